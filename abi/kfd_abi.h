@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The part of the KFD ioctl ABI that system headers may be too old to have.
+ * Older parts come from <linux/kfd_ioctl.h>. All names here are ours, so that
+ * a newer system header never clashes; tests/abi compares the two where the
+ * header has both.
+ *
+ * Facts: include/uapi/linux/kfd_ioctl.h of Linux, KFD 1.13 (Linux 6.5) to 1.17.
+ */
+#ifndef KFDSHIM_ABI_KFD_H
+#define KFDSHIM_ABI_KFD_H
+
+#include <linux/kfd_ioctl.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+
+/* ioctl numbers (low byte of the command; the driver looks at nothing else
+ * but the size) */
+#define KFDABI_TYPE 'K'
+enum kfdabi_nr {
+	KFDABI_GET_VERSION = 0x01,
+	KFDABI_CREATE_QUEUE = 0x02,
+	KFDABI_DESTROY_QUEUE = 0x03,
+	KFDABI_SET_MEMORY_POLICY = 0x04,
+	KFDABI_GET_CLOCK_COUNTERS = 0x05,
+	KFDABI_GET_PROCESS_APERTURES = 0x06,
+	KFDABI_UPDATE_QUEUE = 0x07,
+	KFDABI_CREATE_EVENT = 0x08,
+	KFDABI_DESTROY_EVENT = 0x09,
+	KFDABI_SET_EVENT = 0x0a,
+	KFDABI_RESET_EVENT = 0x0b,
+	KFDABI_WAIT_EVENTS = 0x0c,
+	KFDABI_SET_SCRATCH_BACKING_VA = 0x11,
+	KFDABI_GET_TILE_CONFIG = 0x12,
+	KFDABI_SET_TRAP_HANDLER = 0x13,
+	KFDABI_GET_PROCESS_APERTURES_NEW = 0x14,
+	KFDABI_ACQUIRE_VM = 0x15,
+	KFDABI_ALLOC_MEMORY_OF_GPU = 0x16,
+	KFDABI_FREE_MEMORY_OF_GPU = 0x17,
+	KFDABI_MAP_MEMORY_TO_GPU = 0x18,
+	KFDABI_UNMAP_MEMORY_FROM_GPU = 0x19,
+	KFDABI_SET_CU_MASK = 0x1a,
+	KFDABI_GET_QUEUE_WAVE_STATE = 0x1b,
+	KFDABI_GET_DMABUF_INFO = 0x1c,
+	KFDABI_IMPORT_DMABUF = 0x1d,
+	KFDABI_ALLOC_QUEUE_GWS = 0x1e,
+	KFDABI_SMI_EVENTS = 0x1f,
+	KFDABI_SVM = 0x20,
+	KFDABI_SET_XNACK_MODE = 0x21,
+	KFDABI_CRIU_OP = 0x22,
+	KFDABI_AVAILABLE_MEMORY = 0x23,
+	KFDABI_EXPORT_DMABUF = 0x24,
+	KFDABI_RUNTIME_ENABLE = 0x25,
+	KFDABI_DBG_TRAP = 0x26,
+	KFDABI_NR_END = 0x29, /* numbers from here on are unknown: ENOTTY */
+};
+
+/* CREATE_QUEUE as of KFD 1.17: eight bytes longer than the older one. */
+struct kfdabi_create_queue {
+	uint64_t ring_base_address;
+	uint64_t write_pointer_address;
+	uint64_t read_pointer_address;
+	uint64_t doorbell_offset; /* out */
+	uint32_t ring_size;
+	uint32_t gpu_id;
+	uint32_t queue_type;
+	uint32_t queue_percentage;
+	uint32_t queue_priority;
+	uint32_t queue_id; /* out */
+	uint64_t eop_buffer_address;
+	uint64_t eop_buffer_size;
+	uint64_t ctx_save_restore_address;
+	uint32_t ctx_save_restore_size;
+	uint32_t ctl_stack_size;
+	uint32_t sdma_engine_id; /* for queues by engine, since KFD 1.17 */
+	uint32_t pad;
+};
+
+/* RUNTIME_ENABLE: the runtime announces itself. */
+#define KFDABI_RUNTIME_MODE_ENABLE 1u
+#define KFDABI_RUNTIME_MODE_TTMP_SAVE 2u
+struct kfdabi_runtime_enable {
+	uint64_t r_debug;
+	uint32_t mode_mask; /* 0: disable */
+	uint32_t capabilities_mask;
+};
+enum kfdabi_runtime_state {
+	KFDABI_RUNTIME_DISABLED = 0,
+	KFDABI_RUNTIME_ENABLED = 1,
+	KFDABI_RUNTIME_BUSY = 2,
+	KFDABI_RUNTIME_ERROR = 3,
+};
+struct kfdabi_runtime_info { /* written by DBG_TRAP ENABLE */
+	uint64_t r_debug;
+	uint32_t runtime_state;
+	uint32_t ttmp_setup;
+};
+
+enum kfdabi_dbg_trap_op {
+	KFDABI_TRAP_ENABLE = 0,
+	KFDABI_TRAP_DISABLE = 1,
+	KFDABI_TRAP_SEND_RUNTIME_EVENT = 2,
+	KFDABI_TRAP_SET_EXCEPTIONS_ENABLED = 3,
+	KFDABI_TRAP_SUSPEND_QUEUES = 6,
+	KFDABI_TRAP_RESUME_QUEUES = 7,
+	KFDABI_TRAP_GET_QUEUE_SNAPSHOT = 13,
+	KFDABI_TRAP_GET_DEVICE_SNAPSHOT = 14,
+};
+
+/* Exception codes as mask bits: 1 << (code - 1). */
+#define KFDABI_EC_MASK(code) (1ull << ((code)-1))
+enum kfdabi_exception {
+	KFDABI_EC_QUEUE_NEW = 31,
+	KFDABI_EC_PROCESS_RUNTIME = 48,
+};
+
+/* In a queue array that SUSPEND or RESUME has written back. */
+#define KFDABI_QUEUE_ERROR (1u << 30)
+#define KFDABI_QUEUE_INVALID (1u << 31)
+#define KFDABI_QUEUE_ID_MASK 0x3fffffffu
+#define KFDABI_QUEUE_ARRAY_MAX 1024u
+#define KFDABI_GRACE_DEFAULT 0xffffffffu
+
+struct kfdabi_dbg_trap {
+	uint32_t pid; /* in the caller's pid namespace */
+	uint32_t op;
+	union {
+		struct {
+			uint64_t exception_mask;
+			uint64_t rinfo_ptr;
+			uint32_t rinfo_size;
+			uint32_t dbg_fd;
+		} enable;
+		struct {
+			uint64_t exception_mask;
+			uint32_t gpu_id;
+			uint32_t queue_id;
+		} send_runtime_event;
+		struct {
+			uint64_t exception_mask;
+		} set_exceptions_enabled;
+		struct {
+			uint64_t exception_mask;
+			uint64_t queue_array_ptr;
+			uint32_t num_queues;
+			uint32_t grace_period;
+		} suspend;
+		struct {
+			uint64_t queue_array_ptr;
+			uint32_t num_queues;
+			uint32_t pad;
+		} resume;
+		struct {
+			uint64_t exception_mask;
+			uint64_t snapshot_buf_ptr;
+			uint32_t num_queues;
+			uint32_t entry_size;
+		} queue_snapshot;
+	} u;
+};
+
+struct kfdabi_queue_snapshot {
+	uint64_t exception_status;
+	uint64_t ring_base_address;
+	uint64_t write_pointer_address;
+	uint64_t read_pointer_address;
+	uint64_t ctx_save_restore_address;
+	uint32_t queue_id;
+	uint32_t gpu_id;
+	uint32_t ring_size;
+	uint32_t queue_type;
+	uint32_t ctx_save_restore_area_size;
+	uint32_t reserved;
+};
+
+_Static_assert(sizeof(struct kfdabi_create_queue) == 96, "CREATE_QUEUE");
+_Static_assert(sizeof(struct kfdabi_runtime_enable) == 16, "RUNTIME_ENABLE");
+_Static_assert(sizeof(struct kfdabi_runtime_info) == 16, "runtime info");
+_Static_assert(sizeof(struct kfdabi_dbg_trap) == 32, "DBG_TRAP");
+_Static_assert(sizeof(struct kfdabi_queue_snapshot) == 64, "queue snapshot");
+
+#define KFDABI_IOC_RUNTIME_ENABLE \
+	_IOWR(KFDABI_TYPE, KFDABI_RUNTIME_ENABLE, struct kfdabi_runtime_enable)
+#define KFDABI_IOC_DBG_TRAP _IOWR(KFDABI_TYPE, KFDABI_DBG_TRAP, struct kfdabi_dbg_trap)
+#define KFDABI_IOC_GET_VERSION \
+	_IOR(KFDABI_TYPE, KFDABI_GET_VERSION, struct kfd_ioctl_get_version_args)
+
+/* Node capability bits (topology `capability`). */
+#define KFDABI_CAP_DEBUG (1u << 15)
+#define KFDABI_CAP_FIRMWARE_DEBUG (1u << 29)
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lane: one memfd that a client (the shim in a workload) and the daemon
+ * both map, each writing its own fields only. The board: one memfd that only
+ * the daemon writes.
+ *
+ * Rules
+ * - Every field has one writer, named beside it. All fields that the other
+ *   side reads are accessed with the __atomic builtins through the accessors
+ *   of lane.c; nothing here is a lock.
+ * - For the daemon a lane is hostile input: copy, check, then use. No value
+ *   of a lane is an index or a size for the daemon until it was checked.
+ * - The client keeps its own truth and copies it into a lane, so that a new
+ *   daemon gets everything from a fresh lane.
+ * - Times are CLOCK_MONOTONIC nanoseconds.
+ */
+#ifndef KFDSHIM_CHANNEL_LANE_H
+#define KFDSHIM_CHANNEL_LANE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LANE_MAGIC 0x31454e414c44464bull  /* "KFDLANE1" */
+#define BOARD_MAGIC 0x3144524f4244464bull /* "KFDBORD1" */
+#define LANE_VERSION 1u
+#define LANE_NODES 16u   /* KFD nodes one process can use */
+#define LANE_QUEUES 512u /* queue table */
+
+/* Has this process a debug-capable runtime (KFD RUNTIME_ENABLE)? */
+enum lane_runtime {
+	LANE_RUNTIME_UNKNOWN = 0, /* not yet: the daemon must not ENABLE */
+	LANE_RUNTIME_ENABLED = 1,
+	LANE_RUNTIME_NEVER = 2, /* refused (runtime_errno): cannot be suspended */
+};
+
+/* One KFD queue. Written by the client under `seq`: odd while it writes. */
+struct lane_queue {
+	uint32_t seq;
+	uint32_t used; /* 0: free entry */
+	uint32_t queue_id;
+	uint32_t gpu_id;
+	uint32_t type; /* KFD_IOC_QUEUE_TYPE_* */
+	uint32_t priority;
+	uint32_t percent;
+	uint32_t hooked; /* 1: its doorbell has been seen by a hook */
+	uint64_t ring_address;
+	uint64_t ring_bytes;
+	uint64_t rptr_address;
+	uint64_t wptr_address;
+	uint64_t hsa_queue; /* address of its hsa_queue_t; 0: none known */
+	uint64_t cwsr_address;
+	uint32_t cwsr_bytes;
+	uint32_t active; /* 1: has work, as far as the client knows */
+};
+
+/* Per KFD node; appended by the client, never removed. */
+struct lane_node {
+	uint32_t gpu_id; /* 0: free */
+	uint32_t pad;
+	uint64_t activity;  /* transitions << 1 | active */
+	uint64_t active_ns; /* when it last became active */
+	uint64_t idle_ns;   /* when it last became idle */
+};
+
+struct lane {
+	/* written by the daemon before the lane is handed out */
+	uint64_t magic;
+	uint32_t version;
+	uint32_t size; /* sizeof(struct lane) */
+
+	/* client */
+	_Alignas(64) uint32_t runtime; /* enum lane_runtime */
+	int32_t runtime_errno;         /* > 0: why LANE_RUNTIME_NEVER */
+	uint32_t queue_generation;     /* + 1 after every change of the table */
+	uint32_t leaving;              /* + 1 before a DESTROY_QUEUE or runtime disable that
+	                                  a suspension would block; see `released` */
+	uint32_t left;                 /* + 1 when that call has returned */
+	uint32_t pad0;
+
+	/* daemon */
+	_Alignas(64) uint32_t session; /* 1: the daemon holds a debug session on this process */
+	uint32_t suspended;            /* 1: the process' queues are suspended, or about to be */
+	uint32_t released;             /* the value of `leaving` that was served: resumed, and left
+	                                  alone until left == leaving. A futex: woken on change */
+	uint32_t pad1;
+
+	_Alignas(64) struct lane_node nodes[LANE_NODES];
+	_Alignas(64) struct lane_queue queues[LANE_QUEUES];
+};
+
+struct board_node {
+	uint32_t gpu_id;
+	uint32_t urgent;    /* 1: somebody of higher priority is active on it */
+	uint32_t suspended; /* processes suspended because of that */
+	uint32_t pad;
+};
+
+struct board {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t size;
+	uint64_t heartbeat_ns; /* daemon's loop, at most 100 ms old while it lives */
+	uint32_t asleep;       /* 1: the daemon sleeps: write the eventfd after a change */
+	uint32_t node_count;
+	struct board_node nodes[LANE_NODES];
+};
+
+/*
+ * Making and mapping. lane_create/board_create: daemon; fd is close-on-exec
+ * and size-sealed (the board also F_SEAL_FUTURE_WRITE, so only the returned
+ * mapping can write it). Return an fd or a negative errno; *out is the mapping.
+ */
+int lane_create(struct lane **out);
+int board_create(struct board **out);
+/* Client: maps what the daemon sent. Checks size, seals, magic, version:
+ * -EPROTO, and nothing is mapped, when any of them is not ours. */
+int lane_map(int fd, struct lane **out);
+int board_map(int fd, const struct board **out);
+void lane_unmap(struct lane *lane);
+void board_unmap(const struct board *board);
+
+/* Client: publish. One writing thread at a time (the agent's own lock). */
+void lane_queue_write(struct lane *lane, uint32_t slot, const struct lane_queue *queue);
+void lane_queue_clear(struct lane *lane, uint32_t slot);
+/* Slot of the node in this lane, appending it if it is new; -ENOSPC. */
+int lane_node_slot(struct lane *lane, uint32_t gpu_id);
+/* Marks the node active or idle at `now_ns`; does nothing if it already is.
+ * Returns true if it changed. Ends with a full fence, so that the caller may
+ * then read board->asleep and cannot miss a daemon that goes to sleep. */
+bool lane_node_set(struct lane *lane, uint32_t slot, bool active, uint64_t now_ns);
+
+/* Daemon: a consistent copy of one entry. -EAGAIN: torn after a bounded
+ * number of tries; -ENOENT: free; -ERANGE: a field is outside its range. */
+int lane_queue_read(const struct lane *lane, uint32_t slot, struct lane_queue *out);
+/* -ENOENT: free slot, or slot out of range. */
+int lane_node_read(const struct lane *lane, uint32_t slot, struct lane_node *out);
+
+#endif

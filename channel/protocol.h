@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What goes over the daemon's socket (SOCK_SEQPACKET, one struct a packet).
+ *
+ * Shim: sends hello, gets welcome with three descriptors (SCM_RIGHTS, in this
+ * order: lane, board, eventfd that wakes the daemon). Afterwards nothing is
+ * sent; the socket only stays open. The peer's identity comes from the kernel,
+ * never from hello; its death is its pidfd, never a hang-up.
+ * Command: sends hello with PROTOCOL_ASK, gets answer with one descriptor: a
+ * memfd that holds `bytes` bytes of JSON text.
+ */
+#ifndef KFDSHIM_CHANNEL_PROTOCOL_H
+#define KFDSHIM_CHANNEL_PROTOCOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROTOCOL_MAGIC 0x4453464bu /* "KFSD" */
+#define PROTOCOL_VERSION 1u
+#define PROTOCOL_SOCKET "/run/kfdsched/socket"
+#define PROTOCOL_GROUP_MAX 64
+
+enum protocol_kind {
+	PROTOCOL_SHIM = 1, /* a workload registers */
+	PROTOCOL_ASK = 2,  /* a command asks for the daemon's state */
+};
+
+/* Priorities of the contract: 0..15, 15 the most urgent. */
+#define PRIORITY_UNSET (-1) /* seen, never scheduled */
+#define PRIORITY_OFFLINE 2
+#define PRIORITY_ONLINE 15
+
+struct protocol_hello {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t kind;
+	int32_t priority;
+	char group[PROTOCOL_GROUP_MAX]; /* NUL-terminated, may be empty */
+};
+
+struct protocol_welcome {
+	uint32_t magic;
+	uint32_t version;
+	int32_t status; /* 0, or a negative errno: refused, and no descriptors follow */
+	uint32_t pad;
+	uint64_t bytes; /* PROTOCOL_ASK: length of the JSON text */
+};
+
+/* Parses KFDSHIM_PRIORITY: "online", "offline", "0".."15". -EINVAL otherwise. */
+int protocol_priority(const char *text, int *out);
+
+/* Connects to `path` (close-on-exec). A negative errno: -ENOENT and
+ * -ECONNREFUSED mean that no daemon is there, -ENOTSOCK not a socket. */
+int protocol_connect(const char *path);
+/* One packet with up to `nfds` descriptors. 0 or a negative errno. */
+int protocol_send(int fd, const void *data, size_t size, const int *fds, size_t nfds);
+/* Receives one packet of exactly `size` bytes; *nfds in: room, out: received
+ * (all close-on-exec; the caller owns them). -EPROTO: another size, or more
+ * descriptors than room (then none is left open). -EAGAIN: `timeout_ms` over.
+ * -ECONNRESET: hung up. */
+int protocol_receive(int fd, void *data, size_t size, int *fds, size_t *nfds, int timeout_ms);
+
+#endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "common/hist.h"
+
+#include <math.h>
+
+#define SUB_BITS 5u
+#define SUB (1u << SUB_BITS)
+
+unsigned hist_bucket(uint64_t value)
+{
+	if (value < SUB)
+		return (unsigned)value;
+	unsigned top = 63u - (unsigned)__builtin_clzll(value);
+	unsigned shift = top - SUB_BITS;
+
+	return (shift + 1) * SUB + (unsigned)((value >> shift) - SUB);
+}
+
+uint64_t hist_bucket_upper(unsigned bucket)
+{
+	if (bucket < SUB)
+		return bucket;
+	unsigned shift = bucket / SUB - 1;
+	uint64_t base = (uint64_t)(SUB + bucket % SUB) << shift;
+
+	return base + ((UINT64_C(1) << shift) - 1);
+}
+
+void hist_add(struct hist *h, uint64_t value)
+{
+	h->count++;
+	h->sum += value;
+	if (value > h->max)
+		h->max = value;
+	h->buckets[hist_bucket(value)]++;
+}
+
+uint64_t hist_percentile(const struct hist *h, double p)
+{
+	if (h->count == 0)
+		return 0;
+	uint64_t rank = (uint64_t)ceil(p * (double)h->count);
+	uint64_t seen = 0;
+
+	if (rank == 0)
+		rank = 1;
+	for (unsigned i = 0; i < HIST_BUCKETS; i++) {
+		seen += h->buckets[i];
+		if (seen >= rank) {
+			uint64_t upper = hist_bucket_upper(i);
+
+			return upper < h->max ? upper : h->max;
+		}
+	}
+	return h->max;
+}
+
+void hist_subtract(struct hist *h, const struct hist *earlier)
+{
+	h->count -= earlier->count;
+	h->sum -= earlier->sum;
+	h->max = 0;
+	for (unsigned i = 0; i < HIST_BUCKETS; i++) {
+		h->buckets[i] -= earlier->buckets[i];
+		if (h->buckets[i] != 0)
+			h->max = hist_bucket_upper(i);
+	}
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "common/hist_json.h"
+
+#include <errno.h>
+#include <string.h>
+
+json_t *hist_to_json(const struct hist *h)
+{
+	json_t *buckets = json_array();
+
+	for (unsigned i = 0; buckets && i < HIST_BUCKETS; i++)
+		if (h->buckets[i] != 0)
+			json_array_append_new(buckets, json_pack("[I,I]",
+								 (json_int_t)hist_bucket_upper(i),
+								 (json_int_t)h->buckets[i]));
+	return json_pack("{s:I,s:I,s:I,s:o}", "count", (json_int_t)h->count, "sum",
+			 (json_int_t)h->sum, "max", (json_int_t)h->max, "buckets", buckets);
+}
+
+int hist_from_json(const json_t *json, struct hist *out)
+{
+	json_int_t count, sum, max;
+	json_t *buckets, *entry;
+	size_t i;
+
+	memset(out, 0, sizeof(*out));
+	if (json_unpack((json_t *)json, "{s:I,s:I,s:I,s:o}", "count", &count, "sum", &sum, "max",
+			&max, "buckets", &buckets) ||
+	    !json_is_array(buckets))
+		return -EINVAL;
+	out->count = (uint64_t)count;
+	out->sum = (uint64_t)sum;
+	out->max = (uint64_t)max;
+	json_array_foreach(buckets, i, entry) {
+		json_int_t upper, n;
+
+		if (json_unpack(entry, "[I,I]", &upper, &n) || upper < 0 || n < 0)
+			return -EINVAL;
+		out->buckets[hist_bucket((uint64_t)upper)] += (uint64_t)n;
+	}
+	return 0;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A model of one GPU node under several queues: pure discrete events in
+ * virtual ("model") time. No I/O, no clock, no globals; the same calls give
+ * the same events, always.
+ *
+ * Units: every time is nanoseconds of model time. Compute capacity is counted
+ * in "wave units": one unit is one wave slot of one compute unit (CU), and a
+ * workgroup holds max(its waves, its share of the CU's LDS) units from start
+ * to end. Units form one pool: the model ignores on which CU a unit lies.
+ *
+ * Threads: none; one caller at a time owns a struct gpu.
+ * Ownership: struct gpu owns everything in it; arguments are copied.
+ * Errors: allocation failure is -ENOMEM, an unknown queue -ENOENT, a queue
+ * that is full -EAGAIN, a bad argument -EINVAL.
+ *
+ * How queues share: the command processor of a queue takes packets in order.
+ * A dispatch launches its workgroups as units become free; units that become
+ * free are handed out workgroup by workgroup, in turn, among all queues that
+ * have some waiting (priority is a later subject). A packet with the barrier
+ * bit starts after everything earlier in its queue has retired; one without
+ * it may start once its predecessor has launched its last workgroup.
+ *
+ * A bounce is the driver's unmap and map of all queues of the node
+ * (kfd-facts: every queue change does this under HWS): all queues stop at its
+ * start, live workgroups are saved with what is left of them, the requested
+ * changes take effect, and the queues that are then mapped go on where they
+ * stopped. Bounces are served one after another.
+ */
+#ifndef KFDSHIM_SIM_GPU_H
+#define KFDSHIM_SIM_GPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gpu;
+
+struct gpu_config {
+	uint32_t cus;             /* compute units */
+	uint32_t units_per_cu;    /* wave slots of a CU */
+	uint64_t packet_ns;       /* CP time before a packet takes effect */
+	uint64_t unmap_ns;        /* bounce, first half: preempt all queues, no live state */
+	uint64_t map_ns;          /* bounce, second half: map the runlist, no live state */
+	uint64_t save_bytes_unit; /* saved bytes for each live unit */
+	uint64_t save_bytes_us;   /* save bandwidth, bytes per microsecond, > 0 */
+	uint64_t restore_bytes_us;
+	uint32_t sdma_engines;    /* > 0 */
+};
+
+enum gpu_queue_kind { GPU_QUEUE_COMPUTE, GPU_QUEUE_SDMA };
+
+enum gpu_packet_kind {
+	GPU_PACKET_DISPATCH, /* workgroups on compute units; compute queues only */
+	GPU_PACKET_WORK,     /* busy_ns on the queue's engine (SDMA copy), or, on a
+	                        compute queue, on its CP without using any unit */
+	GPU_PACKET_WAIT,     /* holds the queue until gpu_release() */
+};
+
+struct gpu_packet {
+	enum gpu_packet_kind kind;
+	bool barrier;     /* wait for everything earlier in this queue */
+	bool trace;       /* DISPATCH: report workgroups as they end */
+	uint32_t wgs;     /* DISPATCH: workgroups, > 0 */
+	uint32_t units;   /* DISPATCH: units one workgroup holds, > 0 */
+	uint64_t wg_ns;   /* DISPATCH: time one workgroup runs */
+	uint64_t busy_ns; /* WORK */
+	uint64_t tag;     /* the caller's; comes back in events */
+};
+
+enum gpu_event_type {
+	GPU_EVENT_STARTED,   /* the packet began to take effect */
+	GPU_EVENT_WAITING,   /* a WAIT packet reached the head: the queue stands until gpu_release() */
+	GPU_EVENT_WORKGROUPS,/* traced workgroups [first, first + count) ended */
+	GPU_EVENT_RETIRED,   /* the packet is complete; in packet order within a queue */
+	GPU_EVENT_UNMAPPED,  /* bounce: all queues are off, state saved, changes in effect */
+	GPU_EVENT_MAPPED,    /* bounce: over, the mapped queues run again */
+};
+
+struct gpu_event {
+	enum gpu_event_type type;
+	uint64_t t;            /* when it happened */
+	uint32_t queue;        /* packet events */
+	uint64_t tag;          /* of the packet, or of the bounce */
+	uint32_t first, count; /* WORKGROUPS */
+	uint64_t start_ns;     /* RETIRED: when it began to take effect */
+	uint64_t save_ns;      /* UNMAPPED: charged for saving live state */
+	uint64_t restore_ns;   /* MAPPED: charged for restoring it */
+};
+
+/* What one bounce changes. */
+struct gpu_change {
+	uint32_t queue;
+	bool map; /* false: the queue stays off until a later change maps it */
+};
+
+struct gpu_queue_stats {
+	uint64_t unit_ns;       /* units held x time, by workgroups and copies */
+	uint64_t busy_ns;       /* time with at least one workgroup or copy running */
+	uint64_t wgs_done;
+	uint64_t packets_retired;
+	uint64_t preempted;     /* bounces that found live state in this queue */
+};
+
+struct gpu *gpu_new(const struct gpu_config *config); /* NULL: bad config or no memory */
+void gpu_free(struct gpu *gpu);
+
+uint64_t gpu_now(const struct gpu *gpu);
+
+/* A new queue is not mapped; a bounce maps it. Returns its id (>= 0; ids of
+ * removed queues are used again) or a negative errno. */
+int gpu_queue_add(struct gpu *gpu, enum gpu_queue_kind kind);
+/* Drops the queue with all it holds, without a bounce and without events. */
+int gpu_queue_remove(struct gpu *gpu, uint32_t queue);
+int gpu_queue_stats(const struct gpu *gpu, uint32_t queue, struct gpu_queue_stats *out);
+bool gpu_queue_mapped(const struct gpu *gpu, uint32_t queue);
+/* Packets submitted and not yet retired. */
+size_t gpu_queue_depth(const struct gpu *gpu, uint32_t queue);
+
+/* Appends a packet at the present time (gpu_now). */
+int gpu_submit(struct gpu *gpu, uint32_t queue, const struct gpu_packet *packet);
+/* Lets the WAIT packet at the head of the queue retire now. -EINVAL: none there.
+ * The request stands if the queue is unmapped meanwhile. */
+int gpu_release(struct gpu *gpu, uint32_t queue);
+/* Asks for one bounce with these changes; served after those asked for before. */
+int gpu_bounce(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n);
+
+/* Goes on to the next event at or before `until`. True: *event is filled and
+ * gpu_now() is its time, and calls made now happen then. False: nothing more
+ * up to `until`, and gpu_now() == until (never backwards). */
+bool gpu_step(struct gpu *gpu, uint64_t until, struct gpu_event *event);
+/* When gpu_step can next have something to report; UINT64_MAX: only new calls can. */
+uint64_t gpu_next(const struct gpu *gpu);
+
+/* Units held now, by all queues; what a bounce would have to save. */
+uint64_t gpu_live_units(const struct gpu *gpu);
+
+#endif
