@@ -179,10 +179,10 @@ _Static_assert(sizeof(struct kfdabi_runtime_info) == 16, "runtime info");
 _Static_assert(sizeof(struct kfdabi_dbg_trap) == 32, "DBG_TRAP");
 _Static_assert(sizeof(struct kfdabi_queue_snapshot) == 64, "queue snapshot");
 
-#define KFDABI_IOC_RUNTIME_ENABLE \
+#define KFDABI_IOC_RUNTIME_ENABLE                                                                  \
 	_IOWR(KFDABI_TYPE, KFDABI_RUNTIME_ENABLE, struct kfdabi_runtime_enable)
 #define KFDABI_IOC_DBG_TRAP _IOWR(KFDABI_TYPE, KFDABI_DBG_TRAP, struct kfdabi_dbg_trap)
-#define KFDABI_IOC_GET_VERSION \
+#define KFDABI_IOC_GET_VERSION                                                                     \
 	_IOR(KFDABI_TYPE, KFDABI_GET_VERSION, struct kfd_ioctl_get_version_args)
 
 /* Node capability bits (topology `capability`). */

@@ -10,9 +10,9 @@ json_t *hist_to_json(const struct hist *h)
 
 	for (unsigned i = 0; buckets && i < HIST_BUCKETS; i++)
 		if (h->buckets[i] != 0)
-			json_array_append_new(buckets, json_pack("[I,I]",
-								 (json_int_t)hist_bucket_upper(i),
-								 (json_int_t)h->buckets[i]));
+			json_array_append_new(buckets,
+					      json_pack("[I,I]", (json_int_t)hist_bucket_upper(i),
+							(json_int_t)h->buckets[i]));
 	return json_pack("{s:I,s:I,s:I,s:o}", "count", (json_int_t)h->count, "sum",
 			 (json_int_t)h->sum, "max", (json_int_t)h->max, "buckets", buckets);
 }
@@ -31,7 +31,8 @@ int hist_from_json(const json_t *json, struct hist *out)
 	out->count = (uint64_t)count;
 	out->sum = (uint64_t)sum;
 	out->max = (uint64_t)max;
-	json_array_foreach(buckets, i, entry) {
+	json_array_foreach(buckets, i, entry)
+	{
 		json_int_t upper, n;
 
 		if (json_unpack(entry, "[I,I]", &upper, &n) || upper < 0 || n < 0)

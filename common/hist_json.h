@@ -10,7 +10,7 @@
 
 #include "common/hist.h"
 
-json_t *hist_to_json(const struct hist *h); /* a new reference; NULL: no memory */
+json_t *hist_to_json(const struct hist *h);		  /* a new reference; NULL: no memory */
 int hist_from_json(const json_t *json, struct hist *out); /* -EINVAL: not one */
 
 #endif

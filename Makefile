@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+# A thin face: what to type. The building itself stands in CMakeLists.txt.
+.PHONY: all demo test lint sanitizers clean
+
+all:
+	@cmake --preset release >build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }; rm -f build.log
+	@cmake --build --preset release
+
+demo:
+	@echo "demo: 1/3 packages"
+	@packaging/deps.sh demo
+	@echo "demo: 2/3 build"
+	@$(MAKE) --no-print-directory all
+	@echo "demo: 3/3 an online and an offline process on one software GPU (about three minutes)"
+	@packaging/demo.sh
+
+test:
+	@packaging/deps.sh test
+	@$(MAKE) --no-print-directory all
+	@ctest --test-dir build --output-on-failure --no-tests=error
+
+lint:
+	@packaging/deps.sh test
+	@packaging/lint.sh
+
+# The unit and process tests once more, with our programs under ASan and UBSan.
+sanitizers:
+	@packaging/deps.sh test
+	@cmake --preset sanitizers >/dev/null
+	@cmake --build --preset sanitizers
+	@ctest --test-dir build-sanitizers --output-on-failure --no-tests=error -L sanitizers
+
+clean:
+	rm -rf build build-debug build-sanitizers build-thread

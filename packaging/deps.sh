@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Installs the Debian packages that are missing. Usage: deps.sh build|demo|test [...]
+# As root, or through sudo where that is there; otherwise it prints the list and stops.
+set -eu
+
+# What the compiler needs.
+build="gcc libc6-dev make cmake ninja-build pkg-config
+ libhsa-runtime-dev libdrm-dev libjansson-dev libinih-dev libseccomp-dev liburcu-dev
+ clang-14 lld-14 clang-19 lld-19"
+# What the demo runs besides: AMD's runtime itself, its information tool, Python for the example.
+demo="libhsa-runtime64-1 libhsakmt1 rocminfo python3"
+# What the tests and checks call.
+tests="libcmocka-dev jq strace binutils util-linux procps libxml2-utils git
+ clang-format-14 cppcheck shellcheck libasan8 libubsan1 libtsan2"
+
+say() {
+	echo "deps: $*" >&2
+}
+
+wanted=""
+for set in "$@"; do
+	case $set in
+	build) wanted="$wanted $build" ;;
+	demo) wanted="$wanted $build $demo" ;;
+	test) wanted="$wanted $build $demo $tests" ;;
+	*)
+		say "unknown set '$set': deps.sh build|demo|test"
+		exit 2
+		;;
+	esac
+done
+
+if ! command -v dpkg-query >/dev/null; then
+	say "this is not a Debian system. Install what these Debian packages hold: $wanted"
+	say "(then call cmake --preset release && cmake --build build)"
+	exit 77
+fi
+
+missing=""
+for package in $wanted; do
+	state=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
+	case $state in
+	*" installed") ;;
+	*) case " $missing " in *" $package "*) ;; *) missing="$missing $package" ;; esac ;;
+	esac
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ]; then
+	root=""
+elif command -v sudo >/dev/null; then
+	root="sudo"
+else
+	say "missing:$missing"
+	say "neither root nor sudo here; ask root for: apt-get install$missing"
+	exit 77
+fi
+
+say "installing:$missing"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# shellcheck disable=SC2086 # lists of words
+if ! { $root env DEBIAN_FRONTEND=noninteractive apt-get update &&
+	$root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing; } \
+	>"$log" 2>&1 </dev/null; then
+	tail -n 20 "$log" >&2
+	say "apt-get failed (above)"
+	exit 1
+fi

@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Format, licence lines, static analysis: what a reviewer should not have to look for.
+set -eu
+cd "$(dirname "$0")/.."
+status=0
+
+sources=$(git ls-files '*.c' '*.h')
+# shellcheck disable=SC2086 # lists of words
+clang-format-14 --dry-run --Werror $sources || status=1
+for file in $(git ls-files '*.c' '*.h' '*.sh' '*.py' '*.cl' '*.ini' 'Makefile' '*CMakeLists.txt'); do
+	head -n 3 "$file" | grep -q 'SPDX-License-Identifier: MIT' ||
+		{ echo "lint: $file has no SPDX line" >&2; status=1; }
+done
+# shellcheck disable=SC2046
+shellcheck $(git ls-files '*.sh' .ci/run) || status=1
+# shellcheck disable=SC2046
+cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
+	--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches \
+	--error-exitcode=1 -D_GNU_SOURCE -I. -j 2 \
+	$(git ls-files '*.c' | grep -v '^tests/') || status=1
+exit $status
