@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel's face of the simulated GPUs: a world is what the tasks under one
+ * seccomp listener see of /dev/kfd and the render nodes. The runner (sim/run)
+ * makes the namespaces, files and filter, and hands their descriptors in here.
+ *
+ * What the runner must provide:
+ *  - kfd_fd and render_fd[]: regular files on a tmpfs, open for reading and
+ *    writing, that the tasks see as /dev/kfd and /dev/dri/renderD(128 + i).
+ *    world_new() sets their (sparse) sizes. One file a node.
+ *  - a filter that notifies for ioctl() whose command has type 'K' or 'd', and,
+ *    where modules_fd is given, for openat(): everything that is not ours is
+ *    answered with "continue".
+ *  - HSA_USERPTR_FOR_PAGED_MEM=0 in the tasks' environment, so that signals
+ *    live in shared buffers, where they can be decremented atomically.
+ *
+ * Units: model time (wall time x time_scale) in the GPU's numbers, wall
+ * time in the polling limits. Ownership: world_new() copies the configuration
+ * (strings too); descriptors stay the caller's and must live as long as the
+ * world. Threads: none inside; all calls from one thread, which should do
+ * nothing else during world_run() (it may be given real-time priority there,
+ * reset on fork). Errors: negative errno.
+ */
+#ifndef KFDSHIM_SIM_KFD_WORLD_H
+#define KFDSHIM_SIM_KFD_WORLD_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "sim/gpu/gpu.h"
+
+#define WORLD_GPUS_MAX 8u
+
+/* Numbers of a part that AMDGPU_INFO and the queue checks need. */
+struct world_chip {
+	uint32_t gfx_target_version; /* as in the topology: 90010 = gfx90a */
+	uint32_t device_id;
+	uint32_t family;       /* AMDGPU_FAMILY_*: 141 for gfx9 */
+	uint32_t chip_rev;     /* within the family */
+	uint32_t external_rev; /* within the family */
+	uint32_t pci_rev;
+	uint32_t shader_engines;
+	uint32_t shader_arrays; /* of one engine */
+	uint32_t cu_per_array;
+	uint32_t engine_khz; /* highest clocks */
+	uint32_t memory_khz;
+	uint32_t vram_bit_width;
+	uint32_t cwsr_bytes;	  /* save area of one compute queue, as in the topology */
+	uint32_t ctl_stack_bytes; /* its control stack part, as in the topology */
+};
+
+struct world_config {
+	const char *profile;
+	uint32_t gpus;			  /* 1 .. WORLD_GPUS_MAX, all alike */
+	uint32_t gpu_ids[WORLD_GPUS_MAX]; /* as in the topology, not 0, all different */
+	struct world_chip chip;
+	struct gpu_config gpu; /* capacity and costs of one GPU; bounce = unmap + map */
+	uint32_t lds_bytes_per_cu;
+	uint64_t vram_bytes;
+	uint64_t gtt_bytes; /* limit of system memory the GPUs may hold */
+
+	/* How long what runs on it takes (model time). */
+	uint64_t unknown_kernel_ns; /* one workgroup of a kernel that is timed only */
+	uint64_t blit_bytes_us;	    /* the runtime's copy and fill kernels, > 0 */
+	uint64_t sdma_bytes_us;	    /* one SDMA engine, > 0 */
+	uint64_t sdma_packet_ns;    /* any SDMA packet that is no copy, and a copy's overhead */
+
+	double time_scale; /* > 0; 0.1 = the GPU is ten times slower */
+
+	/* Doorbell polling, wall time; 0 = the default. */
+	uint64_t poll_ns;      /* longest gap while busy; 20000 */
+	uint64_t poll_hold_ns; /* busy until this long after the last doorbell; 100000000 */
+	uint64_t poll_idle_ns; /* longest gap otherwise; 1000000 */
+
+	int kfd_fd;
+	int render_fd[WORLD_GPUS_MAX];
+	int modules_fd;	    /* answers openat("/proc/modules"); -1: openat is not trapped */
+	int sim_json_dirfd; /* folder of simulation.json, which is replaced by rename; -1: none */
+};
+
+struct world;
+
+int world_new(const struct world_config *config, struct world **out);
+void world_free(struct world *world);
+
+/* Serves notifications of listener_fd and drives the GPUs until stop_fd is
+ * readable (0) or no task is left under the filter (0). */
+int world_run(struct world *world, int listener_fd, int stop_fd);
+
+/* The object of docs/formats.md "kfdsim --report" without "exit_code", which
+ * the runner adds. A new reference; NULL: no memory. */
+json_t *world_report(struct world *world);
+
+#endif
