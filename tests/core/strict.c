@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+/* Proves: the less urgent client is suspended while a more urgent one of its
+ * tenant is active on a node where it is active too, and only then. */
+#include "tests/core/play.h"
+
+static void active_preempts_active(void **state)
+{
+	core_id low = play_add(2);
+	core_id high = play_add(15);
+
+	(void)state;
+	play_active(low, GPU);
+	play_expect_nothing();
+	assert_int_equal(deadline, CORE_NEVER);
+	play_active(high, GPU);
+	play_expect(CORE_SUSPEND, low);
+	assert_true(actions[0].prompt);
+	play_expect_nothing(); /* one in flight */
+	play_idle(high, GPU);
+	play_expect_nothing(); /* still in flight */
+	play_done(low);
+	play_expect(CORE_RESUME, low);
+	play_done(low);
+	assert_int_equal(play_state(low), CORE_RUNNING);
+}
+
+static void idle_is_left_alone_until_it_works(void **state)
+{
+	core_id low = play_add(2);
+	core_id high = play_add(15);
+
+	(void)state;
+	play_active(high, GPU);
+	play_idle(low, GPU);
+	play_expect_nothing();
+	play_active(low, GPU);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	/* a suspended queue may look idle: no reason to resume it */
+	play_idle(low, GPU);
+	play_expect_nothing();
+	play_idle(high, GPU);
+	play_expect(CORE_RESUME, low);
+}
+
+static void nodes_are_apart(void **state)
+{
+	core_id low = play_add(2);
+	core_id high = play_add(15);
+
+	(void)state;
+	play_active(low, GPU);
+	play_active(high, OTHER_GPU);
+	play_expect_nothing();
+	play_active(low, OTHER_GPU);
+	play_expect(CORE_SUSPEND, low);
+}
+
+static void tenants_are_apart(void **state)
+{
+	core_id low = play_add(2);
+	core_id foreign = core_add(core, 2, 15, now);
+
+	(void)state;
+	play_active(low, GPU);
+	play_active(foreign, GPU);
+	play_expect_nothing();
+}
+
+static void equals_share(void **state)
+{
+	core_id a = play_add(7);
+	core_id b = play_add(7);
+
+	(void)state;
+	play_active(a, GPU);
+	play_active(b, GPU);
+	play_expect_nothing();
+}
+
+static void unset_is_never_scheduled(void **state)
+{
+	core_id unset = play_add(CORE_PRIORITY_UNSET);
+	core_id zero = play_add(0);
+	core_id high = play_add(15);
+
+	(void)state;
+	play_active(unset, GPU);
+	play_active(zero, GPU);
+	play_expect_nothing(); /* it does not preempt */
+	play_active(high, GPU);
+	play_expect(CORE_SUSPEND, zero); /* and is not preempted */
+}
+
+static void the_suspended_preempt_nobody(void **state)
+{
+	core_id high = play_add(15);
+	core_id middle = play_add(8);
+	core_id low = play_add(2);
+
+	(void)state;
+	play_active(low, OTHER_GPU);
+	play_active(middle, GPU);
+	play_active(middle, OTHER_GPU);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	play_active(high, GPU);
+	assert_int_equal(play_decide(), 2); /* middle off both nodes, low gets the other */
+	assert_int_equal(actions[0].client, middle);
+	assert_int_equal(actions[0].verb, CORE_SUSPEND);
+	assert_int_equal(actions[1].client, low);
+	assert_int_equal(actions[1].verb, CORE_RESUME);
+	play_done(middle);
+	play_done(low);
+	play_idle(high, GPU);
+	assert_int_equal(play_decide(), 2); /* and back */
+	assert_int_equal(play_state(middle), CORE_RESUMING);
+	assert_int_equal(play_state(low), CORE_SUSPENDING);
+}
+
+static void the_dead_press_nobody(void **state)
+{
+	core_id low = play_add(2);
+	core_id high = play_add(15);
+
+	(void)state;
+	play_active(low, GPU);
+	play_active(high, GPU);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	core_remove(core, high);
+	play_expect(CORE_RESUME, low);
+	core_remove(core, low);
+	play_done(low); /* late news of the dead */
+	play_expect_nothing();
+	assert_int_equal(play_add(2) == low, 0);
+}
+
+static void rooms_end(void **state)
+{
+	core_id c = 0;
+
+	(void)state;
+	assert_int_equal(core_add(core, 1, 16, now), 0);
+	assert_int_equal(core_add(core, 1, -2, now), 0);
+	for (int i = 0; i < 64; i++)
+		c = play_add(2);
+	assert_int_equal(core_add(core, 1, 2, now), 0);
+	for (uint32_t gpu = 1; gpu <= CORE_NODES; gpu++)
+		play_active(c, gpu);
+	assert_false(core_set_activity(core, c, CORE_NODES + 1, true));
+	core_remove(core, c);
+	assert_int_not_equal(core_add(core, 1, 2, now), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PLAY(active_preempts_active),
+		PLAY(idle_is_left_alone_until_it_works),
+		PLAY(nodes_are_apart),
+		PLAY(tenants_are_apart),
+		PLAY(equals_share),
+		PLAY(unset_is_never_scheduled),
+		PLAY(the_suspended_preempt_nobody),
+		PLAY(the_dead_press_nobody),
+		PLAY(rooms_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
