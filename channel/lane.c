@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+#include "channel/lane.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi/kfd_abi.h"
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008u
+#endif
+
+#define SEALS_SIZE (F_SEAL_SHRINK | F_SEAL_GROW)
+#define SEALS_BOARD (SEALS_SIZE | F_SEAL_FUTURE_WRITE)
+
+/* A writer holds an entry for nanoseconds; who is torn this often is hostile. */
+#define READ_TRIES 64
+#define QUEUE_IDS 1024u /* KFD gives ids below this */
+#define PRIORITIES 16u
+#define QUEUE_TYPES 5u /* as of KFD 1.17: the last is "SDMA by engine" */
+
+/* Fields of struct lane_queue after `seq`, as 32-bit words. */
+#define QUEUE_WORDS (sizeof(struct lane_queue) / sizeof(uint32_t))
+
+static int memory_create(const char *name, size_t size, void **out)
+{
+	void *map;
+	int fd, err;
+
+	fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+	if (fd < 0 && errno == EINVAL) /* before Linux 6.3 */
+		fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -errno;
+	map = MAP_FAILED;
+	if (ftruncate(fd, (off_t)size) == 0)
+		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	*out = map;
+	return fd;
+}
+
+static int memory_seal(int fd, void *map, size_t size, int seals)
+{
+	int err;
+
+	if (fcntl(fd, F_ADD_SEALS, seals | F_SEAL_SEAL) == 0)
+		return fd;
+	err = -errno;
+	munmap(map, size);
+	close(fd);
+	return err;
+}
+
+static int memory_map(int fd, size_t size, int prot, int seals, void **out)
+{
+	struct stat st;
+	void *map;
+	int have;
+
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	have = fcntl(fd, F_GET_SEALS);
+	if (!S_ISREG(st.st_mode) || have < 0 || (have & seals) != seals ||
+	    st.st_size != (off_t)size)
+		return -EPROTO;
+	map = mmap(NULL, size, prot, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	*out = map;
+	return 0;
+}
+
+int lane_create(struct lane **out)
+{
+	struct lane *lane;
+	void *map;
+	int fd;
+
+	fd = memory_create("kfdshim-lane", sizeof(struct lane), &map);
+	if (fd < 0)
+		return fd;
+	lane = map;
+	lane->magic = LANE_MAGIC;
+	lane->version = LANE_VERSION;
+	lane->size = sizeof(struct lane);
+	fd = memory_seal(fd, map, sizeof(struct lane), SEALS_SIZE);
+	if (fd >= 0)
+		*out = lane;
+	return fd;
+}
+
+int board_create(struct board **out)
+{
+	struct board *board;
+	void *map;
+	int fd;
+
+	fd = memory_create("kfdshim-board", sizeof(struct board), &map);
+	if (fd < 0)
+		return fd;
+	board = map;
+	board->magic = BOARD_MAGIC;
+	board->version = LANE_VERSION;
+	board->size = sizeof(struct board);
+	fd = memory_seal(fd, map, sizeof(struct board), SEALS_BOARD);
+	if (fd >= 0)
+		*out = board;
+	return fd;
+}
+
+int lane_map(int fd, struct lane **out)
+{
+	struct lane *lane;
+	void *map;
+	int err;
+
+	err = memory_map(fd, sizeof(struct lane), PROT_READ | PROT_WRITE, SEALS_SIZE, &map);
+	if (err)
+		return err;
+	lane = map;
+	if (lane->magic != LANE_MAGIC || lane->version != LANE_VERSION ||
+	    lane->size != sizeof(struct lane)) {
+		munmap(map, sizeof(struct lane));
+		return -EPROTO;
+	}
+	*out = lane;
+	return 0;
+}
+
+int board_map(int fd, const struct board **out)
+{
+	const struct board *board;
+	void *map;
+	int err;
+
+	err = memory_map(fd, sizeof(struct board), PROT_READ, SEALS_BOARD, &map);
+	if (err)
+		return err;
+	board = map;
+	if (board->magic != BOARD_MAGIC || board->version != LANE_VERSION ||
+	    board->size != sizeof(struct board)) {
+		munmap(map, sizeof(struct board));
+		return -EPROTO;
+	}
+	*out = board;
+	return 0;
+}
+
+void lane_unmap(struct lane *lane)
+{
+	munmap(lane, sizeof(*lane));
+}
+
+void board_unmap(const struct board *board)
+{
+	munmap((void *)(uintptr_t)board, sizeof(*board));
+}
+
+/*
+ * Entries are copied word by word with atomic accesses: the other side may
+ * read or, if it is hostile, write them at any moment.
+ */
+static void entry_load(const struct lane_queue *entry, struct lane_queue *out)
+{
+	const uint32_t *from = (const uint32_t *)entry;
+	uint32_t *to = (uint32_t *)out;
+
+	for (size_t i = 1; i < QUEUE_WORDS; i++)
+		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+}
+
+static void entry_store(struct lane_queue *entry, const struct lane_queue *queue)
+{
+	uint32_t *to = (uint32_t *)entry;
+	const uint32_t *from = (const uint32_t *)queue;
+	uint32_t seq = __atomic_load_n(&entry->seq, __ATOMIC_RELAXED) & ~1u;
+
+	__atomic_store_n(&entry->seq, seq + 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	for (size_t i = 1; i < QUEUE_WORDS; i++)
+		__atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED);
+	__atomic_store_n(&entry->seq, seq + 2, __ATOMIC_RELEASE);
+}
+
+void lane_queue_write(struct lane *lane, uint32_t slot, const struct lane_queue *queue)
+{
+	struct lane_queue old, new = *queue;
+	bool activity_only;
+
+	if (slot >= LANE_QUEUES)
+		return;
+	old.seq = new.seq = 0;
+	entry_load(&lane->queues[slot], &old);
+	old.active = new.active;
+	activity_only = memcmp(&old, &new, sizeof(old)) == 0;
+	entry_store(&lane->queues[slot], &new);
+	if (!activity_only)
+		__atomic_add_fetch(&lane->queue_generation, 1, __ATOMIC_RELEASE);
+}
+
+void lane_queue_clear(struct lane *lane, uint32_t slot)
+{
+	static const struct lane_queue none;
+
+	lane_queue_write(lane, slot, &none);
+}
+
+int lane_node_slot(struct lane *lane, uint32_t gpu_id)
+{
+	uint32_t have;
+
+	for (uint32_t i = 0; i < LANE_NODES; i++) {
+		have = __atomic_load_n(&lane->nodes[i].gpu_id, __ATOMIC_RELAXED);
+		if (have == gpu_id)
+			return (int)i;
+		if (have == 0) {
+			__atomic_store_n(&lane->nodes[i].gpu_id, gpu_id, __ATOMIC_RELEASE);
+			return (int)i;
+		}
+	}
+	return -ENOSPC;
+}
+
+bool lane_node_set(struct lane *lane, uint32_t slot, bool active, uint64_t now_ns)
+{
+	struct lane_node *node;
+	uint64_t word;
+	bool changed;
+
+	if (slot >= LANE_NODES)
+		return false;
+	node = &lane->nodes[slot];
+	word = __atomic_load_n(&node->activity, __ATOMIC_RELAXED);
+	changed = (word & 1) != active;
+	if (changed) {
+		__atomic_store_n(active ? &node->active_ns : &node->idle_ns, now_ns,
+				 __ATOMIC_RELAXED);
+		word = ((word >> 1) + 1) << 1 | active;
+		__atomic_store_n(&node->activity, word, __ATOMIC_RELEASE);
+	}
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return changed;
+}
+
+static bool queue_in_range(const struct lane_queue *q)
+{
+	return q->used == 1 && q->queue_id < QUEUE_IDS && q->gpu_id != 0 && q->type < QUEUE_TYPES &&
+	       q->priority < PRIORITIES && q->percent <= 100 && q->hooked <= 1 && q->active <= 1;
+}
+
+int lane_queue_read(const struct lane *lane, uint32_t slot, struct lane_queue *out)
+{
+	const struct lane_queue *entry;
+	uint32_t before, after;
+
+	if (slot >= LANE_QUEUES)
+		return -ENOENT;
+	entry = &lane->queues[slot];
+	for (int i = 0; i < READ_TRIES; i++) {
+		before = __atomic_load_n(&entry->seq, __ATOMIC_ACQUIRE);
+		if (before & 1)
+			continue;
+		entry_load(entry, out);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		after = __atomic_load_n(&entry->seq, __ATOMIC_RELAXED);
+		if (before != after)
+			continue;
+		out->seq = before;
+		if (out->used == 0)
+			return -ENOENT;
+		return queue_in_range(out) ? 0 : -ERANGE;
+	}
+	return -EAGAIN;
+}
+
+int lane_node_read(const struct lane *lane, uint32_t slot, struct lane_node *out)
+{
+	const struct lane_node *node;
+
+	if (slot >= LANE_NODES)
+		return -ENOENT;
+	node = &lane->nodes[slot];
+	out->gpu_id = __atomic_load_n(&node->gpu_id, __ATOMIC_ACQUIRE);
+	if (out->gpu_id == 0)
+		return -ENOENT;
+	out->pad = 0;
+	/* The times are stored before the word that announces them. */
+	out->activity = __atomic_load_n(&node->activity, __ATOMIC_ACQUIRE);
+	out->active_ns = __atomic_load_n(&node->active_ns, __ATOMIC_RELAXED);
+	out->idle_ns = __atomic_load_n(&node->idle_ns, __ATOMIC_RELAXED);
+	return 0;
+}
+
+_Static_assert(sizeof(struct lane_queue) % sizeof(uint64_t) == 0, "copied word by word");
+_Static_assert(KFD_IOC_QUEUE_TYPE_SDMA_XGMI < QUEUE_TYPES, "queue types");

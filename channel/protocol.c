@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+#include "channel/protocol.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+#define FDS_MAX 16u /* in one packet, either way */
+
+union control {
+	char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
+	struct cmsghdr align;
+};
+
+int protocol_priority(const char *text, int *out)
+{
+	int value = 0;
+
+	if (strcmp(text, "online") == 0) {
+		*out = PRIORITY_ONLINE;
+		return 0;
+	}
+	if (strcmp(text, "offline") == 0) {
+		*out = PRIORITY_OFFLINE;
+		return 0;
+	}
+	if (!*text || strlen(text) > 2)
+		return -EINVAL;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			return -EINVAL;
+		value = value * 10 + (*text - '0');
+	}
+	if (value > 15)
+		return -EINVAL;
+	*out = value;
+	return 0;
+}
+
+int protocol_connect(const char *path)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int fd, err;
+
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(addr.sun_path, path);
+	/* Not blocking: a daemon that accepts nobody must not hold up the
+	 * thread that watches the queues. A full backlog is -EAGAIN. */
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) == 0)
+		return fd;
+	err = -errno;
+	close(fd);
+	/* A socket of another type, and a file that is none. */
+	return err == -EPROTOTYPE ? -ENOTSOCK : err;
+}
+
+int protocol_send(int fd, const void *data, size_t size, const int *fds, size_t nfds)
+{
+	struct iovec iov = {.iov_base = (void *)(uintptr_t)data, .iov_len = size};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	union control control;
+	struct cmsghdr *header;
+	ssize_t sent;
+
+	if (nfds > FDS_MAX)
+		return -EINVAL;
+	if (nfds > 0) {
+		memset(&control, 0, sizeof(control));
+		msg.msg_control = &control;
+		msg.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
+		header = CMSG_FIRSTHDR(&msg);
+		header->cmsg_level = SOL_SOCKET;
+		header->cmsg_type = SCM_RIGHTS;
+		header->cmsg_len = CMSG_LEN(nfds * sizeof(int));
+		memcpy(CMSG_DATA(header), fds, nfds * sizeof(int));
+	}
+	do
+		sent = sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (sent < 0 && errno == EINTR);
+	if (sent < 0)
+		return -errno;
+	return (size_t)sent == size ? 0 : -EMSGSIZE;
+}
+
+/* Waits until `fd` can be read; 0, -EAGAIN when the time is over. */
+static int wait_readable(int fd, int timeout_ms)
+{
+	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+	uint64_t end = clock_ns() + (uint64_t)(timeout_ms > 0 ? timeout_ms : 0) * 1000000u;
+	uint64_t now;
+	int left = timeout_ms, n;
+
+	for (;;) {
+		n = poll(&poll_fd, 1, left);
+		if (n > 0)
+			return 0;
+		if (n == 0)
+			return -EAGAIN;
+		if (errno != EINTR)
+			return -errno;
+		if (timeout_ms < 0)
+			continue;
+		now = clock_ns();
+		left = now < end ? (int)((end - now) / 1000000u) : 0;
+	}
+}
+
+/* Moves the descriptors of `msg` to `fds`; closes all of them and returns
+ * false if there are more than `room`. */
+static bool take_fds(struct msghdr *msg, int *fds, size_t room, size_t *count)
+{
+	struct cmsghdr *header;
+	bool fits = true;
+	size_t n;
+	int one;
+
+	*count = 0;
+	for (header = CMSG_FIRSTHDR(msg); header; header = CMSG_NXTHDR(msg, header)) {
+		if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+			continue;
+		n = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < n; i++) {
+			memcpy(&one, CMSG_DATA(header) + i * sizeof(int), sizeof(one));
+			if (*count < room) {
+				fds[(*count)++] = one;
+			} else {
+				close(one);
+				fits = false;
+			}
+		}
+	}
+	return fits;
+}
+
+int protocol_receive(int fd, void *data, size_t size, int *fds, size_t *nfds, int timeout_ms)
+{
+	size_t room = nfds ? *nfds : 0, count = 0;
+	struct iovec iov = {.iov_base = data, .iov_len = size};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	union control control;
+	ssize_t got;
+	int err;
+
+	if (nfds)
+		*nfds = 0;
+	do {
+		err = wait_readable(fd, timeout_ms);
+		if (err)
+			return err;
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control);
+		/* MSG_TRUNC: the packet's true length comes back. */
+		got = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT | MSG_TRUNC);
+	} while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return -errno;
+	if (!take_fds(&msg, fds, room, &count))
+		err = -EPROTO;
+	else if (got == 0)
+		err = -ECONNRESET;
+	else if ((size_t)got != size || (msg.msg_flags & MSG_CTRUNC))
+		err = -EPROTO;
+	if (err) {
+		for (size_t i = 0; i < count; i++) {
+			close(fds[i]);
+			fds[i] = -1;
+		}
+		return err;
+	}
+	if (nfds)
+		*nfds = count;
+	return 0;
+}
