@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+#include "sim/run/mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/run/merge.h"
+#include "sim/run/say.h"
+
+#define ADVICE                                                                                     \
+	"run kfdsim as root, or allow user namespaces (sysctl user.max_user_namespaces, "          \
+	"kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns; in a "    \
+	"container: --privileged)"
+
+#define HOST_RUN TREE "/host_run"
+
+/* Of these the world sees nothing of the host: another GPU's topology or
+ * another world's scheduler would be mixed into ours. */
+static const char *const opaque[] = {
+	"/dev/dri",
+	"/sys/class/drm",
+	"/sys/class/kfd",
+	"/sys/devices/virtual/kfd",
+	"/sys/module/amdgpu",
+	"/run/kfdsched",
+	NULL,
+};
+
+static int write_map(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = write(fd, text, strlen(text));
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	return n < 0 ? (int)n : 0;
+}
+
+/* The caller keeps its own ids inside: nothing looks different but what the
+ * new capabilities allow. */
+static int enter_user_namespace(void)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	char map[64];
+	int rc;
+
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
+		return -errno;
+	/* Without this the kernel refuses the map of groups; old kernels lack it. */
+	rc = write_map("/proc/self/setgroups", "deny");
+	if (rc && rc != -ENOENT)
+		return rc;
+	snprintf(map, sizeof(map), "%u %u 1", uid, uid);
+	rc = write_map("/proc/self/uid_map", map);
+	if (rc)
+		return rc;
+	snprintf(map, sizeof(map), "%u %u 1", gid, gid);
+	return write_map("/proc/self/gid_map", map);
+}
+
+int mounts_enter(void)
+{
+	int rc = 0;
+
+	if (unshare(CLONE_NEWNS)) {
+		rc = errno == EPERM ? enter_user_namespace() : -errno;
+		if (rc)
+			return complain(STATUS_IMPOSSIBLE, "cannot make namespaces (%s): " ADVICE,
+					strerror(-rc));
+	}
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return complain(STATUS_IMPOSSIBLE,
+				"cannot make the mounts private (%s): / must be a mount point, "
+				"which it is not in a bare chroot",
+				strerror(errno));
+	return 0;
+}
+
+int mounts_tree(void)
+{
+	static const char *const folders[] = {"dev/dri",    "sys/devices",  "sys/class",
+					      "sys/module", "sys/dev/char", "run/kfdsched",
+					      "host_run"};
+	/* A copy of the host's /run, taken before it is covered. */
+	int host_run =
+		open_tree(AT_FDCWD, "/run", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	int status = 0;
+
+	if (host_run < 0)
+		return complain(STATUS_IMPOSSIBLE, "cannot copy the mounts of /run (%s): " ADVICE,
+				strerror(errno));
+	/* The GPU's memory lies here; the simulated driver accounts for it, so
+	 * the limit is only there to keep a mistake from taking the host down. */
+	if (mount("kfdsim", "/run", "tmpfs", MS_NOSUID, "size=100%,mode=755"))
+		status = complain(STATUS_IMPOSSIBLE, "cannot mount a tmpfs (%s): " ADVICE,
+				  strerror(errno));
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && !status; i++)
+		status = tree_folder(folders[i]);
+	if (!status && move_mount(host_run, "", AT_FDCWD, HOST_RUN, MOVE_MOUNT_F_EMPTY_PATH))
+		status = complain(STATUS_IMPOSSIBLE, "cannot keep the host's /run (%s): " ADVICE,
+				  strerror(errno));
+	close(host_run);
+	return status;
+}
+
+/* An empty file that the world sees as a device. */
+static int device(const char *path, int *fd)
+{
+	*fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (*fd < 0 || fchmod(*fd, 0666))
+		return complain(STATUS_FAILED, "cannot make %s (%s)", path, strerror(errno));
+	return 0;
+}
+
+#define MODULES TREE "/modules"
+
+/* libkmod, by which rocminfo asks for the driver, wants it in /proc/modules. */
+static int modules(struct tree *tree)
+{
+	FILE *out = fopen(MODULES, "we");
+	FILE *host = fopen("/proc/modules", "re");
+	int c, bad;
+
+	if (!out) {
+		bad = errno;
+		if (host)
+			fclose(host);
+		return complain(STATUS_FAILED, "cannot make %s (%s)", MODULES, strerror(bad));
+	}
+	fputs("amdgpu 20000000 0 - Live 0x0000000000000000\n", out);
+	tree->modules = -1;
+	if (host) {
+		while ((c = getc(host)) != EOF)
+			putc(c, out);
+		fclose(host);
+	}
+	bad = ferror(out);
+	bad |= fclose(out);
+	if (!bad && !host) {
+		tree->modules = open(MODULES, O_RDONLY | O_CLOEXEC);
+		bad = tree->modules < 0;
+	}
+	return bad ? complain(STATUS_FAILED, "cannot write %s", MODULES) : 0;
+}
+
+int mounts_devices(struct tree *tree)
+{
+	int status = device(TREE "/dev/kfd", &tree->kfd);
+
+	if (!status)
+		status = device(TREE "/dev/dri/renderD128", &tree->render);
+	if (!status)
+		status = modules(tree);
+	if (status)
+		return status;
+	tree->kfd_sysfs = open(TREE_KFD, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (tree->kfd_sysfs < 0)
+		return complain(STATUS_FAILED, "cannot open %s (%s)", TREE_KFD, strerror(errno));
+	return 0;
+}
+
+static int bind(const char *from, const char *to)
+{
+	if (mount(from, to, NULL, MS_BIND | MS_REC, NULL))
+		return complain(STATUS_IMPOSSIBLE, "cannot bind %s (%s): " ADVICE, to,
+				strerror(errno));
+	return 0;
+}
+
+/*
+ * A pseudo-terminal is opened through a ptmx beside which the kernel finds
+ * "pts" (devpts_acquire), and a bind mount of the file alone has nothing beside
+ * it. So ptmx leads into a second view of the whole host /dev.
+ */
+static int keep_ptmx(void)
+{
+	int status = tree_folder("dev/.host");
+
+	if (!status)
+		status = tree_link("dev/ptmx", ".host/ptmx");
+	return status ? status : bind("/dev", TREE "/dev/.host");
+}
+
+/* Covers `place` with the tree's folder and lets the host's show through. */
+static int cover(const char *host, const char *tree, const char *place)
+{
+	char real[64];
+	int fd = open(host, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int status;
+
+	if (fd < 0)
+		return complain(STATUS_IMPOSSIBLE, "cannot open the host's %s (%s)", place,
+				strerror(errno));
+	snprintf(real, sizeof(real), "/proc/self/fd/%d", fd);
+	status = bind(tree, place);
+	if (!status)
+		status = merge(real, place, opaque);
+	close(fd);
+	return status;
+}
+
+int mounts_world(const char *cwd)
+{
+	int status = 0;
+
+	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
+		return complain(STATUS_IMPOSSIBLE,
+				"cannot mount a fresh /proc (%s), which a container that masks "
+				"parts of /proc forbids: " ADVICE,
+				strerror(errno));
+	if (!access("/proc/modules", F_OK))
+		status = bind(MODULES, "/proc/modules");
+	if (!status)
+		status = keep_ptmx();
+	if (!status)
+		status = cover("/sys", TREE "/sys", "/sys");
+	if (!status)
+		status = cover("/dev", TREE "/dev", "/dev");
+	/* Last: this covers the tree. */
+	if (!status)
+		status = cover(HOST_RUN, TREE "/run", "/run");
+	if (!status && chdir(cwd))
+		status = complain(STATUS_FAILED,
+				  "cannot go back to %s in the simulated world (%s): start from "
+				  "another folder",
+				  cwd, strerror(errno));
+	return status;
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+#include "sim/run/profile.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/run/say.h"
+
+/* The file as it stands, with a NUL behind it. */
+#define EMBED(symbol, file)                                                                        \
+	__asm__(".pushsection .rodata\n" #symbol ": .incbin \"" PROFILE_FOLDER "/" file            \
+		"\"\n.byte 0\n.popsection\n");                                                     \
+	extern const char symbol[]
+
+EMBED(profile_text_mi210, "mi210.ini");
+
+static const struct {
+	const char *name;
+	const char *text;
+} profiles[] = {
+	{"mi210", profile_text_mi210},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+struct key {
+	const char *name;
+	size_t offset;
+	bool real; /* a double; otherwise uint64_t */
+	double min, max;
+};
+
+#define WHOLE(field, low, high)                                                                    \
+	{                                                                                          \
+#field, offsetof(struct profile, field), false, low, high                          \
+	}
+#define REAL(field, low, high)                                                                     \
+	{                                                                                          \
+#field, offsetof(struct profile, field), true, low, high                           \
+	}
+#define U32 4294967295.0
+#define U64 18446744073709551615.0
+
+static const struct key keys[] = {
+	WHOLE(gpu_id, 1, U32),
+	WHOLE(unique_id, 0, U64),
+	WHOLE(gfx_target_version, 90000, 999999),
+	WHOLE(device_id, 1, 65535),
+	WHOLE(family_id, 1, U32),
+	WHOLE(chip_revision, 0, 15),
+	WHOLE(external_revision, 0, 255),
+	WHOLE(pci_revision, 0, 255),
+	WHOLE(fw_version, 0, U32),
+	WHOLE(sdma_fw_version, 0, U32),
+	WHOLE(simd_count, 1, 65536),
+	WHOLE(simd_per_cu, 1, 16),
+	WHOLE(array_count, 1, 1024),
+	WHOLE(simd_arrays_per_engine, 1, 64),
+	WHOLE(cu_per_simd_array, 1, 1024),
+	WHOLE(num_xcc, 1, 1),
+	WHOLE(max_waves_per_simd, 1, 64),
+	WHOLE(wave_front_size, 32, 64),
+	WHOLE(max_slots_scratch_cu, 1, 1024),
+	WHOLE(lds_size_in_kb, 1, 1024),
+	WHOLE(num_gws, 0, 64),
+	WHOLE(num_cp_queues, 1, 1024),
+	WHOLE(num_sdma_engines, 1, 16),
+	WHOLE(num_sdma_xgmi_engines, 0, 64),
+	WHOLE(num_sdma_queues_per_engine, 1, 64),
+	WHOLE(max_engine_clk_fcompute, 1, 100000),
+	WHOLE(max_engine_clk_ccompute, 1, 100000),
+	WHOLE(capability, 0, U32),
+	WHOLE(debug_prop, 0, U64),
+	WHOLE(cwsr_size, 4096, U32),
+	WHOLE(ctl_stack_size, 4096, U32),
+	WHOLE(vram_bytes, 1048576, 1099511627776.0),
+	WHOLE(gtt_bytes, 1048576, 1099511627776.0),
+	WHOLE(mem_width, 1, 65536),
+	WHOLE(mem_clk_max, 1, 100000),
+	WHOLE(l1_size_in_kb, 1, U32),
+	WHOLE(l1_line_bytes, 1, 4096),
+	WHOLE(l2_size_in_kb, 1, U32),
+	WHOLE(l2_line_bytes, 1, 4096),
+	WHOLE(link_min_mb_per_s, 0, U32),
+	WHOLE(link_max_mb_per_s, 0, U32),
+	WHOLE(link_weight, 0, U32),
+	REAL(bounce_us, 0, 1e8),
+	REAL(packet_us, 0, 1e6),
+	REAL(save_gb_per_s, 0.001, 1e6),
+	REAL(restore_gb_per_s, 0.001, 1e6),
+	REAL(blit_gb_per_s, 0.001, 1e6),
+	REAL(sdma_gb_per_s, 0.001, 1e6),
+	REAL(sdma_packet_us, 0, 1e6),
+	REAL(unknown_kernel_us, 0.001, 1e8),
+};
+
+static const struct key *find_key(const char *name)
+{
+	for (size_t i = 0; i < COUNT(keys); i++) {
+		if (!strcmp(keys[i].name, name))
+			return &keys[i];
+	}
+	return NULL;
+}
+
+/* -EINVAL: not a number of this kind; -ERANGE: not one the key may have. */
+static int store(struct profile *profile, const struct key *key, const char *text)
+{
+	char *end;
+	void *field = (char *)profile + key->offset;
+
+	errno = 0;
+	if (key->real) {
+		double value = strtod(text, &end);
+
+		if (end == text || *end || errno || !isfinite(value))
+			return -EINVAL;
+		if (value < key->min || value > key->max)
+			return -ERANGE;
+		memcpy(field, &value, sizeof(value));
+	} else {
+		uint64_t value;
+
+		/* strtoull takes "-1", and gives a very large number. */
+		if (text[strspn(text, "0123456789abcdefxABCDEFX")])
+			return -EINVAL;
+		value = strtoull(text, &end, 0);
+		if (end == text || *end || errno)
+			return -EINVAL;
+		if ((double)value < key->min || (double)value > key->max)
+			return -ERANGE;
+		memcpy(field, &value, sizeof(value));
+	}
+	return 0;
+}
+
+struct reading {
+	struct profile *profile;
+	bool seen[COUNT(keys)];
+};
+
+static int on_line(void *user, const char *section, const char *name, const char *value)
+{
+	struct reading *reading = user;
+	struct profile *profile = reading->profile;
+	const struct key *key = find_key(name);
+
+	(void)section; /* for the reader's eye */
+	if (!strcmp(name, "asic") && !profile->asic[0] && value[0] &&
+	    strlen(value) < sizeof(profile->asic)) {
+		strcpy(profile->asic, value);
+		return 1;
+	}
+	if (!key || reading->seen[key - keys])
+		return 0;
+	reading->seen[key - keys] = true;
+	return store(profile, key, value) == 0;
+}
+
+int profile_load(const char *name, struct profile *out)
+{
+	struct reading reading = {.profile = out};
+	char known[256] = "";
+	const char *text = NULL;
+	int line;
+
+	for (size_t i = 0; i < COUNT(profiles); i++) {
+		if (!strcmp(profiles[i].name, name))
+			text = profiles[i].text;
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
+			 i ? ", " : "", profiles[i].name);
+	}
+	if (!text)
+		return complain(STATUS_USAGE, "there is no GPU profile '%s'; known: %s", name,
+				known);
+
+	memset(out, 0, sizeof(*out));
+	snprintf(out->name, sizeof(out->name), "%s", name);
+	line = ini_parse_string(text, on_line, &reading);
+	if (line)
+		return complain(STATUS_FAILED,
+				"line %d of the profile %s is not a known key with a value it may "
+				"have: correct the file and build again",
+				line, name);
+	for (size_t i = 0; i < COUNT(keys); i++) {
+		if (!reading.seen[i])
+			return complain(STATUS_FAILED,
+					"the profile %s lacks %s: add it and build again", name,
+					keys[i].name);
+	}
+	return profile_check(out);
+}
+
+static void list_keys(char *out, size_t size)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < COUNT(keys) && used < size; i++)
+		used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "",
+					 keys[i].name);
+}
+
+int profile_set(struct profile *profile, const char *assignment)
+{
+	const char *equals = strchr(assignment, '=');
+	const struct key *key;
+	char name[64] = "";
+	char known[1536];
+	int rc;
+
+	if (!equals || equals == assignment || (size_t)(equals - assignment) >= sizeof(name))
+		return complain(STATUS_USAGE, "--set takes KEY=VALUE, as bounce_us=200, not '%s'",
+				assignment);
+	memcpy(name, assignment, (size_t)(equals - assignment));
+	key = find_key(name);
+	if (!key) {
+		list_keys(known, sizeof(known));
+		return complain(STATUS_USAGE, "--set: there is no key '%s'; known: %s", name,
+				known);
+	}
+	rc = store(profile, key, equals + 1);
+	if (rc == -ERANGE)
+		return complain(STATUS_USAGE, "--set: %s must be from %.15g to %.15g, not %s", name,
+				key->min, key->max, equals + 1);
+	if (rc)
+		return complain(STATUS_USAGE, "--set: %s must be %s, not '%s'", name,
+				key->real ? "a number" : "a whole number", equals + 1);
+	return 0;
+}
+
+int profile_check(const struct profile *p)
+{
+	if (p->simd_count % p->simd_per_cu)
+		return complain(STATUS_USAGE, "simd_count must be a multiple of simd_per_cu");
+	if (p->simd_count / p->simd_per_cu > p->array_count * p->cu_per_simd_array)
+		return complain(STATUS_USAGE,
+				"simd_count makes more compute units than array_count x "
+				"cu_per_simd_array can hold");
+	if (p->array_count % p->simd_arrays_per_engine)
+		return complain(STATUS_USAGE,
+				"array_count must be a multiple of simd_arrays_per_engine");
+	if (p->cwsr_size <= p->ctl_stack_size)
+		return complain(STATUS_USAGE, "cwsr_size must be larger than ctl_stack_size");
+	return 0;
+}
+
+/* 1 GB/s is 1000 bytes in a microsecond. */
+static uint64_t bytes_us(double gb_per_s)
+{
+	uint64_t value = (uint64_t)llround(gb_per_s * 1000.0);
+
+	return value ? value : 1;
+}
+
+void profile_to_world(const struct profile *p, struct world_config *out)
+{
+	uint64_t cus = p->simd_count / p->simd_per_cu;
+	uint64_t units = p->max_waves_per_simd * p->simd_per_cu;
+	uint64_t bounce_ns = (uint64_t)llround(p->bounce_us * 1000.0);
+
+	out->profile = p->name;
+	out->gpus = 1;
+	out->gpu_ids[0] = (uint32_t)p->gpu_id;
+	out->chip = (struct world_chip){
+		.gfx_target_version = (uint32_t)p->gfx_target_version,
+		.device_id = (uint32_t)p->device_id,
+		.family = (uint32_t)p->family_id,
+		.chip_rev = (uint32_t)p->chip_revision,
+		.external_rev = (uint32_t)p->external_revision,
+		.pci_rev = (uint32_t)p->pci_revision,
+		.shader_engines = (uint32_t)(p->array_count / p->simd_arrays_per_engine),
+		.shader_arrays = (uint32_t)p->simd_arrays_per_engine,
+		.cu_per_array = (uint32_t)p->cu_per_simd_array,
+		.engine_khz = (uint32_t)p->max_engine_clk_fcompute * 1000u,
+		.memory_khz = (uint32_t)p->mem_clk_max * 1000u,
+		.vram_bit_width = (uint32_t)p->mem_width,
+		.cwsr_bytes = (uint32_t)p->cwsr_size,
+		.ctl_stack_bytes = (uint32_t)p->ctl_stack_size,
+	};
+	out->gpu = (struct gpu_config){
+		.cus = (uint32_t)cus,
+		.units_per_cu = (uint32_t)units,
+		.packet_ns = (uint64_t)llround(p->packet_us * 1000.0),
+		.unmap_ns = bounce_ns / 2,
+		.map_ns = bounce_ns - bounce_ns / 2,
+		/* The save area holds every wave the GPU can: one wave's share. */
+		.save_bytes_unit = (p->cwsr_size - p->ctl_stack_size) / (cus * units),
+		.save_bytes_us = bytes_us(p->save_gb_per_s),
+		.restore_bytes_us = bytes_us(p->restore_gb_per_s),
+		.sdma_engines = (uint32_t)p->num_sdma_engines,
+	};
+	out->lds_bytes_per_cu = (uint32_t)p->lds_size_in_kb * 1024u;
+	out->vram_bytes = p->vram_bytes;
+	out->gtt_bytes = p->gtt_bytes;
+	out->unknown_kernel_ns = (uint64_t)llround(p->unknown_kernel_us * 1000.0);
+	out->blit_bytes_us = bytes_us(p->blit_gb_per_s);
+	out->sdma_bytes_us = bytes_us(p->sdma_gb_per_s);
+	out->sdma_packet_ns = (uint64_t)llround(p->sdma_packet_us * 1000.0);
+}

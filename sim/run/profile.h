@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Profiles: what a GPU is and what its work costs. They stand in sim/profiles
+ * as INI files and are built into the program, so that a kfdsim that is
+ * copied elsewhere still has them. A profile gives every key exactly once;
+ * --set replaces the value of any numeric one.
+ */
+#ifndef KFDSHIM_SIM_RUN_PROFILE_H
+#define KFDSHIM_SIM_RUN_PROFILE_H
+
+#include <stdint.h>
+
+#include "sim/kfd/world.h"
+
+struct profile {
+	char name[32];
+	char asic[32]; /* the driver's name of the chip */
+	/* Identity. */
+	uint64_t gpu_id, unique_id, gfx_target_version, device_id, family_id;
+	uint64_t chip_revision, external_revision, pci_revision, fw_version, sdma_fw_version;
+	/* Shape, under the names of the topology's properties. */
+	uint64_t simd_count, simd_per_cu, array_count, simd_arrays_per_engine, cu_per_simd_array;
+	uint64_t num_xcc, max_waves_per_simd, wave_front_size, max_slots_scratch_cu;
+	uint64_t lds_size_in_kb, num_gws, num_cp_queues;
+	uint64_t num_sdma_engines, num_sdma_xgmi_engines, num_sdma_queues_per_engine;
+	uint64_t max_engine_clk_fcompute, max_engine_clk_ccompute; /* MHz */
+	uint64_t capability, debug_prop, cwsr_size, ctl_stack_size;
+	/* Memory. */
+	uint64_t vram_bytes, gtt_bytes, mem_width, mem_clk_max;
+	uint64_t l1_size_in_kb, l1_line_bytes, l2_size_in_kb, l2_line_bytes;
+	uint64_t link_min_mb_per_s, link_max_mb_per_s, link_weight;
+	/* Costs, in model time. */
+	double bounce_us, packet_us, sdma_packet_us, unknown_kernel_us;
+	double save_gb_per_s, restore_gb_per_s, blit_gb_per_s, sdma_gb_per_s;
+};
+
+/* All of these say what is wrong and return an exit status (say.h). */
+int profile_load(const char *name, struct profile *out);
+int profile_set(struct profile *profile, const char *assignment); /* "KEY=VALUE" */
+/* Do the numbers, after all --set, make a GPU? */
+int profile_check(const struct profile *profile);
+
+/* Fills in everything that comes from the profile: one GPU. The strings stay
+ * the profile's. */
+void profile_to_world(const struct profile *profile, struct world_config *out);
+
+#endif

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "sim/run/spawn.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/run/filter.h"
+#include "sim/run/mounts.h"
+#include "sim/run/say.h"
+
+#define STATUS_NOT_EXECUTABLE 126
+#define STATUS_NOT_FOUND 127
+
+/* One byte, and with it one descriptor. */
+static int send_fd(int sock, int fd)
+{
+	char byte = 0;
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.bytes,
+			     .msg_controllen = sizeof(control.bytes)};
+	struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
+
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(head), &fd, sizeof(fd));
+	return sendmsg(sock, &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* The descriptor, or -1 where the other end is gone. */
+static int receive_fd(int sock)
+{
+	char byte;
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.bytes,
+			     .msg_controllen = sizeof(control.bytes)};
+	struct cmsghdr *head;
+	int fd = -1;
+
+	if (TEMP_FAILURE_RETRY(recvmsg(sock, &msg, MSG_CMSG_CLOEXEC)) <= 0)
+		return -1;
+	head = CMSG_FIRSTHDR(&msg);
+	if (head && head->cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(head), sizeof(fd));
+	return fd;
+}
+
+static _Noreturn void run_command(const struct spawn *spawn)
+{
+	int status;
+
+	umask(spawn->umask);
+	if (spawn->ignore_child)
+		signal(SIGCHLD, SIG_IGN);
+	sigprocmask(SIG_SETMASK, &spawn->mask, NULL);
+	execvp(spawn->command[0], spawn->command);
+	status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+	_exit(complain(status, "cannot run %s (%s)", spawn->command[0], strerror(errno)));
+}
+
+static int exit_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* Reaps everything until the command ends. */
+static _Noreturn void reap(pid_t command)
+{
+	for (;;) {
+		int status;
+		pid_t pid = wait(&status);
+
+		if (pid == command)
+			_exit(exit_status(status));
+		if (pid < 0 && errno != EINTR)
+			_exit(STATUS_FAILED);
+	}
+}
+
+static _Noreturn void init_main(const struct spawn *spawn, int control)
+{
+	int listener, pidfd, rc, status;
+	pid_t command;
+	char byte;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
+		_exit(complain(STATUS_FAILED, "cannot tie the world to kfdsim (%s)",
+			       strerror(errno)));
+	prctl(PR_SET_NAME, "kfdsim-init");
+	status = mounts_world(spawn->cwd);
+	if (status)
+		_exit(status);
+	rc = filter_install(spawn->trap_open, &listener);
+	if (rc == -EBUSY)
+		_exit(complain(STATUS_IMPOSSIBLE,
+			       "this process has a seccomp listener already (another kfdsim, or a "
+			       "container runtime's), and there can be only one: start kfdsim "
+			       "outside"));
+	if (rc)
+		_exit(complain(STATUS_IMPOSSIBLE, "cannot install a seccomp filter (%s)",
+			       strerror(-rc)));
+	if (send_fd(control, listener))
+		_exit(STATUS_FAILED);
+	close(listener);
+	/* No answer: the supervisor died before PDEATHSIG was set, or gave up. */
+	if (TEMP_FAILURE_RETRY(read(control, &byte, 1)) != 1)
+		_exit(STATUS_FAILED);
+
+	command = fork();
+	if (command < 0)
+		_exit(complain(STATUS_FAILED, "cannot start the command (%s)", strerror(errno)));
+	if (!command)
+		run_command(spawn);
+	pidfd = (int)syscall(SYS_pidfd_open, command, 0);
+	if (pidfd >= 0)
+		send_fd(control, pidfd);
+	/* Whoever reads the command's output must see its end, not ours. */
+	syscall(SYS_close_range, 0u, ~0u, 0u);
+	reap(command);
+}
+
+int spawn_init(const struct spawn *spawn, struct world_init *out)
+{
+	const unsigned long flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_PIDFD | SIGCHLD;
+	int sock[2], status;
+	long pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock))
+		return complain(STATUS_FAILED, "cannot make a socket pair (%s)", strerror(errno));
+	pid = syscall(SYS_clone, flags, NULL, &out->pidfd, NULL, 0UL);
+	if (pid < 0)
+		return complain(STATUS_IMPOSSIBLE,
+				"cannot make a pid namespace (%s): run kfdsim as root, or allow "
+				"user namespaces",
+				strerror(errno));
+	if (!pid) {
+		close(sock[0]);
+		init_main(spawn, sock[1]);
+	}
+	close(sock[1]);
+	out->pid = (pid_t)pid;
+	out->control = sock[0];
+	out->listener = receive_fd(sock[0]);
+	if (out->listener < 0) {
+		/* The init has said why. */
+		status = spawn_wait(out);
+		return status ? status : STATUS_FAILED;
+	}
+	return 0;
+}
+
+int spawn_go(const struct world_init *init)
+{
+	char byte = 1;
+
+	if (send(init->control, &byte, 1, MSG_NOSIGNAL) != 1)
+		return complain(STATUS_FAILED, "the world's init is gone (%s)", strerror(errno));
+	return 0;
+}
+
+int spawn_command_pidfd(const struct world_init *init)
+{
+	return receive_fd(init->control);
+}
+
+void spawn_kill(const struct world_init *init)
+{
+	kill(init->pid, SIGKILL);
+	spawn_wait(init);
+}
+
+int spawn_wait(const struct world_init *init)
+{
+	int status;
+
+	if (TEMP_FAILURE_RETRY(waitpid(init->pid, &status, 0)) < 0)
+		return complain(STATUS_FAILED, "cannot wait for the world (%s)", strerror(errno));
+	return exit_status(status);
+}
