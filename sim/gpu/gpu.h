@@ -12,20 +12,27 @@
  * Threads: none; one caller at a time owns a struct gpu.
  * Ownership: struct gpu owns everything in it; arguments are copied.
  * Errors: allocation failure is -ENOMEM, an unknown queue -ENOENT, a queue
- * that is full -EAGAIN, a bad argument -EINVAL.
+ * that is full (2^20 packets) -EAGAIN, a bad argument (a dispatch whose
+ * workgroup holds more units than the GPU has, too) -EINVAL.
  *
  * How queues share: the command processor of a queue takes packets in order.
  * A dispatch launches its workgroups as units become free; units that become
  * free are handed out workgroup by workgroup, in turn, among all queues that
  * have some waiting (priority is a later subject). A packet with the barrier
  * bit starts after everything earlier in its queue has retired; one without
- * it may start once its predecessor has launched its last workgroup.
+ * it may start once its predecessor has launched its last workgroup. A
+ * workgroup that does not fit keeps its turn until it fits, and the others wait.
+ * An SDMA queue is bound to the engine with the fewest queues; the queues of an
+ * engine take turns packet by packet. A WAIT packet does not hold the engine.
  *
  * A bounce is the driver's unmap and map of all queues of the node
  * (kfd-facts: every queue change does this under HWS): all queues stop at its
  * start, live workgroups are saved with what is left of them, the requested
  * changes take effect, and the queues that are then mapped go on where they
- * stopped. Bounces are served one after another.
+ * stopped. Bounces are served one after another. Restored workgroups have
+ * their units again before anything new of any queue is launched; where the
+ * saved state of the mapped queues exceeds the GPU, the rest goes first when
+ * units become free, and its restoring is not charged.
  */
 #ifndef KFDSHIM_SIM_GPU_H
 #define KFDSHIM_SIM_GPU_H
@@ -37,15 +44,15 @@
 struct gpu;
 
 struct gpu_config {
-	uint32_t cus;             /* compute units */
-	uint32_t units_per_cu;    /* wave slots of a CU */
-	uint64_t packet_ns;       /* CP time before a packet takes effect */
-	uint64_t unmap_ns;        /* bounce, first half: preempt all queues, no live state */
-	uint64_t map_ns;          /* bounce, second half: map the runlist, no live state */
-	uint64_t save_bytes_unit; /* saved bytes for each live unit */
-	uint64_t save_bytes_us;   /* save bandwidth, bytes per microsecond, > 0 */
-	uint64_t restore_bytes_us;
-	uint32_t sdma_engines;    /* > 0 */
+	uint32_t cus;		   /* compute units; at most 2^20 wave units in all */
+	uint32_t units_per_cu;	   /* wave slots of a CU */
+	uint64_t packet_ns;	   /* CP time before a packet takes effect */
+	uint64_t unmap_ns;	   /* bounce, first half: preempt all queues, no live state */
+	uint64_t map_ns;	   /* bounce, second half: map the runlist, no live state */
+	uint64_t save_bytes_unit;  /* saved bytes for each live unit */
+	uint64_t save_bytes_us;	   /* save bandwidth, bytes per microsecond, > 0 */
+	uint64_t restore_bytes_us; /* > 0 */
+	uint32_t sdma_engines;	   /* > 0 */
 };
 
 enum gpu_queue_kind { GPU_QUEUE_COMPUTE, GPU_QUEUE_SDMA };
@@ -59,29 +66,29 @@ enum gpu_packet_kind {
 
 struct gpu_packet {
 	enum gpu_packet_kind kind;
-	bool barrier;     /* wait for everything earlier in this queue */
-	bool trace;       /* DISPATCH: report workgroups as they end */
-	uint32_t wgs;     /* DISPATCH: workgroups, > 0 */
-	uint32_t units;   /* DISPATCH: units one workgroup holds, > 0 */
-	uint64_t wg_ns;   /* DISPATCH: time one workgroup runs */
+	bool barrier;	  /* wait for everything earlier in this queue */
+	bool trace;	  /* DISPATCH: report workgroups as they end */
+	uint32_t wgs;	  /* DISPATCH: workgroups, > 0 */
+	uint32_t units;	  /* DISPATCH: units one workgroup holds, > 0 */
+	uint64_t wg_ns;	  /* DISPATCH: time one workgroup runs */
 	uint64_t busy_ns; /* WORK */
-	uint64_t tag;     /* the caller's; comes back in events */
+	uint64_t tag;	  /* the caller's; comes back in events */
 };
 
 enum gpu_event_type {
-	GPU_EVENT_STARTED,   /* the packet began to take effect */
-	GPU_EVENT_WAITING,   /* a WAIT packet reached the head: the queue stands until gpu_release() */
-	GPU_EVENT_WORKGROUPS,/* traced workgroups [first, first + count) ended */
-	GPU_EVENT_RETIRED,   /* the packet is complete; in packet order within a queue */
-	GPU_EVENT_UNMAPPED,  /* bounce: all queues are off, state saved, changes in effect */
-	GPU_EVENT_MAPPED,    /* bounce: over, the mapped queues run again */
+	GPU_EVENT_STARTED, /* the packet, of any kind, takes effect; a dispatch may still wait for units */
+	GPU_EVENT_WAITING, /* a WAIT packet reached the head: the queue stands until gpu_release() */
+	GPU_EVENT_WORKGROUPS, /* traced workgroups [first, first + count) ended */
+	GPU_EVENT_RETIRED,    /* the packet is complete; in packet order within a queue */
+	GPU_EVENT_UNMAPPED,   /* bounce: all queues are off, state saved, changes in effect */
+	GPU_EVENT_MAPPED,     /* bounce: over, the mapped queues run again */
 };
 
 struct gpu_event {
 	enum gpu_event_type type;
-	uint64_t t;            /* when it happened */
-	uint32_t queue;        /* packet events */
-	uint64_t tag;          /* of the packet, or of the bounce */
+	uint64_t t;	       /* when it happened */
+	uint32_t queue;	       /* packet events */
+	uint64_t tag;	       /* of the packet, or of the bounce */
 	uint32_t first, count; /* WORKGROUPS */
 	uint64_t start_ns;     /* RETIRED: when it began to take effect */
 	uint64_t save_ns;      /* UNMAPPED: charged for saving live state */
@@ -95,11 +102,11 @@ struct gpu_change {
 };
 
 struct gpu_queue_stats {
-	uint64_t unit_ns;       /* units held x time, by workgroups and copies */
-	uint64_t busy_ns;       /* time with at least one workgroup or copy running */
+	uint64_t unit_ns; /* units held x time; an SDMA copy counts as one unit */
+	uint64_t busy_ns; /* time with at least one workgroup or WORK packet running */
 	uint64_t wgs_done;
 	uint64_t packets_retired;
-	uint64_t preempted;     /* bounces that found live state in this queue */
+	uint64_t preempted; /* bounces that found live state in this queue */
 };
 
 struct gpu *gpu_new(const struct gpu_config *config); /* NULL: bad config or no memory */

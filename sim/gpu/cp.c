@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Command processors and SDMA engines: how a queue goes from packet to packet.
+ *
+ * A compute queue has a command processor of its own. An SDMA queue shares its
+ * engine: it has the engine for one packet (packet_ns and busy_ns), then the
+ * others on that engine have their turn. A WAIT does not hold the engine.
+ */
+#include "sim/gpu/internal.h"
+
+void cp_kick(struct gpu *gpu, struct queue *queue)
+{
+	if (list_empty(&queue->kicked))
+		list_insert(&gpu->kicked, &queue->kicked);
+}
+
+static bool wants_engine(const struct queue *queue)
+{
+	return queue->mapped &&
+	       (queue->phase == CP_FETCH || queue->phase == CP_EFFECT || queue->phase == CP_WORK);
+}
+
+static bool has_engine(const struct queue *queue)
+{
+	return !queue->engine || queue->engine->current == queue;
+}
+
+/* FETCH and WORK go on, EFFECT can be taken: the queue runs and has its engine. */
+static void resume(struct gpu *gpu, struct queue *queue)
+{
+	if (queue->phase == CP_EFFECT) {
+		cp_kick(gpu, queue);
+		return;
+	}
+	if (queue->phase == CP_WORK) {
+		queue_account(gpu, queue);
+		queue->working = true;
+	}
+	heap_push(&gpu->heap, &queue->cp_timer, time_add(gpu->now, queue->remain));
+}
+
+static void engine_pick(struct gpu *gpu, struct engine *engine)
+{
+	if (engine->current || gpu->bounce_phase != BOUNCE_NONE)
+		return;
+	for (struct list *node = engine->queues.next; node != &engine->queues; node = node->next) {
+		struct queue *queue = list_entry(node, struct queue, on_engine);
+
+		if (wants_engine(queue)) {
+			engine->current = queue;
+			/* First in turn, so that it goes on first after a bounce. */
+			list_remove(&queue->on_engine);
+			list_insert(engine->queues.next, &queue->on_engine);
+			resume(gpu, queue);
+			return;
+		}
+	}
+}
+
+/* The queue's turn is over. */
+static void engine_yield(struct gpu *gpu, struct queue *queue)
+{
+	struct engine *engine = queue->engine;
+
+	if (!engine || engine->current != queue)
+		return;
+	engine->current = NULL;
+	list_remove(&queue->on_engine);
+	list_insert(&engine->queues, &queue->on_engine);
+	engine_pick(gpu, engine);
+}
+
+/* On to the next packet. */
+static void step_over(struct gpu *gpu, struct queue *queue)
+{
+	queue->cp++;
+	queue->phase = CP_IDLE;
+	cp_kick(gpu, queue);
+}
+
+void cp_launched(struct gpu *gpu, struct queue *queue)
+{
+	list_remove(&queue->waiting);
+	step_over(gpu, queue);
+}
+
+static void fetch(struct gpu *gpu, struct queue *queue)
+{
+	queue->phase = CP_FETCH;
+	queue->remain = gpu->config.packet_ns;
+	if (queue->engine)
+		engine_pick(gpu, queue->engine);
+	else
+		resume(gpu, queue);
+}
+
+static void take_effect(struct gpu *gpu, struct queue *queue)
+{
+	struct packet *packet = queue_packet(queue, queue->cp);
+
+	packet->start = gpu->now;
+	switch (packet->p.kind) {
+	case GPU_PACKET_DISPATCH:
+		queue->phase = CP_LAUNCH;
+		dispatch_wait(gpu, queue);
+		break;
+	case GPU_PACKET_WORK:
+		queue->phase = CP_WORK;
+		queue->remain = packet->p.busy_ns;
+		resume(gpu, queue);
+		break;
+	case GPU_PACKET_WAIT:
+		queue->phase = CP_WAIT;
+		queue->announced = queue->released = false;
+		engine_yield(gpu, queue);
+		break;
+	}
+}
+
+static void tell(const struct gpu *gpu, const struct queue *queue, enum gpu_event_type type,
+		 const struct packet *packet, struct gpu_event *event)
+{
+	*event = (struct gpu_event){
+		.type = type,
+		.t = gpu->now,
+		.queue = queue->id,
+		.tag = packet->p.tag,
+		.start_ns = type == GPU_EVENT_RETIRED ? packet->start : 0,
+	};
+}
+
+static void retire(struct gpu *gpu, struct queue *queue, struct gpu_event *event)
+{
+	struct packet *packet = queue_packet(queue, queue->head);
+
+	tell(gpu, queue, GPU_EVENT_RETIRED, packet, event);
+	queue->stats.packets_retired++;
+	queue_unreserve(gpu, queue, &packet->p);
+	queue->head++;
+}
+
+bool cp_advance(struct gpu *gpu, struct queue *queue, struct gpu_event *event)
+{
+	for (;;) {
+		struct packet *packet = queue_packet(queue, queue->cp);
+
+		/* What is complete retires even if the queue is off by now. */
+		if (queue->head < queue->cp && queue_packet(queue, queue->head)->complete) {
+			retire(gpu, queue, event);
+			return true;
+		}
+		if (!queue_runs(gpu, queue) || queue->cp == queue->tail)
+			return false;
+		switch (queue->phase) {
+		case CP_IDLE:
+			if (!packet->p.barrier || queue->head == queue->cp)
+				fetch(gpu, queue);
+			return false;
+		case CP_EFFECT:
+			if (!has_engine(queue))
+				return false;
+			take_effect(gpu, queue);
+			tell(gpu, queue, GPU_EVENT_STARTED, packet, event);
+			return true;
+		case CP_WAIT:
+			if (!queue->announced) {
+				queue->announced = true;
+				tell(gpu, queue, GPU_EVENT_WAITING, packet, event);
+				return true;
+			}
+			if (!queue->released)
+				return false;
+			packet->complete = true;
+			step_over(gpu, queue);
+			break;
+		case CP_FETCH:
+		case CP_LAUNCH:
+		case CP_WORK:
+			return false;
+		}
+	}
+}
+
+void cp_timer_fired(struct gpu *gpu, struct queue *queue)
+{
+	if (queue->phase == CP_FETCH) {
+		queue->phase = CP_EFFECT;
+		cp_kick(gpu, queue);
+		return;
+	}
+	queue_account(gpu, queue);
+	queue->working = false;
+	queue_packet(queue, queue->cp)->complete = true;
+	step_over(gpu, queue);
+	engine_yield(gpu, queue);
+}
+
+void cp_stop(struct gpu *gpu, struct queue *queue)
+{
+	if (queue->cp_timer.pos != TIMER_IDLE) {
+		queue->remain = gpu->heap.entries[queue->cp_timer.pos].t - gpu->now;
+		heap_cancel(&gpu->heap, &queue->cp_timer);
+	}
+	queue_account(gpu, queue);
+	queue->working = false;
+	/* It stays first in its engine's turn: the packet is not finished. */
+	if (queue->engine && queue->engine->current == queue)
+		queue->engine->current = NULL;
+}
+
+void cp_start(struct gpu *gpu, struct queue *queue)
+{
+	if (queue->engine)
+		engine_pick(gpu, queue->engine);
+	else if (queue->phase == CP_FETCH || queue->phase == CP_WORK)
+		resume(gpu, queue);
+	cp_kick(gpu, queue);
+}
+
+void cp_forget(struct gpu *gpu, struct queue *queue)
+{
+	struct engine *engine = queue->engine;
+
+	if (!engine)
+		return;
+	list_remove(&queue->on_engine);
+	engine->n--;
+	if (engine->current == queue) {
+		engine->current = NULL;
+		engine_pick(gpu, engine);
+	}
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+/* The GPU as a whole: its making, and how time goes on. */
+#include <stdlib.h>
+
+#include "sim/gpu/internal.h"
+
+struct gpu *gpu_new(const struct gpu_config *config)
+{
+	uint64_t units = (uint64_t)config->cus * config->units_per_cu;
+
+	if (units == 0 || units > GPU_UNITS_MAX || config->save_bytes_us == 0 ||
+	    config->restore_bytes_us == 0 || config->sdma_engines == 0)
+		return NULL;
+	struct gpu *gpu = calloc(1, sizeof(*gpu));
+
+	if (!gpu)
+		return NULL;
+	gpu->config = *config;
+	gpu->units = gpu->free = (uint32_t)units;
+	gpu->bounce_timer = (struct timer){.kind = TIMER_BOUNCE, .pos = TIMER_IDLE};
+	list_init(&gpu->kicked);
+	list_init(&gpu->waiting);
+	list_init(&gpu->restoring);
+	list_init(&gpu->spare);
+	gpu->engines = calloc(config->sdma_engines, sizeof(*gpu->engines));
+	if (!gpu->engines || queue_reserve_timers(gpu)) {
+		gpu_free(gpu);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < config->sdma_engines; i++)
+		list_init(&gpu->engines[i].queues);
+	return gpu;
+}
+
+void gpu_free(struct gpu *gpu)
+{
+	if (!gpu)
+		return;
+	for (uint32_t i = 0; i < gpu->n_ids; i++)
+		if (gpu->queues[i])
+			queue_free(gpu->queues[i]);
+	while (gpu->bounces) {
+		struct bounce *next = gpu->bounces->next;
+
+		free(gpu->bounces);
+		gpu->bounces = next;
+	}
+	cohorts_free(gpu);
+	free(gpu->queues);
+	free(gpu->engines);
+	free(gpu->heap.entries);
+	free(gpu);
+}
+
+uint64_t gpu_now(const struct gpu *gpu)
+{
+	return gpu->now;
+}
+
+uint64_t gpu_live_units(const struct gpu *gpu)
+{
+	return gpu->units - gpu->free;
+}
+
+/* True: *event is filled. */
+static bool fire(struct gpu *gpu, struct gpu_event *event)
+{
+	struct timer *timer = heap_pop(&gpu->heap);
+
+	switch (timer->kind) {
+	case TIMER_COHORT:
+		return dispatch_cohort_ended(gpu, list_entry(timer, struct cohort, timer), event);
+	case TIMER_CP:
+		cp_timer_fired(gpu, list_entry(timer, struct queue, cp_timer));
+		return false;
+	case TIMER_BOUNCE:
+		bounce_timer_fired(gpu, event);
+		return true;
+	}
+	return false;
+}
+
+bool gpu_step(struct gpu *gpu, uint64_t until, struct gpu_event *event)
+{
+	if (until < gpu->now)
+		return false;
+	for (;;) {
+		const struct heap_entry *due = gpu->heap.n > 0 ? &gpu->heap.entries[0] : NULL;
+
+		if (!list_empty(&gpu->kicked)) {
+			struct queue *queue = list_entry(gpu->kicked.next, struct queue, kicked);
+
+			if (cp_advance(gpu, queue, event))
+				return true;
+			list_remove(&queue->kicked);
+		} else if (due && due->t == gpu->now) {
+			if (fire(gpu, event))
+				return true;
+		} else if (gpu->hand_out) {
+			dispatch_hand_out(gpu);
+		} else if (due && due->t <= until) {
+			gpu->now = due->t;
+		} else {
+			gpu->now = until;
+			return false;
+		}
+	}
+}
+
+uint64_t gpu_next(const struct gpu *gpu)
+{
+	if (!list_empty(&gpu->kicked) || gpu->hand_out)
+		return gpu->now;
+	return gpu->heap.n > 0 ? gpu->heap.entries[0].t : UINT64_MAX;
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+/* Queues and the packets in them. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sim/gpu/internal.h"
+
+#define RING_MIN 16u
+
+struct queue *queue_find(const struct gpu *gpu, uint32_t id)
+{
+	return id < gpu->n_ids ? gpu->queues[id] : NULL;
+}
+
+static void stats_until(struct gpu_queue_stats *stats, const struct gpu *gpu,
+			const struct queue *queue)
+{
+	uint64_t span = gpu->now - queue->accounted_at;
+	bool copies = queue->working && queue->kind == GPU_QUEUE_SDMA;
+
+	stats->unit_ns += (queue->held + copies) * span;
+	if (queue->held > 0 || queue->working)
+		stats->busy_ns += span;
+}
+
+void queue_account(struct gpu *gpu, struct queue *queue)
+{
+	stats_until(&queue->stats, gpu, queue);
+	queue->accounted_at = gpu->now;
+}
+
+/* Timers there can be at once: one a cohort, one a queue, the bounce's. */
+int queue_reserve_timers(struct gpu *gpu)
+{
+	return heap_reserve(&gpu->heap, gpu->cohorts + gpu->n_queues + 1);
+}
+
+static struct engine *least_loaded(struct gpu *gpu)
+{
+	struct engine *best = &gpu->engines[0];
+
+	for (uint32_t i = 1; i < gpu->config.sdma_engines; i++)
+		if (gpu->engines[i].n < best->n)
+			best = &gpu->engines[i];
+	return best;
+}
+
+/* The lowest id that is free, in gpu->queues, which grows for it; or -ENOMEM. */
+static int64_t free_id(struct gpu *gpu)
+{
+	for (uint32_t i = 0; gpu->n_queues < gpu->n_ids && i < gpu->n_ids; i++)
+		if (!gpu->queues[i])
+			return i;
+	uint32_t n = gpu->n_ids ? 2 * gpu->n_ids : 16;
+
+	if (n > INT32_MAX)
+		return -ENOMEM;
+	struct queue **queues = reallocarray(gpu->queues, n, sizeof(*queues));
+
+	if (!queues)
+		return -ENOMEM;
+	gpu->queues = queues;
+	for (uint32_t i = gpu->n_ids; i < n; i++)
+		queues[i] = NULL;
+	uint32_t id = gpu->n_ids;
+
+	gpu->n_ids = n;
+	return id;
+}
+
+int gpu_queue_add(struct gpu *gpu, enum gpu_queue_kind kind)
+{
+	if (kind != GPU_QUEUE_COMPUTE && kind != GPU_QUEUE_SDMA)
+		return -EINVAL;
+	int64_t id = free_id(gpu);
+
+	if (id < 0)
+		return (int)id;
+	struct queue *queue = calloc(1, sizeof(*queue));
+
+	if (!queue)
+		return -ENOMEM;
+	queue->ring_size = RING_MIN;
+	queue->ring = calloc(RING_MIN, sizeof(*queue->ring));
+	gpu->n_queues++;
+	if (!queue->ring || queue_reserve_timers(gpu)) {
+		gpu->n_queues--;
+		queue_free(queue);
+		return -ENOMEM;
+	}
+	queue->id = (uint32_t)id;
+	queue->kind = kind;
+	queue->cp_timer = (struct timer){.kind = TIMER_CP, .pos = TIMER_IDLE};
+	list_init(&queue->on_engine);
+	list_init(&queue->kicked);
+	list_init(&queue->waiting);
+	list_init(&queue->restoring);
+	list_init(&queue->running);
+	list_init(&queue->saved);
+	if (kind == GPU_QUEUE_SDMA) {
+		queue->engine = least_loaded(gpu);
+		queue->engine->n++;
+		list_insert(&queue->engine->queues, &queue->on_engine);
+	}
+	gpu->queues[id] = queue;
+	return (int)id;
+}
+
+void queue_free(struct queue *queue)
+{
+	free(queue->ring);
+	free(queue);
+}
+
+/* The cohorts that a queue with this sum of needs can have at once: never more
+ * than the GPU has units, because nothing new is launched while a mapped queue
+ * has saved state. */
+static uint64_t reserve_capped(const struct gpu *gpu, uint64_t sum)
+{
+	return sum < gpu->units ? sum : gpu->units;
+}
+
+static uint64_t packet_need(const struct gpu *gpu, const struct gpu_packet *packet)
+{
+	if (packet->kind != GPU_PACKET_DISPATCH)
+		return 0;
+	uint32_t fit = gpu->units / packet->units;
+
+	return packet->wgs < fit ? packet->wgs : fit;
+}
+
+void queue_unreserve(struct gpu *gpu, struct queue *queue, const struct gpu_packet *packet)
+{
+	uint64_t before = reserve_capped(gpu, queue->reserve_sum);
+
+	queue->reserve_sum -= packet_need(gpu, packet);
+	gpu->reserved -= before - reserve_capped(gpu, queue->reserve_sum);
+}
+
+int gpu_queue_remove(struct gpu *gpu, uint32_t id)
+{
+	struct queue *queue = queue_find(gpu, id);
+
+	if (!queue)
+		return -ENOENT;
+	dispatch_drop(gpu, queue);
+	heap_cancel(&gpu->heap, &queue->cp_timer);
+	list_remove(&queue->kicked);
+	list_remove(&queue->waiting);
+	list_remove(&queue->restoring);
+	cp_forget(gpu, queue);
+	bounce_forget(gpu, id);
+	gpu->reserved -= reserve_capped(gpu, queue->reserve_sum);
+	gpu->n_queues--;
+	gpu->queues[id] = NULL;
+	queue_free(queue);
+	return 0;
+}
+
+int gpu_queue_stats(const struct gpu *gpu, uint32_t id, struct gpu_queue_stats *out)
+{
+	const struct queue *queue = queue_find(gpu, id);
+
+	if (!queue)
+		return -ENOENT;
+	*out = queue->stats;
+	stats_until(out, gpu, queue);
+	return 0;
+}
+
+bool gpu_queue_mapped(const struct gpu *gpu, uint32_t id)
+{
+	const struct queue *queue = queue_find(gpu, id);
+
+	return queue && queue->mapped;
+}
+
+size_t gpu_queue_depth(const struct gpu *gpu, uint32_t id)
+{
+	const struct queue *queue = queue_find(gpu, id);
+
+	return queue ? queue->tail - queue->head : 0;
+}
+
+static bool packet_valid(const struct gpu *gpu, const struct queue *queue,
+			 const struct gpu_packet *packet)
+{
+	switch (packet->kind) {
+	case GPU_PACKET_DISPATCH:
+		return queue->kind == GPU_QUEUE_COMPUTE && packet->wgs > 0 && packet->units > 0 &&
+		       packet->units <= gpu->units;
+	case GPU_PACKET_WORK:
+	case GPU_PACKET_WAIT:
+		return true;
+	}
+	return false;
+}
+
+static int ring_grow(struct queue *queue)
+{
+	uint64_t size = 2 * queue->ring_size;
+	struct packet *ring = calloc(size, sizeof(*ring));
+
+	if (!ring)
+		return -ENOMEM;
+	for (uint64_t i = queue->head; i < queue->tail; i++)
+		ring[i & (size - 1)] = *queue_packet(queue, i);
+	free(queue->ring);
+	queue->ring = ring;
+	queue->ring_size = size;
+	return 0;
+}
+
+int gpu_submit(struct gpu *gpu, uint32_t id, const struct gpu_packet *packet)
+{
+	struct queue *queue = queue_find(gpu, id);
+
+	if (!queue)
+		return -ENOENT;
+	if (!packet_valid(gpu, queue, packet))
+		return -EINVAL;
+	if (queue->tail - queue->head >= QUEUE_PACKETS_MAX)
+		return -EAGAIN;
+	if (queue->tail - queue->head == queue->ring_size && ring_grow(queue))
+		return -ENOMEM;
+	uint64_t sum = queue->reserve_sum + packet_need(gpu, packet);
+
+	if (cohorts_reserve(gpu,
+			    reserve_capped(gpu, sum) - reserve_capped(gpu, queue->reserve_sum)))
+		return -ENOMEM;
+	queue->reserve_sum = sum;
+	*queue_packet(queue, queue->tail++) = (struct packet){.p = *packet};
+	if (queue->cp + 1 == queue->tail)
+		cp_kick(gpu, queue);
+	return 0;
+}
+
+int gpu_release(struct gpu *gpu, uint32_t id)
+{
+	struct queue *queue = queue_find(gpu, id);
+
+	if (!queue)
+		return -ENOENT;
+	if (queue->phase != CP_WAIT)
+		return -EINVAL;
+	queue->released = true;
+	cp_kick(gpu, queue);
+	return 0;
+}
