@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "replay/code_objects.h"
+
+#include <string.h>
+
+/* The paths come from CMakeLists.txt, which also rebuilds this file when they change. */
+#define EMBED(gpu, path)                                                                           \
+	__asm__(".pushsection .rodata\n"                                                           \
+		".balign 4096\n"                                                                   \
+		".globl code_object_" #gpu "\n"                                                    \
+		".hidden code_object_" #gpu "\n"                                                   \
+		"code_object_" #gpu ":\n"                                                          \
+		".incbin \"" path "\"\n"                                                           \
+		".globl code_object_" #gpu "_end\n"                                                \
+		".hidden code_object_" #gpu "_end\n"                                               \
+		"code_object_" #gpu "_end:\n"                                                      \
+		".popsection\n");                                                                  \
+	extern const char code_object_##gpu[], code_object_##gpu##_end[]
+
+EMBED(gfx90a, SPIN_GFX90A);
+EMBED(gfx942, SPIN_GFX942);
+
+static const struct {
+	const char *gpu, *begin, *end;
+} objects[] = {
+	{"gfx90a", code_object_gfx90a, code_object_gfx90a_end},
+	{"gfx942", code_object_gfx942, code_object_gfx942_end},
+};
+
+const struct code_object *code_object_find(const char *gpu)
+{
+	static struct code_object found;
+
+	for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
+		if (strcmp(objects[i].gpu, gpu) != 0)
+			continue;
+		found = (struct code_object){objects[i].gpu, objects[i].begin,
+					     (size_t)(objects[i].end - objects[i].begin)};
+		return &found;
+	}
+	return NULL;
+}
+
+const char *code_object_list(void)
+{
+	return "gfx90a, gfx942";
+}

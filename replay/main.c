@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+// kfdreplay: plays a recorded model trace through the real HSA runtime.
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/json.h"
+#include "replay/run.h"
+
+#define WORLD_FILE "/sys/class/kfd/kfd/simulation.json"
+#define DEFAULT_SEED 1u
+
+enum { GO_ON = -1, EXIT_USAGE = 2, EXIT_NOT_HERE = 77 };
+
+struct arguments {
+	const char *trace;
+	const char *json;
+	unsigned device;
+	double load; /* 0: not given */
+	bool closed, arrivals_given;
+	struct run_options run;
+};
+
+static const char usage_line[] =
+	"usage: kfdreplay --trace FILE.csv [--requests N | --seconds S] "
+	"[--closed | --rate R | --load L] [--arrivals poisson|fixed] [--seed N] "
+	"[--spacing none|recorded] [--count] [--device D] [--json FILE] [--sync-fd R:W]";
+
+static const char help_text[] =
+	"\n"
+	"Plays a recorded model trace through the HSA runtime: every row a dispatch or a\n"
+	"copy, every `sync` a completed request. On a GPU, or under kfdsim.\n"
+	"\n"
+	"  --trace FILE.csv   the recording (traces/README.md tells the format)\n"
+	"  --requests N       end after N requests (default: the trace once)\n"
+	"  --seconds S        end after S seconds of wall time\n"
+	"  --closed           the next request begins when the last is done (default)\n"
+	"  --rate R           requests arrive R times a second, of model time\n"
+	"  --load L           ... at the rate that asks for the share L of the GPU's time\n"
+	"  --arrivals KIND    poisson (default) or fixed distances\n"
+	"  --seed N           of the arrivals (default 1)\n"
+	"  --spacing KIND     none (default): submit as fast as the runtime takes it;\n"
+	"                     recorded: no earlier than in the recording\n"
+	"  --count            every workgroup counts in a cell of its own; checked\n"
+	"  --device D         GPU number (default 0)\n"
+	"  --json FILE        write the result (docs/formats.md)\n"
+	"  --sync-fd R:W      when ready write a byte to descriptor W, and begin after a\n"
+	"                     byte or the end of the file on R\n"
+	"\n"
+	"Latency counts from the scheduled arrival. Model time is wall time x the time\n"
+	"scale of kfdsim; on hardware the two are one. SIGTERM ends the run early and\n"
+	"leaves a result. Exit code: 0 done, 1 failed, 2 wrong use, 77 no GPU for it.\n";
+
+__attribute__((format(printf, 1, 2))) static int wrong_use(const char *format, ...)
+{
+	va_list arguments;
+
+	fprintf(stderr, "kfdreplay: ");
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fprintf(stderr, "; %s\n", usage_line);
+	return EXIT_USAGE;
+}
+
+static int failed(const char *why)
+{
+	fprintf(stderr, "kfdreplay: %s\n", why);
+	return EXIT_FAILURE;
+}
+
+static bool parse_count(const char *text, uint64_t max, uint64_t *out)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	return errno == 0 && *end == 0 && *out <= max;
+}
+
+static bool parse_positive(const char *text, double max, double *out)
+{
+	char *end;
+
+	if ((*text < '0' || *text > '9') && *text != '.')
+		return false;
+	errno = 0;
+	*out = strtod(text, &end);
+	return errno == 0 && end != text && *end == 0 && *out > 0 && *out <= max;
+}
+
+static bool parse_descriptors(const char *text, struct run_options *run)
+{
+	const char *colon = strchr(text, ':');
+	char first[16];
+	uint64_t r, w;
+
+	if (!colon || (size_t)(colon - text) >= sizeof(first))
+		return false;
+	memcpy(first, text, (size_t)(colon - text));
+	first[colon - text] = 0;
+	if (!parse_count(first, INT32_MAX, &r) || !parse_count(colon + 1, INT32_MAX, &w))
+		return false;
+	run->sync_read = (int)r;
+	run->sync_write = (int)w;
+	return true;
+}
+
+static bool parse_word(const char *text, const char *no, const char *yes, bool *out)
+{
+	*out = strcmp(text, yes) == 0;
+	return *out || strcmp(text, no) == 0;
+}
+
+enum option_id {
+	O_TRACE = 1,
+	O_REQUESTS,
+	O_SECONDS,
+	O_CLOSED,
+	O_RATE,
+	O_LOAD,
+	O_ARRIVALS,
+	O_SEED,
+	O_SPACING,
+	O_COUNT,
+	O_DEVICE,
+	O_JSON,
+	O_SYNC_FD,
+	O_HELP,
+};
+
+static const struct option options[] = {
+	{"trace", required_argument, NULL, O_TRACE},
+	{"requests", required_argument, NULL, O_REQUESTS},
+	{"seconds", required_argument, NULL, O_SECONDS},
+	{"closed", no_argument, NULL, O_CLOSED},
+	{"rate", required_argument, NULL, O_RATE},
+	{"load", required_argument, NULL, O_LOAD},
+	{"arrivals", required_argument, NULL, O_ARRIVALS},
+	{"seed", required_argument, NULL, O_SEED},
+	{"spacing", required_argument, NULL, O_SPACING},
+	{"count", no_argument, NULL, O_COUNT},
+	{"device", required_argument, NULL, O_DEVICE},
+	{"json", required_argument, NULL, O_JSON},
+	{"sync-fd", required_argument, NULL, O_SYNC_FD},
+	{"help", no_argument, NULL, O_HELP},
+	{NULL, 0, NULL, 0},
+};
+
+/* What the option wants; NULL: the value is good. */
+static const char *take_option(enum option_id option, const char *value, struct arguments *a)
+{
+	uint64_t number = 0;
+	bool fixed = false;
+
+	switch (option) {
+	case O_TRACE:
+		a->trace = value;
+		return NULL;
+	case O_JSON:
+		a->json = value;
+		return NULL;
+	case O_CLOSED:
+		a->closed = true;
+		return NULL;
+	case O_COUNT:
+		a->run.count = true;
+		return NULL;
+	case O_REQUESTS:
+		return parse_count(value, INT64_MAX, &a->run.requests) && a->run.requests
+			       ? NULL
+			       : "a number of requests, at least 1";
+	case O_SECONDS:
+		return parse_positive(value, 1e7, &a->run.seconds) ? NULL : "seconds above 0";
+	case O_RATE:
+		return parse_positive(value, 1e9, &a->run.rate_per_s) ? NULL : "a rate above 0";
+	case O_LOAD:
+		return parse_positive(value, 1e3, &a->load) ? NULL : "a share of time above 0";
+	case O_ARRIVALS:
+		a->arrivals_given = true;
+		if (!parse_word(value, "poisson", "fixed", &fixed))
+			return "poisson or fixed";
+		a->run.arrivals = fixed ? ARRIVALS_FIXED : ARRIVALS_POISSON;
+		return NULL;
+	case O_SEED:
+		return parse_count(value, UINT64_MAX, &a->run.seed) ? NULL : "a whole number";
+	case O_SPACING:
+		return parse_word(value, "none", "recorded", &a->run.spaced) ? NULL
+									     : "none or recorded";
+	case O_DEVICE:
+		if (!parse_count(value, 4095, &number))
+			return "the number of a GPU, from 0";
+		a->device = (unsigned)number;
+		return NULL;
+	case O_SYNC_FD:
+		return parse_descriptors(value, &a->run) ? NULL : "two descriptors, like 3:4";
+	case O_HELP:
+		break;
+	}
+	return NULL;
+}
+
+/* GO_ON, or the exit code. */
+static int parse(int argc, char **argv, struct arguments *a)
+{
+	int option, index = 0;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":", options, &index)) != -1) {
+		const char *wanted;
+
+		if (option == ':')
+			return wrong_use("%s wants a value", argv[optind - 1]);
+		if (option == '?')
+			return wrong_use("unknown option %s", argv[optind - 1]);
+		if (option == O_HELP) {
+			printf("%s\n%s", usage_line, help_text);
+			return EXIT_SUCCESS;
+		}
+		wanted = take_option((enum option_id)option, optarg, a);
+		if (wanted)
+			return wrong_use("--%s: '%s' is not %s", options[index].name, optarg,
+					 wanted);
+	}
+	if (optind < argc)
+		return wrong_use("'%s' does not belong here", argv[optind]);
+	if (!a->trace)
+		return wrong_use("no --trace");
+	if (a->run.requests && a->run.seconds > 0)
+		return wrong_use("--requests and --seconds exclude each other");
+	if (a->closed + (a->run.rate_per_s > 0) + (a->load > 0) > 1)
+		return wrong_use("--closed, --rate and --load exclude each other");
+	a->run.open_loop = a->run.rate_per_s > 0 || a->load > 0;
+	if (a->arrivals_given && !a->run.open_loop)
+		return wrong_use("--arrivals is for --rate or --load");
+	return GO_ON;
+}
+
+static int report(const struct arguments *a, const struct report *partial)
+{
+	struct stats_summary latency;
+	struct report full = *partial;
+	char why[512];
+
+	if (stats_summarise(&partial->result->stats, &latency) != 0)
+		return failed("out of memory");
+	full.latency = &latency;
+	if (a->json && report_write_json(&full, a->json, why, sizeof(why)) != 0)
+		return failed(why);
+	report_print(&full);
+	if (fflush(stdout) != 0)
+		return failed("standard output cannot be written");
+	return EXIT_SUCCESS;
+}
+
+static int play(struct arguments *a, const struct trace *trace, const struct world *world,
+		struct rt *rt)
+{
+	struct run_result result = {0};
+	struct plan plan = {0};
+	int rc = rt_open(rt, a->device);
+
+	if (rc == -ERANGE)
+		return wrong_use("--device: %s", rt->why);
+	if (rc == -ENODEV) {
+		failed(rt->why);
+		return EXIT_NOT_HERE;
+	}
+	if (rc)
+		return failed(rt->why);
+	if (plan_make(trace, rt->compute_units, &plan) != 0)
+		return failed("out of memory");
+	if (a->load > 0)
+		a->run.rate_per_s = a->load * 1e9 / plan.mean_ns;
+	if (a->run.requests == 0 && !(a->run.seconds > 0))
+		a->run.requests = plan.request_count;
+	rc = rt_prepare(rt, &plan, a->run.count);
+	if (rc == 0)
+		rc = run(rt, &plan, &a->run, &result);
+	rc = rc ? failed(rt->why)
+		: report(a, &(struct report){trace->name, rt->gpu_name, world, &plan, &a->run,
+					     &result, NULL});
+	/* what still runs reads the plan's kernel arguments: close it first */
+	rt_close(rt);
+	stats_free(&result.stats);
+	plan_free(&plan);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments a = {
+		.run = {.seed = DEFAULT_SEED, .scale = 1, .sync_read = -1, .sync_write = -1}};
+	struct trace trace;
+	struct world world;
+	struct rt rt;
+	char why[512];
+	int rc = parse(argc, argv, &a);
+
+	if (rc != GO_ON)
+		return rc;
+	if (trace_read(a.trace, &trace, why, sizeof(why)) != 0 ||
+	    world_read(WORLD_FILE, &world, why, sizeof(why)) != 0)
+		return failed(why);
+	a.run.scale = world.time_scale;
+	run_catch_signals();
+	rc = play(&a, &trace, &world, &rt);
+	trace_free(&trace);
+	return rc;
+}

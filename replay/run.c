@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT
+#include "replay/run.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+#define SECOND_NS 1000000000ull
+#define SLICE_NS (SECOND_NS / 10) /* how long a signal may go unnoticed */
+#define RING_NAP_NS 50000u
+#define DRAIN_NS (10 * SECOND_NS)
+#define GRACE_NS SECOND_NS
+
+struct runner {
+	struct rt *rt;
+	const struct plan *plan;
+	const struct run_options *options;
+	struct run_result *out;
+	struct arrivals arrivals;
+	uint64_t due_ns;	   /* next arrival, model time */
+	uint64_t start_ns, end_ns; /* wall; end_ns UINT64_MAX: no limit */
+	uint64_t stop_ns;	   /* when a signal was noticed; 0: none was */
+	uint64_t last_done_ns;
+	uint64_t progress_ns;		      /* when a line was last shown; 0: no terminal */
+	const struct plan_request *under_way; /* neither done nor given up */
+};
+
+static volatile sig_atomic_t signalled;
+
+static void on_signal(int number)
+{
+	(void)number;
+	signalled = 1;
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+}
+
+void run_catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+}
+
+static bool stopped(struct runner *r)
+{
+	if (signalled && r->stop_ns == 0)
+		r->stop_ns = clock_ns();
+	return r->stop_ns != 0;
+}
+
+/* Until when a request under way may still complete. */
+static uint64_t limit_ns(struct runner *r)
+{
+	uint64_t limit = r->end_ns;
+
+	if (stopped(r) && r->stop_ns + GRACE_NS < limit)
+		limit = r->stop_ns + GRACE_NS;
+	return limit;
+}
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Absolute, so that what happens between two looks at the clock is not lost.
+ * Returns early when a signal has come. */
+static void sleep_until(struct runner *r, uint64_t until_ns)
+{
+	uint64_t now;
+
+	while (!stopped(r) && (now = clock_ns()) < until_ns) {
+		uint64_t to = min_u64(until_ns, now + SLICE_NS);
+		struct timespec t = {(time_t)(to / SECOND_NS), (long)(to % SECOND_NS)};
+
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+	}
+}
+
+static void nap(void)
+{
+	struct timespec t = {0, RING_NAP_NS};
+
+	nanosleep(&t, NULL);
+}
+
+/* Model time to wall time, both lengths. */
+static uint64_t wall_of(const struct runner *r, uint64_t model_ns)
+{
+	return (uint64_t)((double)model_ns / r->options->scale);
+}
+
+static uint64_t model_of(const struct runner *r, uint64_t wall_ns)
+{
+	return (uint64_t)((double)wall_ns * r->options->scale);
+}
+
+/* Tells `sync_write` that all is ready, and waits for a byte, or the end of
+ * the file, on `sync_read`. */
+static int wait_for_go(struct runner *r)
+{
+	struct pollfd ready = {.fd = r->options->sync_read, .events = POLLIN};
+	struct rt *rt = r->rt;
+	char byte = 'r';
+
+	if (ready.fd < 0)
+		return 0;
+	if (write(r->options->sync_write, &byte, 1) != 1) {
+		snprintf(rt->why, sizeof(rt->why), "--sync-fd: cannot write to %d: %s",
+			 r->options->sync_write, strerror(errno));
+		return -EIO;
+	}
+	while (!stopped(r)) {
+		int n = poll(&ready, 1, (int)(SLICE_NS / 1000000));
+
+		if ((n > 0 && (ready.revents & POLLNVAL)) || (n < 0 && errno != EINTR)) {
+			snprintf(rt->why, sizeof(rt->why), "--sync-fd: cannot wait on %d",
+				 ready.fd);
+			return -EIO;
+		}
+		if (n > 0) {
+			if (read(ready.fd, &byte, 1) < 0 && errno == EINTR)
+				continue;
+			return 0;
+		}
+	}
+	return 0;
+}
+
+/* Submits as much as the limit lets it. */
+static int submit_all(struct runner *r, const struct plan_request *request)
+{
+	const struct plan_op *ops = &r->plan->ops[request->first];
+	uint64_t begin = clock_ns();
+
+	while (r->rt->submitted < request->count) {
+		uint64_t limit = limit_ns(r);
+		int rc;
+
+		if (r->options->spaced) {
+			uint64_t at = begin + wall_of(r, ops[r->rt->submitted].launch_ns);
+
+			sleep_until(r, min_u64(at, limit));
+			if (stopped(r))
+				return 0;
+		}
+		if (clock_ns() >= limit)
+			return 0;
+		rc = rt_submit(r->rt);
+		if (rc == -EAGAIN)
+			nap();
+		else if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* 1 done, 0 not by then. The limit is looked at in slices: a signal moves it. */
+static int wait_done(struct runner *r, uint64_t (*limit)(struct runner *))
+{
+	for (;;) {
+		uint64_t now = clock_ns(), until = limit(r);
+		int rc = r->rt->ended ? 0 : rt_request_end(r->rt);
+
+		if (rc && rc != -EAGAIN)
+			return rc;
+		if (rc == -EAGAIN)
+			nap();
+		else if ((rc = rt_wait(r->rt, until > now ? min_u64(until - now, SLICE_NS) : 0)))
+			return rc;
+		if (clock_ns() >= until)
+			return 0;
+	}
+}
+
+static uint64_t drain_limit_ns(struct runner *r)
+{
+	uint64_t limit = min_u64(r->end_ns, UINT64_MAX - DRAIN_NS) + DRAIN_NS;
+
+	if (stopped(r))
+		limit = min_u64(limit, r->stop_ns + GRACE_NS);
+	return limit;
+}
+
+/* Looks at the cells of what was submitted, and clears them. */
+static void check_cells(struct runner *r, const struct plan_request *request)
+{
+	struct run_result *out = r->out;
+	uint32_t *cells = r->rt->cells;
+	uint64_t used = 0;
+
+	if (!r->options->count)
+		return;
+	for (size_t i = 0; i < r->rt->submitted; i++)
+		used += r->plan->ops[request->first + i].workgroups;
+	for (uint64_t i = 0; i < used; i++) {
+		uint32_t value = __atomic_exchange_n(&cells[i], 0, __ATOMIC_ACQUIRE);
+
+		out->count.executed += value >= 1;
+		out->count.twice += value > 1;
+		out->count.never += value == 0;
+	}
+	out->count.submitted += used;
+}
+
+/* 1: done, counted by the caller. 0: it was not done within the window. */
+static int serve(struct runner *r, const struct plan_request *request)
+{
+	int rc;
+
+	rt_request_begin(r->rt, request);
+	r->under_way = request;
+	rc = submit_all(r, request);
+	if (rc == 0 && r->rt->submitted == 0) {
+		r->under_way = NULL;
+		return 0;
+	}
+	if (rc == 0)
+		rc = wait_done(r, limit_ns);
+	if (rc == 1 && r->rt->submitted == request->count) {
+		r->last_done_ns = clock_ns();
+		r->under_way = NULL;
+		check_cells(r, request);
+		return 1;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* The window is over with a request under way. */
+static int give_up(struct runner *r)
+{
+	const struct plan_request *request = r->under_way;
+	int rc;
+
+	r->out->steps += rt_finished_share(r->rt);
+	rc = wait_done(r, drain_limit_ns);
+	if (rc < 0)
+		return rc;
+	if (rc == 0) {
+		fprintf(stderr, "kfdreplay: the last request was still running and was cut off\n");
+		rt_stop_queue(r->rt);
+	}
+	check_cells(r, request);
+	r->under_way = NULL;
+	return 0;
+}
+
+static void show_progress(struct runner *r, bool last)
+{
+	uint64_t now = clock_ns();
+
+	if (r->progress_ns == 0 || (!last && now - r->progress_ns < SECOND_NS / 2))
+		return;
+	r->progress_ns = now;
+	fprintf(stderr, "\rkfdreplay: %zu requests in %.1f s%s", r->out->stats.count,
+		(double)(now - r->start_ns) / 1e9, last ? "\n" : "");
+}
+
+static void next_arrival(struct runner *r)
+{
+	r->out->arrived++;
+	if (r->options->open_loop)
+		r->due_ns = arrivals_next(&r->arrivals);
+}
+
+/* Requests until the window ends. */
+static int serve_all(struct runner *r)
+{
+	const struct run_options *o = r->options;
+	struct stats *stats = &r->out->stats;
+
+	for (size_t i = 0; o->requests == 0 || i < o->requests; i++) {
+		const struct plan_request *request = &r->plan->requests[i % r->plan->request_count];
+		uint64_t from = clock_ns();
+		int rc;
+
+		show_progress(r, false);
+		if (o->open_loop) {
+			from = r->start_ns + wall_of(r, r->due_ns);
+			sleep_until(r, min_u64(from, r->end_ns));
+		}
+		if (stopped(r) || from >= r->end_ns || clock_ns() >= r->end_ns)
+			return 0;
+		next_arrival(r);
+		rc = serve(r, request);
+		if (rc <= 0)
+			return rc;
+		rc = stats_add(stats, model_of(r, r->last_done_ns - from));
+		if (rc) {
+			snprintf(r->rt->why, sizeof(r->rt->why), "out of memory");
+			return rc;
+		}
+		r->out->busy_ns += (double)request->duration_ns;
+	}
+	return 0;
+}
+
+/* What came between the last request served and the end. */
+static void close_books(struct runner *r)
+{
+	struct run_result *out = r->out;
+	uint64_t end = clock_ns();
+
+	if (r->options->requests && out->stats.count == r->options->requests)
+		end = r->last_done_ns;
+	else if (end > r->end_ns)
+		end = r->end_ns;
+	out->seconds = (double)(end - r->start_ns) / 1e9 * r->options->scale;
+	out->steps += (double)out->stats.count;
+	out->keeps_up = true;
+	if (r->options->open_loop) {
+		while (r->start_ns + wall_of(r, r->due_ns) <= end)
+			next_arrival(r);
+		out->keeps_up = stats_keeps_up(&out->stats, out->arrived);
+	}
+}
+
+int run(struct rt *rt, const struct plan *plan, const struct run_options *options,
+	struct run_result *out)
+{
+	struct runner r = {
+		.rt = rt, .plan = plan, .options = options, .out = out, .end_ns = UINT64_MAX};
+	int rc;
+
+	*out = (struct run_result){0};
+	/* the default slack of 50 us would be a good part of a small latency */
+	prctl(PR_SET_TIMERSLACK, 1ul);
+	arrivals_start(&r.arrivals, options->arrivals, options->rate_per_s, options->seed);
+	r.due_ns = options->open_loop ? arrivals_next(&r.arrivals) : 0;
+	rc = wait_for_go(&r);
+	if (rc)
+		return rc;
+	r.start_ns = r.last_done_ns = clock_ns();
+	if (options->seconds > 0)
+		r.end_ns = r.start_ns + (uint64_t)(options->seconds * 1e9);
+	r.progress_ns = isatty(STDERR_FILENO) ? r.start_ns : 0;
+	rc = serve_all(&r);
+	if (rc)
+		return rc;
+	close_books(&r);
+	show_progress(&r, true);
+	return r.under_way ? give_up(&r) : 0;
+}
