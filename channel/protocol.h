@@ -49,10 +49,12 @@ struct protocol_welcome {
 /* Parses KFDSHIM_PRIORITY: "online", "offline", "0".."15". -EINVAL otherwise. */
 int protocol_priority(const char *text, int *out);
 
-/* Connects to `path` (close-on-exec). A negative errno: -ENOENT and
- * -ECONNREFUSED mean that no daemon is there, -ENOTSOCK not a socket. */
+/* Connects to `path` (close-on-exec, non-blocking). A negative errno: -ENOENT
+ * and -ECONNREFUSED mean that no daemon is there, -ENOTSOCK not a socket of
+ * our type, -EAGAIN that more clients wait than the daemon takes: try again. */
 int protocol_connect(const char *path);
-/* One packet with up to `nfds` descriptors. 0 or a negative errno. */
+/* One packet with up to `nfds` descriptors (at most 16). Never blocks: -EAGAIN
+ * if the peer does not read. -EPIPE, and no signal, if it hung up. */
 int protocol_send(int fd, const void *data, size_t size, const int *fds, size_t nfds);
 /* Receives one packet of exactly `size` bytes; *nfds in: room, out: received
  * (all close-on-exec; the caller owns them). -EPROTO: another size, or more

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+/* What a client writes into a lane, the daemon reads from it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "channel/lane.h"
+
+static int fd = -1;
+static struct lane *daemon_lane, *client_lane;
+
+static int setup(void **state)
+{
+	(void)state;
+	fd = lane_create(&daemon_lane);
+	if (fd < 0 || lane_map(fd, &client_lane) != 0)
+		return -1;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	lane_unmap(client_lane);
+	lane_unmap(daemon_lane);
+	close(fd);
+	return 0;
+}
+
+static struct lane_queue example(uint32_t id)
+{
+	return (struct lane_queue){
+		.used = 1,
+		.queue_id = id,
+		.gpu_id = 19729,
+		.type = 2,
+		.priority = 7,
+		.percent = 100,
+		.ring_address = 0x7f0000000000 + id,
+		.ring_bytes = 65536,
+		.rptr_address = 0x1080 + id,
+		.wptr_address = 0x1038 + id,
+		.hsa_queue = 0x1000 + id,
+	};
+}
+
+static void queue_goes_through(void **state)
+{
+	struct lane_queue in = example(3), out;
+
+	(void)state;
+	assert_int_equal(lane_queue_read(daemon_lane, 5, &out), -ENOENT);
+	lane_queue_write(client_lane, 5, &in);
+	assert_int_equal(lane_queue_read(daemon_lane, 5, &out), 0);
+	in.seq = out.seq;
+	assert_memory_equal(&in, &out, sizeof(in));
+	lane_queue_clear(client_lane, 5);
+	assert_int_equal(lane_queue_read(daemon_lane, 5, &out), -ENOENT);
+}
+
+static void slots_out_of_range(void **state)
+{
+	struct lane_queue q = example(1), out;
+	struct lane_node node;
+	uint32_t generation = daemon_lane->queue_generation;
+
+	(void)state;
+	lane_queue_write(client_lane, LANE_QUEUES, &q);
+	lane_queue_clear(client_lane, UINT32_MAX);
+	assert_int_equal(daemon_lane->queue_generation, generation);
+	assert_int_equal(lane_queue_read(daemon_lane, LANE_QUEUES, &out), -ENOENT);
+	assert_int_equal(lane_node_read(daemon_lane, LANE_NODES, &node), -ENOENT);
+	assert_false(lane_node_set(client_lane, LANE_NODES, true, 1));
+}
+
+static void generation_counts_the_table_only(void **state)
+{
+	struct lane_queue q = example(1);
+	uint32_t before;
+
+	(void)state;
+	lane_queue_write(client_lane, 0, &q);
+	before = daemon_lane->queue_generation;
+	q.active = 1;
+	lane_queue_write(client_lane, 0, &q);
+	assert_int_equal(daemon_lane->queue_generation, before);
+	q.priority = 15;
+	lane_queue_write(client_lane, 0, &q);
+	assert_int_equal(daemon_lane->queue_generation, before + 1);
+	lane_queue_clear(client_lane, 0);
+	assert_int_equal(daemon_lane->queue_generation, before + 2);
+}
+
+static void nodes_count_transitions(void **state)
+{
+	struct lane_node node;
+	int slot = lane_node_slot(client_lane, 4711);
+
+	(void)state;
+	assert_int_equal(slot, 0);
+	assert_int_equal(lane_node_slot(client_lane, 4712), 1);
+	assert_int_equal(lane_node_slot(client_lane, 4711), 0);
+	assert_true(lane_node_set(client_lane, 0, true, 100));
+	assert_false(lane_node_set(client_lane, 0, true, 200));
+	assert_int_equal(lane_node_read(daemon_lane, 0, &node), 0);
+	assert_int_equal(node.gpu_id, 4711);
+	assert_int_equal(node.activity, 1 << 1 | 1);
+	assert_int_equal(node.active_ns, 100);
+	assert_true(lane_node_set(client_lane, 0, false, 300));
+	assert_int_equal(lane_node_read(daemon_lane, 0, &node), 0);
+	assert_int_equal(node.activity, 2 << 1);
+	assert_int_equal(node.idle_ns, 300);
+	for (uint32_t i = 2; i < LANE_NODES; i++)
+		assert_int_equal(lane_node_slot(client_lane, 5000 + i), i);
+	assert_int_equal(lane_node_slot(client_lane, 9999), -ENOSPC);
+}
+
+static void *write_for_ever(void *stop)
+{
+	struct lane_queue q;
+
+	for (uint32_t i = 0; !__atomic_load_n((bool *)stop, __ATOMIC_RELAXED); i++) {
+		q = example(i % 1000);
+		lane_queue_write(client_lane, 0, &q);
+	}
+	return NULL;
+}
+
+/* All fields of an entry that was read belong to one write. */
+static void reads_are_consistent(void **state)
+{
+	bool stop = false;
+	struct lane_queue q;
+	pthread_t thread;
+	int good = 0, err;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, write_for_ever, &stop), 0);
+	for (int i = 0; i < 1000000 && good < 20000; i++) {
+		err = lane_queue_read(daemon_lane, 0, &q);
+		if (err == -EAGAIN || err == -ENOENT)
+			continue;
+		assert_int_equal(err, 0);
+		assert_int_equal(q.ring_address - q.queue_id, 0x7f0000000000);
+		assert_int_equal(q.hsa_queue - q.queue_id, 0x1000);
+		good++;
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	assert_true(good > 1000);
+}
+
+static void only_the_daemon_writes_the_board(void **state)
+{
+	struct board *board;
+	const struct board *view;
+	int board_fd = board_create(&board);
+
+	(void)state;
+	assert_true(board_fd >= 0);
+	assert_int_equal(board_map(board_fd, &view), 0);
+	board->asleep = 1;
+	assert_int_equal(view->asleep, 1);
+	assert_int_equal(pwrite(board_fd, "x", 1, 0), -1);
+	assert_int_equal(fcntl(board_fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	board_unmap(view);
+	board_unmap(board);
+	close(board_fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(queue_goes_through, setup, teardown),
+		cmocka_unit_test_setup_teardown(slots_out_of_range, setup, teardown),
+		cmocka_unit_test_setup_teardown(generation_counts_the_table_only, setup, teardown),
+		cmocka_unit_test_setup_teardown(nodes_count_transitions, setup, teardown),
+		cmocka_unit_test_setup_teardown(reads_are_consistent, setup, teardown),
+		cmocka_unit_test(only_the_daemon_writes_the_board),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
