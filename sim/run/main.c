@@ -5,6 +5,7 @@
  * driver and GPU.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <math.h>
@@ -104,6 +105,19 @@ static int parse(struct options *o, int argc, char **argv)
 	return 0;
 }
 
+/* Nothing of ours may come to lie on a standard descriptor that is closed; to
+ * the command it stays closed. */
+static void fill_standard_descriptors(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 static int load_profile(const struct options *o, struct profile *profile)
 {
 	int status = profile_load(o->gpu, profile);
@@ -157,6 +171,19 @@ static int new_world(const struct options *o, const struct profile *profile,
 	return 0;
 }
 
+/* Whoever is at the other end of the command's streams must see their end when
+ * the command closes them. */
+static void let_go_of_streams(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0)
+		return;
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	close(null);
+}
+
 /* Lets the command run and serves it; *status is the command's. */
 static int serve(struct world *world, const struct world_init *init, int *status)
 {
@@ -176,6 +203,8 @@ static int serve(struct world *world, const struct world_init *init, int *status
 	if (failed)
 		kill(init->pid, SIGKILL);
 	*status = watch_join(&watch);
+	if (!failed && watch.killed)
+		complain(*status, "the world was killed (signal %d)", *status - 128);
 	return failed;
 }
 
@@ -193,6 +222,7 @@ static int run(const struct options *o, const struct profile *profile, struct sp
 		return status;
 	spawn->trap_open = tree.modules >= 0;
 	status = spawn_init(spawn, &init);
+	let_go_of_streams();
 	if (!status)
 		status = serve(world, &init, &command_status);
 	if (!status) {
@@ -213,8 +243,10 @@ int main(int argc, char **argv)
 	struct report report;
 	struct spawn spawn = {0};
 	sigset_t handed_on;
-	int status = parse(&options, argc, argv);
+	int status;
 
+	fill_standard_descriptors();
+	status = parse(&options, argc, argv);
 	if (!status && options.help) {
 		printf("%s\n", USAGE);
 		return 0;

@@ -144,6 +144,7 @@ int spawn_init(const struct spawn *spawn, struct world_init *out)
 {
 	const unsigned long flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_PIDFD | SIGCHLD;
 	int sock[2], status;
+	bool killed;
 	long pid;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock))
@@ -164,7 +165,7 @@ int spawn_init(const struct spawn *spawn, struct world_init *out)
 	out->listener = receive_fd(sock[0]);
 	if (out->listener < 0) {
 		/* The init has said why. */
-		status = spawn_wait(out);
+		status = spawn_wait(out, &killed);
 		return status ? status : STATUS_FAILED;
 	}
 	return 0;
@@ -186,15 +187,19 @@ int spawn_command_pidfd(const struct world_init *init)
 
 void spawn_kill(const struct world_init *init)
 {
+	bool killed;
+
 	kill(init->pid, SIGKILL);
-	spawn_wait(init);
+	spawn_wait(init, &killed);
 }
 
-int spawn_wait(const struct world_init *init)
+int spawn_wait(const struct world_init *init, bool *killed)
 {
 	int status;
 
+	*killed = false;
 	if (TEMP_FAILURE_RETRY(waitpid(init->pid, &status, 0)) < 0)
 		return complain(STATUS_FAILED, "cannot wait for the world (%s)", strerror(errno));
+	*killed = WIFSIGNALED(status);
 	return exit_status(status);
 }

@@ -39,7 +39,8 @@ int spawn_go(const struct world_init *init);
 int spawn_command_pidfd(const struct world_init *init);
 /* Kills the world and waits until nothing of it is left. */
 void spawn_kill(const struct world_init *init);
-/* Waits for the init's end; its exit status, 128 + n if it was killed. */
-int spawn_wait(const struct world_init *init);
+/* Waits for the init's end; its exit status, or 128 + n and *killed: it did not
+ * end by itself. */
+int spawn_wait(const struct world_init *init, bool *killed);
 
 #endif

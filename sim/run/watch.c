@@ -46,7 +46,7 @@ static void *watch_main(void *arg)
 		if (poll(fds, 2, -1) > 0 && (fds[1].revents & POLLIN))
 			hand_on(watch, command);
 	}
-	watch->status = spawn_wait(watch->init);
+	watch->status = spawn_wait(watch->init, &watch->killed);
 	if (command >= 0)
 		close(command);
 	while (write(watch->stop, &one, sizeof(one)) < 0 && errno == EINTR)

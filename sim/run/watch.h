@@ -16,7 +16,9 @@ struct watch {
 	const struct world_init *init;
 	int signals; /* signalfd */
 	int stop;    /* eventfd: readable once the world has ended */
-	int status;  /* the world's exit status; valid after watch_join() */
+	/* Valid after watch_join(). */
+	int status;  /* the world's exit status */
+	bool killed; /* its init did not end by itself */
 };
 
 /* The signals that are handed on; the caller blocks them in every thread

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# kfdsim ends with its command and does not wait for what that left running.
+set -eu
+# shellcheck source=tests/kfdsim/run.inc.sh
+. "$SOURCE/tests/kfdsim/run.inc.sh"
+
+start=$SECONDS
+expect 4 env "$MARK" "$KFDSIM" -- sh -c 'setsid sleep 600 & exit 4'
+[ $((SECONDS - start)) -lt 10 ] || fail "it took $((SECONDS - start)) s"
+none_marked || fail "still there: $(marked)"

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Runs a command on a system that lacks something kfdsim needs, or, as
+ * "listener", under a seccomp listener, as a container runtime may:
+ *   run_deny notification|namespaces|mount|listener COMMAND ...
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int deny(scmp_filter_ctx filter, const char *what)
+{
+	if (!strcmp(what, "notification"))
+		return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(seccomp), 1,
+					SCMP_A0(SCMP_CMP_EQ, SECCOMP_GET_NOTIF_SIZES));
+	if (!strcmp(what, "namespaces"))
+		return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(unshare), 0);
+	if (!strcmp(what, "mount"))
+		return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(mount), 0);
+	if (!strcmp(what, "listener"))
+		return seccomp_rule_add(filter, SCMP_ACT_NOTIFY, SCMP_SYS(acct), 0);
+	return -EINVAL;
+}
+
+int main(int argc, char **argv)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+
+	if (argc < 3 || !filter || deny(filter, argv[1]) || seccomp_load(filter)) {
+		fprintf(stderr,
+			"usage: run_deny notification|namespaces|mount|listener COMMAND ...\n");
+		return 2;
+	}
+	/* It counts as long as somebody holds it. */
+	if (!strcmp(argv[1], "listener") && fcntl(seccomp_notify_fd(filter), F_SETFD, 0))
+		return 1;
+	execvp(argv[2], argv + 2);
+	perror(argv[2]);
+	return 127;
+}

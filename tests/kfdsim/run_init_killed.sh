@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The world's init killed from outside (as by the OOM killer): the world ends,
+# kfdsim says so and does not pretend that the command ended well.
+set -eu
+# shellcheck source=tests/kfdsim/run.inc.sh
+. "$SOURCE/tests/kfdsim/run.inc.sh"
+
+env "$MARK" "$KFDSIM" --report "$DIR/report.json" -- sh -c ': >"$0/up"; exec sleep 600' "$DIR" 2>"$DIR/err" &
+kfdsim=$!
+wait_for 5 test -e "$DIR/up"
+read -r init <"/proc/$kfdsim/task/$kfdsim/children"
+kill -KILL "$init"
+status=0
+wait "$kfdsim" || status=$?
+same "$status" 137
+said 'world was killed'
+same "$(jq .exit_code "$DIR/report.json")" 137
+wait_for 5 none_marked

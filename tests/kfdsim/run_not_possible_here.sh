@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Where the kernel or the rights do not allow a world: 77, one line with what
+# is missing and what to do, nothing left.
+set -eu
+# shellcheck source=tests/kfdsim/run.inc.sh
+. "$SOURCE/tests/kfdsim/run.inc.sh"
+
+outside >"$DIR/before"
+expect 77 "$BUILD/run_deny" notification "$KFDSIM" --report "$DIR/r.json" -- touch "$DIR/started"
+said 'no seccomp user notification' 'Linux 5.9'
+expect 77 "$BUILD/run_deny" namespaces "$KFDSIM" --report "$DIR/r.json" -- touch "$DIR/started"
+said 'cannot make namespaces' 'run kfdsim as root'
+expect 77 "$BUILD/run_deny" mount "$KFDSIM" --report "$DIR/r.json" -- touch "$DIR/started"
+said 'Operation not permitted'
+[ ! -e "$DIR/started" ] || fail "the command ran"
+[ ! -e "$DIR/r.json" ] || fail "a report without a world"
+outside >"$DIR/after"
+cmp "$DIR/before" "$DIR/after"
