@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,6 +37,31 @@ static int add_rules(scmp_filter_ctx filter, bool trap_open)
 	return rc;
 }
 
+/* seccomp_load() turns EBUSY into EFAULT (libseccomp 2.5.4), so the program is
+ * taken out and loaded here. The listener, or a negative errno. */
+static int load(scmp_filter_ctx filter)
+{
+	struct sock_filter code[256];
+	struct sock_fprog program = {.filter = code};
+	int fd = memfd_create("filter", MFD_CLOEXEC);
+	ssize_t n;
+	long rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = seccomp_export_bpf(filter, fd);
+	n = rc ? 0 : pread(fd, code, sizeof(code), 0);
+	close(fd);
+	if (rc)
+		return (int)rc;
+	if (n <= 0 || n == sizeof(code))
+		return -E2BIG;
+	program.len = (unsigned short)((size_t)n / sizeof(code[0]));
+	rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+		     &program);
+	return rc < 0 ? -errno : (int)rc;
+}
+
 int filter_install(bool trap_open, int *listener)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
@@ -45,17 +72,12 @@ int filter_install(bool trap_open, int *listener)
 	/* 32-bit programs: the driver refuses them (EPERM at open) anyway. */
 	rc = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ALLOW);
 	if (!rc)
-		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0);
-	if (!rc)
-		rc = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
-	if (!rc)
 		rc = add_rules(filter, trap_open);
 	if (!rc)
-		rc = seccomp_load(filter);
-	if (!rc) {
-		*listener = fcntl(seccomp_notify_fd(filter), F_DUPFD_CLOEXEC, 3);
-		rc = *listener < 0 ? -errno : 0;
-	}
+		rc = load(filter);
 	seccomp_release(filter);
-	return rc;
+	if (rc < 0)
+		return rc;
+	*listener = rc;
+	return 0;
 }

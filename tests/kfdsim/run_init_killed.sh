@@ -9,7 +9,7 @@ set -eu
 env "$MARK" "$KFDSIM" --report "$DIR/report.json" -- sh -c ': >"$0/up"; exec sleep 600' "$DIR" 2>"$DIR/err" &
 kfdsim=$!
 wait_for 5 test -e "$DIR/up"
-read -r init <"/proc/$kfdsim/task/$kfdsim/children"
+init=$(tr -d " " <"/proc/$kfdsim/task/$kfdsim/children") # one, and a blank
 kill -KILL "$init"
 status=0
 wait "$kfdsim" || status=$?
