@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One arm of colocate: starts its processes, measures its window or windows,
+ * reads what they and the instruments say, and ends them.
+ *
+ * alone   online alone, then offline alone, nothing preloaded
+ * shared  both, nothing preloaded
+ * trap    both with the shim, and a kfdschedd of their own
+ *
+ * The measured window begins when every client stands ready (kfdreplay
+ * --sync-fd), so that neither start-up nor registration is measured.
+ * Threads: none. Errors: the sentence has been printed; -EINTR asked to stop,
+ * -EOPNOTSUPP a child says that it is not possible here (77), others failed.
+ */
+#ifndef KFDSHIM_CLI_ARM_H
+#define KFDSHIM_CLI_ARM_H
+
+#include "scheduler/cli/child.h"
+#include "scheduler/cli/cli.h"
+#include "scheduler/cli/result.h"
+
+struct arm_setup {
+	struct nursery *nursery;
+	const char *online, *offline; /* paths of the traces */
+	const char *pace[2];	      /* "--load" or "--rate", and its value */
+	const char *seconds;	      /* wall, for kfdreplay's --seconds */
+	char replay[PATH_MAX];
+	char daemon[PATH_MAX];
+	char shim[PATH_MAX];
+	char folder[PATH_MAX / 2]; /* ours alone, removed by the caller */
+};
+
+/* Fills out->arms[arm] and adds to out->doorbell. */
+int arm_run(const struct arm_setup *setup, enum arm arm, struct colocation *out);
+
+#endif

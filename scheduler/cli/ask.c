@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/cli/ask.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "channel/protocol.h"
+
+#define ANSWER_MS 2000
+/* Far above what a thousand processes need; a length beyond it is no answer. */
+#define ANSWER_BYTES (64u << 20)
+
+const char *ask_socket(void)
+{
+	const char *path = getenv("KFDSHIM_SOCKET");
+
+	return path && path[0] != '\0' ? path : PROTOCOL_SOCKET;
+}
+
+static int parse(int memory, size_t bytes, json_t **out)
+{
+	char *text = malloc(bytes);
+	size_t got = 0;
+	int rc = -ENOMEM;
+
+	if (!text)
+		return -ENOMEM;
+	while (got < bytes) {
+		ssize_t n = pread(memory, text + got, bytes - got, (off_t)got);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		got += (size_t)n;
+	}
+	*out = got == bytes ? json_loadb(text, bytes, 0, NULL) : NULL;
+	rc = *out ? 0 : -EPROTO;
+	free(text);
+	return rc;
+}
+
+int ask_daemon(const char *socket, json_t **out)
+{
+	struct protocol_hello hello = {
+		.magic = PROTOCOL_MAGIC,
+		.version = PROTOCOL_VERSION,
+		.kind = PROTOCOL_ASK,
+		.priority = PRIORITY_UNSET,
+	};
+	struct protocol_welcome welcome;
+	int memory = -1;
+	size_t nfds = 1;
+	int fd = protocol_connect(socket);
+
+	if (fd < 0)
+		return fd;
+	int rc = protocol_send(fd, &hello, sizeof(hello), NULL, 0);
+
+	if (rc == 0)
+		rc = protocol_receive(fd, &welcome, sizeof(welcome), &memory, &nfds, ANSWER_MS);
+	if (rc == 0) {
+		if (welcome.magic != PROTOCOL_MAGIC || welcome.version != PROTOCOL_VERSION)
+			rc = -EPROTO;
+		else if (welcome.status < 0)
+			rc = welcome.status;
+		else if (nfds != 1 || welcome.bytes == 0 || welcome.bytes > ANSWER_BYTES)
+			rc = -EPROTO;
+		else
+			rc = parse(memory, (size_t)welcome.bytes, out);
+		if (nfds == 1)
+			close(memory);
+	}
+	close(fd);
+	return rc;
+}
+
+int ask_explain(const struct verb *verb, const char *socket, int error)
+{
+	switch (error) {
+	case -ENOENT:
+	case -ECONNREFUSED:
+		return cli_failed(verb,
+				  "no daemon answers at %s: start one with 'kfdschedd', or name "
+				  "its socket with --socket or KFDSHIM_SOCKET",
+				  socket);
+	case -ENOTSOCK:
+		return cli_failed(verb, "%s is not a socket: name the daemon's with --socket",
+				  socket);
+	case -EAGAIN:
+		return cli_failed(verb,
+				  "the daemon at %s took the question and did not answer within "
+				  "%d s: look at its log, or start it again",
+				  socket, ANSWER_MS / 1000);
+	case -EPROTO:
+		return cli_failed(verb,
+				  "what answers at %s is no kfdschedd of this version: use the "
+				  "kfdsched that belongs to it",
+				  socket);
+	case -EACCES:
+	case -EPERM:
+		return cli_failed(verb,
+				  "the daemon at %s refuses this user: ask as its owner or root",
+				  socket);
+	default:
+		return cli_failed(verb, "asking the daemon at %s failed: %s", socket,
+				  strerror(-error));
+	}
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/cli/cli.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SHIM_NAME "libkfdshim.so"
+
+int cli_help(const struct verb *verb)
+{
+	printf("Usage: kfdsched %s %s\n\n%s", verb->name, verb->usage, verb->help);
+	return CLI_DONE;
+}
+
+int cli_usage(const struct verb *verb, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "kfdsched %s: ", verb->name);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "; usage: kfdsched %s %s\n", verb->name, verb->usage);
+	return CLI_USAGE;
+}
+
+int cli_usage_getopt(const struct verb *verb, int option, char **argv)
+{
+	const char *last = argv[optind - 1];
+
+	if (option == ':')
+		return cli_usage(verb, "%s needs a value", last);
+	/* In a bundle of short ones optind may not have moved past it yet. */
+	if (optopt != 0 && strncmp(last, "--", 2) != 0)
+		return cli_usage(verb, "unknown option -%c", optopt);
+	return cli_usage(verb, "%s option %s", optopt ? "wrong" : "unknown", last);
+}
+
+int cli_failed(const struct verb *verb, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "kfdsched %s: ", verb->name);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return CLI_FAILED;
+}
+
+int cli_positive(const char *text, double *out)
+{
+	char *end;
+
+	/* strtod also takes blanks, signs, "inf" and hexadecimal: not meant here. */
+	if (text[strspn(text, "0123456789.eE-+")] != '\0' || text[0] == '\0')
+		return -EINVAL;
+	errno = 0;
+	double value = strtod(text, &end);
+
+	if (errno != 0 || *end != '\0' || !isfinite(value) || value <= 0)
+		return -EINVAL;
+	*out = value;
+	return 0;
+}
+
+int cli_duration_us(const char *text, double *out)
+{
+	static const struct {
+		const char *unit;
+		double us;
+	} units[] = {{"us", 1}, {"ms", 1e3}, {"s", 1e6}};
+	size_t digits = strspn(text, "0123456789.");
+	char number[32];
+	double value;
+
+	if (digits == 0 || digits >= sizeof(number))
+		return -EINVAL;
+	memcpy(number, text, digits);
+	number[digits] = '\0';
+	if (cli_positive(number, &value))
+		return -EINVAL;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(text + digits, units[i].unit) == 0) {
+			*out = value * units[i].us;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+int cli_beside(const char *name, char path[PATH_MAX])
+{
+	static const char *const folders[] = {"", "../lib/"};
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n <= 0)
+		return -ENOENT;
+	self[n] = '\0';
+	*(strrchr(self, '/') + 1) = '\0';
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		char tried[2 * PATH_MAX];
+
+		snprintf(tried, sizeof(tried), "%s%s%s", self, folders[i], name);
+		/* Resolved, because what inherits the path may change its folder
+		 * and because "bin/../lib" reads badly in a process' environment. */
+		if (realpath(tried, path))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+static bool is_shim(const char *entry, size_t length)
+{
+	const size_t n = strlen(SHIM_NAME);
+
+	return length >= n && memcmp(entry + length - n, SHIM_NAME, n) == 0 &&
+	       (length == n || entry[length - n - 1] == '/');
+}
+
+int cli_preload(const char *shim)
+{
+	const char *old = getenv("LD_PRELOAD");
+	size_t room = (shim ? strlen(shim) : 0) + (old ? strlen(old) : 0) + 2;
+
+	if (shim && strpbrk(shim, " :"))
+		return -EINVAL;
+	char *value = calloc(1, room);
+
+	if (!value)
+		return -ENOMEM;
+	if (shim)
+		strcpy(value, shim);
+	for (const char *entry = old; entry && *entry;) {
+		size_t length = strcspn(entry, " :");
+
+		if (length > 0 && !is_shim(entry, length)) {
+			if (value[0] != '\0')
+				strcat(value, ":");
+			strncat(value, entry, length);
+		}
+		entry += length + (entry[length] != '\0');
+	}
+	int rc = value[0] != '\0' ? setenv("LD_PRELOAD", value, 1) : unsetenv("LD_PRELOAD");
+
+	free(value);
+	return rc ? -errno : 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the verbs of kfdsched share: the dispatch table's entry, exit codes,
+ * how wrong use is told, and where the other binaries of a build are found.
+ *
+ * Threads: none. stdout is data, stderr is talk.
+ */
+#ifndef KFDSHIM_CLI_CLI_H
+#define KFDSHIM_CLI_CLI_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CLI_DONE 0
+#define CLI_FAILED 1
+#define CLI_USAGE 2
+#define CLI_IMPOSSIBLE 77
+
+/* One verb. `run` gets argv[0] = the verb and returns the exit code. */
+struct verb {
+	const char *name;
+	const char *summary; /* a few words, for the list of verbs */
+	const char *usage;   /* what follows "kfdsched VERB", one line */
+	const char *help;    /* options and two examples */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct verb verb_run;
+extern const struct verb verb_status;
+extern const struct verb verb_queues;
+extern const struct verb verb_colocate;
+
+/* Prints the verb's help on stdout; CLI_DONE. */
+int cli_help(const struct verb *verb);
+/* One line on stderr: what is wrong, and the usage. CLI_USAGE. */
+int cli_usage(const struct verb *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same for what getopt_long just returned ('?' or ':', with opterr 0). */
+int cli_usage_getopt(const struct verb *verb, int option, char **argv);
+/* One line on stderr, "kfdsched VERB: ...". CLI_FAILED. */
+int cli_failed(const struct verb *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A finite number > 0, nothing behind it. -EINVAL otherwise. */
+int cli_positive(const char *text, double *out);
+/* A duration with its unit, "20ms", "1.5s", "500us". -EINVAL otherwise. */
+int cli_duration_us(const char *text, double *out);
+
+/* The absolute path of a binary that belongs to this kfdsched: in its own
+ * folder, or (libraries of an installed one) in ../lib. -ENOENT: neither. */
+int cli_beside(const char *name, char path[PATH_MAX]);
+/* Sets LD_PRELOAD: every earlier libkfdshim.so is taken out of it, and `shim`
+ * (NULL: nothing) goes before the rest. -EINVAL: the path has a space or a
+ * colon, which LD_PRELOAD cannot carry. */
+int cli_preload(const char *shim);
+
+#endif

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched colocate: what one GPU for two does to both of them, by experiment. */
+#include <dirent.h>
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "scheduler/cli/arm.h"
+#include "scheduler/cli/progress.h"
+#include "scheduler/cli/svg.h"
+
+struct request {
+	const char *online, *offline;
+	const char *json, *svg;
+	const char *load_text, *rate_text, *seconds_text;
+	double load, rate, seconds;
+	bool arms[ARM_COUNT];
+};
+
+static int parse_arms(const char *text, bool arms[ARM_COUNT])
+{
+	memset(arms, 0, ARM_COUNT * sizeof(arms[0]));
+	for (const char *name = text;; name += strcspn(name, ",") + 1) {
+		size_t length = strcspn(name, ",");
+		unsigned arm = 0;
+
+		while (arm < ARM_COUNT && (strlen(arm_names[arm]) != length ||
+					   strncmp(arm_names[arm], name, length) != 0))
+			arm++;
+		if (arm == ARM_COUNT)
+			return cli_usage(&verb_colocate,
+					 "--arms knows alone, shared and trap, not '%.*s'",
+					 (int)length, name);
+		arms[arm] = true;
+		if (name[length] == '\0')
+			return CLI_DONE;
+	}
+}
+
+/* The folder has to take the file when the measuring is over. */
+static int check_output(const char *path)
+{
+	char folder[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+
+	if (strlen(path) >= sizeof(folder))
+		return -ENAMETOOLONG;
+	if (access(path, F_OK) == 0)
+		return access(path, W_OK) == 0 ? 0 : -errno;
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1,
+		 slash ? path : ".");
+	return access(folder, W_OK | X_OK) == 0 ? 0 : -errno;
+}
+
+static int check_files(const struct request *request)
+{
+	const char *const traces[] = {request->online, request->offline};
+	const char *const outputs[] = {request->json, request->svg};
+
+	for (unsigned i = 0; i < 2; i++)
+		if (access(traces[i], R_OK) != 0)
+			return cli_failed(&verb_colocate, "cannot read the trace %s: %m",
+					  traces[i]);
+	for (unsigned i = 0; i < 2; i++) {
+		int rc = outputs[i] ? check_output(outputs[i]) : 0;
+
+		if (rc)
+			return cli_failed(&verb_colocate, "cannot write %s: %s", outputs[i],
+					  strerror(-rc));
+	}
+	return CLI_DONE;
+}
+
+static int parse(int argc, char **argv, struct request *out, bool *help)
+{
+	static const struct option options[] = {
+		{"online", required_argument, NULL, 'n'}, {"offline", required_argument, NULL, 'f'},
+		{"arms", required_argument, NULL, 'a'},	  {"load", required_argument, NULL, 'l'},
+		{"rate", required_argument, NULL, 'r'},	  {"seconds", required_argument, NULL, 's'},
+		{"json", required_argument, NULL, 'j'},	  {"svg", required_argument, NULL, 'v'},
+		{"help", no_argument, NULL, 'h'},	  {0},
+	};
+	const char *arms = "alone,shared,trap";
+	int option;
+
+	*out = (struct request){.seconds_text = "20"};
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (option) {
+		case 'n':
+			out->online = optarg;
+			break;
+		case 'f':
+			out->offline = optarg;
+			break;
+		case 'a':
+			arms = optarg;
+			break;
+		case 'l':
+			out->load_text = optarg;
+			break;
+		case 'r':
+			out->rate_text = optarg;
+			break;
+		case 's':
+			out->seconds_text = optarg;
+			break;
+		case 'j':
+			out->json = optarg;
+			break;
+		case 'v':
+			out->svg = optarg;
+			break;
+		case 'h':
+			*help = true;
+			return CLI_DONE;
+		default:
+			return cli_usage_getopt(&verb_colocate, option, argv);
+		}
+	}
+	if (optind < argc)
+		return cli_usage(&verb_colocate, "'%s' is one argument too many", argv[optind]);
+	if (!out->online || !out->offline)
+		return cli_usage(&verb_colocate, "no --%s trace",
+				 out->online ? "offline" : "online");
+	if (out->load_text && out->rate_text)
+		return cli_usage(&verb_colocate, "--load and --rate exclude each other");
+	if (!out->load_text && !out->rate_text)
+		out->load_text = "0.2";
+	out->load = out->rate = NAN;
+	if (out->load_text && cli_positive(out->load_text, &out->load))
+		return cli_usage(&verb_colocate,
+				 "--load is a share of GPU time such as 0.2, not '%s'",
+				 out->load_text);
+	if (out->rate_text && cli_positive(out->rate_text, &out->rate))
+		return cli_usage(&verb_colocate, "--rate is requests a second, not '%s'",
+				 out->rate_text);
+	if (cli_positive(out->seconds_text, &out->seconds) || out->seconds > 86400)
+		return cli_usage(&verb_colocate, "--seconds is at most a day, and not '%s'",
+				 out->seconds_text);
+	return parse_arms(arms, out->arms);
+}
+
+/* "traces/online_x.csv" -> "online_x" */
+static void trace_name(const char *path, char *name, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(name, size, "%s", slash ? slash + 1 : path);
+	char *dot = strrchr(name, '.');
+
+	if (dot && dot != name)
+		*dot = '\0';
+}
+
+static int find_binaries(struct arm_setup *setup)
+{
+	const struct {
+		const char *name;
+		char *path;
+	} wanted[] = {{"kfdreplay", setup->replay},
+		      {"kfdschedd", setup->daemon},
+		      {"libkfdshim.so", setup->shim}};
+
+	for (unsigned i = 0; i < 3; i++)
+		if (cli_beside(wanted[i].name, wanted[i].path))
+			return cli_failed(&verb_colocate,
+					  "%s is neither in the folder of kfdsched nor in ../lib: "
+					  "build or install it there",
+					  wanted[i].name);
+	if (strpbrk(setup->shim, " :"))
+		return cli_failed(&verb_colocate,
+				  "LD_PRELOAD cannot carry %s, because of its space or colon: "
+				  "move the build to another folder",
+				  setup->shim);
+	return CLI_DONE;
+}
+
+static int make_folder(struct arm_setup *setup)
+{
+	const char *base = getenv("TMPDIR");
+	size_t room = sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof("/socket");
+
+	if (!base || base[0] != '/')
+		base = "/tmp";
+	snprintf(setup->folder, sizeof(setup->folder), "%s/kfdsched-XXXXXX", base);
+	if (strlen(setup->folder) > room)
+		return cli_failed(&verb_colocate,
+				  "a socket in %s would have too long a path: set a shorter TMPDIR",
+				  base);
+	if (!mkdtemp(setup->folder)) {
+		setup->folder[0] = '\0';
+		return cli_failed(&verb_colocate, "cannot make a folder in %s: %m", base);
+	}
+	return CLI_DONE;
+}
+
+static void remove_folder(const char *path)
+{
+	DIR *folder = path[0] != '\0' ? opendir(path) : NULL;
+	struct dirent *entry;
+
+	if (!folder)
+		return;
+	while ((entry = readdir(folder)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			unlinkat(dirfd(folder), entry->d_name, 0);
+	closedir(folder);
+	if (rmdir(path) != 0)
+		progress_note("cannot remove %s: %m", path);
+}
+
+static int world_of(struct colocation *run)
+{
+	struct simulation simulation;
+	int rc = simulation_read(SIMULATION_PATH, &simulation);
+
+	run->time_scale = 1;
+	run->bounce_us = NAN;
+	if (rc == -ENOENT)
+		return CLI_DONE;
+	if (rc)
+		return cli_failed(&verb_colocate,
+				  "%s cannot be understood: %s; use the kfdsim of "
+				  "the same build",
+				  SIMULATION_PATH, strerror(-rc));
+	run->simulated = true;
+	run->time_scale = simulation.time_scale;
+	run->bounce_us = simulation.bounce_us;
+	strcpy(run->profile, simulation.profile);
+	return CLI_DONE;
+}
+
+static int write_file(const char *path, const struct colocation *run, const struct verdict *verdict,
+		      bool svg)
+{
+	FILE *file = fopen(path, "we");
+	bool written = false;
+
+	if (file && svg) {
+		svg_write(run, verdict, file);
+		written = true;
+	} else if (file) {
+		json_t *json = result_json(run, verdict);
+
+		written = json &&
+			  json_dumpf(json, file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0;
+		fputc('\n', file);
+		json_decref(json);
+	}
+	if (file && (ferror(file) | fclose(file)))
+		written = false;
+	return written ? CLI_DONE : cli_failed(&verb_colocate, "cannot write %s: %m", path);
+}
+
+static int tell(const struct request *request, const struct colocation *run)
+{
+	struct verdict verdict;
+	int code = CLI_DONE;
+
+	result_judge(run, &verdict);
+	if (result_print(run, &verdict, stdout))
+		code = cli_failed(&verb_colocate, "no memory for the table");
+	if (request->json)
+		code |= write_file(request->json, run, &verdict, false);
+	if (request->svg)
+		code |= write_file(request->svg, run, &verdict, true);
+	if (verdict.validity == RESULT_INVALID) {
+		fflush(stdout);
+		code = cli_failed(&verb_colocate, "the run is not valid: %s", verdict.reason);
+	}
+	return code;
+}
+
+static int measure(const struct request *request, struct arm_setup *setup, struct colocation *run)
+{
+	int rc = 0;
+
+	for (unsigned arm = 0; rc == 0 && arm < ARM_COUNT; arm++)
+		if (request->arms[arm])
+			rc = arm_run(setup, (enum arm)arm, run);
+	if (rc == -EINTR)
+		return cli_failed(&verb_colocate, "stopped by SIG%s; everything was ended",
+				  sigabbrev_np(setup->nursery->stopped_by));
+	if (rc == -EOPNOTSUPP)
+		return CLI_IMPOSSIBLE;
+	return rc ? CLI_FAILED : CLI_DONE;
+}
+
+static int run(int argc, char **argv)
+{
+	static struct colocation colocation;
+	static struct nursery nursery;
+	char online[NAME_MAX + 1], offline[NAME_MAX + 1];
+	struct request request;
+	bool help = false;
+	int code = parse(argc, argv, &request, &help);
+
+	if (help)
+		return cli_help(&verb_colocate);
+	if (code)
+		return code;
+	struct arm_setup setup = {
+		.nursery = &nursery,
+		.online = request.online,
+		.offline = request.offline,
+		.pace = {request.load_text ? "--load" : "--rate",
+			 request.load_text ? request.load_text : request.rate_text},
+		.seconds = request.seconds_text,
+	};
+
+	trace_name(request.online, online, sizeof(online));
+	trace_name(request.offline, offline, sizeof(offline));
+	colocation = (struct colocation){
+		.online = online,
+		.offline = offline,
+		.load = request.load,
+		.rate_per_s = request.rate,
+		.seconds = request.seconds,
+	};
+	code = check_files(&request);
+	if (code == CLI_DONE)
+		code = find_binaries(&setup);
+	if (code == CLI_DONE)
+		code = world_of(&colocation);
+	if (code)
+		return code;
+	if (nursery_open(&nursery))
+		return cli_failed(&verb_colocate, "cannot take signals: %m");
+	code = make_folder(&setup);
+	if (code == CLI_DONE)
+		code = measure(&request, &setup, &colocation);
+	nursery_empty(&nursery);
+	remove_folder(setup.folder);
+	nursery_close(&nursery);
+	return code == CLI_DONE ? tell(&request, &colocation) : code;
+}
+
+const struct verb verb_colocate = {
+	.name = "colocate",
+	.summary = "measure what sharing a GPU costs, with and without the scheduler",
+	.usage = "--online TRACE --offline TRACE [--arms alone,shared,trap] [--load L | --rate R] "
+		 "[--seconds S] [--json FILE] [--svg FILE]",
+	.help = "Plays two recorded models at once on one GPU, with real processes, and tells "
+		"what\n"
+		"becomes of the online one's latency and the offline one's throughput. On "
+		"hardware,\n"
+		"or under kfdsim (then every figure is of a simulated GPU, and times are model "
+		"time:\n"
+		"wall time x time scale).\n"
+		"\n"
+		"  --online TRACE   a trace that is asked for: Poisson arrivals, the same in every "
+		"arm\n"
+		"  --offline TRACE  a trace that runs as fast as it can, one step after another\n"
+		"  --arms LIST      of alone, shared, trap; without it all of them\n"
+		"                     alone   online by itself, then offline by itself\n"
+		"                     shared  both, without any of ours\n"
+		"                     trap    both with libkfdshim.so; a private kfdschedd "
+		"suspends\n"
+		"                             the offline one while the online one has work\n"
+		"  --load L         online GPU time x rate, 0.2 by default\n"
+		"  --rate R         instead of --load: requests a second (model time)\n"
+		"  --seconds S      wall seconds of a measured window, 20 by default; alone takes "
+		"two\n"
+		"                   windows (each client the full time), the other arms one\n"
+		"  --json FILE      the figures; keys as in docs/formats.md\n"
+		"  --svg FILE       the figures as a picture\n"
+		"\n"
+		"The table shows, beside the percentiles, what was lost to bounces (the driver "
+		"takes\n"
+		"every queue off the GPU for each change), to saving and restoring running work, "
+		"to\n"
+		"detecting work and to holding on after its end: totals of the arm. An online "
+		"client\n"
+		"whose backlog grew throughout does not keep up, and has no percentiles to speak "
+		"of.\n"
+		"A simulated run is valid if the P99 doorbell delay x time scale is at most 5 % "
+		"of\n"
+		"the online P50 alone; if it is not, the exit code is 1.\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsim --gpu mi210 --time-scale 0.1 -- kfdsched colocate \\\n"
+		"      --online traces/online_resnet50_b1.csv \\\n"
+		"      --offline traces/offline_gpt2m_train_8x1024.csv --svg report.svg\n"
+		"  kfdsched colocate --online serve.csv --offline train.csv --arms alone,trap \\\n"
+		"      --load 0.4 --seconds 60 --json report.json\n",
+	.run = run,
+};

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/cli/field.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "scheduler/cli/table.h"
+
+const char *field_integer(char text[FIELD_BYTES], const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	if (json_is_integer(value))
+		snprintf(text, FIELD_BYTES, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	else
+		snprintf(text, FIELD_BYTES, "%s", TABLE_UNKNOWN);
+	return text;
+}
+
+const char *field_text(const json_t *object, const char *key)
+{
+	const char *value = json_string_value(json_object_get(object, key));
+
+	return value && value[0] != '\0' ? value : TABLE_UNKNOWN;
+}
+
+const char *field_yes(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	if (!json_is_boolean(value))
+		return TABLE_UNKNOWN;
+	return json_is_true(value) ? "yes" : "no";
+}
+
+double field_number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}

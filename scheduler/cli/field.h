@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One field of a JSON object as text or number for a reader who must not take
+ * "not known" (missing, null, another type) for 0: text becomes "-", a number
+ * NAN. Threads: none. Nothing is allocated; `text` is returned.
+ */
+#ifndef KFDSHIM_CLI_FIELD_H
+#define KFDSHIM_CLI_FIELD_H
+
+#include <jansson.h>
+
+#define FIELD_BYTES 32
+
+const char *field_integer(char text[FIELD_BYTES], const json_t *object, const char *key);
+/* An empty string is "-" too: an empty cell would look like a mistake. Lives
+ * as long as the object. */
+const char *field_text(const json_t *object, const char *key);
+const char *field_yes(const json_t *object, const char *key); /* yes, no, - */
+double field_number(const json_t *object, const char *key);
+
+#endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched: what a person types. One table, one file a verb. */
+#include "scheduler/cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct verb *const verbs[] = {
+	&verb_run,
+	&verb_status,
+	&verb_queues,
+	&verb_colocate,
+};
+#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+static const struct verb *find(const char *name)
+{
+	for (size_t i = 0; i < VERBS; i++)
+		if (strcmp(verbs[i]->name, name) == 0)
+			return verbs[i];
+	return NULL;
+}
+
+static int overview(void)
+{
+	printf("kfdsched - priorities for processes that share an AMD GPU\n\n"
+	       "Usage: kfdsched VERB [OPTIONS]\n\n");
+	for (size_t i = 0; i < VERBS; i++)
+		printf("  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
+	printf("\n'kfdsched help VERB' tells more, with examples.\n"
+	       "Exit codes: 0 done, 1 failed, 2 wrong use, 77 not possible here.\n");
+	return CLI_DONE;
+}
+
+static int wrong(const char *what, const char *name)
+{
+	fprintf(stderr, "kfdsched: %s%s; verbs:", what, name);
+	for (size_t i = 0; i < VERBS; i++)
+		fprintf(stderr, "%s %s", i ? "," : "", verbs[i]->name);
+	fprintf(stderr, "; usage: kfdsched VERB [OPTIONS] (kfdsched help VERB)\n");
+	return CLI_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	const struct verb *verb;
+
+	if (argc < 2)
+		return wrong("no verb", "");
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return overview();
+	if (strcmp(argv[1], "help") == 0) {
+		if (argc < 3)
+			return overview();
+		verb = find(argv[2]);
+		return verb ? cli_help(verb) : wrong("no verb is called ", argv[2]);
+	}
+	verb = find(argv[1]);
+	if (!verb)
+		return wrong("no verb is called ", argv[1]);
+	int code = verb->run(argc - 1, argv + 1);
+
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		fprintf(stderr, "kfdsched: could not write all of the output: %m\n");
+		return CLI_FAILED;
+	}
+	return code;
+}

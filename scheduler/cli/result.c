@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/cli/result.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "scheduler/cli/field.h"
+#include "scheduler/cli/table.h"
+
+/* The share of the online P50 that the instrument itself may cost. */
+#define DOORBELL_SHARE 0.05
+
+const char *const arm_names[ARM_COUNT] = {"alone", "shared", "trap"};
+
+int result_online(const json_t *replay, struct online_figures *out)
+{
+	const json_t *latency = json_object_get(replay, "latency_us");
+	const json_t *requests = json_object_get(replay, "requests");
+	const json_t *keeps_up = json_object_get(replay, "keeps_up");
+
+	*out = (struct online_figures){
+		.p50_us = field_number(latency, "p50"),
+		.p90_us = field_number(latency, "p90"),
+		.p99_us = field_number(latency, "p99"),
+		.p999_us = field_number(latency, "p999"),
+		.requests = json_integer_value(requests),
+		.gpu_busy_ratio = field_number(replay, "gpu_busy_ratio"),
+		.keeps_up = json_is_true(keeps_up),
+	};
+	if (!json_is_integer(requests) || !json_is_boolean(keeps_up) || isnan(out->gpu_busy_ratio))
+		return -EINVAL;
+	/* Without a completed request there is no percentile. */
+	if (out->requests > 0 &&
+	    (isnan(out->p50_us) || isnan(out->p90_us) || isnan(out->p99_us) || isnan(out->p999_us)))
+		return -EINVAL;
+	if (out->requests == 0)
+		out->p50_us = out->p90_us = out->p99_us = out->p999_us = NAN;
+	return 0;
+}
+
+int result_offline(const json_t *replay, struct offline_figures *out)
+{
+	*out = (struct offline_figures){
+		.steps = field_number(replay, "steps"),
+		.gpu_busy_ratio = field_number(replay, "gpu_busy_ratio"),
+	};
+	return isnan(out->steps) || isnan(out->gpu_busy_ratio) ? -EINVAL : 0;
+}
+
+static void add(struct hist *to, const struct hist *more)
+{
+	to->count += more->count;
+	to->sum += more->sum;
+	if (more->max > to->max)
+		to->max = more->max;
+	for (unsigned i = 0; i < HIST_BUCKETS; i++)
+		to->buckets[i] += more->buckets[i];
+}
+
+void result_charge(struct colocation *run, enum arm arm, const struct simulation *window)
+{
+	struct arm_figures *figures = &run->arms[arm];
+
+	figures->bounce_us += (double)window->bounce_ns / 1e3;
+	figures->save_restore_us += (double)(window->save.sum + window->restore.sum) / 1e3;
+	add(&figures->save, &window->save);
+	add(&figures->restore, &window->restore);
+	add(&run->doorbell, &window->doorbell);
+}
+
+static double median_us(const struct hist *h)
+{
+	return h->count ? (double)hist_percentile(h, 0.5) / 1e3 : NAN;
+}
+
+static void judge_validity(const struct colocation *run, struct verdict *out)
+{
+	const struct arm_figures *alone = &run->arms[ARM_ALONE];
+	char delay[QUANTITY_BYTES], p50[QUANTITY_BYTES];
+
+	out->validity = RESULT_VALID;
+	if (alone->ran && !alone->online.keeps_up) {
+		out->validity = RESULT_INVALID;
+		snprintf(out->reason, sizeof(out->reason),
+			 "online does not keep up even alone, so nothing can be compared with it: "
+			 "lower --load");
+		return;
+	}
+	if (!run->simulated)
+		return;
+	if (run->doorbell.count == 0) {
+		out->validity = RESULT_INVALID;
+		snprintf(out->reason, sizeof(out->reason),
+			 "kfdsim reports no doorbell at all in the measured windows");
+		return;
+	}
+	if (!alone->ran || isnan(alone->online.p50_us)) {
+		out->validity = alone->ran ? RESULT_INVALID : RESULT_NOT_JUDGED;
+		snprintf(out->reason, sizeof(out->reason),
+			 "the doorbell delay is judged by the online P50 alone, and %s",
+			 alone->ran ? "no request was completed there" : "arm alone was not run");
+		return;
+	}
+	if (out->doorbell_p99_us * run->time_scale <= DOORBELL_SHARE * alone->online.p50_us)
+		return;
+	out->validity = RESULT_INVALID;
+	snprintf(out->reason, sizeof(out->reason),
+		 "P99 doorbell delay %s (wall) x time scale %g is more than %g %% of the online "
+		 "P50 alone (%s): the machine is too busy, use a smaller --time-scale",
+		 quantity_us(delay, out->doorbell_p99_us), run->time_scale, 100 * DOORBELL_SHARE,
+		 quantity_us(p50, alone->online.p50_us));
+}
+
+void result_judge(const struct colocation *run, struct verdict *out)
+{
+	const struct arm_figures *alone = &run->arms[ARM_ALONE];
+	const struct arm_figures *trap = &run->arms[ARM_TRAP];
+	bool doorbells = run->simulated && run->doorbell.count > 0;
+
+	*out = (struct verdict){
+		.save_us = run->simulated ? median_us(&trap->save) : NAN,
+		.restore_us = run->simulated ? median_us(&trap->restore) : NAN,
+		.doorbell_p50_us =
+			doorbells ? (double)hist_percentile(&run->doorbell, 0.5) / 1e3 : NAN,
+		.doorbell_p99_us =
+			doorbells ? (double)hist_percentile(&run->doorbell, 0.99) / 1e3 : NAN,
+		.floor_us = NAN,
+		.bound = NAN,
+	};
+	if (run->simulated && alone->ran && trap->ran && alone->online.keeps_up)
+		out->floor_us = alone->online.p99_us + 2 * run->bounce_us +
+				(isnan(out->save_us) ? 0 : out->save_us);
+	if (trap->ran && trap->online.keeps_up)
+		out->bound = trap->online.p99_us / out->floor_us;
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		out->of_alone[i] = alone->ran && run->arms[i].ran && alone->offline.steps > 0
+					   ? run->arms[i].offline.steps / alone->offline.steps
+					   : NAN;
+	judge_validity(run, out);
+}
+
+static json_t *number(double value)
+{
+	return isnan(value) ? json_null() : json_real(value);
+}
+
+static json_t *arm_json(const struct arm_figures *arm)
+{
+	const struct online_figures *online = &arm->online;
+
+	return json_pack(
+		"{s:{s:o,s:o,s:o,s:o,s:I,s:o,s:b},s:{s:o,s:o},s:I,s:I,s:{s:o,s:o,s:o,s:o}}",
+		"online", "p50_us", number(online->p50_us), "p90_us", number(online->p90_us),
+		"p99_us", number(online->p99_us), "p999_us", number(online->p999_us), "requests",
+		online->requests, "gpu_busy_ratio", number(online->gpu_busy_ratio), "keeps_up",
+		online->keeps_up, "offline", "steps", number(arm->offline.steps), "gpu_busy_ratio",
+		number(arm->offline.gpu_busy_ratio), "suspends", (json_int_t)arm->suspends,
+		"resumes", (json_int_t)arm->resumes, "lost", "bounce_us", number(arm->bounce_us),
+		"save_restore_us", number(arm->save_restore_us), "detection_us",
+		number(arm->detection_us), "holdover_us", number(arm->holdover_us));
+}
+
+json_t *result_json(const struct colocation *run, const struct verdict *verdict)
+{
+	json_t *arms = json_object();
+	json_t *costs = json_null(), *valid = json_null();
+
+	if (run->simulated)
+		costs = json_pack("{s:o,s:o,s:o}", "bounce_us", number(run->bounce_us), "save_us",
+				  number(verdict->save_us), "restore_us",
+				  number(verdict->restore_us));
+	if (verdict->validity != RESULT_NOT_JUDGED)
+		valid = json_boolean(verdict->validity == RESULT_VALID);
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		if (run->arms[i].ran)
+			json_object_set_new(arms, arm_names[i], arm_json(&run->arms[i]));
+	return json_pack(
+		"{s:b,s:o,s:f,s:s,s:s,s:o,s:o,s:f,s:o,s:o,s:o,s:o,s:o}", "simulated",
+		run->simulated, "profile", run->simulated ? json_string(run->profile) : json_null(),
+		"time_scale", run->time_scale, "online", run->online, "offline", run->offline,
+		"load", number(run->load), "rate_per_s", number(run->rate_per_s), "seconds",
+		run->seconds, "costs", costs, "valid", valid, "invalid_reason",
+		verdict->reason[0] ? json_string(verdict->reason) : json_null(),
+		"doorbell_delay_us",
+		run->simulated ? json_pack("{s:o,s:o}", "p50", number(verdict->doorbell_p50_us),
+					   "p99", number(verdict->doorbell_p99_us))
+			       : json_null(),
+		"arms", arms);
+}
+
+void result_world(const struct colocation *run, const struct verdict *verdict, char *text,
+		  size_t size)
+{
+	char bounce[QUANTITY_BYTES], save[QUANTITY_BYTES], restore[QUANTITY_BYTES];
+
+	if (!run->simulated) {
+		snprintf(text, size,
+			 "hardware: times are wall time; what a bounce costs is not known");
+		return;
+	}
+	quantity_us(bounce, run->bounce_us);
+	if (isnan(verdict->save_us) || isnan(verdict->restore_us))
+		snprintf(text, size, "%s, time scale %g, bounce %s (assumed)", run->profile,
+			 run->time_scale, bounce);
+	else
+		snprintf(text, size,
+			 "%s, time scale %g, bounce %s, median save %s, restore %s (assumed)",
+			 run->profile, run->time_scale, bounce, quantity_us(save, verdict->save_us),
+			 quantity_us(restore, verdict->restore_us));
+}
+
+static void arm_row(struct table *table, const struct colocation *run,
+		    const struct verdict *verdict, enum arm which)
+{
+	const struct arm_figures *arm = &run->arms[which];
+	const struct online_figures *online = &arm->online;
+	const double latencies[] = {online->p50_us, online->p90_us, online->p99_us,
+				    online->p999_us};
+	const double lost[] = {arm->bounce_us, arm->save_restore_us, arm->detection_us,
+			       arm->holdover_us};
+	char text[QUANTITY_BYTES];
+
+	table_row(table);
+	table_cell(table, "%s", arm_names[which]);
+	if (online->keeps_up)
+		for (unsigned i = 0; i < 4; i++)
+			table_cell(table, "%s", quantity_us(text, latencies[i]));
+	else
+		table_span(table, 4, "does not keep up");
+	table_cell(table, "%" JSON_INTEGER_FORMAT, online->requests);
+	table_cell(table, "%.2f", arm->offline.steps);
+	if (isnan(verdict->of_alone[which]))
+		table_cell(table, TABLE_UNKNOWN);
+	else
+		table_cell(table, "%.0f %%", 100 * verdict->of_alone[which]);
+	table_cell(table, "%llu", (unsigned long long)arm->suspends);
+	for (unsigned i = 0; i < 4; i++)
+		table_cell(table, "%s", quantity_us(text, lost[i]));
+}
+
+static void print_bound(const struct colocation *run, const struct verdict *verdict, FILE *out)
+{
+	const struct arm_figures *trap = &run->arms[ARM_TRAP];
+	char floor[QUANTITY_BYTES], p99[QUANTITY_BYTES];
+
+	if (isnan(verdict->floor_us))
+		return;
+	quantity_us(floor, verdict->floor_us);
+	fprintf(out, "floor: alone P99 + 2 bounces%s = %s; ",
+		isnan(verdict->save_us) ? " (no save was charged)" : " + save", floor);
+	if (isnan(verdict->bound))
+		fprintf(out, "trap does not keep up\n");
+	else
+		fprintf(out, "trap P99 %s is %.2f x that\n", quantity_us(p99, trap->online.p99_us),
+			verdict->bound);
+}
+
+int result_print(const struct colocation *run, const struct verdict *verdict, FILE *out)
+{
+	struct table *table =
+		table_new("<ARM|P50|P90|P99|P99.9|REQUESTS|OFFLINE STEPS|OF ALONE|SUSPENDS|"
+			  "LOST: BOUNCES|SAVE+RESTORE|DETECTION|HOLDOVER");
+	char world[256];
+
+	if (!table)
+		return -ENOMEM;
+	result_world(run, verdict, world, sizeof(world));
+	fprintf(out, "%s%s\n", run->simulated ? "SIMULATED GPU: " : "", world);
+	fprintf(out, "online %s, Poisson arrivals, ", run->online);
+	if (isnan(run->load))
+		fprintf(out, "%g requests/s", run->rate_per_s);
+	else
+		fprintf(out, "load %g %%", 100 * run->load);
+	fprintf(out, "; offline %s, closed loop; %g s (wall) a window%s\n\n", run->offline,
+		run->seconds, run->simulated ? "; times below are model time" : "");
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		if (run->arms[i].ran)
+			arm_row(table, run, verdict, (enum arm)i);
+	int rc = table_print(table, out);
+
+	table_free(table);
+	fputc('\n', out);
+	print_bound(run, verdict, out);
+	if (verdict->validity == RESULT_INVALID)
+		fprintf(out, "INVALID: %s\n", verdict->reason);
+	else if (verdict->validity == RESULT_NOT_JUDGED)
+		fprintf(out, "validity not judged: %s\n", verdict->reason);
+	return rc;
+}

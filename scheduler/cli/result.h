@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The figures of one colocate run, what follows from them, and how they are
+ * told: as JSON (docs/formats.md) and as a table.
+ *
+ * Units: model time (wall time x time scale) unless a name says wall. A figure
+ * that is not known is NAN, which is null in JSON and "-" in the table.
+ * Threads: none. Ownership: strings are borrowed for the life of the struct.
+ */
+#ifndef KFDSHIM_CLI_RESULT_H
+#define KFDSHIM_CLI_RESULT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/hist.h"
+#include "scheduler/cli/simulation.h"
+
+enum arm { ARM_ALONE, ARM_SHARED, ARM_TRAP, ARM_COUNT };
+extern const char *const arm_names[ARM_COUNT];
+
+/* An arm's online client. keeps_up false: the backlog grew throughout, and the
+ * percentiles tell the length of the run. */
+struct online_figures {
+	double p50_us, p90_us, p99_us, p999_us;
+	json_int_t requests;
+	double gpu_busy_ratio;
+	bool keeps_up;
+};
+
+/* Started steps count by the share of them that is done. */
+struct offline_figures {
+	double steps;
+	double gpu_busy_ratio;
+};
+
+struct arm_figures {
+	bool ran;
+	struct online_figures online;
+	struct offline_figures offline;
+	uint64_t suspends, resumes;
+	/* Lost time, the total of the arm. The first two are NAN on hardware. */
+	double bounce_us, save_restore_us, detection_us, holdover_us;
+	struct hist save, restore; /* ns */
+};
+
+struct colocation {
+	const char *online, *offline; /* names of the traces */
+	double load, rate_per_s;      /* one of them; the other is NAN */
+	double seconds;		      /* wall, of one measured window */
+	bool simulated;
+	double time_scale; /* 1 on hardware */
+	char profile[64];
+	double bounce_us;     /* NAN on hardware */
+	struct hist doorbell; /* ns, wall, all measured windows */
+	struct arm_figures arms[ARM_COUNT];
+};
+
+enum validity { RESULT_VALID, RESULT_INVALID, RESULT_NOT_JUDGED };
+
+struct verdict {
+	enum validity validity;
+	char reason[256];			 /* why it is not valid; empty if it is */
+	double save_us, restore_us;		 /* medians charged in the trap arm */
+	double doorbell_p50_us, doorbell_p99_us; /* wall */
+	double floor_us;			 /* alone P99 + 2 bounces + save */
+	double bound;				 /* trap P99 / floor */
+	double of_alone[ARM_COUNT];		 /* offline throughput, 1 = alone */
+};
+
+/* What kfdreplay wrote. -EINVAL: not as docs/formats.md tells. */
+int result_online(const json_t *replay, struct online_figures *out);
+int result_offline(const json_t *replay, struct offline_figures *out);
+/* Adds what a measured window charged to its arm and to the whole. */
+void result_charge(struct colocation *run, enum arm arm, const struct simulation *window);
+
+void result_judge(const struct colocation *run, struct verdict *out);
+json_t *result_json(const struct colocation *run, const struct verdict *verdict);
+/* "SIMULATED GPU: mi210, time scale 0.1, bounce 200 us ..." or what hardware means. */
+void result_world(const struct colocation *run, const struct verdict *verdict, char *text,
+		  size_t size);
+int result_print(const struct colocation *run, const struct verdict *verdict, FILE *out);
+
+#endif

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched status: the daemon, its nodes and processes. */
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scheduler/cli/ask.h"
+#include "scheduler/cli/field.h"
+#include "scheduler/cli/table.h"
+
+static void print_daemon(const json_t *daemon)
+{
+	char pid[FIELD_BYTES], worker[FIELD_BYTES], uptime[QUANTITY_BYTES], slow[QUANTITY_BYTES];
+
+	printf("kfdschedd %s (worker %s), up %s, policy %s; not suspended again after a suspend "
+	       "longer than %s\n",
+	       field_integer(pid, daemon, "pid"), field_integer(worker, daemon, "worker_pid"),
+	       quantity_us(uptime, field_number(daemon, "uptime_us")), field_text(daemon, "policy"),
+	       quantity_us(slow, field_number(daemon, "slow_suspend_us")));
+}
+
+static int print_nodes(const json_t *nodes)
+{
+	struct table *table = table_new("NODE|<URGENT WORK|SUSPENDED PROCESSES");
+	char text[FIELD_BYTES];
+	json_t *node;
+	size_t i;
+	int rc;
+
+	if (!table)
+		return -1;
+	json_array_foreach(nodes, i, node)
+	{
+		table_row(table);
+		table_cell(table, "%s", field_integer(text, node, "gpu_id"));
+		table_cell(table, "%s", field_yes(node, "urgent"));
+		table_cell(table, "%s", field_integer(text, node, "suspended"));
+	}
+	rc = table_print(table, stdout);
+	table_free(table);
+	return rc;
+}
+
+static int print_processes(const json_t *processes)
+{
+	struct table *table =
+		table_new("PID|<COMMAND|PRIORITY|<ROLE|<GROUP|<LEVEL|<STATE|<GPU WORK|QUEUES|"
+			  "SUSPENDS|FAILURES|SUSPENDED FOR|<WHY NOT A HIGHER LEVEL");
+	char text[FIELD_BYTES];
+	json_t *process;
+	size_t i;
+	int rc;
+
+	if (!table)
+		return -1;
+	json_array_foreach(processes, i, process)
+	{
+		const json_t *queues = json_object_get(process, "queues");
+
+		table_row(table);
+		table_cell(table, "%s", field_integer(text, process, "pid"));
+		table_cell(table, "%s", field_text(process, "comm"));
+		table_cell(table, "%s", field_integer(text, process, "priority"));
+		table_cell(table, "%s", field_text(process, "role"));
+		table_cell(table, "%s", field_text(process, "group"));
+		table_cell(table, "%s", field_text(process, "level"));
+		table_cell(table, "%s", field_text(process, "state"));
+		table_cell(table, "%s", field_yes(process, "active"));
+		if (json_is_array(queues))
+			table_cell(table, "%zu", json_array_size(queues));
+		else
+			table_cell(table, TABLE_UNKNOWN);
+		table_cell(table, "%s", field_integer(text, process, "suspends"));
+		table_cell(table, "%s", field_integer(text, process, "failures"));
+		table_cell(table, "%s", quantity_us(text, field_number(process, "suspended_us")));
+		table_cell(table, "%s", field_text(process, "reason"));
+	}
+	rc = table_print(table, stdout);
+	table_free(table);
+	return rc;
+}
+
+static int print_status(const json_t *status)
+{
+	const json_t *nodes = json_object_get(status, "nodes");
+	const json_t *processes = json_object_get(status, "processes");
+
+	print_daemon(json_object_get(status, "daemon"));
+	if (json_array_size(nodes) > 0) {
+		putchar('\n');
+		if (print_nodes(nodes))
+			return cli_failed(&verb_status, "no memory for the table");
+	}
+	putchar('\n');
+	if (json_array_size(processes) == 0)
+		printf("no processes are registered\n");
+	else if (print_processes(processes))
+		return cli_failed(&verb_status, "no memory for the table");
+	return CLI_DONE;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"json", no_argument, NULL, 'j'},
+		{"socket", required_argument, NULL, 's'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	const char *socket = ask_socket();
+	bool as_json = false;
+	json_t *status;
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (option) {
+		case 'j':
+			as_json = true;
+			break;
+		case 's':
+			socket = optarg;
+			break;
+		case 'h':
+			return cli_help(&verb_status);
+		default:
+			return cli_usage_getopt(&verb_status, option, argv);
+		}
+	}
+	if (optind < argc)
+		return cli_usage(&verb_status, "'%s' is one argument too many", argv[optind]);
+
+	int rc = ask_daemon(socket, &status);
+
+	if (rc)
+		return ask_explain(&verb_status, socket, rc);
+	int code = CLI_DONE;
+
+	if (as_json) {
+		json_dumpf(status, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+		putchar('\n');
+	} else {
+		code = print_status(status);
+	}
+	json_decref(status);
+	return code;
+}
+
+const struct verb verb_status = {
+	.name = "status",
+	.summary = "what the daemon knows: its GPUs, and the processes on them",
+	.usage = "[--json] [--socket PATH]",
+	.help = "Asks kfdschedd and prints its nodes (a node is one KFD gpu_id: a GPU or a\n"
+		"partition of one) and the processes that use them. A value that is not known is "
+		"'-'.\n"
+		"\n"
+		"  --json         the daemon's own answer; keys as in docs/formats.md\n"
+		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
+		"                 /run/kfdsched/socket\n"
+		"\n"
+		"LEVEL says how a process can be preempted: trap (the daemon suspends its queues) "
+		"or\n"
+		"observe (it is only watched; the last column says why).\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched status\n"
+		"  kfdsched status --json | jq '.processes[] | {pid, state, suspended_us}'\n",
+	.run = run,
+};

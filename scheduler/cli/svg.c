@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/cli/svg.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "scheduler/cli/table.h"
+
+/* Pixels. Two panels whose rows stand beside each other, one row an arm. */
+#define WIDTH 960
+#define MARGIN 36
+#define TOP 150 /* of the first row */
+#define ROW 76
+#define BAR 24
+#define LEFT_X 176 /* plot of the left panel, after its labels */
+#define LEFT_W 344
+#define RIGHT_X 636
+#define RIGHT_W 176 /* 100 % */
+#define RIGHT_NAME_X 568
+
+struct scale {
+	double low, high; /* us */
+};
+
+static const char style[] =
+	"<style>\n"
+	"text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;"
+	"font-size:13px;fill:#1b2533}\n"
+	".ground{fill:#ffffff}.grid{stroke:#e3e8ef;stroke-width:1}"
+	".base{stroke:#98a4b5;stroke-width:1}\n"
+	".title{font-size:19px;font-weight:600}.head{font-size:14px;font-weight:600}"
+	".name{font-size:14px;font-weight:600}\n"
+	".soft{fill:#5b6879}.tick{fill:#5b6879;font-size:12px}.note{fill:#5b6879;font-size:12px}"
+	".wrong{fill:#b42318;font-weight:600}\n"
+	".alone{fill:#7c8aa0}.shared{fill:#d97a1e}.trap{fill:#0e9384}\n"
+	".mark{stroke:#1b2533;stroke-width:3;stroke-linecap:round}\n"
+	".floor{stroke:#b42318;stroke-width:1.5;stroke-dasharray:5 4}.floortext{fill:#b42318;"
+	"font-size:12px}\n"
+	".inbar{fill:#ffffff;font-weight:600}\n"
+	"@media (prefers-color-scheme:dark){text{fill:#e7ecf3}.ground{fill:#11161d}"
+	".grid{stroke:#28313d}.base{stroke:#667487}.soft,.tick,.note{fill:#9aa7b8}"
+	".wrong,.floortext{fill:#ff8a80}.floor{stroke:#ff8a80}.mark{stroke:#f4f7fb}"
+	".alone{fill:#8796ad}.shared{fill:#e58a32}.trap{fill:#1fb5a3}.inbar{fill:#14110c}}\n"
+	"</style>\n";
+
+static void escaped(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		switch (*text) {
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '&':
+			fputs("&amp;", out);
+			break;
+		default:
+			/* XML has no way to write most control characters. */
+			fputc((unsigned char)*text < 0x20 ? '?' : *text, out);
+		}
+	}
+}
+
+static void text_at(FILE *out, double x, double y, const char *classes, const char *anchor,
+		    const char *text)
+{
+	fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\" text-anchor=\"%s\">", x, y, classes,
+		anchor);
+	escaped(out, text);
+	fputs("</text>\n", out);
+}
+
+static void line(FILE *out, const char *class, double x1, double y1, double x2, double y2)
+{
+	fprintf(out, "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
+		class, x1, y1, x2, y2);
+}
+
+/* The largest of 1, 2, 5 x 10^n that is not above `value`. */
+static double step_below(double value)
+{
+	double decade = pow(10, floor(log10(value)));
+
+	if (value >= 5 * decade)
+		return 5 * decade;
+	return value >= 2 * decade ? 2 * decade : decade;
+}
+
+static double step_above(double step)
+{
+	double decade = pow(10, floor(log10(step) + 1e-9));
+	double first = round(step / decade);
+
+	return first < 2 ? 2 * decade : first < 5 ? 5 * decade : 10 * decade;
+}
+
+/* From below the smallest to above the largest figure that is shown. */
+static struct scale find_scale(const struct colocation *run, const struct verdict *verdict)
+{
+	double low = INFINITY, high = 0;
+
+	for (unsigned i = 0; i < ARM_COUNT; i++) {
+		const struct online_figures *online = &run->arms[i].online;
+
+		if (!run->arms[i].ran || !online->keeps_up || !(online->p50_us > 0))
+			continue;
+		low = fmin(low, online->p50_us);
+		high = fmax(high, online->p99_us);
+	}
+	if (high <= 0)
+		return (struct scale){100, 10000};
+	if (!isnan(verdict->floor_us))
+		high = fmax(high, verdict->floor_us);
+	return (struct scale){step_below(low * 0.95), step_above(step_below(high * 1.05))};
+}
+
+static double at(const struct scale *scale, double us)
+{
+	return LEFT_X + LEFT_W * log(us / scale->low) / log(scale->high / scale->low);
+}
+
+static void left_grid(FILE *out, const struct scale *scale, double bottom)
+{
+	/* Every 1, 2, 5 has room for its label over one decade and a half. */
+	bool decades = scale->high / scale->low > 35;
+	char text[QUANTITY_BYTES];
+
+	for (double us = scale->low; us <= scale->high * 1.001; us = step_above(us)) {
+		double x = at(scale, us);
+		double lead = us / pow(10, floor(log10(us) + 1e-9));
+
+		line(out, "grid", x, TOP - 8, x, bottom);
+		if (decades && lead > 1.5)
+			continue;
+		if (us < 999)
+			snprintf(text, sizeof(text), "%g us", us);
+		else if (us < 999e3)
+			snprintf(text, sizeof(text), "%g ms", us / 1e3);
+		else
+			snprintf(text, sizeof(text), "%g s", us / 1e6);
+		text_at(out, x, bottom + 18, "tick", "middle", text);
+	}
+	line(out, "base", LEFT_X, bottom, LEFT_X + LEFT_W, bottom);
+}
+
+static void open_bar(FILE *out, const struct colocation *run, const struct scale *scale,
+		     enum arm arm, double middle)
+{
+	const struct arm_figures *alone = &run->arms[ARM_ALONE];
+	double right = LEFT_X + LEFT_W;
+	/* It is never faster than alone; what it becomes has no end. */
+	double x = alone->ran && alone->online.keeps_up && alone->online.p50_us > 0
+			   ? at(scale, alone->online.p50_us)
+			   : LEFT_X;
+
+	fprintf(out, "<path class=\"%s\" d=\"M%.1f %.1f H%.1f L%.1f %.1f L%.1f %.1f H%.1f Z\"/>\n",
+		arm_names[arm], x, middle - BAR / 2.0, right - 4, right + 10, middle, right - 4,
+		middle + BAR / 2.0, x);
+	text_at(out, (x + right) / 2, middle + 4.5, "inbar", "middle", "does not keep up");
+}
+
+static void left_row(FILE *out, const struct colocation *run, const struct scale *scale,
+		     enum arm arm, double middle)
+{
+	const struct online_figures *online = &run->arms[arm].online;
+	char text[64], figure[QUANTITY_BYTES];
+
+	if (!online->keeps_up) {
+		text_at(out, MARGIN, middle - 3, "name", "start", arm_names[arm]);
+		text_at(out, MARGIN, middle + 14, "soft", "start", "the backlog grows");
+		open_bar(out, run, scale, arm, middle);
+		return;
+	}
+	text_at(out, MARGIN, middle - 12, "name", "start", arm_names[arm]);
+	snprintf(text, sizeof(text), "P50 %s", quantity_us(figure, online->p50_us));
+	text_at(out, MARGIN, middle + 6, "soft", "start", text);
+	snprintf(text, sizeof(text), "P99 %s", quantity_us(figure, online->p99_us));
+	text_at(out, MARGIN, middle + 23, "soft", "start", text);
+	if (!(online->p50_us > 0))
+		return;
+	double from = at(scale, online->p50_us), to = at(scale, online->p99_us);
+
+	fprintf(out,
+		"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" "
+		"rx=\"3\"/>\n",
+		arm_names[arm], from, middle - BAR / 2.0, fmax(to - from, 2), BAR);
+	line(out, "mark", to, middle - BAR / 2.0 - 4, to, middle + BAR / 2.0 + 4);
+}
+
+static void draw_floor(FILE *out, const struct verdict *verdict, const struct scale *scale,
+		       double bottom)
+{
+	char text[96], figure[QUANTITY_BYTES];
+
+	if (isnan(verdict->floor_us))
+		return;
+	double x = at(scale, verdict->floor_us);
+
+	line(out, "floor", x, TOP - 14, x, bottom);
+	snprintf(text, sizeof(text), "floor: alone P99 + 2 bounces%s = %s",
+		 isnan(verdict->save_us) ? "" : " + save", quantity_us(figure, verdict->floor_us));
+	/* Kept inside the panel: the text is about 250 wide. */
+	text_at(out, fmin(fmax(x, LEFT_X + 100), LEFT_X + LEFT_W - 110), TOP - 20, "floortext",
+		"middle", text);
+}
+
+static void right_row(FILE *out, const struct colocation *run, const struct verdict *verdict,
+		      enum arm arm, double full, double middle)
+{
+	double steps = run->arms[arm].offline.steps;
+	double wide = full > 0 ? RIGHT_W * steps / full : 0;
+	char text[64];
+
+	text_at(out, RIGHT_NAME_X, middle + 5, "name", "start", arm_names[arm]);
+	fprintf(out,
+		"<rect class=\"%s\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"3\"/>\n",
+		arm_names[arm], RIGHT_X, middle - BAR / 2.0, fmax(wide, 1), BAR);
+	if (isnan(verdict->of_alone[arm])) {
+		snprintf(text, sizeof(text), "%.3g steps", steps);
+		text_at(out, RIGHT_X + wide + 10, middle + 5, "soft", "start", text);
+		return;
+	}
+	snprintf(text, sizeof(text), "%.0f %%", 100 * verdict->of_alone[arm]);
+	text_at(out, RIGHT_X + wide + 10, middle - 2, "name", "start", text);
+	snprintf(text, sizeof(text), "%.3g steps", steps);
+	text_at(out, RIGHT_X + wide + 10, middle + 14, "soft", "start", text);
+}
+
+static void right_panel(FILE *out, const struct colocation *run, const struct verdict *verdict,
+			double bottom)
+{
+	bool shares = run->arms[ARM_ALONE].ran;
+	double full = 0, most = 0;
+	unsigned row = 0;
+
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		if (run->arms[i].ran)
+			most = fmax(most, run->arms[i].offline.steps);
+	/* An arm a little above 100 % is noise; its bar must not leave the panel. */
+	full = shares ? fmax(run->arms[ARM_ALONE].offline.steps, most / 1.05) : most;
+	for (unsigned percent = 0; shares && percent <= 100; percent += 50) {
+		double x = RIGHT_X + RIGHT_W * percent / 100.0 *
+					     run->arms[ARM_ALONE].offline.steps /
+					     (full > 0 ? full : 1);
+		char text[16];
+
+		snprintf(text, sizeof(text), "%u %%", percent);
+		line(out, "grid", x, TOP - 8, x, bottom);
+		text_at(out, x, bottom + 18, "tick", "middle", text);
+	}
+	line(out, "base", RIGHT_X, TOP - 8, RIGHT_X, bottom);
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		if (run->arms[i].ran)
+			right_row(out, run, verdict, (enum arm)i, full, TOP + ROW * (row++ + 0.5));
+}
+
+static void headings(FILE *out, const struct colocation *run, const struct verdict *verdict)
+{
+	char text[640];
+
+	snprintf(text, sizeof(text), "%s beside %s", run->online, run->offline);
+	text_at(out, MARGIN, 44, "title", "start", text);
+	if (isnan(run->load))
+		snprintf(text, sizeof(text), "online: Poisson arrivals, %g requests/s; ",
+			 run->rate_per_s);
+	else
+		snprintf(text, sizeof(text), "online: Poisson arrivals, load %g %%; ",
+			 100 * run->load);
+	size_t used = strlen(text);
+
+	snprintf(text + used, sizeof(text) - used, "offline: closed loop; %g s (wall) a window",
+		 run->seconds);
+	text_at(out, MARGIN, 67, "soft", "start", text);
+	if (verdict->validity == RESULT_INVALID)
+		text_at(out, WIDTH - MARGIN, 67, "wrong", "end",
+			"NOT A VALID RUN: the report says why");
+	snprintf(text, sizeof(text), "Online latency, P50 to P99%s",
+		 run->simulated ? " (model time, log scale)" : " (log scale)");
+	text_at(out, MARGIN, 104, "head", "start", text);
+	text_at(out, RIGHT_NAME_X, 104, "head", "start",
+		run->arms[ARM_ALONE].ran ? "Offline throughput, share of alone"
+					 : "Offline steps in the window");
+}
+
+void svg_write(const struct colocation *run, const struct verdict *verdict, FILE *out)
+{
+	struct scale scale = find_scale(run, verdict);
+	unsigned rows = 0;
+	char world[256], note[320];
+
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		rows += run->arms[i].ran;
+	double bottom = TOP + ROW * rows;
+	double height = bottom + 72;
+
+	fprintf(out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" "
+		"viewBox=\"0 0 %d %.0f\" role=\"img\">\n",
+		WIDTH, height, WIDTH, height);
+	fputs("<title>", out);
+	escaped(out, run->online);
+	fputs(" beside ", out);
+	escaped(out, run->offline);
+	fputs("</title>\n", out);
+	fputs(style, out);
+	fprintf(out, "<rect class=\"ground\" width=\"%d\" height=\"%.0f\" rx=\"8\"/>\n", WIDTH,
+		height);
+	headings(out, run, verdict);
+	left_grid(out, &scale, bottom);
+	rows = 0;
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		if (run->arms[i].ran)
+			left_row(out, run, &scale, (enum arm)i, TOP + ROW * (rows++ + 0.5));
+	draw_floor(out, verdict, &scale, bottom);
+	right_panel(out, run, verdict, bottom);
+	result_world(run, verdict, world, sizeof(world));
+	snprintf(note, sizeof(note), "%s%s", run->simulated ? "simulated GPU: " : "", world);
+	text_at(out, MARGIN, bottom + 52, "note", "start", note);
+	fputs("</svg>\n", out);
+}

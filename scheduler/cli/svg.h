@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A colocate run as a picture: online latency by arm on the left, offline
+ * throughput by arm on the right. Self-contained SVG without scripts, legible
+ * on light and on dark ground. Threads: none.
+ */
+#ifndef KFDSHIM_CLI_SVG_H
+#define KFDSHIM_CLI_SVG_H
+
+#include "scheduler/cli/result.h"
+
+void svg_write(const struct colocation *run, const struct verdict *verdict, FILE *out);
+
+#endif

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/cli/table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GAP 2u
+
+struct cell {
+	char *text;
+	unsigned columns; /* > 1: a span */
+};
+
+struct row {
+	struct cell cells[TABLE_COLUMNS];
+	unsigned count;	  /* cells */
+	unsigned columns; /* columns they cover */
+};
+
+struct table {
+	unsigned columns;
+	bool left[TABLE_COLUMNS];
+	bool failed;
+	struct row *rows; /* the first one holds the titles */
+	size_t count;
+};
+
+/* Columns on a terminal: code points, which is enough for names of commands. */
+static unsigned width(const char *text)
+{
+	unsigned n = 0;
+
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xc0u) != 0x80u;
+	return n;
+}
+
+/* C0, DEL, and C1 in UTF-8 (c2 80 to c2 9f). */
+static void defuse(char *text)
+{
+	for (unsigned char *c = (unsigned char *)text; *c; c++) {
+		if (*c < 0x20 || *c == 0x7f)
+			*c = '?';
+		else if (*c == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f)
+			c[0] = c[1] = '?';
+	}
+}
+
+static void put(struct table *table, unsigned columns, char *text)
+{
+	struct row *row = table->count ? &table->rows[table->count - 1] : NULL;
+
+	if (!text || !row || row->columns + columns > TABLE_COLUMNS) {
+		free(text);
+		table->failed = true;
+		return;
+	}
+	defuse(text);
+	row->cells[row->count++] = (struct cell){.text = text, .columns = columns};
+	row->columns += columns;
+}
+
+struct table *table_new(const char *titles)
+{
+	struct table *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return NULL;
+	table_row(table);
+	for (const char *title = titles; table->columns < TABLE_COLUMNS;) {
+		size_t length = strcspn(title, "|");
+		bool left = title[0] == '<';
+
+		table->left[table->columns++] = left;
+		put(table, 1, strndup(title + left, length - left));
+		if (title[length] == '\0')
+			break;
+		title += length + 1;
+	}
+	return table;
+}
+
+void table_free(struct table *table)
+{
+	if (!table)
+		return;
+	for (size_t i = 0; i < table->count; i++)
+		for (unsigned c = 0; c < table->rows[i].count; c++)
+			free(table->rows[i].cells[c].text);
+	free(table->rows);
+	free(table);
+}
+
+void table_row(struct table *table)
+{
+	struct row *rows = reallocarray(table->rows, table->count + 1, sizeof(*rows));
+
+	if (!rows) {
+		table->failed = true;
+		return;
+	}
+	table->rows = rows;
+	rows[table->count++] = (struct row){0};
+}
+
+void table_cell(struct table *table, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	put(table, 1, text);
+}
+
+void table_span(struct table *table, unsigned columns, const char *text)
+{
+	put(table, columns, strdup(text));
+}
+
+static unsigned span_width(const unsigned *widths, unsigned first, unsigned columns)
+{
+	unsigned sum = GAP * (columns - 1);
+
+	for (unsigned c = first; c < first + columns; c++)
+		sum += widths[c];
+	return sum;
+}
+
+static void measure(const struct table *table, unsigned widths[TABLE_COLUMNS])
+{
+	for (size_t i = 0; i < table->count; i++) {
+		const struct row *row = &table->rows[i];
+		unsigned column = 0;
+
+		for (unsigned c = 0; c < row->count; column += row->cells[c++].columns) {
+			unsigned need = width(row->cells[c].text);
+			unsigned have = span_width(widths, column, row->cells[c].columns);
+
+			/* A span that is wider than its columns widens the last one. */
+			if (need > have)
+				widths[column + row->cells[c].columns - 1] += need - have;
+		}
+	}
+}
+
+int table_print(const struct table *table, FILE *out)
+{
+	unsigned widths[TABLE_COLUMNS] = {0};
+
+	if (table->failed)
+		return -ENOMEM;
+	measure(table, widths);
+	for (size_t i = 0; i < table->count; i++) {
+		const struct row *row = &table->rows[i];
+		unsigned column = 0;
+		unsigned owed = 0; /* blanks, printed only before more text */
+
+		for (unsigned c = 0; c < row->count; c++) {
+			const struct cell *cell = &row->cells[c];
+			unsigned pad =
+				span_width(widths, column, cell->columns) - width(cell->text);
+			unsigned before = table->left[column] ? 0 : pad;
+
+			if (cell->columns > 1)
+				before = pad / 2;
+			if (cell->text[0] != '\0') {
+				fprintf(out, "%*s%s", (int)(owed + before), "", cell->text);
+				owed = pad - before + GAP;
+			} else {
+				owed += pad + GAP;
+			}
+			column += cell->columns;
+		}
+		fputc('\n', out);
+	}
+	return 0;
+}
+
+const char *quantity_us(char text[QUANTITY_BYTES], double us)
+{
+	static const char *const units[] = {"us", "ms", "s"};
+	unsigned unit = 0;
+
+	if (isnan(us)) {
+		strcpy(text, TABLE_UNKNOWN);
+		return text;
+	}
+	/* 999.5 would be written as "1000 us". */
+	while (unit < 2 && us >= 999.5) {
+		us /= 1000;
+		unit++;
+	}
+	int decimals = us >= 99.95 || us == 0 ? 0 : us >= 9.995 ? 1 : 2;
+
+	snprintf(text, QUANTITY_BYTES, "%.*f %s", decimals, us, units[unit]);
+	return text;
+}
+
+const char *quantity_bytes(char text[QUANTITY_BYTES], unsigned long long bytes)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
+	unsigned unit = 0;
+
+	while (unit < 3 && bytes >= 1024 && bytes % 1024 == 0) {
+		bytes /= 1024;
+		unit++;
+	}
+	snprintf(text, QUANTITY_BYTES, "%llu %s", bytes, units[unit]);
+	return text;
+}
