@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/kfd/device.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "abi/kfd_abi.h"
+
+#define NODES "/sys/class/kfd/kfd/topology/nodes"
+
+int kfd_device_open(char reason[static KFD_REASON])
+{
+	struct kfd_ioctl_get_version_args version = {0};
+	int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+	int error;
+
+	if (fd < 0) {
+		error = errno;
+		snprintf(reason, KFD_REASON, "cannot open /dev/kfd: %s%s", strerror(error),
+			 error == EACCES ? "; run the daemon as root or in the group of the device"
+			 : error == ENOENT ? "; is the amdgpu module loaded?"
+					   : "");
+		return -error;
+	}
+	if (ioctl(fd, KFDABI_IOC_GET_VERSION, &version) < 0) {
+		error = errno;
+		snprintf(reason, KFD_REASON, "/dev/kfd does not tell its version: %s",
+			 strerror(error));
+		close(fd);
+		return -error;
+	}
+	if (version.major_version != 1 || version.minor_version < 13) {
+		snprintf(reason, KFD_REASON,
+			 "KFD %u.%u cannot suspend queues: needs 1.13, which is Linux 6.5",
+			 version.major_version, version.minor_version);
+		close(fd);
+		return -EOPNOTSUPP;
+	}
+	return fd;
+}
+
+static uint32_t gpu_id_of(const char *node)
+{
+	char path[sizeof(NODES) + 300];
+	unsigned id = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), NODES "/%.255s/gpu_id", node);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	if (fscanf(file, "%u", &id) != 1)
+		id = 0;
+	fclose(file);
+	return id;
+}
+
+size_t kfd_device_nodes(uint32_t *gpu_ids, size_t max)
+{
+	DIR *dir = opendir(NODES);
+	struct dirent *entry;
+	size_t n = 0;
+
+	while (dir && n < max && (entry = readdir(dir))) {
+		uint32_t id = entry->d_name[0] == '.' ? 0 : gpu_id_of(entry->d_name);
+
+		if (id)
+			gpu_ids[n++] = id;
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * /dev/kfd as the daemon's worker holds it, and which nodes the driver has.
+ */
+#ifndef KFDSHIM_SCHEDULER_KFD_DEVICE_H
+#define KFDSHIM_SCHEDULER_KFD_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define KFD_REASON 256 /* room for one sentence */
+
+/*
+ * Opens /dev/kfd (close-on-exec) and checks that its interface knows
+ * DBG_TRAP: KFD 1.13, Linux 6.5. Returns the descriptor or a negative errno
+ * with the reason written. Only the process that opens it can use it (the
+ * driver compares thread group leaders), and while it is open the card's
+ * partition mode cannot be changed, so open it when it is needed.
+ */
+int kfd_device_open(char reason[static KFD_REASON]);
+
+/* gpu_ids of the nodes in sysfs, at most `max`; CPUs have none. */
+size_t kfd_device_nodes(uint32_t *gpu_ids, size_t max);
+
+#endif

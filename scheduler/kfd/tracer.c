@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/kfd/tracer.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DETACH_TRIES 1000 /* of a millisecond */
+
+static long field_of(pid_t pid, const char *file, const char *format)
+{
+	char path[64];
+	char line[256];
+	long value = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+	f = fopen(path, "re");
+	if (!f)
+		return -1;
+	while (value < 0 && fgets(line, sizeof(line), f))
+		if (sscanf(line, format, &value) != 1)
+			value = -1;
+	fclose(f);
+	return value;
+}
+
+static int yama(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+	int scope = 0;
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%d", &scope) != 1)
+		scope = 0;
+	fclose(f);
+	return scope;
+}
+
+/* Why did the kernel refuse? It says EPERM to everything. */
+static int refused(pid_t pid, char *reason)
+{
+	long tracer = field_of(pid, "status", "TracerPid: %ld");
+	int scope;
+
+	if (tracer > 0) {
+		snprintf(reason, KFD_REASON,
+			 "process %d is traced by thread %ld already (a debugger, strace?)",
+			 (int)pid, tracer);
+		return -EAGAIN;
+	}
+	scope = yama();
+	if (scope == 3)
+		snprintf(reason, KFD_REASON,
+			 "nobody may trace process %d: kernel.yama.ptrace_scope is 3", (int)pid);
+	else if (scope)
+		snprintf(reason, KFD_REASON,
+			 "may not trace process %d: kernel.yama.ptrace_scope is %d, so the daemon "
+			 "needs CAP_SYS_PTRACE (run it as root)",
+			 (int)pid, scope);
+	else
+		snprintf(reason, KFD_REASON,
+			 "may not trace process %d: the daemon needs the same user or "
+			 "CAP_SYS_PTRACE (run it as root)",
+			 (int)pid);
+	return -EPERM;
+}
+
+int tracer_seize(pid_t pid, char reason[static KFD_REASON])
+{
+	int error;
+
+	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0)
+		return 0;
+	error = errno;
+	if (error == EPERM)
+		return refused(pid, reason);
+	snprintf(reason, KFD_REASON, "cannot trace process %d: %s", (int)pid, strerror(error));
+	return -error;
+}
+
+/* One stop of the target: what made it, and how does it go on? */
+static void forward(pid_t pid, int status)
+{
+	int signal = WSTOPSIG(status);
+
+	if (status >> 16 == PTRACE_EVENT_STOP) {
+		/* a group-stop stays one, and SIGCONT ends it; after that, or
+		 * after an interrupt, the stop's signal is SIGTRAP */
+		if (signal == SIGTRAP)
+			ptrace(PTRACE_CONT, pid, NULL, NULL);
+		else
+			ptrace(PTRACE_LISTEN, pid, NULL, NULL);
+		return;
+	}
+	ptrace(PTRACE_CONT, pid, NULL, (void *)(long)signal);
+}
+
+int tracer_serve(pid_t pid)
+{
+	int status;
+	pid_t got;
+
+	for (;;) {
+		got = waitpid(pid, &status, WNOHANG | __WALL | __WNOTHREAD);
+		if (got == 0)
+			return 0;
+		if (got < 0)
+			return errno == EINTR ? 0 : -ESRCH;
+		if (!WIFSTOPPED(status))
+			return -ESRCH;
+		forward(pid, status);
+	}
+}
+
+bool tracer_pending(pid_t pid)
+{
+	siginfo_t info = {0};
+
+	return waitid(P_PID, (id_t)pid, &info, WNOHANG | WNOWAIT | WEXITED | WSTOPPED | __WALL) ==
+		       0 &&
+	       info.si_pid == pid;
+}
+
+int tracer_detach(pid_t pid)
+{
+	const struct timespec ms = {.tv_nsec = 1000000};
+	int status;
+	int signal;
+	pid_t got;
+
+	if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) < 0 && errno == ESRCH)
+		return -ESRCH;
+	for (int i = 0; i < DETACH_TRIES; i++) {
+		got = waitpid(pid, &status, WNOHANG | __WALL | __WNOTHREAD);
+		if (got < 0 || (got == pid && !WIFSTOPPED(status)))
+			return -ESRCH;
+		if (got == pid) {
+			/* it may be another stop than the one asked for */
+			signal = status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status);
+			ptrace(PTRACE_DETACH, pid, NULL, (void *)(long)signal);
+			return 0;
+		}
+		nanosleep(&ms, NULL);
+	}
+	return -ETIMEDOUT;
+}

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/kfd/trap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "abi/kfd_abi.h"
+#include "common/clock.h"
+#include "scheduler/kfd/tracer.h"
+
+#define GRACE_SHORTEST 1u /* 0 means the default on some kernels */
+#define SUSPEND_TRIES 10
+#define HASTY_TRIES 4 /* without a pause */
+
+struct queue {
+	uint32_t id;
+	bool suspended; /* or flagged so by a failure */
+};
+
+struct trap {
+	pid_t pid;
+	int pidfd;
+	int kfd_fd;
+	int events_fd;
+	bool seized;
+	bool held; /* the process is meant to be suspended */
+	uint32_t queue_count;
+	struct queue queues[KFDABI_QUEUE_ARRAY_MAX];
+	uint32_t call[KFDABI_QUEUE_ARRAY_MAX]; /* the driver writes into it */
+	struct kfdabi_queue_snapshot snapshot[KFDABI_QUEUE_ARRAY_MAX];
+};
+
+struct trap *trap_create(pid_t pid, int pidfd)
+{
+	struct trap *trap = calloc(1, sizeof(*trap));
+
+	if (!trap)
+		return NULL;
+	trap->pid = pid;
+	trap->pidfd = pidfd;
+	trap->events_fd = -1;
+	return trap;
+}
+
+void trap_destroy(struct trap *trap)
+{
+	if (!trap)
+		return;
+	if (trap->events_fd >= 0)
+		close(trap->events_fd);
+	free(trap);
+}
+
+int trap_events_fd(const struct trap *trap)
+{
+	return trap->events_fd;
+}
+
+int trap_serve(struct trap *trap)
+{
+	int error;
+
+	if (!trap->seized)
+		return 0;
+	error = tracer_serve(trap->pid);
+	if (error == -ESRCH)
+		trap->seized = false;
+	return error;
+}
+
+bool trap_pending(const struct trap *trap)
+{
+	return tracer_pending(trap->pid);
+}
+
+/* The driver's positive results are real: how many queues. */
+static int trap_call(struct trap *trap, struct kfdabi_dbg_trap *args)
+{
+	int r;
+
+	args->pid = (uint32_t)trap->pid;
+	do {
+		r = ioctl(trap->kfd_fd, KFDABI_IOC_DBG_TRAP, args);
+	} while (r < 0 && errno == EINTR);
+	return r < 0 ? -errno : r;
+}
+
+/* Is there a session? -EINVAL says no, and nothing else does. */
+static int probe(struct trap *trap)
+{
+	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_GET_QUEUE_SNAPSHOT};
+
+	args.u.queue_snapshot.entry_size = sizeof(struct kfdabi_queue_snapshot);
+	return trap_call(trap, &args);
+}
+
+static const struct queue *queue_by_id(const struct queue *queues, uint32_t count, uint32_t id)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (queues[i].id == id)
+			return &queues[i];
+	return NULL;
+}
+
+static bool is_compute(uint32_t type)
+{
+	return type == KFD_IOC_QUEUE_TYPE_COMPUTE || type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
+}
+
+/* Learns which queues there are, and clears their being new. */
+static int take_snapshot(struct trap *trap)
+{
+	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_GET_QUEUE_SNAPSHOT};
+	struct queue fresh[KFDABI_QUEUE_ARRAY_MAX];
+	const uint64_t new_bit = KFDABI_EC_MASK(KFDABI_EC_QUEUE_NEW);
+	uint32_t count = 0;
+	uint32_t got;
+	int r;
+
+	args.u.queue_snapshot.exception_mask = new_bit;
+	args.u.queue_snapshot.snapshot_buf_ptr = (uintptr_t)trap->snapshot;
+	args.u.queue_snapshot.num_queues = KFDABI_QUEUE_ARRAY_MAX;
+	args.u.queue_snapshot.entry_size = sizeof(struct kfdabi_queue_snapshot);
+	r = trap_call(trap, &args);
+	if (r < 0)
+		return r;
+	got = args.u.queue_snapshot.num_queues;
+	if (got > KFDABI_QUEUE_ARRAY_MAX)
+		got = KFDABI_QUEUE_ARRAY_MAX;
+	for (uint32_t i = 0; i < got; i++) {
+		const struct kfdabi_queue_snapshot *s = &trap->snapshot[i];
+		const struct queue *old;
+
+		if (!is_compute(s->queue_type))
+			continue;
+		old = queue_by_id(trap->queues, trap->queue_count, s->queue_id);
+		fresh[count].id = s->queue_id;
+		/* ids are used again at once: a new queue is not the one we knew */
+		fresh[count].suspended = old && old->suspended && !(s->exception_status & new_bit);
+		count++;
+	}
+	memcpy(trap->queues, fresh, count * sizeof(*fresh));
+	trap->queue_count = count;
+	return 0;
+}
+
+static void enter(struct trap_cost *cost)
+{
+	if (cost->entry_ns == 0)
+		cost->entry_ns = clock_ns();
+}
+
+static uint32_t gather(struct trap *trap, bool suspended)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < trap->queue_count; i++)
+		if (trap->queues[i].suspended == suspended)
+			trap->call[n++] = trap->queues[i].id;
+	return n;
+}
+
+/* One SUSPEND of everything that is not suspended. 0, -EAGAIN: some were
+ * skipped, or another negative errno. */
+static int suspend_rest(struct trap *trap, struct trap_cost *cost)
+{
+	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_SUSPEND_QUEUES};
+	uint32_t n = gather(trap, false);
+	uint32_t next = 0;
+	int result = 0;
+	int r;
+
+	if (n == 0)
+		return 0;
+	args.u.suspend.queue_array_ptr = (uintptr_t)trap->call;
+	args.u.suspend.num_queues = n;
+	args.u.suspend.grace_period = GRACE_SHORTEST;
+	enter(cost);
+	r = trap_call(trap, &args);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < trap->queue_count; i++) {
+		struct queue *q = &trap->queues[i];
+		uint32_t flags;
+
+		if (q->suspended)
+			continue;
+		flags = trap->call[next++];
+		if (flags & KFDABI_QUEUE_ERROR)
+			result = -EIO;
+		else if (flags & KFDABI_QUEUE_INVALID && result == 0)
+			result = -EAGAIN;
+		/* after a failure of the firmware it stays flagged */
+		q->suspended = flags & KFDABI_QUEUE_ERROR || !(flags & KFDABI_QUEUE_INVALID);
+	}
+	return result;
+}
+
+static int suspend_all(struct trap *trap, struct trap_cost *cost)
+{
+	const struct timespec pause = {.tv_nsec = 100000};
+	int error = 0;
+
+	for (int i = 0; i < SUSPEND_TRIES; i++) {
+		error = suspend_rest(trap, cost);
+		if (error != -EAGAIN)
+			return error;
+		if (i >= HASTY_TRIES)
+			nanosleep(&pause, NULL);
+		error = take_snapshot(trap);
+		if (error)
+			return error;
+	}
+	return -EBUSY;
+}
+
+int trap_suspend(struct trap *trap, struct trap_cost *cost)
+{
+	int error;
+
+	*cost = (struct trap_cost){0};
+	trap->held = true;
+	error = suspend_all(trap, cost);
+	if (cost->entry_ns)
+		cost->duration_ns = clock_ns() - cost->entry_ns;
+	return error;
+}
+
+static void forget_suspended(struct trap *trap)
+{
+	for (uint32_t i = 0; i < trap->queue_count; i++)
+		trap->queues[i].suspended = false;
+}
+
+/* RESUME was refused altogether: is there still something to resume? */
+static int resume_refused(struct trap *trap, int error)
+{
+	int session = probe(trap);
+
+	if (error == -ESRCH || session == -EINVAL || session == -ESRCH ||
+	    (error == -EPERM && session == 0)) {
+		/* No process, no session, or a runtime that was turned off (the
+		 * driver answers EPERM then): each of these has resumed it. */
+		forget_suspended(trap);
+		return 0;
+	}
+	return error;
+}
+
+static int resume_rest(struct trap *trap, struct trap_cost *cost)
+{
+	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_RESUME_QUEUES};
+	uint32_t n = gather(trap, true);
+	uint32_t next = 0;
+	int result = 0;
+	int r;
+
+	if (n == 0)
+		return 0;
+	args.u.resume.queue_array_ptr = (uintptr_t)trap->call;
+	args.u.resume.num_queues = n;
+	enter(cost);
+	r = trap_call(trap, &args);
+	if (r < 0)
+		return resume_refused(trap, r);
+	for (uint32_t i = 0; i < trap->queue_count; i++) {
+		struct queue *q = &trap->queues[i];
+
+		if (!q->suspended)
+			continue;
+		/* only ERROR is a failure; INVALID is a queue that is gone */
+		q->suspended = trap->call[next++] & KFDABI_QUEUE_ERROR;
+		if (q->suspended)
+			result = -EIO;
+	}
+	return result;
+}
+
+int trap_resume(struct trap *trap, struct trap_cost *cost)
+{
+	int error;
+
+	*cost = (struct trap_cost){0};
+	error = resume_rest(trap, cost);
+	if (cost->entry_ns)
+		cost->duration_ns = clock_ns() - cost->entry_ns;
+	if (!error)
+		trap->held = false;
+	return error;
+}
+
+int trap_collect(struct trap *trap)
+{
+	struct trap_cost cost = {0};
+	int error = take_snapshot(trap);
+
+	if (!error && trap->held)
+		error = suspend_all(trap, &cost);
+	return error == -ESRCH ? 0 : error;
+}
+
+static void post_runtime_event(struct trap *trap)
+{
+	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_SEND_RUNTIME_EVENT};
+
+	args.u.send_runtime_event.exception_mask = KFDABI_EC_MASK(KFDABI_EC_PROCESS_RUNTIME);
+	trap_call(trap, &args);
+}
+
+void trap_answer_runtime(struct trap *trap)
+{
+	char events[64];
+	ssize_t n = read(trap->events_fd, events, sizeof(events));
+
+	/* each took the event that was posted ahead */
+	for (; n > 0; n--)
+		post_runtime_event(trap);
+}
+
+static void end_session(struct trap *trap)
+{
+	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_DISABLE};
+
+	post_runtime_event(trap);
+	trap_call(trap, &args);
+	close(trap->events_fd);
+	trap->events_fd = -1;
+	forget_suspended(trap);
+	trap->held = false;
+}
+
+static void enable_sentence(const struct trap *trap, int error, char *reason)
+{
+	const char *why;
+
+	switch (-error) {
+	case EALREADY:
+		why = "another debugger opened a session first";
+		break;
+	case EBUSY:
+		why = "it uses global wave sync, which this GPU cannot debug";
+		break;
+	case ENODEV:
+		why = "it sees a GPU older than gfx9";
+		break;
+	case EPERM:
+		why = "the driver does not see us as its tracer";
+		break;
+	default:
+		why = strerror(-error);
+	}
+	snprintf(reason, KFD_REASON, "no debug session on process %d: %s", (int)trap->pid, why);
+}
+
+/* 0, or a negative errno with the reason. */
+static int start_session(struct trap *trap, char *reason)
+{
+	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_ENABLE};
+	struct kfdabi_runtime_info info = {0};
+	int ends[2];
+	int error;
+
+	if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0) {
+		error = -errno;
+		snprintf(reason, KFD_REASON, "no pipe for process %d: %s", (int)trap->pid,
+			 strerror(-error));
+		return error;
+	}
+	/* A pipe, because the driver writes nothing to an eventfd; the reader
+	 * stays open, or the write would raise SIGPIPE in the target. */
+	args.u.enable.exception_mask = KFDABI_EC_MASK(KFDABI_EC_PROCESS_RUNTIME);
+	args.u.enable.rinfo_ptr = (uintptr_t)&info;
+	args.u.enable.rinfo_size = sizeof(info);
+	args.u.enable.dbg_fd = (uint32_t)ends[1];
+	error = trap_call(trap, &args);
+	close(ends[1]); /* so that the end of the session hangs up */
+	if (error < 0) {
+		close(ends[0]);
+		enable_sentence(trap, error, reason);
+		return error;
+	}
+	trap->events_fd = ends[0];
+	if (info.runtime_state == KFDABI_RUNTIME_ENABLED) {
+		post_runtime_event(trap);
+		return 0;
+	}
+	end_session(trap);
+	snprintf(reason, KFD_REASON,
+		 "process %d cannot be debugged: its runtime is in state %u (%s)", (int)trap->pid,
+		 info.runtime_state,
+		 info.runtime_state == KFDABI_RUNTIME_DISABLED ? "not enabled"
+		 : info.runtime_state == KFDABI_RUNTIME_BUSY   ? "busy: its GPU debugs another"
+							       : "error");
+	return -EBUSY;
+}
+
+/* Queues that were there before the session: through a suspend and a resume
+ * once, so that their state is known (ENABLE was seen to leave them stopped). */
+static int settle_queues(struct trap *trap, char *reason)
+{
+	struct trap_cost cost;
+	int error = take_snapshot(trap);
+	int undo;
+
+	if (!error && trap->queue_count == 0)
+		return 0;
+	if (!error)
+		error = trap_suspend(trap, &cost);
+	undo = trap_resume(trap, &cost);
+	if (!error)
+		error = undo;
+	if (error) {
+		snprintf(reason, KFD_REASON, "the first suspend of process %d failed: %s",
+			 (int)trap->pid, strerror(-error));
+		end_session(trap);
+	}
+	return error;
+}
+
+static int check_target(struct trap *trap, char *reason)
+{
+	struct pollfd p = {.fd = trap->pidfd, .events = POLLIN};
+	int error;
+
+	/* Seized, so the pid stays; was it the right one? */
+	if (poll(&p, 1, 0) != 0) {
+		snprintf(reason, KFD_REASON, "process %d has ended", (int)trap->pid);
+		return -ESRCH;
+	}
+	error = probe(trap);
+	if (error == -EINVAL)
+		return 0;
+	if (error >= 0) {
+		snprintf(reason, KFD_REASON,
+			 "process %d has a debug session already (its own, or rocgdb's)",
+			 (int)trap->pid);
+		return -EAGAIN;
+	}
+	if (error == -ESRCH)
+		snprintf(reason, KFD_REASON, "process %d does not use /dev/kfd", (int)trap->pid);
+	else
+		enable_sentence(trap, error, reason);
+	return error;
+}
+
+int trap_attach(struct trap *trap, int kfd_fd, char reason[static KFD_REASON])
+{
+	int error = tracer_seize(trap->pid, reason);
+
+	if (error)
+		return error;
+	trap->seized = true;
+	trap->kfd_fd = kfd_fd;
+	error = check_target(trap, reason);
+	if (!error)
+		error = start_session(trap, reason);
+	if (!error)
+		error = settle_queues(trap, reason);
+	if (error) {
+		tracer_detach(trap->pid);
+		trap->seized = false;
+	}
+	return error;
+}
+
+void trap_detach(struct trap *trap)
+{
+	struct trap_cost cost;
+
+	if (!trap->seized)
+		return;
+	if (trap->events_fd >= 0) {
+		trap_resume(trap, &cost);
+		end_session(trap);
+	}
+	tracer_detach(trap->pid);
+	trap->seized = false;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A debug session on one process: how its compute queues are taken off the
+ * GPU and given back (DBG_TRAP, KFD 1.13).
+ *
+ * The driver's rules that shape this (kfd_debug.c, kfd_chardev.c and
+ * kfd_device_queue_manager.c of Linux 6.5 to 7.3; what real GPUs were seen to
+ * do differently is covered too):
+ * - A queue is born "new" and SUSPEND skips it, marked INVALID, until a
+ *   snapshot has cleared that; it may become new a second time just after.
+ * - There is no suspended process: a queue created later runs, so it is
+ *   suspended by trap_collect().
+ * - A failed suspend leaves queues flagged as suspended: RESUME clears that.
+ * - ENABLE succeeds when nothing was armed; runtime state 1 alone counts.
+ * - The target's RUNTIME_ENABLE waits for SEND_RUNTIME_EVENT while a session
+ *   exists, so one is always posted ahead.
+ *
+ * Threads: every call for one target from one thread for life (its tracer),
+ * but trap_pending. Times are CLOCK_MONOTONIC nanoseconds. No call allocates
+ * but trap_create.
+ */
+#ifndef KFDSHIM_SCHEDULER_KFD_TRAP_H
+#define KFDSHIM_SCHEDULER_KFD_TRAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "scheduler/kfd/device.h"
+
+struct trap;
+
+/* What a suspend or a resume cost: entry into the driver, and from there to
+ * the end of the last call that it took. entry_ns 0: no call was needed. */
+struct trap_cost {
+	uint64_t entry_ns;
+	uint64_t duration_ns;
+};
+
+/* pidfd stays the caller's, and open for the trap's life. NULL: no memory. */
+struct trap *trap_create(pid_t pid, int pidfd);
+/* Frees; a session that is still open stays the driver's to end. */
+void trap_destroy(struct trap *trap);
+
+/*
+ * Seizes the lead thread and opens the session; call it only when the target
+ * has enabled its runtime, or its RUNTIME_ENABLE would sleep. 0, or a negative
+ * errno with a sentence in `reason`, and then nothing is left behind. -EAGAIN:
+ * somebody else holds the process, perhaps a predecessor that is dying.
+ */
+int trap_attach(struct trap *trap, int kfd_fd, char reason[static KFD_REASON]);
+
+/* Ends the session, which resumes everything, and lets go of the target. */
+void trap_detach(struct trap *trap);
+
+/* Readable: the target's runtime is turning on or off: trap_answer_runtime().
+ * Hung up: the session has ended. Belongs to the trap; -1 without a session. */
+int trap_events_fd(const struct trap *trap);
+void trap_answer_runtime(struct trap *trap);
+
+/* Forwards the target's signals. -ESRCH: it has ended. */
+int trap_serve(struct trap *trap);
+/* Is there a signal or the end to serve? For any thread. */
+bool trap_pending(const struct trap *trap);
+
+/*
+ * All compute queues (AQL and PM4), in one call of the shortest grace period.
+ * 0, or a negative errno; call trap_resume() after that too. -EIO: the
+ * firmware failed; -EBUSY: a queue cannot be suspended; -EPERM: the runtime
+ * is not enabled any more.
+ */
+int trap_suspend(struct trap *trap, struct trap_cost *cost);
+/* Exactly what was suspended; 0 also if that is nothing, or if the session is
+ * gone, for then the driver has done it. */
+int trap_resume(struct trap *trap, struct trap_cost *cost);
+/* After every creation or destruction of a queue by the target. */
+int trap_collect(struct trap *trap);
+
+#endif
