@@ -26,7 +26,7 @@ int hist_from_json(const json_t *json, struct hist *out)
 	memset(out, 0, sizeof(*out));
 	if (json_unpack((json_t *)json, "{s:I,s:I,s:I,s:o}", "count", &count, "sum", &sum, "max",
 			&max, "buckets", &buckets) ||
-	    !json_is_array(buckets))
+	    count < 0 || sum < 0 || max < 0 || !json_is_array(buckets))
 		return -EINVAL;
 	out->count = (uint64_t)count;
 	out->sum = (uint64_t)sum;

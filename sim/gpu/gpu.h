@@ -136,7 +136,9 @@ int gpu_bounce(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, 
  * gpu_now() is its time, and calls made now happen then. False: nothing more
  * up to `until`, and gpu_now() == until (never backwards). */
 bool gpu_step(struct gpu *gpu, uint64_t until, struct gpu_event *event);
-/* When gpu_step can next have something to report; UINT64_MAX: only new calls can. */
+/* The earliest time at which gpu_step can have something to report (it may turn
+ * out to have nothing then); UINT64_MAX: only new calls can. Later than gpu_now()
+ * once gpu_step(gpu, gpu_now(gpu), ...) was false. */
 uint64_t gpu_next(const struct gpu *gpu);
 
 /* Units held now, by all queues; what a bounce would have to save. */
