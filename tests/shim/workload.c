@@ -2,7 +2,7 @@
 /*
  * A small HSA program that does what it is told on stdin, a word a line, and
  * answers with one line: queue, block, ring N, sleepless N, finish, destroy,
- * again, fork, threads, quit. Its work is barrier packets: they need no code
+ * again, fork, threads, quit. An argument is a folder to go to first. Its work is barrier packets: they need no code
  * object, and one that waits for a signal keeps its queue busy for as long as
  * the test likes. It knows nothing of libkfdshim.so.
  */
@@ -163,8 +163,6 @@ static void fork_and_tell(void)
 		list("/proc/self/task", 1);
 		printf(" descriptors");
 		list("/proc/self/fd", 0);
-		/* Rings its parent's doorbell (memory): the lane must not move. */
-		hsa_signal_store_screlease(queue->doorbell_signal, 0);
 		printf("\n");
 		fflush(stdout);
 		_exit(0);
@@ -210,11 +208,13 @@ static void obey(const char *word, int n)
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	char line[64], word[32];
 	int n;
 
+	if (argc > 1 && chdir(argv[1]) != 0)
+		return 2;
 	begin();
 	while (fgets(line, sizeof(line), stdin)) {
 		n = 0;

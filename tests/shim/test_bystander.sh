@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Preloaded into programs that have no GPU: no output, no thread, no descriptor,
+# the same exit code; also without liburcu, and without its agent beside it.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# Its log is on: even then there is nothing to say.
+export KFDSHIM_LOG=debug KFDSHIM_PRIORITY=online
+
+# silent EXIT-CODE COMMAND...
+silent() {
+	local want=$1 got=0
+	shift
+	"$@" </dev/null >"$work/out" 2>&1 || got=$?
+	if [ "$got" != "$want" ] || [ -s "$work/out" ]; then
+		echo "FAILED: $*: exit code $got, expected $want, and it said:" >&2
+		cat "$work/out" >&2
+		exit 1
+	fi
+	echo "ok: $want from $*"
+}
+
+preload() {
+	local lib=$1 want=$2
+	shift 2
+	silent "$want" env LD_PRELOAD="$lib" "$@"
+}
+
+everywhere() {
+	preload "$1" 0 /bin/true
+	preload "$1" 1 /bin/false
+	preload "$1" 5 /bin/sh -c 'exit 5'
+	preload "$1" 7 "$BYSTANDER" "$descriptors"
+}
+
+"$BYSTANDER" </dev/null >"$work/out" 2>&1
+descriptors=$(cat "$work/out")
+everywhere "$BUILD/libkfdshim.so"
+(cd "$BUILD" && preload ./libkfdshim.so 7 "$BYSTANDER" "$descriptors")
+
+mkdir "$work/alone"
+cp "$BUILD/libkfdshim.so" "$work/alone"
+everywhere "$work/alone/libkfdshim.so"
+
+# A root folder with libc and two programs, but no liburcu. The library stands at
+# the same path inside and outside, since chroot(1) itself is preloaded too.
+root=$work/root
+mkdir -p "$root/bin" "$root/proc" "$root$BUILD"
+cp /bin/true "$BYSTANDER" "$root/bin"
+cp "$BUILD/libkfdshim.so" "$BUILD/libkfdshim-agent.so" "$root$BUILD"
+for so in $(ldd /bin/true "$BYSTANDER" | grep -o '/[^ ]*\.so[^ ]*' | sort -u); do
+	mkdir -p "$root$(dirname "$so")"
+	cp "$so" "$root$so"
+done
+[ -z "$(find "$root" -name 'liburcu*')" ] || { echo "FAILED: liburcu is in $root" >&2; exit 1; }
+# A mount namespace of its own, so that its /proc goes when it ends.
+own=(--mount)
+[ "$(id -u)" = 0 ] || own=(--user --map-root-user --mount)
+# shellcheck disable=SC2016 # meant for the inner shell
+inside='mount --rbind /proc "$0/proc" && LD_PRELOAD=$BUILD/libkfdshim.so exec chroot "$0" "$@"'
+silent 0 unshare "${own[@]}" sh -c "$inside" "$root" /bin/true
+silent 7 unshare "${own[@]}" sh -c "$inside" "$root" "/bin/$(basename "$BYSTANDER")" "$descriptors"
