@@ -260,6 +260,14 @@ static int report(const struct arguments *a, const struct report *partial)
 	return EXIT_SUCCESS;
 }
 
+static int open_failed(const struct rt *rt, int rc)
+{
+	if (rc == -ERANGE)
+		return wrong_use("--device: %s", rt->why);
+	failed(rt->why);
+	return rc == -ENODEV ? EXIT_NOT_HERE : EXIT_FAILURE;
+}
+
 static int play(struct arguments *a, const struct trace *trace, const struct world *world,
 		struct rt *rt)
 {
@@ -267,14 +275,8 @@ static int play(struct arguments *a, const struct trace *trace, const struct wor
 	struct plan plan = {0};
 	int rc = rt_open(rt, a->device);
 
-	if (rc == -ERANGE)
-		return wrong_use("--device: %s", rt->why);
-	if (rc == -ENODEV) {
-		failed(rt->why);
-		return EXIT_NOT_HERE;
-	}
 	if (rc)
-		return failed(rt->why);
+		return open_failed(rt, rc);
 	if (plan_make(trace, rt->compute_units, &plan) != 0)
 		return failed("out of memory");
 	if (a->load > 0)
@@ -282,13 +284,14 @@ static int play(struct arguments *a, const struct trace *trace, const struct wor
 	if (a->run.requests == 0 && !(a->run.seconds > 0))
 		a->run.requests = plan.request_count;
 	rc = rt_prepare(rt, &plan, a->run.count);
-	if (rc == 0)
+	if (rc == 0) {
 		rc = run(rt, &plan, &a->run, &result);
+		if (rc)
+			rt_stop_queue(rt); /* something may still be in it */
+	}
 	rc = rc ? failed(rt->why)
 		: report(a, &(struct report){trace->name, rt->gpu_name, world, &plan, &a->run,
 					     &result, NULL});
-	/* what still runs reads the plan's kernel arguments: close it first */
-	rt_close(rt);
 	stats_free(&result.stats);
 	plan_free(&plan);
 	return rc;
@@ -312,6 +315,7 @@ int main(int argc, char **argv)
 	a.run.scale = world.time_scale;
 	run_catch_signals();
 	rc = play(&a, &trace, &world, &rt);
+	rt_close(&rt);
 	trace_free(&trace);
 	return rc;
 }

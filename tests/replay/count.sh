@@ -22,3 +22,23 @@ on_gpu -- "$REPLAY" --trace "$RESNET" --requests 10 --count --json "$JSON" >/dev
 first=$(jq .count.submitted "$JSON")
 on_gpu -- "$REPLAY" --trace "$RESNET" --requests 20 --count --json "$JSON" >/dev/null
 check ".count.submitted == 2 * $first" '.count.executed == .count.submitted'
+
+# A request longer than the ring, and copies of all kinds in between kernels,
+# one after another, at the beginning and at the end.
+head=op,launch_ns,start_ns,duration_ns,grid,block,bytes,name
+{
+	echo $head
+	yes kernel,0,0,1000,1x1x1,64x1x1,, | head -n 20000
+	echo sync,0,,,,,,
+} >"$DIR/long.csv"
+on_gpu -- "$REPLAY" --trace "$DIR/long.csv" --count --json "$JSON" >/dev/null
+check '.requests == 1' '.count == {"submitted": 20000, "executed": 20000, "twice": 0, "never": 0}'
+
+kernel=kernel,0,0,5000,132x1x1,64x1x1,,
+copies='memcpy_h2d,0,0,1000,,,4096, memcpy_d2d,0,0,1000,,,65536, memcpy_d2h,0,0,1000,,,65536,'
+# shellcheck disable=SC2086 # words
+printf '%s\n' $head $copies $kernel $copies $kernel $kernel memset,0,0,700,,,64, $copies \
+	sync,0,,,,,, $kernel sync,0,,,,,, $copies sync,0,,,,,, >"$DIR/mixed.csv"
+on_gpu -- "$REPLAY" --trace "$DIR/mixed.csv" --requests 30 --count --json "$JSON" >/dev/null
+check '.requests == 30' '.count.submitted == 10 * (4 * 104 + 1)' \
+	'.count.executed == .count.submitted' '.count.twice == 0'
