@@ -14,6 +14,7 @@
 
 #define WORLD_FILE "/sys/class/kfd/kfd/simulation.json"
 #define DEFAULT_SEED 1u
+#define RATE_MAX 1e6
 
 enum { GO_ON = -1, EXIT_USAGE = 2, EXIT_NOT_HERE = 77 };
 
@@ -180,7 +181,9 @@ static const char *take_option(enum option_id option, const char *value, struct 
 	case O_SECONDS:
 		return parse_positive(value, 1e7, &a->run.seconds) ? NULL : "seconds above 0";
 	case O_RATE:
-		return parse_positive(value, 1e9, &a->run.rate_per_s) ? NULL : "a rate above 0";
+		return parse_positive(value, RATE_MAX, &a->run.rate_per_s)
+			       ? NULL
+			       : "a rate above 0 and up to 1000000";
 	case O_LOAD:
 		return parse_positive(value, 1e3, &a->load) ? NULL : "a share of time above 0";
 	case O_ARRIVALS:
@@ -281,6 +284,10 @@ static int play(struct arguments *a, const struct trace *trace, const struct wor
 		return failed("out of memory");
 	if (a->load > 0)
 		a->run.rate_per_s = a->load * 1e9 / plan.mean_ns;
+	if (a->run.rate_per_s > RATE_MAX) {
+		plan_free(&plan);
+		return wrong_use("--load: more than a million of these requests a second");
+	}
 	if (a->run.requests == 0 && !(a->run.seconds > 0))
 		a->run.requests = plan.request_count;
 	rc = rt_prepare(rt, &plan, a->run.count);

@@ -24,6 +24,7 @@ wrong "--requests: '3x' is not a number" --trace "$GEMM" --requests 3x
 wrong "--seconds: 'nan' is not seconds" --trace "$GEMM" --seconds nan
 wrong "--seconds: '0' is not seconds" --trace "$GEMM" --seconds 0
 wrong "--rate: 'fast' is not a rate" --trace "$GEMM" --rate fast
+wrong "--rate: '1000001' is not a rate above 0 and up to 1000000" --trace "$GEMM" --rate 1000001
 wrong "--load: '-0.2' is not a share" --trace "$GEMM" --load -0.2
 wrong "--arrivals: 'often' is not poisson or fixed" --trace "$GEMM" --load 1 --arrivals often
 wrong "--spacing: 'wide' is not none or recorded" --trace "$GEMM" --spacing wide
@@ -57,3 +58,7 @@ expect 2 on_gpu -- "$REPLAY" --trace "$GEMM" --device 1
 said 'no device 1: there is 1 GPU'
 expect 1 on_gpu -- "$REPLAY" --trace "$GEMM" --json "$DIR/none/x.json"
 said 'none/x.json: cannot be written'
+printf '%s\n' op,launch_ns,start_ns,duration_ns,grid,block,bytes,name \
+	kernel,0,0,0,1x1x1,64x1x1,, sync,1,,,,,, >"$DIR/nothing.csv"
+expect 2 on_gpu -- "$REPLAY" --trace "$DIR/nothing.csv" --load 0.5
+said '--load: more than a million'
