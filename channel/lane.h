@@ -24,7 +24,7 @@
 #define LANE_MAGIC 0x31454e414c44464bull  /* "KFDLANE1" */
 #define BOARD_MAGIC 0x3144524f4244464bull /* "KFDBORD1" */
 #define LANE_VERSION 1u
-#define LANE_NODES 16u   /* KFD nodes one process can use */
+#define LANE_NODES 16u	 /* KFD nodes one process can use */
 #define LANE_QUEUES 512u /* queue table */
 
 /* Has this process a debug-capable runtime (KFD RUNTIME_ENABLE)? */
@@ -71,17 +71,17 @@ struct lane {
 
 	/* client */
 	_Alignas(64) uint32_t runtime; /* enum lane_runtime */
-	int32_t runtime_errno;         /* > 0: why LANE_RUNTIME_NEVER */
+	int32_t runtime_errno;	       /* > 0: why LANE_RUNTIME_NEVER */
 	uint32_t queue_generation;     /* + 1 after every change of the table */
-	uint32_t leaving;              /* + 1 before a DESTROY_QUEUE or runtime disable that
+	uint32_t leaving;	       /* + 1 before a DESTROY_QUEUE or runtime disable that
 	                                  a suspension would block; see `released` */
-	uint32_t left;                 /* + 1 when that call has returned */
+	uint32_t left;		       /* + 1 when that call has returned */
 	uint32_t pad0;
 
 	/* daemon */
 	_Alignas(64) uint32_t session; /* 1: the daemon holds a debug session on this process */
-	uint32_t suspended;            /* 1: the process' queues are suspended, or about to be */
-	uint32_t released;             /* the value of `leaving` that was served: resumed, and left
+	uint32_t suspended;	       /* 1: the process' queues are suspended, or about to be */
+	uint32_t released;	       /* the value of `leaving` that was served: resumed, and left
 	                                  alone until left == leaving. A futex: woken on change */
 	uint32_t pad1;
 
