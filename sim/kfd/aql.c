@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+/*
+ * AQL packets (HSA specification, amd_hsa_signal.h, amd_hsa_queue.h): out of the
+ * ring into the GPU model, and what they do when they retire.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "sim/kfd/kfd.h"
+
+#define AQL_BYTES 64u
+
+enum aql_type {
+	AQL_VENDOR = 0,
+	AQL_INVALID = 1,
+	AQL_DISPATCH = 2,
+	AQL_BARRIER_AND = 3,
+	AQL_BARRIER_OR = 5,
+};
+enum vendor_format { VENDOR_PM4_IB = 1, VENDOR_BARRIER_VALUE = 2 };
+#define HEADER_BARRIER (1u << 8)
+
+/* What the packet processor writes into the queue's inactive signal. */
+enum aql_error {
+	AQL_ERROR_DIMENSION = 2,
+	AQL_ERROR_GROUP_MEMORY = 4,
+	AQL_ERROR_CODE = 8,
+	AQL_ERROR_FORMAT = 32,
+	AQL_ERROR_GROUP_SIZE = 64,
+	AQL_ERROR_VENDOR = 256,
+};
+
+struct __attribute__((packed)) aql {
+	uint16_t header;
+	uint16_t setup; /* vendor packets: the format in the low byte */
+	union {
+		struct __attribute__((packed)) {
+			uint16_t group[3], reserved;
+			uint32_t grid[3];
+			uint32_t private_bytes, group_bytes;
+			uint64_t kernel_object, kernarg, reserved2;
+		} dispatch;
+		struct __attribute__((packed)) {
+			uint32_t reserved;
+			uint64_t signals[5], reserved2;
+		} barrier;
+		struct __attribute__((packed)) {
+			uint32_t reserved;
+			uint64_t signal, value, mask;
+			uint32_t condition, reserved2;
+			uint64_t reserved3[2];
+		} value;
+	};
+	uint64_t completion_signal;
+};
+_Static_assert(sizeof(struct aql) == AQL_BYTES, "AQL packet");
+
+/* amd_signal_t and amd_queue_t, in bytes from their start */
+enum { SIGNAL_VALUE = 8, SIGNAL_MAILBOX = 16, SIGNAL_EVENT = 24, SIGNAL_START = 32 };
+enum { QUEUE_RPTR = 128, QUEUE_INACTIVE_SIGNAL = 192 };
+
+/* Value first, then the interrupt that makes somebody look at it. */
+static int notify_signal(struct process *process, uint64_t signal)
+{
+	struct {
+		uint64_t mailbox;
+		uint32_t event;
+	} to;
+	uint64_t id;
+
+	if (access_read(process, signal + SIGNAL_MAILBOX, &to, sizeof to))
+		return -EFAULT;
+	if (!to.mailbox)
+		return 0;
+	id = to.event;
+	if (access_write(process, to.mailbox, &id, sizeof id))
+		return -EFAULT;
+	event_fire(process, to.event);
+	return 0;
+}
+
+static int complete_signal(struct process *process, uint64_t signal, uint64_t start_ns,
+			   uint64_t end_ns)
+{
+	uint64_t stamps[2] = {gpu_ticks(start_ns), gpu_ticks(end_ns)};
+
+	if (access_write(process, signal + SIGNAL_START, stamps, sizeof stamps) ||
+	    access_add64(process, signal + SIGNAL_VALUE, -1))
+		return -EFAULT;
+	return notify_signal(process, signal);
+}
+
+/* The queue stops and tells its runtime why. */
+static void queue_error(struct queue *queue, enum aql_error error)
+{
+	uint64_t signal = 0, value = error;
+	struct process *process = queue->process;
+
+	queue->stopped = true;
+	access_read(process, queue->rptr_address - QUEUE_RPTR + QUEUE_INACTIVE_SIGNAL, &signal,
+		    sizeof signal);
+	if (signal && !access_write(process, signal + SIGNAL_VALUE, &value, sizeof value))
+		notify_signal(process, signal);
+}
+
+static uint64_t parts(uint64_t whole, uint64_t one)
+{
+	return (whole + one - 1) / one;
+}
+
+/* The units one workgroup holds, or a negative aql_error. */
+static int64_t units_of(const struct world_config *config, const struct aql *aql)
+{
+	uint64_t threads = 1, waves, lds;
+
+	for (int i = 0; i < 3; i++)
+		threads *= aql->dispatch.group[i];
+	waves = parts(threads, 64);
+	if (waves > config->gpu.units_per_cu)
+		return -AQL_ERROR_GROUP_SIZE;
+	if (aql->dispatch.group_bytes > config->lds_bytes_per_cu)
+		return -AQL_ERROR_GROUP_MEMORY;
+	lds = parts((uint64_t)aql->dispatch.group_bytes * config->gpu.units_per_cu,
+		    config->lds_bytes_per_cu);
+	if (waves < lds)
+		waves = lds;
+	return (int64_t)waves;
+}
+
+/* 0, or an aql_error, or a negative errno. */
+static int parse_dispatch(struct queue *queue, struct aql *aql, struct packet *packet,
+			  struct gpu_packet *to)
+{
+	struct dispatch dispatch = {.kernel_object = aql->dispatch.kernel_object,
+				    .kernarg = aql->dispatch.kernarg};
+	unsigned dimensions = aql->setup & 3;
+	uint64_t workgroups = 1;
+	int64_t units;
+	int r;
+
+	if (!dimensions)
+		return AQL_ERROR_DIMENSION;
+	for (unsigned i = 0; i < 3; i++) {
+		if (i >= dimensions)
+			aql->dispatch.group[i] = (uint16_t)(aql->dispatch.grid[i] = 1);
+		if (!aql->dispatch.group[i] || !aql->dispatch.grid[i])
+			return AQL_ERROR_DIMENSION;
+		dispatch.group[i] = aql->dispatch.group[i];
+		dispatch.grid[i] = aql->dispatch.grid[i];
+		workgroups *= parts(dispatch.grid[i], dispatch.group[i]);
+		if (workgroups > UINT32_MAX)
+			return AQL_ERROR_DIMENSION;
+	}
+	if (!dispatch.kernel_object)
+		return AQL_ERROR_CODE;
+	units = units_of(&queue->process->world->config, aql);
+	if (units < 0)
+		return (int)-units;
+	dispatch.workgroups = (uint32_t)workgroups;
+	to->kind = GPU_PACKET_DISPATCH;
+	to->wgs = dispatch.workgroups;
+	to->units = (uint32_t)units;
+	r = kernels_classify(queue->process, &dispatch, packet, &to->wg_ns);
+	to->trace = packet->kind == PACKET_SPIN && packet->spin.cells;
+	return r;
+}
+
+static int parse_barrier(const struct aql *aql, enum packet_kind kind, struct packet *packet,
+			 struct gpu_packet *to)
+{
+	bool any = false;
+
+	packet->kind = kind;
+	for (int i = 0; i < 5; i++) {
+		packet->deps.signals[i] = aql->barrier.signals[i];
+		any |= aql->barrier.signals[i] != 0;
+	}
+	to->kind = any ? GPU_PACKET_WAIT : GPU_PACKET_WORK;
+	if (!any)
+		packet->kind = PACKET_NOP;
+	return 0;
+}
+
+static int parse_vendor(const struct aql *aql, struct packet *packet, struct gpu_packet *to)
+{
+	switch (aql->setup & 0xff) {
+	case VENDOR_PM4_IB: /* the runtime's cache control: nothing to do here */
+		packet->kind = PACKET_NOP;
+		to->kind = GPU_PACKET_WORK;
+		return 0;
+	case VENDOR_BARRIER_VALUE:
+		packet->kind = PACKET_VALUE;
+		packet->poll.address = aql->value.signal;
+		packet->poll.reference = aql->value.value;
+		packet->poll.mask = aql->value.mask;
+		packet->poll.function = aql->value.condition;
+		to->kind = GPU_PACKET_WAIT;
+		return 0;
+	default:
+		return AQL_ERROR_VENDOR;
+	}
+}
+
+static int parse(struct queue *queue, struct aql *aql, struct packet *packet, struct gpu_packet *to)
+{
+	packet->signal = aql->completion_signal;
+	to->barrier = aql->header & HEADER_BARRIER;
+	switch (aql->header & 0xff) {
+	case AQL_DISPATCH:
+		return parse_dispatch(queue, aql, packet, to);
+	case AQL_BARRIER_AND:
+		return parse_barrier(aql, PACKET_AND, packet, to);
+	case AQL_BARRIER_OR:
+		return parse_barrier(aql, PACKET_OR, packet, to);
+	case AQL_VENDOR:
+		return parse_vendor(aql, packet, to);
+	default:
+		return AQL_ERROR_FORMAT;
+	}
+}
+
+/* The packet of a position, if it is published: the header is its last word. */
+static int read_packet(struct queue *queue, uint64_t at, struct aql *aql)
+{
+	uint64_t va = queue->ring + at * AQL_BYTES % queue->ring_bytes;
+	const uint16_t *direct = access_direct(queue->process, va, AQL_BYTES);
+
+	if (!direct)
+		return access_read(queue->process, va, aql, sizeof *aql);
+	aql->header = __atomic_load_n(direct, __ATOMIC_ACQUIRE);
+	memcpy((char *)aql + sizeof aql->header, direct + 1, AQL_BYTES - sizeof aql->header);
+	return 0;
+}
+
+void aql_fetch(struct queue *queue)
+{
+	uint64_t slots = queue->ring_bytes / AQL_BYTES;
+
+	while (!queue->stopped && slots && (int64_t)(queue->limit - queue->fetched) > 0 &&
+	       queue->submitted - queue->done < QUEUE_AHEAD &&
+	       queue->fetched - queue->retired < slots) {
+		struct packet packet = {.at = queue->fetched, .end = queue->fetched + 1};
+		struct gpu_packet to = {0};
+		struct aql aql;
+		int r;
+
+		if (read_packet(queue, queue->fetched, &aql)) {
+			drive_fault(queue, queue->ring);
+			return;
+		}
+		if ((aql.header & 0xff) == AQL_INVALID)
+			return;
+		r = parse(queue, &aql, &packet, &to);
+		if (!r)
+			r = drive_submit(queue, &packet, &to);
+		if (!r)
+			continue;
+		if (r == -EAGAIN)
+			return;
+		/* It is met when everything before it is done. */
+		if (queue->submitted != queue->done)
+			return;
+		if (r > 0)
+			queue_error(queue, (enum aql_error)r);
+		else
+			drive_fault(queue, r == -EFAULT ? aql.dispatch.kernarg : queue->ring);
+		return;
+	}
+}
+
+static int64_t signal_value(const struct process *process, uint64_t signal)
+{
+	const int64_t *direct = access_direct(process, signal + SIGNAL_VALUE, sizeof *direct);
+	int64_t value = 1; /* what cannot be read never comes */
+
+	if (direct)
+		return __atomic_load_n(direct, __ATOMIC_ACQUIRE);
+	access_read(process, signal + SIGNAL_VALUE, &value, sizeof value);
+	return value;
+}
+
+bool aql_ready(struct queue *queue, const struct packet *packet)
+{
+	const struct process *process = queue->process;
+	int64_t value;
+
+	if (packet->kind == PACKET_VALUE) {
+		value = signal_value(process, packet->poll.address) & (int64_t)packet->poll.mask;
+		switch (packet->poll.function) {
+		case 0:
+			return value == (int64_t)packet->poll.reference;
+		case 1:
+			return value != (int64_t)packet->poll.reference;
+		case 2:
+			return value < (int64_t)packet->poll.reference;
+		default:
+			return value >= (int64_t)packet->poll.reference;
+		}
+	}
+	for (int i = 0; i < 5; i++) {
+		if (!packet->deps.signals[i])
+			continue;
+		value = signal_value(process, packet->deps.signals[i]);
+		if (packet->kind == PACKET_OR && !value)
+			return true;
+		if (packet->kind == PACKET_AND && value)
+			return false;
+	}
+	return packet->kind == PACKET_AND;
+}
+
+/* Results, then the ring (slot free, read pointer), then the signal: who sees a
+ * later one of these sees the earlier, too. */
+void aql_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
+{
+	struct process *process = queue->process;
+	uint64_t slot = queue->ring + packet->at * AQL_BYTES % queue->ring_bytes;
+	uint16_t invalid = AQL_INVALID;
+	int r = 0;
+
+	if (packet->kind == PACKET_COPY)
+		r = access_copy(process, packet->move.dst, packet->move.src, packet->move.bytes);
+	else if (packet->kind == PACKET_FILL)
+		r = access_fill(process, packet->move.dst, packet->move.bytes, &packet->move.value,
+				packet->move.unit);
+	if (r) {
+		drive_fault(queue, packet->move.dst);
+		return;
+	}
+	if (access_write(process, slot, &invalid, sizeof invalid) ||
+	    access_write(process, queue->rptr_address, &packet->end, sizeof packet->end)) {
+		drive_fault(queue, slot);
+		return;
+	}
+	if (packet->signal && complete_signal(process, packet->signal, packet->start_ns, end_ns))
+		drive_fault(queue, packet->signal);
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Three clocks: wall (CLOCK_MONOTONIC), model (wall since the start, scaled)
+ * and the GPU's 100 MHz counter, which runs at wall speed so that a program
+ * that compares it with the CPU's clock sees sense.
+ */
+#include <errno.h>
+#include <time.h>
+
+#include "common/clock.h"
+#include "sim/kfd/kfd.h"
+
+uint64_t model_now(const struct world *world, uint64_t wall_ns)
+{
+	if (wall_ns <= world->start_ns)
+		return 0;
+	return (uint64_t)((double)(wall_ns - world->start_ns) * world->config.time_scale);
+}
+
+/* Rounds up, so that model_now() of the result is not before model_ns, and a
+ * stamp not before the CPU's reading at submission. */
+uint64_t model_to_wall(const struct world *world, uint64_t model_ns)
+{
+	return world->start_ns + 1 +
+	       (uint64_t)(((double)model_ns + 1.0) / world->config.time_scale);
+}
+
+/* Rounds up, too. */
+uint64_t gpu_ticks(uint64_t wall_ns)
+{
+	return (wall_ns + 9) / 10;
+}
+
+static uint64_t read_clock(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The runtime maps GPU time to system time through these, so they must come
+ * from one instant. Linux gives boot time as the system's counter. */
+int ioctl_clock_counters(struct call *call)
+{
+	struct kfd_ioctl_get_clock_counters_args *a = (void *)call->data;
+
+	if (a->gpu_id && node_index(call->world, a->gpu_id) < 0)
+		return -EINVAL;
+	a->cpu_clock_counter = read_clock(CLOCK_MONOTONIC_RAW);
+	a->system_clock_counter = read_clock(CLOCK_BOOTTIME);
+	a->gpu_clock_counter = gpu_ticks(clock_ns());
+	a->system_clock_freq = 1000000000;
+	return 0;
+}

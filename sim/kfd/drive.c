@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The GPU side of the loop: look at the doorbells, let the GPU model catch up
+ * with the clock, carry out what its events mean, feed it.
+ *
+ * The order matters for time stamps: doorbells are read before the clock, and
+ * what they announce is submitted at that clock's time, so that nothing starts
+ * before the CPU rang for it.
+ */
+#include <errno.h>
+
+#include "common/clock.h"
+#include "sim/kfd/kfd.h"
+
+#define CHECK_NS 50000000u     /* how soon an exec is noticed without an ioctl */
+#define MODEL_FAR (1ull << 62) /* later than any run lasts */
+
+static bool is_aql(const struct queue *queue)
+{
+	return queue->type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
+}
+
+void drive_fetch(struct queue *queue)
+{
+	if (is_aql(queue))
+		aql_fetch(queue);
+	else
+		sdma_fetch(queue);
+}
+
+void drive_fault(struct queue *queue, uint64_t va)
+{
+	struct process *process = queue->process;
+
+	queue->stopped = true;
+	if (process->dead)
+		return;
+	if (!process->fault_told)
+		say("simulated GPU memory fault: pid %d (%s), queue %u, near address 0x%llx",
+		    process->record->pid, process->record->comm, queue->id, (unsigned long long)va);
+	process->fault_told = true;
+	event_memory_fault(process, process->world->nodes[queue->node].gpu_id, va);
+}
+
+int drive_submit(struct queue *queue, const struct packet *packet,
+		 const struct gpu_packet *gpu_packet)
+{
+	struct node *node = &queue->process->world->nodes[queue->node];
+	struct gpu_packet tagged = *gpu_packet;
+	int r;
+
+	tagged.tag = queue->submitted;
+	r = gpu_submit(node->gpu, (uint32_t)queue->gpu_queue, &tagged);
+	if (r)
+		return r;
+	queue->ahead[queue->submitted % QUEUE_AHEAD] = *packet;
+	queue->submitted++;
+	queue->fetched = packet->end;
+	return 0;
+}
+
+static bool packet_ready(struct queue *queue, const struct packet *packet)
+{
+	return is_aql(queue) ? aql_ready(queue, packet) : sdma_ready(queue, packet);
+}
+
+static void release(struct queue *queue)
+{
+	gpu_release(queue->process->world->nodes[queue->node].gpu, (uint32_t)queue->gpu_queue);
+}
+
+/* Queues that stand on a value that has come. */
+static bool look_at_waiting(struct world *world)
+{
+	struct process *process;
+	struct queue *queue;
+	bool any = false;
+
+	if (!world->n_waiting)
+		return false;
+	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(queue, &process->queues, link)
+	{
+		if (!queue->waiting ||
+		    !packet_ready(queue, &queue->ahead[queue->waiting_at % QUEUE_AHEAD]))
+			continue;
+		queue->waiting = false;
+		world->n_waiting--;
+		release(queue);
+		any = true;
+	}
+	return any;
+}
+
+static void packet_waits(struct queue *queue, uint64_t tag)
+{
+	if (!queue->process->dead && packet_ready(queue, &queue->ahead[tag % QUEUE_AHEAD])) {
+		release(queue);
+		return;
+	}
+	queue->waiting = true;
+	queue->waiting_at = tag;
+	queue->process->world->n_waiting++;
+}
+
+static void workgroups_ended(struct queue *queue, const struct gpu_event *event)
+{
+	const struct packet *packet = &queue->ahead[event->tag % QUEUE_AHEAD];
+
+	if (queue->process->dead || queue->stopped)
+		return;
+	for (uint32_t i = 0; i < event->count; i++) {
+		uint64_t cell = packet->spin.cells + 4ull * (event->first + i);
+
+		if (access_add32(queue->process, cell, 1)) {
+			drive_fault(queue, cell);
+			return;
+		}
+	}
+}
+
+static void packet_retired(struct queue *queue, const struct gpu_event *event)
+{
+	struct world *world = queue->process->world;
+	struct packet *packet = &queue->ahead[event->tag % QUEUE_AHEAD];
+	uint64_t end_ns = model_to_wall(world, event->t);
+
+	queue->done++;
+	queue->retired = packet->end;
+	packet->start_ns = model_to_wall(world, event->start_ns);
+	if (queue->process->dead || queue->stopped)
+		return;
+	if (is_aql(queue)) {
+		queue->record->packets++;
+		if (packet->kind == PACKET_DISPATCH || packet->kind == PACKET_COPY ||
+		    packet->kind == PACKET_FILL || packet->kind == PACKET_SPIN) {
+			queue->record->dispatches++;
+			report_kernel(world, packet->kernel);
+		}
+		aql_effect(queue, packet, end_ns);
+	} else {
+		sdma_effect(queue, packet, end_ns);
+	}
+	drive_fetch(queue);
+	look_at_waiting(world);
+}
+
+static void handle(struct node *node, const struct gpu_event *event)
+{
+	struct queue *queue;
+
+	if (event->type == GPU_EVENT_UNMAPPED || event->type == GPU_EVENT_MAPPED) {
+		bounce_event(node, event);
+		return;
+	}
+	queue = event->queue < node->n_by_gpu_queue ? node->by_gpu_queue[event->queue] : NULL;
+	if (!queue)
+		return;
+	if (event->type == GPU_EVENT_WAITING)
+		packet_waits(queue, event->tag);
+	else if (event->type == GPU_EVENT_WORKGROUPS)
+		workgroups_ended(queue, event);
+	else if (event->type == GPU_EVENT_RETIRED)
+		packet_retired(queue, event);
+}
+
+static void publish(struct queue *queue, uint64_t limit)
+{
+	if ((int64_t)(limit - queue->limit_seen) > 0)
+		queue->limit_seen = limit;
+}
+
+/* An AQL doorbell holds the index of the last packet, an SDMA one the end in
+ * bytes. */
+static void scan_doorbells(struct world *world)
+{
+	uint64_t now = clock_ns();
+	struct process *process;
+	struct queue *queue;
+
+	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(queue, &process->queues, link)
+	{
+		uint64_t value = __atomic_load_n(queue->doorbell, __ATOMIC_ACQUIRE);
+
+		if (value != queue->doorbell_last) {
+			uint64_t seen = clock_ns();
+
+			hist_add(&world->doorbell_delay, seen - queue->doorbell_seen_ns);
+			world->last_doorbell_ns = seen;
+			queue->doorbell_last = value;
+			publish(queue, is_aql(queue) ? value + 1 : value);
+		}
+		queue->doorbell_seen_ns = now;
+	}
+}
+
+void drive_reread_wptr(struct node *node)
+{
+	struct process *process;
+	struct queue *queue;
+	uint64_t value;
+
+	TAILQ_FOREACH(process, &node->world->processes, link)
+	TAILQ_FOREACH(queue, &process->queues, link)
+	{
+		if (&node->world->nodes[queue->node] != node || !queue->map_wanted)
+			continue;
+		if (!access_read(process, queue->wptr_address, &value, sizeof value))
+			publish(queue, value);
+	}
+}
+
+static bool feed(struct world *world)
+{
+	struct process *process;
+	struct queue *queue;
+	bool any = false;
+
+	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(queue, &process->queues, link)
+	{
+		uint64_t before = queue->submitted;
+
+		queue->limit = queue->limit_seen;
+		if (queue->fetched == queue->limit)
+			continue;
+		drive_fetch(queue);
+		any |= queue->submitted != before;
+	}
+	return any;
+}
+
+void drive(struct world *world)
+{
+	struct gpu_event event;
+	uint64_t now, model;
+
+	scan_doorbells(world);
+	now = clock_ns();
+	model = model_now(world, now);
+	do {
+		for (uint32_t i = 0; i < world->nodes_n; i++)
+			while (gpu_step(world->nodes[i].gpu, model, &event))
+				handle(&world->nodes[i], &event);
+	} while (feed(world) || look_at_waiting(world));
+	if (now >= world->next_deadline_ns)
+		events_expire(world, now);
+	if (now >= world->next_check_ns) {
+		world->next_check_ns = now + CHECK_NS;
+		process_check_all(world);
+	}
+	live_json_update(world, now);
+}
+
+static bool any_queue(const struct world *world)
+{
+	const struct process *process;
+
+	TAILQ_FOREACH(process, &world->processes, link)
+	if (!TAILQ_EMPTY(&process->queues))
+		return true;
+	return false;
+}
+
+int64_t drive_sleep_ns(const struct world *world)
+{
+	const struct world_config *config = &world->config;
+	uint64_t now = clock_ns(), until = world->next_deadline_ns, at;
+
+	for (uint32_t i = 0; i < world->nodes_n; i++) {
+		uint64_t next = gpu_next(world->nodes[i].gpu);
+
+		at = next < MODEL_FAR ? model_to_wall(world, next) : UINT64_MAX;
+		if (at < until)
+			until = at;
+	}
+	if (any_queue(world)) {
+		bool busy = now - world->last_doorbell_ns < config->poll_hold_ns;
+
+		at = now + (busy ? config->poll_ns : config->poll_idle_ns);
+		if (at < until)
+			until = at;
+	}
+	if (!TAILQ_EMPTY(&world->processes) && world->next_check_ns < until)
+		until = world->next_check_ns;
+	at = live_json_due(world);
+	if (at < until)
+		until = at;
+	if (until == UINT64_MAX)
+		return -1;
+	return until > now ? (int64_t)(until - now) : 0;
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Events and waiting for them, as the driver has it (kfd_events.c of Linux
+ * 6.12): auto-reset events are reset by a waiter they wake, ages tell a waiter
+ * what it has missed (KFD 1.14).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "sim/kfd/kfd.h"
+
+#define EVENT_PAGE_SLOTS KFD_SIGNAL_EVENT_LIMIT
+#define EVENTS_MAX (2 * EVENT_PAGE_SLOTS) /* the upper half for those without a slot */
+#define EVENT_MMAP_OFFSET (2ull << 62)	  /* what the driver returns for the page */
+#define TIMEOUT_NEVER 0xffffffffu
+
+/* struct kfd_event_data as of KFD 1.14: system headers may lack the age. */
+struct event_data {
+	union {
+		struct kfd_hsa_memory_exception_data memory;
+		uint64_t last_age;
+	};
+	uint64_t ext;
+	uint32_t event_id;
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct event_data) == sizeof(struct kfd_event_data), "event data");
+
+struct awaited {
+	bool active, by_age, gone;
+};
+
+struct waiter {
+	LIST_ENTRY(waiter) link;
+	struct call *call;
+	uint64_t deadline_ns; /* UINT64_MAX: never */
+	uint32_t n;
+	bool all;
+	struct awaited *state;
+	struct event_data data[];
+};
+
+static struct event *event_by_id(const struct process *process, uint32_t id)
+{
+	return id < process->cap_events && process->events[id].used ? &process->events[id] : NULL;
+}
+
+static void waiter_free(struct waiter *waiter)
+{
+	LIST_REMOVE(waiter, link);
+	free(waiter->state);
+	free(waiter);
+}
+
+/* The waiter is not there any more: events that were reset for it are not lost
+ * on the next one. */
+static void waiter_give_back(struct process *process, const struct waiter *waiter)
+{
+	for (uint32_t i = 0; i < waiter->n; i++) {
+		struct event *event = event_by_id(process, waiter->data[i].event_id);
+
+		if (event && waiter->state[i].active && event->auto_reset)
+			event->signaled = true;
+	}
+}
+
+static void fill_result(struct process *process, struct waiter *waiter)
+{
+	for (uint32_t i = 0; i < waiter->n; i++) {
+		const struct event *event = event_by_id(process, waiter->data[i].event_id);
+
+		if (!event || !waiter->state[i].active)
+			continue;
+		if (event->type == KFD_IOC_EVENT_MEMORY)
+			waiter->data[i].memory = process->fault;
+		else if (event->type == KFD_IOC_EVENT_SIGNAL && waiter->state[i].by_age)
+			waiter->data[i].last_age = event->age;
+	}
+}
+
+/* Ends the wait with KFD_IOC_WAIT_RESULT_*, frees it. */
+static void waiter_finish(struct process *process, struct waiter *waiter, uint32_t result)
+{
+	struct call *call = waiter->call;
+	struct kfd_ioctl_wait_events_args *a = (void *)call->data;
+	int r = 0;
+
+	a->wait_result = result;
+	if (result == KFD_IOC_WAIT_RESULT_COMPLETE) {
+		fill_result(process, waiter);
+		if (call_write(call, a->events_ptr, waiter->data, waiter->n * sizeof *waiter->data))
+			r = -EFAULT;
+	}
+	if (result == KFD_IOC_WAIT_RESULT_FAIL)
+		r = -EIO;
+	if (call_answer(call, r) == -ENOENT)
+		waiter_give_back(process, waiter);
+	waiter_free(waiter);
+}
+
+static bool waiter_done(const struct waiter *waiter)
+{
+	uint32_t active = 0;
+
+	for (uint32_t i = 0; i < waiter->n; i++)
+		active += waiter->state[i].active;
+	return waiter->all || !waiter->n ? active == waiter->n : active > 0;
+}
+
+static void event_set(struct process *process, struct event *event)
+{
+	uint32_t id = (uint32_t)(event - process->events);
+	struct waiter *waiter, *next;
+	bool woken = false;
+
+	if (!++event->age)
+		event->age = 2;
+	event->signaled = false;
+	for (waiter = LIST_FIRST(&process->waiters); waiter; waiter = next) {
+		bool hit = false;
+
+		next = LIST_NEXT(waiter, link);
+		for (uint32_t i = 0; i < waiter->n; i++) {
+			if (waiter->data[i].event_id != id || waiter->state[i].active)
+				continue;
+			waiter->state[i].active = hit = true;
+		}
+		if (!hit)
+			continue;
+		woken = true;
+		if (waiter_done(waiter))
+			waiter_finish(process, waiter, KFD_IOC_WAIT_RESULT_COMPLETE);
+	}
+	if (!event->auto_reset || !woken)
+		event->signaled = true;
+}
+
+void event_fire(struct process *process, uint32_t id)
+{
+	struct event *event = event_by_id(process, id);
+
+	if (event && !process->dead)
+		event_set(process, event);
+}
+
+void event_memory_fault(struct process *process, uint32_t gpu_id, uint64_t va)
+{
+	memset(&process->fault, 0, sizeof process->fault);
+	process->fault.failure.NotPresent = 1;
+	process->fault.va = va;
+	process->fault.gpu_id = gpu_id;
+	for (uint32_t id = 0; id < process->cap_events; id++)
+		if (process->events[id].used && process->events[id].type == KFD_IOC_EVENT_MEMORY)
+			event_set(process, &process->events[id]);
+}
+
+static bool has_slot(uint32_t type)
+{
+	return type == KFD_IOC_EVENT_SIGNAL || type == KFD_IOC_EVENT_DEBUG_EVENT;
+}
+
+int ioctl_create_event(struct call *call)
+{
+	struct kfd_ioctl_create_event_args *a = (void *)call->data;
+	struct process *process = call->process;
+	uint32_t first = has_slot(a->event_type) ? 1 : EVENT_PAGE_SLOTS;
+	uint32_t last = has_slot(a->event_type) ? EVENT_PAGE_SLOTS : EVENTS_MAX, id;
+
+	if (a->event_page_offset) {
+		bool known = false;
+
+		/* A buffer's handle: the page where the GPU writes what it signals. */
+		for (size_t i = 0; i < process->n_bos; i++)
+			known |= process->bos[i].handle == a->event_page_offset;
+		if (!known)
+			return -EINVAL;
+	}
+	for (id = first; id < last; id++)
+		if (id >= process->cap_events || !process->events[id].used)
+			break;
+	if (id == last)
+		return -ENOSPC;
+	if (id >= process->cap_events) {
+		uint32_t cap = id < 240 ? 256 : (id + 1) * 2;
+		struct event *more = realloc(process->events, cap * sizeof *more);
+
+		if (!more)
+			return -ENOMEM;
+		memset(more + process->cap_events, 0, (cap - process->cap_events) * sizeof *more);
+		process->events = more;
+		process->cap_events = cap;
+	}
+	process->events[id] = (struct event){
+		.used = true, .type = a->event_type, .auto_reset = a->auto_reset, .age = 1};
+	process->record->open_only = false;
+	a->event_id = id;
+	a->event_trigger_data = id;
+	a->event_slot_index = has_slot(a->event_type) ? id : 0;
+	a->event_page_offset = has_slot(a->event_type) ? EVENT_MMAP_OFFSET : 0;
+	return 0;
+}
+
+int ioctl_destroy_event(struct call *call)
+{
+	struct kfd_ioctl_destroy_event_args *a = (void *)call->data;
+	struct process *process = call->process;
+	struct event *event = event_by_id(process, a->event_id);
+	struct waiter *waiter, *next;
+
+	if (!event)
+		return -EINVAL;
+	event->used = false;
+	for (waiter = LIST_FIRST(&process->waiters); waiter; waiter = next) {
+		bool fails = false;
+
+		next = LIST_NEXT(waiter, link);
+		for (uint32_t i = 0; i < waiter->n; i++)
+			fails |= waiter->data[i].event_id == a->event_id;
+		if (fails)
+			waiter_finish(process, waiter, KFD_IOC_WAIT_RESULT_FAIL);
+	}
+	return 0;
+}
+
+int ioctl_set_event(struct call *call)
+{
+	struct kfd_ioctl_set_event_args *a = (void *)call->data;
+	struct event *event = event_by_id(call->process, a->event_id);
+
+	if (!event || event->type != KFD_IOC_EVENT_SIGNAL)
+		return -EINVAL;
+	event_set(call->process, event);
+	return 0;
+}
+
+int ioctl_reset_event(struct call *call)
+{
+	struct kfd_ioctl_reset_event_args *a = (void *)call->data;
+	struct event *event = event_by_id(call->process, a->event_id);
+
+	if (!event || event->type != KFD_IOC_EVENT_SIGNAL)
+		return -EINVAL;
+	event->signaled = false;
+	return 0;
+}
+
+/* A thread that waits again was taken out of its earlier wait by a signal. */
+static void drop_stale(struct process *process, pid_t tid)
+{
+	struct waiter *waiter, *next;
+
+	for (waiter = LIST_FIRST(&process->waiters); waiter; waiter = next) {
+		next = LIST_NEXT(waiter, link);
+		if (waiter->call->tid != tid)
+			continue;
+		waiter_give_back(process, waiter);
+		call_drop(waiter->call);
+		waiter_free(waiter);
+	}
+}
+
+static int waiter_look(struct process *process, struct waiter *waiter)
+{
+	for (uint32_t i = 0; i < waiter->n; i++)
+		if (!event_by_id(process, waiter->data[i].event_id))
+			return -EINVAL;
+	for (uint32_t i = 0; i < waiter->n; i++) {
+		struct event *event = event_by_id(process, waiter->data[i].event_id);
+		struct awaited *state = &waiter->state[i];
+
+		state->active = event->signaled;
+		event->signaled = event->signaled && !event->auto_reset;
+		if (event->type == KFD_IOC_EVENT_SIGNAL && waiter->data[i].last_age) {
+			state->by_age = true;
+			if (event->age != waiter->data[i].last_age)
+				state->active = true;
+		}
+	}
+	return 0;
+}
+
+int ioctl_wait_events(struct call *call)
+{
+	struct kfd_ioctl_wait_events_args *a = (void *)call->data;
+	struct process *process = call->process;
+	struct waiter *waiter;
+	int r = -ENOMEM;
+
+	drop_stale(process, call->tid);
+	a->wait_result = KFD_IOC_WAIT_RESULT_FAIL;
+	if (a->num_events > EVENTS_MAX)
+		return -EINVAL;
+	waiter = calloc(1, sizeof *waiter + a->num_events * sizeof *waiter->data);
+	if (!waiter)
+		return -ENOMEM;
+	LIST_INSERT_HEAD(&process->waiters, waiter, link);
+	waiter->state = calloc(a->num_events + 1, sizeof *waiter->state);
+	if (!waiter->state)
+		goto fail;
+	waiter->call = call;
+	waiter->n = a->num_events;
+	waiter->all = a->wait_for_all;
+	r = -EFAULT;
+	if (call_read(call, a->events_ptr, waiter->data, waiter->n * sizeof *waiter->data))
+		goto fail;
+	r = waiter_look(process, waiter);
+	if (r)
+		goto fail;
+	if (waiter_done(waiter)) {
+		waiter_finish(process, waiter, KFD_IOC_WAIT_RESULT_COMPLETE);
+		return CALL_PENDING;
+	}
+	if (!a->timeout) {
+		waiter_finish(process, waiter, KFD_IOC_WAIT_RESULT_TIMEOUT);
+		return CALL_PENDING;
+	}
+	waiter->deadline_ns = a->timeout == TIMEOUT_NEVER
+				      ? UINT64_MAX
+				      : clock_ns() + (uint64_t)a->timeout * 1000000;
+	if (waiter->deadline_ns < call->world->next_deadline_ns)
+		call->world->next_deadline_ns = waiter->deadline_ns;
+	return CALL_PENDING;
+fail:
+	waiter_free(waiter);
+	return r;
+}
+
+void events_expire(struct world *world, uint64_t now_ns)
+{
+	struct process *process;
+
+	world->next_deadline_ns = UINT64_MAX;
+	TAILQ_FOREACH(process, &world->processes, link)
+	{
+		struct waiter *waiter, *next;
+
+		for (waiter = LIST_FIRST(&process->waiters); waiter; waiter = next) {
+			next = LIST_NEXT(waiter, link);
+			if (waiter->deadline_ns <= now_ns)
+				waiter_finish(process, waiter, KFD_IOC_WAIT_RESULT_TIMEOUT);
+			else if (waiter->deadline_ns < world->next_deadline_ns)
+				world->next_deadline_ns = waiter->deadline_ns;
+		}
+	}
+}
+
+void events_release(struct process *process)
+{
+	struct waiter *waiter;
+
+	while ((waiter = LIST_FIRST(&process->waiters))) {
+		call_drop(waiter->call);
+		waiter_free(waiter);
+	}
+	free(process->events);
+	process->events = NULL;
+	process->cap_events = 0;
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The driver's front end (kfd-facts 0): number and size count, type and
+ * direction in the command word do not; short structures are padded with
+ * zeros, long ones are cut; results are copied back even with an error.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/kfd/kfd.h"
+
+#define KFD_MINOR 17 /* of Linux 6.12 */
+#define TILE_GB_ADDR_CONFIG 0x2a114042u
+
+enum { IN = 1, OUT = 2, MUTEX = 4 }; /* MUTEX: holds the caller's process->mutex */
+
+static int get_version(struct call *call)
+{
+	struct kfd_ioctl_get_version_args *a = (void *)call->data;
+
+	a->major_version = 1;
+	a->minor_version = KFD_MINOR;
+	return 0;
+}
+
+static int set_memory_policy(struct call *call)
+{
+	const struct kfd_ioctl_set_memory_policy_args *a = (void *)call->data;
+
+	if (a->default_policy > 1 || a->alternate_policy > 1)
+		return -EINVAL;
+	return node_index(call->world, a->gpu_id) < 0 ? -EINVAL : 0;
+}
+
+static int set_scratch(struct call *call)
+{
+	const struct kfd_ioctl_set_scratch_backing_va_args *a = (void *)call->data;
+
+	return node_index(call->world, a->gpu_id) < 0 ? -EINVAL : 0;
+}
+
+static int set_trap_handler(struct call *call)
+{
+	const struct kfd_ioctl_set_trap_handler_args *a = (void *)call->data;
+
+	return node_index(call->world, a->gpu_id) < 0 ? -EINVAL : 0;
+}
+
+static int get_tile_config(struct call *call)
+{
+	struct kfd_ioctl_get_tile_config_args *a = (void *)call->data;
+
+	if (node_index(call->world, a->gpu_id) < 0)
+		return -EINVAL;
+	a->gb_addr_config = TILE_GB_ADDR_CONFIG;
+	a->num_banks = 4;
+	a->num_ranks = 2;
+	a->num_tile_configs = 0; /* gfx9 has none */
+	a->num_macro_tile_configs = 0;
+	return 0;
+}
+
+/* Retry faults are off, and cannot be turned on while they are. */
+static int set_xnack_mode(struct call *call)
+{
+	struct kfd_ioctl_set_xnack_mode_args *a = (void *)call->data;
+
+	if (a->xnack_enabled > 0)
+		return -EPERM;
+	a->xnack_enabled = 0;
+	return 0;
+}
+
+/* As a kernel built without HSA_AMD_SVM. */
+static int no_svm(struct call *call)
+{
+	(void)call;
+	return -EPERM;
+}
+
+static const struct entry {
+	const char *name;
+	int (*run)(struct call *call); /* NULL: not simulated */
+	uint16_t size;
+	uint8_t flags;
+} entries[KFDABI_NR_END] = {
+#define ENTRY(nr, run, type, flags) [KFDABI_##nr] = {#nr, run, sizeof(type), flags}
+	ENTRY(GET_VERSION, get_version, struct kfd_ioctl_get_version_args, OUT),
+	ENTRY(CREATE_QUEUE, ioctl_create_queue, struct kfdabi_create_queue, IN | OUT | MUTEX),
+	ENTRY(DESTROY_QUEUE, ioctl_destroy_queue, struct kfd_ioctl_destroy_queue_args,
+	      IN | OUT | MUTEX),
+	ENTRY(SET_MEMORY_POLICY, set_memory_policy, struct kfd_ioctl_set_memory_policy_args,
+	      IN | MUTEX),
+	ENTRY(GET_CLOCK_COUNTERS, ioctl_clock_counters, struct kfd_ioctl_get_clock_counters_args,
+	      IN | OUT),
+	ENTRY(GET_PROCESS_APERTURES, NULL, struct kfd_ioctl_get_process_apertures_args, OUT),
+	ENTRY(UPDATE_QUEUE, ioctl_update_queue, struct kfd_ioctl_update_queue_args, IN | MUTEX),
+	ENTRY(CREATE_EVENT, ioctl_create_event, struct kfd_ioctl_create_event_args, IN | OUT),
+	ENTRY(DESTROY_EVENT, ioctl_destroy_event, struct kfd_ioctl_destroy_event_args, IN),
+	ENTRY(SET_EVENT, ioctl_set_event, struct kfd_ioctl_set_event_args, IN),
+	ENTRY(RESET_EVENT, ioctl_reset_event, struct kfd_ioctl_reset_event_args, IN),
+	ENTRY(WAIT_EVENTS, ioctl_wait_events, struct kfd_ioctl_wait_events_args, IN | OUT),
+	ENTRY(SET_SCRATCH_BACKING_VA, set_scratch, struct kfd_ioctl_set_scratch_backing_va_args,
+	      IN | OUT | MUTEX),
+	ENTRY(GET_TILE_CONFIG, get_tile_config, struct kfd_ioctl_get_tile_config_args, IN | OUT),
+	ENTRY(SET_TRAP_HANDLER, set_trap_handler, struct kfd_ioctl_set_trap_handler_args,
+	      IN | MUTEX),
+	ENTRY(GET_PROCESS_APERTURES_NEW, ioctl_apertures,
+	      struct kfd_ioctl_get_process_apertures_new_args, IN | OUT | MUTEX),
+	ENTRY(ACQUIRE_VM, ioctl_acquire_vm, struct kfd_ioctl_acquire_vm_args, IN | MUTEX),
+	ENTRY(ALLOC_MEMORY_OF_GPU, ioctl_alloc_memory, struct kfd_ioctl_alloc_memory_of_gpu_args,
+	      IN | OUT | MUTEX),
+	ENTRY(FREE_MEMORY_OF_GPU, ioctl_free_memory, struct kfd_ioctl_free_memory_of_gpu_args,
+	      IN | MUTEX),
+	ENTRY(MAP_MEMORY_TO_GPU, ioctl_map_memory, struct kfd_ioctl_map_memory_to_gpu_args,
+	      IN | OUT | MUTEX),
+	ENTRY(UNMAP_MEMORY_FROM_GPU, ioctl_map_memory, struct kfd_ioctl_unmap_memory_from_gpu_args,
+	      IN | OUT | MUTEX),
+	ENTRY(SET_CU_MASK, ioctl_set_cu_mask, struct kfd_ioctl_set_cu_mask_args, IN | MUTEX),
+	ENTRY(GET_QUEUE_WAVE_STATE, NULL, struct kfd_ioctl_get_queue_wave_state_args, IN | OUT),
+	ENTRY(GET_DMABUF_INFO, NULL, struct kfd_ioctl_get_dmabuf_info_args, IN | OUT),
+	ENTRY(IMPORT_DMABUF, NULL, struct kfd_ioctl_import_dmabuf_args, IN | OUT),
+	ENTRY(ALLOC_QUEUE_GWS, NULL, struct kfd_ioctl_alloc_queue_gws_args, IN | OUT),
+	ENTRY(SMI_EVENTS, NULL, struct kfd_ioctl_smi_events_args, IN | OUT),
+	ENTRY(SVM, no_svm, struct kfd_ioctl_svm_args, IN | OUT),
+	ENTRY(SET_XNACK_MODE, set_xnack_mode, struct kfd_ioctl_set_xnack_mode_args,
+	      IN | OUT | MUTEX),
+	ENTRY(CRIU_OP, NULL, struct kfd_ioctl_criu_args, IN | OUT),
+	ENTRY(AVAILABLE_MEMORY, ioctl_available_memory, struct kfd_ioctl_get_available_memory_args,
+	      IN | OUT),
+	[KFDABI_EXPORT_DMABUF] = {"EXPORT_DMABUF", NULL, 16, IN | OUT},
+	ENTRY(RUNTIME_ENABLE, ioctl_runtime_enable, struct kfdabi_runtime_enable, IN | OUT | MUTEX),
+	/* Holds the target's mutex, not the caller's: debug.c. */
+	ENTRY(DBG_TRAP, ioctl_dbg_trap, struct kfdabi_dbg_trap, IN | OUT),
+#undef ENTRY
+};
+
+const char *ioctl_name(uint32_t nr)
+{
+	return nr < KFDABI_NR_END ? entries[nr].name : NULL;
+}
+
+void ioctl_execute(struct call *call)
+{
+	const struct entry *entry = &entries[call->nr];
+	int r;
+
+	if (call->process->dead || !call_alive(call)) {
+		call_drop(call);
+		return;
+	}
+	if (entry->flags & MUTEX && call->process->locked) {
+		process_block(call->process, call);
+		return;
+	}
+	r = entry->run(call);
+	if (r != CALL_PENDING)
+		call_answer(call, r);
+}
+
+/* What has no entry: the errno of the driver, except where it would have done
+ * something that is not simulated. */
+static int refuse(struct world *world, uint32_t nr)
+{
+	report_unknown(world, KFDABI_TYPE, nr);
+	if (nr < KFDABI_NR_END && entries[nr].name)
+		return -EOPNOTSUPP;
+	return nr >= 0x0d && nr <= 0x10 ? -EPERM : -ENOTTY;
+}
+
+void ioctl_run(struct world *world, struct process *process, uint64_t id, pid_t tid, uint32_t cmd,
+	       uint64_t arg)
+{
+	uint32_t nr = _IOC_NR(cmd), user_size = _IOC_SIZE(cmd);
+	bool known = process && nr < KFDABI_NR_END && entries[nr].run;
+	size_t own = known ? entries[nr].size : 0, size = user_size > own ? user_size : own;
+	uint8_t flags = known	  ? entries[nr].flags
+			: process ? 0
+				  : (cmd & IOC_IN ? IN : 0) | (cmd & IOC_OUT ? OUT : 0);
+	struct call *call = calloc(1, sizeof *call + size + 16);
+	int r = 0;
+
+	if (!call) {
+		notify_refuse(world, id, -ENOMEM);
+		return;
+	}
+	call->world = world;
+	call->id = id;
+	call->tid = tid;
+	call->type = process ? KFDABI_TYPE : 'd';
+	call->nr = nr;
+	call->user_size = user_size;
+	call->user_arg = arg;
+	call->process = process;
+	if (process)
+		process_ref(process);
+	if (flags & IN)
+		r = call_read(call, arg, call->data, user_size);
+	if (r) {
+		call_answer(call, r);
+		return;
+	}
+	call->copy_back = flags & OUT;
+	if (known) {
+		world->ioctls[nr]++;
+		ioctl_execute(call);
+		return;
+	}
+	r = process ? refuse(world, nr) : drm_ioctl(call);
+	if (r != CALL_PENDING)
+		call_answer(call, r);
+}

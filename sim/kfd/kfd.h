@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The driver's own objects, shared by the files of sim/kfd: world, KFD
+ * process, buffer, event, queue, and a call (one trapped ioctl in service).
+ *
+ * Threads: one. Nothing here locks; what the kernel guards with a process's
+ * mutex is kept apart by process_lock() below, because a call that waits for
+ * the GPU is answered later, while others are served.
+ *
+ * Times: names end in _ns; wall time unless they say model.
+ */
+#ifndef KFDSHIM_SIM_KFD_KFD_H
+#define KFDSHIM_SIM_KFD_KFD_H
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "abi/kfd_abi.h"
+#include "common/hist.h"
+#include "sim/gpu/gpu.h"
+#include "sim/kfd/world.h"
+
+#define DOORBELL_PAGE 8192u
+#define DOORBELLS_PER_PAGE (DOORBELL_PAGE / 8u)
+#define QUEUE_IDS_MAX 1024u /* per process, all GPUs (kfd-facts 3) */
+#define QUEUES_PER_PROCESS_NODE 127u
+#define QUEUE_AHEAD 256u /* packets handed to the GPU model before they retire */
+#define PAGE_BYTES 4096u
+
+/* A handler that answers later (call_answer), or whose call waits for a mutex. */
+#define CALL_PENDING INT_MIN
+
+struct world;
+struct process;
+struct queue;
+
+/* One trapped ioctl. Lives until call_answer(). */
+struct call {
+	struct world *world;
+	struct process *process; /* the caller's, referenced; NULL: render node */
+	uint64_t id;		 /* of the notification */
+	pid_t tid;		 /* the calling thread, in the supervisor's pid namespace */
+	uint8_t type;		 /* 'K' or 'd' */
+	uint32_t nr;
+	uint32_t user_size; /* what the caller's command word says */
+	uint64_t user_arg;  /* the caller's address of it */
+	bool copy_back;
+	TAILQ_ENTRY(call) link;	  /* in a process's `blocked` */
+	_Alignas(16) char data[]; /* at least as long as the driver's own struct */
+};
+TAILQ_HEAD(call_list, call);
+
+struct bo {
+	uint64_t va, size;
+	uint64_t cpu_va; /* USERPTR: where it lies in the process */
+	uint64_t offset; /* in the node's render file */
+	uint64_t handle;
+	uint32_t flags;
+	uint8_t node;
+	bool backed; /* has pages of ours in the render file */
+};
+
+struct event {
+	bool used, auto_reset, signaled;
+	uint32_t type;
+	uint64_t age;
+};
+
+struct waiter; /* events.c */
+LIST_HEAD(waiter_list, waiter);
+
+enum packet_kind {
+	PACKET_NOP,	 /* costs its time, then retires: empty barrier, vendor */
+	PACKET_DISPATCH, /* timed only */
+	PACKET_COPY,	 /* the runtime's copy kernel, or an SDMA copy */
+	PACKET_FILL,
+	PACKET_SPIN, /* kfdreplay_spin */
+	PACKET_AND,
+	PACKET_OR,
+	PACKET_VALUE,	/* AQL: wait on signals */
+	PACKET_POLL,	/* SDMA: wait on memory */
+	PACKET_EFFECTS, /* SDMA: a run of small packets without a time of their own */
+};
+
+/* A packet handed to the GPU model and not yet retired. */
+struct packet {
+	enum packet_kind kind;
+	uint64_t at, end;  /* ring positions: packets (AQL) or bytes (SDMA) */
+	uint64_t signal;   /* AQL completion signal, 0: none */
+	uint64_t start_ns; /* wall, when it began to take effect */
+	uint32_t kernel;   /* DISPATCH: index in world.kernels */
+	union {
+		struct {
+			uint64_t dst, src, bytes;
+			uint32_t value; /* FILL: the dword */
+			uint32_t unit;	/* FILL: 4, or 1 for a byte fill */
+		} move;
+		struct {
+			uint64_t cells;
+		} spin;
+		struct {
+			uint64_t signals[5];
+		} deps;
+		struct {
+			uint64_t address, reference, mask;
+			uint32_t function; /* comparison, in the packet's own code */
+		} poll;
+	};
+};
+
+/* What the report says of a queue and a process; outlives both. */
+struct queue_record {
+	STAILQ_ENTRY(queue_record) link;
+	uint32_t id, type, gpu_id;
+	uint64_t packets, dispatches, suspends, resumes;
+	struct gpu_queue_stats stats;
+	struct queue *live; /* NULL once destroyed */
+};
+
+struct process_record {
+	STAILQ_ENTRY(process_record) link;
+	pid_t pid; /* as the world's own tasks see it */
+	char comm[16];
+	bool open_only;
+	STAILQ_HEAD(, queue_record) queues;
+};
+
+struct queue {
+	TAILQ_ENTRY(queue) link; /* process->queues, newest first */
+	struct process *process;
+	struct queue_record *record;
+	uint32_t id, type, node;
+	int gpu_queue; /* the GPU model's id of it */
+	uint64_t ring, ring_bytes, rptr_address, wptr_address;
+	uint64_t save_address;
+	uint32_t save_bytes;
+	uint32_t percent, priority;
+	uint64_t exceptions; /* KFDABI_EC_MASK bits */
+	bool suspended;	     /* by the debugger interface */
+	bool being_destroyed;
+	bool leaving;		/* will be freed at the next unmap */
+	struct call *destroyer; /* DESTROY_QUEUE that sleeps until it is resumed */
+	bool stopped;		/* after an error in its packets: fetches no more */
+	bool map_wanted;	/* what the last bounce asked for */
+
+	uint32_t doorbell_index;
+	volatile uint64_t *doorbell;
+	uint64_t doorbell_last, doorbell_seen_ns;
+
+	/* Ring positions, in packets (AQL) or bytes (SDMA): retired <= fetched <= limit. */
+	uint64_t limit, limit_seen, fetched, retired;
+	struct packet ahead[QUEUE_AHEAD];
+	uint64_t submitted, done; /* counts; slot = count % QUEUE_AHEAD */
+	bool waiting; /* the packet of count `waiting_at` holds the queue until a value comes */
+	uint64_t waiting_at;
+};
+TAILQ_HEAD(queue_list, queue);
+
+struct process {
+	TAILQ_ENTRY(process) link; /* world->processes while alive */
+	struct world *world;
+	struct process_record *record;
+	unsigned refs;
+	pid_t pid;     /* host: thread group */
+	pid_t *ns_pid; /* the same in each namespace from ours inwards */
+	unsigned ns_levels;
+	ino_t ns_ino; /* of its pid namespace */
+	int pidfd;
+	int mem_fd;	  /* pins the mm: reads nothing once that is gone */
+	uint64_t token;	  /* in the file position of the descriptors it opened */
+	uint64_t own_fds; /* descriptors below 64 known as opened by it */
+	bool dead;	  /* mm gone; the object waits for its references */
+
+	/* The kernel's process->mutex. */
+	bool locked;
+	struct call_list blocked;
+	bool disable_later; /* its debugger died while it was locked */
+
+	uint64_t slot; /* of the doorbell pages */
+	volatile uint64_t *doorbells[WORLD_GPUS_MAX];
+	bool vm[WORLD_GPUS_MAX];
+
+	struct bo *bos; /* sorted by va */
+	size_t n_bos, cap_bos;
+	uint64_t next_handle;
+	uint64_t vram[WORLD_GPUS_MAX], gtt;
+
+	struct event *events; /* by id, 0 is never used */
+	uint32_t cap_events;
+	struct waiter_list waiters;
+	struct kfd_hsa_memory_exception_data fault; /* of the last memory fault */
+
+	struct queue_list queues;
+	uint64_t queue_ids[QUEUE_IDS_MAX / 64];
+
+	/* Debugger interface. */
+	uint32_t runtime_state; /* enum kfdabi_runtime_state */
+	uint32_t ttmp_setup;
+	uint64_t r_debug;
+	bool session;		  /* kernel: debug_trap_enabled */
+	struct process *debugger; /* referenced; may be set without a session */
+	unsigned debugged;	  /* kernel: debugged_process_count */
+	int event_fd;		  /* a copy of the debugger's dbg_fd, -1: none */
+	uint64_t exceptions, exceptions_enabled;
+	unsigned runtime_posts;	      /* the semaphore SEND_RUNTIME_EVENT counts up */
+	struct call *runtime_sleeper; /* RUNTIME_ENABLE that waits for one */
+
+	struct kernel_map *kernels; /* kernels.c */
+	bool fault_told;
+};
+TAILQ_HEAD(process_list, process);
+
+struct extent {
+	uint64_t offset, bytes;
+};
+
+struct node {
+	struct world *world;
+	uint32_t gpu_id;
+	struct gpu *gpu;
+	struct queue **by_gpu_queue;
+	unsigned n_by_gpu_queue;
+	unsigned active_queues; /* of all processes, as the runlist has them */
+	int render_fd;
+	ino_t render_ino;
+	char *memory; /* the whole render file */
+	struct extent *holes;
+	size_t n_holes, cap_holes;
+	uint64_t heap_end;
+	uint64_t vram_used;
+};
+
+struct kernel_record {
+	char *name;
+	uint64_t dispatches;
+	bool executed;
+};
+
+struct ioctl_count {
+	uint8_t type;
+	uint32_t nr;
+	uint64_t count;
+};
+
+struct world {
+	struct world_config config;
+	char *profile;
+	uint64_t start_ns; /* wall; model time 0 */
+
+	dev_t kfd_dev;
+	ino_t kfd_ino;
+	uint32_t nodes_n;
+	struct node nodes[WORLD_GPUS_MAX];
+	uint64_t gtt_used;
+
+	struct process_list processes;
+	STAILQ_HEAD(, process_record) records;
+	uint64_t next_token;
+	uint64_t *slots; /* doorbell slots in use */
+	size_t n_slots;
+	struct {
+		pid_t tid;
+		struct process *process;
+	} tids[1024];
+
+	int listener;
+	int poll_fd; /* epoll of the processes' pidfds */
+	bool sync_wake;
+
+	uint64_t last_doorbell_ns;
+	uint64_t next_deadline_ns; /* of WAIT_EVENTS; UINT64_MAX: none */
+	uint64_t next_check_ns;	   /* look for processes that exec'ed */
+	unsigned n_waiting;	   /* queues that stand on a value in memory */
+
+	/* For the report. */
+	struct hist doorbell_delay, save, restore;
+	uint64_t bounces, bounce_model_ns;
+	uint64_t plain_updates; /* signals that had to be updated without an atomic */
+	struct kernel_record *kernels;
+	size_t n_kernels, cap_kernels;
+	uint64_t ioctls[KFDABI_NR_END];
+	struct ioctl_count *unknown;
+	size_t n_unknown, cap_unknown;
+	uint64_t live_json_ns;	 /* when simulation.json was last written */
+	uint64_t live_json_mark; /* what had happened by then */
+};
+
+/* notify.c: the conversation with seccomp. */
+int notify_setup(struct world *world, int listener);
+void notify_serve(struct world *world); /* one notification; never blocks for long */
+void notify_refuse(struct world *world, uint64_t id, int error);
+bool notify_alive(struct world *world, uint64_t id);
+/* result >= 0 or -errno; frees the call. -ENOENT: the caller waits no more
+ * (a signal took it out, or it is dead). */
+int call_answer(struct call *call, int result);
+bool call_alive(const struct call *call);
+void call_drop(struct call *call); /* frees it without an answer: the caller is gone */
+/* The caller's memory. */
+int call_read(const struct call *call, uint64_t address, void *to, size_t n);
+int call_write(const struct call *call, uint64_t address, const void *from, size_t n);
+
+/* ioctl.c: the table of KFD ioctls. */
+const char *ioctl_name(uint32_t nr);
+/* Makes the call for a command word and runs it. */
+void ioctl_run(struct world *world, struct process *process, uint64_t id, pid_t tid, uint32_t cmd,
+	       uint64_t arg);
+void ioctl_execute(struct call *call); /* again, after it was blocked */
+
+/* process.c */
+struct process *process_of_thread(struct world *world, pid_t tid); /* known ones only */
+void process_forget_thread(struct world *world, pid_t tid);
+struct process *process_new(struct world *world, pid_t tid);
+bool process_mm_alive(const struct process *process);
+/* Has this process opened the descriptor itself? */
+bool process_owns_fd(struct process *process, int fd);
+void process_ref(struct process *process);
+void process_unref(struct process *process);
+void process_die(struct process *process); /* its mm is gone */
+void process_reap(struct world *world);	   /* pidfds that became readable */
+void process_check_all(struct world *world);
+void process_lock(struct process *process);
+void process_unlock(struct process *process); /* runs what was blocked meanwhile */
+void process_block(struct process *process, struct call *call);
+/* The process that `pid` names in the caller's namespace; any of its threads. */
+struct process *process_by_ns_pid(struct process *caller, pid_t pid);
+int process_tracer(const struct process *process);     /* host tid of the lead thread's; 0: none */
+int read_status(pid_t pid, char *buffer, size_t size); /* /proc/PID/status */
+
+/* memory.c: buffers. */
+int heap_init(struct node *node);
+uint64_t doorbell_offset(const struct process *process, uint32_t node); /* in the kfd file */
+void heap_done(struct node *node);
+struct bo *bo_find(const struct process *process, uint64_t va);
+void memory_release(struct process *process);
+int ioctl_acquire_vm(struct call *call);
+int ioctl_alloc_memory(struct call *call);
+int ioctl_free_memory(struct call *call);
+int ioctl_map_memory(struct call *call);
+int ioctl_available_memory(struct call *call);
+int ioctl_apertures(struct call *call);
+int node_index(const struct world *world, uint32_t gpu_id); /* -EINVAL: unknown */
+
+/* access.c: what the GPU does to memory, at GPU addresses. */
+void *access_direct(const struct process *process, uint64_t va, uint64_t bytes);
+int access_read(const struct process *process, uint64_t va, void *to, size_t n);
+int access_write(const struct process *process, uint64_t va, const void *from, size_t n);
+int access_add64(struct process *process, uint64_t va, int64_t value);
+int access_add32(struct process *process, uint64_t va, uint32_t value);
+int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint64_t bytes);
+int access_fill(const struct process *process, uint64_t dst, uint64_t bytes, const void *pattern,
+		size_t pattern_bytes);
+
+/* events.c */
+int ioctl_create_event(struct call *call);
+int ioctl_destroy_event(struct call *call);
+int ioctl_set_event(struct call *call);
+int ioctl_reset_event(struct call *call);
+int ioctl_wait_events(struct call *call);
+void event_fire(struct process *process, uint32_t id);
+void event_memory_fault(struct process *process, uint32_t gpu_id, uint64_t va);
+void events_expire(struct world *world, uint64_t now_ns);
+void events_release(struct process *process);
+
+/* bounce.c: changes of what is mapped. */
+struct bounce {
+	struct world *world;
+	struct process *process; /* referenced; locked from bounce_begin() until it is over */
+	struct call *call;	 /* answered with `result` at the end; may be NULL */
+	int result;
+	uint32_t nodes;	     /* mask of those that bounce */
+	unsigned left;	     /* of them, not yet unmapped */
+	struct queue *queue; /* for the callbacks */
+	/* All queues are off and the changes in effect; the process is locked. */
+	void (*unmapped)(struct bounce *bounce);
+	/* The process is unlocked and what waited for it has run; may be NULL. */
+	void (*released)(struct bounce *bounce);
+	/* SUSPEND, RESUME: the array to write back (owned), and what to clear. */
+	uint32_t *ids;
+	uint32_t n_ids;
+	uint64_t ids_address, clear_mask;
+	bool resume;
+};
+struct bounce *bounce_new(struct process *process, struct call *call,
+			  void (*unmapped)(struct bounce *));
+/* Brings the process's queues on those nodes to what they should be. Ends at
+ * once where `nodes` is empty. Owns the bounce and its call from here on. */
+void bounce_begin(struct bounce *bounce);
+/* UNMAPPED and MAPPED of the GPU model. */
+void bounce_event(struct node *node, const struct gpu_event *event);
+bool queue_active(const struct queue *queue);
+/* Nodes whose runlist is not empty: elsewhere a change costs nothing. */
+uint32_t nodes_active(const struct world *world);
+
+/* queues.c */
+int ioctl_create_queue(struct call *call);
+int ioctl_destroy_queue(struct call *call);
+int ioctl_update_queue(struct call *call);
+int ioctl_set_cu_mask(struct call *call);
+struct queue *queue_by_id(const struct process *process, uint32_t id);
+void queue_drop(struct queue *queue);
+void queues_wake_destroyers(struct process *process); /* some queue was resumed */
+/* Process teardown: unmaps and drops all its queues, then drops one reference. */
+void queues_tear_down(struct process *process);
+
+/* aql.c, sdma.c: packets into the GPU model and their effects out of it. */
+void aql_fetch(struct queue *queue);
+void aql_effect(struct queue *queue, struct packet *packet, uint64_t end_ns);
+bool aql_ready(struct queue *queue, const struct packet *packet);
+void sdma_fetch(struct queue *queue);
+void sdma_effect(struct queue *queue, struct packet *packet, uint64_t end_ns);
+bool sdma_ready(struct queue *queue, const struct packet *packet);
+
+/* kernels.c: what a dispatched kernel is. */
+struct dispatch {
+	uint64_t kernel_object, kernarg;
+	uint32_t grid[3], group[3];
+	uint32_t workgroups;
+};
+/* Fills kind, kernel and arguments of *packet and the time of one workgroup
+ * (model). Negative: the arguments cannot be read. */
+int kernels_classify(struct process *process, const struct dispatch *dispatch,
+		     struct packet *packet, uint64_t *wg_ns);
+void kernels_release(struct process *process);
+void kernels_forget(struct process *process, uint64_t va, uint64_t bytes); /* memory freed */
+
+/* codeobj.c: names from the runtime's list of loaded code objects. */
+/* Calls found() for each kernel symbol of each code object not seen before. */
+int codeobj_walk(struct process *process, uint64_t r_debug,
+		 bool (*seen)(void *arg, uint64_t load_address),
+		 void (*found)(void *arg, uint64_t kernel_object, const char *name), void *arg);
+uint64_t codeobj_r_debug(struct process *process); /* 0: no runtime there */
+
+/* debug.c, runtime.c */
+int ioctl_dbg_trap(struct call *call);
+int ioctl_runtime_enable(struct call *call);
+void debug_raise(struct process *process, struct queue *queue, uint64_t mask);
+void debug_session_end(struct process *target); /* resumes, detaches; now or when unlocked */
+void debug_process_died(struct process *process);
+void runtime_post(struct process *process);
+
+/* clock.c */
+uint64_t model_now(const struct world *world, uint64_t wall_ns);
+uint64_t model_to_wall(const struct world *world, uint64_t model_ns);
+uint64_t gpu_ticks(uint64_t wall_ns); /* the 100 MHz counter */
+int ioctl_clock_counters(struct call *call);
+
+/* drive.c */
+void drive(struct world *world);		   /* doorbells, GPU, effects, timeouts */
+int64_t drive_sleep_ns(const struct world *world); /* -1: until something is reported */
+void drive_fetch(struct queue *queue);
+void drive_reread_wptr(struct node *node); /* after a map: work without a doorbell */
+/* A GPU access failed: the queue stops, the process gets a memory fault. */
+void drive_fault(struct queue *queue, uint64_t va);
+int drive_submit(struct queue *queue, const struct packet *packet,
+		 const struct gpu_packet *gpu_packet); /* -EAGAIN: no room */
+
+/* drm.c */
+int drm_ioctl(struct call *call);
+
+/* report.c */
+void report_kernel(struct world *world, uint32_t kernel);
+uint32_t report_kernel_index(struct world *world, const char *name, bool executed);
+void report_unknown(struct world *world, uint8_t type, uint32_t nr);
+void report_queue_gone(struct queue *queue);
+/* Writes simulation.json if something has changed and the last is 100 ms old. */
+void live_json_update(struct world *world, uint64_t now_ns);
+uint64_t live_json_due(const struct world *world); /* UINT64_MAX: nothing has changed */
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

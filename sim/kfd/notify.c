@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The conversation with seccomp: receiving trapped calls, sorting out those
+ * that are not for a simulated device, and answering, at once or later.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "sim/kfd/kfd.h"
+
+/* Since Linux 6.6; system headers may be older. */
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#endif
+#define SYNC_WAKE_UP 1ull
+#ifndef SECCOMP_ADDFD_FLAG_SEND
+#define SECCOMP_ADDFD_FLAG_SEND (1ul << 1)
+#endif
+
+#define MODULES_PATH "/proc/modules"
+
+void say(const char *format, ...)
+{
+	va_list args;
+
+	fputs("kfdsim: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+int notify_setup(struct world *world, int listener)
+{
+	world->listener = listener;
+	/* Without it every trapped call takes a trip through the run queues: slower,
+	 * not different. */
+	world->sync_wake = !ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP);
+	return 0;
+}
+
+bool notify_alive(struct world *world, uint64_t id)
+{
+	return !ioctl(world->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id);
+}
+
+static int respond(struct world *world, uint64_t id, int64_t value, int error, uint32_t flags)
+{
+	struct seccomp_notif_resp response = {
+		.id = id, .val = value, .error = error, .flags = flags};
+
+	return ioctl(world->listener, SECCOMP_IOCTL_NOTIF_SEND, &response) ? -errno : 0;
+}
+
+void notify_refuse(struct world *world, uint64_t id, int error)
+{
+	respond(world, id, 0, error, 0);
+}
+
+static void let_pass(struct world *world, uint64_t id)
+{
+	respond(world, id, 0, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
+}
+
+bool call_alive(const struct call *call)
+{
+	return notify_alive(call->world, call->id);
+}
+
+static int call_memory(const struct call *call, uint64_t address, void *local, size_t n, bool write)
+{
+	struct iovec l = {local, n}, r = {(void *)(uintptr_t)address, n};
+	ssize_t done;
+
+	if (!n)
+		return 0;
+	done = write ? process_vm_writev(call->tid, &l, 1, &r, 1, 0)
+		     : process_vm_readv(call->tid, &l, 1, &r, 1, 0);
+	return done == (ssize_t)n ? 0 : -EFAULT;
+}
+
+int call_read(const struct call *call, uint64_t address, void *to, size_t n)
+{
+	return call_memory(call, address, to, n, false);
+}
+
+int call_write(const struct call *call, uint64_t address, const void *from, size_t n)
+{
+	return call_memory(call, address, (void *)(uintptr_t)from, n, true);
+}
+
+void call_drop(struct call *call)
+{
+	if (call->process)
+		process_unref(call->process);
+	free(call);
+}
+
+/* The driver copies results back even with an error (kfd-facts 0). */
+int call_answer(struct call *call, int result)
+{
+	int r;
+
+	/* Its thread id may be somebody else's by now. */
+	if ((call->process && call->process->dead) || !call_alive(call)) {
+		call_drop(call);
+		return -ENOENT;
+	}
+	if (call->copy_back && call->user_size &&
+	    call_write(call, call->user_arg, call->data, call->user_size))
+		result = -EFAULT;
+	r = respond(call->world, call->id, result > 0 ? result : 0, result < 0 ? result : 0, 0);
+	call_drop(call);
+	return r;
+}
+
+/* libkmod reads /proc/modules, which a host without modules does not have. */
+static void serve_open(struct world *world, const struct seccomp_notif *n)
+{
+	char path[sizeof MODULES_PATH] = "";
+	struct iovec l = {path, sizeof path};
+	struct iovec r = {(void *)(uintptr_t)n->data.args[1], sizeof path};
+	struct seccomp_notif_addfd add = {
+		.id = n->id,
+		.flags = SECCOMP_ADDFD_FLAG_SEND,
+		.srcfd = (uint32_t)world->config.modules_fd,
+		.newfd_flags = (uint32_t)n->data.args[2] & O_CLOEXEC,
+	};
+
+	if (process_vm_readv((pid_t)n->pid, &l, 1, &r, 1, 0) != (ssize_t)sizeof path ||
+	    memcmp(path, MODULES_PATH, sizeof path) || !notify_alive(world, n->id)) {
+		let_pass(world, n->id);
+		return;
+	}
+	lseek(world->config.modules_fd, 0, SEEK_SET);
+	if (ioctl(world->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0)
+		let_pass(world, n->id);
+}
+
+/* Which file the caller's descriptor is. `known`: its process, if we know the
+ * thread; the path then proves that the thread is still that process's. */
+static int stat_fd(pid_t tid, const struct process *known, int fd, struct stat *st)
+{
+	char path[64];
+
+	if (known)
+		snprintf(path, sizeof path, "/proc/%d/task/%d/fd/%d", known->pid, tid, fd);
+	else
+		snprintf(path, sizeof path, "/proc/%d/fd/%d", tid, fd);
+	return stat(path, st) ? -errno : 0;
+}
+
+static struct process *caller(struct world *world, const struct seccomp_notif *n)
+{
+	struct process *process = process_of_thread(world, (pid_t)n->pid);
+
+	if (process && !process_mm_alive(process)) {
+		process_die(process); /* it has called exec */
+		process = NULL;
+	}
+	if (!process)
+		process = process_new(world, (pid_t)n->pid);
+	return process;
+}
+
+static void serve_kfd(struct world *world, const struct seccomp_notif *n)
+{
+	struct process *process = caller(world, n);
+
+	/* The identity was read through a pid: it counts only if the call still waits. */
+	if (!process || !notify_alive(world, n->id)) {
+		notify_refuse(world, n->id, -ESRCH);
+		return;
+	}
+	if (!process_owns_fd(process, (int)n->data.args[0])) {
+		notify_refuse(world, n->id, -EBADF);
+		return;
+	}
+	ioctl_run(world, process, n->id, (pid_t)n->pid, (uint32_t)n->data.args[1], n->data.args[2]);
+}
+
+static bool is_render(const struct world *world, const struct stat *st)
+{
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		if (st->st_ino == world->nodes[i].render_ino)
+			return true;
+	return false;
+}
+
+static void serve_ioctl(struct world *world, const struct seccomp_notif *n)
+{
+	uint8_t type = (uint8_t)(n->data.args[1] >> 8);
+	struct process *known = process_of_thread(world, (pid_t)n->pid);
+	struct stat st;
+	int r = stat_fd((pid_t)n->pid, known, (int)n->data.args[0], &st);
+
+	if (r && known) {
+		process_forget_thread(world, (pid_t)n->pid);
+		r = stat_fd((pid_t)n->pid, NULL, (int)n->data.args[0], &st);
+	}
+	if (r || st.st_dev != world->kfd_dev)
+		let_pass(world, n->id);
+	else if (type == KFDABI_TYPE && st.st_ino == world->kfd_ino)
+		serve_kfd(world, n);
+	else if (type == 'd' && is_render(world, &st))
+		ioctl_run(world, NULL, n->id, (pid_t)n->pid, (uint32_t)n->data.args[1],
+			  n->data.args[2]);
+	else
+		let_pass(world, n->id);
+}
+
+void notify_serve(struct world *world)
+{
+	struct seccomp_notif n = {0};
+
+	if (ioctl(world->listener, SECCOMP_IOCTL_NOTIF_RECV, &n))
+		return; /* the caller was taken out of it meanwhile */
+	if (n.data.nr == SYS_ioctl)
+		serve_ioctl(world, &n);
+	else if (n.data.nr == SYS_openat && world->config.modules_fd >= 0)
+		serve_open(world, &n);
+	else
+		let_pass(world, n.id);
+}

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: MIT
+/*
+ * KFD processes: who is calling, is it still the one it was, and what ends
+ * with it. The kernel's KFD process belongs to an address space; opening the
+ * device, exec and exit are not trapped, so each is noticed here: opening at
+ * the first ioctl, the end of an address space by a descriptor that pins it.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sim/kfd/kfd.h"
+
+#define STATUS_BYTES 4096
+#define NS_LEVELS_MAX 33 /* the kernel allows 32 nested pid namespaces */
+#define SLOTS_MAX 8192u
+
+int read_status(pid_t pid, char *buffer, size_t size)
+{
+	char path[48];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/status", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, buffer, size - 1);
+	close(fd);
+	if (n <= 0)
+		return -ESRCH;
+	buffer[n] = '\0';
+	return 0;
+}
+
+static const char *status_field(const char *status, const char *key)
+{
+	const char *at = strstr(status, key);
+
+	return at ? at + strlen(key) : NULL;
+}
+
+/* The thread's ids from our pid namespace inwards; how many. */
+static unsigned status_ns_pids(const char *status, pid_t *out)
+{
+	const char *at = status_field(status, "\nNSpid:");
+	unsigned n = 0;
+
+	while (at && n < NS_LEVELS_MAX) {
+		char *end;
+		long pid = strtol(at, &end, 10);
+
+		if (end == at)
+			break;
+		out[n++] = (pid_t)pid;
+		at = *end == '\t' ? end : NULL;
+	}
+	return n;
+}
+
+struct process *process_of_thread(struct world *world, pid_t tid)
+{
+	size_t i = (size_t)tid % (sizeof world->tids / sizeof *world->tids);
+
+	return world->tids[i].tid == tid ? world->tids[i].process : NULL;
+}
+
+static void remember_thread(struct world *world, pid_t tid, struct process *process)
+{
+	size_t i = (size_t)tid % (sizeof world->tids / sizeof *world->tids);
+
+	world->tids[i].tid = tid;
+	world->tids[i].process = process;
+}
+
+void process_forget_thread(struct world *world, pid_t tid)
+{
+	remember_thread(world, tid, NULL);
+}
+
+void process_ref(struct process *process)
+{
+	process->refs++;
+}
+
+void process_unref(struct process *process)
+{
+	if (--process->refs)
+		return;
+	free(process->ns_pid);
+	free(process);
+}
+
+/* Reading /proc/PID/mem through a descriptor opened earlier gives end of file
+ * once that address space is gone; address 0 is an error before. */
+bool process_mm_alive(const struct process *process)
+{
+	char byte;
+
+	return pread(process->mem_fd, &byte, 1, 0) != 0;
+}
+
+static int slot_take(struct world *world, uint64_t *slot)
+{
+	for (uint64_t i = 0; i < SLOTS_MAX; i++) {
+		if (world->slots[i / 64] >> (i % 64) & 1)
+			continue;
+		world->slots[i / 64] |= 1ull << (i % 64);
+		*slot = i;
+		return 0;
+	}
+	return -ENOMEM;
+}
+
+static int map_doorbells(struct process *process)
+{
+	struct world *world = process->world;
+
+	for (uint32_t i = 0; i < world->nodes_n; i++) {
+		void *page = mmap(NULL, DOORBELL_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
+				  world->config.kfd_fd, (off_t)doorbell_offset(process, i));
+
+		if (page == MAP_FAILED)
+			return -errno;
+		process->doorbells[i] = page;
+	}
+	return 0;
+}
+
+static void unmap_doorbells(struct process *process)
+{
+	struct world *world = process->world;
+
+	for (uint32_t i = 0; i < world->nodes_n; i++) {
+		if (!process->doorbells[i])
+			continue;
+		munmap((void *)(uintptr_t)process->doorbells[i], DOORBELL_PAGE);
+		process->doorbells[i] = NULL;
+		fallocate(world->config.kfd_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			  (off_t)doorbell_offset(process, i), DOORBELL_PAGE);
+	}
+	world->slots[process->slot / 64] &= ~(1ull << (process->slot % 64));
+}
+
+static int process_identify(struct process *process, const char *status)
+{
+	pid_t ns[NS_LEVELS_MAX];
+	char path[64];
+	struct stat st;
+
+	process->ns_levels = status_ns_pids(status, ns);
+	if (!process->ns_levels)
+		return -ESRCH;
+	process->ns_pid = malloc(process->ns_levels * sizeof *ns);
+	if (!process->ns_pid)
+		return -ENOMEM;
+	memcpy(process->ns_pid, ns, process->ns_levels * sizeof *ns);
+	snprintf(path, sizeof path, "/proc/%d/ns/pid", process->pid);
+	if (stat(path, &st))
+		return -errno;
+	process->ns_ino = st.st_ino;
+	snprintf(path, sizeof path, "/proc/%d/mem", process->pid);
+	process->mem_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (process->mem_fd < 0)
+		return -errno;
+	process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+	return process->pidfd < 0 ? -errno : 0;
+}
+
+static struct process_record *record_new(struct world *world, const struct process *process,
+					 const char *status)
+{
+	struct process_record *record = calloc(1, sizeof *record);
+	const char *name = status_field(status, "Name:\t");
+
+	if (!record)
+		return NULL;
+	record->pid = process->ns_pid[process->ns_levels > 1 ? 1 : 0];
+	record->open_only = true;
+	if (name)
+		snprintf(record->comm, sizeof record->comm, "%.*s", (int)strcspn(name, "\n"), name);
+	STAILQ_INIT(&record->queues);
+	STAILQ_INSERT_TAIL(&world->records, record, link);
+	return record;
+}
+
+static struct process *process_by_pid(struct world *world, pid_t pid)
+{
+	struct process *process;
+
+	TAILQ_FOREACH(process, &world->processes, link)
+	if (process->pid == pid)
+		return process;
+	return NULL;
+}
+
+struct process *process_new(struct world *world, pid_t tid)
+{
+	struct epoll_event watch = {.events = EPOLLIN};
+	char status[STATUS_BYTES];
+	struct process *process;
+	const char *tgid;
+
+	if (read_status(tid, status, sizeof status) || !(tgid = status_field(status, "\nTgid:")))
+		return NULL;
+	process = process_by_pid(world, atoi(tgid));
+	if (process && process_mm_alive(process)) {
+		remember_thread(world, tid, process);
+		return process;
+	}
+	if (process)
+		process_die(process);
+	process = calloc(1, sizeof *process);
+	if (!process)
+		return NULL;
+	process->world = world;
+	process->refs = 1;
+	process->pid = atoi(tgid);
+	process->event_fd = process->pidfd = process->mem_fd = -1;
+	process->token = ++world->next_token;
+	process->next_handle = 1;
+	process->runtime_state = KFDABI_RUNTIME_DISABLED;
+	TAILQ_INIT(&process->blocked);
+	TAILQ_INIT(&process->queues);
+	LIST_INIT(&process->waiters);
+	if (process_identify(process, status) || slot_take(world, &process->slot))
+		goto fail;
+	watch.data.ptr = process;
+	if (map_doorbells(process) ||
+	    epoll_ctl(world->poll_fd, EPOLL_CTL_ADD, process->pidfd, &watch) ||
+	    !(process->record = record_new(world, process, status))) {
+		unmap_doorbells(process);
+		goto fail;
+	}
+	TAILQ_INSERT_TAIL(&world->processes, process, link);
+	remember_thread(world, tid, process);
+	return process;
+fail:
+	if (process->mem_fd >= 0)
+		close(process->mem_fd);
+	if (process->pidfd >= 0)
+		close(process->pidfd);
+	process_unref(process);
+	return NULL;
+}
+
+/* Opening is not seen, but what is open can be marked: the file position, which
+ * the device gives no meaning and a forked child shares. The first process that
+ * uses a descriptor owns it (the kernel: the one that opened it). */
+bool process_owns_fd(struct process *process, int fd)
+{
+	off_t mark;
+	int copy;
+
+	if (fd >= 0 && fd < 64 && process->own_fds >> fd & 1)
+		return true;
+	copy = (int)syscall(SYS_pidfd_getfd, process->pidfd, fd, 0);
+	if (copy < 0)
+		return false;
+	mark = lseek(copy, 0, SEEK_CUR);
+	if (!mark)
+		mark = lseek(copy, (off_t)process->token, SEEK_SET);
+	close(copy);
+	if (mark != (off_t)process->token)
+		return false;
+	if (fd < 64)
+		process->own_fds |= 1ull << fd;
+	return true;
+}
+
+/* The kernel's order: queues go, whatever their state, then the sessions. */
+void process_die(struct process *process)
+{
+	struct world *world = process->world;
+	struct call_list blocked = TAILQ_HEAD_INITIALIZER(blocked);
+	struct call *call;
+
+	if (process->dead)
+		return;
+	process->dead = true;
+	TAILQ_REMOVE(&world->processes, process, link);
+	for (size_t i = 0; i < sizeof world->tids / sizeof *world->tids; i++)
+		if (world->tids[i].process == process)
+			world->tids[i].process = NULL;
+	epoll_ctl(world->poll_fd, EPOLL_CTL_DEL, process->pidfd, NULL);
+	close(process->pidfd);
+	close(process->mem_fd);
+	events_release(process);
+	debug_process_died(process);
+	kernels_release(process);
+	process->locked = false;
+	TAILQ_CONCAT(&blocked, &process->blocked, link);
+	while ((call = TAILQ_FIRST(&blocked))) {
+		TAILQ_REMOVE(&blocked, call, link);
+		ioctl_execute(call);
+	}
+	queues_tear_down(process);
+	memory_release(process);
+	unmap_doorbells(process);
+	process_unref(process);
+}
+
+void process_reap(struct world *world)
+{
+	struct epoll_event events[16];
+	int n = epoll_wait(world->poll_fd, events, 16, 0);
+
+	for (int i = 0; i < n; i++)
+		process_die(events[i].data.ptr);
+}
+
+void process_check_all(struct world *world)
+{
+	struct process *process, *next;
+
+	for (process = TAILQ_FIRST(&world->processes); process; process = next) {
+		next = TAILQ_NEXT(process, link);
+		if (!process_mm_alive(process)) {
+			process_die(process);
+			next = TAILQ_FIRST(&world->processes);
+		}
+	}
+}
+
+void process_lock(struct process *process)
+{
+	process->locked = true;
+	process_ref(process);
+}
+
+void process_block(struct process *process, struct call *call)
+{
+	TAILQ_INSERT_TAIL(&process->blocked, call, link);
+}
+
+void process_unlock(struct process *process)
+{
+	struct call *call;
+
+	process->locked = false;
+	if (process->disable_later && !process->dead) {
+		process->disable_later = false;
+		debug_session_end(process);
+	}
+	while (!process->locked && !process->dead && (call = TAILQ_FIRST(&process->blocked))) {
+		TAILQ_REMOVE(&process->blocked, call, link);
+		ioctl_execute(call);
+	}
+	process_unref(process);
+}
+
+static bool named(const struct process *process, const struct process *caller, const pid_t *ns,
+		  unsigned levels, pid_t pid)
+{
+	unsigned level = caller->ns_levels - 1;
+
+	if (levels <= level || ns[level] != pid)
+		return false;
+	return levels != caller->ns_levels || process->ns_ino == caller->ns_ino;
+}
+
+/* Does any thread but the leader have this id? */
+static bool names_thread(const struct process *process, const struct process *caller, pid_t pid)
+{
+	char path[48], status[STATUS_BYTES];
+	struct dirent *entry;
+	bool found = false;
+	DIR *dir;
+
+	snprintf(path, sizeof path, "/proc/%d/task", process->pid);
+	dir = opendir(path);
+	while (dir && !found && (entry = readdir(dir))) {
+		pid_t ns[NS_LEVELS_MAX], tid = atoi(entry->d_name);
+
+		if (tid > 0 && tid != process->pid && !read_status(tid, status, sizeof status))
+			found = named(process, caller, ns, status_ns_pids(status, ns), pid);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+struct process *process_by_ns_pid(struct process *caller, pid_t pid)
+{
+	struct process *process;
+
+	TAILQ_FOREACH(process, &caller->world->processes, link)
+	if (named(process, caller, process->ns_pid, process->ns_levels, pid))
+		return process_mm_alive(process) ? process : NULL;
+	TAILQ_FOREACH(process, &caller->world->processes, link)
+	if (names_thread(process, caller, pid))
+		return process_mm_alive(process) ? process : NULL;
+	return NULL;
+}
+
+int process_tracer(const struct process *process)
+{
+	char status[STATUS_BYTES];
+	const char *tracer;
+
+	if (read_status(process->pid, status, sizeof status))
+		return 0;
+	tracer = status_field(status, "\nTracerPid:");
+	return tracer ? atoi(tracer) : 0;
+}

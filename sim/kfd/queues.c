@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Queues: creating, changing and destroying them, with the checks and error
+ * numbers of Linux 6.12.95 in their order (kfd-facts 3).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "sim/kfd/kfd.h"
+
+#define ENOTSUPP_KERNEL 524 /* no name in user space */
+#define RING_BYTES_MIN 1024u
+#define EOP_BYTES 4096u /* of gfx8 and later */
+#define SDMA_QUEUES_PER_ENGINE 8u
+#define USER_LIMIT (1ull << 47)
+#define CU_MASK_BITS_MAX 1024u
+#define NEW_MASK KFDABI_EC_MASK(KFDABI_EC_QUEUE_NEW)
+
+struct queue *queue_by_id(const struct process *process, uint32_t id)
+{
+	struct queue *queue;
+
+	TAILQ_FOREACH(queue, &process->queues, link)
+	if (queue->id == id)
+		return queue;
+	return NULL;
+}
+
+static bool user_pointer(uint64_t address)
+{
+	return address < USER_LIMIT;
+}
+
+/* Is there a buffer of exactly these pages? size 0: whatever starts there. */
+static bool exact_buffer(const struct process *process, uint64_t address, uint64_t size)
+{
+	const struct bo *bo = bo_find(process, address);
+
+	if (!bo || bo->va / PAGE_BYTES != address / PAGE_BYTES)
+		return false;
+	return size < PAGE_BYTES || (bo->size + PAGE_BYTES - 1) / PAGE_BYTES == size / PAGE_BYTES;
+}
+
+static int check_shape(uint32_t percent, uint32_t priority, uint64_t ring, uint32_t *ring_bytes)
+{
+	if ((percent & 0xff) > KFD_MAX_QUEUE_PERCENTAGE || priority > KFD_MAX_QUEUE_PRIORITY)
+		return -EINVAL;
+	if (!user_pointer(ring))
+		return -EFAULT;
+	if (*ring_bytes & (*ring_bytes - 1))
+		return -EINVAL;
+	if (*ring_bytes && *ring_bytes < RING_BYTES_MIN)
+		*ring_bytes = RING_BYTES_MIN;
+	return 0;
+}
+
+static int check_create(const struct call *call, struct kfdabi_create_queue *a)
+{
+	const struct world_chip *chip = &call->world->config.chip;
+	const struct process *process = call->process;
+	int node, r;
+
+	r = check_shape(a->queue_percentage, a->queue_priority, a->ring_base_address,
+			&a->ring_size);
+	if (r)
+		return r;
+	if (!user_pointer(a->read_pointer_address) || !user_pointer(a->write_pointer_address) ||
+	    !user_pointer(a->eop_buffer_address) || !user_pointer(a->ctx_save_restore_address))
+		return -EFAULT;
+	if (a->queue_type > KFD_IOC_QUEUE_TYPE_SDMA_XGMI)
+		return -ENOTSUPP_KERNEL;
+	node = node_index(call->world, a->gpu_id);
+	if (node < 0)
+		return node;
+	if (!process->vm[node])
+		return -ESRCH;
+	if (!exact_buffer(process, a->write_pointer_address, PAGE_BYTES) ||
+	    !exact_buffer(process, a->read_pointer_address, PAGE_BYTES) ||
+	    !exact_buffer(process, a->ring_base_address, a->ring_size))
+		return -EINVAL;
+	if (a->queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) {
+		if (a->eop_buffer_size < EOP_BYTES || a->ctl_stack_size != chip->ctl_stack_bytes ||
+		    a->ctx_save_restore_size < chip->cwsr_bytes)
+			return -EINVAL;
+	}
+	/* The driver has PM4 queues; this simulation does not run them. */
+	if (a->queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE)
+		return -EOPNOTSUPP;
+	return node;
+}
+
+static int take_id(struct process *process, uint32_t *id)
+{
+	for (uint32_t i = 0; i < QUEUE_IDS_MAX; i++) {
+		if (process->queue_ids[i / 64] >> (i % 64) & 1)
+			continue;
+		process->queue_ids[i / 64] |= 1ull << (i % 64);
+		*id = i;
+		return 0;
+	}
+	return -ENOMEM;
+}
+
+static int take_doorbell(const struct process *process, uint32_t node, uint32_t *index)
+{
+	uint64_t used[DOORBELLS_PER_PAGE / 64] = {0};
+	const struct queue *queue;
+
+	TAILQ_FOREACH(queue, &process->queues, link)
+	if (queue->node == node)
+		used[queue->doorbell_index / 64] |= 1ull << (queue->doorbell_index % 64);
+	for (uint32_t i = 0; i < DOORBELLS_PER_PAGE; i++)
+		if (!(used[i / 64] >> (i % 64) & 1)) {
+			*index = i;
+			return 0;
+		}
+	return -EBUSY;
+}
+
+static int check_room(struct world *world, const struct process *process, uint32_t node, bool sdma)
+{
+	unsigned here = 0, engines = world->config.gpu.sdma_engines, sdmas = 0;
+	const struct process *other;
+	const struct queue *queue;
+
+	TAILQ_FOREACH(queue, &process->queues, link)
+	here += queue->node == node;
+	if (here >= QUEUES_PER_PROCESS_NODE)
+		return -ENOSPC;
+	TAILQ_FOREACH(other, &world->processes, link)
+	TAILQ_FOREACH(queue, &other->queues, link)
+	sdmas += queue->node == node && queue->type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
+	return sdma && sdmas >= engines * SDMA_QUEUES_PER_ENGINE ? -ENOMEM : 0;
+}
+
+static int node_remember(struct node *node, struct queue *queue)
+{
+	unsigned id = (unsigned)queue->gpu_queue;
+
+	if (id >= node->n_by_gpu_queue) {
+		unsigned n = id + 64;
+		struct queue **more = realloc(node->by_gpu_queue, n * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		memset(more + node->n_by_gpu_queue, 0, (n - node->n_by_gpu_queue) * sizeof(*more));
+		node->by_gpu_queue = more;
+		node->n_by_gpu_queue = n;
+	}
+	node->by_gpu_queue[id] = queue;
+	return 0;
+}
+
+static struct queue_record *record_new(const struct queue *queue, struct queue *live)
+{
+	struct queue_record *record = calloc(1, sizeof *record);
+
+	if (!record)
+		return NULL;
+	record->id = queue->id;
+	record->type = queue->type;
+	record->gpu_id = queue->process->world->nodes[queue->node].gpu_id;
+	record->live = live;
+	STAILQ_INSERT_TAIL(&queue->process->record->queues, record, link);
+	return record;
+}
+
+void queue_drop(struct queue *queue)
+{
+	struct process *process = queue->process;
+	struct node *node = &process->world->nodes[queue->node];
+
+	if (queue->record)
+		report_queue_gone(queue);
+	if (queue->waiting)
+		process->world->n_waiting--;
+	if (queue->destroyer)
+		call_drop(queue->destroyer);
+	if (queue->gpu_queue >= 0) {
+		if ((unsigned)queue->gpu_queue < node->n_by_gpu_queue)
+			node->by_gpu_queue[queue->gpu_queue] = NULL;
+		gpu_queue_remove(node->gpu, (uint32_t)queue->gpu_queue);
+	}
+	process->queue_ids[queue->id / 64] &= ~(1ull << (queue->id % 64));
+	TAILQ_REMOVE(&process->queues, queue, link);
+	free(queue);
+}
+
+static int queue_new(struct process *process, const struct kfdabi_create_queue *a, uint32_t index,
+		     struct queue **out)
+{
+	struct node *node = &process->world->nodes[index];
+	bool sdma = a->queue_type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
+	struct queue *queue = calloc(1, sizeof *queue);
+	int r = -ENOMEM;
+
+	if (!queue)
+		return -ENOMEM;
+	queue->process = process;
+	queue->node = index;
+	queue->gpu_queue = -1;
+	queue->type = a->queue_type;
+	queue->ring = a->ring_base_address;
+	queue->ring_bytes = a->ring_size;
+	queue->rptr_address = a->read_pointer_address;
+	queue->wptr_address = a->write_pointer_address;
+	queue->save_address = a->ctx_save_restore_address;
+	queue->save_bytes = a->ctx_save_restore_size;
+	queue->percent = a->queue_percentage & 0xff;
+	queue->priority = a->queue_priority;
+	queue->exceptions = NEW_MASK;
+	r = take_doorbell(process, index, &queue->doorbell_index);
+	if (r) {
+		free(queue);
+		return r;
+	}
+	r = take_id(process, &queue->id);
+	if (r) {
+		free(queue);
+		return r;
+	}
+	TAILQ_INSERT_HEAD(&process->queues, queue, link);
+	r = gpu_queue_add(node->gpu, sdma ? GPU_QUEUE_SDMA : GPU_QUEUE_COMPUTE);
+	queue->gpu_queue = r;
+	if (r >= 0)
+		r = node_remember(node, queue);
+	if (!r && !(queue->record = record_new(queue, queue)))
+		r = -ENOMEM;
+	if (r) {
+		queue_drop(queue);
+		return r;
+	}
+	/* A slot used before would ring at once. */
+	queue->doorbell = &process->doorbells[index][queue->doorbell_index];
+	*queue->doorbell = sdma ? 0 : ~0ull;
+	queue->doorbell_last = *queue->doorbell;
+	queue->doorbell_seen_ns = clock_ns();
+	process->record->open_only = false;
+	*out = queue;
+	return 0;
+}
+
+static void created(struct bounce *bounce)
+{
+	(void)bounce;
+}
+
+/* The driver raises "new" a second time after it has let go of the process: a
+ * snapshot that was waiting for that has cleared the first in vain. */
+static void created_released(struct bounce *bounce)
+{
+	struct kfdabi_create_queue *a = (void *)bounce->call->data;
+	struct queue *queue = queue_by_id(bounce->process, a->queue_id);
+
+	if (queue && queue == bounce->queue)
+		debug_raise(bounce->process, queue, NEW_MASK);
+}
+
+int ioctl_create_queue(struct call *call)
+{
+	struct kfdabi_create_queue *a = (void *)call->data;
+	struct process *process = call->process;
+	struct bounce *bounce;
+	struct queue *queue;
+	int node = check_create(call, a), r;
+
+	if (node < 0)
+		return node;
+	r = check_room(call->world, process, (uint32_t)node,
+		       a->queue_type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	if (r)
+		return r;
+	bounce = bounce_new(process, call, created);
+	if (!bounce)
+		return -ENOMEM;
+	r = queue_new(process, a, (uint32_t)node, &queue);
+	if (r) {
+		free(bounce);
+		return r;
+	}
+	a->queue_id = queue->id;
+	a->doorbell_offset =
+		doorbell_offset(process, (uint32_t)node) + 8ull * queue->doorbell_index;
+	bounce->queue = queue;
+	bounce->released = created_released;
+	bounce->nodes = queue_active(queue) ? 1u << node : 0;
+	bounce_begin(bounce);
+	return CALL_PENDING;
+}
+
+static void destroyed(struct bounce *bounce)
+{
+	queue_drop(bounce->queue);
+}
+
+int ioctl_destroy_queue(struct call *call)
+{
+	struct kfd_ioctl_destroy_queue_args *a = (void *)call->data;
+	struct process *process = call->process;
+	struct queue *queue = queue_by_id(process, a->queue_id);
+	struct bounce *bounce;
+
+	if (!queue)
+		return -EINVAL;
+	if (queue->destroyer && call_alive(queue->destroyer))
+		return -EBUSY;
+	if (queue->destroyer) {
+		call_drop(queue->destroyer); /* a signal took it out */
+		queue->destroyer = NULL;
+	}
+	queue->being_destroyed = true;
+	if (process->session && queue->suspended) {
+		queue->destroyer = call;
+		return CALL_PENDING;
+	}
+	bounce = bounce_new(process, call, destroyed);
+	if (!bounce)
+		return -ENOMEM;
+	bounce->queue = queue;
+	bounce->nodes = queue_active(queue) ? 1u << queue->node : 0;
+	queue->leaving = true;
+	bounce_begin(bounce);
+	return CALL_PENDING;
+}
+
+void queues_wake_destroyers(struct process *process)
+{
+	struct queue *queue;
+
+	TAILQ_FOREACH(queue, &process->queues, link)
+	{
+		struct call *call = queue->destroyer;
+
+		if (!call || queue->suspended)
+			continue;
+		queue->destroyer = NULL;
+		process_block(process, call); /* runs when the process is unlocked */
+	}
+}
+
+static void updated(struct bounce *bounce)
+{
+	(void)bounce;
+}
+
+static int bounce_after_change(struct call *call, const struct queue *queue)
+{
+	struct bounce *bounce = bounce_new(call->process, call, updated);
+
+	if (!bounce)
+		return -ENOMEM;
+	/* Even a change that changes nothing costs one, unless the node is idle. */
+	if (queue_active(queue) || nodes_active(call->world) >> queue->node & 1)
+		bounce->nodes = 1u << queue->node;
+	bounce_begin(bounce);
+	return CALL_PENDING;
+}
+
+int ioctl_update_queue(struct call *call)
+{
+	struct kfd_ioctl_update_queue_args *a = (void *)call->data;
+	struct queue *queue;
+	int r = check_shape(a->queue_percentage, a->queue_priority, a->ring_base_address,
+			    &a->ring_size);
+
+	if (r)
+		return r;
+	queue = queue_by_id(call->process, a->queue_id);
+	if (!queue)
+		return -EFAULT;
+	if (a->ring_base_address &&
+	    !exact_buffer(call->process, a->ring_base_address, a->ring_size))
+		return -EFAULT;
+	queue->ring = a->ring_base_address;
+	queue->ring_bytes = a->ring_size;
+	queue->percent = a->queue_percentage & 0xff;
+	queue->priority = a->queue_priority;
+	return bounce_after_change(call, queue);
+}
+
+/* The mask costs its bounce; the model's pool of units does not know it. */
+int ioctl_set_cu_mask(struct call *call)
+{
+	struct kfd_ioctl_set_cu_mask_args *a = (void *)call->data;
+	uint32_t mask[CU_MASK_BITS_MAX / 32], bits = a->num_cu_mask;
+	struct queue *queue;
+
+	if (!bits || bits % 32)
+		return -EINVAL;
+	if (bits > CU_MASK_BITS_MAX)
+		bits = CU_MASK_BITS_MAX;
+	if (call_read(call, a->cu_mask_ptr, mask, bits / 8))
+		return -EFAULT;
+	queue = queue_by_id(call->process, a->queue_id);
+	return queue ? bounce_after_change(call, queue) : -EFAULT;
+}
+
+static void torn_down(struct bounce *bounce)
+{
+	struct queue *queue;
+
+	while ((queue = TAILQ_FIRST(&bounce->process->queues)))
+		queue_drop(queue);
+}
+
+void queues_tear_down(struct process *process)
+{
+	struct bounce *bounce;
+	struct queue *queue;
+
+	if (TAILQ_EMPTY(&process->queues))
+		return;
+	bounce = bounce_new(process, NULL, torn_down);
+	if (!bounce) {
+		say("no memory to take down the queues of pid %d", process->pid);
+		return;
+	}
+	/* Nodes with queues that are off bounce too: an earlier bounce that names
+	 * them may still be under way, and they must outlast it. */
+	TAILQ_FOREACH(queue, &process->queues, link)
+	{
+		if (queue->destroyer)
+			call_drop(queue->destroyer);
+		queue->destroyer = NULL;
+		bounce->nodes |= 1u << queue->node;
+	}
+	bounce_begin(bounce);
+}

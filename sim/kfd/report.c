@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+/* What is told about a world: while it runs (simulation.json) and at its end.
+ * The formats are docs/formats.md's. */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/hist_json.h"
+#include "sim/kfd/kfd.h"
+
+#define LIVE_NAME "simulation.json"
+#define LIVE_NEXT ".simulation.json.next"
+#define LIVE_GAP_NS 100000000u
+
+uint32_t report_kernel_index(struct world *world, const char *name, bool executed)
+{
+	for (size_t i = 0; i < world->n_kernels; i++)
+		if (!strcmp(world->kernels[i].name, name))
+			return (uint32_t)i;
+	if (world->n_kernels == world->cap_kernels) {
+		size_t cap = world->cap_kernels ? 2 * world->cap_kernels : 64;
+		struct kernel_record *more = realloc(world->kernels, cap * sizeof *more);
+
+		if (!more)
+			return UINT32_MAX;
+		world->kernels = more;
+		world->cap_kernels = cap;
+	}
+	world->kernels[world->n_kernels] = (struct kernel_record){
+		.name = strdup(name),
+		.executed = executed,
+	};
+	if (!world->kernels[world->n_kernels].name)
+		return UINT32_MAX;
+	return (uint32_t)world->n_kernels++;
+}
+
+void report_kernel(struct world *world, uint32_t kernel)
+{
+	if (kernel < world->n_kernels)
+		world->kernels[kernel].dispatches++;
+}
+
+void report_unknown(struct world *world, uint8_t type, uint32_t nr)
+{
+	for (size_t i = 0; i < world->n_unknown; i++)
+		if (world->unknown[i].type == type && world->unknown[i].nr == nr) {
+			world->unknown[i].count++;
+			return;
+		}
+	if (world->n_unknown == world->cap_unknown) {
+		size_t cap = world->cap_unknown ? 2 * world->cap_unknown : 16;
+		struct ioctl_count *more = realloc(world->unknown, cap * sizeof *more);
+
+		if (!more)
+			return;
+		world->unknown = more;
+		world->cap_unknown = cap;
+	}
+	world->unknown[world->n_unknown++] = (struct ioctl_count){type, nr, 1};
+}
+
+void report_queue_gone(struct queue *queue)
+{
+	struct node *node = &queue->process->world->nodes[queue->node];
+
+	gpu_queue_stats(node->gpu, (uint32_t)queue->gpu_queue, &queue->record->stats);
+	queue->record->live = NULL;
+}
+
+static json_t *costs_json(const struct world *world)
+{
+	const struct gpu_config *gpu = &world->config.gpu;
+
+	return json_pack("{s:f, s:f}", "bounce_us", (double)(gpu->unmap_ns + gpu->map_ns) / 1000.0,
+			 "packet_us", (double)gpu->packet_ns / 1000.0);
+}
+
+static uint64_t mark(const struct world *world)
+{
+	return world->doorbell_delay.count + world->bounces + world->restore.count;
+}
+
+static void live_json_write(struct world *world)
+{
+	json_t *json = json_pack(
+		"{s:b, s:s, s:f, s:o, s:o, s:I, s:I, s:o, s:o}", "simulated", 1, "profile",
+		world->profile, "time_scale", world->config.time_scale, "costs", costs_json(world),
+		"doorbell_delay_ns", hist_to_json(&world->doorbell_delay), "bounces",
+		(json_int_t)world->bounces, "bounce_ns", (json_int_t)world->bounce_model_ns,
+		"save_ns", hist_to_json(&world->save), "restore_ns", hist_to_json(&world->restore));
+	int dir = world->config.sim_json_dirfd, fd;
+
+	if (!json)
+		return;
+	fd = openat(dir, LIVE_NEXT, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0444);
+	if (fd >= 0) {
+		if (!json_dumpfd(json, fd, JSON_COMPACT))
+			renameat(dir, LIVE_NEXT, dir, LIVE_NAME);
+		close(fd);
+	}
+	json_decref(json);
+}
+
+uint64_t live_json_due(const struct world *world)
+{
+	if (world->config.sim_json_dirfd < 0 || world->live_json_mark == mark(world))
+		return UINT64_MAX;
+	return world->live_json_ns + LIVE_GAP_NS;
+}
+
+void live_json_update(struct world *world, uint64_t now_ns)
+{
+	if (world->live_json_ns && now_ns < live_json_due(world))
+		return;
+	if (world->config.sim_json_dirfd < 0)
+		return;
+	world->live_json_ns = now_ns;
+	world->live_json_mark = mark(world);
+	live_json_write(world);
+}
+
+static const char *type_name(uint32_t type)
+{
+	switch (type) {
+	case KFD_IOC_QUEUE_TYPE_COMPUTE:
+		return "pm4";
+	case KFD_IOC_QUEUE_TYPE_SDMA:
+		return "sdma";
+	case KFD_IOC_QUEUE_TYPE_COMPUTE_AQL:
+		return "aql";
+	default:
+		return "xgmi";
+	}
+}
+
+static json_t *queue_json(struct queue_record *record)
+{
+	struct gpu_queue_stats stats = record->stats;
+
+	if (record->live) {
+		const struct queue *queue = record->live;
+
+		gpu_queue_stats(queue->process->world->nodes[queue->node].gpu,
+				(uint32_t)queue->gpu_queue, &stats);
+	}
+	return json_pack("{s:i, s:s, s:i, s:I, s:I, s:f, s:I, s:I, s:I, s:I}", "id",
+			 (int)record->id, "type", type_name(record->type), "gpu_id",
+			 (int)record->gpu_id, "packets", (json_int_t)record->packets, "dispatches",
+			 (json_int_t)record->dispatches, "busy_us", (double)stats.busy_ns / 1000.0,
+			 "workgroups", (json_int_t)stats.wgs_done, "suspends",
+			 (json_int_t)record->suspends, "resumes", (json_int_t)record->resumes,
+			 "preempted", (json_int_t)stats.preempted);
+}
+
+static json_t *processes_json(struct world *world)
+{
+	json_t *list = json_array();
+	struct process_record *process;
+	struct queue_record *queue;
+
+	STAILQ_FOREACH(process, &world->records, link)
+	{
+		json_t *queues = json_array();
+
+		STAILQ_FOREACH(queue, &process->queues, link)
+		json_array_append_new(queues, queue_json(queue));
+		json_array_append_new(list, json_pack("{s:i, s:s%, s:b, s:o}", "pid", process->pid,
+						      "comm", process->comm, strlen(process->comm),
+						      "kfd_open_only", process->open_only, "queues",
+						      queues));
+	}
+	return list;
+}
+
+static json_t *kernels_json(const struct world *world)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < world->n_kernels; i++)
+		if (world->kernels[i].dispatches)
+			json_array_append_new(list,
+					      json_pack("{s:s, s:I, s:b}", "name",
+							world->kernels[i].name, "dispatches",
+							(json_int_t)world->kernels[i].dispatches,
+							"executed", world->kernels[i].executed));
+	return list;
+}
+
+static json_t *ioctls_json(const struct world *world)
+{
+	json_t *list = json_array();
+
+	for (uint32_t nr = 0; nr < KFDABI_NR_END; nr++)
+		if (world->ioctls[nr])
+			json_array_append_new(
+				list, json_pack("{s:s, s:i, s:I}", "name", ioctl_name(nr), "nr",
+						(int)nr, "count", (json_int_t)world->ioctls[nr]));
+	return list;
+}
+
+static json_t *unknown_json(const struct world *world)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < world->n_unknown; i++) {
+		char type[2] = {(char)world->unknown[i].type, '\0'};
+
+		json_array_append_new(list, json_pack("{s:s, s:i, s:I}", "type", type, "nr",
+						      (int)world->unknown[i].nr, "count",
+						      (json_int_t)world->unknown[i].count));
+	}
+	return list;
+}
+
+json_t *world_report(struct world *world)
+{
+	return json_pack("{s:b, s:s, s:f, s:b, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:I}",
+			 "simulated", 1, "profile", world->profile, "time_scale",
+			 world->config.time_scale, "sync_wake", world->sync_wake, "processes",
+			 processes_json(world), "kernels", kernels_json(world), "doorbell_delay_ns",
+			 hist_to_json(&world->doorbell_delay), "bounces",
+			 (json_int_t)world->bounces, "save_ns", hist_to_json(&world->save),
+			 "restore_ns", hist_to_json(&world->restore), "ioctls", ioctls_json(world),
+			 "unknown_ioctls", unknown_json(world), "plain_updates",
+			 (json_int_t)world->plain_updates);
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+/* A world from its making to its end, and the loop that it lives in. */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "sim/kfd/kfd.h"
+
+#define KFD_BYTES (1ull << 62) /* doorbell pages lie at multiples of 1 << 46 */
+#define SLOTS_MAX 8192u
+#define POLL_NS 20000u
+#define POLL_HOLD_NS 100000000u
+#define POLL_IDLE_NS 1000000u
+#define END_MODEL_NS (3600ull * 1000000000u) /* enough for every bounce under way */
+
+static bool config_good(const struct world_config *c)
+{
+	if (!c->profile || !c->gpus || c->gpus > WORLD_GPUS_MAX || !(c->time_scale > 0) ||
+	    !c->blit_bytes_us || !c->sdma_bytes_us || !c->lds_bytes_per_cu)
+		return false;
+	for (uint32_t i = 0; i < c->gpus; i++)
+		if (!c->gpu_ids[i] || c->render_fd[i] < 0)
+			return false;
+	return c->kfd_fd >= 0;
+}
+
+static int node_new(struct world *world, uint32_t i)
+{
+	struct node *node = &world->nodes[i];
+	struct stat st;
+
+	node->world = world;
+	node->gpu_id = world->config.gpu_ids[i];
+	node->render_fd = world->config.render_fd[i];
+	if (fstat(node->render_fd, &st))
+		return -errno;
+	node->render_ino = st.st_ino;
+	world->nodes_n = i + 1;
+	node->gpu = gpu_new(&world->config.gpu);
+	return node->gpu ? heap_init(node) : -EINVAL;
+}
+
+int world_new(const struct world_config *config, struct world **out)
+{
+	struct world *world;
+	struct stat st;
+	int r = -ENOMEM;
+
+	if (!config_good(config))
+		return -EINVAL;
+	world = calloc(1, sizeof *world);
+	if (!world)
+		return -ENOMEM;
+	world->config = *config;
+	if (!config->poll_ns)
+		world->config.poll_ns = POLL_NS;
+	if (!config->poll_hold_ns)
+		world->config.poll_hold_ns = POLL_HOLD_NS;
+	if (!config->poll_idle_ns)
+		world->config.poll_idle_ns = POLL_IDLE_NS;
+	TAILQ_INIT(&world->processes);
+	STAILQ_INIT(&world->records);
+	world->listener = -1;
+	world->next_deadline_ns = UINT64_MAX;
+	world->start_ns = clock_ns();
+	world->profile = strdup(config->profile);
+	world->slots = calloc(SLOTS_MAX / 64, sizeof *world->slots);
+	world->poll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (!world->profile || !world->slots || world->poll_fd < 0)
+		goto fail;
+	r = -EIO;
+	if (fstat(config->kfd_fd, &st) || ftruncate(config->kfd_fd, (off_t)KFD_BYTES))
+		goto fail;
+	world->kfd_dev = st.st_dev;
+	world->kfd_ino = st.st_ino;
+	for (uint32_t i = 0; i < config->gpus; i++) {
+		r = node_new(world, i);
+		if (r)
+			goto fail;
+	}
+	live_json_update(world, world->start_ns);
+	*out = world;
+	return 0;
+fail:
+	world_free(world);
+	return r;
+}
+
+static void free_records(struct world *world)
+{
+	struct process_record *process;
+	struct queue_record *queue;
+
+	while ((process = STAILQ_FIRST(&world->records))) {
+		STAILQ_REMOVE_HEAD(&world->records, link);
+		while ((queue = STAILQ_FIRST(&process->queues))) {
+			STAILQ_REMOVE_HEAD(&process->queues, link);
+			free(queue);
+		}
+		free(process);
+	}
+}
+
+void world_free(struct world *world)
+{
+	struct process *process;
+
+	if (!world)
+		return;
+	while ((process = TAILQ_FIRST(&world->processes)))
+		process_die(process);
+	for (uint32_t i = 0; i < world->nodes_n; i++) {
+		struct node *node = &world->nodes[i];
+		struct gpu_event event;
+
+		/* Queues go when the bounces that name them are over. */
+		while (node->gpu && gpu_step(node->gpu, gpu_now(node->gpu) + END_MODEL_NS, &event))
+			if (event.type == GPU_EVENT_UNMAPPED)
+				bounce_event(node, &event);
+	}
+	for (uint32_t i = 0; i < world->nodes_n; i++) {
+		gpu_free(world->nodes[i].gpu);
+		heap_done(&world->nodes[i]);
+		free(world->nodes[i].by_gpu_queue);
+	}
+	free_records(world);
+	for (size_t i = 0; i < world->n_kernels; i++)
+		free(world->kernels[i].name);
+	free(world->kernels);
+	free(world->unknown);
+	free(world->slots);
+	free(world->profile);
+	if (world->poll_fd >= 0)
+		close(world->poll_fd);
+	free(world);
+}
+
+/* Doorbells are noticed by looking, so this thread should run when it wants to:
+ * real-time priority where that is allowed, a better nice value otherwise. */
+static void be_prompt(void)
+{
+	struct sched_param param = {.sched_priority = 1};
+
+	prctl(PR_SET_TIMERSLACK, 1000);
+	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param))
+		setpriority(PRIO_PROCESS, 0, -10);
+}
+
+enum { FD_LISTENER, FD_STOP, FD_PROCESSES, FDS };
+
+static int run_loop(struct world *world, int stop_fd)
+{
+	struct pollfd fds[FDS] = {
+		[FD_LISTENER] = {.fd = world->listener, .events = POLLIN},
+		[FD_STOP] = {.fd = stop_fd, .events = POLLIN},
+		[FD_PROCESSES] = {.fd = world->poll_fd, .events = POLLIN},
+	};
+
+	for (;;) {
+		int64_t sleep_ns;
+		struct timespec timeout;
+
+		drive(world);
+		sleep_ns = drive_sleep_ns(world);
+		timeout = (struct timespec){sleep_ns / 1000000000, sleep_ns % 1000000000};
+		if (ppoll(fds, FDS, sleep_ns < 0 ? NULL : &timeout, NULL) < 0 && errno != EINTR)
+			return -errno;
+		if (fds[FD_STOP].revents)
+			return 0;
+		if (fds[FD_PROCESSES].revents)
+			process_reap(world);
+		if (fds[FD_LISTENER].revents & POLLIN)
+			notify_serve(world);
+		else if (fds[FD_LISTENER].revents)
+			return 0;
+	}
+}
+
+int world_run(struct world *world, int listener_fd, int stop_fd)
+{
+	const struct timespec now = {0, 0};
+	sigset_t pipe, old;
+	int r = notify_setup(world, listener_fd);
+
+	if (r)
+		return r;
+	/* A debugger may have closed its end of the pipe that it is told by. */
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &pipe, &old);
+	be_prompt();
+	r = run_loop(world, stop_fd);
+	while (sigtimedwait(&pipe, NULL, &now) > 0)
+		;
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	live_json_update(world, clock_ns());
+	return r;
+}
