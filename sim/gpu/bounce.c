@@ -59,10 +59,8 @@ void bounce_start(struct gpu *gpu)
 			continue;
 		cp_stop(gpu, queue);
 		list_remove(&queue->restoring);
-		if (dispatch_save(gpu, queue)) {
+		if (dispatch_save(gpu, queue))
 			queue->stats.preempted++;
-			queue->live_bounce = gpu->bounce_count;
-		}
 	}
 	gpu->save_ns = copy_ns(gpu, live, gpu->config.save_bytes_us);
 	heap_push(&gpu->heap, &gpu->bounce_timer,
@@ -108,19 +106,6 @@ static void unmapped(struct gpu *gpu, struct gpu_event *event)
 	};
 }
 
-/* Saved state waits for units: first what this bounce took off the GPU itself,
- * so that it goes on where it was, then what earlier ones did. */
-static void want_restore(struct gpu *gpu, bool by_this_bounce)
-{
-	for (uint32_t i = 0; i < gpu->n_ids; i++) {
-		struct queue *queue = gpu->queues[i];
-
-		if (queue && queue->mapped && !list_empty(&queue->saved) &&
-		    (queue->live_bounce == gpu->bounce_count) == by_this_bounce)
-			list_insert(&gpu->restoring, &queue->restoring);
-	}
-}
-
 static void mapped(struct gpu *gpu, struct gpu_event *event)
 {
 	struct bounce *bounce = gpu->bounces;
@@ -134,12 +119,15 @@ static void mapped(struct gpu *gpu, struct gpu_event *event)
 	gpu->bounces = bounce->next;
 	free(bounce);
 	gpu->bounce_phase = BOUNCE_NONE;
-	want_restore(gpu, true);
-	want_restore(gpu, false);
 	gpu->hand_out = true;
-	for (uint32_t i = 0; i < gpu->n_ids; i++)
-		if (gpu->queues[i] && gpu->queues[i]->mapped)
-			cp_start(gpu, gpu->queues[i]);
+	for (uint32_t i = 0; i < gpu->n_ids; i++) {
+		struct queue *queue = gpu->queues[i];
+
+		if (!queue || !queue->mapped)
+			continue;
+		dispatch_restore(gpu, queue);
+		cp_start(gpu, queue);
+	}
 	if (gpu->bounces) {
 		/* The next follows at once: what is restored is saved again. */
 		dispatch_hand_out(gpu);

@@ -135,6 +135,7 @@ bool dispatch_save(struct gpu *gpu, struct queue *queue)
 		struct cohort *cohort = list_entry(node, struct cohort, node);
 
 		cohort->remain = gpu->heap.entries[cohort->timer.pos].t - gpu->now;
+		cohort->saved_by = gpu->bounce_count;
 		heap_cancel(&gpu->heap, &cohort->timer);
 	}
 	queue->saved_units += queue->held;
@@ -163,32 +164,42 @@ void dispatch_wait(struct gpu *gpu, struct queue *queue)
 	gpu->hand_out = true;
 }
 
-/* False: units ran out before all of the queue's saved state had some. */
-static bool restore(struct gpu *gpu, struct queue *queue)
+/* The first saved cohort, or as much of it as fits, has units again. False: not
+ * one of its workgroups fits. */
+static bool restore_first(struct gpu *gpu, struct queue *queue)
+{
+	struct cohort *cohort = list_entry(queue->saved.next, struct cohort, node);
+	uint32_t fit = gpu->free / (units_of(cohort) / cohort->count);
+
+	if (fit == 0)
+		return false;
+	if (fit < cohort->count) {
+		struct cohort *part = cohort_take(gpu, queue, cohort->packet, cohort->first, fit);
+
+		part->remain = cohort->remain;
+		cohort->first += fit;
+		cohort->count -= fit;
+		cohort = part;
+	} else {
+		list_remove(&cohort->node);
+	}
+	hold(gpu, queue, units_of(cohort));
+	queue->saved_units -= units_of(cohort);
+	run(gpu, cohort, cohort->remain);
+	return true;
+}
+
+void dispatch_restore(struct gpu *gpu, struct queue *queue)
 {
 	while (!list_empty(&queue->saved)) {
 		struct cohort *cohort = list_entry(queue->saved.next, struct cohort, node);
-		uint32_t units = units_of(cohort) / cohort->count;
-		uint32_t fit = gpu->free / units;
 
-		if (fit == 0)
-			return false;
-		if (fit < cohort->count) {
-			struct cohort *part =
-				cohort_take(gpu, queue, cohort->packet, cohort->first, fit);
-
-			part->remain = cohort->remain;
-			cohort->first += fit;
-			cohort->count -= fit;
-			cohort = part;
-		} else {
-			list_remove(&cohort->node);
+		if (cohort->saved_by != gpu->bounce_count) {
+			list_insert(&gpu->restoring, &queue->restoring);
+			return;
 		}
-		hold(gpu, queue, units_of(cohort));
-		queue->saved_units -= units_of(cohort);
-		run(gpu, cohort, cohort->remain);
+		restore_first(gpu, queue); /* it fits: these ran side by side */
 	}
-	return true;
 }
 
 /* `n` workgroups of the queue's dispatch begin. Those of one hand-out are one
@@ -246,8 +257,9 @@ void dispatch_hand_out(struct gpu *gpu)
 	while (!list_empty(&gpu->restoring)) {
 		struct queue *queue = list_entry(gpu->restoring.next, struct queue, restoring);
 
-		if (!restore(gpu, queue))
-			return;
+		while (!list_empty(&queue->saved))
+			if (!restore_first(gpu, queue))
+				return;
 		list_remove(&queue->restoring);
 	}
 	while (!list_empty(&gpu->waiting) && gpu->free > 0) {

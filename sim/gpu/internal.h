@@ -58,7 +58,8 @@ struct cohort {
 	struct queue *queue;
 	uint64_t packet; /* index in the queue */
 	uint32_t first, count;
-	uint64_t remain; /* while saved */
+	uint64_t remain;   /* while saved */
+	uint64_t saved_by; /* the bounce (its count) that took it off the GPU last */
 };
 
 struct packet {
@@ -107,7 +108,6 @@ struct queue {
 	uint64_t saved_units;
 	struct cohort *fresh; /* what the hand-out `fresh_round` gave to this queue */
 	uint64_t fresh_round;
-	uint64_t live_bounce; /* the last bounce that found live state here */
 	uint64_t reserve_sum; /* cohorts that its packets can need, each by itself */
 
 	uint64_t held; /* units */
@@ -215,6 +215,10 @@ bool dispatch_cohort_ended(struct gpu *gpu, struct cohort *cohort, struct gpu_ev
 void dispatch_wait(struct gpu *gpu, struct queue *queue);
 /* Takes the queue's cohorts off the GPU, each with what is left of it. False: none. */
 bool dispatch_save(struct gpu *gpu, struct queue *queue);
+/* A mapped queue at the end of a bounce: what the bounce itself took off the GPU
+ * has its units again, what earlier ones did waits for units, before all that is
+ * new. */
+void dispatch_restore(struct gpu *gpu, struct queue *queue);
 /* Drops all cohorts of a queue that is going. */
 void dispatch_drop(struct gpu *gpu, struct queue *queue);
 

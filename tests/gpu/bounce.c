@@ -216,6 +216,67 @@ static void saved_state_beyond_the_gpu(void **state)
 	gpu_free(gpu);
 }
 
+/* A saved workgroup that does not fit yet is not passed by small new ones. */
+static void saved_state_is_not_passed(void **state)
+{
+	struct gpu *gpu = world_new();
+	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu_change on = {.queue = a, .map = true};
+
+	(void)state;
+	world_submit(gpu, a, dispatch(1, 1, 60, 100000));
+	world_until(gpu, GPU_EVENT_STARTED, 1);
+	advance(gpu, gpu_now(gpu) + 1000);
+	world_bounce(gpu, a, false);
+	world_submit(gpu, b, dispatch(2, 1, 50, 10000));
+	world_until(gpu, GPU_EVENT_STARTED, 2);
+	advance(gpu, gpu_now(gpu) + 1000);
+	assert_int_equal(gpu_bounce(gpu, 9, &on, 1), 0);
+	uint64_t t = world_until(gpu, GPU_EVENT_MAPPED, 9).t;
+
+	world_submit(gpu, b, dispatch(3, 1, 10, 10000));
+	advance(gpu, t + 8999);
+	assert_int_equal(gpu_live_units(gpu), 50);
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 3).t, t + 9000 + 10000);
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 9000 + 99000);
+	gpu_free(gpu);
+}
+
+/* Within a queue, too, what was running goes on before what still waits for units. */
+static void running_part_goes_on_first(void **state)
+{
+	struct gpu *gpu = world_new();
+	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu_change on = {.queue = a, .map = true};
+
+	(void)state;
+	world_submit(gpu, a, traced(dispatch(1, 100, 1, 100000)));
+	world_until(gpu, GPU_EVENT_STARTED, 1);
+	advance(gpu, gpu_now(gpu) + 1000);
+	world_bounce(gpu, a, false);
+	world_submit(gpu, b, dispatch(2, 40, 1, 1000000));
+	world_until(gpu, GPU_EVENT_STARTED, 2);
+	advance(gpu, gpu_now(gpu) + 1000);
+	/* The first brings back 60 of the 100; the second finds them running. */
+	assert_int_equal(gpu_bounce(gpu, 8, &on, 1), 0);
+	world_until(gpu, GPU_EVENT_MAPPED, 8);
+	advance(gpu, gpu_now(gpu) + 9000);
+	assert_int_equal(gpu_bounce(gpu, 9, NULL, 0), 0);
+	uint64_t t = world_until(gpu, GPU_EVENT_MAPPED, 9).t;
+	struct gpu_event event = world_until(gpu, GPU_EVENT_WORKGROUPS, 1);
+
+	assert_int_equal(event.first, 0);
+	assert_int_equal(event.count, 60);
+	assert_int_equal(event.t, t + 90000);
+	event = world_until(gpu, GPU_EVENT_WORKGROUPS, 1);
+	assert_int_equal(event.first, 60);
+	assert_int_equal(event.count, 40);
+	assert_int_equal(event.t, t + 90000 + 99000);
+	gpu_free(gpu);
+}
+
 /* Calls during a bounce: packets are taken, and wait for its end. */
 static void calls_during_a_bounce(void **state)
 {
@@ -253,6 +314,8 @@ int main(void)
 		cmocka_unit_test(one_after_another),
 		cmocka_unit_test(restored_before_anything_new),
 		cmocka_unit_test(saved_state_beyond_the_gpu),
+		cmocka_unit_test(saved_state_is_not_passed),
+		cmocka_unit_test(running_part_goes_on_first),
 		cmocka_unit_test(calls_during_a_bounce),
 	};
 

@@ -47,6 +47,30 @@ static void queues_of_an_engine_take_turns(void **state)
 	gpu_free(gpu);
 }
 
+/* Three on one engine: none is passed over. */
+static void three_take_turns(void **state)
+{
+	struct gpu_config config = world_config();
+	uint32_t queues[3];
+
+	(void)state;
+	config.sdma_engines = 1;
+	struct gpu *gpu = gpu_new(&config);
+
+	assert_non_null(gpu);
+	for (int q = 0; q < 3; q++)
+		queues[q] = world_queue(gpu, GPU_QUEUE_SDMA);
+	uint64_t t = gpu_now(gpu);
+
+	for (uint64_t i = 0; i < 3; i++)
+		for (uint64_t q = 0; q < 3; q++)
+			world_submit(gpu, queues[q], work(3 * i + q, COPY_NS));
+	for (uint64_t i = 0; i < 9; i++)
+		assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, i).t,
+				 t + (i + 1) * (PACKET_NS + COPY_NS));
+	gpu_free(gpu);
+}
+
 /* A removed queue makes its engine the least loaded. */
 static void least_loaded_after_removal(void **state)
 {
@@ -129,6 +153,30 @@ static void bounce_in_mid_copy(void **state)
 	}
 }
 
+/* The one that was interrupted goes on, not the one that was created first. */
+static void interrupted_goes_on_first(void **state)
+{
+	struct gpu *gpu = world_new();
+	uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
+	uint32_t c;
+	struct gpu_event event;
+
+	(void)state;
+	world_queue(gpu, GPU_QUEUE_SDMA);
+	c = world_queue(gpu, GPU_QUEUE_SDMA);
+	world_submit(gpu, c, work(3, COPY_NS));
+	world_until(gpu, GPU_EVENT_STARTED, 3);
+	world_submit(gpu, a, work(1, COPY_NS));
+	while (gpu_step(gpu, gpu_now(gpu) + 4000, &event))
+		;
+	assert_int_equal(gpu_bounce(gpu, 9, NULL, 0), 0);
+	uint64_t t = world_until(gpu, GPU_EVENT_MAPPED, 9).t;
+
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 3).t, t + 6000);
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 6000 + PACKET_NS + COPY_NS);
+	gpu_free(gpu);
+}
+
 static void no_dispatch_on_sdma(void **state)
 {
 	struct gpu *gpu = world_new();
@@ -145,9 +193,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_engines_run_side_by_side),
 		cmocka_unit_test(queues_of_an_engine_take_turns),
+		cmocka_unit_test(three_take_turns),
 		cmocka_unit_test(least_loaded_after_removal),
 		cmocka_unit_test(wait_leaves_the_engine),
 		cmocka_unit_test(bounce_in_mid_copy),
+		cmocka_unit_test(interrupted_goes_on_first),
 		cmocka_unit_test(no_dispatch_on_sdma),
 	};
 

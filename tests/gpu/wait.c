@@ -58,6 +58,25 @@ static void released_before_predecessor_ends(void **state)
 	gpu_free(gpu);
 }
 
+/* One release is for one WAIT. */
+static void each_by_itself(void **state)
+{
+	struct gpu *gpu = world_new();
+	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+
+	(void)state;
+	world_submit(gpu, queue, wait_packet(1));
+	world_submit(gpu, queue, wait_packet(2));
+	world_until(gpu, GPU_EVENT_WAITING, 1);
+	assert_int_equal(gpu_release(gpu, queue), 0);
+	world_until(gpu, GPU_EVENT_WAITING, 2);
+	world_is_still(gpu);
+	assert_int_equal(gpu_queue_depth(gpu, queue), 1);
+	assert_int_equal(gpu_release(gpu, queue), 0);
+	world_until(gpu, GPU_EVENT_RETIRED, 2);
+	gpu_free(gpu);
+}
+
 /* Told once only, whatever happens; the release counts though the queue is off. */
 static void across_unmapped_times(void **state)
 {
@@ -95,6 +114,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(holds_until_released),
 		cmocka_unit_test(released_before_predecessor_ends),
+		cmocka_unit_test(each_by_itself),
 		cmocka_unit_test(across_unmapped_times),
 	};
 
