@@ -11,7 +11,16 @@
 #include "shim/sampler.h"
 
 #define QUIET_MIN_NS 2000000u /* shorter gaps between kernels are not an end */
-#define WAITERS 32u	      /* threads whose wait is remembered at a time */
+
+/* How long until the next look. A wake of a thread costs 3 us on a good day and
+ * 30 us in a virtual machine, so it looks no oftener than it has use for. */
+#define LOOK_ACTIVE_MIN_NS 1000000u /* a quarter of the quiet time awaited ... */
+#define LOOK_ACTIVE_MAX_NS 4000000u
+#define LOOK_UNSEEN_NS 2000000u /* work may begin that no hook sees */
+#define LOOK_RARE_NS 20000000u	/* ... but hooks see this program's doorbells, and */
+#define RECENT_NS 50000000u	/* nothing else has moved for this long */
+
+#define WAITERS 32u /* threads whose wait is remembered at a time */
 
 /* One outlier (a queue that stood on somebody's signal for a minute) must not
  * make every later end late: each idle forgets a sixteenth. */
@@ -107,6 +116,7 @@ static void judge_idle(struct queue *q, uint64_t wptr, uint64_t now_ns)
 static void pulse(struct queue *q, uint64_t wptr, uint64_t now_ns)
 {
 	seen(q, wptr);
+	q->changed_ns = now_ns;
 	if (q->node == NODE_NONE || queues.nodes[q->node].active)
 		return;
 	link_node(q->node, true, now_ns);
@@ -303,13 +313,11 @@ static void give_up_reading(struct queue *q, uint64_t now_ns)
 	link_queue(q);
 }
 
-static bool quiet_long_enough(const struct queue *q, uint64_t now_ns)
+static uint64_t quiet_limit(const struct queue *q)
 {
 	uint64_t limit = q->longest_ns + q->longest_ns / 2;
 
-	if (limit < QUIET_MIN_NS)
-		limit = QUIET_MIN_NS;
-	return now_ns - q->changed_ns > limit;
+	return limit < QUIET_MIN_NS ? QUIET_MIN_NS : limit;
 }
 
 static void sample_active(struct queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
@@ -324,7 +332,7 @@ static void sample_active(struct queue *q, uint64_t r, uint64_t w, uint64_t now_
 		return;
 	}
 	q->stalled_ns = 0;
-	if (!quiet_long_enough(q, now_ns))
+	if (now_ns - q->changed_ns <= quiet_limit(q))
 		return;
 	/* Where the read pointer passes a packet when it is taken up, the last
 	 * kernel may still run. Whoever waits for it knows. */
@@ -367,19 +375,39 @@ static void sample_one(struct queue *q, uint64_t now_ns, bool suspended)
 	sample_active(q, r, w, now_ns);
 }
 
-enum activity_watch activity_sample(uint64_t now_ns, bool suspended)
+/* When does this queue want the next look? */
+static uint64_t look_after(const struct queue *q, bool hooks_work, uint64_t now_ns)
 {
-	bool uncovered = false;
+	uint64_t quarter;
+
+	if (q->active) {
+		quarter = quiet_limit(q) / 4;
+		if (quarter < LOOK_ACTIVE_MIN_NS)
+			return LOOK_ACTIVE_MIN_NS;
+		return quarter > LOOK_ACTIVE_MAX_NS ? LOOK_ACTIVE_MAX_NS : quarter;
+	}
+	if (q->hooked)
+		return UINT64_MAX;
+	if (hooks_work && now_ns - q->changed_ns > RECENT_NS)
+		return LOOK_RARE_NS;
+	return LOOK_UNSEEN_NS;
+}
+
+uint64_t activity_sample(uint64_t now_ns, bool suspended)
+{
+	uint64_t next = UINT64_MAX, after;
+	bool hooks_work = false;
 	struct queue *q;
 
+	for (uint32_t i = 0; i < queues.end; i++)
+		hooks_work |= queues.table[i] && queues.table[i]->hooked;
 	for (uint32_t i = 0; i < queues.end; i++) {
 		q = queues.table[i];
 		if (!q || !q->readable)
 			continue;
 		sample_one(q, now_ns, suspended);
-		uncovered |= !q->hooked;
+		after = look_after(q, hooks_work, now_ns);
+		next = after < next ? after : next;
 	}
-	if (queues.active)
-		return WATCH_ACTIVE;
-	return uncovered ? WATCH_QUIET : WATCH_NOTHING;
+	return next;
 }

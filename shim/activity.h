@@ -34,14 +34,11 @@ void activity_wait_end(uint32_t ticket, uint64_t signal, bool met);
 void activity_queue_added(struct queue *queue, uint64_t now_ns);
 void activity_queue_removed(struct queue *queue, uint64_t now_ns);
 
-enum activity_watch {
-	WATCH_NOTHING, /* every queue is seen by a hook and drained */
-	WATCH_QUIET,   /* nothing to do, but some queue is seen by no hook */
-	WATCH_ACTIVE,  /* something is active */
-};
 /* Under the lock: one look at every queue's pointers. `suspended`: the queues
- * stand because the daemon suspended them, which tells nothing about kernels. */
-enum activity_watch activity_sample(uint64_t now_ns, bool suspended);
+ * stand because the daemon suspended them, which tells nothing about kernels.
+ * Returns after how many ns to look again; UINT64_MAX: every queue is seen by a
+ * hook and drained. */
+uint64_t activity_sample(uint64_t now_ns, bool suspended);
 
 /* `hot`: the host's table. Also in the fork child, where it forgets all. */
 void activity_init(uint64_t *hot);

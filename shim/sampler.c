@@ -19,8 +19,8 @@
 #include "shim/config.h"
 #include "shim/link.h"
 
-#define PERIOD_ACTIVE_NS 1000000u
-#define PERIOD_QUIET_NS 2000000u
+#define LONG_SLEEP_NS 4000000u /* who sleeps longer wants to be woken by doorbells */
+#define NO_BARRIER_NS 2000000u /* period of a kernel without membarrier(2) */
 /* Little is touched of it; a program's thread-local variables lie in it too. */
 #define STACK_BYTES (256u * 1024u)
 
@@ -46,33 +46,28 @@ void sampler_forget(void)
 	started = sleeping = false;
 }
 
-static enum activity_watch look(uint64_t now_ns)
+static uint64_t look(uint64_t now_ns)
 {
-	enum activity_watch watch;
+	uint64_t after;
 
 	agent_lock();
-	watch = activity_sample(now_ns, link_suspended());
+	after = activity_sample(now_ns, link_suspended());
 	agent_unlock();
-	return watch;
+	return after;
 }
 
 /*
- * May it sleep without a period? A submitter moves the write pointer, then
+ * Before a long sleep. A submitter moves the write pointer, then
  * reads the hot table; if its store was a plain one, the read may have passed
  * it. After a barrier in every running thread of the process that is over: one
  * more look sees what it has missed.
  */
-static bool nothing_to_watch(void)
+static uint64_t look_before_sleep(void)
 {
 	__atomic_store_n(&sleeping, true, __ATOMIC_SEQ_CST);
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
-		return false; /* no such call here: go on looking */
-	return look(clock_ns()) == WATCH_NOTHING;
-}
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
+		return NO_BARRIER_NS;
+	return look(clock_ns());
 }
 
 static void sleep_until(uint64_t now_ns, uint64_t until_ns)
@@ -100,25 +95,19 @@ static void sleep_until(uint64_t now_ns, uint64_t until_ns)
 
 static void *sampler(void *arg)
 {
-	uint64_t now_ns, until_ns;
+	uint64_t now_ns, until_ns, after;
 
 	(void)arg;
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 	for (;;) {
 		now_ns = clock_ns();
 		until_ns = link_step(now_ns);
-		switch (look(now_ns)) {
-		case WATCH_ACTIVE:
-			until_ns = earlier(until_ns, now_ns + PERIOD_ACTIVE_NS);
-			break;
-		case WATCH_QUIET:
-			until_ns = earlier(until_ns, now_ns + PERIOD_QUIET_NS);
-			break;
-		case WATCH_NOTHING:
-			if (!nothing_to_watch())
-				until_ns = earlier(until_ns, now_ns + PERIOD_QUIET_NS);
-			break;
-		}
+		after = look(now_ns);
+		/* A long sleep is broken off by the first doorbell. */
+		if (after > LONG_SLEEP_NS)
+			after = look_before_sleep();
+		if (after < UINT64_MAX && now_ns + after < until_ns)
+			until_ns = now_ns + after;
 		sleep_until(clock_ns(), until_ns);
 	}
 	return NULL;
