@@ -96,15 +96,24 @@ static int read_totals(const json_t *status, struct totals *out)
 	return 0;
 }
 
+/* A daemon that does not answer has often just ended: that says more. */
+static int no_answer(const struct arm_setup *setup, int error)
+{
+	int rc = pause_ms(setup, 200);
+
+	if (rc)
+		return rc;
+	progress_note("trap: kfdschedd does not answer: %s", strerror(-error));
+	return error;
+}
+
 static int ask_totals(const struct window *window, struct totals *out)
 {
 	json_t *status;
 	int rc = ask_daemon(window->socket, &status);
 
-	if (rc) {
-		progress_note("%s: kfdschedd does not answer: %s", window->name, strerror(-rc));
-		return rc;
-	}
+	if (rc)
+		return no_answer(window->setup, rc);
 	rc = read_totals(status, out);
 	json_decref(status);
 	return rc;
@@ -426,10 +435,8 @@ static int start_daemon(const struct arm_setup *setup, const char *socket, doubl
 			json_decref(status);
 			return 0;
 		}
-		if (rc != -ENOENT && rc != -ECONNREFUSED && rc != -EAGAIN) {
-			progress_note("trap: asking kfdschedd failed: %s", strerror(-rc));
-			return rc;
-		}
+		if (rc != -ENOENT && rc != -ECONNREFUSED && rc != -EAGAIN)
+			return no_answer(setup, rc);
 	}
 	progress_note("trap: kfdschedd did not answer within %d s", DAEMON_MS / 1000);
 	return -ETIMEDOUT;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "channel/protocol.h"
@@ -42,6 +43,14 @@ static int parse(int memory, size_t bytes, json_t **out)
 	return rc;
 }
 
+/* The kernel refuses such a file in the words it has for a dead daemon. */
+static bool is_no_socket(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && !S_ISSOCK(status.st_mode);
+}
+
 int ask_daemon(const char *socket, json_t **out)
 {
 	struct protocol_hello hello = {
@@ -55,6 +64,8 @@ int ask_daemon(const char *socket, json_t **out)
 	size_t nfds = 1;
 	int fd = protocol_connect(socket);
 
+	if (fd == -ECONNREFUSED && is_no_socket(socket))
+		return -ENOTSOCK;
 	if (fd < 0)
 		return fd;
 	int rc = protocol_send(fd, &hello, sizeof(hello), NULL, 0);
@@ -91,8 +102,8 @@ int ask_explain(const struct verb *verb, const char *socket, int error)
 				  socket);
 	case -EAGAIN:
 		return cli_failed(verb,
-				  "the daemon at %s took the question and did not answer within "
-				  "%d s: look at its log, or start it again",
+				  "the daemon at %s did not answer within %d s: "
+				  "look at its log, or start it again",
 				  socket, ANSWER_MS / 1000);
 	case -EPROTO:
 		return cli_failed(verb,

@@ -41,7 +41,7 @@ static int wrong(const char *what, const char *name)
 	return CLI_USAGE;
 }
 
-int main(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
 	const struct verb *verb;
 
@@ -56,9 +56,12 @@ int main(int argc, char **argv)
 		return verb ? cli_help(verb) : wrong("no verb is called ", argv[2]);
 	}
 	verb = find(argv[1]);
-	if (!verb)
-		return wrong("no verb is called ", argv[1]);
-	int code = verb->run(argc - 1, argv + 1);
+	return verb ? verb->run(argc - 1, argv + 1) : wrong("no verb is called ", argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	int code = dispatch(argc, argv);
 
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		fprintf(stderr, "kfdsched: could not write all of the output: %m\n");

@@ -15,7 +15,7 @@
 #define LEFT_X 176 /* plot of the left panel, after its labels */
 #define LEFT_W 344
 #define RIGHT_X 636
-#define RIGHT_W 176 /* 100 % */
+#define RIGHT_W 192 /* 100 % */
 #define RIGHT_NAME_X 568
 
 struct scale {
@@ -36,11 +36,13 @@ static const char style[] =
 	".mark{stroke:#1b2533;stroke-width:3;stroke-linecap:round}\n"
 	".floor{stroke:#b42318;stroke-width:1.5;stroke-dasharray:5 4}.floortext{fill:#b42318;"
 	"font-size:12px}\n"
-	".inbar{fill:#ffffff;font-weight:600}\n"
+	".inbar{fill:#ffffff;font-weight:600}"
+	".beside{paint-order:stroke;stroke:#ffffff;stroke-width:5px;stroke-linejoin:round}\n"
 	"@media (prefers-color-scheme:dark){text{fill:#e7ecf3}.ground{fill:#11161d}"
 	".grid{stroke:#28313d}.base{stroke:#667487}.soft,.tick,.note{fill:#9aa7b8}"
 	".wrong,.floortext{fill:#ff8a80}.floor{stroke:#ff8a80}.mark{stroke:#f4f7fb}"
-	".alone{fill:#8796ad}.shared{fill:#e58a32}.trap{fill:#1fb5a3}.inbar{fill:#14110c}}\n"
+	".alone{fill:#8796ad}.shared{fill:#e58a32}.trap{fill:#1fb5a3}.inbar{fill:#14110c}.beside{"
+	"stroke:#11161d}}\n"
 	"</style>\n";
 
 static void escaped(FILE *out, const char *text)
@@ -219,13 +221,13 @@ static void right_row(FILE *out, const struct colocation *run, const struct verd
 		arm_names[arm], RIGHT_X, middle - BAR / 2.0, fmax(wide, 1), BAR);
 	if (isnan(verdict->of_alone[arm])) {
 		snprintf(text, sizeof(text), "%.3g steps", steps);
-		text_at(out, RIGHT_X + wide + 10, middle + 5, "soft", "start", text);
+		text_at(out, RIGHT_X + wide + 10, middle + 5, "soft beside", "start", text);
 		return;
 	}
 	snprintf(text, sizeof(text), "%.0f %%", 100 * verdict->of_alone[arm]);
-	text_at(out, RIGHT_X + wide + 10, middle - 2, "name", "start", text);
+	text_at(out, RIGHT_X + wide + 10, middle - 2, "name beside", "start", text);
 	snprintf(text, sizeof(text), "%.3g steps", steps);
-	text_at(out, RIGHT_X + wide + 10, middle + 14, "soft", "start", text);
+	text_at(out, RIGHT_X + wide + 10, middle + 14, "soft beside", "start", text);
 }
 
 static void right_panel(FILE *out, const struct colocation *run, const struct verdict *verdict,
@@ -240,7 +242,7 @@ static void right_panel(FILE *out, const struct colocation *run, const struct ve
 			most = fmax(most, run->arms[i].offline.steps);
 	/* An arm a little above 100 % is noise; its bar must not leave the panel. */
 	full = shares ? fmax(run->arms[ARM_ALONE].offline.steps, most / 1.05) : most;
-	for (unsigned percent = 0; shares && percent <= 100; percent += 50) {
+	for (unsigned percent = 0; shares && full > 0 && percent <= 100; percent += 50) {
 		double x = RIGHT_X + RIGHT_W * percent / 100.0 *
 					     run->arms[ARM_ALONE].offline.steps /
 					     (full > 0 ? full : 1);
@@ -309,11 +311,12 @@ void svg_write(const struct colocation *run, const struct verdict *verdict, FILE
 		height);
 	headings(out, run, verdict);
 	left_grid(out, &scale, bottom);
+	/* Before the bars, so that no text in one is crossed. */
+	draw_floor(out, verdict, &scale, bottom);
 	rows = 0;
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		if (run->arms[i].ran)
 			left_row(out, run, &scale, (enum arm)i, TOP + ROW * (rows++ + 0.5));
-	draw_floor(out, verdict, &scale, bottom);
 	right_panel(out, run, verdict, bottom);
 	result_world(run, verdict, world, sizeof(world));
 	snprintf(note, sizeof(note), "%s%s", run->simulated ? "simulated GPU: " : "", world);

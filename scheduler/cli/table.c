@@ -133,19 +133,21 @@ static unsigned span_width(const unsigned *widths, unsigned first, unsigned colu
 	return sum;
 }
 
-static void measure(const struct table *table, unsigned widths[TABLE_COLUMNS])
+/* Single cells first, so that a span adds only what they leave open; then the
+ * last of its columns gets wider. */
+static void measure(const struct table *table, bool spans, unsigned widths[TABLE_COLUMNS])
 {
 	for (size_t i = 0; i < table->count; i++) {
 		const struct row *row = &table->rows[i];
 		unsigned column = 0;
 
 		for (unsigned c = 0; c < row->count; column += row->cells[c++].columns) {
+			unsigned columns = row->cells[c].columns;
 			unsigned need = width(row->cells[c].text);
-			unsigned have = span_width(widths, column, row->cells[c].columns);
+			unsigned have = span_width(widths, column, columns);
 
-			/* A span that is wider than its columns widens the last one. */
-			if (need > have)
-				widths[column + row->cells[c].columns - 1] += need - have;
+			if ((columns > 1) == spans && need > have)
+				widths[column + columns - 1] += need - have;
 		}
 	}
 }
@@ -156,7 +158,8 @@ int table_print(const struct table *table, FILE *out)
 
 	if (table->failed)
 		return -ENOMEM;
-	measure(table, widths);
+	measure(table, false, widths);
+	measure(table, true, widths);
 	for (size_t i = 0; i < table->count; i++) {
 		const struct row *row = &table->rows[i];
 		unsigned column = 0;

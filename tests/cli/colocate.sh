@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# kfdsched colocate, all arms among stand-ins: who is started how in each arm,
+# and the figures as table, JSON (every key) and SVG. No simulated GPU here,
+# so what only kfdsim tells has to be null.
+set -eu
+# shellcheck source=tests/cli/cli.inc.sh
+. "$SOURCE/tests/cli/cli.inc.sh"
+# shellcheck source=tests/cli/colocate.inc.sh
+. "$SOURCE/tests/cli/colocate.inc.sh"
+
+export FAKE_COPY=$work/config KFDSHIM_GROUP=stray KFDSHIM_PRIORITY=7
+other=$FAKES/libcli_fake_shim.so
+expect 0 env LD_PRELOAD="$work/bin/libkfdshim.so:$other" \
+	"$kfdsched" colocate "${traces[@]}" --seconds 1 --load 0.3 \
+	--json "$work/report.json" --svg "$work/report.svg"
+nothing_left
+
+logged() { grep -qF -- "$2" "$FAKE_DIR/$1.log" || fail "$1: $2 expected: $(cat "$FAKE_DIR/$1.log")"; }
+for arm in alone shared trap; do
+	logged "$arm-online" "trace=$work/on.csv mode=open pace=--load 0.3 seed=1 arrivals=poisson seconds=1"
+	logged "$arm-offline" "trace=$work/off.csv mode=closed pace=- seed=- arrivals=- seconds=1"
+done
+for name in alone-online alone-offline shared-online shared-offline; do
+	logged "$name" "preload=$other"
+	logged "$name" "priority=unset group=unset socket=unset"
+done
+for role in online offline; do
+	logged "trap-$role" "preload=$work/bin/libkfdshim.so:$other"
+	logged "trap-$role" "priority=$role group=unset socket=$TMPDIR/kfdsched-"
+done
+grep -qx 'slow_suspend_us = 50000' "$work/config" || fail "the daemon's configuration"
+grep -qx '\[scheduler\]' "$work/config" || fail "the daemon's configuration"
+for arm in alone shared trap; do said "arm $arm, 1 s"; done
+
+jq -e '(keys == ["arms", "costs", "doorbell_delay_us", "invalid_reason", "load", "offline", "online",
+		 "profile", "rate_per_s", "seconds", "simulated", "time_scale", "valid"])
+	and .simulated == false and .profile == null and .time_scale == 1 and .costs == null
+	and .doorbell_delay_us == null and .valid and .invalid_reason == null
+	and .online == "on" and .offline == "off" and .load == 0.3 and .rate_per_s == null
+	and .seconds == 1 and (.arms | keys == ["alone", "shared", "trap"])
+	and all(.arms[]; (keys == ["lost", "offline", "online", "resumes", "suspends"])
+		and (.online | keys == ["gpu_busy_ratio", "keeps_up", "p50_us", "p90_us", "p999_us",
+					"p99_us", "requests"])
+		and (.offline | keys == ["gpu_busy_ratio", "steps"])
+		and (.lost | keys == ["bounce_us", "detection_us", "holdover_us", "save_restore_us"])
+		and .lost.bounce_us == null and .lost.save_restore_us == null
+		and .online.requests == 100)' "$work/report.json" >/dev/null ||
+	fail "the JSON is not as docs/formats.md has it: $(jq -c . "$work/report.json")"
+jq -e '.arms | .alone.suspends == 0 and .shared.suspends == 0 and .shared.lost.detection_us == 0
+	and .trap.suspends == 10 and .trap.resumes == 9 and .trap.lost.detection_us == 20
+	and .trap.lost.holdover_us == 30 and .alone.online.keeps_up and (.shared.online.keeps_up | not)
+	and .trap.online.p99_us == 2600 and .trap.offline.steps == 8.4' "$work/report.json" >/dev/null ||
+	fail "the figures: $(jq -c .arms "$work/report.json")"
+
+printed "hardware: "
+grep -q '^alone *900 us *1.50 ms *2.00 ms *3.00 ms *100 *10.50 *100 % *0 *- *- *0 us *0 us' \
+	"$work/out" || fail "row alone"
+grep -q '^shared *does not keep up *100 ' "$work/out" || fail "row shared"
+grep -q '^trap *900 us .* 8.40 *80 % *10 *- *- *20.0 us *30.0 us' "$work/out" || fail "row trap"
+xmllint --noout "$work/report.svg" || fail "the SVG is not well-formed"
+
+# Only what was asked for is run; without alone there is nothing to judge by.
+rm "$FAKE_DIR"/*
+expect 0 "$kfdsched" colocate "${traces[@]}" --seconds 1 --rate 50 --arms shared --json "$work/r.json"
+for name in alone-online trap-online; do
+	[ ! -e "$FAKE_DIR/$name.log" ] || fail "$name ran"
+done
+logged shared-online "pace=--rate 50"
+jq -e '(.arms | keys == ["shared"]) and .load == null and .rate_per_s == 50' "$work/r.json" >/dev/null ||
+	fail "one arm: $(cat "$work/r.json")"
+nothing_left
+
+# A level other than trap, and a disabled shim: goes on, and says so.
+rm "$FAKE_DIR"/*
+FAKE_LEVEL=observe expect 0 "$kfdsched" colocate "${traces[@]}" --seconds 0.5 --arms trap
+said "level observe: the fake says so"
+rm "$FAKE_DIR"/*
+KFDSHIM_DISABLE=1 FAKE_LEVEL=observe expect 0 "$kfdsched" colocate "${traces[@]}" --seconds 0.5 --arms trap
+said "KFDSHIM_DISABLE=1"
+nothing_left

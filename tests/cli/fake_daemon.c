@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Stands in for kfdschedd, and takes its options: answers every PROTOCOL_ASK
+ * with what the shell command FAKE_ANSWER prints. FAKE_FAULT=version answers
+ * as another version, =refuse refuses with EPERM, =garbage sends text that is
+ * no JSON, =silent never answers. FAKE_COPY: a file that gets the --config.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "channel/protocol.h"
+
+static size_t answer(char *text, size_t size)
+{
+	FILE *command = popen(getenv("FAKE_ANSWER"), "r");
+	size_t n = command ? fread(text, 1, size, command) : 0;
+
+	if (!command || pclose(command) != 0) {
+		fprintf(stderr, "fake daemon: FAKE_ANSWER failed\n");
+		exit(1);
+	}
+	return n;
+}
+
+static void serve(int fd, const char *fault)
+{
+	struct protocol_hello hello;
+	struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION};
+	static char text[1 << 16];
+	size_t nfds = 0;
+
+	if (protocol_receive(fd, &hello, sizeof(hello), NULL, &nfds, 1000) ||
+	    hello.magic != PROTOCOL_MAGIC || hello.kind != PROTOCOL_ASK)
+		return;
+	int memory = memfd_create("answer", MFD_CLOEXEC);
+
+	if (strcmp(fault, "garbage") == 0)
+		strcpy(text, "no JSON");
+	welcome.bytes = fault[0] == 'g' ? strlen(text) : answer(text, sizeof(text));
+	if (write(memory, text, welcome.bytes) != (ssize_t)welcome.bytes)
+		exit(1);
+	if (strcmp(fault, "version") == 0)
+		welcome.version++;
+	if (strcmp(fault, "refuse") == 0)
+		welcome.status = -EPERM;
+	nfds = welcome.status == 0;
+	protocol_send(fd, &welcome, sizeof(welcome), &memory, nfds);
+	close(memory);
+}
+
+static void copy_config(const char *from)
+{
+	char line[256];
+	FILE *in = fopen(from, "r");
+	FILE *out = getenv("FAKE_COPY") ? fopen(getenv("FAKE_COPY"), "w") : NULL;
+
+	while (in && out && fgets(line, sizeof(line), in))
+		fputs(line, out);
+	if (in)
+		fclose(in);
+	if (out)
+		fclose(out);
+}
+
+int main(int argc, char **argv)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const char *fault = getenv("FAKE_FAULT") ? getenv("FAKE_FAULT") : "";
+	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	for (int i = 1; i + 1 < argc; i++) {
+		if (strcmp(argv[i], "--socket") == 0)
+			snprintf(address.sun_path, sizeof(address.sun_path), "%s", argv[i + 1]);
+		if (strcmp(argv[i], "--config") == 0)
+			copy_config(argv[i + 1]);
+	}
+	if (bind(listener, (struct sockaddr *)&address, sizeof(address)) || listen(listener, 8)) {
+		perror("fake daemon");
+		return 1;
+	}
+	for (;;) {
+		int fd = accept(listener, NULL, NULL);
+
+		if (fd < 0)
+			return 1;
+		if (strcmp(fault, "silent") == 0)
+			continue; /* stays open */
+		serve(fd, fault);
+		close(fd);
+	}
+}

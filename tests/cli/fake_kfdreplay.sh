@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Stands in for kfdreplay: keeps the sync contract and writes figures that can
+# be told apart by arm and role. Reads FAKE_DIR, and FAKE_REPLAY=fail|mute|early|impossible.
+set -eu
+mode=open load=- seed=- arrivals=-
+while [ $# -gt 0 ]; do
+	case $1 in
+	--trace) trace=$2 ;;
+	--seconds) seconds=$2 ;;
+	--json) json=$2 ;;
+	--sync-fd) sync=$2 ;;
+	--load | --rate) load="$1 $2" ;;
+	--seed) seed=$2 ;;
+	--arrivals) arrivals=$2 ;;
+	--closed)
+		mode=closed
+		shift
+		continue
+		;;
+	*)
+		echo "fake kfdreplay: $1?" >&2
+		exit 2
+		;;
+	esac
+	shift 2
+done
+name=$(basename "$json" .json)
+arm=${name%-*} role=${name#*-}
+echo "$$ $role" >>"$FAKE_DIR/clients"
+{
+	echo "pid=$$"
+	echo "trace=$trace mode=$mode pace=$load seed=$seed arrivals=$arrivals seconds=$seconds"
+	echo "preload=${LD_PRELOAD-unset}"
+	echo "priority=${KFDSHIM_PRIORITY-unset} group=${KFDSHIM_GROUP-unset} socket=${KFDSHIM_SOCKET-unset}"
+} >"$FAKE_DIR/$name.log"
+case $arm/$role/${FAKE_REPLAY-} in
+shared/offline/fail)
+	echo "fake kfdreplay: the queue has gone" >&2
+	exit 1
+	;;
+shared/offline/impossible)
+	echo "fake kfdreplay: no GPU here" >&2
+	exit 77
+	;;
+esac
+printf r >&"${sync#*:}"
+read -r -N 1 _ <&"${sync%:*}"
+[ "${FAKE_REPLAY-}" != early ] || exit 0
+# As kfdreplay does: a few ms after the end of the seconds.
+sleep "$seconds"
+sleep 0.1
+[ "${FAKE_REPLAY-}" != mute ] || exit 0
+p99=2000 keeps=true
+[ "$arm" != shared ] || keeps=false
+[ "$arm" != trap ] || p99=2600
+steps=10.5
+[ "$arm" != trap ] || steps=8.4
+if [ "$mode" = open ]; then steps=0; fi
+cat >"$json" <<JSON
+{"trace":"x","simulated":false,"time_scale":1,"agent":"fake","mode":"$mode","requests":100,
+ "arrived":100,"steps":$steps,"seconds":$seconds,"gpu_us_per_request":900,"gpu_busy_ratio":0.2,
+ "rate_per_s":220,"latency_us":{"mean":1000,"p50":900,"p90":1500,"p99":$p99,"p999":3000,"max":4000},
+ "keeps_up":$keeps,"backlog":0,"count":null}
+JSON

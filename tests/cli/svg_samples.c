@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+/* Writes one SVG for each kind of run into the folder that is named. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/cli/svg.h"
+
+static struct colocation run;
+
+static struct online_figures latencies(double p50, double p99, bool keeps_up)
+{
+	return (struct online_figures){
+		.p50_us = p50,
+		.p90_us = (p50 + p99) / 2,
+		.p99_us = p99,
+		.p999_us = p99 * 1.2,
+		.requests = 877,
+		.gpu_busy_ratio = 0.2,
+		.keeps_up = keeps_up,
+	};
+}
+
+static void usual(void)
+{
+	run = (struct colocation){
+		.online = "online_resnet50_b1",
+		.offline = "offline_gpt2m_train_8x1024",
+		.load = 0.2,
+		.rate_per_s = NAN,
+		.seconds = 40,
+		.simulated = true,
+		.time_scale = 0.1,
+		.profile = "mi210",
+		.bounce_us = 200,
+	};
+	hist_add(&run.doorbell, 20000);
+	run.arms[ARM_ALONE] = (struct arm_figures){
+		.ran = true, .online = latencies(909, 2475, true), .offline = {10.53, 0.98}};
+	run.arms[ARM_SHARED] = (struct arm_figures){
+		.ran = true, .online = latencies(9.1e6, 18e6, false), .offline = {10.02, 0.95}};
+	run.arms[ARM_TRAP] = (struct arm_figures){
+		.ran = true, .online = latencies(1020, 3060, true), .offline = {7.98, 0.74}};
+	hist_add(&run.arms[ARM_TRAP].save, 60000);
+	hist_add(&run.arms[ARM_TRAP].save, 60000);
+	hist_add(&run.arms[ARM_TRAP].save, 70000);
+	hist_add(&run.arms[ARM_TRAP].restore, 50000);
+	hist_add(&run.arms[ARM_TRAP].restore, 50000);
+	hist_add(&run.arms[ARM_TRAP].restore, 70000);
+}
+
+static void save(const char *folder, const char *name)
+{
+	struct verdict verdict;
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s.svg", folder, name);
+	FILE *out = fopen(path, "w");
+
+	if (!out)
+		exit(1);
+	result_judge(&run, &verdict);
+	svg_write(&run, &verdict, out);
+	if (fclose(out))
+		exit(1);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2)
+		return 2;
+	usual();
+	save(argv[1], "usual");
+
+	for (int i = 0; i < 9; i++)
+		hist_add(&run.doorbell, 90000000);
+	save(argv[1], "invalid");
+
+	/* Sharing that is slow, but keeps up: two decades more on the axis. */
+	usual();
+	run.arms[ARM_SHARED].online = latencies(41000, 290000, true);
+	save(argv[1], "slow");
+
+	usual();
+	run.simulated = false;
+	run.time_scale = 1;
+	run.bounce_us = NAN;
+	run.load = NAN;
+	run.rate_per_s = 220;
+	save(argv[1], "hardware");
+
+	usual();
+	run.arms[ARM_ALONE].ran = run.arms[ARM_SHARED].ran = false;
+	save(argv[1], "one_arm");
+
+	usual();
+	run.online = "a && b <script>";
+	run.offline = "c";
+	/* Nothing was completed at all. */
+	for (unsigned i = 0; i < ARM_COUNT; i++) {
+		run.arms[i].online = latencies(NAN, NAN, i != ARM_SHARED);
+		run.arms[i].offline.steps = 0;
+	}
+	save(argv[1], "names");
+	return 0;
+}

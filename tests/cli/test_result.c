@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+/* From the figures of a run to its verdict, its table and its JSON: the
+ * validity rule, the floor, what an online client that does not keep up looks
+ * like, and that what is not known is null and "-". */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "scheduler/cli/result.h"
+
+static struct colocation run;
+static struct verdict verdict;
+static struct simulation window;
+
+/* alone 900 / 2000 us, trap 1000 / 2600 us, bounce 200 us, save 32 us. */
+static int fresh(void **state)
+{
+	(void)state;
+	run = (struct colocation){
+		.online = "on",
+		.offline = "off",
+		.load = 0.2,
+		.rate_per_s = NAN,
+		.seconds = 20,
+		.simulated = true,
+		.time_scale = 0.1,
+		.profile = "mi210",
+		.bounce_us = 200,
+	};
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		run.arms[i] = (struct arm_figures){
+			.ran = true,
+			.online = {900, 1500, 2000, 3000, 100, 0.2, true},
+			.offline = {10, 0.9},
+		};
+	run.arms[ARM_SHARED].online.keeps_up = false;
+	run.arms[ARM_TRAP].online.p99_us = 2600;
+	run.arms[ARM_TRAP].offline.steps = 7.5;
+	run.arms[ARM_TRAP].suspends = 40;
+	run.arms[ARM_TRAP].resumes = 39;
+
+	memset(&window, 0, sizeof(window));
+	window.bounces = 3;
+	window.bounce_ns = 600000;
+	for (unsigned i = 0; i < 3; i++) {
+		hist_add(&window.save, 32000);
+		hist_add(&window.restore, 16000);
+		hist_add(&window.doorbell, 100000);
+	}
+	result_charge(&run, ARM_TRAP, &window);
+	result_charge(&run, ARM_TRAP, &window);
+	return 0;
+}
+
+static char *table(void)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(result_print(&run, &verdict, out), 0);
+	fclose(out);
+	return text;
+}
+
+static void assert_says(const char *needle)
+{
+	char *text = table();
+
+	if (!strstr(text, needle))
+		fail_msg("the table does not say '%s':\n%s", needle, text);
+	free(text);
+}
+
+static void test_charges_add_up(void **state)
+{
+	(void)state;
+	assert_true(run.arms[ARM_TRAP].bounce_us == 1200);
+	assert_true(run.arms[ARM_TRAP].save_restore_us == 288);
+	assert_int_equal(run.doorbell.count, 6);
+	assert_int_equal(run.doorbell.max, 100000);
+	assert_true(run.arms[ARM_ALONE].bounce_us == 0);
+}
+
+static void test_floor_and_bound(void **state)
+{
+	(void)state;
+	result_judge(&run, &verdict);
+	/* A histogram's value is at most 3.2 % too large, and never too small. */
+	assert_true(verdict.save_us >= 32 && verdict.save_us <= 33.1);
+	assert_true(verdict.restore_us >= 16 && verdict.restore_us <= 16.6);
+	assert_true(verdict.floor_us == 2000 + 400 + verdict.save_us);
+	assert_true(verdict.bound == 2600 / verdict.floor_us);
+	assert_true(verdict.of_alone[ARM_TRAP] == 0.75);
+	assert_says("trap P99 2.60 ms is 1.07 x that");
+	assert_says("SIMULATED GPU: mi210, time scale 0.1, bounce 200 us, median save");
+	assert_says("(assumed)");
+}
+
+static void test_doorbell_rule(void **state)
+{
+	(void)state;
+	/* 5 % of 900 us is 45 us model time, 450 us wall. */
+	memset(&run.doorbell, 0, sizeof(run.doorbell));
+	for (unsigned i = 0; i < 100; i++)
+		hist_add(&run.doorbell, i < 98 ? 1000 : 440000);
+	result_judge(&run, &verdict);
+	assert_int_equal(verdict.validity, RESULT_VALID);
+	assert_string_equal(verdict.reason, "");
+	for (unsigned i = 0; i < 10; i++)
+		hist_add(&run.doorbell, 480000);
+	result_judge(&run, &verdict);
+	assert_int_equal(verdict.validity, RESULT_INVALID);
+	assert_non_null(strstr(verdict.reason, "doorbell delay"));
+	assert_says("INVALID: P99 doorbell delay");
+	/* The same delay hides less of a slower GPU. */
+	run.time_scale = 0.01;
+	result_judge(&run, &verdict);
+	assert_int_equal(verdict.validity, RESULT_VALID);
+}
+
+static void test_what_cannot_be_judged(void **state)
+{
+	(void)state;
+	run.arms[ARM_ALONE].ran = false;
+	result_judge(&run, &verdict);
+	assert_int_equal(verdict.validity, RESULT_NOT_JUDGED);
+	assert_true(isnan(verdict.floor_us));
+	assert_says("validity not judged: ");
+	json_t *json = result_json(&run, &verdict);
+
+	assert_true(json_is_null(json_object_get(json, "valid")));
+	assert_non_null(json_string_value(json_object_get(json, "invalid_reason")));
+	assert_null(json_object_get(json_object_get(json, "arms"), "alone"));
+	json_decref(json);
+
+	fresh(NULL);
+	memset(&run.doorbell, 0, sizeof(run.doorbell));
+	result_judge(&run, &verdict);
+	assert_int_equal(verdict.validity, RESULT_INVALID);
+
+	fresh(NULL);
+	run.arms[ARM_ALONE].online.keeps_up = false;
+	result_judge(&run, &verdict);
+	assert_int_equal(verdict.validity, RESULT_INVALID);
+	assert_true(isnan(verdict.floor_us));
+}
+
+static void test_does_not_keep_up(void **state)
+{
+	(void)state;
+	result_judge(&run, &verdict);
+	char *text = table();
+	char *row = strstr(text, "\nshared ");
+
+	assert_non_null(row);
+	*strchr(row + 1, '\n') = '\0';
+	assert_non_null(strstr(row, "does not keep up"));
+	assert_null(strstr(row, "2.00 ms"));
+	free(text);
+
+	/* Then there is no bound to speak of. */
+	run.arms[ARM_TRAP].online.keeps_up = false;
+	result_judge(&run, &verdict);
+	assert_true(isnan(verdict.bound));
+	assert_says("trap does not keep up");
+}
+
+static void test_hardware(void **state)
+{
+	(void)state;
+	run.simulated = false;
+	run.time_scale = 1;
+	run.bounce_us = NAN;
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		run.arms[i].bounce_us = run.arms[i].save_restore_us = NAN;
+	memset(&run.doorbell, 0, sizeof(run.doorbell));
+	result_judge(&run, &verdict);
+	assert_int_equal(verdict.validity, RESULT_VALID);
+	json_t *json = result_json(&run, &verdict);
+
+	assert_true(json_is_null(json_object_get(json, "costs")));
+	assert_true(json_is_null(json_object_get(json, "doorbell_delay_us")));
+	assert_true(json_is_true(json_object_get(json, "valid")));
+	json_decref(json);
+	assert_says("hardware: ");
+	char *text = table();
+
+	assert_null(strstr(text, "SIMULATED"));
+	assert_null(strstr(text, "nan"));
+	free(text);
+}
+
+static void test_json_of_a_simulated_run(void **state)
+{
+	double bounce, save, p999;
+	json_int_t suspends;
+	int keeps_up;
+
+	(void)state;
+	result_judge(&run, &verdict);
+	json_t *json = result_json(&run, &verdict);
+
+	assert_non_null(json);
+	assert_int_equal(json_unpack(json, "{s:{s:F,s:F},s:{s:{s:{s:F,s:b},s:I}}}", "costs",
+				     "bounce_us", &bounce, "save_us", &save, "arms", "trap",
+				     "online", "p999_us", &p999, "keeps_up", &keeps_up, "suspends",
+				     &suspends),
+			 0);
+	assert_true(bounce == 200 && save == verdict.save_us && p999 == 3000 && keeps_up == 1);
+	assert_int_equal(suspends, 40);
+	assert_true(json_is_null(json_object_get(json, "rate_per_s")));
+	json_decref(json);
+}
+
+static void test_reads_kfdreplay(void **state)
+{
+	static const char good[] =
+		"{\"requests\":5,\"steps\":5.25,\"keeps_up\":true,\"gpu_busy_ratio\":0.5,"
+		"\"latency_us\":{\"p50\":1,\"p90\":2,\"p99\":3,\"p999\":4.5}}";
+	static const char none[] =
+		"{\"requests\":0,\"steps\":0.5,\"keeps_up\":false,\"gpu_busy_ratio\":0,"
+		"\"latency_us\":{\"p50\":0,\"p90\":0,\"p99\":0,\"p999\":0}}";
+	static const char *const bad[] = {
+		"{}",
+		"{\"requests\":5,\"keeps_up\":true,\"gpu_busy_ratio\":0.5,\"latency_us\":{}}",
+		"{\"requests\":\"5\",\"keeps_up\":true,\"gpu_busy_ratio\":0.5}",
+	};
+	struct online_figures online;
+	struct offline_figures offline;
+	json_t *json = json_loads(good, 0, NULL);
+
+	(void)state;
+	assert_int_equal(result_online(json, &online), 0);
+	assert_true(online.p50_us == 1 && online.p999_us == 4.5 && online.requests == 5);
+	assert_int_equal(result_offline(json, &offline), 0);
+	assert_true(offline.steps == 5.25);
+	json_decref(json);
+
+	json = json_loads(none, 0, NULL);
+	assert_int_equal(result_online(json, &online), 0);
+	assert_true(isnan(online.p50_us) && !online.keeps_up);
+	json_decref(json);
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		json = json_loads(bad[i], 0, NULL);
+		assert_int_equal(result_online(json, &online), -EINVAL);
+		assert_int_equal(result_offline(json, &offline), -EINVAL);
+		json_decref(json);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_charges_add_up, fresh),
+		cmocka_unit_test_setup(test_floor_and_bound, fresh),
+		cmocka_unit_test_setup(test_doorbell_rule, fresh),
+		cmocka_unit_test_setup(test_what_cannot_be_judged, fresh),
+		cmocka_unit_test_setup(test_does_not_keep_up, fresh),
+		cmocka_unit_test_setup(test_hardware, fresh),
+		cmocka_unit_test_setup(test_json_of_a_simulated_run, fresh),
+		cmocka_unit_test(test_reads_kfdreplay),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

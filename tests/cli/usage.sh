@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Wrong use is exit code 2 and one line that says what was wrong and how to
+# use it; help is on stdout, for every verb, with two examples.
+set -eu
+# shellcheck source=tests/cli/cli.inc.sh
+. "$SOURCE/tests/cli/cli.inc.sh"
+
+wrong() { # SAYS ARGUMENT...
+	local says=$1
+	shift
+	expect 2 "$kfdsched" "$@"
+	one_line
+	said "$says"
+	said "usage: kfdsched"
+}
+
+wrong "no verb"
+wrong "no verb is called nosuch" nosuch
+wrong "no verb is called nosuch" help nosuch
+wrong "unknown option --nosuch" run --nosuch
+wrong "unknown option -x" run -x
+wrong "--priority needs a value" run --priority
+wrong "no --priority" run -- true
+wrong "not 'fast'" run --priority fast -- true
+wrong "not '16'" run --priority 16 -- true
+wrong "not '-1'" run --priority -1 -- true
+wrong "not '20'" run --priority 3 --slo 20 -- true
+wrong "not '1h'" run --priority 3 --slo 1h -- true
+wrong "not 'ms'" run --priority 3 --slo ms -- true
+wrong "not '0ms'" run --priority 3 --slo 0ms -- true
+wrong "--group" run --priority 3 --group "" -- true
+wrong "--group" run --priority 3 --group "$(printf 'g%.0s' $(seq 64))" -- true
+wrong "no command" run --priority online
+wrong "one argument too many" status now
+wrong "wrong option --json=1" status --json=1
+wrong "'0' is not a process id" queues 0
+wrong "'12x' is not a process id" queues 12x
+wrong "one argument too many" queues 1 2
+wrong "no --online trace" colocate --offline a
+wrong "no --offline trace" colocate --online a
+for arm in priority cumask gate self nosuch "" "alone,"; do
+	wrong "--arms knows alone, shared and trap" colocate --online a --offline b --arms "$arm"
+done
+wrong "--load" colocate --online a --offline b --load 0
+wrong "--load" colocate --online a --offline b --load inf
+wrong "--rate" colocate --online a --offline b --rate -3
+wrong "exclude" colocate --online a --offline b --rate 3 --load 3
+wrong "--seconds" colocate --online a --offline b --seconds 1x
+wrong "--seconds" colocate --online a --offline b --seconds 1e9
+
+expect 0 "$kfdsched" --help
+for verb in run status queues colocate; do
+	printed "  $verb "
+done
+for verb in run status queues colocate; do
+	expect 0 "$kfdsched" help "$verb"
+	[ ! -s "$work/err" ] || fail "help talks on stderr"
+	printed "Usage: kfdsched $verb "
+	[ "$(sed '1,/^Examples:/d' "$work/out" | grep -c "^  kfd")" = 2 ] || fail "no two examples"
+	cp "$work/out" "$work/help"
+	expect 0 "$kfdsched" "$verb" --help
+	cmp -s "$work/out" "$work/help" || fail "$verb --help is not help $verb"
+done
+
+got=0
+"$kfdsched" --help >/dev/full 2>"$work/err" || got=$?
+[ "$got" = 1 ] || fail "a full disk went unnoticed"
+said "could not write"
