@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define SLOT_BITS 16
-#define SLOT_MASK ((1u << SLOT_BITS) - 1)
+#define SLOT_MASK ((1u << SLOT_BITS) - 1) /* as core_index */
 
 /* One node as one tenant sees it: who is active there and on the GPU. */
 struct group {
@@ -90,7 +90,7 @@ void core_destroy(struct core *core)
 
 static struct client *find(const struct core *core, core_id id)
 {
-	uint32_t slot = id & SLOT_MASK;
+	uint32_t slot = core_index(id);
 
 	if (id == 0 || slot >= core->top || core->clients[slot].id != id)
 		return NULL;

@@ -40,6 +40,12 @@
  * every function takes the name of a client that is gone: nothing happens. */
 typedef uint32_t core_id;
 
+/* Below max_clients, and no two of the living have the same. */
+static inline uint32_t core_index(core_id client)
+{
+	return client & 0xffffu;
+}
+
 struct core;
 
 struct core_config {

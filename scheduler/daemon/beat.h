@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The page that worker and watchdog share. Each field has one writer, and is
+ * accessed with the __atomic builtins. */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_BEAT_H
+#define KFDSHIM_SCHEDULER_DAEMON_BEAT_H
+
+#include <stdint.h>
+
+struct beat {
+	uint64_t started_ns;	   /* watchdog: when the daemon began */
+	uint64_t beat_ns;	   /* worker's loop; the watchdog sets it at each start */
+	uint32_t suspends;	   /* executors: SUSPENDs in flight */
+	uint64_t suspend_since_ns; /* executors: when the latest of them began */
+};
+
+#endif

@@ -1,0 +1,568 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/client.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/worker.h"
+
+#define CAUSE_MAX_NS 1000000000u /* beyond that it is no delay but nonsense of a lane */
+
+static uint32_t load(const uint32_t *at)
+{
+	return __atomic_load_n(at, __ATOMIC_ACQUIRE);
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* ---- coming ---- */
+
+static struct client *client_new(struct worker *worker, int socket, uint64_t now)
+{
+	struct client *client;
+	uint32_t slot = 0;
+
+	while (slot < worker->client_end && worker->clients[slot])
+		slot++;
+	if (slot == WORKER_CLIENTS)
+		return NULL;
+	client = calloc(1, sizeof(*client));
+	if (!client)
+		return NULL;
+	client->slot = slot;
+	client->socket = socket;
+	client->wake_fd = -1;
+	client->peer.pidfd = -1;
+	client->since_ns = now;
+	worker->clients[slot] = client;
+	if (slot == worker->client_end)
+		worker->client_end++;
+	return client;
+}
+
+static void refuse(struct worker *worker, struct client *client, int error)
+{
+	const struct protocol_welcome welcome = {
+		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .status = error};
+
+	log_debug("a connection is refused: %s", strerror(-error));
+	protocol_send(client->socket, &welcome, sizeof(welcome), NULL, 0);
+	client_gone(worker, client, NULL);
+}
+
+void client_accept(struct worker *worker, int socket, uint64_t now)
+{
+	const struct protocol_welcome full = {
+		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .status = -ENOSPC};
+	struct client *client = client_new(worker, socket, now);
+
+	if (!client) {
+		log_info("more than %u connections: one is refused", WORKER_CLIENTS);
+		protocol_send(socket, &full, sizeof(full), NULL, 0);
+		close(socket);
+		return;
+	}
+	if (worker_watch(worker, socket, EPOLLIN | EPOLLRDHUP | EPOLLET, WORKER_SOCKET,
+			 client->slot))
+		client_gone(worker, client, NULL);
+}
+
+/* Processes of one user, pid namespace and user namespace are one tenant. */
+static uint32_t tenant_of(struct worker *worker, const struct client *client)
+{
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		const struct client *other = worker->clients[i];
+
+		if (other && other != client && other->phase == CLIENT_SERVED &&
+		    other->peer.uid == client->peer.uid &&
+		    other->peer.pid_ns == client->peer.pid_ns &&
+		    other->peer.user_ns == client->peer.user_ns)
+			return other->tenant;
+	}
+	return ++worker->last_tenant;
+}
+
+/* A process that comes a second time (after exec) replaces what it was. */
+static void replace(struct worker *worker, const struct client *client)
+{
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		struct client *other = worker->clients[i];
+
+		if (other && other != client && other->phase == CLIENT_SERVED &&
+		    other->peer.pid == client->peer.pid)
+			client_gone(worker, other, "has come again");
+	}
+}
+
+static int send_welcome(struct worker *worker, struct client *client, int lane_fd)
+{
+	const struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC,
+						 .version = PROTOCOL_VERSION};
+	const int fds[3] = {lane_fd, worker->board_fd, client->wake_fd};
+
+	return protocol_send(client->socket, &welcome, sizeof(welcome), fds, 3);
+}
+
+/* Gives it its lane. 0 or a negative errno. */
+static int serve(struct worker *worker, struct client *client, uint64_t now)
+{
+	int lane_fd = lane_create(&client->lane);
+	int error;
+
+	if (lane_fd < 0)
+		return lane_fd;
+	/* One of its own: a shared one could be drained or filled by anybody.
+	 * Edge triggered, it need never be read. */
+	client->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	error = client->wake_fd < 0 ? -errno : 0;
+	if (!error)
+		error = worker_watch(worker, client->peer.pidfd, EPOLLIN, WORKER_PIDFD,
+				     client->slot);
+	if (!error)
+		error = worker_watch(worker, client->wake_fd, EPOLLIN | EPOLLET, WORKER_WAKE,
+				     client->slot);
+	if (!error) {
+		client->id = core_add(worker->core, client->tenant, client->priority, now);
+		error = client->id ? 0 : -ENOSPC;
+	}
+	if (!error)
+		error = send_welcome(worker, client, lane_fd);
+	close(lane_fd);
+	return error;
+}
+
+static void register_workload(struct worker *worker, struct client *client, uint64_t now)
+{
+	int error = peer_identify(client->socket, client->since_ns, &client->peer);
+
+	if (error) {
+		log_info("a workload is not taken: %s",
+			 error == -ESRCH ? "it is gone, or not in the daemon's pid namespace"
+					 : strerror(-error));
+		refuse(worker, client, error);
+		return;
+	}
+	replace(worker, client);
+	client->tenant = tenant_of(worker, client);
+	peer_name(client->peer.pid, client->name);
+	error = serve(worker, client, now);
+	if (error) {
+		log_info("process %d (%s) is not taken: %s", (int)client->peer.pid, client->name,
+			 strerror(-error));
+		refuse(worker, client, error);
+		return;
+	}
+	client->phase = CLIENT_SERVED;
+	worker->by_core[core_index(client->id)] = client;
+	if (client->priority == PRIORITY_UNSET)
+		snprintf(client->reason, sizeof(client->reason), "has no priority");
+	else if (client->priority == PRIORITY_ONLINE)
+		snprintf(client->reason, sizeof(client->reason),
+			 "has the highest priority: nothing preempts it");
+	else
+		snprintf(client->reason, sizeof(client->reason), "has not enabled its runtime yet");
+	log_info("process %d (%s) came: priority %d, user %u", (int)client->peer.pid, client->name,
+		 client->priority, client->peer.uid);
+}
+
+static void greeted(struct worker *worker, struct client *client,
+		    const struct protocol_hello *hello, uint64_t now)
+{
+	if (hello->magic != PROTOCOL_MAGIC || hello->version != PROTOCOL_VERSION) {
+		refuse(worker, client, -EPROTO);
+		return;
+	}
+	if (hello->kind == PROTOCOL_ASK) {
+		int error = status_answer(worker, client->socket);
+
+		if (error)
+			refuse(worker, client, error);
+		else
+			client_gone(worker, client, NULL);
+		return;
+	}
+	if (hello->kind != PROTOCOL_SHIM || hello->priority < PRIORITY_UNSET ||
+	    hello->priority > PRIORITY_ONLINE ||
+	    !memchr(hello->group, '\0', sizeof(hello->group))) {
+		refuse(worker, client, -EINVAL);
+		return;
+	}
+	if (worker->leaving) {
+		refuse(worker, client, -ESHUTDOWN);
+		return;
+	}
+	client->priority = hello->priority;
+	memcpy(client->group, hello->group, sizeof(client->group));
+	register_workload(worker, client, now);
+}
+
+void client_readable(struct worker *worker, struct client *client, uint64_t now)
+{
+	struct protocol_hello hello;
+	int error;
+
+	if (client->phase == CLIENT_SERVED) {
+		/* A hang-up is not its end: but exec closes the socket too, and
+		 * what it was before is over then. */
+		if (peer_replaced(&client->peer))
+			client_gone(worker, client, "is another program now");
+		return;
+	}
+	error = protocol_receive(client->socket, &hello, sizeof(hello), NULL, NULL, 0);
+	if (error == 0)
+		greeted(worker, client, &hello, now);
+	else if (error == -EPROTO)
+		refuse(worker, client, error);
+	else if (error != -EAGAIN)
+		client_gone(worker, client, NULL);
+}
+
+/* ---- being there ---- */
+
+static void cannot(struct worker *worker, struct client *client, const char *why)
+{
+	client->refused = true;
+	snprintf(client->reason, sizeof(client->reason), "%s", why);
+	core_set_capability(worker->core, client->id, CORE_REFUSED);
+	log_info("process %d (%s): level observe, because %s", (int)client->peer.pid, client->name,
+		 why);
+}
+
+static void start_executor(struct worker *worker, struct client *client)
+{
+	char why[KFD_REASON];
+	int error = executor_start(client->peer.pid, client->peer.pidfd, worker->done_fd,
+				   worker->beat, &client->executor);
+
+	if (!error)
+		return;
+	snprintf(why, sizeof(why), "no thread for it: %s", strerror(-error));
+	cannot(worker, client, why);
+}
+
+/* The level follows from the runtime's state, the priority and the session. */
+static void runtime_changed(struct worker *worker, struct client *client)
+{
+	char why[KFD_REASON];
+
+	if (client->priority == PRIORITY_UNSET || client->priority == PRIORITY_ONLINE ||
+	    client->refused || worker->leaving)
+		return;
+	switch (client->runtime) {
+	case LANE_RUNTIME_ENABLED:
+		if (!client->executor)
+			start_executor(worker, client);
+		else if (client->attached)
+			core_set_capability(worker->core, client->id, CORE_ABLE);
+		break;
+	case LANE_RUNTIME_NEVER:
+		if (client->attached)
+			break;
+		snprintf(why, sizeof(why), "its runtime cannot be enabled: %s",
+			 strerror(load((const uint32_t *)&client->lane->runtime_errno) & 0xfff));
+		cannot(worker, client, why);
+		break;
+	default:
+		core_set_capability(worker->core, client->id, CORE_PENDING);
+	}
+}
+
+static bool scan_node(struct worker *worker, struct client *client, uint32_t slot, uint64_t now)
+{
+	struct lane_node node;
+
+	if (lane_node_read(client->lane, slot, &node) != 0)
+		return false;
+	if (node.gpu_id != client->gpu_id[slot]) {
+		/* Nodes are appended, never changed: who does it loses it. */
+		if (client->gpu_id[slot])
+			return false;
+		client->gpu_id[slot] = node.gpu_id;
+		if (!nodes_known(worker, node.gpu_id))
+			nodes_read(worker, now);
+	} else if (node.activity == client->activity[slot]) {
+		return false;
+	}
+	client->activity[slot] = node.activity;
+	client->active_ns[slot] = node.active_ns;
+	client->idle_ns[slot] = node.idle_ns;
+	core_set_activity(worker->core, client->id, node.gpu_id, node.activity & 1);
+	return true;
+}
+
+static bool scan_leaving(struct worker *worker, struct client *client)
+{
+	/* `left` first: it never gets ahead of `leaving`, seen in this order */
+	uint32_t left = load(&client->lane->left);
+	uint32_t leaving = load(&client->lane->leaving);
+
+	if (left == client->left && leaving == client->leaving)
+		return false;
+	client->left = left;
+	client->leaving = leaving;
+	core_set_leaving(worker->core, client->id, leaving != left);
+	if (!client->wants_release) {
+		client->wants_release = true;
+		worker->to_release++;
+	}
+	return true;
+}
+
+bool client_scan(struct worker *worker, struct client *client, uint64_t now)
+{
+	uint32_t runtime, generation;
+	bool changed = false;
+
+	for (uint32_t i = 0; i < LANE_NODES && load(&client->lane->nodes[i].gpu_id); i++)
+		changed |= scan_node(worker, client, i, now);
+	changed |= scan_leaving(worker, client);
+	runtime = load(&client->lane->runtime);
+	if (runtime != client->runtime) {
+		client->runtime = runtime;
+		runtime_changed(worker, client);
+		changed = true;
+	}
+	generation = load(&client->lane->queue_generation);
+	if (generation != client->generation) {
+		client->generation = generation;
+		if (client->attached)
+			executor_ask(client->executor, EXECUTOR_COLLECT);
+		changed = true;
+	}
+	return changed;
+}
+
+void client_release(struct worker *worker, struct client *client, uint64_t now)
+{
+	struct core_view view;
+
+	if (!client->wants_release || !core_look(worker->core, client->id, now, &view) ||
+	    view.state != CORE_RUNNING)
+		return;
+	client->wants_release = false;
+	worker->to_release--;
+	__atomic_store_n(&client->lane->released, client->leaving, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &client->lane->released, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* ---- acting ---- */
+
+static void set_suspended(struct client *client, bool suspended)
+{
+	__atomic_store_n(&client->lane->suspended, suspended, __ATOMIC_SEQ_CST);
+}
+
+bool client_act(struct worker *worker, struct client *client, const struct core_action *action,
+		uint64_t now)
+{
+	client->acting = action->verb;
+	client->acting_prompt = action->prompt;
+	client->cause_ns = 0;
+	if (!client->executor) {
+		/* its end has let the process go, and so resumed it */
+		core_finished(worker->core, client->id, 0, 0, now);
+		set_suspended(client, false);
+		return true;
+	}
+	if (action->verb == CORE_RESUME) {
+		executor_ask(client->executor, EXECUTOR_RESUME);
+		return true;
+	}
+	/* Say it, then look: the client announces that it leaves, then looks
+	 * at `suspended`. One of the two sees the other. */
+	set_suspended(client, true);
+	if (load(&client->lane->leaving) != load(&client->lane->left)) {
+		set_suspended(client, false);
+		core_finished(worker->core, client->id, -ECANCELED, 0, now);
+		scan_leaving(worker, client);
+		/* both words may have changed back meanwhile; that is news too */
+		return false;
+	}
+	executor_ask(client->executor, EXECUTOR_SUSPEND);
+	return true;
+}
+
+void client_find_cause(struct worker *worker, struct client *client)
+{
+	bool suspend = client->acting == CORE_SUSPEND;
+	uint64_t latest = 0;
+
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		const struct client *other = worker->clients[i];
+
+		if (!other || other->phase != CLIENT_SERVED || other->tenant != client->tenant ||
+		    other->priority <= client->priority)
+			continue;
+		for (uint32_t a = 0; a < LANE_NODES && other->gpu_id[a]; a++)
+			for (uint32_t b = 0; b < LANE_NODES && client->gpu_id[b]; b++) {
+				uint64_t at;
+
+				if (other->gpu_id[a] != client->gpu_id[b] ||
+				    (other->activity[a] & 1) != suspend)
+					continue;
+				at = suspend ? other->active_ns[a] : other->idle_ns[a];
+				/* both must be active for a suspend */
+				if (suspend && client->active_ns[b] > at)
+					at = client->active_ns[b];
+				if (at > latest)
+					latest = at;
+			}
+	}
+	client->cause_ns = latest;
+}
+
+static void measure(struct worker *worker, struct client *client,
+		    const struct executor_report *report)
+{
+	struct totals *t = &worker->totals;
+	bool suspend = client->acting == CORE_SUSPEND;
+	uint64_t entry = report->cost.entry_ns;
+
+	if (report->error) {
+		t->failures++;
+		return;
+	}
+	suspend ? t->suspends++ : t->resumes++;
+	if (entry == 0)
+		return;
+	hist_add(suspend ? &t->suspend : &t->resume, report->cost.duration_ns);
+	/* the cause's time is the client's word */
+	if (client->acting_prompt && client->cause_ns && client->cause_ns <= entry &&
+	    entry - client->cause_ns < CAUSE_MAX_NS)
+		hist_add(suspend ? &t->detection : &t->holdover, entry - client->cause_ns);
+}
+
+static void acted(struct worker *worker, struct client *client,
+		  const struct executor_report *report, uint64_t now)
+{
+	const char *verb = client->acting == CORE_SUSPEND ? "suspend" : "resume";
+	struct core_view before = {0}, after = {0};
+
+	measure(worker, client, report);
+	core_look(worker->core, client->id, now, &before);
+	core_finished(worker->core, client->id, report->error, report->cost.duration_ns, now);
+	core_look(worker->core, client->id, now, &after);
+	if (after.state == CORE_RUNNING)
+		set_suspended(client, false);
+	log_debug("process %d: %s took %llu us", (int)client->peer.pid, verb,
+		  (unsigned long long)(report->cost.duration_ns / 1000));
+	if (report->error)
+		log_info("process %d (%s): %s failed: %s", (int)client->peer.pid, client->name,
+			 verb, strerror(-report->error));
+	if (after.spared == before.spared)
+		return;
+	if (after.spared == CORE_SPARED_SLOW)
+		snprintf(client->reason, sizeof(client->reason), "a suspend took %llu us",
+			 (unsigned long long)(report->cost.duration_ns / 1000));
+	else
+		snprintf(client->reason, sizeof(client->reason), "a suspend failed: %s",
+			 strerror(-report->error));
+	log_info("process %d (%s): not suspended again, because %s", (int)client->peer.pid,
+		 client->name, client->reason);
+}
+
+static void attached(struct worker *worker, struct client *client)
+{
+	client->attached = true;
+	client->reason[0] = '\0';
+	/* Edge triggered: its descriptor is the executor's and may be gone. */
+	worker_watch(worker, executor_events_fd(client->executor), EPOLLIN | EPOLLET,
+		     WORKER_SESSION, client->slot);
+	__atomic_store_n(&client->lane->session, 1, __ATOMIC_RELEASE);
+	if (client->runtime == LANE_RUNTIME_ENABLED)
+		core_set_capability(worker->core, client->id, CORE_ABLE);
+	log_info("process %d (%s): level trap", (int)client->peer.pid, client->name);
+	/* queues that came between the session's start and now */
+	executor_ask(client->executor, EXECUTOR_COLLECT);
+}
+
+void client_outcome(struct worker *worker, struct client *client, uint64_t now)
+{
+	struct executor_report report;
+	uint32_t outcome;
+
+	if (!client->executor)
+		return;
+	outcome = executor_take(client->executor, &report);
+	if (outcome & EXECUTOR_ATTACHED)
+		attached(worker, client);
+	if (outcome & EXECUTOR_REFUSED)
+		cannot(worker, client, executor_reason(client->executor));
+	if (outcome & EXECUTOR_ACTED)
+		acted(worker, client, &report, now);
+	if (outcome & EXECUTOR_NOT_COLLECTED && !client->refused)
+		cannot(worker, client, "a new queue of it could not be suspended");
+	if (outcome & EXECUTOR_ENDED) {
+		/* an action that nobody will finish any more */
+		core_finished(worker->core, client->id, 0, 0, now);
+		executor_free(client->executor);
+		client->executor = NULL;
+		client->attached = false;
+		client->refused = true;
+		core_set_capability(worker->core, client->id, CORE_REFUSED);
+		__atomic_store_n(&client->lane->session, 0, __ATOMIC_RELEASE);
+		set_suspended(client, false);
+	}
+}
+
+void client_session(struct worker *worker, struct client *client, uint32_t events)
+{
+	if (!client->attached)
+		return;
+	if (events & EPOLLIN)
+		executor_ask(client->executor, EXECUTOR_RUNTIME);
+	if (events & (EPOLLHUP | EPOLLERR) && !client->refused && !worker->leaving &&
+	    !peer_ended(&client->peer))
+		cannot(worker, client, "its debug session was ended by somebody else");
+}
+
+/* ---- going ---- */
+
+void client_gone(struct worker *worker, struct client *client, const char *why)
+{
+	if (client->phase == CLIENT_DEAD)
+		return;
+	if (client->phase == CLIENT_SERVED) {
+		worker->by_core[core_index(client->id)] = NULL;
+		if (why)
+			log_info("process %d (%s) %s", (int)client->peer.pid, client->name, why);
+	}
+	core_remove(worker->core, client->id);
+	if (client->wants_release)
+		worker->to_release--;
+	client->wants_release = false;
+	if (client->executor) {
+		executor_ask(client->executor, EXECUTOR_KICK | EXECUTOR_QUIT);
+		worker->orphans[worker->orphan_count++] = client->executor;
+		client->executor = NULL;
+	}
+	client->phase = CLIENT_DEAD;
+	close_fd(&client->socket);
+	close_fd(&client->wake_fd);
+	close_fd(&client->peer.pidfd);
+}
+
+void client_bury(struct worker *worker, struct client *client)
+{
+	worker->clients[client->slot] = NULL;
+	while (worker->client_end && !worker->clients[worker->client_end - 1])
+		worker->client_end--;
+	if (client->lane)
+		lane_unmap(client->lane);
+	free(client);
+}

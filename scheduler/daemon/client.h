@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One connection: first unknown, then a workload with a lane, or a command
+ * that asks. All functions for the loop's thread.
+ */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_CLIENT_H
+#define KFDSHIM_SCHEDULER_DAEMON_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "channel/lane.h"
+#include "channel/protocol.h"
+#include "scheduler/core/core.h"
+#include "scheduler/daemon/executor.h"
+#include "scheduler/daemon/peer.h"
+
+struct worker;
+
+enum client_phase {
+	CLIENT_GREETING, /* has not said hello */
+	CLIENT_SERVED,
+	CLIENT_DEAD, /* freed when the loop has gone through its events */
+};
+
+struct client {
+	enum client_phase phase;
+	uint32_t slot;
+	int socket, wake_fd;
+	uint64_t since_ns;
+
+	struct peer peer;
+	char name[16];
+	uint32_t tenant;
+	int priority;
+	char group[PROTOCOL_GROUP_MAX];
+	core_id id;
+
+	struct lane *lane; /* hostile */
+	/* the lane's words as they were seen last */
+	uint32_t runtime, generation, leaving, left;
+	uint32_t gpu_id[LANE_NODES];
+	uint64_t activity[LANE_NODES], active_ns[LANE_NODES], idle_ns[LANE_NODES];
+
+	struct executor *executor; /* NULL: none, or it was refused */
+	bool attached;
+	bool refused; /* once and for all */
+	bool wants_release;
+	char reason[KFD_REASON]; /* why it cannot be suspended; may be empty */
+
+	bool acting_prompt; /* of the action in flight */
+	enum core_verb acting;
+	uint64_t cause_ns; /* when what caused it happened; 0: unknown */
+};
+
+/* A connection was accepted: the client owns `socket`, whatever happens. */
+void client_accept(struct worker *worker, int socket, uint64_t now);
+/* Its socket has something: a hello, or a hang-up. */
+void client_readable(struct worker *worker, struct client *client, uint64_t now);
+/* Looks at the lane and tells the core what is new. Was there anything? */
+bool client_scan(struct worker *worker, struct client *client, uint64_t now);
+/* Its executor may have something to tell. */
+void client_outcome(struct worker *worker, struct client *client, uint64_t now);
+/* Carries out one action of the core; false: it was cancelled. */
+bool client_act(struct worker *worker, struct client *client, const struct core_action *action,
+		uint64_t now);
+/* After the actions of a decision: since when was the cause of its one there? */
+void client_find_cause(struct worker *worker, struct client *client);
+/* Tells a client that wants to leave that it may, if it may. */
+void client_release(struct worker *worker, struct client *client, uint64_t now);
+/* Its debug session has an event, or was ended from outside. */
+void client_session(struct worker *worker, struct client *client, uint32_t events);
+/* It has ended; `why` completes a sentence, NULL says nothing. */
+void client_gone(struct worker *worker, struct client *client, const char *why);
+/* Frees what client_gone() has left, once no event can name it. */
+void client_bury(struct worker *worker, struct client *client);
+
+#endif

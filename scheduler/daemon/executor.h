@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread that traces one process and makes all driver calls on it, for as
+ * long as the process is known: before Linux 6.12.103 only the tracing thread
+ * may. It sleeps on one word until it is asked for something.
+ *
+ * Threads: all functions are for the loop; each executor runs one thread.
+ */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_EXECUTOR_H
+#define KFDSHIM_SCHEDULER_DAEMON_EXECUTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "scheduler/daemon/beat.h"
+#include "scheduler/kfd/trap.h"
+
+/* What it may be asked, any number at once, but one action at a time. */
+enum executor_request {
+	EXECUTOR_SUSPEND = 1 << 0,
+	EXECUTOR_RESUME = 1 << 1,
+	EXECUTOR_COLLECT = 1 << 2, /* its queues have changed */
+	EXECUTOR_RUNTIME = 1 << 3, /* its runtime turns on or off */
+	EXECUTOR_KICK = 1 << 4,	   /* a signal, or its end, is there to be served */
+	EXECUTOR_QUIT = 1 << 5,
+};
+
+/* What it has to tell. */
+enum executor_outcome {
+	EXECUTOR_ATTACHED = 1 << 0,
+	EXECUTOR_REFUSED = 1 << 1, /* executor_reason() says why; it ends */
+	EXECUTOR_ACTED = 1 << 2,
+	EXECUTOR_NOT_COLLECTED = 1 << 3, /* a new queue could not be suspended */
+	EXECUTOR_ENDED = 1 << 4,	 /* to be freed */
+};
+
+struct executor_report {
+	int error; /* of the action */
+	struct trap_cost cost;
+};
+
+struct executor;
+
+/* Begins with attaching. pidfd is duplicated. done_fd: an eventfd that is
+ * written when there is an outcome. 0 or a negative errno. */
+int executor_start(pid_t pid, int pidfd, int done_fd, struct beat *beat, struct executor **out);
+void executor_ask(struct executor *executor, uint32_t requests);
+/* Takes the outcome; the report is of EXECUTOR_ACTED. */
+uint32_t executor_take(struct executor *executor, struct executor_report *report);
+/* Once refused. */
+const char *executor_reason(const struct executor *executor);
+/* Once attached: trap_events_fd(); it may be closed at any time later. */
+int executor_events_fd(const struct executor *executor);
+/* Is there a reason to kick it? */
+bool executor_pending(const struct executor *executor);
+/* Once ended: waits for the thread's last instructions, and frees. */
+void executor_free(struct executor *executor);
+
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/listener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "channel/protocol.h"
+
+#define BACKLOG 256
+
+/* The folder, locked for as long as the descriptor is open, so that of two
+ * daemons that start at once one sees the other's socket. */
+static int lock_folder(const char *path)
+{
+	char copy[PATH_MAX];
+	char *folder;
+	int fd;
+
+	snprintf(copy, sizeof(copy), "%s", path);
+	folder = dirname(copy);
+	if (mkdir(folder, 0755) < 0 && errno != EEXIST)
+		return -errno;
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	flock(fd, LOCK_EX);
+	return fd;
+}
+
+/* 0: the path is free now. */
+static int clear_path(const char *path, char *problem, size_t size)
+{
+	int fd = protocol_connect(path);
+
+	if (fd >= 0 || fd == -EAGAIN) { /* -EAGAIN: a daemon too busy to accept */
+		if (fd >= 0)
+			close(fd);
+		snprintf(problem, size,
+			 "a daemon listens at %s already: end it, or name another "
+			 "socket with --socket",
+			 path);
+		return -EADDRINUSE;
+	}
+	if (fd == -ENOENT)
+		return 0;
+	if (fd == -ENOTSOCK) {
+		snprintf(problem, size,
+			 "%s is there and is no daemon's socket: name another path "
+			 "with --socket",
+			 path);
+		return -EEXIST;
+	}
+	if (fd == -ECONNREFUSED) {
+		struct stat st;
+
+		if (lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode)) {
+			snprintf(problem, size,
+				 "%s is there and is no socket: name another path "
+				 "with --socket",
+				 path);
+			return -EEXIST;
+		}
+		if (unlink(path) == 0)
+			return 0;
+		fd = -errno;
+	}
+	snprintf(problem, size, "cannot use the socket %s: %s", path, strerror(-fd));
+	return fd;
+}
+
+static int bind_and_listen(const char *path, struct listener *out)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	struct stat st;
+	int error;
+	int fd;
+
+	strcpy(addr.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || chmod(path, 0666) < 0 ||
+	    stat(path, &st) < 0 || listen(fd, BACKLOG) < 0) {
+		error = -errno;
+		close(fd);
+		return error;
+	}
+	*out = (struct listener){.fd = fd, .dev = st.st_dev, .ino = st.st_ino};
+	return 0;
+}
+
+int listener_open(const char *path, struct listener *out, char *problem, size_t size)
+{
+	int folder;
+	int error;
+
+	if (strlen(path) >= sizeof(((struct sockaddr_un *)0)->sun_path)) {
+		snprintf(problem, size, "the socket's path is too long: %s", path);
+		return -ENAMETOOLONG;
+	}
+	folder = lock_folder(path);
+	if (folder < 0) {
+		snprintf(problem, size,
+			 "no folder for the socket %s: %s; name another with "
+			 "--socket",
+			 path, strerror(-folder));
+		return folder;
+	}
+	error = clear_path(path, problem, size);
+	if (!error) {
+		error = bind_and_listen(path, out);
+		if (error)
+			snprintf(problem, size, "cannot listen at %s: %s", path, strerror(-error));
+	}
+	close(folder);
+	return error;
+}
+
+void listener_remove(const struct listener *listener, const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && st.st_dev == listener->dev && st.st_ino == listener->ino)
+		unlink(path);
+}

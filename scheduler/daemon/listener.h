@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The socket file of the daemon: one daemon for one path. */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_LISTENER_H
+#define KFDSHIM_SCHEDULER_DAEMON_LISTENER_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct listener {
+	int fd;
+	dev_t dev; /* of the file, to remove none but our own */
+	ino_t ino;
+};
+
+/*
+ * Makes the folder if need be, replaces a socket that nobody listens to, and
+ * listens; any local user may connect. A negative errno and one sentence in
+ * `problem`; -EADDRINUSE: a daemon answers there.
+ */
+int listener_open(const char *path, struct listener *out, char *problem, size_t size);
+void listener_remove(const struct listener *listener, const char *path);
+
+#endif

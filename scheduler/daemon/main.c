@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+/* kfdschedd: options, configuration, socket; then the watchdog. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "channel/protocol.h"
+#include "scheduler/daemon/config.h"
+#include "scheduler/daemon/listener.h"
+#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/watchdog.h"
+
+#define USAGE "usage: kfdschedd [--config FILE] [--socket PATH] [--foreground] [--verbose]"
+
+struct options {
+	const char *config;
+	const char *socket;
+	bool foreground;
+};
+
+/* -1: go on; else the exit code. */
+static int parse_options(int argc, char **argv, struct options *out)
+{
+	static const struct option known[] = {
+		{"config", required_argument, NULL, 'c'}, {"socket", required_argument, NULL, 's'},
+		{"foreground", no_argument, NULL, 'f'},	  {"verbose", no_argument, NULL, 'v'},
+		{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0},
+	};
+	const char *log = getenv("KFDSCHEDD_LOG");
+	int c;
+
+	if (log && strcmp(log, "debug") == 0)
+		log_verbose();
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, "", known, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			out->config = optarg;
+			break;
+		case 's':
+			out->socket = optarg;
+			break;
+		case 'f':
+			out->foreground = true;
+			break;
+		case 'v':
+			log_verbose();
+			break;
+		case 'h':
+			puts(USAGE);
+			return 0;
+		default:
+			log_info("unknown option or missing value: %s; " USAGE, argv[optind - 1]);
+			return 2;
+		}
+	}
+	if (optind == argc)
+		return -1;
+	log_info("unexpected argument %s; " USAGE, argv[optind]);
+	return 2;
+}
+
+/* In the process that stays: 0. The socket listens, so whoever started us may
+ * go on at once. stderr stays what it is: that is where the log goes. */
+static int go_into_background(void)
+{
+	int null;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return -errno;
+	if (pid > 0)
+		_exit(0);
+	setsid();
+	(void)!chdir("/");
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null >= 0) {
+		dup2(null, STDIN_FILENO);
+		dup2(null, STDOUT_FILENO);
+		close(null);
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = {.socket = PROTOCOL_SOCKET};
+	struct core_config config = CORE_CONFIG_DEFAULT;
+	struct listener listener;
+	char problem[512];
+	int code = parse_options(argc, argv, &options);
+
+	if (code >= 0)
+		return code;
+	if (options.socket[0] != '/' && !options.foreground) {
+		log_info("without --foreground --socket must begin with /: %s", options.socket);
+		return 2;
+	}
+	if (options.config && config_load(options.config, &config, problem, sizeof(problem))) {
+		fprintf(stderr, "%s\n", problem); /* FILE:LINE first, as editors want it */
+		return 2;
+	}
+	if (listener_open(options.socket, &listener, problem, sizeof(problem))) {
+		log_info("%s", problem);
+		return 1;
+	}
+	if (!options.foreground) {
+		code = go_into_background();
+		if (code) {
+			listener_remove(&listener, options.socket);
+			log_info("cannot go into the background: %s", strerror(-code));
+			return 1;
+		}
+	}
+	log_info("listening at %s, policy strict, slow suspend %llu us", options.socket,
+		 (unsigned long long)(config.slow_suspend_ns / 1000));
+	code = watchdog_run(listener.fd, &config);
+	listener_remove(&listener, options.socket);
+	return code;
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/peer.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+#define STAT_START_TIME 22 /* proc(5): clock ticks since boot */
+#define STAT_START_STACK 28
+
+/* One number of /proc/PID/stat, counted as in proc(5); 0 if there is none. */
+static uint64_t stat_field(pid_t pid, int field)
+{
+	unsigned long long value = 0;
+	char path[64], text[1024];
+	char *at;
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	at = strrchr(text, ')'); /* ends the second field, which may hold anything */
+	for (int i = 2; at && i < field; i++)
+		at = strchr(at + 1, ' ');
+	if (!at || sscanf(at, " %llu", &value) != 1)
+		return 0;
+	return value;
+}
+
+bool peer_ended(const struct peer *peer)
+{
+	struct pollfd p = {.fd = peer->pidfd, .events = POLLIN};
+
+	return poll(&p, 1, 0) != 0;
+}
+
+bool peer_replaced(const struct peer *peer)
+{
+	return peer->image && stat_field(peer->pid, STAT_START_STACK) != peer->image;
+}
+
+void peer_name(pid_t pid, char name[static 16])
+{
+	char path[64];
+	size_t n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	f = fopen(path, "re");
+	if (f) {
+		n = fread(name, 1, 15, f);
+		fclose(f);
+	}
+	if (n && name[n - 1] == '\n')
+		n--;
+	name[n] = '\0';
+	for (char *c = name; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+}
+
+static pid_t pid_of_pidfd(int pidfd)
+{
+	char path[64], line[128];
+	int pid = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+	f = fopen(path, "re");
+	while (f && pid < 0 && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Pid: %d", &pid) != 1)
+			pid = -1;
+	if (f)
+		fclose(f);
+	return pid;
+}
+
+/* The pid may be another process' by now: that one started later than the
+ * connection was made. */
+static bool started_before(pid_t pid, uint64_t monotonic_ns)
+{
+	struct timespec boot, mono;
+	uint64_t ticks = (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t start = stat_field(pid, STAT_START_TIME);
+	int64_t offset;
+
+	if (start == 0 || ticks == 0)
+		return false;
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	offset = (boot.tv_sec - mono.tv_sec) * 1000000000ll + (boot.tv_nsec - mono.tv_nsec);
+	return start * (1000000000u / ticks) <= monotonic_ns + (uint64_t)offset;
+}
+
+static int open_pidfd(int socket, const struct ucred *cred, uint64_t accepted_ns, struct peer *out)
+{
+	socklen_t size = sizeof(out->pidfd);
+
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &out->pidfd, &size) == 0) {
+		out->pid = pid_of_pidfd(out->pidfd);
+		if (out->pid > 0)
+			return 0;
+		close(out->pidfd);
+		return -ESRCH;
+	}
+	if (errno != ENOPROTOOPT && errno != EINVAL)
+		return -errno;
+	if (cred->pid <= 0)
+		return -ESRCH;
+	out->pid = cred->pid;
+	out->pidfd = (int)syscall(SYS_pidfd_open, out->pid, 0);
+	if (out->pidfd < 0)
+		return -errno;
+	if (started_before(out->pid, accepted_ns))
+		return 0;
+	close(out->pidfd);
+	return -ESRCH;
+}
+
+static int namespace_of(pid_t pid, const char *kind, uint64_t *inode)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, kind);
+	if (stat(path, &st) < 0)
+		return errno == ENOENT ? -ESRCH : -EACCES;
+	*inode = st.st_ino;
+	return 0;
+}
+
+int peer_identify(int socket, uint64_t accepted_ns, struct peer *out)
+{
+	struct ucred cred;
+	socklen_t size = sizeof(cred);
+	int error;
+
+	*out = (struct peer){.pidfd = -1};
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &cred, &size) < 0)
+		return -errno;
+	out->uid = cred.uid;
+	error = open_pidfd(socket, &cred, accepted_ns, out);
+	if (error)
+		return error;
+	error = namespace_of(out->pid, "pid", &out->pid_ns);
+	if (!error)
+		error = namespace_of(out->pid, "user", &out->user_ns);
+	out->image = stat_field(out->pid, STAT_START_STACK);
+	/* All that was read by pid was its own if it still lives. */
+	if (!error && peer_ended(out))
+		error = -ESRCH;
+	if (error) {
+		close(out->pidfd);
+		out->pidfd = -1;
+	}
+	return error;
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/worker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "scheduler/daemon/log.h"
+
+#define BEAT_MS 40 /* the board promises 100 ms */
+#define GREETING_NS 1000000000u
+#define EVENTS 64
+#define ROUNDS 8 /* of deciding, before events are looked at again */
+
+static struct worker the_worker; /* large, and there is one */
+
+int worker_watch(struct worker *worker, int fd, uint32_t events, enum worker_event kind,
+		 uint32_t slot)
+{
+	struct epoll_event event = {.events = events, .data.u64 = (uint64_t)kind << 32 | slot};
+
+	return epoll_ctl(worker->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+static void beat(struct worker *worker, uint64_t now)
+{
+	__atomic_store_n(&worker->beat->beat_ns, now, __ATOMIC_RELEASE);
+	__atomic_store_n(&worker->board->heartbeat_ns, now, __ATOMIC_RELEASE);
+}
+
+static void set_asleep(struct worker *worker, bool asleep)
+{
+	__atomic_store_n(&worker->board->asleep, asleep, __ATOMIC_SEQ_CST);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Any lane that says something new? */
+static bool scan_all(struct worker *worker, uint64_t now)
+{
+	bool changed = false;
+
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		struct client *client = worker->clients[i];
+
+		if (client && client->phase == CLIENT_SERVED)
+			changed |= client_scan(worker, client, now);
+	}
+	return changed;
+}
+
+static void release_all(struct worker *worker, uint64_t now)
+{
+	for (uint32_t i = 0; worker->to_release && i < worker->client_end; i++)
+		if (worker->clients[i] && worker->clients[i]->phase == CLIENT_SERVED)
+			client_release(worker, worker->clients[i], now);
+}
+
+/* Lets the core decide and hands out its actions. The causes, which only the
+ * figures need, are looked up when everything is on its way. */
+static void decide(struct worker *worker)
+{
+	bool again = true;
+
+	for (int round = 0; again && round < ROUNDS; round++) {
+		uint64_t now = clock_ns();
+		size_t n = core_decide(worker->core, now, worker->actions, WORKER_CLIENTS,
+				       &worker->deadline_ns);
+
+		again = false;
+		for (size_t i = 0; i < n; i++) {
+			struct core_action *action = &worker->actions[i];
+			struct client *client = worker->by_core[core_index(action->client)];
+
+			again |= !client_act(worker, client, action, now);
+		}
+		for (size_t i = 0; i < n; i++) {
+			struct client *client =
+				worker->by_core[core_index(worker->actions[i].client)];
+
+			if (worker->actions[i].prompt)
+				client_find_cause(worker, client);
+		}
+	}
+	if (again)
+		worker->deadline_ns = 0;
+	release_all(worker, clock_ns());
+	nodes_publish(worker);
+}
+
+static void accept_all(struct worker *worker, uint64_t now)
+{
+	int fd;
+
+	while ((fd = accept4(worker->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+		client_accept(worker, fd, now);
+}
+
+static void collect_outcomes(struct worker *worker, uint64_t now)
+{
+	struct executor_report report;
+	uint64_t count;
+	uint32_t kept = 0;
+
+	(void)!read(worker->done_fd, &count, sizeof(count));
+	for (uint32_t i = 0; i < worker->client_end; i++)
+		if (worker->clients[i])
+			client_outcome(worker, worker->clients[i], now);
+	for (uint32_t i = 0; i < worker->orphan_count; i++) {
+		struct executor *executor = worker->orphans[i];
+
+		if (executor_take(executor, &report) & EXECUTOR_ENDED)
+			executor_free(executor);
+		else
+			worker->orphans[kept++] = executor;
+	}
+	worker->orphan_count = kept;
+}
+
+/* A stop or an end of a traced process, but the signals of several coalesce. */
+static void kick_executors(struct worker *worker)
+{
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		struct client *client = worker->clients[i];
+
+		if (client && client->executor && executor_pending(client->executor))
+			executor_ask(client->executor, EXECUTOR_KICK);
+	}
+	for (uint32_t i = 0; i < worker->orphan_count; i++)
+		if (executor_pending(worker->orphans[i]))
+			executor_ask(worker->orphans[i], EXECUTOR_KICK);
+}
+
+/* Everybody is resumed and let go by his executor's end. */
+static void leave(struct worker *worker)
+{
+	if (worker->leaving)
+		return;
+	worker->leaving = true;
+	log_info("leaving: resuming everything");
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		struct client *client = worker->clients[i];
+
+		if (!client || client->phase != CLIENT_SERVED)
+			continue;
+		core_set_capability(worker->core, client->id, CORE_REFUSED);
+		if (client->executor)
+			executor_ask(client->executor, EXECUTOR_QUIT);
+	}
+}
+
+static void take_signals(struct worker *worker)
+{
+	struct signalfd_siginfo info;
+
+	while (read(worker->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			kick_executors(worker);
+		else
+			leave(worker);
+	}
+}
+
+static void client_event(struct worker *worker, enum worker_event kind, uint32_t slot,
+			 uint32_t events, uint64_t now)
+{
+	struct client *client = worker->clients[slot];
+
+	if (!client || client->phase == CLIENT_DEAD)
+		return;
+	switch (kind) {
+	case WORKER_SOCKET:
+		client_readable(worker, client, now);
+		break;
+	case WORKER_PIDFD:
+		client_gone(worker, client, "has ended");
+		break;
+	case WORKER_WAKE:
+		if (client->phase == CLIENT_SERVED)
+			client_scan(worker, client, now);
+		break;
+	default:
+		client_session(worker, client, events);
+	}
+}
+
+static void handle(struct worker *worker, const struct epoll_event *event, uint64_t now)
+{
+	enum worker_event kind = (enum worker_event)(event->data.u64 >> 32);
+
+	switch (kind) {
+	case WORKER_LISTENER:
+		accept_all(worker, now);
+		break;
+	case WORKER_SIGNAL:
+		take_signals(worker);
+		break;
+	case WORKER_DONE:
+		collect_outcomes(worker, now);
+		break;
+	default:
+		client_event(worker, kind, (uint32_t)event->data.u64, event->events, now);
+	}
+}
+
+/* Frees the dead, and those who connected and said nothing. */
+static void sweep(struct worker *worker, uint64_t now)
+{
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		struct client *client = worker->clients[i];
+
+		if (client && client->phase == CLIENT_GREETING &&
+		    now > client->since_ns + GREETING_NS)
+			client_gone(worker, client, NULL);
+		if (client && client->phase == CLIENT_DEAD)
+			client_bury(worker, client);
+	}
+}
+
+static int sleep_ms(const struct worker *worker, uint64_t now)
+{
+	uint64_t ms;
+
+	if (worker->deadline_ns <= now)
+		return 0;
+	ms = (worker->deadline_ns - now) / 1000000u + 1;
+	return ms < BEAT_MS ? (int)ms : BEAT_MS;
+}
+
+static bool all_gone(const struct worker *worker)
+{
+	for (uint32_t i = 0; i < worker->client_end; i++)
+		if (worker->clients[i] && worker->clients[i]->executor)
+			return false;
+	return worker->orphan_count == 0;
+}
+
+static void loop(struct worker *worker)
+{
+	struct epoll_event events[EVENTS];
+	uint64_t now;
+	int n;
+
+	while (!worker->leaving || !all_gone(worker)) {
+		decide(worker);
+		now = clock_ns();
+		beat(worker, now);
+		set_asleep(worker, true);
+		if (scan_all(worker, now)) {
+			/* somebody spoke before he could see that we sleep */
+			set_asleep(worker, false);
+			decide(worker);
+			n = epoll_wait(worker->epoll, events, EVENTS, 0);
+		} else {
+			n = epoll_wait(worker->epoll, events, EVENTS, sleep_ms(worker, now));
+			set_asleep(worker, false);
+		}
+		now = clock_ns();
+		for (int i = 0; i < n; i++)
+			handle(worker, &events[i], now);
+		sweep(worker, now);
+	}
+}
+
+static int open_all(struct worker *worker)
+{
+	sigset_t set;
+
+	worker->board_fd = board_create(&worker->board);
+	worker->core = core_create(&worker->config, WORKER_CLIENTS);
+	worker->epoll = epoll_create1(EPOLL_CLOEXEC);
+	worker->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL); /* executors inherit it */
+	worker->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (worker->board_fd < 0 || !worker->core || worker->epoll < 0 || worker->done_fd < 0 ||
+	    worker->signals < 0)
+		return -ENOMEM;
+	if (worker_watch(worker, worker->listener, EPOLLIN, WORKER_LISTENER, 0) ||
+	    worker_watch(worker, worker->signals, EPOLLIN, WORKER_SIGNAL, 0) ||
+	    worker_watch(worker, worker->done_fd, EPOLLIN, WORKER_DONE, 0))
+		return -ENOMEM;
+	return 0;
+}
+
+int worker_run(int listener, const struct core_config *config, struct beat *beat_page)
+{
+	struct worker *worker = &the_worker;
+	struct rlimit files;
+
+	worker->listener = listener;
+	worker->config = *config;
+	worker->beat = beat_page;
+	/* four descriptors a client */
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	if (open_all(worker)) {
+		log_info("the worker cannot start: %s", strerror(errno));
+		return 1;
+	}
+	nodes_read(worker, clock_ns());
+	loop(worker);
+	log_info("left");
+	return 0;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The worker: one loop that decides. It reads the lanes, feeds the core, hands
+ * the core's actions to executors, and never waits for any of them.
+ *
+ * Threads: everything here belongs to the loop's thread, but what executor.h
+ * says of itself.
+ */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_WORKER_H
+#define KFDSHIM_SCHEDULER_DAEMON_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "channel/lane.h"
+#include "channel/protocol.h"
+#include "common/hist.h"
+#include "scheduler/core/core.h"
+#include "scheduler/daemon/beat.h"
+#include "scheduler/daemon/client.h"
+
+#define WORKER_CLIENTS 1024u
+
+/* What an epoll event is about: kind << 32 | slot of the client. */
+enum worker_event {
+	WORKER_LISTENER,
+	WORKER_SIGNAL,
+	WORKER_DONE,
+	WORKER_SOCKET,
+	WORKER_PIDFD,
+	WORKER_WAKE,
+	WORKER_SESSION,
+};
+
+struct totals {
+	uint64_t suspends, resumes, failures;
+	struct hist detection, holdover, suspend, resume; /* ns, wall */
+};
+
+struct worker {
+	struct core_config config;
+	struct core *core;
+	struct beat *beat;
+	struct board *board;
+	int board_fd;
+	int listener, epoll, signals;
+	int done_fd; /* executors write it */
+	bool leaving;
+	uint32_t client_end; /* slots from here on are free */
+	uint32_t last_tenant;
+	struct client *clients[WORKER_CLIENTS];
+	struct client *by_core[WORKER_CLIENTS];	  /* by core_index() */
+	struct executor *orphans[WORKER_CLIENTS]; /* their client is gone, they end */
+	uint32_t orphan_count;
+	uint32_t to_release; /* clients with wants_release */
+	uint64_t deadline_ns;
+	uint64_t nodes_read_ns;
+	struct core_action actions[WORKER_CLIENTS];
+	struct totals totals;
+};
+
+/* The worker's process: returns its exit code. */
+int worker_run(int listener, const struct core_config *config, struct beat *beat);
+
+/* Watches fd for the events of epoll_ctl(2). 0 or a negative errno. */
+int worker_watch(struct worker *worker, int fd, uint32_t events, enum worker_event kind,
+		 uint32_t slot);
+
+/* nodes.c: brings the board's nodes up to date with sysfs (at most once a
+ * second), and with what the core says of them. */
+void nodes_read(struct worker *worker, uint64_t now);
+bool nodes_known(const struct worker *worker, uint32_t gpu_id);
+void nodes_publish(struct worker *worker);
+
+/* status.c: answers a command at `socket` with the state as JSON. 0 or a
+ * negative errno. */
+int status_answer(struct worker *worker, int socket);
+
+#endif
