@@ -25,7 +25,6 @@
 static const char *const opaque[] = {
 	"/dev/dri",
 	"/sys/class/drm",
-	"/sys/class/kfd",
 	"/sys/devices/virtual/kfd",
 	"/sys/module/amdgpu",
 	"/run/kfdsched",

@@ -28,7 +28,7 @@ expect 127 env "$MARK" "$KFDSIM" -- no-such-command
 clean "a command that could not be run"
 
 rm -f "$DIR/up"
-env "$MARK" "$KFDSIM" -- sh -c "$family; exec sleep 600" "$DIR" &
+env "$MARK" "$KFDSIM" -- sh -c "$family; exec sleep 600" "$DIR" >"$DIR/out" 2>&1 &
 kfdsim=$!
 wait_for 5 test -e "$DIR/up"
 [ "$(marked | wc -l)" -ge 6 ] || fail "the mark does not show the world's processes"
@@ -37,7 +37,7 @@ wait "$kfdsim" || true
 clean "kfdsim killed with SIGKILL"
 
 rm -f "$DIR/up" "$DIR/pid"
-env "$MARK" "$KFDSIM" -- sh -c "$family; exec sleep 678" "$DIR" &
+env "$MARK" "$KFDSIM" -- sh -c "$family; exec sleep 678" "$DIR" >"$DIR/out" 2>&1 &
 kfdsim=$!
 wait_for 5 test -e "$DIR/up"
 is_command() {

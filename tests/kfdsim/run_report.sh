@@ -26,6 +26,9 @@ expect 137 "$KFDSIM" --time-scale 0.5 --report "$DIR/r.json" -- sh -c 'kill -KIL
 report 137
 expect 127 "$KFDSIM" --time-scale 0.5 --report "$DIR/r.json" -- no-such-command
 report 127
+# Nothing that is said may get into it where stderr is closed.
+expect 127 sh -c "exec '$KFDSIM' --time-scale 0.5 --report '$DIR/r.json' -- no-such-command 2>&-"
+report 127
 expect 0 "$KFDSIM" --time-scale 0.5 --report /dev/stdout -- true
 cp "$DIR/out" "$DIR/r.json"
 report 0
