@@ -28,4 +28,4 @@ check '.requests == 60' '.keeps_up == false' '.backlog > 40'
 on_gpu -- bash -c 'TIMEFORMAT="%U %S"; { time "$@" >/dev/null; } 2>'"$DIR/idle" idle \
 	"$REPLAY" --trace "$RESNET" --rate 40 --arrivals fixed --seconds 4 --json "$JSON"
 check '.arrived == 16' '.keeps_up'
-awk '{ exit !($1 + $2 < 1.2) }' "$DIR/idle" || fail "it used $(cat "$DIR/idle") s of CPU in 4 s"
+awk '{ exit !($1 + $2 < 0.8) }' "$DIR/idle" || fail "it used $(cat "$DIR/idle") s of CPU in 4 s"
