@@ -8,10 +8,11 @@ set -eu
 
 # report CODE: is it whole, and with that exit code?
 report() {
-	jq -e --argjson code "$1" '.simulated == true and .profile == "mi210" and .exit_code == $code
+	# One object and nothing beside it: jq alone passes over what comes before.
+	jq -es --argjson code "$1" 'length == 1 and (.[0] | .simulated == true and .profile == "mi210" and .exit_code == $code
 		and .time_scale == 0.5 and (.processes | type == "array") and (.kernels | type == "array")
 		and (.ioctls | type == "array") and has("sync_wake") and has("unknown_ioctls")
-		and .bounces == 0 and (.doorbell_delay_ns | has("buckets"))' \
+		and .bounces == 0 and (.doorbell_delay_ns | has("buckets")))' \
 		"$DIR/r.json" >/dev/null || fail "not as docs/formats.md says: $(cat "$DIR/r.json")"
 }
 
