@@ -93,6 +93,7 @@ static void child_starts_anew(void)
 /* A bare clone runs no fork handler: everything passes through. */
 static void bare_clone_passes_through(void)
 {
+	struct lane_queue entry;
 	struct fake_queue q, own;
 	pid_t pid;
 
@@ -105,6 +106,7 @@ static void bare_clone_passes_through(void)
 	}
 	CHECK(wait_for(pid) == 0);
 	CHECK(fake_daemon_queue_count(&daemon_) == 1);
+	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0);
 	fake_daemon_remove(&daemon_);
 }
 
