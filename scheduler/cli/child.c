@@ -143,8 +143,17 @@ out:;
 
 static void repeat(struct child *child)
 {
+	/* Programs put their name in front themselves; once is enough. */
+	const char *program = strrchr(child->name, ' ');
+	size_t length = program ? strlen(++program) : 0;
+	size_t skip = 0;
+
+	if (length > 0 && child->used > length + 2 && memcmp(child->line, program, length) == 0 &&
+	    memcmp(child->line + length, ": ", 2) == 0)
+		skip = length + 2;
 	if (child->used > 0)
-		progress_note("%s: %.*s", child->name, (int)child->used, child->line);
+		progress_note("%s: %.*s", child->name, (int)(child->used - skip),
+			      child->line + skip);
 	child->used = 0;
 }
 

@@ -125,8 +125,8 @@ static double at(const struct scale *scale, double us)
 
 static void left_grid(FILE *out, const struct scale *scale, double bottom)
 {
-	/* Every 1, 2, 5 has room for its label over one decade and a half. */
-	bool decades = scale->high / scale->low > 35;
+	/* Up to six labels have room. */
+	bool decades = scale->high / scale->low > 60;
 	char text[QUANTITY_BYTES];
 
 	for (double us = scale->low; us <= scale->high * 1.001; us = step_above(us)) {
@@ -189,6 +189,20 @@ static void left_row(FILE *out, const struct colocation *run, const struct scale
 		"rx=\"3\"/>\n",
 		arm_names[arm], from, middle - BAR / 2.0, fmax(to - from, 2), BAR);
 	line(out, "mark", to, middle - BAR / 2.0 - 4, to, middle + BAR / 2.0 + 4);
+}
+
+static void left_rows(FILE *out, const struct colocation *run, const struct scale *scale,
+		      bool keeps_up)
+{
+	unsigned row = 0;
+
+	for (unsigned i = 0; i < ARM_COUNT; i++) {
+		if (!run->arms[i].ran)
+			continue;
+		if (run->arms[i].online.keeps_up == keeps_up)
+			left_row(out, run, scale, (enum arm)i, TOP + ROW * (row + 0.5));
+		row++;
+	}
 }
 
 static void draw_floor(FILE *out, const struct verdict *verdict, const struct scale *scale,
@@ -311,12 +325,11 @@ void svg_write(const struct colocation *run, const struct verdict *verdict, FILE
 		height);
 	headings(out, run, verdict);
 	left_grid(out, &scale, bottom);
-	/* Before the bars, so that no text in one is crossed. */
+	/* The floor lies over the bars that end somewhere, and under the text in
+	 * those that do not. */
+	left_rows(out, run, &scale, true);
 	draw_floor(out, verdict, &scale, bottom);
-	rows = 0;
-	for (unsigned i = 0; i < ARM_COUNT; i++)
-		if (run->arms[i].ran)
-			left_row(out, run, &scale, (enum arm)i, TOP + ROW * (rows++ + 0.5));
+	left_rows(out, run, &scale, false);
 	right_panel(out, run, verdict, bottom);
 	result_world(run, verdict, world, sizeof(world));
 	snprintf(note, sizeof(note), "%s%s", run->simulated ? "simulated GPU: " : "", world);

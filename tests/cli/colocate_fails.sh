@@ -21,7 +21,7 @@ failing() { # CODE SAYS ARGUMENT...
 }
 
 export FAKE_REPLAY=fail
-failing 1 "shared: offline kfdreplay: fake kfdreplay: the queue has gone" --arms shared
+failing 1 "shared: offline kfdreplay: the queue has gone" --arms shared
 said "shared: offline kfdreplay exited with 1"
 FAKE_REPLAY=impossible
 failing 77 "no GPU here" --arms shared

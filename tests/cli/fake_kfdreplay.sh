@@ -36,7 +36,7 @@ echo "$$ $role" >>"$FAKE_DIR/clients"
 } >"$FAKE_DIR/$name.log"
 case $arm/$role/${FAKE_REPLAY-} in
 shared/offline/fail)
-	echo "fake kfdreplay: the queue has gone" >&2
+	echo "kfdreplay: the queue has gone" >&2
 	exit 1
 	;;
 shared/offline/impossible)

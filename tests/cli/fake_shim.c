@@ -1,3 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Stands in for libkfdshim.so where only being preloaded matters. */
-__attribute__((visibility("default"))) int cli_fake_shim;
+void cli_fake_shim(void);
+
+__attribute__((visibility("default"))) void cli_fake_shim(void)
+{
+}
