@@ -2,22 +2,30 @@
 /*
  * Runs a command on a system that lacks something kfdsim needs, or, as
  * "listener", under a seccomp listener, as a container runtime may:
- *   run_deny notification|namespaces|mount|listener COMMAND ...
+ *   run_deny notification|sync_wake|namespaces|mount|listener COMMAND ...
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+
+/* SECCOMP_IOCTL_NOTIF_SET_FLAGS, which system headers before Linux 6.6 lack. */
+#define NOTIF_SET_FLAGS _IOW('!', 4, uint64_t)
 
 static int deny(scmp_filter_ctx filter, const char *what)
 {
 	if (!strcmp(what, "notification"))
 		return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(seccomp), 1,
 					SCMP_A0(SCMP_CMP_EQ, SECCOMP_GET_NOTIF_SIZES));
+	if (!strcmp(what, "sync_wake"))
+		return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(ioctl), 1,
+					SCMP_A1(SCMP_CMP_EQ, NOTIF_SET_FLAGS));
 	if (!strcmp(what, "namespaces"))
 		return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(unshare), 0);
 	if (!strcmp(what, "mount"))
@@ -32,8 +40,8 @@ int main(int argc, char **argv)
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
 
 	if (argc < 3 || !filter || deny(filter, argv[1]) || seccomp_load(filter)) {
-		fprintf(stderr,
-			"usage: run_deny notification|namespaces|mount|listener COMMAND ...\n");
+		fprintf(stderr, "usage: run_deny notification|sync_wake|namespaces|mount|listener "
+				"COMMAND ...\n");
 		return 2;
 	}
 	/* It counts as long as somebody holds it. */
