@@ -23,12 +23,8 @@
 /* Of these the world sees nothing of the host: another GPU's topology or
  * another world's scheduler would be mixed into ours. */
 static const char *const opaque[] = {
-	"/dev/dri",
-	"/sys/class/drm",
-	"/sys/devices/virtual/kfd",
-	"/sys/module/amdgpu",
-	"/run/kfdsched",
-	NULL,
+	"/dev/dri",	      "/sys/class/drm", "/sys/devices/virtual/kfd",
+	"/sys/module/amdgpu", "/run/kfdsched",	NULL,
 };
 
 static int write_map(const char *path, const char *text)
