@@ -16,11 +16,16 @@ kfdsched=$work/bin/kfdsched
 # shellcheck disable=SC2034 # the tests use it
 traces=(--online "$work/on.csv" --offline "$work/off.csv")
 
+# companions: the processes that a run started and that are there.
+companions() {
+	pgrep -f "^[^ ]*(bash )?$work/bin/(kfdreplay|kfdschedd)" || true
+}
+
 # nothing_left: none of the processes that a run started, and no folder.
 nothing_left() {
 	local left
 	for _ in $(seq 40); do
-		left=$(pgrep -f "^[^ ]*(bash )?$work/bin/(kfdreplay|kfdschedd)" || true)
+		left=$(companions)
 		[ -n "$left" ] || break
 		sleep 0.05
 	done
