@@ -51,7 +51,9 @@ bool peer_ended(const struct peer *peer)
 
 bool peer_replaced(const struct peer *peer)
 {
-	return peer->image && stat_field(peer->pid, STAT_START_STACK) != peer->image;
+	uint64_t image = stat_field(peer->pid, STAT_START_STACK);
+
+	return peer->image && image && image != peer->image; /* 0: it is ending */
 }
 
 void peer_name(pid_t pid, char name[static 16])

@@ -2,6 +2,7 @@
 #include "scheduler/daemon/worker.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -9,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -17,7 +19,9 @@
 #define BEAT_MS 40 /* the board promises 100 ms */
 #define GREETING_NS 1000000000u
 #define EVENTS 64
-#define ROUNDS 8 /* of deciding, before events are looked at again */
+#define ROUNDS 8    /* of deciding, before events are looked at again */
+#define RESTLESS 32 /* turns of the loop without sleep, before it is forced */
+#define NICE (-15)
 
 static struct worker the_worker; /* large, and there is one */
 
@@ -243,7 +247,9 @@ static bool all_gone(const struct worker *worker)
 
 static void loop(struct worker *worker)
 {
+	const struct timespec nap = {.tv_nsec = 100000};
 	struct epoll_event events[EVENTS];
+	unsigned restless = 0;
 	uint64_t now;
 	int n;
 
@@ -257,7 +263,11 @@ static void loop(struct worker *worker)
 			set_asleep(worker, false);
 			decide(worker);
 			n = epoll_wait(worker->epoll, events, EVENTS, 0);
+			/* a lane that never rests may not cost a whole core */
+			if (++restless % RESTLESS == 0)
+				nanosleep(&nap, NULL);
 		} else {
+			restless = 0;
 			n = epoll_wait(worker->epoll, events, EVENTS, sleep_ms(worker, now));
 			set_asleep(worker, false);
 		}
@@ -266,6 +276,19 @@ static void loop(struct worker *worker)
 			handle(worker, &events[i], now);
 		sweep(worker, now);
 	}
+}
+
+/* Loop and executors are worth nothing when they wait for a core behind what
+ * they schedule; they use very little of it. */
+static void be_urgent(void)
+{
+	const struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
+
+	if (sched_setscheduler(0, SCHED_RR, &least) == 0)
+		return;
+	if (setpriority(PRIO_PROCESS, 0, NICE) != 0)
+		log_info("no right to a real-time or a higher priority: on a busy host the "
+			 "scheduler is late");
 }
 
 static int open_all(struct worker *worker)
@@ -310,6 +333,7 @@ int worker_run(int listener, const struct core_config *config, struct beat *beat
 		log_info("the worker cannot start: %s", strerror(errno));
 		return 1;
 	}
+	be_urgent();
 	nodes_read(worker, clock_ns());
 	loop(worker);
 	log_info("left");

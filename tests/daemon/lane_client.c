@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A client of the daemon that has no GPU: it registers as a shim does and does
+ * with its lane what standard input says, one word a line, answering each with
+ * the same word on standard output when it is done.
+ *
+ *   lane_client SOCKET PRIORITY GPU_ID
+ *
+ *   on, off            the node becomes active, idle
+ *   random SEED N US   N times on and off, each for up to US microseconds
+ *   enable             the runtime is enabled
+ *   leave, left        it enters and leaves a call that a suspension would block
+ *   released MS        waits until the daemon has served `leave`, at most MS
+ *   suspended MS       waits until it is said to be suspended, at most MS
+ *   hang_up            closes the socket, keeps the rest
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "channel/lane.h"
+#include "channel/protocol.h"
+#include "common/clock.h"
+
+static int sock, wake_fd;
+static struct lane *lane;
+static const struct board *board;
+static uint32_t node;
+
+static int fail(const char *what, int error)
+{
+	fprintf(stderr, "lane_client: %s: %s\n", what, strerror(-error));
+	return 1;
+}
+
+static void wake(void)
+{
+	uint64_t one = 1;
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&board->asleep, __ATOMIC_RELAXED))
+		(void)!write(wake_fd, &one, sizeof(one));
+}
+
+static void set(bool active)
+{
+	if (lane_node_set(lane, node, active, clock_ns()))
+		wake();
+}
+
+static void sleep_us(unsigned us)
+{
+	const struct timespec t = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+
+	nanosleep(&t, NULL);
+}
+
+static void toggle(unsigned seed, unsigned times, unsigned max_us)
+{
+	srandom(seed);
+	for (unsigned i = 0; i < times; i++) {
+		set(true);
+		sleep_us((unsigned)random() % max_us);
+		set(false);
+		sleep_us((unsigned)random() % max_us);
+	}
+}
+
+/* Waits for *word == value; false: not within ms. */
+static bool reaches(const uint32_t *word, uint32_t value, unsigned ms)
+{
+	uint64_t end = clock_ns() + ms * 1000000ull;
+
+	while (__atomic_load_n(word, __ATOMIC_SEQ_CST) != value) {
+		if (clock_ns() > end)
+			return false;
+		sleep_us(100);
+	}
+	return true;
+}
+
+static void bump(uint32_t *word)
+{
+	__atomic_add_fetch(word, 1, __ATOMIC_SEQ_CST);
+	wake();
+}
+
+/* 0: done. */
+static int obey(const char *line)
+{
+	unsigned a, b, c;
+
+	if (strcmp(line, "on") == 0) {
+		set(true);
+	} else if (strcmp(line, "off") == 0) {
+		set(false);
+	} else if (sscanf(line, "random %u %u %u", &a, &b, &c) == 3 && c > 0) {
+		toggle(a, b, c);
+	} else if (strcmp(line, "enable") == 0) {
+		__atomic_store_n(&lane->runtime, LANE_RUNTIME_ENABLED, __ATOMIC_RELEASE);
+		wake();
+	} else if (strcmp(line, "leave") == 0) {
+		bump(&lane->leaving);
+	} else if (strcmp(line, "left") == 0) {
+		bump(&lane->left);
+	} else if (sscanf(line, "released %u", &a) == 1) {
+		return reaches(&lane->released, lane->leaving, a) ? 0 : -ETIMEDOUT;
+	} else if (sscanf(line, "suspended %u", &a) == 1) {
+		return reaches(&lane->suspended, 1, a) ? 0 : -ETIMEDOUT;
+	} else if (strcmp(line, "hang_up") == 0) {
+		close(sock);
+	} else {
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int handshake(const char *path, int priority)
+{
+	const struct protocol_hello hello = {.magic = PROTOCOL_MAGIC,
+					     .version = PROTOCOL_VERSION,
+					     .kind = PROTOCOL_SHIM,
+					     .priority = priority};
+	struct protocol_welcome welcome;
+	size_t nfds = 3;
+	int fds[3];
+	int error;
+
+	sock = protocol_connect(path);
+	if (sock < 0)
+		return sock;
+	error = protocol_send(sock, &hello, sizeof(hello), NULL, 0);
+	if (!error)
+		error = protocol_receive(sock, &welcome, sizeof(welcome), fds, &nfds, 2000);
+	if (error)
+		return error;
+	if (welcome.status || nfds != 3)
+		return welcome.status ? welcome.status : -EPROTO;
+	error = lane_map(fds[0], &lane);
+	if (!error)
+		error = board_map(fds[1], &board);
+	wake_fd = fds[2];
+	return error;
+}
+
+int main(int argc, char **argv)
+{
+	char line[128];
+	int error;
+
+	if (argc != 4) {
+		fprintf(stderr, "usage: lane_client SOCKET PRIORITY GPU_ID\n");
+		return 2;
+	}
+	error = handshake(argv[1], atoi(argv[2]));
+	if (error)
+		return fail("no handshake", error);
+	node = (uint32_t)lane_node_slot(lane, (uint32_t)strtoul(argv[3], NULL, 0));
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	puts("ready");
+	while (fgets(line, sizeof(line), stdin)) {
+		line[strcspn(line, "\n")] = '\0';
+		error = obey(line);
+		if (error)
+			return fail(line, error);
+		printf("%.*s\n", (int)strcspn(line, " "), line);
+	}
+	return 0;
+}
