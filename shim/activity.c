@@ -195,14 +195,14 @@ void activity_doorbell(uint64_t signal)
 	struct queue *q;
 	bool ask;
 
-	rcu_read_lock();
+	rcu_begin();
 	q = queue_by_hsa(hsa_queue);
 	/* Active and yet not hot: its place in the table is taken by another. */
 	ask = q && (!__atomic_load_n(&q->active, __ATOMIC_SEQ_CST) ||
 		    !__atomic_load_n(&q->hooked, __ATOMIC_RELAXED));
 	if (ask)
 		__atomic_store_n(&q->rung, signal, __ATOMIC_RELEASE);
-	rcu_read_unlock();
+	rcu_end();
 	if (ask)
 		request();
 	errno = saved;
@@ -262,16 +262,16 @@ void activity_wait_end(uint32_t ticket, uint64_t signal, bool met)
 		__atomic_store_n(&waiting[ticket], 0, __ATOMIC_RELAXED);
 	if (!met || __atomic_load_n(&queues.active, __ATOMIC_RELAXED) == 0)
 		return;
-	rcu_read_lock();
+	rcu_begin();
 	end = __atomic_load_n(&queues.end, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < end; i++) {
-		q = rcu_dereference(queues.table[i]);
+		q = __atomic_load_n(&queues.table[i], __ATOMIC_ACQUIRE);
 		if (q && wait_shows_end(q, signal, &done)) {
 			__atomic_store_n(&q->done, done, __ATOMIC_RELEASE);
 			ask = true;
 		}
 	}
-	rcu_read_unlock();
+	rcu_end();
 	if (ask)
 		request();
 	errno = saved;

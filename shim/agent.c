@@ -43,7 +43,7 @@ static void drop_id(uint32_t id)
 	agent_unlock();
 	if (!q)
 		return;
-	synchronize_rcu();
+	rcu_wait();
 	queue_free(q);
 }
 
@@ -132,7 +132,7 @@ static struct queue *take(uint32_t id)
 	}
 	agent_unlock();
 	if (q)
-		synchronize_rcu();
+		rcu_wait();
 	return q;
 }
 

@@ -22,6 +22,7 @@
 #define HASH_BUCKETS 64u /* fixed: a table that grows wants a thread of its own */
 
 struct queues queues;
+char queues_grace;
 
 static uint64_t find_hsa_queue(const struct queue *queue)
 {
@@ -109,14 +110,15 @@ int queue_insert(struct queue *queue)
 		return -ENOSPC;
 	queue->slot = slot;
 	queue->node = node_of(queue->gpu_id);
-	rcu_assign_pointer(queues.table[slot], queue);
+	__atomic_store_n(&queues.table[slot], queue, __ATOMIC_RELEASE);
 	if (slot >= queues.end)
 		__atomic_store_n(&queues.end, slot + 1, __ATOMIC_RELEASE);
 	if (queue->hsa_queue) {
 		cds_lfht_node_init(&queue->by_hsa);
-		rcu_read_lock();
+		rcu_told_before(queue);
+		rcu_begin();
 		cds_lfht_add(queues.by_hsa, hash_of(queue->hsa_queue), &queue->by_hsa);
-		rcu_read_unlock();
+		rcu_end();
 	}
 	return 0;
 }
@@ -126,11 +128,11 @@ void queue_remove(struct queue *queue)
 	uint32_t end = queues.end;
 
 	if (queue->hsa_queue) {
-		rcu_read_lock();
+		rcu_begin();
 		cds_lfht_del(queues.by_hsa, &queue->by_hsa);
-		rcu_read_unlock();
+		rcu_end();
 	}
-	rcu_assign_pointer(queues.table[queue->slot], NULL);
+	__atomic_store_n(&queues.table[queue->slot], NULL, __ATOMIC_RELEASE);
 	while (end > 0 && !queues.table[end - 1])
 		end--;
 	__atomic_store_n(&queues.end, end, __ATOMIC_RELEASE);
@@ -146,7 +148,10 @@ struct queue *queue_by_id(uint32_t id)
 
 static int match_hsa(struct cds_lfht_node *node, const void *key)
 {
-	return caa_container_of(node, struct queue, by_hsa)->hsa_queue == *(const uint64_t *)key;
+	const struct queue *queue = caa_container_of(node, struct queue, by_hsa);
+
+	rcu_told_after(queue);
+	return queue->hsa_queue == *(const uint64_t *)key;
 }
 
 struct queue *queue_by_hsa(uint64_t hsa_queue)

@@ -8,7 +8,7 @@
  * its ring may be read; the runtime frees them after DESTROY_QUEUE.
  *
  * Threads: the table changes under the agent's lock (activity.h). Who holds
- * the lock may use any queue; who does not, only within rcu_read_lock().
+ * the lock may use any queue; who does not, only within rcu_begin().
  */
 #ifndef KFDSHIM_SHIM_QUEUES_H
 #define KFDSHIM_SHIM_QUEUES_H
@@ -16,11 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <urcu-bp.h>
-#include <urcu/rculfhash.h>
-
 #include "abi/kfd_abi.h"
 #include "channel/lane.h"
+#include "shim/rcu.h"
 
 #define QUEUES_MAX 1024u /* KFD's ids are below this; the first LANE_QUEUES are shown */
 #define NODE_NONE UINT32_MAX
@@ -80,7 +78,7 @@ void queue_free(struct queue *queue); /* not in the table; no reader left */
 int queue_insert(struct queue *queue);
 void queue_remove(struct queue *queue);
 struct queue *queue_by_id(uint32_t id);
-/* Within rcu_read_lock(). NULL: not one of ours. */
+/* Within rcu_begin(). NULL: not one of ours. */
 struct queue *queue_by_hsa(uint64_t hsa_queue);
 
 static inline bool queue_is_sdma(const struct queue *queue)
@@ -89,7 +87,7 @@ static inline bool queue_is_sdma(const struct queue *queue)
 	       queue->type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
 }
 
-/* Reads both pointers; under the lock, or within rcu_read_lock() for a queue
+/* Reads both pointers; under the lock, or within rcu_begin() for a queue
  * that is not `careful`. false: they cannot be read (any more). */
 bool queue_pointers(const struct queue *queue, uint64_t *rptr, uint64_t *wptr);
 bool queue_drained(const struct queue *queue, uint64_t rptr, uint64_t wptr);
