@@ -22,6 +22,8 @@ static void plan_kernel(const struct trace_row *row, uint32_t units, struct plan
 {
 	/* an AQL packet's grid is 32 bits of threads */
 	uint64_t most = UINT32_MAX / PLAN_THREADS / units;
+	uint64_t shared = clamp_u64(PLAN_RECORDED_THREADS / row->threads, 1, UINT64_MAX);
+	uint64_t wave = PLAN_RECORDED_UNITS * shared; /* workgroups */
 	uint64_t waves;
 
 	if (row->groups < PLAN_RECORDED_UNITS) {
@@ -31,7 +33,7 @@ static void plan_kernel(const struct trace_row *row, uint32_t units, struct plan
 		op->ticks = ticks_of(row->duration_ns);
 		return;
 	}
-	waves = (row->groups + PLAN_RECORDED_UNITS / 2) / PLAN_RECORDED_UNITS;
+	waves = (row->groups + wave / 2) / wave;
 	waves = clamp_u64(waves, 1, clamp_u64(row->duration_ns / 1000, 1, most));
 	op->workgroups = (uint32_t)(waves * units);
 	op->ticks = ticks_of((row->duration_ns + waves / 2) / waves);

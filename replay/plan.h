@@ -5,18 +5,22 @@
  * The recorded GPU has 132 multiprocessors. A kernel of G workgroups that took
  * D there becomes
  *
- *   G >= 132   w = round(G / 132) waves, but no more than D / 1 us: w x (compute
- *              units) workgroups that spin D / w each: it fills our GPU, as it
- *              filled the recorded one, and gives way as often
+ *   G >= 132   w = round(G / (132 x shared)) waves, at least one and no more
+ *              than D / 1 us: w x (compute units) workgroups that spin D / w
+ *              each: it fills our GPU, as it filled the recorded one, and gives
+ *              way as often
  *   G < 132    round(G / 132 x compute units) workgroups (at least one) that
  *              spin D: the same share of the GPU, for the same time
  *
- * Assumption: one workgroup takes a whole compute unit (it is dispatched with
- * all 64 KiB of LDS). A recording does not say how many workgroups shared a
- * multiprocessor, and with several on each a kernel would have fewer and
- * longer waves than here: our small kernels find room behind a large one
- * sooner than they might have, and find no room beside it where they might
- * have found some.
+ * where `shared` = workgroups that ran on one multiprocessor at a time.
+ *
+ * Two assumptions, because a recording does not say how many those were:
+ * - `shared` is what fits by registers if a thread has 64 of them, as many as
+ *   leave room for 1024 threads (NVIDIA's H200: 65536 a multiprocessor, Hopper
+ *   tuning guide): 1024 / threads of a workgroup, at least one.
+ * - What shared a multiprocessor becomes one workgroup here, which takes a
+ *   whole compute unit (it is dispatched with all 64 KiB of LDS): our kernels
+ *   leave no room beside them where the recorded ones may have left some.
  *
  * Copies stay copies of the same number of bytes, done by the runtime: they
  * take what they take on this machine. A memset is a spin of its recorded
@@ -36,7 +40,8 @@
 
 #include "replay/trace.h"
 
-#define PLAN_RECORDED_UNITS 132u /* multiprocessors of the recorded GPU */
+#define PLAN_RECORDED_UNITS 132u    /* multiprocessors of the recorded GPU */
+#define PLAN_RECORDED_THREADS 1024u /* resident on one of them, at 64 registers */
 #define PLAN_TICK_NS 10u
 #define PLAN_THREADS 256u /* of a workgroup */
 #define PLAN_LDS_BYTES 65536u

@@ -214,7 +214,7 @@ static int read_row(struct reader *r)
 		return rc;
 	if (row.op == TRACE_KERNEL) {
 		if ((rc = read_extent(r, F_GRID, TRACE_GRID_MAX, &row.groups)) ||
-		    (rc = read_extent(r, F_BLOCK, TRACE_BLOCK_MAX, &ignored)) ||
+		    (rc = read_extent(r, F_BLOCK, TRACE_BLOCK_MAX, &row.threads)) ||
 		    (rc = must_be_empty(r, F_BYTES, row.op)))
 			return rc;
 	} else {

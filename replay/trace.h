@@ -36,8 +36,9 @@ struct trace_row {
 	enum trace_op op; /* never TRACE_SYNC */
 	uint64_t launch_ns;
 	uint64_t duration_ns;
-	uint64_t groups; /* kernel: workgroups of its grid */
-	uint64_t bytes;	 /* copies and memsets */
+	uint64_t groups;  /* kernel: workgroups of its grid */
+	uint64_t threads; /* kernel: of one workgroup */
+	uint64_t bytes;	  /* copies and memsets */
 };
 
 struct trace_request {

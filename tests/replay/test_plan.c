@@ -29,15 +29,36 @@ static struct plan_op plan_one(const struct trace_row *row, uint32_t units)
 	return op;
 }
 
-static void expect_kernel(uint64_t groups, uint64_t ns, uint32_t units, uint32_t workgroups,
-			  uint64_t ticks)
+static void expect_shared(uint64_t groups, uint64_t threads, uint64_t ns, uint32_t units,
+			  uint32_t workgroups, uint64_t ticks)
 {
-	struct trace_row row = {TRACE_KERNEL, 0, ns, groups, 0};
+	struct trace_row row = {TRACE_KERNEL, 0, ns, groups, threads, 0};
 	struct plan_op op = plan_one(&row, units);
 
 	assert_int_equal(op.kind, PLAN_SPIN);
 	assert_int_equal(op.workgroups, workgroups);
 	assert_int_equal(op.ticks, ticks);
+}
+
+/* One workgroup on a multiprocessor at a time. */
+static void expect_kernel(uint64_t groups, uint64_t ns, uint32_t units, uint32_t workgroups,
+			  uint64_t ticks)
+{
+	expect_shared(groups, 1024, ns, units, workgroups, ticks);
+}
+
+static void workgroups_share(void **state)
+{
+	(void)state;
+	/* eight of 128 threads on each multiprocessor: one wave of 1056, then two */
+	expect_shared(1056, 128, 20000, 104, 104, 2000);
+	expect_shared(2112, 128, 20000, 104, 208, 1000);
+	/* a wave that is not full is one all the same */
+	expect_shared(132, 128, 20000, 104, 104, 2000);
+	/* 384 threads leave room for two; more than 512 for one */
+	expect_shared(528, 384, 20000, 104, 208, 1000);
+	expect_shared(264, 513, 20000, 104, 208, 1000);
+	expect_shared(264, 4096, 20000, 104, 208, 1000);
 }
 
 static void follows_the_rules(void **state)
@@ -67,7 +88,7 @@ static void follows_the_rules(void **state)
 
 static void other_operations(void **state)
 {
-	struct trace_row row = {TRACE_MEMSET, 0, 736, 0, 4};
+	struct trace_row row = {TRACE_MEMSET, 0, 736, 0, 0, 4};
 	struct plan_op op = plan_one(&row, 104);
 
 	(void)state;
@@ -87,7 +108,7 @@ static void other_operations(void **state)
 
 static void refuses_no_gpu(void **state)
 {
-	struct trace_row row = {TRACE_KERNEL, 0, 1, 1, 0};
+	struct trace_row row = {TRACE_KERNEL, 0, 1, 1, 1, 0};
 	struct trace_request request = {0, 1, 1};
 	struct trace trace = {"one", &row, 1, &request, 1};
 	struct plan plan;
@@ -171,9 +192,8 @@ static void keeps_recordings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(follows_the_rules),
-		cmocka_unit_test(other_operations),
-		cmocka_unit_test(refuses_no_gpu),
+		cmocka_unit_test(follows_the_rules), cmocka_unit_test(workgroups_share),
+		cmocka_unit_test(other_operations),  cmocka_unit_test(refuses_no_gpu),
 		cmocka_unit_test(keeps_recordings),
 	};
 
