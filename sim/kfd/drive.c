@@ -12,7 +12,8 @@
 #include "common/clock.h"
 #include "sim/kfd/kfd.h"
 
-#define CHECK_NS 50000000u     /* how soon an exec is noticed without an ioctl */
+#define CHECK_NS 50000000u /* how soon an exec is noticed without an ioctl */
+#define IDLE_SHARE 1000u
 #define MODEL_FAR (1ull << 62) /* later than any run lasts */
 
 static bool is_aql(const struct queue *queue)
@@ -276,9 +277,15 @@ int64_t drive_sleep_ns(const struct world *world)
 			until = at;
 	}
 	if (any_queue(world)) {
-		bool busy = now - world->last_doorbell_ns < config->poll_hold_ns;
+		uint64_t quiet = now - world->last_doorbell_ns, gap = config->poll_ns;
 
-		at = now + (busy ? config->poll_ns : config->poll_idle_ns);
+		/* Back off little by little: a doorbell after a pause is noticed late
+		 * in proportion to the pause. */
+		if (quiet >= config->poll_hold_ns && quiet / IDLE_SHARE > gap)
+			gap = quiet / IDLE_SHARE;
+		if (gap > config->poll_idle_ns)
+			gap = config->poll_idle_ns;
+		at = now + gap;
 		if (at < until)
 			until = at;
 	}

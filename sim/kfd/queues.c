@@ -237,6 +237,7 @@ static int queue_new(struct process *process, const struct kfdabi_create_queue *
 	*queue->doorbell = sdma ? 0 : ~0ull;
 	queue->doorbell_last = *queue->doorbell;
 	queue->doorbell_seen_ns = clock_ns();
+	process->world->last_doorbell_ns = queue->doorbell_seen_ns; /* it will ring soon */
 	process->record->open_only = false;
 	*out = queue;
 	return 0;

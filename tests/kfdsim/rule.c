@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT
+#include "tests/kfdsim/rule.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGE 4096u
+#define DOORBELL_PAGE 8192u
+#define NODE_FILES "/sys/class/kfd/kfd/topology/nodes/1/"
+
+int rule_ioctl(int fd, unsigned nr, void *arg, size_t size)
+{
+	int r = ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, KFDABI_TYPE, nr, size), arg);
+
+	return r < 0 ? -errno : r;
+}
+
+static uint64_t node_number(const char *file, const char *key)
+{
+	char path[96], line[128];
+	uint64_t value = 0;
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof path, NODE_FILES "%s", file);
+	f = fopen(path, "re");
+	CHECK(f);
+	while (!found && fgets(line, sizeof line, f)) {
+		const char *at = line;
+
+		if (key && (strncmp(line, key, strlen(key)) || line[strlen(key)] != ' '))
+			continue;
+		at += key ? strlen(key) : 0;
+		value = strtoull(at, NULL, 10);
+		found = true;
+	}
+	fclose(f);
+	CHECK(found);
+	return value;
+}
+
+void gpu_open(struct gpu_file *gpu)
+{
+	struct kfd_ioctl_acquire_vm_args vm = {0};
+	char path[64];
+
+	gpu->gpu_id = (uint32_t)node_number("gpu_id", NULL);
+	snprintf(path, sizeof path, "/dev/dri/renderD%u",
+		 (unsigned)node_number("properties", "drm_render_minor"));
+	gpu->kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+	gpu->render = open(path, O_RDWR | O_CLOEXEC);
+	CHECK(gpu->kfd >= 0 && gpu->render >= 0);
+	vm.gpu_id = gpu->gpu_id;
+	vm.drm_fd = (uint32_t)gpu->render;
+	CHECK_IS(rule_ioctl(gpu->kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), 0);
+}
+
+int buffer_new(const struct gpu_file *gpu, uint64_t size, uint32_t flags, struct buffer *out)
+{
+	struct kfd_ioctl_alloc_memory_of_gpu_args a = {
+		.size = size,
+		.gpu_id = gpu->gpu_id,
+		.flags = flags,
+	};
+	void *at = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	int r;
+
+	CHECK(at != MAP_FAILED);
+	a.va_addr = (uint64_t)(uintptr_t)at;
+	r = rule_ioctl(gpu->kfd, KFDABI_ALLOC_MEMORY_OF_GPU, &a, sizeof a);
+	if (r) {
+		munmap(at, size);
+		return r;
+	}
+	CHECK(mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, gpu->render,
+		   (off_t)a.mmap_offset) == at);
+	*out = (struct buffer){.size = size, .handle = a.handle, .cpu = at};
+	return 0;
+}
+
+int buffer_free(const struct gpu_file *gpu, const struct buffer *buffer)
+{
+	struct kfd_ioctl_free_memory_of_gpu_args a = {.handle = buffer->handle};
+
+	munmap(buffer->cpu, buffer->size);
+	return rule_ioctl(gpu->kfd, KFDABI_FREE_MEMORY_OF_GPU, &a, sizeof a);
+}
+
+void queue_args(const struct gpu_file *gpu, struct raw_queue *queue,
+		struct kfdabi_create_queue *args)
+{
+	memset(queue, 0, sizeof *queue);
+	CHECK_IS(buffer_new(gpu, RING_PACKETS * 64, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &queue->ring), 0);
+	for (int i = 0; i < 2; i++)
+		CHECK_IS(buffer_new(gpu, PAGE, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &queue->pointers[i]),
+			 0);
+	CHECK_IS(buffer_new(gpu, PAGE, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &queue->eop), 0);
+	for (unsigned i = 0; i < RING_PACKETS; i++)
+		((uint16_t *)queue->ring.cpu)[32 * i] = 1; /* invalid */
+	*args = (struct kfdabi_create_queue){
+		.ring_base_address = (uint64_t)(uintptr_t)queue->ring.cpu,
+		.write_pointer_address = (uint64_t)(uintptr_t)queue->pointers[0].cpu,
+		.read_pointer_address = (uint64_t)(uintptr_t)queue->pointers[1].cpu + 128,
+		.ring_size = RING_PACKETS * 64,
+		.gpu_id = gpu->gpu_id,
+		.queue_type = KFD_IOC_QUEUE_TYPE_COMPUTE_AQL,
+		.queue_percentage = 100,
+		.queue_priority = 7,
+		.eop_buffer_address = (uint64_t)(uintptr_t)queue->eop.cpu,
+		.eop_buffer_size = PAGE,
+		.ctx_save_restore_address = 0x10000,
+		.ctx_save_restore_size = (uint32_t)node_number("properties", "cwsr_size"),
+		.ctl_stack_size = (uint32_t)node_number("properties", "ctl_stack_size"),
+	};
+}
+
+int queue_create(const struct gpu_file *gpu, struct raw_queue *queue,
+		 struct kfdabi_create_queue *args)
+{
+	int r = rule_ioctl(gpu->kfd, KFDABI_CREATE_QUEUE, args, sizeof *args);
+	uint64_t in_page = args->doorbell_offset % DOORBELL_PAGE;
+	char *page;
+
+	if (r)
+		return r;
+	queue->id = args->queue_id;
+	page = mmap(NULL, DOORBELL_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, gpu->kfd,
+		    (off_t)(args->doorbell_offset - in_page));
+	CHECK(page != MAP_FAILED);
+	queue->doorbell = (volatile uint64_t *)(page + in_page);
+	return 0;
+}
+
+void queue_new(const struct gpu_file *gpu, struct raw_queue *queue)
+{
+	struct kfdabi_create_queue args;
+
+	queue_args(gpu, queue, &args);
+	CHECK_IS(queue_create(gpu, queue, &args), 0);
+}
+
+int queue_destroy(const struct gpu_file *gpu, uint32_t id)
+{
+	struct kfd_ioctl_destroy_queue_args a = {.queue_id = id};
+
+	return rule_ioctl(gpu->kfd, KFDABI_DESTROY_QUEUE, &a, sizeof a);
+}
+
+int queue_update(const struct gpu_file *gpu, const struct raw_queue *queue, uint32_t percent)
+{
+	struct kfd_ioctl_update_queue_args a = {
+		.ring_base_address = (uint64_t)(uintptr_t)queue->ring.cpu,
+		.queue_id = queue->id,
+		.ring_size = RING_PACKETS * 64,
+		.queue_percentage = percent,
+		.queue_priority = 7,
+	};
+
+	return rule_ioctl(gpu->kfd, KFDABI_UPDATE_QUEUE, &a, sizeof a);
+}
+
+volatile uint64_t *queue_rptr(const struct raw_queue *queue)
+{
+	return (volatile uint64_t *)((char *)queue->pointers[1].cpu + 128);
+}
+
+volatile uint64_t *queue_wptr(const struct raw_queue *queue)
+{
+	return queue->pointers[0].cpu;
+}
+
+void *queue_packet(struct raw_queue *queue)
+{
+	return (char *)queue->ring.cpu + queue->written++ % RING_PACKETS * 64;
+}
+
+static void publish(struct raw_queue *queue, void *at, const void *packet)
+{
+	const uint16_t *from = packet;
+
+	memcpy((uint16_t *)at + 1, from + 1, 62);
+	__atomic_store_n((uint16_t *)at, *from, __ATOMIC_RELEASE);
+	__atomic_store_n(queue_wptr(queue), queue->written, __ATOMIC_RELEASE);
+}
+
+void queue_dispatch(struct raw_queue *queue, uint32_t workgroups, struct signal *signal)
+{
+	uint32_t packet[16] = {
+		2 | 1u << 8 | 1u << 16, /* dispatch, barrier bit; one dimension */
+		64 | 1u << 16,		/* workgroup size */
+		1,
+		workgroups * 64,
+		1,
+		1,
+	};
+	uint64_t kernel = 0x1000, done = (uint64_t)(uintptr_t)signal;
+	uint64_t kernarg = (uint64_t)(uintptr_t)queue->pointers[1].cpu + 1024;
+
+	memcpy(packet + 8, &kernel, 8);
+	memcpy(packet + 10, &kernarg, 8);
+	memcpy(packet + 14, &done, 8);
+	publish(queue, queue_packet(queue), packet);
+}
+
+void queue_barrier(struct raw_queue *queue, struct signal *dependency, struct signal *signal)
+{
+	uint32_t packet[16] = {3 | 1u << 8};
+	uint64_t on = (uint64_t)(uintptr_t)dependency, done = (uint64_t)(uintptr_t)signal;
+
+	memcpy(packet + 2, &on, 8);
+	memcpy(packet + 14, &done, 8);
+	publish(queue, queue_packet(queue), packet);
+}
+
+void queue_ring(struct raw_queue *queue)
+{
+	__atomic_store_n(queue->doorbell, queue->written - 1, __ATOMIC_RELEASE);
+}
+
+struct signal *signals_new(const struct gpu_file *gpu)
+{
+	struct buffer page;
+
+	CHECK_IS(buffer_new(gpu, PAGE, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
+	return page.cpu;
+}
+
+void sleep_ms(unsigned ms)
+{
+	struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
+
+	while (nanosleep(&t, &t) && errno == EINTR)
+		;
+}
+
+bool comes(volatile int64_t *value, int64_t wanted, unsigned ms)
+{
+	for (unsigned i = 0; i < ms; i++) {
+		if (__atomic_load_n(value, __ATOMIC_ACQUIRE) == wanted)
+			return true;
+		sleep_ms(1);
+	}
+	return __atomic_load_n(value, __ATOMIC_ACQUIRE) == wanted;
+}
+
+int runtime_enable(const struct gpu_file *gpu, uint32_t mode)
+{
+	struct kfdabi_runtime_enable a = {.r_debug = 0x1234000, .mode_mask = mode};
+
+	return rule_ioctl(gpu->kfd, KFDABI_RUNTIME_ENABLE, &a, sizeof a);
+}
+
+static int trap(int kfd, struct kfdabi_dbg_trap *a, pid_t pid, uint32_t op)
+{
+	a->pid = (uint32_t)pid;
+	a->op = op;
+	return rule_ioctl(kfd, KFDABI_DBG_TRAP, a, sizeof *a);
+}
+
+int trap_enable(int kfd, pid_t pid, uint64_t mask, int dbg_fd, struct kfdabi_runtime_info *info)
+{
+	struct kfdabi_dbg_trap a = {.u.enable = {.exception_mask = mask,
+						 .rinfo_ptr = (uint64_t)(uintptr_t)info,
+						 .rinfo_size = sizeof *info,
+						 .dbg_fd = (uint32_t)dbg_fd}};
+
+	return trap(kfd, &a, pid, KFDABI_TRAP_ENABLE);
+}
+
+int trap_disable(int kfd, pid_t pid)
+{
+	struct kfdabi_dbg_trap a = {0};
+
+	return trap(kfd, &a, pid, KFDABI_TRAP_DISABLE);
+}
+
+int trap_suspend(int kfd, pid_t pid, uint32_t *ids, uint32_t n, uint64_t mask)
+{
+	struct kfdabi_dbg_trap a = {.u.suspend = {.exception_mask = mask,
+						  .queue_array_ptr = (uint64_t)(uintptr_t)ids,
+						  .num_queues = n,
+						  .grace_period = KFDABI_GRACE_DEFAULT}};
+
+	return trap(kfd, &a, pid, KFDABI_TRAP_SUSPEND_QUEUES);
+}
+
+int trap_resume(int kfd, pid_t pid, uint32_t *ids, uint32_t n)
+{
+	struct kfdabi_dbg_trap a = {
+		.u.resume = {.queue_array_ptr = (uint64_t)(uintptr_t)ids, .num_queues = n}};
+
+	return trap(kfd, &a, pid, KFDABI_TRAP_RESUME_QUEUES);
+}
+
+int trap_snapshot(int kfd, pid_t pid, uint64_t mask, struct kfdabi_queue_snapshot *entries,
+		  uint32_t *n)
+{
+	struct kfdabi_dbg_trap a = {
+		.u.queue_snapshot = {.exception_mask = mask,
+				     .snapshot_buf_ptr = (uint64_t)(uintptr_t)entries,
+				     .num_queues = *n,
+				     .entry_size = sizeof *entries}};
+	int r = trap(kfd, &a, pid, KFDABI_TRAP_GET_QUEUE_SNAPSHOT);
+
+	*n = a.u.queue_snapshot.num_queues;
+	return r;
+}
+
+int trap_send(int kfd, pid_t pid, uint64_t mask)
+{
+	struct kfdabi_dbg_trap a = {.u.send_runtime_event = {.exception_mask = mask}};
+
+	return trap(kfd, &a, pid, KFDABI_TRAP_SEND_RUNTIME_EVENT);
+}
+
+void child_start(struct child *child, void (*body)(int from, int to))
+{
+	int to[2], from[2];
+
+	CHECK(!pipe2(to, O_CLOEXEC) && !pipe2(from, O_CLOEXEC));
+	child->pid = fork();
+	CHECK(child->pid >= 0);
+	if (!child->pid) {
+		close(to[1]);
+		close(from[0]);
+		body(to[0], from[1]);
+		exit(0);
+	}
+	close(to[0]);
+	close(from[1]);
+	child->to = to[1];
+	child->from = from[0];
+}
+
+void tell(int fd)
+{
+	CHECK_IS(write(fd, ".", 1), 1);
+}
+
+void hear(int fd)
+{
+	char byte;
+
+	CHECK_IS(read(fd, &byte, 1), 1);
+}
+
+bool hears(int fd, unsigned ms)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	if (poll(&p, 1, (int)ms) != 1 || !(p.revents & POLLIN))
+		return false;
+	hear(fd);
+	return true;
+}
+
+/* A traced child may stop at a signal on its way out: it is let go on. */
+int child_end(struct child *child)
+{
+	int status;
+
+	close(child->to);
+	for (;;) {
+		CHECK_IS(waitpid(child->pid, &status, 0), child->pid);
+		if (!WIFSTOPPED(status))
+			return status;
+		ptrace(PTRACE_CONT, child->pid, 0, 0);
+	}
+}
+
+void seize(pid_t pid)
+{
+	CHECK_IS(ptrace(PTRACE_SEIZE, pid, 0, 0), 0);
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+/* Under an open session a queue becomes "new" twice: at birth, and when
+ * CREATE_QUEUE has let go of the process. A snapshot that waits for the process
+ * meanwhile clears the first in vain. The bounce is long (bounce_us = 200000), so
+ * that the snapshot surely falls into it. */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "tests/kfdsim/rule.h"
+
+static void body(int from, int to)
+{
+	struct raw_queue queue;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	tell(to);
+	hear(from);
+	tell(to);
+	queue_new(&gpu, &queue);
+	tell(to);
+	hear(from);
+}
+
+int main(void)
+{
+	struct kfdabi_queue_snapshot entry = {0};
+	struct kfdabi_runtime_info info;
+	struct gpu_file gpu;
+	struct child child;
+	uint32_t n = 1, id = 0;
+	int events[2];
+
+	gpu_open(&gpu);
+	child_start(&child, body);
+	CHECK(!pipe2(events, O_CLOEXEC | O_NONBLOCK));
+	hear(child.from);
+	seize(child.pid);
+	CHECK_IS(trap_enable(gpu.kfd, child.pid, NEW_MASK, events[1], &info), 0);
+	tell(child.to);
+	hear(child.from);
+	sleep_ms(50);
+	CHECK_IS(trap_snapshot(gpu.kfd, child.pid, NEW_MASK, &entry, &n), 0);
+	CHECK_IS(n, 1);
+	CHECK_IS(entry.exception_status, NEW_MASK);
+	hear(child.from);
+	CHECK(hears(events[0], 100)); /* told once: the birth itself writes nothing */
+	CHECK(!hears(events[0], 20));
+	CHECK_IS(trap_suspend(gpu.kfd, child.pid, &id, 1, 0), 0);
+	CHECK_IS(id, KFDABI_QUEUE_INVALID);
+	CHECK_IS(trap_snapshot(gpu.kfd, child.pid, NEW_MASK, &entry, &n), 0);
+	CHECK_IS(entry.exception_status, NEW_MASK);
+	id = 0;
+	CHECK_IS(trap_suspend(gpu.kfd, child.pid, &id, 1, 0), 1);
+	CHECK_IS(trap_disable(gpu.kfd, child.pid), 0);
+	tell(child.to);
+	CHECK_IS(child_end(&child), 0);
+	return 0;
+}

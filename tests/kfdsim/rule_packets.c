@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+/* The packet processor: order, barriers on signals, invalid headers, the ring's
+ * bookkeeping, time stamps, errors. Run with unknown_kernel_us = 2000. */
+#include <string.h>
+
+#include "tests/kfdsim/rule.h"
+
+static uint64_t gpu_clock(const struct gpu_file *gpu)
+{
+	struct kfd_ioctl_get_clock_counters_args a = {.gpu_id = gpu->gpu_id};
+
+	CHECK_IS(rule_ioctl(gpu->kfd, KFDABI_GET_CLOCK_COUNTERS, &a, sizeof a), 0);
+	return a.gpu_clock_counter;
+}
+
+int main(void)
+{
+	struct raw_queue queue, broken;
+	struct signal *signals, *inactive;
+	struct gpu_file gpu;
+	uint64_t before, after, pointer;
+
+	gpu_open(&gpu);
+	signals = signals_new(&gpu);
+	queue_new(&gpu, &queue);
+	for (int i = 0; i < 16; i++)
+		signals[i].value = 1;
+
+	/* Stamps lie between two readings of the counter and are as far apart as
+	 * the kernel is long (100 MHz). */
+	before = gpu_clock(&gpu);
+	queue_dispatch(&queue, 1, &signals[0]);
+	queue_ring(&queue);
+	CHECK(comes(&signals[0].value, 0, 500));
+	after = gpu_clock(&gpu);
+	CHECK(before <= signals[0].start_ts && signals[0].end_ts <= after);
+	CHECK(signals[0].end_ts - signals[0].start_ts >= 200000);
+	CHECK_IS(*queue_rptr(&queue), 1);
+	CHECK_IS(*(uint16_t *)queue.ring.cpu, 1); /* the slot is free again */
+
+	/* A barrier holds what is behind it until its signal is 0. */
+	queue_barrier(&queue, &signals[1], &signals[2]);
+	queue_dispatch(&queue, 1, &signals[3]);
+	queue_ring(&queue);
+	CHECK(!comes(&signals[2].value, 0, 100));
+	CHECK_IS(*queue_rptr(&queue), 1);
+	__atomic_store_n(&signals[1].value, 0, __ATOMIC_RELEASE);
+	CHECK(comes(&signals[2].value, 0, 500));
+	CHECK(comes(&signals[3].value, 0, 500));
+	CHECK(signals[3].start_ts >= signals[2].end_ts);
+
+	/* The doorbell may pass a packet that is not published yet. */
+	{
+		uint16_t *late;
+
+		queue_dispatch(&queue, 1, &signals[4]);
+		late = (uint16_t *)((char *)queue.ring.cpu +
+				    (queue.written - 1) % RING_PACKETS * 64);
+		pointer = *late;
+		*late = 1;
+		queue_ring(&queue);
+		CHECK(!comes(&signals[4].value, 0, 50));
+		__atomic_store_n(late, (uint16_t)pointer, __ATOMIC_RELEASE);
+		CHECK(comes(&signals[4].value, 0, 500));
+	}
+
+	/* Round the ring: more packets than it has slots. */
+	signals[5].value = 200;
+	for (unsigned i = 0; i < 200; i++) {
+		while (queue.written - *queue_rptr(&queue) >= RING_PACKETS)
+			sleep_ms(1);
+		queue_barrier(&queue, NULL, &signals[5]);
+		queue_ring(&queue);
+	}
+	CHECK(comes(&signals[5].value, 0, 1000));
+
+	/* A packet that is none stops the queue and is told in its inactive signal
+	 * (amd_queue_t, 192 bytes from its start). */
+	queue_new(&gpu, &broken);
+	inactive = &signals[6];
+	inactive->value = 0;
+	pointer = (uint64_t)(uintptr_t)inactive;
+	memcpy((char *)broken.pointers[1].cpu + 192, &pointer, sizeof pointer);
+	queue_dispatch(&broken, 1, &signals[7]);
+	memset(queue_packet(&broken), 0, 64);
+	*(uint16_t *)((char *)broken.ring.cpu + 64) = 77;
+	queue_ring(&broken);
+	CHECK(comes(&signals[7].value, 0, 500)); /* what was before it is done */
+	CHECK(comes(&inactive->value, 32, 500));
+	queue_dispatch(&broken, 1, &signals[8]);
+	queue_ring(&broken);
+	CHECK(!comes(&signals[8].value, 0, 50));
+	CHECK_IS(queue_destroy(&gpu, broken.id), 0);
+	return 0;
+}

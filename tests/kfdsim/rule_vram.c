@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+/* VRAM is counted: what does not fit is ENOMEM (a full file system would be a
+ * SIGBUS later), and what is freed can be had again, as zeros. Run with
+ * vram_bytes = 64 MiB. */
+#include <string.h>
+
+#include "tests/kfdsim/rule.h"
+
+#define MIB (1ull << 20)
+
+static uint64_t available(const struct gpu_file *gpu)
+{
+	struct kfd_ioctl_get_available_memory_args a = {.gpu_id = gpu->gpu_id};
+
+	CHECK_IS(rule_ioctl(gpu->kfd, KFDABI_AVAILABLE_MEMORY, &a, sizeof a), 0);
+	return a.available;
+}
+
+int main(void)
+{
+	struct buffer first, second, third;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	CHECK_IS(available(&gpu), 64 * MIB);
+	CHECK_IS(buffer_new(&gpu, 65 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &first), -ENOMEM);
+	CHECK_IS(buffer_new(&gpu, 40 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &first), 0);
+	memset(first.cpu, 0x77, MIB);
+	CHECK_IS(available(&gpu), 24 * MIB);
+	CHECK_IS(buffer_new(&gpu, 25 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &second), -ENOMEM);
+	CHECK_IS(buffer_new(&gpu, 24 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &second), 0);
+	CHECK_IS(buffer_new(&gpu, 4096, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &third), -ENOMEM);
+	/* System memory is another account. */
+	CHECK_IS(buffer_new(&gpu, 4096, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &third), 0);
+	CHECK_IS(buffer_free(&gpu, &first), 0);
+	CHECK_IS(buffer_free(&gpu, &first), -EINVAL);
+	CHECK_IS(buffer_new(&gpu, 40 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &first), 0);
+	for (size_t i = 0; i < MIB; i++)
+		CHECK(!((char *)first.cpu)[i]);
+	return 0;
+}
