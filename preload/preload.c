@@ -192,14 +192,14 @@ static COLD void doorbell_new(uint64_t signal)
 		agent->doorbell(signal);
 }
 
-/* All that a doorbell costs once its queue is known to be active. */
+/* All that a doorbell costs once its queue is known to be active is the first
+ * comparison. A null handle is the runtime's to complain about. */
 static inline __attribute__((always_inline)) void doorbell(uint64_t signal)
 {
-	int64_t kind = *(const int64_t *)(signal + KFDSHIM_SIGNAL_KIND);
-
-	if (kind < 0 &&
-	    __builtin_expect(__atomic_load_n(&hot[kfdshim_hot(signal)], __ATOMIC_RELAXED) != signal,
-			     0))
+	if (__builtin_expect(__atomic_load_n(&hot[kfdshim_hot(signal)], __ATOMIC_RELAXED) == signal,
+			     1))
+		return;
+	if (signal && *(const int64_t *)(signal + KFDSHIM_SIGNAL_KIND) < 0)
 		doorbell_new(signal);
 }
 
