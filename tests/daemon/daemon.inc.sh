@@ -1,0 +1,131 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# What the process tests of the daemon share. A test that needs a GPU calls
+# `in_a_world` first: it is then run again inside kfdsim. Reads BUILD, SOURCE.
+
+offline_trace=$SOURCE/traces/offline_gpt2m_train_8x1024.csv
+
+in_a_world() {
+	if [ -z "${IN_A_WORLD:-}" ]; then
+		IN_A_WORLD=1 exec "$BUILD/kfdsim" --gpu mi210 -- bash "$0"
+	fi
+}
+
+work=$(mktemp -d)
+KFDSHIM_SOCKET=$work/run/socket
+export KFDSHIM_SOCKET
+children=()
+
+clean_up() {
+	local code=$?
+	local pid
+	for pid in "${children[@]}"; do
+		kill -KILL "$pid" 2>/dev/null || true
+	done
+	if [ $code -ne 0 ]; then
+		sed 's/^/log: /' "$work/log" >&2 || true
+	fi
+	rm -rf "$work"
+	exit $code
+}
+trap clean_up EXIT
+
+fail() {
+	echo "FAILED: $*" >&2
+	exit 1
+}
+
+# until_true TENTHS COMMAND...: tries it that often, every tenth of a second.
+until_true() {
+	local tries=$1
+	shift
+	for ((i = 0; i < tries; i++)); do
+		if "$@"; then
+			return 0
+		fi
+		sleep 0.1
+	done
+	return 1
+}
+
+# Starts the daemon in the foreground, with daemon_options: $daemon.
+daemon_options=()
+start_daemon() {
+	"$BUILD/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET" "${daemon_options[@]}" 2>>"$work/log" &
+	daemon=$!
+	children+=("$daemon")
+	until_true 50 test -S "$KFDSHIM_SOCKET" || fail "no socket"
+}
+
+status() {
+	"$BUILD/kfdsched" status --json
+}
+
+# says JQ-EXPRESSION: does the daemon's status say so?
+says() {
+	status 2>/dev/null | jq -e "$1" >/dev/null 2>&1
+}
+
+worker() {
+	status | jq .daemon.worker_pid
+}
+
+# Starts an offline training, with kfdreplay's options, and waits until it can
+# be suspended: $offline, its result later in $work/offline.json.
+start_offline() {
+	LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline "$BUILD/kfdreplay" \
+		--trace "$offline_trace" --closed --count --json "$work/offline.json" \
+		"$@" >/dev/null 2>>"$work/log" &
+	offline=$!
+	children+=("$offline")
+	until_true 100 says ".processes[]|select(.pid == $offline)|
+		.level == \"trap\" and .active" || fail "no offline process at level trap"
+}
+
+# The read pointer of its busiest queue, which is the first AQL one that is active.
+rptr_of() {
+	status | jq -r "[.processes[]|select(.pid == $1)|.queues[]|
+		select(.type == \"aql\" and .active)][0].rptr_address"
+}
+
+state_is() {
+	says ".processes[]|select(.pid == $1)|.state == \"$2\""
+}
+
+# A client without GPU work that says it has some, of $online_priority: $online,
+# told by `tell WORD`.
+online_priority=15
+start_online() {
+	mkfifo "$work/words" "$work/answers"
+	"$BUILD/lane_client" "$KFDSHIM_SOCKET" "$online_priority" "$(gpu_id)" \
+		<"$work/words" >"$work/answers" 2>>"$work/log" &
+	online=$!
+	children+=("$online")
+	exec {words}>"$work/words" {answers}<"$work/answers"
+	read -r -t 5 -u "$answers" answer
+	[ "$answer" = ready ] || fail "lane_client: $answer"
+}
+
+tell() {
+	echo "$*" >&"$words"
+	read -r -t 60 -u "$answers" answer
+	[ "$answer" = "$1" ] || fail "lane_client: $answer"
+}
+
+gpu_id() {
+	cat /sys/class/kfd/kfd/topology/nodes/*/gpu_id 2>/dev/null | grep -vx 0 | head -n 1 ||
+		echo 4711
+}
+
+# Every workgroup once: of the result of $offline.
+counts_are_right() {
+	jq -e '.count.submitted > 0 and .count.executed == .count.submitted and
+		.count.twice == 0 and .count.never == 0' "$work/offline.json" >/dev/null ||
+		fail "workgroups: $(jq -c .count "$work/offline.json")"
+}
+
+# Suspended, for as long as the online client is active.
+suspend_offline() {
+	tell on
+	until_true 50 state_is "$offline" suspended || fail "not suspended"
+}

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Proves: no packet and no lane can kill the daemon, make it serve a liar, or
+ * keep it from answering others. The real daemon runs ($BUILD); each test ends
+ * with the same worker answering a well-behaved question.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka needs the four above */
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "channel/lane.h"
+#include "channel/protocol.h"
+#include "common/clock.h"
+
+static char folder[] = "/tmp/kfdschedd-hostile-XXXXXX";
+static char path[64];
+static pid_t daemon_pid;
+static json_int_t worker;
+
+static void sleep_ms(long ms)
+{
+	const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+	nanosleep(&t, NULL);
+}
+
+static struct protocol_hello hello_of(uint32_t kind, int priority)
+{
+	return (struct protocol_hello){.magic = PROTOCOL_MAGIC,
+				       .version = PROTOCOL_VERSION,
+				       .kind = kind,
+				       .priority = priority};
+}
+
+static int connect_daemon(void)
+{
+	int fd = -1;
+
+	for (int i = 0; i < 200 && (fd = protocol_connect(path)) < 0; i++)
+		sleep_ms(10);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+/* The daemon's state; the caller owns it. NULL: no answer within 2 s. */
+static json_t *ask(void)
+{
+	struct protocol_hello hello = hello_of(PROTOCOL_ASK, PRIORITY_UNSET);
+	struct protocol_welcome welcome;
+	json_t *state = NULL;
+	size_t nfds = 1;
+	int memory;
+	int fd = connect_daemon();
+	char *text;
+
+	assert_int_equal(protocol_send(fd, &hello, sizeof(hello), NULL, 0), 0);
+	if (protocol_receive(fd, &welcome, sizeof(welcome), &memory, &nfds, 2000) == 0 &&
+	    nfds == 1) {
+		text = malloc(welcome.bytes);
+		if (pread(memory, text, welcome.bytes, 0) == (ssize_t)welcome.bytes)
+			state = json_loadb(text, welcome.bytes, 0, NULL);
+		free(text);
+		close(memory);
+	}
+	close(fd);
+	return state;
+}
+
+static json_int_t ask_worker(void)
+{
+	json_t *state = ask();
+	json_int_t pid;
+
+	assert_non_null(state);
+	pid = json_integer_value(json_object_get(json_object_get(state, "daemon"), "worker_pid"));
+	json_decref(state);
+	return pid;
+}
+
+static size_t process_count(void)
+{
+	json_t *state = ask();
+	size_t n;
+
+	assert_non_null(state);
+	n = json_array_size(json_object_get(state, "processes"));
+	json_decref(state);
+	return n;
+}
+
+static int start(void **state)
+{
+	char program[512];
+
+	(void)state;
+	snprintf(program, sizeof(program), "%s/kfdschedd", getenv("BUILD"));
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/socket", folder);
+	daemon_pid = fork();
+	if (daemon_pid == 0) {
+		execl(program, "kfdschedd", "--foreground", "--socket", path, (char *)NULL);
+		_exit(127);
+	}
+	worker = ask_worker();
+	return worker > 0 ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+	int status;
+
+	(void)state;
+	kill(daemon_pid, SIGTERM);
+	waitpid(daemon_pid, &status, 0);
+	rmdir(folder);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
+}
+
+static int unharmed(void **state)
+{
+	(void)state;
+	return ask_worker() == worker ? 0 : -1;
+}
+
+/* Sends this and expects to be refused, or hung up on. */
+static void refused(const void *data, size_t size)
+{
+	struct protocol_welcome welcome;
+	int fd = connect_daemon();
+	int fds[3];
+	size_t nfds = 3;
+	int error;
+
+	(void)!send(fd, data, size, MSG_NOSIGNAL);
+	error = protocol_receive(fd, &welcome, sizeof(welcome), fds, &nfds, 2000);
+	if (error == 0) {
+		assert_int_equal(nfds, 0);
+		assert_true(welcome.status < 0);
+		error = protocol_receive(fd, &welcome, sizeof(welcome), fds, &nfds, 2000);
+	}
+	assert_true(error == -ECONNRESET);
+	close(fd);
+}
+
+static void wrong_packets(void **state)
+{
+	struct protocol_hello h;
+	char bytes[4096];
+
+	(void)state;
+	memset(bytes, 0xff, sizeof(bytes));
+	for (size_t size = 1; size <= sizeof(bytes); size *= 2)
+		refused(bytes, size);
+	h = hello_of(PROTOCOL_SHIM, 2);
+	refused(&h, sizeof(h) - 1);
+	h.magic++;
+	refused(&h, sizeof(h));
+	h = hello_of(PROTOCOL_SHIM, 2);
+	h.version++;
+	refused(&h, sizeof(h));
+	for (uint32_t kind = 0; kind < 10; kind++) {
+		h = hello_of(kind, 2);
+		if (kind != PROTOCOL_SHIM && kind != PROTOCOL_ASK)
+			refused(&h, sizeof(h));
+	}
+	for (int i = 0; i < 5; i++) {
+		const int priorities[] = {-2, 16, INT32_MAX, INT32_MIN, 99};
+
+		h = hello_of(PROTOCOL_SHIM, priorities[i]);
+		refused(&h, sizeof(h));
+	}
+	h = hello_of(PROTOCOL_SHIM, 2);
+	memset(h.group, 'x', sizeof(h.group));
+	refused(&h, sizeof(h));
+}
+
+static size_t open_files(void)
+{
+	char name[64];
+	size_t n = 0;
+
+	for (int fd = 0; fd < 2048; fd++) {
+		struct stat st;
+
+		snprintf(name, sizeof(name), "/proc/%d/fd/%d", (int)worker, fd);
+		n += lstat(name, &st) == 0;
+	}
+	return n;
+}
+
+static void descriptors_are_not_kept(void **state)
+{
+	struct protocol_hello h = hello_of(PROTOCOL_SHIM, 2);
+	size_t before = open_files();
+	int fds[8];
+	int fd;
+
+	(void)state;
+	assert_true(before > 0);
+	for (int round = 0; round < 20; round++) {
+		for (int i = 0; i < 8; i++)
+			fds[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
+		fd = connect_daemon();
+		protocol_send(fd, &h, sizeof(h), fds, 8);
+		for (int i = 0; i < 8; i++)
+			close(fds[i]);
+		sleep_ms(5);
+		close(fd);
+	}
+	sleep_ms(200);
+	assert_int_equal(open_files(), before);
+}
+
+static void silent_connections_are_dropped(void **state)
+{
+	struct protocol_welcome welcome;
+	size_t before = open_files();
+	int fds[200];
+
+	(void)state;
+	for (int i = 0; i < 200; i++)
+		fds[i] = connect_daemon();
+	assert_int_equal(ask_worker(), worker);
+	assert_int_equal(protocol_receive(fds[0], &welcome, sizeof(welcome), NULL, NULL, 3000),
+			 -ECONNRESET);
+	for (int i = 0; i < 200; i++)
+		close(fds[i]);
+	sleep_ms(200);
+	assert_int_equal(open_files(), before);
+}
+
+/* In a child of its own: registers, calls `act` with the lane, ends. */
+static pid_t client(int priority, void (*act)(struct lane *, int wake))
+{
+	struct protocol_hello h = hello_of(PROTOCOL_SHIM, priority);
+	struct protocol_welcome welcome;
+	struct lane *lane;
+	int fds[3];
+	size_t nfds = 3;
+	pid_t pid = fork();
+	int fd;
+
+	if (pid)
+		return pid;
+	memset(h.group, 0xe9, 10); /* a group that is no UTF-8 */
+	fd = protocol_connect(path);
+	if (fd < 0 || protocol_send(fd, &h, sizeof(h), NULL, 0) ||
+	    protocol_receive(fd, &welcome, sizeof(welcome), fds, &nfds, 2000) || nfds != 3 ||
+	    lane_map(fds[0], &lane))
+		_exit(1);
+	act(lane, fds[2]);
+	_exit(0);
+}
+
+static void ended_well(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void garbage(struct lane *lane, int wake)
+{
+	uint64_t one = 1;
+
+	srandom(11);
+	for (uint64_t end = clock_ns() + 1000000000u; clock_ns() < end;) {
+		uint32_t *word = (uint32_t *)lane;
+
+		for (size_t i = 0; i < sizeof(*lane) / sizeof(*word); i++)
+			word[i] = random() % 3 ? (uint32_t)random() << 1 : UINT32_MAX;
+		(void)!write(wake, &one, sizeof(one));
+	}
+}
+
+static void garbage_in_lanes(void **state)
+{
+	const int priorities[] = {-1, 0, 2, 15};
+	pid_t pids[4];
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		pids[i] = client(priorities[i], garbage);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(ask_worker(), worker);
+		sleep_ms(40);
+	}
+	for (int i = 0; i < 4; i++)
+		ended_well(pids[i]);
+}
+
+static void restless(struct lane *lane, int wake)
+{
+	(void)wake;
+	lane->nodes[0].gpu_id = 1;
+	for (uint64_t end = clock_ns() + 1000000000u; clock_ns() < end;)
+		__atomic_add_fetch(&lane->nodes[0].activity, 1, __ATOMIC_SEQ_CST);
+}
+
+static uint64_t worker_cpu_ns(void)
+{
+	unsigned long long user, system;
+	char name[64];
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", (int)worker);
+	f = fopen(name, "re");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f,
+				"%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u "
+				"%llu %llu",
+				&user, &system),
+			 2);
+	fclose(f);
+	return (user + system) * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static void a_restless_lane_costs_no_core(void **state)
+{
+	uint64_t before = worker_cpu_ns();
+	pid_t pid = client(15, restless);
+
+	(void)state;
+	ended_well(pid);
+	assert_true(worker_cpu_ns() - before < 700000000u);
+}
+
+static void wake_fd_is_abused(struct lane *lane, int wake)
+{
+	uint64_t most = UINT64_MAX - 1, value;
+
+	(void)lane;
+	fcntl(wake, F_SETFL, 0); /* blocking, for everybody who holds it */
+	(void)!write(wake, &most, sizeof(most));
+	sleep_ms(100);
+	fcntl(wake, F_SETFL, O_NONBLOCK);
+	(void)!read(wake, &value, sizeof(value));
+	fcntl(wake, F_SETFL, 0);
+	sleep_ms(300);
+}
+
+static void the_wake_descriptor_harms_nobody(void **state)
+{
+	pid_t pid = client(15, wake_fd_is_abused);
+
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		assert_int_equal(ask_worker(), worker);
+		sleep_ms(40);
+	}
+	ended_well(pid);
+}
+
+static void wait_long(struct lane *lane, int wake)
+{
+	(void)lane;
+	(void)wake;
+	sleep_ms(1000);
+}
+
+static void death_is_seen_through_a_forked_child(void **state)
+{
+	pid_t pid;
+	int status;
+
+	(void)state;
+	assert_int_equal(process_count(), 0);
+	pid = fork();
+	if (pid == 0) {
+		/* dies at once; its child keeps the socket */
+		struct protocol_hello h = hello_of(PROTOCOL_SHIM, 2);
+		int fd = protocol_connect(path);
+
+		protocol_send(fd, &h, sizeof(h), NULL, 0);
+		sleep_ms(300);
+		if (fork() == 0)
+			sleep_ms(1500);
+		_exit(0);
+	}
+	sleep_ms(200);
+	assert_int_equal(process_count(), 1);
+	waitpid(pid, &status, 0);
+	sleep_ms(200);
+	assert_int_equal(process_count(), 0);
+}
+
+static void who_comes_again_replaces_himself(void **state)
+{
+	struct protocol_hello h = hello_of(PROTOCOL_SHIM, 2);
+	struct protocol_welcome welcome;
+	int fds[3];
+	int first, second;
+	size_t nfds = 3;
+
+	(void)state;
+	first = connect_daemon();
+	protocol_send(first, &h, sizeof(h), NULL, 0);
+	second = connect_daemon();
+	sleep_ms(100);
+	protocol_send(second, &h, sizeof(h), NULL, 0);
+	assert_int_equal(protocol_receive(second, &welcome, sizeof(welcome), fds, &nfds, 2000), 0);
+	assert_int_equal(nfds, 3);
+	for (int i = 0; i < 3; i++)
+		close(fds[i]);
+	assert_int_equal(process_count(), 1);
+	close(first);
+	close(second);
+	sleep_ms(100);
+	/* a hang-up alone is not an end */
+	assert_int_equal(process_count(), 1);
+}
+
+static void many_clients(void **state)
+{
+	pid_t pids[60];
+
+	(void)state;
+	for (int i = 0; i < 60; i++)
+		pids[i] = client(i % 16, wait_long);
+	sleep_ms(500);
+	assert_true(process_count() >= 60);
+	for (int i = 0; i < 60; i++)
+		ended_well(pids[i]);
+	sleep_ms(200);
+	assert_true(process_count() <= 1);
+}
+
+#define HERE(f) cmocka_unit_test_teardown(f, unharmed)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		HERE(wrong_packets),
+		HERE(descriptors_are_not_kept),
+		HERE(silent_connections_are_dropped),
+		HERE(garbage_in_lanes),
+		HERE(a_restless_lane_costs_no_core),
+		HERE(the_wake_descriptor_harms_nobody),
+		HERE(death_is_seen_through_a_forked_child),
+		HERE(who_comes_again_replaces_himself),
+		HERE(many_clients),
+	};
+
+	if (!getenv("BUILD")) {
+		fprintf(stderr, "usage: BUILD=folder-of-kfdschedd daemon_hostile\n");
+		return 2;
+	}
+	return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: an offline process that is suspended and resumed a thousand times at
+# random executes every workgroup once.
+set -eu
+# shellcheck source=tests/daemon/daemon.inc.sh
+. "$SOURCE/tests/daemon/daemon.inc.sh"
+in_a_world
+
+start_daemon
+start_offline --requests 50
+start_online
+for ((seed = 1; seed < 40; seed++)); do
+	tell random "$seed" 100 3000
+	if says '.totals.suspends >= 1000' || ! kill -0 "$offline" 2>/dev/null; then
+		break
+	fi
+done
+says '.totals.suspends >= 1000 and .totals.failures == 0' ||
+	fail "not a thousand: $(status | jq -c '.totals|{suspends, resumes, failures}')"
+wait "$offline"
+counts_are_right
+says '.totals.suspends == .totals.resumes' || fail "suspends and resumes differ"

@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: when the worker is killed while an offline process is suspended, that
+# process runs again within a second, another worker serves it, and it loses
+# no work and does none twice.
+set -eu
+# shellcheck source=tests/daemon/daemon.inc.sh
+. "$SOURCE/tests/daemon/daemon.inc.sh"
+in_a_world
+
+start_daemon
+start_offline --requests 20
+start_online
+suspend_offline
+before=$(worker)
+ms=$("$BUILD/watch_queue" "$offline" "$(rptr_of "$offline")" 300 1000 "$before" 9) ||
+	fail "the offline process does not run a second after its scheduler was killed"
+echo "ran again $ms ms after SIGKILL"
+until_true 50 says ".daemon.worker_pid != $before and
+	any(.processes[]; .pid == $offline and .level == \"trap\")" ||
+	fail "no other worker took it over"
+wait "$offline"
+counts_are_right
