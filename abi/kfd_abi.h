@@ -107,12 +107,16 @@ enum kfdabi_dbg_trap_op {
 	KFDABI_TRAP_GET_DEVICE_SNAPSHOT = 14,
 };
 
-/* Exception codes as mask bits: 1 << (code - 1). */
-#define KFDABI_EC_MASK(code) (1ull << ((code)-1))
+/* Exception codes. In a mask, a code's bit is kfdabi_ec_mask(). */
 enum kfdabi_exception {
 	KFDABI_EC_QUEUE_NEW = 31,
 	KFDABI_EC_PROCESS_RUNTIME = 48,
 };
+
+static inline uint64_t kfdabi_ec_mask(unsigned code)
+{
+	return UINT64_C(1) << (code - 1);
+}
 
 /* In a queue array that SUSPEND or RESUME has written back. */
 #define KFDABI_QUEUE_ERROR (1u << 30)

@@ -118,7 +118,7 @@ static int take_snapshot(struct trap *trap)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_GET_QUEUE_SNAPSHOT};
 	struct queue fresh[KFDABI_QUEUE_ARRAY_MAX];
-	const uint64_t new_bit = KFDABI_EC_MASK(KFDABI_EC_QUEUE_NEW);
+	const uint64_t new_bit = kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW);
 	uint32_t count = 0;
 	uint32_t got;
 	int r;
@@ -309,7 +309,7 @@ static void post_runtime_event(struct trap *trap)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_SEND_RUNTIME_EVENT};
 
-	args.u.send_runtime_event.exception_mask = KFDABI_EC_MASK(KFDABI_EC_PROCESS_RUNTIME);
+	args.u.send_runtime_event.exception_mask = kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME);
 	trap_call(trap, &args);
 }
 
@@ -374,7 +374,7 @@ static int start_session(struct trap *trap, char *reason)
 	}
 	/* A pipe, because the driver writes nothing to an eventfd; the reader
 	 * stays open, or the write would raise SIGPIPE in the target. */
-	args.u.enable.exception_mask = KFDABI_EC_MASK(KFDABI_EC_PROCESS_RUNTIME);
+	args.u.enable.exception_mask = kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME);
 	args.u.enable.rinfo_ptr = (uintptr_t)&info;
 	args.u.enable.rinfo_size = sizeof(info);
 	args.u.enable.dbg_fd = (uint32_t)ends[1];

@@ -14,9 +14,9 @@
 
 #include "sim/kfd/kfd.h"
 
-#define NEW_MASK KFDABI_EC_MASK(KFDABI_EC_QUEUE_NEW)
-#define RUNTIME_MASK KFDABI_EC_MASK(KFDABI_EC_PROCESS_RUNTIME)
-#define MEMORY_MASK KFDABI_EC_MASK(33) /* EC_DEVICE_MEMORY_VIOLATION */
+#define NEW_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW)
+#define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)
+#define MEMORY_MASK kfdabi_ec_mask(33) /* EC_DEVICE_MEMORY_VIOLATION */
 #define NOT_FOUND UINT32_MAX
 
 /* One '.' for an event the debugger wants. The driver blocks on a full pipe;
@@ -129,7 +129,7 @@ void debug_process_died(struct process *process)
 	if (process->runtime_sleeper)
 		call_drop(process->runtime_sleeper);
 	process->runtime_sleeper = NULL;
-	if (!process->debugged)
+	if (process->debugged <= 0)
 		return;
 	for (target = TAILQ_FIRST(&process->world->processes); target; target = next) {
 		next = TAILQ_NEXT(target, link);

@@ -140,7 +140,7 @@ struct queue {
 	uint64_t save_address;
 	uint32_t save_bytes;
 	uint32_t percent, priority;
-	uint64_t exceptions; /* KFDABI_EC_MASK bits */
+	uint64_t exceptions; /* kfdabi_ec_mask() bits */
 	bool suspended;	     /* by the debugger interface */
 	bool being_destroyed;
 	bool leaving;		/* will be freed at the next unmap */
@@ -204,7 +204,7 @@ struct process {
 	uint64_t r_debug;
 	bool session;		  /* kernel: debug_trap_enabled */
 	struct process *debugger; /* referenced; may be set without a session */
-	unsigned debugged;	  /* kernel: debugged_process_count */
+	int debugged;		  /* kernel: debugged_process_count; may go below 0 */
 	int event_fd;		  /* a copy of the debugger's dbg_fd, -1: none */
 	uint64_t exceptions, exceptions_enabled;
 	unsigned runtime_posts;	      /* the semaphore SEND_RUNTIME_EVENT counts up */
@@ -269,7 +269,8 @@ struct world {
 	} tids[1024];
 
 	int listener;
-	int poll_fd; /* epoll of the processes' pidfds */
+	const struct call *serving; /* the call whose handler is running */
+	int poll_fd;		    /* epoll of the processes' pidfds */
 	bool sync_wake;
 
 	uint64_t last_doorbell_ns;
@@ -375,7 +376,7 @@ struct bounce {
 	uint32_t nodes;	     /* mask of those that bounce */
 	unsigned left;	     /* of them, not yet unmapped */
 	struct queue *queue; /* for the callbacks */
-	/* All queues are off and the changes in effect; the process is locked. */
+	/* All queues are off and the changes in effect; the process is locked. May be NULL. */
 	void (*unmapped)(struct bounce *bounce);
 	/* The process is unlocked and what waited for it has run; may be NULL. */
 	void (*released)(struct bounce *bounce);

@@ -16,7 +16,7 @@
 #define SDMA_QUEUES_PER_ENGINE 8u
 #define USER_LIMIT (1ull << 47)
 #define CU_MASK_BITS_MAX 1024u
-#define NEW_MASK KFDABI_EC_MASK(KFDABI_EC_QUEUE_NEW)
+#define NEW_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW)
 
 struct queue *queue_by_id(const struct process *process, uint32_t id)
 {
@@ -243,11 +243,6 @@ static int queue_new(struct process *process, const struct kfdabi_create_queue *
 	return 0;
 }
 
-static void created(struct bounce *bounce)
-{
-	(void)bounce;
-}
-
 /* The driver raises "new" a second time after it has let go of the process: a
  * snapshot that was waiting for that has cleared the first in vain. */
 static void created_released(struct bounce *bounce)
@@ -273,7 +268,7 @@ int ioctl_create_queue(struct call *call)
 		       a->queue_type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	if (r)
 		return r;
-	bounce = bounce_new(process, call, created);
+	bounce = bounce_new(process, call, NULL);
 	if (!bounce)
 		return -ENOMEM;
 	r = queue_new(process, a, (uint32_t)node, &queue);
@@ -341,14 +336,9 @@ void queues_wake_destroyers(struct process *process)
 	}
 }
 
-static void updated(struct bounce *bounce)
-{
-	(void)bounce;
-}
-
 static int bounce_after_change(struct call *call, const struct queue *queue)
 {
-	struct bounce *bounce = bounce_new(call->process, call, updated);
+	struct bounce *bounce = bounce_new(call->process, call, NULL);
 
 	if (!bounce)
 		return -ENOMEM;

@@ -7,7 +7,7 @@
 
 #include "sim/kfd/kfd.h"
 
-#define RUNTIME_MASK KFDABI_EC_MASK(KFDABI_EC_PROCESS_RUNTIME)
+#define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)
 
 static int sleep_for_post(struct process *process, struct call *call)
 {

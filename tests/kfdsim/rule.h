@@ -33,8 +33,8 @@
 		}                                                                                  \
 	} while (0)
 
-#define NEW_MASK KFDABI_EC_MASK(KFDABI_EC_QUEUE_NEW)
-#define RUNTIME_MASK KFDABI_EC_MASK(KFDABI_EC_PROCESS_RUNTIME)
+#define NEW_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW)
+#define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)
 
 struct gpu_file {
 	int kfd, render;
