@@ -45,7 +45,8 @@ static void bounce_end(struct bounce *bounce)
 	struct process *process = bounce->process;
 
 	process_ref(process);
-	bounce->unmapped(bounce);
+	if (bounce->unmapped)
+		bounce->unmapped(bounce);
 	process_unlock(process);
 	if (bounce->released)
 		bounce->released(bounce);

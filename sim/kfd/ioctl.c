@@ -144,19 +144,20 @@ const char *ioctl_name(uint32_t nr)
 void ioctl_execute(struct call *call)
 {
 	const struct entry *entry = &entries[call->nr];
+	struct world *world = call->world;
+	const struct call *outer;
 	int r;
 
-	if (call->process->dead || !call_alive(call)) {
-		call_drop(call);
-		return;
-	}
 	if (entry->flags & MUTEX && call->process->locked) {
 		process_block(call->process, call);
 		return;
 	}
+	outer = world->serving;
+	world->serving = call;
 	r = entry->run(call);
 	if (r != CALL_PENDING)
 		call_answer(call, r);
+	world->serving = outer;
 }
 
 /* What has no entry: the errno of the driver, except where it would have done
@@ -207,7 +208,7 @@ void ioctl_run(struct world *world, struct process *process, uint64_t id, pid_t 
 		ioctl_execute(call);
 		return;
 	}
-	r = process ? refuse(world, nr) : drm_ioctl(call);
-	if (r != CALL_PENDING)
-		call_answer(call, r);
+	world->serving = call;
+	call_answer(call, process ? refuse(world, nr) : drm_ioctl(call));
+	world->serving = NULL;
 }

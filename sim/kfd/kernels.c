@@ -15,7 +15,9 @@
 
 #define SPIN_NAME "kfdreplay_spin"
 #define NS_PER_TICK 10u /* of the 100 MHz counter it spins on */
+/* What a hostile argument asks for must stay a time. */
 #define TICKS_MAX (1ull << 50)
+#define BYTES_MAX (1ull << 47)
 
 struct kernel {
 	uint64_t object; /* 0: free */
@@ -211,6 +213,8 @@ int kernels_classify(struct process *process, const struct dispatch *dispatch,
 		packet->kernel = report_kernel_index(
 			process->world,
 			packet->kind == PACKET_COPY ? "(runtime copy)" : "(runtime fill)", true);
+		if (packet->move.bytes > BYTES_MAX)
+			return -EFAULT;
 		/* Its workgroups all run at once and share the bandwidth. */
 		*wg_ns = (uint64_t)((double)packet->move.bytes * 1000.0 /
 				    (double)config->blit_bytes_us);

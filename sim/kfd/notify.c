@@ -111,8 +111,9 @@ int call_answer(struct call *call, int result)
 {
 	int r;
 
-	/* Its thread id may be somebody else's by now. */
-	if ((call->process && call->process->dead) || !call_alive(call)) {
+	/* Late, its thread id may be somebody else's. */
+	if (call != call->world->serving &&
+	    ((call->process && call->process->dead) || !call_alive(call))) {
 		call_drop(call);
 		return -ENOENT;
 	}
@@ -164,21 +165,20 @@ static struct process *caller(struct world *world, const struct seccomp_notif *n
 {
 	struct process *process = process_of_thread(world, (pid_t)n->pid);
 
-	if (process && !process_mm_alive(process)) {
+	if (process && process_mm_alive(process))
+		return process;
+	if (process)
 		process_die(process); /* it has called exec */
-		process = NULL;
-	}
-	if (!process)
-		process = process_new(world, (pid_t)n->pid);
-	return process;
+	process = process_new(world, (pid_t)n->pid);
+	/* The identity was read through a pid: it counts only if the call still waits. */
+	return process && notify_alive(world, n->id) ? process : NULL;
 }
 
 static void serve_kfd(struct world *world, const struct seccomp_notif *n)
 {
 	struct process *process = caller(world, n);
 
-	/* The identity was read through a pid: it counts only if the call still waits. */
-	if (!process || !notify_alive(world, n->id)) {
+	if (!process) {
 		notify_refuse(world, n->id, -ESRCH);
 		return;
 	}

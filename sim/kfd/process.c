@@ -276,6 +276,14 @@ bool process_owns_fd(struct process *process, int fd)
 	return true;
 }
 
+static void execute_late(struct call *call)
+{
+	if (call->process->dead || !call_alive(call))
+		call_drop(call);
+	else
+		ioctl_execute(call);
+}
+
 /* The kernel's order: queues go, whatever their state, then the sessions. */
 void process_die(struct process *process)
 {
@@ -300,7 +308,7 @@ void process_die(struct process *process)
 	TAILQ_CONCAT(&blocked, &process->blocked, link);
 	while ((call = TAILQ_FIRST(&blocked))) {
 		TAILQ_REMOVE(&blocked, call, link);
-		ioctl_execute(call);
+		execute_late(call);
 	}
 	queues_tear_down(process);
 	memory_release(process);
@@ -352,7 +360,7 @@ void process_unlock(struct process *process)
 	}
 	while (!process->locked && !process->dead && (call = TAILQ_FIRST(&process->blocked))) {
 		TAILQ_REMOVE(&process->blocked, call, link);
-		ioctl_execute(call);
+		execute_late(call);
 	}
 	process_unref(process);
 }
