@@ -8,6 +8,8 @@
  *
  *   on, off            the node becomes active, idle
  *   random SEED N US   N times on and off, each for up to US microseconds
+ *   cycle SEED N US    the same, but on until somebody is suspended for it and
+ *                      off until nobody is, and then for up to US more
  *   enable             the runtime is enabled
  *   leave, left        it enters and leaves a call that a suspension would block
  *   released MS        waits until the daemon has served `leave`, at most MS
@@ -82,6 +84,37 @@ static bool reaches(const uint32_t *word, uint32_t value, unsigned ms)
 	return true;
 }
 
+/* Waits until anybody, or nobody, is suspended on the node. */
+static bool preempts(bool somebody, uint32_t gpu_id)
+{
+	const struct board_node *n = board->nodes;
+	uint64_t end = clock_ns() + 5000000000u;
+
+	while (n->gpu_id != gpu_id)
+		if (++n == board->nodes + LANE_NODES)
+			return false;
+	while ((__atomic_load_n(&n->suspended, __ATOMIC_SEQ_CST) > 0) != somebody) {
+		if (clock_ns() > end)
+			return false;
+		sleep_us(50);
+	}
+	return true;
+}
+
+static int cycle(unsigned seed, unsigned times, unsigned max_us)
+{
+	uint32_t gpu_id = lane->nodes[node].gpu_id;
+
+	srandom(seed);
+	for (unsigned i = 0; i < 2 * times; i++) {
+		set(i % 2 == 0);
+		if (!preempts(i % 2 == 0, gpu_id))
+			return -ETIMEDOUT;
+		sleep_us((unsigned)random() % max_us);
+	}
+	return 0;
+}
+
 static void bump(uint32_t *word)
 {
 	__atomic_add_fetch(word, 1, __ATOMIC_SEQ_CST);
@@ -99,6 +132,8 @@ static int obey(const char *line)
 		set(false);
 	} else if (sscanf(line, "random %u %u %u", &a, &b, &c) == 3 && c > 0) {
 		toggle(a, b, c);
+	} else if (sscanf(line, "cycle %u %u %u", &a, &b, &c) == 3 && c > 0) {
+		return cycle(a, b, c);
 	} else if (strcmp(line, "enable") == 0) {
 		__atomic_store_n(&lane->runtime, LANE_RUNTIME_ENABLED, __ATOMIC_RELEASE);
 		wake();
