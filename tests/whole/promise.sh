@@ -13,7 +13,7 @@ check "trap keeps up" '.arms.trap.online.keeps_up'
 check "trap P99 is at most 1.3 x (alone P99 + 2 bounces + save)" \
 	'.arms.trap.online.p99_us <= 1.3 * (.arms.alone.online.p99_us + 2 * .costs.bounce_us + .costs.save_us)'
 check "shared is far worse" \
-	'(.arms.shared.online.keeps_up | not) or .arms.shared.online.p99_us > 10 * .arms.alone.online.p99_us'
+	'(.arms.shared.online.keeps_up | not) or .arms.shared.online.p99_us > 5 * .arms.alone.online.p99_us'
 check "offline under trap keeps at least 60 % of shared" \
 	'.arms.trap.offline.steps >= 0.6 * .arms.shared.offline.steps'
 check "it was done by suspending" '.arms.trap.suspends > 10 and .arms.shared.suspends == 0'
