@@ -67,6 +67,11 @@ int main(void)
 	ms = since(&start);
 	CHECK(ms >= 248 && ms < 400);
 	hear(child.from);
+
+	/* One that changes nothing costs the same. */
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	CHECK_IS(queue_update(&gpu, &queue, 100), 0);
+	CHECK(since(&start) >= 99);
 	tell(child.to);
 	CHECK_IS(child_end(&child), 0);
 	return 0;
