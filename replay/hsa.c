@@ -77,7 +77,7 @@ static int read_gpu_name(struct rt *rt)
 	cpu = strstr(name, "--");
 	cpu = cpu ? cpu + 2 : name;
 	cpu[strcspn(cpu, ":")] = 0;
-	snprintf(rt->gpu_name, sizeof(rt->gpu_name), "%s", cpu);
+	snprintf(rt->gpu_name, sizeof(rt->gpu_name), "%.*s", (int)sizeof(rt->gpu_name) - 1, cpu);
 	return 0;
 }
 
