@@ -16,6 +16,8 @@
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/worker.h"
 
+#define GREETING_NS 1000000000u	 /* to say hello in */
+#define LOST_NS 1000000000u	 /* from the end of a session to the end of its process */
 #define CAUSE_MAX_NS 1000000000u /* beyond that it is no delay but nonsense of a lane */
 
 static uint32_t load(const uint32_t *at)
@@ -520,15 +522,29 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 	}
 }
 
-void client_session(struct worker *worker, struct client *client, uint32_t events)
+void client_session(struct worker *worker, struct client *client, uint32_t events, uint64_t now)
 {
 	if (!client->attached)
 		return;
 	if (events & EPOLLIN)
 		executor_ask(client->executor, EXECUTOR_RUNTIME);
-	if (events & (EPOLLHUP | EPOLLERR) && !client->refused && !worker->leaving &&
-	    !peer_ended(&client->peer))
+	if (events & (EPOLLHUP | EPOLLERR) && !client->refused && !worker->leaving) {
+		/* Most often the process is ending: the driver ends the session
+		 * before the pidfd says so. If not, it is worth a line. */
+		client->refused = true;
+		client->lost_ns = now;
+		core_set_capability(worker->core, client->id, CORE_REFUSED);
+	}
+}
+
+void client_overdue(struct worker *worker, struct client *client, uint64_t now)
+{
+	if (client->phase == CLIENT_GREETING && now > client->since_ns + GREETING_NS)
+		client_gone(worker, client, NULL);
+	if (client->phase == CLIENT_SERVED && client->lost_ns && now > client->lost_ns + LOST_NS) {
+		client->lost_ns = 0;
 		cannot(worker, client, "its debug session was ended by somebody else");
+	}
 }
 
 /* ---- going ---- */

@@ -46,6 +46,7 @@ struct client {
 	bool attached;
 	bool refused; /* once and for all */
 	bool wants_release;
+	uint64_t lost_ns;	 /* when its session ended under us; 0: not, or told */
 	char reason[KFD_REASON]; /* why it cannot be suspended; may be empty */
 
 	bool acting_prompt; /* of the action in flight */
@@ -68,8 +69,10 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 void client_find_cause(struct worker *worker, struct client *client);
 /* Tells a client that wants to leave that it may, if it may. */
 void client_release(struct worker *worker, struct client *client, uint64_t now);
-/* Its debug session has an event, or was ended from outside. */
-void client_session(struct worker *worker, struct client *client, uint32_t events);
+/* Its debug session has an event, or has ended. */
+void client_session(struct worker *worker, struct client *client, uint32_t events, uint64_t now);
+/* At every turn of the loop: is something overdue? */
+void client_overdue(struct worker *worker, struct client *client, uint64_t now);
 /* It has ended; `why` completes a sentence, NULL says nothing. */
 void client_gone(struct worker *worker, struct client *client, const char *why);
 /* Frees what client_gone() has left, once no event can name it. */

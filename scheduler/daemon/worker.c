@@ -17,7 +17,6 @@
 #include "scheduler/daemon/log.h"
 
 #define BEAT_MS 40 /* the board promises 100 ms */
-#define GREETING_NS 1000000000u
 #define EVENTS 64
 #define ROUNDS 8    /* of deciding, before events are looked at again */
 #define RESTLESS 32 /* turns of the loop without sleep, before it is forced */
@@ -190,7 +189,7 @@ static void client_event(struct worker *worker, enum worker_event kind, uint32_t
 			client_scan(worker, client, now);
 		break;
 	default:
-		client_session(worker, client, events);
+		client_session(worker, client, events, now);
 	}
 }
 
@@ -213,15 +212,14 @@ static void handle(struct worker *worker, const struct epoll_event *event, uint6
 	}
 }
 
-/* Frees the dead, and those who connected and said nothing. */
+/* Frees the dead, and looks for what should have happened by now. */
 static void sweep(struct worker *worker, uint64_t now)
 {
 	for (uint32_t i = 0; i < worker->client_end; i++) {
 		struct client *client = worker->clients[i];
 
-		if (client && client->phase == CLIENT_GREETING &&
-		    now > client->since_ns + GREETING_NS)
-			client_gone(worker, client, NULL);
+		if (client)
+			client_overdue(worker, client, now);
 		if (client && client->phase == CLIENT_DEAD)
 			client_bury(worker, client);
 	}

@@ -13,7 +13,7 @@ start_online
 suspend_offline
 kill -TERM "$offline"
 # kfdreplay gives its last request a second, then destroys its queues as they are
-until_true 50 eval '! kill -0 "$offline" 2>/dev/null' ||
+until_true 50 has_ended "$offline" ||
 	fail "it hangs in the destruction of a suspended queue"
 wait "$offline" || fail "its exit code is $?"
 

@@ -26,7 +26,7 @@ for word in on off on; do
 done
 until_true 20 state_is "$offline" suspended || fail "not suspended"
 tell off
-"$BUILD/watch_queue" "$offline" "$(rptr_of "$offline")" 0 1000 >/dev/null || fail "it stands"
+"$BUILD/watch_queue" "$offline" "$(rptr_of "$offline")" 0 10000 >/dev/null || fail "it stands"
 kill -TERM "$offline"
 tell random 3 200 2000
 tell on
