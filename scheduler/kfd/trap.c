@@ -298,11 +298,14 @@ int trap_resume(struct trap *trap, struct trap_cost *cost)
 int trap_collect(struct trap *trap)
 {
 	struct trap_cost cost = {0};
-	int error = take_snapshot(trap);
+	int error;
 
-	if (!error && trap->held)
-		error = suspend_all(trap, &cost);
-	return error == -ESRCH ? 0 : error;
+	/* A snapshot fails when the process or the session is ending, which is
+	 * told elsewhere; and SUSPEND takes another one where it needs it. */
+	if (take_snapshot(trap) != 0 || !trap->held)
+		return 0;
+	error = suspend_all(trap, &cost);
+	return error == -ESRCH || error == -EINVAL ? 0 : error;
 }
 
 static void post_runtime_event(struct trap *trap)

@@ -73,7 +73,8 @@ int trap_suspend(struct trap *trap, struct trap_cost *cost);
 /* Exactly what was suspended; 0 also if that is nothing, or if the session is
  * gone, for then the driver has done it. */
 int trap_resume(struct trap *trap, struct trap_cost *cost);
-/* After every creation or destruction of a queue by the target. */
+/* After every creation or destruction of a queue by the target. 0, or what
+ * kept a new queue of a suspended target from being suspended. */
 int trap_collect(struct trap *trap);
 
 #endif

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: nobody preempts another user's process, or one of another pid
+# namespace although the user is the same; the same user in the same one does.
+set -eu
+# shellcheck source=tests/daemon/daemon.inc.sh
+. "$SOURCE/tests/daemon/daemon.inc.sh"
+in_a_world
+
+# foreign NAME COMMAND...: a client that COMMAND starts is active for a second.
+foreign() {
+	local name=$1
+	shift
+	{
+		echo on
+		sleep 1
+	} | "$@" "$work/lane_client" "$KFDSHIM_SOCKET" 15 "$(gpu_id)" >"$work/said" &
+	until_true 20 grep -qx on "$work/said" || fail "$name: no such client"
+	until_true 10 says "any(.processes[]; .priority == 15 and .active)" ||
+		fail "$name: not seen to be active"
+	says ".totals.suspends == 0" || fail "$name: it preempted"
+	wait $!
+	until_true 20 says "all(.processes[]; .priority != 15)" || fail "$name: still there"
+}
+
+cp "$BUILD/lane_client" "$work"
+chmod 755 "$work"
+start_daemon
+start_offline --seconds 60
+foreign "another user" setpriv --reuid 65534 --clear-groups
+foreign "another pid namespace" unshare --pid --fork
+foreign "another user namespace" unshare --user --map-root-user
+start_online
+suspend_offline
