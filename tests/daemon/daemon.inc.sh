@@ -69,7 +69,8 @@ status() {
 
 # says JQ-EXPRESSION: does the daemon's status say so?
 says() {
-	status 2>/dev/null | jq -e "$1" >/dev/null 2>&1
+	local state
+	state=$(status 2>/dev/null) && jq -e "$1" <<<"$state" >/dev/null 2>&1
 }
 
 worker() {
