@@ -277,12 +277,13 @@ static void loop(struct worker *worker)
 }
 
 /* Loop and executors are worth nothing when they wait for a core behind what
- * they schedule; they use very little of it. */
+ * they schedule; they use very little of it. Above the lowest, where whoever
+ * runs for long in real time should be. */
 static void be_urgent(void)
 {
-	const struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
+	const struct sched_param low = {.sched_priority = sched_get_priority_min(SCHED_RR) + 1};
 
-	if (sched_setscheduler(0, SCHED_RR, &least) == 0)
+	if (sched_setscheduler(0, SCHED_RR, &low) == 0)
 		return;
 	if (setpriority(PRIO_PROCESS, 0, NICE) != 0)
 		log_info("no right to a real-time or a higher priority: on a busy host the "
