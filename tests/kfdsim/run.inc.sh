@@ -52,8 +52,9 @@ marked() {
 none_marked() {
 	[ -z "$(marked)" ]
 }
-# What a world could leave behind outside.
+# What a world could leave behind outside. The thunk's own files in /dev/shm come
+# and go with any ROCm process of this machine.
 outside() {
 	cat /proc/self/mountinfo
-	ls -A /run /dev /dev/shm /sys/class
+	ls -A -I '*hsakmt_*' /run /dev /dev/shm /sys/class
 }
