@@ -86,7 +86,8 @@ start_offline() {
 	offline=$!
 	children+=("$offline")
 	until_true 100 says ".processes[]|select(.pid == $offline)|
-		.level == \"trap\"" || fail "no offline process at level trap"
+		.level == \"trap\"" ||
+		fail "no offline process at level trap: $(status | jq -c .processes)"
 }
 
 # The read pointer of the queue that it works with: the largest AQL one.
