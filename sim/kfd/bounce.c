@@ -117,14 +117,14 @@ void bounce_event(struct node *node, const struct gpu_event *event)
 	if (event->type == GPU_EVENT_MAPPED) {
 		/* The bounce itself may be over and freed: its tag is not looked at. */
 		if (event->restore_ns)
-			hist_add(&world->restore, event->restore_ns);
+			hist_add(&world->figures.restore, event->restore_ns);
 		drive_reread_wptr(node);
 		return;
 	}
-	world->bounces++;
-	world->bounce_model_ns += costs->unmap_ns + costs->map_ns;
+	world->figures.bounces++;
+	world->figures.bounce_model_ns += costs->unmap_ns + costs->map_ns;
 	if (event->save_ns)
-		hist_add(&world->save, event->save_ns);
+		hist_add(&world->figures.save, event->save_ns);
 	if (!--bounce->left)
 		bounce_end(bounce);
 }

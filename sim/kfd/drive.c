@@ -187,7 +187,7 @@ static void scan_doorbells(struct world *world)
 		if (value != queue->doorbell_last) {
 			uint64_t seen = clock_ns();
 
-			hist_add(&world->doorbell_delay, seen - queue->doorbell_seen_ns);
+			hist_add(&world->figures.doorbell_delay, seen - queue->doorbell_seen_ns);
 			world->last_doorbell_ns = seen;
 			queue->doorbell_last = value;
 			publish(queue, is_aql(queue) ? value + 1 : value);
@@ -251,7 +251,7 @@ void drive(struct world *world)
 		world->next_check_ns = now + CHECK_NS;
 		process_check_all(world);
 	}
-	live_json_update(world, now);
+	live_update(world, now);
 }
 
 static bool any_queue(const struct world *world)
@@ -291,7 +291,7 @@ int64_t drive_sleep_ns(const struct world *world)
 	}
 	if (!TAILQ_EMPTY(&world->processes) && world->next_check_ns < until)
 		until = world->next_check_ns;
-	at = live_json_due(world);
+	at = live_due(world);
 	if (at < until)
 		until = at;
 	if (until == UINT64_MAX)

@@ -247,6 +247,12 @@ struct ioctl_count {
 	uint64_t count;
 };
 
+/* Cumulative since the world began. */
+struct figures {
+	struct hist doorbell_delay, save, restore;
+	uint64_t bounces, bounce_model_ns;
+};
+
 struct world {
 	struct world_config config;
 	char *profile;
@@ -279,16 +285,16 @@ struct world {
 	unsigned n_waiting;	   /* queues that stand on a value in memory */
 
 	/* For the report. */
-	struct hist doorbell_delay, save, restore;
-	uint64_t bounces, bounce_model_ns;
+	struct figures figures;
 	uint64_t plain_updates; /* signals that had to be updated without an atomic */
 	struct kernel_record *kernels;
 	size_t n_kernels, cap_kernels;
 	uint64_t ioctls[KFDABI_NR_END];
 	struct ioctl_count *unknown;
 	size_t n_unknown, cap_unknown;
-	uint64_t live_json_ns;	 /* when simulation.json was last written */
-	uint64_t live_json_mark; /* what had happened by then */
+	struct live *live;  /* live.c; NULL while it does not run */
+	uint64_t live_ns;   /* when the figures were last given to it */
+	uint64_t live_mark; /* what had happened by then */
 };
 
 /* notify.c: the conversation with seccomp. */
@@ -468,9 +474,16 @@ void report_kernel(struct world *world, uint32_t kernel);
 uint32_t report_kernel_index(struct world *world, const char *name, bool executed);
 void report_unknown(struct world *world, uint8_t type, uint32_t nr);
 void report_queue_gone(struct queue *queue);
-/* Writes simulation.json if something has changed and the last is 100 ms old. */
-void live_json_update(struct world *world, uint64_t now_ns);
-uint64_t live_json_due(const struct world *world); /* UINT64_MAX: nothing has changed */
+
+/* live.c: simulation.json. Without a folder for it, none of these does anything. */
+int live_start(struct world *world);  /* starts its thread: not before a fork */
+void live_stop(struct world *world);  /* ends the thread and writes the last state */
+void live_write(struct world *world); /* at once, without the thread */
+/* Has it written if something has changed and the last time is 100 ms ago. */
+void live_update(struct world *world, uint64_t now_ns);
+uint64_t live_due(const struct world *world);  /* UINT64_MAX: nothing has changed */
+json_t *live_costs(const struct world *world); /* a new reference */
+
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

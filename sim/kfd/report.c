@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What is told about a world: while it runs (simulation.json) and at its end.
- * The formats are docs/formats.md's. */
+/* What is told about a world at its end. The format is docs/formats.md's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -11,10 +10,6 @@
 
 #include "common/hist_json.h"
 #include "sim/kfd/kfd.h"
-
-#define LIVE_NAME "simulation.json"
-#define LIVE_NEXT ".simulation.json.next"
-#define LIVE_GAP_NS 100000000u
 
 uint32_t report_kernel_index(struct world *world, const char *name, bool executed)
 {
@@ -70,58 +65,6 @@ void report_queue_gone(struct queue *queue)
 
 	gpu_queue_stats(node->gpu, (uint32_t)queue->gpu_queue, &queue->record->stats);
 	queue->record->live = NULL;
-}
-
-static json_t *costs_json(const struct world *world)
-{
-	const struct gpu_config *gpu = &world->config.gpu;
-
-	return json_pack("{s:f, s:f}", "bounce_us", (double)(gpu->unmap_ns + gpu->map_ns) / 1000.0,
-			 "packet_us", (double)gpu->packet_ns / 1000.0);
-}
-
-static uint64_t mark(const struct world *world)
-{
-	return world->doorbell_delay.count + world->bounces + world->restore.count;
-}
-
-static void live_json_write(struct world *world)
-{
-	json_t *json = json_pack(
-		"{s:b, s:s, s:f, s:o, s:o, s:I, s:I, s:o, s:o}", "simulated", 1, "profile",
-		world->profile, "time_scale", world->config.time_scale, "costs", costs_json(world),
-		"doorbell_delay_ns", hist_to_json(&world->doorbell_delay), "bounces",
-		(json_int_t)world->bounces, "bounce_ns", (json_int_t)world->bounce_model_ns,
-		"save_ns", hist_to_json(&world->save), "restore_ns", hist_to_json(&world->restore));
-	int dir = world->config.sim_json_dirfd, fd;
-
-	if (!json)
-		return;
-	fd = openat(dir, LIVE_NEXT, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0444);
-	if (fd >= 0) {
-		if (!json_dumpfd(json, fd, JSON_COMPACT))
-			renameat(dir, LIVE_NEXT, dir, LIVE_NAME);
-		close(fd);
-	}
-	json_decref(json);
-}
-
-uint64_t live_json_due(const struct world *world)
-{
-	if (world->config.sim_json_dirfd < 0 || world->live_json_mark == mark(world))
-		return UINT64_MAX;
-	return world->live_json_ns + LIVE_GAP_NS;
-}
-
-void live_json_update(struct world *world, uint64_t now_ns)
-{
-	if (world->live_json_ns && now_ns < live_json_due(world))
-		return;
-	if (world->config.sim_json_dirfd < 0)
-		return;
-	world->live_json_ns = now_ns;
-	world->live_json_mark = mark(world);
-	live_json_write(world);
 }
 
 static const char *type_name(uint32_t type)
@@ -223,9 +166,10 @@ json_t *world_report(struct world *world)
 			 "simulated", 1, "profile", world->profile, "time_scale",
 			 world->config.time_scale, "sync_wake", world->sync_wake, "processes",
 			 processes_json(world), "kernels", kernels_json(world), "doorbell_delay_ns",
-			 hist_to_json(&world->doorbell_delay), "bounces",
-			 (json_int_t)world->bounces, "save_ns", hist_to_json(&world->save),
-			 "restore_ns", hist_to_json(&world->restore), "ioctls", ioctls_json(world),
+			 hist_to_json(&world->figures.doorbell_delay), "bounces",
+			 (json_int_t)world->figures.bounces, "save_ns",
+			 hist_to_json(&world->figures.save), "restore_ns",
+			 hist_to_json(&world->figures.restore), "ioctls", ioctls_json(world),
 			 "unknown_ioctls", unknown_json(world), "plain_updates",
 			 (json_int_t)world->plain_updates);
 }

@@ -87,7 +87,7 @@ int world_new(const struct world_config *config, struct world **out)
 		if (r)
 			goto fail;
 	}
-	live_json_update(world, world->start_ns);
+	live_write(world);
 	*out = world;
 	return 0;
 fail:
@@ -191,6 +191,8 @@ int world_run(struct world *world, int listener_fd, int stop_fd)
 	sigset_t pipe, old;
 	int r = notify_setup(world, listener_fd);
 
+	if (!r)
+		r = live_start(world);
 	if (r)
 		return r;
 	/* A debugger may have closed its end of the pipe that it is told by. */
@@ -202,6 +204,6 @@ int world_run(struct world *world, int listener_fd, int stop_fd)
 	while (sigtimedwait(&pipe, NULL, &now) > 0)
 		;
 	sigprocmask(SIG_SETMASK, &old, NULL);
-	live_json_update(world, clock_ns());
+	live_stop(world);
 	return r;
 }

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+/*
+ * simulation.json, live (docs/formats.md). Turning the histograms into text
+ * takes longer than a look at the doorbells may be late, so a thread of its own
+ * does it; the world's thread copies its figures out and never waits for it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/hist_json.h"
+#include "sim/kfd/kfd.h"
+
+#define NAME "simulation.json"
+#define NEXT ".simulation.json.next"
+#define GAP_NS 100000000u
+
+struct live {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	bool pending, stop;	   /* under lock */
+	struct figures given;	   /* under lock */
+	struct figures written;	   /* the thread's */
+	const struct world *world; /* what never changes: profile, costs, folder */
+};
+
+json_t *live_costs(const struct world *world)
+{
+	const struct gpu_config *gpu = &world->config.gpu;
+
+	return json_pack("{s:f, s:f}", "bounce_us", (double)(gpu->unmap_ns + gpu->map_ns) / 1000.0,
+			 "packet_us", (double)gpu->packet_ns / 1000.0);
+}
+
+static void write_file(const struct world *world, const struct figures *figures)
+{
+	json_t *json = json_pack(
+		"{s:b, s:s, s:f, s:o, s:o, s:I, s:I, s:o, s:o}", "simulated", 1, "profile",
+		world->profile, "time_scale", world->config.time_scale, "costs", live_costs(world),
+		"doorbell_delay_ns", hist_to_json(&figures->doorbell_delay), "bounces",
+		(json_int_t)figures->bounces, "bounce_ns", (json_int_t)figures->bounce_model_ns,
+		"save_ns", hist_to_json(&figures->save), "restore_ns",
+		hist_to_json(&figures->restore));
+	int dir = world->config.sim_json_dirfd, fd;
+
+	if (!json)
+		return;
+	fd = openat(dir, NEXT, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0444);
+	if (fd >= 0) {
+		if (!json_dumpfd(json, fd, JSON_COMPACT))
+			renameat(dir, NEXT, dir, NAME);
+		close(fd);
+	}
+	json_decref(json);
+}
+
+static void *writer(void *arg)
+{
+	struct live *live = arg;
+
+	pthread_mutex_lock(&live->lock);
+	for (;;) {
+		while (!live->pending && !live->stop)
+			pthread_cond_wait(&live->cond, &live->lock);
+		if (live->stop)
+			break;
+		live->pending = false;
+		live->written = live->given;
+		pthread_mutex_unlock(&live->lock);
+		write_file(live->world, &live->written);
+		pthread_mutex_lock(&live->lock);
+	}
+	pthread_mutex_unlock(&live->lock);
+	return NULL;
+}
+
+int live_start(struct world *world)
+{
+	sigset_t all, old;
+	struct live *live;
+	int rc;
+
+	if (world->config.sim_json_dirfd < 0)
+		return 0;
+	live = calloc(1, sizeof *live);
+	if (!live)
+		return -ENOMEM;
+	live->world = world;
+	pthread_mutex_init(&live->lock, NULL);
+	pthread_cond_init(&live->cond, NULL);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(&live->thread, NULL, writer, live);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc) {
+		free(live);
+		return -rc;
+	}
+	world->live = live;
+	return 0;
+}
+
+void live_stop(struct world *world)
+{
+	struct live *live = world->live;
+
+	world->live = NULL;
+	if (live) {
+		pthread_mutex_lock(&live->lock);
+		live->stop = true;
+		pthread_cond_signal(&live->cond);
+		pthread_mutex_unlock(&live->lock);
+		pthread_join(live->thread, NULL);
+		pthread_cond_destroy(&live->cond);
+		pthread_mutex_destroy(&live->lock);
+		free(live);
+	}
+	live_write(world);
+}
+
+void live_write(struct world *world)
+{
+	if (world->config.sim_json_dirfd >= 0)
+		write_file(world, &world->figures);
+}
+
+static uint64_t mark(const struct world *world)
+{
+	const struct figures *figures = &world->figures;
+
+	return figures->doorbell_delay.count + figures->bounces + figures->restore.count;
+}
+
+uint64_t live_due(const struct world *world)
+{
+	if (!world->live || world->live_mark == mark(world))
+		return UINT64_MAX;
+	return world->live_ns + GAP_NS;
+}
+
+void live_update(struct world *world, uint64_t now_ns)
+{
+	struct live *live = world->live;
+
+	if (now_ns < live_due(world))
+		return;
+	world->live_ns = now_ns;
+	/* The thread holds it for the time of one copy: then the next time. */
+	if (pthread_mutex_trylock(&live->lock))
+		return;
+	world->live_mark = mark(world);
+	live->given = world->figures;
+	live->pending = true;
+	pthread_cond_signal(&live->cond);
+	pthread_mutex_unlock(&live->lock);
+}
