@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # The demo: resnet50 inference beside GPT-2 training on one simulated MI210.
-# The GPU runs ten times slower than real time so that two CPU cores are enough
+# The GPU runs 12.5 times slower than real time so that two CPU cores are enough
 # to serve it; every figure is told in the GPU's own (model) time.
 set -eu
 cd "$(dirname "$0")/.."
 
-seconds=${DEMO_SECONDS:-40}
+seconds=${DEMO_SECONDS:-45}
 mkdir -p build/demo
-build/kfdsim --gpu mi210 --time-scale 0.1 --report build/demo/kfdsim.json -- \
+build/kfdsim --gpu mi210 --time-scale 0.08 --report build/demo/kfdsim.json -- \
 	build/kfdsched colocate \
 	--online traces/online_resnet50_b1.csv --offline traces/offline_gpt2m_train_8x1024.csv \
 	--arms alone,shared,trap --load 0.2 --seconds "$seconds" \

@@ -13,7 +13,7 @@
 #include "sim/kfd/kfd.h"
 
 #define CHECK_NS 50000000u /* how soon an exec is noticed without an ioctl */
-#define IDLE_SHARE 2000u
+#define IDLE_SHARE 10000
 #define MODEL_FAR (1ull << 62) /* later than any run lasts */
 
 static bool is_aql(const struct queue *queue)

@@ -10,7 +10,7 @@ report=$work/report.json
 colocate() {
 	local seconds=$1
 	shift
-	"$BUILD/kfdsim" --gpu mi210 --time-scale 0.1 "$@" -- "$BUILD/kfdsched" colocate \
+	"$BUILD/kfdsim" --gpu mi210 --time-scale 0.05 "$@" -- "$BUILD/kfdsched" colocate \
 		--online "$SOURCE/traces/online_resnet50_b1.csv" \
 		--offline "$SOURCE/traces/offline_gpt2m_train_8x1024.csv" \
 		--arms alone,shared,trap --load 0.2 --seconds "$seconds" --json "$report"

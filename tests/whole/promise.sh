@@ -7,7 +7,7 @@ set -eu
 . "$SOURCE/tests/whole/colocate.inc.sh"
 
 colocate 25
-check "the run is valid" '.valid and .simulated and .time_scale == 0.1'
+check "the run is valid" '.valid and .simulated and .time_scale == 0.05'
 check "alone keeps up" '.arms.alone.online.keeps_up'
 check "trap keeps up" '.arms.trap.online.keeps_up'
 check "trap P99 is at most 1.3 x (alone P99 + 2 bounces + save)" \
