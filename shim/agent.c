@@ -29,8 +29,9 @@ static uint32_t args_size(unsigned long request)
 	return (uint32_t)_IOC_SIZE((unsigned)request);
 }
 
-/* An id that comes again without a DESTROY_QUEUE that we saw: the old is gone. */
-static void drop_id(uint32_t id)
+/* The owner frees the queue's memory when the driver has destroyed it: from
+ * here on nothing of ours may read it. */
+static struct queue *take(uint32_t id)
 {
 	struct queue *q;
 
@@ -41,10 +42,18 @@ static void drop_id(uint32_t id)
 		queue_remove(q);
 	}
 	agent_unlock();
-	if (!q)
-		return;
-	rcu_wait();
-	queue_free(q);
+	if (q)
+		rcu_wait();
+	return q;
+}
+
+/* An id that comes again without a DESTROY_QUEUE that we saw: the old is gone. */
+static void drop_id(uint32_t id)
+{
+	struct queue *q = take(id);
+
+	if (q)
+		queue_free(q);
 }
 
 /* Into the table and into the lane; if that cannot be, the queue is only
@@ -116,24 +125,6 @@ static int update_queue(int fd, unsigned long request, void *arg)
 	agent_unlock();
 	errno = err;
 	return result;
-}
-
-/* The owner frees the queue's memory when the driver has destroyed it: from
- * here on nothing of ours may read it. */
-static struct queue *take(uint32_t id)
-{
-	struct queue *q;
-
-	agent_lock();
-	q = queue_by_id(id);
-	if (q) {
-		activity_queue_removed(q, clock_ns());
-		queue_remove(q);
-	}
-	agent_unlock();
-	if (q)
-		rcu_wait();
-	return q;
 }
 
 static void put_back(struct queue *q, int err)
