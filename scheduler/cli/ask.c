@@ -2,6 +2,7 @@
 #include "scheduler/cli/ask.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -88,7 +89,8 @@ int ask_daemon(const char *socket, json_t **out)
 	return rc;
 }
 
-int ask_explain(const struct verb *verb, const char *socket, int error)
+/* The line for what ask_daemon returned. CLI_FAILED. */
+static int explain(const struct verb *verb, const char *socket, int error)
 {
 	switch (error) {
 	case -ENOENT:
@@ -119,4 +121,40 @@ int ask_explain(const struct verb *verb, const char *socket, int error)
 		return cli_failed(verb, "asking the daemon at %s failed: %s", socket,
 				  strerror(-error));
 	}
+}
+
+int ask_options(const struct verb *verb, int argc, char **argv, struct ask_options *out)
+{
+	static const struct option options[] = {
+		{"json", no_argument, NULL, 'j'},
+		{"socket", required_argument, NULL, 's'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	int option;
+
+	*out = (struct ask_options){.socket = ask_socket()};
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (option) {
+		case 'j':
+			out->json = true;
+			break;
+		case 's':
+			out->socket = optarg;
+			break;
+		case 'h':
+			return cli_help(verb);
+		default:
+			return cli_usage_getopt(verb, option, argv);
+		}
+	}
+	return ASK_GO_ON;
+}
+
+int ask_status(const struct verb *verb, const char *socket, json_t **out)
+{
+	int rc = ask_daemon(socket, out);
+
+	return rc ? explain(verb, socket, rc) : ASK_GO_ON;
 }

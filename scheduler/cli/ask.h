@@ -2,7 +2,7 @@
 /*
  * Asks the daemon for its state (channel/protocol.h, PROTOCOL_ASK).
  *
- * Threads: none. Errors: a negative errno; ask_explain() makes it a sentence.
+ * Threads: none. Errors: a negative errno; ask_status() makes it a sentence.
  */
 #ifndef KFDSHIM_CLI_ASK_H
 #define KFDSHIM_CLI_ASK_H
@@ -17,7 +17,17 @@ const char *ask_socket(void);
  * -ECONNREFUSED: no daemon there. -EPROTO: the answer was not understood.
  * -EAGAIN: none within two seconds. Others: as the daemon refused. */
 int ask_daemon(const char *socket, json_t **out);
-/* The line for what ask_daemon returned. CLI_FAILED. */
-int ask_explain(const struct verb *verb, const char *socket, int error);
+/*
+ * For a verb that asks and prints. ask_options: --json, --socket and --help; what
+ * is left stands from argv[optind] on. ask_status: the daemon's JSON, or one line
+ * that says why not. Both return ASK_GO_ON, or the exit code to end with.
+ */
+#define ASK_GO_ON (-1)
+struct ask_options {
+	const char *socket;
+	bool json;
+};
+int ask_options(const struct verb *verb, int argc, char **argv, struct ask_options *out);
+int ask_status(const struct verb *verb, const char *socket, json_t **out);
 
 #endif

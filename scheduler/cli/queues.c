@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched queues: the KFD queues of the registered processes. */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/field.h"
@@ -158,33 +158,13 @@ static int show(const json_t *status, pid_t pid, bool as_json)
 
 static int run(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"json", no_argument, NULL, 'j'},
-		{"socket", required_argument, NULL, 's'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	const char *socket = ask_socket();
-	bool as_json = false;
+	struct ask_options options;
 	long pid = 0;
 	json_t *status;
-	int option;
+	int code = ask_options(&verb_queues, argc, argv, &options);
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		switch (option) {
-		case 'j':
-			as_json = true;
-			break;
-		case 's':
-			socket = optarg;
-			break;
-		case 'h':
-			return cli_help(&verb_queues);
-		default:
-			return cli_usage_getopt(&verb_queues, option, argv);
-		}
-	}
+	if (code != ASK_GO_ON)
+		return code;
 	if (optind < argc) {
 		const char *text = argv[optind++];
 		char *end;
@@ -197,12 +177,10 @@ static int run(int argc, char **argv)
 	if (optind < argc)
 		return cli_usage(&verb_queues, "'%s' is one argument too many", argv[optind]);
 
-	int rc = ask_daemon(socket, &status);
-
-	if (rc)
-		return ask_explain(&verb_queues, socket, rc);
-	int code = show(status, (pid_t)pid, as_json);
-
+	code = ask_status(&verb_queues, options.socket, &status);
+	if (code != ASK_GO_ON)
+		return code;
+	code = show(status, (pid_t)pid, options.json);
 	json_decref(status);
 	return code;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched status: the daemon, its nodes and processes. */
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/field.h"
@@ -102,42 +102,20 @@ static int print_status(const json_t *status)
 
 static int run(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"json", no_argument, NULL, 'j'},
-		{"socket", required_argument, NULL, 's'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	const char *socket = ask_socket();
-	bool as_json = false;
+	struct ask_options options;
 	json_t *status;
-	int option;
+	int code = ask_options(&verb_status, argc, argv, &options);
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		switch (option) {
-		case 'j':
-			as_json = true;
-			break;
-		case 's':
-			socket = optarg;
-			break;
-		case 'h':
-			return cli_help(&verb_status);
-		default:
-			return cli_usage_getopt(&verb_status, option, argv);
-		}
-	}
+	if (code != ASK_GO_ON)
+		return code;
 	if (optind < argc)
 		return cli_usage(&verb_status, "'%s' is one argument too many", argv[optind]);
 
-	int rc = ask_daemon(socket, &status);
-
-	if (rc)
-		return ask_explain(&verb_status, socket, rc);
-	int code = CLI_DONE;
-
-	if (as_json) {
+	code = ask_status(&verb_status, options.socket, &status);
+	if (code != ASK_GO_ON)
+		return code;
+	code = CLI_DONE;
+	if (options.json) {
 		json_dumpf(status, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 		putchar('\n');
 	} else {
