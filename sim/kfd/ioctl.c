@@ -10,7 +10,8 @@
 
 #include "sim/kfd/kfd.h"
 
-#define KFD_MINOR 17 /* of Linux 6.12 */
+#define KFD_MINOR_6_12 17
+#define KFD_MINOR_7_3 23
 #define TILE_GB_ADDR_CONFIG 0x2a114042u
 
 enum { IN = 1, OUT = 2, MUTEX = 4 }; /* MUTEX: holds the caller's process->mutex */
@@ -19,8 +20,9 @@ static int get_version(struct call *call)
 {
 	struct kfd_ioctl_get_version_args *a = (void *)call->data;
 
-	a->major_version = 1;
-	a->minor_version = KFD_MINOR;
+	a->major_version = rule_broken(call->world, RULE_version_is_one_dot) ? 2 : 1;
+	a->minor_version =
+		call->world->config.kernel == KFDABI_LINUX_7_3 ? KFD_MINOR_7_3 : KFD_MINOR_6_12;
 	return 0;
 }
 
@@ -167,7 +169,9 @@ static int refuse(struct world *world, uint32_t nr)
 	report_unknown(world, KFDABI_TYPE, nr);
 	if (nr < KFDABI_NR_END && entries[nr].name)
 		return -EOPNOTSUPP;
-	return nr >= 0x0d && nr <= 0x10 ? -EPERM : -ENOTTY;
+	if (nr >= 0x0d && nr <= 0x10)
+		return -EPERM;
+	return rule_broken(world, RULE_unknown_ioctl_is_enotty) ? -EINVAL : -ENOTTY;
 }
 
 void ioctl_run(struct world *world, struct process *process, uint64_t id, pid_t tid, uint32_t cmd,

@@ -297,6 +297,12 @@ struct world {
 	uint64_t live_mark; /* what had happened by then */
 };
 
+/* Is this the rule that is to be answered wrongly (kfdsim --break)? */
+static inline bool rule_broken(const struct world *world, enum kfdabi_rule rule)
+{
+	return world->config.broken == rule;
+}
+
 /* notify.c: the conversation with seccomp. */
 int notify_setup(struct world *world, int listener);
 void notify_serve(struct world *world); /* one notification; never blocks for long */

@@ -35,19 +35,21 @@ json_t *live_costs(const struct world *world)
 {
 	const struct gpu_config *gpu = &world->config.gpu;
 
-	return json_pack("{s:f, s:f}", "bounce_us", (double)(gpu->unmap_ns + gpu->map_ns) / 1000.0,
-			 "packet_us", (double)gpu->packet_ns / 1000.0);
+	return json_pack("{s:f, s:f, s:f}", "bounce_us",
+			 (double)(gpu->unmap_ns + gpu->map_ns) / 1000.0, "packet_us",
+			 (double)gpu->packet_ns / 1000.0, "unknown_kernel_us",
+			 (double)world->config.unknown_kernel_ns / 1000.0);
 }
 
 static void write_file(const struct world *world, const struct figures *figures)
 {
 	json_t *json = json_pack(
-		"{s:b, s:s, s:f, s:o, s:o, s:I, s:I, s:o, s:o}", "simulated", 1, "profile",
-		world->profile, "time_scale", world->config.time_scale, "costs", live_costs(world),
-		"doorbell_delay_ns", hist_to_json(&figures->doorbell_delay), "bounces",
-		(json_int_t)figures->bounces, "bounce_ns", (json_int_t)figures->bounce_model_ns,
-		"save_ns", hist_to_json(&figures->save), "restore_ns",
-		hist_to_json(&figures->restore));
+		"{s:b, s:s, s:s, s:f, s:o, s:o, s:I, s:I, s:o, s:o}", "simulated", 1, "profile",
+		world->profile, "kernel", kfdabi_kernel_name(world->config.kernel), "time_scale",
+		world->config.time_scale, "costs", live_costs(world), "doorbell_delay_ns",
+		hist_to_json(&figures->doorbell_delay), "bounces", (json_int_t)figures->bounces,
+		"bounce_ns", (json_int_t)figures->bounce_model_ns, "save_ns",
+		hist_to_json(&figures->save), "restore_ns", hist_to_json(&figures->restore));
 	int dir = world->config.sim_json_dirfd, fd;
 
 	if (!json)

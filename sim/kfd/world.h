@@ -27,6 +27,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "abi/rules.h"
 #include "sim/gpu/gpu.h"
 
 #define WORLD_GPUS_MAX 8u
@@ -64,6 +65,9 @@ struct world_config {
 	uint64_t blit_bytes_us;	    /* the runtime's copy and fill kernels, > 0 */
 	uint64_t sdma_bytes_us;	    /* one SDMA engine, > 0 */
 	uint64_t sdma_packet_ns;    /* any SDMA packet that is no copy, and a copy's overhead */
+
+	enum kfdabi_kernel kernel; /* whose rules hold */
+	enum kfdabi_rule broken;   /* answered wrongly (--break); KFDABI_RULE_NONE */
 
 	double time_scale; /* > 0; 0.1 = the GPU is ten times slower */
 

@@ -27,8 +27,8 @@
 #include "sim/run/watch.h"
 
 #define USAGE                                                                                      \
-	"kfdsim [--gpu PROFILE] [--time-scale X] [--set KEY=VALUE]... [--report FILE.json] "       \
-	"-- COMMAND [ARGUMENT]..."
+	"kfdsim [--gpu PROFILE] [--kernel VERSION] [--time-scale X] [--set KEY=VALUE]... "         \
+	"[--break RULE] [--report FILE.json] -- COMMAND [ARGUMENT]..."
 #define SETS_MAX 64
 #define SCALE_MIN 1e-4
 #define SCALE_MAX 100.0
@@ -39,6 +39,8 @@ struct options {
 	const char *sets[SETS_MAX];
 	size_t nsets;
 	const char *report;
+	int kernel; /* enum kfdabi_kernel; -1: not said */
+	enum kfdabi_rule broken;
 	char **command;
 	bool help;
 };
@@ -71,6 +73,22 @@ static int parse_option(struct options *o, int option, char **argv)
 	case 'r':
 		o->report = optarg;
 		return 0;
+	case 'k':
+		o->kernel = kfdabi_kernel_find(optarg);
+		if (o->kernel < 0)
+			return complain(STATUS_USAGE,
+					"--kernel: there are rules of Linux 6.12.95, 6.12.107 and "
+					"7.3, not of '%s'",
+					optarg);
+		return 0;
+	case 'b':
+		o->broken = kfdabi_rule_find(optarg);
+		if (o->broken == KFDABI_RULE_NONE)
+			return complain(STATUS_USAGE,
+					"--break: there is no rule '%s' (kfdconform --list tells "
+					"them)",
+					optarg);
+		return 0;
 	case 'h':
 		o->help = true;
 		return 0;
@@ -85,13 +103,18 @@ static int parse_option(struct options *o, int option, char **argv)
 static int parse(struct options *o, int argc, char **argv)
 {
 	static const struct option known[] = {
-		{"gpu", required_argument, NULL, 'g'}, {"time-scale", required_argument, NULL, 't'},
-		{"set", required_argument, NULL, 's'}, {"report", required_argument, NULL, 'r'},
-		{"help", no_argument, NULL, 'h'},      {0},
+		{"gpu", required_argument, NULL, 'g'},
+		{"time-scale", required_argument, NULL, 't'},
+		{"set", required_argument, NULL, 's'},
+		{"report", required_argument, NULL, 'r'},
+		{"kernel", required_argument, NULL, 'k'},
+		{"break", required_argument, NULL, 'b'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
 	};
 	int option, status;
 
-	*o = (struct options){.gpu = "mi210", .time_scale = 1.0};
+	*o = (struct options){.gpu = "mi210", .time_scale = 1.0, .kernel = -1};
 	opterr = 0;
 	/* '+': the command's own options are none of ours. */
 	while ((option = getopt_long(argc, argv, "+:", known, NULL)) != -1) {
@@ -160,6 +183,8 @@ static int new_world(const struct options *o, const struct profile *profile,
 	int rc;
 
 	profile_to_world(profile, &config);
+	config.kernel = o->kernel < 0 ? KFDABI_LINUX_6_12_95 : (enum kfdabi_kernel)o->kernel;
+	config.broken = o->broken;
 	config.time_scale = o->time_scale;
 	config.kfd_fd = tree->kfd;
 	config.render_fd[0] = tree->render;

@@ -4,7 +4,7 @@
  * old queues are off. Run with unknown_kernel_us = 50000, bounce_us = 200000. */
 #include <time.h>
 
-#include "tests/kfdsim/rule.h"
+#include "conform/lab.h"
 
 static unsigned since(const struct timespec *start)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* CREATE, UPDATE and DESTROY_QUEUE: ids, doorbells and error numbers. */
-#include "tests/kfdsim/rule.h"
+#include "conform/lab.h"
 
 static const struct gpu_file *gpu;
 
@@ -54,10 +54,10 @@ int main(void)
 
 	update.queue_id = 1023;
 	update.queue_percentage = 100;
-	CHECK_IS(rule_ioctl(gpu->kfd, KFDABI_UPDATE_QUEUE, &update, sizeof update), -EFAULT);
+	CHECK_IS(lab_ioctl(gpu->kfd, KFDABI_UPDATE_QUEUE, &update, sizeof update), -EFAULT);
 	update.queue_id = 0;
 	update.queue_percentage = 101;
-	CHECK_IS(rule_ioctl(gpu->kfd, KFDABI_UPDATE_QUEUE, &update, sizeof update), -EINVAL);
+	CHECK_IS(lab_ioctl(gpu->kfd, KFDABI_UPDATE_QUEUE, &update, sizeof update), -EINVAL);
 	CHECK_IS(queue_destroy(gpu, 1023), -EINVAL);
 
 	/* A queue that may not run yet is a queue. */

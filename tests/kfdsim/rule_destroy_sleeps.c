@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "tests/kfdsim/rule.h"
+#include "conform/lab.h"
 
 static void body(int from, int to)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "tests/kfdsim/rule.h"
+#include "conform/lab.h"
 
 struct awaited { /* struct kfd_event_data with the age of KFD 1.14 */
 	uint64_t age, rest[3], ext;
@@ -21,7 +21,7 @@ static uint32_t event_new(bool auto_reset)
 	struct kfd_ioctl_create_event_args a = {.event_type = KFD_IOC_EVENT_SIGNAL,
 						.auto_reset = auto_reset};
 
-	CHECK_IS(rule_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &a, sizeof a), 0);
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &a, sizeof a), 0);
 	CHECK(a.event_page_offset); /* or the runtime's blocked waits hang */
 	CHECK_IS(a.event_trigger_data, a.event_id);
 	return a.event_id;
@@ -31,7 +31,7 @@ static int on(unsigned nr, uint32_t id) /* SET, RESET, DESTROY */
 {
 	uint32_t a[2] = {id, 0};
 
-	return rule_ioctl(gpu.kfd, nr, a, sizeof a);
+	return lab_ioctl(gpu.kfd, nr, a, sizeof a);
 }
 
 static int wait_for(struct awaited *events, uint32_t n, bool all, uint32_t ms, uint32_t *result)
@@ -40,7 +40,7 @@ static int wait_for(struct awaited *events, uint32_t n, bool all, uint32_t ms, u
 					       .num_events = n,
 					       .wait_for_all = all,
 					       .timeout = ms};
-	int r = rule_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a);
+	int r = lab_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a);
 
 	*result = a.wait_result;
 	return r;

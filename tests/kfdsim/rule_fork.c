@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/kfdsim/rule.h"
+#include "conform/lab.h"
 
 static struct gpu_file parents;
 
@@ -18,16 +18,16 @@ static void child(int from, int to)
 
 	(void)from;
 	(void)to;
-	CHECK_IS(rule_ioctl(parents.kfd, KFDABI_GET_VERSION, &version, sizeof version), -EBADF);
+	CHECK_IS(lab_ioctl(parents.kfd, KFDABI_GET_VERSION, &version, sizeof version), -EBADF);
 	gpu_open(&own);
-	CHECK_IS(rule_ioctl(own.kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
+	CHECK_IS(lab_ioctl(own.kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
 	queue_new(&own, &queue);
 	CHECK_IS(queue.id, 0); /* ids are the process's own */
-	CHECK_IS(rule_ioctl(parents.kfd, KFDABI_GET_VERSION, &version, sizeof version), -EBADF);
+	CHECK_IS(lab_ioctl(parents.kfd, KFDABI_GET_VERSION, &version, sizeof version), -EBADF);
 	/* The number of a closed descriptor serves again once reopened. */
 	close(parents.kfd);
 	CHECK_IS(dup2(own.kfd, parents.kfd), parents.kfd);
-	CHECK_IS(rule_ioctl(parents.kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
+	CHECK_IS(lab_ioctl(parents.kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
 }
 
 int main(int argc, char **argv)
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
 	struct child forked;
 
 	if (argc > 1) {
-		CHECK_IS(rule_ioctl(atoi(argv[1]), KFDABI_GET_VERSION, &version, sizeof version),
+		CHECK_IS(lab_ioctl(atoi(argv[1]), KFDABI_GET_VERSION, &version, sizeof version),
 			 -EBADF);
 		gpu_open(&parents);
 		queue_new(&parents, &queue);
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
 	queue_new(&parents, &queue);
 	child_start(&forked, child);
 	CHECK_IS(child_end(&forked), 0);
-	CHECK_IS(rule_ioctl(parents.kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
+	CHECK_IS(lab_ioctl(parents.kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
 
 	snprintf(number, sizeof number, "%d", parents.kfd);
 	CHECK(!fcntl(parents.kfd, F_SETFD, 0));

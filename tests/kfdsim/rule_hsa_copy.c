@@ -6,7 +6,7 @@
 #include <hsa/hsa_ext_amd.h>
 #include <string.h>
 
-#include "tests/kfdsim/rule.h"
+#include "conform/lab.h"
 
 #define OK(call) CHECK_IS(call, HSA_STATUS_SUCCESS)
 #define BYTES (3u << 20)

@@ -3,7 +3,7 @@
  * where, and the process's other queues go on. */
 #include <string.h>
 
-#include "tests/kfdsim/rule.h"
+#include "conform/lab.h"
 
 int main(void)
 {
@@ -17,14 +17,14 @@ int main(void)
 	gpu_open(&gpu);
 	signals = signals_new(&gpu);
 	signals[0].value = 1;
-	CHECK_IS(rule_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event), 0);
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event), 0);
 	queue_new(&gpu, &bad);
 	queue_new(&gpu, &good);
 	queue_barrier(&bad, NULL, (struct signal *)0x20000);
 	queue_ring(&bad);
 	data.event_id = event.event_id;
 	wait.events_ptr = (uint64_t)(uintptr_t)&data;
-	CHECK_IS(rule_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &wait, sizeof wait), 0);
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &wait, sizeof wait), 0);
 	CHECK_IS(wait.wait_result, KFD_IOC_WAIT_RESULT_COMPLETE);
 	CHECK_IS(data.memory_exception_data.va, 0x20000);
 	CHECK_IS(data.memory_exception_data.gpu_id, gpu.gpu_id);

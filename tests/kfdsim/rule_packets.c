@@ -3,13 +3,13 @@
  * bookkeeping, time stamps, errors. Run with unknown_kernel_us = 2000. */
 #include <string.h>
 
-#include "tests/kfdsim/rule.h"
+#include "conform/lab.h"
 
 static uint64_t gpu_clock(const struct gpu_file *gpu)
 {
 	struct kfd_ioctl_get_clock_counters_args a = {.gpu_id = gpu->gpu_id};
 
-	CHECK_IS(rule_ioctl(gpu->kfd, KFDABI_GET_CLOCK_COUNTERS, &a, sizeof a), 0);
+	CHECK_IS(lab_ioctl(gpu->kfd, KFDABI_GET_CLOCK_COUNTERS, &a, sizeof a), 0);
 	return a.gpu_clock_counter;
 }
 

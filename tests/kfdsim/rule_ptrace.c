@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "tests/kfdsim/rule.h"
+#include "conform/lab.h"
 
 static struct gpu_file gpu;
 static pid_t target;

@@ -3,7 +3,7 @@
  * what SUSPEND and RESUME write back, and what they count. */
 #include <unistd.h>
 
-#include "tests/kfdsim/rule.h"
+#include "conform/lab.h"
 
 #define INVALID KFDABI_QUEUE_INVALID
 

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "tests/kfdsim/rule.h"
+#include "conform/lab.h"
 
 static void body(int from, int to)
 {
@@ -12,7 +12,7 @@ static void body(int from, int to)
 	struct gpu_file gpu;
 
 	gpu_open(&gpu);
-	CHECK_IS(rule_ioctl(gpu.kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
 	tell(to);
 	for (uint32_t i = 0; i < 4; i++) {
 		hear(from);

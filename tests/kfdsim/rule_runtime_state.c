@@ -3,7 +3,7 @@
  * been done before the first queue. */
 #include <unistd.h>
 
-#include "tests/kfdsim/rule.h"
+#include "conform/lab.h"
 
 int main(void)
 {

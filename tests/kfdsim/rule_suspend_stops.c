@@ -4,9 +4,9 @@
  * the remap without a doorbell. Run with unknown_kernel_us = 1000. */
 #include <unistd.h>
 
-#include "tests/kfdsim/rule.h"
+#include "conform/lab.h"
 
-#define LONG_WORKGROUPS (400u * 3328u) /* of one wave each: 400 rounds of 1 ms on 104 CUs */
+#define LONG_WORKGROUPS (400u * 832u) /* of four waves each: 400 rounds of 1 ms on 104 CUs */
 
 int main(void)
 {

@@ -2,7 +2,7 @@
 /* The time scale slows the GPU, not its clock: a kernel of 20 ms takes 200 ms at
  * scale 0.1, by the stamps as by the CPU's clock. Run with --time-scale 0.1 and
  * unknown_kernel_us = 20000. */
-#include "tests/kfdsim/rule.h"
+#include "conform/lab.h"
 
 int main(void)
 {

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the programs that test the simulated driver's rules share: they open the
- * device themselves and speak its ioctls, without a runtime. Every failure ends
- * the program with 1 and one line that says what was expected.
+ * A laboratory for the driver's rules: device, buffers, queues and debug calls
+ * without a runtime, for kfdconform's checks and for the programs that test
+ * kfdsim. Works on hardware as on kfdsim.
+ *
+ * Whatever goes wrong, or is not as a CHECK wants it, ends the process with 1
+ * and one line on stderr that says what was expected. One thread, unless a
+ * function says more; nothing here is freed: the process ends soon.
  */
-#ifndef KFDSHIM_TESTS_KFDSIM_RULE_H
-#define KFDSHIM_TESTS_KFDSIM_RULE_H
+#ifndef KFDSHIM_CONFORM_LAB_H
+#define KFDSHIM_CONFORM_LAB_H
 
 #include <errno.h>
 #include <stdbool.h>
@@ -15,6 +19,7 @@
 #include <sys/types.h>
 
 #include "abi/kfd_abi.h"
+#include "abi/rules.h"
 
 #define CHECK(condition)                                                                           \
 	do {                                                                                       \
@@ -36,9 +41,26 @@
 #define NEW_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW)
 #define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)
 
+/* Not possible here: ends the check as "not applicable". */
+#define SKIP(reason)                                                                               \
+	do {                                                                                       \
+		fprintf(stderr, "%s\n", (reason));                                                 \
+		exit(77);                                                                          \
+	} while (0)
+
+/* A GPU as the topology has it; sizes in bytes. */
+struct gpu_shape {
+	unsigned node; /* of the topology */
+	uint32_t gpu_id, gfx_target_version, render_minor;
+	uint32_t cus, xccs; /* all of the node's */
+	uint32_t cwsr_bytes, ctl_stack_bytes, cp_queues;
+	uint64_t save_mapping; /* what CREATE_QUEUE wants to be mapped as save area */
+};
+
 struct gpu_file {
 	int kfd, render;
 	uint32_t gpu_id;
+	struct gpu_shape shape;
 };
 
 struct buffer {
@@ -57,17 +79,29 @@ struct signal {
 };
 
 struct raw_queue {
+	const struct gpu_file *gpu;
 	uint32_t id;
-	struct buffer ring, pointers[2], eop;
+	struct buffer ring, pointers[2], eop, save;
 	volatile uint64_t *doorbell;
 	uint64_t written;
+	uint64_t kernel; /* work.c: its descriptor, once loaded */
 };
 
 #define RING_PACKETS 64u
 
-int rule_ioctl(int fd, unsigned nr, void *arg, size_t size); /* >= 0 or -errno */
-/* Opens device and render node and acquires the VM. */
+int lab_ioctl(int fd, unsigned nr, void *arg, size_t size); /* >= 0 or -errno */
+/* machine.c. The nth GPU, from 0; -ENODEV: there is none. */
+int lab_shape(unsigned nth, struct gpu_shape *out);
+int lab_machine(struct kfdabi_machine *out); /* -ENODEV: no GPU */
+/* The number in a file of a topology node (key NULL), or behind a key in it. */
+int lab_node_number(unsigned node, const char *file, const char *key, uint64_t *out);
+bool lab_simulated(void);
+double lab_unknown_kernel_us(void); /* wall time kfdsim gives a workgroup; 0: hardware */
+
+/* Opens device and render node of the first GPU and acquires the VM. */
 void gpu_open(struct gpu_file *gpu);
+/* The nth GPU through the first one's descriptor of the device. */
+void gpu_open_too(struct gpu_file *gpu, const struct gpu_file *first, unsigned nth);
 int buffer_new(const struct gpu_file *gpu, uint64_t size, uint32_t flags, struct buffer *out);
 int buffer_free(const struct gpu_file *gpu, const struct buffer *buffer);
 /* An AQL queue; its arguments as CREATE_QUEUE takes them, to be varied. */
@@ -78,8 +112,13 @@ int queue_create(const struct gpu_file *gpu, struct raw_queue *queue,
 void queue_new(const struct gpu_file *gpu, struct raw_queue *queue);
 int queue_destroy(const struct gpu_file *gpu, uint32_t id);
 int queue_update(const struct gpu_file *gpu, const struct raw_queue *queue, uint32_t percent);
-/* Writes a packet without ringing. The dispatched kernel is none that the
- * simulation knows, so it takes unknown_kernel_us a workgroup. */
+/* Writes a packet (64 bytes; the header last) without ringing. */
+void queue_publish(struct raw_queue *queue, const void *packet);
+/* work.c: a dispatch of the spin kernel, without ringing. queue_work: it keeps
+ * the whole GPU for about so many milliseconds of wall time; queue_dispatch: so
+ * many workgroups of 256 work-items, each of 10 us (on kfdsim: of the profile's
+ * unknown_kernel_us). */
+void queue_work(struct raw_queue *queue, unsigned ms, struct signal *signal);
 void queue_dispatch(struct raw_queue *queue, uint32_t workgroups, struct signal *signal);
 void queue_barrier(struct raw_queue *queue, struct signal *dependency, struct signal *signal);
 void *queue_packet(struct raw_queue *queue); /* 64 bytes to fill; header last */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tests/kfdsim/rule.h"
+#include "conform/lab.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,53 +14,64 @@
 
 #define PAGE 4096u
 #define DOORBELL_PAGE 8192u
-#define NODE_FILES "/sys/class/kfd/kfd/topology/nodes/1/"
 
-int rule_ioctl(int fd, unsigned nr, void *arg, size_t size)
+static uint64_t page_up(uint64_t bytes)
+{
+	return (bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+}
+
+int lab_ioctl(int fd, unsigned nr, void *arg, size_t size)
 {
 	int r = ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, KFDABI_TYPE, nr, size), arg);
 
 	return r < 0 ? -errno : r;
 }
 
-static uint64_t node_number(const char *file, const char *key)
+static int open_render(uint32_t minor)
 {
-	char path[96], line[128];
-	uint64_t value = 0;
-	bool found = false;
-	FILE *f;
+	char path[64];
 
-	snprintf(path, sizeof path, NODE_FILES "%s", file);
-	f = fopen(path, "re");
-	CHECK(f);
-	while (!found && fgets(line, sizeof line, f)) {
-		const char *at = line;
+	snprintf(path, sizeof path, "/dev/dri/renderD%u", (unsigned)minor);
+	return open(path, O_RDWR | O_CLOEXEC);
+}
 
-		if (key && (strncmp(line, key, strlen(key)) || line[strlen(key)] != ' '))
-			continue;
-		at += key ? strlen(key) : 0;
-		value = strtoull(at, NULL, 10);
-		found = true;
-	}
-	fclose(f);
-	CHECK(found);
-	return value;
+static void acquire(struct gpu_file *gpu)
+{
+	struct kfd_ioctl_acquire_vm_args vm = {.gpu_id = gpu->gpu_id};
+
+	gpu->render = open_render(gpu->shape.render_minor);
+	CHECK(gpu->kfd >= 0 && gpu->render >= 0);
+	vm.drm_fd = (uint32_t)gpu->render;
+	CHECK_IS(lab_ioctl(gpu->kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), 0);
 }
 
 void gpu_open(struct gpu_file *gpu)
 {
-	struct kfd_ioctl_acquire_vm_args vm = {0};
-	char path[64];
-
-	gpu->gpu_id = (uint32_t)node_number("gpu_id", NULL);
-	snprintf(path, sizeof path, "/dev/dri/renderD%u",
-		 (unsigned)node_number("properties", "drm_render_minor"));
+	memset(gpu, 0, sizeof *gpu);
+	CHECK_IS(lab_shape(0, &gpu->shape), 0);
+	gpu->gpu_id = gpu->shape.gpu_id;
 	gpu->kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-	gpu->render = open(path, O_RDWR | O_CLOEXEC);
-	CHECK(gpu->kfd >= 0 && gpu->render >= 0);
-	vm.gpu_id = gpu->gpu_id;
-	vm.drm_fd = (uint32_t)gpu->render;
-	CHECK_IS(rule_ioctl(gpu->kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), 0);
+	acquire(gpu);
+}
+
+void gpu_open_too(struct gpu_file *gpu, const struct gpu_file *first, unsigned nth)
+{
+	memset(gpu, 0, sizeof *gpu);
+	CHECK_IS(lab_shape(nth, &gpu->shape), 0);
+	gpu->gpu_id = gpu->shape.gpu_id;
+	gpu->kfd = first->kfd;
+	acquire(gpu);
+}
+
+static int map_unmap(const struct gpu_file *gpu, uint64_t handle, unsigned nr)
+{
+	struct kfd_ioctl_map_memory_to_gpu_args a = {
+		.handle = handle,
+		.device_ids_array_ptr = (uint64_t)(uintptr_t)&gpu->gpu_id,
+		.n_devices = 1,
+	};
+
+	return lab_ioctl(gpu->kfd, nr, &a, sizeof a);
 }
 
 int buffer_new(const struct gpu_file *gpu, uint64_t size, uint32_t flags, struct buffer *out)
@@ -68,14 +79,15 @@ int buffer_new(const struct gpu_file *gpu, uint64_t size, uint32_t flags, struct
 	struct kfd_ioctl_alloc_memory_of_gpu_args a = {
 		.size = size,
 		.gpu_id = gpu->gpu_id,
-		.flags = flags,
+		.flags = flags | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE |
+			 KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE,
 	};
 	void *at = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	int r;
 
 	CHECK(at != MAP_FAILED);
 	a.va_addr = (uint64_t)(uintptr_t)at;
-	r = rule_ioctl(gpu->kfd, KFDABI_ALLOC_MEMORY_OF_GPU, &a, sizeof a);
+	r = lab_ioctl(gpu->kfd, KFDABI_ALLOC_MEMORY_OF_GPU, &a, sizeof a);
 	if (r) {
 		munmap(at, size);
 		return r;
@@ -83,6 +95,7 @@ int buffer_new(const struct gpu_file *gpu, uint64_t size, uint32_t flags, struct
 	CHECK(mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, gpu->render,
 		   (off_t)a.mmap_offset) == at);
 	*out = (struct buffer){.size = size, .handle = a.handle, .cpu = at};
+	CHECK_IS(map_unmap(gpu, a.handle, KFDABI_MAP_MEMORY_TO_GPU), 0);
 	return 0;
 }
 
@@ -91,18 +104,26 @@ int buffer_free(const struct gpu_file *gpu, const struct buffer *buffer)
 	struct kfd_ioctl_free_memory_of_gpu_args a = {.handle = buffer->handle};
 
 	munmap(buffer->cpu, buffer->size);
-	return rule_ioctl(gpu->kfd, KFDABI_FREE_MEMORY_OF_GPU, &a, sizeof a);
+	map_unmap(gpu, buffer->handle, KFDABI_UNMAP_MEMORY_FROM_GPU);
+	return lab_ioctl(gpu->kfd, KFDABI_FREE_MEMORY_OF_GPU, &a, sizeof a);
 }
 
 void queue_args(const struct gpu_file *gpu, struct raw_queue *queue,
 		struct kfdabi_create_queue *args)
 {
 	memset(queue, 0, sizeof *queue);
+	queue->gpu = gpu;
 	CHECK_IS(buffer_new(gpu, RING_PACKETS * 64, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &queue->ring), 0);
 	for (int i = 0; i < 2; i++)
 		CHECK_IS(buffer_new(gpu, PAGE, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &queue->pointers[i]),
 			 0);
-	CHECK_IS(buffer_new(gpu, PAGE, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &queue->eop), 0);
+	CHECK_IS(buffer_new(gpu, PAGE,
+			    KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC,
+			    &queue->eop),
+		 0);
+	CHECK_IS(buffer_new(gpu, page_up(gpu->shape.save_mapping), KFD_IOC_ALLOC_MEM_FLAGS_GTT,
+			    &queue->save),
+		 0);
 	for (unsigned i = 0; i < RING_PACKETS; i++)
 		((uint16_t *)queue->ring.cpu)[32 * i] = 1; /* invalid */
 	*args = (struct kfdabi_create_queue){
@@ -116,16 +137,16 @@ void queue_args(const struct gpu_file *gpu, struct raw_queue *queue,
 		.queue_priority = 7,
 		.eop_buffer_address = (uint64_t)(uintptr_t)queue->eop.cpu,
 		.eop_buffer_size = PAGE,
-		.ctx_save_restore_address = 0x10000,
-		.ctx_save_restore_size = (uint32_t)node_number("properties", "cwsr_size"),
-		.ctl_stack_size = (uint32_t)node_number("properties", "ctl_stack_size"),
+		.ctx_save_restore_address = (uint64_t)(uintptr_t)queue->save.cpu,
+		.ctx_save_restore_size = gpu->shape.cwsr_bytes,
+		.ctl_stack_size = gpu->shape.ctl_stack_bytes,
 	};
 }
 
 int queue_create(const struct gpu_file *gpu, struct raw_queue *queue,
 		 struct kfdabi_create_queue *args)
 {
-	int r = rule_ioctl(gpu->kfd, KFDABI_CREATE_QUEUE, args, sizeof *args);
+	int r = lab_ioctl(gpu->kfd, KFDABI_CREATE_QUEUE, args, sizeof *args);
 	uint64_t in_page = args->doorbell_offset % DOORBELL_PAGE;
 	char *page;
 
@@ -151,7 +172,7 @@ int queue_destroy(const struct gpu_file *gpu, uint32_t id)
 {
 	struct kfd_ioctl_destroy_queue_args a = {.queue_id = id};
 
-	return rule_ioctl(gpu->kfd, KFDABI_DESTROY_QUEUE, &a, sizeof a);
+	return lab_ioctl(gpu->kfd, KFDABI_DESTROY_QUEUE, &a, sizeof a);
 }
 
 int queue_update(const struct gpu_file *gpu, const struct raw_queue *queue, uint32_t percent)
@@ -164,7 +185,7 @@ int queue_update(const struct gpu_file *gpu, const struct raw_queue *queue, uint
 		.queue_priority = 7,
 	};
 
-	return rule_ioctl(gpu->kfd, KFDABI_UPDATE_QUEUE, &a, sizeof a);
+	return lab_ioctl(gpu->kfd, KFDABI_UPDATE_QUEUE, &a, sizeof a);
 }
 
 volatile uint64_t *queue_rptr(const struct raw_queue *queue)
@@ -191,22 +212,8 @@ static void publish(struct raw_queue *queue, void *at, const void *packet)
 	__atomic_store_n(queue_wptr(queue), queue->written, __ATOMIC_RELEASE);
 }
 
-void queue_dispatch(struct raw_queue *queue, uint32_t workgroups, struct signal *signal)
+void queue_publish(struct raw_queue *queue, const void *packet)
 {
-	uint32_t packet[16] = {
-		2 | 1u << 8 | 1u << 16, /* dispatch, barrier bit; one dimension */
-		64 | 1u << 16,		/* workgroup size */
-		1,
-		workgroups * 64,
-		1,
-		1,
-	};
-	uint64_t kernel = 0x1000, done = (uint64_t)(uintptr_t)signal;
-	uint64_t kernarg = (uint64_t)(uintptr_t)queue->pointers[1].cpu + 1024;
-
-	memcpy(packet + 8, &kernel, 8);
-	memcpy(packet + 10, &kernarg, 8);
-	memcpy(packet + 14, &done, 8);
 	publish(queue, queue_packet(queue), packet);
 }
 
@@ -217,7 +224,7 @@ void queue_barrier(struct raw_queue *queue, struct signal *dependency, struct si
 
 	memcpy(packet + 2, &on, 8);
 	memcpy(packet + 14, &done, 8);
-	publish(queue, queue_packet(queue), packet);
+	queue_publish(queue, packet);
 }
 
 void queue_ring(struct raw_queue *queue)
@@ -251,18 +258,22 @@ bool comes(volatile int64_t *value, int64_t wanted, unsigned ms)
 	return __atomic_load_n(value, __ATOMIC_ACQUIRE) == wanted;
 }
 
+/* A list of loaded code objects for debuggers, empty. */
+static const uint64_t no_code_objects[5];
+
 int runtime_enable(const struct gpu_file *gpu, uint32_t mode)
 {
-	struct kfdabi_runtime_enable a = {.r_debug = 0x1234000, .mode_mask = mode};
+	struct kfdabi_runtime_enable a = {.r_debug = (uint64_t)(uintptr_t)no_code_objects,
+					  .mode_mask = mode};
 
-	return rule_ioctl(gpu->kfd, KFDABI_RUNTIME_ENABLE, &a, sizeof a);
+	return lab_ioctl(gpu->kfd, KFDABI_RUNTIME_ENABLE, &a, sizeof a);
 }
 
 static int trap(int kfd, struct kfdabi_dbg_trap *a, pid_t pid, uint32_t op)
 {
 	a->pid = (uint32_t)pid;
 	a->op = op;
-	return rule_ioctl(kfd, KFDABI_DBG_TRAP, a, sizeof *a);
+	return lab_ioctl(kfd, KFDABI_DBG_TRAP, a, sizeof *a);
 }
 
 int trap_enable(int kfd, pid_t pid, uint64_t mask, int dbg_fd, struct kfdabi_runtime_info *info)

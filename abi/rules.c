@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "abi/rules.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct kfdabi_rule_info rules[KFDABI_RULES_END] = {
+#define RULE(id, kernels_, needs_, text_)                                                          \
+	[RULE_##id] = {.name = #id,                                                                \
+		       .text = (text_),                                                            \
+		       .kernels = KFDABI_KERNELS_##kernels_,                                       \
+		       .needs = KFDABI_NEEDS_##needs_},
+#include "abi/rules.def"
+#undef RULE
+};
+
+static const struct {
+	const char *name;
+	unsigned version[3];
+} kernels[KFDABI_KERNELS] = {
+	[KFDABI_LINUX_6_12_95] = {"6.12.95", {6, 12, 95}},
+	[KFDABI_LINUX_6_12_107] = {"6.12.107", {6, 12, 103}}, /* its rules came with .103 */
+	[KFDABI_LINUX_7_3] = {"7.3", {7, 0, 0}},
+};
+
+const struct kfdabi_rule_info *kfdabi_rule(enum kfdabi_rule rule)
+{
+	return rule > KFDABI_RULE_NONE && rule < KFDABI_RULES_END ? &rules[rule] : NULL;
+}
+
+enum kfdabi_rule kfdabi_rule_find(const char *name)
+{
+	for (int i = KFDABI_RULE_NONE + 1; i < KFDABI_RULES_END; i++)
+		if (!strcmp(rules[i].name, name))
+			return (enum kfdabi_rule)i;
+	return KFDABI_RULE_NONE;
+}
+
+bool kfdabi_per_vmid(uint32_t gfx_target_version)
+{
+	/* gfx90a (9.4.2) is 90010 there; 9.4.3 and its successors are 9.4.x and 9.5.x. */
+	return gfx_target_version == 90010 ||
+	       (gfx_target_version >= 90402 && gfx_target_version < 100000) ||
+	       gfx_target_version >= 110000;
+}
+
+bool kfdabi_rule_applies(enum kfdabi_rule rule, const struct kfdabi_machine *machine)
+{
+	const struct kfdabi_rule_info *info = kfdabi_rule(rule);
+	bool per_vmid = kfdabi_per_vmid(machine->gfx_target_version);
+
+	if (!info || !(info->kernels >> machine->kernel & 1))
+		return false;
+	return !(info->needs & KFDABI_NEEDS_PER_VMID && !per_vmid) &&
+	       !(info->needs & KFDABI_NEEDS_SHARED_VMID && per_vmid) &&
+	       !(info->needs & KFDABI_NEEDS_MANY_XCC && machine->xccs < 2) &&
+	       !(info->needs & KFDABI_NEEDS_TWO_NODES && machine->nodes < 2);
+}
+
+int kfdabi_kernel_find(const char *name)
+{
+	for (int i = 0; i < KFDABI_KERNELS; i++)
+		if (!strcmp(kernels[i].name, name))
+			return i;
+	return -1;
+}
+
+const char *kfdabi_kernel_name(enum kfdabi_kernel kernel)
+{
+	return kernels[kernel].name;
+}
+
+enum kfdabi_kernel kfdabi_kernel_of_release(const char *release)
+{
+	unsigned v[3] = {0};
+
+	sscanf(release, "%u.%u.%u", &v[0], &v[1], &v[2]);
+	for (int i = KFDABI_KERNELS - 1; i > 0; i--) {
+		const unsigned *since = kernels[i].version;
+
+		for (int part = 0; part < 3; part++) {
+			if (v[part] < since[part])
+				break;
+			if (v[part] > since[part] || part == 2)
+				return (enum kfdabi_kernel)i;
+		}
+	}
+	return KFDABI_LINUX_6_12_95;
+}

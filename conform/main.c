@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+/*
+ * kfdconform: does the driver behind /dev/kfd keep the rules that kfdshim
+ * builds on? Tells rule by rule.
+ */
+#include <getopt.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "conform/lab.h"
+#include "conform/suite.h"
+
+#define USAGE "kfdconform [--list] [--json] [--kernel VERSION] [RULE]..."
+#define STATUS_USAGE 2
+
+struct options {
+	bool list, json, help;
+	int kernel; /* -1: as it runs */
+	char **rules;
+	int n_rules;
+};
+
+struct tally {
+	unsigned counts[3]; /* by enum suite_result */
+	json_t *list;	    /* NULL: a table is printed */
+};
+
+static const char *const words[] = {"pass", "fail", "not_applicable"};
+
+static int wrong_use(const char *format, const char *what)
+{
+	fprintf(stderr, "kfdconform: ");
+	fprintf(stderr, format, what);
+	fprintf(stderr, "; usage: " USAGE "\n");
+	return STATUS_USAGE;
+}
+
+static int parse(struct options *o, int argc, char **argv)
+{
+	static const struct option known[] = {
+		{"list", no_argument, NULL, 'l'},
+		{"json", no_argument, NULL, 'j'},
+		{"kernel", required_argument, NULL, 'k'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	int option;
+
+	*o = (struct options){.kernel = -1};
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":", known, NULL)) != -1) {
+		if (option == 'l') {
+			o->list = true;
+		} else if (option == 'j') {
+			o->json = true;
+		} else if (option == 'h') {
+			o->help = true;
+		} else if (option == 'k') {
+			o->kernel = kfdabi_kernel_find(optarg);
+			if (o->kernel < 0)
+				return wrong_use("there are no rules of Linux '%s' (6.12.95, "
+						 "6.12.107, 7.3)",
+						 optarg);
+		} else {
+			return wrong_use(option == ':' ? "%s needs a value"
+						       : "there is no option %s",
+					 argv[optind - 1]);
+		}
+	}
+	o->rules = argv + optind;
+	o->n_rules = argc - optind;
+	for (int i = 0; i < o->n_rules; i++)
+		if (kfdabi_rule_find(o->rules[i]) == KFDABI_RULE_NONE)
+			return wrong_use("there is no rule '%s' (--list tells them)", o->rules[i]);
+	return 0;
+}
+
+static bool wanted(const struct options *o, const char *name)
+{
+	for (int i = 0; i < o->n_rules; i++)
+		if (!strcmp(o->rules[i], name))
+			return true;
+	return !o->n_rules;
+}
+
+static void add_json(struct tally *tally, const struct kfdabi_rule_info *info,
+		     const struct suite_outcome *outcome)
+{
+	json_array_append_new(tally->list,
+			      json_pack("{s:s, s:s, s:s, s:s, s:I}", "name", info->name, "result",
+					words[outcome->result], "rule", info->text, "reason",
+					outcome->reason, "duration_us", (json_int_t)outcome->us));
+}
+
+static void add_line(const struct kfdabi_rule_info *info, const struct suite_outcome *outcome)
+{
+	static const char *const shown[] = {"pass", "FAIL", "n/a "};
+
+	printf("%s  %-44s %s\n", shown[outcome->result], info->name, info->text);
+	if (outcome->reason[0])
+		printf("      %-44s   %s\n", "", outcome->reason);
+	fflush(stdout);
+}
+
+static int run(const struct options *o, const struct kfdabi_machine *machine, struct tally *tally)
+{
+	for (int i = KFDABI_RULE_NONE + 1; i < KFDABI_RULES_END; i++) {
+		enum kfdabi_rule rule = (enum kfdabi_rule)i;
+		const struct kfdabi_rule_info *info = kfdabi_rule(rule);
+		struct suite_outcome outcome = {.result = SUITE_NOT_APPLICABLE};
+		int r = 0;
+
+		if (!wanted(o, info->name))
+			continue;
+		if (kfdabi_rule_applies(rule, machine))
+			r = suite_run(rule, &outcome);
+		else
+			snprintf(outcome.reason, sizeof outcome.reason,
+				 "not a rule of this kernel on such GPUs");
+		if (r) {
+			fprintf(stderr, "kfdconform: cannot make a process for %s (%s)\n",
+				info->name, strerror(-r));
+			return 1;
+		}
+		tally->counts[outcome.result]++;
+		if (tally->list)
+			add_json(tally, info, &outcome);
+		else
+			add_line(info, &outcome);
+	}
+	return 0;
+}
+
+static int finish(const struct kfdabi_machine *machine, const struct tally *tally)
+{
+	const char *kernel = kfdabi_kernel_name(machine->kernel);
+	const unsigned *n = tally->counts;
+	int bad = 0;
+
+	if (!tally->list) {
+		printf("%u pass, %u fail, %u not applicable (rules of Linux %s, gfx version "
+		       "%u%s)\n",
+		       n[SUITE_PASS], n[SUITE_FAIL], n[SUITE_NOT_APPLICABLE], kernel,
+		       machine->gfx_target_version, lab_simulated() ? ", simulated" : "");
+	} else {
+		json_t *all = json_pack(
+			"{s:b, s:s, s:i, s:i, s:i, s:i, s:O}", "simulated", lab_simulated(),
+			"kernel", kernel, "gfx_target_version", (int)machine->gfx_target_version,
+			"pass", (int)n[SUITE_PASS], "fail", (int)n[SUITE_FAIL], "not_applicable",
+			(int)n[SUITE_NOT_APPLICABLE], "rules", tally->list);
+
+		bad = !all || json_dumpf(all, stdout, JSON_INDENT(1)) || puts("") == EOF;
+		json_decref(all);
+	}
+	return bad || n[SUITE_FAIL] ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct kfdabi_machine machine;
+	struct tally tally = {0};
+	struct options o;
+	int status = parse(&o, argc, argv);
+
+	if (status)
+		return status;
+	if (o.help) {
+		puts(USAGE);
+		return 0;
+	}
+	if (o.list) {
+		for (int i = KFDABI_RULE_NONE + 1; i < KFDABI_RULES_END; i++)
+			puts(kfdabi_rule((enum kfdabi_rule)i)->name);
+		return 0;
+	}
+	if (access("/dev/kfd", R_OK | W_OK)) {
+		perror("kfdconform: /dev/kfd cannot be opened (is the amdgpu driver there, are "
+		       "you in the group render?)");
+		return SUITE_SKIPPED;
+	}
+	status = lab_machine(&machine);
+	if (status) {
+		fprintf(stderr, "kfdconform: no GPU in /sys/class/kfd/kfd/topology (%s)\n",
+			strerror(-status));
+		return SUITE_SKIPPED;
+	}
+	if (o.kernel >= 0)
+		machine.kernel = (enum kfdabi_kernel)o.kernel;
+	tally.list = o.json ? json_array() : NULL;
+	status = run(&o, &machine, &tally);
+	if (!status)
+		status = finish(&machine, &tally);
+	json_decref(tally.list);
+	return status;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Work for a queue: kfdreplay's spin kernel, loaded without a runtime. Its code
+ * object is position independent, so loading is copying its segments to where
+ * the GPU can execute them.
+ *
+ * kfdsim times such a kernel by the profile's unknown_kernel_us a workgroup,
+ * whatever its arguments say: there the number of workgroups makes the time.
+ */
+#include <elf.h>
+#include <string.h>
+
+#include "conform/lab.h"
+#include "replay/code_objects.h"
+
+#define KERNEL "kfdreplay_spin.kd"
+#define GROUP 256u	     /* work-items, as the kernel demands */
+#define GROUPS_A_CU 8u	     /* of 4 waves each: a full compute unit of gfx9 */
+#define TICKS_A_MS 100000u   /* the 100 MHz counter */
+#define SHORT_TICKS 1000u    /* 10 us */
+#define KERNARG_OFFSET 1024u /* in the page of the read pointer */
+
+static const char *gpu_name(uint32_t version)
+{
+	return version == 90010 ? "gfx90a" : version == 90402 ? "gfx942" : "";
+}
+
+static uint64_t find_symbol(const char *image, const char *name)
+{
+	const Elf64_Ehdr *head = (const void *)image;
+	const Elf64_Shdr *sections = (const void *)(image + head->e_shoff);
+
+	for (unsigned i = 0; i < head->e_shnum; i++) {
+		const Elf64_Sym *symbols = (const void *)(image + sections[i].sh_offset);
+		const char *names = image + sections[sections[i].sh_link].sh_offset;
+
+		if (sections[i].sh_type != SHT_DYNSYM)
+			continue;
+		for (size_t k = 0; k < sections[i].sh_size / sizeof *symbols; k++)
+			if (!strcmp(names + symbols[k].st_name, name))
+				return symbols[k].st_value;
+	}
+	return 0;
+}
+
+/* The address of the kernel's descriptor on the GPU. */
+static uint64_t load(const struct gpu_file *gpu)
+{
+	const struct code_object *object =
+		code_object_find(gpu_name(gpu->shape.gfx_target_version));
+	const Elf64_Phdr *segments;
+	const Elf64_Ehdr *head;
+	struct buffer code;
+	const char *image;
+	uint64_t end = 0;
+
+	if (!object && lab_simulated())
+		return 0x1000; /* no kernel for this GPU is built; kfdsim executes none */
+	if (!object)
+		SKIP("no kernel is built for this kind of GPU");
+	image = object->data;
+	head = (const void *)image;
+	segments = (const void *)(image + head->e_phoff);
+	for (unsigned i = 0; i < head->e_phnum; i++)
+		if (segments[i].p_type == PT_LOAD &&
+		    segments[i].p_vaddr + segments[i].p_memsz > end)
+			end = segments[i].p_vaddr + segments[i].p_memsz;
+	CHECK_IS(buffer_new(gpu, (end + 4095) & ~4095ull, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &code), 0);
+	for (unsigned i = 0; i < head->e_phnum; i++)
+		if (segments[i].p_type == PT_LOAD)
+			memcpy((char *)code.cpu + segments[i].p_vaddr, image + segments[i].p_offset,
+			       segments[i].p_filesz);
+	return (uint64_t)(uintptr_t)code.cpu + find_symbol(image, KERNEL);
+}
+
+static void dispatch(struct raw_queue *queue, uint64_t workgroups, uint64_t ticks,
+		     struct signal *signal)
+{
+	/* Dispatch, barrier bit; one dimension. */
+	uint32_t packet[16] = {
+		2 | 1u << 8 | 1u << 16, GROUP | 1u << 16, 1, (uint32_t)(workgroups * GROUP), 1, 1};
+	uint64_t *kernarg = (void *)((char *)queue->pointers[1].cpu + KERNARG_OFFSET);
+	uint64_t at, done = (uint64_t)(uintptr_t)signal;
+
+	CHECK(workgroups && workgroups * GROUP <= UINT32_MAX);
+	if (!queue->kernel)
+		queue->kernel = load(queue->gpu);
+	/* One place a slot of the ring: earlier dispatches may still read theirs. */
+	kernarg += 2 * (queue->written % RING_PACKETS);
+	at = (uint64_t)(uintptr_t)kernarg;
+	kernarg[0] = ticks;
+	kernarg[1] = 0;
+	memcpy(packet + 8, &queue->kernel, 8);
+	memcpy(packet + 10, &at, 8);
+	memcpy(packet + 14, &done, 8);
+	queue_publish(queue, packet);
+}
+
+void queue_dispatch(struct raw_queue *queue, uint32_t workgroups, struct signal *signal)
+{
+	dispatch(queue, workgroups, SHORT_TICKS, signal);
+}
+
+void queue_work(struct raw_queue *queue, unsigned ms, struct signal *signal)
+{
+	uint64_t full = (uint64_t)queue->gpu->shape.cus * GROUPS_A_CU;
+	double us = lab_unknown_kernel_us();
+
+	if (us > 0)
+		dispatch(queue, full * (uint64_t)(ms * 1000.0 / us + 1), SHORT_TICKS, signal);
+	else
+		dispatch(queue, full, (uint64_t)ms * TICKS_A_MS, signal);
+}
