@@ -58,8 +58,9 @@ void bounce_start(struct gpu *gpu)
 		if (!queue)
 			continue;
 		cp_stop(gpu, queue);
-		list_remove(&queue->restoring);
-		if (dispatch_save(gpu, queue))
+		for (uint32_t x = 0; x < gpu->config.xccs; x++)
+			list_remove(&queue->seats[x].restoring);
+		if (queue_save(gpu, queue))
 			queue->stats.preempted++;
 	}
 	gpu->save_ns = copy_ns(gpu, live, gpu->config.save_bytes_us);
@@ -79,7 +80,28 @@ static void change(struct gpu *gpu, const struct gpu_change *change)
 	if (queue->mapped)
 		dispatch_wait(gpu, queue);
 	else
-		list_remove(&queue->waiting);
+		dispatch_unwait(gpu, queue);
+}
+
+/* What was asked for since the last bounce. */
+static void adopt(struct gpu *gpu, struct queue *queue)
+{
+	bool waits = queue->mapped && queue->phase == CP_LAUNCH;
+
+	if (queue->class != queue->wanted_class) {
+		if (waits)
+			dispatch_unwait(gpu, queue);
+		queue->class = queue->wanted_class;
+		if (waits)
+			dispatch_wait(gpu, queue);
+	}
+	if (queue->wanted_open) {
+		for (uint32_t x = 0; x < gpu->config.xccs; x++)
+			queue->seats[x].open = queue->wanted_open[x];
+		free(queue->wanted_open);
+		queue->wanted_open = NULL;
+		queue->moved = true;
+	}
 }
 
 static void unmapped(struct gpu *gpu, struct gpu_event *event)
@@ -87,6 +109,9 @@ static void unmapped(struct gpu *gpu, struct gpu_event *event)
 	struct bounce *bounce = gpu->bounces;
 	uint64_t live = 0;
 
+	for (uint32_t i = 0; i < gpu->n_ids; i++)
+		if (gpu->queues[i])
+			adopt(gpu, gpu->queues[i]);
 	for (size_t i = 0; i < bounce->n; i++)
 		change(gpu, &bounce->changes[i]);
 	for (uint32_t i = 0; i < gpu->n_ids; i++)
@@ -125,7 +150,7 @@ static void mapped(struct gpu *gpu, struct gpu_event *event)
 
 		if (!queue || !queue->mapped)
 			continue;
-		dispatch_restore(gpu, queue);
+		queue_restore(gpu, queue);
 		cp_start(gpu, queue);
 	}
 	if (gpu->bounces) {

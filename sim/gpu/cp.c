@@ -80,7 +80,6 @@ static void step_over(struct gpu *gpu, struct queue *queue)
 
 void cp_launched(struct gpu *gpu, struct queue *queue)
 {
-	list_remove(&queue->waiting);
 	step_over(gpu, queue);
 }
 
@@ -102,7 +101,7 @@ static void take_effect(struct gpu *gpu, struct queue *queue)
 	switch (packet->p.kind) {
 	case GPU_PACKET_DISPATCH:
 		queue->phase = CP_LAUNCH;
-		dispatch_wait(gpu, queue);
+		dispatch_begin(gpu, queue);
 		break;
 	case GPU_PACKET_WORK:
 		queue->phase = CP_WORK;

@@ -1,251 +1,159 @@
 // SPDX-License-Identifier: MIT
 /*
- * Units and cohorts: which workgroups run, and who gets the units that are free.
+ * Who gets the room on an XCC.
  *
- * Saved state of mapped queues comes first: nothing new of any queue is
- * launched before all of it has units again. Then the queues that wait take one
- * workgroup each in turn. The turn stays with a queue whose workgroup does not
- * fit until it fits: smaller ones behind it wait too, so it is not starved.
+ * Saved state of mapped queues comes first: nothing new has room on a CU that it
+ * may use before all of it runs again. Then the classes of priority, the highest
+ * first; in a class the queues that wait take one workgroup each in turn. One
+ * whose workgroup fits nowhere keeps its turn, and the CU with the most room that
+ * it may use is closed to all behind it.
  */
-#include <assert.h>
-#include <errno.h>
-#include <stdlib.h>
-
 #include "sim/gpu/internal.h"
 
-#define CHUNK_MIN 256u
-
-int cohorts_reserve(struct gpu *gpu, uint64_t more)
+void dispatch_begin(struct gpu *gpu, struct queue *queue)
 {
-	uint64_t want = gpu->reserved + more;
+	uint32_t wgs = queue_packet(queue, queue->cp)->p.wgs, xccs = gpu->config.xccs;
 
-	if (want > gpu->cohorts) {
-		uint64_t n = want - gpu->cohorts;
-
-		n = n > gpu->cohorts ? n : gpu->cohorts;
-		n = n > CHUNK_MIN ? n : CHUNK_MIN;
-		if (heap_reserve(&gpu->heap, gpu->cohorts + n + gpu->n_queues + 1))
-			return -ENOMEM;
-		struct chunk *chunk = malloc(sizeof(*chunk) + n * sizeof(chunk->cohorts[0]));
-
-		if (!chunk)
-			return -ENOMEM;
-		chunk->next = gpu->chunks;
-		gpu->chunks = chunk;
-		gpu->cohorts += n;
-		for (uint64_t i = 0; i < n; i++)
-			list_insert(&gpu->spare, &chunk->cohorts[i].node);
+	queue->launching = 0;
+	for (uint32_t x = 0; x < xccs; x++) {
+		queue->seats[x].row = 0;
+		queue->seats[x].rows = wgs > x ? (wgs - x - 1) / xccs + 1 : 0;
+		queue->launching += queue->seats[x].rows > 0;
 	}
-	gpu->reserved = want;
-	return 0;
-}
-
-void cohorts_free(struct gpu *gpu)
-{
-	while (gpu->chunks) {
-		struct chunk *next = gpu->chunks->next;
-
-		free(gpu->chunks);
-		gpu->chunks = next;
-	}
-}
-
-static struct cohort *cohort_take(struct gpu *gpu, struct queue *queue, uint64_t packet,
-				  uint32_t first, uint32_t count)
-{
-	assert(!list_empty(&gpu->spare)); /* gpu_submit() has reserved it */
-	struct cohort *cohort = list_entry(gpu->spare.next, struct cohort, node);
-
-	list_remove(&cohort->node);
-	*cohort = (struct cohort){
-		.timer = {.kind = TIMER_COHORT, .pos = TIMER_IDLE},
-		.queue = queue,
-		.packet = packet,
-		.first = first,
-		.count = count,
-	};
-	list_init(&cohort->node);
-	return cohort;
-}
-
-/* The one that was used last is taken first: it is in the cache. */
-static void cohort_put(struct gpu *gpu, struct cohort *cohort)
-{
-	list_remove(&cohort->node);
-	list_insert(gpu->spare.next, &cohort->node);
-}
-
-static void hold(struct gpu *gpu, struct queue *queue, uint32_t units)
-{
-	queue_account(gpu, queue);
-	queue->held += units;
-	gpu->free -= units;
-}
-
-static void let_go(struct gpu *gpu, struct queue *queue, uint32_t units)
-{
-	queue_account(gpu, queue);
-	queue->held -= units;
-	gpu->free += units;
-	gpu->hand_out = true;
-}
-
-static uint32_t units_of(const struct cohort *cohort)
-{
-	return cohort->count * queue_packet(cohort->queue, cohort->packet)->p.units;
-}
-
-static void run(struct gpu *gpu, struct cohort *cohort, uint64_t span)
-{
-	list_insert(&cohort->queue->running, &cohort->node);
-	heap_push(&gpu->heap, &cohort->timer, time_add(gpu->now, span));
-}
-
-bool dispatch_cohort_ended(struct gpu *gpu, struct cohort *cohort, struct gpu_event *event)
-{
-	struct queue *queue = cohort->queue;
-	struct packet *packet = queue_packet(queue, cohort->packet);
-	bool trace = packet->p.trace;
-
-	let_go(gpu, queue, units_of(cohort));
-	packet->ended += cohort->count;
-	queue->stats.wgs_done += cohort->count;
-	if (packet->ended == packet->p.wgs) {
-		packet->complete = true;
-		cp_kick(gpu, queue);
-	}
-	if (trace)
-		*event = (struct gpu_event){
-			.type = GPU_EVENT_WORKGROUPS,
-			.t = gpu->now,
-			.queue = queue->id,
-			.tag = packet->p.tag,
-			.first = cohort->first,
-			.count = cohort->count,
-		};
-	cohort_put(gpu, cohort);
-	return trace;
-}
-
-bool dispatch_save(struct gpu *gpu, struct queue *queue)
-{
-	if (list_empty(&queue->running))
-		return false;
-	for (struct list *node = queue->running.next; node != &queue->running; node = node->next) {
-		struct cohort *cohort = list_entry(node, struct cohort, node);
-
-		cohort->remain = gpu->heap.entries[cohort->timer.pos].t - gpu->now;
-		cohort->saved_by = gpu->bounce_count;
-		heap_cancel(&gpu->heap, &cohort->timer);
-	}
-	queue->saved_units += queue->held;
-	let_go(gpu, queue, (uint32_t)queue->held);
-	/* What was running goes back before what has not had units yet. */
-	list_move_front(&queue->saved, &queue->running);
-	return true;
-}
-
-void dispatch_drop(struct gpu *gpu, struct queue *queue)
-{
-	while (!list_empty(&queue->running)) {
-		struct cohort *cohort = list_entry(queue->running.next, struct cohort, node);
-
-		heap_cancel(&gpu->heap, &cohort->timer);
-		cohort_put(gpu, cohort);
-	}
-	while (!list_empty(&queue->saved))
-		cohort_put(gpu, list_entry(queue->saved.next, struct cohort, node));
-	let_go(gpu, queue, (uint32_t)queue->held);
+	dispatch_wait(gpu, queue);
 }
 
 void dispatch_wait(struct gpu *gpu, struct queue *queue)
 {
-	list_insert(&gpu->waiting, &queue->waiting);
-	gpu->hand_out = true;
-}
+	for (uint32_t x = 0; x < gpu->config.xccs; x++) {
+		struct seat *seat = &queue->seats[x];
+		struct xcc *xcc = &gpu->xccs[x];
 
-/* The first saved cohort, or as much of it as fits, has units again. False: not
- * one of its workgroups fits. */
-static bool restore_first(struct gpu *gpu, struct queue *queue)
-{
-	struct cohort *cohort = list_entry(queue->saved.next, struct cohort, node);
-	uint32_t fit = gpu->free / (units_of(cohort) / cohort->count);
-
-	if (fit == 0)
-		return false;
-	if (fit < cohort->count) {
-		struct cohort *part = cohort_take(gpu, queue, cohort->packet, cohort->first, fit);
-
-		part->remain = cohort->remain;
-		cohort->first += fit;
-		cohort->count -= fit;
-		cohort = part;
-	} else {
-		list_remove(&cohort->node);
-	}
-	hold(gpu, queue, units_of(cohort));
-	queue->saved_units -= units_of(cohort);
-	run(gpu, cohort, cohort->remain);
-	return true;
-}
-
-void dispatch_restore(struct gpu *gpu, struct queue *queue)
-{
-	while (!list_empty(&queue->saved)) {
-		struct cohort *cohort = list_entry(queue->saved.next, struct cohort, node);
-
-		if (cohort->saved_by != gpu->bounce_count) {
-			list_insert(&gpu->restoring, &queue->restoring);
-			return;
-		}
-		restore_first(gpu, queue); /* it fits: these ran side by side */
+		if (seat->row == seat->rows)
+			continue;
+		list_insert(&xcc->waiting[queue->class], &seat->waiting);
+		xcc->hand_out = gpu->hand_out = true;
 	}
 }
 
-/* `n` workgroups of the queue's dispatch begin. Those of one hand-out are one
+void dispatch_unwait(const struct gpu *gpu, struct queue *queue)
+{
+	for (uint32_t x = 0; x < gpu->config.xccs; x++)
+		list_remove(&queue->seats[x].waiting);
+}
+
+/* Up to `n` workgroups of the seat's queue begin. Those of one hand-out are one
  * cohort. */
-static void launch(struct gpu *gpu, struct queue *queue, uint32_t n)
+static void launch(struct gpu *gpu, struct xcc *xcc, struct seat *seat, uint32_t n, struct cus open)
 {
-	struct packet *packet = queue_packet(queue, queue->cp);
+	struct queue *queue = seat->queue;
+	const struct gpu_packet *p = &queue_packet(queue, queue->cp)->p;
+	struct part part = {.xcc = (uint32_t)(xcc - gpu->xccs)};
 
-	hold(gpu, queue, n * packet->p.units);
-	if (queue->fresh_round == gpu->round && queue->fresh->packet == queue->cp) {
-		queue->fresh->count += n;
-	} else {
-		queue->fresh = cohort_take(gpu, queue, queue->cp, packet->launched, n);
-		queue->fresh_round = gpu->round;
-		run(gpu, queue->fresh, packet->p.wg_ns);
+	open = cus_and(open, seat->open);
+	while (n > 0) {
+		part.count = xcc_take(xcc, open, p->units, n, &part.cus, &part.layers);
+		if (part.count == 0)
+			break;
+		if (queue->fresh_round != gpu->round || queue->fresh->packet != queue->cp) {
+			queue->fresh = cohort_run(gpu, queue, queue->cp, p->wg_ns);
+			queue->fresh_round = gpu->round;
+		}
+		part.row = seat->row;
+		seat->row += part.count;
+		n -= part.count;
+		cohort_extend(gpu, queue->fresh, &part);
 	}
-	packet->launched += n;
-	if (packet->launched == packet->p.wgs)
-		cp_launched(gpu, queue);
+	if (seat->row == seat->rows) {
+		list_remove(&seat->waiting);
+		if (--queue->launching == 0)
+			cp_launched(gpu, queue);
+	}
 }
 
-/* As many whole rounds of the turn as fit and as nobody runs out in: the same
- * as going workgroup by workgroup, at once. False: not one. */
-static bool whole_rounds(struct gpu *gpu)
+/* Room for the seat's next workgroups; 0 closes a CU to all behind it. */
+static uint32_t room_of(const struct gpu *gpu, const struct xcc *xcc, struct seat *seat,
+			struct cus *open)
 {
-	struct list *node, *next;
-	uint64_t units = 0;
-	uint32_t rounds = UINT32_MAX;
+	const struct queue *queue = seat->queue;
+	struct cus mine = cus_and(*open, seat->open);
+	uint32_t room;
 
-	for (node = gpu->waiting.next; node != &gpu->waiting; node = node->next) {
-		struct queue *queue = list_entry(node, struct queue, waiting);
-		struct packet *packet = queue_packet(queue, queue->cp);
-		uint32_t left = packet->p.wgs - packet->launched;
-
-		units += packet->p.units;
-		rounds = left < rounds ? left : rounds;
-		if (units > gpu->free)
-			return false;
+	if (seat->blocked == gpu->round)
+		return 0;
+	room = xcc_room(xcc, mine, queue_packet(queue, queue->cp)->p.units);
+	if (room == 0) {
+		*open = cus_without(*open, xcc_roomiest(xcc, mine));
+		seat->blocked = gpu->round;
 	}
-	if (gpu->free / units < rounds)
-		rounds = (uint32_t)(gpu->free / units);
-	for (node = gpu->waiting.next; node != &gpu->waiting; node = next) {
+	return room;
+}
+
+/* As many whole rounds of the turn as fit and as nobody runs out in, at once. If
+ * there is no whole round: one workgroup for each as long as they fit. False:
+ * nothing more fits. */
+static bool one_turn(struct gpu *gpu, struct xcc *xcc, struct list *waiting, struct cus *open)
+{
+	uint32_t seats = 0, rounds = UINT32_MAX, most = UINT32_MAX;
+	struct list *node, *next;
+
+	for (node = waiting->next; node != waiting; node = node->next) {
+		struct seat *seat = list_entry(node, struct seat, waiting);
+		uint32_t room = room_of(gpu, xcc, seat, open), left = seat->rows - seat->row;
+
+		if (room == 0)
+			continue;
+		seats++;
+		rounds = room < rounds ? room : rounds;
+		most = left < most ? left : most;
+	}
+	if (seats == 0)
+		return false;
+	rounds = rounds / seats < most ? rounds / seats : most;
+	for (node = waiting->next; seats > 0; node = next) {
+		struct seat *seat = list_entry(node, struct seat, waiting);
+
 		next = node->next;
-		launch(gpu, list_entry(node, struct queue, waiting), rounds);
+		if (seat->blocked == gpu->round)
+			continue;
+		seats--;
+		if (rounds == 0) {
+			if (room_of(gpu, xcc, seat, open) == 0)
+				continue;
+			/* To the end of the turn first: launch() takes a seat that is
+			 * through off the list. */
+			list_remove(&seat->waiting);
+			list_insert(waiting, &seat->waiting);
+		}
+		launch(gpu, xcc, seat, rounds ? rounds : 1, *open);
 	}
 	return true;
+}
+
+static void hand_out(struct gpu *gpu, struct xcc *xcc)
+{
+	struct cus open = xcc->all;
+	struct list *node, *next;
+
+	xcc->hand_out = false;
+	for (node = xcc->restoring.next; node != &xcc->restoring; node = next) {
+		struct seat *seat = list_entry(node, struct seat, restoring);
+		bool fits = true;
+
+		next = node->next;
+		while (fits && !list_empty(&seat->back))
+			fits = part_restore(gpu, seat->queue,
+					    list_entry(seat->back.next, struct part, node),
+					    cus_and(open, seat->open));
+		if (fits)
+			list_remove(&seat->restoring);
+		else
+			open = cus_without(open, seat->open);
+	}
+	for (uint32_t class = CLASSES; class -- > 0 && xcc->free > 0;)
+		while (!list_empty(&xcc->waiting[class]) &&
+		       one_turn(gpu, xcc, &xcc->waiting[class], &open))
+			;
 }
 
 void dispatch_hand_out(struct gpu *gpu)
@@ -254,25 +162,7 @@ void dispatch_hand_out(struct gpu *gpu)
 	if (gpu->bounce_phase != BOUNCE_NONE)
 		return;
 	gpu->round++;
-	while (!list_empty(&gpu->restoring)) {
-		struct queue *queue = list_entry(gpu->restoring.next, struct queue, restoring);
-
-		while (!list_empty(&queue->saved))
-			if (!restore_first(gpu, queue))
-				return;
-		list_remove(&queue->restoring);
-	}
-	while (!list_empty(&gpu->waiting) && gpu->free > 0) {
-		if (whole_rounds(gpu))
-			continue;
-		struct queue *queue = list_entry(gpu->waiting.next, struct queue, waiting);
-
-		if (queue_packet(queue, queue->cp)->p.units > gpu->free)
-			return;
-		/* To the end of the turn first: launch() takes a queue that is
-		 * through off the list. */
-		list_remove(&queue->waiting);
-		list_insert(&gpu->waiting, &queue->waiting);
-		launch(gpu, queue, 1);
-	}
+	for (uint32_t x = 0; x < gpu->config.xccs; x++)
+		if (gpu->xccs[x].hand_out)
+			hand_out(gpu, &gpu->xccs[x]);
 }

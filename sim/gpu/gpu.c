@@ -6,22 +6,25 @@
 
 struct gpu *gpu_new(const struct gpu_config *config)
 {
-	uint64_t units = (uint64_t)config->cus * config->units_per_cu;
-
-	if (units == 0 || units > GPU_UNITS_MAX || config->save_bytes_us == 0 ||
-	    config->restore_bytes_us == 0 || config->sdma_engines == 0)
+	if (config->xccs == 0 || config->xccs > XCCS_MAX || config->cus == 0 ||
+	    config->cus % config->xccs || config->cus / config->xccs > CUS_XCC_MAX ||
+	    config->units_per_cu == 0 || config->units_per_cu > UNITS_CU_MAX ||
+	    config->save_bytes_us == 0 || config->restore_bytes_us == 0 ||
+	    config->sdma_engines == 0)
 		return NULL;
 	struct gpu *gpu = calloc(1, sizeof(*gpu));
 
 	if (!gpu)
 		return NULL;
 	gpu->config = *config;
-	gpu->units = gpu->free = (uint32_t)units;
+	gpu->units = gpu->free = config->cus * config->units_per_cu;
 	gpu->bounce_timer = (struct timer){.kind = TIMER_BOUNCE, .pos = TIMER_IDLE};
 	list_init(&gpu->kicked);
-	list_init(&gpu->waiting);
-	list_init(&gpu->restoring);
-	list_init(&gpu->spare);
+	list_init(&gpu->spare_cohorts);
+	list_init(&gpu->spare_parts);
+	list_init(&gpu->told);
+	for (uint32_t x = 0; x < config->xccs; x++)
+		xcc_init(&gpu->xccs[x], config->cus / config->xccs, config->units_per_cu);
 	gpu->engines = calloc(config->sdma_engines, sizeof(*gpu->engines));
 	if (!gpu->engines || queue_reserve_timers(gpu)) {
 		gpu_free(gpu);
@@ -69,7 +72,7 @@ static bool fire(struct gpu *gpu, struct gpu_event *event)
 
 	switch (timer->kind) {
 	case TIMER_COHORT:
-		return dispatch_cohort_ended(gpu, list_entry(timer, struct cohort, timer), event);
+		return cohort_ended(gpu, list_entry(timer, struct cohort, timer), event);
 	case TIMER_CP:
 		cp_timer_fired(gpu, list_entry(timer, struct queue, cp_timer));
 		return false;
@@ -87,6 +90,10 @@ bool gpu_step(struct gpu *gpu, uint64_t until, struct gpu_event *event)
 	for (;;) {
 		const struct heap_entry *due = gpu->heap.n > 0 ? &gpu->heap.entries[0] : NULL;
 
+		if (!list_empty(&gpu->told)) {
+			cohort_tell(gpu, event);
+			return true;
+		}
 		if (!list_empty(&gpu->kicked)) {
 			struct queue *queue = list_entry(gpu->kicked.next, struct queue, kicked);
 
@@ -109,7 +116,7 @@ bool gpu_step(struct gpu *gpu, uint64_t until, struct gpu_event *event)
 
 uint64_t gpu_next(const struct gpu *gpu)
 {
-	if (!list_empty(&gpu->kicked) || gpu->hand_out)
+	if (!list_empty(&gpu->told) || !list_empty(&gpu->kicked) || gpu->hand_out)
 		return gpu->now;
 	return gpu->heap.n > 0 ? gpu->heap.entries[0].t : UINT64_MAX;
 }

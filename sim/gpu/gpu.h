@@ -4,24 +4,31 @@
  * virtual ("model") time. No I/O, no clock, no globals; the same calls give
  * the same events, always.
  *
- * Units: every time is nanoseconds of model time. Compute capacity is counted
- * in "wave units": one unit is one wave slot of one compute unit (CU), and a
- * workgroup holds max(its waves, its share of the CU's LDS) units from start
- * to end. Units form one pool: the model ignores on which CU a unit lies.
+ * Units: every time is nanoseconds of model time. A GPU has XCCs (accelerator
+ * dies), an XCC compute units (CUs), a CU wave slots: "units". A workgroup lies
+ * on one CU, and holds max(its waves, its share of the CU's LDS) units of it
+ * from start to end.
  *
  * Threads: none; one caller at a time owns a struct gpu.
  * Ownership: struct gpu owns everything in it; arguments are copied.
  * Errors: allocation failure is -ENOMEM, an unknown queue -ENOENT, a queue
  * that is full (2^20 packets) -EAGAIN, a bad argument (a dispatch whose
- * workgroup holds more units than the GPU has, too) -EINVAL.
+ * workgroup holds more units than a CU has, too) -EINVAL.
  *
  * How queues share: the command processor of a queue takes packets in order.
- * A dispatch launches its workgroups as units become free; units that become
- * free are handed out workgroup by workgroup, in turn, among all queues that
- * have some waiting (priority is a later subject). A packet with the barrier
- * bit starts after everything earlier in its queue has retired; one without
- * it may start once its predecessor has launched its last workgroup. A
- * workgroup that does not fit keeps its turn until it fits, and the others wait.
+ * Workgroup i of a dispatch belongs to XCC i mod xccs (as on MI300: kernels rely
+ * on that order), and each XCC works for itself. There, workgroups begin as CUs
+ * have room, on the CU with the most free units, the lowest number among equals.
+ * Room is given by class of priority (KFD's 0-6 low, 7-10 medium, 11-15 high):
+ * a higher class first, within a class workgroup by workgroup in turn. A
+ * workgroup that fits nowhere keeps its turn and the CU with the most room that
+ * it may use: nobody else is given room there until it fits, so that it is not
+ * starved, and nowhere else is anybody held up by it. A CU mask confines a
+ * queue's workgroups; one that leaves an XCC no CU lets that XCC's workgroups
+ * wait for ever.
+ * A packet with the barrier bit starts after everything earlier in its queue has
+ * retired; one without it may start once its predecessor has launched its last
+ * workgroup.
  * An SDMA queue is bound to the engine with the fewest queues; the queues of an
  * engine take turns packet by packet. A WAIT packet does not hold the engine.
  *
@@ -30,9 +37,10 @@
  * start, live workgroups are saved with what is left of them, the requested
  * changes take effect, and the queues that are then mapped go on where they
  * stopped. Bounces are served one after another. Restored workgroups have
- * their units again before anything new of any queue is launched; where the
- * saved state of the mapped queues exceeds the GPU, the rest goes first when
- * units become free, and its restoring is not charged.
+ * their units again before anything new is launched on the CUs they may use;
+ * where the saved state of the mapped queues exceeds the GPU, the rest goes first
+ * when units become free, and its restoring is not charged. What is restored
+ * stays on its XCC, but may come to lie on another CU.
  */
 #ifndef KFDSHIM_SIM_GPU_H
 #define KFDSHIM_SIM_GPU_H
@@ -44,8 +52,9 @@
 struct gpu;
 
 struct gpu_config {
-	uint32_t cus;		   /* compute units; at most 2^20 wave units in all */
-	uint32_t units_per_cu;	   /* wave slots of a CU */
+	uint32_t xccs;		   /* 1 .. 16 */
+	uint32_t cus;		   /* of all XCCs, as many in each; at most 128 in one */
+	uint32_t units_per_cu;	   /* wave slots of a CU; at most 63 */
 	uint64_t packet_ns;	   /* CP time before a packet takes effect */
 	uint64_t unmap_ns;	   /* bounce, first half: preempt all queues, no live state */
 	uint64_t map_ns;	   /* bounce, second half: map the runlist, no live state */
@@ -56,6 +65,14 @@ struct gpu_config {
 };
 
 enum gpu_queue_kind { GPU_QUEUE_COMPUTE, GPU_QUEUE_SDMA };
+
+#define GPU_PRIORITY_NORMAL 7u
+#define GPU_PRIORITY_MAX 15u
+
+struct gpu_queue_config {
+	enum gpu_queue_kind kind;
+	uint64_t client; /* whose it is: the process */
+};
 
 enum gpu_packet_kind {
 	GPU_PACKET_DISPATCH, /* workgroups on compute units; compute queues only */
@@ -69,7 +86,7 @@ struct gpu_packet {
 	bool barrier;	  /* wait for everything earlier in this queue */
 	bool trace;	  /* DISPATCH: report workgroups as they end */
 	uint32_t wgs;	  /* DISPATCH: workgroups, > 0 */
-	uint32_t units;	  /* DISPATCH: units one workgroup holds, > 0 */
+	uint32_t units;	  /* DISPATCH: units of a CU one workgroup holds, > 0 */
 	uint64_t wg_ns;	  /* DISPATCH: time one workgroup runs */
 	uint64_t busy_ns; /* WORK */
 	uint64_t tag;	  /* the caller's; comes back in events */
@@ -78,7 +95,7 @@ struct gpu_packet {
 enum gpu_event_type {
 	GPU_EVENT_STARTED, /* the packet, of any kind, takes effect; a dispatch may still wait for units */
 	GPU_EVENT_WAITING, /* a WAIT packet reached the head: the queue stands until gpu_release() */
-	GPU_EVENT_WORKGROUPS, /* traced workgroups [first, first + count) ended */
+	GPU_EVENT_WORKGROUPS, /* `count` traced workgroups ended: first, first + stride, ... */
 	GPU_EVENT_RETIRED,    /* the packet is complete; in packet order within a queue */
 	GPU_EVENT_UNMAPPED,   /* bounce: all queues are off, state saved, changes in effect */
 	GPU_EVENT_MAPPED,     /* bounce: over, the mapped queues run again */
@@ -90,6 +107,7 @@ struct gpu_event {
 	uint32_t queue;	       /* packet events */
 	uint64_t tag;	       /* of the packet, or of the bounce */
 	uint32_t first, count; /* WORKGROUPS */
+	uint32_t stride;       /* WORKGROUPS: 1, or the XCCs where these are of one XCC only */
 	uint64_t start_ns;     /* RETIRED: when it began to take effect */
 	uint64_t save_ns;      /* UNMAPPED: charged for saving live state */
 	uint64_t restore_ns;   /* MAPPED: charged for restoring it */
@@ -114,9 +132,18 @@ void gpu_free(struct gpu *gpu);
 
 uint64_t gpu_now(const struct gpu *gpu);
 
-/* A new queue is not mapped; a bounce maps it. Returns its id (>= 0; ids of
- * removed queues are used again) or a negative errno. */
-int gpu_queue_add(struct gpu *gpu, enum gpu_queue_kind kind);
+/* A new queue is not mapped; a bounce maps it. It has normal priority and all
+ * CUs. Returns its id (>= 0; ids of removed queues are used again) or a negative
+ * errno. */
+int gpu_queue_add(struct gpu *gpu, const struct gpu_queue_config *config);
+/* As KFD has it, 0 .. 15. Takes effect, as a mask does, at the next bounce (at
+ * its UNMAPPED), as what the driver writes into a queue's MQD. No effect on SDMA. */
+int gpu_queue_set_priority(struct gpu *gpu, uint32_t queue, uint32_t priority);
+/* The bits as in SET_CU_MASK: bit i is CU i / xccs of XCC i mod xccs. That is how
+ * the driver spreads them over XCCs (from Linux 6.5 on); it then goes on over
+ * shader engines in turn, and so does our numbering of an XCC's CUs. CUs beyond
+ * n_bits are off. n_bits 0: all CUs. */
+int gpu_queue_set_cu_mask(struct gpu *gpu, uint32_t queue, const uint32_t *bits, uint32_t n_bits);
 /* Drops the queue with all it holds, without a bounce and without events. */
 int gpu_queue_remove(struct gpu *gpu, uint32_t queue);
 int gpu_queue_stats(const struct gpu *gpu, uint32_t queue, struct gpu_queue_stats *out);

@@ -16,10 +16,13 @@
 #ifndef KFDSHIM_SIM_GPU_INTERNAL_H
 #define KFDSHIM_SIM_GPU_INTERNAL_H
 
+#include "sim/gpu/cus.h"
 #include "sim/gpu/gpu.h"
 #include "sim/gpu/list.h"
 
-#define GPU_UNITS_MAX (UINT32_C(1) << 20)     /* of one GPU; MI300X has about 2^13 */
+#define XCCS_MAX 16u
+#define UNITS_CU_MAX 63u		      /* levels 0 .. 63 in one word */
+#define CLASSES 3u			      /* of priority: low, medium, high */
 #define QUEUE_PACKETS_MAX (UINT64_C(1) << 20) /* in one queue: then -EAGAIN */
 
 /* ---- heap.c: timers ---- */
@@ -51,23 +54,37 @@ struct timer *heap_pop(struct heap *heap);
 
 /* ---- the model ---- */
 
+/* Workgroups of one cohort on one XCC: `layers` on each of `cus`. Workgroup
+ * row * xccs + xcc is in row `row` of its dispatch. */
+struct part {
+	struct list node;      /* cohort.parts, seat.back or gpu.spare_parts */
+	struct cohort *cohort; /* in seat.back: which it came from */
+	struct cus cus;
+	uint32_t layers;
+	uint32_t row, count;
+	uint32_t xcc;
+};
+
 /* Workgroups of one dispatch that began, or began again, together. */
 struct cohort {
 	struct timer timer;
-	struct list node; /* queue.running, queue.saved or gpu.spare */
+	struct list node; /* queue.running, queue.saved, gpu.told or gpu.spare_cohorts */
 	struct queue *queue;
 	uint64_t packet; /* index in the queue */
-	uint32_t first, count;
-	uint64_t remain;   /* while saved */
-	uint64_t saved_by; /* the bounce (its count) that took it off the GPU last */
+	struct list parts;
+	uint32_t count;	     /* workgroups in parts */
+	uint32_t back;	     /* parts in the seats' `back` */
+	uint64_t remain;     /* while saved */
+	uint64_t saved_by;   /* the bounce (its count) that took it off the GPU last */
+	struct cohort *twin; /* runs again what was given room in hand-out twin_round */
+	uint64_t twin_round;
 };
 
 struct packet {
 	struct gpu_packet p; /* as it was submitted */
 	uint64_t start;
-	uint32_t launched; /* workgroups that have begun: the index of the next */
-	uint32_t ended;
-	bool complete; /* retires when everything before it has */
+	uint32_t ended; /* workgroups */
+	bool complete;	/* retires when everything before it has */
 };
 
 /* What the command processor does with the packet it stands at. An SDMA queue
@@ -81,11 +98,26 @@ enum cp_phase {
 	CP_WAIT,   /* WAIT: stands until it is released */
 };
 
+/* A queue's place at one XCC. */
+struct seat {
+	struct list waiting;   /* xcc.waiting: mapped, CP_LAUNCH and rows left */
+	struct list restoring; /* xcc.restoring: mapped, with parts in `back` */
+	struct list back;      /* saved parts that have to find room again */
+	struct queue *queue;
+	struct cus open;    /* the CU mask */
+	uint32_t row, rows; /* of the dispatch at the command processor: next, all */
+	uint64_t blocked;   /* the hand-out in which nothing of it fitted (any more) */
+};
+
 struct queue {
 	uint32_t id;
 	enum gpu_queue_kind kind;
+	uint64_t client;
 	bool mapped;
-	struct engine *engine; /* SDMA */
+	uint32_t class, wanted_class; /* of priority; the latter from the next bounce on */
+	struct cus *wanted_open;      /* by XCC: the CU mask from the next bounce on; or NULL */
+	bool moved;		      /* its mask changed: saved state must find other CUs */
+	struct engine *engine;	      /* SDMA */
 	struct list on_engine;
 
 	struct packet *ring; /* packet i stands at ring[i & (ring_size - 1)] */
@@ -100,20 +132,31 @@ struct queue {
 	bool announced;	       /* WAIT: the event was reported */
 	bool released;	       /* WAIT: gpu_release() was called */
 
-	struct list kicked;    /* gpu.kicked: cp_advance() may have something to do */
-	struct list waiting;   /* gpu.waiting: mapped and CP_LAUNCH */
-	struct list restoring; /* gpu.restoring: mapped, with saved state to place */
-	struct list running;   /* cohorts on the GPU, in order of launch */
-	struct list saved;     /* cohorts off the GPU */
-	uint64_t saved_units;
+	struct list kicked;   /* gpu.kicked: cp_advance() may have something to do */
+	struct list running;  /* cohorts on the GPU, in order of launch */
+	struct list saved;    /* cohorts off the GPU, as they lay there */
+	uint64_t saved_units; /* in `saved` and the seats' `back` */
+	uint32_t launching;   /* seats with rows left */
 	struct cohort *fresh; /* what the hand-out `fresh_round` gave to this queue */
 	uint64_t fresh_round;
 	uint64_t reserve_sum; /* cohorts that its packets can need, each by itself */
+	uint64_t reserve_cap; /* and all of them together: what fits on the GPU of its smallest */
 
 	uint64_t held; /* units */
 	bool working;  /* a WORK packet is running */
 	uint64_t accounted_at;
 	struct gpu_queue_stats stats;
+	struct seat seats[]; /* by XCC */
+};
+
+struct xcc {
+	struct cus all;
+	struct cus level[UNITS_CU_MAX + 1]; /* CUs with exactly so many free units */
+	uint64_t levels;		    /* bit i: level[i] is not empty */
+	uint32_t free;			    /* units */
+	struct list waiting[CLASSES];	    /* seats; whose turn it is stands first */
+	struct list restoring;		    /* seats; before all that wait */
+	bool hand_out;			    /* units became free or somebody came to want some */
 };
 
 struct engine {
@@ -133,7 +176,10 @@ enum bounce_phase { BOUNCE_NONE, BOUNCE_UNMAP, BOUNCE_MAP };
 
 struct chunk {
 	struct chunk *next;
-	struct cohort cohorts[];
+	struct {
+		struct cohort cohort;
+		struct part part;
+	} pairs[];
 };
 
 struct gpu {
@@ -147,14 +193,15 @@ struct gpu {
 	struct engine *engines;
 	struct list kicked;
 
-	uint32_t units;	     /* of the GPU */
-	uint32_t free;	     /* of them */
-	struct list waiting; /* whose turn it is stands first */
-	struct list restoring;
-	bool hand_out;	/* units became free or somebody came to want some */
+	uint32_t units; /* of the GPU */
+	uint32_t free;	/* of them */
+	struct xcc xccs[XCCS_MAX];
+	bool hand_out;	/* at some XCC */
 	uint64_t round; /* counts hand-outs */
 	struct chunk *chunks;
-	struct list spare; /* free cohorts */
+	uint64_t fresh_pairs; /* of the first chunk, not used yet */
+	struct list spare_cohorts, spare_parts;
+	struct list told;  /* cohorts that ended: traced, and parts still to be reported */
 	uint64_t cohorts;  /* in all chunks */
 	uint64_t reserved; /* of them promised to packets */
 
@@ -202,25 +249,55 @@ void cp_start(struct gpu *gpu, struct queue *queue);
 /* The queue is going: its engine is free for others. */
 void cp_forget(struct gpu *gpu, struct queue *queue);
 
-/* ---- dispatch.c: units and cohorts ---- */
+/* ---- xcc.c: the room on one XCC ---- */
+
+void xcc_init(struct xcc *xcc, uint32_t cus, uint32_t units);
+/* Takes room for up to `want` workgroups of so many units: `layers` on each of
+ * *cus. Returns how many; there may be room for more elsewhere. 0: none. */
+uint32_t xcc_take(struct xcc *xcc, struct cus open, uint32_t units, uint32_t want, struct cus *cus,
+		  uint32_t *layers);
+/* So many units on each of the CUs. */
+void xcc_hold(struct xcc *xcc, struct cus cus, uint32_t units);
+void xcc_give(struct xcc *xcc, struct cus cus, uint32_t units);
+/* How many workgroups of so many units fit. */
+uint32_t xcc_room(const struct xcc *xcc, struct cus open, uint32_t units);
+/* The one CU with the most room; none if `open` is empty. */
+struct cus xcc_roomiest(const struct xcc *xcc, struct cus open);
+
+/* ---- cohort.c: cohorts, and saving and restoring them ---- */
 
 /* Enough cohorts for `more` beyond what is reserved; takes them. -ENOMEM. */
 int cohorts_reserve(struct gpu *gpu, uint64_t more);
 void cohorts_free(struct gpu *gpu);
-/* Gives everything that is waiting the units there are. */
-void dispatch_hand_out(struct gpu *gpu);
+/* A new one of the queue's, running; `span` is left of it. */
+struct cohort *cohort_run(struct gpu *gpu, struct queue *queue, uint64_t packet, uint64_t span);
+/* One more part of it, which has its room already. */
+void cohort_extend(struct gpu *gpu, struct cohort *cohort, const struct part *part);
 /* True: *event is filled (a traced cohort). */
-bool dispatch_cohort_ended(struct gpu *gpu, struct cohort *cohort, struct gpu_event *event);
-/* The queue may take units for new workgroups, after all that wait already. */
-void dispatch_wait(struct gpu *gpu, struct queue *queue);
+bool cohort_ended(struct gpu *gpu, struct cohort *cohort, struct gpu_event *event);
+/* The next part of the cohorts that ended and are not yet told in full. */
+void cohort_tell(struct gpu *gpu, struct gpu_event *event);
 /* Takes the queue's cohorts off the GPU, each with what is left of it. False: none. */
-bool dispatch_save(struct gpu *gpu, struct queue *queue);
+bool queue_save(struct gpu *gpu, struct queue *queue);
 /* A mapped queue at the end of a bounce: what the bounce itself took off the GPU
- * has its units again, what earlier ones did waits for units, before all that is
+ * has its units again, what earlier ones did waits for room, before all that is
  * new. */
-void dispatch_restore(struct gpu *gpu, struct queue *queue);
+void queue_restore(struct gpu *gpu, struct queue *queue);
+/* As much of a saved part as fits goes on. True: all of it did, and it is gone. */
+bool part_restore(struct gpu *gpu, struct queue *queue, struct part *part, struct cus open);
 /* Drops all cohorts of a queue that is going. */
-void dispatch_drop(struct gpu *gpu, struct queue *queue);
+void queue_drop_cohorts(struct gpu *gpu, struct queue *queue);
+
+/* ---- dispatch.c: who gets the room ---- */
+
+/* Gives everything that is waiting the room there is. */
+void dispatch_hand_out(struct gpu *gpu);
+/* The dispatch at the queue's command processor takes effect. */
+void dispatch_begin(struct gpu *gpu, struct queue *queue);
+/* The queue may have room for its new workgroups, after all of its class that
+ * wait already; or no more. */
+void dispatch_wait(struct gpu *gpu, struct queue *queue);
+void dispatch_unwait(const struct gpu *gpu, struct queue *queue);
 
 /* ---- bounce.c ---- */
 

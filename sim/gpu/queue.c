@@ -29,10 +29,11 @@ void queue_account(struct gpu *gpu, struct queue *queue)
 	queue->accounted_at = gpu->now;
 }
 
-/* Timers there can be at once: one a cohort, one a queue, the bounce's. */
+/* Timers there can be at once: one a running cohort, which holds a unit at least,
+ * one a queue, the bounce's. */
 int queue_reserve_timers(struct gpu *gpu)
 {
-	return heap_reserve(&gpu->heap, gpu->cohorts + gpu->n_queues + 1);
+	return heap_reserve(&gpu->heap, (size_t)gpu->units + gpu->n_queues + 1);
 }
 
 static struct engine *least_loaded(struct gpu *gpu)
@@ -68,15 +69,31 @@ static int64_t free_id(struct gpu *gpu)
 	return id;
 }
 
-int gpu_queue_add(struct gpu *gpu, enum gpu_queue_kind kind)
+/* pipe_priority_map of the driver. */
+static uint32_t class_of(uint32_t priority)
 {
-	if (kind != GPU_QUEUE_COMPUTE && kind != GPU_QUEUE_SDMA)
+	return priority >= 11 ? 2 : priority >= 7 ? 1 : 0;
+}
+
+static void seat_init(struct seat *seat, struct queue *queue, struct cus open)
+{
+	list_init(&seat->waiting);
+	list_init(&seat->restoring);
+	list_init(&seat->back);
+	seat->queue = queue;
+	seat->open = open;
+}
+
+int gpu_queue_add(struct gpu *gpu, const struct gpu_queue_config *config)
+{
+	if (config->kind != GPU_QUEUE_COMPUTE && config->kind != GPU_QUEUE_SDMA)
 		return -EINVAL;
 	int64_t id = free_id(gpu);
 
 	if (id < 0)
 		return (int)id;
-	struct queue *queue = calloc(1, sizeof(*queue));
+	struct queue *queue =
+		calloc(1, sizeof(*queue) + gpu->config.xccs * sizeof(queue->seats[0]));
 
 	if (!queue)
 		return -ENOMEM;
@@ -89,15 +106,17 @@ int gpu_queue_add(struct gpu *gpu, enum gpu_queue_kind kind)
 		return -ENOMEM;
 	}
 	queue->id = (uint32_t)id;
-	queue->kind = kind;
+	queue->kind = config->kind;
+	queue->client = config->client;
+	queue->class = queue->wanted_class = class_of(GPU_PRIORITY_NORMAL);
 	queue->cp_timer = (struct timer){.kind = TIMER_CP, .pos = TIMER_IDLE};
 	list_init(&queue->on_engine);
 	list_init(&queue->kicked);
-	list_init(&queue->waiting);
-	list_init(&queue->restoring);
 	list_init(&queue->running);
 	list_init(&queue->saved);
-	if (kind == GPU_QUEUE_SDMA) {
+	for (uint32_t x = 0; x < gpu->config.xccs; x++)
+		seat_init(&queue->seats[x], queue, gpu->xccs[x].all);
+	if (config->kind == GPU_QUEUE_SDMA) {
 		queue->engine = least_loaded(gpu);
 		queue->engine->n++;
 		list_insert(&queue->engine->queues, &queue->on_engine);
@@ -108,33 +127,73 @@ int gpu_queue_add(struct gpu *gpu, enum gpu_queue_kind kind)
 
 void queue_free(struct queue *queue)
 {
+	free(queue->wanted_open);
 	free(queue->ring);
 	free(queue);
 }
 
-/* The cohorts that a queue with this sum of needs can have at once: never more
- * than the GPU has units, because nothing new is launched while a mapped queue
- * has saved state. */
-static uint64_t reserve_capped(const struct gpu *gpu, uint64_t sum)
+int gpu_queue_set_priority(struct gpu *gpu, uint32_t id, uint32_t priority)
 {
-	return sum < gpu->units ? sum : gpu->units;
+	struct queue *queue = queue_find(gpu, id);
+
+	if (!queue)
+		return -ENOENT;
+	if (priority > GPU_PRIORITY_MAX)
+		return -EINVAL;
+	queue->wanted_class = class_of(priority);
+	return 0;
+}
+
+int gpu_queue_set_cu_mask(struct gpu *gpu, uint32_t id, const uint32_t *bits, uint32_t n_bits)
+{
+	struct queue *queue = queue_find(gpu, id);
+	uint32_t xccs = gpu->config.xccs;
+
+	if (!queue)
+		return -ENOENT;
+	if (n_bits > 0 && !bits)
+		return -EINVAL;
+	if (!queue->wanted_open)
+		queue->wanted_open = calloc(xccs, sizeof(*queue->wanted_open));
+	if (!queue->wanted_open)
+		return -ENOMEM;
+	for (uint32_t x = 0; x < xccs; x++)
+		queue->wanted_open[x] = n_bits ? (struct cus){{0, 0}} : gpu->xccs[x].all;
+	for (uint32_t i = 0; i < n_bits && i < gpu->config.cus; i++)
+		if (bits[i / 32] >> (i % 32) & 1)
+			queue->wanted_open[i % xccs].w[i / xccs / 64] |= UINT64_C(1)
+									 << (i / xccs % 64);
+	return 0;
+}
+
+/* The cohorts that a queue with this sum of needs can have at once: never more
+ * than fit on the GPU of the smallest workgroups it had, because it launches
+ * nothing new while it has saved state. */
+static uint64_t reserve_capped(const struct queue *queue, uint64_t sum)
+{
+	return sum < queue->reserve_cap ? sum : queue->reserve_cap;
+}
+
+static uint64_t fit_on_gpu(const struct gpu *gpu, uint32_t units)
+{
+	return (uint64_t)gpu->config.cus * (gpu->config.units_per_cu / units);
 }
 
 static uint64_t packet_need(const struct gpu *gpu, const struct gpu_packet *packet)
 {
 	if (packet->kind != GPU_PACKET_DISPATCH)
 		return 0;
-	uint32_t fit = gpu->units / packet->units;
+	uint64_t fit = fit_on_gpu(gpu, packet->units);
 
 	return packet->wgs < fit ? packet->wgs : fit;
 }
 
 void queue_unreserve(struct gpu *gpu, struct queue *queue, const struct gpu_packet *packet)
 {
-	uint64_t before = reserve_capped(gpu, queue->reserve_sum);
+	uint64_t before = reserve_capped(queue, queue->reserve_sum);
 
 	queue->reserve_sum -= packet_need(gpu, packet);
-	gpu->reserved -= before - reserve_capped(gpu, queue->reserve_sum);
+	gpu->reserved -= before - reserve_capped(queue, queue->reserve_sum);
 }
 
 int gpu_queue_remove(struct gpu *gpu, uint32_t id)
@@ -143,14 +202,16 @@ int gpu_queue_remove(struct gpu *gpu, uint32_t id)
 
 	if (!queue)
 		return -ENOENT;
-	dispatch_drop(gpu, queue);
+	queue_drop_cohorts(gpu, queue);
 	heap_cancel(&gpu->heap, &queue->cp_timer);
 	list_remove(&queue->kicked);
-	list_remove(&queue->waiting);
-	list_remove(&queue->restoring);
+	for (uint32_t x = 0; x < gpu->config.xccs; x++) {
+		list_remove(&queue->seats[x].waiting);
+		list_remove(&queue->seats[x].restoring);
+	}
 	cp_forget(gpu, queue);
 	bounce_forget(gpu, id);
-	gpu->reserved -= reserve_capped(gpu, queue->reserve_sum);
+	gpu->reserved -= reserve_capped(queue, queue->reserve_sum);
 	gpu->n_queues--;
 	gpu->queues[id] = NULL;
 	queue_free(queue);
@@ -188,7 +249,7 @@ static bool packet_valid(const struct gpu *gpu, const struct queue *queue,
 	switch (packet->kind) {
 	case GPU_PACKET_DISPATCH:
 		return queue->kind == GPU_QUEUE_COMPUTE && packet->wgs > 0 && packet->units > 0 &&
-		       packet->units <= gpu->units;
+		       packet->units <= gpu->config.units_per_cu;
 	case GPU_PACKET_WORK:
 	case GPU_PACKET_WAIT:
 		return true;
@@ -224,10 +285,15 @@ int gpu_submit(struct gpu *gpu, uint32_t id, const struct gpu_packet *packet)
 	if (queue->tail - queue->head == queue->ring_size && ring_grow(queue))
 		return -ENOMEM;
 	uint64_t sum = queue->reserve_sum + packet_need(gpu, packet);
+	uint64_t before = reserve_capped(queue, queue->reserve_sum);
 
-	if (cohorts_reserve(gpu,
-			    reserve_capped(gpu, sum) - reserve_capped(gpu, queue->reserve_sum)))
+	uint64_t cap = queue->reserve_cap;
+
+	if (packet->kind == GPU_PACKET_DISPATCH && fit_on_gpu(gpu, packet->units) > cap)
+		cap = fit_on_gpu(gpu, packet->units);
+	if (cohorts_reserve(gpu, (sum < cap ? sum : cap) - before))
 		return -ENOMEM;
+	queue->reserve_cap = cap;
 	queue->reserve_sum = sum;
 	*queue_packet(queue, queue->tail++) = (struct packet){.p = *packet};
 	if (queue->cp + 1 == queue->tail)

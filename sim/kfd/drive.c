@@ -111,7 +111,8 @@ static void workgroups_ended(struct queue *queue, const struct gpu_event *event)
 	if (queue->process->dead || queue->stopped)
 		return;
 	for (uint32_t i = 0; i < event->count; i++) {
-		uint64_t cell = packet->spin.cells + 4ull * (event->first + i);
+		uint64_t cell =
+			packet->spin.cells + 4ull * (event->first + (uint64_t)i * event->stride);
 
 		if (access_add32(queue->process, cell, 1)) {
 			drive_fault(queue, cell);

@@ -222,7 +222,10 @@ static int queue_new(struct process *process, const struct kfdabi_create_queue *
 		return r;
 	}
 	TAILQ_INSERT_HEAD(&process->queues, queue, link);
-	r = gpu_queue_add(node->gpu, sdma ? GPU_QUEUE_SDMA : GPU_QUEUE_COMPUTE);
+	r = gpu_queue_add(node->gpu, &(struct gpu_queue_config){
+					     .kind = sdma ? GPU_QUEUE_SDMA : GPU_QUEUE_COMPUTE,
+					     .client = process->token,
+				     });
 	queue->gpu_queue = r;
 	if (r >= 0)
 		r = node_remember(node, queue);

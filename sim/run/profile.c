@@ -284,6 +284,7 @@ void profile_to_world(const struct profile *p, struct world_config *out)
 		.ctl_stack_bytes = (uint32_t)p->ctl_stack_size,
 	};
 	out->gpu = (struct gpu_config){
+		.xccs = (uint32_t)p->num_xcc,
 		.cus = (uint32_t)cus,
 		.units_per_cu = (uint32_t)units,
 		.packet_ns = (uint64_t)llround(p->packet_us * 1000.0),

@@ -42,9 +42,10 @@ static void waves(void **state)
 	takes_packet_and_waves(1000, 1, 10);
 	takes_packet_and_waves(50, 2, 1);
 	takes_packet_and_waves(51, 2, 2);
-	takes_packet_and_waves(5, 30, 2);  /* three at a time: 10 units lie idle */
-	takes_packet_and_waves(3, 100, 3); /* one at a time */
-	takes_packet_and_waves(4000000000u, 1, 40000000);
+	takes_packet_and_waves(20, 4, 1);
+	takes_packet_and_waves(21, 4, 2);  /* two on a CU: of each, 2 units lie idle */
+	takes_packet_and_waves(30, 10, 3); /* one on a CU */
+	takes_packet_and_waves(400000000u, 1, 4000000);
 }
 
 /* Workgroups that start together end together: one event for all of them. */
@@ -63,6 +64,7 @@ static void a_wave_is_one_event(void **state)
 		assert_int_equal(event.type, GPU_EVENT_WORKGROUPS);
 		assert_int_equal(event.first, next);
 		assert_int_equal(event.count, i < 2 ? 100 : 50);
+		assert_int_equal(event.stride, 1);
 		next += event.count;
 	}
 	assert_int_equal(world_event(gpu).type, GPU_EVENT_RETIRED);

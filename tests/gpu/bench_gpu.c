@@ -26,6 +26,7 @@ static const struct load loads[] = {
 };
 
 static const struct gpu_config mi210_like = {
+	.xccs = 1,
 	.cus = 104,
 	.units_per_cu = 32,
 	.packet_ns = 500,
@@ -51,7 +52,9 @@ static int play(const struct load *load)
 
 	for (uint32_t q = 0; q < load->queues; q++) {
 		changes[q] =
-			(struct gpu_change){.queue = (uint32_t)gpu_queue_add(gpu, 0), .map = true};
+			(struct gpu_change){.queue = (uint32_t)gpu_queue_add(
+						    gpu, &(struct gpu_queue_config){.client = q}),
+					    .map = true};
 		left[q] = load->dispatches;
 	}
 	if (gpu_bounce(gpu, 0, changes, load->queues))

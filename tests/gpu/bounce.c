@@ -219,25 +219,28 @@ static void saved_state_beyond_the_gpu(void **state)
 /* A saved workgroup that does not fit yet is not passed by small new ones. */
 static void saved_state_is_not_passed(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu_config config = world_config();
+
+	config.cus = 1;
+	struct gpu *gpu = world_with(config);
 	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_change on = {.queue = a, .map = true};
 
 	(void)state;
-	world_submit(gpu, a, dispatch(1, 1, 60, 100000));
+	world_submit(gpu, a, dispatch(1, 1, 6, 100000));
 	world_until(gpu, GPU_EVENT_STARTED, 1);
 	advance(gpu, gpu_now(gpu) + 1000);
 	world_bounce(gpu, a, false);
-	world_submit(gpu, b, dispatch(2, 1, 50, 10000));
+	world_submit(gpu, b, dispatch(2, 1, 5, 10000));
 	world_until(gpu, GPU_EVENT_STARTED, 2);
 	advance(gpu, gpu_now(gpu) + 1000);
 	assert_int_equal(gpu_bounce(gpu, 9, &on, 1), 0);
 	uint64_t t = world_until(gpu, GPU_EVENT_MAPPED, 9).t;
 
-	world_submit(gpu, b, dispatch(3, 1, 10, 10000));
+	world_submit(gpu, b, dispatch(3, 1, 1, 10000));
 	advance(gpu, t + 8999);
-	assert_int_equal(gpu_live_units(gpu), 50);
+	assert_int_equal(gpu_live_units(gpu), 5);
 	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 3).t, t + 9000 + 10000);
 	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 9000 + 99000);
 	gpu_free(gpu);
@@ -287,7 +290,7 @@ static void calls_during_a_bounce(void **state)
 	(void)state;
 	assert_int_equal(gpu_bounce(gpu, 8, NULL, 0), 0);
 	world_submit(gpu, a, dispatch(1, 1, 1, 1000));
-	int b = gpu_queue_add(gpu, GPU_QUEUE_COMPUTE);
+	int b = world_add(gpu, GPU_QUEUE_COMPUTE);
 
 	assert_true(b >= 0);
 	world_submit(gpu, (uint32_t)b, dispatch(2, 1, 1, 1000));

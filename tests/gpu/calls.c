@@ -12,7 +12,18 @@ static void bad_configurations(void **state)
 	config.cus = 0;
 	assert_null(gpu_new(&config));
 	config = world_config();
-	config.units_per_cu = UINT32_MAX;
+	config.xccs = 0;
+	assert_null(gpu_new(&config));
+	config.xccs = 17;
+	assert_null(gpu_new(&config));
+	config.xccs = 3; /* not as many CUs in each */
+	assert_null(gpu_new(&config));
+	config = world_config();
+	config.cus = 129;
+	assert_null(gpu_new(&config));
+	config = world_config();
+	config = world_config();
+	config.units_per_cu = 64;
 	assert_null(gpu_new(&config));
 	config = world_config();
 	config.save_bytes_us = 0;
@@ -43,6 +54,8 @@ static void unknown_queues(void **state)
 		assert_int_equal(gpu_release(gpu, unknown[i]), -ENOENT);
 		assert_int_equal(gpu_bounce(gpu, 1, &change, 1), -ENOENT);
 		assert_int_equal(gpu_queue_remove(gpu, unknown[i]), -ENOENT);
+		assert_int_equal(gpu_queue_set_priority(gpu, unknown[i], 1), -ENOENT);
+		assert_int_equal(gpu_queue_set_cu_mask(gpu, unknown[i], NULL, 0), -ENOENT);
 		assert_int_equal(gpu_queue_stats(gpu, unknown[i], &stats), -ENOENT);
 		assert_false(gpu_queue_mapped(gpu, unknown[i]));
 		assert_int_equal(gpu_queue_depth(gpu, unknown[i]), 0);
@@ -63,8 +76,10 @@ static void bad_arguments(void **state)
 	assert_int_equal(gpu_submit(gpu, queue, &packet), -EINVAL);
 	packet.kind = (enum gpu_packet_kind)17;
 	assert_int_equal(gpu_submit(gpu, queue, &packet), -EINVAL);
-	assert_int_equal(gpu_queue_add(gpu, (enum gpu_queue_kind)17), -EINVAL);
+	assert_int_equal(world_add(gpu, (enum gpu_queue_kind)17), -EINVAL);
 	assert_int_equal(gpu_bounce(gpu, 1, NULL, 1), -EINVAL);
+	assert_int_equal(gpu_queue_set_priority(gpu, queue, 16), -EINVAL);
+	assert_int_equal(gpu_queue_set_cu_mask(gpu, queue, NULL, 32), -EINVAL);
 	gpu_free(gpu);
 }
 
@@ -99,7 +114,7 @@ static void ids_are_used_again(void **state)
 	world_until(gpu, GPU_EVENT_RETIRED, 1);
 	world_submit(gpu, 42, dispatch(2, 1, 1, 1000));
 	assert_int_equal(gpu_queue_remove(gpu, 42), 0);
-	assert_int_equal(gpu_queue_add(gpu, GPU_QUEUE_COMPUTE), 42);
+	assert_int_equal(world_add(gpu, GPU_QUEUE_COMPUTE), 42);
 	assert_int_equal(gpu_queue_depth(gpu, 42), 0);
 	assert_int_equal(world_stats(gpu, 42).wgs_done, 0);
 	assert_false(gpu_queue_mapped(gpu, 42));
@@ -118,7 +133,7 @@ static void removed_before_its_bounce(void **state)
 	assert_int_equal(gpu_bounce(gpu, 1, &off, 1), 0);
 	assert_int_equal(gpu_bounce(gpu, 2, &on, 1), 0);
 	assert_int_equal(gpu_queue_remove(gpu, queue), 0);
-	assert_int_equal(gpu_queue_add(gpu, GPU_QUEUE_COMPUTE), queue);
+	assert_int_equal(world_add(gpu, GPU_QUEUE_COMPUTE), queue);
 	world_until(gpu, GPU_EVENT_MAPPED, 2);
 	assert_false(gpu_queue_mapped(gpu, queue));
 	gpu_free(gpu);

@@ -62,7 +62,7 @@ static void equals_share_equally(void **state)
 {
 	(void)state;
 	shares(1, 10000, 1, 10000);
-	shares(4, 7300, 4, 7300);
+	shares(5, 7300, 5, 7300);
 	shares(1, 10000, 1, 10010);
 }
 
@@ -90,7 +90,7 @@ static void turn_by_turn(void **state)
 	gpu_free(gpu);
 }
 
-/* A workgroup that needs the whole GPU waits, but not for ever. */
+/* A workgroup that needs a whole CU waits, but not for ever. */
 static void large_workgroup_is_not_starved(void **state)
 {
 	struct gpu *gpu = world_new();
@@ -107,14 +107,17 @@ static void large_workgroup_is_not_starved(void **state)
 	while (gpu_step(gpu, gpu_now(gpu) + 100000, &event))
 		;
 	uint64_t t = gpu_now(gpu);
+	uint64_t before = world_stats(gpu, small[0]).unit_ns + world_stats(gpu, small[1]).unit_ns;
 
-	world_submit(gpu, large, dispatch(1000, 2, UNITS, 5000));
+	world_submit(gpu, large, dispatch(1000, 2, CU_UNITS, 5000));
 	event = world_until(gpu, GPU_EVENT_RETIRED, 1000);
 	/* Its turn comes with the first units to become free, after one more
-	 * workgroup of each of the others; then what runs drains, and it runs. So
-	 * again for its second workgroup. */
+	 * workgroup of each of the others; then one CU drains, and it runs. So again
+	 * for its second workgroup. Meanwhile the others have the rest. */
 	assert_in_range(event.t, t + PACKET_NS + 2 * 5000,
 			t + PACKET_NS + 13000 + 2 * (13000 + 5000));
+	assert_true(world_stats(gpu, small[0]).unit_ns + world_stats(gpu, small[1]).unit_ns >
+		    before + (event.t - t) * (UNITS - 2 * CU_UNITS));
 	assert_true(gpu_queue_depth(gpu, small[0]) > 0);
 	gpu_free(gpu);
 }
@@ -123,7 +126,7 @@ static void too_large_a_workgroup(void **state)
 {
 	struct gpu *gpu = world_new();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
-	struct gpu_packet packet = dispatch(1, 1, UNITS + 1, 1000);
+	struct gpu_packet packet = dispatch(1, 1, CU_UNITS + 1, 1000);
 
 	(void)state;
 	assert_int_equal(gpu_submit(gpu, queue, &packet), -EINVAL);

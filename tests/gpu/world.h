@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A small GPU to test on: 100 units, round costs, and short words for calls. */
+/* A small GPU to test on: 10 CUs of 10 units, round costs, and short words for
+ * calls. */
 #ifndef KFDSHIM_TESTS_GPU_WORLD_H
 #define KFDSHIM_TESTS_GPU_WORLD_H
 
@@ -13,6 +14,7 @@
 
 #include "sim/gpu/gpu.h"
 
+#define CU_UNITS 10u
 #define UNITS 100u
 #define PACKET_NS 500u
 #define UNMAP_NS 30000u
@@ -26,8 +28,9 @@
 static inline struct gpu_config world_config(void)
 {
 	return (struct gpu_config){
-		.cus = 10,
-		.units_per_cu = 10,
+		.xccs = 1,
+		.cus = UNITS / CU_UNITS,
+		.units_per_cu = CU_UNITS,
 		.packet_ns = PACKET_NS,
 		.unmap_ns = UNMAP_NS,
 		.map_ns = MAP_NS,
@@ -38,13 +41,17 @@ static inline struct gpu_config world_config(void)
 	};
 }
 
-static inline struct gpu *world_new(void)
+static inline struct gpu *world_with(struct gpu_config config)
 {
-	struct gpu_config config = world_config();
 	struct gpu *gpu = gpu_new(&config);
 
 	assert_non_null(gpu);
 	return gpu;
+}
+
+static inline struct gpu *world_new(void)
+{
+	return world_with(world_config());
 }
 
 /* The next event, however late. */
@@ -87,9 +94,17 @@ static inline void world_bounce(struct gpu *gpu, uint32_t queue, bool map)
 	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
 }
 
+static inline int world_add(struct gpu *gpu, enum gpu_queue_kind kind)
+{
+	struct gpu_queue_config config = {.kind = kind};
+	int id = gpu_queue_add(gpu, &config);
+
+	return id;
+}
+
 static inline uint32_t world_queue(struct gpu *gpu, enum gpu_queue_kind kind)
 {
-	int id = gpu_queue_add(gpu, kind);
+	int id = world_add(gpu, kind);
 
 	assert_true(id >= 0);
 	world_bounce(gpu, (uint32_t)id, true);

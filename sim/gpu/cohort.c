@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Cohorts: workgroups that run together, from their launch to their end, through
+ * saving and restoring.
+ *
+ * A cohort's parts lie on one XCC each. What a bounce saves and restores itself
+ * goes back to where it lay: it ran side by side, so it fits. Everything else
+ * that is restored (the queue was off in between, or its CU mask changed) is
+ * taken apart, and its parts queue at their XCCs for room on any CU.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sim/gpu/internal.h"
+
+#define CHUNK_MIN 256u
+/* While the last part of a saved cohort goes over to its twin, both exist; as do
+ * cohorts that ended and are being told, one at a time. */
+#define SLACK 2u
+
+int cohorts_reserve(struct gpu *gpu, uint64_t more)
+{
+	uint64_t want = gpu->reserved + more;
+
+	if (want + SLACK > gpu->cohorts) {
+		uint64_t n = want + SLACK - gpu->cohorts;
+
+		n = n > gpu->cohorts ? n : gpu->cohorts;
+		n = n > CHUNK_MIN ? n : CHUNK_MIN;
+		struct chunk *chunk = malloc(sizeof(*chunk) + n * sizeof(chunk->pairs[0]));
+
+		if (!chunk)
+			return -ENOMEM;
+		/* What is left of the last chunk; the new one is touched as it is used. */
+		while (gpu->fresh_pairs > 0) {
+			gpu->fresh_pairs--;
+			list_insert(&gpu->spare_cohorts,
+				    &gpu->chunks->pairs[gpu->fresh_pairs].cohort.node);
+			list_insert(&gpu->spare_parts,
+				    &gpu->chunks->pairs[gpu->fresh_pairs].part.node);
+		}
+		chunk->next = gpu->chunks;
+		gpu->chunks = chunk;
+		gpu->fresh_pairs = n;
+		gpu->cohorts += n;
+	}
+	gpu->reserved = want;
+	return 0;
+}
+
+void cohorts_free(struct gpu *gpu)
+{
+	while (gpu->chunks) {
+		struct chunk *next = gpu->chunks->next;
+
+		free(gpu->chunks);
+		gpu->chunks = next;
+	}
+}
+
+static void unpack_pair(struct gpu *gpu)
+{
+	assert(gpu->fresh_pairs > 0); /* gpu_submit() has reserved it */
+	gpu->fresh_pairs--;
+	list_insert(&gpu->spare_cohorts, &gpu->chunks->pairs[gpu->fresh_pairs].cohort.node);
+	list_insert(&gpu->spare_parts, &gpu->chunks->pairs[gpu->fresh_pairs].part.node);
+}
+
+static struct part *part_take(struct gpu *gpu)
+{
+	if (list_empty(&gpu->spare_parts))
+		unpack_pair(gpu);
+	struct part *part = list_entry(gpu->spare_parts.next, struct part, node);
+
+	list_remove(&part->node);
+	return part;
+}
+
+/* The one that was used last is taken first: it is in the cache. */
+static void part_put(struct gpu *gpu, struct part *part)
+{
+	list_remove(&part->node);
+	list_insert(gpu->spare_parts.next, &part->node);
+}
+
+static void cohort_put(struct gpu *gpu, struct cohort *cohort)
+{
+	while (!list_empty(&cohort->parts))
+		part_put(gpu, list_entry(cohort->parts.next, struct part, node));
+	list_remove(&cohort->node);
+	list_insert(gpu->spare_cohorts.next, &cohort->node);
+}
+
+static uint32_t wg_units(const struct cohort *cohort)
+{
+	return queue_packet(cohort->queue, cohort->packet)->p.units;
+}
+
+static void hold(struct gpu *gpu, struct queue *queue, uint32_t units)
+{
+	queue_account(gpu, queue);
+	queue->held += units;
+	gpu->free -= units;
+}
+
+static void let_go(struct gpu *gpu, struct queue *queue, uint32_t units)
+{
+	queue_account(gpu, queue);
+	queue->held -= units;
+	gpu->free += units;
+	gpu->hand_out = true;
+}
+
+/* The room of all its parts. */
+static void give_back(struct gpu *gpu, const struct cohort *cohort)
+{
+	const struct list *node;
+	uint32_t units = wg_units(cohort);
+
+	for (node = cohort->parts.next; node != &cohort->parts; node = node->next) {
+		const struct part *part = list_entry(node, struct part, node);
+		struct xcc *xcc = &gpu->xccs[part->xcc];
+
+		xcc_give(xcc, part->cus, part->layers * units);
+		xcc->hand_out = true;
+	}
+}
+
+struct cohort *cohort_run(struct gpu *gpu, struct queue *queue, uint64_t packet, uint64_t span)
+{
+	if (list_empty(&gpu->spare_cohorts))
+		unpack_pair(gpu);
+	struct cohort *cohort = list_entry(gpu->spare_cohorts.next, struct cohort, node);
+
+	list_remove(&cohort->node);
+	cohort->timer = (struct timer){.kind = TIMER_COHORT, .pos = TIMER_IDLE};
+	cohort->queue = queue;
+	cohort->packet = packet;
+	list_init(&cohort->parts);
+	cohort->count = cohort->back = 0;
+	cohort->twin_round = 0;
+	list_insert(&queue->running, &cohort->node);
+	heap_push(&gpu->heap, &cohort->timer, time_add(gpu->now, span));
+	return cohort;
+}
+
+void cohort_extend(struct gpu *gpu, struct cohort *cohort, const struct part *part)
+{
+	hold(gpu, cohort->queue, part->count * wg_units(cohort));
+	cohort->count += part->count;
+	if (!list_empty(&cohort->parts)) {
+		struct part *last = list_entry(cohort->parts.prev, struct part, node);
+
+		if (last->xcc == part->xcc && last->row + last->count == part->row &&
+		    cus_equal(last->cus, part->cus)) {
+			last->layers += part->layers;
+			last->count += part->count;
+			return;
+		}
+	}
+	struct part *own = part_take(gpu);
+
+	*own = *part;
+	own->cohort = cohort;
+	list_insert(&cohort->parts, &own->node);
+}
+
+static uint32_t workgroup(const struct gpu *gpu, const struct part *part, uint32_t i)
+{
+	return (part->row + i) * gpu->config.xccs + part->xcc;
+}
+
+/* All at once if its workgroups stand in one row without a gap, otherwise part
+ * by part. */
+void cohort_tell(struct gpu *gpu, struct gpu_event *event)
+{
+	struct cohort *cohort = list_entry(gpu->told.next, struct cohort, node);
+	const struct queue *queue = cohort->queue;
+	struct part *part = list_entry(cohort->parts.next, struct part, node);
+
+	*event = (struct gpu_event){
+		.type = GPU_EVENT_WORKGROUPS,
+		.t = gpu->now,
+		.queue = queue->id,
+		.tag = queue_packet(queue, cohort->packet)->p.tag,
+		.first = workgroup(gpu, part, 0),
+		.count = part->count,
+		.stride = gpu->config.xccs,
+	};
+	if (cohort->count > 0) {
+		uint32_t least = UINT32_MAX, most = 0;
+		struct list *node;
+
+		for (node = cohort->parts.next; node != &cohort->parts; node = node->next) {
+			const struct part *one = list_entry(node, struct part, node);
+			uint32_t first = workgroup(gpu, one, 0);
+			uint32_t last = workgroup(gpu, one, one->count - 1);
+
+			least = first < least ? first : least;
+			most = last > most ? last : most;
+		}
+		if (most - least + 1 == cohort->count) {
+			event->first = least;
+			event->count = cohort->count;
+			event->stride = 1;
+			cohort_put(gpu, cohort);
+			return;
+		}
+		cohort->count = 0; /* told part by part from here on */
+	}
+	part_put(gpu, part);
+	if (list_empty(&cohort->parts))
+		cohort_put(gpu, cohort);
+}
+
+bool cohort_ended(struct gpu *gpu, struct cohort *cohort, struct gpu_event *event)
+{
+	struct queue *queue = cohort->queue;
+	struct packet *packet = queue_packet(queue, cohort->packet);
+
+	let_go(gpu, queue, cohort->count * packet->p.units);
+	give_back(gpu, cohort);
+	packet->ended += cohort->count;
+	queue->stats.wgs_done += cohort->count;
+	if (packet->ended == packet->p.wgs) {
+		packet->complete = true;
+		cp_kick(gpu, queue);
+	}
+	if (!packet->p.trace) {
+		cohort_put(gpu, cohort);
+		return false;
+	}
+	list_remove(&cohort->node);
+	list_insert(&gpu->told, &cohort->node);
+	cohort_tell(gpu, event);
+	return true;
+}
+
+bool queue_save(struct gpu *gpu, struct queue *queue)
+{
+	if (list_empty(&queue->running))
+		return false;
+	for (struct list *node = queue->running.next; node != &queue->running; node = node->next) {
+		struct cohort *cohort = list_entry(node, struct cohort, node);
+
+		cohort->remain = gpu->heap.entries[cohort->timer.pos].t - gpu->now;
+		cohort->saved_by = gpu->bounce_count;
+		heap_cancel(&gpu->heap, &cohort->timer);
+		give_back(gpu, cohort);
+	}
+	queue->saved_units += queue->held;
+	let_go(gpu, queue, (uint32_t)queue->held);
+	/* What was running goes back before what has not had units yet. */
+	list_move_front(&queue->saved, &queue->running);
+	return true;
+}
+
+static void run_again(struct gpu *gpu, struct cohort *cohort)
+{
+	struct queue *queue = cohort->queue;
+	uint32_t units = wg_units(cohort);
+	struct list *node;
+
+	for (node = cohort->parts.next; node != &cohort->parts; node = node->next) {
+		const struct part *part = list_entry(node, struct part, node);
+
+		xcc_hold(&gpu->xccs[part->xcc], part->cus, part->layers * units);
+	}
+	hold(gpu, queue, cohort->count * units);
+	queue->saved_units -= cohort->count * units;
+	list_remove(&cohort->node);
+	list_insert(&queue->running, &cohort->node);
+	heap_push(&gpu->heap, &cohort->timer, time_add(gpu->now, cohort->remain));
+}
+
+/* Each part queues at its XCC. */
+static void take_apart(struct cohort *cohort)
+{
+	struct queue *queue = cohort->queue;
+
+	list_remove(&cohort->node);
+	while (!list_empty(&cohort->parts)) {
+		struct part *part = list_entry(cohort->parts.next, struct part, node);
+
+		list_remove(&part->node);
+		list_insert(&queue->seats[part->xcc].back, &part->node);
+		cohort->back++;
+	}
+}
+
+void queue_restore(struct gpu *gpu, struct queue *queue)
+{
+	while (!list_empty(&queue->saved)) {
+		struct cohort *cohort = list_entry(queue->saved.next, struct cohort, node);
+
+		if (cohort->saved_by == gpu->bounce_count && !queue->moved)
+			run_again(gpu, cohort);
+		else
+			take_apart(cohort);
+	}
+	queue->moved = false;
+	for (uint32_t x = 0; x < gpu->config.xccs; x++) {
+		struct seat *seat = &queue->seats[x];
+
+		if (list_empty(&seat->back))
+			continue;
+		list_insert(&gpu->xccs[x].restoring, &seat->restoring);
+		gpu->xccs[x].hand_out = gpu->hand_out = true;
+	}
+}
+
+static void part_left(struct gpu *gpu, struct part *part)
+{
+	struct cohort *origin = part->cohort;
+
+	part_put(gpu, part);
+	if (--origin->back == 0)
+		cohort_put(gpu, origin);
+}
+
+bool part_restore(struct gpu *gpu, struct queue *queue, struct part *part, struct cus open)
+{
+	struct cohort *origin = part->cohort;
+	uint32_t units = wg_units(origin);
+	struct part placed = {.xcc = part->xcc, .row = part->row};
+
+	for (;;) {
+		placed.count = xcc_take(&gpu->xccs[part->xcc], open, units, part->count,
+					&placed.cus, &placed.layers);
+		if (placed.count == 0)
+			return false;
+		if (origin->twin_round != gpu->round) {
+			origin->twin = cohort_run(gpu, queue, origin->packet, origin->remain);
+			origin->twin_round = gpu->round;
+		}
+		queue->saved_units -= placed.count * units;
+		part->row += placed.count;
+		part->count -= placed.count;
+		if (part->count == 0) {
+			struct cohort *twin = origin->twin;
+
+			part_left(gpu, part);
+			cohort_extend(gpu, twin, &placed);
+			return true;
+		}
+		cohort_extend(gpu, origin->twin, &placed);
+		placed.row = part->row;
+	}
+}
+
+void queue_drop_cohorts(struct gpu *gpu, struct queue *queue)
+{
+	struct list *node, *next;
+
+	for (node = gpu->told.next; node != &gpu->told; node = next) {
+		next = node->next;
+		if (list_entry(node, struct cohort, node)->queue == queue)
+			cohort_put(gpu, list_entry(node, struct cohort, node));
+	}
+	while (!list_empty(&queue->running)) {
+		struct cohort *cohort = list_entry(queue->running.next, struct cohort, node);
+
+		heap_cancel(&gpu->heap, &cohort->timer);
+		give_back(gpu, cohort);
+		cohort_put(gpu, cohort);
+	}
+	while (!list_empty(&queue->saved))
+		cohort_put(gpu, list_entry(queue->saved.next, struct cohort, node));
+	for (uint32_t x = 0; x < gpu->config.xccs; x++) {
+		struct list *back = &queue->seats[x].back;
+
+		while (!list_empty(back))
+			part_left(gpu, list_entry(back->next, struct part, node));
+	}
+	queue->saved_units = 0;
+	let_go(gpu, queue, (uint32_t)queue->held);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* A set of the CUs of one XCC. */
+#ifndef KFDSHIM_SIM_GPU_CUS_H
+#define KFDSHIM_SIM_GPU_CUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CUS_XCC_MAX 128u
+
+struct cus {
+	uint64_t w[CUS_XCC_MAX / 64];
+};
+
+static inline struct cus cus_and(struct cus a, struct cus b)
+{
+	return (struct cus){{a.w[0] & b.w[0], a.w[1] & b.w[1]}};
+}
+
+static inline struct cus cus_or(struct cus a, struct cus b)
+{
+	return (struct cus){{a.w[0] | b.w[0], a.w[1] | b.w[1]}};
+}
+
+static inline struct cus cus_without(struct cus a, struct cus b)
+{
+	return (struct cus){{a.w[0] & ~b.w[0], a.w[1] & ~b.w[1]}};
+}
+
+static inline bool cus_none(struct cus a)
+{
+	return (a.w[0] | a.w[1]) == 0;
+}
+
+static inline bool cus_meet(struct cus a, struct cus b)
+{
+	return ((a.w[0] & b.w[0]) | (a.w[1] & b.w[1])) != 0;
+}
+
+static inline bool cus_equal(struct cus a, struct cus b)
+{
+	return a.w[0] == b.w[0] && a.w[1] == b.w[1];
+}
+
+static inline uint32_t cus_count(struct cus a)
+{
+	return (uint32_t)(__builtin_popcountll(a.w[0]) + __builtin_popcountll(a.w[1]));
+}
+
+static inline struct cus cus_below(uint32_t n)
+{
+	return (struct cus){{
+		n >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1,
+		n >= 128 ? ~UINT64_C(0)
+		: n > 64 ? (UINT64_C(1) << (n - 64)) - 1
+			 : 0,
+	}};
+}
+
+static inline uint64_t cus_first_of(uint64_t word, uint32_t n)
+{
+	uint64_t out = 0;
+
+	for (; n > 0 && word; n--, word &= word - 1)
+		out |= word & -word;
+	return out;
+}
+
+/* The n with the lowest numbers; n <= cus_count(a). */
+static inline struct cus cus_first(struct cus a, uint32_t n)
+{
+	uint32_t low = (uint32_t)__builtin_popcountll(a.w[0]);
+
+	if (n <= low)
+		return (struct cus){{cus_first_of(a.w[0], n), 0}};
+	return (struct cus){{a.w[0], cus_first_of(a.w[1], n - low)}};
+}
+
+#endif

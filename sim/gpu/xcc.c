@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The CUs of one XCC and the room on them.
+ *
+ * CUs with equally many free units form a level, which is a bit set. What is
+ * done to many CUs alike (a kernel that fills an idle XCC, workgroups that end
+ * together) is thus done at once, however many they are.
+ */
+#include "sim/gpu/internal.h"
+
+void xcc_init(struct xcc *xcc, uint32_t cus, uint32_t units)
+{
+	xcc->all = cus_below(cus);
+	xcc->level[units] = xcc->all;
+	xcc->levels = UINT64_C(1) << units;
+	xcc->free = cus * units;
+	for (uint32_t i = 0; i < CLASSES; i++)
+		list_init(&xcc->waiting[i]);
+	list_init(&xcc->restoring);
+}
+
+static void move(struct xcc *xcc, struct cus moved, uint32_t from, uint32_t to)
+{
+	xcc->level[from] = cus_without(xcc->level[from], moved);
+	xcc->level[to] = cus_or(xcc->level[to], moved);
+	xcc->levels |= UINT64_C(1) << to;
+	if (cus_none(xcc->level[from]))
+		xcc->levels &= ~(UINT64_C(1) << from);
+}
+
+void xcc_hold(struct xcc *xcc, struct cus cus, uint32_t units)
+{
+	uint64_t levels = xcc->levels;
+
+	xcc->free -= units * cus_count(cus);
+	for (; !cus_none(cus); levels &= levels - 1) {
+		uint32_t level = (uint32_t)__builtin_ctzll(levels);
+		struct cus here = cus_and(xcc->level[level], cus);
+
+		if (cus_none(here))
+			continue;
+		move(xcc, here, level, level - units);
+		cus = cus_without(cus, here);
+	}
+}
+
+void xcc_give(struct xcc *xcc, struct cus cus, uint32_t units)
+{
+	uint64_t levels = xcc->levels;
+
+	xcc->free += units * cus_count(cus);
+	while (!cus_none(cus)) {
+		uint32_t level = 63u - (uint32_t)__builtin_clzll(levels);
+		struct cus here = cus_and(xcc->level[level], cus);
+
+		levels ^= UINT64_C(1) << level;
+		if (cus_none(here))
+			continue;
+		move(xcc, here, level, level + units);
+		cus = cus_without(cus, here);
+	}
+}
+
+/* The highest level at or below `top` with some of `open`; -1: none at or above
+ * `least`. */
+static int highest(const struct xcc *xcc, struct cus open, int top, uint32_t least)
+{
+	uint64_t levels = xcc->levels & ((UINT64_C(2) << top) - 1) & (~UINT64_C(0) << least);
+
+	while (levels) {
+		int level = 63 - __builtin_clzll(levels);
+
+		if (cus_meet(xcc->level[level], open))
+			return level;
+		levels ^= UINT64_C(1) << level;
+	}
+	return -1;
+}
+
+uint32_t xcc_take(struct xcc *xcc, struct cus open, uint32_t units, uint32_t want, struct cus *cus,
+		  uint32_t *layers)
+{
+	int level = highest(xcc, open, UNITS_CU_MAX, units);
+
+	if (level < 0 || want == 0)
+		return 0;
+	struct cus here = cus_and(xcc->level[level], open);
+	uint32_t n = cus_count(here), k = 1;
+
+	if (want < n) {
+		here = cus_first(here, want);
+		n = want;
+	} else {
+		/* Layer after layer on the same CUs, while they have the most room. */
+		int next = level ? highest(xcc, open, level - 1, 0) : -1;
+		uint32_t more = ((uint32_t)(level - (next < 0 ? 0 : next)) + units - 1) / units;
+
+		k = (uint32_t)level / units;
+		k = k < more ? k : more;
+		k = k < want / n ? k : want / n;
+	}
+	move(xcc, here, (uint32_t)level, (uint32_t)level - k * units);
+	xcc->free -= n * k * units;
+	*cus = here;
+	*layers = k;
+	return n * k;
+}
+
+uint32_t xcc_room(const struct xcc *xcc, struct cus open, uint32_t units)
+{
+	uint64_t levels = xcc->levels & ~UINT64_C(0) << units;
+	uint32_t room = 0;
+
+	for (; levels; levels &= levels - 1) {
+		uint32_t level = (uint32_t)__builtin_ctzll(levels);
+
+		room += cus_count(cus_and(xcc->level[level], open)) * (level / units);
+	}
+	return room;
+}
+
+struct cus xcc_roomiest(const struct xcc *xcc, struct cus open)
+{
+	int level = highest(xcc, open, UNITS_CU_MAX, 0);
+
+	return level < 0 ? (struct cus){{0, 0}} : cus_first(cus_and(xcc->level[level], open), 1);
+}
