@@ -170,5 +170,6 @@ uint64_t gpu_next(const struct gpu *gpu);
 
 /* Units held now, by all queues; what a bounce would have to save. */
 uint64_t gpu_live_units(const struct gpu *gpu);
+uint64_t gpu_queue_units(const struct gpu *gpu, uint32_t queue); /* of them, by one queue */
 
 #endif

@@ -132,6 +132,13 @@ void queue_free(struct queue *queue)
 	free(queue);
 }
 
+uint64_t gpu_queue_units(const struct gpu *gpu, uint32_t id)
+{
+	const struct queue *queue = queue_find(gpu, id);
+
+	return queue ? queue->held : 0;
+}
+
 int gpu_queue_set_priority(struct gpu *gpu, uint32_t id, uint32_t priority)
 {
 	struct queue *queue = queue_find(gpu, id);

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sim/kfd/kfd.h"
+#include "sim/kfd/files.h"
 
 bool queue_active(const struct queue *queue)
 {
@@ -122,6 +122,7 @@ void bounce_event(struct node *node, const struct gpu_event *event)
 		return;
 	}
 	world->figures.bounces++;
+	procfs_touch(world);
 	world->figures.bounce_model_ns += costs->unmap_ns + costs->map_ns;
 	if (event->save_ns)
 		hist_add(&world->figures.save, event->save_ns);

@@ -10,7 +10,7 @@
 #include <errno.h>
 
 #include "common/clock.h"
-#include "sim/kfd/kfd.h"
+#include "sim/kfd/files.h"
 
 #define CHECK_NS 50000000u /* how soon an exec is noticed without an ioctl */
 #define IDLE_SHARE 10000
@@ -253,6 +253,7 @@ void drive(struct world *world)
 		process_check_all(world);
 	}
 	live_update(world, now);
+	procfs_update(world, now);
 }
 
 static bool any_queue(const struct world *world)
@@ -293,6 +294,9 @@ int64_t drive_sleep_ns(const struct world *world)
 	if (!TAILQ_EMPTY(&world->processes) && world->next_check_ns < until)
 		until = world->next_check_ns;
 	at = live_due(world);
+	if (at < until)
+		until = at;
+	at = procfs_due(world);
 	if (at < until)
 		until = at;
 	if (until == UINT64_MAX)

@@ -165,6 +165,8 @@ struct process {
 	TAILQ_ENTRY(process) link; /* world->processes while alive */
 	struct world *world;
 	struct process_record *record;
+	struct procfs_folder *folder; /* procfs.c; NULL: none */
+	uint32_t pasid;
 	unsigned refs;
 	pid_t pid;     /* host: thread group */
 	pid_t *ns_pid; /* the same in each namespace from ours inwards */
@@ -292,9 +294,10 @@ struct world {
 	uint64_t ioctls[KFDABI_NR_END];
 	struct ioctl_count *unknown;
 	size_t n_unknown, cap_unknown;
-	struct live *live;  /* live.c; NULL while it does not run */
-	uint64_t live_ns;   /* when the figures were last given to it */
-	uint64_t live_mark; /* what had happened by then */
+	struct live *live;     /* live.c; NULL while it does not run */
+	uint64_t live_ns;      /* when the figures were last given to it */
+	uint64_t live_mark;    /* what had happened by then */
+	struct procfs *procfs; /* procfs.c; NULL: no folder for it */
 };
 
 /* Is this the rule that is to be answered wrongly (kfdsim --break)? */

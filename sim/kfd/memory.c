@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sim/kfd/kfd.h"
+#include "sim/kfd/files.h"
 
 #define RENDER_BYTES (1ull << 42)
 #define HEAP_START (1ull << 20)
@@ -152,6 +152,7 @@ static void bo_give_back(struct process *process, const struct bo *bo)
 	if (bo->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM) {
 		node->vram_used -= bytes;
 		process->vram[bo->node] -= bytes;
+		procfs_vram(process, bo->node);
 	} else {
 		world->gtt_used -= bytes;
 		process->gtt -= bytes;
@@ -230,6 +231,7 @@ static int bo_back(struct process *process, struct bo *bo)
 	if (bo->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM) {
 		node->vram_used += bytes;
 		process->vram[bo->node] += bytes;
+		procfs_vram(process, bo->node);
 	} else {
 		world->gtt_used += bytes;
 		process->gtt += bytes;

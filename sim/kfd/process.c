@@ -17,11 +17,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "sim/kfd/kfd.h"
+#include "sim/kfd/files.h"
 
 #define STATUS_BYTES 4096
 #define NS_LEVELS_MAX 33 /* the kernel allows 32 nested pid namespaces */
 #define SLOTS_MAX 8192u
+#define PASID_FIRST 0x8001u /* of 16 bits; the first is the driver's own */
 
 int read_status(pid_t pid, char *buffer, size_t size)
 {
@@ -192,6 +193,20 @@ static struct process_record *record_new(struct world *world, const struct proce
 	return record;
 }
 
+/* The lowest that no living process has. */
+static uint32_t pasid_take(const struct world *world)
+{
+	const struct process *process;
+
+	for (uint32_t pasid = PASID_FIRST;; pasid++) {
+		TAILQ_FOREACH(process, &world->processes, link)
+		if (process->pasid == pasid)
+			break;
+		if (!process)
+			return pasid;
+	}
+}
+
 static struct process *process_by_pid(struct world *world, pid_t pid)
 {
 	struct process *process;
@@ -240,8 +255,10 @@ struct process *process_new(struct world *world, pid_t tid)
 		unmap_doorbells(process);
 		goto fail;
 	}
+	process->pasid = pasid_take(world);
 	TAILQ_INSERT_TAIL(&world->processes, process, link);
 	remember_thread(world, tid, process);
+	procfs_process_new(process);
 	return process;
 fail:
 	if (process->mem_fd >= 0)
@@ -301,6 +318,7 @@ void process_die(struct process *process)
 	epoll_ctl(world->poll_fd, EPOLL_CTL_DEL, process->pidfd, NULL);
 	close(process->pidfd);
 	close(process->mem_fd);
+	procfs_process_end(process);
 	events_release(process);
 	debug_process_died(process);
 	kernels_release(process);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "sim/kfd/kfd.h"
+#include "sim/kfd/files.h"
 
 #define ENOTSUPP_KERNEL 524 /* no name in user space */
 #define RING_BYTES_MIN 1024u
@@ -172,8 +172,10 @@ void queue_drop(struct queue *queue)
 	struct process *process = queue->process;
 	struct node *node = &process->world->nodes[queue->node];
 
-	if (queue->record)
+	if (queue->record) {
+		procfs_queue_gone(queue);
 		report_queue_gone(queue);
+	}
 	if (queue->waiting)
 		process->world->n_waiting--;
 	if (queue->destroyer)
@@ -242,6 +244,7 @@ static int queue_new(struct process *process, const struct kfdabi_create_queue *
 	queue->doorbell_seen_ns = clock_ns();
 	process->world->last_doorbell_ns = queue->doorbell_seen_ns; /* it will ring soon */
 	process->record->open_only = false;
+	procfs_queue_new(queue);
 	*out = queue;
 	return 0;
 }
@@ -371,6 +374,7 @@ int ioctl_update_queue(struct call *call)
 	queue->ring_bytes = a->ring_size;
 	queue->percent = a->queue_percentage & 0xff;
 	queue->priority = a->queue_priority;
+	procfs_queue_resized(queue);
 	return bounce_after_change(call, queue);
 }
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "sim/kfd/kfd.h"
+#include "sim/kfd/files.h"
 
 #define KFD_BYTES (1ull << 62) /* doorbell pages lie at multiples of 1 << 46 */
 #define SLOTS_MAX 8192u
@@ -87,6 +87,9 @@ int world_new(const struct world_config *config, struct world **out)
 		if (r)
 			goto fail;
 	}
+	r = procfs_start(world);
+	if (r)
+		goto fail;
 	live_write(world);
 	*out = world;
 	return 0;
@@ -132,6 +135,7 @@ void world_free(struct world *world)
 		heap_done(&world->nodes[i]);
 		free(world->nodes[i].by_gpu_queue);
 	}
+	procfs_stop(world);
 	free_records(world);
 	for (size_t i = 0; i < world->n_kernels; i++)
 		free(world->kernels[i].name);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the driver shows in files: kfd/proc in sysfs (procfs.c), debugfs
+ * (debugfs.c and what it is made of), SMI events (smi.c). The world's tasks see
+ * plain files of a tmpfs, so everything is written when it changes and nothing
+ * when it is read; docs/formats.md says how late each may be.
+ *
+ * Threads: all functions are the world's thread's. Errors: a file that cannot
+ * be written is said once, and the call that changed something goes on. Without
+ * a folder for them (world_config) none of these does anything.
+ */
+#ifndef KFDSHIM_SIM_KFD_FILES_H
+#define KFDSHIM_SIM_KFD_FILES_H
+
+#include "sim/kfd/kfd.h"
+
+/* Another release of the driver? Rules that changed after 6.12. */
+static inline bool linux_7(const struct world *world)
+{
+	return world->config.kernel >= KFDABI_LINUX_7_3;
+}
+
+/* procfs.c: /sys/class/kfd/kfd/proc/<pid>. */
+int procfs_start(struct world *world);
+void procfs_stop(struct world *world);
+/* The process's folder; its pasid must be there. */
+void procfs_process_new(struct process *process);
+void procfs_process_end(struct process *process);
+void procfs_queue_new(const struct queue *queue);
+void procfs_queue_gone(const struct queue *queue);
+void procfs_queue_resized(const struct queue *queue);
+/* process->vram[node] has changed. */
+void procfs_vram(struct process *process, uint32_t node);
+/* Figures that are sampled (cu_occupancy, sdma): every 10 ms while there is
+ * work, and at once after procfs_touch(). */
+void procfs_touch(struct world *world);
+void procfs_update(struct world *world, uint64_t now_ns);
+uint64_t procfs_due(const struct world *world); /* UINT64_MAX: nothing to sample */
+
+#endif

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: MIT
+/*
+ * /sys/class/kfd/kfd/proc/<pid>: names, formats and types as the driver's
+ * kfd_process.c has them. Numbers stand alone in their files; those of queues
+ * have no newline, the others have one.
+ *
+ * Descriptors of files that change often are kept, so that a new value costs
+ * one system call. A value is written over the old one and the file then cut,
+ * so a reader sees the old or the new first line, never a mixture.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/kfd/files.h"
+
+#define SAMPLE_NS 10000000u
+#define TEXT_BYTES 32
+
+struct procfs {
+	int dir; /* kfd/proc */
+	uint64_t due_ns;
+	bool complained;
+};
+
+struct number {
+	int fd; /* -1: not open */
+	uint64_t value;
+	int length; /* of its text */
+};
+
+/* What one process has on one node. */
+struct folder_node {
+	struct number vram, sdma, occupancy;
+	uint64_t sdma_past_ns; /* model time, of queues that are gone */
+	bool doubted;	       /* its occupancy fell to 0 at the last sample; see sample() */
+};
+
+struct procfs_folder {
+	int dir, queues;
+	struct folder_node nodes[WORLD_GPUS_MAX];
+};
+
+static void fail(struct world *world, const char *what, int error)
+{
+	if (!world->procfs->complained)
+		say("cannot write %s in kfd/proc (%s): what it tells from now on is not to be "
+		    "trusted",
+		    what, strerror(error));
+	world->procfs->complained = true;
+}
+
+static int write_new(int dir, const char *name, const char *text)
+{
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0444);
+	ssize_t n = (ssize_t)strlen(text);
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, (size_t)n) != n) {
+		close(fd);
+		return -EIO;
+	}
+	return fd;
+}
+
+/* A file that stays as it is; false: said why not. */
+static bool put_text(struct world *world, int dir, const char *name, const char *text)
+{
+	int fd = write_new(dir, name, text);
+
+	if (fd < 0) {
+		fail(world, name, -fd);
+		return false;
+	}
+	close(fd);
+	return true;
+}
+
+static void number_start(struct world *world, int dir, const char *name, struct number *number)
+{
+	int fd = write_new(dir, name, "0\n");
+
+	if (fd < 0)
+		fail(world, name, -fd);
+	*number = (struct number){.fd = fd < 0 ? -1 : fd, .length = 2};
+}
+
+static void number_set(struct world *world, struct number *number, uint64_t value)
+{
+	char text[TEXT_BYTES];
+	int length;
+
+	if (number->fd < 0 || number->value == value)
+		return;
+	length = snprintf(text, sizeof text, "%" PRIu64 "\n", value);
+	if (pwrite(number->fd, text, (size_t)length, 0) != length ||
+	    (length < number->length && ftruncate(number->fd, length)))
+		fail(world, "a number", errno);
+	number->value = value;
+	number->length = length;
+}
+
+static void number_end(struct number *number)
+{
+	if (number->fd >= 0)
+		close(number->fd);
+	number->fd = -1;
+}
+
+int procfs_start(struct world *world)
+{
+	struct rlimit files;
+
+	if (world->config.sim_json_dirfd < 0)
+		return 0;
+	world->procfs = calloc(1, sizeof *world->procfs);
+	if (!world->procfs)
+		return -ENOMEM;
+	world->procfs->due_ns = UINT64_MAX;
+	mkdirat(world->config.sim_json_dirfd, "proc", 0755);
+	world->procfs->dir =
+		openat(world->config.sim_json_dirfd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (world->procfs->dir < 0)
+		return -errno;
+	/* A process here keeps a descriptor for each of its figures. */
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	return 0;
+}
+
+void procfs_stop(struct world *world)
+{
+	if (!world->procfs)
+		return;
+	if (world->procfs->dir >= 0)
+		close(world->procfs->dir);
+	free(world->procfs);
+	world->procfs = NULL;
+}
+
+static int folder_at(struct world *world, int dir, const char *name)
+{
+	int fd;
+
+	if (mkdirat(dir, name, 0755) && errno != EEXIST) {
+		fail(world, name, errno);
+		return -1;
+	}
+	fd = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		fail(world, name, errno);
+	return fd;
+}
+
+/* Calls `each` with the names of all that a process has for a node. */
+static void node_start(struct process *process, struct procfs_folder *folder, uint32_t i)
+{
+	static const char *const counters[] = {"faults", "page_in", "page_out"};
+	struct world *world = process->world;
+	struct folder_node *node = &folder->nodes[i];
+	uint32_t gpu_id = world->nodes[i].gpu_id;
+	char name[TEXT_BYTES];
+	int dir;
+
+	snprintf(name, sizeof name, "vram_%u", gpu_id);
+	number_start(world, folder->dir, name, &node->vram);
+	snprintf(name, sizeof name, "sdma_%u", gpu_id);
+	number_start(world, folder->dir, name, &node->sdma);
+	snprintf(name, sizeof name, "stats_%u", gpu_id);
+	dir = folder_at(world, folder->dir, name);
+	number_start(world, dir, "cu_occupancy", &node->occupancy);
+	put_text(world, dir, "evicted_ms", "0\n");
+	close(dir);
+	snprintf(name, sizeof name, "counters_%u", gpu_id);
+	dir = folder_at(world, folder->dir, name);
+	for (size_t c = 0; c < sizeof counters / sizeof *counters; c++)
+		put_text(world, dir, counters[c], "0\n");
+	close(dir);
+}
+
+void procfs_process_new(struct process *process)
+{
+	struct world *world = process->world;
+	struct procfs_folder *folder;
+	char text[TEXT_BYTES];
+
+	if (!world->procfs)
+		return;
+	folder = calloc(1, sizeof *folder);
+	if (!folder) {
+		fail(world, "a process's folder", ENOMEM);
+		return;
+	}
+	snprintf(text, sizeof text, "%d", process->record->pid);
+	folder->dir = folder_at(world, world->procfs->dir, text);
+	folder->queues = folder_at(world, folder->dir, "queues");
+	/* By releases after 6.12 a process has one pasid a GPU, told in debugfs. */
+	snprintf(text, sizeof text, "%u\n", linux_7(world) ? 0 : process->pasid);
+	put_text(world, folder->dir, "pasid", text);
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		node_start(process, folder, i);
+	process->folder = folder;
+}
+
+static void remove_files(int dir, const char *const *names)
+{
+	for (; *names; names++)
+		unlinkat(dir, *names, 0);
+}
+
+static void remove_folder(int parent, const char *name, const char *const *files)
+{
+	int dir = openat(parent, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir >= 0) {
+		remove_files(dir, files);
+		close(dir);
+	}
+	unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+static const char *const queue_files[] = {"gpuid", "size", "type", NULL};
+
+static void node_end(struct process *process, struct procfs_folder *folder, uint32_t i)
+{
+	static const char *const stats[] = {"cu_occupancy", "evicted_ms", NULL};
+	static const char *const counters[] = {"faults", "page_in", "page_out", NULL};
+	uint32_t gpu_id = process->world->nodes[i].gpu_id;
+	struct folder_node *node = &folder->nodes[i];
+	char name[TEXT_BYTES];
+
+	number_end(&node->vram);
+	number_end(&node->sdma);
+	number_end(&node->occupancy);
+	snprintf(name, sizeof name, "vram_%u", gpu_id);
+	unlinkat(folder->dir, name, 0);
+	snprintf(name, sizeof name, "sdma_%u", gpu_id);
+	unlinkat(folder->dir, name, 0);
+	snprintf(name, sizeof name, "stats_%u", gpu_id);
+	remove_folder(folder->dir, name, stats);
+	snprintf(name, sizeof name, "counters_%u", gpu_id);
+	remove_folder(folder->dir, name, counters);
+}
+
+void procfs_process_end(struct process *process)
+{
+	struct procfs_folder *folder = process->folder;
+	struct world *world = process->world;
+	const struct queue *queue;
+	char name[TEXT_BYTES];
+
+	if (!folder)
+		return;
+	process->folder = NULL;
+	TAILQ_FOREACH(queue, &process->queues, link)
+	{
+		snprintf(name, sizeof name, "%u", queue->id);
+		remove_folder(folder->queues, name, queue_files);
+	}
+	close(folder->queues);
+	unlinkat(folder->dir, "queues", AT_REMOVEDIR);
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		node_end(process, folder, i);
+	unlinkat(folder->dir, "pasid", 0);
+	close(folder->dir);
+	snprintf(name, sizeof name, "%d", process->record->pid);
+	if (unlinkat(world->procfs->dir, name, AT_REMOVEDIR))
+		fail(world, name, errno);
+	free(folder);
+}
+
+/* The driver's enum kfd_queue_type, which is not the ioctl's; a type for the
+ * debugger's own queue left it between 6.12 and 7. */
+static unsigned type_number(const struct queue *queue)
+{
+	switch (queue->type) {
+	case KFD_IOC_QUEUE_TYPE_SDMA:
+		return 1;
+	case KFD_IOC_QUEUE_TYPE_SDMA_XGMI:
+		return linux_7(queue->process->world) ? 3 : 4;
+	default:
+		return 0;
+	}
+}
+
+void procfs_queue_new(const struct queue *queue)
+{
+	struct world *world = queue->process->world;
+	struct procfs_folder *folder = queue->process->folder;
+	char text[TEXT_BYTES];
+	int dir;
+
+	if (!folder)
+		return;
+	snprintf(text, sizeof text, "%u", queue->id);
+	dir = folder_at(world, folder->queues, text);
+	if (dir < 0)
+		return;
+	snprintf(text, sizeof text, "%u", world->nodes[queue->node].gpu_id);
+	put_text(world, dir, "gpuid", text);
+	snprintf(text, sizeof text, "%" PRIu64, queue->ring_bytes);
+	put_text(world, dir, "size", text);
+	snprintf(text, sizeof text, "%u", type_number(queue));
+	put_text(world, dir, "type", text);
+	close(dir);
+}
+
+static uint64_t sdma_ns(const struct queue *queue)
+{
+	struct gpu_queue_stats stats;
+
+	if (queue->gpu_queue < 0 || gpu_queue_stats(queue->process->world->nodes[queue->node].gpu,
+						    (uint32_t)queue->gpu_queue, &stats))
+		return 0;
+	return stats.busy_ns;
+}
+
+static bool is_sdma(const struct queue *queue)
+{
+	return queue->type == KFD_IOC_QUEUE_TYPE_SDMA ||
+	       queue->type == KFD_IOC_QUEUE_TYPE_SDMA_XGMI;
+}
+
+void procfs_queue_gone(const struct queue *queue)
+{
+	struct procfs_folder *folder = queue->process->folder;
+	char name[TEXT_BYTES];
+
+	if (!folder)
+		return;
+	if (is_sdma(queue))
+		folder->nodes[queue->node].sdma_past_ns += sdma_ns(queue);
+	snprintf(name, sizeof name, "%u", queue->id);
+	remove_folder(folder->queues, name, queue_files);
+}
+
+void procfs_queue_resized(const struct queue *queue)
+{
+	struct procfs_folder *folder = queue->process->folder;
+	char name[TEXT_BYTES], text[TEXT_BYTES];
+
+	if (!folder)
+		return;
+	snprintf(name, sizeof name, "%u/size", queue->id);
+	snprintf(text, sizeof text, "%" PRIu64, queue->ring_bytes);
+	put_text(queue->process->world, folder->queues, name, text);
+}
+
+void procfs_vram(struct process *process, uint32_t node)
+{
+	if (process->folder)
+		number_set(process->world, &process->folder->nodes[node].vram, process->vram[node]);
+}
+
+/* What a process is doing on each node. */
+struct sample {
+	uint64_t units, sdma_ns;
+	bool between; /* a mapped queue has packets, and nothing is on the GPU */
+};
+
+static void look(const struct process *process, struct sample *samples)
+{
+	const struct queue *queue;
+
+	TAILQ_FOREACH(queue, &process->queues, link)
+	{
+		const struct gpu *gpu = process->world->nodes[queue->node].gpu;
+		struct sample *sample = &samples[queue->node];
+		uint32_t id = (uint32_t)queue->gpu_queue;
+
+		if (is_sdma(queue)) {
+			sample->sdma_ns += sdma_ns(queue);
+			continue;
+		}
+		sample->units += gpu_queue_units(gpu, id);
+		sample->between |= gpu_queue_mapped(gpu, id) && gpu_queue_depth(gpu, id);
+	}
+}
+
+/* The driver counts waves and rounds up to whole compute units; an SDMA engine's
+ * time is told in the GPU's own clock, which runs at wall speed. */
+static void sample(struct process *process)
+{
+	struct world *world = process->world;
+	uint32_t units_per_cu = world->config.gpu.units_per_cu;
+	struct sample samples[WORLD_GPUS_MAX] = {0};
+
+	look(process, samples);
+	for (uint32_t i = 0; i < world->nodes_n; i++) {
+		struct folder_node *node = &process->folder->nodes[i];
+		uint64_t cus = (samples[i].units + units_per_cu - 1) / units_per_cu;
+		double sdma = (double)(node->sdma_past_ns + samples[i].sdma_ns);
+
+		number_set(world, &node->sdma, (uint64_t)(sdma / world->config.time_scale / 1000));
+		/* In the middle of a bounce nothing runs, which says nothing: believed
+		 * when the next look finds the same. */
+		if (!cus && samples[i].between && node->occupancy.value && !node->doubted) {
+			node->doubted = true;
+			continue;
+		}
+		node->doubted = false;
+		number_set(world, &node->occupancy, cus);
+	}
+}
+
+void procfs_touch(struct world *world)
+{
+	if (world->procfs)
+		world->procfs->due_ns = 0;
+}
+
+static bool anything_runs(const struct world *world)
+{
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		if (gpu_next(world->nodes[i].gpu) != UINT64_MAX)
+			return true;
+	return false;
+}
+
+uint64_t procfs_due(const struct world *world)
+{
+	return world->procfs ? world->procfs->due_ns : UINT64_MAX;
+}
+
+void procfs_update(struct world *world, uint64_t now_ns)
+{
+	struct procfs *procfs = world->procfs;
+	struct process *process;
+	bool doubt = false;
+
+	if (!procfs)
+		return;
+	if (procfs->due_ns == UINT64_MAX && anything_runs(world))
+		procfs->due_ns = now_ns + SAMPLE_NS;
+	if (now_ns < procfs->due_ns)
+		return;
+	TAILQ_FOREACH(process, &world->processes, link)
+	{
+		if (!process->folder)
+			continue;
+		sample(process);
+		for (uint32_t i = 0; i < world->nodes_n; i++)
+			doubt |= process->folder->nodes[i].doubted;
+	}
+	procfs->due_ns = doubt || anything_runs(world) ? now_ns + SAMPLE_NS : UINT64_MAX;
+}
