@@ -5,7 +5,7 @@
  * a newer system header never clashes; tests/abi compares the two where the
  * header has both.
  *
- * Facts: include/uapi/linux/kfd_ioctl.h of Linux, KFD 1.13 (Linux 6.5) to 1.17.
+ * Facts: include/uapi/linux/kfd_ioctl.h of Linux, KFD 1.13 (Linux 6.5) to 1.23.
  */
 #ifndef KFDSHIM_ABI_KFD_H
 #define KFDSHIM_ABI_KFD_H
@@ -52,6 +52,8 @@ enum kfdabi_nr {
 	KFDABI_EXPORT_DMABUF = 0x24,
 	KFDABI_RUNTIME_ENABLE = 0x25,
 	KFDABI_DBG_TRAP = 0x26,
+	KFDABI_CREATE_PROCESS = 0x27, /* since KFD 1.19; no argument */
+	KFDABI_PROFILER = 0x28,
 	KFDABI_NR_END = 0x29, /* numbers from here on are unknown: ENOTTY */
 };
 
@@ -101,17 +103,72 @@ enum kfdabi_dbg_trap_op {
 	KFDABI_TRAP_DISABLE = 1,
 	KFDABI_TRAP_SEND_RUNTIME_EVENT = 2,
 	KFDABI_TRAP_SET_EXCEPTIONS_ENABLED = 3,
+	KFDABI_TRAP_SET_WAVE_LAUNCH_OVERRIDE = 4,
+	KFDABI_TRAP_SET_WAVE_LAUNCH_MODE = 5,
 	KFDABI_TRAP_SUSPEND_QUEUES = 6,
 	KFDABI_TRAP_RESUME_QUEUES = 7,
+	KFDABI_TRAP_SET_NODE_ADDRESS_WATCH = 8,
+	KFDABI_TRAP_CLEAR_NODE_ADDRESS_WATCH = 9,
+	KFDABI_TRAP_SET_FLAGS = 10,
+	KFDABI_TRAP_QUERY_DEBUG_EVENT = 11,
+	KFDABI_TRAP_QUERY_EXCEPTION_INFO = 12,
 	KFDABI_TRAP_GET_QUEUE_SNAPSHOT = 13,
 	KFDABI_TRAP_GET_DEVICE_SNAPSHOT = 14,
 };
 
+/* Wave launch: only waves that start from now on are concerned. */
+enum kfdabi_launch_mode {
+	KFDABI_LAUNCH_NORMAL = 0,
+	KFDABI_LAUNCH_HALT = 1,
+	KFDABI_LAUNCH_DEBUG = 3,
+};
+enum kfdabi_override_mode { KFDABI_OVERRIDE_OR = 0, KFDABI_OVERRIDE_REPLACE = 1 };
+/* Traps that an override can turn on. */
+enum kfdabi_trap_mask {
+	KFDABI_TRAP_MASK_FP = 0x3f, /* invalid, denormal, divide by 0, over-, underflow, inexact */
+	KFDABI_TRAP_MASK_INT_DIVIDE_BY_ZERO = 0x40,
+	KFDABI_TRAP_MASK_ADDRESS_WATCH = 0x80,
+	KFDABI_TRAP_MASK_MEMORY_VIOLATION = 0x100,
+	KFDABI_TRAP_MASK_WAVE_START = 1 << 30, /* gfx11 and later */
+};
+#define KFDABI_WATCH_POINTS 4u /* of one GPU, for all its processes */
+#define KFDABI_FLAG_SINGLE_MEM_OP 1u
+
 /* Exception codes. In a mask, a code's bit is kfdabi_ec_mask(). */
 enum kfdabi_exception {
+	KFDABI_EC_NONE = 0,
+	/* of a queue */
+	KFDABI_EC_QUEUE_WAVE_ABORT = 1,
+	KFDABI_EC_QUEUE_WAVE_TRAP = 2,
+	KFDABI_EC_QUEUE_WAVE_MATH_ERROR = 3,
+	KFDABI_EC_QUEUE_WAVE_ILLEGAL_INSTRUCTION = 4,
+	KFDABI_EC_QUEUE_WAVE_MEMORY_VIOLATION = 5,
+	KFDABI_EC_QUEUE_WAVE_APERTURE_VIOLATION = 6,
+	KFDABI_EC_QUEUE_PACKET_DISPATCH_DIM_INVALID = 16,
+	KFDABI_EC_QUEUE_PACKET_DISPATCH_GROUP_SEGMENT_SIZE_INVALID = 17,
+	KFDABI_EC_QUEUE_PACKET_DISPATCH_CODE_INVALID = 18,
+	KFDABI_EC_QUEUE_PACKET_RESERVED = 19,
+	KFDABI_EC_QUEUE_PACKET_UNSUPPORTED = 20,
+	KFDABI_EC_QUEUE_PACKET_DISPATCH_WORK_GROUP_SIZE_INVALID = 21,
+	KFDABI_EC_QUEUE_PACKET_DISPATCH_REGISTER_INVALID = 22,
+	KFDABI_EC_QUEUE_PACKET_VENDOR_UNSUPPORTED = 23,
+	KFDABI_EC_QUEUE_PREEMPTION_ERROR = 30,
 	KFDABI_EC_QUEUE_NEW = 31,
+	/* of a GPU */
+	KFDABI_EC_DEVICE_QUEUE_DELETE = 32,
+	KFDABI_EC_DEVICE_MEMORY_VIOLATION = 33,
+	KFDABI_EC_DEVICE_RAS_ERROR = 34,
+	KFDABI_EC_DEVICE_FATAL_HALT = 35,
+	KFDABI_EC_DEVICE_NEW = 36,
+	/* of the process */
 	KFDABI_EC_PROCESS_RUNTIME = 48,
+	KFDABI_EC_PROCESS_DEVICE_REMOVE = 49,
 };
+
+/* The three groups, as masks. */
+#define KFDABI_EC_QUEUE_MASK UINT64_C(0x607f803f)
+#define KFDABI_EC_DEVICE_MASK UINT64_C(0xf80000000)
+#define KFDABI_EC_PROCESS_MASK UINT64_C(0x1800000000000)
 
 static inline uint64_t kfdabi_ec_mask(unsigned code)
 {
@@ -144,6 +201,16 @@ struct kfdabi_dbg_trap {
 			uint64_t exception_mask;
 		} set_exceptions_enabled;
 		struct {
+			uint32_t override_mode; /* enum kfdabi_override_mode */
+			uint32_t enable_mask;	/* in: new, out: before */
+			uint32_t support_mask;	/* in: wanted, out: what there is */
+			uint32_t pad;
+		} launch_override;
+		struct {
+			uint32_t launch_mode; /* enum kfdabi_launch_mode */
+			uint32_t pad;
+		} launch_mode;
+		struct {
 			uint64_t exception_mask;
 			uint64_t queue_array_ptr;
 			uint32_t num_queues;
@@ -155,11 +222,44 @@ struct kfdabi_dbg_trap {
 			uint32_t pad;
 		} resume;
 		struct {
+			uint64_t address;
+			uint32_t mode; /* 0 read, 1 not read, 2 atomic, 3 all */
+			uint32_t mask;
+			uint32_t gpu_id;
+			uint32_t id; /* out */
+		} set_watch;
+		struct {
+			uint32_t gpu_id;
+			uint32_t id;
+		} clear_watch;
+		struct {
+			uint32_t flags; /* in: new, out: before */
+			uint32_t pad;
+		} set_flags;
+		struct {
+			uint64_t exception_mask; /* in: to clear, out: raised */
+			uint32_t gpu_id;	 /* out; with a queue's, too */
+			uint32_t queue_id;	 /* out */
+		} query_event;
+		struct {
+			uint64_t info_ptr;
+			uint32_t info_size; /* in: room, out: what there is */
+			uint32_t source_id; /* a queue's or a GPU's */
+			uint32_t exception_code;
+			uint32_t clear_exception;
+		} query_info;
+		struct {
 			uint64_t exception_mask;
 			uint64_t snapshot_buf_ptr;
-			uint32_t num_queues;
-			uint32_t entry_size;
+			uint32_t num_queues; /* in: room, out: how many there are */
+			uint32_t entry_size; /* in: stride, out: bytes written of each */
 		} queue_snapshot;
+		struct {
+			uint64_t exception_mask;
+			uint64_t snapshot_buf_ptr;
+			uint32_t num_devices;
+			uint32_t entry_size;
+		} device_snapshot;
 	} u;
 };
 
@@ -177,11 +277,59 @@ struct kfdabi_queue_snapshot {
 	uint32_t reserved;
 };
 
+struct kfdabi_device_snapshot {
+	uint64_t exception_status;
+	uint64_t lds_base;
+	uint64_t lds_limit;
+	uint64_t scratch_base;
+	uint64_t scratch_limit;
+	uint64_t gpuvm_base;
+	uint64_t gpuvm_limit;
+	uint32_t gpu_id;
+	uint32_t location_id;
+	uint32_t vendor_id;
+	uint32_t device_id;
+	uint32_t revision_id;
+	uint32_t subsystem_vendor_id;
+	uint32_t subsystem_device_id;
+	uint32_t fw_version;
+	uint32_t gfx_target_version;
+	uint32_t simd_count;
+	uint32_t max_waves_per_simd;
+	uint32_t array_count; /* of one XCC */
+	uint32_t simd_arrays_per_engine;
+	uint32_t num_xcc;
+	uint32_t capability;
+	uint32_t debug_prop;
+	uint32_t capability2; /* here the entry of KFD 1.17 ends */
+	uint32_t pad;
+};
+#define KFDABI_DEVICE_SNAPSHOT_BYTES_1_17 120u
+
+/* SMI events: numbers of the events of SMI_EVENTS; in a mask 1 << (number - 1). */
+enum kfdabi_smi_event {
+	KFDABI_SMI_VMFAULT = 1,
+	KFDABI_SMI_THERMAL_THROTTLE = 2,
+	KFDABI_SMI_GPU_PRE_RESET = 3,
+	KFDABI_SMI_GPU_POST_RESET = 4,
+	KFDABI_SMI_MIGRATE_START = 5,
+	KFDABI_SMI_MIGRATE_END = 6,
+	KFDABI_SMI_PAGE_FAULT_START = 7,
+	KFDABI_SMI_PAGE_FAULT_END = 8,
+	KFDABI_SMI_QUEUE_EVICTION = 9,
+	KFDABI_SMI_QUEUE_RESTORE = 10,
+	KFDABI_SMI_UNMAP_FROM_GPU = 11,
+	KFDABI_SMI_PROCESS_START = 12,
+	KFDABI_SMI_PROCESS_END = 13,
+	KFDABI_SMI_ALL_PROCESS = 64,
+};
+
 _Static_assert(sizeof(struct kfdabi_create_queue) == 96, "CREATE_QUEUE");
 _Static_assert(sizeof(struct kfdabi_runtime_enable) == 16, "RUNTIME_ENABLE");
 _Static_assert(sizeof(struct kfdabi_runtime_info) == 16, "runtime info");
 _Static_assert(sizeof(struct kfdabi_dbg_trap) == 32, "DBG_TRAP");
 _Static_assert(sizeof(struct kfdabi_queue_snapshot) == 64, "queue snapshot");
+_Static_assert(sizeof(struct kfdabi_device_snapshot) == 128, "device snapshot");
 
 #define KFDABI_IOC_RUNTIME_ENABLE                                                                  \
 	_IOWR(KFDABI_TYPE, KFDABI_RUNTIME_ENABLE, struct kfdabi_runtime_enable)

@@ -67,6 +67,34 @@ static void newer_header_agrees(void **state)
 	assert_int_equal(KFD_IOC_DBG_TRAP_SUSPEND_QUEUES, KFDABI_TRAP_SUSPEND_QUEUES);
 	assert_int_equal(EC_QUEUE_NEW, KFDABI_EC_QUEUE_NEW);
 	assert_int_equal(EC_PROCESS_RUNTIME, KFDABI_EC_PROCESS_RUNTIME);
+	assert_int_equal(KFD_EC_MASK_DEVICE, KFDABI_EC_DEVICE_MASK);
+	assert_int_equal(KFD_EC_MASK_PROCESS, KFDABI_EC_PROCESS_MASK);
+	assert_int_equal(KFD_IOC_DBG_TRAP_SET_WAVE_LAUNCH_OVERRIDE,
+			 KFDABI_TRAP_SET_WAVE_LAUNCH_OVERRIDE);
+	assert_int_equal(KFD_IOC_DBG_TRAP_SET_FLAGS, KFDABI_TRAP_SET_FLAGS);
+	assert_int_equal(KFD_IOC_DBG_TRAP_QUERY_DEBUG_EVENT, KFDABI_TRAP_QUERY_DEBUG_EVENT);
+	assert_int_equal(KFD_IOC_DBG_TRAP_GET_DEVICE_SNAPSHOT, KFDABI_TRAP_GET_DEVICE_SNAPSHOT);
+	assert_int_equal(EC_DEVICE_MEMORY_VIOLATION, KFDABI_EC_DEVICE_MEMORY_VIOLATION);
+	assert_int_equal(EC_QUEUE_PREEMPTION_ERROR, KFDABI_EC_QUEUE_PREEMPTION_ERROR);
+	assert_int_equal(offsetof(struct kfd_dbg_device_info_entry, debug_prop),
+			 offsetof(struct kfdabi_device_snapshot, debug_prop));
+#define SAME_ARGS(theirs, ours)                                                                    \
+	assert_int_equal(sizeof(struct kfd_ioctl_dbg_trap_##theirs##_args),                        \
+			 sizeof(((struct kfdabi_dbg_trap *)NULL)->u.ours))
+	SAME_ARGS(enable, enable);
+	SAME_ARGS(send_runtime_event, send_runtime_event);
+	SAME_ARGS(set_exceptions_enabled, set_exceptions_enabled);
+	SAME_ARGS(set_wave_launch_override, launch_override);
+	SAME_ARGS(set_wave_launch_mode, launch_mode);
+	SAME_ARGS(suspend_queues, suspend);
+	SAME_ARGS(resume_queues, resume);
+	SAME_ARGS(set_node_address_watch, set_watch);
+	SAME_ARGS(clear_node_address_watch, clear_watch);
+	SAME_ARGS(set_flags, set_flags);
+	SAME_ARGS(query_debug_event, query_event);
+	SAME_ARGS(query_exception_info, query_info);
+	SAME_ARGS(queue_snapshot, queue_snapshot);
+	SAME_ARGS(device_snapshot, device_snapshot);
 	puts("compared with the system's DBG_TRAP declarations");
 #else
 	puts("the system's header ends before DBG_TRAP: compared what it has");
