@@ -16,8 +16,8 @@ void cp_kick(struct gpu *gpu, struct queue *queue)
 
 static bool wants_engine(const struct queue *queue)
 {
-	return queue->mapped &&
-	       (queue->phase == CP_FETCH || queue->phase == CP_EFFECT || queue->phase == CP_WORK);
+	return queue->mapped && (queue->phase == CP_FETCH || queue->phase == CP_EFFECT ||
+				 queue->phase == CP_WORK || queue->phase == CP_COPY);
 }
 
 static bool has_engine(const struct queue *queue)
@@ -25,16 +25,20 @@ static bool has_engine(const struct queue *queue)
 	return !queue->engine || queue->engine->current == queue;
 }
 
-/* FETCH and WORK go on, EFFECT can be taken: the queue runs and has its engine. */
+/* FETCH, WORK and COPY go on, EFFECT can be taken: the queue runs and has its engine. */
 static void resume(struct gpu *gpu, struct queue *queue)
 {
 	if (queue->phase == CP_EFFECT) {
 		cp_kick(gpu, queue);
 		return;
 	}
-	if (queue->phase == CP_WORK) {
+	if (queue->phase == CP_WORK || queue->phase == CP_COPY) {
 		queue_account(gpu, queue);
 		queue->working = true;
+	}
+	if (queue->phase == CP_COPY) {
+		link_start(gpu, queue);
+		return;
 	}
 	heap_push(&gpu->heap, &queue->cp_timer, time_add(gpu->now, queue->remain));
 }
@@ -103,6 +107,9 @@ static void take_effect(struct gpu *gpu, struct queue *queue)
 		queue->phase = CP_LAUNCH;
 		dispatch_begin(gpu, queue);
 		break;
+	case GPU_PACKET_COPY:
+		queue->copy_left = link_work(packet->p.bytes);
+		__attribute__((fallthrough));
 	case GPU_PACKET_WORK:
 		queue->phase = CP_WORK;
 		queue->remain = packet->p.busy_ns;
@@ -175,6 +182,7 @@ bool cp_advance(struct gpu *gpu, struct queue *queue, struct gpu_event *event)
 		case CP_FETCH:
 		case CP_LAUNCH:
 		case CP_WORK:
+		case CP_COPY:
 			return false;
 		}
 	}
@@ -187,16 +195,27 @@ void cp_timer_fired(struct gpu *gpu, struct queue *queue)
 		cp_kick(gpu, queue);
 		return;
 	}
+	struct packet *packet = queue_packet(queue, queue->cp);
+
+	if (queue->phase == CP_WORK && packet->p.kind == GPU_PACKET_COPY && packet->p.bytes > 0) {
+		queue->phase = CP_COPY;
+		link_start(gpu, queue);
+		return;
+	}
+	if (queue->phase == CP_COPY)
+		link_stop(gpu, queue);
 	queue_account(gpu, queue);
 	queue->working = false;
-	queue_packet(queue, queue->cp)->complete = true;
+	packet->complete = true;
 	step_over(gpu, queue);
 	engine_yield(gpu, queue);
 }
 
 void cp_stop(struct gpu *gpu, struct queue *queue)
 {
-	if (queue->cp_timer.pos != TIMER_IDLE) {
+	if (queue->phase == CP_COPY) {
+		link_stop(gpu, queue);
+	} else if (queue->cp_timer.pos != TIMER_IDLE) {
 		queue->remain = gpu->heap.entries[queue->cp_timer.pos].t - gpu->now;
 		heap_cancel(&gpu->heap, &queue->cp_timer);
 	}

@@ -10,7 +10,8 @@ struct gpu *gpu_new(const struct gpu_config *config)
 	    config->cus % config->xccs || config->cus / config->xccs > CUS_XCC_MAX ||
 	    config->units_per_cu == 0 || config->units_per_cu > UNITS_CU_MAX ||
 	    config->save_bytes_us == 0 || config->restore_bytes_us == 0 ||
-	    config->sdma_engines == 0)
+	    config->sdma_engines == 0 || config->sdma_engines > ENGINES_MAX ||
+	    config->xgmi_engines > ENGINES_MAX)
 		return NULL;
 	struct gpu *gpu = calloc(1, sizeof(*gpu));
 
@@ -25,13 +26,18 @@ struct gpu *gpu_new(const struct gpu_config *config)
 	list_init(&gpu->told);
 	for (uint32_t x = 0; x < config->xccs; x++)
 		xcc_init(&gpu->xccs[x], config->cus / config->xccs, config->units_per_cu);
-	gpu->engines = calloc(config->sdma_engines, sizeof(*gpu->engines));
+	gpu->n_engines = config->sdma_engines + config->xgmi_engines;
+	gpu->engines = calloc(gpu->n_engines, sizeof(*gpu->engines));
 	if (!gpu->engines || queue_reserve_timers(gpu)) {
 		gpu_free(gpu);
 		return NULL;
 	}
-	for (uint32_t i = 0; i < config->sdma_engines; i++)
+	for (uint32_t i = 0; i < gpu->n_engines; i++)
 		list_init(&gpu->engines[i].queues);
+	for (uint32_t i = 0; i < GPU_LINKS_MAX; i++) {
+		list_init(&gpu->links[i].copies);
+		gpu->links[i].bytes_us = config->link_bytes_us[i];
+	}
 	return gpu;
 }
 

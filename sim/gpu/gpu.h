@@ -29,8 +29,11 @@
  * A packet with the barrier bit starts after everything earlier in its queue has
  * retired; one without it may start once its predecessor has launched its last
  * workgroup.
- * An SDMA queue is bound to the engine with the fewest queues; the queues of an
- * engine take turns packet by packet. A WAIT packet does not hold the engine.
+ * SDMA and XGMI queues are bound to an engine; the queues of an engine take turns
+ * packet by packet. A WAIT packet does not hold the engine. The copies on a link
+ * share its bandwidth equally, whatever engines they are on. (A link to another
+ * GPU is that of the GPU whose engine copies: its peer's own copies go over the
+ * peer's own.)
  *
  * A bounce is the driver's unmap and map of all queues of the node
  * (kfd-facts: every queue change does this under HWS): all queues stop at its
@@ -51,6 +54,13 @@
 
 struct gpu;
 
+/* What copies go over: to and from the host, within the GPU's own memory, to and
+ * from the i-th other GPU. */
+#define GPU_LINK_HOST 0u
+#define GPU_LINK_LOCAL 1u
+#define GPU_LINK_PEER(i) (2u + (i))
+#define GPU_LINKS_MAX 16u
+
 struct gpu_config {
 	uint32_t xccs;		   /* 1 .. 16 */
 	uint32_t cus;		   /* of all XCCs, as many in each; at most 128 in one */
@@ -61,10 +71,15 @@ struct gpu_config {
 	uint64_t save_bytes_unit;  /* saved bytes for each live unit */
 	uint64_t save_bytes_us;	   /* save bandwidth, bytes per microsecond, > 0 */
 	uint64_t restore_bytes_us; /* > 0 */
-	uint32_t sdma_engines;	   /* > 0 */
+	uint32_t sdma_engines;	   /* > 0; engines 0, 1, ... */
+	uint32_t xgmi_engines;	   /* those after them */
+	uint64_t engine_bytes_us;  /* the most one engine copies; 0: as much as its link */
+	uint64_t link_bytes_us[GPU_LINKS_MAX]; /* 0: there is no such link */
 };
 
-enum gpu_queue_kind { GPU_QUEUE_COMPUTE, GPU_QUEUE_SDMA };
+enum gpu_queue_kind { GPU_QUEUE_COMPUTE, GPU_QUEUE_SDMA, GPU_QUEUE_XGMI };
+
+#define GPU_ENGINE_ANY UINT32_MAX
 
 #define GPU_PRIORITY_NORMAL 7u
 #define GPU_PRIORITY_MAX 15u
@@ -72,12 +87,16 @@ enum gpu_queue_kind { GPU_QUEUE_COMPUTE, GPU_QUEUE_SDMA };
 struct gpu_queue_config {
 	enum gpu_queue_kind kind;
 	uint64_t client; /* whose it is: the process */
+	/* SDMA, XGMI: this engine, whatever the kind (-EINVAL: there is none), or
+	 * GPU_ENGINE_ANY: the one of its kind with the fewest queues. */
+	uint32_t engine;
 };
 
 enum gpu_packet_kind {
 	GPU_PACKET_DISPATCH, /* workgroups on compute units; compute queues only */
-	GPU_PACKET_WORK,     /* busy_ns on the queue's engine (SDMA copy), or, on a
-	                        compute queue, on its CP without using any unit */
+	GPU_PACKET_WORK,     /* busy_ns on the queue's engine, or, on a compute queue,
+	                        on its CP without using any unit */
+	GPU_PACKET_COPY,     /* busy_ns, then `bytes` over `link`; not on compute queues */
 	GPU_PACKET_WAIT,     /* holds the queue until gpu_release() */
 };
 
@@ -88,7 +107,9 @@ struct gpu_packet {
 	uint32_t wgs;	  /* DISPATCH: workgroups, > 0 */
 	uint32_t units;	  /* DISPATCH: units of a CU one workgroup holds, > 0 */
 	uint64_t wg_ns;	  /* DISPATCH: time one workgroup runs */
-	uint64_t busy_ns; /* WORK */
+	uint64_t busy_ns; /* WORK, COPY */
+	uint64_t bytes;	  /* COPY: what crosses the link */
+	uint32_t link;	  /* COPY: GPU_LINK_...; one that there is */
 	uint64_t tag;	  /* the caller's; comes back in events */
 };
 
@@ -121,7 +142,7 @@ struct gpu_change {
 
 struct gpu_queue_stats {
 	uint64_t unit_ns; /* units held x time; an SDMA copy counts as one unit */
-	uint64_t busy_ns; /* time with at least one workgroup or WORK packet running */
+	uint64_t busy_ns; /* time with at least one workgroup, WORK or COPY packet running */
 	uint64_t wgs_done;
 	uint64_t packets_retired;
 	uint64_t preempted; /* bounces that found live state in this queue */

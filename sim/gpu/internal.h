@@ -22,6 +22,7 @@
 
 #define XCCS_MAX 16u
 #define UNITS_CU_MAX 63u		      /* levels 0 .. 63 in one word */
+#define ENGINES_MAX 64u			      /* of one kind */
 #define CLASSES 3u			      /* of priority: low, medium, high */
 #define QUEUE_PACKETS_MAX (UINT64_C(1) << 20) /* in one queue: then -EAGAIN */
 
@@ -94,7 +95,8 @@ enum cp_phase {
 	CP_FETCH,  /* packet_ns */
 	CP_EFFECT, /* packet_ns is over */
 	CP_LAUNCH, /* DISPATCH: workgroups wait for units */
-	CP_WORK,   /* WORK: busy_ns */
+	CP_WORK,   /* WORK, COPY: busy_ns */
+	CP_COPY,   /* COPY: bytes over a link */
 	CP_WAIT,   /* WAIT: stands until it is released */
 };
 
@@ -119,6 +121,7 @@ struct queue {
 	bool moved;		      /* its mask changed: saved state must find other CUs */
 	struct engine *engine;	      /* SDMA */
 	struct list on_engine;
+	struct list on_link; /* link.copies: while it copies */
 
 	struct packet *ring; /* packet i stands at ring[i & (ring_size - 1)] */
 	uint64_t ring_size;
@@ -129,8 +132,10 @@ struct queue {
 	enum cp_phase phase;
 	uint64_t remain;       /* FETCH, WORK: what is left while the timer is not set */
 	struct timer cp_timer; /* set while the command processor (or engine) works */
-	bool announced;	       /* WAIT: the event was reported */
-	bool released;	       /* WAIT: gpu_release() was called */
+	uint64_t copy_left;    /* COPY, as of copy_since: see link.c */
+	uint64_t copy_since, copy_speed;
+	bool announced; /* WAIT: the event was reported */
+	bool released;	/* WAIT: gpu_release() was called */
 
 	struct list kicked;   /* gpu.kicked: cp_advance() may have something to do */
 	struct list running;  /* cohorts on the GPU, in order of launch */
@@ -143,7 +148,7 @@ struct queue {
 	uint64_t reserve_cap; /* and all of them together: what fits on the GPU of its smallest */
 
 	uint64_t held; /* units */
-	bool working;  /* a WORK packet is running */
+	bool working;  /* a WORK or COPY packet is running */
 	uint64_t accounted_at;
 	struct gpu_queue_stats stats;
 	struct seat seats[]; /* by XCC */
@@ -162,6 +167,12 @@ struct xcc {
 struct engine {
 	struct queue *current; /* whose packet it works on */
 	struct list queues;    /* whose turn comes next stands first */
+	uint32_t n;
+};
+
+struct link {
+	uint64_t bytes_us;
+	struct list copies; /* queues */
 	uint32_t n;
 };
 
@@ -191,6 +202,8 @@ struct gpu {
 	uint32_t n_ids;	       /* length of queues */
 	uint32_t n_queues;
 	struct engine *engines;
+	uint32_t n_engines;
+	struct link links[GPU_LINKS_MAX];
 	struct list kicked;
 
 	uint32_t units; /* of the GPU */
@@ -298,6 +311,13 @@ void dispatch_begin(struct gpu *gpu, struct queue *queue);
  * wait already; or no more. */
 void dispatch_wait(struct gpu *gpu, struct queue *queue);
 void dispatch_unwait(const struct gpu *gpu, struct queue *queue);
+
+/* ---- link.c ---- */
+
+uint64_t link_work(uint64_t bytes); /* for queue.copy_left */
+/* The queue's COPY packet begins, or goes on; and stops, with what is left. */
+void link_start(struct gpu *gpu, struct queue *queue);
+void link_stop(struct gpu *gpu, struct queue *queue);
 
 /* ---- bounce.c ---- */
 

@@ -16,7 +16,7 @@ static void stats_until(struct gpu_queue_stats *stats, const struct gpu *gpu,
 			const struct queue *queue)
 {
 	uint64_t span = gpu->now - queue->accounted_at;
-	bool copies = queue->working && queue->kind == GPU_QUEUE_SDMA;
+	bool copies = queue->working && queue->engine;
 
 	stats->unit_ns += (queue->held + copies) * span;
 	if (queue->held > 0 || queue->working)
@@ -36,12 +36,18 @@ int queue_reserve_timers(struct gpu *gpu)
 	return heap_reserve(&gpu->heap, (size_t)gpu->units + gpu->n_queues + 1);
 }
 
-static struct engine *least_loaded(struct gpu *gpu)
+/* NULL: there is none, or no such. */
+static struct engine *choose_engine(struct gpu *gpu, const struct gpu_queue_config *config)
 {
-	struct engine *best = &gpu->engines[0];
+	bool xgmi = config->kind == GPU_QUEUE_XGMI;
+	uint32_t first = xgmi ? gpu->config.sdma_engines : 0;
+	uint32_t end = xgmi ? gpu->n_engines : gpu->config.sdma_engines;
+	struct engine *best = NULL;
 
-	for (uint32_t i = 1; i < gpu->config.sdma_engines; i++)
-		if (gpu->engines[i].n < best->n)
+	if (config->engine != GPU_ENGINE_ANY)
+		return config->engine < gpu->n_engines ? &gpu->engines[config->engine] : NULL;
+	for (uint32_t i = first; i < end; i++)
+		if (!best || gpu->engines[i].n < best->n)
 			best = &gpu->engines[i];
 	return best;
 }
@@ -86,7 +92,11 @@ static void seat_init(struct seat *seat, struct queue *queue, struct cus open)
 
 int gpu_queue_add(struct gpu *gpu, const struct gpu_queue_config *config)
 {
-	if (config->kind != GPU_QUEUE_COMPUTE && config->kind != GPU_QUEUE_SDMA)
+	struct engine *engine = NULL;
+
+	if (config->kind == GPU_QUEUE_SDMA || config->kind == GPU_QUEUE_XGMI)
+		engine = choose_engine(gpu, config);
+	if (config->kind != GPU_QUEUE_COMPUTE && !engine)
 		return -EINVAL;
 	int64_t id = free_id(gpu);
 
@@ -116,8 +126,9 @@ int gpu_queue_add(struct gpu *gpu, const struct gpu_queue_config *config)
 	list_init(&queue->saved);
 	for (uint32_t x = 0; x < gpu->config.xccs; x++)
 		seat_init(&queue->seats[x], queue, gpu->xccs[x].all);
-	if (config->kind == GPU_QUEUE_SDMA) {
-		queue->engine = least_loaded(gpu);
+	list_init(&queue->on_link);
+	if (engine) {
+		queue->engine = engine;
 		queue->engine->n++;
 		list_insert(&queue->engine->queues, &queue->on_engine);
 	}
@@ -210,6 +221,8 @@ int gpu_queue_remove(struct gpu *gpu, uint32_t id)
 	if (!queue)
 		return -ENOENT;
 	queue_drop_cohorts(gpu, queue);
+	if (queue->phase == CP_COPY)
+		link_stop(gpu, queue);
 	heap_cancel(&gpu->heap, &queue->cp_timer);
 	list_remove(&queue->kicked);
 	for (uint32_t x = 0; x < gpu->config.xccs; x++) {
@@ -257,6 +270,9 @@ static bool packet_valid(const struct gpu *gpu, const struct queue *queue,
 	case GPU_PACKET_DISPATCH:
 		return queue->kind == GPU_QUEUE_COMPUTE && packet->wgs > 0 && packet->units > 0 &&
 		       packet->units <= gpu->config.units_per_cu;
+	case GPU_PACKET_COPY:
+		return queue->engine && packet->link < GPU_LINKS_MAX &&
+		       gpu->links[packet->link].bytes_us > 0;
 	case GPU_PACKET_WORK:
 	case GPU_PACKET_WAIT:
 		return true;

@@ -227,6 +227,7 @@ static int queue_new(struct process *process, const struct kfdabi_create_queue *
 	r = gpu_queue_add(node->gpu, &(struct gpu_queue_config){
 					     .kind = sdma ? GPU_QUEUE_SDMA : GPU_QUEUE_COMPUTE,
 					     .client = process->token,
+					     .engine = GPU_ENGINE_ANY,
 				     });
 	queue->gpu_queue = r;
 	if (r >= 0)

@@ -51,10 +51,11 @@ static int play(const struct load *load)
 	uint64_t started = clock_ns();
 
 	for (uint32_t q = 0; q < load->queues; q++) {
-		changes[q] =
-			(struct gpu_change){.queue = (uint32_t)gpu_queue_add(
-						    gpu, &(struct gpu_queue_config){.client = q}),
-					    .map = true};
+		changes[q] = (struct gpu_change){
+			.queue = (uint32_t)gpu_queue_add(
+				gpu,
+				&(struct gpu_queue_config){.client = q, .engine = GPU_ENGINE_ANY}),
+			.map = true};
 		left[q] = load->dispatches;
 	}
 	if (gpu_bounce(gpu, 0, changes, load->queues))

@@ -96,7 +96,7 @@ static inline void world_bounce(struct gpu *gpu, uint32_t queue, bool map)
 
 static inline int world_add(struct gpu *gpu, enum gpu_queue_kind kind)
 {
-	struct gpu_queue_config config = {.kind = kind};
+	struct gpu_queue_config config = {.kind = kind, .engine = GPU_ENGINE_ANY};
 	int id = gpu_queue_add(gpu, &config);
 
 	return id;
