@@ -57,7 +57,7 @@ static void fail(struct world *world, const char *what, int error)
 	world->procfs->complained = true;
 }
 
-static int write_new(int dir, const char *name, const char *text)
+static int write_new(const struct world *world, int dir, const char *name, const char *text)
 {
 	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0444);
 	ssize_t n = (ssize_t)strlen(text);
@@ -68,13 +68,15 @@ static int write_new(int dir, const char *name, const char *text)
 		close(fd);
 		return -EIO;
 	}
+	if (rule_broken(world, RULE_proc_files_are_read_only))
+		fchmod(fd, 0644);
 	return fd;
 }
 
 /* A file that stays as it is; false: said why not. */
 static bool put_text(struct world *world, int dir, const char *name, const char *text)
 {
-	int fd = write_new(dir, name, text);
+	int fd = write_new(world, dir, name, text);
 
 	if (fd < 0) {
 		fail(world, name, -fd);
@@ -86,7 +88,7 @@ static bool put_text(struct world *world, int dir, const char *name, const char 
 
 static void number_start(struct world *world, int dir, const char *name, struct number *number)
 {
-	int fd = write_new(dir, name, "0\n");
+	int fd = write_new(world, dir, name, "0\n");
 
 	if (fd < 0)
 		fail(world, name, -fd);
@@ -193,6 +195,7 @@ void procfs_process_new(struct process *process)
 	struct world *world = process->world;
 	struct procfs_folder *folder;
 	char text[TEXT_BYTES];
+	uint32_t pasid;
 
 	if (!world->procfs)
 		return;
@@ -205,7 +208,11 @@ void procfs_process_new(struct process *process)
 	folder->dir = folder_at(world, world->procfs->dir, text);
 	folder->queues = folder_at(world, folder->dir, "queues");
 	/* By releases after 6.12 a process has one pasid a GPU, told in debugfs. */
-	snprintf(text, sizeof text, "%u\n", linux_7(world) ? 0 : process->pasid);
+	pasid = linux_7(world) ? 0 : process->pasid;
+	if (rule_broken(world, RULE_proc_pasid_is_the_processs) ||
+	    rule_broken(world, RULE_proc_pasid_is_0))
+		pasid = linux_7(world) ? process->pasid : 0;
+	snprintf(text, sizeof text, "%u\n", pasid);
 	put_text(world, folder->dir, "pasid", text);
 	for (uint32_t i = 0; i < world->nodes_n; i++)
 		node_start(process, folder, i);
@@ -259,7 +266,7 @@ void procfs_process_end(struct process *process)
 	const struct queue *queue;
 	char name[TEXT_BYTES];
 
-	if (!folder)
+	if (!folder || rule_broken(world, RULE_proc_folder_comes_and_goes))
 		return;
 	process->folder = NULL;
 	TAILQ_FOREACH(queue, &process->queues, link)
@@ -283,11 +290,17 @@ void procfs_process_end(struct process *process)
  * debugger's own queue left it between 6.12 and 7. */
 static unsigned type_number(const struct queue *queue)
 {
+	const struct world *world = queue->process->world;
+	bool older = !linux_7(world);
+
+	if (rule_broken(world, RULE_proc_xgmi_queue_is_type_4) ||
+	    rule_broken(world, RULE_proc_xgmi_queue_is_type_3))
+		older = !older;
 	switch (queue->type) {
 	case KFD_IOC_QUEUE_TYPE_SDMA:
-		return 1;
+		return rule_broken(world, RULE_proc_sdma_queue_is_type_1) ? 0 : 1;
 	case KFD_IOC_QUEUE_TYPE_SDMA_XGMI:
-		return linux_7(queue->process->world) ? 3 : 4;
+		return older ? 4 : 3;
 	default:
 		return 0;
 	}
@@ -297,20 +310,24 @@ void procfs_queue_new(const struct queue *queue)
 {
 	struct world *world = queue->process->world;
 	struct procfs_folder *folder = queue->process->folder;
+	bool stale = rule_broken(world, RULE_proc_id_used_again_tells_the_new_queue);
+	const char *end = rule_broken(world, RULE_proc_queue_files_have_no_newline) ? "\n" : "";
 	char text[TEXT_BYTES];
 	int dir;
 
 	if (!folder)
 		return;
 	snprintf(text, sizeof text, "%u", queue->id);
+	if (stale && !faccessat(folder->queues, text, F_OK, 0))
+		return;
 	dir = folder_at(world, folder->queues, text);
 	if (dir < 0)
 		return;
-	snprintf(text, sizeof text, "%u", world->nodes[queue->node].gpu_id);
+	snprintf(text, sizeof text, "%u%s", world->nodes[queue->node].gpu_id, end);
 	put_text(world, dir, "gpuid", text);
-	snprintf(text, sizeof text, "%" PRIu64, queue->ring_bytes);
+	snprintf(text, sizeof text, "%" PRIu64 "%s", queue->ring_bytes, end);
 	put_text(world, dir, "size", text);
-	snprintf(text, sizeof text, "%u", type_number(queue));
+	snprintf(text, sizeof text, "%u%s", type_number(queue), end);
 	put_text(world, dir, "type", text);
 	close(dir);
 }
@@ -333,6 +350,7 @@ static bool is_sdma(const struct queue *queue)
 
 void procfs_queue_gone(const struct queue *queue)
 {
+	const struct world *world = queue->process->world;
 	struct procfs_folder *folder = queue->process->folder;
 	char name[TEXT_BYTES];
 
@@ -340,6 +358,9 @@ void procfs_queue_gone(const struct queue *queue)
 		return;
 	if (is_sdma(queue))
 		folder->nodes[queue->node].sdma_past_ns += sdma_ns(queue);
+	if (rule_broken(world, RULE_proc_queue_is_listed) ||
+	    rule_broken(world, RULE_proc_id_used_again_tells_the_new_queue))
+		return;
 	snprintf(name, sizeof name, "%u", queue->id);
 	remove_folder(folder->queues, name, queue_files);
 }
@@ -349,7 +370,7 @@ void procfs_queue_resized(const struct queue *queue)
 	struct procfs_folder *folder = queue->process->folder;
 	char name[TEXT_BYTES], text[TEXT_BYTES];
 
-	if (!folder)
+	if (!folder || rule_broken(queue->process->world, RULE_proc_queue_size_follows_update))
 		return;
 	snprintf(name, sizeof name, "%u/size", queue->id);
 	snprintf(text, sizeof text, "%" PRIu64, queue->ring_bytes);
@@ -358,8 +379,24 @@ void procfs_queue_resized(const struct queue *queue)
 
 void procfs_vram(struct process *process, uint32_t node)
 {
-	if (process->folder)
+	if (process->folder && !rule_broken(process->world, RULE_proc_vram_counts_vram))
 		number_set(process->world, &process->folder->nodes[node].vram, process->vram[node]);
+}
+
+/* Rules about suspension that are to be answered wrongly. */
+static void answer_wrongly(const struct queue *queue)
+{
+	struct world *world = queue->process->world;
+	int dir = queue->process->folder->dir;
+	char name[2 * TEXT_BYTES];
+
+	if (rule_broken(world, RULE_proc_suspended_queue_stays_listed)) {
+		procfs_queue_gone(queue);
+	} else if (rule_broken(world, RULE_proc_evicted_ms_excludes_suspension)) {
+		snprintf(name, sizeof name, "stats_%u/evicted_ms",
+			 world->nodes[queue->node].gpu_id);
+		put_text(world, dir, name, "20\n");
+	}
 }
 
 /* What a process is doing on each node. */
@@ -382,6 +419,8 @@ static void look(const struct process *process, struct sample *samples)
 			sample->sdma_ns += sdma_ns(queue);
 			continue;
 		}
+		if (queue->suspended)
+			answer_wrongly(queue);
 		sample->units += gpu_queue_units(gpu, id);
 		sample->between |= gpu_queue_mapped(gpu, id) && gpu_queue_depth(gpu, id);
 	}
@@ -409,6 +448,9 @@ static void sample(struct process *process)
 			continue;
 		}
 		node->doubted = false;
+		if (rule_broken(world, RULE_proc_cu_occupancy_tells_running_waves) ||
+		    (!cus && rule_broken(world, RULE_proc_cu_occupancy_of_suspended_is_0)))
+			continue;
 		number_set(world, &node->occupancy, cus);
 	}
 }
