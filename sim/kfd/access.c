@@ -12,6 +12,24 @@
 
 #include "sim/kfd/kfd.h"
 
+/* The L2's operations (TC_OP of gfx9); floating-point ones are not done. */
+enum {
+	ATOMIC_SWAP = 0x07,
+	ATOMIC_CMPSWAP = 0x08,
+	ATOMIC_ADD = 0x0f,
+	ATOMIC_SUB = 0x10,
+	ATOMIC_SMIN = 0x11,
+	ATOMIC_UMIN = 0x12,
+	ATOMIC_SMAX = 0x13,
+	ATOMIC_UMAX = 0x14,
+	ATOMIC_AND = 0x15,
+	ATOMIC_OR = 0x16,
+	ATOMIC_XOR = 0x17,
+	ATOMIC_INC = 0x18,
+	ATOMIC_DEC = 0x19,
+	ATOMIC_WIDE = 0x20,
+};
+
 struct place {
 	char *direct;  /* NULL: not ours */
 	uint64_t cpu;  /* in the process, if direct is NULL */
@@ -126,6 +144,132 @@ int access_add32(struct process *process, uint64_t va, uint32_t value)
 	process->world->plain_updates++;
 	old += value;
 	return access_write(process, va, &old, sizeof old);
+}
+
+static uint64_t operate(unsigned op, bool wide, uint64_t old, uint64_t source, uint64_t compare)
+{
+	int64_t o = wide ? (int64_t)old : (int32_t)old,
+		s = wide ? (int64_t)source : (int32_t)source;
+
+	switch (op) {
+	case ATOMIC_SWAP:
+		return source;
+	case ATOMIC_CMPSWAP:
+		return old == compare ? source : old;
+	case ATOMIC_ADD:
+		return old + source;
+	case ATOMIC_SUB:
+		return old - source;
+	case ATOMIC_SMIN:
+		return o < s ? old : source;
+	case ATOMIC_UMIN:
+		return old < source ? old : source;
+	case ATOMIC_SMAX:
+		return o > s ? old : source;
+	case ATOMIC_UMAX:
+		return old > source ? old : source;
+	case ATOMIC_AND:
+		return old & source;
+	case ATOMIC_OR:
+		return old | source;
+	case ATOMIC_XOR:
+		return old ^ source;
+	case ATOMIC_INC:
+		return old >= source ? 0 : old + 1;
+	default:
+		return !old || old > source ? source : old - 1;
+	}
+}
+
+static int atomic64(struct process *process, uint64_t va, unsigned op, uint64_t source,
+		    uint64_t compare, uint64_t *old)
+{
+	uint64_t *direct = access_direct(process, va, 8), value;
+
+	if (!direct) {
+		if (access_read(process, va, old, 8))
+			return -EFAULT;
+		process->world->plain_updates++;
+		value = operate(op, true, *old, source, compare);
+		return access_write(process, va, &value, 8);
+	}
+	*old = __atomic_load_n(direct, __ATOMIC_RELAXED);
+	do
+		value = operate(op, true, *old, source, compare);
+	while (!__atomic_compare_exchange_n(direct, old, value, false, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED));
+	return 0;
+}
+
+static int atomic32(struct process *process, uint64_t va, unsigned op, uint32_t source,
+		    uint32_t compare, uint64_t *old)
+{
+	uint32_t *direct = access_direct(process, va, 4), before = 0, value;
+
+	if (!direct) {
+		if (access_read(process, va, &before, 4))
+			return -EFAULT;
+		process->world->plain_updates++;
+		value = (uint32_t)operate(op, false, before, source, compare);
+		*old = before;
+		return access_write(process, va, &value, 4);
+	}
+	before = __atomic_load_n(direct, __ATOMIC_RELAXED);
+	do
+		value = (uint32_t)operate(op, false, before, source, compare);
+	while (!__atomic_compare_exchange_n(direct, &before, value, false, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED));
+	*old = before;
+	return 0;
+}
+
+int access_atomic(struct process *process, uint64_t va, unsigned op, uint64_t source,
+		  uint64_t compare, uint64_t *old)
+{
+	unsigned which = op & 0x1f;
+	bool wide = op & ATOMIC_WIDE;
+	uint64_t before = 0;
+	int r;
+
+	if ((which != ATOMIC_SWAP && which != ATOMIC_CMPSWAP && which < ATOMIC_ADD) ||
+	    which < ATOMIC_SWAP || which > ATOMIC_DEC)
+		return -EBADMSG;
+	va &= wide ? ~7ull : ~3ull;
+	r = wide ? atomic64(process, va, which, source, compare, &before)
+		 : atomic32(process, va, which, (uint32_t)source, (uint32_t)compare, &before);
+	if (!r && old)
+		*old = before;
+	return r;
+}
+
+int ring_read(const struct queue *queue, uint64_t at, void *to, uint64_t bytes)
+{
+	char *out = to;
+
+	while (bytes) {
+		uint64_t offset = at % queue->hw_ring_bytes, part = queue->hw_ring_bytes - offset;
+		int r;
+
+		if (part > bytes)
+			part = bytes;
+		r = access_read(queue->process, queue->hw_ring + offset, out, part);
+		if (r)
+			return r;
+		at += part;
+		out += part;
+		bytes -= part;
+	}
+	return 0;
+}
+
+int process_read(const struct process *process, uint64_t address, void *to, size_t n)
+{
+	return remote(process, address, to, n, false);
+}
+
+int process_write(const struct process *process, uint64_t address, const void *from, size_t n)
+{
+	return remote(process, address, (void *)(uintptr_t)from, n, true);
 }
 
 int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint64_t bytes)

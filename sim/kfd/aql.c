@@ -20,16 +20,6 @@ enum aql_type {
 enum vendor_format { VENDOR_PM4_IB = 1, VENDOR_BARRIER_VALUE = 2 };
 #define HEADER_BARRIER (1u << 8)
 
-/* What the packet processor writes into the queue's inactive signal. */
-enum aql_error {
-	AQL_ERROR_DIMENSION = 2,
-	AQL_ERROR_GROUP_MEMORY = 4,
-	AQL_ERROR_CODE = 8,
-	AQL_ERROR_FORMAT = 32,
-	AQL_ERROR_GROUP_SIZE = 64,
-	AQL_ERROR_VENDOR = 256,
-};
-
 struct __attribute__((packed)) aql {
 	uint16_t header;
 	uint16_t setup; /* vendor packets: the format in the low byte */
@@ -55,12 +45,11 @@ struct __attribute__((packed)) aql {
 };
 _Static_assert(sizeof(struct aql) == AQL_BYTES, "AQL packet");
 
-/* amd_signal_t and amd_queue_t, in bytes from their start */
+/* amd_signal_t, in bytes from its start */
 enum { SIGNAL_VALUE = 8, SIGNAL_MAILBOX = 16, SIGNAL_EVENT = 24, SIGNAL_START = 32 };
-enum { QUEUE_RPTR = 128, QUEUE_INACTIVE_SIGNAL = 192 };
 
 /* Value first, then the interrupt that makes somebody look at it. */
-static int notify_signal(struct process *process, uint64_t signal)
+int aql_notify_signal(struct process *process, uint64_t signal)
 {
 	struct {
 		uint64_t mailbox;
@@ -75,7 +64,7 @@ static int notify_signal(struct process *process, uint64_t signal)
 	id = to.event;
 	if (access_write(process, to.mailbox, &id, sizeof id))
 		return -EFAULT;
-	event_fire(process, to.event);
+	event_interrupt(process, to.event);
 	return 0;
 }
 
@@ -87,20 +76,7 @@ static int complete_signal(struct process *process, uint64_t signal, uint64_t st
 	if (access_write(process, signal + SIGNAL_START, stamps, sizeof stamps) ||
 	    access_add64(process, signal + SIGNAL_VALUE, -1))
 		return -EFAULT;
-	return notify_signal(process, signal);
-}
-
-/* The queue stops and tells its runtime why. */
-static void queue_error(struct queue *queue, enum aql_error error)
-{
-	uint64_t signal = 0, value = error;
-	struct process *process = queue->process;
-
-	queue->stopped = true;
-	access_read(process, queue->rptr_address - QUEUE_RPTR + QUEUE_INACTIVE_SIGNAL, &signal,
-		    sizeof signal);
-	if (signal && !access_write(process, signal + SIGNAL_VALUE, &value, sizeof value))
-		notify_signal(process, signal);
+	return aql_notify_signal(process, signal);
 }
 
 static uint64_t parts(uint64_t whole, uint64_t one)
@@ -108,7 +84,7 @@ static uint64_t parts(uint64_t whole, uint64_t one)
 	return (whole + one - 1) / one;
 }
 
-/* The units one workgroup holds, or a negative aql_error. */
+/* The units one workgroup holds, or a negative queue_error_code. */
 static int64_t units_of(const struct world_config *config, const struct aql *aql)
 {
 	uint64_t threads = 1, waves, lds;
@@ -117,9 +93,9 @@ static int64_t units_of(const struct world_config *config, const struct aql *aql
 		threads *= aql->dispatch.group[i];
 	waves = parts(threads, 64);
 	if (waves > config->gpu.units_per_cu)
-		return -AQL_ERROR_GROUP_SIZE;
+		return -QUEUE_ERROR_GROUP_SIZE;
 	if (aql->dispatch.group_bytes > config->lds_bytes_per_cu)
-		return -AQL_ERROR_GROUP_MEMORY;
+		return -QUEUE_ERROR_GROUP_MEMORY;
 	lds = parts((uint64_t)aql->dispatch.group_bytes * config->gpu.units_per_cu,
 		    config->lds_bytes_per_cu);
 	if (waves < lds)
@@ -127,7 +103,7 @@ static int64_t units_of(const struct world_config *config, const struct aql *aql
 	return (int64_t)waves;
 }
 
-/* 0, or an aql_error, or a negative errno. */
+/* 0, or a queue_error_code, or a negative errno. */
 static int parse_dispatch(struct queue *queue, struct aql *aql, struct packet *packet,
 			  struct gpu_packet *to)
 {
@@ -139,20 +115,20 @@ static int parse_dispatch(struct queue *queue, struct aql *aql, struct packet *p
 	int r;
 
 	if (!dimensions)
-		return AQL_ERROR_DIMENSION;
+		return QUEUE_ERROR_DIMENSION;
 	for (unsigned i = 0; i < 3; i++) {
 		if (i >= dimensions)
 			aql->dispatch.group[i] = (uint16_t)(aql->dispatch.grid[i] = 1);
 		if (!aql->dispatch.group[i] || !aql->dispatch.grid[i])
-			return AQL_ERROR_DIMENSION;
+			return QUEUE_ERROR_DIMENSION;
 		dispatch.group[i] = aql->dispatch.group[i];
 		dispatch.grid[i] = aql->dispatch.grid[i];
 		workgroups *= parts(dispatch.grid[i], dispatch.group[i]);
 		if (workgroups > UINT32_MAX)
-			return AQL_ERROR_DIMENSION;
+			return QUEUE_ERROR_DIMENSION;
 	}
 	if (!dispatch.kernel_object)
-		return AQL_ERROR_CODE;
+		return QUEUE_ERROR_CODE;
 	units = units_of(&queue->process->world->config, aql);
 	if (units < 0)
 		return (int)-units;
@@ -183,22 +159,31 @@ static int parse_barrier(const struct aql *aql, enum packet_kind kind, struct pa
 
 static int parse_vendor(const struct aql *aql, struct packet *packet, struct gpu_packet *to)
 {
-	switch (aql->setup & 0xff) {
-	case VENDOR_PM4_IB: /* the runtime's cache control: nothing to do here */
-		packet->kind = PACKET_NOP;
-		to->kind = GPU_PACKET_WORK;
-		return 0;
-	case VENDOR_BARRIER_VALUE:
-		packet->kind = PACKET_VALUE;
-		packet->poll.address = aql->value.signal;
-		packet->poll.reference = aql->value.value;
-		packet->poll.mask = aql->value.mask;
-		packet->poll.function = aql->value.condition;
-		to->kind = GPU_PACKET_WAIT;
-		return 0;
-	default:
-		return AQL_ERROR_VENDOR;
-	}
+	if ((aql->setup & 0xff) != VENDOR_BARRIER_VALUE)
+		return QUEUE_ERROR_VENDOR;
+	packet->kind = PACKET_VALUE;
+	packet->poll.address = aql->value.signal;
+	packet->poll.reference = aql->value.value;
+	packet->poll.mask = aql->value.mask;
+	packet->poll.function = aql->value.condition;
+	to->kind = GPU_PACKET_WAIT;
+	return 0;
+}
+
+static bool is_pm4_ib(const struct aql *aql)
+{
+	return (aql->header & 0xff) == AQL_VENDOR && (aql->setup & 0xff) == VENDOR_PM4_IB;
+}
+
+static int enter_pm4(struct queue *queue, const struct aql *aql)
+{
+	uint32_t words[4];
+	int r;
+
+	memcpy(words, (const char *)aql + 4, sizeof words);
+	r = pm4_enter_aql(queue, words, aql->completion_signal);
+
+	return r == -EBADMSG ? QUEUE_ERROR_VENDOR : r;
 }
 
 static int parse(struct queue *queue, struct aql *aql, struct packet *packet, struct gpu_packet *to)
@@ -215,14 +200,14 @@ static int parse(struct queue *queue, struct aql *aql, struct packet *packet, st
 	case AQL_VENDOR:
 		return parse_vendor(aql, packet, to);
 	default:
-		return AQL_ERROR_FORMAT;
+		return QUEUE_ERROR_UNSUPPORTED;
 	}
 }
 
 /* The packet of a position, if it is published: the header is its last word. */
 static int read_packet(struct queue *queue, uint64_t at, struct aql *aql)
 {
-	uint64_t va = queue->ring + at * AQL_BYTES % queue->ring_bytes;
+	uint64_t va = queue->hw_ring + at * AQL_BYTES % queue->hw_ring_bytes;
 	const uint16_t *direct = access_direct(queue->process, va, AQL_BYTES);
 
 	if (!direct)
@@ -232,40 +217,50 @@ static int read_packet(struct queue *queue, uint64_t at, struct aql *aql)
 	return 0;
 }
 
+/* The packet at queue->fetched into the model; *va: what a fault is about. 0, a
+ * queue_error_code, or negative: -EAGAIN not yet, -EFAULT. */
+static int fetch_one(struct queue *queue, uint64_t *va)
+{
+	struct packet packet = {.at = queue->fetched, .end = queue->fetched + 1};
+	struct gpu_packet to = {0};
+	struct aql aql;
+	int r;
+
+	*va = queue->hw_ring;
+	if (read_packet(queue, queue->fetched, &aql))
+		return -EFAULT;
+	if ((aql.header & 0xff) == AQL_INVALID)
+		return -EAGAIN;
+	if (is_pm4_ib(&aql))
+		return enter_pm4(queue, &aql);
+	*va = aql.dispatch.kernarg;
+	r = parse(queue, &aql, &packet, &to);
+	return r ? r : drive_submit(queue, &packet, &to);
+}
+
 void aql_fetch(struct queue *queue)
 {
-	uint64_t slots = queue->ring_bytes / AQL_BYTES;
+	uint64_t slots = queue->hw_ring_bytes / AQL_BYTES, va;
+	int r = 0;
 
-	while (!queue->stopped && slots && (int64_t)(queue->limit - queue->fetched) > 0 &&
-	       queue->submitted - queue->done < QUEUE_AHEAD &&
-	       queue->fetched - queue->retired < slots) {
-		struct packet packet = {.at = queue->fetched, .end = queue->fetched + 1};
-		struct gpu_packet to = {0};
-		struct aql aql;
-		int r;
-
-		if (read_packet(queue, queue->fetched, &aql)) {
-			drive_fault(queue, queue->ring);
-			return;
-		}
-		if ((aql.header & 0xff) == AQL_INVALID)
-			return;
-		r = parse(queue, &aql, &packet, &to);
-		if (!r)
-			r = drive_submit(queue, &packet, &to);
-		if (!r)
+	while (!r && !queue->stopped && queue->submitted - queue->done < QUEUE_AHEAD) {
+		if (pm4_inside(queue)) {
+			if (pm4_fetch_inside(queue))
+				return;
 			continue;
-		if (r == -EAGAIN)
+		}
+		if ((int64_t)(queue->limit - queue->fetched) <= 0 ||
+		    queue->fetched - queue->retired >= slots)
 			return;
-		/* It is met when everything before it is done. */
-		if (queue->submitted != queue->done)
-			return;
-		if (r > 0)
-			queue_error(queue, (enum aql_error)r);
-		else
-			drive_fault(queue, r == -EFAULT ? aql.dispatch.kernarg : queue->ring);
-		return;
+		r = fetch_one(queue, &va);
 	}
+	/* An error is met when everything before it is done. */
+	if (!r || r == -EAGAIN || queue->submitted != queue->done)
+		return;
+	if (r > 0)
+		queue_error(queue, (enum queue_error_code)r);
+	else
+		drive_fault(queue, va);
 }
 
 static int64_t signal_value(const struct process *process, uint64_t signal)
@@ -314,7 +309,7 @@ bool aql_ready(struct queue *queue, const struct packet *packet)
 void aql_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 {
 	struct process *process = queue->process;
-	uint64_t slot = queue->ring + packet->at * AQL_BYTES % queue->ring_bytes;
+	uint64_t slot = queue->hw_ring + packet->at * AQL_BYTES % queue->hw_ring_bytes;
 	uint16_t invalid = AQL_INVALID;
 	int r = 0;
 
@@ -327,6 +322,8 @@ void aql_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 		drive_fault(queue, packet->move.dst);
 		return;
 	}
+	if (packet->part)
+		return;
 	if (access_write(process, slot, &invalid, sizeof invalid) ||
 	    access_write(process, queue->rptr_address, &packet->end, sizeof packet->end)) {
 		drive_fault(queue, slot);

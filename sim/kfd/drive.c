@@ -16,15 +16,16 @@
 #define IDLE_SHARE 10000
 #define MODEL_FAR (1ull << 62) /* later than any run lasts */
 
-static bool is_aql(const struct queue *queue)
-{
-	return queue->type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
-}
-
 void drive_fetch(struct queue *queue)
 {
+	if (!queue->ring || !queue->ring_bytes)
+		return;
+	queue->hw_ring = queue->ring;
+	queue->hw_ring_bytes = queue->ring_bytes;
 	if (is_aql(queue))
 		aql_fetch(queue);
+	else if (is_compute_type(queue->type))
+		pm4_fetch(queue);
 	else
 		sdma_fetch(queue);
 }
@@ -60,9 +61,42 @@ int drive_submit(struct queue *queue, const struct packet *packet,
 	return 0;
 }
 
+/* SDMA and PM4 have the same codes. */
+static bool compare(uint32_t function, uint64_t value, uint64_t reference)
+{
+	switch (function) {
+	case 0:
+		return true;
+	case 1:
+		return value < reference;
+	case 2:
+		return value <= reference;
+	case 3:
+		return value == reference;
+	case 4:
+		return value != reference;
+	case 5:
+		return value >= reference;
+	default:
+		return value > reference;
+	}
+}
+
 static bool packet_ready(struct queue *queue, const struct packet *packet)
 {
-	return is_aql(queue) ? aql_ready(queue, packet) : sdma_ready(queue, packet);
+	size_t bytes = packet->poll.wide ? 8 : 4;
+	const void *direct;
+	uint64_t value = 0;
+
+	if (packet->kind != PACKET_POLL)
+		return aql_ready(queue, packet);
+	direct = access_direct(queue->process, packet->poll.address, bytes);
+	if (direct)
+		value = bytes == 8 ? __atomic_load_n((const uint64_t *)direct, __ATOMIC_ACQUIRE)
+				   : __atomic_load_n((const uint32_t *)direct, __ATOMIC_ACQUIRE);
+	else if (access_read(queue->process, packet->poll.address, &value, bytes))
+		return false; /* what cannot be read never comes */
+	return compare(packet->poll.function, value & packet->poll.mask, packet->poll.reference);
 }
 
 static void release(struct queue *queue)
@@ -121,6 +155,16 @@ static void workgroups_ended(struct queue *queue, const struct gpu_event *event)
 	}
 }
 
+static void packet_started(struct queue *queue, const struct gpu_event *event)
+{
+	struct packet *packet = &queue->ahead[event->tag % QUEUE_AHEAD];
+
+	if (queue->process->dead || queue->stopped)
+		return;
+	if (packet->kind == PACKET_PM4)
+		pm4_effect(queue, packet, model_to_wall(queue->process->world, event->t));
+}
+
 static void packet_retired(struct queue *queue, const struct gpu_event *event)
 {
 	struct world *world = queue->process->world;
@@ -132,14 +176,18 @@ static void packet_retired(struct queue *queue, const struct gpu_event *event)
 	packet->start_ns = model_to_wall(world, event->start_ns);
 	if (queue->process->dead || queue->stopped)
 		return;
+	/* Order: results, then the ring (slot, read pointer), then the signal: who
+	 * sees a later one of these sees the earlier, too. */
+	if (packet->kind == PACKET_DISPATCH || packet->kind == PACKET_COPY ||
+	    packet->kind == PACKET_FILL || packet->kind == PACKET_SPIN) {
+		queue->record->dispatches++;
+		report_kernel(world, packet->kernel);
+	}
 	if (is_aql(queue)) {
 		queue->record->packets++;
-		if (packet->kind == PACKET_DISPATCH || packet->kind == PACKET_COPY ||
-		    packet->kind == PACKET_FILL || packet->kind == PACKET_SPIN) {
-			queue->record->dispatches++;
-			report_kernel(world, packet->kernel);
-		}
 		aql_effect(queue, packet, end_ns);
+	} else if (is_compute_type(queue->type)) {
+		pm4_retired(queue, packet);
 	} else {
 		sdma_effect(queue, packet, end_ns);
 	}
@@ -158,7 +206,9 @@ static void handle(struct node *node, const struct gpu_event *event)
 	queue = event->queue < node->n_by_gpu_queue ? node->by_gpu_queue[event->queue] : NULL;
 	if (!queue)
 		return;
-	if (event->type == GPU_EVENT_WAITING)
+	if (event->type == GPU_EVENT_STARTED)
+		packet_started(queue, event);
+	else if (event->type == GPU_EVENT_WAITING)
 		packet_waits(queue, event->tag);
 	else if (event->type == GPU_EVENT_WORKGROUPS)
 		workgroups_ended(queue, event);
@@ -173,7 +223,7 @@ static void publish(struct queue *queue, uint64_t limit)
 }
 
 /* An AQL doorbell holds the index of the last packet, an SDMA one the end in
- * bytes. */
+ * bytes, a PM4 one the end in dwords. */
 static void scan_doorbells(struct world *world)
 {
 	uint64_t now = clock_ns();

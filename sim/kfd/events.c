@@ -145,6 +145,37 @@ void event_fire(struct process *process, uint32_t id)
 		event_set(process, event);
 }
 
+/* The driver takes a slot's value only as "written" (all ones: not), and looks
+ * at every slot where the context id names no written one. */
+void event_interrupt(struct process *process, uint32_t context_id)
+{
+	const uint64_t empty = UINT64_MAX;
+	uint64_t value;
+
+	if (process->dead)
+		return;
+	if (!process->event_page) {
+		event_fire(process, context_id);
+		return;
+	}
+	if (context_id && context_id < EVENT_PAGE_SLOTS &&
+	    !access_read(process, process->event_page + 8ull * context_id, &value, sizeof value) &&
+	    value != empty) {
+		access_write(process, process->event_page + 8ull * context_id, &empty,
+			     sizeof empty);
+		event_fire(process, context_id);
+		return;
+	}
+	for (uint32_t id = 1; id < process->cap_events && id < EVENT_PAGE_SLOTS; id++) {
+		if (!process->events[id].used ||
+		    access_read(process, process->event_page + 8ull * id, &value, sizeof value) ||
+		    value == empty)
+			continue;
+		access_write(process, process->event_page + 8ull * id, &empty, sizeof empty);
+		event_fire(process, id);
+	}
+}
+
 void event_memory_fault(struct process *process, uint32_t gpu_id, uint64_t va)
 {
 	memset(&process->fault, 0, sizeof process->fault);
@@ -169,13 +200,21 @@ int ioctl_create_event(struct call *call)
 	uint32_t last = has_slot(a->event_type) ? EVENT_PAGE_SLOTS : EVENTS_MAX, id;
 
 	if (a->event_page_offset) {
-		bool known = false;
+		const struct bo *page = NULL;
 
 		/* A buffer's handle: the page where the GPU writes what it signals. */
 		for (size_t i = 0; i < process->n_bos; i++)
-			known |= process->bos[i].handle == a->event_page_offset;
-		if (!known)
+			if (process->bos[i].handle == a->event_page_offset)
+				page = &process->bos[i];
+		if (!page)
 			return -EINVAL;
+		if (!process->event_page) {
+			process->event_page = page->va;
+			access_fill(process, page->va,
+				    page->size < EVENT_PAGE_SLOTS * 8ull ? page->size
+									 : EVENT_PAGE_SLOTS * 8ull,
+				    &(uint64_t){UINT64_MAX}, sizeof(uint64_t));
+		}
 	}
 	for (id = first; id < last; id++)
 		if (id >= process->cap_events || !process->events[id].used)
@@ -194,6 +233,9 @@ int ioctl_create_event(struct call *call)
 	}
 	process->events[id] = (struct event){
 		.used = true, .type = a->event_type, .auto_reset = a->auto_reset, .age = 1};
+	if (process->event_page && has_slot(a->event_type))
+		access_write(process, process->event_page + 8ull * id, &(uint64_t){UINT64_MAX},
+			     sizeof(uint64_t));
 	process->record->open_only = false;
 	a->event_id = id;
 	a->event_trigger_data = id;

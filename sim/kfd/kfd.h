@@ -83,14 +83,22 @@ enum packet_kind {
 	PACKET_AND,
 	PACKET_OR,
 	PACKET_VALUE,	/* AQL: wait on signals */
-	PACKET_POLL,	/* SDMA: wait on memory */
+	PACKET_POLL,	/* SDMA, PM4: wait on memory */
 	PACKET_EFFECTS, /* SDMA: a run of small packets without a time of their own */
+	PACKET_PM4,	/* the same of PM4 packets */
+};
+
+/* A piece of PM4 code: in the queue's ring (at: dwords) or elsewhere (an address). */
+struct pm4_code {
+	uint64_t at, dwords;
+	bool ring;
 };
 
 /* A packet handed to the GPU model and not yet retired. */
 struct packet {
 	enum packet_kind kind;
-	uint64_t at, end;  /* ring positions: packets (AQL) or bytes (SDMA) */
+	bool part;	   /* of an indirect buffer, and more of it follows */
+	uint64_t at, end;  /* ring positions: packets (AQL), bytes (SDMA), dwords (PM4) */
 	uint64_t signal;   /* AQL completion signal, 0: none */
 	uint64_t start_ns; /* wall, when it began to take effect */
 	uint32_t kernel;   /* DISPATCH: index in world.kernels */
@@ -109,7 +117,9 @@ struct packet {
 		struct {
 			uint64_t address, reference, mask;
 			uint32_t function; /* comparison, in the packet's own code */
+			bool wide;	   /* 64 bits */
 		} poll;
+		struct pm4_code code;
 	};
 };
 
@@ -152,14 +162,31 @@ struct queue {
 	volatile uint64_t *doorbell;
 	uint64_t doorbell_last, doorbell_seen_ns;
 
-	/* Ring positions, in packets (AQL) or bytes (SDMA): retired <= fetched <= limit. */
+	/* The ring as the engine has it: the last that was not null. */
+	uint64_t hw_ring, hw_ring_bytes;
+	/* Ring positions, in packets (AQL), bytes (SDMA) or dwords (PM4):
+	 * retired <= fetched <= limit. */
 	uint64_t limit, limit_seen, fetched, retired;
 	struct packet ahead[QUEUE_AHEAD];
 	uint64_t submitted, done; /* counts; slot = count % QUEUE_AHEAD */
 	bool waiting; /* the packet of count `waiting_at` holds the queue until a value comes */
 	uint64_t waiting_at;
+
+	struct pm4 *pm4;	/* pm4.c; NULL before the first PM4 packet */
+	uint64_t ib_signal;	/* completion signal of the AQL packet it is in */
+	uint64_t atomic_result; /* of the last PM4 atomic */
 };
 TAILQ_HEAD(queue_list, queue);
+
+static inline bool is_aql(const struct queue *queue)
+{
+	return queue->type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
+}
+
+static inline bool is_compute_type(uint32_t type)
+{
+	return type == KFD_IOC_QUEUE_TYPE_COMPUTE || type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
+}
 
 struct process {
 	TAILQ_ENTRY(process) link; /* world->processes while alive */
@@ -194,6 +221,7 @@ struct process {
 
 	struct event *events; /* by id, 0 is never used */
 	uint32_t cap_events;
+	uint64_t event_page; /* GPU address of the slots, 0: none given */
 	struct waiter_list waiters;
 	struct kfd_hsa_memory_exception_data fault; /* of the last memory fault */
 
@@ -370,6 +398,15 @@ int access_add32(struct process *process, uint64_t va, uint32_t value);
 int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint64_t bytes);
 int access_fill(const struct process *process, uint64_t dst, uint64_t bytes, const void *pattern,
 		size_t pattern_bytes);
+/* op: the L2's code of an atomic operation, as PM4 and SDMA packets carry it.
+ * *old (may be NULL): the value before. -EBADMSG: no such operation. */
+int access_atomic(struct process *process, uint64_t va, unsigned op, uint64_t source,
+		  uint64_t compare, uint64_t *old);
+/* From a byte position of the queue's ring on, round its end. */
+int ring_read(const struct queue *queue, uint64_t at, void *to, uint64_t bytes);
+/* The process's own memory, at its own addresses. */
+int process_read(const struct process *process, uint64_t address, void *to, size_t n);
+int process_write(const struct process *process, uint64_t address, const void *from, size_t n);
 
 /* events.c */
 int ioctl_create_event(struct call *call);
@@ -378,6 +415,9 @@ int ioctl_set_event(struct call *call);
 int ioctl_reset_event(struct call *call);
 int ioctl_wait_events(struct call *call);
 void event_fire(struct process *process, uint32_t id);
+/* An interrupt from a queue: the event of that id, if its slot was written, or
+ * every event whose slot was. */
+void event_interrupt(struct process *process, uint32_t context_id);
 void event_memory_fault(struct process *process, uint32_t gpu_id, uint64_t va);
 void events_expire(struct world *world, uint64_t now_ns);
 void events_release(struct process *process);
@@ -423,13 +463,36 @@ void queues_wake_destroyers(struct process *process); /* some queue was resumed 
 /* Process teardown: unmaps and drops all its queues, then drops one reference. */
 void queues_tear_down(struct process *process);
 
-/* aql.c, sdma.c: packets into the GPU model and their effects out of it. */
+/* queue_error.c: what the packet processor finds wrong; the queue stops. The
+ * values are the driver's exception codes. */
+enum queue_error_code {
+	QUEUE_ERROR_DIMENSION = 16,
+	QUEUE_ERROR_GROUP_MEMORY = 17,
+	QUEUE_ERROR_CODE = 18,
+	QUEUE_ERROR_UNSUPPORTED = 20,
+	QUEUE_ERROR_GROUP_SIZE = 21,
+	QUEUE_ERROR_VENDOR = 23,
+};
+void queue_error(struct queue *queue, enum queue_error_code code);
+
+/* aql.c, sdma.c, pm4.c: packets into the GPU model and their effects out of it. */
 void aql_fetch(struct queue *queue);
 void aql_effect(struct queue *queue, struct packet *packet, uint64_t end_ns);
 bool aql_ready(struct queue *queue, const struct packet *packet);
+/* The event of a signal, after its value was written. -EFAULT. */
+int aql_notify_signal(struct process *process, uint64_t signal);
 void sdma_fetch(struct queue *queue);
 void sdma_effect(struct queue *queue, struct packet *packet, uint64_t end_ns);
-bool sdma_ready(struct queue *queue, const struct packet *packet);
+void pm4_fetch(struct queue *queue);
+/* What an AQL vendor packet names: the four words of its PM4 jump. 0 or negative
+ * errno: -EAGAIN later, -EBADMSG not such a packet. */
+int pm4_enter_aql(struct queue *queue, const uint32_t *words, uint64_t completion_signal);
+bool pm4_inside(const struct queue *queue); /* an indirect buffer is under way */
+int pm4_fetch_inside(struct queue *queue);  /* one unit of it; has dealt with errors */
+/* When it takes effect; its end is told when it retires. */
+void pm4_effect(struct queue *queue, const struct packet *packet, uint64_t now_ns);
+void pm4_retired(struct queue *queue, const struct packet *packet);
+void pm4_release(struct queue *queue);
 
 /* kernels.c: what a dispatched kernel is. */
 struct dispatch {

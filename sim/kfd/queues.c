@@ -80,14 +80,11 @@ static int check_create(const struct call *call, struct kfdabi_create_queue *a)
 	    !exact_buffer(process, a->read_pointer_address, PAGE_BYTES) ||
 	    !exact_buffer(process, a->ring_base_address, a->ring_size))
 		return -EINVAL;
-	if (a->queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) {
+	if (is_compute_type(a->queue_type)) {
 		if (a->eop_buffer_size < EOP_BYTES || a->ctl_stack_size != chip->ctl_stack_bytes ||
 		    a->ctx_save_restore_size < chip->cwsr_bytes)
 			return -EINVAL;
 	}
-	/* The driver has PM4 queues; this simulation does not run them. */
-	if (a->queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE)
-		return -EOPNOTSUPP;
 	return node;
 }
 
@@ -131,7 +128,7 @@ static int check_room(struct world *world, const struct process *process, uint32
 		return -ENOSPC;
 	TAILQ_FOREACH(other, &world->processes, link)
 	TAILQ_FOREACH(queue, &other->queues, link)
-	sdmas += queue->node == node && queue->type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
+	sdmas += queue->node == node && !is_compute_type(queue->type);
 	return sdma && sdmas >= engines * SDMA_QUEUES_PER_ENGINE ? -ENOMEM : 0;
 }
 
@@ -187,6 +184,7 @@ void queue_drop(struct queue *queue)
 	}
 	process->queue_ids[queue->id / 64] &= ~(1ull << (queue->id % 64));
 	TAILQ_REMOVE(&process->queues, queue, link);
+	pm4_release(queue);
 	free(queue);
 }
 
@@ -194,7 +192,7 @@ static int queue_new(struct process *process, const struct kfdabi_create_queue *
 		     struct queue **out)
 {
 	struct node *node = &process->world->nodes[index];
-	bool sdma = a->queue_type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
+	bool sdma = !is_compute_type(a->queue_type);
 	struct queue *queue = calloc(1, sizeof *queue);
 	int r = -ENOMEM;
 
@@ -240,7 +238,7 @@ static int queue_new(struct process *process, const struct kfdabi_create_queue *
 	}
 	/* A slot used before would ring at once. */
 	queue->doorbell = &process->doorbells[index][queue->doorbell_index];
-	*queue->doorbell = sdma ? 0 : ~0ull;
+	*queue->doorbell = is_aql(queue) ? ~0ull : 0;
 	queue->doorbell_last = *queue->doorbell;
 	queue->doorbell_seen_ns = clock_ns();
 	process->world->last_doorbell_ns = queue->doorbell_seen_ns; /* it will ring soon */
@@ -271,8 +269,7 @@ int ioctl_create_queue(struct call *call)
 
 	if (node < 0)
 		return node;
-	r = check_room(call->world, process, (uint32_t)node,
-		       a->queue_type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	r = check_room(call->world, process, (uint32_t)node, !is_compute_type(a->queue_type));
 	if (r)
 		return r;
 	bounce = bounce_new(process, call, NULL);

@@ -70,17 +70,6 @@ static uint32_t length_of(const struct sdma *s)
 	}
 }
 
-static int ring_read(const struct queue *queue, uint64_t at, void *to, uint64_t bytes)
-{
-	uint64_t offset = at % queue->ring_bytes, first = queue->ring_bytes - offset;
-	int r;
-
-	if (first >= bytes)
-		return access_read(queue->process, queue->ring + offset, to, bytes);
-	r = access_read(queue->process, queue->ring + offset, to, first);
-	return r ? r : access_read(queue->process, queue->ring, (char *)to + first, bytes - first);
-}
-
 /* Reads the packet at a ring position. -EAGAIN: it is not all there yet;
  * -EBADMSG: unknown. */
 static int read_packet(const struct queue *queue, uint64_t at, struct sdma *s)
@@ -164,7 +153,7 @@ void sdma_fetch(struct queue *queue)
 {
 	while (!queue->stopped && (int64_t)(queue->limit - queue->fetched) > 0 &&
 	       queue->submitted - queue->done < QUEUE_AHEAD &&
-	       queue->fetched - queue->retired < queue->ring_bytes) {
+	       queue->fetched - queue->retired < queue->hw_ring_bytes) {
 		struct packet packet = {.at = queue->fetched};
 		struct gpu_packet to = {0};
 		int r = next_packet(queue, &packet, &to);
@@ -180,36 +169,8 @@ void sdma_fetch(struct queue *queue)
 			    "stops",
 			    (unsigned long long)queue->fetched, queue->id,
 			    queue->process->record->pid);
-		drive_fault(queue, queue->ring + queue->fetched % queue->ring_bytes);
+		drive_fault(queue, queue->hw_ring + queue->fetched % queue->hw_ring_bytes);
 		return;
-	}
-}
-
-bool sdma_ready(struct queue *queue, const struct packet *packet)
-{
-	const uint32_t *direct = access_direct(queue->process, packet->poll.address, 4);
-	uint32_t reference = (uint32_t)packet->poll.reference, value = 0;
-
-	if (direct)
-		value = __atomic_load_n(direct, __ATOMIC_ACQUIRE);
-	else if (access_read(queue->process, packet->poll.address, &value, sizeof value))
-		return false;
-	value &= (uint32_t)packet->poll.mask;
-	switch (packet->poll.function) {
-	case 0:
-		return true;
-	case 1:
-		return value < reference;
-	case 2:
-		return value <= reference;
-	case 3:
-		return value == reference;
-	case 4:
-		return value != reference;
-	case 5:
-		return value >= reference;
-	default:
-		return value > reference;
 	}
 }
 
@@ -295,7 +256,7 @@ void sdma_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 
 	while (packet->kind == PACKET_EFFECTS && at < packet->end) {
 		if (read_packet(queue, at, &s) || effect(queue, at, &s, end_ns)) {
-			drive_fault(queue, queue->ring + at % queue->ring_bytes);
+			drive_fault(queue, queue->hw_ring + at % queue->hw_ring_bytes);
 			return;
 		}
 		at += 4ull * s.dwords;

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What PM4 packets do to memory, and whom they tell. The words are read again
+ * when they take effect; the program may have changed them since, so every
+ * length is checked again here.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "sim/kfd/kfd.h"
+#include "sim/kfd/pm4.h"
+
+#define WORDS_MAX 9u
+
+/* The shortest form of each packet, in dwords. */
+static const uint8_t lengths[256] = {
+	[PM4_NOP] = 1,
+	[PM4_CLEAR_STATE] = 2,
+	[PM4_DISPATCH_DIRECT] = 5,
+	[PM4_ATOMIC_MEM] = 9,
+	[PM4_REG_RMW] = 4,
+	[PM4_CONTEXT_CONTROL] = 3,
+	[PM4_WRITE_DATA] = 4,
+	[PM4_WAIT_REG_MEM] = 7,
+	[PM4_INDIRECT_BUFFER] = 4,
+	[PM4_COPY_DATA] = 6,
+	[PM4_EVENT_WRITE] = 2,
+	[PM4_RELEASE_MEM] = 7,
+	[PM4_DMA_DATA] = 7,
+	[PM4_ACQUIRE_MEM] = 7,
+	[PM4_SET_CONFIG_REG] = 2,
+	[PM4_SET_CONTEXT_REG] = 2,
+	[PM4_SET_SH_REG] = 2,
+	[PM4_SET_UCONFIG_REG] = 2,
+	[PM4_SET_UCONFIG_REG_INDEX] = 2,
+	[PM4_WAIT_REG_MEM64] = 9,
+	[PM4_SET_SH_REG_INDEX] = 2,
+};
+
+uint32_t pm4_length(uint32_t header, uint32_t *op)
+{
+	uint32_t count = header >> 16 & 0x3fff;
+
+	*op = PM4_NOP;
+	if (header >> 30 == 2) /* filler */
+		return 1;
+	if (header >> 30 != 3)
+		return 0;
+	*op = header >> 8 & 0xff;
+	if (*op == PM4_NOP && count == 0x3fff)
+		return 1;
+	return lengths[*op] && count + 2 >= lengths[*op] ? count + 2 : 0;
+}
+
+bool pm4_flushes(uint32_t op)
+{
+	return op == PM4_RELEASE_MEM || op == PM4_EVENT_WRITE || op == PM4_ACQUIRE_MEM;
+}
+
+int pm4_read(const struct queue *queue, const struct pm4_code *code, uint32_t first, uint32_t *to,
+	     uint32_t n)
+{
+	if (code->ring)
+		return ring_read(queue, (code->at + first) * 4, to, 4ull * n);
+	return access_read(queue->process, code->at + 4ull * first, to, 4ull * n);
+}
+
+static uint64_t qword(const uint32_t *d)
+{
+	return (uint64_t)d[1] << 32 | d[0];
+}
+
+static int write_data(const struct queue *queue, const struct pm4_code *code, const uint32_t *d,
+		      uint32_t dwords)
+{
+	enum { TO_REGISTER = 0, TO_GDS = 3 };
+	uint32_t to = d[1] >> 8 & 15, block[64];
+	uint64_t va = qword(d + 2) & ~3ull;
+	bool stays = d[1] >> 16 & 1;
+
+	if (to == TO_REGISTER || to == TO_GDS)
+		return 0; /* no such thing here */
+	for (uint32_t i = 4, n; i < dwords; i += n) {
+		n = stays ? 1 : dwords - i;
+		if (n > sizeof block / 4)
+			n = sizeof block / 4;
+		if (pm4_read(queue, code, i, block, n) ||
+		    access_write(queue->process, va, block, 4ull * n))
+			return -EFAULT;
+		va += stays ? 0 : 4ull * n;
+	}
+	return 0;
+}
+
+static int release_mem(struct queue *queue, const uint32_t *d, uint32_t dwords, uint64_t now_ns)
+{
+	enum { DATA_NONE = 0, DATA_32 = 1, DATA_64 = 2, DATA_CLOCK = 3 };
+	enum { INTERRUPT_NONE = 0, INTERRUPT_NOT = 3 };
+	uint32_t data = d[2] >> 29, interrupt = d[2] >> 24 & 7;
+	uint64_t value = data == DATA_CLOCK ? gpu_ticks(now_ns) : qword(d + 5);
+	size_t bytes = data == DATA_32 ? 4 : data == DATA_64 || data == DATA_CLOCK ? 8 : 0;
+	uint64_t va = qword(d + 3) & ~(bytes == 8 ? 7ull : 3ull);
+
+	if (bytes && access_write(queue->process, va, &value, bytes))
+		return -EFAULT;
+	/* 3 waits for the write and tells nobody. */
+	if (interrupt != INTERRUPT_NONE && interrupt != INTERRUPT_NOT)
+		event_interrupt(queue->process, dwords > 7 ? d[7] : 0);
+	return 0;
+}
+
+static int copy_data(struct queue *queue, const uint32_t *d, uint64_t now_ns)
+{
+	enum { MEMORY = 1, L2 = 2, IMMEDIATE = 5, ATOMIC_RESULT = 6, CLOCK = 9 };
+	enum { TO_L2 = 2, TO_MEMORY = 5, TO_MEMORY_SYNC = 1 };
+	uint32_t from = d[1] & 15, to = d[1] >> 8 & 15;
+	size_t bytes = d[1] >> 16 & 1 ? 8 : 4;
+	uint64_t value = 0; /* a register's */
+
+	if (from == IMMEDIATE)
+		value = qword(d + 2);
+	else if (from == CLOCK)
+		value = gpu_ticks(now_ns);
+	else if (from == ATOMIC_RESULT)
+		value = queue->atomic_result;
+	else if ((from == MEMORY || from == L2) &&
+		 access_read(queue->process, qword(d + 2) & ~(uint64_t)(bytes - 1), &value, bytes))
+		return -EFAULT;
+	if (to != TO_L2 && to != TO_MEMORY && to != TO_MEMORY_SYNC)
+		return 0;
+	return access_write(queue->process, qword(d + 4) & ~(uint64_t)(bytes - 1), &value, bytes);
+}
+
+static int dma_data(const struct queue *queue, const uint32_t *d)
+{
+	enum { ADDRESS = 0, GDS = 1, DATA = 2, L2 = 3 };
+	uint32_t from = d[1] >> 29 & 3, to = d[1] >> 20 & 3;
+	uint64_t bytes = d[6] & PM4_DMA_BYTES;
+
+	if (to == GDS || from == GDS || to == DATA)
+		return 0;
+	if (from == DATA)
+		return access_fill(queue->process, qword(d + 4), bytes, &d[2], 4);
+	return access_copy(queue->process, qword(d + 4), qword(d + 2), bytes);
+}
+
+static int effect(struct queue *queue, const struct pm4_code *code, uint32_t op, uint32_t dwords,
+		  uint64_t now_ns)
+{
+	uint32_t d[WORDS_MAX] = {0};
+	int r;
+
+	if (pm4_read(queue, code, 0, d, dwords < WORDS_MAX ? dwords : WORDS_MAX))
+		return -EFAULT;
+	switch (op) {
+	case PM4_WRITE_DATA:
+		return write_data(queue, code, d, dwords);
+	case PM4_RELEASE_MEM:
+		return release_mem(queue, d, dwords, now_ns);
+	case PM4_COPY_DATA:
+		return copy_data(queue, d, now_ns);
+	case PM4_DMA_DATA:
+		return dma_data(queue, d);
+	case PM4_ATOMIC_MEM:
+		r = access_atomic(queue->process, qword(d + 2), d[1] & 0x7f, qword(d + 4),
+				  qword(d + 6), &queue->atomic_result);
+		return r;
+	default:
+		return 0;
+	}
+}
+
+void pm4_effect(struct queue *queue, const struct packet *packet, uint64_t now_ns)
+{
+	struct pm4_code code = packet->code;
+
+	while (code.dwords) {
+		uint32_t header, dwords, op;
+		int r = pm4_read(queue, &code, 0, &header, 1);
+
+		dwords = r ? 0 : pm4_length(header, &op);
+		if (!r && (!dwords || dwords > code.dwords))
+			r = -EBADMSG;
+		if (!r)
+			r = effect(queue, &code, op, dwords, now_ns);
+		if (r == -EBADMSG)
+			queue_error(queue, QUEUE_ERROR_UNSUPPORTED);
+		else if (r)
+			drive_fault(queue, code.ring ? queue->hw_ring : code.at);
+		if (r)
+			return;
+		code.at += code.ring ? dwords : 4ull * dwords;
+		code.dwords -= dwords;
+		if (op != PM4_NOP)
+			queue->record->packets++;
+	}
+}
+
+/* The read pointer of a PM4 ring: 32 bits, in dwords, round the ring. */
+void pm4_retired(struct queue *queue, const struct packet *packet)
+{
+	uint32_t rptr = (uint32_t)(packet->end % (queue->hw_ring_bytes / 4));
+
+	if (!packet->part && access_write(queue->process, queue->rptr_address, &rptr, sizeof rptr))
+		drive_fault(queue, queue->rptr_address);
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Errors in a queue's packets. The packet processor stops the queue, writes a
+ * reason into the inactive signal of an AQL queue (the runtime's codes), and
+ * raises "bad opcode" with the exception's code; the driver gives that to a
+ * debugger that asked for it, otherwise to the runtime, through the address
+ * and event that the runtime left in the save area's header (kfd_debug.c and
+ * kfd_process.c of Linux 6.12). What firmware sends for a PM4 ring is not
+ * known: "unsupported packet" is assumed.
+ */
+#include "sim/kfd/kfd.h"
+
+/* amd_queue_t and amd_signal_t, in bytes from their start */
+enum { QUEUE_RPTR = 128, QUEUE_INACTIVE_SIGNAL = 192, SIGNAL_VALUE = 8 };
+#define HEADER_ERROR 24u /* in the save area: payload address, event id */
+
+/* The bit of the inactive signal's value. */
+static uint64_t signal_code(enum queue_error_code code)
+{
+	switch (code) {
+	case QUEUE_ERROR_DIMENSION:
+		return 2;
+	case QUEUE_ERROR_GROUP_MEMORY:
+		return 4;
+	case QUEUE_ERROR_CODE:
+		return 8;
+	case QUEUE_ERROR_GROUP_SIZE:
+		return 64;
+	case QUEUE_ERROR_VENDOR:
+		return 256;
+	default:
+		return 32;
+	}
+}
+
+static void tell_runtime(const struct queue *queue, uint64_t mask)
+{
+	struct {
+		uint64_t payload;
+		uint32_t event;
+	} __attribute__((packed)) to;
+	struct process *process = queue->process;
+	uint64_t payload;
+
+	if (process->runtime_state != KFDABI_RUNTIME_ENABLED || !queue->save_address ||
+	    process_read(process, queue->save_address + HEADER_ERROR, &to, sizeof to) ||
+	    process_read(process, to.payload, &payload, sizeof payload))
+		return;
+	payload |= mask;
+	if (!process_write(process, to.payload, &payload, sizeof payload))
+		event_fire(process, to.event);
+}
+
+void queue_error(struct queue *queue, enum queue_error_code code)
+{
+	struct process *process = queue->process;
+	uint64_t mask = kfdabi_ec_mask(code), signal = 0, value = signal_code(code);
+
+	queue->stopped = true;
+	if (process->dead)
+		return;
+	if (is_aql(queue))
+		access_read(process, queue->rptr_address - QUEUE_RPTR + QUEUE_INACTIVE_SIGNAL,
+			    &signal, sizeof signal);
+	if (signal && !access_write(process, signal + SIGNAL_VALUE, &value, sizeof value))
+		aql_notify_signal(process, signal);
+	debug_raise(process, queue, mask);
+	if (!process->session || !(process->exceptions_enabled & mask))
+		tell_runtime(queue, mask);
+}
