@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # A thin face: what to type. The building itself stands in CMakeLists.txt.
-.PHONY: all demo test lint sanitizers clean
+.PHONY: all demo test bench lint sanitizers nightly clean
 
 all:
 	@cmake --preset release >build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }; rm -f build.log
@@ -18,6 +18,12 @@ test:
 	@packaging/deps.sh test
 	@$(MAKE) --no-print-directory all
 	@ctest --test-dir build --output-on-failure --no-tests=error
+
+# Figures of this machine and of the simulated GPU, a table and a plot each.
+bench:
+	@packaging/deps.sh test
+	@$(MAKE) --no-print-directory all
+	@bench/run.sh
 
 lint:
 	@packaging/deps.sh test

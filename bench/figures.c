@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "bench/figures.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define POINTS 201u
+
+void bench_begin(struct bench *bench, const char *name, const char *title)
+{
+	bench->root = json_pack("{s:s, s:s, s:[], s:[]}", "name", name, "title", title, "series",
+				"figures");
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double bench_median(double *samples, size_t n)
+{
+	qsort(samples, n, sizeof *samples, by_value);
+	return n ? (samples[(n - 1) / 2] + samples[n / 2]) / 2 : 0;
+}
+
+void bench_series(struct bench *bench, const char *name, const char *unit, double *samples,
+		  size_t n)
+{
+	json_t *points = json_array();
+
+	qsort(samples, n, sizeof *samples, by_value);
+	for (size_t i = 0; i < POINTS && n; i++)
+		json_array_append_new(points, json_real(samples[i * (n - 1) / (POINTS - 1)]));
+	json_array_append_new(json_object_get(bench->root, "series"),
+			      json_pack("{s:s, s:s, s:I, s:o}", "name", name, "unit", unit,
+					"samples", (json_int_t)n, "ranks", points));
+}
+
+void bench_figure(struct bench *bench, const char *name, double value, const char *unit,
+		  const char *bound, double limit)
+{
+	json_t *figure =
+		json_pack("{s:s, s:f, s:s, s:s?, s:o}", "name", name, "value", value, "unit", unit,
+			  "bound", bound, "limit", bound ? json_real(limit) : json_null());
+
+	json_array_append_new(json_object_get(bench->root, "figures"), figure);
+}
+
+int bench_end(struct bench *bench)
+{
+	int bad = !bench->root || json_dumpf(bench->root, stdout, JSON_REAL_PRECISION(6)) ||
+		  puts("") == EOF;
+
+	json_decref(bench->root);
+	return bad;
+}

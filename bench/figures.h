@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a benchmark tells: one JSON object on stdout, in the form that
+ * bench/show reads (docs/formats.md, "make bench").
+ *
+ *   struct bench b;
+ *   bench_begin(&b, "ioctl", "A trapped ioctl");
+ *   bench_series(&b, "GET_VERSION", "us", samples, n);       their distribution
+ *   bench_figure(&b, "median of a trapped ioctl", value, "us", "at_most", 10);
+ *   return bench_end(&b);
+ *
+ * Threads: none. A failed allocation makes bench_end() fail.
+ */
+#ifndef KFDSHIM_BENCH_FIGURES_H
+#define KFDSHIM_BENCH_FIGURES_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+struct bench {
+	json_t *root;
+};
+
+void bench_begin(struct bench *bench, const char *name, const char *title);
+/* Sorts the samples; keeps 201 of them, evenly spread over the ranks. */
+void bench_series(struct bench *bench, const char *name, const char *unit, double *samples,
+		  size_t n);
+/* One figure; `bound` is "at_most", "at_least" or NULL (none). */
+void bench_figure(struct bench *bench, const char *name, double value, const char *unit,
+		  const char *bound, double limit);
+double bench_median(double *samples, size_t n); /* sorts them */
+int bench_end(struct bench *bench);		/* prints, frees; an exit status */
+
+#endif

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# run.sh [NAME]...: the benchmarks, each on its own, then one table and a plot for
+# each in BUILD/bench. Figures of a simulated GPU and of the machine this runs on.
+set -eu
+cd "$(dirname "$0")/.."
+build=$PWD/build
+out=$build/bench
+mkdir -p "$out"
+
+run() {
+	local name=$1
+	shift
+	[ -z "$wanted" ] || case " $wanted " in *" $name "*) ;; *) return 0 ;; esac
+	echo "bench: $name" >&2
+	"$@" >"$out/$name.json" || { echo "bench: $name failed" >&2; exit 1; }
+	files="$files $out/$name.json"
+}
+
+wanted=$*
+files=""
+run ioctl "$build/kfdsim" -- "$build/bench_ioctl"
+run barriers "$build/kfdsim" -- "$build/bench_barriers"
+run supervisor "$build/bench_supervisor" "$build/kfdsim" "$build/bench_tenants"
+[ -n "$files" ] || { echo "bench: there is no such benchmark: $wanted" >&2; exit 2; }
+echo "Simulated GPU, $(nproc) cores, Linux $(uname -r); plots in $out"
+# shellcheck disable=SC2086 # a list
+"$build/bench_show" "$out" $files

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+/*
+ * bench_show FOLDER FILE.json...: the figures of all benchmarks as one table on
+ * stdout, and for each benchmark a plot FOLDER/NAME.svg: the distributions as
+ * curves (share of the samples below a value, logarithmic), the bounded
+ * figures as bars against their bounds. Exit 1 if a bound is not kept.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/cli/table.h"
+
+#define WIDTH 860
+#define LEFT 70
+#define RIGHT 30
+#define TOP 60
+#define CURVES 300 /* height of their panel */
+#define ROW 44
+#define COLOURS 4
+
+static const char *const colours[COLOURS] = {"#0e9384", "#d97a1e", "#7c8aa0", "#8b5cf6"};
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+	return json_number_value(json_object_get(object, key));
+}
+
+static bool bounded(const json_t *figure)
+{
+	return json_is_string(json_object_get(figure, "bound"));
+}
+
+static bool kept(const json_t *figure)
+{
+	double value = number_of(figure, "value"), limit = number_of(figure, "limit");
+
+	if (!bounded(figure))
+		return true;
+	return strcmp(text_of(figure, "bound"), "at_most") ? value >= limit : value <= limit;
+}
+
+static void escaped(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		if (*text == '<')
+			fputs("&lt;", out);
+		else if (*text == '&')
+			fputs("&amp;", out);
+		else
+			fputc(*text, out);
+}
+
+static void text_at(FILE *out, double x, double y, const char *attributes, const char *text)
+{
+	fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
+	escaped(out, text);
+	fputs("</text>\n", out);
+}
+
+/* The decades that hold all samples of all series. */
+static void range_of(const json_t *series, double *low, double *high)
+{
+	size_t i, k;
+	json_t *one, *point;
+
+	*low = INFINITY;
+	*high = -INFINITY;
+	json_array_foreach(series, i, one)
+		json_array_foreach(json_object_get(one, "ranks"), k, point)
+	{
+		double value = json_number_value(point);
+
+		if (value <= 0)
+			continue;
+		*low = fmin(*low, value);
+		*high = fmax(*high, value);
+	}
+	*low = floor(log10(*low));
+	*high = ceil(log10(*high));
+	if (!(*high > *low))
+		*high = *low + 1;
+}
+
+static void grid(FILE *out, double low, double high, const char *unit)
+{
+	double width = WIDTH - LEFT - RIGHT;
+	char label[64];
+
+	for (double d = low; d <= high; d++) {
+		double x = LEFT + (d - low) / (high - low) * width;
+
+		fprintf(out, "<line class=\"grid\" x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\"/>\n",
+			x, TOP, x, TOP + CURVES);
+		snprintf(label, sizeof label, "%g%s%s", pow(10, d), d == high ? " " : "",
+			 d == high ? unit : "");
+		text_at(out, x, TOP + CURVES + 18, "class=\"soft\" text-anchor=\"middle\"", label);
+	}
+	for (int share = 0; share <= 100; share += 25) {
+		double y = TOP + CURVES - CURVES * share / 100.0;
+
+		fprintf(out, "<line class=\"grid\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/>\n",
+			LEFT, y, WIDTH - RIGHT, y);
+		snprintf(label, sizeof label, "%d %%", share);
+		text_at(out, LEFT - 8, y + 4, "class=\"soft\" text-anchor=\"end\"", label);
+	}
+}
+
+static void curves(FILE *out, const json_t *series)
+{
+	double low, high, width = WIDTH - LEFT - RIGHT;
+	json_t *one, *point;
+	size_t i, k;
+
+	range_of(series, &low, &high);
+	grid(out, low, high, text_of(json_array_get(series, 0), "unit"));
+	json_array_foreach(series, i, one)
+	{
+		const json_t *ranks = json_object_get(one, "ranks");
+		char attributes[64];
+
+		fprintf(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" points=\"",
+			colours[i % COLOURS]);
+		json_array_foreach(ranks, k, point)
+		{
+			double value = fmax(json_number_value(point), pow(10, low));
+
+			fprintf(out, "%.1f,%.1f ",
+				LEFT + (log10(value) - low) / (high - low) * width,
+				TOP + CURVES -
+					CURVES * (double)k / (double)(json_array_size(ranks) - 1));
+		}
+		fputs("\"/>\n", out);
+		snprintf(attributes, sizeof attributes, "style=\"fill:%s;font-weight:600\"",
+			 colours[i % COLOURS]);
+		text_at(out, LEFT + 200.0 * (double)i, TOP - 9, attributes, text_of(one, "name"));
+	}
+}
+
+/* A bar's full width is twice the bound. */
+static void bar(FILE *out, double y, const json_t *figure)
+{
+	double width = WIDTH - LEFT - RIGHT, share, limit = number_of(figure, "limit");
+	char label[256];
+
+	snprintf(label, sizeof label, "%s: %.4g %s", text_of(figure, "name"),
+		 number_of(figure, "value"), text_of(figure, "unit"));
+	if (bounded(figure))
+		snprintf(label + strlen(label), sizeof label - strlen(label), " (%s %g)",
+			 strcmp(text_of(figure, "bound"), "at_most") ? "at least" : "at most",
+			 limit);
+	text_at(out, LEFT, y + 12, kept(figure) ? "" : "class=\"wrong\"", label);
+	if (!bounded(figure) || limit <= 0)
+		return;
+	share = fmin(fmax(number_of(figure, "value") / limit / 2, 0), 1);
+	fprintf(out,
+		"<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"12\" fill=\"%s\"/>\n"
+		"<line class=\"bound\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
+		LEFT, y + 18, share * width, kept(figure) ? colours[0] : "#b42318",
+		LEFT + width / 2, y + 15, LEFT + width / 2, y + 33);
+}
+
+static void plot(FILE *out, const json_t *bench)
+{
+	const json_t *series = json_object_get(bench, "series");
+	const json_t *figures = json_object_get(bench, "figures");
+	double y = TOP + (json_array_size(series) ? CURVES + 50 : 0);
+	double height = y + ROW * (double)json_array_size(figures) + 20;
+	json_t *figure;
+	size_t i;
+
+	fprintf(out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" width=\"%d\" "
+		"role=\"img\">\n"
+		"<style>text{font-family:system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;"
+		"font-size:13px;fill:#1b2533}.ground{fill:#ffffff}.grid{stroke:#e3e8ef}"
+		".soft{fill:#5b6879}.title{font-size:18px;font-weight:600}"
+		".wrong{fill:#b42318;font-weight:600}.bound{stroke:#1b2533;stroke-width:2}"
+		"@media (prefers-color-scheme:dark){text{fill:#e7ecf3}.ground{fill:#11161d}"
+		".grid{stroke:#28313d}.soft{fill:#9aa7b8}.bound{stroke:#e7ecf3}}</style>\n"
+		"<rect class=\"ground\" width=\"100%%\" height=\"100%%\"/>\n",
+		WIDTH, height, WIDTH);
+	text_at(out, LEFT, 32, "class=\"title\"", text_of(bench, "title"));
+	if (json_array_size(series))
+		curves(out, series);
+	json_array_foreach(figures, i, figure) bar(out, y + ROW * (double)i, figure);
+	fputs("</svg>\n", out);
+}
+
+static int show(struct table *table, const char *folder, const char *path, bool *all_kept)
+{
+	json_error_t error;
+	json_t *bench = json_load_file(path, 0, &error), *figure;
+	char name[4096];
+	size_t i;
+	FILE *out;
+
+	if (!bench) {
+		fprintf(stderr, "bench_show: %s:%d: %s\n", path, error.line, error.text);
+		return 1;
+	}
+	json_array_foreach(json_object_get(bench, "figures"), i, figure)
+	{
+		table_row(table);
+		table_cell(table, "%s", text_of(bench, "name"));
+		table_cell(table, "%s", text_of(figure, "name"));
+		table_cell(table, "%.4g", number_of(figure, "value"));
+		table_cell(table, "%s", text_of(figure, "unit"));
+		if (bounded(figure))
+			table_cell(table, "%s %g",
+				   strcmp(text_of(figure, "bound"), "at_most") ? ">=" : "<=",
+				   number_of(figure, "limit"));
+		else
+			table_cell(table, "-");
+		table_cell(table, "%s", !bounded(figure) ? "" : kept(figure) ? "kept" : "NOT KEPT");
+		*all_kept = *all_kept && kept(figure);
+	}
+	snprintf(name, sizeof name, "%s/%s.svg", folder, text_of(bench, "name"));
+	out = fopen(name, "we");
+	if (out) {
+		plot(out, bench);
+		fclose(out);
+	} else {
+		fprintf(stderr, "bench_show: cannot write %s (%s)\n", name, strerror(errno));
+	}
+	json_decref(bench);
+	return !out;
+}
+
+int main(int argc, char **argv)
+{
+	struct table *table = table_new("<benchmark|<figure|value|<unit|<bound|<");
+	bool all_kept = true;
+	int bad = 0;
+
+	if (argc < 3) {
+		fprintf(stderr, "usage: bench_show FOLDER FILE.json...\n");
+		return 2;
+	}
+	for (int i = 2; i < argc; i++)
+		bad |= show(table, argv[1], argv[i], &all_kept);
+	bad |= table_print(table, stdout) < 0;
+	table_free(table);
+	return bad || !all_kept;
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+/*
+ * So many processes with so many quiet AQL queues each, until stdin ends; says
+ * "ready" on stdout when all are there and "gone" when they have left, and
+ * repeats as often as it is told:
+ *
+ *     bench_tenants PROCESSES QUEUES ROUNDS      one line on stdin = go on
+ */
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "conform/lab.h"
+
+static unsigned n_queues;
+
+static void tenant(int from, int to)
+{
+	struct kfdabi_create_queue args;
+	struct raw_queue queue;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	/* All in the same buffers: they stay quiet, and save areas of their own
+	 * would be 64 times 8 times 64 MB. */
+	queue_args(&gpu, &queue, &args);
+	for (unsigned i = 0; i < n_queues; i++)
+		CHECK_IS(queue_create(&gpu, &queue, &args), 0);
+	tell(to);
+	hear(from);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned processes, rounds;
+	struct child *children;
+	char line[16];
+
+	if (argc != 4)
+		return 2;
+	processes = (unsigned)atoi(argv[1]);
+	n_queues = (unsigned)atoi(argv[2]);
+	rounds = (unsigned)atoi(argv[3]);
+	children = calloc(processes, sizeof *children);
+	CHECK(children);
+	setvbuf(stdout, NULL, _IONBF, 0);
+	for (unsigned round = 0; round < rounds; round++) {
+		for (unsigned i = 0; i < processes; i++) {
+			child_start(&children[i], tenant);
+			hear(children[i].from);
+		}
+		puts("ready");
+		CHECK(fgets(line, sizeof line, stdin));
+		for (unsigned i = 0; i < processes; i++) {
+			tell(children[i].to);
+			CHECK_IS(child_end(&children[i]), 0);
+			close(children[i].from);
+		}
+		sleep_ms(200); /* the driver notices an end by its next look */
+		puts("gone");
+		CHECK(fgets(line, sizeof line, stdin));
+	}
+	free(children);
+	return 0;
+}
