@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A mix of GPU programs under random kill -9 and SIGSTOP, for so many seconds:
+ *
+ *     chaos_mix SECONDS SEED SLOTS COMMANDS
+ *
+ * COMMANDS is a file with one command a line (sh -c). SLOTS of them run at any
+ * time, chosen at random; one that ends by itself must end with 0, and within
+ * LIFE_S of the time in which it was not stopped. At the end everything is
+ * killed, and the driver must have forgotten every process and have all its
+ * memory again. Prints what happened as one JSON object.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "conform/lab.h"
+
+#define SLOTS_MAX 64
+#define COMMANDS_MAX 64
+#define LINE_BYTES 1024
+#define LIFE_S 90
+#define TICK_MS 10
+#define PROC "/sys/class/kfd/kfd/proc"
+
+struct slot {
+	pid_t pid; /* and process group; 0: empty */
+	unsigned command;
+	uint64_t started_ns, continue_ns; /* continue_ns 0: runs */
+	bool killed;
+};
+
+static char commands[COMMANDS_MAX][LINE_BYTES];
+static unsigned n_commands, n_slots;
+static struct slot slots[SLOTS_MAX];
+static uint64_t state;
+static struct {
+	unsigned started, done, killed, stopped, failed;
+	unsigned done_by[COMMANDS_MAX];
+} tally;
+
+static uint64_t chance(uint64_t below)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (state >> 11) % below;
+}
+
+static void read_commands(const char *path)
+{
+	FILE *f = fopen(path, "re");
+
+	CHECK(f);
+	while (n_commands < COMMANDS_MAX && fgets(commands[n_commands], LINE_BYTES, f)) {
+		commands[n_commands][strcspn(commands[n_commands], "\n")] = '\0';
+		n_commands += commands[n_commands][0] != '\0';
+	}
+	fclose(f);
+	CHECK(n_commands);
+}
+
+static void start(struct slot *slot)
+{
+	*slot = (struct slot){.command = (unsigned)chance(n_commands), .started_ns = clock_ns()};
+	slot->pid = fork();
+	CHECK(slot->pid >= 0);
+	if (!slot->pid) {
+		setpgid(0, 0);
+		/* Our stdout is for the result alone. */
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+		execl("/bin/sh", "sh", "-c", commands[slot->command], NULL);
+		_exit(127);
+	}
+	setpgid(slot->pid, slot->pid);
+	tally.started++;
+}
+
+static void complain(const struct slot *slot, const char *what, int number)
+{
+	fprintf(stderr, "chaos: %s %d: %s\n", what, number, commands[slot->command]);
+	tally.failed++;
+}
+
+static void reap(struct slot *slot)
+{
+	int status;
+
+	if (waitpid(slot->pid, &status, WNOHANG) != slot->pid)
+		return;
+	kill(-slot->pid, SIGKILL); /* what it left behind */
+	if (!slot->killed && WIFEXITED(status) && !WEXITSTATUS(status)) {
+		tally.done++;
+		tally.done_by[slot->command]++;
+	} else if (!slot->killed) {
+		complain(slot, WIFEXITED(status) ? "exit status" : "killed by signal",
+			 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+	}
+	slot->pid = 0;
+}
+
+static void disturb(struct slot *slot, uint64_t now)
+{
+	if (slot->continue_ns && now >= slot->continue_ns) {
+		slot->continue_ns = 0;
+		kill(-slot->pid, SIGCONT);
+	}
+	/* Each about once in so many ticks. */
+	if (!chance(600)) {
+		slot->killed = true;
+		kill(-slot->pid, SIGKILL);
+		tally.killed++;
+	} else if (!slot->continue_ns && !chance(300)) {
+		kill(-slot->pid, SIGSTOP);
+		slot->continue_ns = now + (50 + chance(1000)) * 1000000;
+		slot->started_ns += slot->continue_ns - now; /* does not count as its life */
+		tally.stopped++;
+	}
+	if (!slot->killed && now > slot->started_ns &&
+	    now - slot->started_ns > LIFE_S * 1000000000ull) {
+		complain(slot, "no end within seconds:", LIFE_S);
+		slot->killed = true;
+		kill(-slot->pid, SIGKILL);
+	}
+}
+
+static void end_all(void)
+{
+	for (unsigned i = 0; i < n_slots; i++)
+		if (slots[i].pid) {
+			slots[i].killed = true;
+			kill(-slots[i].pid, SIGKILL);
+		}
+	for (unsigned i = 0; i < n_slots; i++)
+		while (slots[i].pid) {
+			reap(&slots[i]);
+			sleep_ms(1);
+		}
+	/* Children of children came to us (subreaper). */
+	while (waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD)
+		sleep_ms(1);
+}
+
+static unsigned processes_known(void)
+{
+	DIR *dir = opendir(PROC);
+	struct dirent *entry;
+	unsigned n = 0;
+
+	if (!dir)
+		return 0;
+	while ((entry = readdir(dir)))
+		n += entry->d_name[0] != '.';
+	closedir(dir);
+	return n;
+}
+
+static uint64_t free_memory(const struct gpu_file *gpu)
+{
+	struct kfd_ioctl_get_available_memory_args a = {.gpu_id = gpu->gpu_id};
+
+	CHECK_IS(lab_ioctl(gpu->kfd, KFDABI_AVAILABLE_MEMORY, &a, sizeof a), 0);
+	return a.available;
+}
+
+static void print(unsigned seconds, unsigned left, uint64_t lost)
+{
+	printf("{\"seconds\": %u, \"started\": %u, \"done\": %u, \"killed\": %u, \"stopped\": %u, "
+	       "\"failed\": %u, \"processes_left\": %u, \"memory_lost_bytes\": %llu, \"done_by\": "
+	       "[",
+	       seconds, tally.started, tally.done, tally.killed, tally.stopped, tally.failed, left,
+	       (unsigned long long)lost);
+	for (unsigned i = 0; i < n_commands; i++)
+		printf("%s%u", i ? ", " : "", tally.done_by[i]);
+	puts("]}");
+}
+
+int main(int argc, char **argv)
+{
+	unsigned seconds, left = 0;
+	uint64_t until, before, after = 0;
+	struct gpu_file gpu;
+
+	if (argc != 5) {
+		fprintf(stderr, "usage: chaos_mix SECONDS SEED SLOTS COMMANDS\n");
+		return 2;
+	}
+	seconds = (unsigned)atoi(argv[1]);
+	state = strtoull(argv[2], NULL, 0) * 2 + 1;
+	n_slots = (unsigned)atoi(argv[3]);
+	CHECK(n_slots && n_slots <= SLOTS_MAX);
+	read_commands(argv[4]);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	gpu_open(&gpu);
+	before = free_memory(&gpu);
+	until = clock_ns() + seconds * 1000000000ull;
+	for (uint64_t now; (now = clock_ns()) < until; sleep_ms(TICK_MS))
+		for (unsigned i = 0; i < n_slots; i++) {
+			if (!slots[i].pid)
+				start(&slots[i]);
+			else
+				disturb(&slots[i], now);
+			if (slots[i].pid)
+				reap(&slots[i]);
+		}
+	end_all();
+	/* The driver forgets them a little later; our own process stays. */
+	for (unsigned i = 0; i < 200; i++, sleep_ms(10)) {
+		left = processes_known();
+		after = free_memory(&gpu);
+		if (left <= 1 && after == before)
+			break;
+	}
+	print(seconds, left ? left - 1 : 0, before - after);
+	return tally.failed || left > 1 || after != before;
+}
