@@ -42,6 +42,7 @@ void drive_fault(struct queue *queue, uint64_t va)
 		    process->record->pid, process->record->comm, queue->id, (unsigned long long)va);
 	process->fault_told = true;
 	event_memory_fault(process, process->world->nodes[queue->node].gpu_id, va);
+	smi_vm_fault(process, queue->node);
 }
 
 int drive_submit(struct queue *queue, const struct packet *packet,

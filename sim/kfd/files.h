@@ -37,4 +37,21 @@ void procfs_touch(struct world *world);
 void procfs_update(struct world *world, uint64_t now_ns);
 uint64_t procfs_due(const struct world *world); /* UINT64_MAX: nothing to sample */
 
+/* smi.c: the ioctl and what it tells; `node` is an index, not a gpu_id. */
+enum smi_trigger { /* of an eviction */
+		   SMI_BY_SVM = 0,
+		   SMI_BY_USERPTR = 1,
+		   SMI_BY_TTM = 2,
+		   SMI_BY_SUSPEND = 3, /* of the driver, for a reset */
+};
+int ioctl_smi_events(struct call *call);
+void smi_queue_eviction(struct process *process, uint32_t node, uint32_t trigger);
+void smi_queue_restore(struct process *process, uint32_t node, bool rescheduled);
+void smi_vm_fault(struct process *process, uint32_t node);
+void smi_process(struct process *process, uint32_t node, bool start);
+void smi_process_end(struct process *process); /* on every node that it used */
+void smi_gpu_reset(struct world *world, uint32_t node, bool done, const char *cause);
+void smi_sweep(struct world *world); /* lets go of descriptors that are closed */
+void smi_stop(struct world *world);
+
 #endif

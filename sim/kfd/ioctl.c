@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/kfd/kfd.h"
+#include "sim/kfd/files.h"
 
 #define KFD_MINOR_6_12 17
 #define KFD_MINOR_7_3 23
@@ -124,7 +124,7 @@ static const struct entry {
 	ENTRY(GET_DMABUF_INFO, NULL, struct kfd_ioctl_get_dmabuf_info_args, IN | OUT),
 	ENTRY(IMPORT_DMABUF, NULL, struct kfd_ioctl_import_dmabuf_args, IN | OUT),
 	ENTRY(ALLOC_QUEUE_GWS, NULL, struct kfd_ioctl_alloc_queue_gws_args, IN | OUT),
-	ENTRY(SMI_EVENTS, NULL, struct kfd_ioctl_smi_events_args, IN | OUT),
+	ENTRY(SMI_EVENTS, ioctl_smi_events, struct kfd_ioctl_smi_events_args, IN | OUT | MUTEX),
 	ENTRY(SVM, no_svm, struct kfd_ioctl_svm_args, IN | OUT),
 	ENTRY(SET_XNACK_MODE, set_xnack_mode, struct kfd_ioctl_set_xnack_mode_args,
 	      IN | OUT | MUTEX),

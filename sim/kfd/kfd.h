@@ -263,6 +263,7 @@ struct node {
 	size_t n_holes, cap_holes;
 	uint64_t heap_end;
 	uint64_t vram_used;
+	uint32_t resets; /* smi.c: told by number */
 };
 
 struct kernel_record {
@@ -326,6 +327,7 @@ struct world {
 	uint64_t live_ns;      /* when the figures were last given to it */
 	uint64_t live_mark;    /* what had happened by then */
 	struct procfs *procfs; /* procfs.c; NULL: no folder for it */
+	LIST_HEAD(, smi_client) smi_clients;
 };
 
 /* Is this the rule that is to be answered wrongly (kfdsim --break)? */
@@ -347,6 +349,8 @@ void call_drop(struct call *call); /* frees it without an answer: the caller is 
 /* The caller's memory. */
 int call_read(const struct call *call, uint64_t address, void *to, size_t n);
 int call_write(const struct call *call, uint64_t address, const void *from, size_t n);
+/* A copy of our descriptor `fd` for the caller; flags: 0 or O_CLOEXEC. Its number. */
+int call_add_fd(const struct call *call, int fd, uint32_t flags);
 
 /* ioctl.c: the table of KFD ioctls. */
 const char *ioctl_name(uint32_t nr);

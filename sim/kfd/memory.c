@@ -183,6 +183,8 @@ int ioctl_acquire_vm(struct call *call)
 
 	if (node < 0)
 		return node;
+	if (!call->process->vm[node])
+		smi_process(call->process, (uint32_t)node, true);
 	call->process->vm[node] = true;
 	call->process->record->open_only = false;
 	return 0;

@@ -99,6 +99,15 @@ int call_write(const struct call *call, uint64_t address, const void *from, size
 	return call_memory(call, address, (void *)(uintptr_t)from, n, true);
 }
 
+int call_add_fd(const struct call *call, int fd, uint32_t flags)
+{
+	struct seccomp_notif_addfd add = {
+		.id = call->id, .srcfd = (uint32_t)fd, .newfd_flags = flags};
+	int r = ioctl(call->world->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+
+	return r < 0 ? -errno : r;
+}
+
 void call_drop(struct call *call)
 {
 	if (call->process)

@@ -319,6 +319,7 @@ void process_die(struct process *process)
 	close(process->pidfd);
 	close(process->mem_fd);
 	procfs_process_end(process);
+	smi_process_end(process);
 	events_release(process);
 	debug_process_died(process);
 	kernels_release(process);
@@ -347,6 +348,7 @@ void process_check_all(struct world *world)
 {
 	struct process *process, *next;
 
+	smi_sweep(world);
 	for (process = TAILQ_FIRST(&world->processes); process; process = next) {
 		next = TAILQ_NEXT(process, link);
 		if (!process_mm_alive(process)) {

@@ -317,6 +317,8 @@ void procfs_queue_new(const struct queue *queue)
 
 	if (!folder)
 		return;
+	if (rule_broken(world, RULE_smi_queue_changes_are_silent))
+		smi_queue_eviction(queue->process, queue->node, SMI_BY_TTM);
 	snprintf(text, sizeof text, "%u", queue->id);
 	if (stale && !faccessat(folder->queues, text, F_OK, 0))
 		return;

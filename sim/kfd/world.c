@@ -68,6 +68,7 @@ int world_new(const struct world_config *config, struct world **out)
 	if (!config->poll_idle_ns)
 		world->config.poll_idle_ns = POLL_IDLE_NS;
 	TAILQ_INIT(&world->processes);
+	LIST_INIT(&world->smi_clients);
 	STAILQ_INIT(&world->records);
 	world->listener = -1;
 	world->next_deadline_ns = UINT64_MAX;
@@ -136,6 +137,7 @@ void world_free(struct world *world)
 		free(world->nodes[i].by_gpu_queue);
 	}
 	procfs_stop(world);
+	smi_stop(world);
 	free_records(world);
 	for (size_t i = 0; i < world->n_kernels; i++)
 		free(world->kernels[i].name);
