@@ -16,13 +16,13 @@ bool queue_active(const struct queue *queue)
 	       !queue->leaving && !queue->process->dead;
 }
 
-uint32_t nodes_active(const struct world *world)
+uint64_t nodes_active(const struct world *world)
 {
-	uint32_t mask = 0;
+	uint64_t mask = 0;
 
 	for (uint32_t i = 0; i < world->nodes_n; i++)
 		if (world->nodes[i].active_queues)
-			mask |= 1u << i;
+			mask |= 1ull << i;
 	return mask;
 }
 

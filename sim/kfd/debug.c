@@ -22,13 +22,13 @@ static void set_debugger(struct process *target, struct process *debugger)
 }
 
 /* Nodes on which the process has a queue, or where a refresh costs something. */
-static uint32_t nodes_concerned(const struct process *process)
+static uint64_t nodes_concerned(const struct process *process)
 {
-	uint32_t nodes = nodes_active(process->world);
+	uint64_t nodes = nodes_active(process->world);
 	const struct queue *queue;
 
 	TAILQ_FOREACH(queue, &process->queues, link)
-	nodes |= 1u << queue->node;
+	nodes |= 1ull << queue->node;
 	return nodes;
 }
 

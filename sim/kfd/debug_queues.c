@@ -101,7 +101,7 @@ static int array(struct call *call, struct process *target, uint64_t address, ui
 			continue;
 		if (bounce->ids)
 			bounce->ids[at] &= ~KFDABI_QUEUE_INVALID;
-		bounce->nodes |= 1u << queue->node;
+		bounce->nodes |= 1ull << queue->node;
 		bounce->result++;
 	}
 	bounce_begin(bounce);

@@ -211,13 +211,13 @@ struct process {
 	bool disable_later; /* its debugger died while it was locked */
 
 	uint64_t slot; /* of the doorbell pages */
-	volatile uint64_t *doorbells[WORLD_GPUS_MAX];
-	bool vm[WORLD_GPUS_MAX];
+	volatile uint64_t *doorbells[WORLD_NODES_MAX];
+	bool vm[WORLD_NODES_MAX];
 
 	struct bo *bos; /* sorted by va */
 	size_t n_bos, cap_bos;
 	uint64_t next_handle;
-	uint64_t vram[WORLD_GPUS_MAX], gtt;
+	uint64_t vram[WORLD_NODES_MAX], gtt;
 
 	struct event *events; /* by id, 0 is never used */
 	uint32_t cap_events;
@@ -292,7 +292,7 @@ struct world {
 	dev_t kfd_dev;
 	ino_t kfd_ino;
 	uint32_t nodes_n;
-	struct node nodes[WORLD_GPUS_MAX];
+	struct node nodes[WORLD_NODES_MAX];
 	uint64_t gtt_used;
 
 	struct process_list processes;
@@ -432,7 +432,7 @@ struct bounce {
 	struct process *process; /* referenced; locked from bounce_begin() until it is over */
 	struct call *call;	 /* answered with `result` at the end; may be NULL */
 	int result;
-	uint32_t nodes;	     /* mask of those that bounce */
+	uint64_t nodes;	     /* mask of those that bounce */
 	unsigned left;	     /* of them, not yet unmapped */
 	struct queue *queue; /* for the callbacks */
 	/* All queues are off and the changes in effect; the process is locked. May be NULL. */
@@ -454,7 +454,7 @@ void bounce_begin(struct bounce *bounce);
 void bounce_event(struct node *node, const struct gpu_event *event);
 bool queue_active(const struct queue *queue);
 /* Nodes whose runlist is not empty: elsewhere a change costs nothing. */
-uint32_t nodes_active(const struct world *world);
+uint64_t nodes_active(const struct world *world);
 
 /* queues.c */
 int ioctl_create_queue(struct call *call);

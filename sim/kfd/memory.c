@@ -13,7 +13,7 @@
 
 #include "sim/kfd/files.h"
 
-#define RENDER_BYTES (1ull << 42)
+#define RENDER_BYTES (1ull << 40) /* of address space for each node; 64 must fit */
 #define HEAP_START (1ull << 20)
 #define BIG_ALIGN (2ull << 20)
 #define KFD_SLOT_SHIFT 46
@@ -304,9 +304,9 @@ int ioctl_free_memory(struct call *call)
 int ioctl_map_memory(struct call *call)
 {
 	struct kfd_ioctl_map_memory_to_gpu_args *a = (void *)call->data;
-	uint32_t ids[WORLD_GPUS_MAX];
+	uint32_t ids[WORLD_NODES_MAX];
 
-	if (!a->n_devices || a->n_success > a->n_devices || a->n_devices > WORLD_GPUS_MAX)
+	if (!a->n_devices || a->n_success > a->n_devices || a->n_devices > WORLD_NODES_MAX)
 		return -EINVAL;
 	if (call_read(call, a->device_ids_array_ptr, ids, a->n_devices * sizeof *ids))
 		return -EFAULT;

@@ -22,7 +22,8 @@
 #define STATUS_BYTES 4096
 #define NS_LEVELS_MAX 33 /* the kernel allows 32 nested pid namespaces */
 #define SLOTS_MAX 8192u
-#define PASID_FIRST 0x8001u /* of 16 bits; the first is the driver's own */
+#define DOORBELL_PLACES (1u << 16) /* in the kfd file, one a process and node */
+#define PASID_FIRST 0x8001u	   /* of 16 bits; the first is the driver's own */
 
 int read_status(pid_t pid, char *buffer, size_t size)
 {
@@ -111,7 +112,7 @@ bool process_mm_alive(const struct process *process)
 
 static int slot_take(struct world *world, uint64_t *slot)
 {
-	for (uint64_t i = 0; i < SLOTS_MAX; i++) {
+	for (uint64_t i = 0; i < SLOTS_MAX && (i + 1) * world->nodes_n < DOORBELL_PLACES; i++) {
 		if (world->slots[i / 64] >> (i % 64) & 1)
 			continue;
 		world->slots[i / 64] |= 1ull << (i % 64);

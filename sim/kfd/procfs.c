@@ -45,7 +45,7 @@ struct folder_node {
 
 struct procfs_folder {
 	int dir, queues;
-	struct folder_node nodes[WORLD_GPUS_MAX];
+	struct folder_node nodes[WORLD_NODES_MAX];
 };
 
 static void fail(struct world *world, const char *what, int error)
@@ -434,7 +434,7 @@ static void sample(struct process *process)
 {
 	struct world *world = process->world;
 	uint32_t units_per_cu = world->config.gpu.units_per_cu;
-	struct sample samples[WORLD_GPUS_MAX] = {0};
+	struct sample samples[WORLD_NODES_MAX] = {0};
 
 	look(process, samples);
 	for (uint32_t i = 0; i < world->nodes_n; i++) {

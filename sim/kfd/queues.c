@@ -285,7 +285,7 @@ int ioctl_create_queue(struct call *call)
 		doorbell_offset(process, (uint32_t)node) + 8ull * queue->doorbell_index;
 	bounce->queue = queue;
 	bounce->released = created_released;
-	bounce->nodes = queue_active(queue) ? 1u << node : 0;
+	bounce->nodes = queue_active(queue) ? 1ull << node : 0;
 	bounce_begin(bounce);
 	return CALL_PENDING;
 }
@@ -319,7 +319,7 @@ int ioctl_destroy_queue(struct call *call)
 	if (!bounce)
 		return -ENOMEM;
 	bounce->queue = queue;
-	bounce->nodes = queue_active(queue) ? 1u << queue->node : 0;
+	bounce->nodes = queue_active(queue) ? 1ull << queue->node : 0;
 	queue->leaving = true;
 	bounce_begin(bounce);
 	return CALL_PENDING;
@@ -348,7 +348,7 @@ static int bounce_after_change(struct call *call, const struct queue *queue)
 		return -ENOMEM;
 	/* Even a change that changes nothing costs one, unless the node is idle. */
 	if (queue_active(queue) || nodes_active(call->world) >> queue->node & 1)
-		bounce->nodes = 1u << queue->node;
+		bounce->nodes = 1ull << queue->node;
 	bounce_begin(bounce);
 	return CALL_PENDING;
 }
@@ -420,7 +420,7 @@ void queues_tear_down(struct process *process)
 		if (queue->destroyer)
 			call_drop(queue->destroyer);
 		queue->destroyer = NULL;
-		bounce->nodes |= 1u << queue->node;
+		bounce->nodes |= 1ull << queue->node;
 	}
 	bounce_begin(bounce);
 }

@@ -49,7 +49,7 @@ static void then_sleep(struct bounce *bounce)
 		call_answer(call, 0);
 }
 
-static int tell_and_sleep(struct call *call, uint32_t nodes)
+static int tell_and_sleep(struct call *call, uint64_t nodes)
 {
 	struct bounce *bounce = bounce_new(call->process, call, told);
 
@@ -79,7 +79,7 @@ static int disable(struct call *call)
 {
 	struct process *process = call->process;
 	bool was_enabled = process->runtime_state == KFDABI_RUNTIME_ENABLED;
-	uint32_t nodes = 0;
+	uint64_t nodes = 0;
 	struct queue *queue;
 
 	process->runtime_state = KFDABI_RUNTIME_DISABLED;
@@ -93,7 +93,7 @@ static int disable(struct call *call)
 			if (queue->suspended)
 				queue->record->resumes++;
 			queue->suspended = false;
-			nodes |= 1u << queue->node;
+			nodes |= 1ull << queue->node;
 		}
 	}
 	return tell_and_sleep(call, nodes);

@@ -24,10 +24,10 @@
 
 static bool config_good(const struct world_config *c)
 {
-	if (!c->profile || !c->gpus || c->gpus > WORLD_GPUS_MAX || !(c->time_scale > 0) ||
+	if (!c->profile || !c->nodes || c->nodes > WORLD_NODES_MAX || !(c->time_scale > 0) ||
 	    !c->blit_bytes_us || !c->sdma_bytes_us || !c->lds_bytes_per_cu)
 		return false;
-	for (uint32_t i = 0; i < c->gpus; i++)
+	for (uint32_t i = 0; i < c->nodes; i++)
 		if (!c->gpu_ids[i] || c->render_fd[i] < 0)
 			return false;
 	return c->kfd_fd >= 0;
@@ -83,7 +83,7 @@ int world_new(const struct world_config *config, struct world **out)
 		goto fail;
 	world->kfd_dev = st.st_dev;
 	world->kfd_ino = st.st_ino;
-	for (uint32_t i = 0; i < config->gpus; i++) {
+	for (uint32_t i = 0; i < config->nodes; i++) {
 		r = node_new(world, i);
 		if (r)
 			goto fail;

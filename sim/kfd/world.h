@@ -30,7 +30,7 @@
 #include "abi/rules.h"
 #include "sim/gpu/gpu.h"
 
-#define WORLD_GPUS_MAX 8u
+#define WORLD_NODES_MAX 64u /* 8 GPUs of 8 partitions */
 
 /* Numbers of a part that AMDGPU_INFO and the queue checks need. */
 struct world_chip {
@@ -46,16 +46,16 @@ struct world_chip {
 	uint32_t engine_khz; /* highest clocks */
 	uint32_t memory_khz;
 	uint32_t vram_bit_width;
-	uint32_t cwsr_bytes;	  /* save area of one compute queue, as in the topology */
+	uint32_t cwsr_bytes; /* save area of one compute queue on one XCC, as in the topology */
 	uint32_t ctl_stack_bytes; /* its control stack part, as in the topology */
 };
 
 struct world_config {
 	const char *profile;
-	uint32_t gpus;			  /* 1 .. WORLD_GPUS_MAX, all alike */
-	uint32_t gpu_ids[WORLD_GPUS_MAX]; /* as in the topology, not 0, all different */
+	uint32_t nodes;			   /* 1 .. WORLD_NODES_MAX, all alike */
+	uint32_t gpu_ids[WORLD_NODES_MAX]; /* as in the topology, not 0, all different */
 	struct world_chip chip;
-	struct gpu_config gpu; /* capacity and costs of one GPU; bounce = unmap + map */
+	struct gpu_config gpu; /* capacity and costs of one node; bounce = unmap + map */
 	uint32_t lds_bytes_per_cu;
 	uint64_t vram_bytes;
 	uint64_t gtt_bytes; /* limit of system memory the GPUs may hold */
@@ -77,7 +77,7 @@ struct world_config {
 	uint64_t poll_idle_ns; /* longest gap otherwise; 1000000 */
 
 	int kfd_fd;
-	int render_fd[WORLD_GPUS_MAX];
+	int render_fd[WORLD_NODES_MAX];
 	int modules_fd;	    /* answers openat("/proc/modules"); -1: openat is not trapped */
 	int sim_json_dirfd; /* folder of simulation.json, which is replaced by rename; -1: none */
 };

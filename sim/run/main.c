@@ -6,9 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,115 +16,14 @@
 
 #include "sim/kfd/world.h"
 #include "sim/run/filter.h"
+#include "sim/run/machine.h"
 #include "sim/run/mounts.h"
-#include "sim/run/profile.h"
+#include "sim/run/options.h"
 #include "sim/run/report.h"
 #include "sim/run/say.h"
 #include "sim/run/spawn.h"
 #include "sim/run/topology.h"
 #include "sim/run/watch.h"
-
-#define USAGE                                                                                      \
-	"kfdsim [--gpu PROFILE] [--kernel VERSION] [--time-scale X] [--set KEY=VALUE]... "         \
-	"[--break RULE] [--report FILE.json] -- COMMAND [ARGUMENT]..."
-#define SETS_MAX 64
-#define SCALE_MIN 1e-4
-#define SCALE_MAX 100.0
-
-struct options {
-	const char *gpu;
-	double time_scale;
-	const char *sets[SETS_MAX];
-	size_t nsets;
-	const char *report;
-	int kernel; /* enum kfdabi_kernel; -1: not said */
-	enum kfdabi_rule broken;
-	char **command;
-	bool help;
-};
-
-static int parse_scale(const char *text, double *out)
-{
-	char *end;
-
-	*out = strtod(text, &end);
-	if (end == text || *end || !isfinite(*out) || *out < SCALE_MIN || *out > SCALE_MAX)
-		return complain(STATUS_USAGE,
-				"--time-scale must be a number from %g to %g, not '%s'", SCALE_MIN,
-				SCALE_MAX, text);
-	return 0;
-}
-
-static int parse_option(struct options *o, int option, char **argv)
-{
-	switch (option) {
-	case 'g':
-		o->gpu = optarg;
-		return 0;
-	case 't':
-		return parse_scale(optarg, &o->time_scale);
-	case 's':
-		if (o->nsets == SETS_MAX)
-			return complain(STATUS_USAGE, "more than %d times --set", SETS_MAX);
-		o->sets[o->nsets++] = optarg;
-		return 0;
-	case 'r':
-		o->report = optarg;
-		return 0;
-	case 'k':
-		o->kernel = kfdabi_kernel_find(optarg);
-		if (o->kernel < 0)
-			return complain(STATUS_USAGE,
-					"--kernel: there are rules of Linux 6.12.95, 6.12.107 and "
-					"7.3, not of '%s'",
-					optarg);
-		return 0;
-	case 'b':
-		o->broken = kfdabi_rule_find(optarg);
-		if (o->broken == KFDABI_RULE_NONE)
-			return complain(STATUS_USAGE,
-					"--break: there is no rule '%s' (kfdconform --list tells "
-					"them)",
-					optarg);
-		return 0;
-	case 'h':
-		o->help = true;
-		return 0;
-	case ':':
-		return complain(STATUS_USAGE, "%s needs a value; usage: " USAGE, argv[optind - 1]);
-	default:
-		return complain(STATUS_USAGE, "there is no option %s; usage: " USAGE,
-				argv[optind - 1]);
-	}
-}
-
-static int parse(struct options *o, int argc, char **argv)
-{
-	static const struct option known[] = {
-		{"gpu", required_argument, NULL, 'g'},
-		{"time-scale", required_argument, NULL, 't'},
-		{"set", required_argument, NULL, 's'},
-		{"report", required_argument, NULL, 'r'},
-		{"kernel", required_argument, NULL, 'k'},
-		{"break", required_argument, NULL, 'b'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	int option, status;
-
-	*o = (struct options){.gpu = "mi210", .time_scale = 1.0, .kernel = -1};
-	opterr = 0;
-	/* '+': the command's own options are none of ours. */
-	while ((option = getopt_long(argc, argv, "+:", known, NULL)) != -1) {
-		status = parse_option(o, option, argv);
-		if (status)
-			return status;
-	}
-	if (!o->help && optind == argc)
-		return complain(STATUS_USAGE, "which command? usage: " USAGE);
-	o->command = argv + optind;
-	return 0;
-}
 
 /* Nothing of ours may come to lie on a standard descriptor that is closed; to
  * the command it stays closed. */
@@ -139,15 +36,6 @@ static void fill_standard_descriptors(void)
 	} while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd >= 0)
 		close(fd);
-}
-
-static int load_profile(const struct options *o, struct profile *profile)
-{
-	int status = profile_load(o->gpu, profile);
-
-	for (size_t i = 0; i < o->nsets && !status; i++)
-		status = profile_set(profile, o->sets[i]);
-	return status ? status : profile_check(profile);
 }
 
 /* What can be known before anything is made. */
@@ -163,31 +51,35 @@ static int check_place(void)
 	return 0;
 }
 
-static int build_tree(const struct profile *profile, struct tree *tree)
+static int build_tree(const struct machine *machine, struct tree *tree)
 {
 	int status = mounts_enter();
 
 	if (!status)
 		status = mounts_tree();
 	if (!status)
-		status = topology_write(profile);
+		status = topology_write(machine);
 	if (!status)
-		status = mounts_devices(tree);
+		status = mounts_devices(tree, machine->n_nodes);
 	return status;
 }
 
-static int new_world(const struct options *o, const struct profile *profile,
+static int new_world(const struct options *o, const struct machine *machine,
 		     const struct tree *tree, struct world **world)
 {
 	struct world_config config = {0};
 	int rc;
 
-	profile_to_world(profile, &config);
-	config.kernel = o->kernel < 0 ? KFDABI_LINUX_6_12_95 : (enum kfdabi_kernel)o->kernel;
+	profile_to_world(machine->profile, &config);
+	config.nodes = machine->n_nodes;
+	for (unsigned i = 0; i < machine->n_nodes; i++) {
+		config.gpu_ids[i] = machine->nodes[i].gpu_id;
+		config.render_fd[i] = tree->render[i];
+	}
+	config.kernel = machine->kernel;
 	config.broken = o->broken;
 	config.time_scale = o->time_scale;
 	config.kfd_fd = tree->kfd;
-	config.render_fd[0] = tree->render;
 	config.modules_fd = tree->modules;
 	config.sim_json_dirfd = tree->kfd_sysfs;
 	rc = world_new(&config, world);
@@ -233,16 +125,16 @@ static int serve(struct world *world, const struct world_init *init, int *status
 	return failed;
 }
 
-static int run(const struct options *o, const struct profile *profile, struct spawn *spawn,
+static int run(const struct options *o, const struct machine *machine, struct spawn *spawn,
 	       struct report *report)
 {
 	struct world_init init;
 	struct world *world;
 	struct tree tree;
-	int command_status, status = build_tree(profile, &tree);
+	int command_status, status = build_tree(machine, &tree);
 
 	if (!status)
-		status = new_world(o, profile, &tree, &world);
+		status = new_world(o, machine, &tree, &world);
 	if (status)
 		return status;
 	spawn->trap_open = tree.modules >= 0;
@@ -265,21 +157,25 @@ int main(int argc, char **argv)
 	char cwd[PATH_MAX];
 	struct options options;
 	struct profile profile;
+	struct machine machine;
 	struct report report;
 	struct spawn spawn = {0};
 	sigset_t handed_on;
 	int status;
 
 	fill_standard_descriptors();
-	status = parse(&options, argc, argv);
+	status = options_parse(&options, argc, argv);
 	if (!status && options.help) {
-		printf("%s\n", USAGE);
+		printf("%s\n", OPTIONS_USAGE);
 		return 0;
 	}
 	if (!status)
-		status = load_profile(&options, &profile);
+		status = options_settle(&options, &profile);
 	if (!status)
 		status = check_place();
+	if (!status)
+		status = machine_new(&machine, &profile, options.gpus,
+				     (enum kfdabi_kernel)options.kernel);
 	if (!status && !getcwd(cwd, sizeof(cwd)))
 		status = complain(STATUS_FAILED, "cannot tell the working folder (%s)",
 				  strerror(errno));
@@ -298,7 +194,7 @@ int main(int argc, char **argv)
 	/* Signals of the runtime (ROCr's) must lie where the simulated GPU can
 	 * decrement them atomically: in shared buffers, not user memory. */
 	setenv("HSA_USERPTR_FOR_PAGED_MEM", "0", 0);
-	status = run(&options, &profile, &spawn, &report);
+	status = run(&options, &machine, &spawn, &report);
 	report_drop(&report);
 	return status;
 }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sim/run/machine.h"
 #include "sim/run/merge.h"
 #include "sim/run/say.h"
 
@@ -149,12 +150,15 @@ static int modules(struct tree *tree)
 	return bad ? complain(STATUS_FAILED, "cannot write %s", MODULES) : 0;
 }
 
-int mounts_devices(struct tree *tree)
+int mounts_devices(struct tree *tree, unsigned nodes)
 {
+	char path[64];
 	int status = device(TREE "/dev/kfd", &tree->kfd);
 
-	if (!status)
-		status = device(TREE "/dev/dri/renderD128", &tree->render);
+	for (unsigned i = 0; i < nodes && !status; i++) {
+		snprintf(path, sizeof(path), TREE "/dev/dri/renderD%u", RENDER_MINOR + i);
+		status = device(path, &tree->render[i]);
+	}
 	if (!status)
 		status = modules(tree);
 	if (status)

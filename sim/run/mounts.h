@@ -13,8 +13,7 @@
 #ifndef KFDSHIM_SIM_RUN_MOUNTS_H
 #define KFDSHIM_SIM_RUN_MOUNTS_H
 
-#include <stdbool.h>
-#include <sys/types.h>
+#include "sim/kfd/world.h"
 
 #define TREE "/run/kfdsim" /* seen by the supervisor only */
 /* The folder of /dev/kfd in sysfs: topology and simulation.json. */
@@ -22,10 +21,10 @@
 #define SIMULATION_JSON "/sys/class/kfd/kfd/simulation.json"
 
 struct tree {
-	int kfd;       /* /dev/kfd */
-	int render;    /* /dev/dri/renderD128 */
-	int modules;   /* text for /proc/modules where the host has none; else -1 */
-	int kfd_sysfs; /* TREE_KFD */
+	int kfd;		     /* /dev/kfd */
+	int render[WORLD_NODES_MAX]; /* /dev/dri/renderD128, 129, ... */
+	int modules;		     /* text for /proc/modules where the host has none; else -1 */
+	int kfd_sysfs;		     /* TREE_KFD */
 };
 
 /* Makes the private mount namespace; without the right to, inside a user
@@ -35,7 +34,7 @@ int mounts_enter(void);
 /* Mounts the tmpfs and makes the empty tree. */
 int mounts_tree(void);
 /* The device files and the list of modules, once sysfs is written. */
-int mounts_devices(struct tree *tree);
+int mounts_devices(struct tree *tree, unsigned nodes);
 /* In the mount and pid namespaces of the calling process: puts the tree in
  * place, with the host showing through wherever it has nothing of its own, and
  * goes back to the folder `cwd`. */

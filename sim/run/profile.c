@@ -19,12 +19,18 @@
 	extern const char symbol[]
 
 EMBED(profile_text_mi210, "mi210.ini");
+EMBED(profile_text_mi300x, "mi300x.ini");
+EMBED(profile_text_mi308x, "mi308x.ini");
+EMBED(profile_text_mi100, "mi100.ini");
 
 static const struct {
 	const char *name;
 	const char *text;
+	bool cpx;
 } profiles[] = {
-	{"mi210", profile_text_mi210},
+	{"mi210", profile_text_mi210, false},	   {"mi300x", profile_text_mi300x, false},
+	{"mi308x", profile_text_mi308x, false},	   {"mi100", profile_text_mi100, false},
+	{"mi300x-cpx", profile_text_mi300x, true}, {"mi308x-cpx", profile_text_mi308x, true},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -48,8 +54,8 @@ struct key {
 #define U64 18446744073709551615.0
 
 static const struct key keys[] = {
-	WHOLE(gpu_id, 1, U32),
 	WHOLE(unique_id, 0, U64),
+	WHOLE(hive_id, 0, U64),
 	WHOLE(gfx_target_version, 90000, 999999),
 	WHOLE(device_id, 1, 65535),
 	WHOLE(family_id, 1, U32),
@@ -62,8 +68,8 @@ static const struct key keys[] = {
 	WHOLE(simd_per_cu, 1, 16),
 	WHOLE(array_count, 1, 1024),
 	WHOLE(simd_arrays_per_engine, 1, 64),
-	WHOLE(cu_per_simd_array, 1, 1024),
-	WHOLE(num_xcc, 1, 1),
+	WHOLE(cu_per_simd_array, 1, 32),
+	WHOLE(num_xcc, 1, 8),
 	WHOLE(max_waves_per_simd, 1, 64),
 	WHOLE(wave_front_size, 32, 64),
 	WHOLE(max_slots_scratch_cu, 1, 1024),
@@ -87,9 +93,16 @@ static const struct key keys[] = {
 	WHOLE(l1_line_bytes, 1, 4096),
 	WHOLE(l2_size_in_kb, 1, U32),
 	WHOLE(l2_line_bytes, 1, 4096),
+	WHOLE(inst_size_in_kb, 1, U32),
+	WHOLE(scalar_size_in_kb, 1, U32),
+	WHOLE(cus_per_inst_cache, 1, 8),
+	WHOLE(l3_size_in_kb, 0, U32),
 	WHOLE(link_min_mb_per_s, 0, U32),
 	WHOLE(link_max_mb_per_s, 0, U32),
 	WHOLE(link_weight, 0, U32),
+	WHOLE(hive_gpus, 1, 8),
+	WHOLE(xgmi_mb_per_s, 0, U32),
+	WHOLE(xgmi_weight, 0, U32),
 	REAL(bounce_us, 0, 1e8),
 	REAL(packet_us, 0, 1e6),
 	REAL(save_gb_per_s, 0.001, 1e6),
@@ -168,11 +181,14 @@ int profile_load(const char *name, struct profile *out)
 	struct reading reading = {.profile = out};
 	char known[256] = "";
 	const char *text = NULL;
+	bool cpx = false;
 	int line;
 
 	for (size_t i = 0; i < COUNT(profiles); i++) {
-		if (!strcmp(profiles[i].name, name))
+		if (!strcmp(profiles[i].name, name)) {
 			text = profiles[i].text;
+			cpx = profiles[i].cpx;
+		}
 		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
 			 i ? ", " : "", profiles[i].name);
 	}
@@ -194,7 +210,13 @@ int profile_load(const char *name, struct profile *out)
 					"the profile %s lacks %s: add it and build again", name,
 					keys[i].name);
 	}
+	out->partitions = cpx ? (uint32_t)out->num_xcc : 1;
 	return profile_check(out);
+}
+
+const char *profile_name(size_t index)
+{
+	return index < COUNT(profiles) ? profiles[index].name : NULL;
 }
 
 static void list_keys(char *out, size_t size)
@@ -245,6 +267,11 @@ int profile_check(const struct profile *p)
 	if (p->array_count % p->simd_arrays_per_engine)
 		return complain(STATUS_USAGE,
 				"array_count must be a multiple of simd_arrays_per_engine");
+	if (p->simd_count % (p->simd_per_cu * p->num_xcc) || p->array_count % p->num_xcc)
+		return complain(STATUS_USAGE,
+				"simd_count and array_count must divide among num_xcc XCCs");
+	if (p->partitions > 1 && p->partitions != p->num_xcc)
+		return complain(STATUS_USAGE, "in mode CPX, num_xcc stays as the profile has it");
 	if (p->cwsr_size <= p->ctl_stack_size)
 		return complain(STATUS_USAGE, "cwsr_size must be larger than ctl_stack_size");
 	return 0;
@@ -258,15 +285,43 @@ static uint64_t bytes_us(double gb_per_s)
 	return value ? value : 1;
 }
 
-void profile_to_world(const struct profile *p, struct world_config *out)
+/* Of the SDMA engines of a partition the driver (kfd_device.c) takes the first
+ * two for all copies and the rest, if any, for copies to peers. */
+static void share_sdma(struct profile *p, uint64_t partitions)
 {
+	uint64_t all = (p->num_sdma_engines + p->num_sdma_xgmi_engines) / partitions;
+
+	p->num_sdma_engines = all < 2 ? 1 : 2;
+	p->num_sdma_xgmi_engines = all < 2 ? 0 : all - 2;
+}
+
+struct profile profile_node(const struct profile *profile)
+{
+	struct profile p = *profile;
+	uint64_t n = p.partitions;
+
+	if (n == 1)
+		return p;
+	p.simd_count /= n;
+	p.array_count /= n;
+	p.num_xcc /= n;
+	share_sdma(&p, n);
+	p.vram_bytes /= n;
+	p.l3_size_in_kb /= n;
+	p.save_gb_per_s /= (double)n;
+	p.restore_gb_per_s /= (double)n;
+	p.blit_gb_per_s /= (double)n;
+	return p;
+}
+
+void profile_to_world(const struct profile *whole, struct world_config *out)
+{
+	const struct profile part = profile_node(whole), *p = &part;
 	uint64_t cus = p->simd_count / p->simd_per_cu;
 	uint64_t units = p->max_waves_per_simd * p->simd_per_cu;
 	uint64_t bounce_ns = (uint64_t)llround(p->bounce_us * 1000.0);
 
-	out->profile = p->name;
-	out->gpus = 1;
-	out->gpu_ids[0] = (uint32_t)p->gpu_id;
+	out->profile = whole->name;
 	out->chip = (struct world_chip){
 		.gfx_target_version = (uint32_t)p->gfx_target_version,
 		.device_id = (uint32_t)p->device_id,
@@ -274,7 +329,8 @@ void profile_to_world(const struct profile *p, struct world_config *out)
 		.chip_rev = (uint32_t)p->chip_revision,
 		.external_rev = (uint32_t)p->external_revision,
 		.pci_rev = (uint32_t)p->pci_revision,
-		.shader_engines = (uint32_t)(p->array_count / p->simd_arrays_per_engine),
+		.shader_engines =
+			(uint32_t)(p->array_count / p->num_xcc / p->simd_arrays_per_engine),
 		.shader_arrays = (uint32_t)p->simd_arrays_per_engine,
 		.cu_per_array = (uint32_t)p->cu_per_simd_array,
 		.engine_khz = (uint32_t)p->max_engine_clk_fcompute * 1000u,
@@ -290,8 +346,8 @@ void profile_to_world(const struct profile *p, struct world_config *out)
 		.packet_ns = (uint64_t)llround(p->packet_us * 1000.0),
 		.unmap_ns = bounce_ns / 2,
 		.map_ns = bounce_ns - bounce_ns / 2,
-		/* The save area holds every wave the GPU can: one wave's share. */
-		.save_bytes_unit = (p->cwsr_size - p->ctl_stack_size) / (cus * units),
+		/* An XCC's save area holds every wave it can have: one wave's share. */
+		.save_bytes_unit = (p->cwsr_size - p->ctl_stack_size) * p->num_xcc / (cus * units),
 		.save_bytes_us = bytes_us(p->save_gb_per_s),
 		.restore_bytes_us = bytes_us(p->restore_gb_per_s),
 		.sdma_engines = (uint32_t)p->num_sdma_engines,

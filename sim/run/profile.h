@@ -4,19 +4,25 @@
  * as INI files and are built into the program, so that a kfdsim that is
  * copied elsewhere still has them. A profile gives every key exactly once;
  * --set replaces the value of any numeric one.
+ *
+ * A profile describes the whole GPU, in partition mode SPX. Of one with several
+ * XCCs there is a second, NAME-cpx: the same GPU in mode CPX, where the driver
+ * makes a node of every XCC (profile_node below).
  */
 #ifndef KFDSHIM_SIM_RUN_PROFILE_H
 #define KFDSHIM_SIM_RUN_PROFILE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sim/kfd/world.h"
 
 struct profile {
 	char name[32];
-	char asic[32]; /* the driver's name of the chip */
+	char asic[32];	     /* the driver's name of the node */
+	uint32_t partitions; /* nodes of one GPU: 1 (SPX), or num_xcc (CPX) */
 	/* Identity. */
-	uint64_t gpu_id, unique_id, gfx_target_version, device_id, family_id;
+	uint64_t unique_id, hive_id, gfx_target_version, device_id, family_id;
 	uint64_t chip_revision, external_revision, pci_revision, fw_version, sdma_fw_version;
 	/* Shape, under the names of the topology's properties. */
 	uint64_t simd_count, simd_per_cu, array_count, simd_arrays_per_engine, cu_per_simd_array;
@@ -28,7 +34,10 @@ struct profile {
 	/* Memory. */
 	uint64_t vram_bytes, gtt_bytes, mem_width, mem_clk_max;
 	uint64_t l1_size_in_kb, l1_line_bytes, l2_size_in_kb, l2_line_bytes;
+	uint64_t inst_size_in_kb, scalar_size_in_kb, cus_per_inst_cache, l3_size_in_kb;
+	/* Links. */
 	uint64_t link_min_mb_per_s, link_max_mb_per_s, link_weight;
+	uint64_t hive_gpus, xgmi_mb_per_s, xgmi_weight;
 	/* Costs, in model time. */
 	double bounce_us, packet_us, sdma_packet_us, unknown_kernel_us;
 	double save_gb_per_s, restore_gb_per_s, blit_gb_per_s, sdma_gb_per_s;
@@ -40,8 +49,15 @@ int profile_set(struct profile *profile, const char *assignment); /* "KEY=VALUE"
 /* Do the numbers, after all --set, make a GPU? */
 int profile_check(const struct profile *profile);
 
-/* Fills in everything that comes from the profile: one GPU. The strings stay
- * the profile's. */
+/* The names that --gpu takes, in the order in which --break tries them; NULL
+ * behind the last. */
+const char *profile_name(size_t index);
+
+/* What one node of the GPU has: the profile itself, or its part in CPX. */
+struct profile profile_node(const struct profile *profile);
+
+/* Fills in everything that comes from the profile; the nodes themselves are
+ * the machine's (machine.h). The strings stay the profile's. */
 void profile_to_world(const struct profile *profile, struct world_config *out);
 
 #endif

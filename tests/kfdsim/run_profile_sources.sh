@@ -7,13 +7,13 @@ set -eu
 
 # A value line without its source, a comment or section line being none.
 bare() {
-	grep -nvE '^(;.*|\[[a-z]+\]|)$|^[a-z0-9_]+ = [^ ;]+ +; (source|assumed): [^ ].{2,}' "$1"
+	grep -nvE '^(;.*|\[[a-z]+\]|)$|^[a-z0-9_]+ = [^;]*[^ ;] +; (source|assumed): [^ ].{2,}' "$1"
 }
 for profile in "$SOURCE"/sim/profiles/*.ini; do
 	[ "$(grep -c ' = ' "$profile")" -gt 40 ] || fail "$profile has hardly any value"
 	! bare "$profile" || fail "$profile: the lines above lack their source"
 	# Each [mark] that a source names is explained at the top.
-	sed -n 's/.*; source:.*\(\[[a-z ]*\]\).*/\1/p' "$profile" | sort -u >"$DIR/marks"
+	sed -n 's/.*; source:.*\(\[[a-z0-9 -]*\]\).*/\1/p' "$profile" | sort -u >"$DIR/marks"
 	while read -r mark; do
 		grep -qF "; $mark = " "$profile" || fail "$profile does not explain $mark"
 	done <"$DIR/marks"

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+#include "sim/run/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/run/machine.h"
+#include "sim/run/say.h"
+
+#define SCALE_MIN 1e-4
+#define SCALE_MAX 100.0
+#define GPUS_TRIED 2u /* no rule needs more */
+
+static int parse_scale(const char *text, double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	if (end == text || *end || !isfinite(*out) || *out < SCALE_MIN || *out > SCALE_MAX)
+		return complain(STATUS_USAGE,
+				"--time-scale must be a number from %g to %g, not '%s'", SCALE_MIN,
+				SCALE_MAX, text);
+	return 0;
+}
+
+static int parse_gpus(const char *text, unsigned *out)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (end == text || *end || *text == '-' || value < 1 || value > MACHINE_GPUS_MAX)
+		return complain(STATUS_USAGE,
+				"--gpus must be a whole number from 1 to %u, not '%s'",
+				MACHINE_GPUS_MAX, text);
+	*out = (unsigned)value;
+	return 0;
+}
+
+static int parse_kernel(const char *text, int *out)
+{
+	*out = kfdabi_kernel_find(text);
+	if (*out < 0)
+		return complain(STATUS_USAGE,
+				"--kernel: there are rules of Linux 6.12.95, 6.12.107 and 7.3, not "
+				"of '%s'",
+				text);
+	return 0;
+}
+
+static int parse_rule(const char *text, enum kfdabi_rule *out)
+{
+	*out = kfdabi_rule_find(text);
+	if (*out == KFDABI_RULE_NONE)
+		return complain(STATUS_USAGE,
+				"--break: there is no rule '%s' (kfdconform --list tells them)",
+				text);
+	return 0;
+}
+
+static int parse_option(struct options *o, int option, char **argv)
+{
+	switch (option) {
+	case 'g':
+		o->gpu = optarg;
+		return 0;
+	case 'n':
+		return parse_gpus(optarg, &o->gpus);
+	case 'k':
+		return parse_kernel(optarg, &o->kernel);
+	case 't':
+		return parse_scale(optarg, &o->time_scale);
+	case 's':
+		if (o->nsets == OPTIONS_SETS_MAX)
+			return complain(STATUS_USAGE, "more than %d times --set", OPTIONS_SETS_MAX);
+		o->sets[o->nsets++] = optarg;
+		return 0;
+	case 'b':
+		return parse_rule(optarg, &o->broken);
+	case 'R':
+		o->root = optarg;
+		return 0;
+	case 'r':
+		o->report = optarg;
+		return 0;
+	case 'h':
+		o->help = true;
+		return 0;
+	case ':':
+		return complain(STATUS_USAGE, "%s needs a value; usage: " OPTIONS_USAGE,
+				argv[optind - 1]);
+	default:
+		return complain(STATUS_USAGE, "there is no option %s; usage: " OPTIONS_USAGE,
+				argv[optind - 1]);
+	}
+}
+
+int options_parse(struct options *o, int argc, char **argv)
+{
+	static const struct option known[] = {
+		{"gpu", required_argument, NULL, 'g'},
+		{"gpus", required_argument, NULL, 'n'},
+		{"kernel", required_argument, NULL, 'k'},
+		{"time-scale", required_argument, NULL, 't'},
+		{"set", required_argument, NULL, 's'},
+		{"break", required_argument, NULL, 'b'},
+		{"root", required_argument, NULL, 'R'},
+		{"report", required_argument, NULL, 'r'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	int option, status;
+
+	*o = (struct options){.time_scale = 1.0, .kernel = -1};
+	opterr = 0;
+	/* '+': the command's own options are none of ours. */
+	while ((option = getopt_long(argc, argv, "+:", known, NULL)) != -1) {
+		status = parse_option(o, option, argv);
+		if (status)
+			return status;
+	}
+	if (!o->help && optind == argc)
+		return complain(STATUS_USAGE, "which command? usage: " OPTIONS_USAGE);
+	o->command = argv + optind;
+	return 0;
+}
+
+static int load_profile(const struct options *o, const char *gpu, struct profile *profile)
+{
+	int status = profile_load(gpu, profile);
+
+	for (size_t i = 0; i < o->nsets && !status; i++)
+		status = profile_set(profile, o->sets[i]);
+	return status ? status : profile_check(profile);
+}
+
+/* The first kernel, of those that are allowed, under which such a machine has
+ * the rule; -1: none. */
+static int kernel_with_rule(const struct options *o, const struct profile *profile, unsigned gpus)
+{
+	const struct profile node = profile_node(profile);
+
+	for (int kernel = 0; kernel < KFDABI_KERNELS; kernel++) {
+		const struct kfdabi_machine machine = {
+			.kernel = (enum kfdabi_kernel)kernel,
+			.gfx_target_version = (uint32_t)node.gfx_target_version,
+			.xccs = (uint32_t)node.num_xcc,
+			.nodes = gpus * profile->partitions,
+		};
+
+		if ((o->kernel < 0 || o->kernel == kernel) &&
+		    kfdabi_rule_applies(o->broken, &machine))
+			return kernel;
+	}
+	return -1;
+}
+
+static int settle_for_rule(struct options *o, struct profile *profile)
+{
+	const unsigned first = o->gpus ? o->gpus : 1, last = o->gpus ? o->gpus : GPUS_TRIED;
+
+	for (size_t i = 0; profile_name(i); i++) {
+		const char *gpu = o->gpu ? o->gpu : profile_name(i);
+		int status = load_profile(o, gpu, profile);
+
+		if (status)
+			return status;
+		for (unsigned gpus = first; gpus <= last; gpus++) {
+			int kernel = kernel_with_rule(o, profile, gpus);
+
+			if (kernel < 0)
+				continue;
+			o->gpu = gpu;
+			o->gpus = gpus;
+			o->kernel = kernel;
+			return 0;
+		}
+		if (o->gpu)
+			break;
+	}
+	return complain(STATUS_USAGE,
+			"--break: no such machine has the rule '%s': leave out --gpu, --gpus and "
+			"--kernel, and kfdsim picks one that does",
+			kfdabi_rule(o->broken)->name);
+}
+
+int options_settle(struct options *o, struct profile *profile)
+{
+	if (o->broken != KFDABI_RULE_NONE)
+		return settle_for_rule(o, profile);
+	if (!o->gpu)
+		o->gpu = profile_name(0);
+	if (!o->gpus)
+		o->gpus = 1;
+	if (o->kernel < 0)
+		o->kernel = KFDABI_LINUX_6_12_95;
+	return load_profile(o, o->gpu, profile);
+}
