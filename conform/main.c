@@ -14,11 +14,11 @@
 #include "conform/lab.h"
 #include "conform/suite.h"
 
-#define USAGE "kfdconform [--list] [--json] [--kernel VERSION] [RULE]..."
+#define USAGE "kfdconform [--list] [--json] [--kernel VERSION] [--here] [RULE]..."
 #define STATUS_USAGE 2
 
 struct options {
-	bool list, json, help;
+	bool list, json, here, help;
 	int kernel; /* -1: as it runs */
 	char **rules;
 	int n_rules;
@@ -42,11 +42,9 @@ static int wrong_use(const char *format, const char *what)
 static int parse(struct options *o, int argc, char **argv)
 {
 	static const struct option known[] = {
-		{"list", no_argument, NULL, 'l'},
-		{"json", no_argument, NULL, 'j'},
-		{"kernel", required_argument, NULL, 'k'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
+		{"list", no_argument, NULL, 'l'},	  {"json", no_argument, NULL, 'j'},
+		{"kernel", required_argument, NULL, 'k'}, {"here", no_argument, NULL, 'i'},
+		{"help", no_argument, NULL, 'h'},	  {0},
 	};
 	int option;
 
@@ -57,6 +55,8 @@ static int parse(struct options *o, int argc, char **argv)
 			o->list = true;
 		} else if (option == 'j') {
 			o->json = true;
+		} else if (option == 'i') {
+			o->here = true;
 		} else if (option == 'h') {
 			o->help = true;
 		} else if (option == 'k') {
@@ -76,6 +76,8 @@ static int parse(struct options *o, int argc, char **argv)
 	for (int i = 0; i < o->n_rules; i++)
 		if (kfdabi_rule_find(o->rules[i]) == KFDABI_RULE_NONE)
 			return wrong_use("there is no rule '%s' (--list tells them)", o->rules[i]);
+	if (o->here && o->n_rules != 1)
+		return wrong_use("%s takes one rule", "--here");
 	return 0;
 }
 
@@ -181,6 +183,10 @@ int main(int argc, char **argv)
 		perror("kfdconform: /dev/kfd cannot be opened (is the amdgpu driver there, are "
 		       "you in the group render?)");
 		return SUITE_SKIPPED;
+	}
+	if (o.here) { /* in this process: for exec, and for a debugger */
+		suite_check(kfdabi_rule_find(o.rules[0]));
+		return 0;
 	}
 	status = lab_machine(&machine);
 	if (status) {

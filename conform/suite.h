@@ -23,4 +23,7 @@ struct suite_outcome {
 /* Returns 0, or a negative errno where no process could be made. One thread. */
 int suite_run(enum kfdabi_rule rule, struct suite_outcome *out);
 
+/* The check alone, in this process, which it may end. */
+void suite_check(enum kfdabi_rule rule);
+
 #endif

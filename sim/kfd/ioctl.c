@@ -63,6 +63,12 @@ static int get_tile_config(struct call *call)
 	return 0;
 }
 
+/* The debugging calls of before KFD 1.13. */
+static int retired(struct call *call)
+{
+	return rule_broken(call->world, RULE_retired_ioctls_are_eperm) ? -ENOTTY : -EPERM;
+}
+
 /* Retry faults are off, and cannot be turned on while they are. */
 static int set_xnack_mode(struct call *call)
 {
@@ -103,6 +109,11 @@ static const struct entry {
 	ENTRY(SET_EVENT, ioctl_set_event, struct kfd_ioctl_set_event_args, IN),
 	ENTRY(RESET_EVENT, ioctl_reset_event, struct kfd_ioctl_reset_event_args, IN),
 	ENTRY(WAIT_EVENTS, ioctl_wait_events, struct kfd_ioctl_wait_events_args, IN | OUT),
+	[0x0d] = {"DBG_REGISTER", retired, sizeof(struct kfd_ioctl_dbg_register_args), IN},
+	[0x0e] = {"DBG_UNREGISTER", retired, sizeof(struct kfd_ioctl_dbg_unregister_args), IN},
+	[0x0f] = {"DBG_ADDRESS_WATCH", retired, sizeof(struct kfd_ioctl_dbg_address_watch_args),
+		  IN},
+	[0x10] = {"DBG_WAVE_CONTROL", retired, sizeof(struct kfd_ioctl_dbg_wave_control_args), IN},
 	ENTRY(SET_SCRATCH_BACKING_VA, set_scratch, struct kfd_ioctl_set_scratch_backing_va_args,
 	      IN | OUT | MUTEX),
 	ENTRY(GET_TILE_CONFIG, get_tile_config, struct kfd_ioctl_get_tile_config_args, IN | OUT),
@@ -162,57 +173,122 @@ void ioctl_execute(struct call *call)
 	world->serving = outer;
 }
 
-/* What has no entry: the errno of the driver, except where it would have done
- * something that is not simulated. */
+static bool has_number(uint32_t nr)
+{
+	return nr < KFDABI_NR_END && entries[nr].name;
+}
+
+/* What is not simulated: the errno of the driver where it does not have it
+ * either. */
 static int refuse(struct world *world, uint32_t nr)
 {
 	report_unknown(world, KFDABI_TYPE, nr);
-	if (nr < KFDABI_NR_END && entries[nr].name)
+	if (has_number(nr))
 		return -EOPNOTSUPP;
-	if (nr >= 0x0d && nr <= 0x10)
-		return -EPERM;
 	return rule_broken(world, RULE_unknown_ioctl_is_enotty) ? -EINVAL : -ENOTTY;
 }
 
-void ioctl_run(struct world *world, struct process *process, uint64_t id, pid_t tid, uint32_t cmd,
-	       uint64_t arg)
+/* A size or direction that the driver does not mind. */
+static bool broken_form(const struct world *world, uint32_t cmd, size_t own)
 {
-	uint32_t nr = _IOC_NR(cmd), user_size = _IOC_SIZE(cmd);
-	bool known = process && nr < KFDABI_NR_END && entries[nr].run;
-	size_t own = known ? entries[nr].size : 0, size = user_size > own ? user_size : own;
-	uint8_t flags = known	  ? entries[nr].flags
-			: process ? 0
-				  : (cmd & IOC_IN ? IN : 0) | (cmd & IOC_OUT ? OUT : 0);
-	struct call *call = calloc(1, sizeof *call + size + 16);
-	int r = 0;
+	return (rule_broken(world, RULE_short_structure_is_zero_padded) && _IOC_SIZE(cmd) < own) ||
+	       (rule_broken(world, RULE_long_structure_is_cut) && _IOC_SIZE(cmd) > own) ||
+	       (rule_broken(world, RULE_direction_does_not_count) && _IOC_DIR(cmd) == _IOC_NONE);
+}
 
-	if (!call) {
-		notify_refuse(world, id, -ENOMEM);
-		return;
-	}
+static struct call *call_new(struct world *world, struct process *process, uint64_t id, pid_t tid,
+			     uint32_t cmd, uint64_t arg, size_t own)
+{
+	uint32_t user_size = _IOC_SIZE(cmd);
+	struct call *call = calloc(1, sizeof *call + (user_size > own ? user_size : own) + 16);
+
+	if (!call)
+		return NULL;
 	call->world = world;
 	call->id = id;
 	call->tid = tid;
 	call->type = process ? KFDABI_TYPE : 'd';
-	call->nr = nr;
+	call->nr = _IOC_NR(cmd);
 	call->user_size = user_size;
 	call->user_arg = arg;
 	call->process = process;
 	if (process)
 		process_ref(process);
-	if (flags & IN)
-		r = call_read(call, arg, call->data, user_size);
-	if (r) {
-		call_answer(call, r);
-		return;
-	}
+	return call;
+}
+
+static int read_arguments(struct call *call, uint8_t flags)
+{
+	int r = flags & IN ? call_read(call, call->user_arg, call->data, call->user_size) : 0;
+
 	call->copy_back = flags & OUT;
-	if (known) {
-		world->ioctls[nr]++;
-		ioctl_execute(call);
+	if (rule_broken(call->world, RULE_update_is_not_copied_back) &&
+	    call->nr == KFDABI_UPDATE_QUEUE)
+		call->copy_back = true;
+	return r && rule_broken(call->world, RULE_bad_pointer_is_efault) ? -EINVAL : r;
+}
+
+void ioctl_drm(struct world *world, uint64_t id, pid_t tid, uint32_t cmd, uint64_t arg)
+{
+	struct call *call = call_new(world, NULL, id, tid, cmd, arg, 0);
+	int r;
+
+	if (!call) {
+		notify_refuse(world, id, -ENOMEM);
 		return;
 	}
 	world->serving = call;
-	call_answer(call, process ? refuse(world, nr) : drm_ioctl(call));
+	r = read_arguments(call, (cmd & IOC_IN ? IN : 0) | (cmd & IOC_OUT ? OUT : 0));
+	if (r)
+		call->copy_back = false;
+	call_answer(call, r ? r : drm_ioctl(call));
 	world->serving = NULL;
+}
+
+/* The order of the driver: number, whose descriptor, arguments. */
+static int check_front(struct world *world, struct process *process, pid_t tid, int fd,
+		       uint32_t cmd)
+{
+	bool owner = process_owns_fd(process, fd) &&
+		     !(tid != process->pid && rule_broken(world, RULE_threads_share_the_process));
+	uint32_t nr = _IOC_NR(cmd);
+
+	if (!owner && rule_broken(world, RULE_ebadf_comes_after_enotty))
+		return -EBADF;
+	if (!has_number(nr))
+		return refuse(world, nr);
+	if (!owner)
+		return rule_broken(world, RULE_ebadf_comes_before_efault) ? -EFAULT : -EBADF;
+	if (broken_form(world, cmd, entries[nr].size))
+		return -EINVAL;
+	return entries[nr].run ? 0 : refuse(world, nr);
+}
+
+void ioctl_kfd(struct world *world, struct process *process, int fd, uint64_t id, pid_t tid,
+	       uint32_t cmd, uint64_t arg)
+{
+	int r = check_front(world, process, tid, fd, cmd);
+	const struct entry *entry;
+	struct call *call;
+
+	if (r) {
+		notify_refuse(world, id, r);
+		return;
+	}
+	entry = &entries[_IOC_NR(cmd)];
+	call = call_new(world, process, id, tid, cmd, arg, entry->size);
+	if (!call) {
+		notify_refuse(world, id, -ENOMEM);
+		return;
+	}
+	world->ioctls[call->nr]++;
+	r = read_arguments(call, entry->flags);
+	if (r) {
+		call->copy_back = false;
+		world->serving = call;
+		call_answer(call, r);
+		world->serving = NULL;
+		return;
+	}
+	ioctl_execute(call);
 }

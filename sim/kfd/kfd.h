@@ -354,9 +354,10 @@ int call_add_fd(const struct call *call, int fd, uint32_t flags);
 
 /* ioctl.c: the table of KFD ioctls. */
 const char *ioctl_name(uint32_t nr);
-/* Makes the call for a command word and runs it. */
-void ioctl_run(struct world *world, struct process *process, uint64_t id, pid_t tid, uint32_t cmd,
-	       uint64_t arg);
+/* Makes the call for a command word on a descriptor of the device and runs it. */
+void ioctl_kfd(struct world *world, struct process *process, int fd, uint64_t id, pid_t tid,
+	       uint32_t cmd, uint64_t arg);
+void ioctl_drm(struct world *world, uint64_t id, pid_t tid, uint32_t cmd, uint64_t arg);
 void ioctl_execute(struct call *call); /* again, after it was blocked */
 
 /* process.c */
@@ -364,8 +365,6 @@ struct process *process_of_thread(struct world *world, pid_t tid); /* known ones
 void process_forget_thread(struct world *world, pid_t tid);
 struct process *process_new(struct world *world, pid_t tid);
 bool process_mm_alive(const struct process *process);
-/* Has this process opened the descriptor itself? */
-bool process_owns_fd(struct process *process, int fd);
 void process_ref(struct process *process);
 void process_unref(struct process *process);
 void process_die(struct process *process); /* its mm is gone */
@@ -378,6 +377,11 @@ void process_block(struct process *process, struct call *call);
 struct process *process_by_ns_pid(struct process *caller, pid_t pid);
 int process_tracer(const struct process *process);     /* host tid of the lead thread's; 0: none */
 int read_status(pid_t pid, char *buffer, size_t size); /* /proc/PID/status */
+
+/* owner.c: has this process opened the descriptor itself? */
+bool process_owns_fd(struct process *process, int fd);
+/* The parent in whose memory it runs, without being a thread of it; 0: none. */
+pid_t process_lender(pid_t tid);
 
 /* memory.c: buffers. */
 int heap_init(struct node *node);

@@ -126,8 +126,11 @@ int call_answer(struct call *call, int result)
 		call_drop(call);
 		return -ENOENT;
 	}
+	if (rule_broken(call->world, RULE_results_come_back_with_an_error) && result < 0)
+		call->copy_back = false;
 	if (call->copy_back && call->user_size &&
-	    call_write(call, call->user_arg, call->data, call->user_size))
+	    call_write(call, call->user_arg, call->data, call->user_size) &&
+	    !rule_broken(call->world, RULE_unwritable_results_are_efault))
 		result = -EFAULT;
 	r = respond(call->world, call->id, result > 0 ? result : 0, result < 0 ? result : 0, 0);
 	call_drop(call);
@@ -185,17 +188,20 @@ static struct process *caller(struct world *world, const struct seccomp_notif *n
 
 static void serve_kfd(struct world *world, const struct seccomp_notif *n)
 {
-	struct process *process = caller(world, n);
+	pid_t tid = (pid_t)n->pid, lender = process_of_thread(world, tid) ? 0 : process_lender(tid);
+	struct process *process;
 
+	if (lender && !rule_broken(world, RULE_vfork_child_is_ebadf)) {
+		notify_refuse(world, n->id, -EBADF);
+		return;
+	}
+	process = lender ? process_new(world, lender) : caller(world, n);
 	if (!process) {
 		notify_refuse(world, n->id, -ESRCH);
 		return;
 	}
-	if (!process_owns_fd(process, (int)n->data.args[0])) {
-		notify_refuse(world, n->id, -EBADF);
-		return;
-	}
-	ioctl_run(world, process, n->id, (pid_t)n->pid, (uint32_t)n->data.args[1], n->data.args[2]);
+	ioctl_kfd(world, process, (int)n->data.args[0], n->id, (pid_t)n->pid,
+		  (uint32_t)n->data.args[1], n->data.args[2]);
 }
 
 static bool is_render(const struct world *world, const struct stat *st)
@@ -222,8 +228,7 @@ static void serve_ioctl(struct world *world, const struct seccomp_notif *n)
 	else if (type == KFDABI_TYPE && st.st_ino == world->kfd_ino)
 		serve_kfd(world, n);
 	else if (type == 'd' && is_render(world, &st))
-		ioctl_run(world, NULL, n->id, (pid_t)n->pid, (uint32_t)n->data.args[1],
-			  n->data.args[2]);
+		ioctl_drm(world, n->id, (pid_t)n->pid, (uint32_t)n->data.args[1], n->data.args[2]);
 	else
 		let_pass(world, n->id);
 }

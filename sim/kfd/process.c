@@ -218,6 +218,23 @@ static struct process *process_by_pid(struct world *world, pid_t pid)
 	return NULL;
 }
 
+/* A broken rule: something of its parent or of the program before it is left. */
+static bool starts_wrong(const struct process *process, const char *status)
+{
+	const struct world *world = process->world;
+	const char *parent = status_field(status, "\nPPid:");
+	const struct process_record *record;
+
+	if (rule_broken(world, RULE_forked_child_is_a_process_of_its_own))
+		return parent && process_by_pid(process->world, atoi(parent));
+	if (!rule_broken(world, RULE_exec_begins_anew))
+		return false;
+	STAILQ_FOREACH(record, &world->records, link)
+	if (record->pid == process->record->pid && record != process->record)
+		return true;
+	return false;
+}
+
 struct process *process_new(struct world *world, pid_t tid)
 {
 	struct epoll_event watch = {.events = EPOLLIN};
@@ -257,6 +274,7 @@ struct process *process_new(struct world *world, pid_t tid)
 		goto fail;
 	}
 	process->pasid = pasid_take(world);
+	process->queue_ids[0] = starts_wrong(process, status);
 	TAILQ_INSERT_TAIL(&world->processes, process, link);
 	remember_thread(world, tid, process);
 	procfs_process_new(process);
@@ -268,30 +286,6 @@ fail:
 		close(process->pidfd);
 	process_unref(process);
 	return NULL;
-}
-
-/* Opening is not seen, but what is open can be marked: the file position, which
- * the device gives no meaning and a forked child shares. The first process that
- * uses a descriptor owns it (the kernel: the one that opened it). */
-bool process_owns_fd(struct process *process, int fd)
-{
-	off_t mark;
-	int copy;
-
-	if (fd >= 0 && fd < 64 && process->own_fds >> fd & 1)
-		return true;
-	copy = (int)syscall(SYS_pidfd_getfd, process->pidfd, fd, 0);
-	if (copy < 0)
-		return false;
-	mark = lseek(copy, 0, SEEK_CUR);
-	if (!mark)
-		mark = lseek(copy, (off_t)process->token, SEEK_SET);
-	close(copy);
-	if (mark != (off_t)process->token)
-		return false;
-	if (fd < 64)
-		process->own_fds |= 1ull << fd;
-	return true;
 }
 
 static void execute_late(struct call *call)

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Whose is a descriptor of the device? The driver serves the process that
+ * opened it and nobody else (kfd-facts 0). Opening is not seen here, but what
+ * is open can be marked: the file position, which the device gives no meaning,
+ * belongs to the open file, not to the descriptor, so that whoever shares it
+ * sees the mark. The first use marks it, for the oldest process that holds it.
+ *
+ * What this cannot tell: a process that opened the device, never used it,
+ * handed it on and closed it or ended before the other used it.
+ */
+#include <dirent.h>
+#include <linux/kcmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sim/kfd/kfd.h"
+
+#define ANCESTORS_MAX 256
+#define START_FIELD 22 /* of /proc/PID/stat: when it began, in ticks */
+
+static pid_t parent_of(pid_t pid)
+{
+	char status[4096];
+	const char *at;
+
+	if (read_status(pid, status, sizeof status))
+		return 0;
+	at = strstr(status, "\nPPid:");
+	return at ? atoi(at + strlen("\nPPid:")) : 0;
+}
+
+static unsigned long long started(pid_t pid)
+{
+	char path[48], line[1024];
+	const char *at;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	at = fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
+	fclose(f);
+	for (int field = 2; at && field < START_FIELD; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+static bool is_older(pid_t pid, pid_t than)
+{
+	unsigned long long a = started(pid), b = started(than);
+
+	return a && (a < b || (a == b && pid < than));
+}
+
+/* Does it hold an open device with this mark? */
+static bool holds(const struct world *world, pid_t pid, off_t mark)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct dirent *entry;
+	bool found = false;
+	char path[320];
+	DIR *dir;
+
+	snprintf(path, sizeof path, "/proc/%d/fd", pid);
+	dir = pidfd < 0 ? NULL : opendir(path);
+	while (dir && !found && (entry = readdir(dir))) {
+		struct stat st;
+		int copy;
+
+		snprintf(path, sizeof path, "/proc/%d/fd/%s", pid, entry->d_name);
+		if (stat(path, &st) || st.st_dev != world->kfd_dev || st.st_ino != world->kfd_ino)
+			continue;
+		copy = (int)syscall(SYS_pidfd_getfd, pidfd, atoi(entry->d_name), 0);
+		if (copy < 0)
+			continue;
+		found = lseek(copy, 0, SEEK_CUR) == mark;
+		close(copy);
+	}
+	if (dir)
+		closedir(dir);
+	if (pidfd >= 0)
+		close(pidfd);
+	return found;
+}
+
+/* The oldest ancestor or user of the device that holds what `process` has just
+ * marked; 0: none that is older than itself. */
+static pid_t older_holder(const struct process *process)
+{
+	const struct process *other;
+	pid_t found = 0, pid = process->pid;
+
+	for (int i = 0; i < ANCESTORS_MAX && (pid = parent_of(pid)) > 1 && pid != getpid(); i++)
+		if (holds(process->world, pid, (off_t)process->token))
+			found = pid;
+	TAILQ_FOREACH(other, &process->world->processes, link)
+	if (other != process && is_older(other->pid, found ? found : process->pid) &&
+	    holds(process->world, other->pid, (off_t)process->token))
+		found = other->pid;
+	return found;
+}
+
+static off_t mark_new(struct process *process, int copy)
+{
+	struct world *world = process->world;
+	off_t mark = lseek(copy, (off_t)process->token, SEEK_SET);
+	struct process *opener = NULL;
+	pid_t holder = 0;
+
+	if (!rule_broken(world, RULE_unused_inherited_descriptor_is_ebadf))
+		holder = older_holder(process);
+	if (holder)
+		opener = process_new(world, holder);
+	if (!TAILQ_EMPTY(&process->queues) &&
+	    (rule_broken(world, RULE_descriptors_share_the_process) ||
+	     rule_broken(world, RULE_closing_ends_no_queue)))
+		queues_tear_down(process);
+	return opener ? lseek(copy, (off_t)opener->token, SEEK_SET) : mark;
+}
+
+static bool any_other(const struct process *process)
+{
+	return TAILQ_FIRST(&process->world->processes) != process || TAILQ_NEXT(process, link);
+}
+
+bool process_owns_fd(struct process *process, int fd)
+{
+	const struct world *world = process->world;
+	bool known = fd >= 0 && fd < 64 && process->own_fds >> fd & 1;
+	off_t mark;
+	int copy;
+
+	/* Another process's could have come to its place. */
+	if (known && !any_other(process) && !rule_broken(world, RULE_closing_ends_no_queue))
+		return true;
+	if (fd >= 64 && rule_broken(world, RULE_duplicated_descriptor_serves))
+		return false;
+	copy = (int)syscall(SYS_pidfd_getfd, process->pidfd, fd, 0);
+	if (copy < 0)
+		return false;
+	mark = lseek(copy, 0, SEEK_CUR);
+	if (!mark)
+		mark = mark_new(process, copy);
+	close(copy);
+	if (mark != (off_t)process->token)
+		return rule_broken(world, RULE_inherited_descriptor_is_ebadf) ||
+		       rule_broken(world, RULE_passed_descriptor_is_ebadf);
+	if (fd < 64)
+		process->own_fds |= 1ull << fd;
+	return true;
+}
+
+/* A vfork()ed child runs in its parent's memory, but is not its parent. */
+pid_t process_lender(pid_t tid)
+{
+	char status[4096];
+	const char *at;
+	pid_t parent;
+
+	if (read_status(tid, status, sizeof status) || !(at = strstr(status, "\nTgid:")))
+		return 0;
+	parent = parent_of(atoi(at + strlen("\nTgid:")));
+	return parent > 1 && !syscall(SYS_kcmp, tid, parent, KCMP_VM, 0, 0) ? parent : 0;
+}
