@@ -52,6 +52,9 @@ static void write_file(const struct world *world, const struct figures *figures)
 		hist_to_json(&figures->save), "restore_ns", hist_to_json(&figures->restore));
 	int dir = world->config.sim_json_dirfd, fd;
 
+	if (json && world->config.broken != KFDABI_RULE_NONE)
+		json_object_set_new(json, "broken",
+				    json_string(kfdabi_rule(world->config.broken)->name));
 	if (!json)
 		return;
 	fd = openat(dir, NEXT, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0444);

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,7 +153,7 @@ static int run(const struct options *o, const struct machine *machine, struct sp
 
 int main(int argc, char **argv)
 {
-	char cwd[PATH_MAX];
+	struct root root;
 	struct options options;
 	struct profile profile;
 	struct machine machine;
@@ -176,16 +175,15 @@ int main(int argc, char **argv)
 	if (!status)
 		status = machine_new(&machine, &profile, options.gpus,
 				     (enum kfdabi_kernel)options.kernel);
-	if (!status && !getcwd(cwd, sizeof(cwd)))
-		status = complain(STATUS_FAILED, "cannot tell the working folder (%s)",
-				  strerror(errno));
+	if (!status)
+		status = root_find(&root, options.root);
 	if (!status)
 		status = report_open(&report, options.report);
 	if (status)
 		return status;
 
 	spawn.command = options.command;
-	spawn.cwd = cwd;
+	spawn.root = &root;
 	spawn.umask = umask(022);
 	/* An inherited "ignore" would keep us from learning exit codes. */
 	spawn.ignore_child = signal(SIGCHLD, SIG_DFL) == SIG_IGN;

@@ -19,8 +19,6 @@
 	"kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns; in a "    \
 	"container: --privileged)"
 
-#define HOST_RUN TREE "/host_run"
-
 /* Of these the world sees nothing of the host: another GPU's topology or
  * another world's scheduler would be mixed into ours. */
 static const char *const opaque[] = {
@@ -209,9 +207,9 @@ static int cover(const char *host, const char *tree, const char *place)
 	return status;
 }
 
-int mounts_world(const char *cwd)
+int mounts_world(const struct root *root)
 {
-	int status = 0;
+	int new_root = -1, status = 0;
 
 	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
 		return complain(STATUS_IMPOSSIBLE,
@@ -226,13 +224,17 @@ int mounts_world(const char *cwd)
 		status = cover("/sys", TREE "/sys", "/sys");
 	if (!status)
 		status = cover("/dev", TREE "/dev", "/dev");
+	if (!status && root->folder[0])
+		status = root_build(root, &new_root);
 	/* Last: this covers the tree. */
 	if (!status)
 		status = cover(HOST_RUN, TREE "/run", "/run");
-	if (!status && chdir(cwd))
+	if (!status && new_root >= 0)
+		status = root_enter(new_root);
+	if (!status && chdir(root->cwd))
 		status = complain(STATUS_FAILED,
 				  "cannot go back to %s in the simulated world (%s): start from "
 				  "another folder",
-				  cwd, strerror(errno));
+				  root->cwd, strerror(errno));
 	return status;
 }

@@ -14,8 +14,10 @@
 #define KFDSHIM_SIM_RUN_MOUNTS_H
 
 #include "sim/kfd/world.h"
+#include "sim/run/root.h"
 
 #define TREE "/run/kfdsim" /* seen by the supervisor only */
+#define HOST_RUN TREE "/host_run"
 /* The folder of /dev/kfd in sysfs: topology and simulation.json. */
 #define TREE_KFD TREE "/sys/devices/virtual/kfd/kfd"
 #define SIMULATION_JSON "/sys/class/kfd/kfd/simulation.json"
@@ -36,9 +38,9 @@ int mounts_tree(void);
 /* The device files and the list of modules, once sysfs is written. */
 int mounts_devices(struct tree *tree, unsigned nodes);
 /* In the mount and pid namespaces of the calling process: puts the tree in
- * place, with the host showing through wherever it has nothing of its own, and
- * goes back to the folder `cwd`. */
-int mounts_world(const char *cwd);
+ * place, with the host showing through wherever it has nothing of its own,
+ * changes root if that is asked for, and goes back to the working folder. */
+int mounts_world(const struct root *root);
 
 /* Files of the tree; relative to TREE. Missing folders are made. */
 int tree_file(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));

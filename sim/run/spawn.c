@@ -108,7 +108,7 @@ static _Noreturn void init_main(const struct spawn *spawn, int control)
 		_exit(complain(STATUS_FAILED, "cannot tie the world to kfdsim (%s)",
 			       strerror(errno)));
 	prctl(PR_SET_NAME, "kfdsim-init");
-	status = mounts_world(spawn->cwd);
+	status = mounts_world(spawn->root);
 	if (status)
 		_exit(status);
 	rc = filter_install(spawn->trap_open, &listener);

@@ -13,9 +13,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "sim/run/root.h"
+
 struct spawn {
 	char *const *command; /* as for execvp() */
-	const char *cwd;
+	const struct root *root;
 	sigset_t mask;	   /* the command's signal mask */
 	mode_t umask;	   /* and its umask */
 	bool ignore_child; /* and whether it starts with SIGCHLD ignored */
