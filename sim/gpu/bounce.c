@@ -22,6 +22,16 @@ static uint64_t copy_ns(const struct gpu *gpu, uint64_t units, uint64_t bytes_us
 	return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
+uint64_t save_cost(const struct gpu *gpu, uint64_t units)
+{
+	return copy_ns(gpu, units, gpu->config.save_bytes_us);
+}
+
+uint64_t restore_cost(const struct gpu *gpu, uint64_t units)
+{
+	return copy_ns(gpu, units, gpu->config.restore_bytes_us);
+}
+
 int gpu_bounce(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n)
 {
 	if (n > 0 && !changes)
@@ -44,49 +54,60 @@ int gpu_bounce(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, 
 	return 0;
 }
 
-void bounce_start(struct gpu *gpu)
+/* What a first suspend costs beyond others. */
+static uint64_t first_suspend(struct gpu *gpu, const struct bounce *bounce)
 {
-	uint64_t live = gpu_live_units(gpu);
+	uint64_t extra = 0;
 
-	if (!gpu->bounces || gpu->bounce_phase != BOUNCE_NONE)
-		return;
-	gpu->bounce_phase = BOUNCE_UNMAP;
-	gpu->bounce_count++;
-	for (uint32_t i = 0; i < gpu->n_ids; i++) {
-		struct queue *queue = gpu->queues[i];
+	for (size_t i = 0; i < bounce->n; i++) {
+		const struct gpu_change *change = &bounce->changes[i];
+		struct queue *queue = gpu->queues[change->queue];
 
-		if (!queue)
+		if (change->map || !change->suspend || queue->suspended_yet)
 			continue;
-		cp_stop(gpu, queue);
-		for (uint32_t x = 0; x < gpu->config.xccs; x++)
-			list_remove(&queue->seats[x].restoring);
-		if (queue_save(gpu, queue))
-			queue->stats.preempted++;
+		queue->suspended_yet = true;
+		extra = gpu->config.first_suspend_ns;
 	}
-	gpu->save_ns = copy_ns(gpu, live, gpu->config.save_bytes_us);
-	heap_push(&gpu->heap, &gpu->bounce_timer,
-		  time_add(gpu->now, time_add(gpu->config.unmap_ns, gpu->save_ns)));
+	return extra;
 }
 
-static void change(struct gpu *gpu, const struct gpu_change *change)
+static bool every(uint64_t count, uint32_t nth)
 {
-	struct queue *queue = gpu->queues[change->queue];
+	return nth > 0 && count % nth == 0;
+}
 
-	if (queue->mapped == change->map)
+void bounce_start(struct gpu *gpu)
+{
+	const struct gpu_config *config = &gpu->config;
+	uint64_t live = gpu_live_units(gpu), span;
+	struct bounce *bounce = gpu->bounces;
+	bool fails = gpu->hung;
+
+	if (!bounce || gpu->bounce_phase != BOUNCE_NONE)
 		return;
-	queue->mapped = change->map;
-	if (queue->phase != CP_LAUNCH)
-		return;
-	if (queue->mapped)
-		dispatch_wait(gpu, queue);
-	else
-		dispatch_unwait(gpu, queue);
+	gpu->bounce_count++;
+	runlist_stop(gpu);
+	for (uint32_t i = 0; i < gpu->n_ids; i++)
+		if (gpu->queues[i])
+			queue_stop(gpu, gpu->queues[i]);
+	gpu->save_ns = save_cost(gpu, live);
+	span = time_add(time_add(config->unmap_ns, gpu->save_ns), first_suspend(gpu, bounce));
+	if (live > 0) {
+		gpu->live_bounces++;
+		if (every(gpu->live_bounces, config->preempt_slow_nth))
+			span = time_add(span, config->preempt_slow_ns);
+		fails = every(gpu->live_bounces, config->preempt_fail_nth);
+	}
+	if (fails)
+		span = gpu->hung ? 0 : config->preempt_timeout_ns;
+	gpu->bounce_phase = fails ? BOUNCE_FAIL : BOUNCE_UNMAP;
+	heap_push(&gpu->heap, &gpu->bounce_timer, time_add(gpu->now, span));
 }
 
 /* What was asked for since the last bounce. */
 static void adopt(struct gpu *gpu, struct queue *queue)
 {
-	bool waits = queue->mapped && queue->phase == CP_LAUNCH;
+	bool waits = queue->on && queue->phase == CP_LAUNCH;
 
 	if (queue->class != queue->wanted_class) {
 		if (waits)
@@ -104,23 +125,29 @@ static void adopt(struct gpu *gpu, struct queue *queue)
 	}
 }
 
-static void unmapped(struct gpu *gpu, struct gpu_event *event)
+static void take_effect(struct gpu *gpu, const struct bounce *bounce)
 {
-	struct bounce *bounce = gpu->bounces;
-	uint64_t live = 0;
-
 	for (uint32_t i = 0; i < gpu->n_ids; i++)
 		if (gpu->queues[i])
 			adopt(gpu, gpu->queues[i]);
 	for (size_t i = 0; i < bounce->n; i++)
-		change(gpu, &bounce->changes[i]);
+		gpu->queues[bounce->changes[i].queue]->mapped = bounce->changes[i].map;
+	runlist_fill(gpu);
+}
+
+static void unmapped(struct gpu *gpu, struct gpu_event *event)
+{
+	const struct bounce *bounce = gpu->bounces;
+	uint64_t live = 0;
+
+	take_effect(gpu, bounce);
 	for (uint32_t i = 0; i < gpu->n_ids; i++)
-		if (gpu->queues[i] && gpu->queues[i]->mapped)
+		if (gpu->queues[i] && gpu->queues[i]->on)
 			live += gpu->queues[i]->saved_units;
 	if (live > gpu->units)
 		live = gpu->units;
 	gpu->bounce_phase = BOUNCE_MAP;
-	gpu->restore_ns = copy_ns(gpu, live, gpu->config.restore_bytes_us);
+	gpu->restore_ns = restore_cost(gpu, live);
 	heap_push(&gpu->heap, &gpu->bounce_timer,
 		  time_add(gpu->now, time_add(gpu->config.map_ns, gpu->restore_ns)));
 	*event = (struct gpu_event){
@@ -131,28 +158,36 @@ static void unmapped(struct gpu *gpu, struct gpu_event *event)
 	};
 }
 
-static void mapped(struct gpu *gpu, struct gpu_event *event)
+/* The bounce is over, one way or the other: its event, and the next one's turn. */
+static void end(struct gpu *gpu, enum gpu_event_type type, struct gpu_event *event)
 {
 	struct bounce *bounce = gpu->bounces;
 
 	*event = (struct gpu_event){
-		.type = GPU_EVENT_MAPPED,
+		.type = type,
 		.t = gpu->now,
 		.tag = bounce->tag,
-		.restore_ns = gpu->restore_ns,
+		.restore_ns = type == GPU_EVENT_MAPPED ? gpu->restore_ns : 0,
 	};
 	gpu->bounces = bounce->next;
 	free(bounce);
 	gpu->bounce_phase = BOUNCE_NONE;
+}
+
+static void mapped(struct gpu *gpu, struct gpu_event *event)
+{
+	end(gpu, GPU_EVENT_MAPPED, event);
 	gpu->hand_out = true;
+	runlist_fill(gpu); /* queues may have gone since UNMAPPED */
 	for (uint32_t i = 0; i < gpu->n_ids; i++) {
 		struct queue *queue = gpu->queues[i];
 
-		if (!queue || !queue->mapped)
+		if (!queue || !queue->on)
 			continue;
-		queue_restore(gpu, queue);
+		queue_restore(gpu, queue, true);
 		cp_start(gpu, queue);
 	}
+	runlist_start(gpu);
 	if (gpu->bounces) {
 		/* The next follows at once: what is restored is saved again. */
 		dispatch_hand_out(gpu);
@@ -160,12 +195,60 @@ static void mapped(struct gpu *gpu, struct gpu_event *event)
 	}
 }
 
+static void failed(struct gpu *gpu, struct gpu_event *event)
+{
+	take_effect(gpu, gpu->bounces);
+	gpu->hung = !gpu->excused;
+	gpu->excused = false;
+	gpu->slicing = false;
+	end(gpu, GPU_EVENT_FAILED, event);
+	for (uint32_t i = 0; i < gpu->n_ids; i++)
+		if (gpu->queues[i])
+			queue_set_on(gpu, gpu->queues[i], false);
+	bounce_start(gpu);
+}
+
 void bounce_timer_fired(struct gpu *gpu, struct gpu_event *event)
 {
 	if (gpu->bounce_phase == BOUNCE_UNMAP)
 		unmapped(gpu, event);
-	else
+	else if (gpu->bounce_phase == BOUNCE_MAP)
 		mapped(gpu, event);
+	else
+		failed(gpu, event);
+}
+
+void gpu_reset(struct gpu *gpu)
+{
+	bool was_hung = gpu->hung;
+
+	gpu->hung = false;
+	runlist_stop(gpu);
+	gpu->slicing = false;
+	for (uint32_t i = 0; i < gpu->n_ids; i++) {
+		struct queue *queue = gpu->queues[i];
+
+		if (!queue)
+			continue;
+		cp_stop(gpu, queue);
+		for (uint32_t x = 0; x < gpu->config.xccs; x++)
+			list_remove(&queue->seats[x].restoring);
+		queue_drop_cohorts(gpu, queue);
+		queue_set_on(gpu, queue, false);
+		queue->mapped = false;
+		cp_lose(gpu, queue);
+	}
+	if (gpu->bounce_phase != BOUNCE_FAIL)
+		return;
+	heap_cancel(&gpu->heap, &gpu->bounce_timer);
+	if (was_hung) {
+		/* It was to fail because one before it had. */
+		gpu->bounce_phase = BOUNCE_NONE;
+		bounce_start(gpu);
+	} else {
+		gpu->excused = true;
+		heap_push(&gpu->heap, &gpu->bounce_timer, gpu->now);
+	}
 }
 
 void bounce_forget(struct gpu *gpu, uint32_t queue)

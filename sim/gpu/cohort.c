@@ -289,12 +289,12 @@ static void take_apart(struct cohort *cohort)
 	}
 }
 
-void queue_restore(struct gpu *gpu, struct queue *queue)
+void queue_restore(struct gpu *gpu, struct queue *queue, bool exact)
 {
 	while (!list_empty(&queue->saved)) {
 		struct cohort *cohort = list_entry(queue->saved.next, struct cohort, node);
 
-		if (cohort->saved_by == gpu->bounce_count && !queue->moved)
+		if (exact && cohort->saved_by == gpu->bounce_count && !queue->moved)
 			run_again(gpu, cohort);
 		else
 			take_apart(cohort);

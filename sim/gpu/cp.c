@@ -16,8 +16,8 @@ void cp_kick(struct gpu *gpu, struct queue *queue)
 
 static bool wants_engine(const struct queue *queue)
 {
-	return queue->mapped && (queue->phase == CP_FETCH || queue->phase == CP_EFFECT ||
-				 queue->phase == CP_WORK || queue->phase == CP_COPY);
+	return queue->on && (queue->phase == CP_FETCH || queue->phase == CP_EFFECT ||
+			     queue->phase == CP_WORK || queue->phase == CP_COPY);
 }
 
 static bool has_engine(const struct queue *queue)
@@ -45,7 +45,7 @@ static void resume(struct gpu *gpu, struct queue *queue)
 
 static void engine_pick(struct gpu *gpu, struct engine *engine)
 {
-	if (engine->current || gpu->bounce_phase != BOUNCE_NONE)
+	if (engine->current || gpu->bounce_phase != BOUNCE_NONE || gpu->hung)
 		return;
 	for (struct list *node = engine->queues.next; node != &engine->queues; node = node->next) {
 		struct queue *queue = list_entry(node, struct queue, on_engine);
@@ -143,6 +143,7 @@ static void retire(struct gpu *gpu, struct queue *queue, struct gpu_event *event
 	queue->stats.packets_retired++;
 	queue_unreserve(gpu, queue, &packet->p);
 	queue->head++;
+	gpu->look_at_slots |= gpu->slicing && queue->head == queue->tail;
 }
 
 bool cp_advance(struct gpu *gpu, struct queue *queue, struct gpu_event *event)
@@ -233,6 +234,45 @@ void cp_start(struct gpu *gpu, struct queue *queue)
 	else if (queue->phase == CP_FETCH || queue->phase == CP_WORK)
 		resume(gpu, queue);
 	cp_kick(gpu, queue);
+}
+
+void cp_pick_all(struct gpu *gpu)
+{
+	for (uint32_t i = 0; i < gpu->n_engines; i++)
+		engine_pick(gpu, &gpu->engines[i]);
+}
+
+void cp_lose(struct gpu *gpu, struct queue *queue)
+{
+	bool begun = queue->phase == CP_LAUNCH || queue->phase == CP_WORK ||
+		     queue->phase == CP_COPY || queue->phase == CP_WAIT;
+
+	queue->cp += begun;
+	queue->phase = CP_IDLE;
+	queue->launching = 0;
+	for (uint32_t x = 0; x < gpu->config.xccs; x++)
+		queue->seats[x].row = queue->seats[x].rows = 0;
+	queue->lost = queue->cp;
+	gpu->losing |= queue->head < queue->lost;
+}
+
+bool cp_tell_lost(struct gpu *gpu, struct gpu_event *event)
+{
+	for (uint32_t i = 0; i < gpu->n_ids; i++) {
+		struct queue *queue = gpu->queues[i];
+
+		if (!queue || queue->head >= queue->lost)
+			continue;
+		struct packet *packet = queue_packet(queue, queue->head);
+
+		tell(gpu, queue, GPU_EVENT_LOST, packet, event);
+		event->start_ns = packet->start;
+		queue_unreserve(gpu, queue, &packet->p);
+		queue->head++;
+		return true;
+	}
+	gpu->losing = false;
+	return false;
 }
 
 void cp_forget(struct gpu *gpu, struct queue *queue)

@@ -11,7 +11,8 @@ struct gpu *gpu_new(const struct gpu_config *config)
 	    config->units_per_cu == 0 || config->units_per_cu > UNITS_CU_MAX ||
 	    config->save_bytes_us == 0 || config->restore_bytes_us == 0 ||
 	    config->sdma_engines == 0 || config->sdma_engines > ENGINES_MAX ||
-	    config->xgmi_engines > ENGINES_MAX)
+	    config->xgmi_engines > ENGINES_MAX || (config->vmids && !config->process_quantum_ns) ||
+	    (config->cp_queues && !config->queue_quantum_ns))
 		return NULL;
 	struct gpu *gpu = calloc(1, sizeof(*gpu));
 
@@ -20,6 +21,8 @@ struct gpu *gpu_new(const struct gpu_config *config)
 	gpu->config = *config;
 	gpu->units = gpu->free = config->cus * config->units_per_cu;
 	gpu->bounce_timer = (struct timer){.kind = TIMER_BOUNCE, .pos = TIMER_IDLE};
+	gpu->slice_timer = (struct timer){.kind = TIMER_SLICE, .pos = TIMER_IDLE};
+	list_init(&gpu->clients);
 	list_init(&gpu->kicked);
 	list_init(&gpu->spare_cohorts);
 	list_init(&gpu->spare_parts);
@@ -47,7 +50,7 @@ void gpu_free(struct gpu *gpu)
 		return;
 	for (uint32_t i = 0; i < gpu->n_ids; i++)
 		if (gpu->queues[i])
-			queue_free(gpu->queues[i]);
+			queue_free(gpu, gpu->queues[i]);
 	while (gpu->bounces) {
 		struct bounce *next = gpu->bounces->next;
 
@@ -85,6 +88,8 @@ static bool fire(struct gpu *gpu, struct gpu_event *event)
 	case TIMER_BOUNCE:
 		bounce_timer_fired(gpu, event);
 		return true;
+	case TIMER_SLICE:
+		return slice_timer_fired(gpu, event);
 	}
 	return false;
 }
@@ -100,6 +105,8 @@ bool gpu_step(struct gpu *gpu, uint64_t until, struct gpu_event *event)
 			cohort_tell(gpu, event);
 			return true;
 		}
+		if (gpu->losing && cp_tell_lost(gpu, event))
+			return true;
 		if (!list_empty(&gpu->kicked)) {
 			struct queue *queue = list_entry(gpu->kicked.next, struct queue, kicked);
 
@@ -109,6 +116,8 @@ bool gpu_step(struct gpu *gpu, uint64_t until, struct gpu_event *event)
 		} else if (due && due->t == gpu->now) {
 			if (fire(gpu, event))
 				return true;
+		} else if (gpu->look_at_slots) {
+			runlist_look(gpu);
 		} else if (gpu->hand_out) {
 			dispatch_hand_out(gpu);
 		} else if (due && due->t <= until) {
@@ -122,7 +131,8 @@ bool gpu_step(struct gpu *gpu, uint64_t until, struct gpu_event *event)
 
 uint64_t gpu_next(const struct gpu *gpu)
 {
-	if (!list_empty(&gpu->told) || !list_empty(&gpu->kicked) || gpu->hand_out)
+	if (!list_empty(&gpu->told) || !list_empty(&gpu->kicked) || gpu->hand_out || gpu->losing ||
+	    gpu->look_at_slots)
 		return gpu->now;
 	return gpu->heap.n > 0 ? gpu->heap.entries[0].t : UINT64_MAX;
 }

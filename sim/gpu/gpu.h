@@ -44,6 +44,12 @@
  * where the saved state of the mapped queues exceeds the GPU, the rest goes first
  * when units become free, and its restoring is not charged. What is restored
  * stays on its XCC, but may come to lie on another CU.
+ *
+ * Mapped queues run side by side. Only where they are oversubscribed does the
+ * firmware slice time: clients (if these are too many) or queues have their slots
+ * for a quantum, in turn. A change of slices disturbs only those who lose or get
+ * one: these stand still for switch_ns and the save and restore of live state.
+ * Idle queues take no quantum from others (assumed: the firmware is not public).
  */
 #ifndef KFDSHIM_SIM_GPU_H
 #define KFDSHIM_SIM_GPU_H
@@ -75,6 +81,21 @@ struct gpu_config {
 	uint32_t xgmi_engines;	   /* those after them */
 	uint64_t engine_bytes_us;  /* the most one engine copies; 0: as much as its link */
 	uint64_t link_bytes_us[GPU_LINKS_MAX]; /* 0: there is no such link */
+
+	/* Oversubscription: more clients than VMIDs, or more compute queues mapped
+	 * than slots for them. */
+	uint32_t vmids;		     /* 0: no limit; the driver's min(VMIDs, hws_max_conc_proc) */
+	uint32_t cp_queues;	     /* 0: no limit */
+	uint64_t process_quantum_ns; /* > 0 with vmids */
+	uint64_t queue_quantum_ns;   /* > 0 with cp_queues */
+	uint64_t switch_ns;	     /* the firmware's change of slices, without live state */
+
+	/* What parts differ in or nobody knows, and what can be provoked; all 0: off. */
+	uint64_t first_suspend_ns;   /* a bounce that suspends a queue for the first time */
+	uint32_t preempt_slow_nth;   /* every n-th bounce that finds live state takes ... */
+	uint64_t preempt_slow_ns;    /* ... so much longer */
+	uint32_t preempt_fail_nth;   /* every n-th bounce that finds live state fails ... */
+	uint64_t preempt_timeout_ns; /* ... and says so after this time */
 };
 
 enum gpu_queue_kind { GPU_QUEUE_COMPUTE, GPU_QUEUE_SDMA, GPU_QUEUE_XGMI };
@@ -120,6 +141,9 @@ enum gpu_event_type {
 	GPU_EVENT_RETIRED,    /* the packet is complete; in packet order within a queue */
 	GPU_EVENT_UNMAPPED,   /* bounce: all queues are off, state saved, changes in effect */
 	GPU_EVENT_MAPPED,     /* bounce: over, the mapped queues run again */
+	GPU_EVENT_FAILED,     /* bounce: over without UNMAPPED or MAPPED, and everything is off */
+	GPU_EVENT_LOST,	      /* the packet had begun, and gpu_reset() dropped it */
+	GPU_EVENT_SLICED,     /* oversubscribed: the firmware has changed slices */
 };
 
 struct gpu_event {
@@ -129,15 +153,16 @@ struct gpu_event {
 	uint64_t tag;	       /* of the packet, or of the bounce */
 	uint32_t first, count; /* WORKGROUPS */
 	uint32_t stride;       /* WORKGROUPS: 1, or the XCCs where these are of one XCC only */
-	uint64_t start_ns;     /* RETIRED: when it began to take effect */
-	uint64_t save_ns;      /* UNMAPPED: charged for saving live state */
-	uint64_t restore_ns;   /* MAPPED: charged for restoring it */
+	uint64_t start_ns;     /* RETIRED, LOST: when it began to take effect */
+	uint64_t save_ns;      /* UNMAPPED, SLICED: charged for saving live state */
+	uint64_t restore_ns;   /* MAPPED, SLICED: charged for restoring it */
 };
 
 /* What one bounce changes. */
 struct gpu_change {
 	uint32_t queue;
-	bool map; /* false: the queue stays off until a later change maps it */
+	bool map;     /* false: the queue stays off until a later change maps it */
+	bool suspend; /* with map false: a suspend, of which the first may cost more */
 };
 
 struct gpu_queue_stats {
@@ -145,7 +170,7 @@ struct gpu_queue_stats {
 	uint64_t busy_ns; /* time with at least one workgroup, WORK or COPY packet running */
 	uint64_t wgs_done;
 	uint64_t packets_retired;
-	uint64_t preempted; /* bounces that found live state in this queue */
+	uint64_t preempted; /* bounces, and ends of a slice, that found live state in it */
 };
 
 struct gpu *gpu_new(const struct gpu_config *config); /* NULL: bad config or no memory */
@@ -177,8 +202,16 @@ int gpu_submit(struct gpu *gpu, uint32_t queue, const struct gpu_packet *packet)
 /* Lets the WAIT packet at the head of the queue retire now. -EINVAL: none there.
  * The request stands if the queue is unmapped meanwhile. */
 int gpu_release(struct gpu *gpu, uint32_t queue);
-/* Asks for one bounce with these changes; served after those asked for before. */
+/* Asks for one bounce with these changes; served after those asked for before.
+ * One that fails (the configuration says which) has its changes in effect all the
+ * same, as the driver's flags have; nothing runs after it, and every further
+ * bounce fails at once, until gpu_reset(). */
 int gpu_bounce(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n);
+/* Resets the GPU: every packet that has begun and is not retired is dropped, with
+ * its LOST event, and all queues are off until a bounce maps them; what has not
+ * begun stays in them. A bounce that was about to fail by itself fails now; those
+ * after it are served. */
+void gpu_reset(struct gpu *gpu);
 
 /* Goes on to the next event at or before `until`. True: *event is filled and
  * gpu_now() is its time, and calls made now happen then. False: nothing more

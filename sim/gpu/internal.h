@@ -30,7 +30,7 @@
 
 #define TIMER_IDLE UINT32_MAX
 
-enum timer_kind { TIMER_COHORT, TIMER_CP, TIMER_BOUNCE };
+enum timer_kind { TIMER_COHORT, TIMER_CP, TIMER_BOUNCE, TIMER_SLICE };
 
 struct timer {
 	enum timer_kind kind;
@@ -114,8 +114,12 @@ struct seat {
 struct queue {
 	uint32_t id;
 	enum gpu_queue_kind kind;
-	uint64_t client;
-	bool mapped;
+	struct client *client;
+	struct list of_client;
+	bool mapped;		      /* as bounces asked */
+	bool on;		      /* mapped, and has a slot */
+	bool chosen;		      /* to have one: see runlist.c */
+	bool suspended_yet;	      /* some bounce was its first suspend */
 	uint32_t class, wanted_class; /* of priority; the latter from the next bounce on */
 	struct cus *wanted_open;      /* by XCC: the CU mask from the next bounce on; or NULL */
 	bool moved;		      /* its mask changed: saved state must find other CUs */
@@ -128,6 +132,7 @@ struct queue {
 	uint64_t head; /* oldest packet not retired */
 	uint64_t cp;   /* where the command processor stands */
 	uint64_t tail;
+	uint64_t lost; /* packets before it are to be reported as lost */
 
 	enum cp_phase phase;
 	uint64_t remain;       /* FETCH, WORK: what is left while the timer is not set */
@@ -170,6 +175,13 @@ struct engine {
 	uint32_t n;
 };
 
+struct client {
+	struct list node;   /* gpu.clients, whose slice comes next first */
+	struct list queues; /* likewise */
+	uint64_t id;
+	bool chosen;
+};
+
 struct link {
 	uint64_t bytes_us;
 	struct list copies; /* queues */
@@ -183,7 +195,7 @@ struct bounce {
 	struct gpu_change changes[];
 };
 
-enum bounce_phase { BOUNCE_NONE, BOUNCE_UNMAP, BOUNCE_MAP };
+enum bounce_phase { BOUNCE_NONE, BOUNCE_UNMAP, BOUNCE_MAP, BOUNCE_FAIL };
 
 struct chunk {
 	struct chunk *next;
@@ -223,6 +235,20 @@ struct gpu {
 	struct timer bounce_timer;
 	uint64_t bounce_count;
 	uint64_t save_ns, restore_ns; /* of the bounce under way */
+	uint64_t live_bounces;	      /* that found live state */
+	bool hung;		      /* a bounce failed: nothing runs until a reset */
+	bool excused;		      /* the bounce that is failing: a reset came before its end */
+	bool losing;		      /* queues have packets to report as lost */
+
+	struct list clients; /* the runlist */
+	uint32_t n_clients;
+	bool slicing;		  /* oversubscribed */
+	bool switching;		  /* slots change hands */
+	bool slice_over;	  /* and nobody wanted a slot */
+	bool look_at_slots;	  /* somebody may want one, or be able to leave one */
+	struct timer slice_timer; /* the end of the slice, or of the change */
+	uint64_t slice_end, slice_left;
+	uint64_t switch_save_ns, switch_restore_ns;
 };
 
 static inline uint64_t time_add(uint64_t t, uint64_t span)
@@ -240,7 +266,11 @@ static inline struct packet *queue_packet(const struct queue *queue, uint64_t i)
 struct queue *queue_find(const struct gpu *gpu, uint32_t id); /* or NULL */
 /* Before any change of queue->held or queue->working. */
 void queue_account(struct gpu *gpu, struct queue *queue);
-void queue_free(struct queue *queue);
+void queue_free(struct gpu *gpu, struct queue *queue);
+/* Its command processor stops, and its live state is saved. */
+void queue_stop(struct gpu *gpu, struct queue *queue);
+/* It has a slot from now on, or has none; it stands still as yet, or already. */
+void queue_set_on(struct gpu *gpu, struct queue *queue, bool on);
 int queue_reserve_timers(struct gpu *gpu); /* -ENOMEM */
 /* The packet retires: the cohorts promised to it are free for others. */
 void queue_unreserve(struct gpu *gpu, struct queue *queue, const struct gpu_packet *packet);
@@ -259,6 +289,12 @@ void cp_launched(struct gpu *gpu, struct queue *queue);
 void cp_stop(struct gpu *gpu, struct queue *queue);
 /* A mapped queue goes on. */
 void cp_start(struct gpu *gpu, struct queue *queue);
+/* Every engine that is free works for a queue that wants it. */
+void cp_pick_all(struct gpu *gpu);
+/* All packets that have begun are to be reported as lost. */
+void cp_lose(struct gpu *gpu, struct queue *queue);
+/* The next lost packet of any queue. False: there is none left. */
+bool cp_tell_lost(struct gpu *gpu, struct gpu_event *event);
 /* The queue is going: its engine is free for others. */
 void cp_forget(struct gpu *gpu, struct queue *queue);
 
@@ -292,10 +328,10 @@ bool cohort_ended(struct gpu *gpu, struct cohort *cohort, struct gpu_event *even
 void cohort_tell(struct gpu *gpu, struct gpu_event *event);
 /* Takes the queue's cohorts off the GPU, each with what is left of it. False: none. */
 bool queue_save(struct gpu *gpu, struct queue *queue);
-/* A mapped queue at the end of a bounce: what the bounce itself took off the GPU
- * has its units again, what earlier ones did waits for room, before all that is
- * new. */
-void queue_restore(struct gpu *gpu, struct queue *queue);
+/* A queue that goes on: its saved state waits for room, before all that is new.
+ * `exact`, at the end of a bounce: what the bounce itself took off the GPU has its
+ * units again at once. */
+void queue_restore(struct gpu *gpu, struct queue *queue, bool exact);
 /* As much of a saved part as fits goes on. True: all of it did, and it is gone. */
 bool part_restore(struct gpu *gpu, struct queue *queue, struct part *part, struct cus open);
 /* Drops all cohorts of a queue that is going. */
@@ -319,7 +355,23 @@ uint64_t link_work(uint64_t bytes); /* for queue.copy_left */
 void link_start(struct gpu *gpu, struct queue *queue);
 void link_stop(struct gpu *gpu, struct queue *queue);
 
+/* ---- runlist.c: who has a slot ---- */
+
+int client_join(struct gpu *gpu, struct queue *queue, uint64_t id); /* -ENOMEM */
+void client_leave(struct gpu *gpu, struct queue *queue);
+/* A bounce begins; its changes are in effect, so who has a slot; it is over. */
+void runlist_stop(struct gpu *gpu);
+void runlist_fill(struct gpu *gpu);
+void runlist_start(struct gpu *gpu);
+/* While slicing, after gpu.look_at_slots was set. */
+void runlist_look(struct gpu *gpu);
+bool slice_timer_fired(struct gpu *gpu, struct gpu_event *event);
+
 /* ---- bounce.c ---- */
+
+/* Of so many units of live state. */
+uint64_t save_cost(const struct gpu *gpu, uint64_t units);
+uint64_t restore_cost(const struct gpu *gpu, uint64_t units);
 
 /* Starts the bounce that waits first, if none is under way. */
 void bounce_start(struct gpu *gpu);
@@ -329,7 +381,7 @@ void bounce_forget(struct gpu *gpu, uint32_t queue);
 
 static inline bool queue_runs(const struct gpu *gpu, const struct queue *queue)
 {
-	return queue->mapped && gpu->bounce_phase == BOUNCE_NONE;
+	return queue->on && gpu->bounce_phase == BOUNCE_NONE && !gpu->hung;
 }
 
 #endif

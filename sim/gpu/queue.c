@@ -30,10 +30,10 @@ void queue_account(struct gpu *gpu, struct queue *queue)
 }
 
 /* Timers there can be at once: one a running cohort, which holds a unit at least,
- * one a queue, the bounce's. */
+ * one a queue, those of bounces and slices. */
 int queue_reserve_timers(struct gpu *gpu)
 {
-	return heap_reserve(&gpu->heap, (size_t)gpu->units + gpu->n_queues + 1);
+	return heap_reserve(&gpu->heap, (size_t)gpu->units + gpu->n_queues + 2);
 }
 
 /* NULL: there is none, or no such. */
@@ -110,14 +110,13 @@ int gpu_queue_add(struct gpu *gpu, const struct gpu_queue_config *config)
 	queue->ring_size = RING_MIN;
 	queue->ring = calloc(RING_MIN, sizeof(*queue->ring));
 	gpu->n_queues++;
-	if (!queue->ring || queue_reserve_timers(gpu)) {
+	if (!queue->ring || queue_reserve_timers(gpu) || client_join(gpu, queue, config->client)) {
 		gpu->n_queues--;
-		queue_free(queue);
+		queue_free(gpu, queue);
 		return -ENOMEM;
 	}
 	queue->id = (uint32_t)id;
 	queue->kind = config->kind;
-	queue->client = config->client;
 	queue->class = queue->wanted_class = class_of(GPU_PRIORITY_NORMAL);
 	queue->cp_timer = (struct timer){.kind = TIMER_CP, .pos = TIMER_IDLE};
 	list_init(&queue->on_engine);
@@ -136,8 +135,32 @@ int gpu_queue_add(struct gpu *gpu, const struct gpu_queue_config *config)
 	return (int)id;
 }
 
-void queue_free(struct queue *queue)
+void queue_stop(struct gpu *gpu, struct queue *queue)
 {
+	cp_stop(gpu, queue);
+	for (uint32_t x = 0; x < gpu->config.xccs; x++)
+		list_remove(&queue->seats[x].restoring);
+	if (queue_save(gpu, queue))
+		queue->stats.preempted++;
+}
+
+void queue_set_on(struct gpu *gpu, struct queue *queue, bool on)
+{
+	if (queue->on == on)
+		return;
+	queue->on = on;
+	if (queue->phase != CP_LAUNCH)
+		return;
+	if (on)
+		dispatch_wait(gpu, queue);
+	else
+		dispatch_unwait(gpu, queue);
+}
+
+void queue_free(struct gpu *gpu, struct queue *queue)
+{
+	if (queue->client)
+		client_leave(gpu, queue);
 	free(queue->wanted_open);
 	free(queue->ring);
 	free(queue);
@@ -234,7 +257,8 @@ int gpu_queue_remove(struct gpu *gpu, uint32_t id)
 	gpu->reserved -= reserve_capped(queue, queue->reserve_sum);
 	gpu->n_queues--;
 	gpu->queues[id] = NULL;
-	queue_free(queue);
+	queue_free(gpu, queue);
+	gpu->look_at_slots = gpu->slicing;
 	return 0;
 }
 
@@ -321,6 +345,7 @@ int gpu_submit(struct gpu *gpu, uint32_t id, const struct gpu_packet *packet)
 	*queue_packet(queue, queue->tail++) = (struct packet){.p = *packet};
 	if (queue->cp + 1 == queue->tail)
 		cp_kick(gpu, queue);
+	gpu->look_at_slots |= gpu->slicing && !queue->on;
 	return 0;
 }
 

@@ -11,8 +11,12 @@ static void same_calls_same_events(void **state)
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= 20; seed++) {
-		struct script script = {
-			.seed = seed, .steps = 3000, .removals = true, .finish = seed % 2};
+		struct script script = {.seed = seed,
+					.steps = 3000,
+					.removals = true,
+					.finish = seed % 2,
+					.oversubscribed = seed % 3 == 0,
+					.failures = seed % 5 == 0};
 		struct script_result first = script_run(&script);
 		/* Other addresses the second time. */
 		void *in_the_way = malloc(1000 + seed * 700);

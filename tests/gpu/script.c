@@ -12,7 +12,8 @@
 
 struct known_packet {
 	struct gpu_packet p;
-	bool started, waiting;
+	bool started, waiting, released;
+	uint64_t submitted; /* when */
 	uint8_t seen[WGS_MAX];
 	uint32_t ended;
 };
@@ -24,6 +25,7 @@ struct known_queue {
 	uint32_t n, retired;
 	uint64_t unit_ns, wgs; /* of everything submitted */
 	bool copies;	       /* which take longer the more there are */
+	bool lost;	       /* some of it */
 	struct known_packet packets[PACKETS_MAX];
 };
 
@@ -34,6 +36,7 @@ struct life {
 	uint64_t random;
 	struct known_queue queues[QUEUES];
 	uint64_t bounces_asked, bounces_done, asked_at;
+	bool hung;     /* a bounce failed, and no reset yet */
 	bool unmapped; /* the bounce under way has come to UNMAPPED */
 	uint64_t last_t;
 	struct script_result result;
@@ -78,9 +81,19 @@ static void see_packet(struct life *life, const struct gpu_event *event)
 	assert_int_equal(event->tag, tag_of(event->queue, known, i));
 	struct known_packet *packet = &known->packets[i];
 
+	if (event->type == GPU_EVENT_LOST) {
+		assert_int_equal(i, known->retired++);
+		assert_true(packet->started);
+		assert_true(life->script->failures);
+		assert_true(event->start_ns <= event->t);
+		known->lost = true;
+		life->result.lost++;
+		return;
+	}
 	if (event->type == GPU_EVENT_RETIRED) {
 		assert_int_equal(i, known->retired++);
 		assert_true(packet->started);
+		assert_true(event->start_ns >= packet->submitted && event->start_ns <= event->t);
 		if (packet->p.trace)
 			assert_int_equal(packet->ended, packet->p.wgs);
 		return;
@@ -121,7 +134,17 @@ static void see(struct life *life, const struct gpu_event *event)
 	mix(life, event->start_ns);
 	mix(life, event->save_ns);
 	mix(life, event->restore_ns);
-	if (event->type == GPU_EVENT_UNMAPPED || event->type == GPU_EVENT_MAPPED) {
+	if (event->type == GPU_EVENT_SLICED) {
+		assert_true(life->script->oversubscribed);
+		life->result.slices++;
+	} else if (event->type == GPU_EVENT_FAILED) {
+		assert_int_equal(event->tag, life->bounces_done);
+		assert_true(life->script->failures && !life->unmapped);
+		life->bounces_done++;
+		life->hung = true;
+		life->result.failed++;
+	} else if (event->type == GPU_EVENT_UNMAPPED || event->type == GPU_EVENT_MAPPED) {
+		assert_false(life->hung);
 		assert_int_equal(event->tag, life->bounces_done);
 		assert_int_equal(event->type == GPU_EVENT_MAPPED, life->unmapped);
 		life->unmapped = !life->unmapped;
@@ -145,6 +168,7 @@ static void submit(struct life *life, uint32_t id)
 
 	*packet = (struct known_packet){0};
 	packet->p.tag = tag_of(id, known, known->n);
+	packet->submitted = gpu_now(life->gpu);
 	packet->p.barrier = below(life, 3) == 0;
 	switch (below(life, 10)) {
 	case 0:
@@ -192,6 +216,7 @@ static void bounce(struct life *life, bool map_all)
 			changes[n++] = (struct gpu_change){
 				.queue = id,
 				.map = map_all || below(life, 3) != 0,
+				.suspend = true,
 			};
 	assert_int_equal(gpu_bounce(life->gpu, life->bounces_asked, changes, n), 0);
 	life->bounces_asked++;
@@ -225,7 +250,9 @@ static void add(struct life *life)
 	enum gpu_queue_kind kind = below(life, 3)   ? GPU_QUEUE_COMPUTE
 				   : below(life, 3) ? GPU_QUEUE_SDMA
 						    : GPU_QUEUE_XGMI;
-	int id = world_add(life->gpu, kind);
+	struct gpu_queue_config config = {
+		.kind = kind, .client = below(life, 4), .engine = GPU_ENGINE_ANY};
+	int id = gpu_queue_add(life->gpu, &config);
 
 	assert_true(id >= 0 && id < (int)QUEUES);
 	struct known_queue *known = &life->queues[id];
@@ -238,21 +265,34 @@ static void remove_queue(struct life *life, uint32_t id)
 {
 	struct gpu_queue_stats stats = world_stats(life->gpu, id);
 
-	assert_true(life->queues[id].copies || stats.unit_ns <= life->queues[id].unit_ns);
+	assert_true(life->queues[id].copies || life->queues[id].lost ||
+		    stats.unit_ns <= life->queues[id].unit_ns);
 	life->result.preempted += stats.preempted;
 	assert_int_equal(gpu_queue_remove(life->gpu, id), 0);
 	life->queues[id].exists = false;
 	life->result.removed++;
 }
 
+static void reset(struct life *life)
+{
+	gpu_reset(life->gpu);
+	life->hung = false;
+	assert_int_equal(gpu_live_units(life->gpu), 0);
+}
+
 /* Waits that nobody releases would end a life early. */
 static void release(struct life *life, uint32_t id)
 {
-	const struct known_queue *known = &life->queues[id];
+	struct known_queue *known = &life->queues[id];
 
-	for (uint32_t i = known->retired; i < known->n; i++)
-		if (known->packets[i].waiting && gpu_release(life->gpu, id) == 0)
+	for (uint32_t i = known->retired; i < known->n; i++) {
+		struct known_packet *packet = &known->packets[i];
+
+		if (packet->waiting && !packet->released && gpu_release(life->gpu, id) == 0) {
+			packet->released = true;
 			return;
+		}
+	}
 }
 
 static void step(struct life *life)
@@ -268,6 +308,8 @@ static void step(struct life *life)
 	case 1:
 		if (life->bounces_asked - life->bounces_done < 3)
 			bounce(life, false);
+		if (life->hung && below(life, 2))
+			reset(life);
 		break;
 	case 2:
 		if (exists && life->script->removals && below(life, 4) == 0)
@@ -306,22 +348,37 @@ static void step(struct life *life)
 	}
 }
 
+/* Maps everything, over all failures. */
+static void map_all(struct life *life)
+{
+	struct gpu_event event;
+
+	do {
+		if (life->hung)
+			reset(life);
+		bounce(life, true);
+		while (life->bounces_done < life->bounces_asked) {
+			assert_true(gpu_next(life->gpu) != UINT64_MAX);
+			if (gpu_step(life->gpu, gpu_next(life->gpu), &event))
+				see(life, &event);
+		}
+	} while (life->hung);
+}
+
 static void finish(struct life *life)
 {
 	struct gpu_event event;
-	bool left = true;
 
-	bounce(life, true);
-	while (left) {
-		while (gpu_next(life->gpu) != UINT64_MAX)
-			if (gpu_step(life->gpu, gpu_next(life->gpu), &event))
-				see(life, &event);
-		left = false;
+	map_all(life);
+	/* Slices go on while anybody waits: waits are released as they come. */
+	for (;;) {
 		for (uint32_t id = 0; id < QUEUES; id++)
-			if (gpu_queue_depth(life->gpu, id) > 0) {
-				assert_int_equal(gpu_release(life->gpu, id), 0);
-				left = true;
-			}
+			if (life->queues[id].exists)
+				release(life, id);
+		if (gpu_next(life->gpu) == UINT64_MAX)
+			break;
+		if (gpu_step(life->gpu, gpu_next(life->gpu), &event))
+			see(life, &event);
 	}
 	assert_int_equal(gpu_live_units(life->gpu), 0);
 	for (uint32_t id = 0; id < QUEUES; id++) {
@@ -332,6 +389,8 @@ static void finish(struct life *life)
 		struct gpu_queue_stats stats = world_stats(life->gpu, id);
 
 		assert_int_equal(known->retired, known->n);
+		if (known->lost)
+			continue;
 		assert_int_equal(stats.packets_retired, known->n);
 		assert_int_equal(stats.wgs_done, known->wgs);
 		assert_true(known->copies || stats.unit_ns == known->unit_ns);
@@ -355,6 +414,20 @@ struct script_result script_run(const struct script *script)
 	config.xgmi_engines = 1;
 	config.link_bytes_us[GPU_LINK_HOST] = 25000;
 	config.link_bytes_us[GPU_LINK_LOCAL] = 100000;
+	if (script->oversubscribed) {
+		config.vmids = 2;
+		config.cp_queues = 3;
+		config.process_quantum_ns = 40000;
+		config.queue_quantum_ns = 20000;
+		config.switch_ns = 1000;
+	}
+	if (script->failures) {
+		config.first_suspend_ns = 5000;
+		config.preempt_slow_nth = 3;
+		config.preempt_slow_ns = 7000;
+		config.preempt_fail_nth = 5;
+		config.preempt_timeout_ns = 50000;
+	}
 	life->gpu = gpu_new(&config);
 	assert_non_null(life->gpu);
 	for (uint32_t i = 0; i < script->steps; i++)

@@ -15,13 +15,16 @@
 struct script {
 	uint64_t seed;
 	uint32_t steps;
-	bool removals; /* queues are removed at any time */
-	bool finish;   /* map everything at the end, and run until all is done */
+	bool removals;	     /* queues are removed at any time */
+	bool oversubscribed; /* more clients and queues than there are slots for */
+	bool failures;	     /* bounces that cost more or fail, and resets */
+	bool finish;	     /* map everything at the end, and run until all is done */
 };
 
 struct script_result {
 	uint64_t hash; /* of every event with all its fields, in order */
 	uint64_t events, bounces, preempted, removed, workgroups;
+	uint64_t slices, failed, lost;
 };
 
 struct script_result script_run(const struct script *script);

@@ -86,7 +86,10 @@ static void look_at(struct seen *seen, const struct gpu_event *event, uint32_t q
 		assert_false(off);
 		break;
 	case GPU_EVENT_WAITING:
-		fail_msg("nothing waits here");
+	case GPU_EVENT_FAILED:
+	case GPU_EVENT_LOST:
+	case GPU_EVENT_SLICED:
+		fail_msg("nothing waits, fails or is sliced here");
 		break;
 	case GPU_EVENT_UNMAPPED:
 	case GPU_EVENT_MAPPED:

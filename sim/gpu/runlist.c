@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The runlist: which mapped queues have a hardware slot.
+ *
+ * All of them, unless there are more clients than VMIDs or more compute queues
+ * than slots (kfd-facts 6). Then the firmware gives slots for a quantum: when it
+ * is over, clients that had one, and in them queues that had one, go to the end
+ * of the list, and the list is filled into the slots from its front. Queues with
+ * packets come before idle ones, which have what is left; where an idle one has a
+ * slot that one with packets could use, it gives it up at once.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sim/gpu/internal.h"
+
+int client_join(struct gpu *gpu, struct queue *queue, uint64_t id)
+{
+	struct client *client = NULL;
+
+	for (struct list *node = gpu->clients.next; node != &gpu->clients; node = node->next)
+		if (list_entry(node, struct client, node)->id == id)
+			client = list_entry(node, struct client, node);
+	if (!client) {
+		client = calloc(1, sizeof(*client));
+		if (!client)
+			return -ENOMEM;
+		client->id = id;
+		list_init(&client->queues);
+		list_insert(&gpu->clients, &client->node);
+		gpu->n_clients++;
+	}
+	queue->client = client;
+	list_insert(&client->queues, &queue->of_client);
+	return 0;
+}
+
+void client_leave(struct gpu *gpu, struct queue *queue)
+{
+	struct client *client = queue->client;
+
+	list_remove(&queue->of_client);
+	if (!list_empty(&client->queues))
+		return;
+	list_remove(&client->node);
+	gpu->n_clients--;
+	free(client);
+}
+
+static bool ready(const struct queue *queue)
+{
+	return queue->mapped && queue->head < queue->tail;
+}
+
+enum pass { PASS_KEEP, PASS_READY, PASS_IDLE, PASSES };
+
+static bool of_pass(const struct queue *queue, enum pass pass)
+{
+	if (!queue->mapped || queue->chosen)
+		return false;
+	switch (pass) {
+	case PASS_KEEP:
+		return queue->on && ready(queue);
+	case PASS_READY:
+		return ready(queue);
+	default:
+		return true;
+	}
+}
+
+/* Marks as `chosen` the queues that are to have slots. With `keep`, those that
+ * have one and use it come first. */
+static void choose(struct gpu *gpu, bool keep)
+{
+	const struct gpu_config *config = &gpu->config;
+	uint32_t clients = 0, slots = 0;
+	struct list *c, *q;
+
+	for (c = gpu->clients.next; c != &gpu->clients; c = c->next) {
+		struct client *client = list_entry(c, struct client, node);
+
+		client->chosen = false;
+		for (q = client->queues.next; q != &client->queues; q = q->next)
+			list_entry(q, struct queue, of_client)->chosen = false;
+	}
+	for (enum pass pass = keep ? PASS_KEEP : PASS_READY; pass < PASSES; pass++)
+		for (c = gpu->clients.next; c != &gpu->clients; c = c->next) {
+			struct client *client = list_entry(c, struct client, node);
+
+			if (config->vmids && !client->chosen && clients == config->vmids)
+				continue;
+			for (q = client->queues.next; q != &client->queues; q = q->next) {
+				struct queue *queue = list_entry(q, struct queue, of_client);
+				bool compute = !queue->engine;
+
+				if (!of_pass(queue, pass) ||
+				    (compute && config->cp_queues && slots == config->cp_queues))
+					continue;
+				queue->chosen = true;
+				slots += compute;
+				clients += !client->chosen;
+				client->chosen = true;
+			}
+		}
+}
+
+/* Whoever had a slot and used it goes to the end of the list. */
+static void rotate(struct gpu *gpu)
+{
+	struct list *c, *next, *q, *next_q;
+	uint32_t n = gpu->n_clients;
+
+	for (c = gpu->clients.next; n > 0; n--, c = next) {
+		struct client *client = list_entry(c, struct client, node);
+		struct list *last = client->queues.prev;
+		bool served = false, more = true;
+
+		next = c->next;
+		for (q = client->queues.next; more; q = next_q) {
+			struct queue *queue = list_entry(q, struct queue, of_client);
+
+			next_q = q->next;
+			more = q != last;
+			if (!queue->on || !ready(queue))
+				continue;
+			served = true;
+			list_remove(&queue->of_client);
+			list_insert(&client->queues, &queue->of_client);
+		}
+		if (served) {
+			list_remove(&client->node);
+			list_insert(&gpu->clients, &client->node);
+		}
+	}
+}
+
+static uint64_t quantum(const struct gpu *gpu)
+{
+	return gpu->config.vmids && gpu->n_clients > gpu->config.vmids
+		       ? gpu->config.process_quantum_ns
+		       : gpu->config.queue_quantum_ns;
+}
+
+void runlist_stop(struct gpu *gpu)
+{
+	gpu->slice_left = gpu->slice_end > gpu->now ? gpu->slice_end - gpu->now : 0;
+	gpu->switching = gpu->look_at_slots = false;
+	heap_cancel(&gpu->heap, &gpu->slice_timer);
+}
+
+void runlist_fill(struct gpu *gpu)
+{
+	const struct gpu_config *config = &gpu->config;
+	uint32_t compute = 0;
+
+	for (uint32_t i = 0; i < gpu->n_ids; i++)
+		if (gpu->queues[i])
+			compute += gpu->queues[i]->mapped && !gpu->queues[i]->engine;
+	gpu->slicing = (config->vmids && gpu->n_clients > config->vmids) ||
+		       (config->cp_queues && compute > config->cp_queues);
+	if (gpu->slicing)
+		choose(gpu, true);
+	for (uint32_t i = 0; i < gpu->n_ids; i++) {
+		struct queue *queue = gpu->queues[i];
+
+		if (queue)
+			queue_set_on(gpu, queue, queue->mapped && (!gpu->slicing || queue->chosen));
+	}
+}
+
+void runlist_start(struct gpu *gpu)
+{
+	if (!gpu->slicing) {
+		gpu->slice_left = 0;
+		return;
+	}
+	/* What was left of the quantum, lest frequent bounces make it endless. */
+	gpu->slice_over = false;
+	gpu->slice_end = time_add(gpu->now, gpu->slice_left ? gpu->slice_left : quantum(gpu));
+	heap_push(&gpu->heap, &gpu->slice_timer, gpu->slice_end);
+}
+
+/* Slots change hands, if there is anybody to have one: first who loses his is
+ * saved, and then, when the timer fires, who gets one goes on. Who keeps his is
+ * not disturbed. */
+static bool change_slots(struct gpu *gpu, bool keep)
+{
+	uint64_t saved = 0, restored = 0;
+	bool any = false;
+
+	choose(gpu, keep);
+	for (uint32_t i = 0; i < gpu->n_ids; i++) {
+		struct queue *queue = gpu->queues[i];
+
+		any |= queue && queue->chosen && !queue->on && ready(queue);
+	}
+	if (!any)
+		return false;
+	for (uint32_t i = 0; i < gpu->n_ids; i++) {
+		struct queue *queue = gpu->queues[i];
+
+		if (!queue || !queue->mapped)
+			continue;
+		if (queue->chosen && !queue->on)
+			restored += queue->saved_units;
+		if (queue->chosen || !queue->on)
+			continue;
+		saved += queue->held;
+		queue_stop(gpu, queue);
+		queue_set_on(gpu, queue, false);
+	}
+	cp_pick_all(gpu);
+	if (restored > gpu->units)
+		restored = gpu->units;
+	gpu->switching = true;
+	gpu->switch_save_ns = save_cost(gpu, saved);
+	gpu->switch_restore_ns = restore_cost(gpu, restored);
+	if (!keep)
+		gpu->slice_end = 0; /* a new quantum, once they have their slots */
+	heap_cancel(&gpu->heap, &gpu->slice_timer);
+	heap_push(&gpu->heap, &gpu->slice_timer,
+		  time_add(gpu->now,
+			   time_add(gpu->config.switch_ns,
+				    time_add(gpu->switch_save_ns, gpu->switch_restore_ns))));
+	return true;
+}
+
+static void slice_ended(struct gpu *gpu)
+{
+	rotate(gpu);
+	/* If nobody waits for a slot: the next who does has one at once. */
+	gpu->slice_over = !change_slots(gpu, false);
+}
+
+void runlist_look(struct gpu *gpu)
+{
+	gpu->look_at_slots = false;
+	if (!gpu->slicing || gpu->switching || gpu->bounce_phase != BOUNCE_NONE)
+		return;
+	if (gpu->slice_over)
+		slice_ended(gpu);
+	else
+		change_slots(gpu, true);
+}
+
+bool slice_timer_fired(struct gpu *gpu, struct gpu_event *event)
+{
+	if (!gpu->switching) {
+		slice_ended(gpu);
+		return false;
+	}
+	gpu->switching = false;
+	gpu->hand_out = true;
+	for (uint32_t i = 0; i < gpu->n_ids; i++) {
+		struct queue *queue = gpu->queues[i];
+
+		if (!queue || !queue->mapped || !queue->chosen || queue->on)
+			continue;
+		queue_set_on(gpu, queue, true);
+		queue_restore(gpu, queue, false);
+		cp_start(gpu, queue);
+	}
+	if (gpu->slice_end == 0)
+		gpu->slice_end = time_add(gpu->now, quantum(gpu));
+	heap_push(&gpu->heap, &gpu->slice_timer,
+		  gpu->slice_end > gpu->now ? gpu->slice_end : gpu->now);
+	gpu->look_at_slots = true; /* somebody may have come meanwhile */
+	*event = (struct gpu_event){
+		.type = GPU_EVENT_SLICED,
+		.t = gpu->now,
+		.save_ns = gpu->switch_save_ns,
+		.restore_ns = gpu->switch_restore_ns,
+	};
+	return true;
+}
