@@ -22,7 +22,10 @@
 
 static const char *gpu_name(uint32_t version)
 {
-	return version == 90010 ? "gfx90a" : version == 90402 ? "gfx942" : "";
+	return version == 90008	  ? "gfx908"
+	       : version == 90010 ? "gfx90a"
+	       : version == 90402 ? "gfx942"
+				  : "";
 }
 
 static uint64_t find_symbol(const char *image, const char *name)

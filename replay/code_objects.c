@@ -17,12 +17,14 @@
 		".popsection\n");                                                                  \
 	extern const char code_object_##gpu[], code_object_##gpu##_end[]
 
+EMBED(gfx908, SPIN_GFX908);
 EMBED(gfx90a, SPIN_GFX90A);
 EMBED(gfx942, SPIN_GFX942);
 
 static const struct {
 	const char *gpu, *begin, *end;
 } objects[] = {
+	{"gfx908", code_object_gfx908, code_object_gfx908_end},
 	{"gfx90a", code_object_gfx90a, code_object_gfx90a_end},
 	{"gfx942", code_object_gfx942, code_object_gfx942_end},
 };
@@ -43,5 +45,5 @@ const struct code_object *code_object_find(const char *gpu)
 
 const char *code_object_list(void)
 {
-	return "gfx90a, gfx942";
+	return "gfx908, gfx90a, gfx942";
 }

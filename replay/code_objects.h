@@ -16,7 +16,7 @@ struct code_object {
 
 /* The one for this processor, or NULL. Static storage. */
 const struct code_object *code_object_find(const char *gpu);
-/* "gfx90a, gfx942" */
+/* "gfx908, gfx90a, gfx942" */
 const char *code_object_list(void);
 
 #endif

@@ -6,7 +6,7 @@ set -eu
 # shellcheck source=tests/replay/replay.inc.sh
 . "$SOURCE/tests/replay/replay.inc.sh"
 
-for gpu in gfx90a gfx942; do
+for gpu in gfx908 gfx90a gfx942; do
 	object=$BUILD/kfdreplay_spin.$gpu.co
 	readelf -hW "$object" | grep -q 'AMD GPU' || fail "$object is not for an AMD GPU"
 	readelf -sW "$object" | grep -q ' kfdreplay_spin\.kd$' || fail "$object lacks the kernel"

@@ -53,7 +53,7 @@ if ! [ -e /dev/kfd ]; then
 	said '/dev/kfd'
 fi
 expect 77 on_gpu -- env HSA_OVERRIDE_GFX_VERSION=9.0.6 "$REPLAY" --trace "$GEMM"
-said 'no code object for gfx906 in this build: there are gfx90a, gfx942'
+said 'no code object for gfx906 in this build: there are gfx908, gfx90a, gfx942'
 expect 2 on_gpu -- "$REPLAY" --trace "$GEMM" --device 1
 said 'no device 1: there is 1 GPU'
 expect 1 on_gpu -- "$REPLAY" --trace "$GEMM" --json "$DIR/none/x.json"
