@@ -36,5 +36,11 @@ sanitizers:
 	@cmake --build --preset sanitizers
 	@ctest --test-dir build-sanitizers --output-on-failure --no-tests=error -L sanitizers
 
+# What takes too long for every change: docs/testing.md.
+nightly:
+	@packaging/deps.sh test matrix
+	@$(MAKE) --no-print-directory all
+	@packaging/nightly.sh
+
 clean:
 	rm -rf build build-debug build-sanitizers build-thread

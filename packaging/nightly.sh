@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# nightly.sh: what takes too long for every change. docs/testing.md says what and why.
+set -eu
+cd "$(dirname "$0")/.."
+export BUILD=$PWD/build SOURCE=$PWD
+failed=""
+
+step() {
+	local name=$1 start=$SECONDS
+	shift
+	echo "nightly: $name" >&2
+	"$@" || failed="$failed $name"
+	echo "nightly: $name took $((SECONDS - start)) s" >&2
+}
+
+every_world() {
+	local kernel gpu bad=0
+	for kernel in 6.12.95 6.12.107 7.3; do
+		for gpu in mi100 mi210 mi300x mi300x-cpx mi308x mi308x-cpx; do
+			build/kfdsim --kernel "$kernel" --gpu "$gpu" --gpus 2 -- build/kfdconform \
+				>build/nightly.out 2>&1 || {
+				bad=1
+				grep -A 1 '^FAIL' build/nightly.out
+			}
+			echo "$kernel $gpu: $(tail -n 1 build/nightly.out)"
+		done
+	done
+	return $bad
+}
+
+step "every rule in every world" every_world
+step "every broken rule is noticed" tests/conform/breaks.sh all
+step "ten minutes of chaos" tests/chaos/mix.sh 600 "$(date +%Y%m%d)"
+step "every runtime" packaging/matrix.sh
+[ -z "$failed" ] || {
+	echo "nightly: FAILED:$failed" >&2
+	exit 1
+}
