@@ -40,10 +40,18 @@ struct bounce *bounce_new(struct process *process, struct call *call,
 	return bounce;
 }
 
+/* One round on all of its nodes; none of them: it is over. */
+static void bounce_round(struct bounce *bounce);
+
 static void bounce_end(struct bounce *bounce)
 {
 	struct process *process = bounce->process;
 
+	if (bounce->again) {
+		bounce->again--;
+		bounce_round(bounce);
+		return;
+	}
 	process_ref(process);
 	if (bounce->unmapped)
 		bounce->unmapped(bounce);
@@ -89,11 +97,10 @@ static int ask_node(struct bounce *bounce, struct node *node)
 	return 0;
 }
 
-void bounce_begin(struct bounce *bounce)
+static void bounce_round(struct bounce *bounce)
 {
 	struct world *world = bounce->world;
 
-	process_lock(bounce->process);
 	for (uint32_t i = 0; i < world->nodes_n; i++) {
 		if (!(bounce->nodes >> i & 1))
 			continue;
@@ -106,6 +113,12 @@ void bounce_begin(struct bounce *bounce)
 	}
 	if (!bounce->left)
 		bounce_end(bounce);
+}
+
+void bounce_begin(struct bounce *bounce)
+{
+	process_lock(bounce->process);
+	bounce_round(bounce);
 }
 
 void bounce_event(struct node *node, const struct gpu_event *event)

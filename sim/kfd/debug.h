@@ -10,9 +10,25 @@
 
 #include "sim/kfd/kfd.h"
 
+/* debug.c: the GPUs are set up for debugging the target, or no longer; what
+ * that costs is added to the bounce. Arming may leave the target "busy". */
+void debug_arm(struct process *target, struct bounce *bounce);
+void debug_disarm(struct process *target, struct bounce *bounce); /* resumes, too */
+
 /* debug_events.c */
 int debug_send_event(struct call *call, struct process *target);
 int debug_set_exceptions(struct call *call, struct process *target);
+int debug_query_event(struct call *call, struct process *target);
+int debug_query_info(struct call *call, struct process *target);
+void debug_subscribe(struct process *target, uint64_t mask);
+
+/* debug_waves.c: what concerns single waves and addresses. */
+int debug_launch_override(struct call *call, struct process *target);
+int debug_launch_mode(struct call *call, struct process *target);
+int debug_set_watch(struct call *call, struct process *target);
+int debug_clear_watch(struct call *call, struct process *target);
+int debug_set_flags(struct call *call, struct process *target);
+unsigned debug_watches_release(struct process *target); /* how many there were */
 
 /* debug_queues.c */
 int debug_suspend(struct call *call, struct process *target);

@@ -4,7 +4,10 @@
  * (kfd-facts 1.3, 1.7).
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim/kfd/debug.h"
@@ -12,51 +15,240 @@
 #define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)
 #define MEMORY_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_MEMORY_VIOLATION)
 
-/* One '.' for an event the debugger wants. The driver blocks on a full pipe;
- * this process serves everybody, so it does not. */
+/* The kernel writes only to what it can write from inside: no eventfd, no
+ * /dev/null, nothing that is open for reading. */
+static bool writable_from_kernel(const struct world *world, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+		return false;
+	return S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || S_ISREG(st.st_mode) ||
+	       rule_broken(world, RULE_dbg_fd_eventfd_hears_nothing);
+}
+
+/* One '.'. The driver blocks on a full pipe; this process serves everybody, so
+ * it does not. A file gets it at its beginning, each time. */
 static void tell_debugger(const struct process *process)
 {
 	struct pollfd p = {.fd = process->event_fd, .events = POLLOUT};
+	char dots[8] = "........";
+	ssize_t n;
 
-	if (process->event_fd >= 0 && poll(&p, 1, 0) == 1 && p.revents == POLLOUT)
-		if (write(process->event_fd, ".", 1) != 1)
-			return; /* not a pipe: the driver only warns, too */
+	if (process->event_fd < 0 || poll(&p, 1, 0) != 1 || p.revents != POLLOUT ||
+	    !writable_from_kernel(process->world, process->event_fd))
+		return;
+	n = pwrite(process->event_fd, dots, 1, 0);
+	if (n < 0 && errno == ESPIPE)
+		n = write(process->event_fd, dots, 1);
+	if (n < 0 && errno == EINVAL)
+		n = write(process->event_fd, dots, sizeof dots); /* an eventfd takes eight */
 }
 
-void debug_raise(struct process *process, struct queue *queue, uint64_t mask)
+/* Enabled is what counts, not what was enabled when it was raised. */
+static bool told(const struct process *process, uint64_t mask)
+{
+	bool subscribed = mask & process->exceptions_enabled;
+
+	if (subscribed || rule_broken(process->world, RULE_dbg_fd_not_subscribed_no_dot))
+		tell_debugger(process);
+	if (subscribed && rule_broken(process->world, RULE_dbg_fd_one_dot_an_event))
+		tell_debugger(process);
+	return subscribed;
+}
+
+bool debug_raise(struct process *process, struct queue *queue, uint64_t mask)
 {
 	if (!process->session)
-		return;
+		return false;
 	if (queue)
 		queue->exceptions |= mask;
 	else
 		process->exceptions |= mask;
-	if (mask & process->exceptions_enabled)
-		tell_debugger(process);
+	return told(process, mask);
+}
+
+bool debug_raise_device(struct process *process, uint32_t node, uint64_t mask)
+{
+	if (!process->session)
+		return false;
+	process->device_exceptions[node] |= mask;
+	return told(process, mask);
+}
+
+void debug_queue_deleted(struct process *process, uint32_t node)
+{
+	if (!rule_broken(process->world, RULE_queue_delete_raised))
+		debug_raise_device(process, node, kfdabi_ec_mask(KFDABI_EC_DEVICE_QUEUE_DELETE));
+}
+
+bool debug_memory_violation(struct process *process, uint32_t node, uint64_t va)
+{
+	process->violation[node] = va;
+	return debug_raise_device(process, node, MEMORY_MASK) &&
+	       !rule_broken(process->world, RULE_memory_violation_goes_to_debugger);
 }
 
 int debug_send_event(struct call *call, struct process *target)
 {
 	const struct kfdabi_dbg_trap *a = (void *)call->data;
 	uint64_t mask = a->u.send_runtime_event.exception_mask;
+	const struct world *world = call->world;
+	struct queue *queue;
 
+	if (mask & MEMORY_MASK) {
+		uint32_t gpu_id = a->u.send_runtime_event.gpu_id;
+		int node = node_index(world, gpu_id);
+
+		if (node < 0)
+			return rule_broken(world, RULE_send_event_unknown_gpu_is_enodev) ? 0
+											 : -ENODEV;
+		if (!rule_broken(world, RULE_memory_violation_can_be_passed_on))
+			event_memory_fault(target, gpu_id, target->violation[node]);
+		mask &= ~MEMORY_MASK;
+	}
 	if (mask & RUNTIME_MASK)
 		runtime_post(target);
-	else if (mask & MEMORY_MASK && node_index(call->world, a->u.send_runtime_event.gpu_id) < 0)
-		return -ENODEV;
+	mask &= ~RUNTIME_MASK;
+	if (!mask)
+		return 0;
+	queue = queue_by_id(target, a->u.send_runtime_event.queue_id);
+	if (queue)
+		queue_tell_runtime(queue, mask);
+	else if (rule_broken(world, RULE_send_event_unknown_queue_is_0))
+		return -EINVAL;
 	return 0;
+}
+
+static uint64_t pending(const struct process *target)
+{
+	uint64_t mask = target->exceptions;
+	const struct queue *queue;
+
+	TAILQ_FOREACH(queue, &target->queues, link)
+	mask |= queue->exceptions;
+	for (uint32_t i = 0; i < target->world->nodes_n; i++)
+		mask |= target->device_exceptions[i];
+	return mask;
+}
+
+/* At ENABLE: what is pending by then is not told. */
+void debug_subscribe(struct process *target, uint64_t mask)
+{
+	target->exceptions_enabled = mask;
+	if (rule_broken(target->world, RULE_dbg_fd_pending_at_enable_no_dot) &&
+	    pending(target) & mask)
+		tell_debugger(target);
 }
 
 int debug_set_exceptions(struct call *call, struct process *target)
 {
 	const struct kfdabi_dbg_trap *a = (void *)call->data;
-	uint64_t pending = target->exceptions;
-	const struct queue *queue;
 
-	TAILQ_FOREACH(queue, &target->queues, link)
-	pending |= queue->exceptions;
 	target->exceptions_enabled = a->u.set_exceptions_enabled.exception_mask;
-	if (pending & target->exceptions_enabled)
+	if (pending(target) & target->exceptions_enabled &&
+	    !rule_broken(call->world, RULE_set_exceptions_writes_pending))
 		tell_debugger(target);
+	return 0;
+}
+
+/* What has an enabled exception, in the order in which it is looked for. */
+static uint64_t *find_event(struct process *target, uint32_t *gpu_id, uint32_t *queue_id)
+{
+	const struct world *world = target->world;
+	uint64_t enabled = target->exceptions_enabled;
+	struct queue *queue, *found = NULL;
+
+	if (target->exceptions & enabled &&
+	    rule_broken(world, RULE_query_event_queues_then_process))
+		return &target->exceptions;
+	TAILQ_FOREACH(queue, &target->queues, link)
+	{
+		if (!(queue->exceptions & enabled))
+			continue;
+		found = queue;
+		if (!rule_broken(world, RULE_query_event_newest_queue_first))
+			break;
+	}
+	if (found) {
+		*queue_id = found->id;
+		*gpu_id = found->record->gpu_id;
+		return &found->exceptions;
+	}
+	for (uint32_t i = 0; i < world->nodes_n; i++) {
+		if (!(target->device_exceptions[i] & enabled))
+			continue;
+		*gpu_id = world->nodes[i].gpu_id;
+		return &target->device_exceptions[i];
+	}
+	return target->exceptions & enabled ? &target->exceptions : NULL;
+}
+
+int debug_query_event(struct call *call, struct process *target)
+{
+	struct kfdabi_dbg_trap *a = (void *)call->data;
+	uint64_t clear = a->u.query_event.exception_mask, *status;
+	const struct world *world = call->world;
+
+	a->u.query_event.gpu_id = a->u.query_event.queue_id = 0;
+	a->u.query_event.exception_mask = 0;
+	status = find_event(target, &a->u.query_event.gpu_id, &a->u.query_event.queue_id);
+	if (!status)
+		return rule_broken(world, RULE_query_event_none_is_eagain) ? 0 : -EAGAIN;
+	a->u.query_event.exception_mask = *status;
+	if (rule_broken(world, RULE_query_event_gives_whole_status))
+		a->u.query_event.exception_mask &= target->exceptions_enabled;
+	if (rule_broken(world, RULE_query_event_clears_given_bits))
+		clear = UINT64_MAX;
+	*status &= ~clear;
+	return 0;
+}
+
+/* Where the status stands that has the code; NULL: no such source or code. */
+static uint64_t *find_source(struct process *target, uint64_t mask, uint32_t source)
+{
+	struct queue *queue;
+	int node;
+
+	if (mask & KFDABI_EC_QUEUE_MASK) {
+		queue = queue_by_id(target, source);
+		return queue ? &queue->exceptions : NULL;
+	}
+	if (mask & KFDABI_EC_DEVICE_MASK) {
+		node = node_index(target->world, source);
+		return node < 0 ? NULL : &target->device_exceptions[node];
+	}
+	return mask & KFDABI_EC_PROCESS_MASK ? &target->exceptions : NULL;
+}
+
+int debug_query_info(struct call *call, struct process *target)
+{
+	struct kfdabi_dbg_trap *a = (void *)call->data;
+	uint32_t code = a->u.query_info.exception_code, room = a->u.query_info.info_size;
+	uint64_t mask = code && code < 64 ? kfdabi_ec_mask(code) : 0, *status;
+	struct kfdabi_runtime_info info = {
+		.r_debug = target->r_debug,
+		.runtime_state = target->runtime_state,
+		.ttmp_setup = target->ttmp_setup,
+	};
+	const struct world *world = call->world;
+
+	if (!a->u.query_info.info_ptr && !rule_broken(world, RULE_query_info_null_is_einval))
+		return -EINVAL;
+	status = find_source(target, mask, a->u.query_info.source_id);
+	if (!status)
+		return rule_broken(world, RULE_query_info_bad_source_is_einval) ? -ENODATA
+										: -EINVAL;
+	if (!(*status & mask))
+		return rule_broken(world, RULE_query_info_not_raised_is_enodata) ? 0 : -ENODATA;
+	if (mask == RUNTIME_MASK && call_write(call, a->u.query_info.info_ptr, &info,
+					       room < sizeof info ? room : sizeof info))
+		return -EFAULT;
+	/* The driver keeps a memory violation's data, but never its size: 0 bytes. */
+	a->u.query_info.info_size =
+		mask == RUNTIME_MASK && !rule_broken(world, RULE_query_info_runtime) ? sizeof info
+										     : 0;
+	if (a->u.query_info.clear_exception || rule_broken(world, RULE_query_info_clears_on_demand))
+		*status &= ~mask;
 	return 0;
 }

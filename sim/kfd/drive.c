@@ -41,7 +41,8 @@ void drive_fault(struct queue *queue, uint64_t va)
 		say("simulated GPU memory fault: pid %d (%s), queue %u, near address 0x%llx",
 		    process->record->pid, process->record->comm, queue->id, (unsigned long long)va);
 	process->fault_told = true;
-	event_memory_fault(process, process->world->nodes[queue->node].gpu_id, va);
+	if (!debug_memory_violation(process, queue->node, va))
+		event_memory_fault(process, process->world->nodes[queue->node].gpu_id, va);
 	smi_vm_fault(process, queue->node);
 }
 

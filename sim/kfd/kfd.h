@@ -237,8 +237,12 @@ struct process {
 	int debugged;		  /* kernel: debugged_process_count; may go below 0 */
 	int event_fd;		  /* a copy of the debugger's dbg_fd, -1: none */
 	uint64_t exceptions, exceptions_enabled;
-	unsigned runtime_posts;	      /* the semaphore SEND_RUNTIME_EVENT counts up */
-	struct call *runtime_sleeper; /* RUNTIME_ENABLE that waits for one */
+	uint64_t device_exceptions[WORLD_NODES_MAX];
+	uint64_t violation[WORLD_NODES_MAX]; /* address of the last memory violation */
+	uint8_t watches[WORLD_NODES_MAX];    /* its watchpoints: a bit for each id */
+	uint32_t trap_mask, debug_flags;
+	unsigned runtime_posts;		   /* the semaphore SEND_RUNTIME_EVENT counts up */
+	struct call_list runtime_sleepers; /* RUNTIME_ENABLE that wait for one */
 
 	struct kernel_map *kernels; /* kernels.c */
 	bool fault_told;
@@ -255,7 +259,9 @@ struct node {
 	struct gpu *gpu;
 	struct queue **by_gpu_queue;
 	unsigned n_by_gpu_queue;
-	unsigned active_queues; /* of all processes, as the runlist has them */
+	unsigned active_queues;	    /* of all processes, as the runlist has them */
+	uint8_t watches;	    /* watchpoints taken: a bit for each id */
+	struct process *debug_vmid; /* who has the one VMID for debugging; not per VMID */
 	int render_fd;
 	ino_t render_ino;
 	char *memory; /* the whole render file */
@@ -367,14 +373,18 @@ struct process *process_new(struct world *world, pid_t tid);
 bool process_mm_alive(const struct process *process);
 void process_ref(struct process *process);
 void process_unref(struct process *process);
-void process_die(struct process *process); /* its mm is gone */
-void process_reap(struct world *world);	   /* pidfds that became readable */
+void process_die(struct process *process);	       /* its mm is gone */
+void process_reap(struct world *world);		       /* pidfds that became readable */
+bool process_pid_alive(const struct process *process); /* else a zombie, or gone */
+bool process_holds_kfd(const struct process *process); /* some descriptor of the device */
 void process_check_all(struct world *world);
 void process_lock(struct process *process);
 void process_unlock(struct process *process); /* runs what was blocked meanwhile */
 void process_block(struct process *process, struct call *call);
 /* The process that `pid` names in the caller's namespace; any of its threads. */
 struct process *process_by_ns_pid(struct process *caller, pid_t pid);
+/* Makes a KFD process of one that this thread traces; NULL: it does not. */
+struct process *process_new_traced(struct process *caller, pid_t pid, pid_t tracer);
 int process_tracer(const struct process *process);     /* host tid of the lead thread's; 0: none */
 int read_status(pid_t pid, char *buffer, size_t size); /* /proc/PID/status */
 
@@ -438,6 +448,7 @@ struct bounce {
 	int result;
 	uint64_t nodes;	     /* mask of those that bounce */
 	unsigned left;	     /* of them, not yet unmapped */
+	unsigned again;	     /* so many times more, with nothing left to change */
 	struct queue *queue; /* for the callbacks */
 	/* All queues are off and the changes in effect; the process is locked. May be NULL. */
 	void (*unmapped)(struct bounce *bounce);
@@ -482,6 +493,8 @@ enum queue_error_code {
 	QUEUE_ERROR_VENDOR = 23,
 };
 void queue_error(struct queue *queue, enum queue_error_code code);
+/* Exceptions of the queue, to its runtime, as that has asked for them. */
+void queue_tell_runtime(const struct queue *queue, uint64_t mask);
 
 /* aql.c, sdma.c, pm4.c: packets into the GPU model and their effects out of it. */
 void aql_fetch(struct queue *queue);
@@ -525,7 +538,14 @@ uint64_t codeobj_r_debug(struct process *process); /* 0: no runtime there */
 /* debug.c, runtime.c */
 int ioctl_dbg_trap(struct call *call);
 int ioctl_runtime_enable(struct call *call);
-void debug_raise(struct process *process, struct queue *queue, uint64_t mask);
+/* An exception of a queue, of the process (NULL), of a GPU. True: the debugger
+ * has it enabled. Without a session nothing happens. */
+bool debug_raise(struct process *process, struct queue *queue, uint64_t mask);
+bool debug_raise_device(struct process *process, uint32_t node, uint64_t mask);
+void debug_queue_deleted(struct process *process, uint32_t node);
+/* True: the debugger has it, and the process is not to be told. */
+bool debug_memory_violation(struct process *process, uint32_t node, uint64_t va);
+void debug_check(struct process *process);	/* what --break makes it see */
 void debug_session_end(struct process *target); /* resumes, detaches; now or when unlocked */
 void debug_process_died(struct process *process);
 void runtime_post(struct process *process);

@@ -262,6 +262,7 @@ struct process *process_new(struct world *world, pid_t tid)
 	process->next_handle = 1;
 	process->runtime_state = KFDABI_RUNTIME_DISABLED;
 	TAILQ_INIT(&process->blocked);
+	TAILQ_INIT(&process->runtime_sleepers);
 	TAILQ_INIT(&process->queues);
 	LIST_INIT(&process->waiters);
 	if (process_identify(process, status) || slot_take(world, &process->slot))
@@ -349,6 +350,8 @@ void process_check_all(struct world *world)
 		if (!process_mm_alive(process)) {
 			process_die(process);
 			next = TAILQ_FIRST(&world->processes);
+		} else {
+			debug_check(process);
 		}
 	}
 }
@@ -411,17 +414,83 @@ static bool names_thread(const struct process *process, const struct process *ca
 	return found;
 }
 
+bool process_pid_alive(const struct process *process)
+{
+	char status[STATUS_BYTES];
+	const char *state;
+
+	if (read_status(process->pid, status, sizeof status))
+		return false;
+	state = status_field(status, "\nState:\t");
+	return state && *state != 'Z' && *state != 'X';
+}
+
+bool process_holds_kfd(const struct process *process)
+{
+	char path[288];
+	struct dirent *entry;
+	bool found = false;
+	struct stat st;
+	DIR *dir;
+
+	snprintf(path, sizeof path, "/proc/%d/fd", process->pid);
+	dir = opendir(path);
+	while (dir && !found && (entry = readdir(dir))) {
+		snprintf(path, sizeof path, "/proc/%d/fd/%s", process->pid, entry->d_name);
+		found = !stat(path, &st) && st.st_ino == process->world->kfd_ino &&
+			st.st_dev == process->world->kfd_dev;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* A lead thread that has ended has no memory, although its process has. */
+static bool leader_alive(const struct process *process)
+{
+	return process_pid_alive(process) ||
+	       rule_broken(process->world, RULE_debug_exited_leader_is_esrch);
+}
+
 struct process *process_by_ns_pid(struct process *caller, pid_t pid)
 {
 	struct process *process;
 
 	TAILQ_FOREACH(process, &caller->world->processes, link)
 	if (named(process, caller, process->ns_pid, process->ns_levels, pid))
-		return process_mm_alive(process) ? process : NULL;
+		return process_mm_alive(process) && leader_alive(process) ? process : NULL;
+	if (rule_broken(caller->world, RULE_debug_any_thread_names_target))
+		return NULL;
 	TAILQ_FOREACH(process, &caller->world->processes, link)
 	if (names_thread(process, caller, pid))
 		return process_mm_alive(process) ? process : NULL;
 	return NULL;
+}
+
+/* Its pid in our namespace is not known yet: all are looked through. */
+struct process *process_new_traced(struct process *caller, pid_t pid, pid_t tracer)
+{
+	char status[STATUS_BYTES];
+	struct process *made = NULL;
+	struct dirent *entry;
+	DIR *dir = opendir("/proc");
+
+	while (dir && !made && (entry = readdir(dir))) {
+		pid_t ns[NS_LEVELS_MAX], host = atoi(entry->d_name);
+		const char *by;
+		unsigned levels;
+
+		if (host <= 0 || read_status(host, status, sizeof status))
+			continue;
+		by = status_field(status, "\nTracerPid:");
+		levels = status_ns_pids(status, ns);
+		if (by && atoi(by) == tracer && levels >= caller->ns_levels &&
+		    ns[caller->ns_levels - 1] == pid)
+			made = process_new(caller->world, host);
+	}
+	if (dir)
+		closedir(dir);
+	return made;
 }
 
 int process_tracer(const struct process *process)

@@ -33,7 +33,7 @@ static uint64_t signal_code(enum queue_error_code code)
 	}
 }
 
-static void tell_runtime(const struct queue *queue, uint64_t mask)
+void queue_tell_runtime(const struct queue *queue, uint64_t mask)
 {
 	struct {
 		uint64_t payload;
@@ -42,7 +42,7 @@ static void tell_runtime(const struct queue *queue, uint64_t mask)
 	struct process *process = queue->process;
 	uint64_t payload;
 
-	if (process->runtime_state != KFDABI_RUNTIME_ENABLED || !queue->save_address ||
+	if (!queue->save_address ||
 	    process_read(process, queue->save_address + HEADER_ERROR, &to, sizeof to) ||
 	    process_read(process, to.payload, &payload, sizeof payload))
 		return;
@@ -64,7 +64,10 @@ void queue_error(struct queue *queue, enum queue_error_code code)
 			    &signal, sizeof signal);
 	if (signal && !access_write(process, signal + SIGNAL_VALUE, &value, sizeof value))
 		aql_notify_signal(process, signal);
-	debug_raise(process, queue, mask);
-	if (!process->session || !(process->exceptions_enabled & mask))
-		tell_runtime(queue, mask);
+	if (debug_raise(process, queue, mask) &&
+	    !rule_broken(process->world, RULE_packet_error_goes_to_debugger))
+		return;
+	if (process->runtime_state == KFDABI_RUNTIME_ENABLED &&
+	    !rule_broken(process->world, RULE_packet_error_goes_to_runtime))
+		queue_tell_runtime(queue, mask);
 }

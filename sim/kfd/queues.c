@@ -292,7 +292,10 @@ int ioctl_create_queue(struct call *call)
 
 static void destroyed(struct bounce *bounce)
 {
+	uint32_t node = bounce->queue->node;
+
 	queue_drop(bounce->queue);
+	debug_queue_deleted(bounce->process, node);
 }
 
 int ioctl_destroy_queue(struct call *call)

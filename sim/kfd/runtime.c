@@ -5,9 +5,10 @@
  */
 #include <errno.h>
 
-#include "sim/kfd/kfd.h"
+#include "sim/kfd/debug.h"
 
 #define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)
+#define CAPABILITY_CORE_DUMP 0x80000000u
 
 static int sleep_for_post(struct process *process, struct call *call)
 {
@@ -15,19 +16,23 @@ static int sleep_for_post(struct process *process, struct call *call)
 		process->runtime_posts--;
 		return 0;
 	}
-	process->runtime_sleeper = call;
+	TAILQ_INSERT_TAIL(&process->runtime_sleepers, call, link);
 	return CALL_PENDING;
 }
 
 void runtime_post(struct process *process)
 {
-	struct call *call = process->runtime_sleeper;
+	struct call *call;
 
-	if (!call || !call_alive(call)) {
-		process->runtime_posts++;
+	TAILQ_FOREACH(call, &process->runtime_sleepers, link)
+	if (call_alive(call))
+		break;
+	if (!call) {
+		if (!rule_broken(process->world, RULE_runtime_post_ahead_counts))
+			process->runtime_posts++;
 		return;
 	}
-	process->runtime_sleeper = NULL;
+	TAILQ_REMOVE(&process->runtime_sleepers, call, link);
 	call_answer(call, 0);
 }
 
@@ -37,77 +42,105 @@ static void told(struct bounce *bounce)
 	debug_raise(bounce->process, NULL, RUNTIME_MASK);
 }
 
+static bool sleeps(const struct process *process)
+{
+	return !rule_broken(process->world, process->runtime_state == KFDABI_RUNTIME_DISABLED
+						    ? RULE_runtime_disable_sleeps
+						    : RULE_runtime_enable_sleeps);
+}
+
 /* The mutex is not held while it sleeps. */
 static void then_sleep(struct bounce *bounce)
 {
 	struct call *call = bounce->call;
 
-	if (bounce->process->dead)
+	if (bounce->process->dead || !sleeps(bounce->process))
 		return;
 	bounce->call = NULL;
 	if (sleep_for_post(bounce->process, call) != CALL_PENDING)
 		call_answer(call, 0);
 }
 
-static int tell_and_sleep(struct call *call, uint64_t nodes)
+static int enable(struct call *call, struct kfdabi_runtime_enable *a)
 {
-	struct bounce *bounce = bounce_new(call->process, call, told);
+	struct process *process = call->process;
+	const struct world *world = call->world;
+	struct bounce *bounce;
 
-	if (!bounce)
+	if (process->runtime_state != KFDABI_RUNTIME_DISABLED)
+		return rule_broken(world, RULE_runtime_enable_twice_is_ebusy) ? 0 : -EBUSY;
+	if (!TAILQ_EMPTY(&process->queues) &&
+	    !rule_broken(world, RULE_runtime_enable_after_queue_is_eexist))
+		return -EEXIST;
+	if (rule_broken(world, RULE_runtime_capabilities_untouched))
+		a->capabilities_mask = CAPABILITY_CORE_DUMP;
+	bounce = process->session ? bounce_new(process, call, told) : NULL;
+	if (process->session && !bounce)
 		return -ENOMEM;
-	bounce->nodes = nodes;
+	process->runtime_state = KFDABI_RUNTIME_ENABLED;
+	process->r_debug = a->r_debug;
+	process->ttmp_setup = !!(a->mode_mask & KFDABI_RUNTIME_MODE_TTMP_SAVE);
+	if (!bounce)
+		return 0;
+	debug_arm(process, bounce);
 	bounce->released = then_sleep;
 	bounce_begin(bounce);
 	return CALL_PENDING;
 }
 
-static int enable(struct call *call, const struct kfdabi_runtime_enable *a)
-{
-	struct process *process = call->process;
-
-	if (process->runtime_state != KFDABI_RUNTIME_DISABLED)
-		return -EBUSY;
-	if (!TAILQ_EMPTY(&process->queues))
-		return -EEXIST;
-	process->runtime_state = KFDABI_RUNTIME_ENABLED;
-	process->r_debug = a->r_debug;
-	process->ttmp_setup = !!(a->mode_mask & KFDABI_RUNTIME_MODE_TTMP_SAVE);
-	return process->session ? tell_and_sleep(call, nodes_active(call->world)) : 0;
-}
-
+/* The trap settings of a part that has them by VMID are taken back with a
+ * bounce, session or not. */
 static int disable(struct call *call)
 {
 	struct process *process = call->process;
 	bool was_enabled = process->runtime_state == KFDABI_RUNTIME_ENABLED;
-	uint64_t nodes = 0;
-	struct queue *queue;
+	bool per_vmid = kfdabi_per_vmid(call->world->config.chip.gfx_target_version);
+	struct bounce *bounce = bounce_new(process, call, process->session ? told : NULL);
 
-	process->runtime_state = KFDABI_RUNTIME_DISABLED;
+	if (!bounce)
+		return -ENOMEM;
+	if (!rule_broken(call->world, RULE_runtime_disable_ends_state))
+		process->runtime_state = KFDABI_RUNTIME_DISABLED;
 	process->r_debug = 0;
-	if (!process->session)
-		return 0;
-	if (was_enabled) {
-		nodes = nodes_active(call->world);
-		TAILQ_FOREACH(queue, &process->queues, link)
-		{
-			if (queue->suspended)
-				queue->record->resumes++;
-			queue->suspended = false;
-			nodes |= 1ull << queue->node;
-		}
+	process->ttmp_setup = 0;
+	if (process->session) {
+		if (was_enabled)
+			debug_disarm(process, bounce);
+		bounce->released = then_sleep;
+		bounce->again += per_vmid && bounce->nodes;
+	} else if (per_vmid) {
+		bounce->nodes = nodes_active(call->world);
 	}
-	return tell_and_sleep(call, nodes);
+	bounce_begin(bounce);
+	return CALL_PENDING;
+}
+
+/* A call that a signal took out of its sleep; it has been started again. */
+static bool interrupted(struct process *process)
+{
+	struct call *call;
+
+	TAILQ_FOREACH(call, &process->runtime_sleepers, link)
+	{
+		if (call_alive(call))
+			continue;
+		TAILQ_REMOVE(&process->runtime_sleepers, call, link);
+		call_drop(call);
+		return true;
+	}
+	return false;
 }
 
 int ioctl_runtime_enable(struct call *call)
 {
-	const struct kfdabi_runtime_enable *a = (void *)call->data;
+	struct kfdabi_runtime_enable *a = (void *)call->data;
 	struct process *process = call->process;
 
-	/* A signal took the sleeper out and the call was started again. */
-	if (process->runtime_sleeper && !call_alive(process->runtime_sleeper)) {
-		call_drop(process->runtime_sleeper);
-		process->runtime_sleeper = NULL;
+	if (interrupted(process)) {
+		if (!process->session)
+			return 0;
+		if (rule_broken(call->world, RULE_runtime_retry_sleeps_on))
+			debug_raise(process, NULL, RUNTIME_MASK);
 		return sleep_for_post(process, call);
 	}
 	return a->mode_mask & KFDABI_RUNTIME_MODE_ENABLE ? enable(call, a) : disable(call);

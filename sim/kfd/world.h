@@ -25,6 +25,7 @@
 #define KFDSHIM_SIM_KFD_WORLD_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "abi/rules.h"
@@ -65,6 +66,9 @@ struct world_config {
 	uint64_t blit_bytes_us;	    /* the runtime's copy and fill kernels, > 0 */
 	uint64_t sdma_bytes_us;	    /* one SDMA engine, > 0 */
 	uint64_t sdma_packet_ns;    /* any SDMA packet that is no copy, and a copy's overhead */
+
+	/* Seen on one part: ENABLE leaves the queues suspended until a RESUME. */
+	bool enable_leaves_unmapped;
 
 	enum kfdabi_kernel kernel; /* whose rules hold */
 	enum kfdabi_rule broken;   /* answered wrongly (--break); KFDABI_RULE_NONE */

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: MIT
+#include "conform/actor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define QUEUES 4
+#define SAVE_ERROR_ADDRESS 24 /* in the runtime's part of the save area's header */
+#define SAVE_ERROR_EVENT 32
+#define NOWHERE 0x20000u /* an address no GPU has mapped */
+
+struct order {
+	pid_t pid; /* the new target of 'aim' */
+	char what;
+};
+
+static struct {
+	struct gpu_file gpu;
+	struct raw_queue queues[QUEUES];
+	unsigned n_queues;
+	struct signal *signals; /* [0] for work, [1] for a queue's errors */
+	uint32_t memory_event;
+	int from, to;
+	pid_t target, other; /* other: thread or child */
+	char thread_order;
+} self;
+
+static int order_run(char what);
+
+int trap_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op)
+{
+	args->pid = (uint32_t)pid;
+	args->op = op;
+	return lab_ioctl(kfd, KFDABI_DBG_TRAP, args, sizeof *args);
+}
+
+int clear_and_suspend(int kfd, pid_t pid)
+{
+	struct kfdabi_queue_snapshot entries[QUEUES];
+	uint32_t n = QUEUES, id = 0;
+	int r = trap_snapshot(kfd, pid, NEW_MASK, entries, &n);
+
+	return r ? r : trap_suspend(kfd, pid, &id, 1, 0);
+}
+
+int dots(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	char bytes[64];
+
+	if (poll(&p, 1, 0) != 1)
+		return 0;
+	if (!(p.revents & POLLIN))
+		return -1;
+	return (int)read(fd, bytes, sizeof bytes);
+}
+
+static struct signal *signals(void)
+{
+	if (!self.signals)
+		self.signals = signals_new(&self.gpu);
+	return self.signals;
+}
+
+static int work(void)
+{
+	signals()->value = 1;
+	queue_dispatch(&self.queues[0], 1, signals());
+	queue_ring(&self.queues[0]);
+	return 0;
+}
+
+static int bad_packet(void)
+{
+	uint32_t packet[16] = {2 | 1u << 8}; /* a dispatch of 0 dimensions */
+
+	queue_publish(&self.queues[0], packet);
+	queue_ring(&self.queues[0]);
+	return 0;
+}
+
+static int fault(void)
+{
+	queue_barrier(&self.queues[0], NULL, (struct signal *)NOWHERE);
+	queue_ring(&self.queues[0]);
+	return 0;
+}
+
+static int ask_for_errors(void)
+{
+	struct kfd_ioctl_create_event_args event = {.event_type = KFD_IOC_EVENT_SIGNAL};
+	char *save = self.queues[0].save.cpu;
+	uint64_t payload = (uint64_t)(uintptr_t)&signals()[1].value;
+	int r = lab_ioctl(self.gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event);
+
+	memcpy(save + SAVE_ERROR_ADDRESS, &payload, sizeof payload);
+	memcpy(save + SAVE_ERROR_EVENT, &event.event_id, sizeof event.event_id);
+	return r;
+}
+
+static int memory_event(bool create)
+{
+	struct kfd_ioctl_create_event_args event = {.event_type = KFD_IOC_EVENT_MEMORY};
+	struct kfd_event_data data = {.event_id = self.memory_event};
+	struct kfd_ioctl_wait_events_args wait = {
+		.events_ptr = (uint64_t)(uintptr_t)&data, .num_events = 1, .timeout = 50};
+	int r;
+
+	if (create) {
+		r = lab_ioctl(self.gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event);
+		self.memory_event = event.event_id;
+		return r;
+	}
+	r = lab_ioctl(self.gpu.kfd, KFDABI_WAIT_EVENTS, &wait, sizeof wait);
+	return r ? r : wait.wait_result == KFD_IOC_WAIT_RESULT_COMPLETE;
+}
+
+static int on_own_device(char what)
+{
+	struct kfd_ioctl_get_version_args version = {0};
+
+	switch (what) {
+	case 'o':
+		gpu_open(&self.gpu);
+		return 0;
+	case 'c':
+		return close(self.gpu.kfd);
+	case 'u':
+		return lab_ioctl(self.gpu.kfd, KFDABI_GET_VERSION, &version, sizeof version);
+	case 'r':
+		return runtime_enable(&self.gpu,
+				      KFDABI_RUNTIME_MODE_ENABLE | KFDABI_RUNTIME_MODE_TTMP_SAVE);
+	case 'R':
+		return runtime_enable(&self.gpu, 0);
+	case 'q':
+		queue_new(&self.gpu, &self.queues[self.n_queues]);
+		return (int)self.queues[self.n_queues++].id;
+	case 'd':
+		return queue_destroy(&self.gpu, self.queues[--self.n_queues].id);
+	case 'w':
+		return work();
+	case 'W':
+		return comes(&signals()->value, 0, 1000);
+	case 'z':
+		return comes(&signals()->value, 0, 30);
+	case 'm':
+	case 'M':
+		return memory_event(what == 'm');
+	case 'b':
+		return bad_packet();
+	case 'v':
+		return fault();
+	case 'h':
+		return ask_for_errors();
+	case 'p':
+		sleep_ms(20);
+		return signals()[1].value != 0;
+	default:
+		return -ENOSYS;
+	}
+}
+
+static int trap_with(int dbg_fd, uint32_t op)
+{
+	struct kfdabi_runtime_info info;
+	uint32_t n = 0;
+	int r;
+
+	if (op == KFDABI_TRAP_ENABLE)
+		return trap_enable(self.gpu.kfd, self.target, 0, dbg_fd, &info);
+	r = trap_snapshot(self.gpu.kfd, self.target, 0, NULL, &n);
+	return r ? r : (int)n;
+}
+
+static int release(void)
+{
+	int status;
+
+	if (ptrace(PTRACE_INTERRUPT, self.target, 0, 0) ||
+	    waitpid(self.target, &status, __WALL) != self.target ||
+	    ptrace(PTRACE_DETACH, self.target, 0, 0))
+		return -errno;
+	return 0;
+}
+
+static void *thread_once(void *answer)
+{
+	*(int *)answer = order_run(self.thread_order);
+	return NULL;
+}
+
+static int in_thread(char what)
+{
+	pthread_t thread;
+	int answer = 0;
+
+	self.thread_order = what;
+	CHECK_IS(pthread_create(&thread, NULL, thread_once, &answer), 0);
+	CHECK_IS(pthread_join(thread, NULL), 0);
+	return answer;
+}
+
+static int on_target(char what)
+{
+	switch (what) {
+	case 'S':
+		return ptrace(PTRACE_SEIZE, self.target, 0, 0) ? -errno : 0;
+	case 'T':
+		return release();
+	case 'E':
+		return trap_with(self.to, KFDABI_TRAP_ENABLE);
+	case 'e':
+		return trap_with(999, KFDABI_TRAP_ENABLE);
+	case 'D':
+		return trap_disable(self.gpu.kfd, self.target);
+	case 'P':
+		return clear_and_suspend(self.gpu.kfd, self.target);
+	case 'n':
+		return trap_with(-1, KFDABI_TRAP_GET_QUEUE_SNAPSHOT);
+	case 'V':
+		return trap_send(self.gpu.kfd, self.target, RUNTIME_MASK);
+	case '2':
+		return in_thread('E');
+	case 'N':
+		return in_thread('n');
+	default:
+		return -ENOSYS;
+	}
+}
+
+static void serve(void)
+{
+	struct order order;
+
+	while (read(self.from, &order, sizeof order) == sizeof order) {
+		int answer = 0;
+
+		if (order.pid)
+			self.target = order.pid;
+		else
+			answer = order_run(order.what);
+		CHECK_IS(write(self.to, &answer, sizeof answer), sizeof answer);
+	}
+}
+
+static void *second_thread(void *channel)
+{
+	pid_t tid = (pid_t)syscall(SYS_gettid);
+
+	CHECK_IS(write(*(int *)channel, &tid, sizeof tid), sizeof tid);
+	while (__atomic_load_n(&self.thread_order, __ATOMIC_ACQUIRE) != 'l')
+		sleep_ms(1);
+	serve();
+	_exit(0);
+}
+
+static int new_thread(void)
+{
+	static int channel[2];
+	pthread_t thread;
+	pid_t tid;
+
+	CHECK(!pipe2(channel, O_CLOEXEC));
+	CHECK_IS(pthread_create(&thread, NULL, second_thread, &channel[1]), 0);
+	CHECK_IS(read(channel[0], &tid, sizeof tid), sizeof tid);
+	return tid;
+}
+
+static int fork_child(bool start)
+{
+	if (!start) {
+		kill(self.other, SIGKILL);
+		return waitpid(self.other, NULL, 0) == self.other ? 0 : -errno;
+	}
+	self.other = fork();
+	if (!self.other) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close_range(0, ~0u, 0); /* nobody waits for it */
+		for (;;)
+			pause();
+	}
+	return self.other;
+}
+
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+static int set_alarm(void)
+{
+	struct sigaction action = {.sa_handler = nothing};
+	struct itimerval timer = {.it_value.tv_usec = 50000};
+
+	return sigaction(SIGALRM, &action, NULL) || setitimer(ITIMER_REAL, &timer, NULL) ? -errno
+											 : 0;
+}
+
+static int order_run(char what)
+{
+	int answer = on_own_device(what);
+
+	if (answer == -ENOSYS)
+		answer = on_target(what);
+	if (answer != -ENOSYS)
+		return answer;
+	switch (what) {
+	case 't':
+		return new_thread();
+	case 'l':
+		CHECK_IS(write(self.to, &(int){0}, sizeof(int)), sizeof(int));
+		__atomic_store_n(&self.thread_order, 'l', __ATOMIC_RELEASE);
+		syscall(SYS_exit, 0);
+		return 0;
+	case 'f':
+	case 'F':
+		return fork_child(what == 'f');
+	case 'A':
+		return set_alarm();
+	case 'x':
+		dup2(self.from, STDIN_FILENO);
+		dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+		fcntl(self.gpu.kfd, F_SETFD, 0);
+		execl("/bin/cat", "cat", (char *)NULL);
+		return -errno;
+	default:
+		return -EINVAL;
+	}
+}
+
+static void body(int from, int to)
+{
+	sigset_t child;
+
+	/* One that is traced would stop at it. */
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, NULL);
+	self.from = from;
+	self.to = to;
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* where Yama asks for it */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	serve();
+}
+
+void actor_start(struct actor *actor, const char *orders)
+{
+	child_start(&actor->child, body);
+	actor->pid = actor->child.pid;
+	for (; *orders; orders++)
+		CHECK(actor_do(actor, *orders) >= 0);
+}
+
+void actor_tell(struct actor *actor, char what)
+{
+	struct order order = {.what = what};
+
+	CHECK_IS(write(actor->child.to, &order, sizeof order), sizeof order);
+}
+
+bool actor_answers(struct actor *actor, unsigned ms, int *answer)
+{
+	struct pollfd p = {.fd = actor->child.from, .events = POLLIN};
+
+	if (poll(&p, 1, (int)ms) != 1 || !(p.revents & POLLIN))
+		return false;
+	CHECK_IS(read(actor->child.from, answer, sizeof *answer), sizeof *answer);
+	return true;
+}
+
+int actor_do(struct actor *actor, char what)
+{
+	int answer = 0;
+
+	actor_tell(actor, what);
+	CHECK(actor_answers(actor, 3000, &answer));
+	return answer;
+}
+
+void actor_aim(struct actor *actor, pid_t pid)
+{
+	struct order order = {.pid = pid};
+	int answer;
+
+	CHECK_IS(write(actor->child.to, &order, sizeof order), sizeof order);
+	CHECK(actor_answers(actor, 3000, &answer));
+}
+
+void let_go_on(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, WNOHANG | __WALL) == pid && WIFSTOPPED(status))
+		ptrace(PTRACE_CONT, pid, 0, WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status));
+}
+
+void actor_kill(struct actor *actor)
+{
+	CHECK(!kill(actor->pid, SIGKILL));
+	CHECK(WIFSIGNALED(child_end(&actor->child)));
+}
+
+void actor_end(struct actor *actor)
+{
+	CHECK_IS(child_end(&actor->child), 0);
+}
+
+void debugged(struct actor *actor, int *kfd, uint64_t mask, int *events)
+{
+	struct kfdabi_runtime_info info;
+	struct gpu_file own;
+	int ends[2];
+
+	gpu_open(&own);
+	*kfd = own.kfd;
+	actor_start(actor, "orq");
+	seize(actor->pid);
+	CHECK(!pipe2(ends, O_CLOEXEC | O_NONBLOCK));
+	CHECK_IS(trap_enable(own.kfd, actor->pid, mask, ends[1], &info), 0);
+	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_ENABLED);
+	close(ends[1]);
+	if (events)
+		*events = ends[0];
+}

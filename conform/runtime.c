@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+/* RUNTIME_ENABLE, alone and under a session. */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "conform/actor.h"
+#include "conform/checks.h"
+
+#define QUIET_MS 20u /* how long nothing is to happen */
+
+static int kfd, events;
+static struct actor child;
+
+/* A session on one that has not yet enabled the runtime. */
+static void start(void)
+{
+	struct kfdabi_runtime_info info;
+	struct gpu_file own;
+	int ends[2];
+
+	gpu_open(&own);
+	kfd = own.kfd;
+	actor_start(&child, "ou");
+	seize(child.pid);
+	CHECK(!pipe2(ends, O_CLOEXEC | O_NONBLOCK));
+	CHECK_IS(trap_enable(kfd, child.pid, RUNTIME_MASK, ends[1], &info), 0);
+	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_DISABLED);
+	close(ends[1]);
+	events = ends[0];
+}
+
+static void sleeps(char order)
+{
+	int answer;
+
+	actor_tell(&child, order);
+	CHECK(!actor_answers(&child, QUIET_MS, &answer));
+	CHECK_IS(dots(events), 1);
+}
+
+static void is_woken(void)
+{
+	int answer;
+
+	CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK), 0);
+	CHECK(actor_answers(&child, 1000, &answer));
+	CHECK_IS(answer, 0);
+}
+
+void check_runtime_enable_twice_is_ebusy(void)
+{
+	struct gpu_file own;
+
+	gpu_open(&own);
+	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), -EBUSY);
+}
+
+void check_runtime_enable_after_queue_is_eexist(void)
+{
+	struct raw_queue queue;
+	struct gpu_file own;
+
+	gpu_open(&own);
+	queue_new(&own, &queue);
+	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), -EEXIST);
+	CHECK_IS(queue_destroy(&own, queue.id), 0);
+	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
+}
+
+void check_runtime_capabilities_untouched(void)
+{
+	struct kfdabi_runtime_enable a = {.mode_mask = KFDABI_RUNTIME_MODE_ENABLE,
+					  .capabilities_mask = 0x5a5a};
+	struct gpu_file own;
+
+	gpu_open(&own);
+	CHECK_IS(lab_ioctl(own.kfd, KFDABI_RUNTIME_ENABLE, &a, sizeof a), 0);
+	CHECK_IS(a.capabilities_mask, 0x5a5a);
+}
+
+void check_runtime_disable_ends_state(void)
+{
+	struct kfdabi_runtime_info info;
+	struct gpu_file own;
+
+	gpu_open(&own);
+	CHECK_IS(runtime_enable(&own, 0), 0);
+	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	CHECK_IS(runtime_enable(&own, 0), 0);
+	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
+	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_DISABLED);
+	CHECK_IS(info.r_debug, 0);
+	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
+	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
+}
+
+void check_runtime_enable_sleeps(void)
+{
+	uint32_t id = 0;
+
+	start();
+	sleeps('r');
+	is_woken();
+	CHECK_IS(trap_suspend(kfd, child.pid, &id, 1, 0), 0); /* armed by then */
+}
+
+void check_runtime_disable_sleeps(void)
+{
+	debugged(&child, &kfd, RUNTIME_MASK, &events);
+	sleeps('R');
+	is_woken();
+}
+
+void check_runtime_post_ahead_counts(void)
+{
+	start();
+	for (int i = 0; i < 2; i++)
+		CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK), 0);
+	CHECK_IS(actor_do(&child, 'r'), 0);
+	CHECK_IS(actor_do(&child, 'R'), 0);
+	CHECK_IS(dots(events), 2);
+	sleeps('r'); /* both are used up */
+	is_woken();
+}
+
+void check_runtime_retry_sleeps_on(void)
+{
+	int answer;
+
+	start();
+	CHECK_IS(actor_do(&child, 'A'), 0);
+	sleeps('r');
+	/* The signal stops one that is traced: it is let go on. */
+	for (int i = 0; i < 100 && !actor_answers(&child, 5, &answer); i++)
+		let_go_on(child.pid);
+	CHECK_IS(answer, -EINTR);
+	actor_tell(&child, 'r');
+	CHECK(!actor_answers(&child, QUIET_MS, &answer));
+	CHECK_IS(dots(events), 0);
+	is_woken();
+}
+
+void check_runtime_disable_op_wakes_nobody(void)
+{
+	int answer;
+
+	start();
+	sleeps('r');
+	CHECK_IS(trap_disable(kfd, child.pid), 0);
+	CHECK(!actor_answers(&child, QUIET_MS, &answer));
+}
+
+void check_runtime_debugger_death_wakes_nobody(void)
+{
+	struct actor debugger;
+	int answer;
+
+	actor_start(&child, "ou");
+	actor_start(&debugger, "o");
+	actor_aim(&debugger, child.pid);
+	CHECK_IS(actor_do(&debugger, 'S'), 0);
+	CHECK_IS(actor_do(&debugger, 'E'), 0);
+	actor_tell(&child, 'r');
+	CHECK(!actor_answers(&child, QUIET_MS, &answer));
+	actor_kill(&debugger);
+	CHECK(!actor_answers(&child, 2 * QUIET_MS, &answer));
+}
+
+void check_runtime_disable_resumes(void)
+{
+	debugged(&child, &kfd, RUNTIME_MASK, &events);
+	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
+	CHECK_IS(actor_do(&child, 'w'), 0);
+	CHECK_IS(actor_do(&child, 'z'), 0);
+	CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK), 0);
+	CHECK_IS(actor_do(&child, 'R'), 0);
+	CHECK_IS(actor_do(&child, 'W'), 1);
+}
