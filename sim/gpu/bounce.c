@@ -34,6 +34,12 @@ uint64_t restore_cost(const struct gpu *gpu, uint64_t units)
 
 int gpu_bounce(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n)
 {
+	return gpu_bounce_within(gpu, tag, changes, n, gpu->config.unmap_ns);
+}
+
+int gpu_bounce_within(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n,
+		      uint64_t unmap_ns)
+{
 	if (n > 0 && !changes)
 		return -EINVAL;
 	for (size_t i = 0; i < n; i++)
@@ -44,7 +50,7 @@ int gpu_bounce(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, 
 
 	if (!bounce)
 		return -ENOMEM;
-	*bounce = (struct bounce){.tag = tag, .n = n};
+	*bounce = (struct bounce){.tag = tag, .unmap_ns = unmap_ns, .n = n};
 	if (n > 0)
 		memcpy(bounce->changes, changes, n * sizeof(*changes));
 	while (*end)
@@ -79,7 +85,7 @@ static bool every(uint64_t count, uint32_t nth)
 void bounce_start(struct gpu *gpu)
 {
 	const struct gpu_config *config = &gpu->config;
-	uint64_t live = gpu_live_units(gpu), span;
+	uint64_t live = gpu_live_units(gpu);
 	struct bounce *bounce = gpu->bounces;
 	bool fails = gpu->hung;
 
@@ -91,13 +97,15 @@ void bounce_start(struct gpu *gpu)
 		if (gpu->queues[i])
 			queue_stop(gpu, gpu->queues[i]);
 	gpu->save_ns = save_cost(gpu, live);
-	span = time_add(time_add(config->unmap_ns, gpu->save_ns), first_suspend(gpu, bounce));
+	bounce->unmap_ns = time_add(bounce->unmap_ns, first_suspend(gpu, bounce));
 	if (live > 0) {
 		gpu->live_bounces++;
 		if (every(gpu->live_bounces, config->preempt_slow_nth))
-			span = time_add(span, config->preempt_slow_ns);
+			bounce->unmap_ns = time_add(bounce->unmap_ns, config->preempt_slow_ns);
 		fails = every(gpu->live_bounces, config->preempt_fail_nth);
 	}
+	uint64_t span = time_add(bounce->unmap_ns, gpu->save_ns);
+
 	if (fails)
 		span = gpu->hung ? 0 : config->preempt_timeout_ns;
 	gpu->bounce_phase = fails ? BOUNCE_FAIL : BOUNCE_UNMAP;
@@ -154,6 +162,7 @@ static void unmapped(struct gpu *gpu, struct gpu_event *event)
 		.type = GPU_EVENT_UNMAPPED,
 		.t = gpu->now,
 		.tag = bounce->tag,
+		.unmap_ns = bounce->unmap_ns,
 		.save_ns = gpu->save_ns,
 	};
 }

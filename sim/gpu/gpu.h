@@ -154,6 +154,7 @@ struct gpu_event {
 	uint32_t first, count; /* WORKGROUPS */
 	uint32_t stride;       /* WORKGROUPS: 1, or the XCCs where these are of one XCC only */
 	uint64_t start_ns;     /* RETIRED, LOST: when it began to take effect */
+	uint64_t unmap_ns;     /* UNMAPPED: what this took without saving */
 	uint64_t save_ns;      /* UNMAPPED, SLICED: charged for saving live state */
 	uint64_t restore_ns;   /* MAPPED, SLICED: charged for restoring it */
 };
@@ -207,6 +208,9 @@ int gpu_release(struct gpu *gpu, uint32_t queue);
  * same, as the driver's flags have; nothing runs after it, and every further
  * bounce fails at once, until gpu_reset(). */
 int gpu_bounce(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n);
+/* The same, its first half taking unmap_ns instead of the configuration's. */
+int gpu_bounce_within(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n,
+		      uint64_t unmap_ns);
 /* Resets the GPU: every packet that has begun and is not retired is dropped, with
  * its LOST event, and all queues are off until a bounce maps them; what has not
  * begun stays in them. A bounce that was about to fail by itself fails now; those
@@ -225,5 +229,7 @@ uint64_t gpu_next(const struct gpu *gpu);
 /* Units held now, by all queues; what a bounce would have to save. */
 uint64_t gpu_live_units(const struct gpu *gpu);
 uint64_t gpu_queue_units(const struct gpu *gpu, uint32_t queue); /* of them, by one queue */
+/* Units of a queue's work that is off the GPU and not ended. */
+uint64_t gpu_queue_saved_units(const struct gpu *gpu, uint32_t queue);
 
 #endif

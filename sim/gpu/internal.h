@@ -190,7 +190,7 @@ struct link {
 
 struct bounce {
 	struct bounce *next;
-	uint64_t tag;
+	uint64_t tag, unmap_ns;
 	size_t n;
 	struct gpu_change changes[];
 };

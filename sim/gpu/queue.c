@@ -166,6 +166,13 @@ void queue_free(struct gpu *gpu, struct queue *queue)
 	free(queue);
 }
 
+uint64_t gpu_queue_saved_units(const struct gpu *gpu, uint32_t id)
+{
+	const struct queue *queue = queue_find(gpu, id);
+
+	return queue ? queue->saved_units : 0;
+}
+
 uint64_t gpu_queue_units(const struct gpu *gpu, uint32_t id)
 {
 	const struct queue *queue = queue_find(gpu, id);
