@@ -105,6 +105,33 @@ static bool takes_time(const struct sdma *s)
 	return s->op == OP_COPY || s->op == OP_FILL;
 }
 
+/* The link that memory at this address lies behind, as the queue's GPU sees it. */
+static uint32_t link_to(const struct queue *queue, uint64_t va)
+{
+	const struct bo *bo = bo_find(queue->process, va);
+
+	if (!bo || !(bo->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM))
+		return GPU_LINK_HOST;
+	if (bo->node == queue->node)
+		return GPU_LINK_LOCAL;
+	return GPU_LINK_PEER(bo->node % (GPU_LINKS_MAX - GPU_LINK_PEER(0)));
+}
+
+/* What a copy crosses: the farther side's link. A broadcast's second target goes
+ * along with its first. */
+static uint32_t link_of(const struct queue *queue, const struct sdma *s)
+{
+	uint32_t from, to;
+
+	if (s->op == OP_FILL)
+		return link_to(queue, qword(s, 1));
+	from = link_to(queue, qword(s, s->sub == COPY_RECT ? 1 : 3));
+	to = link_to(queue, qword(s, s->sub == COPY_RECT ? 6 : 5));
+	if (from == GPU_LINK_HOST || to == GPU_LINK_HOST)
+		return GPU_LINK_HOST;
+	return from == GPU_LINK_LOCAL ? to : from;
+}
+
 static bool waits(const struct sdma *s)
 {
 	return s->op == OP_POLL && s->d[0] & POLL_MEMORY;
@@ -134,8 +161,10 @@ static int next_packet(struct queue *queue, struct packet *packet, struct gpu_pa
 	to->kind = GPU_PACKET_WORK;
 	packet->kind = PACKET_EFFECTS;
 	if (takes_time(&s)) {
-		to->busy_ns = config->sdma_packet_ns + (uint64_t)((double)copy_bytes(&s) * 1000.0 /
-								  (double)config->sdma_bytes_us);
+		to->kind = GPU_PACKET_COPY;
+		to->busy_ns = config->sdma_packet_ns;
+		to->bytes = copy_bytes(&s);
+		to->link = link_of(queue, &s);
 		packet->end = at + 4ull * s.dwords;
 		return 0;
 	}

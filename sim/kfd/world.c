@@ -25,7 +25,7 @@
 static bool config_good(const struct world_config *c)
 {
 	if (!c->profile || !c->nodes || c->nodes > WORLD_NODES_MAX || !(c->time_scale > 0) ||
-	    !c->blit_bytes_us || !c->sdma_bytes_us || !c->lds_bytes_per_cu)
+	    !c->blit_bytes_us || !c->lds_bytes_per_cu)
 		return false;
 	for (uint32_t i = 0; i < c->nodes; i++)
 		if (!c->gpu_ids[i] || c->render_fd[i] < 0)

@@ -64,7 +64,6 @@ struct world_config {
 	/* How long what runs on it takes (model time). */
 	uint64_t unknown_kernel_ns; /* one workgroup of a kernel that is timed only */
 	uint64_t blit_bytes_us;	    /* the runtime's copy and fill kernels, > 0 */
-	uint64_t sdma_bytes_us;	    /* one SDMA engine, > 0 */
 	uint64_t sdma_packet_ns;    /* any SDMA packet that is no copy, and a copy's overhead */
 
 	/* Seen on one part: ENABLE leaves the queues suspended until a RESUME. */

@@ -109,6 +109,13 @@ static const struct key keys[] = {
 	REAL(restore_gb_per_s, 0.001, 1e6),
 	REAL(blit_gb_per_s, 0.001, 1e6),
 	REAL(sdma_gb_per_s, 0.001, 1e6),
+	REAL(host_gb_per_s, 0.001, 1e6),
+	REAL(peer_gb_per_s, 0.001, 1e6),
+	WHOLE(vmids, 1, 16),
+	REAL(process_quantum_ms, 0.001, 1e6),
+	REAL(queue_quantum_ms, 0.001, 1e6),
+	REAL(switch_us, 0, 1e8),
+	REAL(first_suspend_us, 0, 1e8),
 	REAL(sdma_packet_us, 0, 1e6),
 	REAL(unknown_kernel_us, 0.001, 1e8),
 };
@@ -233,7 +240,7 @@ int profile_set(struct profile *profile, const char *assignment)
 	const char *equals = strchr(assignment, '=');
 	const struct key *key;
 	char name[64] = "";
-	char known[1536];
+	char known[2048];
 	int rc;
 
 	if (!equals || equals == assignment || (size_t)(equals - assignment) >= sizeof(name))
@@ -295,6 +302,8 @@ static void share_sdma(struct profile *p, uint64_t partitions)
 	p->num_sdma_xgmi_engines = all < 2 ? 0 : all - 2;
 }
 
+#define VMIDS_CPX 6u
+
 struct profile profile_node(const struct profile *profile)
 {
 	struct profile p = *profile;
@@ -311,6 +320,9 @@ struct profile profile_node(const struct profile *profile)
 	p.save_gb_per_s /= (double)n;
 	p.restore_gb_per_s /= (double)n;
 	p.blit_gb_per_s /= (double)n;
+	/* The driver (kfd_device.c) gives the partitions six VMIDs each. */
+	if (p.vmids > VMIDS_CPX)
+		p.vmids = VMIDS_CPX;
 	return p;
 }
 
@@ -351,12 +363,23 @@ void profile_to_world(const struct profile *whole, struct world_config *out)
 		.save_bytes_us = bytes_us(p->save_gb_per_s),
 		.restore_bytes_us = bytes_us(p->restore_gb_per_s),
 		.sdma_engines = (uint32_t)p->num_sdma_engines,
+		.xgmi_engines = (uint32_t)p->num_sdma_xgmi_engines,
+		.engine_bytes_us = bytes_us(p->sdma_gb_per_s),
+		.link_bytes_us = {[GPU_LINK_HOST] = bytes_us(p->host_gb_per_s),
+				  [GPU_LINK_LOCAL] = bytes_us(p->blit_gb_per_s)},
+		.vmids = (uint32_t)p->vmids,
+		.cp_queues = (uint32_t)p->num_cp_queues,
+		.process_quantum_ns = (uint64_t)llround(p->process_quantum_ms * 1e6),
+		.queue_quantum_ns = (uint64_t)llround(p->queue_quantum_ms * 1e6),
+		.switch_ns = (uint64_t)llround(p->switch_us * 1000.0),
+		.first_suspend_ns = (uint64_t)llround(p->first_suspend_us * 1000.0),
 	};
+	for (uint32_t i = GPU_LINK_PEER(0); i < GPU_LINKS_MAX; i++)
+		out->gpu.link_bytes_us[i] = bytes_us(p->peer_gb_per_s);
 	out->lds_bytes_per_cu = (uint32_t)p->lds_size_in_kb * 1024u;
 	out->vram_bytes = p->vram_bytes;
 	out->gtt_bytes = p->gtt_bytes;
 	out->unknown_kernel_ns = (uint64_t)llround(p->unknown_kernel_us * 1000.0);
 	out->blit_bytes_us = bytes_us(p->blit_gb_per_s);
-	out->sdma_bytes_us = bytes_us(p->sdma_gb_per_s);
 	out->sdma_packet_ns = (uint64_t)llround(p->sdma_packet_us * 1000.0);
 }

@@ -40,7 +40,11 @@ struct profile {
 	uint64_t hive_gpus, xgmi_mb_per_s, xgmi_weight;
 	/* Costs, in model time. */
 	double bounce_us, packet_us, sdma_packet_us, unknown_kernel_us;
-	double save_gb_per_s, restore_gb_per_s, blit_gb_per_s, sdma_gb_per_s;
+	double save_gb_per_s, restore_gb_per_s, blit_gb_per_s;
+	double sdma_gb_per_s, host_gb_per_s, peer_gb_per_s; /* an engine; links */
+	/* Oversubscription, and what parts differ in. */
+	uint64_t vmids;
+	double process_quantum_ms, queue_quantum_ms, switch_us, first_suspend_us;
 };
 
 /* All of these say what is wrong and return an exit status (say.h). */
