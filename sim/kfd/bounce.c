@@ -136,6 +136,8 @@ void bounce_event(struct node *node, const struct gpu_event *event)
 	}
 	world->figures.bounces++;
 	procfs_touch(world);
+	debugfs_changed(world);
+	hqd_update(bounce->process, (uint32_t)(node - world->nodes));
 	world->figures.bounce_model_ns += costs->unmap_ns + costs->map_ns;
 	if (event->save_ns)
 		hist_add(&world->figures.save, event->save_ns);

@@ -306,6 +306,7 @@ void drive(struct world *world)
 	}
 	live_update(world, now);
 	procfs_update(world, now);
+	debugfs_update(world, now);
 }
 
 static bool any_queue(const struct world *world)
@@ -349,6 +350,9 @@ int64_t drive_sleep_ns(const struct world *world)
 	if (at < until)
 		until = at;
 	at = procfs_due(world);
+	if (at < until)
+		until = at;
+	at = debugfs_due(world);
 	if (at < until)
 		until = at;
 	if (until == UINT64_MAX)

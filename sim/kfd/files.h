@@ -28,7 +28,7 @@ void procfs_process_new(struct process *process);
 void procfs_process_end(struct process *process);
 void procfs_queue_new(const struct queue *queue);
 void procfs_queue_gone(const struct queue *queue);
-void procfs_queue_resized(const struct queue *queue);
+void procfs_queue_resized(struct queue *queue); /* UPDATE_QUEUE was here */
 /* process->vram[node] has changed. */
 void procfs_vram(struct process *process, uint32_t node);
 /* Figures that are sampled (cu_occupancy, sdma): every 10 ms while there is
@@ -53,5 +53,26 @@ void smi_process_end(struct process *process); /* on every node that it used */
 void smi_gpu_reset(struct world *world, uint32_t node, bool done, const char *cause);
 void smi_sweep(struct world *world); /* lets go of descriptors that are closed */
 void smi_stop(struct world *world);
+
+/* debugfs.c: /sys/kernel/debug/kfd. */
+int debugfs_start(struct world *world);
+int debugfs_run(struct world *world); /* starts its thread: not before a fork */
+void debugfs_stop(struct world *world);
+void debugfs_process_new(struct process *process);
+void debugfs_process_end(struct process *process);
+/* Queues, processes or memory have changed: the texts are made again. */
+void debugfs_changed(struct world *world);
+void debugfs_update(struct world *world, uint64_t now_ns);
+uint64_t debugfs_due(const struct world *world); /* UINT64_MAX: nothing to do */
+
+/* hqd.c: hardware queue slots, and the text that shows them. */
+int hqd_start(struct world *world);
+void hqd_stop(struct world *world);
+/* Gives a new queue its number and, if it is an SDMA queue, its engine. */
+void hqd_place(struct queue *queue);
+/* What is mapped of the process on that node has changed. */
+void hqd_update(struct process *process, uint32_t node);
+void hqd_gone(struct queue *queue);
+void hqd_pointers(struct world *world); /* read and write pointers, as of now */
 
 #endif

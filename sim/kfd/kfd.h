@@ -140,6 +140,15 @@ struct process_record {
 	STAILQ_HEAD(, queue_record) queues;
 };
 
+/* Where a queue stands in hardware (hqd.c). */
+struct queue_place {
+	uint64_t serial;      /* unique */
+	uint32_t engine, rlc; /* SDMA */
+	int hqd;	      /* slot; -1: none */
+	bool stale;	      /* its registers are not the queue's any more */
+	uint64_t shown_rptr, shown_wptr;
+};
+
 struct queue {
 	TAILQ_ENTRY(queue) link; /* process->queues, newest first */
 	struct process *process;
@@ -148,7 +157,9 @@ struct queue {
 	int gpu_queue; /* the GPU model's id of it */
 	uint64_t ring, ring_bytes, rptr_address, wptr_address;
 	uint64_t save_address;
-	uint32_t save_bytes;
+	uint32_t save_bytes, eop_bytes;
+	uint64_t eop_address;
+	struct queue_place place;
 	uint32_t percent, priority;
 	uint64_t exceptions; /* kfdabi_ec_mask() bits */
 	bool suspended;	     /* by the debugger interface */
@@ -334,6 +345,9 @@ struct world {
 	uint64_t live_mark;    /* what had happened by then */
 	struct procfs *procfs; /* procfs.c; NULL: no folder for it */
 	LIST_HEAD(, smi_client) smi_clients;
+	struct debugfs *debugfs; /* debugfs.c; NULL: no folder for it */
+	struct hqds *hqds;	 /* hqd.c, likewise */
+	uint64_t next_serial;	 /* of queues */
 };
 
 /* Is this the rule that is to be answered wrongly (kfdsim --break)? */

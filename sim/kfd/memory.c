@@ -155,6 +155,7 @@ static void bo_give_back(struct process *process, const struct bo *bo)
 		procfs_vram(process, bo->node);
 	} else {
 		world->gtt_used -= bytes;
+		debugfs_changed(world);
 		process->gtt -= bytes;
 	}
 }
@@ -236,6 +237,7 @@ static int bo_back(struct process *process, struct bo *bo)
 		procfs_vram(process, bo->node);
 	} else {
 		world->gtt_used += bytes;
+		debugfs_changed(world);
 		process->gtt += bytes;
 	}
 	return 0;

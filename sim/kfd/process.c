@@ -279,6 +279,8 @@ struct process *process_new(struct world *world, pid_t tid)
 	TAILQ_INSERT_TAIL(&world->processes, process, link);
 	remember_thread(world, tid, process);
 	procfs_process_new(process);
+	debugfs_process_new(process);
+	debugfs_changed(world);
 	return process;
 fail:
 	if (process->mem_fd >= 0)
@@ -315,6 +317,7 @@ void process_die(struct process *process)
 	close(process->pidfd);
 	close(process->mem_fd);
 	procfs_process_end(process);
+	debugfs_process_end(process);
 	smi_process_end(process);
 	events_release(process);
 	debug_process_died(process);

@@ -367,11 +367,12 @@ void procfs_queue_gone(const struct queue *queue)
 	remove_folder(folder->queues, name, queue_files);
 }
 
-void procfs_queue_resized(const struct queue *queue)
+void procfs_queue_resized(struct queue *queue)
 {
 	struct procfs_folder *folder = queue->process->folder;
 	char name[TEXT_BYTES], text[TEXT_BYTES];
 
+	queue->place.stale = true;
 	if (!folder || rule_broken(queue->process->world, RULE_proc_queue_size_follows_update))
 		return;
 	snprintf(name, sizeof name, "%u/size", queue->id);
@@ -496,5 +497,6 @@ void procfs_update(struct world *world, uint64_t now_ns)
 		for (uint32_t i = 0; i < world->nodes_n; i++)
 			doubt |= process->folder->nodes[i].doubted;
 	}
+	hqd_pointers(world);
 	procfs->due_ns = doubt || anything_runs(world) ? now_ns + SAMPLE_NS : UINT64_MAX;
 }

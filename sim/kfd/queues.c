@@ -171,6 +171,7 @@ void queue_drop(struct queue *queue)
 
 	if (queue->record) {
 		procfs_queue_gone(queue);
+		hqd_gone(queue);
 		report_queue_gone(queue);
 	}
 	if (queue->waiting)
@@ -208,6 +209,8 @@ static int queue_new(struct process *process, const struct kfdabi_create_queue *
 	queue->wptr_address = a->write_pointer_address;
 	queue->save_address = a->ctx_save_restore_address;
 	queue->save_bytes = a->ctx_save_restore_size;
+	queue->eop_address = a->eop_buffer_address;
+	queue->eop_bytes = (uint32_t)a->eop_buffer_size;
 	queue->percent = a->queue_percentage & 0xff;
 	queue->priority = a->queue_priority;
 	queue->exceptions = NEW_MASK;
@@ -222,10 +225,11 @@ static int queue_new(struct process *process, const struct kfdabi_create_queue *
 		return r;
 	}
 	TAILQ_INSERT_HEAD(&process->queues, queue, link);
+	hqd_place(queue);
 	r = gpu_queue_add(node->gpu, &(struct gpu_queue_config){
 					     .kind = sdma ? GPU_QUEUE_SDMA : GPU_QUEUE_COMPUTE,
 					     .client = process->token,
-					     .engine = GPU_ENGINE_ANY,
+					     .engine = sdma ? queue->place.engine : GPU_ENGINE_ANY,
 				     });
 	queue->gpu_queue = r;
 	if (r >= 0)

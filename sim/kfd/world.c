@@ -89,6 +89,8 @@ int world_new(const struct world_config *config, struct world **out)
 			goto fail;
 	}
 	r = procfs_start(world);
+	if (!r)
+		r = debugfs_start(world);
 	if (r)
 		goto fail;
 	live_write(world);
@@ -137,6 +139,7 @@ void world_free(struct world *world)
 		free(world->nodes[i].by_gpu_queue);
 	}
 	procfs_stop(world);
+	debugfs_stop(world);
 	smi_stop(world);
 	free_records(world);
 	for (size_t i = 0; i < world->n_kernels; i++)
@@ -199,6 +202,8 @@ int world_run(struct world *world, int listener_fd, int stop_fd)
 
 	if (!r)
 		r = live_start(world);
+	if (!r)
+		r = debugfs_run(world);
 	if (r)
 		return r;
 	/* A debugger may have closed its end of the pipe that it is told by. */

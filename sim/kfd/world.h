@@ -49,6 +49,8 @@ struct world_chip {
 	uint32_t vram_bit_width;
 	uint32_t cwsr_bytes; /* save area of one compute queue on one XCC, as in the topology */
 	uint32_t ctl_stack_bytes; /* its control stack part, as in the topology */
+	uint32_t cp_queues;	  /* compute queue slots of one XCC that the driver owns */
+	uint32_t sdma_queues_per_engine;
 };
 
 struct world_config {
@@ -83,6 +85,7 @@ struct world_config {
 	int render_fd[WORLD_NODES_MAX];
 	int modules_fd;	    /* answers openat("/proc/modules"); -1: openat is not trapped */
 	int sim_json_dirfd; /* folder of simulation.json, which is replaced by rename; -1: none */
+	int debugfs_dirfd;  /* folder /sys/kernel/debug/kfd; -1: none */
 };
 
 struct world;

@@ -81,6 +81,7 @@ static int new_world(const struct options *o, const struct machine *machine,
 	config.kfd_fd = tree->kfd;
 	config.modules_fd = tree->modules;
 	config.sim_json_dirfd = tree->kfd_sysfs;
+	config.debugfs_dirfd = tree->debugfs;
 	rc = world_new(&config, world);
 	if (rc)
 		return complain(STATUS_FAILED, "cannot make the simulated GPU (%s)", strerror(-rc));

@@ -22,8 +22,13 @@
 /* Of these the world sees nothing of the host: another GPU's topology or
  * another world's scheduler would be mixed into ours. */
 static const char *const opaque[] = {
-	"/dev/dri",	      "/sys/class/drm", "/sys/devices/virtual/kfd",
-	"/sys/module/amdgpu", "/run/kfdsched",	NULL,
+	"/dev/dri",
+	"/sys/class/drm",
+	"/sys/devices/virtual/kfd",
+	"/sys/module/amdgpu",
+	"/run/kfdsched",
+	"/sys/kernel/debug",
+	NULL,
 };
 
 static int write_map(const char *path, const char *text)
@@ -164,6 +169,13 @@ int mounts_devices(struct tree *tree, unsigned nodes)
 	tree->kfd_sysfs = open(TREE_KFD, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (tree->kfd_sysfs < 0)
 		return complain(STATUS_FAILED, "cannot open %s (%s)", TREE_KFD, strerror(errno));
+	status = tree_folder("sys/kernel/debug/kfd");
+	if (status)
+		return status;
+	tree->debugfs = open(TREE_DEBUGFS "/kfd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (tree->debugfs < 0 || chmod(TREE_DEBUGFS, 0700))
+		return complain(STATUS_FAILED, "cannot make %s (%s)", TREE_DEBUGFS,
+				strerror(errno));
 	return 0;
 }
 

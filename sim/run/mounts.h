@@ -20,6 +20,7 @@
 #define HOST_RUN TREE "/host_run"
 /* The folder of /dev/kfd in sysfs: topology and simulation.json. */
 #define TREE_KFD TREE "/sys/devices/virtual/kfd/kfd"
+#define TREE_DEBUGFS TREE "/sys/kernel/debug" /* for root alone, as on hardware */
 #define SIMULATION_JSON "/sys/class/kfd/kfd/simulation.json"
 
 struct tree {
@@ -27,6 +28,7 @@ struct tree {
 	int render[WORLD_NODES_MAX]; /* /dev/dri/renderD128, 129, ... */
 	int modules;		     /* text for /proc/modules where the host has none; else -1 */
 	int kfd_sysfs;		     /* TREE_KFD */
+	int debugfs;		     /* TREE_DEBUGFS "/kfd" */
 };
 
 /* Makes the private mount namespace; without the right to, inside a user

@@ -350,6 +350,8 @@ void profile_to_world(const struct profile *whole, struct world_config *out)
 		.vram_bit_width = (uint32_t)p->mem_width,
 		.cwsr_bytes = (uint32_t)p->cwsr_size,
 		.ctl_stack_bytes = (uint32_t)p->ctl_stack_size,
+		.cp_queues = (uint32_t)p->num_cp_queues,
+		.sdma_queues_per_engine = (uint32_t)p->num_sdma_queues_per_engine,
 	};
 	out->gpu = (struct gpu_config){
 		.xccs = (uint32_t)p->num_xcc,

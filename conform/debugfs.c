@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: MIT
+/* debugfs kfd (kfd-facts 4). For root, on a kernel that has debugfs mounted. */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conform/checks.h"
+#include "conform/lab.h"
+
+#define FOLDER "/sys/kernel/debug/kfd/"
+#define LATE_MS 500u /* kfdsim makes some texts after the fact */
+#define HQD_WORDS 56u
+#define HQD_ACTIVE 2u
+#define HQD_RING 8u
+#define MAP_QUEUES 0xc005a200u
+
+/* The whole text; valid until the next call. */
+static char *text_of(const char *name)
+{
+	static char *text;
+	size_t n = 0, cap = 1 << 16;
+	char path[64];
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof path, FOLDER "%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		SKIP("debugfs cannot be read: be root, and mount it");
+	free(text);
+	text = malloc(cap + 1);
+	CHECK(text);
+	while ((got = read(fd, text + n, cap - n)) > 0) {
+		n += (size_t)got;
+		if (n < cap)
+			continue;
+		cap *= 2;
+		text = realloc(text, cap + 1);
+		CHECK(text);
+	}
+	close(fd);
+	text[n] = '\0';
+	return text;
+}
+
+/* Words of rows like "  00000220: 01234567 ...", from `at` on, as many as there
+ * are up to `most`; *rest is where the rows end. */
+static uint32_t words_of(const char *at, uint32_t *words, uint32_t most, const char **rest)
+{
+	uint32_t n = 0;
+
+	for (;;) {
+		const char *row = at + strspn(at, " ");
+		char *end;
+
+		strtoul(row, &end, 16);
+		if (end != row + 8 || *end != ':')
+			break;
+		for (row = end + 1; *row == ' '; row = end) {
+			uint32_t word = (uint32_t)strtoul(row, &end, 16);
+
+			if (n < most)
+				words[n] = word;
+			n++;
+		}
+		at = row + (*row == '\n');
+	}
+	if (rest)
+		*rest = at;
+	return n;
+}
+
+static const char *next_line(const char *at)
+{
+	const char *end = strchr(at, '\n');
+
+	return end ? end + 1 : at + strlen(at);
+}
+
+/* Where a line that begins like this is; NULL: nowhere. */
+static const char *line_like(const char *at, const char *start)
+{
+	for (; *at; at = next_line(at))
+		if (!strncmp(at, start, strlen(start)))
+			return at;
+	return NULL;
+}
+
+/* ---- mqds ---- */
+
+/* The process's part of mqds, cut off at its end. */
+static const char *own_part(char *text)
+{
+	char start[64];
+	const char *part, *next;
+
+	snprintf(start, sizeof start, "Process %d PASID ", getpid());
+	part = line_like(text, start);
+	if (!part)
+		return NULL;
+	next = line_like(next_line(part), "Process ");
+	if (next)
+		text[next - text] = '\0';
+	return part;
+}
+
+/* How many descriptors have that ring. */
+static uint32_t mqds_of(const struct raw_queue *queue)
+{
+	uint64_t ring = (uint64_t)(uintptr_t)queue->ring.cpu >> 8;
+	const char *at = own_part(text_of("mqds"));
+	uint32_t n = 0;
+	char start[64];
+
+	snprintf(start, sizeof start, "    00000220: %08x %08x ", (uint32_t)ring,
+		 (uint32_t)(ring >> 32));
+	for (; at && (at = line_like(at, start)); at = next_line(at))
+		n++;
+	return n;
+}
+
+static bool mqds_become(const struct raw_queue *queue, uint32_t n)
+{
+	for (unsigned i = 0; i < LATE_MS; i++) {
+		if (mqds_of(queue) == n)
+			return true;
+		sleep_ms(1);
+	}
+	return false;
+}
+
+void check_mqds_tell_the_ring(void)
+{
+	struct raw_queue queue;
+	struct gpu_file gpu;
+	const char *at;
+	char device[64];
+
+	gpu_open(&gpu);
+	queue_new(&gpu, &queue);
+	for (unsigned i = 0; i < LATE_MS && !mqds_of(&queue); i++)
+		sleep_ms(1);
+	CHECK(mqds_of(&queue) > 0);
+	at = own_part(text_of("mqds"));
+	snprintf(device, sizeof device, "  Compute queue on device %x\n", gpu.gpu_id);
+	CHECK(at && line_like(at, device));
+	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
+	CHECK(mqds_become(&queue, 0));
+}
+
+void check_mqds_one_for_each_xcc(void)
+{
+	struct raw_queue queue;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	queue_new(&gpu, &queue);
+	CHECK(mqds_become(&queue, gpu.shape.xccs));
+}
+
+static void check_header(bool pid_twice)
+{
+	char wanted[64], pasid[64];
+	struct gpu_file gpu;
+	const char *at = NULL;
+
+	gpu_open(&gpu);
+	for (unsigned i = 0; i < LATE_MS && !at; i++) {
+		sleep_ms(1);
+		at = own_part(text_of("mqds"));
+	}
+	CHECK(at);
+	if (pid_twice) {
+		snprintf(wanted, sizeof wanted, "Process %d PASID %d:\n", getpid(), getpid());
+		CHECK(!strncmp(at, wanted, strlen(wanted)));
+		return;
+	}
+	snprintf(wanted, sizeof wanted, "Process %d PASID 0x", getpid());
+	CHECK(!strncmp(at, wanted, strlen(wanted)));
+	snprintf(pasid, sizeof pasid, "%lu", strtoul(at + strlen(wanted), NULL, 16));
+	snprintf(wanted, sizeof wanted, "/sys/class/kfd/kfd/proc/%d/pasid", getpid());
+	{
+		char text[64] = "";
+		int fd = open(wanted, O_RDONLY | O_CLOEXEC);
+
+		CHECK(fd >= 0 && read(fd, text, sizeof text - 1) > 0);
+		close(fd);
+		CHECK(!strncmp(text, pasid, strlen(pasid)) && text[strlen(pasid)] == '\n');
+	}
+}
+
+void check_mqds_name_pid_and_pasid(void)
+{
+	check_header(false);
+}
+
+void check_mqds_name_the_pid_twice(void)
+{
+	check_header(true);
+}
+
+/* ---- hqds ---- */
+
+/* A node's part of hqds or rls, cut off at its end. */
+static const char *node_part(char *text, uint32_t gpu_id)
+{
+	for (const char *at = text; (at = line_like(at, "Node ")); at = next_line(at)) {
+		const char *id = strstr(at, "gpu_id ");
+		const char *next;
+
+		if (!id || strtoul(id + 7, NULL, 16) != gpu_id)
+			continue;
+		next = line_like(next_line(at), "Node ");
+		if (next)
+			text[next - text] = '\0';
+		return next_line(at);
+	}
+	CHECK(!"the node is in the text");
+	return NULL;
+}
+
+/* All compute slots of the node, and those where a queue of that ring is active. */
+static void count_slots(const struct gpu_file *gpu, const struct raw_queue *queue, uint32_t *slots,
+			uint32_t *active)
+{
+	uint64_t ring = queue ? (uint64_t)(uintptr_t)queue->ring.cpu >> 8 : 0;
+	const char *at = node_part(text_of("hqds"), gpu->gpu_id);
+
+	*slots = *active = 0;
+	while (*at) {
+		uint32_t words[HQD_WORDS] = {0};
+		unsigned inst, pipe, row;
+		bool compute =
+			sscanf(at, " Inst %u,  CP Pipe %u, Queue %u", &inst, &pipe, &row) == 3;
+
+		at = next_line(at);
+		if (!compute)
+			continue;
+		CHECK_IS(words_of(at, words, HQD_WORDS, &at), HQD_WORDS);
+		++*slots;
+		*active += words[HQD_ACTIVE] == 1 && words[HQD_RING] == (uint32_t)ring &&
+			   words[HQD_RING + 1] == (uint32_t)(ring >> 32);
+	}
+}
+
+void check_hqds_tell_every_slot(void)
+{
+	uint32_t slots, active;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	count_slots(&gpu, NULL, &slots, &active);
+	CHECK_IS(slots, gpu.shape.cp_queues * gpu.shape.xccs);
+}
+
+void check_hqds_active_on_every_xcc(void)
+{
+	struct raw_queue queues[3];
+	uint32_t slots, active;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	for (int i = 0; i < 3; i++)
+		queue_new(&gpu, &queues[i]);
+	for (int i = 0; i < 3; i++) {
+		count_slots(&gpu, &queues[i], &slots, &active);
+		CHECK_IS(active, gpu.shape.xccs);
+	}
+}
+
+/* A queue that may be suspended. */
+static void queue_in_session(struct gpu_file *gpu, struct raw_queue *queue)
+{
+	struct kfdabi_queue_snapshot entry;
+	struct kfdabi_runtime_info info;
+	uint32_t n = 1;
+	int events[2];
+
+	gpu_open(gpu);
+	CHECK_IS(runtime_enable(gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	CHECK(!pipe2(events, O_CLOEXEC | O_NONBLOCK));
+	CHECK_IS(trap_enable(gpu->kfd, getpid(), 0, events[1], &info), 0);
+	queue_new(gpu, queue);
+	CHECK_IS(trap_snapshot(gpu->kfd, getpid(), NEW_MASK, &entry, &n), 0);
+}
+
+static void suspend(const struct gpu_file *gpu, const struct raw_queue *queue)
+{
+	uint32_t id = queue->id;
+
+	CHECK_IS(trap_suspend(gpu->kfd, getpid(), &id, 1, NEW_MASK), 1);
+}
+
+static void resume(const struct gpu_file *gpu, const struct raw_queue *queue)
+{
+	uint32_t id = queue->id;
+
+	CHECK_IS(trap_resume(gpu->kfd, getpid(), &id, 1), 1);
+}
+
+void check_hqds_suspended_queue_is_inactive(void)
+{
+	struct raw_queue queue;
+	uint32_t slots, active;
+	struct gpu_file gpu;
+
+	queue_in_session(&gpu, &queue);
+	count_slots(&gpu, &queue, &slots, &active);
+	CHECK(active > 0);
+	suspend(&gpu, &queue);
+	count_slots(&gpu, &queue, &slots, &active);
+	CHECK_IS(active, 0);
+	resume(&gpu, &queue);
+	count_slots(&gpu, &queue, &slots, &active);
+	CHECK(active > 0);
+}
+
+/* ---- rls ---- */
+
+static bool maps(const struct gpu_file *gpu, const struct raw_queue *queue)
+{
+	uint64_t wptr = (uint64_t)(uintptr_t)queue_wptr(queue);
+	const char *part = node_part(text_of("rls"), gpu->gpu_id);
+	uint32_t n = words_of(part, NULL, 0, NULL), *words;
+	bool found = false;
+
+	words = calloc(n + 8, sizeof *words);
+	CHECK(words);
+	words_of(part, words, n, NULL);
+	for (uint32_t i = 0; i < n; i++)
+		found |= words[i] == MAP_QUEUES && words[i + 5] == (uint32_t)wptr &&
+			 words[i + 6] == (uint32_t)(wptr >> 32);
+	free(words);
+	return found;
+}
+
+static bool maps_becomes(const struct gpu_file *gpu, const struct raw_queue *queue, bool wanted)
+{
+	for (unsigned i = 0; i < LATE_MS; i++) {
+		if (maps(gpu, queue) == wanted)
+			return true;
+		sleep_ms(1);
+	}
+	return false;
+}
+
+void check_rls_maps_active_queues(void)
+{
+	struct raw_queue queue, other;
+	struct gpu_file gpu;
+
+	queue_in_session(&gpu, &queue);
+	queue_new(&gpu, &other);
+	CHECK(maps_becomes(&gpu, &queue, true));
+	suspend(&gpu, &queue);
+	CHECK(maps_becomes(&gpu, &queue, false));
+	CHECK(maps(&gpu, &other));
+	resume(&gpu, &queue);
+	CHECK(maps_becomes(&gpu, &queue, true));
+}
+
+void check_rls_says_when_there_is_none(void)
+{
+	struct gpu_file gpu;
+	const char *part;
+
+	gpu_open(&gpu);
+	part = node_part(text_of("rls"), gpu.gpu_id);
+	if (words_of(part, NULL, 0, NULL))
+		SKIP("somebody else's queues are on the GPU");
+	CHECK(!strcmp(part, "  No active runlist\n"));
+}
+
+/* ---- mem_limit ---- */
+
+static unsigned long long system_used(void)
+{
+	unsigned long long used, most;
+
+	CHECK_IS(sscanf(text_of("mem_limit"), "System mem used %lluM out of %lluM\n", &used, &most),
+		 2);
+	CHECK(line_like(text_of("mem_limit"), "TTM mem used "));
+	CHECK(used <= most);
+	return used;
+}
+
+void check_mem_limit_counts_system_memory(void)
+{
+	unsigned long long before = system_used(), now = before;
+	struct gpu_file gpu;
+	struct buffer gtt;
+
+	gpu_open(&gpu);
+	CHECK_IS(buffer_new(&gpu, 8 << 20, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &gtt), 0);
+	for (unsigned i = 0; i < LATE_MS && now < before + 8; i++) {
+		sleep_ms(1);
+		now = system_used();
+	}
+	CHECK_IS(now, before + 8);
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+/*
+ * debugfs kfd/mqds, rls and mem_limit, and proc/<pid>/pasid_<gpuid> of releases
+ * after 6.12. On hardware the text is made when it is read; here a thread makes
+ * it after a change, at most every 20 ms (and it rests ten times as long as it
+ * worked). The world's thread copies out what the texts need and never waits.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sim/kfd/debugfs_text.h"
+#include "sim/kfd/files.h"
+
+#define GAP_NS 20000000u
+#define REST 10
+
+struct debugfs {
+	pthread_t thread;
+	bool running;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	bool pending, stop;	  /* under lock */
+	uint64_t took_ns;	  /* under lock: of its processor time, the last time */
+	struct debugfs_view view; /* under lock: what is to be written next */
+	bool changed;
+	uint64_t given_ns;
+	int proc; /* the folder of that name; -1: none */
+};
+
+static int grow(void **array, size_t *cap, size_t n, size_t size)
+{
+	void *more;
+
+	if (n <= *cap)
+		return 0;
+	more = realloc(*array, 2 * n * size);
+	if (!more)
+		return -ENOMEM;
+	*array = more;
+	*cap = 2 * n;
+	return 0;
+}
+
+static int copy_process(struct debugfs_view *view, const struct process *process)
+{
+	struct debugfs_process *to;
+	const struct queue *queue;
+
+	if (grow((void **)&view->processes, &view->cap_processes, view->n_processes + 1,
+		 sizeof *view->processes))
+		return -ENOMEM;
+	to = &view->processes[view->n_processes++];
+	*to = (struct debugfs_process){.pid = process->record->pid,
+				       .pasid = process->pasid,
+				       .debugged = process->session,
+				       .first = view->n_queues};
+	TAILQ_FOREACH(queue, &process->queues, link)
+	{
+		if (grow((void **)&view->queues, &view->cap_queues, view->n_queues + 1,
+			 sizeof *view->queues))
+			return -ENOMEM;
+		image_of(queue, &view->queues[view->n_queues++]);
+		to->n++;
+	}
+	return 0;
+}
+
+static int copy_world(struct debugfs_view *view, const struct world *world)
+{
+	const struct process *process;
+	int r = 0;
+
+	view->n_processes = view->n_queues = 0;
+	view->gtt_used = world->gtt_used;
+	TAILQ_FOREACH(process, &world->processes, link)
+	if (!r)
+		r = copy_process(view, process);
+	return r;
+}
+
+static void write_texts(struct debugfs_text *text, const struct world *world,
+			const struct debugfs_view *view)
+{
+	int dir = world->config.debugfs_dirfd;
+
+	text_mqds(text, world, view);
+	text_write(text, dir, "mqds", 0444);
+	text_rls(text, world, view);
+	text_write(text, dir, "rls", 0444);
+	text_mem_limit(text, world, view);
+	text_write(text, dir, "mem_limit", 0200); /* root can read it all the same */
+}
+
+static uint64_t worked_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void view_free(struct debugfs_view *view)
+{
+	free(view->processes);
+	free(view->queues);
+}
+
+static void *writer(void *arg)
+{
+	struct world *world = arg;
+	struct debugfs *debugfs = world->debugfs;
+	struct debugfs_view mine = {0}, given;
+	struct debugfs_text text = {0};
+
+	pthread_mutex_lock(&debugfs->lock);
+	for (;;) {
+		uint64_t start;
+
+		while (!debugfs->pending && !debugfs->stop)
+			pthread_cond_wait(&debugfs->cond, &debugfs->lock);
+		if (debugfs->stop)
+			break;
+		debugfs->pending = false;
+		given = debugfs->view;
+		debugfs->view = mine;
+		mine = given;
+		pthread_mutex_unlock(&debugfs->lock);
+		start = worked_ns();
+		write_texts(&text, world, &mine);
+		pthread_mutex_lock(&debugfs->lock);
+		debugfs->took_ns = worked_ns() - start;
+	}
+	pthread_mutex_unlock(&debugfs->lock);
+	view_free(&mine);
+	free(text.at);
+	return NULL;
+}
+
+int debugfs_start(struct world *world)
+{
+	int dir = world->config.debugfs_dirfd;
+	struct debugfs_text text = {0};
+	struct debugfs *debugfs;
+
+	if (dir < 0)
+		return 0;
+	debugfs = calloc(1, sizeof *debugfs);
+	if (!debugfs)
+		return -ENOMEM;
+	world->debugfs = debugfs;
+	debugfs->proc = -1;
+	pthread_mutex_init(&debugfs->lock, NULL);
+	pthread_cond_init(&debugfs->cond, NULL);
+	if (linux_7(world)) {
+		mkdirat(dir, "proc", 0755);
+		debugfs->proc = openat(dir, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+	write_texts(&text, world, &debugfs->view);
+	free(text.at);
+	return hqd_start(world);
+}
+
+int debugfs_run(struct world *world)
+{
+	struct debugfs *debugfs = world->debugfs;
+	sigset_t all, old;
+	int r;
+
+	if (!debugfs)
+		return 0;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = pthread_create(&debugfs->thread, NULL, writer, world);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	debugfs->running = !r;
+	return -r;
+}
+
+void debugfs_stop(struct world *world)
+{
+	struct debugfs *debugfs = world->debugfs;
+
+	hqd_stop(world);
+	if (!debugfs)
+		return;
+	if (debugfs->running) {
+		pthread_mutex_lock(&debugfs->lock);
+		debugfs->stop = true;
+		pthread_cond_signal(&debugfs->cond);
+		pthread_mutex_unlock(&debugfs->lock);
+		pthread_join(debugfs->thread, NULL);
+	}
+	pthread_cond_destroy(&debugfs->cond);
+	pthread_mutex_destroy(&debugfs->lock);
+	if (debugfs->proc >= 0)
+		close(debugfs->proc);
+	view_free(&debugfs->view);
+	free(debugfs);
+	world->debugfs = NULL;
+}
+
+void debugfs_changed(struct world *world)
+{
+	if (world->debugfs)
+		world->debugfs->changed = true;
+}
+
+uint64_t debugfs_due(const struct world *world)
+{
+	const struct debugfs *debugfs = world->debugfs;
+
+	if (!debugfs || !debugfs->running || !debugfs->changed)
+		return UINT64_MAX;
+	return debugfs->given_ns + GAP_NS;
+}
+
+void debugfs_update(struct world *world, uint64_t now_ns)
+{
+	struct debugfs *debugfs = world->debugfs;
+
+	if (now_ns < debugfs_due(world))
+		return;
+	debugfs->given_ns = now_ns;
+	/* The thread holds it for the time of one exchange: then the next time. */
+	if (pthread_mutex_trylock(&debugfs->lock))
+		return;
+	if (debugfs->took_ns > GAP_NS / REST)
+		debugfs->given_ns += REST * debugfs->took_ns - GAP_NS;
+	debugfs->changed = false;
+	if (!copy_world(&debugfs->view, world)) {
+		debugfs->pending = true;
+		pthread_cond_signal(&debugfs->cond);
+	}
+	pthread_mutex_unlock(&debugfs->lock);
+}
+
+void debugfs_process_new(struct process *process)
+{
+	struct debugfs *debugfs = process->world->debugfs;
+	char name[64], text[16];
+
+	if (!debugfs || debugfs->proc < 0)
+		return;
+	snprintf(name, sizeof name, "%d", process->record->pid);
+	mkdirat(debugfs->proc, name, 0755);
+	snprintf(text, sizeof text, "%u\n", process->pasid);
+	for (uint32_t i = 0; i < process->world->nodes_n; i++) {
+		int fd;
+
+		snprintf(name, sizeof name, "%d/pasid_%u", process->record->pid,
+			 process->world->nodes[i].gpu_id);
+		fd = openat(debugfs->proc, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0444);
+		if (fd < 0 || write(fd, text, strlen(text)) < 0)
+			say("cannot write %s in debugfs (%s)", name, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+void debugfs_process_end(struct process *process)
+{
+	struct debugfs *debugfs = process->world->debugfs;
+	char name[64];
+
+	debugfs_changed(process->world);
+	if (!debugfs || debugfs->proc < 0)
+		return;
+	for (uint32_t i = 0; i < process->world->nodes_n; i++) {
+		snprintf(name, sizeof name, "%d/pasid_%u", process->record->pid,
+			 process->world->nodes[i].gpu_id);
+		unlinkat(debugfs->proc, name, 0);
+	}
+	snprintf(name, sizeof name, "%d", process->record->pid);
+	unlinkat(debugfs->proc, name, AT_REMOVEDIR);
+}
