@@ -4,8 +4,9 @@
  * without whose effect a program could not tell right from wrong: the
  * runtime's own copy and fill kernels, and kfdreplay's counting one.
  *
- * The runtime's (ROCr 5.2.3) are in no code object: each is recognised by its
- * arguments, which repeat the grid size and give matching ranges.
+ * The runtime's (ROCr) are in no code object: each is recognised by its
+ * arguments, which repeat the grid size and give matching ranges. HIP's are in
+ * one (clr.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ struct kernel {
 	uint64_t object; /* 0: free */
 	uint32_t record; /* in world.kernels */
 	bool named, spin;
+	enum clr_kernel clr;
 };
 
 struct kernel_map {
@@ -101,7 +103,9 @@ static void found_kernel(void *arg, uint64_t object, const char *name)
 		return;
 	kernel->named = true;
 	kernel->spin = !strcmp(name, SPIN_NAME);
-	kernel->record = report_kernel_index(map->process->world, name, kernel->spin);
+	kernel->clr = clr_kernel(name);
+	kernel->record =
+		report_kernel_index(map->process->world, name, kernel->spin || kernel->clr);
 }
 
 static struct kernel *lookup(struct process *process, uint64_t object)
@@ -187,6 +191,16 @@ static bool recognise_blit(const struct process *process, const struct dispatch 
 	return true;
 }
 
+/* Its workgroups all run at once and share the bandwidth. */
+static int time_blit(const struct world_config *config, const struct packet *packet,
+		     uint64_t *wg_ns)
+{
+	if (packet->move.bytes > BYTES_MAX)
+		return -EFAULT;
+	*wg_ns = (uint64_t)((double)packet->move.bytes * 1000.0 / (double)config->blit_bytes_us);
+	return 0;
+}
+
 int kernels_classify(struct process *process, const struct dispatch *dispatch,
 		     struct packet *packet, uint64_t *wg_ns)
 {
@@ -209,15 +223,16 @@ int kernels_classify(struct process *process, const struct dispatch *dispatch,
 		packet->kind = PACKET_SPIN;
 		packet->spin.cells = spin.cells;
 		*wg_ns = spin.ticks * NS_PER_TICK;
+	} else if (kernel->clr) {
+		if (clr_classify(process, kernel->clr, dispatch->kernarg, packet))
+			return time_blit(config, packet, wg_ns);
+		packet->kernel = report_kernel_index(
+			process->world, "(HIP copy or fill, arguments not understood)", false);
 	} else if (!kernel->named && recognise_blit(process, dispatch, packet)) {
 		packet->kernel = report_kernel_index(
 			process->world,
 			packet->kind == PACKET_COPY ? "(runtime copy)" : "(runtime fill)", true);
-		if (packet->move.bytes > BYTES_MAX)
-			return -EFAULT;
-		/* Its workgroups all run at once and share the bandwidth. */
-		*wg_ns = (uint64_t)((double)packet->move.bytes * 1000.0 /
-				    (double)config->blit_bytes_us);
+		return time_blit(config, packet, wg_ns);
 	}
 	return 0;
 }

@@ -540,6 +540,12 @@ struct dispatch {
 int kernels_classify(struct process *process, const struct dispatch *dispatch,
 		     struct packet *packet, uint64_t *wg_ns);
 void kernels_release(struct process *process);
+/* clr.c: HIP's own kernels, by name. */
+enum clr_kernel { CLR_NONE, CLR_COPY, CLR_COPY_ALIGNED, CLR_FILL };
+enum clr_kernel clr_kernel(const char *name);
+/* Makes *packet what it does. False: its arguments are not understood. */
+bool clr_classify(const struct process *process, enum clr_kernel kernel, uint64_t kernarg,
+		  struct packet *packet);
 void kernels_forget(struct process *process, uint64_t va, uint64_t bytes); /* memory freed */
 
 /* codeobj.c: names from the runtime's list of loaded code objects. */

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "tests/matrix/step.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FIRST_GPU "/sys/class/kfd/kfd/topology/nodes/1/properties"
+
+static const char *current;
+
+static void passed(void)
+{
+	if (current)
+		printf("%s\tpass\n", current);
+	fflush(stdout);
+}
+
+void step(const char *name)
+{
+	passed();
+	current = name;
+}
+
+int step_end(void)
+{
+	passed();
+	return 0;
+}
+
+void step_fail(const char *format, ...)
+{
+	va_list args;
+
+	printf("%s\t", current);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	printf("\n");
+	fflush(stdout);
+	/* The runtime's threads may be anywhere: nothing is cleaned up. */
+	_exit(1);
+}
+
+/* "gfx90a" out of 90010: major, minor and stepping, the last one in hex. */
+static void gpu_name(char *out, size_t size)
+{
+	FILE *file = fopen(FIRST_GPU, "re");
+	char line[128];
+	unsigned version = 0;
+
+	while (file && fgets(line, sizeof(line), file))
+		sscanf(line, "gfx_target_version %u", &version);
+	if (file)
+		fclose(file);
+	if (!version)
+		step_fail("the topology has no GPU");
+	/* The driver counts gfx940 to gfx942 as 9.4.x, the compiler too. */
+	snprintf(out, size, "gfx%u%u%x", version / 10000, version / 100 % 100, version % 100);
+}
+
+const void *step_code_object(const char *folder, size_t *bytes)
+{
+	char gpu[32], path[4096];
+	struct stat st;
+	void *map;
+	int fd;
+
+	gpu_name(gpu, sizeof(gpu));
+	snprintf(path, sizeof(path), "%s/kfdreplay_spin.%s.co", folder, gpu);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st))
+		step_fail("%s: %s", path, strerror(errno));
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (map == MAP_FAILED)
+		step_fail("%s: %s", path, strerror(errno));
+	*bytes = (size_t)st.st_size;
+	return map;
+}
