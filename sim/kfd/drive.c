@@ -319,7 +319,7 @@ static bool any_queue(const struct world *world)
 	return false;
 }
 
-int64_t drive_sleep_ns(const struct world *world)
+uint64_t drive_due(const struct world *world)
 {
 	const struct world_config *config = &world->config;
 	uint64_t now = clock_ns(), until = world->next_deadline_ns, at;
@@ -355,7 +355,5 @@ int64_t drive_sleep_ns(const struct world *world)
 	at = debugfs_due(world);
 	if (at < until)
 		until = at;
-	if (until == UINT64_MAX)
-		return -1;
-	return until > now ? (int64_t)(until - now) : 0;
+	return until;
 }

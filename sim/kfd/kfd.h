@@ -3,7 +3,7 @@
  * The driver's own objects, shared by the files of sim/kfd: world, KFD
  * process, buffer, event, queue, and a call (one trapped ioctl in service).
  *
- * Threads: one. Nothing here locks; what the kernel guards with a process's
+ * Threads: two, one at a time (world->lock). Nothing else here locks; what the kernel guards with a process's
  * mutex is kept apart by process_lock() below, because a call that waits for
  * the GPU is answered later, while others are served.
  *
@@ -14,10 +14,12 @@
 
 #include <jansson.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "abi/kfd_abi.h"
@@ -199,6 +201,15 @@ static inline bool is_compute_type(uint32_t type)
 	return type == KFD_IOC_QUEUE_TYPE_COMPUTE || type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
 }
 
+/* A descriptor whose file was looked at; copy -1: none. */
+struct known_file {
+	int fd, copy;
+	dev_t device;
+	ino_t inode;
+	bool survives_exec;
+};
+#define KNOWN_FILES 4u
+
 struct process {
 	TAILQ_ENTRY(process) link; /* world->processes while alive */
 	struct world *world;
@@ -214,7 +225,9 @@ struct process {
 	int mem_fd;	  /* pins the mm: reads nothing once that is gone */
 	uint64_t token;	  /* in the file position of the descriptors it opened */
 	uint64_t own_fds; /* descriptors below 64 known as opened by it */
-	bool dead;	  /* mm gone; the object waits for its references */
+	struct known_file files[KNOWN_FILES];
+	unsigned next_file;
+	bool dead; /* mm gone; the object waits for its references */
 
 	/* The kernel's process->mutex. */
 	bool locked;
@@ -322,7 +335,13 @@ struct world {
 		struct process *process;
 	} tids[1024];
 
+	pthread_mutex_t lock; /* of everything here: two threads, see notify.c */
+	int wake_fd;	      /* eventfd: what the loop sleeps for has changed */
+	uint64_t sleeps_until_ns;
+
 	int listener;
+	pthread_t server;
+	bool server_stops;
 	const struct call *serving; /* the call whose handler is running */
 	int poll_fd;		    /* epoll of the processes' pidfds */
 	bool sync_wake;
@@ -356,9 +375,17 @@ static inline bool rule_broken(const struct world *world, enum kfdabi_rule rule)
 	return world->config.broken == rule;
 }
 
-/* notify.c: the conversation with seccomp. */
-int notify_setup(struct world *world, int listener);
-void notify_serve(struct world *world); /* one notification; never blocks for long */
+/* descriptors.c. 0: *st has device and inode of the caller's file, and *known its
+ * process if that is one of ours (alive, the thread really its). Negative errno. */
+int descriptor_file(struct world *world, pid_t tid, int fd, struct process **known,
+		    struct stat *st);
+void descriptors_init(struct process *process);
+void descriptors_release(struct process *process);
+
+/* notify.c: the conversation with seccomp. A thread of its own waits in the
+ * kernel for calls and serves each under world->lock. */
+int notify_start(struct world *world, int listener);
+void notify_stop(struct world *world);
 void notify_refuse(struct world *world, uint64_t id, int error);
 bool notify_alive(struct world *world, uint64_t id);
 /* result >= 0 or -errno; frees the call. -ENOENT: the caller waits no more
@@ -577,8 +604,8 @@ uint64_t gpu_ticks(uint64_t wall_ns); /* the 100 MHz counter */
 int ioctl_clock_counters(struct call *call);
 
 /* drive.c */
-void drive(struct world *world);		   /* doorbells, GPU, effects, timeouts */
-int64_t drive_sleep_ns(const struct world *world); /* -1: until something is reported */
+void drive(struct world *world);	       /* doorbells, GPU, effects, timeouts */
+uint64_t drive_due(const struct world *world); /* wall; UINT64_MAX: something is reported before */
 void drive_fetch(struct queue *queue);
 void drive_reread_wptr(struct node *node); /* after a map: work without a doorbell */
 /* A GPU access failed: the queue stops, the process gets a memory fault. */

@@ -2,18 +2,25 @@
 /*
  * The conversation with seccomp: receiving trapped calls, sorting out those
  * that are not for a simulated device, and answering, at once or later.
+ *
+ * A thread waits in RECV, not in poll, and with ordinary priority: with
+ * SYNC_WAKE_UP the kernel then switches between caller and server directly. The
+ * real-time thread of the loop (world.c) would cost each call a third more.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sim/kfd/kfd.h"
@@ -28,6 +35,8 @@
 #endif
 
 #define MODULES_PATH "/proc/modules"
+#define SERVER_NICE (-10)
+#define SERVER_SIGNAL SIGUSR2 /* takes the thread out of its wait */
 
 void say(const char *format, ...)
 {
@@ -38,15 +47,6 @@ void say(const char *format, ...)
 	vfprintf(stderr, format, args);
 	va_end(args);
 	fputc('\n', stderr);
-}
-
-int notify_setup(struct world *world, int listener)
-{
-	world->listener = listener;
-	/* Without it every trapped call takes a trip through the run queues: slower,
-	 * not different. */
-	world->sync_wake = !ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP);
-	return 0;
 }
 
 bool notify_alive(struct world *world, uint64_t id)
@@ -160,48 +160,25 @@ static void serve_open(struct world *world, const struct seccomp_notif *n)
 		let_pass(world, n->id);
 }
 
-/* Which file the caller's descriptor is. `known`: its process, if we know the
- * thread; the path then proves that the thread is still that process's. */
-static int stat_fd(pid_t tid, const struct process *known, int fd, struct stat *st)
+static void serve_kfd(struct world *world, const struct seccomp_notif *n, struct process *process)
 {
-	char path[64];
-
-	if (known)
-		snprintf(path, sizeof path, "/proc/%d/task/%d/fd/%d", known->pid, tid, fd);
-	else
-		snprintf(path, sizeof path, "/proc/%d/fd/%d", tid, fd);
-	return stat(path, st) ? -errno : 0;
-}
-
-static struct process *caller(struct world *world, const struct seccomp_notif *n)
-{
-	struct process *process = process_of_thread(world, (pid_t)n->pid);
-
-	if (process && process_mm_alive(process))
-		return process;
-	if (process)
-		process_die(process); /* it has called exec */
-	process = process_new(world, (pid_t)n->pid);
-	/* The identity was read through a pid: it counts only if the call still waits. */
-	return process && notify_alive(world, n->id) ? process : NULL;
-}
-
-static void serve_kfd(struct world *world, const struct seccomp_notif *n)
-{
-	pid_t tid = (pid_t)n->pid, lender = process_of_thread(world, tid) ? 0 : process_lender(tid);
-	struct process *process;
+	pid_t tid = (pid_t)n->pid, lender = process ? 0 : process_lender(tid);
 
 	if (lender && !rule_broken(world, RULE_vfork_child_is_ebadf)) {
 		notify_refuse(world, n->id, -EBADF);
 		return;
 	}
-	process = lender ? process_new(world, lender) : caller(world, n);
 	if (!process) {
-		notify_refuse(world, n->id, -ESRCH);
-		return;
+		process = process_new(world, lender ? lender : tid);
+		/* Its identity was read through a pid: it counts only if the call still
+		 * waits. */
+		if (!process || !notify_alive(world, n->id)) {
+			notify_refuse(world, n->id, -ESRCH);
+			return;
+		}
 	}
-	ioctl_kfd(world, process, (int)n->data.args[0], n->id, (pid_t)n->pid,
-		  (uint32_t)n->data.args[1], n->data.args[2]);
+	ioctl_kfd(world, process, (int)n->data.args[0], n->id, tid, (uint32_t)n->data.args[1],
+		  n->data.args[2]);
 }
 
 static bool is_render(const struct world *world, const struct stat *st)
@@ -215,34 +192,87 @@ static bool is_render(const struct world *world, const struct stat *st)
 static void serve_ioctl(struct world *world, const struct seccomp_notif *n)
 {
 	uint8_t type = (uint8_t)(n->data.args[1] >> 8);
-	struct process *known = process_of_thread(world, (pid_t)n->pid);
+	struct process *known;
 	struct stat st;
-	int r = stat_fd((pid_t)n->pid, known, (int)n->data.args[0], &st);
+	int r = descriptor_file(world, (pid_t)n->pid, (int)n->data.args[0], &known, &st);
 
-	if (r && known) {
-		process_forget_thread(world, (pid_t)n->pid);
-		r = stat_fd((pid_t)n->pid, NULL, (int)n->data.args[0], &st);
-	}
 	if (r || st.st_dev != world->kfd_dev)
 		let_pass(world, n->id);
 	else if (type == KFDABI_TYPE && st.st_ino == world->kfd_ino)
-		serve_kfd(world, n);
+		serve_kfd(world, n, known);
 	else if (type == 'd' && is_render(world, &st))
 		ioctl_drm(world, n->id, (pid_t)n->pid, (uint32_t)n->data.args[1], n->data.args[2]);
 	else
 		let_pass(world, n->id);
 }
 
-void notify_serve(struct world *world)
+static void serve(struct world *world, const struct seccomp_notif *n)
 {
-	struct seccomp_notif n = {0};
-
-	if (ioctl(world->listener, SECCOMP_IOCTL_NOTIF_RECV, &n))
-		return; /* the caller was taken out of it meanwhile */
-	if (n.data.nr == SYS_ioctl)
-		serve_ioctl(world, &n);
-	else if (n.data.nr == SYS_openat && world->config.modules_fd >= 0)
-		serve_open(world, &n);
+	if (n->data.nr == SYS_ioctl)
+		serve_ioctl(world, n);
+	else if (n->data.nr == SYS_openat && world->config.modules_fd >= 0)
+		serve_open(world, n);
 	else
-		let_pass(world, n.id);
+		let_pass(world, n->id);
+}
+
+/* Answers first; the GPUs have their turn while the caller goes on. */
+static void *serve_all(void *arg)
+{
+	struct world *world = arg;
+	const uint64_t one = 1;
+
+	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), SERVER_NICE);
+	while (!__atomic_load_n(&world->server_stops, __ATOMIC_ACQUIRE)) {
+		struct seccomp_notif n = {0};
+		bool wake;
+
+		if (ioctl(world->listener, SECCOMP_IOCTL_NOTIF_RECV, &n)) {
+			/* The caller was taken out of it meanwhile, or all are gone: that
+			 * the loop sees. */
+			if (errno != EINTR)
+				usleep(1);
+			continue;
+		}
+		pthread_mutex_lock(&world->lock);
+		serve(world, &n);
+		drive(world);
+		wake = drive_due(world) < world->sleeps_until_ns;
+		pthread_mutex_unlock(&world->lock);
+		if (wake && write(world->wake_fd, &one, sizeof one) < 0)
+			continue; /* it is readable already */
+	}
+	return NULL;
+}
+
+static void interrupted(int signal)
+{
+	(void)signal;
+}
+
+int notify_start(struct world *world, int listener)
+{
+	struct sigaction action = {.sa_handler = interrupted}; /* without SA_RESTART */
+	int r;
+
+	world->listener = listener;
+	/* Without it every trapped call takes a trip through the run queues: slower,
+	 * not different. */
+	world->sync_wake = !ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP);
+	if (sigaction(SERVER_SIGNAL, &action, NULL))
+		return -errno;
+	r = pthread_create(&world->server, NULL, serve_all, world);
+	return -r;
+}
+
+void notify_stop(struct world *world)
+{
+	const struct timespec gap = {0, 1000000};
+
+	__atomic_store_n(&world->server_stops, true, __ATOMIC_RELEASE);
+	/* Again and again, as it may be about to wait. */
+	while (pthread_tryjoin_np(world->server, NULL) == EBUSY) {
+		pthread_kill(world->server, SERVER_SIGNAL);
+		nanosleep(&gap, NULL);
+	}
 }

@@ -258,6 +258,7 @@ struct process *process_new(struct world *world, pid_t tid)
 	process->refs = 1;
 	process->pid = atoi(tgid);
 	process->event_fd = process->pidfd = process->mem_fd = -1;
+	descriptors_init(process);
 	process->token = ++world->next_token;
 	process->next_handle = 1;
 	process->runtime_state = KFDABI_RUNTIME_DISABLED;
@@ -314,6 +315,7 @@ void process_die(struct process *process)
 		if (world->tids[i].process == process)
 			world->tids[i].process = NULL;
 	epoll_ctl(world->poll_fd, EPOLL_CTL_DEL, process->pidfd, NULL);
+	descriptors_release(process);
 	close(process->pidfd);
 	close(process->mem_fd);
 	procfs_process_end(process);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@
 #define POLL_NS 20000u
 #define POLL_HOLD_NS 100000000u
 #define POLL_IDLE_NS 1000000u
+#define LONG_SLEEP_NS (1ull << 62)	     /* no end is known */
 #define END_MODEL_NS (3600ull * 1000000000u) /* enough for every bounce under way */
 
 static bool config_good(const struct world_config *c)
@@ -49,6 +51,17 @@ static int node_new(struct world *world, uint32_t i)
 	return node->gpu ? heap_init(node) : -EINVAL;
 }
 
+/* The loop's thread may have real-time priority, the server's has not. */
+static void lock_init(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(lock, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+}
+
 int world_new(const struct world_config *config, struct world **out)
 {
 	struct world *world;
@@ -70,13 +83,15 @@ int world_new(const struct world_config *config, struct world **out)
 	TAILQ_INIT(&world->processes);
 	LIST_INIT(&world->smi_clients);
 	STAILQ_INIT(&world->records);
-	world->listener = -1;
+	world->listener = world->wake_fd = -1;
+	lock_init(&world->lock);
 	world->next_deadline_ns = UINT64_MAX;
 	world->start_ns = clock_ns();
 	world->profile = strdup(config->profile);
 	world->slots = calloc(SLOTS_MAX / 64, sizeof *world->slots);
 	world->poll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (!world->profile || !world->slots || world->poll_fd < 0)
+	world->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (!world->profile || !world->slots || world->poll_fd < 0 || world->wake_fd < 0)
 		goto fail;
 	r = -EIO;
 	if (fstat(config->kfd_fd, &st) || ftruncate(config->kfd_fd, (off_t)KFD_BYTES))
@@ -150,6 +165,9 @@ void world_free(struct world *world)
 	free(world->profile);
 	if (world->poll_fd >= 0)
 		close(world->poll_fd);
+	if (world->wake_fd >= 0)
+		close(world->wake_fd);
+	pthread_mutex_destroy(&world->lock);
 	free(world);
 }
 
@@ -164,33 +182,37 @@ static void be_prompt(void)
 		setpriority(PRIO_PROCESS, 0, -10);
 }
 
-enum { FD_LISTENER, FD_STOP, FD_PROCESSES, FDS };
+enum { FD_LISTENER, FD_STOP, FD_PROCESSES, FD_WAKE, FDS };
 
 static int run_loop(struct world *world, int stop_fd)
 {
 	struct pollfd fds[FDS] = {
-		[FD_LISTENER] = {.fd = world->listener, .events = POLLIN},
+		[FD_LISTENER] = {.fd = world->listener}, /* its end only */
 		[FD_STOP] = {.fd = stop_fd, .events = POLLIN},
 		[FD_PROCESSES] = {.fd = world->poll_fd, .events = POLLIN},
+		[FD_WAKE] = {.fd = world->wake_fd, .events = POLLIN},
 	};
 
 	for (;;) {
-		int64_t sleep_ns;
 		struct timespec timeout;
+		uint64_t due, now, count;
 
-		drive(world);
-		sleep_ns = drive_sleep_ns(world);
-		timeout = (struct timespec){sleep_ns / 1000000000, sleep_ns % 1000000000};
-		if (ppoll(fds, FDS, sleep_ns < 0 ? NULL : &timeout, NULL) < 0 && errno != EINTR)
-			return -errno;
-		if (fds[FD_STOP].revents)
-			return 0;
+		pthread_mutex_lock(&world->lock);
 		if (fds[FD_PROCESSES].revents)
 			process_reap(world);
-		if (fds[FD_LISTENER].revents & POLLIN)
-			notify_serve(world);
-		else if (fds[FD_LISTENER].revents)
+		drive(world);
+		due = world->sleeps_until_ns = drive_due(world);
+		pthread_mutex_unlock(&world->lock);
+		now = clock_ns();
+		due = due > now ? due - now : 0;
+		timeout = (struct timespec){(time_t)(due / 1000000000), (long)(due % 1000000000)};
+		if (ppoll(fds, FDS, due > LONG_SLEEP_NS ? NULL : &timeout, NULL) < 0 &&
+		    errno != EINTR)
+			return -errno;
+		if (fds[FD_STOP].revents || fds[FD_LISTENER].revents)
 			return 0;
+		if (fds[FD_WAKE].revents && read(world->wake_fd, &count, sizeof count) < 0)
+			continue;
 	}
 }
 
@@ -198,10 +220,8 @@ int world_run(struct world *world, int listener_fd, int stop_fd)
 {
 	const struct timespec now = {0, 0};
 	sigset_t pipe, old;
-	int r = notify_setup(world, listener_fd);
+	int r = live_start(world);
 
-	if (!r)
-		r = live_start(world);
 	if (!r)
 		r = debugfs_run(world);
 	if (r)
@@ -211,7 +231,11 @@ int world_run(struct world *world, int listener_fd, int stop_fd)
 	sigaddset(&pipe, SIGPIPE);
 	sigprocmask(SIG_BLOCK, &pipe, &old);
 	be_prompt();
-	r = run_loop(world, stop_fd);
+	r = notify_start(world, listener_fd);
+	if (!r) {
+		r = run_loop(world, stop_fd);
+		notify_stop(world);
+	}
 	while (sigtimedwait(&pipe, NULL, &now) > 0)
 		;
 	sigprocmask(SIG_SETMASK, &old, NULL);
