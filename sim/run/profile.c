@@ -116,6 +116,7 @@ static const struct key keys[] = {
 	REAL(queue_quantum_ms, 0.001, 1e6),
 	REAL(switch_us, 0, 1e8),
 	REAL(first_suspend_us, 0, 1e8),
+	WHOLE(enable_leaves_unmapped, 0, 1),
 	REAL(sdma_packet_us, 0, 1e6),
 	REAL(unknown_kernel_us, 0.001, 1e8),
 };
@@ -383,5 +384,6 @@ void profile_to_world(const struct profile *whole, struct world_config *out)
 	out->gtt_bytes = p->gtt_bytes;
 	out->unknown_kernel_ns = (uint64_t)llround(p->unknown_kernel_us * 1000.0);
 	out->blit_bytes_us = bytes_us(p->blit_gb_per_s);
+	out->enable_leaves_unmapped = p->enable_leaves_unmapped;
 	out->sdma_packet_ns = (uint64_t)llround(p->sdma_packet_us * 1000.0);
 }

@@ -45,6 +45,7 @@ struct profile {
 	/* Oversubscription, and what parts differ in. */
 	uint64_t vmids;
 	double process_quantum_ms, queue_quantum_ms, switch_us, first_suspend_us;
+	uint64_t enable_leaves_unmapped; /* 0 or 1 */
 };
 
 /* All of these say what is wrong and return an exit status (say.h). */
