@@ -14,6 +14,7 @@
 
 #define CHECK_NS 50000000u /* how soon an exec is noticed without an ioctl */
 #define IDLE_SHARE 10000
+#define ASLEEP_NS 2000000000u  /* nobody uses the GPU */
 #define MODEL_FAR (1ull << 62) /* later than any run lasts */
 
 void drive_fetch(struct queue *queue)
@@ -338,7 +339,7 @@ uint64_t drive_due(const struct world *world)
 		 * in proportion to the pause. */
 		if (quiet >= config->poll_hold_ns && quiet / IDLE_SHARE > gap)
 			gap = quiet / IDLE_SHARE;
-		if (gap > config->poll_idle_ns)
+		if (gap > config->poll_idle_ns || quiet >= ASLEEP_NS)
 			gap = config->poll_idle_ns;
 		at = now + gap;
 		if (at < until)

@@ -17,9 +17,10 @@
  * Units: model time (wall time x time_scale) in the GPU's numbers, wall
  * time in the polling limits. Ownership: world_new() copies the configuration
  * (strings too); descriptors stay the caller's and must live as long as the
- * world. Threads: none inside; all calls from one thread, which should do
- * nothing else during world_run() (it may be given real-time priority there,
- * reset on fork). Errors: negative errno.
+ * world. Threads: all calls from one thread, which should do nothing else
+ * during world_run() (it may be given real-time priority there, reset on fork);
+ * world_run() starts one more for the time it lasts, which waits for calls and
+ * is taken out of that by SIGUSR2. Errors: negative errno.
  */
 #ifndef KFDSHIM_SIM_KFD_WORLD_H
 #define KFDSHIM_SIM_KFD_WORLD_H
@@ -79,7 +80,7 @@ struct world_config {
 	/* Doorbell polling, wall time; 0 = the default. */
 	uint64_t poll_ns;      /* longest gap while busy; 20000 */
 	uint64_t poll_hold_ns; /* busy until this long after the last doorbell; 100000000 */
-	uint64_t poll_idle_ns; /* longest gap otherwise; 1000000 */
+	uint64_t poll_idle_ns; /* longest gap otherwise, after 2 s of quiet always; 2500000 */
 
 	int kfd_fd;
 	int render_fd[WORLD_NODES_MAX];
