@@ -186,7 +186,10 @@ static void end(struct gpu *gpu, enum gpu_event_type type, struct gpu_event *eve
 static void mapped(struct gpu *gpu, struct gpu_event *event)
 {
 	end(gpu, GPU_EVENT_MAPPED, event);
+	/* Everywhere: masks and priorities may have changed. */
 	gpu->hand_out = true;
+	for (uint32_t x = 0; x < gpu->config.xccs; x++)
+		gpu->xccs[x].hand_out = true;
 	runlist_fill(gpu); /* queues may have gone since UNMAPPED */
 	for (uint32_t i = 0; i < gpu->n_ids; i++) {
 		struct queue *queue = gpu->queues[i];

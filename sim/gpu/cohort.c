@@ -209,7 +209,18 @@ void cohort_tell(struct gpu *gpu, struct gpu_event *event)
 		}
 		cohort->count = 0; /* told part by part from here on */
 	}
-	part_put(gpu, part);
+	for (;;) {
+		struct part *next = list_entry(part->node.next, struct part, node);
+		bool last = part->node.next == &cohort->parts;
+		bool joins =
+			!last && next->xcc == part->xcc && next->row == part->row + part->count;
+
+		part_put(gpu, part);
+		if (!joins)
+			break;
+		part = next;
+		event->count += part->count;
+	}
 	if (list_empty(&cohort->parts))
 		cohort_put(gpu, cohort);
 }

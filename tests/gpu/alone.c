@@ -4,7 +4,7 @@
 
 static void takes_packet_and_waves(uint32_t wgs, uint32_t units, uint64_t waves)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t t = gpu_now(gpu);
 
@@ -51,7 +51,7 @@ static void waves(void **state)
 /* Workgroups that start together end together: one event for all of them. */
 static void a_wave_is_one_event(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint32_t next = 0;
 
@@ -74,7 +74,7 @@ static void a_wave_is_one_event(void **state)
 /* A WORK packet keeps the queue's own command processor busy, and no unit. */
 static void work_uses_no_unit(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint32_t other = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t t = gpu_now(gpu);

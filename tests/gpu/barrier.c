@@ -4,7 +4,7 @@
 
 static void barrier_waits_for_all(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t t = gpu_now(gpu);
 
@@ -20,7 +20,7 @@ static void barrier_waits_for_all(void **state)
 
 static void overlap_without_barrier(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t t = gpu_now(gpu);
 
@@ -51,7 +51,7 @@ static void many_overlap(void **state)
 {
 	(void)state;
 	for (int with_barrier = 0; with_barrier < 2; with_barrier++) {
-		struct gpu *gpu = world_new();
+		struct gpu *gpu = world_small();
 		uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 		uint64_t t = gpu_now(gpu);
 		struct gpu_event event = {0};

@@ -13,7 +13,7 @@ static void advance(struct gpu *gpu, uint64_t until)
 /* All queues stand still for unmap + save + map + restore, whatever is changed. */
 static void stops_every_queue(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint32_t c = world_queue(gpu, GPU_QUEUE_COMPUTE);
@@ -55,7 +55,7 @@ static void stops_every_queue(void **state)
 /* The command processor's own time is stopped and goes on, too. */
 static void packet_time_goes_on(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t t = gpu_now(gpu);
 
@@ -70,7 +70,7 @@ static void packet_time_goes_on(void **state)
 
 static void costs_nothing_to_save_when_idle(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t t = gpu_now(gpu);
 
@@ -88,7 +88,7 @@ static void costs_nothing_to_save_when_idle(void **state)
 /* What stays off is not restored, and costs no restore until it is mapped. */
 static void restores_what_is_mapped(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_change off = {.queue = a, .map = false}, on = {.queue = a, .map = true};
@@ -115,7 +115,7 @@ static void restores_what_is_mapped(void **state)
 
 static void one_after_another(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_change off = {.queue = queue, .map = false};
 	struct gpu_change on = {.queue = queue, .map = true};
@@ -157,7 +157,7 @@ static void one_after_another(void **state)
 /* Saved state has its units again before anything new of any queue. */
 static void restored_before_anything_new(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t t = gpu_now(gpu);
@@ -180,7 +180,7 @@ static void restored_before_anything_new(void **state)
  * free, and before anything new. */
 static void saved_state_beyond_the_gpu(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_change on = {.queue = a, .map = true};
@@ -249,7 +249,7 @@ static void saved_state_is_not_passed(void **state)
 /* Within a queue, too, what was running goes on before what still waits for units. */
 static void running_part_goes_on_first(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_change on = {.queue = a, .map = true};
@@ -283,7 +283,7 @@ static void running_part_goes_on_first(void **state)
 /* Calls during a bounce: packets are taken, and wait for its end. */
 static void calls_during_a_bounce(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_change on;
 

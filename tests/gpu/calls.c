@@ -38,7 +38,7 @@ static void bad_configurations(void **state)
 
 static void unknown_queues(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_packet packet = dispatch(1, 1, 1, 1);
 	struct gpu_queue_stats stats;
@@ -66,7 +66,7 @@ static void unknown_queues(void **state)
 
 static void bad_arguments(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_packet packet = dispatch(1, 0, 1, 1);
 
@@ -85,7 +85,7 @@ static void bad_arguments(void **state)
 
 static void full_queue(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_packet packet = dispatch(1, 1000, 1, 100);
 	uint32_t n = 0;
@@ -105,7 +105,7 @@ static void full_queue(void **state)
 /* Ids are dense and used again; a new owner of an id starts from nothing. */
 static void ids_are_used_again(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 
 	(void)state;
 	for (uint32_t i = 0; i < 100; i++)
@@ -125,7 +125,7 @@ static void ids_are_used_again(void **state)
  * nothing to the next owner of the id. */
 static void removed_before_its_bounce(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_change off = {.queue = queue, .map = false}, on = {.queue = queue, .map = true};
 
@@ -142,7 +142,7 @@ static void removed_before_its_bounce(void **state)
 /* gpu_step stops at `until`, never goes back, and gpu_next says where to look. */
 static void step_and_next(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_event event;
 	uint64_t t;

@@ -8,7 +8,7 @@
  * workgroup of the large kernel, not for the kernel. */
 static void small_behind_large(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t large = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint32_t small = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_event event;
@@ -34,9 +34,12 @@ static void saturate(struct gpu *gpu, uint32_t queue, uint32_t units, uint64_t w
 		world_submit(gpu, queue, dispatch(i, 1000, units, wg_ns));
 }
 
-static void shares(uint32_t units_a, uint64_t ns_a, uint32_t units_b, uint64_t ns_b)
+static void shares(uint32_t xccs, uint32_t units_a, uint64_t ns_a, uint32_t units_b, uint64_t ns_b)
 {
-	struct gpu *gpu = world_new();
+	struct gpu_config config = world_config();
+
+	config.xccs = xccs;
+	struct gpu *gpu = world_with(config);
 	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t end = gpu_now(gpu) + 20000000;
@@ -61,16 +64,18 @@ static void shares(uint32_t units_a, uint64_t ns_a, uint32_t units_b, uint64_t n
 static void equals_share_equally(void **state)
 {
 	(void)state;
-	shares(1, 10000, 1, 10000);
-	shares(5, 7300, 5, 7300);
-	shares(1, 10000, 1, 10010);
+	for (uint32_t xccs = 1; xccs <= 5; xccs += xccs == 1 ? 1 : 3) {
+		shares(xccs, 1, 10000, 1, 10000);
+		shares(xccs, 5, 7300, 5, 7300);
+		shares(xccs, 1, 10000, 1, 10010);
+	}
 }
 
 /* The turn is by workgroup: of three queues with the same workgroups each gets
  * a third, and one that wants less leaves its part to the others. */
 static void turn_by_turn(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queues[3];
 	struct gpu_event event;
 
@@ -93,7 +98,7 @@ static void turn_by_turn(void **state)
 /* A workgroup that needs a whole CU waits, but not for ever. */
 static void large_workgroup_is_not_starved(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t small[2], large;
 	struct gpu_event event;
 
@@ -124,7 +129,7 @@ static void large_workgroup_is_not_starved(void **state)
 
 static void too_large_a_workgroup(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_packet packet = dispatch(1, 1, CU_UNITS + 1, 1000);
 

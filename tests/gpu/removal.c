@@ -22,7 +22,7 @@ static void at_random_times(void **state)
 /* The units of a removed queue are its neighbour's at once. */
 static void frees_its_units(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_event event;
@@ -49,7 +49,7 @@ static void frees_its_units(void **state)
 /* Removed between an event and the others of the same instant. */
 static void between_events_of_an_instant(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
 

@@ -8,7 +8,7 @@
 
 static void two_engines_run_side_by_side(void **state)
 {
-	struct gpu *gpu = world_new(); /* two engines */
+	struct gpu *gpu = world_small(); /* two engines */
 	uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
 	uint32_t b = world_queue(gpu, GPU_QUEUE_SDMA);
 	uint64_t t = gpu_now(gpu);
@@ -25,7 +25,7 @@ static void two_engines_run_side_by_side(void **state)
 
 static void queues_of_an_engine_take_turns(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
 	uint32_t b = world_queue(gpu, GPU_QUEUE_SDMA);
 	uint32_t c = world_queue(gpu, GPU_QUEUE_SDMA); /* beside a */
@@ -74,7 +74,7 @@ static void three_take_turns(void **state)
 /* A removed queue makes its engine the least loaded. */
 static void least_loaded_after_removal(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
 	uint32_t b = world_queue(gpu, GPU_QUEUE_SDMA);
 
@@ -93,7 +93,7 @@ static void least_loaded_after_removal(void **state)
 /* A queue that waits lets the other queue of its engine go on. */
 static void wait_leaves_the_engine(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
 	uint32_t c;
 
@@ -119,7 +119,7 @@ static void bounce_in_mid_copy(void **state)
 {
 	(void)state;
 	for (int off = 0; off < 2; off++) {
-		struct gpu *gpu = world_new();
+		struct gpu *gpu = world_small();
 		uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
 		uint32_t c;
 		struct gpu_change change = {.queue = a, .map = !off};
@@ -156,7 +156,7 @@ static void bounce_in_mid_copy(void **state)
 /* The one that was interrupted goes on, not the one that was created first. */
 static void interrupted_goes_on_first(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
 	uint32_t c;
 	struct gpu_event event;
@@ -179,7 +179,7 @@ static void interrupted_goes_on_first(void **state)
 
 static void no_dispatch_on_sdma(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_SDMA);
 	struct gpu_packet packet = dispatch(1, 1, 1, 1000);
 

@@ -15,7 +15,7 @@ static void advance(struct gpu *gpu, uint64_t until)
 
 static void keeps_what_is_left(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_event event;
 
@@ -43,7 +43,7 @@ static void keeps_what_is_left(void **state)
 /* The others have the GPU while a queue is off. */
 static void others_have_the_gpu(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t offline = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint32_t online = world_queue(gpu, GPU_QUEUE_COMPUTE);
 
@@ -102,7 +102,7 @@ static void look_at(struct seen *seen, const struct gpu_event *event, uint32_t q
 static void thousand_at_random(void **state)
 {
 	static struct seen seen;
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t random = 1, work_left = 0;
 	struct gpu_event event;

@@ -6,7 +6,7 @@
 
 static void holds_until_released(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t t = gpu_now(gpu);
 
@@ -39,7 +39,7 @@ static void holds_until_released(void **state)
  * and retires after it. */
 static void released_before_predecessor_ends(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t t = gpu_now(gpu);
 
@@ -61,7 +61,7 @@ static void released_before_predecessor_ends(void **state)
 /* One release is for one WAIT. */
 static void each_by_itself(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 
 	(void)state;
@@ -80,7 +80,7 @@ static void each_by_itself(void **state)
 /* Told once only, whatever happens; the release counts though the queue is off. */
 static void across_unmapped_times(void **state)
 {
-	struct gpu *gpu = world_new();
+	struct gpu *gpu = world_small();
 	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_change off = {.queue = queue, .map = false}, on = {.queue = queue, .map = true};
 	struct gpu_event event;

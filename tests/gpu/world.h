@@ -49,7 +49,7 @@ static inline struct gpu *world_with(struct gpu_config config)
 	return gpu;
 }
 
-static inline struct gpu *world_new(void)
+static inline struct gpu *world_small(void)
 {
 	return world_with(world_config());
 }
