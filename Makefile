@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # A thin face: what to type. The building itself stands in CMakeLists.txt.
-.PHONY: all demo test bench lint sanitizers nightly clean
+.PHONY: all demo test bench matrix lint sanitizers nightly clean
 
 all:
 	@cmake --preset release >build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }; rm -f build.log
@@ -24,6 +24,12 @@ bench:
 	@packaging/deps.sh test
 	@$(MAKE) --no-print-directory all
 	@bench/run.sh
+
+# Unmodified programs with each generation of the runtimes, and one table.
+matrix:
+	@packaging/deps.sh build matrix
+	@$(MAKE) --no-print-directory all
+	@packaging/matrix.sh
 
 lint:
 	@packaging/deps.sh test

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages that are missing. Usage: deps.sh build|demo|test [...]
+# Installs the Debian packages that are missing. Usage: deps.sh build|demo|test|matrix [...]
 # As root, or through sudo where that is there; otherwise it prints the list and stops.
 set -eu
 
@@ -13,6 +13,8 @@ demo="libhsa-runtime64-1 libhsakmt1 rocminfo python3"
 # What the tests and checks call.
 tests="libcmocka-dev jq strace binutils util-linux procps libxml2-utils git
  clang-format-14 cppcheck shellcheck libasan8 libubsan1 libtsan2"
+# What the matrix of runtimes runs here, and makes the root folders of others with.
+matrix="libhsa-runtime64-1 libhsakmt1 rocminfo libamdhip64-5 debian-archive-keyring jq"
 
 say() {
 	echo "deps: $*" >&2
@@ -24,8 +26,9 @@ for set in "$@"; do
 	build) wanted="$wanted $build" ;;
 	demo) wanted="$wanted $build $demo" ;;
 	test) wanted="$wanted $build $demo $tests" ;;
+	matrix) wanted="$wanted $matrix" ;;
 	*)
-		say "unknown set '$set': deps.sh build|demo|test"
+		say "unknown set '$set': deps.sh build|demo|test|matrix"
 		exit 2
 		;;
 	esac

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # roots.sh NAME...: makes root folders with newer ROCm runtimes and prints their
-# paths, one a line. NAME: trixie (ROCr 6.1.2), sid (ROCr and HIP 6.4.3),
-# experimental (ROCr and HIP 7.2.4).
+# paths, one a line. NAME: bookworm (ROCr and HIP 5.2.3), trixie (ROCr 6.1.2), sid
+# (ROCr and HIP 6.4.3), experimental (ROCr and HIP 7.2.4).
 #
 # The packages come from the mirror that this machine's own apt uses, are
 # resolved by apt against an empty system and only unpacked: nothing is
@@ -23,6 +23,10 @@ say() {
 describe() {
 	pinned=""
 	case $1 in
+	bookworm)
+		suites="bookworm"
+		packages="$base libhsa-runtime64-1 rocminfo libamdhip64-5"
+		;;
 	trixie)
 		suites="trixie"
 		packages="$base libhsa-runtime64-1 rocminfo"
@@ -37,7 +41,7 @@ describe() {
 		pinned="libhsa-runtime64-1 libamdhip64-7 libamd-comgr3 libhiprtc*"
 		;;
 	*)
-		say "there is no root '$1': trixie, sid, experimental"
+		say "there is no root '$1': bookworm, trixie, sid, experimental"
 		exit 2
 		;;
 	esac
@@ -111,7 +115,7 @@ make_root() {
 }
 
 [ $# -gt 0 ] || {
-	say "roots.sh trixie|sid|experimental [...]"
+	say "roots.sh bookworm|trixie|sid|experimental [...]"
 	exit 2
 }
 for name in "$@"; do

@@ -33,6 +33,13 @@ int step_end(void)
 	return 0;
 }
 
+void step_not_applicable(const char *why)
+{
+	printf("%s\tnot applicable: %s\n", current, why);
+	fflush(stdout);
+	current = NULL;
+}
+
 void step_fail(const char *format, ...)
 {
 	va_list args;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How a program of the matrix tells what it did: on stdout one line a step,
- * NAME, a tab, "pass" or the reason why not. The first step that fails ends the
- * program (exit status 1), as the later ones build on it.
+ * NAME, a tab, and "pass", "not applicable: WHY", or the reason why it failed. The
+ * first step that fails ends the program (exit status 1), as later ones build on it.
  */
 #ifndef KFDSHIM_TESTS_MATRIX_STEP_H
 #define KFDSHIM_TESTS_MATRIX_STEP_H
@@ -13,6 +13,8 @@
 void step(const char *name);
 /* All is done. Returns the program's exit status. */
 int step_end(void);
+/* The present step is over: it cannot be done by this runtime with this driver. */
+void step_not_applicable(const char *why);
 /* Ends the program. */
 _Noreturn void step_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

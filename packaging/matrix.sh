@@ -1,0 +1,201 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# matrix.sh [--only NAME[,NAME]...] [--build DIR] [--json]: runs unmodified
+# programs with each generation of AMD's runtimes under kfdsim and prints one
+# table. NAME: bookworm (ROCr and HIP 5.2.3), trixie (ROCr 6.1.2), sid (ROCr and
+# HIP 6.4.3), experimental (ROCr and HIP 7.2.4).
+#
+# Each is the root folder of a Debian suite, made by roots.sh from this machine's
+# own apt sources; bookworm is the system itself where it is one. stdout: the
+# table, or with --json one object (docs/formats.md). Exit status 0: all passed,
+# 1: not all, 2: wrong use, 77: the roots cannot be made here.
+set -eu
+cd "$(dirname "$0")/.."
+
+build=build
+only=bookworm,trixie,sid,experimental
+json=no
+limit=120 # seconds for one program
+
+say() {
+	echo "matrix: $*" >&2
+}
+usage() {
+	say "$1; usage: matrix.sh [--only bookworm,trixie,sid,experimental] [--build DIR] [--json]"
+	exit 2
+}
+while [ $# -gt 0 ]; do
+	case $1 in
+	--only | --build)
+		[ $# -gt 1 ] || usage "$1 needs a value"
+		if [ "$1" = --only ]; then only=$2; else build=$2; fi
+		shift 2
+		;;
+	--json)
+		json=yes
+		shift
+		;;
+	*) usage "there is no option $1" ;;
+	esac
+done
+for name in ${only//,/ }; do
+	case $name in
+	bookworm | trixie | sid | experimental) ;;
+	*) usage "there is no suite '$name'" ;;
+	esac
+done
+for program in kfdsim matrix_hsa matrix_hip; do
+	[ -x "$build/$program" ] || {
+		say "$build/$program is not there: build first (make)"
+		exit 2
+	}
+done
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+results=$work/results # suite, step, GPU, result, reason; by tabs
+: >"$results"
+
+note() {
+	# A tab would end the field.
+	printf '%s\t%s\t%s\t%s\t%s\n' "$suite" "$1" "$2" "$3" "$(printf %s "${4:-}" | tr '\t\n' '  ')" >>"$results"
+}
+
+# The newest of the packages that carry a thing, as 6.4.3 out of 6.4.3+dfsg-5.
+version_of() {
+	sed -n "s/^$1 \([0-9]*:\)\?\([0-9.]*\).*/\2/p" <<<"$packages" | sort -V | tail -n 1
+}
+
+# Makes the suite's root and tells its versions: $root, $packages, $rocr, $hip.
+enter_suite() {
+	suite=$1
+	root=""
+	# shellcheck source=/dev/null
+	if [ "$suite" = bookworm ] && (. /etc/os-release && [ "${VERSION_CODENAME:-}" = bookworm ]); then
+		packages=$(dpkg-query -W -f '${Package} ${Version}\n' libhsa-runtime64-1 'libamdhip64-*' 2>/dev/null || true)
+	else
+		root=$(packaging/roots.sh "$suite")
+		packages=$(cat "$root/.packages")
+	fi
+	rocr=$(version_of 'libhsa-runtime64-1')
+	hip=$(version_of 'libamdhip64-[0-9]*')
+}
+
+# in_world GPU GPUS COMMAND...: output to $work/out, its status to $status.
+in_world() {
+	local gpu=$1 gpus=$2
+	shift 2
+	status=0
+	# Upstream's driver has no ioctls for sharing memory but dmabufs; ROCr from
+	# 6.3 to 7.1 uses those if it is told to.
+	HSA_ENABLE_IPC_MODE_LEGACY=0 timeout "$limit" "$build/kfdsim" --gpu "$gpu" --gpus "$gpus" \
+		${root:+--root "$root"} -- "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
+}
+
+# Why a command that told nothing by itself has failed.
+why() {
+	if [ "$status" = 124 ]; then
+		echo "not done after $limit s"
+	else
+		echo "ended with $status: $(cat "$work/out" "$work/err" | grep -v '^$' | tail -n 1 | cut -c 1-160)"
+	fi
+}
+
+# rocminfo STEP GPU GPUS ISA: does it list so many agents of it?
+rocminfo() {
+	local found
+	in_world "$2" "$3" rocminfo
+	found=$(grep -c "^ *Name: *$4 *$" "$work/out" || true)
+	if [ "$status" != 0 ]; then
+		note "$1" "$2" fail "$(why)"
+	elif [ "$found" != "$3" ]; then
+		note "$1" "$2" fail "$found agents named $4 instead of $3"
+	else
+		note "$1" "$2" pass
+	fi
+}
+
+# steps PREFIX GPU COMMAND...: a program that tells its steps (tests/matrix/step.h).
+steps() {
+	local prefix=$1 gpu=$2 step result last=start
+	shift 2
+	in_world "$gpu" 1 "$@"
+	while IFS=$'\t' read -r step result; do
+		[ -n "$result" ] || continue # the runtime's own words
+		case $result in
+		pass) note "$prefix $step" "$gpu" pass ;;
+		"not applicable: "*) note "$prefix $step" "$gpu" "not applicable" "${result#*: }" ;;
+		*)
+			note "$prefix $step" "$gpu" fail "$result"
+			last=""
+			;;
+		esac
+		[ -z "$last" ] || last=$step
+	done <"$work/out"
+	[ "$status" = 0 ] || [ -z "$last" ] || note "$prefix end" "$gpu" fail "after $last: $(why)"
+}
+
+run_suite() {
+	local started=$SECONDS gpus=mi210 gpu
+	enter_suite "$1"
+	say "$suite: ROCr ${rocr:-missing}, HIP ${hip:-none}"
+	rocminfo rocminfo mi210 1 gfx90a
+	# 5.2.3 knows no gfx942.
+	if [ "$suite" != bookworm ]; then
+		gpus="mi210 mi308x"
+		rocminfo rocminfo mi308x 1 gfx942
+		rocminfo "rocminfo, 8 GPUs" mi308x 8 gfx942
+	fi
+	for gpu in $gpus; do
+		steps hsa "$gpu" "$build/matrix_hsa" "$build"
+		[ -z "$hip" ] || steps hip "$gpu" "$build/matrix_hip" "$build"
+	done
+	[ -n "$rocr" ] || note rocr mi210 fail "no ROCr is there: packaging/deps.sh matrix installs it"
+	[ -n "$hip" ] || [ "$suite" = trixie ] ||
+		note hip mi210 fail "no HIP is there: packaging/deps.sh matrix installs it"
+	printf '%s\t%s\t%s\t%s\n' "$suite" "$rocr" "$hip" $((SECONDS - started)) >>"$work/suites"
+}
+
+as_json() {
+	jq -n --rawfile suites "$work/suites" --rawfile results "$results" '
+		def rows: rtrimstr("\n") | split("\n") | map(split("\t"));
+		($results | rows) as $r |
+		{simulated: true, passed: ([$r[] | .[3]] | index("fail") == null),
+		 suites: [$suites | rows[] | . as $s |
+			{suite: $s[0], rocr: $s[1], hip: (if $s[2] == "" then null else $s[2] end),
+			 seconds: ($s[3] | tonumber),
+			 steps: [$r[] | select(.[0] == $s[0]) |
+				{name: .[1], gpu: .[2], result: .[3], reason: (if .[4] == "" then null else .[4] end)}]}]}'
+}
+
+# A line a step, a column a suite.
+as_table() {
+	awk -F '\t' '
+		FILENAME == ARGV[1] { n++; suite[n] = $1; rocr[n] = $2; hip[n] = $3 == "" ? "-" : $3; next }
+		{
+			key = $2 " (" $3 ")"
+			if (!(key in seen)) { seen[key] = 1; line[++lines] = key }
+			cell[key, $1] = $4 == "fail" ? "FAIL" : $4 == "pass" ? "pass" : "n/a"
+			if ($4 != "pass") reasons = reasons sprintf("%s, %s: %s: %s\n", $1, key, $4, $5)
+		}
+		function row(head, a,   i) {
+			printf "%-26s", head
+			for (i = 1; i <= n; i++) printf "  %-12s", a[i]
+			printf "\n"
+		}
+		END {
+			row("under kfdsim", suite); row("ROCr", rocr); row("HIP", hip)
+			for (l = 1; l <= lines; l++) {
+				for (i = 1; i <= n; i++)
+					values[i] = (line[l], suite[i]) in cell ? cell[line[l], suite[i]] : "-"
+				row(line[l], values)
+			}
+			if (reasons != "") printf "\n%s", reasons
+		}' "$work/suites" "$results" | sed 's/ *$//'
+}
+
+for name in ${only//,/ }; do
+	run_suite "$name"
+done
+if [ "$json" = yes ]; then as_json; else as_table; fi
+! cut -f 4 "$results" | grep -qx fail
