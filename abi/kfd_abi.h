@@ -78,6 +78,13 @@ struct kfdabi_create_queue {
 	uint32_t pad;
 };
 
+/* EXPORT_DMABUF (KFD 1.11): a buffer becomes a descriptor. */
+struct kfdabi_export_dmabuf {
+	uint64_t handle;
+	uint32_t flags;	    /* O_CLOEXEC */
+	uint32_t dmabuf_fd; /* out */
+};
+
 /* RUNTIME_ENABLE: the runtime announces itself. */
 #define KFDABI_RUNTIME_MODE_ENABLE 1u
 #define KFDABI_RUNTIME_MODE_TTMP_SAVE 2u
@@ -325,6 +332,7 @@ enum kfdabi_smi_event {
 };
 
 _Static_assert(sizeof(struct kfdabi_create_queue) == 96, "CREATE_QUEUE");
+_Static_assert(sizeof(struct kfdabi_export_dmabuf) == 16, "EXPORT_DMABUF");
 _Static_assert(sizeof(struct kfdabi_runtime_enable) == 16, "RUNTIME_ENABLE");
 _Static_assert(sizeof(struct kfdabi_runtime_info) == 16, "runtime info");
 _Static_assert(sizeof(struct kfdabi_dbg_trap) == 32, "DBG_TRAP");

@@ -38,19 +38,23 @@ struct place {
 
 static int find_place(const struct process *process, uint64_t va, struct place *place)
 {
-	const struct bo *bo = bo_find(process, va);
+	const struct mapping *mapping = memory_find(process, process->acting, va);
 
-	if (!bo)
-		return -EFAULT;
-	place->room = bo->va + bo->size - va;
 	place->direct = NULL;
-	if (bo->backed) {
-		place->direct = process->world->nodes[bo->node].memory + bo->offset + (va - bo->va);
+	if (!mapping) {
+		/* The process's own memory, page by page: its attributes change. */
+		place->room = PAGE_BYTES - va % PAGE_BYTES;
+		place->cpu = va;
+		return svm_covers(process, process->acting, va, 1) ? 0 : -EFAULT;
+	}
+	place->room = mapping->va + mapping->size - va;
+	if (mapping->pages) {
+		place->direct = pages_at(mapping->pages, mapping->offset + (va - mapping->va));
 		return 0;
 	}
-	if (!(bo->flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR))
-		return -EFAULT;
-	place->cpu = bo->cpu_va + (va - bo->va);
+	if (!mapping->cpu_va)
+		return -EFAULT; /* doorbells, MMIO */
+	place->cpu = mapping->cpu_va + (va - mapping->va);
 	return 0;
 }
 
@@ -70,6 +74,15 @@ static int remote(const struct process *process, uint64_t cpu, void *local, size
 			     : process_vm_readv(process->pid, &l, 1, &r, 1, 0);
 
 	return done == (ssize_t)n ? 0 : -EFAULT;
+}
+
+/* -EFAULT: the host had no page for some of what was touched just now. */
+static int heap_whole(struct world *world)
+{
+	if (!heap_lost())
+		return 0;
+	heap_mend(world);
+	return -EFAULT;
 }
 
 static int transfer(const struct process *process, uint64_t va, void *local, size_t n, bool write)
@@ -97,7 +110,7 @@ static int transfer(const struct process *process, uint64_t va, void *local, siz
 		at += part;
 		n -= part;
 	}
-	return 0;
+	return heap_whole(process->world);
 }
 
 int access_read(const struct process *process, uint64_t va, void *to, size_t n)
@@ -308,7 +321,7 @@ int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint6
 		src += part;
 		bytes -= part;
 	}
-	return 0;
+	return heap_whole(process->world);
 }
 
 int access_fill(const struct process *process, uint64_t dst, uint64_t bytes, const void *pattern,

@@ -19,6 +19,7 @@
 
 void drive_fetch(struct queue *queue)
 {
+	queue->process->acting = queue->node;
 	if (!queue->ring || !queue->ring_bytes)
 		return;
 	queue->hw_ring = queue->ring;
@@ -91,6 +92,7 @@ static bool packet_ready(struct queue *queue, const struct packet *packet)
 	const void *direct;
 	uint64_t value = 0;
 
+	queue->process->acting = queue->node;
 	if (packet->kind != PACKET_POLL)
 		return aql_ready(queue, packet);
 	direct = access_direct(queue->process, packet->poll.address, bytes);
@@ -209,6 +211,7 @@ static void handle(struct node *node, const struct gpu_event *event)
 	queue = event->queue < node->n_by_gpu_queue ? node->by_gpu_queue[event->queue] : NULL;
 	if (!queue)
 		return;
+	queue->process->acting = queue->node;
 	if (event->type == GPU_EVENT_STARTED)
 		packet_started(queue, event);
 	else if (event->type == GPU_EVENT_WAITING)
@@ -261,6 +264,7 @@ void drive_reread_wptr(struct node *node)
 	{
 		if (&node->world->nodes[queue->node] != node || !queue->map_wanted)
 			continue;
+		process->acting = queue->node;
 		if (!access_read(process, queue->wptr_address, &value, sizeof value))
 			publish(queue, value);
 	}

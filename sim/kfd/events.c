@@ -15,6 +15,8 @@
 #define EVENTS_MAX (2 * EVENT_PAGE_SLOTS) /* the upper half for those without a slot */
 #define EVENT_MMAP_OFFSET (2ull << 62)	  /* what the driver returns for the page */
 #define TIMEOUT_NEVER 0xffffffffu
+#define SLOTS_UNMAPPED 256u /* without a page: what the oldest runtimes map */
+#define SLOT_EMPTY UINT64_MAX
 
 /* struct kfd_event_data as of KFD 1.14: system headers may lack the age. */
 struct event_data {
@@ -145,33 +147,41 @@ void event_fire(struct process *process, uint32_t id)
 		event_set(process, event);
 }
 
+/* The slots where the GPU leaves what it signals; NULL: no page was given. */
+static volatile uint64_t *slots(const struct process *process)
+{
+	return process->event_slots ? (void *)pages_at(process->event_slots, 0) : NULL;
+}
+
+static uint32_t slots_n(const struct process *process)
+{
+	uint64_t n = process->event_slots ? process->event_slots->bytes / 8 : SLOTS_UNMAPPED;
+
+	return n < EVENT_PAGE_SLOTS ? (uint32_t)n : EVENT_PAGE_SLOTS;
+}
+
 /* The driver takes a slot's value only as "written" (all ones: not), and looks
  * at every slot where the context id names no written one. */
 void event_interrupt(struct process *process, uint32_t context_id)
 {
-	const uint64_t empty = UINT64_MAX;
-	uint64_t value;
+	volatile uint64_t *slot = slots(process);
+	uint32_t n = slots_n(process);
 
 	if (process->dead)
 		return;
-	if (!process->event_page) {
+	if (!slot) {
 		event_fire(process, context_id);
 		return;
 	}
-	if (context_id && context_id < EVENT_PAGE_SLOTS &&
-	    !access_read(process, process->event_page + 8ull * context_id, &value, sizeof value) &&
-	    value != empty) {
-		access_write(process, process->event_page + 8ull * context_id, &empty,
-			     sizeof empty);
+	if (context_id && context_id < n && slot[context_id] != SLOT_EMPTY) {
+		slot[context_id] = SLOT_EMPTY;
 		event_fire(process, context_id);
 		return;
 	}
-	for (uint32_t id = 1; id < process->cap_events && id < EVENT_PAGE_SLOTS; id++) {
-		if (!process->events[id].used ||
-		    access_read(process, process->event_page + 8ull * id, &value, sizeof value) ||
-		    value == empty)
+	for (uint32_t id = 1; id < process->cap_events && id < n; id++) {
+		if (!process->events[id].used || slot[id] == SLOT_EMPTY)
 			continue;
-		access_write(process, process->event_page + 8ull * id, &empty, sizeof empty);
+		slot[id] = SLOT_EMPTY;
 		event_fire(process, id);
 	}
 }
@@ -192,55 +202,82 @@ static bool has_slot(uint32_t type)
 	return type == KFD_IOC_EVENT_SIGNAL || type == KFD_IOC_EVENT_DEBUG_EVENT;
 }
 
+/* A buffer's handle with the first event: the GPU's page for signals. */
+static int page_set(struct process *process, uint64_t handle)
+{
+	int node = node_index(process->world, (uint32_t)(handle >> 32));
+	const struct bo *page = bo_by_handle(process, handle);
+
+	if (process->n_signal_events || process->event_slots)
+		return rule_broken(process->world, RULE_event_page_is_set_once) ? 0 : -EINVAL;
+	if (node >= 0 && !process->vm[node].file)
+		return -ENODEV;
+	if (!page || !page->pages)
+		return -EINVAL;
+	process->event_page = handle;
+	process->event_slots = pages_ref(page->pages);
+	memset(pages_at(page->pages, 0), 0xff,
+	       page->pages->bytes < EVENT_PAGE_SLOTS * 8 ? page->pages->bytes
+							 : EVENT_PAGE_SLOTS * 8);
+	return 0;
+}
+
+static int event_grow(struct process *process, uint32_t id)
+{
+	uint32_t cap = id < 240 ? 256 : (id + 1) * 2;
+	struct event *more;
+
+	if (id < process->cap_events)
+		return 0;
+	more = realloc(process->events, cap * sizeof *more);
+	if (!more)
+		return -ENOMEM;
+	memset(more + process->cap_events, 0, (cap - process->cap_events) * sizeof *more);
+	process->events = more;
+	process->cap_events = cap;
+	return 0;
+}
+
 int ioctl_create_event(struct call *call)
 {
 	struct kfd_ioctl_create_event_args *a = (void *)call->data;
 	struct process *process = call->process;
-	uint32_t first = has_slot(a->event_type) ? 1 : EVENT_PAGE_SLOTS;
-	uint32_t last = has_slot(a->event_type) ? EVENT_PAGE_SLOTS : EVENTS_MAX, id;
+	bool slot = has_slot(a->event_type);
+	uint32_t first = slot ? 1 : EVENT_PAGE_SLOTS;
+	uint32_t last = slot ? slots_n(process) : EVENTS_MAX, id;
 
 	if (a->event_page_offset) {
-		const struct bo *page = NULL;
+		int r = page_set(process, a->event_page_offset);
 
-		/* A buffer's handle: the page where the GPU writes what it signals. */
-		for (size_t i = 0; i < process->n_bos; i++)
-			if (process->bos[i].handle == a->event_page_offset)
-				page = &process->bos[i];
-		if (!page)
-			return -EINVAL;
-		if (!process->event_page) {
-			process->event_page = page->va;
-			access_fill(process, page->va,
-				    page->size < EVENT_PAGE_SLOTS * 8ull ? page->size
-									 : EVENT_PAGE_SLOTS * 8ull,
-				    &(uint64_t){UINT64_MAX}, sizeof(uint64_t));
-		}
+		if (r)
+			return r;
+		last = slot ? slots_n(process) : EVENTS_MAX;
 	}
+	a->event_page_offset = 0;
+	if (slot && rule_broken(call->world, RULE_signal_events_end_with_the_page))
+		last = EVENT_PAGE_SLOTS;
 	for (id = first; id < last; id++)
 		if (id >= process->cap_events || !process->events[id].used)
 			break;
-	if (id == last)
+	if (rule_broken(call->world, RULE_event_ids_lowest_free_first) && slot)
+		id = process->n_signal_events + 1;
+	if (id >= last)
 		return -ENOSPC;
-	if (id >= process->cap_events) {
-		uint32_t cap = id < 240 ? 256 : (id + 1) * 2;
-		struct event *more = realloc(process->events, cap * sizeof *more);
-
-		if (!more)
-			return -ENOMEM;
-		memset(more + process->cap_events, 0, (cap - process->cap_events) * sizeof *more);
-		process->events = more;
-		process->cap_events = cap;
-	}
+	if (event_grow(process, id))
+		return -ENOMEM;
 	process->events[id] = (struct event){
 		.used = true, .type = a->event_type, .auto_reset = a->auto_reset, .age = 1};
-	if (process->event_page && has_slot(a->event_type))
-		access_write(process, process->event_page + 8ull * id, &(uint64_t){UINT64_MAX},
-			     sizeof(uint64_t));
+	if (slot)
+		process->n_signal_events++;
+	if (slot && process->event_slots)
+		slots(process)[id] = SLOT_EMPTY;
 	process->record->open_only = false;
 	a->event_id = id;
 	a->event_trigger_data = id;
-	a->event_slot_index = has_slot(a->event_type) ? id : 0;
-	a->event_page_offset = has_slot(a->event_type) ? EVENT_MMAP_OFFSET : 0;
+	if (slot) {
+		a->event_slot_index = id;
+		a->event_page_offset = EVENT_MMAP_OFFSET;
+	}
 	return 0;
 }
 
@@ -399,4 +436,6 @@ void events_release(struct process *process)
 	free(process->events);
 	process->events = NULL;
 	process->cap_events = 0;
+	pages_unref(process->event_slots);
+	process->event_slots = NULL;
 }

@@ -69,24 +69,6 @@ static int retired(struct call *call)
 	return rule_broken(call->world, RULE_retired_ioctls_are_eperm) ? -ENOTTY : -EPERM;
 }
 
-/* Retry faults are off, and cannot be turned on while they are. */
-static int set_xnack_mode(struct call *call)
-{
-	struct kfd_ioctl_set_xnack_mode_args *a = (void *)call->data;
-
-	if (a->xnack_enabled > 0)
-		return -EPERM;
-	a->xnack_enabled = 0;
-	return 0;
-}
-
-/* As a kernel built without HSA_AMD_SVM. */
-static int no_svm(struct call *call)
-{
-	(void)call;
-	return -EPERM;
-}
-
 static const struct entry {
 	const char *name;
 	int (*run)(struct call *call); /* NULL: not simulated */
@@ -102,7 +84,8 @@ static const struct entry {
 	      IN | MUTEX),
 	ENTRY(GET_CLOCK_COUNTERS, ioctl_clock_counters, struct kfd_ioctl_get_clock_counters_args,
 	      IN | OUT),
-	ENTRY(GET_PROCESS_APERTURES, NULL, struct kfd_ioctl_get_process_apertures_args, OUT),
+	ENTRY(GET_PROCESS_APERTURES, ioctl_apertures_old,
+	      struct kfd_ioctl_get_process_apertures_args, OUT),
 	ENTRY(UPDATE_QUEUE, ioctl_update_queue, struct kfd_ioctl_update_queue_args, IN | MUTEX),
 	ENTRY(CREATE_EVENT, ioctl_create_event, struct kfd_ioctl_create_event_args, IN | OUT),
 	ENTRY(DESTROY_EVENT, ioctl_destroy_event, struct kfd_ioctl_destroy_event_args, IN),
@@ -128,21 +111,22 @@ static const struct entry {
 	      IN | MUTEX),
 	ENTRY(MAP_MEMORY_TO_GPU, ioctl_map_memory, struct kfd_ioctl_map_memory_to_gpu_args,
 	      IN | OUT | MUTEX),
-	ENTRY(UNMAP_MEMORY_FROM_GPU, ioctl_map_memory, struct kfd_ioctl_unmap_memory_from_gpu_args,
-	      IN | OUT | MUTEX),
+	ENTRY(UNMAP_MEMORY_FROM_GPU, ioctl_unmap_memory,
+	      struct kfd_ioctl_unmap_memory_from_gpu_args, IN | OUT | MUTEX),
 	ENTRY(SET_CU_MASK, ioctl_set_cu_mask, struct kfd_ioctl_set_cu_mask_args, IN | MUTEX),
 	ENTRY(GET_QUEUE_WAVE_STATE, NULL, struct kfd_ioctl_get_queue_wave_state_args, IN | OUT),
-	ENTRY(GET_DMABUF_INFO, NULL, struct kfd_ioctl_get_dmabuf_info_args, IN | OUT),
-	ENTRY(IMPORT_DMABUF, NULL, struct kfd_ioctl_import_dmabuf_args, IN | OUT),
+	ENTRY(GET_DMABUF_INFO, ioctl_dmabuf_info, struct kfd_ioctl_get_dmabuf_info_args, IN | OUT),
+	ENTRY(IMPORT_DMABUF, ioctl_import_dmabuf, struct kfd_ioctl_import_dmabuf_args,
+	      IN | OUT | MUTEX),
 	ENTRY(ALLOC_QUEUE_GWS, NULL, struct kfd_ioctl_alloc_queue_gws_args, IN | OUT),
 	ENTRY(SMI_EVENTS, ioctl_smi_events, struct kfd_ioctl_smi_events_args, IN | OUT | MUTEX),
-	ENTRY(SVM, no_svm, struct kfd_ioctl_svm_args, IN | OUT),
-	ENTRY(SET_XNACK_MODE, set_xnack_mode, struct kfd_ioctl_set_xnack_mode_args,
+	ENTRY(SVM, ioctl_svm, struct kfd_ioctl_svm_args, IN | OUT),
+	ENTRY(SET_XNACK_MODE, ioctl_set_xnack_mode, struct kfd_ioctl_set_xnack_mode_args,
 	      IN | OUT | MUTEX),
 	ENTRY(CRIU_OP, NULL, struct kfd_ioctl_criu_args, IN | OUT),
 	ENTRY(AVAILABLE_MEMORY, ioctl_available_memory, struct kfd_ioctl_get_available_memory_args,
 	      IN | OUT),
-	[KFDABI_EXPORT_DMABUF] = {"EXPORT_DMABUF", NULL, 16, IN | OUT},
+	ENTRY(EXPORT_DMABUF, ioctl_export_dmabuf, struct kfdabi_export_dmabuf, IN | OUT | MUTEX),
 	ENTRY(RUNTIME_ENABLE, ioctl_runtime_enable, struct kfdabi_runtime_enable, IN | OUT | MUTEX),
 	/* Holds the target's mutex, not the caller's: debug.c. */
 	ENTRY(DBG_TRAP, ioctl_dbg_trap, struct kfdabi_dbg_trap, IN | OUT),
@@ -165,6 +149,7 @@ void ioctl_execute(struct call *call)
 		process_block(call->process, call);
 		return;
 	}
+	call->process->acting = NODE_ANY;
 	outer = world->serving;
 	world->serving = call;
 	r = entry->run(call);

@@ -25,6 +25,7 @@
 #include "abi/kfd_abi.h"
 #include "common/hist.h"
 #include "sim/gpu/gpu.h"
+#include "sim/kfd/memory.h"
 #include "sim/kfd/world.h"
 
 #define DOORBELL_PAGE 8192u
@@ -56,16 +57,6 @@ struct call {
 	_Alignas(16) char data[]; /* at least as long as the driver's own struct */
 };
 TAILQ_HEAD(call_list, call);
-
-struct bo {
-	uint64_t va, size;
-	uint64_t cpu_va; /* USERPTR: where it lies in the process */
-	uint64_t offset; /* in the node's render file */
-	uint64_t handle;
-	uint32_t flags;
-	uint8_t node;
-	bool backed; /* has pages of ours in the render file */
-};
 
 struct event {
 	bool used, auto_reset, signaled;
@@ -236,16 +227,17 @@ struct process {
 
 	uint64_t slot; /* of the doorbell pages */
 	volatile uint64_t *doorbells[WORLD_NODES_MAX];
-	bool vm[WORLD_NODES_MAX];
-
-	struct bo *bos; /* sorted by va */
-	size_t n_bos, cap_bos;
-	uint64_t next_handle;
+	struct gpu_vm vm[WORLD_NODES_MAX];
+	uint32_t acting; /* the node whose GPU accesses memory now, or NODE_ANY */
 	uint64_t vram[WORLD_NODES_MAX], gtt;
+	struct svm *svm; /* svm.c; NULL: no range has attributes */
+	int32_t xnack;
 
 	struct event *events; /* by id, 0 is never used */
 	uint32_t cap_events;
-	uint64_t event_page; /* GPU address of the slots, 0: none given */
+	uint64_t event_page;	   /* handle of the buffer with the slots, 0: none given */
+	struct pages *event_slots; /* referenced */
+	uint32_t n_signal_events;
 	struct waiter_list waiters;
 	struct kfd_hsa_memory_exception_data fault; /* of the last memory fault */
 
@@ -292,8 +284,8 @@ struct node {
 	struct extent *holes;
 	size_t n_holes, cap_holes;
 	uint64_t heap_end;
-	uint64_t vram_used;
-	uint32_t resets; /* smi.c: told by number */
+	uint64_t vram_used, vram_aligned; /* bytes; in 2 MiB pieces */
+	uint32_t resets;		  /* smi.c: told by number */
 };
 
 struct kernel_record {
@@ -323,7 +315,12 @@ struct world {
 	ino_t kfd_ino;
 	uint32_t nodes_n;
 	struct node nodes[WORLD_NODES_MAX];
-	uint64_t gtt_used;
+	uint64_t gtt_used, system_used; /* GTT; that and what is locked for the GPUs */
+	uint64_t host_full; /* pages that the host could not give when the GPU touched them */
+	LIST_HEAD(, drm_file) drm_files;
+	LIST_HEAD(, dmabuf) dmabufs;
+	int drm_poll_fd; /* epoll of the drm_files' processes and of dmabuf_fd */
+	int dmabuf_fd;	 /* inotify */
 
 	struct process_list processes;
 	STAILQ_HEAD(, process_record) records;
@@ -396,6 +393,7 @@ void call_drop(struct call *call); /* frees it without an answer: the caller is 
 /* The caller's memory. */
 int call_read(const struct call *call, uint64_t address, void *to, size_t n);
 int call_write(const struct call *call, uint64_t address, const void *from, size_t n);
+int call_stat(const struct call *call, int fd, struct stat *st); /* its descriptor; -EBADF */
 /* A copy of our descriptor `fd` for the caller; flags: 0 or O_CLOEXEC. Its number. */
 int call_add_fd(const struct call *call, int fd, uint32_t flags);
 
@@ -433,20 +431,6 @@ int read_status(pid_t pid, char *buffer, size_t size); /* /proc/PID/status */
 bool process_owns_fd(struct process *process, int fd);
 /* The parent in whose memory it runs, without being a thread of it; 0: none. */
 pid_t process_lender(pid_t tid);
-
-/* memory.c: buffers. */
-int heap_init(struct node *node);
-uint64_t doorbell_offset(const struct process *process, uint32_t node); /* in the kfd file */
-void heap_done(struct node *node);
-struct bo *bo_find(const struct process *process, uint64_t va);
-void memory_release(struct process *process);
-int ioctl_acquire_vm(struct call *call);
-int ioctl_alloc_memory(struct call *call);
-int ioctl_free_memory(struct call *call);
-int ioctl_map_memory(struct call *call);
-int ioctl_available_memory(struct call *call);
-int ioctl_apertures(struct call *call);
-int node_index(const struct world *world, uint32_t gpu_id); /* -EINVAL: unknown */
 
 /* access.c: what the GPU does to memory, at GPU addresses. */
 void *access_direct(const struct process *process, uint64_t va, uint64_t bytes);

@@ -108,6 +108,18 @@ int call_add_fd(const struct call *call, int fd, uint32_t flags)
 	return r < 0 ? -errno : r;
 }
 
+int call_stat(const struct call *call, int fd, struct stat *st)
+{
+	char path[64];
+
+	if (call->process)
+		snprintf(path, sizeof path, "/proc/%d/task/%d/fd/%d", call->process->pid, call->tid,
+			 fd);
+	else
+		snprintf(path, sizeof path, "/proc/%d/fd/%d", call->tid, fd);
+	return stat(path, st) ? -EBADF : 0;
+}
+
 void call_drop(struct call *call)
 {
 	if (call->process)

@@ -260,7 +260,7 @@ struct process *process_new(struct world *world, pid_t tid)
 	process->event_fd = process->pidfd = process->mem_fd = -1;
 	descriptors_init(process);
 	process->token = ++world->next_token;
-	process->next_handle = 1;
+	process->acting = NODE_ANY;
 	process->runtime_state = KFDABI_RUNTIME_DISABLED;
 	TAILQ_INIT(&process->blocked);
 	TAILQ_INIT(&process->runtime_sleepers);
@@ -342,7 +342,10 @@ void process_reap(struct world *world)
 	int n = epoll_wait(world->poll_fd, events, 16, 0);
 
 	for (int i = 0; i < n; i++)
-		process_die(events[i].data.ptr);
+		if (events[i].data.ptr == world)
+			drm_files_reap(world);
+		else
+			process_die(events[i].data.ptr);
 }
 
 void process_check_all(struct world *world)

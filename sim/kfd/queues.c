@@ -34,9 +34,10 @@ static bool user_pointer(uint64_t address)
 }
 
 /* Is there a buffer of exactly these pages? size 0: whatever starts there. */
-static bool exact_buffer(const struct process *process, uint64_t address, uint64_t size)
+static bool exact_buffer(const struct process *process, uint32_t node, uint64_t address,
+			 uint64_t size)
 {
-	const struct bo *bo = bo_find(process, address);
+	const struct mapping *bo = memory_find(process, node, address);
 
 	if (!bo || bo->va / PAGE_BYTES != address / PAGE_BYTES)
 		return false;
@@ -74,11 +75,11 @@ static int check_create(const struct call *call, struct kfdabi_create_queue *a)
 	node = node_index(call->world, a->gpu_id);
 	if (node < 0)
 		return node;
-	if (!process->vm[node])
+	if (!process->vm[node].file)
 		return -ESRCH;
-	if (!exact_buffer(process, a->write_pointer_address, PAGE_BYTES) ||
-	    !exact_buffer(process, a->read_pointer_address, PAGE_BYTES) ||
-	    !exact_buffer(process, a->ring_base_address, a->ring_size))
+	if (!exact_buffer(process, (uint32_t)node, a->write_pointer_address, PAGE_BYTES) ||
+	    !exact_buffer(process, (uint32_t)node, a->read_pointer_address, PAGE_BYTES) ||
+	    !exact_buffer(process, (uint32_t)node, a->ring_base_address, a->ring_size))
 		return -EINVAL;
 	if (is_compute_type(a->queue_type)) {
 		if (a->eop_buffer_size < EOP_BYTES || a->ctl_stack_size != chip->ctl_stack_bytes ||
@@ -373,7 +374,7 @@ int ioctl_update_queue(struct call *call)
 	if (!queue)
 		return -EFAULT;
 	if (a->ring_base_address &&
-	    !exact_buffer(call->process, a->ring_base_address, a->ring_size))
+	    !exact_buffer(call->process, queue->node, a->ring_base_address, a->ring_size))
 		return -EFAULT;
 	queue->ring = a->ring_base_address;
 	queue->ring_bytes = a->ring_size;

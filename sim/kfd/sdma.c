@@ -108,13 +108,14 @@ static bool takes_time(const struct sdma *s)
 /* The link that memory at this address lies behind, as the queue's GPU sees it. */
 static uint32_t link_to(const struct queue *queue, uint64_t va)
 {
-	const struct bo *bo = bo_find(queue->process, va);
+	const struct mapping *mapping = memory_find(queue->process, queue->node, va);
+	const struct pages *pages = mapping ? mapping->pages : NULL;
 
-	if (!bo || !(bo->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM))
+	if (!pages || !pages->vram)
 		return GPU_LINK_HOST;
-	if (bo->node == queue->node)
+	if (pages->node == queue->node)
 		return GPU_LINK_LOCAL;
-	return GPU_LINK_PEER(bo->node % (GPU_LINKS_MAX - GPU_LINK_PEER(0)));
+	return GPU_LINK_PEER(pages->node % (GPU_LINKS_MAX - GPU_LINK_PEER(0)));
 }
 
 /* What a copy crosses: the farther side's link. A broadcast's second target goes

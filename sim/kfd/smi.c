@@ -196,7 +196,7 @@ void smi_process(struct process *process, uint32_t node, bool start)
 void smi_process_end(struct process *process)
 {
 	for (uint32_t i = 0; i < process->world->nodes_n; i++)
-		if (process->vm[i])
+		if (process->vm[i].file)
 			smi_process(process, i, false);
 }
 

@@ -84,6 +84,7 @@ int world_new(const struct world_config *config, struct world **out)
 	LIST_INIT(&world->smi_clients);
 	STAILQ_INIT(&world->records);
 	world->listener = world->wake_fd = -1;
+	world->drm_poll_fd = world->dmabuf_fd = -1;
 	lock_init(&world->lock);
 	world->next_deadline_ns = UINT64_MAX;
 	world->start_ns = clock_ns();
@@ -98,6 +99,9 @@ int world_new(const struct world_config *config, struct world **out)
 		goto fail;
 	world->kfd_dev = st.st_dev;
 	world->kfd_ino = st.st_ino;
+	r = drm_files_start(world);
+	if (r)
+		goto fail;
 	for (uint32_t i = 0; i < config->nodes; i++) {
 		r = node_new(world, i);
 		if (r)
@@ -139,6 +143,7 @@ void world_free(struct world *world)
 		return;
 	while ((process = TAILQ_FIRST(&world->processes)))
 		process_die(process);
+	drm_files_stop(world);
 	for (uint32_t i = 0; i < world->nodes_n; i++) {
 		struct node *node = &world->nodes[i];
 		struct gpu_event event;

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Open files of the render nodes. Neither open() nor close() is seen: a file is
+ * told by its position, which a render node gives no meaning, and which
+ * descriptors made by dup(), fork() or a socket share. It is given up when the
+ * process that used it first has ended.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sim/kfd/drm_file.h"
+
+/* A pidfd of the caller's process, to be closed: or -errno. */
+static int caller_pidfd(const struct call *call, pid_t *pid)
+{
+	const struct process *known = process_of_thread(call->world, call->tid);
+	char status[4096];
+	const char *tgid;
+	int fd;
+
+	if (known) {
+		*pid = known->pid;
+	} else {
+		if (read_status(call->tid, status, sizeof status) ||
+		    !(tgid = strstr(status, "\nTgid:")))
+			return -ESRCH;
+		*pid = atoi(tgid + 6);
+	}
+	fd = (int)syscall(SYS_pidfd_open, *pid, 0);
+	if (fd < 0)
+		return -errno;
+	/* Read through ids: they are the caller's only while it waits. */
+	if (!notify_alive(call->world, call->id)) {
+		close(fd);
+		return -ESRCH;
+	}
+	return fd;
+}
+
+static struct drm_file *file_new(struct world *world, uint64_t token, uint32_t node, pid_t pid,
+				 int pidfd)
+{
+	struct epoll_event watch = {.events = EPOLLIN};
+	struct drm_file *file = calloc(1, sizeof *file);
+
+	if (!file)
+		return NULL;
+	file->world = world;
+	file->token = token;
+	file->node = node;
+	file->pid = pid;
+	file->pidfd = pidfd;
+	file->refs = 1;
+	watch.data.ptr = file;
+	if (epoll_ctl(world->drm_poll_fd, EPOLL_CTL_ADD, pidfd, &watch)) {
+		free(file);
+		return NULL;
+	}
+	LIST_INSERT_HEAD(&world->drm_files, file, link);
+	return file;
+}
+
+static struct drm_file *by_token(const struct world *world, uint64_t token)
+{
+	struct drm_file *file;
+
+	LIST_FOREACH(file, &world->drm_files, link)
+	if (file->token == token)
+		return file;
+	return NULL;
+}
+
+/* The node whose render file this is; -EINVAL: none. */
+static int render_node(const struct world *world, const struct stat *st)
+{
+	for (uint32_t i = 0; st->st_dev == world->kfd_dev && i < world->nodes_n; i++)
+		if (st->st_ino == world->nodes[i].render_ino)
+			return (int)i;
+	return -EINVAL;
+}
+
+int drm_file_find(struct call *call, int fd, struct drm_file **out)
+{
+	struct world *world = call->world;
+	pid_t pid;
+	int pidfd = caller_pidfd(call, &pid), copy, node, r = -ENOMEM;
+	struct stat st;
+	off_t mark;
+
+	if (pidfd < 0)
+		return pidfd;
+	copy = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	if (copy < 0) {
+		close(pidfd);
+		return -EBADF;
+	}
+	node = fstat(copy, &st) ? -EINVAL : render_node(world, &st);
+	mark = node < 0 ? 0 : lseek(copy, 0, SEEK_CUR);
+	if (node >= 0 && mark <= 0)
+		mark = lseek(copy, (off_t)++world->next_token, SEEK_SET);
+	close(copy);
+	if (node < 0 || mark <= 0) {
+		close(pidfd);
+		return -EINVAL;
+	}
+	*out = by_token(world, (uint64_t)mark);
+	if (!*out) {
+		*out = file_new(world, (uint64_t)mark, (uint32_t)node, pid, pidfd);
+		if (*out)
+			return 0;
+	} else {
+		r = 0;
+	}
+	close(pidfd);
+	return r;
+}
+
+struct space *drm_file_space(struct drm_file *file)
+{
+	return &file->space;
+}
+
+int drm_file_acquire(struct drm_file *file, const struct process *process)
+{
+	if (file->computes)
+		return -EINVAL;
+	file->computes = process;
+	file->refs++;
+	return 0;
+}
+
+void drm_file_unref(struct drm_file *file)
+{
+	if (--file->refs)
+		return;
+	space_free(&file->space);
+	free(file);
+}
+
+/* Its process has ended: its handles go, the space when nobody computes there. */
+static void file_end(struct drm_file *file)
+{
+	LIST_REMOVE(file, link);
+	epoll_ctl(file->world->drm_poll_fd, EPOLL_CTL_DEL, file->pidfd, NULL);
+	close(file->pidfd);
+	gem_release(file);
+	drm_file_unref(file);
+}
+
+void drm_files_reap(struct world *world)
+{
+	struct epoll_event events[16];
+	int n = epoll_wait(world->drm_poll_fd, events, 16, 0);
+
+	for (int i = 0; i < n; i++) {
+		if (events[i].data.ptr == world)
+			dmabufs_closed(world);
+		else
+			file_end(events[i].data.ptr);
+	}
+}
+
+int drm_files_start(struct world *world)
+{
+	struct epoll_event watch = {.events = EPOLLIN, .data.ptr = world};
+	int r = dmabufs_start(world);
+
+	LIST_INIT(&world->drm_files);
+	if (r)
+		return r;
+	world->drm_poll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (world->drm_poll_fd < 0 ||
+	    epoll_ctl(world->drm_poll_fd, EPOLL_CTL_ADD, world->dmabuf_fd, &watch) ||
+	    epoll_ctl(world->poll_fd, EPOLL_CTL_ADD, world->drm_poll_fd, &watch))
+		return -errno;
+	return 0;
+}
+
+void drm_files_stop(struct world *world)
+{
+	struct drm_file *file;
+
+	while ((file = LIST_FIRST(&world->drm_files)))
+		file_end(file);
+	dmabufs_stop(world);
+	if (world->drm_poll_fd >= 0)
+		close(world->drm_poll_fd);
+	world->drm_poll_fd = -1;
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Buffer objects and where they lie: each node has a render file (sparse, on a
+ * tmpfs), from which the processes map what they allocate. Accounts are the
+ * driver's; the host's own memory is asked where a buffer will certainly take
+ * it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "sim/kfd/files.h"
+
+#define RENDER_BYTES (1ull << 40) /* of address space for each node; 64 must fit */
+#define HEAP_START (1ull << 20)
+#define BIG_ALIGN (2ull << 20)
+#define HOST_LEFT_MIN (16ull << 20)  /* below, the host counts as full */
+#define HOST_ASK_BYTES (64ull << 20) /* from here on it is asked each time */
+#define LOST_MAX 256u
+
+/* amdgpu_amdkfd_gpuvm.c */
+#define VRAM_STEP (2ull << 20)
+#define PT_RESERVED_MIN (8ull << 20)
+#define SYSTEM_RESERVED (3ull << 29)
+
+static uint64_t up(uint64_t bytes, uint64_t to)
+{
+	return (bytes + to - 1) & ~(to - 1);
+}
+
+/* Pages that were put in place of some the host could not give. */
+static struct {
+	volatile sig_atomic_t n;
+	void *at[LOST_MAX];
+} lost;
+static struct world *guarded;
+
+static void on_bus_error(int number, siginfo_t *info, void *context)
+{
+	uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(PAGE_BYTES - 1);
+
+	(void)context;
+	for (uint32_t i = 0; guarded && i < guarded->nodes_n; i++) {
+		uintptr_t start = (uintptr_t)guarded->nodes[i].memory;
+
+		if (!start || page < start || page - start >= RENDER_BYTES)
+			continue;
+		if (mmap((void *)page, PAGE_BYTES, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+			break;
+		lost.at[(unsigned)lost.n % LOST_MAX] = (void *)page;
+		lost.n++;
+		return;
+	}
+	signal(number, SIG_DFL);
+}
+
+unsigned heap_lost(void)
+{
+	return (unsigned)lost.n;
+}
+
+void heap_mend(struct world *world)
+{
+	unsigned n = (unsigned)lost.n < LOST_MAX ? (unsigned)lost.n : LOST_MAX;
+
+	for (unsigned k = 0; k < n; k++) {
+		for (uint32_t i = 0; i < world->nodes_n; i++) {
+			struct node *node = &world->nodes[i];
+			uint64_t offset = (uint64_t)((char *)lost.at[k] - node->memory);
+
+			if ((char *)lost.at[k] < node->memory || offset >= RENDER_BYTES)
+				continue;
+			if (mmap(lost.at[k], PAGE_BYTES, PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_NORESERVE | MAP_FIXED, node->render_fd,
+				 (off_t)offset) == MAP_FAILED)
+				say("cannot map a page of simulated memory again");
+		}
+	}
+	world->host_full += (unsigned)lost.n;
+	lost.n = 0;
+}
+
+int heap_init(struct node *node)
+{
+	struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+
+	if (ftruncate(node->render_fd, (off_t)RENDER_BYTES))
+		return -errno;
+	node->memory = mmap(NULL, RENDER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+			    node->render_fd, 0);
+	if (node->memory == MAP_FAILED) {
+		node->memory = NULL;
+		return -errno;
+	}
+	node->heap_end = HEAP_START;
+	guarded = node->world;
+	return sigaction(SIGBUS, &action, NULL) ? -errno : 0;
+}
+
+void heap_done(struct node *node)
+{
+	if (node->memory)
+		munmap(node->memory, RENDER_BYTES);
+	node->memory = NULL;
+	free(node->holes);
+	if (guarded == node->world)
+		guarded = NULL;
+}
+
+static uint64_t heap_take(struct node *node, uint64_t bytes)
+{
+	uint64_t align = bytes >= BIG_ALIGN ? BIG_ALIGN : PAGE_BYTES, at;
+
+	for (size_t i = 0; i < node->n_holes; i++) {
+		struct extent *hole = &node->holes[i];
+
+		if (hole->bytes < bytes || hole->offset & (align - 1))
+			continue;
+		at = hole->offset;
+		hole->offset += bytes;
+		hole->bytes -= bytes;
+		if (!hole->bytes)
+			*hole = node->holes[--node->n_holes];
+		return at;
+	}
+	at = up(node->heap_end, align);
+	if (bytes > RENDER_BYTES - at)
+		return 0;
+	node->heap_end = at + bytes;
+	return at;
+}
+
+/* Holes are merged with a neighbour where there is one; a hole that cannot be
+ * remembered is lost from the file, not from memory. */
+static void heap_give(struct node *node, uint64_t offset, uint64_t bytes)
+{
+	fallocate(node->render_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+		  (off_t)bytes);
+	for (size_t i = 0; i < node->n_holes; i++) {
+		struct extent *hole = &node->holes[i];
+
+		if (hole->offset + hole->bytes != offset && offset + bytes != hole->offset)
+			continue;
+		if (hole->offset > offset)
+			hole->offset = offset;
+		hole->bytes += bytes;
+		return;
+	}
+	if (node->n_holes == node->cap_holes) {
+		size_t cap = node->cap_holes ? 2 * node->cap_holes : 64;
+		struct extent *more = realloc(node->holes, cap * sizeof *more);
+
+		if (!more)
+			return;
+		node->holes = more;
+		node->cap_holes = cap;
+	}
+	node->holes[node->n_holes++] = (struct extent){offset, bytes};
+}
+
+/* What the kernel says can be had without swapping; UINT64_MAX: it does not. */
+static uint64_t host_available(void)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	unsigned long long kib = 0;
+	char line[128];
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof line, f))
+		found = sscanf(line, "MemAvailable: %llu kB", &kib) == 1;
+	if (f)
+		fclose(f);
+	return found ? kib * 1024 : UINT64_MAX;
+}
+
+static bool host_has(const struct node *node, uint64_t bytes)
+{
+	struct statvfs st;
+
+	if (!fstatvfs(node->render_fd, &st) && st.f_blocks &&
+	    (uint64_t)st.f_bavail * st.f_frsize < bytes)
+		return false;
+	return bytes < HOST_ASK_BYTES || host_available() >= bytes;
+}
+
+uint64_t vram_reserved(const struct world *world)
+{
+	uint64_t all = world->config.vram_bytes * world->nodes_n, share = all >> 14;
+
+	return share > PT_RESERVED_MIN ? share : PT_RESERVED_MIN;
+}
+
+uint64_t vram_available(const struct world *world, uint32_t node)
+{
+	uint64_t gone = world->nodes[node].vram_aligned + vram_reserved(world);
+
+	if (rule_broken(world, RULE_available_memory_falls_in_2_mib_steps))
+		gone = world->nodes[node].vram_used;
+	if (gone >= world->config.vram_bytes)
+		return 0;
+	gone = world->config.vram_bytes - gone;
+	return rule_broken(world, RULE_available_memory_falls_in_2_mib_steps)
+		       ? gone
+		       : gone & ~(VRAM_STEP - 1);
+}
+
+static uint64_t system_limit(void)
+{
+	static uint64_t limit;
+	struct sysinfo info;
+
+	if (limit || sysinfo(&info))
+		return limit ? limit : UINT64_MAX;
+	limit = (uint64_t)info.totalram * info.mem_unit;
+	limit -= limit >> 6;
+	if (limit < 2 * SYSTEM_RESERVED)
+		limit >>= 1;
+	else
+		limit -= SYSTEM_RESERVED;
+	return limit;
+}
+
+int system_take(struct world *world, uint64_t bytes)
+{
+	if (bytes > system_limit() || world->system_used > system_limit() - bytes)
+		return -ENOMEM;
+	world->system_used += bytes;
+	debugfs_changed(world);
+	return 0;
+}
+
+void system_give(struct world *world, uint64_t bytes)
+{
+	world->system_used -= bytes;
+	debugfs_changed(world);
+}
+
+static int account(struct world *world, struct node *node, uint64_t bytes, bool vram)
+{
+	uint64_t limit = world->config.vram_bytes, reserved = vram_reserved(world);
+
+	if (vram) {
+		limit = limit > reserved ? limit - reserved : 0;
+		if (!rule_broken(world, RULE_alloc_beyond_vram_is_enomem) &&
+		    (bytes > limit || node->vram_used > limit - bytes))
+			return -ENOMEM;
+		if (!host_has(node, bytes < HOST_LEFT_MIN ? bytes : HOST_LEFT_MIN))
+			return -ENOMEM;
+		node->vram_used += bytes;
+		node->vram_aligned += up(bytes, VRAM_STEP);
+		return 0;
+	}
+	if (bytes > world->config.gtt_bytes || world->gtt_used > world->config.gtt_bytes - bytes ||
+	    !host_has(node, bytes) || system_take(world, bytes))
+		return -ENOMEM;
+	world->gtt_used += bytes;
+	return 0;
+}
+
+static void unaccount(struct world *world, struct node *node, uint64_t bytes, bool vram)
+{
+	if (vram) {
+		node->vram_used -= bytes;
+		node->vram_aligned -= up(bytes, VRAM_STEP);
+	} else {
+		world->gtt_used -= bytes;
+		system_give(world, bytes);
+	}
+}
+
+int pages_new(struct world *world, uint32_t node, uint64_t bytes, bool vram, struct pages **out)
+{
+	struct pages *pages;
+	int r;
+
+	if (!bytes || bytes > RENDER_BYTES)
+		return -ENOMEM;
+	bytes = up(bytes, PAGE_BYTES);
+	r = account(world, &world->nodes[node], bytes, vram);
+	if (r)
+		return r;
+	pages = calloc(1, sizeof *pages);
+	if (pages)
+		pages->offset = heap_take(&world->nodes[node], bytes);
+	if (!pages || !pages->offset) {
+		free(pages);
+		unaccount(world, &world->nodes[node], bytes, vram);
+		return -ENOMEM;
+	}
+	pages->world = world;
+	pages->node = node;
+	pages->bytes = bytes;
+	pages->vram = vram;
+	pages->refs = 1;
+	*out = pages;
+	return 0;
+}
+
+struct pages *pages_ref(struct pages *pages)
+{
+	pages->refs++;
+	return pages;
+}
+
+void pages_unref(struct pages *pages)
+{
+	struct world *world;
+
+	if (!pages || --pages->refs)
+		return;
+	world = pages->world;
+	heap_give(&world->nodes[pages->node], pages->offset, pages->bytes);
+	unaccount(world, &world->nodes[pages->node], pages->bytes, pages->vram);
+	free(pages->metadata);
+	free(pages);
+}
+
+char *pages_at(const struct pages *pages, uint64_t offset)
+{
+	return pages->world->nodes[pages->node].memory + pages->offset + offset;
+}
