@@ -443,8 +443,11 @@ int ioctl_dbg_trap(struct call *call)
 	const struct kfdabi_dbg_trap *a = (void *)call->data;
 	const struct world *world = call->world;
 	uint32_t op = a->op;
-	struct process *target = process_by_ns_pid(call->process, (pid_t)a->pid);
+	struct process *target;
 
+	if (call->process->primary)
+		return rule_broken(world, RULE_context_cannot_debug) ? -EPERM : -EOPNOTSUPP;
+	target = process_by_ns_pid(call->process, (pid_t)a->pid);
 	if (!target && op == KFDABI_TRAP_ENABLE &&
 	    !rule_broken(world, RULE_debug_tracer_makes_kfd_process))
 		target = process_new_traced(call->process, (pid_t)a->pid, call->tid);

@@ -130,6 +130,7 @@ static const struct entry {
 	ENTRY(RUNTIME_ENABLE, ioctl_runtime_enable, struct kfdabi_runtime_enable, IN | OUT | MUTEX),
 	/* Holds the target's mutex, not the caller's: debug.c. */
 	ENTRY(DBG_TRAP, ioctl_dbg_trap, struct kfdabi_dbg_trap, IN | OUT),
+	[KFDABI_CREATE_PROCESS] = {"CREATE_PROCESS", ioctl_create_process, 0, MUTEX},
 #undef ENTRY
 };
 
@@ -158,8 +159,10 @@ void ioctl_execute(struct call *call)
 	world->serving = outer;
 }
 
-static bool has_number(uint32_t nr)
+static bool has_number(const struct world *world, uint32_t nr)
 {
+	if (nr == KFDABI_CREATE_PROCESS && world->config.kernel != KFDABI_LINUX_7_3)
+		return rule_broken(world, RULE_create_process_is_enotty);
 	return nr < KFDABI_NR_END && entries[nr].name;
 }
 
@@ -168,7 +171,7 @@ static bool has_number(uint32_t nr)
 static int refuse(struct world *world, uint32_t nr)
 {
 	report_unknown(world, KFDABI_TYPE, nr);
-	if (has_number(nr))
+	if (has_number(world, nr))
 		return -EOPNOTSUPP;
 	return rule_broken(world, RULE_unknown_ioctl_is_enotty) ? -EINVAL : -ENOTTY;
 }
@@ -240,7 +243,7 @@ static int check_front(struct world *world, struct process *process, pid_t tid, 
 
 	if (!owner && rule_broken(world, RULE_ebadf_comes_after_enotty))
 		return -EBADF;
-	if (!has_number(nr))
+	if (!has_number(world, nr))
 		return refuse(world, nr);
 	if (!owner)
 		return rule_broken(world, RULE_ebadf_comes_before_efault) ? -EFAULT : -EBADF;
@@ -252,10 +255,12 @@ static int check_front(struct world *world, struct process *process, pid_t tid, 
 void ioctl_kfd(struct world *world, struct process *process, int fd, uint64_t id, pid_t tid,
 	       uint32_t cmd, uint64_t arg)
 {
-	int r = check_front(world, process, tid, fd, cmd);
 	const struct entry *entry;
 	struct call *call;
+	int r;
 
+	process = context_of(process, fd);
+	r = check_front(world, process, tid, fd, cmd);
 	if (r) {
 		notify_refuse(world, id, r);
 		return;
@@ -266,6 +271,7 @@ void ioctl_kfd(struct world *world, struct process *process, int fd, uint64_t id
 		notify_refuse(world, id, -ENOMEM);
 		return;
 	}
+	call->fd = fd;
 	world->ioctls[call->nr]++;
 	r = read_arguments(call, entry->flags);
 	if (r) {

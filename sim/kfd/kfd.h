@@ -52,6 +52,7 @@ struct call {
 	uint32_t nr;
 	uint32_t user_size; /* what the caller's command word says */
 	uint64_t user_arg;  /* the caller's address of it */
+	int fd;		    /* the caller's descriptor of the device; -1: render node */
 	bool copy_back;
 	TAILQ_ENTRY(call) link;	  /* in a process's `blocked` */
 	_Alignas(16) char data[]; /* at least as long as the driver's own struct */
@@ -218,7 +219,10 @@ struct process {
 	uint64_t own_fds; /* descriptors below 64 known as opened by it */
 	struct known_file files[KNOWN_FILES];
 	unsigned next_file;
-	bool dead; /* mm gone; the object waits for its references */
+	struct process *primary; /* whose secondary context it is; NULL: it is none */
+	unsigned contexts;	 /* secondary ones it has */
+	uint32_t context;	 /* number of a secondary one, the lowest free */
+	bool dead;		 /* mm gone; the object waits for its references */
 
 	/* The kernel's process->mutex. */
 	bool locked;
@@ -409,6 +413,7 @@ void ioctl_execute(struct call *call); /* again, after it was blocked */
 struct process *process_of_thread(struct world *world, pid_t tid); /* known ones only */
 void process_forget_thread(struct world *world, pid_t tid);
 struct process *process_new(struct world *world, pid_t tid);
+struct process *process_new_context(struct process *primary);
 bool process_mm_alive(const struct process *process);
 void process_ref(struct process *process);
 void process_unref(struct process *process);
@@ -429,6 +434,17 @@ int read_status(pid_t pid, char *buffer, size_t size); /* /proc/PID/status */
 
 /* owner.c: has this process opened the descriptor itself? */
 bool process_owns_fd(struct process *process, int fd);
+off_t process_fd_mark(const struct process *process, int fd); /* -1: no such */
+/* The open file is the context's from here on. */
+int process_mark_fd(struct process *process, int fd, const struct process *context);
+bool process_holds_mark(const struct process *process); /* has it a descriptor left? */
+
+/* context.c: whose the descriptor is among a process's contexts. */
+struct process *context_of(struct process *process, int fd);
+int ioctl_create_process(struct call *call);
+uint32_t context_number(const struct process *process); /* for a new one */
+/* Its secondary contexts end: all, or those without a descriptor. */
+void contexts_end(struct process *process, bool all);
 /* The parent in whose memory it runs, without being a thread of it; 0: none. */
 pid_t process_lender(pid_t tid);
 

@@ -124,6 +124,32 @@ static off_t mark_new(struct process *process, int copy)
 	return opener ? lseek(copy, (off_t)opener->token, SEEK_SET) : mark;
 }
 
+off_t process_fd_mark(const struct process *process, int fd)
+{
+	int copy = (int)syscall(SYS_pidfd_getfd, process->pidfd, fd, 0);
+	off_t mark = copy < 0 ? -1 : lseek(copy, 0, SEEK_CUR);
+
+	if (copy >= 0)
+		close(copy);
+	return mark;
+}
+
+int process_mark_fd(struct process *process, int fd, const struct process *context)
+{
+	int copy = (int)syscall(SYS_pidfd_getfd, process->pidfd, fd, 0);
+	off_t mark = copy < 0 ? -1 : lseek(copy, (off_t)context->token, SEEK_SET);
+
+	if (copy >= 0)
+		close(copy);
+	process->own_fds = 0; /* others may share the open file */
+	return mark < 0 ? -1 : 0;
+}
+
+bool process_holds_mark(const struct process *process)
+{
+	return holds(process->world, process->pid, (off_t)process->token);
+}
+
 static bool any_other(const struct process *process)
 {
 	return TAILQ_FIRST(&process->world->processes) != process || TAILQ_NEXT(process, link);

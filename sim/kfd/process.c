@@ -213,7 +213,7 @@ static struct process *process_by_pid(struct world *world, pid_t pid)
 	struct process *process;
 
 	TAILQ_FOREACH(process, &world->processes, link)
-	if (process->pid == pid)
+	if (process->pid == pid && !process->primary)
 		return process;
 	return NULL;
 }
@@ -235,28 +235,19 @@ static bool starts_wrong(const struct process *process, const char *status)
 	return false;
 }
 
-struct process *process_new(struct world *world, pid_t tid)
+/* primary: NULL, or whose secondary context it is. */
+static struct process *make(struct world *world, pid_t pid, const char *status,
+			    struct process *primary)
 {
 	struct epoll_event watch = {.events = EPOLLIN};
-	char status[STATUS_BYTES];
-	struct process *process;
-	const char *tgid;
+	struct process *process = calloc(1, sizeof *process);
 
-	if (read_status(tid, status, sizeof status) || !(tgid = status_field(status, "\nTgid:")))
-		return NULL;
-	process = process_by_pid(world, atoi(tgid));
-	if (process && process_mm_alive(process)) {
-		remember_thread(world, tid, process);
-		return process;
-	}
-	if (process)
-		process_die(process);
-	process = calloc(1, sizeof *process);
 	if (!process)
 		return NULL;
 	process->world = world;
 	process->refs = 1;
-	process->pid = atoi(tgid);
+	process->pid = pid;
+	process->primary = primary;
 	process->event_fd = process->pidfd = process->mem_fd = -1;
 	descriptors_init(process);
 	process->token = ++world->next_token;
@@ -269,16 +260,20 @@ struct process *process_new(struct world *world, pid_t tid)
 	if (process_identify(process, status) || slot_take(world, &process->slot))
 		goto fail;
 	watch.data.ptr = process;
+	/* A context's end comes with its process's. */
 	if (map_doorbells(process) ||
-	    epoll_ctl(world->poll_fd, EPOLL_CTL_ADD, process->pidfd, &watch) ||
+	    (!primary && epoll_ctl(world->poll_fd, EPOLL_CTL_ADD, process->pidfd, &watch)) ||
 	    !(process->record = record_new(world, process, status))) {
 		unmap_doorbells(process);
 		goto fail;
 	}
 	process->pasid = pasid_take(world);
 	process->queue_ids[0] = starts_wrong(process, status);
+	if (primary) {
+		primary->contexts++;
+		process->context = context_number(primary);
+	}
 	TAILQ_INSERT_TAIL(&world->processes, process, link);
-	remember_thread(world, tid, process);
 	procfs_process_new(process);
 	debugfs_process_new(process);
 	debugfs_changed(world);
@@ -290,6 +285,35 @@ fail:
 		close(process->pidfd);
 	process_unref(process);
 	return NULL;
+}
+
+struct process *process_new(struct world *world, pid_t tid)
+{
+	char status[STATUS_BYTES];
+	struct process *process;
+	const char *tgid;
+
+	if (read_status(tid, status, sizeof status) || !(tgid = status_field(status, "\nTgid:")))
+		return NULL;
+	process = process_by_pid(world, atoi(tgid));
+	if (process && !process_mm_alive(process)) {
+		process_die(process);
+		process = NULL;
+	}
+	if (!process)
+		process = make(world, atoi(tgid), status, NULL);
+	if (process)
+		remember_thread(world, tid, process);
+	return process;
+}
+
+struct process *process_new_context(struct process *primary)
+{
+	char status[STATUS_BYTES];
+
+	if (read_status(primary->pid, status, sizeof status))
+		return NULL;
+	return make(primary->world, primary->pid, status, primary);
 }
 
 static void execute_late(struct call *call)
@@ -309,7 +333,10 @@ void process_die(struct process *process)
 
 	if (process->dead)
 		return;
+	contexts_end(process, true);
 	process->dead = true;
+	if (process->primary)
+		process->primary->contexts--;
 	TAILQ_REMOVE(&world->processes, process, link);
 	for (size_t i = 0; i < sizeof world->tids / sizeof *world->tids; i++)
 		if (world->tids[i].process == process)
@@ -359,7 +386,9 @@ void process_check_all(struct world *world)
 			process_die(process);
 			next = TAILQ_FIRST(&world->processes);
 		} else {
+			contexts_end(process, false);
 			debug_check(process);
+			next = TAILQ_NEXT(process, link);
 		}
 	}
 }
@@ -465,7 +494,8 @@ struct process *process_by_ns_pid(struct process *caller, pid_t pid)
 	struct process *process;
 
 	TAILQ_FOREACH(process, &caller->world->processes, link)
-	if (named(process, caller, process->ns_pid, process->ns_levels, pid))
+	if (named(process, caller, process->ns_pid, process->ns_levels, pid) &&
+	    (!process->contexts || !rule_broken(caller->world, RULE_context_is_not_debugged)))
 		return process_mm_alive(process) && leader_alive(process) ? process : NULL;
 	if (rule_broken(caller->world, RULE_debug_any_thread_names_target))
 		return NULL;

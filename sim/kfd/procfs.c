@@ -190,6 +190,21 @@ static void node_start(struct process *process, struct procfs_folder *folder, ui
 	close(dir);
 }
 
+/* A secondary context's folder is in that of its process. */
+static int parent_dir(const struct process *process)
+{
+	return process->primary && process->primary->folder ? process->primary->folder->dir
+							    : process->world->procfs->dir;
+}
+
+static void folder_name(const struct process *process, char *name, size_t size)
+{
+	if (process->primary)
+		snprintf(name, size, "context_%u", process->context);
+	else
+		snprintf(name, size, "%d", process->record->pid);
+}
+
 void procfs_process_new(struct process *process)
 {
 	struct world *world = process->world;
@@ -204,8 +219,8 @@ void procfs_process_new(struct process *process)
 		fail(world, "a process's folder", ENOMEM);
 		return;
 	}
-	snprintf(text, sizeof text, "%d", process->record->pid);
-	folder->dir = folder_at(world, world->procfs->dir, text);
+	folder_name(process, text, sizeof text);
+	folder->dir = folder_at(world, parent_dir(process), text);
 	folder->queues = folder_at(world, folder->dir, "queues");
 	/* By releases after 6.12 a process has one pasid a GPU, told in debugfs. */
 	pasid = linux_7(world) ? 0 : process->pasid;
@@ -280,8 +295,8 @@ void procfs_process_end(struct process *process)
 		node_end(process, folder, i);
 	unlinkat(folder->dir, "pasid", 0);
 	close(folder->dir);
-	snprintf(name, sizeof name, "%d", process->record->pid);
-	if (unlinkat(world->procfs->dir, name, AT_REMOVEDIR))
+	folder_name(process, name, sizeof name);
+	if (unlinkat(parent_dir(process), name, AT_REMOVEDIR))
 		fail(world, name, errno);
 	free(folder);
 }
