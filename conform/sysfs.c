@@ -12,7 +12,8 @@
 #include "conform/lab.h"
 
 #define PROC "/sys/class/kfd/kfd/proc"
-#define LATE_MS 300u /* what the driver does after the fact, and kfdsim samples */
+#define BUSY_DISPATCHES 32 /* of 40 ms */
+#define LATE_MS 300u	   /* what the driver does after the fact, and kfdsim samples */
 
 static int proc_path(char *out, size_t size, pid_t pid, const char *format, va_list args)
 {
@@ -313,8 +314,8 @@ static void busy_start(struct busy *busy)
 	queue_new(&busy->gpu, &busy->queue);
 	CHECK_IS(trap_snapshot(busy->gpu.kfd, getpid(), NEW_MASK, &entry, &n), 0);
 	busy->done = signals_new(&busy->gpu);
-	busy->done->value = 8;
-	for (int i = 0; i < 8; i++)
+	busy->done->value = BUSY_DISPATCHES;
+	for (int i = 0; i < BUSY_DISPATCHES; i++)
 		queue_work(&busy->queue, 40, busy->done);
 	queue_ring(&busy->queue);
 }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What an SMI descriptor holds is limited (1024 bytes by the rules of 6.12):
+ * events that do not fit are lost as a whole, and after reading there is room
+ * again. A descriptor that is closed is let go of.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "conform/lab.h"
+
+#define FIFO_BYTES 1024
+#define FAULTS 70 /* each about 20 bytes */
+#define BAD_ADDRESS 0x20000u
+
+static int smi_open(const struct gpu_file *gpu)
+{
+	struct kfd_ioctl_smi_events_args a = {.gpuid = gpu->gpu_id};
+	uint64_t mask = 1; /* VMFAULT */
+
+	CHECK_IS(lab_ioctl(gpu->kfd, KFDABI_SMI_EVENTS, &a, sizeof a), 0);
+	CHECK_IS(write((int)a.anon_fd, &mask, sizeof mask), sizeof mask);
+	return (int)a.anon_fd;
+}
+
+static void fault(const struct gpu_file *gpu)
+{
+	static struct raw_queue queue;
+	struct kfdabi_create_queue args;
+	uint64_t written;
+
+	queue_args(gpu, &queue, &args);
+	CHECK_IS(queue_create(gpu, &queue, &args), 0);
+	queue_barrier(&queue, NULL, (struct signal *)BAD_ADDRESS);
+	queue_ring(&queue);
+	written = queue.written;
+	for (int i = 0; i < 1000 && *queue_rptr(&queue) != written; i++)
+		usleep(100);
+	CHECK_IS(queue_destroy(gpu, queue.id), 0);
+	CHECK_IS(buffer_free(gpu, &queue.ring), 0);
+	CHECK_IS(buffer_free(gpu, &queue.save), 0);
+}
+
+int main(void)
+{
+	char text[4 * FIFO_BYTES];
+	ssize_t n, line, total = 0;
+	struct gpu_file gpu;
+	int fd;
+
+	gpu_open(&gpu);
+	fd = smi_open(&gpu);
+	fault(&gpu);
+	line = read(fd, text, sizeof text);
+	CHECK(line > 0 && text[line - 1] == '\n');
+	for (int i = 0; i < FAULTS; i++)
+		fault(&gpu);
+	while ((n = read(fd, text + total, sizeof text - (size_t)total)) > 0)
+		total += n;
+	CHECK_IS(errno, EAGAIN);
+	CHECK_IS(total, FIFO_BYTES / line * line);
+	CHECK(text[total - 1] == '\n');
+	fault(&gpu);
+	CHECK_IS(read(fd, text, sizeof text), line);
+	for (int i = 0; i < 2000; i++)
+		close(smi_open(&gpu));
+	return 0;
+}
