@@ -10,10 +10,28 @@
 
 #include "sim/kfd/files.h"
 
+/* A switch: while a session subscribes to new queues, one that nobody has collected
+ * does not run. */
+static bool held_as_new(const struct queue *queue)
+{
+	const uint64_t new_mask = kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW);
+	const struct process *process = queue->process;
+
+	return process->world->config.switches.new_queue_waits && process->session &&
+	       process->exceptions_enabled & queue->exceptions & new_mask;
+}
+
 bool queue_active(const struct queue *queue)
 {
-	return queue->ring && queue->ring_bytes && queue->percent && !queue->suspended &&
-	       !queue->leaving && !queue->process->dead;
+	const struct process *process = queue->process;
+	const struct world *world = process->world;
+
+	if (queue->suspended && !rule_broken(world, RULE_suspended_queue_stands_still))
+		return false;
+	return queue->ring && queue->ring_bytes &&
+	       (queue->percent || rule_broken(world, RULE_resume_maps_only_if_percent_permits)) &&
+	       !process->evicted && !queue->leaving && !queue->stalled && !process->dead &&
+	       !held_as_new(queue);
 }
 
 uint64_t nodes_active(const struct world *world)
@@ -37,11 +55,11 @@ struct bounce *bounce_new(struct process *process, struct call *call,
 	bounce->process = process;
 	bounce->call = call;
 	bounce->unmapped = unmapped;
+	bounce->grace = KFDABI_GRACE_DEFAULT;
 	return bounce;
 }
 
-/* One round on all of its nodes; none of them: it is over. */
-static void bounce_round(struct bounce *bounce);
+static void bounce_go_on(struct bounce *bounce);
 
 static void bounce_end(struct bounce *bounce)
 {
@@ -49,7 +67,8 @@ static void bounce_end(struct bounce *bounce)
 
 	if (bounce->again) {
 		bounce->again--;
-		bounce_round(bounce);
+		bounce->next_node = 0;
+		bounce_go_on(bounce);
 		return;
 	}
 	process_ref(process);
@@ -65,26 +84,40 @@ static void bounce_end(struct bounce *bounce)
 	free(bounce);
 }
 
-/* The node's part of it. */
-static int ask_node(struct bounce *bounce, struct node *node)
+/* Taking all off: the firmware waits for waves to end by themselves, as long as
+ * the call says, before it saves them; where nothing is live it does not. */
+static uint64_t unmap_time(const struct bounce *bounce, const struct node *node)
 {
-	struct gpu_change changes[QUEUES_PER_PROCESS_NODE + 1];
+	const struct world_config *config = &bounce->world->config;
+	uint64_t unit_ns = 1024000000ull / config->chip.engine_khz;
+	uint64_t ns = config->gpu.unmap_ns, usual = config->switches.grace_default * unit_ns;
+
+	if (!gpu_live_units(node->gpu))
+		return ns;
+	ns += config->switches.preempt_ns;
+	if (bounce->grace == KFDABI_GRACE_DEFAULT)
+		return ns;
+	return ns - (usual < ns ? usual : ns) + bounce->grace * unit_ns;
+}
+
+/* What the model has to do about a queue: 1 map, 0 unmap, -1 nothing. */
+static int change_of(const struct bounce *bounce, const struct queue *queue)
+{
+	const struct node *node = &bounce->world->nodes[queue->node];
+	bool wanted = queue->map_wanted;
+
+	if (bounce->unmap_only)
+		return wanted ? 0 : -1;
+	if (queue->process == bounce->process && wanted != queue_active(queue))
+		return !wanted;
+	return node->all_off && wanted ? 1 : -1;
+}
+
+/* The list that a node has from now on, as far as the process changes it. */
+static void want(struct bounce *bounce, struct node *node)
+{
 	struct queue *queue;
-	size_t n = 0;
-	int r;
 
-	TAILQ_FOREACH(queue, &bounce->process->queues, link)
-	{
-		bool active = queue_active(queue);
-
-		if (&bounce->world->nodes[queue->node] != node || queue->map_wanted == active)
-			continue;
-		changes[n].queue = (uint32_t)queue->gpu_queue;
-		changes[n++].map = active;
-	}
-	r = gpu_bounce(node->gpu, (uint64_t)(uintptr_t)bounce, changes, n);
-	if (r)
-		return r;
 	TAILQ_FOREACH(queue, &bounce->process->queues, link)
 	{
 		bool active = queue_active(queue);
@@ -94,53 +127,119 @@ static int ask_node(struct bounce *bounce, struct node *node)
 		queue->map_wanted = active;
 		node->active_queues += active ? 1u : -1u;
 	}
+}
+
+static int ask_node(struct bounce *bounce, struct node *node)
+{
+	struct gpu_change *changes = calloc(node->n_by_gpu_queue + 1, sizeof *changes);
+	size_t n = 0;
+	int r;
+
+	if (!changes)
+		return -ENOMEM;
+	for (unsigned i = 0; i < node->n_by_gpu_queue; i++) {
+		int map = node->by_gpu_queue[i] ? change_of(bounce, node->by_gpu_queue[i]) : -1;
+
+		if (map < 0)
+			continue;
+		changes[n].queue = i;
+		changes[n].suspend = node->by_gpu_queue[i]->suspended;
+		changes[n++].map = map;
+	}
+	r = gpu_bounce_within(node->gpu, (uint64_t)(uintptr_t)bounce, changes, n,
+			      unmap_time(bounce, node));
+	free(changes);
+	if (r)
+		return r;
+	want(bounce, node);
+	node->all_off = bounce->unmap_only;
 	return 0;
 }
 
-static void bounce_round(struct bounce *bounce)
+/* One node after another, as the driver goes through a process's devices. */
+static void bounce_go_on(struct bounce *bounce)
 {
 	struct world *world = bounce->world;
 
-	for (uint32_t i = 0; i < world->nodes_n; i++) {
-		if (!(bounce->nodes >> i & 1))
+	while (bounce->next_node < world->nodes_n) {
+		struct node *node = &world->nodes[bounce->next_node++];
+
+		if (!(bounce->nodes >> (node - world->nodes) & 1))
 			continue;
-		if (ask_node(bounce, &world->nodes[i])) {
-			say("no memory for a bounce: the simulated GPU is not to be trusted");
-			bounce->result = -ENOMEM;
-			continue;
-		}
-		bounce->left++;
+		node->bounces++;
+		if (!firmware_answers(node, bounce))
+			return;
+		if (!ask_node(bounce, node))
+			return;
+		say("no memory for a bounce: the simulated GPU is not to be trusted");
+		bounce->result = -ENOMEM;
 	}
-	if (!bounce->left)
-		bounce_end(bounce);
+	bounce_end(bounce);
 }
 
 void bounce_begin(struct bounce *bounce)
 {
 	process_lock(bounce->process);
-	bounce_round(bounce);
+	bounce_go_on(bounce);
+}
+
+void bounce_failed(struct bounce *bounce, const struct node *node, int error)
+{
+	bounce->failed |= 1ull << (node - bounce->world->nodes);
+	if (!bounce->error)
+		bounce->error = error;
+	bounce_go_on(bounce);
+}
+
+void bounce_settle(struct process *process)
+{
+	struct queue *queue;
+	struct bounce *bounce;
+	uint64_t nodes = 0;
+
+	TAILQ_FOREACH(queue, &process->queues, link)
+	if (queue->map_wanted != queue_active(queue))
+		nodes |= 1ull << queue->node;
+	if (!nodes || process->locked)
+		return;
+	bounce = bounce_new(process, NULL, NULL);
+	if (!bounce) {
+		say("no memory for a bounce: queues of pid %d stay as they are", process->pid);
+		return;
+	}
+	bounce->nodes = nodes;
+	bounce_begin(bounce);
+}
+
+static void note_saved(struct node *node)
+{
+	for (unsigned i = 0; i < node->n_by_gpu_queue; i++)
+		if (node->by_gpu_queue[i])
+			node->by_gpu_queue[i]->saved_units = gpu_queue_saved_units(node->gpu, i);
 }
 
 void bounce_event(struct node *node, const struct gpu_event *event)
 {
 	struct world *world = node->world;
-	const struct gpu_config *costs = &world->config.gpu;
 	struct bounce *bounce = (void *)(uintptr_t)event->tag;
 
 	if (event->type == GPU_EVENT_MAPPED) {
 		/* The bounce itself may be over and freed: its tag is not looked at. */
 		if (event->restore_ns)
 			hist_add(&world->figures.restore, event->restore_ns);
-		drive_reread_wptr(node);
+		if (!rule_broken(world, RULE_resume_rereads_the_write_pointer))
+			drive_reread_wptr(node);
 		return;
 	}
-	world->figures.bounces++;
 	procfs_touch(world);
 	debugfs_changed(world);
+	note_saved(node);
+	if (!bounce)
+		return; /* an eviction: reset.c */
 	hqd_update(bounce->process, (uint32_t)(node - world->nodes));
-	world->figures.bounce_model_ns += costs->unmap_ns + costs->map_ns;
+	world->figures.bounces++;
+	world->figures.bounce_model_ns += event->unmap_ns + world->config.gpu.map_ns;
 	if (event->save_ns)
 		hist_add(&world->figures.save, event->save_ns);
-	if (!--bounce->left)
-		bounce_end(bounce);
+	bounce_go_on(bounce);
 }

@@ -381,7 +381,7 @@ static const struct operation {
 	[KFDABI_TRAP_QUERY_DEBUG_EVENT] = {debug_query_event, 0},
 	[KFDABI_TRAP_QUERY_EXCEPTION_INFO] = {debug_query_info, 0},
 	[KFDABI_TRAP_GET_QUEUE_SNAPSHOT] = {debug_queue_snapshot, 0},
-	[KFDABI_TRAP_GET_DEVICE_SNAPSHOT] = {NULL, 0},
+	[KFDABI_TRAP_GET_DEVICE_SNAPSHOT] = {debug_device_snapshot, 0},
 };
 #define OPERATIONS (sizeof operations / sizeof *operations)
 

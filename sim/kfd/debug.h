@@ -33,8 +33,10 @@ unsigned debug_watches_release(struct process *target); /* how many there were *
 /* debug_queues.c */
 int debug_suspend(struct call *call, struct process *target);
 int debug_resume(struct call *call, struct process *target);
+/* snapshot.c */
 int debug_queue_snapshot(struct call *call, struct process *target);
-/* It may be mapped again at the next bounce. */
+int debug_device_snapshot(struct call *call, struct process *target);
+/* debug_queues.c: it may be mapped again at the next bounce. */
 void debug_resume_queue(struct queue *queue);
 
 #endif

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* SUSPEND_QUEUES, RESUME_QUEUES and snapshots (kfd-facts 1.4, 1.6). */
+/*
+ * SUSPEND_QUEUES and RESUME_QUEUES (kfd-facts 1.4): an array of queue ids, each
+ * told back with what became of it, and one bounce of each node concerned,
+ * however many queues it has there.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -15,35 +19,122 @@ void debug_resume_queue(struct queue *queue)
 	queue->suspended = false;
 }
 
-/* The first entry that names the queue; bit 31 does not hinder a match, bit 30 does. */
-static uint32_t find_id(const uint32_t *ids, uint32_t n, uint32_t id)
+/* The entry's own bit 31 does not hinder a match: the driver sets it everywhere
+ * before it looks. Bit 30 does. */
+static bool matches(const struct world *world, uint32_t entry, uint32_t id)
 {
-	for (uint32_t i = 0; i < n; i++)
-		if ((ids[i] & ~KFDABI_QUEUE_INVALID) == id)
+	if (rule_broken(world, RULE_input_bit_30_never_matches))
+		entry &= ~KFDABI_QUEUE_ERROR;
+	return (entry & ~KFDABI_QUEUE_INVALID) == id;
+}
+
+static uint32_t find_id(const struct bounce *bounce, const struct queue *queue)
+{
+	for (uint32_t i = 0; i < bounce->n_ids; i++)
+		if (matches(bounce->world, bounce->ids[i], queue->id))
 			return i;
 	return NOT_FOUND;
 }
 
-/* After the bounce: what the caller asked to be cleared goes, in new queues too,
- * which a second call can then take. */
-static void array_done(struct bounce *bounce)
+/* What the caller asked to be cleared goes, in new queues too, which a second call
+ * can then take: on each node where one queue at least could be suspended. */
+static void clear_exceptions(struct bounce *bounce)
+{
+	const struct world *world = bounce->world;
+	uint64_t mask = bounce->clear_mask, nodes = bounce->nodes & ~bounce->failed;
+	struct queue *queue;
+
+	if (rule_broken(world, RULE_suspend_mask_clears_only_what_it_names) && mask)
+		mask = UINT64_MAX;
+	if (rule_broken(world, RULE_suspend_mask_needs_a_success))
+		nodes = UINT64_MAX;
+	if (world->config.switches.suspend_mask_keeps_new ||
+	    rule_broken(world, RULE_suspend_mask_clears_new_of_the_node))
+		mask &= ~NEW_MASK;
+	TAILQ_FOREACH(queue, &bounce->process->queues, link)
+	if (nodes >> queue->node & 1 && find_id(bounce, queue) != NOT_FOUND)
+		queue->exceptions &= ~mask;
+}
+
+/* Where the firmware failed: every entry that names a queue of that node has the
+ * error bit, and nothing of the node counts. */
+static void tell_errors(struct bounce *bounce)
 {
 	struct queue *queue;
 
 	TAILQ_FOREACH(queue, &bounce->process->queues, link)
-	if (bounce->ids && bounce->nodes >> queue->node & 1 &&
-	    find_id(bounce->ids, bounce->n_ids, queue->id) != NOT_FOUND)
-		queue->exceptions &= ~bounce->clear_mask;
+	{
+		uint32_t at = find_id(bounce, queue);
+
+		if (bounce->failed >> queue->node & 1 && at != NOT_FOUND)
+			bounce->ids[at] |= KFDABI_QUEUE_ERROR;
+	}
+}
+
+/* kfdsim --break, as far as it concerns what is told back. */
+static void answer_wrongly(struct bounce *bounce)
+{
+	struct kfdabi_dbg_trap *a = (void *)bounce->call->data;
+	uint32_t *ids = bounce->ids, n = bounce->n_ids;
+
+	switch (bounce->world->config.broken) {
+	case RULE_unknown_ids_flagged_count_0_suspend:
+	case RULE_unknown_ids_flagged_count_0_resume:
+		bounce->result = (int)n;
+		break;
+	case RULE_mixed_known_and_unknown_suspend:
+	case RULE_mixed_known_and_unknown_resume:
+	case RULE_duplicate_id_stays_invalid:
+		for (uint32_t i = 0; i < n && bounce->result; i++)
+			ids[i] &= ~KFDABI_QUEUE_INVALID;
+		break;
+	case RULE_suspend_counts_and_clears_invalid:
+		for (uint32_t i = 0; i < n; i++)
+			ids[i] |= KFDABI_QUEUE_INVALID;
+		break;
+	case RULE_resume_null_array_means_all:
+		bounce->result = ids ? bounce->result : 0;
+		break;
+	case RULE_suspend_counts_queues_of_all_nodes:
+		bounce->result = bounce->result > 1 ? 1 : bounce->result;
+		break;
+	case RULE_queue_array_pointer_unchanged_after_call:
+		a->u.suspend.queue_array_ptr = a->u.resume.queue_array_ptr = 0;
+		break;
+	default:
+		break;
+	}
+}
+
+static void array_done(struct bounce *bounce)
+{
+	struct world *world = bounce->world;
+
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		if (!(bounce->failed >> i & 1))
+			bounce->result += bounce->counted[i];
+	if (bounce->ids && !bounce->resume)
+		clear_exceptions(bounce);
+	if (bounce->ids)
+		tell_errors(bounce);
+	if (!bounce->resume &&
+	    (bounce->result > 0 || rule_broken(world, RULE_save_area_header_needs_a_success)))
+		savearea_write(bounce->process);
+	answer_wrongly(bounce);
 	if (bounce->ids) /* a failed copy is only logged by the driver */
 		(void)call_write(bounce->call, bounce->ids_address, bounce->ids,
 				 bounce->n_ids * sizeof *bounce->ids);
-	if (bounce->resume)
+	if (bounce->resume && !bounce->failed)
 		queues_wake_destroyers(bounce->process);
 }
 
 static int read_ids(struct call *call, struct bounce *bounce, uint64_t address, uint32_t n)
 {
-	if (n > KFDABI_QUEUE_ARRAY_MAX)
+	const struct world *world = call->world;
+
+	if (n > KFDABI_QUEUE_ARRAY_MAX &&
+	    !rule_broken(world, bounce->resume ? RULE_resume_over_1024_is_einval
+					       : RULE_suspend_over_1024_is_einval))
 		return -EINVAL;
 	bounce->ids = calloc(n + 1, sizeof *bounce->ids);
 	if (!bounce->ids)
@@ -51,112 +142,166 @@ static int read_ids(struct call *call, struct bounce *bounce, uint64_t address, 
 	bounce->n_ids = n;
 	bounce->ids_address = address;
 	if (call_read(call, address, bounce->ids, n * sizeof *bounce->ids))
-		return -EFAULT;
-	for (uint32_t i = 0; i < n; i++)
+		return rule_broken(world, bounce->resume ? RULE_resume_bad_pointer_is_efault
+							 : RULE_suspend_bad_pointer_is_efault)
+			       ? -EINVAL
+			       : -EFAULT;
+	for (uint32_t i = 0; i < n; i++) {
+		if (rule_broken(world, RULE_input_bit_31_matches) &&
+		    bounce->ids[i] & KFDABI_QUEUE_INVALID)
+			bounce->ids[i] |= KFDABI_QUEUE_ERROR;
 		bounce->ids[i] |= KFDABI_QUEUE_INVALID;
+	}
 	return 0;
+}
+
+/* Linux 6.12 never takes the mark back that a DESTROY_QUEUE has made, though the
+ * caller may have been interrupted. */
+static bool being_destroyed(const struct queue *queue)
+{
+	const struct world *world = queue->process->world;
+	bool waits = queue->destroyer && call_alive(queue->destroyer);
+
+	if (rule_broken(world, RULE_interrupted_destroy_bars_suspension) ||
+	    world->config.kernel >= KFDABI_LINUX_7_3)
+		return waits;
+	return queue->being_destroyed;
 }
 
 static bool suspend_one(struct queue *queue)
 {
+	const struct world *world = queue->process->world;
+
 	if (queue->suspended)
-		return true;
-	if (queue->exceptions & NEW_MASK || queue->being_destroyed)
+		return !rule_broken(world, RULE_suspend_counts_the_already_suspended);
+	if (queue->exceptions & NEW_MASK && !rule_broken(world, RULE_suspend_skips_new_queues))
+		return false;
+	if (being_destroyed(queue))
+		return false;
+	if (queue->type == KFD_IOC_QUEUE_TYPE_SDMA &&
+	    rule_broken(world, RULE_suspend_reaches_sdma_queues))
+		return false;
+	if (!queue_active(queue) && rule_broken(world, RULE_suspend_flags_an_inactive_queue))
 		return false;
 	queue->suspended = true;
+	queue->stalled = false;
 	queue->record->suspends++;
+	if (rule_broken(world, RULE_work_goes_on_where_it_stopped))
+		queue->stopped = true; /* all it had is lost */
 	return true;
 }
 
-/* SUSPEND and RESUME of an array; for RESUME an address of 0 means all. */
-static int array(struct call *call, struct process *target, uint64_t address, uint32_t n,
-		 uint64_t clear_mask, bool resume)
+static bool resume_one(struct queue *queue)
 {
-	struct bounce *bounce = bounce_new(target, call, array_done);
+	const struct world *world = queue->process->world;
+
+	if (queue->suspended) {
+		debug_resume_queue(queue);
+		return true;
+	}
+	/* Seen on one GPU: it counts, and leaves the queue off. */
+	if (world->config.switches.unmatched_resume_unmaps ||
+	    rule_broken(world, RULE_unmatched_resume_changes_nothing))
+		queue->stalled = true;
+	return !rule_broken(world, RULE_resume_counts_the_never_suspended);
+}
+
+/* Is the queue meant? *at: its entry, where there is an array. */
+static bool named(const struct bounce *bounce, const struct queue *queue, uint32_t *at)
+{
+	const struct world *world = bounce->world;
+
+	*at = bounce->ids ? find_id(bounce, queue) : NOT_FOUND;
+	if (!bounce->ids ||
+	    (!bounce->n_ids && rule_broken(world, RULE_resume_empty_array_resumes_none)) ||
+	    (bounce->n_ids && rule_broken(world, RULE_only_named_queue_changes)))
+		return bounce->resume || bounce->n_ids;
+	return *at != NOT_FOUND;
+}
+
+static void mark(struct bounce *bounce)
+{
 	struct queue *queue;
+	uint32_t at;
+
+	TAILQ_FOREACH(queue, &bounce->process->queues, link)
+	{
+		if (!named(bounce, queue, &at) ||
+		    (bounce->resume ? !resume_one(queue) : !suspend_one(queue)))
+			continue;
+		if (at != NOT_FOUND)
+			bounce->ids[at] &= ~KFDABI_QUEUE_INVALID;
+		bounce->nodes |= 1ull << queue->node;
+		bounce->counted[queue->node]++;
+	}
+}
+
+static int array(struct call *call, struct bounce *bounce, uint64_t address, uint32_t n)
+{
+	const struct world *world = call->world;
 	int r = 0;
 
-	if (!bounce)
-		return -ENOMEM;
-	bounce->resume = resume;
-	bounce->clear_mask = clear_mask;
 	if (address)
 		r = read_ids(call, bounce, address, n);
-	else if (!resume && n)
+	else if (!bounce->resume && n)
+		r = rule_broken(world, RULE_suspend_null_array_is_einval) ? -EFAULT : -EINVAL;
+	else if (!bounce->resume && rule_broken(world, RULE_suspend_null_empty_array_is_0))
 		r = -EINVAL;
+	else if (n && rule_broken(world, RULE_resume_null_array_ignores_the_number))
+		r = -EFAULT;
 	if (r) {
+		if (rule_broken(world, RULE_failed_suspend_leaves_memory))
+			(void)call_write(call, address, &n, sizeof n);
 		free(bounce->ids);
 		free(bounce);
 		return r;
 	}
-	TAILQ_FOREACH(queue, &target->queues, link)
-	{
-		uint32_t at = find_id(bounce->ids, bounce->n_ids, queue->id);
-
-		if (bounce->ids ? at == NOT_FOUND : !resume)
-			continue;
-		if (resume)
-			debug_resume_queue(queue);
-		else if (!suspend_one(queue))
-			continue;
-		if (bounce->ids)
-			bounce->ids[at] &= ~KFDABI_QUEUE_INVALID;
-		bounce->nodes |= 1ull << queue->node;
-		bounce->result++;
-	}
+	mark(bounce);
 	bounce_begin(bounce);
 	return CALL_PENDING;
+}
+
+/* The register field has 8 bits, and 0 makes the driver write 1: until Linux 7.3
+ * looks whether the firmware takes a 0, but then forgets to write the field at
+ * all, so that the default stays. */
+static uint32_t effective_grace(const struct world *world, uint32_t asked)
+{
+	const struct world_chip *chip = &world->config.chip;
+	uint32_t safe = chip->gfx_target_version == 90010 ? 63 : 96;
+	bool listed = world->config.kernel >= KFDABI_LINUX_7_3 &&
+		      (chip->gfx_target_version == 90010 || chip->gfx_target_version >= 90402) &&
+		      (chip->gfx_target_version >= 90500 || chip->fw_version >= safe);
+
+	if (asked == KFDABI_GRACE_DEFAULT)
+		return asked;
+	if (asked)
+		return asked & 0xff;
+	return listed ? KFDABI_GRACE_DEFAULT : 1;
 }
 
 int debug_suspend(struct call *call, struct process *target)
 {
 	const struct kfdabi_dbg_trap *a = (void *)call->data;
+	struct bounce *bounce;
 
-	return array(call, target, a->u.suspend.queue_array_ptr, a->u.suspend.num_queues,
-		     a->u.suspend.exception_mask, false);
+	if (a->u.suspend.grace_period > 0xff && a->u.suspend.grace_period != KFDABI_GRACE_DEFAULT &&
+	    rule_broken(call->world, RULE_any_grace_period_is_accepted))
+		return -EINVAL;
+	bounce = bounce_new(target, call, array_done);
+	if (!bounce)
+		return -ENOMEM;
+	bounce->clear_mask = a->u.suspend.exception_mask;
+	bounce->grace = effective_grace(call->world, a->u.suspend.grace_period);
+	return array(call, bounce, a->u.suspend.queue_array_ptr, a->u.suspend.num_queues);
 }
 
 int debug_resume(struct call *call, struct process *target)
 {
 	const struct kfdabi_dbg_trap *a = (void *)call->data;
+	struct bounce *bounce = bounce_new(target, call, array_done);
 
-	return array(call, target, a->u.resume.queue_array_ptr, a->u.resume.num_queues, 0, true);
-}
-
-int debug_queue_snapshot(struct call *call, struct process *target)
-{
-	struct kfdabi_dbg_trap *a = (void *)call->data;
-	uint32_t room = a->u.queue_snapshot.num_queues, stride = a->u.queue_snapshot.entry_size;
-	struct kfdabi_queue_snapshot entry = {0};
-	uint32_t bytes = stride < sizeof entry ? stride : sizeof entry;
-	struct queue *queue;
-
-	a->u.queue_snapshot.num_queues = 0;
-	if (!stride)
-		return -EINVAL;
-	a->u.queue_snapshot.entry_size = bytes;
-	TAILQ_FOREACH(queue, &target->queues, link)
-	{
-		uint32_t i = a->u.queue_snapshot.num_queues;
-
-		if (i < room) {
-			entry.exception_status = queue->exceptions;
-			entry.ring_base_address = queue->ring;
-			entry.write_pointer_address = queue->wptr_address;
-			entry.read_pointer_address = queue->rptr_address;
-			entry.ctx_save_restore_address = queue->save_address;
-			entry.queue_id = queue->id;
-			entry.gpu_id = queue->record->gpu_id;
-			entry.ring_size = (uint32_t)queue->ring_bytes;
-			entry.queue_type = queue->type;
-			entry.ctx_save_restore_area_size = queue->save_bytes;
-			queue->exceptions &= ~a->u.queue_snapshot.exception_mask;
-			if (call_write(call,
-				       a->u.queue_snapshot.snapshot_buf_ptr + (uint64_t)i * stride,
-				       &entry, bytes))
-				return -EFAULT;
-		}
-		a->u.queue_snapshot.num_queues++;
-	}
-	return 0;
+	if (!bounce)
+		return -ENOMEM;
+	bounce->resume = true;
+	return array(call, bounce, a->u.resume.queue_array_ptr, a->u.resume.num_queues);
 }

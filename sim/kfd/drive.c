@@ -282,7 +282,8 @@ static bool feed(struct world *world)
 		uint64_t before = queue->submitted;
 
 		queue->limit = queue->limit_seen;
-		if (queue->fetched == queue->limit)
+		/* Packets are read when the queue is on the GPU. */
+		if (queue->fetched == queue->limit || !queue->map_wanted)
 			continue;
 		drive_fetch(queue);
 		any |= queue->submitted != before;
@@ -303,6 +304,8 @@ void drive(struct world *world)
 			while (gpu_step(world->nodes[i].gpu, model, &event))
 				handle(&world->nodes[i], &event);
 	} while (feed(world) || look_at_waiting(world));
+	if (now >= firmware_due(world))
+		firmware_expire(world, now);
 	if (now >= world->next_deadline_ns)
 		events_expire(world, now);
 	if (now >= world->next_check_ns) {
@@ -329,6 +332,9 @@ uint64_t drive_due(const struct world *world)
 	const struct world_config *config = &world->config;
 	uint64_t now = clock_ns(), until = world->next_deadline_ns, at;
 
+	at = firmware_due(world);
+	if (at < until)
+		until = at;
 	for (uint32_t i = 0; i < world->nodes_n; i++) {
 		uint64_t next = gpu_next(world->nodes[i].gpu);
 

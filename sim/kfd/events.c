@@ -77,6 +77,9 @@ static void fill_result(struct process *process, struct waiter *waiter)
 			continue;
 		if (event->type == KFD_IOC_EVENT_MEMORY)
 			waiter->data[i].memory = process->fault;
+		else if (event->type == KFD_IOC_EVENT_HW_EXCEPTION)
+			memcpy(&waiter->data[i], &process->hw_exception,
+			       sizeof process->hw_exception);
 		else if (event->type == KFD_IOC_EVENT_SIGNAL && waiter->state[i].by_age)
 			waiter->data[i].last_age = event->age;
 	}
@@ -194,6 +197,19 @@ void event_memory_fault(struct process *process, uint32_t gpu_id, uint64_t va)
 	process->fault.gpu_id = gpu_id;
 	for (uint32_t id = 0; id < process->cap_events; id++)
 		if (process->events[id].used && process->events[id].type == KFD_IOC_EVENT_MEMORY)
+			event_set(process, &process->events[id]);
+}
+
+void event_hw_exception(struct process *process, uint32_t gpu_id)
+{
+	process->hw_exception = (struct kfd_hsa_hw_exception_data){
+		.reset_cause = KFD_HW_EXCEPTION_GPU_HANG,
+		.memory_lost = 1,
+		.gpu_id = gpu_id,
+	};
+	for (uint32_t id = 0; id < process->cap_events; id++)
+		if (process->events[id].used &&
+		    process->events[id].type == KFD_IOC_EVENT_HW_EXCEPTION)
 			event_set(process, &process->events[id]);
 }
 

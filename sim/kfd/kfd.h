@@ -41,6 +41,7 @@
 struct world;
 struct process;
 struct queue;
+TAILQ_HEAD(bounce_list, bounce);
 
 /* One trapped ioctl. Lives until call_answer(). */
 struct call {
@@ -155,8 +156,10 @@ struct queue {
 	uint64_t eop_address;
 	struct queue_place place;
 	uint32_t percent, priority;
-	uint64_t exceptions; /* kfdabi_ec_mask() bits */
-	bool suspended;	     /* by the debugger interface */
+	uint64_t exceptions;  /* kfdabi_ec_mask() bits */
+	bool suspended;	      /* by the debugger interface */
+	bool stalled;	      /* an unmatched RESUME stopped it (a switch) */
+	uint64_t saved_units; /* what it had live when it was taken off last */
 	bool being_destroyed;
 	bool leaving;		/* will be freed at the next unmap */
 	struct call *destroyer; /* DESTROY_QUEUE that sleeps until it is resumed */
@@ -244,9 +247,14 @@ struct process {
 	uint32_t n_signal_events;
 	struct waiter_list waiters;
 	struct kfd_hsa_memory_exception_data fault; /* of the last memory fault */
+	struct kfd_hsa_hw_exception_data hw_exception;
 
 	struct queue_list queues;
 	uint64_t queue_ids[QUEUE_IDS_MAX / 64];
+
+	bool evicted;	      /* all its queues, on all nodes, by a GPU reset: for ever */
+	uint64_t reset_nodes; /* where it had queues when the GPU was reset */
+	bool saved_before;    /* savearea.c has written something */
 
 	/* Debugger interface. */
 	uint32_t runtime_state; /* enum kfdabi_runtime_state */
@@ -282,6 +290,12 @@ struct node {
 	unsigned active_queues;	    /* of all processes, as the runlist has them */
 	uint8_t watches;	    /* watchpoints taken: a bit for each id */
 	struct process *debug_vmid; /* who has the one VMID for debugging; not per VMID */
+	/* bounce.c, reset.c */
+	uint64_t bounces;	  /* begun */
+	bool all_off;		  /* a bounce took all queues off and mapped none */
+	bool hung, resetting;	  /* the firmware does not answer; a reset is under way */
+	uint64_t firmware_due_ns; /* wall: the driver gives up, or the reset is over; 0: no */
+	struct bounce_list stuck; /* wait for that */
 	int render_fd;
 	ino_t render_ino;
 	char *memory; /* the whole render file */
@@ -478,6 +492,7 @@ void event_fire(struct process *process, uint32_t id);
  * every event whose slot was. */
 void event_interrupt(struct process *process, uint32_t context_id);
 void event_memory_fault(struct process *process, uint32_t gpu_id, uint64_t va);
+void event_hw_exception(struct process *process, uint32_t gpu_id); /* a GPU reset */
 void events_expire(struct world *world, uint64_t now_ns);
 void events_release(struct process *process);
 
@@ -487,19 +502,27 @@ struct bounce {
 	struct process *process; /* referenced; locked from bounce_begin() until it is over */
 	struct call *call;	 /* answered with `result` at the end; may be NULL */
 	int result;
-	uint64_t nodes;	     /* mask of those that bounce */
-	unsigned left;	     /* of them, not yet unmapped */
+	uint64_t nodes;	     /* mask of those that bounce, one after another */
+	uint64_t failed;     /* of them: where the firmware did not answer */
+	int error;	     /* of the first of these: -ETIME, or -EIO during a reset */
+	uint32_t next_node;  /* that has not had its turn */
+	uint32_t grace;	     /* units of 1024 clocks; KFDABI_GRACE_DEFAULT */
+	bool unmap_only;     /* all queues of the node stay off until another bounce */
 	unsigned again;	     /* so many times more, with nothing left to change */
 	struct queue *queue; /* for the callbacks */
-	/* All queues are off and the changes in effect; the process is locked. May be NULL. */
+	/* All queues are off and the changes in effect, or the node has failed; the
+	 * process is locked. May be NULL. */
 	void (*unmapped)(struct bounce *bounce);
 	/* The process is unlocked and what waited for it has run; may be NULL. */
 	void (*released)(struct bounce *bounce);
-	/* SUSPEND, RESUME: the array to write back (owned), and what to clear. */
+	/* SUSPEND, RESUME: the array to write back (owned), what to clear, and how many
+	 * queues of each node count. */
 	uint32_t *ids;
 	uint32_t n_ids;
 	uint64_t ids_address, clear_mask;
+	uint16_t counted[WORLD_NODES_MAX];
 	bool resume;
+	TAILQ_ENTRY(bounce) link; /* in node.stuck */
 };
 struct bounce *bounce_new(struct process *process, struct call *call,
 			  void (*unmapped)(struct bounce *));
@@ -508,9 +531,32 @@ struct bounce *bounce_new(struct process *process, struct call *call,
 void bounce_begin(struct bounce *bounce);
 /* UNMAPPED and MAPPED of the GPU model. */
 void bounce_event(struct node *node, const struct gpu_event *event);
+/* It failed on this node; goes on with the next one. */
+void bounce_failed(struct bounce *bounce, const struct node *node, int error);
+/* Should it be mapped? */
 bool queue_active(const struct queue *queue);
+/* Maps and unmaps without a call what queue_active() says by now, unless some call
+ * is about to. */
+void bounce_settle(struct process *process);
 /* Nodes whose runlist is not empty: elsewhere a change costs nothing. */
 uint64_t nodes_active(const struct world *world);
+
+/* reset.c: firmware that does not answer, and the GPU reset that follows. */
+/* From now on nothing can be preempted on this node (debugfs: hang_hws). */
+void firmware_hang(struct world *world, uint32_t node);
+/* Will a bounce of the node, begun now, be answered? If not it is kept until the
+ * driver gives up, and fails then or, during a reset, at once. */
+bool firmware_answers(struct node *node, struct bounce *bounce);
+void firmware_expire(struct world *world, uint64_t now_ns);
+uint64_t firmware_due(const struct world *world); /* wall; UINT64_MAX: nothing to wait for */
+void firmware_forget(struct node *node);	  /* the world ends */
+
+/* savearea.c */
+/* How much of XCC 0's part of its save area a compute queue used when it was taken
+ * off last: bytes of control stack and of wave state. */
+void savearea_sizes(const struct queue *queue, uint32_t *ctl_used, uint32_t *wave_used);
+/* The header and the control stack into the save area of every compute queue. */
+void savearea_write(struct process *process);
 
 /* queues.c */
 int ioctl_create_queue(struct call *call);

@@ -215,6 +215,9 @@ static int queue_new(struct process *process, const struct kfdabi_create_queue *
 	queue->percent = a->queue_percentage & 0xff;
 	queue->priority = a->queue_priority;
 	queue->exceptions = NEW_MASK;
+	if (rule_broken(process->world, RULE_queue_created_after_suspend_runs) &&
+	    !TAILQ_EMPTY(&process->queues))
+		queue->suspended = TAILQ_FIRST(&process->queues)->suspended;
 	r = take_doorbell(process, index, &queue->doorbell_index);
 	if (r) {
 		free(queue);
@@ -260,8 +263,18 @@ static void created_released(struct bounce *bounce)
 	struct kfdabi_create_queue *a = (void *)bounce->call->data;
 	struct queue *queue = queue_by_id(bounce->process, a->queue_id);
 
-	if (queue && queue == bounce->queue)
+	if (queue && queue == bounce->queue && !rule_broken(bounce->world, RULE_new_is_set_twice))
 		debug_raise(bounce->process, queue, NEW_MASK);
+}
+
+/* No firmware, no queue: the driver takes it back. */
+static void created(struct bounce *bounce)
+{
+	if (!bounce->error)
+		return;
+	queue_drop(bounce->queue);
+	bounce->queue = NULL;
+	bounce->result = bounce->error;
 }
 
 int ioctl_create_queue(struct call *call)
@@ -277,7 +290,7 @@ int ioctl_create_queue(struct call *call)
 	r = check_room(call->world, process, (uint32_t)node, !is_compute_type(a->queue_type));
 	if (r)
 		return r;
-	bounce = bounce_new(process, call, NULL);
+	bounce = bounce_new(process, call, created);
 	if (!bounce)
 		return -ENOMEM;
 	r = queue_new(process, a, (uint32_t)node, &queue);
@@ -301,6 +314,8 @@ static void destroyed(struct bounce *bounce)
 
 	queue_drop(bounce->queue);
 	debug_queue_deleted(bounce->process, node);
+	if (bounce->error)
+		bounce->result = bounce->error; /* it is gone all the same */
 }
 
 int ioctl_destroy_queue(struct call *call)
@@ -320,6 +335,8 @@ int ioctl_destroy_queue(struct call *call)
 	}
 	queue->being_destroyed = true;
 	if (process->session && queue->suspended) {
+		if (call->world->config.switches.destroy_suspended_fails)
+			return -EIO;
 		queue->destroyer = call;
 		return CALL_PENDING;
 	}
@@ -348,12 +365,23 @@ void queues_wake_destroyers(struct process *process)
 	}
 }
 
+static void changed(struct bounce *bounce)
+{
+	bounce->result = bounce->error ? -EACCES : bounce->result;
+}
+
 static int bounce_after_change(struct call *call, const struct queue *queue)
 {
-	struct bounce *bounce = bounce_new(call->process, call, NULL);
+	struct bounce *bounce = bounce_new(call->process, call, changed);
 
 	if (!bounce)
 		return -ENOMEM;
+	/* The driver takes all queues off before it sees that the process has lost some
+	 * to a reset, and then leaves it at that. */
+	if (call->process->reset_nodes >> queue->node & 1) {
+		bounce->unmap_only = true;
+		bounce->result = -EACCES;
+	}
 	/* Even a change that changes nothing costs one, unless the node is idle. */
 	if (queue_active(queue) || nodes_active(call->world) >> queue->node & 1)
 		bounce->nodes = 1ull << queue->node;
@@ -376,10 +404,14 @@ int ioctl_update_queue(struct call *call)
 	if (a->ring_base_address &&
 	    !exact_buffer(call->process, queue->node, a->ring_base_address, a->ring_size))
 		return -EFAULT;
-	queue->ring = a->ring_base_address;
+	if (a->ring_base_address ||
+	    !rule_broken(call->world, RULE_resume_maps_only_if_ring_permits))
+		queue->ring = a->ring_base_address;
 	queue->ring_bytes = a->ring_size;
 	queue->percent = a->queue_percentage & 0xff;
 	queue->priority = a->queue_priority;
+	if (rule_broken(call->world, RULE_update_of_a_suspended_queue_only_stores))
+		queue->suspended = false;
 	procfs_queue_resized(queue);
 	return bounce_after_change(call, queue);
 }

@@ -42,6 +42,7 @@ static int node_new(struct world *world, uint32_t i)
 
 	node->world = world;
 	node->gpu_id = world->config.gpu_ids[i];
+	TAILQ_INIT(&node->stuck);
 	node->render_fd = world->config.render_fd[i];
 	if (fstat(node->render_fd, &st))
 		return -errno;
@@ -148,6 +149,7 @@ void world_free(struct world *world)
 		struct node *node = &world->nodes[i];
 		struct gpu_event event;
 
+		firmware_forget(node);
 		/* Queues go when the bounces that name them are over. */
 		while (node->gpu && gpu_step(node->gpu, gpu_now(node->gpu) + END_MODEL_NS, &event))
 			if (event.type == GPU_EVENT_UNMAPPED)

@@ -52,13 +52,35 @@ struct world_chip {
 	uint32_t ctl_stack_bytes; /* its control stack part, as in the topology */
 	uint32_t cp_queues;	  /* compute queue slots of one XCC that the driver owns */
 	uint32_t sdma_queues_per_engine;
+	/* As in the topology, for the device snapshot; of one node. */
+	uint32_t simd_count, max_waves_per_simd, array_count, capability, fw_version;
+	uint64_t debug_prop;
+};
+
+/* What hardware was seen to do otherwise than the driver's source suggests (false:
+ * as the source has it), and what can be made to go wrong. */
+struct world_switches {
+	bool unmatched_resume_unmaps; /* RESUME of a queue that is not suspended stops it */
+	bool new_queue_waits; /* a session that subscribes to "new" holds uncollected queues */
+	bool suspend_mask_keeps_new;  /* SUSPEND's exception mask does not collect */
+	bool destroy_suspended_fails; /* EIO, where the source says that it sleeps */
+
+	uint64_t preempt_ns;	   /* model: so much later do queues with live work come off */
+	uint64_t preempt_fails_at; /* of a node, counted from 1: this bounce never ends; 0: none */
+	uint64_t preemption_timeout_ns; /* wall: then the driver gives up on the firmware */
+	uint64_t reset_ns;		/* wall: a GPU reset takes this long */
+	/* How long the firmware waits for waves to end by themselves: units of 1024
+	 * clocks, part of unmap_ns where a call does not say otherwise. */
+	uint32_t grace_default;
 };
 
 struct world_config {
 	const char *profile;
-	uint32_t nodes;			   /* 1 .. WORLD_NODES_MAX, all alike */
-	uint32_t gpu_ids[WORLD_NODES_MAX]; /* as in the topology, not 0, all different */
+	uint32_t nodes;			     /* 1 .. WORLD_NODES_MAX, all alike */
+	uint32_t gpu_ids[WORLD_NODES_MAX];   /* as in the topology, not 0, all different */
+	uint32_t locations[WORLD_NODES_MAX]; /* location_id of the topology */
 	struct world_chip chip;
+	struct world_switches switches;
 	struct gpu_config gpu; /* capacity and costs of one node; bounce = unmap + map */
 	uint32_t lds_bytes_per_cu;
 	uint64_t vram_bytes;

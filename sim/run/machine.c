@@ -11,6 +11,8 @@
 #define VENDOR_AMD 0x1002u
 #define FIRST_BUS 0x03u /* the first PCI bus to try */
 #define LAST_BUS 0xffu
+#define GFX942 90402u
+#define CAP_PER_QUEUE_RESET (1u << 31)
 
 static bool bus_free(unsigned bus)
 {
@@ -109,4 +111,14 @@ int machine_new(struct machine *m, const struct profile *profile, unsigned n_gpu
 		}
 	}
 	return 0;
+}
+
+uint64_t machine_capability(const struct machine *machine)
+{
+	const struct profile *p = &machine->node_profile;
+
+	/* Linux 7.3 announces the reset of single queues. */
+	if (machine->kernel == KFDABI_LINUX_7_3 && p->gfx_target_version >= GFX942)
+		return p->capability | CAP_PER_QUEUE_RESET;
+	return p->capability;
 }

@@ -39,5 +39,7 @@ struct machine {
  * status, having said why (say.h). */
 int machine_new(struct machine *machine, const struct profile *profile, unsigned n_gpus,
 		enum kfdabi_kernel kernel);
+/* Of a node, as in the topology under that kernel. */
+uint64_t machine_capability(const struct machine *machine);
 
 #endif

@@ -73,9 +73,11 @@ static int new_world(const struct options *o, const struct machine *machine,
 	config.nodes = machine->n_nodes;
 	for (unsigned i = 0; i < machine->n_nodes; i++) {
 		config.gpu_ids[i] = machine->nodes[i].gpu_id;
+		config.locations[i] = machine->nodes[i].location;
 		config.render_fd[i] = tree->render[i];
 	}
 	config.kernel = machine->kernel;
+	config.chip.capability = (uint32_t)machine_capability(machine);
 	config.broken = o->broken;
 	config.time_scale = o->time_scale;
 	config.kfd_fd = tree->kfd;

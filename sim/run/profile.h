@@ -38,7 +38,12 @@ struct profile {
 	/* Links. */
 	uint64_t link_min_mb_per_s, link_max_mb_per_s, link_weight;
 	uint64_t hive_gpus, xgmi_mb_per_s, xgmi_weight;
+	/* What hardware may do otherwise, and what can be made to go wrong. */
+	uint64_t unmatched_resume_unmaps, new_queue_waits, suspend_mask_keeps_new;
+	uint64_t destroy_suspended_fails, preempt_fails_at, grace_default;
+	uint64_t queue_preemption_timeout_ms, gpu_reset_ms; /* wall time */
 	/* Costs, in model time. */
+	double preempt_us;
 	double bounce_us, packet_us, sdma_packet_us, unknown_kernel_us;
 	double save_gb_per_s, restore_gb_per_s, blit_gb_per_s;
 	double sdma_gb_per_s, host_gb_per_s, peer_gb_per_s; /* an engine; links */

@@ -30,8 +30,6 @@
 #define CPX_SAME_MB_PER_S 819200
 #define CPX_OTHER_WEIGHT 41
 /* From 7.3 on, for gfx942 and later: a queue can be reset by itself. */
-#define CAP_PER_QUEUE_RESET (1u << 31)
-#define GFX942 90402u
 
 struct link {
 	int type;
@@ -176,10 +174,7 @@ static int gpu_properties(const struct machine *m, unsigned node, const char *pa
 {
 	const struct profile *p = &m->node_profile;
 	const struct machine_gpu *gpu = &m->gpus[m->nodes[node].gpu];
-	uint64_t capability = p->capability;
 
-	if (m->kernel == KFDABI_LINUX_7_3 && p->gfx_target_version >= GFX942)
-		capability |= CAP_PER_QUEUE_RESET;
 	return tree_file(
 		path,
 		"cpu_cores_count 0\nsimd_count %" PRIu64 "\nmem_banks_count 1\ncaches_count %u\n"
@@ -203,7 +198,7 @@ static int gpu_properties(const struct machine *m, unsigned node, const char *pa
 		p->gfx_target_version, VENDOR_AMD, p->device_id, m->nodes[node].location,
 		RENDER_MINOR + node, gpu->hive_id, p->num_sdma_engines, p->num_sdma_xgmi_engines,
 		p->num_sdma_queues_per_engine, p->num_cp_queues, p->cwsr_size, p->ctl_stack_size,
-		p->max_engine_clk_fcompute, p->fw_version, capability, p->debug_prop,
+		p->max_engine_clk_fcompute, p->fw_version, machine_capability(m), p->debug_prop,
 		p->sdma_fw_version, gpu->unique_id, p->num_xcc, p->max_engine_clk_ccompute);
 }
 

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Scheduling firmware that does not answer, and the GPU reset that follows
+ * (kfd_device_queue_manager.c, kfd_device.c).
+ *
+ * A preemption that is not acknowledged within queue_preemption_timeout_ms makes
+ * the driver reset the whole GPU: the call that waited fails with ETIME, those that
+ * waited behind it and those during the reset with EIO. Before it resets one GPU
+ * the driver evicts every process from all of them, and it never brings these back:
+ * only processes that come later run again. Till the driver gives up, the queues
+ * that were mapped go on. Not simulated: what a reset does to the contents of VRAM,
+ * the reset of a single queue, and the neighbours in a hive that are reset together.
+ */
+#include <errno.h>
+
+#include "common/clock.h"
+#include "sim/kfd/files.h"
+#include "sim/kfd/kfd.h"
+
+static uint32_t index_of(const struct node *node)
+{
+	return (uint32_t)(node - node->world->nodes);
+}
+
+void firmware_hang(struct world *world, uint32_t node)
+{
+	world->nodes[node].hung = true;
+}
+
+/* By --set: is this the bounce that is never answered? */
+static bool fails_now(const struct node *node)
+{
+	const struct world_switches *switches = &node->world->config.switches;
+	double slow_ns = (double)switches->preempt_ns / node->world->config.time_scale;
+
+	return node->bounces == switches->preempt_fails_at ||
+	       (slow_ns > (double)switches->preemption_timeout_ns && gpu_live_units(node->gpu));
+}
+
+bool firmware_answers(struct node *node, struct bounce *bounce)
+{
+	const struct world *world = node->world;
+
+	if (node->resetting) {
+		bounce_failed(bounce, node, -EIO);
+		return false;
+	}
+	node->hung = node->hung || fails_now(node);
+	/* With an empty list there is nothing to take off, and nobody waits. */
+	if (!node->hung || !node->active_queues)
+		return true;
+	if (TAILQ_EMPTY(&node->stuck))
+		node->firmware_due_ns = clock_ns() + world->config.switches.preemption_timeout_ns;
+	TAILQ_INSERT_TAIL(&node->stuck, bounce, link);
+	return false;
+}
+
+/* The model's side of an eviction: all off, and no call waits for it. */
+static void take_all_off(struct node *node)
+{
+	struct gpu_change changes[64];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < node->n_by_gpu_queue; i++) {
+		struct queue *queue = node->by_gpu_queue[i];
+
+		if (!queue || !queue->map_wanted || queue_active(queue))
+			continue;
+		queue->map_wanted = false;
+		node->active_queues--;
+		changes[n++] = (struct gpu_change){.queue = i, .map = false};
+		if (n < 64)
+			continue;
+		if (gpu_bounce(node->gpu, 0, changes, n))
+			say("no memory for a GPU reset: its queues go on");
+		n = 0;
+	}
+	if (n && gpu_bounce(node->gpu, 0, changes, n))
+		say("no memory for a GPU reset: its queues go on");
+}
+
+static bool has_queue_on(const struct process *process, uint32_t node)
+{
+	const struct queue *queue;
+
+	TAILQ_FOREACH(queue, &process->queues, link)
+	if (queue->node == node)
+		return true;
+	return false;
+}
+
+static void evict_all(struct world *world, uint32_t failed)
+{
+	struct process *process;
+
+	TAILQ_FOREACH(process, &world->processes, link)
+	{
+		if (has_queue_on(process, failed))
+			process->reset_nodes |= 1ull << failed;
+		for (uint32_t i = 0; i < world->nodes_n; i++)
+			if (process->vm[i].file)
+				smi_queue_eviction(process, i, SMI_BY_SUSPEND);
+		process->evicted = true;
+	}
+	for (uint32_t i = 0; i < world->nodes_n; i++) {
+		take_all_off(&world->nodes[i]);
+		TAILQ_FOREACH(process, &world->processes, link)
+		hqd_update(process, i);
+	}
+}
+
+static void give_up(struct node *node)
+{
+	struct world *world = node->world;
+	struct bounce_list stuck = TAILQ_HEAD_INITIALIZER(stuck);
+	struct process *process;
+	struct bounce *bounce;
+	int error = -ETIME;
+
+	say("simulated GPU %u: the firmware did not preempt its queues in time; the GPU is reset",
+	    node->gpu_id);
+	node->resetting = true;
+	node->firmware_due_ns = clock_ns() + world->config.switches.reset_ns;
+	smi_gpu_reset(world, index_of(node), false, "HWS hang");
+	evict_all(world, index_of(node));
+	TAILQ_FOREACH(process, &world->processes, link)
+	event_hw_exception(process, node->gpu_id);
+	TAILQ_CONCAT(&stuck, &node->stuck, link);
+	while ((bounce = TAILQ_FIRST(&stuck))) {
+		TAILQ_REMOVE(&stuck, bounce, link);
+		bounce_failed(bounce, node, error);
+		error = -EIO;
+	}
+}
+
+static void reset_over(struct node *node)
+{
+	node->resetting = node->hung = node->all_off = false;
+	node->firmware_due_ns = 0;
+	smi_gpu_reset(node->world, index_of(node), true, "");
+}
+
+void firmware_expire(struct world *world, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < world->nodes_n; i++) {
+		struct node *node = &world->nodes[i];
+
+		if (!node->firmware_due_ns || now_ns < node->firmware_due_ns)
+			continue;
+		if (node->resetting)
+			reset_over(node);
+		else
+			give_up(node);
+	}
+}
+
+uint64_t firmware_due(const struct world *world)
+{
+	uint64_t due = UINT64_MAX;
+
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		if (world->nodes[i].firmware_due_ns && world->nodes[i].firmware_due_ns < due)
+			due = world->nodes[i].firmware_due_ns;
+	return due;
+}
+
+void firmware_forget(struct node *node)
+{
+	struct bounce *bounce;
+
+	node->resetting = true; /* whatever comes now ends at once */
+	while ((bounce = TAILQ_FIRST(&node->stuck))) {
+		TAILQ_REMOVE(&node->stuck, bounce, link);
+		bounce_failed(bounce, node, -EIO);
+	}
+}

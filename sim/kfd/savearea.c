@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the driver leaves in the save areas of compute queues (kfd_mqd_manager_v9.c):
+ * for each XCC, a stride of the queue's save size apart, the 16 bytes that tell
+ * where control stack and wave state lie, and the control stack itself, which it
+ * copies from the MQD. It does that after a SUSPEND that suspended anything, for
+ * every compute queue of the process. The wave state is the GPU's business, and not
+ * simulated: its size is told, its bytes are not there.
+ *
+ * The stack grows down towards the header, the wave state up behind it.
+ */
+#include <string.h>
+
+#include "sim/kfd/kfd.h"
+
+#define STACK_BYTES_A_WAVE 8u /* of gfx9 (kfd_queue.c) */
+#define STACK_STATE 0x40000000u
+
+struct header {
+	uint32_t stack_offset, stack_bytes;
+	uint32_t wave_offset, wave_bytes; /* offset: behind the last of them */
+};
+
+static bool has_save_area(const struct queue *queue)
+{
+	return (queue->type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL ||
+		queue->type == KFD_IOC_QUEUE_TYPE_COMPUTE) &&
+	       queue->save_address;
+}
+
+/* Workgroups are spread over XCCs evenly: an equal share, and the rest to the first. */
+static uint64_t units_of(const struct queue *queue, uint32_t xcc)
+{
+	uint32_t xccs = queue->process->world->config.gpu.xccs;
+
+	return queue->saved_units / xccs + (xcc < queue->saved_units % xccs);
+}
+
+static void sizes_of(const struct queue *queue, uint32_t xcc, uint32_t *ctl_used,
+		     uint32_t *wave_used)
+{
+	const struct world_config *config = &queue->process->world->config;
+	uint64_t units = units_of(queue, xcc), stack = units * STACK_BYTES_A_WAVE,
+		 waves = units * config->gpu.save_bytes_unit, stack_room, wave_room;
+
+	if (stack)
+		stack += 2 * sizeof(uint32_t); /* state that is not a wave's */
+	stack_room = config->chip.ctl_stack_bytes - sizeof(struct header);
+	wave_room = queue->save_bytes > config->chip.ctl_stack_bytes
+			    ? queue->save_bytes - config->chip.ctl_stack_bytes
+			    : 0;
+	*ctl_used = (uint32_t)(stack < stack_room ? stack : stack_room & ~3ull);
+	*wave_used = (uint32_t)(waves < wave_room ? waves : wave_room);
+}
+
+void savearea_sizes(const struct queue *queue, uint32_t *ctl_used, uint32_t *wave_used)
+{
+	sizes_of(queue, 0, ctl_used, wave_used);
+}
+
+static void write_stack(const struct queue *queue, uint64_t at, uint32_t bytes)
+{
+	uint32_t words[1024], n = bytes / 4;
+
+	while (n) {
+		uint32_t part = n < 1024 ? n : 1024;
+
+		for (uint32_t i = 0; i < part; i++)
+			words[i] = i < 2 && part == n ? STACK_STATE : i;
+		if (access_write(queue->process, at, words, part * sizeof *words))
+			return;
+		at += part * sizeof *words;
+		n -= part;
+	}
+}
+
+static void write_xcc(const struct queue *queue, uint32_t xcc)
+{
+	const struct world *world = queue->process->world;
+	uint64_t at = queue->save_address + (uint64_t)xcc * queue->save_bytes;
+	uint32_t end = world->config.chip.ctl_stack_bytes;
+	struct header header = {.wave_offset = end};
+	char longer[40] = {0};
+
+	sizes_of(queue, xcc, &header.stack_bytes, &header.wave_bytes);
+	header.stack_offset = end - header.stack_bytes;
+	header.wave_offset = end + header.wave_bytes;
+	if (rule_broken(world, RULE_save_area_header_has_16_bytes)) {
+		memcpy(longer, &header, sizeof header);
+		(void)access_write(queue->process, at, longer, sizeof longer);
+	}
+	if (rule_broken(world, RULE_save_area_header_tells_the_live_state))
+		header.stack_bytes = header.wave_bytes = 0;
+	/* A failure ends this queue's part, and the driver tells nobody. */
+	if (access_write(queue->process, at, &header, sizeof header))
+		return;
+	write_stack(queue, at + header.stack_offset, header.stack_bytes);
+}
+
+void savearea_write(struct process *process)
+{
+	const struct world *world = process->world;
+	uint32_t xccs =
+		rule_broken(world, RULE_save_area_header_is_per_xcc) ? 1 : world->config.gpu.xccs;
+	struct queue *queue;
+	bool first = true;
+
+	if (process->dead || !process_mm_alive(process) ||
+	    rule_broken(world, RULE_save_area_header_after_suspend) ||
+	    (process->saved_before && rule_broken(world, RULE_save_area_header_at_each_suspend)))
+		return;
+	process->saved_before = true;
+	TAILQ_FOREACH(queue, &process->queues, link)
+	{
+		if (!has_save_area(queue) ||
+		    (!first && rule_broken(world, RULE_save_area_header_of_every_queue)))
+			continue;
+		first = false;
+		for (uint32_t xcc = 0; xcc < xccs; xcc++)
+			write_xcc(queue, xcc);
+	}
+}
