@@ -130,8 +130,12 @@ static int on_own_device(char what)
 
 	switch (what) {
 	case 'o':
-		gpu_open(&self.gpu);
-		return 0;
+		/* A process has one VM on a GPU, through the first. */
+		if (self.gpu.render > 0)
+			self.gpu.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+		else
+			gpu_open(&self.gpu);
+		return self.gpu.kfd < 0 ? -errno : 0;
 	case 'c':
 		return close(self.gpu.kfd);
 	case 'u':
@@ -326,6 +330,8 @@ static int order_run(char what)
 		return fork_child(what == 'f');
 	case 'A':
 		return set_alarm();
+	case 'k':
+		abort();
 	case 'x':
 		dup2(self.from, STDIN_FILENO);
 		dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
@@ -414,19 +420,31 @@ void actor_end(struct actor *actor)
 	CHECK_IS(child_end(&actor->child), 0);
 }
 
+void session_open(int kfd, pid_t pid, uint64_t mask, int dbg_fd)
+{
+	for (int i = 0; i < 200; i++) {
+		struct kfdabi_runtime_info info;
+
+		CHECK_IS(trap_enable(kfd, pid, mask, dbg_fd, &info), 0);
+		if (info.runtime_state == KFDABI_RUNTIME_ENABLED)
+			return;
+		CHECK_IS(info.runtime_state, KFDABI_RUNTIME_BUSY);
+		CHECK_IS(trap_disable(kfd, pid), 0);
+		sleep_ms(5);
+	}
+	SKIP("somebody else debugs on this GPU");
+}
+
 void debugged(struct actor *actor, int *kfd, uint64_t mask, int *events)
 {
-	struct kfdabi_runtime_info info;
-	struct gpu_file own;
 	int ends[2];
 
-	gpu_open(&own);
-	*kfd = own.kfd;
+	*kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+	CHECK(*kfd >= 0);
 	actor_start(actor, "orq");
 	seize(actor->pid);
 	CHECK(!pipe2(ends, O_CLOEXEC | O_NONBLOCK));
-	CHECK_IS(trap_enable(own.kfd, actor->pid, mask, ends[1], &info), 0);
-	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_ENABLED);
+	session_open(*kfd, actor->pid, mask, ends[1]);
 	close(ends[1]);
 	if (events)
 		*events = ends[0];

@@ -16,6 +16,7 @@
  *   u  uses the descriptor (GET_VERSION)
  *   t  makes a second thread: its id         l  that serves on, the first ends
  *   f  forks a child that does nothing: its pid    F  ends it
+ *   k  aborts (no answer)
  *   x  executes cat, which ends with the channel (no answer)
  * On the one it was pointed at with actor_aim():
  *   S  seizes it        T  lets go
@@ -48,6 +49,9 @@ void actor_end(struct actor *actor);
 
 /* DBG_TRAP with any arguments. */
 int trap_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op);
+/* ENABLE on one at runtime state 1. Where a GPU has one debugged process only,
+ * that of an earlier check may not be quite gone: it waits for that. */
+void session_open(int kfd, pid_t pid, uint64_t mask, int dbg_fd);
 /* A child that traces nobody and is traced by us, at runtime state 1 with one
  * queue, and our session on it; *kfd is ours. events: our ends of a pipe given
  * as dbg_fd (the write end is closed in the caller), or NULL. */

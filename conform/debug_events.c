@@ -144,6 +144,39 @@ void check_dbg_fd_eventfd_hears_nothing(void)
 	CHECK_IS(dots(fd), 0);
 }
 
+void check_dbg_fd_may_be_anything_open(void)
+{
+	static const char *const paths[] = {"/dev/null", "/dev/zero", "/proc/self/status"};
+	struct kfdabi_runtime_info info;
+	struct gpu_file own;
+
+	gpu_open(&own);
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+		int fd = open(paths[i], O_RDONLY | O_CLOEXEC);
+
+		CHECK(fd >= 0);
+		CHECK_IS(trap_enable(own.kfd, getpid(), 0, fd, &info), 0);
+		CHECK_IS(trap_disable(own.kfd, getpid()), 0);
+	}
+}
+
+void check_exceptions_need_a_session(void)
+{
+	struct kfdabi_runtime_info info;
+	struct gpu_file own;
+	struct event event;
+
+	gpu_open(&own);
+	kfd = own.kfd;
+	actor_start(&child, "orqqd");
+	seize(child.pid);
+	CHECK_IS(trap_enable(kfd, child.pid, ALL_MASK, STDERR_FILENO, &info), 0);
+	CHECK_IS(query(ALL_MASK, &event), 0);
+	CHECK_IS(event.status, NEW_MASK);
+	CHECK_IS(event.queue_id, 0);
+	CHECK_IS(query(ALL_MASK, &event), -EAGAIN); /* no deletion */
+}
+
 void check_set_exceptions_writes_pending(void)
 {
 	start(0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* DBG_TRAP: who may do what to whom, and in which order that is looked at. */
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,6 +47,35 @@ void check_debug_unknown_pid_is_esrch(void)
 	open_own();
 	CHECK_IS(enable(NO_PID), -ESRCH);
 	CHECK_IS(count(NO_PID), -ESRCH);
+}
+
+/* Pid 1 of a namespace of its own. */
+static void inner(pid_t outer)
+{
+	open_own();
+	CHECK_IS(getpid(), 1);
+	CHECK_IS(enable(1), 0);
+	CHECK_IS(count(1), 0);
+	CHECK_IS(count(outer), -ESRCH);
+	CHECK_IS(trap_disable(kfd, 1), 0);
+}
+
+void check_debug_pid_is_of_callers_namespace(void)
+{
+	pid_t outer = getpid(), pid;
+	int status;
+
+	open_own();
+	if (unshare(CLONE_NEWPID) && unshare(CLONE_NEWUSER | CLONE_NEWPID))
+		SKIP("no pid namespace can be made");
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		inner(outer);
+		_exit(0);
+	}
+	CHECK_IS(waitpid(pid, &status, 0), pid);
+	CHECK_IS(status, 0);
 }
 
 void check_debug_target_without_kfd_is_esrch(void)
@@ -220,6 +250,17 @@ void check_debug_disable_by_stranger_is_eperm(void)
 	start_stranger(&stranger, &child);
 	CHECK_IS(actor_do(&stranger, 'D'), -EPERM);
 	CHECK_IS(count(child.pid), 1);
+}
+
+void check_debug_child_of_owner_is_eperm(void)
+{
+	struct actor child, forked;
+
+	debugged(&child, &kfd, 0, NULL);
+	start_stranger(&forked, &child); /* our child */
+	CHECK_IS(actor_do(&forked, 'n'), -EPERM);
+	CHECK_IS(actor_do(&forked, 'E'), -EPERM);
+	CHECK_IS(actor_do(&forked, 'P'), -EPERM);
 }
 
 void check_debug_failed_enable_authorises(void)

@@ -9,14 +9,9 @@ static struct gpu_file own;
 
 static void session(void)
 {
-	struct kfdabi_runtime_info info;
-
 	gpu_open(&own);
 	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
-	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
-	if (info.runtime_state == KFDABI_RUNTIME_BUSY)
-		SKIP("somebody else debugs on this GPU");
-	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_ENABLED);
+	session_open(own.kfd, getpid(), 0, STDERR_FILENO);
 }
 
 static int launch_mode(uint32_t mode)

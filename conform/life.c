@@ -34,6 +34,25 @@ void check_life_debugger_killed_resumes(void)
 	CHECK_IS(actor_do(&child, 'W'), 1);
 }
 
+void check_life_debugger_killed_resumes_all(void)
+{
+	struct actor others[2];
+
+	suspended();
+	for (int i = 0; i < 2; i++) {
+		actor_start(&others[i], "orq");
+		actor_aim(&debugger, others[i].pid);
+		CHECK_IS(actor_do(&debugger, 'S'), 0);
+		CHECK_IS(actor_do(&debugger, 'E'), 0);
+		CHECK_IS(actor_do(&debugger, 'P'), 1);
+		CHECK_IS(actor_do(&others[i], 'w'), 0);
+	}
+	actor_kill(&debugger);
+	CHECK_IS(actor_do(&child, 'W'), 1);
+	for (int i = 0; i < 2; i++)
+		CHECK_IS(actor_do(&others[i], 'W'), 1);
+}
+
 void check_life_debugger_killed_allows_enable(void)
 {
 	struct kfdabi_runtime_info info;
@@ -109,12 +128,12 @@ void check_life_target_killed_while_suspended(void)
 	CHECK_IS(actor_do(&child, 'W'), 1);
 }
 
-/* Until the channel that exec closes is closed. */
-static void execs(struct actor *actor)
+/* Until the channel that exec or death closes is closed. */
+static void leaves(struct actor *actor, char order)
 {
 	struct pollfd p = {.fd = actor->child.from};
 
-	actor_tell(actor, 'x');
+	actor_tell(actor, order);
 	for (int i = 0; i < 100 && !(poll(&p, 1, 10) == 1 && p.revents & POLLHUP); i++)
 		let_go_on(actor->pid);
 	CHECK(p.revents & POLLHUP);
@@ -124,9 +143,23 @@ void check_life_target_exec_ends_session(void)
 {
 	debugged(&child, &kfd, 0, NULL);
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
-	execs(&child);
+	leaves(&child, 'x');
 	CHECK_IS(trap_disable(kfd, child.pid), -ESRCH);
 	CHECK_IS(clear_and_suspend(kfd, child.pid), -ESRCH);
+}
+
+void check_life_target_crash_ends_session(void)
+{
+	int events;
+
+	debugged(&child, &kfd, 0, &events);
+	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
+	leaves(&child, 'k');
+	CHECK_IS(trap_disable(kfd, child.pid), -ESRCH);
+	for (int i = 0; i < 1000 && !dots(events); i++)
+		sleep_ms(1);
+	CHECK_IS(dots(events), -1);
+	CHECK(WIFSIGNALED(child_end(&child.child)));
 }
 
 void check_life_fork_child_is_no_target(void)

@@ -15,11 +15,10 @@ static struct actor child;
 static void start(void)
 {
 	struct kfdabi_runtime_info info;
-	struct gpu_file own;
 	int ends[2];
 
-	gpu_open(&own);
-	kfd = own.kfd;
+	kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+	CHECK(kfd >= 0);
 	actor_start(&child, "ou");
 	seize(child.pid);
 	CHECK(!pipe2(ends, O_CLOEXEC | O_NONBLOCK));
@@ -139,6 +138,40 @@ void check_runtime_retry_sleeps_on(void)
 	CHECK(!actor_answers(&child, QUIET_MS, &answer));
 	CHECK_IS(dots(events), 0);
 	is_woken();
+}
+
+void check_runtime_retry_without_session_is_0(void)
+{
+	int answer;
+
+	start();
+	CHECK_IS(actor_do(&child, 'A'), 0);
+	sleeps('r');
+	for (int i = 0; i < 100 && !actor_answers(&child, 5, &answer); i++)
+		let_go_on(child.pid);
+	CHECK_IS(answer, -EINTR);
+	CHECK_IS(trap_disable(kfd, child.pid), 0);
+	actor_tell(&child, 'r');
+	CHECK(actor_answers(&child, 300, &answer));
+	CHECK_IS(answer, 0);
+}
+
+/* While another process of that GPU is debugged. */
+void check_runtime_enable_on_taken_gpu_is_busy(void)
+{
+	struct kfdabi_runtime_info info = {0};
+	struct kfdabi_dbg_trap a = {.u.query_info = {.info_ptr = (uint64_t)(uintptr_t)&info,
+						     .info_size = sizeof info,
+						     .exception_code = KFDABI_EC_PROCESS_RUNTIME}};
+	struct actor first;
+
+	debugged(&first, &kfd, 0, NULL);
+	start();
+	sleeps('r');
+	CHECK_IS(trap_call(kfd, &a, child.pid, KFDABI_TRAP_QUERY_EXCEPTION_INFO), 0);
+	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_BUSY);
+	is_woken();
+	CHECK_IS(trap_suspend(kfd, child.pid, NULL, 0, 0), -EPERM);
 }
 
 void check_runtime_disable_op_wakes_nobody(void)

@@ -42,12 +42,13 @@ static uint64_t nodes_concerned(const struct process *process)
 void debug_arm(struct process *target, struct bounce *bounce)
 {
 	struct world *world = target->world;
-	bool per_vmid = kfdabi_per_vmid(world->config.chip.gfx_target_version);
+	bool per_vmid =
+		kfdabi_per_vmid(world->config.chip.gfx_target_version) ||
+		(!target->session && rule_broken(world, RULE_enable_second_on_gpu_is_busy)) ||
+		(target->session && rule_broken(world, RULE_runtime_enable_on_taken_gpu_is_busy));
 
 	if (rule_broken(world, RULE_enable_many_per_gpu))
 		per_vmid = false;
-	if (rule_broken(world, RULE_enable_second_on_gpu_is_busy))
-		per_vmid = true;
 	bounce->nodes |= nodes_active(world);
 	if (per_vmid)
 		return;
@@ -173,6 +174,8 @@ void debug_process_died(struct process *process)
 		debug_session_end(target);
 		if (rule_broken(world, RULE_life_debugger_killed_allows_enable))
 			target->session = true;
+		if (rule_broken(world, RULE_life_debugger_killed_resumes_all))
+			return;
 	}
 }
 
@@ -203,6 +206,11 @@ static int take_event_fd(const struct call *call, uint32_t number)
 	if (fd < 0)
 		return rule_broken(call->world, RULE_enable_bad_fd_is_ebadf) ? -EINVAL : -EBADF;
 	flags = fcntl(fd, F_GETFL);
+	if (rule_broken(call->world, RULE_dbg_fd_may_be_anything_open) &&
+	    (flags & O_ACCMODE) == O_RDONLY) {
+		close(fd);
+		return -EINVAL;
+	}
 	if (flags & O_PATH && !rule_broken(call->world, RULE_enable_path_fd_is_ebadf)) {
 		close(fd);
 		return -EBADF;
@@ -354,6 +362,8 @@ static bool may(const struct call *call, const struct process *target, uint32_t 
 	if (op == KFDABI_TRAP_SEND_RUNTIME_EVENT &&
 	    rule_broken(world, RULE_debug_stranger_with_session_is_eperm))
 		return true;
+	if (!strict && rule_broken(world, RULE_debug_child_of_owner_is_eperm))
+		return true;
 	if (strict || target->debugger != call->process)
 		return false;
 	if (tracer && rule_broken(world, RULE_debug_owner_may_use_any_thread))
@@ -433,6 +443,7 @@ static int no_target(const struct world *world, uint32_t op)
 		return 0;
 	if (rule_broken(world, RULE_life_target_exec_ends_session) ||
 	    rule_broken(world, RULE_life_fork_child_is_no_target) ||
+	    rule_broken(world, RULE_life_target_crash_ends_session) ||
 	    rule_broken(world, RULE_life_pid_reuse_is_esrch))
 		return op == KFDABI_TRAP_ENABLE || op == KFDABI_TRAP_DISABLE ? 0 : -EINVAL;
 	return -ESRCH;

@@ -70,7 +70,7 @@ bool debug_raise(struct process *process, struct queue *queue, uint64_t mask)
 
 bool debug_raise_device(struct process *process, uint32_t node, uint64_t mask)
 {
-	if (!process->session)
+	if (!process->session && !rule_broken(process->world, RULE_exceptions_need_a_session))
 		return false;
 	process->device_exceptions[node] |= mask;
 	return told(process, mask);

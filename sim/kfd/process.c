@@ -425,6 +425,8 @@ static bool named(const struct process *process, const struct process *caller, c
 {
 	unsigned level = caller->ns_levels - 1;
 
+	if (rule_broken(caller->world, RULE_debug_pid_is_of_callers_namespace))
+		return ns[levels > 1] == pid;
 	if (levels <= level || ns[level] != pid)
 		return false;
 	return levels != caller->ns_levels || process->ns_ino == caller->ns_ino;

@@ -137,7 +137,8 @@ int ioctl_runtime_enable(struct call *call)
 	struct process *process = call->process;
 
 	if (interrupted(process)) {
-		if (!process->session)
+		if (!process->session &&
+		    !rule_broken(call->world, RULE_runtime_retry_without_session_is_0))
 			return 0;
 		if (rule_broken(call->world, RULE_runtime_retry_sleeps_on))
 			debug_raise(process, NULL, RUNTIME_MASK);
