@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <time.h>
 
 #include "conform/checks.h"
 #include "conform/lab.h"
@@ -74,4 +74,289 @@ void check_event_page_is_set_once(void)
 	CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, page.handle, &id), -EINVAL);
 	for (uint32_t i = 2; i < 300; i++)
 		CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, 0, &id), 0);
+}
+
+/* struct kfd_event_data with the age of KFD 1.14 */
+struct awaited {
+	uint64_t age, rest[3], ext;
+	uint32_t id, pad;
+};
+_Static_assert(sizeof(struct awaited) == sizeof(struct kfd_event_data), "event data");
+
+static int wait_for(struct awaited *events, uint32_t n, bool all, uint32_t ms, uint32_t *result)
+{
+	struct kfd_ioctl_wait_events_args a = {.events_ptr = (uint64_t)(uintptr_t)events,
+					       .num_events = n,
+					       .wait_for_all = all,
+					       .timeout = ms};
+	int r = lab_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a);
+
+	*result = a.wait_result;
+	return r;
+}
+
+#define WAITS(events, n, all, ms, wanted)                                                          \
+	do {                                                                                       \
+		uint32_t result_;                                                                  \
+		CHECK_IS(wait_for(events, n, all, ms, &result_), 0);                               \
+		CHECK_IS(result_, KFD_IOC_WAIT_RESULT_##wanted);                                   \
+	} while (0)
+
+void check_unknown_event_is_einval(void)
+{
+	gpu_open(&gpu);
+	CHECK_IS(on(KFDABI_SET_EVENT, 77), -EINVAL);
+	CHECK_IS(on(KFDABI_RESET_EVENT, 77), -EINVAL);
+	CHECK_IS(on(KFDABI_DESTROY_EVENT, 77), -EINVAL);
+}
+
+void check_only_signal_events_can_be_set(void)
+{
+	uint32_t id;
+
+	gpu_open(&gpu);
+	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, false, 0, &id), 0);
+	CHECK_IS(on(KFDABI_SET_EVENT, id), -EINVAL);
+	CHECK_IS(on(KFDABI_RESET_EVENT, id), -EINVAL);
+	CHECK_IS(on(KFDABI_DESTROY_EVENT, id), 0);
+}
+
+void check_auto_reset_event_wakes_once(void)
+{
+	struct awaited event = {0};
+
+	gpu_open(&gpu);
+	event.id = event_new(true);
+	CHECK_IS(on(KFDABI_SET_EVENT, event.id), 0);
+	WAITS(&event, 1, false, 0, COMPLETE);
+	WAITS(&event, 1, false, 0, TIMEOUT);
+}
+
+void check_manual_reset_event_stays_set(void)
+{
+	struct awaited events[2] = {{0}};
+	uint32_t result;
+
+	gpu_open(&gpu);
+	events[0].id = event_new(false);
+	events[1].id = event_new(false);
+	CHECK_IS(on(KFDABI_SET_EVENT, events[0].id), 0);
+	WAITS(events, 1, false, 0, COMPLETE);
+	WAITS(events, 1, false, 0, COMPLETE);
+	CHECK_IS(on(KFDABI_RESET_EVENT, events[0].id), 0);
+	WAITS(events, 1, false, 0, TIMEOUT);
+	/* Also past one who waits: for both, of which only one comes. */
+	CHECK_IS(on(KFDABI_SET_EVENT, events[0].id), 0);
+	CHECK_IS(wait_for(events, 2, true, 1, &result), 0);
+	CHECK_IS(result, KFD_IOC_WAIT_RESULT_TIMEOUT);
+	WAITS(events, 1, false, 0, COMPLETE);
+}
+
+void check_wait_without_time_only_asks(void)
+{
+	struct awaited event = {0};
+	struct timespec from, to;
+
+	gpu_open(&gpu);
+	event.id = event_new(true);
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	WAITS(&event, 1, false, 0, TIMEOUT);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	CHECK((to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000 < 300);
+	WAITS(&event, 0, false, 0, COMPLETE); /* nothing is all of nothing */
+}
+
+/* Another thread that does something a little later. */
+static struct {
+	unsigned nr;
+	uint32_t id;
+	pthread_t waiter; /* or it is sent a signal */
+} plan;
+
+static void *later(void *none)
+{
+	sleep_ms(20);
+	if (plan.nr)
+		CHECK_IS(on(plan.nr, plan.id), 0);
+	else
+		CHECK(!pthread_kill(plan.waiter, SIGUSR1));
+	return none;
+}
+
+static pthread_t do_later(unsigned nr, uint32_t id)
+{
+	pthread_t thread;
+
+	plan.nr = nr;
+	plan.id = id;
+	plan.waiter = pthread_self();
+	CHECK(!pthread_create(&thread, NULL, later, NULL));
+	return thread;
+}
+
+void check_wait_for_all_waits_for_all(void)
+{
+	struct awaited events[2] = {{0}};
+	pthread_t thread;
+
+	gpu_open(&gpu);
+	events[0].id = event_new(false);
+	events[1].id = event_new(true);
+	CHECK_IS(on(KFDABI_SET_EVENT, events[0].id), 0);
+	WAITS(events, 2, true, 5, TIMEOUT);
+	thread = do_later(KFDABI_SET_EVENT, events[1].id);
+	WAITS(events, 2, true, 5000, COMPLETE);
+	pthread_join(thread, NULL);
+	WAITS(events + 1, 1, false, 0, TIMEOUT); /* the waiter that it woke has reset it */
+	thread = do_later(KFDABI_SET_EVENT, events[1].id);
+	CHECK_IS(on(KFDABI_RESET_EVENT, events[0].id), 0);
+	WAITS(events, 2, false, 5000, COMPLETE); /* any */
+	pthread_join(thread, NULL);
+}
+
+void check_wait_with_an_old_age_is_over(void)
+{
+	struct awaited event = {.age = 1};
+
+	gpu_open(&gpu);
+	event.id = event_new(true);
+	WAITS(&event, 1, false, 0, TIMEOUT);
+	CHECK_IS(on(KFDABI_SET_EVENT, event.id), 0);
+	event.age = 0;
+	WAITS(&event, 1, false, 0, COMPLETE); /* takes it, and knows no age */
+	event.age = 1;
+	WAITS(&event, 1, false, 0, COMPLETE); /* it was set since */
+}
+
+void check_wait_tells_a_newer_age(void)
+{
+	struct awaited event = {.age = 1};
+
+	gpu_open(&gpu);
+	event.id = event_new(true);
+	CHECK_IS(on(KFDABI_SET_EVENT, event.id), 0);
+	CHECK_IS(on(KFDABI_SET_EVENT, event.id), 0);
+	WAITS(&event, 1, false, 0, COMPLETE);
+	CHECK_IS(event.age, 3);
+	WAITS(&event, 1, false, 0, TIMEOUT);
+	CHECK_IS(event.age, 3);
+}
+
+void check_wait_on_an_unknown_event_is_einval(void)
+{
+	struct awaited event = {.id = 77};
+	uint32_t result;
+
+	gpu_open(&gpu);
+	CHECK_IS(wait_for(&event, 1, false, 0, &result), -EINVAL);
+	CHECK_IS(result, KFD_IOC_WAIT_RESULT_FAIL);
+}
+
+void check_destroyed_event_fails_its_waiters(void)
+{
+	struct awaited event = {0};
+	uint32_t result;
+	pthread_t thread;
+
+	gpu_open(&gpu);
+	event.id = event_new(true);
+	thread = do_later(KFDABI_DESTROY_EVENT, event.id);
+	CHECK_IS(wait_for(&event, 1, false, 5000, &result), -EIO);
+	CHECK_IS(result, KFD_IOC_WAIT_RESULT_FAIL);
+	pthread_join(thread, NULL);
+}
+
+static void nothing(int number)
+{
+	(void)number;
+}
+
+void check_interrupted_wait_gives_back(void)
+{
+	struct sigaction action = {.sa_handler = nothing};
+	struct awaited events[2] = {{0}};
+	uint32_t result;
+	pthread_t thread;
+
+	gpu_open(&gpu);
+	events[0].id = event_new(true);
+	events[1].id = event_new(true);
+	CHECK(!sigaction(SIGUSR1, &action, NULL));
+	CHECK_IS(on(KFDABI_SET_EVENT, events[0].id), 0);
+	thread = do_later(0, 0);
+	CHECK_IS(wait_for(events, 2, true, 5000, &result), -EINTR); /* has taken the first */
+	pthread_join(thread, NULL);
+	WAITS(events, 1, false, 500, COMPLETE);
+}
+
+static void expect_fault(const struct awaited *event, uint64_t va)
+{
+	struct kfd_hsa_memory_exception_data data;
+
+	memcpy(&data, event, sizeof data);
+	CHECK_IS(data.va & ~4095ull, va & ~4095ull);
+	CHECK_IS(data.gpu_id, gpu.gpu_id);
+	CHECK(data.failure.NotPresent);
+}
+
+void check_memory_event_tells_the_fault(void)
+{
+	struct awaited event = {0};
+	struct raw_queue bad, good;
+	struct signal *signals;
+
+	gpu_open(&gpu);
+	signals = signals_new(&gpu);
+	signals[0].value = 1;
+	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, false, 0, &event.id), 0);
+	queue_new(&gpu, &bad);
+	queue_new(&gpu, &good);
+	queue_barrier(&bad, NULL, (struct signal *)0x20000);
+	queue_ring(&bad);
+	WAITS(&event, 1, false, 2000, COMPLETE);
+	expect_fault(&event, 0x20000);
+	queue_barrier(&good, NULL, &signals[0]);
+	queue_ring(&good);
+	CHECK(comes(&signals[0].value, 0, 1000));
+}
+
+/* The GPU writes there; does it fault? */
+static bool faults(uint64_t va)
+{
+	struct awaited event = {0};
+	struct raw_queue queue;
+	uint32_t result;
+
+	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, true, 0, &event.id), 0);
+	queue_new(&gpu, &queue);
+	queue_barrier(&queue, NULL, (struct signal *)(uintptr_t)va);
+	queue_ring(&queue);
+	CHECK_IS(wait_for(&event, 1, false, 500, &result), 0);
+	if (result == KFD_IOC_WAIT_RESULT_COMPLETE)
+		expect_fault(&event, va);
+	return result == KFD_IOC_WAIT_RESULT_COMPLETE;
+}
+
+void check_unmapped_buffer_faults(void)
+{
+	struct kfd_ioctl_unmap_memory_from_gpu_args unmap = {.n_devices = 1};
+	struct buffer page;
+
+	gpu_open(&gpu);
+	CHECK_IS(buffer_new(&gpu, 4096, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
+	unmap.handle = page.handle;
+	unmap.device_ids_array_ptr = (uint64_t)(uintptr_t)&gpu.gpu_id;
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_UNMAP_MEMORY_FROM_GPU, &unmap, sizeof unmap), 0);
+	CHECK(faults((uint64_t)(uintptr_t)page.cpu));
+}
+
+void check_buffer_is_seen_where_it_is_mapped(void)
+{
+	struct gpu_file second;
+	struct buffer page;
+
+	gpu_open(&gpu);
+	gpu_open_too(&second, &gpu, 1);
+	CHECK_IS(buffer_new(&second, 4096, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
+	CHECK(faults((uint64_t)(uintptr_t)page.cpu));
 }

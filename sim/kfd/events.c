@@ -15,6 +15,8 @@
 #define EVENTS_MAX (2 * EVENT_PAGE_SLOTS) /* the upper half for those without a slot */
 #define EVENT_MMAP_OFFSET (2ull << 62)	  /* what the driver returns for the page */
 #define TIMEOUT_NEVER 0xffffffffu
+#define WAIT_MAX (1u << 20) /* what the kernel could copy in one piece */
+#define SPIN_MIN 1000u	    /* waits a second of one thread that were none */
 #define SLOTS_UNMAPPED 256u /* without a page: what the oldest runtimes map */
 #define SLOT_EMPTY UINT64_MAX
 
@@ -31,7 +33,8 @@ struct event_data {
 _Static_assert(sizeof(struct event_data) == sizeof(struct kfd_event_data), "event data");
 
 struct awaited {
-	bool active, by_age, gone;
+	bool active, by_age;
+	bool queued; /* in the event's wait queue: it was not set when the wait began */
 };
 
 struct waiter {
@@ -49,57 +52,76 @@ static struct event *event_by_id(const struct process *process, uint32_t id)
 	return id < process->cap_events && process->events[id].used ? &process->events[id] : NULL;
 }
 
+static void event_set(struct process *process, struct event *event);
+
 static void waiter_free(struct waiter *waiter)
 {
-	LIST_REMOVE(waiter, link);
 	free(waiter->state);
 	free(waiter);
 }
 
-/* The waiter is not there any more: events that were reset for it are not lost
- * on the next one. */
+/* A signal took the waiter out: what was reset for it is set again, for the next. */
 static void waiter_give_back(struct process *process, const struct waiter *waiter)
 {
+	if (rule_broken(process->world, RULE_interrupted_wait_gives_back))
+		return;
 	for (uint32_t i = 0; i < waiter->n; i++) {
 		struct event *event = event_by_id(process, waiter->data[i].event_id);
 
 		if (event && waiter->state[i].active && event->auto_reset)
-			event->signaled = true;
+			event_set(process, event);
 	}
 }
 
-static void fill_result(struct process *process, struct waiter *waiter)
+/* What the driver tells of one event that came; how much of it, in bytes. */
+static size_t told(const struct process *process, const struct event *event,
+		   const struct awaited *state, struct event_data *data)
 {
+	if (event->type == KFD_IOC_EVENT_MEMORY) {
+		data->memory = process->fault;
+		return sizeof data->memory;
+	}
+	if (event->type == KFD_IOC_EVENT_HW_EXCEPTION) {
+		memcpy(data, &process->hw_exception, sizeof process->hw_exception);
+		return sizeof process->hw_exception;
+	}
+	if (event->type == KFD_IOC_EVENT_SIGNAL && state->by_age) {
+		if (!rule_broken(process->world, RULE_wait_tells_a_newer_age))
+			data->last_age = event->age;
+		return sizeof data->last_age;
+	}
+	return 0;
+}
+
+static int tell_results(struct process *process, struct waiter *waiter)
+{
+	const struct kfd_ioctl_wait_events_args *a = (void *)waiter->call->data;
+
 	for (uint32_t i = 0; i < waiter->n; i++) {
 		const struct event *event = event_by_id(process, waiter->data[i].event_id);
+		struct event_data *data = &waiter->data[i];
+		size_t n;
 
 		if (!event || !waiter->state[i].active)
 			continue;
-		if (event->type == KFD_IOC_EVENT_MEMORY)
-			waiter->data[i].memory = process->fault;
-		else if (event->type == KFD_IOC_EVENT_HW_EXCEPTION)
-			memcpy(&waiter->data[i], &process->hw_exception,
-			       sizeof process->hw_exception);
-		else if (event->type == KFD_IOC_EVENT_SIGNAL && waiter->state[i].by_age)
-			waiter->data[i].last_age = event->age;
+		n = told(process, event, &waiter->state[i], data);
+		if (n && call_write(waiter->call, a->events_ptr + i * sizeof *data, data, n))
+			return -EFAULT;
 	}
+	return 0;
 }
 
-/* Ends the wait with KFD_IOC_WAIT_RESULT_*, frees it. */
+/* Ends the wait with KFD_IOC_WAIT_RESULT_*, frees it. Other waiters may end, too. */
 static void waiter_finish(struct process *process, struct waiter *waiter, uint32_t result)
 {
 	struct call *call = waiter->call;
 	struct kfd_ioctl_wait_events_args *a = (void *)call->data;
-	int r = 0;
+	int r = result == KFD_IOC_WAIT_RESULT_FAIL ? -EIO : 0;
 
-	a->wait_result = result;
-	if (result == KFD_IOC_WAIT_RESULT_COMPLETE) {
-		fill_result(process, waiter);
-		if (call_write(call, a->events_ptr, waiter->data, waiter->n * sizeof *waiter->data))
-			r = -EFAULT;
-	}
-	if (result == KFD_IOC_WAIT_RESULT_FAIL)
-		r = -EIO;
+	LIST_REMOVE(waiter, link);
+	if (result == KFD_IOC_WAIT_RESULT_COMPLETE)
+		r = tell_results(process, waiter);
+	a->wait_result = r ? KFD_IOC_WAIT_RESULT_FAIL : result;
 	if (call_answer(call, r) == -ENOENT)
 		waiter_give_back(process, waiter);
 	waiter_free(waiter);
@@ -111,35 +133,48 @@ static bool waiter_done(const struct waiter *waiter)
 
 	for (uint32_t i = 0; i < waiter->n; i++)
 		active += waiter->state[i].active;
+	if (rule_broken(waiter->call->world, RULE_wait_for_all_waits_for_all))
+		return active > 0;
 	return waiter->all || !waiter->n ? active == waiter->n : active > 0;
+}
+
+/* Marks what this waiter waited for; does it wait for this event at all? */
+static bool waiter_hit(struct waiter *waiter, uint32_t id)
+{
+	bool queued = false;
+
+	for (uint32_t i = 0; i < waiter->n; i++) {
+		if (waiter->data[i].event_id != id || !waiter->state[i].queued)
+			continue;
+		queued = true;
+		waiter->state[i].active = true;
+	}
+	return queued;
 }
 
 static void event_set(struct process *process, struct event *event)
 {
 	uint32_t id = (uint32_t)(event - process->events);
-	struct waiter *waiter, *next;
-	bool woken = false;
+	bool auto_reset = event->auto_reset, someone = false;
+	struct waiter *waiter;
 
+	if (rule_broken(process->world, RULE_auto_reset_event_wakes_once))
+		auto_reset = false;
 	if (!++event->age)
 		event->age = 2;
-	event->signaled = false;
-	for (waiter = LIST_FIRST(&process->waiters); waiter; waiter = next) {
-		bool hit = false;
-
-		next = LIST_NEXT(waiter, link);
-		for (uint32_t i = 0; i < waiter->n; i++) {
-			if (waiter->data[i].event_id != id || waiter->state[i].active)
-				continue;
-			waiter->state[i].active = hit = true;
-		}
-		if (!hit)
-			continue;
-		woken = true;
-		if (waiter_done(waiter))
+	LIST_FOREACH(waiter, &process->waiters, link)
+	someone |= waiter_hit(waiter, id);
+	event->signaled = !auto_reset || !someone;
+	/* From the start each time: one that ends may make others end. */
+	waiter = LIST_FIRST(&process->waiters);
+	while (waiter) {
+		if (waiter_done(waiter)) {
 			waiter_finish(process, waiter, KFD_IOC_WAIT_RESULT_COMPLETE);
+			waiter = LIST_FIRST(&process->waiters);
+		} else {
+			waiter = LIST_NEXT(waiter, link);
+		}
 	}
-	if (!event->auto_reset || !woken)
-		event->signaled = true;
 }
 
 void event_fire(struct process *process, uint32_t id)
@@ -193,7 +228,7 @@ void event_memory_fault(struct process *process, uint32_t gpu_id, uint64_t va)
 {
 	memset(&process->fault, 0, sizeof process->fault);
 	process->fault.failure.NotPresent = 1;
-	process->fault.va = va;
+	process->fault.va = rule_broken(process->world, RULE_memory_event_tells_the_fault) ? 0 : va;
 	process->fault.gpu_id = gpu_id;
 	for (uint32_t id = 0; id < process->cap_events; id++)
 		if (process->events[id].used && process->events[id].type == KFD_IOC_EVENT_MEMORY)
@@ -297,35 +332,64 @@ int ioctl_create_event(struct call *call)
 	return 0;
 }
 
+static bool waits_for(const struct waiter *waiter, uint32_t id)
+{
+	for (uint32_t i = 0; i < waiter->n; i++)
+		if (waiter->data[i].event_id == id)
+			return true;
+	return false;
+}
+
 int ioctl_destroy_event(struct call *call)
 {
 	struct kfd_ioctl_destroy_event_args *a = (void *)call->data;
 	struct process *process = call->process;
 	struct event *event = event_by_id(process, a->event_id);
-	struct waiter *waiter, *next;
+	struct waiter *waiter;
 
 	if (!event)
 		return -EINVAL;
 	event->used = false;
-	for (waiter = LIST_FIRST(&process->waiters); waiter; waiter = next) {
-		bool fails = false;
-
-		next = LIST_NEXT(waiter, link);
-		for (uint32_t i = 0; i < waiter->n; i++)
-			fails |= waiter->data[i].event_id == a->event_id;
-		if (fails)
-			waiter_finish(process, waiter, KFD_IOC_WAIT_RESULT_FAIL);
+	waiter = LIST_FIRST(&process->waiters);
+	while (waiter) {
+		if (waits_for(waiter, a->event_id)) {
+			waiter_finish(
+				process, waiter,
+				rule_broken(call->world, RULE_destroyed_event_fails_its_waiters)
+					? KFD_IOC_WAIT_RESULT_TIMEOUT
+					: KFD_IOC_WAIT_RESULT_FAIL);
+			waiter = LIST_FIRST(&process->waiters);
+		} else {
+			waiter = LIST_NEXT(waiter, link);
+		}
 	}
 	return 0;
+}
+
+/* -EINVAL: there is none, or it is not for programs to set and reset. */
+static struct event *settable(const struct call *call, uint32_t id, int *error)
+{
+	struct event *event = event_by_id(call->process, id);
+
+	*error = -EINVAL;
+	if (!event && rule_broken(call->world, RULE_unknown_event_is_einval))
+		*error = 0;
+	if (event && event->type != KFD_IOC_EVENT_SIGNAL) {
+		if (rule_broken(call->world, RULE_only_signal_events_can_be_set))
+			*error = 0;
+		return NULL;
+	}
+	return event;
 }
 
 int ioctl_set_event(struct call *call)
 {
 	struct kfd_ioctl_set_event_args *a = (void *)call->data;
-	struct event *event = event_by_id(call->process, a->event_id);
+	int error;
+	struct event *event = settable(call, a->event_id, &error);
 
-	if (!event || event->type != KFD_IOC_EVENT_SIGNAL)
-		return -EINVAL;
+	if (!event)
+		return error;
 	event_set(call->process, event);
 	return 0;
 }
@@ -333,47 +397,106 @@ int ioctl_set_event(struct call *call)
 int ioctl_reset_event(struct call *call)
 {
 	struct kfd_ioctl_reset_event_args *a = (void *)call->data;
-	struct event *event = event_by_id(call->process, a->event_id);
+	int error;
+	struct event *event = settable(call, a->event_id, &error);
 
-	if (!event || event->type != KFD_IOC_EVENT_SIGNAL)
-		return -EINVAL;
+	if (!event)
+		return error;
 	event->signaled = false;
 	return 0;
 }
 
-/* A thread that waits again was taken out of its earlier wait by a signal. */
-static void drop_stale(struct process *process, pid_t tid)
+/* A thread that waits again was taken out of its earlier wait by a signal. If it
+ * repeats the very call, only the rest of its time is left: the driver has
+ * written that into the arguments. */
+static void drop_stale(struct call *call)
 {
-	struct waiter *waiter, *next;
+	struct kfd_ioctl_wait_events_args *a = (void *)call->data;
+	struct process *process = call->process;
+	struct waiter *waiter = LIST_FIRST(&process->waiters);
+	uint64_t now = clock_ns();
 
-	for (waiter = LIST_FIRST(&process->waiters); waiter; waiter = next) {
-		next = LIST_NEXT(waiter, link);
-		if (waiter->call->tid != tid)
-			continue;
-		waiter_give_back(process, waiter);
-		call_drop(waiter->call);
-		waiter_free(waiter);
-	}
+	while (waiter && waiter->call->tid != call->tid)
+		waiter = LIST_NEXT(waiter, link);
+	if (!waiter)
+		return;
+	LIST_REMOVE(waiter, link);
+	if (waiter->call->user_arg == call->user_arg && waiter->deadline_ns != UINT64_MAX &&
+	    ((struct kfd_ioctl_wait_events_args *)(void *)waiter->call->data)->timeout ==
+		    a->timeout)
+		a->timeout = waiter->deadline_ns > now
+				     ? (uint32_t)((waiter->deadline_ns - now) / 1000000)
+				     : 0;
+	waiter_give_back(process, waiter);
+	call_drop(waiter->call);
+	waiter_free(waiter);
 }
 
+/* Looks at the events one after another, as the driver: what was reset for a wait
+ * that then fails stays reset. */
 static int waiter_look(struct process *process, struct waiter *waiter)
 {
-	for (uint32_t i = 0; i < waiter->n; i++)
-		if (!event_by_id(process, waiter->data[i].event_id))
-			return -EINVAL;
 	for (uint32_t i = 0; i < waiter->n; i++) {
 		struct event *event = event_by_id(process, waiter->data[i].event_id);
 		struct awaited *state = &waiter->state[i];
 
+		if (!event)
+			return rule_broken(process->world, RULE_wait_on_an_unknown_event_is_einval)
+				       ? -ENOENT
+				       : -EINVAL;
 		state->active = event->signaled;
 		event->signaled = event->signaled && !event->auto_reset;
+		if (rule_broken(process->world, RULE_auto_reset_event_wakes_once))
+			event->signaled = state->active;
+		if (rule_broken(process->world, RULE_manual_reset_event_stays_set))
+			event->signaled = false;
 		if (event->type == KFD_IOC_EVENT_SIGNAL && waiter->data[i].last_age) {
 			state->by_age = true;
-			if (event->age != waiter->data[i].last_age)
+			if (event->age != waiter->data[i].last_age &&
+			    !rule_broken(process->world, RULE_wait_with_an_old_age_is_over))
 				state->active = true;
 		}
+		state->queued = !state->active;
 	}
 	return 0;
+}
+
+/* A thread that asks over and over with ages that are behind, and so never waits,
+ * is worth telling: it burns a core, on hardware as here. */
+static void count_spin(struct process *process, const struct waiter *waiter)
+{
+	uint64_t second = clock_ns() / 1000000000;
+	struct spin *spin = &process->spins[(unsigned)waiter->call->tid % SPINS];
+	bool behind = false;
+
+	for (uint32_t i = 0; i < waiter->n; i++)
+		behind |= waiter->state[i].by_age && waiter->state[i].active;
+	if (!behind)
+		return;
+	if (spin->tid != waiter->call->tid || spin->second != second)
+		*spin = (struct spin){.tid = waiter->call->tid, .second = second};
+	if (++spin->n == SPIN_MIN)
+		process->record->spinning_waits += SPIN_MIN;
+	else if (spin->n > SPIN_MIN)
+		process->record->spinning_waits++;
+}
+
+static struct waiter *waiter_new(struct call *call)
+{
+	const struct kfd_ioctl_wait_events_args *a = (void *)call->data;
+	struct waiter *waiter = calloc(1, sizeof *waiter + a->num_events * sizeof *waiter->data);
+
+	if (!waiter)
+		return NULL;
+	waiter->state = calloc(a->num_events + 1, sizeof *waiter->state);
+	if (!waiter->state) {
+		free(waiter);
+		return NULL;
+	}
+	waiter->call = call;
+	waiter->n = a->num_events;
+	waiter->all = a->wait_for_all;
+	return waiter;
 }
 
 int ioctl_wait_events(struct call *call)
@@ -381,64 +504,65 @@ int ioctl_wait_events(struct call *call)
 	struct kfd_ioctl_wait_events_args *a = (void *)call->data;
 	struct process *process = call->process;
 	struct waiter *waiter;
-	int r = -ENOMEM;
+	int r = 0;
 
-	drop_stale(process, call->tid);
+	drop_stale(call);
 	a->wait_result = KFD_IOC_WAIT_RESULT_FAIL;
-	if (a->num_events > EVENTS_MAX)
-		return -EINVAL;
-	waiter = calloc(1, sizeof *waiter + a->num_events * sizeof *waiter->data);
+	if (a->num_events > WAIT_MAX)
+		return -ENOMEM;
+	waiter = waiter_new(call);
 	if (!waiter)
 		return -ENOMEM;
-	LIST_INSERT_HEAD(&process->waiters, waiter, link);
-	waiter->state = calloc(a->num_events + 1, sizeof *waiter->state);
-	if (!waiter->state)
-		goto fail;
-	waiter->call = call;
-	waiter->n = a->num_events;
-	waiter->all = a->wait_for_all;
-	r = -EFAULT;
 	if (call_read(call, a->events_ptr, waiter->data, waiter->n * sizeof *waiter->data))
-		goto fail;
-	r = waiter_look(process, waiter);
-	if (r)
-		goto fail;
+		r = -EFAULT;
+	if (!r)
+		r = waiter_look(process, waiter);
+	if (r) {
+		waiter_free(waiter);
+		return r;
+	}
+	LIST_INSERT_HEAD(&process->waiters, waiter, link);
 	if (waiter_done(waiter)) {
+		count_spin(process, waiter);
 		waiter_finish(process, waiter, KFD_IOC_WAIT_RESULT_COMPLETE);
 		return CALL_PENDING;
 	}
-	if (!a->timeout) {
+	if (!a->timeout && !rule_broken(call->world, RULE_wait_without_time_only_asks)) {
 		waiter_finish(process, waiter, KFD_IOC_WAIT_RESULT_TIMEOUT);
 		return CALL_PENDING;
 	}
 	waiter->deadline_ns = a->timeout == TIMEOUT_NEVER
 				      ? UINT64_MAX
-				      : clock_ns() + (uint64_t)a->timeout * 1000000;
+				      : clock_ns() + (a->timeout ? a->timeout : 500u) * 1000000ull;
 	if (waiter->deadline_ns < call->world->next_deadline_ns)
 		call->world->next_deadline_ns = waiter->deadline_ns;
 	return CALL_PENDING;
-fail:
-	waiter_free(waiter);
-	return r;
+}
+
+/* The first that is due; the next deadline else. */
+static struct waiter *due(struct world *world, struct process *process, uint64_t now_ns)
+{
+	struct waiter *waiter;
+
+	LIST_FOREACH(waiter, &process->waiters, link)
+	{
+		if (waiter->deadline_ns <= now_ns)
+			return waiter;
+		if (waiter->deadline_ns < world->next_deadline_ns)
+			world->next_deadline_ns = waiter->deadline_ns;
+	}
+	return NULL;
 }
 
 void events_expire(struct world *world, uint64_t now_ns)
 {
 	struct process *process;
+	struct waiter *waiter;
 
 	world->next_deadline_ns = UINT64_MAX;
 	TAILQ_FOREACH(process, &world->processes, link)
-	{
-		struct waiter *waiter, *next;
-
-		for (waiter = LIST_FIRST(&process->waiters); waiter; waiter = next) {
-			next = LIST_NEXT(waiter, link);
-			if (waiter->deadline_ns <= now_ns)
-				waiter_finish(process, waiter, KFD_IOC_WAIT_RESULT_TIMEOUT);
-			else if (waiter->deadline_ns < world->next_deadline_ns)
-				world->next_deadline_ns = waiter->deadline_ns;
-		}
-	}
+	while ((waiter = due(world, process, now_ns)))
+		waiter_finish(process, waiter, KFD_IOC_WAIT_RESULT_TIMEOUT);
 }
 
 void events_release(struct process *process)
@@ -446,6 +570,7 @@ void events_release(struct process *process)
 	struct waiter *waiter;
 
 	while ((waiter = LIST_FIRST(&process->waiters))) {
+		LIST_REMOVE(waiter, link);
 		call_drop(waiter->call);
 		waiter_free(waiter);
 	}

@@ -66,6 +66,14 @@ struct event {
 	uint64_t age;
 };
 
+/* How often one thread's waits were over at once within a second (events.c). */
+#define SPINS 8u
+struct spin {
+	pid_t tid;
+	uint64_t second;
+	uint32_t n;
+};
+
 struct waiter; /* events.c */
 LIST_HEAD(waiter_list, waiter);
 
@@ -132,6 +140,7 @@ struct process_record {
 	pid_t pid; /* as the world's own tasks see it */
 	char comm[16];
 	bool open_only;
+	uint64_t spinning_waits; /* see events.c */
 	STAILQ_HEAD(, queue_record) queues;
 };
 
@@ -246,6 +255,7 @@ struct process {
 	struct pages *event_slots; /* referenced */
 	uint32_t n_signal_events;
 	struct waiter_list waiters;
+	struct spin spins[SPINS];		    /* by thread id */
 	struct kfd_hsa_memory_exception_data fault; /* of the last memory fault */
 	struct kfd_hsa_hw_exception_data hw_exception;
 

@@ -370,6 +370,8 @@ static int one_device(struct call *call, struct bo *bo, uint32_t gpu_id, bool ma
 		return rule_broken(call->world, RULE_unmap_of_what_is_not_mapped_is_einval)
 			       ? 0
 			       : -EINVAL;
+	if (rule_broken(call->world, RULE_unmapped_buffer_faults))
+		return 0;
 	kernels_forget(process, bo->va, bo->size);
 	bo_unmap(process, bo, (uint32_t)node);
 	return 0;

@@ -160,16 +160,38 @@ static json_t *unknown_json(const struct world *world)
 	return list;
 }
 
+static json_t *spinning_json(const struct world *world)
+{
+	json_t *list = json_array();
+	const struct process_record *process;
+
+	STAILQ_FOREACH(process, &world->records, link)
+	{
+		if (!process->spinning_waits)
+			continue;
+		json_array_append_new(
+			list,
+			json_pack(
+				"{s:i, s:I, s:s}", "pid", process->pid, "count",
+				(json_int_t)process->spinning_waits, "what",
+				"A thread called WAIT_EVENTS over and over with an event age that "
+				"was behind, so that it never waited: ROCr 6.4 does so, on real "
+				"GPUs too."));
+	}
+	return list;
+}
+
 json_t *world_report(struct world *world)
 {
-	return json_pack("{s:b, s:s, s:f, s:b, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:I}",
-			 "simulated", 1, "profile", world->profile, "time_scale",
-			 world->config.time_scale, "sync_wake", world->sync_wake, "processes",
-			 processes_json(world), "kernels", kernels_json(world), "doorbell_delay_ns",
-			 hist_to_json(&world->figures.doorbell_delay), "bounces",
-			 (json_int_t)world->figures.bounces, "save_ns",
-			 hist_to_json(&world->figures.save), "restore_ns",
-			 hist_to_json(&world->figures.restore), "ioctls", ioctls_json(world),
-			 "unknown_ioctls", unknown_json(world), "plain_updates",
-			 (json_int_t)world->plain_updates);
+	return json_pack(
+		"{s:b, s:s, s:f, s:b, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:I}",
+		"simulated", 1, "profile", world->profile, "time_scale", world->config.time_scale,
+		"sync_wake", world->sync_wake, "processes", processes_json(world), "kernels",
+		kernels_json(world), "doorbell_delay_ns",
+		hist_to_json(&world->figures.doorbell_delay), "bounces",
+		(json_int_t)world->figures.bounces, "save_ns", hist_to_json(&world->figures.save),
+		"restore_ns", hist_to_json(&world->figures.restore), "ioctls", ioctls_json(world),
+		"unknown_ioctls", unknown_json(world), "spinning_waits", spinning_json(world),
+		"host_full", (json_int_t)world->host_full, "plain_updates",
+		(json_int_t)world->plain_updates);
 }

@@ -143,6 +143,8 @@ const struct mapping *memory_find(const struct process *process, uint32_t node, 
 	const struct world *world = process->world;
 	const struct mapping *found = NULL;
 
+	if (rule_broken(world, RULE_buffer_is_seen_where_it_is_mapped))
+		node = NODE_ANY;
 	if (node != NODE_ANY)
 		return process->vm[node].file
 			       ? space_find(drm_file_space(process->vm[node].file), va)
