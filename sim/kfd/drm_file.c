@@ -64,12 +64,12 @@ static struct drm_file *file_new(struct world *world, uint64_t token, uint32_t n
 	return file;
 }
 
-static struct drm_file *by_token(const struct world *world, uint64_t token)
+static struct drm_file *by_token(const struct world *world, uint64_t token, uint32_t node)
 {
 	struct drm_file *file;
 
 	LIST_FOREACH(file, &world->drm_files, link)
-	if (file->token == token)
+	if (file->token == token && file->node == node)
 		return file;
 	return NULL;
 }
@@ -83,12 +83,13 @@ static int render_node(const struct world *world, const struct stat *st)
 	return -EINVAL;
 }
 
-int drm_file_find(struct call *call, int fd, struct drm_file **out)
+int drm_file_find(struct call *call, int fd, uint32_t node, struct drm_file **out)
 {
 	struct world *world = call->world;
 	pid_t pid;
-	int pidfd = caller_pidfd(call, &pid), copy, node, r = -ENOMEM;
+	int pidfd = caller_pidfd(call, &pid), copy, r = -ENOMEM;
 	struct stat st;
+	bool ours;
 	off_t mark;
 
 	if (pidfd < 0)
@@ -98,18 +99,18 @@ int drm_file_find(struct call *call, int fd, struct drm_file **out)
 		close(pidfd);
 		return -EBADF;
 	}
-	node = fstat(copy, &st) ? -EINVAL : render_node(world, &st);
-	mark = node < 0 ? 0 : lseek(copy, 0, SEEK_CUR);
-	if (node >= 0 && mark <= 0)
+	ours = !fstat(copy, &st) && render_node(world, &st) >= 0;
+	mark = ours ? lseek(copy, 0, SEEK_CUR) : 0;
+	if (ours && mark <= 0)
 		mark = lseek(copy, (off_t)++world->next_token, SEEK_SET);
 	close(copy);
-	if (node < 0 || mark <= 0) {
+	if (mark <= 0) {
 		close(pidfd);
 		return -EINVAL;
 	}
-	*out = by_token(world, (uint64_t)mark);
+	*out = by_token(world, (uint64_t)mark, node);
 	if (!*out) {
-		*out = file_new(world, (uint64_t)mark, (uint32_t)node, pid, pidfd);
+		*out = file_new(world, (uint64_t)mark, node, pid, pidfd);
 		if (*out)
 			return 0;
 	} else {

@@ -168,8 +168,10 @@ int ioctl_acquire_vm(struct call *call)
 	struct drm_file *file;
 	struct gpu_vm *vm;
 
-	r = drm_file_find(call, (int)a->drm_fd, &file);
-	if (r == -EBADF || node < 0)
+	if (node < 0)
+		return -EINVAL;
+	r = drm_file_find(call, (int)a->drm_fd, (uint32_t)node, &file);
+	if (r == -EBADF)
 		return -EINVAL;
 	vm = &process->vm[node];
 	if (vm->file && rule_broken(call->world, RULE_second_vm_file_is_ebusy))

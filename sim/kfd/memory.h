@@ -157,8 +157,10 @@ void svm_release(struct process *process);
 /* drm_file.c: open files of the render nodes. */
 struct drm_file;
 /* The file behind the caller's descriptor, made known if it is new; -EBADF or
- * -EINVAL: it is not one of a render node. */
-int drm_file_find(struct call *call, int fd, struct drm_file **out);
+ * -EINVAL: it is not one of a render node. libdrm takes render nodes that are no
+ * character devices for one and the same, so that runtimes use the first one's
+ * descriptor for every GPU: it is a file of its own on each node it is used for. */
+int drm_file_find(struct call *call, int fd, uint32_t node, struct drm_file **out);
 struct space *drm_file_space(struct drm_file *file);
 /* A process computes in that file's space: -EINVAL if one does already. */
 int drm_file_acquire(struct drm_file *file, const struct process *process);

@@ -108,20 +108,23 @@ static int fill(struct process *process, uint64_t start, uint64_t end)
 	return r;
 }
 
-/* Is every byte of it in some mapping of the process that is no device's? */
-static bool is_memory(const struct call *call, uint64_t start, uint64_t end)
+/* Is every byte of it in some mapping of the process that is no device's and can
+ * be used? */
+static bool is_memory(const struct process *process, uint64_t start, uint64_t end)
 {
-	char path[40], line[512];
+	char path[40], line[512], may[5];
 	FILE *maps;
 
-	snprintf(path, sizeof path, "/proc/%d/maps", call->process->pid);
+	snprintf(path, sizeof path, "/proc/%d/maps", process->pid);
 	maps = fopen(path, "re");
 	while (maps && start < end && fgets(line, sizeof line, maps)) {
 		uint64_t from, to;
 
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) != 2 || to <= start)
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &from, &to, may) != 3 ||
+		    to <= start)
 			continue;
-		if (from > start || strstr(line, "/dev/dri/") || strstr(line, "/dev/kfd"))
+		if (from > start || !strncmp(may, "---", 3) || strstr(line, "/dev/dri/") ||
+		    strstr(line, "/dev/kfd"))
 			break;
 		start = to;
 	}
@@ -234,7 +237,7 @@ static int set(struct call *call, const struct kfd_ioctl_svm_args *a)
 		return -EINVAL;
 	if (end < a->start_addr)
 		return -EOVERFLOW;
-	if (!is_memory(call, a->start_addr, end) &&
+	if (!is_memory(call->process, a->start_addr, end) &&
 	    !rule_broken(call->world, RULE_svm_without_memory_is_efault))
 		return -EFAULT;
 	r = no_buffer(process, a->start_addr, end);
@@ -308,7 +311,7 @@ static int get(struct call *call, struct kfd_ioctl_svm_args *a)
 	bool first = true;
 	int r = 0;
 
-	if (!is_memory(call, a->start_addr, end))
+	if (!is_memory(call->process, a->start_addr, end))
 		return -EFAULT;
 	if (process->xnack > 0)
 		all.access = UINT64_MAX;
@@ -363,14 +366,45 @@ int ioctl_set_xnack_mode(struct call *call)
 	return 0;
 }
 
+/*
+ * The driver is told when a range's memory is unmapped and forgets the range. Here
+ * that is found out when somebody else wants the place, which by then may be
+ * reserved, as runtimes do before they allocate there: mapped without any access.
+ */
+static void forget_unmapped(struct process *process, uint64_t start, uint64_t end)
+{
+	struct svm *svm = process->svm;
+	size_t i = after(svm, start);
+
+	if (!svm || i >= svm->n || svm->ranges[i].start >= end || split(process, start) ||
+	    split(process, end))
+		return;
+	svm = process->svm; /* splitting may have moved it */
+	i = after(svm, start);
+	while (i < svm->n && svm->ranges[i].start < end) {
+		if (is_memory(process, svm->ranges[i].start, svm->ranges[i].end)) {
+			i++;
+			continue;
+		}
+		svm->n--;
+		memmove(&svm->ranges[i], &svm->ranges[i + 1], (svm->n - i) * sizeof svm->ranges[0]);
+	}
+}
+
 bool svm_overlaps(struct process *process, const struct kfd_ioctl_alloc_memory_of_gpu_args *a)
 {
 	bool user = a->flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR;
-	size_t i = after(process->svm, a->va_addr), k = after(process->svm, a->mmap_offset);
-	const struct svm *svm = process->svm;
+	const struct svm *svm;
+	size_t i, k;
 
-	if (!svm)
+	if (!process->svm)
 		return false;
+	forget_unmapped(process, a->va_addr, a->va_addr + a->size);
+	if (user)
+		forget_unmapped(process, a->mmap_offset, a->mmap_offset + a->size);
+	svm = process->svm;
+	i = after(svm, a->va_addr);
+	k = after(svm, a->mmap_offset);
 	if (!(!a->va_addr && a->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM) && i < svm->n &&
 	    svm->ranges[i].start < a->va_addr + a->size)
 		return true;
