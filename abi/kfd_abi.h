@@ -57,6 +57,10 @@ enum kfdabi_nr {
 	KFDABI_NR_END = 0x29, /* numbers from here on are unknown: ENOTTY */
 };
 
+/* The queue type after those of the system header: an SDMA or XGMI queue on the
+ * engine that sdma_engine_id names. */
+#define KFDABI_QUEUE_TYPE_SDMA_BY_ENG_ID 4u
+
 /* CREATE_QUEUE as of KFD 1.17: eight bytes longer than the older one. */
 struct kfdabi_create_queue {
 	uint64_t ring_base_address;

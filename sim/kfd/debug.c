@@ -115,7 +115,7 @@ static void session_clear(struct process *target)
 
 static void resumed(struct bounce *bounce)
 {
-	queues_wake_destroyers(bounce->process);
+	queues_wake_destroyers(bounce->process, RULE_disable_wakes_destroy);
 }
 
 /* `call`: DISABLE; NULL: the debugger died. */
@@ -277,7 +277,7 @@ static void enabled(struct bounce *bounce)
 	/* Meanwhile the debugger may have ended; it could not be helped then. */
 	if (target->session && target->debugger && target->debugger->dead)
 		target->disable_later = true;
-	queues_wake_destroyers(target);
+	queues_wake_destroyers(target, RULE_disable_wakes_destroy);
 }
 
 static int trap_enable(struct call *call, struct process *target)

@@ -125,7 +125,7 @@ static void array_done(struct bounce *bounce)
 		(void)call_write(bounce->call, bounce->ids_address, bounce->ids,
 				 bounce->n_ids * sizeof *bounce->ids);
 	if (bounce->resume && !bounce->failed)
-		queues_wake_destroyers(bounce->process);
+		queues_wake_destroyers(bounce->process, RULE_resume_wakes_destroy);
 }
 
 static int read_ids(struct call *call, struct bounce *bounce, uint64_t address, uint32_t n)
@@ -155,19 +155,6 @@ static int read_ids(struct call *call, struct bounce *bounce, uint64_t address, 
 	return 0;
 }
 
-/* Linux 6.12 never takes the mark back that a DESTROY_QUEUE has made, though the
- * caller may have been interrupted. */
-static bool being_destroyed(const struct queue *queue)
-{
-	const struct world *world = queue->process->world;
-	bool waits = queue->destroyer && call_alive(queue->destroyer);
-
-	if (rule_broken(world, RULE_interrupted_destroy_bars_suspension) ||
-	    world->config.kernel >= KFDABI_LINUX_7_3)
-		return waits;
-	return queue->being_destroyed;
-}
-
 static bool suspend_one(struct queue *queue)
 {
 	const struct world *world = queue->process->world;
@@ -176,7 +163,7 @@ static bool suspend_one(struct queue *queue)
 		return !rule_broken(world, RULE_suspend_counts_the_already_suspended);
 	if (queue->exceptions & NEW_MASK && !rule_broken(world, RULE_suspend_skips_new_queues))
 		return false;
-	if (being_destroyed(queue))
+	if (queue->being_destroyed)
 		return false;
 	if (queue->type == KFD_IOC_QUEUE_TYPE_SDMA &&
 	    rule_broken(world, RULE_suspend_reaches_sdma_queues))

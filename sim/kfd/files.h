@@ -68,7 +68,7 @@ uint64_t debugfs_due(const struct world *world); /* UINT64_MAX: nothing to do */
 /* hqd.c: hardware queue slots, and the text that shows them. */
 int hqd_start(struct world *world);
 void hqd_stop(struct world *world);
-/* Gives a new queue its number and, if it is an SDMA queue, its engine. */
+/* Gives a new queue its number, and no slot yet. */
 void hqd_place(struct queue *queue);
 /* What is mapped of the process on that node has changed. */
 void hqd_update(struct process *process, uint32_t node);

@@ -411,32 +411,10 @@ void hqd_gone(struct queue *queue)
 		show(world, queue, false);
 }
 
-/* The lowest number that no queue of that kind on the node has is spread over
- * the engines of the kind. */
 void hqd_place(struct queue *queue)
 {
-	struct world *world = queue->process->world;
-	const struct gpu_config *gpu = &world->config.gpu;
-	bool xgmi = queue->type == KFD_IOC_QUEUE_TYPE_SDMA_XGMI;
-	uint32_t first = xgmi ? gpu->sdma_engines : 0;
-	uint32_t engines = xgmi ? gpu->xgmi_engines : gpu->sdma_engines, n = 0;
-	const struct process *process;
-	const struct queue *other;
-
 	queue->place.hqd = -1;
-	queue->place.serial = ++world->next_serial;
-	if (!image_sdma(queue->type) || !engines)
-		return;
-again:
-	queue->place.engine = first + n % engines;
-	queue->place.rlc = n / engines;
-	TAILQ_FOREACH(process, &world->processes, link)
-	TAILQ_FOREACH(other, &process->queues, link)
-	if (other != queue && other->node == queue->node && image_sdma(other->type) &&
-	    other->place.engine == queue->place.engine && other->place.rlc == queue->place.rlc) {
-		n++;
-		goto again;
-	}
+	queue->place.serial = ++queue->process->world->next_serial;
 }
 
 void hqd_pointers(struct world *world)

@@ -114,11 +114,13 @@ static const struct entry {
 	ENTRY(UNMAP_MEMORY_FROM_GPU, ioctl_unmap_memory,
 	      struct kfd_ioctl_unmap_memory_from_gpu_args, IN | OUT | MUTEX),
 	ENTRY(SET_CU_MASK, ioctl_set_cu_mask, struct kfd_ioctl_set_cu_mask_args, IN | MUTEX),
-	ENTRY(GET_QUEUE_WAVE_STATE, NULL, struct kfd_ioctl_get_queue_wave_state_args, IN | OUT),
+	ENTRY(GET_QUEUE_WAVE_STATE, ioctl_wave_state, struct kfd_ioctl_get_queue_wave_state_args,
+	      IN | OUT | MUTEX),
 	ENTRY(GET_DMABUF_INFO, ioctl_dmabuf_info, struct kfd_ioctl_get_dmabuf_info_args, IN | OUT),
 	ENTRY(IMPORT_DMABUF, ioctl_import_dmabuf, struct kfd_ioctl_import_dmabuf_args,
 	      IN | OUT | MUTEX),
-	ENTRY(ALLOC_QUEUE_GWS, NULL, struct kfd_ioctl_alloc_queue_gws_args, IN | OUT),
+	ENTRY(ALLOC_QUEUE_GWS, ioctl_alloc_queue_gws, struct kfd_ioctl_alloc_queue_gws_args,
+	      IN | OUT | MUTEX),
 	ENTRY(SMI_EVENTS, ioctl_smi_events, struct kfd_ioctl_smi_events_args, IN | OUT | MUTEX),
 	ENTRY(SVM, ioctl_svm, struct kfd_ioctl_svm_args, IN | OUT),
 	ENTRY(SET_XNACK_MODE, ioctl_set_xnack_mode, struct kfd_ioctl_set_xnack_mode_args,
@@ -273,6 +275,8 @@ void ioctl_kfd(struct world *world, struct process *process, int fd, uint64_t id
 	}
 	call->fd = fd;
 	world->ioctls[call->nr]++;
+	if (world->n_destroyers)
+		queues_forget_interrupted(world);
 	r = read_arguments(call, entry->flags);
 	if (r) {
 		call->copy_back = false;

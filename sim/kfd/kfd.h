@@ -30,9 +30,9 @@
 
 #define DOORBELL_PAGE 8192u
 #define DOORBELLS_PER_PAGE (DOORBELL_PAGE / 8u)
-#define QUEUE_IDS_MAX 1024u /* per process, all GPUs (kfd-facts 3) */
-#define QUEUES_PER_PROCESS_NODE 127u
-#define QUEUE_AHEAD 256u /* packets handed to the GPU model before they retire */
+#define QUEUE_IDS_MAX 1024u	     /* per process, all GPUs (kfd-facts 3) */
+#define QUEUES_PER_PROCESS_NODE 255u /* at most; queue_create.c */
+#define QUEUE_AHEAD 256u	     /* packets handed to the GPU model before they retire */
 #define PAGE_BYTES 4096u
 
 /* A handler that answers later (call_answer), or whose call waits for a mutex. */
@@ -144,7 +144,7 @@ struct process_record {
 	STAILQ_HEAD(, queue_record) queues;
 };
 
-/* Where a queue stands in hardware (hqd.c). */
+/* Where a queue stands in hardware (hqd.c; engine and rlc: queue_create.c). */
 struct queue_place {
 	uint64_t serial;      /* unique */
 	uint32_t engine, rlc; /* SDMA */
@@ -165,15 +165,17 @@ struct queue {
 	uint64_t eop_address;
 	struct queue_place place;
 	uint32_t percent, priority;
+	uint32_t target_xcc;  /* PM4: bits 15:8 of the percentage */
+	bool gws;	      /* holds the node's global wave sync */
 	uint64_t exceptions;  /* kfdabi_ec_mask() bits */
 	bool suspended;	      /* by the debugger interface */
 	bool stalled;	      /* an unmatched RESUME stopped it (a switch) */
 	uint64_t saved_units; /* what it had live when it was taken off last */
 	bool being_destroyed;
-	bool leaving;		/* will be freed at the next unmap */
-	struct call *destroyer; /* DESTROY_QUEUE that sleeps until it is resumed */
-	bool stopped;		/* after an error in its packets: fetches no more */
-	bool map_wanted;	/* what the last bounce asked for */
+	bool leaving;		     /* will be freed at the next unmap */
+	struct call_list destroyers; /* DESTROY_QUEUE calls that sleep until it is resumed */
+	bool stopped;		     /* after an error in its packets: fetches no more */
+	bool map_wanted;	     /* what the last bounce asked for */
 
 	uint32_t doorbell_index;
 	volatile uint64_t *doorbell;
@@ -374,6 +376,7 @@ struct world {
 	uint64_t last_doorbell_ns;
 	uint64_t next_deadline_ns; /* of WAIT_EVENTS; UINT64_MAX: none */
 	uint64_t next_check_ns;	   /* look for processes that exec'ed */
+	unsigned n_destroyers;	   /* calls of DESTROY_QUEUE that sleep */
 	unsigned n_waiting;	   /* queues that stand on a value in memory */
 
 	/* For the report. */
@@ -568,14 +571,18 @@ void savearea_sizes(const struct queue *queue, uint32_t *ctl_used, uint32_t *wav
 /* The header and the control stack into the save area of every compute queue. */
 void savearea_write(struct process *process);
 
-/* queues.c */
+/* queue_create.c, queue_change.c, queue_destroy.c */
 int ioctl_create_queue(struct call *call);
 int ioctl_destroy_queue(struct call *call);
 int ioctl_update_queue(struct call *call);
 int ioctl_set_cu_mask(struct call *call);
+int ioctl_alloc_queue_gws(struct call *call);
+int ioctl_wave_state(struct call *call);
+void queues_forget_interrupted(struct world *world); /* DESTROYs that a signal took out */
 struct queue *queue_by_id(const struct process *process, uint32_t id);
 void queue_drop(struct queue *queue);
-void queues_wake_destroyers(struct process *process); /* some queue was resumed */
+/* Some queue may have been resumed; `rule`: by what. */
+void queues_wake_destroyers(struct process *process, enum kfdabi_rule rule);
 /* Process teardown: unmaps and drops all its queues, then drops one reference. */
 void queues_tear_down(struct process *process);
 

@@ -38,7 +38,7 @@ void runtime_post(struct process *process)
 
 static void told(struct bounce *bounce)
 {
-	queues_wake_destroyers(bounce->process);
+	queues_wake_destroyers(bounce->process, RULE_runtime_disable_wakes_destroy);
 	debug_raise(bounce->process, NULL, RUNTIME_MASK);
 }
 

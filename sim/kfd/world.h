@@ -52,6 +52,7 @@ struct world_chip {
 	uint32_t ctl_stack_bytes; /* its control stack part, as in the topology */
 	uint32_t cp_queues;	  /* compute queue slots of one XCC that the driver owns */
 	uint32_t sdma_queues_per_engine;
+	uint32_t num_gws; /* of global wave sync; 0: the node has none */
 	/* As in the topology, for the device snapshot; of one node. */
 	uint32_t simd_count, max_waves_per_simd, array_count, capability, fw_version;
 	uint64_t debug_prop;

@@ -362,6 +362,7 @@ void profile_to_world(const struct profile *whole, struct world_config *out)
 		.ctl_stack_bytes = (uint32_t)p->ctl_stack_size,
 		.cp_queues = (uint32_t)p->num_cp_queues,
 		.sdma_queues_per_engine = (uint32_t)p->num_sdma_queues_per_engine,
+		.num_gws = (uint32_t)p->num_gws,
 		.simd_count = (uint32_t)p->simd_count,
 		.max_waves_per_simd = (uint32_t)p->max_waves_per_simd,
 		.array_count = (uint32_t)p->array_count,

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+/* DESTROY_QUEUE (kfd-facts 1.5, 3). Processes here debug themselves, which needs
+ * no tracer. */
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conform/checks.h"
+#include "conform/lab.h"
+
+#define NO_QUEUE 1000u
+#define WORK_MS 60u
+#define SLEEPS_MS 30u
+#define LATE_MS 1000u
+
+static struct gpu_file gpu;
+static struct raw_queue queue;
+
+struct destroyer {
+	pthread_t thread;
+	int64_t done; /* 1 once `result` is there */
+	int result;
+};
+
+void check_destroy_of_unknown_queue_is_einval(void)
+{
+	gpu_open(&gpu);
+	CHECK_IS(queue_destroy(&gpu, 0), -EINVAL);
+	CHECK_IS(queue_destroy(&gpu, NO_QUEUE), -EINVAL);
+	queue_new(&gpu, &queue);
+	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
+	CHECK_IS(queue_destroy(&gpu, queue.id), -EINVAL);
+}
+
+void check_destroy_drops_the_work(void)
+{
+	struct signal *signal;
+
+	gpu_open(&gpu);
+	signal = signals_new(&gpu);
+	signal[0].value = signal[1].value = 1;
+	queue_new(&gpu, &queue);
+	queue_work(&queue, WORK_MS, &signal[0]);
+	queue_ring(&queue);
+	sleep_ms(2);
+	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
+	queue_new(&gpu, &queue);
+	queue_dispatch(&queue, 1, &signal[1]);
+	queue_ring(&queue);
+	CHECK(comes(&signal[1].value, 0, LATE_MS));
+	CHECK(!comes(&signal[0].value, 0, WORK_MS + 10));
+}
+
+/* One queue, suspended. */
+static void begin_suspended(void)
+{
+	struct kfdabi_queue_snapshot entry;
+	struct kfdabi_runtime_info info;
+	uint32_t n = 1, id;
+
+	gpu_open(&gpu);
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	queue_new(&gpu, &queue);
+	CHECK_IS(trap_enable(gpu.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
+	CHECK_IS(trap_snapshot(gpu.kfd, getpid(), NEW_MASK, &entry, &n), 0);
+	id = queue.id;
+	CHECK_IS(trap_suspend(gpu.kfd, getpid(), &id, 1, 0), 1);
+}
+
+static void *destroys(void *arg)
+{
+	struct destroyer *destroyer = arg;
+
+	destroyer->result = queue_destroy(&gpu, queue.id);
+	__atomic_store_n(&destroyer->done, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Tries to, and sleeps. */
+static void begin_destroy(struct destroyer *destroyer)
+{
+	memset(destroyer, 0, sizeof *destroyer);
+	CHECK(!pthread_create(&destroyer->thread, NULL, destroys, destroyer));
+	CHECK(!comes(&destroyer->done, 1, SLEEPS_MS));
+}
+
+static void ends(struct destroyer *destroyer, int result)
+{
+	CHECK(comes(&destroyer->done, 1, LATE_MS));
+	CHECK_IS(destroyer->result, result);
+}
+
+void check_destroy_of_a_suspended_queue_sleeps(void)
+{
+	struct destroyer destroyer;
+
+	begin_suspended();
+	begin_destroy(&destroyer);
+}
+
+void check_resume_wakes_destroy(void)
+{
+	struct destroyer destroyer;
+	uint32_t id;
+
+	begin_suspended();
+	begin_destroy(&destroyer);
+	id = queue.id;
+	CHECK_IS(trap_resume(gpu.kfd, getpid(), &id, 1), 1);
+	ends(&destroyer, 0);
+	CHECK_IS(queue_destroy(&gpu, queue.id), -EINVAL);
+}
+
+void check_disable_wakes_destroy(void)
+{
+	struct destroyer destroyer;
+
+	begin_suspended();
+	begin_destroy(&destroyer);
+	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
+	ends(&destroyer, 0);
+}
+
+void check_runtime_disable_wakes_destroy(void)
+{
+	struct destroyer destroyer;
+
+	begin_suspended();
+	begin_destroy(&destroyer);
+	CHECK_IS(trap_send(gpu.kfd, getpid(), RUNTIME_MASK), 0); /* it will not sleep */
+	CHECK_IS(runtime_enable(&gpu, 0), 0);
+	ends(&destroyer, 0);
+}
+
+void check_second_destroy_is_ebusy(void)
+{
+	struct destroyer destroyer;
+	uint32_t id;
+
+	begin_suspended();
+	begin_destroy(&destroyer);
+	CHECK_IS(queue_destroy(&gpu, queue.id), -EBUSY);
+	id = queue.id;
+	CHECK_IS(trap_resume(gpu.kfd, getpid(), &id, 1), 1);
+	ends(&destroyer, 0);
+}
+
+static void nothing(int number)
+{
+	(void)number;
+}
+
+void check_interrupted_destroy_leaves_no_mark(void)
+{
+	struct sigaction action = {.sa_handler = nothing}; /* without SA_RESTART */
+	struct destroyer destroyer;
+	uint32_t id;
+
+	begin_suspended();
+	CHECK(!sigaction(SIGUSR1, &action, NULL));
+	begin_destroy(&destroyer);
+	CHECK(!pthread_kill(destroyer.thread, SIGUSR1));
+	ends(&destroyer, -EINTR);
+	id = queue.id;
+	CHECK_IS(trap_resume(gpu.kfd, getpid(), &id, 1), 1);
+	id = queue.id;
+	CHECK_IS(trap_suspend(gpu.kfd, getpid(), &id, 1, 0), 1);
+}
