@@ -311,6 +311,7 @@ void aql_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 	struct process *process = queue->process;
 	uint64_t slot = queue->hw_ring + packet->at * AQL_BYTES % queue->hw_ring_bytes;
 	uint16_t invalid = AQL_INVALID;
+	uint64_t fault = 0;
 	int r = 0;
 
 	if (packet->kind == PACKET_COPY)
@@ -318,8 +319,10 @@ void aql_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 	else if (packet->kind == PACKET_FILL)
 		r = access_fill(process, packet->move.dst, packet->move.bytes, &packet->move.value,
 				packet->move.unit);
+	else if (packet->kind == PACKET_BLIT)
+		r = blit_run(process, &packet->blit, &fault);
 	if (r) {
-		drive_fault(queue, packet->move.dst);
+		drive_fault(queue, packet->kind == PACKET_BLIT ? fault : packet->move.dst);
 		return;
 	}
 	if (packet->part)

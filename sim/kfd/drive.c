@@ -184,7 +184,8 @@ static void packet_retired(struct queue *queue, const struct gpu_event *event)
 	/* Order: results, then the ring (slot, read pointer), then the signal: who
 	 * sees a later one of these sees the earlier, too. */
 	if (packet->kind == PACKET_DISPATCH || packet->kind == PACKET_COPY ||
-	    packet->kind == PACKET_FILL || packet->kind == PACKET_SPIN) {
+	    packet->kind == PACKET_FILL || packet->kind == PACKET_BLIT ||
+	    packet->kind == PACKET_SPIN) {
 		queue->record->dispatches++;
 		report_kernel(world, packet->kernel);
 	}

@@ -6,7 +6,7 @@
  *
  * The runtime's (ROCr) are in no code object: each is recognised by its
  * arguments, which repeat the grid size and give matching ranges. HIP's are in
- * one (clr.c).
+ * one (blit.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,8 @@ struct kernel {
 	uint64_t object; /* 0: free */
 	uint32_t record; /* in world.kernels */
 	bool named, spin;
-	enum clr_kernel clr;
+	enum blit blit;
+	bool told;
 };
 
 struct kernel_map {
@@ -103,9 +104,10 @@ static void found_kernel(void *arg, uint64_t object, const char *name)
 		return;
 	kernel->named = true;
 	kernel->spin = !strcmp(name, SPIN_NAME);
-	kernel->clr = clr_kernel(name);
-	kernel->record =
-		report_kernel_index(map->process->world, name, kernel->spin || kernel->clr);
+	kernel->blit = blit_of_name(name);
+	kernel->record = report_kernel_index(
+		map->process->world, name,
+		kernel->spin || (kernel->blit != BLIT_NONE && kernel->blit != BLIT_UNKNOWN));
 }
 
 static struct kernel *lookup(struct process *process, uint64_t object)
@@ -192,20 +194,23 @@ static bool recognise_blit(const struct process *process, const struct dispatch 
 }
 
 /* Its workgroups all run at once and share the bandwidth. */
-static int time_blit(const struct world_config *config, const struct packet *packet,
-		     uint64_t *wg_ns)
+/* The time of one workgroup, where those that run at once share the bandwidth. */
+static uint64_t transfer_ns(const struct world_config *config, const struct dispatch *dispatch,
+			    uint64_t bytes)
 {
-	if (packet->move.bytes > BYTES_MAX)
-		return -EFAULT;
-	*wg_ns = (uint64_t)((double)packet->move.bytes * 1000.0 / (double)config->blit_bytes_us);
-	return 0;
+	uint64_t threads = (uint64_t)dispatch->group[0] * dispatch->group[1] * dispatch->group[2];
+	uint64_t units = (uint64_t)config->gpu.cus * config->gpu.units_per_cu;
+	uint64_t at_once = units / ((threads + 63) / 64);
+	uint64_t rounds = at_once ? (dispatch->workgroups + at_once - 1) / at_once : 1;
+
+	return (uint64_t)((double)bytes * 1000.0 / (double)config->blit_bytes_us / (double)rounds);
 }
 
 int kernels_classify(struct process *process, const struct dispatch *dispatch,
 		     struct packet *packet, uint64_t *wg_ns)
 {
 	const struct world_config *config = &process->world->config;
-	const struct kernel *kernel = lookup(process, dispatch->kernel_object);
+	struct kernel *kernel = lookup(process, dispatch->kernel_object);
 	struct {
 		uint64_t ticks, cells;
 	} spin;
@@ -223,16 +228,28 @@ int kernels_classify(struct process *process, const struct dispatch *dispatch,
 		packet->kind = PACKET_SPIN;
 		packet->spin.cells = spin.cells;
 		*wg_ns = spin.ticks * NS_PER_TICK;
-	} else if (kernel->clr) {
-		if (clr_classify(process, kernel->clr, dispatch->kernarg, packet))
-			return time_blit(config, packet, wg_ns);
-		packet->kernel = report_kernel_index(
-			process->world, "(HIP copy or fill, arguments not understood)", false);
+	} else if (kernel->blit == BLIT_UNKNOWN) {
+		if (!kernel->told)
+			say("%s of pid %d is timed, not executed: what it moves is missing",
+			    process->world->kernels[kernel->record].name, process->record->pid);
+		kernel->told = true;
+	} else if (kernel->blit != BLIT_NONE) {
+		uint64_t bytes;
+
+		packet->kind = PACKET_BLIT;
+		packet->blit = (struct blit_call){.which = kernel->blit,
+						  .kernarg = dispatch->kernarg,
+						  .items = dispatch->grid[0]};
+		if (blit_bytes(process, &packet->blit, &bytes))
+			return -EFAULT;
+		*wg_ns = transfer_ns(config, dispatch, bytes);
 	} else if (!kernel->named && recognise_blit(process, dispatch, packet)) {
 		packet->kernel = report_kernel_index(
 			process->world,
 			packet->kind == PACKET_COPY ? "(runtime copy)" : "(runtime fill)", true);
-		return time_blit(config, packet, wg_ns);
+		if (packet->move.bytes > BYTES_MAX)
+			return -EFAULT;
+		*wg_ns = transfer_ns(config, dispatch, packet->move.bytes);
 	}
 	return 0;
 }

@@ -82,6 +82,7 @@ enum packet_kind {
 	PACKET_DISPATCH, /* timed only */
 	PACKET_COPY,	 /* the runtime's copy kernel, or an SDMA copy */
 	PACKET_FILL,
+	PACKET_BLIT, /* a copy or fill kernel of the HIP runtime */
 	PACKET_SPIN, /* kfdreplay_spin */
 	PACKET_AND,
 	PACKET_OR,
@@ -95,6 +96,24 @@ enum packet_kind {
 struct pm4_code {
 	uint64_t at, dwords;
 	bool ring;
+};
+
+/* blit.c: the HIP runtime's copy and fill kernels. */
+enum blit {
+	BLIT_NONE,
+	BLIT_COPY,
+	BLIT_COPY_ALIGNED,
+	BLIT_RECT,
+	BLIT_RECT_ALIGNED,
+	BLIT_FILL,
+	BLIT_FILL_2D,
+	BLIT_WRITE,
+	BLIT_UNKNOWN, /* another of them: its effect will be missing */
+};
+struct blit_call {
+	uint64_t kernarg;
+	uint32_t items; /* work-items along x */
+	enum blit which;
 };
 
 /* A packet handed to the GPU model and not yet retired. */
@@ -123,6 +142,7 @@ struct packet {
 			bool wide;	   /* 64 bits */
 		} poll;
 		struct pm4_code code;
+		struct blit_call blit;
 	};
 };
 
@@ -630,12 +650,11 @@ struct dispatch {
 int kernels_classify(struct process *process, const struct dispatch *dispatch,
 		     struct packet *packet, uint64_t *wg_ns);
 void kernels_release(struct process *process);
-/* clr.c: HIP's own kernels, by name. */
-enum clr_kernel { CLR_NONE, CLR_COPY, CLR_COPY_ALIGNED, CLR_FILL };
-enum clr_kernel clr_kernel(const char *name);
-/* Makes *packet what it does. False: its arguments are not understood. */
-bool clr_classify(const struct process *process, enum clr_kernel kernel, uint64_t kernarg,
-		  struct packet *packet);
+/* blit.c: the HIP runtime's copy and fill kernels. */
+enum blit blit_of_name(const char *name);
+/* 0 or -EFAULT. */
+int blit_bytes(const struct process *process, const struct blit_call *call, uint64_t *bytes);
+int blit_run(const struct process *process, const struct blit_call *call, uint64_t *fault);
 void kernels_forget(struct process *process, uint64_t va, uint64_t bytes); /* memory freed */
 
 /* codeobj.c: names from the runtime's list of loaded code objects. */
