@@ -96,8 +96,10 @@ static int check_areas(const struct call *call, uint32_t node, const struct kfda
 	if (a->ctx_save_restore_size < chip->cwsr_bytes &&
 	    !broken(call, RULE_save_size_is_at_least_the_nodes))
 		return -EINVAL;
+	/* Newer runtimes have it in their own memory, shared by SVM attributes. */
 	if (!queue_check_buffer(process, node, a->ctx_save_restore_address,
 				save_mapping(call, a)) &&
+	    !svm_covers(process, node, a->ctx_save_restore_address, save_mapping(call, a)) &&
 	    !broken(call, RULE_save_area_is_one_mapping))
 		return -EINVAL;
 	return 0;
