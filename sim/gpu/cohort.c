@@ -86,8 +86,7 @@ static void part_put(struct gpu *gpu, struct part *part)
 
 static void cohort_put(struct gpu *gpu, struct cohort *cohort)
 {
-	while (!list_empty(&cohort->parts))
-		part_put(gpu, list_entry(cohort->parts.next, struct part, node));
+	list_move_front(&gpu->spare_parts, &cohort->parts);
 	list_remove(&cohort->node);
 	list_insert(gpu->spare_cohorts.next, &cohort->node);
 }

@@ -42,9 +42,21 @@ static inline bool cus_equal(struct cus a, struct cus b)
 	return a.w[0] == b.w[0] && a.w[1] == b.w[1];
 }
 
+/* Without the instruction for it, which we cannot presume, the compiler calls a
+ * function. */
+static inline uint32_t cus_count_word(uint64_t word)
+{
+	word -= word >> 1 & UINT64_C(0x5555555555555555);
+	word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
+	word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return (uint32_t)(word * UINT64_C(0x0101010101010101) >> 56);
+}
+
 static inline uint32_t cus_count(struct cus a)
 {
-	return (uint32_t)(__builtin_popcountll(a.w[0]) + __builtin_popcountll(a.w[1]));
+	uint32_t n = cus_count_word(a.w[0]);
+
+	return a.w[1] ? n + cus_count_word(a.w[1]) : n;
 }
 
 static inline struct cus cus_below(uint32_t n)
@@ -69,7 +81,7 @@ static inline uint64_t cus_first_of(uint64_t word, uint32_t n)
 /* The n with the lowest numbers; n <= cus_count(a). */
 static inline struct cus cus_first(struct cus a, uint32_t n)
 {
-	uint32_t low = (uint32_t)__builtin_popcountll(a.w[0]);
+	uint32_t low = cus_count_word(a.w[0]);
 
 	if (n <= low)
 		return (struct cus){{cus_first_of(a.w[0], n), 0}};

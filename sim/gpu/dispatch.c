@@ -51,7 +51,7 @@ static void launch(struct gpu *gpu, struct xcc *xcc, struct seat *seat, uint32_t
 	struct part part = {.xcc = (uint32_t)(xcc - gpu->xccs)};
 
 	open = cus_and(open, seat->open);
-	while (n > 0) {
+	while (n > 0 && xcc->free >= p->units) {
 		part.count = xcc_take(xcc, open, p->units, n, &part.cus, &part.layers);
 		if (part.count == 0)
 			break;
@@ -82,11 +82,31 @@ static uint32_t room_of(const struct gpu *gpu, const struct xcc *xcc, struct sea
 	if (seat->blocked == gpu->round)
 		return 0;
 	room = xcc_room(xcc, mine, queue_packet(queue, queue->cp)->p.units);
-	if (room == 0) {
+	if (room == 0 && xcc->free == 0) {
+		seat->blocked = gpu->round; /* and no room to keep for it */
+	} else if (room == 0) {
 		*open = cus_without(*open, xcc_roomiest(xcc, mine));
 		seat->blocked = gpu->round;
 	}
 	return room;
+}
+
+/* The last in turn, with nobody behind it, has what there is. */
+static void only_one(struct gpu *gpu, struct xcc *xcc, uint32_t class, const struct cus *open)
+{
+	struct seat *seat = list_entry(xcc->waiting[class].next, struct seat, waiting);
+
+	launch(gpu, xcc, seat, seat->rows - seat->row, *open);
+}
+
+static bool is_only_one(const struct xcc *xcc, uint32_t class)
+{
+	const struct list *waiting = &xcc->waiting[class];
+
+	while (class -- > 0)
+		if (!list_empty(&xcc->waiting[class]))
+			return false;
+	return waiting->next == waiting->prev;
 }
 
 /* As many whole rounds of the turn as fit and as nobody runs out in, at once. If
@@ -150,10 +170,16 @@ static void hand_out(struct gpu *gpu, struct xcc *xcc)
 		else
 			open = cus_without(open, seat->open);
 	}
-	for (uint32_t class = CLASSES; class -- > 0 && xcc->free > 0;)
-		while (!list_empty(&xcc->waiting[class]) &&
-		       one_turn(gpu, xcc, &xcc->waiting[class], &open))
-			;
+	for (uint32_t class = CLASSES; class -- > 0 && xcc->free > 0;) {
+		while (!list_empty(&xcc->waiting[class])) {
+			if (is_only_one(xcc, class)) {
+				only_one(gpu, xcc, class, &open);
+				return;
+			}
+			if (!one_turn(gpu, xcc, &xcc->waiting[class], &open))
+				break;
+		}
+	}
 }
 
 void dispatch_hand_out(struct gpu *gpu)

@@ -25,6 +25,8 @@ static void stats_until(struct gpu_queue_stats *stats, const struct gpu *gpu,
 
 void queue_account(struct gpu *gpu, struct queue *queue)
 {
+	if (queue->accounted_at == gpu->now)
+		return;
 	stats_until(&queue->stats, gpu, queue);
 	queue->accounted_at = gpu->now;
 }

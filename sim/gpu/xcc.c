@@ -19,7 +19,7 @@ void xcc_init(struct xcc *xcc, uint32_t cus, uint32_t units)
 	list_init(&xcc->restoring);
 }
 
-static void move(struct xcc *xcc, struct cus moved, uint32_t from, uint32_t to)
+static inline void move(struct xcc *xcc, struct cus moved, uint32_t from, uint32_t to)
 {
 	xcc->level[from] = cus_without(xcc->level[from], moved);
 	xcc->level[to] = cus_or(xcc->level[to], moved);
@@ -63,7 +63,7 @@ void xcc_give(struct xcc *xcc, struct cus cus, uint32_t units)
 
 /* The highest level at or below `top` with some of `open`; -1: none at or above
  * `least`. */
-static int highest(const struct xcc *xcc, struct cus open, int top, uint32_t least)
+static inline int highest(const struct xcc *xcc, struct cus open, int top, uint32_t least)
 {
 	uint64_t levels = xcc->levels & ((UINT64_C(2) << top) - 1) & (~UINT64_C(0) << least);
 
@@ -92,12 +92,18 @@ uint32_t xcc_take(struct xcc *xcc, struct cus open, uint32_t units, uint32_t wan
 		n = want;
 	} else {
 		/* Layer after layer on the same CUs, while they have the most room. */
-		int next = level ? highest(xcc, open, level - 1, 0) : -1;
-		uint32_t more = ((uint32_t)(level - (next < 0 ? 0 : next)) + units - 1) / units;
+		bool more = (uint32_t)level >= 2 * units && want >= 2 * n;
+		int next = more ? highest(xcc, open, level - 1, 0) : -1;
+		uint32_t least = next < 0 ? 0 : (uint32_t)next;
 
-		k = (uint32_t)level / units;
-		k = k < more ? k : more;
-		k = k < want / n ? k : want / n;
+		/* Few layers each time: counting is faster than dividing. */
+		uint32_t left = (uint32_t)level - units, rest = want - n;
+
+		while (left >= units && left > least && rest >= n) {
+			left -= units;
+			rest -= n;
+			k++;
+		}
 	}
 	move(xcc, here, (uint32_t)level, (uint32_t)level - k * units);
 	xcc->free -= n * k * units;
@@ -109,12 +115,14 @@ uint32_t xcc_take(struct xcc *xcc, struct cus open, uint32_t units, uint32_t wan
 uint32_t xcc_room(const struct xcc *xcc, struct cus open, uint32_t units)
 {
 	uint64_t levels = xcc->levels & ~UINT64_C(0) << units;
-	uint32_t room = 0;
+	uint32_t room = 0, fit = 1, next = 2 * units;
 
 	for (; levels; levels &= levels - 1) {
 		uint32_t level = (uint32_t)__builtin_ctzll(levels);
 
-		room += cus_count(cus_and(xcc->level[level], open)) * (level / units);
+		for (; level >= next; fit++)
+			next += units;
+		room += cus_count(cus_and(xcc->level[level], open)) * fit;
 	}
 	return room;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* How fast the model is: cohorts and model time per second of this machine's
- * time, on a GPU of the size of an MI210. Not a test. */
+ * time, on GPUs of the size of an MI210 and of an MI300X. Not a test. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,6 +18,8 @@ struct load {
 
 static const struct load loads[] = {
 	{"training alone: 1500 dispatches a step", 1, 4000, 4, 9000, 0, 150000, 0},
+	{"as kfdreplay: a CU a workgroup", 1, 304, 32, 9000, 0, 150000, 0},
+	{"two of these, ending apart", 2, 304, 32, 9000, 1373, 50000, 0},
 	{"two equals", 2, 4000, 4, 9000, 0, 50000, 0},
 	{"two that never end together", 2, 4000, 4, 9000, 1373, 20000, 0},
 	{"four that never end together", 4, 4000, 4, 9000, 1373, 4000, 0},
@@ -25,9 +27,7 @@ static const struct load loads[] = {
 	{"two, a bounce every ms", 2, 4000, 4, 9000, 1373, 20000, 1000000},
 };
 
-static const struct gpu_config mi210_like = {
-	.xccs = 1,
-	.cus = 104,
+static const struct gpu_config common = {
 	.units_per_cu = 32,
 	.packet_ns = 500,
 	.unmap_ns = 100000,
@@ -38,9 +38,17 @@ static const struct gpu_config mi210_like = {
 	.sdma_engines = 2,
 };
 
-static int play(const struct load *load)
+static const struct {
+	uint32_t xccs, cus;
+} shapes[] = {{1, 104}, {8, 304}};
+
+static int play(const struct load *load, uint32_t xccs, uint32_t cus)
 {
-	struct gpu *gpu = gpu_new(&mi210_like);
+	struct gpu_config config = common;
+
+	config.xccs = xccs;
+	config.cus = cus;
+	struct gpu *gpu = gpu_new(&config);
 	struct gpu_change changes[8];
 	uint64_t cohorts = 0, events = 0, bounce_at = load->bounce_every_ns;
 	uint32_t left[8], going = load->queues;
@@ -93,19 +101,21 @@ static int play(const struct load *load)
 	}
 	double seconds = (double)(clock_ns() - started) / 1e9;
 
-	printf("%-40s %6.2f M cohorts/s, %6.2f M events/s, %8.3f model s in %.3f s\n", load->name,
-	       (double)cohorts / seconds / 1e6, (double)events / seconds / 1e6,
-	       (double)gpu_now(gpu) / 1e9, seconds);
+	printf("%u x %-3u CUs: %-40s %6.2f M cohorts/s, %6.2f M events/s, %8.3f model s in %.3f "
+	       "s\n",
+	       xccs, cus / xccs, load->name, (double)cohorts / seconds / 1e6,
+	       (double)events / seconds / 1e6, (double)gpu_now(gpu) / 1e9, seconds);
 	gpu_free(gpu);
 	return 0;
 }
 
 int main(void)
 {
-	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++)
-		if (play(&loads[i])) {
-			fprintf(stderr, "bench_gpu: no memory\n");
-			return 1;
-		}
+	for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++)
+		for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++)
+			if (play(&loads[i], shapes[s].xccs, shapes[s].cus)) {
+				fprintf(stderr, "bench_gpu: no memory\n");
+				return 1;
+			}
 	return 0;
 }
