@@ -191,7 +191,7 @@ void bounce_failed(struct bounce *bounce, const struct node *node, int error)
 	bounce_go_on(bounce);
 }
 
-void bounce_settle(struct process *process)
+void bounce_collected(struct process *process)
 {
 	struct queue *queue;
 	struct bounce *bounce;
@@ -200,7 +200,7 @@ void bounce_settle(struct process *process)
 	TAILQ_FOREACH(queue, &process->queues, link)
 	if (queue->map_wanted != queue_active(queue))
 		nodes |= 1ull << queue->node;
-	if (!nodes || process->locked)
+	if (!nodes || process->locked || !process->world->config.switches.new_queue_waits)
 		return;
 	bounce = bounce_new(process, NULL, NULL);
 	if (!bounce) {

@@ -568,9 +568,8 @@ void bounce_event(struct node *node, const struct gpu_event *event);
 void bounce_failed(struct bounce *bounce, const struct node *node, int error);
 /* Should it be mapped? */
 bool queue_active(const struct queue *queue);
-/* Maps and unmaps without a call what queue_active() says by now, unless some call
- * is about to. */
-void bounce_settle(struct process *process);
+/* A queue may have ceased to be new: where that held it (a switch) it is mapped now. */
+void bounce_collected(struct process *process);
 /* Nodes whose runlist is not empty: elsewhere a change costs nothing. */
 uint64_t nodes_active(const struct world *world);
 

@@ -129,10 +129,11 @@ int ioctl_destroy_queue(struct call *call)
 	if (rule_broken(call->world, RULE_destroy_drops_the_work) &&
 	    queue->submitted != queue->done)
 		return -EBUSY;
+	/* Seen on one GPU; the source says that it sleeps. */
+	if (must_sleep(queue) && call->world->config.switches.destroy_suspended_fails)
+		return -EIO;
 	queue->being_destroyed = true;
 	if (must_sleep(queue)) {
-		if (call->world->config.switches.destroy_suspended_fails)
-			return -EIO;
 		TAILQ_INSERT_TAIL(&queue->destroyers, call, link);
 		call->world->n_destroyers++;
 		return CALL_PENDING;

@@ -89,7 +89,7 @@ int debug_queue_snapshot(struct call *call, struct process *target)
 	for (queue = first_queue(target, oldest); queue; queue = next_queue(queue, oldest)) {
 		if (n < room && tell_queue(call, queue, n, stride)) {
 			a->u.queue_snapshot.num_queues = n;
-			bounce_settle(target);
+			bounce_collected(target);
 			return rule_broken(world, RULE_queue_snapshot_bad_buffer_is_efault)
 				       ? -EINVAL
 				       : -EFAULT;
@@ -104,7 +104,7 @@ int debug_queue_snapshot(struct call *call, struct process *target)
 	    (rule_broken(world, RULE_queue_snapshot_tells_the_true_total) && n > room))
 		n = room;
 	a->u.queue_snapshot.num_queues = n;
-	bounce_settle(target); /* a collected queue may run now */
+	bounce_collected(target);
 	return 0;
 }
 

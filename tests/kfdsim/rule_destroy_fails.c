@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+/* destroy_suspended_fails=1: DESTROY_QUEUE of a suspended queue is EIO and leaves it
+ * as it was. */
+#include "conform/desk.h"
+
+int main(void)
+{
+	struct desk desk;
+
+	desk_open(&desk, 1);
+	desk_suspend_one(&desk, &desk.queues[0]);
+	CHECK_IS(queue_destroy(&desk.gpu, desk.queues[0].id), -EIO);
+	desk_resume_one(&desk, &desk.queues[0]);
+	CHECK(desk_runs(&desk, &desk.queues[0]));
+	desk_suspend_one(&desk, &desk.queues[0]);
+	desk_resume_one(&desk, &desk.queues[0]);
+	CHECK_IS(queue_destroy(&desk.gpu, desk.queues[0].id), 0);
+	return 0;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+/* A node's third bounce is not answered, whatever asks for it; what waits behind it
+ * and what comes during the reset fails at once. Run with preempt_fails_at = 3,
+ * queue_preemption_timeout_ms = 100, gpu_reset_ms = 1000. */
+#include <pthread.h>
+
+#include "conform/desk.h"
+
+static struct gpu_file gpu;
+
+/* Waits behind the call that hangs. */
+static void second(int from, int to)
+{
+	struct kfdabi_create_queue args;
+	struct raw_queue queue;
+	struct gpu_file own;
+
+	gpu_open(&own);
+	queue_args(&own, &queue, &args);
+	tell(to);
+	hear(from);
+	sleep_ms(20);
+	CHECK_IS(queue_create(&own, &queue, &args), -EIO);
+	tell(to);
+	hear(from);
+	/* After the reset it works, for a process that has come since. */
+}
+
+static void third(int from, int to)
+{
+	struct raw_queue queue;
+	struct signal *signal;
+	struct gpu_file own;
+
+	gpu_open(&own);
+	signal = signals_new(&own);
+	queue_new(&own, &queue);
+	signal->value = 1;
+	queue_barrier(&queue, NULL, signal);
+	queue_ring(&queue);
+	CHECK(comes(&signal->value, 0, 1000));
+	tell(to);
+	hear(from);
+}
+
+int main(void)
+{
+	struct kfdabi_create_queue args;
+	struct raw_queue queues[3];
+	struct child behind, after;
+
+	child_start(&behind, second);
+	hear(behind.from);
+	gpu_open(&gpu);
+	queue_new(&gpu, &queues[0]);
+	queue_new(&gpu, &queues[1]);
+	queue_args(&gpu, &queues[2], &args);
+	tell(behind.to);
+	CHECK_IS(queue_create(&gpu, &queues[2], &args), -ETIME);
+	hear(behind.from);
+	tell(behind.to);
+	CHECK_IS(child_end(&behind), 0);
+	/* The queue that could not be made is gone; those there were go without a bounce. */
+	CHECK_IS(queue_destroy(&gpu, queues[1].id + 1), -EINVAL);
+	CHECK_IS(queue_destroy(&gpu, queues[1].id), 0);
+	sleep_ms(1050);
+	child_start(&after, third);
+	hear(after.from);
+	tell(after.to);
+	CHECK_IS(child_end(&after), 0);
+	return 0;
+}

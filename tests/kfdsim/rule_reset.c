@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Firmware that does not preempt, and the GPU reset that follows. Two GPUs, live
+ * work on the first. Run with preempt_us = 10^6, queue_preemption_timeout_ms = 100,
+ * gpu_reset_ms = 200, so that what has live work cannot be taken off in time.
+ */
+#include <pthread.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "conform/desk.h"
+
+#define TIMEOUT_MS 100
+#define RESET_MS 200
+
+static struct desk desk;
+static struct gpu_file second;
+static struct raw_queue far;
+
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* A process of its own with a queue on each GPU; for each byte it hears, it tells
+ * whether both still run: a byte, or its end. */
+static void neighbour(int from, int to)
+{
+	struct raw_queue queues[2];
+	struct signal *signals[2];
+	struct gpu_file gpu, other;
+
+	gpu_open(&gpu);
+	gpu_open_too(&other, &gpu, 1);
+	signals[0] = signals_new(&gpu);
+	signals[1] = signals_new(&other);
+	queue_new(&gpu, &queues[0]);
+	queue_new(&other, &queues[1]);
+	tell(to);
+	for (;;) {
+		hear(from);
+		for (unsigned i = 0; i < 2; i++) {
+			signals[i]->value = 1;
+			queue_barrier(&queues[i], NULL, signals[i]);
+			queue_ring(&queues[i]);
+			if (!comes(&signals[i]->value, 0, 200))
+				_Exit(10 + (int)i);
+		}
+		tell(to);
+	}
+}
+
+static uint32_t hw_event(void)
+{
+	struct kfd_ioctl_create_event_args a = {.event_type = KFD_IOC_EVENT_HW_EXCEPTION};
+
+	CHECK_IS(lab_ioctl(desk.gpu.kfd, KFDABI_CREATE_EVENT, &a, sizeof a), 0);
+	return a.event_id;
+}
+
+static void hw_event_came(uint32_t id)
+{
+	struct kfd_event_data data = {.event_id = id};
+	struct kfd_ioctl_wait_events_args a = {
+		.events_ptr = (uint64_t)(uintptr_t)&data, .num_events = 1, .timeout = 1000};
+	struct kfd_hsa_hw_exception_data what;
+
+	CHECK_IS(lab_ioctl(desk.gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a), 0);
+	CHECK_IS(a.wait_result, KFD_IOC_WAIT_RESULT_COMPLETE);
+	memcpy(&what, &data, sizeof what);
+	CHECK_IS(what.gpu_id, desk.gpu.gpu_id);
+	CHECK_IS(what.reset_cause, KFD_HW_EXCEPTION_GPU_HANG);
+	CHECK_IS(what.memory_lost, 1);
+}
+
+static void *destroy(void *arg)
+{
+	CHECK_IS(queue_destroy(&desk.gpu, desk.queues[0].id), 0);
+	return arg;
+}
+
+/* The whole suspension: its errors, its time, and the other GPU's part of it. */
+static void suspend_fails(void)
+{
+	uint32_t ids[3] = {desk.queues[0].id, far.id, desk.queues[1].id};
+	double start, took;
+
+	start = now_ms();
+	CHECK_IS(desk_suspend(&desk, ids, 3), 1);
+	took = now_ms() - start;
+	CHECK(took >= TIMEOUT_MS && took < TIMEOUT_MS + 150);
+	CHECK_IS(ids[0], desk.queues[0].id | KFDABI_QUEUE_ERROR);
+	CHECK_IS(ids[1], far.id);
+	/* Still new, so not meant, but an entry of that GPU. */
+	CHECK_IS(ids[2], desk.queues[1].id | KFDABI_QUEUE_ERROR | DESK_INVALID);
+}
+
+/* It stays flagged: its DESTROY_QUEUE sleeps until RESUME has cleared that. */
+static void stays_flagged(void)
+{
+	pthread_t destroyer;
+
+	CHECK(!pthread_create(&destroyer, NULL, destroy, NULL));
+	sleep_ms(50);
+	CHECK_IS(pthread_tryjoin_np(destroyer, NULL), EBUSY);
+	desk_resume_one(&desk, &desk.queues[0]);
+	CHECK(!pthread_join(destroyer, NULL));
+}
+
+int main(void)
+{
+	struct child old, young;
+	struct signal *work, *sent;
+	struct kfdabi_create_queue args;
+	struct raw_queue extra;
+	uint32_t event;
+
+	child_start(&old, neighbour);
+	hear(old.from);
+	desk_open(&desk, 1);
+	gpu_open_too(&second, &desk.gpu, 1);
+	queue_new(&second, &far);
+	desk_collect(&desk);
+	queue_new(&desk.gpu, &desk.queues[1]);
+	event = hw_event();
+	tell(old.to);
+	hear(old.from);
+
+	work = &desk.signals[desk.sent++];
+	work->value = 1;
+	queue_work(&desk.queues[0], 450, work);
+	queue_ring(&desk.queues[0]);
+	sleep_ms(20);
+	suspend_fails();
+	hw_event_came(event);
+	queue_args(&desk.gpu, &extra, &args);
+	CHECK_IS(queue_create(&desk.gpu, &extra, &args), 0); /* evicted: it waits for nobody */
+	CHECK_IS(desk_update(&desk, &desk.queues[1], true, 100), -EACCES);
+	sleep_ms(RESET_MS + 50);
+
+	/* What was there stays evicted, on both GPUs, whatever is resumed. */
+	desk_resume_one(&desk, &far);
+	sent = signals_new(&second);
+	sent->value = 1;
+	queue_barrier(&far, NULL, sent);
+	queue_ring(&far);
+	CHECK(!comes(&sent->value, 0, 50));
+	sent = desk_send(&desk, &extra);
+	CHECK(!comes(&sent->value, 0, 50));
+	CHECK_IS(work->value, 1);
+	tell(old.to);
+	CHECK(!hears(old.from, 500));
+	CHECK_IS(WEXITSTATUS(child_end(&old)), 10);
+	stays_flagged();
+
+	/* Who comes now has working GPUs. */
+	child_start(&young, neighbour);
+	hear(young.from);
+	tell(young.to);
+	hear(young.from);
+	/* UPDATE_QUEUE where the process has lost queues: the list goes off and not on
+	 * again, until the next bounce of somebody else. */
+	CHECK_IS(desk_update(&desk, &desk.queues[1], true, 100), -EACCES);
+	CHECK_IS(desk_update(&desk, &far, true, 100), 0);
+	tell(young.to);
+	CHECK(!hears(young.from, 500));
+	CHECK_IS(WEXITSTATUS(child_end(&young)), 10);
+	return 0;
+}
