@@ -12,7 +12,7 @@ build="gcc libc6-dev make cmake ninja-build pkg-config
 demo="libhsa-runtime64-1 libhsakmt1 rocminfo python3"
 # What the tests and checks call.
 tests="libcmocka-dev jq strace binutils util-linux procps libxml2-utils git
- clang-format-14 cppcheck shellcheck libasan8 libubsan1 libtsan2"
+ clang-format-14 cppcheck shellcheck libasan8 libubsan1 libtsan2 libamdhip64-5"
 # What the matrix of runtimes runs here, and makes the root folders of others with.
 matrix="libhsa-runtime64-1 libhsakmt1 rocminfo libamdhip64-5 debian-archive-keyring jq"
 

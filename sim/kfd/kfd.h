@@ -92,7 +92,8 @@ enum packet_kind {
 	PACKET_PM4,	/* the same of PM4 packets */
 };
 
-/* A piece of PM4 code: in the queue's ring (at: dwords) or elsewhere (an address). */
+/* A piece of PM4 or SDMA code: in the queue's ring (at: dwords) or elsewhere (an
+ * address). */
 struct pm4_code {
 	uint64_t at, dwords;
 	bool ring;
@@ -211,9 +212,11 @@ struct queue {
 	bool waiting; /* the packet of count `waiting_at` holds the queue until a value comes */
 	uint64_t waiting_at;
 
-	struct pm4 *pm4;	/* pm4.c; NULL before the first PM4 packet */
-	uint64_t ib_signal;	/* completion signal of the AQL packet it is in */
-	uint64_t atomic_result; /* of the last PM4 atomic */
+	struct pm4_code sdma_ib; /* what is left of the indirect buffer */
+	uint64_t sdma_ib_end;	 /* ring position behind the packet that named it */
+	struct pm4 *pm4;	 /* pm4.c; NULL before the first PM4 packet */
+	uint64_t ib_signal;	 /* completion signal of the AQL packet it is in */
+	uint64_t atomic_result;	 /* of the last PM4 atomic */
 };
 TAILQ_HEAD(queue_list, queue);
 

@@ -9,24 +9,28 @@
 #include <string.h>
 
 #include "sim/kfd/kfd.h"
+#include "sim/kfd/pm4.h"
 
 enum sdma_op {
 	OP_NOP = 0,
 	OP_COPY = 1,
 	OP_WRITE = 2,
+	OP_INDIRECT = 4,
 	OP_FENCE = 5,
 	OP_TRAP = 6,
 	OP_POLL = 8,
 	OP_ATOMIC = 10,
 	OP_FILL = 11,
 	OP_TIMESTAMP = 13,
+	OP_SRBM_WRITE = 14,
 	OP_GCR = 17,
 };
 enum { COPY_LINEAR = 0, COPY_RECT = 4 };
 #define COPY_BROADCAST (1u << 27)
 #define COUNT_MASK 0x3fffffffu /* 30 bits; narrower fields have zeros above */
 #define POLL_MEMORY (1u << 31)
-#define ATOMIC_ADD64 0x2f
+#define IB_FETCH_NS 2000u /* assumed */
+#define RUN_DWORDS_MAX 4096u
 #define DWORDS_MAX 13u
 
 struct sdma {
@@ -59,35 +63,46 @@ static uint32_t length_of(const struct sdma *s)
 	case OP_POLL:
 		return 6;
 	case OP_ATOMIC:
-		return s->d[0] >> 25 == ATOMIC_ADD64 ? 8 : 0;
+		return 8;
+	case OP_INDIRECT:
+		return 6;
 	case OP_FILL:
 	case OP_GCR:
 		return 5;
-	case OP_TIMESTAMP:
+	case OP_SRBM_WRITE: /* a register, of which there are none */
 		return 3;
+	case OP_TIMESTAMP:
+		return s->sub <= 2 ? 3 : 0;
 	default:
 		return 0;
 	}
 }
 
-/* Reads the packet at a ring position. -EAGAIN: it is not all there yet;
- * -EBADMSG: unknown. */
-static int read_packet(const struct queue *queue, uint64_t at, struct sdma *s)
+/* Reads the packet at the start of a piece of code. -EAGAIN: it is not all
+ * there yet; -EBADMSG: unknown, or cut off by the end of its buffer. */
+static int read_packet(const struct queue *queue, const struct pm4_code *code, struct sdma *s)
 {
-	uint64_t there = (queue->limit - at) / 4;
-	uint32_t have = there < DWORDS_MAX ? (uint32_t)there : DWORDS_MAX;
+	uint32_t have = code->dwords < DWORDS_MAX ? (uint32_t)code->dwords : DWORDS_MAX;
 
 	memset(s, 0, sizeof *s);
 	if (!have)
 		return -EAGAIN;
-	if (ring_read(queue, at, s->d, have * 4ull))
+	if (pm4_read(queue, code, 0, s->d, have))
 		return -EFAULT;
 	s->op = s->d[0] & 0xff;
 	s->sub = s->d[0] >> 8 & 0xff;
 	s->dwords = length_of(s);
 	if (!s->dwords)
 		return -EBADMSG;
-	return s->dwords > there ? -EAGAIN : 0;
+	if (s->dwords <= code->dwords)
+		return 0;
+	return code->ring && s->dwords <= queue->hw_ring_bytes / 4 ? -EAGAIN : -EBADMSG;
+}
+
+static void advance(struct pm4_code *code, uint32_t dwords)
+{
+	code->at += code->ring ? dwords : 4ull * dwords;
+	code->dwords -= dwords;
 }
 
 static uint64_t copy_bytes(const struct sdma *s)
@@ -138,70 +153,117 @@ static bool waits(const struct sdma *s)
 	return s->op == OP_POLL && s->d[0] & POLL_MEMORY;
 }
 
-static int next_packet(struct queue *queue, struct packet *packet, struct gpu_packet *to)
+/* What comes next: the rest of the indirect buffer, or of the ring. */
+static struct pm4_code current(const struct queue *queue)
 {
-	const struct world_config *config = &queue->process->world->config;
-	uint64_t at = queue->fetched;
+	if (queue->sdma_ib.dwords)
+		return queue->sdma_ib;
+	return (struct pm4_code){.ring = true,
+				 .at = queue->fetched / 4,
+				 .dwords = (queue->limit - queue->fetched) / 4};
+}
+
+/* A run of packets without a time of their own; how many of them are none. */
+static unsigned take_run(const struct queue *queue, struct pm4_code *code, uint32_t *taken)
+{
 	unsigned small = 0;
 	struct sdma s;
-	int r = read_packet(queue, at, &s);
+
+	while (*taken < RUN_DWORDS_MAX && !read_packet(queue, code, &s) && !waits(&s) &&
+	       !takes_time(&s) && s.op != OP_INDIRECT) {
+		small += s.op != OP_NOP;
+		*taken += s.dwords;
+		advance(code, s.dwords);
+	}
+	return small;
+}
+
+/* The next unit for the model; *enters: the indirect buffer behind it. */
+static int take(struct queue *queue, struct packet *packet, struct gpu_packet *to, uint32_t *taken,
+		struct pm4_code *enters)
+{
+	const struct world_config *config = &queue->process->world->config;
+	struct pm4_code code = current(queue);
+	struct sdma s;
+	int r = read_packet(queue, &code, &s);
 
 	if (r)
 		return r;
 	to->barrier = true; /* an engine works in order */
-	if (waits(&s)) {
+	to->kind = GPU_PACKET_WORK;
+	packet->kind = PACKET_EFFECTS;
+	packet->code = code;
+	packet->code.dwords = *taken = s.dwords;
+	if (s.op == OP_INDIRECT) {
+		if (queue->sdma_ib.dwords)
+			return -EBADMSG;
+		/* What earlier packets write into it counts. */
+		if (queue->submitted != queue->done)
+			return -EAGAIN;
+		to->busy_ns = IB_FETCH_NS;
+		enters->at = qword(&s, 1) & ~3ull;
+		enters->dwords = s.d[3] & 0xfffff;
+	} else if (waits(&s)) {
 		to->kind = GPU_PACKET_WAIT;
 		packet->kind = PACKET_POLL;
-		packet->poll.address = qword(&s, 1);
+		packet->poll.address = qword(&s, 1) & ~3ull;
 		packet->poll.reference = s.d[3];
 		packet->poll.mask = s.d[4];
 		packet->poll.function = s.d[0] >> 28 & 7;
-		packet->end = at + 4ull * s.dwords;
-		return 0;
-	}
-	to->kind = GPU_PACKET_WORK;
-	packet->kind = PACKET_EFFECTS;
-	if (takes_time(&s)) {
+		packet->poll.wide = false;
+	} else if (takes_time(&s)) {
 		to->kind = GPU_PACKET_COPY;
 		to->busy_ns = config->sdma_packet_ns;
 		to->bytes = copy_bytes(&s);
 		to->link = link_of(queue, &s);
-		packet->end = at + 4ull * s.dwords;
-		return 0;
+	} else {
+		*taken = 0;
+		to->busy_ns = take_run(queue, &code, taken) * config->sdma_packet_ns;
+		packet->code.dwords = *taken;
 	}
-	while (!r && !waits(&s) && !takes_time(&s)) {
-		at += 4ull * s.dwords;
-		small += s.op != OP_NOP;
-		r = read_packet(queue, at, &s);
-	}
-	packet->end = at;
-	to->busy_ns = small * config->sdma_packet_ns;
 	return 0;
+}
+
+static int next_unit(struct queue *queue)
+{
+	struct packet packet = {.at = queue->fetched};
+	struct gpu_packet to = {0};
+	struct pm4_code enters = {0};
+	bool inside = queue->sdma_ib.dwords;
+	uint32_t taken;
+	int r = take(queue, &packet, &to, &taken, &enters);
+
+	if (r)
+		return r;
+	if (!inside)
+		queue->sdma_ib_end = queue->fetched + 4ull * taken;
+	packet.part = enters.dwords || (inside && taken < queue->sdma_ib.dwords);
+	packet.end = packet.part ? queue->fetched : queue->sdma_ib_end;
+	r = drive_submit(queue, &packet, &to);
+	if (!r && inside)
+		advance(&queue->sdma_ib, taken);
+	else if (!r)
+		queue->sdma_ib = enters;
+	return r;
 }
 
 void sdma_fetch(struct queue *queue)
 {
-	while (!queue->stopped && (int64_t)(queue->limit - queue->fetched) > 0 &&
-	       queue->submitted - queue->done < QUEUE_AHEAD &&
-	       queue->fetched - queue->retired < queue->hw_ring_bytes) {
-		struct packet packet = {.at = queue->fetched};
-		struct gpu_packet to = {0};
-		int r = next_packet(queue, &packet, &to);
+	struct pm4_code code;
+	int r = 0;
 
-		if (!r)
-			r = drive_submit(queue, &packet, &to);
-		if (!r)
-			continue;
-		if (r == -EAGAIN || queue->submitted != queue->done)
-			return;
-		if (r == -EBADMSG)
-			say("unknown SDMA packet at byte %llu of queue %u of pid %d: the queue "
-			    "stops",
-			    (unsigned long long)queue->fetched, queue->id,
-			    queue->process->record->pid);
-		drive_fault(queue, queue->hw_ring + queue->fetched % queue->hw_ring_bytes);
+	while (!r && !queue->stopped && queue->submitted - queue->done < QUEUE_AHEAD &&
+	       (queue->sdma_ib.dwords || ((int64_t)(queue->limit - queue->fetched) > 0 &&
+					  queue->fetched - queue->retired < queue->hw_ring_bytes)))
+		r = next_unit(queue);
+	if (!r || r == -EAGAIN || queue->submitted != queue->done)
 		return;
-	}
+	code = current(queue);
+	if (r == -EBADMSG)
+		say("unknown SDMA packet at byte %llu of queue %u of pid %d: the queue stops",
+		    (unsigned long long)queue->fetched, queue->id, queue->process->record->pid);
+	drive_fault(queue,
+		    code.ring ? queue->hw_ring + queue->fetched % queue->hw_ring_bytes : code.at);
 }
 
 static int copy_rect(const struct process *process, const struct sdma *s)
@@ -236,44 +298,48 @@ static int copy_linear(const struct process *process, const struct sdma *s)
 	return r;
 }
 
-static int write_words(const struct queue *queue, uint64_t at, const struct sdma *s)
+static int write_words(const struct queue *queue, const struct pm4_code *code, const struct sdma *s)
 {
-	uint64_t dst = qword(s, 1);
-	uint32_t word;
+	uint64_t dst = qword(s, 1) & ~3ull;
+	uint32_t block[256];
 
-	for (uint32_t i = 4; i < s->dwords; i++, dst += 4) {
-		int r = ring_read(queue, at + 4ull * i, &word, sizeof word);
-
-		if (!r)
-			r = access_write(queue->process, dst, &word, sizeof word);
-		if (r)
-			return r;
+	for (uint32_t i = 4, n; i < s->dwords; i += n, dst += 4ull * n) {
+		n = s->dwords - i;
+		if (n > sizeof block / 4)
+			n = sizeof block / 4;
+		if (pm4_read(queue, code, i, block, n) ||
+		    access_write(queue->process, dst, block, 4ull * n))
+			return -EFAULT;
 	}
 	return 0;
 }
 
-static int effect(struct queue *queue, uint64_t at, const struct sdma *s, uint64_t end_ns)
+static int effect(struct queue *queue, const struct pm4_code *code, const struct sdma *s,
+		  uint64_t end_ns)
 {
 	struct process *process = queue->process;
 	uint64_t ticks = gpu_ticks(end_ns);
+	uint32_t unit = 1u << (s->d[0] >> 30);
 
 	switch (s->op) {
 	case OP_COPY:
 		return s->sub == COPY_RECT ? copy_rect(process, s) : copy_linear(process, s);
 	case OP_WRITE:
-		return write_words(queue, at, s);
+		return write_words(queue, code, s);
 	case OP_FENCE:
-		return access_write(process, qword(s, 1), &s->d[3], sizeof s->d[3]);
+		return access_write(process, qword(s, 1) & ~3ull, &s->d[3], sizeof s->d[3]);
 	case OP_TRAP:
-		event_fire(process, s->d[1] & 0xfffffff);
+		event_interrupt(process, s->d[1] & 0xfffffff);
 		return 0;
 	case OP_ATOMIC:
-		return access_add64(process, qword(s, 1), (int64_t)qword(s, 3));
-	case OP_FILL: /* bits 30-31: 0 = the low byte, 2 = the dword */
+		return access_atomic(process, qword(s, 1), s->d[0] >> 25, qword(s, 3), qword(s, 5),
+				     NULL);
+	case OP_FILL: /* bits 30-31: a byte, a word or a dword */
 		return access_fill(process, qword(s, 1), copy_bytes(s), &s->d[3],
-				   s->d[0] >> 30 ? 4 : 1);
-	case OP_TIMESTAMP:
-		return access_write(process, qword(s, 1), &ticks, sizeof ticks);
+				   unit < 4 ? unit : 4);
+	case OP_TIMESTAMP: /* 0 sets the counter, which is not the process's to set */
+		return s->sub ? access_write(process, qword(s, 1) & ~7ull, &ticks, sizeof ticks)
+			      : 0;
 	default:
 		return 0;
 	}
@@ -281,20 +347,21 @@ static int effect(struct queue *queue, uint64_t at, const struct sdma *s, uint64
 
 void sdma_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 {
-	uint64_t at = packet->at;
+	struct pm4_code code = packet->code;
 	struct sdma s;
 
-	while (packet->kind == PACKET_EFFECTS && at < packet->end) {
-		if (read_packet(queue, at, &s) || effect(queue, at, &s, end_ns)) {
-			drive_fault(queue, queue->hw_ring + at % queue->hw_ring_bytes);
+	while (packet->kind == PACKET_EFFECTS && code.dwords) {
+		if (read_packet(queue, &code, &s) || effect(queue, &code, &s, end_ns)) {
+			drive_fault(queue, code.ring ? queue->hw_ring : code.at);
 			return;
 		}
-		at += 4ull * s.dwords;
+		advance(&code, s.dwords);
 		if (s.op != OP_NOP)
 			queue->record->packets++;
 	}
 	/* The read pointer counts bytes, and goes last: what it passes may be
 	 * overwritten. */
-	if (access_write(queue->process, queue->rptr_address, &packet->end, sizeof packet->end))
+	if (!packet->part &&
+	    access_write(queue->process, queue->rptr_address, &packet->end, sizeof packet->end))
 		drive_fault(queue, queue->rptr_address);
 }
