@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +23,10 @@
 
 #define GAP_NS 20000000u
 #define REST 10
+#define PATH_BYTES 64
+
+#define HANG_HWS "hang_hws"
+#define HANG_HWS_TEXT "echo gpu_id > hang_hws\n" /* what reading tells */
 
 struct debugfs {
 	pthread_t thread;
@@ -32,7 +38,8 @@ struct debugfs {
 	struct debugfs_view view; /* under lock: what is to be written next */
 	bool changed;
 	uint64_t given_ns;
-	int proc; /* the folder of that name; -1: none */
+	int proc;		   /* the folder of that name; -1: none */
+	int hang_hws, hang_events; /* the file, and the inotify that watches it; -1: none */
 };
 
 static int grow(void **array, size_t *cap, size_t n, size_t size)
@@ -144,11 +151,50 @@ static void *writer(void *arg)
 	return NULL;
 }
 
+static int hang_hws_start(struct world *world)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = world->debugfs};
+	struct debugfs *debugfs = world->debugfs;
+	char path[PATH_BYTES];
+
+	debugfs->hang_hws = openat(world->config.debugfs_dirfd, HANG_HWS,
+				   O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0200);
+	debugfs->hang_events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (debugfs->hang_hws < 0 || debugfs->hang_events < 0 ||
+	    write(debugfs->hang_hws, HANG_HWS_TEXT, strlen(HANG_HWS_TEXT)) < 0)
+		return -errno;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", debugfs->hang_hws);
+	if (inotify_add_watch(debugfs->hang_events, path, IN_MODIFY) < 0 ||
+	    epoll_ctl(world->poll_fd, EPOLL_CTL_ADD, debugfs->hang_events, &event))
+		return -errno;
+	return 0;
+}
+
+void debugfs_written(struct world *world)
+{
+	struct debugfs *debugfs = world->debugfs;
+	char events[1024], text[PATH_BYTES] = "", *end;
+	unsigned long id;
+
+	while (read(debugfs->hang_events, events, sizeof events) > 0)
+		;
+	if (pread(debugfs->hang_hws, text, sizeof text - 1, 0) <= 0 || !strcmp(text, HANG_HWS_TEXT))
+		return;
+	id = strtoul(text, &end, 10);
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		if (end != text && (!*end || *end == '\n') && world->nodes[i].gpu_id == id)
+			firmware_hang(world, i);
+	if (pwrite(debugfs->hang_hws, HANG_HWS_TEXT, strlen(HANG_HWS_TEXT), 0) < 0 ||
+	    ftruncate(debugfs->hang_hws, (off_t)strlen(HANG_HWS_TEXT)))
+		say("cannot write " HANG_HWS " (%s)", strerror(errno));
+}
+
 int debugfs_start(struct world *world)
 {
 	int dir = world->config.debugfs_dirfd;
 	struct debugfs_text text = {0};
 	struct debugfs *debugfs;
+	int r;
 
 	if (dir < 0)
 		return 0;
@@ -156,7 +202,7 @@ int debugfs_start(struct world *world)
 	if (!debugfs)
 		return -ENOMEM;
 	world->debugfs = debugfs;
-	debugfs->proc = -1;
+	debugfs->proc = debugfs->hang_hws = debugfs->hang_events = -1;
 	pthread_mutex_init(&debugfs->lock, NULL);
 	pthread_cond_init(&debugfs->cond, NULL);
 	if (linux_7(world)) {
@@ -165,7 +211,8 @@ int debugfs_start(struct world *world)
 	}
 	write_texts(&text, world, &debugfs->view);
 	free(text.at);
-	return hqd_start(world);
+	r = hang_hws_start(world);
+	return r ? r : hqd_start(world);
 }
 
 int debugfs_run(struct world *world)
@@ -202,6 +249,10 @@ void debugfs_stop(struct world *world)
 	pthread_mutex_destroy(&debugfs->lock);
 	if (debugfs->proc >= 0)
 		close(debugfs->proc);
+	if (debugfs->hang_hws >= 0)
+		close(debugfs->hang_hws);
+	if (debugfs->hang_events >= 0)
+		close(debugfs->hang_events);
 	view_free(&debugfs->view);
 	free(debugfs);
 	world->debugfs = NULL;
@@ -242,21 +293,30 @@ void debugfs_update(struct world *world, uint64_t now_ns)
 	pthread_mutex_unlock(&debugfs->lock);
 }
 
+/* A secondary context's folder is in that of its process. */
+static void process_folder(const struct process *process, char *out, size_t size)
+{
+	int n = snprintf(out, size, "%d", process->record->pid);
+
+	if (process->primary)
+		snprintf(out + n, size - (size_t)n, "/context_%u", process->context);
+}
+
 void debugfs_process_new(struct process *process)
 {
 	struct debugfs *debugfs = process->world->debugfs;
-	char name[64], text[16];
+	char name[PATH_BYTES], text[16], folder[PATH_BYTES / 2];
 
+	debugfs_changed(process->world);
 	if (!debugfs || debugfs->proc < 0)
 		return;
-	snprintf(name, sizeof name, "%d", process->record->pid);
-	mkdirat(debugfs->proc, name, 0755);
+	process_folder(process, folder, sizeof folder);
+	mkdirat(debugfs->proc, folder, 0755);
 	snprintf(text, sizeof text, "%u\n", process->pasid);
 	for (uint32_t i = 0; i < process->world->nodes_n; i++) {
 		int fd;
 
-		snprintf(name, sizeof name, "%d/pasid_%u", process->record->pid,
-			 process->world->nodes[i].gpu_id);
+		snprintf(name, sizeof name, "%s/pasid_%u", folder, process->world->nodes[i].gpu_id);
 		fd = openat(debugfs->proc, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0444);
 		if (fd < 0 || write(fd, text, strlen(text)) < 0)
 			say("cannot write %s in debugfs (%s)", name, strerror(errno));
@@ -268,16 +328,15 @@ void debugfs_process_new(struct process *process)
 void debugfs_process_end(struct process *process)
 {
 	struct debugfs *debugfs = process->world->debugfs;
-	char name[64];
+	char name[PATH_BYTES], folder[PATH_BYTES / 2];
 
 	debugfs_changed(process->world);
 	if (!debugfs || debugfs->proc < 0)
 		return;
+	process_folder(process, folder, sizeof folder);
 	for (uint32_t i = 0; i < process->world->nodes_n; i++) {
-		snprintf(name, sizeof name, "%d/pasid_%u", process->record->pid,
-			 process->world->nodes[i].gpu_id);
+		snprintf(name, sizeof name, "%s/pasid_%u", folder, process->world->nodes[i].gpu_id);
 		unlinkat(debugfs->proc, name, 0);
 	}
-	snprintf(name, sizeof name, "%d", process->record->pid);
-	unlinkat(debugfs->proc, name, AT_REMOVEDIR);
+	unlinkat(debugfs->proc, folder, AT_REMOVEDIR);
 }

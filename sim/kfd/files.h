@@ -5,7 +5,7 @@
  * plain files of a tmpfs, so everything is written when it changes and nothing
  * when it is read; docs/formats.md says how late each may be.
  *
- * Threads: all functions are the world's thread's. Errors: a file that cannot
+ * Threads: all functions under the world's lock. Errors: a file that cannot
  * be written is said once, and the call that changed something goes on. Without
  * a folder for them (world_config) none of these does anything.
  */
@@ -64,6 +64,8 @@ void debugfs_process_end(struct process *process);
 void debugfs_changed(struct world *world);
 void debugfs_update(struct world *world, uint64_t now_ns);
 uint64_t debugfs_due(const struct world *world); /* UINT64_MAX: nothing to do */
+/* world->poll_fd tells of world->debugfs: somebody wrote to hang_hws. */
+void debugfs_written(struct world *world);
 
 /* hqd.c: hardware queue slots, and the text that shows them. */
 int hqd_start(struct world *world);

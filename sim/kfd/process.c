@@ -371,6 +371,8 @@ void process_reap(struct world *world)
 	for (int i = 0; i < n; i++)
 		if (events[i].data.ptr == world)
 			drm_files_reap(world);
+		else if (events[i].data.ptr == world->debugfs)
+			debugfs_written(world);
 		else
 			process_die(events[i].data.ptr);
 }

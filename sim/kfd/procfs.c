@@ -30,8 +30,12 @@ struct procfs {
 	bool complained;
 };
 
+#define VRAM "vram_%u"
+#define SDMA "sdma_%u"
+#define OCCUPANCY "stats_%u/cu_occupancy"
+
 struct number {
-	int fd; /* -1: not open */
+	int fd; /* -1: its file has not been written since it was made */
 	uint64_t value;
 	int length; /* of its text */
 };
@@ -88,20 +92,24 @@ static bool put_text(struct world *world, int dir, const char *name, const char 
 
 static void number_start(struct world *world, int dir, const char *name, struct number *number)
 {
-	int fd = write_new(world, dir, name, "0\n");
-
-	if (fd < 0)
-		fail(world, name, -fd);
-	*number = (struct number){.fd = fd < 0 ? -1 : fd, .length = 2};
+	put_text(world, dir, name, "0\n");
+	*number = (struct number){.fd = -1, .length = 2};
 }
 
-static void number_set(struct world *world, struct number *number, uint64_t value)
+/* `name` has a gap for the gpu_id of the node. */
+static void number_set(struct process *process, uint32_t node, const char *name,
+		       struct number *number, uint64_t value)
 {
+	struct world *world = process->world;
 	char text[TEXT_BYTES];
 	int length;
 
-	if (number->fd < 0 || number->value == value)
+	if (number->value == value)
 		return;
+	if (number->fd < 0) {
+		snprintf(text, sizeof text, name, world->nodes[node].gpu_id);
+		number->fd = openat(process->folder->dir, text, O_WRONLY | O_CLOEXEC);
+	}
 	length = snprintf(text, sizeof text, "%" PRIu64 "\n", value);
 	if (pwrite(number->fd, text, (size_t)length, 0) != length ||
 	    (length < number->length && ftruncate(number->fd, length)))
@@ -174,9 +182,9 @@ static void node_start(struct process *process, struct procfs_folder *folder, ui
 	char name[TEXT_BYTES];
 	int dir;
 
-	snprintf(name, sizeof name, "vram_%u", gpu_id);
+	snprintf(name, sizeof name, VRAM, gpu_id);
 	number_start(world, folder->dir, name, &node->vram);
-	snprintf(name, sizeof name, "sdma_%u", gpu_id);
+	snprintf(name, sizeof name, SDMA, gpu_id);
 	number_start(world, folder->dir, name, &node->sdma);
 	snprintf(name, sizeof name, "stats_%u", gpu_id);
 	dir = folder_at(world, folder->dir, name);
@@ -264,9 +272,9 @@ static void node_end(struct process *process, struct procfs_folder *folder, uint
 	number_end(&node->vram);
 	number_end(&node->sdma);
 	number_end(&node->occupancy);
-	snprintf(name, sizeof name, "vram_%u", gpu_id);
+	snprintf(name, sizeof name, VRAM, gpu_id);
 	unlinkat(folder->dir, name, 0);
-	snprintf(name, sizeof name, "sdma_%u", gpu_id);
+	snprintf(name, sizeof name, SDMA, gpu_id);
 	unlinkat(folder->dir, name, 0);
 	snprintf(name, sizeof name, "stats_%u", gpu_id);
 	remove_folder(folder->dir, name, stats);
@@ -398,7 +406,8 @@ void procfs_queue_resized(struct queue *queue)
 void procfs_vram(struct process *process, uint32_t node)
 {
 	if (process->folder && !rule_broken(process->world, RULE_proc_vram_counts_vram))
-		number_set(process->world, &process->folder->nodes[node].vram, process->vram[node]);
+		number_set(process, node, VRAM, &process->folder->nodes[node].vram,
+			   process->vram[node]);
 }
 
 /* Rules about suspension that are to be answered wrongly. */
@@ -458,7 +467,8 @@ static void sample(struct process *process)
 		uint64_t cus = (samples[i].units + units_per_cu - 1) / units_per_cu;
 		double sdma = (double)(node->sdma_past_ns + samples[i].sdma_ns);
 
-		number_set(world, &node->sdma, (uint64_t)(sdma / world->config.time_scale / 1000));
+		number_set(process, i, SDMA, &node->sdma,
+			   (uint64_t)(sdma / world->config.time_scale / 1000));
 		/* In the middle of a bounce nothing runs, which says nothing: believed
 		 * when the next look finds the same. */
 		if (!cus && samples[i].between && node->occupancy.value && !node->doubted) {
@@ -469,7 +479,7 @@ static void sample(struct process *process)
 		if (rule_broken(world, RULE_proc_cu_occupancy_tells_running_waves) ||
 		    (!cus && rule_broken(world, RULE_proc_cu_occupancy_of_suspended_is_0)))
 			continue;
-		number_set(world, &node->occupancy, cus);
+		number_set(process, i, OCCUPANCY, &node->occupancy, cus);
 	}
 }
 

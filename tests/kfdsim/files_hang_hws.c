@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+/*
+ * debugfs hang_hws: a gpu_id written to it makes that GPU's firmware fail at the
+ * next preemption; SMI events tell of the eviction and the reset. Another number
+ * does nothing.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conform/lab.h"
+
+#define HANG_HWS "/sys/kernel/debug/kfd/hang_hws"
+#define LATE_MS 5000
+
+static void write_id(uint32_t id)
+{
+	int fd = open(HANG_HWS, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	CHECK(fd >= 0);
+	CHECK(dprintf(fd, "%u\n", id) > 0);
+	close(fd);
+	sleep_ms(50); /* kfdsim notices the write after the fact */
+}
+
+/* Reads until a line like that has come. */
+static void expect(int fd, const char *line)
+{
+	static char text[4096];
+	static size_t n;
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	while (!strstr(text, line)) {
+		ssize_t got;
+
+		CHECK_IS(poll(&p, 1, LATE_MS), 1);
+		got = read(fd, text + n, sizeof text - 1 - n);
+		CHECK(got > 0);
+		n += (size_t)got;
+		text[n] = '\0';
+	}
+}
+
+int main(void)
+{
+	struct kfd_ioctl_smi_events_args smi = {0};
+	uint64_t all = ~0ull;
+	struct raw_queue queue;
+	struct gpu_file gpu;
+	char line[64];
+
+	gpu_open(&gpu);
+	queue_new(&gpu, &queue);
+	smi.gpuid = gpu.gpu_id;
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_SMI_EVENTS, &smi, sizeof smi), 0);
+	CHECK_IS(write((int)smi.anon_fd, &all, sizeof all), sizeof all);
+	write_id(gpu.gpu_id + 1);
+	CHECK_IS(queue_update(&gpu, &queue, 100), 0);
+	write_id(gpu.gpu_id);
+	CHECK(queue_update(&gpu, &queue, 100) < 0);
+	expect((int)smi.anon_fd, "3 1 HWS hang\n");
+	snprintf(line, sizeof line, " -%d %x 3\n", getpid(), gpu.gpu_id);
+	expect((int)smi.anon_fd, line);
+	expect((int)smi.anon_fd, "\n4 1 ");
+	return 0;
+}
