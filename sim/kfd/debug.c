@@ -17,6 +17,10 @@
 /* DISABLE resumes, resets the launch mode and the flags, and disarms. */
 #define DISABLE_BOUNCES 4u
 
+/* The one part of those simulated whose older firmware cannot have both. */
+#define GFX_9_4_1 90008u /* as in the topology */
+#define GWS_FIRMWARE_9_4_1 48u
+
 static void set_debugger(struct process *target, struct process *debugger)
 {
 	if (debugger)
@@ -280,6 +284,23 @@ static void enabled(struct bounce *bounce)
 	queues_wake_destroyers(target, RULE_disable_wakes_destroy);
 }
 
+bool debug_with_gws(const struct world *world)
+{
+	const struct world_chip *chip = &world->config.chip;
+
+	return chip->gfx_target_version != GFX_9_4_1 || chip->fw_version >= GWS_FIRMWARE_9_4_1;
+}
+
+static bool uses_gws(const struct process *process)
+{
+	const struct queue *queue;
+
+	TAILQ_FOREACH(queue, &process->queues, link)
+	if (queue->gws)
+		return true;
+	return false;
+}
+
 static int trap_enable(struct call *call, struct process *target)
 {
 	struct kfdabi_dbg_trap *a = (void *)call->data;
@@ -299,6 +320,11 @@ static int trap_enable(struct call *call, struct process *target)
 			close(fd);
 		return rule_broken(world, RULE_concurrent_enable_disable_errnos) ? -EBUSY
 										 : -EALREADY;
+	}
+	if (!debug_with_gws(world) && uses_gws(target)) {
+		if (fd >= 0)
+			close(fd);
+		return -EBUSY;
 	}
 	if (fd < 0)
 		return fd;

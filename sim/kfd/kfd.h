@@ -676,6 +676,8 @@ bool debug_raise_device(struct process *process, uint32_t node, uint64_t mask);
 void debug_queue_deleted(struct process *process, uint32_t node);
 /* True: the debugger has it, and the process is not to be told. */
 bool debug_memory_violation(struct process *process, uint32_t node, uint64_t va);
+/* False: old firmware, with which a process may use GWS or be debugged. */
+bool debug_with_gws(const struct world *world);
 void debug_check(struct process *process);	/* what --break makes it see */
 void debug_session_end(struct process *target); /* resumes, detaches; now or when unlocked */
 void debug_process_died(struct process *process);

@@ -128,6 +128,8 @@ int ioctl_alloc_queue_gws(struct call *call)
 		return broken(call, RULE_gws_of_unknown_queue_is_einval) ? -ENODEV : -EINVAL;
 	if (!call->world->config.chip.num_gws)
 		return -ENODEV;
+	if (call->process->session && !debug_with_gws(call->world))
+		return -EBUSY;
 	holder = gws_holder(call->process, queue->node);
 	if (a->num_gws && holder && !broken(call, RULE_gws_is_for_one_queue))
 		return -EBUSY;

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+/* With firmware that cannot have both, a process uses global wave sync or is
+ * debugged: whoever comes second gets EBUSY, an open session before that
+ * EALREADY, and a bad dbg_fd is looked at later. Run as an MI100 with
+ * fw_version 40. */
+#include <unistd.h>
+
+#include "conform/lab.h"
+
+static struct gpu_file gpu;
+static struct raw_queue queue;
+
+static int gws(uint32_t n)
+{
+	struct kfd_ioctl_alloc_queue_gws_args a = {.queue_id = queue.id, .num_gws = n};
+
+	return lab_ioctl(gpu.kfd, KFDABI_ALLOC_QUEUE_GWS, &a, sizeof a);
+}
+
+static int enable(int dbg_fd)
+{
+	struct kfdabi_runtime_info info;
+
+	return trap_enable(gpu.kfd, getpid(), 0, dbg_fd, &info);
+}
+
+int main(void)
+{
+	gpu_open(&gpu);
+	queue_new(&gpu, &queue);
+	CHECK_IS(gws(64), 0);
+	CHECK_IS(enable(STDERR_FILENO), -EBUSY);
+	CHECK_IS(enable(999), -EBUSY);
+	CHECK_IS(gws(0), 0);
+	CHECK_IS(enable(STDERR_FILENO), 0);
+	CHECK_IS(gws(64), -EBUSY);
+	CHECK_IS(enable(STDERR_FILENO), -EALREADY);
+	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
+	CHECK_IS(gws(64), 0);
+	return 0;
+}
