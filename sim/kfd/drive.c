@@ -60,6 +60,10 @@ int drive_submit(struct queue *queue, const struct packet *packet,
 	if (r)
 		return r;
 	queue->ahead[queue->submitted % QUEUE_AHEAD] = *packet;
+	if (is_aql(queue))
+		queue->ahead[queue->submitted % QUEUE_AHEAD].count =
+			(uint32_t)(packet->end - packet->at);
+	queue->record->submitted += queue->ahead[queue->submitted % QUEUE_AHEAD].count;
 	queue->submitted++;
 	queue->fetched = packet->end;
 	return 0;
@@ -179,24 +183,31 @@ static void packet_retired(struct queue *queue, const struct gpu_event *event)
 	queue->done++;
 	queue->retired = packet->end;
 	packet->start_ns = model_to_wall(world, event->start_ns);
-	if (queue->process->dead || queue->stopped)
+	if (queue->process->dead || queue->stopped) {
+		queue->record->discarded += packet->count;
 		return;
+	}
 	/* Order: results, then the ring (slot, read pointer), then the signal: who
 	 * sees a later one of these sees the earlier, too. */
 	if (packet->kind == PACKET_DISPATCH || packet->kind == PACKET_COPY ||
 	    packet->kind == PACKET_FILL || packet->kind == PACKET_BLIT ||
 	    packet->kind == PACKET_SPIN) {
 		queue->record->dispatches++;
+		queue->record->timed_only += packet->kind == PACKET_DISPATCH;
 		report_kernel(world, packet->kernel);
 	}
 	if (is_aql(queue)) {
-		queue->record->packets++;
 		aql_effect(queue, packet, end_ns);
 	} else if (is_compute_type(queue->type)) {
 		pm4_retired(queue, packet);
 	} else {
 		sdma_effect(queue, packet, end_ns);
 	}
+	/* What its own effects stopped was not completed. */
+	if (queue->stopped)
+		queue->record->discarded += packet->count;
+	else
+		queue->record->packets += packet->count;
 	drive_fetch(queue);
 	look_at_waiting(world);
 }

@@ -122,6 +122,7 @@ struct packet {
 	enum packet_kind kind;
 	bool part;	   /* of an indirect buffer, and more of it follows */
 	uint64_t at, end;  /* ring positions: packets (AQL), bytes (SDMA), dwords (PM4) */
+	uint32_t count;	   /* packets of the ring in it; AQL: end - at */
 	uint64_t signal;   /* AQL completion signal, 0: none */
 	uint64_t start_ns; /* wall, when it began to take effect */
 	uint32_t kernel;   /* DISPATCH: index in world.kernels */
@@ -151,7 +152,9 @@ struct packet {
 struct queue_record {
 	STAILQ_ENTRY(queue_record) link;
 	uint32_t id, type, gpu_id;
-	uint64_t packets, dispatches, suspends, resumes;
+	/* Packets: submitted = handed to the GPU, each then executed or discarded. */
+	uint64_t submitted, packets, discarded;
+	uint64_t dispatches, timed_only, suspends, resumes;
 	struct gpu_queue_stats stats;
 	struct queue *live; /* NULL once destroyed */
 };

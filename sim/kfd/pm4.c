@@ -50,6 +50,7 @@ static int interpreter(struct queue *queue, struct pm4 **out)
 struct unit {
 	struct pm4_code code; /* what is left from here on */
 	uint32_t taken;	      /* dwords already in the unit */
+	uint32_t count;	      /* packets, those that do nothing aside */
 	bool flushes;	      /* a packet of it waits for what runs */
 };
 
@@ -229,6 +230,7 @@ static void take_run(struct queue *queue, struct unit *unit)
 		if (op == PM4_SET_SH_REG || op == PM4_SET_SH_REG_INDEX)
 			set_registers(queue, &unit->code, dwords);
 		unit->taken += dwords;
+		unit->count += op != PM4_NOP;
 		advance(&unit->code, dwords);
 	}
 }
@@ -244,6 +246,7 @@ static int take(struct queue *queue, struct packet *packet, struct gpu_packet *t
 		return r;
 	packet->kind = PACKET_PM4;
 	packet->code = unit.code;
+	packet->count = 1;
 	to->kind = GPU_PACKET_WORK;
 	*taken = dwords;
 	if (op == PM4_INDIRECT_BUFFER) {
@@ -266,6 +269,7 @@ static int take(struct queue *queue, struct packet *packet, struct gpu_packet *t
 	take_run(queue, &unit);
 	*taken = unit.taken;
 	packet->code.dwords = unit.taken;
+	packet->count = unit.count;
 	to->barrier = unit.flushes;
 	return 0;
 }

@@ -191,8 +191,6 @@ void pm4_effect(struct queue *queue, const struct packet *packet, uint64_t now_n
 			return;
 		code.at += code.ring ? dwords : 4ull * dwords;
 		code.dwords -= dwords;
-		if (op != PM4_NOP)
-			queue->record->packets++;
 	}
 }
 

@@ -59,11 +59,22 @@ void report_unknown(struct world *world, uint8_t type, uint32_t nr)
 	world->unknown[world->n_unknown++] = (struct ioctl_count){type, nr, 1};
 }
 
+/* Packets that are with the GPU and not through. */
+static uint64_t in_flight(const struct queue *queue)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = queue->done; i < queue->submitted; i++)
+		n += queue->ahead[i % QUEUE_AHEAD].count;
+	return n;
+}
+
 void report_queue_gone(struct queue *queue)
 {
 	struct node *node = &queue->process->world->nodes[queue->node];
 
 	gpu_queue_stats(node->gpu, (uint32_t)queue->gpu_queue, &queue->record->stats);
+	queue->record->discarded += in_flight(queue);
 	queue->record->live = NULL;
 }
 
@@ -84,17 +95,21 @@ static const char *type_name(uint32_t type)
 static json_t *queue_json(struct queue_record *record)
 {
 	struct gpu_queue_stats stats = record->stats;
+	uint64_t discarded = record->discarded;
 
-	if (record->live) {
+	if (record->live) { /* the world ends, and it with it */
 		const struct queue *queue = record->live;
 
 		gpu_queue_stats(queue->process->world->nodes[queue->node].gpu,
 				(uint32_t)queue->gpu_queue, &stats);
+		discarded += in_flight(queue);
 	}
-	return json_pack("{s:i, s:s, s:i, s:I, s:I, s:f, s:I, s:I, s:I, s:I}", "id",
+	return json_pack("{s:i, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I}", "id",
 			 (int)record->id, "type", type_name(record->type), "gpu_id",
-			 (int)record->gpu_id, "packets", (json_int_t)record->packets, "dispatches",
-			 (json_int_t)record->dispatches, "busy_us", (double)stats.busy_ns / 1000.0,
+			 (int)record->gpu_id, "submitted", (json_int_t)record->submitted, "packets",
+			 (json_int_t)record->packets, "discarded", (json_int_t)discarded,
+			 "dispatches", (json_int_t)record->dispatches, "timed_only",
+			 (json_int_t)record->timed_only, "busy_us", (double)stats.busy_ns / 1000.0,
 			 "workgroups", (json_int_t)stats.wgs_done, "suspends",
 			 (json_int_t)record->suspends, "resumes", (json_int_t)record->resumes,
 			 "preempted", (json_int_t)stats.preempted);

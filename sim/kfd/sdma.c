@@ -190,6 +190,7 @@ static int take(struct queue *queue, struct packet *packet, struct gpu_packet *t
 	if (r)
 		return r;
 	to->barrier = true; /* an engine works in order */
+	packet->count = 1;
 	to->kind = GPU_PACKET_WORK;
 	packet->kind = PACKET_EFFECTS;
 	packet->code = code;
@@ -218,7 +219,8 @@ static int take(struct queue *queue, struct packet *packet, struct gpu_packet *t
 		to->link = link_of(queue, &s);
 	} else {
 		*taken = 0;
-		to->busy_ns = take_run(queue, &code, taken) * config->sdma_packet_ns;
+		packet->count = take_run(queue, &code, taken);
+		to->busy_ns = packet->count * config->sdma_packet_ns;
 		packet->code.dwords = *taken;
 	}
 	return 0;
@@ -356,8 +358,6 @@ void sdma_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 			return;
 		}
 		advance(&code, s.dwords);
-		if (s.op != OP_NOP)
-			queue->record->packets++;
 	}
 	/* The read pointer counts bytes, and goes last: what it passes may be
 	 * overwritten. */
