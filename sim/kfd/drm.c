@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: MIT
-/* The render node: what libdrm and the runtime ask it. */
+/*
+ * The render node's ioctls. There are no rings: HW_IP_INFO tells none, and a
+ * command submission (AMDGPU_CS) is refused as the driver refuses one for an
+ * engine that is not there.
+ */
 #include <errno.h>
 #include <libdrm/amdgpu_drm.h>
 #include <libdrm/drm.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "sim/kfd/kfd.h"
+#include "sim/kfd/drm_file.h"
 
-#define DRM_VERSION_NR 0x00
-#define DRM_GET_CLIENT_NR 0x05
-#define DRM_GEM_CLOSE_NR 0x09
-#define DRM_GET_CAP_NR 0x0c
-#define AMDGPU_INFO_NR (DRM_COMMAND_BASE + DRM_AMDGPU_INFO)
 #define DRIVER_MAJOR 3
 #define DRIVER_MINOR 59 /* of Linux 6.12 */
-#define INFO_BYTES_MAX 4096u
 #define PRIME_BOTH 3u
-#define HIGH_VA 0xffff800000000000ull
+#define AMDGPU(nr) (DRM_COMMAND_BASE + DRM_AMDGPU_##nr)
 
 static int put_string(struct call *call, char *to, __kernel_size_t *size, const char *text)
 {
@@ -29,11 +28,13 @@ static int put_string(struct call *call, char *to, __kernel_size_t *size, const 
 	return r;
 }
 
-static int version(struct call *call)
+static int version(struct call *call, struct drm_file *file)
 {
 	struct drm_version *a = (void *)call->data;
 
-	a->version_major = DRIVER_MAJOR;
+	(void)file;
+	a->version_major =
+		rule_broken(call->world, RULE_drm_version_is_amdgpu_3) ? 2 : DRIVER_MAJOR;
 	a->version_minor = DRIVER_MINOR;
 	a->version_patchlevel = 0;
 	if (put_string(call, a->name, &a->name_len, "amdgpu") ||
@@ -44,10 +45,11 @@ static int version(struct call *call)
 }
 
 /* As the DRM core answers on a render node: the caller counts as authenticated. */
-static int get_client(struct call *call)
+static int get_client(struct call *call, struct drm_file *file)
 {
 	struct drm_client *a = (void *)call->data;
 
+	(void)file;
 	if (a->idx)
 		return -EINVAL;
 	memset(a, 0, sizeof *a);
@@ -55,133 +57,144 @@ static int get_client(struct call *call)
 	return 0;
 }
 
-static int get_cap(struct call *call)
+static int get_cap(struct call *call, struct drm_file *file)
 {
 	struct drm_get_cap *a = (void *)call->data;
 
-	a->value = a->capability == DRM_CAP_PRIME	       ? PRIME_BOTH
-		   : a->capability == DRM_CAP_SYNCOBJ	       ? 1
-		   : a->capability == DRM_CAP_SYNCOBJ_TIMELINE ? 1
-							       : 0;
+	(void)file;
+	a->value = a->capability == DRM_CAP_PRIME ? PRIME_BOTH : 0;
 	return 0;
 }
 
-static void device_info(const struct world *world, struct drm_amdgpu_info_device *d)
+static int info(struct call *call, struct drm_file *file)
 {
-	const struct world_chip *chip = &world->config.chip;
-
-	d->device_id = chip->device_id;
-	d->chip_rev = chip->chip_rev;
-	d->external_rev = chip->external_rev;
-	d->pci_rev = chip->pci_rev;
-	d->family = chip->family;
-	d->num_shader_engines = chip->shader_engines;
-	d->num_shader_arrays_per_engine = chip->shader_arrays;
-	d->gpu_counter_freq = 100000;
-	d->max_engine_clock = chip->engine_khz;
-	d->max_memory_clock = chip->memory_khz;
-	d->cu_active_number = world->config.gpu.cus;
-	d->num_cu_per_sh = chip->cu_per_array;
-	d->num_hw_gfx_contexts = 8;
-	d->virtual_address_offset = 0x200000;
-	d->virtual_address_max = 1ull << 47;
-	d->virtual_address_alignment = PAGE_BYTES;
-	d->pte_fragment_size = 2u << 20;
-	d->gart_page_size = PAGE_BYTES;
-	d->high_va_offset = HIGH_VA;
-	d->high_va_max = 0xfffffffffffe0000ull;
-	d->vram_type = AMDGPU_VRAM_TYPE_HBM;
-	d->vram_bit_width = chip->vram_bit_width;
-	d->wave_front_size = 64;
+	(void)file;
+	return drm_info(call);
 }
 
-static void memory_info(const struct world *world, struct drm_amdgpu_memory_info *m)
-{
-	m->vram.total_heap_size = m->vram.usable_heap_size = world->config.vram_bytes;
-	m->vram.heap_usage = world->nodes[0].vram_used;
-	m->vram.max_allocation = world->config.vram_bytes;
-	m->cpu_accessible_vram = m->vram;
-	m->gtt.total_heap_size = m->gtt.usable_heap_size = world->config.gtt_bytes;
-	m->gtt.heap_usage = world->gtt_used;
-	m->gtt.max_allocation = world->config.gtt_bytes;
-}
+static char something; /* what has a number and nothing else */
 
-static int amdgpu_info(struct call *call)
+static int context(struct call *call, struct drm_file *file)
 {
-	const struct drm_amdgpu_info *a = (void *)call->data;
-	const struct world *world = call->world;
-	union {
-		uint32_t word;
-		uint64_t qword;
-		struct drm_amdgpu_info_device device;
-		struct drm_amdgpu_info_vram_gtt vram_gtt;
-		struct drm_amdgpu_memory_info memory;
-		char bytes[INFO_BYTES_MAX];
-	} info;
-	size_t n;
+	union drm_amdgpu_ctx *a = (void *)call->data;
+	uint32_t op = a->in.op, id = a->in.ctx_id;
+	int number;
 
-	memset(&info, 0, sizeof info);
-	switch (a->query) {
-	case AMDGPU_INFO_ACCEL_WORKING:
-		info.word = 1;
-		n = sizeof info.word;
-		break;
-	case AMDGPU_INFO_DEV_INFO:
-		device_info(world, &info.device);
-		n = sizeof info.device;
-		break;
-	case AMDGPU_INFO_VRAM_GTT:
-		info.vram_gtt.vram_size = world->config.vram_bytes;
-		info.vram_gtt.vram_cpu_accessible_size = world->config.vram_bytes;
-		info.vram_gtt.gtt_size = world->config.gtt_bytes;
-		n = sizeof info.vram_gtt;
-		break;
-	case AMDGPU_INFO_MEMORY:
-		memory_info(world, &info.memory);
-		n = sizeof info.memory;
-		break;
-	case AMDGPU_INFO_VRAM_USAGE:
-	case AMDGPU_INFO_VIS_VRAM_USAGE:
-		info.qword = world->nodes[0].vram_used;
-		n = sizeof info.qword;
-		break;
-	case AMDGPU_INFO_GTT_USAGE:
-		info.qword = world->gtt_used;
-		n = sizeof info.qword;
-		break;
-	case AMDGPU_INFO_READ_MMR_REG: /* registers of the shader setup: all zero */
-	case AMDGPU_INFO_HW_IP_COUNT:
-	case AMDGPU_INFO_HW_IP_INFO:
-	case AMDGPU_INFO_FW_VERSION:
-		n = a->return_size;
-		break;
+	switch (op) {
+	case AMDGPU_CTX_OP_ALLOC_CTX:
+		number = number_take(&file->contexts, &something);
+		if (number < 0)
+			return number;
+		memset(a, 0, sizeof *a);
+		a->out.alloc.ctx_id = (uint32_t)number;
+		return 0;
+	case AMDGPU_CTX_OP_FREE_CTX:
+		return number_give(&file->contexts, id) ? 0 : -EINVAL;
+	case AMDGPU_CTX_OP_QUERY_STATE:
+	case AMDGPU_CTX_OP_QUERY_STATE2:
+		if (!number_find(&file->contexts, id))
+			return -EINVAL;
+		memset(a, 0, sizeof *a); /* never hung, never reset */
+		return 0;
 	default:
-		report_unknown(call->world, 'd', AMDGPU_INFO_NR << 8 | (a->query & 0xff));
 		return -EINVAL;
 	}
-	if (n > a->return_size)
-		n = a->return_size;
-	if (n > sizeof info)
-		n = sizeof info;
-	return call_write(call, a->return_pointer, &info, n);
 }
+
+static int list_handles(struct call *call, const struct drm_file *file,
+			const struct drm_amdgpu_bo_list_in *in)
+{
+	for (uint32_t i = 0; i < in->bo_number; i++) {
+		struct drm_amdgpu_bo_list_entry entry = {0};
+		size_t n = in->bo_info_size < sizeof entry ? in->bo_info_size : sizeof entry;
+
+		if (call_read(call, in->bo_info_ptr + (uint64_t)i * in->bo_info_size, &entry, n))
+			return -EFAULT;
+		if (!number_find(&file->gems, entry.bo_handle))
+			return -ENOENT;
+	}
+	return 0;
+}
+
+static int list(struct call *call, struct drm_file *file)
+{
+	union drm_amdgpu_bo_list *a = (void *)call->data;
+	uint32_t op = a->in.operation;
+	int number = (int)a->in.list_handle, r = list_handles(call, file, &a->in);
+
+	if (r)
+		return r;
+	switch (op) {
+	case AMDGPU_BO_LIST_OP_CREATE:
+		number = number_take(&file->lists, &something);
+		if (number < 0)
+			return number;
+		break;
+	case AMDGPU_BO_LIST_OP_DESTROY:
+		number_give(&file->lists, (uint32_t)number);
+		number = 0;
+		break;
+	case AMDGPU_BO_LIST_OP_UPDATE:
+		if (!number_find(&file->lists, (uint32_t)number))
+			return -ENOENT;
+		break;
+	default:
+		return -EINVAL;
+	}
+	memset(a, 0, sizeof *a);
+	a->out.list_handle = (uint32_t)number;
+	return 0;
+}
+
+static int no_ring(struct call *call, struct drm_file *file)
+{
+	(void)call;
+	(void)file;
+	return -EINVAL;
+}
+
+static const struct entry {
+	int (*run)(struct call *call, struct drm_file *file);
+	uint16_t size;
+	bool file; /* needs to know the open file */
+} entries[] = {
+	[0x00] = {version, sizeof(struct drm_version), false},
+	[0x05] = {get_client, sizeof(struct drm_client), false},
+	[0x09] = {gem_close, sizeof(struct drm_gem_close), true},
+	[0x0c] = {get_cap, sizeof(struct drm_get_cap), false},
+	[0x2d] = {prime_handle_to_fd, sizeof(struct drm_prime_handle), true},
+	[0x2e] = {prime_fd_to_handle, sizeof(struct drm_prime_handle), true},
+	[AMDGPU(GEM_CREATE)] = {gem_create, sizeof(union drm_amdgpu_gem_create), true},
+	[AMDGPU(GEM_MMAP)] = {gem_mmap, sizeof(union drm_amdgpu_gem_mmap), true},
+	[AMDGPU(CTX)] = {context, sizeof(union drm_amdgpu_ctx), true},
+	[AMDGPU(BO_LIST)] = {list, sizeof(union drm_amdgpu_bo_list), true},
+	[AMDGPU(CS)] = {no_ring, sizeof(union drm_amdgpu_cs), false},
+	[AMDGPU(INFO)] = {info, sizeof(struct drm_amdgpu_info), false},
+	[AMDGPU(GEM_METADATA)] = {gem_metadata, sizeof(struct drm_amdgpu_gem_metadata), true},
+	[AMDGPU(GEM_WAIT_IDLE)] = {gem_wait_idle, sizeof(union drm_amdgpu_gem_wait_idle), true},
+	[AMDGPU(GEM_VA)] = {gem_va, sizeof(struct drm_amdgpu_gem_va), true},
+	[AMDGPU(WAIT_CS)] = {no_ring, sizeof(union drm_amdgpu_wait_cs), false},
+	[AMDGPU(GEM_OP)] = {gem_op, sizeof(struct drm_amdgpu_gem_op), true},
+	[AMDGPU(GEM_USERPTR)] = {gem_userptr, sizeof(struct drm_amdgpu_gem_userptr), true},
+};
 
 int drm_ioctl(struct call *call)
 {
-	switch (call->nr) {
-	case DRM_VERSION_NR:
-		return call->user_size < sizeof(struct drm_version) ? -EINVAL : version(call);
-	case DRM_GET_CLIENT_NR:
-		return call->user_size < sizeof(struct drm_client) ? -EINVAL : get_client(call);
-	case DRM_GET_CAP_NR:
-		return call->user_size < sizeof(struct drm_get_cap) ? -EINVAL : get_cap(call);
-	case AMDGPU_INFO_NR:
-		return call->user_size < sizeof(struct drm_amdgpu_info) ? -EINVAL
-									: amdgpu_info(call);
-	case DRM_GEM_CLOSE_NR:
-		return -EINVAL; /* there are no handles */
-	default:
+	const struct entry *entry =
+		call->nr < sizeof entries / sizeof *entries ? &entries[call->nr] : NULL;
+	struct drm_file *file = NULL;
+	int r;
+
+	if (!entry || !entry->run) {
 		report_unknown(call->world, 'd', call->nr);
 		return -EINVAL;
 	}
+	if (call->user_size < entry->size)
+		return -EINVAL;
+	if (entry->file) {
+		r = drm_file_find(call, call->fd, call->node, &file);
+		if (r)
+			return r;
+	}
+	return entry->run(call, file);
 }

@@ -74,8 +74,7 @@ static struct drm_file *by_token(const struct world *world, uint64_t token, uint
 	return NULL;
 }
 
-/* The node whose render file this is; -EINVAL: none. */
-static int render_node(const struct world *world, const struct stat *st)
+int drm_node(const struct world *world, const struct stat *st)
 {
 	for (uint32_t i = 0; st->st_dev == world->kfd_dev && i < world->nodes_n; i++)
 		if (st->st_ino == world->nodes[i].render_ino)
@@ -99,7 +98,7 @@ int drm_file_find(struct call *call, int fd, uint32_t node, struct drm_file **ou
 		close(pidfd);
 		return -EBADF;
 	}
-	ours = !fstat(copy, &st) && render_node(world, &st) >= 0;
+	ours = !fstat(copy, &st) && drm_node(world, &st) >= 0;
 	mark = ours ? lseek(copy, 0, SEEK_CUR) : 0;
 	if (ours && mark <= 0)
 		mark = lseek(copy, (off_t)++world->next_token, SEEK_SET);

@@ -218,7 +218,8 @@ static int read_arguments(struct call *call, uint8_t flags)
 	return r && rule_broken(call->world, RULE_bad_pointer_is_efault) ? -EINVAL : r;
 }
 
-void ioctl_drm(struct world *world, uint64_t id, pid_t tid, uint32_t cmd, uint64_t arg)
+void ioctl_drm(struct world *world, int fd, uint32_t node, uint64_t id, pid_t tid, uint32_t cmd,
+	       uint64_t arg)
 {
 	struct call *call = call_new(world, NULL, id, tid, cmd, arg, 0);
 	int r;
@@ -227,6 +228,8 @@ void ioctl_drm(struct world *world, uint64_t id, pid_t tid, uint32_t cmd, uint64
 		notify_refuse(world, id, -ENOMEM);
 		return;
 	}
+	call->fd = fd;
+	call->node = node;
 	world->serving = call;
 	r = read_arguments(call, (cmd & IOC_IN ? IN : 0) | (cmd & IOC_OUT ? OUT : 0));
 	if (r)

@@ -53,7 +53,8 @@ struct call {
 	uint32_t nr;
 	uint32_t user_size; /* what the caller's command word says */
 	uint64_t user_arg;  /* the caller's address of it */
-	int fd;		    /* the caller's descriptor of the device; -1: render node */
+	int fd;		    /* the caller's descriptor of the device */
+	uint32_t node;	    /* render node: which */
 	bool copy_back;
 	TAILQ_ENTRY(call) link;	  /* in a process's `blocked` */
 	_Alignas(16) char data[]; /* at least as long as the driver's own struct */
@@ -459,7 +460,9 @@ const char *ioctl_name(uint32_t nr);
 /* Makes the call for a command word on a descriptor of the device and runs it. */
 void ioctl_kfd(struct world *world, struct process *process, int fd, uint64_t id, pid_t tid,
 	       uint32_t cmd, uint64_t arg);
-void ioctl_drm(struct world *world, uint64_t id, pid_t tid, uint32_t cmd, uint64_t arg);
+/* The same for a render node: the caller's descriptor of it and which it is. */
+void ioctl_drm(struct world *world, int fd, uint32_t node, uint64_t id, pid_t tid, uint32_t cmd,
+	       uint64_t arg);
 void ioctl_execute(struct call *call); /* again, after it was blocked */
 
 /* process.c */

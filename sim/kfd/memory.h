@@ -38,8 +38,9 @@ struct pages {
 	struct world *world;
 	uint32_t node;
 	unsigned refs;
-	uint64_t offset; /* in the node's render file */
-	uint64_t bytes;	 /* whole pages */
+	uint64_t offset;  /* in the node's render file */
+	uint64_t bytes;	  /* whole pages */
+	uint64_t user_va; /* not ours: there in the process that made it (GEM_USERPTR) */
 	bool vram;
 	bool public; /* the CPU may map it, too */
 	/* What GEM_METADATA and GEM_CREATE said of it. */
@@ -85,6 +86,9 @@ void heap_done(struct node *node);
 /* -ENOMEM: the account or the host has no more. One reference. `bytes` is
  * rounded up to pages. */
 int pages_new(struct world *world, uint32_t node, uint64_t bytes, bool vram, struct pages **out);
+/* The process's own memory, in whole pages. */
+int pages_new_user(struct world *world, uint32_t node, uint64_t va, uint64_t bytes,
+		   struct pages **out);
 struct pages *pages_ref(struct pages *pages);
 void pages_unref(struct pages *pages);
 char *pages_at(const struct pages *pages, uint64_t offset); /* as the supervisor sees them */
@@ -103,6 +107,7 @@ void heap_mend(struct world *world);
 int space_map(struct space *space, const struct mapping *mapping);
 /* What `owner` mapped there. */
 void space_unmap(struct space *space, uint64_t va, uint64_t size, const void *owner);
+void space_unmap_all(struct space *space, const void *owner);
 /* Takes [va, va + size) out, whoever mapped it, and cuts what reaches beyond. */
 int space_clear(struct space *space, uint64_t va, uint64_t size);
 const struct mapping *space_find(const struct space *space, uint64_t va);
@@ -161,6 +166,7 @@ struct drm_file;
  * character devices for one and the same, so that runtimes use the first one's
  * descriptor for every GPU: it is a file of its own on each node it is used for. */
 int drm_file_find(struct call *call, int fd, uint32_t node, struct drm_file **out);
+int drm_node(const struct world *world, const struct stat *st); /* whose file; -EINVAL: none */
 struct space *drm_file_space(struct drm_file *file);
 /* A process computes in that file's space: -EINVAL if one does already. */
 int drm_file_acquire(struct drm_file *file, const struct process *process);

@@ -193,27 +193,20 @@ static void serve_kfd(struct world *world, const struct seccomp_notif *n, struct
 		  n->data.args[2]);
 }
 
-static bool is_render(const struct world *world, const struct stat *st)
-{
-	for (uint32_t i = 0; i < world->nodes_n; i++)
-		if (st->st_ino == world->nodes[i].render_ino)
-			return true;
-	return false;
-}
-
 static void serve_ioctl(struct world *world, const struct seccomp_notif *n)
 {
 	uint8_t type = (uint8_t)(n->data.args[1] >> 8);
 	struct process *known;
 	struct stat st;
-	int r = descriptor_file(world, (pid_t)n->pid, (int)n->data.args[0], &known, &st);
+	int node, r = descriptor_file(world, (pid_t)n->pid, (int)n->data.args[0], &known, &st);
 
 	if (r || st.st_dev != world->kfd_dev)
 		let_pass(world, n->id);
 	else if (type == KFDABI_TYPE && st.st_ino == world->kfd_ino)
 		serve_kfd(world, n, known);
-	else if (type == 'd' && is_render(world, &st))
-		ioctl_drm(world, n->id, (pid_t)n->pid, (uint32_t)n->data.args[1], n->data.args[2]);
+	else if (type == 'd' && (node = drm_node(world, &st)) >= 0)
+		ioctl_drm(world, (int)n->data.args[0], (uint32_t)node, n->id, (pid_t)n->pid,
+			  (uint32_t)n->data.args[1], n->data.args[2]);
 	else
 		let_pass(world, n->id);
 }

@@ -304,6 +304,25 @@ int pages_new(struct world *world, uint32_t node, uint64_t bytes, bool vram, str
 	return 0;
 }
 
+int pages_new_user(struct world *world, uint32_t node, uint64_t va, uint64_t bytes,
+		   struct pages **out)
+{
+	struct pages *pages;
+	int r = system_take(world, bytes);
+
+	if (r)
+		return r;
+	pages = calloc(1, sizeof *pages);
+	if (!pages) {
+		system_give(world, bytes);
+		return -ENOMEM;
+	}
+	*pages = (struct pages){
+		.world = world, .node = node, .bytes = bytes, .user_va = va, .refs = 1};
+	*out = pages;
+	return 0;
+}
+
 struct pages *pages_ref(struct pages *pages)
 {
 	pages->refs++;
@@ -317,8 +336,12 @@ void pages_unref(struct pages *pages)
 	if (!pages || --pages->refs)
 		return;
 	world = pages->world;
-	heap_give(&world->nodes[pages->node], pages->offset, pages->bytes);
-	unaccount(world, &world->nodes[pages->node], pages->bytes, pages->vram);
+	if (pages->user_va) {
+		system_give(world, pages->bytes);
+	} else {
+		heap_give(&world->nodes[pages->node], pages->offset, pages->bytes);
+		unaccount(world, &world->nodes[pages->node], pages->bytes, pages->vram);
+	}
 	free(pages->metadata);
 	free(pages);
 }
