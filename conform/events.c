@@ -98,8 +98,10 @@ static int wait_for(struct awaited *events, uint32_t n, bool all, uint32_t ms, u
 #define WAITS(events, n, all, ms, wanted)                                                          \
 	do {                                                                                       \
 		uint32_t result_;                                                                  \
-		CHECK_IS(wait_for(events, n, all, ms, &result_), 0);                               \
-		CHECK_IS(result_, KFD_IOC_WAIT_RESULT_##wanted);                                   \
+		check_is(__FILE__, __LINE__, "WAIT_EVENTS",                                        \
+			 wait_for(events, n, all, ms, &result_), 0);                               \
+		check_is(__FILE__, __LINE__, "wait_result", result_,                               \
+			 KFD_IOC_WAIT_RESULT_##wanted);                                            \
 	} while (0)
 
 void check_unknown_event_is_einval(void)

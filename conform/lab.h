@@ -29,14 +29,17 @@
 		}                                                                                  \
 	} while (0)
 #define CHECK_IS(expression, wanted)                                                               \
-	do {                                                                                       \
-		long long is_ = (long long)(expression), wanted_ = (long long)(wanted);            \
-		if (is_ != wanted_) {                                                              \
-			fprintf(stderr, "%s:%d: %s is %lld, not %lld\n", __FILE__, __LINE__,       \
-				#expression, is_, wanted_);                                        \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
+	check_is(__FILE__, __LINE__, #expression, (long long)(expression), (long long)(wanted))
+
+/* Says where, what it is and what it should be, and ends the process with 1. */
+static inline void check_is(const char *file, int line, const char *what, long long is,
+			    long long wanted)
+{
+	if (is == wanted)
+		return;
+	fprintf(stderr, "%s:%d: %s is %lld, not %lld\n", file, line, what, is, wanted);
+	exit(1);
+}
 
 #define NEW_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW)
 #define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)

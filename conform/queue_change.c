@@ -47,7 +47,8 @@ static int update(const struct kfd_ioctl_update_queue_args *args)
 	do {                                                                                       \
 		struct kfd_ioctl_update_queue_args args_ = as_it_is();                             \
 		args_.field = (value);                                                             \
-		CHECK_IS(update(&args_), (wanted));                                                \
+		check_is(__FILE__, __LINE__, "UPDATE_QUEUE with " #field " " #value,               \
+			 update(&args_), wanted);                                                  \
 	} while (0)
 
 void check_update_checks_its_numbers(void)

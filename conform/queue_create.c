@@ -55,7 +55,8 @@ static int answer_without_vm(const struct kfdabi_create_queue *wanted)
 	do {                                                                                       \
 		struct kfdabi_create_queue args_ = plain;                                          \
 		args_.field = (value);                                                             \
-		CHECK_IS(answer(&args_), (wanted));                                                \
+		check_is(__FILE__, __LINE__, "CREATE_QUEUE with " #field " " #value,               \
+			 answer(&args_), wanted);                                                  \
 	} while (0)
 
 static uint64_t buffer(uint64_t bytes)
