@@ -5,31 +5,35 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "conform/checks.h"
 #include "conform/desk.h"
 
-#define TRIES 100u
+#define TRIES_MS 1500u
 
 struct creator {
 	struct desk *desk;
 	struct raw_queue queue;
 	struct kfdabi_create_queue args;
-	unsigned seen; /* how often the queue of this round was new */
-	bool twice;
+	unsigned seen;	/* how often the queue of this round was new */
+	unsigned asked; /* snapshots */
+	bool twice, over;
 };
 
 static void *create_many(void *arg)
 {
 	struct creator *creator = arg;
 
-	for (unsigned i = 0; i < TRIES && !creator->twice; i++) {
+	while (!creator->twice && !__atomic_load_n(&creator->over, __ATOMIC_SEQ_CST)) {
+		unsigned asked;
+
 		__atomic_store_n(&creator->seen, 0, __ATOMIC_SEQ_CST);
 		CHECK_IS(queue_create(&creator->desk->gpu, &creator->queue, &creator->args), 0);
 		/* The other thread may have to wait for its turn. */
-		for (unsigned ms = 0; ms < 5 && !creator->twice; ms++) {
-			sleep_ms(1);
-			creator->twice = __atomic_load_n(&creator->seen, __ATOMIC_SEQ_CST) > 1;
-		}
+		asked = __atomic_load_n(&creator->asked, __ATOMIC_SEQ_CST);
+		while (__atomic_load_n(&creator->asked, __ATOMIC_SEQ_CST) - asked < 2)
+			usleep(100);
+		creator->twice = __atomic_load_n(&creator->seen, __ATOMIC_SEQ_CST) > 1;
 		CHECK_IS(queue_destroy(&creator->desk->gpu, creator->queue.id), 0);
 	}
 	return NULL;
@@ -40,6 +44,7 @@ static void *create_many(void *arg)
 void check_new_is_set_twice(void)
 {
 	struct creator creator = {0};
+	uint64_t until = clock_ns() + TRIES_MS * 1000000ull;
 	pthread_t thread;
 	struct desk desk;
 
@@ -55,6 +60,9 @@ void check_new_is_set_twice(void)
 		CHECK_IS(trap_snapshot(desk.gpu.kfd, desk.self, NEW_MASK, &entry, &n), 0);
 		if (n && entry.exception_status & NEW_MASK)
 			__atomic_fetch_add(&creator.seen, 1, __ATOMIC_SEQ_CST);
+		__atomic_fetch_add(&creator.asked, 1, __ATOMIC_SEQ_CST);
+		if (clock_ns() > until)
+			__atomic_store_n(&creator.over, true, __ATOMIC_SEQ_CST);
 	}
 	if (!creator.twice && !lab_simulated())
 		SKIP("no snapshot fell between the two");
