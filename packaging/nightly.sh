@@ -29,7 +29,22 @@ every_world() {
 	return $bad
 }
 
+# With our programs under ASan and UBSan, and another seed every day.
+bad_input() {
+	local program bad=0
+	cmake --preset sanitizers >/dev/null
+	cmake --build --preset sanitizers >build/nightly.out 2>&1 || {
+		tail -n 20 build/nightly.out
+		return 1
+	}
+	for program in ioctl memory rings; do
+		BUILD=$PWD/build-sanitizers tests/kfdsim/fuzz.sh "$program" "$(date +%Y%m%d)" 90 || bad=1
+	done
+	return $bad
+}
+
 step "every rule in every world" every_world
+step "bad input" bad_input
 step "every broken rule is noticed" tests/conform/breaks.sh all
 step "ten minutes of chaos" tests/chaos/mix.sh 600 "$(date +%Y%m%d)"
 step "every runtime" packaging/matrix.sh

@@ -92,13 +92,14 @@ static bool compare(uint32_t function, uint64_t value, uint64_t reference)
 
 static bool packet_ready(struct queue *queue, const struct packet *packet)
 {
-	size_t bytes = packet->poll.wide ? 8 : 4;
 	const void *direct;
 	uint64_t value = 0;
+	size_t bytes;
 
 	queue->process->acting = queue->node;
 	if (packet->kind != PACKET_POLL)
 		return aql_ready(queue, packet);
+	bytes = packet->poll.wide ? 8 : 4;
 	direct = access_direct(queue->process, packet->poll.address, bytes);
 	if (direct)
 		value = bytes == 8 ? __atomic_load_n((const uint64_t *)direct, __ATOMIC_ACQUIRE)
