@@ -44,7 +44,7 @@ for name in ${only//,/ }; do
 	*) usage "there is no suite '$name'" ;;
 	esac
 done
-for program in kfdsim matrix_hsa matrix_hip; do
+for program in kfdsim matrix_hsa matrix_hip matrix_queues; do
 	[ -x "$build/$program" ] || {
 		say "$build/$program is not there: build first (make)"
 		exit 2
@@ -115,11 +115,11 @@ rocminfo() {
 	fi
 }
 
-# steps PREFIX GPU COMMAND...: a program that tells its steps (tests/matrix/step.h).
+# steps PREFIX GPU GPUS COMMAND...: a program that tells its steps (tests/matrix/step.h).
 steps() {
-	local prefix=$1 gpu=$2 step result last=start
-	shift 2
-	in_world "$gpu" 1 "$@"
+	local prefix=$1 gpu=$2 gpus=$3 step result last=start
+	shift 3
+	in_world "$gpu" "$gpus" "$@"
 	while IFS=$'\t' read -r step result; do
 		[ -n "$result" ] || continue # the runtime's own words
 		case $result in
@@ -144,12 +144,14 @@ run_suite() {
 	if [ "$suite" != bookworm ]; then
 		gpus="mi210 mi308x"
 		rocminfo rocminfo mi308x 1 gfx942
-		rocminfo "rocminfo, 8 GPUs" mi308x 8 gfx942
+		rocminfo "rocminfo of 8 GPUs" mi308x 8 gfx942
 	fi
 	for gpu in $gpus; do
-		steps hsa "$gpu" "$build/matrix_hsa" "$build"
-		[ -z "$hip" ] || steps hip "$gpu" "$build/matrix_hip" "$build"
+		steps hsa "$gpu" 1 "$build/matrix_hsa" "$build"
+		[ -z "$hip" ] || steps hip "$gpu" 1 "$build/matrix_hip" "$build"
 	done
+	# The last of the list: the largest of those that this generation knows.
+	steps "24 queues on 8 GPUs:" "$gpu" 8 "$build/matrix_queues"
 	[ -n "$rocr" ] || note rocr mi210 fail "no ROCr is there: packaging/deps.sh matrix installs it"
 	[ -n "$hip" ] || [ "$suite" = trixie ] ||
 		note hip mi210 fail "no HIP is there: packaging/deps.sh matrix installs it"
@@ -179,7 +181,7 @@ as_table() {
 			if ($4 != "pass") reasons = reasons sprintf("%s, %s: %s: %s\n", $1, key, $4, $5)
 		}
 		function row(head, a,   i) {
-			printf "%-26s", head
+			printf "%-38s", head
 			for (i = 1; i <= n; i++) printf "  %-12s", a[i]
 			printf "\n"
 		}

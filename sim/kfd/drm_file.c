@@ -6,6 +6,7 @@
  * process that used it first has ended.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -74,12 +75,23 @@ static struct drm_file *by_token(const struct world *world, uint64_t token, uint
 	return NULL;
 }
 
-int drm_node(const struct world *world, const struct stat *st)
+int drm_node(const struct world *world, pid_t tid, int fd)
 {
-	for (uint32_t i = 0; st->st_dev == world->kfd_dev && i < world->nodes_n; i++)
-		if (st->st_ino == world->nodes[i].render_ino)
-			return (int)i;
-	return -EINVAL;
+	char link[64], path[4096];
+	const char *name;
+	unsigned minor;
+	ssize_t n;
+
+	snprintf(link, sizeof link, "/proc/%d/fd/%d", tid, fd);
+	n = readlink(link, path, sizeof path - 1);
+	if (n < 0)
+		return -EINVAL;
+	path[n] = '\0';
+	name = strrchr(path, '/');
+	if (!name || sscanf(name, "/renderD%u", &minor) != 1 || minor < RENDER_MINOR ||
+	    minor - RENDER_MINOR >= world->nodes_n)
+		return -EINVAL;
+	return (int)(minor - RENDER_MINOR);
 }
 
 int drm_file_find(struct call *call, int fd, uint32_t node, struct drm_file **out)
@@ -98,7 +110,7 @@ int drm_file_find(struct call *call, int fd, uint32_t node, struct drm_file **ou
 		close(pidfd);
 		return -EBADF;
 	}
-	ours = !fstat(copy, &st) && drm_node(world, &st) >= 0;
+	ours = !fstat(copy, &st) && st.st_dev == world->kfd_dev && st.st_ino == world->render_ino;
 	mark = ours ? lseek(copy, 0, SEEK_CUR) : 0;
 	if (ours && mark <= 0)
 		mark = lseek(copy, (off_t)++world->next_token, SEEK_SET);

@@ -48,9 +48,7 @@ struct node {
 	bool hung, resetting;	  /* the firmware does not answer; a reset is under way */
 	uint64_t firmware_due_ns; /* wall: the driver gives up, or the reset is over; 0: no */
 	struct bounce_list stuck; /* wait for that */
-	int render_fd;
-	ino_t render_ino;
-	char *memory; /* the whole render file */
+	char *memory;		  /* its part of the render file */
 	struct extent *holes;
 	size_t n_holes, cap_holes;
 	uint64_t heap_end;
@@ -82,7 +80,7 @@ struct world {
 	uint64_t start_ns; /* wall; model time 0 */
 
 	dev_t kfd_dev;
-	ino_t kfd_ino;
+	ino_t kfd_ino, render_ino;
 	uint32_t nodes_n;
 	struct node nodes[WORLD_NODES_MAX];
 	uint64_t gtt_used, system_used; /* GTT; that and what is locked for the GPUs */

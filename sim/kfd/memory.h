@@ -38,7 +38,8 @@ struct pages {
 	struct world *world;
 	uint32_t node;
 	unsigned refs;
-	uint64_t offset;  /* in the node's render file */
+	uint64_t offset;  /* in the render file */
+	uint64_t at;	  /* in the node's part of it */
 	uint64_t bytes;	  /* whole pages */
 	uint64_t user_va; /* not ours: there in the process that made it (GEM_USERPTR) */
 	bool vram;
@@ -80,7 +81,8 @@ struct gpu_vm {
 	size_t n_bos, bos_from; /* none is free below bos_from */
 };
 
-/* pages.c */
+/* pages.c: each node has a part of the render file, one behind the other. */
+#define NODE_MEMORY_BYTES (1ull << 40) /* address space; 64 must fit */
 int heap_init(struct node *node);
 void heap_done(struct node *node);
 /* -ENOMEM: the account or the host has no more. One reference. `bytes` is
@@ -166,7 +168,9 @@ struct drm_file;
  * character devices for one and the same, so that runtimes use the first one's
  * descriptor for every GPU: it is a file of its own on each node it is used for. */
 int drm_file_find(struct call *call, int fd, uint32_t node, struct drm_file **out);
-int drm_node(const struct world *world, const struct stat *st); /* whose file; -EINVAL: none */
+/* Which node's file the caller's descriptor is, known to be a render node's, by the
+ * name it was opened with; -EINVAL: none's. */
+int drm_node(const struct world *world, pid_t tid, int fd);
 struct space *drm_file_space(struct drm_file *file);
 /* A process computes in that file's space: -EINVAL if one does already. */
 int drm_file_acquire(struct drm_file *file, const struct process *process);

@@ -204,7 +204,8 @@ static void serve_ioctl(struct world *world, const struct seccomp_notif *n)
 		let_pass(world, n->id);
 	else if (type == KFDABI_TYPE && st.st_ino == world->kfd_ino)
 		serve_kfd(world, n, known);
-	else if (type == 'd' && (node = drm_node(world, &st)) >= 0)
+	else if (type == 'd' && st.st_ino == world->render_ino &&
+		 (node = drm_node(world, (pid_t)n->pid, (int)n->data.args[0])) >= 0)
 		ioctl_drm(world, (int)n->data.args[0], (uint32_t)node, n->id, (pid_t)n->pid,
 			  (uint32_t)n->data.args[1], n->data.args[2]);
 	else

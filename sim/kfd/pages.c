@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Buffer objects and where they lie: each node has a render file (sparse, on a
- * tmpfs), from which the processes map what they allocate. Accounts are the
- * driver's; the host's own memory is asked where a buffer will certainly take
- * it.
+ * Buffer objects and where they lie: the render nodes are one file (sparse, on a
+ * tmpfs), from which the processes map what they allocate. Each node has a part of
+ * its own there, so that an offset means the same through every node's descriptor.
+ * Accounts are the driver's; the host's own memory is asked where a buffer will
+ * certainly take it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,6 @@
 
 #include "sim/kfd/files.h"
 
-#define RENDER_BYTES (1ull << 40) /* of address space for each node; 64 must fit */
 #define HEAP_START (1ull << 20)
 #define BIG_ALIGN (2ull << 20)
 #define HOST_LEFT_MIN (16ull << 20)  /* below, the host counts as full */
@@ -29,6 +29,12 @@
 #define VRAM_STEP (2ull << 20)
 #define PT_RESERVED_MIN (8ull << 20)
 #define SYSTEM_RESERVED (3ull << 29)
+
+/* Where the node's part of the file begins. */
+static uint64_t first_of(const struct node *node)
+{
+	return (uint64_t)(node - node->world->nodes) * NODE_MEMORY_BYTES;
+}
 
 static uint64_t up(uint64_t bytes, uint64_t to)
 {
@@ -50,7 +56,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 	for (uint32_t i = 0; guarded && i < guarded->nodes_n; i++) {
 		uintptr_t start = (uintptr_t)guarded->nodes[i].memory;
 
-		if (!start || page < start || page - start >= RENDER_BYTES)
+		if (!start || page < start || page - start >= NODE_MEMORY_BYTES)
 			continue;
 		if (mmap((void *)page, PAGE_BYTES, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
@@ -76,11 +82,12 @@ void heap_mend(struct world *world)
 			struct node *node = &world->nodes[i];
 			uint64_t offset = (uint64_t)((char *)lost.at[k] - node->memory);
 
-			if ((char *)lost.at[k] < node->memory || offset >= RENDER_BYTES)
+			if ((char *)lost.at[k] < node->memory || offset >= NODE_MEMORY_BYTES)
 				continue;
 			if (mmap(lost.at[k], PAGE_BYTES, PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_NORESERVE | MAP_FIXED, node->render_fd,
-				 (off_t)offset) == MAP_FAILED)
+				 MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
+				 node->world->config.render_fd,
+				 (off_t)(first_of(node) + offset)) == MAP_FAILED)
 				say("cannot map a page of simulated memory again");
 		}
 	}
@@ -92,10 +99,9 @@ int heap_init(struct node *node)
 {
 	struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
 
-	if (ftruncate(node->render_fd, (off_t)RENDER_BYTES))
-		return -errno;
-	node->memory = mmap(NULL, RENDER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-			    node->render_fd, 0);
+	node->memory =
+		mmap(NULL, NODE_MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		     node->world->config.render_fd, (off_t)first_of(node));
 	if (node->memory == MAP_FAILED) {
 		node->memory = NULL;
 		return -errno;
@@ -108,7 +114,7 @@ int heap_init(struct node *node)
 void heap_done(struct node *node)
 {
 	if (node->memory)
-		munmap(node->memory, RENDER_BYTES);
+		munmap(node->memory, NODE_MEMORY_BYTES);
 	node->memory = NULL;
 	free(node->holes);
 	if (guarded == node->world)
@@ -132,7 +138,7 @@ static uint64_t heap_take(struct node *node, uint64_t bytes)
 		return at;
 	}
 	at = up(node->heap_end, align);
-	if (bytes > RENDER_BYTES - at)
+	if (bytes > NODE_MEMORY_BYTES - at)
 		return 0;
 	node->heap_end = at + bytes;
 	return at;
@@ -142,8 +148,8 @@ static uint64_t heap_take(struct node *node, uint64_t bytes)
  * remembered is lost from the file, not from memory. */
 static void heap_give(struct node *node, uint64_t offset, uint64_t bytes)
 {
-	fallocate(node->render_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
-		  (off_t)bytes);
+	fallocate(node->world->config.render_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		  (off_t)(first_of(node) + offset), (off_t)bytes);
 	for (size_t i = 0; i < node->n_holes; i++) {
 		struct extent *hole = &node->holes[i];
 
@@ -185,7 +191,7 @@ static bool host_has(const struct node *node, uint64_t bytes)
 {
 	struct statvfs st;
 
-	if (!fstatvfs(node->render_fd, &st) && st.f_blocks &&
+	if (!fstatvfs(node->world->config.render_fd, &st) && st.f_blocks &&
 	    (uint64_t)st.f_bavail * st.f_frsize < bytes)
 		return false;
 	return bytes < HOST_ASK_BYTES || host_available() >= bytes;
@@ -281,7 +287,7 @@ int pages_new(struct world *world, uint32_t node, uint64_t bytes, bool vram, str
 	struct pages *pages;
 	int r;
 
-	if (!bytes || bytes > RENDER_BYTES)
+	if (!bytes || bytes > NODE_MEMORY_BYTES)
 		return -ENOMEM;
 	bytes = up(bytes, PAGE_BYTES);
 	r = account(world, &world->nodes[node], bytes, vram);
@@ -289,13 +295,14 @@ int pages_new(struct world *world, uint32_t node, uint64_t bytes, bool vram, str
 		return r;
 	pages = calloc(1, sizeof *pages);
 	if (pages)
-		pages->offset = heap_take(&world->nodes[node], bytes);
-	if (!pages || !pages->offset) {
+		pages->at = heap_take(&world->nodes[node], bytes);
+	if (!pages || !pages->at) {
 		free(pages);
 		unaccount(world, &world->nodes[node], bytes, vram);
 		return -ENOMEM;
 	}
 	pages->world = world;
+	pages->offset = first_of(&world->nodes[node]) + pages->at;
 	pages->node = node;
 	pages->bytes = bytes;
 	pages->vram = vram;
@@ -339,7 +346,7 @@ void pages_unref(struct pages *pages)
 	if (pages->user_va) {
 		system_give(world, pages->bytes);
 	} else {
-		heap_give(&world->nodes[pages->node], pages->offset, pages->bytes);
+		heap_give(&world->nodes[pages->node], pages->at, pages->bytes);
 		unaccount(world, &world->nodes[pages->node], pages->bytes, pages->vram);
 	}
 	free(pages->metadata);
@@ -348,5 +355,5 @@ void pages_unref(struct pages *pages)
 
 char *pages_at(const struct pages *pages, uint64_t offset)
 {
-	return pages->world->nodes[pages->node].memory + pages->offset + offset;
+	return pages->world->nodes[pages->node].memory + pages->at + offset;
 }

@@ -30,23 +30,18 @@ static bool config_good(const struct world_config *c)
 	    !c->blit_bytes_us || !c->lds_bytes_per_cu)
 		return false;
 	for (uint32_t i = 0; i < c->nodes; i++)
-		if (!c->gpu_ids[i] || c->render_fd[i] < 0)
+		if (!c->gpu_ids[i])
 			return false;
-	return c->kfd_fd >= 0;
+	return c->kfd_fd >= 0 && c->render_fd >= 0;
 }
 
 static int node_new(struct world *world, uint32_t i)
 {
 	struct node *node = &world->nodes[i];
-	struct stat st;
 
 	node->world = world;
 	node->gpu_id = world->config.gpu_ids[i];
 	TAILQ_INIT(&node->stuck);
-	node->render_fd = world->config.render_fd[i];
-	if (fstat(node->render_fd, &st))
-		return -errno;
-	node->render_ino = st.st_ino;
 	world->nodes_n = i + 1;
 	node->gpu = gpu_new(&world->config.gpu);
 	return node->gpu ? heap_init(node) : -EINVAL;
@@ -100,6 +95,10 @@ int world_new(const struct world_config *config, struct world **out)
 		goto fail;
 	world->kfd_dev = st.st_dev;
 	world->kfd_ino = st.st_ino;
+	if (fstat(config->render_fd, &st) ||
+	    ftruncate(config->render_fd, (off_t)(NODE_MEMORY_BYTES * config->nodes)))
+		goto fail;
+	world->render_ino = st.st_ino;
 	r = drm_files_start(world);
 	if (r)
 		goto fail;

@@ -5,9 +5,10 @@
  * makes the namespaces, files and filter, and hands their descriptors in here.
  *
  * What the runner must provide:
- *  - kfd_fd and render_fd[]: regular files on a tmpfs, open for reading and
+ *  - kfd_fd and render_fd: regular files on a tmpfs, open for reading and
  *    writing, that the tasks see as /dev/kfd and /dev/dri/renderD(128 + i).
- *    world_new() sets their (sparse) sizes. One file a node.
+ *    world_new() sets their (sparse) sizes. The render nodes are hard links of one
+ *    file, told apart by their names, because libdrm takes them for one device.
  *  - a filter that notifies for ioctl() whose command has type 'K' or 'd', and,
  *    where modules_fd is given, for openat(): everything that is not ours is
  *    answered with "continue".
@@ -32,6 +33,7 @@
 #include "abi/rules.h"
 #include "sim/gpu/gpu.h"
 
+#define RENDER_MINOR 128u   /* of the first node; cards count from 0 */
 #define WORLD_NODES_MAX 64u /* 8 GPUs of 8 partitions */
 
 /* Numbers of a part that AMDGPU_INFO and the queue checks need. */
@@ -106,7 +108,7 @@ struct world_config {
 	uint64_t poll_idle_ns; /* longest gap otherwise, after 2 s of quiet always; 2500000 */
 
 	int kfd_fd;
-	int render_fd[WORLD_NODES_MAX];
+	int render_fd;
 	int modules_fd;	    /* answers openat("/proc/modules"); -1: openat is not trapped */
 	int sim_json_dirfd; /* folder of simulation.json, which is replaced by rename; -1: none */
 	int debugfs_dirfd;  /* folder /sys/kernel/debug/kfd; -1: none */

@@ -11,7 +11,6 @@
 #include "sim/run/profile.h"
 
 #define MACHINE_GPUS_MAX 8u
-#define RENDER_MINOR 128u /* of the first node; cards count from 0 */
 
 struct machine_gpu {
 	unsigned bus; /* domain 0, device 0, function 0 */

@@ -74,8 +74,8 @@ static int new_world(const struct options *o, const struct machine *machine,
 	for (unsigned i = 0; i < machine->n_nodes; i++) {
 		config.gpu_ids[i] = machine->nodes[i].gpu_id;
 		config.locations[i] = machine->nodes[i].location;
-		config.render_fd[i] = tree->render[i];
 	}
+	config.render_fd = tree->render;
 	config.kernel = machine->kernel;
 	config.chip.capability = (uint32_t)machine_capability(machine);
 	config.broken = o->broken;

@@ -158,9 +158,13 @@ int mounts_devices(struct tree *tree, unsigned nodes)
 	char path[64];
 	int status = device(TREE "/dev/kfd", &tree->kfd);
 
+	if (!status)
+		status = device(TREE "/render", &tree->render);
 	for (unsigned i = 0; i < nodes && !status; i++) {
 		snprintf(path, sizeof(path), TREE "/dev/dri/renderD%u", RENDER_MINOR + i);
-		status = device(path, &tree->render[i]);
+		if (link(TREE "/render", path))
+			status = complain(STATUS_FAILED, "cannot make %s (%s)", path,
+					  strerror(errno));
 	}
 	if (!status)
 		status = modules(tree);

@@ -24,11 +24,11 @@
 #define SIMULATION_JSON "/sys/class/kfd/kfd/simulation.json"
 
 struct tree {
-	int kfd;		     /* /dev/kfd */
-	int render[WORLD_NODES_MAX]; /* /dev/dri/renderD128, 129, ... */
-	int modules;		     /* text for /proc/modules where the host has none; else -1 */
-	int kfd_sysfs;		     /* TREE_KFD */
-	int debugfs;		     /* TREE_DEBUGFS "/kfd" */
+	int kfd;       /* /dev/kfd */
+	int render;    /* /dev/dri/renderD128, 129, ...: names of one file */
+	int modules;   /* text for /proc/modules where the host has none; else -1 */
+	int kfd_sysfs; /* TREE_KFD */
+	int debugfs;   /* TREE_DEBUGFS "/kfd" */
 };
 
 /* Makes the private mount namespace; without the right to, inside a user
