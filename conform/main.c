@@ -3,6 +3,7 @@
  * kfdconform: does the driver behind /dev/kfd keep the rules that kfdshim
  * builds on? Tells rule by rule.
  */
+#include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -16,6 +17,23 @@
 
 #define USAGE "kfdconform [--list] [--json] [--kernel VERSION] [--here] [RULE]..."
 #define STATUS_USAGE 2
+
+static const char help_text[] =
+	"\n"
+	"Checks the rules of the driver that kfdshim builds on, one by one, against the\n"
+	"/dev/kfd that is there: a real GPU's, or kfdsim's (kfdsim -- kfdconform). It\n"
+	"suspends its own queues, which interrupts every process on that GPU for a moment\n"
+	"each time; it provokes no GPU reset.\n"
+	"\n"
+	"  RULE              only these rules (default: all)\n"
+	"  --list            tell the names of the rules; opens no device\n"
+	"  --json            one object with the results (docs/formats.md), not a table\n"
+	"  --kernel VERSION  whose rules to check: 6.12.95, 6.12.107, 7.3 (default: those of\n"
+	"                    the kernel that runs, or that kfdsim plays)\n"
+	"  --here            check the one RULE in this process, for a debugger\n"
+	"  --help            this text\n"
+	"\n"
+	"Exit code: 0 no rule failed, 1 some did, 2 wrong use, 77 no GPU here.\n";
 
 struct options {
 	bool list, json, here, help;
@@ -171,7 +189,7 @@ int main(int argc, char **argv)
 	if (status)
 		return status;
 	if (o.help) {
-		puts(USAGE);
+		printf("usage: " USAGE "\n%s", help_text);
 		return 0;
 	}
 	if (o.list) {
@@ -180,8 +198,11 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (access("/dev/kfd", R_OK | W_OK)) {
-		perror("kfdconform: /dev/kfd cannot be opened (is the amdgpu driver there, are "
-		       "you in the group render?)");
+		fprintf(stderr,
+			"kfdconform: cannot open /dev/kfd (%s): load the driver amdgpu and join "
+			"the "
+			"group render, or without a GPU call kfdsim -- kfdconform\n",
+			strerror(errno));
 		return SUITE_SKIPPED;
 	}
 	if (o.here) { /* in this process: for exec, and for a debugger */

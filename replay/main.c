@@ -52,6 +52,7 @@ static const char help_text[] =
 	"  --json FILE        write the result (docs/formats.md)\n"
 	"  --sync-fd R:W      when ready write a byte to descriptor W, and begin after a\n"
 	"                     byte or the end of the file on R\n"
+	"  --help             this text\n"
 	"\n"
 	"Latency counts from the scheduled arrival. Model time is wall time x the time\n"
 	"scale of kfdsim; on hardware the two are one. SIGTERM ends the run early and\n"
@@ -220,9 +221,9 @@ static int parse(int argc, char **argv, struct arguments *a)
 		const char *wanted;
 
 		if (option == ':')
-			return wrong_use("%s wants a value", argv[optind - 1]);
+			return wrong_use("%s needs a value", argv[optind - 1]);
 		if (option == '?')
-			return wrong_use("unknown option %s", argv[optind - 1]);
+			return wrong_use("there is no option %s", argv[optind - 1]);
 		if (option == O_HELP) {
 			printf("%s\n%s", usage_line, help_text);
 			return EXIT_SUCCESS;
@@ -235,7 +236,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 	if (optind < argc)
 		return wrong_use("'%s' does not belong here", argv[optind]);
 	if (!a->trace)
-		return wrong_use("no --trace");
+		return wrong_use("which recording? --trace is missing");
 	if (a->run.requests && a->run.seconds > 0)
 		return wrong_use("--requests and --seconds exclude each other");
 	if (a->closed + (a->run.rate_per_s > 0) + (a->load > 0) > 1)

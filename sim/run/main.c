@@ -168,7 +168,7 @@ int main(int argc, char **argv)
 	fill_standard_descriptors();
 	status = options_parse(&options, argc, argv);
 	if (!status && options.help) {
-		printf("%s\n", OPTIONS_USAGE);
+		options_help();
 		return 0;
 	}
 	if (!status)

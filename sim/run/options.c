@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +15,31 @@
 #define SCALE_MIN 1e-4
 #define SCALE_MAX 100.0
 #define GPUS_TRIED 2u /* no rule needs more */
+
+static const char help_text[] =
+	"\n"
+	"Runs COMMAND, unmodified, in a world where AMD GPUs exist. They are simulated:\n"
+	"kernels take their time and are not executed, but for the runtimes' own copies\n"
+	"and fills and kfdreplay's.\n"
+	"\n"
+	"  --gpu PROFILE       mi210 (default), mi300x, mi308x, mi100; mi300x-cpx, mi308x-cpx\n"
+	"  --gpus N            so many of them, 1 (default) to 8\n"
+	"  --kernel VERSION    whose driver's rules hold: 6.12.95 (default), 6.12.107, 7.3\n"
+	"  --time-scale X      the GPU's clock against the wall's (default 1); 0.1: ten times\n"
+	"                      slower\n"
+	"  --set KEY=VALUE     another value of the profile, as bounce_us=200; several times\n"
+	"  --break RULE        answer one rule of the driver wrongly (kfdconform --list)\n"
+	"  --root DIR          COMMAND sees this folder as / (packaging/roots.sh makes some)\n"
+	"  --report FILE.json  write at the end what ran, and what did not (docs/formats.md)\n"
+	"  --help              this text\n"
+	"\n"
+	"docs/kfdsim.md tells every key, and what is as on hardware and what is not.\n"
+	"Exit code: COMMAND's; else 1 failed, 2 wrong use, 77 not possible here.\n";
+
+void options_help(void)
+{
+	printf("usage: %s\n%s", OPTIONS_USAGE, help_text);
+}
 
 static int parse_scale(const char *text, double *out)
 {
@@ -75,7 +101,8 @@ static int parse_option(struct options *o, int option, char **argv)
 		return parse_scale(optarg, &o->time_scale);
 	case 's':
 		if (o->nsets == OPTIONS_SETS_MAX)
-			return complain(STATUS_USAGE, "more than %d times --set", OPTIONS_SETS_MAX);
+			return complain(STATUS_USAGE, "--set can be given %d times at most",
+					OPTIONS_SETS_MAX);
 		o->sets[o->nsets++] = optarg;
 		return 0;
 	case 'b':

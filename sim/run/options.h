@@ -28,6 +28,7 @@ struct options {
 	bool help;
 };
 
+void options_help(void); /* prints all of them */
 /* Both return an exit status, having said why (say.h). The strings stay argv's. */
 int options_parse(struct options *options, int argc, char **argv);
 /* Decides what was left open and loads the profile with all --set. With --break

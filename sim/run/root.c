@@ -34,7 +34,7 @@ static int find_folder(struct root *root, const char *folder)
 	if (stat(path, &st) || !S_ISDIR(st.st_mode))
 		return complain(STATUS_USAGE,
 				"cannot change root to %s: it holds no system (it has no folder "
-				"/usr); packaging/matrix.sh makes such folders",
+				"/usr); packaging/roots.sh makes such folders",
 				folder);
 	return 0;
 }

@@ -14,9 +14,9 @@ wrong() {
 	said "^kfdreplay: $pattern.*; usage: kfdreplay --trace FILE"
 }
 
-wrong 'no --trace'
-wrong 'unknown option --frob' --frob
-wrong '--trace wants a value' --trace
+wrong 'which recording'
+wrong 'there is no option --frob' --frob
+wrong '--trace needs a value' --trace
 wrong "'x' does not belong here" --trace "$GEMM" x
 wrong "--requests: '0' is not a number" --trace "$GEMM" --requests 0
 wrong "--requests: '-1' is not a number" --trace "$GEMM" --requests -1
