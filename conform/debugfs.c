@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* debugfs kfd (kfd-facts 4). For root, on a kernel that has debugfs mounted. */
+/* debugfs kfd. For root, on a kernel that has debugfs mounted. */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The driver's front end: numbers, structures, pointers (kfd-facts 0). */
+/* The driver's front end: numbers, structures, pointers. */
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>

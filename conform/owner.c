@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Whom a descriptor of the device serves: fork, exec, threads, descriptors that
- * are duplicated or passed on (kfd-facts 0). */
+ * are duplicated or passed on. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>

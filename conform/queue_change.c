@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* UPDATE_QUEUE, SET_CU_MASK, ALLOC_QUEUE_GWS, GET_QUEUE_WAVE_STATE (kfd-facts 3). */
+/* UPDATE_QUEUE, SET_CU_MASK, ALLOC_QUEUE_GWS, GET_QUEUE_WAVE_STATE. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

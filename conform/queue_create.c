@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* CREATE_QUEUE: what it checks, in which order (kfd-facts 3). */
+/* CREATE_QUEUE: what it checks, in which order. */
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>

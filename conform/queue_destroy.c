@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* DESTROY_QUEUE (kfd-facts 1.5, 3). Processes here debug themselves, which needs
+/* DESTROY_QUEUE. Processes here debug themselves, which needs
  * no tracer. */
 #include <pthread.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* CREATE_QUEUE: ids, doorbells, and how many there are (kfd-facts 3). */
+/* CREATE_QUEUE: ids, doorbells, and how many there are. */
 #include "conform/checks.h"
 #include "conform/lab.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* RESUME_QUEUES, and what is there again after it (kfd-facts 1.4). */
+/* RESUME_QUEUES, and what is there again after it. */
 #include <time.h>
 
 #include "conform/checks.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What SUSPEND leaves in save areas (kfd-facts 1.4, 10). */
+/* What SUSPEND leaves in save areas. */
 #include <string.h>
 
 #include "conform/checks.h"

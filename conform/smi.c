@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* SMI events (kfd-facts 5; the driver's kfd_smi_events.c). */
+/* SMI events (the driver's kfd_smi_events.c). */
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>

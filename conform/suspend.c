@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* SUSPEND_QUEUES and what a suspension does to a queue (kfd-facts 1.4). */
+/* SUSPEND_QUEUES and what a suspension does to a queue. */
 #include <string.h>
 
 #include "conform/checks.h"

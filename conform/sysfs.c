@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfd/proc in sysfs (kfd-facts 4; the driver's kfd_process.c). */
+/* kfd/proc in sysfs (the driver's kfd_process.c). */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>

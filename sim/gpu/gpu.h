@@ -36,7 +36,7 @@
  * peer's own.)
  *
  * A bounce is the driver's unmap and map of all queues of the node
- * (kfd-facts: every queue change does this under HWS): all queues stop at its
+ * (under HWS every queue change does this): all queues stop at its
  * start, live workgroups are saved with what is left of them, the requested
  * changes take effect, and the queues that are then mapped go on where they
  * stopped. Bounces are served one after another. Restored workgroups have

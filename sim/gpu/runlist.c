@@ -3,7 +3,7 @@
  * The runlist: which mapped queues have a hardware slot.
  *
  * All of them, unless there are more clients than VMIDs or more compute queues
- * than slots (kfd-facts 6). Then the firmware gives slots for a quantum: when it
+ * than slots. Then the firmware gives slots for a quantum: when it
  * is over, clients that had one, and in them queues that had one, go to the end
  * of the list, and the list is filled into the slots from its front. Queues with
  * packets come before idle ones, which have what is left; where an idle one has a

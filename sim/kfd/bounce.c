@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Bounces: under the scheduling firmware every change of a queue takes all
- * queues of the node off and puts a new list on (kfd-facts: surprise 1). The
- * ioctl that asked returns when the old list is off, so its answer waits for
- * that; meanwhile the process's mutex is held, as in the kernel.
+ * queues of the node off and puts a new list on. The ioctl that asked returns when
+ * the old list is off, so its answer waits for that; meanwhile the process's mutex
+ * is held, as in the kernel.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * DBG_TRAP: who may, in which state, and the session itself (kfd-facts 1.1,
- * 1.2). What changed within 6.12 and later is told by world->config.kernel.
+ * DBG_TRAP: who may, in which state, and the session itself (kfd_chardev.c,
+ * kfd_debug.c). What changed within 6.12 and later is told by world->config.kernel.
  *
  * Whether somebody may trace somebody is the real kernel's business (Yama,
  * credentials): here only the result is looked at, TracerPid.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Exceptions: what is raised, who is told, and how a debugger asks for it
- * (kfd-facts 1.3, 1.7).
+ * (kfd_debug.c).
  */
 #include <errno.h>
 #include <fcntl.h>

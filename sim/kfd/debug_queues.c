@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * SUSPEND_QUEUES and RESUME_QUEUES (kfd-facts 1.4): an array of queue ids, each
- * told back with what became of it, and one bounce of each node concerned,
- * however many queues it has there.
+ * SUSPEND_QUEUES and RESUME_QUEUES (suspend_queues and resume_queues in
+ * kfd_device_queue_manager.c): an array of queue ids, each told back with what
+ * became of it, and one bounce of each node concerned, however many queues it has
+ * there.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * DBG_TRAP's operations on waves: launch mode, launch override, address watches
- * and flags (kfd-facts 1.7, 10). Modelled are checks, limits, what is given
+ * and flags (kfd_debug.c). Modelled are checks, limits, what is given
  * back, and the bounce each costs; waves neither halt nor trap.
  */
 #include <errno.h>

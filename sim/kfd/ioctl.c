@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The driver's front end (kfd-facts 0): number and size count, type and
+ * The driver's front end (kfd_ioctl): number and size count, type and
  * direction in the command word do not; short structures are padded with
  * zeros, long ones are cut; results are copied back even with an error.
  */

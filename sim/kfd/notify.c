@@ -127,7 +127,7 @@ void call_drop(struct call *call)
 	free(call);
 }
 
-/* The driver copies results back even with an error (kfd-facts 0). */
+/* The driver copies results back even with an error. */
 int call_answer(struct call *call, int result)
 {
 	int r;

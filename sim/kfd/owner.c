@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Whose is a descriptor of the device? The driver serves the process that
- * opened it and nobody else (kfd-facts 0). Opening is not seen here, but what
+ * opened it and nobody else (EBADF). Opening is not seen here, but what
  * is open can be marked: the file position, which the device gives no meaning,
  * belongs to the open file, not to the descriptor, so that whoever shares it
  * sees the mark. The first use marks it, for the oldest process that holds it.

@@ -3,7 +3,7 @@
  * What the files about queues share: the checks of CREATE_QUEUE and UPDATE_QUEUE
  * (queue_check.c), creating (queue_create.c), changing (queue_change.c) and
  * destroying (queue_destroy.c). Order and error numbers are those of Linux
- * 6.12.95 (kfd-facts 3; kfd_chardev.c, kfd_queue.c,
+ * 6.12.95 (kfd_chardev.c, kfd_queue.c,
  * kfd_process_queue_manager.c, kfd_device_queue_manager.c).
  */
 #ifndef KFDSHIM_SIM_KFD_QUEUES_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * RUNTIME_ENABLE: the runtime announces itself and, where a debugger has a
- * session, sleeps until that has taken notice (kfd-facts 2).
+ * session, sleeps until that has taken notice (kfd_chardev.c).
  */
 #include <errno.h>
 

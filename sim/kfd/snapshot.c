@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* GET_QUEUE_SNAPSHOT and GET_DEVICE_SNAPSHOT (kfd-facts 1.6, 10). */
+/* GET_QUEUE_SNAPSHOT and GET_DEVICE_SNAPSHOT. */
 #include <errno.h>
 
 #include "sim/kfd/debug.h"
