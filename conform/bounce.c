@@ -10,60 +10,86 @@
 #include "conform/desk.h"
 
 #define TRIES_MS 1500u
+#define WATCHERS 3u
+#define TRIES 4u
 
 struct creator {
 	struct desk *desk;
 	struct raw_queue queue;
 	struct kfdabi_create_queue args;
-	unsigned seen;	/* how often the queue of this round was new */
-	unsigned asked; /* snapshots */
-	bool twice, over;
+	unsigned seen; /* how often the queue of this round was new */
+	bool twice, ended;
 };
 
-static void *create_many(void *arg)
+struct watcher {
+	pthread_t thread;
+	struct creator *creator;
+	unsigned asked; /* snapshots taken and counted */
+};
+
+static void *watch(void *arg)
 {
-	struct creator *creator = arg;
+	struct watcher *watcher = arg;
+	struct creator *creator = watcher->creator;
+	const struct desk *desk = creator->desk;
 
-	while (!creator->twice && !__atomic_load_n(&creator->over, __ATOMIC_SEQ_CST)) {
-		unsigned asked;
+	while (!__atomic_load_n(&creator->ended, __ATOMIC_SEQ_CST)) {
+		struct kfdabi_queue_snapshot entry = {0};
+		uint32_t n = 1;
 
-		__atomic_store_n(&creator->seen, 0, __ATOMIC_SEQ_CST);
-		CHECK_IS(queue_create(&creator->desk->gpu, &creator->queue, &creator->args), 0);
-		/* The other thread may have to wait for its turn. */
-		asked = __atomic_load_n(&creator->asked, __ATOMIC_SEQ_CST);
-		while (__atomic_load_n(&creator->asked, __ATOMIC_SEQ_CST) - asked < 2)
-			usleep(100);
-		creator->twice = __atomic_load_n(&creator->seen, __ATOMIC_SEQ_CST) > 1;
-		CHECK_IS(queue_destroy(&creator->desk->gpu, creator->queue.id), 0);
+		CHECK_IS(trap_snapshot(desk->gpu.kfd, desk->self, NEW_MASK, &entry, &n), 0);
+		if (n && entry.exception_status & NEW_MASK)
+			__atomic_fetch_add(&creator->seen, 1, __ATOMIC_SEQ_CST);
+		__atomic_fetch_add(&watcher->asked, 1, __ATOMIC_SEQ_CST);
 	}
 	return NULL;
 }
 
+/* What each of them sees from now on, and saw before, has been counted. */
+static void wait_for_all(struct watcher *watchers)
+{
+	for (unsigned i = 0; i < WATCHERS; i++) {
+		unsigned from = __atomic_load_n(&watchers[i].asked, __ATOMIC_SEQ_CST);
+
+		while (__atomic_load_n(&watchers[i].asked, __ATOMIC_SEQ_CST) - from < 2)
+			usleep(100);
+	}
+}
+
+static void create_many(struct creator *creator, struct watcher *watchers)
+{
+	uint64_t until = clock_ns() + TRIES_MS * 1000000ull;
+
+	while (!creator->twice && clock_ns() < until) {
+		__atomic_store_n(&creator->seen, 0, __ATOMIC_SEQ_CST);
+		CHECK_IS(queue_create(&creator->desk->gpu, &creator->queue, &creator->args), 0);
+		wait_for_all(watchers);
+		creator->twice = __atomic_load_n(&creator->seen, __ATOMIC_SEQ_CST) > 1;
+		CHECK_IS(queue_destroy(&creator->desk->gpu, creator->queue.id), 0);
+	}
+}
+
 /* A snapshot that waits for CREATE_QUEUE to let go of the process collects the
- * first; where no snapshot falls between the two, both look like one. */
+ * first; where no snapshot falls between the two, both look like one. So several
+ * threads ask, and one is likely to be waiting. */
 void check_new_is_set_twice(void)
 {
+	struct watcher watchers[WATCHERS] = {0};
 	struct creator creator = {0};
-	uint64_t until = clock_ns() + TRIES_MS * 1000000ull;
-	pthread_t thread;
 	struct desk desk;
 
 	creator.desk = &desk;
 	desk_prepare(&desk);
 	desk_enable(&desk, 0);
 	queue_args(&desk.gpu, &creator.queue, &creator.args);
-	CHECK(!pthread_create(&thread, NULL, create_many, &creator));
-	while (pthread_tryjoin_np(thread, NULL)) {
-		struct kfdabi_queue_snapshot entry = {0};
-		uint32_t n = 1;
-
-		CHECK_IS(trap_snapshot(desk.gpu.kfd, desk.self, NEW_MASK, &entry, &n), 0);
-		if (n && entry.exception_status & NEW_MASK)
-			__atomic_fetch_add(&creator.seen, 1, __ATOMIC_SEQ_CST);
-		__atomic_fetch_add(&creator.asked, 1, __ATOMIC_SEQ_CST);
-		if (clock_ns() > until)
-			__atomic_store_n(&creator.over, true, __ATOMIC_SEQ_CST);
+	for (unsigned i = 0; i < WATCHERS; i++) {
+		watchers[i].creator = &creator;
+		CHECK(!pthread_create(&watchers[i].thread, NULL, watch, &watchers[i]));
 	}
+	create_many(&creator, watchers);
+	__atomic_store_n(&creator.ended, true, __ATOMIC_SEQ_CST);
+	for (unsigned i = 0; i < WATCHERS; i++)
+		pthread_join(watchers[i].thread, NULL);
 	if (!creator.twice && !lab_simulated())
 		SKIP("no snapshot fell between the two");
 	CHECK(creator.twice);
@@ -88,27 +114,32 @@ static void *destroy(void *arg)
 	return NULL;
 }
 
-/* A signal whose handler wants no restart takes the call out of its sleep. */
+/* A signal whose handler wants no restart takes the call out of its sleep. On a
+ * busy machine the signal may come before the call sleeps: then once more. */
 void check_interrupted_destroy_bars_suspension(void)
 {
 	struct sigaction action = {.sa_handler = ignore};
 	struct destroyer destroyer;
+	int suspended = 1;
 	struct desk desk;
-	uint32_t id;
+	uint32_t id = 0;
 
 	CHECK(!sigaction(SIGUSR1, &action, NULL));
 	desk_open(&desk, 1);
-	desk_suspend_one(&desk, &desk.queues[0]);
 	destroyer.desk = &desk;
-	CHECK(!pthread_create(&destroyer.thread, NULL, destroy, &destroyer));
-	sleep_ms(10);
-	CHECK(!pthread_kill(destroyer.thread, SIGUSR1));
-	pthread_join(destroyer.thread, NULL);
-	CHECK_IS(destroyer.result, -EINTR);
-	desk_resume_one(&desk, &desk.queues[0]);
-	CHECK(desk_runs(&desk, &desk.queues[0]));
-	id = desk.queues[0].id;
-	CHECK_IS(desk_suspend(&desk, &id, 1), 0);
+	desk_suspend_one(&desk, &desk.queues[0]);
+	for (unsigned i = 0; i < TRIES && suspended; i++) {
+		CHECK(!pthread_create(&destroyer.thread, NULL, destroy, &destroyer));
+		sleep_ms(10u << i);
+		CHECK(!pthread_kill(destroyer.thread, SIGUSR1));
+		pthread_join(destroyer.thread, NULL);
+		CHECK_IS(destroyer.result, -EINTR);
+		desk_resume_one(&desk, &desk.queues[0]);
+		CHECK(desk_runs(&desk, &desk.queues[0]));
+		id = desk.queues[0].id;
+		suspended = desk_suspend(&desk, &id, 1);
+	}
+	CHECK_IS(suspended, 0);
 	CHECK_IS(id, desk.queues[0].id | DESK_INVALID);
 	CHECK(desk_runs(&desk, &desk.queues[0]));
 }

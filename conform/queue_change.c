@@ -11,8 +11,7 @@
 #define NOBODYS (1ull << 63) /* an address that no process can have */
 #define UNMAPPED 0x10000ull
 #define NO_QUEUE 1000u
-#define WORK_MS 60u
-#define WATCH_MS 75u
+#define WORK_MS 20u
 #define LATE_MS 2000u
 #define TRIES 5
 
@@ -78,29 +77,23 @@ void check_update_to_an_unmapped_ring_is_efault(void)
 	UPDATE_IS(ring_size, PAGE, 0);
 }
 
-/* A kernel that is begun. */
-static struct signal *start_work(void)
+/* Stops the queue in the middle of a kernel of *ms; on a busy machine the kernel
+ * may be faster, and then a longer one is taken. */
+static struct signal *stop_work(const struct kfd_ioctl_update_queue_args *args, unsigned *ms)
 {
 	struct signal *signal = signals_new(&gpu);
 
-	signal->value = 1;
-	queue_work(&queue, WORK_MS, signal);
-	queue_ring(&queue);
-	return signal;
-}
-
-/* Stops the queue in the middle of a kernel; on a busy machine the kernel may be
- * faster, and then it is done once more. */
-static struct signal *stop_work(const struct kfd_ioctl_update_queue_args *args)
-{
-	for (int i = 0; i < TRIES; i++) {
+	for (*ms = WORK_MS; *ms <= WORK_MS << TRIES; *ms *= 2) {
 		struct kfd_ioctl_update_queue_args again = as_it_is();
-		struct signal *signal = start_work();
 
+		signal->value = 1;
+		queue_work(&queue, *ms, signal);
+		queue_ring(&queue);
 		CHECK_IS(update(args), 0);
 		if (signal->value)
 			return signal;
 		CHECK_IS(update(&again), 0);
+		signal++;
 	}
 	CHECK(!"stopped in the middle of a kernel");
 	return NULL;
@@ -110,35 +103,38 @@ void check_percent_0_stops_the_queue(void)
 {
 	struct kfd_ioctl_update_queue_args args;
 	struct signal *signal;
+	unsigned ms;
 
 	begin();
 	args = as_it_is();
 	args.queue_percentage = 0;
-	signal = stop_work(&args);
-	CHECK(!comes(&signal->value, 0, WATCH_MS));
+	signal = stop_work(&args, &ms);
+	CHECK(!comes(&signal->value, 0, ms + 10));
 }
 
 void check_no_ring_stops_the_queue(void)
 {
 	struct kfd_ioctl_update_queue_args args;
 	struct signal *signal;
+	unsigned ms;
 
 	begin();
 	args = as_it_is();
 	args.ring_base_address = 0;
-	signal = stop_work(&args);
-	CHECK(!comes(&signal->value, 0, WATCH_MS));
+	signal = stop_work(&args, &ms);
+	CHECK(!comes(&signal->value, 0, ms + 10));
 }
 
 void check_update_starts_a_stopped_queue(void)
 {
 	struct kfd_ioctl_update_queue_args args;
 	struct signal *signal;
+	unsigned ms;
 
 	begin();
 	args = as_it_is();
 	args.queue_percentage = 0;
-	signal = stop_work(&args);
+	signal = stop_work(&args, &ms);
 	UPDATE_IS(queue_percentage, 100, 0);
 	CHECK(comes(&signal->value, 0, LATE_MS));
 }

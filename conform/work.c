@@ -76,16 +76,17 @@ static uint64_t load(const struct gpu_file *gpu)
 	return (uint64_t)(uintptr_t)code.cpu + find_symbol(image, KERNEL);
 }
 
-static void dispatch(struct raw_queue *queue, uint64_t workgroups, uint64_t ticks,
+/* So many workgroups, so many times: a grid of two dimensions. */
+static void dispatch(struct raw_queue *queue, uint32_t workgroups, uint32_t times, uint64_t ticks,
 		     struct signal *signal)
 {
-	/* Dispatch, barrier bit; one dimension. */
+	/* Dispatch, barrier bit. */
 	uint32_t packet[16] = {
-		2 | 1u << 8 | 1u << 16, GROUP | 1u << 16, 1, (uint32_t)(workgroups * GROUP), 1, 1};
+		2 | 1u << 8 | 2u << 16, GROUP | 1u << 16, 1, workgroups * GROUP, times, 1};
 	uint64_t *kernarg = (void *)((char *)queue->pointers[1].cpu + KERNARG_OFFSET);
 	uint64_t at, done = (uint64_t)(uintptr_t)signal;
 
-	CHECK(workgroups && workgroups * GROUP <= UINT32_MAX);
+	CHECK(workgroups && workgroups <= UINT32_MAX / GROUP);
 	if (!queue->kernel)
 		queue->kernel = load(queue->gpu);
 	/* One place a slot of the ring: earlier dispatches may still read theirs. */
@@ -101,16 +102,16 @@ static void dispatch(struct raw_queue *queue, uint64_t workgroups, uint64_t tick
 
 void queue_dispatch(struct raw_queue *queue, uint32_t workgroups, struct signal *signal)
 {
-	dispatch(queue, workgroups, SHORT_TICKS, signal);
+	dispatch(queue, workgroups, 1, SHORT_TICKS, signal);
 }
 
 void queue_work(struct raw_queue *queue, unsigned ms, struct signal *signal)
 {
-	uint64_t full = (uint64_t)queue->gpu->shape.cus * GROUPS_A_CU;
+	uint32_t full = queue->gpu->shape.cus * GROUPS_A_CU;
 	double us = lab_unknown_kernel_us();
 
 	if (us > 0)
-		dispatch(queue, full * (uint64_t)(ms * 1000.0 / us + 1), SHORT_TICKS, signal);
+		dispatch(queue, full, (uint32_t)(ms * 1000.0 / us + 1), SHORT_TICKS, signal);
 	else
-		dispatch(queue, full, (uint64_t)ms * TICKS_A_MS, signal);
+		dispatch(queue, full, 1, (uint64_t)ms * TICKS_A_MS, signal);
 }
