@@ -17,21 +17,27 @@ static int version(int kfd)
 	return lab_ioctl(kfd, KFDABI_GET_VERSION, &a, sizeof a);
 }
 
-static void some_work(void)
+static void some_work(const struct gpu_file *gpu)
 {
 	struct raw_queue queue;
 	struct signal *signals;
-	struct gpu_file gpu;
 
-	gpu_open(&gpu);
-	signals = signals_new(&gpu);
-	queue_new(&gpu, &queue);
+	signals = signals_new(gpu);
+	queue_new(gpu, &queue);
 	for (int i = 0; i < 8; i++) {
 		signals[i].value = 1;
 		queue_dispatch(&queue, 100, &signals[i]);
 		queue_ring(&queue);
 	}
 	CHECK(comes(&signals[7].value, 0, 30000));
+}
+
+static void open_and_work(void)
+{
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	some_work(&gpu);
 }
 
 int main(int argc, char **argv)
@@ -42,7 +48,7 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	if (argv[1] && !strcmp(argv[1], "again")) {
-		some_work();
+		open_and_work();
 		return 0;
 	}
 	gpu_open(&gpu);
@@ -54,11 +60,11 @@ int main(int argc, char **argv)
 			CHECK_IS(version(gpu.kfd), -EBADF);
 			if (i & 1)
 				execl("/proc/self/exe", argv[0], "again", NULL);
-			some_work();
+			open_and_work();
 			_exit(0);
 		}
 	}
-	some_work();
+	some_work(&gpu);
 	while ((pid = wait(&status)) > 0)
 		CHECK_IS(status, 0);
 	return 0;
