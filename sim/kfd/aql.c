@@ -304,13 +304,37 @@ bool aql_ready(struct queue *queue, const struct packet *packet)
 	return packet->kind == PACKET_AND;
 }
 
+/* The slots before `end` are free, and the read pointer says so. */
+static void pass(struct queue *queue, uint64_t end)
+{
+	const uint16_t invalid = AQL_INVALID;
+
+	for (; queue->passed < end; queue->passed++) {
+		uint64_t slot = queue->hw_ring + queue->passed * AQL_BYTES % queue->hw_ring_bytes;
+
+		if (access_write(queue->process, slot, &invalid, sizeof invalid)) {
+			drive_fault(queue, slot);
+			return;
+		}
+	}
+	if (access_write(queue->process, queue->rptr_address, &end, sizeof end))
+		drive_fault(queue, queue->rptr_address);
+}
+
+/* A barrier or a wait holds the packet processor; a kernel does not. */
+void aql_consumed(struct queue *queue, const struct packet *packet)
+{
+	if (packet->kind == PACKET_DISPATCH || packet->kind == PACKET_COPY ||
+	    packet->kind == PACKET_FILL || packet->kind == PACKET_BLIT ||
+	    packet->kind == PACKET_SPIN)
+		pass(queue, packet->end);
+}
+
 /* Results, then the ring (slot free, read pointer), then the signal: who sees a
  * later one of these sees the earlier, too. */
 void aql_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 {
 	struct process *process = queue->process;
-	uint64_t slot = queue->hw_ring + packet->at * AQL_BYTES % queue->hw_ring_bytes;
-	uint16_t invalid = AQL_INVALID;
 	uint64_t fault = 0;
 	int r = 0;
 
@@ -327,11 +351,9 @@ void aql_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 	}
 	if (packet->part)
 		return;
-	if (access_write(process, slot, &invalid, sizeof invalid) ||
-	    access_write(process, queue->rptr_address, &packet->end, sizeof packet->end)) {
-		drive_fault(queue, slot);
-		return;
-	}
-	if (packet->signal && complete_signal(process, packet->signal, packet->start_ns, end_ns))
+	if (queue->passed < packet->end)
+		pass(queue, packet->end);
+	if (!queue->stopped && packet->signal &&
+	    complete_signal(process, packet->signal, packet->start_ns, end_ns))
 		drive_fault(queue, packet->signal);
 }

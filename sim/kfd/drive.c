@@ -173,6 +173,8 @@ static void packet_started(struct queue *queue, const struct gpu_event *event)
 		return;
 	if (packet->kind == PACKET_PM4)
 		pm4_effect(queue, packet, model_to_wall(queue->process->world, event->t));
+	if (is_aql(queue) && queue->process->world->config.switches.rptr_at_consumption)
+		aql_consumed(queue, packet);
 }
 
 static void packet_retired(struct queue *queue, const struct gpu_event *event)

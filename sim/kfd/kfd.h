@@ -85,6 +85,7 @@ struct world {
 	struct node nodes[WORLD_NODES_MAX];
 	uint64_t gtt_used, system_used; /* GTT; that and what is locked for the GPUs */
 	uint64_t host_full; /* pages that the host could not give when the GPU touched them */
+	uint64_t host_left, host_asked_ns; /* bytes it had then, less what was allocated since */
 	LIST_HEAD(, drm_file) drm_files;
 	LIST_HEAD(, dmabuf) dmabufs;
 	int drm_poll_fd; /* epoll of the drm_files' processes and of dmabuf_fd */

@@ -17,12 +17,13 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "sim/kfd/files.h"
 
 #define HEAP_START (1ull << 20)
 #define BIG_ALIGN (2ull << 20)
-#define HOST_LEFT_MIN (16ull << 20)  /* below, the host counts as full */
-#define HOST_ASK_BYTES (64ull << 20) /* from here on it is asked each time */
+#define HOST_LEFT_MIN (16ull << 20) /* below, the host counts as full */
+#define HOST_ASK_NS 10000000u	    /* what it said holds for so long */
 #define LOST_MAX 256u
 
 /* amdgpu_amdkfd_gpuvm.c */
@@ -187,14 +188,24 @@ static uint64_t host_available(void)
 	return found ? kib * 1024 : UINT64_MAX;
 }
 
-static bool host_has(const struct node *node, uint64_t bytes)
+/* What is allocated is touched at some later time, perhaps never: promises are not
+ * added up, but a program that fills what it takes finds the end here. */
+static bool host_has(struct world *world, uint64_t bytes)
 {
+	uint64_t now = clock_ns();
 	struct statvfs st;
 
-	if (!fstatvfs(node->world->config.render_fd, &st) && st.f_blocks &&
-	    (uint64_t)st.f_bavail * st.f_frsize < bytes)
+	if (now - world->host_asked_ns >= HOST_ASK_NS || bytes > world->host_left) {
+		world->host_asked_ns = now;
+		world->host_left = host_available();
+		if (!fstatvfs(world->config.render_fd, &st) && st.f_blocks &&
+		    (uint64_t)st.f_bavail * st.f_frsize < world->host_left)
+			world->host_left = (uint64_t)st.f_bavail * st.f_frsize;
+	}
+	if (bytes > world->host_left)
 		return false;
-	return bytes < HOST_ASK_BYTES || host_available() >= bytes;
+	world->host_left -= bytes;
+	return true;
 }
 
 uint64_t vram_reserved(const struct world *world)
@@ -258,14 +269,14 @@ static int account(struct world *world, struct node *node, uint64_t bytes, bool 
 		if (!rule_broken(world, RULE_alloc_beyond_vram_is_enomem) &&
 		    (bytes > limit || node->vram_used > limit - bytes))
 			return -ENOMEM;
-		if (!host_has(node, bytes < HOST_LEFT_MIN ? bytes : HOST_LEFT_MIN))
+		if (!host_has(world, bytes < HOST_LEFT_MIN ? bytes : HOST_LEFT_MIN))
 			return -ENOMEM;
 		node->vram_used += bytes;
 		node->vram_aligned += up(bytes, VRAM_STEP);
 		return 0;
 	}
 	if (bytes > world->config.gtt_bytes || world->gtt_used > world->config.gtt_bytes - bytes ||
-	    !host_has(node, bytes) || system_take(world, bytes))
+	    !host_has(world, bytes) || system_take(world, bytes))
 		return -ENOMEM;
 	world->gtt_used += bytes;
 	return 0;

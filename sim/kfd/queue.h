@@ -141,6 +141,7 @@ struct queue {
 	/* Ring positions, in packets (AQL), bytes (SDMA) or dwords (PM4):
 	 * retired <= fetched <= limit. */
 	uint64_t limit, limit_seen, fetched, retired;
+	uint64_t passed; /* AQL: where the read pointer is */
 	struct packet ahead[QUEUE_AHEAD];
 	uint64_t submitted, done; /* counts; slot = count % QUEUE_AHEAD */
 	bool waiting; /* the packet of count `waiting_at` holds the queue until a value comes */
@@ -194,6 +195,7 @@ void queue_tell_runtime(const struct queue *queue, uint64_t mask);
 
 /* aql.c, sdma.c, pm4.c: packets into the GPU model and their effects out of it. */
 void aql_fetch(struct queue *queue);
+void aql_consumed(struct queue *queue, const struct packet *packet); /* a switch: it begins */
 void aql_effect(struct queue *queue, struct packet *packet, uint64_t end_ns);
 bool aql_ready(struct queue *queue, const struct packet *packet);
 /* The event of a signal, after its value was written. -EFAULT. */

@@ -64,6 +64,7 @@ struct world_chip {
  * as the source has it), and what can be made to go wrong. */
 struct world_switches {
 	bool unmatched_resume_unmaps; /* RESUME of a queue that is not suspended stops it */
+	bool rptr_at_consumption;     /* an AQL read pointer passes a kernel when it begins */
 	bool new_queue_waits; /* a session that subscribes to "new" holds uncollected queues */
 	bool suspend_mask_keeps_new;  /* SUSPEND's exception mask does not collect */
 	bool destroy_suspended_fails; /* EIO, where the source says that it sleeps */

@@ -100,6 +100,7 @@ static const struct key keys[] = {
 	WHOLE(link_min_mb_per_s, 0, U32),
 	WHOLE(link_max_mb_per_s, 0, U32),
 	WHOLE(unmatched_resume_unmaps, 0, 1),
+	WHOLE(rptr_at_consumption, 0, 1),
 	WHOLE(new_queue_waits, 0, 1),
 	WHOLE(suspend_mask_keeps_new, 0, 1),
 	WHOLE(destroy_suspended_fails, 0, 1),
@@ -372,6 +373,7 @@ void profile_to_world(const struct profile *whole, struct world_config *out)
 	};
 	out->switches = (struct world_switches){
 		.unmatched_resume_unmaps = p->unmatched_resume_unmaps,
+		.rptr_at_consumption = p->rptr_at_consumption,
 		.new_queue_waits = p->new_queue_waits,
 		.suspend_mask_keeps_new = p->suspend_mask_keeps_new,
 		.destroy_suspended_fails = p->destroy_suspended_fails,

@@ -40,6 +40,7 @@ struct profile {
 	uint64_t hive_gpus, xgmi_mb_per_s, xgmi_weight;
 	/* What hardware may do otherwise, and what can be made to go wrong. */
 	uint64_t unmatched_resume_unmaps, new_queue_waits, suspend_mask_keeps_new;
+	uint64_t rptr_at_consumption;
 	uint64_t destroy_suspended_fails, preempt_fails_at, grace_default;
 	uint64_t queue_preemption_timeout_ms, gpu_reset_ms; /* wall time */
 	/* Costs, in model time. */
