@@ -3,7 +3,7 @@
  * Inside DBG_TRAP: debug.c lets a call in and keeps the session, and hands its
  * operation to the file that has the subject. Each operation is called with the
  * target's mutex free and all gates passed; it answers with 0 or more, a
- * negative errno, or CALL_PENDING. One thread.
+ * negative errno, or CALL_PENDING. Threads: under the world's lock.
  */
 #ifndef KFDSHIM_SIM_KFD_DEBUG_H
 #define KFDSHIM_SIM_KFD_DEBUG_H

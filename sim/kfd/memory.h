@@ -15,7 +15,8 @@
  * Nothing is zeroed on allocation: freed pages are punched out of the file.
  * Host memory: VRAM is sparse, a page of it costs the host a page when it is
  * first touched, so that more can be allocated than the host has. System memory
- * (GTT) is only given while the host has it. Threads: the world's only.
+ * (GTT) is only given while the host has it. Threads: under the
+ * world's lock.
  */
 #ifndef KFDSHIM_SIM_KFD_MEMORY_H
 #define KFDSHIM_SIM_KFD_MEMORY_H

@@ -198,11 +198,16 @@ static json_t *spinning_json(const struct world *world)
 
 json_t *world_report(struct world *world)
 {
+	enum kfdabi_rule broken = world->config.broken;
+
 	return json_pack(
-		"{s:b, s:s, s:f, s:b, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:I}",
-		"simulated", 1, "profile", world->profile, "time_scale", world->config.time_scale,
-		"sync_wake", world->sync_wake, "processes", processes_json(world), "kernels",
-		kernels_json(world), "doorbell_delay_ns",
+		"{s:b, s:s, s:s, s:s*, s:f, s:b, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:I, "
+		"s:I}",
+		"simulated", 1, "profile", world->profile, "kernel",
+		kfdabi_kernel_name(world->config.kernel), "broken",
+		broken == KFDABI_RULE_NONE ? NULL : kfdabi_rule(broken)->name, "time_scale",
+		world->config.time_scale, "sync_wake", world->sync_wake, "processes",
+		processes_json(world), "kernels", kernels_json(world), "doorbell_delay_ns",
 		hist_to_json(&world->figures.doorbell_delay), "bounces",
 		(json_int_t)world->figures.bounces, "save_ns", hist_to_json(&world->figures.save),
 		"restore_ns", hist_to_json(&world->figures.restore), "ioctls", ioctls_json(world),
