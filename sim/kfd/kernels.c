@@ -193,7 +193,6 @@ static bool recognise_blit(const struct process *process, const struct dispatch 
 	return true;
 }
 
-/* Its workgroups all run at once and share the bandwidth. */
 /* The time of one workgroup, where those that run at once share the bandwidth. */
 static uint64_t transfer_ns(const struct world_config *config, const struct dispatch *dispatch,
 			    uint64_t bytes)
