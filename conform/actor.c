@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define QUEUES 4
+#define STANDS_MS 12u	      /* long enough to tell that a barrier packet does not run */
 #define SAVE_ERROR_ADDRESS 24 /* in the runtime's part of the save area's header */
 #define SAVE_ERROR_EVENT 32
 #define NOWHERE 0x20000u /* an address no GPU has mapped */
@@ -155,7 +156,7 @@ static int on_own_device(char what)
 	case 'W':
 		return comes(&signals()->value, 0, 1000);
 	case 'z':
-		return comes(&signals()->value, 0, 30);
+		return comes(&signals()->value, 0, STANDS_MS);
 	case 'm':
 	case 'M':
 		return memory_event(what == 'm');
@@ -166,7 +167,7 @@ static int on_own_device(char what)
 	case 'h':
 		return ask_for_errors();
 	case 'p':
-		sleep_ms(20);
+		sleep_ms(STANDS_MS);
 		return signals()[1].value != 0;
 	default:
 		return -ENOSYS;

@@ -168,20 +168,26 @@ void check_wait_without_time_only_asks(void)
 	WAITS(&event, 0, false, 0, COMPLETE); /* nothing is all of nothing */
 }
 
+#define LATER_MS 10u
+
 /* Another thread that does something a little later. */
 static struct {
 	unsigned nr;
 	uint32_t id;
 	pthread_t waiter; /* or it is sent a signal */
+	bool over;
 } plan;
 
 static void *later(void *none)
 {
-	sleep_ms(20);
+	sleep_ms(LATER_MS);
 	if (plan.nr)
 		CHECK_IS(on(plan.nr, plan.id), 0);
-	else
-		CHECK(!pthread_kill(plan.waiter, SIGUSR1));
+	else /* once more, should the first have come before the wait */
+		while (!__atomic_load_n(&plan.over, __ATOMIC_ACQUIRE)) {
+			CHECK(!pthread_kill(plan.waiter, SIGUSR1));
+			sleep_ms(2 * LATER_MS);
+		}
 	return none;
 }
 
@@ -191,6 +197,7 @@ static pthread_t do_later(unsigned nr, uint32_t id)
 
 	plan.nr = nr;
 	plan.id = id;
+	plan.over = false;
 	plan.waiter = pthread_self();
 	CHECK(!pthread_create(&thread, NULL, later, NULL));
 	return thread;
@@ -287,6 +294,7 @@ void check_interrupted_wait_gives_back(void)
 	CHECK_IS(on(KFDABI_SET_EVENT, events[0].id), 0);
 	thread = do_later(0, 0);
 	CHECK_IS(wait_for(events, 2, true, 5000, &result), -EINTR); /* has taken the first */
+	__atomic_store_n(&plan.over, true, __ATOMIC_RELEASE);
 	pthread_join(thread, NULL);
 	WAITS(events, 1, false, 500, COMPLETE);
 }

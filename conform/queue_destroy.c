@@ -11,7 +11,8 @@
 
 #define NO_QUEUE 1000u
 #define WORK_MS 15u
-#define SLEEPS_MS 30u
+#define SLEEPS_MS 15u
+#define SURELY_MS 40u /* until another thread's call has begun to sleep */
 #define LATE_MS 1000u
 #define TRIES 5
 
@@ -85,11 +86,11 @@ static void *destroys(void *arg)
 }
 
 /* Tries to, and sleeps. */
-static void begin_destroy(struct destroyer *destroyer)
+static void begin_destroy(struct destroyer *destroyer, unsigned ms)
 {
 	memset(destroyer, 0, sizeof *destroyer);
 	CHECK(!pthread_create(&destroyer->thread, NULL, destroys, destroyer));
-	CHECK(!comes(&destroyer->done, 1, SLEEPS_MS));
+	CHECK(!comes(&destroyer->done, 1, ms));
 }
 
 static void ends(struct destroyer *destroyer, int result)
@@ -103,7 +104,7 @@ void check_destroy_of_a_suspended_queue_sleeps(void)
 	struct destroyer destroyer;
 
 	begin_suspended();
-	begin_destroy(&destroyer);
+	begin_destroy(&destroyer, SLEEPS_MS);
 }
 
 void check_resume_wakes_destroy(void)
@@ -112,7 +113,7 @@ void check_resume_wakes_destroy(void)
 	uint32_t id;
 
 	begin_suspended();
-	begin_destroy(&destroyer);
+	begin_destroy(&destroyer, SLEEPS_MS);
 	id = queue.id;
 	CHECK_IS(trap_resume(gpu.kfd, getpid(), &id, 1), 1);
 	ends(&destroyer, 0);
@@ -124,7 +125,7 @@ void check_disable_wakes_destroy(void)
 	struct destroyer destroyer;
 
 	begin_suspended();
-	begin_destroy(&destroyer);
+	begin_destroy(&destroyer, SLEEPS_MS);
 	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
 	ends(&destroyer, 0);
 }
@@ -134,7 +135,7 @@ void check_runtime_disable_wakes_destroy(void)
 	struct destroyer destroyer;
 
 	begin_suspended();
-	begin_destroy(&destroyer);
+	begin_destroy(&destroyer, SLEEPS_MS);
 	CHECK_IS(trap_send(gpu.kfd, getpid(), RUNTIME_MASK), 0); /* it will not sleep */
 	CHECK_IS(runtime_enable(&gpu, 0), 0);
 	ends(&destroyer, 0);
@@ -146,7 +147,7 @@ void check_second_destroy_is_ebusy(void)
 	uint32_t id;
 
 	begin_suspended();
-	begin_destroy(&destroyer);
+	begin_destroy(&destroyer, SURELY_MS);
 	CHECK_IS(queue_destroy(&gpu, queue.id), -EBUSY);
 	id = queue.id;
 	CHECK_IS(trap_resume(gpu.kfd, getpid(), &id, 1), 1);
@@ -166,8 +167,10 @@ void check_interrupted_destroy_leaves_no_mark(void)
 
 	begin_suspended();
 	CHECK(!sigaction(SIGUSR1, &action, NULL));
-	begin_destroy(&destroyer);
-	CHECK(!pthread_kill(destroyer.thread, SIGUSR1));
+	begin_destroy(&destroyer, SLEEPS_MS);
+	/* Once more, should the first have come before the call. */
+	for (int i = 0; i < 20 && !comes(&destroyer.done, 1, SURELY_MS); i++)
+		CHECK(!pthread_kill(destroyer.thread, SIGUSR1));
 	ends(&destroyer, -EINTR);
 	id = queue.id;
 	CHECK_IS(trap_resume(gpu.kfd, getpid(), &id, 1), 1);

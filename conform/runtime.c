@@ -6,7 +6,7 @@
 #include "conform/actor.h"
 #include "conform/checks.h"
 
-#define QUIET_MS 20u /* how long nothing is to happen */
+#define QUIET_MS 12u /* how long nothing is to happen */
 
 static int kfd, events;
 static struct actor child;
