@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "abi/rules.h"
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+
+#define NAME_MAX_LENGTH 80u
 
 static const struct kfdabi_rule_info rules[KFDABI_RULES_END] = {
 #define RULE(id, kernels_, needs_, text_)                                                          \
@@ -12,7 +15,14 @@ static const struct kfdabi_rule_info rules[KFDABI_RULES_END] = {
 		       .kernels = KFDABI_KERNELS_##kernels_,                                       \
 		       .needs = KFDABI_NEEDS_##needs_},
 #include "abi/rules.def"
-#undef RULE
+};
+
+static const struct {
+	enum kfdabi_rule first;
+	const char *title;
+} areas[] = {
+#define AREA(first_, title_) {RULE_##first_, (title_)},
+#include "abi/rules.def"
 };
 
 static const struct {
@@ -35,6 +45,54 @@ enum kfdabi_rule kfdabi_rule_find(const char *name)
 		if (!strcmp(rules[i].name, name))
 			return (enum kfdabi_rule)i;
 	return KFDABI_RULE_NONE;
+}
+
+const char *kfdabi_rule_area(enum kfdabi_rule rule)
+{
+	const char *title = "";
+
+	for (size_t i = 0; i < sizeof areas / sizeof *areas && areas[i].first <= rule; i++)
+		title = areas[i].title;
+	return title;
+}
+
+/* How many characters have to be changed, put in or left out. */
+static unsigned distance(const char *a, const char *b)
+{
+	unsigned row[NAME_MAX_LENGTH + 1], left, corner;
+	size_t n = strlen(b);
+
+	if (n > NAME_MAX_LENGTH)
+		return UINT_MAX;
+	for (size_t i = 0; i <= n; i++)
+		row[i] = (unsigned)i;
+	for (; *a; a++) {
+		corner = row[0]++;
+		for (size_t i = 1; i <= n; i++) {
+			left = row[i - 1] < row[i] ? row[i - 1] : row[i];
+			left = left + 1 < corner + (*a != b[i - 1]) ? left + 1
+								    : corner + (*a != b[i - 1]);
+			corner = row[i];
+			row[i] = left;
+		}
+	}
+	return row[n];
+}
+
+const char *kfdabi_rule_near(const char *name)
+{
+	unsigned least = UINT_MAX;
+	const char *near = "";
+
+	for (int i = KFDABI_RULE_NONE + 1; i < KFDABI_RULES_END; i++) {
+		unsigned far = distance(rules[i].name, name);
+
+		if (far < least) {
+			least = far;
+			near = rules[i].name;
+		}
+	}
+	return near;
 }
 
 bool kfdabi_per_vmid(uint32_t gfx_target_version)

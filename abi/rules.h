@@ -34,7 +34,6 @@ enum kfdabi_rule {
 	KFDABI_RULE_NONE,
 #define RULE(id, kernels, needs, text) RULE_##id,
 #include "abi/rules.def"
-#undef RULE
 	KFDABI_RULES_END,
 };
 
@@ -55,6 +54,8 @@ struct kfdabi_machine {
 
 const struct kfdabi_rule_info *kfdabi_rule(enum kfdabi_rule rule);
 enum kfdabi_rule kfdabi_rule_find(const char *name); /* KFDABI_RULE_NONE: unknown */
+const char *kfdabi_rule_area(enum kfdabi_rule rule); /* what it is about, some words */
+const char *kfdabi_rule_near(const char *name);	     /* the rule that is called most alike */
 bool kfdabi_rule_applies(enum kfdabi_rule rule, const struct kfdabi_machine *machine);
 
 /* "6.12.95" and so on, exactly; -1: not one of them. */

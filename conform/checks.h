@@ -5,6 +5,5 @@
 
 #define RULE(id, kernels, needs, text) void check_##id(void);
 #include "abi/rules.def"
-#undef RULE
 
 #endif

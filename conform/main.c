@@ -17,6 +17,7 @@
 
 #define USAGE "kfdconform [--list] [--json] [--kernel VERSION] [--here] [RULE]..."
 #define STATUS_USAGE 2
+#define NAME_WIDTH 45
 
 static const char help_text[] =
 	"\n"
@@ -45,6 +46,7 @@ struct options {
 struct tally {
 	unsigned counts[3]; /* by enum suite_result */
 	json_t *list;	    /* NULL: a table is printed */
+	const char *area;   /* the table's last heading */
 };
 
 static const char *const words[] = {"pass", "fail", "not_applicable"};
@@ -54,6 +56,13 @@ static int wrong_use(const char *format, const char *what)
 	fprintf(stderr, "kfdconform: ");
 	fprintf(stderr, format, what);
 	fprintf(stderr, "; usage: " USAGE "\n");
+	return STATUS_USAGE;
+}
+
+static int no_rule(const char *name)
+{
+	fprintf(stderr, "kfdconform: there is no rule '%s': did you mean %s? --list tells all\n",
+		name, kfdabi_rule_near(name));
 	return STATUS_USAGE;
 }
 
@@ -93,7 +102,7 @@ static int parse(struct options *o, int argc, char **argv)
 	o->n_rules = argc - optind;
 	for (int i = 0; i < o->n_rules; i++)
 		if (kfdabi_rule_find(o->rules[i]) == KFDABI_RULE_NONE)
-			return wrong_use("there is no rule '%s' (--list tells them)", o->rules[i]);
+			return no_rule(o->rules[i]);
 	if (o->here && o->n_rules != 1)
 		return wrong_use("%s takes one rule", "--here");
 	return 0;
@@ -107,23 +116,47 @@ static bool wanted(const struct options *o, const char *name)
 	return !o->n_rules;
 }
 
-static void add_json(struct tally *tally, const struct kfdabi_rule_info *info,
+static void add_json(struct tally *tally, enum kfdabi_rule rule,
 		     const struct suite_outcome *outcome)
 {
+	const struct kfdabi_rule_info *info = kfdabi_rule(rule);
+
 	json_array_append_new(tally->list,
-			      json_pack("{s:s, s:s, s:s, s:s, s:I}", "name", info->name, "result",
+			      json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "name", info->name,
+					"area", kfdabi_rule_area(rule), "result",
 					words[outcome->result], "rule", info->text, "reason",
 					outcome->reason, "duration_us", (json_int_t)outcome->us));
 }
 
-static void add_line(const struct kfdabi_rule_info *info, const struct suite_outcome *outcome)
+static void add_line(struct tally *tally, enum kfdabi_rule rule,
+		     const struct suite_outcome *outcome)
 {
 	static const char *const shown[] = {"pass", "FAIL", "n/a "};
+	const struct kfdabi_rule_info *info = kfdabi_rule(rule);
+	const char *area = kfdabi_rule_area(rule);
 
-	printf("%s  %-44s %s\n", shown[outcome->result], info->name, info->text);
+	if (area != tally->area)
+		printf("%s%s\n", tally->area ? "\n" : "", area);
+	tally->area = area;
+	printf("%s  %-*s  %s\n", shown[outcome->result], NAME_WIDTH, info->name, info->text);
 	if (outcome->reason[0])
-		printf("      %-44s   %s\n", "", outcome->reason);
+		printf("      %-*s  (%s)\n", NAME_WIDTH, "", outcome->reason);
 	fflush(stdout);
+}
+
+/* What this machine lacks. */
+static const char *why_not(const struct kfdabi_rule_info *info,
+			   const struct kfdabi_machine *machine)
+{
+	if (!(info->kernels >> machine->kernel & 1))
+		return "a rule of other kernels";
+	if (info->needs & KFDABI_NEEDS_MANY_XCC && machine->xccs < 2)
+		return "needs a GPU of several XCCs";
+	if (info->needs & KFDABI_NEEDS_TWO_NODES && machine->nodes < 2)
+		return "needs two GPUs";
+	return info->needs & KFDABI_NEEDS_PER_VMID
+		       ? "needs a GPU such as gfx90a or gfx942, that debugs many processes"
+		       : "needs a GPU such as gfx908, that debugs one process at a time";
 }
 
 static int run(const struct options *o, const struct kfdabi_machine *machine, struct tally *tally)
@@ -139,8 +172,8 @@ static int run(const struct options *o, const struct kfdabi_machine *machine, st
 		if (kfdabi_rule_applies(rule, machine))
 			r = suite_run(rule, &outcome);
 		else
-			snprintf(outcome.reason, sizeof outcome.reason,
-				 "not a rule of this kernel on such GPUs");
+			snprintf(outcome.reason, sizeof outcome.reason, "%s",
+				 why_not(info, machine));
 		if (r) {
 			fprintf(stderr, "kfdconform: cannot make a process for %s (%s)\n",
 				info->name, strerror(-r));
@@ -148,9 +181,9 @@ static int run(const struct options *o, const struct kfdabi_machine *machine, st
 		}
 		tally->counts[outcome.result]++;
 		if (tally->list)
-			add_json(tally, info, &outcome);
+			add_json(tally, rule, &outcome);
 		else
-			add_line(info, &outcome);
+			add_line(tally, rule, &outcome);
 	}
 	return 0;
 }
@@ -162,7 +195,7 @@ static int finish(const struct kfdabi_machine *machine, const struct tally *tall
 	int bad = 0;
 
 	if (!tally->list) {
-		printf("%u pass, %u fail, %u not applicable (rules of Linux %s, gfx version "
+		printf("\n%u pass, %u fail, %u not applicable (rules of Linux %s, gfx version "
 		       "%u%s)\n",
 		       n[SUITE_PASS], n[SUITE_FAIL], n[SUITE_NOT_APPLICABLE], kernel,
 		       machine->gfx_target_version, lab_simulated() ? ", simulated" : "");

@@ -16,7 +16,6 @@
 static void (*const checks[KFDABI_RULES_END])(void) = {
 #define RULE(id, kernels, needs, text) [RULE_##id] = check_##id,
 #include "abi/rules.def"
-#undef RULE
 };
 
 /* What the check says goes to the outcome, as far as there is room: the first

@@ -81,9 +81,11 @@ static int parse_rule(const char *text, enum kfdabi_rule *out)
 {
 	*out = kfdabi_rule_find(text);
 	if (*out == KFDABI_RULE_NONE)
-		return complain(STATUS_USAGE,
-				"--break: there is no rule '%s' (kfdconform --list tells them)",
-				text);
+		return complain(
+			STATUS_USAGE,
+			"--break: there is no rule '%s': did you mean %s? (kfdconform --list "
+			"tells them)",
+			text, kfdabi_rule_near(text));
 	return 0;
 }
 

@@ -23,6 +23,8 @@ for wrong in --nosuch "--kernel 5.4" no_such_rule --kernel; do
 	expect 2 "$BUILD/kfdconform" $wrong
 	[ "$(wc -l <"$dir/err")" = 1 ] || fail "$wrong: not one line: $(cat "$dir/err")"
 done
+expect 2 "$BUILD/kfdconform" ids_are_counted_form_0
+grep -q 'did you mean ids_are_counted_from_0?' "$dir/err" || fail "no near match: $(cat "$dir/err")"
 expect 0 strace -f -o "$dir/trace" -e trace=open,openat "$BUILD/kfdconform" --list
 [ "$(sort "$dir/out" | uniq -d | wc -l)" = 0 ] || fail "a rule stands twice"
 grep -q unknown_ioctl_is_enotty "$dir/out" || fail "no rules in the list"
