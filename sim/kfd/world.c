@@ -90,14 +90,17 @@ int world_new(const struct world_config *config, struct world **out)
 	world->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (!world->profile || !world->slots || world->poll_fd < 0 || world->wake_fd < 0)
 		goto fail;
-	r = -EIO;
-	if (fstat(config->kfd_fd, &st) || ftruncate(config->kfd_fd, (off_t)KFD_BYTES))
+	if (fstat(config->kfd_fd, &st) || ftruncate(config->kfd_fd, (off_t)KFD_BYTES)) {
+		r = -errno;
 		goto fail;
+	}
 	world->kfd_dev = st.st_dev;
 	world->kfd_ino = st.st_ino;
 	if (fstat(config->render_fd, &st) ||
-	    ftruncate(config->render_fd, (off_t)(NODE_MEMORY_BYTES * config->nodes)))
+	    ftruncate(config->render_fd, (off_t)(NODE_MEMORY_BYTES * config->nodes))) {
+		r = -errno;
 		goto fail;
+	}
 	world->render_ino = st.st_ino;
 	r = drm_files_start(world);
 	if (r)

@@ -191,6 +191,8 @@ int main(int argc, char **argv)
 	/* An inherited "ignore" would keep us from learning exit codes. */
 	spawn.ignore_child = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
 	watch_signals(&handed_on);
+	/* The files of a simulated GPU are large: an error instead. */
+	spawn.ignore_file_size = signal(SIGXFSZ, SIG_IGN) == SIG_IGN;
 	sigprocmask(SIG_BLOCK, &handed_on, &spawn.mask);
 	/* Signals of the runtime (ROCr's) must lie where the simulated GPU can
 	 * decrement them atomically: in shared buffers, not user memory. */

@@ -73,6 +73,8 @@ static _Noreturn void run_command(const struct spawn *spawn)
 	umask(spawn->umask);
 	if (spawn->ignore_child)
 		signal(SIGCHLD, SIG_IGN);
+	if (!spawn->ignore_file_size)
+		signal(SIGXFSZ, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &spawn->mask, NULL);
 	execvp(spawn->command[0], spawn->command);
 	status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;

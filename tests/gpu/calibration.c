@@ -7,20 +7,12 @@
  */
 #include "tests/gpu/world.h"
 
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "replay/plan.h"
 #include "sim/run/profile.h"
-
-static const char *const traces[] = {
-	"online_resnet50_b1",
-	"online_llama1b_decode_b1",
-	"offline_gpt2m_train_8x1024",
-	"offline_gemm4000_f32",
-};
-#define TRACES (sizeof(traces) / sizeof(traces[0]))
-#define REQUESTS 3u /* of each trace */
 
 /* Their kernels, as kfdreplay submits them: in order, each holding whole CUs. */
 static uint64_t busy_ns(struct gpu *gpu, uint32_t queue, const struct plan *plan,
@@ -59,7 +51,7 @@ static void play(const char *name, const struct trace *trace, const struct gpu_c
 	struct plan plan;
 
 	assert_int_equal(plan_make(trace, config->cus, &plan), 0);
-	for (size_t i = 0; i < plan.request_count && i < REQUESTS; i++) {
+	for (size_t i = 0; i < plan.request_count; i++) {
 		const struct plan_request *request = &plan.requests[i];
 		uint64_t recorded = recorded_ns(&plan, request);
 		uint64_t simulated = busy_ns(gpu, queue, &plan, request, config->units_per_cu);
@@ -73,28 +65,37 @@ static void play(const char *name, const struct trace *trace, const struct gpu_c
 	gpu_free(gpu);
 }
 
-static void every_trace_on_every_profile(void **state)
+static void on_every_profile(const char *path)
 {
-	const char *source = getenv("SOURCE"), *name;
 	struct world_config world = {0};
 	struct profile profile;
+	struct trace trace;
+	const char *name;
+	char error[256];
+
+	if (trace_read(path, &trace, error, sizeof(error)))
+		fail_msg("%s", error);
+	for (size_t i = 0; (name = profile_name(i)) != NULL; i++) {
+		assert_int_equal(profile_load(name, &profile), 0);
+		profile_to_world(&profile, &world);
+		play(name, &trace, &world.gpu);
+	}
+	trace_free(&trace);
+}
+
+static void every_trace_on_every_profile(void **state)
+{
+	const char *source = getenv("SOURCE");
+	char pattern[4096];
+	glob_t found;
 
 	(void)state;
 	assert_non_null(source);
-	for (size_t t = 0; t < TRACES; t++) {
-		char path[4096], error[256];
-		struct trace trace;
-
-		snprintf(path, sizeof(path), "%s/traces/%s.csv", source, traces[t]);
-		if (trace_read(path, &trace, error, sizeof(error)))
-			fail_msg("%s", error);
-		for (size_t i = 0; (name = profile_name(i)) != NULL; i++) {
-			assert_int_equal(profile_load(name, &profile), 0);
-			profile_to_world(&profile, &world);
-			play(name, &trace, &world.gpu);
-		}
-		trace_free(&trace);
-	}
+	snprintf(pattern, sizeof(pattern), "%s/traces/*.csv", source);
+	assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		on_every_profile(found.gl_pathv[i]);
+	globfree(&found);
 }
 
 int main(void)

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The world's memory is full: ENOMEM, and no SIGBUS.
+set -eu
+# shellcheck source=tests/kfdsim/run.inc.sh
+. "$SOURCE/tests/kfdsim/run.inc.sh"
+
+# The GPUs' memory lies in the world's /run.
+expect 0 "$KFDSIM" --report "$DIR/r.json" -- sh -c 'mount -o remount,size=96M /run && exec "$0"' \
+	"$BUILD/rule_full"
+[ "$(wc -l <"$DIR/out")" = 4 ] || fail "$(cat "$DIR/out")"

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# kfdsim killed while its processes sleep in the driver: they are gone with it,
+# those in sessions of their own too, and nobody waits for an answer.
+set -eu
+# shellcheck source=tests/kfdsim/run.inc.sh
+. "$SOURCE/tests/kfdsim/run.inc.sh"
+
+for signal in KILL SEGV; do
+	env "$MARK" "$KFDSIM" -- sh -c 'setsid "$0" >"$1/one" & "$0" >"$1/two"' "$BUILD/run_waiting" "$DIR" \
+		2>"$DIR/err" &
+	kfdsim=$!
+	wait_for 10 grep -qs waiting "$DIR/one"
+	wait_for 10 grep -qs waiting "$DIR/two"
+	kill -"$signal" "$kfdsim"
+	wait "$kfdsim" && fail "SIG$signal did not end it"
+	wait_for 3 none_marked
+	! grep -q ended "$DIR/one" "$DIR/two" || fail "a wait was answered"
+	rm "$DIR/one" "$DIR/two"
+done

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+/* For run_killed.sh: four threads that sleep in calls which nothing ends. */
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conform/lab.h"
+
+static struct gpu_file gpu;
+static uint32_t event;
+
+static void *wait_for_ever(void *arg)
+{
+	struct kfd_event_data data = {.event_id = event};
+	struct kfd_ioctl_wait_events_args a = {
+		.events_ptr = (uint64_t)(uintptr_t)&data, .num_events = 1, .timeout = UINT32_MAX};
+
+	lab_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a);
+	return arg;
+}
+
+int main(void)
+{
+	struct kfd_ioctl_create_event_args create = {.event_type = KFD_IOC_EVENT_SIGNAL};
+	pthread_t threads[4];
+	struct buffer page;
+
+	gpu_open(&gpu);
+	CHECK_IS(buffer_new(&gpu, 32768, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
+	create.event_page_offset = page.handle;
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &create, sizeof create), 0);
+	event = create.event_id;
+	for (unsigned i = 0; i < 4; i++)
+		CHECK(!pthread_create(&threads[i], NULL, wait_for_ever, NULL));
+	sleep_ms(100);
+	puts("waiting");
+	fflush(stdout);
+	for (unsigned i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	puts("a wait has ended");
+	return 1;
+}
