@@ -369,6 +369,18 @@ void check_memory_violation_goes_to_debugger(void)
 	CHECK_IS(actor_do(&child, 'M'), 0);
 }
 
+void check_query_info_memory_violation_is_empty(void)
+{
+	uint32_t size = 64;
+	char room[64];
+
+	start(MEMORY_MASK);
+	CHECK_IS(actor_do(&child, 'v'), 0);
+	CHECK_IS(dots_within(1000), 1);
+	CHECK_IS(query_info(KFDABI_EC_DEVICE_MEMORY_VIOLATION, gpu_id(), room, &size, false), 0);
+	CHECK_IS(size, 0);
+}
+
 static int send_violation(uint32_t gpu)
 {
 	struct kfdabi_dbg_trap a = {

@@ -192,6 +192,19 @@ void check_flags_tell_previous(void)
 	CHECK_IS(flags, KFDABI_FLAG_SINGLE_MEM_OP);
 }
 
+void check_disable_clears_flags(void)
+{
+	uint32_t flags = KFDABI_FLAG_SINGLE_MEM_OP;
+	struct kfdabi_runtime_info info;
+
+	session();
+	CHECK_IS(set_flags(&flags), 0);
+	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
+	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
+	CHECK_IS(set_flags(&flags), 0);
+	CHECK_IS(flags, 0);
+}
+
 void check_flags_unsupported_are_eacces(void)
 {
 	uint32_t flags = KFDABI_FLAG_SINGLE_MEM_OP;

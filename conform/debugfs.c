@@ -8,6 +8,10 @@
 #include "conform/lab.h"
 
 #define FOLDER "/sys/kernel/debug/kfd/"
+#define MQD_WORDS 512u
+#define MQD_PIPE_PRIORITY 0x214u /* offsets in a compute queue's descriptor (v9) */
+#define MQD_QUEUE_PRIORITY 0x218u
+#define MQD_RING 0x220u
 #define LATE_MS 500u /* kfdsim makes some texts after the fact */
 #define HQD_WORDS 56u
 #define HQD_ACTIVE 2u
@@ -156,6 +160,92 @@ void check_mqds_one_for_each_xcc(void)
 	gpu_open(&gpu);
 	queue_new(&gpu, &queue);
 	CHECK(mqds_become(&queue, gpu.shape.xccs));
+}
+
+/* A word of the first descriptor that has the queue's ring; false: not there. */
+static bool mqd_word(const struct raw_queue *queue, uint32_t offset, uint32_t *word)
+{
+	uint64_t ring = (uint64_t)(uintptr_t)queue->ring.cpu >> 8;
+	const char *at = own_part(text_of("mqds"));
+	uint32_t mqd[MQD_WORDS];
+
+	for (; at && *at; at = next_line(at)) {
+		if (strncmp(at, "    00000000: ", 14))
+			continue;
+		if (words_of(at, mqd, MQD_WORDS, NULL) < MQD_WORDS ||
+		    mqd[MQD_RING / 4] != (uint32_t)ring ||
+		    mqd[MQD_RING / 4 + 1] != (uint32_t)(ring >> 32))
+			continue;
+		*word = mqd[offset / 4];
+		return true;
+	}
+	return false;
+}
+
+/* That of a new queue of a priority. */
+static uint32_t word_with_priority(uint32_t priority, uint32_t offset)
+{
+	struct kfdabi_create_queue args;
+	static struct gpu_file gpu;
+	struct raw_queue queue;
+	uint32_t word;
+
+	if (!gpu.gpu_id)
+		gpu_open(&gpu);
+	queue_args(&gpu, &queue, &args);
+	args.queue_priority = priority;
+	CHECK_IS(queue_create(&gpu, &queue, &args), 0);
+	for (unsigned i = 0; i < LATE_MS; i++) {
+		if (mqd_word(&queue, offset, &word))
+			return word;
+		sleep_ms(1);
+	}
+	CHECK(!"the queue is in mqds");
+	return 0;
+}
+
+void check_mqds_tell_the_pipe_priority(void)
+{
+	CHECK_IS(word_with_priority(0, MQD_PIPE_PRIORITY), 0);
+	CHECK_IS(word_with_priority(6, MQD_PIPE_PRIORITY), 0);
+	CHECK_IS(word_with_priority(7, MQD_PIPE_PRIORITY), 1);
+	CHECK_IS(word_with_priority(10, MQD_PIPE_PRIORITY), 1);
+	CHECK_IS(word_with_priority(11, MQD_PIPE_PRIORITY), 2);
+	CHECK_IS(word_with_priority(15, MQD_PIPE_PRIORITY), 2);
+}
+
+void check_mqds_tell_the_queue_priority(void)
+{
+	CHECK_IS(word_with_priority(3, MQD_QUEUE_PRIORITY), 3);
+	CHECK_IS(word_with_priority(15, MQD_QUEUE_PRIORITY), 15);
+}
+
+void check_mqds_have_no_queue_priority(void)
+{
+	CHECK_IS(word_with_priority(3, MQD_QUEUE_PRIORITY),
+		 word_with_priority(15, MQD_QUEUE_PRIORITY));
+}
+
+void check_mqds_newest_queue_first(void)
+{
+	struct raw_queue queues[2];
+	char start[2][64];
+	struct gpu_file gpu;
+	const char *part;
+
+	gpu_open(&gpu);
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t ring;
+
+		queue_new(&gpu, &queues[i]);
+		ring = (uint64_t)(uintptr_t)queues[i].ring.cpu >> 8;
+		snprintf(start[i], sizeof start[i], "    00000220: %08x %08x ", (uint32_t)ring,
+			 (uint32_t)(ring >> 32));
+	}
+	CHECK(mqds_become(&queues[1], gpu.shape.xccs));
+	part = own_part(text_of("mqds"));
+	CHECK(part && line_like(part, start[1]) && line_like(part, start[0]));
+	CHECK(line_like(part, start[1]) < line_like(part, start[0]));
 }
 
 static void check_header(bool pid_twice)

@@ -372,6 +372,23 @@ void check_proc_suspended_queue_stays_listed(void)
 	check_text(proc_text(getpid(), "queues/%u/type", busy.queue.id), "0");
 }
 
+void check_proc_vram_of_suspended_stays(void)
+{
+	struct buffer vram;
+	struct busy busy;
+	uint64_t before;
+
+	busy_start(&busy);
+	CHECK_IS(buffer_new(&busy.gpu, 3 << 20,
+			    KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC, &vram),
+		 0);
+	before = proc_number(getpid(), "vram_%u", busy.gpu.gpu_id);
+	CHECK(before >= 3 << 20);
+	busy_suspend(&busy);
+	sleep_ms(20);
+	CHECK_IS(proc_number(getpid(), "vram_%u", busy.gpu.gpu_id), before);
+}
+
 void check_proc_evicted_ms_excludes_suspension(void)
 {
 	struct busy busy;

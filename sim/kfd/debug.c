@@ -89,7 +89,9 @@ void debug_disarm(struct process *target, struct bounce *bounce)
 		debug_resume_queue(queue);
 	bounce->nodes |= nodes_concerned(target);
 	bounce->again += DISABLE_BOUNCES - 1 + debug_watches_release(target);
-	target->trap_mask = target->debug_flags = 0;
+	target->trap_mask = 0;
+	if (!rule_broken(world, RULE_disable_clears_flags))
+		target->debug_flags = 0;
 	if (!rule_broken(world, RULE_disable_frees_gpu_for_next))
 		release_vmids(target);
 }

@@ -249,6 +249,8 @@ int debug_query_info(struct call *call, struct process *target)
 	a->u.query_info.info_size =
 		mask == RUNTIME_MASK && !rule_broken(world, RULE_query_info_runtime) ? sizeof info
 										     : 0;
+	if (mask == MEMORY_MASK && rule_broken(world, RULE_query_info_memory_violation_is_empty))
+		a->u.query_info.info_size = sizeof(struct kfd_hsa_memory_exception_data);
 	if (a->u.query_info.clear_exception || rule_broken(world, RULE_query_info_clears_on_demand))
 		*status &= ~mask;
 	return 0;

@@ -74,6 +74,16 @@ static void words(struct debugfs_text *text, const char *margin, const uint32_t 
 	}
 }
 
+static void break_priorities(const struct world *world, const struct queue_image *image,
+			     uint32_t *mqd)
+{
+	if (rule_broken(world, RULE_mqds_tell_the_pipe_priority))
+		mqd[MQD_PIPE_PRIORITY] = image->priority / 5;
+	if (rule_broken(world, RULE_mqds_tell_the_queue_priority) ||
+	    rule_broken(world, RULE_mqds_have_no_queue_priority))
+		mqd[MQD_QUEUE_PRIORITY] = image->linux_7 ? image->priority : 0;
+}
+
 static void compute_mqd(struct debugfs_text *text, const struct world *world,
 			const struct queue_image *image)
 {
@@ -84,6 +94,7 @@ static void compute_mqd(struct debugfs_text *text, const struct world *world,
 		xccs = xccs > 1 ? 1 : 2;
 	for (uint32_t xcc = 0; xcc < xccs; xcc++) {
 		image_mqd(image, xcc, mqd);
+		break_priorities(world, image, mqd);
 		if (rule_broken(world, RULE_mqds_tell_the_ring))
 			mqd[MQD_PQ_BASE] = mqd[MQD_PQ_BASE + 1] = 0;
 		words(text, "    ", mqd, MQD_WORDS);
@@ -147,7 +158,9 @@ void text_mqds(struct debugfs_text *text, const struct world *world,
 
 		header(text, world, process);
 		for (size_t i = 0; i < process->n; i++) {
-			const struct queue_image *image = &view->queues[process->first + i];
+			bool oldest_first = rule_broken(world, RULE_mqds_newest_queue_first);
+			size_t at = oldest_first ? process->n - 1 - i : i;
+			const struct queue_image *image = &view->queues[process->first + at];
 
 			if (image_sdma(image->type)) {
 				sdma_mqd(text, view, image, xccs);

@@ -423,6 +423,9 @@ static void answer_wrongly(const struct queue *queue)
 		snprintf(name, sizeof name, "stats_%u/evicted_ms",
 			 world->nodes[queue->node].gpu_id);
 		put_text(world, dir, name, "20\n");
+	} else if (rule_broken(world, RULE_proc_vram_of_suspended_stays)) {
+		snprintf(name, sizeof name, VRAM, world->nodes[queue->node].gpu_id);
+		put_text(world, dir, name, "0\n");
 	}
 }
 

@@ -13,6 +13,7 @@
 #define LAST_BUS 0xffu
 #define GFX942 90402u
 #define CAP_PER_QUEUE_RESET (1u << 31)
+#define CAP_DEBUG (1u << 15)
 
 static bool bus_free(unsigned bus)
 {
@@ -117,6 +118,8 @@ uint64_t machine_capability(const struct machine *machine)
 {
 	const struct profile *p = &machine->node_profile;
 
+	if (machine->broken == RULE_topology_gpu_can_be_debugged)
+		return p->capability & ~(uint64_t)CAP_DEBUG;
 	/* Linux 7.3 announces the reset of single queues. */
 	if (machine->kernel == KFDABI_LINUX_7_3 && p->gfx_target_version >= GFX942)
 		return p->capability | CAP_PER_QUEUE_RESET;

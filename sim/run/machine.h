@@ -28,6 +28,7 @@ struct machine {
 	const struct profile *profile;
 	struct profile node_profile; /* profile_node(profile) */
 	enum kfdabi_kernel kernel;
+	enum kfdabi_rule broken; /* answered wrongly (--break) */
 	unsigned n_gpus, n_nodes;
 	struct machine_gpu gpus[MACHINE_GPUS_MAX];
 	struct machine_node nodes[WORLD_NODES_MAX];

@@ -179,6 +179,8 @@ int main(int argc, char **argv)
 		status = machine_new(&machine, &profile, options.gpus,
 				     (enum kfdabi_kernel)options.kernel);
 	if (!status)
+		machine.broken = options.broken;
+	if (!status)
 		status = root_find(&root, options.root);
 	if (!status)
 		status = report_open(&report, options.report);

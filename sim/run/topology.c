@@ -17,6 +17,7 @@
 #define TOPOLOGY "sys/devices/virtual/kfd/kfd/topology"
 #define NODES TOPOLOGY "/nodes"
 #define PATH_BYTES 128
+#define NOBODYS_MINOR 64 /* further than there are nodes */
 /* Types of heaps and links, as in the kernel's kfd_crat.h. */
 #define HEAP_SYSTEM 0
 #define HEAP_FB_PUBLIC 1 /* all of VRAM can be mapped by the CPU */
@@ -150,7 +151,8 @@ static int cpu_node(const struct machine *m)
 {
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	struct link link = host_link(m);
-	int status = tree_file(NODES "/0/gpu_id", "0\n");
+	int status =
+		tree_file(NODES "/0/gpu_id", "%d\n", m->broken == RULE_topology_cpu_has_no_gpu_id);
 
 	if (!status)
 		status = tree_file(NODES "/0/name", "\n");
@@ -174,6 +176,7 @@ static int gpu_properties(const struct machine *m, unsigned node, const char *pa
 {
 	const struct profile *p = &m->node_profile;
 	const struct machine_gpu *gpu = &m->gpus[m->nodes[node].gpu];
+	unsigned far = m->broken == RULE_topology_gpu_names_its_render_node ? NOBODYS_MINOR : 0;
 
 	return tree_file(
 		path,
@@ -196,10 +199,11 @@ static int gpu_properties(const struct machine *m, unsigned node, const char *pa
 		p->num_gws, p->wave_front_size, p->array_count, p->simd_arrays_per_engine,
 		p->cu_per_simd_array, p->simd_per_cu, p->max_slots_scratch_cu,
 		p->gfx_target_version, VENDOR_AMD, p->device_id, m->nodes[node].location,
-		RENDER_MINOR + node, gpu->hive_id, p->num_sdma_engines, p->num_sdma_xgmi_engines,
-		p->num_sdma_queues_per_engine, p->num_cp_queues, p->cwsr_size, p->ctl_stack_size,
-		p->max_engine_clk_fcompute, p->fw_version, machine_capability(m), p->debug_prop,
-		p->sdma_fw_version, gpu->unique_id, p->num_xcc, p->max_engine_clk_ccompute);
+		RENDER_MINOR + node + far, gpu->hive_id, p->num_sdma_engines,
+		p->num_sdma_xgmi_engines, p->num_sdma_queues_per_engine, p->num_cp_queues,
+		p->cwsr_size, p->ctl_stack_size, p->max_engine_clk_fcompute, p->fw_version,
+		machine_capability(m), p->debug_prop, p->sdma_fw_version, gpu->unique_id,
+		p->num_xcc, p->max_engine_clk_ccompute);
 }
 
 static int gpu_node(const struct machine *m, unsigned node)
