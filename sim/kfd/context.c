@@ -11,14 +11,15 @@
 
 #include "sim/kfd/kfd.h"
 
-struct process *context_of(struct process *process, int fd)
+struct process *context_of(struct process *process, const struct caller_file *file)
 {
 	struct process *other;
-	off_t mark;
+	off_t mark = file->mark;
 
 	if (!process->contexts)
 		return process;
-	mark = process_fd_mark(process, fd);
+	if (mark < 0)
+		mark = process_fd_mark(process, file->fd);
 	TAILQ_FOREACH(other, &process->world->processes, link)
 	if (other->primary == process && (off_t)other->token == mark)
 		return other;

@@ -1,136 +1,154 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which file a caller's descriptor is. Looking it up through /proc costs more
- * than the rest of a call, so what was found is kept with a copy of the
- * descriptor: kcmp() then says whether it still is that open file, and tgkill()
- * with no signal whether the thread still is the process's. A descriptor that
- * survives exec would not show that the program behind it has changed; for such
- * ones the address space is looked at, too.
+ * Which file a caller's descriptor is. Looking it up through /proc costs as much
+ * as the rest of a call, so what was found is kept with a descriptor of the
+ * thread's /proc/PID/task/TID/fdinfo/FD: while that reads as it did, the thread
+ * lives (its number cannot be somebody else's now) and the number names a file
+ * on the same mount with the same inode and file position, which is the mark
+ * that tells who opened it (owner.c). One read instead of a kcmp(), a tgkill() and
+ * a copy of the descriptor.
+ *
+ * A descriptor that survives exec would not show that the program behind it has
+ * changed; for such ones the address space is looked at, too.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/kcmp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sim/kfd/kfd.h"
 
 /* `known`: the caller's process, if we know the thread; the path then proves
  * that the thread is still that process's. */
-static int look_up(pid_t tid, const struct process *known, int fd, struct stat *st)
+static int look_up(pid_t tid, const struct process *known, struct caller_file *file)
 {
 	char path[64];
+	struct stat st;
 
 	if (known)
-		snprintf(path, sizeof path, "/proc/%d/task/%d/fd/%d", known->pid, tid, fd);
+		snprintf(path, sizeof path, "/proc/%d/task/%d/fd/%d", known->pid, tid, file->fd);
 	else
-		snprintf(path, sizeof path, "/proc/%d/fd/%d", tid, fd);
-	return stat(path, st) ? -errno : 0;
+		snprintf(path, sizeof path, "/proc/%d/fd/%d", tid, file->fd);
+	if (stat(path, &st))
+		return -errno;
+	file->device = st.st_dev;
+	file->inode = st.st_ino;
+	file->mark = -1;
+	return 0;
 }
 
-static bool closes_on_exec(pid_t tid, int fd)
+static struct known_file *place_of(struct world *world, pid_t tid, int fd)
 {
-	char path[64], line[128];
-	bool closes = false;
-	FILE *file;
-
-	snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", tid, fd);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof line, file))
-		if (!strncmp(line, "flags:", 6))
-			closes = strtoul(line + 6, NULL, 8) & O_CLOEXEC;
-	if (file)
-		fclose(file);
-	return closes;
+	return &world->files[((unsigned)tid * 31 + (unsigned)fd) % KNOWN_FILES];
 }
 
-static bool same_file(pid_t tid, const struct known_file *file)
+static void forget(struct known_file *known)
 {
-	static pid_t self;
-
-	if (!self)
-		self = getpid();
-	return !syscall(SYS_kcmp, tid, self, KCMP_FILE, file->fd, file->copy);
+	if (known->process)
+		close(known->info);
+	known->process = NULL;
 }
 
-static void remember(struct process *process, pid_t tid, int fd, const struct stat *st)
+/* The number behind a key at the start of a line. */
+static bool number_of(const char *text, const char *key, int base, unsigned long long *out)
 {
-	struct known_file *file = NULL;
-	struct stat copied;
+	const char *at = strstr(text, key);
 
-	for (unsigned i = 0; i < KNOWN_FILES && !file; i++)
-		if (process->files[i].copy >= 0 && process->files[i].fd == fd)
-			file = &process->files[i];
-	if (!file)
-		file = &process->files[process->next_file++ % KNOWN_FILES];
-	if (file->copy >= 0)
-		close(file->copy);
-	*file = (struct known_file){.fd = fd, .device = st->st_dev, .inode = st->st_ino};
-	file->survives_exec = !closes_on_exec(tid, fd);
-	file->copy = (int)syscall(SYS_pidfd_getfd, process->pidfd, fd, 0);
-	/* It may have become another file meanwhile, and a thread may have a table
-	 * of its own. */
-	if (file->copy >= 0 && (fstat(file->copy, &copied) || copied.st_dev != st->st_dev ||
-				copied.st_ino != st->st_ino || !same_file(tid, file))) {
-		close(file->copy);
-		file->copy = -1;
+	if (!at || (at != text && at[-1] != '\n'))
+		return false;
+	*out = strtoull(at + strlen(key), NULL, base);
+	return true;
+}
+
+/* Since Linux 5.14 the text names the inode; without that nothing is kept. */
+static bool parse(struct known_file *known)
+{
+	unsigned long long pos, flags, mount, inode;
+	char text[sizeof known->text + 1] = "";
+
+	memcpy(text, known->text, known->n);
+	if (!number_of(text, "pos:", 10, &pos) || !number_of(text, "flags:", 8, &flags) ||
+	    !number_of(text, "mnt_id:", 10, &mount) || !number_of(text, "ino:", 10, &inode))
+		return false;
+	known->file.mark = (off_t)pos;
+	known->survives_exec = !(flags & O_CLOEXEC);
+	return inode == known->file.inode;
+}
+
+static bool same_text(const struct known_file *known)
+{
+	char text[sizeof known->text];
+	ssize_t n = pread(known->info, text, sizeof text, 0);
+
+	return n > 0 && (size_t)n == known->n && !memcmp(text, known->text, (size_t)n);
+}
+
+void descriptor_remember(struct process *process, pid_t tid, struct caller_file *file)
+{
+	struct known_file *known = place_of(process->world, tid, file->fd);
+	char path[64];
+	ssize_t n;
+
+	forget(known);
+	snprintf(path, sizeof path, "/proc/%d/task/%d/fdinfo/%d", process->pid, tid, file->fd);
+	known->info = open(path, O_RDONLY | O_CLOEXEC);
+	if (known->info < 0)
+		return;
+	known->process = process;
+	known->tid = tid;
+	n = pread(known->info, known->text, sizeof known->text, 0);
+	known->n = n > 0 ? (size_t)n : 0;
+	/* It may have become another file since it was looked up: so look again. */
+	known->file = *file;
+	if (look_up(tid, process, file) || file->device != known->file.device ||
+	    file->inode != known->file.inode || !parse(known) || !same_text(known))
+		forget(known);
+	else
+		file->mark = known->file.mark;
+}
+
+static bool find(struct process *process, pid_t tid, struct caller_file *file)
+{
+	struct known_file *known = place_of(process->world, tid, file->fd);
+
+	if (known->process != process || known->tid != tid || known->file.fd != file->fd)
+		return false;
+	if (!same_text(known) || (known->survives_exec && !process_mm_alive(process))) {
+		forget(known);
+		return false;
 	}
+	*file = known->file;
+	return true;
 }
 
-static bool find(struct process *process, pid_t tid, int fd, struct stat *st)
-{
-	for (unsigned i = 0; i < KNOWN_FILES; i++) {
-		const struct known_file *file = &process->files[i];
-
-		if (file->copy < 0 || file->fd != fd)
-			continue;
-		if (syscall(SYS_tgkill, process->pid, tid, 0) || !same_file(tid, file) ||
-		    (file->survives_exec && !process_mm_alive(process)))
-			return false;
-		st->st_dev = file->device;
-		st->st_ino = file->inode;
-		return true;
-	}
-	return false;
-}
-
-int descriptor_file(struct world *world, pid_t tid, int fd, struct process **known, struct stat *st)
+int descriptor_file(struct world *world, pid_t tid, struct process **known,
+		    struct caller_file *file)
 {
 	int r;
 
 	*known = process_of_thread(world, tid);
-	if (*known && find(*known, tid, fd, st))
+	if (*known && find(*known, tid, file))
 		return 0;
-	r = look_up(tid, *known, fd, st);
+	r = look_up(tid, *known, file);
 	if (r && *known) {
 		process_forget_thread(world, tid);
 		*known = NULL;
-		return look_up(tid, NULL, fd, st);
+		return look_up(tid, NULL, file);
 	}
 	if (*known && !process_mm_alive(*known)) {
 		process_die(*known); /* it has called exec */
 		*known = NULL;
 	}
-	if (!r && *known && st->st_dev == world->kfd_dev)
-		remember(*known, tid, fd, st);
+	if (!r && *known && file->device == world->kfd_dev)
+		descriptor_remember(*known, tid, file);
 	return r;
 }
 
-void descriptors_init(struct process *process)
+void descriptors_forget(const struct process *process)
 {
 	for (unsigned i = 0; i < KNOWN_FILES; i++)
-		process->files[i].copy = -1;
-}
-
-void descriptors_release(struct process *process)
-{
-	for (unsigned i = 0; i < KNOWN_FILES; i++) {
-		if (process->files[i].copy >= 0)
-			close(process->files[i].copy);
-		process->files[i].copy = -1;
-	}
+		if (process->world->files[i].process == process)
+			forget(&process->world->files[i]);
 }

@@ -186,21 +186,22 @@ static bool broken_form(const struct world *world, uint32_t cmd, size_t own)
 	       (rule_broken(world, RULE_direction_does_not_count) && _IOC_DIR(cmd) == _IOC_NONE);
 }
 
-static struct call *call_new(struct world *world, struct process *process, uint64_t id, pid_t tid,
-			     uint32_t cmd, uint64_t arg, size_t own)
+static struct call *call_new(struct world *world, struct process *process,
+			     const struct trapped *trapped, size_t own)
 {
-	uint32_t user_size = _IOC_SIZE(cmd);
+	uint32_t user_size = _IOC_SIZE(trapped->cmd);
 	struct call *call = calloc(1, sizeof *call + (user_size > own ? user_size : own) + 16);
 
 	if (!call)
 		return NULL;
 	call->world = world;
-	call->id = id;
-	call->tid = tid;
+	call->id = trapped->id;
+	call->tid = trapped->tid;
+	call->fd = trapped->file.fd;
 	call->type = process ? KFDABI_TYPE : 'd';
-	call->nr = _IOC_NR(cmd);
+	call->nr = _IOC_NR(trapped->cmd);
 	call->user_size = user_size;
-	call->user_arg = arg;
+	call->user_arg = trapped->arg;
 	call->process = process;
 	if (process)
 		process_ref(process);
@@ -218,17 +219,16 @@ static int read_arguments(struct call *call, uint8_t flags)
 	return r && rule_broken(call->world, RULE_bad_pointer_is_efault) ? -EINVAL : r;
 }
 
-void ioctl_drm(struct world *world, int fd, uint32_t node, uint64_t id, pid_t tid, uint32_t cmd,
-	       uint64_t arg)
+void ioctl_drm(struct world *world, uint32_t node, const struct trapped *trapped)
 {
-	struct call *call = call_new(world, NULL, id, tid, cmd, arg, 0);
+	struct call *call = call_new(world, NULL, trapped, 0);
+	uint32_t cmd = trapped->cmd;
 	int r;
 
 	if (!call) {
-		notify_refuse(world, id, -ENOMEM);
+		notify_refuse(world, trapped->id, -ENOMEM);
 		return;
 	}
-	call->fd = fd;
 	call->node = node;
 	world->serving = call;
 	r = read_arguments(call, (cmd & IOC_IN ? IN : 0) | (cmd & IOC_OUT ? OUT : 0));
@@ -239,12 +239,12 @@ void ioctl_drm(struct world *world, int fd, uint32_t node, uint64_t id, pid_t ti
 }
 
 /* The order of the driver: number, whose descriptor, arguments. */
-static int check_front(struct world *world, struct process *process, pid_t tid, int fd,
-		       uint32_t cmd)
+static int check_front(struct world *world, struct process *process, const struct trapped *trapped)
 {
-	bool owner = process_owns_fd(process, fd) &&
-		     !(tid != process->pid && rule_broken(world, RULE_threads_share_the_process));
-	uint32_t nr = _IOC_NR(cmd);
+	bool owner = process_owns(process, &trapped->file) &&
+		     !(trapped->tid != process->pid &&
+		       rule_broken(world, RULE_threads_share_the_process));
+	uint32_t cmd = trapped->cmd, nr = _IOC_NR(cmd);
 
 	if (!owner && rule_broken(world, RULE_ebadf_comes_after_enotty))
 		return -EBADF;
@@ -257,26 +257,24 @@ static int check_front(struct world *world, struct process *process, pid_t tid, 
 	return entries[nr].run ? 0 : refuse(world, nr);
 }
 
-void ioctl_kfd(struct world *world, struct process *process, int fd, uint64_t id, pid_t tid,
-	       uint32_t cmd, uint64_t arg)
+void ioctl_kfd(struct world *world, struct process *process, const struct trapped *trapped)
 {
 	const struct entry *entry;
 	struct call *call;
 	int r;
 
-	process = context_of(process, fd);
-	r = check_front(world, process, tid, fd, cmd);
+	process = context_of(process, &trapped->file);
+	r = check_front(world, process, trapped);
 	if (r) {
-		notify_refuse(world, id, r);
+		notify_refuse(world, trapped->id, r);
 		return;
 	}
-	entry = &entries[_IOC_NR(cmd)];
-	call = call_new(world, process, id, tid, cmd, arg, entry->size);
+	entry = &entries[_IOC_NR(trapped->cmd)];
+	call = call_new(world, process, trapped, entry->size);
 	if (!call) {
-		notify_refuse(world, id, -ENOMEM);
+		notify_refuse(world, trapped->id, -ENOMEM);
 		return;
 	}
-	call->fd = fd;
 	world->ioctls[call->nr]++;
 	if (world->n_destroyers)
 		queues_forget_interrupted(world);

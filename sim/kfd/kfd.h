@@ -100,6 +100,7 @@ struct world {
 		pid_t tid;
 		struct process *process;
 	} tids[1024];
+	struct known_file files[KNOWN_FILES];
 
 	pthread_mutex_t lock; /* of everything here: two threads, see notify.c */
 	int wake_fd;	      /* eventfd: what the loop sleeps for has changed */
@@ -151,12 +152,10 @@ bool notify_alive(struct world *world, uint64_t id);
 
 /* ioctl.c: the table of KFD ioctls. */
 const char *ioctl_name(uint32_t nr);
-/* Makes the call for a command word on a descriptor of the device and runs it. */
-void ioctl_kfd(struct world *world, struct process *process, int fd, uint64_t id, pid_t tid,
-	       uint32_t cmd, uint64_t arg);
-/* The same for a render node: the caller's descriptor of it and which it is. */
-void ioctl_drm(struct world *world, int fd, uint32_t node, uint64_t id, pid_t tid, uint32_t cmd,
-	       uint64_t arg);
+/* Makes the call and runs it. */
+void ioctl_kfd(struct world *world, struct process *process, const struct trapped *trapped);
+/* The same for a render node: which it is. */
+void ioctl_drm(struct world *world, uint32_t node, const struct trapped *trapped);
 
 /* clock.c */
 uint64_t model_now(const struct world *world, uint64_t wall_ns);

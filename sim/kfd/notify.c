@@ -3,9 +3,11 @@
  * The conversation with seccomp: receiving trapped calls, sorting out those
  * that are not for a simulated device, and answering, at once or later.
  *
- * A thread waits in RECV, not in poll, and with ordinary priority: with
- * SYNC_WAKE_UP the kernel then switches between caller and server directly. The
- * real-time thread of the loop (world.c) would cost each call a third more.
+ * A thread waits in RECV, not in poll, and with ordinary priority and nice value:
+ * with SYNC_WAKE_UP the kernel then switches between caller and server directly,
+ * and back as soon as the answer is given. A thread that takes precedence over
+ * its callers would first go back to its wait, which costs each call a third more,
+ * and one with real-time priority (the loop, world.c) more still.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,13 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "sim/kfd/kfd.h"
 
 /* Since Linux 6.6; system headers may be older. */
@@ -35,7 +37,6 @@
 #endif
 
 #define MODULES_PATH "/proc/modules"
-#define SERVER_NICE (-10)
 #define SERVER_SIGNAL SIGUSR2 /* takes the thread out of its wait */
 
 void say(const char *format, ...)
@@ -172,42 +173,47 @@ static void serve_open(struct world *world, const struct seccomp_notif *n)
 		let_pass(world, n->id);
 }
 
-static void serve_kfd(struct world *world, const struct seccomp_notif *n, struct process *process)
+static void serve_kfd(struct world *world, struct process *process, struct trapped *trapped)
 {
-	pid_t tid = (pid_t)n->pid, lender = process ? 0 : process_lender(tid);
+	pid_t tid = trapped->tid, lender = process ? 0 : process_lender(tid);
 
 	if (lender && !rule_broken(world, RULE_vfork_child_is_ebadf)) {
-		notify_refuse(world, n->id, -EBADF);
+		notify_refuse(world, trapped->id, -EBADF);
 		return;
 	}
 	if (!process) {
 		process = process_new(world, lender ? lender : tid);
 		/* Its identity was read through a pid: it counts only if the call still
 		 * waits. */
-		if (!process || !notify_alive(world, n->id)) {
-			notify_refuse(world, n->id, -ESRCH);
+		if (!process || !notify_alive(world, trapped->id)) {
+			notify_refuse(world, trapped->id, -ESRCH);
 			return;
 		}
+		descriptor_remember(process, tid, &trapped->file);
 	}
-	ioctl_kfd(world, process, (int)n->data.args[0], n->id, tid, (uint32_t)n->data.args[1],
-		  n->data.args[2]);
+	ioctl_kfd(world, process, trapped);
 }
 
 static void serve_ioctl(struct world *world, const struct seccomp_notif *n)
 {
-	uint8_t type = (uint8_t)(n->data.args[1] >> 8);
+	struct trapped trapped = {
+		.id = n->id,
+		.tid = (pid_t)n->pid,
+		.cmd = (uint32_t)n->data.args[1],
+		.arg = n->data.args[2],
+		.file.fd = (int)n->data.args[0],
+	};
+	struct caller_file *file = &trapped.file;
 	struct process *known;
-	struct stat st;
-	int node, r = descriptor_file(world, (pid_t)n->pid, (int)n->data.args[0], &known, &st);
+	int node, r = descriptor_file(world, trapped.tid, &known, file);
 
-	if (r || st.st_dev != world->kfd_dev)
+	if (r || file->device != world->kfd_dev)
 		let_pass(world, n->id);
-	else if (type == KFDABI_TYPE && st.st_ino == world->kfd_ino)
-		serve_kfd(world, n, known);
-	else if (type == 'd' && st.st_ino == world->render_ino &&
-		 (node = drm_node(world, (pid_t)n->pid, (int)n->data.args[0])) >= 0)
-		ioctl_drm(world, (int)n->data.args[0], (uint32_t)node, n->id, (pid_t)n->pid,
-			  (uint32_t)n->data.args[1], n->data.args[2]);
+	else if (_IOC_TYPE(trapped.cmd) == KFDABI_TYPE && file->inode == world->kfd_ino)
+		serve_kfd(world, known, &trapped);
+	else if (_IOC_TYPE(trapped.cmd) == 'd' && file->inode == world->render_ino &&
+		 (node = drm_node(world, trapped.tid, file->fd)) >= 0)
+		ioctl_drm(world, (uint32_t)node, &trapped);
 	else
 		let_pass(world, n->id);
 }
@@ -222,13 +228,25 @@ static void serve(struct world *world, const struct seccomp_notif *n)
 		let_pass(world, n->id);
 }
 
-/* Answers first; the GPUs have their turn while the caller goes on. */
+/* After a call: is there something to do before the loop would look? What is due
+ * at once is done here, which spares it a thread's wake-up; most calls leave
+ * nothing. True: the loop has to look earlier than it means to. */
+static bool look_after(struct world *world)
+{
+	uint64_t due = drive_due(world);
+
+	if (due < world->sleeps_until_ns && due <= clock_ns()) {
+		drive(world);
+		due = drive_due(world);
+	}
+	return due < world->sleeps_until_ns;
+}
+
 static void *serve_all(void *arg)
 {
 	struct world *world = arg;
 	const uint64_t one = 1;
 
-	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), SERVER_NICE);
 	while (!__atomic_load_n(&world->server_stops, __ATOMIC_ACQUIRE)) {
 		struct seccomp_notif n = {0};
 		bool wake;
@@ -242,8 +260,7 @@ static void *serve_all(void *arg)
 		}
 		pthread_mutex_lock(&world->lock);
 		serve(world, &n);
-		drive(world);
-		wake = drive_due(world) < world->sleeps_until_ns;
+		wake = look_after(world);
 		pthread_mutex_unlock(&world->lock);
 		if (wake && write(world->wake_fd, &one, sizeof one) < 0)
 			continue; /* it is readable already */

@@ -141,7 +141,6 @@ int process_mark_fd(struct process *process, int fd, const struct process *conte
 
 	if (copy >= 0)
 		close(copy);
-	process->own_fds = 0; /* others may share the open file */
 	return mark < 0 ? -1 : 0;
 }
 
@@ -150,36 +149,33 @@ bool process_holds_mark(const struct process *process)
 	return holds(process->world, process->pid, (off_t)process->token);
 }
 
-static bool any_other(const struct process *process)
+/* -1: there is no such descriptor. */
+static off_t mark_of(struct process *process, int fd)
 {
-	return TAILQ_FIRST(&process->world->processes) != process || TAILQ_NEXT(process, link);
-}
+	int copy = (int)syscall(SYS_pidfd_getfd, process->pidfd, fd, 0);
+	off_t mark = copy < 0 ? -1 : lseek(copy, 0, SEEK_CUR);
 
-bool process_owns_fd(struct process *process, int fd)
-{
-	const struct world *world = process->world;
-	bool known = fd >= 0 && fd < 64 && process->own_fds >> fd & 1;
-	off_t mark;
-	int copy;
-
-	/* Another process's could have come to its place. */
-	if (known && !any_other(process) && !rule_broken(world, RULE_closing_ends_no_queue))
-		return true;
-	if (fd >= 64 && rule_broken(world, RULE_duplicated_descriptor_serves))
-		return false;
-	copy = (int)syscall(SYS_pidfd_getfd, process->pidfd, fd, 0);
-	if (copy < 0)
-		return false;
-	mark = lseek(copy, 0, SEEK_CUR);
 	if (!mark)
 		mark = mark_new(process, copy);
-	close(copy);
-	if (mark != (off_t)process->token)
-		return rule_broken(world, RULE_inherited_descriptor_is_ebadf) ||
-		       rule_broken(world, RULE_passed_descriptor_is_ebadf);
-	if (fd < 64)
-		process->own_fds |= 1ull << fd;
-	return true;
+	if (copy >= 0)
+		close(copy);
+	return mark;
+}
+
+bool process_owns(struct process *process, const struct caller_file *file)
+{
+	const struct world *world = process->world;
+	off_t mark = file->mark;
+
+	if (file->fd >= 64 && rule_broken(world, RULE_duplicated_descriptor_serves))
+		return false;
+	if (mark <= 0)
+		mark = mark_of(process, file->fd);
+	if (mark < 0)
+		return false;
+	return mark == (off_t)process->token ||
+	       rule_broken(world, RULE_inherited_descriptor_is_ebadf) ||
+	       rule_broken(world, RULE_passed_descriptor_is_ebadf);
 }
 
 /* A vfork()ed child runs in its parent's memory, but is not its parent. */

@@ -249,7 +249,6 @@ static struct process *make(struct world *world, pid_t pid, const char *status,
 	process->pid = pid;
 	process->primary = primary;
 	process->event_fd = process->pidfd = process->mem_fd = -1;
-	descriptors_init(process);
 	process->token = ++world->next_token;
 	process->acting = NODE_ANY;
 	process->runtime_state = KFDABI_RUNTIME_DISABLED;
@@ -342,7 +341,7 @@ void process_die(struct process *process)
 		if (world->tids[i].process == process)
 			world->tids[i].process = NULL;
 	epoll_ctl(world->poll_fd, EPOLL_CTL_DEL, process->pidfd, NULL);
-	descriptors_release(process);
+	descriptors_forget(process);
 	close(process->pidfd);
 	close(process->mem_fd);
 	procfs_process_end(process);

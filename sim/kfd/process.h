@@ -79,14 +79,34 @@ struct process_record {
 	STAILQ_HEAD(, queue_record) queues;
 };
 
-/* A descriptor whose file was looked at; copy -1: none. */
-struct known_file {
-	int fd, copy;
+/* A caller's descriptor and its open file. */
+struct caller_file {
+	int fd;
 	dev_t device;
 	ino_t inode;
-	bool survives_exec;
+	off_t mark; /* its file position (owner.c); -1: was not looked at */
 };
-#define KNOWN_FILES 4u
+
+/* One that was looked at before (descriptors.c). */
+struct known_file {
+	struct process *process; /* NULL: none */
+	pid_t tid;
+	int info; /* its fdinfo in /proc */
+	bool survives_exec;
+	struct caller_file file;
+	size_t n; /* of text: what fdinfo said then */
+	char text[128];
+};
+#define KNOWN_FILES 512u /* each holds a descriptor */
+
+/* One trapped ioctl as it came. */
+struct trapped {
+	uint64_t id; /* of the notification */
+	pid_t tid;
+	uint32_t cmd;
+	uint64_t arg;
+	struct caller_file file;
+};
 
 struct process {
 	TAILQ_ENTRY(process) link; /* world->processes while alive */
@@ -100,11 +120,8 @@ struct process {
 	unsigned ns_levels;
 	ino_t ns_ino; /* of its pid namespace */
 	int pidfd;
-	int mem_fd;	  /* pins the mm: reads nothing once that is gone */
-	uint64_t token;	  /* in the file position of the descriptors it opened */
-	uint64_t own_fds; /* descriptors below 64 known as opened by it */
-	struct known_file files[KNOWN_FILES];
-	unsigned next_file;
+	int mem_fd;		 /* pins the mm: reads nothing once that is gone */
+	uint64_t token;		 /* in the file position of the descriptors it opened */
 	struct process *primary; /* whose secondary context it is; NULL: it is none */
 	unsigned contexts;	 /* secondary ones it has */
 	uint32_t context;	 /* number of a secondary one, the lowest free */
@@ -175,12 +192,15 @@ int call_stat(const struct call *call, int fd, struct stat *st); /* its descript
 int call_add_fd(const struct call *call, int fd, uint32_t flags);
 void ioctl_execute(struct call *call); /* again, after it was blocked */
 
-/* descriptors.c. 0: *st has device and inode of the caller's file, and *known its
- * process if that is one of ours (alive, the thread really its). Negative errno. */
-int descriptor_file(struct world *world, pid_t tid, int fd, struct process **known,
-		    struct stat *st);
-void descriptors_init(struct process *process);
-void descriptors_release(struct process *process);
+/* descriptors.c. 0: *file, of which fd is given, is what the caller's descriptor
+ * names, and *known its process if that is one of ours (alive, the thread really
+ * its). Negative errno. */
+int descriptor_file(struct world *world, pid_t tid, struct process **known,
+		    struct caller_file *file);
+/* Once it is known whose the thread is: fills in the mark, and the next call is
+ * faster. */
+void descriptor_remember(struct process *process, pid_t tid, struct caller_file *file);
+void descriptors_forget(const struct process *process);
 
 /* process.c */
 struct process *process_of_thread(struct world *world, pid_t tid); /* known ones only */
@@ -205,15 +225,15 @@ struct process *process_new_traced(struct process *caller, pid_t pid, pid_t trac
 int process_tracer(const struct process *process);     /* host tid of the lead thread's; 0: none */
 int read_status(pid_t pid, char *buffer, size_t size); /* /proc/PID/status */
 
-/* owner.c: has this process opened the descriptor itself? */
-bool process_owns_fd(struct process *process, int fd);
+/* owner.c: has this process opened the file itself? */
+bool process_owns(struct process *process, const struct caller_file *file);
 off_t process_fd_mark(const struct process *process, int fd); /* -1: no such */
 /* The open file is the context's from here on. */
 int process_mark_fd(struct process *process, int fd, const struct process *context);
 bool process_holds_mark(const struct process *process); /* has it a descriptor left? */
 
 /* context.c: whose the descriptor is among a process's contexts. */
-struct process *context_of(struct process *process, int fd);
+struct process *context_of(struct process *process, const struct caller_file *file);
 int ioctl_create_process(struct call *call);
 uint32_t context_number(const struct process *process); /* for a new one */
 /* Its secondary contexts end: all, or those without a descriptor. */

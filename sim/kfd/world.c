@@ -239,9 +239,9 @@ int world_run(struct world *world, int listener_fd, int stop_fd)
 	sigemptyset(&pipe);
 	sigaddset(&pipe, SIGPIPE);
 	sigprocmask(SIG_BLOCK, &pipe, &old);
-	be_prompt();
 	r = notify_start(world, listener_fd);
 	if (!r) {
+		be_prompt(); /* this thread only */
 		r = run_loop(world, stop_fd);
 		notify_stop(world);
 	}
