@@ -19,7 +19,7 @@ run() {
 
 wanted=$*
 files=""
-run ioctl "$build/kfdsim" -- "$build/bench_ioctl"
+run ioctl "$build/bench_ioctl" "$build/kfdsim"
 run barriers "$build/kfdsim" -- "$build/bench_barriers"
 run supervisor "$build/bench_supervisor" "$build/kfdsim" "$build/bench_tenants"
 [ -n "$files" ] || { echo "bench: there is no such benchmark: $wanted" >&2; exit 2; }

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The floor under a trapped call: a system call that the kernel hands to another
+ * process (seccomp's user notification, with the wake-up on the caller's core
+ * where the kernel has it) and that is answered there with nothing done.
+ */
+#ifndef KFDSHIM_BENCH_BARE_H
+#define KFDSHIM_BENCH_BARE_H
+
+/* Measures n such calls, made by a child, one after another. us: n doubles.
+ * 0, or -1: the kernel does not let us. Forks; call it with one thread. */
+int bare_round_trips(double *us, unsigned n);
+
+#endif
