@@ -8,6 +8,7 @@
  * one system call. A value is written over the old one and the file then cut,
  * so a reader sees the old or the new first line, never a mixture.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -282,23 +283,35 @@ static void node_end(struct process *process, struct procfs_folder *folder, uint
 	remove_folder(folder->dir, name, counters);
 }
 
+/* By what the folder holds, not by the queues there are: a broken rule leaves
+ * some of queues that are gone. */
+static void remove_queues(const struct procfs_folder *folder)
+{
+	int fd = openat(folder->queues, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			remove_folder(folder->queues, entry->d_name, queue_files);
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+	close(folder->queues);
+	unlinkat(folder->dir, "queues", AT_REMOVEDIR);
+}
+
 void procfs_process_end(struct process *process)
 {
 	struct procfs_folder *folder = process->folder;
 	struct world *world = process->world;
-	const struct queue *queue;
 	char name[TEXT_BYTES];
 
 	if (!folder || rule_broken(world, RULE_proc_folder_comes_and_goes))
 		return;
 	process->folder = NULL;
-	TAILQ_FOREACH(queue, &process->queues, link)
-	{
-		snprintf(name, sizeof name, "%u", queue->id);
-		remove_folder(folder->queues, name, queue_files);
-	}
-	close(folder->queues);
-	unlinkat(folder->dir, "queues", AT_REMOVEDIR);
+	remove_queues(folder);
 	for (uint32_t i = 0; i < world->nodes_n; i++)
 		node_end(process, folder, i);
 	unlinkat(folder->dir, "pasid", 0);
