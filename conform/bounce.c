@@ -9,7 +9,7 @@
 #include "conform/checks.h"
 #include "conform/desk.h"
 
-#define TRIES_MS 1500u
+#define TRIES_MS 5000u /* of a busy machine; mostly it takes one */
 #define WATCHERS 3u
 #define TRIES 4u
 

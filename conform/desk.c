@@ -122,15 +122,12 @@ struct signal *desk_suspend_at_work(struct desk *desk, struct raw_queue *queue, 
 
 	/* A busy machine may come back late: then once more. */
 	for (unsigned tries = 0; tries < 10; tries++) {
-		unsigned length = tries < 2 ? 15 : 60;
+		unsigned length = tries < 2 ? 15 : tries < 4 ? 60 : 200;
 
 		work = &desk->signals[desk->sent++];
 		work->value = 1;
-		queue_work(queue, length, work);
 		start = now_ms();
-		queue_ring(queue);
-		while (now_ms() < start + 0.5)
-			;
+		queue_work_begun(queue, length, work);
 		desk_suspend_one(desk, queue);
 		ran = now_ms() - start;
 		*ms = 0.8 * length - ran; /* its length is not exact */

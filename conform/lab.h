@@ -122,6 +122,9 @@ void queue_publish(struct raw_queue *queue, const void *packet);
  * many workgroups of 256 work-items, each of 10 us (on kfdsim: of the profile's
  * unknown_kernel_us). */
 void queue_work(struct raw_queue *queue, unsigned ms, struct signal *signal);
+/* The same, rung; comes back when it has begun, as a packet before it tells. The
+ * packet costs the GPU next to nothing. */
+void queue_work_begun(struct raw_queue *queue, unsigned ms, struct signal *signal);
 void queue_dispatch(struct raw_queue *queue, uint32_t workgroups, struct signal *signal);
 void queue_barrier(struct raw_queue *queue, struct signal *dependency, struct signal *signal);
 void *queue_packet(struct raw_queue *queue); /* 64 bytes to fill; header last */

@@ -87,8 +87,7 @@ static struct signal *stop_work(const struct kfd_ioctl_update_queue_args *args, 
 		struct kfd_ioctl_update_queue_args again = as_it_is();
 
 		signal->value = 1;
-		queue_work(&queue, *ms, signal);
-		queue_ring(&queue);
+		queue_work_begun(&queue, *ms, signal);
 		CHECK_IS(update(args), 0);
 		if (signal->value)
 			return signal;

@@ -47,9 +47,7 @@ void check_destroy_drops_the_work(void)
 		ms *= 2;
 		signal[0].value = 1;
 		queue_new(&gpu, &queue);
-		queue_work(&queue, ms, &signal[0]);
-		queue_ring(&queue);
-		sleep_ms(2); /* it has begun */
+		queue_work_begun(&queue, ms, &signal[0]);
 		CHECK_IS(queue_destroy(&gpu, queue.id), 0);
 	} while (!signal[0].value && ms < WORK_MS << TRIES);
 	signal[1].value = 1;

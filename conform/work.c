@@ -19,6 +19,8 @@
 #define TICKS_A_MS 100000u   /* the 100 MHz counter */
 #define SHORT_TICKS 1000u    /* 10 us */
 #define KERNARG_OFFSET 1024u /* in the page of the read pointer */
+#define BEGUN_OFFSET 3072u   /* there, too: a signal */
+#define BEGINS_MS 4000u
 
 static const char *gpu_name(uint32_t version)
 {
@@ -114,4 +116,15 @@ void queue_work(struct raw_queue *queue, unsigned ms, struct signal *signal)
 		dispatch(queue, full, (uint32_t)(ms * 1000.0 / us + 1), SHORT_TICKS, signal);
 	else
 		dispatch(queue, full, 1, (uint64_t)ms * TICKS_A_MS, signal);
+}
+
+void queue_work_begun(struct raw_queue *queue, unsigned ms, struct signal *signal)
+{
+	struct signal *before = (void *)((char *)queue->pointers[1].cpu + BEGUN_OFFSET);
+
+	before->value = 1;
+	queue_barrier(queue, NULL, before);
+	queue_work(queue, ms, signal);
+	queue_ring(queue);
+	CHECK(comes(&before->value, 0, BEGINS_MS));
 }
