@@ -21,7 +21,8 @@ static struct raw_queue queue;
 
 struct destroyer {
 	pthread_t thread;
-	int64_t done; /* 1 once `result` is there */
+	int64_t begun; /* 1: the call is next */
+	int64_t done;  /* 1 once `result` is there */
 	int result;
 };
 
@@ -78,6 +79,7 @@ static void *destroys(void *arg)
 {
 	struct destroyer *destroyer = arg;
 
+	__atomic_store_n(&destroyer->begun, 1, __ATOMIC_RELEASE);
 	destroyer->result = queue_destroy(&gpu, queue.id);
 	__atomic_store_n(&destroyer->done, 1, __ATOMIC_RELEASE);
 	return NULL;
@@ -88,6 +90,7 @@ static void begin_destroy(struct destroyer *destroyer, unsigned ms)
 {
 	memset(destroyer, 0, sizeof *destroyer);
 	CHECK(!pthread_create(&destroyer->thread, NULL, destroys, destroyer));
+	CHECK(comes(&destroyer->begun, 1, LATE_MS));
 	CHECK(!comes(&destroyer->done, 1, ms));
 }
 

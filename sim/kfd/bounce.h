@@ -74,9 +74,11 @@ uint64_t firmware_due(const struct world *world); /* wall; UINT64_MAX: nothing t
 void firmware_forget(struct node *node);	  /* the world ends */
 
 /* savearea.c */
-/* How much of XCC 0's part of its save area a compute queue used when it was taken
- * off last: bytes of control stack and of wave state. */
-void savearea_sizes(const struct queue *queue, uint32_t *ctl_used, uint32_t *wave_used);
+/* Header and control stack of a compute queue as it was taken off last to an
+ * address of the caller, an XCC's a save size behind that of the one before; and
+ * how much XCC 0 used: bytes of control stack and of wave state. -EFAULT. */
+int savearea_copy(const struct queue *queue, const struct call *call, uint64_t at,
+		  uint32_t *ctl_used, uint32_t *wave_used);
 /* The header and the control stack into the save area of every compute queue. */
 void savearea_write(struct process *process);
 

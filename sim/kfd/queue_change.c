@@ -147,6 +147,7 @@ int ioctl_wave_state(struct call *call)
 {
 	struct kfd_ioctl_get_queue_wave_state_args *a = (void *)call->data;
 	struct queue *queue = queue_by_id(call->process, a->queue_id);
+	int r;
 
 	if (!queue)
 		return broken(call, RULE_wave_state_of_unknown_queue_is_efault) ? -EINVAL : -EFAULT;
@@ -154,5 +155,11 @@ int ioctl_wave_state(struct call *call)
 		return -EINVAL;
 	if (queue_active(queue) && !broken(call, RULE_wave_state_is_of_stopped_queues))
 		return -EINVAL;
-	return -EOPNOTSUPP;
+	if (broken(call, RULE_wave_state_into_nothing_is_efault) && !a->ctl_stack_address)
+		return 0;
+	r = savearea_copy(queue, call, a->ctl_stack_address, &a->ctl_stack_used_size,
+			  &a->save_area_used_size);
+	if (broken(call, RULE_wave_state_tells_the_live_state))
+		a->ctl_stack_used_size = a->save_area_used_size = 0;
+	return r;
 }

@@ -4,11 +4,13 @@
  * for each XCC, a stride of the queue's save size apart, the 16 bytes that tell
  * where control stack and wave state lie, and the control stack itself, which it
  * copies from the MQD. It does that after a SUSPEND that suspended anything, for
- * every compute queue of the process. The wave state is the GPU's business, and not
+ * every compute queue of the process; GET_QUEUE_WAVE_STATE has it done into the
+ * memory it is given, for one. The wave state is the GPU's business, and not
  * simulated: its size is told, its bytes are not there.
  *
  * The stack grows down towards the header, the wave state up behind it.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "sim/kfd/kfd.h"
@@ -53,12 +55,21 @@ static void sizes_of(const struct queue *queue, uint32_t xcc, uint32_t *ctl_used
 	*wave_used = (uint32_t)(waves < wave_room ? waves : wave_room);
 }
 
-void savearea_sizes(const struct queue *queue, uint32_t *ctl_used, uint32_t *wave_used)
+/* Where a save area is kept, or where a call wants a copy. */
+struct target {
+	const struct process *process; /* of whose GPU memory it is */
+	const struct call *call;       /* or, not NULL: whose memory */
+	uint64_t at;
+};
+
+static int put(const struct target *to, uint64_t offset, const void *from, size_t n)
 {
-	sizes_of(queue, 0, ctl_used, wave_used);
+	if (to->call)
+		return call_write(to->call, to->at + offset, from, n);
+	return access_write(to->process, to->at + offset, from, n) ? -EFAULT : 0;
 }
 
-static void write_stack(const struct queue *queue, uint64_t at, uint32_t bytes)
+static int write_stack(const struct target *to, uint64_t at, uint32_t bytes)
 {
 	uint32_t words[1024], n = bytes / 4;
 
@@ -67,17 +78,18 @@ static void write_stack(const struct queue *queue, uint64_t at, uint32_t bytes)
 
 		for (uint32_t i = 0; i < part; i++)
 			words[i] = i < 2 && part == n ? STACK_STATE : i;
-		if (access_write(queue->process, at, words, part * sizeof *words))
-			return;
+		if (put(to, at, words, part * sizeof *words))
+			return -EFAULT;
 		at += part * sizeof *words;
 		n -= part;
 	}
+	return 0;
 }
 
-static void write_xcc(const struct queue *queue, uint32_t xcc)
+static int write_xcc(const struct queue *queue, const struct target *to, uint32_t xcc)
 {
 	const struct world *world = queue->process->world;
-	uint64_t at = queue->save_address + (uint64_t)xcc * queue->save_bytes;
+	uint64_t at = (uint64_t)xcc * queue->save_bytes;
 	uint32_t end = world->config.chip.ctl_stack_bytes;
 	struct header header = {.wave_offset = end};
 	char longer[40] = {0};
@@ -87,14 +99,29 @@ static void write_xcc(const struct queue *queue, uint32_t xcc)
 	header.wave_offset = end + header.wave_bytes;
 	if (rule_broken(world, RULE_save_area_header_has_16_bytes)) {
 		memcpy(longer, &header, sizeof header);
-		(void)access_write(queue->process, at, longer, sizeof longer);
+		(void)put(to, at, longer, sizeof longer);
 	}
 	if (rule_broken(world, RULE_save_area_header_tells_the_live_state))
 		header.stack_bytes = header.wave_bytes = 0;
-	/* A failure ends this queue's part, and the driver tells nobody. */
-	if (access_write(queue->process, at, &header, sizeof header))
-		return;
-	write_stack(queue, at + header.stack_offset, header.stack_bytes);
+	if (put(to, at, &header, sizeof header))
+		return -EFAULT;
+	return write_stack(to, at + header.stack_offset, header.stack_bytes);
+}
+
+int savearea_copy(const struct queue *queue, const struct call *call, uint64_t at,
+		  uint32_t *ctl_used, uint32_t *wave_used)
+{
+	const struct target to = {.call = call, .at = at};
+	const struct world *world = queue->process->world;
+	uint32_t xccs = world->config.gpu.xccs;
+	int r = 0;
+
+	if (rule_broken(world, RULE_wave_state_is_copied))
+		xccs = 0;
+	for (uint32_t xcc = 0; xcc < xccs && !r; xcc++)
+		r = write_xcc(queue, &to, xcc);
+	sizes_of(queue, 0, ctl_used, wave_used);
+	return r;
 }
 
 void savearea_write(struct process *process)
@@ -103,6 +130,7 @@ void savearea_write(struct process *process)
 	uint32_t xccs =
 		rule_broken(world, RULE_save_area_header_is_per_xcc) ? 1 : world->config.gpu.xccs;
 	struct queue *queue;
+	struct target to;
 	bool first = true;
 
 	if (process->dead || !process_mm_alive(process) ||
@@ -116,7 +144,9 @@ void savearea_write(struct process *process)
 		    (!first && rule_broken(world, RULE_save_area_header_of_every_queue)))
 			continue;
 		first = false;
-		for (uint32_t xcc = 0; xcc < xccs; xcc++)
-			write_xcc(queue, xcc);
+		to = (struct target){.process = process, .at = queue->save_address};
+		/* A failure ends this queue's part, and the driver tells nobody. */
+		for (uint32_t xcc = 0; xcc < xccs && !write_xcc(queue, &to, xcc); xcc++)
+			;
 	}
 }
