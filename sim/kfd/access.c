@@ -85,14 +85,15 @@ static int heap_whole(struct world *world)
 	return -EFAULT;
 }
 
-static int transfer(const struct process *process, uint64_t va, void *local, size_t n, bool write)
+/* *va: how far it came. */
+static int transfer(const struct process *process, uint64_t *va, void *local, size_t n, bool write)
 {
 	char *at = local;
 
 	while (n) {
 		struct place place;
 		size_t part;
-		int r = find_place(process, va, &place);
+		int r = find_place(process, *va, &place);
 
 		if (r)
 			return r;
@@ -106,7 +107,7 @@ static int transfer(const struct process *process, uint64_t va, void *local, siz
 		} else {
 			memcpy(at, place.direct, part);
 		}
-		va += part;
+		*va += part;
 		at += part;
 		n -= part;
 	}
@@ -115,12 +116,12 @@ static int transfer(const struct process *process, uint64_t va, void *local, siz
 
 int access_read(const struct process *process, uint64_t va, void *to, size_t n)
 {
-	return transfer(process, va, to, n, false);
+	return transfer(process, &va, to, n, false);
 }
 
 int access_write(const struct process *process, uint64_t va, const void *from, size_t n)
 {
-	return transfer(process, va, (void *)(uintptr_t)from, n, true);
+	return transfer(process, &va, (void *)(uintptr_t)from, n, true);
 }
 
 /* Memory that only the kernel can reach for us cannot be updated atomically;
@@ -285,7 +286,8 @@ int process_write(const struct process *process, uint64_t address, const void *f
 	return remote(process, address, (void *)(uintptr_t)from, n, true);
 }
 
-int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint64_t bytes)
+int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint64_t bytes,
+		uint64_t *fault)
 {
 	static char between[65536];
 
@@ -294,10 +296,13 @@ int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint6
 		uint64_t part = bytes;
 		int r = find_place(process, dst, &d);
 
-		if (!r)
-			r = find_place(process, src, &s);
+		*fault = dst;
 		if (r)
 			return r;
+		if (find_place(process, src, &s)) {
+			*fault = src;
+			return -EFAULT;
+		}
 		if (part > d.room)
 			part = d.room;
 		if (part > s.room)
@@ -306,12 +311,14 @@ int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint6
 			memmove(d.direct, s.direct, part);
 		} else if (d.direct) {
 			r = remote(process, s.cpu, d.direct, part, false);
+			*fault = src;
 		} else if (s.direct) {
 			r = remote(process, d.cpu, s.direct, part, true);
 		} else {
 			if (part > sizeof between)
 				part = sizeof between;
 			r = remote(process, s.cpu, between, part, false);
+			*fault = r ? src : dst;
 			if (!r)
 				r = remote(process, d.cpu, between, part, true);
 		}
@@ -325,17 +332,19 @@ int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint6
 }
 
 int access_fill(const struct process *process, uint64_t dst, uint64_t bytes, const void *pattern,
-		size_t pattern_bytes)
+		size_t pattern_bytes, uint64_t *fault)
 {
 	char block[16384];
 	size_t whole = sizeof block / pattern_bytes * pattern_bytes;
 
-	for (size_t i = 0; i < whole; i += pattern_bytes)
+	for (size_t i = 0; i < whole && i < bytes; i += pattern_bytes)
 		memcpy(block + i, pattern, pattern_bytes);
 	while (bytes) {
 		size_t part = bytes < whole ? (size_t)bytes : whole;
-		int r = access_write(process, dst, block, part);
+		int r;
 
+		*fault = dst;
+		r = transfer(process, fault, block, part, true);
 		if (r)
 			return r;
 		dst += part;

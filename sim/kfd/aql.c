@@ -330,25 +330,42 @@ void aql_consumed(struct queue *queue, const struct packet *packet)
 		pass(queue, packet->end);
 }
 
+/* As move_begin(). */
+static int begin_move(struct queue *queue, struct packet *packet)
+{
+	struct move *move = &queue->moving.move;
+	uint64_t fault;
+
+	if (packet->kind == PACKET_BLIT) {
+		if (blit_move(queue->process, &packet->blit, move, &fault)) {
+			drive_fault(queue, fault);
+			return 1;
+		}
+	} else if (packet->kind == PACKET_COPY || packet->kind == PACKET_FILL) {
+		*move = (struct move){.dst = packet->move.dst,
+				      .src = packet->move.src,
+				      .bytes = packet->move.bytes,
+				      .rows = 1,
+				      .slices = 1};
+		if (packet->kind == PACKET_FILL) {
+			move->pattern_bytes = packet->move.unit;
+			memcpy(move->pattern, &packet->move.value, sizeof packet->move.value);
+		}
+	} else {
+		return 0;
+	}
+	packet->moved = true;
+	return move_begin(queue);
+}
+
 /* Results, then the ring (slot free, read pointer), then the signal: who sees a
  * later one of these sees the earlier, too. */
 void aql_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 {
 	struct process *process = queue->process;
-	uint64_t fault = 0;
-	int r = 0;
 
-	if (packet->kind == PACKET_COPY)
-		r = access_copy(process, packet->move.dst, packet->move.src, packet->move.bytes);
-	else if (packet->kind == PACKET_FILL)
-		r = access_fill(process, packet->move.dst, packet->move.bytes, &packet->move.value,
-				packet->move.unit);
-	else if (packet->kind == PACKET_BLIT)
-		r = blit_run(process, &packet->blit, &fault);
-	if (r) {
-		drive_fault(queue, packet->kind == PACKET_BLIT ? fault : packet->move.dst);
+	if (!packet->moved && begin_move(queue, packet))
 		return;
-	}
 	if (packet->part)
 		return;
 	if (queue->passed < packet->end)

@@ -15,7 +15,6 @@
 #include "sim/kfd/kfd.h"
 
 #define PREFIX "__amd_rocclr_"
-#define PATTERN_MAX 256u
 #define ROWS_MAX (1ull << 26)
 #define BYTES_MAX (1ull << 47)
 #define BY_BYTE 8u
@@ -25,15 +24,6 @@ static const char *const names[] = {
 	[BLIT_RECT] = "copyBufferRect",	   [BLIT_RECT_ALIGNED] = "copyBufferRectAligned",
 	[BLIT_FILL] = "fillBufferAligned", [BLIT_FILL_2D] = "fillBufferAligned2D",
 	[BLIT_WRITE] = "streamOpsWrite",
-};
-
-/* Rows and slices of bytes; pitches in bytes. */
-struct work {
-	uint64_t dst, src; /* src: the pattern of a fill */
-	uint64_t bytes, rows, slices;
-	uint64_t dst_pitch, src_pitch, dst_slice, src_slice;
-	uint32_t pattern_bytes; /* a fill's, else 0 */
-	uint64_t value;		/* a write's */
 };
 
 enum blit blit_of_name(const char *name)
@@ -60,7 +50,7 @@ static int read_args(const struct process *process, uint64_t kernarg, void *to, 
 }
 
 static int take_copy(const struct process *process, uint64_t kernarg, uint64_t items,
-		     struct work *work)
+		     struct move *move)
 {
 	union {
 		struct { /* HIP 6 */
@@ -79,27 +69,27 @@ static int take_copy(const struct process *process, uint64_t kernarg, uint64_t i
 		return -EFAULT;
 	if ((a.later.unit == 4 || a.later.unit == 16) &&
 	    a.later.end == a.later.dst + a.later.size - a.later.rest) {
-		work->src = a.later.src;
-		work->dst = a.later.dst;
-		work->bytes = a.later.size;
+		move->src = a.later.src;
+		move->dst = a.later.dst;
+		move->bytes = a.later.size;
 		return 0;
 	}
 	if (!a.older.dwords)
 		return -EFAULT;
-	work->src = a.older.src + a.older.src_offset;
-	work->dst = a.older.dst + a.older.dst_offset;
+	move->src = a.older.src + a.older.src_offset;
+	move->dst = a.older.dst + a.older.dst_offset;
 	/* One work-item a dword, the last for the rest; or one a byte. */
 	if (a.older.rest == BY_BYTE)
-		work->bytes = least(a.older.dwords, items);
+		move->bytes = least(a.older.dwords, items);
 	else if (a.older.dwords > items)
-		work->bytes = items * 4;
+		move->bytes = items * 4;
 	else
-		work->bytes = (a.older.dwords - 1) * 4 + a.older.rest;
+		move->bytes = (a.older.dwords - 1) * 4 + a.older.rest;
 	return 0;
 }
 
 static int take_copy_aligned(const struct process *process, uint64_t kernarg, uint64_t items,
-			     struct work *work)
+			     struct move *move)
 {
 	struct {
 		uint64_t src, dst, src_offset, dst_offset, size;
@@ -110,14 +100,14 @@ static int take_copy_aligned(const struct process *process, uint64_t kernarg, ui
 	if (read_args(process, kernarg, &a, 44))
 		return -EFAULT;
 	unit = a.alignment == 16 ? 16 : 4;
-	work->src = a.src + a.src_offset * unit;
-	work->dst = a.dst + a.dst_offset * unit;
-	work->bytes = least(a.size, items) * unit;
+	move->src = a.src + a.src_offset * unit;
+	move->dst = a.dst + a.dst_offset * unit;
+	move->bytes = least(a.size, items) * unit;
 	return 0;
 }
 
 static int take_rect(const struct process *process, uint64_t kernarg, bool aligned,
-		     struct work *work)
+		     struct move *move)
 {
 	struct { /* vectors of four: pitch, slice, offset; the sizes: x, y, z, unit */
 		uint64_t src, dst, unused[2], from[4], to[4], size[4];
@@ -130,15 +120,15 @@ static int take_rect(const struct process *process, uint64_t kernarg, bool align
 		unit = a.size[3] == 16 ? 16 : 4;
 	if (a.size[0] > BYTES_MAX)
 		return -EFAULT;
-	work->src = a.src + a.from[2] * unit;
-	work->dst = a.dst + a.to[2] * unit;
-	work->bytes = a.size[0] * unit;
-	work->rows = a.size[1];
-	work->slices = a.size[2];
-	work->src_pitch = a.from[0] * unit;
-	work->src_slice = a.from[1] * unit;
-	work->dst_pitch = a.to[0] * unit;
-	work->dst_slice = a.to[1] * unit;
+	move->src = a.src + a.from[2] * unit;
+	move->dst = a.dst + a.to[2] * unit;
+	move->bytes = a.size[0] * unit;
+	move->rows = a.size[1];
+	move->slices = a.size[2];
+	move->src_pitch = a.from[0] * unit;
+	move->src_slice = a.from[1] * unit;
+	move->dst_pitch = a.to[0] * unit;
+	move->dst_slice = a.to[1] * unit;
 	return 0;
 }
 
@@ -156,7 +146,7 @@ static uint64_t typed(const uint64_t pointers[4], uint64_t *unit)
 }
 
 static int take_fill(const struct process *process, uint64_t kernarg, uint64_t items,
-		     struct work *work)
+		     struct move *move)
 {
 	union {
 		struct { /* HIP 6 */
@@ -178,24 +168,24 @@ static int take_fill(const struct process *process, uint64_t kernarg, uint64_t i
 		return -EFAULT;
 	dst = typed(a.older.dst, &unit);
 	if (dst) {
-		if (a.older.length > PATTERN_MAX)
+		if (a.older.length > MOVE_PATTERN_MAX)
 			return -EFAULT;
-		work->dst = dst + a.older.offset * unit;
-		work->src = a.older.pattern;
-		work->pattern_bytes = (uint32_t)(a.older.length * unit);
-		work->bytes = least(a.older.size, items) * work->pattern_bytes;
+		move->dst = dst + a.older.offset * unit;
+		move->src = a.older.pattern;
+		move->pattern_bytes = (uint32_t)(a.older.length * unit);
+		move->bytes = least(a.older.size, items) * move->pattern_bytes;
 		return 0;
 	}
-	if (a.later.length > PATTERN_MAX || a.later.unit > 16 || a.later.end < a.later.dst)
+	if (a.later.length > MOVE_PATTERN_MAX || a.later.unit > 16 || a.later.end < a.later.dst)
 		return -EFAULT;
-	work->dst = a.later.dst;
-	work->src = a.later.pattern;
-	work->pattern_bytes = a.later.length * a.later.unit;
-	work->bytes = a.later.end - a.later.dst;
+	move->dst = a.later.dst;
+	move->src = a.later.pattern;
+	move->pattern_bytes = a.later.length * a.later.unit;
+	move->bytes = a.later.end - a.later.dst;
 	return 0;
 }
 
-static int take_fill_2d(const struct process *process, uint64_t kernarg, struct work *work)
+static int take_fill_2d(const struct process *process, uint64_t kernarg, struct move *move)
 {
 	struct {
 		uint64_t dst[4], pattern;
@@ -207,18 +197,18 @@ static int take_fill_2d(const struct process *process, uint64_t kernarg, struct 
 	if (read_args(process, kernarg, &a, sizeof a))
 		return -EFAULT;
 	dst = typed(a.dst, &unit);
-	if (!dst || a.length > PATTERN_MAX || a.width > BYTES_MAX / PATTERN_MAX)
+	if (!dst || a.length > MOVE_PATTERN_MAX || a.width > BYTES_MAX / MOVE_PATTERN_MAX)
 		return -EFAULT;
-	work->dst = dst + a.origin * unit;
-	work->src = a.pattern;
-	work->pattern_bytes = (uint32_t)(a.length * unit);
-	work->bytes = a.width * unit;
-	work->rows = a.height;
-	work->dst_pitch = a.pitch * unit;
+	move->dst = dst + a.origin * unit;
+	move->src = a.pattern;
+	move->pattern_bytes = (uint32_t)(a.length * unit);
+	move->bytes = a.width * unit;
+	move->rows = a.height;
+	move->dst_pitch = a.pitch * unit;
 	return 0;
 }
 
-static int take_write(const struct process *process, uint64_t kernarg, struct work *work)
+static int take_write(const struct process *process, uint64_t kernarg, struct move *move)
 {
 	struct {
 		uint64_t dst32, dst64, value;
@@ -226,83 +216,67 @@ static int take_write(const struct process *process, uint64_t kernarg, struct wo
 
 	if (read_args(process, kernarg, &a, sizeof a))
 		return -EFAULT;
-	work->dst = a.dst32 ? a.dst32 : a.dst64;
-	work->bytes = a.dst32 ? 4 : 8;
-	work->value = a.value;
+	move->dst = a.dst32 ? a.dst32 : a.dst64;
+	move->bytes = move->pattern_bytes = a.dst32 ? 4 : 8;
+	memcpy(move->pattern, &a.value, sizeof a.value);
 	return 0;
 }
 
 static int take(const struct process *process, enum blit which, uint64_t kernarg, uint64_t items,
-		struct work *work)
+		struct move *move)
 {
 	int r = 0;
 
-	*work = (struct work){.rows = 1, .slices = 1};
+	*move = (struct move){.rows = 1, .slices = 1};
 	switch (which) {
 	case BLIT_COPY:
-		r = take_copy(process, kernarg, items, work);
+		r = take_copy(process, kernarg, items, move);
 		break;
 	case BLIT_COPY_ALIGNED:
-		r = take_copy_aligned(process, kernarg, items, work);
+		r = take_copy_aligned(process, kernarg, items, move);
 		break;
 	case BLIT_RECT:
 	case BLIT_RECT_ALIGNED:
-		r = take_rect(process, kernarg, which == BLIT_RECT_ALIGNED, work);
+		r = take_rect(process, kernarg, which == BLIT_RECT_ALIGNED, move);
 		break;
 	case BLIT_FILL:
-		r = take_fill(process, kernarg, items, work);
+		r = take_fill(process, kernarg, items, move);
 		break;
 	case BLIT_FILL_2D:
-		r = take_fill_2d(process, kernarg, work);
+		r = take_fill_2d(process, kernarg, move);
 		break;
 	default:
-		r = take_write(process, kernarg, work);
+		r = take_write(process, kernarg, move);
 		break;
 	}
 	if (r)
 		return r;
-	if (work->pattern_bytes > PATTERN_MAX || work->bytes > BYTES_MAX || work->rows > ROWS_MAX ||
-	    work->slices > ROWS_MAX || work->rows * work->slices > ROWS_MAX)
+	if (move->pattern_bytes > MOVE_PATTERN_MAX || move->bytes > BYTES_MAX ||
+	    move->rows > ROWS_MAX || move->slices > ROWS_MAX ||
+	    move->rows * move->slices > ROWS_MAX)
 		return -EFAULT;
 	return 0;
 }
 
 int blit_bytes(const struct process *process, const struct blit_call *call, uint64_t *bytes)
 {
-	struct work work;
-	int r = take(process, call->which, call->kernarg, call->items, &work);
+	struct move move;
+	int r = take(process, call->which, call->kernarg, call->items, &move);
 
-	*bytes = r ? 0 : work.bytes * work.rows * work.slices;
+	*bytes = r ? 0 : move.bytes * move.rows * move.slices;
 	return r;
 }
 
-int blit_run(const struct process *process, const struct blit_call *call, uint64_t *fault)
+int blit_move(const struct process *process, const struct blit_call *call, struct move *move,
+	      uint64_t *fault)
 {
-	char pattern[PATTERN_MAX];
-	struct work work;
-	int r = take(process, call->which, call->kernarg, call->items, &work);
+	int r = take(process, call->which, call->kernarg, call->items, move);
 
 	*fault = call->kernarg;
-	if (r)
+	if (r || (call->which != BLIT_FILL && call->which != BLIT_FILL_2D))
 		return r;
-	*fault = work.dst;
-	if (call->which == BLIT_WRITE)
-		return access_write(process, work.dst, &work.value, work.bytes);
-	if ((call->which == BLIT_FILL || call->which == BLIT_FILL_2D) &&
-	    (!work.pattern_bytes || access_read(process, work.src, pattern, work.pattern_bytes)))
+	*fault = move->src;
+	if (!move->pattern_bytes)
 		return -EFAULT;
-	for (uint64_t z = 0; z < work.slices; z++)
-		for (uint64_t y = 0; y < work.rows; y++) {
-			uint64_t dst = work.dst + z * work.dst_slice + y * work.dst_pitch;
-			uint64_t src = work.src + z * work.src_slice + y * work.src_pitch;
-
-			if (work.pattern_bytes)
-				r = access_fill(process, dst, work.bytes, pattern,
-						work.pattern_bytes);
-			else
-				r = access_copy(process, dst, src, work.bytes);
-			if (r)
-				return r;
-		}
-	return 0;
+	return access_read(process, move->src, move->pattern, move->pattern_bytes);
 }

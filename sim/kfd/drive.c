@@ -8,6 +8,7 @@
  * before the CPU rang for it.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "common/clock.h"
 #include "sim/kfd/files.h"
@@ -177,27 +178,27 @@ static void packet_started(struct queue *queue, const struct gpu_event *event)
 		aql_consumed(queue, packet);
 }
 
-static void packet_retired(struct queue *queue, const struct gpu_event *event)
+static void complete(struct queue *queue, const struct packet *packet, bool executed)
+{
+	queue->done++;
+	queue->retired = packet->end;
+	if (executed)
+		queue->record->packets += packet->count;
+	else
+		queue->record->discarded += packet->count;
+}
+
+/* Order: results, then the ring (slot, read pointer), then the signal: who sees a
+ * later one of these sees the earlier, too. */
+static void packet_effects(struct queue *queue, const struct gpu_event *event)
 {
 	struct world *world = queue->process->world;
 	struct packet *packet = &queue->ahead[event->tag % QUEUE_AHEAD];
 	uint64_t end_ns = model_to_wall(world, event->t);
 
-	queue->done++;
-	queue->retired = packet->end;
-	packet->start_ns = model_to_wall(world, event->start_ns);
 	if (queue->process->dead || queue->stopped) {
-		queue->record->discarded += packet->count;
+		complete(queue, packet, false);
 		return;
-	}
-	/* Order: results, then the ring (slot, read pointer), then the signal: who
-	 * sees a later one of these sees the earlier, too. */
-	if (packet->kind == PACKET_DISPATCH || packet->kind == PACKET_COPY ||
-	    packet->kind == PACKET_FILL || packet->kind == PACKET_BLIT ||
-	    packet->kind == PACKET_SPIN) {
-		queue->record->dispatches++;
-		queue->record->timed_only += packet->kind == PACKET_DISPATCH;
-		report_kernel(world, packet->kernel);
 	}
 	if (is_aql(queue)) {
 		aql_effect(queue, packet, end_ns);
@@ -206,13 +207,47 @@ static void packet_retired(struct queue *queue, const struct gpu_event *event)
 	} else {
 		sdma_effect(queue, packet, end_ns);
 	}
+	if (queue->moving.under_way)
+		return;
 	/* What its own effects stopped was not completed. */
-	if (queue->stopped)
-		queue->record->discarded += packet->count;
-	else
-		queue->record->packets += packet->count;
+	complete(queue, packet, !queue->stopped);
 	drive_fetch(queue);
 	look_at_waiting(world);
+}
+
+static void packet_retired(struct queue *queue, const struct gpu_event *event)
+{
+	struct world *world = queue->process->world;
+	struct packet *packet = &queue->ahead[event->tag % QUEUE_AHEAD];
+
+	packet->start_ns = model_to_wall(world, event->start_ns);
+	if (!queue->process->dead && !queue->stopped &&
+	    (packet->kind == PACKET_DISPATCH || packet->kind == PACKET_COPY ||
+	     packet->kind == PACKET_FILL || packet->kind == PACKET_BLIT ||
+	     packet->kind == PACKET_SPIN)) {
+		queue->record->dispatches++;
+		queue->record->timed_only += packet->kind == PACKET_DISPATCH;
+		report_kernel(world, packet->kernel);
+	}
+	packet_effects(queue, event);
+}
+
+/* `again`: a move of its effects is over. */
+static void carry_out(struct queue *queue, const struct gpu_event *event, bool again)
+{
+	queue->process->acting = queue->node;
+	if (event->type == GPU_EVENT_STARTED)
+		packet_started(queue, event);
+	else if (event->type == GPU_EVENT_WAITING)
+		packet_waits(queue, event->tag);
+	else if (event->type == GPU_EVENT_WORKGROUPS)
+		workgroups_ended(queue, event);
+	else if (event->type == GPU_EVENT_RETIRED && again)
+		packet_effects(queue, event);
+	else if (event->type == GPU_EVENT_RETIRED)
+		packet_retired(queue, event);
+	if (queue->moving.under_way)
+		queue->moving.by = *event;
 }
 
 static void handle(struct node *node, const struct gpu_event *event)
@@ -226,15 +261,35 @@ static void handle(struct node *node, const struct gpu_event *event)
 	queue = event->queue < node->n_by_gpu_queue ? node->by_gpu_queue[event->queue] : NULL;
 	if (!queue)
 		return;
-	queue->process->acting = queue->node;
-	if (event->type == GPU_EVENT_STARTED)
-		packet_started(queue, event);
-	else if (event->type == GPU_EVENT_WAITING)
-		packet_waits(queue, event->tag);
-	else if (event->type == GPU_EVENT_WORKGROUPS)
+	if (!queue->moving.under_way)
+		carry_out(queue, event, false);
+	else if (!move_hold(queue, event))
 		workgroups_ended(queue, event);
-	else if (event->type == GPU_EVENT_RETIRED)
-		packet_retired(queue, event);
+}
+
+/* Completes packets whose bytes are moved, and does what their queues had to wait
+ * with. */
+static bool moves_end(struct world *world)
+{
+	struct queue *queue;
+	bool any = false;
+
+	while ((queue = move_next_over(world))) {
+		struct moving *moving = &queue->moving;
+		const struct gpu_event by = moving->by;
+		unsigned n = 0;
+
+		carry_out(queue, &by, true);
+		while (!moving->under_way && n < moving->n_held) {
+			const struct gpu_event event = moving->held[n++];
+
+			carry_out(queue, &event, false);
+		}
+		moving->n_held -= n;
+		memmove(moving->held, moving->held + n, moving->n_held * sizeof *moving->held);
+		any = true;
+	}
+	return any;
 }
 
 static void publish(struct queue *queue, uint64_t limit)
@@ -314,11 +369,12 @@ void drive(struct world *world)
 	scan_doorbells(world);
 	now = clock_ns();
 	model = model_now(world, now);
+	world->budget = (struct move_budget){.until_ns = now + MOVE_NS};
 	do {
 		for (uint32_t i = 0; i < world->nodes_n; i++)
 			while (gpu_step(world->nodes[i].gpu, model, &event))
 				handle(&world->nodes[i], &event);
-	} while (feed(world) || look_at_waiting(world));
+	} while (feed(world) || look_at_waiting(world) || moves_end(world));
 	if (now >= firmware_due(world))
 		firmware_expire(world, now);
 	if (now >= world->next_deadline_ns)

@@ -3,7 +3,8 @@
  * The world and its nodes, and all that the files of sim/kfd share: a KFD process
  * and its calls (process.h), queues (queue.h), changes of what is mapped (bounce.h).
  *
- * Threads: two, one at a time (world->lock). Nothing else here locks; what the
+ * Threads: three, one at a time (world->lock): the loop, the server of calls
+ * (notify.c), the mover of many bytes (move.c). Nothing else here locks; what the
  * kernel guards with a process's mutex is kept apart by process_lock(), because a
  * call that waits for the GPU is answered later, while others are served.
  *
@@ -102,7 +103,8 @@ struct world {
 	} tids[1024];
 	struct known_file files[KNOWN_FILES];
 
-	pthread_mutex_t lock; /* of everything here: two threads, see notify.c */
+	pthread_mutex_t lock; /* of everything here: three threads */
+	unsigned wanted;      /* how many of them wait for it, the mover aside; atomic */
 	int wake_fd;	      /* eventfd: what the loop sleeps for has changed */
 	uint64_t sleeps_until_ns;
 
@@ -118,6 +120,14 @@ struct world {
 	uint64_t next_check_ns;	   /* look for processes that exec'ed */
 	unsigned n_destroyers;	   /* calls of DESTROY_QUEUE that sleep */
 	unsigned n_waiting;	   /* queues that stand on a value in memory */
+
+	/* move.c */
+	TAILQ_HEAD(, queue) moves; /* under way, in turn */
+	TAILQ_HEAD(, queue) moved; /* over, and their packets not yet complete */
+	struct move_budget budget; /* of this drive() */
+	pthread_cond_t move_begun;
+	pthread_t mover;
+	bool moves_stop;
 
 	/* For the report. */
 	struct figures figures;
@@ -141,6 +151,14 @@ struct world {
 static inline bool rule_broken(const struct world *world, enum kfdabi_rule rule)
 {
 	return world->config.broken == rule;
+}
+
+/* For those whom the mover gives way to. */
+static inline void world_lock(struct world *world)
+{
+	__atomic_add_fetch(&world->wanted, 1, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&world->lock);
+	__atomic_sub_fetch(&world->wanted, 1, __ATOMIC_RELAXED);
 }
 
 /* notify.c: the conversation with seccomp. A thread of its own waits in the

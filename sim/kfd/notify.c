@@ -258,7 +258,7 @@ static void *serve_all(void *arg)
 				usleep(1);
 			continue;
 		}
-		pthread_mutex_lock(&world->lock);
+		world_lock(world);
 		serve(world, &n);
 		wake = look_after(world);
 		pthread_mutex_unlock(&world->lock);

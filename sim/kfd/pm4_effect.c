@@ -131,19 +131,28 @@ static int copy_data(struct queue *queue, const uint32_t *d, uint64_t now_ns)
 	return access_write(queue->process, qword(d + 4) & ~(uint64_t)(bytes - 1), &value, bytes);
 }
 
-static int dma_data(const struct queue *queue, const uint32_t *d)
+/* As move_begin(). */
+static int dma_data(struct queue *queue, const uint32_t *d)
 {
 	enum { ADDRESS = 0, GDS = 1, DATA = 2, L2 = 3 };
 	uint32_t from = d[1] >> 29 & 3, to = d[1] >> 20 & 3;
-	uint64_t bytes = d[6] & PM4_DMA_BYTES;
+	struct move *move = &queue->moving.move;
 
 	if (to == GDS || from == GDS || to == DATA)
 		return 0;
-	if (from == DATA)
-		return access_fill(queue->process, qword(d + 4), bytes, &d[2], 4);
-	return access_copy(queue->process, qword(d + 4), qword(d + 2), bytes);
+	*move = (struct move){.dst = qword(d + 4),
+			      .src = qword(d + 2),
+			      .bytes = d[6] & PM4_DMA_BYTES,
+			      .rows = 1,
+			      .slices = 1};
+	if (from == DATA) {
+		move->pattern_bytes = sizeof d[2];
+		memcpy(move->pattern, &d[2], sizeof d[2]);
+	}
+	return move_begin(queue);
 }
 
+/* 0, negative errno, or 1 as move_begin(). */
 static int effect(struct queue *queue, const struct pm4_code *code, uint32_t op, uint32_t dwords,
 		  uint64_t now_ns)
 {
@@ -170,27 +179,27 @@ static int effect(struct queue *queue, const struct pm4_code *code, uint32_t op,
 	}
 }
 
-void pm4_effect(struct queue *queue, const struct packet *packet, uint64_t now_ns)
+void pm4_effect(struct queue *queue, struct packet *packet, uint64_t now_ns)
 {
-	struct pm4_code code = packet->code;
-
-	while (code.dwords) {
+	while (packet->code.dwords) {
+		const struct pm4_code code = packet->code;
 		uint32_t header, dwords, op;
 		int r = pm4_read(queue, &code, 0, &header, 1);
 
 		dwords = r ? 0 : pm4_length(header, &op);
 		if (!r && (!dwords || dwords > code.dwords))
 			r = -EBADMSG;
-		if (!r)
+		if (!r) {
+			packet->code.at += code.ring ? dwords : 4ull * dwords;
+			packet->code.dwords -= dwords;
 			r = effect(queue, &code, op, dwords, now_ns);
+		}
 		if (r == -EBADMSG)
 			queue_error(queue, QUEUE_ERROR_UNSUPPORTED);
-		else if (r)
+		else if (r < 0)
 			drive_fault(queue, code.ring ? queue->hw_ring : code.at);
 		if (r)
 			return;
-		code.at += code.ring ? dwords : 4ull * dwords;
-		code.dwords -= dwords;
 	}
 }
 

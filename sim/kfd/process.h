@@ -247,9 +247,11 @@ int access_read(const struct process *process, uint64_t va, void *to, size_t n);
 int access_write(const struct process *process, uint64_t va, const void *from, size_t n);
 int access_add64(struct process *process, uint64_t va, int64_t value);
 int access_add32(struct process *process, uint64_t va, uint32_t value);
-int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint64_t bytes);
+/* *fault: what could not be accessed. */
+int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint64_t bytes,
+		uint64_t *fault);
 int access_fill(const struct process *process, uint64_t dst, uint64_t bytes, const void *pattern,
-		size_t pattern_bytes);
+		size_t pattern_bytes, uint64_t *fault);
 /* op: the L2's code of an atomic operation, as PM4 and SDMA packets carry it.
  * *old (may be NULL): the value before. -EBADMSG: no such operation. */
 int access_atomic(struct process *process, uint64_t va, unsigned op, uint64_t source,

@@ -13,6 +13,7 @@
 
 #include "abi/kfd_abi.h"
 #include "sim/gpu/gpu.h"
+#include "sim/kfd/move.h"
 #include "sim/kfd/process.h"
 
 #define QUEUE_AHEAD 256u /* packets handed to the GPU model before they retire */
@@ -61,6 +62,7 @@ struct blit_call {
 struct packet {
 	enum packet_kind kind;
 	bool part;	   /* of an indirect buffer, and more of it follows */
+	bool moved;	   /* AQL: its bytes are, or are about to be */
 	uint64_t at, end;  /* ring positions: packets (AQL), bytes (SDMA), dwords (PM4) */
 	uint32_t count;	   /* packets of the ring in it; AQL: end - at */
 	uint64_t signal;   /* AQL completion signal, 0: none */
@@ -144,6 +146,8 @@ struct queue {
 	uint64_t passed; /* AQL: where the read pointer is */
 	struct packet ahead[QUEUE_AHEAD];
 	uint64_t submitted, done; /* counts; slot = count % QUEUE_AHEAD */
+	TAILQ_ENTRY(queue) mover; /* in world.moves or .moved */
+	struct moving moving;
 	bool waiting; /* the packet of count `waiting_at` holds the queue until a value comes */
 	uint64_t waiting_at;
 
@@ -193,7 +197,8 @@ void queue_error(struct queue *queue, enum queue_error_code code);
 /* Exceptions of the queue, to its runtime, as that has asked for them. */
 void queue_tell_runtime(const struct queue *queue, uint64_t mask);
 
-/* aql.c, sdma.c, pm4.c: packets into the GPU model and their effects out of it. */
+/* aql.c, sdma.c, pm4.c: packets into the GPU model and their effects out of it. An
+ * effect that leaves a move under way is to be called again when that is over. */
 void aql_fetch(struct queue *queue);
 void aql_consumed(struct queue *queue, const struct packet *packet); /* a switch: it begins */
 void aql_effect(struct queue *queue, struct packet *packet, uint64_t end_ns);
@@ -209,7 +214,7 @@ int pm4_enter_aql(struct queue *queue, const uint32_t *words, uint64_t completio
 bool pm4_inside(const struct queue *queue); /* an indirect buffer is under way */
 int pm4_fetch_inside(struct queue *queue);  /* one unit of it; has dealt with errors */
 /* When it takes effect; its end is told when it retires. */
-void pm4_effect(struct queue *queue, const struct packet *packet, uint64_t now_ns);
+void pm4_effect(struct queue *queue, struct packet *packet, uint64_t now_ns);
 void pm4_retired(struct queue *queue, const struct packet *packet);
 void pm4_release(struct queue *queue);
 
@@ -229,7 +234,8 @@ void kernels_release(struct process *process);
 enum blit blit_of_name(const char *name);
 /* 0 or -EFAULT. */
 int blit_bytes(const struct process *process, const struct blit_call *call, uint64_t *bytes);
-int blit_run(const struct process *process, const struct blit_call *call, uint64_t *fault);
+int blit_move(const struct process *process, const struct blit_call *call, struct move *move,
+	      uint64_t *fault);
 
 /* codeobj.c: names from the runtime's list of loaded code objects. */
 /* Calls found() for each kernel symbol of each code object not seen before. */

@@ -39,6 +39,7 @@ void queue_drop(struct queue *queue)
 	}
 	if (queue->waiting)
 		process->world->n_waiting--;
+	move_drop(queue);
 	drop_destroyers(queue);
 	if (queue->gpu_queue >= 0) {
 		if ((unsigned)queue->gpu_queue < node->n_by_gpu_queue)

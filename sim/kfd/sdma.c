@@ -268,36 +268,58 @@ void sdma_fetch(struct queue *queue)
 		    code.ring ? queue->hw_ring + queue->fetched % queue->hw_ring_bytes : code.at);
 }
 
-static int copy_rect(const struct process *process, const struct sdma *s)
+static int copy_rect(struct queue *queue, const struct sdma *s)
 {
-	uint64_t src = qword(s, 1), dst = qword(s, 6), element = 1ull << (s->d[0] >> 29);
+	uint64_t element = 1ull << (s->d[0] >> 29);
 	uint64_t sx = s->d[3] & 0x3fff, sy = s->d[3] >> 16 & 0x3fff, sz = s->d[4] & 0x7ff;
 	uint64_t dx = s->d[8] & 0x3fff, dy = s->d[8] >> 16 & 0x3fff, dz = s->d[9] & 0x7ff;
 	uint64_t s_pitch = (s->d[4] >> 13 & 0x7ffff) + 1ull, s_slice = (s->d[5] & 0xfffffff) + 1ull;
 	uint64_t d_pitch = (s->d[9] >> 13 & 0x7ffff) + 1ull;
 	uint64_t d_slice = (s->d[10] & 0xfffffff) + 1ull;
-	uint64_t width = (s->d[11] & 0x3fff) + 1ull, height = (s->d[11] >> 16 & 0x3fff) + 1ull;
-	uint64_t depth = (s->d[12] & 0x7ff) + 1ull;
 
-	for (uint64_t z = 0; z < depth; z++)
-		for (uint64_t y = 0; y < height; y++) {
-			uint64_t from = ((sz + z) * s_slice + (sy + y) * s_pitch + sx) * element;
-			uint64_t to = ((dz + z) * d_slice + (dy + y) * d_pitch + dx) * element;
-			int r = access_copy(process, dst + to, src + from, width * element);
-
-			if (r)
-				return r;
-		}
-	return 0;
+	queue->moving.move = (struct move){
+		.src = qword(s, 1) + (sz * s_slice + sy * s_pitch + sx) * element,
+		.dst = qword(s, 6) + (dz * d_slice + dy * d_pitch + dx) * element,
+		.bytes = ((s->d[11] & 0x3fff) + 1ull) * element,
+		.rows = (s->d[11] >> 16 & 0x3fff) + 1ull,
+		.slices = (s->d[12] & 0x7ff) + 1ull,
+		.src_pitch = s_pitch * element,
+		.dst_pitch = d_pitch * element,
+		.src_slice = s_slice * element,
+		.dst_slice = d_slice * element,
+	};
+	return move_begin(queue);
 }
 
-static int copy_linear(const struct process *process, const struct sdma *s)
+/* A broadcast's two targets are rows with one source. */
+static int copy_linear(struct queue *queue, const struct sdma *s)
 {
-	int r = access_copy(process, qword(s, 5), qword(s, 3), copy_bytes(s));
+	queue->moving.move = (struct move){
+		.src = qword(s, 3),
+		.dst = qword(s, 5),
+		.bytes = copy_bytes(s),
+		.rows = s->d[0] & COPY_BROADCAST ? 2 : 1,
+		.slices = 1,
+		.dst_pitch = qword(s, 7) - qword(s, 5),
+	};
+	return move_begin(queue);
+}
 
-	if (!r && s->d[0] & COPY_BROADCAST)
-		r = access_copy(process, qword(s, 7), qword(s, 3), copy_bytes(s));
-	return r;
+/* Bits 30-31: a byte, a word or a dword. */
+static int fill(struct queue *queue, const struct sdma *s)
+{
+	uint32_t unit = 1u << (s->d[0] >> 30);
+	struct move *move = &queue->moving.move;
+
+	*move = (struct move){
+		.dst = qword(s, 1),
+		.bytes = copy_bytes(s),
+		.rows = 1,
+		.slices = 1,
+		.pattern_bytes = unit < 4 ? unit : 4,
+	};
+	memcpy(move->pattern, &s->d[3], sizeof s->d[3]);
+	return move_begin(queue);
 }
 
 static int write_words(const struct queue *queue, const struct pm4_code *code, const struct sdma *s)
@@ -316,16 +338,16 @@ static int write_words(const struct queue *queue, const struct pm4_code *code, c
 	return 0;
 }
 
+/* 0, negative errno, or 1 as move_begin(). */
 static int effect(struct queue *queue, const struct pm4_code *code, const struct sdma *s,
 		  uint64_t end_ns)
 {
 	struct process *process = queue->process;
 	uint64_t ticks = gpu_ticks(end_ns);
-	uint32_t unit = 1u << (s->d[0] >> 30);
 
 	switch (s->op) {
 	case OP_COPY:
-		return s->sub == COPY_RECT ? copy_rect(process, s) : copy_linear(process, s);
+		return s->sub == COPY_RECT ? copy_rect(queue, s) : copy_linear(queue, s);
 	case OP_WRITE:
 		return write_words(queue, code, s);
 	case OP_FENCE:
@@ -336,9 +358,8 @@ static int effect(struct queue *queue, const struct pm4_code *code, const struct
 	case OP_ATOMIC:
 		return access_atomic(process, qword(s, 1), s->d[0] >> 25, qword(s, 3), qword(s, 5),
 				     NULL);
-	case OP_FILL: /* bits 30-31: a byte, a word or a dword */
-		return access_fill(process, qword(s, 1), copy_bytes(s), &s->d[3],
-				   unit < 4 ? unit : 4);
+	case OP_FILL:
+		return fill(queue, s);
 	case OP_TIMESTAMP: /* 0 sets the counter, which is not the process's to set */
 		return s->sub ? access_write(process, qword(s, 1) & ~7ull, &ticks, sizeof ticks)
 			      : 0;
@@ -349,15 +370,19 @@ static int effect(struct queue *queue, const struct pm4_code *code, const struct
 
 void sdma_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 {
-	struct pm4_code code = packet->code;
-	struct sdma s;
+	while (packet->kind == PACKET_EFFECTS && packet->code.dwords) {
+		const struct pm4_code code = packet->code;
+		struct sdma s;
+		int r = read_packet(queue, &code, &s);
 
-	while (packet->kind == PACKET_EFFECTS && code.dwords) {
-		if (read_packet(queue, &code, &s) || effect(queue, &code, &s, end_ns)) {
-			drive_fault(queue, code.ring ? queue->hw_ring : code.at);
-			return;
+		if (!r) {
+			advance(&packet->code, s.dwords);
+			r = effect(queue, &code, &s, end_ns);
 		}
-		advance(&code, s.dwords);
+		if (r < 0)
+			drive_fault(queue, code.ring ? queue->hw_ring : code.at);
+		if (r)
+			return;
 	}
 	/* The read pointer counts bytes, and goes last: what it passes may be
 	 * overwritten. */

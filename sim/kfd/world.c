@@ -82,6 +82,9 @@ int world_new(const struct world_config *config, struct world **out)
 	world->listener = world->wake_fd = -1;
 	world->drm_poll_fd = world->dmabuf_fd = -1;
 	lock_init(&world->lock);
+	pthread_cond_init(&world->move_begun, NULL);
+	TAILQ_INIT(&world->moves);
+	TAILQ_INIT(&world->moved);
 	world->next_deadline_ns = UINT64_MAX;
 	world->start_ns = clock_ns();
 	world->profile = strdup(config->profile);
@@ -176,6 +179,7 @@ void world_free(struct world *world)
 		close(world->poll_fd);
 	if (world->wake_fd >= 0)
 		close(world->wake_fd);
+	pthread_cond_destroy(&world->move_begun);
 	pthread_mutex_destroy(&world->lock);
 	free(world);
 }
@@ -206,7 +210,7 @@ static int run_loop(struct world *world, int stop_fd)
 		struct timespec timeout;
 		uint64_t due, now, count;
 
-		pthread_mutex_lock(&world->lock);
+		world_lock(world);
 		if (fds[FD_PROCESSES].revents)
 			process_reap(world);
 		drive(world);
@@ -239,11 +243,15 @@ int world_run(struct world *world, int listener_fd, int stop_fd)
 	sigemptyset(&pipe);
 	sigaddset(&pipe, SIGPIPE);
 	sigprocmask(SIG_BLOCK, &pipe, &old);
-	r = notify_start(world, listener_fd);
+	r = moves_start(world);
 	if (!r) {
-		be_prompt(); /* this thread only */
-		r = run_loop(world, stop_fd);
-		notify_stop(world);
+		r = notify_start(world, listener_fd);
+		if (!r) {
+			be_prompt(); /* this thread only */
+			r = run_loop(world, stop_fd);
+			notify_stop(world);
+		}
+		moves_stop(world);
 	}
 	while (sigtimedwait(&pipe, NULL, &now) > 0)
 		;
