@@ -20,8 +20,8 @@
  * (strings too); descriptors stay the caller's and must live as long as the
  * world. Threads: all calls from one thread, which should do nothing else
  * during world_run() (it may be given real-time priority there, reset on fork);
- * world_run() starts one more for the time it lasts, which waits for calls and
- * is taken out of that by SIGUSR2. Errors: negative errno.
+ * world_run() starts two more for the time it lasts: one waits for calls and is
+ * taken out of that by SIGUSR2, one moves many bytes. Errors: negative errno.
  */
 #ifndef KFDSHIM_SIM_KFD_WORLD_H
 #define KFDSHIM_SIM_KFD_WORLD_H
