@@ -89,6 +89,27 @@ void check_context_is_not_debugged(void)
 	CHECK_IS(n, 1);
 }
 
+void check_proc_context_has_a_folder(void)
+{
+	struct gpu_file own, contexts[2];
+	struct raw_queue queue;
+	char path[96];
+
+	gpu_open(&own);
+	snprintf(path, sizeof path, FOLDER "/%d/queues", (int)getpid());
+	if (access(path, F_OK))
+		SKIP("kfd/proc does not show this process: another pid namespace");
+	for (unsigned i = 0; i < 2; i++) {
+		open_context(&contexts[i]);
+		queue_new(&contexts[i], &queue);
+		snprintf(path, sizeof path, FOLDER "/%d/context_%u/queues/%u/type", (int)getpid(),
+			 i, queue.id);
+		CHECK(!access(path, F_OK));
+	}
+	snprintf(path, sizeof path, FOLDER "/%d/queues/%u", (int)getpid(), queue.id);
+	CHECK(access(path, F_OK)); /* not among the process's own */
+}
+
 void check_context_ends_with_descriptor(void)
 {
 	struct gpu_file own, context;

@@ -286,6 +286,24 @@ void check_debug_self_needs_no_tracer(void)
 	CHECK_IS(trap_disable(kfd, getpid()), 0);
 }
 
+/* By its own descriptor, tracing nobody. */
+void check_debug_target_may_use_its_session(void)
+{
+	struct kfdabi_runtime_info info;
+	struct actor child;
+
+	debugged(&child, &kfd, 0, NULL);
+	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
+	actor_aim(&child, child.pid);
+	CHECK_IS(actor_do(&child, 'n'), 1);
+	CHECK_IS(actor_do(&child, 'w'), 0);
+	CHECK_IS(actor_do(&child, 'z'), 0);
+	CHECK_IS(actor_do(&child, 'D'), 0);
+	CHECK_IS(actor_do(&child, 'W'), 1);
+	CHECK_IS(trap_disable(kfd, child.pid), -EINVAL);
+	CHECK_IS(trap_enable(kfd, child.pid, 0, STDERR_FILENO, &info), 0);
+}
+
 void check_debug_no_session_is_einval(void)
 {
 	open_own();

@@ -17,6 +17,7 @@
 #define HQD_ACTIVE 2u
 #define HQD_RING 8u
 #define MAP_QUEUES 0xc005a200u
+#define RUN_LIST 0xc002a500u
 
 /* The whole text; valid until the next call. */
 static char *text_of(const char *name)
@@ -464,6 +465,90 @@ void check_rls_says_when_there_is_none(void)
 	if (words_of(part, NULL, 0, NULL))
 		SKIP("somebody else's queues are on the GPU");
 	CHECK(!strcmp(part, "  No active runlist\n"));
+}
+
+/* The packet that leads back to the list's front is the last. */
+static bool chained(const struct gpu_file *gpu)
+{
+	const char *part = node_part(text_of("rls"), gpu->gpu_id);
+	uint32_t n = words_of(part, NULL, 0, NULL), *words = calloc(n + 4, sizeof *words);
+	bool is;
+
+	CHECK(words);
+	words_of(part, words, n, NULL);
+	is = n > 4 && words[n - 4] == RUN_LIST;
+	free(words);
+	return is;
+}
+
+static bool chained_becomes(const struct gpu_file *gpu, bool wanted)
+{
+	for (unsigned i = 0; i < LATE_MS; i++) {
+		if (chained(gpu) == wanted)
+			return true;
+		sleep_ms(1);
+	}
+	return false;
+}
+
+/* Queues with nothing to do share their buffers. */
+void check_oversubscribed_runlist_is_chained(void)
+{
+	struct kfdabi_create_queue args, again;
+	struct raw_queue queue, first;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	queue_new(&gpu, &first);
+	CHECK(maps_becomes(&gpu, &first, true));
+	if (!chained_becomes(&gpu, false) && !lab_simulated())
+		SKIP("the GPU is oversubscribed by others");
+	CHECK(!chained(&gpu));
+	queue_args(&gpu, &queue, &args);
+	for (uint32_t i = 0; i < gpu.shape.cp_queues; i++) {
+		again = args;
+		CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &again, sizeof again), 0);
+	}
+	CHECK(chained_becomes(&gpu, true));
+	CHECK_IS(queue_destroy(&gpu, first.id), 0);
+	CHECK(chained_becomes(&gpu, false));
+}
+
+/* ---- proc ---- */
+
+static unsigned long pasid_in_debugfs(const struct gpu_file *gpu, pid_t pid)
+{
+	char name[64];
+
+	snprintf(name, sizeof name, "proc/%d/pasid_%u", (int)pid, gpu->gpu_id);
+	return strtoul(text_of(name), NULL, 10);
+}
+
+static void opens_device(int from, int to)
+{
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	tell(to);
+	hear(from);
+}
+
+void check_debugfs_tells_the_pasid(void)
+{
+	struct gpu_file gpu;
+	struct child child;
+	unsigned long own;
+
+	gpu_open(&gpu);
+	text_of("mqds"); /* or there is no debugfs */
+	own = pasid_in_debugfs(&gpu, getpid());
+	CHECK(own > 0);
+	child_start(&child, opens_device);
+	hear(child.from);
+	CHECK(pasid_in_debugfs(&gpu, child.pid) > 0);
+	CHECK(pasid_in_debugfs(&gpu, child.pid) != own);
+	tell(child.to);
+	CHECK_IS(child_end(&child), 0);
 }
 
 /* ---- mem_limit ---- */

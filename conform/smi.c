@@ -191,6 +191,86 @@ void check_smi_process_start_is_not_told(void)
 	check_silent(fd);
 }
 
+static bool have_admin(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	CHECK(!syscall(SYS_capget, &head, data));
+	return data[0].effective >> CAP_SYS_ADMIN & 1;
+}
+
+static void opens_and_ends(int from, int to)
+{
+	struct gpu_file gpu;
+
+	(void)from;
+	(void)to;
+	gpu_open(&gpu);
+}
+
+void check_smi_process_end_at_exit(void)
+{
+	struct gpu_file gpu;
+	struct child child;
+	char line[64];
+	int fd;
+
+	if (!have_admin())
+		SKIP("another process's events need CAP_SYS_ADMIN");
+	gpu_open(&gpu);
+	fd = smi_open(gpu.kfd, gpu.gpu_id, BIT(KFDABI_SMI_PROCESS_END));
+	child_start(&child, opens_and_ends);
+	CHECK_IS(child_end(&child), 0);
+	snprintf(line, sizeof line, "d %x %s\n", (unsigned)child.pid, own_name());
+	check_line(smi_read(fd, LATE_MS), line);
+}
+
+/* How many bytes of memory faults, one after the other until there are `bytes` in
+ * all, a descriptor that nobody reads has kept. */
+static size_t kept_of(size_t bytes)
+{
+	static char text[16384];
+	struct kfdabi_create_queue args, again;
+	struct raw_queue queue;
+	size_t told = 0, n;
+	struct gpu_file gpu;
+	int fd, unread;
+	ssize_t got;
+
+	gpu_open(&gpu);
+	fd = smi_open(gpu.kfd, gpu.gpu_id, BIT(KFDABI_SMI_VMFAULT));
+	unread = smi_open(gpu.kfd, gpu.gpu_id, BIT(KFDABI_SMI_VMFAULT));
+	queue_args(&gpu, &queue, &args);
+	while (told < bytes) {
+		again = args;
+		*queue_rptr(&queue) = *queue_wptr(&queue) = queue.written = 0;
+		CHECK_IS(queue_create(&gpu, &queue, &again), 0);
+		queue_barrier(&queue, NULL, (struct signal *)BAD_ADDRESS);
+		queue_ring(&queue);
+		n = strlen(smi_read(fd, LATE_MS));
+		CHECK(n > 0);
+		told += n;
+		CHECK_IS(queue_destroy(&gpu, queue.id), 0);
+	}
+	for (n = 0; (got = read(unread, text + n, sizeof text - n)) > 0; n += (size_t)got)
+		;
+	CHECK(n > 0 && text[n - 1] == '\n');
+	return n;
+}
+
+void check_smi_buffer_holds_1024_bytes(void)
+{
+	size_t kept = kept_of(1024 + 100);
+
+	CHECK(kept <= 1024 && kept > 1024 - 64);
+}
+
+void check_smi_buffer_holds_more_than_1024_bytes(void)
+{
+	CHECK(kept_of(1024 + 100) > 1024);
+}
+
 void check_smi_queue_changes_are_silent(void)
 {
 	struct kfdabi_queue_snapshot entry;
@@ -214,15 +294,6 @@ void check_smi_queue_changes_are_silent(void)
 	CHECK_IS(trap_resume(gpu.kfd, getpid(), &n, 1), 1);
 	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
 	check_silent(fd);
-}
-
-static bool have_admin(void)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2];
-
-	CHECK(!syscall(SYS_capget, &head, data));
-	return data[0].effective >> CAP_SYS_ADMIN & 1;
 }
 
 static void drop_admin(void)

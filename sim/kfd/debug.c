@@ -372,7 +372,9 @@ static bool may(const struct call *call, const struct process *target, uint32_t 
 	int tracer;
 
 	if (target == call->process)
-		return !rule_broken(world, RULE_debug_self_needs_no_tracer);
+		return !rule_broken(world, RULE_debug_self_needs_no_tracer) &&
+		       !(target->debugger && target->debugger != target &&
+			 rule_broken(world, RULE_debug_target_may_use_its_session));
 	if (op == KFDABI_TRAP_DISABLE &&
 	    (strict ? !rule_broken(world, RULE_debug_disable_open_to_all)
 		    : rule_broken(world, RULE_debug_disable_by_stranger_is_eperm)))

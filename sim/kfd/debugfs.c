@@ -312,7 +312,8 @@ void debugfs_process_new(struct process *process)
 		return;
 	process_folder(process, folder, sizeof folder);
 	mkdirat(debugfs->proc, folder, 0755);
-	snprintf(text, sizeof text, "%u\n", process->pasid);
+	snprintf(text, sizeof text, "%u\n",
+		 rule_broken(process->world, RULE_debugfs_tells_the_pasid) ? 0 : process->pasid);
 	for (uint32_t i = 0; i < process->world->nodes_n; i++) {
 		int fd;
 

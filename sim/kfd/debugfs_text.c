@@ -209,6 +209,7 @@ static void runlist(struct debugfs_text *text, const struct world *world,
 {
 	bool over =
 		counts->processes > VMIDS || counts->active_compute > world->config.chip.cp_queues;
+	bool chained = over != rule_broken(world, RULE_oversubscribed_runlist_is_chained);
 	uint32_t gfx = world->config.chip.gfx_target_version, n = 0;
 	uint32_t *list = malloc(4 * (counts->processes * RUNLIST_PROCESS_WORDS +
 				     view->n_queues * RUNLIST_QUEUE_WORDS + RUNLIST_CHAIN_WORDS));
@@ -233,7 +234,7 @@ static void runlist(struct debugfs_text *text, const struct world *world,
 				n += runlist_map_queue(list + n, image);
 		}
 	}
-	if (over)
+	if (chained)
 		n += runlist_chain(list + n, n,
 				   counts->processes < VMIDS ? counts->processes : VMIDS);
 	words(text, "  ", list, n);

@@ -18,10 +18,25 @@
 #define ASLEEP_NS 2000000000u  /* nobody uses the GPU */
 #define MODEL_FAR (1ull << 62) /* later than any run lasts */
 
+/* For a broken rule: are there as many compute queues before this one as slots? */
+static bool beyond_the_slots(const struct queue *queue)
+{
+	const struct world *world = queue->process->world;
+	const struct queue *other;
+	uint32_t before = 0;
+
+	if (!rule_broken(world, RULE_oversubscribed_queues_all_run))
+		return false;
+	TAILQ_FOREACH(other, &queue->process->queues, link)
+	before +=
+		other->node == queue->node && other->id < queue->id && is_compute_type(other->type);
+	return before >= world->config.chip.cp_queues;
+}
+
 void drive_fetch(struct queue *queue)
 {
 	queue->process->acting = queue->node;
-	if (!queue->ring || !queue->ring_bytes)
+	if (!queue->ring || !queue->ring_bytes || beyond_the_slots(queue))
 		return;
 	queue->hw_ring = queue->ring;
 	queue->hw_ring_bytes = queue->ring_bytes;

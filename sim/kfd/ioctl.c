@@ -5,6 +5,7 @@
  * zeros, long ones are cut; results are copied back even with an error.
  */
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,24 @@ static int retired(struct call *call)
 	return rule_broken(call->world, RULE_retired_ioctls_are_eperm) ? -ENOTTY : -EPERM;
 }
 
+/* Who may not, and what cannot be; what could be done is not simulated. */
+static int criu(struct call *call)
+{
+	const struct kfd_ioctl_criu_args *a = (void *)call->data;
+	const uint64_t needed = 1ull << CAP_SYS_ADMIN | 1ull << CAP_CHECKPOINT_RESTORE;
+
+	if (!caller_capable(call, needed) &&
+	    !rule_broken(call->world, RULE_criu_needs_a_capability))
+		return -EACCES;
+	if (a->op > KFD_CRIU_OP_RESUME)
+		return rule_broken(call->world, RULE_criu_unknown_op_is_einval) ? -ENOTTY : -EINVAL;
+	if (a->op == KFD_CRIU_OP_UNPAUSE)
+		return rule_broken(call->world, RULE_criu_unpause_of_what_runs_is_einval) ? 0
+											  : -EINVAL;
+	report_unknown(call->world, KFDABI_TYPE, KFDABI_CRIU_OP);
+	return -EOPNOTSUPP;
+}
+
 static const struct entry {
 	const char *name;
 	int (*run)(struct call *call); /* NULL: not simulated */
@@ -125,7 +144,7 @@ static const struct entry {
 	ENTRY(SVM, ioctl_svm, struct kfd_ioctl_svm_args, IN | OUT),
 	ENTRY(SET_XNACK_MODE, ioctl_set_xnack_mode, struct kfd_ioctl_set_xnack_mode_args,
 	      IN | OUT | MUTEX),
-	ENTRY(CRIU_OP, NULL, struct kfd_ioctl_criu_args, IN | OUT),
+	ENTRY(CRIU_OP, criu, struct kfd_ioctl_criu_args, IN | OUT),
 	ENTRY(AVAILABLE_MEMORY, ioctl_available_memory, struct kfd_ioctl_get_available_memory_args,
 	      IN | OUT),
 	ENTRY(EXPORT_DMABUF, ioctl_export_dmabuf, struct kfdabi_export_dmabuf, IN | OUT | MUTEX),

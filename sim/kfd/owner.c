@@ -34,6 +34,22 @@ static pid_t parent_of(pid_t pid)
 	return at ? atoi(at + strlen("\nPPid:")) : 0;
 }
 
+/* Where the world begins: its own user namespace is what the host's is on
+ * hardware. */
+bool caller_capable(const struct call *call, uint64_t any_of)
+{
+	char status[4096], path[64];
+	struct stat own, theirs;
+	const char *caps;
+
+	snprintf(path, sizeof path, "/proc/%d/ns/user", call->tid);
+	if (stat(path, &theirs) || stat("/proc/self/ns/user", &own) || own.st_ino != theirs.st_ino)
+		return false;
+	if (read_status(call->tid, status, sizeof status) || !(caps = strstr(status, "\nCapEff:")))
+		return false;
+	return (strtoull(caps + strlen("\nCapEff:"), NULL, 16) & any_of) != 0;
+}
+
 static unsigned long long started(pid_t pid)
 {
 	char path[48], line[1024];

@@ -188,6 +188,8 @@ void call_drop(struct call *call); /* frees it without an answer: the caller is 
 int call_read(const struct call *call, uint64_t address, void *to, size_t n);
 int call_write(const struct call *call, uint64_t address, const void *from, size_t n);
 int call_stat(const struct call *call, int fd, struct stat *st); /* its descriptor; -EBADF */
+/* Has the caller one of these capabilities (1 << CAP_...), as the host counts them? */
+bool caller_capable(const struct call *call, uint64_t any_of);
 /* A copy of our descriptor `fd` for the caller; flags: 0 or O_CLOEXEC. Its number. */
 int call_add_fd(const struct call *call, int fd, uint32_t flags);
 void ioctl_execute(struct call *call); /* again, after it was blocked */

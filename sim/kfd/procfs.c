@@ -209,7 +209,10 @@ static int parent_dir(const struct process *process)
 static void folder_name(const struct process *process, char *name, size_t size)
 {
 	if (process->primary)
-		snprintf(name, size, "context_%u", process->context);
+		snprintf(name, size,
+			 rule_broken(process->world, RULE_proc_context_has_a_folder) ? "%u"
+										     : "context_%u",
+			 process->context);
 	else
 		snprintf(name, size, "%d", process->record->pid);
 }

@@ -19,7 +19,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,7 +29,6 @@
 #define FIFO_BYTES 8192u
 #define LINES_MAX 2048u /* no line is shorter than 4 bytes */
 #define ALL_PROCESSES (1ull << 63)
-#define STATUS_BYTES 4096
 
 /* One line that is in the socket. */
 struct line {
@@ -110,12 +108,22 @@ static bool may_see(const struct world *world, const struct smi_client *client, 
 	return client->admin && (linux_7(world) || client->events & ALL_PROCESSES);
 }
 
+static uint32_t fifo_bytes(const struct world *world)
+{
+	bool small = !linux_7(world);
+
+	if (rule_broken(world, RULE_smi_buffer_holds_1024_bytes) ||
+	    rule_broken(world, RULE_smi_buffer_holds_more_than_1024_bytes))
+		small = !small;
+	return small ? FIFO_BYTES_6_12 : FIFO_BYTES;
+}
+
 /* pid: whose event it is; 0: everybody's. */
 static void __attribute__((format(printf, 5, 6)))
 event(struct world *world, uint32_t node, pid_t pid, enum kfdabi_smi_event number,
       const char *format, ...)
 {
-	uint32_t room = linux_7(world) ? FIFO_BYTES : FIFO_BYTES_6_12;
+	uint32_t room = fifo_bytes(world);
 	struct smi_client *client, *next;
 	char text[160];
 	va_list args;
@@ -197,7 +205,8 @@ void smi_process_end(struct process *process)
 {
 	for (uint32_t i = 0; i < process->world->nodes_n; i++)
 		if (process->vm[i].file)
-			smi_process(process, i, false);
+			smi_process(process, i,
+				    rule_broken(process->world, RULE_smi_process_end_at_exit));
 }
 
 void smi_gpu_reset(struct world *world, uint32_t node, bool done, const char *cause)
@@ -206,22 +215,6 @@ void smi_gpu_reset(struct world *world, uint32_t node, bool done, const char *ca
 		world->nodes[node].resets++;
 	event(world, node, 0, done ? KFDABI_SMI_GPU_POST_RESET : KFDABI_SMI_GPU_PRE_RESET,
 	      "%x %s\n", world->nodes[node].resets, cause);
-}
-
-/* CAP_SYS_ADMIN where the world begins: its own user namespace is what the
- * host's is on hardware. */
-static bool is_admin(pid_t tid)
-{
-	char status[STATUS_BYTES], path[64];
-	struct stat own, theirs;
-	const char *caps;
-
-	snprintf(path, sizeof path, "/proc/%d/ns/user", tid);
-	if (stat(path, &theirs) || stat("/proc/self/ns/user", &own) || own.st_ino != theirs.st_ino)
-		return false;
-	if (read_status(tid, status, sizeof status) || !(caps = strstr(status, "\nCapEff:")))
-		return false;
-	return strtoull(caps + strlen("\nCapEff:"), NULL, 16) >> CAP_SYS_ADMIN & 1;
 }
 
 int ioctl_smi_events(struct call *call)
@@ -249,7 +242,7 @@ int ioctl_smi_events(struct call *call)
 	client->fd = ends[0];
 	client->node = (uint32_t)node;
 	client->pid = call->process->record->pid;
-	client->admin = is_admin(call->tid);
+	client->admin = caller_capable(call, 1ull << CAP_SYS_ADMIN);
 	LIST_INSERT_HEAD(&world->smi_clients, client, link);
 	fd = call_add_fd(call, ends[1], 0);
 	close(ends[1]);
