@@ -384,7 +384,6 @@ void drive(struct world *world)
 	scan_doorbells(world);
 	now = clock_ns();
 	model = model_now(world, now);
-	world->budget = (struct move_budget){.until_ns = now + MOVE_NS};
 	do {
 		for (uint32_t i = 0; i < world->nodes_n; i++)
 			while (gpu_step(world->nodes[i].gpu, model, &event))

@@ -124,7 +124,7 @@ struct world {
 	/* move.c */
 	TAILQ_HEAD(, queue) moves; /* under way, in turn */
 	TAILQ_HEAD(, queue) moved; /* over, and their packets not yet complete */
-	struct move_budget budget; /* of this drive() */
+	uint64_t move_paid_ns;	   /* till then, what was moved at once has had its share of time */
 	pthread_cond_t move_begun;
 	pthread_t mover;
 	bool moves_stop;

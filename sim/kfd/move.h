@@ -2,9 +2,9 @@
 /*
  * Moves: the bytes that a packet's end (PM4: its beginning) brings from one place
  * to another. However many these are, they are moved in pieces, so that nobody
- * else waits for them: as many as fit into a millisecond at once, the rest by a
- * thread of ordinary priority that leaves the world's lock between slices and to
- * whoever waits for it. Only when all are moved does the packet complete, and
+ * else waits for them: at once as many as fit into a millisecond, and into a
+ * quarter of the time; the rest by a thread of ordinary priority that leaves the
+ * world's lock between slices and to whoever waits for it. Only when all are moved does the packet complete, and
  * what its queue does meanwhile in the GPU model is held back till then, in order.
  *
  * Threads, times: sim/kfd/kfd.h. Errors: negative errno.
@@ -21,7 +21,6 @@ struct world;
 struct queue;
 
 #define MOVE_PATTERN_MAX 256u
-#define MOVE_NS 1000000u /* wall: one slice; what drive() does at once */
 
 /* Slices of rows of bytes; pitches in bytes, modulo 2^64. */
 struct move {
@@ -32,13 +31,6 @@ struct move {
 	uint64_t fault;		 /* the address that could not be accessed */
 	uint32_t pattern_bytes;	 /* each row is filled with the pattern; 0: copied */
 	char pattern[MOVE_PATTERN_MAX];
-};
-
-/* How long may be moved in one go. */
-struct move_budget {
-	uint64_t until_ns, work;
-	bool yields; /* or until somebody waits for the lock */
-	bool spent;
 };
 
 /* Of a queue: what it moves, and what waits for the end of that. */
