@@ -9,8 +9,9 @@
 #include "conform/checks.h"
 #include "conform/desk.h"
 
-#define TRIES_MS 5000u /* of a busy machine; mostly it takes one */
+#define TRIES_MS 6000u /* of a busy machine; mostly it takes one */
 #define WATCHERS 3u
+#define PAUSE_US 50u
 #define TRIES 4u
 
 struct creator {
@@ -24,35 +25,55 @@ struct creator {
 struct watcher {
 	pthread_t thread;
 	struct creator *creator;
-	unsigned asked; /* snapshots taken and counted */
+	unsigned steps; /* odd: a snapshot is under way or not yet counted */
 };
 
+static void look(struct creator *creator)
+{
+	struct kfdabi_queue_snapshot entry = {0};
+	const struct desk *desk = creator->desk;
+	uint32_t n = 1;
+
+	CHECK_IS(trap_snapshot(desk->gpu.kfd, desk->self, NEW_MASK, &entry, &n), 0);
+	if (n && entry.exception_status & NEW_MASK)
+		__atomic_fetch_add(&creator->seen, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Who sleeps much is let run soon, on a busy machine, too. */
 static void *watch(void *arg)
 {
 	struct watcher *watcher = arg;
 	struct creator *creator = watcher->creator;
-	const struct desk *desk = creator->desk;
 
 	while (!__atomic_load_n(&creator->ended, __ATOMIC_SEQ_CST)) {
-		struct kfdabi_queue_snapshot entry = {0};
-		uint32_t n = 1;
-
-		CHECK_IS(trap_snapshot(desk->gpu.kfd, desk->self, NEW_MASK, &entry, &n), 0);
-		if (n && entry.exception_status & NEW_MASK)
-			__atomic_fetch_add(&creator->seen, 1, __ATOMIC_SEQ_CST);
-		__atomic_fetch_add(&watcher->asked, 1, __ATOMIC_SEQ_CST);
+		__atomic_fetch_add(&watcher->steps, 1, __ATOMIC_SEQ_CST);
+		look(creator);
+		__atomic_fetch_add(&watcher->steps, 1, __ATOMIC_SEQ_CST);
+		usleep(PAUSE_US);
 	}
 	return NULL;
 }
 
-/* What each of them sees from now on, and saw before, has been counted. */
+/* Holds the process for one bounce after the other, so that CREATE_QUEUE has to
+ * wait and others come to wait behind it. */
+static void *hold_up(void *arg)
+{
+	struct creator *creator = arg;
+	const struct desk *desk = creator->desk;
+
+	while (!__atomic_load_n(&creator->ended, __ATOMIC_SEQ_CST))
+		CHECK_IS(queue_update(&desk->gpu, &desk->queues[0], 100), 0);
+	return NULL;
+}
+
+/* Snapshots that are under way have been counted. */
 static void wait_for_all(struct watcher *watchers)
 {
 	for (unsigned i = 0; i < WATCHERS; i++) {
-		unsigned from = __atomic_load_n(&watchers[i].asked, __ATOMIC_SEQ_CST);
+		unsigned from = __atomic_load_n(&watchers[i].steps, __ATOMIC_SEQ_CST);
 
-		while (__atomic_load_n(&watchers[i].asked, __ATOMIC_SEQ_CST) - from < 2)
-			usleep(100);
+		while (from % 2 && __atomic_load_n(&watchers[i].steps, __ATOMIC_SEQ_CST) == from)
+			usleep(PAUSE_US);
 	}
 }
 
@@ -63,6 +84,7 @@ static void create_many(struct creator *creator, struct watcher *watchers)
 	while (!creator->twice && clock_ns() < until) {
 		__atomic_store_n(&creator->seen, 0, __ATOMIC_SEQ_CST);
 		CHECK_IS(queue_create(&creator->desk->gpu, &creator->queue, &creator->args), 0);
+		look(creator); /* takes the second, if nobody has */
 		wait_for_all(watchers);
 		creator->twice = __atomic_load_n(&creator->seen, __ATOMIC_SEQ_CST) > 1;
 		CHECK_IS(queue_destroy(&creator->desk->gpu, creator->queue.id), 0);
@@ -76,20 +98,22 @@ void check_new_is_set_twice(void)
 {
 	struct watcher watchers[WATCHERS] = {0};
 	struct creator creator = {0};
+	pthread_t holder;
 	struct desk desk;
 
 	creator.desk = &desk;
-	desk_prepare(&desk);
-	desk_enable(&desk, 0);
+	desk_open(&desk, 1);
 	queue_args(&desk.gpu, &creator.queue, &creator.args);
 	for (unsigned i = 0; i < WATCHERS; i++) {
 		watchers[i].creator = &creator;
 		CHECK(!pthread_create(&watchers[i].thread, NULL, watch, &watchers[i]));
 	}
+	CHECK(!pthread_create(&holder, NULL, hold_up, &creator));
 	create_many(&creator, watchers);
 	__atomic_store_n(&creator.ended, true, __ATOMIC_SEQ_CST);
 	for (unsigned i = 0; i < WATCHERS; i++)
 		pthread_join(watchers[i].thread, NULL);
+	pthread_join(holder, NULL);
 	if (!creator.twice && !lab_simulated())
 		SKIP("no snapshot fell between the two");
 	CHECK(creator.twice);
