@@ -12,8 +12,8 @@
 #include "conform/lab.h"
 
 #define PROC "/sys/class/kfd/kfd/proc"
-#define BUSY_DISPATCHES 32 /* of 40 ms */
-#define LATE_MS 300u	   /* what the driver does after the fact, and kfdsim samples */
+#define BUSY_DISPATCHES 32 /* of 200 ms */
+#define LATE_MS 1000u	   /* what the driver does after the fact, and kfdsim samples */
 
 static int proc_path(char *out, size_t size, pid_t pid, const char *format, va_list args)
 {
@@ -316,7 +316,7 @@ static void busy_start(struct busy *busy)
 	busy->done = signals_new(&busy->gpu);
 	busy->done->value = BUSY_DISPATCHES;
 	for (int i = 0; i < BUSY_DISPATCHES; i++)
-		queue_work(&busy->queue, 40, busy->done);
+		queue_work(&busy->queue, 200, busy->done);
 	queue_ring(&busy->queue);
 }
 
