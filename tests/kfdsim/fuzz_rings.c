@@ -54,8 +54,6 @@ static unsigned pm4_words(struct pool *pool, uint32_t *d)
 			put_address(pool, d + packets[which].addresses[i]);
 	if (packets[which].op == 0x3f)
 		d[3] = below(&pool->dice, IB_DWORDS) | (uint32_t)below(&pool->dice, 2) << 20;
-	if (packets[which].op == 0x50)
-		d[6] &= 0x3ffff; /* bytes */
 	return dwords;
 }
 

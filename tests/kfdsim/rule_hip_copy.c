@@ -10,7 +10,7 @@
 
 #include "conform/lab.h"
 
-#define BYTES (24u << 20)
+#define BYTES (12u << 20)
 #define PITCH 1000u
 
 enum { TO_DEVICE = 1, TO_HOST = 2, IN_DEVICE = 3 };

@@ -9,7 +9,7 @@
 #include "conform/lab.h"
 
 #define OK(call) CHECK_IS(call, HSA_STATUS_SUCCESS)
-#define BYTES (40u << 20)
+#define BYTES (12u << 20)
 
 static hsa_agent_t cpu, gpu;
 static hsa_amd_memory_pool_t host_pool, device_pool;
