@@ -122,7 +122,7 @@ struct signal *desk_suspend_at_work(struct desk *desk, struct raw_queue *queue, 
 
 	/* A busy machine may come back late: then once more. */
 	for (unsigned tries = 0; tries < 10; tries++) {
-		unsigned length = tries < 2 ? 15 : tries < 4 ? 60 : 200;
+		unsigned length = tries < 2 ? 15 : tries < 4 ? 60 : tries < 6 ? 200 : 500;
 
 		work = &desk->signals[desk->sent++];
 		work->value = 1;
