@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,26 +19,41 @@ static void (*const checks[KFDABI_RULES_END])(void) = {
 #include "abi/rules.def"
 };
 
-/* What the check says goes to the outcome, as far as there is room: the first
- * line is the reason. True: the check has ended, or closed its stderr. */
-static bool collect(int fd, struct suite_outcome *out, size_t *n, uint64_t until_ns)
+/* Reads what is there; the first line is the reason. False: nothing will come. */
+static bool hear(int fd, struct suite_outcome *out, size_t *n)
 {
+	char rest[256];
+	ssize_t got;
+
+	do {
+		size_t room = sizeof out->reason - 1 - *n;
+
+		got = read(fd, room ? out->reason + *n : rest, room ? room : sizeof rest);
+		if (got > 0 && room)
+			*n += (size_t)got;
+	} while (got > 0 || (got < 0 && errno == EINTR));
+	return got < 0;
+}
+
+/* What the check says goes to the outcome, as far as there is room. True: it has
+ * ended. Others may hold the pipe for longer: children that a failed check left, a
+ * driver that got it as dbg_fd. */
+static bool collect(int fd, int pidfd, struct suite_outcome *out, uint64_t until_ns)
+{
+	struct pollfd polled[2] = {{.fd = fd, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
+	size_t n = 0;
+
 	for (;;) {
 		uint64_t now = clock_ns();
-		struct pollfd p = {.fd = fd, .events = POLLIN};
-		char rest[256];
-		size_t room = sizeof out->reason - 1 - *n;
-		ssize_t got;
 
-		if (now >= until_ns || poll(&p, 1, (int)((until_ns - now) / 1000000 + 1)) == 0)
+		if (now >= until_ns || poll(polled, 2, (int)((until_ns - now) / 1000000 + 1)) == 0)
 			return false;
-		got = read(fd, room ? out->reason + *n : rest, room ? room : sizeof rest);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
+		if (!hear(fd, out, &n))
+			polled[0].fd = -1;
+		if (polled[1].revents) {
+			hear(fd, out, &n);
 			return true;
-		if (room)
-			*n += (size_t)got;
+		}
 	}
 }
 
@@ -80,9 +96,8 @@ static void judge(struct suite_outcome *out, int status, bool ended)
 int suite_run(enum kfdabi_rule rule, struct suite_outcome *out)
 {
 	uint64_t start = clock_ns(), until = start + SUITE_SECONDS * 1000000000ull;
-	int pipe_fd[2], status = 0;
-	bool ended;
-	size_t n = 0;
+	int pipe_fd[2], pidfd, status = 0, r = 0;
+	bool ended = false;
 	pid_t pid;
 
 	memset(out, 0, sizeof *out);
@@ -90,28 +105,31 @@ int suite_run(enum kfdabi_rule rule, struct suite_outcome *out)
 		return -errno;
 	pid = fork();
 	if (pid < 0) {
-		status = -errno;
+		r = -errno;
 		close(pipe_fd[0]);
 		close(pipe_fd[1]);
-		return status;
+		return r;
 	}
 	if (!pid)
 		child(checks[rule], pipe_fd[1]);
 	setpgid(pid, pid);
 	close(pipe_fd[1]);
-	ended = collect(pipe_fd[0], out, &n, until);
-	/* Children that a failed check left: they may hold the pipe, too. */
-	while (ended && waitpid(pid, &status, WNOHANG) == 0 && clock_ns() < until)
-		usleep(200);
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0 || fcntl(pipe_fd[0], F_SETFL, O_NONBLOCK))
+		r = -errno;
+	else
+		ended = collect(pipe_fd[0], pidfd, out, until);
 	kill(-pid, SIGKILL);
 	if (!ended)
 		kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	close(pipe_fd[0]);
+	if (pidfd >= 0)
+		close(pidfd);
 	judge(out, status, ended);
 	out->us = (clock_ns() - start) / 1000;
-	return 0;
+	return r;
 }
 
 void suite_check(enum kfdabi_rule rule)
