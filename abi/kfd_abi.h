@@ -11,6 +11,10 @@
 #define KFDSHIM_ABI_KFD_H
 
 #include <linux/kfd_ioctl.h>
+
+/* The header shifts a signed 1 into the sign bit. */
+#undef KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE
+#define KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE (1u << 31)
 #include <stdint.h>
 #include <sys/ioctl.h>
 
