@@ -182,6 +182,9 @@ static void serve_kfd(struct world *world, struct process *process, struct trapp
 		return;
 	}
 	if (!process) {
+		/* What a process had is free before its parent hears of its end (mm's
+		 * release), so before anybody started after that comes here. */
+		process_reap(world);
 		process = process_new(world, lender ? lender : tid);
 		/* Its identity was read through a pid: it counts only if the call still
 		 * waits. */
