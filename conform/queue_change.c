@@ -98,30 +98,32 @@ static struct signal *stop_work(const struct kfd_ioctl_update_queue_args *args, 
 	return NULL;
 }
 
+static void stops_with(const struct kfd_ioctl_update_queue_args *args)
+{
+	unsigned ms;
+	struct signal *signal = stop_work(args, &ms);
+
+	CHECK(!comes(&signal->value, 0, ms + 10));
+}
+
 void check_percent_0_stops_the_queue(void)
 {
 	struct kfd_ioctl_update_queue_args args;
-	struct signal *signal;
-	unsigned ms;
 
 	begin();
 	args = as_it_is();
 	args.queue_percentage = 0;
-	signal = stop_work(&args, &ms);
-	CHECK(!comes(&signal->value, 0, ms + 10));
+	stops_with(&args);
 }
 
 void check_no_ring_stops_the_queue(void)
 {
 	struct kfd_ioctl_update_queue_args args;
-	struct signal *signal;
-	unsigned ms;
 
 	begin();
 	args = as_it_is();
 	args.ring_base_address = 0;
-	signal = stop_work(&args, &ms);
-	CHECK(!comes(&signal->value, 0, ms + 10));
+	stops_with(&args);
 }
 
 void check_update_starts_a_stopped_queue(void)

@@ -128,6 +128,16 @@ void check_runtime_post_ahead_counts(void)
 	is_woken();
 }
 
+/* The signal stops one that is traced: it is let go on. */
+static void is_interrupted(void)
+{
+	int answer = 0;
+
+	for (int i = 0; i < 100 && !actor_answers(&child, 5, &answer); i++)
+		let_go_on(child.pid);
+	CHECK_IS(answer, -EINTR);
+}
+
 void check_runtime_retry_sleeps_on(void)
 {
 	int answer;
@@ -135,10 +145,7 @@ void check_runtime_retry_sleeps_on(void)
 	start();
 	CHECK_IS(actor_do(&child, 'A'), 0);
 	sleeps('r');
-	/* The signal stops one that is traced: it is let go on. */
-	for (int i = 0; i < 100 && !actor_answers(&child, 5, &answer); i++)
-		let_go_on(child.pid);
-	CHECK_IS(answer, -EINTR);
+	is_interrupted();
 	actor_tell(&child, 'r');
 	CHECK(!actor_answers(&child, QUIET_MS, &answer));
 	CHECK_IS(dots(events), 0);
@@ -152,9 +159,7 @@ void check_runtime_retry_without_session_is_0(void)
 	start();
 	CHECK_IS(actor_do(&child, 'A'), 0);
 	sleeps('r');
-	for (int i = 0; i < 100 && !actor_answers(&child, 5, &answer); i++)
-		let_go_on(child.pid);
-	CHECK_IS(answer, -EINTR);
+	is_interrupted();
 	CHECK_IS(trap_disable(kfd, child.pid), 0);
 	actor_tell(&child, 'r');
 	CHECK(actor_answers(&child, 300, &answer));
