@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,6 +32,7 @@
 
 struct slot {
 	pid_t pid; /* and process group; 0: empty */
+	int output; /* what it printed: shown if it fails */
 	unsigned command;
 	uint64_t started_ns, continue_ns; /* continue_ns 0: runs */
 	bool killed;
@@ -69,12 +71,14 @@ static void read_commands(const char *path)
 static void start(struct slot *slot)
 {
 	*slot = (struct slot){.command = (unsigned)chance(n_commands), .started_ns = clock_ns()};
+	slot->output = memfd_create("output", MFD_CLOEXEC);
+	CHECK(slot->output >= 0);
 	slot->pid = fork();
 	CHECK(slot->pid >= 0);
 	if (!slot->pid) {
 		setpgid(0, 0);
-		/* Our stdout is for the result alone. */
-		dup2(STDERR_FILENO, STDOUT_FILENO);
+		dup2(slot->output, STDOUT_FILENO);
+		dup2(slot->output, STDERR_FILENO);
 		execl("/bin/sh", "sh", "-c", commands[slot->command], NULL);
 		_exit(127);
 	}
@@ -84,7 +88,11 @@ static void start(struct slot *slot)
 
 static void complain(const struct slot *slot, const char *what, int number)
 {
-	fprintf(stderr, "chaos: %s %d: %s\n", what, number, commands[slot->command]);
+	char text[4096];
+	ssize_t n = pread(slot->output, text, sizeof text, 0);
+
+	fprintf(stderr, "chaos: %s %d: %s\n%.*s", what, number, commands[slot->command],
+		n > 0 ? (int)n : 0, text);
 	tally.failed++;
 }
 
@@ -102,6 +110,7 @@ static void reap(struct slot *slot)
 		complain(slot, WIFEXITED(status) ? "exit status" : "killed by signal",
 			 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 	}
+	close(slot->output);
 	slot->pid = 0;
 }
 

@@ -82,7 +82,7 @@ status=0
 wait "$sim" || status=$?
 sim=""
 cat "$dir/first" "$dir/out" 2>/dev/null || true
-[ "$status" = 0 ] || fail "ended with $status: $(grep -v '^HIP\|^hip' "$dir/err" | tail -n 8)"
+[ "$status" = 0 ] || fail "ended with $status: $(head -n 40 "$dir/err")"
 echo "descriptors ${early[0]}, then $descriptors; memory ${early[1]} kB, then $memory kB;" \
 	"blocks ${early[2]}, then $blocks"
 
