@@ -14,8 +14,9 @@
 #include "sim/kfd/files.h"
 
 #define CHECK_NS 50000000u /* how soon an exec is noticed without an ioctl */
-#define IDLE_SHARE 10000
-#define ASLEEP_NS 2000000000u  /* nobody uses the GPU */
+#define IDLE_SHARE 10000   /* a pause is this many times the next look's delay */
+#define ASLEEP_SHARE 1000  /* the same once nobody uses the GPU */
+#define ASLEEP_NS 2000000000u
 #define MODEL_FAR (1ull << 62) /* later than any run lasts */
 
 /* For a broken rule: are there as many compute queues before this one as slots? */
@@ -428,13 +429,14 @@ uint64_t drive_due(const struct world *world)
 			until = at;
 	}
 	if (any_queue(world)) {
-		uint64_t quiet = now - world->last_doorbell_ns, gap = config->poll_ns;
-
 		/* Back off little by little: a doorbell after a pause is noticed late
 		 * in proportion to the pause. */
-		if (quiet >= config->poll_hold_ns && quiet / IDLE_SHARE > gap)
-			gap = quiet / IDLE_SHARE;
-		if (gap > config->poll_idle_ns || quiet >= ASLEEP_NS)
+		uint64_t quiet = now - world->last_doorbell_ns, gap = config->poll_ns;
+		uint64_t share = quiet / (quiet < ASLEEP_NS ? IDLE_SHARE : ASLEEP_SHARE);
+
+		if (quiet >= config->poll_hold_ns && share > gap)
+			gap = share;
+		if (gap > config->poll_idle_ns)
 			gap = config->poll_idle_ns;
 		at = now + gap;
 		if (at < until)

@@ -20,7 +20,7 @@
 #define SLOTS_MAX 8192u
 #define POLL_NS 20000u
 #define POLL_HOLD_NS 100000000u
-#define POLL_IDLE_NS 2500000u
+#define POLL_IDLE_NS 5000000u
 #define LONG_SLEEP_NS (1ull << 62)	     /* no end is known */
 #define END_MODEL_NS (3600ull * 1000000000u) /* enough for every bounce under way */
 

@@ -106,7 +106,7 @@ struct world_config {
 	/* Doorbell polling, wall time; 0 = the default. */
 	uint64_t poll_ns;      /* longest gap while busy; 20000 */
 	uint64_t poll_hold_ns; /* busy until this long after the last doorbell; 100000000 */
-	uint64_t poll_idle_ns; /* longest gap otherwise, after 2 s of quiet always; 2500000 */
+	uint64_t poll_idle_ns; /* longest gap otherwise, reached after 5 s of quiet; 5000000 */
 
 	int kfd_fd;
 	int render_fd;
