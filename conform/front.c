@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 /* The driver's front end: numbers, structures, pointers. */
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 
 #include "conform/checks.h"
 #include "conform/lab.h"
 
 #define PAGE 4096u
+#define SOON_US 100
 
 /* GET_VERSION through any command word. */
 static int version_by(int fd, unsigned direction, void *to, size_t size)
@@ -157,4 +160,36 @@ void check_update_is_not_copied_back(void)
 	args->queue_id = queue.id;
 	CHECK(!mprotect(args, PAGE, PROT_READ));
 	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, args, sizeof *args), 0);
+}
+
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+/* In the middle of the call that comes next: it waits for the nodes it concerns. */
+static void signal_soon(void)
+{
+	const struct itimerval soon = {.it_value.tv_usec = SOON_US};
+
+	CHECK(!setitimer(ITIMER_REAL, &soon, NULL));
+}
+
+void check_signals_repeat_no_call(void)
+{
+	struct sigaction action = {.sa_handler = nothing, .sa_flags = SA_RESTART};
+	struct kfdabi_create_queue args;
+	struct raw_queue queue;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	queue_args(&gpu, &queue, &args);
+	CHECK(!sigaction(SIGALRM, &action, NULL));
+	for (unsigned i = 0; i < 20; i++) {
+		signal_soon();
+		CHECK_IS(queue_create(&gpu, &queue, &args), 0);
+		CHECK_IS(queue.id, 0);
+		signal_soon();
+		CHECK_IS(queue_destroy(&gpu, queue.id), 0);
+	}
 }

@@ -31,10 +31,12 @@ struct bounce {
 	bool unmap_only;     /* all queues of the node stay off until another bounce */
 	unsigned again;	     /* so many times more, with nothing left to change */
 	struct queue *queue; /* for the callbacks */
+	uint32_t queue_id;   /* its own: when released is called it may be gone */
 	/* All queues are off and the changes in effect, or the node has failed; the
 	 * process is locked. May be NULL. */
 	void (*unmapped)(struct bounce *bounce);
-	/* The process is unlocked and what waited for it has run; may be NULL. */
+	/* The call is answered, the process unlocked and what waited for it has run; may
+	 * be NULL. */
 	void (*released)(struct bounce *bounce);
 	/* SUSPEND, RESUME: the array to write back (owned), what to clear, and how many
 	 * queues of each node count. */

@@ -521,6 +521,7 @@ int ioctl_wait_events(struct call *call)
 		waiter_free(waiter);
 		return r;
 	}
+	call->begins_anew = true;
 	LIST_INSERT_HEAD(&process->waiters, waiter, link);
 	if (waiter_done(waiter)) {
 		count_spin(process, waiter);

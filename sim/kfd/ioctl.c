@@ -171,6 +171,8 @@ void ioctl_execute(struct call *call)
 		process_block(call->process, call);
 		return;
 	}
+	if (call_answered_before(call))
+		return;
 	call->process->acting = NODE_ANY;
 	outer = world->serving;
 	world->serving = call;
@@ -249,6 +251,8 @@ void ioctl_drm(struct world *world, uint32_t node, const struct trapped *trapped
 		return;
 	}
 	call->node = node;
+	if (call_answered_before(call))
+		return;
 	world->serving = call;
 	r = read_arguments(call, (cmd & IOC_IN ? IN : 0) | (cmd & IOC_OUT ? OUT : 0));
 	if (r)

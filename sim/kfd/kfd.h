@@ -112,7 +112,9 @@ struct world {
 	pthread_t server;
 	bool server_stops;
 	const struct call *serving; /* the call whose handler is running */
-	int poll_fd;		    /* epoll of the processes' pidfds */
+	struct call_list unheard;   /* carried out, but a signal took the caller out of it */
+	unsigned n_unheard;
+	int poll_fd; /* epoll of the processes' pidfds */
 	bool sync_wake;
 
 	uint64_t last_doorbell_ns;

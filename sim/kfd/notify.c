@@ -38,6 +38,8 @@
 
 #define MODULES_PATH "/proc/modules"
 #define SERVER_SIGNAL SIGUSR2 /* takes the thread out of its wait */
+#define UNHEARD_MAX 64u	      /* each is a thread at most */
+#define WAKES_TRIES 50u
 
 void say(const char *format, ...)
 {
@@ -128,6 +130,108 @@ void call_drop(struct call *call)
 	free(call);
 }
 
+static void forget(struct call *call)
+{
+	TAILQ_REMOVE(&call->world->unheard, call, link);
+	call->world->n_unheard--;
+	call_drop(call);
+}
+
+/* The driver does not let a signal into what is not a wait; seccomp does, and the
+ * call is made again when the signal is over, by the kernel or, where the program
+ * was told EINTR, by the runtime. Done twice, a FREE would fail. (What we cannot
+ * see: a signal in the fraction of a microsecond in which the kernel takes our
+ * answer, and tells us that it is delivered. WAIT_KILLABLE_RECV would end that,
+ * and with it SIGSTOP and handlers in a WAIT_EVENTS.) */
+static void keep_unheard(struct call *call, int result)
+{
+	struct world *world = call->world;
+
+	if (call->begins_anew || (call->process && call->process->dead) ||
+	    rule_broken(world, RULE_signals_repeat_no_call)) {
+		call_drop(call);
+		return;
+	}
+	call->result = result;
+	TAILQ_INSERT_TAIL(&world->unheard, call, link);
+	if (++world->n_unheard > UNHEARD_MAX)
+		forget(TAILQ_FIRST(&world->unheard));
+}
+
+bool call_answered_before(struct call *again)
+{
+	struct world *world = again->world;
+	const struct call *outer = world->serving;
+	struct call *call;
+
+	TAILQ_FOREACH(call, &world->unheard, link)
+	if (call->tid == again->tid)
+		break;
+	if (!call)
+		return false;
+	if (call->type != again->type || call->nr != again->nr || call->fd != again->fd ||
+	    call->user_arg != again->user_arg || call->process != again->process) {
+		forget(call); /* the thread has gone on without it */
+		return false;
+	}
+	TAILQ_REMOVE(&world->unheard, call, link);
+	world->n_unheard--;
+	call->id = again->id;
+	call_drop(again);
+	world->serving = call;
+	call_answer(call, call->result);
+	world->serving = outer;
+	return true;
+}
+
+void calls_forget(const struct process *process)
+{
+	struct call *call, *next;
+
+	for (call = TAILQ_FIRST(&process->world->unheard); call; call = next) {
+		next = TAILQ_NEXT(call, link);
+		if (call->process == process)
+			forget(call);
+	}
+}
+
+void calls_forget_all(struct world *world)
+{
+	while (!TAILQ_EMPTY(&world->unheard))
+		forget(TAILQ_FIRST(&world->unheard));
+}
+
+/* The state of a thread as the kernel names it ('S': it sleeps); 0: no such. */
+static char thread_state(pid_t tid)
+{
+	char path[32], text[128], *end; /* a name takes 64 at most */
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	end = strrchr(text, ')');
+	return end && end[1] ? end[2] : '\0';
+}
+
+/* One that a signal has just woken is valid until it has run a little. */
+static bool still_waits(const struct call *call)
+{
+	for (unsigned i = 0; i < WAKES_TRIES; i++) {
+		if (!call_alive(call))
+			return false;
+		if (thread_state(call->tid) == 'S')
+			return true;
+		usleep(10);
+	}
+	return call_alive(call);
+}
+
 /* The driver copies results back even with an error. */
 int call_answer(struct call *call, int result)
 {
@@ -135,8 +239,8 @@ int call_answer(struct call *call, int result)
 
 	/* Late, its thread id may be somebody else's. */
 	if (call != call->world->serving &&
-	    ((call->process && call->process->dead) || !call_alive(call))) {
-		call_drop(call);
+	    ((call->process && call->process->dead) || !still_waits(call))) {
+		keep_unheard(call, result);
 		return -ENOENT;
 	}
 	if (rule_broken(call->world, RULE_results_come_back_with_an_error) && result < 0)
@@ -146,7 +250,10 @@ int call_answer(struct call *call, int result)
 	    !rule_broken(call->world, RULE_unwritable_results_are_efault))
 		result = -EFAULT;
 	r = respond(call->world, call->id, result > 0 ? result : 0, result < 0 ? result : 0, 0);
-	call_drop(call);
+	if (r == -ENOENT)
+		keep_unheard(call, result);
+	else
+		call_drop(call);
 	return r;
 }
 

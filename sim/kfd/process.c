@@ -342,6 +342,7 @@ void process_die(struct process *process)
 			world->tids[i].process = NULL;
 	epoll_ctl(world->poll_fd, EPOLL_CTL_DEL, process->pidfd, NULL);
 	descriptors_forget(process);
+	calls_forget(process);
 	close(process->pidfd);
 	close(process->mem_fd);
 	procfs_process_end(process);

@@ -47,7 +47,9 @@ struct call {
 	int fd;		    /* the caller's descriptor of the device */
 	uint32_t node;	    /* render node: which */
 	bool copy_back;
-	TAILQ_ENTRY(call) link;	  /* in a process's `blocked` */
+	bool begins_anew;	  /* interrupted, it leaves nothing done (WAIT_EVENTS) */
+	int result;		  /* while in world->unheard */
+	TAILQ_ENTRY(call) link;	  /* in a process's `blocked`, or world->unheard */
 	_Alignas(16) char data[]; /* at least as long as the driver's own struct */
 };
 TAILQ_HEAD(call_list, call);
@@ -182,6 +184,11 @@ TAILQ_HEAD(process_list, process);
  * result >= 0 or -errno; frees the call. -ENOENT: the caller waits no more
  * (a signal took it out, or it is dead). */
 int call_answer(struct call *call, int result);
+/* Is this the same call again, by the same thread, whose first answer was not
+ * heard? Then it has got that answer now, and is freed. */
+bool call_answered_before(struct call *again);
+void calls_forget(const struct process *process); /* such answers: it has ended */
+void calls_forget_all(struct world *world);
 bool call_alive(const struct call *call);
 void call_drop(struct call *call); /* frees it without an answer: the caller is gone */
 /* The caller's memory. */

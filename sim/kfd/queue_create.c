@@ -268,8 +268,7 @@ static int queue_new(struct process *process, const struct kfdabi_create_queue *
  * snapshot that was waiting for that has cleared the first in vain. */
 static void created_released(struct bounce *bounce)
 {
-	struct kfdabi_create_queue *a = (void *)bounce->call->data;
-	struct queue *queue = queue_by_id(bounce->process, a->queue_id);
+	struct queue *queue = queue_by_id(bounce->process, bounce->queue_id);
 
 	if (queue && queue == bounce->queue && !rule_broken(bounce->world, RULE_new_is_set_twice))
 		debug_raise(bounce->process, queue, NEW_MASK);
@@ -310,6 +309,7 @@ int ioctl_create_queue(struct call *call)
 	a->doorbell_offset =
 		doorbell_offset(process, (uint32_t)node) + 8ull * queue->doorbell_index;
 	bounce->queue = queue;
+	bounce->queue_id = queue->id;
 	bounce->released = created_released;
 	bounce->nodes = queue_active(queue) ? 1ull << node : 0;
 	bounce_begin(bounce);

@@ -36,12 +36,6 @@ void runtime_post(struct process *process)
 	call_answer(call, 0);
 }
 
-static void told(struct bounce *bounce)
-{
-	queues_wake_destroyers(bounce->process, RULE_runtime_disable_wakes_destroy);
-	debug_raise(bounce->process, NULL, RUNTIME_MASK);
-}
-
 static bool sleeps(const struct process *process)
 {
 	return !rule_broken(process->world, process->runtime_state == KFDABI_RUNTIME_DISABLED
@@ -49,15 +43,18 @@ static bool sleeps(const struct process *process)
 						    : RULE_runtime_enable_sleeps);
 }
 
-/* The mutex is not held while it sleeps. */
-static void then_sleep(struct bounce *bounce)
+/* The debugger is told, and its answer slept for, without the process's mutex. */
+static void tell_and_sleep(struct bounce *bounce)
 {
+	struct process *process = bounce->process;
 	struct call *call = bounce->call;
 
-	if (bounce->process->dead || !sleeps(bounce->process))
+	queues_wake_destroyers(process, RULE_runtime_disable_wakes_destroy);
+	debug_raise(process, NULL, RUNTIME_MASK);
+	if (process->dead || !sleeps(process))
 		return;
 	bounce->call = NULL;
-	if (sleep_for_post(bounce->process, call) != CALL_PENDING)
+	if (sleep_for_post(process, call) != CALL_PENDING)
 		call_answer(call, 0);
 }
 
@@ -74,7 +71,7 @@ static int enable(struct call *call, struct kfdabi_runtime_enable *a)
 		return -EEXIST;
 	if (rule_broken(world, RULE_runtime_capabilities_untouched))
 		a->capabilities_mask = CAPABILITY_CORE_DUMP;
-	bounce = process->session ? bounce_new(process, call, told) : NULL;
+	bounce = process->session ? bounce_new(process, call, tell_and_sleep) : NULL;
 	if (process->session && !bounce)
 		return -ENOMEM;
 	process->runtime_state = KFDABI_RUNTIME_ENABLED;
@@ -83,7 +80,6 @@ static int enable(struct call *call, struct kfdabi_runtime_enable *a)
 	if (!bounce)
 		return 0;
 	debug_arm(process, bounce);
-	bounce->released = then_sleep;
 	bounce_begin(bounce);
 	return CALL_PENDING;
 }
@@ -95,7 +91,7 @@ static int disable(struct call *call)
 	struct process *process = call->process;
 	bool was_enabled = process->runtime_state == KFDABI_RUNTIME_ENABLED;
 	bool per_vmid = kfdabi_per_vmid(call->world->config.chip.gfx_target_version);
-	struct bounce *bounce = bounce_new(process, call, process->session ? told : NULL);
+	struct bounce *bounce = bounce_new(process, call, process->session ? tell_and_sleep : NULL);
 
 	if (!bounce)
 		return -ENOMEM;
@@ -106,7 +102,6 @@ static int disable(struct call *call)
 	if (process->session) {
 		if (was_enabled)
 			debug_disarm(process, bounce);
-		bounce->released = then_sleep;
 		bounce->again += per_vmid && bounce->nodes;
 	} else if (per_vmid) {
 		bounce->nodes = nodes_active(call->world);

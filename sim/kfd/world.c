@@ -77,6 +77,7 @@ int world_new(const struct world_config *config, struct world **out)
 	if (!config->poll_idle_ns)
 		world->config.poll_idle_ns = POLL_IDLE_NS;
 	TAILQ_INIT(&world->processes);
+	TAILQ_INIT(&world->unheard);
 	LIST_INIT(&world->smi_clients);
 	STAILQ_INIT(&world->records);
 	world->listener = world->wake_fd = -1;
@@ -149,6 +150,7 @@ void world_free(struct world *world)
 		return;
 	while ((process = TAILQ_FIRST(&world->processes)))
 		process_die(process);
+	calls_forget_all(world);
 	drm_files_stop(world);
 	for (uint32_t i = 0; i < world->nodes_n; i++) {
 		struct node *node = &world->nodes[i];
