@@ -31,7 +31,7 @@
 #define PROC "/sys/class/kfd/kfd/proc"
 
 struct slot {
-	pid_t pid; /* and process group; 0: empty */
+	pid_t pid;  /* and process group; 0: empty */
 	int output; /* what it printed: shown if it fails */
 	unsigned command;
 	uint64_t started_ns, continue_ns; /* continue_ns 0: runs */
