@@ -105,7 +105,7 @@ void check_proc_folder_comes_and_goes(void)
 	CHECK(proc_has(child.pid, "queues"));
 	kill(child.pid, SIGKILL);
 	child_end(&child);
-	for (unsigned i = 0; i < LATE_MS && proc_has(child.pid, "pasid"); i++)
+	for (unsigned i = 0; i < LATE_MS && proc_has(child.pid, "."); i++)
 		sleep_ms(1);
 	CHECK(!proc_has(child.pid, "."));
 }

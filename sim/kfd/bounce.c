@@ -74,13 +74,17 @@ static void bounce_end(struct bounce *bounce)
 	process_ref(process);
 	if (bounce->unmapped)
 		bounce->unmapped(bounce);
-	/* Before what waited for the process: that may be the same call again, which a
-	 * signal had taken out. */
-	if (bounce->call)
+	/* Of a caller that a signal has taken out, what waits for the process may be the
+	 * same call again: it must find this one's answer. */
+	if (bounce->call && !call_alive(bounce->call)) {
 		call_answer(bounce->call, bounce->result);
+		bounce->call = NULL;
+	}
 	process_unlock(process);
 	if (bounce->released)
 		bounce->released(bounce);
+	if (bounce->call)
+		call_answer(bounce->call, bounce->result);
 	process_unref(process);
 	free(bounce->ids);
 	free(bounce);

@@ -35,8 +35,8 @@ struct bounce {
 	/* All queues are off and the changes in effect, or the node has failed; the
 	 * process is locked. May be NULL. */
 	void (*unmapped)(struct bounce *bounce);
-	/* The call is answered, the process unlocked and what waited for it has run; may
-	 * be NULL. */
+	/* The process is unlocked and what waited for it has run; the caller may be gone.
+	 * May be NULL. */
 	void (*released)(struct bounce *bounce);
 	/* SUSPEND, RESUME: the array to write back (owned), what to clear, and how many
 	 * queues of each node count. */

@@ -57,22 +57,28 @@ bool notify_alive(struct world *world, uint64_t id)
 	return !ioctl(world->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id);
 }
 
-static int respond(struct world *world, uint64_t id, int64_t value, int error, uint32_t flags)
+static int send_response(struct world *world, struct seccomp_notif_resp response)
 {
-	struct seccomp_notif_resp response = {
-		.id = id, .val = value, .error = error, .flags = flags};
-
 	return ioctl(world->listener, SECCOMP_IOCTL_NOTIF_SEND, &response) ? -errno : 0;
+}
+
+/* result: >= 0, or -errno. */
+static int respond(struct world *world, uint64_t id, int result)
+{
+	return send_response(world, (struct seccomp_notif_resp){.id = id,
+								.val = result > 0 ? result : 0,
+								.error = result < 0 ? result : 0});
 }
 
 void notify_refuse(struct world *world, uint64_t id, int error)
 {
-	respond(world, id, 0, error, 0);
+	respond(world, id, error);
 }
 
 static void let_pass(struct world *world, uint64_t id)
 {
-	respond(world, id, 0, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
+	send_response(world, (struct seccomp_notif_resp){
+				     .id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE});
 }
 
 bool call_alive(const struct call *call)
@@ -235,11 +241,11 @@ static bool still_waits(const struct call *call)
 /* The driver copies results back even with an error. */
 int call_answer(struct call *call, int result)
 {
+	bool late = call != call->world->serving;
 	int r;
 
 	/* Late, its thread id may be somebody else's. */
-	if (call != call->world->serving &&
-	    ((call->process && call->process->dead) || !still_waits(call))) {
+	if (late && ((call->process && call->process->dead) || !call_alive(call))) {
 		keep_unheard(call, result);
 		return -ENOENT;
 	}
@@ -249,7 +255,7 @@ int call_answer(struct call *call, int result)
 	    call_write(call, call->user_arg, call->data, call->user_size) &&
 	    !rule_broken(call->world, RULE_unwritable_results_are_efault))
 		result = -EFAULT;
-	r = respond(call->world, call->id, result > 0 ? result : 0, result < 0 ? result : 0, 0);
+	r = late && !still_waits(call) ? -ENOENT : respond(call->world, call->id, result);
 	if (r == -ENOENT)
 		keep_unheard(call, result);
 	else
