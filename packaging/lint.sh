@@ -12,6 +12,9 @@ for file in $(git ls-files '*.c' '*.h' '*.sh' '*.py' '*.cl' '*.ini' 'Makefile' '
 	head -n 3 "$file" | grep -q 'SPDX-License-Identifier: MIT' ||
 		{ echo "lint: $file has no SPDX line" >&2; status=1; }
 done
+for file in $(git ls-files -s | awk '$1 == "100644" {print $4}'); do
+	head -c 2 "$file" | grep -q '^#!' && { echo "lint: $file has a #! line and is not executable" >&2; status=1; }
+done
 # shellcheck disable=SC2046
 shellcheck $(git ls-files '*.sh' .ci/run) || status=1
 # shellcheck disable=SC2046
