@@ -11,7 +11,7 @@ demo:
 	@packaging/deps.sh demo
 	@echo "demo: 2/3 build"
 	@$(MAKE) --no-print-directory all
-	@echo "demo: 3/3 an online and an offline process on one software GPU (about three and a half minutes)"
+	@echo "demo: 3/3 an online and an offline process on one software GPU (three and a half minutes, more on a busy machine)"
 	@packaging/demo.sh
 
 test:

@@ -8,10 +8,11 @@ set -eu
 build="gcc libc6-dev make cmake ninja-build pkg-config
  libhsa-runtime-dev libdrm-dev libjansson-dev libinih-dev libseccomp-dev liburcu-dev
  clang-14 lld-14 clang-19 lld-19"
-# What the demo runs besides: AMD's runtime itself, its information tool, Python for the example.
-demo="libhsa-runtime64-1 libhsakmt1 rocminfo python3"
+# What the demo runs besides: AMD's runtime itself, its information tool, Python for the example,
+# and what reads a report in a script.
+demo="libhsa-runtime64-1 libhsakmt1 rocminfo python3 jq"
 # What the tests and checks call.
-tests="libcmocka-dev jq strace binutils util-linux procps libxml2-utils git
+tests="libcmocka-dev strace binutils util-linux procps libxml2-utils git
  clang-format-14 cppcheck shellcheck libasan8 libubsan1 libtsan2 libamdhip64-5"
 # What the matrix of runtimes runs here, and makes the root folders of others with.
 matrix="libhsa-runtime64-1 libhsakmt1 rocminfo libamdhip64-5 debian-archive-keyring jq"

@@ -136,10 +136,15 @@ void call_drop(struct call *call)
 	free(call);
 }
 
-static void forget(struct call *call)
+static void take_out(struct call *call)
 {
 	TAILQ_REMOVE(&call->world->unheard, call, link);
 	call->world->n_unheard--;
+}
+
+static void forget(struct call *call)
+{
+	take_out(call);
 	call_drop(call);
 }
 
@@ -180,8 +185,7 @@ bool call_answered_before(struct call *again)
 		forget(call); /* the thread has gone on without it */
 		return false;
 	}
-	TAILQ_REMOVE(&world->unheard, call, link);
-	world->n_unheard--;
+	take_out(call);
 	call->id = again->id;
 	call_drop(again);
 	world->serving = call;

@@ -7,20 +7,22 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 report=$work/report.json
 
-# A run that the machine was too busy for says so (.valid is false) and is made
-# again, twice at most: it tells nothing.
+# A run that the machine was too busy for says so (.valid is false): it tells
+# nothing, and is made again with a slower GPU.
 colocate() {
-	local seconds=$1 try
+	local seconds=$1 scale
 	shift
-	for try in 1 2 3; do
+	for scale in $("$SOURCE/packaging/time_scale.sh" 0.05 0.02 0.01 0.005); do
 		status=0
-		"$BUILD/kfdsim" --gpu mi210 --time-scale 0.05 "$@" -- "$BUILD/kfdsched" colocate \
+		"$BUILD/kfdsim" --gpu mi210 --time-scale "$scale" "$@" -- "$BUILD/kfdsched" colocate \
 			--online "$SOURCE/traces/online_resnet50_b1.csv" \
 			--offline "$SOURCE/traces/offline_gpt2m_train_8x1024.csv" \
 			--arms alone,shared,trap --load 0.2 --seconds "$seconds" \
 			--json "$report" || status=$?
-		[ "$status" != 0 ] && [ "$(jq .valid "$report")" = false ] || return "$status"
-		echo "run $try is not valid" >&2
+		if [ "$status" = 0 ] || [ "$(jq .valid "$report")" != false ]; then
+			return "$status"
+		fi
+		echo "time scale $scale: the run is not valid" >&2
 	done
 	return "$status"
 }

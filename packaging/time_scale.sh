@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The time scales at which this machine, as busy as it is now, notices doorbells
+# soon enough for colocate's rule (P99 delay x time scale at most 5 % of the online
+# P50 alone), with room for a delay three times as long, for what this short look
+# does not meet. A virtual machine whose host takes milliseconds at a time needs a
+# slower GPU than a quiet one. The first printed is to be used; the others when the
+# machine has become busier meanwhile.
+# Usage: time_scale.sh SCALE... (the largest first)
+set -eu
+source=$(cd "$(dirname "$0")/.." && pwd)
+build=${BUILD:-$source/build}
+report=$(mktemp)
+trap 'rm -f "$report"' EXIT
+
+# Not valid is an answer too.
+"$build/kfdsim" --gpu mi210 --time-scale 0.05 -- "$build/kfdsched" colocate \
+	--online "$source/traces/online_resnet50_b1.csv" \
+	--offline "$source/traces/offline_gpt2m_train_8x1024.csv" \
+	--arms alone,shared --load 0.2 --seconds 4 --json "$report" >/dev/null 2>&1 || :
+jq -er '(0.05 * .arms.alone.online.p50_us / (3 * .doorbell_delay_us.p99)) as $fits
+	| $ARGS.positional | map(tonumber) | map(select(. <= $fits)) as $do
+	| (if $do == [] then .[-1:] else $do end)[]' \
+	"$report" --args "$@"
