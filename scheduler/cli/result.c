@@ -10,6 +10,7 @@
 
 /* The share of the online P50 that the instrument itself may cost. */
 #define DOORBELL_SHARE 0.05
+#define HOST_SHARE 2.0 /* the P50 alone against what GPU time and queueing explain */
 
 const char *const arm_names[ARM_COUNT] = {"alone", "shared", "trap"};
 
@@ -27,8 +28,10 @@ int result_online(const json_t *replay, struct online_figures *out)
 		.requests = json_integer_value(requests),
 		.gpu_busy_ratio = field_number(replay, "gpu_busy_ratio"),
 		.keeps_up = json_is_true(keeps_up),
+		.gpu_us = field_number(replay, "gpu_us_per_request"),
 	};
-	if (!json_is_integer(requests) || !json_is_boolean(keeps_up) || isnan(out->gpu_busy_ratio))
+	if (!json_is_integer(requests) || !json_is_boolean(keeps_up) ||
+	    isnan(out->gpu_busy_ratio) || isnan(out->gpu_us))
 		return -EINVAL;
 	/* Without a completed request there is no percentile. */
 	if (out->requests > 0 &&
@@ -74,6 +77,15 @@ static double median_us(const struct hist *h)
 	return h->count ? (double)hist_percentile(h, 0.5) / 1e3 : NAN;
 }
 
+/* The mean time in a queue of this load, served one by one, each in the trace's GPU
+ * time (M/D/1, Poisson arrivals; other arrivals wait less). */
+static double explained_us(const struct online_figures *alone)
+{
+	double busy = fmin(alone->gpu_busy_ratio, 0.95);
+
+	return alone->gpu_us * (1 + busy / (2 * (1 - busy)));
+}
+
 static void judge_validity(const struct colocation *run, struct verdict *out)
 {
 	const struct arm_figures *alone = &run->arms[ARM_ALONE];
@@ -100,6 +112,17 @@ static void judge_validity(const struct colocation *run, struct verdict *out)
 		snprintf(out->reason, sizeof(out->reason),
 			 "the doorbell delay is judged by the online P50 alone, and %s",
 			 alone->ran ? "no request was completed there" : "arm alone was not run");
+		return;
+	}
+	/* kfdsim has precedence over its callers: it may be prompt, and they not. */
+	if (alone->online.p50_us > HOST_SHARE * explained_us(&alone->online)) {
+		out->validity = RESULT_INVALID;
+		snprintf(out->reason, sizeof(out->reason),
+			 "the online P50 alone (%s) is more than %g x what the trace's GPU time "
+			 "and this load explain (%s): the machine is too busy to submit in time, "
+			 "use a smaller --time-scale",
+			 quantity_us(p50, alone->online.p50_us), HOST_SHARE,
+			 quantity_us(delay, explained_us(&alone->online)));
 		return;
 	}
 	if (out->doorbell_p99_us * run->time_scale <= DOORBELL_SHARE * alone->online.p50_us)

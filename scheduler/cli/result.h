@@ -28,6 +28,7 @@ struct online_figures {
 	json_int_t requests;
 	double gpu_busy_ratio;
 	bool keeps_up;
+	double gpu_us; /* a request's, the trace's own sum of durations */
 };
 
 /* Started steps count by the share of them that is done. */

@@ -18,6 +18,7 @@ static struct online_figures latencies(double p50, double p99, bool keeps_up)
 		.requests = 877,
 		.gpu_busy_ratio = 0.2,
 		.keeps_up = keeps_up,
+		.gpu_us = 800,
 	};
 }
 

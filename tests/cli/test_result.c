@@ -37,7 +37,7 @@ static int fresh(void **state)
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		run.arms[i] = (struct arm_figures){
 			.ran = true,
-			.online = {900, 1500, 2000, 3000, 100, 0.2, true},
+			.online = {900, 1500, 2000, 3000, 100, 0.2, true, 800},
 			.offline = {10, 0.9},
 		};
 	run.arms[ARM_SHARED].online.keeps_up = false;
@@ -122,6 +122,28 @@ static void test_doorbell_rule(void **state)
 	assert_says("INVALID: P99 doorbell delay");
 	/* The same delay hides less of a slower GPU. */
 	run.time_scale = 0.01;
+	result_judge(&run, &verdict);
+	assert_int_equal(verdict.validity, RESULT_VALID);
+}
+
+static void test_slow_host(void **state)
+{
+	(void)state;
+	/* 800 us of GPU time at load 0.2: 900 us on average, queueing included. */
+	run.arms[ARM_ALONE].online.p50_us = 1790;
+	result_judge(&run, &verdict);
+	assert_int_equal(verdict.validity, RESULT_VALID);
+	run.arms[ARM_ALONE].online.p50_us = 1810;
+	result_judge(&run, &verdict);
+	assert_int_equal(verdict.validity, RESULT_INVALID);
+	assert_says("INVALID: the online P50 alone (1.81 ms) is more than 2 x what");
+	/* At a higher load more of it is queueing. */
+	run.arms[ARM_ALONE].online.gpu_busy_ratio = 0.5;
+	result_judge(&run, &verdict);
+	assert_int_equal(verdict.validity, RESULT_VALID);
+	/* Hardware has no time scale to blame. */
+	run.arms[ARM_ALONE].online.p50_us = 18000;
+	run.simulated = false;
 	result_judge(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_VALID);
 }
@@ -222,12 +244,12 @@ static void test_json_of_a_simulated_run(void **state)
 
 static void test_reads_kfdreplay(void **state)
 {
-	static const char good[] =
-		"{\"requests\":5,\"steps\":5.25,\"keeps_up\":true,\"gpu_busy_ratio\":0.5,"
-		"\"latency_us\":{\"p50\":1,\"p90\":2,\"p99\":3,\"p999\":4.5}}";
-	static const char none[] =
-		"{\"requests\":0,\"steps\":0.5,\"keeps_up\":false,\"gpu_busy_ratio\":0,"
-		"\"latency_us\":{\"p50\":0,\"p90\":0,\"p99\":0,\"p999\":0}}";
+	static const char good[] = "{\"requests\":5,\"steps\":5.25,\"keeps_up\":true,\"gpu_busy_"
+				   "ratio\":0.5,\"gpu_us_per_request\":800,"
+				   "\"latency_us\":{\"p50\":1,\"p90\":2,\"p99\":3,\"p999\":4.5}}";
+	static const char none[] = "{\"requests\":0,\"steps\":0.5,\"keeps_up\":false,\"gpu_busy_"
+				   "ratio\":0,\"gpu_us_per_request\":800,"
+				   "\"latency_us\":{\"p50\":0,\"p90\":0,\"p99\":0,\"p999\":0}}";
 	static const char *const bad[] = {
 		"{}",
 		"{\"requests\":5,\"keeps_up\":true,\"gpu_busy_ratio\":0.5,\"latency_us\":{}}",
@@ -263,6 +285,7 @@ int main(void)
 		cmocka_unit_test_setup(test_charges_add_up, fresh),
 		cmocka_unit_test_setup(test_floor_and_bound, fresh),
 		cmocka_unit_test_setup(test_doorbell_rule, fresh),
+		cmocka_unit_test_setup(test_slow_host, fresh),
 		cmocka_unit_test_setup(test_what_cannot_be_judged, fresh),
 		cmocka_unit_test_setup(test_does_not_keep_up, fresh),
 		cmocka_unit_test_setup(test_hardware, fresh),
