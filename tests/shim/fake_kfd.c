@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "abi/kfd_abi.h"
+#include "shim/activity.h"
 
 #define PAGE 4096u
 #define RPTR_AT 128u
@@ -177,6 +178,14 @@ void fake_submit(struct fake_queue *q, struct fake_signal *completion)
 	__atomic_add_fetch(q->wptr, 1, __ATOMIC_SEQ_CST);
 }
 
+/* A hook that meets the agent's thread with the lock held leaves a request, which that
+ * thread serves before it lets go: once we have had the lock, all is served. */
+static void settle(void)
+{
+	agent_lock();
+	agent_unlock();
+}
+
 bool fake_ring(struct fake_queue *q, struct fake_signal *completion)
 {
 	uint64_t signal = (uint64_t)(uintptr_t)q->doorbell;
@@ -184,8 +193,10 @@ bool fake_ring(struct fake_queue *q, struct fake_signal *completion)
 
 	fake_submit(q, completion);
 	called = __atomic_load_n(&fake.hot[kfdshim_hot(signal)], __ATOMIC_RELAXED) != signal;
-	if (called)
+	if (called) {
 		fake.agent->doorbell(signal);
+		settle();
+	}
 	return called;
 }
 
@@ -199,6 +210,7 @@ void fake_waited(struct fake_signal *signal)
 	uint64_t handle = (uint64_t)(uintptr_t)signal;
 
 	fake.agent->wait_end(fake.agent->wait_begin(handle), handle, true);
+	settle();
 }
 
 void fake_sleep_us(unsigned us)
