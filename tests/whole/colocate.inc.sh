@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
 # One short colocate run on a simulated MI210; leaves its JSON in $report.
-# Usage: colocate SECONDS [kfdsim options]. Reads BUILD and SOURCE.
+# Usage: colocate SECONDS [kfdsim options]. Reads BUILD and SOURCE, and scales, if
+# set: the time scales to try.
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -12,7 +13,7 @@ report=$work/report.json
 colocate() {
 	local seconds=$1 scale
 	shift
-	for scale in $("$SOURCE/packaging/time_scale.sh" 0.05 0.02 0.01 0.005); do
+	for scale in ${scales:-$("$SOURCE/packaging/time_scale.sh" 0.05 0.02 0.01 0.005)}; do
 		status=0
 		"$BUILD/kfdsim" --gpu mi210 --time-scale "$scale" "$@" -- "$BUILD/kfdsched" colocate \
 			--online "$SOURCE/traces/online_resnet50_b1.csv" \
