@@ -383,7 +383,7 @@ void drive(struct world *world)
 	uint64_t now, model;
 
 	scan_doorbells(world);
-	now = clock_ns();
+	now = world->driven_ns = clock_ns();
 	model = model_now(world, now);
 	do {
 		for (uint32_t i = 0; i < world->nodes_n; i++)
@@ -401,6 +401,12 @@ void drive(struct world *world)
 	live_update(world, now);
 	procfs_update(world, now);
 	debugfs_update(world, now);
+}
+
+void drive_catch_up(struct world *world)
+{
+	if (clock_ns() - world->driven_ns > world->config.poll_ns)
+		drive(world);
 }
 
 static bool any_queue(const struct world *world)

@@ -117,6 +117,7 @@ struct world {
 	int poll_fd; /* epoll of the processes' pidfds */
 	bool sync_wake;
 
+	uint64_t driven_ns; /* the GPU's time */
 	uint64_t last_doorbell_ns;
 	uint64_t next_deadline_ns; /* of WAIT_EVENTS; UINT64_MAX: none */
 	uint64_t next_check_ns;	   /* look for processes that exec'ed */
@@ -184,7 +185,10 @@ uint64_t gpu_ticks(uint64_t wall_ns); /* the 100 MHz counter */
 int ioctl_clock_counters(struct call *call);
 
 /* drive.c */
-void drive(struct world *world);	       /* doorbells, GPU, effects, timeouts */
+void drive(struct world *world); /* doorbells, GPU, effects, timeouts */
+/* Before a call: the GPU's time is the caller's, so that nothing which the call asks
+ * for begins before it was asked for. A quiet GPU is looked at seldom. */
+void drive_catch_up(struct world *world);
 uint64_t drive_due(const struct world *world); /* wall; UINT64_MAX: something is reported before */
 void drive_fetch(struct queue *queue);
 void drive_reread_wptr(struct node *node); /* after a map: work without a doorbell */

@@ -379,6 +379,7 @@ static void *serve_all(void *arg)
 			continue;
 		}
 		world_lock(world);
+		drive_catch_up(world);
 		serve(world, &n);
 		wake = look_after(world);
 		pthread_mutex_unlock(&world->lock);
