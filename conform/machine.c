@@ -46,7 +46,8 @@ static uint32_t property(unsigned node, const char *key)
 	return (uint32_t)value;
 }
 
-/* The node of the nth GPU; -1: there is none. */
+/* The node of the nth GPU; -1: there is none. A node without SIMDs is none, even if
+ * a driver that is wrong gives it a gpu_id. */
 static int gpu_node(unsigned nth)
 {
 	for (unsigned node = 0; node < NODES_MAX; node++) {
@@ -54,7 +55,7 @@ static int gpu_node(unsigned nth)
 
 		if (lab_node_number(node, "gpu_id", NULL, &id))
 			return -1;
-		if (id && !nth--)
+		if (id && property(node, "simd_count") && !nth--)
 			return (int)node;
 	}
 	return -1;
