@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # The time scales at which this machine, as busy as it is now, notices doorbells
-# soon enough for colocate's rule (P99 delay x time scale at most 5 % of the online
-# P50 alone, which is 1.1 ms where the machine has time), with room for a delay three times as long, for what this short look
-# does not meet. A virtual machine whose host takes milliseconds at a time needs a
-# slower GPU than a quiet one. The first printed is to be used; the others when the
-# machine has become busier meanwhile.
+# soon enough for colocate's rule: P99 delay x time scale at most 5 % of the online
+# P50 alone, which is 1.1 ms where the machine has time. With room for a delay three
+# times as long, for what this short look does not meet. A virtual machine whose host
+# takes milliseconds at a time needs a slower GPU than a quiet one. The first printed
+# is to be used; the others when the machine has become busier meanwhile.
 # Usage: time_scale.sh SCALE... (the largest first)
 set -eu
 source=$(cd "$(dirname "$0")/.." && pwd)
