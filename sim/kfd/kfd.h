@@ -117,7 +117,7 @@ struct world {
 	int poll_fd; /* epoll of the processes' pidfds */
 	bool sync_wake;
 
-	uint64_t driven_ns; /* the GPU's time */
+	uint64_t driven_ns; /* wall: when the GPU was last brought up to date */
 	uint64_t last_doorbell_ns;
 	uint64_t next_deadline_ns; /* of WAIT_EVENTS; UINT64_MAX: none */
 	uint64_t next_check_ns;	   /* look for processes that exec'ed */
