@@ -6,7 +6,6 @@
  * a virtual one whose host is busy, many times what it takes elsewhere).
  */
 #include <dirent.h>
-#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
