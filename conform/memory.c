@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "conform/checks.h"
@@ -336,6 +337,42 @@ void check_map_over_another_is_einval(void)
 	CHECK_IS(map(&gpu, a.handle), 0);
 	CHECK_IS(map(&gpu, b.handle), -EINVAL);
 	CHECK_IS(map(&gpu, a.handle), 0); /* again is nothing */
+}
+
+static int foreign(ssize_t call(pid_t, const struct iovec *, unsigned long, const struct iovec *,
+				unsigned long, unsigned long),
+		   volatile void *address)
+{
+	uint64_t word = 0;
+	struct iovec here = {&word, sizeof word};
+	struct iovec there = {(void *)(uintptr_t)address, sizeof word};
+
+	return call(getpid(), &here, 1, &there, 1, 0) == sizeof word ? 0 : -errno;
+}
+
+void check_device_memory_is_not_for_process_vm(void)
+{
+	struct gpu_file gpu;
+	struct raw_queue queue;
+	struct buffer gtt, vram;
+	uint64_t own = 1;
+
+	gpu_open(&gpu);
+	CHECK_IS(buffer_new(&gpu, PAGE, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &gtt), 0);
+	CHECK_IS(buffer_new(&gpu, PAGE,
+			    KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC, &vram),
+		 0);
+	queue_new(&gpu, &queue);
+	*(volatile uint64_t *)gtt.cpu = *(volatile uint64_t *)vram.cpu = 1; /* is there */
+	CHECK_IS(foreign(process_vm_readv, &own), 0);
+	CHECK_IS(foreign(process_vm_readv, gtt.cpu), -EFAULT);
+	CHECK_IS(foreign(process_vm_readv, vram.cpu), -EFAULT);
+	CHECK_IS(foreign(process_vm_readv, queue.doorbell), -EFAULT);
+	CHECK_IS(foreign(process_vm_writev, gtt.cpu), -EFAULT);
+	CHECK_IS(foreign(process_vm_writev, vram.cpu), -EFAULT);
+	CHECK_IS(*(volatile uint64_t *)gtt.cpu, 1);
+	CHECK_IS(foreign(process_vm_writev, &own), 0);
+	CHECK_IS(own, 0);
 }
 
 void check_unmap_of_what_is_not_mapped_is_einval(void)

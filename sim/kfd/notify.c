@@ -338,6 +338,18 @@ static void serve_ioctl(struct world *world, const struct seccomp_notif *n)
 		let_pass(world, n->id);
 }
 
+/* It has nothing to do with the GPUs, and reads the program's list of mappings. */
+static bool serve_vm_access(struct world *world, const struct seccomp_notif *n)
+{
+	if (n->data.nr != SYS_process_vm_readv && n->data.nr != SYS_process_vm_writev)
+		return false;
+	if (vm_access_refused(world, (pid_t)n->pid, (const uint64_t *)n->data.args))
+		notify_refuse(world, n->id, -EFAULT);
+	else
+		let_pass(world, n->id);
+	return true;
+}
+
 static void serve(struct world *world, const struct seccomp_notif *n)
 {
 	if (n->data.nr == SYS_ioctl)
@@ -378,6 +390,8 @@ static void *serve_all(void *arg)
 				usleep(1);
 			continue;
 		}
+		if (serve_vm_access(world, &n))
+			continue;
 		world_lock(world);
 		drive_catch_up(world);
 		serve(world, &n);

@@ -271,6 +271,10 @@ int ring_read(const struct queue *queue, uint64_t at, void *to, uint64_t bytes);
 int process_read(const struct process *process, uint64_t address, void *to, size_t n);
 int process_write(const struct process *process, uint64_t address, const void *from, size_t n);
 
+/* vm_access.c: does a call of process_vm_readv or process_vm_writev with these arguments
+ * reach device memory? No lock is needed. */
+bool vm_access_refused(const struct world *world, pid_t tid, const uint64_t *args);
+
 /* events.c */
 int ioctl_create_event(struct call *call);
 int ioctl_destroy_event(struct call *call);

@@ -79,6 +79,7 @@ int ioctl_update_queue(struct call *call)
 		return -EFAULT;
 	update(call, queue, a);
 	procfs_queue_resized(queue);
+	debugfs_changed(call->world); /* a stopped queue on an idle node is not bounced */
 	r = queue_set_priority(queue);
 	return r ? r : queue_bounce(call, queue);
 }

@@ -28,6 +28,10 @@ static int add_rules(scmp_filter_ctx filter, bool trap_open)
 		rc = seccomp_rule_add(
 			filter, SCMP_ACT_NOTIFY, SCMP_SYS(ioctl), 1,
 			SCMP_A1(SCMP_CMP_MASKED_EQ, IOCTL_TYPE_MASK, (scmp_datum_t)types[i] << 8));
+	if (!rc)
+		rc = seccomp_rule_add(filter, SCMP_ACT_NOTIFY, SCMP_SYS(process_vm_readv), 0);
+	if (!rc)
+		rc = seccomp_rule_add(filter, SCMP_ACT_NOTIFY, SCMP_SYS(process_vm_writev), 0);
 	/* The kernel takes the low 32 bits of both. */
 	if (!rc && trap_open)
 		rc = seccomp_rule_add(

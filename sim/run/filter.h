@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The seccomp filter of a world. It notifies the supervisor of ioctl() whose
- * command has the type 'K' (KFD, but also the console) or 'd' (DRM), and on
- * demand of openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC), which is how libkmod
+ * command has the type 'K' (KFD, but also the console) or 'd' (DRM), of
+ * process_vm_readv() and process_vm_writev(), and on demand of openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC), which is how libkmod
  * reads /proc/modules; everything else runs at full speed.
  */
 #ifndef KFDSHIM_SIM_RUN_FILTER_H
