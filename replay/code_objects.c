@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "replay/code_objects.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The paths come from CMakeLists.txt, which also rebuilds this file when they change. */
@@ -21,9 +22,7 @@ EMBED(gfx908, SPIN_GFX908);
 EMBED(gfx90a, SPIN_GFX90A);
 EMBED(gfx942, SPIN_GFX942);
 
-static const struct {
-	const char *gpu, *begin, *end;
-} objects[] = {
+const struct code_object code_objects[CODE_OBJECTS] = {
 	{"gfx908", code_object_gfx908, code_object_gfx908_end},
 	{"gfx90a", code_object_gfx90a, code_object_gfx90a_end},
 	{"gfx942", code_object_gfx942, code_object_gfx942_end},
@@ -31,19 +30,19 @@ static const struct {
 
 const struct code_object *code_object_find(const char *gpu)
 {
-	static struct code_object found;
-
-	for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
-		if (strcmp(objects[i].gpu, gpu) != 0)
-			continue;
-		found = (struct code_object){objects[i].gpu, objects[i].begin,
-					     (size_t)(objects[i].end - objects[i].begin)};
-		return &found;
-	}
+	for (size_t i = 0; i < CODE_OBJECTS; i++)
+		if (strcmp(code_objects[i].gpu, gpu) == 0)
+			return &code_objects[i];
 	return NULL;
 }
 
-const char *code_object_list(void)
+const char *code_object_list(char *text, size_t size)
 {
-	return "gfx908, gfx90a, gfx942";
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < CODE_OBJECTS && n < size; i++)
+		n += (size_t)snprintf(text + n, size - n, "%s%s", i ? ", " : "",
+				      code_objects[i].gpu);
+	return text;
 }

@@ -8,15 +8,17 @@
 
 #include <stddef.h>
 
-struct code_object {
-	const char *gpu; /* processor name of the ISA: "gfx90a" */
-	const void *data;
-	size_t bytes;
-};
+#define CODE_OBJECTS 3
 
-/* The one for this processor, or NULL. Static storage. */
+struct code_object {
+	const char *gpu;	/* processor name of the ISA: "gfx90a" */
+	const char *data, *end; /* of the ELF file */
+};
+extern const struct code_object code_objects[CODE_OBJECTS];
+
+/* The one for this processor, or NULL. */
 const struct code_object *code_object_find(const char *gpu);
-/* "gfx908, gfx90a, gfx942" */
-const char *code_object_list(void);
+/* The names of all, for talk: "gfx908, gfx90a"; returns `text`. */
+const char *code_object_list(char *text, size_t size);
 
 #endif

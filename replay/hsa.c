@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Device, memory, code object, queue: what is there before the first request.
-#include "replay/hsa.h"
+#include "replay/rt.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -11,7 +11,6 @@
 #include "replay/code_objects.h"
 
 #define RING_PACKETS 16384u /* what HIP asks for */
-#define CELLS_BYTES_MAX (1ull << 32)
 
 __attribute__((format(printf, 3, 4))) static int fail(struct rt *rt, int code, const char *format,
 						      ...)
@@ -29,8 +28,7 @@ static int check(struct rt *rt, hsa_status_t status, const char *what)
 {
 	if (status == HSA_STATUS_SUCCESS || status == HSA_STATUS_INFO_BREAK)
 		return 0;
-	return fail(rt, -EIO, "%s failed: %.*s", what, rt_status_length(status),
-		    rt_status_name(status));
+	return fail(rt, -EIO, "%s failed: %.*s", what, hsa_name_length(status), hsa_name(status));
 }
 
 struct agent_search {
@@ -49,9 +47,9 @@ static hsa_status_t on_agent(hsa_agent_t agent, void *data)
 		return status;
 	if (type == HSA_DEVICE_TYPE_CPU && !search->have_cpu) {
 		search->have_cpu = true;
-		search->rt->cpu = agent;
+		search->rt->hsa.cpu = agent;
 	} else if (type == HSA_DEVICE_TYPE_GPU && search->gpus++ == search->device) {
-		search->rt->gpu = agent;
+		search->rt->hsa.gpu = agent;
 	}
 	return HSA_STATUS_SUCCESS;
 }
@@ -65,7 +63,8 @@ static int read_gpu_name(struct rt *rt)
 	char *cpu;
 	int rc;
 
-	if ((rc = check(rt, hsa_agent_get_info(rt->gpu, HSA_AGENT_INFO_ISA, &isa), "ISA query")) ||
+	if ((rc = check(rt, hsa_agent_get_info(rt->hsa.gpu, HSA_AGENT_INFO_ISA, &isa),
+			"ISA query")) ||
 	    (rc = check(rt, hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME_LENGTH, &length),
 			"ISA query")))
 		return rc;
@@ -111,29 +110,31 @@ static hsa_status_t on_pool(hsa_amd_memory_pool_t pool, void *data)
 
 static int find_pools(struct rt *rt)
 {
-	struct pool_search host = {.fine = &rt->host_pool, .kernarg = &rt->kernarg_pool};
-	struct pool_search device = {.coarse = &rt->device_pool};
+	struct pool_search host = {.fine = &rt->hsa.host_pool, .kernarg = &rt->hsa.kernarg_pool};
+	struct pool_search device = {.coarse = &rt->hsa.device_pool};
 	int rc;
 
-	if ((rc = check(rt, hsa_amd_agent_iterate_memory_pools(rt->cpu, on_pool, &host),
+	if ((rc = check(rt, hsa_amd_agent_iterate_memory_pools(rt->hsa.cpu, on_pool, &host),
 			"memory pool query")) ||
-	    (rc = check(rt, hsa_amd_agent_iterate_memory_pools(rt->gpu, on_pool, &device),
+	    (rc = check(rt, hsa_amd_agent_iterate_memory_pools(rt->hsa.gpu, on_pool, &device),
 			"memory pool query")))
 		return rc;
-	if (!rt->host_pool.handle || !rt->kernarg_pool.handle || !rt->device_pool.handle)
+	if (!rt->hsa.host_pool.handle || !rt->hsa.kernarg_pool.handle ||
+	    !rt->hsa.device_pool.handle)
 		return fail(rt, -EIO,
 			    "the runtime shows no fine-grained host memory, no kernarg "
 			    "memory or no device memory");
 	return 0;
 }
 
-int rt_open(struct rt *rt, unsigned device)
+static int open_by_hsa(struct rt *rt, unsigned device)
 {
 	struct agent_search search = {.device = device, .rt = rt};
 	hsa_status_t status;
+	char list[64];
 	int rc;
 
-	*rt = (struct rt){0};
+	*rt = (struct rt){.api = &rt_by_hsa};
 	status = hsa_init();
 	if (status != HSA_STATUS_SUCCESS) {
 		check(rt, status, "hsa_init");
@@ -157,13 +158,14 @@ int rt_open(struct rt *rt, unsigned device)
 		return rc;
 	if (!code_object_find(rt->gpu_name))
 		return fail(rt, -ENODEV, "no code object for %s in this build: there are %s",
-			    rt->gpu_name, code_object_list());
+			    rt->gpu_name, code_object_list(list, sizeof(list)));
 	if ((rc = check(rt,
-			hsa_agent_get_info(rt->gpu,
+			hsa_agent_get_info(rt->hsa.gpu,
 					   (hsa_agent_info_t)HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT,
 					   &rt->compute_units),
 			"compute unit query")) ||
-	    (rc = check(rt, hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &rt->clock_hz),
+	    (rc = check(rt,
+			hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &rt->hsa.clock_hz),
 			"clock query")))
 		return rc;
 	return find_pools(rt);
@@ -176,40 +178,42 @@ static int load_kernel(struct rt *rt)
 	hsa_status_t s;
 	int rc;
 
-	s = hsa_code_object_reader_create_from_memory(object->data, object->bytes, &rt->reader);
+	s = hsa_code_object_reader_create_from_memory(
+		object->data, (size_t)(object->end - object->data), &rt->hsa.reader);
 	if ((rc = check(rt, s, "reading the code object")))
 		return rc;
 	s = hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
-				      NULL, &rt->executable);
+				      NULL, &rt->hsa.executable);
 	if ((rc = check(rt, s, "creating an executable")))
 		return rc;
-	s = hsa_executable_load_agent_code_object(rt->executable, rt->gpu, rt->reader, NULL, NULL);
+	s = hsa_executable_load_agent_code_object(rt->hsa.executable, rt->hsa.gpu, rt->hsa.reader,
+						  NULL, NULL);
 	if ((rc = check(rt, s, "loading the code object")))
 		return rc;
-	if ((rc = check(rt, hsa_executable_freeze(rt->executable, NULL), "freezing it")))
+	if ((rc = check(rt, hsa_executable_freeze(rt->hsa.executable, NULL), "freezing it")))
 		return rc;
-	s = hsa_executable_get_symbol_by_name(rt->executable, "kfdreplay_spin.kd", &rt->gpu,
+	s = hsa_executable_get_symbol_by_name(rt->hsa.executable, "kfdreplay_spin.kd", &rt->hsa.gpu,
 					      &symbol);
 	if ((rc = check(rt, s, "finding the kernel")) ||
 	    (rc = check(rt,
 			hsa_executable_symbol_get_info(symbol,
 						       HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
-						       &rt->kernel_object),
+						       &rt->hsa.kernel_object),
 			"kernel query")) ||
 	    (rc = check(rt,
 			hsa_executable_symbol_get_info(
 				symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE,
-				&rt->kernarg_bytes),
+				&rt->hsa.kernarg_bytes),
 			"kernel query")) ||
 	    (rc = check(rt,
 			hsa_executable_symbol_get_info(
 				symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE,
-				&rt->private_bytes),
+				&rt->hsa.private_bytes),
 			"kernel query")))
 		return rc;
-	if (rt->kernarg_bytes < sizeof(uint64_t) * 2)
+	if (rt->hsa.kernarg_bytes < sizeof(uint64_t) * 2)
 		return fail(rt, -EIO, "the kernel takes %u bytes of arguments, not 16",
-			    rt->kernarg_bytes);
+			    rt->hsa.kernarg_bytes);
 	return 0;
 }
 
@@ -218,13 +222,13 @@ static void on_queue_error(hsa_status_t status, hsa_queue_t *queue, void *data)
 	struct rt *rt = data;
 
 	(void)queue;
-	__atomic_store_n(&rt->queue_status, status, __ATOMIC_RELEASE);
+	__atomic_store_n(&rt->hsa.queue_status, status, __ATOMIC_RELEASE);
 }
 
 static int make_queue(struct rt *rt)
 {
 	uint32_t size = 0;
-	int rc = check(rt, hsa_agent_get_info(rt->gpu, HSA_AGENT_INFO_QUEUE_MAX_SIZE, &size),
+	int rc = check(rt, hsa_agent_get_info(rt->hsa.gpu, HSA_AGENT_INFO_QUEUE_MAX_SIZE, &size),
 		       "queue size query");
 
 	if (rc)
@@ -232,8 +236,8 @@ static int make_queue(struct rt *rt)
 	if (size > RING_PACKETS)
 		size = RING_PACKETS;
 	return check(rt,
-		     hsa_queue_create(rt->gpu, size, HSA_QUEUE_TYPE_SINGLE, on_queue_error, rt,
-				      rt->private_bytes, PLAN_LDS_BYTES, &rt->queue),
+		     hsa_queue_create(rt->hsa.gpu, size, HSA_QUEUE_TYPE_SINGLE, on_queue_error, rt,
+				      rt->hsa.private_bytes, PLAN_LDS_BYTES, &rt->hsa.queue),
 		     "creating a queue");
 }
 
@@ -247,7 +251,8 @@ static int allocate(struct rt *rt, hsa_amd_memory_pool_t pool, size_t bytes, con
 	rc = check(rt, hsa_amd_memory_pool_allocate(pool, bytes, 0, out), text);
 	if (rc)
 		return rc;
-	return check(rt, hsa_amd_agents_allow_access(1, &rt->gpu, NULL, *out), "mapping memory");
+	return check(rt, hsa_amd_agents_allow_access(1, &rt->hsa.gpu, NULL, *out),
+		     "mapping memory");
 }
 
 static int make_kernargs(struct rt *rt, const struct plan *plan)
@@ -255,13 +260,13 @@ static int make_kernargs(struct rt *rt, const struct plan *plan)
 	void *memory;
 	int rc;
 
-	rt->kernarg_stride = (rt->kernarg_bytes + 63u) & ~(size_t)63u;
-	rc = allocate(rt, rt->kernarg_pool, plan->op_count * rt->kernarg_stride, "kernel arguments",
-		      &memory);
+	rt->hsa.kernarg_stride = (rt->hsa.kernarg_bytes + 63u) & ~(size_t)63u;
+	rc = allocate(rt, rt->hsa.kernarg_pool, plan->op_count * rt->hsa.kernarg_stride,
+		      "kernel arguments", &memory);
 	if (rc)
 		return rc;
-	rt->kernargs = memory;
-	memset(rt->kernargs, 0, plan->op_count * rt->kernarg_stride);
+	rt->hsa.kernargs = memory;
+	memset(rt->hsa.kernargs, 0, plan->op_count * rt->hsa.kernarg_stride);
 	for (size_t i = 0; i < plan->op_count; i++) {
 		const struct plan_op *op = &plan->ops[i];
 		struct {
@@ -270,7 +275,7 @@ static int make_kernargs(struct rt *rt, const struct plan *plan)
 		} arguments = {op->ticks, rt->cells ? rt->cells + op->cell : NULL};
 
 		if (op->kind == PLAN_SPIN)
-			memcpy(rt->kernargs + i * rt->kernarg_stride, &arguments,
+			memcpy(rt->hsa.kernargs + i * rt->hsa.kernarg_stride, &arguments,
 			       sizeof(arguments));
 	}
 	return 0;
@@ -282,10 +287,10 @@ static int make_cells(struct rt *rt, const struct plan *plan)
 	void *memory;
 	int rc;
 
-	if (bytes > CELLS_BYTES_MAX)
-		return fail(rt, -E2BIG, "--count would need %zu MiB of cells for one request",
-			    bytes >> 20);
-	rc = allocate(rt, rt->host_pool, bytes, "cells", &memory);
+	rc = rt_check_cells(rt, bytes);
+	if (rc)
+		return rc;
+	rc = allocate(rt, rt->hsa.host_pool, bytes, "cells", &memory);
 	if (rc)
 		return rc;
 	rt->cells = memory;
@@ -296,7 +301,7 @@ static int make_cells(struct rt *rt, const struct plan *plan)
 static int make_signals(struct rt *rt, const struct plan *plan)
 {
 	size_t most = 0;
-	int rc = check(rt, hsa_signal_create(0, 0, NULL, &rt->done), "creating a signal");
+	int rc = check(rt, hsa_signal_create(0, 0, NULL, &rt->hsa.done), "creating a signal");
 
 	for (size_t i = 0; i < plan->request_count; i++) {
 		const struct plan_request *request = &plan->requests[i];
@@ -308,14 +313,14 @@ static int make_signals(struct rt *rt, const struct plan *plan)
 			most = copies;
 	}
 	/* one that a copy waits for and one that it completes */
-	rt->links = calloc(most * 2 + 1, sizeof(*rt->links));
-	rt->marks = calloc(plan->max_ops, sizeof(*rt->marks));
-	if (!rt->links || !rt->marks)
+	rt->hsa.links = calloc(most * 2 + 1, sizeof(*rt->hsa.links));
+	rt->hsa.marks = calloc(plan->max_ops, sizeof(*rt->hsa.marks));
+	if (!rt->hsa.links || !rt->hsa.marks)
 		return fail(rt, -ENOMEM, "out of memory");
-	for (; rc == 0 && rt->link_count < most * 2; rt->link_count += rc == 0)
+	for (; rc == 0 && rt->hsa.link_count < most * 2; rt->hsa.link_count += rc == 0)
 		rc = check(rt,
 			   hsa_amd_signal_create(0, 0, NULL, HSA_AMD_SIGNAL_AMD_GPU_ONLY,
-						 &rt->links[rt->link_count]),
+						 &rt->hsa.links[rt->hsa.link_count]),
 			   "creating a signal");
 	return rc;
 }
@@ -327,11 +332,11 @@ static int copy_once(struct rt *rt, enum plan_kind kind)
 	hsa_signal_value_t value;
 	int rc;
 
-	hsa_signal_store_relaxed(rt->done, 1);
-	rc = rt_copy(rt, kind, 4, NULL, rt->done);
+	hsa_signal_store_relaxed(rt->hsa.done, 1);
+	rc = hsa_copy(rt, kind, 4, NULL, rt->hsa.done);
 	if (rc)
 		return rc;
-	value = hsa_signal_wait_scacquire(rt->done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
+	value = hsa_signal_wait_scacquire(rt->hsa.done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
 					  HSA_WAIT_STATE_BLOCKED);
 	return value == 0 ? 0 : fail(rt, -EIO, "a first copy failed");
 }
@@ -343,18 +348,20 @@ static int make_buffers(struct rt *rt, const struct plan *plan)
 
 	if (!plan->uses[PLAN_H2D] && !plan->uses[PLAN_D2H] && !plan->uses[PLAN_D2D])
 		return 0;
-	if ((rc = allocate(rt, rt->host_pool, bytes, "host memory", &rt->host_buffer)) ||
-	    (rc = allocate(rt, rt->device_pool, bytes, "device memory", &rt->device_buffer[0])) ||
-	    (rc = allocate(rt, rt->device_pool, bytes, "device memory", &rt->device_buffer[1])))
+	if ((rc = allocate(rt, rt->hsa.host_pool, bytes, "host memory", &rt->hsa.host_buffer)) ||
+	    (rc = allocate(rt, rt->hsa.device_pool, bytes, "device memory",
+			   &rt->hsa.device_buffer[0])) ||
+	    (rc = allocate(rt, rt->hsa.device_pool, bytes, "device memory",
+			   &rt->hsa.device_buffer[1])))
 		return rc;
-	memset(rt->host_buffer, 0, bytes);
+	memset(rt->hsa.host_buffer, 0, bytes);
 	for (enum plan_kind kind = PLAN_H2D; rc == 0 && kind <= PLAN_D2D; kind++)
 		if (plan->uses[kind])
 			rc = copy_once(rt, kind);
 	return rc;
 }
 
-int rt_prepare(struct rt *rt, const struct plan *plan, bool count)
+static int prepare_by_hsa(struct rt *rt, const struct plan *plan, bool count)
 {
 	int rc;
 
@@ -365,38 +372,51 @@ int rt_prepare(struct rt *rt, const struct plan *plan, bool count)
 	return make_buffers(rt, plan);
 }
 
-void rt_stop_queue(struct rt *rt)
+static void stop_queue_by_hsa(struct rt *rt)
 {
-	if (rt->queue)
-		hsa_queue_destroy(rt->queue);
-	rt->queue = NULL;
+	if (rt->hsa.queue)
+		hsa_queue_destroy(rt->hsa.queue);
+	rt->hsa.queue = NULL;
 	rt->given_up = true;
 }
 
-void rt_close(struct rt *rt)
+static void close_by_hsa(struct rt *rt)
 {
-	void *memory[] = {rt->kernargs, rt->cells, rt->host_buffer, rt->device_buffer[0],
-			  rt->device_buffer[1]};
+	void *memory[] = {rt->hsa.kernargs, rt->cells, rt->hsa.host_buffer,
+			  rt->hsa.device_buffer[0], rt->hsa.device_buffer[1]};
 
 	/* A copy that waits for a kernel that never ends still reads its signal:
 	 * then the driver cleans up, at exit, when its queue is gone as well. */
 	if (rt->opened && !rt->given_up) {
-		if (rt->queue)
-			hsa_queue_destroy(rt->queue);
-		for (size_t i = 0; i < rt->link_count; i++)
-			hsa_signal_destroy(rt->links[i]);
-		if (rt->done.handle)
-			hsa_signal_destroy(rt->done);
+		if (rt->hsa.queue)
+			hsa_queue_destroy(rt->hsa.queue);
+		for (size_t i = 0; i < rt->hsa.link_count; i++)
+			hsa_signal_destroy(rt->hsa.links[i]);
+		if (rt->hsa.done.handle)
+			hsa_signal_destroy(rt->hsa.done);
 		for (size_t i = 0; i < sizeof(memory) / sizeof(memory[0]); i++)
 			if (memory[i])
 				hsa_amd_memory_pool_free(memory[i]);
-		if (rt->executable.handle)
-			hsa_executable_destroy(rt->executable);
-		if (rt->reader.handle)
-			hsa_code_object_reader_destroy(rt->reader);
+		if (rt->hsa.executable.handle)
+			hsa_executable_destroy(rt->hsa.executable);
+		if (rt->hsa.reader.handle)
+			hsa_code_object_reader_destroy(rt->hsa.reader);
 		hsa_shut_down();
 	}
-	free(rt->links);
-	free(rt->marks);
+	free(rt->hsa.links);
+	free(rt->hsa.marks);
 	*rt = (struct rt){0};
 }
+
+const struct rt_api rt_by_hsa = {
+	.name = "hsa",
+	.open = open_by_hsa,
+	.prepare = prepare_by_hsa,
+	.close = close_by_hsa,
+	.stop_queue = stop_queue_by_hsa,
+	.request_begin = hsa_request_begin,
+	.submit = hsa_submit,
+	.request_end = hsa_request_end,
+	.wait = hsa_wait,
+	.finished_share = hsa_finished_share,
+};

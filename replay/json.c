@@ -76,16 +76,17 @@ static json_t *report_json(const struct report *report)
 	const struct run_result *result = report->result;
 	const struct run_options *options = report->options;
 
-	return json_pack(
-		"{s:s, s:b, s:f, s:s, s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:o, s:b, s:I, s:o}",
-		"trace", report->trace, "simulated", report->world->simulated, "time_scale",
-		report->world->time_scale, "agent", report->gpu_name, "mode",
-		options->open_loop ? "open" : "closed", "requests", (json_int_t)result->stats.count,
-		"arrived", (json_int_t)result->arrived, "steps", result->steps, "seconds",
-		result->seconds, "gpu_us_per_request", report->plan->mean_ns / 1e3,
-		"gpu_busy_ratio", busy_ratio(result), "rate_per_s", rate(report), "latency_us",
-		latency_json(report->latency), "keeps_up", result->keeps_up, "backlog",
-		(json_int_t)backlog(report), "count", count_json(report));
+	return json_pack("{s:s, s:s, s:b, s:f, s:s, s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:o, "
+			 "s:b, s:I, s:o}",
+			 "trace", report->trace, "api", report->api, "simulated",
+			 report->world->simulated, "time_scale", report->world->time_scale, "agent",
+			 report->gpu_name, "mode", options->open_loop ? "open" : "closed",
+			 "requests", (json_int_t)result->stats.count, "arrived",
+			 (json_int_t)result->arrived, "steps", result->steps, "seconds",
+			 result->seconds, "gpu_us_per_request", report->plan->mean_ns / 1e3,
+			 "gpu_busy_ratio", busy_ratio(result), "rate_per_s", rate(report),
+			 "latency_us", latency_json(report->latency), "keeps_up", result->keeps_up,
+			 "backlog", (json_int_t)backlog(report), "count", count_json(report));
 }
 
 int report_write_json(const struct report *report, const char *path, char *why, size_t why_size)

@@ -21,6 +21,7 @@ int world_read(const char *path, struct world *out, char *why, size_t why_size);
 
 struct report {
 	const char *trace;
+	const char *api; /* "hsa", "hip" */
 	const char *gpu_name;
 	const struct world *world;
 	const struct plan *plan;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// kfdreplay: plays a recorded model trace through the real HSA runtime.
+// kfdreplay: plays a recorded model trace through the real HSA runtime, or HIP.
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "replay/json.h"
 #include "replay/run.h"
@@ -21,6 +22,7 @@ enum { GO_ON = -1, EXIT_USAGE = 2, EXIT_NOT_HERE = 77 };
 struct arguments {
 	const char *trace;
 	const char *json;
+	const struct rt_api *api;
 	unsigned device;
 	double load; /* 0: not given */
 	bool closed, arrivals_given;
@@ -28,16 +30,17 @@ struct arguments {
 };
 
 static const char usage_line[] =
-	"usage: kfdreplay --trace FILE.csv [--requests N | --seconds S] "
+	"usage: kfdreplay --trace FILE.csv [--api hsa|hip] [--requests N | --seconds S] "
 	"[--closed | --rate R | --load L] [--arrivals poisson|fixed] [--seed N] "
 	"[--spacing none|recorded] [--count] [--device D] [--json FILE] [--sync-fd R:W]";
 
 static const char help_text[] =
 	"\n"
-	"Plays a recorded model trace through the HSA runtime: every row a dispatch or a\n"
+	"Plays a recorded model trace through the GPU's runtime: every row a dispatch or a\n"
 	"copy, every `sync` a completed request. On a GPU, or under kfdsim.\n"
 	"\n"
 	"  --trace FILE.csv   the recording (traces/README.md tells the format)\n"
+	"  --api API          hsa (default), or hip: the newest libamdhip64 that is there\n"
 	"  --requests N       end after N requests (default: the trace once)\n"
 	"  --seconds S        end after S seconds of wall time\n"
 	"  --closed           the next request begins when the last is done (default)\n"
@@ -123,6 +126,7 @@ static bool parse_word(const char *text, const char *no, const char *yes, bool *
 
 enum option_id {
 	O_TRACE = 1,
+	O_API,
 	O_REQUESTS,
 	O_SECONDS,
 	O_CLOSED,
@@ -140,6 +144,7 @@ enum option_id {
 
 static const struct option options[] = {
 	{"trace", required_argument, NULL, O_TRACE},
+	{"api", required_argument, NULL, O_API},
 	{"requests", required_argument, NULL, O_REQUESTS},
 	{"seconds", required_argument, NULL, O_SECONDS},
 	{"closed", no_argument, NULL, O_CLOSED},
@@ -166,6 +171,9 @@ static const char *take_option(enum option_id option, const char *value, struct 
 	case O_TRACE:
 		a->trace = value;
 		return NULL;
+	case O_API:
+		a->api = strcmp(value, rt_by_hip.name) == 0 ? &rt_by_hip : &rt_by_hsa;
+		return strcmp(value, a->api->name) == 0 ? NULL : "hsa or hip";
 	case O_JSON:
 		a->json = value;
 		return NULL;
@@ -277,7 +285,7 @@ static int play(struct arguments *a, const struct trace *trace, const struct wor
 {
 	struct run_result result = {0};
 	struct plan plan = {0};
-	int rc = rt_open(rt, a->device);
+	int rc = a->api->open(rt, a->device);
 
 	if (rc)
 		return open_failed(rt, rc);
@@ -291,15 +299,15 @@ static int play(struct arguments *a, const struct trace *trace, const struct wor
 	}
 	if (a->run.requests == 0 && !(a->run.seconds > 0))
 		a->run.requests = plan.request_count;
-	rc = rt_prepare(rt, &plan, a->run.count);
+	rc = rt->api->prepare(rt, &plan, a->run.count);
 	if (rc == 0) {
 		rc = run(rt, &plan, &a->run, &result);
 		if (rc)
-			rt_stop_queue(rt); /* something may still be in it */
+			rt->api->stop_queue(rt); /* something may still be in it */
 	}
 	rc = rc ? failed(rt->why)
-		: report(a, &(struct report){trace->name, rt->gpu_name, world, &plan, &a->run,
-					     &result, NULL});
+		: report(a, &(struct report){trace->name, rt->api->name, rt->gpu_name, world, &plan,
+					     &a->run, &result, NULL});
 	stats_free(&result.stats);
 	plan_free(&plan);
 	return rc;
@@ -308,11 +316,13 @@ static int play(struct arguments *a, const struct trace *trace, const struct wor
 int main(int argc, char **argv)
 {
 	struct arguments a = {
+		.api = &rt_by_hsa,
 		.run = {.seed = DEFAULT_SEED, .scale = 1, .sync_read = -1, .sync_write = -1}};
 	struct trace trace;
 	struct world world;
 	struct rt rt;
 	char why[512];
+	bool cut_off;
 	int rc = parse(argc, argv, &a);
 
 	if (rc != GO_ON)
@@ -323,7 +333,14 @@ int main(int argc, char **argv)
 	a.run.scale = world.time_scale;
 	run_catch_signals();
 	rc = play(&a, &trace, &world, &rt);
-	rt_close(&rt);
+	cut_off = rt.given_up;
+	a.api->close(&rt);
 	trace_free(&trace);
+	if (cut_off) {
+		/* What is still on the GPU goes with the process. At exit HIP would
+		 * wait for it, for ever where it never ends. */
+		fflush(NULL);
+		_exit(rc);
+	}
 	return rc;
 }

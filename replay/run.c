@@ -154,7 +154,7 @@ static int submit_all(struct runner *r, const struct plan_request *request)
 		}
 		if (clock_ns() >= limit)
 			return 0;
-		rc = rt_submit(r->rt);
+		rc = r->rt->api->submit(r->rt);
 		if (rc == -EAGAIN)
 			nap();
 		else if (rc)
@@ -168,13 +168,14 @@ static int wait_done(struct runner *r, uint64_t (*limit)(struct runner *))
 {
 	for (;;) {
 		uint64_t now = clock_ns(), until = limit(r);
-		int rc = r->rt->ended ? 0 : rt_request_end(r->rt);
+		int rc = r->rt->ended ? 0 : r->rt->api->request_end(r->rt);
 
 		if (rc && rc != -EAGAIN)
 			return rc;
 		if (rc == -EAGAIN)
 			nap();
-		else if ((rc = rt_wait(r->rt, until > now ? min_u64(until - now, SLICE_NS) : 0)))
+		else if ((rc = r->rt->api->wait(r->rt,
+						until > now ? min_u64(until - now, SLICE_NS) : 0)))
 			return rc;
 		if (clock_ns() >= until)
 			return 0;
@@ -216,7 +217,7 @@ static int serve(struct runner *r, const struct plan_request *request)
 {
 	int rc;
 
-	rt_request_begin(r->rt, request);
+	r->rt->api->request_begin(r->rt, request);
 	r->under_way = request;
 	rc = submit_all(r, request);
 	if (rc == 0 && r->rt->submitted == 0) {
@@ -240,13 +241,13 @@ static int give_up(struct runner *r)
 	const struct plan_request *request = r->under_way;
 	int rc;
 
-	r->out->steps += rt_finished_share(r->rt);
+	r->out->steps += r->rt->api->finished_share(r->rt);
 	rc = wait_done(r, drain_limit_ns);
 	if (rc < 0)
 		return rc;
 	if (rc == 0) {
 		fprintf(stderr, "kfdreplay: the last request was still running and was cut off\n");
-		rt_stop_queue(r->rt);
+		r->rt->api->stop_queue(r->rt);
 	}
 	check_cells(r, request);
 	r->under_way = NULL;

@@ -22,8 +22,8 @@
 #include <stdint.h>
 
 #include "replay/arrivals.h"
-#include "replay/hsa.h"
 #include "replay/plan.h"
+#include "replay/rt.h"
 #include "replay/stats.h"
 
 struct run_options {
@@ -32,7 +32,7 @@ struct run_options {
 	double rate_per_s; /* open loop, model time */
 	uint64_t seed;
 	bool spaced;		   /* submit no earlier than recorded */
-	bool count;		   /* rt_prepare() was told the same */
+	bool count;		   /* prepare() was told the same */
 	uint64_t requests;	   /* 0: no limit */
 	double seconds;		   /* 0: no limit */
 	double scale;		   /* > 0 */

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "replay/hsa.h"
+#include "replay/rt.h"
 
 #define PACKETS_PER_OP 2u /* a barrier and a dispatch */
 
 /* The runtime's texts are "NAME: a sentence or two"; the name is enough. */
-const char *rt_status_name(hsa_status_t status)
+const char *hsa_name(hsa_status_t status)
 {
 	const char *text = NULL;
 
@@ -19,41 +19,41 @@ const char *rt_status_name(hsa_status_t status)
 	return text;
 }
 
-int rt_status_length(hsa_status_t status)
+int hsa_name_length(hsa_status_t status)
 {
-	return (int)strcspn(rt_status_name(status), ":");
+	return (int)strcspn(hsa_name(status), ":");
 }
 
 static int queue_failed(struct rt *rt)
 {
-	hsa_status_t status = __atomic_load_n(&rt->queue_status, __ATOMIC_ACQUIRE);
+	hsa_status_t status = __atomic_load_n(&rt->hsa.queue_status, __ATOMIC_ACQUIRE);
 
 	if (status == HSA_STATUS_SUCCESS)
 		return 0;
 	snprintf(rt->why, sizeof(rt->why), "the queue was stopped by an error: %.*s",
-		 rt_status_length(status), rt_status_name(status));
+		 hsa_name_length(status), hsa_name(status));
 	return -EIO;
 }
 
 static bool ring_full(const struct rt *rt)
 {
-	uint64_t written = hsa_queue_load_write_index_relaxed(rt->queue);
-	uint64_t read = hsa_queue_load_read_index_scacquire(rt->queue);
+	uint64_t written = hsa_queue_load_write_index_relaxed(rt->hsa.queue);
+	uint64_t read = hsa_queue_load_read_index_scacquire(rt->hsa.queue);
 
-	return written - read + PACKETS_PER_OP > rt->queue->size;
+	return written - read + PACKETS_PER_OP > rt->hsa.queue->size;
 }
 
 /* Writes a packet, its first word last, and rings the doorbell. Returns its index. */
 static uint64_t publish(struct rt *rt, const void *packet)
 {
-	uint64_t index = hsa_queue_add_write_index_screlease(rt->queue, 1);
-	char *slot = (char *)rt->queue->base_address + (index & (rt->queue->size - 1)) * 64;
+	uint64_t index = hsa_queue_add_write_index_screlease(rt->hsa.queue, 1);
+	char *slot = (char *)rt->hsa.queue->base_address + (index & (rt->hsa.queue->size - 1)) * 64;
 	uint32_t first;
 
 	memcpy(&first, packet, sizeof(first));
 	memcpy(slot + sizeof(first), (const char *)packet + sizeof(first), 64 - sizeof(first));
 	__atomic_store_n((uint32_t *)(void *)slot, first, __ATOMIC_RELEASE);
-	hsa_signal_store_screlease(rt->queue->doorbell_signal, (hsa_signal_value_t)index);
+	hsa_signal_store_screlease(rt->hsa.queue->doorbell_signal, (hsa_signal_value_t)index);
 	return index;
 }
 
@@ -89,10 +89,11 @@ static uint64_t publish_dispatch(struct rt *rt, const struct plan_op *op, hsa_fe
 		.grid_size_x = op->workgroups * PLAN_THREADS,
 		.grid_size_y = 1,
 		.grid_size_z = 1,
-		.private_segment_size = rt->private_bytes,
+		.private_segment_size = rt->hsa.private_bytes,
 		.group_segment_size = PLAN_LDS_BYTES,
-		.kernel_object = rt->kernel_object,
-		.kernarg_address = rt->kernargs + (size_t)(op - rt->plan->ops) * rt->kernarg_stride,
+		.kernel_object = rt->hsa.kernel_object,
+		.kernarg_address =
+			rt->hsa.kernargs + (size_t)(op - rt->plan->ops) * rt->hsa.kernarg_stride,
 		.completion_signal = done,
 	};
 
@@ -101,52 +102,53 @@ static uint64_t publish_dispatch(struct rt *rt, const struct plan_op *op, hsa_fe
 
 static hsa_signal_t next_link(struct rt *rt)
 {
-	hsa_signal_t link = rt->links[rt->links_used++];
+	hsa_signal_t link = rt->hsa.links[rt->hsa.links_used++];
 
 	hsa_signal_store_relaxed(link, 1);
 	return link;
 }
 
-int rt_copy(struct rt *rt, enum plan_kind kind, uint64_t bytes, const hsa_signal_t *after,
-	    hsa_signal_t done)
+int hsa_copy(struct rt *rt, enum plan_kind kind, uint64_t bytes, const hsa_signal_t *after,
+	     hsa_signal_t done)
 {
 	bool from_host = kind == PLAN_H2D, to_host = kind == PLAN_D2H;
-	const void *from = from_host ? rt->host_buffer : rt->device_buffer[0];
-	void *to = to_host ? rt->host_buffer : rt->device_buffer[kind == PLAN_D2D];
-	hsa_status_t status = hsa_amd_memory_async_copy(to, to_host ? rt->cpu : rt->gpu, from,
-							from_host ? rt->cpu : rt->gpu, bytes,
-							after ? 1 : 0, after, done);
+	const void *from = from_host ? rt->hsa.host_buffer : rt->hsa.device_buffer[0];
+	void *to = to_host ? rt->hsa.host_buffer : rt->hsa.device_buffer[kind == PLAN_D2D];
+	hsa_status_t status = hsa_amd_memory_async_copy(to, to_host ? rt->hsa.cpu : rt->hsa.gpu,
+							from, from_host ? rt->hsa.cpu : rt->hsa.gpu,
+							bytes, after ? 1 : 0, after, done);
 
 	if (status == HSA_STATUS_SUCCESS)
 		return 0;
 	snprintf(rt->why, sizeof(rt->why), "a copy of %" PRIu64 " bytes was refused: %.*s", bytes,
-		 rt_status_length(status), rt_status_name(status));
+		 hsa_name_length(status), hsa_name(status));
 	return -EIO;
 }
 
-void rt_request_begin(struct rt *rt, const struct plan_request *request)
+void hsa_request_begin(struct rt *rt, const struct plan_request *request)
 {
 	rt->request = request;
 	rt->submitted = 0;
-	rt->links_used = 0;
-	rt->linked = false;
-	rt->after_copy = false;
+	rt->hsa.links_used = 0;
+	rt->hsa.linked = false;
+	rt->hsa.after_copy = false;
 	rt->ended = false;
-	hsa_signal_store_relaxed(rt->done, 1);
+	hsa_signal_store_relaxed(rt->hsa.done, 1);
 }
 
 /* A copy after kernels waits for the link that the last of them completes. */
 static int submit_copy(struct rt *rt, const struct plan_op *op, bool last, struct rt_mark *mark)
 {
-	hsa_signal_t done = last ? rt->done : next_link(rt);
-	int rc = rt_copy(rt, op->kind, op->bytes, rt->linked ? &rt->last_link : NULL, done);
+	hsa_signal_t done = last ? rt->hsa.done : next_link(rt);
+	int rc =
+		hsa_copy(rt, op->kind, op->bytes, rt->hsa.linked ? &rt->hsa.last_link : NULL, done);
 
 	if (rc)
 		return rc;
 	mark->signal = done;
-	rt->last_link = done;
-	rt->linked = true;
-	rt->after_copy = true;
+	rt->hsa.last_link = done;
+	rt->hsa.linked = true;
+	rt->hsa.after_copy = true;
 	return 0;
 }
 
@@ -157,24 +159,24 @@ static void submit_kernel(struct rt *rt, const struct plan_op *op, bool last, st
 	bool before_copy = !last && op[1].kind != PLAN_SPIN;
 	hsa_signal_t done = {0};
 
-	if (rt->after_copy)
-		publish_barrier(rt, HSA_FENCE_SCOPE_AGENT, &rt->last_link, done);
+	if (rt->hsa.after_copy)
+		publish_barrier(rt, HSA_FENCE_SCOPE_AGENT, &rt->hsa.last_link, done);
 	if (last)
-		done = rt->done;
+		done = rt->hsa.done;
 	else if (before_copy)
 		done = next_link(rt);
 	mark->packet = publish_dispatch(
 		rt, op, last || before_copy ? HSA_FENCE_SCOPE_SYSTEM : HSA_FENCE_SCOPE_AGENT, done);
-	rt->last_link = done;
-	rt->linked = before_copy;
-	rt->after_copy = false;
+	rt->hsa.last_link = done;
+	rt->hsa.linked = before_copy;
+	rt->hsa.after_copy = false;
 }
 
-int rt_submit(struct rt *rt)
+int hsa_submit(struct rt *rt)
 {
 	const struct plan_op *op = &rt->plan->ops[rt->request->first + rt->submitted];
 	bool last = rt->submitted + 1 == rt->request->count;
-	struct rt_mark *mark = &rt->marks[rt->submitted];
+	struct rt_mark *mark = &rt->hsa.marks[rt->submitted];
 	int rc = queue_failed(rt);
 
 	if (rc)
@@ -194,23 +196,23 @@ int rt_submit(struct rt *rt)
 	return 0;
 }
 
-int rt_request_end(struct rt *rt)
+int hsa_request_end(struct rt *rt)
 {
 	if (rt->ended)
 		return 0;
 	if (ring_full(rt))
 		return queue_failed(rt) ? -EIO : -EAGAIN;
-	publish_barrier(rt, HSA_FENCE_SCOPE_SYSTEM, rt->after_copy ? &rt->last_link : NULL,
-			rt->done);
+	publish_barrier(rt, HSA_FENCE_SCOPE_SYSTEM, rt->hsa.after_copy ? &rt->hsa.last_link : NULL,
+			rt->hsa.done);
 	rt->ended = true;
 	return 0;
 }
 
-int rt_wait(struct rt *rt, uint64_t timeout_ns)
+int hsa_wait(struct rt *rt, uint64_t timeout_ns)
 {
-	uint64_t ticks = (uint64_t)((double)timeout_ns * (double)rt->clock_hz / 1e9);
-	hsa_signal_value_t value = hsa_signal_wait_scacquire(rt->done, HSA_SIGNAL_CONDITION_LT, 1,
-							     ticks, HSA_WAIT_STATE_BLOCKED);
+	uint64_t ticks = (uint64_t)((double)timeout_ns * (double)rt->hsa.clock_hz / 1e9);
+	hsa_signal_value_t value = hsa_signal_wait_scacquire(rt->hsa.done, HSA_SIGNAL_CONDITION_LT,
+							     1, ticks, HSA_WAIT_STATE_BLOCKED);
 
 	if (value == 0)
 		return 1;
@@ -221,13 +223,13 @@ int rt_wait(struct rt *rt, uint64_t timeout_ns)
 	return queue_failed(rt);
 }
 
-double rt_finished_share(const struct rt *rt)
+double hsa_finished_share(const struct rt *rt)
 {
 	const struct plan_op *ops = &rt->plan->ops[rt->request->first];
-	uint64_t read = hsa_queue_load_read_index_scacquire(rt->queue), finished = 0;
+	uint64_t read = hsa_queue_load_read_index_scacquire(rt->hsa.queue), finished = 0;
 
 	for (size_t i = 0; i < rt->submitted; i++) {
-		const struct rt_mark *mark = &rt->marks[i];
+		const struct rt_mark *mark = &rt->hsa.marks[i];
 
 		if (mark->signal.handle ? hsa_signal_load_relaxed(mark->signal) != 0
 					: mark->packet >= read)

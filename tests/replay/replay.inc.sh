@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# For the tests that run kfdreplay. Reads BUILD and SOURCE.
+# For the tests that run kfdreplay. Reads BUILD and SOURCE; root: the system whose
+# runtimes they are to have (make matrix), this one without it.
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # used where this is read
 REPLAY=$BUILD/kfdreplay
@@ -12,7 +13,7 @@ trap 'rm -rf "$DIR"' EXIT
 
 # on_gpu [kfdsim options] -- COMMAND...: where a simulated MI210 is, ten times slower.
 on_gpu() {
-	"$BUILD/kfdsim" --gpu mi210 --time-scale 0.1 "$@"
+	"$BUILD/kfdsim" --gpu mi210 --time-scale 0.1 ${root:+--root "$root"} "$@"
 }
 
 fail() {
