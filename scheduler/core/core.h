@@ -4,21 +4,39 @@
  * next deadline out. No I/O, no clock of its own, no allocation after
  * core_create().
  *
- * Policy `strict`: a client is suspended as a whole while a client of the same
- * tenant with a higher priority is active on a node where it is active too,
- * and resumed when there is none any more.
+ * A *unit* is what is held and let go as a whole: the clients of one group of one
+ * tenant, or one client that has no group. Its priority is that of its most urgent
+ * client. A unit is *pressed* while, on a node where a client of it is active, a client
+ * of the same tenant and of a unit of higher priority is active, and the node's policy
+ * says so:
+ *   strict    at once
+ *   share     the same, but of each share_window_ns the unit runs for a share
+ *   deadline  when what is left of the other's objective is only what its request takes
+ *   observe   never
+ * A pressed unit is held: those of its clients that are active are suspended, and those
+ * that become active, too. When it is not pressed any more they are resumed, perhaps a
+ * little later (hold-over).
  * - A client that is suspended is not on the GPU: it preempts nobody.
  * - What a client says of its own activity while it is suspended can only add
  *   a node: a suspended queue looks idle when its last packet has been read.
- * - Without a priority: neither preempted nor preempting.
+ * - Without a priority: neither preempted nor preempting, also in a group.
+ * - A unit is not held if one of its clients cannot be suspended: it would go on, and
+ *   spin for the others.
  * - One action in flight per client. After a suspend that failed or took
  *   longer than slow_suspend_ns the client is never suspended again (the
  *   driver resets the GPU when its firmware cannot preempt). What a failed
  *   suspend left behind is undone by a resume.
  * - A failed resume is tried again, for as long as it takes.
- * - Starvation bound: a client is suspended for at most max_suspended_ns until
+ * - Starvation bound: a unit is held for at most max_suspended_ns until
  *   it has run for min_run_ns, all its spans of running counted together.
  *   When the bound is reached it gets min_run_ns in one piece.
+ * - Rate cap: a unit is held at most max_holds_per_s times a second: once held it stays
+ *   so for that part of a second at least (unless it must be resumed).
+ * - Hold-over: suspending and resuming cost time of everybody on the node. A unit that
+ *   is not pressed any more stays held as long as that costs (as measured), if most
+ *   gaps were shorter (as learned): never more than twice what the best would have.
+ * - A lease is a person's order to hold a client, whoever is active; no bound but its
+ *   own end.
  *
  * Times are nanoseconds of one clock that never goes back. Threads: none; the
  * caller guards it.
@@ -30,11 +48,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CORE_NODES 16u /* nodes one client can use */
+#define CORE_NODES 16u	  /* nodes one client can use */
+#define CORE_POLICIES 64u /* nodes with a policy of their own */
 #define CORE_PRIORITIES 16
 #define CORE_PRIORITY_UNSET (-1)
 #define CORE_NEVER UINT64_MAX
-#define CORE_RETRY_NS 10000000u /* between two tries of a resume that fails */
+/* Between two tries of a resume that fails, of a suspend that is cancelled. */
+#define CORE_RETRY_NS 10000000u
 
 /* Names a client; 0 is nobody. A name is not given again for a long time, and
  * every function takes the name of a client that is gone: nothing happens. */
@@ -48,15 +68,30 @@ static inline uint32_t core_index(core_id client)
 
 struct core;
 
+enum core_rule { CORE_STRICT, CORE_SHARE, CORE_DEADLINE, CORE_OBSERVE };
+
+struct core_policy {
+	enum core_rule rule;
+	uint32_t share_percent; /* CORE_SHARE: 1..99 */
+};
+
 struct core_config {
 	uint64_t slow_suspend_ns;
 	uint64_t max_suspended_ns;
 	uint64_t min_run_ns;
+	uint64_t share_window_ns;
+	uint32_t max_holds_per_s; /* 0: no cap */
+	bool hold_over;
+	struct core_policy policy; /* of nodes without one of their own */
 };
 #define CORE_CONFIG_DEFAULT                                                                        \
 	{                                                                                          \
 		.slow_suspend_ns = 50000000u, .max_suspended_ns = 30000000000u,                    \
-		.min_run_ns = 200000000u                                                           \
+		.min_run_ns = 200000000u, .share_window_ns = 1000000000u, .max_holds_per_s = 200,  \
+		.hold_over = true, .policy = {                                                     \
+			.rule = CORE_STRICT,                                                       \
+			.share_percent = 10                                                        \
+		}                                                                                  \
 	}
 
 enum core_capability {
@@ -85,37 +120,57 @@ struct core_view {
 	enum core_capability capability;
 	enum core_spared spared;
 	bool active;		    /* on any node, as it says */
-	bool pressed;		    /* a more urgent one is active where it is active */
+	bool pressed;		    /* its unit is */
+	bool held;		    /* its unit is */
+	bool hindered;		    /* its unit is not held, because another client of it
+	                               cannot be suspended */
 	uint64_t suspends, resumes; /* succeeded */
 	uint64_t failures;
 	uint64_t suspended_ns; /* in total, the present suspension included */
+	uint64_t request_ns;   /* learned: what a request of it takes at most, nearly always;
+	                          0: not known yet */
 };
 
-/* Room for max_clients at a time. NULL: no memory. */
+/* Room for max_clients (at most 65535) at a time. NULL: no memory. */
 struct core *core_create(const struct core_config *config, uint32_t max_clients);
 void core_destroy(struct core *core);
 
-/* tenant: clients of one tenant may preempt each other. priority: -1..15. A
+/* Another configuration from now on; all else stays as it is. Nodes' own policies go. */
+void core_configure(struct core *core, const struct core_config *config);
+/* A node's own policy. false: no room for one more. */
+bool core_set_policy(struct core *core, uint32_t gpu_id, const struct core_policy *policy);
+
+/* tenant: clients of one tenant may preempt each other. group: those of one tenant that
+ * have the same are one unit; 0: a unit of its own. priority: -1..15. A
  * new client is CORE_PENDING, idle and running. 0: no room, or no priority. */
-core_id core_add(struct core *core, uint32_t tenant, int priority, uint64_t now);
+core_id core_add(struct core *core, uint32_t tenant, uint32_t group, int priority, uint64_t now);
 /* The client is gone, with whatever was in flight for it. */
 void core_remove(struct core *core, core_id client);
 
 void core_set_capability(struct core *core, core_id client, enum core_capability capability);
+/* Another priority, -1..15, from now on; all else of the client stays as it is. */
+void core_set_priority(struct core *core, core_id client, int priority);
+/* What its requests may take; 0: it does not say. */
+void core_set_slo(struct core *core, core_id client, uint64_t slo_ns);
 /* false: no room for another node of this client. */
-bool core_set_activity(struct core *core, core_id client, uint32_t gpu_id, bool active);
+bool core_set_activity(struct core *core, core_id client, uint32_t gpu_id, bool active,
+		       uint64_t now);
 /* true: the client is in a call that a suspension would block: it is resumed
  * and left alone until told false. */
 void core_set_leaving(struct core *core, core_id client, bool leaving);
+/* Its unit is held until then; 0: not any more. */
+void core_set_lease(struct core *core, core_id client, uint64_t until_ns);
 /* The action in flight ended: 0 or a negative errno. -ECANCELED: a suspend
- * that was never tried, which counts as nothing. */
+ * that was never tried, which counts as nothing; the next is after CORE_RETRY_NS, or
+ * when the client is not leaving any more. */
 void core_finished(struct core *core, core_id client, int error, uint64_t duration_ns,
 		   uint64_t now);
 
 /*
- * Decides; call it after every event and at every deadline. Writes at most
+ * Decides; call it after events and at every deadline. Writes at most
  * `max` actions, all of which are in flight from now on, suspends first, and
- * returns their number. *deadline: when to call again without an event.
+ * returns their number. *deadline: when to call again without an event. Time is spent
+ * on the units that an event or a deadline concerns, not on all.
  */
 size_t core_decide(struct core *core, uint64_t now, struct core_action *actions, size_t max,
 		   uint64_t *deadline);

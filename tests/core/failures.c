@@ -74,6 +74,14 @@ static void cancelled_counts_as_nothing(void **state)
 {
 	(void)state;
 	core_finished(core, low, -ECANCELED, 0, now);
+	play_expect_nothing();
+	assert_int_equal(deadline, now + CORE_RETRY_NS);
+	now = deadline;
+	play_expect(CORE_SUSPEND, low);
+	core_set_leaving(core, low, true);
+	core_finished(core, low, -ECANCELED, 0, now);
+	play_expect_nothing();
+	core_set_leaving(core, low, false);
 	play_expect(CORE_SUSPEND, low);
 }
 

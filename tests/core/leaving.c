@@ -26,7 +26,7 @@ static void leaving_is_resumed(void **state)
 
 static void pending_is_left_alone(void **state)
 {
-	core_id low = core_add(core, 1, 2, now);
+	core_id low = core_add(core, 1, 0, 2, now);
 	core_id high = play_add(15);
 
 	(void)state;

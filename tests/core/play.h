@@ -26,9 +26,12 @@ static size_t action_count;
 
 static inline int play_setup(void **state)
 {
-	const struct core_config config = CORE_CONFIG_DEFAULT;
+	struct core_config config = CORE_CONFIG_DEFAULT;
 
 	(void)state;
+	/* which tests of their own switch on */
+	config.hold_over = false;
+	config.max_holds_per_s = 0;
 	now = 1000 * S;
 	core = core_create(&config, 64);
 	return core ? 0 : -1;
@@ -44,7 +47,7 @@ static inline int play_teardown(void **state)
 /* A client of tenant 1 that can be suspended. */
 static inline core_id play_add(int priority)
 {
-	core_id c = core_add(core, 1, priority, now);
+	core_id c = core_add(core, 1, 0, priority, now);
 
 	assert_int_not_equal(c, 0);
 	core_set_capability(core, c, CORE_ABLE);
@@ -59,12 +62,12 @@ static inline size_t play_decide(void)
 
 static inline void play_active(core_id c, uint32_t gpu_id)
 {
-	assert_true(core_set_activity(core, c, gpu_id, true));
+	assert_true(core_set_activity(core, c, gpu_id, true, now));
 }
 
 static inline void play_idle(core_id c, uint32_t gpu_id)
 {
-	assert_true(core_set_activity(core, c, gpu_id, false));
+	assert_true(core_set_activity(core, c, gpu_id, false, now));
 }
 
 /* Deciding now gives this one action and no other. */

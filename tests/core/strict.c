@@ -43,6 +43,37 @@ static void idle_is_left_alone_until_it_works(void **state)
 	play_expect(CORE_RESUME, low);
 }
 
+/* What is counted for whom follows, and nothing else of the client changes. */
+static void a_priority_may_change(void **state)
+{
+	core_id low = play_add(2);
+	core_id high = play_add(15);
+
+	(void)state;
+	play_active(low, GPU);
+	play_active(high, GPU);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	core_set_priority(core, low, 15);
+	play_expect(CORE_RESUME, low);
+	play_done(low);
+	play_expect_nothing();
+	core_set_priority(core, high, 3);
+	play_expect(CORE_SUSPEND, high);
+	play_done(high);
+	core_set_priority(core, low, CORE_PRIORITY_UNSET);
+	play_expect(CORE_RESUME, high);
+	play_done(high);
+	core_set_priority(core, high, 99); /* is none */
+	core_set_priority(core, low, 2);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	play_idle(high, GPU);
+	play_expect(CORE_RESUME, low);
+	play_done(low);
+	play_expect_nothing();
+}
+
 static void nodes_are_apart(void **state)
 {
 	core_id low = play_add(2);
@@ -59,7 +90,7 @@ static void nodes_are_apart(void **state)
 static void tenants_are_apart(void **state)
 {
 	core_id low = play_add(2);
-	core_id foreign = core_add(core, 2, 15, now);
+	core_id foreign = core_add(core, 2, 0, 15, now);
 
 	(void)state;
 	play_active(low, GPU);
@@ -141,30 +172,26 @@ static void rooms_end(void **state)
 	core_id c = 0;
 
 	(void)state;
-	assert_int_equal(core_add(core, 1, 16, now), 0);
-	assert_int_equal(core_add(core, 1, -2, now), 0);
+	assert_int_equal(core_add(core, 1, 0, 16, now), 0);
+	assert_int_equal(core_add(core, 1, 0, -2, now), 0);
 	for (int i = 0; i < 64; i++)
 		c = play_add(2);
-	assert_int_equal(core_add(core, 1, 2, now), 0);
+	assert_int_equal(core_add(core, 1, 0, 2, now), 0);
 	for (uint32_t gpu = 1; gpu <= CORE_NODES; gpu++)
 		play_active(c, gpu);
-	assert_false(core_set_activity(core, c, CORE_NODES + 1, true));
+	assert_false(core_set_activity(core, c, CORE_NODES + 1, true, now));
 	core_remove(core, c);
-	assert_int_not_equal(core_add(core, 1, 2, now), 0);
+	assert_int_not_equal(core_add(core, 1, 0, 2, now), 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		PLAY(active_preempts_active),
-		PLAY(idle_is_left_alone_until_it_works),
-		PLAY(nodes_are_apart),
-		PLAY(tenants_are_apart),
-		PLAY(equals_share),
-		PLAY(unset_is_never_scheduled),
-		PLAY(the_suspended_preempt_nobody),
-		PLAY(the_dead_press_nobody),
-		PLAY(rooms_end),
+		PLAY(active_preempts_active),	PLAY(idle_is_left_alone_until_it_works),
+		PLAY(a_priority_may_change),	PLAY(nodes_are_apart),
+		PLAY(tenants_are_apart),	PLAY(equals_share),
+		PLAY(unset_is_never_scheduled), PLAY(the_suspended_preempt_nobody),
+		PLAY(the_dead_press_nobody),	PLAY(rooms_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

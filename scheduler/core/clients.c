@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: MIT
+/* Clients, their units, and the nodes where they have work: who is there, and what they
+ * say. What follows from it is decide.c's. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/core/state.h"
+
+#define SLOT_BITS 16
+#define SLOT_MASK ((1u << SLOT_BITS) - 1) /* as core_index */
+
+struct core *core_create(const struct core_config *config, uint32_t max_clients)
+{
+	struct core *core = calloc(1, sizeof(*core));
+
+	if (!core || max_clients == 0 || max_clients > SLOT_MASK) {
+		free(core);
+		return NULL;
+	}
+	core->config = *config;
+	core->max_clients = max_clients;
+	core->clients = calloc(max_clients, sizeof(*core->clients));
+	core->units = calloc(max_clients, sizeof(*core->units));
+	core->queue = calloc(max_clients, sizeof(*core->queue));
+	core->heap = calloc(max_clients, sizeof(*core->heap));
+	core->nodes = calloc((size_t)max_clients * CORE_NODES, sizeof(*core->nodes));
+	if (!core->clients || !core->units || !core->queue || !core->heap || !core->nodes) {
+		core_destroy(core);
+		return NULL;
+	}
+	return core;
+}
+
+void core_destroy(struct core *core)
+{
+	if (!core)
+		return;
+	free(core->clients);
+	free(core->units);
+	free(core->queue);
+	free(core->heap);
+	free(core->nodes);
+	free(core);
+}
+
+struct client *client_find(const struct core *core, core_id id)
+{
+	uint32_t slot = core_index(id);
+
+	if (id == 0 || slot >= core->top || core->clients[slot].id != id)
+		return NULL;
+	return &core->clients[slot];
+}
+
+static struct unit *unit_of(const struct core *core, const struct client *c)
+{
+	return &core->units[c->unit];
+}
+
+/* ---- counts ---- */
+
+/* Is it on the GPU, or about to be? */
+static bool present(const struct client *c)
+{
+	return c->state == CORE_RUNNING || c->state == CORE_RESUMING;
+}
+
+uint32_t client_working(const struct client *c)
+{
+	return c->state == CORE_RUNNING ? c->active : c->held;
+}
+
+static uint32_t highest(uint32_t mask)
+{
+	return mask ? 32u - (uint32_t)__builtin_clz(mask) : 0;
+}
+
+static void count(uint32_t *mask, uint32_t counts[CORE_PRIORITIES], int priority, bool up)
+{
+	counts[priority] += up ? 1u : -1u;
+	if (counts[priority])
+		*mask |= 1u << priority;
+	else
+		*mask &= ~(1u << priority);
+}
+
+/* Those that are pressed by now, or are not any more: a unit of priority p is while
+ * somebody above p is urgent. By deadline it also matters who that is. */
+static void queue_concerned(struct core *core, const struct node *node, uint32_t before)
+{
+	uint32_t a = highest(before), b = highest(node->urgent);
+	uint32_t low = a < b ? a : b, high = a < b ? b : a;
+	const struct client *c;
+	struct unit *unit;
+
+	if (node_policy(core, node)->rule == CORE_DEADLINE)
+		low = 0;
+	if (low == high)
+		return;
+	for (uint32_t at = node->first; at != NOBODY; at = c->places[at % CORE_NODES].next) {
+		c = &core->clients[at / CORE_NODES];
+		unit = unit_of(core, c);
+		if (unit->priority >= 0 && (uint32_t)unit->priority + 1 >= low &&
+		    (uint32_t)unit->priority + 1 < high)
+			unit_queue(core, unit);
+	}
+}
+
+static void recount_urgent(struct core *core, struct client *c, int priority, uint32_t want)
+{
+	uint32_t changed = want ^ c->urgent, number;
+
+	for (; changed; changed &= changed - 1) {
+		struct node *node;
+		uint32_t before;
+
+		number = (uint32_t)__builtin_ctz(changed);
+		node = &core->nodes[c->places[number].node];
+		before = node->urgent;
+		count(&node->urgent, node->urgent_count, priority, want >> number & 1);
+		c->urgent ^= 1u << number;
+		queue_concerned(core, node, before);
+	}
+}
+
+static void recount_working(struct core *core, struct client *c, int priority, uint32_t want)
+{
+	uint32_t changed = want ^ c->working, number;
+
+	for (; changed; changed &= changed - 1) {
+		struct node *node;
+
+		number = (uint32_t)__builtin_ctz(changed);
+		node = &core->nodes[c->places[number].node];
+		count(&node->working, node->working_count, priority, want >> number & 1);
+	}
+	c->working = want;
+}
+
+static void recount_absent(struct core *core, struct client *c)
+{
+	uint32_t want = c->state == CORE_RUNNING ? 0 : c->held;
+	uint32_t changed = want ^ c->absent, number;
+
+	for (; changed; changed &= changed - 1) {
+		number = (uint32_t)__builtin_ctz(changed);
+		core->nodes[c->places[number].node].suspended += want >> number & 1 ? 1u : -1u;
+	}
+	c->absent = want;
+}
+
+void client_recount(struct core *core, struct client *c)
+{
+	int priority = unit_of(core, c)->priority;
+
+	recount_absent(core, c);
+	if (priority < 0)
+		return;
+	recount_working(core, c, priority, c->priority < 0 ? 0 : client_working(c));
+	recount_urgent(core, c, priority, c->priority < 0 || !present(c) ? 0 : c->active);
+}
+
+/* ---- units ---- */
+
+/* A unit's priority is that of its most urgent client. */
+static void unit_prioritise(struct core *core, struct unit *unit)
+{
+	int priority = CORE_PRIORITY_UNSET;
+
+	FOR_CLIENTS (core, unit, c)
+		if (c->priority > priority)
+			priority = c->priority;
+	if (priority != unit->priority) {
+		/* Out of the counts of the old one, into those of the new. */
+		FOR_CLIENTS (core, unit, c) {
+			if (unit->priority < 0)
+				continue;
+			recount_working(core, c, unit->priority, 0);
+			recount_urgent(core, c, unit->priority, 0);
+		}
+		unit->priority = priority;
+		FOR_CLIENTS (core, unit, c)
+			client_recount(core, c);
+	}
+	unit_queue(core, unit);
+}
+
+static uint32_t unit_for(struct core *core, uint32_t tenant, uint32_t group, uint64_t now)
+{
+	uint32_t at, room = core->unit_top;
+	bool queued;
+
+	for (at = 0; at < core->unit_top; at++) {
+		const struct unit *unit = &core->units[at];
+
+		if (unit->first == NOBODY)
+			room = at;
+		else if (group && unit->group == group && unit->tenant == tenant)
+			return at;
+	}
+	if (room == core->unit_top)
+		core->unit_top++;
+	queued = core->units[room].queued; /* it may still stand in the queue */
+	core->units[room] = (struct unit){
+		.first = NOBODY,
+		.tenant = tenant,
+		.group = group,
+		.priority = CORE_PRIORITY_UNSET,
+		.running_since = now,
+		.heap_at = NOBODY,
+		.queued = queued,
+	};
+	return room;
+}
+
+/* ---- nodes ---- */
+
+const struct core_policy *node_policy(const struct core *core, const struct node *node)
+{
+	for (uint32_t i = 0; i < core->policy_count; i++)
+		if (core->policies[i].gpu_id == node->gpu_id)
+			return &core->policies[i].policy;
+	return &core->config.policy;
+}
+
+static uint32_t node_for(struct core *core, uint32_t tenant, uint32_t gpu_id)
+{
+	uint32_t at, room = core->node_top;
+
+	for (at = 0; at < core->node_top; at++) {
+		const struct node *node = &core->nodes[at];
+
+		if (!node->users)
+			room = at;
+		else if (node->tenant == tenant && node->gpu_id == gpu_id)
+			return at;
+	}
+	/* There is room: each client has some for CORE_NODES. */
+	if (room == core->node_top)
+		core->node_top++;
+	core->nodes[room] = (struct node){.tenant = tenant, .gpu_id = gpu_id, .first = NOBODY};
+	return room;
+}
+
+static struct place *place_at(struct core *core, uint32_t at)
+{
+	return &core->clients[at / CORE_NODES].places[at % CORE_NODES];
+}
+
+static uint32_t slot_of(const struct core *core, const struct client *c)
+{
+	return (uint32_t)(c - core->clients);
+}
+
+/* The client's place for a node, new if need be; -1: no room. */
+static int place_for(struct core *core, struct client *c, uint32_t gpu_id)
+{
+	uint32_t at = PLACE(slot_of(core, c), c->place_count);
+	struct place *place;
+	struct node *node;
+
+	for (uint32_t i = 0; i < c->place_count; i++)
+		if (core->nodes[c->places[i].node].gpu_id == gpu_id)
+			return (int)i;
+	if (c->place_count == CORE_NODES)
+		return -1;
+	place = &c->places[c->place_count];
+	place->node = node_for(core, unit_of(core, c)->tenant, gpu_id);
+	node = &core->nodes[place->node];
+	node->users++;
+	place->previous = NOBODY;
+	place->next = node->first;
+	if (node->first != NOBODY)
+		place_at(core, node->first)->previous = at;
+	node->first = at;
+	return (int)c->place_count++;
+}
+
+static void leave_places(struct core *core, struct client *c)
+{
+	for (uint32_t i = 0; i < c->place_count; i++) {
+		const struct place *place = &c->places[i];
+		struct node *node = &core->nodes[place->node];
+
+		if (place->previous == NOBODY)
+			node->first = place->next;
+		else
+			place_at(core, place->previous)->next = place->next;
+		if (place->next != NOBODY)
+			place_at(core, place->next)->previous = place->previous;
+		node->users--;
+	}
+}
+
+/* ---- what is told ---- */
+
+void core_configure(struct core *core, const struct core_config *config)
+{
+	core->config = *config;
+	core->policy_count = 0;
+	for (uint32_t i = 0; i < core->unit_top; i++) {
+		core->units[i].window_held_ns = 0;
+		unit_queue(core, &core->units[i]);
+	}
+}
+
+bool core_set_policy(struct core *core, uint32_t gpu_id, const struct core_policy *policy)
+{
+	if (core->policy_count == CORE_POLICIES)
+		return false;
+	core->policies[core->policy_count].gpu_id = gpu_id;
+	core->policies[core->policy_count++].policy = *policy;
+	for (uint32_t i = 0; i < core->unit_top; i++)
+		unit_queue(core, &core->units[i]);
+	return true;
+}
+
+core_id core_add(struct core *core, uint32_t tenant, uint32_t group, int priority, uint64_t now)
+{
+	struct unit *unit;
+	struct client *c;
+	uint32_t slot = 0;
+
+	if (priority < CORE_PRIORITY_UNSET || priority >= CORE_PRIORITIES)
+		return 0;
+	while (slot < core->top && core->clients[slot].id)
+		slot++;
+	if (slot == core->max_clients)
+		return 0;
+	if (slot == core->top)
+		core->top++;
+	if (++core->generation == 0)
+		core->generation = 1;
+	c = &core->clients[slot];
+	*c = (struct client){
+		.id = ((uint32_t)core->generation << SLOT_BITS) | slot,
+		.unit = unit_for(core, tenant, group, now),
+		.priority = priority,
+	};
+	unit = unit_of(core, c);
+	c->next = unit->first;
+	unit->first = slot;
+	unit_prioritise(core, unit);
+	return c->id;
+}
+
+void core_remove(struct core *core, core_id id)
+{
+	struct client *c = client_find(core, id);
+	struct unit *unit;
+	uint32_t *link;
+
+	if (!c)
+		return;
+	unit = unit_of(core, c);
+	c->active = c->held = 0;
+	client_recount(core, c);
+	leave_places(core, c);
+	for (link = &unit->first; *link != slot_of(core, c); link = &core->clients[*link].next)
+		;
+	*link = c->next;
+	c->id = 0;
+	if (unit->first == NOBODY)
+		timer_set(core, unit, CORE_NEVER);
+	else
+		unit_prioritise(core, unit);
+}
+
+void core_set_capability(struct core *core, core_id id, enum core_capability capability)
+{
+	struct client *c = client_find(core, id);
+
+	if (!c)
+		return;
+	c->capability = capability;
+	unit_queue(core, unit_of(core, c));
+}
+
+void core_set_priority(struct core *core, core_id id, int priority)
+{
+	struct client *c = client_find(core, id);
+
+	if (!c || priority < CORE_PRIORITY_UNSET || priority >= CORE_PRIORITIES)
+		return;
+	c->priority = priority;
+	unit_prioritise(core, unit_of(core, c));
+	client_recount(core, c); /* it may take part from now on, or not any more */
+}
+
+void core_set_slo(struct core *core, core_id id, uint64_t slo_ns)
+{
+	struct client *c = client_find(core, id);
+
+	if (!c)
+		return;
+	c->slo_ns = slo_ns;
+	for (uint32_t i = 0; i < c->place_count; i++)
+		queue_concerned(core, &core->nodes[c->places[i].node], 0);
+}
+
+bool core_set_activity(struct core *core, core_id id, uint32_t gpu_id, bool active, uint64_t now)
+{
+	struct client *c = client_find(core, id);
+	uint32_t before;
+	int place;
+
+	if (!c)
+		return true;
+	place = place_for(core, c, gpu_id);
+	if (place < 0)
+		return false;
+	before = c->active;
+	if (active) {
+		c->active |= 1u << place;
+		c->held |= 1u << place;
+	} else {
+		c->active &= ~(1u << place);
+	}
+	if (!before && c->active)
+		c->busy_since = now;
+	if (before && !c->active && c->busy_since && c->state == CORE_RUNNING)
+		request_learn(c, now - c->busy_since);
+	client_recount(core, c);
+	unit_queue(core, unit_of(core, c));
+	return true;
+}
+
+void core_set_leaving(struct core *core, core_id id, bool leaving)
+{
+	struct client *c = client_find(core, id);
+
+	if (!c)
+		return;
+	c->leaving = leaving;
+	unit_queue(core, unit_of(core, c));
+}
+
+void core_set_lease(struct core *core, core_id id, uint64_t until_ns)
+{
+	struct client *c = client_find(core, id);
+
+	if (!c)
+		return;
+	c->lease_until = until_ns;
+	unit_queue(core, unit_of(core, c));
+}
+
+/* ---- what is asked ---- */
+
+void core_look_node(const struct core *core, uint32_t gpu_id, bool *urgent, uint32_t *suspended)
+{
+	*urgent = false;
+	*suspended = 0;
+	for (uint32_t i = 0; i < core->node_top; i++) {
+		const struct node *node = &core->nodes[i];
+
+		if (!node->users || node->gpu_id != gpu_id)
+			continue;
+		*suspended += node->suspended;
+		if (node->working &&
+		    highest(node->urgent) > (uint32_t)__builtin_ctz(node->working) + 1)
+			*urgent = true;
+	}
+}

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: MIT
+/* Which units are held, and what follows for their clients. */
+#include <errno.h>
+#include <string.h>
+
+#include "scheduler/core/state.h"
+
+/* Suspends from the front, resumes from the back. */
+struct actions {
+	struct core_action *list;
+	size_t max, suspends, resumes;
+};
+
+/* ---- what came of an action ---- */
+
+static void suspend_finished(struct core *core, struct client *c, struct unit *unit, int error,
+			     uint64_t duration_ns, uint64_t now)
+{
+	if (error == -ECANCELED) {
+		c->state = CORE_RUNNING;
+		c->prompt = false;
+		c->not_before = c->leaving ? 0 : now + CORE_RETRY_NS;
+		return;
+	}
+	c->state = CORE_SUSPENDED;
+	c->not_before = 0;
+	if (error) {
+		c->failures++;
+		c->spared = CORE_SPARED_FAILED;
+		c->undo = true;
+		return;
+	}
+	c->suspends++;
+	cost_learn(&unit->suspend_ns, duration_ns);
+	if (duration_ns > core->config.slow_suspend_ns)
+		c->spared = CORE_SPARED_SLOW;
+}
+
+static void resume_finished(const struct core *core, struct client *c, struct unit *unit, int error,
+			    uint64_t duration_ns, uint64_t now)
+{
+	if (error) {
+		c->state = CORE_SUSPENDED;
+		c->failures++;
+		c->prompt = false;
+		c->not_before = now + CORE_RETRY_NS;
+		return;
+	}
+	c->state = CORE_RUNNING;
+	c->not_before = 0;
+	if (!c->undo) {
+		c->resumes++;
+		cost_learn(&unit->resume_ns, duration_ns);
+	}
+	c->suspended_ns += now - c->suspended_since;
+	c->busy_since = 0; /* that was no time that a request takes */
+	c->undo = false;
+	c->prompt = true;
+	if (unit->held)
+		return;
+	unit->running_since = now;
+	if (unit->starved)
+		unit->run_until = now + core->config.min_run_ns;
+}
+
+void core_finished(struct core *core, core_id id, int error, uint64_t duration_ns, uint64_t now)
+{
+	struct client *c = client_find(core, id);
+	struct unit *unit;
+
+	if (!c)
+		return;
+	unit = &core->units[c->unit];
+	if (c->state == CORE_SUSPENDING)
+		suspend_finished(core, c, unit, error, duration_ns, now);
+	else if (c->state == CORE_RESUMING)
+		resume_finished(core, c, unit, error, duration_ns, now);
+	client_recount(core, c);
+	unit_queue(core, unit);
+}
+
+/* ---- the unit ---- */
+
+/* When the starvation bound ends this time of being held. */
+static uint64_t starved_at(const struct core *core, const struct unit *unit)
+{
+	uint64_t max = core->config.max_suspended_ns;
+
+	return unit->held_since + (unit->stretch_ns < max ? max - unit->stretch_ns : 0);
+}
+
+/* Who was held for as long as is allowed must first have run for as long as it must. */
+static uint64_t rest_until(const struct core *core, const struct unit *unit)
+{
+	uint64_t min = core->config.min_run_ns;
+
+	if (unit->stretch_ns < core->config.max_suspended_ns || unit->ran_ns >= min)
+		return 0;
+	return unit->running_since + (min - unit->ran_ns);
+}
+
+/* It must wait for something: what it does then is not prompt. */
+static bool not_yet(struct core *core, struct unit *unit, uint64_t *next, uint64_t until)
+{
+	FOR_CLIENTS (core, unit, c)
+		c->prompt = false;
+	not_after(next, until);
+	return false;
+}
+
+/* Who has no priority is only seen, unless a person has it suspended. */
+static bool takes_part(const struct client *c, bool leased)
+{
+	return c->priority >= 0 || leased;
+}
+
+static bool wants_suspend(const struct client *c, bool leased)
+{
+	return c->capability == CORE_ABLE && c->spared == CORE_SPARED_NOT && !c->leaving &&
+	       (leased || (c->active && c->priority >= 0));
+}
+
+static bool hindered(const struct core *core, const struct unit *unit, bool leased)
+{
+	FOR_CLIENTS (core, unit, c)
+		if (takes_part(c, leased) &&
+		    (c->capability == CORE_REFUSED || c->spared != CORE_SPARED_NOT))
+			return true;
+	return false;
+}
+
+/* Whom to suspend, now. */
+static bool can_act(const struct core *core, const struct unit *unit, bool leased, uint64_t now,
+		    uint64_t *next)
+{
+	FOR_CLIENTS (core, unit, c) {
+		if (!wants_suspend(c, leased) || c->state == CORE_RESUMING)
+			continue;
+		if (now >= c->not_before)
+			return true;
+		not_after(next, c->not_before);
+	}
+	return false;
+}
+
+/* A client of it can be held no more, so none can. */
+static bool must_run(const struct core *core, const struct unit *unit, bool leased)
+{
+	FOR_CLIENTS (core, unit, c)
+		if (takes_part(c, leased) && (c->capability == CORE_REFUSED || c->undo))
+			return true;
+	return false;
+}
+
+static bool wants_resume(const struct unit *unit, const struct client *c, bool leased)
+{
+	return !unit->held || c->leaving || c->undo || c->capability == CORE_REFUSED ||
+	       !takes_part(c, leased);
+}
+
+/* Is there a suspension? Whom it was for may be in a call that it would block, or on
+ * the way back although a resume has failed. */
+static bool holds_any(const struct core *core, const struct unit *unit, bool leased, uint64_t now)
+{
+	FOR_CLIENTS (core, unit, c)
+		if (!wants_resume(unit, c, leased) && c->state == CORE_SUSPENDED &&
+		    now >= c->not_before)
+			return true;
+	return false;
+}
+
+/* What is in flight is awaited. */
+static bool is_being_suspended(const struct core *core, const struct unit *unit)
+{
+	FOR_CLIENTS (core, unit, c)
+		if (c->state == CORE_SUSPENDING)
+			return true;
+	return false;
+}
+
+static uint64_t leased_until(const struct core *core, const struct unit *unit)
+{
+	uint64_t until = 0;
+
+	FOR_CLIENTS (core, unit, c)
+		if (c->lease_until > until)
+			until = c->lease_until;
+	return until;
+}
+
+static bool wants_hold(struct core *core, struct unit *unit, const struct press *press, bool leased,
+		       uint64_t now, uint64_t *next)
+{
+	uint64_t rest;
+
+	if (!press->pressed && !leased) {
+		FOR_CLIENTS (core, unit, c)
+			if (c->state == CORE_RUNNING && c->not_before <= now)
+				c->prompt = press->later == CORE_NEVER;
+		return false;
+	}
+	if (hindered(core, unit, leased) || !can_act(core, unit, leased, now, next))
+		return not_yet(core, unit, next, CORE_NEVER);
+	if (leased)
+		return true;
+	if (now < unit->run_until)
+		return not_yet(core, unit, next, unit->run_until);
+	rest = rest_until(core, unit);
+	if (now < rest)
+		return not_yet(core, unit, next, rest);
+	if (press->share_percent && share_left(core, unit, press->share_percent, now) == 0)
+		return not_yet(core, unit, next, share_window_end(core, now));
+	return true;
+}
+
+static void hold(const struct core *core, struct unit *unit, uint64_t now)
+{
+	unit->ran_ns += now - unit->running_since;
+	if (unit->ran_ns >= core->config.min_run_ns) {
+		unit->ran_ns = 0;
+		unit->stretch_ns = 0;
+	}
+	unit->held = true;
+	unit->held_since = now;
+	unit->starved = false;
+}
+
+/* It is pressed, and yet it may run. */
+static bool gets_its_share(struct core *core, struct unit *unit, uint32_t percent, uint64_t now,
+			   uint64_t *next)
+{
+	uint64_t left = share_left(core, unit, percent, now), end = share_window_end(core, now);
+
+	if (left == 0)
+		return !not_yet(core, unit, next, CORE_NEVER);
+	/* It may be held on into the next window, where the account is anew. */
+	not_after(next, now + left < end ? now + left : end);
+	return false;
+}
+
+static bool wants_release(struct core *core, struct unit *unit, const struct press *press,
+			  bool leased, uint64_t now, uint64_t *next)
+{
+	uint64_t starved = starved_at(core, unit), earliest, rate = core->config.max_holds_per_s;
+
+	if (is_being_suspended(core, unit))
+		return false;
+	if (must_run(core, unit, leased) || !holds_any(core, unit, leased, now))
+		return !not_yet(core, unit, next, CORE_NEVER);
+	if (leased)
+		return not_yet(core, unit, next, CORE_NEVER);
+	if (now >= starved) {
+		unit->starved = press->pressed;
+		return !unit->starved || !not_yet(core, unit, next, CORE_NEVER);
+	}
+	not_after(next, starved);
+	if (press->pressed)
+		return press->share_percent &&
+		       gets_its_share(core, unit, press->share_percent, now, next);
+	earliest = unit->unpressed_since + hold_over_ns(core, unit);
+	if (rate && earliest < unit->held_since + 1000000000u / rate)
+		earliest = unit->held_since + 1000000000u / rate;
+	if (now < earliest)
+		return not_yet(core, unit, next, earliest);
+	return true;
+}
+
+static void release(const struct core *core, struct unit *unit, uint64_t now)
+{
+	share_count(core, unit, now);
+	unit->held = false;
+	unit->running_since = now;
+	unit->stretch_ns += now - unit->held_since;
+	if (unit->starved) {
+		unit->run_until = now + core->config.min_run_ns;
+		unit->stretch_ns = 0;
+		unit->ran_ns = 0;
+	}
+}
+
+static void pressure(struct unit *unit, bool pressed, uint64_t now)
+{
+	if (pressed == unit->pressed)
+		return;
+	unit->pressed = pressed;
+	if (!pressed) {
+		unit->unpressed_since = now;
+		unit->gap_since = unit->held ? now : 0;
+	} else if (unit->gap_since) {
+		gap_learn(unit, now - unit->gap_since);
+		unit->gap_since = 0;
+	}
+}
+
+/* ---- its clients ---- */
+
+static void act(struct core *core, struct client *c, enum core_verb verb, uint64_t now,
+		struct actions *out)
+{
+	size_t at = verb == CORE_SUSPEND ? out->suspends++ : out->max - ++out->resumes;
+
+	out->list[at] = (struct core_action){.client = c->id, .verb = verb, .prompt = c->prompt};
+	if (verb == CORE_SUSPEND) {
+		c->suspended_since = now;
+		c->held = c->active;
+		c->state = CORE_SUSPENDING;
+		c->prompt = true;
+	} else {
+		c->state = CORE_RESUMING;
+	}
+	client_recount(core, c);
+}
+
+/* false: no room for an action. */
+static bool act_on(struct core *core, struct unit *unit, bool leased, uint64_t now, uint64_t *next,
+		   struct actions *out)
+{
+	bool hold = unit->held && !must_run(core, unit, leased);
+	enum core_verb verb;
+
+	FOR_CLIENTS (core, unit, c) {
+		if (c->state == CORE_RUNNING && hold && wants_suspend(c, leased))
+			verb = CORE_SUSPEND;
+		else if (c->state == CORE_SUSPENDED && wants_resume(unit, c, leased))
+			verb = CORE_RESUME;
+		else
+			continue;
+		if (now < c->not_before) {
+			not_after(next, c->not_before);
+			continue;
+		}
+		if (out->suspends + out->resumes == out->max)
+			return false;
+		if (verb == CORE_RESUME && unit->held)
+			c->prompt = false;
+		act(core, c, verb, now, out);
+	}
+	return true;
+}
+
+/* false: no room for all its actions. */
+static bool decide_unit(struct core *core, struct unit *unit, uint64_t now, struct actions *out)
+{
+	uint64_t next = CORE_NEVER, until = leased_until(core, unit);
+	bool leased = until > now, was_held = unit->held;
+	struct press press;
+
+	if (out->suspends + out->resumes == out->max)
+		return false;
+	press_look(core, unit, now, &press);
+	pressure(unit, press.pressed, now);
+	if (!press.pressed)
+		not_after(&next, press.later);
+	if (leased)
+		not_after(&next, until);
+	if (unit->held && wants_release(core, unit, &press, leased, now, &next))
+		release(core, unit, now);
+	else if (!unit->held && wants_hold(core, unit, &press, leased, now, &next))
+		hold(core, unit, now);
+	if (!act_on(core, unit, leased, now, &next, out))
+		return false;
+	timer_set(core, unit, next);
+	if (unit->held != was_held)
+		unit_queue(core, unit); /* how long it may be so */
+	return true;
+}
+
+/* What was written from the back, in order, after the suspends. */
+static size_t join(struct actions *out)
+{
+	struct core_action *from = out->list + (out->max - out->resumes), *to, swap;
+
+	for (size_t i = 0; i < out->resumes / 2; i++) {
+		swap = from[i];
+		from[i] = from[out->resumes - 1 - i];
+		from[out->resumes - 1 - i] = swap;
+	}
+	to = out->list + out->suspends;
+	memmove(to, from, out->resumes * sizeof(*to));
+	return out->suspends + out->resumes;
+}
+
+size_t core_decide(struct core *core, uint64_t now, struct core_action *actions, size_t max,
+		   uint64_t *deadline)
+{
+	struct actions out = {.list = actions, .max = max};
+	struct unit *unit;
+
+	timers_due(core, now);
+	while ((unit = unit_dequeue(core)) != NULL) {
+		if (unit->first == NOBODY)
+			continue;
+		if (!decide_unit(core, unit, now, &out)) {
+			unit_queue(core, unit);
+			*deadline = now;
+			return join(&out);
+		}
+	}
+	*deadline = timer_next(core);
+	return join(&out);
+}
+
+bool core_look(const struct core *core, core_id id, uint64_t now, struct core_view *out)
+{
+	const struct client *c = client_find(core, id);
+	const struct unit *unit;
+
+	if (!c)
+		return false;
+	unit = &core->units[c->unit];
+	*out = (struct core_view){
+		.state = c->state,
+		.capability = c->capability,
+		.spared = c->spared,
+		.active = c->active != 0,
+		.pressed = unit->pressed,
+		.held = unit->held,
+		.hindered = hindered(core, unit, false),
+		.suspends = c->suspends,
+		.resumes = c->resumes,
+		.failures = c->failures,
+		.suspended_ns = c->suspended_ns,
+		.request_ns = request_ns(c),
+	};
+	if (c->state != CORE_RUNNING)
+		out->suspended_ns += now - c->suspended_since;
+	return true;
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/* What the policies of the nodes say of a unit, and what they learn for that. */
+#include "scheduler/core/state.h"
+
+#define LEARN_SHIFT 3 /* a new value counts an eighth */
+#define KNOWN 4u      /* values from which on something counts as learned */
+#define ONE 1024u
+
+static uint64_t cost_ns(const struct unit *unit)
+{
+	return unit->suspend_ns && unit->resume_ns ? unit->suspend_ns + unit->resume_ns : 0;
+}
+
+void cost_learn(uint64_t *cost, uint64_t duration_ns)
+{
+	if (!*cost)
+		*cost = duration_ns;
+	else
+		*cost += (duration_ns >> LEARN_SHIFT) - (*cost >> LEARN_SHIFT);
+}
+
+/* ---- requests ---- */
+
+/* Mean and mean deviation, as TCP learns its round trips (RFC 6298). */
+void request_learn(struct client *c, uint64_t duration_ns)
+{
+	uint64_t off =
+		duration_ns > c->mean_ns ? duration_ns - c->mean_ns : c->mean_ns - duration_ns;
+
+	if (c->requests == 0) {
+		c->mean_ns = duration_ns;
+		c->deviation_ns = duration_ns / 2;
+	} else {
+		c->deviation_ns = c->deviation_ns - c->deviation_ns / 4 + off / 4;
+		c->mean_ns = c->mean_ns - c->mean_ns / 8 + duration_ns / 8;
+	}
+	if (c->requests < KNOWN)
+		c->requests++;
+}
+
+uint64_t request_ns(const struct client *c)
+{
+	return c->requests < KNOWN ? 0 : c->mean_ns + 4 * c->deviation_ns;
+}
+
+/* From when on nobody less urgent may run beside it. Beside somebody it may get nowhere,
+ * so what its request takes alone must still fit in afterwards. */
+static uint64_t due_at(const struct client *c, const struct unit *unit)
+{
+	uint64_t need = request_ns(c) + cost_ns(unit);
+
+	if (!c->slo_ns || !request_ns(c) || need >= c->slo_ns)
+		return 0;
+	return c->busy_since + c->slo_ns - need;
+}
+
+static uint64_t first_due(const struct core *core, const struct node *node, const struct unit *unit)
+{
+	uint64_t due = CORE_NEVER;
+
+	for (uint32_t at = node->first; at != NOBODY;) {
+		const struct client *c = &core->clients[at / CORE_NODES];
+		uint32_t number = at % CORE_NODES;
+
+		if (c->urgent >> number & 1 && core->units[c->unit].priority > unit->priority)
+			not_after(&due, due_at(c, unit));
+		at = c->places[number].next;
+	}
+	return due;
+}
+
+/* ---- who is pressed ---- */
+
+static void press_by(const struct core *core, const struct unit *unit, const struct node *node,
+		     uint64_t now, struct press *out, bool *all)
+{
+	const struct core_policy *policy = node_policy(core, node);
+	uint64_t due = 0;
+
+	if (policy->rule == CORE_OBSERVE || !(node->urgent >> (unit->priority + 1)))
+		return;
+	if (policy->rule == CORE_DEADLINE)
+		due = first_due(core, node, unit);
+	if (due > now) {
+		not_after(&out->later, due);
+		return;
+	}
+	out->pressed = true;
+	if (policy->rule != CORE_SHARE)
+		*all = true;
+	else if (policy->share_percent > out->share_percent)
+		out->share_percent = policy->share_percent;
+}
+
+void press_look(const struct core *core, const struct unit *unit, uint64_t now, struct press *out)
+{
+	bool all = false; /* on some node it may not run at all */
+
+	*out = (struct press){.later = CORE_NEVER};
+	if (unit->priority < 0)
+		return;
+	FOR_CLIENTS (core, unit, c) {
+		uint32_t working = c->priority < 0 ? 0 : client_working(c);
+
+		while (working) {
+			uint32_t number = (uint32_t)__builtin_ctz(working);
+
+			press_by(core, unit, &core->nodes[c->places[number].node], now, out, &all);
+			working &= working - 1;
+		}
+	}
+	if (all)
+		out->share_percent = 0;
+}
+
+/* ---- shares ---- */
+
+static uint64_t held_in_window(const struct core *core, const struct unit *unit, uint64_t now)
+{
+	uint64_t window = now / core->config.share_window_ns;
+	uint64_t begin = window * core->config.share_window_ns;
+	uint64_t held = unit->window == window ? unit->window_held_ns : 0;
+
+	if (unit->held)
+		held += now - (unit->held_since > begin ? unit->held_since : begin);
+	return held;
+}
+
+uint64_t share_left(const struct core *core, const struct unit *unit, uint32_t percent,
+		    uint64_t now)
+{
+	uint64_t most = core->config.share_window_ns / 100 * (100 - percent);
+	uint64_t held = held_in_window(core, unit, now);
+
+	return held < most ? most - held : 0;
+}
+
+uint64_t share_window_end(const struct core *core, uint64_t now)
+{
+	return (now / core->config.share_window_ns + 1) * core->config.share_window_ns;
+}
+
+void share_count(const struct core *core, struct unit *unit, uint64_t now)
+{
+	unit->window_held_ns = held_in_window(core, unit, now);
+	unit->window = now / core->config.share_window_ns;
+}
+
+/* ---- hold-over ---- */
+
+void gap_learn(struct unit *unit, uint64_t gap_ns)
+{
+	uint64_t cost = cost_ns(unit);
+	uint64_t spent = gap_ns < cost ? gap_ns : cost;
+	uint32_t is_short = gap_ns < cost ? ONE : 0;
+
+	if (unit->gaps == 0) {
+		unit->gap_spent_ns = spent;
+		unit->gap_short = is_short;
+	} else {
+		unit->gap_spent_ns += (spent >> LEARN_SHIFT) - (unit->gap_spent_ns >> LEARN_SHIFT);
+		unit->gap_short += (is_short >> LEARN_SHIFT) - (unit->gap_short >> LEARN_SHIFT);
+	}
+	if (unit->gaps < KNOWN)
+		unit->gaps++;
+}
+
+/*
+ * Renting skis: held on through a gap, the unit loses the gap; let go, everybody loses
+ * what resuming it and suspending it again costs. Who holds on as long as that cost and
+ * no longer never loses more than twice what was needed. From gaps that were seen it is
+ * known whether holding on pays: it spends gap_spent on each, and saves the cost of the
+ * short ones.
+ */
+uint64_t hold_over_ns(const struct core *core, const struct unit *unit)
+{
+	uint64_t cost = cost_ns(unit);
+
+	if (!core->config.hold_over)
+		return 0;
+	if (unit->gaps < KNOWN)
+		return cost;
+	return unit->gap_spent_ns < cost / ONE * unit->gap_short ? cost : 0;
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+/* Which units are to be looked at: those that an event concerns, in order, and those
+ * that are due, by a binary heap. */
+#include "scheduler/core/state.h"
+
+static uint32_t index_of(const struct core *core, const struct unit *unit)
+{
+	return (uint32_t)(unit - core->units);
+}
+
+void unit_queue(struct core *core, struct unit *unit)
+{
+	uint32_t at;
+
+	if (unit->queued)
+		return;
+	unit->queued = true;
+	at = core->queue_head + core->queue_count++;
+	core->queue[at < core->max_clients ? at : at - core->max_clients] = index_of(core, unit);
+}
+
+struct unit *unit_dequeue(struct core *core)
+{
+	struct unit *unit;
+
+	if (core->queue_count == 0)
+		return NULL;
+	unit = &core->units[core->queue[core->queue_head]];
+	core->queue_head++;
+	if (core->queue_head == core->max_clients)
+		core->queue_head = 0;
+	core->queue_count--;
+	unit->queued = false;
+	return unit;
+}
+
+static void put(struct core *core, uint32_t at, uint32_t unit)
+{
+	core->heap[at] = unit;
+	core->units[unit].heap_at = at;
+}
+
+static uint64_t key(const struct core *core, uint32_t at)
+{
+	return core->units[core->heap[at]].deadline;
+}
+
+/* The unit at `at` goes where its deadline belongs. */
+static void sift(struct core *core, uint32_t at)
+{
+	uint32_t unit = core->heap[at], child;
+	uint64_t deadline = core->units[unit].deadline;
+
+	while (at && key(core, (at - 1) / 2) > deadline) {
+		put(core, at, core->heap[(at - 1) / 2]);
+		at = (at - 1) / 2;
+	}
+	for (;;) {
+		child = 2 * at + 1;
+		if (child + 1 < core->heap_count && key(core, child + 1) < key(core, child))
+			child++;
+		if (child >= core->heap_count || key(core, child) >= deadline)
+			break;
+		put(core, at, core->heap[child]);
+		at = child;
+	}
+	put(core, at, unit);
+}
+
+static void timer_remove(struct core *core, struct unit *unit)
+{
+	uint32_t at = unit->heap_at;
+
+	unit->heap_at = NOBODY;
+	if (at == --core->heap_count)
+		return;
+	put(core, at, core->heap[core->heap_count]);
+	sift(core, at);
+}
+
+void timer_set(struct core *core, struct unit *unit, uint64_t at)
+{
+	if (at == CORE_NEVER) {
+		if (unit->heap_at != NOBODY)
+			timer_remove(core, unit);
+		return;
+	}
+	if (unit->heap_at != NOBODY && unit->deadline == at)
+		return;
+	unit->deadline = at;
+	if (unit->heap_at == NOBODY)
+		put(core, core->heap_count++, index_of(core, unit));
+	sift(core, unit->heap_at);
+}
+
+uint64_t timer_next(const struct core *core)
+{
+	return core->heap_count ? key(core, 0) : CORE_NEVER;
+}
+
+void timers_due(struct core *core, uint64_t now)
+{
+	while (core->heap_count && key(core, 0) <= now) {
+		struct unit *unit = &core->units[core->heap[0]];
+
+		timer_remove(core, unit);
+		unit_queue(core, unit);
+	}
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* What the core's files share: its state, and the steps by which it changes. */
+#ifndef KFDSHIM_SCHEDULER_CORE_STATE_H
+#define KFDSHIM_SCHEDULER_CORE_STATE_H
+
+#include "scheduler/core/core.h"
+
+#define NOBODY UINT32_MAX
+
+/* One node as one tenant sees it. */
+struct node {
+	uint32_t users; /* clients that know it; 0: free */
+	uint32_t tenant;
+	uint32_t gpu_id;
+	uint32_t first;	    /* of the places here; NOBODY: none */
+	uint32_t suspended; /* clients that are not running and had work here */
+	/* Bit p: a unit of priority p is counted. Of those that are on the GPU with work;
+	 * and of all that have work, suspended or not. */
+	uint32_t urgent, working;
+	uint32_t urgent_count[CORE_PRIORITIES], working_count[CORE_PRIORITIES];
+};
+
+/* A node of a client. A place is named by the client's slot and its own number. */
+struct place {
+	uint32_t node;
+	uint32_t previous, next; /* of the same node */
+};
+#define PLACE(slot, number) ((slot)*CORE_NODES + (number))
+
+struct client {
+	core_id id; /* 0: free */
+	uint32_t unit;
+	uint32_t next; /* of the same unit */
+	int priority;
+	enum core_capability capability;
+	enum core_state state;
+	enum core_spared spared;
+	bool leaving;
+	bool undo;   /* a suspend failed: one resume cleans up */
+	bool prompt; /* nothing but activity stands between it and its next action */
+
+	uint32_t place_count;
+	struct place places[CORE_NODES];
+	uint32_t active;		  /* bit: place where it says that it has work */
+	uint32_t held;			  /* the same since its suspension began: only grows */
+	uint32_t urgent, working, absent; /* bit: counted there so */
+
+	uint64_t suspended_since, not_before, lease_until;
+
+	uint64_t slo_ns, busy_since;
+	uint64_t mean_ns, deviation_ns; /* of its requests */
+	uint32_t requests;
+
+	uint64_t suspends, resumes, failures, suspended_ns;
+};
+
+struct unit {
+	uint32_t first; /* client; NOBODY: free */
+	uint32_t tenant, group;
+	int priority;
+	bool held, pressed;
+	bool starved; /* released by the starvation bound */
+
+	uint64_t held_since, unpressed_since;
+	uint64_t running_since;
+	uint64_t ran_ns;     /* since its last rest from being held was full */
+	uint64_t stretch_ns; /* held meanwhile, the present time excluded */
+	uint64_t run_until;  /* not held before */
+
+	uint64_t window, window_held_ns; /* number of the window of a share */
+
+	uint64_t suspend_ns, resume_ns; /* what they cost, learned; 0: not known */
+	uint64_t gap_since;		/* 0: none is being measured */
+	uint32_t gaps;
+	uint64_t gap_spent_ns; /* learned: of a gap as long as the cost at most */
+	uint32_t gap_short;    /* learned: 1024ths of the gaps that are shorter */
+
+	uint64_t deadline;
+	uint32_t heap_at; /* NOBODY: it has no deadline */
+	bool queued;
+};
+
+struct core {
+	struct core_config config;
+	struct {
+		uint32_t gpu_id;
+		struct core_policy policy;
+	} policies[CORE_POLICIES];
+	uint32_t policy_count;
+
+	uint32_t max_clients;
+	uint32_t top, unit_top, node_top; /* from here on they were never used */
+	uint16_t generation;
+	struct client *clients;
+	struct unit *units;
+	struct node *nodes;
+
+	uint32_t *queue; /* of units to look at; a ring of max_clients */
+	uint32_t queue_head, queue_count;
+	uint32_t *heap; /* of units, by deadline */
+	uint32_t heap_count;
+};
+
+struct client *client_find(const struct core *core, core_id id);
+/* NULL: the end. */
+static inline struct client *client_at(const struct core *core, uint32_t slot)
+{
+	return slot == NOBODY ? NULL : &core->clients[slot];
+}
+#define FOR_CLIENTS(core, unit, c)                                                                 \
+	for (struct client * (c) = client_at(core, (unit)->first); (c);                            \
+	     (c) = client_at(core, (c)->next))
+
+static inline void not_after(uint64_t *deadline, uint64_t t)
+{
+	if (t < *deadline)
+		*deadline = t;
+}
+
+/* Brings the nodes' counts in line with the client, and asks for a look at whom that
+ * concerns. */
+void client_recount(struct core *core, struct client *client);
+/* Where it has work, suspended or not: bits of its places. */
+uint32_t client_working(const struct client *client);
+const struct core_policy *node_policy(const struct core *core, const struct node *node);
+
+/* The unit is looked at by the next core_decide. */
+void unit_queue(struct core *core, struct unit *unit);
+/* NULL: there is none. */
+struct unit *unit_dequeue(struct core *core);
+/* The same at that time; CORE_NEVER: not. */
+void timer_set(struct core *core, struct unit *unit, uint64_t at);
+/* The earliest; CORE_NEVER. */
+uint64_t timer_next(const struct core *core);
+/* Asks for a look at all that are due. */
+void timers_due(struct core *core, uint64_t now);
+
+/* ---- policy.c ---- */
+
+struct press {
+	bool pressed;
+	uint64_t later;		/* if not: when it will be, as it is now */
+	uint32_t share_percent; /* it runs for that much; 0: not a bit */
+};
+void press_look(const struct core *core, const struct unit *unit, uint64_t now, struct press *out);
+
+/* What of this window it may still be held. */
+uint64_t share_left(const struct core *core, const struct unit *unit, uint32_t percent,
+		    uint64_t now);
+uint64_t share_window_end(const struct core *core, uint64_t now);
+/* Keeps account of a time of being held that ends now. */
+void share_count(const struct core *core, struct unit *unit, uint64_t now);
+
+void gap_learn(struct unit *unit, uint64_t gap_ns);
+uint64_t hold_over_ns(const struct core *core, const struct unit *unit);
+void cost_learn(uint64_t *cost_ns, uint64_t duration_ns);
+
+void request_learn(struct client *client, uint64_t duration_ns);
+/* 0: not known yet. */
+uint64_t request_ns(const struct client *client);
+
+#endif
