@@ -200,7 +200,7 @@ void lane_queue_write(struct lane *lane, uint32_t slot, const struct lane_queue 
 		return;
 	old.seq = new.seq = 0;
 	entry_load(&lane->queues[slot], &old);
-	old.active = new.active;
+	old.state = new.state;
 	activity_only = memcmp(&old, &new, sizeof(old)) == 0;
 	entry_store(&lane->queues[slot], &new);
 	if (!activity_only)
@@ -253,8 +253,10 @@ bool lane_node_set(struct lane *lane, uint32_t slot, bool active, uint64_t now_n
 
 static bool queue_in_range(const struct lane_queue *q)
 {
-	return q->used == 1 && q->queue_id < QUEUE_IDS && q->gpu_id != 0 && q->type < QUEUE_TYPES &&
-	       q->priority < PRIORITIES && q->percent <= 100 && q->hooked <= 1 && q->active <= 1;
+	return q->used == 1 && q->queue_id < QUEUE_IDS && q->gpu_id != 0 &&
+	       (q->type < QUEUE_TYPES || q->type == LANE_TYPE_DRM) && q->priority < PRIORITIES &&
+	       q->percent <= 100 && q->hooked <= 1 && q->cooperative <= 1 &&
+	       q->state <= LANE_QUEUE_BLOCKED;
 }
 
 int lane_queue_read(const struct lane *lane, uint32_t slot, struct lane_queue *out)
@@ -297,7 +299,44 @@ int lane_node_read(const struct lane *lane, uint32_t slot, struct lane_node *out
 	out->activity = __atomic_load_n(&node->activity, __ATOMIC_ACQUIRE);
 	out->active_ns = __atomic_load_n(&node->active_ns, __ATOMIC_RELAXED);
 	out->idle_ns = __atomic_load_n(&node->idle_ns, __ATOMIC_RELAXED);
+	out->vram_bytes = __atomic_load_n(&node->vram_bytes, __ATOMIC_RELAXED);
 	return 0;
+}
+
+void lane_event_add(struct lane *lane, const struct lane_event *event)
+{
+	uint64_t number = __atomic_load_n(&lane->events_number, __ATOMIC_RELAXED) + 1;
+	struct lane_event *to = &lane->events[number % LANE_EVENTS];
+
+	__atomic_store_n(&to->number, 0, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_store_n(&to->ns, event->ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->kind, event->kind, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->context, event->context, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->queue_id, event->queue_id, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->gpu_id, event->gpu_id, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->value, event->value, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->number, number, __ATOMIC_RELEASE);
+	__atomic_store_n(&lane->events_number, number, __ATOMIC_RELEASE);
+}
+
+int lane_event_read(const struct lane *lane, uint64_t number, struct lane_event *out)
+{
+	const struct lane_event *from = &lane->events[number % LANE_EVENTS];
+
+	if (number == 0 || __atomic_load_n(&from->number, __ATOMIC_ACQUIRE) != number)
+		return -ENOENT;
+	out->number = number;
+	out->ns = __atomic_load_n(&from->ns, __ATOMIC_RELAXED);
+	out->kind = __atomic_load_n(&from->kind, __ATOMIC_RELAXED);
+	out->context = __atomic_load_n(&from->context, __ATOMIC_RELAXED);
+	out->queue_id = __atomic_load_n(&from->queue_id, __ATOMIC_RELAXED);
+	out->gpu_id = __atomic_load_n(&from->gpu_id, __ATOMIC_RELAXED);
+	out->value = __atomic_load_n(&from->value, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (__atomic_load_n(&from->number, __ATOMIC_RELAXED) != number)
+		return -EAGAIN;
+	return out->kind > LANE_EVENT_NONE && out->kind < LANE_EVENT_KINDS ? 0 : -ERANGE;
 }
 
 _Static_assert(sizeof(struct lane_queue) % sizeof(uint64_t) == 0, "copied word by word");

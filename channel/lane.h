@@ -23,9 +23,11 @@
 
 #define LANE_MAGIC 0x31454e414c44464bull  /* "KFDLANE1" */
 #define BOARD_MAGIC 0x3144524f4244464bull /* "KFDBORD1" */
-#define LANE_VERSION 1u
-#define LANE_NODES 16u	 /* KFD nodes one process can use */
-#define LANE_QUEUES 512u /* queue table */
+#define LANE_VERSION 2u
+#define LANE_NODES 16u	   /* KFD nodes one process can use */
+#define LANE_QUEUES 512u   /* queue table */
+#define LANE_GROUP_MAX 64u /* with its NUL */
+#define LANE_EVENTS 256u   /* the last of them are kept; a power of two */
 
 /* Has this process a debug-capable runtime (KFD RUNTIME_ENABLE)? */
 enum lane_runtime {
@@ -34,16 +36,50 @@ enum lane_runtime {
 	LANE_RUNTIME_NEVER = 2, /* refused (runtime_errno): cannot be suspended */
 };
 
-/* One KFD queue. Written by the client under `seq`: odd while it writes. */
+/* How the client holds itself back when the daemon, or a peer, tells it to. */
+enum lane_level {
+	LANE_LEVEL_NONE = 0,
+	LANE_LEVEL_SELF = 1,   /* suspends its own queues */
+	LANE_LEVEL_GATE = 2,   /* submits nothing more */
+	LANE_LEVEL_WEIGHT = 3, /* queue priorities and CU masks */
+};
+
+/* By what it can hold itself at level self. */
+enum lane_own {
+	LANE_OWN_NONE = 0,
+	LANE_OWN_SESSION = 1, /* a debug session on itself */
+	LANE_OWN_UPDATES = 2, /* UPDATE_QUEUE (shim/updates.h): there is no session */
+};
+
+/* The daemon's order is one word, so that it is never half an order: what to do,
+ * by which level, and a number that makes each order another word. */
+#define LANE_ORDER(level, hold, number) ((uint32_t)(number) << 16 | (level) << 8 | (hold))
+#define LANE_ORDER_HOLD(order) ((order)&1u)
+#define LANE_ORDER_LEVEL(order) ((order) >> 8 & 0xffu)
+
+enum lane_queue_state {
+	LANE_QUEUE_IDLE = 0,
+	LANE_QUEUE_ACTIVE = 1,
+	LANE_QUEUE_BLOCKED = 2, /* not drained, but it stands on somebody else's signal */
+};
+
+/* Kinds beside KFD_IOC_QUEUE_TYPE_*. */
+#define LANE_TYPE_DRM 64u /* DRM user queue: seen, cannot be suspended */
+
+/* One queue. Written by the client under `seq`: odd while it writes. */
 struct lane_queue {
 	uint32_t seq;
-	uint32_t used; /* 0: free entry */
+	uint32_t used;	  /* 0: free entry */
+	uint32_t context; /* of the process's KFD contexts; 0: its first (or only) */
 	uint32_t queue_id;
 	uint32_t gpu_id;
-	uint32_t type; /* KFD_IOC_QUEUE_TYPE_* */
+	uint32_t type; /* KFD_IOC_QUEUE_TYPE_*, or LANE_TYPE_DRM */
 	uint32_t priority;
 	uint32_t percent;
-	uint32_t hooked; /* 1: its doorbell has been seen by a hook */
+	uint32_t cu_bits;     /* CUs in its mask; 0: it has none */
+	uint32_t hooked;      /* 1: its doorbell has been seen by a hook */
+	uint32_t cooperative; /* 1: it has the node's GWS */
+	uint32_t state;	      /* enum lane_queue_state, as far as the client knows */
 	uint64_t ring_address;
 	uint64_t ring_bytes;
 	uint64_t rptr_address;
@@ -51,20 +87,48 @@ struct lane_queue {
 	uint64_t hsa_queue; /* address of its hsa_queue_t; 0: none known */
 	uint64_t cwsr_address;
 	uint32_t cwsr_bytes;
-	uint32_t active; /* 1: has work, as far as the client knows */
+	uint32_t pad;
 };
 
 /* Per KFD node; appended by the client, never removed. */
 struct lane_node {
 	uint32_t gpu_id; /* 0: free */
 	uint32_t pad;
-	uint64_t activity;  /* transitions << 1 | active */
-	uint64_t active_ns; /* when it last became active */
-	uint64_t idle_ns;   /* when it last became idle */
+	uint64_t activity;   /* transitions << 1 | active */
+	uint64_t active_ns;  /* when it last became active */
+	uint64_t idle_ns;    /* when it last became idle */
+	uint64_t vram_bytes; /* allocated by this process */
+};
+
+/* What happened, in order: for `kfdsched status PID --dump`. */
+enum lane_event_kind {
+	LANE_EVENT_NONE = 0,
+	LANE_EVENT_QUEUE_CREATED = 1,
+	LANE_EVENT_QUEUE_UPDATED = 2, /* value: percent << 32 | priority */
+	LANE_EVENT_QUEUE_DESTROYED = 3,
+	LANE_EVENT_QUEUE_ACTIVE = 4,  /* value: its write pointer as last seen */
+	LANE_EVENT_QUEUE_IDLE = 5,    /* the same; all before it is over, nothing after it */
+	LANE_EVENT_QUEUE_BLOCKED = 6, /* value: as in ACTIVE */
+	LANE_EVENT_HELD = 7,	      /* value: enum lane_level */
+	LANE_EVENT_RELEASED = 8,      /* the same */
+	LANE_EVENT_SESSION = 9,	      /* value: 1 begun, 0 ended: a debug session on itself */
+	LANE_EVENT_RUNTIME = 10,      /* value: enum lane_runtime */
+	LANE_EVENT_FAILED = 11,	      /* value: errno, of what the event before says */
+	LANE_EVENT_KINDS
+};
+
+struct lane_event {
+	uint64_t number; /* from 1; written last, 0 while it is written */
+	uint64_t ns;
+	uint32_t kind;
+	uint32_t context;
+	uint32_t queue_id;
+	uint32_t gpu_id;
+	uint64_t value;
 };
 
 struct lane {
-	/* written by the daemon before the lane is handed out */
+	/* written by whoever makes the lane before anybody else has it */
 	uint64_t magic;
 	uint32_t version;
 	uint32_t size; /* sizeof(struct lane) */
@@ -76,17 +140,27 @@ struct lane {
 	uint32_t leaving;	       /* + 1 before a DESTROY_QUEUE or runtime disable that
 	                                  a suspension would block; see `released` */
 	uint32_t left;		       /* + 1 when that call has returned */
-	uint32_t pad0;
+	uint32_t own_session;	       /* enum lane_own; never LANE_OWN_SESSION while `runtime`
+	                                  says that the daemon may have one */
+	uint32_t order_done;	       /* the last order carried out */
+	int32_t order_errno;	       /* > 0: why it could not be; the process is not held.
+	                                  It may follow order_done: a hold that was lost */
+	uint64_t events_number;	       /* of the newest in events[] */
+	int32_t priority;	       /* as in protocol_hello, at first too; it may change */
+	uint32_t slo_us;	       /* the same */
+	uint32_t order_us;	       /* how long the client took to carry out order_done */
+	char group[LANE_GROUP_MAX];    /* NUL-terminated, may be empty */
 
 	/* daemon */
 	_Alignas(64) uint32_t session; /* 1: the daemon holds a debug session on this process */
 	uint32_t suspended;	       /* 1: the process' queues are suspended, or about to be */
 	uint32_t released;	       /* the value of `leaving` that was served: resumed, and left
 	                                  alone until left == leaving. A futex: woken on change */
-	uint32_t pad1;
+	uint32_t order;		       /* LANE_ORDER(), 0: none yet; the client is woken after */
 
 	_Alignas(64) struct lane_node nodes[LANE_NODES];
 	_Alignas(64) struct lane_queue queues[LANE_QUEUES];
+	struct lane_event events[LANE_EVENTS];
 };
 
 struct board_node {
@@ -129,11 +203,22 @@ int lane_node_slot(struct lane *lane, uint32_t gpu_id);
  * Returns true if it changed. Ends with a full fence, so that the caller may
  * then read board->asleep and cannot miss a daemon that goes to sleep. */
 bool lane_node_set(struct lane *lane, uint32_t slot, bool active, uint64_t now_ns);
+/* Appends an event; `number` is given here, the rest comes from *event. */
+void lane_event_add(struct lane *lane, const struct lane_event *event);
 
 /* Daemon: a consistent copy of one entry. -EAGAIN: torn after a bounded
  * number of tries; -ENOENT: free; -ERANGE: a field is outside its range. */
 int lane_queue_read(const struct lane *lane, uint32_t slot, struct lane_queue *out);
+/* The event with this number. -ENOENT: not (or no more) there; -EAGAIN: it is
+ * being overwritten, so it is as good as gone; -ERANGE: no kind that we know. */
+int lane_event_read(const struct lane *lane, uint64_t number, struct lane_event *out);
 /* -ENOENT: free slot, or slot out of range. */
 int lane_node_read(const struct lane *lane, uint32_t slot, struct lane_node *out);
+
+/* One word for an enum lane_level, lane_queue_state, lane_event_kind, as logs and
+ * JSON have it (docs/formats.md); "?" for a number that is none of them. */
+const char *lane_level_name(uint32_t level);
+const char *lane_state_name(uint32_t state);
+const char *lane_event_name(uint32_t kind);
 
 #endif

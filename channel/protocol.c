@@ -43,6 +43,27 @@ int protocol_priority(const char *text, int *out)
 	return 0;
 }
 
+static const char *const levels[] = {
+	[PROTOCOL_LEVEL_AUTO] = "auto",	    [PROTOCOL_LEVEL_TRAP] = "trap",
+	[PROTOCOL_LEVEL_SELF] = "self",	    [PROTOCOL_LEVEL_GATE] = "gate",
+	[PROTOCOL_LEVEL_WEIGHT] = "weight", [PROTOCOL_LEVEL_OBSERVE] = "observe",
+};
+
+int protocol_level(const char *text, enum protocol_level *out)
+{
+	for (unsigned i = 0; i < sizeof(levels) / sizeof(*levels); i++)
+		if (strcmp(text, levels[i]) == 0) {
+			*out = (enum protocol_level)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+const char *protocol_level_name(enum protocol_level level)
+{
+	return levels[level];
+}
+
 int protocol_connect(const char *path)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -62,6 +83,24 @@ int protocol_connect(const char *path)
 	close(fd);
 	/* A socket of another type, and a file that is none. */
 	return err == -EPROTOTYPE ? -ENOTSOCK : err;
+}
+
+bool protocol_is_served(const char *path)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int fd, err;
+
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return false;
+	strcpy(addr.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	/* One of another type answers before it is asked for anything; a file whose
+	 * owner is dead refuses (unix_find_bsd in Linux' net/unix/af_unix.c). */
+	err = connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) == 0 ? 0 : errno;
+	close(fd);
+	return err == EPROTOTYPE;
 }
 
 int protocol_send(int fd, const void *data, size_t size, const int *fds, size_t nfds)

@@ -2,27 +2,45 @@
 /*
  * What goes over the daemon's socket (SOCK_SEQPACKET, one struct a packet).
  *
- * Shim: sends hello, gets welcome with three descriptors (SCM_RIGHTS, in this
- * order: lane, board, eventfd that wakes the daemon). Afterwards nothing is
- * sent; the socket only stays open. The peer's identity comes from the kernel,
- * never from hello; its death is its pidfd, never a hang-up.
+ * Shim: sends hello, gets welcome with four descriptors (SCM_RIGHTS, in this
+ * order: lane, board, eventfd that wakes the daemon, and a pipe's end by which the
+ * daemon wakes the shim after an order: O_NONBLOCK belongs to the open file, so a file
+ * that the daemon writes to must not be the client's as an eventfd would be). Afterwards nothing is sent; the socket only stays
+ * open. The peer's identity comes from the kernel, never from hello; its death is
+ * its pidfd, never a hang-up.
  * Command: sends hello with PROTOCOL_ASK, gets answer with one descriptor: a
- * memfd that holds `bytes` bytes of JSON text.
+ * memfd that holds `bytes` bytes of JSON text: the state of all, or with `pid` all
+ * that is known of one workload.
  */
 #ifndef KFDSHIM_CHANNEL_PROTOCOL_H
 #define KFDSHIM_CHANNEL_PROTOCOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "channel/lane.h"
+
 #define PROTOCOL_MAGIC 0x4453464bu /* "KFSD" */
-#define PROTOCOL_VERSION 1u
+#define PROTOCOL_VERSION 2u
 #define PROTOCOL_SOCKET "/run/kfdsched/socket"
-#define PROTOCOL_GROUP_MAX 64
+#define PROTOCOL_GROUP_MAX LANE_GROUP_MAX
 
 enum protocol_kind {
 	PROTOCOL_SHIM = 1, /* a workload registers */
 	PROTOCOL_ASK = 2,  /* a command asks for the daemon's state */
+};
+
+#define PROTOCOL_WELCOME_FDS 4u
+
+/* KFDSHIM_LEVEL: how this process may be held back. */
+enum protocol_level {
+	PROTOCOL_LEVEL_AUTO = 0,
+	PROTOCOL_LEVEL_TRAP = 1,
+	PROTOCOL_LEVEL_SELF = 2,
+	PROTOCOL_LEVEL_GATE = 3,
+	PROTOCOL_LEVEL_WEIGHT = 4,
+	PROTOCOL_LEVEL_OBSERVE = 5, /* neither holds others back nor is held */
 };
 
 /* Priorities of the contract: 0..15, 15 the most urgent. */
@@ -35,6 +53,10 @@ struct protocol_hello {
 	uint32_t version;
 	uint32_t kind;
 	int32_t priority;
+	uint32_t level;	 /* shim: enum protocol_level */
+	uint32_t slo_us; /* shim: what its requests may take; 0: it does not say */
+	int32_t pid;	 /* ask: of whom, as the daemon sees it; 0: of all */
+	uint32_t pad;
 	char group[PROTOCOL_GROUP_MAX]; /* NUL-terminated, may be empty */
 };
 
@@ -49,10 +71,18 @@ struct protocol_welcome {
 /* Parses KFDSHIM_PRIORITY: "online", "offline", "0".."15". -EINVAL otherwise. */
 int protocol_priority(const char *text, int *out);
 
+/* Parses KFDSHIM_LEVEL: "auto", "trap", "self", "gate", "weight", "observe".
+ * -EINVAL otherwise. */
+int protocol_level(const char *text, enum protocol_level *out);
+const char *protocol_level_name(enum protocol_level level);
+
 /* Connects to `path` (close-on-exec, non-blocking). A negative errno: -ENOENT
  * and -ECONNREFUSED mean that no daemon is there, -ENOTSOCK not a socket of
  * our type, -EAGAIN that more clients wait than the daemon takes: try again. */
 int protocol_connect(const char *path);
+/* Has a living process a socket of our type at `path`? It is not connected to, and
+ * learns nothing of it. false also if that cannot be told. */
+bool protocol_is_served(const char *path);
 /* One packet with up to `nfds` descriptors (at most 16). Never blocks: -EAGAIN
  * if the peer does not read. -EPIPE, and no signal, if it hung up. */
 int protocol_send(int fd, const void *data, size_t size, const int *fds, size_t nfds);

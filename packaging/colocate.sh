@@ -5,7 +5,8 @@
 # A run that the machine was too busy for says so (.valid is false) and tells
 # nothing: it is made again with the next slower GPU.
 # Usage: colocate.sh "SCALE..." SECONDS REPORT.json [KFDSIM-OPTION...]
-# The SVG goes beside the report. Exit status: colocate's.
+# ARMS in the environment: not all of alone,shared,trap. The SVG goes beside the report.
+# Exit status: colocate's.
 set -eu
 source=$(cd "$(dirname "$0")/.." && pwd)
 build=${BUILD:-$source/build}
@@ -19,7 +20,7 @@ for scale in $scales; do
 	"$build/kfdsim" --gpu mi210 --time-scale "$scale" "$@" -- "$build/kfdsched" colocate \
 		--online "$source/traces/online_resnet50_b1.csv" \
 		--offline "$source/traces/offline_gpt2m_train_8x1024.csv" \
-		--arms alone,shared,trap --load 0.2 --seconds "$seconds" \
+		--arms "${ARMS:-alone,shared,trap}" --load 0.2 --seconds "$seconds" \
 		--json "$report" --svg "${report%.json}.svg" || status=$?
 	if [ "$status" = 0 ] || [ "$(jq .valid "$report")" != false ]; then
 		break

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages that are missing. Usage: deps.sh build|demo|test|matrix [...]
+# Installs the Debian packages that are missing. Usage: deps.sh build|demo|test|bench|matrix [...]
 # As root, or through sudo where that is there; otherwise it prints the list and stops.
 set -eu
 
 # What the compiler needs.
 build="gcc libc6-dev make cmake ninja-build pkg-config
- libhsa-runtime-dev libdrm-dev libjansson-dev libinih-dev libseccomp-dev liburcu-dev
+ libhsa-runtime-dev libhsakmt-dev libdrm-dev libjansson-dev libinih-dev libseccomp-dev
  clang-14 lld-14 clang-19 lld-19"
 # What the demo runs besides: AMD's runtime itself, its information tool, Python for the example,
 # and what reads a report in a script.
@@ -14,6 +14,8 @@ demo="libhsa-runtime64-1 libhsakmt1 rocminfo python3 jq"
 # What the tests and checks call.
 tests="libcmocka-dev strace binutils util-linux procps libxml2-utils git
  clang-format-14 cppcheck shellcheck libasan8 libubsan1 libtsan2 libamdhip64-5"
+# What the benchmarks count with.
+bench="valgrind"
 # What the matrix of runtimes runs here, and makes the root folders of others with.
 matrix="libhsa-runtime64-1 libhsakmt1 rocminfo libamdhip64-5 debian-archive-keyring jq"
 
@@ -27,9 +29,10 @@ for set in "$@"; do
 	build) wanted="$wanted $build" ;;
 	demo) wanted="$wanted $build $demo" ;;
 	test) wanted="$wanted $build $demo $tests" ;;
+	bench) wanted="$wanted $bench" ;;
 	matrix) wanted="$wanted $matrix" ;;
 	*)
-		say "unknown set '$set': deps.sh build|demo|test|matrix"
+		say "unknown set '$set': deps.sh build|demo|test|bench|matrix"
 		exit 2
 		;;
 	esac

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # matrix.sh [--only NAME[,NAME]...] [--build DIR] [--json]: runs unmodified
-# programs with each generation of AMD's runtimes under kfdsim and prints one
-# table. NAME: bookworm (ROCr and HIP 5.2.3), trixie (ROCr 6.1.2), sid (ROCr and
-# HIP 6.4.3), experimental (ROCr and HIP 7.2.4).
+# programs with each generation of AMD's runtimes under kfdsim, alone and under the
+# shim, and prints one table. NAME: bookworm (ROCr and HIP 5.2.3), trixie (ROCr
+# 6.1.2), sid (ROCr and HIP 6.4.3), experimental (ROCr and HIP 7.2.4).
 #
 # Each is the root folder of a Debian suite, made by roots.sh from this machine's
 # own apt sources; bookworm is the system itself where it is one. stdout: the
@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 build=build
 only=bookworm,trixie,sid,experimental
 json=no
-limit=120 # seconds for one program
+limit=300 # seconds for one program; on a quiet machine none takes 20
 
 say() {
 	echo "matrix: $*" >&2
@@ -44,15 +44,29 @@ for name in ${only//,/ }; do
 	*) usage "there is no suite '$name'" ;;
 	esac
 done
-for program in kfdsim matrix_hsa matrix_hip matrix_queues; do
+for program in kfdsim matrix_hsa matrix_hip matrix_queues random_queues_hsa test_shim_world test_shim_ways \
+	shim_workload test_shim_paths shim_path shim_path_linked kfdreplay kfdschedd kfdsched lane_client last_words; do
 	[ -x "$build/$program" ] || {
 		say "$build/$program is not there: build first (make)"
 		exit 2
 	}
 done
 
-work=$(mktemp -d)
+# What the tests keep, too: a world with another root sees of this machine's files
+# only the working folder and the one with kfdsim.
+BUILD=$(cd "$build" && pwd)
+SOURCE=$PWD
+work=$(mktemp -d "$BUILD/m.XXXXXX")
 trap 'rm -rf "$work"' EXIT
+PROFILER=$(find "$BUILD" -name libfake_profiler.so)
+WORK_LIBRARY=$(find "$BUILD" -name libshim_path_work.so)
+THUNK_LIBRARY=$(find "$BUILD" -name libshim_path_thunk.so)
+OTHER_PRELOAD=$(find "$BUILD" -name libother_preload.so)
+DESTROYER=$(find "$BUILD" -name libdestroyer.so)
+LAST_WORDS=$BUILD/last_words
+PATHS=$BUILD/test_shim_paths
+WORKLOAD=$BUILD/shim_path
+export BUILD SOURCE PROFILER WORK_LIBRARY THUNK_LIBRARY DESTROYER LAST_WORDS PATHS WORKLOAD
 results=$work/results # suite, step, GPU, result, reason; by tabs
 : >"$results"
 
@@ -72,7 +86,7 @@ enter_suite() {
 	root=""
 	# shellcheck source=/dev/null
 	if [ "$suite" = bookworm ] && (. /etc/os-release && [ "${VERSION_CODENAME:-}" = bookworm ]); then
-		packages=$(dpkg-query -W -f '${Package} ${Version}\n' libhsa-runtime64-1 'libamdhip64-*' 2>/dev/null || true)
+		packages=$(dpkg-query -W -f '${Package} ${Version}\n' libhsa-runtime64-1 libhsakmt1 'libamdhip64-*' 2>/dev/null || true)
 	else
 		root=$(packaging/roots.sh "$suite")
 		packages=$(cat "$root/.packages")
@@ -97,7 +111,8 @@ why() {
 	if [ "$status" = 124 ]; then
 		echo "not done after $limit s"
 	else
-		echo "ended with $status: $(cat "$work/out" "$work/err" | grep -v '^$' | tail -n 1 | cut -c 1-160)"
+		echo "ended with $status: $(cat "$work/out" "$work/err" |
+			awk 'NF { last = $0 } /FAILED/ { failed = $0 } END { print failed ? failed : last }' | cut -c 1-160)"
 	fi
 }
 
@@ -117,11 +132,12 @@ rocminfo() {
 
 # steps PREFIX GPU GPUS COMMAND...: a program that tells its steps (tests/matrix/step.h).
 steps() {
-	local prefix=$1 gpu=$2 gpus=$3 step result last=start
+	local prefix=$1 gpu=$2 gpus=$3 step result last=start told=0
 	shift 3
 	in_world "$gpu" "$gpus" "$@"
 	while IFS=$'\t' read -r step result; do
 		[ -n "$result" ] || continue # the runtime's own words
+		told=$((told + 1))
 		case $result in
 		pass) note "$prefix $step" "$gpu" pass ;;
 		"not applicable: "*) note "$prefix $step" "$gpu" "not applicable" "${result#*: }" ;;
@@ -132,7 +148,92 @@ steps() {
 		esac
 		[ -z "$last" ] || last=$step
 	done <"$work/out"
-	[ "$status" = 0 ] || [ -z "$last" ] || note "$prefix end" "$gpu" fail "after $last: $(why)"
+	if [ "$status" != 0 ]; then
+		[ -z "$last" ] || note "$prefix end" "$gpu" fail "after $last: $(why)"
+	elif [ "$told" = 0 ]; then
+		note "$prefix end" "$gpu" fail "told no step"
+	fi
+}
+
+# behaves NAME COMMAND...: a test of tests/, which makes a world of its own.
+behaves() {
+	local name=$1
+	shift
+	status=0
+	root=$root TMPDIR=$work timeout "$limit" "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
+	if [ "$status" = 0 ]; then note "$name" mi210 pass; else note "$name" mi210 fail "$(why)"; fi
+}
+
+# in_real NAME CASE WORKLOAD...: a case of tests/shim/test_world.c.
+in_real() {
+	local name=$1 case=$2
+	shift 2
+	behaves "$name" "$BUILD/kfdsim" ${root:+--root "$root"} -- "$BUILD/test_shim_world" "test_$case" "$@"
+}
+
+# in_ways NAME CASE [KFDSIM OPTIONS]: a case of tests/shim/test_ways.c.
+in_ways() {
+	local name=$1 case=$2
+	shift 2
+	behaves "$name" "$BUILD/kfdsim" "$@" ${root:+--root "$root"} -- "$BUILD/test_shim_ways" "test_$case" \
+		"$BUILD/shim_workload"
+}
+
+# The shim's behaviours, by the tests that make test runs with this machine's runtime.
+shim() {
+	local case path level api apis=hsa ctypes=$SOURCE/tests/shim/ctypes_workload.py
+	local private=/usr/lib/x86_64-linux-gnu/libhsa-runtime64.so.1 # of the root; used as a copy
+	[ -z "$hip" ] || apis="hsa hip"
+	for case in queues hooks hints blocked forked again vram requests intercepted gated; do
+		in_real "shim $case" "$case" "$BUILD/shim_workload"
+	done
+	HSA_ENABLE_INTERRUPT=0 in_real "shim gated, no interrupts" gated "$BUILD/shim_workload"
+	PRELOAD_BEFORE=$OTHER_PRELOAD in_real "shim after another preload" beside_another "$BUILD/shim_workload"
+	PRELOAD_AFTER=$OTHER_PRELOAD in_real "shim before another preload" beside_another "$BUILD/shim_workload"
+	behaves "shim last words" bash tests/shim/test_last_words.sh
+	for case in reserved rung copied worked gated in_gtt kinds weighed set_while_weighed set_while_stopped; do
+		in_ways "shim ways, $case" "$case"
+	done
+	RPTR=consumption in_ways "shim ways, worked, consumed" worked --set rptr_at_consumption=1
+	in_ways "shim ways, jumped" jumped --set unknown_kernel_us=40
+	in_ways "shim ways, jumped, consumed" jumped --set unknown_kernel_us=40 --set rptr_at_consumption=1
+	in_real "shim queues, by dlsym" queues python3 "$ctypes"
+	in_real "shim queues, private ROCr" queues python3 "$ctypes" "$private"
+	in_real "shim API table, named" tabled python3 "$ctypes"
+	# ROCr 5 looks for no tool that it was not told of: that is the sampler's then.
+	if [ "${rocr%%.*}" -lt 6 ]; then
+		note "shim API table, found" mi210 "not applicable" "ROCr 5 loads no tool but by HSA_TOOLS_LIB"
+		in_real "shim API table, private ROCr" tabled python3 "$ctypes" "$private"
+		in_real "shim sampled" sampled python3 "$ctypes"
+		in_real "shim sampled, private ROCr" sampled python3 "$ctypes" "$private"
+	else
+		in_real "shim API table, found" tabled_unasked python3 "$ctypes"
+		in_real "shim API table, private ROCr" tabled_unasked python3 "$ctypes" "$private"
+		note "shim sampled" mi210 "not applicable" "nothing by dlsym is unseen; below: direct and raw"
+		note "shim sampled, private ROCr" mi210 "not applicable" "a private ROCr finds the tool, too"
+	fi
+	for path in store direct sdma blit raw dlopened intercepted; do
+		behaves "shim work: $path" tests/shim/test_path.sh "$path" 300
+	done
+	# From ROCr 6.3 on the thunk is within ROCr, and nobody else can call it.
+	if grep -q '^libhsakmt1 ' <<<"$packages"; then
+		behaves "shim work: thunk" tests/shim/test_path.sh thunk 300
+	else
+		note "shim work: thunk" mi210 "not applicable" "the thunk is a part of ROCr"
+	fi
+	# 10,000 changes of queues, seen by the shim as by the driver.
+	steps shim mi210 2 "$BUILD/random_queues_hsa"
+	# Held at random times from beginning to end: every workgroup once.
+	for level in trap self updates gate weight; do
+		for api in $apis; do
+			behaves "shim holds $api by $level" env APIS="$api" LEVEL="$level" bash tests/whole/counts.sh
+		done
+	done
+	for api in $apis; do
+		behaves "shim peers, $api" env API="$api" bash tests/whole/peers.sh
+	done
+	behaves "shim peers, then a daemon" env WORKLOAD="$BUILD/shim_workload" bash tests/whole/takeover.sh
+	behaves "shim dump" bash tests/daemon/dump.sh
 }
 
 run_suite() {
@@ -150,6 +251,11 @@ run_suite() {
 		steps hsa "$gpu" 1 "$build/matrix_hsa" "$build"
 		[ -z "$hip" ] || steps hip "$gpu" 1 "$build/matrix_hip" "$build"
 	done
+	steps "hsa, shim:" mi210 1 env LD_PRELOAD="$BUILD/libkfdshim.so" "$build/matrix_hsa" "$build"
+	[ -z "$hip" ] || steps "hip, shim:" mi210 1 env LD_PRELOAD="$BUILD/libkfdshim.so" "$build/matrix_hip" "$build"
+	behaves "kfdreplay hsa" bash tests/replay/count.sh
+	[ -z "$hip" ] || behaves "kfdreplay hip" bash tests/replay/hip.sh
+	shim
 	# The last of the list: the largest of those that this generation knows.
 	steps "24 queues on 8 GPUs:" "$gpu" 8 "$build/matrix_queues"
 	[ -n "$rocr" ] || note rocr mi210 fail "no ROCr is there: packaging/deps.sh matrix installs it"

@@ -43,10 +43,42 @@ bad_input() {
 	return $bad
 }
 
+# 100,000 bursts by each way that work can take.
+every_path() {
+	local path bad=0
+	export PATHS=$BUILD/test_shim_paths WORKLOAD=$BUILD/shim_path
+	WORK_LIBRARY=$(find "$BUILD" -name libshim_path_work.so)
+	THUNK_LIBRARY=$(find "$BUILD" -name libshim_path_thunk.so)
+	PROFILER=$(find "$BUILD" -name libfake_profiler.so)
+	export WORK_LIBRARY THUNK_LIBRARY PROFILER
+	for path in store direct sdma blit raw thunk dlopened intercepted; do
+		tests/shim/test_path.sh "$path" 100000 || bad=1
+	done
+	for path in direct raw; do
+		tests/shim/test_path.sh "$path" 10000 --set rptr_at_consumption=1 || bad=1
+	done
+	return $bad
+}
+
+# 100 requests held at random times, by each level, with HSA and with HIP.
+every_level() {
+	local level bad=0
+	for level in trap self updates gate weight; do
+		LEVEL=$level REQUESTS=100 tests/whole/counts.sh || bad=1
+	done
+	return $bad
+}
+
 step "every rule in every world" every_world
 step "bad input" bad_input
+step "every path of work" every_path
+step "held at random times, by every level" every_level
 step "every broken rule is noticed" tests/conform/breaks.sh all
+step "10,000 changes of queues by ioctl" build/kfdsim --gpus 2 -- build/random_queues_raw 10000 "$(date +%Y%m%d)"
+step "10,000 changes of queues by HSA" build/kfdsim --gpus 2 -- build/random_queues_hsa 10000 "$(date +%Y%m%d)"
+step "every broken line is noticed" tests/mutants/mutants.py
 step "ten minutes of chaos" tests/chaos/mix.sh 600 "$(date +%Y%m%d)"
+step "what it costs" bench/run.sh
 step "every runtime" packaging/matrix.sh
 [ -z "$failed" ] || {
 	echo "nightly: FAILED:$failed" >&2

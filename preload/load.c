@@ -4,37 +4,62 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/cancel.h"
+#include "common/stderr.h"
 #include "preload/internal.h"
+
+#define AGENT_BYTES (1u << 20) /* of addresses, more than it takes */
 
 const struct kfdshim_agent *agent_loaded;
 
 static const struct kfdshim_host *load_host;
 static pthread_once_t load_once = PTHREAD_ONCE_INIT;
 
-/* The one line this library ever says, and only if it was asked to. */
-static void complain(const char *why)
+/* The lines that this library itself says, and only if it was asked to. Keeps errno. */
+__attribute__((format(printf, 1, 2))) static void complain(const char *format, ...)
 {
 	const char *level = getenv("KFDSHIM_LOG");
-	char line[1024];
-	int n;
+	char line[1024] = "kfdshim: ";
+	int saved = errno;
+	va_list list;
+	size_t n;
 
 	if (!level || (strcmp(level, "error") != 0 && strcmp(level, "info") != 0 &&
 		       strcmp(level, "debug") != 0))
 		return;
-	n = snprintf(line, sizeof(line),
-		     "kfdshim: nothing is scheduled in this process, it runs as without us: %s "
-		     "(%s belongs beside libkfdshim.so, and needs liburcu)\n",
-		     why, KFDSHIM_AGENT_FILE);
-	if (n >= (int)sizeof(line)) {
-		n = sizeof(line) - 1;
-		line[n - 1] = '\n';
+	n = strlen(line);
+	va_start(list, format);
+	vsnprintf(line + n, sizeof(line) - n - 1, format, list);
+	va_end(list);
+	strcat(line, "\n");
+	stderr_line(line, strlen(line));
+	errno = saved;
+}
+
+static void cannot(const char *why, const char *remedy)
+{
+	complain("nothing is scheduled in this process, it runs as without us: %s: %s", why,
+		 remedy);
+}
+
+static const char *remedy_of(int err)
+{
+	switch (err) {
+	case EMFILE:
+	case ENFILE:
+		return "raise the limit of open files";
+	case ENOMEM:
+		return "raise the limit of memory";
+	default:
+		return KFDSHIM_AGENT_FILE " belongs beside libkfdshim.so";
 	}
-	(void)!write(STDERR_FILENO, line, (size_t)n);
 }
 
 /*
@@ -50,7 +75,7 @@ static int own_path(char *path, size_t size)
 	int err = -ENOENT;
 	FILE *maps;
 
-	maps = fopen("/proc/self/maps", "re");
+	maps = fopen("/proc/thread-self/maps", "re");
 	if (!maps)
 		return -errno;
 	while (getline(&line, &room, maps) > 0) {
@@ -75,13 +100,16 @@ static int agent_path(char *path, size_t size)
 {
 	Dl_info info;
 	char *slash;
+	int err;
 
 	if (dladdr((void *)agent_load, &info) && info.dli_fname && info.dli_fname[0] == '/') {
 		if (strlen(info.dli_fname) >= size)
 			return -ENAMETOOLONG;
 		strcpy(path, info.dli_fname);
-	} else if (own_path(path, size) != 0) {
-		return -ENOENT;
+	} else {
+		err = own_path(path, size);
+		if (err)
+			return err;
 	}
 	slash = strrchr(path, '/');
 	if ((size_t)(slash + 1 - path) + sizeof(KFDSHIM_AGENT_FILE) > size)
@@ -90,6 +118,23 @@ static int agent_path(char *path, size_t size)
 	return 0;
 }
 
+/* dlopen does not tell which error it met: what it needs is tried here. 0: unknown. */
+static int load_error(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *room;
+
+	if (fd < 0)
+		return errno;
+	close(fd);
+	room = mmap(NULL, AGENT_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (room == MAP_FAILED)
+		return errno;
+	munmap(room, AGENT_BYTES);
+	return 0;
+}
+
+/* Once: an agent that comes after the first queues would not know of them. */
 static void load(void)
 {
 	const char *off = getenv("KFDSHIM_DISABLE");
@@ -97,30 +142,40 @@ static void load(void)
 	kfdshim_agent_start_fn *start;
 	char path[PATH_MAX];
 	void *handle;
+	int err;
 
+	next_resolve(); /* switched off or not: our hooks stand in the way */
 	if (off && strcmp(off, "1") == 0)
 		return;
-	if (agent_path(path, sizeof(path)) != 0) {
-		complain("the folder of libkfdshim.so cannot be found");
+	if (off && *off && strcmp(off, "0") != 0)
+		complain("KFDSHIM_DISABLE=%s is ignored: only 1 switches libkfdshim.so off", off);
+	err = agent_path(path, sizeof(path));
+	if (err) {
+		cannot("the folder of libkfdshim.so cannot be found", remedy_of(-err));
 		return;
 	}
 	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!handle) {
-		complain(dlerror());
+		cannot(dlerror(), remedy_of(load_error(path)));
 		return;
 	}
 	start = (kfdshim_agent_start_fn *)dlsym(handle, KFDSHIM_AGENT_START);
 	agent = start ? start(load_host) : NULL;
 	if (!agent || agent->abi != KFDSHIM_AGENT_ABI) {
-		complain("the agent is of another version or cannot work here");
+		cannot(path, "it is of another version or cannot work here: install both "
+			     "libraries of one build");
 		return;
 	}
-	__atomic_store_n(&agent_loaded, agent, __ATOMIC_RELEASE);
+	__atomic_store_n(&agent_loaded, agent, __ATOMIC_SEQ_CST);
+	agent->wishes_changed(); /* of before, or of just now */
 }
 
 const struct kfdshim_agent *agent_load(const struct kfdshim_host *host)
 {
+	NOT_CANCELLED;
+
 	load_host = host;
 	pthread_once(&load_once, load);
+	(void)dlerror(); /* next.c */
 	return __atomic_load_n(&agent_loaded, __ATOMIC_ACQUIRE);
 }

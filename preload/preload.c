@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,16 +14,10 @@
 
 #include "preload/internal.h"
 
-#define EXPORT __attribute__((visibility("default")))
-#define COLD __attribute__((noinline, cold))
-
 /* Bits 15:8 of a command are its type, bits 7:0 its number. The structs grow
  * and with them the rest of the word, so nothing else is compared. */
 #define KFD_TYPE 'K'
-#define KFD_CREATE_QUEUE 0x02u
-#define KFD_DESTROY_QUEUE 0x03u
-#define KFD_UPDATE_QUEUE 0x07u
-#define KFD_RUNTIME_ENABLE 0x25u
+#define KFD_WAIT_EVENTS 0x0cu
 
 /* hsa_signal_t is a struct of one uint64_t and goes where a uint64_t goes;
  * hsa_signal_value_t is int64_t, hsa_signal_condition_t and hsa_wait_state_t
@@ -39,8 +34,11 @@ store_fn hsa_signal_store_relaxed, hsa_signal_store_screlease;
 wait_fn hsa_signal_wait_relaxed, hsa_signal_wait_scacquire;
 
 /*
- * Each next symbol is found at the first call: the pointers begin at a function
- * that finds it, so that later calls test nothing.
+ * The pointers begin at a function that finds the next symbol, so that later calls
+ * test nothing. ioctl's is found when this library starts: a program's first one may
+ * come from a signal handler, an allocator, or between fork and exec. Only those of
+ * other libraries' constructors may come before. A store's first call by symbol has
+ * more to do than to find it, so what next_resolve() finds waits beside the pointer.
  */
 static ioctl_fn find_ioctl;
 static store_fn find_store_relaxed, find_store_screlease;
@@ -49,10 +47,22 @@ static wait_fn find_wait_relaxed, find_wait_scacquire;
 static ioctl_fn *next_ioctl = find_ioctl;
 static store_fn *next_store_relaxed = find_store_relaxed;
 static store_fn *next_store_screlease = find_store_screlease;
+static store_fn *found_store_relaxed, *found_store_screlease; /* atomic */
 static wait_fn *next_wait_relaxed = find_wait_relaxed;
 static wait_fn *next_wait_scacquire = find_wait_scacquire;
 
-static uint64_t hot[KFDSHIM_HOT];
+NEXT entry_store_relaxed = {"hsa_signal_store_relaxed", (void *)hsa_signal_store_relaxed,
+			    (next_pointer *)&found_store_relaxed, NULL};
+NEXT entry_store_screlease = {"hsa_signal_store_screlease", (void *)hsa_signal_store_screlease,
+			      (next_pointer *)&found_store_screlease, NULL};
+NEXT entry_wait_relaxed = {"hsa_signal_wait_relaxed", (void *)hsa_signal_wait_relaxed,
+			   (next_pointer *)&next_wait_relaxed, (void *)find_wait_relaxed};
+NEXT entry_wait_scacquire = {"hsa_signal_wait_scacquire", (void *)hsa_signal_wait_scacquire,
+			     (next_pointer *)&next_wait_scacquire, (void *)find_wait_scacquire};
+
+uint64_t hot[KFDSHIM_HOT];
+uint32_t uppers;
+uint32_t gate;
 
 /* If there is no next one: the kernel itself, and for HSA, whose caller cannot
  * exist without its runtime, nothing. */
@@ -83,37 +93,53 @@ static int64_t wait_nowhere(uint64_t signal, unsigned condition, int64_t compare
 	return compare;
 }
 
-#define FIND(pointer, name, none)                                                                  \
-	({                                                                                         \
-		int saved = errno;                                                                 \
-		__typeof__(pointer) f = (__typeof__(pointer))next_symbol(#name, (void *)name);     \
-                                                                                                   \
-		if (!f)                                                                            \
-			f = none;                                                                  \
-		__atomic_store_n(&(pointer), f, __ATOMIC_RELAXED);                                 \
-		errno = saved;                                                                     \
-		f;                                                                                 \
-	})
+/* What follows us in the scope has been there since the program's start, and stays. */
+__attribute__((constructor)) static void find_ioctl_early(void)
+{
+	ioctl_fn *next = (ioctl_fn *)dlsym(RTLD_NEXT, "ioctl");
+
+	/* Ours: another library wraps dlsym and asks in its own name. */
+	if (!next || next == ioctl)
+		next = ioctl_syscall;
+	__atomic_store_n(&next_ioctl, next, __ATOMIC_RELAXED);
+}
 
 static COLD int find_ioctl(int fd, unsigned long request, ...)
 {
+	int saved = errno;
 	va_list list;
 	void *arg;
 
 	va_start(list, request);
 	arg = va_arg(list, void *);
 	va_end(list);
-	return FIND(next_ioctl, ioctl, ioctl_syscall)(fd, request, arg);
+	find_ioctl_early();
+	errno = saved;
+	return __atomic_load_n(&next_ioctl, __ATOMIC_RELAXED)(fd, request, arg);
 }
 
 static COLD void find_store_relaxed(uint64_t signal, int64_t value)
 {
-	FIND(next_store_relaxed, hsa_signal_store_relaxed, store_nowhere)(signal, value);
+	store_fn *next = __atomic_load_n(&found_store_relaxed, __ATOMIC_RELAXED);
+
+	table_first_call(TABLE_STORE_RELAXED, NULL);
+	if (next)
+		__atomic_store_n(&next_store_relaxed, next, __ATOMIC_RELAXED);
+	else
+		next = FIND(next_store_relaxed, hsa_signal_store_relaxed, store_nowhere);
+	next(signal, value);
 }
 
 static COLD void find_store_screlease(uint64_t signal, int64_t value)
 {
-	FIND(next_store_screlease, hsa_signal_store_screlease, store_nowhere)(signal, value);
+	store_fn *next = __atomic_load_n(&found_store_screlease, __ATOMIC_RELAXED);
+
+	table_first_call(TABLE_STORE_SCRELEASE, NULL);
+	if (next)
+		__atomic_store_n(&next_store_screlease, next, __ATOMIC_RELAXED);
+	else
+		next = FIND(next_store_screlease, hsa_signal_store_screlease, store_nowhere);
+	next(signal, value);
 }
 
 static COLD int64_t find_wait_relaxed(uint64_t signal, unsigned condition, int64_t compare,
@@ -139,52 +165,12 @@ static const struct kfdshim_host host = {
 	.abi = KFDSHIM_AGENT_ABI,
 	.ioctl = forward,
 	.hot = hot,
+	.uppers = &uppers,
+	.gate = &gate,
+	.wishes = &program_wishes,
 };
 
-static const struct kfdshim_agent *agent_now(void)
-{
-	return __atomic_load_n(&agent_loaded, __ATOMIC_ACQUIRE);
-}
-
-/* 'K' is also the console's type. Asked anew each time, because descriptors
- * are closed and used again; the calls that ask are rare. */
-static bool is_kfd(int fd)
-{
-	struct stat have, want;
-
-	if (fstat(fd, &have) != 0 || stat("/dev/kfd", &want) != 0)
-		return false;
-	if (S_ISCHR(have.st_mode))
-		return S_ISCHR(want.st_mode) && have.st_rdev == want.st_rdev;
-	return have.st_dev == want.st_dev && have.st_ino == want.st_ino; /* a simulated one */
-}
-
-static COLD int kfd_ioctl(int fd, unsigned long request, void *arg)
-{
-	static bool tried;
-	const struct kfdshim_agent *agent = agent_now();
-	unsigned nr = request & 0xff;
-	int saved = errno;
-
-	if (__atomic_load_n(&tried, __ATOMIC_RELAXED) &&
-	    (!agent || (nr != KFD_CREATE_QUEUE && nr != KFD_DESTROY_QUEUE &&
-			nr != KFD_UPDATE_QUEUE && nr != KFD_RUNTIME_ENABLE)))
-		return forward(fd, request, arg);
-	if (!is_kfd(fd)) {
-		errno = saved;
-		return forward(fd, request, arg);
-	}
-	if (!agent) {
-		agent = agent_load(&host);
-		__atomic_store_n(&tried, true, __ATOMIC_RELAXED);
-	}
-	errno = saved;
-	if (!agent)
-		return forward(fd, request, arg);
-	return agent->ioctl(fd, request, arg);
-}
-
-static COLD void doorbell_new(uint64_t signal)
+COLD void doorbell_new(uint64_t signal)
 {
 	const struct kfdshim_agent *agent = agent_now();
 
@@ -192,15 +178,66 @@ static COLD void doorbell_new(uint64_t signal)
 		agent->doorbell(signal);
 }
 
-/* All that a doorbell costs once its queue is known to be active is the first
- * comparison. A null handle is the runtime's to complain about. */
-static inline __attribute__((always_inline)) void doorbell(uint64_t signal)
+static bool same_file(const struct stat *a, const struct stat *b)
 {
-	if (__builtin_expect(__atomic_load_n(&hot[kfdshim_hot(signal)], __ATOMIC_RELAXED) == signal,
-			     1))
-		return;
-	if (signal && *(const int64_t *)(signal + KFDSHIM_SIGNAL_KIND) < 0)
-		doorbell_new(signal);
+	if (S_ISCHR(a->st_mode))
+		return S_ISCHR(b->st_mode) && a->st_rdev == b->st_rdev;
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino; /* a simulated one */
+}
+
+/*
+ * 'K' is also the console's type. Which file a descriptor is for is asked anew each
+ * time, because descriptors are closed and used again; the calls that ask are rare.
+ * Which file the device is, is asked until it is found: later the program may hide it
+ * from itself (chroot, a sandbox), and go on using the descriptors it has.
+ */
+static COLD bool is_kfd(int fd)
+{
+	enum { UNSEEN, TAKEN, SEEN };
+	static struct stat device;
+	static int known;
+	struct stat have, want;
+	int unseen = UNSEEN;
+
+	if (fstat(fd, &have) != 0)
+		return false;
+	if (__atomic_load_n(&known, __ATOMIC_ACQUIRE) == SEEN)
+		return same_file(&have, &device);
+	if (stat("/dev/kfd", &want) != 0 || !same_file(&have, &want))
+		return false;
+	if (__atomic_compare_exchange_n(&known, &unseen, TAKEN, false, __ATOMIC_RELAXED,
+					__ATOMIC_RELAXED)) {
+		device = want;
+		__atomic_store_n(&known, SEEN, __ATOMIC_RELEASE);
+	}
+	return true;
+}
+
+static COLD int kfd_ioctl(int fd, unsigned long request, void *arg)
+{
+	static bool tried;
+	/* In this order: an agent that is not there after the try never will be. */
+	bool was_tried = __atomic_load_n(&tried, __ATOMIC_ACQUIRE);
+	const struct kfdshim_agent *agent = agent_now();
+	unsigned nr = request & 0xff;
+	int saved = errno;
+
+	if (nr == KFD_WAIT_EVENTS && agent)
+		agent->events();
+	if (was_tried && (!agent || nr >= 64 || !(KFDSHIM_IOCTLS >> nr & 1)))
+		return forward(fd, request, arg);
+	if (!is_kfd(fd)) {
+		errno = saved;
+		return forward(fd, request, arg);
+	}
+	if (!agent) {
+		agent = agent_load(&host);
+		__atomic_store_n(&tried, true, __ATOMIC_RELEASE);
+	}
+	errno = saved;
+	if (!agent)
+		return forward(fd, request, arg);
+	return agent->ioctl(fd, request, arg);
 }
 
 static bool met(int64_t value, unsigned condition, int64_t compare)
@@ -219,20 +256,39 @@ static bool met(int64_t value, unsigned condition, int64_t compare)
 	}
 }
 
-static int64_t wait(wait_fn **next, uint64_t signal, unsigned condition, int64_t compare,
-		    uint64_t timeout, unsigned state)
+int64_t wait_watched(wait_fn *next, uint64_t signal, unsigned condition, int64_t compare,
+		     uint64_t timeout, unsigned state)
 {
 	const struct kfdshim_agent *agent = agent_now();
 	uint32_t ticket;
 	int64_t value;
 
 	if (!agent)
-		return __atomic_load_n(next, __ATOMIC_RELAXED)(signal, condition, compare, timeout,
-							       state);
+		return next(signal, condition, compare, timeout, state);
 	ticket = agent->wait_begin(signal);
-	value = __atomic_load_n(next, __ATOMIC_RELAXED)(signal, condition, compare, timeout, state);
-	agent->wait_end(ticket, signal, met(value, condition, compare));
+	value = next(signal, condition, compare, timeout, state);
+	/* Above 0 packets are left: a counter of several, of which the first will do. */
+	agent->wait_end(ticket, signal, value <= 0 && met(value, condition, compare));
 	return value;
+}
+
+static inline int64_t wait_by_symbol(enum table_function f, wait_fn **pointer, const void *caller,
+				     uint64_t signal, unsigned condition, int64_t compare,
+				     uint64_t timeout, unsigned state)
+{
+	wait_fn *next = __atomic_load_n(pointer, __ATOMIC_RELAXED);
+
+	if (!table_is_for_symbol(f) && table_first_call(f, caller))
+		return next(signal, condition, compare, timeout, state);
+	return wait_watched(next, signal, condition, compare, timeout, state);
+}
+
+/* DRM user queues matter in processes that use KFD. */
+static COLD int drm_ioctl(int fd, unsigned long request, void *arg)
+{
+	const struct kfdshim_agent *agent = agent_now();
+
+	return agent ? agent->ioctl(fd, request, arg) : forward(fd, request, arg);
 }
 
 /* What the dynamic linker sees. */
@@ -247,6 +303,8 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	va_end(list);
 	if (__builtin_expect(((request >> 8) & 0xff) == KFD_TYPE, 0))
 		return kfd_ioctl(fd, request, arg);
+	if (__builtin_expect((request & 0xffff) == (KFDSHIM_DRM_TYPE << 8 | KFDSHIM_DRM_USERQ), 0))
+		return drm_ioctl(fd, request, arg);
 	return forward(fd, request, arg);
 }
 
@@ -265,11 +323,14 @@ EXPORT void hsa_signal_store_screlease(uint64_t signal, int64_t value)
 EXPORT int64_t hsa_signal_wait_relaxed(uint64_t signal, unsigned condition, int64_t compare,
 				       uint64_t timeout, unsigned state)
 {
-	return wait(&next_wait_relaxed, signal, condition, compare, timeout, state);
+	return wait_by_symbol(TABLE_WAIT_RELAXED, &next_wait_relaxed, __builtin_return_address(0),
+			      signal, condition, compare, timeout, state);
 }
 
 EXPORT int64_t hsa_signal_wait_scacquire(uint64_t signal, unsigned condition, int64_t compare,
 					 uint64_t timeout, unsigned state)
 {
-	return wait(&next_wait_scacquire, signal, condition, compare, timeout, state);
+	return wait_by_symbol(TABLE_WAIT_SCACQUIRE, &next_wait_scacquire,
+			      __builtin_return_address(0), signal, condition, compare, timeout,
+			      state);
 }

@@ -5,20 +5,28 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "common/cancel.h"
 #include "common/clock.h"
 #include "preload/agent.h"
+#include "shim/config.h"
+#include "shim/evidence.h"
 #include "shim/link.h"
 #include "shim/sampler.h"
 
 #define QUIET_MIN_NS 2000000u /* shorter gaps between kernels are not an end */
 
-/* How long until the next look. A wake of a thread costs 3 us on a good day and
- * 30 us in a virtual machine, so it looks no oftener than it has use for. */
-#define LOOK_ACTIVE_MIN_NS 1000000u /* a quarter of the quiet time awaited ... */
-#define LOOK_ACTIVE_MAX_NS 4000000u
-#define LOOK_UNSEEN_NS 2000000u /* work may begin that no hook sees */
-#define LOOK_RARE_NS 20000000u	/* ... but hooks see this program's doorbells, and */
-#define RECENT_NS 50000000u	/* nothing else has moved for this long */
+/*
+ * The sampling period. A wake of a thread costs 3 us on a good day and 40 us in a
+ * virtual machine, so it looks no oftener than it has use for: after a quarter of
+ * the time that things have been as they are, within these bounds.
+ */
+#define LOOK_SHIFT 2
+#define LOOK_MIN_NS 1000000u
+#define LOOK_MAX_NS 16000000u
+
+/* A completion signal above 0 that nobody waits for may be of a kernel that runs,
+ * or in use again: it is believed for so long. */
+#define UNFINISHED_NS 100000000u
 
 #define WAITERS 32u /* threads whose wait is remembered at a time */
 
@@ -29,14 +37,21 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t requests; /* somebody left one in a queue */
 static uint64_t *hot;
-static uint64_t waiting[WAITERS]; /* signals that threads wait for now; 0: free */
+static const int64_t *begun; /* requests of the program */
 
-void activity_init(uint64_t *table)
+/* Threads that wait now; 0: free. All atomic; only `thread` changes `signal`. */
+static struct waiter {
+	pthread_t thread;
+	uint64_t signal;
+} waiters[WAITERS];
+
+void activity_init(uint64_t *table, const int64_t *requests_begun)
 {
+	begun = requests_begun;
 	pthread_mutex_init(&lock, NULL);
 	requests = 0;
 	hot = table;
-	memset(waiting, 0, sizeof(waiting));
+	memset(waiters, 0, sizeof(waiters));
 	for (uint32_t i = 0; i < KFDSHIM_HOT; i++)
 		__atomic_store_n(&hot[i], 0, __ATOMIC_RELAXED);
 }
@@ -58,19 +73,33 @@ static void hot_clear(uint64_t signal)
 		__atomic_store_n(&hot[kfdshim_hot(signal)], 0, __ATOMIC_RELAXED);
 }
 
-static void node_count(struct queue *q, bool active, uint64_t now_ns)
+static void node_add(uint32_t index, bool active, uint64_t now_ns)
 {
-	struct node *node;
+	struct node *node = &queues.nodes[index];
 
-	__atomic_add_fetch(&queues.active, active ? 1 : -1u, __ATOMIC_RELAXED);
-	if (q->node == NODE_NONE)
-		return;
-	node = &queues.nodes[q->node];
 	node->active += active ? 1 : -1u;
 	if (node->active != (active ? 1u : 0u))
 		return;
 	node->since_ns = now_ns;
-	link_node(q->node, active, now_ns);
+	link_node(index, active, now_ns);
+}
+
+void activity_requests(uint64_t now_ns)
+{
+	bool any = __atomic_load_n(begun, __ATOMIC_SEQ_CST) > 0;
+
+	for (uint32_t i = 0; i < LANE_NODES && queues.nodes[i].gpu_id; i++) {
+		if (queues.nodes[i].requested == any)
+			continue;
+		queues.nodes[i].requested = any;
+		node_add(i, any, now_ns);
+	}
+}
+
+static void node_count(struct queue *q, bool active, uint64_t now_ns)
+{
+	if (q->node != NODE_NONE)
+		node_add(q->node, active, now_ns);
 }
 
 static void activate(struct queue *q, uint64_t now_ns)
@@ -79,11 +108,40 @@ static void activate(struct queue *q, uint64_t now_ns)
 	hot_set(q->doorbell);
 	if (q->active)
 		return;
+	q->since_ns = now_ns;
 	q->stalled_ns = 0;
+	q->stood = false;
 	__atomic_store_n(&q->active, true, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&queues.active, 1, __ATOMIC_RELAXED);
 	node_count(q, true, now_ns);
 	link_queue(q);
+	link_event(LANE_EVENT_QUEUE_ACTIVE, q, q->seen_wptr);
 	sampler_wake();
+}
+
+/* The hooks are told already: active is false, and it is not hot. */
+static void deactivated(struct queue *q, uint64_t now_ns)
+{
+	__atomic_sub_fetch(&queues.active, 1, __ATOMIC_RELAXED);
+	if (!q->blocked)
+		node_count(q, false, now_ns);
+	q->blocked = false;
+}
+
+/*
+ * A blocked queue stays active for the hooks: a doorbell behind the barrier is no
+ * progress, and costs nothing. An offline process's queue is never called blocked:
+ * from one moment to the next it could run beside somebody's request.
+ */
+static void set_blocked(struct queue *q, bool blocked, uint64_t now_ns)
+{
+	if (q->blocked == blocked)
+		return;
+	q->blocked = blocked;
+	q->since_ns = now_ns;
+	node_count(q, !blocked, now_ns);
+	link_queue(q);
+	link_event(blocked ? LANE_EVENT_QUEUE_BLOCKED : LANE_EVENT_QUEUE_ACTIVE, q, q->seen_wptr);
 }
 
 /*
@@ -107,16 +165,20 @@ static void judge_idle(struct queue *q, uint64_t wptr, uint64_t now_ns)
 		return;
 	}
 	seen(q, wptr);
+	q->idle_ns = now_ns;
 	q->longest_ns -= q->longest_ns >> FORGET_SHIFT;
-	node_count(q, false, now_ns);
+	deactivated(q, now_ns);
 	link_queue(q);
+	link_event(LANE_EVENT_QUEUE_IDLE, q, wptr);
 }
 
 /* A burst that began and drained between two looks: seen, and over. */
 static void pulse(struct queue *q, uint64_t wptr, uint64_t now_ns)
 {
+	link_event(LANE_EVENT_QUEUE_ACTIVE, q, q->seen_wptr);
 	seen(q, wptr);
-	q->changed_ns = now_ns;
+	q->changed_ns = q->idle_ns = now_ns;
+	link_event(LANE_EVENT_QUEUE_IDLE, q, wptr);
 	if (q->node == NODE_NONE || queues.nodes[q->node].active)
 		return;
 	link_node(q->node, true, now_ns);
@@ -127,6 +189,14 @@ static void serve_rung(struct queue *q, uint64_t signal, uint64_t now_ns)
 {
 	bool first = !q->hooked;
 
+	if (!q->readable)
+		return;
+	/* The queue's own write pointer moves when its owner has passed the packets
+	 * on, so no end can be told from it and this bell: it stays the sampler's. */
+	if (signal == q->upper_doorbell) {
+		activate(q, now_ns);
+		return;
+	}
 	q->doorbell = signal;
 	__atomic_store_n(&q->hooked, true, __ATOMIC_RELAXED);
 	activate(q, now_ns);
@@ -146,6 +216,25 @@ static void serve_done(struct queue *q, uint64_t done, uint64_t now_ns)
 		pulse(q, w, now_ns);
 }
 
+/* An SDMA engine's last packet tells of the copy, so drained is over. */
+static void write_pointer_moved(struct queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
+{
+	if (!q->active && queue_is_sdma(q) && queue_drained(q, r, w)) {
+		pulse(q, w, now_ns);
+		return;
+	}
+	seen(q, w);
+	activate(q, now_ns);
+}
+
+static void serve_moved(struct queue *q, uint64_t now_ns)
+{
+	uint64_t r, w;
+
+	if (queue_pointers(q, &r, &w) && w != q->seen_wptr)
+		write_pointer_moved(q, r, w, now_ns);
+}
+
 static void serve(void)
 {
 	uint64_t now_ns = 0, rung, done;
@@ -160,6 +249,8 @@ static void serve(void)
 			rung = __atomic_exchange_n(&q->rung, 0, __ATOMIC_ACQUIRE);
 			if (rung)
 				serve_rung(q, rung, now_ns);
+			if (__atomic_exchange_n(&q->moved, false, __ATOMIC_ACQUIRE))
+				serve_moved(q, now_ns);
 			done = __atomic_exchange_n(&q->done, 0, __ATOMIC_ACQUIRE);
 			if (done)
 				serve_done(q, done, now_ns);
@@ -183,6 +274,8 @@ void agent_unlock(void)
 
 static void request(void)
 {
+	NOT_CANCELLED;
+
 	__atomic_store_n(&requests, 1, __ATOMIC_SEQ_CST);
 	if (pthread_mutex_trylock(&lock) == 0)
 		agent_unlock();
@@ -193,41 +286,100 @@ void activity_doorbell(uint64_t signal)
 	uint64_t hsa_queue = *(const uint64_t *)(uintptr_t)(signal + KFDSHIM_SIGNAL_QUEUE_PTR);
 	int saved = errno;
 	struct queue *q;
+	uint32_t read;
 	bool ask;
 
-	rcu_begin();
+	read = rcu_begin();
 	q = queue_by_hsa(hsa_queue);
 	/* Active and yet not hot: its place in the table is taken by another. */
 	ask = q && (!__atomic_load_n(&q->active, __ATOMIC_SEQ_CST) ||
 		    !__atomic_load_n(&q->hooked, __ATOMIC_RELAXED));
+	if (!q) {
+		q = queue_by_upper(signal);
+		ask = q && !__atomic_load_n(&q->active, __ATOMIC_SEQ_CST);
+	}
 	if (ask)
 		__atomic_store_n(&q->rung, signal, __ATOMIC_RELEASE);
-	rcu_end();
+	rcu_end(read);
 	if (ask)
 		request();
 	errno = saved;
 }
 
+/* A copy goes by SDMA or by a kernel of the runtime's own; of neither is the
+ * doorbell seen. */
+void activity_copied(void)
+{
+	int saved = errno;
+	bool ask = false;
+	uint64_t r, w;
+	uint32_t end, read;
+	struct queue *q;
+
+	read = rcu_begin();
+	end = __atomic_load_n(&queues.end, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < end; i++) {
+		q = __atomic_load_n(&queues.table[i], __ATOMIC_ACQUIRE);
+		if (!q || q->careful || __atomic_load_n(&q->active, __ATOMIC_RELAXED) ||
+		    !queue_pointers(q, &r, &w) ||
+		    w == __atomic_load_n(&q->seen_wptr, __ATOMIC_RELAXED))
+			continue;
+		__atomic_store_n(&q->moved, true, __ATOMIC_RELEASE);
+		ask = true;
+	}
+	rcu_end(read);
+	if (ask)
+		request();
+	errno = saved;
+}
+
+static bool take_waiter(struct waiter *waiter, pthread_t self)
+{
+	pthread_t owner = __atomic_load_n(&waiter->thread, __ATOMIC_RELAXED);
+
+	if (owner != self && owner != 0)
+		return false;
+	return owner == self || __atomic_compare_exchange_n(&waiter->thread, &owner, self, false,
+							    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/*
+ * A thread may leave the runtime's wait without coming by activity_wait_end: it ends in
+ * there, or a signal handler jumps out. Nobody is told. But a thread waits once at a
+ * time, and who has the name of an ended one (its stack, used again) is not the same; so
+ * either takes the old place over, and places do not run out. Until then the signal is
+ * taken for one that is waited for, which matters where it stays above 0.
+ */
 uint32_t activity_wait_begin(uint64_t signal)
 {
-	uint64_t none;
+	pthread_t self = pthread_self();
+	uint32_t first = (uint32_t)((self * UINT64_C(0x9e3779b97f4a7c15)) >> 32), i;
 
 	if (__atomic_load_n(&queues.active, __ATOMIC_RELAXED) == 0)
 		return KFDSHIM_NO_TICKET;
-	for (uint32_t i = 0; i < WAITERS; i++) {
-		none = 0;
-		if (__atomic_load_n(&waiting[i], __ATOMIC_RELAXED) == 0 &&
-		    __atomic_compare_exchange_n(&waiting[i], &none, signal, false, __ATOMIC_RELAXED,
-						__ATOMIC_RELAXED))
-			return i;
+	for (uint32_t n = 0; n < WAITERS; n++) {
+		i = (first + n) % WAITERS;
+		if (!take_waiter(&waiters[i], self))
+			continue;
+		__atomic_store_n(&waiters[i].signal, signal, __ATOMIC_RELAXED);
+		return i;
 	}
 	return KFDSHIM_NO_TICKET;
+}
+
+/* In a signal handler the thread may have waited once more, in the same place. */
+static void leave_waiter(struct waiter *waiter)
+{
+	if (__atomic_load_n(&waiter->thread, __ATOMIC_RELAXED) != pthread_self())
+		return;
+	__atomic_store_n(&waiter->signal, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&waiter->thread, 0, __ATOMIC_RELEASE);
 }
 
 static bool is_waited_for(uint64_t signal)
 {
 	for (uint32_t i = 0; i < WAITERS; i++)
-		if (__atomic_load_n(&waiting[i], __ATOMIC_RELAXED) == signal)
+		if (__atomic_load_n(&waiters[i].signal, __ATOMIC_RELAXED) == signal)
 			return true;
 	return false;
 }
@@ -250,19 +402,19 @@ static bool wait_shows_end(struct queue *q, uint64_t signal, uint64_t *done)
 	return active && queue_last_signal(q, w) == signal;
 }
 
-void activity_wait_end(uint32_t ticket, uint64_t signal, bool met)
+void activity_wait_end(uint32_t ticket, uint64_t signal, bool over)
 {
 	int saved = errno;
 	bool ask = false;
 	uint64_t done;
-	uint32_t end;
+	uint32_t end, read;
 	struct queue *q;
 
 	if (ticket < WAITERS)
-		__atomic_store_n(&waiting[ticket], 0, __ATOMIC_RELAXED);
-	if (!met || __atomic_load_n(&queues.active, __ATOMIC_RELAXED) == 0)
+		leave_waiter(&waiters[ticket]);
+	if (!over || __atomic_load_n(&queues.active, __ATOMIC_RELAXED) == 0)
 		return;
-	rcu_begin();
+	read = rcu_begin();
 	end = __atomic_load_n(&queues.end, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < end; i++) {
 		q = __atomic_load_n(&queues.table[i], __ATOMIC_ACQUIRE);
@@ -271,19 +423,51 @@ void activity_wait_end(uint32_t ticket, uint64_t signal, bool met)
 			ask = true;
 		}
 	}
-	rcu_end();
+	rcu_end(read);
 	if (ask)
 		request();
 	errno = saved;
+}
+
+/* Its memory is gone: nothing can ever show its end. */
+static void give_up_reading(struct queue *q, uint64_t now_ns)
+{
+	bool active = q->active;
+
+	queue_lost(q);
+	if (active) {
+		__atomic_store_n(&q->active, false, __ATOMIC_RELAXED);
+		hot_clear(q->doorbell);
+		deactivated(q, now_ns);
+	}
+	link_queue(q);
+	if (active)
+		link_event(LANE_EVENT_QUEUE_IDLE, q, q->seen_wptr);
+}
+
+/* Of a queue that is there although its DESTROY failed, the runtime has freed the
+ * memory, and now given it to this one. */
+static void take_memory_over(const struct queue *q, uint64_t now_ns)
+{
+	struct queue *old;
+
+	for (uint32_t i = 0; i < queues.end && q->hsa_queue; i++) {
+		old = queues.table[i];
+		if (old && old != q && old->careful && old->hsa_queue == q->hsa_queue)
+			give_up_reading(old, now_ns);
+	}
 }
 
 void activity_queue_added(struct queue *q, uint64_t now_ns)
 {
 	uint64_t r, w;
 
+	q->changed_ns = now_ns;
+	take_memory_over(q, now_ns);
 	link_queue(q);
 	if (q->node != NODE_NONE)
 		link_node(q->node, queues.nodes[q->node].active > 0, now_ns);
+	activity_requests(now_ns); /* its node may be new */
 	if (queue_pointers(q, &r, &w) && !queue_drained(q, r, w))
 		activate(q, now_ns);
 }
@@ -292,7 +476,7 @@ void activity_queue_removed(struct queue *q, uint64_t now_ns)
 {
 	if (q->active) {
 		__atomic_store_n(&q->active, false, __ATOMIC_RELAXED);
-		node_count(q, false, now_ns);
+		deactivated(q, now_ns);
 	}
 	hot_clear(q->doorbell);
 	q->doorbell = 0;
@@ -301,46 +485,113 @@ void activity_queue_removed(struct queue *q, uint64_t now_ns)
 	link_queue_gone(q);
 }
 
-/* Its memory is gone: nothing can ever show its end. */
-static void give_up_reading(struct queue *q, uint64_t now_ns)
+static uint64_t period(uint64_t since_ns, uint64_t now_ns)
 {
-	q->readable = false;
-	if (!q->active)
-		return;
-	__atomic_store_n(&q->active, false, __ATOMIC_RELAXED);
-	hot_clear(q->doorbell);
-	node_count(q, false, now_ns);
-	link_queue(q);
+	uint64_t part = (now_ns - since_ns) >> LOOK_SHIFT;
+
+	if (part < LOOK_MIN_NS)
+		return LOOK_MIN_NS;
+	return part > LOOK_MAX_NS ? LOOK_MAX_NS : part;
 }
 
-static uint64_t quiet_limit(const struct queue *q)
+/* A gap that is shorter than the sampling period cannot be told from work. */
+static uint64_t gap_limit(const struct queue *q, uint64_t now_ns)
 {
-	uint64_t limit = q->longest_ns + q->longest_ns / 2;
+	uint64_t look = period(q->since_ns, now_ns);
 
-	return limit < QUIET_MIN_NS ? QUIET_MIN_NS : limit;
+	return look < QUIET_MIN_NS ? QUIET_MIN_NS : look;
 }
 
-static void sample_active(struct queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
+static uint64_t quiet_limit(const struct queue *q, uint64_t now_ns)
 {
-	uint64_t signal;
+	uint64_t kernel = q->longest_ns + q->longest_ns / 2;
+	uint64_t gap = gap_limit(q, now_ns);
 
-	if (!queue_drained(q, r, w)) {
-		if (!q->stalled_ns)
-			q->stalled_ns = now_ns;
-		if (now_ns - q->stalled_ns > q->longest_ns)
-			q->longest_ns = now_ns - q->stalled_ns;
+	return kernel < gap ? gap : kernel;
+}
+
+static void stalled(struct queue *q, uint64_t now_ns)
+{
+	uint64_t standing = now_ns - q->stalled_ns;
+
+	q->longest_ns = standing > q->longest_ns ? standing : q->longest_ns;
+	q->stood = true;
+}
+
+/* Not drained. Its first packet is being carried out, or waits. */
+static void sample_standing(struct queue *q, uint64_t r, uint64_t now_ns)
+{
+	bool may = config.priority == PRIORITY_UNSET || config.priority > PRIORITY_OFFLINE;
+
+	if (!q->stalled_ns) {
+		q->stalled_ns = now_ns;
 		return;
 	}
-	q->stalled_ns = 0;
-	if (now_ns - q->changed_ns <= quiet_limit(q))
+	/* Where the read pointer passes a packet when it is taken up, the kernel
+	 * before the barrier may still run: as long as one ever did. */
+	if (may && evidence_of_block(q, r)) {
+		if (now_ns - q->stalled_ns >= quiet_limit(q, now_ns))
+			set_blocked(q, true, now_ns);
 		return;
-	/* Where the read pointer passes a packet when it is taken up, the last
-	 * kernel may still run. Whoever waits for it knows. */
-	signal = queue_last_signal(q, w);
-	if (signal && is_waited_for(signal))
+	}
+	if (q->blocked) {
+		set_blocked(q, false, now_ns);
+		q->stalled_ns = now_ns;
+		return;
+	}
+	stalled(q, now_ns);
+}
+
+/* Drained. Where the read pointer passes a packet when it is taken up, the last
+ * kernel may still run; its signal tells, or whoever waits for that, or time. */
+static void sample_drained(struct queue *q, uint64_t w, uint64_t now_ns)
+{
+	uint64_t quiet = now_ns - q->changed_ns, signal;
+	bool over = quiet >= quiet_limit(q, now_ns);
+
+	q->stalled_ns = 0;
+	q->stood = false;
+	if (quiet < gap_limit(q, now_ns))
+		return;
+	switch (evidence_of_end(q, w, &signal)) {
+	case EVIDENCE_DONE:
+		over = true;
+		break;
+	case EVIDENCE_UNFINISHED:
+		over = over && quiet >= UNFINISHED_NS;
+		if (!is_waited_for(signal))
+			break;
 		q->changed_ns = now_ns;
-	else
+		over = false;
+		break;
+	case EVIDENCE_NONE:
+		break;
+	}
+	if (over)
 		judge_idle(q, w, now_ns);
+}
+
+static void read_pointer_moved(struct queue *q, uint64_t r, uint64_t now_ns)
+{
+	/* It stood until some moment after the last look. */
+	if (q->stood)
+		stalled(q, now_ns);
+	q->seen_rptr = r;
+	q->changed_ns = now_ns;
+	q->stalled_ns = 0;
+	q->stood = false;
+	set_blocked(q, false, now_ns);
+}
+
+/*
+ * A wait has shown the end of the last packet. Without barrier bits one before it may
+ * still run; and the read pointer may lag behind what the wait has shown, but not for
+ * long: where it goes on standing before the end, there is work.
+ */
+static void sample_idle(struct queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
+{
+	if (!queue_drained(q, r, w) && now_ns - q->idle_ns >= QUIET_MIN_NS)
+		activate(q, now_ns);
 }
 
 static void sample_one(struct queue *q, uint64_t now_ns, bool suspended)
@@ -352,61 +603,56 @@ static void sample_one(struct queue *q, uint64_t now_ns, bool suspended)
 			give_up_reading(q, now_ns);
 		return;
 	}
-	if (r != q->seen_rptr) {
-		q->seen_rptr = r;
-		q->changed_ns = now_ns;
-		q->stalled_ns = 0;
-	}
-	if (w != q->seen_wptr) {
-		if (!q->active && queue_is_sdma(q) && queue_drained(q, r, w)) {
-			pulse(q, w, now_ns);
-			return;
-		}
-		seen(q, w);
-		activate(q, now_ns);
-	}
+	if (r != q->seen_rptr)
+		read_pointer_moved(q, r, now_ns);
+	if (w != q->seen_wptr)
+		write_pointer_moved(q, r, w, now_ns);
+	if (!q->active)
+		sample_idle(q, r, w, now_ns);
 	if (!q->active)
 		return;
 	if (suspended) {
 		q->changed_ns = now_ns;
 		q->stalled_ns = 0;
+		q->stood = false;
 		return;
 	}
-	sample_active(q, r, w, now_ns);
+	if (queue_drained(q, r, w))
+		sample_drained(q, w, now_ns);
+	else
+		sample_standing(q, r, now_ns);
 }
 
 /* When does this queue want the next look? */
-static uint64_t look_after(const struct queue *q, bool hooks_work, uint64_t now_ns)
+static uint64_t look_after(const struct queue *q, uint64_t now_ns)
 {
-	uint64_t quarter;
+	uint64_t after, quiet, end;
 
-	if (q->active) {
-		quarter = quiet_limit(q) / 4;
-		if (quarter < LOOK_ACTIVE_MIN_NS)
-			return LOOK_ACTIVE_MIN_NS;
-		return quarter > LOOK_ACTIVE_MAX_NS ? LOOK_ACTIVE_MAX_NS : quarter;
-	}
-	if (q->hooked)
-		return UINT64_MAX;
-	if (hooks_work && now_ns - q->changed_ns > RECENT_NS)
-		return LOOK_RARE_NS;
-	return LOOK_UNSEEN_NS;
+	if (!q->active && !queue_drained(q, q->seen_rptr, q->seen_wptr))
+		return period(q->idle_ns, now_ns);
+	if (!q->active)
+		return q->hooked ? UINT64_MAX : period(q->changed_ns, now_ns);
+	after = period(q->since_ns, now_ns);
+	if (q->stalled_ns)
+		return after;
+	quiet = now_ns - q->changed_ns;
+	end = gap_limit(q, now_ns);
+	if (quiet >= end)
+		end = quiet_limit(q, now_ns);
+	return quiet < end && end - quiet < after ? end - quiet : after;
 }
 
 uint64_t activity_sample(uint64_t now_ns, bool suspended)
 {
 	uint64_t next = UINT64_MAX, after;
-	bool hooks_work = false;
 	struct queue *q;
 
-	for (uint32_t i = 0; i < queues.end; i++)
-		hooks_work |= queues.table[i] && queues.table[i]->hooked;
 	for (uint32_t i = 0; i < queues.end; i++) {
 		q = queues.table[i];
 		if (!q || !q->readable)
 			continue;
 		sample_one(q, now_ns, suspended);
-		after = look_after(q, hooks_work, now_ns);
+		after = look_after(q, now_ns);
 		next = after < next ? after : next;
 	}
 	return next;

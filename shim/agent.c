@@ -9,15 +9,26 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/cancel.h"
 #include "common/clock.h"
 #include "preload/agent.h"
 #include "shim/activity.h"
 #include "shim/config.h"
+#include "shim/contexts.h"
+#include "shim/entries.h"
+#include "shim/gate.h"
+#include "shim/hold.h"
 #include "shim/link.h"
 #include "shim/memory.h"
+#include "shim/peers.h"
 #include "shim/queues.h"
+#include "shim/render.h"
 #include "shim/runtime.h"
 #include "shim/sampler.h"
+#include "shim/updates.h"
+#include "shim/vram.h"
+
+#define CU_MASK_WORDS 32u /* the driver looks at no more than 1024 CUs */
 
 static const struct kfdshim_host *host;
 static pid_t owner; /* the process whose queues these are */
@@ -29,111 +40,167 @@ static uint32_t args_size(unsigned long request)
 	return (uint32_t)_IOC_SIZE((unsigned)request);
 }
 
-/* The owner frees the queue's memory when the driver has destroyed it: from
- * here on nothing of ours may read it. */
-static struct queue *take(uint32_t id)
+static void created(uint32_t context, const struct kfdabi_create_queue *args, uint32_t size)
 {
 	struct queue *q;
 
-	agent_lock();
-	q = queue_by_id(id);
-	if (q) {
-		activity_queue_removed(q, clock_ns());
-		queue_remove(q);
-	}
-	agent_unlock();
-	if (q)
-		rcu_wait();
-	return q;
-}
-
-/* An id that comes again without a DESTROY_QUEUE that we saw: the old is gone. */
-static void drop_id(uint32_t id)
-{
-	struct queue *q = take(id);
-
-	if (q)
-		queue_free(q);
-}
-
-/* Into the table and into the lane; if that cannot be, the queue is only
- * unseen. */
-static void add(struct queue *q)
-{
-	int err;
-
-	agent_lock();
-	err = queue_insert(q);
-	if (!err)
-		activity_queue_added(q, clock_ns());
-	agent_unlock();
-	if (!err)
+	if (context == CONTEXT_UNSEEN)
 		return;
-	say(LOG_ERROR, "queue %u is not seen: %s", q->id, strerror(-err));
-	queue_free(q);
+	q = queue_new(context, args, size);
+	if (!q) {
+		say(LOG_ERROR, "a queue is not seen, and its work neither: %s",
+		    size < QUEUE_ARGS_MIN ? "CREATE_QUEUE's struct is too short to name it: use a "
+					    "newer runtime"
+					  : remedy(ENOMEM, ""));
+		return;
+	}
+	if (!q->readable)
+		say(LOG_ERROR,
+		    "the work of queue %u is not seen, for its pointers cannot be read: tell us",
+		    q->id);
+	entry_add_new(q);
+	sampler_start();
+	sampler_wake();
 }
 
 static int create_queue(int fd, unsigned long request, void *arg)
 {
 	struct kfdabi_create_queue args = {0};
 	uint32_t size = args_size(request);
-	struct queue *q;
 	int result, err;
 
 	if (size > sizeof(args))
 		size = sizeof(args);
-	if (memory_read(&args, (uint64_t)(uintptr_t)arg, size))
+	if (memory_read_mapped(&args, (uintptr_t)arg, size))
 		runtime_before_queue(host, fd, args.gpu_id);
 	result = host->ioctl(fd, request, arg);
 	err = errno;
 	if (result == 0) {
 		memcpy(&args, arg, size);
-		q = queue_new(&args, size);
-		if (q) {
-			drop_id(q->id);
-			add(q);
-			sampler_start();
-			sampler_wake();
-		}
+		created(context_of(fd), &args, size);
 	}
 	errno = err;
 	return result;
 }
 
+/* Under the lock. */
+static void changed(const struct queue *q)
+{
+	link_queue(q);
+	link_event(LANE_EVENT_QUEUE_UPDATED, q, (uint64_t)q->percent << 32 | q->priority);
+}
+
 static int update_queue(int fd, unsigned long request, void *arg)
 {
-	struct kfd_ioctl_update_queue_args args;
+	struct kfd_ioctl_update_queue_args args, merged;
+	uint32_t size = args_size(request);
+	/* A later driver's may be longer: what follows ours goes on as it is. */
+	char whole[size + 1] __attribute__((aligned(8)));
+	struct queue *q;
+	int result, err;
+	bool compute, moved = false;
+
+	if (size < sizeof(args) || !memory_read_mapped(whole, (uintptr_t)arg, size))
+		return host->ioctl(fd, request, arg);
+	memcpy(&args, whole, sizeof(args));
+	agent_lock();
+	q = queue_by_id(context_of(fd), args.queue_id);
+	compute = q && !queue_is_sdma(q) && q->context == 0;
+	agent_unlock();
+	merged = args;
+	updates_begin(&merged, compute);
+	memcpy(whole, &merged, sizeof(merged));
+	result = host->ioctl(fd, request, whole);
+	err = errno;
+	agent_lock();
+	q = result == 0 ? queue_by_id(context_of(fd), args.queue_id) : NULL;
+	if (q) {
+		q->priority = args.queue_priority;
+		q->percent = args.queue_percentage & 0xff;
+		q->percentage = args.queue_percentage;
+		q->told_percentage = merged.queue_percentage;
+		q->told_priority = merged.queue_priority;
+		q->update_ring = args.ring_base_address;
+		q->update_bytes = args.ring_size;
+		moved = args.ring_base_address != q->ring || args.ring_size != q->ring_bytes;
+		__atomic_store_n(&q->ring_moved, moved, __ATOMIC_RELAXED);
+		changed(q);
+	}
+	agent_unlock();
+	updates_end();
+	if (moved) /* the caller may free the old ring now */
+		rcu_wait();
+	errno = err;
+	return result;
+}
+
+/* Both are told only when the driver has taken them. */
+static int alloc_queue_gws(int fd, unsigned long request, void *arg)
+{
+	struct kfd_ioctl_alloc_queue_gws_args args;
 	struct queue *q;
 	int result, err;
 
 	result = host->ioctl(fd, request, arg);
 	err = errno;
-	if (result != 0 || args_size(request) < sizeof(args))
+	if (result != 0 || args_size(request) < offsetof(typeof(args), first_gws))
 		return result;
-	memcpy(&args, arg, sizeof(args));
+	memcpy(&args, arg, offsetof(typeof(args), first_gws));
 	agent_lock();
-	q = queue_by_id(args.queue_id);
+	q = queue_by_id(context_of(fd), args.queue_id);
 	if (q) {
-		q->priority = args.queue_priority;
-		q->percent = args.queue_percentage & 0xff;
-		q->update_ring = args.ring_base_address;
-		q->update_bytes = args.ring_size;
-		__atomic_store_n(&q->ring_moved, args.ring_base_address != q->ring,
-				 __ATOMIC_RELAXED);
-		link_queue(q);
+		q->cooperative = args.num_gws != 0;
+		changed(q);
 	}
 	agent_unlock();
 	errno = err;
 	return result;
 }
 
-static void put_back(struct queue *q, int err)
+/* -1: it cannot be read. */
+static int count_bits(uint64_t address, uint32_t bits)
 {
-	/* Interrupted: the thunk asks again. After anything else ROCr frees the
-	 * memory although the queue is there. */
-	if (err != EINTR && err != EAGAIN)
-		q->careful = true;
-	add(q);
+	uint32_t word;
+	int n = 0;
+
+	for (uint32_t i = 0; i < bits / 32 && i < CU_MASK_WORDS; i++) {
+		if (!memory_read(&word, address + i * sizeof(word), sizeof(word)))
+			return -1;
+		n += __builtin_popcount(word);
+	}
+	return n;
+}
+
+static int set_cu_mask(int fd, unsigned long request, void *arg)
+{
+	struct kfd_ioctl_set_cu_mask_args args;
+	struct queue *q;
+	int result, err, bits;
+
+	result = host->ioctl(fd, request, arg);
+	err = errno;
+	if (result != 0 || args_size(request) < sizeof(args))
+		return result;
+	memcpy(&args, arg, sizeof(args));
+	bits = count_bits(args.cu_mask_ptr, args.num_cu_mask);
+	agent_lock();
+	q = queue_by_id(context_of(fd), args.queue_id);
+	if (q && bits >= 0) {
+		q->cu_bits = (uint32_t)bits;
+		changed(q);
+	}
+	agent_unlock();
+	errno = err;
+	return result;
+}
+
+static int create_process(int fd, unsigned long request, void *arg)
+{
+	int result = host->ioctl(fd, request, arg);
+
+	if (result == 0)
+		context_new(fd);
+	return result;
 }
 
 static int destroy_queue(int fd, unsigned long request, void *arg)
@@ -143,17 +210,56 @@ static int destroy_queue(int fd, unsigned long request, void *arg)
 	struct lane *lane;
 	int result, err;
 
-	if (memory_read(&args, (uint64_t)(uintptr_t)arg, sizeof(args)))
-		q = take(args.queue_id);
+	if (memory_read_mapped(&args, (uintptr_t)arg, sizeof(args)))
+		q = entry_take(context_of(fd), args.queue_id);
 	lane = link_leave_begin();
+	hold_leave_begin();
 	result = host->ioctl(fd, request, arg);
 	err = errno;
+	hold_leave_end();
 	link_leave_end(lane);
-	/* EIO, ETIME: the driver reports trouble, and the queue is gone. */
-	if (q && result != 0 && err != EIO && err != ETIME)
-		put_back(q, err);
+	/* EIO, ETIME: the driver reports trouble, and the queue is gone. EINVAL:
+	 * it knows no such queue. */
+	if (q && result != 0 && err != EIO && err != ETIME && err != EINVAL)
+		entry_put_back(q, err);
 	else if (q)
 		queue_free(q);
+	errno = err;
+	return result;
+}
+
+/* AMDGPU_USERQ. What there is to know stands in args before the call. */
+static int user_queue(int fd, unsigned long request, void *arg)
+{
+	struct render_userq args = {0};
+	struct queue *q = NULL;
+	uint32_t context, gpu_id;
+	int result, err;
+
+	context = render_context(fd, &gpu_id);
+	if (!context || args_size(request) < sizeof(args) ||
+	    !memory_read_mapped(&args, (uintptr_t)arg, sizeof(args)))
+		return host->ioctl(fd, request, arg);
+	if (args.op == RENDER_FREE)
+		q = entry_take(context, args.queue_id);
+	result = host->ioctl(fd, request, arg);
+	err = errno;
+	if (q && result != 0)
+		entry_put_back(q, err);
+	else if (q)
+		queue_free(q);
+	if (args.op == RENDER_CREATE && result == 0) {
+		q = render_queue_new(context, gpu_id, *(const uint32_t *)arg, &args);
+		if (q) {
+			say(LOG_INFO,
+			    "queue %u of node %u is a DRM user queue: it is only seen, for the "
+			    "driver suspends it for nobody",
+			    q->id, gpu_id);
+			entry_add_new(q);
+			sampler_start(); /* it may be the only queue there is */
+			sampler_wake();
+		}
+	}
 	errno = err;
 	return result;
 }
@@ -166,7 +272,10 @@ static int agent_ioctl(int fd, unsigned long request, void *arg)
 	/* A child made by a bare clone, which no fork handler saw. */
 	if (getpid() != owner)
 		return host->ioctl(fd, request, arg);
+	NOT_CANCELLED;
 	errno = saved;
+	if (_IOC_TYPE((unsigned)request) != KFDABI_TYPE)
+		return user_queue(fd, request, arg);
 	switch (nr) {
 	case KFDABI_CREATE_QUEUE:
 		return create_queue(fd, request, arg);
@@ -174,6 +283,16 @@ static int agent_ioctl(int fd, unsigned long request, void *arg)
 		return update_queue(fd, request, arg);
 	case KFDABI_DESTROY_QUEUE:
 		return destroy_queue(fd, request, arg);
+	case KFDABI_ALLOC_MEMORY_OF_GPU:
+		return vram_alloc(host, fd, request, arg);
+	case KFDABI_FREE_MEMORY_OF_GPU:
+		return vram_free(host, fd, request, arg);
+	case KFDABI_ALLOC_QUEUE_GWS:
+		return alloc_queue_gws(fd, request, arg);
+	case KFDABI_SET_CU_MASK:
+		return set_cu_mask(fd, request, arg);
+	case KFDABI_CREATE_PROCESS:
+		return create_process(fd, request, arg);
 	case KFDABI_RUNTIME_ENABLE:
 		return runtime_ioctl(host, fd, request, arg);
 	default:
@@ -182,27 +301,100 @@ static int agent_ioctl(int fd, unsigned long request, void *arg)
 }
 
 /*
- * fork: liburcu's own locks are taken around it. The child has no such thread,
- * no queue and no link; what the parent had stays untouched, and our memory of
- * it is left where it is (a fork child may not free).
+ * fork: the child has no thread of ours, no queue and no link; what the parent had
+ * stays untouched, and our memory of it is left where it is (a fork child may not
+ * free).
  */
 static void fork_child(void)
 {
-	urcu_bp_after_fork_child();
+	NOT_CANCELLED;
+
 	owner = getpid();
 	sampler_forget();
 	link_forget();
+	peers_forget();
 	queues_forget();
+	rcu_forget();
+	contexts_forget();
 	runtime_forget();
-	activity_init(host->hot);
+	vram_forget();
+	hold_forget();
+	updates_forget();
+	activity_init(host->hot, &host->wishes->requests);
+	gate_init(host->gate);
+}
+
+static void handle_made(uint64_t hsa_queue)
+{
+	NOT_CANCELLED;
+	int saved = errno;
+
+	agent_lock();
+	if (getpid() == owner)
+		queue_join(hsa_queue);
+	agent_unlock();
+	errno = saved;
+}
+
+static void handle_gone(uint64_t hsa_queue)
+{
+	NOT_CANCELLED;
+	int saved = errno;
+
+	agent_lock();
+	if (getpid() == owner)
+		queue_part(hsa_queue);
+	agent_unlock();
+	errno = saved;
+}
+
+static void wishes_changed(void)
+{
+	NOT_CANCELLED;
+	const struct kfdshim_wishes *wishes = host->wishes;
+	int64_t priority, slo_us;
+	bool again = false;
+
+	if (getpid() != owner)
+		return;
+	agent_lock();
+	/* Under the lock: of two threads, the one that comes last has the newest. */
+	priority = __atomic_load_n(&wishes->priority, __ATOMIC_SEQ_CST);
+	slo_us = __atomic_load_n(&wishes->slo_us, __ATOMIC_SEQ_CST);
+	if (priority != KFDSHIM_UNASKED && priority != config.priority) {
+		__atomic_store_n(&config.priority, (int)priority, __ATOMIC_RELAXED);
+		again = true;
+	}
+	if (slo_us != KFDSHIM_UNASKED && (uint32_t)slo_us != config.slo_us) {
+		__atomic_store_n(&config.slo_us, (uint32_t)slo_us, __ATOMIC_RELAXED);
+		again = true;
+	}
+	activity_requests(clock_ns());
+	if (again)
+		link_wishes();
+	agent_unlock();
+	if (again)
+		sampler_wake(); /* peers have to be told */
+}
+
+static uint32_t wait_begin(uint64_t signal)
+{
+	gate_seen_waiting();
+	return activity_wait_begin(signal);
 }
 
 static const struct kfdshim_agent agent = {
 	.abi = KFDSHIM_AGENT_ABI,
 	.ioctl = agent_ioctl,
 	.doorbell = activity_doorbell,
-	.wait_begin = activity_wait_begin,
+	.copied = activity_copied,
+	.wait_begin = wait_begin,
 	.wait_end = activity_wait_end,
+	.handle_made = handle_made,
+	.handle_gone = handle_gone,
+	.reserve = gate_pass,
+	.events = gate_seen_events,
+	.wishes_changed = wishes_changed,
 };
 
 __attribute__((visibility("default"))) const struct kfdshim_agent *
@@ -212,10 +404,12 @@ kfdshim_agent_start(const struct kfdshim_host *the_host)
 		return NULL;
 	host = the_host;
 	owner = getpid();
+	queues.uppers = host->uppers;
 	config_read();
-	activity_init(host->hot);
+	activity_init(host->hot, &host->wishes->requests);
+	gate_init(host->gate);
 	/* Without it a child could write into its parent's lane. */
-	if (pthread_atfork(urcu_bp_before_fork, urcu_bp_after_fork_parent, fork_child) != 0)
+	if (pthread_atfork(NULL, NULL, fork_child) != 0)
 		return NULL;
 	return &agent;
 }

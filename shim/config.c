@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/stderr.h"
+
 struct config config;
 
 void say(enum log_level level, const char *format, ...)
@@ -27,8 +29,21 @@ void say(enum log_level level, const char *format, ...)
 	if (n > (int)sizeof(line) - 2)
 		n = (int)sizeof(line) - 2;
 	line[n++] = '\n';
-	(void)!write(STDERR_FILENO, line, (size_t)n);
+	stderr_line(line, (size_t)n);
 	errno = saved;
+}
+
+const char *remedy(int err, const char *otherwise)
+{
+	switch (err) {
+	case EMFILE:
+	case ENFILE:
+		return "raise the limit of open files";
+	case ENOMEM:
+		return "raise the limit of memory";
+	default:
+		return otherwise;
+	}
 }
 
 static void read_log(const char *value)
@@ -58,19 +73,90 @@ static bool read_text(const char *name, char *to, size_t size)
 
 static void read_level(const char *value)
 {
-	static const char *const names[] = {"auto", "trap", "self", "gate", "weight"};
+	if (!value || !*value)
+		return;
+	if (protocol_level(value, &config.level) != 0)
+		say(LOG_ERROR,
+		    "KFDSHIM_LEVEL=%s is ignored: it is auto, trap, self, gate, weight or observe",
+		    value);
+	config.observe = config.level == PROTOCOL_LEVEL_OBSERVE;
+}
+
+/* A number with one of the units, "20ms" or "40G"; false: not that. */
+static bool read_quantity(const char *text, const char *const *units, const uint64_t *factors,
+			  unsigned n, uint64_t *out)
+{
+	unsigned long long value;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (errno)
+		return false;
+	for (unsigned i = 0; i < n; i++)
+		if (strcmp(end, units[i]) == 0)
+			return !__builtin_mul_overflow(value, factors[i], out);
+	return false;
+}
+
+static void read_slo(const char *value)
+{
+	static const char *const units[] = {"us", "ms", "s"};
+	static const uint64_t factors[] = {1, 1000, 1000000};
+	uint64_t us;
 
 	if (!value || !*value)
 		return;
-	if (strcmp(value, "observe") == 0) {
-		config.observe = true;
+	if (read_quantity(value, units, factors, 3, &us) && us > 0 && us <= UINT32_MAX)
+		config.slo_us = (uint32_t)us;
+	else
+		say(LOG_ERROR, "KFDSHIM_SLO=%s is ignored: it is a time, such as 500us, 20ms or 1s",
+		    value);
+}
+
+static void read_vram_limit(const char *value)
+{
+	static const char *const units[] = {"", "K", "M", "G", "T"};
+	static const uint64_t factors[] = {1, 1ull << 10, 1ull << 20, 1ull << 30, 1ull << 40};
+
+	config.vram_limit_bytes = UINT64_MAX;
+	if (!value || !*value)
 		return;
+	if (!read_quantity(value, units, factors, 5, &config.vram_limit_bytes)) {
+		config.vram_limit_bytes = UINT64_MAX;
+		say(LOG_ERROR,
+		    "KFDSHIM_VRAM_LIMIT=%s is ignored: it is a number of bytes, such as 40G or "
+		    "512M",
+		    value);
 	}
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(value, names[i]) == 0)
-			return; /* the daemon chooses */
-	say(LOG_ERROR,
-	    "KFDSHIM_LEVEL=%s is ignored: it is auto, trap, self, gate, weight or observe", value);
+}
+
+static void read_gate(const char *value)
+{
+	static const char *const units[] = {""};
+	static const uint64_t factors[] = {1};
+
+	if (!value || !*value)
+		return;
+	if (!read_quantity(value, units, factors, 1, &config.gate_packets)) {
+		config.gate_packets = 0;
+		say(LOG_ERROR, "KFDSHIM_GATE=%s is ignored: it is a number of packets, such as 4",
+		    value);
+	}
+}
+
+static void read_update_queue(const char *value)
+{
+	if (!value || !*value)
+		return;
+	config.update_queue = strcmp(value, "may-reset-the-gpu") == 0;
+	if (!config.update_queue)
+		say(LOG_ERROR,
+		    "KFDSHIM_UPDATE_QUEUE=%s is ignored: only may-reset-the-gpu switches it on, "
+		    "which it was seen to do",
+		    value);
 }
 
 void config_read(void)
@@ -91,5 +177,15 @@ void config_read(void)
 	read_text("KFDSHIM_GROUP", config.group, sizeof(config.group));
 	if (!read_text("KFDSHIM_SOCKET", config.socket, sizeof(config.socket)))
 		strcpy(config.socket, PROTOCOL_SOCKET);
+	if (read_text("XDG_RUNTIME_DIR", config.runtime_folder, sizeof(config.runtime_folder)) &&
+	    config.runtime_folder[0] != '/')
+		config.runtime_folder[0] = '\0';
 	read_level(getenv("KFDSHIM_LEVEL"));
+	read_slo(getenv("KFDSHIM_SLO"));
+	read_gate(getenv("KFDSHIM_GATE"));
+	read_update_queue(getenv("KFDSHIM_UPDATE_QUEUE"));
+	/* ROCr's, which looks for exactly this. */
+	value = getenv("HSA_ENABLE_INTERRUPT");
+	config.no_interrupts = value && strcmp(value, "0") == 0;
+	read_vram_limit(getenv("KFDSHIM_VRAM_LIMIT"));
 }

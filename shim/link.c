@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,11 +14,17 @@
 #include "common/clock.h"
 #include "shim/activity.h"
 #include "shim/config.h"
+#include "shim/descriptor.h"
+#include "shim/hold.h"
+#include "shim/peers.h"
 #include "shim/runtime.h"
+#include "shim/vram.h"
 
 #define RETRY_NS 1000000000u
 #define WELCOME_NS 1000000000u /* a daemon that says nothing for so long is asked anew */
+#define SILENCE_NS 3000000000u
 #define LEAVE_NS 10000000u
+#define FRESH_NS 1000000000u /* a daemon whose heart has not beaten for so long holds nobody */
 #define UNUSED_FD (-1)
 
 enum link_state { LINK_DOWN, LINK_GREETED, LINK_UP, LINK_LOST };
@@ -30,16 +37,18 @@ static struct {
 	uint64_t next_ns; /* LINK_DOWN: next try; LINK_GREETED: give up */
 	struct lane *lane;
 	const struct board *board;
-	int wake_fd;
+	int wake_fd;	  /* wakes the daemon */
+	int order_fd;	  /* the daemon wakes us by it */
+	uint32_t order;	  /* the last one carried out, or 0; its level is held by it */
 	uint32_t leavers; /* threads that use `lane` without the lock */
-	bool told;	  /* that no daemon is there */
-} peer = {.socket = UNUSED_FD, .wake_fd = UNUSED_FD};
+	int told;	  /* the error that was last spoken of */
+	bool alone;	  /* none took us when we last asked, or it is lost */
+} peer = {.socket = UNUSED_FD, .wake_fd = UNUSED_FD, .order_fd = UNUSED_FD};
 
-static void close_fd(int *fd)
+static int told_priority(void)
 {
-	if (*fd >= 0)
-		close(*fd);
-	*fd = UNUSED_FD;
+	return config.observe ? PRIORITY_UNSET
+			      : __atomic_load_n(&config.priority, __ATOMIC_RELAXED);
 }
 
 static void wake(void)
@@ -47,7 +56,8 @@ static void wake(void)
 	uint64_t one = 1;
 	int saved = errno;
 
-	(void)!write(peer.wake_fd, &one, sizeof(one));
+	if (descriptor_is_ours(peer.wake_fd))
+		(void)!write(peer.wake_fd, &one, sizeof(one));
 	errno = saved;
 }
 
@@ -63,20 +73,25 @@ static void write_queue(const struct queue *q)
 {
 	const struct lane_queue entry = {
 		.used = 1,
+		.context = q->context,
 		.queue_id = q->id,
 		.gpu_id = q->gpu_id,
 		.type = q->type,
 		.priority = q->priority,
 		.percent = q->percent,
+		.cu_bits = q->cu_bits,
 		.hooked = q->hooked,
+		.cooperative = q->cooperative,
 		.ring_address = q->update_ring,
 		.ring_bytes = q->update_bytes,
 		.rptr_address = (uint64_t)(uintptr_t)q->rptr,
 		.wptr_address = (uint64_t)(uintptr_t)q->wptr,
-		.hsa_queue = q->hsa_queue,
+		.hsa_queue = q->upper ? q->upper : q->hsa_queue,
 		.cwsr_address = q->cwsr_address,
 		.cwsr_bytes = q->cwsr_bytes,
-		.active = q->active,
+		.state = q->blocked  ? LANE_QUEUE_BLOCKED
+			 : q->active ? LANE_QUEUE_ACTIVE
+				     : LANE_QUEUE_IDLE,
 	};
 
 	lane_queue_write(peer.lane, q->slot, &entry);
@@ -103,10 +118,32 @@ void link_queue_gone(const struct queue *q)
 	wake_if_asleep();
 }
 
+void link_event(enum lane_event_kind kind, const struct queue *q, uint64_t value)
+{
+	static uint64_t number;
+	struct lane_event event = {.kind = kind, .value = value};
+
+	if (q) {
+		event.context = q->context;
+		event.queue_id = q->id;
+		event.gpu_id = q->gpu_id;
+	}
+	number++;
+	if (config.log >= LOG_DEBUG)
+		say(LOG_DEBUG, "event %llu: %s queue %u.%d gpu %u value %#llx",
+		    (unsigned long long)number, lane_event_name(kind), event.context,
+		    q ? (int)event.queue_id : -1, event.gpu_id, (unsigned long long)value);
+	if (!peer.lane)
+		return;
+	event.ns = clock_ns();
+	lane_event_add(peer.lane, &event);
+}
+
 void link_node(uint32_t node, bool active, uint64_t now_ns)
 {
 	int slot;
 
+	peers_node(queues.nodes[node].gpu_id, active, now_ns);
 	if (!peer.lane)
 		return;
 	slot = lane_node_slot(peer.lane, queues.nodes[node].gpu_id);
@@ -117,14 +154,31 @@ void link_node(uint32_t node, bool active, uint64_t now_ns)
 void link_runtime(void)
 {
 	enum lane_runtime state;
-	int reason;
+	int reason, err;
+	bool own;
 
 	if (!peer.lane)
 		return;
 	runtime_state(&state, &reason);
+	own = hold_own_session(&err);
+	/* Never both: a session of its own, and a runtime that the daemon may debug. */
+	if (!own)
+		__atomic_store_n(&peer.lane->own_session, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&peer.lane->runtime_errno, reason, __ATOMIC_RELAXED);
 	__atomic_store_n(&peer.lane->runtime, state, __ATOMIC_RELEASE);
+	if (own || hold_by_updates())
+		__atomic_store_n(&peer.lane->own_session, own ? LANE_OWN_SESSION : LANE_OWN_UPDATES,
+				 __ATOMIC_RELEASE);
 	wake_if_asleep();
+}
+
+void link_vram(uint32_t gpu_id, uint64_t bytes)
+{
+	int slot = peer.lane ? lane_node_slot(peer.lane, gpu_id) : -ENOSPC;
+
+	/* Nobody waits for it: no wake. */
+	if (slot >= 0)
+		__atomic_store_n(&peer.lane->nodes[slot].vram_bytes, bytes, __ATOMIC_RELAXED);
 }
 
 bool link_suspended(void)
@@ -187,6 +241,15 @@ void link_leave_end(struct lane *lane)
 	errno = saved;
 }
 
+void link_wishes(void)
+{
+	if (!peer.lane)
+		return;
+	__atomic_store_n(&peer.lane->slo_us, config.slo_us, __ATOMIC_RELAXED);
+	__atomic_store_n(&peer.lane->priority, told_priority(), __ATOMIC_RELEASE);
+	wake_if_asleep();
+}
+
 /* Under the lock: a new lane gets everything. */
 static void publish_all(uint64_t now_ns)
 {
@@ -196,10 +259,24 @@ static void publish_all(uint64_t now_ns)
 	for (uint32_t i = 0; i < LANE_NODES && queues.nodes[i].gpu_id; i++)
 		link_node(i, queues.nodes[i].active > 0,
 			  queues.nodes[i].active ? queues.nodes[i].since_ns : now_ns);
+	vram_publish();
+	link_wishes();
 	link_runtime();
 }
 
-static int adopt(int fds[3], uint64_t now_ns)
+/* An eventfd is the one kind of file here that has no type. Of a pipe or a socket the
+ * other end may be closed, and a write be a SIGPIPE in the program; one to a file may take
+ * long. */
+#define EVENTFD 0u
+
+static bool is_kind(int fd, mode_t kind)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && (st.st_mode & S_IFMT) == kind;
+}
+
+static int adopt(int fds[PROTOCOL_WELCOME_FDS], uint64_t now_ns)
 {
 	const struct board *board;
 	struct lane *lane;
@@ -213,13 +290,29 @@ static int adopt(int fds[3], uint64_t now_ns)
 		lane_unmap(lane);
 		return err;
 	}
-	/* Whatever it is: a full one must not hold up a runtime's thread. */
-	fcntl(fds[2], F_SETFL, fcntl(fds[2], F_GETFL) | O_NONBLOCK);
+	for (int i = 2; i < 4; i++) {
+		fds[i] = descriptor_keep(fds[i]);
+		if (fds[i] < 0)
+			err = -errno;
+		else if (!is_kind(fds[i], i == 2 ? EVENTFD : S_IFIFO))
+			err = -EPROTO;
+		else /* A full one must not hold up a runtime's thread. */
+			fcntl(fds[i], F_SETFL, fcntl(fds[i], F_GETFL) | O_NONBLOCK);
+	}
+	if (err) {
+		lane_unmap(lane);
+		board_unmap(board);
+		return err;
+	}
+	/* Before it learns that it may have a debug session on this process. */
+	peers_stop();
+	hold_hand_over();
 	agent_lock();
 	peer.lane = lane;
 	peer.board = board;
 	peer.wake_fd = fds[2];
-	fds[2] = UNUSED_FD;
+	peer.order_fd = fds[3];
+	fds[2] = fds[3] = UNUSED_FD;
 	publish_all(now_ns);
 	agent_unlock();
 	return 0;
@@ -227,9 +320,53 @@ static int adopt(int fds[3], uint64_t now_ns)
 
 static void down(uint64_t now_ns)
 {
-	close_fd(&peer.socket);
+	descriptor_close(&peer.socket);
 	peer.state = LINK_DOWN;
+	peer.alone = true;
 	peer.next_ns = now_ns + RETRY_NS;
+}
+
+static const char *advice(int err)
+{
+	switch (-err) {
+	case EPERM:
+	case EACCES:
+		return "let sandbox and socket permit it";
+	case ENOTSOCK:
+		return "remove what is there, or set KFDSHIM_SOCKET";
+	case EPROTO:
+		return "use daemon and shim of one version";
+	default:
+		return remedy(-err, "look into the daemon's log");
+	}
+}
+
+static void no_daemon(int err)
+{
+	if (err == peer.told)
+		return;
+	peer.told = err;
+	if (err == -ENOENT || err == -ECONNREFUSED || err == -EAGAIN)
+		say(LOG_INFO, "no daemon at %s (%s): asking once a second while there are queues",
+		    config.socket, strerror(-err));
+	else
+		say(LOG_ERROR, "nothing comes of the daemon at %s (%s): %s", config.socket,
+		    strerror(-err), advice(err));
+}
+
+/* The kernel refuses a file that is no socket as it does one that nobody serves. */
+static int connect_daemon(void)
+{
+	int fd = protocol_connect(config.socket);
+	struct stat st;
+
+	if (fd >= 0) {
+		fd = descriptor_keep(fd);
+		return fd >= 0 ? fd : -errno;
+	}
+	if (fd == -ECONNREFUSED && stat(config.socket, &st) == 0 && !S_ISSOCK(st.st_mode))
+		return -ENOTSOCK;
+	return fd;
 }
 
 static void greet(uint64_t now_ns)
@@ -238,21 +375,20 @@ static void greet(uint64_t now_ns)
 		.magic = PROTOCOL_MAGIC,
 		.version = PROTOCOL_VERSION,
 		.kind = PROTOCOL_SHIM,
-		.priority = config.observe ? PRIORITY_UNSET : config.priority,
+		.priority = told_priority(),
+		.level = config.level,
+		.slo_us = __atomic_load_n(&config.slo_us, __ATOMIC_RELAXED),
 	};
 	int err;
 
 	memcpy(hello.group, config.group, sizeof(hello.group));
-	err = protocol_connect(config.socket);
+	err = connect_daemon();
 	if (err >= 0) {
 		peer.socket = err;
 		err = protocol_send(peer.socket, &hello, sizeof(hello), NULL, 0);
 	}
 	if (err) {
-		if (!peer.told)
-			say(LOG_INFO, "no daemon at %s (%s): trying again once a second",
-			    config.socket, strerror(-err));
-		peer.told = true;
+		no_daemon(err);
 		down(now_ns);
 		return;
 	}
@@ -266,15 +402,19 @@ static int check_welcome(const struct protocol_welcome *welcome, size_t nfds)
 		return -EPROTO;
 	if (welcome->status != 0)
 		return welcome->status < 0 ? welcome->status : -EPROTO;
-	return nfds == 3 ? 0 : -EPROTO;
+	return nfds == PROTOCOL_WELCOME_FDS ? 0 : -EPROTO;
 }
 
 static void take_welcome(uint64_t now_ns)
 {
 	struct protocol_welcome welcome;
-	int fds[3] = {UNUSED_FD, UNUSED_FD, UNUSED_FD}, err;
-	size_t nfds = 3;
+	int fds[PROTOCOL_WELCOME_FDS] = {UNUSED_FD, UNUSED_FD, UNUSED_FD, UNUSED_FD}, err;
+	size_t nfds = PROTOCOL_WELCOME_FDS;
 
+	if (!descriptor_is_ours(peer.socket)) {
+		down(now_ns);
+		return;
+	}
 	err = protocol_receive(peer.socket, &welcome, sizeof(welcome), fds, &nfds, 0);
 	if (err == -EAGAIN) {
 		if (now_ns >= peer.next_ns)
@@ -285,20 +425,17 @@ static void take_welcome(uint64_t now_ns)
 		err = check_welcome(&welcome, nfds);
 	if (!err)
 		err = adopt(fds, now_ns);
-	for (int i = 0; i < 3; i++)
-		close_fd(&fds[i]);
+	for (unsigned i = 0; i < PROTOCOL_WELCOME_FDS; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 	if (err) {
-		if (!peer.told)
-			say(LOG_ERROR,
-			    "the daemon at %s does not take this process (%s): is it of "
-			    "this version?",
-			    config.socket, strerror(-err));
-		peer.told = true;
+		no_daemon(err);
 		down(now_ns);
 		return;
 	}
 	peer.state = LINK_UP;
-	peer.told = false;
+	peer.told = 0;
+	peer.alone = false;
 	say(LOG_INFO, "seen by the daemon at %s", config.socket);
 }
 
@@ -314,20 +451,90 @@ static void let_go(uint64_t now_ns)
 		board = peer.board;
 		peer.lane = NULL;
 		peer.board = NULL;
-		close_fd(&peer.wake_fd);
+		descriptor_close(&peer.wake_fd);
+		descriptor_close(&peer.order_fd);
 	}
 	agent_unlock();
 	if (!lane)
 		return;
 	lane_unmap(lane);
 	board_unmap(board);
-	say(LOG_INFO, "the daemon at %s is gone", config.socket);
+	say(LOG_INFO, "the lane of the daemon at %s is given up", config.socket);
 	down(now_ns);
 	peer.next_ns = now_ns; /* its successor may be there already */
 }
 
+static bool daemon_lives(uint64_t now_ns)
+{
+	uint64_t beat = __atomic_load_n(&peer.board->heartbeat_ns, __ATOMIC_RELAXED);
+
+	return beat + FRESH_NS > now_ns;
+}
+
+/* A hold that was acknowledged is over. */
+static void tell_lost(struct lane *lane)
+{
+	int lost = hold_lost(HOLD_BY_DAEMON);
+
+	if (!lost || !lane)
+		return;
+	__atomic_store_n(&lane->order_errno, lost, __ATOMIC_RELEASE);
+	wake_if_asleep();
+}
+
+/* The daemon's order, if it is a new one, and the lease of the old one. */
+static void serve_order(uint64_t now_ns)
+{
+	struct lane *lane = peer.state == LINK_UP ? peer.lane : NULL;
+	uint32_t order = lane ? __atomic_load_n(&lane->order, __ATOMIC_ACQUIRE) : 0;
+	uint64_t begun_ns;
+	int err;
+
+	if (order == peer.order) {
+		/* What is not renewed ends by itself (hold.h). */
+		if (LANE_ORDER_HOLD(order) && daemon_lives(now_ns))
+			hold_renew(HOLD_BY_DAEMON);
+		tell_lost(lane);
+		return;
+	}
+	begun_ns = clock_ns();
+	/* No daemon, or a new one that has not ordered anything: it runs. */
+	err = hold_set(HOLD_BY_DAEMON, LANE_ORDER_LEVEL(order ? order : peer.order),
+		       LANE_ORDER_HOLD(order));
+	peer.order = order;
+	if (!lane || !order)
+		return;
+	__atomic_store_n(&lane->order_us, (uint32_t)((clock_ns() - begun_ns) / 1000u),
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&lane->order_errno, -err, __ATOMIC_RELAXED);
+	__atomic_store_n(&lane->order_done, order, __ATOMIC_RELEASE);
+	wake_if_asleep();
+}
+
+int link_order_fd(void)
+{
+	return peer.order_fd;
+}
+
+/* Looked at whenever the sampler is awake, which it is while there is work. */
+static bool is_silent(uint64_t now_ns)
+{
+	uint64_t beat = __atomic_load_n(&peer.board->heartbeat_ns, __ATOMIC_RELAXED);
+
+	if (beat == 0 || now_ns < beat + SILENCE_NS)
+		return false;
+	say(LOG_ERROR,
+	    "the daemon at %s has said nothing for 3 s: this process goes on without it; look into "
+	    "its log, or restart it",
+	    config.socket);
+	return true;
+}
+
 uint64_t link_step(uint64_t now_ns)
 {
+	if (peer.state == LINK_UP && is_silent(now_ns))
+		peer.state = LINK_LOST;
+	serve_order(now_ns);
 	if (peer.state == LINK_LOST)
 		let_go(now_ns);
 	if (peer.state == LINK_DOWN && now_ns >= peer.next_ns)
@@ -339,9 +546,30 @@ uint64_t link_step(uint64_t now_ns)
 		return UINT64_MAX;
 	case LINK_LOST:
 		return now_ns + 1000000u;
+	case LINK_DOWN:
+		/* Without queues nobody is asked for; the first one wakes us. */
+		return queues_any() ? peer.next_ns : UINT64_MAX;
 	default:
 		return peer.next_ns;
 	}
+}
+
+bool link_alone(void)
+{
+	return peer.alone;
+}
+
+bool link_has_daemon(void)
+{
+	int saved = errno;
+	bool there;
+
+	agent_lock();
+	there = peer.lane != NULL;
+	agent_unlock();
+	there = there || protocol_is_served(config.socket);
+	errno = saved;
+	return there;
 }
 
 int link_socket(void)
@@ -356,18 +584,31 @@ void link_readable(void)
 		peer.state = LINK_LOST;
 }
 
+void link_order_readable(void)
+{
+	char bytes[64];
+
+	if (!descriptor_is_ours(peer.order_fd))
+		link_readable();
+	else if (read(peer.order_fd, bytes, sizeof(bytes)) == 0)
+		descriptor_close(&peer.order_fd); /* hung up: what that means the socket tells */
+}
+
 void link_forget(void)
 {
 	if (peer.lane)
 		lane_unmap(peer.lane);
 	if (peer.board)
 		board_unmap(peer.board);
-	close_fd(&peer.socket);
-	close_fd(&peer.wake_fd);
+	descriptor_close(&peer.socket);
+	descriptor_close(&peer.wake_fd);
+	descriptor_close(&peer.order_fd);
 	peer.lane = NULL;
 	peer.board = NULL;
 	peer.state = LINK_DOWN;
 	peer.next_ns = 0;
 	peer.leavers = 0;
-	peer.told = false;
+	peer.order = 0;
+	peer.told = 0;
+	peer.alone = false;
 }

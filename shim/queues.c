@@ -2,10 +2,10 @@
 #include "shim/queues.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/contexts.h"
 #include "shim/memory.h"
 
 /*
@@ -15,42 +15,46 @@
  */
 #define AMD_QUEUE_RPTR 128u
 #define HSA_QUEUE_BASE 8u
+#define HSA_QUEUE_DOORBELL 16u
 #define HSA_QUEUE_SIZE 24u
-#define AQL_PACKET 64u
+#define HSA_QUEUE_ID 32u   /* an intercept queue has that of the queue behind it */
 #define AQL_COMPLETION 56u /* completion_signal, in every packet the standard names */
 
-#define HASH_BUCKETS 64u /* fixed: a table that grows wants a thread of its own */
-
 struct queues queues;
-char queues_grace;
 
-static uint64_t find_hsa_queue(const struct queue *queue)
+typedef bool read_fn(void *to, uint64_t address, size_t size);
+
+static uint64_t find_hsa_queue(const struct queue *queue, read_fn *read)
 {
 	uint64_t base, hsa = (uint64_t)(uintptr_t)queue->rptr - AMD_QUEUE_RPTR;
 	uint32_t packets;
 
 	if (queue->type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL || queue->ring_bytes < AQL_PACKET)
 		return 0;
-	if (!memory_read(&base, hsa + HSA_QUEUE_BASE, sizeof(base)) ||
-	    !memory_read(&packets, hsa + HSA_QUEUE_SIZE, sizeof(packets)))
+	if (!read(&base, hsa + HSA_QUEUE_BASE, sizeof(base)) ||
+	    !read(&packets, hsa + HSA_QUEUE_SIZE, sizeof(packets)))
 		return 0;
 	if (base != queue->ring || (uint64_t)packets * AQL_PACKET != queue->ring_bytes)
 		return 0;
 	return hsa;
 }
 
-struct queue *queue_new(const struct kfdabi_create_queue *args, uint32_t size)
+struct queue *queue_new(uint32_t context, const struct kfdabi_create_queue *args, uint32_t size)
 {
 	struct kfdabi_create_queue a = {0};
 	struct queue *q;
+	read_fn *read;
 	uint64_t word;
 
-	if (size < offsetof(struct kfdabi_create_queue, queue_id) + sizeof(a.queue_id))
+	if (size < QUEUE_ARGS_MIN)
 		return NULL;
 	memcpy(&a, args, size < sizeof(a) ? size : sizeof(a));
 	q = calloc(1, sizeof(*q));
 	if (!q)
 		return NULL;
+	q->context = context;
+	/* It ends with its last descriptor, without a DESTROY_QUEUE. */
+	q->careful = context != CONTEXT_PRIMARY;
 	q->id = a.queue_id;
 	q->gpu_id = a.gpu_id;
 	q->type = a.queue_type;
@@ -60,14 +64,16 @@ struct queue *queue_new(const struct kfdabi_create_queue *args, uint32_t size)
 	q->wptr = (const uint64_t *)(uintptr_t)a.write_pointer_address;
 	q->cwsr_address = a.ctx_save_restore_address;
 	q->cwsr_bytes = a.ctx_save_restore_size;
-	q->priority = a.queue_priority;
+	q->priority = q->told_priority = a.queue_priority;
+	q->percentage = q->told_percentage = a.queue_percentage;
 	q->percent = a.queue_percentage & 0xff; /* bits 15:8 are the target XCC */
-	q->readable = memory_read(&word, a.read_pointer_address, sizeof(word)) &&
-		      memory_read(&word, a.write_pointer_address, sizeof(word));
+	/* Later they are read in the same way. */
+	read = q->careful ? memory_read : memory_read_mapped;
+	q->readable = read(&word, a.read_pointer_address, sizeof(word)) &&
+		      read(&word, a.write_pointer_address, sizeof(word));
 	if (q->readable)
 		queue_pointers(q, &q->seen_rptr, &q->seen_wptr);
-	q->hsa_queue = find_hsa_queue(q);
-	cds_lfht_node_init(&q->by_hsa);
+	q->hsa_queue = find_hsa_queue(q, read);
 	return q;
 }
 
@@ -87,23 +93,10 @@ static uint32_t node_of(uint32_t gpu_id)
 	return NODE_NONE;
 }
 
-static unsigned long hash_of(uint64_t hsa_queue)
-{
-	/* Queues are allocated in pages: the low bits are all alike. */
-	return (unsigned long)((hsa_queue * 0x9e3779b97f4a7c15ull) >> 32);
-}
-
 int queue_insert(struct queue *queue)
 {
-	struct cds_lfht *table;
 	uint32_t slot = 0;
 
-	if (queue->hsa_queue && !queues.by_hsa) {
-		table = cds_lfht_new(HASH_BUCKETS, HASH_BUCKETS, HASH_BUCKETS, 0, NULL);
-		if (!table)
-			return -ENOMEM;
-		__atomic_store_n(&queues.by_hsa, table, __ATOMIC_RELEASE);
-	}
 	while (slot < QUEUES_MAX && queues.table[slot])
 		slot++;
 	if (slot == QUEUES_MAX)
@@ -113,65 +106,111 @@ int queue_insert(struct queue *queue)
 	__atomic_store_n(&queues.table[slot], queue, __ATOMIC_RELEASE);
 	if (slot >= queues.end)
 		__atomic_store_n(&queues.end, slot + 1, __ATOMIC_RELEASE);
-	if (queue->hsa_queue) {
-		cds_lfht_node_init(&queue->by_hsa);
-		rcu_told_before(queue);
-		rcu_begin();
-		cds_lfht_add(queues.by_hsa, hash_of(queue->hsa_queue), &queue->by_hsa);
-		rcu_end();
-	}
 	return 0;
+}
+
+static void part(struct queue *queue)
+{
+	if (!queue->upper)
+		return;
+	queue->upper = 0;
+	__atomic_store_n(&queue->upper_doorbell, 0, __ATOMIC_SEQ_CST);
+	__atomic_sub_fetch(queues.uppers, 1, __ATOMIC_SEQ_CST);
+}
+
+void queue_join(uint64_t hsa_queue)
+{
+	uint64_t id, doorbell, other;
+	struct queue *q, *lower = NULL;
+
+	if (!memory_read_mapped(&id, hsa_queue + HSA_QUEUE_ID, sizeof(id)) ||
+	    !memory_read_mapped(&doorbell, hsa_queue + HSA_QUEUE_DOORBELL, sizeof(doorbell)))
+		return;
+	for (uint32_t i = 0; i < queues.end; i++) {
+		q = queues.table[i];
+		if (!q || !q->hsa_queue)
+			continue;
+		if (q->hsa_queue == hsa_queue)
+			return;
+		if (!q->upper && memory_read(&other, q->hsa_queue + HSA_QUEUE_ID, sizeof(other)) &&
+		    other == id)
+			lower = q;
+	}
+	if (!lower || !doorbell)
+		return;
+	lower->upper = hsa_queue;
+	__atomic_store_n(&lower->upper_doorbell, doorbell, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(queues.uppers, 1, __ATOMIC_SEQ_CST);
+}
+
+void queue_part(uint64_t hsa_queue)
+{
+	for (uint32_t i = 0; i < queues.end; i++)
+		if (queues.table[i] && queues.table[i]->upper == hsa_queue)
+			part(queues.table[i]);
+}
+
+void queue_lost(struct queue *queue)
+{
+	part(queue);
+	queue->readable = false;
+	__atomic_store_n(&queue->hsa_queue, 0, __ATOMIC_RELAXED);
+}
+
+struct queue *queue_by_upper(uint64_t doorbell)
+{
+	uint32_t end = __atomic_load_n(&queues.end, __ATOMIC_ACQUIRE);
+	struct queue *q;
+
+	for (uint32_t i = 0; i < end; i++) {
+		q = __atomic_load_n(&queues.table[i], __ATOMIC_ACQUIRE);
+		if (q && __atomic_load_n(&q->upper_doorbell, __ATOMIC_RELAXED) == doorbell)
+			return q;
+	}
+	return NULL;
 }
 
 void queue_remove(struct queue *queue)
 {
 	uint32_t end = queues.end;
 
-	if (queue->hsa_queue) {
-		rcu_begin();
-		cds_lfht_del(queues.by_hsa, &queue->by_hsa);
-		rcu_end();
-	}
+	part(queue);
 	__atomic_store_n(&queues.table[queue->slot], NULL, __ATOMIC_RELEASE);
 	while (end > 0 && !queues.table[end - 1])
 		end--;
 	__atomic_store_n(&queues.end, end, __ATOMIC_RELEASE);
 }
 
-struct queue *queue_by_id(uint32_t id)
+struct queue *queue_by_id(uint32_t context, uint32_t id)
 {
-	for (uint32_t i = 0; i < queues.end; i++)
-		if (queues.table[i] && queues.table[i]->id == id)
-			return queues.table[i];
+	struct queue *q;
+
+	for (uint32_t i = 0; i < queues.end; i++) {
+		q = queues.table[i];
+		if (q && q->id == id && q->context == context)
+			return q;
+	}
 	return NULL;
-}
-
-static int match_hsa(struct cds_lfht_node *node, const void *key)
-{
-	const struct queue *queue = caa_container_of(node, struct queue, by_hsa);
-
-	rcu_told_after(queue);
-	return queue->hsa_queue == *(const uint64_t *)key;
 }
 
 struct queue *queue_by_hsa(uint64_t hsa_queue)
 {
-	struct cds_lfht *table = __atomic_load_n(&queues.by_hsa, __ATOMIC_ACQUIRE);
-	struct cds_lfht_iter iter;
-	struct cds_lfht_node *node;
+	uint32_t end = __atomic_load_n(&queues.end, __ATOMIC_ACQUIRE);
+	struct queue *q;
 
-	if (!table)
-		return NULL;
-	cds_lfht_lookup(table, hash_of(hsa_queue), match_hsa, &hsa_queue, &iter);
-	node = cds_lfht_iter_get_node(&iter);
-	return node ? caa_container_of(node, struct queue, by_hsa) : NULL;
+	for (uint32_t i = 0; hsa_queue && i < end; i++) {
+		q = __atomic_load_n(&queues.table[i], __ATOMIC_ACQUIRE);
+		if (q && __atomic_load_n(&q->hsa_queue, __ATOMIC_RELAXED) == hsa_queue)
+			return q;
+	}
+	return NULL;
 }
 
 /* A queue that is back from a failed DESTROY: its owner may have freed it all
  * the same. The runtime's own words about it tell. */
 static bool pointers_careful(const struct queue *queue, uint64_t *rptr, uint64_t *wptr)
 {
-	if (queue->hsa_queue && find_hsa_queue(queue) != queue->hsa_queue)
+	if (queue->hsa_queue && find_hsa_queue(queue, memory_read) != queue->hsa_queue)
 		return false;
 	return memory_read(rptr, (uint64_t)(uintptr_t)queue->rptr, sizeof(*rptr)) &&
 	       memory_read(wptr, (uint64_t)(uintptr_t)queue->wptr, sizeof(*wptr));
@@ -213,5 +252,9 @@ uint64_t queue_last_signal(const struct queue *queue, uint64_t wptr)
 
 void queues_forget(void)
 {
+	uint32_t *uppers = queues.uppers;
+
 	memset(&queues, 0, sizeof(queues));
+	queues.uppers = uppers;
+	__atomic_store_n(uppers, 0, __ATOMIC_RELAXED);
 }

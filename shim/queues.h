@@ -14,6 +14,7 @@
 #define KFDSHIM_SHIM_QUEUES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "abi/kfd_abi.h"
@@ -22,41 +23,57 @@
 
 #define QUEUES_MAX 1024u /* KFD's ids are below this; the first LANE_QUEUES are shown */
 #define NODE_NONE UINT32_MAX
+/* Bytes of CREATE_QUEUE's struct, up to the id. */
+#define QUEUE_ARGS_MIN (offsetof(struct kfdabi_create_queue, queue_id) + sizeof(uint32_t))
+#define AQL_PACKET 64u /* bytes (HSA 1.2, 2.9) */
 
 struct queue {
 	/* constant once in the table, but for a queue that comes back */
+	uint32_t context; /* contexts.h */
 	uint32_t id, gpu_id, type;
 	uint32_t slot;
 	uint32_t node; /* index into nodes[], or NODE_NONE: no room left */
 	uint64_t ring, ring_bytes;
 	const uint64_t *rptr, *wptr;
-	uint64_t hsa_queue; /* 0: not made by an HSA runtime, as far as we can tell */
+	uint64_t hsa_queue; /* 0: not made by an HSA runtime, as far as we can tell. Atomic */
 	uint64_t cwsr_address;
 	uint32_t cwsr_bytes;
-	bool readable; /* its pointer words can be read */
-	bool careful;  /* ... but only by memory_read: it came back from a failed DESTROY */
-	struct cds_lfht_node by_hsa;
+	bool readable; /* its pointer words can be read; no more after queue_lost */
+	bool careful;  /* ... but only by memory_read: after a failed DESTROY, of a secondary
+	                  context, of DRM */
 
 	/* under the lock */
 	uint32_t priority, percent;
+	uint32_t percentage; /* the whole word, of which `percent` is the low byte */
+	uint32_t told_percentage, told_priority; /* what the driver was told (updates.h) */
+	uint32_t cu_bits;			 /* CUs in its mask; 0: it has none */
+	uint64_t upper;	  /* an intercept queue's hsa_queue_t before this one; 0: none */
+	bool cooperative; /* it has the node's GWS */
 	uint64_t update_ring, update_bytes; /* what UPDATE_QUEUE last said */
 	uint64_t doorbell;		    /* signal handle that the hooks know it by */
 	uint64_t seen_wptr, seen_rptr;	    /* at the last look */
 	uint64_t changed_ns;		    /* when either last moved */
+	uint64_t since_ns;		    /* when it last became active, or blocked */
+	uint64_t idle_ns;		    /* when its end was last judged */
 	uint64_t stalled_ns; /* since when it is not empty and rptr stands; 0: is not */
 	uint64_t longest_ns; /* longest such time: at least its longest kernel */
+	bool stood;	     /* a look found rptr where it was at stalled_ns */
+	bool blocked;	     /* active, but it stands on somebody else's signal: not counted */
 
 	/* atomic */
+	uint64_t upper_doorbell; /* of `upper`; 0: none */
 	bool active;
 	bool hooked;	 /* a doorbell hook has seen it */
 	bool ring_moved; /* UPDATE_QUEUE gave it another ring: do not read `ring` */
 	uint64_t rung;	 /* request: activate, this doorbell is about to be rung */
+	bool moved;	 /* request: look at the write pointer */
 	uint64_t done;	 /* request: all up to this write pointer is over */
 };
 
 struct node {
 	uint32_t gpu_id; /* 0: free */
-	uint32_t active; /* active queues on it */
+	uint32_t active; /* active queues on it that are not blocked, + 1 if `requested` */
+	bool requested;	 /* the program has a request begun */
 	uint64_t since_ns;
 };
 
@@ -64,22 +81,37 @@ struct queues {
 	struct queue *table[QUEUES_MAX]; /* RCU */
 	uint32_t end;			 /* slots at and above it are empty */
 	uint32_t active;		 /* active queues */
-	struct cds_lfht *by_hsa;
+	uint32_t *uppers;		 /* of the host */
 	struct node nodes[LANE_NODES];
 };
 extern struct queues queues;
 
-/* A queue as CREATE_QUEUE returned it; `size` bytes of *args are valid. NULL:
- * no memory, or a struct too short to name the queue. Not in the table yet. */
-struct queue *queue_new(const struct kfdabi_create_queue *args, uint32_t size);
+/* A queue as CREATE_QUEUE returned it in that context; `size` bytes of *args are
+ * valid. NULL: no memory, or a struct too short to name the queue. Not in the
+ * table yet. */
+struct queue *queue_new(uint32_t context, const struct kfdabi_create_queue *args, uint32_t size);
 void queue_free(struct queue *queue); /* not in the table; no reader left */
 
-/* Under the lock. queue_insert: -ENOSPC, -ENOMEM. */
+/* Under the lock. queue_insert: -ENOSPC. */
 int queue_insert(struct queue *queue);
 void queue_remove(struct queue *queue);
-struct queue *queue_by_id(uint32_t id);
+struct queue *queue_by_id(uint32_t context, uint32_t id);
+/* Under the lock. A program's handle: if it is none of the queues', but has the id
+ * of one, it stands before that one, and the doorbell of both is heard. */
+void queue_join(uint64_t hsa_queue);
+void queue_part(uint64_t hsa_queue);
+/* Under the lock. A `careful` one's memory is freed: nothing of it is read again, and
+ * who has the hsa_queue_t's address from now on is another queue. */
+void queue_lost(struct queue *queue);
 /* Within rcu_begin(). NULL: not one of ours. */
 struct queue *queue_by_hsa(uint64_t hsa_queue);
+struct queue *queue_by_upper(uint64_t doorbell);
+
+/* Any thread. */
+static inline bool queues_any(void)
+{
+	return __atomic_load_n(&queues.end, __ATOMIC_ACQUIRE) > 0;
+}
 
 static inline bool queue_is_sdma(const struct queue *queue)
 {

@@ -1,43 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * liburcu's read side and grace periods, as this agent uses them. liburcu is
- * not compiled with ThreadSanitizer's eyes, so where those are on, its order
- * is told to them; otherwise these are the plain calls.
+ * Readers of the table of queues that take no lock, and who waits until they are
+ * through: before the memory that a queue points to goes, every reader that can have
+ * found the queue has ended.
+ *
+ * Two counters of readers, and an index that says which one counts newcomers. Who
+ * waits turns the index and waits for the other counter to be 0, twice: a reader that
+ * has read the index and counts itself late is in either. Readers come here only when
+ * something changes (a queue becomes active or idle), so one shared line is cheap
+ * enough; a read is some memory accesses long.
+ *
+ * Threads: any, with or without locks, in signal handlers too.
  */
 #ifndef KFDSHIM_SHIM_RCU_H
 #define KFDSHIM_SHIM_RCU_H
 
-#include <urcu-bp.h>
-#include <urcu/rculfhash.h>
+#include <stdint.h>
 
-#ifdef __SANITIZE_THREAD__
-#include <sanitizer/tsan_interface.h>
-#define rcu_told_before(address) __tsan_release((void *)(address))
-#define rcu_told_after(address) __tsan_acquire((void *)(address))
-#else
-#define rcu_told_before(address) ((void)(address))
-#define rcu_told_after(address) ((void)(address))
-#endif
+struct rcu {
+	uint32_t turn; /* its low bit is the index */
+	uint32_t readers[2];
+} __attribute__((aligned(64)));
+extern struct rcu rcu;
 
-/* Stands for all grace periods. */
-extern char queues_grace;
-
-static inline void rcu_begin(void)
+/* What rcu_end wants back. Reads may be nested. */
+static inline uint32_t rcu_begin(void)
 {
-	rcu_read_lock();
+	uint32_t index = __atomic_load_n(&rcu.turn, __ATOMIC_SEQ_CST) & 1;
+
+	__atomic_add_fetch(&rcu.readers[index], 1, __ATOMIC_SEQ_CST);
+	return index;
 }
 
-static inline void rcu_end(void)
+static inline void rcu_end(uint32_t index)
 {
-	rcu_told_before(&queues_grace);
-	rcu_read_unlock();
+	__atomic_sub_fetch(&rcu.readers[index], 1, __ATOMIC_SEQ_CST);
 }
 
-/* Returns when every reader of before has ended. Not within one. */
-static inline void rcu_wait(void)
-{
-	synchronize_rcu();
-	rcu_told_after(&queues_grace);
-}
+/* Returns when every reader of before has ended. Not within a read. */
+void rcu_wait(void);
+
+/* Fork child: the parent's readers are not here. */
+void rcu_forget(void);
 
 #endif

@@ -3,22 +3,19 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "abi/kfd_abi.h"
 #include "shim/activity.h"
 #include "shim/config.h"
+#include "shim/contexts.h"
+#include "shim/hold.h"
 #include "shim/link.h"
 #include "shim/memory.h"
+#include "shim/topology.h"
 
-#define TOPOLOGY "/sys/class/kfd/kfd/topology/nodes"
-#define NODES_MAX 256
 /* RUNTIME_ENABLE sleeps, and can be interrupted, only under a debugger. */
 #define INTERRUPTED_MAX 16
 
@@ -34,9 +31,18 @@ static int reason;
 
 void runtime_state(enum lane_runtime *state_out, int *reason_out)
 {
-	/* Who only wants to be observed is never said to be suspendable. */
-	*state_out = config.observe ? LANE_RUNTIME_UNKNOWN : state;
+	int err;
+	bool own = hold_own_session(&err);
+
+	/* Who only wants to be observed is never said to be suspendable, nor is a
+	 * process with a session of its own: the daemon could not open one. */
+	*state_out = config.observe || own ? LANE_RUNTIME_UNKNOWN : state;
 	*reason_out = config.observe ? 0 : reason;
+	/* Nor is who wants to suspend itself alone. */
+	if (config.level == PROTOCOL_LEVEL_SELF && !own && state == LANE_RUNTIME_ENABLED) {
+		*state_out = err ? LANE_RUNTIME_NEVER : LANE_RUNTIME_UNKNOWN;
+		*reason_out = err;
+	}
 }
 
 static void set_state(enum lane_runtime new_state, int new_reason)
@@ -46,47 +52,6 @@ static void set_state(enum lane_runtime new_state, int new_reason)
 	reason = new_reason;
 	link_runtime();
 	agent_unlock();
-}
-
-static int read_file(const char *path, char *text, size_t size)
-{
-	ssize_t n;
-	int fd;
-
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = read(fd, text, size - 1);
-	close(fd);
-	if (n < 0)
-		return -EIO;
-	text[n] = '\0';
-	return 0;
-}
-
-/* The `capability` of the topology node that has this gpu_id; 0: not found. */
-static uint64_t node_capability(uint32_t gpu_id)
-{
-	char path[128], text[8192], *found;
-	int err;
-
-	for (int i = 0; i < NODES_MAX; i++) {
-		snprintf(path, sizeof(path), TOPOLOGY "/%d/gpu_id", i);
-		err = read_file(path, text, sizeof(text));
-		if (err == -ENOENT)
-			return 0;
-		/* EPERM: a node that the device cgroup keeps from us. */
-		if (err || strtoul(text, NULL, 10) != gpu_id)
-			continue;
-		snprintf(path, sizeof(path), TOPOLOGY "/%d/properties", i);
-		if (read_file(path, text, sizeof(text)) != 0)
-			return 0;
-		found = strstr(text, "\ncapability ");
-		if (!found && strncmp(text, "capability ", 11) == 0)
-			found = text - 1;
-		return found ? strtoull(found + 12, NULL, 10) : 0;
-	}
-	return 0;
 }
 
 /* Where a debugger finds the loaded code objects, if there is such a place. */
@@ -99,38 +64,47 @@ static uint64_t find_r_debug(void)
 		symbol = dlsym(handle, "_amdgpu_r_debug");
 		dlclose(handle);
 	}
-	return (uint64_t)(uintptr_t)(symbol ? symbol : dlsym(RTLD_DEFAULT, "_amdgpu_r_debug"));
+	if (!symbol)
+		symbol = dlsym(RTLD_DEFAULT, "_amdgpu_r_debug");
+	(void)dlerror(); /* a message of ours is not the program's */
+	return (uint64_t)(uintptr_t)symbol;
 }
 
-static bool can_debug(const struct kfdshim_host *host, int fd, uint32_t gpu_id)
+static bool driver_can_debug(const struct kfdshim_host *host, int fd)
 {
-	const uint64_t need = KFDABI_CAP_DEBUG | KFDABI_CAP_FIRMWARE_DEBUG;
 	struct kfd_ioctl_get_version_args version = {0};
 
 	if (host->ioctl(fd, KFDABI_IOC_GET_VERSION, &version) != 0)
 		return false;
-	if (version.major_version != 1 || version.minor_version < 13) {
-		say(LOG_INFO,
-		    "KFD %u.%u cannot suspend (1.13, Linux 6.5, is the first): only observed",
-		    version.major_version, version.minor_version);
-		return false;
-	}
-	if ((node_capability(gpu_id) & need) != need) {
-		say(LOG_INFO, "node %u cannot be debugged, by its capability: only observed",
-		    gpu_id);
-		return false;
-	}
-	return true;
+	if (version.major_version == 1 && version.minor_version >= 13)
+		return true;
+	say(LOG_INFO, "KFD %u.%u cannot suspend (1.13, Linux 6.5, is the first): only observed",
+	    version.major_version, version.minor_version);
+	return false;
 }
 
-static void enable(const struct kfdshim_host *host, int fd, uint32_t gpu_id)
+static bool can_debug(const struct kfdshim_host *host, int fd, uint32_t gpu_id, uint64_t capability)
 {
+	const uint64_t need = KFDABI_CAP_DEBUG | KFDABI_CAP_FIRMWARE_DEBUG;
+
+	if (!driver_can_debug(host, fd))
+		return false;
+	if ((capability & need) == need)
+		return true;
+	say(LOG_INFO, "node %u cannot be debugged, by its capability: only observed", gpu_id);
+	return false;
+}
+
+/* Is it decided? A call that names no node will fail, and decides nothing. */
+static bool enable(const struct kfdshim_host *host, int fd, uint32_t gpu_id)
+{
+	uint64_t capability = topology_capability(gpu_id);
 	struct kfdabi_runtime_enable args;
 	int err = 0, tries = 0;
 
-	if (!can_debug(host, fd, gpu_id)) {
+	if (!can_debug(host, fd, gpu_id, capability)) {
 		set_state(LANE_RUNTIME_NEVER, EOPNOTSUPP);
-		return;
+		return capability != 0;
 	}
 	do {
 		args = (struct kfdabi_runtime_enable){
@@ -141,22 +115,26 @@ static void enable(const struct kfdshim_host *host, int fd, uint32_t gpu_id)
 	} while (err == EINTR && ++tries < INTERRUPTED_MAX);
 	ours = err == 0;
 	if (err == 0 || err == EBUSY) { /* busy: somebody has, before we were loaded */
+		hold_runtime_on(host, fd);
 		set_state(LANE_RUNTIME_ENABLED, 0);
-		return;
+		return true;
 	}
 	say(LOG_INFO, "the runtime cannot be announced to the driver (%s): only observed",
 	    strerror(err));
 	set_state(LANE_RUNTIME_NEVER, err);
+	return true;
 }
 
 void runtime_before_queue(const struct kfdshim_host *host, int fd, uint32_t gpu_id)
 {
 	int saved = errno;
 
+	if (context_of(fd) != CONTEXT_PRIMARY)
+		return;
+	hold_device(host, fd);
 	pthread_mutex_lock(&enable_lock);
-	if (!decided && !config.observe)
-		enable(host, fd, gpu_id);
-	decided = true;
+	if (!decided)
+		decided = config.observe || enable(host, fd, gpu_id);
 	pthread_mutex_unlock(&enable_lock);
 	errno = saved;
 }
@@ -175,6 +153,7 @@ static int forward_enable(const struct kfdshim_host *host, int fd, unsigned long
 		result = 0;
 	if (result == 0) {
 		decided = true;
+		hold_runtime_on(host, fd);
 		set_state(LANE_RUNTIME_ENABLED, 0);
 	}
 	pthread_mutex_unlock(&enable_lock);
@@ -190,14 +169,20 @@ static int forward_disable(const struct kfdshim_host *host, int fd, unsigned lon
 	struct lane *lane;
 	int result, err, why;
 
-	runtime_state(&before, &why);
+	agent_lock();
+	before = state;
+	why = reason;
+	agent_unlock();
 	/* First the word, so that nobody opens a session that outlives it. */
 	set_state(LANE_RUNTIME_UNKNOWN, 0);
 	lane = link_leave_begin();
+	hold_runtime_off();
 	result = host->ioctl(fd, request, arg);
 	err = errno;
 	link_leave_end(lane);
 	if (result != 0) {
+		if (before == LANE_RUNTIME_ENABLED)
+			hold_runtime_on(host, fd);
 		set_state(before, why);
 	} else {
 		pthread_mutex_lock(&enable_lock);
@@ -212,7 +197,9 @@ int runtime_ioctl(const struct kfdshim_host *host, int fd, unsigned long request
 {
 	struct kfdabi_runtime_enable args = {0};
 
-	if (!memory_read(&args, (uint64_t)(uintptr_t)arg, sizeof(args)))
+	/* Of another context it is another process's, to the driver. */
+	if (context_of(fd) != CONTEXT_PRIMARY ||
+	    !memory_read_mapped(&args, (uintptr_t)arg, sizeof(args)))
 		return host->ioctl(fd, request, arg);
 	if (args.mode_mask & KFDABI_RUNTIME_MODE_ENABLE)
 		return forward_enable(host, fd, request, arg);

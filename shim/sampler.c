@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,95 +18,167 @@
 #include "common/clock.h"
 #include "shim/activity.h"
 #include "shim/config.h"
+#include "shim/contexts.h"
+#include "shim/descriptor.h"
+#include "shim/hold.h"
 #include "shim/link.h"
+#include "shim/peers.h"
+#include "shim/queues.h"
 
-#define LONG_SLEEP_NS 4000000u /* who sleeps longer wants to be woken by doorbells */
-#define NO_BARRIER_NS 2000000u /* period of a kernel without membarrier(2) */
+#define LONG_SLEEP_NS 10000000u /* who sleeps longer wants to be woken by doorbells */
+#define NO_BARRIER_NS 10000000u /* period of a kernel without membarrier(2) */
+#define DEAF_NS 10000000u	/* of a sleep that nothing can end */
 /* Little is touched of it; a program's thread-local variables lie in it too. */
 #define STACK_BYTES (256u * 1024u)
 
+uint64_t sampler_longest_ns = 10000000000u;
+
 static bool started;
 static bool sleeping;
-static int wake_fd = -1;
+static bool asked;	 /* to look at everything once more before it sleeps long */
+static int wake_fd = -1; /* atomic */
 
 void sampler_wake(void)
 {
 	uint64_t one = 1;
-	int saved = errno;
+	int saved = errno, fd;
 
-	if (__atomic_exchange_n(&sleeping, false, __ATOMIC_SEQ_CST))
-		(void)!write(wake_fd, &one, sizeof(one));
+	__atomic_store_n(&asked, true, __ATOMIC_SEQ_CST);
+	if (__atomic_exchange_n(&sleeping, false, __ATOMIC_SEQ_CST)) {
+		fd = __atomic_load_n(&wake_fd, __ATOMIC_SEQ_CST);
+		if (descriptor_is_ours(fd))
+			(void)!write(fd, &one, sizeof(one));
+	}
 	errno = saved;
 }
 
 void sampler_forget(void)
 {
-	if (wake_fd >= 0)
-		close(wake_fd);
-	wake_fd = -1;
-	started = sleeping = false;
+	descriptor_close(&wake_fd);
+	started = sleeping = asked = false;
 }
 
-static uint64_t look(uint64_t now_ns)
+/* The time is that of the look: whatever came before it, in this thread or while it
+ * waited for the lock, is older. */
+static uint64_t look(void)
 {
 	uint64_t after;
 
 	agent_lock();
-	after = activity_sample(now_ns, link_suspended());
+	after = activity_sample(clock_ns(), link_suspended() || hold_stands());
 	agent_unlock();
 	return after;
 }
 
-/*
- * Before a long sleep. A submitter moves the write pointer, then
- * reads the hot table; if its store was a plain one, the read may have passed
- * it. After a barrier in every running thread of the process that is over: one
- * more look sees what it has missed.
- */
-static uint64_t look_before_sleep(void)
+static bool barrier_everywhere(void)
 {
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
+		return true;
+	/* Not registered yet, which takes milliseconds: here nobody waits for it. */
+	return errno == EPERM &&
+	       syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
+	       syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+/*
+ * Before a long sleep: flag, then look again, so that a doorbell of meanwhile is
+ * seen, and a wish of meanwhile that only the other steps of the loop see. Before a
+ * sleep that doorbells are to end, more is needed. A submitter moves the write pointer, then
+ * reads the hot table; if its store was a plain one, the read may have passed it.
+ * After a barrier in every running thread of the process that is over.
+ */
+static uint64_t look_before_sleep(uint64_t after)
+{
+	uint64_t again;
+
 	__atomic_store_n(&sleeping, true, __ATOMIC_SEQ_CST);
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
+	if (__atomic_load_n(&asked, __ATOMIC_SEQ_CST))
+		return 0;
+	if (after == UINT64_MAX && !barrier_everywhere())
 		return NO_BARRIER_NS;
-	return look(clock_ns());
+	again = look();
+	return again < after ? again : after;
+}
+
+/*
+ * A program may close all that it has not opened itself, and use the numbers again.
+ * What it has there may never be readable, so nothing but a look before each sleep
+ * tells. Returns how long that may be: a wake of meanwhile may have found nothing.
+ *
+ * Of what is closed during the sleep nobody is told: ppoll goes on waiting for the file,
+ * which has no number any more to be written by. Therefore no sleep is without an end;
+ * so many seconds, once, are what such a program loses.
+ */
+static uint64_t longest_sleep(void)
+{
+	uint64_t longest = queues_any() ? sampler_longest_ns : 6 * sampler_longest_ns;
+	int fd;
+
+	if (descriptor_is_ours(wake_fd))
+		return longest;
+	fd = descriptor_keep(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	__atomic_store_n(&wake_fd, fd, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&asked, __ATOMIC_SEQ_CST))
+		return 0;
+	return fd < 0 ? DEAF_NS : longest;
 }
 
 static void sleep_until(uint64_t now_ns, uint64_t until_ns)
 {
-	struct pollfd fds[2] = {
+	uint64_t most = longest_sleep();
+	struct pollfd fds[4] = {
 		{.fd = wake_fd, .events = POLLIN},
 		{.fd = link_socket(), .events = POLLIN},
+		{.fd = link_order_fd(), .events = POLLIN},
+		{.fd = peers_socket(), .events = POLLIN},
 	};
-	uint64_t left = until_ns > now_ns ? until_ns - now_ns : 0, count;
-	struct timespec timeout = {
-		.tv_sec = (time_t)(left / 1000000000u),
-		.tv_nsec = (long)(left % 1000000000u),
-	};
+	struct timespec timeout;
+	uint64_t left = UINT64_MAX, count;
 	int n;
 
-	n = ppoll(fds, 2, until_ns == UINT64_MAX ? NULL : &timeout, NULL);
+	if (until_ns < UINT64_MAX)
+		left = until_ns > now_ns ? until_ns - now_ns : 0;
+	left = left < most ? left : most;
+	timeout.tv_sec = (time_t)(left / 1000000000u);
+	timeout.tv_nsec = (long)(left % 1000000000u);
+	n = ppoll(fds, 4, left == UINT64_MAX ? NULL : &timeout, NULL);
 	__atomic_store_n(&sleeping, false, __ATOMIC_SEQ_CST);
 	if (n <= 0)
 		return;
-	if (fds[0].revents)
+	/* Reading what is the program's would take it away. */
+	if (fds[0].revents && descriptor_is_ours(wake_fd))
 		(void)!read(wake_fd, &count, sizeof(count));
 	if (fds[1].revents)
 		link_readable();
+	if (fds[2].revents)
+		link_order_readable();
+	if (fds[3].revents && !descriptor_is_ours(fds[3].fd))
+		peers_lost();
 }
 
 static void *sampler(void *arg)
 {
-	uint64_t now_ns, until_ns, after;
+	uint64_t now_ns, until_ns, held_ns, peers_ns, ended_ns, after;
 
 	(void)arg;
-	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+	prctl(PR_SET_NAME, "kfdshim");
 	for (;;) {
+		__atomic_store_n(&asked, false, __ATOMIC_SEQ_CST);
 		now_ns = clock_ns();
 		until_ns = link_step(now_ns);
-		after = look(now_ns);
+		after = look();
+		peers_ns = peers_step(now_ns, link_alone());
+		if (peers_ns < until_ns)
+			until_ns = peers_ns;
+		ended_ns = contexts_step(now_ns);
+		if (ended_ns < until_ns)
+			until_ns = ended_ns;
+		held_ns = hold_step(clock_ns());
+		if (held_ns < until_ns)
+			until_ns = held_ns;
 		/* A long sleep is broken off by the first doorbell. */
 		if (after > LONG_SLEEP_NS)
-			after = look_before_sleep();
+			after = look_before_sleep(after);
 		if (after < UINT64_MAX && now_ns + after < until_ns)
 			until_ns = now_ns + after;
 		sleep_until(clock_ns(), until_ns);
@@ -121,7 +194,7 @@ static int start_thread(void)
 	pthread_t thread;
 	int err;
 
-	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	wake_fd = descriptor_keep(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (wake_fd < 0)
 		return errno;
 	pthread_attr_init(&attr);
@@ -136,13 +209,10 @@ static int start_thread(void)
 		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 		err = pthread_create(&thread, &attr, sampler, NULL);
 	}
-	if (!err)
-		pthread_setname_np(thread, "kfdshim");
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	if (err) {
-		close(wake_fd);
-		wake_fd = -1;
+		descriptor_close(&wake_fd);
 	}
 	return err;
 }
@@ -155,7 +225,7 @@ void sampler_start(void)
 		return;
 	err = start_thread();
 	if (err)
-		say(LOG_ERROR, "its thread cannot be started (%s): nothing is scheduled here",
-		    strerror(err));
+		say(LOG_ERROR, "its thread cannot be started (%s): nothing is scheduled here: %s",
+		    strerror(err), remedy(err, "raise the limit of processes"));
 	errno = saved;
 }

@@ -47,7 +47,7 @@ struct window {
  * is scheduled. KFDSHIM_DISABLE and KFDSHIM_LOG stay the user's. */
 #define FORGET                                                                                     \
 	"KFDSHIM_PRIORITY", "KFDSHIM_GROUP", "KFDSHIM_SLO", "KFDSHIM_LEVEL", "KFDSHIM_VRAM_LIMIT", \
-		"KFDSHIM_SOCKET"
+		"KFDSHIM_SOCKET", "KFDSHIM_GATE", "KFDSHIM_UPDATE_QUEUE"
 
 static int child_failed(const struct child *child)
 {
@@ -110,7 +110,7 @@ static int no_answer(const struct arm_setup *setup, int error)
 static int ask_totals(const struct window *window, struct totals *out)
 {
 	json_t *status;
-	int rc = ask_daemon(window->socket, &status);
+	int rc = ask_daemon(window->socket, 0, &status);
 
 	if (rc)
 		return no_answer(window->setup, rc);
@@ -225,7 +225,7 @@ static int wait_registered(const struct window *window)
 	progress_live("%s: waiting until both clients are registered", window->name);
 	while (clock_ns() < end) {
 		json_t *status;
-		int rc = ask_daemon(window->socket, &status);
+		int rc = ask_daemon(window->socket, 0, &status);
 
 		if (rc == 0) {
 			const json_t *online = process_of(status, window->online.child->pid);
@@ -430,7 +430,7 @@ static int start_daemon(const struct arm_setup *setup, const char *socket, doubl
 
 		if (rc)
 			return rc;
-		rc = ask_daemon(socket, &status);
+		rc = ask_daemon(socket, 0, &status);
 		if (rc == 0) {
 			json_decref(status);
 			return 0;

@@ -52,13 +52,14 @@ static bool is_no_socket(const char *path)
 	return stat(path, &status) == 0 && !S_ISSOCK(status.st_mode);
 }
 
-int ask_daemon(const char *socket, json_t **out)
+int ask_daemon(const char *socket, int pid, json_t **out)
 {
 	struct protocol_hello hello = {
 		.magic = PROTOCOL_MAGIC,
 		.version = PROTOCOL_VERSION,
 		.kind = PROTOCOL_ASK,
 		.priority = PRIORITY_UNSET,
+		.pid = pid,
 	};
 	struct protocol_welcome welcome;
 	int memory = -1;
@@ -90,7 +91,7 @@ int ask_daemon(const char *socket, json_t **out)
 }
 
 /* The line for what ask_daemon returned. CLI_FAILED. */
-static int explain(const struct verb *verb, const char *socket, int error)
+static int explain(const struct verb *verb, const char *socket, int pid, int error)
 {
 	switch (error) {
 	case -ENOENT:
@@ -112,6 +113,11 @@ static int explain(const struct verb *verb, const char *socket, int error)
 				  "what answers at %s is no kfdschedd of this version: use the "
 				  "kfdsched that belongs to it",
 				  socket);
+	case -ESRCH:
+		return cli_failed(verb,
+				  "no process %d is registered with the daemon at %s: 'kfdsched "
+				  "status' lists those that are",
+				  pid, socket);
 	case -EACCES:
 	case -EPERM:
 		return cli_failed(verb,
@@ -126,17 +132,20 @@ static int explain(const struct verb *verb, const char *socket, int error)
 int ask_options(const struct verb *verb, int argc, char **argv, struct ask_options *out)
 {
 	static const struct option options[] = {
-		{"json", no_argument, NULL, 'j'},
-		{"socket", required_argument, NULL, 's'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
+		{"dump", no_argument, NULL, 'd'}, /* first: not every verb has it */
+		{"json", no_argument, NULL, 'j'}, {"socket", required_argument, NULL, 's'},
+		{"help", no_argument, NULL, 'h'}, {0},
 	};
+	const struct option *known = out->dump ? options : options + 1;
 	int option;
 
 	*out = (struct ask_options){.socket = ask_socket()};
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":h", known, NULL)) != -1) {
 		switch (option) {
+		case 'd':
+			out->dump = true;
+			break;
 		case 'j':
 			out->json = true;
 			break;
@@ -152,9 +161,9 @@ int ask_options(const struct verb *verb, int argc, char **argv, struct ask_optio
 	return ASK_GO_ON;
 }
 
-int ask_status(const struct verb *verb, const char *socket, json_t **out)
+int ask_status(const struct verb *verb, const char *socket, int pid, json_t **out)
 {
-	int rc = ask_daemon(socket, out);
+	int rc = ask_daemon(socket, pid, out);
 
-	return rc ? explain(verb, socket, rc) : ASK_GO_ON;
+	return rc ? explain(verb, socket, pid, rc) : ASK_GO_ON;
 }

@@ -15,8 +15,9 @@
 const char *ask_socket(void);
 /* The daemon's JSON (docs/formats.md); the caller owns *out. -ENOENT and
  * -ECONNREFUSED: no daemon there. -EPROTO: the answer was not understood.
- * -EAGAIN: none within two seconds. Others: as the daemon refused. */
-int ask_daemon(const char *socket, json_t **out);
+ * -EAGAIN: none within two seconds. Others: as the daemon refused. `pid` 0: of
+ * all; else all that it knows of that workload, -ESRCH: there is none. */
+int ask_daemon(const char *socket, int pid, json_t **out);
 /*
  * For a verb that asks and prints. ask_options: --json, --socket and --help; what
  * is left stands from argv[optind] on. ask_status: the daemon's JSON, or one line
@@ -26,8 +27,9 @@ int ask_daemon(const char *socket, json_t **out);
 struct ask_options {
 	const char *socket;
 	bool json;
+	bool dump; /* in: the verb has such an option; out: it was given */
 };
 int ask_options(const struct verb *verb, int argc, char **argv, struct ask_options *out);
-int ask_status(const struct verb *verb, const char *socket, json_t **out);
+int ask_status(const struct verb *verb, const char *socket, int pid, json_t **out);
 
 #endif

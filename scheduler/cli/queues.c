@@ -158,7 +158,7 @@ static int show(const json_t *status, pid_t pid, bool as_json)
 
 static int run(int argc, char **argv)
 {
-	struct ask_options options;
+	struct ask_options options = {0};
 	long pid = 0;
 	json_t *status;
 	int code = ask_options(&verb_queues, argc, argv, &options);
@@ -177,7 +177,7 @@ static int run(int argc, char **argv)
 	if (optind < argc)
 		return cli_usage(&verb_queues, "'%s' is one argument too many", argv[optind]);
 
-	code = ask_status(&verb_queues, options.socket, &status);
+	code = ask_status(&verb_queues, options.socket, 0, &status);
 	if (code != ASK_GO_ON)
 		return code;
 	code = show(status, (pid_t)pid, options.json);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +26,9 @@ static int run(int argc, char **argv)
 		{0},
 	};
 	const char *priority = NULL, *group = NULL, *slo = NULL;
-	char shim[PATH_MAX];
+	char shim[PATH_MAX], slo_us[32];
 	int option, level;
-	double us;
+	double us = 0;
 
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "+:h", options, NULL)) != -1) {
@@ -55,9 +56,13 @@ static int run(int argc, char **argv)
 	if (group && (group[0] == '\0' || strlen(group) >= PROTOCOL_GROUP_MAX))
 		return cli_usage(&verb_run, "--group is a name of 1 to %d bytes",
 				 PROTOCOL_GROUP_MAX - 1);
-	if (slo && cli_duration_us(slo, &us))
-		return cli_usage(&verb_run, "--slo is a time such as 20ms, 1.5s or 500us, not '%s'",
+	/* The shim reads whole numbers. */
+	if (slo && (cli_duration_us(slo, &us) || us < 1 || us > UINT32_MAX))
+		return cli_usage(&verb_run,
+				 "--slo is a time such as 20ms, 1.5s or 500us, from 1us to 4294s, "
+				 "not '%s'",
 				 slo);
+	snprintf(slo_us, sizeof(slo_us), "%.0fus", us);
 	if (optind == argc)
 		return cli_usage(&verb_run, "no command");
 	if (cli_beside("libkfdshim.so", shim))
@@ -72,7 +77,8 @@ static int run(int argc, char **argv)
 				  "move the build to another folder",
 				  shim);
 	if (rc || setenv("KFDSHIM_PRIORITY", priority, 1) ||
-	    (group && setenv("KFDSHIM_GROUP", group, 1)) || (slo && setenv("KFDSHIM_SLO", slo, 1)))
+	    (group && setenv("KFDSHIM_GROUP", group, 1)) ||
+	    (slo && setenv("KFDSHIM_SLO", slo_us, 1)))
 		return cli_failed(&verb_run, "no memory for the command's environment");
 
 	execvp(argv[optind], argv + optind);

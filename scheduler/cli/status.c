@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched status: the daemon, its nodes and processes. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "scheduler/cli/ask.h"
+#include "scheduler/cli/dump.h"
 #include "scheduler/cli/field.h"
 #include "scheduler/cli/table.h"
 
@@ -100,18 +103,36 @@ static int print_status(const json_t *status)
 	return CLI_DONE;
 }
 
+/* The pid of --dump; 0: there is none to be read. */
+static int read_pid(const char *text)
+{
+	char *end;
+	long pid = strtol(text, &end, 10);
+
+	return end == text || *end != '\0' || pid <= 0 || pid > INT_MAX ? 0 : (int)pid;
+}
+
 static int run(int argc, char **argv)
 {
-	struct ask_options options;
+	struct ask_options options = {.dump = true};
 	json_t *status;
 	int code = ask_options(&verb_status, argc, argv, &options);
+	int pid = 0;
 
 	if (code != ASK_GO_ON)
 		return code;
+	if (options.dump && optind == argc)
+		return cli_usage(&verb_status, "--dump wants the PID of a process");
+	if (options.dump) {
+		pid = read_pid(argv[optind]);
+		if (!pid)
+			return cli_usage(&verb_status, "'%s' is no PID", argv[optind]);
+		optind++;
+	}
 	if (optind < argc)
 		return cli_usage(&verb_status, "'%s' is one argument too many", argv[optind]);
 
-	code = ask_status(&verb_status, options.socket, &status);
+	code = ask_status(&verb_status, options.socket, pid, &status);
 	if (code != ASK_GO_ON)
 		return code;
 	code = CLI_DONE;
@@ -119,7 +140,7 @@ static int run(int argc, char **argv)
 		json_dumpf(status, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 		putchar('\n');
 	} else {
-		code = print_status(status);
+		code = pid ? dump_print(&verb_status, status) : print_status(status);
 	}
 	json_decref(status);
 	return code;
@@ -128,21 +149,25 @@ static int run(int argc, char **argv)
 const struct verb verb_status = {
 	.name = "status",
 	.summary = "what the daemon knows: its GPUs, and the processes on them",
-	.usage = "[--json] [--socket PATH]",
+	.usage = "[PID --dump] [--json] [--socket PATH]",
 	.help = "Asks kfdschedd and prints its nodes (a node is one KFD gpu_id: a GPU or a\n"
 		"partition of one) and the processes that use them. A value that is not known is "
 		"'-'.\n"
 		"\n"
+		"  PID --dump     all that is known of one process: its nodes, its queues, the "
+		"orders\n"
+		"                 it has and what happened last in it\n"
 		"  --json         the daemon's own answer; keys as in docs/formats.md\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"
-		"LEVEL says how a process can be preempted: trap (the daemon suspends its queues) "
-		"or\n"
-		"observe (it is only watched; the last column says why).\n"
+		"LEVEL says how a process can be preempted: trap (the daemon suspends its "
+		"queues),\n"
+		"self, gate or weight (it holds itself back when told to), or observe (it is only\n"
+		"watched; the last column says why).\n"
 		"\n"
 		"Examples:\n"
-		"  kfdsched status\n"
+		"  kfdsched status 4711 --dump\n"
 		"  kfdsched status --json | jq '.processes[] | {pid, state, suspended_us}'\n",
 	.run = run,
 };

@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#define TABLE_COLUMNS 16
+#define TABLE_COLUMNS 20
 #define TABLE_UNKNOWN "-"
 #define QUANTITY_BYTES 32
 

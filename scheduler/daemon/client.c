@@ -2,6 +2,7 @@
 #include "scheduler/daemon/client.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdio.h>
@@ -14,16 +15,13 @@
 
 #include "common/clock.h"
 #include "scheduler/daemon/log.h"
+#include "scheduler/daemon/order.h"
 #include "scheduler/daemon/worker.h"
 
 #define GREETING_NS 1000000000u	 /* to say hello in */
+#define EXEC_NS 1000000000u	 /* from a hang-up to the program that an exec began */
 #define LOST_NS 1000000000u	 /* from the end of a session to the end of its process */
 #define CAUSE_MAX_NS 1000000000u /* beyond that it is no delay but nonsense of a lane */
-
-static uint32_t load(const uint32_t *at)
-{
-	return __atomic_load_n(at, __ATOMIC_ACQUIRE);
-}
 
 static void close_fd(int *fd)
 {
@@ -48,7 +46,7 @@ static struct client *client_new(struct worker *worker, int socket, uint64_t now
 		return NULL;
 	client->slot = slot;
 	client->socket = socket;
-	client->wake_fd = -1;
+	client->wake_fd = client->order_fd = -1;
 	client->peer.pidfd = -1;
 	client->since_ns = now;
 	worker->clients[slot] = client;
@@ -99,6 +97,21 @@ static uint32_t tenant_of(struct worker *worker, const struct client *client)
 	return ++worker->last_tenant;
 }
 
+/* Those of one tenant with the same KFDSHIM_GROUP are a group. 0: it has none. */
+static uint32_t group_of(struct worker *worker, const struct client *client)
+{
+	if (!client->group[0])
+		return 0;
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		const struct client *other = worker->clients[i];
+
+		if (other && other != client && other->phase == CLIENT_SERVED &&
+		    other->tenant == client->tenant && strcmp(other->group, client->group) == 0)
+			return other->group_number;
+	}
+	return ++worker->last_group;
+}
+
 /* A process that comes a second time (after exec) replaces what it was. */
 static void replace(struct worker *worker, const struct client *client)
 {
@@ -111,27 +124,31 @@ static void replace(struct worker *worker, const struct client *client)
 	}
 }
 
-static int send_welcome(struct worker *worker, struct client *client, int lane_fd)
+static int send_welcome(struct worker *worker, struct client *client, int lane_fd, int order_end)
 {
 	const struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC,
 						 .version = PROTOCOL_VERSION};
-	const int fds[3] = {lane_fd, worker->board_fd, client->wake_fd};
+	const int fds[PROTOCOL_WELCOME_FDS] = {lane_fd, worker->board_fd, client->wake_fd,
+					       order_end};
 
-	return protocol_send(client->socket, &welcome, sizeof(welcome), fds, 3);
+	return protocol_send(client->socket, &welcome, sizeof(welcome), fds, PROTOCOL_WELCOME_FDS);
 }
 
 /* Gives it its lane. 0 or a negative errno. */
 static int serve(struct worker *worker, struct client *client, uint64_t now)
 {
-	int lane_fd = lane_create(&client->lane);
+	int lane_fd = lane_create(&client->lane), order_ends[2] = {-1, -1};
 	int error;
 
 	if (lane_fd < 0)
 		return lane_fd;
+	client->lane->priority = client->priority;
+	client->lane->slo_us = client->slo_us;
 	/* One of its own: a shared one could be drained or filled by anybody.
 	 * Edge triggered, it need never be read. */
 	client->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	error = client->wake_fd < 0 ? -errno : 0;
+	error = client->wake_fd < 0 || pipe2(order_ends, O_CLOEXEC | O_NONBLOCK) != 0 ? -errno : 0;
+	client->order_fd = order_ends[1];
 	if (!error)
 		error = worker_watch(worker, client->peer.pidfd, EPOLLIN, WORKER_PIDFD,
 				     client->slot);
@@ -139,11 +156,14 @@ static int serve(struct worker *worker, struct client *client, uint64_t now)
 		error = worker_watch(worker, client->wake_fd, EPOLLIN | EPOLLET, WORKER_WAKE,
 				     client->slot);
 	if (!error) {
-		client->id = core_add(worker->core, client->tenant, client->priority, now);
+		client->id = core_add(worker->core, client->tenant, client->group_number,
+				      client->priority, now);
 		error = client->id ? 0 : -ENOSPC;
+		core_set_slo(worker->core, client->id, client->slo_us * UINT64_C(1000));
 	}
 	if (!error)
-		error = send_welcome(worker, client, lane_fd);
+		error = send_welcome(worker, client, lane_fd, order_ends[0]);
+	close_fd(&order_ends[0]);
 	close(lane_fd);
 	return error;
 }
@@ -161,6 +181,7 @@ static void register_workload(struct worker *worker, struct client *client, uint
 	}
 	replace(worker, client);
 	client->tenant = tenant_of(worker, client);
+	client->group_number = group_of(worker, client);
 	peer_name(client->peer.pid, client->name);
 	error = serve(worker, client, now);
 	if (error) {
@@ -171,13 +192,7 @@ static void register_workload(struct worker *worker, struct client *client, uint
 	}
 	client->phase = CLIENT_SERVED;
 	worker->by_core[core_index(client->id)] = client;
-	if (client->priority == PRIORITY_UNSET)
-		snprintf(client->reason, sizeof(client->reason), "has no priority");
-	else if (client->priority == PRIORITY_ONLINE)
-		snprintf(client->reason, sizeof(client->reason),
-			 "has the highest priority: nothing preempts it");
-	else
-		snprintf(client->reason, sizeof(client->reason), "has not enabled its runtime yet");
+	client_explain(client);
 	log_info("process %d (%s) came: priority %d, user %u", (int)client->peer.pid, client->name,
 		 client->priority, client->peer.uid);
 }
@@ -190,7 +205,7 @@ static void greeted(struct worker *worker, struct client *client,
 		return;
 	}
 	if (hello->kind == PROTOCOL_ASK) {
-		int error = status_answer(worker, client->socket);
+		int error = status_answer(worker, client->socket, hello->pid);
 
 		if (error)
 			refuse(worker, client, error);
@@ -209,6 +224,8 @@ static void greeted(struct worker *worker, struct client *client,
 		return;
 	}
 	client->priority = hello->priority;
+	client->slo_us = hello->slo_us;
+	client->by_order = order_level(hello->level);
 	memcpy(client->group, hello->group, sizeof(client->group));
 	register_workload(worker, client, now);
 }
@@ -220,9 +237,10 @@ void client_readable(struct worker *worker, struct client *client, uint64_t now)
 
 	if (client->phase == CLIENT_SERVED) {
 		/* A hang-up is not its end: but exec closes the socket too, and
-		 * what it was before is over then. */
-		if (peer_replaced(&client->peer))
-			client_gone(worker, client, "is another program now");
+		 * what it was before is over then. That may show a little later:
+		 * descriptors are closed before the new program has its stack. */
+		client->hung_up_ns = now;
+		client_overdue(worker, client, now);
 		return;
 	}
 	error = protocol_receive(client->socket, &hello, sizeof(hello), NULL, NULL, 0);
@@ -236,117 +254,13 @@ void client_readable(struct worker *worker, struct client *client, uint64_t now)
 
 /* ---- being there ---- */
 
-static void cannot(struct worker *worker, struct client *client, const char *why)
+void client_cannot(struct worker *worker, struct client *client, const char *why)
 {
 	client->refused = true;
 	snprintf(client->reason, sizeof(client->reason), "%s", why);
 	core_set_capability(worker->core, client->id, CORE_REFUSED);
 	log_info("process %d (%s): level observe, because %s", (int)client->peer.pid, client->name,
 		 why);
-}
-
-static void start_executor(struct worker *worker, struct client *client)
-{
-	char why[KFD_REASON];
-	int error = executor_start(client->peer.pid, client->peer.pidfd, worker->done_fd,
-				   worker->beat, &client->executor);
-
-	if (!error)
-		return;
-	snprintf(why, sizeof(why), "no thread for it: %s", strerror(-error));
-	cannot(worker, client, why);
-}
-
-/* The level follows from the runtime's state, the priority and the session. */
-static void runtime_changed(struct worker *worker, struct client *client)
-{
-	char why[KFD_REASON];
-
-	if (client->priority == PRIORITY_UNSET || client->priority == PRIORITY_ONLINE ||
-	    client->refused || worker->leaving)
-		return;
-	switch (client->runtime) {
-	case LANE_RUNTIME_ENABLED:
-		if (!client->executor)
-			start_executor(worker, client);
-		else if (client->attached)
-			core_set_capability(worker->core, client->id, CORE_ABLE);
-		break;
-	case LANE_RUNTIME_NEVER:
-		if (client->attached)
-			break;
-		snprintf(why, sizeof(why), "its runtime cannot be enabled: %s",
-			 strerror(load((const uint32_t *)&client->lane->runtime_errno) & 0xfff));
-		cannot(worker, client, why);
-		break;
-	default:
-		core_set_capability(worker->core, client->id, CORE_PENDING);
-	}
-}
-
-static bool scan_node(struct worker *worker, struct client *client, uint32_t slot, uint64_t now)
-{
-	struct lane_node node;
-
-	if (lane_node_read(client->lane, slot, &node) != 0)
-		return false;
-	if (node.gpu_id != client->gpu_id[slot]) {
-		/* Nodes are appended, never changed: who does it loses it. */
-		if (client->gpu_id[slot])
-			return false;
-		client->gpu_id[slot] = node.gpu_id;
-		if (!nodes_known(worker, node.gpu_id))
-			nodes_read(worker, now);
-	} else if (node.activity == client->activity[slot]) {
-		return false;
-	}
-	client->activity[slot] = node.activity;
-	client->active_ns[slot] = node.active_ns;
-	client->idle_ns[slot] = node.idle_ns;
-	core_set_activity(worker->core, client->id, node.gpu_id, node.activity & 1);
-	return true;
-}
-
-static bool scan_leaving(struct worker *worker, struct client *client)
-{
-	/* `left` first: it never gets ahead of `leaving`, seen in this order */
-	uint32_t left = load(&client->lane->left);
-	uint32_t leaving = load(&client->lane->leaving);
-
-	if (left == client->left && leaving == client->leaving)
-		return false;
-	client->left = left;
-	client->leaving = leaving;
-	core_set_leaving(worker->core, client->id, leaving != left);
-	if (!client->wants_release) {
-		client->wants_release = true;
-		worker->to_release++;
-	}
-	return true;
-}
-
-bool client_scan(struct worker *worker, struct client *client, uint64_t now)
-{
-	uint32_t runtime, generation;
-	bool changed = false;
-
-	for (uint32_t i = 0; i < LANE_NODES && load(&client->lane->nodes[i].gpu_id); i++)
-		changed |= scan_node(worker, client, i, now);
-	changed |= scan_leaving(worker, client);
-	runtime = load(&client->lane->runtime);
-	if (runtime != client->runtime) {
-		client->runtime = runtime;
-		runtime_changed(worker, client);
-		changed = true;
-	}
-	generation = load(&client->lane->queue_generation);
-	if (generation != client->generation) {
-		client->generation = generation;
-		if (client->attached)
-			executor_ask(client->executor, EXECUTOR_COLLECT);
-		changed = true;
-	}
-	return changed;
 }
 
 void client_release(struct worker *worker, struct client *client, uint64_t now)
@@ -375,6 +289,8 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 	client->acting = action->verb;
 	client->acting_prompt = action->prompt;
 	client->cause_ns = 0;
+	if (client->by_order)
+		return order_act(worker, client, now);
 	if (!client->executor) {
 		/* its end has let the process go, and so resumed it */
 		core_finished(worker->core, client->id, 0, 0, now);
@@ -388,10 +304,10 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 	/* Say it, then look: the client announces that it leaves, then looks
 	 * at `suspended`. One of the two sees the other. */
 	set_suspended(client, true);
-	if (load(&client->lane->leaving) != load(&client->lane->left)) {
+	if (lane_word(&client->lane->leaving) != lane_word(&client->lane->left)) {
 		set_suspended(client, false);
+		client_scan_leaving(worker, client);
 		core_finished(worker->core, client->id, -ECANCELED, 0, now);
-		scan_leaving(worker, client);
 		/* both words may have changed back meanwhile; that is news too */
 		return false;
 	}
@@ -449,7 +365,7 @@ static void measure(struct worker *worker, struct client *client,
 		hist_add(suspend ? &t->detection : &t->holdover, entry - client->cause_ns);
 }
 
-static void acted(struct worker *worker, struct client *client,
+void client_acted(struct worker *worker, struct client *client,
 		  const struct executor_report *report, uint64_t now)
 {
 	const char *verb = client->acting == CORE_SUSPEND ? "suspend" : "resume";
@@ -457,15 +373,22 @@ static void acted(struct worker *worker, struct client *client,
 
 	measure(worker, client, report);
 	core_look(worker->core, client->id, now, &before);
-	core_finished(worker->core, client->id, report->error, report->cost.duration_ns, now);
+	/* By gate and weight no wave is saved: nothing there shows a slow firmware. */
+	core_finished(worker->core, client->id, report->error,
+		      client->by_order == LANE_LEVEL_NONE || client->by_order == LANE_LEVEL_SELF
+			      ? report->cost.duration_ns
+			      : 0,
+		      now);
 	core_look(worker->core, client->id, now, &after);
 	if (after.state == CORE_RUNNING)
 		set_suspended(client, false);
 	log_debug("process %d: %s took %llu us", (int)client->peer.pid, verb,
 		  (unsigned long long)(report->cost.duration_ns / 1000));
-	if (report->error)
+	/* A resume is tried again and again. */
+	if (report->error && report->error != client->told)
 		log_info("process %d (%s): %s failed: %s", (int)client->peer.pid, client->name,
 			 verb, strerror(-report->error));
+	client->told = report->error;
 	if (after.spared == before.spared)
 		return;
 	if (after.spared == CORE_SPARED_SLOW)
@@ -504,11 +427,11 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 	if (outcome & EXECUTOR_ATTACHED)
 		attached(worker, client);
 	if (outcome & EXECUTOR_REFUSED)
-		cannot(worker, client, executor_reason(client->executor));
+		client_cannot(worker, client, executor_reason(client->executor));
 	if (outcome & EXECUTOR_ACTED)
-		acted(worker, client, &report, now);
+		client_acted(worker, client, &report, now);
 	if (outcome & EXECUTOR_NOT_COLLECTED && !client->refused)
-		cannot(worker, client, "a new queue of it could not be suspended");
+		client_cannot(worker, client, "a new queue of it could not be suspended");
 	if (outcome & EXECUTOR_ENDED) {
 		/* an action that nobody will finish any more */
 		core_finished(worker->core, client->id, 0, 0, now);
@@ -541,9 +464,19 @@ void client_overdue(struct worker *worker, struct client *client, uint64_t now)
 {
 	if (client->phase == CLIENT_GREETING && now > client->since_ns + GREETING_NS)
 		client_gone(worker, client, NULL);
+	if (client->phase == CLIENT_SERVED && client->hung_up_ns) {
+		if (peer_replaced(&client->peer)) {
+			client_gone(worker, client, "is another program now");
+			return;
+		}
+		if (now > client->hung_up_ns + EXEC_NS)
+			client->hung_up_ns = 0;
+	}
+	if (client->phase == CLIENT_SERVED && client->by_order)
+		order_overdue(worker, client, now);
 	if (client->phase == CLIENT_SERVED && client->lost_ns && now > client->lost_ns + LOST_NS) {
 		client->lost_ns = 0;
-		cannot(worker, client, "its debug session was ended by somebody else");
+		client_cannot(worker, client, "its debug session was ended by somebody else");
 	}
 }
 
@@ -568,8 +501,12 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 		client->executor = NULL;
 	}
 	client->phase = CLIENT_DEAD;
+	/* The process has the one, its executor the other. */
+	worker_unwatch(worker, client->wake_fd);
+	worker_unwatch(worker, client->peer.pidfd);
 	close_fd(&client->socket);
 	close_fd(&client->wake_fd);
+	close_fd(&client->order_fd);
 	close_fd(&client->peer.pidfd);
 }
 

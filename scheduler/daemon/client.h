@@ -26,13 +26,16 @@ enum client_phase {
 struct client {
 	enum client_phase phase;
 	uint32_t slot;
-	int socket, wake_fd;
+	int socket, wake_fd; /* wake_fd: it wakes us */
+	int order_fd;	     /* our end of the pipe by which we wake it after an order */
+	int told;	     /* negative errno of the last action, 0: none; it was logged */
 	uint64_t since_ns;
 
 	struct peer peer;
 	char name[16];
-	uint32_t tenant;
+	uint32_t tenant, group_number; /* as the core has them */
 	int priority;
+	uint32_t slo_us;
 	char group[PROTOCOL_GROUP_MAX];
 	core_id id;
 
@@ -42,10 +45,19 @@ struct client {
 	uint32_t gpu_id[LANE_NODES];
 	uint64_t activity[LANE_NODES], active_ns[LANE_NODES], idle_ns[LANE_NODES];
 
+	/* who holds itself back, by which level (order.h); NONE: by a session */
+	enum lane_level by_order;
+	bool greeted; /* its lane was looked at once */
+	bool ordered; /* an order is not acknowledged yet */
+	bool obeys;   /* the last one was to hold itself, and it said that it does */
+	uint32_t own_session, order, order_number;
+	uint64_t ordered_ns;
+
 	struct executor *executor; /* NULL: none, or it was refused */
 	bool attached;
 	bool refused; /* once and for all */
 	bool wants_release;
+	uint64_t hung_up_ns;	 /* 0: has not, or not lately */
 	uint64_t lost_ns;	 /* when its session ended under us; 0: not, or told */
 	char reason[KFD_REASON]; /* why it cannot be suspended; may be empty */
 
@@ -54,12 +66,22 @@ struct client {
 	uint64_t cause_ns; /* when what caused it happened; 0: unknown */
 };
 
+/* A word that the client writes. */
+static inline uint32_t lane_word(const uint32_t *at)
+{
+	return __atomic_load_n(at, __ATOMIC_ACQUIRE);
+}
+
 /* A connection was accepted: the client owns `socket`, whatever happens. */
 void client_accept(struct worker *worker, int socket, uint64_t now);
 /* Its socket has something: a hello, or a hang-up. */
 void client_readable(struct worker *worker, struct client *client, uint64_t now);
-/* Looks at the lane and tells the core what is new. Was there anything? */
+/* scan.c. Looks at the lane and tells the core what is new. Was there anything? */
 bool client_scan(struct worker *worker, struct client *client, uint64_t now);
+/* The same for the calls alone that a suspension would block. */
+bool client_scan_leaving(struct worker *worker, struct client *client);
+/* Why it is not suspended, before anything was tried: into its `reason`. */
+void client_explain(struct client *client);
 /* Its executor may have something to tell. */
 void client_outcome(struct worker *worker, struct client *client, uint64_t now);
 /* Carries out one action of the core; false: it was cancelled. */
@@ -67,6 +89,10 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 		uint64_t now);
 /* After the actions of a decision: since when was the cause of its one there? */
 void client_find_cause(struct worker *worker, struct client *client);
+/* An action ended; and: it cannot be held, once and for all (for order.c). */
+void client_acted(struct worker *worker, struct client *client,
+		  const struct executor_report *report, uint64_t now);
+void client_cannot(struct worker *worker, struct client *client, const char *why);
 /* Tells a client that wants to leave that it may, if it may. */
 void client_release(struct worker *worker, struct client *client, uint64_t now);
 /* Its debug session has an event, or has ended. */

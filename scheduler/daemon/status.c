@@ -11,11 +11,12 @@
 
 #include "common/clock.h"
 #include "common/hist_json.h"
-#include "scheduler/daemon/worker.h"
+#include "scheduler/daemon/order.h"
+#include "scheduler/daemon/status.h"
 
 #define ROLE_ONLINE_FROM 8 /* the upper half of the priorities */
 
-static json_t *hex(uint64_t value)
+json_t *status_hex(uint64_t value)
 {
 	char text[24];
 
@@ -23,7 +24,7 @@ static json_t *hex(uint64_t value)
 	return json_string(text);
 }
 
-static const char *queue_type(uint32_t type)
+const char *status_queue_type(uint32_t type)
 {
 	switch (type) {
 	case KFD_IOC_QUEUE_TYPE_COMPUTE_AQL:
@@ -32,19 +33,36 @@ static const char *queue_type(uint32_t type)
 		return "pm4";
 	case KFD_IOC_QUEUE_TYPE_SDMA_XGMI:
 		return "xgmi";
+	case LANE_TYPE_DRM:
+		return "drm";
 	default:
 		return "sdma";
 	}
 }
 
+const char *status_not_suspendable(const struct lane_queue *q)
+{
+	switch (q->type) {
+	case KFD_IOC_QUEUE_TYPE_COMPUTE_AQL:
+	case KFD_IOC_QUEUE_TYPE_COMPUTE:
+		return q->context ? "it is of a KFD context beside the process's first" : NULL;
+	case LANE_TYPE_DRM:
+		return "it is a DRM user queue, which the driver suspends for nobody";
+	default:
+		return "only compute queues are suspended";
+	}
+}
+
 static json_t *queue_json(const struct lane_queue *q)
 {
-	return json_pack("{sI sI ss so sI so so so sI sb}", "id", (json_int_t)q->queue_id, "gpu_id",
-			 (json_int_t)q->gpu_id, "type", queue_type(q->type), "ring_address",
-			 hex(q->ring_address), "ring_bytes", (json_int_t)q->ring_bytes,
-			 "rptr_address", hex(q->rptr_address), "wptr_address", hex(q->wptr_address),
-			 "hsa_queue", q->hsa_queue ? hex(q->hsa_queue) : json_null(), "priority",
-			 (json_int_t)q->priority, "active", (int)q->active);
+	return json_pack("{sI sI ss ss? so sI so so so sI sb}", "id", (json_int_t)q->queue_id,
+			 "gpu_id", (json_int_t)q->gpu_id, "type", status_queue_type(q->type),
+			 "not_suspendable", status_not_suspendable(q), "ring_address",
+			 status_hex(q->ring_address), "ring_bytes", (json_int_t)q->ring_bytes,
+			 "rptr_address", status_hex(q->rptr_address), "wptr_address",
+			 status_hex(q->wptr_address), "hsa_queue",
+			 q->hsa_queue ? status_hex(q->hsa_queue) : json_null(), "priority",
+			 (json_int_t)q->priority, "active", (int)(q->state == LANE_QUEUE_ACTIVE));
 }
 
 static json_t *queues_json(const struct client *client)
@@ -76,7 +94,7 @@ static const char *role(int priority)
 	return priority >= ROLE_ONLINE_FROM ? "online" : "offline";
 }
 
-static const char *runtime(uint32_t state)
+const char *status_runtime(uint32_t state)
 {
 	switch (state) {
 	case LANE_RUNTIME_ENABLED:
@@ -100,27 +118,29 @@ static json_t *plain(const char *text)
 	return json_string(copy);
 }
 
-static json_t *client_json(const struct worker *worker, const struct client *client, uint64_t now)
+json_t *status_client(const struct worker *worker, const struct client *client, uint64_t now)
 {
 	static const char *const states[] = {"running", "suspending", "suspended", "resuming"};
 	struct core_view view = {0};
 	char name[16];
-	bool trap;
+	bool able;
 
 	core_look(worker->core, client->id, now, &view);
-	trap = view.capability == CORE_ABLE && view.spared == CORE_SPARED_NOT;
+	able = view.capability == CORE_ABLE && view.spared == CORE_SPARED_NOT;
 	peer_name(client->peer.pid, name);
-	return json_pack("{sI ss so ss so ss ss ss ss sb sI sI sI sI so so}", "pid",
-			 (json_int_t)client->peer.pid, "comm", name, "priority",
-			 client->priority == PRIORITY_UNSET ? json_null()
-							    : json_integer(client->priority),
-			 "role", role(client->priority), "group", plain(client->group), "level",
-			 trap ? "trap" : "observe", "reason", trap ? "" : client->reason, "runtime",
-			 runtime(client->runtime), "state", states[view.state], "active",
-			 (int)view.active, "suspends", (json_int_t)view.suspends, "resumes",
-			 (json_int_t)view.resumes, "failures", (json_int_t)view.failures,
-			 "suspended_us", (json_int_t)(view.suspended_ns / 1000), "nodes",
-			 client_nodes_json(client), "queues", queues_json(client));
+	return json_pack(
+		"{sI ss so ss so ss ss ss ss sb sI sI sI sI so so}", "pid",
+		(json_int_t)client->peer.pid, "comm", name, "priority",
+		client->priority == PRIORITY_UNSET ? json_null() : json_integer(client->priority),
+		"role", role(client->priority), "group", plain(client->group), "level",
+		!able		   ? "observe"
+		: client->by_order ? lane_level_name(client->by_order)
+				   : "trap",
+		"reason", able ? "" : client->reason, "runtime", status_runtime(client->runtime),
+		"state", states[view.state], "active", (int)view.active, "suspends",
+		(json_int_t)view.suspends, "resumes", (json_int_t)view.resumes, "failures",
+		(json_int_t)view.failures, "suspended_us", (json_int_t)(view.suspended_ns / 1000),
+		"nodes", client_nodes_json(client), "queues", queues_json(client));
 }
 
 static json_t *clients_json(const struct worker *worker, uint64_t now)
@@ -129,7 +149,7 @@ static json_t *clients_json(const struct worker *worker, uint64_t now)
 
 	for (uint32_t i = 0; i < worker->client_end; i++)
 		if (worker->clients[i] && worker->clients[i]->phase == CLIENT_SERVED)
-			json_array_append_new(list, client_json(worker, worker->clients[i], now));
+			json_array_append_new(list, status_client(worker, worker->clients[i], now));
 	return list;
 }
 
@@ -155,29 +175,38 @@ static json_t *totals_json(const struct totals *t)
 			 "resume_ns", hist_to_json(&t->resume));
 }
 
-static char *status_text(const struct worker *worker)
+static json_t *all_json(const struct worker *worker, uint64_t now)
 {
-	uint64_t now = clock_ns();
-	json_t *root =
-		json_pack("{s{sI sI sI ss sI} so so so}", "daemon", "pid", (json_int_t)getppid(),
-			  "worker_pid", (json_int_t)getpid(), "uptime_us",
-			  (json_int_t)((now - worker->beat->started_ns) / 1000), "policy", "strict",
-			  "slow_suspend_us", (json_int_t)(worker->config.slow_suspend_ns / 1000),
-			  "nodes", nodes_json(worker), "processes", clients_json(worker, now),
-			  "totals", totals_json(&worker->totals));
-	char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
-
-	json_decref(root);
-	return text;
+	return json_pack("{s{sI sI sI ss sI} so so so}", "daemon", "pid", (json_int_t)getppid(),
+			 "worker_pid", (json_int_t)getpid(), "uptime_us",
+			 (json_int_t)((now - worker->beat->started_ns) / 1000), "policy", "strict",
+			 "slow_suspend_us", (json_int_t)(worker->config.slow_suspend_ns / 1000),
+			 "nodes", nodes_json(worker), "processes", clients_json(worker, now),
+			 "totals", totals_json(&worker->totals));
 }
 
-int status_answer(struct worker *worker, int socket)
+static const struct client *client_of(const struct worker *worker, int pid)
+{
+	for (uint32_t i = 0; i < worker->client_end; i++)
+		if (worker->clients[i] && worker->clients[i]->phase == CLIENT_SERVED &&
+		    worker->clients[i]->peer.pid == pid)
+			return worker->clients[i];
+	return NULL;
+}
+
+int status_answer(struct worker *worker, int socket, int pid)
 {
 	struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION};
-	char *text = status_text(worker);
-	int error = -ENOMEM;
-	int fd = -1;
+	const struct client *client = pid ? client_of(worker, pid) : NULL;
+	int error = -ENOMEM, fd;
+	json_t *root;
+	char *text;
 
+	if (pid && !client)
+		return -ESRCH;
+	root = client ? status_dump(worker, client, clock_ns()) : all_json(worker, clock_ns());
+	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+	json_decref(root);
 	if (!text)
 		return -ENOMEM;
 	welcome.bytes = strlen(text);

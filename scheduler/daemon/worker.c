@@ -32,6 +32,12 @@ int worker_watch(struct worker *worker, int fd, uint32_t events, enum worker_eve
 	return epoll_ctl(worker->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
+void worker_unwatch(struct worker *worker, int fd)
+{
+	if (fd >= 0)
+		epoll_ctl(worker->epoll, EPOLL_CTL_DEL, fd, NULL);
+}
+
 static void beat(struct worker *worker, uint64_t now)
 {
 	__atomic_store_n(&worker->beat->beat_ns, now, __ATOMIC_RELEASE);

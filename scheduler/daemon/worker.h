@@ -47,7 +47,7 @@ struct worker {
 	int done_fd; /* executors write it */
 	bool leaving;
 	uint32_t client_end; /* slots from here on are free */
-	uint32_t last_tenant;
+	uint32_t last_tenant, last_group;
 	struct client *clients[WORKER_CLIENTS];
 	struct client *by_core[WORKER_CLIENTS];	  /* by core_index() */
 	struct executor *orphans[WORKER_CLIENTS]; /* their client is gone, they end */
@@ -65,6 +65,9 @@ int worker_run(int listener, const struct core_config *config, struct beat *beat
 /* Watches fd for the events of epoll_ctl(2). 0 or a negative errno. */
 int worker_watch(struct worker *worker, int fd, uint32_t events, enum worker_event kind,
 		 uint32_t slot);
+/* Before it is closed, where somebody else may have the file open too: the events of an
+ * open file go on, to whoever has the slot then. -1: nothing. */
+void worker_unwatch(struct worker *worker, int fd);
 
 /* nodes.c: brings the board's nodes up to date with sysfs (at most once a
  * second), and with what the core says of them. */
@@ -72,8 +75,9 @@ void nodes_read(struct worker *worker, uint64_t now);
 bool nodes_known(const struct worker *worker, uint32_t gpu_id);
 void nodes_publish(struct worker *worker);
 
-/* status.c: answers a command at `socket` with the state as JSON. 0 or a
- * negative errno. */
-int status_answer(struct worker *worker, int socket);
+/* status.c: answers a command at `socket` with JSON: the state of all, or with
+ * `pid` all that is known of that workload. 0 or a negative errno; -ESRCH: no
+ * workload of that pid is registered. */
+int status_answer(struct worker *worker, int socket, int pid);
 
 #endif

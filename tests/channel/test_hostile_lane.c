@@ -119,9 +119,9 @@ static void fields_out_of_range(void **state)
 		offsetof(struct lane_queue, used),    offsetof(struct lane_queue, queue_id),
 		offsetof(struct lane_queue, type),    offsetof(struct lane_queue, priority),
 		offsetof(struct lane_queue, percent), offsetof(struct lane_queue, hooked),
-		offsetof(struct lane_queue, active),
+		offsetof(struct lane_queue, state),   offsetof(struct lane_queue, cooperative),
 	};
-	const uint32_t bad[] = {2, 1024, 5, 16, 101, 2, 2};
+	const uint32_t bad[] = {2, 1024, 5, 16, 101, 2, 3, 2};
 	struct lane_queue out;
 	struct lane *lane;
 	int fd = lane_create(&lane);
@@ -143,12 +143,31 @@ static void fields_out_of_range(void **state)
 	close(fd);
 }
 
+static void foreign_events(void **state)
+{
+	struct lane_event out;
+	struct lane *lane;
+	int fd = lane_create(&lane);
+
+	(void)state;
+	assert_true(fd >= 0);
+	lane->events_number = UINT64_MAX;
+	assert_int_equal(lane_event_read(lane, UINT64_MAX, &out), -ENOENT);
+	lane->events[7].number = 7;
+	assert_int_equal(lane_event_read(lane, 7, &out), -ERANGE);
+	lane->events[7].kind = LANE_EVENT_KINDS;
+	assert_int_equal(lane_event_read(lane, 7, &out), -ERANGE);
+	assert_int_equal(lane_event_read(lane, 0, &out), -ENOENT);
+	lane_unmap(lane);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(foreign_lanes),       cmocka_unit_test(foreign_boards),
 		cmocka_unit_test(size_is_sealed),      cmocka_unit_test(torn_entries),
-		cmocka_unit_test(fields_out_of_range),
+		cmocka_unit_test(fields_out_of_range), cmocka_unit_test(foreign_events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

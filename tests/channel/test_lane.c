@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -87,7 +89,7 @@ static void generation_counts_the_table_only(void **state)
 	(void)state;
 	lane_queue_write(client_lane, 0, &q);
 	before = daemon_lane->queue_generation;
-	q.active = 1;
+	q.state = LANE_QUEUE_ACTIVE;
 	lane_queue_write(client_lane, 0, &q);
 	assert_int_equal(daemon_lane->queue_generation, before);
 	q.priority = 15;
@@ -119,6 +121,27 @@ static void nodes_count_transitions(void **state)
 	for (uint32_t i = 2; i < LANE_NODES; i++)
 		assert_int_equal(lane_node_slot(client_lane, 5000 + i), i);
 	assert_int_equal(lane_node_slot(client_lane, 9999), -ENOSPC);
+}
+
+static void the_last_events_are_kept(void **state)
+{
+	struct lane_event event = {.kind = LANE_EVENT_QUEUE_CREATED, .gpu_id = 4711}, out;
+
+	(void)state;
+	assert_int_equal(lane_event_read(daemon_lane, 1, &out), -ENOENT);
+	for (uint32_t i = 1; i <= LANE_EVENTS + 10; i++) {
+		event.queue_id = i;
+		event.ns = 100 * i;
+		lane_event_add(client_lane, &event);
+	}
+	assert_int_equal(daemon_lane->events_number, LANE_EVENTS + 10);
+	assert_int_equal(lane_event_read(daemon_lane, 10, &out), -ENOENT);
+	assert_int_equal(lane_event_read(daemon_lane, 11, &out), 0);
+	assert_int_equal(out.queue_id, 11);
+	assert_int_equal(out.ns, 1100);
+	assert_int_equal(out.gpu_id, 4711);
+	assert_int_equal(lane_event_read(daemon_lane, LANE_EVENTS + 10, &out), 0);
+	assert_int_equal(lane_event_read(daemon_lane, LANE_EVENTS + 11, &out), -ENOENT);
 }
 
 static void *write_for_ever(void *stop)
@@ -156,6 +179,44 @@ static void reads_are_consistent(void **state)
 	assert_true(good > 1000);
 }
 
+static struct lane_queue *watched;
+static char *guarded;
+static long page_bytes;
+static uint32_t seq_within; /* of the entry, half written */
+
+static void on_write(int number)
+{
+	(void)number;
+	seq_within = watched->seq;
+	if (mprotect(guarded, (size_t)page_bytes, PROT_READ | PROT_WRITE) != 0)
+		_exit(1);
+}
+
+/* An entry whose end lies on the next page, which may not be written at first: there
+ * the writer is stopped half way. */
+static void seq_is_odd_while_it_is_written(void **state)
+{
+	struct sigaction action = {.sa_handler = on_write}, before;
+	struct lane_queue q = example(9);
+	uint32_t slot = 0, seq;
+	char *end;
+
+	(void)state;
+	page_bytes = sysconf(_SC_PAGESIZE);
+	do {
+		watched = &client_lane->queues[slot++];
+		end = (char *)(watched + 1);
+		guarded = end - (uintptr_t)end % (uintptr_t)page_bytes;
+	} while (guarded <= (char *)&watched->used || guarded == end);
+	seq = watched->seq;
+	assert_int_equal(sigaction(SIGSEGV, &action, &before), 0);
+	assert_int_equal(mprotect(guarded, (size_t)page_bytes, PROT_READ), 0);
+	lane_queue_write(client_lane, slot - 1, &q);
+	assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
+	assert_int_equal(seq_within, seq + 1);
+	assert_int_equal(watched->seq, seq + 2);
+}
+
 static void only_the_daemon_writes_the_board(void **state)
 {
 	struct board *board;
@@ -181,7 +242,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(slots_out_of_range, setup, teardown),
 		cmocka_unit_test_setup_teardown(generation_counts_the_table_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(nodes_count_transitions, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_last_events_are_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(reads_are_consistent, setup, teardown),
+		cmocka_unit_test_setup_teardown(seq_is_odd_while_it_is_written, setup, teardown),
 		cmocka_unit_test(only_the_daemon_writes_the_board),
 	};
 

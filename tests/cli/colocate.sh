@@ -9,7 +9,8 @@ set -eu
 # shellcheck source=tests/cli/colocate.inc.sh
 . "$SOURCE/tests/cli/colocate.inc.sh"
 
-export FAKE_COPY=$work/config KFDSHIM_GROUP=stray KFDSHIM_PRIORITY=7
+export FAKE_COPY=$work/config KFDSHIM_GROUP=stray KFDSHIM_PRIORITY=7 KFDSHIM_SLO=1ms KFDSHIM_LEVEL=gate
+export KFDSHIM_VRAM_LIMIT=1G KFDSHIM_GATE=3 KFDSHIM_UPDATE_QUEUE=may-reset-the-gpu
 other=$FAKES/libcli_fake_shim.so
 expect 0 env LD_PRELOAD="$work/bin/libkfdshim.so:$other" \
 	"$kfdsched" colocate "${traces[@]}" --seconds 1 --load 0.3 \
@@ -20,6 +21,9 @@ logged() { grep -qF -- "$2" "$FAKE_DIR/$1.log" || fail "$1: $2 expected: $(cat "
 for arm in alone shared trap; do
 	logged "$arm-online" "trace=$work/on.csv mode=open pace=--load 0.3 seed=1 arrivals=poisson seconds=1"
 	logged "$arm-offline" "trace=$work/off.csv mode=closed pace=- seed=- arrivals=- seconds=1"
+done
+for name in alone-online alone-offline shared-online shared-offline trap-online trap-offline; do
+	grep -qx "others=" "$FAKE_DIR/$name.log" || fail "$name: $(cat "$FAKE_DIR/$name.log")"
 done
 for name in alone-online alone-offline shared-online shared-offline; do
 	logged "$name" "preload=$other"

@@ -28,11 +28,19 @@ done
 name=$(basename "$json" .json)
 arm=${name%-*} role=${name#*-}
 echo "$$ $role" >>"$FAKE_DIR/clients"
+others=""
+for variable in "${!KFDSHIM_@}"; do
+	case $variable in
+	KFDSHIM_PRIORITY | KFDSHIM_GROUP | KFDSHIM_SOCKET | KFDSHIM_DISABLE | KFDSHIM_LOG) ;;
+	*) others="$others$variable " ;;
+	esac
+done
 {
 	echo "pid=$$"
 	echo "trace=$trace mode=$mode pace=$load seed=$seed arrivals=$arrivals seconds=$seconds"
 	echo "preload=${LD_PRELOAD-unset}"
 	echo "priority=${KFDSHIM_PRIORITY-unset} group=${KFDSHIM_GROUP-unset} socket=${KFDSHIM_SOCKET-unset}"
+	echo "others=$others"
 } >"$FAKE_DIR/$name.log"
 case $arm/$role/${FAKE_REPLAY-} in
 shared/offline/fail)

@@ -17,7 +17,7 @@ expect 0 "$kfdsched" run --priority online --group g1 --slo 1.5s -- /usr/bin/env
 has "LD_PRELOAD=$work/bin/libkfdshim.so"
 has "KFDSHIM_PRIORITY=online"
 has "KFDSHIM_GROUP=g1"
-has "KFDSHIM_SLO=1.5s"
+has "KFDSHIM_SLO=1500000us"
 [ ! -s "$work/err" ] || fail "run talks"
 
 for priority in offline 0 15; do
@@ -26,9 +26,15 @@ for priority in offline 0 15; do
 	lacks KFDSHIM_GROUP
 	lacks KFDSHIM_SLO
 done
-for slo in 20ms 500us 2s; do
-	expect 0 "$kfdsched" run --priority 1 --slo "$slo" -- env
-	has "KFDSHIM_SLO=$slo"
+# In whole microseconds, which is what the shim reads.
+for slo in 20ms=20000us 500us=500us 2s=2000000us 0.5ms=500us 1us=1us; do
+	expect 0 "$kfdsched" run --priority 1 --slo "${slo%=*}" -- env
+	has "KFDSHIM_SLO=${slo#*=}"
+done
+for slo in 0.4us 5000s soon; do
+	expect 2 "$kfdsched" run --priority 1 --slo "$slo" -- env
+	one_line
+	said "--slo is a time"
 done
 
 # Before what is there; an older copy of the shim goes.

@@ -1,13 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
 # What the process tests of the daemon share. A test that needs a GPU calls
-# `in_a_world` first: it is then run again inside kfdsim. Reads BUILD, SOURCE.
+# `in_a_world` first: it is then run again inside kfdsim, with another system's
+# runtimes if `root` names that (make matrix). Reads BUILD, SOURCE.
 
 offline_trace=$SOURCE/traces/offline_gpt2m_train_8x1024.csv
 
 in_a_world() {
 	if [ -z "${IN_A_WORLD:-}" ]; then
-		IN_A_WORLD=1 exec "$BUILD/kfdsim" --gpu mi210 ${world:+--set "$world"} -- bash "$0"
+		IN_A_WORLD=1 exec "$BUILD/kfdsim" --gpu mi210 ${world:+--set "$world"} \
+			${kernel:+--kernel "$kernel"} ${root:+--root "$root"} -- bash "$0"
 	fi
 }
 
@@ -77,6 +79,8 @@ worker() {
 	status | jq .daemon.worker_pid
 }
 
+# The level it comes to.
+offline_level='trap'
 # Starts an offline training, with kfdreplay's options, and waits until it can be
 # suspended: $offline, its result later in $work/offline.json.
 start_offline() {
@@ -86,8 +90,8 @@ start_offline() {
 	offline=$!
 	children+=("$offline")
 	until_true 100 says ".processes[]|select(.pid == $offline)|
-		.level == \"trap\"" ||
-		fail "no offline process at level trap: $(status | jq -c .processes)"
+		.level == \"${offline_level}\"" ||
+		fail "no offline process at level $offline_level: $(status | jq -c .processes)"
 }
 
 # The read pointer of the queue that it works with: the largest AQL one.

@@ -143,8 +143,8 @@ static void refused(const void *data, size_t size)
 {
 	struct protocol_welcome welcome;
 	int fd = connect_daemon();
-	int fds[3];
-	size_t nfds = 3;
+	int fds[PROTOCOL_WELCOME_FDS];
+	size_t nfds = PROTOCOL_WELCOME_FDS;
 	int error;
 
 	(void)!send(fd, data, size, MSG_NOSIGNAL);
@@ -245,25 +245,31 @@ static void silent_connections_are_dropped(void **state)
 	assert_int_equal(open_files(), before);
 }
 
+static uint32_t level; /* of the next client */
+static int order_end;  /* of a client, by which the daemon wakes it */
+
 /* In a child of its own: registers, calls `act` with the lane, ends. */
 static pid_t client(int priority, void (*act)(struct lane *, int wake))
 {
 	struct protocol_hello h = hello_of(PROTOCOL_SHIM, priority);
 	struct protocol_welcome welcome;
 	struct lane *lane;
-	int fds[3];
-	size_t nfds = 3;
+	int fds[PROTOCOL_WELCOME_FDS];
+	size_t nfds = PROTOCOL_WELCOME_FDS;
 	pid_t pid = fork();
 	int fd;
 
 	if (pid)
 		return pid;
-	memset(h.group, 0xe9, 10); /* a group that is no UTF-8 */
+	/* a group that is no UTF-8, and not that of one with another priority */
+	memset(h.group, 0xe0 + (priority & 15), 10);
+	h.level = level;
 	fd = protocol_connect(path);
 	if (fd < 0 || protocol_send(fd, &h, sizeof(h), NULL, 0) ||
-	    protocol_receive(fd, &welcome, sizeof(welcome), fds, &nfds, 2000) || nfds != 3 ||
-	    lane_map(fds[0], &lane))
+	    protocol_receive(fd, &welcome, sizeof(welcome), fds, &nfds, 2000) ||
+	    nfds != PROTOCOL_WELCOME_FDS || lane_map(fds[0], &lane))
 		_exit(1);
+	order_end = fds[3];
 	act(lane, fds[2]);
 	_exit(0);
 }
@@ -375,6 +381,45 @@ static void wait_long(struct lane *lane, int wake)
 	sleep_ms(1000);
 }
 
+static void be_active(struct lane *lane, int wake)
+{
+	const uint64_t one = 1;
+
+	lane_node_set(lane, (uint32_t)lane_node_slot(lane, 4711), true, clock_ns());
+	(void)!write(wake, &one, sizeof(one));
+	sleep_ms(900);
+}
+
+static void be_full(struct lane *lane, int wake)
+{
+	char name[64], bytes[4096] = {0};
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", order_end);
+	fd = open(name, O_WRONLY | O_NONBLOCK);
+	while (write(fd, bytes, sizeof(bytes)) > 0)
+		continue;
+	if (fd < 0 || fcntl(order_end, F_SETFL, 0) || fcntl(fd, F_SETFL, 0))
+		_exit(1);
+	be_active(lane, wake);
+	if (lane->order == 0) /* it was not even tried */
+		_exit(1);
+}
+
+static void the_order_pipe_harms_nobody(void **state)
+{
+	pid_t held, urgent;
+
+	(void)state;
+	level = PROTOCOL_LEVEL_GATE;
+	held = client(2, be_full);
+	level = 0;
+	sleep_ms(200);
+	urgent = client(15, be_active);
+	ended_well(held);
+	ended_well(urgent);
+}
+
 static void death_is_seen_through_a_forked_child(void **state)
 {
 	pid_t pid;
@@ -405,9 +450,9 @@ static void who_comes_again_replaces_himself(void **state)
 {
 	struct protocol_hello h = hello_of(PROTOCOL_SHIM, 2);
 	struct protocol_welcome welcome;
-	int fds[3];
+	int fds[PROTOCOL_WELCOME_FDS];
 	int first, second;
-	size_t nfds = 3;
+	size_t nfds = PROTOCOL_WELCOME_FDS;
 
 	(void)state;
 	first = connect_daemon();
@@ -416,8 +461,8 @@ static void who_comes_again_replaces_himself(void **state)
 	sleep_ms(100);
 	protocol_send(second, &h, sizeof(h), NULL, 0);
 	assert_int_equal(protocol_receive(second, &welcome, sizeof(welcome), fds, &nfds, 2000), 0);
-	assert_int_equal(nfds, 3);
-	for (int i = 0; i < 3; i++)
+	assert_int_equal(nfds, PROTOCOL_WELCOME_FDS);
+	for (size_t i = 0; i < nfds; i++)
 		close(fds[i]);
 	assert_int_equal(process_count(), 1);
 	close(first);
@@ -453,6 +498,7 @@ int main(void)
 		HERE(garbage_in_lanes),
 		HERE(a_restless_lane_costs_no_core),
 		HERE(the_wake_descriptor_harms_nobody),
+		HERE(the_order_pipe_harms_nobody),
 		HERE(death_is_seen_through_a_forked_child),
 		HERE(who_comes_again_replaces_himself),
 		HERE(many_clients),

@@ -4,16 +4,21 @@
  * with its lane what standard input says, one word a line, answering each with
  * the same word on standard output when it is done.
  *
- *   lane_client SOCKET PRIORITY GPU_ID
+ *   lane_client SOCKET PRIORITY GPU_ID [LEVEL]
  *
  *   on, off            the node becomes active, idle
  *   random SEED N US   N times on and off, each for up to US microseconds
+ *   play SEED MS US    the same, until MS milliseconds are over
  *   cycle SEED N US    the same, but on until somebody is suspended for it and
  *                      off until nobody is, and then for up to US more
  *   enable             the runtime is enabled
  *   leave, left        it enters and leaves a call that a suspension would block
  *   released MS        waits until the daemon has served `leave`, at most MS
  *   suspended MS       waits until it is said to be suspended, at most MS
+ *   obey MS            acknowledges the next order, waits for it at most MS
+ *   lose ERRNO         says that it is not held any more
+ *   priority N         it has another priority from now on
+ *   queue N TYPE       entry N of its table is a queue of this type (lane.h)
  *   hang_up            closes the socket, keeps the rest
  */
 #include <errno.h>
@@ -60,15 +65,12 @@ static void sleep_us(unsigned us)
 	nanosleep(&t, NULL);
 }
 
-static void toggle(unsigned seed, unsigned times, unsigned max_us)
+static void toggle(unsigned max_us)
 {
-	srandom(seed);
-	for (unsigned i = 0; i < times; i++) {
-		set(true);
-		sleep_us((unsigned)random() % max_us);
-		set(false);
-		sleep_us((unsigned)random() % max_us);
-	}
+	set(true);
+	sleep_us((unsigned)random() % max_us);
+	set(false);
+	sleep_us((unsigned)random() % max_us);
 }
 
 /* Waits for *word == value; false: not within ms. */
@@ -115,6 +117,22 @@ static int cycle(unsigned seed, unsigned times, unsigned max_us)
 	return 0;
 }
 
+static int acknowledge(unsigned ms)
+{
+	uint64_t end = clock_ns() + ms * 1000000ull;
+	uint32_t order;
+
+	while ((order = __atomic_load_n(&lane->order, __ATOMIC_ACQUIRE)) == lane->order_done) {
+		if (clock_ns() > end)
+			return -ETIMEDOUT;
+		sleep_us(100);
+	}
+	lane->order_errno = 0;
+	__atomic_store_n(&lane->order_done, order, __ATOMIC_RELEASE);
+	wake();
+	return 0;
+}
+
 static void bump(uint32_t *word)
 {
 	__atomic_add_fetch(word, 1, __ATOMIC_SEQ_CST);
@@ -125,13 +143,20 @@ static void bump(uint32_t *word)
 static int obey(const char *line)
 {
 	unsigned a, b, c;
+	uint64_t end;
 
 	if (strcmp(line, "on") == 0) {
 		set(true);
 	} else if (strcmp(line, "off") == 0) {
 		set(false);
 	} else if (sscanf(line, "random %u %u %u", &a, &b, &c) == 3 && c > 0) {
-		toggle(a, b, c);
+		srandom(a);
+		while (b-- > 0)
+			toggle(c);
+	} else if (sscanf(line, "play %u %u %u", &a, &b, &c) == 3 && c > 0) {
+		end = clock_ns() + b * 1000000ull;
+		for (srandom(a); clock_ns() < end;)
+			toggle(c);
 	} else if (sscanf(line, "cycle %u %u %u", &a, &b, &c) == 3 && c > 0) {
 		return cycle(a, b, c);
 	} else if (strcmp(line, "enable") == 0) {
@@ -145,6 +170,22 @@ static int obey(const char *line)
 		return reaches(&lane->released, lane->leaving, a) ? 0 : -ETIMEDOUT;
 	} else if (sscanf(line, "suspended %u", &a) == 1) {
 		return reaches(&lane->suspended, 1, a) ? 0 : -ETIMEDOUT;
+	} else if (sscanf(line, "obey %u", &a) == 1) {
+		return acknowledge(a);
+	} else if (sscanf(line, "lose %u", &a) == 1) {
+		__atomic_store_n(&lane->order_errno, (int32_t)a, __ATOMIC_RELEASE);
+		wake();
+	} else if (sscanf(line, "priority %u", &a) == 1) {
+		__atomic_store_n(&lane->priority, (int)a, __ATOMIC_SEQ_CST);
+		wake();
+	} else if (sscanf(line, "queue %u %u", &a, &b) == 2) {
+		lane_queue_write(lane, a,
+				 &(struct lane_queue){.used = 1,
+						      .queue_id = a,
+						      .gpu_id = lane->nodes[node].gpu_id,
+						      .type = b,
+						      .percent = 100});
+		wake();
 	} else if (strcmp(line, "hang_up") == 0) {
 		close(sock);
 	} else {
@@ -153,15 +194,16 @@ static int obey(const char *line)
 	return 0;
 }
 
-static int handshake(const char *path, int priority)
+static int handshake(const char *path, int priority, enum protocol_level level)
 {
 	const struct protocol_hello hello = {.magic = PROTOCOL_MAGIC,
 					     .version = PROTOCOL_VERSION,
 					     .kind = PROTOCOL_SHIM,
-					     .priority = priority};
+					     .priority = priority,
+					     .level = level};
 	struct protocol_welcome welcome;
-	size_t nfds = 3;
-	int fds[3];
+	size_t nfds = PROTOCOL_WELCOME_FDS;
+	int fds[PROTOCOL_WELCOME_FDS];
 	int error;
 
 	sock = protocol_connect(path);
@@ -172,7 +214,7 @@ static int handshake(const char *path, int priority)
 		error = protocol_receive(sock, &welcome, sizeof(welcome), fds, &nfds, 2000);
 	if (error)
 		return error;
-	if (welcome.status || nfds != 3)
+	if (welcome.status || nfds != PROTOCOL_WELCOME_FDS)
 		return welcome.status ? welcome.status : -EPROTO;
 	error = lane_map(fds[0], &lane);
 	if (!error)
@@ -183,14 +225,15 @@ static int handshake(const char *path, int priority)
 
 int main(int argc, char **argv)
 {
+	enum protocol_level level = PROTOCOL_LEVEL_AUTO;
 	char line[128];
 	int error;
 
-	if (argc != 4) {
-		fprintf(stderr, "usage: lane_client SOCKET PRIORITY GPU_ID\n");
+	if (argc < 4 || argc > 5 || (argc == 5 && protocol_level(argv[4], &level) != 0)) {
+		fprintf(stderr, "usage: lane_client SOCKET PRIORITY GPU_ID [LEVEL]\n");
 		return 2;
 	}
-	error = handshake(argv[1], atoi(argv[2]));
+	error = handshake(argv[1], atoi(argv[2]), level);
 	if (error)
 		return fail("no handshake", error);
 	node = (uint32_t)lane_node_slot(lane, (uint32_t)strtoul(argv[3], NULL, 0));

@@ -9,26 +9,25 @@
  * within MOVES_MS. Prints after how many milliseconds it did. Exit code 1: it
  * did not stand still in ten seconds, or did not move in time.
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/types.h>
-#include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 
-static pid_t pid;
-static void *address;
+static int memory; /* /proc/PID/mem: it may be GTT, which process_vm_readv refuses */
+static off_t address;
 
 static uint64_t value(void)
 {
 	uint64_t v = 0;
-	struct iovec here = {.iov_base = &v, .iov_len = sizeof(v)};
-	struct iovec there = {.iov_base = address, .iov_len = sizeof(v)};
 
-	if (process_vm_readv(pid, &here, 1, &there, 1, 0) != sizeof(v)) {
+	if (pread(memory, &v, sizeof(v), address) != sizeof(v)) {
 		perror("watch_queue: cannot read the queue");
 		exit(1);
 	}
@@ -56,14 +55,20 @@ int main(int argc, char **argv)
 {
 	uint64_t from, end;
 	double passed;
+	char path[64];
 
 	if (argc != 5 && argc != 7) {
 		fprintf(stderr, "usage: watch_queue PID RPTR_ADDRESS STILL_MS MOVES_MS "
 				"[VICTIM SIGNAL]\n");
 		return 2;
 	}
-	pid = atoi(argv[1]);
-	address = (void *)(uintptr_t)strtoull(argv[2], NULL, 0);
+	snprintf(path, sizeof(path), "/proc/%d/mem", atoi(argv[1]));
+	memory = open(path, O_RDONLY | O_CLOEXEC);
+	if (memory < 0) {
+		perror("watch_queue: cannot open the process's memory");
+		return 1;
+	}
+	address = (off_t)strtoull(argv[2], NULL, 0);
 	end = clock_ns() + 10000000000u;
 	do {
 		from = value();

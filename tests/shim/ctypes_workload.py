@@ -1,14 +1,31 @@
 # SPDX-License-Identifier: MIT
-"""The same orders as workload.c, from plain Python: ctypes loads the runtime
-RTLD_LOCAL and resolves by handle, so no wrapped symbol ever sees a call."""
+"""Some of workload.c's orders, from plain Python: ctypes loads the runtime
+RTLD_LOCAL and resolves by handle, so no wrapped symbol ever sees a call. With
+an argument, a runtime's file, it uses a copy of that under another name."""
 import ctypes
 import sys
+import tempfile
 
-hsa = ctypes.CDLL("libhsa-runtime64.so.1")
+
+def private_copy(file):
+    name = b"libhsa-runtime64.so.1"
+    with open(file, "rb") as original, tempfile.NamedTemporaryFile(suffix=".so") as copy:
+        text = original.read()
+        assert text.count(name + b"\0") == 1
+        copy.write(text.replace(name + b"\0", b"libprivate-rocr.so.9" + b"\0\0"))
+        copy.flush()
+        library = ctypes.CDLL(copy.name)
+    with open("/proc/self/maps") as maps:
+        assert "libhsa-runtime64" not in maps.read()
+    return library
+
+
+hsa = private_copy(sys.argv[1]) if len(sys.argv) > 1 else ctypes.CDLL("libhsa-runtime64.so.1")
 u64, i64, u32 = ctypes.c_uint64, ctypes.c_int64, ctypes.c_uint32
 hsa.hsa_signal_store_screlease.argtypes = hsa.hsa_signal_store_relaxed.argtypes = [u64, i64]
-hsa.hsa_signal_wait_scacquire.argtypes = [u64, u32, i64, u64, u32]
-hsa.hsa_signal_wait_scacquire.restype = i64
+for function in hsa.hsa_signal_wait_scacquire, hsa.hsa_signal_wait_relaxed:
+    function.argtypes = [u64, u32, i64, u64, u32]
+    function.restype = i64
 hsa.hsa_queue_add_write_index_screlease.argtypes = [ctypes.c_void_p, u64]
 hsa.hsa_queue_add_write_index_screlease.restype = u64
 BARRIER_AND = 3
@@ -46,7 +63,9 @@ def submit(wait_for, completion):
     return index
 
 
-def obey(word):
+def obey(word, relaxed):
+    store = hsa.hsa_signal_store_relaxed if relaxed else hsa.hsa_signal_store_screlease
+    wait = hsa.hsa_signal_wait_relaxed if relaxed else hsa.hsa_signal_wait_scacquire
     if word == "queue":
         must(hsa.hsa_queue_create(gpu, 1024, 0, None, None, u32(0xFFFFFFFF), u32(0xFFFFFFFF),
                                   ctypes.byref(queue)), "hsa_queue_create")
@@ -55,23 +74,34 @@ def obey(word):
         hsa.hsa_signal_store_relaxed(gate, 1)
         hsa.hsa_signal_store_relaxed(last, 1)
         submit(gate.value, 0)
-        hsa.hsa_signal_store_screlease(field(16, u64), submit(0, last.value))
+        store(field(16, u64), submit(0, last.value))
         return "ok"
     if word == "finish":
         hsa.hsa_signal_store_relaxed(gate, 0)
-        hsa.hsa_signal_wait_scacquire(last, 2, 1, 2**64 - 1, 0)
+        wait(last, 2, 1, 2**64 - 1, 0)
         return "ok"
     if word == "destroy":
         must(hsa.hsa_queue_destroy(queue), "hsa_queue_destroy")
         return "ok"
+    if word == "again":
+        for signal in gate, last:
+            hsa.hsa_signal_destroy(signal)
+        must(hsa.hsa_shut_down(), "hsa_shut_down")
+        begin()
+        return "ok"
     return "what?"
 
 
-must(hsa.hsa_init(), "hsa_init")
-hsa.hsa_iterate_agents(find_gpu, None)
-for signal in gate, last:
-    must(hsa.hsa_signal_create(i64(1), 0, None, ctypes.byref(signal)), "signal")
+def begin():
+    must(hsa.hsa_init(), "hsa_init")
+    hsa.hsa_iterate_agents(find_gpu, None)
+    for signal in gate, last:
+        must(hsa.hsa_signal_create(i64(1), 0, None, ctypes.byref(signal)), "signal")
+
+
+begin()
 for line in sys.stdin:
-    if line.strip() == "quit":
+    order = line.split()
+    if order == ["quit"]:
         break
-    print(obey(line.strip()), flush=True)
+    print(obey(order[0], order[1:] == ["1"]), flush=True)

@@ -2,6 +2,7 @@
 #include "tests/shim/fake_daemon.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ static void must(bool ok, const char *what)
 void fake_daemon_listen(struct fake_daemon *d)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int ends[2];
 
 	unlink(d->path);
 	strcpy(addr.sun_path, d->path);
@@ -33,6 +35,9 @@ void fake_daemon_listen(struct fake_daemon *d)
 	must(d->board_fd >= 0, "board");
 	d->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	must(d->event_fd >= 0, "eventfd");
+	must(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0, "pipe");
+	d->order_end = ends[0];
+	d->order_fd = ends[1];
 }
 
 void fake_daemon_open(struct fake_daemon *d)
@@ -50,7 +55,7 @@ int fake_daemon_accept(struct fake_daemon *d, int ms)
 {
 	struct pollfd poll_fd = {.fd = d->listener, .events = POLLIN};
 	struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION};
-	int fds[3], err;
+	int fds[PROTOCOL_WELCOME_FDS], err;
 
 	if (poll(&poll_fd, 1, ms) != 1)
 		return -EAGAIN;
@@ -64,7 +69,8 @@ int fake_daemon_accept(struct fake_daemon *d, int ms)
 	must(fds[0] >= 0, "lane");
 	fds[1] = d->board_fd;
 	fds[2] = d->event_fd;
-	err = protocol_send(d->client, &welcome, sizeof(welcome), fds, 3);
+	fds[3] = d->order_end;
+	err = protocol_send(d->client, &welcome, sizeof(welcome), fds, PROTOCOL_WELCOME_FDS);
 	close(fds[0]);
 	return err;
 }
@@ -75,6 +81,8 @@ void fake_daemon_die(struct fake_daemon *d)
 	close(d->client);
 	close(d->board_fd);
 	close(d->event_fd);
+	close(d->order_fd);
+	close(d->order_end);
 	board_unmap(d->board);
 	d->listener = d->client = -1;
 }

@@ -16,6 +16,8 @@ struct fake_daemon {
 	int listener;
 	struct board *board;
 	int board_fd, event_fd;
+	int order_fd;  /* the client is woken by a write to it, */
+	int order_end; /* for it has this one */
 	/* the last client */
 	int client;
 	struct protocol_hello hello;

@@ -2,6 +2,7 @@
 #include "tests/shim/fake_kfd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include <unistd.h>
 
 #include "abi/kfd_abi.h"
-#include "shim/activity.h"
+#include "tests/shim/fake_trap.h"
 
 #define PAGE 4096u
 #define RPTR_AT 128u
@@ -37,6 +38,18 @@ static int create(struct kfdabi_create_queue *args)
 		id++;
 	fake.ids[id] = 1;
 	args->queue_id = id;
+	fake.percents[id] = (uint8_t)args->queue_percentage;
+	fake_trap_created(id, args->queue_type);
+	return 0;
+}
+
+static int update(const struct kfd_ioctl_update_queue_args *args)
+{
+	fake.updates++;
+	if (fake.update_errno)
+		return refuse(fake.update_errno);
+	fake.priorities[args->queue_id] = (uint8_t)args->queue_priority;
+	fake.percents[args->queue_id] = (uint8_t)args->queue_percentage;
 	return 0;
 }
 
@@ -49,65 +62,111 @@ static int destroy(const struct kfd_ioctl_destroy_queue_args *args)
 	if (!fake.ids[args->queue_id])
 		return refuse(EINVAL);
 	fake.ids[args->queue_id] = 0;
+	fake_trap_destroyed(args->queue_id);
 	return 0;
+}
+
+static uint32_t handles;
+
+/* Spread as those of the driver, whose upper half is the gpu_id. */
+static uint64_t next_handle(void)
+{
+	return (uint64_t)FAKE_GPU << 32 | __atomic_fetch_add(&handles, 1, __ATOMIC_RELAXED);
+}
+
+void fake_handles_begin(uint32_t index)
+{
+	__atomic_store_n(&handles, index, __ATOMIC_RELAXED);
+}
+
+/* The agent's own thread calls, too. */
+static void note(char letter)
+{
+	char none;
+
+	for (size_t i = 0; i < sizeof(fake.calls) - 1; i++) {
+		none = '\0';
+		if (__atomic_compare_exchange_n(&fake.calls[i], &none, letter, false,
+						__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			return;
+	}
 }
 
 static int fake_ioctl(int fd, unsigned long request, void *arg)
 {
 	struct kfd_ioctl_get_version_args *version = arg;
 	struct kfdabi_runtime_enable *enable = arg;
-	size_t n = strlen(fake.calls);
-	char *call = &fake.calls[n < sizeof(fake.calls) - 1 ? n : n - 1];
 
 	(void)fd;
 	switch (_IOC_NR((unsigned)request)) {
 	case KFDABI_GET_VERSION:
-		*call = 'V';
+		note('V');
 		version->major_version = 1;
 		version->minor_version = fake.kfd_minor;
 		return 0;
 	case KFDABI_RUNTIME_ENABLE:
-		*call = enable->mode_mask & 1 ? 'E' : 'O';
+		note(enable->mode_mask & 1 ? 'E' : 'O');
 		fake.r_debug = enable->r_debug;
 		if (fake.on_runtime)
 			fake.on_runtime();
+		if (!fake.enable_errno)
+			fake_trap_runtime(enable->mode_mask & 1);
 		return refuse(fake.enable_errno);
 	case KFDABI_CREATE_QUEUE:
-		*call = 'C';
+		note('C');
 		return create(arg);
 	case KFDABI_DESTROY_QUEUE:
-		*call = 'D';
+		note('D');
 		return destroy(arg);
+	case KFDABI_ALLOC_MEMORY_OF_GPU:
+		note('A');
+		((struct kfd_ioctl_alloc_memory_of_gpu_args *)arg)->handle = next_handle();
+		return refuse(fake.alloc_errno);
+	case KFDABI_FREE_MEMORY_OF_GPU:
+		note('F');
+		return refuse(fake.free_errno);
+	case KFDABI_DBG_TRAP:
+		note('T');
+		return fake_trap_ioctl(arg);
 	case KFDABI_UPDATE_QUEUE:
-		*call = 'U';
-		return 0;
+		note('U');
+		fake.update_end = ((const uint8_t *)arg)[_IOC_SIZE((unsigned)request) - 1];
+		return update(arg);
 	default:
-		*call = '?';
-		return 0;
+		note('?');
+		if (_IOC_TYPE((unsigned)request) == 'd' && *(uint32_t *)arg == 1 &&
+		    !fake.other_errno)
+			*(uint32_t *)arg = fake.userq_id;
+		return refuse(fake.other_errno);
 	}
 }
 
 void fake_start(void)
 {
 	static struct kfdshim_host host;
+	int fd;
 
 	memset(&fake, 0, sizeof(fake));
 	fake.kfd_minor = 17;
-	host = (struct kfdshim_host){
-		.abi = KFDSHIM_AGENT_ABI, .ioctl = fake_ioctl, .hot = fake.hot};
+	fake.fd = FAKE_FD;
+	fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	CHECK(fd >= 0 && dup3(fd, FAKE_FD, O_CLOEXEC) == FAKE_FD);
+	close(fd);
+	fake.wishes.priority = fake.wishes.slo_us = KFDSHIM_UNASKED;
+	host = (struct kfdshim_host){.abi = KFDSHIM_AGENT_ABI,
+				     .ioctl = fake_ioctl,
+				     .hot = fake.hot,
+				     .uppers = &fake.uppers,
+				     .gate = &fake.gate,
+				     .wishes = &fake.wishes};
 	fake.agent = kfdshim_agent_start(&host);
 	CHECK(fake.agent != NULL);
 }
 
-int fake_queue_create(struct fake_queue *q, uint32_t type)
+void fake_queue_memory(struct fake_queue *q, uint32_t type, struct kfdabi_create_queue *args)
 {
-	unsigned long request =
-		_IOC(_IOC_READ | _IOC_WRITE, 'K', KFDABI_CREATE_QUEUE,
-		     fake.args_bytes ? fake.args_bytes : sizeof(struct kfdabi_create_queue));
-	struct kfdabi_create_queue args = {0};
 	char *memory =
 		mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int result;
 
 	CHECK(memory != MAP_FAILED);
 	memset(q, 0, sizeof(*q));
@@ -123,17 +182,29 @@ int fake_queue_create(struct fake_queue *q, uint32_t type)
 		*(uint64_t *)(memory + 8) = (uint64_t)(uintptr_t)(memory + PAGE);
 		*(uint32_t *)(memory + 24) = FAKE_PACKETS;
 	}
-	args.ring_base_address = (uint64_t)(uintptr_t)(memory + PAGE);
-	args.ring_size = PAGE;
-	args.write_pointer_address = (uint64_t)(uintptr_t)q->wptr;
-	args.read_pointer_address = (uint64_t)(uintptr_t)q->rptr;
-	args.gpu_id = fake.other_gpu ? (uint32_t)fake.other_gpu : FAKE_GPU;
-	args.queue_type = type;
-	args.queue_percentage = 100;
-	args.queue_priority = 7;
-	args.ctx_save_restore_address = 0x123000;
-	args.ctx_save_restore_size = 0x2000;
-	result = fake.agent->ioctl(3, request, &args);
+	memset(args, 0, sizeof(*args));
+	args->ring_base_address = (uint64_t)(uintptr_t)(memory + PAGE);
+	args->ring_size = PAGE;
+	args->write_pointer_address = (uint64_t)(uintptr_t)q->wptr;
+	args->read_pointer_address = (uint64_t)(uintptr_t)q->rptr;
+	args->gpu_id = fake.other_gpu ? (uint32_t)fake.other_gpu : FAKE_GPU;
+	args->queue_type = type;
+	args->queue_percentage = 100;
+	args->queue_priority = 7;
+	args->ctx_save_restore_address = 0x123000;
+	args->ctx_save_restore_size = 0x2000;
+}
+
+int fake_queue_create(struct fake_queue *q, uint32_t type)
+{
+	unsigned long request =
+		_IOC(_IOC_READ | _IOC_WRITE, 'K', KFDABI_CREATE_QUEUE,
+		     fake.args_bytes ? fake.args_bytes : sizeof(struct kfdabi_create_queue));
+	struct kfdabi_create_queue args;
+	int result;
+
+	fake_queue_memory(q, type, &args);
+	result = fake.agent->ioctl(fake.fd, request, &args);
 	q->id = args.queue_id;
 	return result;
 }
@@ -142,7 +213,7 @@ int fake_queue_destroy(struct fake_queue *q)
 {
 	struct kfd_ioctl_destroy_queue_args args = {.queue_id = q->id};
 
-	return fake.agent->ioctl(3, AMDKFD_IOC_DESTROY_QUEUE, &args);
+	return fake.agent->ioctl(fake.fd, AMDKFD_IOC_DESTROY_QUEUE, &args);
 }
 
 int fake_queue_update(struct fake_queue *q, uint32_t priority, uint32_t percent)
@@ -155,7 +226,7 @@ int fake_queue_update(struct fake_queue *q, uint32_t priority, uint32_t percent)
 		.queue_priority = priority,
 	};
 
-	return fake.agent->ioctl(3, AMDKFD_IOC_UPDATE_QUEUE, &args);
+	return fake.agent->ioctl(fake.fd, AMDKFD_IOC_UPDATE_QUEUE, &args);
 }
 
 void fake_queue_unmap(struct fake_queue *q)
@@ -163,27 +234,40 @@ void fake_queue_unmap(struct fake_queue *q)
 	munmap(q->memory, 2 * PAGE);
 }
 
+int fake_alloc(uint32_t gpu_id, uint64_t bytes, uint32_t flags, uint64_t *handle)
+{
+	struct kfd_ioctl_alloc_memory_of_gpu_args args = {
+		.size = bytes, .gpu_id = gpu_id, .flags = flags};
+	int result = fake.agent->ioctl(fake.fd, AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, &args);
+
+	*handle = args.handle;
+	return result;
+}
+
+int fake_free(uint64_t handle)
+{
+	struct kfd_ioctl_free_memory_of_gpu_args args = {.handle = handle};
+
+	return fake.agent->ioctl(fake.fd, AMDKFD_IOC_FREE_MEMORY_OF_GPU, &args);
+}
+
 int fake_runtime(uint32_t mode)
 {
 	struct kfdabi_runtime_enable args = {.mode_mask = mode};
 
-	return fake.agent->ioctl(3, KFDABI_IOC_RUNTIME_ENABLE, &args);
+	return fake.agent->ioctl(fake.fd, KFDABI_IOC_RUNTIME_ENABLE, &args);
 }
 
 void fake_submit(struct fake_queue *q, struct fake_signal *completion)
 {
 	uint64_t *packet = (uint64_t *)((char *)q->memory + PAGE + (*q->wptr % FAKE_PACKETS) * 64);
 
+	memset(packet, 0, 64);
+	*(uint16_t *)packet = 2; /* a kernel's */
+	if (completion)
+		completion->value = 1;
 	__atomic_store_n(&packet[7], (uint64_t)(uintptr_t)completion, __ATOMIC_RELAXED);
 	__atomic_add_fetch(q->wptr, 1, __ATOMIC_SEQ_CST);
-}
-
-/* A hook that meets the agent's thread with the lock held leaves a request, which that
- * thread serves before it lets go: once we have had the lock, all is served. */
-static void settle(void)
-{
-	agent_lock();
-	agent_unlock();
 }
 
 bool fake_ring(struct fake_queue *q, struct fake_signal *completion)
@@ -193,10 +277,8 @@ bool fake_ring(struct fake_queue *q, struct fake_signal *completion)
 
 	fake_submit(q, completion);
 	called = __atomic_load_n(&fake.hot[kfdshim_hot(signal)], __ATOMIC_RELAXED) != signal;
-	if (called) {
+	if (called)
 		fake.agent->doorbell(signal);
-		settle();
-	}
 	return called;
 }
 
@@ -205,12 +287,17 @@ void fake_drain(struct fake_queue *q)
 	__atomic_store_n(q->rptr, __atomic_load_n(q->wptr, __ATOMIC_SEQ_CST), __ATOMIC_SEQ_CST);
 }
 
+void fake_drain_but_last(struct fake_queue *q)
+{
+	__atomic_store_n(q->rptr, __atomic_load_n(q->wptr, __ATOMIC_SEQ_CST) - 1, __ATOMIC_SEQ_CST);
+}
+
 void fake_waited(struct fake_signal *signal)
 {
 	uint64_t handle = (uint64_t)(uintptr_t)signal;
 
+	signal->value = 0;
 	fake.agent->wait_end(fake.agent->wait_begin(handle), handle, true);
-	settle();
 }
 
 void fake_sleep_us(unsigned us)

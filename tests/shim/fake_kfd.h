@@ -10,28 +10,44 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "abi/kfd_abi.h"
 #include "preload/agent.h"
 
 #define FAKE_GPU 19729u
+#define FAKE_FD 200 /* apart from those that a test has open */
 #define FAKE_PACKETS 64u
 
 struct fake_kfd {
 	const struct kfdshim_agent *agent;
 	uint64_t hot[KFDSHIM_HOT];
+	uint32_t uppers;
+	uint32_t gate;
+	struct kfdshim_wishes wishes;
 	/* what it answers */
 	uint32_t kfd_minor;	  /* of version 1 */
 	int enable_errno;	  /* RUNTIME_ENABLE */
 	int destroy_errno;	  /* DESTROY_QUEUE */
 	int create_errno;	  /* CREATE_QUEUE */
+	int alloc_errno;	  /* ALLOC_MEMORY_OF_GPU */
+	int free_errno;		  /* FREE_MEMORY_OF_GPU */
+	uint32_t userq_id;	  /* of the next AMDGPU_USERQ create */
+	int other_errno;	  /* what has no letter of its own */
+	int fd;			  /* the calls are made on it; FAKE_FD */
 	int other_gpu;		  /* gpu_id of the next queue, 0: FAKE_GPU */
 	uint32_t args_bytes;	  /* size of CREATE_QUEUE's struct, 0: all of it */
 	void (*on_destroy)(void); /* runs inside DESTROY_QUEUE */
 	void (*on_runtime)(void); /* runs inside RUNTIME_ENABLE */
 	/* what it was asked: one letter a call. C reate, U pdate, D estroy,
-	 * E nable, O ff (disable), V ersion, other '?' */
-	char calls[64];
-	uint64_t r_debug;  /* of the last enable */
-	uint8_t ids[1024]; /* queue ids in use */
+	 * A lloc, F ree, E nable, O ff (disable), V ersion, T rap, other
+	 * '?' */
+	char calls[64];			  /* the first 63 */
+	uint64_t r_debug;		  /* of the last enable */
+	uint8_t ids[1024];		  /* queue ids in use */
+	_Atomic uint8_t priorities[1024]; /* by UPDATE_QUEUE */
+	_Atomic uint8_t percents[1024];	  /* by CREATE_QUEUE and UPDATE_QUEUE */
+	_Atomic unsigned updates;	  /* how many UPDATE_QUEUEs */
+	_Atomic int update_errno;	  /* UPDATE_QUEUE */
+	uint8_t update_end;		  /* the last byte of the last UPDATE_QUEUE's struct */
 };
 extern struct fake_kfd fake;
 
@@ -56,22 +72,33 @@ struct fake_signal { /* amd_signal_t: 64 bytes */
 
 /* Starts the agent in this process with the present environment. */
 void fake_start(void);
+/* A queue that no driver knows: its memory, and what CREATE_QUEUE would be asked. */
+void fake_queue_memory(struct fake_queue *queue, uint32_t type, struct kfdabi_create_queue *args);
 /* Returns the ioctl's result; fills *queue. */
 int fake_queue_create(struct fake_queue *queue, uint32_t type);
 int fake_queue_destroy(struct fake_queue *queue);
 int fake_queue_update(struct fake_queue *queue, uint32_t priority, uint32_t percent);
 void fake_queue_unmap(struct fake_queue *queue);
+/* Device memory: the ioctl's result; alloc fills *handle. */
+int fake_alloc(uint32_t gpu_id, uint64_t bytes, uint32_t flags, uint64_t *handle);
+int fake_free(uint64_t handle);
+/* The lower half of the next handle: each KFD process has its own. */
+void fake_handles_begin(uint32_t index);
 /* RUNTIME_ENABLE as the runtime would issue it. */
 int fake_runtime(uint32_t mode);
 
-/* One packet with this completion signal into the ring, wptr + 1, no doorbell. */
+/* One packet with this completion signal, set to 1, into the ring, wptr + 1, no
+ * doorbell. */
 void fake_submit(struct fake_queue *queue, struct fake_signal *completion);
 /* The same, and the doorbell as libkfdshim.so rings it. True: the agent was
- * called (the hot table did not hold the signal). */
+ * called (the hot table did not hold the signal). If its thread was looking just
+ * then, that tells the activity, a moment later. */
 bool fake_ring(struct fake_queue *queue, struct fake_signal *completion);
 /* rptr = wptr. */
 void fake_drain(struct fake_queue *queue);
-/* A wait on `signal` whose condition was met. */
+/* rptr = wptr - 1: the last packet is being carried out. */
+void fake_drain_but_last(struct fake_queue *queue);
+/* A wait on `signal`, now 0, whose condition was met. */
 void fake_waited(struct fake_signal *signal);
 
 /*

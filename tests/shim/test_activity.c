@@ -9,6 +9,7 @@
 
 #include "abi/kfd_abi.h"
 #include "common/clock.h"
+#include "shim/activity.h"
 #include "tests/shim/fake_daemon.h"
 #include "tests/shim/fake_kfd.h"
 
@@ -28,21 +29,48 @@ static void begin(struct fake_queue *q)
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 0, 1000);
 }
 
+/*
+ * A hook that meets the agent's thread with the lock held leaves a request, which
+ * that thread serves before it lets go: once we have had the lock, all is served.
+ * That takes as long as the machine wants, but leaves nothing to chance. (So a queue
+ * that must stay active here has packets left: how long a pause of this thread's was
+ * does not matter then.)
+ */
+static void settle(void)
+{
+	agent_lock();
+	agent_unlock();
+}
+
+static bool ring(struct fake_queue *q, struct fake_signal *completion)
+{
+	bool called = fake_ring(q, completion);
+
+	settle();
+	return called;
+}
+
+static bool node_is_active(uint32_t gpu_id)
+{
+	settle();
+	return fake_daemon_active(&daemon_, gpu_id) == 1;
+}
+
 static bool active(void)
 {
-	return fake_daemon_active(&daemon_, FAKE_GPU) == 1;
+	return node_is_active(FAKE_GPU);
 }
 
 static bool queue_active(const struct fake_queue *q)
 {
 	struct lane_queue entry;
 
+	settle();
 	CHECK(fake_daemon_queue(&daemon_, q->id, &entry) == 0);
-	return entry.active;
+	return entry.state == LANE_QUEUE_ACTIVE;
 }
 
-/* No waiting between the ring and the look: the mark comes before the store is
- * forwarded, and the second ring costs nothing. */
+/* The mark comes before the store is forwarded, and the second ring costs nothing. */
 static void doorbell_marks_at_once(void)
 {
 	struct lane_queue entry;
@@ -52,14 +80,15 @@ static void doorbell_marks_at_once(void)
 	daemon_.board->asleep = 1;
 	fake_daemon_wakes(&daemon_);
 	CHECK(!active());
-	CHECK(fake_ring(&q, NULL));
+	CHECK(ring(&q, NULL));
 	CHECK(active() && queue_active(&q));
 	CHECK(fake_daemon_wakes(&daemon_) > 0);
 	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0 && entry.hooked == 1);
 	for (int i = 0; i < 1000; i++) {
-		CHECK(!fake_ring(&q, NULL));
-		fake_drain(&q);
+		CHECK(!ring(&q, NULL));
+		fake_drain_but_last(&q);
 	}
+	CHECK(active());
 	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) == 1);
 }
 
@@ -69,7 +98,7 @@ static void no_wake_if_the_daemon_is_awake(void)
 
 	begin(&q);
 	fake_daemon_wakes(&daemon_);
-	fake_ring(&q, NULL);
+	ring(&q, NULL);
 	CHECK(active());
 	CHECK(fake_daemon_wakes(&daemon_) == 0);
 }
@@ -78,16 +107,22 @@ static void wait_on_the_last_packet_ends_it(void)
 {
 	struct fake_signal first = {.kind = 1}, last = {.kind = 1};
 	struct fake_queue q;
+	uint64_t transitions;
 
 	begin(&q);
-	fake_ring(&q, &first);
-	fake_ring(&q, &last);
+	ring(&q, &first);
+	ring(&q, &last);
 	fake_waited(&first); /* not the last one */
 	CHECK(active());
-	/* The read pointer may lag behind what the wait has shown. */
+	/* The read pointer may lag behind what the wait has shown. (If it does so for
+	 * long, it is active again: so the transitions tell.) */
+	transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);
 	fake_waited(&last);
-	CHECK(!active() && !queue_active(&q));
-	CHECK(fake_ring(&q, &first)); /* not hot any more */
+	settle();
+	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) > transitions);
+	fake_drain(&q);
+	EVENTUALLY(!active() && !queue_active(&q), 1000);
+	CHECK(ring(&q, &first)); /* not hot any more */
 	CHECK(active());
 }
 
@@ -98,7 +133,7 @@ static void wait_without_its_condition_ends_nothing(void)
 	struct fake_queue q;
 
 	begin(&q);
-	fake_ring(&q, &last);
+	ring(&q, &last);
 	fake.agent->wait_end(fake.agent->wait_begin(handle), handle, false);
 	CHECK(active());
 }
@@ -110,7 +145,7 @@ static void newer_submission_keeps_it_active(void)
 	struct fake_queue q;
 
 	begin(&q);
-	fake_ring(&q, &last);
+	ring(&q, &last);
 	fake_submit(&q, NULL);
 	fake_waited(&last);
 	CHECK(active());
@@ -123,8 +158,10 @@ static void node_is_idle_when_its_last_queue_is(void)
 
 	begin(&q);
 	CHECK(fake_queue_create(&other, AQL) == 0);
-	fake_ring(&q, &a);
-	fake_ring(&other, &b);
+	ring(&q, &a);
+	ring(&other, &b);
+	fake_drain(&q);
+	fake_drain(&other);
 	fake_waited(&a);
 	CHECK(active() && !queue_active(&q) && queue_active(&other));
 	fake_waited(&b);
@@ -138,9 +175,9 @@ static void nodes_are_apart(void)
 	begin(&q);
 	fake.other_gpu = 777;
 	CHECK(fake_queue_create(&other, AQL) == 0);
-	fake_ring(&other, NULL);
+	ring(&other, NULL);
 	CHECK(!active());
-	CHECK(fake_daemon_active(&daemon_, 777) == 1);
+	CHECK(node_is_active(777));
 }
 
 /* Direct doorbells, ctypes: no hook sees them. */
@@ -150,11 +187,11 @@ static void sampler_sees_the_write_pointer(void)
 
 	begin(&q);
 	fake_submit(&q, NULL);
-	EVENTUALLY(active(), 100);
+	EVENTUALLY(active(), 1000);
 	fake_sleep_us(20 * MS);
 	CHECK(active()); /* not drained */
 	fake_drain(&q);
-	EVENTUALLY(!active(), 200);
+	EVENTUALLY(!active(), 1000);
 }
 
 static void drained_burst_counts_as_seen(void)
@@ -167,7 +204,7 @@ static void drained_burst_counts_as_seen(void)
 		before = fake_daemon_transitions(&daemon_, FAKE_GPU);
 		fake_submit(&q, NULL);
 		fake_drain(&q);
-		EVENTUALLY(fake_daemon_transitions(&daemon_, FAKE_GPU) == before + 2, 200);
+		EVENTUALLY(fake_daemon_transitions(&daemon_, FAKE_GPU) == before + 2, 1000);
 	}
 }
 
@@ -183,14 +220,40 @@ static void copies_end_with_the_wait(void)
 	CHECK(fake_queue_create(&sdma, SDMA) == 0);
 	fake_sleep_us(5 * MS);
 	fake_submit(&sdma, NULL);
-	fake_ring(&q, &last);
-	EVENTUALLY(queue_active(&sdma), 100);
+	ring(&q, &last);
+	EVENTUALLY(queue_active(&sdma), 1000);
 	fake_drain(&sdma);
+	fake_drain(&q);
 	fake_waited(&last);
 	CHECK(!active());
 	transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);
 	fake_sleep_us(20 * MS);
 	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) == transitions);
+}
+
+/* The runtime has taken a copy: seen at once, though no doorbell was. */
+static void copies_are_seen_at_once(void)
+{
+	struct fake_queue q, sdma;
+	uint64_t transitions;
+
+	begin(&q);
+	CHECK(fake_queue_create(&sdma, SDMA) == 0);
+	fake_sleep_us(100 * MS);
+	fake_submit(&sdma, NULL);
+	fake.agent->copied();
+	CHECK(queue_active(&sdma) && active());
+	fake_drain(&sdma);
+	EVENTUALLY(!active(), 1000);
+	transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);
+	fake_submit(&sdma, NULL);
+	fake_drain(&sdma);
+	fake.agent->copied(); /* over already */
+	/* At once, or the thread has seen it between submission and end. */
+	EVENTUALLY(fake_daemon_transitions(&daemon_, FAKE_GPU) == transitions + 2, 1000);
+	fake.agent->copied();
+	settle();
+	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) == transitions + 2);
 }
 
 /* A kernel of 40 ms was seen: a gap of 30 ms is not its end. */
@@ -201,6 +264,7 @@ static void longest_kernel_is_learned(void)
 
 	begin(&q);
 	fake_submit(&q, NULL);
+	EVENTUALLY(active(), 1000);
 	fake_sleep_us(40 * MS);
 	fake_drain(&q);
 	t = clock_ns();
@@ -208,23 +272,21 @@ static void longest_kernel_is_learned(void)
 	CHECK(clock_ns() - t > 30000000u); /* 1.5 x about 40 ms; without learning, 2 ms */
 }
 
-/* Standing while suspended says nothing about the length of kernels. */
+/* Standing while suspended says nothing about the length of kernels: taken for one of
+ * 1.2 s, it would keep the queue active for 1.8 s. */
 static void suspension_is_not_a_long_kernel(void)
 {
 	struct fake_queue q;
-	uint64_t t;
 
 	begin(&q);
 	fake_submit(&q, NULL);
-	EVENTUALLY(active(), 100);
+	EVENTUALLY(active(), 1000);
 	daemon_.lane->suspended = 1;
-	fake_sleep_us(300 * MS);
+	fake_sleep_us(1200 * MS);
 	CHECK(active());
 	daemon_.lane->suspended = 0;
 	fake_drain(&q);
-	t = clock_ns();
 	EVENTUALLY(!active(), 1000);
-	CHECK(clock_ns() - t < 250000000u);
 }
 
 /* Parts whose read pointer passes a packet when it is taken up: pointers equal,
@@ -237,7 +299,7 @@ static void equal_pointers_are_not_idle(void)
 	uint32_t ticket;
 
 	begin(&q);
-	fake_ring(&q, &last);
+	ring(&q, &last);
 	fake_drain(&q);
 	ticket = fake.agent->wait_begin(handle);
 	fake_sleep_us(50 * MS);
@@ -253,8 +315,8 @@ static void destroyed_queue_is_no_work(void)
 	struct fake_queue q;
 
 	begin(&q);
-	fake_ring(&q, NULL);
-	CHECK(active());
+	ring(&q, NULL);
+	EVENTUALLY(active(), 1000);
 	CHECK(fake_queue_destroy(&q) == 0);
 	CHECK(!active());
 }
@@ -283,15 +345,15 @@ static void hot_table_collision(void)
 	other.doorbell = &signals[KFDSHIM_HOT];
 	*q.doorbell = (struct fake_signal){.kind = -1, .queue_ptr = q.hsa_queue};
 	*other.doorbell = (struct fake_signal){.kind = -1, .queue_ptr = other.hsa_queue};
-	fake_ring(&q, NULL);
-	fake_ring(&other, NULL);
-	fake_ring(&q, NULL);
+	ring(&q, NULL);
+	ring(&other, NULL);
+	ring(&q, NULL);
 	CHECK(queue_active(&q) && queue_active(&other));
 	fake_drain(&q);
 	fake_drain(&other);
 	EVENTUALLY(!active(), 1000);
-	CHECK(fake_ring(&q, NULL) && queue_active(&q));
-	CHECK(fake_ring(&other, NULL) && queue_active(&other));
+	CHECK(ring(&q, NULL) && queue_active(&q));
+	CHECK(ring(&other, NULL) && queue_active(&other));
 }
 
 IN_CHILD(doorbell_marks_at_once)
@@ -304,6 +366,7 @@ IN_CHILD(nodes_are_apart)
 IN_CHILD(sampler_sees_the_write_pointer)
 IN_CHILD(drained_burst_counts_as_seen)
 IN_CHILD(copies_end_with_the_wait)
+IN_CHILD(copies_are_seen_at_once)
 IN_CHILD(longest_kernel_is_learned)
 IN_CHILD(suspension_is_not_a_long_kernel)
 IN_CHILD(equal_pointers_are_not_idle)
@@ -324,6 +387,7 @@ int main(void)
 		cmocka_unit_test(test_sampler_sees_the_write_pointer),
 		cmocka_unit_test(test_drained_burst_counts_as_seen),
 		cmocka_unit_test(test_copies_end_with_the_wait),
+		cmocka_unit_test(test_copies_are_seen_at_once),
 		cmocka_unit_test(test_longest_kernel_is_learned),
 		cmocka_unit_test(test_suspension_is_not_a_long_kernel),
 		cmocka_unit_test(test_equal_pointers_are_not_idle),

@@ -1,32 +1,38 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# On a (simulated) GPU, without its agent: the workload works, and with
-# KFDSHIM_LOG=error one line says why nothing is scheduled. KFDSHIM_DISABLE=1
-# says nothing at all.
+# On a (simulated) GPU, without its agent, or when it cannot be loaded: the workload
+# works, and with KFDSHIM_LOG=error one line says why nothing is scheduled and what
+# to do. KFDSHIM_DISABLE=1 says nothing at all, another value that it is ignored.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp "$BUILD/libkfdshim.so" "$work"
-printf 'queue\nblock\nthreads\nfinish\ndestroy\nquit\n' >"$work/orders"
+
+# The agent's thread gives itself its name when it first runs.
+orders() {
+	printf 'queue\nblock\n'
+	sleep 0.5
+	printf 'threads\nfinish\ndestroy\nquit\n'
+}
 
 # workload LIBRARY VARIABLE...: leaves $work/{out,err}.
 workload() {
 	local lib=$1
 	shift
-	"$BUILD/kfdsim" -- env LD_PRELOAD="$lib" "$@" "$WORKLOAD" \
-		<"$work/orders" >"$work/out" 2>"$work/err"
+	orders | "$BUILD/kfdsim" -- env LD_PRELOAD="$lib" "$@" "$WORKLOAD" >"$work/out" 2>"$work/err"
 	# A runtime built with its checks on counts its own leaked signals.
 	sed -i '/SharedSignalPool/d' "$work/err"
 }
 
-# says N: that many lines on stderr, and the workload did what it was told.
+# says N [AGENT]: that many lines on stderr, and the workload did what it was told,
+# without the agent's thread, or (AGENT 1) with it.
 says() {
 	if [ "$(wc -l <"$work/err")" != "$1" ]; then
 		echo "FAILED: expected $1 lines, got:" >&2
 		cat "$work/err" >&2
 		exit 1
 	fi
-	if [ "$(grep -c '^ok$' "$work/out")" != 3 ] || grep -q kfdshim "$work/out"; then
+	if [ "$(grep -c '^ok$' "$work/out")" != 3 ] || [ "$(grep -c kfdshim "$work/out")" != "${2:-0}" ]; then
 		echo "FAILED: the workload said:" >&2
 		cat "$work/out" >&2
 		exit 1
@@ -43,4 +49,69 @@ workload "$work/libkfdshim.so" KFDSHIM_PRIORITY=online
 says 0
 workload "$BUILD/libkfdshim.so" KFDSHIM_DISABLE=1 KFDSHIM_LOG=debug
 says 0
+workload "$BUILD/libkfdshim.so" KFDSHIM_DISABLE=0 KFDSHIM_LOG=error
+says 0 1
+workload "$BUILD/libkfdshim.so" KFDSHIM_DISABLE=yes KFDSHIM_LOG=error
+says 1 1
+grep -q 'KFDSHIM_DISABLE=yes is ignored: only 1' "$work/err" ||
+	{ echo "FAILED: unclear: $(cat "$work/err")" >&2; exit 1; }
+
+# The first call that wants the agent, with no descriptor or no memory left.
+cat >"$work/limited.py" <<'EOF'
+import errno, fcntl, os, resource, sys
+
+kfd = os.open("/dev/kfd", os.O_RDWR)  # the lowest that was free
+pages = int(open("/proc/self/statm").read().split()[0])
+kind, limit = {
+    "files": (resource.RLIMIT_NOFILE, kfd + 1),
+    "memory": (resource.RLIMIT_AS, pages * resource.getpagesize() + 64 * 1024),
+}[sys.argv[1]]
+free_memory, nothing = 0x40084B17, bytes(8)
+hard = resource.getrlimit(kind)[1]
+resource.setrlimit(kind, (limit, hard))
+try:
+    said = fcntl.ioctl(kfd, free_memory, nothing)
+except OSError as error:
+    said = error.errno
+resource.setrlimit(kind, (hard, hard))
+print(errno.errorcode.get(said, said))
+EOF
+for kind in files memory; do
+	"$BUILD/kfdsim" -- python3 "$work/limited.py" $kind >"$work/alone"
+	"$BUILD/kfdsim" -- env LD_PRELOAD="$BUILD/libkfdshim.so" KFDSHIM_LOG=error \
+		python3 "$work/limited.py" $kind >"$work/out" 2>"$work/err"
+	cmp "$work/alone" "$work/out"
+	if [ "$(wc -l <"$work/err")" != 1 ] ||
+		! grep -q "nothing is scheduled in this process.*: raise the limit of .*$kind" "$work/err"; then
+		echo "FAILED: with no $kind left: $(cat "$work/err")" >&2
+		exit 1
+	fi
+done
+# A line that nobody can read, or that there is no room for, is dropped.
+cat >"$work/unheard.py" <<'EOF'
+import fcntl, os, signal, sys
+
+kfd = os.open("/dev/kfd", os.O_RDWR)
+reader, writer = os.pipe()
+if sys.argv[1] == "gone":
+    os.close(reader)
+else:
+    os.set_blocking(writer, False)
+    try:
+        while True:
+            os.write(writer, bytes(4096))
+    except BlockingIOError:
+        os.set_blocking(writer, True)
+os.dup2(writer, 2)
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+signal.alarm(20)
+get_version = 0x80084B01
+print(fcntl.ioctl(kfd, get_version, bytes(8))[0])
+EOF
+for reader in gone slow; do
+	got=$("$BUILD/kfdsim" -- env LD_PRELOAD="$work/libkfdshim.so" KFDSHIM_LOG=error \
+		python3 "$work/unheard.py" $reader) ||
+		{ echo "FAILED: a line, when its reader is $reader: $?" >&2; exit 1; }
+	[ "$got" = 1 ] || { echo "FAILED: KFD's version is '$got'" >&2; exit 1; }
+done
 echo ok

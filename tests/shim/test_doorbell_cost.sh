@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The doorbell's steady state, from the wrapper's entry to the jump into the next
-# function: at most 12 instructions, none of them a lock, a fence or a call.
+# The steady state of a doorbell and of a slot's reservation, from the wrapper's entry
+# to the jump into the next function: at most 12 instructions, none of them a
+# lock, a fence or a call.
 set -eu
-for name in hsa_signal_store_relaxed hsa_signal_store_screlease; do
+for name in hsa_signal_store_relaxed hsa_signal_store_screlease \
+	hsa_queue_add_write_index_relaxed hsa_queue_add_write_index_screlease \
+	hsa_queue_cas_write_index_screlease; do
 	# Up to the first jump that leaves the function: the path of a doorbell
 	# whose handle the hot table holds.
 	code=$(objdump -d --no-show-raw-insn --disassemble=$name "$BUILD/libkfdshim.so" |

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: MIT
-/* fork, threads that race, and values in the environment that make no sense. */
+/* fork, vfork and spawn, threads that race, signals, the end, closed descriptors, and
+ * values in the environment that make no sense. */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,6 +52,7 @@ static void child_forgets(void)
 	struct fake_signal last = {.kind = 1};
 	uint32_t leaving;
 	struct fake_queue q;
+	uint64_t transitions;
 	pid_t pid;
 
 	begin(&q);
@@ -60,10 +68,13 @@ static void child_forgets(void)
 	CHECK(wait_for(pid) == 0);
 	CHECK(daemon_.lane->leaving == leaving);
 	CHECK(fake_daemon_queue_count(&daemon_) == 1);
-	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 1);
+	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
 	CHECK(!fake_ring(&q, &last)); /* still hot here */
+	transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);
 	fake_waited(&last);
-	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 0);
+	/* If the agent's thread has the lock just now, a moment later; by nothing else,
+	 * for the packet stands. (For long, and it is active again.) */
+	EVENTUALLY(fake_daemon_transitions(&daemon_, FAKE_GPU) > transitions, 1000);
 	fake_daemon_remove(&daemon_);
 }
 
@@ -82,7 +93,7 @@ static void child_starts_anew(void)
 		CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
 		EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
 		fake_ring(&own, NULL);
-		CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 1);
+		EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
 		_exit(0);
 	}
 	CHECK(wait_for(pid) == 0);
@@ -108,6 +119,86 @@ static void bare_clone_passes_through(void)
 	CHECK(fake_daemon_queue_count(&daemon_) == 1);
 	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0);
 	fake_daemon_remove(&daemon_);
+}
+
+/* A child of vfork has its parent's memory: what it does there is not its
+ * parent's, and its parent's stays. */
+static void vfork_child_passes_through(void)
+{
+	struct fake_signal last = {.kind = 1};
+	struct lane_queue entry;
+	struct fake_queue q;
+	uint64_t transitions;
+	uint32_t generation;
+	pid_t pid;
+
+	begin(&q);
+	fake_ring(&q, &last);
+	generation = daemon_.lane->queue_generation;
+	pid = vfork();
+	if (pid == 0) {
+		fake_queue_destroy(&q);
+		_exit(0);
+	}
+	CHECK(wait_for(pid) == 0);
+	CHECK(daemon_.lane->queue_generation == generation);
+	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0);
+	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
+	transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);
+	fake_waited(&last);
+	/* If the agent's thread has the lock just now, a moment later; by nothing else,
+	 * for the packet stands. (For long, and it is active again.) */
+	EVENTUALLY(fake_daemon_transitions(&daemon_, FAKE_GPU) > transitions, 1000);
+	fake_daemon_remove(&daemon_);
+}
+
+/* A program's handlers run in its own threads. libc keeps signals 32 and 33. */
+static void its_thread_takes_no_signal(void)
+{
+	const uint64_t never = 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1) | 3ull << 31;
+	char path[300], line[128];
+	unsigned long long blocked = 0;
+	struct dirent *entry;
+	struct fake_queue q;
+	bool ours = false;
+	FILE *status;
+	DIR *tasks;
+
+	begin(&q);
+	tasks = opendir("/proc/self/task");
+	CHECK(tasks != NULL);
+	while (!ours && (entry = readdir(tasks))) {
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
+		status = fopen(path, "re");
+		while (status && fgets(line, sizeof(line), status)) {
+			ours |= strcmp(line, "Name:\tkfdshim\n") == 0;
+			sscanf(line, "SigBlk: %llx", &blocked);
+		}
+		if (status)
+			fclose(status);
+	}
+	closedir(tasks);
+	CHECK(ours && (blocked | never) == UINT64_MAX);
+	fake_daemon_remove(&daemon_);
+}
+
+static void *spawns(void *arg)
+{
+	char *const argv[] = {"true", NULL}, *const env[] = {NULL};
+	pid_t pid;
+
+	(void)arg;
+	for (int i = 0; i < 30; i++) {
+		CHECK(posix_spawn(&pid, "/bin/true", NULL, NULL, argv, env) == 0);
+		CHECK(wait_for(pid) == 0);
+		pid = vfork();
+		if (pid == 0) {
+			execve("/bin/true", argv, env);
+			_exit(127);
+		}
+		CHECK(wait_for(pid) == 0);
+	}
+	return NULL;
 }
 
 static void *forks(void *arg)
@@ -147,7 +238,7 @@ static void *creates_and_destroys(void *arg)
 	return NULL;
 }
 
-static void race(unsigned workers, unsigned forkers)
+static void race(unsigned workers, unsigned others, void *(*other)(void *))
 {
 	pthread_t threads[8];
 	struct fake_queue q;
@@ -156,8 +247,8 @@ static void race(unsigned workers, unsigned forkers)
 	begin(&q);
 	for (unsigned i = 0; i < workers; i++)
 		CHECK(pthread_create(&threads[n++], NULL, creates_and_destroys, NULL) == 0);
-	for (unsigned i = 0; i < forkers; i++)
-		CHECK(pthread_create(&threads[n++], NULL, forks, NULL) == 0);
+	for (unsigned i = 0; i < others; i++)
+		CHECK(pthread_create(&threads[n++], NULL, other, NULL) == 0);
 	while (n > 0)
 		pthread_join(threads[--n], NULL);
 	CHECK(fake_daemon_queue_count(&daemon_) == 1);
@@ -167,12 +258,242 @@ static void race(unsigned workers, unsigned forkers)
 
 static void threads_race(void)
 {
-	race(4, 0);
+	race(4, 0, NULL);
 }
 
 static void threads_and_forks_race(void)
 {
-	race(3, 1);
+	race(3, 1, forks);
+}
+
+static void threads_and_spawns_race(void)
+{
+	race(3, 1, spawns);
+}
+
+/* ---- signals ---- */
+
+static struct fake_queue rung_by_handler;
+static volatile sig_atomic_t rung;
+
+/* Rings a doorbell, and ends that work, wherever the thread just was. */
+static void ring_and_wait(int number)
+{
+	static struct fake_signal last = {.kind = 1};
+	int saved = errno;
+
+	(void)number;
+	errno = EXDEV;
+	fake_ring(&rung_by_handler, &last);
+	fake_drain(&rung_by_handler);
+	fake_waited(&last);
+	CHECK(errno == EXDEV);
+	errno = saved;
+	rung++;
+}
+
+static void signals_at_any_point(void)
+{
+	struct sigaction action = {.sa_handler = ring_and_wait};
+	const struct itimerval often = {{0, 211}, {0, 211}}, never = {{0, 0}, {0, 0}};
+	struct fake_queue q;
+
+	begin(&q);
+	CHECK(fake_queue_create(&rung_by_handler, AQL) == 0);
+	CHECK(sigaction(SIGALRM, &action, NULL) == 0);
+	CHECK(setitimer(ITIMER_REAL, &often, NULL) == 0);
+	for (int i = 0; i < 5 || rung < 200; i++)
+		creates_and_destroys(NULL);
+	CHECK(setitimer(ITIMER_REAL, &never, NULL) == 0);
+	CHECK(fake_daemon_queue_count(&daemon_) == 2);
+	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 0, 1000);
+	fake_daemon_remove(&daemon_);
+}
+
+/* ---- the end of a process ---- */
+
+static void *works_for_ever(void *arg)
+{
+	for (;;)
+		creates_and_destroys(arg);
+	return NULL;
+}
+
+/* Destructors run while threads still work, ours and those of our libraries among
+ * them, and destroy queues themselves. */
+static struct fake_queue left_to_the_end;
+
+static void destroys_at_exit(void)
+{
+	struct fake_queue q;
+
+	fake_ring(&left_to_the_end, NULL);
+	CHECK(fake_queue_destroy(&left_to_the_end) == 0);
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	fake_ring(&q, NULL);
+}
+
+__attribute__((destructor)) static void after_the_others(void)
+{
+	struct fake_queue q;
+
+	if (!left_to_the_end.memory)
+		return;
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	fake_ring(&q, NULL);
+	fake_sleep_us(2000);
+	CHECK(fake_queue_destroy(&q) == 0);
+}
+
+static void exits_while_threads_work(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < 10; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			begin(&left_to_the_end);
+			atexit(destroys_at_exit);
+			for (int n = 0; n < 2; n++)
+				CHECK(pthread_create(&thread, NULL, works_for_ever, NULL) == 0);
+			fake_sleep_us(3000);
+			fake_daemon_remove(&daemon_);
+			exit(0);
+		}
+		CHECK(wait_for(pid) == 0);
+	}
+}
+
+/* ---- descriptors ---- */
+
+/* What a program writes to an output that it has closed goes nowhere. */
+static void standard_descriptors_stay_closed(void)
+{
+	struct fake_queue q;
+
+	setenv("KFDSHIM_PRIORITY", "offline", 1);
+	fake_daemon_open(&daemon_);
+	fake_start();
+	for (int fd = 0; fd < 3; fd++)
+		close(fd);
+	if (fake_queue_create(&q, AQL) != 0)
+		_exit(10);
+	if (fake_daemon_accept(&daemon_, 3000) != 0) /* its own end is fd 0 now */
+		_exit(11);
+	CHECK(fcntl(daemon_.client, F_DUPFD, 10) >= 0 && close(daemon_.client) == 0);
+	for (int i = 0; i < 1000 && fake_daemon_queue_count(&daemon_) < 1; i++)
+		fake_sleep_us(1000);
+	if (fake_daemon_queue_count(&daemon_) != 1)
+		_exit(12);
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) != -1)
+			_exit(20 + fd);
+	fake_daemon_remove(&daemon_);
+}
+
+/* Longer than between the kernel's giving a number and our taking another. */
+static bool something_stays_below_3(void)
+{
+	for (int i = 0; i < 100; i++) {
+		if (fcntl(0, F_GETFD) == -1 && fcntl(1, F_GETFD) == -1 && fcntl(2, F_GETFD) == -1)
+			return false;
+		fake_sleep_us(1000);
+	}
+	return true;
+}
+
+/* Nor is any of what it has without a daemon among them: peers' files, a session on
+ * itself, a copy of the device. Exit codes, for it has no place to say more. */
+static void without_a_daemon(const char *level)
+{
+	char folder[] = "/tmp/kfdshim-life-XXXXXX", command[64];
+	struct fake_signal last = {.kind = 1};
+	struct fake_queue q;
+
+	CHECK(mkdtemp(folder) != NULL);
+	setenv("XDG_RUNTIME_DIR", folder, 1);
+	setenv("KFDSHIM_SOCKET", "/nowhere/socket", 1);
+	setenv("KFDSHIM_PRIORITY", "offline", 1);
+	setenv("KFDSHIM_LEVEL", level, 1);
+	setenv("KFDSHIM_LOG", "debug", 1); /* which goes nowhere, then */
+	fake_start();
+	for (int fd = 0; fd < 3; fd++)
+		close(fd);
+	if (fake_runtime(1) != 0 || fake_queue_create(&q, AQL) != 0)
+		_exit(10);
+	snprintf(command, sizeof(command), "%s/kfdshim", folder);
+	for (int i = 0; i < 3000 && access(command, F_OK) != 0; i++)
+		fake_sleep_us(1000);
+	if (access(command, F_OK) != 0)
+		_exit(11);
+	for (int i = 0; i < 50; i++) {
+		fake_ring(&q, &last);
+		fake_drain(&q);
+		fake_waited(&last);
+		if (something_stays_below_3())
+			_exit(20);
+		fake_sleep_us(1000);
+	}
+	if (fake_queue_destroy(&q) != 0)
+		_exit(12);
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	if (system(command) != 0)
+		_exit(13);
+}
+
+static void standard_descriptors_stay_closed_at_self(void)
+{
+	without_a_daemon("self");
+	if (!strchr(fake.calls, 'T')) /* it has asked for a session */
+		_exit(14);
+}
+
+static void standard_descriptors_stay_closed_at_weight(void)
+{
+	without_a_daemon("weight");
+}
+
+static uint64_t cpu_us(void)
+{
+	struct rusage usage;
+
+	CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
+	return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000u +
+	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+/* A program closes all that it has not opened: no thread of ours runs hot, and the
+ * queues work on. */
+static void all_descriptors_closed_behind_us(void)
+{
+	char folder[] = "/tmp/kfdshim-life-XXXXXX";
+	struct fake_signal last = {.kind = 1};
+	struct fake_queue q;
+	char command[64];
+	uint64_t before;
+
+	CHECK(mkdtemp(folder) != NULL);
+	setenv("XDG_RUNTIME_DIR", folder, 1);
+	setenv("KFDSHIM_SOCKET", "/nowhere/socket", 1);
+	setenv("KFDSHIM_PRIORITY", "offline", 1);
+	fake_start();
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	fake_sleep_us(100000);
+	for (int fd = 3; fd < 1024; fd++)
+		close(fd);
+	fake_sleep_us(50000);
+	before = cpu_us();
+	fake_sleep_us(500000);
+	CHECK(cpu_us() - before < 100000);
+	for (int i = 0; i < 100; i++) {
+		fake_ring(&q, &last);
+		fake_drain(&q);
+		fake_waited(&last);
+	}
+	CHECK(fake_queue_destroy(&q) == 0);
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	CHECK(system(command) == 0);
 }
 
 /* What the agent says on stderr when it starts with these values. */
@@ -233,10 +554,26 @@ static void bad_priority_is_unset(void)
 IN_CHILD(child_forgets)
 IN_CHILD(child_starts_anew)
 IN_CHILD(bare_clone_passes_through)
+IN_CHILD(vfork_child_passes_through)
+IN_CHILD(its_thread_takes_no_signal)
 IN_CHILD(threads_race)
 IN_CHILD(threads_and_forks_race)
+IN_CHILD(threads_and_spawns_race)
+IN_CHILD(signals_at_any_point)
+IN_CHILD(standard_descriptors_stay_closed)
+IN_CHILD(standard_descriptors_stay_closed_at_self)
+IN_CHILD(standard_descriptors_stay_closed_at_weight)
 IN_CHILD(bad_values_are_said_once)
 IN_CHILD(bad_priority_is_unset)
+
+#ifndef __SANITIZE_THREAD__
+IN_CHILD(exits_while_threads_work)
+IN_CHILD(all_descriptors_closed_behind_us)
+#else
+/* Compiled all the same. */
+__attribute__((used)) static void (*const not_under_tsan[])(void) = {
+	exits_while_threads_work, all_descriptors_closed_behind_us};
+#endif
 
 int main(void)
 {
@@ -244,10 +581,23 @@ int main(void)
 		cmocka_unit_test(test_child_forgets),
 		cmocka_unit_test(test_child_starts_anew),
 		cmocka_unit_test(test_bare_clone_passes_through),
+		cmocka_unit_test(test_vfork_child_passes_through),
+		cmocka_unit_test(test_its_thread_takes_no_signal),
 		cmocka_unit_test(test_threads_race),
 		cmocka_unit_test(test_threads_and_forks_race),
+		cmocka_unit_test(test_threads_and_spawns_race),
+		cmocka_unit_test(test_signals_at_any_point),
+		cmocka_unit_test(test_standard_descriptors_stay_closed),
+		cmocka_unit_test(test_standard_descriptors_stay_closed_at_self),
+		cmocka_unit_test(test_standard_descriptors_stay_closed_at_weight),
 		cmocka_unit_test(test_bad_values_are_said_once),
 		cmocka_unit_test(test_bad_priority_is_unset),
+#ifndef __SANITIZE_THREAD__
+		/* Descriptors that are closed beside those who look at them, and a fake
+		 * driver without locks, are no races of the agent. */
+		cmocka_unit_test(test_exits_while_threads_work),
+		cmocka_unit_test(test_all_descriptors_closed_behind_us),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

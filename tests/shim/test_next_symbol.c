@@ -73,6 +73,10 @@ static int unloaded_again(void)
 		if (!call || call(1, i) != 1000 + i)
 			return 31;
 		dlclose(handle);
+		handle = dlopen("libhsa-runtime64.so.1", RTLD_NOW | RTLD_NOLOAD);
+		if (!handle)
+			return 32;
+		dlclose(handle);
 	}
 	return 0;
 }

@@ -4,7 +4,12 @@
 # the agent is found all the same.
 set -eu
 cd "$BUILD"
-printf 'queue\nthreads\nquit\n' |
+# The agent's thread gives itself its name when it first runs.
+{
+	printf 'queue\n'
+	sleep 0.5
+	printf 'threads\nquit\n'
+} |
 	"$BUILD/kfdsim" -- env LD_PRELOAD=./libkfdshim.so "$WORKLOAD" / |
 	grep -q kfdshim || { echo "FAILED: no agent" >&2; exit 1; }
 echo ok

@@ -24,6 +24,19 @@
 static struct fake_daemon daemon_;
 static struct fake_queue q, other;
 
+static unsigned looks;
+
+/* The linker's --wrap gives the name. */
+uint64_t __wrap_topology_capability(uint32_t gpu_id);
+uint64_t __real_topology_capability(uint32_t gpu_id);
+
+/* Each is some reads of sysfs. */
+uint64_t __wrap_topology_capability(uint32_t gpu_id)
+{
+	looks++;
+	return __real_topology_capability(gpu_id);
+}
+
 /* The gpu_id of the first GPU in sysfs. */
 static int first_gpu(void)
 {
@@ -66,6 +79,7 @@ static void enabled_before_the_first_queue(void)
 	CHECK(fake_queue_create(&other, AQL) == 0);
 	CHECK(strcmp(fake.calls, "VECC") == 0);
 	CHECK(lane_runtime() == LANE_RUNTIME_ENABLED);
+	CHECK(looks == 1);
 }
 
 static void not_if_the_runtime_does(void)
@@ -122,6 +136,9 @@ static void node_without_debugging_is_not_asked(void)
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	CHECK(strcmp(fake.calls, "VC") == 0);
 	CHECK(lane_runtime() == LANE_RUNTIME_NEVER);
+	fake.other_gpu = first_gpu(); /* nothing was decided by that */
+	CHECK(fake_queue_create(&other, AQL) == 0);
+	CHECK(strcmp(fake.calls, "VCVEC") == 0);
 }
 
 /* A newer runtime beside an older one: its hsa_init must not fail because of us. */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * How often the agent's thread wakes: with 16 queues once in two milliseconds at
- * most, without queues not at all, and not for a queue that hooks follow and that is
- * drained. A count, because what a wake costs in CPU time depends on the machine (in
- * a virtual one whose host is busy, many times what it takes elsewhere).
+ * How often the agent's thread wakes: with 16 queues no oftener than its periods say
+ * (docs/architecture.md), without queues not at all, and not for a queue that hooks
+ * follow and that is drained. A count, because what a wake costs in CPU time depends
+ * on the machine (in a virtual one whose host is busy, many times what it takes
+ * elsewhere).
  */
 #include <dirent.h>
 #include <setjmp.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -25,7 +27,12 @@
 #define QUEUES 16
 #define SPAN_US 2000000u
 #define SETTLE_US 100000u /* it wakes once more, and asks for barriers the first time */
-#define WAKES_MOST 520	  /* one in 2 ms */
+/*
+ * A second: a look each 16 ms, and some more at first, when the periods are short; on
+ * two busy cores 61 to 67. Twice that number: a thread that is woken for something else,
+ * too, or that looks twice each time, is beyond it.
+ */
+#define WAKES_MOST (2 * 1000 / 16)
 
 static struct fake_daemon daemon_;
 static struct fake_queue queues[QUEUES];
@@ -156,14 +163,51 @@ static void covered_and_drained(void)
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 0, 1000);
 }
 
+static int remove_all(const char *folder)
+{
+	char command[80];
+
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	return system(command);
+}
+
+/* Without a daemon too: nobody is asked for, and no peer heard; but a daemon that has
+ * come meanwhile is found when there is a queue again. */
+static void nobody_there(void)
+{
+	char meeting[80];
+
+	fake_daemon_open(&daemon_);
+	fake_daemon_die(&daemon_);
+	snprintf(meeting, sizeof(meeting), "%s/kfdshim", daemon_.folder);
+	setenv("XDG_RUNTIME_DIR", daemon_.folder, 1);
+	setenv("KFDSHIM_PRIORITY", "offline", 1);
+	fake_start();
+	CHECK(fake_queue_create(&queues[0], KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) == 0);
+	fake_ring(&queues[0], NULL);
+	fake_drain(&queues[0]);
+	EVENTUALLY(access(meeting, F_OK) == 0, 2000);
+	find_thread();
+	CHECK(fake_queue_destroy(&queues[0]) == 0);
+	CHECK(sleeps());
+	fake_daemon_listen(&daemon_);
+	CHECK(sleeps());
+	CHECK(fake_queue_create(&queues[0], KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) == 0);
+	CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
+	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
+	CHECK(remove_all(daemon_.folder) == 0);
+}
+
 IN_CHILD(sixteen_queues)
 IN_CHILD(covered_and_drained)
+IN_CHILD(nobody_there)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sixteen_queues),
 		cmocka_unit_test(test_covered_and_drained),
+		cmocka_unit_test(test_nobody_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * A small HSA program that does what it is told on stdin, a word a line, and
- * answers with one line: queue, block, ring N, sleepless N, finish, destroy,
- * again, fork, threads, quit. An argument is a folder to go to first. Its work is barrier packets: they need no code
- * object, and one that waits for a signal keeps its queue busy for as long as
- * the test likes. It knows nothing of libkfdshim.so.
+ * A small HSA program that does what it is told on stdin, a word and perhaps a number
+ * a line (orders[] below), and answers with one line. An argument is a folder to go
+ * to first. Its work is mostly barrier packets: one that waits for a signal keeps its
+ * queue busy for as long as the test likes. It knows nothing of libkfdshim.so but
+ * kfdshim.h.
  */
 #include <dirent.h>
 #include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,17 +16,24 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "preload/kfdshim.h"
+#include "tests/shim/workload.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #endif
 
-static hsa_agent_t gpu;
-static hsa_queue_t *queue;
-static hsa_signal_t gate, last;
+hsa_agent_t gpu;
+hsa_queue_t *queue;
+hsa_signal_t last;
+static hsa_signal_t gate;
+static void *buffers[16];
+static unsigned buffers_end;
 
-static void must(hsa_status_t status, const char *what)
+void must(hsa_status_t status, const char *what)
 {
 	if (status == HSA_STATUS_SUCCESS)
 		return;
@@ -71,21 +79,62 @@ static uint64_t submit(hsa_signal_t wait_for, hsa_signal_t completion)
 }
 
 /* A queue that stands until "finish". */
-static void block(void)
+static void block(int relaxed)
 {
 	const hsa_signal_t none = {0};
 
 	hsa_signal_store_relaxed(gate, 1);
 	hsa_signal_store_relaxed(last, 1);
 	submit(gate, none);
-	hsa_signal_store_screlease(queue->doorbell_signal, submit(none, last));
+	(relaxed ? hsa_signal_store_relaxed : hsa_signal_store_screlease)(
+		queue->doorbell_signal, (hsa_signal_value_t)submit(none, last));
+	puts("ok");
 }
 
-static void finish(void)
+static void finish(int relaxed)
 {
 	hsa_signal_store_relaxed(gate, 0);
-	hsa_signal_wait_scacquire(last, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
-				  HSA_WAIT_STATE_BLOCKED);
+	way_await(relaxed);
+}
+
+static long handler_ms; /* atomic; -1: not yet */
+
+static long now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* On a thread of the runtime's own. */
+static bool submit_in_handler(hsa_signal_value_t value, void *arg)
+{
+	const hsa_signal_t none = {0};
+	long begun = now_ms();
+
+	(void)value;
+	(void)arg;
+	hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)submit(none, none));
+	__atomic_store_n(&handler_ms, now_ms() - begun, __ATOMIC_RELEASE);
+	return false;
+}
+
+/* How long a submission takes there. */
+static void async(int n)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	(void)n;
+	__atomic_store_n(&handler_ms, -1, __ATOMIC_RELEASE);
+	hsa_signal_store_relaxed(gate, 1);
+	must(hsa_amd_signal_async_handler(gate, HSA_SIGNAL_CONDITION_EQ, 0, submit_in_handler,
+					  NULL),
+	     "handler");
+	hsa_signal_store_relaxed(gate, 0);
+	for (int i = 0; i < 5000 && __atomic_load_n(&handler_ms, __ATOMIC_ACQUIRE) < 0; i++)
+		nanosleep(&pause, NULL);
+	printf("%ld\n", handler_ms);
 }
 
 static volatile sig_atomic_t calls;
@@ -151,11 +200,12 @@ static void list(const char *folder, int comm)
 }
 
 /* What a forked child has: its threads and descriptors. */
-static void fork_and_tell(void)
+static void fork_and_tell(int n)
 {
 	int status = 0;
 	pid_t pid;
 
+	(void)n;
 	fflush(stdout);
 	pid = fork();
 	if (pid == 0) {
@@ -174,38 +224,172 @@ static void fork_and_tell(void)
 	}
 }
 
+static hsa_status_t find_pool(hsa_amd_memory_pool_t pool, void *data)
+{
+	hsa_amd_segment_t segment;
+
+	if (hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment) !=
+		    HSA_STATUS_SUCCESS ||
+	    segment != HSA_AMD_SEGMENT_GLOBAL)
+		return HSA_STATUS_SUCCESS;
+	*(hsa_amd_memory_pool_t *)data = pool;
+	return HSA_STATUS_INFO_BREAK;
+}
+
+/* One buffer more in device memory. */
+static void vram(int mib)
+{
+	hsa_amd_memory_pool_t pool;
+	void *buffer;
+	hsa_status_t status;
+
+	hsa_amd_agent_iterate_memory_pools(gpu, find_pool, &pool);
+	status = hsa_amd_memory_pool_allocate(pool, (size_t)mib << 20, 0, &buffer);
+	if (status == HSA_STATUS_SUCCESS && buffers_end < sizeof(buffers) / sizeof(buffers[0]))
+		buffers[buffers_end++] = buffer;
+	puts(status == HSA_STATUS_SUCCESS		   ? "ok"
+	     : status == HSA_STATUS_ERROR_OUT_OF_RESOURCES ? "out of resources"
+							   : "another error");
+}
+
+static void make_queue(int cooperative)
+{
+	must(hsa_queue_create(gpu, 1024,
+			      cooperative ? HSA_QUEUE_TYPE_COOPERATIVE : HSA_QUEUE_TYPE_MULTI, NULL,
+			      NULL, UINT32_MAX, UINT32_MAX, &queue),
+	     "hsa_queue_create");
+	printf("%p\n", (void *)queue);
+}
+
+static void destroy_queue(int n)
+{
+	(void)n;
+	must(hsa_queue_destroy(queue), "hsa_queue_destroy");
+	puts("ok");
+}
+
+/* Bits of the first `n` compute units. */
+static void set_cu_mask(int n)
+{
+	uint32_t mask[4];
+
+	for (int i = 0; i < 4; i++, n -= 32)
+		mask[i] = n <= 0 ? 0 : n >= 32 ? UINT32_MAX : (1u << n) - 1;
+	must(hsa_amd_queue_cu_set_mask(queue, 128, mask), "hsa_amd_queue_cu_set_mask");
+	puts("ok");
+}
+
+/* 0: low, 1: normal, 2: high. */
+static void set_queue_priority(int n)
+{
+	must(hsa_amd_queue_set_priority(queue, (hsa_amd_queue_priority_t)n),
+	     "hsa_amd_queue_set_priority");
+	puts("ok");
+}
+
+static void ring(int n)
+{
+	printf("%d %d\n", ring_counted(n, 0), ring_counted(n, 1));
+}
+
+static void shut_down_and_begin(int n)
+{
+	(void)n;
+	hsa_signal_destroy(gate);
+	hsa_signal_destroy(last);
+	must(hsa_shut_down(), "hsa_shut_down");
+	begin();
+	puts("ok");
+}
+
+static void become_sleep(int n)
+{
+	(void)n;
+	puts("ok");
+	fflush(stdout);
+	execl("/bin/sleep", "sleep", "60", (char *)NULL);
+	_exit(127);
+}
+
+static void free_vram(int n)
+{
+	(void)n;
+	while (buffers_end > 0)
+		must(hsa_amd_memory_pool_free(buffers[--buffers_end]), "free");
+	puts("ok");
+}
+
+static void request_begins(int n)
+{
+	(void)n;
+	kfdshim_request_begin();
+	puts("ok");
+}
+
+static void request_ends(int n)
+{
+	(void)n;
+	kfdshim_request_end();
+	puts("ok");
+}
+
+static void set_priority(int n)
+{
+	printf("%d\n", kfdshim_set_priority(n));
+}
+
+static void set_slo(int n)
+{
+	printf("%d\n", kfdshim_set_slo(n));
+}
+
+static void list_threads(int n)
+{
+	(void)n;
+	list("/proc/self/task", 1);
+	puts("");
+}
+
+static const struct {
+	const char *word;
+	void (*obey)(int n);
+} orders[] = {
+	{"queue", make_queue},
+	{"destroy", destroy_queue},
+	{"cumask", set_cu_mask},
+	{"reserve", way_reserve},
+	{"publish", way_publish},
+	{"bell", way_bell},
+	{"work", way_work},
+	{"jump", way_jump},
+	{"copy", way_copy},
+	{"await", way_await},
+	{"block", block},
+	{"finish", finish},
+	{"ring", ring},
+	{"again", shut_down_and_begin},
+	{"async", async},
+	{"fork", fork_and_tell},
+	{"exec", become_sleep},
+	{"vram", vram},
+	{"vramfree", free_vram},
+	{"begin", request_begins},
+	{"end", request_ends},
+	{"priority", set_priority},
+	{"slo", set_slo},
+	{"threads", list_threads},
+	{"urgency", set_queue_priority},
+};
+
 static void obey(const char *word, int n)
 {
-	if (strcmp(word, "queue") == 0) {
-		must(hsa_queue_create(gpu, 1024, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX,
-				      UINT32_MAX, &queue),
-		     "hsa_queue_create");
-		printf("%p\n", (void *)queue);
-	} else if (strcmp(word, "block") == 0) {
-		block();
-		puts("ok");
-	} else if (strcmp(word, "ring") == 0) {
-		printf("%d %d\n", ring_counted(n, 0), ring_counted(n, 1));
-	} else if (strcmp(word, "finish") == 0) {
-		finish();
-		puts("ok");
-	} else if (strcmp(word, "destroy") == 0) {
-		must(hsa_queue_destroy(queue), "hsa_queue_destroy");
-		puts("ok");
-	} else if (strcmp(word, "again") == 0) {
-		hsa_signal_destroy(gate);
-		hsa_signal_destroy(last);
-		must(hsa_shut_down(), "hsa_shut_down");
-		begin();
-		puts("ok");
-	} else if (strcmp(word, "fork") == 0) {
-		fork_and_tell();
-	} else if (strcmp(word, "threads") == 0) {
-		list("/proc/self/task", 1);
-		puts("");
-	} else {
-		puts("what?");
+	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+		if (strcmp(word, orders[i].word) == 0) {
+			orders[i].obey(n);
+			return;
+		}
 	}
+	puts("what?");
 }
 
 int main(int argc, char **argv)

@@ -5,7 +5,7 @@ set -eu
 # shellcheck source=tests/whole/colocate.inc.sh
 . "$SOURCE/tests/whole/colocate.inc.sh"
 
-export KFDSHIM_DISABLE=1
+export KFDSHIM_DISABLE=1 ARMS=shared,trap
 colocate 20
 check "no suspends" '.arms.trap.suspends == 0 and .arms.trap.resumes == 0'
 check "keeps up as shared does" '.arms.trap.online.keeps_up == .arms.shared.online.keeps_up'

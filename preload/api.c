@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+/* kfdshim.h: what the program says of itself, kept until the agent is there. */
+#include <errno.h>
+#include <pthread.h>
+
+#include "preload/internal.h"
+#define KFDSHIM_NO_MACROS
+#include "preload/kfdshim.h"
+
+#define PRIORITY_MAX 15
+
+static struct kfdshim_wishes wishes = {.priority = KFDSHIM_UNASKED, .slo_us = KFDSHIM_UNASKED};
+
+extern const struct kfdshim_wishes program_wishes __attribute__((alias("wishes")));
+
+/* An agent that is being loaded now reads them after this, or is seen here. */
+static void tell(void)
+{
+	const struct kfdshim_agent *agent;
+	int saved = errno;
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	agent = __atomic_load_n(&agent_loaded, __ATOMIC_ACQUIRE);
+	if (agent)
+		agent->wishes_changed();
+	errno = saved;
+}
+
+/* What its parent had begun is its parent's to end. */
+static void fork_child(void)
+{
+	__atomic_store_n(&wishes.requests, 0, __ATOMIC_SEQ_CST);
+}
+
+static void watch_forks(void)
+{
+	(void)pthread_atfork(NULL, NULL, fork_child);
+}
+
+EXPORT void kfdshim_request_begin(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, watch_forks);
+	if (__atomic_fetch_add(&wishes.requests, 1, __ATOMIC_SEQ_CST) == 0)
+		tell();
+}
+
+EXPORT void kfdshim_request_end(void)
+{
+	int64_t n = __atomic_load_n(&wishes.requests, __ATOMIC_SEQ_CST);
+
+	/* One end too many is not a debt. */
+	do {
+		if (n <= 0)
+			return;
+	} while (!__atomic_compare_exchange_n(&wishes.requests, &n, n - 1, false, __ATOMIC_SEQ_CST,
+					      __ATOMIC_SEQ_CST));
+	if (n == 1)
+		tell();
+}
+
+EXPORT int kfdshim_set_priority(int priority)
+{
+	if (priority < 0 || priority > PRIORITY_MAX)
+		return -EINVAL;
+	if (__atomic_exchange_n(&wishes.priority, priority, __ATOMIC_SEQ_CST) != priority)
+		tell();
+	return 0;
+}
+
+EXPORT int kfdshim_set_slo(long long microseconds)
+{
+	if (microseconds < 0 || microseconds > UINT32_MAX)
+		return -EINVAL;
+	if (__atomic_exchange_n(&wishes.slo_us, microseconds, __ATOMIC_SEQ_CST) != microseconds)
+		tell();
+	return 0;
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The handles by which a program knows its queues. Which queues there are the
+ * ioctls tell; here is only learnt when the program's handle is another than the
+ * driver's queue has: a profiler's intercept queue, a second hsa_queue_t before
+ * the real one. Not wrapped is hsa_amd_queue_create, which only runtimes after
+ * 7.2 have: its queues are seen by the ioctl, and a definition of ours would tell
+ * programs that ask for the name that an older runtime has it.
+ */
+#include "preload/internal.h"
+
+#define STATUS_SUCCESS 0
+
+/* hsa_agent_t goes where a uint64_t goes. */
+typedef int create_fn(uint64_t agent, uint32_t size, uint32_t type, void *callback, void *data,
+		      uint32_t private_bytes, uint32_t group_bytes, void **queue);
+typedef int destroy_fn(void *queue);
+
+create_fn hsa_queue_create;
+destroy_fn hsa_queue_destroy;
+
+static create_fn find_create;
+static destroy_fn find_destroy;
+static create_fn *next_create = find_create;
+static destroy_fn *next_destroy = find_destroy;
+
+NEXT entry_create = {"hsa_queue_create", (void *)hsa_queue_create, (next_pointer *)&next_create,
+		     (void *)find_create};
+NEXT entry_destroy = {"hsa_queue_destroy", (void *)hsa_queue_destroy, (next_pointer *)&next_destroy,
+		      (void *)find_destroy};
+
+static int create_nowhere(uint64_t agent, uint32_t size, uint32_t type, void *callback, void *data,
+			  uint32_t private_bytes, uint32_t group_bytes, void **queue)
+{
+	(void)agent;
+	(void)size;
+	(void)type;
+	(void)callback;
+	(void)data;
+	(void)private_bytes;
+	(void)group_bytes;
+	(void)queue;
+	return STATUS_ERROR;
+}
+
+static int destroy_nowhere(void *queue)
+{
+	(void)queue;
+	return STATUS_ERROR;
+}
+
+static COLD int find_create(uint64_t agent, uint32_t size, uint32_t type, void *callback,
+			    void *data, uint32_t private_bytes, uint32_t group_bytes, void **queue)
+{
+	return FIND(next_create, hsa_queue_create, create_nowhere)(
+		agent, size, type, callback, data, private_bytes, group_bytes, queue);
+}
+
+static COLD int find_destroy(void *queue)
+{
+	return FIND(next_destroy, hsa_queue_destroy, destroy_nowhere)(queue);
+}
+
+EXPORT int hsa_queue_create(uint64_t agent, uint32_t size, uint32_t type, void *callback,
+			    void *data, uint32_t private_bytes, uint32_t group_bytes, void **queue)
+{
+	int status = __atomic_load_n(&next_create, __ATOMIC_RELAXED)(
+		agent, size, type, callback, data, private_bytes, group_bytes, queue);
+	const struct kfdshim_agent *ours = agent_now();
+
+	if (status == STATUS_SUCCESS && queue && *queue && ours)
+		ours->handle_made((uint64_t)(uintptr_t)*queue);
+	return status;
+}
+
+EXPORT int hsa_queue_destroy(void *queue)
+{
+	const struct kfdshim_agent *ours = agent_now();
+
+	if (queue && ours)
+		ours->handle_gone((uint64_t)(uintptr_t)queue);
+	return __atomic_load_n(&next_destroy, __ATOMIC_RELAXED)(queue);
+}

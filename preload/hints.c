@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Work announces itself before its doorbell: a slot of a ring is reserved, or a
+ * copy is asked for. Wrapped like the doorbells in preload.c, and as cheap once the
+ * queue is known to be active.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "preload/internal.h"
+
+/* hsa_queue_t's doorbell_signal, equal in ROCr 5.2 to 7.2. */
+#define QUEUE_DOORBELL 16
+
+typedef uint64_t add_fn(const void *queue, uint64_t value);
+typedef uint64_t cas_fn(const void *queue, uint64_t expected, uint64_t value);
+typedef void store_index_fn(const void *queue, uint64_t value);
+/* hsa_agent_t and hsa_signal_t go where a uint64_t goes. */
+typedef int copy_fn(void *to, uint64_t to_agent, const void *from, uint64_t from_agent, size_t size,
+		    uint32_t waits, const uint64_t *wait_for, uint64_t completion);
+typedef int copy_engine_fn(void *to, uint64_t to_agent, const void *from, uint64_t from_agent,
+			   size_t size, uint32_t waits, const uint64_t *wait_for,
+			   uint64_t completion, unsigned engine, bool force);
+typedef int copy_rect_fn(const void *to, const void *to_offset, const void *from,
+			 const void *from_offset, const void *range, uint64_t agent,
+			 unsigned direction, uint32_t waits, const uint64_t *wait_for,
+			 uint64_t completion);
+
+add_fn hsa_queue_add_write_index_relaxed, hsa_queue_add_write_index_scacquire;
+add_fn hsa_queue_add_write_index_screlease, hsa_queue_add_write_index_scacq_screl;
+cas_fn hsa_queue_cas_write_index_relaxed, hsa_queue_cas_write_index_scacquire;
+cas_fn hsa_queue_cas_write_index_screlease, hsa_queue_cas_write_index_scacq_screl;
+store_index_fn hsa_queue_store_write_index_relaxed, hsa_queue_store_write_index_screlease;
+/* The same functions by their names of HSA 1.0, which all runtimes still have. */
+add_fn hsa_queue_add_write_index_acquire, hsa_queue_add_write_index_release;
+add_fn hsa_queue_add_write_index_acq_rel;
+cas_fn hsa_queue_cas_write_index_acquire, hsa_queue_cas_write_index_release;
+cas_fn hsa_queue_cas_write_index_acq_rel;
+store_index_fn hsa_queue_store_write_index_release;
+copy_fn hsa_amd_memory_async_copy;
+copy_engine_fn hsa_amd_memory_async_copy_on_engine;
+copy_rect_fn hsa_amd_memory_async_copy_rect;
+
+static inline __attribute__((always_inline)) uint64_t doorbell_of(const void *queue)
+{
+	return *(const uint64_t *)((const char *)queue + QUEUE_DOORBELL);
+}
+
+static inline __attribute__((always_inline)) bool known(const void *queue)
+{
+	uint64_t signal = doorbell_of(queue);
+
+	return __builtin_expect(
+		__atomic_load_n(&hot[kfdshim_hot(signal)], __ATOMIC_RELAXED) == signal, 1);
+}
+
+/* Level gate, agent.h. */
+static inline __attribute__((always_inline)) bool gate_closed(void)
+{
+	return __builtin_expect(__atomic_load_n(&gate, __ATOMIC_RELAXED) != 0, 0);
+}
+
+/* The hint comes after the wait: what waits is no work yet. */
+static COLD void before_reserve(const void *queue, uint64_t packets)
+{
+	const struct kfdshim_agent *agent = agent_now();
+
+	if (gate_closed() && agent)
+		agent->reserve((uint64_t)(uintptr_t)queue, packets);
+	doorbell(doorbell_of(queue));
+}
+
+static void copied(void)
+{
+	const struct kfdshim_agent *agent = agent_now();
+
+	if (agent)
+		agent->copied();
+}
+
+static uint64_t add_nowhere(const void *queue, uint64_t value)
+{
+	(void)queue;
+	(void)value;
+	return 0;
+}
+
+static uint64_t cas_nowhere(const void *queue, uint64_t expected, uint64_t value)
+{
+	(void)queue;
+	(void)value;
+	return expected;
+}
+
+static void store_nowhere(const void *queue, uint64_t value)
+{
+	(void)queue;
+	(void)value;
+}
+
+/* Two tail calls, so that the usual way saves no register. A store returns what is
+ * nothing, which GNU C permits. */
+#define RESERVE(name, type, result, none, packets, parameters, arguments)                          \
+	static type find_##name;                                                                   \
+	static type *next_##name = find_##name;                                                    \
+	NEXT entry_##name = {#name, (void *)name, (next_pointer *)&next_##name,                    \
+			     (void *)find_##name};                                                 \
+	static COLD result find_##name parameters                                                  \
+	{                                                                                          \
+		type *next = (type *)next_or(#name, (void *)name, (void *)none);                   \
+                                                                                                   \
+		__atomic_store_n(&next_##name, next, __ATOMIC_RELAXED);                            \
+		return next arguments;                                                             \
+	}                                                                                          \
+	static COLD result first_##name parameters                                                 \
+	{                                                                                          \
+		before_reserve(queue, packets);                                                    \
+		return __atomic_load_n(&next_##name, __ATOMIC_RELAXED) arguments;                  \
+	}                                                                                          \
+	EXPORT result name parameters                                                              \
+	{                                                                                          \
+		if (known(queue) && !gate_closed())                                                \
+			return __atomic_load_n(&next_##name, __ATOMIC_RELAXED) arguments;          \
+		else                                                                               \
+			return first_##name arguments;                                             \
+	}
+/* One by one, for cppcheck 2.10 fails at macros in macros. */
+#define ADD (const void *queue, uint64_t value)
+RESERVE(hsa_queue_add_write_index_relaxed, add_fn, uint64_t, add_nowhere, value, ADD,
+	(queue, value))
+RESERVE(hsa_queue_add_write_index_scacquire, add_fn, uint64_t, add_nowhere, value, ADD,
+	(queue, value))
+RESERVE(hsa_queue_add_write_index_screlease, add_fn, uint64_t, add_nowhere, value, ADD,
+	(queue, value))
+RESERVE(hsa_queue_add_write_index_scacq_screl, add_fn, uint64_t, add_nowhere, value, ADD,
+	(queue, value))
+RESERVE(hsa_queue_add_write_index_acquire, add_fn, uint64_t, add_nowhere, value, ADD,
+	(queue, value))
+RESERVE(hsa_queue_add_write_index_release, add_fn, uint64_t, add_nowhere, value, ADD,
+	(queue, value))
+RESERVE(hsa_queue_add_write_index_acq_rel, add_fn, uint64_t, add_nowhere, value, ADD,
+	(queue, value))
+
+/* What another thread has taken meanwhile fails in the runtime, as always. */
+#define CAS (const void *queue, uint64_t expected, uint64_t value)
+RESERVE(hsa_queue_cas_write_index_relaxed, cas_fn, uint64_t, cas_nowhere, value - expected, CAS,
+	(queue, expected, value))
+RESERVE(hsa_queue_cas_write_index_scacquire, cas_fn, uint64_t, cas_nowhere, value - expected, CAS,
+	(queue, expected, value))
+RESERVE(hsa_queue_cas_write_index_screlease, cas_fn, uint64_t, cas_nowhere, value - expected, CAS,
+	(queue, expected, value))
+RESERVE(hsa_queue_cas_write_index_scacq_screl, cas_fn, uint64_t, cas_nowhere, value - expected, CAS,
+	(queue, expected, value))
+RESERVE(hsa_queue_cas_write_index_acquire, cas_fn, uint64_t, cas_nowhere, value - expected, CAS,
+	(queue, expected, value))
+RESERVE(hsa_queue_cas_write_index_release, cas_fn, uint64_t, cas_nowhere, value - expected, CAS,
+	(queue, expected, value))
+RESERVE(hsa_queue_cas_write_index_acq_rel, cas_fn, uint64_t, cas_nowhere, value - expected, CAS,
+	(queue, expected, value))
+
+#define STORE (const void *queue, uint64_t value)
+RESERVE(hsa_queue_store_write_index_relaxed, store_index_fn, void, store_nowhere, 1, STORE,
+	(queue, value))
+RESERVE(hsa_queue_store_write_index_screlease, store_index_fn, void, store_nowhere, 1, STORE,
+	(queue, value))
+RESERVE(hsa_queue_store_write_index_release, store_index_fn, void, store_nowhere, 1, STORE,
+	(queue, value))
+
+/* A copy's queue is known when the runtime has written it. Old runtimes (5.2.3) have no
+ * copy_on_engine; it is wrapped nevertheless, for HIP 6 and 7 copy by it. Who asks for
+ * the name under an old one finds ours, which answers with an error. */
+#define COPY(name, type, none_name, parameters, arguments)                                         \
+	static int none_name parameters                                                            \
+	{                                                                                          \
+		return STATUS_ERROR;                                                               \
+	}                                                                                          \
+	static type find_##name;                                                                   \
+	static type *next_##name = find_##name;                                                    \
+	NEXT entry_##name = {#name, (void *)name, (next_pointer *)&next_##name,                    \
+			     (void *)find_##name};                                                 \
+	static COLD int find_##name parameters                                                     \
+	{                                                                                          \
+		type *next = (type *)next_or(#name, (void *)name, (void *)none_name);              \
+                                                                                                   \
+		__atomic_store_n(&next_##name, next, __ATOMIC_RELAXED);                            \
+		return next arguments;                                                             \
+	}                                                                                          \
+	EXPORT int name parameters                                                                 \
+	{                                                                                          \
+		int status = __atomic_load_n(&next_##name, __ATOMIC_RELAXED) arguments;            \
+                                                                                                   \
+		copied();                                                                          \
+		return status;                                                                     \
+	}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+COPY(hsa_amd_memory_async_copy, copy_fn, copy_nowhere,
+     (void *to, uint64_t to_agent, const void *from, uint64_t from_agent, size_t size,
+      uint32_t waits, const uint64_t *wait_for, uint64_t completion),
+     (to, to_agent, from, from_agent, size, waits, wait_for, completion))
+COPY(hsa_amd_memory_async_copy_on_engine, copy_engine_fn, copy_engine_nowhere,
+     (void *to, uint64_t to_agent, const void *from, uint64_t from_agent, size_t size,
+      uint32_t waits, const uint64_t *wait_for, uint64_t completion, unsigned engine, bool force),
+     (to, to_agent, from, from_agent, size, waits, wait_for, completion, engine, force))
+COPY(hsa_amd_memory_async_copy_rect, copy_rect_fn, copy_rect_nowhere,
+     (const void *to, const void *to_offset, const void *from, const void *from_offset,
+      const void *range, uint64_t agent, unsigned direction, uint32_t waits,
+      const uint64_t *wait_for, uint64_t completion),
+     (to, to_offset, from, from_offset, range, agent, direction, waits, wait_for, completion))
+#pragma GCC diagnostic pop

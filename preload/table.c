@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The runtime's API table, for processes that reach the runtime by dlsym: all its
+ * exported functions jump through that table. A tools library is given it in
+ * hsa_init: from ROCr 6 on any loaded one that exports HSA_AMD_TOOL_PRIORITY, in
+ * ROCr 5 only those that HSA_TOOLS_LIB names. We do not set that variable: it
+ * would change the environment of every program, go to all its children, and load us
+ * twice in newer runtimes; the sampler sees such a process anyway.
+ *
+ * Whoever calls by symbol comes by the table, too. So each function is hooked in
+ * one place only: in the table until the first call by symbol, from then on at the
+ * symbol. Calls of the runtime itself count as calls by table.
+ */
+#include <link.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "preload/internal.h"
+
+/* hsa_api_trace.h, equal in ROCr 5.2 to 7.2: a table begins with its version,
+ * whose minor number is the table's size. */
+struct table_version {
+	uint32_t major, minor, step, reserved;
+};
+#define ROOT_CORE 16u /* in the root table: where the core table is */
+#define ROOT_BYTES (ROOT_CORE + sizeof(void *))
+#define CORE_MAJOR_MAX 2u /* 1: ROCr 5, 2: ROCr 6 and 7 */
+#define CORE_INIT 16u
+
+typedef void any_fn(void);
+typedef void store_fn(uint64_t signal, int64_t value);
+typedef int64_t wait_fn(uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
+			unsigned state);
+
+static store_fn store_relaxed, store_screlease;
+static wait_fn wait_relaxed, wait_scacquire;
+
+static struct {
+	const uint32_t offset; /* in the core table */
+	any_fn *const hook;
+	any_fn *next;	/* what stood there */
+	any_fn **entry; /* atomic; NULL: not hooked here */
+	bool by_symbol; /* atomic: called by symbol, which hooks it */
+} functions[TABLE_END] = {
+	[TABLE_STORE_RELAXED] = {.offset = 344, .hook = (any_fn *)store_relaxed},
+	[TABLE_STORE_SCRELEASE] = {.offset = 352, .hook = (any_fn *)store_screlease},
+	[TABLE_WAIT_RELAXED] = {.offset = 360, .hook = (any_fn *)wait_relaxed},
+	[TABLE_WAIT_SCACQUIRE] = {.offset = 368, .hook = (any_fn *)wait_scacquire},
+};
+
+static struct {
+	uintptr_t inside, low, high; /* of the runtime's library */
+} runtime;
+
+static bool is_ours(enum table_function f)
+{
+	return !__atomic_load_n(&functions[f].by_symbol, __ATOMIC_RELAXED);
+}
+
+static void store_relaxed(uint64_t signal, int64_t value)
+{
+	if (is_ours(TABLE_STORE_RELAXED))
+		doorbell(signal);
+	((store_fn *)functions[TABLE_STORE_RELAXED].next)(signal, value);
+}
+
+static void store_screlease(uint64_t signal, int64_t value)
+{
+	if (is_ours(TABLE_STORE_SCRELEASE))
+		doorbell(signal);
+	((store_fn *)functions[TABLE_STORE_SCRELEASE].next)(signal, value);
+}
+
+static int64_t wait_by(enum table_function f, uint64_t signal, unsigned condition, int64_t compare,
+		       uint64_t timeout, unsigned state)
+{
+	wait_fn *next = (wait_fn *)functions[f].next;
+
+	if (!is_ours(f))
+		return next(signal, condition, compare, timeout, state);
+	return wait_watched(next, signal, condition, compare, timeout, state);
+}
+
+static int64_t wait_relaxed(uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
+			    unsigned state)
+{
+	return wait_by(TABLE_WAIT_RELAXED, signal, condition, compare, timeout, state);
+}
+
+static int64_t wait_scacquire(uint64_t signal, unsigned condition, int64_t compare,
+			      uint64_t timeout, unsigned state)
+{
+	return wait_by(TABLE_WAIT_SCACQUIRE, signal, condition, compare, timeout, state);
+}
+
+/* Another tool may stand in the entry by now: it calls us, and we only pass on. */
+static void take_out(enum table_function f)
+{
+	any_fn *ours = functions[f].hook;
+	any_fn **entry = __atomic_load_n(&functions[f].entry, __ATOMIC_ACQUIRE);
+
+	if (entry)
+		__atomic_compare_exchange_n(entry, &ours, functions[f].next, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
+COLD bool table_first_call(enum table_function f, const void *caller)
+{
+	uintptr_t at = (uintptr_t)caller;
+
+	if (__atomic_load_n(&functions[f].entry, __ATOMIC_ACQUIRE) && at >= runtime.low &&
+	    at < runtime.high)
+		return true;
+	__atomic_store_n(&functions[f].by_symbol, true, __ATOMIC_SEQ_CST);
+	take_out(f);
+	return false;
+}
+
+bool table_is_for_symbol(enum table_function f)
+{
+	return !is_ours(f);
+}
+
+static int find_runtime(struct dl_phdr_info *info, size_t size, void *data)
+{
+	uintptr_t low = UINTPTR_MAX, high = 0, begin, end;
+
+	(void)size;
+	(void)data;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		if (info->dlpi_phdr[i].p_type != PT_LOAD)
+			continue;
+		begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+		end = begin + info->dlpi_phdr[i].p_memsz;
+		low = begin < low ? begin : low;
+		high = end > high ? end : high;
+	}
+	if (runtime.inside < low || runtime.inside >= high)
+		return 0;
+	runtime.low = low;
+	runtime.high = high;
+	return 1;
+}
+
+static void hook(char *core, enum table_function f)
+{
+	any_fn **entry = (any_fn **)(void *)(core + functions[f].offset);
+	any_fn *now = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
+
+	if (!is_ours(f) || !now || now == functions[f].hook)
+		return;
+	functions[f].next = now;
+	__atomic_store_n(&functions[f].entry, entry, __ATOMIC_RELEASE);
+	__atomic_store_n(entry, functions[f].hook, __ATOMIC_SEQ_CST);
+	/* The first call by symbol may have been just now. */
+	if (!is_ours(f))
+		take_out(f);
+}
+
+/* Another copy of the runtime is in the process (a framework's own beside the system's),
+ * and its functions are those that our hooks lead to. */
+static bool is_of_another(const char *core)
+{
+	char *entry;
+
+	for (unsigned f = 0; f < TABLE_END; f++) {
+		entry = (char *)__atomic_load_n(&functions[f].entry, __ATOMIC_ACQUIRE);
+		if (entry && entry != core + functions[f].offset)
+			return true;
+	}
+	return false;
+}
+
+bool OnLoad(void *table, uint64_t version, uint64_t failed_count, const char *const *failed);
+void OnUnload(void);
+extern const uint32_t HSA_AMD_TOOL_PRIORITY;
+
+/* In hsa_init, with the runtime's locks held, and after it has opened the device and
+ * asked for its version (Runtime::Load, in each generation): without an agent now there
+ * will be none. Whatever the table is, the runtime goes on: true. */
+EXPORT bool OnLoad(void *table, uint64_t version, uint64_t failed_count, const char *const *failed)
+{
+	struct table_version have;
+	char *core;
+
+	(void)version;
+	(void)failed_count;
+	(void)failed;
+	if (!agent_now())
+		return true;
+	memcpy(&have, table, sizeof(have));
+	if (have.minor < ROOT_BYTES)
+		return true;
+	memcpy(&core, (char *)table + ROOT_CORE, sizeof(core));
+	if (!core || is_of_another(core))
+		return true;
+	memcpy(&have, core, sizeof(have));
+	if (have.major < 1 || have.major > CORE_MAJOR_MAX)
+		return true;
+	runtime.low = runtime.high = 0;
+	memcpy(&runtime.inside, core + CORE_INIT, sizeof(runtime.inside));
+	dl_iterate_phdr(find_runtime, NULL);
+	for (unsigned f = 0; f < TABLE_END; f++)
+		if (functions[f].offset + sizeof(any_fn *) <= have.minor)
+			hook(core, (enum table_function)f);
+	return true;
+}
+
+/* The runtime has put its table back, or is about to. Calls that are on their way
+ * still find `next`. Which runtime it is, is not said: the end of a second one that was
+ * not hooked ends the first one's hooks, too, and leaves it to the sampler. */
+EXPORT void OnUnload(void)
+{
+	for (unsigned f = 0; f < TABLE_END; f++) {
+		take_out((enum table_function)f);
+		__atomic_store_n(&functions[f].entry, NULL, __ATOMIC_SEQ_CST);
+	}
+}
+
+/* Tools are loaded in the order of this number: before those that do not care. */
+EXPORT const uint32_t HSA_AMD_TOOL_PRIORITY = 10;

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/order.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/worker.h"
+
+/* A client's thread needs milliseconds on a busy host; who needs this long is
+ * stopped, or does not obey. */
+#define ANSWER_NS 1000000000u
+
+enum lane_level order_level(uint32_t level)
+{
+	switch (level) {
+	case PROTOCOL_LEVEL_SELF:
+		return LANE_LEVEL_SELF;
+	case PROTOCOL_LEVEL_GATE:
+		return LANE_LEVEL_GATE;
+	case PROTOCOL_LEVEL_WEIGHT:
+		return LANE_LEVEL_WEIGHT;
+	default:
+		return LANE_LEVEL_NONE;
+	}
+}
+
+/* Can it? Level self needs a session of its own; the others nothing. */
+static void set_capability(struct worker *worker, struct client *client)
+{
+	bool able = client->by_order != LANE_LEVEL_SELF || client->own_session != LANE_OWN_NONE;
+	char why[KFD_REASON];
+
+	if (client->priority == PRIORITY_UNSET || client->priority == PRIORITY_ONLINE ||
+	    client->refused || worker->leaving)
+		return;
+	if (able) {
+		core_set_capability(worker->core, client->id, CORE_ABLE);
+		if (client->reason[0])
+			log_info("process %d (%s): level %s", (int)client->peer.pid, client->name,
+				 lane_level_name(client->by_order));
+		client->reason[0] = '\0';
+	} else if (client->runtime == LANE_RUNTIME_NEVER) {
+		snprintf(why, sizeof(why), "it has no debug session on itself: %s",
+			 strerror(lane_word((const uint32_t *)&client->lane->runtime_errno) &
+				  0xfff));
+		client_cannot(worker, client, why);
+	} else {
+		snprintf(client->reason, sizeof(client->reason), "has not enabled its runtime yet");
+		core_set_capability(worker->core, client->id, CORE_PENDING);
+	}
+}
+
+/* The answer is in; error and time as the client says, which may be anything. */
+static void answered(struct worker *worker, struct client *client, uint32_t error, uint32_t took_us,
+		     uint64_t now)
+{
+	struct executor_report report = {
+		.error = error > 0 && error < 0xfff ? -(int)error
+			 : error		    ? -EPROTO
+						    : 0,
+		.cost = {.entry_ns = client->ordered_ns, .duration_ns = took_us * UINT64_C(1000)},
+	};
+
+	client->ordered = false;
+	/* It could not be at that moment, and nothing was tried. */
+	if (error == ECANCELED && client->acting == CORE_SUSPEND) {
+		core_finished(worker->core, client->id, -ECANCELED, 0, now);
+		return;
+	}
+	client->obeys = error == 0 && client->acting == CORE_SUSPEND;
+	client_acted(worker, client, &report, now);
+}
+
+/* It said that it held itself, and says now why it does not any more. */
+static void lost(struct worker *worker, struct client *client, uint32_t error)
+{
+	char why[KFD_REASON];
+
+	client->obeys = false;
+	snprintf(why, sizeof(why), "it could not stay held: %s", strerror(error & 0xfff));
+	client_cannot(worker, client, why);
+}
+
+bool order_scan(struct worker *worker, struct client *client, uint64_t now)
+{
+	uint32_t own = lane_word(&client->lane->own_session),
+		 runtime = lane_word(&client->lane->runtime);
+	bool changed = false;
+
+	if (own != client->own_session || runtime != client->runtime || !client->greeted) {
+		client->own_session = own;
+		client->runtime = runtime;
+		client->greeted = true;
+		set_capability(worker, client);
+		changed = true;
+	}
+	if (client->ordered && lane_word(&client->lane->order_done) == client->order) {
+		answered(worker, client, lane_word((const uint32_t *)&client->lane->order_errno),
+			 lane_word(&client->lane->order_us), now);
+		changed = true;
+	} else if (client->obeys && lane_word((const uint32_t *)&client->lane->order_errno)) {
+		lost(worker, client, lane_word((const uint32_t *)&client->lane->order_errno));
+		changed = true;
+	}
+	return changed;
+}
+
+static void give(struct client *client, bool hold, uint64_t now)
+{
+	const char any = 0;
+
+	client->order = LANE_ORDER(client->by_order, hold, ++client->order_number);
+	client->ordered = true;
+	client->obeys = false;
+	client->ordered_ns = now;
+	__atomic_store_n(&client->lane->order, client->order, __ATOMIC_SEQ_CST);
+	(void)!write(client->order_fd, &any, sizeof(any)); /* full: it is woken anyway */
+}
+
+bool order_act(struct worker *worker, struct client *client, uint64_t now)
+{
+	bool hold = client->acting == CORE_SUSPEND;
+
+	if (hold && lane_word(&client->lane->leaving) != lane_word(&client->lane->left)) {
+		client_scan_leaving(worker, client);
+		core_finished(worker->core, client->id, -ECANCELED, 0, now);
+		return false;
+	}
+	give(client, hold, now);
+	return true;
+}
+
+void order_overdue(struct worker *worker, struct client *client, uint64_t now)
+{
+	if (!client->ordered || now < client->ordered_ns + ANSWER_NS)
+		return;
+	/* We may be the ones who stood still. */
+	if (lane_word(&client->lane->order_done) == client->order)
+		return;
+	/* A release that is in its lane is its own to read; and no hold lasts
+	 * that nobody renews (shim/hold.h). */
+	if (client->acting == CORE_RESUME) {
+		answered(worker, client, 0, 0, now);
+		return;
+	}
+	answered(worker, client, ETIMEDOUT, 0, now);
+	client_cannot(worker, client, "it did not obey an order within 1 s");
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+/* What a client's lane says, and the level that follows from it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "scheduler/daemon/client.h"
+#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/order.h"
+#include "scheduler/daemon/worker.h"
+
+void client_explain(struct client *client)
+{
+	const char *why = "has not enabled its runtime yet";
+
+	if (client->priority == PRIORITY_UNSET)
+		why = "has no priority";
+	else if (client->priority == PRIORITY_ONLINE)
+		why = "has the highest priority: nothing preempts it";
+	else if (client->attached)
+		why = "";
+	snprintf(client->reason, sizeof(client->reason), "%s", why);
+}
+
+static void start_executor(struct worker *worker, struct client *client)
+{
+	char why[KFD_REASON];
+	int error = executor_start(client->peer.pid, client->peer.pidfd, worker->done_fd,
+				   worker->beat, &client->executor);
+
+	if (!error)
+		return;
+	snprintf(why, sizeof(why), "no thread for it: %s", strerror(-error));
+	client_cannot(worker, client, why);
+}
+
+/* The level follows from the runtime's state, the priority and the session. */
+static void runtime_changed(struct worker *worker, struct client *client)
+{
+	char why[KFD_REASON];
+
+	if (client->priority == PRIORITY_UNSET || client->priority == PRIORITY_ONLINE ||
+	    client->refused || worker->leaving)
+		return;
+	switch (client->runtime) {
+	case LANE_RUNTIME_ENABLED:
+		if (!client->executor)
+			start_executor(worker, client);
+		else if (client->attached)
+			core_set_capability(worker->core, client->id, CORE_ABLE);
+		break;
+	case LANE_RUNTIME_NEVER:
+		if (client->attached)
+			break;
+		snprintf(why, sizeof(why), "its runtime cannot be enabled: %s",
+			 strerror(lane_word((const uint32_t *)&client->lane->runtime_errno) &
+				  0xfff));
+		client_cannot(worker, client, why);
+		break;
+	default:
+		core_set_capability(worker->core, client->id, CORE_PENDING);
+	}
+}
+
+static bool scan_node(struct worker *worker, struct client *client, uint32_t slot, uint64_t now)
+{
+	struct lane_node node;
+
+	if (lane_node_read(client->lane, slot, &node) != 0)
+		return false;
+	if (node.gpu_id != client->gpu_id[slot]) {
+		/* Nodes are appended, never changed: who does it loses it. */
+		if (client->gpu_id[slot])
+			return false;
+		client->gpu_id[slot] = node.gpu_id;
+		if (!nodes_known(worker, node.gpu_id))
+			nodes_read(worker, now);
+	} else if (node.activity == client->activity[slot]) {
+		return false;
+	}
+	client->activity[slot] = node.activity;
+	client->active_ns[slot] = node.active_ns;
+	client->idle_ns[slot] = node.idle_ns;
+	core_set_activity(worker->core, client->id, node.gpu_id, node.activity & 1, now);
+	return true;
+}
+
+/* kfdshim.h: the program may change its mind. */
+static bool scan_priority(struct worker *worker, struct client *client)
+{
+	int priority = (int)lane_word((const uint32_t *)&client->lane->priority);
+
+	if (priority == client->priority || priority < PRIORITY_UNSET || priority > PRIORITY_ONLINE)
+		return false;
+	client->priority = priority;
+	core_set_priority(worker->core, client->id, priority);
+	log_info("process %d (%s): priority %d", (int)client->peer.pid, client->name, priority);
+	if (client->refused)
+		return true;
+	client_explain(client);
+	if (client->by_order)
+		client->greeted = false; /* its capability is looked at anew */
+	else
+		runtime_changed(worker, client);
+	return true;
+}
+
+static bool scan_slo(struct worker *worker, struct client *client)
+{
+	uint32_t slo_us = lane_word(&client->lane->slo_us);
+
+	if (slo_us == client->slo_us)
+		return false;
+	client->slo_us = slo_us;
+	core_set_slo(worker->core, client->id, slo_us * UINT64_C(1000));
+	return true;
+}
+
+bool client_scan_leaving(struct worker *worker, struct client *client)
+{
+	/* `left` first: it never gets ahead of `leaving`, seen in this order */
+	uint32_t left = lane_word(&client->lane->left);
+	uint32_t leaving = lane_word(&client->lane->leaving);
+
+	if (left == client->left && leaving == client->leaving)
+		return false;
+	client->left = left;
+	client->leaving = leaving;
+	core_set_leaving(worker->core, client->id, leaving != left);
+	if (!client->wants_release) {
+		client->wants_release = true;
+		worker->to_release++;
+	}
+	return true;
+}
+
+bool client_scan(struct worker *worker, struct client *client, uint64_t now)
+{
+	uint32_t runtime, generation;
+	bool changed = false;
+
+	for (uint32_t i = 0; i < LANE_NODES && lane_word(&client->lane->nodes[i].gpu_id); i++)
+		changed |= scan_node(worker, client, i, now);
+	changed |= client_scan_leaving(worker, client);
+	changed |= scan_priority(worker, client);
+	changed |= scan_slo(worker, client);
+	if (client->by_order)
+		changed |= order_scan(worker, client, now);
+	runtime = lane_word(&client->lane->runtime);
+	if (!client->by_order && runtime != client->runtime) {
+		client->runtime = runtime;
+		runtime_changed(worker, client);
+		changed = true;
+	}
+	generation = lane_word(&client->lane->queue_generation);
+	if (generation != client->generation) {
+		client->generation = generation;
+		if (client->attached)
+			executor_ask(client->executor, EXECUTOR_COLLECT);
+		changed = true;
+	}
+	return changed;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the daemon tells commands, as JSON (docs/formats.md): the state of all, and
+ * all that one workload's lane holds. Lanes are hostile: what is out of range in
+ * them is left out, and counted. For the loop's thread; the caller owns what is
+ * returned, NULL: no memory.
+ */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_STATUS_H
+#define KFDSHIM_SCHEDULER_DAEMON_STATUS_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "scheduler/daemon/client.h"
+#include "scheduler/daemon/worker.h"
+
+json_t *status_client(const struct worker *worker, const struct client *client, uint64_t now_ns);
+/* dump.c */
+json_t *status_dump(const struct worker *worker, const struct client *client, uint64_t now_ns);
+
+json_t *status_hex(uint64_t value);
+const char *status_queue_type(uint32_t type);
+/* Why it runs on while its process is suspended; NULL: it does not. */
+const char *status_not_suspendable(const struct lane_queue *queue);
+const char *status_runtime(uint32_t state);
+
+#endif

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+#include "shim/contexts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "shim/config.h"
+#include "shim/entries.h"
+#include "shim/queues.h"
+#include "shim/sampler.h"
+#include "shim/vram.h"
+
+#define LOOK_NS 1000000000u
+/* A descriptor may move to a lower number while we look: one miss is none. */
+#define MISSES 2u
+
+enum state {
+	FREE,
+	NEW, /* its file is not marked yet */
+	LIVE,
+};
+
+/* By number; those from CONTEXT_UNSEEN on are never used. */
+static struct {
+	enum state state; /* atomic */
+	dev_t dev;	  /* of its file, constant while it is LIVE */
+	ino_t ino;
+	unsigned missed; /* the sampler's */
+} contexts[CONTEXT_UNSEEN];
+static bool any;  /* atomic: there has been one */
+static bool told; /* atomic: of one too many */
+static uint64_t next_ns;
+
+/* CONTEXT_UNSEEN: none is free. */
+static uint32_t take_number(void)
+{
+	uint32_t number = 1;
+	enum state expected = FREE;
+
+	while (number < CONTEXT_UNSEEN &&
+	       !__atomic_compare_exchange_n(&contexts[number].state, &expected, NEW, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+		expected = FREE;
+		number++;
+	}
+	return number;
+}
+
+static void set_state(uint32_t number, enum state state)
+{
+	__atomic_store_n(&contexts[number].state, state, __ATOMIC_RELEASE);
+}
+
+/*
+ * The mark of an open file is the signal that it would send on input (F_SETSIG).
+ * The driver never sends one, so nothing else depends on it; it goes wherever
+ * dup takes the file, and ends with it. A signal number ends at 64.
+ */
+void context_new(int fd)
+{
+	uint32_t number = take_number();
+	int saved = errno, err;
+	struct stat st = {0};
+
+	__atomic_store_n(&any, true, __ATOMIC_SEQ_CST);
+	if (number == CONTEXT_UNSEEN && !__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+		say(LOG_ERROR,
+		    "this process has %u KFD contexts: the queues of the next are not seen; use "
+		    "fewer at a time",
+		    CONTEXT_UNSEEN - 1);
+	err = fstat(fd, &st) == 0 && fcntl(fd, F_SETSIG, (int)number) == 0 ? 0 : errno;
+	if (err)
+		say(LOG_ERROR,
+		    "a KFD context is taken for the first one: its descriptor cannot "
+		    "be marked (%s): let the sandbox permit fcntl",
+		    strerror(err));
+	if (number < CONTEXT_UNSEEN) {
+		contexts[number].dev = st.st_dev;
+		contexts[number].ino = st.st_ino;
+		contexts[number].missed = 0;
+		set_state(number, err ? FREE : LIVE);
+	}
+	sampler_wake(); /* without queues this is when numbers of ended ones come free */
+	errno = saved;
+}
+
+uint32_t context_of(int fd)
+{
+	int saved = errno, number;
+
+	if (!__atomic_load_n(&any, __ATOMIC_RELAXED))
+		return CONTEXT_PRIMARY;
+	number = fcntl(fd, F_GETSIG);
+	errno = saved;
+	return number > 0 ? (uint32_t)number : CONTEXT_PRIMARY;
+}
+
+/* Marks those of `known` that a descriptor is open for. */
+static bool look_at_descriptors(const bool known[CONTEXT_UNSEEN], bool found[CONTEXT_UNSEEN])
+{
+	struct dirent *entry;
+	struct stat st;
+	int fd, number;
+	DIR *dir;
+
+	dir = opendir("/proc/thread-self/fd"); /* the first thread, `self`, may have ended */
+	if (!dir)
+		return false;
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
+			continue;
+		fd = atoi(entry->d_name);
+		number = fcntl(fd, F_GETSIG);
+		/* Others may use the mark for what it is meant for. */
+		if (number > 0 && number < (int)CONTEXT_UNSEEN && known[number] &&
+		    fstatat(fd, "", &st, AT_EMPTY_PATH) == 0 && st.st_dev == contexts[number].dev &&
+		    st.st_ino == contexts[number].ino)
+			found[number] = true;
+	}
+	closedir(dir);
+	return true;
+}
+
+/* Those that were there before the look, and not in it. Are any left? */
+static bool forget_ended(void)
+{
+	bool before[CONTEXT_UNSEEN] = {false}, found[CONTEXT_UNSEEN] = {false}, left = false;
+
+	for (uint32_t i = 1; i < CONTEXT_UNSEEN; i++)
+		before[i] = __atomic_load_n(&contexts[i].state, __ATOMIC_ACQUIRE) == LIVE;
+	if (!look_at_descriptors(before, found))
+		return true;
+	for (uint32_t i = 1; i < CONTEXT_UNSEEN; i++) {
+		if (before[i])
+			contexts[i].missed = found[i] ? 0 : contexts[i].missed + 1;
+		if (before[i] && contexts[i].missed >= MISSES && !entries_drop_context(i)) {
+			vram_context_ended(i);
+			set_state(i, FREE);
+		}
+		left |= __atomic_load_n(&contexts[i].state, __ATOMIC_ACQUIRE) != FREE;
+	}
+	return left;
+}
+
+uint64_t contexts_step(uint64_t now_ns)
+{
+	bool left = true;
+
+	if (!__atomic_load_n(&any, __ATOMIC_RELAXED))
+		return UINT64_MAX;
+	if (now_ns >= next_ns) {
+		left = forget_ended();
+		next_ns = now_ns + LOOK_NS;
+	}
+	return left && queues_any() ? next_ns : UINT64_MAX;
+}
+
+void contexts_forget(void)
+{
+	memset(contexts, 0, sizeof(contexts));
+	any = told = false;
+	next_ns = 0;
+}

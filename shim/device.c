@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "shim/device.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shim/contexts.h"
+#include "shim/descriptor.h"
+
+#define DEVICE "/dev/kfd"
+
+static struct {
+	int fd; /* atomic; -1: none */
+	dev_t dev;
+	ino_t ino;
+	int copy; /* of the program's; -1: none */
+} device = {.fd = -1, .copy = -1};
+
+static bool is_device(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_dev == device.dev && st.st_ino == device.ino;
+}
+
+/* Both: the number may be that of another file of ours, or of the program's own. */
+static bool is_ours(int fd)
+{
+	return descriptor_is_ours(fd) && is_device(fd);
+}
+
+/* A copy cannot be marked, for the program's own would be with it. So it may be the
+ * program's own by now; calls by that do the same. */
+static bool is_copy(int fd)
+{
+	return fd >= 0 && fd == device.copy && is_device(fd) && context_of(fd) == CONTEXT_PRIMARY;
+}
+
+static void set(int fd)
+{
+	__atomic_store_n(&device.fd, fd, __ATOMIC_RELEASE);
+}
+
+/* -1 and errno. */
+static int open_device(void)
+{
+	int fd = descriptor_keep(open(DEVICE, O_RDWR | O_CLOEXEC));
+
+	if (fd < 0 || is_device(fd))
+		return fd;
+	close(fd);
+	errno = ENODEV;
+	return -1;
+}
+
+int device_keep(int fd)
+{
+	struct stat st;
+	int kept;
+
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	device.dev = st.st_dev;
+	device.ino = st.st_ino;
+	kept = open_device();
+	if (kept < 0 && is_copy(device.copy))
+		kept = device.copy;
+	if (kept < 0)
+		kept = device.copy = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (kept < 0)
+		return -errno;
+	set(kept);
+	return 0;
+}
+
+bool device_is_kept(void)
+{
+	return __atomic_load_n(&device.fd, __ATOMIC_ACQUIRE) >= 0;
+}
+
+int device_fd(void)
+{
+	int fd;
+
+	if (is_ours(device.fd) || is_copy(device.fd))
+		return device.fd;
+	fd = open_device();
+	if (fd < 0)
+		return -1;
+	set(fd);
+	return fd;
+}
+
+void device_drop(void)
+{
+	if (is_ours(device.fd))
+		close(device.fd);
+	set(-1);
+}
+
+void device_forget(void)
+{
+	device_drop();
+	device.copy = -1;
+}

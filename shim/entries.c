@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "shim/entries.h"
+
+#include <errno.h>
+
+#include "common/clock.h"
+#include "shim/activity.h"
+#include "shim/config.h"
+#include "shim/hold.h"
+#include "shim/link.h"
+
+/* Under the lock. The caller waits for readers before it frees it. */
+static void take_out(struct queue *q)
+{
+	activity_queue_removed(q, clock_ns());
+	queue_remove(q);
+	link_event(LANE_EVENT_QUEUE_DESTROYED, q, 0);
+}
+
+struct queue *entry_take(uint32_t context, uint32_t id)
+{
+	struct queue *q;
+
+	agent_lock();
+	q = queue_by_id(context, id);
+	if (q)
+		take_out(q);
+	agent_unlock();
+	if (q)
+		rcu_wait();
+	return q;
+}
+
+static void add(struct queue *q)
+{
+	const struct queue told = {.type = q->type}; /* in the table it is anybody's */
+	int err;
+
+	agent_lock();
+	err = queue_insert(q);
+	if (!err) {
+		link_event(LANE_EVENT_QUEUE_CREATED, q, q->type);
+		activity_queue_added(q, clock_ns());
+	}
+	agent_unlock();
+	hold_queue_created(&told);
+	if (!err)
+		return;
+	say(LOG_ERROR, "queue %u is not seen, and its work neither: use at most %u queues", q->id,
+	    QUEUES_MAX);
+	queue_free(q);
+}
+
+void entry_add_new(struct queue *q)
+{
+	struct queue *old = entry_take(q->context, q->id);
+
+	if (old)
+		queue_free(old);
+	add(q);
+}
+
+void entry_put_back(struct queue *q, int err)
+{
+	/* Interrupted: the thunk asks again. After anything else ROCr frees the
+	 * memory although the queue is there. */
+	if (err != EINTR && err != EAGAIN)
+		q->careful = true;
+	agent_lock();
+	link_event(LANE_EVENT_FAILED, q, (uint64_t)err);
+	agent_unlock();
+	add(q);
+}
+
+bool entries_drop_context(uint32_t context)
+{
+	struct queue *q, *gone;
+	bool left;
+
+	do {
+		gone = NULL;
+		left = false;
+		agent_lock();
+		for (uint32_t i = 0; i < queues.end; i++) {
+			q = queues.table[i];
+			if (!q || q->context != context)
+				continue;
+			if (q->active || gone)
+				left = true;
+			else
+				gone = q;
+		}
+		if (gone)
+			take_out(gone);
+		agent_unlock();
+		if (gone) {
+			rcu_wait();
+			queue_free(gone);
+		}
+	} while (gone && left);
+	return left;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "shim/evidence.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "shim/memory.h"
+
+/* amd_signal_t, equal in ROCr 5.2 to 7.2. */
+#define SIGNAL_VALUE 8u
+
+/* HSA 1.2, 2.9: packet formats. Bits 7:0 of the header are the type. */
+#define TYPE_VENDOR 0u
+#define TYPE_BARRIER_AND 3u
+#define TYPE_BARRIER_OR 5u
+#define BARRIER_SIGNALS 5u
+
+/* hsa_amd_barrier_value_packet_t: a vendor packet with this format byte. */
+#define VENDOR_BARRIER_VALUE 2u
+
+struct barrier {
+	uint16_t header;
+	uint8_t format; /* of vendor packets; reserved in barriers */
+	uint8_t pad[5];
+	union {
+		uint64_t signals[BARRIER_SIGNALS];
+		struct {
+			uint64_t signal;
+			int64_t value, mask;
+			uint32_t condition; /* hsa_signal_condition_t */
+		} compare;
+	};
+	uint64_t pad2;
+	uint64_t completion; /* in every packet */
+};
+_Static_assert(sizeof(struct barrier) == AQL_PACKET, "an AQL packet");
+
+static bool signal_value(uint64_t signal, int64_t *value)
+{
+	return memory_read(value, signal + SIGNAL_VALUE, sizeof(*value));
+}
+
+/* Of an AQL queue that no runtime made, or whose owner may have freed it, the ring is
+ * perhaps no memory of ours. */
+static uint64_t last_signal_careful(const struct queue *queue, uint64_t wptr)
+{
+	uint64_t packets = queue->ring_bytes / AQL_PACKET, at, signal;
+
+	if (queue->type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL || packets == 0 || wptr == 0 ||
+	    __atomic_load_n(&queue->ring_moved, __ATOMIC_RELAXED))
+		return 0;
+	at = queue->ring + (wptr - 1) % packets * AQL_PACKET + offsetof(struct barrier, completion);
+	return memory_read(&signal, at, sizeof(signal)) ? signal : 0;
+}
+
+enum evidence evidence_of_end(const struct queue *queue, uint64_t wptr, uint64_t *signal_out)
+{
+	uint64_t signal = queue->hsa_queue && !queue->careful ? queue_last_signal(queue, wptr)
+							      : last_signal_careful(queue, wptr);
+	int64_t value;
+
+	*signal_out = signal;
+	if (!signal || !signal_value(signal, &value))
+		return EVIDENCE_NONE;
+	return value <= 0 ? EVIDENCE_DONE : EVIDENCE_UNFINISHED;
+}
+
+/* And: all signals that are named are 0. Or: one of them is. */
+static bool signals_unmet(const struct barrier *packet, bool all)
+{
+	bool named = false, zero;
+	int64_t value;
+
+	for (unsigned i = 0; i < BARRIER_SIGNALS; i++) {
+		if (!packet->signals[i])
+			continue;
+		if (!signal_value(packet->signals[i], &value))
+			return false;
+		zero = value == 0;
+		named = true;
+		if (zero != all)
+			return all;
+	}
+	return named && !all;
+}
+
+static bool compare_unmet(const struct barrier *packet)
+{
+	int64_t value;
+
+	if (!packet->compare.signal || !signal_value(packet->compare.signal, &value))
+		return false;
+	value &= packet->compare.mask;
+	switch (packet->compare.condition) {
+	case 0:
+		return value != packet->compare.value;
+	case 1:
+		return value == packet->compare.value;
+	case 2:
+		return value >= packet->compare.value;
+	case 3:
+		return value < packet->compare.value;
+	default:
+		return false;
+	}
+}
+
+bool evidence_of_block(const struct queue *queue, uint64_t rptr)
+{
+	uint64_t packets = queue->ring_bytes / AQL_PACKET;
+	const void *head;
+	struct barrier packet;
+	uint16_t header;
+
+	/* Only rings of an HSA runtime are known to be readable by the CPU. */
+	if (!queue->hsa_queue || queue->careful ||
+	    __atomic_load_n(&queue->ring_moved, __ATOMIC_RELAXED))
+		return false;
+	head = (const void *)(uintptr_t)(queue->ring + (rptr % packets) * AQL_PACKET);
+	header = __atomic_load_n((const uint16_t *)head, __ATOMIC_ACQUIRE);
+	/* Mostly a kernel's, and then that was all. */
+	if ((header & 0xff) != TYPE_VENDOR && (header & 0xff) != TYPE_BARRIER_AND &&
+	    (header & 0xff) != TYPE_BARRIER_OR)
+		return false;
+	memcpy(&packet, head, sizeof(packet));
+	switch (header & 0xff) {
+	case TYPE_BARRIER_AND:
+		return signals_unmet(&packet, true);
+	case TYPE_BARRIER_OR:
+		return signals_unmet(&packet, false);
+	case TYPE_VENDOR:
+		return packet.format == VENDOR_BARRIER_VALUE && compare_unmet(&packet);
+	default:
+		return false;
+	}
+}

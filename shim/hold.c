@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: MIT
+#include "shim/hold.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "shim/activity.h"
+#include "shim/config.h"
+#include "shim/contexts.h"
+#include "shim/device.h"
+#include "shim/gate.h"
+#include "shim/link.h"
+#include "shim/sampler.h"
+#include "shim/self.h"
+#include "shim/updates.h"
+
+#define RUN_NS 200000000u /* it runs for so long after hold_stretch_ns */
+#define CHECK_NS 100000000u
+#define RETRY_NS 10000000u /* between two tries of a release that fails */
+
+uint64_t hold_stretch_ns = 30000000000u;
+uint64_t hold_lease_ns = 3000000000u;
+
+/* Before the agent's lock, never within it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct {
+	const struct kfdshim_host *host;
+	int session_error;
+	struct {
+		bool hold;
+		int lost; /* errno of a hold that is over without its wish */
+		uint64_t renewed_ns;
+	} wishes[HOLD_BY_END];
+	enum lane_level level; /* named last */
+	bool held;	       /* in effect, by `level` */
+	uint64_t since_ns;     /* of this stretch; 0: none */
+	uint64_t run_until_ns;
+	uint32_t leavers; /* threads in calls that a held process would sleep in */
+	bool new_queues;
+	bool told_session; /* the lane says that there is one on itself */
+} it;
+
+bool hold_is_held(void)
+{
+	return __atomic_load_n(&it.held, __ATOMIC_ACQUIRE);
+}
+
+bool hold_stands(void)
+{
+	return self_is_suspended() || updates_stand();
+}
+
+bool hold_by_updates(void)
+{
+	return config.update_queue && config.level == PROTOCOL_LEVEL_SELF && device_is_kept();
+}
+
+bool hold_own_session(int *error)
+{
+	*error = __atomic_load_n(&it.session_error, __ATOMIC_ACQUIRE);
+	return self_is_open();
+}
+
+static void tell(enum lane_event_kind kind, uint64_t value)
+{
+	agent_lock();
+	link_event(kind, NULL, value);
+	agent_unlock();
+}
+
+static void set_held(bool held)
+{
+	if (held != it.held)
+		tell(held ? LANE_EVENT_HELD : LANE_EVENT_RELEASED, it.level);
+	__atomic_store_n(&it.held, held, __ATOMIC_RELEASE);
+}
+
+static bool wanted(void)
+{
+	for (int i = 0; i < HOLD_BY_END; i++)
+		if (it.wishes[i].hold)
+			return true;
+	return false;
+}
+
+static void drop_wishes(int err)
+{
+	for (int i = 0; i < HOLD_BY_END; i++) {
+		if (it.wishes[i].hold)
+			it.wishes[i].lost = -err;
+		it.wishes[i].hold = false;
+	}
+}
+
+static void tell_session(void)
+{
+	agent_lock();
+	link_runtime();
+	link_event(LANE_EVENT_SESSION, NULL, self_is_open());
+	agent_unlock();
+	it.told_session = self_is_open();
+}
+
+static int open_session(void)
+{
+	int err;
+
+	if (self_is_open())
+		return 0;
+	err = self_open(it.host);
+	__atomic_store_n(&it.session_error, -err, __ATOMIC_RELEASE);
+	if (err)
+		say(LOG_ERROR, "no debug session on itself: %s: %s", strerror(-err),
+		    remedy(-err, "end its debugger if it has one, or set KFDSHIM_LEVEL=gate"));
+	tell_session();
+	if (err)
+		tell(LANE_EVENT_FAILED, (uint64_t)-err);
+	return err;
+}
+
+/* ---- the levels ---- */
+
+static bool is_by_updates(enum lane_level level)
+{
+	return level == LANE_LEVEL_WEIGHT || (level == LANE_LEVEL_SELF && config.update_queue);
+}
+
+static enum updates_as as_of(enum lane_level level)
+{
+	return level == LANE_LEVEL_WEIGHT ? UPDATES_LOWEST : UPDATES_STOPPED;
+}
+
+static int take(enum lane_level level)
+{
+	int err;
+
+	if (level == LANE_LEVEL_GATE) {
+		gate_set(true);
+		return 0;
+	}
+	if (level != LANE_LEVEL_WEIGHT && level != LANE_LEVEL_SELF)
+		return -EOPNOTSUPP;
+	if (is_by_updates(level)) {
+		err = updates_set(it.host, device_fd(), as_of(level));
+		if (err)
+			updates_set(it.host, device_fd(), UPDATES_AS_SAID);
+		return err;
+	}
+	/* Once more, if somebody else had ended the session. */
+	for (int i = 0; i < 2; i++) {
+		err = open_session();
+		if (!err)
+			err = self_suspend();
+		if (err != -EINVAL || self_is_open())
+			break;
+	}
+	if (err && self_is_open())
+		self_resume();
+	return err;
+}
+
+static int give_back(enum lane_level level)
+{
+	if (level == LANE_LEVEL_GATE)
+		gate_set(false);
+	if (is_by_updates(level))
+		return !device_is_kept() ? 0 : updates_set(it.host, device_fd(), UPDATES_AS_SAID);
+	return level == LANE_LEVEL_SELF ? self_resume() : 0;
+}
+
+/* ---- the decision ---- */
+
+static int release(void)
+{
+	int err = it.held ? give_back(it.level) : 0;
+
+	if (!err)
+		set_held(false);
+	return err;
+}
+
+/* Nothing can be held now: the runtime is not enabled (the device is kept from there
+ * on), or a thread is in a call that sleeps while a session has queues suspended. A
+ * wish that was granted stays, for afterwards. */
+static bool must_wait(void)
+{
+	if (it.level != LANE_LEVEL_SELF && it.level != LANE_LEVEL_WEIGHT)
+		return false;
+	return !device_is_kept() || (it.leavers > 0 && !is_by_updates(it.level));
+}
+
+/* Makes true what is wanted. A stretch goes on while a release is but for somebody's
+ * call: else who makes such calls often enough would never run for longer. */
+static int apply(uint64_t now_ns)
+{
+	bool due = wanted() && now_ns >= it.run_until_ns;
+	bool want = due && !must_wait();
+	int err = 0;
+
+	if (it.held && !want)
+		err = release();
+	if (!it.held && !due)
+		it.since_ns = 0;
+	if (it.held || !want)
+		return err;
+	err = take(it.level);
+	if (err)
+		drop_wishes(err);
+	if (!it.since_ns)
+		it.since_ns = now_ns;
+	/* What a failed try has left behind is released by hold_step. */
+	set_held(!err || hold_stands());
+	if (err)
+		tell(LANE_EVENT_FAILED, (uint64_t)-err);
+	return err;
+}
+
+static int change(enum hold_by by, enum lane_level level, bool hold, uint64_t now_ns)
+{
+	int err;
+
+	if (hold && level != it.level) {
+		err = release();
+		if (err)
+			return err;
+		it.level = level;
+	}
+	it.wishes[by].hold = hold;
+	if (hold && must_wait() && !it.held) {
+		it.wishes[by].hold = false;
+		return -ECANCELED;
+	}
+	return apply(now_ns);
+}
+
+int hold_set(enum hold_by by, enum lane_level level, bool hold)
+{
+	int err;
+
+	pthread_mutex_lock(&lock);
+	err = change(by, level, hold, clock_ns());
+	it.wishes[by].renewed_ns = clock_ns(); /* the driver may take its time */
+	it.wishes[by].lost = 0;		       /* it is the answer */
+	pthread_mutex_unlock(&lock);
+	return err;
+}
+
+int hold_lost(enum hold_by by)
+{
+	int lost;
+
+	pthread_mutex_lock(&lock);
+	lost = it.wishes[by].lost;
+	it.wishes[by].lost = 0;
+	pthread_mutex_unlock(&lock);
+	return lost;
+}
+
+static bool something_lost(void)
+{
+	for (int i = 0; i < HOLD_BY_END; i++)
+		if (it.wishes[i].lost)
+			return true;
+	return false;
+}
+
+void hold_renew(enum hold_by by)
+{
+	pthread_mutex_lock(&lock);
+	it.wishes[by].renewed_ns = clock_ns();
+	pthread_mutex_unlock(&lock);
+}
+
+static void end_leases(uint64_t now_ns)
+{
+	for (int i = 0; i < HOLD_BY_END; i++)
+		if (it.wishes[i].hold && now_ns > it.wishes[i].renewed_ns + hold_lease_ns)
+			it.wishes[i].hold = false;
+	if (it.held && now_ns >= it.since_ns + hold_stretch_ns)
+		it.run_until_ns = now_ns + RUN_NS;
+}
+
+static int hold_new_queues(void)
+{
+	if (is_by_updates(it.level))
+		return !device_is_kept() ? 0 : updates_set(it.host, device_fd(), as_of(it.level));
+	return it.level == LANE_LEVEL_SELF ? self_suspend() : 0;
+}
+
+static void collect(void)
+{
+	int err;
+
+	if (!it.new_queues)
+		return;
+	it.new_queues = false;
+	/* Which fails when the session has been ended from elsewhere: then
+	 * nothing is suspended either. */
+	if (self_is_open() && (err = self_collect()) != 0) {
+		if (it.held && it.level == LANE_LEVEL_SELF && !config.update_queue)
+			drop_wishes(err);
+		return;
+	}
+	err = it.held ? hold_new_queues() : 0;
+	if (!err)
+		return;
+	say(LOG_ERROR, "a new queue of a held process cannot be held: %s: %s", strerror(-err),
+	    remedy(-err, "set KFDSHIM_LEVEL=gate, which asks nothing of the driver"));
+	tell(LANE_EVENT_FAILED, (uint64_t)-err);
+	drop_wishes(err);
+}
+
+/* Whoever ends the session lets the process run, and nobody says so. */
+static void check_session(void)
+{
+	if (it.held && self_is_suspended() && self_check() == -EINVAL)
+		drop_wishes(-EINVAL);
+}
+
+uint64_t hold_step(uint64_t now_ns)
+{
+	uint64_t next_ns = UINT64_MAX;
+
+	pthread_mutex_lock(&lock);
+	end_leases(now_ns);
+	check_session();
+	collect();
+	if (apply(now_ns) != 0)
+		next_ns = now_ns + RETRY_NS;
+	else if (something_lost())
+		next_ns = now_ns; /* the link has to tell */
+	else if (it.held)
+		next_ns = now_ns + CHECK_NS;
+	else if (wanted() && it.run_until_ns > now_ns)
+		next_ns = it.run_until_ns;
+	if (self_is_open() != it.told_session) /* somebody else has ended it */
+		tell_session();
+	pthread_mutex_unlock(&lock);
+	return next_ns;
+}
+
+/* ---- what happens to the process ---- */
+
+static void tell_runtime(void)
+{
+	agent_lock();
+	link_runtime();
+	agent_unlock();
+}
+
+static void keep_device(const struct kfdshim_host *host, int fd)
+{
+	int err;
+
+	if (device_is_kept())
+		return;
+	it.host = host;
+	err = device_keep(fd);
+	if (err)
+		__atomic_store_n(&it.session_error, -err, __ATOMIC_RELEASE);
+}
+
+void hold_device(const struct kfdshim_host *host, int fd)
+{
+	int saved = errno;
+
+	if ((config.level != PROTOCOL_LEVEL_WEIGHT && !config.update_queue) || device_is_kept() ||
+	    context_of(fd) != CONTEXT_PRIMARY)
+		return;
+	pthread_mutex_lock(&lock);
+	keep_device(host, fd);
+	pthread_mutex_unlock(&lock);
+	tell_runtime();
+	errno = saved;
+}
+
+/*
+ * Now, before there is a queue, for ENABLE on a runtime that is busy was seen to kill
+ * the process. Where there is a daemon, it is the daemon's to have one. And there may
+ * be only one on a GPU (one VMID for debugging): none for who is never held.
+ */
+static bool session_may_be_needed(void)
+{
+	int priority = __atomic_load_n(&config.priority, __ATOMIC_RELAXED);
+
+	if (config.update_queue)
+		return false;
+	switch (config.level) {
+	case PROTOCOL_LEVEL_SELF:
+		return true;
+	case PROTOCOL_LEVEL_AUTO:
+	case PROTOCOL_LEVEL_TRAP:
+		return priority != PRIORITY_UNSET && priority < PRIORITY_ONLINE &&
+		       !link_has_daemon();
+	default:
+		return false;
+	}
+}
+
+void hold_runtime_on(const struct kfdshim_host *host, int fd)
+{
+	int saved = errno;
+
+	pthread_mutex_lock(&lock);
+	keep_device(host, fd);
+	if (device_is_kept() && session_may_be_needed())
+		open_session();
+	pthread_mutex_unlock(&lock);
+	sampler_wake(); /* what had to wait for this */
+	errno = saved;
+}
+
+static void close_session(void)
+{
+	if (!self_is_open())
+		return;
+	release();
+	self_close();
+	set_held(false);
+	tell_session();
+}
+
+void hold_runtime_off(void)
+{
+	int saved = errno;
+
+	pthread_mutex_lock(&lock);
+	close_session();
+	/* What could not be released is tried again, with the device. */
+	if (!it.held || !is_by_updates(it.level) || release() == 0)
+		device_drop();
+	pthread_mutex_unlock(&lock);
+	tell_runtime();
+	errno = saved;
+}
+
+void hold_hand_over(void)
+{
+	pthread_mutex_lock(&lock);
+	it.wishes[HOLD_BY_PEERS].hold = false;
+	if (config.level != PROTOCOL_LEVEL_SELF)
+		close_session();
+	pthread_mutex_unlock(&lock);
+}
+
+void hold_leave_begin(void)
+{
+	int saved = errno, err = 0;
+
+	pthread_mutex_lock(&lock);
+	it.leavers++;
+	if (self_is_suspended())
+		err = apply(clock_ns());
+	pthread_mutex_unlock(&lock);
+	if (err)
+		sampler_wake(); /* to try again */
+	errno = saved;
+}
+
+void hold_leave_end(void)
+{
+	int saved = errno;
+	bool last;
+
+	pthread_mutex_lock(&lock);
+	last = --it.leavers == 0;
+	pthread_mutex_unlock(&lock);
+	if (last)
+		sampler_wake();
+	errno = saved;
+}
+
+void hold_queue_created(const struct queue *queue)
+{
+	if (queue_is_sdma(queue))
+		return;
+	pthread_mutex_lock(&lock);
+	it.new_queues = true;
+	pthread_mutex_unlock(&lock);
+	sampler_wake();
+}
+
+void hold_forget(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	self_forget();
+	device_forget();
+	memset(&it, 0, sizeof(it));
+}

@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: MIT
+#include "shim/peers.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "shim/activity.h"
+#include "shim/config.h"
+#include "shim/descriptor.h"
+#include "shim/device.h"
+#include "shim/hold.h"
+#include "shim/peers_files.h"
+#include "shim/queues.h"
+
+#define PEERS_MAX 64u /* the others are not seen */
+#define FILES_MAX 4096u
+#define CHECK_NS 100000000u   /* while held, so that a peer's death is noticed */
+#define RETRY_NS 10000000000u /* after files that could not be made */
+#define BUSY_NS 10000000u     /* after a hold that was not possible at the moment */
+
+/* Each try of a hold that fails costs everybody on the node some bounces: the next
+ * is after 100 ms, twice that, and so on. */
+#define FAILED_MIN_NS 100000000u
+#define FAILED_MAX_NS 10000000000u
+/* A hold that takes this long is a firmware that hardly preempts. One may be the
+ * machine's fault. */
+#define SLOW_NS 50000000u
+#define SLOW_MAX 2u
+
+#define OVER_MAX_NS 10000000u
+
+/* Linux queues 11 datagrams for a process that does not look (max_dgram_qlen is 10),
+ * and where so many wait, an ARRIVE may be among those that were lost. */
+#define FULL 8u
+
+#define LOOK 'l'   /* a node of the sender became active or idle */
+#define ARRIVE 'a' /* the sender is new, or has another priority */
+
+struct peer {
+	char name[PEERS_NAME];
+	pid_t pid;
+	int fd; /* of its lane */
+	int priority;
+	char group[LANE_GROUP_MAX];
+	struct sockaddr_un address;
+	/* at the last look */
+	uint32_t nodes, active; /* bits in look.gpus */
+};
+
+/* The sampler's thread writes all of it; `peers`, `count`, `own` and `files`
+ * change under the agent's lock. */
+static struct peer peers[PEERS_MAX];
+static uint32_t count;
+static struct lane own; /* what the file says; all but its head stays untouched */
+static struct peers_own files = {.folder = -1, .lane = -1, .socket = -1};
+static pid_t started_by;
+static struct sockaddr_un own_address;
+static bool up;		  /* the files are there, and tell the truth */
+static bool rescan;	  /* atomic: a peer has come, or does not answer */
+static bool ready;	  /* under the lock: the first work of ours is to be held */
+static uint64_t retry_ns; /* before this there is no other try */
+static int told_error;	  /* what was said last */
+
+static struct {
+	bool wished;	      /* hold_set was told to hold */
+	bool spared;	      /* never again: it was seen to hurt */
+	uint64_t wait_ns;     /* after the next failure */
+	unsigned slow;	      /* slow ones in a row */
+	uint64_t takes_ns;    /* what taking the queues off the GPU last took, */
+	uint64_t gives_ns;    /* and giving them back */
+	uint64_t released_ns; /* since when nobody needs it any more; 0: somebody does */
+} hold;
+
+/* gpu_ids by the bit that stands for them in one look. */
+static struct {
+	uint32_t gpus[32];
+	uint32_t count;
+} look;
+
+static enum lane_level level(void)
+{
+	switch (config.level) {
+	case PROTOCOL_LEVEL_GATE:
+		return LANE_LEVEL_GATE;
+	case PROTOCOL_LEVEL_WEIGHT:
+		return LANE_LEVEL_WEIGHT;
+	default:
+		return LANE_LEVEL_SELF;
+	}
+}
+
+/* Whoever has no priority holds nobody back and is not held back. */
+static int priority_of(const struct peer *peer)
+{
+	return __atomic_load_n(&peer->priority, __ATOMIC_RELAXED);
+}
+
+static int priority(void)
+{
+	return __atomic_load_n(&config.priority, __ATOMIC_RELAXED);
+}
+
+static bool takes_part(void)
+{
+	return priority() != PRIORITY_UNSET && !config.observe;
+}
+
+static bool same_group(const char *a, const char *b)
+{
+	return a[0] != '\0' && strcmp(a, b) == 0;
+}
+
+/* Of the unit that this group is; `highest` begins as one member's. */
+static int unit_priority(const char *group, int highest)
+{
+	if (same_group(config.group, group) && priority() > highest)
+		highest = priority();
+	for (uint32_t i = 0; i < count; i++)
+		if (same_group(peers[i].group, group) && priority_of(&peers[i]) > highest)
+			highest = priority_of(&peers[i]);
+	return highest;
+}
+
+static void send_to(const struct sockaddr_un *address, char what)
+{
+	if (!descriptor_is_ours(files.socket))
+		return;
+	if (sendto(files.socket, &what, 1, MSG_DONTWAIT | MSG_NOSIGNAL,
+		   (const struct sockaddr *)address, sizeof(*address)) == 1)
+		return;
+	/* Full: it has not looked yet, and will. */
+	if (errno != EAGAIN)
+		__atomic_store_n(&rescan, true, __ATOMIC_RELAXED);
+}
+
+/* A part of `own`, to the file. */
+static void write_lane(const void *part, size_t size)
+{
+	if (descriptor_is_ours(files.lane))
+		(void)!pwrite(files.lane, part, size, (off_t)((char *)part - (char *)&own));
+}
+
+static void write_node(uint32_t slot)
+{
+	write_lane(&own.nodes[slot], sizeof(own.nodes[slot]));
+}
+
+void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns)
+{
+	int saved = errno, slot, mine;
+	bool is_new;
+
+	if (!up)
+		return;
+	slot = lane_node_slot(&own, gpu_id);
+	if (slot < 0)
+		return;
+	is_new = own.nodes[slot].activity == 0;
+	if (!lane_node_set(&own, (uint32_t)slot, active, now_ns) && !is_new)
+		return;
+	write_node((uint32_t)slot);
+	mine = unit_priority(config.group, priority());
+	for (uint32_t i = 0; i < count; i++)
+		if (priority_of(&peers[i]) < mine && !same_group(peers[i].group, config.group))
+			send_to(&peers[i].address, LOOK);
+	/* The sampler's own sleep may be a short one, which work does not end. */
+	if (active && ready)
+		send_to(&own_address, LOOK);
+	errno = saved;
+}
+
+/* ---- who is there ---- */
+
+static bool is_known(const char *name)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (strcmp(peers[i].name, name) == 0)
+			return true;
+	return strcmp(files.name, name) == 0;
+}
+
+static void add(const char *name, pid_t pid)
+{
+	struct peer *peer = &peers[count];
+	static struct lane copy; /* its head alone is ever touched */
+
+	if (count == PEERS_MAX)
+		return;
+	memset(peer, 0, sizeof(*peer));
+	peer->fd = peers_open(&files, name, pid);
+	if (peer->fd < 0)
+		return;
+	if (peers_read(peer->fd, &copy) != 0 || !peers_address(&files, name, &peer->address)) {
+		descriptor_close(&peer->fd);
+		return;
+	}
+	memcpy(peer->name, name, sizeof(peer->name));
+	memcpy(peer->group, copy.group, sizeof(peer->group));
+	peer->pid = pid;
+	peer->priority = copy.priority;
+	agent_lock();
+	count++;
+	agent_unlock();
+}
+
+static void drop(uint32_t i)
+{
+	int fd = peers[i].fd;
+
+	agent_lock();
+	count--;
+	peers[i] = peers[count];
+	agent_unlock();
+	descriptor_close(&fd);
+}
+
+static void drop_dead(void)
+{
+	for (uint32_t i = count; i-- > 0;)
+		if (peers_check(&files, peers[i].fd, peers[i].name, peers[i].pid) != 0)
+			drop(i);
+}
+
+/* Who is new here is told `what`: of what happened before that, it was not. */
+static void scan(char what)
+{
+	char name[PEERS_NAME];
+	struct dirent *entry;
+	uint32_t left = FILES_MAX, known;
+	DIR *dir;
+	pid_t pid;
+
+	__atomic_store_n(&rescan, false, __ATOMIC_RELAXED);
+	drop_dead();
+	known = count;
+	dir = opendir(files.path);
+	if (!dir)
+		return;
+	while (left-- > 0 && (entry = readdir(dir)))
+		if (peers_name(entry->d_name, name, &pid) && !is_known(name))
+			add(name, pid);
+	closedir(dir);
+	for (uint32_t i = known; i < count; i++)
+		send_to(&peers[i].address, what);
+}
+
+/* ---- beginning and end ---- */
+
+static void failed(int err, const char *why, uint64_t now_ns)
+{
+	/* The link to the daemon meets these too, and speaks of them. */
+	bool said = err == -ENOTSUP || err == -EMFILE || err == -ENFILE;
+
+	retry_ns = now_ns + RETRY_NS;
+	if (err != told_error)
+		say(said ? LOG_INFO : LOG_ERROR,
+		    "other processes cannot be found without a daemon: %s %s: %s; %s", why,
+		    files.path, strerror(-err),
+		    err == -ENOSPC ? "make room there"
+				   : remedy(-err, "it must be this user's own, with mode 0700: "
+						  "remove it, or set XDG_RUNTIME_DIR"));
+	told_error = err;
+}
+
+static void start(uint64_t now_ns)
+{
+	const char *why;
+	int err;
+
+	memset(&own, 0, PEERS_LANE_BYTES);
+	own.magic = LANE_MAGIC;
+	own.version = LANE_VERSION;
+	own.size = sizeof(own);
+	own.priority = priority();
+	memcpy(own.group, config.group, sizeof(own.group));
+	err = peers_own_open(&files, &own, &why);
+	if (err) {
+		failed(err, why, now_ns);
+		return;
+	}
+	peers_address(&files, files.name, &own_address);
+	told_error = 0;
+	started_by = getpid();
+	agent_lock();
+	up = true;
+	for (uint32_t i = 0; i < LANE_NODES && queues.nodes[i].gpu_id; i++)
+		peers_node(queues.nodes[i].gpu_id, queues.nodes[i].active > 0, now_ns);
+	agent_unlock();
+	scan(ARRIVE);
+	say(LOG_INFO, "meets other processes of this user in %s", files.path);
+}
+
+static void spare(const char *why)
+{
+	hold.spared = true;
+	say(LOG_ERROR,
+	    "this process is not held for a peer again: %s; KFDSHIM_LEVEL=gate asks nothing of it",
+	    why);
+}
+
+/* The driver resets a GPU whose firmware does not preempt. */
+static void hold_failed(int err, uint64_t now_ns)
+{
+	if (err == -ECANCELED && device_is_kept()) {
+		retry_ns = now_ns + BUSY_NS;
+		return;
+	}
+	if (err == -ECANCELED)
+		err = -EOPNOTSUPP; /* nothing here can suspend: that does not pass quickly */
+	if (err == -EIO || err == -ETIME) {
+		spare("the firmware did not preempt it");
+		return;
+	}
+	hold.wait_ns = hold.wait_ns ? 2 * hold.wait_ns : FAILED_MIN_NS;
+	if (hold.wait_ns > FAILED_MAX_NS)
+		hold.wait_ns = FAILED_MAX_NS;
+	retry_ns = now_ns + hold.wait_ns;
+	if (told_error != err)
+		say(LOG_ERROR,
+		    "cannot be held for a peer (KFDSHIM_LEVEL=%s): %s; it is tried again, at last "
+		    "every 10 s",
+		    protocol_level_name(config.level), strerror(-err));
+	told_error = err;
+}
+
+static void hold_taken(uint64_t took_ns)
+{
+	hold.takes_ns = took_ns;
+	hold.wait_ns = 0;
+	hold.slow = took_ns > SLOW_NS ? hold.slow + 1 : 0;
+	if (hold.slow == SLOW_MAX)
+		spare("that took longer than 50 ms twice");
+}
+
+/* Holding once more is to renew it, and costs nothing. */
+static void wish(bool want, uint64_t now_ns)
+{
+	bool anew = want && !hold.wished;
+	uint64_t begin_ns = clock_ns();
+	int err;
+
+	if (!want && !hold.wished)
+		return;
+	err = hold_set(HOLD_BY_PEERS, level(), want);
+	hold.wished = want && !err;
+	if (want && err)
+		hold_failed(err, now_ns);
+	else if (anew)
+		hold_taken(clock_ns() - begin_ns);
+	else if (!want)
+		hold.gives_ns = clock_ns() - begin_ns;
+}
+
+void peers_stop(void)
+{
+	wish(false, 0);
+	if (!up)
+		return;
+	agent_lock();
+	up = ready = false;
+	agent_unlock();
+	while (count > 0)
+		drop(count - 1);
+	peers_own_close(&files, true);
+}
+
+/* ---- the decision ---- */
+
+static uint32_t gpu_bit(uint32_t gpu_id)
+{
+	for (uint32_t i = 0; i < look.count; i++)
+		if (look.gpus[i] == gpu_id)
+			return 1u << i;
+	if (gpu_id == 0 || look.count == sizeof(look.gpus) / sizeof(look.gpus[0]))
+		return 0;
+	look.gpus[look.count] = gpu_id;
+	return 1u << look.count++;
+}
+
+static void read_peer(struct peer *peer)
+{
+	static struct lane copy;
+	struct lane_node node;
+
+	peer->nodes = peer->active = 0;
+	if (peers_read(peer->fd, &copy) != 0)
+		return;
+	__atomic_store_n(&peer->priority, copy.priority, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; lane_node_read(&copy, i, &node) == 0; i++) {
+		peer->nodes |= gpu_bit(node.gpu_id);
+		if (node.activity & 1)
+			peer->active |= gpu_bit(node.gpu_id);
+	}
+}
+
+/* Nodes where this process has queues now, and those of its group. */
+static uint32_t nodes_of_ours(void)
+{
+	uint32_t bits = 0;
+
+	agent_lock();
+	for (uint32_t i = 0; i < queues.end; i++)
+		if (queues.table[i])
+			bits |= gpu_bit(queues.table[i]->gpu_id);
+	agent_unlock();
+	for (uint32_t i = 0; i < count; i++)
+		if (same_group(peers[i].group, config.group))
+			bits |= peers[i].nodes;
+	return bits;
+}
+
+/* Where the unit of this peer is active. */
+static uint32_t unit_active(const struct peer *peer)
+{
+	uint32_t nodes = 0, active = 0;
+
+	if (peer->group[0] == '\0')
+		return peer->active;
+	for (uint32_t i = 0; i < count; i++) {
+		if (!same_group(peers[i].group, peer->group))
+			continue;
+		nodes |= peers[i].nodes;
+		active |= peers[i].active;
+	}
+	return active ? nodes : 0;
+}
+
+static bool is_urgent_elsewhere(void)
+{
+	int mine = unit_priority(config.group, priority());
+	uint32_t ours;
+
+	look.count = 0;
+	for (uint32_t i = 0; i < count; i++)
+		read_peer(&peers[i]);
+	ours = nodes_of_ours();
+	for (uint32_t i = 0; i < count; i++)
+		if (!same_group(peers[i].group, config.group) &&
+		    unit_priority(peers[i].group, peers[i].priority) > mine &&
+		    (unit_active(&peers[i]) & ours))
+			return true;
+	return false;
+}
+
+/* Says what has come; whatever it is, there is something to look at. */
+static void drain_socket(void)
+{
+	uint32_t n = 0;
+	char what;
+
+	while (recv(files.socket, &what, 1, MSG_DONTWAIT) >= 0)
+		if (what != LOOK || ++n == FULL)
+			__atomic_store_n(&rescan, true, __ATOMIC_RELAXED);
+}
+
+/* By kfdshim.h, at run time. */
+static void tell_priority(void)
+{
+	own.priority = priority();
+	write_lane(&own.priority, sizeof(own.priority));
+	for (uint32_t i = 0; i < count; i++)
+		send_to(&peers[i].address, ARRIVE);
+}
+
+/* While nothing of ours is in flight, suspending it would cost both a bounce. */
+static bool is_at_rest(void)
+{
+	bool rest;
+
+	agent_lock();
+	rest = ready = queues.active == 0;
+	agent_unlock();
+	return rest;
+}
+
+/* Somebody more urgent works. */
+static uint64_t decide_urgent(uint64_t now_ns)
+{
+	int lost = hold.wished ? hold_lost(HOLD_BY_PEERS) : 0;
+
+	hold.released_ns = 0;
+	if (lost) {
+		hold.wished = false;
+		hold_failed(-lost, now_ns);
+	}
+	if (hold.spared && !hold.wished)
+		return UINT64_MAX;
+	if (!hold.wished && is_at_rest())
+		return UINT64_MAX;
+	if (!hold.wished && now_ns < retry_ns)
+		return retry_ns;
+	wish(true, now_ns);
+	if (hold.wished)
+		return now_ns + CHECK_NS;
+	return hold.spared ? UINT64_MAX : retry_ns;
+}
+
+/*
+ * Nobody does (any more). Giving the GPU back and taking it again costs both of us
+ * a bounce each; waiting costs us the time. Whoever waits as long as that would
+ * have cost, and then gives it back, never pays more than twice what he had to.
+ */
+static uint64_t decide_quiet(uint64_t now_ns)
+{
+	uint64_t cost_ns = hold.takes_ns + hold.gives_ns;
+
+	agent_lock();
+	ready = false;
+	agent_unlock();
+	if (!hold.wished)
+		return UINT64_MAX;
+	if (hold.released_ns == 0)
+		hold.released_ns = now_ns;
+	if (cost_ns > OVER_MAX_NS)
+		cost_ns = OVER_MAX_NS;
+	if (now_ns < hold.released_ns + cost_ns)
+		return hold.released_ns + cost_ns;
+	hold.released_ns = 0;
+	wish(false, now_ns);
+	return UINT64_MAX;
+}
+
+static uint64_t decide(uint64_t now_ns)
+{
+	return is_urgent_elsewhere() ? decide_urgent(now_ns) : decide_quiet(now_ns);
+}
+
+/* Nothing of ours can be in anybody's way, until the first queue wakes us. */
+static uint64_t without_queues(uint64_t now_ns)
+{
+	agent_lock();
+	ready = false;
+	agent_unlock();
+	hold.released_ns = 0;
+	wish(false, now_ns);
+	return UINT64_MAX;
+}
+
+uint64_t peers_step(uint64_t now_ns, bool alone)
+{
+	if (!alone || !takes_part()) {
+		peers_stop();
+		return UINT64_MAX;
+	}
+	if (!up && now_ns >= retry_ns && queues_any())
+		start(now_ns);
+	if (!up)
+		return queues_any() ? retry_ns : UINT64_MAX;
+	if (own.priority != priority())
+		tell_priority();
+	if (!descriptor_is_ours(files.socket)) {
+		peers_lost();
+		return retry_ns;
+	}
+	drain_socket();
+	if (hold.wished)
+		drop_dead();
+	if (__atomic_load_n(&rescan, __ATOMIC_RELAXED))
+		scan(LOOK);
+	return queues_any() ? decide(now_ns) : without_queues(now_ns);
+}
+
+void peers_lost(void)
+{
+	peers_stop();
+	retry_ns = clock_ns() + RETRY_NS;
+	say(LOG_ERROR, "other processes are not found for 10 s: this program has closed the "
+		       "descriptors that it did not open; leave those of libkfdshim.so open");
+}
+
+int peers_socket(void)
+{
+	return up && queues_any() ? files.socket : -1;
+}
+
+/* Who ends without it (a signal, _exit) is found to be dead. */
+__attribute__((destructor)) static void leave(void)
+{
+	if (up && getpid() == started_by)
+		peers_own_unlink(&files);
+}
+
+void peers_forget(void)
+{
+	for (uint32_t i = 0; i < count; i++)
+		descriptor_close(&peers[i].fd);
+	count = 0;
+	peers_own_close(&files, false);
+	up = rescan = ready = false;
+	memset(&hold, 0, sizeof(hold));
+	retry_ns = 0;
+	told_error = 0;
+}

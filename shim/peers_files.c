@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+#include "shim/peers_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "channel/protocol.h"
+#include "common/clock.h"
+#include "shim/config.h"
+#include "shim/descriptor.h"
+
+#define LANE_END ".lane"
+#define SOCKET_END ".socket"
+#define NEW_END ".new" /* a lane that is not yet locked */
+
+static bool is_own_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+/* In XDG_RUNTIME_DIR; where that is not set or not there, as in containers, or is
+ * somebody else's, as under su and sudo, in /dev/shm. Root could make it there, but then
+ * whose it is could not. */
+static int make_folder(struct peers_own *own)
+{
+	if (is_own_folder(config.runtime_folder))
+		snprintf(own->path, sizeof(own->path), "%s/kfdshim", config.runtime_folder);
+	else
+		snprintf(own->path, sizeof(own->path), "/dev/shm/kfdshim-%u", geteuid());
+	return mkdir(own->path, 0700) == 0 || errno == EEXIST ? 0 : -errno;
+}
+
+/* Made 0700 if it is not there. One that anybody else could read or write is not
+ * used. */
+static int open_folder(struct peers_own *own)
+{
+	struct stat st;
+	int err;
+
+	err = make_folder(own);
+	if (err)
+		return err;
+	own->folder =
+		descriptor_keep(open(own->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	if (own->folder < 0)
+		return -errno;
+	if (fstat(own->folder, &st) != 0)
+		return -errno;
+	if (st.st_uid != geteuid() || (st.st_mode & 0777) != 0700)
+		return -EPERM;
+	return 0;
+}
+
+static void file_name(char *to, size_t size, const char *name, const char *end)
+{
+	snprintf(to, size, "%s%s", name, end);
+}
+
+static int lock_lane(int fd)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	return fcntl(fd, F_SETLK, &lock) == 0 ? 0 : -errno;
+}
+
+/* Whole and locked before it has its name. */
+static int make_lane(struct peers_own *own, const struct lane *lane)
+{
+	char fresh[PEERS_NAME + 16], file[PEERS_NAME + 16];
+	int err;
+
+	file_name(fresh, sizeof(fresh), own->name, NEW_END);
+	file_name(file, sizeof(file), own->name, LANE_END);
+	own->lane = descriptor_keep(openat(
+		own->folder, fresh, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+	if (own->lane < 0)
+		return -errno;
+	err = lock_lane(own->lane);
+	if (!err && (ftruncate(own->lane, sizeof(*lane)) != 0 ||
+		     pwrite(own->lane, lane, PEERS_LANE_BYTES, 0) != (ssize_t)PEERS_LANE_BYTES ||
+		     renameat(own->folder, fresh, own->folder, file) != 0))
+		err = errno ? -errno : -ENOSPC;
+	if (err)
+		unlinkat(own->folder, fresh, 0);
+	return err;
+}
+
+bool peers_address(const struct peers_own *own, const char *name, struct sockaddr_un *out)
+{
+	int n;
+
+	memset(out, 0, sizeof(*out));
+	out->sun_family = AF_UNIX;
+	n = snprintf(out->sun_path, sizeof(out->sun_path), "%s/%s" SOCKET_END, own->path, name);
+	return n > 0 && n < (int)sizeof(out->sun_path);
+}
+
+static int make_socket(struct peers_own *own)
+{
+	struct sockaddr_un address;
+
+	if (!peers_address(own, own->name, &address))
+		return -ENAMETOOLONG;
+	own->socket =
+		descriptor_keep(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	if (own->socket < 0)
+		return -ENOTSUP;
+	if (bind(own->socket, (struct sockaddr *)&address, sizeof(address)) != 0)
+		return -errno;
+	return 0;
+}
+
+int peers_own_open(struct peers_own *own, const struct lane *lane, const char **why)
+{
+	int err;
+
+	*own = (struct peers_own){.folder = -1, .lane = -1, .socket = -1};
+	/* After an exec it is another one, too: who removes the dead one's files
+	 * cannot hit those of the living. */
+	snprintf(own->name, sizeof(own->name), "%d-%llu", (int)getpid(),
+		 (unsigned long long)clock_ns() / 1000u);
+	*why = "the folder";
+	err = open_folder(own);
+	/* The socket first: a peer that sees the lane may write to it. */
+	if (!err) {
+		*why = "the socket in";
+		err = make_socket(own);
+	}
+	if (!err) {
+		*why = "the lane in";
+		err = make_lane(own, lane);
+	}
+	if (err)
+		peers_own_close(own, own->socket >= 0);
+	return err;
+}
+
+static void remove_files(const struct peers_own *own, const char *name)
+{
+	char file[PEERS_NAME + 16];
+
+	file_name(file, sizeof(file), name, LANE_END);
+	unlinkat(own->folder, file, 0);
+	file_name(file, sizeof(file), name, SOCKET_END);
+	unlinkat(own->folder, file, 0);
+}
+
+void peers_own_close(struct peers_own *own, bool remove)
+{
+	if (remove)
+		peers_own_unlink(own);
+	descriptor_close(&own->lane);
+	descriptor_close(&own->socket);
+	descriptor_close(&own->folder);
+}
+
+void peers_own_unlink(const struct peers_own *own)
+{
+	if (own->folder >= 0)
+		remove_files(own, own->name);
+}
+
+bool peers_name(const char *file, char name[PEERS_NAME], pid_t *pid)
+{
+	unsigned long long start;
+	char again[PEERS_NAME + 16];
+	int number;
+
+	if (strlen(file) >= PEERS_NAME || sscanf(file, "%d-%llu", &number, &start) != 2)
+		return false;
+	snprintf(name, PEERS_NAME, "%d-%llu", number, start);
+	file_name(again, sizeof(again), name, LANE_END);
+	*pid = number;
+	return number > 0 && strcmp(again, file) == 0;
+}
+
+int peers_check(const struct peers_own *own, int fd, const char *name, pid_t pid)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	if (fcntl(fd, F_GETLK, &lock) != 0)
+		return -errno;
+	if (lock.l_type == F_UNLCK) {
+		remove_files(own, name);
+		return -ESRCH;
+	}
+	return lock.l_pid == pid ? 0 : -EXDEV;
+}
+
+int peers_open(const struct peers_own *own, const char *name, pid_t pid)
+{
+	char file[PEERS_NAME + 16];
+	struct stat st;
+	int fd, err;
+
+	file_name(file, sizeof(file), name, LANE_END);
+	fd = descriptor_keep(
+		openat(own->folder, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	    st.st_size != (off_t)sizeof(struct lane))
+		err = -EPROTO;
+	else
+		err = peers_check(own, fd, name, pid);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+int peers_read(int fd, struct lane *copy)
+{
+	if (pread(fd, copy, PEERS_LANE_BYTES, 0) != (ssize_t)PEERS_LANE_BYTES)
+		return -EPROTO;
+	if (copy->magic != LANE_MAGIC || copy->version != LANE_VERSION ||
+	    copy->size != sizeof(struct lane) || copy->priority < 0 ||
+	    copy->priority > PRIORITY_ONLINE || !memchr(copy->group, '\0', sizeof(copy->group)))
+		return -EPROTO;
+	return 0;
+}

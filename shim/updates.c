@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "shim/updates.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "abi/kfd_abi.h"
+#include "shim/activity.h"
+#include "shim/config.h"
+#include "shim/queues.h"
+
+#define LOWEST 0u
+#define PERCENT 0xffu /* of queue_percentage; the byte above is a PM4 queue's XCC */
+
+/* After the lock of hold.c, before the agent's: what the driver was told and what
+ * is in the table change together. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static enum updates_as told_as;
+static bool stand;
+static struct kfd_ioctl_update_queue_args updates[QUEUES_MAX];
+
+bool updates_stand(void)
+{
+	return __atomic_load_n(&stand, __ATOMIC_ACQUIRE);
+}
+
+static void merge(struct kfd_ioctl_update_queue_args *args)
+{
+	if (told_as == UPDATES_LOWEST)
+		args->queue_priority = LOWEST;
+	if (told_as == UPDATES_STOPPED)
+		args->queue_percentage &= ~PERCENT;
+}
+
+/* What the driver has yet to be told. */
+static uint32_t gather(void)
+{
+	uint32_t n = 0;
+
+	agent_lock();
+	for (uint32_t i = 0; i < queues.end; i++) {
+		const struct queue *q = queues.table[i];
+
+		if (!q || queue_is_sdma(q) || q->context != 0)
+			continue;
+		updates[n] = (struct kfd_ioctl_update_queue_args){
+			.ring_base_address = q->update_ring,
+			.ring_size = (uint32_t)q->update_bytes,
+			.queue_id = q->id,
+			.queue_percentage = q->percentage,
+			.queue_priority = q->priority,
+		};
+		merge(&updates[n]);
+		if (updates[n].queue_percentage != q->told_percentage ||
+		    updates[n].queue_priority != q->told_priority)
+			n++;
+	}
+	agent_unlock();
+	return n;
+}
+
+static void done(const struct kfd_ioctl_update_queue_args *args)
+{
+	struct queue *q;
+
+	agent_lock();
+	q = queue_by_id(0, args->queue_id);
+	if (q) {
+		q->told_percentage = args->queue_percentage;
+		q->told_priority = args->queue_priority;
+	}
+	agent_unlock();
+}
+
+static int tell(const struct kfdshim_host *host, int fd, struct kfd_ioctl_update_queue_args *args)
+{
+	int result, err;
+
+	do {
+		result = host->ioctl(fd, AMDKFD_IOC_UPDATE_QUEUE, args);
+	} while (result != 0 && errno == EINTR);
+	err = result != 0 ? errno : 0;
+	if (err == EFAULT || err == EACCES) {
+		say(LOG_ERROR, "queue %u cannot be held or released: %s", args->queue_id,
+		    err == EFAULT ? "the driver does not know it, so nothing is left to do"
+				  : "the GPU was reset: start this process anew");
+		err = 0;
+	}
+	if (!err)
+		done(args);
+	return -err;
+}
+
+int updates_set(const struct kfdshim_host *host, int fd, enum updates_as as)
+{
+	int result = 0, err;
+	uint32_t n;
+
+	pthread_mutex_lock(&lock);
+	told_as = as;
+	if (as == UPDATES_STOPPED)
+		__atomic_store_n(&stand, true, __ATOMIC_RELEASE);
+	n = gather();
+	for (uint32_t i = 0; i < n; i++) {
+		err = tell(host, fd, &updates[i]);
+		result = result ? result : err;
+	}
+	if (as != UPDATES_STOPPED && !result)
+		__atomic_store_n(&stand, false, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+void updates_begin(struct kfd_ioctl_update_queue_args *args, bool compute)
+{
+	pthread_mutex_lock(&lock);
+	if (compute)
+		merge(args);
+}
+
+void updates_end(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+void updates_forget(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	told_as = UPDATES_AS_SAID;
+	stand = false;
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+#include "shim/vram.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "abi/kfd_abi.h"
+#include "shim/activity.h"
+#include "shim/config.h"
+#include "shim/contexts.h"
+#include "shim/link.h"
+#include "shim/memory.h"
+
+#define PAGE 4096u /* the driver's; sizes are rounded up to it */
+#define FIRST_ROOM 256u
+
+/* Handles are a KFD context's own. Sizes are whole pages, so their low bits have room for
+ * context and node. */
+#define NODE_BITS 6u
+struct buffer {
+	uint64_t handle;
+	uint64_t word; /* bytes | context << NODE_BITS | node + 1; 0: a free place */
+};
+_Static_assert(LANE_NODES < 1u << NODE_BITS && CONTEXT_UNSEEN << NODE_BITS <= PAGE, "they fit");
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* All under `lock`; `nodes` is also read, field by field, by vram_publish. */
+static struct {
+	uint32_t gpu_id; /* 0: free */
+	uint64_t bytes;
+} nodes[LANE_NODES];
+static struct buffer *buffers; /* open addressing, by handle */
+static size_t room, used;
+
+static size_t place(uint64_t handle)
+{
+	return (size_t)((handle * 0x9e3779b97f4a7c15ull) >> 32) & (room - 1);
+}
+
+static uint32_t context_in(struct buffer buffer)
+{
+	return (uint32_t)(buffer.word % PAGE) >> NODE_BITS;
+}
+
+/* Where this handle is, or else the free place that ends the search. */
+static size_t find(uint32_t context, uint64_t handle)
+{
+	size_t i = place(handle);
+
+	while (buffers[i].word &&
+	       (buffers[i].handle != handle || context_in(buffers[i]) != context))
+		i = (i + 1) & (room - 1);
+	return i;
+}
+
+static bool grow(void)
+{
+	struct buffer *old = buffers, *wider;
+	size_t old_room = room;
+
+	wider = calloc(room ? 2 * room : FIRST_ROOM, sizeof(*wider));
+	if (!wider)
+		return false;
+	buffers = wider;
+	room = room ? 2 * room : FIRST_ROOM;
+	for (size_t i = 0; i < old_room; i++)
+		if (old[i].word)
+			buffers[find(context_in(old[i]), old[i].handle)] = old[i];
+	free(old);
+	return true;
+}
+
+static uint32_t node_in(struct buffer buffer)
+{
+	return (uint32_t)(buffer.word % (1u << NODE_BITS)) - 1;
+}
+
+static void give_back(struct buffer buffer)
+{
+	uint64_t *bytes = &nodes[node_in(buffer)].bytes;
+
+	__atomic_store_n(bytes, *bytes - (buffer.word & -(uint64_t)PAGE), __ATOMIC_RELAXED);
+}
+
+static bool insert(struct buffer buffer)
+{
+	size_t i;
+
+	if (used + 1 > room / 2 && !grow())
+		return false;
+	i = find(context_in(buffer), buffer.handle);
+	if (buffers[i].word) /* the old one is gone without a FREE that we saw */
+		give_back(buffers[i]);
+	else
+		used++;
+	buffers[i] = buffer;
+	return true;
+}
+
+/* The entries after a freed one may have come by its place: they move up. */
+static struct buffer take(uint32_t context, uint64_t handle)
+{
+	struct buffer none = {0}, found;
+	size_t hole, i, home;
+
+	if (!room)
+		return none;
+	hole = find(context, handle);
+	found = buffers[hole];
+	if (!found.word)
+		return none;
+	used--;
+	for (i = (hole + 1) & (room - 1); buffers[i].word; i = (i + 1) & (room - 1)) {
+		home = place(buffers[i].handle);
+		if (((i - home) & (room - 1)) < ((i - hole) & (room - 1)))
+			continue;
+		buffers[hole] = buffers[i];
+		hole = i;
+	}
+	buffers[hole] = none;
+	return found;
+}
+
+/* LANE_NODES: no room for another. */
+static uint32_t node_of(uint32_t gpu_id)
+{
+	for (uint32_t i = 0; i < LANE_NODES; i++) {
+		if (nodes[i].gpu_id == 0)
+			__atomic_store_n(&nodes[i].gpu_id, gpu_id, __ATOMIC_RELEASE);
+		if (nodes[i].gpu_id == gpu_id)
+			return i;
+	}
+	return LANE_NODES;
+}
+
+static void publish(uint32_t node)
+{
+	agent_lock();
+	link_vram(nodes[node].gpu_id, nodes[node].bytes);
+	agent_unlock();
+}
+
+/* Before the driver is asked, so that two threads cannot both take the last. */
+static bool reserve(uint32_t node, uint64_t bytes)
+{
+	uint64_t sum;
+
+	if (__builtin_add_overflow(nodes[node].bytes, bytes, &sum) || sum > config.vram_limit_bytes)
+		return false;
+	__atomic_store_n(&nodes[node].bytes, sum, __ATOMIC_RELAXED);
+	return true;
+}
+
+static void refused(uint32_t gpu_id, uint64_t bytes)
+{
+	say(LOG_INFO,
+	    "%llu bytes of VRAM on node %u are refused: KFDSHIM_VRAM_LIMIT is %llu, of which %llu "
+	    "are left; free memory or set a higher limit",
+	    (unsigned long long)bytes, gpu_id, (unsigned long long)config.vram_limit_bytes,
+	    (unsigned long long)(config.vram_limit_bytes - nodes[node_of(gpu_id)].bytes));
+}
+
+/* Bytes that this call takes; 0: none of VRAM, or not to be counted. */
+static uint64_t bytes_of(const struct kfd_ioctl_alloc_memory_of_gpu_args *args)
+{
+	uint64_t bytes = args->size;
+
+	if (!(args->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM) || args->gpu_id == 0)
+		return 0;
+	if (args->flags & KFD_IOC_ALLOC_MEM_FLAGS_AQL_QUEUE_MEM)
+		bytes >>= 1;
+	return bytes > UINT64_MAX - PAGE ? bytes & -(uint64_t)PAGE
+					 : (bytes + PAGE - 1) & -(uint64_t)PAGE;
+}
+
+/* The driver has answered: it is a buffer (still), or its bytes are free again. */
+static void settle(struct buffer buffer, bool is_there)
+{
+	pthread_mutex_lock(&lock);
+	if (!is_there) {
+		give_back(buffer);
+	} else if (!insert(buffer)) {
+		give_back(buffer);
+		say(LOG_ERROR, "%llu bytes of VRAM are counted no more, no memory for that: %s",
+		    (unsigned long long)(buffer.word & -(uint64_t)PAGE), remedy(ENOMEM, ""));
+	}
+	publish(node_in(buffer));
+	pthread_mutex_unlock(&lock);
+}
+
+int vram_alloc(const struct kfdshim_host *host, int fd, unsigned long request, void *arg)
+{
+	struct kfd_ioctl_alloc_memory_of_gpu_args args;
+	struct buffer buffer;
+	uint64_t bytes = 0;
+	int result, err;
+	uint32_t node, context = context_of(fd);
+	bool fits = true;
+
+	if (context != CONTEXT_UNSEEN && _IOC_SIZE((unsigned)request) >= sizeof(args) &&
+	    memory_read_mapped(&args, (uintptr_t)arg, sizeof(args)))
+		bytes = bytes_of(&args);
+	if (!bytes)
+		return host->ioctl(fd, request, arg);
+	err = errno;
+	pthread_mutex_lock(&lock);
+	node = node_of(args.gpu_id);
+	if (node < LANE_NODES)
+		fits = reserve(node, bytes);
+	if (!fits)
+		refused(args.gpu_id, bytes);
+	pthread_mutex_unlock(&lock);
+	if (!fits) {
+		errno = ENOMEM;
+		return -1;
+	}
+	errno = err;
+	result = host->ioctl(fd, request, arg);
+	err = errno;
+	if (result == 0)
+		memcpy(&args, arg, sizeof(args));
+	buffer = (struct buffer){.handle = args.handle,
+				 .word = bytes | context << NODE_BITS | (node + 1)};
+	if (node < LANE_NODES)
+		settle(buffer, result == 0);
+	errno = err;
+	return result;
+}
+
+int vram_free(const struct kfdshim_host *host, int fd, unsigned long request, void *arg)
+{
+	struct kfd_ioctl_free_memory_of_gpu_args args;
+	struct buffer buffer = {0};
+	int result, err;
+
+	/* Out of the table before the call: the driver may give the handle to
+	 * another thread before this one is back. Its bytes count until then. */
+	if (memory_read_mapped(&args, (uintptr_t)arg, sizeof(args))) {
+		pthread_mutex_lock(&lock);
+		buffer = take(context_of(fd), args.handle);
+		pthread_mutex_unlock(&lock);
+	}
+	result = host->ioctl(fd, request, arg);
+	if (!buffer.word)
+		return result;
+	err = errno;
+	settle(buffer, result != 0);
+	errno = err;
+	return result;
+}
+
+void vram_context_ended(uint32_t context)
+{
+	struct buffer gone;
+
+	pthread_mutex_lock(&lock);
+	/* What moves up comes to a place that is looked at next. */
+	for (size_t i = 0; i < room;) {
+		if (!buffers[i].word || context_in(buffers[i]) != context) {
+			i++;
+			continue;
+		}
+		gone = take(context, buffers[i].handle);
+		give_back(gone);
+		publish(node_in(gone));
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void vram_publish(void)
+{
+	uint32_t gpu_id;
+
+	for (uint32_t i = 0; i < LANE_NODES; i++) {
+		gpu_id = __atomic_load_n(&nodes[i].gpu_id, __ATOMIC_ACQUIRE);
+		if (gpu_id)
+			link_vram(gpu_id, __atomic_load_n(&nodes[i].bytes, __ATOMIC_RELAXED));
+	}
+}
+
+void vram_forget(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	memset(nodes, 0, sizeof(nodes));
+	buffers = NULL;
+	room = used = 0;
+}

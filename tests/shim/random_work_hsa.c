@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+/* Queues by the HSA runtime; it has some of its own besides. */
+#include <dlfcn.h>
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/shim/random_work.h"
+
+#define PACKETS 256u
+#define GPUS 8u
+
+static hsa_agent_t gpus[GPUS];
+static uint32_t gpu_ids[GPUS];
+static unsigned gpus_end;
+static hsa_queue_t *queues[WORK_THREADS][WORK_QUEUES];
+
+static void check(hsa_status_t status, const char *what)
+{
+	const char *text = "?";
+
+	if (status == HSA_STATUS_SUCCESS)
+		return;
+	hsa_status_string(status, &text);
+	fprintf(stderr, "%s: %s\n", what, text);
+	_Exit(1);
+}
+#define CHECK(call) check(call, #call)
+
+/* As the driver names it. */
+static uint32_t gpu_id_of(hsa_agent_t agent)
+{
+	unsigned gpu_id = 0;
+	uint32_t node;
+	char path[80];
+	FILE *f;
+
+	CHECK(hsa_agent_get_info(agent, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_DRIVER_NODE_ID,
+				 &node));
+	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/topology/nodes/%u/gpu_id", node);
+	f = fopen(path, "re");
+	if (!f || fscanf(f, "%u", &gpu_id) != 1) {
+		fprintf(stderr, "%s cannot be read\n", path);
+		_Exit(1);
+	}
+	fclose(f);
+	return gpu_id;
+}
+
+static hsa_status_t on_agent(hsa_agent_t agent, void *arg)
+{
+	hsa_device_type_t type;
+
+	(void)arg;
+	CHECK(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type));
+	if (type != HSA_DEVICE_TYPE_GPU || gpus_end == GPUS)
+		return HSA_STATUS_SUCCESS;
+	gpu_ids[gpus_end] = gpu_id_of(agent);
+	gpus[gpus_end++] = agent;
+	return HSA_STATUS_SUCCESS;
+}
+
+/*
+ * Everything once, before there are threads. The runtime is compiled without guards
+ * around the static variables of its functions: of several first calls of
+ * hsa_amd_queue_set_priority at once one was seen to fail (7.2.4), without the shim,
+ * too.
+ */
+static void warm_up(void)
+{
+	hsa_queue_t *queue;
+
+	for (unsigned i = 0; i < gpus_end; i++) {
+		CHECK(hsa_queue_create(gpus[i], PACKETS, HSA_QUEUE_TYPE_MULTI, NULL, NULL,
+				       UINT32_MAX, UINT32_MAX, &queue));
+		CHECK(hsa_amd_queue_set_priority(queue, HSA_AMD_QUEUE_PRIORITY_LOW));
+		CHECK(hsa_queue_destroy(queue));
+	}
+}
+
+static void begin(struct work_truth *truth)
+{
+	(void)truth;
+	CHECK(hsa_init());
+	CHECK(hsa_iterate_agents(on_agent, NULL));
+	if (gpus_end == 0) {
+		fprintf(stderr, "no GPU among the agents\n");
+		_Exit(1);
+	}
+	warm_up();
+}
+
+static void create(struct work_truth *truth, struct work_queue *q, hsa_queue_t **at, unsigned gpu)
+{
+	CHECK(hsa_queue_create(gpus[gpu], PACKETS, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX,
+			       UINT32_MAX, at));
+	*q = (struct work_queue){
+		.there = true,
+		.id = WORK_ANY,
+		.gpu_id = gpu_ids[gpu],
+		.type = WORK_ANY,
+		.priority = WORK_ANY,
+		.percent = WORK_ANY,
+		.ring = (uint64_t)(uintptr_t)(*at)->base_address,
+		.ring_bytes = (uint64_t)(*at)->size * 64,
+		.hsa_queue = (uint64_t)(uintptr_t)*at,
+		.level = WORK_LEVEL_NORMAL, /* every queue, at first */
+	};
+	work_count(&truth->creates);
+}
+
+/*
+ * ROCr 5 destroys queues one at a time here: with several threads in there it was seen
+ * to wait for ever, in one of four runs, without the shim too. Its queues share an
+ * auto-reset event, and a wake that comes between the look at the signal and the wait
+ * is gone if anybody else waits just then. ROCr 6 asks by the event's age, and is
+ * known by a function that it brought.
+ */
+static bool destroys_alone(void)
+{
+	return !dlsym(RTLD_DEFAULT, "hsa_amd_vmem_address_reserve");
+}
+
+static void destroy(struct work_truth *truth, struct work_queue *q, hsa_queue_t *queue)
+{
+	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+	bool alone = destroys_alone();
+
+	if (alone)
+		pthread_mutex_lock(&one);
+	q->there = false;
+	CHECK(hsa_queue_destroy(queue));
+	if (alone)
+		pthread_mutex_unlock(&one);
+	work_count(&truth->destroys);
+}
+
+static void step(struct work_truth *truth, unsigned thread, unsigned short *random)
+{
+	static const hsa_amd_queue_priority_t priorities[] = {
+		HSA_AMD_QUEUE_PRIORITY_LOW,
+		HSA_AMD_QUEUE_PRIORITY_NORMAL,
+		HSA_AMD_QUEUE_PRIORITY_HIGH,
+	};
+	unsigned i = (unsigned)nrand48(random) % WORK_QUEUES, choice;
+	struct work_queue *q = &truth->queues[thread][i];
+
+	if (!q->there) {
+		create(truth, q, &queues[thread][i], (unsigned)nrand48(random) % gpus_end);
+	} else if (nrand48(random) % 2) {
+		choice = (unsigned)nrand48(random) % 3;
+		CHECK(hsa_amd_queue_set_priority(queues[thread][i], priorities[choice]));
+		q->level = WORK_LEVEL_LOW + choice;
+		work_count(&truth->updates);
+	} else {
+		destroy(truth, q, queues[thread][i]);
+	}
+}
+
+static void end(struct work_truth *truth)
+{
+	for (unsigned t = 0; t < WORK_THREADS; t++)
+		for (unsigned i = 0; i < WORK_QUEUES; i++)
+			if (truth->queues[t][i].there)
+				destroy(truth, &truth->queues[t][i], queues[t][i]);
+}
+
+const struct work_kind work_kind = {.begin = begin, .step = step, .end = end};

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+/* kfdshim.h in libkfdshim.so itself: counts, bounds, and what a fork child has. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "preload/internal.h"
+#define KFDSHIM_NO_MACROS
+#include "preload/kfdshim.h"
+
+const struct kfdshim_agent *agent_loaded;
+
+static int told;
+
+/* The object changes, although it is const to who only reads it. */
+static struct kfdshim_wishes wishes(void)
+{
+	const volatile struct kfdshim_wishes *now = &program_wishes;
+
+	return *now;
+}
+
+static void wishes_changed(void)
+{
+	told++;
+	errno = EDOM;
+}
+
+static const struct kfdshim_agent agent = {.wishes_changed = wishes_changed};
+
+static void requests_are_counted(void **state)
+{
+	(void)state;
+	kfdshim_request_end(); /* one too many is no debt */
+	kfdshim_request_begin();
+	assert_int_equal(wishes().requests, 1);
+	agent_loaded = &agent;
+	told = 0;
+	errno = 0;
+	kfdshim_request_begin();
+	kfdshim_request_end();
+	assert_int_equal(told, 0); /* the first and the last are news */
+	kfdshim_request_end();
+	assert_int_equal(told, 1);
+	assert_int_equal(wishes().requests, 0);
+	assert_int_equal(errno, 0);
+}
+
+static void values_have_bounds(void **state)
+{
+	(void)state;
+	assert_int_equal(kfdshim_set_priority(16), -EINVAL);
+	assert_int_equal(kfdshim_set_priority(-1), -EINVAL);
+	assert_int_equal(kfdshim_set_slo(-1), -EINVAL);
+	assert_int_equal(kfdshim_set_slo(1ll << 32), -EINVAL);
+	assert_int_equal(kfdshim_set_priority(9), 0);
+	assert_int_equal(kfdshim_set_slo(20000), 0);
+	assert_int_equal(wishes().priority, 9);
+	assert_int_equal(wishes().slo_us, 20000);
+}
+
+/* What its parent has begun it can neither end nor owe. */
+static void a_child_has_no_requests(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	kfdshim_request_begin();
+	kfdshim_request_begin();
+	pid = fork();
+	if (pid == 0) {
+		if (wishes().requests != 0 || wishes().priority != 9)
+			_exit(1);
+		kfdshim_request_end();
+		if (wishes().requests != 0)
+			_exit(2);
+		kfdshim_request_begin();
+		_exit(wishes().requests == 1 ? 0 : 3);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(wishes().requests, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(requests_are_counted),
+		cmocka_unit_test(values_have_bounds),
+		cmocka_unit_test(a_child_has_no_requests),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The examples of kfdshim.h, without the library and with it: the same words, and
+# with it the calls arrive.
+set -eu
+want=$'request 1 served\nrequest 2 served\nrequest 3 served'
+fail() {
+	echo "FAILED: $*" >&2
+	exit 1
+}
+
+for program in "$REQUEST" "python3 $SOURCE/examples/request.py"; do
+	[ "$($program)" = "$want" ] || fail "$program, without the library"
+	[ "$(LD_PRELOAD=$BUILD/libkfdshim.so $program)" = "$want" ] || fail "$program, with it"
+done
+# The weak references stay open until the program starts.
+bound=$(LD_PRELOAD=$BUILD/libkfdshim.so LD_DEBUG=bindings "$REQUEST" 2>&1 >/dev/null |
+	grep -c "libkfdshim.so .*kfdshim_" || true)
+[ "$bound" = 4 ] || fail "$bound of 4 functions are bound to the library"
+! LD_PRELOAD=$BUILD/libkfdshim.so python3 - <<'END' || fail "a priority of 16 is taken"
+import ctypes, errno, sys
+sys.exit(ctypes.CDLL(None).kfdshim_set_priority(16) == -errno.EINVAL)
+END
+echo "ok: examples in C and Python, with and without the library"

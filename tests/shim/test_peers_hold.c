@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+/* When a process without a daemon takes its queues off the GPU and gives them back,
+ * by which level, and what comes of tries that fail. */
+#include <errno.h>
+
+#include "tests/shim/peers_play.h"
+
+static void a_refused_hold_is_no_hold(void)
+{
+	struct process online;
+
+	prepare();
+	hold_error = -ECANCELED; /* it is only not possible just now */
+	be("offline", "", 0);
+	online = start("online", "", 0);
+	EVENTUALLY(files_count(".lane") == 2, 2000);
+	work();
+	tell(&online, 'w');
+	never_held();
+	__atomic_store_n(&hold_error, 0, __ATOMIC_SEQ_CST);
+	EVENTUALLY(is_held(), 1000);
+	tell(&online, 'f');
+	EVENTUALLY(!is_held(), 1000);
+	__atomic_store_n(&hold_error, -EPERM, __ATOMIC_SEQ_CST);
+	tell(&online, 'w');
+	never_held();
+	end(&online, 0);
+	clean();
+}
+
+/* Once in 100 ms, 200 ms, ...: how often a hold is tried that fails so. */
+static int tries_failing(int error, unsigned us)
+{
+	struct process online;
+	int n;
+
+	prepare();
+	hold_error = error;
+	be("offline", "", 0);
+	online = start("online", "", 0);
+	EVENTUALLY(files_count(".lane") == 2, 2000);
+	work();
+	tell(&online, 'w');
+	fake_sleep_us(us);
+	n = __atomic_load_n(&tries, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&hold_error, 0, __ATOMIC_SEQ_CST);
+	fake_sleep_us(1000000);
+	end(&online, 0);
+	clean();
+	return n;
+}
+
+static void failures_are_tried_more_rarely(void)
+{
+	int n = tries_failing(-EPERM, 1000000);
+
+	CHECK(n >= 2 && n <= 5); /* at 0, 100, 300, 700 ms */
+	CHECK(tries > n);
+}
+
+/* The driver would reset the GPU. */
+static void firmware_that_fails_is_not_asked_again(void)
+{
+	CHECK(tries_failing(-EIO, 200000) == 1);
+	CHECK(tries == 1 && !is_held());
+}
+
+static void slow_firmware_is_not_asked_again(void)
+{
+	struct process online;
+
+	prepare();
+	hold_cost_us = 60000;
+	be("offline", "", 0);
+	online = start("online", "", 0);
+	EVENTUALLY(files_count(".lane") == 2, 2000);
+	work();
+	for (int i = 0; i < 2; i++) {
+		tell(&online, 'w');
+		EVENTUALLY(is_held(), 1000);
+		tell(&online, 'f');
+		EVENTUALLY(!is_held(), 1000);
+	}
+	tell(&online, 'w');
+	never_held();
+	CHECK(takes == 2);
+	end(&online, 0);
+	clean();
+}
+
+/* Gaps in the other's work that are shorter than giving the GPU back and taking it
+ * again are held over; longer ones are not. */
+static void short_gaps_are_held_over(void)
+{
+	struct process online;
+
+	prepare();
+	hold_cost_us = 5000;
+	be("offline", "", 0);
+	online = start("online", "", 0);
+	EVENTUALLY(files_count(".lane") == 2, 2000);
+	work();
+	tell(&online, 'w');
+	EVENTUALLY(is_held(), 1000);
+	tell(&online, 'f');
+	EVENTUALLY(!is_held(), 1000); /* what both cost is known now */
+	tell(&online, 'w');
+	EVENTUALLY(is_held(), 1000);
+	releases = 0;
+	for (int i = 0; i < 20; i++) {
+		tell(&online, 'f');
+		fake_sleep_us(1000);
+		tell(&online, 'w');
+		fake_sleep_us(2000);
+	}
+	CHECK(releases <= 5); /* this machine makes some of the gaps long */
+	tell(&online, 'f');
+	EVENTUALLY(!is_held(), 1000);
+	end(&online, 0);
+	clean();
+}
+
+static void held_by_level(const char *name, enum lane_level level)
+{
+	struct process online;
+
+	prepare();
+	setenv("KFDSHIM_LEVEL", name, 1);
+	expected_level = level;
+	be("offline", "", 0);
+	online = start("online", "", 0);
+	EVENTUALLY(files_count(".lane") == 2, 2000);
+	work();
+	tell(&online, 'w');
+	EVENTUALLY(is_held(), 1000);
+	tell(&online, 'f');
+	EVENTUALLY(!is_held(), 1000);
+	end(&online, 0);
+	clean();
+}
+
+static void the_level_is_the_process_own(void)
+{
+	held_by_level("gate", LANE_LEVEL_GATE);
+}
+
+static void weight_too(void)
+{
+	held_by_level("weight", LANE_LEVEL_WEIGHT);
+}
+
+/* No debugger is there without a daemon. */
+static void trap_is_self(void)
+{
+	held_by_level("trap", LANE_LEVEL_SELF);
+}
+
+/* Work begins while somebody more urgent is at it, at a moment when the sampler
+ * sleeps for a short time only. */
+static void work_that_begins_late_is_held_at_once(void)
+{
+	struct fake_queue sdma;
+	struct process online;
+
+	prepare();
+	be("offline", "", 0);
+	/* No hook sees it: the sampler looks again and again. */
+	CHECK(fake_queue_create(&sdma, KFD_IOC_QUEUE_TYPE_SDMA) == 0);
+	online = start("online", "", 0);
+	EVENTUALLY(files_count(".lane") == 2, 2000);
+	tell(&online, 'w');
+	never_held();
+	for (int i = 0; i < 10; i++) {
+		__atomic_add_fetch(sdma.wptr, 1, __ATOMIC_SEQ_CST); /* a copy a moment ago */
+		__atomic_store_n(sdma.rptr, *sdma.wptr, __ATOMIC_SEQ_CST);
+		fake_sleep_us(30000);
+		work();
+		EVENTUALLY(is_held(), 1000);
+		finish();
+		tell(&online, 'f');
+		EVENTUALLY(!is_held(), 1000);
+		tell(&online, 'w');
+	}
+	end(&online, 0);
+	clean();
+}
+
+IN_CHILD(a_refused_hold_is_no_hold)
+IN_CHILD(failures_are_tried_more_rarely)
+IN_CHILD(firmware_that_fails_is_not_asked_again)
+IN_CHILD(slow_firmware_is_not_asked_again)
+IN_CHILD(short_gaps_are_held_over)
+IN_CHILD(the_level_is_the_process_own)
+IN_CHILD(weight_too)
+IN_CHILD(trap_is_self)
+IN_CHILD(work_that_begins_late_is_held_at_once)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_refused_hold_is_no_hold),
+		cmocka_unit_test(test_failures_are_tried_more_rarely),
+		cmocka_unit_test(test_firmware_that_fails_is_not_asked_again),
+		cmocka_unit_test(test_slow_firmware_is_not_asked_again),
+		cmocka_unit_test(test_short_gaps_are_held_over),
+		cmocka_unit_test(test_the_level_is_the_process_own),
+		cmocka_unit_test(test_weight_too),
+		cmocka_unit_test(test_trap_is_self),
+		cmocka_unit_test(test_work_that_begins_late_is_held_at_once),
+	};
+
+	play(argc, argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

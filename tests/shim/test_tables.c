@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+/*
+ * API tables of runtimes that are not there, as the runtime gives them to a tools
+ * library: of two copies in one process, of one whose functions are called by symbol,
+ * and where nothing may be hooked.
+ * Usage: test_shim_tables RUNTIME, or, with KFDSHIM_DISABLE=1, test_shim_tables RUNTIME
+ * disabled; with libkfdshim.so preloaded, where a (simulated) device is. RUNTIME is the
+ * fake one, whose functions are found when the device is opened.
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "abi/kfd_abi.h"
+#include "conform/lab.h"
+
+/* As in hsa_api_trace.h: a version, whose minor number is the size, and functions. */
+enum { INIT = 0, STORE_RELAXED = 41, STORE_SCRELEASE, WAIT_RELAXED, WAIT_SCACQUIRE, END = 125 };
+
+typedef void any_fn(void);
+typedef void store_fn(uint64_t signal, int64_t value);
+typedef int64_t wait_fn(uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
+			unsigned state);
+typedef bool load_fn(void *table, uint64_t version, uint64_t failed_count,
+		     const char *const *failed);
+typedef void unload_fn(void);
+
+struct core {
+	uint32_t major, minor, step, reserved;
+	any_fn *functions[END];
+};
+
+struct root {
+	uint32_t major, minor, step, reserved;
+	struct core *core;
+};
+
+static int called; /* 1, 2: which copy's function */
+
+static void store_1(uint64_t signal, int64_t value)
+{
+	(void)signal;
+	(void)value;
+	called = 1;
+}
+
+static void store_2(uint64_t signal, int64_t value)
+{
+	(void)signal;
+	(void)value;
+	called = 2;
+}
+
+static int64_t wait_1(uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
+		      unsigned state)
+{
+	(void)signal;
+	(void)condition;
+	(void)timeout;
+	(void)state;
+	called = 1;
+	return compare;
+}
+
+static int64_t wait_2(uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
+		      unsigned state)
+{
+	(void)signal;
+	(void)condition;
+	(void)timeout;
+	(void)state;
+	called = 2;
+	return compare;
+}
+
+static struct core cores[3]; /* 1 and 2 */
+static struct core bare[3];  /* what they were */
+static load_fn *load;
+static unload_fn *unload;
+
+static void core_fill(int copy, store_fn *store, wait_fn *wait)
+{
+	struct core *core = &cores[copy];
+
+	core->major = 2;
+	core->minor = sizeof(*core);
+	core->functions[INIT] = (any_fn *)core_fill;
+	core->functions[STORE_RELAXED] = core->functions[STORE_SCRELEASE] = (any_fn *)store;
+	core->functions[WAIT_RELAXED] = core->functions[WAIT_SCACQUIRE] = (any_fn *)wait;
+	bare[copy] = *core;
+}
+
+/* As in hsa_init. */
+static void begin(int copy)
+{
+	struct root root = {.major = 3, .minor = sizeof(root), .core = &cores[copy]};
+
+	CHECK(load(&root, 3, 0, NULL));
+}
+
+/* Is it hooked, all of it, or as it was, all of it? */
+static bool hooked(int copy)
+{
+	int n = 0;
+
+	for (int f = STORE_RELAXED; f <= WAIT_SCACQUIRE; f++)
+		n += cores[copy].functions[f] != bare[copy].functions[f];
+	CHECK(n == 0 || n == 4);
+	return n == 4;
+}
+
+/* Each call reaches the copy whose table it went by. */
+static void call(int copy)
+{
+	static int64_t signal[8] __attribute__((aligned(64))) = {1};
+	const uint64_t handle = (uint64_t)(uintptr_t)signal;
+	any_fn **functions = cores[copy].functions;
+
+	for (int f = STORE_RELAXED; f <= STORE_SCRELEASE; f++) {
+		called = 0;
+		((store_fn *)functions[f])(handle, 7);
+		CHECK_IS(called, copy);
+	}
+	for (int f = WAIT_RELAXED; f <= WAIT_SCACQUIRE; f++) {
+		called = 0;
+		CHECK_IS(((wait_fn *)functions[f])(handle, 0, 7, 0, 0), 7);
+		CHECK_IS(called, copy);
+	}
+}
+
+static void open_device(void)
+{
+	struct kfd_ioctl_get_version_args version;
+	int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+
+	CHECK(fd >= 0 && ioctl(fd, AMDKFD_IOC_GET_VERSION, &version) == 0);
+}
+
+static void two_runtimes(void)
+{
+	begin(1);
+	CHECK(hooked(1));
+	call(1);
+	begin(2);
+	CHECK(hooked(1) && !hooked(2));
+	call(1);
+	call(2);
+	begin(1); /* newer runtimes have two names for us */
+	CHECK(hooked(1));
+	call(1);
+	unload();
+	CHECK(!hooked(1));
+	begin(2);
+	CHECK(hooked(2) && !hooked(1));
+	call(1);
+	call(2);
+	unload();
+	CHECK(!hooked(2));
+}
+
+/* From its first call by symbol on, a function is hooked there, and not in the table,
+ * though its next symbol was known before. */
+static void called_by_symbol(void)
+{
+	static int64_t signal[8] __attribute__((aligned(64))) = {1};
+	any_fn **now = cores[1].functions, **was = bare[1].functions;
+	store_fn *store;
+
+	*(void **)&store = dlsym(RTLD_DEFAULT, "hsa_signal_store_screlease");
+	CHECK(store);
+	begin(1);
+	CHECK(hooked(1));
+	store((uint64_t)(uintptr_t)signal, 7);
+	CHECK_IS(signal[1], 7); /* the fake runtime's */
+	CHECK(now[STORE_SCRELEASE] == was[STORE_SCRELEASE]);
+	CHECK(now[STORE_RELAXED] != was[STORE_RELAXED]);
+	unload();
+	CHECK(!hooked(1));
+}
+
+int main(int argc, char **argv)
+{
+	bool disabled = argc > 2 && strcmp(argv[2], "disabled") == 0;
+
+	CHECK(argc > 1 && dlopen(argv[1], RTLD_NOW | RTLD_LOCAL));
+	*(void **)&load = dlsym(RTLD_DEFAULT, "OnLoad");
+	*(void **)&unload = dlsym(RTLD_DEFAULT, "OnUnload");
+	CHECK(load && unload);
+	core_fill(1, store_1, wait_1);
+	core_fill(2, store_2, wait_2);
+	begin(1);
+	CHECK(!hooked(1)); /* nobody to tell */
+	open_device();
+	if (disabled) {
+		begin(1);
+		CHECK(!hooked(1));
+	} else {
+		two_runtimes();
+		called_by_symbol();
+	}
+	puts("ok");
+	return 0;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What a hooked wait tells the agent. preload/ is part of this program, and runtime and
+ * agent are played here.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "preload/internal.h"
+
+enum condition { EQ, NE, LT, GTE };
+
+static int64_t found; /* what the runtime's wait returns */
+static int told;      /* -1: nothing */
+
+static int64_t runtimes_wait(uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
+			     unsigned state)
+{
+	(void)signal;
+	(void)condition;
+	(void)compare;
+	(void)timeout;
+	(void)state;
+	return found;
+}
+
+static uint32_t wait_begin(uint64_t signal)
+{
+	assert_int_equal(signal, 64);
+	return 5;
+}
+
+static void wait_end(uint32_t ticket, uint64_t signal, bool over)
+{
+	assert_int_equal(ticket, 5);
+	assert_int_equal(signal, 64);
+	told = over;
+}
+
+static bool over(enum condition condition, int64_t compare, int64_t value)
+{
+	found = value;
+	told = -1;
+	assert_int_equal(wait_watched(runtimes_wait, 64, condition, compare, 1000, 0), value);
+	assert_int_not_equal(told, -1);
+	return told;
+}
+
+/* Timed out, as the value shows. */
+static void unmet_is_not_over(void **state)
+{
+	(void)state;
+	assert_false(over(EQ, 0, 1));
+	assert_false(over(LT, 1, 1));
+	assert_false(over(NE, 0, 0));
+	assert_false(over(GTE, 1, 0));
+}
+
+static void last_value_is_over(void **state)
+{
+	(void)state;
+	assert_true(over(EQ, 0, 0));
+	assert_true(over(LT, 1, 0));
+	assert_true(over(NE, 1, 0));
+	assert_true(over(LT, 1, -1));
+}
+
+/* Several packets share the signal: the program waits for the first of them. */
+static void counter_above_0_is_not_over(void **state)
+{
+	(void)state;
+	assert_false(over(LT, 8, 7));
+	assert_false(over(EQ, 1, 1));
+	assert_false(over(NE, 8, 7));
+	assert_false(over(GTE, 1, 1));
+	assert_true(over(LT, 8, 0));
+}
+
+int main(void)
+{
+	static const struct kfdshim_agent agent = {
+		.abi = KFDSHIM_AGENT_ABI, .wait_begin = wait_begin, .wait_end = wait_end};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(unmet_is_not_over),
+		cmocka_unit_test(last_value_is_over),
+		cmocka_unit_test(counter_above_0_is_not_over),
+	};
+
+	agent_loaded = &agent;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
