@@ -9,20 +9,24 @@
  *   bench_figure(&b, "median of a trapped ioctl", value, "us", "at_most", 10);
  *   return bench_end(&b);
  *
- * Threads: none. A failed allocation makes bench_end() fail.
+ * Threads: none. A value that is no number (NaN, infinite) and a failed allocation
+ * make bench_end() fail, with a sentence on stderr: a figure that was left out would
+ * take its bound with it.
  */
 #ifndef KFDSHIM_BENCH_FIGURES_H
 #define KFDSHIM_BENCH_FIGURES_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct bench {
 	json_t *root;
+	bool failed;
 };
 
 void bench_begin(struct bench *bench, const char *name, const char *title);
-/* Sorts the samples; keeps 201 of them, evenly spread over the ranks. */
+/* Sorts the samples, of which there is at least one; keeps 201 of them, evenly spread over the ranks. */
 void bench_series(struct bench *bench, const char *name, const char *unit, double *samples,
 		  size_t n);
 /* One figure; `bound` is "at_most", "at_least" or NULL (none). */

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The scheduler's core alone: how many events it takes a second of a core. An event is a
+ * client that becomes active or idle, with the decision that follows, or the answer to an
+ * action. Two populations: 1,000 clients, 125 on each of 8 nodes, of which a random one
+ * changes; and the worst for a few, 16 on one node, of which the online one begins and
+ * ends all the time, so that each event concerns all others.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "bench/figures.h"
+#include "scheduler/core/core.h"
+
+#define ROUNDS 7
+#define CLIENTS_MAX 1000u
+#define ACTIONS 1024u
+
+struct play {
+	struct core *core;
+	core_id clients[CLIENTS_MAX];
+	uint64_t now, events, actions;
+	uint64_t rng;
+};
+
+/* Of this process: what else runs on the machine has no part in it. */
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint32_t draw(struct play *play, uint32_t n)
+{
+	play->rng ^= play->rng << 13;
+	play->rng ^= play->rng >> 7;
+	play->rng ^= play->rng << 17;
+	return (uint32_t)(play->rng >> 33) % n;
+}
+
+static void begin(struct play *play, uint32_t clients)
+{
+	const struct core_config config = CORE_CONFIG_DEFAULT;
+
+	*play = (struct play){.now = 1000000000u, .rng = 0x9e3779b97f4a7c15u};
+	play->core = core_create(&config, CLIENTS_MAX);
+	if (!play->core)
+		exit(1);
+	for (uint32_t i = 0; i < clients; i++) {
+		play->clients[i] = core_add(play->core, 1, 0, i % 16 ? 2 : 15, play->now);
+		core_set_capability(play->core, play->clients[i], CORE_ABLE);
+	}
+}
+
+/* One event, what is decided, and the answers 20 us later. */
+static void event(struct play *play, uint32_t client, uint32_t node, bool active)
+{
+	static struct core_action actions[ACTIONS];
+	uint64_t deadline;
+	size_t n;
+
+	core_set_activity(play->core, play->clients[client], 100 + node, active, play->now);
+	n = core_decide(play->core, play->now, actions, ACTIONS, &deadline);
+	play->now += 20000;
+	for (size_t i = 0; i < n; i++)
+		core_finished(play->core, actions[i].client, 0, 20000, play->now);
+	play->now += 20000;
+	play->events++;
+	play->actions += n;
+}
+
+static double few(struct play *play)
+{
+	uint64_t start;
+
+	begin(play, 16);
+	for (uint32_t i = 1; i < 16; i++)
+		event(play, i, 0, true);
+	play->events = play->actions = 0;
+	start = cpu_ns();
+	for (int i = 0; i < 200000; i++)
+		event(play, 0, 0, i % 2 == 0);
+	return (double)(play->events + play->actions) * 1e3 / (double)(cpu_ns() - start);
+}
+
+static double many(struct play *play)
+{
+	static bool active[CLIENTS_MAX];
+	uint64_t start;
+	uint32_t client;
+
+	begin(play, CLIENTS_MAX);
+	start = cpu_ns();
+	for (int i = 0; i < 1000000; i++) {
+		client = draw(play, CLIENTS_MAX);
+		active[client] = !active[client];
+		event(play, client, client % 8, active[client]);
+	}
+	return (double)(play->events + play->actions) * 1e3 / (double)(cpu_ns() - start);
+}
+
+int main(void)
+{
+	double burst[ROUNDS], mixed[ROUNDS];
+	struct bench bench;
+	struct play play;
+
+	bench_begin(&bench, "core", "The scheduler's core alone");
+	for (int i = 0; i < ROUNDS; i++) {
+		burst[i] = few(&play);
+		core_destroy(play.core);
+		mixed[i] = many(&play);
+		core_destroy(play.core);
+	}
+	bench_figure(&bench, "events a second: 1,000 clients on 8 nodes, median of 7 runs",
+		     bench_median(mixed, ROUNDS), "million/s", "at_least", 2);
+	bench_figure(&bench, "the same: 16 clients, each event concerns 15 of them",
+		     bench_median(burst, ROUNDS), "million/s", NULL, 0);
+	bench_series(&bench, "1,000 clients", "million/s", mixed, ROUNDS);
+	bench_series(&bench, "16 clients", "million/s", burst, ROUNDS);
+	return bench_end(&bench);
+}
