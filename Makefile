@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # A thin face: what to type. The building itself stands in CMakeLists.txt.
-.PHONY: all demo test bench matrix lint sanitizers nightly clean
+.PHONY: all demo test bench matrix mutants lint sanitizers nightly clean
 
 all:
 	@cmake --preset release >build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }; rm -f build.log
@@ -14,14 +14,15 @@ demo:
 	@echo "demo: 3/3 an online and an offline process on one software GPU (three and a half minutes, more on a busy machine)"
 	@packaging/demo.sh
 
+# Four at a time, for many only wait; those to which time matters run alone.
 test:
 	@packaging/deps.sh test
 	@$(MAKE) --no-print-directory all
-	@ctest --test-dir build --output-on-failure --no-tests=error
+	@ctest --test-dir build --output-on-failure --no-tests=error -j 4
 
-# Figures of this machine and of the simulated GPU, a table and a plot each.
+# What the software GPU and the shim cost here, as figures: a table and a plot each.
 bench:
-	@packaging/deps.sh test
+	@packaging/deps.sh test bench
 	@$(MAKE) --no-print-directory all
 	@bench/run.sh
 
@@ -31,20 +32,29 @@ matrix:
 	@$(MAKE) --no-print-directory all
 	@packaging/matrix.sh
 
+# Would the tests notice? Breaks one line of a copy after the other: docs/testing.md.
+mutants:
+	@packaging/deps.sh test
+	@tests/mutants/mutants.py
+
 lint:
 	@packaging/deps.sh test
 	@packaging/lint.sh
 
-# The unit and process tests once more, with our programs under ASan and UBSan.
+# The unit and process tests once more, with our programs under ASan and UBSan; the
+# agent and the channel under ThreadSanitizer.
 sanitizers:
 	@packaging/deps.sh test
 	@cmake --preset sanitizers >/dev/null
 	@cmake --build --preset sanitizers
-	@ctest --test-dir build-sanitizers --output-on-failure --no-tests=error -L sanitizers
+	@ctest --test-dir build-sanitizers --output-on-failure --no-tests=error -j 4 -L sanitizers
+	@cmake --preset thread >/dev/null
+	@cmake --build --preset thread --target thread_tests
+	@ctest --test-dir build-thread --output-on-failure --no-tests=error -j 4 -L threads
 
 # What takes too long for every change: docs/testing.md.
 nightly:
-	@packaging/deps.sh test matrix
+	@packaging/deps.sh test bench matrix
 	@$(MAKE) --no-print-directory all
 	@packaging/nightly.sh
 
