@@ -108,15 +108,16 @@ static int ask_for_errors(void)
 	return r;
 }
 
-static int memory_event(bool create)
+/* ms: 0 creates it. */
+static int memory_event(unsigned ms)
 {
 	struct kfd_ioctl_create_event_args event = {.event_type = KFD_IOC_EVENT_MEMORY};
 	struct kfd_event_data data = {.event_id = self.memory_event};
 	struct kfd_ioctl_wait_events_args wait = {
-		.events_ptr = (uint64_t)(uintptr_t)&data, .num_events = 1, .timeout = 50};
+		.events_ptr = (uint64_t)(uintptr_t)&data, .num_events = 1, .timeout = ms};
 	int r;
 
-	if (create) {
+	if (!ms) {
 		r = lab_ioctl(self.gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event);
 		self.memory_event = event.event_id;
 		return r;
@@ -158,8 +159,11 @@ static int on_own_device(char what)
 	case 'z':
 		return comes(&signals()->value, 0, STANDS_MS);
 	case 'm':
+		return memory_event(0);
 	case 'M':
-		return memory_event(what == 'm');
+		return memory_event(50);
+	case 'C':
+		return memory_event(1000);
 	case 'b':
 		return bad_packet();
 	case 'v':
@@ -168,6 +172,10 @@ static int on_own_device(char what)
 		return ask_for_errors();
 	case 'p':
 		sleep_ms(STANDS_MS);
+		return signals()[1].value != 0;
+	case 'B':
+		for (int i = 0; i < 1000 && !signals()[1].value; i++)
+			sleep_ms(1);
 		return signals()[1].value != 0;
 	default:
 		return -ENOSYS;

@@ -11,8 +11,10 @@
  *   w  one small dispatch into queue 0       W  is it done within 1 s? 1 or 0
  *   z  is it done within 30 ms? 1 or 0       A  an alarm (no restart) in 50 ms
  *   m  creates an event for memory faults    M  does it come within 50 ms? 1 or 0
+ *                                            C  does it come within 1 s? 1 or 0
  *   b  a packet without dimensions into queue 0, v  one that faults
- *   h  asks for queue 0's errors by its save area, p  were there any? 1 or 0
+ *   h  asks for queue 0's errors by its save area
+ *   p  are there any after 12 ms? 1 or 0     B  do any come within 1 s? 1 or 0
  *   u  uses the descriptor (GET_VERSION)
  *   t  makes a second thread: its id         l  that serves on, the first ends
  *   f  forks a child that does nothing: its pid    F  ends it

@@ -343,7 +343,7 @@ void check_packet_error_goes_to_debugger(void)
 
 		CHECK_IS(trap_call(kfd, &a, child.pid, KFDABI_TRAP_SEND_RUNTIME_EVENT), 0);
 	}
-	CHECK_IS(actor_do(&child, 'p'), 1);
+	CHECK_IS(actor_do(&child, 'B'), 1);
 }
 
 void check_packet_error_goes_to_runtime(void)
@@ -351,7 +351,7 @@ void check_packet_error_goes_to_runtime(void)
 	start(0);
 	CHECK(actor_do(&child, 'h') == 0);
 	CHECK_IS(actor_do(&child, 'b'), 0);
-	CHECK_IS(actor_do(&child, 'p'), 1);
+	CHECK_IS(actor_do(&child, 'B'), 1);
 	CHECK_IS(dots(events), 0);
 }
 
@@ -396,7 +396,7 @@ void check_memory_violation_can_be_passed_on(void)
 	CHECK_IS(actor_do(&child, 'v'), 0);
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(send_violation(gpu_id()), 0);
-	CHECK_IS(actor_do(&child, 'M'), 1);
+	CHECK_IS(actor_do(&child, 'C'), 1);
 }
 
 void check_send_event_unknown_gpu_is_enodev(void)

@@ -119,7 +119,8 @@ void check_debug_exited_leader_is_esrch(void)
 	debugged(&child, &kfd, 0, NULL);
 	tid = actor_do(&child, 't');
 	actor_do(&child, 'l');
-	sleep_ms(5);
+	for (int i = 0; i < 1000 && count(child.pid) != -ESRCH; i++)
+		sleep_ms(1);
 	CHECK_IS(count(child.pid), -ESRCH);
 	CHECK_IS(actor_do(&child, 'u') == 0 || actor_do(&child, 'u') == -EBADF, 1);
 	CHECK(count(tid) != -ESRCH);
