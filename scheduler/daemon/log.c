@@ -7,11 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool verbose;
+static bool always, verbose; /* verbose: any thread reads it, the loop's writes it */
+
+void log_set_verbose(bool wanted)
+{
+	__atomic_store_n(&verbose, wanted || always, __ATOMIC_RELAXED);
+}
 
 void log_verbose(void)
 {
-	verbose = true;
+	always = true;
+	log_set_verbose(true);
 }
 
 static void line(const char *format, va_list args)
@@ -46,7 +52,7 @@ void log_debug(const char *format, ...)
 {
 	va_list args;
 
-	if (!verbose)
+	if (!__atomic_load_n(&verbose, __ATOMIC_RELAXED))
 		return;
 	va_start(args, format);
 	line(format, args);

@@ -3,7 +3,11 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_LOG_H
 #define KFDSHIM_SCHEDULER_DAEMON_LOG_H
 
-/* Before any thread: also what happens at every suspension? */
+#include <stdbool.h>
+
+/* Also what happens at every suspension? The configuration may say so, and for good who
+ * started the daemon (log_verbose). */
+void log_set_verbose(bool wanted);
 void log_verbose(void);
 
 __attribute__((format(printf, 1, 2))) void log_info(const char *format, ...);

@@ -13,6 +13,7 @@
 #include "scheduler/daemon/config.h"
 #include "scheduler/daemon/listener.h"
 #include "scheduler/daemon/log.h"
+#include "scheduler/daemon/reload.h"
 #include "scheduler/daemon/watchdog.h"
 
 #define USAGE "usage: kfdschedd [--config FILE] [--socket PATH] [--foreground] [--verbose]"
@@ -87,10 +88,41 @@ static int go_into_background(void)
 	return 0;
 }
 
+/* As it is called from any folder; the links in it are followed anew each time. NULL: it
+ * cannot be. The caller frees. */
+static char *absolute(const char *path)
+{
+	char *folder = path[0] == '/' ? strdup("") : getcwd(NULL, 0), *whole = NULL;
+
+	if (folder && asprintf(&whole, "%s%s%s", folder, path[0] == '/' ? "" : "/", path) < 0)
+		whole = NULL;
+	free(folder);
+	return whole;
+}
+
+/* What the file says, and where it is to be found later. The exit code. */
+static int read_config(const char *name, struct reload **out)
+{
+	static struct config config; /* large */
+	char problem[1024], *path = NULL;
+
+	config_default(&config);
+	if (name && config_load(name, &config, problem, sizeof(problem))) {
+		fprintf(stderr, "%s\n", problem); /* FILE:LINE first, as editors want it */
+		return 2;
+	}
+	path = name ? absolute(name) : NULL;
+	*out = name && !path ? NULL : reload_create(path, &config);
+	free(path);
+	if (!*out)
+		log_info("cannot start: %s", strerror(errno));
+	return *out ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = {.socket = PROTOCOL_SOCKET};
-	struct core_config config = CORE_CONFIG_DEFAULT;
+	struct reload *reload = NULL;
 	struct listener listener;
 	char problem[512];
 	int code = parse_options(argc, argv, &options);
@@ -101,10 +133,9 @@ int main(int argc, char **argv)
 		log_info("without --foreground --socket must begin with /: %s", options.socket);
 		return 2;
 	}
-	if (options.config && config_load(options.config, &config, problem, sizeof(problem))) {
-		fprintf(stderr, "%s\n", problem); /* FILE:LINE first, as editors want it */
-		return 2;
-	}
+	code = read_config(options.config, &reload);
+	if (code)
+		return code;
 	if (listener_open(options.socket, &listener, problem, sizeof(problem))) {
 		log_info("%s", problem);
 		return 1;
@@ -117,9 +148,8 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	}
-	log_info("listening at %s, policy strict, slow suspend %llu us", options.socket,
-		 (unsigned long long)(config.slow_suspend_ns / 1000));
-	code = watchdog_run(listener.fd, &config);
+	log_info("listening at %s", options.socket);
+	code = watchdog_run(listener.fd, reload);
 	listener_remove(&listener, options.socket);
 	return code;
 }

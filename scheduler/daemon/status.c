@@ -180,9 +180,10 @@ static json_t *all_json(const struct worker *worker, uint64_t now)
 	return json_pack("{s{sI sI sI ss sI} so so so}", "daemon", "pid", (json_int_t)getppid(),
 			 "worker_pid", (json_int_t)getpid(), "uptime_us",
 			 (json_int_t)((now - worker->beat->started_ns) / 1000), "policy", "strict",
-			 "slow_suspend_us", (json_int_t)(worker->config.slow_suspend_ns / 1000),
-			 "nodes", nodes_json(worker), "processes", clients_json(worker, now),
-			 "totals", totals_json(&worker->totals));
+			 "slow_suspend_us",
+			 (json_int_t)(worker->config.core.slow_suspend_ns / 1000), "nodes",
+			 nodes_json(worker), "processes", clients_json(worker, now), "totals",
+			 totals_json(&worker->totals));
 }
 
 static const struct client *client_of(const struct worker *worker, int pid)

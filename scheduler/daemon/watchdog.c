@@ -30,6 +30,7 @@
 
 struct watchdog {
 	struct beat *beat;
+	struct reload *reload;
 	int signals;
 	pid_t worker; /* 0: none */
 	bool killed;
@@ -88,7 +89,7 @@ static void look_after(struct watchdog *w, uint64_t now)
 	w->killed = true;
 }
 
-static void start(struct watchdog *w, int listener, const struct core_config *config, uint64_t now)
+static void start(struct watchdog *w, int listener, uint64_t now)
 {
 	pid_t parent = getpid();
 	pid_t pid;
@@ -108,7 +109,7 @@ static void start(struct watchdog *w, int listener, const struct core_config *co
 			_exit(1);
 		prctl(PR_SET_NAME, "kfdschedd-work");
 		close(w->signals);
-		_exit(worker_run(listener, config, w->beat));
+		_exit(worker_run(listener, w->reload, w->beat));
 	}
 	w->worker = pid;
 	w->worker_since = now;
@@ -153,6 +154,10 @@ static void take_signals(struct watchdog *w, uint64_t now)
 	while (read(w->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD || w->leaving_since)
 			continue;
+		if (info.ssi_signo == SIGHUP) {
+			reload_begin(w->reload, now);
+			continue;
+		}
 		w->leaving_since = now;
 		if (w->worker)
 			kill(w->worker, SIGTERM);
@@ -177,9 +182,9 @@ static int watchdog_signals(void)
 	return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-int watchdog_run(int listener, const struct core_config *config)
+int watchdog_run(int listener, struct reload *reload)
 {
-	struct watchdog w = {0};
+	struct watchdog w = {.reload = reload};
 	struct pollfd p;
 	uint64_t now;
 
@@ -199,9 +204,11 @@ int watchdog_run(int listener, const struct core_config *config)
 		if (!w.worker && w.leaving_since)
 			return 0;
 		if (!w.worker && now >= w.next_start)
-			start(&w, listener, config, now);
+			start(&w, listener, now);
 		else
 			look_after(&w, now);
+		if (reload_look(reload, now) && w.worker)
+			kill(w.worker, SIGHUP);
 		poll(&p, 1, LOOK_MS);
 	}
 }

@@ -7,15 +7,15 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_WATCHDOG_H
 #define KFDSHIM_SCHEDULER_DAEMON_WATCHDOG_H
 
-#include "scheduler/core/core.h"
+#include "scheduler/daemon/reload.h"
 
 /*
- * Runs workers, one after the other, until SIGTERM, SIGINT or SIGHUP, and
- * then until the last has resumed everything. A worker is killed when its
+ * Runs workers, one after the other, until SIGTERM or SIGINT, and then until
+ * the last has resumed everything. SIGHUP: the configuration is read again. A worker is killed when its
  * heartbeat is older than 500 ms; while a SUSPEND is in flight that may take
  * 10 s, unless the worker is stopped. Returns the exit code. In the worker's
  * process it does not return.
  */
-int watchdog_run(int listener, const struct core_config *config);
+int watchdog_run(int listener, struct reload *reload);
 
 #endif

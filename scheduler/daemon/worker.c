@@ -164,6 +164,22 @@ static void leave(struct worker *worker)
 	}
 }
 
+static void configure(struct worker *worker)
+{
+	const struct config *config = &worker->config;
+
+	log_set_verbose(config->verbose);
+	core_configure(worker->core, &config->core);
+	for (uint32_t i = 0; i < config->node_count; i++)
+		core_set_policy(worker->core, config->node[i].gpu_id, &config->node[i].policy);
+}
+
+static void read_config(struct worker *worker)
+{
+	if (reload_take(worker->reload, &worker->config_number, &worker->config))
+		configure(worker);
+}
+
 static void take_signals(struct worker *worker)
 {
 	struct signalfd_siginfo info;
@@ -171,6 +187,8 @@ static void take_signals(struct worker *worker)
 	while (read(worker->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD)
 			kick_executors(worker);
+		else if (info.ssi_signo == SIGHUP)
+			read_config(worker);
 		else
 			leave(worker);
 	}
@@ -301,7 +319,7 @@ static int open_all(struct worker *worker)
 	sigset_t set;
 
 	worker->board_fd = board_create(&worker->board);
-	worker->core = core_create(&worker->config, WORKER_CLIENTS);
+	worker->core = core_create(&worker->config.core, WORKER_CLIENTS);
 	worker->epoll = epoll_create1(EPOLL_CLOEXEC);
 	worker->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sigemptyset(&set);
@@ -321,13 +339,14 @@ static int open_all(struct worker *worker)
 	return 0;
 }
 
-int worker_run(int listener, const struct core_config *config, struct beat *beat_page)
+int worker_run(int listener, const struct reload *reload, struct beat *beat_page)
 {
 	struct worker *worker = &the_worker;
 	struct rlimit files;
 
 	worker->listener = listener;
-	worker->config = *config;
+	worker->reload = reload;
+	reload_take(reload, &worker->config_number, &worker->config);
 	worker->beat = beat_page;
 	/* four descriptors a client */
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
@@ -338,6 +357,7 @@ int worker_run(int listener, const struct core_config *config, struct beat *beat
 		log_info("the worker cannot start: %s", strerror(errno));
 		return 1;
 	}
+	configure(worker);
 	be_urgent();
 	nodes_read(worker, clock_ns());
 	loop(worker);

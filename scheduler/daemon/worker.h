@@ -18,6 +18,7 @@
 #include "scheduler/core/core.h"
 #include "scheduler/daemon/beat.h"
 #include "scheduler/daemon/client.h"
+#include "scheduler/daemon/reload.h"
 
 #define WORKER_CLIENTS 1024u
 
@@ -38,7 +39,9 @@ struct totals {
 };
 
 struct worker {
-	struct core_config config;
+	const struct reload *reload;
+	struct config config; /* in force */
+	uint32_t config_number;
 	struct core *core;
 	struct beat *beat;
 	struct board *board;
@@ -60,7 +63,7 @@ struct worker {
 };
 
 /* The worker's process: returns its exit code. */
-int worker_run(int listener, const struct core_config *config, struct beat *beat);
+int worker_run(int listener, const struct reload *reload, struct beat *beat);
 
 /* Watches fd for the events of epoll_ctl(2). 0 or a negative errno. */
 int worker_watch(struct worker *worker, int fd, uint32_t events, enum worker_event kind,

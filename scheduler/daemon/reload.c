@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/reload.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "scheduler/daemon/log.h"
+
+#define READ_MAX_NS UINT64_C(10000000000)
+
+/* In memory that watchdog, worker and reader share. */
+struct shared {
+	/* Of what is in force, in config[number % 2]; the other is being written only
+	 * before the number after that is told. */
+	uint32_t number;
+	struct config config[2];
+
+	/* reader */
+	int error;
+	char problem[768];
+	struct config read;
+};
+
+struct reload {
+	struct shared *shared;
+	char *path;
+	pid_t reader; /* 0: none */
+	bool killed, again;
+	uint64_t since_ns;
+};
+
+struct reload *reload_create(const char *path, const struct config *config)
+{
+	struct reload *reload = calloc(1, sizeof(*reload));
+
+	if (!reload)
+		return NULL;
+	reload->shared = mmap(NULL, sizeof(*reload->shared), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (reload->shared == MAP_FAILED) {
+		free(reload);
+		return NULL;
+	}
+	reload->shared->number = 1;
+	reload->shared->config[1] = *config;
+	reload->path = path ? strdup(path) : NULL;
+	return reload;
+}
+
+static _Noreturn void read_file(struct shared *shared, const char *path)
+{
+	sigset_t none;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "kfdschedd-conf");
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	shared->error = config_load(path, &shared->read, shared->problem, sizeof(shared->problem));
+	_exit(0);
+}
+
+void reload_begin(struct reload *reload, uint64_t now)
+{
+	pid_t pid;
+
+	if (!reload->path) {
+		log_info("SIGHUP: the daemon was started without --config, so there is no file to "
+			 "read again");
+		return;
+	}
+	if (reload->reader) {
+		reload->again = true;
+		return;
+	}
+	reload->again = reload->killed = false;
+	reload->since_ns = now;
+	reload->shared->error = -EIO; /* until it is told */
+	snprintf(reload->shared->problem, sizeof(reload->shared->problem), "%s: reading it failed",
+		 reload->path);
+	pid = fork();
+	if (pid == 0)
+		read_file(reload->shared, reload->path);
+	if (pid < 0)
+		log_info("%s: no process to read it: %s; the old configuration stays in force",
+			 reload->path, strerror(errno));
+	else
+		reload->reader = pid;
+}
+
+static void publish(struct shared *shared)
+{
+	uint32_t number = shared->number + 1;
+
+	if (number == 0)
+		number = 2; /* 0 is nobody's; the other slot is still the other */
+	shared->config[number % 2] = shared->read;
+	__atomic_store_n(&shared->number, number, __ATOMIC_SEQ_CST);
+}
+
+/* false: it has not ended. */
+static bool has_ended(struct reload *reload, uint64_t now)
+{
+	if (waitpid(reload->reader, NULL, WNOHANG) != 0)
+		return true;
+	if (now > reload->since_ns + READ_MAX_NS && !reload->killed) {
+		snprintf(reload->shared->problem, sizeof(reload->shared->problem),
+			 "%s: reading it takes longer than 10 s (does nobody answer for names of "
+			 "users or groups?)",
+			 reload->path);
+		kill(reload->reader, SIGKILL);
+		reload->killed = true;
+	}
+	return false;
+}
+
+bool reload_look(struct reload *reload, uint64_t now)
+{
+	struct shared *shared = reload->shared;
+	bool good;
+
+	if (!reload->reader || !has_ended(reload, now))
+		return false;
+	reload->reader = 0;
+	good = shared->error == 0;
+	if (good) {
+		publish(shared);
+		log_info("%s: read again, in force from now on", reload->path);
+	} else {
+		log_info("%s; the old configuration stays in force", shared->problem);
+	}
+	if (reload->again)
+		reload_begin(reload, now);
+	return good;
+}
+
+bool reload_take(const struct reload *reload, uint32_t *number, struct config *out)
+{
+	const struct shared *shared = reload->shared;
+	uint32_t at = __atomic_load_n(&shared->number, __ATOMIC_SEQ_CST), before;
+
+	if (at == *number)
+		return false;
+	do {
+		before = at;
+		*out = shared->config[before % 2];
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		at = __atomic_load_n(&shared->number, __ATOMIC_SEQ_CST);
+	} while (at != before);
+	*number = at;
+	return true;
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/subject.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TEXT_MAX 16384u /* of a file in /proc; a process has some ten cgroups at most */
+
+/* The whole file as text; NULL: it cannot be read, or is longer. The caller frees. */
+static char *read_text(pid_t pid, const char *name)
+{
+	char path[64], *text = malloc(TEXT_MAX);
+	size_t n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	f = text ? fopen(path, "re") : NULL;
+	if (f) {
+		n = fread(text, 1, TEXT_MAX, f);
+		fclose(f);
+	}
+	if (n == 0 || n == TEXT_MAX) {
+		free(text);
+		return NULL;
+	}
+	text[n] = '\0';
+	return text;
+}
+
+/* ---- cgroup and container ---- */
+
+void subject_cgroup(const char *text, char out[static SUBJECT_PATH])
+{
+	const char *line = text, *end, *path;
+	bool unified;
+	size_t length;
+
+	out[0] = '\0';
+	for (; *line; line = *end ? end + 1 : end) {
+		end = line + strcspn(line, "\n");
+		/* NUMBER:CONTROLLERS:PATH; no controllers: the unified one */
+		path = memchr(line, ':', (size_t)(end - line));
+		path = path ? memchr(path + 1, ':', (size_t)(end - path - 1)) : NULL;
+		if (!path)
+			continue;
+		path++;
+		length = (size_t)(end - path);
+		unified = strncmp(line, "0::", 3) == 0;
+		if (length == 0 || *path != '/' || length >= SUBJECT_PATH)
+			continue;
+		if (length == 1 ? out[0] != '\0' : !unified && out[0] && out[1])
+			continue;
+		memcpy(out, path, length);
+		out[length] = '\0';
+		if (unified && length > 1)
+			return;
+	}
+}
+
+void subject_container(const char *cgroup, char out[static CONTAINER_ID + 1])
+{
+	size_t length;
+
+	out[0] = '\0';
+	while (*cgroup) {
+		length = strspn(cgroup, "0123456789abcdef");
+		if (length == CONTAINER_ID) {
+			memcpy(out, cgroup, length);
+			out[length] = '\0';
+		}
+		cgroup += length ? length : 1;
+	}
+}
+
+/* ---- the rest ---- */
+
+/* The numbers behind a word at the beginning of a line. */
+static const char *behind(const char *text, const char *word)
+{
+	const char *at = strstr(text, word);
+
+	return at ? at + strlen(word) : NULL;
+}
+
+static void read_ids(const char *status, struct subject *out)
+{
+	const char *at = behind(status, "\nUid:\t");
+	unsigned real, effective, gid;
+	int used;
+
+	if (at && sscanf(at, "%u %u", &real, &effective) == 2)
+		out->uid = effective;
+	at = behind(status, "\nGid:\t");
+	if (at && sscanf(at, "%u %u", &real, &effective) == 2)
+		out->gids[out->gid_count++] = effective;
+	for (at = behind(status, "\nGroups:\t"); at && *at >= '0' && *at <= '9';) {
+		if (out->gid_count == SUBJECT_GIDS || sscanf(at, "%u%n", &gid, &used) != 1)
+			return;
+		out->gids[out->gid_count++] = gid;
+		at += used;
+		at += *at == ' ';
+	}
+}
+
+static void read_exe(pid_t pid, char out[static SUBJECT_PATH])
+{
+	static const char gone[] = " (deleted)"; /* as after an upgrade */
+	const size_t tail = sizeof(gone) - 1;
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	n = readlink(path, out, SUBJECT_PATH);
+	if (n <= 0 || n == (ssize_t)SUBJECT_PATH || out[0] != '/') {
+		out[0] = '\0';
+		return;
+	}
+	out[n] = '\0';
+	if ((size_t)n > tail && strcmp(out + n - tail, gone) == 0)
+		out[(size_t)n - tail] = '\0';
+}
+
+static bool same_namespace(pid_t pid, const char *kind)
+{
+	char path[64], own[64];
+	struct stat a, b;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, kind);
+	snprintf(own, sizeof(own), "/proc/self/ns/%s", kind);
+	return stat(path, &a) == 0 && stat(own, &b) == 0 && a.st_ino == b.st_ino &&
+	       a.st_dev == b.st_dev;
+}
+
+int subject_read(pid_t pid, struct subject *out)
+{
+	char *status = read_text(pid, "status"), *cgroups;
+
+	*out = (struct subject){.pid = pid, .uid = (uid_t)-1};
+	if (!status)
+		return -ESRCH;
+	read_ids(status, out);
+	free(status);
+	cgroups = read_text(pid, "cgroup");
+	if (cgroups) {
+		subject_cgroup(cgroups, out->cgroup);
+		subject_container(out->cgroup, out->container);
+	}
+	free(cgroups);
+	read_exe(pid, out->exe);
+	out->native = same_namespace(pid, "pid") && same_namespace(pid, "user");
+	return 0;
+}
