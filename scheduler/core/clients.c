@@ -21,10 +21,10 @@ struct core *core_create(const struct core_config *config, uint32_t max_clients)
 	core->max_clients = max_clients;
 	core->clients = calloc(max_clients, sizeof(*core->clients));
 	core->units = calloc(max_clients, sizeof(*core->units));
-	core->queue = calloc(max_clients, sizeof(*core->queue));
+	core->queue_next = calloc(max_clients, sizeof(*core->queue_next));
 	core->heap = calloc(max_clients, sizeof(*core->heap));
 	core->nodes = calloc((size_t)max_clients * CORE_NODES, sizeof(*core->nodes));
-	if (!core->clients || !core->units || !core->queue || !core->heap || !core->nodes) {
+	if (!core->clients || !core->units || !core->queue_next || !core->heap || !core->nodes) {
 		core_destroy(core);
 		return NULL;
 	}
@@ -37,7 +37,7 @@ void core_destroy(struct core *core)
 		return;
 	free(core->clients);
 	free(core->units);
-	free(core->queue);
+	free(core->queue_next);
 	free(core->heap);
 	free(core->nodes);
 	free(core);
@@ -106,58 +106,40 @@ static void queue_concerned(struct core *core, const struct node *node, uint32_t
 	}
 }
 
-static void recount_urgent(struct core *core, struct client *c, int priority, uint32_t want)
+/* Brings the client from what it is counted as to what it is to be counted as. */
+static void recount(struct core *core, struct client *c, int priority, struct tally to)
 {
-	uint32_t changed = want ^ c->urgent, number;
+	struct tally changed = {c->counted.urgent ^ to.urgent, c->counted.working ^ to.working,
+				c->counted.absent ^ to.absent};
+	uint32_t places = changed.urgent | changed.working | changed.absent;
 
-	for (; changed; changed &= changed - 1) {
-		struct node *node;
-		uint32_t before;
+	c->counted = to;
+	for (; places; places &= places - 1) {
+		uint32_t bit = places & -places, before;
+		struct node *node = &core->nodes[c->places[__builtin_ctz(bit)].node];
 
-		number = (uint32_t)__builtin_ctz(changed);
-		node = &core->nodes[c->places[number].node];
+		if (changed.absent & bit)
+			node->suspended += to.absent & bit ? 1u : -1u;
+		if (changed.working & bit)
+			count(&node->working, node->working_count, priority, to.working & bit);
+		if (!(changed.urgent & bit))
+			continue;
 		before = node->urgent;
-		count(&node->urgent, node->urgent_count, priority, want >> number & 1);
-		c->urgent ^= 1u << number;
+		count(&node->urgent, node->urgent_count, priority, to.urgent & bit);
 		queue_concerned(core, node, before);
 	}
 }
 
-static void recount_working(struct core *core, struct client *c, int priority, uint32_t want)
-{
-	uint32_t changed = want ^ c->working, number;
-
-	for (; changed; changed &= changed - 1) {
-		struct node *node;
-
-		number = (uint32_t)__builtin_ctz(changed);
-		node = &core->nodes[c->places[number].node];
-		count(&node->working, node->working_count, priority, want >> number & 1);
-	}
-	c->working = want;
-}
-
-static void recount_absent(struct core *core, struct client *c)
-{
-	uint32_t want = c->state == CORE_RUNNING ? 0 : c->held;
-	uint32_t changed = want ^ c->absent, number;
-
-	for (; changed; changed &= changed - 1) {
-		number = (uint32_t)__builtin_ctz(changed);
-		core->nodes[c->places[number].node].suspended += want >> number & 1 ? 1u : -1u;
-	}
-	c->absent = want;
-}
-
 void client_recount(struct core *core, struct client *c)
 {
-	int priority = unit_of(core, c)->priority;
+	bool counts = c->priority >= 0;
 
-	recount_absent(core, c);
-	if (priority < 0)
-		return;
-	recount_working(core, c, priority, c->priority < 0 ? 0 : client_working(c));
-	recount_urgent(core, c, priority, c->priority < 0 || !present(c) ? 0 : c->active);
+	recount(core, c, unit_of(core, c)->priority,
+		(struct tally){
+			.urgent = counts && present(c) ? c->active : 0,
+			.working = counts ? client_working(c) : 0,
+			.absent = c->state == CORE_RUNNING ? 0 : c->held,
+		});
 }
 
 /* ---- units ---- */
@@ -172,12 +154,9 @@ static void unit_prioritise(struct core *core, struct unit *unit)
 			priority = c->priority;
 	if (priority != unit->priority) {
 		/* Out of the counts of the old one, into those of the new. */
-		FOR_CLIENTS (core, unit, c) {
-			if (unit->priority < 0)
-				continue;
-			recount_working(core, c, unit->priority, 0);
-			recount_urgent(core, c, unit->priority, 0);
-		}
+		FOR_CLIENTS (core, unit, c)
+			recount(core, c, unit->priority,
+				(struct tally){.absent = c->counted.absent});
 		unit->priority = priority;
 		FOR_CLIENTS (core, unit, c)
 			client_recount(core, c);
@@ -299,7 +278,7 @@ void core_configure(struct core *core, const struct core_config *config)
 	core->config = *config;
 	core->policy_count = 0;
 	for (uint32_t i = 0; i < core->unit_top; i++) {
-		core->units[i].window_held_ns = 0;
+		core->units[i].window_off_ns = 0;
 		unit_queue(core, &core->units[i]);
 	}
 }
@@ -416,9 +395,11 @@ bool core_set_activity(struct core *core, core_id id, uint32_t gpu_id, bool acti
 	} else {
 		c->active &= ~(1u << place);
 	}
-	if (!before && c->active)
+	if (!before && c->active) {
 		c->busy_since = now;
-	if (before && !c->active && c->busy_since && c->state == CORE_RUNNING)
+		c->interrupted = false;
+	}
+	if (before && !c->active && !c->interrupted && c->state == CORE_RUNNING)
 		request_learn(c, now - c->busy_since);
 	client_recount(core, c);
 	unit_queue(core, unit_of(core, c));

@@ -30,8 +30,10 @@
  * - Starvation bound: a unit is held for at most max_suspended_ns until
  *   it has run for min_run_ns, all its spans of running counted together.
  *   When the bound is reached it gets min_run_ns in one piece.
- * - Rate cap: a unit is held at most max_holds_per_s times a second: once held it stays
- *   so for that part of a second at least (unless it must be resumed).
+ * - Rate cap: a client is suspended at most max_holds_per_s times a second: once held its
+ *   unit stays so for that part of a second at least; and if it must be resumed before,
+ *   it is not suspended again before either.
+ * - Of several units the most urgent is resumed first, and whom it presses is not.
  * - Hold-over: suspending and resuming cost time of everybody on the node. A unit that
  *   is not pressed any more stays held as long as that costs (as measured), if most
  *   gaps were shorter (as learned): never more than twice what the best would have.
@@ -177,7 +179,8 @@ size_t core_decide(struct core *core, uint64_t now, struct core_action *actions,
 
 /* false: no such client. */
 bool core_look(const struct core *core, core_id client, uint64_t now, struct core_view *out);
-/* Of a node, all tenants together: is anybody pressed there, and how many are
+/* Of a node, all tenants together: does anybody work beside somebody more urgent
+ * (whatever the policy says of that), and how many are
  * suspended (or on the way there or back) that had work on it? */
 void core_look_node(const struct core *core, uint32_t gpu_id, bool *urgent, uint32_t *suspended);
 

@@ -11,6 +11,12 @@ struct actions {
 	size_t max, suspends, resumes;
 };
 
+/* From one suspension of a client to the next, and of a hold, at least. */
+static uint64_t period_ns(const struct core *core)
+{
+	return core->config.max_holds_per_s ? 1000000000u / core->config.max_holds_per_s : 0;
+}
+
 /* ---- what came of an action ---- */
 
 static void suspend_finished(struct core *core, struct client *c, struct unit *unit, int error,
@@ -47,17 +53,19 @@ static void resume_finished(const struct core *core, struct client *c, struct un
 		return;
 	}
 	c->state = CORE_RUNNING;
-	c->not_before = 0;
+	/* It may have been resumed early, because it had to be. */
+	c->not_before = c->suspended_since + period_ns(core);
 	if (!c->undo) {
 		c->resumes++;
 		cost_learn(&unit->resume_ns, duration_ns);
 	}
 	c->suspended_ns += now - c->suspended_since;
-	c->busy_since = 0; /* that was no time that a request takes */
+	c->interrupted = true;
 	c->undo = false;
 	c->prompt = true;
 	if (unit->held)
 		return;
+	share_count(core, unit, unit->running_since, now);
 	unit->running_since = now;
 	if (unit->starved)
 		unit->run_until = now + core->config.min_run_ns;
@@ -241,7 +249,7 @@ static bool gets_its_share(struct core *core, struct unit *unit, uint32_t percen
 static bool wants_release(struct core *core, struct unit *unit, const struct press *press,
 			  bool leased, uint64_t now, uint64_t *next)
 {
-	uint64_t starved = starved_at(core, unit), earliest, rate = core->config.max_holds_per_s;
+	uint64_t starved = starved_at(core, unit), earliest;
 
 	if (is_being_suspended(core, unit))
 		return false;
@@ -258,8 +266,8 @@ static bool wants_release(struct core *core, struct unit *unit, const struct pre
 		return press->share_percent &&
 		       gets_its_share(core, unit, press->share_percent, now, next);
 	earliest = unit->unpressed_since + hold_over_ns(core, unit);
-	if (rate && earliest < unit->held_since + 1000000000u / rate)
-		earliest = unit->held_since + 1000000000u / rate;
+	if (earliest < unit->held_since + period_ns(core))
+		earliest = unit->held_since + period_ns(core);
 	if (now < earliest)
 		return not_yet(core, unit, next, earliest);
 	return true;
@@ -267,7 +275,7 @@ static bool wants_release(struct core *core, struct unit *unit, const struct pre
 
 static void release(const struct core *core, struct unit *unit, uint64_t now)
 {
-	share_count(core, unit, now);
+	share_count(core, unit, unit->held_since, now);
 	unit->held = false;
 	unit->running_since = now;
 	unit->stretch_ns += now - unit->held_since;

@@ -62,7 +62,8 @@ static uint64_t first_due(const struct core *core, const struct node *node, cons
 		const struct client *c = &core->clients[at / CORE_NODES];
 		uint32_t number = at % CORE_NODES;
 
-		if (c->urgent >> number & 1 && core->units[c->unit].priority > unit->priority)
+		if (c->counted.urgent >> number & 1 &&
+		    core->units[c->unit].priority > unit->priority)
 			not_after(&due, due_at(c, unit));
 		at = c->places[number].next;
 	}
@@ -115,24 +116,25 @@ void press_look(const struct core *core, const struct unit *unit, uint64_t now, 
 
 /* ---- shares ---- */
 
-static uint64_t held_in_window(const struct core *core, const struct unit *unit, uint64_t now)
+/* Of the window of now, with what was since `since`. */
+static uint64_t off_in_window(const struct core *core, const struct unit *unit, uint64_t since,
+			      uint64_t now)
 {
 	uint64_t window = now / core->config.share_window_ns;
 	uint64_t begin = window * core->config.share_window_ns;
-	uint64_t held = unit->window == window ? unit->window_held_ns : 0;
 
-	if (unit->held)
-		held += now - (unit->held_since > begin ? unit->held_since : begin);
-	return held;
+	return (unit->window == window ? unit->window_off_ns : 0) +
+	       (now - (since > begin ? since : begin));
 }
 
 uint64_t share_left(const struct core *core, const struct unit *unit, uint32_t percent,
 		    uint64_t now)
 {
 	uint64_t most = core->config.share_window_ns / 100 * (100 - percent);
-	uint64_t held = held_in_window(core, unit, now);
+	uint64_t off = off_in_window(core, unit, unit->held ? unit->held_since : now, now) +
+		       unit->resume_ns;
 
-	return held < most ? most - held : 0;
+	return off < most ? most - off : 0;
 }
 
 uint64_t share_window_end(const struct core *core, uint64_t now)
@@ -140,9 +142,9 @@ uint64_t share_window_end(const struct core *core, uint64_t now)
 	return (now / core->config.share_window_ns + 1) * core->config.share_window_ns;
 }
 
-void share_count(const struct core *core, struct unit *unit, uint64_t now)
+void share_count(const struct core *core, struct unit *unit, uint64_t since, uint64_t now)
 {
-	unit->window_held_ns = held_in_window(core, unit, now);
+	unit->window_off_ns = off_in_window(core, unit, since, now);
 	unit->window = now / core->config.share_window_ns;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Which units are to be looked at: those that an event concerns, in order, and those
- * that are due, by a binary heap. */
+/* Which units are to be looked at: those that an event concerns, the most urgent first,
+ * and those that are due, by a binary heap. */
 #include "scheduler/core/state.h"
 
 static uint32_t index_of(const struct core *core, const struct unit *unit)
@@ -10,28 +10,33 @@ static uint32_t index_of(const struct core *core, const struct unit *unit)
 
 void unit_queue(struct core *core, struct unit *unit)
 {
-	uint32_t at;
+	uint32_t at = index_of(core, unit), list = (uint32_t)(unit->priority + 1);
 
 	if (unit->queued)
 		return;
 	unit->queued = true;
-	at = core->queue_head + core->queue_count++;
-	core->queue[at < core->max_clients ? at : at - core->max_clients] = index_of(core, unit);
+	core->queue_next[at] = NOBODY;
+	if (core->queued >> list & 1)
+		core->queue_next[core->queue_last[list]] = at;
+	else
+		core->queue_first[list] = at;
+	core->queue_last[list] = at;
+	core->queued |= 1u << list;
 }
 
 struct unit *unit_dequeue(struct core *core)
 {
-	struct unit *unit;
+	uint32_t list, at;
 
-	if (core->queue_count == 0)
+	if (core->queued == 0)
 		return NULL;
-	unit = &core->units[core->queue[core->queue_head]];
-	core->queue_head++;
-	if (core->queue_head == core->max_clients)
-		core->queue_head = 0;
-	core->queue_count--;
-	unit->queued = false;
-	return unit;
+	list = 31u - (uint32_t)__builtin_clz(core->queued);
+	at = core->queue_first[list];
+	core->queue_first[list] = core->queue_next[at];
+	if (core->queue_first[list] == NOBODY)
+		core->queued &= ~(1u << list);
+	core->units[at].queued = false;
+	return &core->units[at];
 }
 
 static void put(struct core *core, uint32_t at, uint32_t unit)

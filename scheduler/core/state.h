@@ -27,6 +27,11 @@ struct place {
 };
 #define PLACE(slot, number) ((slot)*CORE_NODES + (number))
 
+/* Where a client is counted, and as what: bits of its places. */
+struct tally {
+	uint32_t urgent, working, absent;
+};
+
 struct client {
 	core_id id; /* 0: free */
 	uint32_t unit;
@@ -41,13 +46,14 @@ struct client {
 
 	uint32_t place_count;
 	struct place places[CORE_NODES];
-	uint32_t active;		  /* bit: place where it says that it has work */
-	uint32_t held;			  /* the same since its suspension began: only grows */
-	uint32_t urgent, working, absent; /* bit: counted there so */
+	uint32_t active; /* bit: place where it says that it has work */
+	uint32_t held;	 /* the same since its suspension began: only grows */
+	struct tally counted;
 
 	uint64_t suspended_since, not_before, lease_until;
 
 	uint64_t slo_ns, busy_since;
+	bool interrupted;		/* its request: how long it takes alone does not show */
 	uint64_t mean_ns, deviation_ns; /* of its requests */
 	uint32_t requests;
 
@@ -67,7 +73,7 @@ struct unit {
 	uint64_t stretch_ns; /* held meanwhile, the present time excluded */
 	uint64_t run_until;  /* not held before */
 
-	uint64_t window, window_held_ns; /* number of the window of a share */
+	uint64_t window, window_off_ns; /* number of the window of a share */
 
 	uint64_t suspend_ns, resume_ns; /* what they cost, learned; 0: not known */
 	uint64_t gap_since;		/* 0: none is being measured */
@@ -95,9 +101,11 @@ struct core {
 	struct unit *units;
 	struct node *nodes;
 
-	uint32_t *queue; /* of units to look at; a ring of max_clients */
-	uint32_t queue_head, queue_count;
-	uint32_t *heap; /* of units, by deadline */
+	/* Units to look at, a list for each priority; list p + 1 is of priority p. */
+	uint32_t *queue_next;
+	uint32_t queue_first[CORE_PRIORITIES + 1], queue_last[CORE_PRIORITIES + 1];
+	uint32_t queued; /* bit: that list has some */
+	uint32_t *heap;	 /* of units, by deadline */
 	uint32_t heap_count;
 };
 
@@ -126,7 +134,7 @@ const struct core_policy *node_policy(const struct core *core, const struct node
 
 /* The unit is looked at by the next core_decide. */
 void unit_queue(struct core *core, struct unit *unit);
-/* NULL: there is none. */
+/* The most urgent of them: whom it presses when it runs need not be resumed. NULL: none. */
 struct unit *unit_dequeue(struct core *core);
 /* The same at that time; CORE_NEVER: not. */
 void timer_set(struct core *core, struct unit *unit, uint64_t at);
@@ -144,12 +152,12 @@ struct press {
 };
 void press_look(const struct core *core, const struct unit *unit, uint64_t now, struct press *out);
 
-/* What of this window it may still be held. */
+/* What of this window it may still be held: the rest and its way back are its own. */
 uint64_t share_left(const struct core *core, const struct unit *unit, uint32_t percent,
 		    uint64_t now);
 uint64_t share_window_end(const struct core *core, uint64_t now);
-/* Keeps account of a time of being held that ends now. */
-void share_count(const struct core *core, struct unit *unit, uint64_t now);
+/* Keeps account of a time off the GPU that ends now. */
+void share_count(const struct core *core, struct unit *unit, uint64_t since, uint64_t now);
 
 void gap_learn(struct unit *unit, uint64_t gap_ns);
 uint64_t hold_over_ns(const struct core *core, const struct unit *unit);

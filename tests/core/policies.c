@@ -28,18 +28,22 @@ static void share_of_each_window(void **state)
 	start(&(struct core_policy){CORE_SHARE, PERCENT});
 	play_active(high, GPU);
 	for (int window = 0; window < 3; window++) {
+		uint64_t begin = now;
+
 		play_expect(CORE_SUSPEND, low);
 		play_done(low);
 		play_expect_nothing();
-		assert_int_equal(deadline, now + 700 * MS);
+		/* its way back, once it is known, is not at its cost */
+		assert_int_equal(deadline, begin + (window ? 699 : 700) * MS);
 		now = deadline - 1;
 		play_expect_nothing();
 		now++;
 		play_expect(CORE_RESUME, low);
 		assert_false(actions[0].prompt);
+		now += 1 * MS;
 		play_done(low);
 		play_expect_nothing();
-		assert_int_equal(deadline, now + 300 * MS);
+		assert_int_equal(deadline, begin + 1 * S);
 		now = deadline;
 	}
 }
@@ -63,13 +67,38 @@ static void share_is_added_up(void **state)
 	play_expect(CORE_SUSPEND, low);
 	play_done(low);
 	play_expect_nothing();
-	assert_int_equal(deadline, now + 100 * MS);
-	now += 100 * MS;
+	assert_int_equal(deadline, now + 99 * MS);
+	now = deadline;
 	play_expect(CORE_RESUME, low);
+	now += 1 * MS;
 	play_done(low);
 	play_expect_nothing();
 	now = 1001 * S;
 	play_expect(CORE_SUSPEND, low);
+}
+
+/* Off is who is not back yet. */
+static void share_counts_the_way_back(void **state)
+{
+	uint64_t begin;
+
+	(void)state;
+	start(&(struct core_policy){CORE_SHARE, PERCENT});
+	begin = now;
+	play_active(high, GPU);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	now += 100 * MS;
+	play_idle(high, GPU);
+	play_expect(CORE_RESUME, low);
+	now += 50 * MS;
+	core_finished(core, low, 0, 50 * MS, now);
+	play_active(high, GPU);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	play_expect_nothing();
+	/* 700 in all, of which 150 are gone and 50 will be */
+	assert_int_equal(deadline, begin + 650 * MS);
 }
 
 /* Who may not run at all on one node has no share on another. */
@@ -159,6 +188,37 @@ static void deadline_without_slack_is_strict(void **state)
 	play_expect(CORE_SUSPEND, low);
 }
 
+/* A suspension changes nothing about when its request is due. */
+static void deadline_of_who_was_suspended(void **state)
+{
+	uint64_t begun;
+	core_id top;
+
+	(void)state;
+	start(&(struct core_policy){CORE_DEADLINE, 0});
+	core_set_priority(core, high, 9);
+	core_set_slo(core, high, 100 * MS);
+	learn_requests();
+	top = play_add(15);
+	begun = now;
+	play_active(high, GPU);
+	play_expect_nothing();
+	now += 10 * MS;
+	play_active(top, GPU);
+	assert_int_equal(play_decide(), 2);
+	play_done(high);
+	play_done(low);
+	now += 10 * MS;
+	play_idle(top, GPU);
+	assert_int_equal(play_decide(), 2);
+	play_done(high);
+	play_done(low);
+	play_expect_nothing();
+	assert_true(deadline > begun + 85 * MS && deadline < begun + 90 * MS);
+	now = deadline;
+	play_expect(CORE_SUSPEND, low);
+}
+
 static void observe_holds_nobody(void **state)
 {
 	(void)state;
@@ -229,17 +289,44 @@ static void rate_cap(void **state)
 	}
 }
 
+/* Also for who must be resumed, again and again. */
+static void rate_cap_of_the_leaving(void **state)
+{
+	struct core_config config = CORE_CONFIG_DEFAULT;
+
+	(void)state;
+	start(&(struct core_policy){CORE_STRICT, 0});
+	config.max_holds_per_s = 50;
+	core_configure(core, &config);
+	play_active(high, GPU);
+	for (int i = 0; i < 10; i++) {
+		play_expect(CORE_SUSPEND, low);
+		play_done(low);
+		now += 1 * MS;
+		core_set_leaving(core, low, true);
+		play_expect(CORE_RESUME, low);
+		play_done(low);
+		core_set_leaving(core, low, false);
+		play_expect_nothing();
+		assert_int_equal(deadline, now + 19 * MS);
+		now = deadline;
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PLAY(share_of_each_window),
 		PLAY(share_is_added_up),
+		PLAY(share_counts_the_way_back),
 		PLAY(strict_beats_share),
 		PLAY(deadline_leaves_slack),
 		PLAY(deadline_without_slack_is_strict),
+		PLAY(deadline_of_who_was_suspended),
 		PLAY(observe_holds_nobody),
 		PLAY(lease),
 		PLAY(rate_cap),
+		PLAY(rate_cap_of_the_leaving),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,6 +149,30 @@ static void the_suspended_preempt_nobody(void **state)
 	assert_int_equal(play_state(low), CORE_SUSPENDING);
 }
 
+/* Whoever was held for its sake goes on being held for the next: two bounces less. */
+static void the_most_urgent_is_resumed_first(void **state)
+{
+	core_id high = play_add(15);
+	core_id middle = play_add(8);
+	core_id low = play_add(2);
+
+	(void)state;
+	play_active(middle, GPU);
+	play_active(low, GPU);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	play_active(high, GPU);
+	play_expect(CORE_SUSPEND, middle);
+	play_done(middle);
+	play_expect_nothing();
+	play_idle(high, GPU);
+	play_expect(CORE_RESUME, middle);
+	play_done(middle);
+	play_expect_nothing();
+	play_idle(middle, GPU);
+	play_expect(CORE_RESUME, low);
+}
+
 static void the_dead_press_nobody(void **state)
 {
 	core_id low = play_add(2);
@@ -187,11 +211,17 @@ static void rooms_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		PLAY(active_preempts_active),	PLAY(idle_is_left_alone_until_it_works),
-		PLAY(a_priority_may_change),	PLAY(nodes_are_apart),
-		PLAY(tenants_are_apart),	PLAY(equals_share),
-		PLAY(unset_is_never_scheduled), PLAY(the_suspended_preempt_nobody),
-		PLAY(the_dead_press_nobody),	PLAY(rooms_end),
+		PLAY(active_preempts_active),
+		PLAY(idle_is_left_alone_until_it_works),
+		PLAY(a_priority_may_change),
+		PLAY(nodes_are_apart),
+		PLAY(tenants_are_apart),
+		PLAY(equals_share),
+		PLAY(unset_is_never_scheduled),
+		PLAY(the_suspended_preempt_nobody),
+		PLAY(the_dead_press_nobody),
+		PLAY(rooms_end),
+		PLAY(the_most_urgent_is_resumed_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
