@@ -30,6 +30,7 @@ extern const struct verb verb_run;
 extern const struct verb verb_status;
 extern const struct verb verb_queues;
 extern const struct verb verb_colocate;
+extern const struct verb verb_doctor;
 
 /* Prints the verb's help on stdout; CLI_DONE. */
 int cli_help(const struct verb *verb);

@@ -6,10 +6,7 @@
 #include <string.h>
 
 static const struct verb *const verbs[] = {
-	&verb_run,
-	&verb_status,
-	&verb_queues,
-	&verb_colocate,
+	&verb_run, &verb_status, &verb_queues, &verb_colocate, &verb_doctor,
 };
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
 

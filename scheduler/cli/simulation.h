@@ -19,6 +19,7 @@
 
 struct simulation {
 	char profile[64];
+	char kernel[32]; /* the release whose rules hold; may be empty */
 	double time_scale;
 	double bounce_us;
 	struct hist doorbell; /* ns, wall */

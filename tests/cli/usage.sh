@@ -37,6 +37,8 @@ wrong "wrong option --json=1" status --json=1
 wrong "'0' is not a process id" queues 0
 wrong "'12x' is not a process id" queues 12x
 wrong "one argument too many" queues 1 2
+wrong "not a process id" doctor 1x
+wrong "one argument too many" doctor 1 2
 wrong "no --online trace" colocate --offline a
 wrong "no --offline trace" colocate --online a
 for arm in priority cumask gate self nosuch "" "alone,"; do
@@ -50,10 +52,10 @@ wrong "--seconds" colocate --online a --offline b --seconds 1x
 wrong "--seconds" colocate --online a --offline b --seconds 1e9
 
 expect 0 "$kfdsched" --help
-for verb in run status queues colocate; do
+for verb in run status queues colocate doctor; do
 	printed "  $verb "
 done
-for verb in run status queues colocate; do
+for verb in run status queues colocate doctor; do
 	expect 0 "$kfdsched" help "$verb"
 	[ ! -s "$work/err" ] || fail "help talks on stderr"
 	printed "Usage: kfdsched $verb "

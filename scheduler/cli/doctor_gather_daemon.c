@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+/* The daemon: its answer, and what /proc tells of it. */
+#include "scheduler/cli/doctor_facts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "scheduler/cli/ask.h"
+#include "scheduler/cli/doctor_read.h"
+
+#define DAEMON "kfdschedd"
+
+static bool is_daemon(int64_t pid)
+{
+	char comm[32];
+
+	return pid > 0 && !read_text(comm, sizeof(comm), "/proc/%lld/comm", (long long)pid) &&
+	       !strcmp(comm, DAEMON);
+}
+
+/* One that runs, whatever it listens to; 0: none is seen. */
+static int64_t find_daemon(void)
+{
+	DIR *dir = opendir("/proc");
+	const struct dirent *entry;
+	int64_t found = 0;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		int64_t pid = atoll(entry->d_name);
+
+		if (is_daemon(pid))
+			found = pid;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+static void gather_limit(struct doctor_daemon *daemon)
+{
+	char *text, *at;
+	size_t bytes;
+
+	text = read_whole(&bytes, "/proc/%lld/limits", (long long)daemon->worker_pid);
+	at = text ? strstr(text, "Max open files") : NULL;
+	if (at)
+		daemon->open_files = strtoll(at + strlen("Max open files"), NULL, 10);
+	free(text);
+}
+
+static void copy(char *out, size_t size, const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	snprintf(out, size, "%s", text ? text : "");
+}
+
+static int64_t number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_integer(value) ? json_integer_value(value) : -1;
+}
+
+static void read_status(struct doctor_daemon *daemon, const json_t *status)
+{
+	const json_t *about = json_object_get(status, "daemon");
+	const json_t *totals = json_object_get(status, "totals");
+	uint64_t capabilities;
+
+	daemon->pid = number(about, "pid");
+	daemon->worker_pid = number(about, "worker_pid");
+	daemon->uptime_us = number(about, "uptime_us");
+	daemon->suspends = number(totals, "suspends");
+	daemon->failures = number(totals, "failures");
+	copy(daemon->version, sizeof(daemon->version), about, "version");
+	daemon->here = is_daemon(daemon->pid) ? DOCTOR_YES : DOCTOR_NO;
+	if (daemon->here != DOCTOR_YES)
+		return;
+	if (!read_mask(&capabilities, "CapEff", "/proc/%lld/status", (long long)daemon->worker_pid))
+		daemon->sys_ptrace = capabilities >> CAP_SYS_PTRACE & 1 ? DOCTOR_YES : DOCTOR_NO;
+	gather_limit(daemon);
+}
+
+void doctor_gather_daemon(struct doctor_facts *facts, const char *socket, json_t **status)
+{
+	struct doctor_daemon *daemon = &facts->daemon;
+	uint64_t began = clock_ns();
+
+	snprintf(daemon->socket, sizeof(daemon->socket), "%s", socket);
+	daemon->error = -ask_daemon(socket, 0, status);
+	if (daemon->error) {
+		*status = NULL;
+		daemon->other_pid = find_daemon();
+		return;
+	}
+	daemon->answer_us = (int64_t)((clock_ns() - began) / 1000);
+	read_status(daemon, *status);
+}

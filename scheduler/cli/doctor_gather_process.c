@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+/* The processes that the daemon knows, and those that the driver does. */
+#include "scheduler/cli/doctor_facts.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "scheduler/cli/doctor_read.h"
+
+#define PROCESSES "/sys/class/kfd/kfd/proc"
+#define COMPUTE "0" /* the type of a compute queue in sysfs */
+
+/* The process, added if it is new. NULL: no memory. */
+static struct doctor_process *process_of(struct doctor_facts *facts, int pid)
+{
+	struct doctor_process *list = facts->processes;
+
+	for (size_t i = 0; i < facts->process_count; i++)
+		if (list[i].pid == pid)
+			return &list[i];
+	list = reallocarray(list, facts->process_count + 1, sizeof(*list));
+	if (!list)
+		return NULL;
+	facts->processes = list;
+	list += facts->process_count++;
+	doctor_process_init(list, pid);
+	list->registered = DOCTOR_NO;
+	return list;
+}
+
+static void on_node(struct doctor_process *p, int64_t gpu_id)
+{
+	for (size_t i = 0; i < p->node_count; i++)
+		if (p->gpu_ids[i] == gpu_id)
+			return;
+	if (p->node_count < sizeof(p->gpu_ids) / sizeof(p->gpu_ids[0]))
+		p->gpu_ids[p->node_count++] = (uint32_t)gpu_id;
+}
+
+static void copy(char *out, size_t size, const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	snprintf(out, size, "%s", text ? text : "");
+}
+
+static int add_registered(struct doctor_facts *facts, const json_t *status)
+{
+	json_t *entry, *queue;
+	size_t i, k;
+
+	json_array_foreach(json_object_get(status, "processes"), i, entry)
+	{
+		const json_t *priority = json_object_get(entry, "priority");
+		json_int_t pid = json_integer_value(json_object_get(entry, "pid"));
+		struct doctor_process *p = process_of(facts, (int)pid);
+
+		if (!p)
+			return -ENOMEM;
+		p->registered = DOCTOR_YES;
+		copy(p->comm, sizeof(p->comm), entry, "comm");
+		copy(p->level, sizeof(p->level), entry, "level");
+		copy(p->reason, sizeof(p->reason), entry, "reason");
+		copy(p->runtime, sizeof(p->runtime), entry, "runtime");
+		p->priority = json_is_integer(priority) ? json_integer_value(priority) : -1;
+		json_array_foreach(json_object_get(entry, "queues"), k, queue)
+		{
+			const char *type = json_string_value(json_object_get(queue, "type"));
+
+			p->drm_queues += type && !strcmp(type, "drm");
+			on_node(p, json_integer_value(json_object_get(queue, "gpu_id")));
+		}
+	}
+	return 0;
+}
+
+/* A queue of any process: it takes a slot of its node. */
+static void add_queue(struct doctor_facts *facts, struct doctor_process *p, const char *process,
+		      const char *queue)
+{
+	int64_t gpu_id = 0;
+	char type[8] = "";
+
+	if (read_number(&gpu_id, PROCESSES "/%s/queues/%s/gpuid", process, queue))
+		return;
+	if (p)
+		on_node(p, gpu_id);
+	read_text(type, sizeof(type), PROCESSES "/%s/queues/%s/type", process, queue);
+	for (size_t i = 0; i < facts->node_count; i++)
+		if (facts->nodes[i].gpu_id == gpu_id && !strcmp(type, COMPUTE))
+			facts->nodes[i].compute_queues++;
+}
+
+/* One folder of the driver's list. p NULL: whose it is is not our business. */
+static void read_folder(struct doctor_facts *facts, struct doctor_process *p, const char *process)
+{
+	const struct dirent *entry;
+	char path[PATH_MAX];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), PROCESSES "/%s/queues", process);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			add_queue(facts, p, process, entry->d_name);
+	if (dir)
+		closedir(dir);
+	snprintf(path, sizeof(path), PROCESSES "/%s", process);
+	dir = p ? opendir(path) : NULL;
+	while (dir && (entry = readdir(dir))) {
+		int64_t bytes = 0;
+		unsigned gpu_id;
+
+		if (sscanf(entry->d_name, "vram_%u", &gpu_id) == 1 &&
+		    !read_number(&bytes, "%s/%s", path, entry->d_name) && bytes > 0)
+			on_node(p, gpu_id);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* We, and daemons: they have the device open, and no work. */
+static bool is_ours(int pid)
+{
+	char comm[32] = "";
+
+	read_text(comm, sizeof(comm), "/proc/%d/comm", pid);
+	return pid == getpid() || !strncmp(comm, "kfdsched", strlen("kfdsched"));
+}
+
+static int add_seen(struct doctor_facts *facts)
+{
+	/* The driver names them as the machine's first pid namespace does. */
+	bool named = facts->simulated || facts->initial_pid_namespace == DOCTOR_YES;
+	const struct dirent *entry;
+	DIR *dir = opendir(PROCESSES);
+	int rc = 0;
+
+	if (!dir)
+		return 0;
+	for (size_t i = 0; i < facts->node_count; i++)
+		facts->nodes[i].compute_queues = 0;
+	while (!rc && (entry = readdir(dir))) {
+		int pid = atoi(entry->d_name);
+		struct doctor_process *p = NULL;
+
+		if (pid <= 0)
+			continue;
+		if (!named) {
+			facts->processes_hidden = true;
+		} else if (!is_ours(pid)) {
+			p = process_of(facts, pid);
+			if (p)
+				p->uses_gpu = DOCTOR_YES;
+			else
+				rc = -ENOMEM;
+		}
+		read_folder(facts, p, entry->d_name);
+	}
+	closedir(dir);
+	return rc;
+}
+
+static void read_maps(struct doctor_process *p)
+{
+	char path[64], *line = NULL;
+	size_t room = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", p->pid);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	while (getline(&line, &room, file) > 0) {
+		const char *name = strchr(line, '/');
+
+		line[strcspn(line, "\n")] = '\0';
+		if (p->shim == DOCTOR_UNKNOWN)
+			p->shim = DOCTOR_NO;
+		if (name && strstr(name, "/libkfdshim.so"))
+			p->shim = DOCTOR_YES;
+		if (name && strstr(name, "/libhsa-runtime64.so"))
+			snprintf(p->rocr, sizeof(p->rocr), "%s", name);
+	}
+	free(line);
+	fclose(file);
+}
+
+/* What the dynamic linker goes by when it preloads. */
+static void read_program(struct doctor_process *p)
+{
+	Elf64_Ehdr head;
+	char path[64];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", p->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0)
+		p->set_id = st.st_mode & (S_ISUID | S_ISGID) ||
+					    fgetxattr(fd, "security.capability", NULL, 0) > 0
+				    ? DOCTOR_YES
+				    : DOCTOR_NO;
+	if (pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+	    !memcmp(head.e_ident, ELFMAG, SELFMAG)) {
+		p->other_class = head.e_ident[EI_CLASS] == ELFCLASS64 ? DOCTOR_NO : DOCTOR_YES;
+		p->static_program = p->other_class ? DOCTOR_UNKNOWN : DOCTOR_YES;
+		for (unsigned i = 0; p->other_class == DOCTOR_NO && i < head.e_phnum; i++) {
+			Elf64_Phdr part;
+
+			if (pread(fd, &part, sizeof(part),
+				  (off_t)(head.e_phoff + i * sizeof(part))) == sizeof(part) &&
+			    part.p_type == PT_INTERP)
+				p->static_program = DOCTOR_NO;
+		}
+	}
+	close(fd);
+}
+
+static void read_tracer(struct doctor_process *p)
+{
+	int64_t thread, tracer;
+
+	if (read_property(&thread, "TracerPid", "/proc/%d/status", p->pid))
+		return;
+	/* A thread's number: whose? */
+	if (thread <= 0 || read_property(&tracer, "Tgid", "/proc/%lld/status", (long long)thread))
+		tracer = thread;
+	p->tracer = tracer;
+	if (tracer > 0)
+		read_text(p->tracer_name, sizeof(p->tracer_name), "/proc/%lld/comm",
+			  (long long)tracer);
+}
+
+static void read_variable(struct doctor_process *p, const char *entry)
+{
+	static const char name[] = "KFDSHIM_";
+	const char *value = strchr(entry, '=');
+
+	if (!value || strncmp(entry, name, strlen(name)))
+		return;
+	value++;
+	entry += strlen(name);
+	if (!strncmp(entry, "PRIORITY=", 9))
+		snprintf(p->env_priority, sizeof(p->env_priority), "%s", value);
+	else if (!strncmp(entry, "LEVEL=", 6))
+		snprintf(p->env_level, sizeof(p->env_level), "%s", value);
+	else if (!strncmp(entry, "SOCKET=", 7))
+		snprintf(p->env_socket, sizeof(p->env_socket), "%s", value);
+	else if (!strncmp(entry, "DISABLE=", 8))
+		p->env_disabled = !strcmp(value, "1");
+	else if (!strncmp(entry, "VRAM_LIMIT=", 11))
+		read_bytes(&p->vram_limit, value);
+}
+
+static void read_environment(struct doctor_process *p)
+{
+	size_t bytes;
+	char *text = read_whole(&bytes, "/proc/%d/environ", p->pid);
+
+	p->environment_read = text ? DOCTOR_YES : DOCTOR_NO;
+	for (size_t at = 0; text && at < bytes; at += strlen(text + at) + 1)
+		read_variable(p, text + at);
+	free(text);
+	/* Without the shim nobody keeps to it. */
+	if (p->shim == DOCTOR_NO || p->env_disabled)
+		p->vram_limit = -1;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct doctor_process *x = a, *y = b;
+
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+int doctor_gather_processes(struct doctor_facts *facts, const json_t *status)
+{
+	int rc = add_registered(facts, status);
+
+	if (!rc)
+		rc = add_seen(facts);
+	if (!rc && facts->asked_pid && !process_of(facts, facts->asked_pid))
+		rc = -ENOMEM;
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < facts->process_count; i++) {
+		struct doctor_process *p = &facts->processes[i];
+
+		if (p->uses_gpu == DOCTOR_UNKNOWN && !facts->processes_hidden)
+			p->uses_gpu = DOCTOR_NO;
+		if (!p->comm[0])
+			read_text(p->comm, sizeof(p->comm), "/proc/%d/comm", p->pid);
+		read_maps(p);
+		read_program(p);
+		read_tracer(p);
+		read_environment(p);
+	}
+	if (facts->process_count)
+		qsort(facts->processes, facts->process_count, sizeof(*facts->processes), by_pid);
+	return 0;
+}

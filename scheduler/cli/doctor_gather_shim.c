@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+/* What a program that is started from here would find: the shim, the folder where
+ * shims meet, limits, the HSA runtime, variables. */
+#include "scheduler/cli/doctor_facts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "channel/lane.h"
+#include "channel/protocol.h"
+#include "scheduler/cli/cli.h"
+#include "scheduler/cli/doctor_read.h"
+
+#define AGENT "libkfdshim-agent.so"
+#define ROCR "libhsa-runtime64.so.1"
+#define SAID 8192
+#define FOLDER_MOST 71 /* of XDG_RUNTIME_DIR (shim/config.h) */
+
+extern char **environ;
+
+/* What a program said that has ended; cut. Closes the pipe's end. */
+static void take(int fd, char said[SAID])
+{
+	size_t used = 0;
+	ssize_t n;
+
+	while (used < SAID - 1 && (n = read(fd, said + used, SAID - 1 - used)) > 0)
+		used += (size_t)n;
+	said[used] = '\0';
+	close(fd);
+}
+
+/* Our own environment without the linker's variables, and with these two. The
+ * caller frees the array alone. */
+static char **linker_environment(char *preload, char *trace)
+{
+	size_t n = 0, kept = 0;
+
+	while (environ[n])
+		n++;
+	char **list = calloc(n + 3, sizeof(*list));
+
+	for (size_t i = 0; list && i < n; i++)
+		if (strncmp(environ[i], "LD_PRELOAD=", 11) && strncmp(environ[i], "LD_TRACE", 8))
+			list[kept++] = environ[i];
+	if (list) {
+		list[kept++] = preload;
+		list[kept] = trace;
+	}
+	return list;
+}
+
+/*
+ * Lets the dynamic linker load ourselves with `library` preloaded, and say what it
+ * loads: it ends then, and no instruction of the library runs (ld.so(8),
+ * LD_TRACE_LOADED_OBJECTS). 0 or a negative errno.
+ */
+static int ask_linker(const char *library, char loaded[SAID], char complaint[SAID])
+{
+	char preload[PATH_MAX + 16], trace[] = "LD_TRACE_LOADED_OBJECTS=1", name[] = "kfdsched";
+	char *const argv[] = {name, NULL};
+	int out[2], err[2], rc, status;
+	posix_spawn_file_actions_t actions;
+	pid_t pid;
+
+	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", library);
+	if (pipe2(out, O_CLOEXEC))
+		return -errno;
+	if (pipe2(err, O_CLOEXEC)) {
+		rc = -errno;
+		close(out[0]);
+		close(out[1]);
+		return rc;
+	}
+	char **environment = linker_environment(preload, trace);
+
+	rc = environment ? posix_spawn_file_actions_init(&actions) : ENOMEM;
+	if (!rc) {
+		rc = posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+		if (!rc)
+			rc = posix_spawn_file_actions_adddup2(&actions, err[1], STDERR_FILENO);
+		if (!rc)
+			rc = posix_spawn(&pid, "/proc/self/exe", &actions, NULL, argv, environment);
+		posix_spawn_file_actions_destroy(&actions);
+	}
+	free(environment);
+	close(out[1]);
+	close(err[1]);
+	take(out[0], loaded);
+	take(err[0], complaint);
+	if (!rc)
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+	return -rc;
+}
+
+/* Can it be loaded, with all that it needs? */
+static enum doctor_known loads(const char *library, char *problem, size_t size)
+{
+	char loaded[SAID], complaint[SAID], *at;
+
+	if (ask_linker(library, loaded, complaint))
+		return DOCTOR_UNKNOWN;
+	at = strstr(complaint, "cannot be preloaded (");
+	if (at) {
+		at += strlen("cannot be preloaded (");
+		snprintf(problem, size, "%.*s", (int)strcspn(at, ")\n"), at);
+		return DOCTOR_NO;
+	}
+	at = strstr(loaded, " => not found");
+	if (at) {
+		*at = '\0';
+		while (at > loaded && at[-1] != '\t' && at[-1] != '\n')
+			at--;
+		snprintf(problem, size, "%.200s is not found", at);
+		return DOCTOR_NO;
+	}
+	if (complaint[0]) {
+		snprintf(problem, size, "%.*s", (int)strcspn(complaint, "\n"), complaint);
+		return DOCTOR_NO;
+	}
+	/* A name that the linker leaves out, as for set-user-ID programs. */
+	return strstr(loaded, library) ? DOCTOR_YES : DOCTOR_UNKNOWN;
+}
+
+static void gather_libraries(struct doctor_facts *facts)
+{
+	char folder[PATH_MAX];
+
+	if (cli_beside("libkfdshim.so", facts->shim)) {
+		facts->shim[0] = '\0';
+		return;
+	}
+	facts->preload_works =
+		loads(facts->shim, facts->preload_problem, sizeof(facts->preload_problem));
+	snprintf(folder, sizeof(folder), "%s", facts->shim);
+	*strrchr(folder, '/') = '\0';
+	if (snprintf(facts->agent, sizeof(facts->agent), "%s/%s", folder, AGENT) >=
+		    (int)sizeof(facts->agent) ||
+	    access(facts->agent, F_OK)) {
+		facts->agent[0] = '\0';
+		return;
+	}
+	facts->agent_works =
+		loads(facts->agent, facts->agent_problem, sizeof(facts->agent_problem));
+}
+
+/* The runtime that the linker finds, or else ROCm's own folder. */
+static void gather_rocr(struct doctor_facts *facts)
+{
+	char loaded[SAID], complaint[SAID], path[PATH_MAX];
+	const char *rocm = getenv("ROCM_PATH"), *at;
+
+	if (!ask_linker(ROCR, loaded, complaint) && (at = strstr(loaded, ROCR " => /"))) {
+		at += strlen(ROCR " => ");
+		snprintf(path, sizeof(path), "%.*s", (int)strcspn(at, " \n"), at);
+	} else {
+		snprintf(path, sizeof(path), "%s/lib/" ROCR, rocm && *rocm ? rocm : "/opt/rocm");
+	}
+	if (!realpath(path, facts->rocr))
+		facts->rocr[0] = '\0';
+}
+
+/* The folder that shim/peers_files.c takes, and whether it would. */
+static void gather_folder(struct doctor_facts *facts)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	char *folder = facts->runtime_folder, *problem = facts->runtime_problem;
+	const size_t room = sizeof(facts->runtime_problem);
+	struct stat st;
+
+	if (runtime && runtime[0] == '/' && strlen(runtime) <= FOLDER_MOST &&
+	    stat(runtime, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == facts->uid)
+		snprintf(folder, sizeof(facts->runtime_folder), "%s/kfdshim", runtime);
+	else
+		snprintf(folder, sizeof(facts->runtime_folder), "/dev/shm/kfdshim-%u", facts->uid);
+	if (lstat(folder, &st)) {
+		char parent[PATH_MAX];
+
+		snprintf(parent, sizeof(parent), "%s", folder);
+		*strrchr(parent, '/') = '\0';
+		if (errno != ENOENT || faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS))
+			snprintf(problem, room, "cannot be made: %s", strerror(errno));
+	} else if (!S_ISDIR(st.st_mode)) {
+		snprintf(problem, room, "is no folder");
+	} else if (st.st_uid != facts->uid) {
+		snprintf(problem, room, "belongs to uid %u", st.st_uid);
+	} else if ((st.st_mode & 0777) != 0700) {
+		snprintf(problem, room, "has mode %04o, not 0700", st.st_mode & 07777);
+	}
+}
+
+static void gather_limits(struct doctor_facts *facts)
+{
+	struct rlimit files;
+	struct lane *lane;
+	int fd = lane_create(&lane);
+
+	facts->lane_error = fd < 0 ? -fd : 0;
+	if (fd >= 0) {
+		lane_unmap(lane);
+		close(fd);
+	}
+	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	facts->eventfd_error = fd < 0 ? errno : 0;
+	if (fd >= 0)
+		close(fd);
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0)
+		facts->open_files =
+			files.rlim_cur > INT32_MAX ? INT32_MAX : (int64_t)files.rlim_cur;
+}
+
+static bool wrong_priority(const char *value)
+{
+	int priority;
+
+	return protocol_priority(value, &priority) != 0;
+}
+
+static bool wrong_level(const char *value)
+{
+	enum protocol_level level;
+
+	return protocol_level(value, &level) != 0;
+}
+
+/* The shim reads whole numbers, of microseconds that fit into 32 bits. */
+static bool wrong_slo(const char *value)
+{
+	double us;
+
+	return strchr(value, '.') || cli_duration_us(value, &us) || us > UINT32_MAX;
+}
+
+static bool wrong_group(const char *value)
+{
+	return strlen(value) >= PROTOCOL_GROUP_MAX;
+}
+
+static bool wrong_bytes(const char *value)
+{
+	int64_t bytes;
+
+	return read_bytes(&bytes, value) != 0;
+}
+
+static bool wrong_socket(const char *value)
+{
+	return strlen(value) > 107; /* sun_path */
+}
+
+static void gather_environment(struct doctor_facts *facts)
+{
+	static const struct {
+		const char *name;
+		bool (*wrong)(const char *value);
+	} variables[] = {
+		{"KFDSHIM_PRIORITY", wrong_priority}, {"KFDSHIM_LEVEL", wrong_level},
+		{"KFDSHIM_SLO", wrong_slo},	      {"KFDSHIM_GROUP", wrong_group},
+		{"KFDSHIM_VRAM_LIMIT", wrong_bytes},  {"KFDSHIM_SOCKET", wrong_socket},
+	};
+	const char *value;
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		value = getenv(variables[i].name);
+		if (value && *value && variables[i].wrong(value)) {
+			snprintf(facts->env_wrong, sizeof(facts->env_wrong), "%s=%.60s",
+				 variables[i].name, value);
+			break;
+		}
+	}
+	value = getenv("KFDSHIM_DISABLE");
+	facts->env_disabled = value && !strcmp(value, "1");
+	value = getenv("HSA_ENABLE_INTERRUPT");
+	facts->no_interrupts = value && !strcmp(value, "0");
+	value = getenv("HSA_TOOLS_LIB");
+	snprintf(facts->tools, sizeof(facts->tools), "%s", value ? value : "");
+}
+
+void doctor_gather_shim(struct doctor_facts *facts)
+{
+	gather_libraries(facts);
+	gather_rocr(facts);
+	gather_folder(facts);
+	gather_limits(facts);
+	gather_environment(facts);
+}

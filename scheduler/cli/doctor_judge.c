@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+/* The list of findings, and what is judged of kernel and driver. */
+#include "scheduler/cli/doctor_judge.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/rules.h"
+
+/* From here on the driver has DBG_TRAP across processes. */
+#define KFD_MINOR 13
+#define LINUX_MAJOR 6
+#define LINUX_MINOR 5
+#define SCHED_POLICY_NO_FIRMWARE 2
+
+const char *doctor_verdict_name(enum doctor_verdict verdict)
+{
+	static const char *const names[] = {"ok", "warning", "missing", "unknown"};
+
+	return names[verdict];
+}
+
+void doctor_find(struct doctor_findings *out, const char *check, uint32_t gpu_id, int pid,
+		 enum doctor_verdict verdict, const char *found, ...)
+{
+	struct doctor_finding *list = reallocarray(out->list, out->count + 1, sizeof(*list));
+	va_list ap;
+
+	if (!list) {
+		out->failed = true;
+		return;
+	}
+	out->list = list;
+	list += out->count++;
+	*list = (struct doctor_finding){
+		.check = check, .gpu_id = gpu_id, .pid = pid, .verdict = verdict};
+	va_start(ap, found);
+	vsnprintf(list->found, sizeof(list->found), found, ap);
+	va_end(ap);
+}
+
+void doctor_advise(struct doctor_findings *out, const char *advice, ...)
+{
+	va_list ap;
+
+	if (out->failed || !out->count)
+		return;
+	va_start(ap, advice);
+	vsnprintf(out->list[out->count - 1].advice, sizeof(out->list->advice), advice, ap);
+	va_end(ap);
+}
+
+void doctor_findings_free(struct doctor_findings *findings)
+{
+	free(findings->list);
+	*findings = (struct doctor_findings){0};
+}
+
+bool doctor_usable(const struct doctor_findings *findings)
+{
+	for (size_t i = 0; i < findings->count; i++)
+		if (findings->list[i].verdict == DOCTOR_MISSING)
+			return false;
+	return true;
+}
+
+/* Whose rules the driver here follows, in words. */
+static const char *rules_text(enum kfdabi_kernel kernel)
+{
+	switch (kernel) {
+	case KFDABI_LINUX_7_3:
+		return "the rules of 7.3";
+	case KFDABI_LINUX_6_12_107:
+		return "the rules of 6.12.107: any thread of a debugger may act";
+	default:
+		return "the rules of 6.12.95: the tracing thread alone may act";
+	}
+}
+
+static bool new_enough(const char *release, bool *known)
+{
+	unsigned major, minor;
+
+	*known = sscanf(release, "%u.%u", &major, &minor) == 2;
+	return *known && (major > LINUX_MAJOR || (major == LINUX_MAJOR && minor >= LINUX_MINOR));
+}
+
+static void judge_kernel(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+	bool known, enough = new_enough(facts->release, &known);
+
+	if (facts->simulated) {
+		int kernel = kfdabi_kernel_find(facts->simulated_kernel);
+
+		doctor_find(out, "kernel", 0, 0, DOCTOR_OK, "Linux %s; the simulated driver has %s",
+			    known ? facts->release : "?",
+			    kernel < 0 ? "rules of its own"
+				       : rules_text((enum kfdabi_kernel)kernel));
+		return;
+	}
+	if (!known) {
+		doctor_find(out, "kernel", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+		return;
+	}
+	/* What can be asked says more: AMD's own driver brings the interface to older kernels. */
+	if (enough || facts->kfd_minor >= 0) {
+		doctor_find(out, "kernel", 0, 0, DOCTOR_OK, "Linux %s; %s", facts->release,
+			    rules_text(kfdabi_kernel_of_release(facts->release)));
+		return;
+	}
+	doctor_find(out, "kernel", 0, 0, DOCTOR_MISSING,
+		    "Linux %s, whose KFD cannot suspend queues", facts->release);
+	doctor_advise(out, "use Linux %d.%d or newer, or AMD's driver package of ROCm 6 or newer",
+		      LINUX_MAJOR, LINUX_MINOR);
+}
+
+static void judge_driver(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+	const char *version = facts->driver_version[0] ? facts->driver_version : "no version";
+
+	if (facts->simulated) {
+		doctor_find(out, "driver", 0, 0, DOCTOR_OK, "simulated");
+	} else if (facts->module == DOCTOR_UNKNOWN) {
+		doctor_find(out, "driver", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+	} else if (facts->module == DOCTOR_NO) {
+		doctor_find(out, "driver", 0, 0, DOCTOR_MISSING, "amdgpu is not loaded");
+		doctor_advise(out, "load it with 'modprobe amdgpu', on a machine with an AMD GPU; "
+				   "without one try 'kfdsim -- kfdsched doctor'");
+	} else if (facts->out_of_tree == DOCTOR_YES) {
+		/* Its numbers say little of its behaviour, so the daemon probes that. */
+		doctor_find(out, "driver", 0, 0, DOCTOR_WARNING,
+			    "amdgpu out of tree (%s), whose rules may differ from the kernel's",
+			    version);
+		doctor_advise(out, "check its rules once with 'kfdconform', on a GPU that nobody "
+				   "else uses");
+	} else if (facts->out_of_tree == DOCTOR_NO) {
+		doctor_find(out, "driver", 0, 0, DOCTOR_OK, "amdgpu of the kernel");
+	} else {
+		doctor_find(out, "driver", 0, 0, DOCTOR_OK, "amdgpu");
+	}
+}
+
+static void judge_device(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+	switch (facts->kfd_error) {
+	case 0:
+		doctor_find(out, "kfd_device", 0, 0, DOCTOR_OK, "/dev/kfd can be opened");
+		break;
+	case -1:
+		doctor_find(out, "kfd_device", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+		break;
+	case ENOENT:
+		doctor_find(out, "kfd_device", 0, 0, DOCTOR_MISSING, "/dev/kfd is not there");
+		if (facts->module == DOCTOR_YES)
+			doctor_advise(out, "in a container give it the device (docker run "
+					   "--device /dev/kfd --device /dev/dri); else the kernel "
+					   "is built without CONFIG_HSA_AMD");
+		else
+			doctor_advise(out, "it comes with the driver");
+		break;
+	case EACCES:
+	case EPERM:
+		doctor_find(out, "kfd_device", 0, 0, DOCTOR_MISSING,
+			    "/dev/kfd cannot be opened by %s", facts->user);
+		if (facts->kfd_error == EPERM || facts->uid == 0)
+			doctor_advise(out, "a container's device rules forbid it: give it the "
+					   "device (docker run --device /dev/kfd)");
+		else if (facts->kfd_group == 0) /* nobody is to be put into root's group */
+			doctor_advise(out,
+				      "give /dev/kfd to the group render by a udev rule, as "
+				      "ROCm's packages do, and add %s to that group",
+				      facts->user);
+		else
+			doctor_advise(out,
+				      "add the user to the group of the device: 'usermod -aG "
+				      "%s %s', and log in again",
+				      facts->kfd_group_name[0] ? facts->kfd_group_name : "render",
+				      facts->user);
+		break;
+	default:
+		doctor_find(out, "kfd_device", 0, 0, DOCTOR_MISSING,
+			    "/dev/kfd cannot be opened: %s", strerror(facts->kfd_error));
+		doctor_advise(out, "look at the driver's messages: 'dmesg | grep -e kfd -e "
+				   "amdgpu'");
+	}
+}
+
+static void judge_version(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+	if (facts->kfd_major < 0) {
+		doctor_find(out, "kfd_version", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+		return;
+	}
+	bool enough = facts->kfd_major == 1 && facts->kfd_minor >= KFD_MINOR;
+
+	doctor_find(out, "kfd_version", 0, 0, enough ? DOCTOR_OK : DOCTOR_MISSING, "KFD %lld.%lld",
+		    (long long)facts->kfd_major, (long long)facts->kfd_minor);
+	if (!enough)
+		doctor_advise(out,
+			      "queues are suspended from KFD 1.%d on: use Linux %d.%d or "
+			      "newer, or AMD's driver package of ROCm 6 or newer",
+			      KFD_MINOR, LINUX_MAJOR, LINUX_MINOR);
+}
+
+/* The module's parameters, which hold for all GPUs. */
+static void judge_parameters(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+	static const char *const policies[] = {"firmware", "firmware, never oversubscribed"};
+
+	if (facts->cwsr_enable < 0) {
+		doctor_find(out, "cwsr", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+	} else if (facts->cwsr_enable > 0) {
+		doctor_find(out, "cwsr", 0, 0, DOCTOR_OK, "running waves can be saved");
+	} else {
+		doctor_find(out, "cwsr", 0, 0, DOCTOR_MISSING,
+			    "running waves cannot be saved (cwsr_enable=0)");
+		doctor_advise(out, "load amdgpu without cwsr_enable=0: look in /etc/modprobe.d and "
+				   "at the kernel's command line");
+	}
+	if (facts->sched_policy < 0) {
+		doctor_find(out, "sched_policy", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+	} else if (facts->sched_policy < SCHED_POLICY_NO_FIRMWARE) {
+		doctor_find(out, "sched_policy", 0, 0, DOCTOR_OK, "queues are scheduled by %s",
+			    policies[facts->sched_policy]);
+	} else {
+		doctor_find(out, "sched_policy", 0, 0, DOCTOR_MISSING,
+			    "queues are scheduled without firmware (sched_policy=%lld)",
+			    (long long)facts->sched_policy);
+		doctor_advise(out, "load amdgpu without sched_policy=2: the driver debugs, and so "
+				   "suspends, nothing then");
+	}
+}
+
+const char *doctor_rocr_name(char text[64], const char *file)
+{
+	static const struct {
+		unsigned minor;
+		const char *version;
+	} debian[] = {{5, "5.2.3"}, {13, "6.1.2"}, {15, "6.4.3"}, {18, "7.2.4"}};
+	const char *name = strrchr(file, '/');
+	unsigned minor, build;
+
+	name = name ? name + 1 : file;
+	if (sscanf(name, "libhsa-runtime64.so.1.%u.%u", &minor, &build) == 2) {
+		/* AMD's packages put the release in the last place. */
+		if (build >= 10000) {
+			snprintf(text, 64, "%u.%u.%u", build / 10000, build / 100 % 100,
+				 build % 100);
+			return text;
+		}
+		for (size_t i = 0; i < sizeof(debian) / sizeof(debian[0]); i++) {
+			if (debian[i].minor == minor) {
+				snprintf(text, 64, "%s", debian[i].version);
+				return text;
+			}
+		}
+	}
+	snprintf(text, 64, "%.63s", name);
+	return text;
+}
+
+void doctor_judge(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+	size_t kept = 0;
+
+	*out = (struct doctor_findings){0};
+	if (facts->asked_pid) {
+		doctor_judge_processes(facts, out);
+		kept = out->count;
+	}
+	judge_kernel(facts, out);
+	judge_driver(facts, out);
+	judge_version(facts, out);
+	judge_device(facts, out);
+	judge_parameters(facts, out);
+	doctor_judge_nodes(facts, out);
+	doctor_judge_rights(facts, out);
+	if (!facts->asked_pid) {
+		doctor_judge_environment(facts, out);
+		doctor_judge_processes(facts, out);
+		return;
+	}
+	/* Of the rest, what may stand in its way. */
+	for (size_t i = kept; i < out->count; i++)
+		if (out->list[i].verdict == DOCTOR_WARNING ||
+		    out->list[i].verdict == DOCTOR_MISSING)
+			out->list[kept++] = out->list[i];
+	out->count = kept;
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+/* Each process: how it can be preempted, and why not better. */
+#include "scheduler/cli/doctor_judge.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "channel/protocol.h"
+
+/* What helps against the daemon's reasons (scheduler/kfd, scheduler/daemon), by a
+ * part of its sentence; what else is known of a process comes first. */
+static const char *advice_for_reason(const char *reason)
+{
+	static const struct {
+		const char *part, *advice;
+	} known[] = {
+		{"state 2", "its GPU debugs one process at a time: end the other's session, or "
+			    "give this one KFDSHIM_LEVEL=gate"},
+		{"debug session already",
+		 "end rocgdb there, or a kfdsched preempt; kfdschedd tries "
+		 "again when the session has ended"},
+		{"runtime cannot be enabled", "start it with the shim from the beginning: "
+					      "'kfdsched run --priority P -- COMMAND'"},
+		{"not enabled", "nothing to do while it starts; a program that never uses an HSA "
+				"runtime can be held by KFDSHIM_LEVEL=gate at most"},
+		{"does not use /dev/kfd", "nothing to do until it opens the GPU"},
+		{"suspend took", "start it again: the GPU did not take its work off in time; "
+				 "slow_suspend_us in kfdschedd's configuration is the limit"},
+		{"suspend failed", "start it again, and look for the driver's messages: 'dmesg | "
+				   "grep -e kfd -e amdgpu'"},
+		{"traced", "end what traces it (gdb, strace): one tracer at a time"},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strstr(reason, known[i].part))
+			return known[i].advice;
+	return "kfdschedd's log says when this happened; KFDSHIM_LEVEL=self or gate is held "
+	       "without tracing";
+}
+
+static bool is_daemon(const struct doctor_facts *facts, int64_t pid)
+{
+	return facts->daemon.error == 0 &&
+	       (pid == facts->daemon.worker_pid || pid == facts->daemon.pid);
+}
+
+/* Somebody else's debugger. */
+static bool is_traced(const struct doctor_facts *facts, const struct doctor_process *p)
+{
+	return p->tracer > 0 && !is_daemon(facts, p->tracer);
+}
+
+static void find_level(struct doctor_findings *out, const struct doctor_process *p,
+		       enum doctor_verdict verdict, const char *level, const char *why)
+{
+	doctor_find(out, "level", 0, p->pid, verdict, "%s: %s%s%s", p->comm[0] ? p->comm : "?",
+		    level, why[0] ? "; " : "", why);
+}
+
+/* One that the daemon knows, at level observe. */
+static void judge_observed(const struct doctor_facts *facts, const struct doctor_process *p,
+			   struct doctor_findings *out)
+{
+	if (p->priority < 0) {
+		find_level(out, p, DOCTOR_WARNING, "observe", "it has no priority");
+		doctor_advise(out, "start it with 'kfdsched run --priority P -- COMMAND', or with "
+				   "KFDSHIM_PRIORITY set");
+	} else if (p->priority >= PRIORITY_ONLINE) {
+		find_level(out, p, DOCTOR_OK, "observe", "nobody is more urgent");
+	} else if (!strcmp(p->env_level, "observe")) {
+		find_level(out, p, DOCTOR_OK, "observe", "as KFDSHIM_LEVEL asks for");
+	} else if (is_traced(facts, p)) {
+		char why[64];
+
+		snprintf(why, sizeof(why), "process %lld (%s) traces it", (long long)p->tracer,
+			 p->tracer_name[0] ? p->tracer_name : "?");
+		find_level(out, p, DOCTOR_MISSING, "observe", why);
+		doctor_advise(out, "end %s there: one tracer at a time",
+			      p->tracer_name[0] ? p->tracer_name : "the tracer");
+	} else {
+		find_level(out, p, DOCTOR_MISSING, "observe",
+			   p->reason[0] ? p->reason : "no reason is told");
+		doctor_advise(out, "%s", advice_for_reason(p->reason));
+	}
+}
+
+static void judge_registered(const struct doctor_facts *facts, const struct doctor_process *p,
+			     struct doctor_findings *out)
+{
+	if (!strcmp(p->level, "trap")) {
+		find_level(out, p, DOCTOR_OK, "trap", "");
+	} else if (!strcmp(p->level, "observe")) {
+		judge_observed(facts, p, out);
+	} else if (!p->level[0]) {
+		find_level(out, p, DOCTOR_CANNOT_KNOW, "-", "");
+	} else if (!strcmp(p->level, p->env_level)) {
+		find_level(out, p, DOCTOR_OK, p->level, "as KFDSHIM_LEVEL asks for");
+	} else if (!p->reason[0]) {
+		find_level(out, p, DOCTOR_OK, p->level, "");
+	} else {
+		find_level(out, p, DOCTOR_WARNING, p->level, p->reason);
+		doctor_advise(out, "%s", advice_for_reason(p->reason));
+	}
+}
+
+/* Why the dynamic linker preloads nothing into it; NULL: not known. */
+static const char *no_preload(const struct doctor_process *p)
+{
+	if (p->set_id == DOCTOR_YES)
+		return "it is set-user-ID, set-group-ID or has file capabilities, so the linker "
+		       "preloads nothing";
+	if (p->static_program == DOCTOR_YES)
+		return "it is linked statically, so nothing can be preloaded";
+	if (p->other_class == DOCTOR_YES)
+		return "it is no 64-bit program, which KFD refuses";
+	return NULL;
+}
+
+/* One that runs without the shim, so that the daemon has not heard of it. */
+static void judge_bare(const struct doctor_process *p, struct doctor_findings *out)
+{
+	const char *why = no_preload(p);
+
+	find_level(out, p, DOCTOR_WARNING, "none", why ? why : "it runs without libkfdshim.so");
+	if (why)
+		doctor_advise(out, "start its GPU work by a program of another kind");
+	else
+		doctor_advise(out, "start it with 'kfdsched run --priority P -- COMMAND'");
+}
+
+/* With the shim, and no daemon knows it. */
+static void judge_peer(const struct doctor_facts *facts, const struct doctor_process *p,
+		       struct doctor_findings *out)
+{
+	bool daemon = facts->daemon.error == 0;
+	int priority;
+
+	if (p->environment_read != DOCTOR_YES) {
+		find_level(out, p, DOCTOR_CANNOT_KNOW, "-", "");
+		doctor_advise(out, "ask as root, or as its user");
+	} else if (p->env_disabled) {
+		find_level(out, p, DOCTOR_WARNING, "none", "KFDSHIM_DISABLE=1");
+		doctor_advise(out, "start it without KFDSHIM_DISABLE");
+	} else if (daemon) {
+		find_level(out, p, DOCTOR_WARNING, "none", "it is not registered with kfdschedd");
+		if (p->env_socket[0] && strcmp(p->env_socket, facts->daemon.socket))
+			doctor_advise(out, "start it with KFDSHIM_SOCKET=%.120s: it has %.120s",
+				      facts->daemon.socket, p->env_socket);
+		else
+			doctor_advise(out, "start it with KFDSHIM_LOG=error, which says why: often "
+					   "a container without the daemon's socket");
+	} else if (!p->env_priority[0] || protocol_priority(p->env_priority, &priority)) {
+		find_level(out, p, DOCTOR_WARNING, "observe", "it has no priority");
+		doctor_advise(out, "start it with 'kfdsched run --priority P -- COMMAND', or with "
+				   "KFDSHIM_PRIORITY set");
+	} else if (!strcmp(p->env_level, "gate") || !strcmp(p->env_level, "weight") ||
+		   !strcmp(p->env_level, "observe")) {
+		find_level(out, p, DOCTOR_OK, p->env_level, "as KFDSHIM_LEVEL asks for");
+	} else {
+		/* The daemon's line has the advice. */
+		find_level(out, p, DOCTOR_OK, "self", "there is no daemon");
+	}
+}
+
+static void judge_level(const struct doctor_facts *facts, const struct doctor_process *p,
+			struct doctor_findings *out)
+{
+	if (p->registered == DOCTOR_YES) {
+		judge_registered(facts, p, out);
+	} else if (p->shim == DOCTOR_YES) {
+		judge_peer(facts, p, out);
+	} else if (p->shim == DOCTOR_NO) {
+		judge_bare(p, out);
+	} else {
+		find_level(out, p, DOCTOR_CANNOT_KNOW, "-", "");
+		doctor_advise(out, "ask as root, or as its user");
+	}
+}
+
+/* What stands behind the level of the one that was asked for. */
+static void judge_details(const struct doctor_facts *facts, const struct doctor_process *p,
+			  struct doctor_findings *out)
+{
+	char name[64];
+
+	if (p->uses_gpu == DOCTOR_UNKNOWN)
+		doctor_find(out, "uses_gpu", 0, p->pid, DOCTOR_CANNOT_KNOW, "-");
+	else
+		doctor_find(out, "uses_gpu", 0, p->pid, DOCTOR_OK, "%s",
+			    p->uses_gpu == DOCTOR_YES ? "it has opened /dev/kfd"
+						      : "it has not opened /dev/kfd");
+	if (p->shim == DOCTOR_UNKNOWN)
+		doctor_find(out, "has_shim", 0, p->pid, DOCTOR_CANNOT_KNOW, "-");
+	else
+		doctor_find(out, "has_shim", 0, p->pid, DOCTOR_OK, "%s",
+			    p->shim == DOCTOR_YES ? "libkfdshim.so is loaded"
+						  : "libkfdshim.so is not loaded");
+	if (p->tracer < 0)
+		doctor_find(out, "tracer", 0, p->pid, DOCTOR_CANNOT_KNOW, "-");
+	else if (!p->tracer)
+		doctor_find(out, "tracer", 0, p->pid, DOCTOR_OK, "nobody traces it");
+	else
+		doctor_find(out, "tracer", 0, p->pid, DOCTOR_OK, "%s %lld traces it",
+			    p->tracer_name[0] ? p->tracer_name : "process", (long long)p->tracer);
+	/* The level's advice tells what to do, where the tracer stands in its way. */
+	if (is_traced(facts, p) && p->registered == DOCTOR_YES && strcmp(p->level, "observe")) {
+		out->list[out->count - 1].verdict = DOCTOR_WARNING;
+		doctor_advise(out, "end it: while it traces, kfdschedd cannot");
+	}
+	if (p->runtime[0])
+		doctor_find(out, "runtime", 0, p->pid, DOCTOR_OK, "%s", p->runtime);
+	else
+		doctor_find(out, "runtime", 0, p->pid, DOCTOR_CANNOT_KNOW, "-");
+	if (p->rocr[0])
+		doctor_find(out, "process_rocr", 0, p->pid, DOCTOR_OK, "ROCr %s (%s)",
+			    doctor_rocr_name(name, p->rocr), p->rocr);
+	else
+		doctor_find(out, "process_rocr", 0, p->pid, DOCTOR_CANNOT_KNOW, "-");
+	if (p->drm_queues) {
+		doctor_find(out, "drm_queues", 0, p->pid, DOCTOR_WARNING,
+			    "%u DRM user queues, which nobody can suspend", p->drm_queues);
+		doctor_advise(out, "make its runtime use KFD queues: unset HSA_ENABLE_DRM_DEBUG");
+	}
+}
+
+void doctor_judge_processes(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+	for (size_t i = 0; i < facts->process_count; i++) {
+		const struct doctor_process *p = &facts->processes[i];
+
+		if (facts->asked_pid && p->pid != facts->asked_pid)
+			continue;
+		judge_level(facts, p, out);
+		if (facts->asked_pid && !out->failed)
+			judge_details(facts, p, out);
+	}
+	if (facts->processes_hidden && !facts->asked_pid)
+		doctor_find(out, "processes", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+/* Who may act here (ptrace, namespaces), the daemon, and what the shim needs. */
+#include "scheduler/cli/doctor_judge.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/cli/table.h"
+
+#define YAMA_ADMIN_ONLY 2
+#define YAMA_NOBODY 3
+/* What the daemon's worker has open for one client: lane, socket, wakes, pidfd, and
+ * its executor's. */
+#define FILES_A_CLIENT 8
+#define FILES_OF_A_SHIM 64 /* the shim's dozen, beside the program's */
+#define SLOW_ANSWER_US 500000
+
+static bool daemon_answers(const struct doctor_facts *facts)
+{
+	return facts->daemon.error == 0;
+}
+
+static void judge_yama(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+	if (facts->yama < 0) {
+		doctor_find(out, "yama", 0, 0, DOCTOR_OK, "this kernel has no Yama");
+		return;
+	}
+	bool stops = facts->yama >= YAMA_NOBODY ||
+		     (facts->yama == YAMA_ADMIN_ONLY && daemon_answers(facts) &&
+		      facts->daemon.sys_ptrace == DOCTOR_NO);
+
+	doctor_find(out, "yama", 0, 0, stops ? DOCTOR_WARNING : DOCTOR_OK, "ptrace_scope %lld%s",
+		    (long long)facts->yama,
+		    facts->yama >= YAMA_NOBODY ? ": nobody may trace, so there is no level trap"
+					       : "");
+	if (facts->yama >= YAMA_NOBODY)
+		doctor_advise(out, "set kernel.yama.ptrace_scope to 1 in /etc/sysctl.d and start "
+				   "the machine again; until then KFDSHIM_LEVEL=self");
+	else if (stops)
+		doctor_advise(out, "start kfdschedd with CAP_SYS_PTRACE, or set "
+				   "kernel.yama.ptrace_scope to 1");
+}
+
+static void judge_ptrace(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+	/* A daemon outside a container traces from there. */
+	bool elsewhere = daemon_answers(facts) && facts->daemon.here == DOCTOR_NO;
+
+	if (facts->ptrace_error < 0) {
+		doctor_find(out, "ptrace", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+	} else if (!facts->ptrace_error) {
+		doctor_find(out, "ptrace", 0, 0, DOCTOR_OK, "ptrace works here");
+	} else if (facts->yama >= YAMA_ADMIN_ONLY) {
+		doctor_find(out, "ptrace", 0, 0, DOCTOR_OK, "refused to this user by Yama alone");
+	} else if (elsewhere) {
+		doctor_find(out, "ptrace", 0, 0, DOCTOR_OK,
+			    "refused here; kfdschedd runs outside this container");
+	} else {
+		doctor_find(out, "ptrace", 0, 0, DOCTOR_WARNING,
+			    "ptrace is refused here (%s), as by a container's seccomp filter",
+			    strerror(facts->ptrace_error));
+		doctor_advise(out, "run kfdschedd outside the container, or the container with "
+				   "--cap-add SYS_PTRACE");
+	}
+}
+
+static void judge_sys_ptrace(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+	if (!daemon_answers(facts)) {
+		if (facts->sys_ptrace == DOCTOR_YES)
+			doctor_find(out, "sys_ptrace", 0, 0, DOCTOR_OK,
+				    "a kfdschedd that %s starts has CAP_SYS_PTRACE", facts->user);
+		else /* who will start it is not known */
+			doctor_find(out, "sys_ptrace", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+	} else if (facts->daemon.sys_ptrace == DOCTOR_UNKNOWN) {
+		doctor_find(out, "sys_ptrace", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+	} else if (facts->daemon.sys_ptrace == DOCTOR_YES) {
+		doctor_find(out, "sys_ptrace", 0, 0, DOCTOR_OK, "kfdschedd has CAP_SYS_PTRACE");
+	} else {
+		doctor_find(out, "sys_ptrace", 0, 0, DOCTOR_WARNING,
+			    "kfdschedd has no CAP_SYS_PTRACE: it can trace its own user's "
+			    "processes at most");
+		doctor_advise(out, "start kfdschedd as root");
+	}
+}
+
+static void judge_namespaces(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+	if (facts->initial_pid_namespace == DOCTOR_UNKNOWN) {
+		doctor_find(out, "pid_namespace", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+	} else if (facts->initial_pid_namespace == DOCTOR_YES) {
+		doctor_find(out, "pid_namespace", 0, 0, DOCTOR_OK, "the machine's");
+	} else if (facts->simulated) {
+		doctor_find(out, "pid_namespace", 0, 0, DOCTOR_OK, "the simulated world's");
+	} else if (daemon_answers(facts) && facts->daemon.here == DOCTOR_NO) {
+		doctor_find(out, "pid_namespace", 0, 0, DOCTOR_OK,
+			    "a container's; kfdschedd runs outside it");
+	} else {
+		doctor_find(out, "pid_namespace", 0, 0, DOCTOR_WARNING,
+			    "a container's: a kfdschedd in it serves this container alone");
+		doctor_advise(out, "run kfdschedd on the host, and give the container its socket "
+				   "(docker run -v /run/kfdsched:/run/kfdsched)");
+	}
+	if (!facts->hidepid[0] || facts->sys_ptrace == DOCTOR_YES) {
+		doctor_find(out, "hidepid", 0, 0, DOCTOR_OK, "/proc shows all processes%s",
+			    facts->hidepid[0] ? " to this user" : "");
+	} else {
+		doctor_find(out, "hidepid", 0, 0, DOCTOR_WARNING,
+			    "/proc hides other users' processes (hidepid=%s)", facts->hidepid);
+		doctor_advise(out, "ask as root; kfdschedd as root sees all");
+	}
+}
+
+static void judge_no_daemon(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+	const struct doctor_daemon *daemon = &facts->daemon;
+
+	switch (daemon->error) {
+	case ENOENT:
+	case ECONNREFUSED:
+		doctor_find(out, "daemon", 0, 0, DOCTOR_WARNING,
+			    "none at %s: processes of one user hold themselves back (level self)",
+			    daemon->socket);
+		if (daemon->other_pid > 0)
+			doctor_advise(out,
+				      "kfdschedd %lld listens elsewhere: name its socket with "
+				      "--socket or KFDSHIM_SOCKET",
+				      (long long)daemon->other_pid);
+		else
+			doctor_advise(out, "start one as root: 'kfdschedd'; it holds processes "
+					   "of all users, by level trap");
+		break;
+	case EACCES:
+	case EPERM:
+		doctor_find(out, "daemon", 0, 0, DOCTOR_WARNING, "the one at %s refuses %s",
+			    daemon->socket, facts->user);
+		doctor_advise(out, "ask as root, and look who may use the socket: 'ls -ld %s'",
+			      daemon->socket);
+		break;
+	case EAGAIN:
+		doctor_find(out, "daemon", 0, 0, DOCTOR_MISSING,
+			    "the one at %s does not answer within 2 s", daemon->socket);
+		doctor_advise(out, "look at its log, and start it again: what it has suspended is "
+				   "resumed when it ends");
+		break;
+	case EPROTO:
+		doctor_find(out, "daemon", 0, 0, DOCTOR_MISSING,
+			    "what answers at %s is no kfdschedd of this version", daemon->socket);
+		doctor_advise(out, "use kfdsched, kfdschedd and libkfdshim.so of one build");
+		break;
+	case -1:
+		doctor_find(out, "daemon", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+		break;
+	default:
+		doctor_find(out, "daemon", 0, 0, DOCTOR_WARNING, "asking at %s failed: %s",
+			    daemon->socket, strerror(daemon->error));
+		doctor_advise(out, "name its socket with --socket or KFDSHIM_SOCKET");
+	}
+}
+
+static void judge_files_of_daemon(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+	long long room = (long long)facts->daemon.open_files / FILES_A_CLIENT;
+	long long registered = 0;
+
+	if (facts->daemon.open_files < 0) {
+		doctor_find(out, "daemon_files", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+		return;
+	}
+	for (size_t i = 0; i < facts->process_count; i++)
+		registered += facts->processes[i].registered == DOCTOR_YES;
+	bool fits = registered + 16 <= room;
+
+	doctor_find(out, "daemon_files", 0, 0, fits ? DOCTOR_OK : DOCTOR_WARNING,
+		    "it may open %lld files, which is room for %lld processes; %lld are there",
+		    (long long)facts->daemon.open_files, room, registered);
+	if (!fits)
+		doctor_advise(out, "start kfdschedd with a higher limit of open files: "
+				   "LimitNOFILE=65536, or 'ulimit -n 65536'");
+}
+
+static void judge_daemon(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+	const struct doctor_daemon *daemon = &facts->daemon;
+	char text[QUANTITY_BYTES];
+
+	if (daemon->error) {
+		judge_no_daemon(facts, out);
+		return;
+	}
+	doctor_find(out, "daemon", 0, 0, DOCTOR_OK, "kfdschedd%s%s %lld at %s, up %s",
+		    daemon->version[0] ? " " : "", daemon->version, (long long)daemon->pid,
+		    daemon->socket, quantity_us(text, (double)daemon->uptime_us));
+	bool slow = daemon->answer_us > SLOW_ANSWER_US;
+
+	quantity_us(text, (double)daemon->answer_us);
+	doctor_find(out, "worker", 0, 0, slow ? DOCTOR_WARNING : DOCTOR_OK,
+		    "worker %lld answers within %s", (long long)daemon->worker_pid, text);
+	if (slow)
+		doctor_advise(out, "it is slow: look for real-time processes and CPU limits that "
+				   "keep it from running");
+	if (daemon->failures < 0 || daemon->suspends < 0) {
+		doctor_find(out, "suspends", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+	} else {
+		doctor_find(out, "suspends", 0, 0, daemon->failures ? DOCTOR_WARNING : DOCTOR_OK,
+			    "%lld suspends, %lld failures", (long long)daemon->suspends,
+			    (long long)daemon->failures);
+		if (daemon->failures)
+			doctor_advise(out, "its log says which and why; a process whose suspend "
+					   "failed is not suspended again");
+	}
+	judge_files_of_daemon(facts, out);
+}
+
+static void judge_library(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+	if (!facts->shim[0]) {
+		doctor_find(out, "shim", 0, 0, DOCTOR_MISSING,
+			    "libkfdshim.so is neither beside kfdsched nor in ../lib");
+		doctor_advise(out, "build or install it there");
+		return;
+	}
+	if (facts->preload_works == DOCTOR_UNKNOWN) {
+		doctor_find(out, "shim", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+	} else if (facts->preload_works == DOCTOR_YES) {
+		doctor_find(out, "shim", 0, 0, DOCTOR_OK, "%s can be preloaded", facts->shim);
+	} else {
+		doctor_find(out, "shim", 0, 0, DOCTOR_MISSING, "%s cannot be preloaded: %s",
+			    facts->shim, facts->preload_problem);
+		doctor_advise(out, "put it where every user may read and map it, on a filesystem "
+				   "without noexec, for this machine's libc");
+	}
+	if (!facts->agent[0]) {
+		doctor_find(out, "agent", 0, 0, DOCTOR_MISSING,
+			    "libkfdshim-agent.so is not beside libkfdshim.so");
+		doctor_advise(out, "install it there: without it the shim passes all through");
+	} else if (facts->agent_works == DOCTOR_UNKNOWN) {
+		doctor_find(out, "agent", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+	} else if (facts->agent_works == DOCTOR_YES) {
+		doctor_find(out, "agent", 0, 0, DOCTOR_OK, "libkfdshim-agent.so can be loaded");
+	} else {
+		doctor_find(out, "agent", 0, 0, DOCTOR_MISSING,
+			    "libkfdshim-agent.so cannot be loaded: %s", facts->agent_problem);
+		doctor_advise(out, "install what it needs, and both libraries from one build");
+	}
+}
+
+static void judge_session(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+	if (!facts->runtime_problem[0]) {
+		doctor_find(out, "runtime_folder", 0, 0, DOCTOR_OK, "%s", facts->runtime_folder);
+	} else {
+		/* It is for those that have no daemon, or lose theirs. */
+		doctor_find(out, "runtime_folder", 0, 0,
+			    daemon_answers(facts) ? DOCTOR_WARNING : DOCTOR_MISSING, "%s %s",
+			    facts->runtime_folder, facts->runtime_problem);
+		doctor_advise(out, "remove it, or name a folder of yours with XDG_RUNTIME_DIR: "
+				   "there processes meet without a daemon");
+	}
+	if (facts->lane_error > 0 || facts->eventfd_error > 0) {
+		doctor_find(
+			out, "memory_files", 0, 0, DOCTOR_MISSING, "%s: %s",
+			facts->lane_error > 0 ? "no sealed memfd" : "no eventfd",
+			strerror(facts->lane_error > 0 ? facts->lane_error : facts->eventfd_error));
+		doctor_advise(out, "a sandbox forbids it, or limits are reached: look at 'ulimit "
+				   "-n', vm.memfd_noexec and the seccomp filter");
+	} else if (facts->lane_error < 0 || facts->eventfd_error < 0) {
+		doctor_find(out, "memory_files", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+	} else {
+		doctor_find(out, "memory_files", 0, 0, DOCTOR_OK, "memfd with seals, eventfd");
+	}
+	if (facts->open_files < 0) {
+		doctor_find(out, "open_files", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+	} else {
+		bool fits = facts->open_files >= FILES_OF_A_SHIM;
+
+		doctor_find(out, "open_files", 0, 0, fits ? DOCTOR_OK : DOCTOR_WARNING,
+			    "a process may open %lld files", (long long)facts->open_files);
+		if (!fits)
+			doctor_advise(out, "raise the limit: 'ulimit -n 1024'");
+	}
+}
+
+/* Releases before ROCm 6; of those between, nobody has said. */
+static bool enables_no_runtime(const char *file)
+{
+	const char *name = strrchr(file, '/');
+	unsigned minor, build;
+
+	if (sscanf(name ? name + 1 : file, "libhsa-runtime64.so.1.%u.%u", &minor, &build) != 2)
+		return false;
+	return minor <= 5 || (build >= 10000 && build < 50700);
+}
+
+void doctor_judge_environment(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+	char name[64];
+
+	if (!facts->rocr[0]) {
+		doctor_find(out, "rocr", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+	} else {
+		bool never = enables_no_runtime(facts->rocr);
+
+		doctor_find(out, "rocr", 0, 0, never ? DOCTOR_WARNING : DOCTOR_OK, "ROCr %s (%s)",
+			    doctor_rocr_name(name, facts->rocr), facts->rocr);
+		if (never)
+			doctor_advise(out, "it never enables debugging by itself: programs can be "
+					   "suspended if they start with the shim");
+	}
+	if (facts->env_disabled) {
+		doctor_find(out, "environment", 0, 0, DOCTOR_MISSING, "KFDSHIM_DISABLE=1");
+		doctor_advise(out, "unset it: programs started from here are left alone");
+	} else if (facts->env_wrong[0]) {
+		doctor_find(out, "environment", 0, 0, DOCTOR_WARNING, "%s cannot be read",
+			    facts->env_wrong);
+		doctor_advise(out, "it counts as unset: docs/formats.md has the values");
+	} else {
+		doctor_find(out, "environment", 0, 0, DOCTOR_OK, "no KFDSHIM_ variable is wrong");
+	}
+	doctor_find(out, "interrupts", 0, 0, facts->no_interrupts ? DOCTOR_WARNING : DOCTOR_OK,
+		    "HSA_ENABLE_INTERRUPT%s", facts->no_interrupts ? "=0" : " is not 0");
+	if (facts->no_interrupts)
+		doctor_advise(out, "unset it, if level gate is used: with it the gate holds back "
+				   "threads that are known to be the program's only");
+	bool tools = facts->tools[0] && !strstr(facts->tools, "libkfdshim.so");
+
+	doctor_find(out, "tools", 0, 0, tools ? DOCTOR_WARNING : DOCTOR_OK, "HSA_TOOLS_LIB%s%s",
+		    facts->tools[0] ? "=" : " is not set", facts->tools);
+	if (tools)
+		doctor_advise(out, "unset it for production: a profiler puts queues of its own "
+				   "before the real ones, so ends are found later");
+}
+
+void doctor_judge_rights(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+	judge_yama(facts, out);
+	judge_ptrace(facts, out);
+	judge_sys_ptrace(facts, out);
+	judge_namespaces(facts, out);
+	judge_daemon(facts, out);
+	judge_library(facts, out);
+	judge_session(facts, out);
+}

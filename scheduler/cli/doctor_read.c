@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/cli/doctor_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MOST_BYTES (1u << 20)
+
+static FILE *open_it(const char *format, va_list ap)
+{
+	char path[PATH_MAX];
+
+	if (vsnprintf(path, sizeof(path), format, ap) >= (int)sizeof(path)) {
+		errno = ENAMETOOLONG;
+		return NULL;
+	}
+	return fopen(path, "re");
+}
+
+static int first_line(char *text, size_t size, FILE *file)
+{
+	char line[512];
+
+	if (!file)
+		return -errno;
+	errno = 0;
+	bool got = fgets(line, sizeof(line), file);
+	int error = errno; /* the driver refuses at the reading, not at the opening */
+
+	fclose(file);
+	if (!got)
+		return error ? -error : -ENODATA;
+	line[strcspn(line, "\n")] = '\0';
+	snprintf(text, size, "%s", line);
+	return 0;
+}
+
+int read_text(char *text, size_t size, const char *path, ...)
+{
+	va_list ap;
+
+	va_start(ap, path);
+	int rc = first_line(text, size, open_it(path, ap));
+	va_end(ap);
+	return rc;
+}
+
+static int parse(int64_t *out, const char *text)
+{
+	char *end;
+
+	if (!strcmp(text, "Y") || !strcmp(text, "N")) {
+		*out = text[0] == 'Y';
+		return 0;
+	}
+	errno = 0;
+	long long value = strtoll(text, &end, 10);
+
+	if (errno || end == text || (*end != '\0' && *end != '\n'))
+		return -EINVAL;
+	*out = value;
+	return 0;
+}
+
+int read_number(int64_t *out, const char *path, ...)
+{
+	char text[64];
+	va_list ap;
+
+	va_start(ap, path);
+	int rc = first_line(text, sizeof(text), open_it(path, ap));
+	va_end(ap);
+	return rc ? rc : parse(out, text);
+}
+
+/* The text behind the key; `line` is where it lies. */
+static int find(char line[256], const char **value, const char *key, FILE *file)
+{
+	size_t length = strlen(key);
+	int rc = -ENODATA;
+
+	if (!file)
+		return -errno;
+	errno = 0;
+	while (rc && fgets(line, 256, file)) {
+		if (strncmp(line, key, length) || !strchr(" \t:", line[length]))
+			continue;
+		*value = line + length + strspn(line + length, " \t:");
+		rc = 0;
+	}
+	if (rc && errno)
+		rc = -errno;
+	fclose(file);
+	return rc;
+}
+
+int read_property(int64_t *out, const char *key, const char *path, ...)
+{
+	const char *value;
+	char line[256];
+	va_list ap;
+
+	va_start(ap, path);
+	int rc = find(line, &value, key, open_it(path, ap));
+	va_end(ap);
+	return rc ? rc : parse(out, value);
+}
+
+int read_mask(uint64_t *out, const char *key, const char *path, ...)
+{
+	const char *value;
+	char line[256], *end;
+	va_list ap;
+
+	va_start(ap, path);
+	int rc = find(line, &value, key, open_it(path, ap));
+	va_end(ap);
+	if (rc)
+		return rc;
+	unsigned long long mask = strtoull(value, &end, 16);
+
+	if (end == value)
+		return -EINVAL;
+	*out = mask;
+	return 0;
+}
+
+char *read_whole(size_t *bytes, const char *path, ...)
+{
+	char *text = malloc(MOST_BYTES + 1);
+	va_list ap;
+
+	va_start(ap, path);
+	FILE *file = open_it(path, ap);
+	va_end(ap);
+	if (!text || !file) {
+		int error = text ? errno : ENOMEM;
+
+		if (file)
+			fclose(file);
+		free(text);
+		errno = error;
+		return NULL;
+	}
+	*bytes = fread(text, 1, MOST_BYTES, file);
+	int error = ferror(file) ? EIO : 0;
+
+	fclose(file);
+	if (error) {
+		free(text);
+		errno = error;
+		return NULL;
+	}
+	text[*bytes] = '\0';
+	return text;
+}
+
+int read_bytes(int64_t *out, const char *text)
+{
+	static const char units[] = "KMGT";
+	const char *unit;
+	char *end;
+
+	if (text[0] < '0' || text[0] > '9')
+		return -EINVAL;
+	errno = 0;
+	unsigned long long value = strtoull(text, &end, 10);
+	unsigned shift = 0;
+
+	if (*end) {
+		unit = strchr(units, *end);
+		if (!unit || end[1])
+			return -EINVAL;
+		shift = 10 * (unsigned)(unit - units + 1);
+	}
+	if (errno || value > (uint64_t)INT64_MAX >> shift)
+		return -EINVAL;
+	*out = (int64_t)(value << shift);
+	return 0;
+}
