@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Every key that status, status PID --dump, queues and doctor print as JSON is told in
+# docs/formats.md, in the section of that command (or of what it repeats).
+set -eu
+# shellcheck source=tests/daemon/daemon.inc.sh
+. "$SOURCE/tests/daemon/daemon.inc.sh"
+in_a_world
+
+# section TITLE: what docs/formats.md says under a heading that begins so.
+section() {
+	awk -v title="## $1" '/^## /{on = index($0, title) == 1} on' "$SOURCE/docs/formats.md"
+}
+
+# told NAME LEAST SECTION...: each key of $work/NAME.json stands in one of the sections,
+# and it has that many of them at least: an empty list would prove nothing.
+told() {
+	local name=$1 least=$2 key n=0
+	shift 2
+	for title in "$@"; do
+		section "$title" | grep . || fail "docs/formats.md has no section '$title'"
+	done >"$work/$name.doc"
+	# The parts of a histogram stand at the head of the page.
+	sed -n '/A histogram is/p' "$SOURCE/docs/formats.md" >>"$work/$name.doc"
+	while read -r key; do
+		grep -q "\"$key\"" "$work/$name.doc" || fail "$name: \"$key\" is not told in '$*'"
+		n=$((n + 1))
+	done < <(jq -r '[paths | .[] | strings] | unique[]' "$work/$name.json")
+	[ "$n" -ge "$least" ] || fail "$name: only $n keys"
+}
+
+start_daemon
+export KFDSHIM_LEVEL=gate
+offline_level=gate
+start_offline --seconds 60
+start_online
+# Something of everything: an order, queues, events, a node that is busy.
+suspend_offline
+has_order() {
+	"$BUILD/kfdsched" status "$offline" --dump --json >"$work/dump.json" &&
+		jq -e '.lane.order != null and (.lane.events | length) > 0 and
+			(.lane.queues | length) > 0' "$work/dump.json" >/dev/null
+}
+until_true 50 has_order || fail "no order in the dump"
+status >"$work/status.json"
+"$BUILD/kfdsched" queues --json >"$work/queues.json"
+"$BUILD/kfdsched" doctor --json >"$work/doctor.json"
+tell off
+
+told status 40 "kfdsched status --json"
+told dump 60 "kfdsched status PID --dump --json" "kfdsched status --json"
+told queues 14 "kfdsched queues --json" "kfdsched status --json"
+told doctor 10 "kfdsched doctor --json"
