@@ -194,12 +194,17 @@ static uint32_t unit_for(struct core *core, uint32_t tenant, uint32_t group, uin
 
 /* ---- nodes ---- */
 
-const struct core_policy *node_policy(const struct core *core, const struct node *node)
+static const struct core_policy *policy_of(const struct core *core, uint32_t gpu_id)
 {
 	for (uint32_t i = 0; i < core->policy_count; i++)
-		if (core->policies[i].gpu_id == node->gpu_id)
+		if (core->policies[i].gpu_id == gpu_id)
 			return &core->policies[i].policy;
 	return &core->config.policy;
+}
+
+const struct core_policy *node_policy(const struct core *core, const struct node *node)
+{
+	return policy_of(core, node->gpu_id);
 }
 
 static uint32_t node_for(struct core *core, uint32_t tenant, uint32_t gpu_id)
@@ -285,13 +290,28 @@ void core_configure(struct core *core, const struct core_config *config)
 
 bool core_set_policy(struct core *core, uint32_t gpu_id, const struct core_policy *policy)
 {
-	if (core->policy_count == CORE_POLICIES)
+	uint32_t at = 0;
+
+	while (at < core->policy_count && core->policies[at].gpu_id != gpu_id)
+		at++;
+	if (gpu_id && at == CORE_POLICIES)
 		return false;
-	core->policies[core->policy_count].gpu_id = gpu_id;
-	core->policies[core->policy_count++].policy = *policy;
+	if (!gpu_id) {
+		core->config.policy = *policy;
+	} else {
+		core->policies[at].gpu_id = gpu_id;
+		core->policies[at].policy = *policy;
+		if (at == core->policy_count)
+			core->policy_count++;
+	}
 	for (uint32_t i = 0; i < core->unit_top; i++)
 		unit_queue(core, &core->units[i]);
 	return true;
+}
+
+struct core_policy core_policy_of(const struct core *core, uint32_t gpu_id)
+{
+	return *policy_of(core, gpu_id);
 }
 
 core_id core_add(struct core *core, uint32_t tenant, uint32_t group, int priority, uint64_t now)

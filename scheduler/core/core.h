@@ -139,8 +139,11 @@ void core_destroy(struct core *core);
 
 /* Another configuration from now on; all else stays as it is. Nodes' own policies go. */
 void core_configure(struct core *core, const struct core_config *config);
-/* A node's own policy. false: no room for one more. */
+/* A node's own policy, instead of the one that it had; gpu_id 0: that of all nodes
+ * without one of their own. false: no room for one more. */
 bool core_set_policy(struct core *core, uint32_t gpu_id, const struct core_policy *policy);
+/* What is in force on a node, by its own policy or not. */
+struct core_policy core_policy_of(const struct core *core, uint32_t gpu_id);
 
 /* tenant: clients of one tenant may preempt each other. group: those of one tenant that
  * have the same are one unit; 0: a unit of its own. priority: -1..15. A

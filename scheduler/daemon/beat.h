@@ -6,11 +6,14 @@
 
 #include <stdint.h>
 
+#include "scheduler/daemon/kept.h"
+
 struct beat {
 	uint64_t started_ns;	   /* watchdog: when the daemon began */
 	uint64_t beat_ns;	   /* worker's loop; the watchdog sets it at each start */
 	uint32_t suspends;	   /* executors: SUSPENDs in flight */
 	uint64_t suspend_since_ns; /* executors: when the latest of them began */
+	struct kept kept;	   /* worker: for the next one */
 };
 
 #endif

@@ -46,6 +46,7 @@ static struct client *client_new(struct worker *worker, int socket, uint64_t now
 		return NULL;
 	client->slot = slot;
 	client->socket = socket;
+	client->control.pidfd = -1;
 	client->wake_fd = client->order_fd = -1;
 	client->peer.pidfd = -1;
 	client->since_ns = now;
@@ -195,13 +196,31 @@ static void register_workload(struct worker *worker, struct client *client, uint
 	client_explain(client);
 	log_info("process %d (%s) came: priority %d, user %u", (int)client->peer.pid, client->name,
 		 client->priority, client->peer.uid);
+	control_came(worker, client, now);
+	events_came(worker, client);
 }
 
+/* *sent_fd: what came with the hello, or -1; whoever takes it sets it to -1. */
 static void greeted(struct worker *worker, struct client *client,
-		    const struct protocol_hello *hello, uint64_t now)
+		    const struct protocol_hello *hello, int *sent_fd, uint64_t now)
 {
 	if (hello->magic != PROTOCOL_MAGIC || hello->version != PROTOCOL_VERSION) {
 		refuse(worker, client, -EPROTO);
+		return;
+	}
+	if (hello->kind == PROTOCOL_ORDER) {
+		control_order(worker, client, hello, sent_fd, now);
+		return;
+	}
+	if (*sent_fd >= 0) {
+		refuse(worker, client, -EPROTO);
+		return;
+	}
+	if (hello->kind == PROTOCOL_EVENTS) {
+		int error = events_subscribe(worker, client);
+
+		if (error)
+			refuse(worker, client, error);
 		return;
 	}
 	if (hello->kind == PROTOCOL_ASK) {
@@ -223,7 +242,7 @@ static void greeted(struct worker *worker, struct client *client,
 		refuse(worker, client, -ESHUTDOWN);
 		return;
 	}
-	client->priority = hello->priority;
+	client->priority = client->control.own_priority = hello->priority;
 	client->slo_us = hello->slo_us;
 	client->by_order = order_level(hello->level);
 	memcpy(client->group, hello->group, sizeof(client->group));
@@ -233,8 +252,13 @@ static void greeted(struct worker *worker, struct client *client,
 void client_readable(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct protocol_hello hello;
-	int error;
+	int sent_fd = -1, error;
+	size_t nfds = 1;
 
+	if (client->phase == CLIENT_HOLDING || client->phase == CLIENT_READING) {
+		client_gone(worker, client, NULL); /* nothing more is said */
+		return;
+	}
 	if (client->phase == CLIENT_SERVED) {
 		/* A hang-up is not its end: but exec closes the socket too, and
 		 * what it was before is over then. That may show a little later:
@@ -243,13 +267,14 @@ void client_readable(struct worker *worker, struct client *client, uint64_t now)
 		client_overdue(worker, client, now);
 		return;
 	}
-	error = protocol_receive(client->socket, &hello, sizeof(hello), NULL, NULL, 0);
+	error = protocol_receive(client->socket, &hello, sizeof(hello), &sent_fd, &nfds, 0);
 	if (error == 0)
-		greeted(worker, client, &hello, now);
+		greeted(worker, client, &hello, &sent_fd, now);
 	else if (error == -EPROTO)
 		refuse(worker, client, error);
 	else if (error != -EAGAIN)
 		client_gone(worker, client, NULL);
+	close_fd(&sent_fd);
 }
 
 /* ---- being there ---- */
@@ -261,6 +286,7 @@ void client_cannot(struct worker *worker, struct client *client, const char *why
 	core_set_capability(worker->core, client->id, CORE_REFUSED);
 	log_info("process %d (%s): level observe, because %s", (int)client->peer.pid, client->name,
 		 why);
+	events_level(worker, client, false);
 }
 
 void client_release(struct worker *worker, struct client *client, uint64_t now)
@@ -289,6 +315,7 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 	client->acting = action->verb;
 	client->acting_prompt = action->prompt;
 	client->cause_ns = 0;
+	client->news.reason = NULL;
 	if (client->by_order)
 		return order_act(worker, client, now);
 	if (!client->executor) {
@@ -351,6 +378,7 @@ static void measure(struct worker *worker, struct client *client,
 	bool suspend = client->acting == CORE_SUSPEND;
 	uint64_t entry = report->cost.entry_ns;
 
+	client->news.latency_ns = 0;
 	if (report->error) {
 		t->failures++;
 		return;
@@ -361,8 +389,10 @@ static void measure(struct worker *worker, struct client *client,
 	hist_add(suspend ? &t->suspend : &t->resume, report->cost.duration_ns);
 	/* the cause's time is the client's word */
 	if (client->acting_prompt && client->cause_ns && client->cause_ns <= entry &&
-	    entry - client->cause_ns < CAUSE_MAX_NS)
-		hist_add(suspend ? &t->detection : &t->holdover, entry - client->cause_ns);
+	    entry - client->cause_ns < CAUSE_MAX_NS) {
+		client->news.latency_ns = entry - client->cause_ns;
+		hist_add(suspend ? &t->detection : &t->holdover, client->news.latency_ns);
+	}
 }
 
 void client_acted(struct worker *worker, struct client *client,
@@ -372,6 +402,7 @@ void client_acted(struct worker *worker, struct client *client,
 	struct core_view before = {0}, after = {0};
 
 	measure(worker, client, report);
+	events_acted(worker, client, report);
 	core_look(worker->core, client->id, now, &before);
 	/* By gate and weight no wave is saved: nothing there shows a slow firmware. */
 	core_finished(worker->core, client->id, report->error,
@@ -399,6 +430,7 @@ void client_acted(struct worker *worker, struct client *client,
 			 strerror(-report->error));
 	log_info("process %d (%s): not suspended again, because %s", (int)client->peer.pid,
 		 client->name, client->reason);
+	events_level(worker, client, false);
 }
 
 static void attached(struct worker *worker, struct client *client)
@@ -412,6 +444,7 @@ static void attached(struct worker *worker, struct client *client)
 	if (client->runtime == LANE_RUNTIME_ENABLED)
 		core_set_capability(worker->core, client->id, CORE_ABLE);
 	log_info("process %d (%s): level trap", (int)client->peer.pid, client->name);
+	events_level(worker, client, true);
 	/* queues that came between the session's start and now */
 	executor_ask(client->executor, EXECUTOR_COLLECT);
 }
@@ -472,6 +505,9 @@ void client_overdue(struct worker *worker, struct client *client, uint64_t now)
 		if (now > client->hung_up_ns + EXEC_NS)
 			client->hung_up_ns = 0;
 	}
+	control_overdue(worker, client, now);
+	if (client->phase == CLIENT_READING)
+		events_overdue(worker, client);
 	if (client->phase == CLIENT_SERVED && client->by_order)
 		order_overdue(worker, client, now);
 	if (client->phase == CLIENT_SERVED && client->lost_ns && now > client->lost_ns + LOST_NS) {
@@ -490,7 +526,10 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 		worker->by_core[core_index(client->id)] = NULL;
 		if (why)
 			log_info("process %d (%s) %s", (int)client->peer.pid, client->name, why);
+		events_went(worker, client, why ? why : "was refused");
 	}
+	if (client->phase == CLIENT_READING)
+		events_gone(worker);
 	core_remove(worker->core, client->id);
 	if (client->wants_release)
 		worker->to_release--;
@@ -501,6 +540,7 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 		client->executor = NULL;
 	}
 	client->phase = CLIENT_DEAD;
+	control_gone(worker, client);
 	/* The process has the one, its executor the other. */
 	worker_unwatch(worker, client->wake_fd);
 	worker_unwatch(worker, client->peer.pidfd);

@@ -12,6 +12,8 @@
 #include "channel/lane.h"
 #include "channel/protocol.h"
 #include "scheduler/core/core.h"
+#include "scheduler/daemon/control.h"
+#include "scheduler/daemon/events.h"
 #include "scheduler/daemon/executor.h"
 #include "scheduler/daemon/peer.h"
 
@@ -19,8 +21,10 @@ struct worker;
 
 enum client_phase {
 	CLIENT_GREETING, /* has not said hello */
-	CLIENT_SERVED,
-	CLIENT_DEAD, /* freed when the loop has gone through its events */
+	CLIENT_SERVED,	 /* a workload with a lane */
+	CLIENT_HOLDING,	 /* a command that waits for a suspend, or has one held (control.h) */
+	CLIENT_READING,	 /* a command that is told what happens (events.h) */
+	CLIENT_DEAD,	 /* freed when the loop has gone through its events */
 };
 
 struct client {
@@ -64,6 +68,9 @@ struct client {
 	bool acting_prompt; /* of the action in flight */
 	enum core_verb acting;
 	uint64_t cause_ns; /* when what caused it happened; 0: unknown */
+
+	struct control control;
+	struct news news; /* events.h */
 };
 
 /* A word that the client writes. */
@@ -82,6 +89,11 @@ bool client_scan(struct worker *worker, struct client *client, uint64_t now);
 bool client_scan_leaving(struct worker *worker, struct client *client);
 /* Why it is not suspended, before anything was tried: into its `reason`. */
 void client_explain(struct client *client);
+/* It has this priority from now on; by: whose order it was, NULL: its own word. And:
+ * whether it can be suspended is to be looked at anew. */
+void client_set_priority(struct worker *worker, struct client *client, int priority,
+			 const struct client *by);
+void client_reconsider(struct worker *worker, struct client *client);
 /* Its executor may have something to tell. */
 void client_outcome(struct worker *worker, struct client *client, uint64_t now);
 /* Carries out one action of the core; false: it was cancelled. */

@@ -33,14 +33,15 @@ static void set_capability(struct worker *worker, struct client *client)
 	bool able = client->by_order != LANE_LEVEL_SELF || client->own_session != LANE_OWN_NONE;
 	char why[KFD_REASON];
 
-	if (client->priority == PRIORITY_UNSET || client->priority == PRIORITY_ONLINE ||
-	    client->refused || worker->leaving)
+	if (!control_may_be_held(client) || client->refused || worker->leaving)
 		return;
 	if (able) {
 		core_set_capability(worker->core, client->id, CORE_ABLE);
 		if (client->reason[0])
 			log_info("process %d (%s): level %s", (int)client->peer.pid, client->name,
 				 lane_level_name(client->by_order));
+		if (client->reason[0])
+			events_level(worker, client, true);
 		client->reason[0] = '\0';
 	} else if (client->runtime == LANE_RUNTIME_NEVER) {
 		snprintf(why, sizeof(why), "it has no debug session on itself: %s",

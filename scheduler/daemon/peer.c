@@ -11,6 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef SO_PEERGROUPS
+#define SO_PEERGROUPS 59
+#endif
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
@@ -47,6 +50,19 @@ bool peer_ended(const struct peer *peer)
 	struct pollfd p = {.fd = peer->pidfd, .events = POLLIN};
 
 	return poll(&p, 1, 0) != 0;
+}
+
+bool peer_in_group(const struct peer *peer, gid_t group)
+{
+	for (uint32_t i = 0; i < peer->group_count; i++)
+		if (peer->groups[i] == group)
+			return true;
+	return false;
+}
+
+uint64_t peer_started(pid_t pid)
+{
+	return stat_field(pid, STAT_START_TIME);
 }
 
 bool peer_replaced(const struct peer *peer)
@@ -90,6 +106,23 @@ static pid_t pid_of_pidfd(int pidfd)
 	if (f)
 		fclose(f);
 	return pid;
+}
+
+pid_t peer_of_pidfd(int pidfd)
+{
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+	char path[64], target[64];
+	ssize_t n;
+	pid_t pid;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", pidfd);
+	n = readlink(path, target, sizeof(target) - 1);
+	target[n > 0 ? n : 0] = '\0';
+	/* the first up to Linux 6.8 */
+	if (strcmp(target, "anon_inode:[pidfd]") != 0 && strncmp(target, "pidfd:[", 7) != 0)
+		return -EBADF;
+	pid = pid_of_pidfd(pidfd);
+	return pid > 0 && poll(&p, 1, 0) == 0 ? pid : -ESRCH;
 }
 
 /* The pid may be another process' by now: that one started later than the
@@ -146,6 +179,23 @@ static int namespace_of(pid_t pid, const char *kind, uint64_t *inode)
 	return 0;
 }
 
+void peer_own_namespaces(uint64_t *pid_ns, uint64_t *user_ns)
+{
+	*pid_ns = *user_ns = 0;
+	namespace_of(getpid(), "pid", pid_ns);
+	namespace_of(getpid(), "user", user_ns);
+}
+
+static void read_groups(int socket, gid_t primary, struct peer *out)
+{
+	socklen_t size = sizeof(out->groups) - sizeof(*out->groups);
+
+	out->groups[0] = primary;
+	out->group_count = 1;
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, out->groups + 1, &size) == 0)
+		out->group_count += (uint32_t)(size / sizeof(*out->groups));
+}
+
 int peer_identify(int socket, uint64_t accepted_ns, struct peer *out)
 {
 	struct ucred cred;
@@ -156,6 +206,7 @@ int peer_identify(int socket, uint64_t accepted_ns, struct peer *out)
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &cred, &size) < 0)
 		return -errno;
 	out->uid = cred.uid;
+	read_groups(socket, cred.gid, out);
 	error = open_pidfd(socket, &cred, accepted_ns, out);
 	if (error)
 		return error;
@@ -163,6 +214,7 @@ int peer_identify(int socket, uint64_t accepted_ns, struct peer *out)
 	if (!error)
 		error = namespace_of(out->pid, "user", &out->user_ns);
 	out->image = stat_field(out->pid, STAT_START_STACK);
+	out->started = peer_started(out->pid);
 	/* All that was read by pid was its own if it still lives. */
 	if (!error && peer_ended(out))
 		error = -ESRCH;

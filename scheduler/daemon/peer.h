@@ -7,12 +7,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define PEER_GROUPS 64u
+
 struct peer {
-	pid_t pid; /* in our pid namespace */
-	int pidfd; /* the owner of the struct closes it */
+	pid_t pid;	  /* in our pid namespace */
+	int pidfd;	  /* the owner of the struct closes it */
+	uint64_t started; /* clock ticks since boot: with the pid it names one process */
 	uid_t uid;
-	uint64_t pid_ns, user_ns; /* inode numbers */
-	uint64_t image;		  /* changes with exec; 0: not to be seen */
+	uint32_t group_count;
+	gid_t groups[PEER_GROUPS]; /* the first is its primary one; of more than fit none
+				      but that */
+	uint64_t pid_ns, user_ns;  /* inode numbers */
+	uint64_t image;		   /* changes with exec; 0: not to be seen */
 };
 
 /*
@@ -24,6 +30,14 @@ struct peer {
 int peer_identify(int socket, uint64_t accepted_ns, struct peer *out);
 
 bool peer_ended(const struct peer *peer);
+bool peer_in_group(const struct peer *peer, gid_t group);
+/* Whom a pidfd that was sent to us means, in our pid namespace. -EBADF: it is no pidfd;
+ * -ESRCH: he has ended, or is not in our pid namespace. */
+pid_t peer_of_pidfd(int pidfd);
+/* As in struct peer; 0: there is no such process. */
+uint64_t peer_started(pid_t pid);
+/* Our own namespaces, as in struct peer. */
+void peer_own_namespaces(uint64_t *pid_ns, uint64_t *user_ns);
 /* It is another program now: an exec happened since peer_identify(). */
 bool peer_replaced(const struct peer *peer);
 /* The name of its lead thread, in characters that may stand anywhere. */

@@ -12,12 +12,12 @@ void client_explain(struct client *client)
 {
 	const char *why = "has not enabled its runtime yet";
 
-	if (client->priority == PRIORITY_UNSET)
-		why = "has no priority";
-	else if (client->priority == PRIORITY_ONLINE)
-		why = "has the highest priority: nothing preempts it";
-	else if (client->attached)
+	if (client->attached)
 		why = "";
+	if (client->priority == PRIORITY_UNSET && !client->control.leased)
+		why = "has no priority";
+	else if (client->priority == PRIORITY_ONLINE && !client->control.leased)
+		why = "has the highest priority: nothing preempts it";
 	snprintf(client->reason, sizeof(client->reason), "%s", why);
 }
 
@@ -38,8 +38,7 @@ static void runtime_changed(struct worker *worker, struct client *client)
 {
 	char why[KFD_REASON];
 
-	if (client->priority == PRIORITY_UNSET || client->priority == PRIORITY_ONLINE ||
-	    client->refused || worker->leaving)
+	if (!control_may_be_held(client) || client->refused || worker->leaving)
 		return;
 	switch (client->runtime) {
 	case LANE_RUNTIME_ENABLED:
@@ -84,23 +83,41 @@ static bool scan_node(struct worker *worker, struct client *client, uint32_t slo
 	return true;
 }
 
-/* kfdshim.h: the program may change its mind. */
-static bool scan_priority(struct worker *worker, struct client *client)
+void client_reconsider(struct worker *worker, struct client *client)
 {
-	int priority = (int)lane_word((const uint32_t *)&client->lane->priority);
-
-	if (priority == client->priority || priority < PRIORITY_UNSET || priority > PRIORITY_ONLINE)
-		return false;
-	client->priority = priority;
-	core_set_priority(worker->core, client->id, priority);
-	log_info("process %d (%s): priority %d", (int)client->peer.pid, client->name, priority);
 	if (client->refused)
-		return true;
+		return;
 	client_explain(client);
 	if (client->by_order)
 		client->greeted = false; /* its capability is looked at anew */
 	else
 		runtime_changed(worker, client);
+}
+
+void client_set_priority(struct worker *worker, struct client *client, int priority,
+			 const struct client *by)
+{
+	if (priority == client->priority)
+		return;
+	client->priority = priority;
+	core_set_priority(worker->core, client->id, priority);
+	log_info("process %d (%s): priority %d", (int)client->peer.pid, client->name, priority);
+	events_priority(worker, client, by);
+	client_reconsider(worker, client);
+}
+
+/* kfdshim.h: the program may change its mind. */
+static bool scan_priority(struct worker *worker, struct client *client)
+{
+	int priority = (int)lane_word((const uint32_t *)&client->lane->priority);
+
+	if (priority == client->control.own_priority || priority < PRIORITY_UNSET ||
+	    priority > PRIORITY_ONLINE)
+		return false;
+	client->control.own_priority = priority;
+	if (client->control.priority_set)
+		return false;
+	client_set_priority(worker, client, priority, NULL);
 	return true;
 }
 

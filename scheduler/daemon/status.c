@@ -118,6 +118,16 @@ static json_t *plain(const char *text)
 	return json_string(copy);
 }
 
+/* What is left of it; -1: for as long as a command lasts; null: there is none. */
+static json_t *lease_json(const struct client *client, uint64_t now)
+{
+	if (!client->control.leased)
+		return json_null();
+	if (client->control.lease_ns <= now)
+		return json_integer(-1);
+	return json_integer((json_int_t)((client->control.lease_ns - now) / 1000));
+}
+
 json_t *status_client(const struct worker *worker, const struct client *client, uint64_t now)
 {
 	static const char *const states[] = {"running", "suspending", "suspended", "resuming"};
@@ -129,10 +139,12 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 	able = view.capability == CORE_ABLE && view.spared == CORE_SPARED_NOT;
 	peer_name(client->peer.pid, name);
 	return json_pack(
-		"{sI ss so ss so ss ss ss ss sb sI sI sI sI so so}", "pid",
+		"{sI ss so ss sb so so ss ss ss ss sb sI sI sI sI so so}", "pid",
 		(json_int_t)client->peer.pid, "comm", name, "priority",
 		client->priority == PRIORITY_UNSET ? json_null() : json_integer(client->priority),
-		"role", role(client->priority), "group", plain(client->group), "level",
+		"role", role(client->priority), "priority_ordered",
+		(int)client->control.priority_set, "lease_us", lease_json(client, now), "group",
+		plain(client->group), "level",
 		!able		   ? "observe"
 		: client->by_order ? lane_level_name(client->by_order)
 				   : "trap",
@@ -153,16 +165,27 @@ static json_t *clients_json(const struct worker *worker, uint64_t now)
 	return list;
 }
 
+static json_t *share_json(struct core_policy policy)
+{
+	return policy.rule == CORE_SHARE ? json_integer(policy.share_percent) : json_null();
+}
+
 static json_t *nodes_json(const struct worker *worker)
 {
 	const struct board *board = worker->board;
 	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < board->node_count; i++)
-		json_array_append_new(list, json_pack("{sI sb sI}", "gpu_id",
-						      (json_int_t)board->nodes[i].gpu_id, "urgent",
-						      (int)board->nodes[i].urgent, "suspended",
-						      (json_int_t)board->nodes[i].suspended));
+	for (uint32_t i = 0; i < board->node_count; i++) {
+		const struct board_node *node = &board->nodes[i];
+		struct core_policy policy = core_policy_of(worker->core, node->gpu_id);
+
+		json_array_append_new(
+			list,
+			json_pack("{sI sb sI ss so}", "gpu_id", (json_int_t)node->gpu_id, "urgent",
+				  (int)node->urgent, "suspended", (json_int_t)node->suspended,
+				  "policy", protocol_policy_name((enum protocol_policy)policy.rule),
+				  "share_percent", share_json(policy)));
+	}
 	return list;
 }
 
@@ -177,10 +200,13 @@ static json_t *totals_json(const struct totals *t)
 
 static json_t *all_json(const struct worker *worker, uint64_t now)
 {
-	return json_pack("{s{sI sI sI ss sI} so so so}", "daemon", "pid", (json_int_t)getppid(),
+	struct core_policy policy = core_policy_of(worker->core, 0);
+
+	return json_pack("{s{sI sI sI ss so sI} so so so}", "daemon", "pid", (json_int_t)getppid(),
 			 "worker_pid", (json_int_t)getpid(), "uptime_us",
-			 (json_int_t)((now - worker->beat->started_ns) / 1000), "policy", "strict",
-			 "slow_suspend_us",
+			 (json_int_t)((now - worker->beat->started_ns) / 1000), "policy",
+			 protocol_policy_name((enum protocol_policy)policy.rule), "share_percent",
+			 share_json(policy), "slow_suspend_us",
 			 (json_int_t)(worker->config.core.slow_suspend_ns / 1000), "nodes",
 			 nodes_json(worker), "processes", clients_json(worker, now), "totals",
 			 totals_json(&worker->totals));

@@ -95,6 +95,7 @@ static void decide(struct worker *worker)
 
 			if (worker->actions[i].prompt)
 				client_find_cause(worker, client);
+			events_decided(worker, client, now);
 		}
 	}
 	if (again)
@@ -172,6 +173,7 @@ static void configure(struct worker *worker)
 	core_configure(worker->core, &config->core);
 	for (uint32_t i = 0; i < config->node_count; i++)
 		core_set_policy(worker->core, config->node[i].gpu_id, &config->node[i].policy);
+	control_policies(worker);
 }
 
 static void read_config(struct worker *worker)
@@ -360,6 +362,7 @@ int worker_run(int listener, const struct reload *reload, struct beat *beat_page
 	configure(worker);
 	be_urgent();
 	nodes_read(worker, clock_ns());
+	peer_own_namespaces(&worker->own_pid_ns, &worker->own_user_ns);
 	loop(worker);
 	log_info("left");
 	return 0;

@@ -49,6 +49,7 @@ struct worker {
 	int listener, epoll, signals;
 	int done_fd; /* executors write it */
 	bool leaving;
+	uint64_t own_pid_ns, own_user_ns;
 	uint32_t client_end; /* slots from here on are free */
 	uint32_t last_tenant, last_group;
 	struct client *clients[WORKER_CLIENTS];
@@ -60,6 +61,7 @@ struct worker {
 	uint64_t nodes_read_ns;
 	struct core_action actions[WORKER_CLIENTS];
 	struct totals totals;
+	struct events events;
 };
 
 /* The worker's process: returns its exit code. */

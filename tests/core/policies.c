@@ -238,6 +238,36 @@ static void observe_holds_nobody(void **state)
 	assert_int_equal(actions[0].verb, CORE_RESUME);
 }
 
+/* More often than there is room for nodes; and 0 is all that have none of their own. */
+static void policies_are_replaced(void **state)
+{
+	(void)state;
+	start(&(struct core_policy){CORE_STRICT, 0});
+	for (uint32_t i = 0; i < 2 * CORE_POLICIES; i++)
+		assert_true(
+			core_set_policy(core, GPU, &(struct core_policy){CORE_SHARE, i % 99 + 1}));
+	assert_int_equal(core_policy_of(core, GPU).share_percent, (2 * CORE_POLICIES - 1) % 99 + 1);
+	assert_int_equal(core_policy_of(core, OTHER_GPU).rule, CORE_STRICT);
+	assert_true(core_set_policy(core, GPU, &(struct core_policy){CORE_OBSERVE, 0}));
+	play_active(high, GPU);
+	play_expect_nothing();
+	play_active(low, OTHER_GPU);
+	assert_true(core_set_policy(core, 0, &(struct core_policy){CORE_OBSERVE, 0}));
+	play_active(high, OTHER_GPU);
+	play_expect_nothing();
+	assert_true(core_set_policy(core, 0, &(struct core_policy){CORE_STRICT, 0}));
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	assert_true(core_set_policy(core, OTHER_GPU, &(struct core_policy){CORE_OBSERVE, 0}));
+	assert_int_equal(play_decide(), 1);
+	assert_int_equal(actions[0].verb, CORE_RESUME);
+	play_done(low);
+	for (uint32_t gpu_id = 1000; gpu_id < 1000 + CORE_POLICIES - 2; gpu_id++)
+		assert_true(core_set_policy(core, gpu_id, &(struct core_policy){CORE_STRICT, 0}));
+	assert_false(core_set_policy(core, 2000, &(struct core_policy){CORE_STRICT, 0}));
+	assert_true(core_set_policy(core, 0, &(struct core_policy){CORE_STRICT, 0}));
+}
+
 static void lease(void **state)
 {
 	(void)state;
@@ -324,6 +354,7 @@ int main(void)
 		PLAY(deadline_without_slack_is_strict),
 		PLAY(deadline_of_who_was_suspended),
 		PLAY(observe_holds_nobody),
+		PLAY(policies_are_replaced),
 		PLAY(lease),
 		PLAY(rate_cap),
 		PLAY(rate_cap_of_the_leaving),

@@ -14,11 +14,13 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -176,7 +178,7 @@ static void wrong_packets(void **state)
 	refused(&h, sizeof(h));
 	for (uint32_t kind = 0; kind < 10; kind++) {
 		h = hello_of(kind, 2);
-		if (kind != PROTOCOL_SHIM && kind != PROTOCOL_ASK)
+		if (kind == 0 || kind > PROTOCOL_EVENTS)
 			refused(&h, sizeof(h));
 	}
 	for (int i = 0; i < 5; i++) {
@@ -225,6 +227,153 @@ static void descriptors_are_not_kept(void **state)
 	}
 	sleep_ms(200);
 	assert_int_equal(open_files(), before);
+}
+
+/* The status of an order that comes with these; > 0: there is no answer. */
+static int order(const struct protocol_hello *h, const int *fds, size_t nfds)
+{
+	struct protocol_welcome welcome;
+	int fd = connect_daemon(), memory, rc = 1;
+	size_t room = 1;
+
+	protocol_send(fd, h, sizeof(*h), fds, nfds);
+	if (protocol_receive(fd, &welcome, sizeof(welcome), &memory, &room, 5000) == 0) {
+		rc = welcome.status;
+		/* an order is answered with a sentence, a broken packet with none */
+		if (room == 1) {
+			assert_in_range(welcome.bytes, 10, 511);
+			close(memory);
+		}
+	}
+	close(fd);
+	return rc;
+}
+
+static void orders_without_sense(void **state)
+{
+	struct protocol_hello h = hello_of(PROTOCOL_ORDER, 2);
+	size_t before = open_files();
+	int fds[2] = {open("/dev/null", O_RDWR | O_CLOEXEC)}, gone, ours;
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0)
+		_exit(0);
+	gone = (int)syscall(SYS_pidfd_open, pid, 0);
+	waitpid(pid, &status, 0);
+	ours = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	fds[1] = ours;
+	assert_true(gone >= 0 && ours >= 0);
+	for (h.verb = 0; h.verb < 10; h.verb++) {
+		assert_true(order(&h, NULL, 0) == (h.verb == PROTOCOL_POLICY ? 0 : -EINVAL));
+		if (h.verb < PROTOCOL_SUSPEND || h.verb > PROTOCOL_PRIORITY)
+			continue;
+		assert_int_equal(order(&h, fds, 1), -EINVAL);
+		assert_int_equal(order(&h, fds, 2), -EPROTO);
+		assert_int_equal(order(&h, &gone, 1), -ESRCH);
+		assert_int_equal(order(&h, &ours, 1), -ESRCH); /* it is no workload */
+	}
+	h.verb = PROTOCOL_SUSPEND;
+	h.lease_s = UINT32_MAX;
+	assert_int_equal(order(&h, &ours, 1), -EINVAL);
+	h = hello_of(PROTOCOL_ORDER, -3);
+	h.verb = PROTOCOL_PRIORITY;
+	assert_int_equal(order(&h, &ours, 1), -EINVAL);
+	h = hello_of(PROTOCOL_ORDER, 2);
+	h.verb = PROTOCOL_POLICY;
+	h.gpu_id = 4711;
+	assert_int_equal(order(&h, NULL, 0), -ENODEV);
+	for (h.policy = 0, h.gpu_id = 0; h.policy < 10; h.policy++)
+		for (h.share_percent = 0; h.share_percent < 200; h.share_percent += 99) {
+			bool right = h.policy == PROTOCOL_POLICY_SHARE
+					     ? h.share_percent == 99
+					     : h.policy < 4 && h.share_percent == 0;
+
+			assert_int_equal(order(&h, NULL, 0), right ? 0 : -EINVAL);
+		}
+	srandom(12);
+	for (int i = 0; i < 500; i++) {
+		for (size_t at = 12; at < sizeof(h); at++)
+			((char *)&h)[at] = (char)random();
+		h.verb = (uint32_t)i % 6;
+		assert_true(order(&h, &ours, (size_t)random() % 2) <= 0);
+	}
+	h = hello_of(PROTOCOL_ORDER, 2);
+	h.verb = PROTOCOL_POLICY;
+	assert_int_equal(order(&h, NULL, 0), 0);
+	close(fds[0]);
+	close(gone);
+	close(ours);
+	sleep_ms(200);
+	assert_int_equal(open_files(), before);
+}
+
+/* One event; its number, and into *count what "lost" says. 0: none any more. */
+static json_int_t next_event(int fd, json_int_t *lost)
+{
+	char text[PROTOCOL_EVENT_MAX];
+	json_int_t number;
+	json_t *event;
+	ssize_t n;
+
+	for (;;) {
+		n = recv(fd, text, sizeof(text), MSG_DONTWAIT);
+		if (n <= 0)
+			return 0;
+		event = json_loadb(text, (size_t)n, 0, NULL);
+		assert_non_null(event);
+		number = json_integer_value(json_object_get(event, "number"));
+		*lost += json_integer_value(json_object_get(event, "count"));
+		json_decref(event);
+		if (number)
+			return number;
+	}
+}
+
+static void a_reader_that_sleeps_loses_and_is_told(void **state)
+{
+	struct protocol_hello h = hello_of(PROTOCOL_EVENTS, 2);
+	struct protocol_welcome welcome;
+	int readers[20], fd = connect_daemon();
+	json_int_t number, last = 0, got = 0, lost = 0;
+
+	(void)state;
+	protocol_send(fd, &h, sizeof(h), NULL, 0);
+	assert_int_equal(protocol_receive(fd, &welcome, sizeof(welcome), NULL, NULL, 2000), 0);
+	assert_int_equal(welcome.status, 0);
+	h = hello_of(PROTOCOL_ORDER, 2);
+	h.verb = PROTOCOL_POLICY;
+	for (int i = 0; i < 2000; i++)
+		assert_int_equal(order(&h, NULL, 0), 0);
+	while ((number = next_event(fd, &lost)) != 0) {
+		assert_true(number == last + 1 || last == 0);
+		last = number;
+		got++;
+	}
+	/* told in its place, before what comes next */
+	assert_int_equal(order(&h, NULL, 0), 0);
+	sleep_ms(200);
+	while ((number = next_event(fd, &lost)) != 0)
+		got++;
+	assert_true(lost > 100);
+	assert_int_equal(got + lost, 2002); /* and that it listens */
+	close(fd);
+	/* There is room for some, and again when they are gone. */
+	for (int round = 0; round < 2; round++) {
+		sleep_ms(200);
+		h = hello_of(PROTOCOL_EVENTS, 2);
+		for (int i = 0; i < 20; i++) {
+			readers[i] = connect_daemon();
+			protocol_send(readers[i], &h, sizeof(h), NULL, 0);
+			assert_int_equal(protocol_receive(readers[i], &welcome, sizeof(welcome),
+							  NULL, NULL, 2000),
+					 0);
+			assert_int_equal(welcome.status, i < 16 ? 0 : -EUSERS);
+		}
+		for (int i = 0; i < 20; i++)
+			close(readers[i]);
+	}
 }
 
 static void silent_connections_are_dropped(void **state)
@@ -494,6 +643,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		HERE(wrong_packets),
 		HERE(descriptors_are_not_kept),
+		HERE(orders_without_sense),
+		HERE(a_reader_that_sleeps_loses_and_is_told),
 		HERE(silent_connections_are_dropped),
 		HERE(garbage_in_lanes),
 		HERE(a_restless_lane_costs_no_core),

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/control.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "scheduler/daemon/client.h"
+#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/worker.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+/* How long an order to suspend is not answered because it may still come true. */
+#define SUSPEND_WAIT_NS (2 * SECOND_NS)
+
+_Static_assert((int)PROTOCOL_POLICY_STRICT == (int)CORE_STRICT &&
+		       (int)PROTOCOL_POLICY_SHARE == (int)CORE_SHARE &&
+		       (int)PROTOCOL_POLICY_DEADLINE == (int)CORE_DEADLINE &&
+		       (int)PROTOCOL_POLICY_OBSERVE == (int)CORE_OBSERVE,
+	       "the numbers of the protocol are the core's");
+
+/* ---- answers ---- */
+
+static void say(struct client *client, int status, const char *sentence)
+{
+	struct protocol_welcome welcome = {
+		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .status = status};
+	int fd = memfd_create("kfdschedd-answer", MFD_CLOEXEC);
+
+	welcome.bytes = strlen(sentence);
+	if (fd < 0 || write(fd, sentence, welcome.bytes) != (ssize_t)welcome.bytes)
+		welcome.bytes = 0;
+	protocol_send(client->socket, &welcome, sizeof(welcome), &fd, welcome.bytes ? 1 : 0);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void answer(struct worker *worker, struct client *client, int status, const char *format,
+		   ...) __attribute__((format(printf, 4, 5)));
+
+/* The last word on an order. */
+static void answer(struct worker *worker, struct client *client, int status, const char *format,
+		   ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	say(client, status, text);
+	if (status)
+		log_debug("an order of process %d, user %u, is refused: %s", (int)client->peer.pid,
+			  client->peer.uid, text);
+	client_gone(worker, client, NULL);
+}
+
+/* ---- whose, and about whom ---- */
+
+bool control_may(const struct worker *worker, const struct peer *peer)
+{
+	const struct authority *authority = &worker->config.authority;
+
+	if (peer->user_ns != worker->own_user_ns)
+		return false;
+	return peer->uid == 0 ||
+	       (authority->has_admin_group && peer_in_group(peer, authority->admin_group));
+}
+
+static struct client *workload(const struct worker *worker, pid_t pid, uint64_t started)
+{
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		struct client *client = worker->clients[i];
+
+		if (client && client->phase == CLIENT_SERVED && client->peer.pid == pid &&
+		    client->peer.started == started)
+			return client;
+	}
+	return NULL;
+}
+
+struct target {
+	pid_t pid;
+	uint64_t started;
+	char name[16];
+	struct client *client; /* NULL: it is not registered */
+};
+
+/* false: the order is answered. */
+static bool find_target(struct worker *worker, struct client *from, int sent_fd, struct target *out)
+{
+	pid_t pid = sent_fd < 0 ? -EINVAL : peer_of_pidfd(sent_fd);
+
+	if (pid == -ESRCH) {
+		answer(worker, from, -ESRCH,
+		       "that process has ended, or is not in the daemon's pid namespace");
+		return false;
+	}
+	if (pid < 0) {
+		answer(worker, from, -EINVAL, "the order came without the pidfd of a process");
+		return false;
+	}
+	*out = (struct target){.pid = pid, .started = peer_started(pid)};
+	peer_name(pid, out->name);
+	out->client = workload(worker, pid, out->started);
+	return true;
+}
+
+static void not_registered(struct worker *worker, struct client *from, const struct target *target)
+{
+	answer(worker, from, -ESRCH,
+	       "process %d (%s) is not registered: it runs without libkfdshim.so, or has not used "
+	       "a GPU yet ('kfdsched status' lists those that are)",
+	       (int)target->pid, target->name);
+}
+
+/* priority: PRIORITY_OWN, or what is ordered. false: there is no room. */
+static bool keep(struct worker *worker, const struct client *client, int priority,
+		 uint64_t lease_ns)
+{
+	const struct kept_process process = {
+		.pid = client->peer.pid,
+		.started = client->peer.started,
+		.priority = priority,
+		.lease_ns = lease_ns,
+	};
+
+	return kept_store(&worker->beat->kept, &process);
+}
+
+static int ordered_priority(const struct client *client)
+{
+	return client->control.priority_set ? client->priority : PRIORITY_OWN;
+}
+
+static void no_room(struct worker *worker, struct client *from)
+{
+	answer(worker, from, -ENOSPC, "the daemon remembers orders about %u processes at most",
+	       KEPT_PROCESSES);
+}
+
+/* ---- leases ---- */
+
+static bool is_about(const struct client *command, const struct client *client)
+{
+	return command && command->phase == CLIENT_HOLDING &&
+	       command->control.pid == client->peer.pid &&
+	       command->control.started == client->peer.started;
+}
+
+/* Makes the core's lease what there is to it. */
+static void lease(struct worker *worker, struct client *client, uint64_t now)
+{
+	uint64_t until = client->control.lease_ns > now ? client->control.lease_ns : 0;
+
+	for (uint32_t i = 0; i < worker->client_end; i++)
+		if (is_about(worker->clients[i], client) && worker->clients[i]->control.holds)
+			until = CORE_NEVER;
+	core_set_lease(worker->core, client->id, until);
+	if (client->control.leased == (until != 0))
+		return;
+	client->control.leased = until != 0;
+	log_info("process %d (%s): %s", (int)client->peer.pid, client->name,
+		 until ? "leased" : "the lease has ended");
+	events_lease(worker, client);
+	client_reconsider(worker, client);
+}
+
+bool control_may_be_held(const struct client *client)
+{
+	return client->control.leased ||
+	       (client->priority != PRIORITY_UNSET && client->priority != PRIORITY_ONLINE);
+}
+
+/* Why it will never be; NULL: it may. */
+static const char *never(const struct client *client, const struct core_view *view)
+{
+	if (client->refused || view->spared != CORE_SPARED_NOT)
+		return client->reason;
+	return view->hindered ? "another process of its group cannot be" : NULL;
+}
+
+static void order_suspend(struct worker *worker, struct client *from,
+			  const struct protocol_hello *hello, int *sent_fd, uint64_t now)
+{
+	struct target target;
+	struct client *client;
+
+	if (!find_target(worker, from, *sent_fd, &target))
+		return;
+	client = target.client;
+	if (hello->lease_s > PROTOCOL_LEASE_MAX_S) {
+		answer(worker, from, -EINVAL, "a lease lasts %u s at most", PROTOCOL_LEASE_MAX_S);
+		return;
+	}
+	if (!client) {
+		not_registered(worker, from, &target);
+		return;
+	}
+	if (hello->lease_s) {
+		uint64_t until = now + hello->lease_s * SECOND_NS;
+
+		if (!keep(worker, client, ordered_priority(client), until)) {
+			no_room(worker, from);
+			return;
+		}
+		client->control.lease_ns = until;
+	}
+	log_info("process %d (%s), user %u: suspend process %d (%s)%s", (int)from->peer.pid,
+		 from->name, from->peer.uid, (int)target.pid, target.name,
+		 hello->lease_s ? " for a time" : "");
+	from->phase = CLIENT_HOLDING;
+	from->control.pidfd = *sent_fd;
+	*sent_fd = -1;
+	from->control.pid = target.pid;
+	from->control.started = target.started;
+	from->control.asked_ns = now;
+	from->control.holds = hello->lease_s == 0;
+	lease(worker, client, now);
+}
+
+static void end_lease(struct worker *worker, struct client *client, uint64_t now)
+{
+	client->control.lease_ns = 0;
+	keep(worker, client, ordered_priority(client), 0); /* less than there was */
+	lease(worker, client, now);
+}
+
+/* Is the one suspended now whom this command wants to be? */
+static void look_at_suspend(struct worker *worker, struct client *from, struct client *client,
+			    uint64_t now)
+{
+	struct core_view view = {0};
+	char text[512];
+	const char *why;
+
+	core_look(worker->core, client->id, now, &view);
+	why = never(client, &view);
+	if (why) {
+		snprintf(text, sizeof(text), "process %d (%s) cannot be suspended: %s",
+			 (int)client->peer.pid, client->name, why);
+		if (!from->control.holds)
+			end_lease(worker, client, now);
+		answer(worker, from, -EOPNOTSUPP, "%s", text);
+		return;
+	}
+	if (view.state == CORE_SUSPENDED)
+		snprintf(text, sizeof(text), "process %d (%s) is suspended", (int)client->peer.pid,
+			 client->name);
+	else if (now > from->control.asked_ns + SUSPEND_WAIT_NS)
+		snprintf(text, sizeof(text),
+			 "process %d (%s) is going to be suspended as soon as it can be%s%s",
+			 (int)client->peer.pid, client->name, client->reason[0] ? ": it " : "",
+			 client->reason);
+	else
+		return;
+	if (!from->control.holds) {
+		answer(worker, from, 0, "%s", text);
+		return;
+	}
+	from->control.answered = true;
+	say(from, 0, text);
+}
+
+static void command_overdue(struct worker *worker, struct client *from, uint64_t now)
+{
+	struct client *client = workload(worker, from->control.pid, from->control.started);
+	struct pollfd p = {.fd = from->control.pidfd, .events = POLLIN};
+
+	/* Between two programs of one process it is not registered. */
+	if (client && !from->control.answered)
+		look_at_suspend(worker, from, client, now);
+	else if (!client && poll(&p, 1, 0) != 0)
+		answer(worker, from, -ESRCH, "process %d has ended", (int)from->control.pid);
+}
+
+void control_overdue(struct worker *worker, struct client *client, uint64_t now)
+{
+	if (client->phase == CLIENT_HOLDING)
+		command_overdue(worker, client, now);
+	else if (client->phase == CLIENT_SERVED && client->control.lease_ns &&
+		 now >= client->control.lease_ns)
+		end_lease(worker, client, now);
+}
+
+static void order_resume(struct worker *worker, struct client *from, int sent_fd, uint64_t now)
+{
+	struct core_view view = {0};
+	struct target target;
+	struct client *client;
+
+	if (!find_target(worker, from, sent_fd, &target))
+		return;
+	client = target.client;
+	if (!client) {
+		not_registered(worker, from, &target);
+		return;
+	}
+	core_look(worker->core, client->id, now, &view);
+	if (!client->control.leased) {
+		answer(worker, from, 0, "process %d (%s) was not suspended by an order%s",
+		       (int)target.pid, target.name,
+		       view.state == CORE_RUNNING ? ""
+						  : ": it makes way for more urgent work, which "
+						    "'kfdsched set' changes");
+		return;
+	}
+	log_info("process %d (%s), user %u: resume process %d (%s)", (int)from->peer.pid,
+		 from->name, from->peer.uid, (int)target.pid, target.name);
+	for (uint32_t i = 0; i < worker->client_end; i++)
+		if (is_about(worker->clients[i], client))
+			answer(worker, worker->clients[i], -ECANCELED,
+			       "process %d (%s) was resumed by process %d (%s) of user %u",
+			       (int)target.pid, target.name, (int)from->peer.pid, from->name,
+			       from->peer.uid);
+	end_lease(worker, client, now);
+	answer(worker, from, 0, "the lease on process %d (%s) has ended%s", (int)target.pid,
+	       target.name, view.pressed ? "; it makes way for more urgent work as before" : "");
+}
+
+/* ---- priorities ---- */
+
+static void order_priority(struct worker *worker, struct client *from,
+			   const struct protocol_hello *hello, int sent_fd)
+{
+	int priority = hello->priority;
+	struct client *client;
+	struct target target;
+
+	if (!find_target(worker, from, sent_fd, &target))
+		return;
+	client = target.client;
+	if (priority < PRIORITY_OWN || priority > PRIORITY_ONLINE) {
+		answer(worker, from, -EINVAL, "priorities are 0 to 15, or none, or its own");
+		return;
+	}
+	if (!client) {
+		not_registered(worker, from, &target);
+		return;
+	}
+	if (!keep(worker, client, priority, client->control.lease_ns)) {
+		no_room(worker, from);
+		return;
+	}
+	client->control.priority_set = priority != PRIORITY_OWN;
+	if (!client->control.priority_set)
+		priority = client->control.own_priority;
+	log_info("process %d (%s), user %u: priority %d for process %d (%s)", (int)from->peer.pid,
+		 from->name, from->peer.uid, priority, (int)target.pid, target.name);
+	client_set_priority(worker, client, priority, from);
+	if (priority == PRIORITY_UNSET)
+		answer(worker, from, 0, "process %d (%s) has no priority: it is only watched",
+		       (int)target.pid, target.name);
+	else
+		answer(worker, from, 0, "process %d (%s) has priority %d%s", (int)target.pid,
+		       target.name, priority,
+		       client->control.priority_set ? " until it ends" : ", as it says itself");
+}
+
+/* ---- policies ---- */
+
+static void order_policy(struct worker *worker, struct client *from,
+			 const struct protocol_hello *hello, uint64_t now)
+{
+	const struct core_policy policy = {.rule = (enum core_rule)hello->policy,
+					   .share_percent = hello->share_percent};
+	bool share = hello->policy == PROTOCOL_POLICY_SHARE;
+	char where[48] = "all nodes without one of their own", percent[32] = "";
+
+	if (from->peer.pid_ns != worker->own_pid_ns) {
+		answer(worker, from, -EPERM,
+		       "a policy concerns everybody on a node: it is ordered from the daemon's own "
+		       "pid namespace alone");
+		return;
+	}
+	if (hello->policy > PROTOCOL_POLICY_OBSERVE ||
+	    (share ? hello->share_percent < 1 || hello->share_percent > 99
+		   : hello->share_percent != 0)) {
+		answer(worker, from, -EINVAL,
+		       "policies are strict, share (with 1 to 99 percent), deadline, observe");
+		return;
+	}
+	nodes_read(worker, now);
+	if (hello->gpu_id && !nodes_known(worker, hello->gpu_id)) {
+		answer(worker, from, -ENODEV,
+		       "there is no node %u: 'kfdsched status' lists those that are",
+		       hello->gpu_id);
+		return;
+	}
+	if (!kept_store_policy(&worker->beat->kept, hello->gpu_id, &policy) ||
+	    !core_set_policy(worker->core, hello->gpu_id, &policy)) {
+		answer(worker, from, -ENOSPC, "%u nodes at most have a policy of their own",
+		       CORE_POLICIES);
+		return;
+	}
+	if (hello->gpu_id)
+		snprintf(where, sizeof(where), "node %u", hello->gpu_id);
+	if (share)
+		snprintf(percent, sizeof(percent), " share=%u", hello->share_percent);
+	log_info("process %d (%s), user %u: policy %s%s on %s", (int)from->peer.pid, from->name,
+		 from->peer.uid, protocol_policy_name(hello->policy), percent, where);
+	events_policy(worker, hello->gpu_id, &policy, from);
+	answer(worker, from, 0, "policy %s%s on %s until the daemon ends",
+	       protocol_policy_name(hello->policy), percent, where);
+}
+
+void control_policies(struct worker *worker)
+{
+	const struct kept *kept = &worker->beat->kept;
+
+	for (uint32_t i = 0; i < KEPT_POLICIES; i++)
+		if (kept->policies[i].used)
+			core_set_policy(worker->core, kept->policies[i].gpu_id,
+					&kept->policies[i].policy);
+}
+
+/* ---- the course of things ---- */
+
+void control_order(struct worker *worker, struct client *client, const struct protocol_hello *hello,
+		   int *sent_fd, uint64_t now)
+{
+	int error = peer_identify(client->socket, client->since_ns, &client->peer);
+
+	if (error) {
+		answer(worker, client, error == -ESRCH ? -ESRCH : -EPERM,
+		       "who orders is gone, or not in the daemon's pid namespace, or hidden from "
+		       "it");
+		return;
+	}
+	peer_name(client->peer.pid, client->name);
+	if (!control_may(worker, &client->peer)) {
+		answer(worker, client, -EPERM,
+		       "user %u may not order anything: root may, and who is in the group that "
+		       "admin_group names in the daemon's configuration",
+		       client->peer.uid);
+		return;
+	}
+	if (worker->leaving) {
+		answer(worker, client, -ESHUTDOWN, "the daemon is leaving");
+		return;
+	}
+	switch (hello->verb) {
+	case PROTOCOL_SUSPEND:
+		order_suspend(worker, client, hello, sent_fd, now);
+		break;
+	case PROTOCOL_RESUME:
+		order_resume(worker, client, *sent_fd, now);
+		break;
+	case PROTOCOL_PRIORITY:
+		order_priority(worker, client, hello, *sent_fd);
+		break;
+	case PROTOCOL_POLICY:
+		order_policy(worker, client, hello, now);
+		break;
+	default:
+		answer(worker, client, -EINVAL, "the daemon knows no order number %u", hello->verb);
+	}
+}
+
+void control_came(struct worker *worker, struct client *client, uint64_t now)
+{
+	const struct kept_process *kept =
+		kept_find(&worker->beat->kept, client->peer.pid, client->peer.started);
+
+	if (kept) {
+		client->control.lease_ns = kept->lease_ns;
+		client->control.priority_set = kept->priority != PRIORITY_OWN;
+		if (client->control.priority_set)
+			client_set_priority(worker, client, kept->priority, NULL);
+	}
+	lease(worker, client, now);
+}
+
+void control_gone(struct worker *worker, struct client *client)
+{
+	struct client *held;
+
+	if (client->control.pidfd >= 0) {
+		close(client->control.pidfd);
+		client->control.pidfd = -1;
+		held = workload(worker, client->control.pid, client->control.started);
+		if (held)
+			lease(worker, held, clock_ns());
+	}
+	/* An exec ends what it was, not the process. */
+	if (client->id && client->peer.pidfd >= 0 && peer_ended(&client->peer))
+		kept_forget(&worker->beat->kept, client->peer.pid, client->peer.started);
+}
