@@ -5,14 +5,9 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "channel/protocol.h"
-
-#define ANSWER_MS 2000
-/* Far above what a thousand processes need; a length beyond it is no answer. */
-#define ANSWER_BYTES (64u << 20)
+#include "scheduler/lib/kfdsched.h"
 
 const char *ask_socket(void)
 {
@@ -21,112 +16,31 @@ const char *ask_socket(void)
 	return path && path[0] != '\0' ? path : PROTOCOL_SOCKET;
 }
 
-static int parse(int memory, size_t bytes, json_t **out)
+/* With `verb` an error is told as one line. */
+static int ask(const struct verb *verb, const char *socket, int pid, json_t **out)
 {
-	char *text = malloc(bytes);
-	size_t got = 0;
-	int rc = -ENOMEM;
+	struct kfdsched *daemon = kfdsched_open(socket);
+	char *text = NULL;
+	int rc = daemon ? kfdsched_status(daemon, pid, &text) : -ENOMEM;
 
-	if (!text)
-		return -ENOMEM;
-	while (got < bytes) {
-		ssize_t n = pread(memory, text + got, bytes - got, (off_t)got);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		got += (size_t)n;
-	}
-	*out = got == bytes ? json_loadb(text, bytes, 0, NULL) : NULL;
-	rc = *out ? 0 : -EPROTO;
+	*out = rc ? NULL : json_loads(text, 0, NULL);
+	if (verb && !daemon)
+		cli_failed(verb, "no memory");
+	else if (verb && rc)
+		cli_failed(verb, "%s", kfdsched_sentence(daemon));
+	else if (verb && !*out)
+		cli_failed(verb,
+			   "what answers at %s is no kfdschedd of this version: use the kfdsched "
+			   "that belongs to it",
+			   socket);
 	free(text);
-	return rc;
-}
-
-/* The kernel refuses such a file in the words it has for a dead daemon. */
-static bool is_no_socket(const char *path)
-{
-	struct stat status;
-
-	return stat(path, &status) == 0 && !S_ISSOCK(status.st_mode);
+	kfdsched_close(daemon);
+	return rc ? rc : *out ? 0 : -EPROTO;
 }
 
 int ask_daemon(const char *socket, int pid, json_t **out)
 {
-	struct protocol_hello hello = {
-		.magic = PROTOCOL_MAGIC,
-		.version = PROTOCOL_VERSION,
-		.kind = PROTOCOL_ASK,
-		.priority = PRIORITY_UNSET,
-		.pid = pid,
-	};
-	struct protocol_welcome welcome;
-	int memory = -1;
-	size_t nfds = 1;
-	int fd = protocol_connect(socket);
-
-	if (fd == -ECONNREFUSED && is_no_socket(socket))
-		return -ENOTSOCK;
-	if (fd < 0)
-		return fd;
-	int rc = protocol_send(fd, &hello, sizeof(hello), NULL, 0);
-
-	if (rc == 0)
-		rc = protocol_receive(fd, &welcome, sizeof(welcome), &memory, &nfds, ANSWER_MS);
-	if (rc == 0) {
-		if (welcome.magic != PROTOCOL_MAGIC || welcome.version != PROTOCOL_VERSION)
-			rc = -EPROTO;
-		else if (welcome.status < 0)
-			rc = welcome.status;
-		else if (nfds != 1 || welcome.bytes == 0 || welcome.bytes > ANSWER_BYTES)
-			rc = -EPROTO;
-		else
-			rc = parse(memory, (size_t)welcome.bytes, out);
-		if (nfds == 1)
-			close(memory);
-	}
-	close(fd);
-	return rc;
-}
-
-/* The line for what ask_daemon returned. CLI_FAILED. */
-static int explain(const struct verb *verb, const char *socket, int pid, int error)
-{
-	switch (error) {
-	case -ENOENT:
-	case -ECONNREFUSED:
-		return cli_failed(verb,
-				  "no daemon answers at %s: start one with 'kfdschedd', or name "
-				  "its socket with --socket or KFDSHIM_SOCKET",
-				  socket);
-	case -ENOTSOCK:
-		return cli_failed(verb, "%s is not a socket: name the daemon's with --socket",
-				  socket);
-	case -EAGAIN:
-		return cli_failed(verb,
-				  "the daemon at %s did not answer within %d s: "
-				  "look at its log, or start it again",
-				  socket, ANSWER_MS / 1000);
-	case -EPROTO:
-		return cli_failed(verb,
-				  "what answers at %s is no kfdschedd of this version: use the "
-				  "kfdsched that belongs to it",
-				  socket);
-	case -ESRCH:
-		return cli_failed(verb,
-				  "no process %d is registered with the daemon at %s: 'kfdsched "
-				  "status' lists those that are",
-				  pid, socket);
-	case -EACCES:
-	case -EPERM:
-		return cli_failed(verb,
-				  "the daemon at %s refuses this user: ask as its owner or root",
-				  socket);
-	default:
-		return cli_failed(verb, "asking the daemon at %s failed: %s", socket,
-				  strerror(-error));
-	}
+	return ask(NULL, socket, pid, out);
 }
 
 int ask_options(const struct verb *verb, int argc, char **argv, struct ask_options *out)
@@ -163,7 +77,5 @@ int ask_options(const struct verb *verb, int argc, char **argv, struct ask_optio
 
 int ask_status(const struct verb *verb, const char *socket, int pid, json_t **out)
 {
-	int rc = ask_daemon(socket, pid, out);
-
-	return rc ? explain(verb, socket, pid, rc) : ASK_GO_ON;
+	return ask(verb, socket, pid, out) ? CLI_FAILED : ASK_GO_ON;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks the daemon for its state (channel/protocol.h, PROTOCOL_ASK).
+ * Asks the daemon for its state, by libkfdsched (scheduler/lib/kfdsched.h).
  *
  * Threads: none. Errors: a negative errno; ask_status() makes it a sentence.
  */

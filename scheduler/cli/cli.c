@@ -54,6 +54,14 @@ int cli_failed(const struct verb *verb, const char *fmt, ...)
 	return CLI_FAILED;
 }
 
+int cli_pid(const char *text)
+{
+	char *end;
+	long pid = strtol(text, &end, 10);
+
+	return end == text || *end != '\0' || pid <= 0 || pid > INT_MAX ? 0 : (int)pid;
+}
+
 int cli_positive(const char *text, double *out)
 {
 	char *end;

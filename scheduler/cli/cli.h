@@ -31,6 +31,11 @@ extern const struct verb verb_status;
 extern const struct verb verb_queues;
 extern const struct verb verb_colocate;
 extern const struct verb verb_doctor;
+extern const struct verb verb_suspend;
+extern const struct verb verb_resume;
+extern const struct verb verb_set;
+extern const struct verb verb_policy;
+extern const struct verb verb_events;
 
 /* Prints the verb's help on stdout; CLI_DONE. */
 int cli_help(const struct verb *verb);
@@ -41,6 +46,8 @@ int cli_usage_getopt(const struct verb *verb, int option, char **argv);
 /* One line on stderr, "kfdsched VERB: ...". CLI_FAILED. */
 int cli_failed(const struct verb *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* A process id; 0: it is none. */
+int cli_pid(const char *text);
 /* A finite number > 0, nothing behind it. -EINVAL otherwise. */
 int cli_positive(const char *text, double *out);
 /* A duration with its unit, "20ms", "1.5s", "500us". -EINVAL otherwise. */

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched status: the daemon, its nodes and processes. */
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -103,15 +101,6 @@ static int print_status(const json_t *status)
 	return CLI_DONE;
 }
 
-/* The pid of --dump; 0: there is none to be read. */
-static int read_pid(const char *text)
-{
-	char *end;
-	long pid = strtol(text, &end, 10);
-
-	return end == text || *end != '\0' || pid <= 0 || pid > INT_MAX ? 0 : (int)pid;
-}
-
 static int run(int argc, char **argv)
 {
 	struct ask_options options = {.dump = true};
@@ -124,7 +113,7 @@ static int run(int argc, char **argv)
 	if (options.dump && optind == argc)
 		return cli_usage(&verb_status, "--dump wants the PID of a process");
 	if (options.dump) {
-		pid = read_pid(argv[optind]);
+		pid = cli_pid(argv[optind]);
 		if (!pid)
 			return cli_usage(&verb_status, "'%s' is no PID", argv[optind]);
 		optind++;

@@ -39,6 +39,29 @@ wrong "'12x' is not a process id" queues 12x
 wrong "one argument too many" queues 1 2
 wrong "not a process id" doctor 1x
 wrong "one argument too many" doctor 1 2
+wrong "no PID" suspend
+wrong "'0' is no PID" suspend 0
+wrong "'12x' is no PID" resume 12x
+wrong "one argument too many" resume 12 13
+for seconds in 0 -1 x 5s 86401 99999999999999999999; do
+	wrong "--for is 1 to 86400 seconds, not '$seconds'" suspend 12 --for "$seconds"
+done
+wrong "unknown option --for" resume 12 --for 5
+wrong "no priority" set 12
+for priority in 16 -1 fast "" 007; do
+	wrong "a priority is online, offline, 0 to 15, none or own, not '$priority'" set 12 -- "$priority"
+done
+for policy in fast 0 -1 4294967296 12x; do
+	wrong "'$policy' is neither a node" policy -- "$policy"
+done
+for share in "" 10 share= share=0 share=100 share=5x; do
+	wrong "share wants share=1 to share=99" policy 12 share "$share"
+done
+wrong "share wants share=1 to share=99" policy share
+wrong "one argument too many" policy strict share=10
+wrong "--json is for what is shown" policy strict --json
+wrong "--count is a number of events, not '0'" events --count 0
+wrong "one argument too many" events now
 wrong "no --online trace" colocate --offline a
 wrong "no --offline trace" colocate --online a
 for arm in priority cumask gate self nosuch "" "alone,"; do
@@ -51,11 +74,12 @@ wrong "exclude" colocate --online a --offline b --rate 3 --load 3
 wrong "--seconds" colocate --online a --offline b --seconds 1x
 wrong "--seconds" colocate --online a --offline b --seconds 1e9
 
+verbs="run status queues colocate doctor suspend resume set policy events"
 expect 0 "$kfdsched" --help
-for verb in run status queues colocate doctor; do
+for verb in $verbs; do
 	printed "  $verb "
 done
-for verb in run status queues colocate doctor; do
+for verb in $verbs; do
 	expect 0 "$kfdsched" help "$verb"
 	[ ! -s "$work/err" ] || fail "help talks on stderr"
 	printed "Usage: kfdsched $verb "

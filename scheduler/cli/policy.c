@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched policy: what each node's policy is, and another one. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "channel/protocol.h"
+#include "scheduler/cli/ask.h"
+#include "scheduler/cli/field.h"
+#include "scheduler/cli/table.h"
+#include "scheduler/lib/kfdsched.h"
+
+/* A gpu_id: digits and nothing else. */
+static bool read_node(const char *text, unsigned *out)
+{
+	char *end;
+	unsigned long n;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	n = strtoul(text, &end, 10);
+	*out = (unsigned)n;
+	return !errno && *end == '\0' && n > 0 && n <= UINT_MAX;
+}
+
+static bool read_share(const char *text, unsigned *percent)
+{
+	char *end;
+	unsigned long n;
+
+	if (strncmp(text, "share=", 6) != 0 || text[6] < '0' || text[6] > '9')
+		return false;
+	n = strtoul(text + 6, &end, 10);
+	*percent = n > 99 ? 0 : (unsigned)n;
+	return *end == '\0' && *percent > 0;
+}
+
+/* Of the node alone, if one is given: {"default": ..., "nodes": [...]}. */
+static json_t *select_policies(const json_t *status, unsigned gpu_id)
+{
+	static const char *const keys[] = {"gpu_id", "policy", "share_percent"};
+	const json_t *daemon = json_object_get(status, "daemon");
+	json_t *nodes = json_array(), *node;
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "nodes"), i, node)
+	{
+		json_t *entry = json_object();
+
+		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+			json_object_set(entry, keys[k], json_object_get(node, keys[k]));
+		if (!gpu_id || json_integer_value(json_object_get(node, "gpu_id")) == gpu_id)
+			json_array_append(nodes, entry);
+		json_decref(entry);
+	}
+	return json_pack("{s{sOsO}so}", "default", "policy", json_object_get(daemon, "policy"),
+			 "share_percent", json_object_get(daemon, "share_percent"), "nodes", nodes);
+}
+
+static void policy_row(struct table *table, const char *where, const json_t *entry)
+{
+	char text[FIELD_BYTES];
+
+	table_row(table);
+	table_cell(table, "%s", where);
+	table_cell(table, "%s", field_text(entry, "policy"));
+	table_cell(table, "%s", field_integer(text, entry, "share_percent"));
+}
+
+static int print_policies(const json_t *policies, bool all)
+{
+	struct table *table = table_new("<NODE|<POLICY|SHARE %");
+	char text[FIELD_BYTES];
+	json_t *node;
+	size_t i;
+	int rc;
+
+	if (!table)
+		return cli_failed(&verb_policy, "no memory for the table");
+	json_array_foreach(json_object_get(policies, "nodes"), i, node)
+		policy_row(table, field_integer(text, node, "gpu_id"), node);
+	if (all)
+		policy_row(table, "others", json_object_get(policies, "default"));
+	rc = table_print(table, stdout);
+	table_free(table);
+	return rc ? cli_failed(&verb_policy, "no memory for the table") : CLI_DONE;
+}
+
+static int show(const struct ask_options *options, unsigned gpu_id)
+{
+	json_t *status, *policies;
+	int code = ask_status(&verb_policy, options->socket, 0, &status);
+
+	if (code != ASK_GO_ON)
+		return code;
+	policies = select_policies(status, gpu_id);
+	json_decref(status);
+	if (!policies)
+		return cli_failed(&verb_policy, "the daemon's answer has no policies");
+	if (gpu_id && json_array_size(json_object_get(policies, "nodes")) == 0) {
+		code = cli_failed(&verb_policy,
+				  "there is no node %u: 'kfdsched status' lists those that are",
+				  gpu_id);
+	} else if (options->json) {
+		json_dumpf(policies, stdout, JSON_INDENT(2));
+		putchar('\n');
+		code = CLI_DONE;
+	} else {
+		code = print_policies(policies, !gpu_id);
+	}
+	json_decref(policies);
+	return code;
+}
+
+static int set(const struct ask_options *options, unsigned gpu_id, const char *name, unsigned share)
+{
+	struct kfdsched *daemon = kfdsched_open(options->socket);
+	int code = CLI_DONE;
+
+	if (!daemon)
+		return cli_failed(&verb_policy, "no memory");
+	if (kfdsched_set_policy(daemon, gpu_id, name, share))
+		code = cli_failed(&verb_policy, "%s", kfdsched_sentence(daemon));
+	else
+		puts(kfdsched_sentence(daemon));
+	kfdsched_close(daemon);
+	return code;
+}
+
+static int run(int argc, char **argv)
+{
+	struct ask_options options = {0};
+	int code = ask_options(&verb_policy, argc, argv, &options);
+	enum protocol_policy policy;
+	unsigned gpu_id = 0, share = 0;
+	const char *name;
+
+	if (code != ASK_GO_ON)
+		return code;
+	if (optind < argc && read_node(argv[optind], &gpu_id))
+		optind++;
+	if (optind == argc)
+		return show(&options, gpu_id);
+	name = argv[optind++];
+	if (protocol_policy(name, &policy))
+		return cli_usage(&verb_policy,
+				 "'%s' is neither a node (a gpu_id) nor a policy: strict, share, "
+				 "deadline, observe",
+				 name);
+	if (options.json)
+		return cli_usage(&verb_policy, "--json is for what is shown");
+	if (policy == PROTOCOL_POLICY_SHARE) {
+		if (optind == argc || !read_share(argv[optind], &share))
+			return cli_usage(&verb_policy, "share wants share=1 to share=99 (percent)");
+		optind++;
+	}
+	if (optind < argc)
+		return cli_usage(&verb_policy, "'%s' is one argument too many", argv[optind]);
+	return set(&options, gpu_id, name, share);
+}
+
+const struct verb verb_policy = {
+	.name = "policy",
+	.summary = "how a GPU is shared between urgent work and the rest",
+	.usage = "[NODE] [strict|share share=PERCENT|deadline|observe] [--json] [--socket PATH]",
+	.help = "Without a policy: prints what is in force on each node (a KFD gpu_id), or on "
+		"NODE.\n"
+		"With one: from now on it is in force on NODE, or on all nodes that have none of "
+		"their\n"
+		"own, until the daemon ends: what shall last stands in its configuration. Setting "
+		"needs\n"
+		"root, or the daemon's admin_group.\n"
+		"\n"
+		"  strict         urgent work has the node to itself, at once\n"
+		"  share          the same, but the rest runs for PERCENT of the time\n"
+		"  deadline       the rest goes only when the urgent request would be late "
+		"(KFDSHIM_SLO)\n"
+		"  observe        nobody is suspended\n"
+		"  --json         what is shown, as JSON (docs/formats.md)\n"
+		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
+		"                 /run/kfdsched/socket\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched policy share share=10\n"
+		"  kfdsched policy 53458 observe\n",
+	.run = run,
+};

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/lib/kfdsched.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "channel/protocol.h"
+
+#define API __attribute__((visibility("default")))
+
+#define ANSWER_MS 2000
+/* An order to suspend is answered when it is done, after two seconds at most. */
+#define SUSPEND_MS 5000
+/* Far above what a thousand processes need; a length beyond it is no answer. */
+#define ANSWER_BYTES (64u << 20)
+
+struct kfdsched {
+	char *socket;
+	char sentence[640];
+};
+
+static void say(struct kfdsched *k, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(struct kfdsched *k, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(k->sentence, sizeof(k->sentence), format, args);
+	va_end(args);
+}
+
+API struct kfdsched *kfdsched_open(const char *socket)
+{
+	struct kfdsched *k = calloc(1, sizeof(*k));
+	const char *named = getenv("KFDSHIM_SOCKET");
+
+	if (!socket)
+		socket = named && named[0] ? named : PROTOCOL_SOCKET;
+	if (k)
+		k->socket = strdup(socket);
+	if (k && !k->socket) {
+		free(k);
+		return NULL;
+	}
+	return k;
+}
+
+API void kfdsched_close(struct kfdsched *k)
+{
+	if (k)
+		free(k->socket);
+	free(k);
+}
+
+API const char *kfdsched_sentence(const struct kfdsched *k)
+{
+	return k->sentence;
+}
+
+/* ---- one question ---- */
+
+/* The kernel refuses such a file in the words it has for a dead daemon. */
+static bool is_no_socket(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && !S_ISSOCK(status.st_mode);
+}
+
+/* The sentence for an error without one of the daemon's own; returns the error. */
+static int explain(struct kfdsched *k, int error)
+{
+	switch (error) {
+	case -ENOENT:
+	case -ECONNREFUSED:
+		say(k,
+		    "no daemon answers at %s: start one with 'kfdschedd', or name its socket with "
+		    "--socket or KFDSHIM_SOCKET",
+		    k->socket);
+		break;
+	case -ENOTSOCK:
+		say(k, "%s is not a socket: name the daemon's with --socket", k->socket);
+		break;
+	case -EAGAIN:
+		say(k,
+		    "the daemon at %s did not answer within %d s: look at its log, or start it "
+		    "again",
+		    k->socket, ANSWER_MS / 1000);
+		break;
+	case -EPROTO:
+		say(k,
+		    "what answers at %s is no kfdschedd of this version: use the kfdsched that "
+		    "belongs to it",
+		    k->socket);
+		break;
+	case -ESRCH:
+		say(k,
+		    "no such process is registered with the daemon at %s: 'kfdsched status' lists "
+		    "those that are",
+		    k->socket);
+		break;
+	case -EACCES:
+	case -EPERM:
+		say(k, "the daemon at %s refuses this user: ask as its owner or root", k->socket);
+		break;
+	case -ECONNRESET:
+		say(k, "the daemon at %s has gone, or hung up: look at its log", k->socket);
+		break;
+	default:
+		say(k, "asking the daemon at %s failed: %s", k->socket, strerror(-error));
+	}
+	return error;
+}
+
+/* All of the memfd's text, NUL-terminated; NULL: no memory, or it is shorter. */
+static char *read_text(int memory, size_t bytes)
+{
+	char *text = malloc(bytes + 1);
+	size_t got = 0;
+
+	while (text && got < bytes) {
+		ssize_t n = pread(memory, text + got, bytes - got, (off_t)got);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		got += (size_t)n;
+	}
+	if (text && got < bytes) {
+		free(text);
+		return NULL;
+	}
+	if (text)
+		text[bytes] = '\0';
+	return text;
+}
+
+/* An answer and its text, if it has one (*text is the caller's). Its status, or why it
+ * is none. */
+static int take_answer(int fd, int timeout_ms, char **text)
+{
+	struct protocol_welcome welcome;
+	int memory = -1, rc;
+	size_t nfds = 1;
+
+	*text = NULL;
+	rc = protocol_receive(fd, &welcome, sizeof(welcome), &memory, &nfds, timeout_ms);
+	if (rc)
+		return rc;
+	if (welcome.magic != PROTOCOL_MAGIC || welcome.version != PROTOCOL_VERSION ||
+	    welcome.status > 0 || welcome.bytes > ANSWER_BYTES)
+		rc = -EPROTO;
+	else if (nfds == 1 && welcome.bytes && !(*text = read_text(memory, (size_t)welcome.bytes)))
+		rc = -EPROTO;
+	else
+		rc = welcome.status;
+	if (nfds == 1)
+		close(memory);
+	return rc;
+}
+
+/* Asks, and takes the answer. The connection (>= 0) or an error, which is explained;
+ * *text is the caller's either way. */
+static int ask(struct kfdsched *k, struct protocol_hello *hello, int sent_fd, int timeout_ms,
+	       char **text)
+{
+	int fd = protocol_connect(k->socket), rc;
+
+	*text = NULL;
+	hello->magic = PROTOCOL_MAGIC;
+	hello->version = PROTOCOL_VERSION;
+	if (fd == -ECONNREFUSED && is_no_socket(k->socket))
+		fd = -ENOTSOCK;
+	if (fd < 0)
+		return explain(k, fd);
+	rc = protocol_send(fd, hello, sizeof(*hello), &sent_fd, sent_fd >= 0 ? 1 : 0);
+	if (!rc)
+		rc = take_answer(fd, timeout_ms, text);
+	if (!rc)
+		return fd;
+	close(fd);
+	return explain(k, rc);
+}
+
+/* An order: the sentence is the daemon's. The connection, or an error. */
+static int order(struct kfdsched *k, struct protocol_hello *hello, int sent_fd)
+{
+	char *text;
+	int fd;
+
+	hello->kind = PROTOCOL_ORDER;
+	fd = ask(k, hello, sent_fd, hello->verb == PROTOCOL_SUSPEND ? SUSPEND_MS : ANSWER_MS,
+		 &text);
+	if (text)
+		say(k, "%s", text);
+	free(text);
+	return fd;
+}
+
+static int closed(int fd)
+{
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+/* The same about a process. */
+static int order_about(struct kfdsched *k, struct protocol_hello *hello, pid_t pid)
+{
+	int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1, error = errno, fd;
+
+	if (pid <= 0) {
+		say(k, "%d is no process id", (int)pid);
+		return -EINVAL;
+	}
+	if (pidfd < 0 && error == EINVAL) {
+		say(k, "%d is a thread: name its process", (int)pid);
+		return -EINVAL;
+	}
+	if (pidfd < 0) {
+		say(k, "process %d: %s", (int)pid,
+		    error == ESRCH ? "there is no such process" : strerror(error));
+		return -error;
+	}
+	fd = order(k, hello, pidfd);
+	close(pidfd);
+	return fd;
+}
+
+/* ---- the calls ---- */
+
+API int kfdsched_status(struct kfdsched *k, pid_t pid, char **json)
+{
+	struct protocol_hello hello = {
+		.kind = PROTOCOL_ASK, .priority = PRIORITY_UNSET, .pid = pid};
+	int fd = ask(k, &hello, -1, ANSWER_MS, json);
+
+	if (fd == -ESRCH)
+		say(k,
+		    "no process %d is registered with the daemon at %s: 'kfdsched status' lists "
+		    "those that are",
+		    (int)pid, k->socket);
+	if (fd >= 0 && !*json) {
+		close(fd);
+		return explain(k, -EPROTO);
+	}
+	if (fd < 0) {
+		free(*json);
+		*json = NULL;
+	}
+	return closed(fd);
+}
+
+API int kfdsched_suspend(struct kfdsched *k, pid_t pid, unsigned seconds)
+{
+	struct protocol_hello hello = {.verb = PROTOCOL_SUSPEND, .lease_s = seconds};
+
+	if (seconds < 1 || seconds > PROTOCOL_LEASE_MAX_S) {
+		say(k, "a lease lasts 1 to %u seconds, not %u", PROTOCOL_LEASE_MAX_S, seconds);
+		return -EINVAL;
+	}
+	return closed(order_about(k, &hello, pid));
+}
+
+API int kfdsched_hold(struct kfdsched *k, pid_t pid)
+{
+	struct protocol_hello hello = {.verb = PROTOCOL_SUSPEND};
+
+	return order_about(k, &hello, pid);
+}
+
+API int kfdsched_held(struct kfdsched *k, int fd, int timeout_ms)
+{
+	char *text;
+	int rc = take_answer(fd, timeout_ms, &text);
+
+	if (rc == -EAGAIN)
+		return 0;
+	if (text)
+		say(k, "%s", text);
+	else
+		explain(k, rc ? rc : -EPROTO);
+	free(text);
+	return rc ? rc : -EPROTO;
+}
+
+API int kfdsched_resume(struct kfdsched *k, pid_t pid)
+{
+	struct protocol_hello hello = {.verb = PROTOCOL_RESUME};
+
+	return closed(order_about(k, &hello, pid));
+}
+
+API int kfdsched_set_priority(struct kfdsched *k, pid_t pid, int priority)
+{
+	struct protocol_hello hello = {.verb = PROTOCOL_PRIORITY, .priority = priority};
+
+	if (priority < KFDSCHED_PRIORITY_OWN || priority > PRIORITY_ONLINE) {
+		say(k, "a priority is 0 to %d, not %d", PRIORITY_ONLINE, priority);
+		return -EINVAL;
+	}
+	return closed(order_about(k, &hello, pid));
+}
+
+API int kfdsched_set_policy(struct kfdsched *k, unsigned gpu_id, const char *policy,
+			    unsigned share_percent)
+{
+	struct protocol_hello hello = {
+		.verb = PROTOCOL_POLICY, .gpu_id = gpu_id, .share_percent = share_percent};
+	enum protocol_policy number;
+
+	if (protocol_policy(policy, &number)) {
+		say(k, "policies are strict, share, deadline and observe, not '%s'", policy);
+		return -EINVAL;
+	}
+	if (number == PROTOCOL_POLICY_SHARE ? share_percent < 1 || share_percent > 99
+					    : share_percent != 0) {
+		say(k, "share wants 1 to 99 percent, the other policies none");
+		return -EINVAL;
+	}
+	hello.policy = number;
+	return closed(order(k, &hello, -1));
+}
+
+API int kfdsched_events(struct kfdsched *k)
+{
+	struct protocol_hello hello = {.kind = PROTOCOL_EVENTS, .priority = PRIORITY_UNSET};
+	char *text;
+	int fd = ask(k, &hello, -1, ANSWER_MS, &text);
+
+	if (fd == -EUSERS)
+		say(k, "the daemon at %s tells its events to so many already: end one of them",
+		    k->socket);
+	free(text);
+	return fd;
+}
+
+API ssize_t kfdsched_next_event(struct kfdsched *k, int fd, char *text, size_t size, int timeout_ms)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	ssize_t n = poll(&p, 1, timeout_ms);
+
+	if (n == 0)
+		return -EAGAIN;
+	if (n > 0 && size == 0)
+		return -EMSGSIZE;
+	/* A short one is cut, but its true length comes back. */
+	if (n > 0)
+		n = recv(fd, text, size - 1, MSG_DONTWAIT | MSG_TRUNC);
+	if (n < 0)
+		return errno == EINTR || errno == EAGAIN ? -EAGAIN : explain(k, -errno);
+	if (n == 0)
+		return explain(k, -ECONNRESET);
+	if ((size_t)n > size - 1) {
+		say(k, "an event of %zd bytes does not fit: give it %d", n, KFDSCHED_EVENT_BYTES);
+		return -EMSGSIZE;
+	}
+	text[n] = '\0';
+	return n;
+}

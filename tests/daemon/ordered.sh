@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: `suspend` takes a process off the GPU and `resume` puts it back; every
+# suspension ends: with its time, with the command that holds it (kill -9), never with
+# the worker's death; who has no right is told so and changes nothing; each refusal is
+# one line that says what to do.
+set -eu
+# shellcheck source=tests/daemon/daemon.inc.sh
+. "$SOURCE/tests/daemon/daemon.inc.sh"
+in_a_world
+
+# works SAYS ARGUMENT..., refused SAYS ARGUMENT...: of kfdsched, as `as` is.
+as=()
+works() {
+	local says=$1
+	shift
+	"${as[@]}" "$work/kfdsched" "$@" >"$work/out" 2>"$work/err" ||
+		fail "kfdsched $*: $(cat "$work/err")"
+	grep -qF -- "$says" "$work/out" || fail "kfdsched $*: $(cat "$work/out")"
+}
+refused() {
+	local says=$1 code=0
+	shift
+	"${as[@]}" "$work/kfdsched" "$@" >"$work/out" 2>"$work/err" || code=$?
+	[ "$code $(wc -l <"$work/err")" = "1 1" ] || fail "kfdsched $*: $code, $(cat "$work/err")"
+	grep -qF -- "$says" "$work/err" || fail "kfdsched $*: $(cat "$work/err")"
+}
+leased() {
+	says ".processes[]|select(.pid == $offline)|.lease_us$1"
+}
+comes_to() {
+	until_true 100 state_is "$offline" "$1" || fail "$2: $(status | jq -c .processes)"
+}
+
+cp "$BUILD/kfdsched" "$work"
+chmod 755 "$work"
+refused "no daemon answers at" suspend $$
+start_daemon
+start_offline --seconds 600
+says '.totals.suspends == 0' || fail "suspended before anything"
+
+# A user without rights may look, not touch.
+as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+for order in "suspend $offline" "suspend $offline --for 9" "resume $offline" "set $offline 15" \
+	"policy observe"; do
+	# shellcheck disable=SC2086 # words
+	refused "user 65534 may not order anything" $order
+done
+works strict policy
+works '"listening"' events --json --count 1
+as=(unshare --user --map-root-user)
+refused "may not order anything" suspend "$offline"
+as=(unshare --pid --fork --mount-proc)
+refused "from the daemon's own pid namespace" policy observe
+refused "there is no such process" suspend "$offline"
+as=()
+says '.totals.suspends == 0 and .daemon.policy == "strict"' || fail "an order without a right"
+
+refused "is not registered" suspend $$ --for 1
+refused "is not registered" resume $$
+refused "there is no such process" suspend 4194304
+
+# A lease of some time, kept over a worker's death; again, it is another one.
+works "is suspended" suspend "$offline" --for 600
+state_is "$offline" suspended || fail "the answer came before the suspension"
+leased " > 500000000" || fail "no lease"
+kill -KILL "$(worker)"
+until_true 100 leased " > 500000000" || fail "the lease is lost: $(status | jq -c .processes)"
+comes_to suspended "not suspended by the next worker"
+works "the lease on process $offline" resume "$offline"
+comes_to running "not resumed"
+works "was not suspended by an order" resume "$offline"
+works "is suspended" suspend "$offline" --for 1
+comes_to running "a lease without end"
+leased " == null" || fail "still leased"
+
+# Held by a command: until somebody resumes it, or the command dies, not the worker.
+"$work/kfdsched" suspend "$offline" >"$work/holds" &
+holds=$!
+children+=("$holds")
+comes_to suspended "not held"
+leased " == -1" || fail "no lease"
+kill -KILL "$(worker)"
+until_true 100 leased " == -1" || fail "the command let go: $(status | jq -c .processes)"
+comes_to suspended "not held by the next worker"
+works "the lease on process $offline" resume "$offline"
+comes_to running "not resumed"
+wait "$holds" || fail "resumed, the command ended with $?"
+grep -q "was resumed by process .* of user 0" "$work/holds" || fail "$(cat "$work/holds")"
+"$work/kfdsched" suspend "$offline" >"$work/holds" &
+holds=$!
+children+=("$holds")
+comes_to suspended "not held"
+kill -KILL "$holds"
+wait "$holds" || true
+comes_to running "held by a dead command"
+kill -INT "$offline"
+wait "$offline" || true
+counts_are_right
+
+# A process that ends is nobody's to hold, and its lease is nobody's.
+start_offline --seconds 600
+"$work/kfdsched" suspend "$offline" >"$work/holds" 2>"$work/err" &
+holds=$!
+children+=("$holds")
+comes_to suspended "not held"
+kill -KILL "$offline"
+code=0
+wait "$holds" || code=$?
+[ "$code" = 1 ] || fail "its process gone, the command ended with $code"
+grep -q "process $offline has ended" "$work/err" || fail "$(cat "$work/err")"
