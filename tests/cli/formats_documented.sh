@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every key that status, status PID --dump, queues and doctor print as JSON is told in
+# Every key that status, status PID --dump, queues, doctor, policy and events print as JSON is told in
 # docs/formats.md, in the section of that command (or of what it repeats).
 set -eu
 # shellcheck source=tests/daemon/daemon.inc.sh
@@ -45,9 +45,23 @@ until_true 50 has_order || fail "no order in the dump"
 status >"$work/status.json"
 "$BUILD/kfdsched" queues --json >"$work/queues.json"
 "$BUILD/kfdsched" doctor --json >"$work/doctor.json"
+"$BUILD/kfdsched" policy --json >"$work/policy.json"
+"$BUILD/kfdsched" events --json >"$work/told" &
+children+=($!)
+until_true 50 test -s "$work/told" || fail "no events"
+"$BUILD/kfdsched" suspend "$offline" --for 9
+"$BUILD/kfdsched" set "$offline" 3
+"$BUILD/kfdsched" policy observe
 tell off
+has_policy() {
+	grep -q '"policy"' "$work/told"
+}
+until_true 50 has_policy || fail "no event of a policy"
+jq -s . "$work/told" >"$work/events.json"
 
 told status 40 "kfdsched status --json"
 told dump 60 "kfdsched status PID --dump --json" "kfdsched status --json"
 told queues 14 "kfdsched queues --json" "kfdsched status --json"
+told policy 5 "kfdsched policy --json"
+told events 12 "kfdsched events --json"
 told doctor 10 "kfdsched doctor --json"

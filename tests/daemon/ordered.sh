@@ -35,6 +35,7 @@ comes_to() {
 cp "$BUILD/kfdsched" "$work"
 chmod 755 "$work"
 refused "no daemon answers at" suspend $$
+printf '[authority]\nadmin_group = 65533\n' >>"$work/patient.ini"
 start_daemon
 start_offline --seconds 600
 says '.totals.suspends == 0' || fail "suspended before anything"
@@ -55,6 +56,15 @@ refused "from the daemon's own pid namespace" policy observe
 refused "there is no such process" suspend "$offline"
 as=()
 says '.totals.suspends == 0 and .daemon.policy == "strict"' || fail "an order without a right"
+
+# Who is in the admin group may, first or not.
+as=(setpriv --reuid 65534 --regid 65534 --groups "65531,65533")
+works "is suspended" suspend "$offline" --for 60
+as=(setpriv --reuid 65534 --regid 65533 --clear-groups)
+works "the lease on process $offline" resume "$offline"
+as=(setpriv --reuid 65534 --regid 65534 --groups "65531,65532")
+refused "may not order anything" resume "$offline"
+as=()
 
 refused "is not registered" suspend $$ --for 1
 refused "is not registered" resume $$
