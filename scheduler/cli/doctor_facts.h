@@ -33,6 +33,7 @@ struct doctor_node {
 	int64_t vram_bytes, xccs;
 	char partition[16]; /* SPX, CPX, ...; "": it has no modes, or is not told */
 	char memory_partition[16];
+	char policy[16]; /* of the daemon there */
 };
 
 /* A process that the daemon knows, or that has /dev/kfd open, or was asked for. */
@@ -45,6 +46,7 @@ struct doctor_process {
 	enum doctor_known registered;
 	char level[16], reason[256], runtime[16];
 	int64_t priority; /* 0 to 15; -1: it has none */
+	bool outsider;	  /* without the shim, tagged by a rule or a command */
 	unsigned drm_queues;
 
 	/* from /proc */
@@ -67,8 +69,9 @@ struct doctor_daemon {
 	int64_t answer_us;
 	int64_t pid, worker_pid; /* as itself sees them */
 	enum doctor_known here;	 /* that pid is a kfdschedd in our pid namespace */
-	char version[32], policy[64];
+	char version[32];
 	int64_t uptime_us, failures, suspends;
+	int64_t room, refused;	      /* connections it can have, and has refused */
 	enum doctor_known sys_ptrace; /* its worker has CAP_SYS_PTRACE */
 	int64_t open_files;	      /* its worker's limit */
 	int64_t other_pid;	      /* a kfdschedd that is not the one that answered; 0: none */

@@ -64,6 +64,8 @@ void doctor_facts_init(struct doctor_facts *facts)
 			   .uptime_us = -1,
 			   .failures = -1,
 			   .suspends = -1,
+			   .room = -1,
+			   .refused = -1,
 			   .sys_ptrace = DOCTOR_UNKNOWN,
 			   .open_files = -1},
 		.preload_works = DOCTOR_UNKNOWN,
@@ -240,6 +242,23 @@ static int gather_nodes(struct doctor_facts *facts)
 	return 0;
 }
 
+static void gather_policies(struct doctor_facts *facts, const json_t *status)
+{
+	json_t *entry;
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "nodes"), i, entry)
+	{
+		const char *policy = json_string_value(json_object_get(entry, "policy"));
+		json_int_t gpu_id = json_integer_value(json_object_get(entry, "gpu_id"));
+
+		for (size_t n = 0; policy && n < facts->node_count; n++)
+			if (facts->nodes[n].gpu_id == gpu_id)
+				snprintf(facts->nodes[n].policy, sizeof(facts->nodes[n].policy),
+					 "%s", policy);
+	}
+}
+
 int doctor_gather(struct doctor_facts *facts, const char *socket, int pid)
 {
 	struct simulation simulation = {0};
@@ -266,6 +285,7 @@ int doctor_gather(struct doctor_facts *facts, const char *socket, int pid)
 	doctor_gather_rights(facts);
 	doctor_gather_shim(facts);
 	doctor_gather_daemon(facts, socket, &status);
+	gather_policies(facts, status);
 	rc = doctor_gather_processes(facts, status);
 	json_decref(status);
 	return rc;

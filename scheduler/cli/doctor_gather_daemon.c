@@ -72,6 +72,7 @@ static void read_status(struct doctor_daemon *daemon, const json_t *status)
 {
 	const json_t *about = json_object_get(status, "daemon");
 	const json_t *totals = json_object_get(status, "totals");
+	const json_t *connections = json_object_get(about, "connections");
 	uint64_t capabilities;
 
 	daemon->pid = number(about, "pid");
@@ -79,6 +80,8 @@ static void read_status(struct doctor_daemon *daemon, const json_t *status)
 	daemon->uptime_us = number(about, "uptime_us");
 	daemon->suspends = number(totals, "suspends");
 	daemon->failures = number(totals, "failures");
+	daemon->room = number(connections, "room");
+	daemon->refused = number(connections, "refused");
 	copy(daemon->version, sizeof(daemon->version), about, "version");
 	daemon->here = is_daemon(daemon->pid) ? DOCTOR_YES : DOCTOR_NO;
 	if (daemon->here != DOCTOR_YES)

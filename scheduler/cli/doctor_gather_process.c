@@ -66,6 +66,7 @@ static int add_registered(struct doctor_facts *facts, const json_t *status)
 		if (!p)
 			return -ENOMEM;
 		p->registered = DOCTOR_YES;
+		p->outsider = json_is_false(json_object_get(entry, "shim"));
 		copy(p->comm, sizeof(p->comm), entry, "comm");
 		copy(p->level, sizeof(p->level), entry, "level");
 		copy(p->reason, sizeof(p->reason), entry, "reason");

@@ -185,6 +185,21 @@ static void judge_vram(const struct doctor_facts *facts, const struct doctor_nod
 				   "together: a suspended process keeps its memory");
 }
 
+static void judge_policy(const struct doctor_node *node, struct doctor_findings *out)
+{
+	bool holds = strcmp(node->policy, "observe") != 0;
+
+	if (!node->policy[0]) {
+		doctor_find(out, "policy", node->gpu_id, 0, DOCTOR_CANNOT_KNOW, "-");
+		return;
+	}
+	doctor_find(out, "policy", node->gpu_id, 0, holds ? DOCTOR_OK : DOCTOR_WARNING, "%s%s",
+		    node->policy, holds ? "" : ": nobody is held back on this GPU");
+	if (!holds)
+		doctor_advise(out, "set another: 'kfdsched policy strict', or in kfdschedd's "
+				   "configuration");
+}
+
 void doctor_judge_nodes(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	if (!facts->node_count && facts->forbidden_nodes) {
@@ -206,6 +221,8 @@ void doctor_judge_nodes(const struct doctor_facts *facts, struct doctor_findings
 		judge_partition(node, out);
 		judge_queues(node, out);
 		judge_vram(facts, node, out);
+		if (facts->daemon.error == 0)
+			judge_policy(node, out);
 	}
 	if (facts->more_nodes) {
 		doctor_find(out, "gpu", 0, 0, DOCTOR_WARNING,

@@ -14,6 +14,12 @@ static const char *advice_for_reason(const char *reason)
 	static const struct {
 		const char *part, *advice;
 	} known[] = {
+		{"KFDSHIM_LEVEL=trap", "start it without KFDSHIM_LEVEL: the next level down would "
+				       "be taken"},
+		{"one debug session of its GPU", "nothing to do: others hold themselves back by "
+						 "gate there"},
+		{"did not obey", "start it again; KFDSHIM_LOG=error says what it could not do"},
+		{"no compute queues", "nothing to do until it has some"},
 		{"state 2", "its GPU debugs one process at a time: end the other's session, or "
 			    "give this one KFDSHIM_LEVEL=gate"},
 		{"debug session already",
@@ -50,6 +56,12 @@ static bool is_traced(const struct doctor_facts *facts, const struct doctor_proc
 	return p->tracer > 0 && !is_daemon(facts, p->tracer);
 }
 
+static void advise_tracer(const struct doctor_process *p, struct doctor_findings *out)
+{
+	doctor_advise(out, "end %s (process %lld): one tracer at a time",
+		      p->tracer_name[0] ? p->tracer_name : "what traces it", (long long)p->tracer);
+}
+
 static void find_level(struct doctor_findings *out, const struct doctor_process *p,
 		       enum doctor_verdict verdict, const char *level, const char *why)
 {
@@ -63,8 +75,10 @@ static void judge_observed(const struct doctor_facts *facts, const struct doctor
 {
 	if (p->priority < 0) {
 		find_level(out, p, DOCTOR_WARNING, "observe", "it has no priority");
-		doctor_advise(out, "start it with 'kfdsched run --priority P -- COMMAND', or with "
-				   "KFDSHIM_PRIORITY set");
+		doctor_advise(out,
+			      "give it one: 'kfdsched set %d PRIORITY', or start it with "
+			      "'kfdsched run --priority P -- COMMAND'",
+			      p->pid);
 	} else if (p->priority >= PRIORITY_ONLINE) {
 		find_level(out, p, DOCTOR_OK, "observe", "nobody is more urgent");
 	} else if (!strcmp(p->env_level, "observe")) {
@@ -72,11 +86,9 @@ static void judge_observed(const struct doctor_facts *facts, const struct doctor
 	} else if (is_traced(facts, p)) {
 		char why[64];
 
-		snprintf(why, sizeof(why), "process %lld (%s) traces it", (long long)p->tracer,
-			 p->tracer_name[0] ? p->tracer_name : "?");
+		snprintf(why, sizeof(why), "process %lld traces it", (long long)p->tracer);
 		find_level(out, p, DOCTOR_MISSING, "observe", why);
-		doctor_advise(out, "end %s there: one tracer at a time",
-			      p->tracer_name[0] ? p->tracer_name : "the tracer");
+		advise_tracer(p, out);
 	} else {
 		find_level(out, p, DOCTOR_MISSING, "observe",
 			   p->reason[0] ? p->reason : "no reason is told");
@@ -97,6 +109,9 @@ static void judge_registered(const struct doctor_facts *facts, const struct doct
 		find_level(out, p, DOCTOR_OK, p->level, "as KFDSHIM_LEVEL asks for");
 	} else if (!p->reason[0]) {
 		find_level(out, p, DOCTOR_OK, p->level, "");
+	} else if (is_traced(facts, p)) {
+		find_level(out, p, DOCTOR_WARNING, p->level, p->reason);
+		advise_tracer(p, out);
 	} else {
 		find_level(out, p, DOCTOR_WARNING, p->level, p->reason);
 		doctor_advise(out, "%s", advice_for_reason(p->reason));

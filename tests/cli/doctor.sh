@@ -110,6 +110,11 @@ inside_with_daemon() {
 	line level ".pid == $offline and .verdict == \"ok\" and (.found | test(\"trap\"))"
 	line vram_limits '.verdict == "warning" and (.found | test("1000.0 of 64.0 GiB"))'
 	line queue_slots '.found | test("^[1-9]")'
+	line policy '.verdict == "ok" and .found == "strict"'
+	"$kfdsched" policy observe >/dev/null
+	doctor 0
+	line policy '.verdict == "warning" and (.advice | test("kfdsched policy strict"))'
+	"$kfdsched" policy strict >/dev/null
 
 	doctor 0 "$offline"
 	jq -e ".pid == $offline and .findings[0].check == \"level\" and

@@ -47,6 +47,7 @@ static struct doctor_facts good(void)
 		.compute_queues = 3,
 		.vram_bytes = 64 * GIB,
 		.xccs = 1,
+		.policy = "strict",
 	};
 	f.nodes = nodes;
 	f.node_count = 1;
@@ -185,6 +186,10 @@ static void many_queues(struct doctor_facts *f)
 {
 	f->nodes[0].compute_queues = 25;
 }
+static void only_observed(struct doctor_facts *f)
+{
+	strcpy(f->nodes[0].policy, "observe");
+}
 static void yama_3(struct doctor_facts *f)
 {
 	f->yama = 3;
@@ -311,6 +316,7 @@ static const struct {
 	{one_session, "debugging", DOCTOR_WARNING, "one process"},
 	{old_firmware, "debugging", DOCTOR_WARNING, "linux-firmware"},
 	{many_queues, "queue_slots", DOCTOR_WARNING, "GPU_MAX_HW_QUEUES"},
+	{only_observed, "policy", DOCTOR_WARNING, "kfdsched policy"},
 	{yama_3, "yama", DOCTOR_WARNING, "kernel.yama.ptrace_scope"},
 	{no_ptrace, "ptrace", DOCTOR_WARNING, "SYS_PTRACE"},
 	{weak_daemon, "sys_ptrace", DOCTOR_WARNING, "root"},
@@ -529,7 +535,9 @@ static void test_levels(void **state)
 		{"observe", "observe", "", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_OK,
 		 "KFDSHIM_LEVEL"},
 		{"observe", "", "process 5 cannot be traced", 2, 77, DOCTOR_YES, DOCTOR_YES,
-		 DOCTOR_NO, DOCTOR_MISSING, "end gdb there"},
+		 DOCTOR_NO, DOCTOR_MISSING, "end gdb (process 77)"},
+		{"self", "", "is traced by thread 77", 2, 77, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
+		 DOCTOR_WARNING, "end gdb (process 77)"},
 		{"observe", "", "something new", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
 		 DOCTOR_MISSING, "log"},
 		{"", "", "", -1, 0, DOCTOR_NO, DOCTOR_NO, DOCTOR_NO, DOCTOR_WARNING,
