@@ -46,7 +46,7 @@ static int print_nodes(const json_t *nodes)
 static int print_processes(const json_t *processes)
 {
 	struct table *table =
-		table_new("PID|<COMMAND|PRIORITY|<ROLE|<GROUP|<LEVEL|<STATE|<GPU WORK|QUEUES|"
+		table_new("PID|<COMMAND|<SHIM|PRIORITY|<ROLE|<GROUP|<LEVEL|<STATE|<GPU WORK|QUEUES|"
 			  "SUSPENDS|FAILURES|SUSPENDED FOR|<WHY NOT A HIGHER LEVEL");
 	char text[FIELD_BYTES];
 	json_t *process;
@@ -62,6 +62,7 @@ static int print_processes(const json_t *processes)
 		table_row(table);
 		table_cell(table, "%s", field_integer(text, process, "pid"));
 		table_cell(table, "%s", field_text(process, "comm"));
+		table_cell(table, "%s", field_yes(process, "shim"));
 		table_cell(table, "%s", field_integer(text, process, "priority"));
 		table_cell(table, "%s", field_text(process, "role"));
 		table_cell(table, "%s", field_text(process, "group"));

@@ -136,7 +136,7 @@ void client_recount(struct core *core, struct client *c)
 
 	recount(core, c, unit_of(core, c)->priority,
 		(struct tally){
-			.urgent = counts && present(c) ? c->active : 0,
+			.urgent = counts && !c->passive && present(c) ? c->active : 0,
 			.working = counts ? client_working(c) : 0,
 			.absent = c->state == CORE_RUNNING ? 0 : c->held,
 		});
@@ -384,6 +384,16 @@ void core_set_priority(struct core *core, core_id id, int priority)
 	c->priority = priority;
 	unit_prioritise(core, unit_of(core, c));
 	client_recount(core, c); /* it may take part from now on, or not any more */
+}
+
+void core_set_passive(struct core *core, core_id id)
+{
+	struct client *c = client_find(core, id);
+
+	if (!c)
+		return;
+	c->passive = true;
+	client_recount(core, c);
 }
 
 void core_set_slo(struct core *core, core_id id, uint64_t slo_ns)

@@ -19,6 +19,7 @@
  * - A client that is suspended is not on the GPU: it preempts nobody.
  * - What a client says of its own activity while it is suspended can only add
  *   a node: a suspended queue looks idle when its last packet has been read.
+ * - A passive client (core_set_passive) preempts nobody.
  * - Without a priority: neither preempted nor preempting, also in a group.
  * - A unit is not held if one of its clients cannot be suspended: it would go on, and
  *   spin for the others.
@@ -155,6 +156,9 @@ void core_remove(struct core *core, core_id client);
 void core_set_capability(struct core *core, core_id client, enum core_capability capability);
 /* Another priority, -1..15, from now on; all else of the client stays as it is. */
 void core_set_priority(struct core *core, core_id client, int priority);
+/* From now on it is held by others and never holds any itself: nobody knows when it
+ * has work, only that it may. */
+void core_set_passive(struct core *core, core_id client);
 /* What its requests may take; 0: it does not say. */
 void core_set_slo(struct core *core, core_id client, uint64_t slo_ns);
 /* false: no room for another node of this client. */

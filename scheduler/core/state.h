@@ -41,6 +41,7 @@ struct client {
 	enum core_state state;
 	enum core_spared spared;
 	bool leaving;
+	bool passive;
 	bool undo;   /* a suspend failed: one resume cleans up */
 	bool prompt; /* nothing but activity stands between it and its next action */
 

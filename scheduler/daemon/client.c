@@ -16,6 +16,7 @@
 #include "common/clock.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/order.h"
+#include "scheduler/daemon/outsider.h"
 #include "scheduler/daemon/worker.h"
 
 #define GREETING_NS 1000000000u	 /* to say hello in */
@@ -198,6 +199,36 @@ static void register_workload(struct worker *worker, struct client *client, uint
 		 client->priority, client->peer.uid);
 	control_came(worker, client, now);
 	events_came(worker, client);
+}
+
+struct client *client_adopt(struct worker *worker, const struct peer *peer, int priority,
+			    struct outsider *outsider, uint64_t now)
+{
+	struct client *client = client_new(worker, -1, now);
+	int lane_fd;
+
+	if (!client) {
+		close(peer->pidfd);
+		return NULL;
+	}
+	client->peer = *peer;
+	client->priority = client->control.own_priority = priority;
+	client->tenant = tenant_of(worker, client);
+	peer_name(peer->pid, client->name);
+	lane_fd = lane_create(&client->lane);
+	if (lane_fd >= 0) {
+		close(lane_fd);
+		client->lane->priority = priority;
+		client->id = core_add(worker->core, client->tenant, 0, priority, now);
+	}
+	if (!client->id || worker_watch(worker, peer->pidfd, EPOLLIN, WORKER_PIDFD, client->slot)) {
+		client_gone(worker, client, NULL);
+		return NULL;
+	}
+	client->outsider = outsider;
+	client->phase = CLIENT_SERVED;
+	worker->by_core[core_index(client->id)] = client;
+	return client;
 }
 
 /* *sent_fd: what came with the hello, or -1; whoever takes it sets it to -1. */
@@ -401,6 +432,11 @@ void client_acted(struct worker *worker, struct client *client,
 	const char *verb = client->acting == CORE_SUSPEND ? "suspend" : "resume";
 	struct core_view before = {0}, after = {0};
 
+	if (report->error == -ECANCELED) {
+		core_finished(worker->core, client->id, -ECANCELED, 0, now);
+		set_suspended(client, false);
+		return;
+	}
 	measure(worker, client, report);
 	events_acted(worker, client, report);
 	core_look(worker->core, client->id, now, &before);
@@ -463,6 +499,8 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 		client_cannot(worker, client, executor_reason(client->executor));
 	if (outcome & EXECUTOR_ACTED)
 		client_acted(worker, client, &report, now);
+	if (outcome & EXECUTOR_CHANGED)
+		outsider_changed(client);
 	if (outcome & EXECUTOR_NOT_COLLECTED && !client->refused)
 		client_cannot(worker, client, "a new queue of it could not be suspended");
 	if (outcome & EXECUTOR_ENDED) {
@@ -504,6 +542,11 @@ void client_overdue(struct worker *worker, struct client *client, uint64_t now)
 		}
 		if (now > client->hung_up_ns + EXEC_NS)
 			client->hung_up_ns = 0;
+	}
+	if (client->phase == CLIENT_SERVED && client->outsider) {
+		outsider_overdue(worker, client, now);
+		if (client->phase == CLIENT_DEAD)
+			return;
 	}
 	control_overdue(worker, client, now);
 	if (client->phase == CLIENT_READING)
@@ -557,5 +600,6 @@ void client_bury(struct worker *worker, struct client *client)
 		worker->client_end--;
 	if (client->lane)
 		lane_unmap(client->lane);
+	free(client->outsider);
 	free(client);
 }

@@ -18,6 +18,7 @@
 #include "scheduler/daemon/peer.h"
 
 struct worker;
+struct outsider;
 
 enum client_phase {
 	CLIENT_GREETING, /* has not said hello */
@@ -43,7 +44,8 @@ struct client {
 	char group[PROTOCOL_GROUP_MAX];
 	core_id id;
 
-	struct lane *lane; /* hostile */
+	struct lane *lane;	   /* hostile; an outsider's is the daemon's own (outsider.h) */
+	struct outsider *outsider; /* NULL: it has the shim */
 	/* the lane's words as they were seen last */
 	uint32_t runtime, generation, leaving, left;
 	uint32_t gpu_id[LANE_NODES];
@@ -81,6 +83,10 @@ static inline uint32_t lane_word(const uint32_t *at)
 
 /* A connection was accepted: the client owns `socket`, whatever happens. */
 void client_accept(struct worker *worker, int socket, uint64_t now);
+/* A process that is not connected and does not know of us (outsider.h), with a lane
+ * that only we have. Takes peer->pidfd, whatever happens. NULL: no room or memory. */
+struct client *client_adopt(struct worker *worker, const struct peer *peer, int priority,
+			    struct outsider *outsider, uint64_t now);
 /* Its socket has something: a hello, or a hang-up. */
 void client_readable(struct worker *worker, struct client *client, uint64_t now);
 /* scan.c. Looks at the lane and tells the core what is new. Was there anything? */

@@ -27,6 +27,8 @@ struct executor {
 	uint32_t outcome;
 	struct executor_report report;
 	int events_fd;
+	bool watching;	  /* the thread's own */
+	uint32_t runtime; /* 1: enabled */
 	char reason[KFD_REASON];
 };
 
@@ -86,7 +88,29 @@ static int suspend(struct executor *executor, struct trap_cost *cost)
 	__atomic_fetch_add(&beat->suspends, 1, __ATOMIC_SEQ_CST);
 	error = trap_suspend(executor->trap, cost);
 	__atomic_fetch_sub(&beat->suspends, 1, __ATOMIC_SEQ_CST);
+	/* Its runtime was turned off meanwhile, which it does not announce. */
+	if (error == -EPERM && executor->watching) {
+		struct trap_cost undo;
+
+		trap_resume(executor->trap, &undo);
+		error = -ECANCELED;
+	}
 	return error;
+}
+
+/* The session has an event. */
+static void answer(struct executor *executor)
+{
+	bool enabled = executor->runtime;
+	int error;
+
+	if (!executor->watching) {
+		trap_answer_runtime(executor->trap);
+		return;
+	}
+	error = trap_answer_events(executor->trap, &enabled);
+	__atomic_store_n(&executor->runtime, enabled, __ATOMIC_RELEASE);
+	tell(executor, EXECUTOR_CHANGED | (error ? EXECUTOR_NOT_COLLECTED : 0));
 }
 
 static void act(struct executor *executor, uint32_t requests)
@@ -123,8 +147,10 @@ static void serve(struct executor *executor)
 		requests = asked(executor, -1);
 		if (requests & (EXECUTOR_SUSPEND | EXECUTOR_RESUME))
 			act(executor, requests);
+		if (requests & EXECUTOR_WATCH)
+			executor->watching = trap_watch_queues(executor->trap) == 0;
 		if (requests & EXECUTOR_RUNTIME)
-			trap_answer_runtime(executor->trap);
+			answer(executor);
 		if (requests & EXECUTOR_COLLECT && trap_collect(executor->trap) != 0)
 			tell(executor, EXECUTOR_NOT_COLLECTED);
 		if (requests & EXECUTOR_KICK && trap_serve(executor->trap) == -ESRCH)
@@ -143,6 +169,7 @@ static void *run(void *arg)
 
 	if (error == 0) {
 		executor->events_fd = trap_events_fd(executor->trap);
+		executor->runtime = 1; /* or there would be no session */
 		tell(executor, EXECUTOR_ATTACHED);
 		serve(executor);
 	} else if (error != -ECANCELED) {
@@ -207,6 +234,11 @@ const char *executor_reason(const struct executor *executor)
 int executor_events_fd(const struct executor *executor)
 {
 	return executor->events_fd;
+}
+
+bool executor_runtime(const struct executor *executor)
+{
+	return __atomic_load_n(&executor->runtime, __ATOMIC_ACQUIRE);
 }
 
 bool executor_pending(const struct executor *executor)

@@ -24,6 +24,7 @@ enum executor_request {
 	EXECUTOR_RUNTIME = 1 << 3, /* its runtime turns on or off */
 	EXECUTOR_KICK = 1 << 4,	   /* a signal, or its end, is there to be served */
 	EXECUTOR_QUIT = 1 << 5,
+	EXECUTOR_WATCH = 1 << 6, /* nobody tells of its queues: EXECUTOR_RUNTIME for them, too */
 };
 
 /* What it has to tell. */
@@ -33,10 +34,11 @@ enum executor_outcome {
 	EXECUTOR_ACTED = 1 << 2,
 	EXECUTOR_NOT_COLLECTED = 1 << 3, /* a new queue could not be suspended */
 	EXECUTOR_ENDED = 1 << 4,	 /* to be freed */
+	EXECUTOR_CHANGED = 1 << 5,	 /* watched: its queues, or executor_runtime() */
 };
 
 struct executor_report {
-	int error; /* of the action */
+	int error; /* of the action; -ECANCELED: there was nothing to act on */
 	struct trap_cost cost;
 };
 
@@ -52,6 +54,8 @@ uint32_t executor_take(struct executor *executor, struct executor_report *report
 const char *executor_reason(const struct executor *executor);
 /* Once attached: trap_events_fd(); it may be closed at any time later. */
 int executor_events_fd(const struct executor *executor);
+/* Is its runtime enabled? As the session's events have told. */
+bool executor_runtime(const struct executor *executor);
 /* Is there a reason to kick it? */
 bool executor_pending(const struct executor *executor);
 /* Once ended: waits for the thread's last instructions, and frees. */

@@ -196,6 +196,25 @@ static void read_groups(int socket, gid_t primary, struct peer *out)
 		out->group_count += (uint32_t)(size / sizeof(*out->groups));
 }
 
+/* By number: what else there is to know. Its pidfd is there; closed on failure. */
+static int describe(struct peer *out)
+{
+	int error = namespace_of(out->pid, "pid", &out->pid_ns);
+
+	if (!error)
+		error = namespace_of(out->pid, "user", &out->user_ns);
+	out->image = stat_field(out->pid, STAT_START_STACK);
+	out->started = peer_started(out->pid);
+	/* All that was read by pid was its own if it still lives. */
+	if (!error && peer_ended(out))
+		error = -ESRCH;
+	if (error) {
+		close(out->pidfd);
+		out->pidfd = -1;
+	}
+	return error;
+}
+
 int peer_identify(int socket, uint64_t accepted_ns, struct peer *out)
 {
 	struct ucred cred;
@@ -210,17 +229,41 @@ int peer_identify(int socket, uint64_t accepted_ns, struct peer *out)
 	error = open_pidfd(socket, &cred, accepted_ns, out);
 	if (error)
 		return error;
-	error = namespace_of(out->pid, "pid", &out->pid_ns);
-	if (!error)
-		error = namespace_of(out->pid, "user", &out->user_ns);
-	out->image = stat_field(out->pid, STAT_START_STACK);
-	out->started = peer_started(out->pid);
-	/* All that was read by pid was its own if it still lives. */
-	if (!error && peer_ended(out))
-		error = -ESRCH;
+	return describe(out);
+}
+
+/* Its effective user, which is what a connection tells, too. */
+static int user_of(pid_t pid, uid_t *uid)
+{
+	char path[64], line[128];
+	unsigned effective = 0;
+	int error = -ESRCH;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && error && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Uid: %*u %u", &effective) == 1)
+			error = 0;
+	if (f)
+		fclose(f);
+	*uid = effective;
+	return error;
+}
+
+int peer_open(pid_t pid, struct peer *out)
+{
+	int error;
+
+	*out = (struct peer){.pid = pid};
+	out->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (out->pidfd < 0)
+		return -errno;
+	error = user_of(pid, &out->uid);
 	if (error) {
 		close(out->pidfd);
 		out->pidfd = -1;
+		return error;
 	}
-	return error;
+	return describe(out);
 }

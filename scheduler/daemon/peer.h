@@ -29,6 +29,10 @@ struct peer {
  */
 int peer_identify(int socket, uint64_t accepted_ns, struct peer *out);
 
+/* The same of a process that is known by its number alone; it need not be connected.
+ * -ESRCH: it is gone; -EACCES as above; or what pidfd_open(2) failed with. */
+int peer_open(pid_t pid, struct peer *out);
+
 bool peer_ended(const struct peer *peer);
 bool peer_in_group(const struct peer *peer, gid_t group);
 /* Whom a pidfd that was sent to us means, in our pid namespace. -EBADF: it is no pidfd;

@@ -6,6 +6,7 @@
 #include "scheduler/daemon/client.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/order.h"
+#include "scheduler/daemon/outsider.h"
 #include "scheduler/daemon/worker.h"
 
 void client_explain(struct client *client)
@@ -14,6 +15,8 @@ void client_explain(struct client *client)
 
 	if (client->attached)
 		why = "";
+	else if (client->outsider)
+		why = outsider_pending(client);
 	if (client->priority == PRIORITY_UNSET && !client->control.leased)
 		why = "has no priority";
 	else if (client->priority == PRIORITY_ONLINE && !client->control.leased)

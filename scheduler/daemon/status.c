@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "common/hist_json.h"
 #include "scheduler/daemon/order.h"
+#include "scheduler/daemon/outsider.h"
 #include "scheduler/daemon/status.h"
 
 #define ROLE_ONLINE_FROM 8 /* the upper half of the priorities */
@@ -70,6 +71,10 @@ static json_t *queues_json(const struct client *client)
 	json_t *list = json_array();
 	struct lane_queue queue;
 
+	if (client->outsider) {
+		outsider_queues_json(client->outsider, list);
+		return list;
+	}
 	for (uint32_t i = 0; i < LANE_QUEUES; i++)
 		if (lane_queue_read(client->lane, i, &queue) == 0)
 			json_array_append_new(list, queue_json(&queue));
@@ -139,8 +144,9 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 	able = view.capability == CORE_ABLE && view.spared == CORE_SPARED_NOT;
 	peer_name(client->peer.pid, name);
 	return json_pack(
-		"{sI ss so ss sb so so ss ss ss ss sb sI sI sI sI so so}", "pid",
-		(json_int_t)client->peer.pid, "comm", name, "priority",
+		"{sI ss sb so ss sb so so ss ss ss ss sb sI sI sI sI so so}", "pid",
+		(json_int_t)client->peer.pid, "comm", name, "shim", (int)!client->outsider,
+		"priority",
 		client->priority == PRIORITY_UNSET ? json_null() : json_integer(client->priority),
 		"role", role(client->priority), "priority_ordered",
 		(int)client->control.priority_set, "lease_us", lease_json(client, now), "group",

@@ -31,6 +31,7 @@ struct trap {
 	bool seized;
 	bool held; /* the process is meant to be suspended */
 	uint32_t queue_count;
+	uint32_t new_queues; /* seen by snapshots, in total */
 	struct queue queues[KFDABI_QUEUE_ARRAY_MAX];
 	uint32_t call[KFDABI_QUEUE_ARRAY_MAX]; /* the driver writes into it */
 	struct kfdabi_queue_snapshot snapshot[KFDABI_QUEUE_ARRAY_MAX];
@@ -137,6 +138,8 @@ static int take_snapshot(struct trap *trap)
 		const struct kfdabi_queue_snapshot *s = &trap->snapshot[i];
 		const struct queue *old;
 
+		if (s->exception_status & new_bit)
+			trap->new_queues++;
 		if (!is_compute(s->queue_type))
 			continue;
 		old = queue_by_id(trap->queues, trap->queue_count, s->queue_id);
@@ -324,6 +327,46 @@ void trap_answer_runtime(struct trap *trap)
 	/* each took the event that was posted ahead */
 	for (; n > 0; n--)
 		post_runtime_event(trap);
+}
+
+int trap_watch_queues(struct trap *trap)
+{
+	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_SET_EXCEPTIONS_ENABLED};
+
+	args.u.set_exceptions_enabled.exception_mask =
+		kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME) | kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW);
+	return trap_call(trap, &args);
+}
+
+/* Has the runtime turned on or off since it was asked last? */
+static bool runtime_changed(struct trap *trap, bool *enabled)
+{
+	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_QUERY_EXCEPTION_INFO};
+	struct kfdabi_runtime_info info = {0};
+
+	args.u.query_info.info_ptr = (uintptr_t)&info;
+	args.u.query_info.info_size = sizeof(info);
+	args.u.query_info.exception_code = KFDABI_EC_PROCESS_RUNTIME;
+	args.u.query_info.clear_exception = 1;
+	if (trap_call(trap, &args) < 0)
+		return false;
+	*enabled = info.runtime_state == KFDABI_RUNTIME_ENABLED;
+	return true;
+}
+
+int trap_answer_events(struct trap *trap, bool *enabled)
+{
+	uint32_t before = trap->new_queues, fresh;
+	char events[64];
+	ssize_t n = read(trap->events_fd, events, sizeof(events));
+	int error = trap_collect(trap);
+
+	/* One event for each new queue; each other one took what was posted ahead. */
+	fresh = trap->new_queues - before;
+	if (runtime_changed(trap, enabled))
+		for (ssize_t left = n > (ssize_t)fresh ? n - (ssize_t)fresh : 1; left > 0; left--)
+			post_runtime_event(trap);
+	return error;
 }
 
 static void end_session(struct trap *trap)

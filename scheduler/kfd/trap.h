@@ -77,4 +77,14 @@ int trap_resume(struct trap *trap, struct trap_cost *cost);
  * kept a new queue of a suspended target from being suspended. */
 int trap_collect(struct trap *trap);
 
+/*
+ * For a target that announces nothing (no shim): from now on trap_events_fd() is
+ * readable also after each creation of a queue, and trap_answer_events() is called
+ * then instead of trap_answer_runtime(). 0 or a negative errno.
+ */
+int trap_watch_queues(struct trap *trap);
+/* Collects new queues, and answers for the runtime if it has turned on or off; then
+ * *enabled says which. Result as of trap_collect(). */
+int trap_answer_events(struct trap *trap, bool *enabled);
+
 #endif

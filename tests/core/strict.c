@@ -123,6 +123,36 @@ static void unset_is_never_scheduled(void **state)
 	play_expect(CORE_SUSPEND, zero); /* and is not preempted */
 }
 
+/* It is held as any other, and holds nobody, whatever its priority becomes. */
+static void the_passive_hold_nobody(void **state)
+{
+	core_id low = play_add(2);
+	core_id passive = play_add(9);
+	core_id high = play_add(15);
+
+	(void)state;
+	play_active(low, GPU);
+	play_active(passive, GPU);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	core_set_passive(core, passive);
+	play_expect(CORE_RESUME, low);
+	play_done(low);
+	core_set_priority(core, passive, 14);
+	play_idle(passive, GPU);
+	play_active(passive, GPU);
+	play_expect_nothing();
+	play_active(high, GPU);
+	assert_int_equal(play_decide(), 2);
+	play_done(low);
+	play_done(passive);
+	play_idle(high, GPU);
+	assert_int_equal(play_decide(), 2);
+	play_done(low);
+	play_done(passive);
+	play_expect_nothing();
+}
+
 static void the_suspended_preempt_nobody(void **state)
 {
 	core_id high = play_add(15);
@@ -218,6 +248,7 @@ int main(void)
 		PLAY(tenants_are_apart),
 		PLAY(equals_share),
 		PLAY(unset_is_never_scheduled),
+		PLAY(the_passive_hold_nobody),
 		PLAY(the_suspended_preempt_nobody),
 		PLAY(the_dead_press_nobody),
 		PLAY(rooms_end),

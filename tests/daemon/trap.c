@@ -12,6 +12,7 @@
 /* cmocka needs the four above */
 #include <cmocka.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,8 @@ static struct {
 	unsigned posted; /* runtime events */
 	unsigned suspends, resumes, snapshots, disables;
 	int dbg_fd;
+	uint64_t subscribed;
+	bool runtime_raised;
 	struct played_queue queues[QUEUES];
 } kfd;
 
@@ -139,7 +142,27 @@ static int play_enable(struct kfdabi_dbg_trap *a)
 	assert_int_equal(a->u.enable.rinfo_size, sizeof(info));
 	memcpy((void *)(uintptr_t)a->u.enable.rinfo_ptr, &info, sizeof(info));
 	kfd.dbg_fd = dup((int)a->u.enable.dbg_fd);
+	kfd.subscribed = a->u.enable.exception_mask;
 	kfd.session = true;
+	return 0;
+}
+
+static void raise_event(uint64_t mask)
+{
+	if (kfd.session && kfd.subscribed & mask)
+		assert_int_equal(write(kfd.dbg_fd, ".", 1), 1);
+}
+
+static int play_query(const struct kfdabi_dbg_trap *a)
+{
+	struct kfdabi_runtime_info info = {.runtime_state = kfd.runtime_state};
+
+	assert_int_equal(a->u.query_info.exception_code, KFDABI_EC_PROCESS_RUNTIME);
+	assert_int_equal(a->u.query_info.info_size, sizeof(info));
+	if (!kfd.runtime_raised)
+		return fails(ENODATA);
+	memcpy((void *)(uintptr_t)a->u.query_info.info_ptr, &info, sizeof(info));
+	kfd.runtime_raised = !a->u.query_info.clear_exception;
 	return 0;
 }
 
@@ -179,6 +202,11 @@ int __wrap_ioctl(int fd, unsigned long request, void *arg)
 		return kfd.runtime_state == 1 ? play_suspend(a) : fails(EPERM);
 	case KFDABI_TRAP_RESUME_QUEUES:
 		return kfd.runtime_state == 1 ? play_resume(a) : fails(EPERM);
+	case KFDABI_TRAP_SET_EXCEPTIONS_ENABLED:
+		kfd.subscribed = a->u.set_exceptions_enabled.exception_mask;
+		return 0;
+	case KFDABI_TRAP_QUERY_EXCEPTION_INFO:
+		return play_query(a);
 	}
 	return fails(EINVAL);
 }
@@ -186,6 +214,7 @@ int __wrap_ioctl(int fd, unsigned long request, void *arg)
 static void add(uint32_t id, uint32_t type)
 {
 	kfd.queues[id] = (struct played_queue){.exists = true, .is_new = true, .type = type};
+	raise_event(kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW));
 }
 
 static int setup(void **state)
@@ -302,6 +331,64 @@ static void born_while_suspended_is_suspended(void **state)
 	add(3, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	assert_int_equal(trap_collect(trap), 0);
 	assert_false(kfd.queues[3].suspended);
+}
+
+static bool told(void)
+{
+	struct pollfd p = {.fd = trap_events_fd(trap), .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1;
+}
+
+/* As the driver: the state changes, it is told, and what was posted ahead is used. */
+static void turn_runtime(unsigned state)
+{
+	kfd.runtime_state = state;
+	kfd.runtime_raised = true;
+	raise_event(kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME));
+	assert_true(kfd.posted > 0); /* or the target would sleep */
+	kfd.posted--;
+}
+
+static void who_is_watched_tells_of_queues_by_events(void **state)
+{
+	bool enabled = true;
+
+	(void)state;
+	add(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	assert_int_equal(trap_watch_queues(trap), 0);
+	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_false(told());
+	add(1, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	add(2, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	assert_true(told());
+	assert_int_equal(trap_answer_events(trap, &enabled), 0);
+	assert_false(told());
+	assert_true(enabled);
+	assert_true(kfd.queues[1].suspended && kfd.queues[2].suspended);
+	assert_int_equal(kfd.posted, 1); /* as ENABLE left it: no runtime event was used */
+	assert_int_equal(trap_resume(trap, &cost), 0);
+}
+
+static void its_runtime_never_waits(void **state)
+{
+	bool enabled = true;
+
+	(void)state;
+	attach();
+	assert_int_equal(trap_watch_queues(trap), 0);
+	for (int i = 0; i < 5; i++) {
+		turn_runtime(KFDABI_RUNTIME_DISABLED);
+		assert_int_equal(trap_answer_events(trap, &enabled), 0);
+		assert_false(enabled);
+		turn_runtime(KFDABI_RUNTIME_ENABLED);
+		/* between the event and our answer it makes a queue */
+		add((uint32_t)i, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+		assert_int_equal(trap_answer_events(trap, &enabled), 0);
+		assert_true(enabled);
+		assert_int_equal(kfd.posted, 1);
+	}
 }
 
 static void an_id_used_again_is_another_queue(void **state)
@@ -440,6 +527,8 @@ int main(void)
 		HERE(new_twice_is_tried_again),
 		HERE(never_ready_is_a_failure_that_can_be_undone),
 		HERE(born_while_suspended_is_suspended),
+		HERE(who_is_watched_tells_of_queues_by_events),
+		HERE(its_runtime_never_waits),
 		HERE(an_id_used_again_is_another_queue),
 		HERE(gone_queues_do_not_matter),
 		HERE(a_firmware_failure_is_undone),

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/outsider.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "scheduler/daemon/client.h"
+#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/target.h"
+#include "scheduler/daemon/worker.h"
+#include "scheduler/kfd/sysfs.h"
+
+#define LOOK_NS 1000000000u   /* at its queues, without a reason */
+#define HASTE_NS 20000000u    /* the same with one: it may make queues without end */
+#define THREADS_NS 100000000u /* at its threads, while it is suspended */
+#define QUIET_LOOKS 2	      /* in a row, and it destroys no queues any more */
+
+struct outsider {
+	uint64_t looked_ns, threads_ns;
+	bool changed;	/* there is a reason to look */
+	bool watched;	/* its session tells of its queues */
+	unsigned quiet; /* looks since a thread was seen in DESTROY_QUEUE */
+	uint32_t queue_count;
+	struct sysfs_queue queues[SYSFS_QUEUES];
+};
+
+static void store(uint32_t *at, uint32_t value)
+{
+	__atomic_store_n(at, value, __ATOMIC_RELEASE);
+}
+
+static bool has_compute(const struct outsider *outsider, uint32_t gpu_id)
+{
+	for (uint32_t i = 0; i < outsider->queue_count; i++)
+		if (sysfs_is_compute(&outsider->queues[i]) &&
+		    (!gpu_id || outsider->queues[i].gpu_id == gpu_id))
+			return true;
+	return false;
+}
+
+/* ---- tagging ---- */
+
+static struct client *client_of(const struct worker *worker, pid_t pid)
+{
+	for (uint32_t i = 0; i < worker->client_end; i++)
+		if (worker->clients[i] && worker->clients[i]->phase == CLIENT_SERVED &&
+		    worker->clients[i]->peer.pid == pid)
+			return worker->clients[i];
+	return NULL;
+}
+
+static void tag_again(struct client *client, int priority)
+{
+	/* The scan of its lane takes it from there. */
+	store((uint32_t *)&client->lane->priority, (uint32_t)priority);
+	client->outsider->changed = true;
+	if (client->executor)
+		return;
+	client->refused = false;
+	client_explain(client);
+}
+
+static int tag_new(struct worker *worker, pid_t pid, int priority, char *problem, size_t size)
+{
+	struct outsider *outsider;
+	struct client *client;
+	struct peer peer;
+	int error = target_open(pid, &peer, problem, size);
+
+	if (error)
+		return error;
+	outsider = calloc(1, sizeof(*outsider));
+	client = outsider ? client_adopt(worker, &peer, priority, outsider, clock_ns()) : NULL;
+	if (!client) {
+		if (!outsider)
+			close(peer.pidfd);
+		free(outsider);
+		snprintf(problem, size, "no room or memory for process %d", (int)pid);
+		return -ENOMEM;
+	}
+	core_set_passive(worker->core, client->id);
+	outsider->changed = true;
+	client_explain(client);
+	log_info("process %d (%s), without the shim, is tagged: priority %d, user %u", (int)pid,
+		 client->name, priority, peer.uid);
+	return 0;
+}
+
+int outsider_tag(struct worker *worker, pid_t pid, int priority, char *problem, size_t size)
+{
+	struct client *client = client_of(worker, pid);
+
+	if (client && !client->outsider) {
+		snprintf(problem, size, "process %d has the shim: its priority is its own",
+			 (int)pid);
+		return -EEXIST;
+	}
+	if (priority == PRIORITY_UNSET) {
+		if (client) {
+			client_gone(worker, client, "is not tagged any more");
+			return 0;
+		}
+		snprintf(problem, size, "process %d was not tagged", (int)pid);
+		return -ESRCH;
+	}
+	if (priority < 0 || priority >= PRIORITY_ONLINE) {
+		snprintf(
+			problem, size,
+			"priority %d is not for process %d, which runs without the shim: what it "
+			"has in flight cannot be seen, so it holds nobody back; 0 (the first to be "
+			"suspended) to %d",
+			priority, (int)pid, PRIORITY_ONLINE - 1);
+		return -EINVAL;
+	}
+	if (!client)
+		return tag_new(worker, pid, priority, problem, size);
+	tag_again(client, priority);
+	return 0;
+}
+
+/* ---- looking ---- */
+
+static void publish(struct client *client, uint64_t now)
+{
+	struct outsider *outsider = client->outsider;
+	struct lane *lane = client->lane;
+
+	for (uint32_t i = 0; i < outsider->queue_count; i++)
+		if (sysfs_is_compute(&outsider->queues[i]))
+			lane_node_slot(lane, outsider->queues[i].gpu_id);
+	for (uint32_t i = 0; i < LANE_NODES && lane->nodes[i].gpu_id; i++)
+		lane_node_set(lane, i, has_compute(outsider, lane->nodes[i].gpu_id), now);
+}
+
+static void look(struct client *client, uint64_t now)
+{
+	struct outsider *outsider = client->outsider;
+	int n = sysfs_queues(client->peer.pid, outsider->queues, SYSFS_QUEUES);
+
+	outsider->looked_ns = now;
+	outsider->changed = false;
+	/* Its folder goes with the last descriptor: after exec, or at its end. */
+	outsider->queue_count = n > 0 ? (uint32_t)n : 0;
+	publish(client, now);
+	if (!client->attached && !client->refused)
+		client_explain(client);
+}
+
+static void start(struct worker *worker, struct client *client)
+{
+	char why[KFD_REASON];
+	int error;
+
+	if (client->executor || client->refused || worker->leaving ||
+	    client->priority == PRIORITY_UNSET || !has_compute(client->outsider, 0))
+		return;
+	/* Its agent came after the tag, and could not register here. */
+	if (target_has_shim(client->peer.pid)) {
+		client_cannot(worker, client, "the shim is in it, and has not registered here");
+		return;
+	}
+	error = executor_start(client->peer.pid, client->peer.pidfd, worker->done_fd, worker->beat,
+			       &client->executor);
+	if (!error)
+		return;
+	snprintf(why, sizeof(why), "no thread for it: %s", strerror(-error));
+	client_cannot(worker, client, why);
+}
+
+/* What the shim announces, found too late by at most a look and a resume. */
+static void look_at_threads(struct worker *worker, struct client *client, uint64_t now)
+{
+	struct outsider *outsider = client->outsider;
+	struct lane *lane = client->lane;
+	struct core_view view;
+
+	if (now < outsider->threads_ns + THREADS_NS)
+		return;
+	if (lane->leaving == lane->left &&
+	    (!core_look(worker->core, client->id, now, &view) || view.state == CORE_RUNNING))
+		return;
+	outsider->threads_ns = now;
+	if (target_destroys(client->peer.pid)) {
+		outsider->quiet = 0;
+		outsider->changed = true;
+		if (lane->leaving == lane->left)
+			store(&lane->leaving, lane->leaving + 1);
+	} else if (lane->leaving != lane->left && ++outsider->quiet >= QUIET_LOOKS) {
+		store(&lane->left, lane->leaving);
+	}
+}
+
+void outsider_changed(struct client *client)
+{
+	client->outsider->changed = true;
+	if (client->executor)
+		store(&client->lane->runtime, executor_runtime(client->executor)
+						      ? LANE_RUNTIME_ENABLED
+						      : LANE_RUNTIME_UNKNOWN);
+}
+
+void outsider_overdue(struct worker *worker, struct client *client, uint64_t now)
+{
+	struct outsider *outsider = client->outsider;
+
+	if ((client->lost_ns || now >= outsider->looked_ns + LOOK_NS) &&
+	    peer_replaced(&client->peer)) {
+		client_gone(worker, client, "is another program now: its tag is gone, too");
+		return;
+	}
+	if (now >= outsider->looked_ns + (outsider->changed ? HASTE_NS : LOOK_NS)) {
+		look(client, now);
+		start(worker, client);
+	}
+	if (client->attached && !outsider->watched) {
+		executor_ask(client->executor, EXECUTOR_WATCH);
+		outsider_changed(client);
+	}
+	outsider->watched = client->attached;
+	if (client->attached)
+		look_at_threads(worker, client, now);
+}
+
+/* ---- telling ---- */
+
+const char *outsider_pending(const struct client *client)
+{
+	if (!has_compute(client->outsider, 0))
+		return "has no compute queues yet";
+	return "a debug session on it is being tried";
+}
+
+void outsider_queues_json(const struct outsider *outsider, json_t *list)
+{
+	for (uint32_t i = 0; i < outsider->queue_count; i++) {
+		const struct sysfs_queue *q = &outsider->queues[i];
+
+		json_array_append_new(
+			list,
+			json_pack("{sI sI ss ss? sn sI sn sn sn sn sn}", "id", (json_int_t)q->id,
+				  "gpu_id", (json_int_t)q->gpu_id, "type", sysfs_type_name(q),
+				  "not_suspendable",
+				  sysfs_is_compute(q) ? NULL : "only compute queues are suspended",
+				  "ring_address", "ring_bytes", (json_int_t)q->ring_bytes,
+				  "rptr_address", "wptr_address", "hsa_queue", "priority",
+				  "active"));
+	}
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/target.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "abi/kfd_abi.h"
+#include "scheduler/kfd/sysfs.h"
+
+#define KERNEL_THREAD 0x00200000ul /* PF_KTHREAD, in proc(5)'s flags */
+#define AGENT "/libkfdshim-agent.so"
+
+/* proc(5): PID (name) state ppid pgrp session tty tpgid flags ... */
+static bool read_stat(pid_t pid, char *state, unsigned long *flags)
+{
+	char path[64], text[512], *end;
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	end = strrchr(text, ')'); /* the name may hold anything */
+	return end && sscanf(end, ") %c %*d %*d %*d %*d %*d %lu", state, flags) == 2;
+}
+
+/* The process that a thread belongs to; 0: it is gone. */
+static pid_t leader_of(pid_t tid)
+{
+	char path[64], line[128];
+	int leader = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	f = fopen(path, "re");
+	while (f && !leader && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Tgid: %d", &leader) != 1)
+			leader = 0;
+	if (f)
+		fclose(f);
+	return leader;
+}
+
+/* The preloaded library may be there and do nothing (KFDSHIM_DISABLE); the agent is
+ * loaded when it does something. */
+bool target_has_shim(pid_t pid)
+{
+	char path[64], line[1024];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = strstr(line, AGENT) != NULL;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* What the number names, before it is held on to. */
+static int check_number(pid_t pid, char *problem, size_t size)
+{
+	unsigned long flags = 0;
+	char state = '?';
+	pid_t leader;
+
+	if (pid <= 0) {
+		snprintf(problem, size, "%d is not the number of a process", (int)pid);
+		return -EINVAL;
+	}
+	if (pid == getpid() || pid == getppid()) {
+		snprintf(problem, size, "process %d is kfdschedd itself", (int)pid);
+		return -EINVAL;
+	}
+	leader = leader_of(pid);
+	if (!leader || !read_stat(pid, &state, &flags)) {
+		snprintf(problem, size, "there is no process %d in the daemon's PID namespace",
+			 (int)pid);
+		return -ESRCH;
+	}
+	if (leader != pid) {
+		snprintf(problem, size, "%d is a thread of process %d: name that", (int)pid,
+			 (int)leader);
+		return -EINVAL;
+	}
+	if (flags & KERNEL_THREAD) {
+		snprintf(problem, size, "process %d is a thread of the kernel", (int)pid);
+		return -EINVAL;
+	}
+	if (state == 'Z' || state == 'X') {
+		snprintf(problem, size,
+			 "process %d has ended, and its parent has not asked for its exit code yet",
+			 (int)pid);
+		return -ESRCH;
+	}
+	return 0;
+}
+
+static int check_use(pid_t pid, char *problem, size_t size)
+{
+	struct sysfs_queue queue;
+
+	if (sysfs_queues(pid, &queue, 1) < 0) {
+		snprintf(problem, size,
+			 "process %d does not use an AMD GPU: it is not in "
+			 "/sys/class/kfd/kfd/proc (if it is about to, try again)",
+			 (int)pid);
+		return -ENODEV;
+	}
+	if (target_has_shim(pid)) {
+		snprintf(problem, size,
+			 "the shim is in process %d and has not registered here: it does so by "
+			 "itself, unless its KFDSHIM_SOCKET names another daemon",
+			 (int)pid);
+		return -EEXIST;
+	}
+	return 0;
+}
+
+int target_open(pid_t pid, struct peer *out, char *problem, size_t size)
+{
+	int error = check_number(pid, problem, size);
+
+	if (error)
+		return error;
+	error = peer_open(pid, out);
+	if (error == -ESRCH)
+		snprintf(problem, size, "process %d has just ended", (int)pid);
+	else if (error == -EACCES)
+		snprintf(problem, size,
+			 "may not see the namespaces of process %d: the daemon needs the same user "
+			 "or CAP_SYS_PTRACE (run it as root)",
+			 (int)pid);
+	else if (error)
+		snprintf(problem, size, "cannot hold on to process %d: %s", (int)pid,
+			 strerror(-error));
+	if (error)
+		return error;
+	/* Again, now that the number cannot be given to another. */
+	error = check_number(pid, problem, size);
+	if (!error)
+		error = check_use(pid, problem, size);
+	/* All that was read by number was its own if it still lives. */
+	if (!error && peer_ended(out)) {
+		snprintf(problem, size, "process %d has just ended", (int)pid);
+		error = -ESRCH;
+	}
+	if (error)
+		close(out->pidfd);
+	return error;
+}
+
+static bool thread_destroys(pid_t pid, const char *tid)
+{
+	unsigned long number = 0, fd, request = 0;
+	char path[300], text[256];
+	bool found;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/syscall", (int)pid, tid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	/* "running" while it is in no call that it sleeps in */
+	found = fgets(text, sizeof(text), f) &&
+		sscanf(text, "%lu %lx %lx", &number, &fd, &request) == 3;
+	fclose(f);
+	return found && number == SYS_ioctl && _IOC_TYPE(request) == KFDABI_TYPE &&
+	       _IOC_NR(request) == _IOC_NR(AMDKFD_IOC_DESTROY_QUEUE);
+}
+
+bool target_destroys(pid_t pid)
+{
+	struct dirent *entry;
+	bool found = false;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && !found && (entry = readdir(dir)))
+		found = entry->d_name[0] != '.' && thread_destroys(pid, entry->d_name);
+	if (dir)
+		closedir(dir);
+	return found;
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/kfd/sysfs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define PROCESSES "/sys/class/kfd/kfd/proc"
+
+/* enum kfd_queue_type; XGMI was 4 until Linux 6.12 */
+#define TYPE_COMPUTE 0u
+#define TYPE_SDMA 1u
+
+/* A name that is nothing but a number below `max`. */
+static bool number_of(const char *name, unsigned long max, unsigned long *out)
+{
+	char *end;
+
+	if (name[0] < '0' || name[0] > '9')
+		return false;
+	errno = 0;
+	*out = strtoul(name, &end, 10);
+	return errno == 0 && *end == '\0' && *out < max;
+}
+
+static bool read_number(int dir, const char *queue, const char *name, unsigned long long *out)
+{
+	char path[64], text[32], *end;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "%.20s/%s", queue, name);
+	fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	*out = strtoull(text, &end, 10);
+	return end != text;
+}
+
+static bool read_queue(int dir, const char *name, struct sysfs_queue *out)
+{
+	unsigned long long gpu_id, type, bytes;
+	unsigned long id;
+
+	if (!number_of(name, SYSFS_QUEUES, &id) || !read_number(dir, name, "gpuid", &gpu_id) ||
+	    !read_number(dir, name, "type", &type) || !read_number(dir, name, "size", &bytes))
+		return false;
+	*out = (struct sysfs_queue){
+		.id = (uint32_t)id,
+		.gpu_id = (uint32_t)gpu_id,
+		.type = (uint32_t)type,
+		.ring_bytes = bytes,
+	};
+	return gpu_id != 0;
+}
+
+int sysfs_queues(pid_t pid, struct sysfs_queue *out, size_t max)
+{
+	struct dirent *entry;
+	char path[64];
+	size_t n = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), PROCESSES "/%d/queues", (int)pid);
+	dir = opendir(path);
+	if (!dir)
+		return -ENOENT;
+	while (n < max && (entry = readdir(dir)))
+		if (read_queue(dirfd(dir), entry->d_name, &out[n]))
+			n++;
+	closedir(dir);
+	return (int)n;
+}
+
+size_t sysfs_processes(pid_t *out, size_t max)
+{
+	DIR *dir = opendir(PROCESSES);
+	struct dirent *entry;
+	unsigned long pid;
+	size_t n = 0;
+
+	while (dir && n < max && (entry = readdir(dir)))
+		if (number_of(entry->d_name, INT_MAX, &pid))
+			out[n++] = (pid_t)pid;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+bool sysfs_is_compute(const struct sysfs_queue *queue)
+{
+	return queue->type == TYPE_COMPUTE;
+}
+
+const char *sysfs_type_name(const struct sysfs_queue *queue)
+{
+	if (queue->type == TYPE_COMPUTE)
+		return "compute";
+	return queue->type == TYPE_SDMA ? "sdma" : "xgmi";
+}
