@@ -45,7 +45,7 @@ for name in ${only//,/ }; do
 	esac
 done
 for program in kfdsim matrix_hsa matrix_hip matrix_queues random_queues_hsa test_shim_world test_shim_ways \
-	shim_workload test_shim_paths shim_path shim_path_linked kfdreplay kfdschedd kfdsched lane_client last_words; do
+	shim_workload test_shim_paths shim_path shim_path_linked kfdreplay kfdschedd kfdsched lane_client watch_queue last_words; do
 	[ -x "$build/$program" ] || {
 		say "$build/$program is not there: build first (make)"
 		exit 2
@@ -63,10 +63,11 @@ WORK_LIBRARY=$(find "$BUILD" -name libshim_path_work.so)
 THUNK_LIBRARY=$(find "$BUILD" -name libshim_path_thunk.so)
 OTHER_PRELOAD=$(find "$BUILD" -name libother_preload.so)
 DESTROYER=$(find "$BUILD" -name libdestroyer.so)
+WITNESS_LIBRARY=$(find "$BUILD" -name libwitness.so)
 LAST_WORDS=$BUILD/last_words
 PATHS=$BUILD/test_shim_paths
 WORKLOAD=$BUILD/shim_path
-export BUILD SOURCE PROFILER WORK_LIBRARY THUNK_LIBRARY DESTROYER LAST_WORDS PATHS WORKLOAD
+export BUILD SOURCE PROFILER WORK_LIBRARY THUNK_LIBRARY WITNESS_LIBRARY DESTROYER LAST_WORDS PATHS WORKLOAD
 results=$work/results # suite, step, GPU, result, reason; by tabs
 : >"$results"
 
@@ -236,6 +237,20 @@ shim() {
 	behaves "shim dump" bash tests/daemon/dump.sh
 }
 
+# Processes without the shim, under the daemon: what ROCr does by itself decides.
+outsiders() {
+	local with="WORKLOAD=$BUILD/shim_workload"
+	if [ "${rocr%%.*}" -lt 6 ]; then
+		behaves "outsider refused" bash tests/daemon/outsider_refused.sh
+		note outsider mi210 "not applicable" "ROCr 5 never enables its runtime"
+		note "outsider's life" mi210 "not applicable" "ROCr 5 never enables its runtime"
+	else
+		note "outsider refused" mi210 "not applicable" "its runtime is enabled"
+		behaves outsider bash tests/daemon/outsider.sh
+		behaves "outsider's life" env "$with" bash tests/daemon/outsider_life.sh
+	fi
+}
+
 run_suite() {
 	local started=$SECONDS gpus=mi210 gpu
 	enter_suite "$1"
@@ -256,6 +271,7 @@ run_suite() {
 	behaves "kfdreplay hsa" bash tests/replay/count.sh
 	[ -z "$hip" ] || behaves "kfdreplay hip" bash tests/replay/hip.sh
 	shim
+	outsiders
 	# The last of the list: the largest of those that this generation knows.
 	steps "24 queues on 8 GPUs:" "$gpu" 8 "$build/matrix_queues"
 	[ -n "$rocr" ] || note rocr mi210 fail "no ROCr is there: packaging/deps.sh matrix installs it"

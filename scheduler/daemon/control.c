@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "scheduler/daemon/client.h"
 #include "scheduler/daemon/log.h"
+#include "scheduler/daemon/outsider.h"
 #include "scheduler/daemon/worker.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -325,6 +326,51 @@ static void order_resume(struct worker *worker, struct client *from, int sent_fd
 
 /* ---- priorities ---- */
 
+/* One that says nothing itself: the order is all there is, or what rules say. */
+static void order_tag(struct worker *worker, struct client *from, const struct target *target,
+		      int priority)
+{
+	const struct kept_process *known =
+		kept_find(&worker->beat->kept, target->pid, target->started);
+	struct kept_process before = {.pid = target->pid,
+				      .started = target->started,
+				      .priority = PRIORITY_OWN},
+			    after;
+	struct client *client;
+	char problem[256];
+	int error;
+
+	if (known)
+		before = *known;
+	after = before;
+	after.priority = priority;
+	if (!kept_store(&worker->beat->kept, &after)) {
+		no_room(worker, from);
+		return;
+	}
+	error = outsider_tag(worker, target->pid,
+			     priority == PRIORITY_OWN ? PRIORITY_UNSET : priority, problem,
+			     sizeof(problem));
+	if (error) {
+		kept_store(&worker->beat->kept, &before);
+		answer(worker, from, error, "%s", problem);
+		return;
+	}
+	client = workload(worker, target->pid, target->started);
+	log_info("process %d (%s), user %u: priority %d for process %d (%s), without the shim",
+		 (int)from->peer.pid, from->name, from->peer.uid, priority, (int)target->pid,
+		 target->name);
+	if (!client) {
+		answer(worker, from, 0, "process %d (%s), without the shim, is let go",
+		       (int)target->pid, target->name);
+		return;
+	}
+	client->control.priority_set = true;
+	answer(worker, from, 0,
+	       "process %d (%s), without the shim, has priority %d until its program ends",
+	       (int)target->pid, target->name, priority);
+}
+
 static void order_priority(struct worker *worker, struct client *from,
 			   const struct protocol_hello *hello, int sent_fd)
 {
@@ -339,8 +385,8 @@ static void order_priority(struct worker *worker, struct client *from,
 		answer(worker, from, -EINVAL, "priorities are 0 to 15, or none, or its own");
 		return;
 	}
-	if (!client) {
-		not_registered(worker, from, &target);
+	if (!client || client->outsider) {
+		order_tag(worker, from, &target, priority);
 		return;
 	}
 	if (!keep(worker, client, priority, client->control.lease_ns)) {

@@ -53,15 +53,16 @@ static struct client *client_of(const struct worker *worker, pid_t pid)
 	return NULL;
 }
 
-static void tag_again(struct client *client, int priority)
+static void tag_again(struct worker *worker, struct client *client, int priority)
 {
-	/* The scan of its lane takes it from there. */
+	/* What it would say itself. */
 	store((uint32_t *)&client->lane->priority, (uint32_t)priority);
+	client->control.own_priority = priority;
+	if (!client->executor)
+		client->refused = false;
+	client_set_priority(worker, client, priority, NULL);
 	client->outsider->changed = true;
-	if (client->executor)
-		return;
-	client->refused = false;
-	client_explain(client);
+	client_reconsider(worker, client);
 }
 
 static int tag_new(struct worker *worker, pid_t pid, int priority, char *problem, size_t size)
@@ -87,6 +88,8 @@ static int tag_new(struct worker *worker, pid_t pid, int priority, char *problem
 	client_explain(client);
 	log_info("process %d (%s), without the shim, is tagged: priority %d, user %u", (int)pid,
 		 client->name, priority, peer.uid);
+	control_came(worker, client, clock_ns());
+	events_came(worker, client);
 	return 0;
 }
 
@@ -118,8 +121,23 @@ int outsider_tag(struct worker *worker, pid_t pid, int priority, char *problem, 
 	}
 	if (!client)
 		return tag_new(worker, pid, priority, problem, size);
-	tag_again(client, priority);
+	tag_again(worker, client, priority);
 	return 0;
+}
+
+void outsider_restore(struct worker *worker)
+{
+	const struct kept *kept = &worker->beat->kept;
+	char problem[256];
+
+	for (uint32_t i = 0; i < KEPT_PROCESSES; i++) {
+		const struct kept_process *p = &kept->processes[i];
+
+		/* Who has the shim comes by himself. */
+		if (p->used && p->priority >= 0 && peer_started(p->pid) == p->started &&
+		    outsider_tag(worker, p->pid, p->priority, problem, sizeof(problem)) != 0)
+			log_debug("not tagged again: %s", problem);
+	}
 }
 
 /* ---- looking ---- */

@@ -37,6 +37,9 @@ struct outsider;
  */
 int outsider_tag(struct worker *worker, pid_t pid, int priority, char *problem, size_t size);
 
+/* The worker begins: those that an earlier one was told to tag (kept.h). */
+void outsider_restore(struct worker *worker);
+
 /* At every turn of the loop, for one that is served: what is due? */
 void outsider_overdue(struct worker *worker, struct client *client, uint64_t now);
 /* Its session has told of something (EXECUTOR_CHANGED). */

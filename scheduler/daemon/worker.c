@@ -15,6 +15,7 @@
 
 #include "common/clock.h"
 #include "scheduler/daemon/log.h"
+#include "scheduler/daemon/outsider.h"
 
 #define BEAT_MS 40 /* the board promises 100 ms */
 #define EVENTS 64
@@ -363,6 +364,7 @@ int worker_run(int listener, const struct reload *reload, struct beat *beat_page
 	be_urgent();
 	nodes_read(worker, clock_ns());
 	peer_own_namespaces(&worker->own_pid_ns, &worker->own_user_ns);
+	outsider_restore(worker);
 	loop(worker);
 	log_info("left");
 	return 0;

@@ -1,0 +1,46 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2154 # of daemon.inc.sh
+# What the tests of outsiders share: processes without the shim. Reads WITNESS_LIBRARY,
+# and WITNESS_RUNTIME: set where ROCr does not enable its runtime by itself (5.2.3).
+
+# as_outsider COMMAND...: becomes it, watched by the witness.
+as_outsider() {
+	LD_PRELOAD=$WITNESS_LIBRARY WITNESS=$work/seen exec "$@"
+}
+
+# tag PID PRIORITY: what it answers goes to $work/answer.
+tag() {
+	"$BUILD/kfdsched" set "$1" "$2" >"$work/answer" 2>&1
+}
+
+must_tag() {
+	tag "$@" || fail "tag $*: $(cat "$work/answer")"
+}
+
+must_refuse() {
+	! tag "$1" "$2" || fail "tag $1 $2 is not refused: $(cat "$work/answer")"
+	grep -q "$3" "$work/answer" || fail "tag $1 $2: no '$3' in: $(cat "$work/answer")"
+}
+
+# about PID JQ-CONDITION
+about() {
+	says "any(.processes[]; .pid == $1 and ($2))"
+}
+
+tracer_of() {
+	sed -n 's/^TracerPid:[[:space:]]*//p' "/proc/$1/status"
+}
+
+nobody_traces() {
+	[ "$(tracer_of "$1")" = 0 ]
+}
+
+# A replay without the shim that has its queue: $target.
+start_target() {
+	as_outsider "$BUILD/kfdreplay" --trace "$offline_trace" --closed --count \
+		--json "$work/offline.json" "$@" >/dev/null 2>>"$work/log" &
+	target=$!
+	children+=("$target")
+	until_true 100 test -s "$work/seen.queue" || fail "the process makes no queue"
+}
