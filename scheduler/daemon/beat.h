@@ -7,13 +7,16 @@
 #include <stdint.h>
 
 #include "scheduler/daemon/kept.h"
+#include "scheduler/daemon/metrics.h"
 
 struct beat {
-	uint64_t started_ns;	   /* watchdog: when the daemon began */
-	uint64_t beat_ns;	   /* worker's loop; the watchdog sets it at each start */
-	uint32_t suspends;	   /* executors: SUSPENDs in flight */
-	uint64_t suspend_since_ns; /* executors: when the latest of them began */
-	struct kept kept;	   /* worker: for the next one */
+	uint64_t started_ns;	     /* watchdog: when the daemon began */
+	uint64_t restarts;	     /* watchdog: workers after the first */
+	uint64_t beat_ns;	     /* worker's loop; the watchdog sets it at each start */
+	uint32_t suspends;	     /* executors: SUSPENDs in flight */
+	uint64_t suspend_since_ns;   /* executors: when the latest of them began */
+	struct kept kept;	     /* worker: for the next one */
+	struct metrics_kept metrics; /* worker: for the next one, too */
 };
 
 #endif

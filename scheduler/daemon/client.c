@@ -412,17 +412,23 @@ static void measure(struct worker *worker, struct client *client,
 	client->news.latency_ns = 0;
 	if (report->error) {
 		t->failures++;
+		metrics_acted(worker, client, suspend, true);
 		return;
 	}
 	suspend ? t->suspends++ : t->resumes++;
+	metrics_acted(worker, client, suspend, false);
 	if (entry == 0)
 		return;
 	hist_add(suspend ? &t->suspend : &t->resume, report->cost.duration_ns);
+	metrics_latency(worker, client, suspend ? METRICS_SUSPEND : METRICS_RESUME,
+			report->cost.duration_ns);
 	/* the cause's time is the client's word */
 	if (client->acting_prompt && client->cause_ns && client->cause_ns <= entry &&
 	    entry - client->cause_ns < CAUSE_MAX_NS) {
 		client->news.latency_ns = entry - client->cause_ns;
 		hist_add(suspend ? &t->detection : &t->holdover, client->news.latency_ns);
+		metrics_latency(worker, client, suspend ? METRICS_DETECTION : METRICS_HOLDOVER,
+				client->news.latency_ns);
 	}
 }
 
@@ -566,6 +572,7 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 	if (client->phase == CLIENT_DEAD)
 		return;
 	if (client->phase == CLIENT_SERVED) {
+		metrics_settle(worker, client, clock_ns());
 		worker->by_core[core_index(client->id)] = NULL;
 		if (why)
 			log_info("process %d (%s) %s", (int)client->peer.pid, client->name, why);

@@ -15,6 +15,7 @@
 #include "scheduler/daemon/control.h"
 #include "scheduler/daemon/events.h"
 #include "scheduler/daemon/executor.h"
+#include "scheduler/daemon/metrics.h"
 #include "scheduler/daemon/peer.h"
 
 struct worker;
@@ -73,6 +74,7 @@ struct client {
 
 	struct control control;
 	struct news news; /* events.h */
+	struct metrics_tally tally;
 };
 
 /* A word that the client writes. */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,24 +14,43 @@
 #include "scheduler/daemon/config.h"
 #include "scheduler/daemon/listener.h"
 #include "scheduler/daemon/log.h"
+#include "scheduler/daemon/metrics_http.h"
 #include "scheduler/daemon/reload.h"
 #include "scheduler/daemon/watchdog.h"
 
-#define USAGE "usage: kfdschedd [--config FILE] [--socket PATH] [--foreground] [--verbose]"
+#define USAGE                                                                                      \
+	"usage: kfdschedd [--config FILE] [--socket PATH] [--metrics PORT] [--foreground] "        \
+	"[--verbose]"
 
 struct options {
 	const char *config;
 	const char *socket;
+	uint16_t metrics_port; /* 0: none */
 	bool foreground;
 };
+
+static bool parse_port(const char *text, uint16_t *out)
+{
+	char *end;
+	unsigned long port = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || port == 0 || port > UINT16_MAX)
+		return false;
+	*out = (uint16_t)port;
+	return true;
+}
 
 /* -1: go on; else the exit code. */
 static int parse_options(int argc, char **argv, struct options *out)
 {
 	static const struct option known[] = {
-		{"config", required_argument, NULL, 'c'}, {"socket", required_argument, NULL, 's'},
-		{"foreground", no_argument, NULL, 'f'},	  {"verbose", no_argument, NULL, 'v'},
-		{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0},
+		{"config", required_argument, NULL, 'c'},
+		{"socket", required_argument, NULL, 's'},
+		{"metrics", required_argument, NULL, 'm'},
+		{"foreground", no_argument, NULL, 'f'},
+		{"verbose", no_argument, NULL, 'v'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
 	};
 	const char *log = getenv("KFDSCHEDD_LOG");
 	int c;
@@ -46,6 +66,11 @@ static int parse_options(int argc, char **argv, struct options *out)
 		case 's':
 			out->socket = optarg;
 			break;
+		case 'm':
+			if (parse_port(optarg, &out->metrics_port))
+				break;
+			log_info("--metrics %s: must be a port, 1..65535", optarg);
+			return 2;
 		case 'f':
 			out->foreground = true;
 			break;
@@ -100,10 +125,12 @@ static char *absolute(const char *path)
 	return whole;
 }
 
-/* What the file says, and where it is to be found later. The exit code. */
-static int read_config(const char *name, struct reload **out)
+/* What the file says (options go before it), and where it is to be found later. The
+ * exit code. */
+static int read_config(struct options *options, struct reload **out)
 {
 	static struct config config; /* large */
+	const char *name = options->config;
 	char problem[1024], *path = NULL;
 
 	config_default(&config);
@@ -111,6 +138,8 @@ static int read_config(const char *name, struct reload **out)
 		fprintf(stderr, "%s\n", problem); /* FILE:LINE first, as editors want it */
 		return 2;
 	}
+	if (!options->metrics_port)
+		options->metrics_port = config.metrics_port;
 	path = name ? absolute(name) : NULL;
 	*out = name && !path ? NULL : reload_create(path, &config);
 	free(path);
@@ -133,10 +162,16 @@ int main(int argc, char **argv)
 		log_info("without --foreground --socket must begin with /: %s", options.socket);
 		return 2;
 	}
-	code = read_config(options.config, &reload);
+	code = read_config(&options, &reload);
 	if (code)
 		return code;
 	if (listener_open(options.socket, &listener, problem, sizeof(problem))) {
+		log_info("%s", problem);
+		return 1;
+	}
+	if (options.metrics_port &&
+	    metrics_http_listen(options.metrics_port, problem, sizeof(problem))) {
+		listener_remove(&listener, options.socket);
 		log_info("%s", problem);
 		return 1;
 	}

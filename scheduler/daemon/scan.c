@@ -79,6 +79,7 @@ static bool scan_node(struct worker *worker, struct client *client, uint32_t slo
 	} else if (node.activity == client->activity[slot]) {
 		return false;
 	}
+	metrics_settle(worker, client, now);
 	client->activity[slot] = node.activity;
 	client->active_ns[slot] = node.active_ns;
 	client->idle_ns[slot] = node.idle_ns;

@@ -133,6 +133,13 @@ static json_t *lease_json(const struct client *client, uint64_t now)
 	return json_integer((json_int_t)((client->control.lease_ns - now) / 1000));
 }
 
+const char *status_level(const struct client *client, const struct core_view *view)
+{
+	if (view->capability != CORE_ABLE || view->spared != CORE_SPARED_NOT)
+		return "observe";
+	return client->by_order ? lane_level_name(client->by_order) : "trap";
+}
+
 json_t *status_client(const struct worker *worker, const struct client *client, uint64_t now)
 {
 	static const char *const states[] = {"running", "suspending", "suspended", "resuming"};
@@ -150,12 +157,9 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 		client->priority == PRIORITY_UNSET ? json_null() : json_integer(client->priority),
 		"role", role(client->priority), "priority_ordered",
 		(int)client->control.priority_set, "lease_us", lease_json(client, now), "group",
-		plain(client->group), "level",
-		!able		   ? "observe"
-		: client->by_order ? lane_level_name(client->by_order)
-				   : "trap",
-		"reason", able ? "" : client->reason, "runtime", status_runtime(client->runtime),
-		"state", states[view.state], "active", (int)view.active, "suspends",
+		plain(client->group), "level", status_level(client, &view), "reason",
+		able ? "" : client->reason, "runtime", status_runtime(client->runtime), "state",
+		states[view.state], "active", (int)view.active, "suspends",
 		(json_int_t)view.suspends, "resumes", (json_int_t)view.resumes, "failures",
 		(json_int_t)view.failures, "suspended_us", (json_int_t)(view.suspended_ns / 1000),
 		"nodes", client_nodes_json(client), "queues", queues_json(client));

@@ -18,6 +18,8 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 /* dump.c */
 json_t *status_dump(const struct worker *worker, const struct client *client, uint64_t now_ns);
 
+/* One word: the level at which it can be held back now. */
+const char *status_level(const struct client *client, const struct core_view *view);
 json_t *status_hex(uint64_t value);
 const char *status_queue_type(uint32_t type);
 /* Why it runs on while its process is suspended; NULL: it does not. */

@@ -111,6 +111,8 @@ static void start(struct watchdog *w, int listener, uint64_t now)
 		close(w->signals);
 		_exit(worker_run(listener, w->reload, w->beat));
 	}
+	if (w->worker_since)
+		__atomic_fetch_add(&w->beat->restarts, 1, __ATOMIC_RELAXED);
 	w->worker = pid;
 	w->worker_since = now;
 	w->killed = false;

@@ -300,6 +300,7 @@ static void loop(struct worker *worker)
 		for (int i = 0; i < n; i++)
 			handle(worker, &events[i], now);
 		sweep(worker, now);
+		metrics_publish(worker, now);
 	}
 }
 

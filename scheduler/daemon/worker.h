@@ -59,6 +59,7 @@ struct worker {
 	uint32_t to_release; /* clients with wants_release */
 	uint64_t deadline_ns;
 	uint64_t nodes_read_ns;
+	uint64_t metrics_due_ns;
 	struct core_action actions[WORKER_CLIENTS];
 	struct totals totals;
 	struct events events;

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/metrics.h"
+
+#include <string.h>
+
+#include "scheduler/daemon/client.h"
+#include "scheduler/daemon/metrics_http.h"
+#include "scheduler/daemon/status.h"
+#include "scheduler/daemon/worker.h"
+
+#define PICTURE_NS 1000000000u
+
+/* NULL: the driver has no such node (a lane may say anything), or there is no room. */
+static struct metrics_node *node_of(struct worker *worker, uint32_t gpu_id)
+{
+	struct metrics_node *nodes = worker->beat->metrics.nodes;
+
+	if (!nodes_known(worker, gpu_id))
+		return NULL;
+	for (uint32_t i = 0; i < METRICS_NODES; i++) {
+		if (nodes[i].gpu_id == gpu_id)
+			return &nodes[i];
+		if (nodes[i].gpu_id == 0) {
+			nodes[i].gpu_id = gpu_id;
+			return &nodes[i];
+		}
+	}
+	return NULL;
+}
+
+/* Whose figures an event of this client counts for: all, its own, and its nodes'. */
+static uint32_t concerned(struct worker *worker, struct client *client,
+			  struct metrics_figures *out[LANE_NODES + 2])
+{
+	uint32_t n = 0;
+
+	out[n++] = &worker->beat->metrics.all;
+	out[n++] = &client->tally.figures;
+	for (uint32_t i = 0; i < LANE_NODES && client->gpu_id[i]; i++) {
+		struct metrics_node *node = node_of(worker, client->gpu_id[i]);
+
+		if (node)
+			out[n++] = &node->figures;
+	}
+	return n;
+}
+
+void metrics_settle(struct worker *worker, struct client *client, uint64_t now)
+{
+	struct metrics_tally *tally = &client->tally;
+	struct metrics_figures *figures[LANE_NODES + 2];
+	uint64_t passed = 0;
+	struct core_view view;
+	uint64_t more;
+	uint32_t n;
+
+	if (now > tally->settled_ns) {
+		passed = tally->settled_ns ? now - tally->settled_ns : 0;
+		tally->settled_ns = now;
+	}
+	for (uint32_t i = 0; passed && i < LANE_NODES && client->gpu_id[i]; i++) {
+		struct metrics_node *node = node_of(worker, client->gpu_id[i]);
+
+		if (!(client->activity[i] & 1))
+			continue;
+		tally->active_ns[i] += passed;
+		if (node)
+			node->active_ns += passed;
+	}
+	if (!core_look(worker->core, client->id, now, &view) ||
+	    view.suspended_ns <= tally->figures.suspended_ns)
+		return;
+	more = view.suspended_ns - tally->figures.suspended_ns;
+	n = concerned(worker, client, figures);
+	for (uint32_t i = 0; i < n; i++)
+		figures[i]->suspended_ns += more;
+}
+
+void metrics_acted(struct worker *worker, struct client *client, bool suspend, bool failed)
+{
+	struct metrics_figures *figures[LANE_NODES + 2];
+	uint32_t n = concerned(worker, client, figures);
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (failed)
+			figures[i]->failures++;
+		else if (suspend)
+			figures[i]->suspends++;
+		else
+			figures[i]->resumes++;
+	}
+}
+
+void metrics_latency(struct worker *worker, struct client *client, enum metrics_latency latency,
+		     uint64_t ns)
+{
+	struct metrics_figures *figures[LANE_NODES + 2];
+	uint32_t n = concerned(worker, client, figures);
+
+	for (uint32_t i = 0; i < n; i++)
+		metrics_histogram_add(&figures[i]->latency[latency], ns);
+}
+
+static void picture_of_client(struct worker *worker, const struct client *client,
+			      struct metrics_client *out, uint64_t now)
+{
+	struct core_view view = {0};
+
+	core_look(worker->core, client->id, now, &view);
+	*out = (struct metrics_client){
+		.pid = client->peer.pid,
+		.level = status_level(client, &view),
+		.priority = client->priority,
+		.suspended = view.state == CORE_SUSPENDED,
+		.figures = client->tally.figures,
+	};
+	memcpy(out->comm, client->name, sizeof(out->comm));
+	for (uint32_t i = 0; i < LANE_NODES && client->gpu_id[i]; i++) {
+		if (!nodes_known(worker, client->gpu_id[i]))
+			continue;
+		out->nodes[out->node_count].gpu_id = client->gpu_id[i];
+		out->nodes[out->node_count].active = client->activity[i] & 1;
+		out->nodes[out->node_count].active_ns = client->tally.active_ns[i];
+		out->nodes[out->node_count++].vram_bytes =
+			__atomic_load_n(&client->lane->nodes[i].vram_bytes, __ATOMIC_RELAXED);
+	}
+}
+
+static void picture_of_nodes(struct worker *worker, struct metrics_snapshot *out)
+{
+	const struct board *board = worker->board;
+
+	for (uint32_t i = 0; i < board->node_count; i++)
+		node_of(worker, board->nodes[i].gpu_id); /* an idle one is told, too */
+	out->node_count = 0;
+	for (uint32_t i = 0; i < METRICS_NODES; i++) {
+		struct metrics_node *node = &out->nodes[out->node_count];
+
+		if (worker->beat->metrics.nodes[i].gpu_id == 0)
+			break;
+		*node = worker->beat->metrics.nodes[i];
+		core_look_node(worker->core, node->gpu_id, &node->urgent, &node->suspended);
+		out->node_count++;
+	}
+}
+
+void metrics_publish(struct worker *worker, uint64_t now)
+{
+	struct metrics_snapshot *out;
+
+	if (now < worker->metrics_due_ns || !(out = metrics_http_room()))
+		return;
+	worker->metrics_due_ns = now + PICTURE_NS;
+	out->uptime_ns = now - worker->beat->started_ns;
+	out->worker_restarts = __atomic_load_n(&worker->beat->restarts, __ATOMIC_RELAXED);
+	out->clients = out->listed = 0;
+	/* In the order of their slots, which they keep: who is listed stays so. */
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		struct client *client = worker->clients[i];
+
+		if (!client || client->phase != CLIENT_SERVED)
+			continue;
+		metrics_settle(worker, client, now);
+		out->clients++;
+		if (out->listed < METRICS_LISTED)
+			picture_of_client(worker, client, &out->list[out->listed++], now);
+	}
+	out->all = worker->beat->metrics.all;
+	picture_of_nodes(worker, out);
+	metrics_http_publish();
+}

@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: the metrics parse line by line, with units in their names; they count what
+# happens, by node and by client, and go with the client; counters and the port outlive
+# a worker; slow, silent and nonsensical connections do not hold up the scheduler; a port
+# that is taken is said.
+set -eu
+# shellcheck source=tests/daemon/daemon.inc.sh
+. "$SOURCE/tests/daemon/daemon.inc.sh"
+in_a_world
+
+# No module but what it names: opening files is slow in a world.
+metrics() {
+	python3 -IS "$SOURCE/tests/daemon/metrics.py" "$@"
+}
+port=$(python3 -IS -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+printf '[metrics]\nlisten = 127.0.0.1:%s\n' "$port" >>"$work/patient.ini"
+
+# told WHEN CONDITION...: soon (metrics.py), and all counters go on from the last one.
+told() {
+	local when=$1
+	shift
+	metrics until 20 "$port" "$work/text" "$@" || fail "$when"
+}
+
+start_daemon
+metrics statuses "$port" || fail "statuses"
+start_offline --seconds 300
+start_online
+node=$(gpu_id)
+told "before any" kfdsched_suspends_total==0 kfdsched_worker_restarts_total==0
+
+tell cycle 1 20 2000
+conditions=()
+for of in kfdsched_% "kfdsched_node_%,node=$node" "kfdsched_client_%,pid=$offline,comm=kfdreplay"; do
+	for name in suspends_total resumes_total suspend_seconds_count resume_seconds_count; do
+		conditions+=("${of/\%/$name}>=20")
+	done
+	conditions+=("${of/\%/detection_seconds_count}>=1" "${of/\%/failures_total}==0")
+done
+told "after 20 cycles" "${conditions[@]}" "kfdsched_client_level,pid=$offline,level=trap==1" \
+	"kfdsched_client_priority,pid=$online==15" "kfdsched_client_active,pid=$online,node=$node==0"
+suspend_offline
+told "while suspended" "kfdsched_client_suspended_seconds_total,pid=$offline>=0.5" \
+	"kfdsched_node_suspended_seconds_total,node=$node>=0.5" "kfdsched_node_suspended_clients,node=$node==1" \
+	"kfdsched_client_suspended,pid=$offline==1" "kfdsched_client_active,pid=$online,node=$node==1" \
+	"kfdsched_client_active_seconds_total,pid=$online,node=$node>=0.5" \
+	"kfdsched_node_active_seconds_total,node=$node>=1"
+tell off
+
+# A scrape waits in the socket's queue for the next worker, if it comes so early.
+first=$(worker)
+kill -KILL "$first"
+told "after a worker's end" kfdsched_worker_restarts_total==1 kfdsched_suspends_total\>=21
+kill -KILL "$online" # its connection went with the worker
+exec {words}>&- {answers}<&-
+rm "$work/words" "$work/answers"
+start_online
+until_true 100 state_is "$offline" running || fail "it has not come again"
+
+mkfifo "$work/hold"
+metrics attack "$port" <"$work/hold" >"$work/attack" &
+children+=("$!")
+exec {hold}>"$work/hold"
+until_true 100 grep -qx attacking "$work/attack" || fail "no attack"
+second=$(worker)
+tell cycle 2 20 2000
+[ "$(worker)" = "$second" ] || fail "the worker was lost to connections"
+exec {hold}>&-
+told "after an attack" kfdsched_suspends_total\>=41
+
+kill -KILL "$offline"
+told "after its end" "without pid=\"$offline\"" kfdsched_clients==1
+
+# refused CODE TEXT OPTIONS...
+refused() {
+	local code=0 want=$1 text=$2
+	shift 2
+	"$BUILD/kfdschedd" --foreground --socket "$work/other" "$@" 2>"$work/err" || code=$?
+	[ "$code" -eq "$want" ] || fail "$*: exit code $code"
+	grep -q -- "$text" "$work/err" || fail "$*: $(cat "$work/err")"
+	[ ! -e "$work/other" ] || fail "$*: the socket stays"
+}
+refused 1 "port $port: .*--metrics" --metrics "$port"
+refused 2 "1..65535" --metrics 70000
