@@ -88,7 +88,7 @@ static void count(uint32_t *mask, uint32_t counts[CORE_PRIORITIES], int priority
  * somebody above p is urgent. By deadline it also matters who that is. */
 static void queue_concerned(struct core *core, const struct node *node, uint32_t before)
 {
-	uint32_t a = highest(before), b = highest(node->urgent);
+	uint32_t a = highest(before), b = highest(node_pressing(node));
 	uint32_t low = a < b ? a : b, high = a < b ? b : a;
 	const struct client *c;
 	struct unit *unit;
@@ -103,6 +103,41 @@ static void queue_concerned(struct core *core, const struct node *node, uint32_t
 		if (unit->priority >= 0 && (uint32_t)unit->priority + 1 >= low &&
 		    (uint32_t)unit->priority + 1 < high)
 			unit_queue(core, unit);
+	}
+}
+
+bool node_presses(const struct node *node, const struct node *other)
+{
+	return node != other && node->users && other->users && node->gpu_id == other->gpu_id &&
+	       (node->rights.tenant == other->rights.tenant ||
+		(node->rights.may & other->rights.lets));
+}
+
+static void count_foreign(struct node *node, uint32_t priorities, uint32_t up)
+{
+	for (; priorities; priorities &= priorities - 1) {
+		int priority = __builtin_ctz(priorities);
+
+		count(&node->foreign, node->foreign_count, priority, up >> priority & 1);
+	}
+}
+
+/* What is urgent there has changed, or who it is. */
+static void urgent_changed(struct core *core, const struct node *node, uint32_t before)
+{
+	uint32_t other_before;
+
+	queue_concerned(core, node, before | node->foreign);
+	if (!core->granted)
+		return;
+	for (uint32_t i = 0; i < core->node_top; i++) {
+		struct node *other = &core->nodes[i];
+
+		if (!node_presses(node, other))
+			continue;
+		other_before = node_pressing(other);
+		count_foreign(other, before ^ node->urgent, node->urgent);
+		queue_concerned(core, other, other_before);
 	}
 }
 
@@ -126,7 +161,7 @@ static void recount(struct core *core, struct client *c, int priority, struct ta
 			continue;
 		before = node->urgent;
 		count(&node->urgent, node->urgent_count, priority, to.urgent & bit);
-		queue_concerned(core, node, before);
+		urgent_changed(core, node, before);
 	}
 }
 
@@ -144,8 +179,7 @@ void client_recount(struct core *core, struct client *c)
 
 /* ---- units ---- */
 
-/* A unit's priority is that of its most urgent client. */
-static void unit_prioritise(struct core *core, struct unit *unit)
+void unit_prioritise(struct core *core, struct unit *unit)
 {
 	int priority = CORE_PRIORITY_UNSET;
 
@@ -164,32 +198,55 @@ static void unit_prioritise(struct core *core, struct unit *unit)
 	unit_queue(core, unit);
 }
 
-static uint32_t unit_for(struct core *core, uint32_t tenant, uint32_t group, uint64_t now)
+struct unit *unit_find(const struct core *core, const struct core_rights *rights, uint32_t group)
 {
-	uint32_t at, room = core->unit_top;
-	bool queued;
+	for (uint32_t at = 0; at < core->unit_top; at++) {
+		struct unit *unit = &core->units[at];
 
-	for (at = 0; at < core->unit_top; at++) {
-		const struct unit *unit = &core->units[at];
-
-		if (unit->first == NOBODY)
-			room = at;
-		else if (group && unit->group == group && unit->tenant == tenant)
-			return at;
+		if (unit->first != NOBODY && unit->group == group &&
+		    same_rights(&unit->rights, rights))
+			return unit;
 	}
-	if (room == core->unit_top)
+	return NULL;
+}
+
+struct unit *unit_new(struct core *core)
+{
+	uint32_t at = 0;
+	struct unit *unit;
+
+	/* There is room: each has a client. */
+	while (at < core->unit_top && core->units[at].first != NOBODY)
+		at++;
+	if (at == core->unit_top)
 		core->unit_top++;
-	queued = core->units[room].queued; /* it may still stand in the queue */
-	core->units[room] = (struct unit){
+	unit = &core->units[at];
+	*unit = (struct unit){
 		.first = NOBODY,
-		.tenant = tenant,
-		.group = group,
 		.priority = CORE_PRIORITY_UNSET,
-		.running_since = now,
 		.heap_at = NOBODY,
-		.queued = queued,
+		.queued = unit->queued, /* it may still stand in the queue */
 	};
-	return room;
+	return unit;
+}
+
+void client_link(struct core *core, struct client *c, struct unit *unit)
+{
+	c->unit = (uint32_t)(unit - core->units);
+	c->next = unit->first;
+	unit->first = (uint32_t)(c - core->clients);
+}
+
+void client_unlink(struct core *core, struct client *c)
+{
+	struct unit *unit = unit_of(core, c);
+	uint32_t *link = &unit->first;
+
+	while (*link != (uint32_t)(c - core->clients))
+		link = &core->clients[*link].next;
+	*link = c->next;
+	if (unit->first == NOBODY)
+		timer_set(core, unit, CORE_NEVER);
 }
 
 /* ---- nodes ---- */
@@ -207,7 +264,19 @@ const struct core_policy *node_policy(const struct core *core, const struct node
 	return policy_of(core, node->gpu_id);
 }
 
-static uint32_t node_for(struct core *core, uint32_t tenant, uint32_t gpu_id)
+/* Nobody knows it yet. */
+static void node_begin(struct core *core, struct node *node, const struct core_rights *rights,
+		       uint32_t gpu_id)
+{
+	*node = (struct node){.users = 1, .rights = *rights, .gpu_id = gpu_id, .first = NOBODY};
+	for (uint32_t i = 0; i < core->node_top; i++)
+		if (node_presses(&core->nodes[i], node))
+			count_foreign(node, core->nodes[i].urgent, UINT32_MAX);
+	node->users = 0;
+	core->granted += rights->may || rights->lets;
+}
+
+static uint32_t node_for(struct core *core, const struct core_rights *rights, uint32_t gpu_id)
 {
 	uint32_t at, room = core->node_top;
 
@@ -216,13 +285,13 @@ static uint32_t node_for(struct core *core, uint32_t tenant, uint32_t gpu_id)
 
 		if (!node->users)
 			room = at;
-		else if (node->tenant == tenant && node->gpu_id == gpu_id)
+		else if (node->gpu_id == gpu_id && same_rights(&node->rights, rights))
 			return at;
 	}
 	/* There is room: each client has some for CORE_NODES. */
 	if (room == core->node_top)
 		core->node_top++;
-	core->nodes[room] = (struct node){.tenant = tenant, .gpu_id = gpu_id, .first = NOBODY};
+	node_begin(core, &core->nodes[room], rights, gpu_id);
 	return room;
 }
 
@@ -236,8 +305,7 @@ static uint32_t slot_of(const struct core *core, const struct client *c)
 	return (uint32_t)(c - core->clients);
 }
 
-/* The client's place for a node, new if need be; -1: no room. */
-static int place_for(struct core *core, struct client *c, uint32_t gpu_id)
+int client_place(struct core *core, struct client *c, uint32_t gpu_id)
 {
 	uint32_t at = PLACE(slot_of(core, c), c->place_count);
 	struct place *place;
@@ -249,7 +317,7 @@ static int place_for(struct core *core, struct client *c, uint32_t gpu_id)
 	if (c->place_count == CORE_NODES)
 		return -1;
 	place = &c->places[c->place_count];
-	place->node = node_for(core, unit_of(core, c)->tenant, gpu_id);
+	place->node = node_for(core, &unit_of(core, c)->rights, gpu_id);
 	node = &core->nodes[place->node];
 	node->users++;
 	place->previous = NOBODY;
@@ -260,7 +328,7 @@ static int place_for(struct core *core, struct client *c, uint32_t gpu_id)
 	return (int)c->place_count++;
 }
 
-static void leave_places(struct core *core, struct client *c)
+void client_leave_places(struct core *core, struct client *c)
 {
 	for (uint32_t i = 0; i < c->place_count; i++) {
 		const struct place *place = &c->places[i];
@@ -272,8 +340,10 @@ static void leave_places(struct core *core, struct client *c)
 			place_at(core, place->previous)->next = place->next;
 		if (place->next != NOBODY)
 			place_at(core, place->next)->previous = place->previous;
-		node->users--;
+		if (--node->users == 0)
+			core->granted -= node->rights.may || node->rights.lets;
 	}
+	c->place_count = 0;
 }
 
 /* ---- what is told ---- */
@@ -316,7 +386,8 @@ struct core_policy core_policy_of(const struct core *core, uint32_t gpu_id)
 
 core_id core_add(struct core *core, uint32_t tenant, uint32_t group, int priority, uint64_t now)
 {
-	struct unit *unit;
+	const struct core_rights rights = {.tenant = tenant};
+	struct unit *unit = NULL;
 	struct client *c;
 	uint32_t slot = 0;
 
@@ -333,12 +404,17 @@ core_id core_add(struct core *core, uint32_t tenant, uint32_t group, int priorit
 	c = &core->clients[slot];
 	*c = (struct client){
 		.id = ((uint32_t)core->generation << SLOT_BITS) | slot,
-		.unit = unit_for(core, tenant, group, now),
 		.priority = priority,
 	};
-	unit = unit_of(core, c);
-	c->next = unit->first;
-	unit->first = slot;
+	if (group)
+		unit = unit_find(core, &rights, group);
+	if (!unit) {
+		unit = unit_new(core);
+		unit->rights = rights;
+		unit->group = group;
+		unit->running_since = now;
+	}
+	client_link(core, c, unit);
 	unit_prioritise(core, unit);
 	return c->id;
 }
@@ -347,21 +423,16 @@ void core_remove(struct core *core, core_id id)
 {
 	struct client *c = client_find(core, id);
 	struct unit *unit;
-	uint32_t *link;
 
 	if (!c)
 		return;
 	unit = unit_of(core, c);
 	c->active = c->held = 0;
 	client_recount(core, c);
-	leave_places(core, c);
-	for (link = &unit->first; *link != slot_of(core, c); link = &core->clients[*link].next)
-		;
-	*link = c->next;
+	client_leave_places(core, c);
+	client_unlink(core, c);
 	c->id = 0;
-	if (unit->first == NOBODY)
-		timer_set(core, unit, CORE_NEVER);
-	else
+	if (unit->first != NOBODY)
 		unit_prioritise(core, unit);
 }
 
@@ -404,7 +475,8 @@ void core_set_slo(struct core *core, core_id id, uint64_t slo_ns)
 		return;
 	c->slo_ns = slo_ns;
 	for (uint32_t i = 0; i < c->place_count; i++)
-		queue_concerned(core, &core->nodes[c->places[i].node], 0);
+		urgent_changed(core, &core->nodes[c->places[i].node],
+			       core->nodes[c->places[i].node].urgent);
 }
 
 bool core_set_activity(struct core *core, core_id id, uint32_t gpu_id, bool active, uint64_t now)
@@ -415,7 +487,7 @@ bool core_set_activity(struct core *core, core_id id, uint32_t gpu_id, bool acti
 
 	if (!c)
 		return true;
-	place = place_for(core, c, gpu_id);
+	place = client_place(core, c, gpu_id);
 	if (place < 0)
 		return false;
 	before = c->active;
@@ -469,7 +541,7 @@ void core_look_node(const struct core *core, uint32_t gpu_id, bool *urgent, uint
 			continue;
 		*suspended += node->suspended;
 		if (node->working &&
-		    highest(node->urgent) > (uint32_t)__builtin_ctz(node->working) + 1)
+		    highest(node_pressing(node)) > (uint32_t)__builtin_ctz(node->working) + 1)
 			*urgent = true;
 	}
 }

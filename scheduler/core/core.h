@@ -7,8 +7,8 @@
  * A *unit* is what is held and let go as a whole: the clients of one group of one
  * tenant, or one client that has no group. Its priority is that of its most urgent
  * client. A unit is *pressed* while, on a node where a client of it is active, a client
- * of the same tenant and of a unit of higher priority is active, and the node's policy
- * says so:
+ * of a unit of higher priority is active that may preempt it (the same tenant's, or with
+ * a right to), and the node's policy says so:
  *   strict    at once
  *   share     the same, but of each share_window_ns the unit runs for a share
  *   deadline  when what is left of the other's objective is only what its request takes
@@ -68,6 +68,13 @@ static inline uint32_t core_index(core_id client)
 {
 	return client & 0xffffu;
 }
+
+/* Whose a client is. Those of one tenant may preempt each other; beyond that `a` may
+ * preempt `b` if a bit is in both a.may and b.lets. */
+struct core_rights {
+	uint32_t tenant;
+	uint64_t may, lets;
+};
 
 struct core;
 
@@ -146,10 +153,18 @@ bool core_set_policy(struct core *core, uint32_t gpu_id, const struct core_polic
 /* What is in force on a node, by its own policy or not. */
 struct core_policy core_policy_of(const struct core *core, uint32_t gpu_id);
 
-/* tenant: clients of one tenant may preempt each other. group: those of one tenant that
- * have the same are one unit; 0: a unit of its own. priority: -1..15. A
+/* tenant: its rights are those within that one alone. group: clients of the same rights
+ * that have the same are one unit; 0: a unit of its own. priority: -1..15. A
  * new client is CORE_PENDING, idle and running. 0: no room, or no priority. */
 core_id core_add(struct core *core, uint32_t tenant, uint32_t group, int priority, uint64_t now);
+/*
+ * It has other rights from now on, or is of another group; all else of it stays as it is,
+ * what is in flight, too. Alone it keeps what it has been held for, with bound, share and
+ * cap; from others it takes that along; and among others it finds what they have been
+ * held for, but counts as starved no less than it was.
+ */
+void core_move(struct core *core, core_id client, const struct core_rights *rights, uint32_t group,
+	       uint64_t now);
 /* The client is gone, with whatever was in flight for it. */
 void core_remove(struct core *core, core_id client);
 

@@ -273,7 +273,7 @@ static bool wants_release(struct core *core, struct unit *unit, const struct pre
 	return true;
 }
 
-static void release(const struct core *core, struct unit *unit, uint64_t now)
+void unit_release(const struct core *core, struct unit *unit, uint64_t now)
 {
 	share_count(core, unit, unit->held_since, now);
 	unit->held = false;
@@ -362,7 +362,7 @@ static bool decide_unit(struct core *core, struct unit *unit, uint64_t now, stru
 	if (leased)
 		not_after(&next, until);
 	if (unit->held && wants_release(core, unit, &press, leased, now, &next))
-		release(core, unit, now);
+		unit_release(core, unit, now);
 	else if (!unit->held && wants_hold(core, unit, &press, leased, now, &next))
 		hold(core, unit, now);
 	if (!act_on(core, unit, leased, now, &next, out))

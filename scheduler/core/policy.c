@@ -54,19 +54,29 @@ static uint64_t due_at(const struct client *c, const struct unit *unit)
 	return c->busy_since + c->slo_ns - need;
 }
 
-static uint64_t first_due(const struct core *core, const struct node *node, const struct unit *unit)
+/* The earliest of those that are there. */
+static void not_after_due(const struct core *core, const struct node *node, const struct unit *unit,
+			  uint64_t *due)
 {
-	uint64_t due = CORE_NEVER;
-
 	for (uint32_t at = node->first; at != NOBODY;) {
 		const struct client *c = &core->clients[at / CORE_NODES];
 		uint32_t number = at % CORE_NODES;
 
 		if (c->counted.urgent >> number & 1 &&
 		    core->units[c->unit].priority > unit->priority)
-			not_after(&due, due_at(c, unit));
+			not_after(due, due_at(c, unit));
 		at = c->places[number].next;
 	}
+}
+
+static uint64_t first_due(const struct core *core, const struct node *node, const struct unit *unit)
+{
+	uint64_t due = CORE_NEVER;
+
+	not_after_due(core, node, unit, &due);
+	for (uint32_t i = 0; node->foreign && i < core->node_top; i++)
+		if (node_presses(&core->nodes[i], node))
+			not_after_due(core, &core->nodes[i], unit, &due);
 	return due;
 }
 
@@ -78,7 +88,7 @@ static void press_by(const struct core *core, const struct unit *unit, const str
 	const struct core_policy *policy = node_policy(core, node);
 	uint64_t due = 0;
 
-	if (policy->rule == CORE_OBSERVE || !(node->urgent >> (unit->priority + 1)))
+	if (policy->rule == CORE_OBSERVE || !(node_pressing(node) >> (unit->priority + 1)))
 		return;
 	if (policy->rule == CORE_DEADLINE)
 		due = first_due(core, node, unit);

@@ -7,10 +7,10 @@
 
 #define NOBODY UINT32_MAX
 
-/* One node as one tenant sees it. */
+/* One node as clients of the same rights see it. */
 struct node {
 	uint32_t users; /* clients that know it; 0: free */
-	uint32_t tenant;
+	struct core_rights rights;
 	uint32_t gpu_id;
 	uint32_t first;	    /* of the places here; NOBODY: none */
 	uint32_t suspended; /* clients that are not running and had work here */
@@ -18,6 +18,10 @@ struct node {
 	 * and of all that have work, suspended or not. */
 	uint32_t urgent, working;
 	uint32_t urgent_count[CORE_PRIORITIES], working_count[CORE_PRIORITIES];
+	/* The same as `urgent` of clients of other rights, which may preempt these; counts of
+	 * such nodes. */
+	uint32_t foreign;
+	uint32_t foreign_count[CORE_PRIORITIES];
 };
 
 /* A node of a client. A place is named by the client's slot and its own number. */
@@ -63,7 +67,8 @@ struct client {
 
 struct unit {
 	uint32_t first; /* client; NOBODY: free */
-	uint32_t tenant, group;
+	struct core_rights rights;
+	uint32_t group;
 	int priority;
 	bool held, pressed;
 	bool starved; /* released by the starvation bound */
@@ -97,6 +102,7 @@ struct core {
 
 	uint32_t max_clients;
 	uint32_t top, unit_top, node_top; /* from here on they were never used */
+	uint32_t granted;		  /* nodes of more rights than a tenant's */
 	uint16_t generation;
 	struct client *clients;
 	struct unit *units;
@@ -132,6 +138,32 @@ void client_recount(struct core *core, struct client *client);
 /* Where it has work, suspended or not: bits of its places. */
 uint32_t client_working(const struct client *client);
 const struct core_policy *node_policy(const struct core *core, const struct node *node);
+static inline bool same_rights(const struct core_rights *a, const struct core_rights *b)
+{
+	return a->tenant == b->tenant && a->may == b->may && a->lets == b->lets;
+}
+/* Priorities that press there: bit p. */
+static inline uint32_t node_pressing(const struct node *node)
+{
+	return node->urgent | node->foreign;
+}
+/* Is it of the same GPU, and may its clients preempt the other's? */
+bool node_presses(const struct node *node, const struct node *other);
+/* The client's place for a node, new if need be; -1: no room. */
+int client_place(struct core *core, struct client *client, uint32_t gpu_id);
+/* It knows no node any more. */
+void client_leave_places(struct core *core, struct client *client);
+/* Out of its unit, which may then be free; into another. */
+void client_unlink(struct core *core, struct client *client);
+void client_link(struct core *core, struct client *client, struct unit *unit);
+/* NULL: there is none. group: not 0. */
+struct unit *unit_find(const struct core *core, const struct core_rights *rights, uint32_t group);
+/* A free one, with nothing in it but what says that it is in no list. */
+struct unit *unit_new(struct core *core);
+/* Its priority is that of its most urgent client. */
+void unit_prioritise(struct core *core, struct unit *unit);
+/* It is held no longer. */
+void unit_release(const struct core *core, struct unit *unit, uint64_t now);
 
 /* The unit is looked at by the next core_decide. */
 void unit_queue(struct core *core, struct unit *unit);

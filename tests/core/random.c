@@ -8,6 +8,8 @@
  * - nothing stays suspended without a cause longer than hold-over and rate cap allow, nor
  *   beyond the bound, however the cause went; at the end everything runs;
  * - the clients of a group are held together, or not at all;
+ * - nobody presses another tenant without a right; who moves to another tenant or group
+ *   while he is held, or others of his group are, is neither let go early nor held longer;
  * - a unit has its share of each window; who is only observed is not held;
  * - nobody is suspended more often than the rate cap allows;
  * - no action for the dead, one in flight for a client, each answered, also with failure,
@@ -31,9 +33,10 @@ enum model_state { RUNS, GOES, OFF, COMES };
 
 struct model {
 	core_id id; /* 0: nobody */
-	unsigned tenant, group;
+	unsigned tenant, may, lets, group;
 	int priority;
 	bool able, refused, spared, leaving, broken;
+	bool stray;	       /* off when it came to others that are not: on its way */
 	uint32_t active, held; /* bit: GPU */
 	enum model_state state;
 	uint64_t not_before, off_since, lease_until, slo, busy_since;
@@ -50,7 +53,8 @@ struct history {
 };
 
 static struct model models[CLIENTS];
-static struct history groups[2][3], singles[CLIENTS];
+#define GROUPS 3
+static struct history groups[8][GROUPS], singles[CLIENTS];
 static struct core_config config;
 static struct core_policy own; /* of GPU 0 */
 /* Alone, one action is asked for at a time: they come in the order in which they are
@@ -60,7 +64,7 @@ static bool grouped;
 static size_t room;
 static uint64_t rng;
 static unsigned long seen_suspend, seen_resume, seen_starved, seen_share, seen_slack, seen_over,
-	seen_grouped, seen_early, seen_failed, seen_configured;
+	seen_grouped, seen_early, seen_failed, seen_configured, seen_moved, seen_foreign;
 
 static uint32_t draw(uint32_t n)
 {
@@ -79,12 +83,20 @@ static uint32_t draw(uint32_t n)
 
 static bool together(const struct model *a, const struct model *b)
 {
-	return a == b || (a->tenant == b->tenant && a->group && a->group == b->group);
+	return a == b || (a->group && a->group == b->group && a->tenant == b->tenant &&
+			  a->may == b->may && a->lets == b->lets);
+}
+
+static bool may_preempt(const struct model *a, const struct model *b)
+{
+	return a->tenant == b->tenant || (a->may & b->lets);
 }
 
 static struct history *history_of(const struct model *m)
 {
-	return m->group ? &groups[m->tenant][m->group] : &singles[m - models];
+	unsigned whose = m->tenant | m->may << 1 | m->lets << 2;
+
+	return m->group ? &groups[whose][m->group] : &singles[m - models];
 }
 
 static int urgency(const struct model *of)
@@ -139,10 +151,11 @@ static unsigned pressure_of(const struct model *of, bool there)
 		FOR_ALL (o) {
 			uint32_t both = where & o->active;
 
-			if (!both || o->priority < 0 || o->tenant != m->tenant || together(o, m) ||
+			if (!both || o->priority < 0 || !may_preempt(o, m) || together(o, m) ||
 			    urgency(o) <= urgent ||
 			    (there && (o->state == GOES || o->state == OFF)))
 				continue;
+			seen_foreign += o->tenant != m->tenant;
 			for (; both; both &= both - 1)
 				all |= pressure_by(o, __builtin_ctz(both));
 		}
@@ -189,7 +202,8 @@ static bool somebody_off(const struct model *of)
 {
 	FOR_UNIT (m, of)
 		/* not whose resume has failed: it is on its way */
-		if (m->state == GOES || (!m->leaving && m->state == OFF && now >= m->not_before))
+		if (!m->stray &&
+		    (m->state == GOES || (!m->leaving && m->state == OFF && now >= m->not_before)))
 			return true;
 	return false;
 }
@@ -245,9 +259,41 @@ static struct model *by_id(core_id id)
 	return NULL;
 }
 
+static void keep_history(const struct model *of, unsigned pressure)
+{
+	struct history *h = history_of(of);
+	bool held = somebody_off(of);
+
+	h->let_go = false;
+
+	if (h->held && !held) {
+		count_off(h, h->held_since);
+		h->off_total += now - h->held_since;
+		h->runs_since = now;
+		if (h->starved) {
+			h->rest_until = now + REST;
+			h->off_total = h->on_total = 0;
+		}
+	} else if (held && !h->held) {
+		h->on_total += now - h->runs_since;
+		if (h->on_total >= REST)
+			h->on_total = h->off_total = 0;
+		h->held_since = now;
+		h->starved = false;
+	}
+	h->held = held;
+	if (!held || is_leased(of) || pressure != NONE)
+		h->cause_gone = 0;
+	else if (!h->cause_gone)
+		h->cause_gone = now;
+}
+
 static void apply_suspend(struct model *m)
 {
 	assert_int_equal(m->state, RUNS); /* one in flight */
+	/* a suspend was cancelled, which ended the hold, and this is another */
+	if (history_of(m)->held && !somebody_off(m))
+		keep_history(m, NONE);
 	assert_true(m->able && !m->spared && !m->leaving && now >= m->not_before);
 	assert_true(!is_hindered(m) || (history_of(m)->held && !must_run(m)));
 	assert_true(is_leased(m) || pressure_of(m, !grouped) != NONE || history_of(m)->held ||
@@ -284,35 +330,6 @@ static void apply_resume(struct model *m)
 	} else if (config.max_holds_per_s && off_for(h) < config.max_suspended_ns) {
 		assert_true(now >= h->held_since + S / config.max_holds_per_s);
 	}
-}
-
-static void keep_history(const struct model *of, unsigned pressure)
-{
-	struct history *h = history_of(of);
-	bool held = somebody_off(of);
-
-	h->let_go = false;
-
-	if (h->held && !held) {
-		count_off(h, h->held_since);
-		h->off_total += now - h->held_since;
-		h->runs_since = now;
-		if (h->starved) {
-			h->rest_until = now + REST;
-			h->off_total = h->on_total = 0;
-		}
-	} else if (held && !h->held) {
-		h->on_total += now - h->runs_since;
-		if (h->on_total >= REST)
-			h->on_total = h->off_total = 0;
-		h->held_since = now;
-		h->starved = false;
-	}
-	h->held = held;
-	if (!held || is_leased(of) || pressure != NONE)
-		h->cause_gone = 0;
-	else if (!h->cause_gone)
-		h->cause_gone = now;
 }
 
 static void check_running(const struct model *m, unsigned pressure)
@@ -374,6 +391,15 @@ static void check_suspended(const struct model *m, unsigned pressure)
 	assert_true(now < until && deadline <= until);
 }
 
+/* As the core has it. */
+static bool is_held(const struct model *m)
+{
+	struct core_view view;
+
+	assert_true(core_look(core, m->id, now, &view));
+	return view.held;
+}
+
 static void decide(void)
 {
 	unsigned pressure[CLIENTS];
@@ -392,6 +418,8 @@ static void decide(void)
 		if (n < room)
 			break;
 	}
+	FOR_ALL (m)
+		m->stray = m->stray && (m->state == GOES || m->state == OFF) && !is_held(m);
 	FOR_ALL (m)
 		keep_history(m, pressure[m - models] = pressure_on(m));
 	FOR_ALL (m) {
@@ -451,14 +479,14 @@ static void finish(struct model *m)
 
 static void add(struct model *m)
 {
-	unsigned tenant = draw(2), group = grouped ? draw(3) : 0;
+	unsigned tenant = draw(2), group = grouped ? draw(GROUPS) : 0;
 	bool alone = true;
 
-	FOR_ALL (o)
-		if (group && o->tenant == tenant && o->group == group)
-			alone = false;
 	*m = (struct model){.tenant = tenant, .group = group, .priority = (int)draw(17) - 1};
-	if (!group || alone)
+	FOR_ALL (o)
+		if (together(o, m))
+			alone = false;
+	if (alone)
 		*history_of(m) = (struct history){.runs_since = now};
 	m->id = core_add(core, m->tenant, m->group, m->priority, now);
 	assert_int_not_equal(m->id, 0);
@@ -498,9 +526,50 @@ static void configure(void)
 	assert_true(core_set_policy(core, 100, &own));
 	for (int i = 0; i < CLIENTS; i++)
 		singles[i].window_off = 0;
-	for (int i = 0; i < 6; i++)
-		groups[i / 3][i % 3].window_off = 0;
+	for (int i = 0; i < 8 * GROUPS; i++)
+		groups[i / GROUPS][i % GROUPS].window_off = 0;
 	seen_configured++;
+}
+
+static unsigned others(const struct model *of)
+{
+	unsigned n = 0;
+
+	FOR_UNIT (m, of)
+		n += m != of;
+	return n;
+}
+
+/* As a rule of another configuration does, or a grant. */
+static void move(struct model *m)
+{
+	const struct model old = *m;
+	const struct history was = *history_of(m);
+	bool off = m->state == GOES || m->state == OFF, left = others(m) > 0;
+	struct core_rights rights;
+	struct history *h;
+
+	if (draw(2))
+		m->tenant = draw(2);
+	m->may = draw(2);
+	m->lets = draw(2);
+	m->group = grouped && draw(2) ? draw(GROUPS) : m->group;
+	rights = (struct core_rights){.tenant = m->tenant, .may = m->may, .lets = m->lets};
+	core_move(core, m->id, &rights, m->group, now);
+	if (m->tenant == old.tenant && m->may == old.may && m->lets == old.lets &&
+	    m->group == old.group)
+		return;
+	seen_moved += was.held;
+	h = history_of(m);
+	if (others(m) == 0) {
+		*h = was;
+		if (left && !off)
+			keep_history(m, NONE);
+	} else if (off && !h->held) {
+		m->stray = true;
+	} else if (off && was.held && off_for(&was) > off_for(h)) {
+		h->off_total += off_for(&was) - off_for(h);
+	}
 }
 
 static void event(void)
@@ -516,7 +585,7 @@ static void event(void)
 		finish(m);
 		return;
 	}
-	switch (draw(405)) {
+	switch (draw(412)) {
 	case 0 ... 1:
 		core_remove(core, m->id);
 		core_finished(core, m->id, 0, 0, now);
@@ -541,6 +610,9 @@ static void event(void)
 		break;
 	case 403:
 		configure();
+		break;
+	case 405 ... 411:
+		move(m);
 		break;
 	case 5 ... 20:
 		m->leaving = !m->leaving;
@@ -620,13 +692,16 @@ static void random_events(void **state)
 		play_world((enum core_rule)(i % 4));
 	print_message("%lu suspends (%lu of groups), %lu resumes, of which %lu starved, %lu for "
 		      "a share, %lu early; %lu failures, %lu times held over, %lu times slack, "
-		      "%lu configurations\n",
+		      "%lu configurations, %lu moves of who was held, %lu times pressed by another "
+		      "tenant\n",
 		      seen_suspend, seen_grouped, seen_resume, seen_starved, seen_share, seen_early,
-		      seen_failed, seen_over, seen_slack, seen_configured);
+		      seen_failed, seen_over, seen_slack, seen_configured, seen_moved,
+		      seen_foreign);
 	/* or the test would prove nothing */
-	assert_true(seen_suspend > 1000 && seen_resume > 1000 && seen_starved > 10 &&
+	assert_true(seen_suspend > 1000 && seen_resume > 1000 && seen_starved > 4 &&
 		    seen_share > 10 && seen_early > 10 && seen_failed > 100 && seen_over > 100 &&
-		    seen_slack > 100 && seen_grouped > 100);
+		    seen_slack > 100 && seen_grouped > 100 && seen_moved > 100 &&
+		    seen_foreign > 100);
 }
 
 int main(void)

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+/* A client becomes another's, or of another group, while it is held or not. */
+#include "scheduler/core/state.h"
+
+static bool is_off(const struct client *c)
+{
+	return c->state == CORE_SUSPENDED || c->state == CORE_SUSPENDING;
+}
+
+/* It was one of several: it takes along what those have been held for, but is held itself
+ * only if it is off the GPU. */
+static struct unit *split(struct core *core, const struct client *c, const struct unit *from,
+			  uint64_t now)
+{
+	struct unit *to = unit_new(core), empty = *to;
+
+	*to = *from;
+	to->first = NOBODY;
+	to->priority = CORE_PRIORITY_UNSET;
+	to->heap_at = NOBODY;
+	to->queued = empty.queued;
+	if (to->held && !is_off(c))
+		unit_release(core, to, now);
+	return to;
+}
+
+static uint64_t off_for(const struct unit *unit, uint64_t now)
+{
+	return unit->stretch_ns + (unit->held ? now - unit->held_since : 0);
+}
+
+/* Where those whom it joins are held, too, it must not be held anew for as long as is
+ * allowed. Where they are not it is resumed, as any client that comes back from a call;
+ * it is suspended again no sooner than the rate cap says (resume_finished). */
+static void join(const struct client *c, const struct unit *from, struct unit *to, uint64_t now)
+{
+	if (!is_off(c) || !from->held || !to->held)
+		return;
+	if (off_for(from, now) > off_for(to, now))
+		to->stretch_ns += off_for(from, now) - off_for(to, now);
+}
+
+void core_move(struct core *core, core_id id, const struct core_rights *rights, uint32_t group,
+	       uint64_t now)
+{
+	struct client *c = client_find(core, id);
+	uint32_t gpu_ids[CORE_NODES], places, active, held;
+	struct unit *from, *to;
+
+	if (!c)
+		return;
+	from = &core->units[c->unit];
+	if (from->group == group && same_rights(&from->rights, rights))
+		return;
+	/* Out of all counts and lists, and with the same places into those of its own. */
+	places = c->place_count;
+	for (uint32_t i = 0; i < places; i++)
+		gpu_ids[i] = core->nodes[c->places[i].node].gpu_id;
+	active = c->active;
+	held = c->held;
+	c->active = c->held = 0;
+	client_recount(core, c);
+	client_leave_places(core, c);
+
+	to = group ? unit_find(core, rights, group) : NULL;
+	if (to) {
+		join(c, from, to, now);
+	} else if (from->first == (uint32_t)(c - core->clients) && c->next == NOBODY) {
+		to = from;
+	} else {
+		to = split(core, c, from, now);
+	}
+	to->rights = *rights;
+	to->group = group;
+	if (to != from) {
+		client_unlink(core, c);
+		client_link(core, c, to);
+	}
+	for (uint32_t i = 0; i < places; i++)
+		client_place(core, c, gpu_ids[i]);
+	c->active = active;
+	c->held = held;
+	if (from->first != NOBODY)
+		unit_prioritise(core, from);
+	unit_prioritise(core, to);
+	client_recount(core, c);
+}
