@@ -23,7 +23,7 @@ static void print_daemon(const json_t *daemon)
 
 static int print_nodes(const json_t *nodes)
 {
-	struct table *table = table_new("NODE|<URGENT WORK|SUSPENDED PROCESSES");
+	struct table *table = table_new("NODE|<URGENT WORK|SUSPENDED PROCESSES|<POLICY|SHARE %");
 	char text[FIELD_BYTES];
 	json_t *node;
 	size_t i;
@@ -37,6 +37,8 @@ static int print_nodes(const json_t *nodes)
 		table_cell(table, "%s", field_integer(text, node, "gpu_id"));
 		table_cell(table, "%s", field_yes(node, "urgent"));
 		table_cell(table, "%s", field_integer(text, node, "suspended"));
+		table_cell(table, "%s", field_text(node, "policy"));
+		table_cell(table, "%s", field_integer(text, node, "share_percent"));
 	}
 	rc = table_print(table, stdout);
 	table_free(table);

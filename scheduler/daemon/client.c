@@ -556,7 +556,7 @@ void client_overdue(struct worker *worker, struct client *client, uint64_t now)
 	}
 	control_overdue(worker, client, now);
 	if (client->phase == CLIENT_READING)
-		events_overdue(worker, client);
+		events_overdue(client);
 	if (client->phase == CLIENT_SERVED && client->by_order)
 		order_overdue(worker, client, now);
 	if (client->phase == CLIENT_SERVED && client->lost_ns && now > client->lost_ns + LOST_NS) {

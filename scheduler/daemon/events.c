@@ -8,8 +8,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "scheduler/daemon/status.h"
 #include "scheduler/daemon/worker.h"
+
+#define RETRY_NS 20000000u
 
 /* ---- readers ---- */
 
@@ -41,12 +44,27 @@ static int send_lost(const struct client *reader)
 	return error;
 }
 
+/* What is missing is told first, in its place. Who does not read is not tried at every
+ * event: that would cost more than the events do. */
+static bool is_told(struct client *reader)
+{
+	uint64_t now;
+
+	if (!reader->news.lost)
+		return true;
+	now = clock_ns();
+	if (now < reader->news.retry_ns)
+		return false;
+	reader->news.retry_ns = now + RETRY_NS;
+	if (send_lost(reader) != 0)
+		return false;
+	reader->news.lost = 0;
+	return true;
+}
+
 static void tell_reader(struct client *reader, const char *text)
 {
-	/* What is missing is told first, in its place. */
-	if (reader->news.lost && send_lost(reader) == 0)
-		reader->news.lost = 0;
-	if (reader->news.lost || !text || send_text(reader, text) != 0)
+	if (!is_told(reader) || !text || send_text(reader, text) != 0)
 		reader->news.lost++;
 }
 
@@ -87,11 +105,9 @@ int events_subscribe(struct worker *worker, struct client *client)
 	return 0;
 }
 
-void events_overdue(struct worker *worker, struct client *client)
+void events_overdue(struct client *client)
 {
-	(void)worker;
-	if (client->news.lost && send_lost(client) == 0)
-		client->news.lost = 0;
+	is_told(client);
 }
 
 void events_gone(struct worker *worker)

@@ -35,14 +35,14 @@ struct news {
 	uint32_t cause_gpu_id;
 	bool by_lease;	     /* its last suspension */
 	uint64_t latency_ns; /* 0: not known */
-	/* of a reader: not sent, and not told yet */
-	uint64_t lost;
+	/* of a reader: not sent, and not told yet; and when that is tried again */
+	uint64_t lost, retry_ns;
 };
 
 /* A command that said hello with PROTOCOL_EVENTS. 0, or -EUSERS: there are too many. */
 int events_subscribe(struct worker *worker, struct client *client);
 /* At every turn of the loop, for a reader. */
-void events_overdue(struct worker *worker, struct client *client);
+void events_overdue(struct client *client);
 /* It is CLIENT_DEAD from now on. */
 void events_gone(struct worker *worker);
 

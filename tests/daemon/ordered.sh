@@ -21,7 +21,8 @@ works() {
 refused() {
 	local says=$1 code=0
 	shift
-	"${as[@]}" "$work/kfdsched" "$@" >"$work/out" 2>"$work/err" || code=$?
+	# without the refusal it would hold
+	"${as[@]}" timeout 30 "$work/kfdsched" "$@" >"$work/out" 2>"$work/err" || code=$?
 	[ "$code $(wc -l <"$work/err")" = "1 1" ] || fail "kfdsched $*: $code, $(cat "$work/err")"
 	grep -qF -- "$says" "$work/err" || fail "kfdsched $*: $(cat "$work/err")"
 }
@@ -83,6 +84,25 @@ works "was not suspended by an order" resume "$offline"
 works "is suspended" suspend "$offline" --for 1
 comes_to running "a lease without end"
 leased " == null" || fail "still leased"
+
+# Whom nothing preempts, a person suspends all the same.
+LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=online "$BUILD/kfdreplay" \
+	--trace "$offline_trace" --closed --count --json "$work/top.json" --seconds 600 \
+	>/dev/null 2>>"$work/log" &
+top=$!
+children+=("$top")
+works_now() {
+	"$work/kfdsched" suspend "$top" --for 600 >"$work/out" 2>&1
+}
+until_true 100 works_now || fail "$(cat "$work/out")"
+until_true 100 state_is "$top" suspended || fail "not suspended: $(status | jq -c .processes)"
+works "the lease on process $top" resume "$top"
+until_true 100 state_is "$top" running || fail "not resumed"
+kill -INT "$top"
+wait "$top" || true
+jq -e '.count.submitted > 0 and .count.executed == .count.submitted' "$work/top.json" >/dev/null ||
+	fail "workgroups: $(jq -c .count "$work/top.json")"
+comes_to running "still held"
 
 # Held by a command: until somebody resumes it, or the command dies, not the worker.
 "$work/kfdsched" suspend "$offline" >"$work/holds" &
