@@ -24,6 +24,18 @@ static bool is_daemon(int64_t pid)
 	       !strcmp(comm, DAEMON);
 }
 
+/* One in another pid namespace is a container's, or a simulated world's. Who may not
+ * see takes it for ours. */
+static bool is_elsewhere(int64_t pid)
+{
+	char path[48], ours[64], its[64];
+	ssize_t n = readlink("/proc/self/ns/pid", ours, sizeof(ours)), m;
+
+	snprintf(path, sizeof(path), "/proc/%lld/ns/pid", (long long)pid);
+	m = readlink(path, its, sizeof(its));
+	return n > 0 && m > 0 && (n != m || memcmp(ours, its, (size_t)n));
+}
+
 /* One that runs, whatever it listens to; 0: none is seen. */
 static int64_t find_daemon(void)
 {
@@ -34,7 +46,7 @@ static int64_t find_daemon(void)
 	while (dir && !found && (entry = readdir(dir))) {
 		int64_t pid = atoll(entry->d_name);
 
-		if (is_daemon(pid))
+		if (is_daemon(pid) && !is_elsewhere(pid))
 			found = pid;
 	}
 	if (dir)

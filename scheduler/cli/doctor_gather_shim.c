@@ -3,6 +3,7 @@
  * shims meet, limits, the HSA runtime, variables. */
 #include "scheduler/cli/doctor_facts.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -17,10 +18,10 @@
 
 #include "channel/lane.h"
 #include "channel/protocol.h"
+#include "preload/agent.h"
 #include "scheduler/cli/cli.h"
 #include "scheduler/cli/doctor_read.h"
 
-#define AGENT "libkfdshim-agent.so"
 #define ROCR "libhsa-runtime64.so.1"
 #define SAID 8192
 #define FOLDER_MOST 71 /* of XDG_RUNTIME_DIR (shim/config.h) */
@@ -132,6 +133,61 @@ static enum doctor_known loads(const char *library, char *problem, size_t size)
 	return strstr(loaded, library) ? DOCTOR_YES : DOCTOR_UNKNOWN;
 }
 
+static int no_ioctl(int fd, unsigned long request, void *arg)
+{
+	(void)fd;
+	(void)request;
+	(void)arg;
+	errno = ENOTTY;
+	return -1;
+}
+
+/* In a child: starts the agent as libkfdshim.so of our build does. It begins its
+ * thread with the first queue, so nothing runs. */
+static bool starts(const char *agent)
+{
+	static uint64_t hot[KFDSHIM_HOT];
+	static uint32_t uppers, gate;
+	static const struct kfdshim_wishes wishes = {KFDSHIM_UNASKED, KFDSHIM_UNASKED, 0};
+	static const struct kfdshim_host host = {.abi = KFDSHIM_AGENT_ABI,
+						 .ioctl = no_ioctl,
+						 .hot = hot,
+						 .uppers = &uppers,
+						 .gate = &gate,
+						 .wishes = &wishes};
+	const struct kfdshim_agent *started;
+	kfdshim_agent_start_fn *start;
+	void *library = dlopen(agent, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
+		return false;
+	*(void **)&start = dlsym(library, KFDSHIM_AGENT_START);
+	started = start ? start(&host) : NULL;
+	return started && started->abi == KFDSHIM_AGENT_ABI;
+}
+
+/* Is it of our build, as far as its interface tells? */
+static void try_agent(struct doctor_facts *facts)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		unsetenv("KFDSHIM_LOG");
+		_exit(starts(facts->agent) ? 0 : 1);
+	}
+	if (child < 0)
+		return;
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return;
+	facts->agent_works = DOCTOR_NO;
+	snprintf(facts->agent_problem, sizeof(facts->agent_problem),
+		 "it is of another build (not ABI %u)", KFDSHIM_AGENT_ABI);
+}
+
 static void gather_libraries(struct doctor_facts *facts)
 {
 	char folder[PATH_MAX];
@@ -144,7 +200,7 @@ static void gather_libraries(struct doctor_facts *facts)
 		loads(facts->shim, facts->preload_problem, sizeof(facts->preload_problem));
 	snprintf(folder, sizeof(folder), "%s", facts->shim);
 	*strrchr(folder, '/') = '\0';
-	if (snprintf(facts->agent, sizeof(facts->agent), "%s/%s", folder, AGENT) >=
+	if (snprintf(facts->agent, sizeof(facts->agent), "%s/%s", folder, KFDSHIM_AGENT_FILE) >=
 		    (int)sizeof(facts->agent) ||
 	    access(facts->agent, F_OK)) {
 		facts->agent[0] = '\0';
@@ -152,6 +208,8 @@ static void gather_libraries(struct doctor_facts *facts)
 	}
 	facts->agent_works =
 		loads(facts->agent, facts->agent_problem, sizeof(facts->agent_problem));
+	if (facts->agent_works == DOCTOR_YES)
+		try_agent(facts);
 }
 
 /* The runtime that the linker finds, or else ROCm's own folder. */

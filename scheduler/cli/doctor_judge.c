@@ -262,6 +262,16 @@ const char *doctor_rocr_name(char text[64], const char *file)
 	return text;
 }
 
+bool doctor_rocr_never_enables(const char *file)
+{
+	const char *name = strrchr(file, '/');
+	unsigned minor, build;
+
+	if (sscanf(name ? name + 1 : file, "libhsa-runtime64.so.1.%u.%u", &minor, &build) != 2)
+		return false;
+	return minor <= 5 || (build >= 10000 && build < 50700);
+}
+
 void doctor_judge(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	size_t kept = 0;

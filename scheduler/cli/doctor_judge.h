@@ -46,6 +46,9 @@ const char *doctor_gfx_name(char text[16], int64_t gfx_target_version);
 /* "6.1.2", or what the file's name tells: of .../libhsa-runtime64.so.1.13.0. */
 const char *doctor_rocr_name(char text[64], const char *file);
 
+/* Of a release that never enables debugging by itself: before ROCm 6, as far as known. */
+bool doctor_rocr_never_enables(const char *file);
+
 /* For the parts of doctor_judge(), each in a file of its own. */
 void doctor_find(struct doctor_findings *out, const char *check, uint32_t gpu_id, int pid,
 		 enum doctor_verdict verdict, const char *found, ...)

@@ -132,15 +132,24 @@ static const char *no_preload(const struct doctor_process *p)
 }
 
 /* One that runs without the shim, so that the daemon has not heard of it. */
-static void judge_bare(const struct doctor_process *p, struct doctor_findings *out)
+static void judge_bare(const struct doctor_facts *facts, const struct doctor_process *p,
+		       struct doctor_findings *out)
 {
 	const char *why = no_preload(p);
 
 	find_level(out, p, DOCTOR_WARNING, "none", why ? why : "it runs without libkfdshim.so");
-	if (why)
-		doctor_advise(out, "start its GPU work by a program of another kind");
-	else
+	if (p->other_class == DOCTOR_YES)
+		doctor_advise(out, "use a 64-bit program");
+	else if (!why && (facts->daemon.error || doctor_rocr_never_enables(p->rocr)))
 		doctor_advise(out, "start it with 'kfdsched run --priority P -- COMMAND'");
+	else if (facts->daemon.error)
+		doctor_advise(out, "start kfdschedd, and tag it: 'kfdsched set %d PRIORITY'",
+			      p->pid);
+	else /* what the shim sees of it, the daemon does not */
+		doctor_advise(out,
+			      "tag it: 'kfdsched set %d PRIORITY'; it is then held whether "
+			      "it has work or not",
+			      p->pid);
 }
 
 /* With the shim, and no daemon knows it. */
@@ -185,7 +194,7 @@ static void judge_level(const struct doctor_facts *facts, const struct doctor_pr
 	} else if (p->shim == DOCTOR_YES) {
 		judge_peer(facts, p, out);
 	} else if (p->shim == DOCTOR_NO) {
-		judge_bare(p, out);
+		judge_bare(facts, p, out);
 	} else {
 		find_level(out, p, DOCTOR_CANNOT_KNOW, "-", "");
 		doctor_advise(out, "ask as root, or as its user");

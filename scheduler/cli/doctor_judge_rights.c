@@ -240,7 +240,8 @@ static void judge_library(const struct doctor_facts *facts, struct doctor_findin
 	} else if (facts->agent_works == DOCTOR_UNKNOWN) {
 		doctor_find(out, "agent", 0, 0, DOCTOR_CANNOT_KNOW, "-");
 	} else if (facts->agent_works == DOCTOR_YES) {
-		doctor_find(out, "agent", 0, 0, DOCTOR_OK, "libkfdshim-agent.so can be loaded");
+		doctor_find(out, "agent", 0, 0, DOCTOR_OK,
+			    "libkfdshim-agent.so can be loaded, of this build");
 	} else {
 		doctor_find(out, "agent", 0, 0, DOCTOR_MISSING,
 			    "libkfdshim-agent.so cannot be loaded: %s", facts->agent_problem);
@@ -284,17 +285,6 @@ static void judge_session(const struct doctor_facts *facts, struct doctor_findin
 	}
 }
 
-/* Releases before ROCm 6; of those between, nobody has said. */
-static bool enables_no_runtime(const char *file)
-{
-	const char *name = strrchr(file, '/');
-	unsigned minor, build;
-
-	if (sscanf(name ? name + 1 : file, "libhsa-runtime64.so.1.%u.%u", &minor, &build) != 2)
-		return false;
-	return minor <= 5 || (build >= 10000 && build < 50700);
-}
-
 void doctor_judge_environment(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	char name[64];
@@ -302,7 +292,7 @@ void doctor_judge_environment(const struct doctor_facts *facts, struct doctor_fi
 	if (!facts->rocr[0]) {
 		doctor_find(out, "rocr", 0, 0, DOCTOR_CANNOT_KNOW, "-");
 	} else {
-		bool never = enables_no_runtime(facts->rocr);
+		bool never = doctor_rocr_never_enables(facts->rocr);
 
 		doctor_find(out, "rocr", 0, 0, never ? DOCTOR_WARNING : DOCTOR_OK, "ROCr %s (%s)",
 			    doctor_rocr_name(name, facts->rocr), facts->rocr);

@@ -541,7 +541,7 @@ static void test_levels(void **state)
 		{"observe", "", "something new", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
 		 DOCTOR_MISSING, "log"},
 		{"", "", "", -1, 0, DOCTOR_NO, DOCTOR_NO, DOCTOR_NO, DOCTOR_WARNING,
-		 "kfdsched run"},
+		 "kfdsched set 5 PRIORITY"},
 		{"", "", "", -1, 0, DOCTOR_NO, DOCTOR_NO, DOCTOR_YES, DOCTOR_WARNING,
 		 "set-user-ID"},
 		{"", "", "", -1, 0, DOCTOR_NO, DOCTOR_UNKNOWN, DOCTOR_UNKNOWN, DOCTOR_CANNOT_KNOW,
