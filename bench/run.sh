@@ -25,6 +25,8 @@ run supervisor "$build/bench_supervisor" "$build/kfdsim" "$build/bench_tenants"
 run shim "$build/bench_shim" "$build/kfdsim" "$build/libkfdshim.so" "$build/bench_shim_work" \
 	"$build/libbench_tool.so"
 run core "$build/bench_core"
+run wake "$build/kfdsim" -- "$build/bench_wake" "$build/kfdschedd" "$build/libkfdshim.so" \
+	"$build/bench_wake_work" "$build/libbench_wake_entry.so"
 [ -n "$files" ] || { echo "bench: there is no such benchmark: $wanted" >&2; exit 2; }
 echo "Simulated GPU, $(nproc) cores, Linux $(uname -r); plots in $out"
 # shellcheck disable=SC2086 # a list

@@ -141,14 +141,12 @@ void link_event(enum lane_event_kind kind, const struct queue *q, uint64_t value
 
 void link_node(uint32_t node, bool active, uint64_t now_ns)
 {
-	int slot;
+	int slot = peer.lane ? lane_node_slot(peer.lane, queues.nodes[node].gpu_id) : -ENOSPC;
 
-	peers_node(queues.nodes[node].gpu_id, active, now_ns);
-	if (!peer.lane)
-		return;
-	slot = lane_node_slot(peer.lane, queues.nodes[node].gpu_id);
+	/* The daemon first: peers cost system calls, and act only where it does not. */
 	if (slot >= 0 && lane_node_set(peer.lane, (uint32_t)slot, active, now_ns))
 		wake_if_asleep();
+	peers_node(queues.nodes[node].gpu_id, active, now_ns);
 }
 
 void link_runtime(void)
