@@ -18,6 +18,7 @@
  *   obey MS            acknowledges the next order, waits for it at most MS
  *   lose ERRNO         says that it is not held any more
  *   priority N         it has another priority from now on
+ *   slo US             what its requests may take from now on
  *   queue N TYPE       entry N of its table is a queue of this type (lane.h)
  *   hang_up            closes the socket, keeps the rest
  */
@@ -177,6 +178,9 @@ static int obey(const char *line)
 		wake();
 	} else if (sscanf(line, "priority %u", &a) == 1) {
 		__atomic_store_n(&lane->priority, (int)a, __ATOMIC_SEQ_CST);
+		wake();
+	} else if (sscanf(line, "slo %u", &a) == 1) {
+		__atomic_store_n(&lane->slo_us, a, __ATOMIC_SEQ_CST);
 		wake();
 	} else if (sscanf(line, "queue %u %u", &a, &b) == 2) {
 		lane_queue_write(lane, a,
