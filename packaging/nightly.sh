@@ -69,6 +69,7 @@ every_level() {
 	return $bad
 }
 
+step "ten million events of the scheduler" env EVENTS=10000000 SEED="$(date +%Y%m%d)" build/core_random
 step "every rule in every world" every_world
 step "bad input" bad_input
 step "every path of work" every_path
@@ -78,6 +79,7 @@ step "10,000 changes of queues by ioctl" build/kfdsim --gpus 2 -- build/random_q
 step "10,000 changes of queues by HSA" build/kfdsim --gpus 2 -- build/random_queues_hsa 10000 "$(date +%Y%m%d)"
 step "every broken line is noticed" tests/mutants/mutants.py
 step "ten minutes of chaos" tests/chaos/mix.sh 600 "$(date +%Y%m%d)"
+step "five minutes of tenants whose scheduler is killed" tests/chaos/tenants.sh 300
 step "what it costs" bench/run.sh
 step "every runtime" packaging/matrix.sh
 [ -z "$failed" ] || {
