@@ -16,6 +16,7 @@ struct beat {
 	uint32_t suspends;	     /* executors: SUSPENDs in flight */
 	uint64_t suspend_since_ns;   /* executors: when the latest of them began */
 	struct kept kept;	     /* worker: for the next one */
+	uint64_t refused_calls;	     /* filter.h: of worker and watchdog */
 	struct metrics_kept metrics; /* worker: for the next one, too */
 };
 

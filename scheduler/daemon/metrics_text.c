@@ -180,6 +180,9 @@ static void daemon(FILE *out, const struct metrics_snapshot *s, const char *vers
 	seconds(out, s->uptime_ns);
 	family(out, ALL, "worker_restarts_total", "counter", "Workers after the first.", "");
 	fprintf(out, "kfdsched_worker_restarts_total %" PRIu64 "\n", s->worker_restarts);
+	family(out, ALL, "refused_calls_total", "counter",
+	       "System calls that our own filter refused.", "");
+	fprintf(out, "kfdsched_refused_calls_total %" PRIu64 "\n", s->refused_calls);
 	family(out, ALL, "clients", "gauge", "Processes that are registered.", "");
 	fprintf(out, "kfdsched_clients %" PRIu32 "\n", s->clients);
 	family(out, ALL, "clients_unlisted", "gauge",

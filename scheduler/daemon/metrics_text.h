@@ -66,6 +66,7 @@ struct metrics_client {
 struct metrics_snapshot {
 	uint64_t uptime_ns;
 	uint64_t worker_restarts;
+	uint64_t refused_calls;
 	uint32_t clients, listed; /* all, and those in list[] */
 	uint32_t node_count;
 	struct metrics_figures all;

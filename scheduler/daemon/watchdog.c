@@ -16,7 +16,9 @@
 
 #include "common/clock.h"
 #include "scheduler/daemon/beat.h"
+#include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/log.h"
+#include "scheduler/daemon/privilege.h"
 #include "scheduler/daemon/worker.h"
 
 #define MS 1000000ull
@@ -198,6 +200,7 @@ int watchdog_run(int listener, struct reload *reload)
 		return 1;
 	}
 	w.beat->started_ns = clock_ns();
+	privilege_watchdog(&w.beat->refused_calls);
 	p = (struct pollfd){.fd = w.signals, .events = POLLIN};
 	for (;;) {
 		now = clock_ns();
@@ -211,6 +214,7 @@ int watchdog_run(int listener, struct reload *reload)
 			look_after(&w, now);
 		if (reload_look(reload, now) && w.worker)
 			kill(w.worker, SIGHUP);
+		filter_report();
 		poll(&p, 1, LOOK_MS);
 	}
 }

@@ -14,8 +14,10 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/outsider.h"
+#include "scheduler/daemon/privilege.h"
 
 #define BEAT_MS 40 /* the board promises 100 ms */
 #define EVENTS 64
@@ -301,6 +303,7 @@ static void loop(struct worker *worker)
 			handle(worker, &events[i], now);
 		sweep(worker, now);
 		metrics_publish(worker, now);
+		filter_report();
 	}
 }
 
@@ -362,7 +365,9 @@ int worker_run(int listener, const struct reload *reload, struct beat *beat_page
 		return 1;
 	}
 	configure(worker);
+	privilege_worker_start();
 	be_urgent();
+	privilege_worker(&beat_page->refused_calls);
 	nodes_read(worker, clock_ns());
 	peer_own_namespaces(&worker->own_pid_ns, &worker->own_user_ns);
 	outsider_restore(worker);

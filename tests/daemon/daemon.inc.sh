@@ -25,6 +25,10 @@ children=()
 clean_up() {
 	local code=$?
 	local pid
+	if [ $code -eq 0 ] && grep -q "was refused by our own filter" "$work/log" 2>/dev/null; then
+		echo "FAILED: the daemon's filter does not know all that it does" >&2
+		code=1
+	fi
 	for pid in "${children[@]}"; do
 		kill -KILL "$pid" 2>/dev/null || true
 	done

@@ -45,7 +45,8 @@ told "while suspended" "kfdsched_client_suspended_seconds_total,pid=$offline>=0.
 	"kfdsched_node_suspended_seconds_total,node=$node>=0.5" "kfdsched_node_suspended_clients,node=$node==1" \
 	"kfdsched_client_suspended,pid=$offline==1" "kfdsched_client_active,pid=$online,node=$node==1" \
 	"kfdsched_client_active_seconds_total,pid=$online,node=$node>=0.5" \
-	"kfdsched_node_active_seconds_total,node=$node>=1"
+	"kfdsched_node_active_seconds_total,node=$node>=1" \
+	kfdsched_refused_calls_total==0
 tell off
 
 # A scrape waits in the socket's queue for the next worker, if it comes so early.

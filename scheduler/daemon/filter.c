@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/filter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <ucontext.h>
+
+#include "abi/kfd_abi.h"
+#include "scheduler/daemon/log.h"
+
+#define CALLS 1024 /* numbers above are named once, together */
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41 /* glibc names its memory */
+#endif
+
+#define IOCTL_MASK 0xffffu /* type and number: KFD's structs may grow */
+#define NAMESPACES                                                                                 \
+	(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | \
+	 CLONE_NEWCGROUP)
+
+/* Whatever their arguments, in both processes. */
+static const int common[] = {
+	/* files and pipes; descriptors that are there */
+	SCMP_SYS(read),
+	SCMP_SYS(pread64),
+	SCMP_SYS(readv),
+	SCMP_SYS(write),
+	SCMP_SYS(writev),
+	SCMP_SYS(close),
+	SCMP_SYS(lseek),
+	SCMP_SYS(fstat),
+	SCMP_SYS(stat),
+	SCMP_SYS(lstat),
+	SCMP_SYS(newfstatat),
+	SCMP_SYS(statx),
+	SCMP_SYS(access),
+	SCMP_SYS(faccessat),
+	SCMP_SYS(faccessat2),
+	SCMP_SYS(readlink),
+	SCMP_SYS(readlinkat),
+	SCMP_SYS(getdents64),
+	SCMP_SYS(getcwd),
+	SCMP_SYS(fcntl),
+	SCMP_SYS(dup),
+	SCMP_SYS(pipe2),
+	SCMP_SYS(eventfd2),
+	SCMP_SYS(signalfd4),
+	SCMP_SYS(timerfd_create),
+	SCMP_SYS(timerfd_settime),
+	SCMP_SYS(memfd_create),
+	SCMP_SYS(ftruncate),
+	/* waiting */
+	SCMP_SYS(poll),
+	SCMP_SYS(ppoll),
+	SCMP_SYS(epoll_create1),
+	SCMP_SYS(epoll_ctl),
+	SCMP_SYS(epoll_wait),
+	SCMP_SYS(epoll_pwait),
+	SCMP_SYS(epoll_pwait2),
+	SCMP_SYS(futex),
+	SCMP_SYS(nanosleep),
+	SCMP_SYS(clock_nanosleep),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(clock_getres),
+	SCMP_SYS(gettimeofday),
+	SCMP_SYS(time),
+	SCMP_SYS(sched_yield),
+	SCMP_SYS(restart_syscall),
+	SCMP_SYS(wait4),
+	SCMP_SYS(waitid),
+	/* memory */
+	SCMP_SYS(brk),
+	SCMP_SYS(mmap),
+	SCMP_SYS(munmap),
+	SCMP_SYS(mremap),
+	SCMP_SYS(mprotect),
+	SCMP_SYS(madvise),
+	SCMP_SYS(getrandom),
+	/* itself */
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+	SCMP_SYS(tgkill),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(sigaltstack),
+	SCMP_SYS(getpid),
+	SCMP_SYS(getppid),
+	SCMP_SYS(gettid),
+	SCMP_SYS(getuid),
+	SCMP_SYS(geteuid),
+	SCMP_SYS(getgid),
+	SCMP_SYS(getegid),
+	SCMP_SYS(uname),
+	SCMP_SYS(sysinfo),
+	SCMP_SYS(getrusage),
+	SCMP_SYS(set_robust_list),
+	SCMP_SYS(set_tid_address),
+	SCMP_SYS(rseq),
+	SCMP_SYS(membarrier),
+	SCMP_SYS(sched_getaffinity),
+	SCMP_SYS(sched_getparam),
+	SCMP_SYS(sched_getscheduler),
+	SCMP_SYS(sched_get_priority_min),
+	SCMP_SYS(sched_get_priority_max),
+	SCMP_SYS(sched_setscheduler),
+	SCMP_SYS(getpriority),
+	SCMP_SYS(setpriority),
+	SCMP_SYS(getcpu),
+	/* sockets that are there */
+	SCMP_SYS(accept4),
+	SCMP_SYS(recvmsg),
+	SCMP_SYS(recvfrom),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(sendto),
+	SCMP_SYS(shutdown),
+	SCMP_SYS(getsockopt),
+	SCMP_SYS(setsockopt),
+	SCMP_SYS(getsockname),
+	SCMP_SYS(getpeername),
+	/* peers without SO_PEERPIDFD */
+	SCMP_SYS(pidfd_open),
+};
+
+/* The watchdog: its socket's file, its worker, and what a worker does at its start. */
+static const int watchdogs[] = {
+	SCMP_SYS(unlink), SCMP_SYS(unlinkat), SCMP_SYS(kill),  SCMP_SYS(capget),
+	SCMP_SYS(capset), SCMP_SYS(seccomp),  SCMP_SYS(prctl),
+};
+
+/* Of a tracer that lets its targets be what they are: no memory, no registers. */
+static const unsigned traces[] = {
+	PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_CONT, PTRACE_LISTEN, PTRACE_DETACH,
+};
+
+static const uint32_t ioctls[] = {KFDABI_IOC_GET_VERSION & IOCTL_MASK,
+				  KFDABI_IOC_DBG_TRAP &IOCTL_MASK};
+
+static uint64_t *refused_calls;
+static uint64_t refused_here;		   /* by this process */
+static uint8_t refused_numbers[CALLS + 1]; /* 1: refused; 2: and named */
+
+static int allow(scmp_filter_ctx filter, int call)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0);
+}
+
+static int allow_all(scmp_filter_ctx filter, const int *calls, size_t count)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < count && !error; i++)
+		error = allow(filter, calls[i]);
+	return error;
+}
+
+/* What depends on arguments. */
+static int allow_some(scmp_filter_ctx filter, enum filter_role role)
+{
+	const scmp_datum_t never = O_WRONLY | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
+	bool worker = role == FILTER_WORKER;
+	int error;
+
+	/* To read; the device, to read and write. No file is made or emptied. */
+	error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+				 SCMP_A2(SCMP_CMP_MASKED_EQ, never, 0));
+	if (!error)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1,
+					 SCMP_A1(SCMP_CMP_MASKED_EQ, never, 0));
+	for (size_t i = 0; i < COUNT(ioctls) && !error; i++)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
+					 SCMP_A1(SCMP_CMP_MASKED_EQ, IOCTL_MASK, ioctls[i]));
+	for (size_t i = 0; i < COUNT(traces) && !error; i++)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 1,
+					 SCMP_A0(SCMP_CMP_EQ, traces[i]));
+	if (!error)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
+					 SCMP_A0(SCMP_CMP_EQ, 0));
+	/* A worker begins threads; the watchdog workers, too. clone3's flags cannot be seen
+	 * by a filter: the C library then takes clone. */
+	if (!error)
+		error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	if (!error)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+					 SCMP_A0(SCMP_CMP_MASKED_EQ,
+						 NAMESPACES | (worker ? CLONE_THREAD : 0),
+						 worker ? CLONE_THREAD : 0));
+	if (!error && worker)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
+					 SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME));
+	if (!error && worker)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
+					 SCMP_A0(SCMP_CMP_EQ, PR_SET_VMA));
+	/* sd_notify */
+	if (!error && !worker)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
+					 SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
+	return error;
+}
+
+#if defined(__x86_64__)
+#define RESULT(context) ((context)->uc_mcontext.gregs[REG_RAX])
+#elif defined(__aarch64__)
+#define RESULT(context) ((context)->uc_mcontext.regs[0])
+#endif
+
+#ifdef RESULT
+/* The call was not made; this is its result. In a handler, so nothing but stores. */
+static void refuse(int signal, siginfo_t *info, void *context)
+{
+	unsigned number = (unsigned)info->si_syscall;
+
+	(void)signal;
+	RESULT((ucontext_t *)context) = -EPERM;
+	if (number > CALLS)
+		number = CALLS;
+	if (__atomic_load_n(&refused_numbers[number], __ATOMIC_RELAXED) == 0)
+		__atomic_store_n(&refused_numbers[number], 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&refused_here, 1, __ATOMIC_RELEASE);
+	if (refused_calls)
+		__atomic_fetch_add(refused_calls, 1, __ATOMIC_RELAXED);
+}
+#endif
+
+int filter_install(enum filter_role role, uint64_t *refused)
+{
+	uint32_t otherwise = SCMP_ACT_ERRNO(EPERM);
+	scmp_filter_ctx filter;
+	int error;
+
+	refused_calls = refused;
+#ifdef RESULT
+	const struct sigaction action = {.sa_sigaction = refuse,
+					 .sa_flags = SA_SIGINFO | SA_RESTART};
+
+	if (sigaction(SIGSYS, &action, NULL) == 0)
+		otherwise = SCMP_ACT_TRAP;
+#endif
+	filter = seccomp_init(otherwise);
+	if (!filter)
+		return -ENOMEM;
+	error = allow_all(filter, common, COUNT(common));
+	if (!error && role == FILTER_WATCHDOG)
+		error = allow_all(filter, watchdogs, COUNT(watchdogs));
+	if (!error)
+		error = allow_some(filter, role);
+	if (!error)
+		error = seccomp_load(filter);
+	seccomp_release(filter);
+	return error;
+}
+
+void filter_report(void)
+{
+	static uint64_t told;
+	uint64_t now = __atomic_load_n(&refused_here, __ATOMIC_ACQUIRE);
+
+	if (now == told)
+		return;
+	told = now;
+	for (int i = 0; i <= CALLS; i++) {
+		char *name;
+
+		if (__atomic_load_n(&refused_numbers[i], __ATOMIC_RELAXED) != 1)
+			continue;
+		__atomic_store_n(&refused_numbers[i], 2, __ATOMIC_RELAXED);
+		name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, i);
+		log_info("system call %s was refused by our own filter; please report this",
+			 name ? name : "of an unknown number");
+		free(name);
+	}
+}

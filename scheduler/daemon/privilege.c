@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/privilege.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+
+#include "scheduler/daemon/filter.h"
+#include "scheduler/daemon/log.h"
+
+/* Of `wanted`, what is permitted now stays so; `effective`: and is in effect. */
+static void keep(const cap_value_t *wanted, int count, bool effective)
+{
+	cap_t now = cap_get_proc(), next = cap_init();
+	int error = now && next ? 0 : -1;
+
+	for (int i = 0; i < count && !error; i++) {
+		cap_flag_value_t has = CAP_CLEAR;
+
+		error = cap_get_flag(now, wanted[i], CAP_PERMITTED, &has);
+		if (has != CAP_SET || error)
+			continue;
+		error = cap_set_flag(next, CAP_PERMITTED, 1, &wanted[i], CAP_SET);
+		if (!error && effective)
+			error = cap_set_flag(next, CAP_EFFECTIVE, 1, &wanted[i], CAP_SET);
+	}
+	if (error || cap_set_proc(next) != 0)
+		log_info("cannot give up capabilities: %s", strerror(errno));
+	cap_free(now);
+	cap_free(next);
+}
+
+static void confine(enum filter_role role, uint64_t *refused)
+{
+	int error;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		log_info("cannot set no-new-privs: %s", strerror(errno));
+	error = filter_install(role, refused);
+	if (error)
+		log_info("no filter of system calls: %s; the kernel needs CONFIG_SECCOMP_FILTER. "
+			 "Going on without",
+			 strerror(-error));
+}
+
+static const cap_value_t rights[] = {CAP_SYS_PTRACE, CAP_SYS_NICE};
+
+void privilege_watchdog(uint64_t *refused)
+{
+	keep(rights, 2, false);
+	confine(FILTER_WATCHDOG, refused);
+}
+
+void privilege_worker_start(void)
+{
+	keep(rights, 2, true);
+}
+
+void privilege_worker(uint64_t *refused)
+{
+	keep(rights, 1, true);
+	confine(FILTER_WORKER, refused);
+}
