@@ -51,10 +51,17 @@ enum lane_own {
 	LANE_OWN_UPDATES = 2, /* UPDATE_QUEUE (shim/updates.h): there is no session */
 };
 
-/* The daemon's order is one word, so that it is never half an order: what to do,
- * by which level, and a number that makes each order another word. */
-#define LANE_ORDER(level, hold, number) ((uint32_t)(number) << 16 | (level) << 8 | (hold))
-#define LANE_ORDER_HOLD(order) ((order)&1u)
+/* The daemon's order is one word, so that it is never half an order: what to do, by
+ * which level, and a number that makes each order another word. To prepare is to
+ * release, and to have what the level needs and nothing that others do: for self a
+ * debug session on itself, for the rest none. */
+#define LANE_ORDER(level, what, number)                                                            \
+	((uint32_t)(number) << 16 | (uint32_t)(level) << 8 | (uint32_t)(what))
+#define LANE_RELEASE 0u
+#define LANE_HOLD 1u
+#define LANE_PREPARE 2u
+#define LANE_ORDER_HOLD(order) ((order)&LANE_HOLD)
+#define LANE_ORDER_PREPARE(order) ((order)&LANE_PREPARE)
 #define LANE_ORDER_LEVEL(order) ((order) >> 8 & 0xffu)
 
 enum lane_queue_state {

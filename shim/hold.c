@@ -437,6 +437,19 @@ void hold_runtime_off(void)
 	errno = saved;
 }
 
+int hold_prepare(enum lane_level level)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&lock);
+	if (level != LANE_LEVEL_SELF && config.level != PROTOCOL_LEVEL_SELF)
+		close_session();
+	else if (level == LANE_LEVEL_SELF && !config.update_queue)
+		err = device_is_kept() ? open_session() : -ECANCELED;
+	pthread_mutex_unlock(&lock);
+	return err;
+}
+
 void hold_hand_over(void)
 {
 	pthread_mutex_lock(&lock);

@@ -35,6 +35,10 @@ enum hold_by { HOLD_BY_DAEMON, HOLD_BY_PEERS, HOLD_BY_END };
  * a release for such a call does not end the stretch.
  */
 int hold_set(enum hold_by by, enum lane_level level, bool hold);
+/* The same thread, of a process that nobody wants held. Whoever is to hold it knows before
+ * he does whether that can be: level self has its debug session from now on, another has
+ * none (unless KFDSHIM_LEVEL says self). 0, or a negative errno as of hold_set(). */
+int hold_prepare(enum lane_level level);
 /* The same thread: the wish is still there, if there is one. */
 void hold_renew(enum hold_by by);
 /* The same thread. A hold that hold_set had said to be in effect is over, and

@@ -499,6 +499,8 @@ static void serve_order(uint64_t now_ns)
 	/* No daemon, or a new one that has not ordered anything: it runs. */
 	err = hold_set(HOLD_BY_DAEMON, LANE_ORDER_LEVEL(order ? order : peer.order),
 		       LANE_ORDER_HOLD(order));
+	if (!err && LANE_ORDER_PREPARE(order))
+		err = hold_prepare(LANE_ORDER_LEVEL(order));
 	peer.order = order;
 	if (!lane || !order)
 		return;

@@ -446,6 +446,16 @@ void core_set_capability(struct core *core, core_id id, enum core_capability cap
 	unit_queue(core, unit_of(core, c));
 }
 
+void core_forgive(struct core *core, core_id id)
+{
+	struct client *c = client_find(core, id);
+
+	if (!c)
+		return;
+	c->spared = CORE_SPARED_NOT;
+	unit_queue(core, unit_of(core, c));
+}
+
 void core_set_priority(struct core *core, core_id id, int priority)
 {
 	struct client *c = client_find(core, id);

@@ -169,6 +169,9 @@ void core_move(struct core *core, core_id client, const struct core_rights *righ
 void core_remove(struct core *core, core_id client);
 
 void core_set_capability(struct core *core, core_id client, enum core_capability capability);
+/* It will be held by other means than those that failed or were slow: it is not spared
+ * any more. */
+void core_forgive(struct core *core, core_id client);
 /* Another priority, -1..15, from now on; all else of the client stays as it is. */
 void core_set_priority(struct core *core, core_id client, int priority);
 /* From now on it is held by others and never holds any itself: nobody knows when it

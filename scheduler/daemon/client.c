@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "scheduler/daemon/level.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/order.h"
 #include "scheduler/daemon/outsider.h"
@@ -275,7 +276,7 @@ static void greeted(struct worker *worker, struct client *client,
 	}
 	client->priority = client->control.own_priority = hello->priority;
 	client->slo_us = hello->slo_us;
-	client->by_order = order_level(hello->level);
+	level_begin(client, hello->level);
 	memcpy(client->group, hello->group, sizeof(client->group));
 	register_workload(worker, client, now);
 }
@@ -473,16 +474,27 @@ void client_acted(struct worker *worker, struct client *client,
 	log_info("process %d (%s): not suspended again, because %s", (int)client->peer.pid,
 		 client->name, client->reason);
 	events_level(worker, client, false);
+	level_failed(worker, client, report->error, now);
 }
 
-static void attached(struct worker *worker, struct client *client)
+static void attached(struct worker *worker, struct client *client, const struct trap_cost *settled,
+		     uint64_t now)
 {
+	char why[KFD_REASON];
+
 	client->attached = true;
 	client->reason[0] = '\0';
+	level_risen(client, now);
 	/* Edge triggered: its descriptor is the executor's and may be gone. */
 	worker_watch(worker, executor_events_fd(client->executor), EPOLLIN | EPOLLET,
 		     WORKER_SESSION, client->slot);
 	__atomic_store_n(&client->lane->session, 1, __ATOMIC_RELEASE);
+	if (settled->duration_ns > worker->config.core.slow_suspend_ns) {
+		snprintf(why, sizeof(why), "a suspend took %llu us",
+			 (unsigned long long)(settled->duration_ns / 1000));
+		level_fall(worker, client, -EIO, why, now);
+		return;
+	}
 	if (client->runtime == LANE_RUNTIME_ENABLED)
 		core_set_capability(worker->core, client->id, CORE_ABLE);
 	log_info("process %d (%s): level trap", (int)client->peer.pid, client->name);
@@ -495,27 +507,31 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct executor_report report;
 	uint32_t outcome;
+	int error;
 
 	if (!client->executor)
 		return;
 	outcome = executor_take(client->executor, &report);
 	if (outcome & EXECUTOR_ATTACHED)
-		attached(worker, client);
-	if (outcome & EXECUTOR_REFUSED)
-		client_cannot(worker, client, executor_reason(client->executor));
+		attached(worker, client, &report.cost, now);
+	if (outcome & EXECUTOR_REFUSED) {
+		const char *why = executor_reason(client->executor, &error);
+
+		level_fall(worker, client, error, why, now);
+	}
 	if (outcome & EXECUTOR_ACTED)
 		client_acted(worker, client, &report, now);
 	if (outcome & EXECUTOR_CHANGED)
 		outsider_changed(client);
 	if (outcome & EXECUTOR_NOT_COLLECTED && !client->refused)
-		client_cannot(worker, client, "a new queue of it could not be suspended");
+		level_fall(worker, client, -EIO, "a new queue of it could not be suspended", now);
 	if (outcome & EXECUTOR_ENDED) {
 		/* an action that nobody will finish any more */
 		core_finished(worker->core, client->id, 0, 0, now);
 		executor_free(client->executor);
 		client->executor = NULL;
 		client->attached = false;
-		client->refused = true;
+		client->refused |= !client->level.changing;
 		core_set_capability(worker->core, client->id, CORE_REFUSED);
 		__atomic_store_n(&client->lane->session, 0, __ATOMIC_RELEASE);
 		set_suspended(client, false);
@@ -528,7 +544,8 @@ void client_session(struct worker *worker, struct client *client, uint32_t event
 		return;
 	if (events & EPOLLIN)
 		executor_ask(client->executor, EXECUTOR_RUNTIME);
-	if (events & (EPOLLHUP | EPOLLERR) && !client->refused && !worker->leaving) {
+	if (events & (EPOLLHUP | EPOLLERR) && !client->refused && !worker->leaving &&
+	    !client->level.changing) {
 		/* Most often the process is ending: the driver ends the session
 		 * before the pidfd says so. If not, it is worth a line. */
 		client->refused = true;
@@ -559,9 +576,12 @@ void client_overdue(struct worker *worker, struct client *client, uint64_t now)
 		events_overdue(client);
 	if (client->phase == CLIENT_SERVED && client->by_order)
 		order_overdue(worker, client, now);
+	level_step(worker, client, now);
 	if (client->phase == CLIENT_SERVED && client->lost_ns && now > client->lost_ns + LOST_NS) {
 		client->lost_ns = 0;
-		client_cannot(worker, client, "its debug session was ended by somebody else");
+		client->refused = false;
+		level_fall(worker, client, -ECONNRESET,
+			   "its debug session was ended by somebody else", now);
 	}
 }
 

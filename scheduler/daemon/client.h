@@ -15,6 +15,7 @@
 #include "scheduler/daemon/control.h"
 #include "scheduler/daemon/events.h"
 #include "scheduler/daemon/executor.h"
+#include "scheduler/daemon/level_state.h"
 #include "scheduler/daemon/metrics.h"
 #include "scheduler/daemon/peer.h"
 
@@ -54,9 +55,11 @@ struct client {
 
 	/* who holds itself back, by which level (order.h); NONE: by a session */
 	enum lane_level by_order;
-	bool greeted; /* its lane was looked at once */
-	bool ordered; /* an order is not acknowledged yet */
-	bool obeys;   /* the last one was to hold itself, and it said that it does */
+	struct level level; /* why, and what it may come to */
+	bool preparing;	    /* the order is to prepare: no action of the core's */
+	bool greeted;	    /* its lane was looked at once */
+	bool ordered;	    /* an order is not acknowledged yet */
+	bool obeys;	    /* the last one was to hold itself, and it said that it does */
 	uint32_t own_session, order, order_number;
 	uint64_t ordered_ns;
 
@@ -102,6 +105,8 @@ void client_explain(struct client *client);
 void client_set_priority(struct worker *worker, struct client *client, int priority,
 			 const struct client *by);
 void client_reconsider(struct worker *worker, struct client *client);
+/* Opens a session on it; `patient` as in executor_start(). */
+void client_attach(struct worker *worker, struct client *client, bool patient);
 /* Its executor may have something to tell. */
 void client_outcome(struct worker *worker, struct client *client, uint64_t now);
 /* Carries out one action of the core; false: it was cancelled. */

@@ -94,8 +94,9 @@ static json_t *order_json(uint32_t order, uint32_t done)
 {
 	if (order == 0)
 		return json_null();
-	return json_pack("{sI sb ss sb}", "number", (json_int_t)(order >> 16), "hold",
-			 (int)LANE_ORDER_HOLD(order), "level",
+	return json_pack("{sI sb sb ss sb}", "number", (json_int_t)(order >> 16), "hold",
+			 (int)LANE_ORDER_HOLD(order), "prepare",
+			 (int)(LANE_ORDER_PREPARE(order) != 0), "level",
 			 lane_level_name(LANE_ORDER_LEVEL(order)), "done", (int)(order == done));
 }
 

@@ -29,6 +29,8 @@ struct executor {
 	int events_fd;
 	bool watching;	  /* the thread's own */
 	uint32_t runtime; /* 1: enabled */
+	int tries;
+	int error; /* of attaching */
 	char reason[KFD_REASON];
 };
 
@@ -79,15 +81,24 @@ static void tell(struct executor *executor, uint32_t outcome)
 }
 
 /* While it is in the driver, a SUSPEND excuses a heartbeat that is late. */
-static int suspend(struct executor *executor, struct trap_cost *cost)
+static void suspend_begin(struct beat *beat)
 {
-	struct beat *beat = executor->beat;
-	int error;
-
 	__atomic_store_n(&beat->suspend_since_ns, clock_ns(), __ATOMIC_RELEASE);
 	__atomic_fetch_add(&beat->suspends, 1, __ATOMIC_SEQ_CST);
-	error = trap_suspend(executor->trap, cost);
+}
+
+static void suspend_end(struct beat *beat)
+{
 	__atomic_fetch_sub(&beat->suspends, 1, __ATOMIC_SEQ_CST);
+}
+
+static int suspend(struct executor *executor, struct trap_cost *cost)
+{
+	int error;
+
+	suspend_begin(executor->beat);
+	error = trap_suspend(executor->trap, cost);
+	suspend_end(executor->beat);
 	/* Its runtime was turned off meanwhile, which it does not announce. */
 	if (error == -EPERM && executor->watching) {
 		struct trap_cost undo;
@@ -124,16 +135,20 @@ static void act(struct executor *executor, uint32_t requests)
 	tell(executor, EXECUTOR_ACTED);
 }
 
-/* 0: attached. Otherwise the reason is written, or it was told to quit. */
+/* 0: attached. Otherwise the reason is written, or it was told to quit. Queues that are
+ * there go through a suspend. */
 static int attach(struct executor *executor)
 {
 	int device = the_device(executor->reason);
 	int error = device < 0 ? device : -EAGAIN;
 
-	for (int i = 0; error == -EAGAIN && i < ATTACH_TRIES; i++) {
-		error = trap_attach(executor->trap, device, executor->reason);
-		if (error == -EAGAIN && asked(executor, ATTACH_PAUSE_NS) & EXECUTOR_QUIT)
+	for (int i = 0; error == -EAGAIN && i < executor->tries; i++) {
+		if (i && asked(executor, ATTACH_PAUSE_NS) & EXECUTOR_QUIT)
 			return -ECANCELED;
+		suspend_begin(executor->beat);
+		error = trap_attach(executor->trap, device, &executor->report.cost,
+				    executor->reason);
+		suspend_end(executor->beat);
 	}
 	return error;
 }
@@ -167,6 +182,7 @@ static void *run(void *arg)
 	struct executor *executor = arg;
 	int error = attach(executor);
 
+	executor->error = error;
 	if (error == 0) {
 		executor->events_fd = trap_events_fd(executor->trap);
 		executor->runtime = 1; /* or there would be no session */
@@ -187,7 +203,8 @@ static void dispose(struct executor *executor)
 	free(executor);
 }
 
-int executor_start(pid_t pid, int pidfd, int done_fd, struct beat *beat, struct executor **out)
+int executor_start(pid_t pid, int pidfd, int done_fd, struct beat *beat, bool patient,
+		   struct executor **out)
 {
 	struct executor *executor = calloc(1, sizeof(*executor));
 	pthread_attr_t attr;
@@ -199,6 +216,7 @@ int executor_start(pid_t pid, int pidfd, int done_fd, struct beat *beat, struct 
 	executor->done_fd = done_fd;
 	executor->beat = beat;
 	executor->events_fd = -1;
+	executor->tries = patient ? ATTACH_TRIES : 1;
 	executor->pidfd = fcntl(pidfd, F_DUPFD_CLOEXEC, 0);
 	executor->trap = trap_create(pid, executor->pidfd);
 	if (executor->pidfd < 0 || !executor->trap) {
@@ -221,13 +239,14 @@ uint32_t executor_take(struct executor *executor, struct executor_report *report
 {
 	uint32_t outcome = __atomic_exchange_n(&executor->outcome, 0, __ATOMIC_SEQ_CST);
 
-	if (outcome & EXECUTOR_ACTED)
+	if (outcome & (EXECUTOR_ACTED | EXECUTOR_ATTACHED))
 		*report = executor->report;
 	return outcome;
 }
 
-const char *executor_reason(const struct executor *executor)
+const char *executor_reason(const struct executor *executor, int *error)
 {
+	*error = executor->error;
 	return executor->reason;
 }
 

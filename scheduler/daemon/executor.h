@@ -44,14 +44,17 @@ struct executor_report {
 
 struct executor;
 
-/* Begins with attaching. pidfd is duplicated. done_fd: an eventfd that is
- * written when there is an outcome. 0 or a negative errno. */
-int executor_start(pid_t pid, int pidfd, int done_fd, struct beat *beat, struct executor **out);
+/* Begins with attaching; patient: waits for a predecessor that is dying. pidfd is
+ * duplicated. done_fd: an eventfd that is written when there is an outcome. 0 or a
+ * negative errno. */
+int executor_start(pid_t pid, int pidfd, int done_fd, struct beat *beat, bool patient,
+		   struct executor **out);
 void executor_ask(struct executor *executor, uint32_t requests);
-/* Takes the outcome; the report is of EXECUTOR_ACTED. */
+/* Takes the outcome; the report is of EXECUTOR_ACTED, or of EXECUTOR_ATTACHED: what the
+ * first suspend cost. */
 uint32_t executor_take(struct executor *executor, struct executor_report *report);
-/* Once refused. */
-const char *executor_reason(const struct executor *executor);
+/* Once refused: why, as a sentence and as trap_attach() says. */
+const char *executor_reason(const struct executor *executor, int *error);
 /* Once attached: trap_events_fd(); it may be closed at any time later. */
 int executor_events_fd(const struct executor *executor);
 /* Is its runtime enabled? As the session's events have told. */

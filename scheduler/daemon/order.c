@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "scheduler/daemon/level.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/worker.h"
 
@@ -33,16 +34,22 @@ static void set_capability(struct worker *worker, struct client *client)
 	bool able = client->by_order != LANE_LEVEL_SELF || client->own_session != LANE_OWN_NONE;
 	char why[KFD_REASON];
 
-	if (!control_may_be_held(client) || client->refused || worker->leaving)
+	if (!control_may_be_held(client) || client->refused || worker->leaving ||
+	    level_is_changing(client))
 		return;
 	if (able) {
 		core_set_capability(worker->core, client->id, CORE_ABLE);
+		if (level_explain(client))
+			return;
 		if (client->reason[0])
 			log_info("process %d (%s): level %s", (int)client->peer.pid, client->name,
 				 lane_level_name(client->by_order));
 		if (client->reason[0])
 			events_level(worker, client, true);
 		client->reason[0] = '\0';
+	} else if (level_may_change(client) && client->runtime == LANE_RUNTIME_ENABLED) {
+		/* its session was ended, or its runtime has begun again */
+		level_again(worker, client);
 	} else if (client->runtime == LANE_RUNTIME_NEVER) {
 		snprintf(why, sizeof(why), "it has no debug session on itself: %s",
 			 strerror(lane_word((const uint32_t *)&client->lane->runtime_errno) &
@@ -66,6 +73,11 @@ static void answered(struct worker *worker, struct client *client, uint32_t erro
 	};
 
 	client->ordered = false;
+	if (client->preparing) {
+		client->preparing = false;
+		level_prepared(worker, client, report.error, now);
+		return;
+	}
 	/* It could not be at that moment, and nothing was tried. */
 	if (error == ECANCELED && client->acting == CORE_SUSPEND) {
 		core_finished(worker->core, client->id, -ECANCELED, 0, now);
@@ -76,13 +88,13 @@ static void answered(struct worker *worker, struct client *client, uint32_t erro
 }
 
 /* It said that it held itself, and says now why it does not any more. */
-static void lost(struct worker *worker, struct client *client, uint32_t error)
+static void lost(struct worker *worker, struct client *client, uint32_t error, uint64_t now)
 {
 	char why[KFD_REASON];
 
 	client->obeys = false;
 	snprintf(why, sizeof(why), "it could not stay held: %s", strerror(error & 0xfff));
-	client_cannot(worker, client, why);
+	level_fall(worker, client, -EPROTO, why, now);
 }
 
 bool order_scan(struct worker *worker, struct client *client, uint64_t now)
@@ -103,22 +115,28 @@ bool order_scan(struct worker *worker, struct client *client, uint64_t now)
 			 lane_word(&client->lane->order_us), now);
 		changed = true;
 	} else if (client->obeys && lane_word((const uint32_t *)&client->lane->order_errno)) {
-		lost(worker, client, lane_word((const uint32_t *)&client->lane->order_errno));
+		lost(worker, client, lane_word((const uint32_t *)&client->lane->order_errno), now);
 		changed = true;
 	}
 	return changed;
 }
 
-static void give(struct client *client, bool hold, uint64_t now)
+static void give(struct client *client, enum lane_level level, uint32_t what, uint64_t now)
 {
 	const char any = 0;
 
-	client->order = LANE_ORDER(client->by_order, hold, ++client->order_number);
+	client->order = LANE_ORDER(level, what, ++client->order_number);
 	client->ordered = true;
 	client->obeys = false;
 	client->ordered_ns = now;
 	__atomic_store_n(&client->lane->order, client->order, __ATOMIC_SEQ_CST);
 	(void)!write(client->order_fd, &any, sizeof(any)); /* full: it is woken anyway */
+}
+
+void order_prepare(struct client *client, enum lane_level level, uint64_t now)
+{
+	client->preparing = true;
+	give(client, level, LANE_PREPARE, now);
 }
 
 bool order_act(struct worker *worker, struct client *client, uint64_t now)
@@ -130,13 +148,13 @@ bool order_act(struct worker *worker, struct client *client, uint64_t now)
 		core_finished(worker->core, client->id, -ECANCELED, 0, now);
 		return false;
 	}
-	give(client, hold, now);
+	give(client, client->by_order, hold ? LANE_HOLD : LANE_RELEASE, now);
 	return true;
 }
 
 void order_overdue(struct worker *worker, struct client *client, uint64_t now)
 {
-	if (!client->ordered || now < client->ordered_ns + ANSWER_NS)
+	if (!client->ordered || client->preparing || now < client->ordered_ns + ANSWER_NS)
 		return;
 	/* We may be the ones who stood still. */
 	if (lane_word(&client->lane->order_done) == client->order)
@@ -148,5 +166,5 @@ void order_overdue(struct worker *worker, struct client *client, uint64_t now)
 		return;
 	}
 	answered(worker, client, ETIMEDOUT, 0, now);
-	client_cannot(worker, client, "it did not obey an order within 1 s");
+	level_fall(worker, client, -ETIMEDOUT, "it did not obey an order within 1 s", now);
 }

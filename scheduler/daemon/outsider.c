@@ -170,23 +170,14 @@ static void look(struct client *client, uint64_t now)
 
 static void start(struct worker *worker, struct client *client)
 {
-	char why[KFD_REASON];
-	int error;
-
 	if (client->executor || client->refused || worker->leaving ||
 	    client->priority == PRIORITY_UNSET || !has_compute(client->outsider, 0))
 		return;
 	/* Its agent came after the tag, and could not register here. */
-	if (target_has_shim(client->peer.pid)) {
+	if (target_has_shim(client->peer.pid))
 		client_cannot(worker, client, "the shim is in it, and has not registered here");
-		return;
-	}
-	error = executor_start(client->peer.pid, client->peer.pidfd, worker->done_fd, worker->beat,
-			       &client->executor);
-	if (!error)
-		return;
-	snprintf(why, sizeof(why), "no thread for it: %s", strerror(-error));
-	client_cannot(worker, client, why);
+	else
+		client_attach(worker, client, true);
 }
 
 /* What the shim announces, found too late by at most a look and a resume. */

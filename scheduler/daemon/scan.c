@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* What a client's lane says, and the level that follows from it. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "scheduler/daemon/client.h"
+#include "scheduler/daemon/level.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/order.h"
 #include "scheduler/daemon/outsider.h"
@@ -24,11 +27,11 @@ void client_explain(struct client *client)
 	snprintf(client->reason, sizeof(client->reason), "%s", why);
 }
 
-static void start_executor(struct worker *worker, struct client *client)
+void client_attach(struct worker *worker, struct client *client, bool patient)
 {
 	char why[KFD_REASON];
 	int error = executor_start(client->peer.pid, client->peer.pidfd, worker->done_fd,
-				   worker->beat, &client->executor);
+				   worker->beat, patient, &client->executor);
 
 	if (!error)
 		return;
@@ -41,12 +44,13 @@ static void runtime_changed(struct worker *worker, struct client *client)
 {
 	char why[KFD_REASON];
 
-	if (!control_may_be_held(client) || client->refused || worker->leaving)
+	if (!control_may_be_held(client) || client->refused || client->level.changing ||
+	    worker->leaving)
 		return;
 	switch (client->runtime) {
 	case LANE_RUNTIME_ENABLED:
 		if (!client->executor)
-			start_executor(worker, client);
+			client_attach(worker, client, true);
 		else if (client->attached)
 			core_set_capability(worker->core, client->id, CORE_ABLE);
 		break;
@@ -56,7 +60,7 @@ static void runtime_changed(struct worker *worker, struct client *client)
 		snprintf(why, sizeof(why), "its runtime cannot be enabled: %s",
 			 strerror(lane_word((const uint32_t *)&client->lane->runtime_errno) &
 				  0xfff));
-		client_cannot(worker, client, why);
+		level_fall(worker, client, -EOPNOTSUPP, why, clock_ns());
 		break;
 	default:
 		core_set_capability(worker->core, client->id, CORE_PENDING);

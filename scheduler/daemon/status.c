@@ -145,10 +145,11 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 	static const char *const states[] = {"running", "suspending", "suspended", "resuming"};
 	struct core_view view = {0};
 	char name[16];
-	bool able;
+	bool fine;
 
 	core_look(worker->core, client->id, now, &view);
-	able = view.capability == CORE_ABLE && view.spared == CORE_SPARED_NOT;
+	fine = view.capability == CORE_ABLE && view.spared == CORE_SPARED_NOT &&
+	       !client->level.error; /* as it asked, or by trap */
 	peer_name(client->peer.pid, name);
 	return json_pack(
 		"{sI ss sb so ss sb so so ss ss ss ss sb sI sI sI sI so so}", "pid",
@@ -158,7 +159,7 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 		"role", role(client->priority), "priority_ordered",
 		(int)client->control.priority_set, "lease_us", lease_json(client, now), "group",
 		plain(client->group), "level", status_level(client, &view), "reason",
-		able ? "" : client->reason, "runtime", status_runtime(client->runtime), "state",
+		fine ? "" : client->reason, "runtime", status_runtime(client->runtime), "state",
 		states[view.state], "active", (int)view.active, "suspends",
 		(json_int_t)view.suspends, "resumes", (json_int_t)view.resumes, "failures",
 		(json_int_t)view.failures, "suspended_us", (json_int_t)(view.suspended_ns / 1000),

@@ -60,6 +60,7 @@ struct worker {
 	uint64_t deadline_ns;
 	uint64_t nodes_read_ns;
 	uint64_t metrics_due_ns;
+	uint64_t session_moved_ns; /* level.c: from one process to another */
 	struct core_action actions[WORKER_CLIENTS];
 	struct totals totals;
 	struct events events;

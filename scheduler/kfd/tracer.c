@@ -85,6 +85,20 @@ int tracer_seize(pid_t pid, char reason[static KFD_REASON])
 	return -error;
 }
 
+bool tracer_nobody_has(pid_t pid)
+{
+	return field_of(pid, "status", "TracerPid: %ld") == 0;
+}
+
+bool tracer_right_has_come(pid_t pid)
+{
+	char path[64], text[64];
+
+	/* Who may read this link may trace (ptrace_may_access), but for Yama. */
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	return tracer_nobody_has(pid) && readlink(path, text, sizeof(text)) > 0 && yama() == 0;
+}
+
 /* One stop of the target: what made it, and how does it go on? */
 static void forward(pid_t pid, int status)
 {

@@ -21,6 +21,12 @@
  * somebody else traces it now, -ESRCH it is gone, -EPERM no right. */
 int tracer_seize(pid_t pid, char reason[static KFD_REASON]);
 
+/* Looks from outside, which the process does not notice. Does nobody trace it? And: when
+ * there was no right to (-EPERM), might there be one now? Where Yama restricts tracing
+ * that cannot be seen: false. */
+bool tracer_nobody_has(pid_t pid);
+bool tracer_right_has_come(pid_t pid);
+
 /* Forwards what has stopped the target. 0, or -ESRCH: it has ended, and has
  * been waited for, without which its parent would never hear of its end. */
 int tracer_serve(pid_t pid);

@@ -443,22 +443,22 @@ static int start_session(struct trap *trap, char *reason)
 		 info.runtime_state == KFDABI_RUNTIME_DISABLED ? "not enabled"
 		 : info.runtime_state == KFDABI_RUNTIME_BUSY   ? "busy: its GPU debugs another"
 							       : "error");
-	return -EBUSY;
+	return info.runtime_state == KFDABI_RUNTIME_BUSY ? -EBUSY : -EPROTO;
 }
 
 /* Queues that were there before the session: through a suspend and a resume
  * once, so that their state is known (ENABLE was seen to leave them stopped). */
-static int settle_queues(struct trap *trap, char *reason)
+static int settle_queues(struct trap *trap, struct trap_cost *cost, char *reason)
 {
-	struct trap_cost cost;
+	struct trap_cost resumed;
 	int error = take_snapshot(trap);
 	int undo;
 
 	if (!error && trap->queue_count == 0)
 		return 0;
 	if (!error)
-		error = trap_suspend(trap, &cost);
-	undo = trap_resume(trap, &cost);
+		error = trap_suspend(trap, cost);
+	undo = trap_resume(trap, &resumed);
 	if (!error)
 		error = undo;
 	if (error) {
@@ -466,19 +466,50 @@ static int settle_queues(struct trap *trap, char *reason)
 			 (int)trap->pid, strerror(-error));
 		end_session(trap);
 	}
+	return error ? -EIO : 0;
+}
+
+static int has_ended(const struct trap *trap, char *reason)
+{
+	struct pollfd p = {.fd = trap->pidfd, .events = POLLIN};
+
+	if (poll(&p, 1, 0) == 0)
+		return 0;
+	snprintf(reason, KFD_REASON, "process %d has ended", (int)trap->pid);
+	return -ESRCH;
+}
+
+/* The owner of a session need not be the tracer any more since Linux 6.12.103, and a
+ * process that nobody traces is not stopped by each of its signals, nor by us when we
+ * hang. Which driver allows it no number tells (AMD's own is told apart by none): let
+ * go, and ask. EPERM: stay attached. */
+static int try_without(struct trap *trap, char *reason)
+{
+	int error = tracer_detach(trap->pid);
+
+	if (error == -ETIMEDOUT)
+		return 0; /* it is traced still */
+	trap->seized = false;
+	if (error) {
+		snprintf(reason, KFD_REASON, "process %d has ended", (int)trap->pid);
+	} else if (probe(trap) == -EPERM) {
+		error = tracer_seize(trap->pid, reason);
+		trap->seized = error == 0;
+		if (!error) /* is it still who it was? */
+			error = has_ended(trap, reason);
+	}
+	if (error)
+		end_session(trap);
 	return error;
 }
 
 static int check_target(struct trap *trap, char *reason)
 {
-	struct pollfd p = {.fd = trap->pidfd, .events = POLLIN};
-	int error;
-
 	/* Seized, so the pid stays; was it the right one? */
-	if (poll(&p, 1, 0) != 0) {
-		snprintf(reason, KFD_REASON, "process %d has ended", (int)trap->pid);
-		return -ESRCH;
-	}
+	int error = has_ended(trap, reason);
+
+	if (error)
+		return error;
 	error = probe(trap);
 	if (error == -EINVAL)
 		return 0;
@@ -495,10 +526,12 @@ static int check_target(struct trap *trap, char *reason)
 	return error;
 }
 
-int trap_attach(struct trap *trap, int kfd_fd, char reason[static KFD_REASON])
+int trap_attach(struct trap *trap, int kfd_fd, struct trap_cost *settled,
+		char reason[static KFD_REASON])
 {
 	int error = tracer_seize(trap->pid, reason);
 
+	*settled = (struct trap_cost){0};
 	if (error)
 		return error;
 	trap->seized = true;
@@ -507,8 +540,10 @@ int trap_attach(struct trap *trap, int kfd_fd, char reason[static KFD_REASON])
 	if (!error)
 		error = start_session(trap, reason);
 	if (!error)
-		error = settle_queues(trap, reason);
-	if (error) {
+		error = settle_queues(trap, settled, reason);
+	if (!error)
+		error = try_without(trap, reason);
+	if (error && trap->seized) {
 		tracer_detach(trap->pid);
 		trap->seized = false;
 	}
@@ -519,12 +554,11 @@ void trap_detach(struct trap *trap)
 {
 	struct trap_cost cost;
 
-	if (!trap->seized)
-		return;
 	if (trap->events_fd >= 0) {
 		trap_resume(trap, &cost);
 		end_session(trap);
 	}
-	tracer_detach(trap->pid);
+	if (trap->seized)
+		tracer_detach(trap->pid);
 	trap->seized = false;
 }

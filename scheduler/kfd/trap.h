@@ -14,8 +14,10 @@
  * - ENABLE succeeds when nothing was armed; runtime state 1 alone counts.
  * - The target's RUNTIME_ENABLE waits for SEND_RUNTIME_EVENT while a session
  *   exists, so one is always posted ahead.
+ * - Before Linux 6.12.103 the tracing thread alone may act; later the session's owner
+ *   may, whether he traces or not. AMD's own driver: by version. So it is tried.
  *
- * Threads: every call for one target from one thread for life (its tracer),
+ * Threads: every call for one target from one thread for life (it may be its tracer),
  * but trap_pending. Times are CLOCK_MONOTONIC nanoseconds. No call allocates
  * but trap_create.
  */
@@ -43,12 +45,21 @@ struct trap *trap_create(pid_t pid, int pidfd);
 void trap_destroy(struct trap *trap);
 
 /*
- * Seizes the lead thread and opens the session; call it only when the target
- * has enabled its runtime, or its RUNTIME_ENABLE would sleep. 0, or a negative
- * errno with a sentence in `reason`, and then nothing is left behind. -EAGAIN:
- * somebody else holds the process, perhaps a predecessor that is dying.
+ * Seizes the lead thread, opens the session, suspends and resumes once the queues that
+ * are there (*settled: what that suspend cost), and lets go of the thread if the driver
+ * obeys the owner of a session without. Call it only when the target has enabled its
+ * runtime, or its RUNTIME_ENABLE would sleep. 0, or a negative errno with a sentence in
+ * `reason`, and then nothing is left behind:
+ * -EAGAIN, -EALREADY  somebody else traces it or has a session on it, perhaps a
+ *                     predecessor that is dying
+ * -EPERM              no right to trace it
+ * -EBUSY              its GPU debugs another process (one a GPU, on parts that do not
+ *                     debug by VMID), or has its global wave sync
+ * -EIO                its queues could not be suspended
+ * -ESRCH              it has ended, or does not use the device
  */
-int trap_attach(struct trap *trap, int kfd_fd, char reason[static KFD_REASON]);
+int trap_attach(struct trap *trap, int kfd_fd, struct trap_cost *settled,
+		char reason[static KFD_REASON]);
 
 /* Ends the session, which resumes everything, and lets go of the target. */
 void trap_detach(struct trap *trap);
@@ -58,7 +69,8 @@ void trap_detach(struct trap *trap);
 int trap_events_fd(const struct trap *trap);
 void trap_answer_runtime(struct trap *trap);
 
-/* Forwards the target's signals. -ESRCH: it has ended. */
+/* Forwards the target's signals, if it is traced. -ESRCH: it has ended; of one that is
+ * not traced the pidfd alone tells that. */
 int trap_serve(struct trap *trap);
 /* Is there a signal or the end to serve? For any thread. */
 bool trap_pending(const struct trap *trap);

@@ -59,6 +59,21 @@ static void slow_suspend_is_the_last(void **state)
 	expect_spared(CORE_SPARED_SLOW);
 }
 
+/* Who is held by other means from now on has a new beginning. */
+static void the_forgiven_are_suspended_again(void **state)
+{
+	(void)state;
+	core_finished(core, low, -EIO, 9 * S, now);
+	play_expect(CORE_RESUME, low);
+	play_done(low);
+	play_expect_nothing();
+	core_forgive(core, low);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	play_idle(high, GPU);
+	play_expect(CORE_RESUME, low);
+}
+
 static void fast_enough_is_not_slow(void **state)
 {
 	(void)state;
@@ -110,11 +125,9 @@ static void resume_is_repeated(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		HERE(failed_suspend_is_undone_and_the_last),
-		HERE(slow_suspend_is_the_last),
-		HERE(fast_enough_is_not_slow),
-		HERE(cancelled_counts_as_nothing),
-		HERE(resume_is_repeated),
+		HERE(failed_suspend_is_undone_and_the_last), HERE(slow_suspend_is_the_last),
+		HERE(the_forgiven_are_suspended_again),	     HERE(fast_enough_is_not_slow),
+		HERE(cancelled_counts_as_nothing),	     HERE(resume_is_repeated),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

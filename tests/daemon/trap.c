@@ -36,6 +36,7 @@ struct played_queue {
 /* The driver's side of one target. */
 static struct {
 	bool session, lost_right;
+	bool tracer_only; /* before Linux 6.12.103 */
 	unsigned runtime_state;
 	int enable_error;
 	bool firmware_fails;
@@ -174,6 +175,21 @@ static void end_session(void)
 		kfd.queues[i].suspended = false;
 }
 
+static bool traced(void)
+{
+	char path[64], line[256];
+	long tracer = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)child);
+	f = fopen(path, "re");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f) && sscanf(line, "TracerPid: %ld", &tracer) != 1)
+		;
+	fclose(f);
+	return tracer != 0;
+}
+
 /* cmocka's wrapper of ioctl: everything goes to the played driver. */
 int __wrap_ioctl(int fd, unsigned long request, void *arg)
 {
@@ -182,7 +198,7 @@ int __wrap_ioctl(int fd, unsigned long request, void *arg)
 	assert_int_equal(fd, KFD);
 	assert_int_equal(request, KFDABI_IOC_DBG_TRAP);
 	assert_int_equal(a->pid, child);
-	if (kfd.lost_right)
+	if (kfd.lost_right || (kfd.tracer_only && !traced() && a->op != KFDABI_TRAP_DISABLE))
 		return fails(EPERM);
 	if (a->op == KFDABI_TRAP_ENABLE)
 		return kfd.session ? fails(EALREADY) : play_enable(a);
@@ -243,7 +259,7 @@ static int teardown(void **state)
 
 static void attach(void)
 {
-	assert_int_equal(trap_attach(trap, KFD, reason), 0);
+	assert_int_equal(trap_attach(trap, KFD, &cost, reason), 0);
 }
 
 static void opens_a_session_and_settles_queues(void **state)
@@ -267,6 +283,49 @@ static void no_queues_no_bounce(void **state)
 	(void)state;
 	attach();
 	assert_int_equal(kfd.suspends + kfd.resumes, 0);
+}
+
+/* Which of the two a driver is shows by what it does. */
+static void lets_go_of_the_thread_where_the_driver_allows_it(void **state)
+{
+	(void)state;
+	add(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	assert_false(traced());
+	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_true(kfd.queues[0].suspended);
+	assert_int_equal(trap_serve(trap), 0);
+	trap_detach(trap);
+	assert_int_equal(kfd.disables, 1);
+	assert_false(kfd.session || kfd.queues[0].suspended);
+}
+
+static void stays_attached_where_the_driver_wants_it(void **state)
+{
+	(void)state;
+	kfd.tracer_only = true;
+	add(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	assert_true(traced());
+	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_true(kfd.queues[0].suspended);
+	trap_detach(trap);
+	assert_false(kfd.session || traced());
+}
+
+static void the_first_suspend_is_told(void **state)
+{
+	(void)state;
+	attach();
+	assert_int_equal(cost.entry_ns, 0);
+	trap_detach(trap);
+	add(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	assert_true(cost.entry_ns > 0 && cost.duration_ns > 0);
+	trap_detach(trap);
+	kfd.firmware_fails = true;
+	assert_int_equal(trap_attach(trap, KFD, &cost, reason), -EIO);
+	assert_false(kfd.session || kfd.queues[0].suspended || traced());
 }
 
 static void one_call_in_the_steady_state(void **state)
@@ -433,13 +492,13 @@ static void a_session_of_another_is_left_alone(void **state)
 {
 	(void)state;
 	kfd.session = true;
-	assert_int_equal(trap_attach(trap, KFD, reason), -EAGAIN);
+	assert_int_equal(trap_attach(trap, KFD, &cost, reason), -EAGAIN);
 	assert_int_equal(kfd.disables, 0);
 	assert_non_null(strstr(reason, "session already"));
 	/* not even one that came between the look and the ENABLE */
 	kfd.session = false;
 	kfd.enable_error = EALREADY;
-	assert_int_equal(trap_attach(trap, KFD, reason), -EALREADY);
+	assert_int_equal(trap_attach(trap, KFD, &cost, reason), -EALREADY);
 	assert_int_equal(kfd.disables, 0);
 	kfd.enable_error = 0;
 	attach(); /* nothing was left behind */
@@ -453,7 +512,8 @@ static void only_state_one_counts(void **state)
 			continue;
 		kfd.runtime_state = s;
 		kfd.posted = kfd.disables = 0;
-		assert_int_equal(trap_attach(trap, KFD, reason), -EBUSY);
+		assert_int_equal(trap_attach(trap, KFD, &cost, reason),
+				 s == KFDABI_RUNTIME_BUSY ? -EBUSY : -EPROTO);
 		assert_int_equal(kfd.posted, 1); /* the event, then DISABLE */
 		assert_int_equal(kfd.disables, 1);
 		assert_false(kfd.session);
@@ -513,7 +573,7 @@ static void the_dead_are_not_attached_to(void **state)
 	(void)state;
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
-	assert_int_equal(trap_attach(trap, KFD, reason), -ESRCH);
+	assert_int_equal(trap_attach(trap, KFD, &cost, reason), -ESRCH);
 }
 
 #define HERE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -523,6 +583,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		HERE(opens_a_session_and_settles_queues),
 		HERE(no_queues_no_bounce),
+		HERE(lets_go_of_the_thread_where_the_driver_allows_it),
+		HERE(stays_attached_where_the_driver_wants_it),
+		HERE(the_first_suspend_is_told),
 		HERE(one_call_in_the_steady_state),
 		HERE(new_twice_is_tried_again),
 		HERE(never_ready_is_a_failure_that_can_be_undone),

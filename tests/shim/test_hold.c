@@ -46,9 +46,9 @@ static void meet(void)
 }
 
 /* Returns the client's errno. */
-static int order(enum lane_level level, bool hold)
+static int order(enum lane_level level, unsigned what)
 {
-	uint32_t word = LANE_ORDER(level, hold, ++number);
+	uint32_t word = LANE_ORDER(level, what, ++number);
 	uint64_t one = 1;
 
 	__atomic_store_n(&daemon_.lane->order, word, __ATOMIC_RELEASE);
@@ -188,6 +188,29 @@ static void session_of_somebody_else(void)
 	EVENTUALLY(daemon_.lane->runtime == LANE_RUNTIME_NEVER, 1000);
 	CHECK(daemon_.lane->runtime_errno == EALREADY);
 	CHECK(order(LANE_LEVEL_SELF, true) == EALREADY);
+}
+
+/* Level auto has a session on itself when the daemon says so, and as long. */
+static void prepares_as_told(void)
+{
+	begin("auto");
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	meet();
+	EVENTUALLY(daemon_.lane->runtime == LANE_RUNTIME_ENABLED, 1000);
+	CHECK(order(LANE_LEVEL_SELF, LANE_PREPARE) == 0);
+	CHECK(fake_trap.session && fake_trap_standing() == 0);
+	CHECK(daemon_.lane->own_session == LANE_OWN_SESSION);
+	CHECK(daemon_.lane->runtime == LANE_RUNTIME_UNKNOWN);
+	CHECK(order(LANE_LEVEL_SELF, LANE_HOLD) == 0);
+	CHECK(fake_trap_standing() == 1);
+	CHECK(order(LANE_LEVEL_GATE, LANE_PREPARE) == 0);
+	CHECK(!fake_trap.session && fake_trap_standing() == 0);
+	CHECK(daemon_.lane->own_session == LANE_OWN_NONE);
+	CHECK(daemon_.lane->runtime == LANE_RUNTIME_ENABLED);
+	fake_trap.foreign = true;
+	CHECK(order(LANE_LEVEL_SELF, LANE_PREPARE) == EALREADY);
+	CHECK(daemon_.lane->own_session == LANE_OWN_NONE);
+	nothing_forbidden();
 }
 
 static void firmware_fails(void)
@@ -497,6 +520,7 @@ IN_CHILD(gate_opens_when_the_daemon_dies)
 IN_CHILD(session_from_the_runtime_on)
 IN_CHILD(no_session_at_other_levels)
 IN_CHILD(order_is_carried_out)
+IN_CHILD(prepares_as_told)
 IN_CHILD(created_while_held)
 IN_CHILD(destroyed_while_held)
 IN_CHILD(runtime_ends_while_held)
@@ -513,6 +537,7 @@ int main(void)
 		cmocka_unit_test(test_session_from_the_runtime_on),
 		cmocka_unit_test(test_no_session_at_other_levels),
 		cmocka_unit_test(test_order_is_carried_out),
+		cmocka_unit_test(test_prepares_as_told),
 		cmocka_unit_test(test_created_while_held),
 		cmocka_unit_test(test_destroyed_while_held),
 		cmocka_unit_test(test_runtime_ends_while_held),
