@@ -29,6 +29,7 @@ struct verb {
 extern const struct verb verb_run;
 extern const struct verb verb_status;
 extern const struct verb verb_queues;
+extern const struct verb verb_preempt;
 extern const struct verb verb_colocate;
 extern const struct verb verb_doctor;
 extern const struct verb verb_suspend;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const struct verb *const verbs[] = {
-	&verb_run,     &verb_status, &verb_queues, &verb_colocate, &verb_doctor,
-	&verb_suspend, &verb_resume, &verb_set,	   &verb_policy,   &verb_events,
+	&verb_run,    &verb_status, &verb_queues, &verb_colocate, &verb_doctor,	 &verb_suspend,
+	&verb_resume, &verb_set,    &verb_policy, &verb_events,	  &verb_preempt,
 };
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
 

@@ -62,6 +62,13 @@ wrong "one argument too many" policy strict share=10
 wrong "--json is for what is shown" policy strict --json
 wrong "--count is a number of events, not '0'" events --count 0
 wrong "one argument too many" events now
+wrong "no PID" preempt
+wrong "'0' is not a process id" preempt 0
+wrong "one argument too many" preempt 1 2
+wrong "-n takes 1 to 100000, not '0'" preempt 1 -n 0
+wrong "--hold takes a time such as 100ms, at most 30s, not '31s'" preempt 1 --hold 31s
+wrong "--pause takes a time such as 500ms, at most 600s, not '5'" preempt 1 --pause 5
+wrong "--slow takes a time such as 50ms, at most 30s, not '0ms'" preempt 1 --slow 0ms
 wrong "no --online trace" colocate --offline a
 wrong "no --offline trace" colocate --online a
 for arm in priority cumask gate self nosuch "" "alone,"; do
@@ -74,7 +81,7 @@ wrong "exclude" colocate --online a --offline b --rate 3 --load 3
 wrong "--seconds" colocate --online a --offline b --seconds 1x
 wrong "--seconds" colocate --online a --offline b --seconds 1e9
 
-verbs="run status queues colocate doctor suspend resume set policy events"
+verbs="run status queues colocate doctor suspend resume set policy events preempt"
 expect 0 "$kfdsched" --help
 for verb in $verbs; do
 	printed "  $verb "
