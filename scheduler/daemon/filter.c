@@ -135,10 +135,10 @@ static const int common[] = {
 	SCMP_SYS(pidfd_open),
 };
 
-/* The watchdog: its socket's file, its worker, and what a worker does at its start. */
+/* The watchdog: its lock, its socket's file, its worker, and what a worker does at its start. */
 static const int watchdogs[] = {
-	SCMP_SYS(unlink), SCMP_SYS(unlinkat), SCMP_SYS(kill),  SCMP_SYS(capget),
-	SCMP_SYS(capset), SCMP_SYS(seccomp),  SCMP_SYS(prctl),
+	SCMP_SYS(flock),  SCMP_SYS(unlink), SCMP_SYS(unlinkat), SCMP_SYS(kill),
+	SCMP_SYS(capget), SCMP_SYS(capset), SCMP_SYS(seccomp),	SCMP_SYS(prctl),
 };
 
 /* Of a tracer that lets its targets be what they are: no memory, no registers. */
@@ -170,11 +170,13 @@ static int allow_all(scmp_filter_ctx filter, const int *calls, size_t count)
 /* What depends on arguments. */
 static int allow_some(scmp_filter_ctx filter, enum filter_role role)
 {
-	const scmp_datum_t never = O_WRONLY | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
 	bool worker = role == FILTER_WORKER;
+	const scmp_datum_t never =
+		O_WRONLY | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY) | (worker ? O_CREAT : 0);
 	int error;
 
-	/* To read; the device, to read and write. No file is made or emptied. */
+	/* To read; the device, to read and write. The watchdog makes its lock; else no file is
+	 * made, and none emptied. */
 	error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
 				 SCMP_A2(SCMP_CMP_MASKED_EQ, never, 0));
 	if (!error)
