@@ -198,8 +198,8 @@ static void register_workload(struct worker *worker, struct client *client, uint
 	client_explain(client);
 	log_info("process %d (%s) came: priority %d, user %u", (int)client->peer.pid, client->name,
 		 client->priority, client->peer.uid);
-	control_came(worker, client, now);
 	events_came(worker, client);
+	control_came(worker, client, now);
 }
 
 struct client *client_adopt(struct worker *worker, const struct peer *peer, int priority,

@@ -88,8 +88,8 @@ static int tag_new(struct worker *worker, pid_t pid, int priority, char *problem
 	client_explain(client);
 	log_info("process %d (%s), without the shim, is tagged: priority %d, user %u", (int)pid,
 		 client->name, priority, peer.uid);
-	control_came(worker, client, clock_ns());
 	events_came(worker, client);
+	control_came(worker, client, clock_ns());
 	return 0;
 }
 

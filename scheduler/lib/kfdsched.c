@@ -27,6 +27,7 @@
 
 struct kfdsched {
 	char *socket;
+	int answer_ms; /* what the last question was given */
 	char sentence[640];
 };
 
@@ -97,7 +98,7 @@ static int explain(struct kfdsched *k, int error)
 		say(k,
 		    "the daemon at %s did not answer within %d s: look at its log, or start it "
 		    "again",
-		    k->socket, ANSWER_MS / 1000);
+		    k->socket, k->answer_ms / 1000);
 		break;
 	case -EPROTO:
 		say(k,
@@ -180,6 +181,7 @@ static int ask(struct kfdsched *k, struct protocol_hello *hello, int sent_fd, in
 	int fd = protocol_connect(k->socket), rc;
 
 	*text = NULL;
+	k->answer_ms = timeout_ms;
 	hello->magic = PROTOCOL_MAGIC;
 	hello->version = PROTOCOL_VERSION;
 	if (fd == -ECONNREFUSED && is_no_socket(k->socket))

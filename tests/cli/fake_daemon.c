@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Stands in for kfdschedd, and takes its options: answers every PROTOCOL_ASK
- * with what the shell command FAKE_ANSWER prints. FAKE_FAULT=version answers
+ * Stands in for kfdschedd, and takes its options: answers every PROTOCOL_ASK (with a
+ * fault every other question, too) with what the shell command FAKE_ANSWER prints. FAKE_FAULT=version answers
  * as another version, =refuse refuses with EPERM, =garbage sends text that is
  * no JSON, =silent never answers. FAKE_COPY: a file that gets the --config.
  */
@@ -33,11 +33,14 @@ static void serve(int fd, const char *fault)
 	struct protocol_hello hello;
 	struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION};
 	static char text[1 << 16];
-	size_t nfds = 0;
+	size_t nfds = 1;
+	int about = -1;
 
-	if (protocol_receive(fd, &hello, sizeof(hello), NULL, &nfds, 1000) ||
-	    hello.magic != PROTOCOL_MAGIC || hello.kind != PROTOCOL_ASK)
+	if (protocol_receive(fd, &hello, sizeof(hello), &about, &nfds, 1000) ||
+	    hello.magic != PROTOCOL_MAGIC || (!fault[0] && hello.kind != PROTOCOL_ASK))
 		return;
+	if (nfds)
+		close(about);
 	int memory = memfd_create("answer", MFD_CLOEXEC);
 
 	if (strcmp(fault, "garbage") == 0)
