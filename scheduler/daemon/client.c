@@ -85,36 +85,6 @@ void client_accept(struct worker *worker, int socket, uint64_t now)
 		client_gone(worker, client, NULL);
 }
 
-/* Processes of one user, pid namespace and user namespace are one tenant. */
-static uint32_t tenant_of(struct worker *worker, const struct client *client)
-{
-	for (uint32_t i = 0; i < worker->client_end; i++) {
-		const struct client *other = worker->clients[i];
-
-		if (other && other != client && other->phase == CLIENT_SERVED &&
-		    other->peer.uid == client->peer.uid &&
-		    other->peer.pid_ns == client->peer.pid_ns &&
-		    other->peer.user_ns == client->peer.user_ns)
-			return other->tenant;
-	}
-	return ++worker->last_tenant;
-}
-
-/* Those of one tenant with the same KFDSHIM_GROUP are a group. 0: it has none. */
-static uint32_t group_of(struct worker *worker, const struct client *client)
-{
-	if (!client->group[0])
-		return 0;
-	for (uint32_t i = 0; i < worker->client_end; i++) {
-		const struct client *other = worker->clients[i];
-
-		if (other && other != client && other->phase == CLIENT_SERVED &&
-		    other->tenant == client->tenant && strcmp(other->group, client->group) == 0)
-			return other->group_number;
-	}
-	return ++worker->last_group;
-}
-
 /* A process that comes a second time (after exec) replaces what it was. */
 static void replace(struct worker *worker, const struct client *client)
 {
@@ -145,8 +115,8 @@ static int serve(struct worker *worker, struct client *client, uint64_t now)
 
 	if (lane_fd < 0)
 		return lane_fd;
-	client->lane->priority = client->priority;
-	client->lane->slo_us = client->slo_us;
+	client->lane->priority = client->control.own_priority;
+	client->lane->slo_us = client->standing.slo_us;
 	/* One of its own: a shared one could be drained or filled by anybody.
 	 * Edge triggered, it need never be read. */
 	client->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -163,6 +133,7 @@ static int serve(struct worker *worker, struct client *client, uint64_t now)
 				      client->priority, now);
 		error = client->id ? 0 : -ENOSPC;
 		core_set_slo(worker->core, client->id, client->slo_us * UINT64_C(1000));
+		standing_place(worker, client, now);
 	}
 	if (!error)
 		error = send_welcome(worker, client, lane_fd, order_ends[0]);
@@ -183,9 +154,8 @@ static void register_workload(struct worker *worker, struct client *client, uint
 		return;
 	}
 	replace(worker, client);
-	client->tenant = tenant_of(worker, client);
-	client->group_number = group_of(worker, client);
 	peer_name(client->peer.pid, client->name);
+	standing_came(worker, client);
 	error = serve(worker, client, now);
 	if (error) {
 		log_info("process %d (%s) is not taken: %s", (int)client->peer.pid, client->name,
@@ -214,19 +184,22 @@ struct client *client_adopt(struct worker *worker, const struct peer *peer, int 
 	}
 	client->peer = *peer;
 	client->priority = client->control.own_priority = priority;
-	client->tenant = tenant_of(worker, client);
+	client->outsider = outsider;
 	peer_name(peer->pid, client->name);
+	standing_came(worker, client);
 	lane_fd = lane_create(&client->lane);
 	if (lane_fd >= 0) {
 		close(lane_fd);
 		client->lane->priority = priority;
-		client->id = core_add(worker->core, client->tenant, 0, priority, now);
+		client->id =
+			core_add(worker->core, client->tenant, client->group_number, priority, now);
+		standing_place(worker, client, now);
 	}
 	if (!client->id || worker_watch(worker, peer->pidfd, EPOLLIN, WORKER_PIDFD, client->slot)) {
+		client->outsider = NULL; /* it stays the caller's */
 		client_gone(worker, client, NULL);
 		return NULL;
 	}
-	client->outsider = outsider;
 	client->phase = CLIENT_SERVED;
 	worker->by_core[core_index(client->id)] = client;
 	return client;
@@ -274,10 +247,10 @@ static void greeted(struct worker *worker, struct client *client,
 		refuse(worker, client, -ESHUTDOWN);
 		return;
 	}
-	client->priority = client->control.own_priority = hello->priority;
-	client->slo_us = hello->slo_us;
-	level_begin(client, hello->level);
-	memcpy(client->group, hello->group, sizeof(client->group));
+	client->control.own_priority = hello->priority;
+	client->standing.slo_us = hello->slo_us;
+	client->standing.level = (enum protocol_level)hello->level;
+	memcpy(client->standing.group, hello->group, sizeof(client->standing.group));
 	register_workload(worker, client, now);
 }
 
@@ -382,7 +355,7 @@ void client_find_cause(struct worker *worker, struct client *client)
 	for (uint32_t i = 0; i < worker->client_end; i++) {
 		const struct client *other = worker->clients[i];
 
-		if (!other || other->phase != CLIENT_SERVED || other->tenant != client->tenant ||
+		if (!other || other->phase != CLIENT_SERVED || !standing_may(other, client) ||
 		    other->priority <= client->priority)
 			continue;
 		for (uint32_t a = 0; a < LANE_NODES && other->gpu_id[a]; a++)

@@ -18,6 +18,7 @@
 #include "scheduler/daemon/level_state.h"
 #include "scheduler/daemon/metrics.h"
 #include "scheduler/daemon/peer.h"
+#include "scheduler/daemon/standing.h"
 
 struct worker;
 struct outsider;
@@ -39,9 +40,10 @@ struct client {
 	uint64_t since_ns;
 
 	struct peer peer;
+	struct standing standing;
 	char name[16];
 	uint32_t tenant, group_number; /* as the core has them */
-	int priority;
+	int priority;		       /* as it counts; the next two, too */
 	uint32_t slo_us;
 	char group[PROTOCOL_GROUP_MAX];
 	core_id id;

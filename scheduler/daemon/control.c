@@ -395,7 +395,7 @@ static void order_priority(struct worker *worker, struct client *from,
 	}
 	client->control.priority_set = priority != PRIORITY_OWN;
 	if (!client->control.priority_set)
-		priority = client->control.own_priority;
+		priority = standing_priority(client);
 	log_info("process %d (%s), user %u: priority %d for process %d (%s)", (int)from->peer.pid,
 		 from->name, from->peer.uid, priority, (int)target.pid, target.name);
 	client_set_priority(worker, client, priority, from);
@@ -405,7 +405,9 @@ static void order_priority(struct worker *worker, struct client *from,
 	else
 		answer(worker, from, 0, "process %d (%s) has priority %d%s", (int)target.pid,
 		       target.name, priority,
-		       client->control.priority_set ? " until it ends" : ", as it says itself");
+		       client->control.priority_set	  ? " until it ends"
+		       : client->standing.verdict.rule[0] ? ", by its rule or as it says itself"
+							  : ", as it says itself");
 }
 
 /* ---- policies ---- */

@@ -255,7 +255,7 @@ static void find_culprit(const struct worker *worker, struct client *client, boo
 		uint64_t since = 0, rank;
 		uint32_t gpu_id;
 
-		if (!other || other->phase != CLIENT_SERVED || other->tenant != client->tenant ||
+		if (!other || other->phase != CLIENT_SERVED || !standing_may(other, client) ||
 		    other->priority <= client->priority)
 			continue;
 		gpu_id = meeting(client, other, suspend, &since);

@@ -135,10 +135,13 @@ static const int common[] = {
 	SCMP_SYS(pidfd_open),
 };
 
-/* The watchdog: its lock, its socket's file, its worker, and what a worker does at its start. */
+/* The watchdog: its lock, its socket's file, its worker, and what a worker does at its start;
+ * and of the child that reads the configuration: who knows names of users (nscd, sssd,
+ * systemd: all of this machine, by sockets of AF_UNIX). */
 static const int watchdogs[] = {
-	SCMP_SYS(flock),  SCMP_SYS(unlink), SCMP_SYS(unlinkat), SCMP_SYS(kill),
-	SCMP_SYS(capget), SCMP_SYS(capset), SCMP_SYS(seccomp),	SCMP_SYS(prctl),
+	SCMP_SYS(flock),   SCMP_SYS(unlink), SCMP_SYS(unlinkat),
+	SCMP_SYS(kill),	   SCMP_SYS(capget), SCMP_SYS(capset),
+	SCMP_SYS(seccomp), SCMP_SYS(prctl),  SCMP_SYS(connect),
 };
 
 /* Of a tracer that lets its targets be what they are: no memory, no registers. */
@@ -206,7 +209,7 @@ static int allow_some(scmp_filter_ctx filter, enum filter_role role)
 	if (!error && worker)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
 					 SCMP_A0(SCMP_CMP_EQ, PR_SET_VMA));
-	/* sd_notify */
+	/* sd_notify; names of users */
 	if (!error && !worker)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
 					 SCMP_A0(SCMP_CMP_EQ, AF_UNIX));

@@ -123,9 +123,7 @@ static bool scan_priority(struct worker *worker, struct client *client)
 	    priority > PRIORITY_ONLINE)
 		return false;
 	client->control.own_priority = priority;
-	if (client->control.priority_set)
-		return false;
-	client_set_priority(worker, client, priority, NULL);
+	standing_changed(worker, client);
 	return true;
 }
 
@@ -133,10 +131,10 @@ static bool scan_slo(struct worker *worker, struct client *client)
 {
 	uint32_t slo_us = lane_word(&client->lane->slo_us);
 
-	if (slo_us == client->slo_us)
+	if (slo_us == client->standing.slo_us)
 		return false;
-	client->slo_us = slo_us;
-	core_set_slo(worker->core, client->id, slo_us * UINT64_C(1000));
+	client->standing.slo_us = slo_us;
+	standing_changed(worker, client);
 	return true;
 }
 

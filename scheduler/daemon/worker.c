@@ -181,8 +181,10 @@ static void configure(struct worker *worker)
 
 static void read_config(struct worker *worker)
 {
-	if (reload_take(worker->reload, &worker->config_number, &worker->config))
-		configure(worker);
+	if (!reload_take(worker->reload, &worker->config_number, &worker->config))
+		return;
+	configure(worker);
+	standing_configured(worker, clock_ns());
 }
 
 static void take_signals(struct worker *worker)

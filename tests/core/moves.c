@@ -35,9 +35,9 @@ static void rights_have_a_direction(void **state)
 	move(low, 2, 4, 1, 0); /* now it may, and nobody may it */
 	play_expect(CORE_RESUME, low);
 	play_done(low);
-	core_set_priority(core, high, 1); /* who may is the more urgent, but not let */
+	move(high, 1, 0, 4, 0); /* the other may, who is less urgent */
 	play_expect_nothing();
-	move(high, 1, 0, 4, 0);
+	core_set_priority(core, high, 1);
 	play_expect(CORE_SUSPEND, high);
 	play_done(high);
 	core_remove(core, low);

@@ -35,6 +35,27 @@ if [ "$(id -u)" -eq 0 ]; then
 		setpriv --reuid 65534 --clear-groups
 fi
 
+# The one that comes with it is good, also with all of its examples, and has every key.
+example=$SOURCE/packaging/kfdschedd.ini
+for section in scheduler 'node 1' authority 'rule a' metrics log; do
+	printf '[%s]\nx = 1\n' "$section" >"$work/keys.ini"
+	refused "known are" "$work/keys.ini"
+	known=$(sed 's/.*known are //; s/,//g' "$work/err")
+	for key in $known; do
+		[[ $key == *_us ]] || grep -q "^;*$key = " "$example" || fail "$example has no $key"
+	done
+done
+{
+	sed 's/^;\([a-z[]\)/\1/' "$example"
+	printf '[metrics]\nnonsense = 1\n'
+} >"$work/all.ini"
+refused "unknown key nonsense" "$work/all.ini"
+{
+	cat "$example"
+	printf '[log]\nnonsense = 1\n'
+} >"$work/all.ini"
+refused "unknown key nonsense" "$work/all.ini"
+
 printf '[scheduler]\nslow_suspend_us = 123456\n' >"$work/good.ini"
 daemon_options=(--config "$work/good.ini")
 start_daemon

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/standing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "scheduler/daemon/client.h"
+#include "scheduler/daemon/level.h"
+#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/subject.h"
+#include "scheduler/daemon/worker.h"
+
+/* ---- whose ---- */
+
+/* Processes of one user, pid namespace and user namespace are one tenant. */
+static uint32_t tenant_of(struct worker *worker, const struct client *client)
+{
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		const struct client *other = worker->clients[i];
+
+		if (other && other != client && other->phase == CLIENT_SERVED &&
+		    other->peer.uid == client->peer.uid &&
+		    other->peer.pid_ns == client->peer.pid_ns &&
+		    other->peer.user_ns == client->peer.user_ns)
+			return other->tenant;
+	}
+	return ++worker->last_tenant;
+}
+
+static bool same_rights(const struct client *a, const struct client *b)
+{
+	return a->tenant == b->tenant && a->standing.may == b->standing.may &&
+	       a->standing.lets == b->standing.lets;
+}
+
+/* Those of one tenant with the same rights and the same name of a group are a group. 0: it
+ * has none. */
+static uint32_t group_of(struct worker *worker, const struct client *client)
+{
+	if (!client->group[0])
+		return 0;
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		const struct client *other = worker->clients[i];
+
+		if (other && other != client && other->phase == CLIENT_SERVED &&
+		    same_rights(other, client) && strcmp(other->group, client->group) == 0)
+			return other->group_number;
+	}
+	return ++worker->last_group;
+}
+
+bool standing_may(const struct client *who, const struct client *whom)
+{
+	return who->tenant == whom->tenant || (who->standing.may & whom->standing.lets);
+}
+
+/* ---- what ---- */
+
+static bool ruled(const struct client *client, uint32_t effect)
+{
+	return client->standing.verdict.effects & effect;
+}
+
+int standing_priority(const struct client *client)
+{
+	const struct standing *standing = &client->standing;
+
+	if (ruled(client, RULE_LEVEL) && standing->verdict.level == PROTOCOL_LEVEL_OBSERVE)
+		return PRIORITY_UNSET;
+	if (ruled(client, RULE_PRIORITY))
+		return standing->verdict.priority;
+	return standing->level == PROTOCOL_LEVEL_OBSERVE ? PRIORITY_UNSET
+							 : client->control.own_priority;
+}
+
+static uint32_t slo_of(const struct client *client)
+{
+	return ruled(client, RULE_SLO) ? client->standing.verdict.slo_us : client->standing.slo_us;
+}
+
+static enum protocol_level level_of(const struct client *client)
+{
+	const struct standing *standing = &client->standing;
+	enum protocol_level level = standing->level;
+
+	if (ruled(client, RULE_LEVEL) && standing->verdict.level != PROTOCOL_LEVEL_OBSERVE)
+		level = standing->verdict.level;
+	if (standing->level == PROTOCOL_LEVEL_OBSERVE && level != PROTOCOL_LEVEL_WEIGHT)
+		return PROTOCOL_LEVEL_GATE;
+	return level;
+}
+
+/* What configuration and kernel say of it now. */
+static void look_up(struct worker *worker, struct client *client)
+{
+	struct standing *standing = &client->standing, before = *standing;
+	const char *group;
+	struct subject subject;
+
+	/* Of who is gone nothing is known: its pidfd tells that in a moment. */
+	subject_read(client->peer.pid, &subject);
+	subject.uid = client->peer.uid;
+	subject.shim = true;
+	if (!client->outsider) /* outsider_rules.h */
+		rules_match(&worker->config.rules, &subject, &standing->verdict);
+	authority_match(&worker->config.authority, &subject, &standing->may, &standing->lets);
+	group = ruled(client, RULE_GROUP) ? standing->verdict.group : standing->group;
+	if (standing->may == before.may && standing->lets == before.lets &&
+	    strcmp(client->group, group) == 0)
+		return;
+	snprintf(client->group, sizeof(client->group), "%s", group);
+	client->group_number = group_of(worker, client);
+}
+
+void standing_came(struct worker *worker, struct client *client)
+{
+	client->tenant = tenant_of(worker, client);
+	look_up(worker, client);
+	if (client->outsider)
+		return;
+	client->priority = standing_priority(client);
+	client->slo_us = slo_of(client);
+	level_begin(client, level_of(client));
+	if (client->standing.verdict.rule[0])
+		log_info("process %d (%s): rule %s", (int)client->peer.pid, client->name,
+			 client->standing.verdict.rule);
+}
+
+void standing_place(struct worker *worker, const struct client *client, uint64_t now)
+{
+	const struct core_rights rights = {
+		.tenant = client->tenant,
+		.may = client->standing.may,
+		.lets = client->standing.lets,
+	};
+
+	core_move(worker->core, client->id, &rights, client->group_number, now);
+	if (client->standing.level == PROTOCOL_LEVEL_OBSERVE)
+		core_set_passive(worker->core, client->id);
+}
+
+void standing_changed(struct worker *worker, struct client *client)
+{
+	if (!client->control.priority_set)
+		client_set_priority(worker, client, standing_priority(client), NULL);
+	client->slo_us = slo_of(client);
+	core_set_slo(worker->core, client->id, client->slo_us * UINT64_C(1000));
+}
+
+void standing_configured(struct worker *worker, uint64_t now)
+{
+	char before[VALUE_NAME];
+
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		struct client *client = worker->clients[i];
+
+		if (!client || client->phase != CLIENT_SERVED)
+			continue;
+		memcpy(before, client->standing.verdict.rule, sizeof(before));
+		look_up(worker, client);
+		if (strcmp(before, client->standing.verdict.rule) != 0)
+			log_info("process %d (%s): %s%s", (int)client->peer.pid, client->name,
+				 client->standing.verdict.rule[0] ? "rule " : "no rule any more",
+				 client->standing.verdict.rule);
+		standing_place(worker, client, now);
+		if (!client->outsider)
+			standing_changed(worker, client);
+	}
+}
