@@ -71,6 +71,8 @@ struct doctor_daemon {
 	enum doctor_known here;	 /* that pid is a kfdschedd in our pid namespace */
 	char version[32];
 	int64_t uptime_us, failures, suspends;
+	int64_t restarts;	      /* workers before this one, of the same daemon */
+	int64_t refused_calls;	      /* that its own filter forbade it */
 	int64_t room, refused;	      /* connections it can have, and has refused */
 	enum doctor_known sys_ptrace; /* its worker has CAP_SYS_PTRACE */
 	int64_t open_files;	      /* its worker's limit */

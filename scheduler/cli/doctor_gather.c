@@ -64,6 +64,8 @@ void doctor_facts_init(struct doctor_facts *facts)
 			   .uptime_us = -1,
 			   .failures = -1,
 			   .suspends = -1,
+			   .restarts = -1,
+			   .refused_calls = -1,
 			   .room = -1,
 			   .refused = -1,
 			   .sys_ptrace = DOCTOR_UNKNOWN,

@@ -92,6 +92,8 @@ static void read_status(struct doctor_daemon *daemon, const json_t *status)
 	daemon->uptime_us = number(about, "uptime_us");
 	daemon->suspends = number(totals, "suspends");
 	daemon->failures = number(totals, "failures");
+	daemon->restarts = number(about, "worker_restarts");
+	daemon->refused_calls = number(about, "refused_calls");
 	daemon->room = number(connections, "room");
 	daemon->refused = number(connections, "refused");
 	copy(daemon->version, sizeof(daemon->version), about, "version");

@@ -161,25 +161,71 @@ static void judge_no_daemon(const struct doctor_facts *facts, struct doctor_find
 	}
 }
 
-static void judge_files_of_daemon(const struct doctor_facts *facts, struct doctor_findings *out)
+static void judge_connections(const struct doctor_facts *facts, struct doctor_findings *out)
 {
-	long long room = (long long)facts->daemon.open_files / FILES_A_CLIENT;
+	const struct doctor_daemon *daemon = &facts->daemon;
 	long long registered = 0;
+	/* It says so itself, or else its limit of open files does. */
+	long long room = daemon->room >= 0 ? (long long)daemon->room
+					   : (long long)daemon->open_files / FILES_A_CLIENT;
 
-	if (facts->daemon.open_files < 0) {
-		doctor_find(out, "daemon_files", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+	if (daemon->room < 0 && daemon->open_files < 0) {
+		doctor_find(out, "connections", 0, 0, DOCTOR_CANNOT_KNOW, "-");
 		return;
 	}
 	for (size_t i = 0; i < facts->process_count; i++)
 		registered += facts->processes[i].registered == DOCTOR_YES;
-	bool fits = registered + 16 <= room;
+	bool fits = registered + 16 <= room && daemon->refused <= 0;
 
-	doctor_find(out, "daemon_files", 0, 0, fits ? DOCTOR_OK : DOCTOR_WARNING,
-		    "it may open %lld files, which is room for %lld processes; %lld are there",
-		    (long long)facts->daemon.open_files, room, registered);
+	doctor_find(out, "connections", 0, 0, fits ? DOCTOR_OK : DOCTOR_WARNING,
+		    "%lld processes, room for %lld; %lld were refused", registered, room,
+		    (long long)(daemon->refused > 0 ? daemon->refused : 0));
 	if (!fits)
 		doctor_advise(out, "start kfdschedd with a higher limit of open files: "
 				   "LimitNOFILE=65536, or 'ulimit -n 65536'");
+}
+
+static void judge_worker(const struct doctor_daemon *daemon, struct doctor_findings *out)
+{
+	bool slow = daemon->answer_us > SLOW_ANSWER_US;
+	char text[QUANTITY_BYTES], before[64] = "";
+
+	if (daemon->restarts > 0)
+		snprintf(before, sizeof(before), "; %lld before it ended",
+			 (long long)daemon->restarts);
+	quantity_us(text, (double)daemon->answer_us);
+	doctor_find(out, "worker", 0, 0, slow || before[0] ? DOCTOR_WARNING : DOCTOR_OK,
+		    "worker %lld answers within %s%s", (long long)daemon->worker_pid, text, before);
+	if (slow)
+		doctor_advise(out, "it is slow: look for real-time processes and CPU limits that "
+				   "keep it from running");
+	else if (before[0])
+		doctor_advise(out, "kfdschedd's log says why; what they had suspended was resumed");
+}
+
+/* What it can do, as it turned out. */
+static void judge_doings(const struct doctor_daemon *daemon, struct doctor_findings *out)
+{
+	if (daemon->failures < 0 || daemon->suspends < 0) {
+		doctor_find(out, "suspends", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+	} else {
+		doctor_find(out, "suspends", 0, 0, daemon->failures ? DOCTOR_WARNING : DOCTOR_OK,
+			    "%lld suspends, %lld failures", (long long)daemon->suspends,
+			    (long long)daemon->failures);
+		if (daemon->failures)
+			doctor_advise(out, "its log says which and why; a process whose suspend "
+					   "failed is not suspended again");
+	}
+	if (daemon->refused_calls < 0) {
+		doctor_find(out, "refused_calls", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+	} else {
+		doctor_find(out, "refused_calls", 0, 0,
+			    daemon->refused_calls ? DOCTOR_WARNING : DOCTOR_OK,
+			    "its own filter refused it %lld system calls",
+			    (long long)daemon->refused_calls);
+		if (daemon->refused_calls)
+			doctor_advise(out, "its log names them: please report the lines");
+	}
 }
 
 static void judge_daemon(const struct doctor_facts *facts, struct doctor_findings *out)
@@ -191,28 +237,13 @@ static void judge_daemon(const struct doctor_facts *facts, struct doctor_finding
 		judge_no_daemon(facts, out);
 		return;
 	}
-	doctor_find(out, "daemon", 0, 0, DOCTOR_OK, "kfdschedd%s%s %lld at %s, up %s",
-		    daemon->version[0] ? " " : "", daemon->version, (long long)daemon->pid,
-		    daemon->socket, quantity_us(text, (double)daemon->uptime_us));
-	bool slow = daemon->answer_us > SLOW_ANSWER_US;
-
-	quantity_us(text, (double)daemon->answer_us);
-	doctor_find(out, "worker", 0, 0, slow ? DOCTOR_WARNING : DOCTOR_OK,
-		    "worker %lld answers within %s", (long long)daemon->worker_pid, text);
-	if (slow)
-		doctor_advise(out, "it is slow: look for real-time processes and CPU limits that "
-				   "keep it from running");
-	if (daemon->failures < 0 || daemon->suspends < 0) {
-		doctor_find(out, "suspends", 0, 0, DOCTOR_CANNOT_KNOW, "-");
-	} else {
-		doctor_find(out, "suspends", 0, 0, daemon->failures ? DOCTOR_WARNING : DOCTOR_OK,
-			    "%lld suspends, %lld failures", (long long)daemon->suspends,
-			    (long long)daemon->failures);
-		if (daemon->failures)
-			doctor_advise(out, "its log says which and why; a process whose suspend "
-					   "failed is not suspended again");
-	}
-	judge_files_of_daemon(facts, out);
+	doctor_find(out, "daemon", 0, 0, DOCTOR_OK, "kfdschedd%s%s %s%lld at %s, up %s",
+		    daemon->version[0] ? " " : "", daemon->version,
+		    daemon->version[0] ? "as process " : "", (long long)daemon->pid, daemon->socket,
+		    quantity_us(text, (double)daemon->uptime_us));
+	judge_worker(daemon, out);
+	judge_doings(daemon, out);
+	judge_connections(facts, out);
 }
 
 static void judge_library(const struct doctor_facts *facts, struct doctor_findings *out)

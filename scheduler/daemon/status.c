@@ -246,6 +246,8 @@ int status_answer(struct worker *worker, int socket, int pid)
 	if (pid && !client)
 		return -ESRCH;
 	root = client ? status_dump(worker, client, clock_ns()) : all_json(worker, clock_ns());
+	if (!client)
+		status_about(worker, json_object_get(root, "daemon"));
 	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 	json_decref(root);
 	if (!text)

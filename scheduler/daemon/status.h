@@ -18,6 +18,9 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 /* dump.c */
 json_t *status_dump(const struct worker *worker, const struct client *client, uint64_t now_ns);
 
+/* about.c: adds to what stands under "daemon". */
+void status_about(const struct worker *worker, json_t *daemon);
+
 /* One word: the level at which it can be held back now. */
 const char *status_level(const struct client *client, const struct core_view *view);
 json_t *status_hex(uint64_t value);

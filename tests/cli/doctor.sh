@@ -106,7 +106,8 @@ inside_with_daemon() {
 	done
 	expect 0 "$kfdsched" policy observe
 	doctor 0
-	lines daemon "$good" worker "$good" suspends "$good" daemon_files "$good" \
+	lines daemon "$good" worker "$good" suspends "$good" connections "$good" \
+		refused_calls "$good" \
 		sys_ptrace '.verdict == "ok" and (.found | test("kfdschedd"))' \
 		level ".pid == $offline and .verdict == \"ok\" and (.found | test(\"trap\"))" \
 		vram_limits '.verdict == "warning" and (.found | test("1000.0 of 64.0 GiB"))' \
@@ -127,6 +128,15 @@ inside_with_daemon() {
 	doctor 0 $$
 	lines level '.verdict == "warning" and (.advice | test("kfdsched set"))' \
 		uses_gpu '.found == "it has not opened /dev/kfd"'
+	kill -KILL "$("$kfdsched" status --json | jq .daemon.worker_pid)"
+	for _ in $(seq 300); do
+		"$kfdsched" status --json >"$work/out" 2>/dev/null || true
+		! jq -e '.daemon.worker_restarts == 1 and
+			any(.processes[]; .level == "trap")' "$work/out" >/dev/null || break
+		sleep 0.1
+	done
+	doctor 0
+	lines worker '.verdict == "warning" and (.found | test("1 before it ended"))' level "$good"
 	expect 1 "$kfdsched" doctor 4000000
 	one_line
 	said "process 4000000 is gone"

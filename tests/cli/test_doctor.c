@@ -64,6 +64,7 @@ static struct doctor_facts good(void)
 					  .here = DOCTOR_YES,
 					  .uptime_us = 5000000,
 					  .sys_ptrace = DOCTOR_YES,
+					  .room = -1,
 					  .open_files = 65536};
 	strcpy(f.shim, "/usr/lib/libkfdshim.so");
 	strcpy(f.agent, "/usr/lib/libkfdshim-agent.so");
@@ -239,6 +240,22 @@ static void failures(struct doctor_facts *f)
 {
 	f->daemon.failures = 2;
 }
+static void restarts(struct doctor_facts *f)
+{
+	f->daemon.restarts = 3;
+}
+static void refused_calls(struct doctor_facts *f)
+{
+	f->daemon.refused_calls = 1;
+}
+static void refused_clients(struct doctor_facts *f)
+{
+	f->daemon.refused = 7;
+}
+static void no_room(struct doctor_facts *f)
+{
+	f->daemon.room = 10;
+}
 static void few_files(struct doctor_facts *f)
 {
 	f->daemon.open_files = 100;
@@ -328,7 +345,11 @@ static const struct {
 	{daemon_of_another_version, "daemon", DOCTOR_MISSING, "one build"},
 	{slow_worker, "worker", DOCTOR_WARNING, "real-time"},
 	{failures, "suspends", DOCTOR_WARNING, "log"},
-	{few_files, "daemon_files", DOCTOR_WARNING, "LimitNOFILE"},
+	{restarts, "worker", DOCTOR_WARNING, "log says why"},
+	{refused_calls, "refused_calls", DOCTOR_WARNING, "report"},
+	{refused_clients, "connections", DOCTOR_WARNING, "LimitNOFILE"},
+	{no_room, "connections", DOCTOR_WARNING, "LimitNOFILE"},
+	{few_files, "connections", DOCTOR_WARNING, "LimitNOFILE"},
 	{no_shim, "shim", DOCTOR_MISSING, "install"},
 	{bad_preload, "shim", DOCTOR_MISSING, "noexec"},
 	{no_agent, "agent", DOCTOR_MISSING, "install"},
