@@ -3,8 +3,8 @@
  * How soon the scheduler acts: from an online process' doorbell (AMD's runtime and the
  * shim's hook of its store) to the daemon's call of SUSPEND on an offline one, in turns
  * with the least that this could take, an eventfd that wakes a process of the daemon's
- * scheduling class. The call is timed in the daemon's thread just before the system call
- * (wake_entry.c), not where the simulated driver receives it.
+ * scheduling class on another CPU. The call is timed in the daemon's thread just before
+ * the system call (wake_entry.c), not where the simulated driver receives it.
  *
  *     bench_wake KFDSCHEDD LIBKFDSHIM WORK ENTRY      in a world with a GPU
  */
@@ -78,6 +78,7 @@ static void start_bare(void)
 	if (child() != 0)
 		return;
 	be_urgent();
+	wake_stand_on(1);
 	while (read(wake_fd, &count, sizeof(count)) == sizeof(count))
 		__atomic_store_n(&page->bare_ns, clock_ns(), __ATOMIC_RELEASE);
 	_exit(1);
@@ -96,8 +97,9 @@ static bool prepare(void)
 	f = fopen(config_path, "we");
 	if (!f)
 		return false;
-	/* a slow machine is no reason to spare the offline process */
-	fputs("[scheduler]\nslow_suspend_us = 10000000\n", f);
+	/* A slow machine is no reason to spare the offline process; and the next SUSPEND may
+	 * come as soon as this one is undone. */
+	fputs("[scheduler]\nslow_suspend = 10s\nhold_over = no\nmax_holds_per_s = 0\n", f);
 	fclose(f);
 	fd = open(page_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0 || ftruncate(fd, sizeof(struct wake_page)))
@@ -195,7 +197,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	bench_begin(&b, "wake", "From the online doorbell to the SUSPEND's call");
-	bare = figures(&b, "a bare wake", "bare eventfd wake of another process", page->bare_us);
+	bare = figures(&b, "a bare wake", "bare eventfd wake of a process on another CPU",
+		       page->bare_us);
 	suspend = figures(&b, "doorbell to SUSPEND", "online doorbell to the SUSPEND's call",
 			  page->suspend_us);
 	bench_figure(&b, "doorbell to SUSPEND / a bare wake, medians", suspend / bare, "x",

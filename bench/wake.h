@@ -8,6 +8,7 @@
 #define KFDSHIM_BENCH_WAKE_H
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -27,6 +28,23 @@ struct wake_page {
 	double bare_us[WAKE_PAIRS], suspend_us[WAKE_PAIRS];
 	uint32_t lost; /* doorbells without a SUSPEND within a second */
 };
+
+/* The calling thread on the nth of its CPUs, if it has so many. A wake is of another CPU:
+ * whoever wakes goes on, as a program that has rung its doorbell does. */
+static inline void wake_stand_on(unsigned n)
+{
+	cpu_set_t all, one;
+
+	if (sched_getaffinity(0, sizeof(all), &all) || (unsigned)CPU_COUNT(&all) <= n)
+		return;
+	CPU_ZERO(&one);
+	for (unsigned cpu = 0;; cpu++)
+		if (CPU_ISSET(cpu, &all) && n-- == 0) {
+			CPU_SET(cpu, &one);
+			break;
+		}
+	sched_setaffinity(0, sizeof(one), &one);
+}
 
 /* NULL: there is none. */
 static inline struct wake_page *wake_page_map(void)

@@ -148,6 +148,7 @@ static int online(void)
 
 	wake_fd = atoi(getenv(WAKE_FD_VARIABLE));
 	begin();
+	wake_stand_on(0); /* its main thread; the daemon stands where it likes */
 	while (!suspend_us(&us))
 		if (++tries == FIRST_TRIES) {
 			fprintf(stderr, "bench_wake: the daemon suspends nobody\n");

@@ -76,7 +76,7 @@ static void release_all(struct worker *worker, uint64_t now)
 
 /* Lets the core decide and hands out its actions. The causes, which only the
  * figures need, are looked up when everything is on its way. */
-static void decide(struct worker *worker)
+static void act(struct worker *worker)
 {
 	bool again = true;
 
@@ -103,6 +103,11 @@ static void decide(struct worker *worker)
 	}
 	if (again)
 		worker->deadline_ns = 0;
+}
+
+static void decide(struct worker *worker)
+{
+	act(worker);
 	release_all(worker, clock_ns());
 	nodes_publish(worker);
 }
@@ -303,6 +308,7 @@ static void loop(struct worker *worker)
 		now = clock_ns();
 		for (int i = 0; i < n; i++)
 			handle(worker, &events[i], now);
+		act(worker); /* before anything that nobody waits for */
 		sweep(worker, now);
 		metrics_publish(worker, now);
 		filter_report();
