@@ -122,11 +122,21 @@ class World:
                 words = [w for quoted in re.findall(r'"([^"]*)"', line) for w in re.split("[;=]", quoted)]
                 self.tests.setdefault(name.group(1), []).extend(words)
 
+    def named_in(self, script):
+        """The programs that a script names, or one that it reads."""
+        text = read(script)
+        found = {o for o in re.findall(r"\$BUILD/([\w.-]+)", text) if o in self.outputs}
+        for part in re.findall(r'^\s*\. "\$SOURCE/([^"]+)"', text, re.M):
+            found |= self.named_in(os.path.join(self.tree, part))
+        return found
+
     def targets(self, test):
-        """The programs that its command and environment name, and what every
-        test may preload."""
+        """The programs that its command, environment and script name, and what
+        every test may preload."""
         found = {"libkfdshim.so", "libkfdshim-agent.so", "kfdsim"}
         for word in self.tests[test]:
+            if word.startswith(self.tree + "/") and word.endswith(".sh"):
+                found |= self.named_in(word)
             if not word.startswith(self.build + "/"):
                 continue
             name = os.path.relpath(word, self.build)
