@@ -85,6 +85,16 @@ tools" ] || fail "the lines are: $(xargs <"$work/checks")"
 	as=()
 }
 
+# wait_for JQ: until the daemon's status says so.
+wait_for() {
+	for _ in $(seq 300); do
+		"$kfdsched" status --json >"$work/out" 2>/dev/null || true
+		! jq -e "$1" "$work/out" >/dev/null || return 0
+		sleep 0.1
+	done
+	fail "the status does not say $1"
+}
+
 inside_with_daemon() {
 	export KFDSHIM_SOCKET=$work/run/socket
 	"$bin/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET" 2>"$work/log" &
@@ -99,11 +109,7 @@ inside_with_daemon() {
 		--rate 0.1 --seconds 300 >/dev/null 2>&1 &
 	offline=$!
 	started="$started $offline"
-	for _ in $(seq 300); do
-		"$kfdsched" status --json >"$work/out" 2>/dev/null || true
-		! jq -e '.processes[] | select(.level == "trap")' "$work/out" >/dev/null || break
-		sleep 0.1
-	done
+	wait_for '.processes[] | select(.level == "trap")'
 	expect 0 "$kfdsched" policy observe
 	doctor 0
 	lines daemon "$good" worker "$good" suspends "$good" connections "$good" \
@@ -129,17 +135,28 @@ inside_with_daemon() {
 	lines level '.verdict == "warning" and (.advice | test("kfdsched set"))' \
 		uses_gpu '.found == "it has not opened /dev/kfd"'
 	kill -KILL "$("$kfdsched" status --json | jq .daemon.worker_pid)"
-	for _ in $(seq 300); do
-		"$kfdsched" status --json >"$work/out" 2>/dev/null || true
-		! jq -e '.daemon.worker_restarts == 1 and
-			any(.processes[]; .level == "trap")' "$work/out" >/dev/null || break
-		sleep 0.1
-	done
+	wait_for '.daemon.worker_restarts == 1 and any(.processes[]; .level == "trap")'
 	doctor 0
 	lines worker '.verdict == "warning" and (.found | test("1 before it ended"))' level "$good"
 	expect 1 "$kfdsched" doctor 4000000
 	one_line
 	said "process 4000000 is gone"
+}
+
+# One that somebody debugs already: at a lower level, and the advice names him.
+inside_with_a_debugger() {
+	as=()
+	strace -o "$work/strace" -e trace=none env "LD_PRELOAD=$bin/libkfdshim.so" \
+		KFDSHIM_PRIORITY=1 "$BUILD/kfdreplay" \
+		--trace "$SOURCE/traces/online_resnet50_b1.csv" --rate 0.1 --seconds 300 \
+		>/dev/null 2>&1 &
+	started="$! $started"
+	wait_for '.processes[] | select(.level == "self")'
+	traced=$(jq '.processes[] | select(.level == "self").pid' "$work/out")
+	doctor 0 "$traced"
+	lines level ".verdict == \"warning\" and (.advice | test(\"end strace .process $!.\"))" \
+		tracer '.found | test("^strace ")'
+	started="$traced $started"
 }
 
 # Who may not read other users' files, and open nothing but what all may.
@@ -172,6 +189,7 @@ if [ "${1:-}" = inside ]; then
 	inside_as_root
 	inside_with_daemon
 	inside_as_a_user
+	inside_with_a_debugger
 	sort -u "$work/names" | while read -r name; do
 		grep -q "^| .*\`$name\`" "$SOURCE/docs/formats.md" || fail "$name is not documented"
 	done
