@@ -19,22 +19,24 @@ static const char *advice_for_reason(const char *reason)
 		{"one debug session of its GPU", "nothing to do: others hold themselves back by "
 						 "gate there"},
 		{"did not obey", "start it again; KFDSHIM_LOG=error says what it could not do"},
-		{"no compute queues", "nothing to do until it has some"},
 		{"state 2", "its GPU debugs one process at a time: end the other's session, or "
 			    "give this one KFDSHIM_LEVEL=gate"},
+		{"state 0", "start it with the shim: 'kfdsched run --priority P -- COMMAND'; its "
+			    "runtime enables no debugging by itself"},
 		{"debug session already",
 		 "end rocgdb there, or a kfdsched preempt; kfdschedd tries "
 		 "again when the session has ended"},
 		{"runtime cannot be enabled", "start it with the shim from the beginning: "
 					      "'kfdsched run --priority P -- COMMAND'"},
-		{"not enabled", "nothing to do while it starts; a program that never uses an HSA "
-				"runtime can be held by KFDSHIM_LEVEL=gate at most"},
-		{"does not use /dev/kfd", "nothing to do until it opens the GPU"},
 		{"suspend took", "start it again: the GPU did not take its work off in time; "
 				 "slow_suspend_us in kfdschedd's configuration is the limit"},
 		{"suspend failed", "start it again, and look for the driver's messages: 'dmesg | "
 				   "grep -e kfd -e amdgpu'"},
-		{"traced", "end what traces it (gdb, strace): one tracer at a time"},
+		{"is traced", "end what traces it (gdb, strace): one tracer at a time"},
+		{"CAP_SYS_PTRACE", "start kfdschedd as root, outside the container"},
+		{"ptrace_scope is 3", "set kernel.yama.ptrace_scope to 1 in /etc/sysctl.d and "
+				      "start the machine again"},
+		{"/dev/kfd", "start kfdschedd as root, where the devices are"},
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -42,6 +44,19 @@ static const char *advice_for_reason(const char *reason)
 			return known[i].advice;
 	return "kfdschedd's log says when this happened; KFDSHIM_LEVEL=self or gate is held "
 	       "without tracing";
+}
+
+/* It may be at a better level in a moment, when it has come so far. */
+static bool is_on_its_way(const char *reason)
+{
+	static const char *const parts[] = {"has not enabled its runtime yet",
+					    "does not use /dev/kfd", "has no compute queues yet",
+					    "is being tried"};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strstr(reason, parts[i]))
+			return true;
+	return false;
 }
 
 static bool is_daemon(const struct doctor_facts *facts, int64_t pid)
@@ -83,6 +98,8 @@ static void judge_observed(const struct doctor_facts *facts, const struct doctor
 		find_level(out, p, DOCTOR_OK, "observe", "nobody is more urgent");
 	} else if (!strcmp(p->env_level, "observe")) {
 		find_level(out, p, DOCTOR_OK, "observe", "as KFDSHIM_LEVEL asks for");
+	} else if (is_on_its_way(p->reason)) {
+		find_level(out, p, DOCTOR_OK, "observe", p->reason);
 	} else if (is_traced(facts, p)) {
 		char why[64];
 
