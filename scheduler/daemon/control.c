@@ -115,9 +115,10 @@ static bool find_target(struct worker *worker, struct client *from, int sent_fd,
 static void not_registered(struct worker *worker, struct client *from, const struct target *target)
 {
 	answer(worker, from, -ESRCH,
-	       "process %d (%s) is not registered: it runs without libkfdshim.so, or has not used "
-	       "a GPU yet ('kfdsched status' lists those that are)",
-	       (int)target->pid, target->name);
+	       "process %d (%s) is not registered: it runs without libkfdshim.so ('kfdsched set %d "
+	       "offline' takes it in), or has not used a GPU yet ('kfdsched status' lists those "
+	       "that are)",
+	       (int)target->pid, target->name, (int)target->pid);
 }
 
 /* priority: PRIORITY_OWN, or what is ordered. false: there is no room. */
@@ -348,9 +349,13 @@ static void order_tag(struct worker *worker, struct client *from, const struct t
 		no_room(worker, from);
 		return;
 	}
-	error = outsider_tag(worker, target->pid,
-			     priority == PRIORITY_OWN ? PRIORITY_UNSET : priority, problem,
-			     sizeof(problem));
+	/* Its own word, which it has not: what rules say counts again, in a second. */
+	if (priority == PRIORITY_OWN && known && !target->client)
+		error = 0;
+	else
+		error = outsider_tag(worker, target->pid,
+				     priority == PRIORITY_OWN ? PRIORITY_UNSET : priority, problem,
+				     sizeof(problem));
 	if (error) {
 		kept_store(&worker->beat->kept, &before);
 		answer(worker, from, error, "%s", problem);
@@ -361,8 +366,9 @@ static void order_tag(struct worker *worker, struct client *from, const struct t
 		 (int)from->peer.pid, from->name, from->peer.uid, priority, (int)target->pid,
 		 target->name);
 	if (!client) {
-		answer(worker, from, 0, "process %d (%s), without the shim, is let go",
-		       (int)target->pid, target->name);
+		answer(worker, from, 0, "process %d (%s), without the shim, is let go%s",
+		       (int)target->pid, target->name,
+		       priority == PRIORITY_OWN ? ", unless a rule is about it" : "");
 		return;
 	}
 	client->control.priority_set = true;

@@ -24,6 +24,7 @@ struct outsider {
 	bool changed;	/* there is a reason to look */
 	bool watched;	/* its session tells of its queues */
 	unsigned quiet; /* looks since a thread was seen in DESTROY_QUEUE */
+	char rule[VALUE_NAME];
 	uint32_t queue_count;
 	struct sysfs_queue queues[SYSFS_QUEUES];
 };
@@ -65,7 +66,9 @@ static void tag_again(struct worker *worker, struct client *client, int priority
 	client_reconsider(worker, client);
 }
 
-static int tag_new(struct worker *worker, pid_t pid, int priority, char *problem, size_t size)
+/* started: of the process that is meant; 0: whichever has the number. */
+static int tag_new(struct worker *worker, pid_t pid, uint64_t started, int priority,
+		   const char *rule, char *problem, size_t size)
 {
 	struct outsider *outsider;
 	struct client *client;
@@ -74,6 +77,11 @@ static int tag_new(struct worker *worker, pid_t pid, int priority, char *problem
 
 	if (error)
 		return error;
+	if (started && peer.started != started) {
+		close(peer.pidfd);
+		snprintf(problem, size, "process %d is another one by now", (int)pid);
+		return -ESRCH;
+	}
 	outsider = calloc(1, sizeof(*outsider));
 	client = outsider ? client_adopt(worker, &peer, priority, outsider, clock_ns()) : NULL;
 	if (!client) {
@@ -85,11 +93,45 @@ static int tag_new(struct worker *worker, pid_t pid, int priority, char *problem
 	}
 	core_set_passive(worker->core, client->id);
 	outsider->changed = true;
+	snprintf(outsider->rule, sizeof(outsider->rule), "%s", rule);
 	client_explain(client);
-	log_info("process %d (%s), without the shim, is tagged: priority %d, user %u", (int)pid,
-		 client->name, priority, peer.uid);
+	log_info("process %d (%s), without the shim, is tagged%s%s: priority %d, user %u", (int)pid,
+		 client->name, rule[0] ? " by rule " : "", rule, priority, peer.uid);
 	events_came(worker, client);
 	control_came(worker, client, clock_ns());
+	return 0;
+}
+
+static int check_priority(pid_t pid, int priority, char *problem, size_t size)
+{
+	if (priority >= 0 && priority < PRIORITY_ONLINE)
+		return 0;
+	snprintf(problem, size,
+		 "priority %d is not for process %d, which runs without the shim: what it has in "
+		 "flight cannot be seen, so it holds nobody back; 0 (the first to be suspended) to "
+		 "%d",
+		 priority, (int)pid, PRIORITY_ONLINE - 1);
+	return -EINVAL;
+}
+
+static int tag(struct worker *worker, pid_t pid, uint64_t started, int priority, const char *rule,
+	       char *problem, size_t size)
+{
+	struct client *client = client_of(worker, pid);
+	int error;
+
+	if (client && !client->outsider) {
+		snprintf(problem, size, "process %d has the shim: its priority is its own",
+			 (int)pid);
+		return -EEXIST;
+	}
+	error = check_priority(pid, priority, problem, size);
+	if (error)
+		return error;
+	if (!client)
+		return tag_new(worker, pid, started, priority, rule, problem, size);
+	snprintf(client->outsider->rule, sizeof(client->outsider->rule), "%s", rule);
+	tag_again(worker, client, priority);
 	return 0;
 }
 
@@ -97,32 +139,25 @@ int outsider_tag(struct worker *worker, pid_t pid, int priority, char *problem, 
 {
 	struct client *client = client_of(worker, pid);
 
-	if (client && !client->outsider) {
-		snprintf(problem, size, "process %d has the shim: its priority is its own",
-			 (int)pid);
-		return -EEXIST;
+	if (priority != PRIORITY_UNSET || (client && !client->outsider))
+		return tag(worker, pid, 0, priority, "", problem, size);
+	if (client) {
+		client_gone(worker, client, "is not tagged any more");
+		return 0;
 	}
-	if (priority == PRIORITY_UNSET) {
-		if (client) {
-			client_gone(worker, client, "is not tagged any more");
-			return 0;
-		}
-		snprintf(problem, size, "process %d was not tagged", (int)pid);
-		return -ESRCH;
-	}
-	if (priority < 0 || priority >= PRIORITY_ONLINE) {
-		snprintf(
-			problem, size,
-			"priority %d is not for process %d, which runs without the shim: what it "
-			"has in flight cannot be seen, so it holds nobody back; 0 (the first to be "
-			"suspended) to %d",
-			priority, (int)pid, PRIORITY_ONLINE - 1);
-		return -EINVAL;
-	}
-	if (!client)
-		return tag_new(worker, pid, priority, problem, size);
-	tag_again(worker, client, priority);
-	return 0;
+	snprintf(problem, size, "process %d was not tagged", (int)pid);
+	return -ESRCH;
+}
+
+int outsider_tag_by_rule(struct worker *worker, pid_t pid, uint64_t started, int priority,
+			 const char *rule, char *problem, size_t size)
+{
+	return tag(worker, pid, started, priority, rule, problem, size);
+}
+
+const char *outsider_rule(const struct outsider *outsider)
+{
+	return outsider->rule;
 }
 
 void outsider_restore(struct worker *worker)

@@ -37,6 +37,12 @@ struct outsider;
  */
 int outsider_tag(struct worker *worker, pid_t pid, int priority, char *problem, size_t size);
 
+/* The same by a rule of that name, for the process that began then (struct peer);
+ * never one that an order has tagged. */
+int outsider_tag_by_rule(struct worker *worker, pid_t pid, uint64_t started, int priority,
+			 const char *rule, char *problem, size_t size);
+/* Which rule has tagged it; empty: an order. */
+const char *outsider_rule(const struct outsider *outsider);
 /* The worker begins: those that an earlier one was told to tag (kept.h). */
 void outsider_restore(struct worker *worker);
 

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -160,22 +161,25 @@ int target_open(pid_t pid, struct peer *out, char *problem, size_t size)
 	return error;
 }
 
-static bool thread_destroys(pid_t pid, const char *tid)
+static bool thread_destroys(int tasks, const char *tid)
 {
 	unsigned long number = 0, fd, request = 0;
-	char path[300], text[256];
-	bool found;
-	FILE *f;
+	char path[64], text[256];
+	ssize_t n;
+	int file;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/syscall", (int)pid, tid);
-	f = fopen(path, "re");
-	if (!f)
+	snprintf(path, sizeof(path), "%.20s/syscall", tid);
+	file = openat(tasks, path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
 		return false;
+	n = read(file, text, sizeof(text) - 1);
+	close(file);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
 	/* "running" while it is in no call that it sleeps in */
-	found = fgets(text, sizeof(text), f) &&
-		sscanf(text, "%lu %lx %lx", &number, &fd, &request) == 3;
-	fclose(f);
-	return found && number == SYS_ioctl && _IOC_TYPE(request) == KFDABI_TYPE &&
+	return sscanf(text, "%lu %lx %lx", &number, &fd, &request) == 3 && number == SYS_ioctl &&
+	       _IOC_TYPE(request) == KFDABI_TYPE &&
 	       _IOC_NR(request) == _IOC_NR(AMDKFD_IOC_DESTROY_QUEUE);
 }
 
@@ -189,7 +193,7 @@ bool target_destroys(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
 	while (dir && !found && (entry = readdir(dir)))
-		found = entry->d_name[0] != '.' && thread_destroys(pid, entry->d_name);
+		found = entry->d_name[0] != '.' && thread_destroys(dirfd(dir), entry->d_name);
 	if (dir)
 		closedir(dir);
 	return found;

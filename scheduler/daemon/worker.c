@@ -251,6 +251,7 @@ static void handle(struct worker *worker, const struct epoll_event *event, uint6
 /* Frees the dead, and looks for what should have happened by now. */
 static void sweep(struct worker *worker, uint64_t now)
 {
+	outsider_rules_look(worker, now);
 	for (uint32_t i = 0; i < worker->client_end; i++) {
 		struct client *client = worker->clients[i];
 

@@ -18,6 +18,7 @@
 #include "scheduler/core/core.h"
 #include "scheduler/daemon/beat.h"
 #include "scheduler/daemon/client.h"
+#include "scheduler/daemon/outsider_rules.h"
 #include "scheduler/daemon/reload.h"
 
 #define WORKER_CLIENTS 1024u
@@ -63,6 +64,7 @@ struct worker {
 	uint64_t session_moved_ns; /* level.c: from one process to another */
 	struct core_action actions[WORKER_CLIENTS];
 	struct totals totals;
+	struct outsider_rules outsider_rules;
 	struct events events;
 };
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Outsiders by rule: rules of the configuration that say `shim = no`. Every second the
+ * processes that use the driver and have no shim are looked at, and the first such rule
+ * that applies tags them. Other rules do not concern them: what is meant for those who
+ * take part must not have strangers traced. Of the effects only the priority counts, and
+ * level = observe, which spares them.
+ *
+ * An order about a process counts instead of any rule (control.h). Without such a rule
+ * this costs nothing. For the loop's thread.
+ */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_OUTSIDER_RULES_H
+#define KFDSHIM_SCHEDULER_DAEMON_OUTSIDER_RULES_H
+
+#include <stdint.h>
+
+struct rules;
+struct worker;
+
+/* A part of struct worker. */
+struct outsider_rules {
+	uint32_t config_number; /* of which configuration they are */
+	struct rules *rules;	/* NULL: there are none */
+	uint64_t looked_ns;
+};
+
+/* At every turn of the loop. */
+void outsider_rules_look(struct worker *worker, uint64_t now);
+
+#endif
