@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * kfdsched preempt: takes a process off the GPU and gives it back, some times, and tells
- * what each took. It opens the debug session itself, so it is for a process that nobody
- * schedules.
+ * what each took. Where a daemon knows the process, by the daemon's leases.
  *
  * A child does that, and its end resumes everything, for the driver ends the sessions of
- * a debugger that dies. The parent opens nothing, so that it can always end a child that
+ * a debugger that dies, and the daemon the leases of who hangs up. The parent opens nothing, so that it can always end a child that
  * was stopped; and its own end is the child's (PR_SET_PDEATHSIG).
  */
 #include <errno.h>
@@ -13,7 +12,6 @@
 #include <jansson.h>
 #include <limits.h>
 #include <math.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,120 +22,29 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/clock.h"
 #include "scheduler/cli/ask.h"
-#include "scheduler/cli/field.h"
+#include "scheduler/cli/preempt.h"
 #include "scheduler/cli/simulation.h"
 #include "scheduler/cli/table.h"
-#include "scheduler/kfd/trap.h"
 
 #define TIMES_MAX 100000
 #define HOLD_MAX_US 30e6 /* a training whose rank stands still for longer is ended */
 #define PAUSE_MAX_US 600e6
 
-struct job {
-	pid_t pid;
-	unsigned times;
-	double hold_us, pause_us, slow_us;
-	bool json;
-	const char *socket;
-	char name[32];
-};
-
-struct result {
-	unsigned done; /* suspended and resumed */
-	double *suspend_us, *resume_us;
-	char problem[KFD_REASON]; /* why not all; empty: all */
-};
-
 /* ---- the child ---- */
 
-struct act {
-	const struct job *job;
-	struct trap *trap;
-	int pidfd, signals;
-	bool interrupted, gone;
-};
-
-static void take_signals(struct act *act)
+bool preempt_count(const struct preempt_job *job, struct preempt_result *result, double suspend_us,
+		   double resume_us)
 {
-	struct signalfd_siginfo info;
-
-	while (read(act->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo == SIGCHLD)
-			act->gone |= trap_serve(act->trap) == -ESRCH;
-		else
-			act->interrupted = true;
-	}
-}
-
-/* The target must not notice: its signals go on, its runtime's calls are answered. */
-static void wait_us(struct act *act, double us)
-{
-	uint64_t end = clock_ns() + (uint64_t)(us * 1e3), now;
-
-	while (!act->interrupted && !act->gone && (now = clock_ns()) < end) {
-		struct pollfd fds[] = {
-			{.fd = act->signals, .events = POLLIN},
-			{.fd = act->pidfd, .events = POLLIN},
-			{.fd = trap_events_fd(act->trap), .events = POLLIN},
-		};
-
-		if (poll(fds, 3, (int)((end - now) / 1000000u) + 1) <= 0)
-			continue;
-		if (fds[0].revents)
-			take_signals(act);
-		if (fds[1].revents || fds[2].revents & (POLLHUP | POLLERR))
-			act->gone = true;
-		else if (fds[2].revents & POLLIN)
-			trap_answer_runtime(act->trap);
-	}
-}
-
-/* Resumes whatever came of the suspend. */
-static int once(struct act *act, struct result *result)
-{
-	struct trap_cost suspended, resumed;
-	int error = trap_suspend(act->trap, &suspended), undo;
-
-	if (!error)
-		wait_us(act, act->job->hold_us);
-	undo = trap_resume(act->trap, &resumed);
-	if (act->gone) {
-		snprintf(result->problem, sizeof(result->problem),
-			 "it has ended, or its debug session was ended");
-	} else if (error) {
-		snprintf(result->problem, sizeof(result->problem),
-			 "a suspend failed: %s; it is not tried again", strerror(-error));
-	} else if (undo) {
-		snprintf(result->problem, sizeof(result->problem),
-			 "a resume failed: %s; the end of the session resumes it", strerror(-undo));
-	} else if (!suspended.entry_ns) {
-		snprintf(result->problem, sizeof(result->problem),
-			 "it has no compute queue that could be suspended");
-	} else {
-		result->suspend_us[result->done] = (double)suspended.duration_ns / 1e3;
-		result->resume_us[result->done] = (double)resumed.duration_ns / 1e3;
-		if (result->suspend_us[result->done++] <= act->job->slow_us)
-			return 0;
-		snprintf(result->problem, sizeof(result->problem),
-			 "a suspend took %.0f us, which is slow: the driver resets a GPU that "
-			 "does not preempt (--slow)",
-			 (double)suspended.duration_ns / 1e3);
-	}
-	return -1;
-}
-
-static void preempt(struct act *act, struct result *result)
-{
-	for (unsigned i = 0; i < act->job->times && !act->interrupted; i++) {
-		if (i)
-			wait_us(act, act->job->pause_us);
-		if (act->interrupted || once(act, result))
-			break;
-	}
-	if (act->interrupted && result->done < act->job->times)
-		snprintf(result->problem, sizeof(result->problem), "interrupted");
+	result->suspend_us[result->done] = suspend_us;
+	result->resume_us[result->done++] = resume_us;
+	if (suspend_us <= job->slow_us)
+		return true;
+	snprintf(result->problem, sizeof(result->problem),
+		 "a suspend took %.0f us, which is slow: the driver resets a GPU that does not "
+		 "preempt (--slow)",
+		 suspend_us);
+	return false;
 }
 
 static int compare(const void *a, const void *b)
@@ -162,15 +69,17 @@ static json_t *times_json(const double *us, unsigned n)
 		 : json_null();
 }
 
-static void print_json(const struct job *job, const struct result *result, bool simulated)
+static void print_json(const struct preempt_job *job, const struct preempt_result *result,
+		       bool simulated)
 {
-	json_t *root = json_pack("{sI ss? sb sI sI sf sf so so ss?}", "pid", (json_int_t)job->pid,
-				 "comm", job->name, "simulated", (int)simulated, "asked",
-				 (json_int_t)job->times, "succeeded", (json_int_t)result->done,
-				 "hold_us", job->hold_us, "pause_us", job->pause_us, "suspend_us",
-				 times_json(result->suspend_us, result->done), "resume_us",
-				 times_json(result->resume_us, result->done), "problem",
-				 result->problem[0] ? result->problem : NULL);
+	json_t *root =
+		json_pack("{sI ss? sb sb sI sI sf sf so so ss?}", "pid", (json_int_t)job->pid,
+			  "comm", job->name, "simulated", (int)simulated, "by_daemon",
+			  (int)job->by_daemon, "asked", (json_int_t)job->times, "succeeded",
+			  (json_int_t)result->done, "hold_us", job->hold_us, "pause_us",
+			  job->pause_us, "suspend_us", times_json(result->suspend_us, result->done),
+			  "resume_us", times_json(result->resume_us, result->done), "problem",
+			  result->problem[0] ? result->problem : NULL);
 
 	json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 	putchar('\n');
@@ -188,12 +97,14 @@ static void row(struct table *table, const char *name, const double *us, unsigne
 		table_cell(table, "%s", quantity_us(text, quantile(us, n, qs[i])));
 }
 
-static void print_table(const struct job *job, const struct result *result, bool simulated)
+static void print_table(const struct preempt_job *job, const struct preempt_result *result,
+			bool simulated)
 {
 	struct table *table = table_new("<|MIN|MEDIAN|P99|MAX");
 
-	printf("process %d (%s): preempted %u of %u times%s\n", (int)job->pid, job->name,
-	       result->done, job->times, simulated ? ", on a simulated GPU" : "");
+	printf("process %d (%s): preempted %u of %u times%s%s\n", (int)job->pid, job->name,
+	       result->done, job->times, job->by_daemon ? " by the daemon" : "",
+	       simulated ? ", on a simulated GPU" : "");
 	if (!table || !result->done) {
 		table_free(table);
 		return;
@@ -204,7 +115,7 @@ static void print_table(const struct job *job, const struct result *result, bool
 	table_free(table);
 }
 
-static int tell(const struct job *job, struct result *result)
+static int tell(const struct preempt_job *job, struct preempt_result *result)
 {
 	bool simulated = access(SIMULATION_PATH, F_OK) == 0;
 
@@ -221,43 +132,23 @@ static int tell(const struct job *job, struct result *result)
 			  result->done, job->times, result->problem);
 }
 
-/* That somebody else has it, or that we may not, is how things are here. */
-static int refused(int error, const char *reason)
+static int child(const struct preempt_job *job, int pidfd, const sigset_t *set)
 {
-	cli_failed(&verb_preempt, "%s", reason);
-	return error == -ESRCH || error == -EIO ? CLI_FAILED : CLI_IMPOSSIBLE;
-}
-
-static int attach(struct act *act)
-{
-	char reason[KFD_REASON];
-	struct trap_cost settled;
-	int device = kfd_device_open(reason);
-	int error = device < 0 ? device : trap_attach(act->trap, device, &settled, reason);
-
-	return error ? refused(error, reason) : ASK_GO_ON;
-}
-
-static int child(const struct job *job, int pidfd, const sigset_t *signals)
-{
-	struct act act = {.job = job, .pidfd = pidfd};
-	struct result result = {
+	struct preempt_result result = {
 		.suspend_us = calloc(job->times, sizeof(double)),
 		.resume_us = calloc(job->times, sizeof(double)),
 	};
+	int signals = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
 	int code;
 
-	act.signals = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	act.trap = trap_create(job->pid, pidfd);
-	if (act.signals < 0 || !act.trap || !result.suspend_us || !result.resume_us)
-		return cli_failed(&verb_preempt, "no memory for %u preemptions", job->times);
-	code = attach(&act);
-	if (code == ASK_GO_ON) {
-		preempt(&act, &result);
-		trap_detach(act.trap);
+	if (signals < 0 || !result.suspend_us || !result.resume_us)
+		code = cli_failed(&verb_preempt, "no memory for %u preemptions", job->times);
+	else if (job->by_daemon)
+		code = preempt_by_daemon(job, signals, &result);
+	else
+		code = preempt_direct(job, pidfd, signals, &result);
+	if (code == ASK_GO_ON)
 		code = tell(job, &result);
-	}
-	trap_destroy(act.trap);
 	free(result.suspend_us);
 	free(result.resume_us);
 	return code;
@@ -273,7 +164,7 @@ static void forward(int signal)
 }
 
 /* A child that stands still resumes nobody; its end does. */
-static int await(const struct job *job)
+static int await(const struct preempt_job *job)
 {
 	bool stopped = false;
 	int status = 0;
@@ -294,7 +185,7 @@ static int await(const struct job *job)
 			  (int)job->pid);
 }
 
-static int start(const struct job *job, int pidfd)
+static int start(const struct preempt_job *job, int pidfd)
 {
 	struct sigaction action = {.sa_handler = forward};
 	pid_t parent = getpid();
@@ -328,33 +219,21 @@ static int start(const struct job *job, int pidfd)
 
 /* ---- beside a daemon ---- */
 
-/* Does it hold a session on the process? Then it alone may act. */
-static int ask_first(const struct job *job)
+/* Does it know the process? Then it alone acts. */
+static bool daemon_knows(const struct preempt_job *job)
 {
-	const json_t *daemon, *processes, *process;
+	const json_t *processes, *process;
+	bool known = false;
 	json_t *status;
 	size_t i;
-	int code = ASK_GO_ON;
 
 	if (ask_daemon(job->socket, 0, &status) != 0)
-		return ASK_GO_ON;
-	daemon = json_object_get(status, "daemon");
+		return false;
 	processes = json_object_get(status, "processes");
-	json_array_foreach(processes, i, process)
-	{
-		char pid[FIELD_BYTES];
-
-		if (json_integer_value(json_object_get(process, "pid")) != job->pid ||
-		    strcmp(field_text(process, "level"), "trap") != 0)
-			continue;
-		code = CLI_IMPOSSIBLE;
-		cli_failed(&verb_preempt,
-			   "kfdschedd %s has the debug session of process %d, and a process has "
-			   "one: let the daemon suspend it, or end the daemon first",
-			   field_integer(pid, daemon, "pid"), (int)job->pid);
-	}
+	json_array_foreach(processes, i, process) known |=
+		json_integer_value(json_object_get(process, "pid")) == job->pid;
 	json_decref(status);
-	return code;
+	return known;
 }
 
 /* ---- the verb ---- */
@@ -373,7 +252,7 @@ static int read_time(const char *text, double max_us, double *out)
 	return cli_duration_us(text, out) || *out > max_us ? -EINVAL : 0;
 }
 
-static int read_options(int argc, char **argv, struct job *job)
+static int read_options(int argc, char **argv, struct preempt_job *job)
 {
 	static const struct option options[] = {
 		{"hold", required_argument, NULL, 'H'},
@@ -439,7 +318,7 @@ static int read_options(int argc, char **argv, struct job *job)
 	return ASK_GO_ON;
 }
 
-static void read_name(struct job *job)
+static void read_name(struct preempt_job *job)
 {
 	char path[64];
 	FILE *f;
@@ -457,7 +336,7 @@ static void read_name(struct job *job)
 
 static int run(int argc, char **argv)
 {
-	struct job job = {
+	struct preempt_job job = {
 		.times = 20,
 		.hold_us = 100e3,
 		.pause_us = 500e3,
@@ -473,9 +352,8 @@ static int run(int argc, char **argv)
 		return cli_failed(&verb_preempt, "there is no process %d: %s", (int)job.pid,
 				  strerror(errno));
 	read_name(&job);
-	code = ask_first(&job);
-	if (code == ASK_GO_ON)
-		code = start(&job, pidfd);
+	job.by_daemon = daemon_knows(&job);
+	code = start(&job, pidfd);
 	close(pidfd);
 	return code;
 }
@@ -486,14 +364,16 @@ const struct verb verb_preempt = {
 	.usage = "PID [-n TIMES] [--hold TIME] [--pause TIME] [--slow TIME] [--json] [--socket "
 		 "PATH]",
 	.help = "Suspends all compute queues of PID at once, holds them, resumes them, and again. "
-		"The\n"
-		"process needs no shim, but a runtime that the driver can debug (ROCm 6.1.2 or "
-		"newer);\n"
-		"you need the right to trace it. Every change stops all processes of that GPU for "
-		"a\n"
-		"moment. However this command ends, the process runs on; while it runs, no "
-		"debugger can\n"
-		"work on the process. One that kfdschedd holds is left to it.\n"
+		"A\n"
+		"process that kfdschedd knows is preempted by it, by that process' level, and you "
+		"need\n"
+		"the right to order. Any other needs no shim, but a runtime that the driver can "
+		"debug\n"
+		"(ROCm 6.1.2 or newer), and you need the right to trace it; no debugger can work "
+		"on it\n"
+		"meanwhile. Every change stops all processes of that GPU for a moment. However "
+		"this\n"
+		"command ends, the process runs on.\n"
 		"\n"
 		"  -n TIMES       20 without it\n"
 		"  --hold TIME    how long it stays suspended each time; 100ms without it\n"

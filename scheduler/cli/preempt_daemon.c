@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+/*
+ * By the daemon: a lease that lasts as long as its descriptor, again and again. What it
+ * took the daemon tells in its events.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "scheduler/cli/ask.h"
+#include "scheduler/cli/preempt.h"
+#include "scheduler/lib/kfdsched.h"
+
+#define EVENT_MS 3000 /* a resume that is longer in coming does not come */
+
+struct act {
+	const struct preempt_job *job;
+	struct preempt_result *result;
+	struct kfdsched *k;
+	int signals, events;
+	bool interrupted;
+};
+
+static void problem(struct act *act, const char *what, const char *why)
+{
+	snprintf(act->result->problem, sizeof(act->result->problem), "%s%s%s", what,
+		 why[0] ? ": " : "", why);
+}
+
+/* Until then; or until the lease `fd` has ended (-1: there is none). */
+static void wait_us(struct act *act, int fd, double us)
+{
+	struct pollfd fds[] = {{.fd = act->signals, .events = POLLIN},
+			       {.fd = fd, .events = POLLIN}};
+	uint64_t end = clock_ns() + (uint64_t)(us * 1e3), now;
+	struct signalfd_siginfo info;
+
+	while (!act->interrupted && (now = clock_ns()) < end) {
+		poll(fds, 2, (int)((end - now) / 1000000u) + 1);
+		while (read(act->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+			act->interrupted = true;
+		if (fds[1].revents)
+			return;
+	}
+}
+
+/* The next event of this kind about the process: what the call took; < 0: none came. */
+static double next(struct act *act, const char *kind)
+{
+	uint64_t end = clock_ns() + EVENT_MS * UINT64_C(1000000), now;
+	char text[KFDSCHED_EVENT_BYTES];
+	double us = -1;
+
+	while (us < 0 && (now = clock_ns()) < end) {
+		const char *got;
+		json_int_t pid = 0, duration = 0;
+		json_t *event;
+
+		if (kfdsched_next_event(act->k, act->events, text, sizeof(text),
+					(int)((end - now) / 1000000u)) < 0)
+			return -1;
+		event = json_loads(text, 0, NULL);
+		if (event &&
+		    json_unpack(event, "{ss sI sI}", "kind", &got, "pid", &pid, "duration_us",
+				&duration) == 0 &&
+		    pid == act->job->pid && strcmp(got, kind) == 0)
+			us = (double)duration;
+		json_decref(event);
+	}
+	return us;
+}
+
+static bool once(struct act *act)
+{
+	double suspend_us, resume_us;
+	int fd = kfdsched_hold(act->k, act->job->pid);
+
+	if (fd < 0) {
+		problem(act, "the daemon does not suspend it", kfdsched_sentence(act->k));
+		return false;
+	}
+	suspend_us = next(act, "suspend");
+	if (suspend_us >= 0)
+		wait_us(act, fd, act->job->hold_us);
+	if (kfdsched_held(act->k, fd, 0) != 0)
+		problem(act, "the lease was ended", kfdsched_sentence(act->k));
+	else if (suspend_us < 0)
+		problem(act, "it was suspended before, for somebody else", "");
+	close(fd);
+	if (act->result->problem[0])
+		return false;
+	resume_us = next(act, "resume");
+	if (resume_us < 0) {
+		problem(act, "it stays suspended, for somebody else", "");
+		return false;
+	}
+	return preempt_count(act->job, act->result, suspend_us, resume_us);
+}
+
+static void preempt(struct act *act)
+{
+	for (unsigned i = 0; i < act->job->times && !act->interrupted; i++) {
+		if (i)
+			wait_us(act, -1, act->job->pause_us);
+		if (act->interrupted || !once(act))
+			break;
+	}
+	if (act->interrupted && !act->result->problem[0] && act->result->done < act->job->times)
+		problem(act, "interrupted", "");
+}
+
+int preempt_by_daemon(const struct preempt_job *job, int signals, struct preempt_result *result)
+{
+	struct act act = {.job = job, .result = result, .signals = signals, .events = -1};
+	int code = ASK_GO_ON;
+
+	act.k = kfdsched_open(job->socket);
+	if (act.k)
+		act.events = kfdsched_events(act.k);
+	if (act.events < 0)
+		code = cli_failed(&verb_preempt, "%s",
+				  act.k ? kfdsched_sentence(act.k) : "no memory");
+	else
+		preempt(&act);
+	if (act.events >= 0)
+		close(act.events);
+	kfdsched_close(act.k);
+	return code;
+}
