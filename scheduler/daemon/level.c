@@ -172,6 +172,7 @@ void level_fall(struct worker *worker, struct client *client, int error, const c
 		return;
 	level->never_trap |= error == -EIO || error == -EOPNOTSUPP;
 	explain(worker, client, error, why);
+	level->unseen = error == -EPERM && tracer_right_has_come(client->peer.pid);
 	if (by_trap && error != -ESRCH)
 		plan_climb(level, now);
 	/* An outsider that has queues will not enable its runtime any more. */
@@ -301,7 +302,7 @@ static bool looks_good(struct worker *worker, const struct client *client, uint6
 {
 	switch (client->level.error) {
 	case -EPERM:
-		return tracer_right_has_come(client->peer.pid);
+		return !client->level.unseen && tracer_right_has_come(client->peer.pid);
 	case -EAGAIN:
 		return tracer_nobody_has(client->peer.pid);
 	case -EACCES:

@@ -2,7 +2,7 @@
 /*
  * Runs a command on a system that lacks something kfdsim needs, or, as
  * "listener", under a seccomp listener, as a container runtime may:
- *   run_deny notification|sync_wake|namespaces|mount|listener COMMAND ...
+ *   run_deny notification|sync_wake|namespaces|mount|listener|ptrace COMMAND ...
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +30,8 @@ static int deny(scmp_filter_ctx filter, const char *what)
 		return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(unshare), 0);
 	if (!strcmp(what, "mount"))
 		return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(mount), 0);
+	if (!strcmp(what, "ptrace"))
+		return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ptrace), 0);
 	if (!strcmp(what, "listener"))
 		return seccomp_rule_add(filter, SCMP_ACT_NOTIFY, SCMP_SYS(acct), 0);
 	return -EINVAL;
@@ -40,8 +42,9 @@ int main(int argc, char **argv)
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
 
 	if (argc < 3 || !filter || deny(filter, argv[1]) || seccomp_load(filter)) {
-		fprintf(stderr, "usage: run_deny notification|sync_wake|namespaces|mount|listener "
-				"COMMAND ...\n");
+		fprintf(stderr,
+			"usage: run_deny notification|sync_wake|namespaces|mount|listener|ptrace "
+			"COMMAND ...\n");
 		return 2;
 	}
 	/* It counts as long as somebody holds it. */
