@@ -13,6 +13,7 @@ struct beat {
 	uint64_t started_ns;	     /* watchdog: when the daemon began */
 	uint64_t restarts;	     /* watchdog: workers after the first */
 	uint64_t beat_ns;	     /* worker's loop; the watchdog sets it at each start */
+	uint32_t serving;	     /* worker's loop: 1 once it runs */
 	uint32_t suspends;	     /* executors: SUSPENDs in flight */
 	uint64_t suspend_since_ns;   /* executors: when the latest of them began */
 	struct kept kept;	     /* worker: for the next one */

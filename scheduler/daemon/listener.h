@@ -9,7 +9,7 @@
 struct listener {
 	int fd;
 	dev_t dev; /* of the file, to remove none but our own */
-	ino_t ino;
+	ino_t ino; /* 0: passed by systemd, so nothing to remove */
 };
 
 /*

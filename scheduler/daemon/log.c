@@ -7,7 +7,18 @@
 #include <string.h>
 #include <unistd.h>
 
+/* syslog(3) */
+#define PRIORITY_ERROR 3
+#define PRIORITY_INFO 6
+#define PRIORITY_DEBUG 7
+
+static bool journal;
 static bool always, verbose; /* verbose: any thread reads it, the loop's writes it */
+
+void log_to_journal(void)
+{
+	journal = true;
+}
 
 void log_set_verbose(bool wanted)
 {
@@ -20,15 +31,14 @@ void log_verbose(void)
 	log_set_verbose(true);
 }
 
-static void line(const char *format, va_list args)
+static void line(int priority, const char *format, va_list args)
 {
-	static const char name[] = "kfdschedd: ";
-	const size_t start = sizeof(name) - 1;
 	char text[600];
-	size_t length;
+	size_t start, length;
 	int n;
 
-	memcpy(text, name, start);
+	start = (size_t)(journal ? snprintf(text, sizeof(text), "<%d>", priority)
+				 : snprintf(text, sizeof(text), "kfdschedd: "));
 	n = vsnprintf(text + start, sizeof(text) - start - 1, format, args);
 	if (n < 0)
 		return;
@@ -39,12 +49,21 @@ static void line(const char *format, va_list args)
 	(void)!write(STDERR_FILENO, text, length);
 }
 
+void log_error(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	line(PRIORITY_ERROR, format, args);
+	va_end(args);
+}
+
 void log_info(const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	line(format, args);
+	line(PRIORITY_INFO, format, args);
 	va_end(args);
 }
 
@@ -55,6 +74,6 @@ void log_debug(const char *format, ...)
 	if (!__atomic_load_n(&verbose, __ATOMIC_RELAXED))
 		return;
 	va_start(args, format);
-	line(format, args);
+	line(PRIORITY_DEBUG, format, args);
 	va_end(args);
 }

@@ -10,6 +10,12 @@
 void log_set_verbose(bool wanted);
 void log_verbose(void);
 
+/* Before any thread: stderr is systemd's journal, so a line begins with its priority in
+ * place of our name. */
+void log_to_journal(void);
+
+/* What somebody should mend; what happens; and what happens often. */
+__attribute__((format(printf, 1, 2))) void log_error(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void log_info(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void log_debug(const char *format, ...);
 

@@ -16,6 +16,7 @@
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/metrics_http.h"
 #include "scheduler/daemon/reload.h"
+#include "scheduler/daemon/service.h"
 #include "scheduler/daemon/watchdog.h"
 
 #define USAGE                                                                                      \
@@ -69,7 +70,7 @@ static int parse_options(int argc, char **argv, struct options *out)
 		case 'm':
 			if (parse_port(optarg, &out->metrics_port))
 				break;
-			log_info("--metrics %s: must be a port, 1..65535", optarg);
+			log_error("--metrics %s: must be a port, 1..65535", optarg);
 			return 2;
 		case 'f':
 			out->foreground = true;
@@ -81,13 +82,13 @@ static int parse_options(int argc, char **argv, struct options *out)
 			puts(USAGE);
 			return 0;
 		default:
-			log_info("unknown option or missing value: %s; " USAGE, argv[optind - 1]);
+			log_error("unknown option or missing value: %s; " USAGE, argv[optind - 1]);
 			return 2;
 		}
 	}
 	if (optind == argc)
 		return -1;
-	log_info("unexpected argument %s; " USAGE, argv[optind]);
+	log_error("unexpected argument %s; " USAGE, argv[optind]);
 	return 2;
 }
 
@@ -144,8 +145,32 @@ static int read_config(struct options *options, struct reload **out)
 	*out = name && !path ? NULL : reload_create(path, &config);
 	free(path);
 	if (!*out)
-		log_info("cannot start: %s", strerror(errno));
+		log_error("cannot start: %s", strerror(errno));
 	return *out ? 0 : 1;
+}
+
+/* At the sockets that systemd passes, and for the others at what the options say. */
+static int listen_to_all(const struct options *options, struct listener *out, char *problem,
+			 size_t size)
+{
+	struct service_sockets passed;
+	int error = service_sockets(&passed, problem, size);
+
+	if (error)
+		return error;
+	if (passed.daemon >= 0)
+		*out = (struct listener){.fd = passed.daemon};
+	else
+		error = listener_open(options->socket, out, problem, size);
+	if (error)
+		return error;
+	if (passed.metrics >= 0)
+		metrics_http_use(passed.metrics);
+	else if (options->metrics_port)
+		error = metrics_http_listen(options->metrics_port, problem, size);
+	if (error)
+		listener_remove(out, options->socket);
+	return error;
 }
 
 int main(int argc, char **argv)
@@ -154,36 +179,33 @@ int main(int argc, char **argv)
 	struct reload *reload = NULL;
 	struct listener listener;
 	char problem[512];
-	int code = parse_options(argc, argv, &options);
+	int code;
 
+	if (service_has_journal())
+		log_to_journal();
+	code = parse_options(argc, argv, &options);
 	if (code >= 0)
 		return code;
 	if (options.socket[0] != '/' && !options.foreground) {
-		log_info("without --foreground --socket must begin with /: %s", options.socket);
+		log_error("without --foreground --socket must begin with /: %s", options.socket);
 		return 2;
 	}
 	code = read_config(&options, &reload);
 	if (code)
 		return code;
-	if (listener_open(options.socket, &listener, problem, sizeof(problem))) {
-		log_info("%s", problem);
-		return 1;
-	}
-	if (options.metrics_port &&
-	    metrics_http_listen(options.metrics_port, problem, sizeof(problem))) {
-		listener_remove(&listener, options.socket);
-		log_info("%s", problem);
+	if (listen_to_all(&options, &listener, problem, sizeof(problem))) {
+		log_error("%s", problem);
 		return 1;
 	}
 	if (!options.foreground) {
 		code = go_into_background();
 		if (code) {
 			listener_remove(&listener, options.socket);
-			log_info("cannot go into the background: %s", strerror(-code));
+			log_error("cannot go into the background: %s", strerror(-code));
 			return 1;
 		}
 	}
-	log_info("listening at %s", options.socket);
+	log_info("listening at %s", listener.ino ? options.socket : "the socket that was passed");
 	code = watchdog_run(listener.fd, reload);
 	listener_remove(&listener, options.socket);
 	return code;

@@ -58,6 +58,11 @@ int metrics_http_listen(uint16_t port, char *problem, size_t size)
 	return error;
 }
 
+void metrics_http_use(int socket)
+{
+	listener = socket;
+}
+
 /* The last one that was published; the thread's until the next call. */
 static const struct metrics_snapshot *latest(void)
 {
@@ -130,7 +135,7 @@ static void *serve(void *arg)
 	setpriority(PRIO_PROCESS, 0, 0);
 	while (MHD_run_wait(server, -1) == MHD_YES)
 		;
-	log_info("the metrics are not served any more: %s", strerror(errno));
+	log_error("the metrics are not served any more: %s", strerror(errno));
 	return NULL;
 }
 
@@ -169,5 +174,5 @@ void metrics_http_publish(void)
 	started = true; /* with a picture: an empty one would tell counters that went back */
 	error = start();
 	if (error)
-		log_info("cannot serve metrics: %s", strerror(-error));
+		log_error("cannot serve metrics: %s", strerror(-error));
 }

@@ -17,6 +17,8 @@
 /* Before any fork: listens on 127.0.0.1. 0, or a negative errno and one sentence in
  * `problem`. Without it the rest of this file does nothing. */
 int metrics_http_listen(uint16_t port, char *problem, size_t size);
+/* The same, with a socket that listens already. */
+void metrics_http_use(int socket);
 /* The loop: where the next picture goes, and then that it is whole; with the first it
  * begins to be served. NULL: nobody can ask. */
 struct metrics_snapshot *metrics_http_room(void);

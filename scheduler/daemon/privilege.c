@@ -27,7 +27,7 @@ static void keep(const cap_value_t *wanted, int count, bool effective)
 			error = cap_set_flag(next, CAP_EFFECTIVE, 1, &wanted[i], CAP_SET);
 	}
 	if (error || cap_set_proc(next) != 0)
-		log_info("cannot give up capabilities: %s", strerror(errno));
+		log_error("cannot give up capabilities: %s", strerror(errno));
 	cap_free(now);
 	cap_free(next);
 }
@@ -37,12 +37,12 @@ static void confine(enum filter_role role, uint64_t *refused)
 	int error;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		log_info("cannot set no-new-privs: %s", strerror(errno));
+		log_error("cannot set no-new-privs: %s", strerror(errno));
 	error = filter_install(role, refused);
 	if (error)
-		log_info("no filter of system calls: %s; the kernel needs CONFIG_SECCOMP_FILTER. "
-			 "Going on without",
-			 strerror(-error));
+		log_error("no filter of system calls: %s; the kernel needs CONFIG_SECCOMP_FILTER. "
+			  "Going on without",
+			  strerror(-error));
 }
 
 static const cap_value_t rights[] = {CAP_SYS_PTRACE, CAP_SYS_NICE};

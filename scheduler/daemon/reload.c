@@ -120,6 +120,11 @@ static bool has_ended(struct reload *reload, uint64_t now)
 	return false;
 }
 
+bool reload_busy(const struct reload *reload)
+{
+	return reload->reader != 0;
+}
+
 bool reload_look(struct reload *reload, uint64_t now)
 {
 	struct shared *shared = reload->shared;

@@ -22,6 +22,8 @@ struct reload;
 struct reload *reload_create(const char *path, const struct config *config);
 /* Begins to read the file, or does so again when the reading under way is over. */
 void reload_begin(struct reload *reload, uint64_t now);
+/* Is it being read? */
+bool reload_busy(const struct reload *reload);
 /* At every turn of the loop: true once, when another configuration has come into force.
  * What is wrong with one that has not is logged. */
 bool reload_look(struct reload *reload, uint64_t now);

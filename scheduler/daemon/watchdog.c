@@ -19,6 +19,7 @@
 #include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/privilege.h"
+#include "scheduler/daemon/service.h"
 #include "scheduler/daemon/worker.h"
 
 #define MS 1000000ull
@@ -40,6 +41,7 @@ struct watchdog {
 	unsigned quick_deaths;
 	uint64_t worker_since, next_start;
 	uint64_t leaving_since; /* 0: not asked to */
+	bool reloading;		/* and systemd has been told */
 };
 
 static bool is_stopped(pid_t pid)
@@ -81,10 +83,10 @@ static void look_after(struct watchdog *w, uint64_t now)
 	/* Twice, because this process may itself be the one that was late. */
 	w->late = too_old(w, now) ? w->late + 1 : 0;
 	if (w->late >= 2)
-		log_info("worker %d %s: killing it, the driver resumes what it has suspended",
-			 (int)w->worker, is_stopped(w->worker) ? "is stopped" : "hangs");
+		log_error("worker %d %s: killing it, the driver resumes what it has suspended",
+			  (int)w->worker, is_stopped(w->worker) ? "is stopped" : "hangs");
 	else if (w->leaving_since && now > w->leaving_since + LEAVE_MAX_NS)
-		log_info("worker %d does not leave: killing it", (int)w->worker);
+		log_error("worker %d does not leave: killing it", (int)w->worker);
 	else
 		return;
 	kill(w->worker, SIGKILL);
@@ -96,11 +98,12 @@ static void start(struct watchdog *w, int listener, uint64_t now)
 	pid_t parent = getpid();
 	pid_t pid;
 
+	__atomic_store_n(&w->beat->serving, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&w->beat->suspends, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&w->beat->beat_ns, now, __ATOMIC_RELEASE);
 	pid = fork();
 	if (pid < 0) {
-		log_info("cannot start a worker: %s; trying again", strerror(errno));
+		log_error("cannot start a worker: %s; trying again", strerror(errno));
 		w->next_start = now + PAUSE_MAX_NS;
 		return;
 	}
@@ -137,10 +140,10 @@ static void buried(struct watchdog *w, int status, uint64_t now)
 			pause = PAUSE_MAX_NS;
 	}
 	w->next_start = now + pause;
-	log_info("worker ended by %s %d: starting another%s",
-		 WIFSIGNALED(status) ? "signal" : "exit code",
-		 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-		 pause ? " after a pause" : "");
+	log_error("worker ended by %s %d: starting another%s",
+		  WIFSIGNALED(status) ? "signal" : "exit code",
+		  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+		  pause ? " after a pause" : "");
 }
 
 static void reap(struct watchdog *w, uint64_t now)
@@ -160,11 +163,27 @@ static void take_signals(struct watchdog *w, uint64_t now)
 			continue;
 		if (info.ssi_signo == SIGHUP) {
 			reload_begin(w->reload, now);
+			service_reloading();
+			w->reloading = true;
 			continue;
 		}
 		w->leaving_since = now;
+		service_stopping();
 		if (w->worker)
 			kill(w->worker, SIGTERM);
+	}
+}
+
+static void tell_service(struct watchdog *w, uint64_t now)
+{
+	bool well = w->worker && !w->killed && w->late == 0 &&
+		    __atomic_load_n(&w->beat->serving, __ATOMIC_ACQUIRE);
+
+	if (!w->leaving_since)
+		service_look(w->worker, well, now);
+	if (w->reloading && !reload_busy(w->reload)) {
+		w->reloading = false;
+		service_reloaded();
 	}
 }
 
@@ -196,7 +215,7 @@ int watchdog_run(int listener, struct reload *reload)
 	w.beat = mmap(NULL, sizeof(*w.beat), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	if (w.signals < 0 || w.beat == MAP_FAILED) {
-		log_info("cannot start: %s", strerror(errno));
+		log_error("cannot start: %s", strerror(errno));
 		return 1;
 	}
 	w.beat->started_ns = clock_ns();
@@ -215,6 +234,7 @@ int watchdog_run(int listener, struct reload *reload)
 		if (reload_look(reload, now) && w.worker)
 			kill(w.worker, SIGHUP);
 		filter_report();
+		tell_service(&w, now);
 		poll(&p, 1, LOOK_MS);
 	}
 }

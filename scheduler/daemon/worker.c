@@ -370,7 +370,7 @@ int worker_run(int listener, const struct reload *reload, struct beat *beat_page
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	if (open_all(worker)) {
-		log_info("the worker cannot start: %s", strerror(errno));
+		log_error("the worker cannot start: %s", strerror(errno));
 		return 1;
 	}
 	configure(worker);
@@ -380,6 +380,7 @@ int worker_run(int listener, const struct reload *reload, struct beat *beat_page
 	nodes_read(worker, clock_ns());
 	peer_own_namespaces(&worker->own_pid_ns, &worker->own_user_ns);
 	outsider_restore(worker);
+	__atomic_store_n(&beat_page->serving, 1, __ATOMIC_RELEASE);
 	loop(worker);
 	log_info("left");
 	return 0;
