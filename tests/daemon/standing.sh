@@ -55,4 +55,5 @@ is watcher '.level == "gate" and .state == "suspended"'
 "$BUILD/kfdsched" set "${pid[urgent]}" 7 2>/dev/null
 ordered watcher
 is watcher '.state == "running"'
-is urgent '.state == "running" and .suspends == 0' # although it is below
+is watcher '.active'
+is urgent '.state == "running" and .suspends == 0 and .failures == 0' # although it is below
