@@ -37,7 +37,7 @@ for _ in 1 2 3 4; do
 	says ".processes|all(.pid != $target)" || fail "the rule counts against an order"
 done
 must_tag "$target" own
-until_true 50 about "$target" '.priority == 3' || fail "the rule does not count again"
+until_true 50 about "$target" '.priority == 3 and .rule == "replays"' || fail "the rule does not count again"
 
 configure '[rule replays]\nshim = no\nexecutable = '"$BUILD"'/kfdreplay\npriority = 1\n'
 kill -HUP "$daemon"
