@@ -28,7 +28,7 @@ world() {
 }
 same "$(world /sys/class/kfd/kfd/topology/nodes)" '0 1'
 same "$(world /sys/class/drm)" 'card0 renderD128'
-same "$(world /sys/module/amdgpu)" 'holders initstate refcnt version'
+same "$(world /sys/module/amdgpu)" 'holders initstate parameters refcnt version'
 same "$(world /run/kfdsched)" ''
 # The rest is the host's; its devices stay where they are and ours goes elsewhere.
 same "$(world /run)" 'kfdsched other'
