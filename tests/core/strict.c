@@ -238,6 +238,51 @@ static void rooms_end(void **state)
 	assert_int_not_equal(core_add(core, 1, 0, 2, now), 0);
 }
 
+/* All that a daemon has room for, each on all nodes it may know, with less room for actions
+ * than there are: none is left out, and nothing of them stays. */
+static void full_house(void **state)
+{
+	enum { CLIENTS = 1024, NODES = CORE_NODES };
+	const struct core_config config = {.slow_suspend_ns = 1 * S,
+					   .max_suspended_ns = 30 * S,
+					   .min_run_ns = 200 * MS,
+					   .share_window_ns = 1 * S,
+					   .policy = {.rule = CORE_STRICT}};
+	static core_id clients[CLIENTS];
+	uint32_t suspended;
+	size_t done = 0;
+	bool urgent;
+
+	(void)state;
+	core_destroy(core);
+	core = core_create(&config, CLIENTS);
+	assert_non_null(core);
+	for (uint32_t i = 0; i < CLIENTS; i++) {
+		clients[i] = play_add(i ? (int)(i % 15) : 15);
+		for (uint32_t gpu = 1; gpu <= NODES; gpu++)
+			if (i)
+				play_active(clients[i], gpu);
+	}
+	/* Of all levels the highest works, the others stand. */
+	play_active(clients[0], NODES);
+	while (play_decide()) {
+		for (size_t i = 0; i < action_count; i++) {
+			assert_int_equal(actions[i].verb, CORE_SUSPEND);
+			play_done(actions[i].client);
+		}
+		done += action_count;
+	}
+	assert_int_equal(done, CLIENTS - 1);
+	core_look_node(core, 1, &urgent, &suspended);
+	assert_int_equal(suspended, CLIENTS - 1);
+	for (uint32_t i = 0; i < CLIENTS; i++)
+		core_remove(core, clients[i]);
+	play_expect_nothing();
+	assert_int_equal(deadline, CORE_NEVER);
+	core_look_node(core, 1, &urgent, &suspended);
+	assert_int_equal(suspended, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +298,7 @@ int main(void)
 		PLAY(the_dead_press_nobody),
 		PLAY(rooms_end),
 		PLAY(the_most_urgent_is_resumed_first),
+		PLAY(full_house),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
