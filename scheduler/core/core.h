@@ -132,6 +132,8 @@ struct core_view {
 	bool active;		    /* on any node, as it says */
 	bool pressed;		    /* its unit is */
 	bool held;		    /* its unit is */
+	bool observed;		    /* its unit works beside somebody more urgent on a node
+	                               that is only observed: by strict it would be held */
 	bool hindered;		    /* its unit is not held, because another client of it
 	                               cannot be suspended */
 	uint64_t suspends, resumes; /* succeeded */

@@ -357,6 +357,7 @@ static bool decide_unit(struct core *core, struct unit *unit, uint64_t now, stru
 		return false;
 	press_look(core, unit, now, &press);
 	pressure(unit, press.pressed, now);
+	unit->observed = press.observed;
 	if (!press.pressed)
 		not_after(&next, press.later);
 	if (leased)
@@ -423,6 +424,7 @@ bool core_look(const struct core *core, core_id id, uint64_t now, struct core_vi
 		.active = c->active != 0,
 		.pressed = unit->pressed,
 		.held = unit->held,
+		.observed = unit->observed,
 		.hindered = hindered(core, unit, false),
 		.suspends = c->suspends,
 		.resumes = c->resumes,

@@ -88,8 +88,12 @@ static void press_by(const struct core *core, const struct unit *unit, const str
 	const struct core_policy *policy = node_policy(core, node);
 	uint64_t due = 0;
 
-	if (policy->rule == CORE_OBSERVE || !(node_pressing(node) >> (unit->priority + 1)))
+	if (!(node_pressing(node) >> (unit->priority + 1)))
 		return;
+	if (policy->rule == CORE_OBSERVE) {
+		out->observed = true;
+		return;
+	}
 	if (policy->rule == CORE_DEADLINE)
 		due = first_due(core, node, unit);
 	if (due > now) {

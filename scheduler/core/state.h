@@ -70,7 +70,7 @@ struct unit {
 	struct core_rights rights;
 	uint32_t group;
 	int priority;
-	bool held, pressed;
+	bool held, pressed, observed;
 	bool starved; /* released by the starvation bound */
 
 	uint64_t held_since, unpressed_since;
@@ -180,6 +180,7 @@ void timers_due(struct core *core, uint64_t now);
 
 struct press {
 	bool pressed;
+	bool observed;		/* it would be, by another policy than CORE_OBSERVE */
 	uint64_t later;		/* if not: when it will be, as it is now */
 	uint32_t share_percent; /* it runs for that much; 0: not a bit */
 };

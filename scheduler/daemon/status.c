@@ -160,20 +160,20 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 	fine = view.capability == CORE_ABLE && view.spared == CORE_SPARED_NOT &&
 	       !client->level.error; /* as it asked, or by trap */
 	peer_name(client->peer.pid, name);
-	return json_pack("{sI ss sb so ss sb so so so ss ss ss ss sb sI sI sI sI so so}", "pid",
-			 (json_int_t)client->peer.pid, "comm", name, "shim", (int)!client->outsider,
-			 "priority",
-			 client->priority == PRIORITY_UNSET ? json_null()
-							    : json_integer(client->priority),
-			 "role", role(client->priority), "priority_ordered",
-			 (int)client->control.priority_set, "lease_us", lease_json(client, now),
-			 "group", plain(client->group), "rule", rule_json(client), "level",
-			 status_level(client, &view), "reason", fine ? "" : client->reason,
-			 "runtime", status_runtime(client->runtime), "state", states[view.state],
-			 "active", (int)view.active, "suspends", (json_int_t)view.suspends,
-			 "resumes", (json_int_t)view.resumes, "failures", (json_int_t)view.failures,
-			 "suspended_us", (json_int_t)(view.suspended_ns / 1000), "nodes",
-			 client_nodes_json(client), "queues", queues_json(client));
+	return json_pack(
+		"{sI ss sb so ss sb so so so ss ss ss ss sb sb sI sI sI sI so so}", "pid",
+		(json_int_t)client->peer.pid, "comm", name, "shim", (int)!client->outsider,
+		"priority",
+		client->priority == PRIORITY_UNSET ? json_null() : json_integer(client->priority),
+		"role", role(client->priority), "priority_ordered",
+		(int)client->control.priority_set, "lease_us", lease_json(client, now), "group",
+		plain(client->group), "rule", rule_json(client), "level",
+		status_level(client, &view), "reason", fine ? "" : client->reason, "runtime",
+		status_runtime(client->runtime), "state", states[view.state], "active",
+		(int)view.active, "observed", (int)view.observed, "suspends",
+		(json_int_t)view.suspends, "resumes", (json_int_t)view.resumes, "failures",
+		(json_int_t)view.failures, "suspended_us", (json_int_t)(view.suspended_ns / 1000),
+		"nodes", client_nodes_json(client), "queues", queues_json(client));
 }
 
 static json_t *clients_json(const struct worker *worker, uint64_t now)

@@ -219,13 +219,27 @@ static void deadline_of_who_was_suspended(void **state)
 	play_expect(CORE_SUSPEND, low);
 }
 
+static bool is_observed(void)
+{
+	struct core_view view;
+
+	assert_true(core_look(core, low, now, &view));
+	return view.observed && !view.pressed;
+}
+
 static void observe_holds_nobody(void **state)
 {
 	(void)state;
 	start(&(struct core_policy){CORE_OBSERVE, 0});
+	assert_false(is_observed());
 	play_active(high, GPU);
 	play_expect_nothing();
 	assert_int_equal(deadline, CORE_NEVER);
+	assert_true(is_observed());
+	play_idle(high, GPU);
+	play_expect_nothing();
+	assert_false(is_observed());
+	play_active(high, GPU);
 	play_active(low, OTHER_GPU);
 	play_active(high, OTHER_GPU);
 	play_expect_nothing();

@@ -44,6 +44,7 @@ tell on
 sleep 0.5
 [ "$(of_offline suspends)" = "$before" ] || fail "observe: it was suspended"
 state_is "$offline" running || fail "observe: it is held"
+until_true 50 says ".processes[]|select(.pid == $offline)|.observed" || fail "observe: the status does not tell"
 
 # The online client goes on all the time.
 policy share 30%
