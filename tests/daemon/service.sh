@@ -7,10 +7,10 @@
 set -eu
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
-systemd="python3 -IS $SOURCE/tests/daemon/service.py"
+systemd=(python3 -IS "$SOURCE/tests/daemon/service.py")
 export NOTIFY_SOCKET=$work/notify
 
-$systemd listen "$NOTIFY_SOCKET" >"$work/told" &
+"${systemd[@]}" listen "$NOTIFY_SOCKET" >"$work/told" &
 children+=("$!")
 until_true 50 grep -qx listening "$work/told" || fail "no stand-in"
 
@@ -71,7 +71,7 @@ wait "$daemon" || fail "exit code $?"
 mkdir "$work/passed"
 KFDSHIM_SOCKET=$work/passed/socket
 port=$(python3 -IS -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-$systemd pass "seqpacket=$KFDSHIM_SOCKET" "tcp=127.0.0.1:$port" -- "$BUILD/kfdschedd" --foreground \
+"${systemd[@]}" pass "seqpacket=$KFDSHIM_SOCKET" "tcp=127.0.0.1:$port" -- "$BUILD/kfdschedd" --foreground \
 	2>>"$work/log" &
 daemon=$!
 children+=("$daemon")
@@ -86,7 +86,7 @@ wait "$daemon" || fail "exit code $?"
 refused() {
 	local code=0 text=$1
 	shift
-	$systemd pass "$@" -- "$BUILD/kfdschedd" --foreground 2>"$work/err" || code=$?
+	timeout 20 "${systemd[@]}" pass "$@" -- "$BUILD/kfdschedd" --foreground 2>"$work/err" || code=$?
 	[ "$code" -eq 1 ] || fail "$*: exit code $code"
 	[ "$(wc -l <"$work/err")" -eq 1 ] || fail "$*: not one line: $(cat "$work/err")"
 	grep -qF -- "$text" "$work/err" || fail "$*: $(cat "$work/err")"
