@@ -61,9 +61,6 @@ for _ in 1 2; do
 	until_true 50 state_is "$target" suspended || fail "not suspended again: $(status | jq -c .processes)"
 	order 50 queue
 done
-order 100 again
-order 50 queue
-until_true 50 state_is "$target" suspended || fail "not suspended after its runtime began anew"
 
 # Let go: nothing of ours is left on it.
 must_tag "$target" none
@@ -94,3 +91,14 @@ order 100 exec
 until_true 50 says ".processes|all(.pid != $target)" || fail "the tag outlives the program"
 until_true 50 nobody_traces "$target" || fail "the other program is traced"
 kill "$target"
+exec {orders}>&-
+
+# And its runtime's end and new beginning wait for nobody.
+start_workload
+order 100 queue
+must_tag "$target" offline
+until_true 50 state_is "$target" suspended || fail "the second is not suspended: $(status | jq -c .processes)"
+order 100 destroy
+order 100 again
+order 50 queue
+until_true 50 state_is "$target" suspended || fail "not suspended after its runtime began anew"
