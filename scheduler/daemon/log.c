@@ -1,19 +1,55 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/daemon/log.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "common/clock.h"
 
 /* syslog(3) */
 #define PRIORITY_ERROR 3
+#define PRIORITY_WARNING 4
 #define PRIORITY_INFO 6
 #define PRIORITY_DEBUG 7
 
+#define LINE 600 /* below PIPE_BUF: a pipe takes all of it or nothing */
+
+static const struct budget_rule client_rule = {.burst = 20, .period_ns = 1000000000u};
+static const struct budget_rule user_rule = {.burst = 200, .period_ns = 200000000u};
+
+/* A file takes a line in any case; the others may not have room for it. */
+static enum { FILE_LIKE, OWN, SOCKET, SHARED } way = SHARED;
+static int own_fd = -1;
 static bool journal;
 static bool always, verbose; /* verbose: any thread reads it, the loop's writes it */
+static uint32_t dropped;
+
+/* O_NONBLOCK belongs to the open file, which others may have too: so of a pipe or a
+ * terminal we open one of our own. */
+void log_open(void)
+{
+	struct stat st;
+
+	if (fstat(STDERR_FILENO, &st) < 0)
+		return;
+	if (S_ISREG(st.st_mode)) {
+		way = FILE_LIKE;
+	} else if (S_ISSOCK(st.st_mode)) {
+		way = SOCKET;
+	} else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
+		own_fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		if (own_fd >= 0)
+			way = OWN;
+	}
+}
 
 void log_to_journal(void)
 {
@@ -31,14 +67,75 @@ void log_verbose(void)
 	log_set_verbose(true);
 }
 
-static void line(int priority, const char *format, va_list args)
+/* What has no way of its own is looked at first: between the look and the write another
+ * process may still fill it. */
+static bool has_room(void)
 {
-	char text[600];
+	struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+	return poll(&p, 1, 0) == 1 && p.revents == POLLOUT;
+}
+
+/* false: it was not taken, for want of room. */
+static bool put(const char *text, size_t length)
+{
+	ssize_t n = 0;
+
+	switch (way) {
+	case OWN:
+		n = write(own_fd, text, length);
+		break;
+	case SOCKET:
+		n = send(STDERR_FILENO, text, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+		break;
+	case SHARED:
+		if (!has_room())
+			return false;
+		/* fallthrough */
+	default:
+		n = write(STDERR_FILENO, text, length);
+	}
+	return n >= 0 || (errno != EAGAIN && errno != ENOBUFS);
+}
+
+/* What each line begins with. */
+static size_t begin(char text[static LINE], int priority)
+{
+	return (size_t)(journal ? snprintf(text, LINE, "<%d>", priority)
+				: snprintf(text, LINE, "kfdschedd: "));
+}
+
+/* false: it is told with a later line. */
+static bool tell_dropped(void)
+{
+	uint32_t lost = __atomic_exchange_n(&dropped, 0, __ATOMIC_RELAXED);
+	char text[LINE];
+	size_t start;
+	int n;
+
+	if (!lost)
+		return true;
+	start = begin(text, PRIORITY_WARNING);
+	n = snprintf(text + start, sizeof(text) - start,
+		     "%u lines are missing here: nobody read them in time\n", lost);
+	if (put(text, start + (size_t)n))
+		return true;
+	__atomic_add_fetch(&dropped, lost, __ATOMIC_RELAXED);
+	return false;
+}
+
+__attribute__((format(printf, 2, 0))) static void line(int priority, const char *format,
+						       va_list args)
+{
+	char text[LINE];
 	size_t start, length;
 	int n;
 
-	start = (size_t)(journal ? snprintf(text, sizeof(text), "<%d>", priority)
-				 : snprintf(text, sizeof(text), "kfdschedd: "));
+	if (!tell_dropped()) {
+		__atomic_add_fetch(&dropped, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	start = begin(text, priority);
 	n = vsnprintf(text + start, sizeof(text) - start - 1, format, args);
 	if (n < 0)
 		return;
@@ -46,7 +143,8 @@ static void line(int priority, const char *format, va_list args)
 	if (length > sizeof(text) - 2)
 		length = sizeof(text) - 2;
 	text[length++] = '\n';
-	(void)!write(STDERR_FILENO, text, length);
+	if (!put(text, length))
+		__atomic_add_fetch(&dropped, 1, __ATOMIC_RELAXED);
 }
 
 void log_error(const char *format, ...)
@@ -75,5 +173,41 @@ void log_debug(const char *format, ...)
 		return;
 	va_start(args, format);
 	line(PRIORITY_DEBUG, format, args);
+	va_end(args);
+}
+
+/* May the share have a line? If so: what it was not granted before is told. */
+static bool granted(struct log_share *share, const struct budget_rule *rule, const char *of)
+{
+	if (!budget_take(&share->budget, rule, clock_ns())) {
+		share->left_out++;
+		return false;
+	}
+	if (share->left_out)
+		log_info("%u lines about the %s of the next line are left out", share->left_out,
+			 of);
+	share->left_out = 0;
+	return true;
+}
+
+void log_client(struct log_share *share, const char *format, ...)
+{
+	va_list args;
+
+	if (!granted(share, &client_rule, "process"))
+		return;
+	va_start(args, format);
+	line(PRIORITY_INFO, format, args);
+	va_end(args);
+}
+
+void log_user(struct log_share *share, const char *format, ...)
+{
+	va_list args;
+
+	if (!granted(share, &user_rule, "user"))
+		return;
+	va_start(args, format);
+	line(PRIORITY_INFO, format, args);
 	va_end(args);
 }

@@ -1,10 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* What the daemon says, on stderr: one line a call, whole, from any thread. */
+/*
+ * What the daemon says, on stderr: one line a call, whole, from any thread of any of its
+ * processes. Nobody ever waits for whoever reads: a line that stderr does not take at once
+ * is dropped, and the next that it takes says how many were.
+ *
+ * What others can cause has a share: lines about one client, and lines caused by one user,
+ * so that nobody floods the log or hides another's lines in the flood. What a share does
+ * not grant is counted, and told with its next line.
+ */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_LOG_H
 #define KFDSHIM_SCHEDULER_DAEMON_LOG_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
+#include "scheduler/daemon/budget.h"
+
+/* Part of it for one thread. All zero: nothing was said yet. */
+struct log_share {
+	struct budget budget;
+	uint32_t left_out;
+};
+
+/* Before any thread: finds out what stderr is, and gets a way to it that does not wait. */
+void log_open(void);
 /* Also what happens at every suspension? The configuration may say so, and for good who
  * started the daemon (log_verbose). */
 void log_set_verbose(bool wanted);
@@ -18,5 +37,10 @@ void log_to_journal(void);
 __attribute__((format(printf, 1, 2))) void log_error(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void log_info(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void log_debug(const char *format, ...);
+/* log_info within `share`, of a client or of a user. */
+__attribute__((format(printf, 2, 3))) void log_client(struct log_share *share, const char *format,
+						      ...);
+__attribute__((format(printf, 2, 3))) void log_user(struct log_share *share, const char *format,
+						    ...);
 
 #endif

@@ -181,6 +181,7 @@ int main(int argc, char **argv)
 	char problem[512];
 	int code;
 
+	log_open();
 	if (service_has_journal())
 		log_to_journal();
 	code = parse_options(argc, argv, &options);
