@@ -8,7 +8,7 @@
  *   seen   as shims have it whose processes cannot be held: the daemon sees and decides
  *   held   the others are held by orders (level gate), which are obeyed at once
  *
- *     bench_load KFDSCHEDD        best in a world of 8 GPUs
+ *     bench_load KFDSCHEDD
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -309,34 +309,32 @@ static double peak_mib(pid_t pid)
 	return kib / 1024;
 }
 
-/* The longest turn of the loop while the daemon was asked for all it knows. */
+static void take_turns(json_t *state, struct hist *out)
+{
+	must(!hist_from_json(json_object_get(json_object_get(state, "totals"), "turn_ns"), out),
+	     "reading turn_ns");
+	json_decref(state);
+}
+
+/* The longest turn of the loop while the daemon tells all that it knows. What an answer
+ * says of turns is how it was when it was begun; so the next tells of its making. */
 static void measure_asks(struct bench *bench)
 {
-	struct hist before, after;
+	struct hist before, after, meanwhile;
 	double ms[ASKS], longest[ASKS];
-	json_t *state = ask();
 
+	take_turns(ask(), &before);
 	for (int i = 0; i < ASKS; i++) {
-		uint64_t begin;
+		uint64_t begin = clock_ns();
+		json_t *state = ask();
 
-		must(!hist_from_json(json_object_get(json_object_get(state, "totals"), "turn_ns"),
-				     &before),
-		     "reading turn_ns");
-		json_decref(state);
-		begin = clock_ns();
-		state = ask();
 		ms[i] = (double)(clock_ns() - begin) / 1e6;
-		/* of a turn it is known when it is over */
-		usleep(100000);
-		json_decref(state);
-		state = ask();
-		must(!hist_from_json(json_object_get(json_object_get(state, "totals"), "turn_ns"),
-				     &after),
-		     "reading turn_ns");
-		hist_subtract(&after, &before);
-		longest[i] = (double)after.max / 1e6;
+		take_turns(state, &after);
+		meanwhile = after;
+		hist_subtract(&meanwhile, &before);
+		before = after;
+		longest[i] = (double)meanwhile.max / 1e6;
 	}
-	json_decref(state);
 	bench_figure(bench, "status of all: the loop's longest turn meanwhile, median of 9",
 		     bench_median(longest, ASKS), "ms", "at_most", 1);
 	bench_figure(bench, "status of all: until it is answered", bench_median(ms, ASKS), "ms",

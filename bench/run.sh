@@ -27,7 +27,7 @@ run shim "$build/bench_shim" "$build/kfdsim" "$build/libkfdshim.so" "$build/benc
 run core "$build/bench_core"
 run wake "$build/kfdsim" -- "$build/bench_wake" "$build/kfdschedd" "$build/libkfdshim.so" \
 	"$build/bench_wake_work" "$build/libbench_wake_entry.so"
-run load "$build/kfdsim" --gpu mi210 --gpus 8 -- "$build/bench_load" "$build/kfdschedd"
+run load "$build/bench_load" "$build/kfdschedd"
 [ -n "$files" ] || { echo "bench: there is no such benchmark: $wanted" >&2; exit 2; }
 echo "Simulated GPU, $(nproc) cores, Linux $(uname -r); plots in $out"
 # shellcheck disable=SC2086 # a list

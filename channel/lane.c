@@ -191,6 +191,13 @@ static void entry_store(struct lane_queue *entry, const struct lane_queue *queue
 	__atomic_store_n(&entry->seq, seq + 2, __ATOMIC_RELEASE);
 }
 
+uint32_t lane_queue_end(const struct lane *lane)
+{
+	uint32_t end = __atomic_load_n(&lane->queue_end, __ATOMIC_ACQUIRE);
+
+	return end < LANE_QUEUES ? end : LANE_QUEUES;
+}
+
 void lane_queue_write(struct lane *lane, uint32_t slot, const struct lane_queue *queue)
 {
 	struct lane_queue old, new = *queue;
@@ -203,6 +210,8 @@ void lane_queue_write(struct lane *lane, uint32_t slot, const struct lane_queue 
 	old.state = new.state;
 	activity_only = memcmp(&old, &new, sizeof(old)) == 0;
 	entry_store(&lane->queues[slot], &new);
+	if (new.used && slot >= lane_queue_end(lane))
+		__atomic_store_n(&lane->queue_end, slot + 1, __ATOMIC_RELEASE);
 	if (!activity_only)
 		__atomic_add_fetch(&lane->queue_generation, 1, __ATOMIC_RELEASE);
 }

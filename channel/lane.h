@@ -157,6 +157,7 @@ struct lane {
 	uint32_t slo_us;	       /* the same */
 	uint32_t order_us;	       /* how long the client took to carry out order_done */
 	char group[LANE_GROUP_MAX];    /* NUL-terminated, may be empty */
+	uint32_t queue_end;	       /* entries from here on were never used */
 
 	/* daemon */
 	_Alignas(64) uint32_t session; /* 1: the daemon holds a debug session on this process */
@@ -213,6 +214,9 @@ bool lane_node_set(struct lane *lane, uint32_t slot, bool active, uint64_t now_n
 /* Appends an event; `number` is given here, the rest comes from *event. */
 void lane_event_add(struct lane *lane, const struct lane_event *event);
 
+/* Daemon: where the entries end that were ever used; to look at the others would make
+ * pages of them. */
+uint32_t lane_queue_end(const struct lane *lane);
 /* Daemon: a consistent copy of one entry. -EAGAIN: torn after a bounded
  * number of tries; -ENOENT: free; -ERANGE: a field is outside its range. */
 int lane_queue_read(const struct lane *lane, uint32_t slot, struct lane_queue *out);

@@ -8,6 +8,7 @@
 
 #include "scheduler/daemon/kept.h"
 #include "scheduler/daemon/metrics.h"
+#include "scheduler/daemon/totals.h"
 
 struct beat {
 	uint64_t started_ns;	     /* watchdog: when the daemon began */
@@ -19,6 +20,7 @@ struct beat {
 	struct kept kept;	     /* worker: for the next one */
 	uint64_t refused_calls;	     /* filter.h: of worker and watchdog */
 	struct metrics_kept metrics; /* worker: for the next one, too */
+	struct totals totals;	     /* the same, once a second and at its end */
 };
 
 #endif

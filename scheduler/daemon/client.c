@@ -47,6 +47,7 @@ static struct client *client_new(struct worker *worker, int socket, uint64_t now
 	if (!client)
 		return NULL;
 	client->slot = slot;
+	client->serial = ++worker->serial;
 	client->socket = socket;
 	client->control.pidfd = -1;
 	client->wake_fd = client->order_fd = -1;
@@ -68,18 +69,20 @@ static void refuse(struct worker *worker, struct client *client, int error)
 	client_gone(worker, client, NULL);
 }
 
-void client_accept(struct worker *worker, int socket, uint64_t now)
+void client_accept(struct worker *worker, int socket, uid_t uid, uint64_t now)
 {
 	const struct protocol_welcome full = {
 		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .status = -ENOSPC};
 	struct client *client = client_new(worker, socket, now);
 
 	if (!client) {
-		log_info("more than %u connections: one is refused", WORKER_CLIENTS);
 		protocol_send(socket, &full, sizeof(full), NULL, 0);
 		close(socket);
+		door_left(worker, uid);
 		return;
 	}
+	client->by_door = true;
+	client->uid = uid;
 	if (worker_watch(worker, socket, EPOLLIN | EPOLLRDHUP | EPOLLET, WORKER_SOCKET,
 			 client->slot))
 		client_gone(worker, client, NULL);
@@ -147,7 +150,7 @@ static void register_workload(struct worker *worker, struct client *client, uint
 	int error = peer_identify(client->socket, client->since_ns, &client->peer);
 
 	if (error) {
-		log_info("a workload is not taken: %s",
+		log_user(&door_user(worker, client->uid)->log, "a workload is not taken: %s",
 			 error == -ESRCH ? "it is gone, or not in the daemon's pid namespace"
 					 : strerror(-error));
 		refuse(worker, client, error);
@@ -158,16 +161,16 @@ static void register_workload(struct worker *worker, struct client *client, uint
 	standing_came(worker, client);
 	error = serve(worker, client, now);
 	if (error) {
-		log_info("process %d (%s) is not taken: %s", (int)client->peer.pid, client->name,
-			 strerror(-error));
+		log_user(&door_user(worker, client->uid)->log, "process %d (%s) is not taken: %s",
+			 (int)client->peer.pid, client->name, strerror(-error));
 		refuse(worker, client, error);
 		return;
 	}
 	client->phase = CLIENT_SERVED;
 	worker->by_core[core_index(client->id)] = client;
 	client_explain(client);
-	log_info("process %d (%s) came: priority %d, user %u", (int)client->peer.pid, client->name,
-		 client->priority, client->peer.uid);
+	log_user(&door_user(worker, client->uid)->log, "process %d (%s) came: priority %d, user %u",
+		 (int)client->peer.pid, client->name, client->priority, client->peer.uid);
 	events_came(worker, client);
 	control_came(worker, client, now);
 }
@@ -229,12 +232,7 @@ static void greeted(struct worker *worker, struct client *client,
 		return;
 	}
 	if (hello->kind == PROTOCOL_ASK) {
-		int error = status_answer(worker, client->socket, hello->pid);
-
-		if (error)
-			refuse(worker, client, error);
-		else
-			client_gone(worker, client, NULL);
+		answer_ask(worker, client, hello->pid);
 		return;
 	}
 	if (hello->kind != PROTOCOL_SHIM || hello->priority < PRIORITY_UNSET ||
@@ -260,7 +258,8 @@ void client_readable(struct worker *worker, struct client *client, uint64_t now)
 	int sent_fd = -1, error;
 	size_t nfds = 1;
 
-	if (client->phase == CLIENT_HOLDING || client->phase == CLIENT_READING) {
+	if (client->phase == CLIENT_HOLDING || client->phase == CLIENT_READING ||
+	    client->phase == CLIENT_ASKING) {
 		client_gone(worker, client, NULL); /* nothing more is said */
 		return;
 	}
@@ -289,8 +288,8 @@ void client_cannot(struct worker *worker, struct client *client, const char *why
 	client->refused = true;
 	snprintf(client->reason, sizeof(client->reason), "%s", why);
 	core_set_capability(worker->core, client->id, CORE_REFUSED);
-	log_info("process %d (%s): level observe, because %s", (int)client->peer.pid, client->name,
-		 why);
+	log_client(&client->log, "process %d (%s): level observe, because %s",
+		   (int)client->peer.pid, client->name, why);
 	events_level(worker, client, false);
 }
 
@@ -433,8 +432,8 @@ void client_acted(struct worker *worker, struct client *client,
 		  (unsigned long long)(report->cost.duration_ns / 1000));
 	/* A resume is tried again and again. */
 	if (report->error && report->error != client->told)
-		log_info("process %d (%s): %s failed: %s", (int)client->peer.pid, client->name,
-			 verb, strerror(-report->error));
+		log_client(&client->log, "process %d (%s): %s failed: %s", (int)client->peer.pid,
+			   client->name, verb, strerror(-report->error));
 	client->told = report->error;
 	if (after.spared == before.spared)
 		return;
@@ -502,6 +501,7 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 		/* an action that nobody will finish any more */
 		core_finished(worker->core, client->id, 0, 0, now);
 		executor_free(client->executor);
+		worker->executor_count--;
 		client->executor = NULL;
 		client->attached = false;
 		client->refused |= !client->level.changing;
@@ -568,7 +568,8 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 		metrics_settle(worker, client, clock_ns());
 		worker->by_core[core_index(client->id)] = NULL;
 		if (why)
-			log_info("process %d (%s) %s", (int)client->peer.pid, client->name, why);
+			log_user(&door_user(worker, client->uid)->log, "process %d (%s) %s",
+				 (int)client->peer.pid, client->name, why);
 		events_went(worker, client, why ? why : "was refused");
 	}
 	if (client->phase == CLIENT_READING)
@@ -582,8 +583,17 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 		worker->orphans[worker->orphan_count++] = client->executor;
 		client->executor = NULL;
 	}
+	if (client->log.left_out)
+		log_user(&door_user(worker, client->uid)->log,
+			 "process %d (%s): %u lines about it were left out", (int)client->peer.pid,
+			 client->name, client->log.left_out);
+	look_forget(worker, client);
+	answer_gone(worker, client);
+	if (client->by_door)
+		door_left(worker, client->uid);
 	client->phase = CLIENT_DEAD;
 	control_gone(worker, client);
+	worker->dead++;
 	/* The process has the one, its executor the other. */
 	worker_unwatch(worker, client->wake_fd);
 	worker_unwatch(worker, client->peer.pidfd);
@@ -595,6 +605,7 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 
 void client_bury(struct worker *worker, struct client *client)
 {
+	worker->dead--;
 	worker->clients[client->slot] = NULL;
 	while (worker->client_end && !worker->clients[worker->client_end - 1])
 		worker->client_end--;

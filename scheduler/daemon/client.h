@@ -16,6 +16,8 @@
 #include "scheduler/daemon/events.h"
 #include "scheduler/daemon/executor.h"
 #include "scheduler/daemon/level_state.h"
+#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/look.h"
 #include "scheduler/daemon/metrics.h"
 #include "scheduler/daemon/peer.h"
 #include "scheduler/daemon/standing.h"
@@ -28,12 +30,15 @@ enum client_phase {
 	CLIENT_SERVED,	 /* a workload with a lane */
 	CLIENT_HOLDING,	 /* a command that waits for a suspend, or has one held (control.h) */
 	CLIENT_READING,	 /* a command that is told what happens (events.h) */
+	CLIENT_ASKING,	 /* a command that waits for an answer (answer.h) */
 	CLIENT_DEAD,	 /* freed when the loop has gone through its events */
 };
 
 struct client {
 	enum client_phase phase;
-	uint32_t slot;
+	uint32_t slot, serial;
+	bool by_door; /* it is counted there, for this user: */
+	uid_t uid;
 	int socket, wake_fd; /* wake_fd: it wakes us */
 	int order_fd;	     /* our end of the pipe by which we wake it after an order */
 	int told;	     /* negative errno of the last action, 0: none; it was logged */
@@ -50,6 +55,8 @@ struct client {
 
 	struct lane *lane;	   /* hostile; an outsider's is the daemon's own (outsider.h) */
 	struct outsider *outsider; /* NULL: it has the shim */
+	struct look look;
+	struct log_share log;
 	/* the lane's words as they were seen last */
 	uint32_t runtime, generation, leaving, left;
 	uint32_t gpu_id[LANE_NODES];
@@ -78,6 +85,8 @@ struct client {
 	uint64_t cause_ns; /* when what caused it happened; 0: unknown */
 
 	struct control control;
+	int asked_pid;	  /* CLIENT_ASKING: of whom; 0: of all */
+	uint32_t answer;  /* the number of the one that it gets */
 	struct news news; /* events.h */
 	struct metrics_tally tally;
 };
@@ -88,8 +97,8 @@ static inline uint32_t lane_word(const uint32_t *at)
 	return __atomic_load_n(at, __ATOMIC_ACQUIRE);
 }
 
-/* A connection was accepted: the client owns `socket`, whatever happens. */
-void client_accept(struct worker *worker, int socket, uint64_t now);
+/* A connection of this user was let in: the client owns `socket`, whatever happens. */
+void client_accept(struct worker *worker, int socket, uid_t uid, uint64_t now);
 /* A process that is not connected and does not know of us (outsider.h), with a lane
  * that only we have. Takes peer->pidfd, whatever happens. NULL: no room or memory. */
 struct client *client_adopt(struct worker *worker, const struct peer *peer, int priority,

@@ -30,19 +30,22 @@ static json_t *queue_json(uint32_t slot, const struct lane_queue *q)
 			 (json_int_t)q->cwsr_bytes);
 }
 
-static json_t *queues_json(const struct lane *lane, unsigned *unreadable)
+json_t *status_lane_queues(const struct lane *lane, uint32_t *at, uint32_t *unreadable)
 {
+	uint32_t end = lane_queue_end(lane), few = *at + STATUS_PIECE;
 	json_t *list = json_array();
 	struct lane_queue queue;
 	int error;
 
-	for (uint32_t i = 0; i < LANE_QUEUES; i++) {
-		error = lane_queue_read(lane, i, &queue);
+	for (; *at < end && *at < few; ++*at) {
+		error = lane_queue_read(lane, *at, &queue);
 		if (!error)
-			json_array_append_new(list, queue_json(i, &queue));
+			json_array_append_new(list, queue_json(*at, &queue));
 		else if (error != -ENOENT)
 			++*unreadable;
 	}
+	if (*at >= end)
+		*at = LANE_QUEUES;
 	return list;
 }
 
@@ -78,14 +81,14 @@ static json_t *event_json(const struct lane_event *event, uint64_t now_ns)
 	return json;
 }
 
-static json_t *events_json(const struct lane *lane, uint64_t newest, uint64_t now_ns)
+json_t *status_lane_events(const struct lane *lane, uint64_t *at, uint64_t newest, uint64_t now_ns)
 {
-	uint64_t number = newest > LANE_EVENTS ? newest - LANE_EVENTS : 0;
+	uint64_t few = newest - *at > STATUS_PIECE ? *at + STATUS_PIECE : newest;
 	json_t *list = json_array();
 	struct lane_event event;
 
-	while (number < newest)
-		if (lane_event_read(lane, ++number, &event) == 0)
+	while (*at < few)
+		if (lane_event_read(lane, ++*at, &event) == 0)
 			json_array_append_new(list, event_json(&event, now_ns));
 	return list;
 }
@@ -100,14 +103,12 @@ static json_t *order_json(uint32_t order, uint32_t done)
 			 lane_level_name(LANE_ORDER_LEVEL(order)), "done", (int)(order == done));
 }
 
-static json_t *lane_json(const struct lane *lane, uint64_t now_ns)
+json_t *status_lane(const struct lane *lane, uint64_t now_ns)
 {
 	uint64_t newest = __atomic_load_n(&lane->events_number, __ATOMIC_ACQUIRE);
-	unsigned unreadable = 0;
-	json_t *queues = queues_json(lane, &unreadable);
 
 	return json_pack(
-		"{ss sI sb sb sb sb so sI sI sI sI sI sI so so sI sI so}", "runtime",
+		"{ss sI sb sb sb sb so sI sI sI sI sI sI so sI}", "runtime",
 		status_runtime(lane_word(&lane->runtime)), "runtime_errno",
 		(json_int_t)__atomic_load_n(&lane->runtime_errno, __ATOMIC_RELAXED), "own_session",
 		(int)(lane_word(&lane->own_session) == LANE_OWN_SESSION), "by_updates",
@@ -120,12 +121,5 @@ static json_t *lane_json(const struct lane *lane, uint64_t now_ns)
 		(json_int_t)lane_word(&lane->leaving), "left", (json_int_t)lane_word(&lane->left),
 		"released", (json_int_t)lane_word(&lane->released), "queue_generation",
 		(json_int_t)lane_word(&lane->queue_generation), "nodes", nodes_json(lane, now_ns),
-		"queues", queues, "unreadable_queues", (json_int_t)unreadable, "events_number",
-		(json_int_t)newest, "events", events_json(lane, newest, now_ns));
-}
-
-json_t *status_dump(const struct worker *worker, const struct client *client, uint64_t now_ns)
-{
-	return json_pack("{so so}", "process", status_client(worker, client, now_ns), "lane",
-			 lane_json(client->lane, now_ns));
+		"events_number", (json_int_t)newest);
 }

@@ -35,18 +35,24 @@ struct executor {
 };
 
 /* One descriptor for the whole worker, from its first need on. */
+static int device_fd = -1;
+
 static int the_device(char *reason)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static int fd = -1;
 	int result;
 
 	pthread_mutex_lock(&lock);
-	if (fd < 0)
-		fd = kfd_device_open(reason);
-	result = fd;
+	if (device_fd < 0)
+		__atomic_store_n(&device_fd, kfd_device_open(reason), __ATOMIC_RELAXED);
+	result = device_fd;
 	pthread_mutex_unlock(&lock);
 	return result;
+}
+
+bool executor_has_device(void)
+{
+	return __atomic_load_n(&device_fd, __ATOMIC_RELAXED) >= 0;
 }
 
 void executor_ask(struct executor *executor, uint32_t requests)

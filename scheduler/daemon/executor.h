@@ -44,6 +44,8 @@ struct executor_report {
 
 struct executor;
 
+/* Has any of them opened the device? It is closed by the end of the process. */
+bool executor_has_device(void);
 /* Begins with attaching; patient: waits for a predecessor that is dying. pidfd is
  * duplicated. done_fd: an eventfd that is written when there is an outcome. 0 or a
  * negative errno. */

@@ -15,7 +15,7 @@
 
 #include "channel/protocol.h"
 
-#define BACKLOG 256
+#define BACKLOG 1024 /* as many as there is room for may come at once */
 
 /* The folder, locked for as long as the descriptor is open, so that of two
  * daemons that start at once one sees the other's socket. */

@@ -139,6 +139,11 @@ static void *serve(void *arg)
 	return NULL;
 }
 
+int metrics_http_listener(void)
+{
+	return listener;
+}
+
 static int start(void)
 {
 	struct MHD_Daemon *server = MHD_start_daemon(

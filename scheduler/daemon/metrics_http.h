@@ -19,6 +19,8 @@
 int metrics_http_listen(uint16_t port, char *problem, size_t size);
 /* The same, with a socket that listens already. */
 void metrics_http_use(int socket);
+/* Where somebody may wait who asks; -1: nobody can. */
+int metrics_http_listener(void);
 /* The loop: where the next picture goes, and then that it is whole; with the first it
  * begins to be served. NULL: nobody can ask. */
 struct metrics_snapshot *metrics_http_room(void);

@@ -42,8 +42,8 @@ static void set_capability(struct worker *worker, struct client *client)
 		if (level_explain(client))
 			return;
 		if (client->reason[0])
-			log_info("process %d (%s): level %s", (int)client->peer.pid, client->name,
-				 lane_level_name(client->by_order));
+			log_client(&client->log, "process %d (%s): level %s", (int)client->peer.pid,
+				   client->name, lane_level_name(client->by_order));
 		if (client->reason[0])
 			events_level(worker, client, true);
 		client->reason[0] = '\0';

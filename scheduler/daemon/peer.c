@@ -153,8 +153,10 @@ static int open_pidfd(int socket, const struct ucred *cred, uint64_t accepted_ns
 		close(out->pidfd);
 		return -ESRCH;
 	}
-	if (errno != ENOPROTOOPT && errno != EINVAL)
-		return -errno;
+	/* EINVAL, in newer kernels ESRCH: it has been waited for already. Its number may be
+	 * another process's now, which it would be taken for below. */
+	if (errno != ENOPROTOOPT)
+		return errno == EINVAL || errno == ENODATA ? -ESRCH : -errno;
 	if (cred->pid <= 0)
 		return -ESRCH;
 	out->pid = cred->pid;

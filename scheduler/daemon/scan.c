@@ -30,11 +30,21 @@ void client_explain(struct client *client)
 void client_attach(struct worker *worker, struct client *client, bool patient)
 {
 	char why[KFD_REASON];
-	int error = executor_start(client->peer.pid, client->peer.pidfd, worker->done_fd,
-				   worker->beat, patient, &client->executor);
+	int error;
 
-	if (!error)
+	if (worker->orphan_count >= WORKER_ORPHANS) {
+		snprintf(why, sizeof(why),
+			 "%u debug sessions of processes that are gone do not end",
+			 worker->orphan_count);
+		client_cannot(worker, client, why);
 		return;
+	}
+	error = executor_start(client->peer.pid, client->peer.pidfd, worker->done_fd, worker->beat,
+			       patient, &client->executor);
+	if (!error) {
+		worker->executor_count++;
+		return;
+	}
 	snprintf(why, sizeof(why), "no thread for it: %s", strerror(-error));
 	client_cannot(worker, client, why);
 }
@@ -109,7 +119,8 @@ void client_set_priority(struct worker *worker, struct client *client, int prior
 		return;
 	client->priority = priority;
 	core_set_priority(worker->core, client->id, priority);
-	log_info("process %d (%s): priority %d", (int)client->peer.pid, client->name, priority);
+	log_client(&client->log, "process %d (%s): priority %d", (int)client->peer.pid,
+		   client->name, priority);
 	events_priority(worker, client, by);
 	client_reconsider(worker, client);
 }

@@ -66,18 +66,22 @@ static json_t *queue_json(const struct lane_queue *q)
 			 (json_int_t)q->priority, "active", (int)(q->state == LANE_QUEUE_ACTIVE));
 }
 
-static json_t *queues_json(const struct client *client)
+json_t *status_queues(const struct client *client, uint32_t *at)
 {
+	uint32_t end = lane_queue_end(client->lane), few = *at + STATUS_PIECE;
 	json_t *list = json_array();
 	struct lane_queue queue;
 
 	if (client->outsider) {
 		outsider_queues_json(client->outsider, list);
+		*at = LANE_QUEUES;
 		return list;
 	}
-	for (uint32_t i = 0; i < LANE_QUEUES; i++)
-		if (lane_queue_read(client->lane, i, &queue) == 0)
+	for (; *at < end && *at < few; ++*at)
+		if (lane_queue_read(client->lane, *at, &queue) == 0)
 			json_array_append_new(list, queue_json(&queue));
+	if (*at >= end)
+		*at = LANE_QUEUES;
 	return list;
 }
 
@@ -160,30 +164,21 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 	fine = view.capability == CORE_ABLE && view.spared == CORE_SPARED_NOT &&
 	       !client->level.error; /* as it asked, or by trap */
 	peer_name(client->peer.pid, name);
-	return json_pack(
-		"{sI ss sb so ss sb so so so ss ss ss ss sb sb sI sI sI sI so so}", "pid",
-		(json_int_t)client->peer.pid, "comm", name, "shim", (int)!client->outsider,
-		"priority",
-		client->priority == PRIORITY_UNSET ? json_null() : json_integer(client->priority),
-		"role", role(client->priority), "priority_ordered",
-		(int)client->control.priority_set, "lease_us", lease_json(client, now), "group",
-		plain(client->group), "rule", rule_json(client), "level",
-		status_level(client, &view), "reason", fine ? "" : client->reason, "runtime",
-		status_runtime(client->runtime), "state", states[view.state], "active",
-		(int)view.active, "observed", (int)view.observed, "suspends",
-		(json_int_t)view.suspends, "resumes", (json_int_t)view.resumes, "failures",
-		(json_int_t)view.failures, "suspended_us", (json_int_t)(view.suspended_ns / 1000),
-		"nodes", client_nodes_json(client), "queues", queues_json(client));
-}
-
-static json_t *clients_json(const struct worker *worker, uint64_t now)
-{
-	json_t *list = json_array();
-
-	for (uint32_t i = 0; i < worker->client_end; i++)
-		if (worker->clients[i] && worker->clients[i]->phase == CLIENT_SERVED)
-			json_array_append_new(list, status_client(worker, worker->clients[i], now));
-	return list;
+	return json_pack("{sI ss sb so ss sb so so so ss ss ss ss sb sb sI sI sI sI sI so}", "pid",
+			 (json_int_t)client->peer.pid, "comm", name, "shim", (int)!client->outsider,
+			 "priority",
+			 client->priority == PRIORITY_UNSET ? json_null()
+							    : json_integer(client->priority),
+			 "role", role(client->priority), "priority_ordered",
+			 (int)client->control.priority_set, "lease_us", lease_json(client, now),
+			 "group", plain(client->group), "rule", rule_json(client), "level",
+			 status_level(client, &view), "reason", fine ? "" : client->reason,
+			 "runtime", status_runtime(client->runtime), "state", states[view.state],
+			 "active", (int)view.active, "observed", (int)view.observed, "suspends",
+			 (json_int_t)view.suspends, "resumes", (json_int_t)view.resumes, "failures",
+			 (json_int_t)view.failures, "suspended_us",
+			 (json_int_t)(view.suspended_ns / 1000), "looks_put_off",
+			 (json_int_t)client->look.put_off, "nodes", client_nodes_json(client));
 }
 
 static json_t *share_json(struct core_policy policy)
@@ -212,59 +207,35 @@ static json_t *nodes_json(const struct worker *worker)
 
 static json_t *totals_json(const struct totals *t)
 {
-	return json_pack("{sI sI sI so so so so}", "suspends", (json_int_t)t->suspends, "resumes",
-			 (json_int_t)t->resumes, "failures", (json_int_t)t->failures,
-			 "detection_ns", hist_to_json(&t->detection), "holdover_ns",
-			 hist_to_json(&t->holdover), "suspend_ns", hist_to_json(&t->suspend),
-			 "resume_ns", hist_to_json(&t->resume));
+	return json_pack("{sI sI sI sI so so so so so}", "suspends", (json_int_t)t->suspends,
+			 "resumes", (json_int_t)t->resumes, "failures", (json_int_t)t->failures,
+			 "looks", (json_int_t)t->looks, "detection_ns", hist_to_json(&t->detection),
+			 "holdover_ns", hist_to_json(&t->holdover), "suspend_ns",
+			 hist_to_json(&t->suspend), "resume_ns", hist_to_json(&t->resume),
+			 "turn_ns", hist_to_json(&t->turn));
 }
 
-static json_t *all_json(const struct worker *worker, uint64_t now)
+static json_t *connections_json(const struct worker *worker)
+{
+	return json_pack("{sI sI sI sI}", "open", (json_int_t)worker->door.taken, "room",
+			 (json_int_t)worker->door.slots, "refused",
+			 (json_int_t)worker->door.refused, "orphans",
+			 (json_int_t)worker->orphan_count);
+}
+
+json_t *status_head(const struct worker *worker, uint64_t now)
 {
 	struct core_policy policy = core_policy_of(worker->core, 0);
+	json_t *root;
 
-	return json_pack("{s{sI sI sI ss so sI} so so so}", "daemon", "pid", (json_int_t)getppid(),
+	root = json_pack("{s{sI sI sI ss so sI so} so so}", "daemon", "pid", (json_int_t)getppid(),
 			 "worker_pid", (json_int_t)getpid(), "uptime_us",
 			 (json_int_t)((now - worker->beat->started_ns) / 1000), "policy",
 			 protocol_policy_name((enum protocol_policy)policy.rule), "share_percent",
 			 share_json(policy), "slow_suspend_us",
-			 (json_int_t)(worker->config.core.slow_suspend_ns / 1000), "nodes",
-			 nodes_json(worker), "processes", clients_json(worker, now), "totals",
+			 (json_int_t)(worker->config.core.slow_suspend_ns / 1000), "connections",
+			 connections_json(worker), "nodes", nodes_json(worker), "totals",
 			 totals_json(&worker->totals));
-}
-
-static const struct client *client_of(const struct worker *worker, int pid)
-{
-	for (uint32_t i = 0; i < worker->client_end; i++)
-		if (worker->clients[i] && worker->clients[i]->phase == CLIENT_SERVED &&
-		    worker->clients[i]->peer.pid == pid)
-			return worker->clients[i];
-	return NULL;
-}
-
-int status_answer(struct worker *worker, int socket, int pid)
-{
-	struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION};
-	const struct client *client = pid ? client_of(worker, pid) : NULL;
-	int error = -ENOMEM, fd;
-	json_t *root;
-	char *text;
-
-	if (pid && !client)
-		return -ESRCH;
-	root = client ? status_dump(worker, client, clock_ns()) : all_json(worker, clock_ns());
-	if (!client)
-		status_about(worker, json_object_get(root, "daemon"));
-	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
-	json_decref(root);
-	if (!text)
-		return -ENOMEM;
-	welcome.bytes = strlen(text);
-	fd = memfd_create("kfdschedd-status", MFD_CLOEXEC);
-	if (fd >= 0 && write(fd, text, welcome.bytes) == (ssize_t)welcome.bytes)
-		error = protocol_send(socket, &welcome, sizeof(welcome), &fd, 1);
-	if (fd >= 0)
-		close(fd);
-	free(text);
-	return error;
+	status_about(worker, json_object_get(root, "daemon"));
+	return root;
 }

@@ -14,9 +14,20 @@
 #include "scheduler/daemon/client.h"
 #include "scheduler/daemon/worker.h"
 
+/* No call makes more than that of a list, so that none takes long. */
+#define STATUS_PIECE 32u
+
+/* All but "processes". */
+json_t *status_head(const struct worker *worker, uint64_t now_ns);
+/* One of them but its "queues", which are the elements of the lists that status_queues
+ * gives until *at, which begins as 0, is LANE_QUEUES. */
 json_t *status_client(const struct worker *worker, const struct client *client, uint64_t now_ns);
-/* dump.c */
-json_t *status_dump(const struct worker *worker, const struct client *client, uint64_t now_ns);
+json_t *status_queues(const struct client *client, uint32_t *at);
+/* dump.c: a lane but its "queues", "unreadable_queues" and "events"; and these. The events
+ * are those after number *at, up to `newest`. */
+json_t *status_lane(const struct lane *lane, uint64_t now_ns);
+json_t *status_lane_queues(const struct lane *lane, uint32_t *at, uint32_t *unreadable);
+json_t *status_lane_events(const struct lane *lane, uint64_t *at, uint64_t newest, uint64_t now_ns);
 
 /* about.c: adds to what stands under "daemon". */
 void status_about(const struct worker *worker, json_t *daemon);

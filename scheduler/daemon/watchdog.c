@@ -17,7 +17,9 @@
 #include "common/clock.h"
 #include "scheduler/daemon/beat.h"
 #include "scheduler/daemon/filter.h"
+#include "scheduler/daemon/lock.h"
 #include "scheduler/daemon/log.h"
+#include "scheduler/daemon/metrics_http.h"
 #include "scheduler/daemon/privilege.h"
 #include "scheduler/daemon/service.h"
 #include "scheduler/daemon/worker.h"
@@ -35,8 +37,12 @@ struct watchdog {
 	struct beat *beat;
 	struct reload *reload;
 	int signals;
+	int listener;
+	char lock[128];
 	pid_t worker; /* 0: none */
 	bool killed;
+	bool alone;    /* there is none because nobody needs one */
+	int told;      /* the error of the lock that was spoken of */
 	unsigned late; /* looks in a row that found the heartbeat too old */
 	unsigned quick_deaths;
 	uint64_t worker_since, next_start;
@@ -93,16 +99,37 @@ static void look_after(struct watchdog *w, uint64_t now)
 	w->killed = true;
 }
 
-static void start(struct watchdog *w, int listener, uint64_t now)
+/* The worker's lock; < 0: not now. */
+static int take_lock(struct watchdog *w)
 {
+	int fd = lock_take(w->lock);
+
+	if (fd < 0 && fd != w->told) {
+		if (fd == -EWOULDBLOCK)
+			log_info(
+				"the worker of an earlier daemon still lives: waiting for its end");
+		else
+			log_error("cannot start a worker without %s: %s; trying again", w->lock,
+				  strerror(-fd));
+	}
+	w->told = fd < 0 ? fd : 0;
+	return fd;
+}
+
+static void start(struct watchdog *w, uint64_t now)
+{
+	int lock = take_lock(w);
 	pid_t parent = getpid();
 	pid_t pid;
 
+	if (lock < 0)
+		return;
 	__atomic_store_n(&w->beat->serving, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&w->beat->suspends, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&w->beat->beat_ns, now, __ATOMIC_RELEASE);
 	pid = fork();
 	if (pid < 0) {
+		close(lock);
 		log_error("cannot start a worker: %s; trying again", strerror(errno));
 		w->next_start = now + PAUSE_MAX_NS;
 		return;
@@ -114,8 +141,9 @@ static void start(struct watchdog *w, int listener, uint64_t now)
 			_exit(1);
 		prctl(PR_SET_NAME, "kfdschedd-work");
 		close(w->signals);
-		_exit(worker_run(listener, w->reload, w->beat));
+		_exit(worker_run(w->listener, w->reload, w->beat)); /* it has the lock */
 	}
+	close(lock);
 	if (w->worker_since)
 		__atomic_fetch_add(&w->beat->restarts, 1, __ATOMIC_RELAXED);
 	w->worker = pid;
@@ -131,6 +159,13 @@ static void buried(struct watchdog *w, int status, uint64_t now)
 	w->worker = 0;
 	if (w->leaving_since)
 		return;
+	if (WIFEXITED(status) &&
+	    (WEXITSTATUS(status) == WORKER_ALONE || WEXITSTATUS(status) == WORKER_AGAIN)) {
+		w->alone = WEXITSTATUS(status) == WORKER_ALONE;
+		w->quick_deaths = 0;
+		w->next_start = now;
+		return;
+	}
 	w->quick_deaths = now - w->worker_since < QUICK_NS ? w->quick_deaths + 1 : 0;
 	if (w->quick_deaths > 1) {
 		unsigned doubled = w->quick_deaths - 2 < 6 ? w->quick_deaths - 2 : 6;
@@ -176,8 +211,8 @@ static void take_signals(struct watchdog *w, uint64_t now)
 
 static void tell_service(struct watchdog *w, uint64_t now)
 {
-	bool well = w->worker && !w->killed && w->late == 0 &&
-		    __atomic_load_n(&w->beat->serving, __ATOMIC_ACQUIRE);
+	bool well = w->alone || (w->worker && !w->killed && w->late == 0 &&
+				 __atomic_load_n(&w->beat->serving, __ATOMIC_ACQUIRE));
 
 	if (!w->leaving_since)
 		service_look(w->worker, well, now);
@@ -208,7 +243,7 @@ static int watchdog_signals(void)
 int watchdog_run(int listener, struct reload *reload)
 {
 	struct watchdog w = {.reload = reload};
-	struct pollfd p;
+	struct pollfd p[3];
 	uint64_t now;
 
 	w.signals = watchdog_signals();
@@ -218,23 +253,37 @@ int watchdog_run(int listener, struct reload *reload)
 		log_error("cannot start: %s", strerror(errno));
 		return 1;
 	}
+	w.listener = listener;
+	if (lock_path(listener, w.lock, sizeof(w.lock))) {
+		log_error("cannot start: its socket has no name");
+		return 1;
+	}
 	w.beat->started_ns = clock_ns();
 	privilege_watchdog(&w.beat->refused_calls);
-	p = (struct pollfd){.fd = w.signals, .events = POLLIN};
+	p[0] = (struct pollfd){.fd = w.signals, .events = POLLIN};
+	p[1] = (struct pollfd){.fd = listener, .events = POLLIN};
+	p[2] = (struct pollfd){.fd = metrics_http_listener(), .events = POLLIN};
 	for (;;) {
 		now = clock_ns();
 		take_signals(&w, now);
 		reap(&w, now);
 		if (!w.worker && w.leaving_since)
-			return 0;
-		if (!w.worker && now >= w.next_start)
-			start(&w, listener, now);
+			break;
+		if (!w.worker && !w.alone && now >= w.next_start)
+			start(&w, now);
 		else
 			look_after(&w, now);
-		if (reload_look(reload, now) && w.worker)
-			kill(w.worker, SIGHUP);
+		if (reload_look(reload, now)) {
+			w.alone = false; /* it may look for processes from now on */
+			if (w.worker)
+				kill(w.worker, SIGHUP);
+		}
 		filter_report();
 		tell_service(&w, now);
-		poll(&p, 1, LOOK_MS);
+		/* Who comes while there is no worker needs one. */
+		if (poll(p, w.alone ? 3 : 1, LOOK_MS) > 0 && w.alone)
+			w.alone = !p[1].revents && !p[2].revents;
 	}
+	lock_remove(w.lock);
+	return 0;
 }

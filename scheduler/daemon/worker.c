@@ -21,16 +21,28 @@
 
 #define BEAT_MS 40 /* the board promises 100 ms */
 #define EVENTS 64
-#define ROUNDS 8    /* of deciding, before events are looked at again */
-#define RESTLESS 32 /* turns of the loop without sleep, before it is forced */
+#define ROUNDS 8 /* of deciding, before events are looked at again */
+#define FEW 32u	 /* clients of which every lane can be looked at before a sleep */
+#define SWEEP_NS 20000000u
+#define KEEP_NS 1000000000u
+#define ALONE_NS 3000000000u /* without clients, before a worker with the device ends */
+#define CAUSE_LOOKS 1024u    /* clients looked at for the causes of one decision */
 #define NICE (-15)
+
+/* Turns of the loop that something from outside causes. Beyond that several events share
+ * one, and wait for it a quarter of a millisecond at most. */
+static const struct budget_rule turns = {.burst = 100, .period_ns = 250000u};
+static const struct budget_rule causes = {.burst = 64, .period_ns = 1000000u};
 
 static struct worker the_worker; /* large, and there is one */
 
 int worker_watch(struct worker *worker, int fd, uint32_t events, enum worker_event kind,
 		 uint32_t slot)
 {
-	struct epoll_event event = {.events = events, .data.u64 = (uint64_t)kind << 32 | slot};
+	const struct client *client = kind < WORKER_SOCKET ? NULL : worker->clients[slot];
+	struct epoll_event event = {
+		.events = events,
+		.data.u64 = worker_event_data(kind, client ? client->serial : 0, slot)};
 
 	return epoll_ctl(worker->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
@@ -53,18 +65,30 @@ static void set_asleep(struct worker *worker, bool asleep)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Any lane that says something new? */
-static bool scan_all(struct worker *worker, uint64_t now)
+/* Any lane that says something new? Only few are looked at unasked: with more clients we
+ * are always said to sleep, so each of them wakes us, whose lane alone is looked at. */
+static bool scan_few(struct worker *worker, uint64_t now)
 {
 	bool changed = false;
 
+	if (!worker->said_awake)
+		return false;
+	worker->said_awake = false;
 	for (uint32_t i = 0; i < worker->client_end; i++) {
 		struct client *client = worker->clients[i];
 
 		if (client && client->phase == CLIENT_SERVED)
-			changed |= client_scan(worker, client, now);
+			changed |= look_unasked(worker, client, now);
 	}
 	return changed;
+}
+
+static void awake(struct worker *worker)
+{
+	if (worker->client_end > FEW)
+		return;
+	set_asleep(worker, false);
+	worker->said_awake = true; /* who has seen that will not wake us */
 }
 
 static void release_all(struct worker *worker, uint64_t now)
@@ -74,8 +98,25 @@ static void release_all(struct worker *worker, uint64_t now)
 			client_release(worker, worker->clients[i], now);
 }
 
-/* Lets the core decide and hands out its actions. The causes, which only the
- * figures need, are looked up when everything is on its way. */
+/* What the figures need only is looked up when everything is on its way, and with many
+ * clients not for each. */
+static void find_causes(struct worker *worker, size_t n)
+{
+	uint32_t looks = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!worker->actions[i].prompt)
+			continue;
+		looks += worker->client_end;
+		if (looks > CAUSE_LOOKS && looks > worker->client_end)
+			return;
+		if (!budget_take(&worker->causes, &causes, worker->now_ns))
+			return;
+		client_find_cause(worker, worker->by_core[core_index(worker->actions[i].client)]);
+	}
+}
+
+/* Lets the core decide and hands out its actions. */
 static void act(struct worker *worker)
 {
 	bool again = true;
@@ -92,14 +133,10 @@ static void act(struct worker *worker)
 
 			again |= !client_act(worker, client, action, now);
 		}
-		for (size_t i = 0; i < n; i++) {
-			struct client *client =
-				worker->by_core[core_index(worker->actions[i].client)];
-
-			if (worker->actions[i].prompt)
-				client_find_cause(worker, client);
-			events_decided(worker, client, now);
-		}
+		find_causes(worker, n);
+		for (size_t i = 0; i < n; i++)
+			events_decided(worker,
+				       worker->by_core[core_index(worker->actions[i].client)], now);
 	}
 	if (again)
 		worker->deadline_ns = 0;
@@ -110,14 +147,6 @@ static void decide(struct worker *worker)
 	act(worker);
 	release_all(worker, clock_ns());
 	nodes_publish(worker);
-}
-
-static void accept_all(struct worker *worker, uint64_t now)
-{
-	int fd;
-
-	while ((fd = accept4(worker->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
-		client_accept(worker, fd, now);
 }
 
 static void collect_outcomes(struct worker *worker, uint64_t now)
@@ -133,10 +162,12 @@ static void collect_outcomes(struct worker *worker, uint64_t now)
 	for (uint32_t i = 0; i < worker->orphan_count; i++) {
 		struct executor *executor = worker->orphans[i];
 
-		if (executor_take(executor, &report) & EXECUTOR_ENDED)
+		if (executor_take(executor, &report) & EXECUTOR_ENDED) {
 			executor_free(executor);
-		else
+			worker->executor_count--;
+		} else {
 			worker->orphans[kept++] = executor;
+		}
 	}
 	worker->orphan_count = kept;
 }
@@ -206,12 +237,12 @@ static void take_signals(struct worker *worker)
 	}
 }
 
-static void client_event(struct worker *worker, enum worker_event kind, uint32_t slot,
+static void client_event(struct worker *worker, enum worker_event kind, uint64_t data,
 			 uint32_t events, uint64_t now)
 {
-	struct client *client = worker->clients[slot];
+	struct client *client = worker->clients[data & 0xffff];
 
-	if (!client || client->phase == CLIENT_DEAD)
+	if (!client || client->phase == CLIENT_DEAD || client->serial != (uint32_t)(data >> 16))
 		return;
 	switch (kind) {
 	case WORKER_SOCKET:
@@ -222,7 +253,7 @@ static void client_event(struct worker *worker, enum worker_event kind, uint32_t
 		break;
 	case WORKER_WAKE:
 		if (client->phase == CLIENT_SERVED)
-			client_scan(worker, client, now);
+			look_woken(worker, client, now);
 		break;
 	default:
 		client_session(worker, client, events, now);
@@ -231,11 +262,11 @@ static void client_event(struct worker *worker, enum worker_event kind, uint32_t
 
 static void handle(struct worker *worker, const struct epoll_event *event, uint64_t now)
 {
-	enum worker_event kind = (enum worker_event)(event->data.u64 >> 32);
+	enum worker_event kind = (enum worker_event)(event->data.u64 >> 56);
 
 	switch (kind) {
 	case WORKER_LISTENER:
-		accept_all(worker, now);
+		door_accept(worker, now);
 		break;
 	case WORKER_SIGNAL:
 		take_signals(worker);
@@ -244,76 +275,106 @@ static void handle(struct worker *worker, const struct epoll_event *event, uint6
 		collect_outcomes(worker, now);
 		break;
 	default:
-		client_event(worker, kind, (uint32_t)event->data.u64, event->events, now);
+		client_event(worker, kind, event->data.u64, event->events, now);
 	}
 }
 
-/* Frees the dead, and looks for what should have happened by now. */
+/* Frees the dead, and now and then looks for what should have happened by now. */
 static void sweep(struct worker *worker, uint64_t now)
 {
+	bool look = now >= worker->swept_ns + SWEEP_NS;
+
+	if (look) {
+		worker->swept_ns = now;
+		if (now >= worker->totals_kept_ns + KEEP_NS) {
+			worker->totals_kept_ns = now;
+			worker->beat->totals = worker->totals;
+		}
+		door_look(worker, now);
+	}
 	outsider_rules_look(worker, now);
-	for (uint32_t i = 0; i < worker->client_end; i++) {
+	for (uint32_t i = 0; (look || worker->dead) && i < worker->client_end; i++) {
 		struct client *client = worker->clients[i];
 
-		if (client)
+		if (client && look)
 			client_overdue(worker, client, now);
 		if (client && client->phase == CLIENT_DEAD)
 			client_bury(worker, client);
 	}
 }
 
+/* Who has opened the device keeps the driver from changing its partitions until he ends. */
+static bool is_alone(struct worker *worker, uint64_t now)
+{
+	if (worker->client_end || worker->executor_count || !executor_has_device()) {
+		worker->alone_ns = now;
+		return false;
+	}
+	return now >= worker->alone_ns + ALONE_NS;
+}
+
 static int sleep_ms(const struct worker *worker, uint64_t now)
 {
-	uint64_t ms;
+	uint64_t until = look_next(worker), answer = answer_next(worker), ms;
 
-	if (worker->deadline_ns <= now)
+	if (answer < until)
+		until = answer;
+	if (worker->deadline_ns < until)
+		until = worker->deadline_ns;
+	if (until <= now)
 		return 0;
-	ms = (worker->deadline_ns - now) / 1000000u + 1;
+	ms = (until - now) / 1000000u + 1;
 	return ms < BEAT_MS ? (int)ms : BEAT_MS;
 }
 
-static bool all_gone(const struct worker *worker)
+static void nap_until(uint64_t ns)
 {
-	for (uint32_t i = 0; i < worker->client_end; i++)
-		if (worker->clients[i] && worker->clients[i]->executor)
-			return false;
-	return worker->orphan_count == 0;
+	const struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u),
+				   .tv_nsec = (long)(ns % 1000000000u)};
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
-static void loop(struct worker *worker)
+/* 0, WORKER_ALONE or WORKER_AGAIN. */
+static int loop(struct worker *worker)
 {
-	const struct timespec nap = {.tv_nsec = 100000};
 	struct epoll_event events[EVENTS];
-	unsigned restless = 0;
+	struct budget turn = {0};
 	uint64_t now;
-	int n;
+	int ms, n;
 
-	while (!worker->leaving || !all_gone(worker)) {
+	while (!worker->leaving || worker->executor_count) {
 		decide(worker);
 		now = clock_ns();
 		beat(worker, now);
 		set_asleep(worker, true);
-		if (scan_all(worker, now)) {
-			/* somebody spoke before he could see that we sleep */
-			set_asleep(worker, false);
+		ms = sleep_ms(worker, now);
+		if (scan_few(worker, now)) { /* somebody spoke before he saw that we sleep */
+			awake(worker);
 			decide(worker);
-			n = epoll_wait(worker->epoll, events, EVENTS, 0);
-			/* a lane that never rests may not cost a whole core */
-			if (++restless % RESTLESS == 0)
-				nanosleep(&nap, NULL);
-		} else {
-			restless = 0;
-			n = epoll_wait(worker->epoll, events, EVENTS, sleep_ms(worker, now));
-			set_asleep(worker, false);
+			ms = 0;
 		}
 		now = clock_ns();
+		hist_add(&worker->totals.turn, now - worker->now_ns);
+		if (!budget_take(&turn, &turns, now)) {
+			nap_until(budget_next(&turn, &turns, now));
+			budget_take(&turn, &turns, clock_ns());
+		}
+		n = epoll_wait(worker->epoll, events, EVENTS, ms);
+		awake(worker);
+		worker->now_ns = now = clock_ns();
 		for (int i = 0; i < n; i++)
 			handle(worker, &events[i], now);
+		look_late(worker, now);
 		act(worker); /* before anything that nobody waits for */
+		answer_step(worker, now);
 		sweep(worker, now);
 		metrics_publish(worker, now);
 		filter_report();
+		if (is_alone(worker, now))
+			return worker->outsider_rules.rules ? WORKER_AGAIN : WORKER_ALONE;
 	}
+	return 0;
 }
 
 /* Loop and executors are worth nothing when they wait for a core behind what
@@ -359,12 +420,12 @@ int worker_run(int listener, const struct reload *reload, struct beat *beat_page
 {
 	struct worker *worker = &the_worker;
 	struct rlimit files;
+	int code;
 
 	worker->listener = listener;
 	worker->reload = reload;
 	reload_take(reload, &worker->config_number, &worker->config);
 	worker->beat = beat_page;
-	/* four descriptors a client */
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
@@ -373,15 +434,20 @@ int worker_run(int listener, const struct reload *reload, struct beat *beat_page
 		log_error("the worker cannot start: %s", strerror(errno));
 		return 1;
 	}
+	door_open(worker);
 	configure(worker);
 	privilege_worker_start();
 	be_urgent();
 	privilege_worker(&beat_page->refused_calls);
-	nodes_read(worker, clock_ns());
+	worker->now_ns = worker->alone_ns = clock_ns();
+	nodes_read(worker, worker->now_ns);
 	peer_own_namespaces(&worker->own_pid_ns, &worker->own_user_ns);
 	outsider_restore(worker);
+	worker->totals = beat_page->totals;
 	__atomic_store_n(&beat_page->serving, 1, __ATOMIC_RELEASE);
-	loop(worker);
-	log_info("left");
-	return 0;
+	code = loop(worker);
+	beat_page->totals = worker->totals;
+	log_info(code ? "nobody is left: the worker ends, and with it its hold on the device"
+		      : "left");
+	return code;
 }

@@ -14,16 +14,22 @@
 
 #include "channel/lane.h"
 #include "channel/protocol.h"
-#include "common/hist.h"
 #include "scheduler/core/core.h"
+#include "scheduler/daemon/answer.h"
 #include "scheduler/daemon/beat.h"
 #include "scheduler/daemon/client.h"
+#include "scheduler/daemon/door.h"
+#include "scheduler/daemon/look.h"
 #include "scheduler/daemon/outsider_rules.h"
 #include "scheduler/daemon/reload.h"
+#include "scheduler/daemon/totals.h"
 
-#define WORKER_CLIENTS 1024u
+#define WORKER_CLIENTS DOOR_SLOTS
+/* With so many executors whose processes are gone, each in a call that does not come back,
+ * there is none for anybody new. */
+#define WORKER_ORPHANS 64u
 
-/* What an epoll event is about: kind << 32 | slot of the client. */
+/* What an epoll event is about. */
 enum worker_event {
 	WORKER_LISTENER,
 	WORKER_SIGNAL,
@@ -34,10 +40,12 @@ enum worker_event {
 	WORKER_SESSION,
 };
 
-struct totals {
-	uint64_t suspends, resumes, failures;
-	struct hist detection, holdover, suspend, resume; /* ns, wall */
-};
+/* The client's serial goes along: an event that was on its way when its slot got another
+ * client is nobody's. */
+static inline uint64_t worker_event_data(enum worker_event kind, uint32_t serial, uint32_t slot)
+{
+	return (uint64_t)kind << 56 | (uint64_t)serial << 16 | slot;
+}
 
 struct worker {
 	const struct reload *reload;
@@ -49,15 +57,25 @@ struct worker {
 	int board_fd;
 	int listener, epoll, signals;
 	int done_fd; /* executors write it */
-	bool leaving;
+	bool leaving, said_awake;
 	uint64_t own_pid_ns, own_user_ns;
 	uint32_t client_end; /* slots from here on are free */
+	uint32_t dead;	     /* clients that are CLIENT_DEAD */
+	uint32_t serial;     /* of the last client */
+	uint64_t now_ns;     /* when this turn of the loop began */
+	uint64_t swept_ns, alone_ns, totals_kept_ns;
+	struct door door;
+	struct looks looks;
+	struct answer answer;
+	struct budget causes;
 	uint32_t last_tenant, last_group;
 	struct client *clients[WORKER_CLIENTS];
-	struct client *by_core[WORKER_CLIENTS];	  /* by core_index() */
-	struct executor *orphans[WORKER_CLIENTS]; /* their client is gone, they end */
+	struct client *by_core[WORKER_CLIENTS];			   /* by core_index() */
+	struct executor *orphans[WORKER_CLIENTS + WORKER_ORPHANS]; /* their client is gone,
+								      they end */
 	uint32_t orphan_count;
-	uint32_t to_release; /* clients with wants_release */
+	uint32_t executor_count; /* threads, the orphans included */
+	uint32_t to_release;	 /* clients with wants_release */
 	uint64_t deadline_ns;
 	uint64_t nodes_read_ns;
 	uint64_t metrics_due_ns;
@@ -67,6 +85,11 @@ struct worker {
 	struct outsider_rules outsider_rules;
 	struct events events;
 };
+
+/* Its exit code when it left because nobody is there: another is started for the next who
+ * comes, or at once, because it looks for processes that do not come. */
+#define WORKER_ALONE 3
+#define WORKER_AGAIN 4
 
 /* The worker's process: returns its exit code. */
 int worker_run(int listener, const struct reload *reload, struct beat *beat);
@@ -83,10 +106,5 @@ void worker_unwatch(struct worker *worker, int fd);
 void nodes_read(struct worker *worker, uint64_t now);
 bool nodes_known(const struct worker *worker, uint32_t gpu_id);
 void nodes_publish(struct worker *worker);
-
-/* status.c: answers a command at `socket` with JSON: the state of all, or with
- * `pid` all that is known of that workload. 0 or a negative errno; -ESRCH: no
- * workload of that pid is registered. */
-int status_answer(struct worker *worker, int socket, int pid);
 
 #endif

@@ -11,134 +11,12 @@
 /* cmocka needs the four above */
 #include <cmocka.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <jansson.h>
-#include <signal.h>
+#include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "channel/lane.h"
-#include "channel/protocol.h"
-#include "common/clock.h"
-
-static char folder[] = "/tmp/kfdschedd-hostile-XXXXXX";
-static char path[64];
-static pid_t daemon_pid;
-static json_int_t worker;
-
-static void sleep_ms(long ms)
-{
-	const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-
-	nanosleep(&t, NULL);
-}
-
-static struct protocol_hello hello_of(uint32_t kind, int priority)
-{
-	return (struct protocol_hello){.magic = PROTOCOL_MAGIC,
-				       .version = PROTOCOL_VERSION,
-				       .kind = kind,
-				       .priority = priority};
-}
-
-static int connect_daemon(void)
-{
-	int fd = -1;
-
-	for (int i = 0; i < 200 && (fd = protocol_connect(path)) < 0; i++)
-		sleep_ms(10);
-	assert_true(fd >= 0);
-	return fd;
-}
-
-/* The daemon's state; the caller owns it. NULL: no answer within 2 s. */
-static json_t *ask(void)
-{
-	struct protocol_hello hello = hello_of(PROTOCOL_ASK, PRIORITY_UNSET);
-	struct protocol_welcome welcome;
-	json_t *state = NULL;
-	size_t nfds = 1;
-	int memory;
-	int fd = connect_daemon();
-	char *text;
-
-	assert_int_equal(protocol_send(fd, &hello, sizeof(hello), NULL, 0), 0);
-	if (protocol_receive(fd, &welcome, sizeof(welcome), &memory, &nfds, 2000) == 0 &&
-	    nfds == 1) {
-		text = malloc(welcome.bytes);
-		if (pread(memory, text, welcome.bytes, 0) == (ssize_t)welcome.bytes)
-			state = json_loadb(text, welcome.bytes, 0, NULL);
-		free(text);
-		close(memory);
-	}
-	close(fd);
-	return state;
-}
-
-static json_int_t ask_worker(void)
-{
-	json_t *state = ask();
-	json_int_t pid;
-
-	assert_non_null(state);
-	pid = json_integer_value(json_object_get(json_object_get(state, "daemon"), "worker_pid"));
-	json_decref(state);
-	return pid;
-}
-
-static size_t process_count(void)
-{
-	json_t *state = ask();
-	size_t n;
-
-	assert_non_null(state);
-	n = json_array_size(json_object_get(state, "processes"));
-	json_decref(state);
-	return n;
-}
-
-static int start(void **state)
-{
-	char program[512];
-
-	(void)state;
-	snprintf(program, sizeof(program), "%s/kfdschedd", getenv("BUILD"));
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(path, sizeof(path), "%s/socket", folder);
-	daemon_pid = fork();
-	if (daemon_pid == 0) {
-		execl(program, "kfdschedd", "--foreground", "--socket", path, (char *)NULL);
-		_exit(127);
-	}
-	worker = ask_worker();
-	return worker > 0 ? 0 : -1;
-}
-
-static int stop(void **state)
-{
-	int status;
-
-	(void)state;
-	kill(daemon_pid, SIGTERM);
-	waitpid(daemon_pid, &status, 0);
-	rmdir(folder);
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
-}
-
-static int unharmed(void **state)
-{
-	(void)state;
-	return ask_worker() == worker ? 0 : -1;
-}
+#include "tests/daemon/real.h"
 
 /* Sends this and expects to be refused, or hung up on. */
 static void refused(const void *data, size_t size)
@@ -190,20 +68,6 @@ static void wrong_packets(void **state)
 	h = hello_of(PROTOCOL_SHIM, 2);
 	memset(h.group, 'x', sizeof(h.group));
 	refused(&h, sizeof(h));
-}
-
-static size_t open_files(void)
-{
-	char name[64];
-	size_t n = 0;
-
-	for (int fd = 0; fd < 2048; fd++) {
-		struct stat st;
-
-		snprintf(name, sizeof(name), "/proc/%d/fd/%d", (int)worker, fd);
-		n += lstat(name, &st) == 0;
-	}
-	return n;
 }
 
 static void descriptors_are_not_kept(void **state)
@@ -396,43 +260,6 @@ static void silent_connections_are_dropped(void **state)
 	assert_int_equal(open_files(), before);
 }
 
-static uint32_t level; /* of the next client */
-static int order_end;  /* of a client, by which the daemon wakes it */
-
-/* In a child of its own: registers, calls `act` with the lane, ends. */
-static pid_t client(int priority, void (*act)(struct lane *, int wake))
-{
-	struct protocol_hello h = hello_of(PROTOCOL_SHIM, priority);
-	struct protocol_welcome welcome;
-	struct lane *lane;
-	int fds[PROTOCOL_WELCOME_FDS];
-	size_t nfds = PROTOCOL_WELCOME_FDS;
-	pid_t pid = fork();
-	int fd;
-
-	if (pid)
-		return pid;
-	/* a group that is no UTF-8, and not that of one with another priority */
-	memset(h.group, 0xe0 + (priority & 15), 10);
-	h.level = level;
-	fd = protocol_connect(path);
-	if (fd < 0 || protocol_send(fd, &h, sizeof(h), NULL, 0) ||
-	    protocol_receive(fd, &welcome, sizeof(welcome), fds, &nfds, 2000) ||
-	    nfds != PROTOCOL_WELCOME_FDS || lane_map(fds[0], &lane))
-		_exit(1);
-	order_end = fds[3];
-	act(lane, fds[2]);
-	_exit(0);
-}
-
-static void ended_well(pid_t pid)
-{
-	int status;
-
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
 static void garbage(struct lane *lane, int wake)
 {
 	uint64_t one = 1;
@@ -463,40 +290,105 @@ static void garbage_in_lanes(void **state)
 		ended_well(pids[i]);
 }
 
+#define RESTLESS_NS 1500000000u
+
+/* As fast as it can, a million times a second or so; and wakes, now and then. */
 static void restless(struct lane *lane, int wake)
 {
-	(void)wake;
+	const uint64_t one = 1, end = clock_ns() + RESTLESS_NS;
+
 	lane->nodes[0].gpu_id = 1;
-	for (uint64_t end = clock_ns() + 1000000000u; clock_ns() < end;)
+	for (uint32_t i = 0; i % 16 || clock_ns() < end; i++) {
 		__atomic_add_fetch(&lane->nodes[0].activity, 1, __ATOMIC_SEQ_CST);
+		if (i % 64 == 0)
+			(void)!write(wake, &one, sizeof(one));
+	}
 }
 
-static uint64_t worker_cpu_ns(void)
+static void restless_lanes_are_looked_at_so_often(void **state)
 {
-	unsigned long long user, system;
-	char name[64];
-	FILE *f;
-
-	snprintf(name, sizeof(name), "/proc/%d/stat", (int)worker);
-	f = fopen(name, "re");
-	assert_non_null(f);
-	assert_int_equal(fscanf(f,
-				"%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u "
-				"%llu %llu",
-				&user, &system),
-			 2);
-	fclose(f);
-	return (user + system) * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
-}
-
-static void a_restless_lane_costs_no_core(void **state)
-{
-	uint64_t before = worker_cpu_ns();
-	pid_t pid = client(15, restless);
+	json_int_t looks = ask_number("totals", "looks");
+	uint64_t begin = clock_ns(), ms;
+	size_t named = log_lines("is restless");
+	pid_t pids[3];
+	json_t *asked, *one;
+	size_t i, capped = 0;
 
 	(void)state;
+	for (i = 0; i < 3; i++)
+		pids[i] = client(15, restless);
+	sleep_ms(700);
+	asked = ask();
+	assert_non_null(asked);
+	json_array_foreach(json_object_get(asked, "processes"), i, one) capped +=
+		json_integer_value(json_object_get(one, "looks_put_off")) > 0;
+	json_decref(asked);
+	assert_int_equal(capped, 3);
+	for (i = 0; i < 3; i++)
+		ended_well(pids[i]);
+	ms = (clock_ns() - begin) / 1000000u + 1;
+	looks = ask_number("totals", "looks") - looks;
+	/* 100 at once and 2 each millisecond, of each */
+	assert_in_range(looks, 300, 3 * (100 + 2 * ms));
+	assert_int_equal(log_lines("is restless") - named, 3);
+}
+
+static struct lane *torn_lane;
+
+/* Half an entry at a time, a right one now and then; sizes and counts that are none. */
+static void *tear(void *seed)
+{
+	unsigned state = (unsigned)(uintptr_t)seed;
+	uint32_t *words = (uint32_t *)torn_lane->queues;
+	const size_t n = sizeof(torn_lane->queues) / (sizeof(*words));
+
+	for (uint64_t end = clock_ns() + RESTLESS_NS; clock_ns() < end;) {
+		lane_queue_write(torn_lane, (uint32_t)rand_r(&state) % LANE_QUEUES,
+				 &(struct lane_queue){.used = 1, .gpu_id = 1, .percent = 100});
+		for (int i = 0; i < 100; i++)
+			words[(size_t)rand_r(&state) % n] = (uint32_t)rand_r(&state) % 3;
+		torn_lane->events_number = (uint64_t)rand_r(&state) << 40;
+		torn_lane->queue_generation = (uint32_t)rand_r(&state);
+		torn_lane->nodes[rand_r(&state) % LANE_NODES].gpu_id = (uint32_t)rand_r(&state) % 2;
+		torn_lane->leaving = (uint32_t)rand_r(&state);
+		torn_lane->order_done = torn_lane->order;
+		torn_lane->order_errno = -rand_r(&state);
+	}
+	return NULL;
+}
+
+static void torn(struct lane *lane, int wake)
+{
+	pthread_t threads[2];
+
+	(void)wake;
+	torn_lane = lane;
+	lane->magic = 0;
+	lane->size = UINT32_MAX;
+	for (uintptr_t i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, tear, (void *)(i + 1));
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void torn_lanes_are_told_as_far_as_they_can_be(void **state)
+{
+	pid_t pid;
+	json_t *asked;
+
+	(void)state;
+	level = PROTOCOL_LEVEL_GATE;
+	pid = client(2, torn);
+	level = 0;
+	EVENTUALLY(process_count() == 1);
+	for (int i = 0; i < 20; i++) {
+		asked = ask_of(pid);
+		assert_non_null(asked);
+		assert_true(json_array_size(json_object_get(json_object_get(asked, "lane"),
+							    "queues")) <= LANE_QUEUES);
+		json_decref(asked);
+	}
 	ended_well(pid);
-	assert_true(worker_cpu_ns() - before < 700000000u);
 }
 
 static void wake_fd_is_abused(struct lane *lane, int wake)
@@ -649,7 +541,8 @@ int main(void)
 		HERE(a_reader_that_sleeps_loses_and_is_told),
 		HERE(silent_connections_are_dropped),
 		HERE(garbage_in_lanes),
-		HERE(a_restless_lane_costs_no_core),
+		HERE(restless_lanes_are_looked_at_so_often),
+		HERE(torn_lanes_are_told_as_far_as_they_can_be),
 		HERE(the_wake_descriptor_harms_nobody),
 		HERE(the_order_pipe_harms_nobody),
 		HERE(death_is_seen_through_a_forked_child),

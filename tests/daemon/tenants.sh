@@ -7,13 +7,13 @@ set -eu
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world
 
-# foreign NAME COMMAND...: a client that COMMAND starts is active for a second.
+# foreign NAME COMMAND...: a client that COMMAND starts is active for some seconds.
 foreign() {
 	local name=$1
 	shift
 	{
 		echo on
-		sleep 1
+		sleep 3
 	} | "$@" "$work/lane_client" "$KFDSHIM_SOCKET" 15 "$(gpu_id)" >"$work/said" &
 	until_true 20 grep -qx on "$work/said" || fail "$name: no such client"
 	until_true 10 says "any(.processes[]; .priority == 15 and .active)" ||

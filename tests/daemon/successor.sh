@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: a client whose worker dies while it is suspended runs on, and is suspended again
+# by the next one; watchdog and worker killed, a daemon that is started at once waits for
+# the end of the old worker, and takes the shims over; a worker that nobody needs any more
+# leaves, and the next client has another.
+set -eu
+# shellcheck source=tests/daemon/daemon.inc.sh
+. "$SOURCE/tests/daemon/daemon.inc.sh"
+in_a_world
+
+# Another client that is online: $online and `tell` mean this one.
+another_online() {
+	kill -KILL "$online" 2>/dev/null || true
+	exec {words}>&- {answers}<&-
+	rm -f "$work/words" "$work/answers"
+	start_online
+}
+
+adopted() {
+	says ".daemon.worker_pid != $1 and
+		any(.processes[]; .pid == $offline and .level == \"trap\")"
+}
+
+children_of() {
+	grep -lsx "PPid:[[:space:]]*$1" /proc/[0-9]*/status || true
+}
+
+# since SECONDS.FRACTION: ms.
+since() {
+	awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN {printf "%d", (b - a) * 1000}'
+}
+
+start_daemon
+start_offline --seconds 60
+start_online
+suspend_offline
+before=$(worker)
+begin=$EPOCHREALTIME
+kill -KILL "$before"
+until_true 100 adopted "$before" || fail "no other worker took it over"
+echo "taken over $(since "$begin") ms after SIGKILL of the worker"
+another_online
+suspend_offline
+
+# A predecessor that does not end: somebody has its lock.
+before=$(worker)
+exec {held}>"$KFDSHIM_SOCKET.lock"
+kill -KILL "$daemon"
+wait "$daemon" 2>/dev/null || true
+until_true 50 flock -n "$held" || fail "a worker without its watchdog has its lock"
+has_ended "$before" || fail "the lock is free, and the worker lives"
+begin=$EPOCHREALTIME
+start_daemon
+until_true 50 grep -q "earlier daemon still lives: waiting" "$work/log" ||
+	fail "it does not wait for the old worker"
+sleep 0.5
+[ -z "$(children_of "$daemon")" ] || fail "a worker beside the old one"
+flock -u "$held"
+until_true 100 adopted "$before" || fail "another daemon did not take it over"
+echo "taken over by another daemon $(since "$begin") ms after its start"
+another_online
+suspend_offline
+
+before=$(worker)
+kill -KILL "$online" "$offline"
+until_true 100 has_ended "$before" || fail "the worker stays without clients"
+grep -q "nobody is left" "$work/log" || fail "it did not say why it ended"
+[ -z "$(children_of "$daemon")" ] || fail "a worker for nobody"
+until_true 50 says ".daemon.worker_pid != $before and .totals.suspends >= 1" ||
+	fail "who asks gets no worker, or one that does not know what was"
+kill -TERM "$daemon"
+wait "$daemon" || fail "exit code $?"
+[ -z "$(ls "$work/run")" ] || fail "it left something: $(ls "$work/run")"
