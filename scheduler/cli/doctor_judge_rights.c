@@ -130,7 +130,8 @@ static void judge_no_daemon(const struct doctor_facts *facts, struct doctor_find
 				      "--socket or KFDSHIM_SOCKET",
 				      (long long)daemon->other_pid);
 		else
-			doctor_advise(out, "start one as root: 'kfdschedd'; it holds processes "
+			doctor_advise(out, "start one as root: 'kfdschedd' (or its service); it "
+					   "holds processes "
 					   "of all users, by level trap");
 		break;
 	case EACCES:

@@ -360,7 +360,7 @@ static int run(int argc, char **argv)
 
 const struct verb verb_preempt = {
 	.name = "preempt",
-	.summary = "takes a process off the GPU and gives it back, and tells what that took",
+	.summary = "take a process off the GPU and give it back, to see what that takes",
 	.usage = "PID [-n TIMES] [--hold TIME] [--pause TIME] [--slow TIME] [--json] [--socket "
 		 "PATH]",
 	.help = "Suspends all compute queues of PID at once, holds them, resumes them, and again. "

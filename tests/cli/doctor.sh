@@ -57,7 +57,7 @@ tools" ] || fail "the lines are: $(xargs <"$work/checks")"
 	[ "$(grep -c '^WHAT  *VERDICT  *FOUND  *ADVICE$' "$work/out")" = 1 ] || fail "not one table"
 	[ "$(sed '1,/^WHAT/d' "$work/out" | wc -l)" = "$(wc -l <"$work/checks")" ] ||
 		fail "the table has other lines than --json"
-	grep -q "^daemon  *warning  .*kfdschedd'" "$work/out" || fail "no advice about the daemon"
+	grep -q "^daemon  *warning  .*kfdschedd' " "$work/out" || fail "no advice about the daemon"
 
 	# What this session would do to programs; and where they could not meet.
 	mkdir -m 0755 "$work/kfdshim"
