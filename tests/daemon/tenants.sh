@@ -7,20 +7,23 @@ set -eu
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world
 
-# foreign NAME COMMAND...: a client that COMMAND starts is active for some seconds.
+# foreign NAME COMMAND...: a client that COMMAND starts is active until we have looked.
 foreign() {
 	local name=$1
 	shift
+	rm -f "$work/seen"
 	{
 		echo on
-		sleep 3
+		until_true 300 test -e "$work/seen" || true
 	} | "$@" "$work/lane_client" "$KFDSHIM_SOCKET" 15 "$(gpu_id)" >"$work/said" &
 	until_true 20 grep -qx on "$work/said" || fail "$name: no such client"
-	until_true 10 says "any(.processes[]; .priority == 15 and .active)" ||
+	until_true 100 says "any(.processes[]; .priority == 15 and .active)" ||
 		fail "$name: not seen to be active"
+	sleep 0.5 # in which it would
 	says ".totals.suspends == 0" || fail "$name: it preempted"
+	touch "$work/seen"
 	wait $!
-	until_true 20 says "all(.processes[]; .priority != 15)" || fail "$name: still there"
+	until_true 100 says "all(.processes[]; .priority != 15)" || fail "$name: still there"
 }
 
 cp "$BUILD/lane_client" "$work"
