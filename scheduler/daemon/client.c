@@ -543,6 +543,7 @@ void client_overdue(struct worker *worker, struct client *client, uint64_t now)
 		outsider_overdue(worker, client, now);
 		if (client->phase == CLIENT_DEAD)
 			return;
+		client_scan(worker, client, now); /* nobody wakes us for its lane */
 	}
 	control_overdue(worker, client, now);
 	if (client->phase == CLIENT_READING)
