@@ -123,9 +123,10 @@ void fake_failed(const char *file, int line, const char *what) __attribute__((no
 #define EVENTUALLY(condition, ms)                                                                  \
 	do {                                                                                       \
 		int left = (ms)*10;                                                                \
-		while (!(condition) && left-- > 0)                                                 \
+		bool came = false; /* once is enough: it may pass */                               \
+		while (!(came = (condition)) && left-- > 0)                                        \
 			fake_sleep_us(100);                                                        \
-		if (!(condition))                                                                  \
+		if (!came)                                                                         \
 			fake_failed(__FILE__, __LINE__, "eventually " #condition);                 \
 	} while (0)
 void fake_sleep_us(unsigned us);
