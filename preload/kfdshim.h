@@ -29,7 +29,7 @@ void kfdshim_request_end(void) __attribute__((weak));
 int kfdshim_set_priority(int priority) __attribute__((weak));
 
 /* What a request may take, in microseconds, 0: unknown; in the place of
- * KFDSHIM_SLO. 0, or -EINVAL. It is passed on; nothing decides by it yet. */
+ * KFDSHIM_SLO. 0, or -EINVAL. Policy `deadline` of kfdschedd decides by it. */
 int kfdshim_set_slo(long long microseconds) __attribute__((weak));
 
 #ifdef __cplusplus
