@@ -291,12 +291,13 @@ struct contest {
 	int strange;
 };
 
-/* Through the one process that may: in competition with itself. */
+/* Through the one process that may: in competition with itself. There are more than
+ * twice as many ENABLEs as DISABLEs, so that some find a session in any order. */
 static void *compete(void *arg)
 {
 	struct contest *contest = arg;
 
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < (contest->disable ? 20 : 50); i++) {
 		struct kfdabi_runtime_info info;
 		int r = contest->disable
 				? trap_disable(own.kfd, contest->pid)
