@@ -86,6 +86,7 @@ kill -KILL "$offline"
 
 # a session of somebody else, who traces it or not
 for how in traced untraced; do
+	rm -f "$work/foreign"
 	KFDSHIM_PRIORITY=offline "$BUILD/foreign" $how "$BUILD/libkfdshim.so" "${replay[@]}" >"$work/foreign" 2>>"$work/log" &
 	debugger=$!
 	children+=("$debugger")

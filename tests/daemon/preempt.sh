@@ -78,6 +78,7 @@ until_true 50 grep -q "^TracerPid:[^0]*$debugger" "/proc/$offline/status" || fai
 refused 77 "process $offline is traced by thread $debugger already (a debugger, strace?)" "$offline"
 kill -KILL "$debugger"
 for how in traced untraced; do
+	rm -f "$work/foreign"
 	"$BUILD/foreign" $how '' "$BUILD/kfdreplay" --trace "$offline_trace" --closed --seconds 600 \
 		>"$work/foreign" 2>>"$work/log" &
 	debugger=$!
