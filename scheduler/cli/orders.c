@@ -2,6 +2,7 @@
 /* kfdsched suspend, resume, set: orders about one process. */
 #include <errno.h>
 #include <getopt.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct order {
 	int pid;
 	unsigned seconds; /* of --for; 0: it was not given */
 	const char *word; /* the argument after PID */
+	bool json;
 };
 
 /* Options, PID, and `words` more. ASK_GO_ON, or the exit code. */
@@ -29,9 +31,8 @@ static int parse(const struct verb *verb, int argc, char **argv, int words, stru
 {
 	static const struct option options[] = {
 		{"for", required_argument, NULL, 'f'}, /* first: one verb has it */
-		{"socket", required_argument, NULL, 's'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
+		{"json", no_argument, NULL, 'j'},      {"socket", required_argument, NULL, 's'},
+		{"help", no_argument, NULL, 'h'},      {0},
 	};
 	const char *socket = ask_socket();
 	char *end;
@@ -49,6 +50,9 @@ static int parse(const struct verb *verb, int argc, char **argv, int words, stru
 				return cli_usage(verb, "--for is 1 to %u seconds, not '%s'",
 						 PROTOCOL_LEASE_MAX_S, optarg);
 			out->seconds = (unsigned)n;
+			break;
+		case 'j':
+			out->json = true;
 			break;
 		case 's':
 			socket = optarg;
@@ -75,6 +79,24 @@ static int parse(const struct verb *verb, int argc, char **argv, int words, stru
 	return out->daemon ? ASK_GO_ON : cli_failed(verb, "no memory");
 }
 
+/* What was done, with `more` of this verb's own keys (taken; may be NULL). */
+static int print_json(const struct verb *verb, const struct order *order, json_t *more)
+{
+	json_t *root = json_pack("{ss sI}", "order", verb->name, "pid", (json_int_t)order->pid);
+	bool whole = root && (!more || json_object_update(root, more) == 0) &&
+		     json_object_set_new(root, "answer",
+					 json_string(kfdsched_sentence(order->daemon))) == 0 &&
+		     json_dumpf(root, stdout, JSON_INDENT(2)) == 0;
+
+	json_decref(more);
+	json_decref(root);
+	if (!whole)
+		return cli_failed(verb, "it is done, but no memory to tell it as JSON");
+	putchar('\n');
+	fflush(stdout);
+	return CLI_DONE;
+}
+
 /* What came of it, as one line. The exit code. */
 static int tell(const struct verb *verb, const struct order *order, int rc)
 {
@@ -82,6 +104,15 @@ static int tell(const struct verb *verb, const struct order *order, int rc)
 		return cli_failed(verb, "%s", kfdsched_sentence(order->daemon));
 	puts(kfdsched_sentence(order->daemon));
 	return CLI_DONE;
+}
+
+/* The same, as JSON where that is wanted. */
+static int tell_done(const struct verb *verb, const struct order *order, int rc, json_t *more)
+{
+	if (rc >= 0 && order->json)
+		return print_json(verb, order, more);
+	json_decref(more);
+	return tell(verb, order, rc);
 }
 
 /* ---- suspend ---- */
@@ -108,9 +139,17 @@ static int hold(struct order *order)
 
 	if (fd < 0)
 		return tell(&verb_suspend, order, fd);
-	printf("%s until this command ends (Ctrl-C), or 'kfdsched resume %d'\n",
-	       kfdsched_sentence(order->daemon), order->pid);
-	fflush(stdout);
+	if (order->json) {
+		rc = print_json(&verb_suspend, order, json_pack("{sn}", "seconds"));
+		if (rc) {
+			close(fd);
+			return rc;
+		}
+	} else {
+		printf("%s until this command ends (Ctrl-C), or 'kfdsched resume %d'\n",
+		       kfdsched_sentence(order->daemon), order->pid);
+		fflush(stdout);
+	}
 	for (;;) {
 		rc = kfdsched_held(order->daemon, fd, -1);
 		if (rc == 0)
@@ -122,7 +161,9 @@ static int hold(struct order *order)
 		if (fd < 0)
 			return tell(&verb_suspend, order, fd);
 	}
-	tell(&verb_suspend, order, rc == -ECANCELED ? 0 : rc);
+	/* One object is all: that somebody has resumed it is told by the exit code. */
+	if (rc != -ECANCELED || !order->json)
+		tell(&verb_suspend, order, rc == -ECANCELED ? 0 : rc);
 	return rc == -ECANCELED ? CLI_DONE : CLI_FAILED;
 }
 
@@ -134,8 +175,9 @@ static int run_suspend(int argc, char **argv)
 	if (code != ASK_GO_ON)
 		return code;
 	if (order.seconds)
-		code = tell(&verb_suspend, &order,
-			    kfdsched_suspend(order.daemon, order.pid, order.seconds));
+		code = tell_done(&verb_suspend, &order,
+				 kfdsched_suspend(order.daemon, order.pid, order.seconds),
+				 json_pack("{sI}", "seconds", (json_int_t)order.seconds));
 	else
 		code = hold(&order);
 	kfdsched_close(order.daemon);
@@ -145,7 +187,7 @@ static int run_suspend(int argc, char **argv)
 const struct verb verb_suspend = {
 	.name = "suspend",
 	.summary = "take a process off the GPU for a while",
-	.usage = "PID [--for SECONDS] [--socket PATH]",
+	.usage = "PID [--for SECONDS] [--json] [--socket PATH]",
 	.help = "Suspends the GPU work of one process, in the middle of its kernels, whoever is "
 		"active\n"
 		"beside it; of its group, too, which stands and runs together. Without --for it "
@@ -157,6 +199,7 @@ const struct verb verb_suspend = {
 		"\n"
 		"  --for SECONDS  the daemon keeps it suspended for so long (1 to 86400), and the\n"
 		"                 command returns when it is; given again, the new time counts\n"
+		"  --json         what was done, as one JSON object (docs/formats.md)\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"
@@ -175,7 +218,7 @@ static int run_resume(int argc, char **argv)
 
 	if (code != ASK_GO_ON)
 		return code;
-	code = tell(&verb_resume, &order, kfdsched_resume(order.daemon, order.pid));
+	code = tell_done(&verb_resume, &order, kfdsched_resume(order.daemon, order.pid), NULL);
 	kfdsched_close(order.daemon);
 	return code;
 }
@@ -183,13 +226,14 @@ static int run_resume(int argc, char **argv)
 const struct verb verb_resume = {
 	.name = "resume",
 	.summary = "end what 'kfdsched suspend' has begun",
-	.usage = "PID [--socket PATH]",
+	.usage = "PID [--json] [--socket PATH]",
 	.help = "Ends every suspension of a process that somebody ordered. One that makes way for "
 		"more\n"
 		"urgent work goes on making way: 'kfdsched set' changes that. It needs root, or "
 		"the\n"
 		"daemon's admin_group.\n"
 		"\n"
+		"  --json         what was done, as one JSON object (docs/formats.md)\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"
@@ -213,6 +257,14 @@ static int read_priority(const char *word, int *out)
 	return 0;
 }
 
+/* In the keys of 'kfdsched status'. */
+static json_t *priority_json(int priority)
+{
+	return json_pack("{so sb}", "priority",
+			 priority >= 0 ? json_integer(priority) : json_null(), "priority_ordered",
+			 (int)(priority != KFDSCHED_PRIORITY_OWN));
+}
+
 static int run_set(int argc, char **argv)
 {
 	struct order order;
@@ -225,8 +277,9 @@ static int run_set(int argc, char **argv)
 				 "a priority is online, offline, 0 to 15, none or own, not '%s'",
 				 order.word);
 	else
-		code = tell(&verb_set, &order,
-			    kfdsched_set_priority(order.daemon, order.pid, priority));
+		code = tell_done(&verb_set, &order,
+				 kfdsched_set_priority(order.daemon, order.pid, priority),
+				 priority_json(priority));
 	kfdsched_close(order.daemon);
 	return code;
 }
@@ -234,7 +287,7 @@ static int run_set(int argc, char **argv)
 const struct verb verb_set = {
 	.name = "set",
 	.summary = "give a running process another priority",
-	.usage = "PID online|offline|0..15|none|own [--socket PATH]",
+	.usage = "PID online|offline|0..15|none|own [--json] [--socket PATH]",
 	.help = "From now on the process has this priority, until it ends, whatever it says of "
 		"itself;\n"
 		"none: it is only watched; own: what it says itself counts again. It needs root, "
@@ -246,6 +299,7 @@ const struct verb verb_set = {
 		"seen;\n"
 		"none lets it go.\n"
 		"\n"
+		"  --json         what was done, as one JSON object (docs/formats.md)\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every key that status, status PID --dump, queues, doctor, policy and events print as JSON is told in
-# docs/formats.md, in the section of that command (or of what it repeats).
+# Every key that status, status PID --dump, queues, doctor, policy, events and the orders print as JSON
+# is told in docs/formats.md, in the section of that command (or of what it repeats).
 set -eu
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
@@ -49,8 +49,11 @@ status >"$work/status.json"
 "$BUILD/kfdsched" events --json >"$work/told" &
 children+=($!)
 until_true 50 test -s "$work/told" || fail "no events"
-"$BUILD/kfdsched" suspend "$offline" --for 9
-"$BUILD/kfdsched" set "$offline" 3
+{
+	"$BUILD/kfdsched" suspend "$offline" --for 9 --json
+	"$BUILD/kfdsched" set "$offline" 3 --json
+	"$BUILD/kfdsched" resume "$offline" --json
+} | jq -s . >"$work/orders.json"
 "$BUILD/kfdsched" policy observe
 tell off
 has_policy() {
@@ -63,5 +66,6 @@ told status 40 "kfdsched status --json"
 told dump 60 "kfdsched status PID --dump --json" "kfdsched status --json"
 told queues 14 "kfdsched queues --json" "kfdsched status --json"
 told policy 5 "kfdsched policy --json"
+told orders 6 "Orders: kfdsched suspend"
 told events 12 "kfdsched events --json"
 told doctor 10 "kfdsched doctor --json"

@@ -3,7 +3,8 @@
 # Proves: `suspend` takes a process off the GPU and `resume` puts it back; every
 # suspension ends: with its time, with the command that holds it (kill -9), never with
 # the worker's death; who has no right is told so and changes nothing; each refusal is
-# one line that says what to do.
+# one line that says what to do. With --json what was done is one object, and a refusal
+# the same line.
 set -eu
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
@@ -25,6 +26,11 @@ refused() {
 	"${as[@]}" timeout 30 "$work/kfdsched" "$@" >"$work/out" 2>"$work/err" || code=$?
 	[ "$code $(wc -l <"$work/err")" = "1 1" ] || fail "kfdsched $*: $code, $(cat "$work/err")"
 	grep -qF -- "$says" "$work/err" || fail "kfdsched $*: $(cat "$work/err")"
+	[ ! -s "$work/out" ] || fail "kfdsched $*: refused, it says $(cat "$work/out")"
+}
+# is_json JQ-CONDITION: what the last command printed is one object, and it holds.
+is_json() {
+	jq -es "length == 1 and (.[0]|$1)" "$work/out" >/dev/null || fail "not $1: $(cat "$work/out")"
 }
 leased() {
 	says ".processes[]|select(.pid == $offline)|.lease_us$1"
@@ -68,8 +74,9 @@ refused "may not order anything" resume "$offline"
 as=()
 
 refused "is not registered" suspend $$ --for 1
-refused "is not registered" resume $$
-refused "there is no such process" suspend 4194304
+refused "is not registered" resume $$ --json
+refused "there is no such process" suspend 4194304 --json
+refused "there is no such process" set 4194304 none --json
 
 # A lease of some time, kept over a worker's death; again, it is another one.
 works "is suspended" suspend "$offline" --for 600
@@ -78,10 +85,12 @@ leased " > 500000000" || fail "no lease"
 kill -KILL "$(worker)"
 until_true 100 leased " > 500000000" || fail "the lease is lost: $(status | jq -c .processes)"
 comes_to suspended "not suspended by the next worker"
-works "the lease on process $offline" resume "$offline"
+works "the lease on process $offline" resume "$offline" --json
+is_json ".order == \"resume\" and .pid == $offline and (keys|length) == 3"
 comes_to running "not resumed"
 works "was not suspended by an order" resume "$offline"
-works "is suspended" suspend "$offline" --for 1
+works "is suspended" suspend "$offline" --for 1 --json
+is_json ".order == \"suspend\" and .pid == $offline and .seconds == 1 and (.answer|endswith(\"is suspended\"))"
 comes_to running "a lease without end"
 leased " == null" || fail "still leased"
 
@@ -124,6 +133,14 @@ comes_to suspended "not held"
 kill -KILL "$holds"
 wait "$holds" || true
 comes_to running "held by a dead command"
+"$work/kfdsched" suspend "$offline" --json >"$work/holds" &
+holds=$!
+children+=("$holds")
+until_true 100 grep -qx "}" "$work/holds" || fail "held, it says: $(cat "$work/holds")"
+works "the lease on process $offline" resume "$offline"
+wait "$holds" || fail "resumed, the command with --json ended with $?"
+cp "$work/holds" "$work/out"
+is_json ".order == \"suspend\" and .pid == $offline and .seconds == null and has(\"seconds\")"
 kill -INT "$offline"
 wait "$offline" || true
 counts_are_right

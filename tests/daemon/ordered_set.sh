@@ -59,11 +59,15 @@ told ".kind == \"priority\" and .pid == $online and .priority == 1 and .by_uid =
 tell priority 14
 stays "its own word counts"
 says ".processes[]|select(.pid == $online)|.priority == 1 and .priority_ordered" || fail "$(status)"
-order set "$online" own
+order set "$online" own --json
+jq -es "length == 1 and (.[0]|.order == \"set\" and .pid == $online and .priority == null and
+	(.priority_ordered|not))" "$work/out" >/dev/null || fail "$(cat "$work/out")"
 comes_to suspended "its own word does not count again"
 says ".processes[]|select(.pid == $online)|.priority == 14 and (.priority_ordered|not)" ||
 	fail "$(status | jq -c .processes)"
-order set "$offline" online
+order set "$offline" online --json
+jq -es "length == 1 and (.[0]|.pid == $offline and .priority == 15 and .priority_ordered)" \
+	"$work/out" >/dev/null || fail "$(cat "$work/out")"
 comes_to running "held at the highest priority"
 order set "$offline" none
 stays "without a priority"
