@@ -247,12 +247,26 @@ void outsider_changed(struct client *client)
 						      : LANE_RUNTIME_UNKNOWN);
 }
 
+/* The order was about the program; a lease is on the process. */
+static void forget_order(struct worker *worker, const struct peer *peer)
+{
+	const struct kept_process *known = kept_find(&worker->beat->kept, peer->pid, peer->started);
+	struct kept_process rest;
+
+	if (!known)
+		return;
+	rest = *known;
+	rest.priority = PRIORITY_OWN;
+	kept_store(&worker->beat->kept, &rest);
+}
+
 void outsider_overdue(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct outsider *outsider = client->outsider;
 
 	if ((client->lost_ns || now >= outsider->looked_ns + LOOK_NS) &&
 	    peer_replaced(&client->peer)) {
+		forget_order(worker, &client->peer);
 		client_gone(worker, client, "is another program now: its tag is gone, too");
 		return;
 	}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A program that works on a GPU without the shim and registers with the daemon later, as
+ * the shim does. It has one queue, its runtime is enabled, and it does what standard input
+ * says, one word a line, answering each with the same word when it is done; "ready" first.
+ *
+ *   latecomer SOCKET PRIORITY
+ *
+ *   hello    registers with this priority: its node is active, its runtime enabled
+ *   work     submits a packet and waits for its end, at most 20 s
+ *   exec     becomes another program, which is this one: it answers "ready"
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "channel/lane.h"
+#include "channel/protocol.h"
+#include "common/clock.h"
+#include "conform/lab.h"
+
+static void hello(const char *path, int priority, uint32_t gpu_id)
+{
+	const struct protocol_hello hello = {.magic = PROTOCOL_MAGIC,
+					     .version = PROTOCOL_VERSION,
+					     .kind = PROTOCOL_SHIM,
+					     .priority = priority};
+	struct protocol_welcome welcome;
+	int fds[PROTOCOL_WELCOME_FDS];
+	size_t nfds = PROTOCOL_WELCOME_FDS;
+	int socket = protocol_connect(path), node;
+	const uint64_t one = 1;
+	struct lane *lane;
+
+	CHECK(socket >= 0);
+	CHECK_IS(protocol_send(socket, &hello, sizeof(hello), NULL, 0), 0);
+	CHECK_IS(protocol_receive(socket, &welcome, sizeof(welcome), fds, &nfds, 5000), 0);
+	CHECK_IS(welcome.status, 0);
+	CHECK_IS(nfds, PROTOCOL_WELCOME_FDS);
+	CHECK_IS(lane_map(fds[0], &lane), 0);
+	node = lane_node_slot(lane, gpu_id);
+	CHECK(node >= 0);
+	lane_node_set(lane, (uint32_t)node, true, clock_ns());
+	__atomic_store_n(&lane->runtime, LANE_RUNTIME_ENABLED, __ATOMIC_SEQ_CST);
+	CHECK_IS(write(fds[2], &one, sizeof(one)), sizeof(one));
+}
+
+static void work(struct raw_queue *queue, struct signal *signal)
+{
+	signal->value = 1;
+	queue_barrier(queue, NULL, signal);
+	queue_ring(queue);
+	CHECK(comes(&signal->value, 0, 20000));
+}
+
+int main(int argc, char **argv)
+{
+	struct raw_queue queue;
+	struct signal *signal;
+	struct gpu_file gpu;
+	char line[32];
+
+	CHECK_IS(argc, 3);
+	gpu_open(&gpu);
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	queue_new(&gpu, &queue);
+	signal = signals_new(&gpu);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	puts("ready");
+	while (fgets(line, sizeof(line), stdin)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (strcmp(line, "hello") == 0)
+			hello(argv[1], atoi(argv[2]), gpu.gpu_id);
+		else if (strcmp(line, "work") == 0)
+			work(&queue, signal);
+		else if (strcmp(line, "exec") == 0)
+			return execv("/proc/self/exe", argv);
+		else
+			return 2;
+		puts(line);
+	}
+	return 0;
+}
