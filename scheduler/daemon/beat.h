@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "scheduler/daemon/kept.h"
+#include "scheduler/daemon/log.h"
 #include "scheduler/daemon/metrics.h"
 #include "scheduler/daemon/totals.h"
 
@@ -19,6 +20,7 @@ struct beat {
 	uint64_t suspend_since_ns;   /* executors: when the latest of them began */
 	struct kept kept;	     /* worker: for the next one */
 	uint64_t refused_calls;	     /* filter.h: of worker and watchdog */
+	struct log_losses log;	     /* log.h: of them, too */
 	struct metrics_kept metrics; /* worker: for the next one, too */
 	struct totals totals;	     /* the same, once a second and at its end */
 };

@@ -29,8 +29,10 @@ static const struct budget_rule user_rule = {.burst = 200, .period_ns = 20000000
 static enum { FILE_LIKE, OWN, SOCKET, SHARED } way = SHARED;
 static int own_fd = -1;
 static bool journal;
-static bool always, verbose; /* verbose: any thread reads it, the loop's writes it */
-static uint32_t dropped;
+static bool always, verbose;	     /* verbose: any thread reads it, the loop's writes it */
+static uint32_t dropped;	     /* and not told yet */
+static struct log_losses own_losses; /* until log_count_in() */
+static struct log_losses *losses = &own_losses;
 
 /* O_NONBLOCK belongs to the open file, which others may have too: so of a pipe or a
  * terminal we open one of our own. */
@@ -49,6 +51,13 @@ void log_open(void)
 		if (own_fd >= 0)
 			way = OWN;
 	}
+}
+
+void log_count_in(struct log_losses *shared)
+{
+	__atomic_add_fetch(&shared->dropped, losses->dropped, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&shared->left_out, losses->left_out, __ATOMIC_RELAXED);
+	losses = shared;
 }
 
 void log_to_journal(void)
@@ -105,6 +114,12 @@ static size_t begin(char text[static LINE], int priority)
 				: snprintf(text, LINE, "kfdschedd: "));
 }
 
+static void drop(void)
+{
+	__atomic_add_fetch(&dropped, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&losses->dropped, 1, __ATOMIC_RELAXED);
+}
+
 /* false: it is told with a later line. */
 static bool tell_dropped(void)
 {
@@ -132,7 +147,7 @@ __attribute__((format(printf, 2, 0))) static void line(int priority, const char 
 	int n;
 
 	if (!tell_dropped()) {
-		__atomic_add_fetch(&dropped, 1, __ATOMIC_RELAXED);
+		drop();
 		return;
 	}
 	start = begin(text, priority);
@@ -144,7 +159,7 @@ __attribute__((format(printf, 2, 0))) static void line(int priority, const char 
 		length = sizeof(text) - 2;
 	text[length++] = '\n';
 	if (!put(text, length))
-		__atomic_add_fetch(&dropped, 1, __ATOMIC_RELAXED);
+		drop();
 }
 
 void log_error(const char *format, ...)
@@ -181,6 +196,7 @@ static bool granted(struct log_share *share, const struct budget_rule *rule, con
 {
 	if (!budget_take(&share->budget, rule, clock_ns())) {
 		share->left_out++;
+		__atomic_add_fetch(&losses->left_out, 1, __ATOMIC_RELAXED);
 		return false;
 	}
 	if (share->left_out)

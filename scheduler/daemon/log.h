@@ -22,6 +22,16 @@ struct log_share {
 	uint32_t left_out;
 };
 
+/* Lines that are not in the log, of all processes that share it; counts only grow. */
+struct log_losses {
+	uint64_t dropped;  /* stderr had no room */
+	uint64_t left_out; /* of a share */
+};
+
+/* Before any thread: from now on they are counted there, for good. The processes that are
+ * forked later count in the same place if it is shared memory. */
+void log_count_in(struct log_losses *losses);
+
 /* Before any thread: finds out what stderr is, and gets a way to it that does not wait. */
 void log_open(void);
 /* Also what happens at every suspension? The configuration may say so, and for good who

@@ -154,6 +154,8 @@ void metrics_publish(struct worker *worker, uint64_t now)
 	out->uptime_ns = now - worker->beat->started_ns;
 	out->worker_restarts = __atomic_load_n(&worker->beat->restarts, __ATOMIC_RELAXED);
 	out->refused_calls = __atomic_load_n(&worker->beat->refused_calls, __ATOMIC_RELAXED);
+	out->log_dropped = __atomic_load_n(&worker->beat->log.dropped, __ATOMIC_RELAXED);
+	out->log_left_out = __atomic_load_n(&worker->beat->log.left_out, __ATOMIC_RELAXED);
 	out->clients = out->listed = 0;
 	/* In the order of their slots, which they keep: who is listed stays so. */
 	for (uint32_t i = 0; i < worker->client_end; i++) {

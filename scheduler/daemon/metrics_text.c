@@ -183,6 +183,12 @@ static void daemon(FILE *out, const struct metrics_snapshot *s, const char *vers
 	family(out, ALL, "refused_calls_total", "counter",
 	       "System calls that our own filter refused.", "");
 	fprintf(out, "kfdsched_refused_calls_total %" PRIu64 "\n", s->refused_calls);
+	family(out, ALL, "log_dropped_lines_total", "counter",
+	       "Lines of the log that were dropped because nobody read them in time.", "");
+	fprintf(out, "kfdsched_log_dropped_lines_total %" PRIu64 "\n", s->log_dropped);
+	family(out, ALL, "log_left_out_lines_total", "counter",
+	       "Lines of the log beyond a client's or a user's share of it.", "");
+	fprintf(out, "kfdsched_log_left_out_lines_total %" PRIu64 "\n", s->log_left_out);
 	family(out, ALL, "clients", "gauge", "Processes that are registered.", "");
 	fprintf(out, "kfdsched_clients %" PRIu32 "\n", s->clients);
 	family(out, ALL, "clients_unlisted", "gauge",

@@ -67,7 +67,8 @@ struct metrics_snapshot {
 	uint64_t uptime_ns;
 	uint64_t worker_restarts;
 	uint64_t refused_calls;
-	uint32_t clients, listed; /* all, and those in list[] */
+	uint64_t log_dropped, log_left_out; /* lines */
+	uint32_t clients, listed;	    /* all, and those in list[] */
 	uint32_t node_count;
 	struct metrics_figures all;
 	struct metrics_node nodes[METRICS_NODES];

@@ -253,6 +253,7 @@ int watchdog_run(int listener, struct reload *reload)
 		log_error("cannot start: %s", strerror(errno));
 		return 1;
 	}
+	log_count_in(&w.beat->log);
 	w.listener = listener;
 	if (lock_path(listener, w.lock, sizeof(w.lock))) {
 		log_error("cannot start: its socket has no name");

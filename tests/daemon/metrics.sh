@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Proves: the metrics parse line by line, with units in their names; they count what
 # happens, by node and by client, and go with the client; counters and the port outlive
-# a worker; slow, silent and nonsensical connections do not hold up the scheduler; a port
+# a worker; lines that are not in the log are counted; slow, silent and nonsensical connections do not hold up the scheduler; a port
 # that is taken is said.
 set -eu
 # shellcheck source=tests/daemon/daemon.inc.sh
@@ -48,6 +48,11 @@ told "while suspended" "kfdsched_client_suspended_seconds_total,pid=$offline>=0.
 	"kfdsched_node_active_seconds_total,node=$node>=1" \
 	kfdsched_refused_calls_total==0
 tell off
+for i in {1..60}; do # more than a client's share of the log has room for
+	tell priority $((14 + i % 2))
+done
+tell priority 15
+told "after a flood of lines" kfdsched_log_left_out_lines_total\>=1 kfdsched_log_dropped_lines_total==0
 
 # A scrape waits in the socket's queue for the next worker, if it comes so early.
 first=$(worker)
@@ -72,6 +77,22 @@ told "after an attack" kfdsched_suspends_total\>=41
 
 kill -KILL "$offline"
 told "after its end" "without pid=\"$offline\"" kfdsched_clients==1
+
+# Nobody reads a log that is full: the first lines are lost already, and a worker's end
+# takes nothing off the count.
+mkfifo "$work/full"
+exec {full}<>"$work/full"
+dd if=/dev/zero of="$work/full" bs=4096 count=1024 oflag=nonblock 2>/dev/null || true
+kill -TERM "$daemon"
+wait "$daemon" || fail "the daemon ended with $?"
+"$BUILD/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET" --metrics "$port" 2>&"$full" &
+daemon=$!
+children+=("$daemon")
+rm "$work/text"
+told "with a full log" kfdsched_log_dropped_lines_total\>=1 kfdsched_worker_restarts_total==0
+kill -KILL "$(worker)"
+told "with a full log and another worker" kfdsched_log_dropped_lines_total\>=2 \
+	kfdsched_worker_restarts_total==1
 
 # refused CODE TEXT OPTIONS...
 refused() {

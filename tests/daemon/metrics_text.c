@@ -53,12 +53,17 @@ static void an_empty_daemon_has_totals_alone(void **state)
 	(void)state;
 	snapshot.uptime_ns = 90000000001u;
 	snapshot.worker_restarts = 7;
+	snapshot.log_dropped = 8;
+	snapshot.log_left_out = 9;
 	render();
 	has("# HELP kfdsched_build_info 1; the version is in the label.");
 	has("# TYPE kfdsched_build_info gauge");
 	has("kfdsched_build_info{version=\"1.2.3\"} 1");
 	has("kfdsched_uptime_seconds 90.000000001");
 	has("kfdsched_worker_restarts_total 7");
+	has("# TYPE kfdsched_log_dropped_lines_total counter");
+	has("kfdsched_log_dropped_lines_total 8");
+	has("kfdsched_log_left_out_lines_total 9");
 	has("kfdsched_suspends_total 0");
 	has("kfdsched_suspend_seconds_bucket{le=\"+Inf\"} 0");
 	has("# TYPE kfdsched_node_active_seconds_total counter");
