@@ -6,9 +6,11 @@
 
 offline_trace=$SOURCE/traces/offline_gpt2m_train_8x1024.csv
 
+world_options=(--gpu mi210)
 in_a_world() {
 	if [ -z "${IN_A_WORLD:-}" ]; then
-		IN_A_WORLD=1 exec "$BUILD/kfdsim" --gpu mi210 ${world:+--set "$world"} \
+		rm -rf "$work" # the run inside makes its own, and exec runs no trap
+		IN_A_WORLD=1 exec "$BUILD/kfdsim" "${world_options[@]}" ${world:+--set "$world"} \
 			${kernel:+--kernel "$kernel"} ${root:+--root "$root"} -- bash "$0"
 	fi
 }

@@ -6,9 +6,8 @@ set -eu
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 
-if [ -z "${IN_A_WORLD:-}" ]; then
-	IN_A_WORLD=1 exec "$BUILD/kfdsim" --gpu mi210 --gpus 2 --time-scale 0.1 -- bash "$0"
-fi
+world_options=(--gpu mi210 --gpus 2 --time-scale 0.1)
+in_a_world
 
 pids=()
 # rank DEVICE GROUP: an offline process there.

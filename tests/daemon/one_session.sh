@@ -7,9 +7,8 @@ set -eu
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 
-if [ -z "${IN_A_WORLD:-}" ]; then
-	IN_A_WORLD=1 exec "$BUILD/kfdsim" --gpu mi100 -- bash "$0"
-fi
+world_options=(--gpu mi100)
+in_a_world
 
 # level_of PID LEVEL REASON (a regular expression)
 level_of() {
