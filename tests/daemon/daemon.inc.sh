@@ -65,10 +65,19 @@ until_true() {
 printf '[scheduler]\nslow_suspend_us = 10000000\n' >"$work/patient.ini"
 daemon_options=(--config "$work/patient.ini")
 start_daemon() {
+	local before
+	before=$(times_listening)
 	"$BUILD/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET" "${daemon_options[@]}" 2>>"$work/log" &
 	daemon=$!
 	children+=("$daemon")
-	until_true 50 test -S "$KFDSHIM_SOCKET" || fail "no socket"
+	until_true 50 listens_since "$before" || fail "no socket"
+}
+# The socket alone says nothing: one that was killed leaves it.
+times_listening() {
+	grep -cs ': listening at' "$work/log" || true
+}
+listens_since() {
+	[ "$(times_listening)" -gt "${1:-0}" ]
 }
 
 status() {
