@@ -17,6 +17,7 @@
 
 #include "bench/figures.h"
 #include "common/clock.h"
+#include "common/proc_stat.h"
 
 #define PROCESSES "64"
 #define QUEUES "8"
@@ -82,18 +83,10 @@ static double memory_mib(pid_t pid)
 
 static double cpu_seconds(pid_t pid)
 {
-	unsigned long user = 0, system = 0;
-	char path[64], line[1024], *at;
-	FILE *f;
+	struct proc_stat seen;
 
-	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	if (f && fgets(line, sizeof line, f) && (at = strrchr(line, ')')))
-		sscanf(at + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
-		       &system);
-	if (f)
-		fclose(f);
-	return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+	proc_stat(pid, &seen);
+	return (double)seen.cpu_ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
 static int memory(struct bench *bench, char **argv)

@@ -11,39 +11,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/proc_stat.h"
+
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS 59
 #endif
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
-
-#define STAT_START_TIME 22 /* proc(5): clock ticks since boot */
-#define STAT_START_STACK 28
-
-/* One number of /proc/PID/stat, counted as in proc(5); 0 if there is none. */
-static uint64_t stat_field(pid_t pid, int field)
-{
-	unsigned long long value = 0;
-	char path[64], text[1024];
-	char *at;
-	size_t n;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = '\0';
-	at = strrchr(text, ')'); /* ends the second field, which may hold anything */
-	for (int i = 2; at && i < field; i++)
-		at = strchr(at + 1, ' ');
-	if (!at || sscanf(at, " %llu", &value) != 1)
-		return 0;
-	return value;
-}
 
 bool peer_ended(const struct peer *peer)
 {
@@ -62,14 +37,18 @@ bool peer_in_group(const struct peer *peer, gid_t group)
 
 uint64_t peer_started(pid_t pid)
 {
-	return stat_field(pid, STAT_START_TIME);
+	struct proc_stat seen;
+
+	proc_stat(pid, &seen);
+	return seen.started;
 }
 
 bool peer_replaced(const struct peer *peer)
 {
-	uint64_t image = stat_field(peer->pid, STAT_START_STACK);
+	struct proc_stat seen;
 
-	return peer->image && image && image != peer->image; /* 0: it is ending */
+	proc_stat(peer->pid, &seen); /* 0: it is ending */
+	return peer->image && seen.stack && seen.stack != peer->image;
 }
 
 void peer_name(pid_t pid, char name[static 16])
@@ -131,7 +110,7 @@ static bool started_before(pid_t pid, uint64_t monotonic_ns)
 {
 	struct timespec boot, mono;
 	uint64_t ticks = (uint64_t)sysconf(_SC_CLK_TCK);
-	uint64_t start = stat_field(pid, STAT_START_TIME);
+	uint64_t start = peer_started(pid);
 	int64_t offset;
 
 	if (start == 0 || ticks == 0)
@@ -202,11 +181,13 @@ static void read_groups(int socket, gid_t primary, struct peer *out)
 static int describe(struct peer *out)
 {
 	int error = namespace_of(out->pid, "pid", &out->pid_ns);
+	struct proc_stat seen;
 
 	if (!error)
 		error = namespace_of(out->pid, "user", &out->user_ns);
-	out->image = stat_field(out->pid, STAT_START_STACK);
-	out->started = peer_started(out->pid);
+	proc_stat(out->pid, &seen);
+	out->image = seen.stack;
+	out->started = seen.started;
 	/* All that was read by pid was its own if it still lives. */
 	if (!error && peer_ended(out))
 		error = -ESRCH;

@@ -11,28 +11,11 @@
 #include <unistd.h>
 
 #include "abi/kfd_abi.h"
+#include "common/proc_stat.h"
 #include "scheduler/kfd/sysfs.h"
 
 #define KERNEL_THREAD 0x00200000ul /* PF_KTHREAD, in proc(5)'s flags */
 #define AGENT "/libkfdshim-agent.so"
-
-/* proc(5): PID (name) state ppid pgrp session tty tpgid flags ... */
-static bool read_stat(pid_t pid, char *state, unsigned long *flags)
-{
-	char path[64], text[512], *end;
-	size_t n;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = '\0';
-	end = strrchr(text, ')'); /* the name may hold anything */
-	return end && sscanf(end, ") %c %*d %*d %*d %*d %*d %lu", state, flags) == 2;
-}
 
 /* The process that a thread belongs to; 0: it is gone. */
 static pid_t leader_of(pid_t tid)
@@ -71,8 +54,7 @@ bool target_has_shim(pid_t pid)
 /* What the number names, before it is held on to. */
 static int check_number(pid_t pid, char *problem, size_t size)
 {
-	unsigned long flags = 0;
-	char state = '?';
+	struct proc_stat seen;
 	pid_t leader;
 
 	if (pid <= 0) {
@@ -84,7 +66,7 @@ static int check_number(pid_t pid, char *problem, size_t size)
 		return -EINVAL;
 	}
 	leader = leader_of(pid);
-	if (!leader || !read_stat(pid, &state, &flags)) {
+	if (!leader || !proc_stat(pid, &seen)) {
 		snprintf(problem, size, "there is no process %d in the daemon's PID namespace",
 			 (int)pid);
 		return -ESRCH;
@@ -94,11 +76,11 @@ static int check_number(pid_t pid, char *problem, size_t size)
 			 (int)leader);
 		return -EINVAL;
 	}
-	if (flags & KERNEL_THREAD) {
+	if (seen.flags & KERNEL_THREAD) {
 		snprintf(problem, size, "process %d is a thread of the kernel", (int)pid);
 		return -EINVAL;
 	}
-	if (state == 'Z' || state == 'X') {
+	if (seen.state == 'Z' || seen.state == 'X') {
 		snprintf(problem, size,
 			 "process %d has ended, and its parent has not asked for its exit code yet",
 			 (int)pid);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/proc_stat.h"
 #include "scheduler/daemon/beat.h"
 #include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/lock.h"
@@ -52,21 +53,9 @@ struct watchdog {
 
 static bool is_stopped(pid_t pid)
 {
-	char path[64];
-	char text[512];
-	char *end;
-	size_t n;
-	FILE *f;
+	struct proc_stat seen;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = '\0';
-	end = strrchr(text, ')'); /* after the name, which may hold anything */
-	return end && end[1] == ' ' && (end[2] == 'T' || end[2] == 't');
+	return proc_stat(pid, &seen) && (seen.state == 'T' || seen.state == 't');
 }
 
 static bool too_old(const struct watchdog *w, uint64_t now)

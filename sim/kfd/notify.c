@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/proc_stat.h"
 #include "sim/kfd/kfd.h"
 
 /* Since Linux 6.6; system headers may be older. */
@@ -211,31 +212,15 @@ void calls_forget_all(struct world *world)
 		forget(TAILQ_FIRST(&world->unheard));
 }
 
-/* The state of a thread as the kernel names it ('S': it sleeps); 0: no such. */
-static char thread_state(pid_t tid)
-{
-	char path[32], text[128], *end; /* a name takes 64 at most */
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%d/stat", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof text - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	end = strrchr(text, ')');
-	return end && end[1] ? end[2] : '\0';
-}
-
 /* One that a signal has just woken is valid until it has run a little. */
 static bool still_waits(const struct call *call)
 {
+	struct proc_stat thread;
+
 	for (unsigned i = 0; i < WAKES_TRIES; i++) {
 		if (!call_alive(call))
 			return false;
-		if (thread_state(call->tid) == 'S')
+		if (proc_stat(call->tid, &thread) && thread.state == 'S')
 			return true;
 		usleep(10);
 	}

@@ -18,10 +18,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/proc_stat.h"
 #include "sim/kfd/kfd.h"
 
 #define ANCESTORS_MAX 256
-#define START_FIELD 22 /* of /proc/PID/stat: when it began, in ticks */
 
 static pid_t parent_of(pid_t pid)
 {
@@ -50,28 +50,12 @@ bool caller_capable(const struct call *call, uint64_t any_of)
 	return (strtoull(caps + strlen("\nCapEff:"), NULL, 16) & any_of) != 0;
 }
 
-static unsigned long long started(pid_t pid)
-{
-	char path[48], line[1024];
-	const char *at;
-	FILE *f;
-
-	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	at = fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
-	fclose(f);
-	for (int field = 2; at && field < START_FIELD; field++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoull(at, NULL, 10) : 0;
-}
-
 static bool is_older(pid_t pid, pid_t than)
 {
-	unsigned long long a = started(pid), b = started(than);
+	struct proc_stat a, b;
 
-	return a && (a < b || (a == b && pid < than));
+	return proc_stat(pid, &a) && proc_stat(than, &b) &&
+	       (a.started < b.started || (a.started == b.started && pid < than));
 }
 
 /* Does it hold an open device with this mark? */

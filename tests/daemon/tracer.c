@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/proc_stat.h"
 #include "scheduler/kfd/tracer.h"
 
 static char reason[KFD_REASON];
@@ -44,18 +45,9 @@ static void millisecond(void)
 
 static char state_of(pid_t pid)
 {
-	char path[64], text[256];
-	size_t n;
-	FILE *f;
+	struct proc_stat process;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return '-';
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = '\0';
-	return strrchr(text, ')')[2];
+	return proc_stat(pid, &process) ? process.state : '-';
 }
 
 /* The target is a grandchild that its own parent waits for, as in life: what
