@@ -75,6 +75,19 @@ int ask_options(const struct verb *verb, int argc, char **argv, struct ask_optio
 	return ASK_GO_ON;
 }
 
+int ask_pid(const struct verb *verb, int argc, char **argv, int *pid)
+{
+	*pid = 0;
+	if (optind == argc)
+		return ASK_GO_ON;
+	*pid = cli_pid(argv[optind]);
+	if (!*pid)
+		return cli_usage(verb, "'%s' is not a process id", argv[optind]);
+	if (++optind < argc)
+		return cli_usage(verb, "'%s' is one argument too many", argv[optind]);
+	return ASK_GO_ON;
+}
+
 int ask_status(const struct verb *verb, const char *socket, int pid, json_t **out)
 {
 	return ask(verb, socket, pid, out) ? CLI_FAILED : ASK_GO_ON;

@@ -21,7 +21,7 @@ int ask_daemon(const char *socket, int pid, json_t **out);
 /*
  * For a verb that asks and prints. ask_options: --json, --socket and --help; what
  * is left stands from argv[optind] on. ask_status: the daemon's JSON, or one line
- * that says why not. Both return ASK_GO_ON, or the exit code to end with.
+ * that says why not. All return ASK_GO_ON, or the exit code to end with.
  */
 #define ASK_GO_ON (-1)
 struct ask_options {
@@ -30,6 +30,8 @@ struct ask_options {
 	bool dump; /* in: the verb has such an option; out: it was given */
 };
 int ask_options(const struct verb *verb, int argc, char **argv, struct ask_options *out);
+/* What ask_options left is nothing or one PID, 0 in *pid without one. */
+int ask_pid(const struct verb *verb, int argc, char **argv, int *pid);
 int ask_status(const struct verb *verb, const char *socket, int pid, json_t **out);
 
 #endif

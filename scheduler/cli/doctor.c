@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched doctor: what stands in the way of preemption here, and what mends it. */
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,25 +120,16 @@ static int report(const char *socket, int pid, bool as_json)
 static int run(int argc, char **argv)
 {
 	struct ask_options options = {0};
-	long pid = 0;
-	int code = ask_options(&verb_doctor, argc, argv, &options);
+	int pid, code = ask_options(&verb_doctor, argc, argv, &options);
 
 	if (code != ASK_GO_ON)
 		return code;
-	if (optind < argc) {
-		const char *text = argv[optind++];
-		char *end;
-
-		errno = 0;
-		pid = strtol(text, &end, 10);
-		if (errno || *end != '\0' || pid <= 0 || pid > INT_MAX)
-			return cli_usage(&verb_doctor, "'%s' is not a process id", text);
-	}
-	if (optind < argc)
-		return cli_usage(&verb_doctor, "'%s' is one argument too many", argv[optind]);
-	if (pid && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
-		return cli_failed(&verb_doctor, "process %ld is gone", pid);
-	return report(options.socket, (int)pid, options.json);
+	code = ask_pid(&verb_doctor, argc, argv, &pid);
+	if (code != ASK_GO_ON)
+		return code;
+	if (pid && kill(pid, 0) != 0 && errno == ESRCH)
+		return cli_failed(&verb_doctor, "process %d is gone", pid);
+	return report(options.socket, pid, options.json);
 }
 
 const struct verb verb_doctor = {

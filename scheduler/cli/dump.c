@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/cli/dump.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "channel/lane.h"
 #include "scheduler/cli/field.h"
-#include "scheduler/cli/table.h"
 
 static void print_process(const json_t *process, const json_t *lane)
 {
@@ -46,32 +44,25 @@ static void print_order(const json_t *lane)
 	       field_integer(left, lane, "left"));
 }
 
+static void node_row(struct table *table, const json_t *node)
+{
+	char text[FIELD_BYTES], quantity[QUANTITY_BYTES];
+
+	table_row(table);
+	table_cell(table, "%s", field_integer(text, node, "gpu_id"));
+	table_cell(table, "%s", field_yes(node, "active"));
+	table_cell(table, "%s", field_integer(text, node, "transitions"));
+	table_cell(table, "%s", quantity_us(quantity, field_number(node, "active_age_us")));
+	table_cell(table, "%s", quantity_us(quantity, field_number(node, "idle_age_us")));
+	table_cell(table, "%s",
+		   quantity_bytes(quantity, (unsigned long long)json_integer_value(
+						    json_object_get(node, "vram_bytes"))));
+}
+
 static int print_nodes(const json_t *nodes)
 {
-	struct table *table =
-		table_new("NODE|<GPU WORK|CHANGES|LAST BEGAN BEFORE|LAST ENDED BEFORE|VRAM");
-	char text[FIELD_BYTES], quantity[QUANTITY_BYTES];
-	json_t *node;
-	size_t i;
-	int rc;
-
-	if (!table)
-		return -1;
-	json_array_foreach(nodes, i, node)
-	{
-		table_row(table);
-		table_cell(table, "%s", field_integer(text, node, "gpu_id"));
-		table_cell(table, "%s", field_yes(node, "active"));
-		table_cell(table, "%s", field_integer(text, node, "transitions"));
-		table_cell(table, "%s", quantity_us(quantity, field_number(node, "active_age_us")));
-		table_cell(table, "%s", quantity_us(quantity, field_number(node, "idle_age_us")));
-		table_cell(table, "%s",
-			   quantity_bytes(quantity, (unsigned long long)json_integer_value(
-							    json_object_get(node, "vram_bytes"))));
-	}
-	rc = table_print(table, stdout);
-	table_free(table);
-	return rc;
+	return field_table("NODE|<GPU WORK|CHANGES|LAST BEGAN BEFORE|LAST ENDED BEFORE|VRAM", nodes,
+			   node_row);
 }
 
 static void queue_row(struct table *table, const json_t *queue)
@@ -102,20 +93,10 @@ static void queue_row(struct table *table, const json_t *queue)
 
 static int print_queues(const json_t *queues)
 {
-	struct table *table =
-		table_new("CONTEXT|QUEUE|NODE|<TYPE|<STATE|PRIORITY|PERCENT|CUS|<HOOKED|"
-			  "<COOPERATIVE|<RING|SIZE|<RPTR|<WPTR|<HSA QUEUE|<SAVE AREA|"
-			  "<WHY NOT SUSPENDABLE");
-	json_t *queue;
-	size_t i;
-	int rc;
-
-	if (!table)
-		return -1;
-	json_array_foreach(queues, i, queue) queue_row(table, queue);
-	rc = table_print(table, stdout);
-	table_free(table);
-	return rc;
+	return field_table("CONTEXT|QUEUE|NODE|<TYPE|<STATE|PRIORITY|PERCENT|CUS|<HOOKED|"
+			   "<COOPERATIVE|<RING|SIZE|<RPTR|<WPTR|<HSA QUEUE|<SAVE AREA|"
+			   "<WHY NOT SUSPENDABLE",
+			   queues, queue_row);
 }
 
 /* What the number says, by kind. */
@@ -137,30 +118,23 @@ static void value_cell(struct table *table, const json_t *event)
 		table_cell(table, "%lld", (long long)value);
 }
 
+static void event_row(struct table *table, const json_t *event)
+{
+	char text[FIELD_BYTES], quantity[QUANTITY_BYTES];
+
+	table_row(table);
+	table_cell(table, "%s", field_integer(text, event, "number"));
+	table_cell(table, "%s", quantity_us(quantity, field_number(event, "age_us")));
+	table_cell(table, "%s", field_text(event, "kind"));
+	table_cell(table, "%s", field_integer(text, event, "context"));
+	table_cell(table, "%s", field_integer(text, event, "queue_id"));
+	table_cell(table, "%s", field_integer(text, event, "gpu_id"));
+	value_cell(table, event);
+}
+
 static int print_events(const json_t *events)
 {
-	struct table *table = table_new("EVENT|BEFORE|<WHAT|CONTEXT|QUEUE|NODE|<VALUE");
-	char text[FIELD_BYTES], quantity[QUANTITY_BYTES];
-	json_t *event;
-	size_t i;
-	int rc;
-
-	if (!table)
-		return -1;
-	json_array_foreach(events, i, event)
-	{
-		table_row(table);
-		table_cell(table, "%s", field_integer(text, event, "number"));
-		table_cell(table, "%s", quantity_us(quantity, field_number(event, "age_us")));
-		table_cell(table, "%s", field_text(event, "kind"));
-		table_cell(table, "%s", field_integer(text, event, "context"));
-		table_cell(table, "%s", field_integer(text, event, "queue_id"));
-		table_cell(table, "%s", field_integer(text, event, "gpu_id"));
-		value_cell(table, event);
-	}
-	rc = table_print(table, stdout);
-	table_free(table);
-	return rc;
+	return field_table("EVENT|BEFORE|<WHAT|CONTEXT|QUEUE|NODE|<VALUE", events, event_row);
 }
 
 /* A table under an empty line, or what is said in its place. */

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/cli/field.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-
-#include "scheduler/cli/table.h"
 
 const char *field_integer(char text[FIELD_BYTES], const json_t *object, const char *key)
 {
@@ -38,4 +37,20 @@ double field_number(const json_t *object, const char *key)
 	const json_t *value = json_object_get(object, key);
 
 	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+int field_table(const char *titles, const json_t *list,
+		void (*row)(struct table *table, const json_t *entry))
+{
+	struct table *table = table_new(titles);
+	json_t *entry;
+	size_t i;
+	int rc;
+
+	if (!table)
+		return -ENOMEM;
+	json_array_foreach(list, i, entry) row(table, entry);
+	rc = table_print(table, stdout);
+	table_free(table);
+	return rc;
 }

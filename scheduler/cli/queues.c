@@ -5,11 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/field.h"
-#include "scheduler/cli/table.h"
 
 /* One queue of the daemon's answer with its process in front. The queue has a
  * priority too (the driver's, 0 to 15): it is called queue_priority here. */
@@ -81,44 +79,29 @@ static json_t *collect(const json_t *status, json_int_t pid, bool *known)
 	return sorted;
 }
 
-static int print_table(const json_t *queues)
+static void queue_row(struct table *table, const json_t *queue)
 {
-	struct table *table = table_new("PID|<COMMAND|PRIORITY|QUEUE|NODE|<TYPE|<GPU WORK|"
-					"QUEUE PRIORITY|RING|<RING ADDRESS|<READ POINTER|"
-					"<WRITE POINTER|<HSA_QUEUE_T");
+	const json_t *bytes = json_object_get(queue, "ring_bytes");
 	char text[QUANTITY_BYTES];
-	json_t *queue;
-	size_t i;
 
-	if (!table)
-		return cli_failed(&verb_queues, "no memory for the table");
-	json_array_foreach(queues, i, queue)
-	{
-		const json_t *bytes = json_object_get(queue, "ring_bytes");
-
-		table_row(table);
-		table_cell(table, "%s", field_integer(text, queue, "pid"));
-		table_cell(table, "%s", field_text(queue, "comm"));
-		table_cell(table, "%s", field_integer(text, queue, "priority"));
-		table_cell(table, "%s", field_integer(text, queue, "id"));
-		table_cell(table, "%s", field_integer(text, queue, "gpu_id"));
-		table_cell(table, "%s", field_text(queue, "type"));
-		table_cell(table, "%s", field_yes(queue, "active"));
-		table_cell(table, "%s", field_integer(text, queue, "queue_priority"));
-		if (json_is_integer(bytes) && json_integer_value(bytes) >= 0)
-			quantity_bytes(text, (unsigned long long)json_integer_value(bytes));
-		else
-			strcpy(text, TABLE_UNKNOWN);
-		table_cell(table, "%s", text);
-		table_cell(table, "%s", field_text(queue, "ring_address"));
-		table_cell(table, "%s", field_text(queue, "rptr_address"));
-		table_cell(table, "%s", field_text(queue, "wptr_address"));
-		table_cell(table, "%s", field_text(queue, "hsa_queue"));
-	}
-	int rc = table_print(table, stdout);
-
-	table_free(table);
-	return rc ? cli_failed(&verb_queues, "no memory for the table") : CLI_DONE;
+	table_row(table);
+	table_cell(table, "%s", field_integer(text, queue, "pid"));
+	table_cell(table, "%s", field_text(queue, "comm"));
+	table_cell(table, "%s", field_integer(text, queue, "priority"));
+	table_cell(table, "%s", field_integer(text, queue, "id"));
+	table_cell(table, "%s", field_integer(text, queue, "gpu_id"));
+	table_cell(table, "%s", field_text(queue, "type"));
+	table_cell(table, "%s", field_yes(queue, "active"));
+	table_cell(table, "%s", field_integer(text, queue, "queue_priority"));
+	if (json_is_integer(bytes) && json_integer_value(bytes) >= 0)
+		quantity_bytes(text, (unsigned long long)json_integer_value(bytes));
+	else
+		strcpy(text, TABLE_UNKNOWN);
+	table_cell(table, "%s", text);
+	table_cell(table, "%s", field_text(queue, "ring_address"));
+	table_cell(table, "%s", field_text(queue, "rptr_address"));
+	table_cell(table, "%s", field_text(queue, "wptr_address"));
+	table_cell(table, "%s", field_text(queue, "hsa_queue"));
 }
 
 static int unknown_process(pid_t pid)
@@ -149,8 +132,10 @@ static int show(const json_t *status, pid_t pid, bool as_json)
 		json_decref(out);
 	} else if (json_array_size(queues) == 0) {
 		printf("no queues\n");
-	} else {
-		code = print_table(queues);
+	} else if (field_table("PID|<COMMAND|PRIORITY|QUEUE|NODE|<TYPE|<GPU WORK|QUEUE PRIORITY|"
+			       "RING|<RING ADDRESS|<READ POINTER|<WRITE POINTER|<HSA_QUEUE_T",
+			       queues, queue_row)) {
+		code = cli_failed(&verb_queues, "no memory for the table");
 	}
 	json_decref(queues);
 	return code;
@@ -159,28 +144,19 @@ static int show(const json_t *status, pid_t pid, bool as_json)
 static int run(int argc, char **argv)
 {
 	struct ask_options options = {0};
-	long pid = 0;
+	int pid;
 	json_t *status;
 	int code = ask_options(&verb_queues, argc, argv, &options);
 
 	if (code != ASK_GO_ON)
 		return code;
-	if (optind < argc) {
-		const char *text = argv[optind++];
-		char *end;
-
-		errno = 0;
-		pid = strtol(text, &end, 10);
-		if (errno != 0 || *end != '\0' || pid <= 0 || pid > INT_MAX)
-			return cli_usage(&verb_queues, "'%s' is not a process id", text);
-	}
-	if (optind < argc)
-		return cli_usage(&verb_queues, "'%s' is one argument too many", argv[optind]);
-
+	code = ask_pid(&verb_queues, argc, argv, &pid);
+	if (code != ASK_GO_ON)
+		return code;
 	code = ask_status(&verb_queues, options.socket, 0, &status);
 	if (code != ASK_GO_ON)
 		return code;
-	code = show(status, (pid_t)pid, options.json);
+	code = show(status, pid, options.json);
 	json_decref(status);
 	return code;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched status: the daemon, its nodes and processes. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,7 +7,6 @@
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/dump.h"
 #include "scheduler/cli/field.h"
-#include "scheduler/cli/table.h"
 
 static void print_daemon(const json_t *daemon)
 {
@@ -21,68 +19,41 @@ static void print_daemon(const json_t *daemon)
 	       quantity_us(slow, field_number(daemon, "slow_suspend_us")));
 }
 
-static int print_nodes(const json_t *nodes)
+static void node_row(struct table *table, const json_t *node)
 {
-	struct table *table = table_new("NODE|<URGENT WORK|SUSPENDED PROCESSES|<POLICY|SHARE %");
 	char text[FIELD_BYTES];
-	json_t *node;
-	size_t i;
-	int rc;
 
-	if (!table)
-		return -1;
-	json_array_foreach(nodes, i, node)
-	{
-		table_row(table);
-		table_cell(table, "%s", field_integer(text, node, "gpu_id"));
-		table_cell(table, "%s", field_yes(node, "urgent"));
-		table_cell(table, "%s", field_integer(text, node, "suspended"));
-		table_cell(table, "%s", field_text(node, "policy"));
-		table_cell(table, "%s", field_integer(text, node, "share_percent"));
-	}
-	rc = table_print(table, stdout);
-	table_free(table);
-	return rc;
+	table_row(table);
+	table_cell(table, "%s", field_integer(text, node, "gpu_id"));
+	table_cell(table, "%s", field_yes(node, "urgent"));
+	table_cell(table, "%s", field_integer(text, node, "suspended"));
+	table_cell(table, "%s", field_text(node, "policy"));
+	table_cell(table, "%s", field_integer(text, node, "share_percent"));
 }
 
-static int print_processes(const json_t *processes)
+static void process_row(struct table *table, const json_t *process)
 {
-	struct table *table =
-		table_new("PID|<COMMAND|<SHIM|PRIORITY|<ROLE|<GROUP|<LEVEL|<STATE|<GPU WORK|QUEUES|"
-			  "SUSPENDS|FAILURES|SUSPENDED FOR|<WHY NOT A HIGHER LEVEL");
+	const json_t *queues = json_object_get(process, "queues");
 	char text[FIELD_BYTES];
-	json_t *process;
-	size_t i;
-	int rc;
 
-	if (!table)
-		return -1;
-	json_array_foreach(processes, i, process)
-	{
-		const json_t *queues = json_object_get(process, "queues");
-
-		table_row(table);
-		table_cell(table, "%s", field_integer(text, process, "pid"));
-		table_cell(table, "%s", field_text(process, "comm"));
-		table_cell(table, "%s", field_yes(process, "shim"));
-		table_cell(table, "%s", field_integer(text, process, "priority"));
-		table_cell(table, "%s", field_text(process, "role"));
-		table_cell(table, "%s", field_text(process, "group"));
-		table_cell(table, "%s", field_text(process, "level"));
-		table_cell(table, "%s", field_text(process, "state"));
-		table_cell(table, "%s", field_yes(process, "active"));
-		if (json_is_array(queues))
-			table_cell(table, "%zu", json_array_size(queues));
-		else
-			table_cell(table, TABLE_UNKNOWN);
-		table_cell(table, "%s", field_integer(text, process, "suspends"));
-		table_cell(table, "%s", field_integer(text, process, "failures"));
-		table_cell(table, "%s", quantity_us(text, field_number(process, "suspended_us")));
-		table_cell(table, "%s", field_text(process, "reason"));
-	}
-	rc = table_print(table, stdout);
-	table_free(table);
-	return rc;
+	table_row(table);
+	table_cell(table, "%s", field_integer(text, process, "pid"));
+	table_cell(table, "%s", field_text(process, "comm"));
+	table_cell(table, "%s", field_yes(process, "shim"));
+	table_cell(table, "%s", field_integer(text, process, "priority"));
+	table_cell(table, "%s", field_text(process, "role"));
+	table_cell(table, "%s", field_text(process, "group"));
+	table_cell(table, "%s", field_text(process, "level"));
+	table_cell(table, "%s", field_text(process, "state"));
+	table_cell(table, "%s", field_yes(process, "active"));
+	if (json_is_array(queues))
+		table_cell(table, "%zu", json_array_size(queues));
+	else
+		table_cell(table, TABLE_UNKNOWN);
+	table_cell(table, "%s", field_integer(text, process, "suspends"));
+	table_cell(table, "%s", field_integer(text, process, "failures"));
+	table_cell(table, "%s", quantity_us(text, field_number(process, "suspended_us")));
+	table_cell(table, "%s", field_text(process, "reason"));
 }
 
 static int print_status(const json_t *status)
@@ -93,13 +64,16 @@ static int print_status(const json_t *status)
 	print_daemon(json_object_get(status, "daemon"));
 	if (json_array_size(nodes) > 0) {
 		putchar('\n');
-		if (print_nodes(nodes))
+		if (field_table("NODE|<URGENT WORK|SUSPENDED PROCESSES|<POLICY|SHARE %", nodes,
+				node_row))
 			return cli_failed(&verb_status, "no memory for the table");
 	}
 	putchar('\n');
 	if (json_array_size(processes) == 0)
 		printf("no processes are registered\n");
-	else if (print_processes(processes))
+	else if (field_table("PID|<COMMAND|<SHIM|PRIORITY|<ROLE|<GROUP|<LEVEL|<STATE|<GPU WORK|"
+			     "QUEUES|SUSPENDS|FAILURES|SUSPENDED FOR|<WHY NOT A HIGHER LEVEL",
+			     processes, process_row))
 		return cli_failed(&verb_status, "no memory for the table");
 	return CLI_DONE;
 }
