@@ -4,47 +4,14 @@
  * takes them: one thread writes whenever there is room and rings once a batch.
  * The time is from the first packet to the last one's completion signal.
  */
-#include <hsa/hsa.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "bench/figures.h"
+#include "bench/gpu.h"
 #include "common/clock.h"
 
 #define RING 16384u /* what HIP asks for */
 #define PACKETS 400000u
 #define BATCH 64u
 #define ROUNDS 7
-#define CHECK(call)                                                                                \
-	do {                                                                                       \
-		hsa_status_t s_ = (call);                                                          \
-		if (s_ != HSA_STATUS_SUCCESS) {                                                    \
-			fprintf(stderr, "%s:%d: %s is 0x%x\n", __FILE__, __LINE__, #call, s_);     \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
-
-static hsa_status_t find_gpu(hsa_agent_t agent, void *arg)
-{
-	hsa_device_type_t type;
-
-	CHECK(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type));
-	if (type == HSA_DEVICE_TYPE_GPU)
-		*(hsa_agent_t *)arg = agent;
-	return HSA_STATUS_SUCCESS;
-}
-
-static void write_packet(hsa_queue_t *queue, uint64_t at, hsa_signal_t done)
-{
-	hsa_barrier_and_packet_t *packet =
-		(hsa_barrier_and_packet_t *)queue->base_address + at % queue->size;
-
-	memset((char *)packet + 2, 0, sizeof *packet - 2);
-	packet->completion_signal = done;
-	__atomic_store_n(&packet->header,
-			 HSA_PACKET_TYPE_BARRIER_AND | 1u << HSA_PACKET_HEADER_BARRIER,
-			 __ATOMIC_RELEASE);
-}
 
 static double run(hsa_queue_t *queue, hsa_signal_t done)
 {
@@ -58,9 +25,9 @@ static double run(hsa_queue_t *queue, hsa_signal_t done)
 		while (at + BATCH > hsa_queue_load_read_index_scacquire(queue) + queue->size)
 			;
 		for (uint64_t i = at; i < at + BATCH; i++)
-			write_packet(queue, i,
-				     i == at + BATCH - 1 && written + BATCH >= PACKETS ? done
-										       : none);
+			gpu_barrier(queue, i, none,
+				    i == at + BATCH - 1 && written + BATCH >= PACKETS ? done
+										      : none);
 		hsa_signal_store_screlease(queue->doorbell_signal,
 					   (hsa_signal_value_t)(at + BATCH - 1));
 	}
@@ -75,19 +42,16 @@ int main(void)
 	struct bench bench;
 	hsa_signal_t done;
 	hsa_queue_t *queue;
-	hsa_agent_t gpu;
 
 	_Static_assert(PACKETS % BATCH == 0, "whole batches");
-	CHECK(hsa_init());
-	CHECK(hsa_iterate_agents(find_gpu, &gpu));
-	CHECK(hsa_queue_create(gpu, RING, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX, UINT32_MAX,
-			       &queue));
-	CHECK(hsa_signal_create(1, 0, NULL, &done));
+	gpu_must(hsa_init(), "hsa_init");
+	queue = gpu_queue(gpu_first(), RING);
+	gpu_must(hsa_signal_create(1, 0, NULL, &done), "hsa_signal_create");
 	for (int i = 0; i < ROUNDS; i++)
 		rates[i] = run(queue, done);
-	CHECK(hsa_signal_destroy(done));
-	CHECK(hsa_queue_destroy(queue));
-	CHECK(hsa_shut_down());
+	gpu_must(hsa_signal_destroy(done), "hsa_signal_destroy");
+	gpu_must(hsa_queue_destroy(queue), "hsa_queue_destroy");
+	gpu_must(hsa_shut_down(), "hsa_shut_down");
 
 	bench_begin(&bench, "barriers", "Barrier packets through one queue");
 	bench_figure(&bench, "barrier packets a second, median of 7 runs",

@@ -12,7 +12,6 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <hsa/hsa.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -26,6 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench/gpu.h"
 #include "bench/greeter.h"
 #include "bench/shim_work.h"
 #include "common/clock.h"
@@ -46,39 +46,10 @@ static hsa_signal_t gate, done;
 static const hsa_signal_t none;
 static bool agent_expected;
 
-static void must(hsa_status_t status, const char *what)
-{
-	if (status == HSA_STATUS_SUCCESS || status == HSA_STATUS_INFO_BREAK)
-		return;
-	fprintf(stderr, "bench_shim: %s is 0x%x\n", what, status);
-	exit(1);
-}
-
 __attribute__((noreturn)) static void fail(const char *what)
 {
 	fprintf(stderr, "bench_shim: %s\n", what);
 	exit(1);
-}
-
-static hsa_status_t find_gpu(hsa_agent_t agent, void *arg)
-{
-	hsa_device_type_t type;
-
-	must(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type), "hsa_agent_get_info");
-	if (type != HSA_DEVICE_TYPE_GPU)
-		return HSA_STATUS_SUCCESS;
-	*(hsa_agent_t *)arg = agent;
-	return HSA_STATUS_INFO_BREAK;
-}
-
-static hsa_queue_t *new_queue(void)
-{
-	hsa_queue_t *one;
-
-	must(hsa_queue_create(gpu, RING, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX, UINT32_MAX,
-			      &one),
-	     "hsa_queue_create");
-	return one;
 }
 
 static double thread_cpu_ms(void)
@@ -94,34 +65,20 @@ static void begin(struct shim_round *round)
 	double cpu_ms = thread_cpu_ms();
 	uint64_t start = clock_ns();
 
-	must(hsa_init(), "hsa_init");
-	must(hsa_iterate_agents(find_gpu, &gpu), "hsa_iterate_agents");
-	queue = new_queue();
+	gpu_must(hsa_init(), "hsa_init");
+	gpu = gpu_first();
+	queue = gpu_queue(gpu, RING);
 	round->start_ms = (double)(clock_ns() - start) / 1e6;
 	round->start_cpu_ms = thread_cpu_ms() - cpu_ms;
-	must(hsa_signal_create(1, 0, NULL, &gate), "hsa_signal_create");
-	must(hsa_signal_create(1, 0, NULL, &done), "hsa_signal_create");
-}
-
-static void write_packet(uint64_t at, hsa_signal_t wait_for, hsa_signal_t completion)
-{
-	hsa_barrier_and_packet_t *packet =
-		(hsa_barrier_and_packet_t *)queue->base_address + at % queue->size;
-
-	memset((char *)packet + 2, 0, sizeof *packet - 2);
-	packet->dep_signal[0] = wait_for;
-	packet->completion_signal = completion;
-	__atomic_store_n(&packet->header,
-			 HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE |
-				 1 << HSA_PACKET_HEADER_BARRIER,
-			 __ATOMIC_RELEASE);
+	gpu_must(hsa_signal_create(1, 0, NULL, &gate), "hsa_signal_create");
+	gpu_must(hsa_signal_create(1, 0, NULL, &done), "hsa_signal_create");
 }
 
 static void submit(hsa_signal_t wait_for, hsa_signal_t completion)
 {
 	uint64_t at = hsa_queue_add_write_index_screlease(queue, 1);
 
-	write_packet(at, wait_for, completion);
+	gpu_barrier(queue, at, wait_for, completion);
 	hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)at);
 }
 
@@ -485,7 +442,7 @@ static int measure(bool agent, bool held)
 	if (agent)
 		idles(lane, &round);
 	for (int i = 0; i < QUEUES; i++)
-		queues[i] = new_queue();
+		queues[i] = gpu_queue(gpu, RING);
 	usleep(200000);
 	share(500000, &round.quiet_share, &round.quiet_wakes);
 	stand_all(queues);
@@ -504,9 +461,9 @@ static int measure(bool agent, bool held)
 		finish();
 	/* hsa_shut_down leaves a program's queues to the driver, in ROCr 5.2.3. */
 	for (int i = 0; i < QUEUES; i++)
-		must(hsa_queue_destroy(queues[i]), "hsa_queue_destroy");
-	must(hsa_queue_destroy(queue), "hsa_queue_destroy");
-	must(hsa_shut_down(), "hsa_shut_down");
+		gpu_must(hsa_queue_destroy(queues[i]), "hsa_queue_destroy");
+	gpu_must(hsa_queue_destroy(queue), "hsa_queue_destroy");
+	gpu_must(hsa_shut_down(), "hsa_shut_down");
 	usleep(300000); /* it sees that nothing is left to look at, and sleeps */
 	share(200000, &round.none_share, &round.none_wakes);
 	return fwrite(&round, sizeof round, 1, stdout) != 1;

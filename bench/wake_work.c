@@ -6,11 +6,11 @@
  *     bench_wake_work online     rings its doorbell and waits for the SUSPEND, in turns
  *                                with a bare wake of another process
  */
-#include <hsa/hsa.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/gpu.h"
 #include "bench/wake.h"
 #include "common/clock.h"
 
@@ -27,35 +27,11 @@ static hsa_signal_t done;
 static const hsa_signal_t none;
 static int wake_fd;
 
-static void must(hsa_status_t status, const char *what)
-{
-	if (status == HSA_STATUS_SUCCESS || status == HSA_STATUS_INFO_BREAK)
-		return;
-	fprintf(stderr, "bench_wake: %s is 0x%x\n", what, status);
-	exit(1);
-}
-
-static hsa_status_t find_gpu(hsa_agent_t agent, void *arg)
-{
-	hsa_device_type_t type;
-
-	must(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type), "hsa_agent_get_info");
-	if (type != HSA_DEVICE_TYPE_GPU)
-		return HSA_STATUS_SUCCESS;
-	*(hsa_agent_t *)arg = agent;
-	return HSA_STATUS_INFO_BREAK;
-}
-
 static void begin(void)
 {
-	hsa_agent_t gpu;
-
-	must(hsa_init(), "hsa_init");
-	must(hsa_iterate_agents(find_gpu, &gpu), "hsa_iterate_agents");
-	must(hsa_queue_create(gpu, RING, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX, UINT32_MAX,
-			      &queue),
-	     "hsa_queue_create");
-	must(hsa_signal_create(1, 0, NULL, &done), "hsa_signal_create");
+	gpu_must(hsa_init(), "hsa_init");
+	queue = gpu_queue(gpu_first(), RING);
+	gpu_must(hsa_signal_create(1, 0, NULL, &done), "hsa_signal_create");
 }
 
 /* Takes a slot and rings for it, before there is a packet in it: until there is, the GPU
@@ -73,26 +49,13 @@ static uint64_t ring(uint64_t *at)
 	return rung_ns;
 }
 
-static void fill(uint64_t at, hsa_signal_t completion)
-{
-	hsa_barrier_and_packet_t *packet =
-		(hsa_barrier_and_packet_t *)queue->base_address + at % queue->size;
-
-	memset((char *)packet + 2, 0, sizeof *packet - 2);
-	packet->completion_signal = completion;
-	__atomic_store_n(&packet->header,
-			 HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE |
-				 1 << HSA_PACKET_HEADER_BARRIER,
-			 __ATOMIC_RELEASE);
-}
-
 static void finish(uint64_t at)
 {
 	uint64_t last;
 
 	hsa_signal_store_relaxed(done, 1);
-	fill(at, none);
-	fill(at + 1, done);
+	gpu_barrier(queue, at, none, none);
+	gpu_barrier(queue, at + 1, none, done);
 	ring(&last);
 	hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
 				  HSA_WAIT_STATE_BLOCKED);
