@@ -118,21 +118,22 @@ void client_set_priority(struct worker *worker, struct client *client, int prior
 void client_reconsider(struct worker *worker, struct client *client);
 /* Opens a session on it; `patient` as in executor_start(). */
 void client_attach(struct worker *worker, struct client *client, bool patient);
-/* Its executor may have something to tell. */
+/* act.c, up to client_acted. Its executor may have something to tell. */
 void client_outcome(struct worker *worker, struct client *client, uint64_t now);
 /* Carries out one action of the core; false: it was cancelled. */
 bool client_act(struct worker *worker, struct client *client, const struct core_action *action,
 		uint64_t now);
 /* After the actions of a decision: since when was the cause of its one there? */
 void client_find_cause(struct worker *worker, struct client *client);
-/* An action ended; and: it cannot be held, once and for all (for order.c). */
+/* Its debug session has an event, or has ended. */
+void client_session(struct worker *worker, struct client *client, uint32_t events, uint64_t now);
+/* An action ended (for order.c, too). */
 void client_acted(struct worker *worker, struct client *client,
 		  const struct executor_report *report, uint64_t now);
+/* It cannot be held, once and for all. */
 void client_cannot(struct worker *worker, struct client *client, const char *why);
 /* Tells a client that wants to leave that it may, if it may. */
 void client_release(struct worker *worker, struct client *client, uint64_t now);
-/* Its debug session has an event, or has ended. */
-void client_session(struct worker *worker, struct client *client, uint32_t events, uint64_t now);
 /* At every turn of the loop: is something overdue? */
 void client_overdue(struct worker *worker, struct client *client, uint64_t now);
 /* It has ended; `why` completes a sentence, NULL says nothing. */

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+/* What becomes of the core's actions on a client, and of its debug session. */
+#include "scheduler/daemon/client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "scheduler/daemon/level.h"
+#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/order.h"
+#include "scheduler/daemon/outsider.h"
+#include "scheduler/daemon/worker.h"
+
+#define CAUSE_MAX_NS 1000000000u /* beyond that it is no delay but nonsense of a lane */
+
+static void set_suspended(struct client *client, bool suspended)
+{
+	__atomic_store_n(&client->lane->suspended, suspended, __ATOMIC_SEQ_CST);
+}
+
+bool client_act(struct worker *worker, struct client *client, const struct core_action *action,
+		uint64_t now)
+{
+	client->acting = action->verb;
+	client->acting_prompt = action->prompt;
+	client->cause_ns = 0;
+	client->news.reason = NULL;
+	if (client->by_order)
+		return order_act(worker, client, now);
+	if (!client->executor) {
+		/* its end has let the process go, and so resumed it */
+		core_finished(worker->core, client->id, 0, 0, now);
+		set_suspended(client, false);
+		return true;
+	}
+	if (action->verb == CORE_RESUME) {
+		executor_ask(client->executor, EXECUTOR_RESUME);
+		return true;
+	}
+	/* Say it, then look: the client announces that it leaves, then looks
+	 * at `suspended`. One of the two sees the other. */
+	set_suspended(client, true);
+	if (lane_word(&client->lane->leaving) != lane_word(&client->lane->left)) {
+		set_suspended(client, false);
+		client_scan_leaving(worker, client);
+		core_finished(worker->core, client->id, -ECANCELED, 0, now);
+		/* both words may have changed back meanwhile; that is news too */
+		return false;
+	}
+	executor_ask(client->executor, EXECUTOR_SUSPEND);
+	return true;
+}
+
+void client_find_cause(struct worker *worker, struct client *client)
+{
+	bool suspend = client->acting == CORE_SUSPEND;
+	uint64_t latest = 0;
+
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		const struct client *other = worker->clients[i];
+
+		if (!other || other->phase != CLIENT_SERVED || !standing_may(other, client) ||
+		    other->priority <= client->priority)
+			continue;
+		for (uint32_t a = 0; a < LANE_NODES && other->gpu_id[a]; a++)
+			for (uint32_t b = 0; b < LANE_NODES && client->gpu_id[b]; b++) {
+				uint64_t at;
+
+				if (other->gpu_id[a] != client->gpu_id[b] ||
+				    (other->activity[a] & 1) != suspend)
+					continue;
+				at = suspend ? other->active_ns[a] : other->idle_ns[a];
+				/* both must be active for a suspend */
+				if (suspend && client->active_ns[b] > at)
+					at = client->active_ns[b];
+				if (at > latest)
+					latest = at;
+			}
+	}
+	client->cause_ns = latest;
+}
+
+static void measure(struct worker *worker, struct client *client,
+		    const struct executor_report *report)
+{
+	struct totals *t = &worker->totals;
+	bool suspend = client->acting == CORE_SUSPEND;
+	uint64_t entry = report->cost.entry_ns;
+
+	client->news.latency_ns = 0;
+	if (report->error) {
+		t->failures++;
+		metrics_acted(worker, client, suspend, true);
+		return;
+	}
+	suspend ? t->suspends++ : t->resumes++;
+	metrics_acted(worker, client, suspend, false);
+	if (entry == 0)
+		return;
+	hist_add(suspend ? &t->suspend : &t->resume, report->cost.duration_ns);
+	metrics_latency(worker, client, suspend ? METRICS_SUSPEND : METRICS_RESUME,
+			report->cost.duration_ns);
+	/* the cause's time is the client's word */
+	if (client->acting_prompt && client->cause_ns && client->cause_ns <= entry &&
+	    entry - client->cause_ns < CAUSE_MAX_NS) {
+		client->news.latency_ns = entry - client->cause_ns;
+		hist_add(suspend ? &t->detection : &t->holdover, client->news.latency_ns);
+		metrics_latency(worker, client, suspend ? METRICS_DETECTION : METRICS_HOLDOVER,
+				client->news.latency_ns);
+	}
+}
+
+void client_acted(struct worker *worker, struct client *client,
+		  const struct executor_report *report, uint64_t now)
+{
+	const char *verb = client->acting == CORE_SUSPEND ? "suspend" : "resume";
+	struct core_view before = {0}, after = {0};
+
+	if (report->error == -ECANCELED) {
+		core_finished(worker->core, client->id, -ECANCELED, 0, now);
+		set_suspended(client, false);
+		return;
+	}
+	measure(worker, client, report);
+	events_acted(worker, client, report);
+	core_look(worker->core, client->id, now, &before);
+	/* By gate and weight no wave is saved: nothing there shows a slow firmware. */
+	core_finished(worker->core, client->id, report->error,
+		      client->by_order == LANE_LEVEL_NONE || client->by_order == LANE_LEVEL_SELF
+			      ? report->cost.duration_ns
+			      : 0,
+		      now);
+	core_look(worker->core, client->id, now, &after);
+	if (after.state == CORE_RUNNING)
+		set_suspended(client, false);
+	log_debug("process %d: %s took %llu us", (int)client->peer.pid, verb,
+		  (unsigned long long)(report->cost.duration_ns / 1000));
+	/* A resume is tried again and again. */
+	if (report->error && report->error != client->told)
+		log_client(&client->log, "process %d (%s): %s failed: %s", (int)client->peer.pid,
+			   client->name, verb, strerror(-report->error));
+	client->told = report->error;
+	if (after.spared == before.spared)
+		return;
+	if (after.spared == CORE_SPARED_SLOW)
+		snprintf(client->reason, sizeof(client->reason), "a suspend took %llu us",
+			 (unsigned long long)(report->cost.duration_ns / 1000));
+	else
+		snprintf(client->reason, sizeof(client->reason), "a suspend failed: %s",
+			 strerror(-report->error));
+	log_info("process %d (%s): not suspended again, because %s", (int)client->peer.pid,
+		 client->name, client->reason);
+	events_level(worker, client, false);
+	level_failed(worker, client, report->error, now);
+}
+
+/* ---- its session ---- */
+
+static void attached(struct worker *worker, struct client *client, const struct trap_cost *settled,
+		     uint64_t now)
+{
+	char why[KFD_REASON];
+
+	client->attached = true;
+	client->reason[0] = '\0';
+	level_risen(client, now);
+	/* Edge triggered: its descriptor is the executor's and may be gone. */
+	worker_watch(worker, executor_events_fd(client->executor), EPOLLIN | EPOLLET,
+		     WORKER_SESSION, client->slot);
+	__atomic_store_n(&client->lane->session, 1, __ATOMIC_RELEASE);
+	if (settled->duration_ns > worker->config.core.slow_suspend_ns) {
+		snprintf(why, sizeof(why), "a suspend took %llu us",
+			 (unsigned long long)(settled->duration_ns / 1000));
+		level_fall(worker, client, -EIO, why, now);
+		return;
+	}
+	if (client->runtime == LANE_RUNTIME_ENABLED)
+		core_set_capability(worker->core, client->id, CORE_ABLE);
+	log_info("process %d (%s): level trap", (int)client->peer.pid, client->name);
+	events_level(worker, client, true);
+	/* queues that came between the session's start and now */
+	executor_ask(client->executor, EXECUTOR_COLLECT);
+}
+
+void client_outcome(struct worker *worker, struct client *client, uint64_t now)
+{
+	struct executor_report report;
+	uint32_t outcome;
+	int error;
+
+	if (!client->executor)
+		return;
+	outcome = executor_take(client->executor, &report);
+	if (outcome & EXECUTOR_ATTACHED)
+		attached(worker, client, &report.cost, now);
+	if (outcome & EXECUTOR_REFUSED) {
+		const char *why = executor_reason(client->executor, &error);
+
+		level_fall(worker, client, error, why, now);
+	}
+	if (outcome & EXECUTOR_ACTED)
+		client_acted(worker, client, &report, now);
+	if (outcome & EXECUTOR_CHANGED)
+		outsider_changed(client);
+	if (outcome & EXECUTOR_NOT_COLLECTED && !client->refused)
+		level_fall(worker, client, -EIO, "a new queue of it could not be suspended", now);
+	if (outcome & EXECUTOR_ENDED) {
+		/* an action that nobody will finish any more */
+		core_finished(worker->core, client->id, 0, 0, now);
+		executor_free(client->executor);
+		worker->executor_count--;
+		client->executor = NULL;
+		client->attached = false;
+		client->refused |= !client->level.changing;
+		core_set_capability(worker->core, client->id, CORE_REFUSED);
+		__atomic_store_n(&client->lane->session, 0, __ATOMIC_RELEASE);
+		set_suspended(client, false);
+	}
+}
+
+void client_session(struct worker *worker, struct client *client, uint32_t events, uint64_t now)
+{
+	if (!client->attached)
+		return;
+	if (events & EPOLLIN)
+		executor_ask(client->executor, EXECUTOR_RUNTIME);
+	if (events & (EPOLLHUP | EPOLLERR) && !client->refused && !worker->leaving &&
+	    !client->level.changing) {
+		/* Most often the process is ending: the driver ends the session
+		 * before the pidfd says so. If not, it is worth a line. */
+		client->refused = true;
+		client->lost_ns = now;
+		core_set_capability(worker->core, client->id, CORE_REFUSED);
+	}
+}
