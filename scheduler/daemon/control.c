@@ -99,7 +99,8 @@ static bool find_target(struct worker *worker, struct client *from, int sent_fd,
 
 	if (pid == -ESRCH) {
 		answer(worker, from, -ESRCH,
-		       "that process has ended, or is not in the daemon's pid namespace");
+		       "that process has ended, or kfdschedd runs in a pid namespace that has not "
+		       "got it: run kfdschedd on the host");
 		return false;
 	}
 	if (pid < 0) {
@@ -481,9 +482,15 @@ void control_order(struct worker *worker, struct client *client, const struct pr
 	int error = peer_identify(client->socket, client->since_ns, &client->peer);
 
 	if (error) {
-		answer(worker, client, error == -ESRCH ? -ESRCH : -EPERM,
-		       "who orders is gone, or not in the daemon's pid namespace, or hidden from "
-		       "it");
+		if (error == -ESRCH)
+			answer(worker, client, error,
+			       "kfdschedd runs in a pid namespace that has not got who orders: "
+			       "order from within it (nsenter --pid --mount), or run kfdschedd on "
+			       "the host");
+		else
+			answer(worker, client, -EPERM,
+			       "kfdschedd may not see the namespaces of who orders: it needs "
+			       "CAP_SYS_PTRACE (run it as root, and not in a container)");
 		return;
 	}
 	peer_name(client->peer.pid, client->name);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 
 #define KERNEL_THREAD 0x00200000ul /* PF_KTHREAD, in proc(5)'s flags */
 #define AGENT "/libkfdshim-agent.so"
+#define FILES 1024 /* that are looked at, of a process that has any number of them */
 
 /* The process that a thread belongs to; 0: it is gone. */
 static pid_t leader_of(pid_t tid)
@@ -89,11 +91,56 @@ static int check_number(pid_t pid, char *problem, size_t size)
 	return 0;
 }
 
+enum use { HAS_DEVICE, HAS_IT_NOT, NOT_KNOWN };
+
+static bool is_same_device(const struct stat *a, const struct stat *b)
+{
+	return S_ISCHR(a->st_mode) && S_ISCHR(b->st_mode)
+		       ? a->st_rdev == b->st_rdev
+		       : a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static enum use look_for_device(pid_t pid)
+{
+	enum use use = HAS_IT_NOT;
+	struct stat device, file;
+	struct dirent *entry;
+	unsigned looks = 0;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	if (stat("/dev/kfd", &device) < 0 || !(dir = opendir(path)))
+		return NOT_KNOWN;
+	while (use == HAS_IT_NOT && (entry = readdir(dir)))
+		if (++looks > FILES)
+			use = NOT_KNOWN;
+		else if (fstatat(dirfd(dir), entry->d_name, &file, 0) == 0 &&
+			 is_same_device(&file, &device))
+			use = HAS_DEVICE;
+	closedir(dir);
+	return use;
+}
+
+/* The driver names processes as the first PID namespace does (lead_thread->pid in
+ * kfd_process.c). Seen from another one, a number in its list is somebody else's. */
 static int check_use(pid_t pid, char *problem, size_t size)
 {
+	enum use use = look_for_device(pid);
 	struct sysfs_queue queue;
+	bool listed = sysfs_queues(pid, &queue, 1) >= 0;
 
-	if (sysfs_queues(pid, &queue, 1) < 0) {
+	if (listed ? use == HAS_IT_NOT : use == HAS_DEVICE) {
+		snprintf(problem, size,
+			 "process %d %s: kfdschedd is in another PID namespace than that list (a "
+			 "container?), so run it on the host%s",
+			 (int)pid,
+			 listed ? "has not got /dev/kfd, and the driver's list has its number"
+				: "has /dev/kfd, and the driver's list has not got its number",
+			 listed ? "" : "; or it only inherited the file, or has just begun");
+		return -ENODEV;
+	}
+	if (!listed) {
 		snprintf(problem, size,
 			 "process %d does not use an AMD GPU: it is not in "
 			 "/sys/class/kfd/kfd/proc (if it is about to, try again)",
@@ -122,7 +169,7 @@ int target_open(pid_t pid, struct peer *out, char *problem, size_t size)
 	else if (error == -EACCES)
 		snprintf(problem, size,
 			 "may not see the namespaces of process %d: the daemon needs the same user "
-			 "or CAP_SYS_PTRACE (run it as root)",
+			 "or CAP_SYS_PTRACE (run it as root, and not in a container)",
 			 (int)pid);
 	else if (error)
 		snprintf(problem, size, "cannot hold on to process %d: %s", (int)pid,

@@ -17,7 +17,8 @@
  * pidfd. Otherwise a negative errno and one sentence in `problem`: -ESRCH no such
  * process (wrong number, another namespace, a zombie), -EINVAL one that cannot be
  * tagged (a thread, of the kernel, the daemon itself), -ENODEV it does not use the
- * driver, -EEXIST the shim is in it, -EACCES it may not be looked at.
+ * driver, or cannot be found in its list, -EEXIST the shim is in it, -EACCES it may not
+ * be looked at.
  */
 int target_open(pid_t pid, struct peer *out, char *problem, size_t size);
 

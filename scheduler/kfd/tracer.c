@@ -58,7 +58,9 @@ static int refused(pid_t pid, char *reason)
 	scope = yama();
 	if (scope == 3)
 		snprintf(reason, KFD_REASON,
-			 "nobody may trace process %d: kernel.yama.ptrace_scope is 3", (int)pid);
+			 "nobody may trace process %d: kernel.yama.ptrace_scope is 3, and stays so "
+			 "until the next boot (set it to 2 or less in /etc/sysctl.d)",
+			 (int)pid);
 	else if (scope)
 		snprintf(reason, KFD_REASON,
 			 "may not trace process %d: kernel.yama.ptrace_scope is %d, so the daemon "
@@ -67,7 +69,7 @@ static int refused(pid_t pid, char *reason)
 	else
 		snprintf(reason, KFD_REASON,
 			 "may not trace process %d: the daemon needs the same user or "
-			 "CAP_SYS_PTRACE (run it as root)",
+			 "CAP_SYS_PTRACE (run it as root, and not in a container)",
 			 (int)pid);
 	return -EPERM;
 }
