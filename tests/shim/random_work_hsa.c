@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: MIT
 /* Queues by the HSA runtime; it has some of its own besides. */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <linux/kfd_ioctl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "tests/shim/random_work.h"
 
 #define PACKETS 256u
 #define GPUS 8u
+#define EVENTS 8u /* ids from 0; what the queues share is among the runtime's first */
+#define WAKE_US 100000
 
 static hsa_agent_t gpus[GPUS];
 static uint32_t gpu_ids[GPUS];
@@ -80,6 +86,47 @@ static void warm_up(void)
 	}
 }
 
+/*
+ * ROCr 5 may wait for ever in hsa_queue_destroy(), without the shim, too: its queues share
+ * an auto-reset event, on which the destroyer and the runtime's own thread wait for each
+ * other, and whoever comes first takes the wake that was the other's. One destroyer is
+ * enough where the runtime's thread comes late. Either looks at the signal again after a
+ * wake that was nobody's, so such a wake comes ten times a second. ROCr 6 asks by the
+ * event's age, and is known by a function that it brought.
+ */
+static bool may_lose_wakes(void)
+{
+	return !dlsym(RTLD_DEFAULT, "hsa_amd_vmem_address_reserve");
+}
+
+static void *wake_all(void *arg)
+{
+	int device = *(int *)arg;
+
+	for (;;) {
+		for (uint32_t id = 0; id < EVENTS; id++) {
+			struct kfd_ioctl_set_event_args event = {.event_id = id};
+
+			ioctl(device, AMDKFD_IOC_SET_EVENT, &event); /* or there is none */
+		}
+		usleep(WAKE_US);
+	}
+	return NULL;
+}
+
+static void begin_waking(void)
+{
+	static int device;
+	pthread_t thread;
+
+	device = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+	if (device < 0 || pthread_create(&thread, NULL, wake_all, &device) != 0) {
+		fprintf(stderr, "no second descriptor of /dev/kfd, or no thread\n");
+		_Exit(1);
+	}
+	pthread_detach(thread);
+}
+
 static void begin(struct work_truth *truth)
 {
 	(void)truth;
@@ -89,6 +136,8 @@ static void begin(struct work_truth *truth)
 		fprintf(stderr, "no GPU among the agents\n");
 		_Exit(1);
 	}
+	if (may_lose_wakes())
+		begin_waking();
 	warm_up();
 }
 
@@ -111,29 +160,10 @@ static void create(struct work_truth *truth, struct work_queue *q, hsa_queue_t *
 	work_count(&truth->creates);
 }
 
-/*
- * ROCr 5 destroys queues one at a time here: with several threads in there it was seen
- * to wait for ever, in one of four runs, without the shim too. Its queues share an
- * auto-reset event, and a wake that comes between the look at the signal and the wait
- * is gone if anybody else waits just then. ROCr 6 asks by the event's age, and is
- * known by a function that it brought.
- */
-static bool destroys_alone(void)
-{
-	return !dlsym(RTLD_DEFAULT, "hsa_amd_vmem_address_reserve");
-}
-
 static void destroy(struct work_truth *truth, struct work_queue *q, hsa_queue_t *queue)
 {
-	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
-	bool alone = destroys_alone();
-
-	if (alone)
-		pthread_mutex_lock(&one);
 	q->there = false;
 	CHECK(hsa_queue_destroy(queue));
-	if (alone)
-		pthread_mutex_unlock(&one);
 	work_count(&truth->destroys);
 }
 
