@@ -23,6 +23,15 @@ void level_begin(struct client *client, uint32_t asked)
 	client->by_order = order_level(asked);
 	client->level.asked =
 		asked <= PROTOCOL_LEVEL_OBSERVE ? (enum protocol_level)asked : PROTOCOL_LEVEL_AUTO;
+	/* A rule says auto of one that gives its session to nobody (shim/hold.c): of what
+	 * works, self is the best. */
+	if (client->level.asked == PROTOCOL_LEVEL_AUTO &&
+	    client->standing.level == PROTOCOL_LEVEL_SELF) {
+		client->by_order = LANE_LEVEL_SELF;
+		client->level.error = -EALREADY;
+		snprintf(client->level.why, sizeof(client->level.why),
+			 "it holds itself back, and lets nobody else (KFDSHIM_LEVEL=self)");
+	}
 }
 
 bool level_may_change(const struct client *client)
@@ -41,6 +50,16 @@ bool level_explain(struct client *client)
 		return false;
 	snprintf(client->reason, sizeof(client->reason), "%s", client->level.why);
 	return true;
+}
+
+void level_tell(struct worker *worker, struct client *client)
+{
+	if (!client->level.told) {
+		log_info("process %d (%s): level %s, because %s", (int)client->peer.pid,
+			 client->name, lane_level_name(client->by_order), client->level.why);
+		events_level(worker, client, true);
+	}
+	client->level.told = true;
 }
 
 /* ---- the one session of a GPU ---- */
@@ -361,18 +380,20 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 			leave_level(worker, client, client->by_order);
 		return;
 	}
+	if (error && client->by_order == LANE_LEVEL_SELF && !level_may_change(client)) {
+		snprintf(level->why, sizeof(level->why), "it has no debug session on itself: %s",
+			 strerror(-error));
+		client_cannot(worker, client, level->why);
+		return;
+	}
 	if (error && client->by_order == LANE_LEVEL_SELF) {
 		snprintf(level->why + end, sizeof(level->why) - end, "; and none by itself: %s",
 			 strerror(-error));
 		leave_level(worker, client, LANE_LEVEL_GATE);
 		return;
 	}
-	if (!level->told) {
-		log_info("process %d (%s): level %s, because %s", (int)client->peer.pid,
-			 client->name, lane_level_name(client->by_order), level->why);
-		events_level(worker, client, true);
-	}
-	level->told = true;
+	if (level->error)
+		level_tell(worker, client);
 	client->greeted = false; /* its capability is looked at */
 }
 

@@ -44,5 +44,7 @@ bool level_may_change(const struct client *client);
 bool level_is_changing(const struct client *client);
 /* Says in its `reason` why it has not a higher level. false: it has none to say. */
 bool level_explain(struct client *client);
+/* Tells that, once, in the log and as an event. */
+void level_tell(struct worker *worker, struct client *client);
 
 #endif

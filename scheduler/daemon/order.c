@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "scheduler/daemon/level.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/worker.h"
@@ -39,22 +40,27 @@ static void set_capability(struct worker *worker, struct client *client)
 		return;
 	if (able) {
 		core_set_capability(worker->core, client->id, CORE_ABLE);
-		if (level_explain(client))
+		if (level_explain(client)) {
+			level_tell(worker, client);
 			return;
+		}
 		if (client->reason[0])
 			log_client(&client->log, "process %d (%s): level %s", (int)client->peer.pid,
 				   client->name, lane_level_name(client->by_order));
 		if (client->reason[0])
 			events_level(worker, client, true);
 		client->reason[0] = '\0';
-	} else if (level_may_change(client) && client->runtime == LANE_RUNTIME_ENABLED) {
-		/* its session was ended, or its runtime has begun again */
+	} else if (client->runtime == LANE_RUNTIME_ENABLED) {
+		/* a rule says self, its session was ended, or its runtime has begun again */
 		level_again(worker, client);
 	} else if (client->runtime == LANE_RUNTIME_NEVER) {
 		snprintf(why, sizeof(why), "it has no debug session on itself: %s",
 			 strerror(lane_word((const uint32_t *)&client->lane->runtime_errno) &
 				  0xfff));
-		client_cannot(worker, client, why);
+		if (level_may_change(client))
+			level_fall(worker, client, -EOPNOTSUPP, why, clock_ns());
+		else
+			client_cannot(worker, client, why);
 	} else {
 		snprintf(client->reason, sizeof(client->reason), "has not enabled its runtime yet");
 		core_set_capability(worker->core, client->id, CORE_PENDING);

@@ -20,6 +20,9 @@ void client_explain(struct client *client)
 		why = "";
 	else if (client->outsider)
 		why = outsider_pending(client);
+	else if (client->standing.level == PROTOCOL_LEVEL_SELF && !client->by_order)
+		why = "gives its debug session to nobody (KFDSHIM_LEVEL=self), so a rule's trap "
+		      "cannot have it";
 	if (client->priority == PRIORITY_UNSET && !client->control.leased)
 		why = "has no priority";
 	else if (client->priority == PRIORITY_ONLINE && !client->control.leased)
