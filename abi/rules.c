@@ -97,9 +97,12 @@ const char *kfdabi_rule_near(const char *name)
 
 bool kfdabi_per_vmid(uint32_t gfx_target_version)
 {
-	/* gfx90a (9.4.2) is 90010 there; 9.4.3 and its successors are 9.4.x and 9.5.x. */
+	/* The driver asks for the GC version (kfd_dbg_is_per_vmid_supported): 9.4.2, 9.4.3,
+	 * 9.4.4, 9.5.0, and 11 on. In the topology 9.4.2 is 90010 (gfx90a), and the first
+	 * steppings of 9.4.3 are 90400 and 90401 (gfx940, gfx941; kgd2kfd_probe of older
+	 * kernels). */
 	return gfx_target_version == 90010 ||
-	       (gfx_target_version >= 90402 && gfx_target_version < 100000) ||
+	       (gfx_target_version >= 90400 && gfx_target_version < 100000) ||
 	       gfx_target_version >= 110000;
 }
 
