@@ -52,6 +52,7 @@ static void of_a_child(void **state)
 
 	(void)state;
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails does not go on */
 		raise(SIGSTOP);
 		_exit(0);
 	}
