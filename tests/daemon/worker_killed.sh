@@ -13,11 +13,13 @@ start_offline --requests 20
 start_online
 suspend_offline
 before=$(worker)
+killed=$(date +%s%N)
 ms=$("$BUILD/watch_queue" "$offline" "$(rptr_of "$offline")" 300 1000 "$before" 9) ||
 	fail "the offline process does not run a second after its scheduler was killed"
 echo "ran again $ms ms after SIGKILL"
 until_true 50 says ".daemon.worker_pid != $before and
 	any(.processes[]; .pid == $offline and .level == \"trap\")" ||
 	fail "no other worker took it over"
+echo "and was served again within $((($(date +%s%N) - killed) / 1000000)) ms"
 wait "$offline"
 counts_are_right
