@@ -85,6 +85,14 @@ static void limit(__rlimit_resource_t resource, rlim_t value)
 	CHECK(setrlimit(resource, &limits) == 0);
 }
 
+static void remove_folder(void)
+{
+	char command[80];
+
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	CHECK(system(command) == 0);
+}
+
 /* One line with both in it, and no more come. */
 static void said(const char *what, const char *remedy)
 {
@@ -102,8 +110,7 @@ static void said(const char *what, const char *remedy)
 		fprintf(stderr, "expected '%s' and '%s' in one line, got:\n%s", what, remedy, text);
 	CHECK(right);
 	limit(RLIMIT_NOFILE, 64);
-	snprintf(text, sizeof(text), "rm -rf %s", folder);
-	CHECK(system(text) == 0);
+	remove_folder();
 }
 
 static void unreadable_values(void)
@@ -155,28 +162,29 @@ static void a_socket_that_is_a_file(void)
 	said(path, "KFDSHIM_SOCKET");
 }
 
+static struct fake_daemon daemon_;
+
 /* A daemon in a process of its own, that answers each hello with this, and with `fd` in
  * the place of one of the four descriptors; -1: all are right. */
 static pid_t answering(struct protocol_welcome welcome, unsigned place, int fd)
 {
-	static struct fake_daemon daemon;
 	struct protocol_hello hello;
 	int client, fds[4];
 	pid_t pid;
 
-	fake_daemon_open(&daemon);
+	fake_daemon_open(&daemon_);
 	pid = fork();
 	if (pid != 0)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	fds[0] = lane_create(&daemon.lane);
-	fds[1] = daemon.board_fd;
-	fds[2] = daemon.event_fd;
-	fds[3] = daemon.order_end;
+	fds[0] = lane_create(&daemon_.lane);
+	fds[1] = daemon_.board_fd;
+	fds[2] = daemon_.event_fd;
+	fds[3] = daemon_.order_end;
 	if (fd >= 0)
 		fds[place] = fd;
 	for (;;) {
-		client = accept(daemon.listener, NULL, NULL);
+		client = accept(daemon_.listener, NULL, NULL);
 		CHECK(protocol_receive(client, &hello, sizeof(hello), NULL, NULL, 1000) == 0);
 		protocol_send(client, &welcome, sizeof(welcome), fds, welcome.status ? 0 : 4);
 	}
@@ -186,6 +194,7 @@ static void finish(pid_t pid)
 {
 	kill(pid, SIGKILL);
 	CHECK(waitpid(pid, NULL, 0) == pid);
+	fake_daemon_remove(&daemon_);
 }
 
 static const struct protocol_welcome fine = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION};
@@ -266,6 +275,7 @@ static void an_order_that_is_hung_up(void)
 	/* of a core that others may want, too */
 	CHECK(clock() - cpu < CLOCKS_PER_SEC / 25);
 	finish(pid);
+	remove_folder();
 }
 
 static void no_descriptor_left(void)

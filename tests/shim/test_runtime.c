@@ -100,6 +100,7 @@ static void also_if_the_runtime_failed(void)
 	fake.enable_errno = 0;
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	CHECK(strcmp(fake.calls, "EVEC") == 0);
+	fake_daemon_remove(&daemon_);
 }
 
 static void busy_is_enabled(void)
@@ -158,6 +159,7 @@ static void busy_by_itself_stays_busy(void)
 	CHECK(fake_runtime(1) == 0);
 	fake.enable_errno = EBUSY;
 	CHECK(fake_runtime(1) == -1 && errno == EBUSY);
+	fake_daemon_remove(&daemon_);
 }
 
 static void disable_and_again(void)
@@ -212,6 +214,7 @@ static void first_queues_race(void)
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	pthread_join(thread, NULL);
 	CHECK(strcmp(fake.calls, "VECC") == 0);
+	fake_daemon_remove(&daemon_);
 }
 
 IN_CHILD(enabled_before_the_first_queue)
