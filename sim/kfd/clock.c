@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Three clocks: wall (CLOCK_MONOTONIC), model (wall since the start, scaled)
- * and the GPU's 100 MHz counter, which runs at wall speed so that a program
+ * Three clocks: wall (CLOCK_MONOTONIC), model (wall since the start, scaled, without what
+ * the simulated GPUs have lost: drive.c) and the GPU's 100 MHz counter, which runs at wall speed so that a program
  * that compares it with the CPU's clock sees sense.
  */
 #include <errno.h>
@@ -14,7 +14,8 @@ uint64_t model_now(const struct world *world, uint64_t wall_ns)
 {
 	if (wall_ns <= world->start_ns)
 		return 0;
-	return (uint64_t)((double)(wall_ns - world->start_ns) * world->config.time_scale);
+	return (uint64_t)((double)(wall_ns - world->start_ns) * world->config.time_scale) -
+	       world->figures.lost_ns;
 }
 
 /* Rounds up, so that model_now() of the result is not before model_ns, and a
@@ -22,7 +23,8 @@ uint64_t model_now(const struct world *world, uint64_t wall_ns)
 uint64_t model_to_wall(const struct world *world, uint64_t model_ns)
 {
 	return world->start_ns + 1 +
-	       (uint64_t)(((double)model_ns + 1.0) / world->config.time_scale);
+	       (uint64_t)(((double)(model_ns + world->figures.lost_ns) + 1.0) /
+			  world->config.time_scale);
 }
 
 /* Rounds up, too. */

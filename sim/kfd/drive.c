@@ -14,8 +14,13 @@
 #include "sim/kfd/files.h"
 
 #define CHECK_NS 50000000u /* how soon an exec is noticed without an ioctl */
-#define IDLE_SHARE 10000   /* a pause is this many times the next look's delay */
-#define ASLEEP_SHARE 1000  /* the same once nobody uses the GPU */
+#define TURN_NS 20000000u  /* host's time, in which a machine that stood still catches up */
+#define TURN_BEHIND_NS 5000000u
+#define REST_NS 200000u	  /* of who is behind, for those who wait to call */
+#define CHUNKS 16u	  /* at most, between looks at the host's clock */
+#define CHUNK_NS 100000u  /* at least, model time */
+#define IDLE_SHARE 10000  /* a pause is this many times the next look's delay */
+#define ASLEEP_SHARE 1000 /* the same once nobody uses the GPU */
 #define ASLEEP_NS 2000000000u
 #define MODEL_FAR (1ull << 62) /* later than any run lasts */
 
@@ -377,19 +382,49 @@ static bool feed(struct world *world)
 	return any;
 }
 
-void drive(struct world *world)
+static void advance(struct world *world)
 {
 	struct gpu_event event;
-	uint64_t now, model;
+
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		while (gpu_step(world->nodes[i].gpu, world->model_ns, &event))
+			handle(&world->nodes[i], &event);
+}
+
+/*
+ * Brings the GPUs up to `now`. Where this machine cannot simulate them as fast as they are
+ * to run, each turn would take longer than the one before, and every call wait for it. So
+ * a turn has its end, and the GPUs lose the time that is left: they are slower than they
+ * should be, and the figures say so.
+ */
+static void keep_up(struct world *world, uint64_t now)
+{
+	uint64_t model = model_now(world, now);
+	uint64_t chunk = CHUNK_NS + (world->behind ? 0 : (model - world->model_ns) / CHUNKS);
+	uint64_t until = now + (world->behind ? TURN_BEHIND_NS : TURN_NS);
+
+	while (model - world->model_ns > chunk && clock_ns() < until) {
+		world->model_ns += chunk;
+		advance(world);
+	}
+	world->behind = model - world->model_ns > chunk;
+	if (world->behind)
+		world->figures.lost_ns += model - world->model_ns;
+	else
+		world->model_ns = model;
+	/* What is new is of now, and not of the time that was caught up with. */
+	do
+		advance(world);
+	while (feed(world) || look_at_waiting(world) || moves_end(world));
+}
+
+void drive(struct world *world)
+{
+	uint64_t now;
 
 	scan_doorbells(world);
 	now = world->driven_ns = clock_ns();
-	model = model_now(world, now);
-	do {
-		for (uint32_t i = 0; i < world->nodes_n; i++)
-			while (gpu_step(world->nodes[i].gpu, model, &event))
-				handle(&world->nodes[i], &event);
-	} while (feed(world) || look_at_waiting(world) || moves_end(world));
+	keep_up(world, now);
 	if (now >= firmware_due(world))
 		firmware_expire(world, now);
 	if (now >= world->next_deadline_ns)
@@ -405,7 +440,10 @@ void drive(struct world *world)
 
 void drive_catch_up(struct world *world)
 {
-	if (clock_ns() - world->driven_ns > world->config.poll_ns)
+	/* Who cannot keep up is not made to by calls. */
+	uint64_t enough = world->behind ? TURN_BEHIND_NS : world->config.poll_ns;
+
+	if (clock_ns() - world->driven_ns > enough)
 		drive(world);
 }
 
@@ -459,5 +497,7 @@ uint64_t drive_due(const struct world *world)
 	at = debugfs_due(world);
 	if (at < until)
 		until = at;
+	if (world->behind && until < now + REST_NS)
+		until = now + REST_NS;
 	return until;
 }

@@ -73,6 +73,7 @@ struct ioctl_count {
 struct figures {
 	struct hist doorbell_delay, save, restore;
 	uint64_t bounces, bounce_model_ns;
+	uint64_t lost_ns; /* model time that could not be simulated (drive.c) */
 };
 
 struct world {
@@ -117,6 +118,8 @@ struct world {
 	int poll_fd; /* epoll of the processes' pidfds */
 	bool sync_wake;
 
+	uint64_t model_ns;  /* up to which the GPUs are simulated */
+	bool behind;	    /* the last turn has lost time */
 	uint64_t driven_ns; /* wall: when the GPU was last brought up to date */
 	uint64_t last_doorbell_ns;
 	uint64_t next_deadline_ns; /* of WAIT_EVENTS; UINT64_MAX: none */

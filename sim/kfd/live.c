@@ -44,12 +44,13 @@ json_t *live_costs(const struct world *world)
 static void write_file(const struct world *world, const struct figures *figures)
 {
 	json_t *json = json_pack(
-		"{s:b, s:s, s:s, s:f, s:o, s:o, s:I, s:I, s:o, s:o}", "simulated", 1, "profile",
-		world->profile, "kernel", kfdabi_kernel_name(world->config.kernel), "time_scale",
-		world->config.time_scale, "costs", live_costs(world), "doorbell_delay_ns",
-		hist_to_json(&figures->doorbell_delay), "bounces", (json_int_t)figures->bounces,
-		"bounce_ns", (json_int_t)figures->bounce_model_ns, "save_ns",
-		hist_to_json(&figures->save), "restore_ns", hist_to_json(&figures->restore));
+		"{s:b, s:s, s:s, s:f, s:o, s:o, s:I, s:I, s:o, s:o, s:I}", "simulated", 1,
+		"profile", world->profile, "kernel", kfdabi_kernel_name(world->config.kernel),
+		"time_scale", world->config.time_scale, "costs", live_costs(world),
+		"doorbell_delay_ns", hist_to_json(&figures->doorbell_delay), "bounces",
+		(json_int_t)figures->bounces, "bounce_ns", (json_int_t)figures->bounce_model_ns,
+		"save_ns", hist_to_json(&figures->save), "restore_ns",
+		hist_to_json(&figures->restore), "lost_ns", (json_int_t)figures->lost_ns);
 	int dir = world->config.sim_json_dirfd, fd;
 
 	if (json && world->config.broken != KFDABI_RULE_NONE)
@@ -140,7 +141,8 @@ static uint64_t mark(const struct world *world)
 {
 	const struct figures *figures = &world->figures;
 
-	return figures->doorbell_delay.count + figures->bounces + figures->restore.count;
+	return figures->doorbell_delay.count + figures->bounces + figures->restore.count +
+	       figures->lost_ns;
 }
 
 uint64_t live_due(const struct world *world)

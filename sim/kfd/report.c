@@ -202,7 +202,7 @@ json_t *world_report(struct world *world)
 
 	return json_pack(
 		"{s:b, s:s, s:s, s:s*, s:f, s:b, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:I, "
-		"s:I}",
+		"s:I, s:I}",
 		"simulated", 1, "profile", world->profile, "kernel",
 		kfdabi_kernel_name(world->config.kernel), "broken",
 		broken == KFDABI_RULE_NONE ? NULL : kfdabi_rule(broken)->name, "time_scale",
@@ -212,6 +212,6 @@ json_t *world_report(struct world *world)
 		(json_int_t)world->figures.bounces, "save_ns", hist_to_json(&world->figures.save),
 		"restore_ns", hist_to_json(&world->figures.restore), "ioctls", ioctls_json(world),
 		"unknown_ioctls", unknown_json(world), "spinning_waits", spinning_json(world),
-		"host_full", (json_int_t)world->host_full, "plain_updates",
-		(json_int_t)world->plain_updates);
+		"lost_ns", (json_int_t)world->figures.lost_ns, "host_full",
+		(json_int_t)world->host_full, "plain_updates", (json_int_t)world->plain_updates);
 }
