@@ -463,6 +463,8 @@ static int measure(bool agent, bool held)
 	for (int i = 0; i < QUEUES; i++)
 		gpu_must(hsa_queue_destroy(queues[i]), "hsa_queue_destroy");
 	gpu_must(hsa_queue_destroy(queue), "hsa_queue_destroy");
+	gpu_must(hsa_signal_destroy(gate), "hsa_signal_destroy");
+	gpu_must(hsa_signal_destroy(done), "hsa_signal_destroy");
 	gpu_must(hsa_shut_down(), "hsa_shut_down");
 	usleep(300000); /* it sees that nothing is left to look at, and sleeps */
 	share(200000, &round.none_share, &round.none_wakes);
