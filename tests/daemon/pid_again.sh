@@ -49,8 +49,10 @@ is_unknown "$number" "a process has the tag of an earlier one"
 must_tag "$number" 1
 until_true 50 state_is "$number" suspended || fail "not suspended again"
 before=$(worker)
-kill -STOP "$before"
+kill -STOP "$daemon" # no other worker before it is there
+kill -KILL "$before"
 end_target
 start_with_pid "$number"
+kill -CONT "$daemon"
 until_true 100 says ".daemon.worker_pid != $before" || fail "no other worker"
 is_unknown "$number" "a process has the tag that was kept for an earlier one"
