@@ -44,3 +44,23 @@ start_target() {
 	children+=("$target")
 	until_true 100 test -s "$work/seen.queue" || fail "the process makes no queue"
 }
+
+# start_latecomer COMMAND...: a latecomer, or what starts it: $late_pid, told by `late WORD`.
+start_latecomer() {
+	rm -f "$work/late_words" "$work/late_answers"
+	mkfifo "$work/late_words" "$work/late_answers"
+	"$@" <"$work/late_words" >"$work/late_answers" 2>>"$work/log" &
+	late_pid=$!
+	children+=("$late_pid")
+	exec {late_words}>"$work/late_words" {late_answers}<"$work/late_answers"
+	late_says ready
+}
+late_says() {
+	read -r -t 30 -u "$late_answers" answer || fail "the process does not answer: $1"
+	[ "$answer" = "$1" ] || fail "the process: $answer"
+}
+# late WORD [ANSWER]
+late() {
+	echo "$1" >&"$late_words"
+	late_says "${2:-$1}"
+}

@@ -11,23 +11,10 @@ set -eu
 . "$SOURCE/tests/daemon/outsider.inc.sh"
 in_a_world
 
-# start_in COMMAND...: a latecomer that COMMAND starts: $starter, told by `late WORD`.
+# start_in COMMAND...: a latecomer that COMMAND starts: $starter.
 start_in() {
-	rm -f "$work/late_words" "$work/late_answers"
-	mkfifo "$work/late_words" "$work/late_answers"
-	"$@" "$LATECOMER" none 2 <"$work/late_words" >"$work/late_answers" 2>>"$work/log" &
-	starter=$!
-	children+=("$starter")
-	exec {late_words}>"$work/late_words" {late_answers}<"$work/late_answers"
-	late_says ready
-}
-late_says() {
-	read -r -t 30 -u "$late_answers" answer || fail "the process does not answer: $1"
-	[ "$answer" = "$1" ] || fail "the process: $answer"
-}
-late() {
-	echo "$1" >&"$late_words"
-	late_says "$1"
+	start_latecomer "$@" "$LATECOMER" none 2
+	starter=$late_pid
 }
 
 # In a container, the daemon outside. Another PID namespace is another tenant.

@@ -12,24 +12,10 @@ set -eu
 . "$SOURCE/tests/daemon/outsider.inc.sh"
 in_a_world
 
-# start_late PRIORITY: a latecomer of which `late WORD` asks something: $target.
+# start_late PRIORITY: $target.
 start_late() {
-	rm -f "$work/late_words" "$work/late_answers"
-	mkfifo "$work/late_words" "$work/late_answers"
-	"$LATECOMER" "$KFDSHIM_SOCKET" "$1" <"$work/late_words" >"$work/late_answers" 2>>"$work/log" &
-	target=$!
-	children+=("$target")
-	exec {late_words}>"$work/late_words" {late_answers}<"$work/late_answers"
-	late_says ready
-}
-late_says() {
-	read -r -t 30 -u "$late_answers" answer || fail "the process does not answer: $1"
-	[ "$answer" = "$1" ] || fail "the process: $answer"
-}
-# late WORD [ANSWER]
-late() {
-	echo "$1" >&"$late_words"
-	late_says "${2:-$1}"
+	start_latecomer "$LATECOMER" "$KFDSHIM_SOCKET" "$1"
+	target=$late_pid
 }
 end_late() {
 	exec {late_words}>&- {late_answers}<&-
