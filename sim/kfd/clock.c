@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Three clocks: wall (CLOCK_MONOTONIC), model (wall since the start, scaled, without what
- * the simulated GPUs have lost: drive.c) and the GPU's 100 MHz counter, which runs at wall speed so that a program
- * that compares it with the CPU's clock sees sense.
+ * the simulated GPUs have lost: drive.c) and the GPU's 100 MHz counter, which runs at
+ * wall speed so that a program that compares it with the CPU's clock sees sense.
  */
 #include <errno.h>
 #include <time.h>
