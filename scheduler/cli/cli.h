@@ -26,17 +26,11 @@ struct verb {
 	int (*run)(int argc, char **argv);
 };
 
-extern const struct verb verb_run;
-extern const struct verb verb_status;
-extern const struct verb verb_queues;
-extern const struct verb verb_preempt;
-extern const struct verb verb_colocate;
-extern const struct verb verb_doctor;
-extern const struct verb verb_suspend;
-extern const struct verb verb_resume;
-extern const struct verb verb_set;
-extern const struct verb verb_policy;
-extern const struct verb verb_events;
+#define VERB_HEADING(text)
+#define VERB(name) extern const struct verb verb_##name;
+#include "scheduler/cli/verbs.def"
+#undef VERB
+#undef VERB_HEADING
 
 /* Prints the verb's help on stdout; CLI_DONE. */
 int cli_help(const struct verb *verb);

@@ -1,30 +1,41 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched: what a person types. One table, one file a verb. */
+/* kfdsched: what a person types. One table (verbs.def), one file a verb. */
 #include "scheduler/cli/cli.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const struct verb *const verbs[] = {
-	&verb_run,    &verb_status, &verb_queues, &verb_colocate, &verb_doctor,	 &verb_suspend,
-	&verb_resume, &verb_set,    &verb_policy, &verb_events,	  &verb_preempt,
+/* A heading has no verb. */
+static const struct {
+	const struct verb *verb;
+	const char *heading;
+} verbs[] = {
+#define VERB_HEADING(text) {.heading = (text)},
+#define VERB(name) {.verb = &verb_##name},
+#include "scheduler/cli/verbs.def"
+#undef VERB
+#undef VERB_HEADING
 };
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
 static const struct verb *find(const char *name)
 {
 	for (size_t i = 0; i < VERBS; i++)
-		if (strcmp(verbs[i]->name, name) == 0)
-			return verbs[i];
+		if (verbs[i].verb && strcmp(verbs[i].verb->name, name) == 0)
+			return verbs[i].verb;
 	return NULL;
 }
 
 static int overview(void)
 {
 	printf("kfdsched - priorities for processes that share an AMD GPU\n\n"
-	       "Usage: kfdsched VERB [OPTIONS]\n\n");
-	for (size_t i = 0; i < VERBS; i++)
-		printf("  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
+	       "Usage: kfdsched VERB [OPTIONS]\n");
+	for (size_t i = 0; i < VERBS; i++) {
+		if (verbs[i].heading)
+			printf("\n%s\n", verbs[i].heading);
+		else
+			printf("  %-10s %s\n", verbs[i].verb->name, verbs[i].verb->summary);
+	}
 	printf("\n'kfdsched help VERB' tells more, with examples.\n"
 	       "Exit codes: 0 done, 1 failed, 2 wrong use, 77 not possible here.\n");
 	return CLI_DONE;
@@ -32,9 +43,15 @@ static int overview(void)
 
 static int wrong(const char *what, const char *name)
 {
+	const char *before = "";
+
 	fprintf(stderr, "kfdsched: %s%s; verbs:", what, name);
-	for (size_t i = 0; i < VERBS; i++)
-		fprintf(stderr, "%s %s", i ? "," : "", verbs[i]->name);
+	for (size_t i = 0; i < VERBS; i++) {
+		if (!verbs[i].verb)
+			continue;
+		fprintf(stderr, "%s %s", before, verbs[i].verb->name);
+		before = ",";
+	}
 	fprintf(stderr, "; usage: kfdsched VERB [OPTIONS] (kfdsched help VERB)\n");
 	return CLI_USAGE;
 }
