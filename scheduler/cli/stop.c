@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/cli/stop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+static const int asking[] = {SIGINT, SIGTERM, SIGHUP};
+#define ASKING (sizeof(asking) / sizeof(asking[0]))
+
+static int wake[2] = {-1, -1};
+static struct sigaction before[ASKING];
+
+/* SA_RESETHAND: the second one is the signal itself. */
+static void asked(int signal)
+{
+	int keep = errno;
+
+	(void)signal;
+	if (write(wake[1], "", 1) < 0)
+		errno = keep;
+	errno = keep;
+}
+
+int stop_begin(void)
+{
+	const struct sigaction action = {.sa_handler = asked, .sa_flags = (int)SA_RESETHAND};
+
+	if (pipe2(wake, O_CLOEXEC | O_NONBLOCK))
+		return -errno;
+	for (size_t i = 0; i < ASKING; i++) {
+		/* Somebody who ignores SIGHUP (nohup) means it. */
+		sigaction(asking[i], NULL, &before[i]);
+		if (before[i].sa_handler != SIG_IGN)
+			sigaction(asking[i], &action, NULL);
+	}
+	return 0;
+}
+
+int stop_fd(void)
+{
+	return wake[0];
+}
+
+bool stop_asked(void)
+{
+	struct pollfd fd = {.fd = wake[0], .events = POLLIN};
+
+	return poll(&fd, 1, 0) > 0;
+}
+
+bool stop_sleep_until(uint64_t ns)
+{
+	struct pollfd fd = {.fd = wake[0], .events = POLLIN};
+	uint64_t now;
+
+	while ((now = clock_ns()) < ns) {
+		uint64_t left = ns - now;
+		const struct timespec nap = {
+			.tv_sec = (time_t)(left / 1000000000u),
+			.tv_nsec = (long)(left % 1000000000u),
+		};
+
+		if (ppoll(&fd, 1, &nap, NULL) > 0)
+			return true;
+	}
+	return stop_asked();
+}
+
+void stop_child(void)
+{
+	for (size_t i = 0; wake[0] >= 0 && i < ASKING; i++)
+		sigaction(asking[i], &before[i], NULL);
+}

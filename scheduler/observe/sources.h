@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sources, a file each, for observe.c alone. Each fills *out (cleared by the caller)
+ * with what it knows of the process, with itself as every value's source. 0, or a negative
+ * errno with a sentence in why: -ENOENT: it knows nothing of that process, or is not there.
+ */
+#ifndef KFDSHIM_OBSERVE_SOURCES_H
+#define KFDSHIM_OBSERVE_SOURCES_H
+
+#include <sys/types.h>
+
+#include "scheduler/observe/observe.h"
+
+#define WHY char why[static OBSERVE_WHY]
+
+/* The daemon's word and, in it, the lane's. Entries of either are in their own list. */
+int source_daemon(const char *socket, pid_t pid, struct observe_list *daemon,
+		  struct observe_list *lane, WHY);
+/* The lane of a process without a daemon: a file that the shim has open. */
+int source_lane(pid_t pid, struct observe_list *out, WHY);
+/* A debug session, a snapshot, and its end. */
+int source_trap(pid_t pid, struct observe_list *out, WHY);
+
+/* sysfs, with what is kept between samples. host_pid: the driver's number. */
+struct source_sysfs;
+struct source_sysfs *source_sysfs_new(void);
+void source_sysfs_free(struct source_sysfs *sysfs);
+int source_sysfs(struct source_sysfs *sysfs, pid_t host_pid, struct observe_list *out, WHY);
+
+/* debugfs, with the texts that were read last. `out` of mqds has no ids. Of hqds: one entry
+ * for each ring that is active in a hardware slot, OBSERVE_HQDS its slots; it names no
+ * process, so the caller joins it to what others told. */
+struct source_debugfs;
+struct source_debugfs *source_debugfs_new(void);
+void source_debugfs_free(struct source_debugfs *debugfs);
+int source_mqds(struct source_debugfs *debugfs, pid_t host_pid, struct observe_list *out, WHY);
+int source_hqds(struct source_debugfs *debugfs, struct observe_list *out, WHY);
+const char *source_debugfs_text(const struct source_debugfs *debugfs, enum observe_source source,
+				size_t *bytes);
+
+/* Write and read pointers of the queues in *list whose addresses are known, read in the
+ * process without stopping it; sets OBSERVE_WPTR, OBSERVE_RPTR. */
+int source_memory(pid_t pid, struct observe_list *list, WHY);
+
+#endif
