@@ -12,7 +12,7 @@ build="gcc libc6-dev make cmake ninja-build pkg-config
 # and what reads a report in a script.
 demo="libhsa-runtime64-1 libhsakmt1 rocminfo python3 jq"
 # What the tests and checks call.
-tests="libcmocka-dev strace binutils util-linux procps libxml2-utils git
+tests="libcmocka-dev python3-jsonschema strace binutils util-linux procps libxml2-utils git
  clang-format-14 cppcheck shellcheck libasan8 libubsan1 libtsan2 libamdhip64-5"
 # What the benchmarks count with.
 bench="valgrind"

@@ -2,7 +2,6 @@
 #include "scheduler/cli/table.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -184,37 +183,4 @@ int table_print(const struct table *table, FILE *out)
 		fputc('\n', out);
 	}
 	return 0;
-}
-
-const char *quantity_us(char text[QUANTITY_BYTES], double us)
-{
-	static const char *const units[] = {"us", "ms", "s"};
-	unsigned unit = 0;
-
-	if (isnan(us)) {
-		strcpy(text, TABLE_UNKNOWN);
-		return text;
-	}
-	/* 999.5 would be written as "1000 us". */
-	while (unit < 2 && us >= 999.5) {
-		us /= 1000;
-		unit++;
-	}
-	int decimals = us >= 99.95 || us == 0 ? 0 : us >= 9.995 ? 1 : 2;
-
-	snprintf(text, QUANTITY_BYTES, "%.*f %s", decimals, us, units[unit]);
-	return text;
-}
-
-const char *quantity_bytes(char text[QUANTITY_BYTES], unsigned long long bytes)
-{
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
-	unsigned unit = 0;
-
-	while (unit < 3 && bytes >= 1024 && bytes % 1024 == 0) {
-		bytes /= 1024;
-		unit++;
-	}
-	snprintf(text, QUANTITY_BYTES, "%llu %s", bytes, units[unit]);
-	return text;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A text table with aligned columns, and how quantities are written in one.
+ * A text table with aligned columns.
  * A cell that is not known says "-", never 0.
  *
  * Threads: none. Ownership: cells are copied; table_free() ends it. A failed
@@ -11,9 +11,10 @@
 
 #include <stdio.h>
 
+#include "common/quantity.h" /* how its cells are written */
+
 #define TABLE_COLUMNS 20
 #define TABLE_UNKNOWN "-"
-#define QUANTITY_BYTES 32
 
 struct table;
 
@@ -28,11 +29,5 @@ void table_cell(struct table *table, const char *fmt, ...) __attribute__((format
 /* One text over the next `columns` columns, centred. */
 void table_span(struct table *table, unsigned columns, const char *text);
 int table_print(const struct table *table, FILE *out);
-
-/* A time with three figures and the unit that suits it: "909 us", "2.48 ms",
- * "1.20 s"; "-" for NAN. Returns `text`. */
-const char *quantity_us(char text[QUANTITY_BYTES], double us);
-/* "64 KiB" where it divides, otherwise "100 B". */
-const char *quantity_bytes(char text[QUANTITY_BYTES], unsigned long long bytes);
 
 #endif

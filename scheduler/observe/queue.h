@@ -43,6 +43,8 @@ enum observe_type {
 const char *observe_type_name(uint64_t type); /* "aql", ...; "-": none of them */
 /* The enum of such a word; OBSERVE_TYPES: none. */
 enum observe_type observe_type_of(const char *word);
+/* The enum of the driver's number (KFD_IOC_QUEUE_TYPE_*). */
+enum observe_type observe_type_of_kfd(uint32_t type);
 /* It runs on the compute engines, so a suspend concerns it. */
 bool observe_is_compute(uint64_t type);
 
@@ -73,8 +75,9 @@ enum observe_field {
 	OBSERVE_ACTIVE,	   /* it has work, as the shim says */
 	OBSERVE_SUSPENDED, /* yes: it is held, by whomever the source knows of */
 	OBSERVE_PASID,
-	OBSERVE_MQDS, /* descriptors, one for each XCC */
-	OBSERVE_HQDS, /* hardware slots in which it is active now */
+	OBSERVE_DOORBELL, /* its offset, in bytes, in the GPU's doorbells */
+	OBSERVE_MQDS,	  /* descriptors, one for each XCC */
+	OBSERVE_HQDS,	  /* hardware slots in which it is active now */
 	OBSERVE_FIELDS
 };
 
@@ -124,9 +127,11 @@ void observe_set(struct observe_queue *queue, enum observe_field field, uint64_t
 
 /*
  * Joins what one source tells to what others have told: entries with an id by that, those
- * without one (debugfs) to the one queue on the same node whose ring address is the same;
- * where nobody knows ring addresses, to the one queue on that node of the same engine and
- * ring size, if there is one alone on either side. An entry that fits nothing is added
+ * without one (debugfs) to the one queue on the same node whose doorbell is the same, or
+ * where that is not known whose ring address is (two processes may have the same one, so
+ * *from is of one process alone, or knows doorbells); where nobody knows ring addresses,
+ * to the one queue on that node of the same engine and ring size, if there is one alone on
+ * either side. An entry that fits nothing is added
  * when it has an id, and else counts in *unmatched. 0 or -ENOMEM.
  */
 int observe_merge(struct observe_list *into, const struct observe_list *from, size_t *unmatched);

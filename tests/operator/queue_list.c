@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+/* Joining what several sources tell of queues: who is believed, what fits what, and that
+ * nothing unknown becomes 0, also through JSON and back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "scheduler/observe/queue.h"
+
+#define GPU 19729u
+
+static struct observe_queue *add(struct observe_list *list, uint32_t id, enum observe_source source)
+{
+	struct observe_queue *queue = observe_list_add(list);
+
+	assert_non_null(queue);
+	queue->id = id;
+	queue->gpu_id = GPU;
+	queue->told_by = OBSERVE_BIT(source);
+	return queue;
+}
+
+static struct observe_queue *add_ring(struct observe_list *list, uint32_t id,
+				      enum observe_source source, uint64_t ring, uint64_t bytes)
+{
+	struct observe_queue *queue = add(list, id, source);
+
+	observe_set(queue, OBSERVE_TYPE, OBSERVE_COMPUTE, source);
+	observe_set(queue, OBSERVE_RING_BYTES, bytes, source);
+	if (ring)
+		observe_set(queue, OBSERVE_RING_ADDRESS, ring, source);
+	return queue;
+}
+
+static void the_stronger_source_is_believed(void **state)
+{
+	struct observe_list list = {0};
+	struct observe_queue *queue = add(&list, 0, OBSERVE_SYSFS);
+
+	(void)state;
+	observe_set(queue, OBSERVE_RING_BYTES, 1, OBSERVE_SYSFS);
+	observe_set(queue, OBSERVE_RING_BYTES, 2, OBSERVE_MQD);
+	assert_int_equal(queue->field[OBSERVE_RING_BYTES].value, 1);
+	observe_set(queue, OBSERVE_RING_BYTES, 3, OBSERVE_DAEMON);
+	assert_int_equal(queue->field[OBSERVE_RING_BYTES].value, 3);
+	assert_int_equal(queue->field[OBSERVE_RING_BYTES].source, OBSERVE_DAEMON);
+	/* But "compute" says less than "aql". */
+	observe_set(queue, OBSERVE_TYPE, OBSERVE_COMPUTE, OBSERVE_SYSFS);
+	observe_set(queue, OBSERVE_TYPE, OBSERVE_AQL, OBSERVE_MQD);
+	assert_int_equal(queue->field[OBSERVE_TYPE].value, OBSERVE_AQL);
+	assert_int_equal(queue->field[OBSERVE_TYPE].source, OBSERVE_MQD);
+	observe_list_free(&list);
+}
+
+static void ids_join(void **state)
+{
+	struct observe_list into = {0}, from = {0};
+	size_t unmatched;
+
+	(void)state;
+	add(&into, 0, OBSERVE_SYSFS);
+	add(&from, 0, OBSERVE_LANE);
+	add(&from, 1, OBSERVE_LANE);
+	add(&from, 1, OBSERVE_LANE)->context = 1;
+	assert_int_equal(observe_merge(&into, &from, &unmatched), 0);
+	assert_int_equal(into.count, 3);
+	assert_int_equal(unmatched, 0);
+	assert_int_equal(into.queue[0].told_by,
+			 OBSERVE_BIT(OBSERVE_SYSFS) | OBSERVE_BIT(OBSERVE_LANE));
+	assert_non_null(observe_list_find(&into, 1, 1));
+	observe_list_free(&into);
+	observe_list_free(&from);
+}
+
+static void a_ring_joins_what_has_no_id(void **state)
+{
+	struct observe_list into = {0}, from = {0};
+	size_t unmatched;
+
+	(void)state;
+	add_ring(&into, 0, OBSERVE_LANE, 0x1000, 65536);
+	add_ring(&into, 1, OBSERVE_LANE, 0x9000, 65536);
+	observe_set(add_ring(&from, OBSERVE_NO_ID, OBSERVE_MQD, 0x9000, 65536), OBSERVE_MQDS, 4,
+		    OBSERVE_MQD);
+	add_ring(&from, OBSERVE_NO_ID, OBSERVE_MQD, 0x5000, 65536);
+	assert_int_equal(observe_merge(&into, &from, &unmatched), 0);
+	assert_int_equal(into.count, 2);
+	assert_int_equal(unmatched, 1);
+	assert_false(observe_known(&into.queue[0], OBSERVE_MQDS));
+	assert_int_equal(into.queue[1].field[OBSERVE_MQDS].value, 4);
+	observe_list_free(&into);
+	observe_list_free(&from);
+}
+
+static void another_doorbell_is_another_queue(void **state)
+{
+	struct observe_list into = {0}, from = {0};
+	size_t unmatched;
+
+	(void)state;
+	observe_set(add_ring(&into, OBSERVE_NO_ID, OBSERVE_MQD, 0x1000, 65536), OBSERVE_DOORBELL, 8,
+		    OBSERVE_MQD);
+	/* The same ring address, in another process. */
+	observe_set(add_ring(&from, OBSERVE_NO_ID, OBSERVE_HQD, 0x1000, 65536), OBSERVE_DOORBELL,
+		    16, OBSERVE_HQD);
+	assert_int_equal(observe_merge(&into, &from, &unmatched), 0);
+	assert_int_equal(unmatched, 1);
+	observe_list_free(&into);
+	observe_list_free(&from);
+}
+
+/* sysfs knows ids, debugfs rings: with one queue of a kind there is no doubt. */
+static void one_alone_is_found_by_kind(void **state)
+{
+	struct observe_list into = {0}, from = {0};
+	size_t unmatched;
+
+	(void)state;
+	add_ring(&into, 0, OBSERVE_SYSFS, 0, 65536);
+	add_ring(&into, 1, OBSERVE_SYSFS, 0, 1048576);
+	add_ring(&into, 2, OBSERVE_SYSFS, 0, 1048576);
+	add_ring(&from, OBSERVE_NO_ID, OBSERVE_MQD, 0x1000, 65536);
+	add_ring(&from, OBSERVE_NO_ID, OBSERVE_MQD, 0x2000, 1048576);
+	add_ring(&from, OBSERVE_NO_ID, OBSERVE_MQD, 0x3000, 1048576);
+	assert_int_equal(observe_merge(&into, &from, &unmatched), 0);
+	assert_int_equal(unmatched, 2);
+	assert_int_equal(into.queue[0].field[OBSERVE_RING_ADDRESS].value, 0x1000);
+	assert_false(observe_known(&into.queue[1], OBSERVE_RING_ADDRESS));
+	observe_list_free(&into);
+	observe_list_free(&from);
+}
+
+static void sorted_by_id(void **state)
+{
+	struct observe_list list = {0};
+
+	(void)state;
+	observe_list_sort(&list);
+	add(&list, OBSERVE_NO_ID, OBSERVE_MQD);
+	add(&list, 7, OBSERVE_LANE);
+	add(&list, 3, OBSERVE_LANE);
+	observe_list_sort(&list);
+	assert_int_equal(list.queue[0].id, 3);
+	assert_int_equal(list.queue[1].id, 7);
+	assert_int_equal(list.queue[2].id, OBSERVE_NO_ID);
+	observe_list_free(&list);
+}
+
+static void json_and_back(void **state)
+{
+	struct observe_list list = {0};
+	struct observe_queue *queue = add_ring(&list, 5, OBSERVE_LANE, 0xffff8000deadb000u, 65536),
+			     back;
+	json_t *json;
+
+	(void)state;
+	observe_set(queue, OBSERVE_SUSPENDED, 0, OBSERVE_DAEMON);
+	json = observe_json(queue);
+	assert_non_null(json);
+	assert_true(json_is_null(json_object_get(json, "wptr")));
+	assert_true(json_is_false(json_object_get(json, "suspended")));
+	assert_string_equal(json_string_value(json_object_get(json, "ring_address")),
+			    "0xffff8000deadb000");
+	assert_int_equal(json_object_size(json_object_get(json, "sources")), 4);
+	assert_int_equal(observe_from_json(json, &back), 0);
+	for (unsigned f = 0; f < OBSERVE_FIELDS; f++) {
+		assert_int_equal(back.field[f].source, queue->field[f].source);
+		if (observe_known(queue, f))
+			assert_int_equal(back.field[f].value, queue->field[f].value);
+	}
+	assert_int_equal(back.id, 5);
+	json_decref(json);
+	observe_list_free(&list);
+}
+
+static void what_is_no_queue_is_refused(void **state)
+{
+	static const char *const wrong[] = {
+		"{}",
+		"[]",
+		"{\"id\": -1, \"context\": 0, \"gpu_id\": 1, \"sources\": {}}",
+		"{\"id\": 0, \"context\": 0, \"gpu_id\": 1}",
+		"{\"id\": 0, \"context\": 0, \"gpu_id\": 4294967296, \"sources\": {}}",
+		"{\"id\": 0, \"context\": 0, \"gpu_id\": 1, \"wptr\": 7, \"sources\": {}}",
+		"{\"id\": 0, \"context\": 0, \"gpu_id\": 1, \"type\": \"x\", \"sources\": "
+		"{\"type\": \"lane\"}}",
+		"{\"id\": 0, \"context\": 0, \"gpu_id\": 1, \"ring_address\": \"12\", \"sources\": "
+		"{\"ring_address\": \"lane\"}}",
+		"{\"id\": 0, \"context\": 0, \"gpu_id\": 1, \"active\": 1, \"sources\": "
+		"{\"active\": \"lane\"}}",
+	};
+	struct observe_queue queue;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		json_t *json = json_loads(wrong[i], 0, NULL);
+
+		assert_non_null(json);
+		assert_int_not_equal(observe_from_json(json, &queue), 0);
+		json_decref(json);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_stronger_source_is_believed),
+		cmocka_unit_test(ids_join),
+		cmocka_unit_test(a_ring_joins_what_has_no_id),
+		cmocka_unit_test(another_doorbell_is_another_queue),
+		cmocka_unit_test(one_alone_is_found_by_kind),
+		cmocka_unit_test(sorted_by_id),
+		cmocka_unit_test(json_and_back),
+		cmocka_unit_test(what_is_no_queue_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
