@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "channel/protocol.h"
+#include "common/cgroup.h"
 #include "scheduler/daemon/value.h"
 
 #define RULES_MAX 64u
@@ -20,7 +21,7 @@
 #define RULE_PATTERN 192u /* with its NUL; a line of the file is not longer */
 #define GRANTS_MAX 64u	  /* a bit each (match.h) */
 #define CONTAINER_MIN 6u  /* digits of an id's beginning, of 64 */
-#define CONTAINER_ID 64u
+#define CONTAINER_ID CGROUP_ID
 
 enum rule_condition {
 	RULE_UID = 1 << 0,

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/cgroup.h"
+
 #define TEXT_MAX 16384u /* of a file in /proc; a process has some ten cgroups at most */
 
 /* The whole file as text; NULL: it cannot be read, or is longer. The caller frees. */
@@ -30,53 +32,6 @@ static char *read_text(pid_t pid, const char *name)
 	text[n] = '\0';
 	return text;
 }
-
-/* ---- cgroup and container ---- */
-
-void subject_cgroup(const char *text, char out[static SUBJECT_PATH])
-{
-	const char *line = text, *end, *path;
-	bool unified;
-	size_t length;
-
-	out[0] = '\0';
-	for (; *line; line = *end ? end + 1 : end) {
-		end = line + strcspn(line, "\n");
-		/* NUMBER:CONTROLLERS:PATH; no controllers: the unified one */
-		path = memchr(line, ':', (size_t)(end - line));
-		path = path ? memchr(path + 1, ':', (size_t)(end - path - 1)) : NULL;
-		if (!path)
-			continue;
-		path++;
-		length = (size_t)(end - path);
-		unified = strncmp(line, "0::", 3) == 0;
-		if (length == 0 || *path != '/' || length >= SUBJECT_PATH)
-			continue;
-		if (length == 1 ? out[0] != '\0' : !unified && out[0] && out[1])
-			continue;
-		memcpy(out, path, length);
-		out[length] = '\0';
-		if (unified && length > 1)
-			return;
-	}
-}
-
-void subject_container(const char *cgroup, char out[static CONTAINER_ID + 1])
-{
-	size_t length;
-
-	out[0] = '\0';
-	while (*cgroup) {
-		length = strspn(cgroup, "0123456789abcdef");
-		if (length == CONTAINER_ID) {
-			memcpy(out, cgroup, length);
-			out[length] = '\0';
-		}
-		cgroup += length ? length : 1;
-	}
-}
-
-/* ---- the rest ---- */
 
 /* The numbers behind a word at the beginning of a line. */
 static const char *behind(const char *text, const char *word)
@@ -146,8 +101,8 @@ int subject_read(pid_t pid, struct subject *out)
 	free(status);
 	cgroups = read_text(pid, "cgroup");
 	if (cgroups) {
-		subject_cgroup(cgroups, out->cgroup);
-		subject_container(out->cgroup, out->container);
+		cgroup_path(cgroups, out->cgroup, sizeof(out->cgroup));
+		cgroup_container_id(out->cgroup, out->container);
 	}
 	free(cgroups);
 	read_exe(pid, out->exe);

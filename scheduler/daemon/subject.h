@@ -12,14 +12,4 @@
  */
 int subject_read(pid_t pid, struct subject *out);
 
-/*
- * Of the text of /proc/PID/cgroup: the path of the unified hierarchy, or where that is not
- * used (`/`) the first other one that a controller has. Empty: none, or too long to be
- * told whole.
- */
-void subject_cgroup(const char *text, char out[static SUBJECT_PATH]);
-/* Of the container whose cgroup that is: container runtimes name it with an id of 64
- * hexadecimal digits; of several the innermost counts. Empty: none. */
-void subject_container(const char *cgroup, char out[static CONTAINER_ID + 1]);
-
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Who a process is: its numbers in every pid namespace, its container, its command. From
- * /proc alone; a container engine is asked for a name only by container_ask_name().
+ * /proc alone.
  *
- * Threads: any. Errors: negative errno. What cannot be read stays empty, 0 or unknown.
+ * Numbers are those of /proc, which is to be of our own pid namespace. Threads: any.
+ * Errors: negative errno. What cannot be read stays empty, 0 or unknown.
  */
 #ifndef KFDSHIM_OBSERVE_PROCESS_H
 #define KFDSHIM_OBSERVE_PROCESS_H
@@ -29,8 +30,20 @@ enum container_engine {
 };
 const char *container_engine_name(enum container_engine engine); /* "docker", ...; "-" */
 
+/* How it was found out. */
+enum container_clue {
+	CONTAINER_CLUE_NONE,
+	CONTAINER_CLUE_CGROUP,	   /* the path of its cgroup */
+	CONTAINER_CLUE_FILE,	   /* a file that engines leave in a container */
+	CONTAINER_CLUE_MOUNTS,	   /* what is mounted over its /etc */
+	CONTAINER_CLUE_NAMESPACES, /* only that it has others than the machine's first */
+	CONTAINER_CLUES
+};
+const char *container_clue_name(enum container_clue clue); /* "cgroup", ...; "-" */
+
 struct container {
 	enum container_engine engine;
+	enum container_clue clue;
 	char id[CONTAINER_ID_MAX];     /* as the engine has it; empty: not known */
 	char name[CONTAINER_NAME_MAX]; /* empty: not asked, or not known */
 	char pod_uid[64];	       /* Kubernetes; empty: no pod */
@@ -41,20 +54,28 @@ struct process_identity {
 	uint64_t started; /* common/proc_stat.h: with the pid it names one process */
 	char state;	  /* as there: 'S', 'T', 'Z', ... */
 	bool kernel;	  /* a thread of the kernel */
-	uid_t uid;
-	pid_t tracer; /* 0: none (or one of another namespace, which is not told) */
+	uid_t uid;	  /* the effective one; -1: not known */
+	pid_t tracer;	  /* 0: none (or one of another namespace, which is not told) */
 	/* From our namespace to its own, innermost last; [0] is pid. */
 	pid_t pids[PROCESS_NAMESPACES];
 	unsigned depth;
 	pid_t host_pid; /* in the machine's first pid namespace; 0: not known from here */
-	char comm[16];
+	char comm[16];	/* as `command`; of a process that has no arguments that is all */
 	char command[PROCESS_COMMAND]; /* arguments, with blanks between; cut; control
 					  characters are '?' */
 	struct container container;
 };
 
-/* -ESRCH: there is no process of that number (a zombie is one). -EINVAL: it is a thread. */
+/*
+ * -ESRCH: there is no process of that number (a zombie is one). -EINVAL: it is a thread.
+ * -EACCES: there is one, and /proc hides it from us (its option hidepid).
+ * Its container without a name.
+ */
 int process_read(pid_t pid, struct process_identity *out);
+/* What process_read failed with, as a sentence without a full stop: "there is no process
+ * 7", "7 is a thread of process 5", ... Returns `text`. */
+#define PROCESS_SENTENCE 128
+const char *process_sentence(char text[static PROCESS_SENTENCE], pid_t pid, int error);
 /* It is still the same one. */
 bool process_is(const struct process_identity *identity);
 

@@ -143,9 +143,10 @@ struct world {
 	uint64_t ioctls[KFDABI_NR_END];
 	struct ioctl_count *unknown;
 	size_t n_unknown, cap_unknown;
-	struct live *live;     /* live.c; NULL while it does not run */
-	uint64_t live_ns;      /* when the figures were last given to it */
-	uint64_t live_mark;    /* what had happened by then */
+	struct live *live;  /* live.c; NULL while it does not run */
+	uint64_t live_ns;   /* when the figures were last given to it */
+	uint64_t live_mark; /* what had happened by then */
+	uint64_t pid_namespace;
 	struct procfs *procfs; /* procfs.c; NULL: no folder for it */
 	LIST_HEAD(, smi_client) smi_clients;
 	struct debugfs *debugfs; /* debugfs.c; NULL: no folder for it */

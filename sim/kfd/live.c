@@ -44,13 +44,14 @@ json_t *live_costs(const struct world *world)
 static void write_file(const struct world *world, const struct figures *figures)
 {
 	json_t *json = json_pack(
-		"{s:b, s:s, s:s, s:f, s:o, s:o, s:I, s:I, s:o, s:o, s:I}", "simulated", 1,
+		"{s:b, s:s, s:s, s:f, s:o, s:o, s:I, s:I, s:o, s:o, s:I, s:I}", "simulated", 1,
 		"profile", world->profile, "kernel", kfdabi_kernel_name(world->config.kernel),
 		"time_scale", world->config.time_scale, "costs", live_costs(world),
 		"doorbell_delay_ns", hist_to_json(&figures->doorbell_delay), "bounces",
 		(json_int_t)figures->bounces, "bounce_ns", (json_int_t)figures->bounce_model_ns,
 		"save_ns", hist_to_json(&figures->save), "restore_ns",
-		hist_to_json(&figures->restore), "lost_ns", (json_int_t)figures->lost_ns);
+		hist_to_json(&figures->restore), "lost_ns", (json_int_t)figures->lost_ns,
+		"pid_namespace", (json_int_t)world->pid_namespace);
 	int dir = world->config.sim_json_dirfd, fd;
 
 	if (json && world->config.broken != KFDABI_RULE_NONE)
@@ -128,6 +129,13 @@ void live_stop(struct world *world)
 		pthread_mutex_destroy(&live->lock);
 		free(live);
 	}
+	live_write(world);
+}
+
+/* Nothing runs yet that could want it whole. */
+void world_counts_in(struct world *world, uint64_t pid_namespace)
+{
+	world->pid_namespace = pid_namespace;
 	live_write(world);
 }
 

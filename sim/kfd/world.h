@@ -120,6 +120,9 @@ struct world;
 int world_new(const struct world_config *config, struct world **out);
 void world_free(struct world *world);
 
+/* Before the world's first process runs: the pid namespace in which it counts processes. */
+void world_counts_in(struct world *world, uint64_t pid_namespace);
+
 /* Serves notifications of listener_fd and drives the GPUs until stop_fd is
  * readable (0) or no task is left under the filter (0). */
 int world_run(struct world *world, int listener_fd, int stop_fd);

@@ -103,6 +103,15 @@ static void let_go_of_streams(void)
 	close(null);
 }
 
+static uint64_t pid_namespace_of(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
 /* Lets the command run and serves it; *status is the command's. */
 static int serve(struct world *world, const struct world_init *init, int *status)
 {
@@ -113,6 +122,7 @@ static int serve(struct world *world, const struct world_init *init, int *status
 		spawn_kill(init);
 		return failed;
 	}
+	world_counts_in(world, pid_namespace_of(init->pid));
 	failed = spawn_go(init);
 	rc = failed ? 0 : world_run(world, init->listener, watch.stop);
 	if (rc)

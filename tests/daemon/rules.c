@@ -15,6 +15,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include "common/cgroup.h"
 #include "scheduler/daemon/match.h"
 #include "scheduler/daemon/subject.h"
 
@@ -225,7 +226,7 @@ static void cgroup_is(const char *text, const char *path)
 {
 	char out[SUBJECT_PATH];
 
-	subject_cgroup(text, out);
+	cgroup_path(text, out, sizeof(out));
 	assert_string_equal(out, path);
 }
 
@@ -244,13 +245,13 @@ static void cgroups_of_all_kinds(void **state)
 	memset(text + 4, 'x', sizeof(text) - 5);
 	cgroup_is(text, "");
 
-	subject_container("/kubepods.slice/pod1/cri-containerd-" ID ".scope", id);
+	cgroup_container_id("/kubepods.slice/pod1/cri-containerd-" ID ".scope", id);
 	assert_string_equal(id, ID);
-	subject_container("/docker/" ID, id);
+	cgroup_container_id("/docker/" ID, id);
 	assert_string_equal(id, ID);
-	subject_container("/docker/" ID "0", id);
+	cgroup_container_id("/docker/" ID "0", id);
 	assert_string_equal(id, "");
-	subject_container("/user.slice/user-1000.slice", id);
+	cgroup_container_id("/user.slice/user-1000.slice", id);
 	assert_string_equal(id, "");
 }
 

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/* Proves: who a process is is read as it is: this one, one that has ended and not been
+ * waited for, one in a pid namespace of its own, one whose arguments could do harm in a
+ * terminal; and what is no process gets a clear answer. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* clang-format off: cmocka wants some of the above first */
+#include <cmocka.h>
+/* clang-format on */
+
+#include "scheduler/observe/observe.h"
+#include "scheduler/observe/process.h"
+
+static struct process_identity who;
+
+static void this_process(void **state)
+{
+	(void)state;
+	assert_int_equal(process_read(getpid(), &who), 0);
+	assert_int_equal(who.pid, getpid());
+	assert_int_equal(who.uid, geteuid());
+	assert_int_equal(who.state, 'R');
+	assert_int_equal(who.depth, 1);
+	assert_int_equal(who.pids[0], getpid());
+	assert_int_equal(who.host_pid, observe_names_match() ? getpid() : 0);
+	assert_int_equal(who.tracer, 0);
+	assert_false(who.kernel);
+	assert_true(process_is(&who));
+	who.started++;
+	assert_false(process_is(&who)); /* the number is another's now */
+}
+
+static void what_is_no_process(void **state)
+{
+	char text[PROCESS_SENTENCE];
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(process_read(pid, &who), -ESRCH);
+	assert_non_null(strstr(process_sentence(text, pid, -ESRCH), "there is no process"));
+	assert_int_equal(process_read(0, &who), -ESRCH);
+	assert_int_equal(process_read(-1, &who), -ESRCH);
+}
+
+static void zombie(void **state)
+{
+	pid_t pid = fork();
+	siginfo_t info;
+
+	(void)state;
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(process_read(pid, &who), 0);
+	assert_int_equal(who.state, 'Z');
+	assert_string_equal(who.command, "");
+	assert_int_equal(who.container.engine, CONTAINER_NONE);
+	waitpid(pid, NULL, 0);
+}
+
+static pid_t tid;
+static pthread_barrier_t barrier;
+
+static void *a_thread(void *arg)
+{
+	tid = (pid_t)syscall(SYS_gettid);
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+	return arg;
+}
+
+static void thread(void **state)
+{
+	char text[PROCESS_SENTENCE], expected[64];
+	pthread_t other;
+
+	(void)state;
+	pthread_barrier_init(&barrier, NULL, 2);
+	assert_int_equal(pthread_create(&other, NULL, a_thread, NULL), 0);
+	pthread_barrier_wait(&barrier);
+	assert_int_equal(process_read(tid, &who), -EINVAL);
+	snprintf(expected, sizeof(expected), "a thread of process %d", (int)getpid());
+	assert_non_null(strstr(process_sentence(text, tid, -EINVAL), expected));
+	pthread_barrier_wait(&barrier);
+	pthread_join(other, NULL);
+}
+
+static pid_t start(char *const argv[], int *end)
+{
+	int hold[2];
+	pid_t pid;
+
+	assert_int_equal(pipe2(hold, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		dup2(hold[0], 0);
+		execv("/bin/cat", argv);
+		_exit(1);
+	}
+	close(hold[0]);
+	*end = hold[1];
+	return pid;
+}
+
+static void harmful_arguments(void **state)
+{
+	static char many[2 * PROCESS_COMMAND];
+	char *const argv[] = {(char[]){"cat\033[2J"}, (char[]){"-"}, (char[]){"-"}, (char[]){"-"},
+			      NULL};
+	char *const long_argv[] = {many, NULL};
+	int end;
+	pid_t pid = start(argv, &end);
+
+	(void)state;
+	for (int i = 0; i < 500 && strncmp(who.command, "cat?", 4) != 0; i++) {
+		assert_int_equal(process_read(pid, &who), 0);
+		usleep(10000);
+	}
+	assert_string_equal(who.command, "cat?[2J - - -");
+	assert_string_equal(who.comm, "cat");
+	close(end);
+	waitpid(pid, NULL, 0);
+
+	memset(many, 'x', sizeof(many) - 1);
+	pid = start(long_argv, &end);
+	for (int i = 0; i < 500 && who.command[0] != 'x'; i++) {
+		assert_int_equal(process_read(pid, &who), 0);
+		usleep(10000);
+	}
+	assert_int_equal(strlen(who.command), PROCESS_COMMAND - 1);
+	close(end);
+	waitpid(pid, NULL, 0);
+}
+
+/* Its numbers, and that it is told to be in some container. */
+static void in_a_namespace(void **state)
+{
+	pid_t pid;
+
+	(void)state;
+	pid = (pid_t)syscall(SYS_clone, CLONE_NEWPID | (geteuid() ? CLONE_NEWUSER : 0) | SIGCHLD,
+			     NULL, NULL, NULL, NULL);
+	if (pid == 0) {
+		for (;;)
+			pause();
+	}
+	assert_true(pid > 0);
+	assert_int_equal(process_read(pid, &who), 0);
+	assert_int_equal(who.depth, 2);
+	assert_int_equal(who.pids[0], pid);
+	assert_int_equal(who.pids[1], 1);
+	assert_int_not_equal(who.container.engine, CONTAINER_NONE);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(this_process),
+		cmocka_unit_test(what_is_no_process),
+		cmocka_unit_test(zombie),
+		cmocka_unit_test(thread),
+		cmocka_unit_test(harmful_arguments),
+		cmocka_unit_test(in_a_namespace),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
