@@ -18,6 +18,8 @@
  * Or with PROTOCOL_EVENTS: after the answer, which has no descriptor, each packet is
  * one event as JSON text (docs/formats.md) of at most PROTOCOL_EVENT_MAX bytes. Who
  * does not read loses some, and is told how many.
+ * Or with PROTOCOL_RECENT: answered as PROTOCOL_ASK, the text is a list of the last
+ * events.
  */
 #ifndef KFDSHIM_CHANNEL_PROTOCOL_H
 #define KFDSHIM_CHANNEL_PROTOCOL_H
@@ -38,6 +40,7 @@ enum protocol_kind {
 	PROTOCOL_ASK = 2,    /* a command asks for the daemon's state */
 	PROTOCOL_ORDER = 3,  /* a command wants something done */
 	PROTOCOL_EVENTS = 4, /* a command wants to be told what happens */
+	PROTOCOL_RECENT = 5, /* a command asks what has happened lately */
 };
 
 enum protocol_verb {
@@ -98,7 +101,7 @@ struct protocol_welcome {
 	int32_t status; /* 0, or a negative errno: refused, and no descriptors follow, but
 			   the sentence for an order */
 	uint32_t pad;
-	uint64_t bytes; /* PROTOCOL_ASK, PROTOCOL_ORDER: length of the text */
+	uint64_t bytes; /* where there is a descriptor: length of the text */
 };
 
 /* Parses KFDSHIM_PRIORITY: "online", "offline", "0".."15". -EINVAL otherwise. */

@@ -1,52 +1,70 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched events: what the daemon does, as it happens. */
+/* kfdsched events: what the daemon has done and why, and what it does as it happens. */
 #include <errno.h>
 #include <getopt.h>
-#include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/cli.h"
-#include "scheduler/cli/field.h"
-#include "scheduler/cli/table.h"
+#include "scheduler/cli/event_text.h"
+#include "scheduler/cli/stop.h"
 #include "scheduler/lib/kfdsched.h"
 
 /* How long a daemon may take to come back. */
 #define COMES_BACK_TRIES 30
-#define TRY_NS 100000000
+#define TRY_NS 100000000u
 
 struct options {
 	const char *socket;
-	bool json;
-	unsigned long count; /* 0: without end */
+	bool json, follow;
+	unsigned long count; /* with follow: ends after so many; 0: without end */
+	unsigned long last;  /* of the kept ones, so many at most */
 };
+
+static bool is_number(const char *text, unsigned long *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoul(text, &end, 10);
+	return text[0] >= '0' && text[0] <= '9' && !*end && !errno;
+}
 
 static int parse(int argc, char **argv, struct options *out)
 {
 	static const struct option options[] = {
+		{"follow", no_argument, NULL, 'f'},
+		{"last", required_argument, NULL, 'l'},
 		{"json", no_argument, NULL, 'j'},
 		{"count", required_argument, NULL, 'n'},
 		{"socket", required_argument, NULL, 's'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
-	char *end;
 	int option;
 
-	*out = (struct options){.socket = ask_socket()};
+	*out = (struct options){.socket = ask_socket(), .last = ULONG_MAX};
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":hf", options, NULL)) != -1) {
 		switch (option) {
+		case 'f':
+			out->follow = true;
+			break;
+		case 'l':
+			if (!is_number(optarg, &out->last))
+				return cli_usage(&verb_events,
+						 "--last is a number of events, not '%s'", optarg);
+			break;
 		case 'j':
 			out->json = true;
 			break;
 		case 'n':
-			out->count = strtoul(optarg, &end, 10);
-			if (optarg[0] < '0' || optarg[0] > '9' || *end || !out->count)
+			if (!is_number(optarg, &out->count) || !out->count)
 				return cli_usage(&verb_events,
 						 "--count is a number of events, not '%s'", optarg);
 			break;
@@ -61,72 +79,59 @@ static int parse(int argc, char **argv, struct options *out)
 	}
 	if (optind < argc)
 		return cli_usage(&verb_events, "'%s' is one argument too many", argv[optind]);
+	if (out->count && !out->follow)
+		return cli_usage(&verb_events, "--count ends --follow; without it --last N prints "
+					       "the last N");
 	return ASK_GO_ON;
 }
 
-static void print_time(const json_t *event)
+/* false: stdout takes nothing more. */
+static bool print_event(json_t *event, bool as_json)
 {
-	json_int_t us = json_integer_value(json_object_get(event, "time_us"));
-	time_t s = (time_t)(us / 1000000);
-	struct tm tm;
-	char text[32];
+	char text[EVENT_TEXT], time[EVENT_TIME];
+	char *line = as_json ? json_dumps(event, JSON_COMPACT) : NULL;
 
-	localtime_r(&s, &tm);
-	strftime(text, sizeof(text), "%H:%M:%S", &tm);
-	printf("%s.%06lld", text, (long long)(us % 1000000));
+	if (!as_json)
+		printf("%s %s\n", event_time(time, event), event_text(text, event));
+	else if (line)
+		puts(line);
+	free(line);
+	return fflush(stdout) == 0;
 }
 
-/* Whatever else an event has, as word=value, in the daemon's order. */
-static void print_rest(json_t *event)
+/* The kept ones with a number below `before` (0: all), *count of them at most: what is left
+ * of that. An error is explained by the daemon. */
+static int print_recent(struct kfdsched *daemon, const struct options *options, json_int_t before,
+			unsigned long *count)
 {
-	static const char *const said[] = {"number", "time_us", "kind", "pid", "comm"};
-	const char *key;
-	json_t *value;
+	char *text = NULL;
+	int rc = kfdsched_recent_events(daemon, &text);
+	json_t *list = rc ? NULL : json_loads(text, 0, NULL);
+	size_t end = json_array_size(list), first;
 
-	json_object_foreach(event, key, value)
-	{
-		bool skip = json_is_null(value) ||
-			    (json_is_string(value) && !json_string_value(value)[0]);
-		char *text;
-
-		for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
-			skip = skip || strcmp(key, said[i]) == 0;
-		if (skip)
-			continue;
-		text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
-		printf(" %s=%s", key, text ? text : "?");
-		free(text);
+	free(text);
+	while (before && end > 0 &&
+	       json_integer_value(json_object_get(json_array_get(list, end - 1), "number")) >=
+		       before)
+		end--;
+	first = end > options->last ? end - options->last : 0;
+	for (size_t i = first; i < end && (!options->count || *count < options->count); i++) {
+		++*count;
+		if (!print_event(json_array_get(list, i), options->json))
+			break;
 	}
-}
-
-static void print_event(const char *text, bool as_json)
-{
-	json_t *event;
-	char pid[FIELD_BYTES];
-
-	if (as_json) {
-		puts(text);
-		return;
-	}
-	event = json_loads(text, 0, NULL);
-	print_time(event);
-	printf(" %s", field_text(event, "kind"));
-	if (json_object_get(event, "pid"))
-		printf(" process %s (%s)", field_integer(pid, event, "pid"),
-		       field_text(event, "comm"));
-	print_rest(event);
-	putchar('\n');
-	json_decref(event);
+	json_decref(list);
+	return rc;
 }
 
 /* The stream again, after the daemon has gone: it may only have been its worker. */
 static int again(struct kfdsched *daemon)
 {
-	const struct timespec nap = {.tv_nsec = TRY_NS};
 	int fd = -ECONNRESET;
 
 	for (int i = 0; fd < 0 && i < COMES_BACK_TRIES; i++) {
-		nanosleep(&nap, NULL);
+		if (stop_sleep_until(clock_ns() + TRY_NS))
+			return fd;
 		fd = kfdsched_events(daemon);
 	}
 	if (fd >= 0)
@@ -135,29 +140,67 @@ static int again(struct kfdsched *daemon)
 	return fd;
 }
 
-static int follow(struct kfdsched *daemon, const struct options *options)
+/* The next event, or NULL with *error: -EINTR when somebody asks us to stop. */
+static json_t *next(struct kfdsched *daemon, int fd, int *error)
 {
 	char text[KFDSCHED_EVENT_BYTES + 1];
-	int fd = kfdsched_events(daemon);
+	struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = stop_fd(), .events = POLLIN}};
+	json_t *event = NULL;
 	ssize_t n;
 
-	for (unsigned long i = 0; fd >= 0 && (!options->count || i < options->count);) {
-		n = kfdsched_next_event(daemon, fd, text, sizeof(text), -1);
-		if (n == -EAGAIN)
-			continue;
-		if (n < 0) {
+	do {
+		if (poll(p, 2, -1) < 0 && errno != EINTR) {
+			*error = -errno;
+			return NULL;
+		}
+		if (p[1].revents) {
+			*error = -EINTR;
+			return NULL;
+		}
+		n = kfdsched_next_event(daemon, fd, text, sizeof(text), 0);
+		if (n > 0)
+			event = json_loads(text, 0, NULL);
+	} while (n == -EAGAIN || n == -EMSGSIZE || (n > 0 && !event));
+	*error = n > 0 ? 0 : (int)n;
+	return event;
+}
+
+static int follow(struct kfdsched *daemon, const struct options *options)
+{
+	unsigned long count = 0;
+	bool first = options->last > 0, open = true;
+	int fd = kfdsched_events(daemon), error = 0;
+
+	while (fd >= 0 && open && (!options->count || count < options->count)) {
+		json_t *event = next(daemon, fd, &error);
+
+		if (error == -EINTR)
+			break;
+		if (!event) {
 			close(fd);
 			fd = again(daemon);
 			continue;
 		}
-		print_event(text, options->json);
-		i++;
-		if (fflush(stdout) != 0)
-			break;
+		/* What came before we listened; so none is missing, and none twice. */
+		if (first)
+			error = print_recent(daemon, options,
+					     json_integer_value(json_object_get(event, "number")),
+					     &count);
+		first = false;
+		if (!error && (!options->count || count < options->count)) {
+			open = print_event(event, options->json);
+			count++;
+		}
+		json_decref(event);
+		if (error) {
+			close(fd);
+			fd = error;
+		}
 	}
-	if (fd < 0)
+	if (fd >= 0)
+		close(fd);
+	else if (!stop_asked())
 		return cli_failed(&verb_events, "%s", kfdsched_sentence(daemon));
-	close(fd);
 	return CLI_DONE;
 }
 
@@ -165,6 +208,7 @@ static int run(int argc, char **argv)
 {
 	struct kfdsched *daemon;
 	struct options options;
+	unsigned long count = 0;
 	int code = parse(argc, argv, &options);
 
 	if (code != ASK_GO_ON)
@@ -172,31 +216,41 @@ static int run(int argc, char **argv)
 	daemon = kfdsched_open(options.socket);
 	if (!daemon)
 		return cli_failed(&verb_events, "no memory");
-	code = follow(daemon, &options);
+	if (!options.follow)
+		code = print_recent(daemon, &options, 0, &count)
+			       ? cli_failed(&verb_events, "%s", kfdsched_sentence(daemon))
+			       : CLI_DONE;
+	else if (stop_begin())
+		code = cli_failed(&verb_events, "cannot wait for signals: %s", strerror(errno));
+	else
+		code = follow(daemon, &options);
 	kfdsched_close(daemon);
 	return code;
 }
 
 const struct verb verb_events = {
 	.name = "events",
-	.summary = "what the daemon does and why, as it happens",
-	.usage = "[--json] [--count N] [--socket PATH]",
-	.help = "Prints one line for each suspension and resumption (its reason, who caused it, on "
-		"which\n"
-		"node, how long after the cause, how long it took), each process that comes and "
-		"goes,\n"
-		"each change of a priority or a policy with who made it. Who reads too slowly is "
-		"told how\n"
-		"many were lost.\n"
+	.summary = "what the daemon has done and why, or with --follow what it does",
+	.usage = "[--follow] [--last N] [--count N] [--json] [--socket PATH]",
+	.help = "Prints the last events that the daemon keeps (256 at most, since its worker was\n"
+		"started), one a line: each suspension and resumption with its reason, who caused\n"
+		"it, on which node, how long after the cause and how long it took; each process\n"
+		"that comes and goes; each change of a level, a priority or a policy with who "
+		"made\n"
+		"it.\n"
 		"\n"
+		"  -f, --follow   goes on with what happens, until Ctrl-C; who reads too slowly "
+		"is\n"
+		"                 told how many were lost\n"
+		"  --last N       of those that are kept the last N alone; 0 with --follow: none\n"
+		"  --count N      with --follow: ends after so many\n"
 		"  --json         one JSON object a line (docs/formats.md)\n"
-		"  --count N      ends after so many\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"
 		"Examples:\n"
-		"  kfdsched events\n"
-		"  kfdsched events --json | jq 'select(.kind == \"suspend\") | [.pid, .cause_pid, "
+		"  kfdsched events --last 20\n"
+		"  kfdsched events --follow --json | jq 'select(.kind == \"suspend\") | [.pid, "
 		".latency_us]'\n",
 	.run = run,
 };

@@ -160,6 +160,28 @@ static void dump(struct worker *worker, uint64_t now)
 	}
 }
 
+static void begin_recent(struct worker *worker)
+{
+	struct answer *answer = &worker->answer;
+
+	answer->newest = worker->events.number;
+	answer->event = answer->newest > EVENTS_KEPT ? answer->newest - EVENTS_KEPT : 0;
+	put_text(answer, "[");
+	answer->stage = ANSWER_RECENT;
+}
+
+static void recent(struct worker *worker)
+{
+	struct answer *answer = &worker->answer;
+
+	if (answer->event < answer->newest) {
+		put_elements(answer, events_recent(worker, &answer->event, answer->newest));
+		return;
+	}
+	put_text(answer, "]");
+	answer->stage = ANSWER_DONE;
+}
+
 /* ---- whose it is ---- */
 
 /* Who has waited longest gets his answer, and who waits for the same with him. */
@@ -190,7 +212,9 @@ static void begin(struct worker *worker, uint64_t now)
 	if (answer->memory < 0)
 		answer->error = -errno;
 	answer->stage = ANSWER_PROCESS;
-	if (!answer->pid)
+	if (answer->pid == ANSWER_OF_EVENTS)
+		begin_recent(worker);
+	else if (!answer->pid)
 		put_open(answer, status_head(worker, now), ",\"processes\":[");
 }
 
@@ -230,6 +254,9 @@ static void piece(struct worker *worker, uint64_t now)
 		break;
 	case ANSWER_QUEUES:
 		process_queues(worker);
+		break;
+	case ANSWER_RECENT:
+		recent(worker);
 		break;
 	case ANSWER_DONE:
 		finish(worker);

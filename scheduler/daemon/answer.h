@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers to commands that ask for the state (PROTOCOL_ASK). A thousand clients are
+ * Answers to commands that ask for the state (PROTOCOL_ASK) or for the last events
+ * (PROTOCOL_RECENT). A thousand clients are
  * 50 ms of JSON, so an answer is made piece by piece between the turns of the loop, for
  * 0.2 ms at a time and then nothing for 1 ms, however many ask: they wait in line, and one
  * answer is for all that wait for the same when it is begun. Each process in it is as it
@@ -17,6 +18,9 @@
 struct client;
 struct worker;
 
+/* In the place of a process: the last events. */
+#define ANSWER_OF_EVENTS (-1)
+
 enum answer_stage {
 	ANSWER_NONE,
 	ANSWER_PROCESS, /* the next one, or the end */
@@ -24,13 +28,14 @@ enum answer_stage {
 	ANSWER_LANE,
 	ANSWER_LANE_QUEUES,
 	ANSWER_LANE_EVENTS,
+	ANSWER_RECENT,
 	ANSWER_DONE,
 };
 
 /* Of the worker: the answer that is being made. */
 struct answer {
 	enum answer_stage stage;
-	int pid; /* of this process; 0: of all */
+	int pid; /* of this process; 0: of all; or ANSWER_OF_EVENTS */
 	int memory;
 	int error;
 	uint32_t number;
@@ -42,7 +47,8 @@ struct answer {
 	uint32_t askers;
 };
 
-/* This client asks for all, or for process `pid`: it is CLIENT_ASKING from now on. */
+/* This client asks for all, for process `pid`, or ANSWER_OF_EVENTS: it is CLIENT_ASKING
+ * from now on. */
 void answer_ask(struct worker *worker, struct client *client, int pid);
 /* An asker has gone. */
 void answer_gone(struct worker *worker, struct client *client);

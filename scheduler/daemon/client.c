@@ -230,8 +230,13 @@ static void greeted(struct worker *worker, struct client *client,
 			refuse(worker, client, error);
 		return;
 	}
-	if (hello->kind == PROTOCOL_ASK) {
-		answer_ask(worker, client, hello->pid);
+	if (hello->kind == PROTOCOL_ASK && hello->pid < 0) {
+		refuse(worker, client, -ESRCH);
+		return;
+	}
+	if (hello->kind == PROTOCOL_ASK || hello->kind == PROTOCOL_RECENT) {
+		answer_ask(worker, client,
+			   hello->kind == PROTOCOL_ASK ? hello->pid : ANSWER_OF_EVENTS);
 		return;
 	}
 	if (hello->kind != PROTOCOL_SHIM || hello->priority < PRIORITY_UNSET ||

@@ -85,7 +85,7 @@ struct client {
 	uint64_t cause_ns; /* when what caused it happened; 0: unknown */
 
 	struct control control;
-	int asked_pid;	  /* CLIENT_ASKING: of whom; 0: of all */
+	int asked_pid;	  /* CLIENT_ASKING: of whom, as in struct answer */
 	uint32_t answer;  /* the number of the one that it gets */
 	struct news news; /* events.h */
 	struct metrics_tally tally;

@@ -67,9 +67,10 @@ static json_t *nodes_json(const struct lane *lane, uint64_t now_ns)
 
 static json_t *event_json(const struct lane_event *event, uint64_t now_ns)
 {
-	json_t *json = json_pack("{sI so ss sI}", "number", (json_int_t)event->number, "age_us",
-				 age(event->ns, now_ns), "kind", lane_event_name(event->kind),
-				 "value", (json_int_t)event->value);
+	json_t *json =
+		json_pack("{sI so sI ss sI}", "number", (json_int_t)event->number, "age_us",
+			  age(event->ns, now_ns), "monotonic_us", (json_int_t)(event->ns / 1000),
+			  "kind", lane_event_name(event->kind), "value", (json_int_t)event->value);
 
 	/* Of the process as a whole: no queue is on node 0. */
 	json_object_set_new(json, "context",

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,6 +14,8 @@
 #include "scheduler/daemon/worker.h"
 
 #define RETRY_NS 20000000u
+/* With so many, each is looked at for the cause of each decision though nobody listens. */
+#define FEW_CLIENTS 64u
 
 /* ---- readers ---- */
 
@@ -68,15 +71,35 @@ static void tell_reader(struct client *reader, const char *text)
 		reader->news.lost++;
 }
 
-/* The event `kind`, with what `details` has (taken; NULL: no memory). */
-static void tell(struct worker *worker, const char *kind, json_t *details)
+/* The place of the next event, which tell() ends. */
+static struct event *begin(struct worker *worker, enum event_kind kind)
 {
-	json_t *json = json_pack("{sI sI ss}", "number", (json_int_t)++worker->events.number,
-				 "time_us", (json_int_t)wall_us(), "kind", kind);
-	char *text = NULL;
+	struct event *event = &worker->events.kept[++worker->events.number % EVENTS_KEPT];
 
-	if (json && details && json_object_update(json, details) == 0)
-		text = json_dumps(json, JSON_COMPACT);
+	*event =
+		(struct event){.number = worker->events.number, .time_us = wall_us(), .kind = kind};
+	return event;
+}
+
+static struct event *begin_of(struct worker *worker, enum event_kind kind,
+			      const struct client *client)
+{
+	struct event *event = begin(worker, kind);
+
+	event->pid = client->peer.pid;
+	memcpy(event->comm, client->name, sizeof(event->comm));
+	return event;
+}
+
+static void tell(struct worker *worker, const struct event *event)
+{
+	json_t *json;
+	char *text;
+
+	if (!worker->events.readers)
+		return;
+	json = event_to_json(event);
+	text = json ? json_dumps(json, JSON_COMPACT) : NULL;
 	for (uint32_t i = 0; i < worker->client_end; i++) {
 		struct client *reader = worker->clients[i];
 
@@ -85,7 +108,20 @@ static void tell(struct worker *worker, const char *kind, json_t *details)
 	}
 	free(text);
 	json_decref(json);
-	json_decref(details);
+}
+
+json_t *events_recent(const struct worker *worker, uint64_t *at, uint64_t newest)
+{
+	uint64_t number = worker->events.number;
+	json_t *list = json_array();
+
+	/* Those that were overwritten since the answer was begun. */
+	if (number > EVENTS_KEPT && *at < number - EVENTS_KEPT)
+		*at = number - EVENTS_KEPT;
+	for (uint32_t i = 0; i < STATUS_PIECE && *at < newest; i++)
+		json_array_append_new(list,
+				      event_to_json(&worker->events.kept[++*at % EVENTS_KEPT]));
+	return list;
 }
 
 int events_subscribe(struct worker *worker, struct client *client)
@@ -101,7 +137,10 @@ int events_subscribe(struct worker *worker, struct client *client)
 		return error;
 	client->phase = CLIENT_READING;
 	worker->events.readers++;
-	tell(worker, "listening", json_pack("{sI}", "worker_pid", (json_int_t)getpid()));
+	struct event *event = begin(worker, EVENT_LISTENING);
+
+	event->pid = getpid();
+	tell(worker, event);
 	return 0;
 }
 
@@ -117,96 +156,71 @@ void events_gone(struct worker *worker)
 
 /* ---- what happens ---- */
 
-static json_t *who(const struct client *client)
+static void set_by(struct event *event, const struct client *by)
 {
-	return json_pack("{sI ss}", "pid", (json_int_t)client->peer.pid, "comm", client->name);
+	event->ordered = by != NULL;
+	event->by_pid = by ? by->peer.pid : 0;
+	event->by_uid = by ? by->peer.uid : 0;
 }
 
-static void set_by(json_t *json, const struct client *by)
+static const char *level_of(const struct client *client)
 {
-	json_object_set_new(json, "by_pid", by ? json_integer(by->peer.pid) : json_null());
-	json_object_set_new(json, "by_uid", by ? json_integer(by->peer.uid) : json_null());
-}
-
-static json_t *priority_json(int priority)
-{
-	return priority == PRIORITY_UNSET ? json_null() : json_integer(priority);
+	return client->by_order ? lane_level_name(client->by_order) : "trap";
 }
 
 void events_came(struct worker *worker, const struct client *client)
 {
-	json_t *json;
+	struct event *event = begin_of(worker, EVENT_CAME, client);
 
-	if (!worker->events.readers)
-		return;
-	json = who(client);
-	json_object_set_new(json, "priority", priority_json(client->priority));
-	json_object_set_new(json, "uid", json_integer(client->peer.uid));
-	tell(worker, "came", json);
+	event->priority = client->priority;
+	event->uid = client->peer.uid;
+	tell(worker, event);
 }
 
 void events_went(struct worker *worker, const struct client *client, const char *why)
 {
-	json_t *json;
+	struct event *event = begin_of(worker, EVENT_WENT, client);
 
-	if (!worker->events.readers)
-		return;
-	json = who(client);
-	json_object_set_new(json, "reason", json_string(why));
-	tell(worker, "went", json);
+	snprintf(event->reason, sizeof(event->reason), "%s", why);
+	tell(worker, event);
 }
 
 void events_level(struct worker *worker, const struct client *client, bool able)
 {
-	json_t *json;
+	struct event *event = begin_of(worker, EVENT_LEVEL, client);
 
-	if (!worker->events.readers)
-		return;
-	json = who(client);
-	json_object_set_new(json, "level",
-			    json_string(!able		   ? "observe"
-					: client->by_order ? lane_level_name(client->by_order)
-							   : "trap"));
-	json_object_set_new(json, "reason", json_string(able ? "" : client->reason));
-	tell(worker, "level", json);
+	event->level = able ? level_of(client) : "observe";
+	snprintf(event->reason, sizeof(event->reason), "%s", able ? "" : client->reason);
+	tell(worker, event);
 }
 
 void events_priority(struct worker *worker, const struct client *client, const struct client *by)
 {
-	json_t *json;
+	struct event *event = begin_of(worker, EVENT_PRIORITY, client);
 
-	if (!worker->events.readers)
-		return;
-	json = who(client);
-	json_object_set_new(json, "priority", priority_json(client->priority));
-	set_by(json, by);
-	tell(worker, "priority", json);
+	event->priority = client->priority;
+	set_by(event, by);
+	tell(worker, event);
 }
 
 void events_lease(struct worker *worker, const struct client *client)
 {
-	json_t *json;
+	struct event *event = begin_of(worker, EVENT_LEASE, client);
 
-	if (!worker->events.readers)
-		return;
-	json = who(client);
-	json_object_set_new(json, "leased", json_boolean(client->control.leased));
-	tell(worker, "lease", json);
+	event->leased = client->control.leased;
+	tell(worker, event);
 }
 
 void events_policy(struct worker *worker, uint32_t gpu_id, const struct core_policy *policy,
 		   const struct client *by)
 {
-	json_t *json;
+	struct event *event = begin(worker, EVENT_POLICY);
 
-	if (!worker->events.readers)
-		return;
-	json = json_pack(
-		"{so ss so}", "gpu_id", gpu_id ? json_integer(gpu_id) : json_null(), "policy",
-		protocol_policy_name((enum protocol_policy)policy->rule), "share_percent",
-		policy->rule == CORE_SHARE ? json_integer(policy->share_percent) : json_null());
-	set_by(json, by);
-	tell(worker, "policy", json);
+	event->gpu_id = gpu_id;
+	event->policy = (enum protocol_policy)policy->rule;
+	event->share_percent = policy->share_percent;
+	set_by(event, by);
+	tell(worker, event);
 }
 
 /* ---- decisions ---- */
@@ -289,10 +303,12 @@ void events_decided(struct worker *worker, struct client *client, uint64_t now)
 	bool suspend = client->acting == CORE_SUSPEND;
 	struct core_view view = {0};
 
+	client->news.reason = NULL;
 	client->news.cause_pid = 0;
 	client->news.cause_gpu_id = 0;
-	if (!worker->events.readers)
-		return; /* of a thousand clients it takes time */
+	/* Of a thousand clients it takes time, which nobody may ever ask for. */
+	if (!worker->events.readers && worker->client_end > FEW_CLIENTS)
+		return;
 	if (suspend)
 		client->news.by_lease = unit_leased(worker, client);
 	core_look(worker->core, client->id, now, &view);
@@ -303,41 +319,19 @@ void events_decided(struct worker *worker, struct client *client, uint64_t now)
 		find_culprit(worker, client, suspend);
 }
 
-static json_t *nodes_json(const struct client *client)
-{
-	json_t *list = json_array();
-
-	for (uint32_t i = 0; i < LANE_NODES && client->gpu_id[i]; i++)
-		json_array_append_new(list, json_integer(client->gpu_id[i]));
-	return list;
-}
-
-static json_t *known(uint64_t value)
-{
-	return value ? json_integer((json_int_t)value) : json_null();
-}
-
 void events_acted(struct worker *worker, const struct client *client,
 		  const struct executor_report *report)
 {
 	bool suspend = client->acting == CORE_SUSPEND;
-	json_t *json;
+	struct event *event = begin_of(worker, suspend ? EVENT_SUSPEND : EVENT_RESUME, client);
 
-	if (!worker->events.readers)
-		return;
-	json = who(client);
-	json_object_set_new(json, "gpu_ids", nodes_json(client));
-	json_object_set_new(
-		json, "level",
-		json_string(client->by_order ? lane_level_name(client->by_order) : "trap"));
-	json_object_set_new(json, "reason",
-			    client->news.reason ? json_string(client->news.reason) : json_null());
-	json_object_set_new(json, "cause_pid", known((uint64_t)client->news.cause_pid));
-	json_object_set_new(json, "cause_gpu_id", known(client->news.cause_gpu_id));
-	json_object_set_new(json, "latency_us", known(client->news.latency_ns / 1000));
-	json_object_set_new(json, "duration_us",
-			    json_integer((json_int_t)(report->cost.duration_ns / 1000)));
-	json_object_set_new(json, "error",
-			    report->error ? json_string(strerror(-report->error)) : json_null());
-	tell(worker, suspend ? "suspend" : "resume", json);
+	memcpy(event->gpu_ids, client->gpu_id, sizeof(event->gpu_ids));
+	event->level = level_of(client);
+	event->cause = client->news.reason;
+	event->cause_pid = client->news.cause_pid;
+	event->cause_gpu_id = client->news.cause_gpu_id;
+	event->latency_us = client->news.latency_ns / 1000;
+	event->duration_us = report->cost.duration_ns / 1000;
+	event->error = report->error;
+	tell(worker, event);
 }

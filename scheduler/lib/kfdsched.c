@@ -338,6 +338,27 @@ API int kfdsched_set_policy(struct kfdsched *k, unsigned gpu_id, const char *pol
 	return closed(order(k, &hello, -1));
 }
 
+API int kfdsched_recent_events(struct kfdsched *k, char **json)
+{
+	struct protocol_hello hello = {.kind = PROTOCOL_RECENT, .priority = PRIORITY_UNSET};
+	int fd = ask(k, &hello, -1, ANSWER_MS, json);
+
+	if (fd == -EINVAL)
+		say(k,
+		    "the daemon at %s keeps no events, for it is of an older version: start one "
+		    "of this version",
+		    k->socket);
+	if (fd >= 0 && !*json) {
+		close(fd);
+		return explain(k, -EPROTO);
+	}
+	if (fd < 0) {
+		free(*json);
+		*json = NULL;
+	}
+	return closed(fd);
+}
+
 API int kfdsched_events(struct kfdsched *k)
 {
 	struct protocol_hello hello = {.kind = PROTOCOL_EVENTS, .priority = PRIORITY_UNSET};

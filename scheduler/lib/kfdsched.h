@@ -67,6 +67,9 @@ int kfdsched_set_priority(struct kfdsched *k, pid_t pid, int priority);
 int kfdsched_set_policy(struct kfdsched *k, unsigned gpu_id, const char *policy,
 			unsigned share_percent);
 
+/* What has happened lately, as JSON text: a list of the last events (256 at most, the
+ * oldest first) that the daemon keeps. *json is yours to free(). */
+int kfdsched_recent_events(struct kfdsched *k, char **json);
 /* A descriptor that is readable when there is an event, to be closed by you. */
 int kfdsched_events(struct kfdsched *k);
 /* The next one as JSON text (docs/formats.md), within timeout_ms (-1: without bound).

@@ -46,7 +46,7 @@ status >"$work/status.json"
 "$BUILD/kfdsched" queues --json >"$work/queues.json"
 "$BUILD/kfdsched" doctor --json >"$work/doctor.json"
 "$BUILD/kfdsched" policy --json >"$work/policy.json"
-"$BUILD/kfdsched" events --json >"$work/told" &
+"$BUILD/kfdsched" events --follow --json >"$work/told" &
 children+=($!)
 until_true 50 test -s "$work/told" || fail "no events"
 {

@@ -60,7 +60,9 @@ done
 wrong "share wants share=1 to share=99" policy share
 wrong "one argument too many" policy strict share=10
 wrong "--json is for what is shown" policy strict --json
-wrong "--count is a number of events, not '0'" events --count 0
+wrong "--count is a number of events, not '0'" events --follow --count 0
+wrong "--last is a number of events, not '-1'" events --last -1
+wrong "--count ends --follow" events --count 3
 wrong "one argument too many" events now
 wrong "no PID" preempt
 wrong "'0' is not a process id" preempt 0

@@ -57,7 +57,7 @@ static void wrong_packets(void **state)
 	refused(&h, sizeof(h));
 	for (uint32_t kind = 0; kind < 10; kind++) {
 		h = hello_of(kind, 2);
-		if (kind == 0 || kind > PROTOCOL_EVENTS)
+		if (kind == 0 || kind > PROTOCOL_RECENT)
 			refused(&h, sizeof(h));
 	}
 	for (int i = 0; i < 5; i++) {

@@ -31,7 +31,7 @@ stays() {
 }
 
 start_daemon
-"$BUILD/kfdsched" events --json >"$work/events" 2>>"$work/log" &
+"$BUILD/kfdsched" events --follow --json >"$work/events" 2>>"$work/log" &
 children+=($!)
 told '.kind == "listening"'
 start_offline --seconds 600

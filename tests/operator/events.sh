@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: kfdsched events prints what the daemon has done before anybody asked, with the
+# reason, the cause and the latency of each decision, and ends; the last N alone; a line is
+# what its schema says; --follow goes on with what happens, without a gap and nothing twice,
+# and stops cleanly when asked; more than are kept are forgotten from the front.
+set -eu
+# shellcheck source=tests/daemon/daemon.inc.sh
+. "$SOURCE/tests/daemon/daemon.inc.sh"
+in_a_world
+
+events() {
+	"$BUILD/kfdsched" events "$@"
+}
+# tells FILTER: one of the kept ones is so.
+tells() {
+	events --json | jq -es "any(.[]; $1)" >/dev/null
+}
+numbers_of() {
+	jq -s "[.[].number] | . == [range(.[0]; .[0] + length)]" "$1"
+}
+
+start_daemon
+[ -z "$(events)" ] || fail "events of nothing: $(events)"
+start_offline --seconds 60
+start_online
+suspend_offline
+tell off
+until_true 100 tells '.kind == "resume"' || fail "no resume: $(events)"
+events --json >"$work/events"
+"$SOURCE/tests/operator/schema.py" "$SOURCE/docs/schemas/events.json" "$work/events" --lines
+jq -es "[.[]|select(.kind == \"suspend\")][0] | .pid == $offline and .cause_pid == $online and
+	.reason == \"preempted\" and .latency_us > 0 and .duration_us > 0" "$work/events" >/dev/null ||
+	fail "nobody listened, and the suspend is not told: $(cat "$work/events")"
+[ "$(numbers_of "$work/events")" = true ] || fail "a gap: $(cat "$work/events")"
+
+# As sentences: golden but for times, pids and the node.
+TZ=UTC events >"$work/text"
+sed -E "s/^[0-9:.]+ /TIME /; s/process $offline /process A /; s/process $online([ ,])/process B\1/g
+	s/node [0-9]+/node N/; s/[0-9.]+ (us|ms) after/T after/; s/took [0-9.]+ (us|ms)/took T/
+	s/user [0-9]+/user U/" "$work/text" >"$work/golden"
+diff -u "$SOURCE/tests/operator/events.golden" <(head -n 5 "$work/golden") || fail "other sentences"
+[ "$(events --last 2 --json | jq -c .number)" = "$(tail -n 2 "$work/events" | jq -c .number)" ] ||
+	fail "not the last two"
+[ -z "$(events --last 0)" ] || fail "--last 0 prints something"
+
+# From what was to what is, while events come all the time.
+for i in $(seq 40); do
+	"$BUILD/kfdsched" policy observe >/dev/null
+	"$BUILD/kfdsched" policy strict >/dev/null
+	if [ "$i" = 5 ]; then
+		"$BUILD/kfdsched" events --follow --json >"$work/followed" 2>"$work/talk" &
+		follower=$!
+		children+=("$follower")
+	fi
+done
+newest=$(events --last 1 --json | jq .number)
+has_newest() {
+	grep -q "\"number\":$newest," "$work/followed"
+}
+until_true 100 has_newest || fail "not followed to $newest: $(tail -n 1 "$work/followed")"
+[ "$(numbers_of "$work/followed")" = true ] || fail "a gap or one twice: $(jq -c .number "$work/followed")"
+[ "$(head -n 1 "$work/followed" | jq .number)" = 1 ] || fail "what was before is not there"
+kill -TERM "$follower" # a background job of a script ignores SIGINT
+code=0
+wait "$follower" || code=$?
+[ "$code" = 0 ] || fail "asked to stop: exit code $code"
+[ ! -s "$work/talk" ] || fail "it talks: $(cat "$work/talk")"
+[ "$(events --follow --last 3 --count 2 | wc -l)" = 2 ] || fail "--count 2 printed another number"
+
+# 256 are kept.
+for ((i = 0; i < 100; i++)); do
+	"$BUILD/kfdsched" policy observe >/dev/null
+	"$BUILD/kfdsched" policy strict >/dev/null
+done
+events --json >"$work/events"
+[ "$(wc -l <"$work/events")" = 256 ] || fail "$(wc -l <"$work/events") are kept"
+[ "$(numbers_of "$work/events")" = true ] || fail "a gap among the kept: $(jq -c .number "$work/events")"
+[ "$(head -n 1 "$work/events" | jq .number)" -gt 1 ] || fail "the first is still there"
