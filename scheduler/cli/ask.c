@@ -43,6 +43,21 @@ int ask_daemon(const char *socket, int pid, json_t **out)
 	return ask(NULL, socket, pid, out);
 }
 
+bool ask_knows(const char *socket, int pid)
+{
+	const json_t *process;
+	bool known = false;
+	json_t *status;
+	size_t i;
+
+	if (ask_daemon(socket, 0, &status) != 0)
+		return false;
+	json_array_foreach(json_object_get(status, "processes"), i, process) known |=
+		json_integer_value(json_object_get(process, "pid")) == pid;
+	json_decref(status);
+	return known;
+}
+
 int ask_options(const struct verb *verb, int argc, char **argv, struct ask_options *out)
 {
 	static const struct option options[] = {

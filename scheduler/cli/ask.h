@@ -18,6 +18,8 @@ const char *ask_socket(void);
  * -EAGAIN: none within two seconds. Others: as the daemon refused. `pid` 0: of
  * all; else all that it knows of that workload, -ESRCH: there is none. */
 int ask_daemon(const char *socket, int pid, json_t **out);
+/* A daemon answers, and knows that process. Then it alone acts on it. */
+bool ask_knows(const char *socket, int pid);
 /*
  * For a verb that asks and prints. ask_options: --json, --socket and --help; what
  * is left stands from argv[optind] on. ask_status: the daemon's JSON, or one line

@@ -1,43 +1,60 @@
 // SPDX-License-Identifier: MIT
 /*
  * kfdsched preempt: takes a process off the GPU and gives it back, some times, and tells
- * what each took. Where a daemon knows the process, by the daemon's leases.
- *
- * A child does that, and its end resumes everything, for the driver ends the sessions of
- * a debugger that dies, and the daemon the leases of who hangs up. The parent opens nothing, so that it can always end a child that
- * was stopped; and its own end is the child's (PR_SET_PDEATHSIG).
+ * what each took. Where a daemon knows the process, by the daemon's leases. A child does
+ * it (actor.h), so that however this ends, the process runs on.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
-#include <jansson.h>
+#include <langinfo.h>
 #include <limits.h>
+#include <locale.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "scheduler/cli/actor.h"
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/preempt.h"
+#include "scheduler/cli/progress.h"
 #include "scheduler/cli/simulation.h"
 #include "scheduler/cli/table.h"
 
+#define TIMES 100u
 #define TIMES_MAX 100000
+#define HOLD_US 100e3
 #define HOLD_MAX_US 30e6 /* a training whose rank stands still for longer is ended */
+#define PAUSE_US 500e3
 #define PAUSE_MAX_US 600e6
+#define STRESS_TIMES 1000u
+#define STRESS_PAUSE_US 10e3
+#define SLOW_US 50e3
 
-/* ---- the child ---- */
+struct options {
+	int pid;
+	unsigned times;			   /* 0: not given */
+	double hold_us, pause_us, slow_us; /* 0: not given */
+	bool stress, json;
+	const char *svg, *socket;
+};
+
+/* ---- what the child and its parent do ---- */
+
+struct work {
+	const struct preempt_job *job;
+	struct preempt_result *result;
+};
 
 bool preempt_count(const struct preempt_job *job, struct preempt_result *result, double suspend_us,
 		   double resume_us)
 {
-	result->suspend_us[result->done] = suspend_us;
-	result->resume_us[result->done++] = resume_us;
+	result->rounds[result->done] =
+		(struct preempt_round){.suspend_us = suspend_us, .resume_us = resume_us};
+	result->done++;
 	if (suspend_us <= job->slow_us)
 		return true;
 	snprintf(result->problem, sizeof(result->problem),
@@ -47,193 +64,113 @@ bool preempt_count(const struct preempt_job *job, struct preempt_result *result,
 	return false;
 }
 
-static int compare(const void *a, const void *b)
+void preempt_progress(const struct preempt_job *job, const struct preempt_result *result)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	double left = (job->times - result->tried) * (job->hold_us + job->pause_us) / 1e6;
+	char suspend[QUANTITY_BYTES], resume[QUANTITY_BYTES];
+	const struct preempt_round *last;
 
-	return (x > y) - (x < y);
-}
-
-/* Nearest rank; `us` is sorted. */
-static double quantile(const double *us, unsigned n, double q)
-{
-	unsigned rank = (unsigned)ceil(q * n);
-
-	return n ? us[rank ? rank - 1 : 0] : NAN;
-}
-
-static json_t *times_json(const double *us, unsigned n)
-{
-	return n ? json_pack("{sf sf sf sf}", "min", us[0], "median", quantile(us, n, 0.5), "p99",
-			     quantile(us, n, 0.99), "max", us[n - 1])
-		 : json_null();
-}
-
-static void print_json(const struct preempt_job *job, const struct preempt_result *result,
-		       bool simulated)
-{
-	json_t *root =
-		json_pack("{sI ss? sb sb sI sI sf sf so so ss?}", "pid", (json_int_t)job->pid,
-			  "comm", job->name, "simulated", (int)simulated, "by_daemon",
-			  (int)job->by_daemon, "asked", (json_int_t)job->times, "succeeded",
-			  (json_int_t)result->done, "hold_us", job->hold_us, "pause_us",
-			  job->pause_us, "suspend_us", times_json(result->suspend_us, result->done),
-			  "resume_us", times_json(result->resume_us, result->done), "problem",
-			  result->problem[0] ? result->problem : NULL);
-
-	json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
-	putchar('\n');
-	json_decref(root);
-}
-
-static void row(struct table *table, const char *name, const double *us, unsigned n)
-{
-	const double qs[] = {0, 0.5, 0.99, 1};
-	char text[QUANTITY_BYTES];
-
-	table_row(table);
-	table_cell(table, "%s", name);
-	for (size_t i = 0; i < sizeof(qs) / sizeof(qs[0]); i++)
-		table_cell(table, "%s", quantity_us(text, quantile(us, n, qs[i])));
-}
-
-static void print_table(const struct preempt_job *job, const struct preempt_result *result,
-			bool simulated)
-{
-	struct table *table = table_new("<|MIN|MEDIAN|P99|MAX");
-
-	printf("process %d (%s): preempted %u of %u times%s%s\n", (int)job->pid, job->name,
-	       result->done, job->times, job->by_daemon ? " by the daemon" : "",
-	       simulated ? ", on a simulated GPU" : "");
-	if (!table || !result->done) {
-		table_free(table);
+	if (!progress_is_live() || !result->done)
 		return;
-	}
-	row(table, "suspend", result->suspend_us, result->done);
-	row(table, "resume", result->resume_us, result->done);
-	table_print(table, stdout);
-	table_free(table);
+	last = &result->rounds[result->done - 1];
+	progress_live("round %u of %u: suspend %s, resume %s; %.0f s left", result->tried,
+		      job->times, quantity_us(suspend, last->suspend_us),
+		      quantity_us(resume, last->resume_us), left);
 }
 
-static int tell(const struct preempt_job *job, struct preempt_result *result)
+static int act(void *context, int signals)
 {
-	bool simulated = access(SIMULATION_PATH, F_OK) == 0;
+	const struct work *work = context;
+	int code = work->job->by_daemon ? preempt_by_daemon(work->job, signals, work->result)
+					: preempt_direct(work->job, signals, work->result);
 
-	qsort(result->suspend_us, result->done, sizeof(double), compare);
-	qsort(result->resume_us, result->done, sizeof(double), compare);
-	if (job->json)
-		print_json(job, result, simulated);
-	else
-		print_table(job, result, simulated);
+	progress_clear();
+	return code == ASK_GO_ON ? CLI_DONE : code;
+}
+
+/* The child's end has taken the figures of nobody: they are shared. */
+static void tell_end(const struct preempt_job *job, enum actor_end end,
+		     struct preempt_result *result)
+{
+	if (end == ACTOR_RETURNED)
+		return;
+	progress_live("%s", ""); /* what it has left of its own */
+	progress_clear();
+	snprintf(result->problem, sizeof(result->problem), "%s: %s", actor_sentence(end),
+		 job->by_daemon ? "the daemon resumes what was leased"
+				: "the driver has resumed the process");
+}
+
+/* ---- what is shown ---- */
+
+static bool shows_blocks(void)
+{
+	const char *terminal = getenv("TERM");
+
+	setlocale(LC_CTYPE, "");
+	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 &&
+	       !(isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") == 0);
+}
+
+static unsigned columns(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+		return size.ws_col;
+	return 80;
+}
+
+/* After minutes of measuring is late to learn that it cannot be. */
+static int can_be_written(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	if (fd >= 0)
+		unlink(path);
+	else if (errno == EEXIST)
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? cli_failed(&verb_preempt, "%s cannot be written: %s", path, strerror(errno))
+		      : CLI_DONE;
+}
+
+static int write_svg(const struct preempt_job *job, const struct preempt_result *result,
+		     const struct preempt_figures *figures, const char *path)
+{
+	FILE *svg = fopen(path, "we");
+	bool whole = svg != NULL;
+
+	if (svg) {
+		preempt_svg(job, result, figures, svg);
+		whole = !ferror(svg);
+		whole = fclose(svg) == 0 && whole;
+	}
+	return whole ? CLI_DONE
+		     : cli_failed(&verb_preempt, "%s could not be written: %s", path,
+				  strerror(errno));
+}
+
+static int show(const struct preempt_job *job, const struct options *options,
+		const struct preempt_result *result)
+{
+	struct preempt_figures figures;
+	int code = CLI_DONE;
+
+	if (preempt_figures(result, &figures))
+		return cli_failed(&verb_preempt, "no memory for the figures");
+	if (options->json ? preempt_print_json(job, result, &figures)
+			  : preempt_print(job, result, &figures, columns(), shows_blocks()))
+		code = cli_failed(&verb_preempt, "no memory to show the figures");
 	fflush(stdout);
+	if (options->svg && write_svg(job, result, &figures, options->svg))
+		code = CLI_FAILED;
+	preempt_figures_free(&figures);
 	if (!result->problem[0])
-		return CLI_DONE;
-	return cli_failed(&verb_preempt, "process %d after %u of %u: %s", (int)job->pid,
+		return code;
+	return cli_failed(&verb_preempt, "process %d after %u of %u: %s", (int)job->target.pid,
 			  result->done, job->times, result->problem);
-}
-
-static int child(const struct preempt_job *job, int pidfd, const sigset_t *set)
-{
-	struct preempt_result result = {
-		.suspend_us = calloc(job->times, sizeof(double)),
-		.resume_us = calloc(job->times, sizeof(double)),
-	};
-	int signals = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
-	int code;
-
-	if (signals < 0 || !result.suspend_us || !result.resume_us)
-		code = cli_failed(&verb_preempt, "no memory for %u preemptions", job->times);
-	else if (job->by_daemon)
-		code = preempt_by_daemon(job, signals, &result);
-	else
-		code = preempt_direct(job, pidfd, signals, &result);
-	if (code == ASK_GO_ON)
-		code = tell(job, &result);
-	free(result.suspend_us);
-	free(result.resume_us);
-	return code;
-}
-
-/* ---- the parent ---- */
-
-static pid_t acting;
-
-static void forward(int signal)
-{
-	kill(acting, signal);
-}
-
-/* A child that stands still resumes nobody; its end does. */
-static int await(const struct preempt_job *job)
-{
-	bool stopped = false;
-	int status = 0;
-
-	for (;;) {
-		if (waitpid(acting, &status, WUNTRACED) < 0)
-			continue; /* a signal was forwarded */
-		if (!WIFSTOPPED(status))
-			break;
-		stopped = true;
-		kill(acting, SIGKILL);
-	}
-	if (WIFEXITED(status))
-		return WEXITSTATUS(status);
-	return cli_failed(&verb_preempt, "%s: the driver has resumed process %d",
-			  stopped ? "it was stopped in its work, and so ended"
-				  : "it was killed in its work",
-			  (int)job->pid);
-}
-
-static int start(const struct preempt_job *job, int pidfd)
-{
-	struct sigaction action = {.sa_handler = forward};
-	pid_t parent = getpid();
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGQUIT);
-	sigaddset(&set, SIGCHLD);
-	sigaddset(&set, SIGTSTP); /* it goes on: its target must not stand meanwhile */
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	sigdelset(&set, SIGTSTP);
-	fflush(NULL);
-	acting = fork();
-	if (acting < 0)
-		return cli_failed(&verb_preempt, "no process for it: %s", strerror(errno));
-	if (acting == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		exit(getppid() == parent ? child(job, pidfd, &set) : CLI_FAILED);
-	}
-	sigdelset(&set, SIGCHLD);
-	for (int s = 1; s < SIGRTMIN; s++)
-		if (sigismember(&set, s) == 1)
-			sigaction(s, &action, NULL);
-	sigemptyset(&set);
-	sigprocmask(SIG_SETMASK, &set, NULL);
-	return await(job);
-}
-
-/* ---- beside a daemon ---- */
-
-/* Does it know the process? Then it alone acts. */
-static bool daemon_knows(const struct preempt_job *job)
-{
-	const json_t *processes, *process;
-	bool known = false;
-	json_t *status;
-	size_t i;
-
-	if (ask_daemon(job->socket, 0, &status) != 0)
-		return false;
-	processes = json_object_get(status, "processes");
-	json_array_foreach(processes, i, process) known |=
-		json_integer_value(json_object_get(process, "pid")) == job->pid;
-	json_decref(status);
-	return known;
 }
 
 /* ---- the verb ---- */
@@ -252,141 +189,177 @@ static int read_time(const char *text, double max_us, double *out)
 	return cli_duration_us(text, out) || *out > max_us ? -EINVAL : 0;
 }
 
-static int read_options(int argc, char **argv, struct preempt_job *job)
+static int wrong_time(const char *option, const char *example, unsigned max_s, const char *text)
+{
+	return cli_usage(&verb_preempt, "%s takes a time such as %s, at most %us, not '%s'", option,
+			 example, max_s, text);
+}
+
+static int read_option(int option, char **argv, struct options *out)
+{
+	long n;
+
+	switch (option) {
+	case 'n':
+		if (read_number(optarg, TIMES_MAX, &n))
+			return cli_usage(&verb_preempt, "-n takes 1 to %d, not '%s'", TIMES_MAX,
+					 optarg);
+		out->times = (unsigned)n;
+		break;
+	case 'H':
+		if (read_time(optarg, HOLD_MAX_US, &out->hold_us))
+			return wrong_time("--hold", "100ms", 30, optarg);
+		break;
+	case 'P':
+		if (read_time(optarg, PAUSE_MAX_US, &out->pause_us))
+			return wrong_time("--pause", "500ms", 600, optarg);
+		break;
+	case 'S':
+		if (read_time(optarg, HOLD_MAX_US, &out->slow_us))
+			return wrong_time("--slow", "50ms", 30, optarg);
+		break;
+	case 'g':
+		out->svg = optarg;
+		break;
+	case 't':
+		out->stress = true;
+		break;
+	case 'j':
+		out->json = true;
+		break;
+	case 's':
+		out->socket = optarg;
+		break;
+	case 'h':
+		return cli_help(&verb_preempt);
+	default:
+		return cli_usage_getopt(&verb_preempt, option, argv);
+	}
+	return ASK_GO_ON;
+}
+
+static int read_options(int argc, char **argv, struct options *out)
 {
 	static const struct option options[] = {
 		{"hold", required_argument, NULL, 'H'},
 		{"pause", required_argument, NULL, 'P'},
 		{"slow", required_argument, NULL, 'S'},
+		{"svg", required_argument, NULL, 'g'},
+		{"stress", no_argument, NULL, 't'},
 		{"json", no_argument, NULL, 'j'},
 		{"socket", required_argument, NULL, 's'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
-	int option;
-	long n;
+	int option, code;
 
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, ":hn:", options, NULL)) != -1) {
-		switch (option) {
-		case 'n':
-			if (read_number(optarg, TIMES_MAX, &n))
-				return cli_usage(&verb_preempt, "-n takes 1 to %d, not '%s'",
-						 TIMES_MAX, optarg);
-			job->times = (unsigned)n;
-			break;
-		case 'H':
-			if (read_time(optarg, HOLD_MAX_US, &job->hold_us))
-				return cli_usage(&verb_preempt,
-						 "--hold takes a time such as 100ms, at most 30s, "
-						 "not '%s'",
-						 optarg);
-			break;
-		case 'P':
-			if (read_time(optarg, PAUSE_MAX_US, &job->pause_us))
-				return cli_usage(&verb_preempt,
-						 "--pause takes a time such as 500ms, at most "
-						 "600s, not '%s'",
-						 optarg);
-			break;
-		case 'S':
-			if (read_time(optarg, HOLD_MAX_US, &job->slow_us))
-				return cli_usage(&verb_preempt,
-						 "--slow takes a time such as 50ms, at most 30s, "
-						 "not '%s'",
-						 optarg);
-			break;
-		case 'j':
-			job->json = true;
-			break;
-		case 's':
-			job->socket = optarg;
-			break;
-		case 'h':
-			return cli_help(&verb_preempt);
-		default:
-			return cli_usage_getopt(&verb_preempt, option, argv);
-		}
+		code = read_option(option, argv, out);
+		if (code != ASK_GO_ON)
+			return code;
 	}
 	if (optind == argc)
 		return cli_usage(&verb_preempt, "no PID");
-	if (read_number(argv[optind], INT_MAX, &n))
+	out->pid = cli_pid(argv[optind]);
+	if (!out->pid)
 		return cli_usage(&verb_preempt, "'%s' is not a process id", argv[optind]);
-	job->pid = (pid_t)n;
 	if (optind + 1 < argc)
 		return cli_usage(&verb_preempt, "'%s' is one argument too many", argv[optind + 1]);
 	return ASK_GO_ON;
 }
 
-static void read_name(struct preempt_job *job)
+/* A simulation shares its CPU with us: its suspends are as slow as the machine is loaded,
+ * and no GPU is reset by it. */
+static void set_up(const struct options *options, struct preempt_job *job)
 {
-	char path[64];
-	FILE *f;
+	job->simulated = access(SIMULATION_PATH, F_OK) == 0;
+	job->times = options->times ? options->times : options->stress ? STRESS_TIMES : TIMES;
+	job->hold_us = options->hold_us > 0 ? options->hold_us : HOLD_US;
+	job->pause_us = options->pause_us > 0 ? options->pause_us
+			: options->stress     ? STRESS_PAUSE_US
+					      : PAUSE_US;
+	job->slow_us = options->slow_us > 0 ? options->slow_us
+		       : job->simulated	    ? INFINITY
+					    : SLOW_US;
+	job->socket = options->socket;
+	job->by_daemon = ask_knows(options->socket, options->pid);
+}
 
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)job->pid);
-	f = fopen(path, "re");
-	if (!f || !fgets(job->name, sizeof(job->name), f))
-		strcpy(job->name, "?");
-	if (f)
-		fclose(f);
-	for (char *c = job->name; *c; c++)
-		if (*c < ' ' || *c > '~')
-			*c = c[1] ? '?' : '\0';
+static int measure(const struct preempt_job *job, const struct options *options)
+{
+	struct work work = {
+		.job = job,
+		.result = actor_memory(sizeof(*work.result) +
+				       job->times * sizeof(work.result->rounds[0])),
+	};
+	enum actor_end end;
+	int code;
+
+	if (!work.result)
+		return cli_failed(&verb_preempt, "no memory for %u preemptions", job->times);
+	work.result->opening_us = NAN;
+	code = actor_run(&verb_preempt, act, &work, &end);
+	if (end == ACTOR_RETURNED && code != CLI_DONE)
+		return code;
+	tell_end(job, end, work.result);
+	return show(job, options, work.result);
 }
 
 static int run(int argc, char **argv)
 {
-	struct preempt_job job = {
-		.times = 20,
-		.hold_us = 100e3,
-		.pause_us = 500e3,
-		.slow_us = 50e3,
-		.socket = ask_socket(),
-	};
-	int code = read_options(argc, argv, &job), pidfd;
+	struct options options = {.socket = ask_socket()};
+	int code = read_options(argc, argv, &options);
+	struct preempt_job job = {0};
 
 	if (code != ASK_GO_ON)
 		return code;
-	pidfd = (int)syscall(SYS_pidfd_open, job.pid, 0);
-	if (pidfd < 0)
-		return cli_failed(&verb_preempt, "there is no process %d: %s", (int)job.pid,
-				  strerror(errno));
-	read_name(&job);
-	job.by_daemon = daemon_knows(&job);
-	code = start(&job, pidfd);
-	close(pidfd);
+	if (options.svg && can_be_written(options.svg) != CLI_DONE)
+		return CLI_FAILED;
+	code = target_open(&verb_preempt, options.pid, &job.target);
+	if (code != ASK_GO_ON)
+		return code;
+	set_up(&options, &job);
+	code = measure(&job, &options);
+	target_close(&job.target);
 	return code;
 }
 
 const struct verb verb_preempt = {
 	.name = "preempt",
 	.summary = "take a process off the GPU and give it back, to see what that takes",
-	.usage = "PID [-n TIMES] [--hold TIME] [--pause TIME] [--slow TIME] [--json] [--socket "
-		 "PATH]",
-	.help = "Suspends all compute queues of PID at once, holds them, resumes them, and again. "
-		"A\n"
-		"process that kfdschedd knows is preempted by it, by that process' level, and you "
-		"need\n"
+	.usage = "PID [-n TIMES] [--hold TIME] [--pause TIME] [--stress] [--slow TIME] [--svg "
+		 "FILE] [--json] [--socket PATH]",
+	.help = "Suspends all compute queues of PID at once, holds them, resumes them, and again, "
+		"and\n"
+		"tells how long each took: the first one apart, the rest as quantiles and as a "
+		"histogram.\n"
+		"A process that kfdschedd knows is preempted by it, by that process' level, and "
+		"you need\n"
 		"the right to order. Any other needs no shim, but a runtime that the driver can "
 		"debug\n"
 		"(ROCm 6.1.2 or newer), and you need the right to trace it; no debugger can work "
 		"on it\n"
 		"meanwhile. Every change stops all processes of that GPU for a moment. However "
 		"this\n"
-		"command ends, the process runs on.\n"
+		"command ends, the process runs on; Ctrl-C shows what was measured so far.\n"
 		"\n"
-		"  -n TIMES       20 without it\n"
+		"  -n TIMES       100 without it\n"
 		"  --hold TIME    how long it stays suspended each time; 100ms without it\n"
 		"  --pause TIME   how long it runs between; 500ms without it\n"
+		"  --stress       1000 times, and 10ms between\n"
 		"  --slow TIME    ends after a suspend that took longer, for a GPU that does not "
 		"preempt\n"
-		"                 is reset by the driver; 50ms without it\n"
+		"                 is reset by the driver; 50ms without it, on a simulated GPU no "
+		"bound\n"
+		"  --svg FILE     a plot of how many took how long\n"
 		"  --json         docs/formats.md names the keys\n"
 		"  --socket PATH  where a daemon would listen; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"
 		"Examples:\n"
 		"  kfdsched preempt 4711\n"
-		"  kfdsched preempt 4711 -n 100 --hold 10ms --json | jq .suspend_us\n",
+		"  kfdsched preempt 4711 -n 50 --hold 10ms --svg preempt.svg --json | jq "
+		".suspend_us\n",
 	.run = run,
 };

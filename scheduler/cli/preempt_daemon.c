@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,19 +33,29 @@ static void problem(struct act *act, const char *what, const char *why)
 		 why[0] ? ": " : "", why);
 }
 
-/* Until then; or until the lease `fd` has ended (-1: there is none). */
+/* A lease names a number; the process that we were started for has it no longer. */
+static bool has_ended(struct act *act)
+{
+	if (!target_has_ended(&act->job->target))
+		return false;
+	problem(act, "it has ended", "");
+	return true;
+}
+
+/* Until then; or until the lease `fd` (-1: there is none) or the process has ended. */
 static void wait_us(struct act *act, int fd, double us)
 {
 	struct pollfd fds[] = {{.fd = act->signals, .events = POLLIN},
+			       {.fd = act->job->target.pidfd, .events = POLLIN},
 			       {.fd = fd, .events = POLLIN}};
 	uint64_t end = clock_ns() + (uint64_t)(us * 1e3), now;
 	struct signalfd_siginfo info;
 
 	while (!act->interrupted && (now = clock_ns()) < end) {
-		poll(fds, 2, (int)((end - now) / 1000000u) + 1);
+		poll(fds, 3, (int)((end - now) / 1000000u) + 1);
 		while (read(act->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
 			act->interrupted = true;
-		if (fds[1].revents)
+		if (fds[1].revents || fds[2].revents)
 			return;
 	}
 }
@@ -68,50 +79,68 @@ static double next(struct act *act, const char *kind)
 		if (event &&
 		    json_unpack(event, "{ss sI sI}", "kind", &got, "pid", &pid, "duration_us",
 				&duration) == 0 &&
-		    pid == act->job->pid && strcmp(got, kind) == 0)
+		    pid == act->job->target.pid && strcmp(got, kind) == 0)
 			us = (double)duration;
 		json_decref(event);
 	}
 	return us;
 }
 
-static bool once(struct act *act)
+/* It is held: for as long as is wanted, and until it has been resumed. false: the last. */
+static bool held(struct act *act, int fd)
 {
-	double suspend_us, resume_us;
-	int fd = kfdsched_hold(act->k, act->job->pid);
+	double suspend_us = next(act, "suspend"), resume_us;
+	bool ended;
 
-	if (fd < 0) {
-		problem(act, "the daemon does not suspend it", kfdsched_sentence(act->k));
-		return false;
-	}
-	suspend_us = next(act, "suspend");
 	if (suspend_us >= 0)
 		wait_us(act, fd, act->job->hold_us);
-	if (kfdsched_held(act->k, fd, 0) != 0)
+	ended = has_ended(act);
+	if (!ended && kfdsched_held(act->k, fd, 0) != 0)
 		problem(act, "the lease was ended", kfdsched_sentence(act->k));
-	else if (suspend_us < 0)
+	else if (!ended && suspend_us < 0)
 		problem(act, "it was suspended before, for somebody else", "");
 	close(fd);
 	if (act->result->problem[0])
 		return false;
 	resume_us = next(act, "resume");
 	if (resume_us < 0) {
-		problem(act, "it stays suspended, for somebody else", "");
+		if (!has_ended(act))
+			problem(act, "it stays suspended, for somebody else", "");
 		return false;
 	}
 	return preempt_count(act->job, act->result, suspend_us, resume_us);
 }
 
+static bool once(struct act *act)
+{
+	int fd;
+
+	act->result->tried++;
+	fd = kfdsched_hold(act->k, act->job->target.pid);
+	/* Also after it: whoever has the number now is not to be suspended. */
+	if (has_ended(act)) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	if (fd < 0) {
+		problem(act, "the daemon does not suspend it", kfdsched_sentence(act->k));
+		return false;
+	}
+	return held(act, fd);
+}
+
 static void preempt(struct act *act)
 {
-	for (unsigned i = 0; i < act->job->times && !act->interrupted; i++) {
-		if (i)
+	while (act->result->tried < act->job->times) {
+		if (act->result->tried)
 			wait_us(act, -1, act->job->pause_us);
-		if (act->interrupted || !once(act))
+		if (act->interrupted)
+			problem(act, "interrupted", "");
+		if (act->interrupted || has_ended(act) || !once(act))
 			break;
+		preempt_progress(act->job, act->result);
 	}
-	if (act->interrupted && !act->result->problem[0] && act->result->done < act->job->times)
-		problem(act, "interrupted", "");
 }
 
 int preempt_by_daemon(const struct preempt_job *job, int signals, struct preempt_result *result)
@@ -119,6 +148,7 @@ int preempt_by_daemon(const struct preempt_job *job, int signals, struct preempt
 	struct act act = {.job = job, .result = result, .signals = signals, .events = -1};
 	int code = ASK_GO_ON;
 
+	result->opening_us = NAN;
 	act.k = kfdsched_open(job->socket);
 	if (act.k)
 		act.events = kfdsched_events(act.k);

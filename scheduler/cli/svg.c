@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "scheduler/cli/svg_draw.h"
 #include "scheduler/cli/table.h"
 
 /* Pixels. Two panels whose rows stand beside each other, one row an arm. */
@@ -45,59 +46,6 @@ static const char style[] =
 	"stroke:#11161d}}\n"
 	"</style>\n";
 
-static void escaped(FILE *out, const char *text)
-{
-	for (; *text; text++) {
-		switch (*text) {
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '&':
-			fputs("&amp;", out);
-			break;
-		default:
-			/* XML has no way to write most control characters. */
-			fputc((unsigned char)*text < 0x20 ? '?' : *text, out);
-		}
-	}
-}
-
-static void text_at(FILE *out, double x, double y, const char *classes, const char *anchor,
-		    const char *text)
-{
-	fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\" text-anchor=\"%s\">", x, y, classes,
-		anchor);
-	escaped(out, text);
-	fputs("</text>\n", out);
-}
-
-static void line(FILE *out, const char *class, double x1, double y1, double x2, double y2)
-{
-	fprintf(out, "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
-		class, x1, y1, x2, y2);
-}
-
-/* The largest of 1, 2, 5 x 10^n that is not above `value`. */
-static double step_below(double value)
-{
-	double decade = pow(10, floor(log10(value)));
-
-	if (value >= 5 * decade)
-		return 5 * decade;
-	return value >= 2 * decade ? 2 * decade : decade;
-}
-
-static double step_above(double step)
-{
-	double decade = pow(10, floor(log10(step) + 1e-9));
-	double first = round(step / decade);
-
-	return first < 2 ? 2 * decade : first < 5 ? 5 * decade : 10 * decade;
-}
-
 /* From below the smallest to above the largest figure that is shown. */
 static struct scale find_scale(const struct colocation *run, const struct verdict *verdict)
 {
@@ -115,7 +63,8 @@ static struct scale find_scale(const struct colocation *run, const struct verdic
 		return (struct scale){100, 10000};
 	if (!isnan(verdict->floor_us))
 		high = fmax(high, verdict->floor_us);
-	return (struct scale){step_below(low * 0.95), step_above(step_below(high * 1.05))};
+	return (struct scale){svg_step_below(low * 0.95),
+			      svg_step_above(svg_step_below(high * 1.05))};
 }
 
 static double at(const struct scale *scale, double us)
@@ -127,24 +76,17 @@ static void left_grid(FILE *out, const struct scale *scale, double bottom)
 {
 	/* Up to six labels have room. */
 	bool decades = scale->high / scale->low > 60;
-	char text[QUANTITY_BYTES];
 
-	for (double us = scale->low; us <= scale->high * 1.001; us = step_above(us)) {
+	for (double us = scale->low; us <= scale->high * 1.001; us = svg_step_above(us)) {
 		double x = at(scale, us);
 		double lead = us / pow(10, floor(log10(us) + 1e-9));
 
-		line(out, "grid", x, TOP - 8, x, bottom);
+		svg_line(out, "grid", x, TOP - 8, x, bottom);
 		if (decades && lead > 1.5)
 			continue;
-		if (us < 999)
-			snprintf(text, sizeof(text), "%g us", us);
-		else if (us < 999e3)
-			snprintf(text, sizeof(text), "%g ms", us / 1e3);
-		else
-			snprintf(text, sizeof(text), "%g s", us / 1e6);
-		text_at(out, x, bottom + 18, "tick", "middle", text);
+		svg_tick_us(out, x, bottom + 18, us);
 	}
-	line(out, "base", LEFT_X, bottom, LEFT_X + LEFT_W, bottom);
+	svg_line(out, "base", LEFT_X, bottom, LEFT_X + LEFT_W, bottom);
 }
 
 static void open_bar(FILE *out, const struct colocation *run, const struct scale *scale,
@@ -160,7 +102,7 @@ static void open_bar(FILE *out, const struct colocation *run, const struct scale
 	fprintf(out, "<path class=\"%s\" d=\"M%.1f %.1f H%.1f L%.1f %.1f L%.1f %.1f H%.1f Z\"/>\n",
 		arm_names[arm], x, middle - BAR / 2.0, right - 4, right + 10, middle, right - 4,
 		middle + BAR / 2.0, x);
-	text_at(out, (x + right) / 2, middle + 4.5, "inbar", "middle", "does not keep up");
+	svg_text(out, (x + right) / 2, middle + 4.5, "inbar", "middle", "does not keep up");
 }
 
 static void left_row(FILE *out, const struct colocation *run, const struct scale *scale,
@@ -170,16 +112,16 @@ static void left_row(FILE *out, const struct colocation *run, const struct scale
 	char text[64], figure[QUANTITY_BYTES];
 
 	if (!online->keeps_up) {
-		text_at(out, MARGIN, middle - 3, "name", "start", arm_names[arm]);
-		text_at(out, MARGIN, middle + 14, "soft", "start", "the backlog grows");
+		svg_text(out, MARGIN, middle - 3, "name", "start", arm_names[arm]);
+		svg_text(out, MARGIN, middle + 14, "soft", "start", "the backlog grows");
 		open_bar(out, run, scale, arm, middle);
 		return;
 	}
-	text_at(out, MARGIN, middle - 12, "name", "start", arm_names[arm]);
+	svg_text(out, MARGIN, middle - 12, "name", "start", arm_names[arm]);
 	snprintf(text, sizeof(text), "P50 %s", quantity_us(figure, online->p50_us));
-	text_at(out, MARGIN, middle + 6, "soft", "start", text);
+	svg_text(out, MARGIN, middle + 6, "soft", "start", text);
 	snprintf(text, sizeof(text), "P99 %s", quantity_us(figure, online->p99_us));
-	text_at(out, MARGIN, middle + 23, "soft", "start", text);
+	svg_text(out, MARGIN, middle + 23, "soft", "start", text);
 	if (!(online->p50_us > 0))
 		return;
 	double from = at(scale, online->p50_us), to = at(scale, online->p99_us);
@@ -188,7 +130,7 @@ static void left_row(FILE *out, const struct colocation *run, const struct scale
 		"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" "
 		"rx=\"3\"/>\n",
 		arm_names[arm], from, middle - BAR / 2.0, fmax(to - from, 2), BAR);
-	line(out, "mark", to, middle - BAR / 2.0 - 4, to, middle + BAR / 2.0 + 4);
+	svg_line(out, "mark", to, middle - BAR / 2.0 - 4, to, middle + BAR / 2.0 + 4);
 }
 
 static void left_rows(FILE *out, const struct colocation *run, const struct scale *scale,
@@ -214,12 +156,12 @@ static void draw_floor(FILE *out, const struct verdict *verdict, const struct sc
 		return;
 	double x = at(scale, verdict->floor_us);
 
-	line(out, "floor", x, TOP - 14, x, bottom);
+	svg_line(out, "floor", x, TOP - 14, x, bottom);
 	snprintf(text, sizeof(text), "floor: alone P99 + 2 bounces%s = %s",
 		 isnan(verdict->save_us) ? "" : " + save", quantity_us(figure, verdict->floor_us));
 	/* Kept inside the panel: the text is about 250 wide. */
-	text_at(out, fmin(fmax(x, LEFT_X + 100), LEFT_X + LEFT_W - 110), TOP - 20, "floortext",
-		"middle", text);
+	svg_text(out, fmin(fmax(x, LEFT_X + 100), LEFT_X + LEFT_W - 110), TOP - 20, "floortext",
+		 "middle", text);
 }
 
 static void right_row(FILE *out, const struct colocation *run, const struct verdict *verdict,
@@ -229,19 +171,19 @@ static void right_row(FILE *out, const struct colocation *run, const struct verd
 	double wide = full > 0 ? RIGHT_W * steps / full : 0;
 	char text[64];
 
-	text_at(out, RIGHT_NAME_X, middle + 5, "name", "start", arm_names[arm]);
+	svg_text(out, RIGHT_NAME_X, middle + 5, "name", "start", arm_names[arm]);
 	fprintf(out,
 		"<rect class=\"%s\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"3\"/>\n",
 		arm_names[arm], RIGHT_X, middle - BAR / 2.0, fmax(wide, 1), BAR);
 	if (isnan(verdict->of_alone[arm])) {
 		snprintf(text, sizeof(text), "%.3g steps", steps);
-		text_at(out, RIGHT_X + wide + 10, middle + 5, "soft beside", "start", text);
+		svg_text(out, RIGHT_X + wide + 10, middle + 5, "soft beside", "start", text);
 		return;
 	}
 	snprintf(text, sizeof(text), "%.0f %%", 100 * verdict->of_alone[arm]);
-	text_at(out, RIGHT_X + wide + 10, middle - 2, "name beside", "start", text);
+	svg_text(out, RIGHT_X + wide + 10, middle - 2, "name beside", "start", text);
 	snprintf(text, sizeof(text), "%.3g steps", steps);
-	text_at(out, RIGHT_X + wide + 10, middle + 14, "soft beside", "start", text);
+	svg_text(out, RIGHT_X + wide + 10, middle + 14, "soft beside", "start", text);
 }
 
 static void right_panel(FILE *out, const struct colocation *run, const struct verdict *verdict,
@@ -263,10 +205,10 @@ static void right_panel(FILE *out, const struct colocation *run, const struct ve
 		char text[16];
 
 		snprintf(text, sizeof(text), "%u %%", percent);
-		line(out, "grid", x, TOP - 8, x, bottom);
-		text_at(out, x, bottom + 18, "tick", "middle", text);
+		svg_line(out, "grid", x, TOP - 8, x, bottom);
+		svg_text(out, x, bottom + 18, "tick", "middle", text);
 	}
-	line(out, "base", RIGHT_X, TOP - 8, RIGHT_X, bottom);
+	svg_line(out, "base", RIGHT_X, TOP - 8, RIGHT_X, bottom);
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		if (run->arms[i].ran)
 			right_row(out, run, verdict, (enum arm)i, full, TOP + ROW * (row++ + 0.5));
@@ -277,7 +219,7 @@ static void headings(FILE *out, const struct colocation *run, const struct verdi
 	char text[640];
 
 	snprintf(text, sizeof(text), "%s beside %s", run->online, run->offline);
-	text_at(out, MARGIN, 44, "title", "start", text);
+	svg_text(out, MARGIN, 44, "title", "start", text);
 	if (isnan(run->load))
 		snprintf(text, sizeof(text), "online: Poisson arrivals, %g requests/s; ",
 			 run->rate_per_s);
@@ -288,16 +230,16 @@ static void headings(FILE *out, const struct colocation *run, const struct verdi
 
 	snprintf(text + used, sizeof(text) - used, "offline: closed loop; %g s (wall) a window",
 		 run->seconds);
-	text_at(out, MARGIN, 67, "soft", "start", text);
+	svg_text(out, MARGIN, 67, "soft", "start", text);
 	if (verdict->validity == RESULT_INVALID)
-		text_at(out, WIDTH - MARGIN, 67, "wrong", "end",
-			"NOT A VALID RUN: the report says why");
+		svg_text(out, WIDTH - MARGIN, 67, "wrong", "end",
+			 "NOT A VALID RUN: the report says why");
 	snprintf(text, sizeof(text), "Online latency, P50 to P99%s",
 		 run->simulated ? " (model time, log scale)" : " (log scale)");
-	text_at(out, MARGIN, 104, "head", "start", text);
-	text_at(out, RIGHT_NAME_X, 104, "head", "start",
-		run->arms[ARM_ALONE].ran ? "Offline throughput, share of alone"
-					 : "Offline steps in the window");
+	svg_text(out, MARGIN, 104, "head", "start", text);
+	svg_text(out, RIGHT_NAME_X, 104, "head", "start",
+		 run->arms[ARM_ALONE].ran ? "Offline throughput, share of alone"
+					  : "Offline steps in the window");
 }
 
 void svg_write(const struct colocation *run, const struct verdict *verdict, FILE *out)
@@ -316,9 +258,9 @@ void svg_write(const struct colocation *run, const struct verdict *verdict, FILE
 		"viewBox=\"0 0 %d %.0f\" role=\"img\">\n",
 		WIDTH, height, WIDTH, height);
 	fputs("<title>", out);
-	escaped(out, run->online);
+	svg_escaped(out, run->online);
 	fputs(" beside ", out);
-	escaped(out, run->offline);
+	svg_escaped(out, run->offline);
 	fputs("</title>\n", out);
 	fputs(style, out);
 	fprintf(out, "<rect class=\"ground\" width=\"%d\" height=\"%.0f\" rx=\"8\"/>\n", WIDTH,
@@ -333,6 +275,6 @@ void svg_write(const struct colocation *run, const struct verdict *verdict, FILE
 	right_panel(out, run, verdict, bottom);
 	result_world(run, verdict, world, sizeof(world));
 	snprintf(note, sizeof(note), "%s%s", run->simulated ? "simulated GPU: " : "", world);
-	text_at(out, MARGIN, bottom + 52, "note", "start", note);
+	svg_text(out, MARGIN, bottom + 52, "note", "start", note);
 	fputs("</svg>\n", out);
 }

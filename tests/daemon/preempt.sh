@@ -46,7 +46,8 @@ until_true 100 says "any(.processes[]; .pid == $offline and (.queues|length) > 0
 rptr=$(rptr_of "$offline")
 "$kfdsched" preempt "$offline" -n 2 --hold 1ms --pause 1ms --slow 10s --json >"$work/preempt.json" ||
 	fail "preempt by the daemon ended with $?"
-jq -e '.by_daemon and .succeeded == 2 and .suspend_us.min > 0 and .resume_us.min > 0' \
+jq -e '.by_daemon and .succeeded == 2 and .opening_suspend_us == null and .first.suspend_us > 0 and
+	.suspend_us.min > 0 and .resume_us.min > 0' \
 	"$work/preempt.json" >/dev/null || fail "$(cat "$work/preempt.json")"
 says ".processes[]|select(.pid == $offline)|.suspends == 2 and .resumes == 2" || fail "it was not the daemon"
 ends_by parent 9 ''
@@ -56,21 +57,23 @@ until_true 50 has_ended "$daemon" || fail "the daemon stays"
 
 "$kfdsched" preempt "$offline" -n 3 --hold 20ms --pause 20ms --slow 10s --json >"$work/preempt.json" ||
 	fail "preempt ended with $?"
-jq -e ".pid == $offline and .simulated and (.by_daemon|not) and .asked == 3 and .succeeded == 3 and .problem == null and
-	.hold_us == 20000 and ([.suspend_us, .resume_us][]|0 < .min and .min <= .median and
-	.median <= .p99 and .p99 <= .max)" "$work/preempt.json" >/dev/null || fail "$(cat "$work/preempt.json")"
+"$SOURCE/tests/operator/schema.py" "$SOURCE/docs/schemas/preempt.json" "$work/preempt.json"
+jq -e ".pid == $offline and .simulated and (.by_daemon|not) and .asked == 3 and .tried == 3 and .succeeded == 3 and
+	.problem == null and .opening_suspend_us > 0 and .hold_us == 20000 and
+	([.suspend_us, .resume_us][]|0 < .min and .min <= .median and .min <= .mean and .mean <= .max and
+	.median <= .p90 and .p90 <= .p99 and .p99 <= .max)" "$work/preempt.json" >/dev/null || fail "$(cat "$work/preempt.json")"
 "$kfdsched" preempt "$offline" -n 2 --hold 1ms --pause 1ms --slow 10s >"$work/out" || fail "preempt ended with $?"
-grep -q "preempted 2 of 2 times, on a simulated GPU" "$work/out" || fail "$(cat "$work/out")"
+grep -q "2/2 successes (100 %), by a debug session of kfdsched's own, on a simulated GPU" "$work/out" || fail "$(cat "$work/out")"
 
 ends_by parent 2 'after 1 of 2: interrupted' # SIGINT
-ends_by child 9 'it was killed in its work: the driver has resumed'
-ends_by child 19 'it was stopped in its work, and so ended: the driver has resumed' # SIGSTOP
+ends_by child 9 'it was killed in its work: the driver has resumed the process'
+ends_by child 19 'it was stopped in its work, and so ended: the driver has resumed the process' # SIGSTOP
 ends_by parent 9 '' # SIGKILL
 
 refused 1 'a suspend took [0-9]* us, which is slow' "$offline" -n 5 --slow 1us --pause 1ms --hold 1ms
-grep -q 'preempted 1 of 5 times' "$work/out" || fail "goes on after a slow one"
+grep -q '1/1 successes (100 %), 4 of 5 rounds not made' "$work/out" || fail "goes on after a slow one"
 refused 1 "does not use /dev/kfd" $$
-refused 1 'there is no process' 4000000
+refused 1 'there is no such process' 4000000
 strace -o "$work/strace" -e trace=none -p "$offline" 2>>"$work/log" &
 debugger=$!
 children+=("$debugger")

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/cli/actor.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What ends the work early. The parent passes them on. */
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+#define ENDING (sizeof(ending) / sizeof(ending[0]))
+
+static pid_t acting;
+
+void *actor_memory(size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void forward(int signal)
+{
+	kill(acting, signal);
+}
+
+static int child(const struct verb *verb, int (*act)(void *context, int signals), void *context,
+		 const sigset_t *set)
+{
+	int signals = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
+
+	if (signals < 0)
+		return cli_failed(verb, "no descriptor for signals: %s", strerror(errno));
+	return act(context, signals);
+}
+
+/* A child that stands still resumes nobody; its end does. */
+static int await(enum actor_end *end)
+{
+	int status = 0;
+
+	*end = ACTOR_RETURNED;
+	for (;;) {
+		if (waitpid(acting, &status, WUNTRACED) < 0)
+			continue; /* a signal was forwarded */
+		if (!WIFSTOPPED(status))
+			break;
+		*end = ACTOR_STOPPED;
+		kill(acting, SIGKILL);
+	}
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	if (*end == ACTOR_RETURNED)
+		*end = ACTOR_KILLED;
+	return CLI_FAILED;
+}
+
+int actor_run(const struct verb *verb, int (*act)(void *context, int signals), void *context,
+	      enum actor_end *end)
+{
+	struct sigaction action = {.sa_handler = forward};
+	pid_t parent = getpid();
+	sigset_t set, before;
+
+	*end = ACTOR_RETURNED;
+	sigemptyset(&set);
+	for (size_t i = 0; i < ENDING; i++)
+		sigaddset(&set, ending[i]);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGTSTP); /* it goes on: its target must not stand meanwhile */
+	sigprocmask(SIG_BLOCK, &set, &before);
+	sigdelset(&set, SIGTSTP);
+	fflush(NULL);
+	acting = fork();
+	if (acting < 0) {
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		return cli_failed(verb, "no process for it: %s", strerror(errno));
+	}
+	if (acting == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		exit(getppid() == parent ? child(verb, act, context, &set) : CLI_FAILED);
+	}
+	for (size_t i = 0; i < ENDING; i++)
+		sigaction(ending[i], &action, NULL);
+	sigemptyset(&set);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	return await(end);
+}
+
+const char *actor_sentence(enum actor_end end)
+{
+	switch (end) {
+	case ACTOR_KILLED:
+		return "it was killed in its work";
+	case ACTOR_STOPPED:
+		return "it was stopped in its work, and so ended";
+	case ACTOR_RETURNED:
+		break;
+	}
+	return "it has ended";
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+/* What preempting came to: as text with a table and a histogram, and as JSON. */
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "scheduler/cli/histogram.h"
+#include "scheduler/cli/preempt.h"
+#include "scheduler/cli/table.h"
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Nearest rank. */
+static double quantile(const struct preempt_times *times, double q)
+{
+	unsigned rank = (unsigned)ceil(q * times->count);
+
+	return times->count ? times->sorted[rank ? rank - 1 : 0] : NAN;
+}
+
+static void sum_up(struct preempt_times *times)
+{
+	double sum = 0;
+
+	qsort(times->sorted, times->count, sizeof(double), compare);
+	for (unsigned i = 0; i < times->count; i++)
+		sum += times->sorted[i];
+	times->min = quantile(times, 0);
+	times->mean = times->count ? sum / times->count : NAN;
+	times->p50 = quantile(times, 0.5);
+	times->p90 = quantile(times, 0.9);
+	times->p99 = quantile(times, 0.99);
+	times->max = quantile(times, 1);
+}
+
+int preempt_figures(const struct preempt_result *result, struct preempt_figures *out)
+{
+	unsigned count = result->done ? result->done - 1 : 0;
+
+	*out = (struct preempt_figures){
+		.suspend = {.count = count, .sorted = calloc(count + 1, sizeof(double))},
+		.resume = {.count = count, .sorted = calloc(count + 1, sizeof(double))},
+	};
+	if (!out->suspend.sorted || !out->resume.sorted) {
+		preempt_figures_free(out);
+		return -ENOMEM;
+	}
+	for (unsigned i = 0; i < count; i++) {
+		out->suspend.sorted[i] = result->rounds[i + 1].suspend_us;
+		out->resume.sorted[i] = result->rounds[i + 1].resume_us;
+	}
+	sum_up(&out->suspend);
+	sum_up(&out->resume);
+	return 0;
+}
+
+void preempt_figures_free(struct preempt_figures *figures)
+{
+	free(figures->suspend.sorted);
+	free(figures->resume.sorted);
+	*figures = (struct preempt_figures){0};
+}
+
+/* ---- text ---- */
+
+static void row(struct table *table, const char *name, const struct preempt_times *times)
+{
+	const double us[] = {times->min, times->mean, times->p50,
+			     times->p90, times->p99,  times->max};
+	char text[QUANTITY_BYTES];
+
+	table_row(table);
+	table_cell(table, "%s", name);
+	table_cell(table, "%u", times->count);
+	for (size_t i = 0; i < sizeof(us) / sizeof(us[0]); i++)
+		table_cell(table, "%s", quantity_us(text, us[i]));
+}
+
+static int print_table(const struct preempt_figures *figures)
+{
+	struct table *table = table_new("<|ROUNDS|MIN|MEAN|P50|P90|P99|MAX");
+	int rc;
+
+	if (!table)
+		return -ENOMEM;
+	row(table, "suspend", &figures->suspend);
+	row(table, "resume", &figures->resume);
+	rc = table_print(table, stdout);
+	table_free(table);
+	return rc;
+}
+
+static void print_head(const struct preempt_job *job, const struct preempt_result *result)
+{
+	char hold[QUANTITY_BYTES], pause[QUANTITY_BYTES];
+
+	printf("process %d (%s): ", (int)job->target.pid, job->target.name);
+	if (result->tried)
+		printf("%u/%u successes (%.3g %%)", result->done, result->tried,
+		       100.0 * result->done / result->tried);
+	else
+		printf("not preempted");
+	if (result->tried < job->times)
+		printf(", %u of %u rounds not made", job->times - result->tried, job->times);
+	printf(", by %s%s\n", job->by_daemon ? "the daemon" : "a debug session of kfdsched's own",
+	       job->simulated ? ", on a simulated GPU" : "");
+	printf("held for %s each time, with %s between\n", quantity_us(hold, job->hold_us),
+	       quantity_us(pause, job->pause_us));
+}
+
+int preempt_print(const struct preempt_job *job, const struct preempt_result *result,
+		  const struct preempt_figures *figures, unsigned columns, bool blocks)
+{
+	const struct histogram_series series[] = {
+		{"suspend", figures->suspend.sorted, figures->suspend.count},
+		{"resume", figures->resume.sorted, figures->resume.count},
+	};
+	char suspend[QUANTITY_BYTES], resume[QUANTITY_BYTES];
+	int rc;
+
+	print_head(job, result);
+	if (!isnan(result->opening_us))
+		printf("opening the session: suspend %s\n",
+		       quantity_us(suspend, result->opening_us));
+	if (result->done)
+		printf("first round: suspend %s, resume %s\n",
+		       quantity_us(suspend, result->rounds[0].suspend_us),
+		       quantity_us(resume, result->rounds[0].resume_us));
+	if (!figures->suspend.count)
+		return 0;
+	putchar('\n');
+	rc = print_table(figures);
+	if (rc)
+		return rc;
+	putchar('\n');
+	histogram_print(series, sizeof(series) / sizeof(series[0]), columns, blocks, stdout);
+	return 0;
+}
+
+/* ---- JSON ---- */
+
+static json_t *times_json(const struct preempt_times *times)
+{
+	if (!times->count)
+		return json_null();
+	return json_pack("{sf sf sf sf sf sf}", "min", times->min, "mean", times->mean, "median",
+			 times->p50, "p90", times->p90, "p99", times->p99, "max", times->max);
+}
+
+static json_t *first_json(const struct preempt_result *result)
+{
+	if (!result->done)
+		return json_null();
+	return json_pack("{sf sf}", "suspend_us", result->rounds[0].suspend_us, "resume_us",
+			 result->rounds[0].resume_us);
+}
+
+int preempt_print_json(const struct preempt_job *job, const struct preempt_result *result,
+		       const struct preempt_figures *figures)
+{
+	json_t *root = json_pack(
+		"{sI ss sb sb sI sI sI sf sf so so so so ss?}", "pid", (json_int_t)job->target.pid,
+		"comm", job->target.name, "simulated", (int)job->simulated, "by_daemon",
+		(int)job->by_daemon, "asked", (json_int_t)job->times, "tried",
+		(json_int_t)result->tried, "succeeded", (json_int_t)result->done, "hold_us",
+		job->hold_us, "pause_us", job->pause_us, "opening_suspend_us",
+		isnan(result->opening_us) ? json_null() : json_real(result->opening_us), "first",
+		first_json(result), "suspend_us", times_json(&figures->suspend), "resume_us",
+		times_json(&figures->resume), "problem",
+		result->problem[0] ? result->problem : NULL);
+	int rc = root ? json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : -1;
+
+	json_decref(root);
+	putchar('\n');
+	return rc ? -ENOMEM : 0;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/cli/session.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "scheduler/cli/ask.h"
+
+#define ENDED "it has ended"
+#define LONGEST_MS 3600000 /* of one poll */
+
+static void take_signals(struct session *session)
+{
+	struct signalfd_siginfo info;
+
+	while (read(session->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo != SIGCHLD)
+			session->interrupted = true;
+		else if (trap_serve(session->trap) == -ESRCH)
+			session->gone = ENDED;
+	}
+}
+
+static void take_events(struct session *session, short revents)
+{
+	bool enabled = true;
+	int error;
+
+	if (revents & POLLIN) {
+		error = trap_answer_events(session->trap, &enabled);
+		if (error)
+			session->ran_on = error;
+	}
+	if (!enabled)
+		session->gone = "it has turned its runtime off";
+	else if (revents & (POLLHUP | POLLERR))
+		session->gone = "somebody else has ended its debug session";
+}
+
+static int poll_ms(double end_ns)
+{
+	double ms = (end_ns - (double)clock_ns()) / 1e6;
+
+	return ms < 0 ? 0 : ms > LONGEST_MS ? LONGEST_MS : (int)ms + 1;
+}
+
+void session_wait_us(struct session *session, double us)
+{
+	double end_ns = (double)clock_ns() + us * 1e3;
+
+	while (!session->interrupted && !session->gone && (double)clock_ns() < end_ns) {
+		struct pollfd fds[] = {
+			{.fd = session->signals, .events = POLLIN},
+			{.fd = session->pidfd, .events = POLLIN},
+			{.fd = trap_events_fd(session->trap), .events = POLLIN},
+		};
+
+		if (poll(fds, 3, poll_ms(end_ns)) <= 0)
+			continue;
+		if (fds[0].revents)
+			take_signals(session);
+		if (fds[1].revents)
+			session->gone = ENDED;
+		else if (fds[2].revents)
+			take_events(session, fds[2].revents);
+	}
+}
+
+/* That somebody else has it, or that we may not, is how things are here. */
+static int refused(const struct verb *verb, int error, const char *reason)
+{
+	cli_failed(verb, "%s", reason);
+	return error == -ESRCH || error == -EIO ? CLI_FAILED : CLI_IMPOSSIBLE;
+}
+
+int session_open(struct session *session, const struct verb *verb, const struct target *target,
+		 int signals)
+{
+	char reason[KFD_REASON];
+	struct trap_cost settled = {0};
+	int device, error;
+
+	*session = (struct session){
+		.trap = trap_create(target->pid, target->pidfd),
+		.pidfd = target->pidfd,
+		.signals = signals,
+	};
+	if (!session->trap)
+		return cli_failed(verb, "no memory for a debug session");
+	device = kfd_device_open(reason);
+	error = device < 0 ? device : trap_attach(session->trap, device, &settled, reason);
+	if (!error && (error = trap_watch_queues(session->trap)) != 0) {
+		snprintf(reason, sizeof(reason), "process %d does not tell of new queues: %s",
+			 (int)target->pid, strerror(-error));
+		trap_detach(session->trap);
+	}
+	if (error) {
+		trap_destroy(session->trap);
+		return refused(verb, error, reason);
+	}
+	session->opening_us = settled.entry_ns ? (double)settled.duration_ns / 1e3 : NAN;
+	return ASK_GO_ON;
+}
+
+void session_close(struct session *session)
+{
+	trap_detach(session->trap);
+	trap_destroy(session->trap);
+}

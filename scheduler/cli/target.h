@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process that a verb acts on: it is pinned by a descriptor, so that its number, used
+ * again, is not taken for it; and what can have no queues is told at once. Threads: any.
+ */
+#ifndef KFDSHIM_CLI_TARGET_H
+#define KFDSHIM_CLI_TARGET_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "scheduler/cli/cli.h"
+
+#define TARGET_NAME 32
+
+struct target {
+	pid_t pid;
+	int pidfd;
+	char name[TARGET_NAME]; /* its comm, fit for a terminal; "?": not to be had */
+};
+
+/* ASK_GO_ON (ask.h), and target_close() ends it; or CLI_FAILED, and one line has said why:
+ * there is none of that number, it is a thread, one of the kernel's, or a zombie. */
+int target_open(const struct verb *verb, pid_t pid, struct target *out);
+void target_close(struct target *target);
+bool target_has_ended(const struct target *target);
+
+#endif
