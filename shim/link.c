@@ -69,42 +69,17 @@ static void wake_if_asleep(void)
 		wake();
 }
 
-static void write_queue(const struct queue *q)
-{
-	const struct lane_queue entry = {
-		.used = 1,
-		.context = q->context,
-		.queue_id = q->id,
-		.gpu_id = q->gpu_id,
-		.type = q->type,
-		.priority = q->priority,
-		.percent = q->percent,
-		.cu_bits = q->cu_bits,
-		.hooked = q->hooked,
-		.cooperative = q->cooperative,
-		.ring_address = q->update_ring,
-		.ring_bytes = q->update_bytes,
-		.rptr_address = (uint64_t)(uintptr_t)q->rptr,
-		.wptr_address = (uint64_t)(uintptr_t)q->wptr,
-		.hsa_queue = q->upper ? q->upper : q->hsa_queue,
-		.cwsr_address = q->cwsr_address,
-		.cwsr_bytes = q->cwsr_bytes,
-		.state = q->blocked  ? LANE_QUEUE_BLOCKED
-			 : q->active ? LANE_QUEUE_ACTIVE
-				     : LANE_QUEUE_IDLE,
-	};
-
-	lane_queue_write(peer.lane, q->slot, &entry);
-}
-
 void link_queue(const struct queue *q)
 {
+	struct lane_queue entry;
 	uint32_t generation;
 
+	peers_queue(q);
 	if (!peer.lane)
 		return;
 	generation = peer.lane->queue_generation;
-	write_queue(q);
+	entry = queues_entry(q);
+	lane_queue_write(peer.lane, q->slot, &entry);
 	/* Activity is told by the node; the table's change by this. */
 	if (peer.lane->queue_generation != generation)
 		wake_if_asleep();
@@ -112,6 +87,7 @@ void link_queue(const struct queue *q)
 
 void link_queue_gone(const struct queue *q)
 {
+	peers_queue_gone(q);
 	if (!peer.lane)
 		return;
 	lane_queue_clear(peer.lane, q->slot);

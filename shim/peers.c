@@ -56,7 +56,7 @@ struct peer {
  * change under the agent's lock. */
 static struct peer peers[PEERS_MAX];
 static uint32_t count;
-static struct lane own; /* what the file says; all but its head stays untouched */
+static struct lane own; /* what the file says; of its events nothing */
 static struct peers_own files = {.folder = -1, .lane = -1, .socket = -1};
 static pid_t started_by;
 static struct sockaddr_un own_address;
@@ -174,6 +174,41 @@ void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns)
 	errno = saved;
 }
 
+/* An entry as the file has it, which is told of nothing that changes with work. */
+static void write_queue(uint32_t slot, const struct lane_queue *entry)
+{
+	uint32_t generation = own.queue_generation;
+	int saved = errno;
+
+	lane_queue_write(&own, slot, entry);
+	if (own.queue_generation == generation)
+		return;
+	write_lane(&own.queues[slot], sizeof(own.queues[slot]));
+	write_lane(&own.queue_end, sizeof(own.queue_end));
+	write_lane(&own.queue_generation, sizeof(own.queue_generation));
+	errno = saved;
+}
+
+void peers_queue(const struct queue *q)
+{
+	struct lane_queue entry;
+
+	if (!up)
+		return;
+	entry = queues_entry(q);
+	entry.state = LANE_QUEUE_IDLE;
+	entry.hooked = 0;
+	write_queue(q->slot, &entry);
+}
+
+void peers_queue_gone(const struct queue *q)
+{
+	static const struct lane_queue none;
+
+	if (up)
+		write_queue(q->slot, &none);
+}
+
 /* ---- who is there ---- */
 
 static bool is_known(const char *name)
@@ -272,7 +307,7 @@ static void start(uint64_t now_ns)
 	const char *why;
 	int err;
 
-	memset(&own, 0, PEERS_LANE_BYTES);
+	memset(&own, 0, offsetof(struct lane, queues[lane_queue_end(&own)]));
 	own.magic = LANE_MAGIC;
 	own.version = LANE_VERSION;
 	own.size = sizeof(own);
@@ -288,6 +323,9 @@ static void start(uint64_t now_ns)
 	started_by = getpid();
 	agent_lock();
 	up = true;
+	for (uint32_t i = 0; i < queues.end; i++)
+		if (queues.table[i])
+			peers_queue(queues.table[i]);
 	for (uint32_t i = 0; i < LANE_NODES && queues.nodes[i].gpu_id; i++)
 		peers_node(queues.nodes[i].gpu_id, queues.nodes[i].active > 0, now_ns);
 	agent_unlock();

@@ -5,8 +5,9 @@
  *
  * Where: $XDG_RUNTIME_DIR/kfdshim, or if that variable is not set, or names no folder
  * of this user, /dev/shm/kfdshim-UID.
- * Each process has there PID-START.lane (a struct lane of which it writes the
- * fixed fields and nodes[]) and PID-START.socket (datagrams: one byte says that
+ * Each process has there PID-START.lane (a struct lane of which it writes the fixed
+ * fields, nodes[], and for whoever looks from outside queues[] without what changes with
+ * work: state and hooked) and PID-START.socket (datagrams: one byte says that
  * there is something to look at). START is a clock in us when they were made, so that
  * an exec leads to other names.
  *
@@ -25,6 +26,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shim/queues.h"
+
 /* The sampler's thread only. `alone`: there is no daemon. Returns when it wants
  * to be called again (CLOCK_MONOTONIC ns, UINT64_MAX: not by itself; so it is without
  * queues), or when peers_socket (-1: none, or not now) can be read. Decides, and calls
@@ -39,6 +42,10 @@ void peers_stop(void);
 /* Under the lock: a node of this process became active or idle, or is new. Tells
  * peers of lower priority. Keeps errno. */
 void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns);
+
+/* Under the lock: a queue is new or another one, or gone. Keep errno. */
+void peers_queue(const struct queue *queue);
+void peers_queue_gone(const struct queue *queue);
 
 /* Fork child. */
 void peers_forget(void);

@@ -258,3 +258,29 @@ void queues_forget(void)
 	queues.uppers = uppers;
 	__atomic_store_n(uppers, 0, __ATOMIC_RELAXED);
 }
+
+struct lane_queue queues_entry(const struct queue *q)
+{
+	return (struct lane_queue){
+		.used = 1,
+		.context = q->context,
+		.queue_id = q->id,
+		.gpu_id = q->gpu_id,
+		.type = q->type,
+		.priority = q->priority,
+		.percent = q->percent,
+		.cu_bits = q->cu_bits,
+		.hooked = q->hooked,
+		.cooperative = q->cooperative,
+		.ring_address = q->update_ring,
+		.ring_bytes = q->update_bytes,
+		.rptr_address = (uint64_t)(uintptr_t)q->rptr,
+		.wptr_address = (uint64_t)(uintptr_t)q->wptr,
+		.hsa_queue = q->upper ? q->upper : q->hsa_queue,
+		.cwsr_address = q->cwsr_address,
+		.cwsr_bytes = q->cwsr_bytes,
+		.state = q->blocked  ? LANE_QUEUE_BLOCKED
+			 : q->active ? LANE_QUEUE_ACTIVE
+				     : LANE_QUEUE_IDLE,
+	};
+}

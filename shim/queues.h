@@ -129,4 +129,7 @@ uint64_t queue_last_signal(const struct queue *queue, uint64_t wptr);
 /* Fork child: forget all; nothing is freed. */
 void queues_forget(void);
 
+/* Under the lock: the queue as a lane tells of it. */
+struct lane_queue queues_entry(const struct queue *queue);
+
 #endif
