@@ -1,183 +1,440 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched queues: the KFD queues of the registered processes. */
+/* kfdsched queues: every GPU queue of a process, or of all, from every source there is. */
 #include <errno.h>
-#include <signal.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "scheduler/cli/ask.h"
-#include "scheduler/cli/field.h"
+#include "scheduler/cli/table.h"
+#include "scheduler/observe/observe.h"
+#include "scheduler/observe/process.h"
 
-/* One queue of the daemon's answer with its process in front. The queue has a
- * priority too (the driver's, 0 to 15): it is called queue_priority here. */
-static json_t *entry(json_t *process, json_t *queue)
+#define PROCESSES 4096
+
+enum format { FORMAT_TABLE, FORMAT_C, FORMAT_JSON };
+
+struct job {
+	int pid; /* 0: all */
+	bool addresses;
+	enum format format;
+	const char *socket;
+};
+
+/* One process with what was seen of it. */
+struct seen {
+	struct process_identity identity;
+	struct observation observation;
+};
+
+/* ---- as text ---- */
+
+/* "daemon,mqd": all who listed it, and all who told a value of it. */
+static const char *told(char text[64], const struct observe_queue *queue)
 {
-	static const char *const of_process[] = {"pid", "comm", "priority"};
-	json_t *out = json_object();
-	json_t *value;
-	const char *key;
+	uint32_t who = queue->told_by;
 
-	for (size_t i = 0; i < sizeof(of_process) / sizeof(of_process[0]); i++) {
-		value = json_object_get(process, of_process[i]);
-		if (value)
-			json_object_set(out, of_process[i], value);
-		else
-			json_object_set_new(out, of_process[i], json_null());
-	}
-	json_object_foreach(queue, key, value)
-		json_object_set(out, strcmp(key, "priority") ? key : "queue_priority", value);
-	return out;
-}
-
-static int by_pid_then_id(const void *a, const void *b)
-{
-	static const char *const keys[] = {"pid", "id"};
-	const json_t *const *x = a, *const *y = b;
-
-	for (size_t i = 0; i < 2; i++) {
-		json_int_t left = json_integer_value(json_object_get(*x, keys[i]));
-		json_int_t right = json_integer_value(json_object_get(*y, keys[i]));
-
-		if (left != right)
-			return left < right ? -1 : 1;
-	}
-	return 0;
-}
-
-/* Every queue of `pid` (0: of all processes), sorted. *known: the daemon has
- * that process. NULL: no memory. */
-static json_t *collect(const json_t *status, json_int_t pid, bool *known)
-{
-	json_t *processes = json_object_get(status, "processes");
-	json_t *process, *queue;
-	json_t **list = NULL;
-	size_t i, k, count = 0, room = 0;
-
-	*known = false;
-	json_array_foreach(processes, i, process) room +=
-		json_array_size(json_object_get(process, "queues"));
-	list = calloc(room + 1, sizeof(*list));
-	json_t *sorted = list ? json_array() : NULL;
-
-	if (!sorted) {
-		free(list);
-		return NULL;
-	}
-	json_array_foreach(processes, i, process)
-	{
-		if (pid && json_integer_value(json_object_get(process, "pid")) != pid)
+	for (unsigned f = 0; f < OBSERVE_FIELDS; f++)
+		if (observe_known(queue, f))
+			who |= OBSERVE_BIT(queue->field[f].source);
+	text[0] = '\0';
+	for (unsigned s = OBSERVE_DAEMON; s < OBSERVE_SOURCES; s++) {
+		if (!(who & OBSERVE_BIT(s)))
 			continue;
-		*known = true;
-		json_array_foreach(json_object_get(process, "queues"), k, queue) list[count++] =
-			entry(process, queue);
+		if (text[0])
+			strcat(text, ",");
+		strcat(text, observe_source_name(s));
 	}
-	qsort(list, count, sizeof(*list), by_pid_then_id);
-	for (i = 0; i < count; i++)
-		json_array_append_new(sorted, list[i]);
-	free(list);
-	return sorted;
+	return text;
 }
 
-static void queue_row(struct table *table, const json_t *queue)
+static const char *state(const struct observe_queue *queue)
 {
-	const json_t *bytes = json_object_get(queue, "ring_bytes");
-	char text[QUANTITY_BYTES];
+	if (!observe_known(queue, OBSERVE_SUSPENDED))
+		return TABLE_UNKNOWN;
+	return queue->field[OBSERVE_SUSPENDED].value ? "suspended" : "running";
+}
+
+/* In the queue's own unit, for that is what a person thinks in. */
+static const char *backlog(char text[OBSERVE_TEXT], const struct observe_queue *queue)
+{
+	const struct observe_value *bytes = &queue->field[OBSERVE_BACKLOG_BYTES];
+
+	if (bytes->source != OBSERVE_NOBODY && queue->field[OBSERVE_TYPE].value == OBSERVE_AQL)
+		snprintf(text, OBSERVE_TEXT, "%llu packets", (unsigned long long)bytes->value / 64);
+	else
+		observe_text(text, queue, OBSERVE_BACKLOG_BYTES);
+	return text;
+}
+
+static const char *cus(char text[OBSERVE_TEXT], const struct observe_queue *queue)
+{
+	if (observe_known(queue, OBSERVE_CU_BITS) && queue->field[OBSERVE_CU_BITS].value == 0)
+		return "all";
+	return observe_text(text, queue, OBSERVE_CU_BITS);
+}
+
+static void number(struct table *table, long long value)
+{
+	if (value > 0)
+		table_cell(table, "%lld", value);
+	else
+		table_cell(table, TABLE_UNKNOWN);
+}
+
+static void row(struct table *table, const struct job *job, const struct seen *seen,
+		const struct observe_queue *queue)
+{
+	static const enum observe_field addresses[] = {
+		OBSERVE_RING_ADDRESS, OBSERVE_WPTR_ADDRESS, OBSERVE_RPTR_ADDRESS,
+		OBSERVE_CWSR_ADDRESS, OBSERVE_CWSR_BYTES,   OBSERVE_HSA_QUEUE,
+	};
+	const struct process_identity *who = &seen->identity;
+	char text[64];
 
 	table_row(table);
-	table_cell(table, "%s", field_integer(text, queue, "pid"));
-	table_cell(table, "%s", field_text(queue, "comm"));
-	table_cell(table, "%s", field_integer(text, queue, "priority"));
-	table_cell(table, "%s", field_integer(text, queue, "id"));
-	table_cell(table, "%s", field_integer(text, queue, "gpu_id"));
-	table_cell(table, "%s", field_text(queue, "type"));
-	table_cell(table, "%s", field_yes(queue, "active"));
-	table_cell(table, "%s", field_integer(text, queue, "queue_priority"));
-	if (json_is_integer(bytes) && json_integer_value(bytes) >= 0)
-		quantity_bytes(text, (unsigned long long)json_integer_value(bytes));
+	table_cell(table, "%d", (int)who->pid);
+	number(table, who->host_pid);
+	number(table, who->depth > 1 ? who->pids[who->depth - 1] : 0);
+	table_cell(table, "%s", who->comm);
+	if (queue->context)
+		table_cell(table, "%u.%u", queue->context, queue->id);
 	else
-		strcpy(text, TABLE_UNKNOWN);
-	table_cell(table, "%s", text);
-	table_cell(table, "%s", field_text(queue, "ring_address"));
-	table_cell(table, "%s", field_text(queue, "rptr_address"));
-	table_cell(table, "%s", field_text(queue, "wptr_address"));
-	table_cell(table, "%s", field_text(queue, "hsa_queue"));
+		table_cell(table, "%u", queue->id);
+	table_cell(table, "%u", queue->gpu_id);
+	table_cell(table, "%s", observe_text(text, queue, OBSERVE_TYPE));
+	table_cell(table, "%s", state(queue));
+	table_cell(table, "%s", observe_text(text, queue, OBSERVE_ACTIVE));
+	table_cell(table, "%s", observe_text(text, queue, OBSERVE_PRIORITY));
+	table_cell(table, "%s", cus(text, queue));
+	table_cell(table, "%s", observe_text(text, queue, OBSERVE_RING_BYTES));
+	table_cell(table, "%s", observe_text(text, queue, OBSERVE_WPTR));
+	table_cell(table, "%s", observe_text(text, queue, OBSERVE_RPTR));
+	table_cell(table, "%s", backlog(text, queue));
+	if (job->addresses)
+		for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++)
+			table_cell(table, "%s", observe_text(text, queue, addresses[i]));
+	table_cell(table, "%s", told(text, queue));
 }
 
-static int unknown_process(pid_t pid)
+static int print_table(const struct job *job, const struct seen *list, size_t n)
 {
-	if (kill(pid, 0) != 0 && errno == ESRCH)
-		return cli_failed(&verb_queues, "process %d is gone", (int)pid);
-	return cli_failed(&verb_queues,
-			  "the daemon does not know process %d: it runs without libkfdshim.so, "
-			  "or has not used a GPU yet",
-			  (int)pid);
+	struct table *table = table_new(
+		job->addresses ? "PID|HOST PID|IN CONTAINER|<COMMAND|QUEUE|NODE|<TYPE|<STATE|<WORK|"
+				 "PRIORITY|CUS|RING|WPTR|RPTR|BACKLOG|<RING ADDRESS|<WPTR ADDRESS|"
+				 "<RPTR ADDRESS|<CWSR ADDRESS|CWSR|<HSA_QUEUE_T|<TOLD BY"
+			       : "PID|HOST PID|IN CONTAINER|<COMMAND|QUEUE|NODE|<TYPE|<STATE|<WORK|"
+				 "PRIORITY|CUS|RING|WPTR|RPTR|BACKLOG|<TOLD BY");
+	size_t queues = 0;
+	int rc = 0;
+
+	for (size_t i = 0; table && i < n; i++)
+		for (size_t k = 0; k < list[i].observation.queues.count; k++, queues++)
+			row(table, job, &list[i], &list[i].observation.queues.queue[k]);
+	if (queues == 0)
+		puts("no queues");
+	else
+		rc = table ? table_print(table, stdout) : -ENOMEM;
+	table_free(table);
+	return rc;
 }
 
-static int show(const json_t *status, pid_t pid, bool as_json)
+/* ---- as C ---- */
+
+/* What DBG_TRAP takes is of the process's first context, and a suspend concerns compute
+ * queues: an SDMA queue that is taken along holds a copy up and saves nothing. */
+static bool for_suspend(const struct observe_queue *queue)
 {
-	bool known;
-	json_t *queues = collect(status, pid, &known);
-	int code = CLI_DONE;
+	return queue->context == 0 && observe_known(queue, OBSERVE_TYPE) &&
+	       observe_is_compute(queue->field[OBSERVE_TYPE].value);
+}
 
-	if (!queues)
-		return cli_failed(&verb_queues, "no memory for the list");
-	if (pid && !known) {
-		code = unknown_process(pid);
-	} else if (as_json) {
-		json_t *out = json_pack("{s:s,s:O}", "source", "daemon", "queues", queues);
+static void print_c(const struct seen *seen)
+{
+	const struct observe_list *queues = &seen->observation.queues;
+	const char *before = "";
+	char name[sizeof(seen->identity.comm)];
+	size_t n = 0;
 
-		json_dumpf(out, stdout, JSON_INDENT(2));
-		putchar('\n');
-		json_decref(out);
-	} else if (json_array_size(queues) == 0) {
-		printf("no queues\n");
-	} else if (field_table("PID|<COMMAND|PRIORITY|QUEUE|NODE|<TYPE|<GPU WORK|QUEUE PRIORITY|"
-			       "RING|<RING ADDRESS|<READ POINTER|<WRITE POINTER|<HSA_QUEUE_T",
-			       queues, queue_row)) {
-		code = cli_failed(&verb_queues, "no memory for the table");
+	strcpy(name, seen->identity.comm);
+	for (char *c = name; *c; c++)
+		if (*c == '*' || *c == '/' || *c == '\\')
+			*c = '?'; /* it stands in a comment */
+	for (size_t i = 0; i < queues->count; i++)
+		n += for_suspend(&queues->queue[i]);
+	printf("/* process %d (%s): %zu compute queues of %zu queues */\n", (int)seen->identity.pid,
+	       name, n, queues->count);
+	printf("uint32_t num_queues = %zu;\nuint32_t queue_ids[%zu] = {", n, n ? n : 1);
+	for (size_t i = 0; i < queues->count; i++) {
+		if (!for_suspend(&queues->queue[i]))
+			continue;
+		printf("%s%u", before, queues->queue[i].id);
+		before = ", ";
 	}
+	puts(n ? "};" : "0};");
+}
+
+/* ---- as JSON ---- */
+
+static json_t *or_null(long long value)
+{
+	return value > 0 ? json_integer(value) : json_null();
+}
+
+static json_t *answers_json(const struct observation *observation)
+{
+	json_t *list = json_array();
+
+	for (unsigned s = OBSERVE_DAEMON; list && s < OBSERVE_SOURCES; s++) {
+		const struct observe_answer *answer = &observation->answer[s];
+
+		if (answer->asked)
+			json_array_append_new(
+				list, json_pack("{ss sb sI ss?}", "source", observe_source_name(s),
+						"answered", (int)(answer->error == 0), "queues",
+						(json_int_t)answer->list.count, "reason",
+						answer->error ? answer->why : NULL));
+	}
+	return list;
+}
+
+/* Whose it is, for a process and for each of its queues. */
+static json_t *whose_json(const struct process_identity *who)
+{
+	return json_pack("{sI so so ss}", "pid", (json_int_t)who->pid, "host_pid",
+			 or_null(who->host_pid), "container_pid",
+			 or_null(who->depth > 1 ? who->pids[who->depth - 1] : 0), "comm",
+			 who->comm);
+}
+
+static bool add_json(json_t *processes, json_t *queues, const struct seen *seen)
+{
+	json_t *process = whose_json(&seen->identity);
+	const struct observe_list *list = &seen->observation.queues;
+	bool whole = process &&
+		     json_object_set_new(process, "answers", answers_json(&seen->observation)) == 0;
+
+	for (size_t i = 0; whole && i < list->count; i++) {
+		json_t *queue = whose_json(&seen->identity),
+		       *told_of = observe_json(&list->queue[i]);
+
+		whole = queue && told_of && json_object_update(queue, told_of) == 0 &&
+			json_array_append(queues, queue) == 0;
+		json_decref(told_of);
+		json_decref(queue);
+	}
+	return json_array_append_new(processes, process) == 0 && whole;
+}
+
+static int print_json(const struct seen *list, size_t n)
+{
+	json_t *processes = json_array(), *queues = json_array(), *root;
+	bool whole = processes && queues;
+	int rc = -ENOMEM;
+
+	for (size_t i = 0; whole && i < n; i++)
+		whole = add_json(processes, queues, &list[i]);
+	root = whole ? json_pack("{sO sO}", "processes", processes, "queues", queues) : NULL;
+	if (root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0) {
+		putchar('\n');
+		rc = 0;
+	}
+	json_decref(root);
+	json_decref(processes);
 	json_decref(queues);
+	return rc;
+}
+
+/* ---- looking ---- */
+
+/* At the process that out->identity names. */
+static int look(const struct job *job, struct seen *out)
+{
+	const struct observe_options options = {.pid = out->identity.pid, .socket = job->socket};
+	struct observer *observer = observe_open(&options);
+	int rc;
+
+	rc = observer ? observe_sample(observer, &out->observation) : -ENOMEM;
+	observe_close(observer);
+	return rc;
+}
+
+/* No source has listed a queue by its id, and one that would have could not be asked. */
+static int say_why_none(const struct seen *seen)
+{
+	const struct observe_answer *answers = seen->observation.answer;
+	bool first = true;
+
+	fprintf(stderr,
+		"kfdsched queues: nobody knows queues of process %d (%s):", (int)seen->identity.pid,
+		seen->identity.comm);
+	for (unsigned s = OBSERVE_DAEMON; s <= OBSERVE_SYSFS; s++) {
+		if (!answers[s].asked || !answers[s].error)
+			continue;
+		fprintf(stderr, "%s %s: %s", first ? "" : ";", observe_source_name(s),
+			answers[s].why);
+		first = false;
+	}
+	fputc('\n', stderr);
+	return CLI_FAILED;
+}
+
+static int look_at_one(const struct job *job, struct seen *out)
+{
+	char sentence[PROCESS_SENTENCE];
+	int rc = process_read(job->pid, &out->identity);
+
+	if (rc)
+		return cli_failed(&verb_queues, "%s", process_sentence(sentence, job->pid, rc));
+	rc = look(job, out);
+	if (rc == -ESRCH)
+		return cli_failed(&verb_queues, "process %d has ended%s", job->pid,
+				  out->identity.state == 'Z'
+					  ? ": it is a zombie, which its parent has to wait for"
+					  : "");
+	if (rc)
+		return cli_failed(&verb_queues, "looking at process %d failed: %s", job->pid,
+				  strerror(-rc));
+	return out->observation.listed ? ASK_GO_ON : say_why_none(out);
+}
+
+/* How many could be looked at; those that end meanwhile are left out. */
+static int look_at_all(const struct job *job, struct seen **out)
+{
+	pid_t *pids = calloc(PROCESSES, sizeof(*pids));
+	int found = pids ? observe_processes(job->socket, pids, PROCESSES) : -ENOMEM, n = 0;
+
+	if (found > PROCESSES)
+		found = PROCESSES;
+	*out = found >= 0 ? calloc((size_t)found + 1, sizeof(**out)) : NULL;
+	for (int i = 0; *out && i < found; i++) {
+		if (process_read(pids[i], &(*out)[n].identity) == 0 && look(job, &(*out)[n]) == 0) {
+			n++;
+			continue;
+		}
+		observation_free(&(*out)[n].observation);
+		memset(&(*out)[n], 0, sizeof(**out));
+	}
+	free(pids);
+	return *out ? n : -ENOMEM;
+}
+
+static int show(const struct job *job)
+{
+	struct seen *list = NULL;
+	int n = 1, rc = 0, code = ASK_GO_ON;
+
+	if (job->pid) {
+		list = calloc(1, sizeof(*list));
+		code = list ? look_at_one(job, list) : CLI_FAILED;
+	} else {
+		n = look_at_all(job, &list);
+	}
+	if (!list || n < 0) {
+		code = cli_failed(&verb_queues, "no memory for the list");
+		n = 0;
+	}
+	if (code == ASK_GO_ON) {
+		if (job->format == FORMAT_JSON)
+			rc = print_json(list, (size_t)n);
+		else if (job->format == FORMAT_C)
+			print_c(list);
+		else
+			rc = print_table(job, list, (size_t)n);
+		code = rc ? cli_failed(&verb_queues, "no memory for the output") : CLI_DONE;
+	}
+	for (int i = 0; i < n; i++)
+		observation_free(&list[i].observation);
+	free(list);
 	return code;
+}
+
+/* ---- the verb ---- */
+
+static int read_format(const char *word, enum format *out)
+{
+	static const char *const words[] = {"table", "c", "json"};
+
+	for (unsigned i = 0; i < 3; i++) {
+		if (strcmp(words[i], word) == 0) {
+			*out = (enum format)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
 }
 
 static int run(int argc, char **argv)
 {
-	struct ask_options options = {0};
-	int pid;
-	json_t *status;
-	int code = ask_options(&verb_queues, argc, argv, &options);
+	static const struct option options[] = {
+		{"addresses", no_argument, NULL, 'a'}, {"format", required_argument, NULL, 'f'},
+		{"json", no_argument, NULL, 'j'},      {"socket", required_argument, NULL, 's'},
+		{"help", no_argument, NULL, 'h'},      {0},
+	};
+	struct job job = {.socket = ask_socket()};
+	int option, code;
 
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (option) {
+		case 'a':
+			job.addresses = true;
+			break;
+		case 'f':
+			if (read_format(optarg, &job.format))
+				return cli_usage(&verb_queues,
+						 "--format is table, c or json, not '%s'", optarg);
+			break;
+		case 'j':
+			job.format = FORMAT_JSON;
+			break;
+		case 's':
+			job.socket = optarg;
+			break;
+		case 'h':
+			return cli_help(&verb_queues);
+		default:
+			return cli_usage_getopt(&verb_queues, option, argv);
+		}
+	}
+	code = ask_pid(&verb_queues, argc, argv, &job.pid);
 	if (code != ASK_GO_ON)
 		return code;
-	code = ask_pid(&verb_queues, argc, argv, &pid);
-	if (code != ASK_GO_ON)
-		return code;
-	code = ask_status(&verb_queues, options.socket, 0, &status);
-	if (code != ASK_GO_ON)
-		return code;
-	code = show(status, pid, options.json);
-	json_decref(status);
-	return code;
+	if (job.format == FORMAT_C && !job.pid)
+		return cli_usage(&verb_queues, "--format c is of one process: name its PID");
+	return show(&job);
 }
 
 const struct verb verb_queues = {
 	.name = "queues",
-	.summary = "the GPU queues of every process that runs with the shim",
-	.usage = "[PID] [--json] [--socket PATH]",
-	.help = "Prints every KFD queue of the registered processes, or of PID alone: its KFD id, "
-		"its\n"
-		"node (gpu_id), its ring, and the address of its hsa_queue_t in that process. A "
-		"value\n"
-		"that is not known is '-'. PRIORITY is the process' own, QUEUE PRIORITY the "
-		"driver's.\n"
+	.summary = "every GPU queue of a process, or of all",
+	.usage = "[PID] [--addresses] [--format table|c|json] [--json] [--socket PATH]",
+	.help = "Prints every KFD queue of PID, or of all processes that use a GPU: with the shim "
+		"and\n"
+		"without it, with a daemon and without. Asked are, in this order: the daemon, the "
+		"shim's\n"
+		"lane, the driver's sysfs, debugfs (root), and for write and read pointers the "
+		"process's\n"
+		"own memory; TOLD BY names those that knew something. What nobody knows is '-'. "
+		"Nothing\n"
+		"is stopped or traced.\n"
 		"\n"
+		"WORK: the shim sees work in it. PRIORITY is the queue's own, of the driver (0 to "
+		"15).\n"
+		"CUS: compute units in its mask. WPTR and RPTR count AQL packets, PM4 dwords, SDMA "
+		"bytes.\n"
+		"A queue of a further KFD context is CONTEXT.QUEUE.\n"
+		"\n"
+		"  --addresses    also where ring, pointers, context save area and hsa_queue_t "
+		"lie\n"
+		"  --format c     the ids of its compute queues as a C array; needs PID\n"
 		"  --json         docs/formats.md names the keys; sorted by pid, then id\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"
 		"Examples:\n"
-		"  kfdsched queues 4711\n"
-		"  kfdsched queues --json | jq '.queues[] | select(.active) | [.pid, .id]'\n",
+		"  kfdsched queues 4711 --addresses\n"
+		"  kfdsched queues --json | jq '.queues[] | select(.suspended) | [.pid, .id]'\n",
 	.run = run,
 };

@@ -13,7 +13,7 @@
 
 #include "common/quantity.h" /* how its cells are written */
 
-#define TABLE_COLUMNS 20
+#define TABLE_COLUMNS 24
 #define TABLE_UNKNOWN "-"
 
 struct table;

@@ -46,7 +46,7 @@ static bool read_number(int dir, const char *queue, const char *name, unsigned l
 	return end != text;
 }
 
-static bool read_queue(int dir, const char *name, struct sysfs_queue *out)
+bool sysfs_queue_read(int dir, const char *name, struct sysfs_queue *out)
 {
 	unsigned long long gpu_id, type, bytes;
 	unsigned long id;
@@ -75,7 +75,7 @@ int sysfs_queues(pid_t pid, struct sysfs_queue *out, size_t max)
 	if (!dir)
 		return -ENOENT;
 	while (n < max && (entry = readdir(dir)))
-		if (read_queue(dirfd(dir), entry->d_name, &out[n]))
+		if (sysfs_queue_read(dirfd(dir), entry->d_name, &out[n]))
 			n++;
 	closedir(dir);
 	return (int)n;

@@ -27,6 +27,9 @@ struct sysfs_queue {
  * most `max`; those that vanish meanwhile are left out. Their number, or -ENOENT:
  * the process does not use the driver. */
 int sysfs_queues(pid_t pid, struct sysfs_queue *out, size_t max);
+/* One queue's folder `name` in the folder `dir` of queues. false: it is none, or it has
+ * vanished. */
+bool sysfs_queue_read(int dir, const char *name, struct sysfs_queue *out);
 /* Of all processes that use the driver, at most `max`; their number. */
 size_t sysfs_processes(pid_t *out, size_t max);
 

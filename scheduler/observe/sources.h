@@ -14,6 +14,8 @@
 #define WHY char why[static OBSERVE_WHY]
 
 /* The daemon's word and, in it, the lane's. Entries of either are in their own list. */
+/* Does it count in another pid namespace than ours? false also where none is there. */
+bool source_daemon_counts_otherwise(const char *socket);
 int source_daemon(const char *socket, pid_t pid, struct observe_list *daemon,
 		  struct observe_list *lane, WHY);
 /* The lane of a process without a daemon: a file that the shim has open. */
@@ -41,5 +43,7 @@ const char *source_debugfs_text(const struct source_debugfs *debugfs, enum obser
 /* Write and read pointers of the queues in *list whose addresses are known, read in the
  * process without stopping it; sets OBSERVE_WPTR, OBSERVE_RPTR. */
 int source_memory(pid_t pid, struct observe_list *list, WHY);
+/* Sets OBSERVE_BACKLOG_BYTES where both pointers are known from the same source. */
+void observe_backlog(struct observe_list *list);
 
 #endif

@@ -64,7 +64,7 @@ jq -s . "$work/told" >"$work/events.json"
 
 told status 40 "kfdsched status --json"
 told dump 60 "kfdsched status PID --dump --json" "kfdsched status --json"
-told queues 14 "kfdsched queues --json" "kfdsched status --json"
+told queues 20 "kfdsched queues --json" "A queue as kfdsched sees it"
 told policy 5 "kfdsched policy --json"
 told orders 6 "Orders: kfdsched suspend"
 told events 12 "kfdsched events --json"

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+/* What kfdschedd tells of a process: its own word, and the lane's, which it reads. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "channel/protocol.h"
+#include "scheduler/lib/kfdsched.h"
+#include "scheduler/observe/sources.h"
+
+static bool same_namespace(pid_t pid)
+{
+	struct stat theirs, ours;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	/* Of another user's process that cannot be read; but it has a number here. */
+	if (stat(path, &theirs) != 0)
+		return true;
+	return stat("/proc/self/ns/pid", &ours) == 0 && theirs.st_ino == ours.st_ino;
+}
+
+/* One outside of our container has other numbers for the same processes, so it would be
+ * asked about somebody else. */
+bool source_daemon_counts_otherwise(const char *path)
+{
+	const char *named = getenv("KFDSHIM_SOCKET");
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct ucred peer = {.pid = -1};
+	socklen_t size = sizeof(peer);
+	int fd;
+
+	if (!path)
+		path = named && named[0] ? named : PROTOCOL_SOCKET;
+	if (strlen(path) >= sizeof(address.sun_path))
+		return false;
+	strcpy(address.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return false;
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+		peer.pid = -1;
+	close(fd);
+	return peer.pid == 0 || (peer.pid > 0 && !same_namespace(peer.pid));
+}
+
+static void set_number(struct observe_queue *queue, enum observe_field field, const json_t *json,
+		       const char *key, enum observe_source source)
+{
+	const json_t *value = json_object_get(json, key);
+
+	if (json_is_integer(value) && json_integer_value(value) >= 0)
+		observe_set(queue, field, (uint64_t)json_integer_value(value), source);
+}
+
+static void set_address(struct observe_queue *queue, enum observe_field field, const json_t *json,
+			const char *key, enum observe_source source)
+{
+	const char *text = json_string_value(json_object_get(json, key));
+	char *end;
+
+	if (!text || strncmp(text, "0x", 2) != 0)
+		return;
+	errno = 0;
+	unsigned long long value = strtoull(text + 2, &end, 16);
+
+	if (!errno && *end == '\0' && value != 0)
+		observe_set(queue, field, value, source);
+}
+
+/* What stands in a queue of the status, and in one of a lane, alike. NULL: no memory, or
+ * it is none. */
+static struct observe_queue *add(struct observe_list *list, const json_t *json,
+				 enum observe_source source)
+{
+	const char *type = json_string_value(json_object_get(json, "type"));
+	json_int_t id = json_integer_value(json_object_get(json, "id"));
+	json_int_t gpu_id = json_integer_value(json_object_get(json, "gpu_id"));
+	json_int_t context = json_integer_value(json_object_get(json, "context"));
+	struct observe_queue *queue;
+
+	if (id < 0 || id >= OBSERVE_NO_ID || gpu_id <= 0 || gpu_id > UINT32_MAX || context < 0 ||
+	    context > UINT32_MAX)
+		return NULL;
+	queue = observe_list_add(list);
+	if (!queue)
+		return NULL;
+	queue->id = (uint32_t)id;
+	queue->gpu_id = (uint32_t)gpu_id;
+	queue->context = (uint32_t)context;
+	queue->told_by = OBSERVE_BIT(source);
+	if (type && observe_type_of(type) < OBSERVE_TYPES)
+		observe_set(queue, OBSERVE_TYPE, observe_type_of(type), source);
+	set_number(queue, OBSERVE_RING_BYTES, json, "ring_bytes", source);
+	set_number(queue, OBSERVE_PRIORITY, json, "priority", source);
+	set_number(queue, OBSERVE_PERCENT, json, "percent", source);
+	set_number(queue, OBSERVE_CU_BITS, json, "cu_bits", source);
+	set_address(queue, OBSERVE_RING_ADDRESS, json, "ring_address", source);
+	set_address(queue, OBSERVE_RPTR_ADDRESS, json, "rptr_address", source);
+	set_address(queue, OBSERVE_WPTR_ADDRESS, json, "wptr_address", source);
+	set_address(queue, OBSERVE_HSA_QUEUE, json, "hsa_queue", source);
+	set_address(queue, OBSERVE_CWSR_ADDRESS, json, "cwsr_address", source);
+	if (observe_known(queue, OBSERVE_CWSR_ADDRESS))
+		set_number(queue, OBSERVE_CWSR_BYTES, json, "cwsr_bytes", source);
+	return queue;
+}
+
+/* Only an order that takes queues off the GPU suspends them; between two states it is not
+ * known which. Others than compute queues run on. */
+static void set_suspended(struct observe_queue *queue, const json_t *process)
+{
+	const char *state = json_string_value(json_object_get(process, "state"));
+	const char *level = json_string_value(json_object_get(process, "level"));
+	bool taken_off = level && (!strcmp(level, "trap") || !strcmp(level, "self"));
+
+	if (!state)
+		return;
+	if (!strcmp(state, "running") || !taken_off ||
+	    !observe_is_compute(queue->field[OBSERVE_TYPE].value))
+		observe_set(queue, OBSERVE_SUSPENDED, 0, OBSERVE_DAEMON);
+	else if (!strcmp(state, "suspended"))
+		observe_set(queue, OBSERVE_SUSPENDED, 1, OBSERVE_DAEMON);
+}
+
+static void read_lane(const json_t *root, struct observe_list *daemon, struct observe_list *lane)
+{
+	const json_t *process = json_object_get(root, "process");
+	const json_t *list = json_object_get(json_object_get(root, "lane"), "queues"), *json;
+	size_t i;
+
+	json_array_foreach(list, i, json)
+	{
+		const char *state = json_string_value(json_object_get(json, "state"));
+		struct observe_queue *queue = add(lane, json, OBSERVE_LANE), *word;
+
+		if (!queue)
+			continue;
+		if (state)
+			observe_set(queue, OBSERVE_ACTIVE, strcmp(state, "idle") != 0,
+				    OBSERVE_LANE);
+		word = observe_list_add(daemon);
+		if (!word)
+			continue;
+		word->id = queue->id;
+		word->gpu_id = queue->gpu_id;
+		word->context = queue->context;
+		word->told_by = OBSERVE_BIT(OBSERVE_DAEMON);
+		word->field[OBSERVE_TYPE] = queue->field[OBSERVE_TYPE];
+		set_suspended(word, process);
+	}
+}
+
+/* One without the shim: what the daemon found out about its queues. */
+static void read_outsider(const json_t *root, struct observe_list *daemon)
+{
+	const json_t *process = json_object_get(root, "process"), *json;
+	size_t i;
+
+	json_array_foreach(json_object_get(process, "queues"), i, json)
+	{
+		const json_t *active = json_object_get(json, "active");
+		struct observe_queue *queue = add(daemon, json, OBSERVE_DAEMON);
+
+		if (!queue)
+			continue;
+		if (json_is_boolean(active))
+			observe_set(queue, OBSERVE_ACTIVE, json_is_true(active), OBSERVE_DAEMON);
+		set_suspended(queue, process);
+	}
+}
+
+int source_daemon(const char *path, pid_t pid, struct observe_list *daemon,
+		  struct observe_list *lane, WHY)
+{
+	struct kfdsched *asked = kfdsched_open(path);
+	char *text = NULL;
+	json_t *root = NULL;
+	int rc = -ENOMEM;
+
+	snprintf(why, OBSERVE_WHY, "no memory");
+	if (!asked)
+		return rc;
+	rc = kfdsched_status(asked, pid, &text);
+	if (rc) {
+		snprintf(why, OBSERVE_WHY, "%s", kfdsched_sentence(asked));
+		if (rc == -ESRCH || rc == -ECONNREFUSED)
+			rc = -ENOENT;
+		goto out;
+	}
+	root = json_loads(text, 0, NULL);
+	if (!root || !json_is_object(json_object_get(root, "process"))) {
+		snprintf(why, OBSERVE_WHY,
+			 "the daemon's answer was not understood: use the kfdsched that belongs to "
+			 "it");
+		rc = -EPROTO;
+		goto out;
+	}
+	if (json_is_object(json_object_get(root, "lane")))
+		read_lane(root, daemon, lane);
+	else
+		read_outsider(root, daemon);
+out:
+	json_decref(root);
+	free(text);
+	kfdsched_close(asked);
+	return rc;
+}

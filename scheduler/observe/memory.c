@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Write and read pointers, read where they lie: in the process's memory, by /proc/PID/mem,
+ * which stops nobody, and which reads what a render node maps, too (the driver's access
+ * function; process_vm_readv(2) takes ordinary pages only).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "scheduler/observe/sources.h"
+
+#define AQL_PACKET_BYTES 64u
+#define DWORD_BYTES 4u
+
+/* 0: nobody knows in what it counts. */
+static uint64_t unit(const struct observe_queue *queue)
+{
+	if (!observe_known(queue, OBSERVE_TYPE))
+		return 0;
+	switch (queue->field[OBSERVE_TYPE].value) {
+	case OBSERVE_AQL:
+		return AQL_PACKET_BYTES;
+	case OBSERVE_PM4:
+		return DWORD_BYTES;
+	case OBSERVE_SDMA:
+	case OBSERVE_XGMI:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static bool read_word(int fd, const struct observe_queue *queue, enum observe_field address,
+		      uint64_t *out)
+{
+	return observe_known(queue, address) &&
+	       pread(fd, out, sizeof(*out), (off_t)queue->field[address].value) ==
+		       (ssize_t)sizeof(*out);
+}
+
+int source_memory(pid_t pid, struct observe_list *list, WHY)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		snprintf(why, OBSERVE_WHY,
+			 "the memory of process %d cannot be read (%s): ask as its user or root",
+			 (int)pid, strerror(errno));
+		return errno == ENOENT ? -ENOENT : -errno;
+	}
+	for (size_t i = 0; i < list->count; i++) {
+		struct observe_queue *queue = &list->queue[i];
+		uint64_t wptr, rptr, bytes = unit(queue);
+
+		/* The read pointer first: it cannot then be ahead of the other. */
+		if (!bytes || !read_word(fd, queue, OBSERVE_RPTR_ADDRESS, &rptr) ||
+		    !read_word(fd, queue, OBSERVE_WPTR_ADDRESS, &wptr))
+			continue;
+		observe_set(queue, OBSERVE_RPTR, rptr, OBSERVE_MEMORY);
+		observe_set(queue, OBSERVE_WPTR, wptr, OBSERVE_MEMORY);
+	}
+	close(fd);
+	return 0;
+}
+
+void observe_backlog(struct observe_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct observe_queue *queue = &list->queue[i];
+		const struct observe_value *wptr = &queue->field[OBSERVE_WPTR];
+		const struct observe_value *rptr = &queue->field[OBSERVE_RPTR];
+		uint64_t bytes = unit(queue);
+
+		/* Of one look: two sources do not look at the same moment. */
+		if (bytes && wptr->source != OBSERVE_NOBODY && wptr->source == rptr->source &&
+		    wptr->value >= rptr->value)
+			observe_set(queue, OBSERVE_BACKLOG_BYTES,
+				    (wptr->value - rptr->value) * bytes, wptr->source);
+	}
+}

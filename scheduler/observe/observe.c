@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+/* One sample: every source is asked, and what they tell is joined. */
+#include "scheduler/observe/observe.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/proc_stat.h"
+#include "scheduler/observe/sources.h"
+
+struct observer {
+	struct observe_options options;
+	uint64_t started;  /* with the pid it names one process; 0: there was none */
+	pid_t host_pid;	   /* 0: not known from here */
+	bool other_daemon; /* its numbers are not ours */
+	struct source_sysfs *sysfs;
+};
+
+struct observer *observe_open(const struct observe_options *options)
+{
+	struct observer *observer = calloc(1, sizeof(*observer));
+	struct proc_stat stat;
+
+	if (!observer)
+		return NULL;
+	observer->options = *options;
+	if (!observer->options.sources)
+		observer->options.sources = OBSERVE_ALL;
+	observer->sysfs = source_sysfs_new();
+	if (!observer->sysfs) {
+		observe_close(observer);
+		return NULL;
+	}
+	if (proc_stat(options->pid, &stat))
+		observer->started = stat.started;
+	observer->host_pid = observe_host_pid(options->pid);
+	if (observer->options.sources & OBSERVE_BIT(OBSERVE_DAEMON))
+		observer->other_daemon = source_daemon_counts_otherwise(options->socket);
+	return observer;
+}
+
+void observe_close(struct observer *observer)
+{
+	if (!observer)
+		return;
+	source_sysfs_free(observer->sysfs);
+	free(observer);
+}
+
+void observation_free(struct observation *observation)
+{
+	observe_list_free(&observation->queues);
+	for (unsigned i = 0; i < OBSERVE_SOURCES; i++)
+		observe_list_free(&observation->answer[i].list);
+	*observation = (struct observation){0};
+}
+
+static bool is_alive(const struct observer *observer)
+{
+	struct proc_stat stat;
+
+	return observer->started && proc_stat(observer->options.pid, &stat) &&
+	       stat.started == observer->started && stat.state != 'Z' && stat.state != 'X';
+}
+
+static bool wants(const struct observer *observer, enum observe_source source)
+{
+	return observer->options.sources & OBSERVE_BIT(source);
+}
+
+static int ask_daemon(const struct observer *observer, struct observe_list *daemon,
+		      struct observe_list *lane, WHY)
+{
+	if (observer->other_daemon) {
+		snprintf(why, OBSERVE_WHY,
+			 "the daemon runs in another pid namespace: its numbers are not ours, ask "
+			 "from there");
+		return -EXDEV;
+	}
+	return source_daemon(observer->options.socket, observer->options.pid, daemon, lane, why);
+}
+
+static int ask(struct observer *observer, enum observe_source source, struct observe_list *out, WHY)
+{
+	switch (source) {
+	case OBSERVE_LANE:
+		return source_lane(observer->options.pid, out, why);
+	case OBSERVE_SYSFS:
+		return source_sysfs(observer->sysfs, observer->host_pid, out, why);
+	default:
+		snprintf(why, OBSERVE_WHY, "it cannot be asked");
+		return -EOPNOTSUPP;
+	}
+}
+
+/* ---- a whole sample ---- */
+
+static void begin(struct observation *out, const struct observer *observer)
+{
+	out->ns = clock_ns();
+	out->host_pid = observer->host_pid;
+	out->listed = 0;
+	observe_list_clear(&out->queues);
+	for (unsigned i = 0; i < OBSERVE_SOURCES; i++) {
+		out->answer[i].asked = false;
+		out->answer[i].error = 0;
+		out->answer[i].why[0] = '\0';
+		out->answer[i].unmatched = 0;
+		observe_list_clear(&out->answer[i].list);
+	}
+}
+
+static void ask_all(struct observer *observer, struct observation *out)
+{
+	struct observe_answer *daemon = &out->answer[OBSERVE_DAEMON];
+	struct observe_answer *lane = &out->answer[OBSERVE_LANE];
+
+	if (wants(observer, OBSERVE_DAEMON)) {
+		daemon->asked = true;
+		daemon->error = ask_daemon(observer, &daemon->list, &lane->list, daemon->why);
+		lane->asked = !daemon->error;
+	}
+	for (enum observe_source s = OBSERVE_LANE; s <= OBSERVE_HQD; s++) {
+		struct observe_answer *answer = &out->answer[s];
+
+		/* The lane came with the daemon's answer. */
+		if (!wants(observer, s) || answer->asked)
+			continue;
+		answer->asked = true;
+		answer->error = ask(observer, s, &answer->list, answer->why);
+	}
+	if (lane->asked && !lane->error && lane->list.count == 0 && !daemon->error &&
+	    daemon->list.count > 0) {
+		lane->error = -ENOENT;
+		snprintf(lane->why, sizeof(lane->why),
+			 "it runs without libkfdshim.so, so it has no lane");
+	}
+}
+
+/* Registers name no process: of all slots those that hold a ring of this one. */
+static int keep_own_hqds(struct observation *out)
+{
+	struct observe_list *all = &out->answer[OBSERVE_HQD].list;
+	size_t kept = 0, unmatched;
+	int rc = 0;
+
+	for (size_t i = 0; i < all->count && !rc; i++) {
+		struct observe_queue *queue = &all->queue[i];
+		struct observe_list one = {.queue = queue, .count = 1};
+
+		rc = observe_merge(&out->answer[OBSERVE_MQD].list, &one, &unmatched);
+		if (!rc && unmatched)
+			rc = observe_merge(&out->queues, &one, &unmatched);
+		if (!rc && !unmatched)
+			all->queue[kept++] = *queue;
+	}
+	all->count = kept;
+	return rc;
+}
+
+/* Descriptors are there, and no slot has this ring: it is not on the GPU now. */
+static void none_active(struct observation *out)
+{
+	if (!out->answer[OBSERVE_HQD].asked || out->answer[OBSERVE_HQD].error)
+		return;
+	for (size_t i = 0; i < out->queues.count; i++) {
+		struct observe_queue *queue = &out->queues.queue[i];
+
+		if (observe_known(queue, OBSERVE_RING_ADDRESS) &&
+		    !(observe_known(queue, OBSERVE_TYPE) &&
+		      queue->field[OBSERVE_TYPE].value == OBSERVE_DRM))
+			observe_set(queue, OBSERVE_HQDS, 0, OBSERVE_MEMORY);
+	}
+	for (size_t i = 0; i < out->queues.count; i++)
+		if (out->queues.queue[i].field[OBSERVE_HQDS].source == OBSERVE_MEMORY)
+			out->queues.queue[i].field[OBSERVE_HQDS].source = OBSERVE_HQD;
+}
+
+static int join(struct observation *out)
+{
+	int rc = 0;
+
+	for (enum observe_source s = OBSERVE_DAEMON; s <= OBSERVE_SYSFS && !rc; s++) {
+		struct observe_answer *answer = &out->answer[s];
+
+		rc = observe_merge(&out->queues, &answer->list, &answer->unmatched);
+		if (answer->asked && !answer->error)
+			out->listed |= OBSERVE_BIT(s);
+	}
+	/* Slots to descriptors first: both know rings, where ids may be all that is known. */
+	if (!rc)
+		rc = keep_own_hqds(out);
+	if (!rc)
+		rc = observe_merge(&out->queues, &out->answer[OBSERVE_MQD].list,
+				   &out->answer[OBSERVE_MQD].unmatched);
+	none_active(out);
+	return rc;
+}
+
+int observe_sample(struct observer *observer, struct observation *out)
+{
+	struct observe_answer *memory = &out->answer[OBSERVE_MEMORY];
+	int rc;
+
+	begin(out, observer);
+	out->alive = is_alive(observer);
+	if (!out->alive)
+		return -ESRCH;
+	ask_all(observer, out);
+	rc = join(out);
+	if (!rc && wants(observer, OBSERVE_MEMORY)) {
+		memory->asked = true;
+		memory->error = source_memory(observer->options.pid, &out->queues, memory->why);
+	}
+	observe_backlog(&out->queues);
+	observe_list_sort(&out->queues);
+	/* What was read may be the next process's of that number. */
+	out->alive = is_alive(observer);
+	return rc ? rc : out->alive ? 0 : -ESRCH;
+}
+
+const char *observe_raw(const struct observer *observer, enum observe_source source, size_t *bytes)
+{
+	(void)observer;
+	(void)source;
+	*bytes = 0;
+	return NULL;
+}
+
+/* ---- which queues there are ---- */
+
+static int ids_from(struct observer *observer, enum observe_source source, struct observe_list *out,
+		    WHY)
+{
+	struct observe_list lane = {0};
+	int rc;
+
+	observe_list_clear(out);
+	if (source != OBSERVE_DAEMON)
+		return ask(observer, source, out, why);
+	rc = ask_daemon(observer, out, &lane, why);
+	observe_list_free(&lane);
+	return rc;
+}
+
+int observe_ids(struct observer *observer, struct observe_list *out, enum observe_source *source,
+		char why[static OBSERVE_WHY])
+{
+	int rc = -ENOENT;
+
+	observe_list_clear(out);
+	snprintf(why, OBSERVE_WHY, "no source was to be asked");
+	if (!is_alive(observer)) {
+		snprintf(why, OBSERVE_WHY, "process %d has ended", (int)observer->options.pid);
+		return -ESRCH;
+	}
+	for (enum observe_source s = OBSERVE_DAEMON; s <= OBSERVE_MQD; s++) {
+		if (!wants(observer, s))
+			continue;
+		rc = ids_from(observer, s, out, why);
+		if (rc == -ENOMEM)
+			return rc;
+		if (rc)
+			continue;
+		*source = s;
+		observe_list_sort(out);
+		return is_alive(observer) ? 0 : -ESRCH;
+	}
+	observe_list_clear(out);
+	return is_alive(observer) ? rc : -ESRCH;
+}
