@@ -404,8 +404,8 @@ static void enable_sentence(const struct trap *trap, int error, char *reason)
 	snprintf(reason, KFD_REASON, "no debug session on process %d: %s", (int)trap->pid, why);
 }
 
-/* 0, or a negative errno with the reason. */
-static int start_session(struct trap *trap, char *reason)
+/* 0, or a negative errno with the reason. *state: of the target's runtime. */
+static int open_session(struct trap *trap, uint32_t *state, char *reason)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_ENABLE};
 	struct kfdabi_runtime_info info = {0};
@@ -432,18 +432,29 @@ static int start_session(struct trap *trap, char *reason)
 		return error;
 	}
 	trap->events_fd = ends[0];
-	if (info.runtime_state == KFDABI_RUNTIME_ENABLED) {
+	*state = info.runtime_state;
+	return 0;
+}
+
+static int start_session(struct trap *trap, char *reason)
+{
+	uint32_t state;
+	int error = open_session(trap, &state, reason);
+
+	if (error)
+		return error;
+	if (state == KFDABI_RUNTIME_ENABLED) {
 		post_runtime_event(trap);
 		return 0;
 	}
 	end_session(trap);
 	snprintf(reason, KFD_REASON,
 		 "process %d cannot be debugged: its runtime is in state %u (%s)", (int)trap->pid,
-		 info.runtime_state,
-		 info.runtime_state == KFDABI_RUNTIME_DISABLED ? "not enabled"
-		 : info.runtime_state == KFDABI_RUNTIME_BUSY   ? "busy: its GPU debugs another"
-							       : "error");
-	return info.runtime_state == KFDABI_RUNTIME_BUSY ? -EBUSY : -EPROTO;
+		 state,
+		 state == KFDABI_RUNTIME_DISABLED ? "not enabled"
+		 : state == KFDABI_RUNTIME_BUSY	  ? "busy: its GPU debugs another"
+						  : "error");
+	return state == KFDABI_RUNTIME_BUSY ? -EBUSY : -EPROTO;
 }
 
 /* Queues that were there before the session: through a suspend and a resume
@@ -548,6 +559,33 @@ int trap_attach(struct trap *trap, int kfd_fd, struct trap_cost *settled,
 		trap->seized = false;
 	}
 	return error;
+}
+
+int trap_look(struct trap *trap, int kfd_fd, struct kfdabi_queue_snapshot *out, uint32_t max,
+	      char reason[static KFD_REASON])
+{
+	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_GET_QUEUE_SNAPSHOT};
+	int error = tracer_seize(trap->pid, reason);
+	uint32_t state;
+
+	if (error)
+		return error;
+	trap->kfd_fd = kfd_fd;
+	error = check_target(trap, reason);
+	if (!error)
+		error = open_session(trap, &state, reason);
+	if (!error) {
+		args.u.queue_snapshot.snapshot_buf_ptr = (uintptr_t)out;
+		args.u.queue_snapshot.num_queues = max;
+		args.u.queue_snapshot.entry_size = sizeof(*out);
+		error = trap_call(trap, &args);
+		if (error < 0)
+			snprintf(reason, KFD_REASON, "no snapshot of the queues of process %d: %s",
+				 (int)trap->pid, strerror(-error));
+		end_session(trap);
+	}
+	tracer_detach(trap->pid);
+	return error < 0 ? error : (int)args.u.queue_snapshot.num_queues;
 }
 
 void trap_detach(struct trap *trap)

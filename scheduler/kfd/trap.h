@@ -31,6 +31,7 @@
 #include "scheduler/kfd/device.h"
 
 struct trap;
+struct kfdabi_queue_snapshot;
 
 /* What a suspend or a resume cost: entry into the driver, and from there to
  * the end of the last call that it took. entry_ns 0: no call was needed. */
@@ -60,6 +61,15 @@ void trap_destroy(struct trap *trap);
  */
 int trap_attach(struct trap *trap, int kfd_fd, struct trap_cost *settled,
 		char reason[static KFD_REASON]);
+
+/*
+ * Looks, and leaves nothing behind: a session that is opened, asked for its snapshot and
+ * ended at once, without a suspend, and without taking from any queue that it is new. The
+ * runtime need not be enabled. How many queues there are, of which the first `max` are in
+ * out[], newest first; or as trap_attach() fails. Not while the trap is attached.
+ */
+int trap_look(struct trap *trap, int kfd_fd, struct kfdabi_queue_snapshot *out, uint32_t max,
+	      char reason[static KFD_REASON]);
 
 /* Ends the session, which resumes everything, and lets go of the target. */
 void trap_detach(struct trap *trap);

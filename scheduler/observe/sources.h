@@ -20,7 +20,7 @@ int source_daemon(const char *socket, pid_t pid, struct observe_list *daemon,
 		  struct observe_list *lane, WHY);
 /* The lane of a process without a daemon: a file that the shim has open. */
 int source_lane(pid_t pid, struct observe_list *out, WHY);
-/* A debug session, a snapshot, and its end. */
+/* A debug session, a snapshot, and its end. -EBUSY: another debugger, or the daemon, has one. */
 int source_trap(pid_t pid, struct observe_list *out, WHY);
 
 /* sysfs, with what is kept between samples. host_pid: the driver's number. */
@@ -29,9 +29,11 @@ struct source_sysfs *source_sysfs_new(void);
 void source_sysfs_free(struct source_sysfs *sysfs);
 int source_sysfs(struct source_sysfs *sysfs, pid_t host_pid, struct observe_list *out, WHY);
 
-/* debugfs, with the texts that were read last. `out` of mqds has no ids. Of hqds: one entry
- * for each ring that is active in a hardware slot, OBSERVE_HQDS its slots; it names no
- * process, so the caller joins it to what others told. */
+/* debugfs (debugfs.h), with the texts that were read last. `out` of mqds has no ids. Of
+ * hqds: one entry for each ring that is active in a hardware slot, OBSERVE_HQDS its slots;
+ * it names no process, so the caller joins it to what others told. -EBADMSG, -EOPNOTSUPP:
+ * *out has all the same what was read, up to the text's fault or of the GPUs that are
+ * known. */
 struct source_debugfs;
 struct source_debugfs *source_debugfs_new(void);
 void source_debugfs_free(struct source_debugfs *debugfs);

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/kfd/topology.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NODES "/sys/class/kfd/kfd/topology/nodes"
+#define PATH 128
+
+static void property(struct topology_gpu *gpu, const char *name, uint32_t value)
+{
+	const struct {
+		const char *name;
+		uint32_t *at;
+	} known[] = {
+		{"gfx_target_version", &gpu->gfx_target_version},
+		{"num_xcc", &gpu->xccs},
+		{"num_cp_queues", &gpu->cp_queues},
+		{"num_sdma_engines", &gpu->sdma_engines},
+		{"num_sdma_xgmi_engines", &gpu->xgmi_engines},
+		{"num_sdma_queues_per_engine", &gpu->sdma_queues},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcmp(known[i].name, name) == 0)
+			*known[i].at = value;
+}
+
+static bool read_gpu(const char *node, struct topology_gpu *out)
+{
+	char path[PATH], name[64];
+	uint64_t value;
+	FILE *file;
+
+	*out = (struct topology_gpu){.node = (uint32_t)strtoul(node, NULL, 10)};
+	snprintf(path, sizeof(path), NODES "/%.20s/gpu_id", node);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	if (fscanf(file, "%" SCNu32, &out->gpu_id) != 1)
+		out->gpu_id = 0;
+	fclose(file);
+	if (!out->gpu_id)
+		return false; /* a CPU */
+	snprintf(path, sizeof(path), NODES "/%.20s/properties", node);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	while (fscanf(file, "%63s %" SCNu64, name, &value) == 2)
+		if (value <= UINT32_MAX)
+			property(out, name, (uint32_t)value);
+	fclose(file);
+	if (!out->xccs)
+		out->xccs = 1;
+	return true;
+}
+
+static int by_node(const void *a, const void *b)
+{
+	uint32_t left = ((const struct topology_gpu *)a)->node;
+	uint32_t right = ((const struct topology_gpu *)b)->node;
+
+	return (left > right) - (left < right);
+}
+
+size_t topology_gpus(struct topology_gpu *out, size_t max)
+{
+	DIR *dir = opendir(NODES);
+	struct dirent *entry;
+	size_t n = 0;
+
+	while (dir && n < max && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' && read_gpu(entry->d_name, &out[n]))
+			n++;
+	if (dir)
+		closedir(dir);
+	if (n)
+		qsort(out, n, sizeof(*out), by_node);
+	return n;
+}
+
+const struct topology_gpu *topology_find(const struct topology_gpu *gpus, size_t n, uint32_t gpu_id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (gpus[i].gpu_id == gpu_id)
+			return &gpus[i];
+	return NULL;
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+/* debugfs kfd/mqds and kfd/hqds, read as a whole: the driver writes the whole text when it
+ * is opened, and reads registers of every slot for hqds. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "scheduler/observe/debugfs.h"
+#include "scheduler/observe/sources.h"
+
+#define DEBUGFS "/sys/kernel/debug"
+#define TEXT_FIRST 65536u
+/* 1024 queues of eight XCCs are 46 MB a process. What is longer is not the driver's. */
+#define TEXT_MAX (1024u << 20)
+
+struct text {
+	char *at;
+	size_t bytes, room;
+	bool there; /* the last reading succeeded */
+};
+
+struct source_debugfs {
+	struct text mqds, hqds;
+	struct topology_gpu gpus[TOPOLOGY_GPUS];
+	size_t n_gpus;
+};
+
+struct source_debugfs *source_debugfs_new(void)
+{
+	return calloc(1, sizeof(struct source_debugfs));
+}
+
+void source_debugfs_free(struct source_debugfs *debugfs)
+{
+	if (!debugfs)
+		return;
+	free(debugfs->mqds.at);
+	free(debugfs->hqds.at);
+	free(debugfs);
+}
+
+const char *source_debugfs_text(const struct source_debugfs *debugfs, enum observe_source source,
+				size_t *bytes)
+{
+	const struct text *text = source == OBSERVE_MQD	  ? &debugfs->mqds
+				  : source == OBSERVE_HQD ? &debugfs->hqds
+							  : NULL;
+
+	if (!text || !text->there)
+		return NULL;
+	*bytes = text->bytes;
+	return text->at;
+}
+
+/* Why there is no such file, or none for us. */
+static int no_file(const char *name, int error, char *why)
+{
+	if (error == ENOENT && access(DEBUGFS "/kfd", F_OK) == 0)
+		snprintf(why, OBSERVE_WHY, "the driver has no debugfs file kfd/%s", name);
+	else if (error == ENOENT)
+		snprintf(why, OBSERVE_WHY,
+			 "there is no " DEBUGFS "/kfd (mount -t debugfs none " DEBUGFS
+			 ", with amdgpu loaded and CONFIG_DEBUG_FS)");
+	else if (error == EACCES || error == EPERM)
+		snprintf(why, OBSERVE_WHY,
+			 "may not read " DEBUGFS "/kfd/%s: that is for root alone, and for "
+			 "nobody where the kernel is locked down",
+			 name);
+	else
+		snprintf(why, OBSERVE_WHY, "cannot read " DEBUGFS "/kfd/%s: %s", name,
+			 strerror(error));
+	return -error;
+}
+
+static int make_room(struct text *text)
+{
+	size_t room = text->room ? 2 * text->room : TEXT_FIRST;
+	char *more;
+
+	if (text->room - text->bytes > 1 && text->room)
+		return 0;
+	if (room > TEXT_MAX)
+		return -EFBIG;
+	more = realloc(text->at, room);
+	if (!more)
+		return -ENOMEM;
+	text->at = more;
+	text->room = room;
+	return 0;
+}
+
+static int read_all(int fd, struct text *text)
+{
+	ssize_t n;
+
+	text->bytes = 0;
+	do {
+		int r = make_room(text);
+
+		if (r)
+			return r;
+		n = read(fd, text->at + text->bytes, text->room - text->bytes - 1);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		text->bytes += n > 0 ? (size_t)n : 0;
+	} while (n);
+	text->at[text->bytes] = '\0';
+	return 0;
+}
+
+static int read_text(struct source_debugfs *debugfs, const char *name, struct text *text, char *why)
+{
+	char path[64];
+	int fd, r;
+
+	text->there = false;
+	snprintf(path, sizeof(path), DEBUGFS "/kfd/%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return no_file(name, errno, why);
+	r = read_all(fd, text);
+	close(fd);
+	if (r)
+		return no_file(name, -r, why);
+	text->there = true;
+	/* A card that is partitioned anew has other nodes. */
+	debugfs->n_gpus = topology_gpus(debugfs->gpus, TOPOLOGY_GPUS);
+	return 0;
+}
+
+static struct debugfs_text parsed(const struct source_debugfs *debugfs, const struct text *text)
+{
+	return (struct debugfs_text){text->at, text->bytes, debugfs->gpus, debugfs->n_gpus};
+}
+
+int source_mqds(struct source_debugfs *debugfs, pid_t host_pid, struct observe_list *out, WHY)
+{
+	int r = read_text(debugfs, "mqds", &debugfs->mqds, why);
+	struct debugfs_text text = parsed(debugfs, &debugfs->mqds);
+
+	if (r)
+		return r;
+	if (host_pid > 0)
+		return debugfs_mqds(&text, host_pid, out, why);
+	snprintf(why, OBSERVE_WHY,
+		 "debugfs kfd/mqds counts processes in the machine's first pid namespace, and "
+		 "from here nobody can tell this one's number there");
+	return -ENOENT;
+}
+
+int source_hqds(struct source_debugfs *debugfs, struct observe_list *out, WHY)
+{
+	int r = read_text(debugfs, "hqds", &debugfs->hqds, why);
+	struct debugfs_text text = parsed(debugfs, &debugfs->hqds);
+
+	return r ? r : debugfs_hqds(&text, out, why);
+}
