@@ -3,7 +3,7 @@
 # its agent stand in one folder, and where kfdsched looks for them: ../lib.
 include(GNUInstallDirs)
 install(TARGETS kfdschedd RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR})
-install(TARGETS kfdsched RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS kfdsched kfdreplay RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS kfdshim kfdshim-agent LIBRARY DESTINATION lib)
 install(FILES preload/kfdshim.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES README.md SECURITY.md LICENSE packaging/kfdschedd.ini
@@ -12,3 +12,6 @@ install(FILES README.md SECURITY.md LICENSE packaging/kfdschedd.ini
 configure_file(packaging/kfdschedd.service.in kfdschedd.service @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/kfdschedd.service packaging/kfdschedd.socket
   DESTINATION lib/systemd/system)
+# What `kfdsched workload` plays; in the build, too, where a world with another root sees it.
+file(COPY traces DESTINATION ${CMAKE_BINARY_DIR} FILES_MATCHING PATTERN "*.csv")
+install(DIRECTORY traces DESTINATION ${CMAKE_INSTALL_DATADIR}/kfdshim FILES_MATCHING PATTERN "*.csv")

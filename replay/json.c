@@ -92,12 +92,13 @@ static json_t *report_json(const struct report *report)
 int report_write_json(const struct report *report, const char *path, char *why, size_t why_size)
 {
 	json_t *json = report_json(report);
-	FILE *file = json ? fopen(path, "we") : NULL;
+	bool to_stdout = strcmp(path, REPORT_STDOUT) == 0;
+	FILE *file = !json ? NULL : to_stdout ? stdout : fopen(path, "we");
 	bool good = file && json_dumpf(json, file, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0 &&
 		    fputc('\n', file) != EOF;
 	int error = errno;
 
-	if (file && fclose(file) != 0 && good) {
+	if (file && (to_stdout ? fflush(file) : fclose(file)) != 0 && good) {
 		error = errno;
 		good = false;
 	}

@@ -30,6 +30,8 @@ struct report {
 	const struct stats_summary *latency;
 };
 
+#define REPORT_STDOUT "-"
+/* To the file, or to stdout (REPORT_STDOUT). 0, or -EIO with a sentence in why. */
 int report_write_json(const struct report *report, const char *path, char *why, size_t why_size);
 /* A few lines for a person, to stdout. */
 void report_print(const struct report *report);

@@ -52,7 +52,8 @@ static const char help_text[] =
 	"                     recorded: no earlier than in the recording\n"
 	"  --count            every workgroup counts in a cell of its own; checked\n"
 	"  --device D         GPU number (default 0)\n"
-	"  --json FILE        write the result (docs/formats.md)\n"
+	"  --json FILE        write the result (docs/formats.md); - is standard output, without\n"
+	"                     text\n"
 	"  --sync-fd R:W      when ready write a byte to descriptor W, and begin after a\n"
 	"                     byte or the end of the file on R\n"
 	"  --help             this text\n"
@@ -266,7 +267,9 @@ static int report(const struct arguments *a, const struct report *partial)
 	full.latency = &latency;
 	if (a->json && report_write_json(&full, a->json, why, sizeof(why)) != 0)
 		return failed(why);
-	report_print(&full);
+	/* The one or the other: what reads JSON wants nothing beside it. */
+	if (!a->json || strcmp(a->json, REPORT_STDOUT) != 0)
+		report_print(&full);
 	if (fflush(stdout) != 0)
 		return failed("standard output cannot be written");
 	return EXIT_SUCCESS;

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched workload: a recorded model as GPU work to try things on; kfdreplay under one
+ * name. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "channel/protocol.h"
+#include "scheduler/cli/ask.h"
+
+#define SECONDS "30"
+#define ARGUMENTS 24
+
+/* Online models are asked by somebody now and then, offline ones run as fast as they can. */
+static const struct preset {
+	const char *name;
+	const char *trace;
+	const char *what;
+	const char *load; /* NULL: --closed */
+} presets[] = {
+	{"gemm", "offline_gemm4000_f32.csv", "products of two 4000 x 4000 matrices", NULL},
+	{"cnn", "online_resnet50_b1.csv", "requests to ResNet-50, at 20 % load", "0.2"},
+	{"transformer", "offline_gpt2m_train_8x1024.csv", "training steps of GPT-2 medium", NULL},
+	{"llm-decode", "online_llama1b_decode_b1.csv", "tokens of a Llama of 1.1B parameters",
+	 NULL},
+};
+#define PRESETS (sizeof(presets) / sizeof(presets[0]))
+
+struct job {
+	const struct preset *preset;
+	const char *seconds, *priority, *api, *device;
+	bool json;
+};
+
+static const struct preset *find(const char *name)
+{
+	for (size_t i = 0; i < PRESETS; i++)
+		if (strcmp(presets[i].name, name) == 0)
+			return &presets[i];
+	return NULL;
+}
+
+static int read_options(int argc, char **argv, struct job *job)
+{
+	static const struct option options[] = {
+		{"seconds", required_argument, NULL, 'S'},
+		{"priority", required_argument, NULL, 'p'},
+		{"api", required_argument, NULL, 'a'},
+		{"device", required_argument, NULL, 'd'},
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	double seconds;
+	int option, level;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (option) {
+		case 'S':
+			if (cli_positive(optarg, &seconds))
+				return cli_usage(&verb_workload,
+						 "--seconds is a number above 0, not '%s'", optarg);
+			job->seconds = optarg;
+			break;
+		case 'p':
+			if (protocol_priority(optarg, &level))
+				return cli_usage(&verb_workload,
+						 "--priority is online, offline or 0 to 15, not "
+						 "'%s'",
+						 optarg);
+			job->priority = optarg;
+			break;
+		case 'a':
+			job->api = optarg;
+			break;
+		case 'd':
+			job->device = optarg;
+			break;
+		case 'j':
+			job->json = true;
+			break;
+		case 'h':
+			return cli_help(&verb_workload);
+		default:
+			return cli_usage_getopt(&verb_workload, option, argv);
+		}
+	}
+	if (optind == argc)
+		return cli_usage(&verb_workload, "which one?");
+	job->preset = find(argv[optind]);
+	if (!job->preset)
+		return cli_usage(&verb_workload,
+				 "there is no workload '%s': gemm, cnn, transformer, llm-decode",
+				 argv[optind]);
+	if (++optind < argc)
+		return cli_usage(&verb_workload, "'%s' is one argument too many", argv[optind]);
+	return ASK_GO_ON;
+}
+
+/* In the build's traces/, or where an installed one has them. */
+static int find_trace(const char *name, char path[PATH_MAX])
+{
+	static const char *const folders[] = {"traces", "../share/kfdshim/traces"};
+	char tried[256];
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		snprintf(tried, sizeof(tried), "%s/%s", folders[i], name);
+		if (cli_beside(tried, path) == 0)
+			return 0;
+	}
+	return -ENOENT;
+}
+
+static int run(int argc, char **argv)
+{
+	struct job job = {.seconds = SECONDS};
+	char self[PATH_MAX], replay[PATH_MAX], trace[PATH_MAX];
+	const char *list[ARGUMENTS];
+	size_t n = 0;
+	int code = read_options(argc, argv, &job);
+
+	if (code != ASK_GO_ON)
+		return code;
+	if (cli_beside("kfdreplay", replay))
+		return cli_failed(&verb_workload, "kfdreplay is not in the folder of kfdsched: "
+						  "build or install it there");
+	if (find_trace(job.preset->trace, trace))
+		return cli_failed(&verb_workload,
+				  "%s is neither in traces/ beside kfdsched nor in "
+				  "../share/kfdshim/traces: build or install it there",
+				  job.preset->trace);
+	if (job.priority) {
+		/* The same command, with the shim. */
+		if (cli_beside("kfdsched", self))
+			return cli_failed(&verb_workload, "kfdsched does not find itself");
+		list[n++] = self;
+		list[n++] = "run";
+		list[n++] = "--priority";
+		list[n++] = job.priority;
+		list[n++] = "--";
+	}
+	list[n++] = replay;
+	list[n++] = "--trace";
+	list[n++] = trace;
+	list[n++] = "--seconds";
+	list[n++] = job.seconds;
+	list[n++] = job.preset->load ? "--load" : "--closed";
+	if (job.preset->load)
+		list[n++] = job.preset->load;
+	if (job.api) {
+		list[n++] = "--api";
+		list[n++] = job.api;
+	}
+	if (job.device) {
+		list[n++] = "--device";
+		list[n++] = job.device;
+	}
+	if (job.json) {
+		list[n++] = "--json";
+		list[n++] = "-";
+	}
+	list[n] = NULL;
+	fprintf(stderr, "kfdsched workload: process %d: %s, for %s s\n", (int)getpid(),
+		job.preset->what, job.seconds);
+	execv(list[0], (char *const *)(uintptr_t)list);
+	return cli_failed(&verb_workload, "cannot start %s: %s", list[0], strerror(errno));
+}
+
+const struct verb verb_workload = {
+	.name = "workload",
+	.summary = "GPU work to try things on: a recorded model",
+	.usage = "gemm|cnn|transformer|llm-decode [--seconds N] [--priority P] [--api hsa|hip] "
+		 "[--device N] [--json]",
+	.help = "Plays a recorded model through the GPU's runtime until the time is over, or "
+		"Ctrl-C, and\n"
+		"tells how long its requests took. It is kfdreplay, with these recordings:\n"
+		"\n"
+		"  gemm           products of two 4000 x 4000 matrices, one after the other\n"
+		"  cnn            single requests to ResNet-50, at 20 % load\n"
+		"  transformer    training steps of GPT-2 medium, one after the other\n"
+		"  llm-decode     tokens of a Llama of 1.1B parameters, one after the other\n"
+		"\n"
+		"  --seconds N    of wall time; 30 without it\n"
+		"  --priority P   online, offline or 0 to 15: with the shim, as 'kfdsched run' "
+		"starts it;\n"
+		"                 without it the shim is not there\n"
+		"  --api NAME     hsa (without it) or hip\n"
+		"  --device N     which GPU, from 0 on\n"
+		"  --json         the result on stdout (docs/formats.md, kfdreplay)\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched workload transformer --priority offline --seconds 600 &\n"
+		"  kfdsched workload cnn --priority online --seconds 20\n",
+	.run = run,
+};
