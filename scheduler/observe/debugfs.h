@@ -57,7 +57,9 @@ int debugfs_slots(const struct debugfs_text *text,
 
 /*
  * Adds an entry for each ring that is active: OBSERVE_HQDS its slots, with its doorbell, by
- * which two processes' rings of one address are told apart. Pointers are of its first XCC.
+ * which two processes' rings of one address are told apart. Read and write pointers are
+ * told by nobody but the process's own memory: a slot's are of one XCC, and may be cut to
+ * the ring.
  */
 int debugfs_hqds(const struct debugfs_text *text, struct observe_list *out,
 		 char why[static OBSERVE_WHY]);

@@ -189,45 +189,20 @@ struct rings {
 	bool no_memory;
 };
 
-/* The write pointer counts on, the read pointer may have been cut to the ring: where that
- * leaves it open whether the ring is full or empty, nothing is told. */
-static void pointers(struct observe_queue *queue, uint64_t wptr, uint32_t rptr, uint64_t ring,
-		     unsigned unit, enum observe_source source)
-{
-	uint32_t behind = (uint32_t)wptr - rptr;
-
-	observe_set(queue, OBSERVE_WPTR, wptr / unit, source);
-	if (behind > ring) {
-		behind &= (uint32_t)ring - 1;
-		if (!behind)
-			return;
-	}
-	if (behind <= wptr)
-		observe_set(queue, OBSERVE_RPTR, (wptr - behind) / unit, source);
-}
-
 static void describe(struct observe_queue *queue, const struct debugfs_slot *slot,
 		     const uint32_t *words, const struct topology_gpu *gpu)
 {
 	const enum observe_source by = OBSERVE_HQD;
-	uint64_t ring;
 
 	queue->id = OBSERVE_NO_ID;
 	queue->gpu_id = slot->gpu_id;
 	queue->told_by = OBSERVE_BIT(by);
-	if (!observe_is_compute(slot->type)) {
+	if (observe_is_compute(slot->type)) {
+		words_compute(queue, words, by);
+		words_priority(queue, words, false, by);
+	} else {
 		words_sdma(queue, words, gpu, slot->pipe, by);
-		observe_set(queue, OBSERVE_WPTR, words_pair(&words[SDMA_RB_WPTR]), by);
-		observe_set(queue, OBSERVE_RPTR, words_pair(&words[SDMA_RB_RPTR]), by);
-		return;
 	}
-	words_compute(queue, words, by);
-	words_priority(queue, words, false, by);
-	ring = observe_known(queue, OBSERVE_RING_BYTES) ? queue->field[OBSERVE_RING_BYTES].value / 4
-							: 0;
-	if (ring && ring <= UINT32_MAX)
-		pointers(queue, words_pair(&words[HQD_PQ_WPTR]), words[HQD_PQ_RPTR], ring,
-			 slot->type == OBSERVE_AQL ? AQL_PACKET_DW : 1, by);
 }
 
 static bool is_ring(const struct observe_queue *queue, const struct debugfs_slot *slot)

@@ -29,12 +29,10 @@ enum {
 	HQD_PIPE_PRIORITY = 5,
 	HQD_QUEUE_PRIORITY = 6,
 	HQD_PQ_BASE = 8,
-	HQD_PQ_RPTR = 10,
 	HQD_RPTR_REPORT = 11,
 	HQD_WPTR_POLL = 13,
 	HQD_DOORBELL_CONTROL = 15,
 	HQD_PQ_CONTROL = 17,
-	HQD_PQ_WPTR = 54,
 	HQD_WORDS = 56,
 };
 
@@ -42,8 +40,6 @@ enum {
 enum {
 	SDMA_RB_CNTL = 0,
 	SDMA_RB_BASE = 1,
-	SDMA_RB_RPTR = 3,
-	SDMA_RB_WPTR = 5,
 	SDMA_RPTR_ADDRESS_HI = 8,
 	SDMA_RPTR_ADDRESS_LO = 9,
 	SDMA_DOORBELL_OFFSET = 22,
@@ -59,7 +55,6 @@ enum {
 #define RB_ENABLE 1u
 #define RB_SIZE(cntl) ((cntl) >> 1 & 0x1fu) /* log2 of the dwords */
 #define RB_VMID(cntl) ((cntl) >> 24 & 15u)
-#define AQL_PACKET_DW 16u
 #define ALL_CUS UINT32_MAX
 #define GFX_9_4_3 90400u /* as the topology numbers gfx940 to gfx942 */
 

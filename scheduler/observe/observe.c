@@ -17,6 +17,7 @@ struct observer {
 	pid_t host_pid;	   /* 0: not known from here */
 	bool other_daemon; /* its numbers are not ours */
 	struct source_sysfs *sysfs;
+	struct source_debugfs *debugfs;
 };
 
 struct observer *observe_open(const struct observe_options *options)
@@ -30,7 +31,8 @@ struct observer *observe_open(const struct observe_options *options)
 	if (!observer->options.sources)
 		observer->options.sources = OBSERVE_ALL;
 	observer->sysfs = source_sysfs_new();
-	if (!observer->sysfs) {
+	observer->debugfs = source_debugfs_new();
+	if (!observer->sysfs || !observer->debugfs) {
 		observe_close(observer);
 		return NULL;
 	}
@@ -47,6 +49,7 @@ void observe_close(struct observer *observer)
 	if (!observer)
 		return;
 	source_sysfs_free(observer->sysfs);
+	source_debugfs_free(observer->debugfs);
 	free(observer);
 }
 
@@ -88,8 +91,14 @@ static int ask(struct observer *observer, enum observe_source source, struct obs
 	switch (source) {
 	case OBSERVE_LANE:
 		return source_lane(observer->options.pid, out, why);
+	case OBSERVE_TRAP:
+		return source_trap(observer->options.pid, out, why);
 	case OBSERVE_SYSFS:
 		return source_sysfs(observer->sysfs, observer->host_pid, out, why);
+	case OBSERVE_MQD:
+		return source_mqds(observer->debugfs, observer->host_pid, out, why);
+	case OBSERVE_HQD:
+		return source_hqds(observer->debugfs, out, why);
 	default:
 		snprintf(why, OBSERVE_WHY, "it cannot be asked");
 		return -EOPNOTSUPP;
@@ -224,10 +233,8 @@ int observe_sample(struct observer *observer, struct observation *out)
 
 const char *observe_raw(const struct observer *observer, enum observe_source source, size_t *bytes)
 {
-	(void)observer;
-	(void)source;
 	*bytes = 0;
-	return NULL;
+	return source_debugfs_text(observer->debugfs, source, bytes);
 }
 
 /* ---- which queues there are ---- */

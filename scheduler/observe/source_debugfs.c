@@ -148,7 +148,7 @@ int source_mqds(struct source_debugfs *debugfs, pid_t host_pid, struct observe_l
 	snprintf(why, OBSERVE_WHY,
 		 "debugfs kfd/mqds counts processes in the machine's first pid namespace, and "
 		 "from here nobody can tell this one's number there");
-	return -ENOENT;
+	return -EXDEV;
 }
 
 int source_hqds(struct source_debugfs *debugfs, struct observe_list *out, WHY)

@@ -49,7 +49,7 @@ value "[.queues[] | select(.pid == $without) | .id] == $ids"
 
 "$kfdsched" queues "$without" >"$work/table"
 [ "$(wc -l <"$work/table")" = "$(($(jq length <<<"$ids") + 1))" ] || fail "a row a queue"
-grep -Eq " compute +- +- " "$work/table" || fail "what nobody knows is not '-': $(cat "$work/table")"
+grep -Eq " aql +- +- " "$work/table" || fail "what nobody knows is not '-': $(cat "$work/table")"
 "$kfdsched" queues "$with" --addresses | grep -q "CWSR ADDRESS" || fail "no addresses"
 
 "$kfdsched" queues "$with" --format c >"$work/ids.c"
