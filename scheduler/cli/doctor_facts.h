@@ -50,17 +50,20 @@ struct doctor_process {
 	unsigned drm_queues;
 
 	/* from /proc */
-	enum doctor_known shim; /* libkfdshim.so is in its memory */
+	enum doctor_known shim;	    /* libkfdshim.so is in its memory */
+	enum doctor_known kfd_open; /* /dev/kfd is among its descriptors */
 	enum doctor_known set_id, static_program, other_class;
 	int64_t tracer; /* process that traces it, 0: none */
 	char tracer_name[16];
 	char rocr[PATH_MAX]; /* file of its HSA runtime */
 	enum doctor_known environment_read;
 	char env_priority[64], env_level[64], env_socket[128];
-	bool env_disabled;    /* KFDSHIM_DISABLE=1 */
-	int64_t vram_limit;   /* bytes a node; -1: none, or not known */
-	size_t node_count;    /* nodes where it has memory or queues */
-	uint32_t gpu_ids[16]; /* of those */
+	char preload[PATH_MAX];		 /* the libkfdshim.so of its LD_PRELOAD; "": none */
+	enum doctor_known preload_there; /* such a file is there, as it sees files */
+	bool env_disabled;		 /* KFDSHIM_DISABLE=1 */
+	int64_t vram_limit;		 /* bytes a node; -1: none, or not known */
+	size_t node_count;		 /* nodes where it has memory or queues */
+	uint32_t gpu_ids[16];		 /* of those */
 };
 
 struct doctor_daemon {

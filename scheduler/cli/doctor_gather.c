@@ -32,11 +32,13 @@ void doctor_process_init(struct doctor_process *process, int pid)
 		.registered = DOCTOR_UNKNOWN,
 		.priority = -1,
 		.shim = DOCTOR_UNKNOWN,
+		.kfd_open = DOCTOR_UNKNOWN,
 		.set_id = DOCTOR_UNKNOWN,
 		.static_program = DOCTOR_UNKNOWN,
 		.other_class = DOCTOR_UNKNOWN,
 		.tracer = -1,
 		.environment_read = DOCTOR_UNKNOWN,
+		.preload_there = DOCTOR_UNKNOWN,
 		.vram_limit = -1,
 	};
 }

@@ -17,6 +17,7 @@
 
 #define PROCESSES "/sys/class/kfd/kfd/proc"
 #define COMPUTE "0" /* the type of a compute queue in sysfs */
+#define FILES 4096u /* that are looked at, of a process that has any number of them */
 
 /* The process, added if it is new. NULL: no memory. */
 static struct doctor_process *process_of(struct doctor_facts *facts, int pid)
@@ -243,11 +244,70 @@ static void read_tracer(struct doctor_process *p)
 			  (long long)tracer);
 }
 
+/* The same file of the kernel's, by whatever name the process has opened it. */
+static bool is_kfd(const struct stat *device, const struct stat *file)
+{
+	return S_ISCHR(device->st_mode) && S_ISCHR(file->st_mode)
+		       ? device->st_rdev == file->st_rdev
+		       : device->st_dev == file->st_dev && device->st_ino == file->st_ino;
+}
+
+static void read_descriptors(struct doctor_process *p)
+{
+	const struct dirent *entry;
+	struct stat device, file;
+	unsigned looks = 0;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", p->pid);
+	if (stat("/dev/kfd", &device))
+		return;
+	dir = opendir(path);
+	if (!dir)
+		return;
+	p->kfd_open = DOCTOR_NO;
+	while (p->kfd_open == DOCTOR_NO && (entry = readdir(dir))) {
+		if (++looks > FILES)
+			p->kfd_open = DOCTOR_UNKNOWN;
+		else if (fstatat(dirfd(dir), entry->d_name, &file, 0) == 0 &&
+			 is_kfd(&device, &file))
+			p->kfd_open = DOCTOR_YES;
+	}
+	closedir(dir);
+}
+
+/* The first libkfdshim.so that it was started to preload, as it sees files. */
+static void read_preload(struct doctor_process *p, const char *value)
+{
+	static const char name[] = "libkfdshim.so";
+
+	while (*value) {
+		size_t length = strcspn(value, " :");
+
+		if (length >= strlen(name) && length < sizeof(p->preload) &&
+		    !memcmp(value + length - strlen(name), name, strlen(name))) {
+			char path[PATH_MAX + 32];
+
+			snprintf(p->preload, sizeof(p->preload), "%.*s", (int)length, value);
+			snprintf(path, sizeof(path), "/proc/%d/root%s", p->pid, p->preload);
+			if (p->preload[0] == '/')
+				p->preload_there = access(path, F_OK) == 0 ? DOCTOR_YES
+						   : errno == ENOENT	   ? DOCTOR_NO
+									   : DOCTOR_UNKNOWN;
+			return;
+		}
+		value += length + (value[length] != '\0');
+	}
+}
+
 static void read_variable(struct doctor_process *p, const char *entry)
 {
-	static const char name[] = "KFDSHIM_";
+	static const char name[] = "KFDSHIM_", preload[] = "LD_PRELOAD=";
 	const char *value = strchr(entry, '=');
 
+	if (!strncmp(entry, preload, strlen(preload)))
+		read_preload(p, entry + strlen(preload));
 	if (!value || strncmp(entry, name, strlen(name)))
 		return;
 	value++;
@@ -303,6 +363,7 @@ int doctor_gather_processes(struct doctor_facts *facts, const json_t *status)
 		if (!p->comm[0])
 			read_text(p->comm, sizeof(p->comm), "/proc/%d/comm", p->pid);
 		read_maps(p);
+		read_descriptors(p);
 		read_program(p);
 		read_tracer(p);
 		read_environment(p);

@@ -24,6 +24,10 @@ struct doctor_finding {
 	enum doctor_verdict verdict;
 	char found[320];
 	char advice[320]; /* "": nothing to do */
+	/* Of check "level" alone: the level that it has, "none", or "-" (not known); and where
+	 * in `found` the reason begins, or its end where there is none. */
+	const char *level;
+	size_t why;
 };
 
 struct doctor_findings {
@@ -48,6 +52,9 @@ const char *doctor_rocr_name(char text[64], const char *file);
 
 /* Of a release that never enables debugging by itself: before ROCm 6, as far as known. */
 bool doctor_rocr_never_enables(const char *file);
+
+/* Somebody else's debugger traces it: not the daemon. */
+bool doctor_is_traced(const struct doctor_facts *facts, const struct doctor_process *process);
 
 /* For the parts of doctor_judge(), each in a file of its own. */
 void doctor_find(struct doctor_findings *out, const char *check, uint32_t gpu_id, int pid,

@@ -65,8 +65,7 @@ static bool is_daemon(const struct doctor_facts *facts, int64_t pid)
 	       (pid == facts->daemon.worker_pid || pid == facts->daemon.pid);
 }
 
-/* Somebody else's debugger. */
-static bool is_traced(const struct doctor_facts *facts, const struct doctor_process *p)
+bool doctor_is_traced(const struct doctor_facts *facts, const struct doctor_process *p)
 {
 	return p->tracer > 0 && !is_daemon(facts, p->tracer);
 }
@@ -80,8 +79,16 @@ static void advise_tracer(const struct doctor_process *p, struct doctor_findings
 static void find_level(struct doctor_findings *out, const struct doctor_process *p,
 		       enum doctor_verdict verdict, const char *level, const char *why)
 {
-	doctor_find(out, "level", 0, p->pid, verdict, "%s: %s%s%s", p->comm[0] ? p->comm : "?",
-		    level, why[0] ? "; " : "", why);
+	const char *name = p->comm[0] ? p->comm : "?";
+
+	doctor_find(out, "level", 0, p->pid, verdict, "%s: %s%s%s", name, level, why[0] ? "; " : "",
+		    why);
+	if (out->failed)
+		return;
+	struct doctor_finding *line = &out->list[out->count - 1];
+
+	line->level = level;
+	line->why = strlen(name) + strlen(": ") + strlen(level) + (why[0] ? strlen("; ") : 0);
 }
 
 /* One that the daemon knows, at level observe. */
@@ -100,7 +107,7 @@ static void judge_observed(const struct doctor_facts *facts, const struct doctor
 		find_level(out, p, DOCTOR_OK, "observe", "as KFDSHIM_LEVEL asks for");
 	} else if (is_on_its_way(p->reason)) {
 		find_level(out, p, DOCTOR_OK, "observe", p->reason);
-	} else if (is_traced(facts, p)) {
+	} else if (doctor_is_traced(facts, p)) {
 		char why[64];
 
 		snprintf(why, sizeof(why), "process %lld traces it", (long long)p->tracer);
@@ -126,7 +133,7 @@ static void judge_registered(const struct doctor_facts *facts, const struct doct
 		find_level(out, p, DOCTOR_OK, p->level, "as KFDSHIM_LEVEL asks for");
 	} else if (!p->reason[0]) {
 		find_level(out, p, DOCTOR_OK, p->level, "");
-	} else if (is_traced(facts, p)) {
+	} else if (doctor_is_traced(facts, p)) {
 		find_level(out, p, DOCTOR_WARNING, p->level, p->reason);
 		advise_tracer(p, out);
 	} else {
@@ -148,13 +155,28 @@ static const char *no_preload(const struct doctor_process *p)
 	return NULL;
 }
 
+/* It can be preloaded, and was not: by whose fault? */
+static const char *not_preloaded(const struct doctor_process *p, char text[256])
+{
+	if (p->environment_read != DOCTOR_YES)
+		return "it runs without libkfdshim.so";
+	if (!p->preload[0])
+		return "it runs without libkfdshim.so, which its LD_PRELOAD does not name";
+	snprintf(text, 256, "it runs without libkfdshim.so: its LD_PRELOAD names %.120s, %s",
+		 p->preload,
+		 p->preload_there == DOCTOR_NO ? "which is not there as it sees files"
+					       : "which its linker did not take");
+	return text;
+}
+
 /* One that runs without the shim, so that the daemon has not heard of it. */
 static void judge_bare(const struct doctor_facts *facts, const struct doctor_process *p,
 		       struct doctor_findings *out)
 {
 	const char *why = no_preload(p);
+	char text[256];
 
-	find_level(out, p, DOCTOR_WARNING, "none", why ? why : "it runs without libkfdshim.so");
+	find_level(out, p, DOCTOR_WARNING, "none", why ? why : not_preloaded(p, text));
 	if (p->other_class == DOCTOR_YES)
 		doctor_advise(out, "use a 64-bit program");
 	else if (!why && (facts->daemon.error || doctor_rocr_never_enables(p->rocr)))
@@ -224,7 +246,9 @@ static void judge_details(const struct doctor_facts *facts, const struct doctor_
 {
 	char name[64];
 
-	if (p->uses_gpu == DOCTOR_UNKNOWN)
+	if (p->uses_gpu == DOCTOR_UNKNOWN && p->kfd_open == DOCTOR_YES)
+		doctor_find(out, "uses_gpu", 0, p->pid, DOCTOR_OK, "it has opened /dev/kfd");
+	else if (p->uses_gpu == DOCTOR_UNKNOWN)
 		doctor_find(out, "uses_gpu", 0, p->pid, DOCTOR_CANNOT_KNOW, "-");
 	else
 		doctor_find(out, "uses_gpu", 0, p->pid, DOCTOR_OK, "%s",
@@ -244,7 +268,8 @@ static void judge_details(const struct doctor_facts *facts, const struct doctor_
 		doctor_find(out, "tracer", 0, p->pid, DOCTOR_OK, "%s %lld traces it",
 			    p->tracer_name[0] ? p->tracer_name : "process", (long long)p->tracer);
 	/* The level's advice tells what to do, where the tracer stands in its way. */
-	if (is_traced(facts, p) && p->registered == DOCTOR_YES && strcmp(p->level, "observe")) {
+	if (doctor_is_traced(facts, p) && p->registered == DOCTOR_YES &&
+	    strcmp(p->level, "observe")) {
 		out->list[out->count - 1].verdict = DOCTOR_WARNING;
 		doctor_advise(out, "end it: while it traces, kfdschedd cannot");
 	}

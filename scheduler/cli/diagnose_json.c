@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+/* The diagnosis for programs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/cli/diagnose.h"
+
+/* What is no UTF-8 loses the bytes that are not ASCII. */
+static json_t *text_json(const char *text)
+{
+	json_t *json = json_string(text);
+	char *copy = json ? NULL : strdup(text);
+
+	for (char *c = copy; c && *c; c++)
+		if ((unsigned char)*c >= 0x80)
+			*c = '?';
+	if (copy)
+		json = json_string(copy);
+	free(copy);
+	return json;
+}
+
+static json_t *text_or_null(const char *text)
+{
+	return text && text[0] ? text_json(text) : json_null();
+}
+
+static json_t *number_or_null(long long number)
+{
+	return number > 0 ? json_integer(number) : json_null();
+}
+
+static json_t *yes_or_null(enum doctor_known known)
+{
+	return known == DOCTOR_UNKNOWN ? json_null() : json_boolean(known);
+}
+
+/* null: nobody; else who, the name null where it is not to be seen. */
+static json_t *other_json(long long pid, const char *name)
+{
+	return pid > 0 ? json_pack("{sI so}", "pid", (json_int_t)pid, "comm", text_or_null(name))
+		       : json_null();
+}
+
+static json_t *container_json(const struct container *container)
+{
+	if (container->engine == CONTAINER_NONE)
+		return json_null();
+	return json_pack("{so so so so}", "engine",
+			 container->engine == CONTAINER_UNKNOWN
+				 ? json_null()
+				 : json_string(container_engine_name(container->engine)),
+			 "id", text_or_null(container->id), "name", text_or_null(container->name),
+			 "pod_uid", text_or_null(container->pod_uid));
+}
+
+static json_t *process_json(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
+{
+	const struct process_identity *id = &facts->who;
+	const struct doctor_process *p = diagnose_process(facts);
+	const char state[] = {id->state, '\0'};
+	json_t *pids = json_array();
+
+	for (unsigned i = 0; i < id->depth && i < PROCESS_NAMESPACES; i++)
+		json_array_append_new(pids, json_integer(id->pids[i]));
+	return json_pack("{so so so so so so so so sb so so so so so}", "comm",
+			 text_or_null(id->comm), "command", text_or_null(id->command), "pids", pids,
+			 "host_pid", number_or_null(id->host_pid), "uid",
+			 id->uid == (uid_t)-1 ? json_null() : json_integer((json_int_t)id->uid),
+			 "user", text_or_null(facts->user), "state", text_or_null(state),
+			 "state_text", text_or_null(diagnosis->state), "kernel", (int)id->kernel,
+			 "paused", yes_or_null(facts->paused), "threads",
+			 number_or_null(facts->threads), "parent",
+			 other_json(facts->parent, facts->parent_name), "tracer",
+			 p ? other_json(p->tracer, p->tracer_name) : json_null(), "container",
+			 container_json(&id->container));
+}
+
+static json_t *queues_json(const struct diagnosis *diagnosis)
+{
+	json_t *list = json_array();
+
+	if (!diagnosis->queues_known) {
+		json_decref(list);
+		return json_null();
+	}
+	for (size_t i = 0; i < diagnosis->queue_kinds; i++) {
+		const struct diagnose_queues *q = &diagnosis->queues[i];
+
+		json_array_append_new(
+			list,
+			json_pack("{sI so sI so}", "gpu_id", (json_int_t)q->gpu_id, "type",
+				  q->type < OBSERVE_TYPES ? json_string(observe_type_name(q->type))
+							  : json_null(),
+				  "count", (json_int_t)q->count, "source",
+				  q->source == OBSERVE_NOBODY
+					  ? json_null()
+					  : json_string(observe_source_name(q->source))));
+	}
+	return list;
+}
+
+/* What each source that was asked said. */
+static json_t *sources_json(const struct observation *seen)
+{
+	json_t *sources = json_object();
+
+	for (enum observe_source s = OBSERVE_DAEMON; s < OBSERVE_SOURCES; s++) {
+		const struct observe_answer *answer = &seen->answer[s];
+
+		if (answer->asked)
+			json_object_set_new(
+				sources, observe_source_name(s),
+				json_pack("{so so}", "queues",
+					  answer->error
+						  ? json_null()
+						  : json_integer((json_int_t)answer->list.count),
+					  "problem",
+					  answer->error ? text_or_null(answer->why) : json_null()));
+	}
+	return sources;
+}
+
+static json_t *gpu_json(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
+{
+	const struct doctor_process *p = diagnose_process(facts);
+	char rocr[64] = "";
+
+	if (p && p->rocr[0])
+		doctor_rocr_name(rocr, p->rocr);
+	return json_pack("{so so so so so so so so so}", "used", yes_or_null(diagnosis->uses_gpu),
+			 "listed", yes_or_null(p ? p->uses_gpu : DOCTOR_UNKNOWN), "device_open",
+			 yes_or_null(p ? p->kfd_open : DOCTOR_UNKNOWN), "registered",
+			 yes_or_null(p ? p->registered : DOCTOR_UNKNOWN), "shim",
+			 yes_or_null(p ? p->shim : DOCTOR_UNKNOWN), "queues",
+			 queues_json(diagnosis), "sources", sources_json(&facts->seen),
+			 "debug_enabled", yes_or_null(diagnosis->debug_enabled), "rocr",
+			 text_or_null(rocr));
+}
+
+static json_t *levels_json(const struct diagnosis *diagnosis)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < DIAGNOSE_LEVELS; i++) {
+		const struct diagnose_level *level = &diagnosis->levels[i];
+
+		json_array_append_new(
+			list, json_pack("{ss so so so}", "level", level->name, "can",
+					level->can == DIAGNOSE_UNKNOWN
+						? json_null()
+						: json_string(diagnose_can_name(level->can)),
+					"why", text_or_null(level->why), "advice",
+					text_or_null(level->advice)));
+	}
+	return list;
+}
+
+static json_t *findings_json(const struct doctor_findings *findings)
+{
+	static const char unknown[] = "-"; /* it is for readers of a table */
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct doctor_finding *f = &findings->list[i];
+		const char *found = f->level ? f->found + f->why : f->found;
+
+		json_array_append_new(
+			list, json_pack("{ss so ss so so}", "check", f->check, "gpu_id",
+					number_or_null(f->gpu_id), "verdict",
+					doctor_verdict_name(f->verdict), "found",
+					strcmp(found, unknown) ? text_or_null(found) : json_null(),
+					"advice", text_or_null(f->advice)));
+	}
+	return list;
+}
+
+json_t *diagnose_json(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
+{
+	return json_pack(
+		"{sI sI so so so so so so so so}", "asked", (json_int_t)facts->asked, "pid",
+		(json_int_t)facts->who.pid, "verdict", text_json(diagnosis->sentence),
+		"preemptible", yes_or_null(diagnosis->preemptible), "level",
+		text_or_null(diagnosis->level), "best_level", text_or_null(diagnosis->best),
+		"process", process_json(facts, diagnosis), "gpu", gpu_json(facts, diagnosis),
+		"levels", levels_json(diagnosis), "findings", findings_json(&diagnosis->findings));
+}

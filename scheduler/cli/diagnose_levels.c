@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+/* Each level of preemption: has the process it, can it have it, and if not, why? */
+#include "scheduler/cli/diagnose.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "abi/rules.h"
+#include "channel/protocol.h"
+
+#define YAMA_NOBODY 3
+#define RUN "start it with 'kfdsched run --priority P -- COMMAND'"
+
+const char *diagnose_can_name(enum diagnose_can can)
+{
+	static const char *const names[] = {"no", "yes", "now", "-"};
+
+	return names[can];
+}
+
+static void no(struct diagnose_level *level, const char *advice, const char *why, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void no(struct diagnose_level *level, const char *advice, const char *why, ...)
+{
+	va_list ap;
+
+	level->can = DIAGNOSE_NO;
+	va_start(ap, why);
+	vsnprintf(level->why, sizeof(level->why), why, ap);
+	va_end(ap);
+	snprintf(level->advice, sizeof(level->advice), "%s", advice);
+}
+
+static void no_because_of(struct diagnose_level *level, const struct doctor_finding *finding)
+{
+	if (finding->gpu_id)
+		no(level, finding->advice, "GPU %u: %.290s", finding->gpu_id, finding->found);
+	else
+		no(level, finding->advice, "%.310s", finding->found);
+}
+
+static void yes(struct diagnose_level *level, const char *why)
+{
+	level->can = DIAGNOSE_YES;
+	snprintf(level->why, sizeof(level->why), "%s", why);
+}
+
+static const struct doctor_finding *line_of(const struct diagnosis *out)
+{
+	for (size_t i = 0; i < out->findings.count; i++)
+		if (out->findings.list[i].level)
+			return &out->findings.list[i];
+	return NULL;
+}
+
+/* No GPU that it uses can take queues off, or none at all. */
+static bool no_debugging(const struct diagnose_facts *facts, const struct diagnosis *out,
+			 struct diagnose_level *level)
+{
+	static const char *const checks[] = {"kernel", "driver",       "kfd_version", "cwsr",
+					     "gpu",    "sched_policy", "debugging"};
+
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+		const struct doctor_finding *f = diagnose_amiss(facts, &out->findings, checks[i]);
+
+		if (f && f->verdict == DOCTOR_MISSING) {
+			no_because_of(level, f);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Trap and self need a runtime that is enabled for debugging. */
+static bool no_runtime(const struct doctor_process *p, struct diagnose_level *level)
+{
+	char name[64];
+
+	if (!strcmp(p->runtime, "never")) {
+		no(level, RUN, "its runtime cannot be enabled for debugging any more");
+		return true;
+	}
+	if ((p->shim == DOCTOR_NO || p->env_disabled) && doctor_rocr_never_enables(p->rocr) &&
+	    strcmp(p->runtime, "enabled") != 0) {
+		no(level, RUN ", which enables it",
+		   "ROCr %s does not enable its runtime for debugging",
+		   doctor_rocr_name(name, p->rocr));
+		return true;
+	}
+	return false;
+}
+
+/* Its GPU debugs one process at a time, and that is another one. */
+static bool no_session(const struct diagnosis *out, struct diagnose_level *level)
+{
+	for (size_t i = 0; i < out->findings.count; i++)
+		if (!strcmp(out->findings.list[i].check, "session")) {
+			no_because_of(level, &out->findings.list[i]);
+			return true;
+		}
+	return false;
+}
+
+/* What only the shim in the process can do. */
+static bool no_shim(const struct doctor_process *p, const struct doctor_finding *line,
+		    struct diagnose_level *level)
+{
+	if (p->shim == DOCTOR_UNKNOWN && p->registered != DOCTOR_YES) {
+		level->can = DIAGNOSE_UNKNOWN;
+		return true;
+	}
+	if (p->registered == DOCTOR_YES && !p->outsider)
+		return false;
+	if (p->env_disabled) {
+		no(level, "start it without KFDSHIM_DISABLE", "KFDSHIM_DISABLE=1");
+		return true;
+	}
+	if (p->shim == DOCTOR_YES && !p->outsider)
+		return false;
+	if (p->other_class == DOCTOR_YES)
+		no(level, "use a 64-bit program", "%.300s", line->found + line->why);
+	else if (p->set_id == DOCTOR_YES || p->static_program == DOCTOR_YES)
+		no(level, "", "%.300s", line->found + line->why);
+	else if (p->preload[0] && p->preload_there == DOCTOR_NO)
+		no(level, "put libkfdshim.so and its agent there, and start it again",
+		   "its LD_PRELOAD names %.200s, which is not there as it sees files", p->preload);
+	else
+		no(level, RUN, "libkfdshim.so is not loaded");
+	return true;
+}
+
+/* Its priority decides whether anybody holds it, at any level. */
+static bool no_priority(const struct doctor_process *p, struct diagnose_level *level)
+{
+	if (p->registered != DOCTOR_YES)
+		return false;
+	if (p->priority < 0) {
+		yes(level, "once it has a priority");
+		return true;
+	}
+	if (p->priority >= PRIORITY_ONLINE) {
+		yes(level, "with a priority below 15: nobody is more urgent than it is now");
+		return true;
+	}
+	return false;
+}
+
+static bool chosen_another(const struct doctor_process *p, struct diagnose_level *level)
+{
+	if (p->shim == DOCTOR_NO || !p->env_level[0] || !strcmp(p->env_level, "auto") ||
+	    !strcmp(p->env_level, level->name))
+		return false;
+	no(level, "start it without KFDSHIM_LEVEL", "KFDSHIM_LEVEL=%.60s asks for that alone",
+	   p->env_level);
+	return true;
+}
+
+static bool no_tracing(const struct diagnose_facts *facts, const struct doctor_process *p,
+		       const struct diagnosis *out, struct diagnose_level *level)
+{
+	const struct doctor_facts *machine = &facts->machine;
+	const struct doctor_finding *f;
+	char advice[128];
+
+	if (doctor_is_traced(machine, p)) {
+		snprintf(advice, sizeof(advice), "end it: 'kill %lld'", (long long)p->tracer);
+		no(level, advice, "%s (process %lld) traces it, and there is one tracer at a time",
+		   p->tracer_name[0] ? p->tracer_name : "another", (long long)p->tracer);
+		return true;
+	}
+	f = diagnose_amiss(facts, &out->findings, "yama");
+	if (f && machine->yama >= YAMA_NOBODY) {
+		no_because_of(level, f);
+		return true;
+	}
+	f = diagnose_amiss(facts, &out->findings, "daemon");
+	if (f && (machine->daemon.error == ENOENT || machine->daemon.error == ECONNREFUSED)) {
+		no(level, "start kfdschedd as root", "no kfdschedd answers at %.120s",
+		   machine->daemon.socket);
+		return true;
+	}
+	if (f) {
+		no_because_of(level, f);
+		return true;
+	}
+	/* One user may trace his own. */
+	f = diagnose_amiss(facts, &out->findings, "sys_ptrace");
+	if (f && (facts->dumpable == DOCTOR_NO || facts->who.uid != machine->uid)) {
+		no_because_of(level, f);
+		return true;
+	}
+	f = diagnose_amiss(facts, &out->findings, "ptrace");
+	if (f)
+		no_because_of(level, f);
+	return f != NULL;
+}
+
+static void judge_trap(const struct diagnose_facts *facts, const struct doctor_process *p,
+		       const struct doctor_finding *line, const struct diagnosis *out,
+		       struct diagnose_level *level)
+{
+	if (chosen_another(p, level) || no_debugging(facts, out, level) || no_runtime(p, level) ||
+	    no_session(out, level) || no_tracing(facts, p, out, level))
+		return;
+	if (p->registered == DOCTOR_YES && no_priority(p, level))
+		return;
+	if (line->verdict == DOCTOR_CANNOT_KNOW) {
+		level->can = DIAGNOSE_UNKNOWN;
+	} else if (p->registered == DOCTOR_YES && line->verdict == DOCTOR_OK) {
+		/* It has begun a moment ago. */
+		yes(level, line->found + line->why);
+	} else if (p->registered == DOCTOR_YES || p->shim == DOCTOR_YES) {
+		no(level, line->advice, "%.310s", line->found + line->why);
+	} else {
+		char why[96];
+
+		snprintf(why, sizeof(why), "once it is tagged: 'kfdsched set %d PRIORITY'", p->pid);
+		yes(level, why);
+	}
+}
+
+static void judge_own(const struct diagnose_facts *facts, const struct doctor_process *p,
+		      const struct doctor_finding *line, const struct diagnosis *out,
+		      struct diagnose_level *level)
+{
+	bool debugs = !strcmp(level->name, "self");
+
+	if (no_shim(p, line, level) || chosen_another(p, level))
+		return;
+	if (debugs &&
+	    (no_debugging(facts, out, level) || no_runtime(p, level) || no_session(out, level)))
+		return;
+	if (no_priority(p, level))
+		return;
+	if (p->registered != DOCTOR_YES && line->level && !strcmp(line->level, "none"))
+		no(level, line->advice, "%.310s", line->found + line->why);
+	else if (debugs && strstr(p->reason, "debug session already"))
+		no(level, "end rocgdb there", "somebody else has a debug session on it");
+	else if (!strcmp(level->name, "weight"))
+		yes(level, "where KFDSHIM_LEVEL=weight or a rule asks for it");
+	else
+		yes(level, "");
+}
+
+void diagnose_judge_levels(const struct diagnose_facts *facts, struct diagnosis *out)
+{
+	static const char *const names[DIAGNOSE_LEVELS] = {"trap", "self", "gate", "weight",
+							   "observe"};
+	const struct doctor_process *p = diagnose_process(facts);
+	const struct doctor_finding *line = line_of(out);
+
+	if (line && strcmp(line->level, "-") != 0)
+		out->level = line->level;
+	for (size_t i = 0; i < DIAGNOSE_LEVELS; i++) {
+		struct diagnose_level *level = &out->levels[i];
+
+		*level = (struct diagnose_level){.name = names[i], .can = DIAGNOSE_UNKNOWN};
+		if (diagnose_is_dead(facts)) {
+			no(level, "", "it has ended");
+			if (facts->who.kernel)
+				no(level, "", "it is the kernel's");
+		} else if (out->uses_gpu == DOCTOR_NO) {
+			no(level, "", "it uses no GPU");
+		} else if (!p || !line) {
+			continue;
+		} else if (out->level && !strcmp(out->level, level->name)) {
+			level->can = DIAGNOSE_NOW;
+			snprintf(level->why, sizeof(level->why), "%.310s", line->found + line->why);
+		} else if (i == 0) {
+			judge_trap(facts, p, line, out, level);
+		} else if (i < DIAGNOSE_LEVELS - 1) {
+			judge_own(facts, p, line, out, level);
+		} else {
+			yes(level, "it is seen then, and neither held nor holds others");
+		}
+		if (!out->best && (level->can == DIAGNOSE_NOW || level->can == DIAGNOSE_YES))
+			out->best = level->name;
+	}
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+/* The diagnosis for people: one verdict, what it rests on, and what mends it. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scheduler/cli/diagnose.h"
+#include "scheduler/cli/table.h"
+
+/* Names and arguments come from processes, and a terminal obeys control characters. */
+static void defuse(char *text)
+{
+	for (unsigned char *c = (unsigned char *)text; *c; c++) {
+		if (*c < 0x20 || *c == 0x7f)
+			*c = '?';
+		else if (*c == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f)
+			c[0] = c[1] = '?';
+	}
+}
+
+static void say(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* "  state      it sleeps"; what is not known is "-". */
+static void say(const char *what, const char *fmt, ...)
+{
+	char text[1280];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	defuse(text);
+	printf("  %-10s  %s\n", what, text[0] ? text : TABLE_UNKNOWN);
+}
+
+static void say_pids(const struct process_identity *id)
+{
+	char text[256];
+	int used = snprintf(text, sizeof(text), "%d here", (int)id->pid);
+
+	for (unsigned i = 1; i < id->depth && i < PROCESS_NAMESPACES; i++)
+		used += snprintf(text + used, sizeof(text) - (size_t)used, ", %d %s",
+				 (int)id->pids[i],
+				 i + 1 == id->depth ? "in its own namespace" : "in one between");
+	if (id->host_pid > 0)
+		snprintf(text + used, sizeof(text) - (size_t)used, ", %d on the machine",
+			 (int)id->host_pid);
+	else
+		snprintf(text + used, sizeof(text) - (size_t)used,
+			 ", - on the machine (not to be seen from this container)");
+	say("pids", "%s", text);
+}
+
+static void say_container(const struct container *container)
+{
+	char pod[80] = "";
+
+	if (container->engine == CONTAINER_NONE) {
+		say("container", "none");
+		return;
+	}
+	if (container->pod_uid[0])
+		snprintf(pod, sizeof(pod), ", pod %s", container->pod_uid);
+	say("container", "%s %.12s%s%s%s", container_engine_name(container->engine),
+	    container->id[0] ? container->id : TABLE_UNKNOWN, container->name[0] ? " " : "",
+	    container->name, pod);
+}
+
+static void say_tracer(const struct doctor_process *p)
+{
+	if (!p || p->tracer < 0)
+		say("traced by", TABLE_UNKNOWN);
+	else if (!p->tracer)
+		say("traced by", "nobody");
+	else
+		say("traced by", "%s (%lld)", p->tracer_name[0] ? p->tracer_name : TABLE_UNKNOWN,
+		    (long long)p->tracer);
+}
+
+static void print_process(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
+{
+	const struct process_identity *id = &facts->who;
+
+	printf("\nProcess\n");
+	if (facts->asked != id->pid)
+		say("thread", "%d, which was asked for, is a thread of it", (int)facts->asked);
+	say("state", "%c: %s", id->state ? id->state : '?', diagnosis->state);
+	if (id->kernel)
+		return;
+	say("command", "%s", id->command[0] ? id->command : id->comm);
+	say("user", "%s", facts->user);
+	if (facts->parent > 0)
+		say("parent", "%s (%d)", facts->parent_name, (int)facts->parent);
+	say_pids(id);
+	say_container(&id->container);
+	say_tracer(diagnose_process(facts));
+}
+
+static void print_queues(const struct diagnosis *diagnosis)
+{
+	char what[16] = "queues";
+
+	if (!diagnosis->queues_known) {
+		say(what, TABLE_UNKNOWN);
+		return;
+	}
+	if (!diagnosis->queue_count)
+		say(what, "none");
+	for (size_t i = 0; i < diagnosis->queue_kinds; i++) {
+		const struct diagnose_queues *q = &diagnosis->queues[i];
+
+		say(what, "%u %s on GPU %u, as %s tells", q->count, observe_type_name(q->type),
+		    q->gpu_id, observe_source_name(q->source));
+		what[0] = '\0';
+	}
+}
+
+static void print_gpu(const struct diagnosis *diagnosis)
+{
+	static const char *const answers[] = {"no", "yes"};
+
+	printf("\nGPU\n");
+	say("uses one", "%s%s%s",
+	    diagnosis->uses_gpu < 0 ? TABLE_UNKNOWN : answers[diagnosis->uses_gpu],
+	    diagnosis->evidence[0] ? ": " : "", diagnosis->evidence);
+	if (diagnosis->uses_gpu == DOCTOR_NO)
+		return;
+	print_queues(diagnosis);
+	say("runtime", "%s", diagnosis->runtime);
+}
+
+static int print_levels(const struct diagnosis *diagnosis)
+{
+	struct table *table = table_new("<LEVEL|<CAN IT|<WHY");
+	int rc;
+
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < DIAGNOSE_LEVELS; i++) {
+		const struct diagnose_level *level = &diagnosis->levels[i];
+
+		table_row(table);
+		table_cell(table, "%s", level->name);
+		table_cell(table, "%s", diagnose_can_name(level->can));
+		table_cell(table, "%s", level->why);
+	}
+	printf("\n");
+	rc = table_print(table, stdout);
+	table_free(table);
+	return rc;
+}
+
+static int print_findings(const struct doctor_findings *findings)
+{
+	struct table *table = table_new("<WHAT IS IN THE WAY|<FOUND|<WHAT MENDS IT");
+	char what[64];
+	int rc;
+
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct doctor_finding *f = &findings->list[i];
+
+		if (f->gpu_id)
+			snprintf(what, sizeof(what), "GPU %u %s", f->gpu_id, f->check);
+		else
+			snprintf(what, sizeof(what), "%s", f->check);
+		for (char *c = what; *c; c++)
+			if (*c == '_')
+				*c = ' ';
+		table_row(table);
+		table_cell(table, "%s", what);
+		/* The verdict names the process already. */
+		table_cell(table, "%s", f->level ? f->found + f->why : f->found);
+		table_cell(table, "%s", f->advice);
+	}
+	printf("\n");
+	rc = table_print(table, stdout);
+	table_free(table);
+	return rc;
+}
+
+int diagnose_print(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
+{
+	char sentence[sizeof(diagnosis->sentence)];
+	int rc = 0;
+
+	strcpy(sentence, diagnosis->sentence);
+	defuse(sentence);
+	printf("%s\n", sentence);
+	if (facts->machine.simulated)
+		printf("(SIMULATED GPU: %s, with the rules of Linux %s. Nothing here is about "
+		       "hardware.)\n",
+		       facts->machine.profile[0] ? facts->machine.profile : "?",
+		       facts->machine.simulated_kernel[0] ? facts->machine.simulated_kernel : "?");
+	print_process(facts, diagnosis);
+	if (!diagnose_is_dead(facts))
+		print_gpu(diagnosis);
+	if (diagnosis->uses_gpu != DOCTOR_NO)
+		rc = print_levels(diagnosis);
+	if (!rc && diagnosis->findings.count)
+		rc = print_findings(&diagnosis->findings);
+	return rc;
+}

@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# kfdsched diagnose of real workloads in a simulated world: with the shim and without, with
+# a daemon and without, stopped, traced, dead, a thread, another user's. One verdict each,
+# exactly as text once, and every JSON keeps to its schema.
+set -eu
+# shellcheck source=tests/cli/cli.inc.sh
+. "$SOURCE/tests/cli/cli.inc.sh"
+if [ -z "${IN_A_WORLD:-}" ]; then
+	rm -rf "$work"
+	IN_A_WORLD=1 exec "$BUILD/kfdsim" --gpu mi210 -- bash "$0"
+fi
+unset HSA_ENABLE_INTERRUPT HSA_TOOLS_LIB KFDSHIM_LEVEL KFDSHIM_VRAM_LIMIT
+export ASAN_OPTIONS=${ASAN_OPTIONS:-verify_asan_link_order=0:detect_leaks=0}
+as=()
+
+# diagnose PID JQ...: its JSON keeps to the schema, and each expression holds of the process.
+diagnose() {
+	local pid=$1
+	shift
+	expect 0 "${as[@]}" "$kfdsched" diagnose --json "$pid"
+	[ ! -s "$work/err" ] || fail "diagnose $pid talks"
+	"$SOURCE/tests/operator/schema.py" "$SOURCE/docs/schemas/diagnose.json" "$work/out" ||
+		fail "diagnose $pid: not its schema"
+	for program in "$@"; do
+		jq -e ".processes[0] | $program" "$work/out" >/dev/null || fail "not so: $program"
+	done
+}
+
+# becomes PID JQ: until it is so.
+becomes() {
+	for _ in $(seq 300); do
+		! "$kfdsched" diagnose --json "$1" 2>/dev/null |
+			jq -e ".processes[0] | $2" >/dev/null || return 0
+		sleep 0.1
+	done
+	"$kfdsched" diagnose "$1" >"$work/out" 2>"$work/err" || true
+	fail "process $1 does not come to $2"
+}
+
+# replay VARIABLE=VALUE...: a workload with queues and little work, $replayed.
+replay() {
+	env "$@" "$BUILD/kfdreplay" --trace "$SOURCE/traces/online_resnet50_b1.csv" \
+		--rate 0.1 --seconds 300 >/dev/null 2>&1 &
+	replayed=$!
+	started="$replayed $started"
+	becomes "$replayed" '.gpu.queues != null and .gpu.queues != []'
+}
+preload=LD_PRELOAD=$BUILD/libkfdshim.so
+
+# ---- numbers that are no workload ----
+expect 2 "$kfdsched" diagnose
+expect 2 "$kfdsched" diagnose none
+expect 1 "$kfdsched" diagnose 4000000
+one_line
+said "there is no process 4000000"
+sleep 300 &
+sleeper=$!
+started="$sleeper $started"
+diagnose $sleeper '.verdict | test("^process [0-9]+ \\(sleep\\) runs, uses no GPU, and there is nothing to preempt$")' \
+	'.preemptible == false and .level == "none" and .best_level == null and .findings == []' \
+	'.gpu == (.gpu + {used: false, listed: false, device_open: false, queues: null})' \
+	".process.parent == {pid: $$, comm: \"bash\"} and .process.tracer == null" \
+	'.process.command == "sleep 300" and .process.kernel == false'
+# Its parent does not ask for its exit code before it ends itself.
+bash -c 'sleep 0 & exec sleep 300' &
+parent=$!
+started="$parent $started"
+until zombie=$(awk -v parent=$parent '$3 == "Z" && $4 == parent {print $1}' /proc/[0-9]*/stat 2>/dev/null) &&
+	[ -n "$zombie" ]; do sleep 0.05; done
+diagnose "$zombie" '.verdict | test("has ended \\(a zombie, until sleep \\([0-9]+\\) asks for its exit code\\)")' \
+	'.process.state == "Z" and .findings == [] and (.process.state_text | test("zombie"))'
+
+# ---- without a daemon ----
+replay
+bare=$replayed
+diagnose $bare '.verdict | test("runs, uses 1 GPU with [0-9]+ queues, and cannot be preempted as it is: " +
+		"it runs without libkfdshim.so, which its LD_PRELOAD does not name; do: start it with .kfdsched run")' \
+	'.level == "none" and .preemptible == false and .gpu.shim == false and .gpu.listed and .gpu.device_open' \
+	'.gpu.debug_enabled == false and .gpu.rocr == "5.2.3"' \
+	'.levels[0] | .level == "trap" and .can == "no" and (.why | test("ROCr 5.2.3")) and .advice != null' \
+	'.levels[1] | .can == "no" and .why == "libkfdshim.so is not loaded"' \
+	'any(.gpu.queues[]; .source == "sysfs" and .type == "compute")' \
+	'[.findings[].check] | contains(["level", "daemon"])'
+kill -STOP $bare
+becomes $bare '.process.state == "T"'
+diagnose $bare '.verdict | test("is stopped by a signal, uses 1 GPU")' \
+	".findings[] | select(.check == \"state\").advice == \"continue it: 'kill -CONT $bare'\""
+kill -CONT $bare
+thread=$(find /proc/$bare/task -mindepth 1 -maxdepth 1 -printf '%f\n' | grep -vx $bare | head -n 1)
+diagnose "$thread" ".asked == $thread and .pid == $bare" '.verdict | test("^process '$bare' ")'
+expect 0 "$kfdsched" diagnose "$thread"
+printed "$thread, which was asked for, is a thread of it"
+
+replay "$preload" KFDSHIM_DISABLE=1
+disabled=$replayed
+diagnose $disabled '.verdict | test("KFDSHIM_DISABLE=1; do: start it without KFDSHIM_DISABLE")'
+replay "$preload" KFDSHIM_PRIORITY=offline
+self=$replayed
+becomes $self '.level == "self"'
+diagnose $self '.verdict | test("can be preempted at level self; for level trap do: start kfdschedd as root$")' \
+	'.best_level == "self" and .preemptible and .gpu.shim'
+kill $self $disabled
+strace -o "$work/strace" -e trace=none -p $bare 2>/dev/null &
+tracer=$!
+started="$tracer $started"
+becomes $bare '.process.tracer.comm == "strace"'
+diagnose $bare ".process.tracer == {pid: $tracer, comm: \"strace\"}"
+kill $tracer
+
+# ---- with one ----
+export KFDSHIM_SOCKET=$work/run/socket
+"$BUILD/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET" 2>"$work/log" &
+started="$started $!"
+for _ in $(seq 100); do
+	[ ! -S "$KFDSHIM_SOCKET" ] || break
+	sleep 0.05
+done
+replay "$preload" KFDSHIM_PRIORITY=offline
+offline=$replayed
+becomes $offline '.level == "trap"'
+diagnose $offline '.verdict | test("and can be preempted at level trap$")' \
+	'.gpu.registered and .gpu.debug_enabled and .best_level == "trap"' \
+	'.levels | map(.can) == ["now", "yes", "yes", "yes", "yes"]' \
+	'any(.gpu.queues[]; .type == "aql" and (.source | IN("daemon", "lane")))'
+expect 0 "$kfdsched" diagnose $offline
+sed -E -e "s/\b$offline\b/PID/g" -e 's/bash \([0-9]+\)/bash (PARENT)/' -e "s|$BUILD|BUILD|g" -e "s|$SOURCE|SOURCE|g" \
+	-e 's/(kfdschedd-work) \([0-9]+\)/\1 (WORKER)/' -e 's/ on GPU [0-9]+/ on GPU ID/' \
+	-e 's/^(  (state|user|container) +).*/\1.../' \
+	"$work/out" >"$work/text"
+diff -u "$SOURCE/tests/operator/diagnose.golden" "$work/text" >"$work/out" ||
+	fail "the text is not the expected one"
+# Who may not look into it.
+if command -v setpriv >/dev/null && [ "$(id -u)" = 0 ]; then
+	as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	chmod 755 "$work"
+	diagnose $bare '.preemptible == null and .level == null and .gpu.device_open == null and .gpu.shim == null' \
+		'.gpu.used and .gpu.listed' '.process.tracer == null' \
+		'.findings[] | select(.check == "rights") | (.found | test("may not look into it")) and
+			(.advice | test("^ask as root"))'
+	# What the daemon and the driver's list tell, all may know.
+	diagnose $offline '.level == "trap" and .preemptible and .gpu.device_open == null'
+fi

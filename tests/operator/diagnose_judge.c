@@ -1,0 +1,566 @@
+// SPDX-License-Identifier: MIT
+/* What diagnose says of made-up processes: one verdict, the level that each has and can
+ * have, and one obstacle with its advice for each thing that is in the way. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "scheduler/cli/diagnose.h"
+#include "tests/cli/doctor_machine.h"
+
+#define PID 4711
+
+static struct diagnose_facts facts;
+static struct diagnosis got;
+static struct doctor_process *p;
+
+/* A training of the daemon's, at level trap, with two AQL queues and one of SDMA on one
+ * MI210, on a machine on which all is well. */
+static int begin(void **state)
+{
+	static const enum observe_type types[] = {OBSERVE_AQL, OBSERVE_AQL, OBSERVE_SDMA};
+
+	(void)state;
+	facts = (struct diagnose_facts){
+		.asked = PID,
+		.who = {.pid = PID,
+			.started = 1,
+			.state = 'S',
+			.uid = 1000,
+			.pids = {PID},
+			.depth = 1,
+			.host_pid = PID,
+			.comm = "train",
+			.command = "train --big"},
+		.user = "somebody",
+		.threads = 9,
+		.parent = 12,
+		.parent_name = "bash",
+		.paused = DOCTOR_NO,
+		.dumpable = DOCTOR_YES,
+		.same_user_namespace = DOCTOR_YES,
+		.machine = good(),
+	};
+	facts.machine.asked_pid = PID;
+	facts.machine.process_count = 1;
+	facts.seen.listed = OBSERVE_BIT(OBSERVE_SYSFS);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct observe_queue *q = observe_list_add(&facts.seen.queues);
+
+		assert_non_null(q);
+		q->id = i;
+		q->gpu_id = GPU;
+		observe_set(q, OBSERVE_TYPE, types[i], OBSERVE_LANE);
+	}
+	p = &processes[0];
+	doctor_process_init(p, PID);
+	strcpy(p->comm, "train");
+	p->uses_gpu = p->kfd_open = p->registered = p->shim = p->environment_read = DOCTOR_YES;
+	p->set_id = p->static_program = p->other_class = DOCTOR_NO;
+	p->priority = 2;
+	p->tracer = 0;
+	strcpy(p->level, "trap");
+	strcpy(p->runtime, "enabled");
+	strcpy(p->rocr, "/usr/lib/libhsa-runtime64.so.1.13.0");
+	p->node_count = 1;
+	p->gpu_ids[0] = GPU;
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	observe_list_free(&facts.seen.queues);
+	return 0;
+}
+
+static void judge(void)
+{
+	diagnosis_free(&got);
+	assert_int_equal(diagnose_judge(&facts, &got), 0);
+	for (size_t i = 0; i < got.findings.count; i++) {
+		const struct doctor_finding *f = &got.findings.list[i];
+
+		if (f->verdict == DOCTOR_OK || !f->advice[0])
+			fail_msg("%s is no obstacle: '%s' '%s'", f->check, f->found, f->advice);
+	}
+}
+
+static void says(const char *part)
+{
+	if (!strstr(got.sentence, part))
+		fail_msg("'%s' is not in '%s'", part, got.sentence);
+}
+
+static const struct diagnose_level *level(const char *name)
+{
+	for (size_t i = 0; i < DIAGNOSE_LEVELS; i++)
+		if (!strcmp(got.levels[i].name, name))
+			return &got.levels[i];
+	fail_msg("no level %s", name);
+	return NULL;
+}
+
+static void check_level(const char *name, enum diagnose_can can, const char *why)
+{
+	const struct diagnose_level *l = level(name);
+
+	if (l->can != can || !strstr(l->why, why))
+		fail_msg("%s: %s '%s', not %s '%s'", name, diagnose_can_name(l->can), l->why,
+			 diagnose_can_name(can), why);
+}
+
+static const struct doctor_finding *obstacle(const char *check)
+{
+	for (size_t i = 0; i < got.findings.count; i++)
+		if (!strcmp(got.findings.list[i].check, check))
+			return &got.findings.list[i];
+	fail_msg("nothing about %s; '%s'", check, got.sentence);
+	return NULL;
+}
+
+static void test_well(void **state)
+{
+	(void)state;
+	judge();
+	assert_string_equal(got.sentence,
+			    "process 4711 (train) runs, uses 1 GPU with 3 queues, and "
+			    "can be preempted at level trap");
+	assert_int_equal(got.preemptible, DOCTOR_YES);
+	assert_string_equal(got.level, "trap");
+	assert_string_equal(got.best, "trap");
+	assert_int_equal(got.findings.count, 0);
+	assert_int_equal(got.queue_kinds, 2);
+	assert_int_equal(got.queues[0].count, 2);
+	assert_int_equal(got.queues[0].type, OBSERVE_AQL);
+	assert_int_equal(got.queues[0].source, OBSERVE_LANE);
+	assert_int_equal(got.debug_enabled, DOCTOR_YES);
+	check_level("trap", DIAGNOSE_NOW, "");
+	check_level("self", DIAGNOSE_YES, "");
+	check_level("weight", DIAGNOSE_YES, "KFDSHIM_LEVEL=weight");
+}
+
+static void test_states(void **state)
+{
+	static const struct {
+		char state;
+		const char *sentence, *text, *advice;
+	} cases[] = {
+		{'R', "runs, uses", "waits for a CPU", NULL},
+		{'D', "waits in the kernel, uses", "no signal", "cat /proc/4711/stack"},
+		{'T', "is stopped by a signal, uses", "SIGSTOP", "kill -CONT 4711"},
+		{'t', "is stopped by gdb (77), uses", "gdb (77), which traces it", NULL},
+		{'?', "runs, uses", "does not know", NULL},
+	};
+
+	(void)state;
+	p->tracer = 77;
+	strcpy(p->tracer_name, "gdb");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		facts.who.state = cases[i].state;
+		judge();
+		says(cases[i].sentence);
+		assert_non_null(strstr(got.state, cases[i].text));
+		if (cases[i].advice)
+			assert_non_null(strstr(obstacle("state")->advice, cases[i].advice));
+	}
+	facts.paused = DOCTOR_YES;
+	strcpy(facts.thaw, "/sys/fs/cgroup/a/cgroup.freeze");
+	judge();
+	says("is paused with its cgroup");
+	assert_non_null(
+		strstr(obstacle("state")->advice, "echo 0 > /sys/fs/cgroup/a/cgroup.freeze"));
+}
+
+static void test_dead(void **state)
+{
+	(void)state;
+	facts.who.state = 'Z';
+	facts.threads = 1;
+	judge();
+	assert_string_equal(got.sentence,
+			    "process 4711 (train) has ended (a zombie, until bash (12) "
+			    "asks for its exit code): there is nothing to preempt");
+	assert_int_equal(got.preemptible, DOCTOR_NO);
+	assert_int_equal(got.findings.count, 0);
+	check_level("trap", DIAGNOSE_NO, "it has ended");
+	/* Its first thread alone. */
+	facts.threads = 9;
+	judge();
+	says("can be preempted at level trap");
+	assert_non_null(strstr(got.state, "8 others"));
+
+	facts.who.state = 'S';
+	facts.who.kernel = true;
+	judge();
+	says("is a thread of the kernel");
+	check_level("gate", DIAGNOSE_NO, "the kernel's");
+	assert_int_equal(got.findings.count, 0);
+}
+
+static void test_no_gpu(void **state)
+{
+	(void)state;
+	facts.machine.yama = 3; /* concerns others */
+	p->registered = p->shim = p->uses_gpu = p->kfd_open = DOCTOR_NO;
+	p->rocr[0] = p->runtime[0] = p->level[0] = '\0';
+	facts.seen.queues.count = 0;
+	judge();
+	assert_string_equal(got.sentence, "process 4711 (train) runs, uses no GPU, and there is "
+					  "nothing to preempt");
+	assert_int_equal(got.findings.count, 0);
+	check_level("trap", DIAGNOSE_NO, "no GPU");
+}
+
+/* It may not be looked into, so nothing is said to be missing. */
+static void test_forbidden(void **state)
+{
+	(void)state;
+	facts.who.uid = 7;
+	strcpy(facts.user, "other");
+	facts.machine.daemon.error = ENOENT;
+	facts.seen = (struct observation){.queues = facts.seen.queues};
+	facts.seen.queues.count = 0;
+	doctor_process_init(p, PID);
+	p->registered = DOCTOR_NO;
+	judge();
+	says("may use a GPU (that is not to be seen from here)");
+	says("whether it can be preempted is not to be seen");
+	assert_int_equal(got.preemptible, DOCTOR_UNKNOWN);
+	assert_null(got.level);
+	check_level("self", DIAGNOSE_UNKNOWN, "");
+	assert_non_null(strstr(obstacle("rights")->found, "it is other's"));
+	assert_non_null(strstr(obstacle("rights")->advice, "sudo kfdsched diagnose 4711"));
+
+	facts.who.uid = 1000;
+	facts.dumpable = DOCTOR_NO;
+	judge();
+	assert_non_null(strstr(obstacle("rights")->found, "not dumpable"));
+}
+
+/* One thing in the way each; of a process at `level` by the daemon. */
+static void old_kernel(void)
+{
+	strcpy(facts.machine.release, "6.1.0-31-amd64");
+	facts.machine.kfd_major = facts.machine.kfd_minor = -1;
+}
+static void old_kfd(void)
+{
+	facts.machine.kfd_minor = 12;
+}
+static void no_cwsr(void)
+{
+	facts.machine.cwsr_enable = 0;
+}
+static void no_firmware(void)
+{
+	facts.machine.sched_policy = 2;
+}
+static void no_debugging(void)
+{
+	facts.machine.nodes[0].capability = 0;
+}
+static void yama_3(void)
+{
+	facts.machine.yama = 3;
+	facts.machine.ptrace_error = EPERM;
+	strcpy(p->reason, "nobody may trace process 4711: kernel.yama.ptrace_scope is 3");
+}
+static void debugger(void)
+{
+	p->tracer = 77;
+	strcpy(p->tracer_name, "gdb");
+	strcpy(p->reason, "process 4711 is traced by thread 77 already");
+}
+static void no_right(void)
+{
+	facts.machine.daemon.sys_ptrace = DOCTOR_NO;
+	facts.who.uid = 7;
+	strcpy(p->reason, "may not trace process 4711: the daemon needs CAP_SYS_PTRACE");
+}
+static void other_namespace(void)
+{
+	facts.machine.daemon.sys_ptrace = DOCTOR_NO;
+	facts.same_user_namespace = DOCTOR_NO;
+	strcpy(p->reason, "may not trace process 4711: the daemon needs CAP_SYS_PTRACE");
+}
+static void not_dumpable(void)
+{
+	facts.machine.daemon.sys_ptrace = DOCTOR_NO;
+	facts.dumpable = DOCTOR_NO;
+	strcpy(p->reason, "may not trace process 4711: the daemon needs CAP_SYS_PTRACE");
+}
+static void sandbox(void)
+{
+	facts.machine.ptrace_error = EPERM;
+	strcpy(p->reason, "may not trace process 4711: the daemon needs CAP_SYS_PTRACE");
+}
+static void one_session(void)
+{
+	facts.machine.nodes[0].gfx_target_version = 90008;
+	facts.machine.process_count = 2;
+	processes[1] = *p;
+	processes[1].pid = 5;
+	strcpy(processes[1].comm, "other");
+	strcpy(processes[1].level, "trap");
+	strcpy(p->reason, "process 4711 cannot be debugged: its runtime is in state 2 (busy)");
+}
+static void rocgdb(void)
+{
+	strcpy(p->reason, "process 4711 has a debug session already (its own, or rocgdb's)");
+}
+static void never_enabled(void)
+{
+	strcpy(p->runtime, "never");
+	strcpy(p->reason, "its runtime cannot be enabled for debugging");
+}
+static void slow(void)
+{
+	strcpy(p->level, "observe");
+	strcpy(p->reason, "a suspend took 60000 us");
+}
+static void drm(void)
+{
+	strcpy(p->level, "trap");
+	p->drm_queues = 2;
+}
+
+static void test_obstacles(void **state)
+{
+	static const struct {
+		void (*spoil)(void);
+		const char *check, *advice, *trap_why;
+		enum diagnose_can trap, self;
+	} cases[] = {
+		{old_kernel, "kernel", "Linux 6.5", "cannot suspend queues", DIAGNOSE_NO,
+		 DIAGNOSE_NO},
+		{old_kfd, "kfd_version", "Linux 6.5", "KFD 1.12", DIAGNOSE_NO, DIAGNOSE_NO},
+		{no_cwsr, "cwsr", "/etc/modprobe.d", "cwsr_enable=0", DIAGNOSE_NO, DIAGNOSE_NO},
+		{no_firmware, "sched_policy", "sched_policy=2", "without firmware", DIAGNOSE_NO,
+		 DIAGNOSE_NO},
+		{no_debugging, "debugging", "KFDSHIM_LEVEL=gate", "does not debug", DIAGNOSE_NO,
+		 DIAGNOSE_NO},
+		{yama_3, "yama", "/etc/sysctl.d", "nobody may trace", DIAGNOSE_NO, DIAGNOSE_YES},
+		{debugger, "tracer", "end it", "gdb (process 77) traces it", DIAGNOSE_NO,
+		 DIAGNOSE_YES},
+		{no_right, "sys_ptrace", "start kfdschedd as root", "no CAP_SYS_PTRACE",
+		 DIAGNOSE_NO, DIAGNOSE_YES},
+		{other_namespace, "user_namespace", "outside the container", "CAP_SYS_PTRACE",
+		 DIAGNOSE_NO, DIAGNOSE_YES},
+		{not_dumpable, "dumpable", "as root", "CAP_SYS_PTRACE", DIAGNOSE_NO, DIAGNOSE_YES},
+		{sandbox, "ptrace", "--cap-add SYS_PTRACE", "seccomp", DIAGNOSE_NO, DIAGNOSE_YES},
+		{one_session, "session", "gate", "process 5 (other)", DIAGNOSE_NO, DIAGNOSE_NO},
+		{rocgdb, "level", "rocgdb", "debug session already", DIAGNOSE_NO, DIAGNOSE_NO},
+		{never_enabled, "level", "kfdsched run", "cannot be enabled", DIAGNOSE_NO,
+		 DIAGNOSE_NO},
+		{slow, "level", "start it again", "60000 us", DIAGNOSE_NO, DIAGNOSE_YES},
+		{drm, "drm_queues", "HSA_ENABLE_DRM_DEBUG", "", DIAGNOSE_NOW, DIAGNOSE_YES},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		end(NULL);
+		begin(NULL);
+		strcpy(p->level, "gate");
+		cases[i].spoil();
+		judge();
+		if (!strstr(obstacle(cases[i].check)->advice, cases[i].advice))
+			fail_msg("%s: advice '%s'", cases[i].check,
+				 obstacle(cases[i].check)->advice);
+		check_level("trap", cases[i].trap, cases[i].trap_why);
+		check_level("self", cases[i].self, "");
+		if (!strcmp(p->level, "gate"))
+			says("can be preempted at level gate; for level trap do: ");
+	}
+	/* Who has it is not in his own way. */
+	end(NULL);
+	begin(NULL);
+	one_session();
+	processes[1].registered = DOCTOR_NO;
+	judge();
+	assert_string_equal(got.level, "trap");
+	for (size_t i = 0; i < got.findings.count; i++)
+		assert_string_not_equal(got.findings.list[i].check, "session");
+}
+
+/* Without the shim, and without a word to the daemon. */
+static void bare(void)
+{
+	p->registered = p->shim = DOCTOR_NO;
+	p->level[0] = p->runtime[0] = '\0';
+	p->priority = -1;
+}
+
+static void test_no_shim(void **state)
+{
+	static const struct {
+		enum doctor_known set_id, static_program, other_class, preload_there;
+		const char *preload, *says;
+	} cases[] = {
+		{DOCTOR_NO, DOCTOR_NO, DOCTOR_NO, DOCTOR_UNKNOWN, "", "LD_PRELOAD does not name"},
+		{DOCTOR_NO, DOCTOR_NO, DOCTOR_NO, DOCTOR_NO, "/x/libkfdshim.so",
+		 "/x/libkfdshim.so, which is not there"},
+		{DOCTOR_NO, DOCTOR_NO, DOCTOR_NO, DOCTOR_YES, "/x/libkfdshim.so",
+		 "which its linker did not take"},
+		{DOCTOR_YES, DOCTOR_NO, DOCTOR_NO, DOCTOR_YES, "/x/libkfdshim.so", "set-user-ID"},
+		{DOCTOR_NO, DOCTOR_YES, DOCTOR_NO, DOCTOR_UNKNOWN, "", "statically"},
+		{DOCTOR_NO, DOCTOR_UNKNOWN, DOCTOR_YES, DOCTOR_UNKNOWN, "", "no 64-bit program"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		end(NULL);
+		begin(NULL);
+		bare();
+		p->set_id = cases[i].set_id;
+		p->static_program = cases[i].static_program;
+		p->other_class = cases[i].other_class;
+		p->preload_there = cases[i].preload_there;
+		strcpy(p->preload, cases[i].preload);
+		judge();
+		says("cannot be preempted as it is: ");
+		says(cases[i].says);
+		says("; do: ");
+		assert_string_equal(got.level, "none");
+		assert_string_equal(got.best, "trap");
+		check_level("trap", DIAGNOSE_YES, "kfdsched set 4711 PRIORITY");
+		assert_int_equal(level("gate")->can, DIAGNOSE_NO);
+	}
+	/* A runtime that nobody enables. */
+	end(NULL);
+	begin(NULL);
+	bare();
+	strcpy(p->rocr, "/usr/lib/libhsa-runtime64.so.1.5.0");
+	judge();
+	check_level("trap", DIAGNOSE_NO, "ROCr 5.2.3 does not enable");
+	assert_int_equal(got.debug_enabled, DOCTOR_NO);
+	assert_non_null(strstr(got.runtime, "never does that by itself"));
+	says("do: start it with 'kfdsched run");
+	/* A newer one: only who tries knows. */
+	strcpy(p->rocr, "/usr/lib/libhsa-runtime64.so.1.13.0");
+	judge();
+	assert_int_equal(got.debug_enabled, DOCTOR_UNKNOWN);
+	assert_non_null(strstr(got.runtime, "kfdsched preempt 4711 -n 1"));
+	/* Nobody there to tag it. */
+	facts.machine.daemon.error = ENOENT;
+	judge();
+	check_level("trap", DIAGNOSE_NO, "no kfdschedd answers at /run/kfdsched/socket");
+	assert_non_null(strstr(obstacle("daemon")->advice, "kfdschedd"));
+}
+
+static void test_by_itself(void **state)
+{
+	(void)state;
+	bare();
+	p->shim = DOCTOR_YES;
+	strcpy(p->env_priority, "offline");
+	facts.machine.daemon.error = ENOENT;
+	judge();
+	says("can be preempted at level self; for level trap do: start kfdschedd as root");
+	check_level("self", DIAGNOSE_NOW, "there is no daemon");
+	check_level("gate", DIAGNOSE_YES, "");
+
+	p->env_disabled = true;
+	judge();
+	says("cannot be preempted as it is: KFDSHIM_DISABLE=1; do: start it without");
+	check_level("gate", DIAGNOSE_NO, "KFDSHIM_DISABLE");
+	p->env_disabled = false;
+	strcpy(p->env_level, "gate");
+	judge();
+	says("at level gate");
+	check_level("trap", DIAGNOSE_NO, "KFDSHIM_LEVEL=gate");
+	check_level("self", DIAGNOSE_NO, "KFDSHIM_LEVEL=gate");
+}
+
+static void test_priorities(void **state)
+{
+	(void)state;
+	strcpy(p->level, "observe");
+	p->priority = 15;
+	judge();
+	says("is not preempted, because nobody is more urgent (priority 15); it could be by level "
+	     "trap");
+	check_level("trap", DIAGNOSE_YES, "below 15");
+	assert_int_equal(got.preemptible, DOCTOR_NO);
+	p->priority = -1;
+	judge();
+	says("cannot be preempted as it is: it has no priority; do: give it one: 'kfdsched set "
+	     "4711");
+	check_level("gate", DIAGNOSE_YES, "once it has a priority");
+	/* It has just begun. */
+	p->priority = 2;
+	strcpy(p->reason, "has not enabled its runtime yet");
+	judge();
+	says("is not preempted: has not enabled its runtime yet");
+	check_level("trap", DIAGNOSE_YES, "has not enabled its runtime yet");
+}
+
+/* Other processes' GPUs are not in the way, and neither is what only we may not open. */
+static void test_of_others(void **state)
+{
+	(void)state;
+	facts.machine.nodes[1] = facts.machine.nodes[0];
+	facts.machine.nodes[1].gpu_id = GPU + 1;
+	facts.machine.nodes[1].capability = 0;
+	facts.machine.node_count = 2;
+	facts.machine.kfd_error = EACCES;
+	facts.machine.nodes[0].render_error = EACCES;
+	strcpy(facts.machine.hidepid, "2");
+	judge();
+	assert_int_equal(got.findings.count, 0);
+	p->gpu_ids[0] = GPU + 1;
+	judge();
+	assert_int_equal(obstacle("debugging")->gpu_id, GPU + 1);
+}
+
+/* What several sources say of one process is counted once. */
+static void test_queues(void **state)
+{
+	(void)state;
+	for (uint32_t i = 3; i < 6; i++) {
+		struct observe_queue *q = observe_list_add(&facts.seen.queues);
+
+		q->id = i;
+		q->gpu_id = GPU + 1;
+		if (i < 5)
+			observe_set(q, OBSERVE_TYPE, OBSERVE_COMPUTE, OBSERVE_SYSFS);
+	}
+	judge();
+	says("uses 2 GPUs with 6 queues");
+	assert_int_equal(got.queue_kinds, 4);
+	assert_int_equal(got.queues[2].count, 2);
+	assert_int_equal(got.queues[3].type, OBSERVE_TYPES);
+	assert_int_equal(got.queues[3].source, OBSERVE_NOBODY);
+	facts.seen.listed = 0;
+	facts.seen.queues.count = 0;
+	judge();
+	says("uses a GPU (its queues are not to be seen from here)");
+	facts.seen.listed = OBSERVE_BIT(OBSERVE_SYSFS);
+	judge();
+	says("has opened a GPU and has no queues there");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_well, begin, end),
+		cmocka_unit_test_setup_teardown(test_states, begin, end),
+		cmocka_unit_test_setup_teardown(test_dead, begin, end),
+		cmocka_unit_test_setup_teardown(test_no_gpu, begin, end),
+		cmocka_unit_test_setup_teardown(test_forbidden, begin, end),
+		cmocka_unit_test_setup_teardown(test_obstacles, begin, end),
+		cmocka_unit_test_setup_teardown(test_no_shim, begin, end),
+		cmocka_unit_test_setup_teardown(test_by_itself, begin, end),
+		cmocka_unit_test_setup_teardown(test_priorities, begin, end),
+		cmocka_unit_test_setup_teardown(test_of_others, begin, end),
+		cmocka_unit_test_setup_teardown(test_queues, begin, end),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	diagnosis_free(&got);
+	return failed;
+}
