@@ -71,6 +71,12 @@ wrong "-n takes 1 to 100000, not '0'" preempt 1 -n 0
 wrong "--hold takes a time such as 100ms, at most 30s, not '31s'" preempt 1 --hold 31s
 wrong "--pause takes a time such as 500ms, at most 600s, not '5'" preempt 1 --pause 5
 wrong "--slow takes a time such as 50ms, at most 30s, not '0ms'" preempt 1 --slow 0ms
+wrong "no PID" monitor
+wrong "'0' is not a process id" monitor 0
+wrong "--interval takes seconds, or a time such as 1ms, of 100us to a day, not '1us'" monitor 1 --interval 1us
+wrong "--seconds takes seconds" monitor 1 --seconds -1
+wrong "--source is auto, trap, sysfs or debugfs, not 'mqd'" monitor 1 --source mqd
+wrong "no folder of a recording" analyze
 wrong "no --online trace" colocate --offline a
 wrong "no --offline trace" colocate --online a
 for arm in priority cumask gate self nosuch "" "alone,"; do
@@ -83,7 +89,7 @@ wrong "exclude" colocate --online a --offline b --rate 3 --load 3
 wrong "--seconds" colocate --online a --offline b --seconds 1x
 wrong "--seconds" colocate --online a --offline b --seconds 1e9
 
-verbs="run status queues colocate doctor suspend resume set policy events preempt"
+verbs="run status queues colocate doctor suspend resume set policy events preempt monitor analyze"
 expect 0 "$kfdsched" --help
 for verb in $verbs; do
 	printed "  $verb "

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/cli/analysis.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void analysis_free(struct analysis *a)
+{
+	for (size_t i = 0; i < a->count; i++) {
+		sampling_free(&a->process[i].sampling);
+		free(a->process[i].queue);
+	}
+	free(a->process);
+	memset(a, 0, sizeof(*a));
+}
+
+bool analysis_is_setting(enum observe_field field)
+{
+	switch (field) {
+	case OBSERVE_WPTR:
+	case OBSERVE_RPTR:
+	case OBSERVE_BACKLOG_BYTES:
+	case OBSERVE_ACTIVE:
+	case OBSERVE_SUSPENDED:
+	case OBSERVE_HQDS:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* ---- nodes ---- */
+
+static struct analysed_node *node_of(struct analysis *a, uint32_t gpu_id)
+{
+	for (size_t i = 0; i < a->nodes; i++)
+		if (a->node[i].gpu_id == gpu_id)
+			return &a->node[i];
+	if (a->nodes == ANALYSIS_NODES)
+		return NULL;
+	a->node[a->nodes] =
+		(struct analysed_node){.gpu_id = gpu_id, .compute_slots = -1, .xccs = -1};
+	return &a->node[a->nodes++];
+}
+
+static int64_t positive(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_integer(value) && json_integer_value(value) > 0 ? json_integer_value(value)
+								       : -1;
+}
+
+void analysis_nodes(struct analysis *a, const json_t *nodes)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(nodes, i, entry)
+	{
+		int64_t gpu_id = positive(entry, "gpu_id");
+		struct analysed_node *node =
+			gpu_id > 0 && gpu_id <= UINT32_MAX ? node_of(a, (uint32_t)gpu_id) : NULL;
+
+		if (!node)
+			continue;
+		node->compute_slots = positive(entry, "compute_slots");
+		node->xccs = positive(entry, "xccs");
+	}
+}
+
+/* What one sample has on a node, of all processes. */
+struct tally {
+	size_t queues, compute, mapped;
+	uint64_t mqds, hqds;
+	bool known;
+};
+
+static void count_queue(struct analysis *a, struct tally *tally, const struct observe_queue *queue)
+{
+	struct analysed_node *node = node_of(a, queue->gpu_id);
+	bool compute = observe_known(queue, OBSERVE_TYPE) &&
+		       observe_is_compute(queue->field[OBSERVE_TYPE].value);
+
+	if (!node) {
+		a->unkept++;
+		return;
+	}
+	tally += node - a->node;
+	tally->queues++;
+	tally->compute += compute;
+	if (observe_known(queue, OBSERVE_MQDS))
+		tally->mqds += queue->field[OBSERVE_MQDS].value;
+	if (!observe_known(queue, OBSERVE_HQDS))
+		return;
+	uint64_t hqds = queue->field[OBSERVE_HQDS].value;
+
+	tally->known = true;
+	tally->hqds += hqds;
+	tally->mapped += hqds > 0;
+	if (!compute || hqds == 0)
+		return;
+	if (node->least == 0 || hqds < node->least)
+		node->least = hqds;
+	if (hqds > node->most)
+		node->most = hqds;
+}
+
+static void keep_most(struct analysis *a, const struct tally *tally)
+{
+	for (size_t i = 0; i < a->nodes; i++, tally++) {
+		struct analysed_node *node = &a->node[i];
+
+		if (tally->queues > node->queues)
+			node->queues = tally->queues;
+		if (tally->compute > node->compute)
+			node->compute = tally->compute;
+		if (!tally->known || (node->hqds_known && tally->hqds <= node->hqds))
+			continue;
+		node->hqds_known = true;
+		node->mqds = tally->mqds;
+		node->hqds = tally->hqds;
+		node->mapped = tally->mapped;
+	}
+}
+
+/* ---- processes ---- */
+
+static struct analysed_process *process_of(struct analysis *a, const struct recorded_process *seen)
+{
+	for (size_t i = a->count; i-- > 0;)
+		if (a->process[i].pid == seen->pid && a->process[i].started == seen->started)
+			return &a->process[i];
+	if (a->count == a->room) {
+		size_t room = a->room ? 2 * a->room : 8;
+		struct analysed_process *list = reallocarray(a->process, room, sizeof(*list));
+
+		if (!list)
+			return NULL;
+		a->process = list;
+		a->room = room;
+	}
+	struct analysed_process *p = &a->process[a->count++];
+
+	*p = (struct analysed_process){.pid = seen->pid, .started = seen->started};
+	return p;
+}
+
+static struct analysed_queue *queue_of(struct analysed_process *p, const struct observe_queue *seen)
+{
+	uint64_t key = SAMPLING_KEY(seen->context, seen->id);
+	size_t low = 0, high = p->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct observe_queue *there = &p->queue[middle].last;
+
+		if (SAMPLING_KEY(there->context, there->id) < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < p->count && p->queue[low].last.context == seen->context &&
+	    p->queue[low].last.id == seen->id)
+		return &p->queue[low];
+	if (p->count == p->room) {
+		size_t room = p->room ? 2 * p->room : 32;
+		struct analysed_queue *list = reallocarray(p->queue, room, sizeof(*list));
+
+		if (!list)
+			return NULL;
+		p->queue = list;
+		p->room = room;
+	}
+	memmove(&p->queue[low + 1], &p->queue[low], (p->count - low) * sizeof(p->queue[0]));
+	p->count++;
+	p->queue[low] = (struct analysed_queue){.last = *seen};
+	return &p->queue[low];
+}
+
+static int take_queue(struct analysed_process *p, const struct observe_queue *seen)
+{
+	if (seen->id == OBSERVE_NO_ID)
+		return 0;
+	struct analysed_queue *queue = queue_of(p, seen);
+
+	if (!queue)
+		return -ENOMEM;
+	if (queue->last.gpu_id != seen->gpu_id)
+		queue->last.gpu_id = seen->gpu_id;
+	queue->last.told_by |= seen->told_by;
+	for (unsigned f = 0; f < OBSERVE_FIELDS; f++) {
+		const struct observe_value *now = &seen->field[f], *then = &queue->last.field[f];
+		/* sysfs has one word for AQL and PM4. */
+		bool vague = f == OBSERVE_TYPE && observe_is_compute(now->value) &&
+			     observe_is_compute(then->value) &&
+			     (now->value == OBSERVE_COMPUTE || then->value == OBSERVE_COMPUTE);
+
+		if (now->source == OBSERVE_NOBODY || (vague && now->value == OBSERVE_COMPUTE))
+			continue;
+		if (then->source != OBSERVE_NOBODY && then->value != now->value && !vague)
+			queue->changed |= 1u << f;
+		queue->last.field[f] = *now;
+	}
+	return 0;
+}
+
+static int take_process(struct analysis *a, const struct recorded_process *seen, double seconds)
+{
+	struct analysed_process *p = process_of(a, seen);
+	int rc;
+
+	if (!p)
+		return -ENOMEM;
+	if (p->sampling.samples + p->sampling.unknown == 0)
+		p->first_seconds = seconds;
+	p->last_seconds = seconds;
+	p->host_pid = seen->host_pid;
+	/* An exec gives it another one: the last is told. */
+	memcpy(p->comm, seen->comm, sizeof(p->comm));
+	rc = sampling_add(&p->sampling, &seen->queues, seen->source);
+	for (size_t i = 0; rc == 0 && i < seen->queues.count && p->count < SAMPLING_QUEUES; i++)
+		rc = take_queue(p, &seen->queues.queue[i]);
+	return rc;
+}
+
+/* ---- the course of the count ---- */
+
+static void join(struct analysed_point *into, const struct analysed_point *other)
+{
+	into->to = other->to;
+	if (other->min < into->min)
+		into->min = other->min;
+	if (other->max > into->max)
+		into->max = other->max;
+}
+
+static void add_point(struct analysis *a, double seconds, size_t queues)
+{
+	const struct analysed_point now = {
+		.from = seconds, .to = seconds, .min = queues, .max = queues};
+
+	if (a->per_point == 0)
+		a->per_point = 1;
+	if (a->points > 0 && a->in_point < a->per_point) {
+		join(&a->point[a->points - 1], &now);
+		a->in_point++;
+		return;
+	}
+	if (a->points == ANALYSIS_POINTS) {
+		for (size_t i = 0; i < ANALYSIS_POINTS / 2; i++) {
+			a->point[i] = a->point[2 * i];
+			join(&a->point[i], &a->point[2 * i + 1]);
+		}
+		a->points = ANALYSIS_POINTS / 2;
+		a->per_point *= 2;
+	}
+	a->point[a->points++] = now;
+	a->in_point = 1;
+}
+
+/* ---- a sample ---- */
+
+static void take_others(struct analysed_others *out, const struct recorded_sample *sample)
+{
+	*out = (struct analysed_others){.known = true, .processes = sample->count};
+	for (size_t i = 0; i < sample->count; i++)
+		out->queues += sample->process[i].queues.count;
+}
+
+int analysis_add(struct analysis *a, const struct recorded_sample *sample)
+{
+	struct tally tally[ANALYSIS_NODES] = {0};
+	size_t queues = 0, known = 0;
+	int rc;
+
+	if (sample->phase != RECORDED_SAMPLE) {
+		take_others(sample->phase == RECORDED_FINAL ? &a->after : &a->before, sample);
+		return 0;
+	}
+	a->samples++;
+	for (size_t i = 0; i < sample->count; i++) {
+		const struct recorded_process *seen = &sample->process[i];
+
+		if (a->count >= ANALYSIS_PROCESSES) {
+			a->unkept++;
+			continue;
+		}
+		rc = take_process(a, seen, sample->seconds);
+		if (rc)
+			return rc;
+		known += seen->source != OBSERVE_NOBODY;
+		queues += seen->queues.count;
+		for (size_t q = 0; q < seen->queues.count; q++)
+			count_queue(a, tally, &seen->queues.queue[q]);
+	}
+	keep_most(a, tally);
+	/* Where nobody knew, there is no count; where there is no process, it is 0. */
+	if (known > 0 || sample->count == 0)
+		add_point(a, sample->seconds, queues);
+	return 0;
+}

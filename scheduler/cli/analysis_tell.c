@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/cli/analysis.h"
+
+#define CHART_WIDTH 60u
+#define CHART_HEIGHT 8u
+
+/* ---- the chart ---- */
+
+static size_t highest(const struct analysis *a)
+{
+	size_t max = 0;
+
+	for (size_t i = 0; i < a->points; i++)
+		if (a->point[i].max > max)
+			max = a->point[i].max;
+	return max;
+}
+
+void analysis_chart(const struct analysis *a, FILE *out)
+{
+	size_t max = highest(a);
+	unsigned columns = a->points < CHART_WIDTH ? (unsigned)a->points : CHART_WIDTH;
+	/* One column a sample is hard to see: two or more of them where there is room. */
+	unsigned wide = columns ? CHART_WIDTH / columns : 0;
+	unsigned height = max < CHART_HEIGHT ? (unsigned)max : CHART_HEIGHT;
+
+	if (columns == 0)
+		return;
+	wide = wide > 8 ? 8 : wide;
+	for (unsigned row = height; row > 0; row--) {
+		/* The least count that fills this row. */
+		size_t least = (row * max + height - 1) / height;
+
+		fprintf(out, "%6zu |", least);
+		for (unsigned c = 0; c < columns; c++) {
+			size_t from = c * a->points / columns, to = (c + 1) * a->points / columns;
+			size_t top = 0;
+
+			for (size_t i = from; i < to; i++)
+				top = a->point[i].max > top ? a->point[i].max : top;
+			for (unsigned i = 0; i < wide; i++)
+				fputc(top >= least ? '#' : ' ', out);
+		}
+		fputc('\n', out);
+	}
+	fprintf(out, "     0 +");
+	for (unsigned i = 0; i < columns * wide; i++)
+		fputc('-', out);
+	char from[32], to[32];
+
+	snprintf(from, sizeof(from), "%.1f s", a->point[0].from);
+	snprintf(to, sizeof(to), "%.1f s", a->point[a->points - 1].to);
+	int gap = (int)(columns * wide) - (int)strlen(from);
+
+	if (a->points > 1)
+		fprintf(out, "\n        %s%*s\n", from, gap > 0 ? gap : 0, to);
+	else
+		fprintf(out, "\n        %s\n", from);
+}
+
+/* ---- plain words ---- */
+
+static void say(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say(json_t *list, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	if (text)
+		json_array_append_new(list, json_string(text));
+	free(text);
+}
+
+static const char *plural(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void say_counts(const struct analysis *a, json_t *list)
+{
+	size_t max = highest(a), min = max;
+
+	for (size_t i = 0; i < a->points; i++)
+		if (a->point[i].min < min)
+			min = a->point[i].min;
+	if (a->count == 0)
+		say(list, "No process of it used a GPU in any of %zu sample%s.", a->samples,
+		    plural(a->samples));
+	else if (a->points == 0)
+		say(list, "Nobody knew the queues of its %zu process%s.", a->count,
+		    a->count == 1 ? "" : "es");
+	else if (min == max)
+		say(list, "%zu process%s had %zu queue%s in every one of %zu samples.", a->count,
+		    a->count == 1 ? "" : "es", max, plural(max), a->samples);
+	else
+		say(list, "%zu process%s had %zu to %zu queues, over %zu samples.", a->count,
+		    a->count == 1 ? "" : "es", min, max, a->samples);
+}
+
+static void say_settings(const struct analysis *a, json_t *list)
+{
+	size_t queues = 0, changed = 0;
+
+	for (size_t i = 0; i < a->count; i++) {
+		const struct analysed_process *p = &a->process[i];
+
+		for (size_t q = 0; q < p->count; q++) {
+			bool set = false;
+
+			for (unsigned f = 0; f < OBSERVE_FIELDS; f++)
+				set = set ||
+				      (p->queue[q].changed >> f & 1 && analysis_is_setting(f));
+			queues++;
+			changed += set;
+		}
+	}
+	if (queues == 0)
+		return;
+	if (changed == 0)
+		say(list, "What a queue is set to stayed the same for each of them.");
+	else
+		say(list,
+		    "%zu of %zu queues %s set anew meanwhile, or were other ones under the "
+		    "same id.",
+		    changed, queues, changed == 1 ? "was" : "were");
+}
+
+static void say_mapping(const struct analysis *a, json_t *list)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < a->nodes; i++) {
+		const struct analysed_node *n = &a->node[i];
+
+		any = any || n->hqds_known;
+		if (n->most == 0)
+			continue;
+		if (n->least == n->most && (uint64_t)n->xccs == n->most)
+			say(list,
+			    "On node %u each active compute queue was in %llu hardware "
+			    "slot%s, one an XCC (1:%llu), as that part has it.",
+			    n->gpu_id, (unsigned long long)n->most, n->most == 1 ? "" : "s",
+			    (unsigned long long)n->most);
+		else if (n->least == n->most)
+			say(list,
+			    "On node %u each active compute queue was in %llu hardware "
+			    "slot%s (1:%llu).",
+			    n->gpu_id, (unsigned long long)n->most, n->most == 1 ? "" : "s",
+			    (unsigned long long)n->most);
+		else
+			say(list,
+			    "On node %u an active compute queue was in %llu to %llu hardware "
+			    "slots: some were being mapped while debugfs was read.",
+			    n->gpu_id, (unsigned long long)n->least, (unsigned long long)n->most);
+	}
+	if (!any && a->count > 0)
+		say(list, "Nothing is known of hardware slots (HQDs), for debugfs could not be "
+			  "read: record as root.");
+	for (size_t i = 0; i < a->nodes; i++) {
+		const struct analysed_node *n = &a->node[i];
+
+		if (n->compute_slots > 0 && n->compute > (uint64_t)n->compute_slots)
+			say(list,
+			    "Node %u has %lld slots for %zu compute queues: they take turns, "
+			    "and every turn costs a switch.",
+			    n->gpu_id, (long long)n->compute_slots, n->compute);
+	}
+}
+
+static void say_others(const struct analysis *a, json_t *list)
+{
+	if (a->before.known && a->before.processes > 0)
+		say(list, "Before it began %zu other process%s used a GPU, with %zu queue%s.",
+		    a->before.processes, a->before.processes == 1 ? "" : "es", a->before.queues,
+		    plural(a->before.queues));
+	else if (a->before.known)
+		say(list, "Nobody else used a GPU before it began.");
+	if (!a->after.known)
+		return;
+	if (a->after.queues > a->before.queues)
+		say(list,
+		    "After its end there were %zu queue%s, more than before: something it "
+		    "started still runs, or others came.",
+		    a->after.queues, plural(a->after.queues));
+	else if (a->before.known && a->after.queues == a->before.queues)
+		say(list, "After its end there were as many queues as before: it left none.");
+}
+
+json_t *analysis_conclusion(const struct analysis *a)
+{
+	json_t *list = json_array();
+
+	if (!list)
+		return NULL;
+	say_counts(a, list);
+	for (size_t i = 0; i < a->count && i < 64; i++) {
+		const struct analysed_process *p = &a->process[i];
+		char whose[16], text[SAMPLING_MEANING];
+
+		snprintf(whose, sizeof(whose), "%d", (int)p->pid);
+		say(list, "Process %s (%s): %s", whose, p->comm,
+		    sampling_meaning(&p->sampling, whose, text));
+	}
+	say_settings(a, list);
+	say_mapping(a, list);
+	say_others(a, list);
+	return list;
+}
+
+/* ---- JSON ---- */
+
+static json_t *or_null(int64_t value)
+{
+	return value < 0 ? json_null() : json_integer(value);
+}
+
+static json_t *process_json(const struct analysed_process *p)
+{
+	json_t *out = sampling_json(&p->sampling), *queues = json_array();
+	json_t *comm = json_string(p->comm);
+	char whose[16], text[SAMPLING_MEANING];
+
+	snprintf(whose, sizeof(whose), "%d", (int)p->pid);
+	for (size_t i = 0; i < p->count; i++) {
+		json_t *queue = observe_json(&p->queue[i].last), *changed = json_array();
+
+		for (unsigned f = 0; f < OBSERVE_FIELDS; f++)
+			if (p->queue[i].changed >> f & 1)
+				json_array_append_new(changed,
+						      json_string(observe_field_info(f)->key));
+		json_array_append_new(queues,
+				      json_pack("{s:o,s:o}", "queue", queue, "changed", changed));
+	}
+	json_t *mine =
+		json_pack("{s:I,s:o,s:o,s:f,s:f,s:o,s:s}", "pid", (json_int_t)p->pid, "host_pid",
+			  p->host_pid > 0 ? json_integer(p->host_pid) : json_null(), "comm",
+			  comm ? comm : json_null(), "first_seconds", p->first_seconds,
+			  "last_seconds", p->last_seconds, "attributes", queues, "meaning",
+			  sampling_meaning(&p->sampling, whose, text));
+
+	json_object_update(out, mine);
+	json_decref(mine);
+	return out;
+}
+
+static json_t *node_json(const struct analysed_node *n)
+{
+	json_t *each = n->most == 0 ? json_null()
+				    : json_pack("{s:I,s:I}", "min", (json_int_t)n->least, "max",
+						(json_int_t)n->most);
+
+	return json_pack(
+		"{s:I,s:o,s:o,s:I,s:I,s:o,s:o,s:o,s:o}", "gpu_id", (json_int_t)n->gpu_id, "xccs",
+		or_null(n->xccs), "compute_slots", or_null(n->compute_slots), "queues",
+		(json_int_t)n->queues, "compute_queues", (json_int_t)n->compute, "mqds",
+		n->hqds_known ? json_integer((json_int_t)n->mqds) : json_null(), "active_hqds",
+		n->hqds_known ? json_integer((json_int_t)n->hqds) : json_null(), "mapped_queues",
+		n->hqds_known ? json_integer((json_int_t)n->mapped) : json_null(), "hqds_per_queue",
+		each);
+}
+
+static json_t *others_json(const struct analysed_others *others)
+{
+	return others->known ? json_pack("{s:I,s:I}", "processes", (json_int_t)others->processes,
+					 "queues", (json_int_t)others->queues)
+			     : json_null();
+}
+
+json_t *analysis_json(const struct analysis *a)
+{
+	json_t *points = json_array(), *processes = json_array(), *nodes = json_array();
+
+	for (size_t i = 0; i < a->points; i++)
+		json_array_append_new(points,
+				      json_pack("{s:f,s:f,s:I,s:I}", "from_seconds",
+						a->point[i].from, "to_seconds", a->point[i].to,
+						"min", (json_int_t)a->point[i].min, "max",
+						(json_int_t)a->point[i].max));
+	for (size_t i = 0; i < a->count; i++)
+		json_array_append_new(processes, process_json(&a->process[i]));
+	for (size_t i = 0; i < a->nodes; i++)
+		json_array_append_new(nodes, node_json(&a->node[i]));
+	return json_pack("{s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "samples", (json_int_t)a->samples,
+			 "count_over_time", points, "processes", processes, "nodes", nodes,
+			 "baseline", others_json(&a->before), "final", others_json(&a->after),
+			 "conclusion", analysis_conclusion(a));
+}

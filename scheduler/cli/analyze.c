@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched analyze: what a recording says, in four tables and plain words. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/cli/analysis.h"
+#include "scheduler/cli/ask.h"
+#include "scheduler/cli/table.h"
+
+struct analyze_options {
+	const char *dir, *svg;
+	bool json;
+};
+
+/* ---- as tables ---- */
+
+static const char *changed_text(const struct analysed_queue *queue, char *text, size_t size)
+{
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (unsigned f = 0; f < OBSERVE_FIELDS && n < size; f++)
+		if (queue->changed >> f & 1 && analysis_is_setting(f))
+			n += (size_t)snprintf(text + n, size - n, "%s%s", n ? "," : "",
+					      observe_field_info(f)->key);
+	return n ? text : "no";
+}
+
+static void attribute_table(const struct analysed_process *p)
+{
+	static const enum observe_field shown[] = {
+		OBSERVE_TYPE,	 OBSERVE_RING_BYTES, OBSERVE_RING_ADDRESS, OBSERVE_PRIORITY,
+		OBSERVE_PERCENT, OBSERVE_CU_BITS,    OBSERVE_CWSR_BYTES,   OBSERVE_MQDS,
+	};
+	struct table *table = table_new("CONTEXT|QUEUE|NODE|<TYPE|RING|<RING ADDRESS|PRIORITY|"
+					"PERCENT|CUS|SAVE AREA|MQDS|<SET ANEW");
+	char text[OBSERVE_TEXT], changed[512];
+
+	for (size_t i = 0; table && i < p->count; i++) {
+		const struct analysed_queue *queue = &p->queue[i];
+
+		table_row(table);
+		table_cell(table, "%u", queue->last.context);
+		table_cell(table, "%u", queue->last.id);
+		table_cell(table, "%u", queue->last.gpu_id);
+		for (size_t f = 0; f < sizeof(shown) / sizeof(shown[0]); f++)
+			table_cell(table, "%s", observe_text(text, &queue->last, shown[f]));
+		table_cell(table, "%s", changed_text(queue, changed, sizeof(changed)));
+	}
+	if (table)
+		table_print(table, stdout);
+	table_free(table);
+}
+
+static void number_cell(struct table *table, bool known, uint64_t value)
+{
+	if (known)
+		table_cell(table, "%" PRIu64, value);
+	else
+		table_cell(table, "%s", TABLE_UNKNOWN);
+}
+
+static void node_table(const struct analysis *a)
+{
+	struct table *table = table_new("NODE|XCCS|QUEUES|COMPUTE|SLOTS|MQDS|ACTIVE HQDS|"
+					"QUEUES IN THEM|<HQDS A QUEUE");
+
+	for (size_t i = 0; table && i < a->nodes; i++) {
+		const struct analysed_node *n = &a->node[i];
+
+		table_row(table);
+		table_cell(table, "%u", n->gpu_id);
+		number_cell(table, n->xccs > 0, (uint64_t)n->xccs);
+		table_cell(table, "%zu", n->queues);
+		table_cell(table, "%zu", n->compute);
+		number_cell(table, n->compute_slots > 0, (uint64_t)n->compute_slots);
+		number_cell(table, n->hqds_known, n->mqds);
+		number_cell(table, n->hqds_known, n->hqds);
+		number_cell(table, n->hqds_known, n->mapped);
+		if (n->most == 0)
+			table_cell(table, "%s", TABLE_UNKNOWN);
+		else if (n->least == n->most)
+			table_cell(table, "1:%" PRIu64, n->most);
+		else
+			table_cell(table, "1:%" PRIu64 " to 1:%" PRIu64, n->least, n->most);
+	}
+	if (table)
+		table_print(table, stdout);
+	table_free(table);
+}
+
+static void process_line(const struct analysed_process *p)
+{
+	printf("process %d (%s)", (int)p->pid, p->comm);
+	if (p->host_pid > 0 && p->host_pid != p->pid)
+		printf(", host's pid %d", (int)p->host_pid);
+	printf(", seen from %.1f s to %.1f s\n", p->first_seconds, p->last_seconds);
+}
+
+static void show(const struct analysis *a)
+{
+	json_t *words = analysis_conclusion(a);
+	const json_t *sentence;
+	size_t i;
+
+	printf("\n1. Queues over time\n\n");
+	if (a->points)
+		analysis_chart(a, stdout);
+	else
+		puts("-");
+	printf("\n2. Ids over time\n");
+	for (i = 0; i < a->count; i++) {
+		putchar('\n');
+		process_line(&a->process[i]);
+		sampling_counts(&a->process[i].sampling, stdout);
+		if (a->process[i].sampling.count > 0)
+			sampling_table(&a->process[i].sampling, stdout);
+	}
+	if (a->count == 0)
+		puts("\n-");
+	printf("\n3. What each queue is set to\n");
+	for (i = 0; i < a->count; i++) {
+		putchar('\n');
+		process_line(&a->process[i]);
+		if (a->process[i].count > 0)
+			attribute_table(&a->process[i]);
+		else
+			puts(TABLE_UNKNOWN);
+	}
+	if (a->count == 0)
+		puts("\n-");
+	printf("\n4. Descriptors (MQDs) and hardware slots (HQDs), at their most\n\n");
+	if (a->nodes)
+		node_table(a);
+	else
+		puts("-");
+	printf("\nConclusion\n\n");
+	json_array_foreach(words, i, sentence) printf("%s\n", json_string_value(sentence));
+	json_decref(words);
+}
+
+/* ---- the recording around it ---- */
+
+static void show_head(const char *dir, const struct recording *r, const struct analysis *a)
+{
+	const json_t *head = recording_head(r), *word;
+	const char *by = json_string_value(json_object_get(head, "made_by"));
+	size_t i;
+	char text[256];
+
+	snprintf(text, sizeof(text), "%s", by ? by : "-");
+	printf("recording %s, made by kfdsched %s: %zu sample%s", dir, recording_plain(text),
+	       a->samples, a->samples == 1 ? "" : "s");
+	if (json_is_array(json_object_get(head, "command"))) {
+		fputs(", of", stdout);
+		json_array_foreach(json_object_get(head, "command"), i, word)
+		{
+			snprintf(text, sizeof(text), "%s",
+				 json_is_string(word) ? json_string_value(word) : "?");
+			printf(" %s", recording_plain(text));
+		}
+	}
+	putchar('\n');
+	if (!recording_ended(r))
+		puts("It was cut off: its last line is missing. This is what there is up to "
+		     "there.");
+	if (recording_damaged(r) > 0)
+		printf("%zu line%s of it could not be read and %s left out.\n",
+		       recording_damaged(r), recording_damaged(r) == 1 ? "" : "s",
+		       recording_damaged(r) == 1 ? "is" : "are");
+	word = json_object_get(recording_ended(r), "exit_code");
+	if (json_is_integer(word))
+		printf("The command exited with %" JSON_INTEGER_FORMAT ".\n",
+		       json_integer_value(word));
+	word = json_object_get(recording_ended(r), "signal");
+	if (json_is_integer(word))
+		printf("The command was ended by signal %" JSON_INTEGER_FORMAT ".\n",
+		       json_integer_value(word));
+}
+
+static json_t *whole_json(const char *dir, const struct recording *r, const struct analysis *a)
+{
+	json_t *out = analysis_json(a);
+	const json_t *head = recording_head(r), *end = recording_ended(r);
+	json_t *made_by = json_object_get(head, "made_by");
+	json_t *command = json_object_get(head, "command");
+	json_t *name = json_string(dir);
+
+	json_object_set_new(out, "recording", name ? name : json_null());
+	json_object_set_new(out, "made_by",
+			    json_is_string(made_by) ? json_incref(made_by) : json_null());
+	json_object_set_new(out, "command",
+			    json_is_array(command) ? json_incref(command) : json_null());
+	json_object_set_new(out, "complete", json_boolean(end));
+	json_object_set_new(out, "damaged_lines", json_integer((json_int_t)recording_damaged(r)));
+	static const char *const keys[] = {"reason", "exit_code", "signal"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		json_t *value = json_object_get(end, keys[i]);
+
+		json_object_set_new(out, keys[i],
+				    json_is_string(value) || json_is_integer(value)
+					    ? json_incref(value)
+					    : json_null());
+	}
+	return out;
+}
+
+static int write_svg(const char *path, const char *dir, const struct analysis *a)
+{
+	FILE *out = fopen(path, "we");
+	char title[320];
+
+	if (!out)
+		return cli_failed(&verb_analyze, "cannot write %s: %s", path, strerror(errno));
+	snprintf(title, sizeof(title), "Queues over time: %.280s", dir);
+	analysis_svg(a, title, out);
+	bool failed = ferror(out);
+
+	if (fclose(out) || failed)
+		return cli_failed(&verb_analyze, "could not write %s", path);
+	return CLI_DONE;
+}
+
+static int analyze(const struct analyze_options *options)
+{
+	struct recorded_sample sample = {0};
+	struct recording *recording = NULL;
+	struct analysis *a = calloc(1, sizeof(*a));
+	char why[RECORDING_WHY];
+	int code = CLI_FAILED, rc;
+
+	if (!a)
+		return cli_failed(&verb_analyze, "no memory");
+	if (recording_open(options->dir, &recording, why)) {
+		cli_failed(&verb_analyze, "%s", why);
+		goto out;
+	}
+	analysis_nodes(a, json_object_get(recording_head(recording), "nodes"));
+	while ((rc = recording_next(recording, &sample)) > 0 &&
+	       (rc = analysis_add(a, &sample)) == 0)
+		;
+	if (rc < 0) {
+		cli_failed(&verb_analyze, "cannot analyze %s: %s", options->dir, strerror(-rc));
+		goto out;
+	}
+	if (a->samples == 0) {
+		cli_failed(&verb_analyze,
+			   "there is no whole sample in %s: it was ended before the first one, or "
+			   "is damaged",
+			   options->dir);
+		goto out;
+	}
+	code = options->svg ? write_svg(options->svg, options->dir, a) : CLI_DONE;
+	if (options->json) {
+		json_t *out = whole_json(options->dir, recording, a);
+
+		json_dumpf(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+		putchar('\n');
+		json_decref(out);
+	} else {
+		show_head(options->dir, recording, a);
+		show(a);
+	}
+out:
+	recorded_sample_free(&sample);
+	recording_close(recording);
+	analysis_free(a);
+	free(a);
+	return code;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct option known[] = {
+		{"json", no_argument, NULL, 'j'},
+		{"svg", required_argument, NULL, 's'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	struct analyze_options options = {0};
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", known, NULL)) != -1) {
+		switch (option) {
+		case 'j':
+			options.json = true;
+			break;
+		case 's':
+			options.svg = optarg;
+			break;
+		case 'h':
+			return cli_help(&verb_analyze);
+		default:
+			return cli_usage_getopt(&verb_analyze, option, argv);
+		}
+	}
+	if (optind == argc)
+		return cli_usage(&verb_analyze, "no folder of a recording");
+	options.dir = argv[optind];
+	if (++optind < argc)
+		return cli_usage(&verb_analyze, "'%s' is one argument too many", argv[optind]);
+	return analyze(&options);
+}
+
+const struct verb verb_analyze = {
+	.name = "analyze",
+	.summary = "what a recording says of a process' queues",
+	.usage = "DIR [--svg FILE] [--json]",
+	.help = "Reads a folder that monitor --record or record has made, also one that was cut "
+		"off,\n"
+		"and tells: how many queues there were over time; which ids, and in which share of "
+		"the\n"
+		"samples; what each queue was set to, and whether that changed; how many hardware "
+		"slots\n"
+		"(HQDs) a queue is in, by the part's XCCs; and what follows, in plain words.\n"
+		"\n"
+		"  --svg FILE  the number of queues over time as a picture\n"
+		"  --json      docs/formats.md names the keys\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched analyze run1\n"
+		"  kfdsched analyze run1 --json | jq -r '.conclusion[]'\n",
+	.run = run,
+};

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/cli/descendants.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "scheduler/cli/cli.h"
+#include "scheduler/cli/doctor_read.h"
+
+#define PROCESSES 65536u
+
+struct entry {
+	pid_t pid, parent;
+	bool zombie, ours;
+};
+
+static bool read_entry(const char *name, struct entry *out)
+{
+	char text[1024], state;
+	int parent;
+
+	out->pid = cli_pid(name);
+	if (out->pid == 0 || read_text(text, sizeof(text), "/proc/%s/stat", name))
+		return false;
+	/* The name in front of it may hold brackets and blanks. */
+	const char *rest = strrchr(text, ')');
+
+	if (!rest || sscanf(rest + 1, " %c %d", &state, &parent) != 2)
+		return false;
+	out->parent = parent;
+	out->zombie = state == 'Z' || state == 'X';
+	out->ours = false;
+	return true;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static bool has_our_parent(const struct entry *list, size_t n, pid_t root, const struct entry *e)
+{
+	const struct entry key = {.pid = e->parent};
+	const struct entry *parent;
+
+	if (e->parent == root)
+		return true;
+	parent = bsearch(&key, list, n, sizeof(*list), by_pid);
+	return parent && parent->ours;
+}
+
+int descendants_of(pid_t root, pid_t *out, size_t max)
+{
+	DIR *dir = opendir("/proc");
+	struct entry *list = calloc(PROCESSES, sizeof(*list));
+	const struct dirent *entry;
+	size_t n = 0, found = 0;
+	bool more = true;
+
+	if (!dir || !list) {
+		int error = dir ? ENOMEM : errno;
+
+		if (dir)
+			closedir(dir);
+		free(list);
+		return -error;
+	}
+	while (n < PROCESSES && (entry = readdir(dir)))
+		n += read_entry(entry->d_name, &list[n]);
+	closedir(dir);
+	qsort(list, n, sizeof(*list), by_pid);
+	/* A parent may have a greater number than its child: until nothing is new. */
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < n; i++) {
+			if (list[i].ours || !has_our_parent(list, n, root, &list[i]))
+				continue;
+			list[i].ours = more = true;
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		if (list[i].ours && !list[i].zombie && found < max)
+			out[found++] = list[i].pid;
+	free(list);
+	return (int)found;
+}
+
+bool descendants_has_gpu(pid_t pid)
+{
+	char path[64], target[32];
+	bool found = false;
+	const struct dirent *entry;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	DIR *dir = opendir(path);
+
+	while (dir && !found && (entry = readdir(dir))) {
+		ssize_t n = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
+
+		found = n == 8 && memcmp(target, "/dev/kfd", 8) == 0;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "scheduler/cli/monitor.h"
+#include "scheduler/cli/progress.h"
+#include "scheduler/cli/recording.h"
+#include "scheduler/cli/sampling.h"
+#include "scheduler/cli/stop.h"
+#include "scheduler/observe/process.h"
+
+/* Samples that say nothing new are told so often at most. */
+#define QUIET_NS UINT64_C(100000000)
+/* Changes that are kept for the JSON; all are counted. */
+#define CHANGES_KEPT 1000u
+
+struct monitor {
+	const struct verb *verb;
+	struct monitor_options options;
+	struct process_identity process;
+	struct observer *observer;
+	struct observation observation; /* while it is recorded */
+	struct observe_list list;
+	struct sampling sampling;
+	struct recorder *recorder;
+	json_t *changes;
+	char whose[16];
+	char why[OBSERVE_WHY]; /* of the last sample that nobody knew */
+	int error;	       /* the same */
+	uint64_t began_ns, interval_ns, last_ns;
+	uint64_t next;	 /* number of the next slot of time; the first one is 0 */
+	uint64_t last;	 /* of the last one */
+	uint64_t missed; /* slots that passed while a sample was being taken */
+	uint64_t told_ns;
+	size_t taken;
+	enum observe_source source_before;
+	bool ended;  /* the process has */
+	bool broken; /* the recording has */
+};
+
+/* To the microsecond: more says nothing, and is hard to read. */
+static double seconds_since(const struct monitor *m, uint64_t ns)
+{
+	return (double)((ns - m->began_ns) / 1000) / 1e6;
+}
+
+/* ---- a line a sample ---- */
+
+static int decimals(const struct monitor *m)
+{
+	return m->options.interval_us >= 1e6 ? 0 : m->options.interval_us >= 100e3 ? 1 : 3;
+}
+
+static void tell_count(const struct sampling *s)
+{
+	printf("%zu queue%s", s->now, s->now == 1 ? "" : "s");
+	if (s->now == 0)
+		return;
+	if (s->now_unnamed == s->now) {
+		fputs(" (ids -)", stdout);
+		return;
+	}
+	fputs(s->now - s->now_unnamed == 1 ? " (id " : " (ids ", stdout);
+	sampling_ids(s, stdout);
+	if (s->now_unnamed > 0)
+		printf(", %zu without", s->now_unnamed);
+	putchar(')');
+}
+
+static void tell_sample(const struct monitor *m)
+{
+	const struct sampling *s = &m->sampling;
+
+	if (m->options.labelled)
+		printf("process %s ", m->whose);
+	/* Three digits of whole seconds, whatever stands behind the point. */
+	printf("[%*.*fs] sample %zu: ", decimals(m) ? 4 + decimals(m) : 3, decimals(m),
+	       seconds_since(m, m->last_ns), m->taken);
+	if (s->last_source == OBSERVE_NOBODY) {
+		printf("- queues (nobody knows them: %s)\n", m->why);
+	} else {
+		tell_count(s);
+		if (s->came_count > 0 && s->changed) {
+			fputs(", new ", stdout);
+			sampling_ranges(s->came, s->came_count, stdout);
+		}
+		if (s->gone_count > 0 && s->changed) {
+			fputs(", gone ", stdout);
+			sampling_ranges(s->gone, s->gone_count, stdout);
+		}
+		if (m->source_before != OBSERVE_NOBODY && m->source_before != s->last_source)
+			printf(", now told by %s", observe_source_name(s->last_source));
+		putchar('\n');
+	}
+	fflush(stdout);
+}
+
+static void keep_change(struct monitor *m)
+{
+	const struct sampling *s = &m->sampling;
+	json_t *came = json_array(), *gone = json_array();
+
+	for (size_t i = 0; i < s->came_count; i++)
+		json_array_append_new(came, json_pack("{s:I,s:I}", "context",
+						      (json_int_t)(s->came[i] >> 32), "id",
+						      (json_int_t)(uint32_t)s->came[i]));
+	for (size_t i = 0; i < s->gone_count; i++)
+		json_array_append_new(gone, json_pack("{s:I,s:I}", "context",
+						      (json_int_t)(s->gone[i] >> 32), "id",
+						      (json_int_t)(uint32_t)s->gone[i]));
+	json_array_append_new(m->changes,
+			      json_pack("{s:I,s:f,s:I,s:o,s:o}", "sample", (json_int_t)m->taken,
+					"seconds", seconds_since(m, m->last_ns), "queues",
+					(json_int_t)s->now, "new", came, "gone", gone));
+}
+
+static void tell(struct monitor *m)
+{
+	bool news =
+		m->sampling.changed || m->taken == 1 || m->sampling.last_source != m->source_before;
+
+	if (m->options.json && m->sampling.changed && json_array_size(m->changes) < CHANGES_KEPT)
+		keep_change(m);
+	if (!news && m->last_ns - m->told_ns < QUIET_NS)
+		return;
+	m->told_ns = m->last_ns;
+	if (!m->options.json)
+		tell_sample(m);
+	else
+		progress_live("sample %zu: %zu queues", m->taken, m->sampling.now);
+}
+
+/* ---- a sample ---- */
+
+/* Whoever told ids, or else the descriptors that debugfs tells without any. */
+static const struct observe_list *best(const struct observation *o, enum observe_source *source)
+{
+	const struct observe_answer *mqds = &o->answer[OBSERVE_MQD];
+
+	for (*source = OBSERVE_NOBODY + 1; *source < OBSERVE_SOURCES; (*source)++)
+		if (o->listed & OBSERVE_BIT(*source))
+			return &o->queues;
+	*source = mqds->asked && mqds->error == 0 ? OBSERVE_MQD : OBSERVE_NOBODY;
+	return &mqds->list;
+}
+
+static int record(struct monitor *m, const struct observe_list *list, enum observe_source source)
+{
+	const struct recorded_word word = {
+		.pid = m->options.pid,
+		.host_pid = m->observation.host_pid,
+		.started = m->process.started,
+		.comm = m->process.comm,
+		.source = source,
+		.unknown = m->why,
+		.queues = list,
+	};
+	size_t bytes;
+	char why[RECORDING_WHY];
+	int rc = recorder_sample(m->recorder, "sample", seconds_since(m, m->last_ns),
+				 json_pack("[o]", recorded_word_json(&word)),
+				 observe_raw(m->observer, OBSERVE_MQD, &bytes),
+				 observe_raw(m->observer, OBSERVE_HQD, &bytes), why);
+
+	if (rc == 0)
+		return 0;
+	m->broken = true;
+	cli_failed(m->verb, "%s; what was recorded before is kept", why);
+	return rc;
+}
+
+/* The last sentence of those that were asked and knew nothing. */
+static void why_not(struct monitor *m)
+{
+	for (unsigned i = OBSERVE_NOBODY + 1; i < OBSERVE_SOURCES; i++) {
+		const struct observe_answer *answer = &m->observation.answer[i];
+
+		if (answer->asked && answer->error) {
+			m->error = answer->error;
+			snprintf(m->why, sizeof(m->why), "%s", answer->why);
+		}
+	}
+}
+
+/* 0, -ESRCH or -ENOMEM. */
+static int look(struct monitor *m, const struct observe_list **list, enum observe_source *source)
+{
+	int rc;
+
+	*list = &m->list;
+	*source = OBSERVE_NOBODY;
+	if (!m->recorder) {
+		rc = observe_ids(m->observer, &m->list, source, m->why);
+		if (rc == 0 || rc == -ESRCH || rc == -ENOMEM)
+			return rc;
+		m->error = rc;
+		*source = OBSERVE_NOBODY;
+		return 0;
+	}
+	rc = observe_sample(m->observer, &m->observation);
+	if (rc)
+		return rc;
+	*list = best(&m->observation, source);
+	if (*source == OBSERVE_NOBODY)
+		why_not(m);
+	return 0;
+}
+
+void monitor_sample(struct monitor *m)
+{
+	const struct observe_list *list;
+	enum observe_source source;
+	int rc;
+
+	m->last_ns = clock_ns();
+	if (m->taken == 0)
+		m->began_ns = m->last_ns;
+	rc = look(m, &list, &source);
+	if (rc == 0)
+		rc = sampling_add(&m->sampling, list, source);
+	if (rc) {
+		/* No memory for a sample is the end of it, too; what there is is told. */
+		m->ended = rc == -ESRCH;
+		m->broken = rc != -ESRCH;
+		if (rc != -ESRCH)
+			cli_failed(m->verb, "a sample failed: %s", strerror(-rc));
+		return;
+	}
+	m->taken++;
+	if (m->recorder)
+		record(m, list, source);
+	/* At first that is an error, told by monitor_open(). */
+	if (m->sampling.samples > 0)
+		tell(m);
+	m->source_before = source;
+
+	/* Slots of time stay where they are, however long a sample took. */
+	uint64_t slot = (clock_ns() - m->began_ns) / m->interval_ns;
+
+	if (slot > m->next)
+		m->missed += (slot < m->last ? slot : m->last) - m->next;
+	m->next = slot > m->next ? slot + 1 : m->next + 1;
+}
+
+uint64_t monitor_due(const struct monitor *m)
+{
+	if (m->ended || m->broken || m->next > m->last)
+		return UINT64_MAX;
+	return m->began_ns + m->next * m->interval_ns;
+}
+
+/* ---- begin and end ---- */
+
+static unsigned sources_of(const struct monitor_options *options)
+{
+	unsigned sources = options->sources;
+
+	if (sources == 0) {
+		sources = OBSERVE_BIT(OBSERVE_LANE) | OBSERVE_BIT(OBSERVE_SYSFS) |
+			  OBSERVE_BIT(OBSERVE_MQD);
+		if (options->interval_us >= MONITOR_DAEMON_US)
+			sources |= OBSERVE_BIT(OBSERVE_DAEMON);
+	}
+	if (options->record)
+		sources |= OBSERVE_BIT(OBSERVE_MQD) | OBSERVE_BIT(OBSERVE_HQD) |
+			   OBSERVE_BIT(OBSERVE_MEMORY);
+	return sources;
+}
+
+static int start_recording(struct monitor *m, unsigned sources)
+{
+	json_t *names = json_array();
+	char why[RECORDING_WHY], comm[sizeof(m->process.comm)];
+
+	for (enum observe_source s = OBSERVE_NOBODY + 1; s < OBSERVE_SOURCES; s++)
+		if (sources & OBSERVE_BIT(s))
+			json_array_append_new(names, json_string(observe_source_name(s)));
+	memcpy(comm, m->process.comm, sizeof(comm));
+	json_t *name = json_string(recording_plain(comm));
+	json_t *head =
+		json_pack("{s:s,s:I,s:o,s:n,s:I,s:o}", "made_by", "monitor", "pid",
+			  (json_int_t)m->options.pid, "comm", name ? name : json_null(), "command",
+			  "interval_us", (json_int_t)m->options.interval_us, "sources", names);
+	int rc = recorder_open(m->options.record, head, &m->recorder, why);
+
+	json_decref(head);
+	return rc ? cli_failed(m->verb, "%s", why) : CLI_DONE;
+}
+
+/* A sentence for a number that is no process whose queues could be seen. */
+static int identify(struct monitor *m)
+{
+	int rc = process_read(m->options.pid, &m->process);
+
+	recording_plain(m->process.comm);
+	if (rc == -ESRCH)
+		return cli_failed(m->verb,
+				  "there is no process %s: it has ended, or is another "
+				  "pid namespace's",
+				  m->whose);
+	if (rc == -EINVAL)
+		return cli_failed(m->verb, "%s is a thread; name its process", m->whose);
+	if (rc)
+		return cli_failed(m->verb, "cannot read process %s: %s", m->whose, strerror(-rc));
+	if (m->process.kernel)
+		return cli_failed(m->verb, "%s (%s) is a thread of the kernel, which has no queues",
+				  m->whose, m->process.comm);
+	if (m->process.state == 'Z')
+		return cli_failed(m->verb,
+				  "process %s (%s) has ended and waits for its parent; "
+				  "it has no queues any more",
+				  m->whose, m->process.comm);
+	return CLI_DONE;
+}
+
+static void release(struct monitor *m)
+{
+	recorder_close(m->recorder);
+	observe_close(m->observer);
+	observation_free(&m->observation);
+	observe_list_free(&m->list);
+	sampling_free(&m->sampling);
+	json_decref(m->changes);
+	free(m);
+}
+
+static int nobody_knows(struct monitor *m)
+{
+	int error = m->error;
+
+	cli_failed(m->verb, "nobody knows the queues of process %s (%s): %s", m->whose,
+		   m->process.comm, m->why);
+	return error == -EACCES || error == -EPERM ? CLI_IMPOSSIBLE : CLI_FAILED;
+}
+
+int monitor_open(const struct verb *verb, const struct monitor_options *options,
+		 struct monitor **out)
+{
+	struct monitor *m = calloc(1, sizeof(*m));
+	const struct observe_options observe = {
+		.pid = options->pid,
+		.sources = sources_of(options),
+		.socket = options->socket,
+	};
+	int code;
+
+	*out = NULL;
+	if (!m)
+		return cli_failed(verb, "no memory");
+	m->verb = verb;
+	m->options = *options;
+	m->interval_ns = (uint64_t)(options->interval_us * 1e3);
+	m->last = options->seconds > 0
+			  ? (uint64_t)(options->seconds * 1e9 / (double)m->interval_ns + 1e-6)
+			  : UINT64_MAX - 1;
+	snprintf(m->whose, sizeof(m->whose), "%d", (int)options->pid);
+	code = identify(m);
+	if (code == CLI_DONE) {
+		m->changes = json_array();
+		m->observer = observe_open(&observe);
+		code = m->changes && m->observer ? CLI_DONE : cli_failed(verb, "no memory");
+	}
+	if (code == CLI_DONE && options->record)
+		code = start_recording(m, observe.sources);
+	if (code == CLI_DONE) {
+		monitor_sample(m);
+		if (m->ended)
+			code = cli_failed(verb, "process %s (%s) has ended", m->whose,
+					  m->process.comm);
+		else if (m->sampling.samples == 0)
+			code = nobody_knows(m);
+	}
+	if (code == CLI_DONE)
+		*out = m;
+	else
+		release(m);
+	return code;
+}
+
+static void tell_all(const struct monitor *m)
+{
+	char meaning[SAMPLING_MEANING];
+
+	printf("\nprocess %s (%s)", m->whose, m->process.comm);
+	if (m->process.host_pid > 0 && m->process.host_pid != m->options.pid)
+		printf(", host's pid %d", (int)m->process.host_pid);
+	printf(": %zu sample%s in %.*f s%s\n", m->taken, m->taken == 1 ? "" : "s", decimals(m),
+	       seconds_since(m, m->last_ns), m->ended ? "; then it ended" : "");
+	sampling_counts(&m->sampling, stdout);
+	if (m->sampling.count > 0)
+		sampling_table(&m->sampling, stdout);
+	puts(sampling_meaning(&m->sampling, m->whose, meaning));
+	if (m->missed > 0)
+		printf("%llu samples were left out, for one took longer than the interval.\n",
+		       (unsigned long long)m->missed);
+}
+
+static json_t *whole_json(const struct monitor *m)
+{
+	char meaning[SAMPLING_MEANING];
+	json_t *comm = json_string(m->process.comm);
+	json_t *host = m->process.host_pid > 0 ? json_integer(m->process.host_pid) : json_null();
+	json_t *out = sampling_json(&m->sampling);
+	json_t *mine = json_pack("{s:I,s:o,s:o,s:f,s:I,s:b,s:I,s:o,s:s,s:o}", "pid",
+				 (json_int_t)m->options.pid, "host_pid", host, "comm",
+				 comm ? comm : json_null(), "seconds", seconds_since(m, m->last_ns),
+				 "interval_us", (json_int_t)m->options.interval_us, "process_ended",
+				 m->ended, "missed_samples", (json_int_t)m->missed, "changes",
+				 json_incref(m->changes), "meaning",
+				 sampling_meaning(&m->sampling, m->whose, meaning), "recorded_in",
+				 m->options.record ? json_string(m->options.record) : json_null());
+
+	json_object_update(out, mine);
+	json_decref(mine);
+	return out;
+}
+
+int monitor_close(struct monitor *m)
+{
+	int code = m->broken || m->sampling.samples == 0 ? CLI_FAILED : CLI_DONE;
+	char why[RECORDING_WHY];
+
+	progress_clear();
+	if (m->recorder && !m->broken &&
+	    recorder_end(m->recorder,
+			 json_pack("{s:s,s:n,s:n}", "reason",
+				   m->ended	  ? "process_ended"
+				   : stop_asked() ? "stopped"
+						  : "done",
+				   "exit_code", "signal"),
+			 why))
+		code = cli_failed(m->verb, "%s", why);
+	if (m->options.json) {
+		json_t *out = whole_json(m);
+
+		json_dumpf(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+		putchar('\n');
+		json_decref(out);
+	} else {
+		tell_all(m);
+	}
+	fflush(stdout);
+	release(m);
+	return code;
+}
+
+int monitor_process(const struct verb *verb, const struct monitor_options *options)
+{
+	struct monitor *m;
+	int code = monitor_open(verb, options, &m);
+	uint64_t due;
+
+	if (code != CLI_DONE)
+		return code;
+	while ((due = monitor_due(m)) != UINT64_MAX && !stop_sleep_until(due))
+		monitor_sample(m);
+	return monitor_close(m);
+}

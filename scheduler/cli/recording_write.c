@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "scheduler/cli/doctor_read.h"
+#include "scheduler/cli/recording.h"
+#include "scheduler/kfd/device.h"
+
+#define NODES "/sys/class/kfd/kfd/topology/nodes"
+#define NODES_MAX 256u
+
+/* A raw text is written once, however many samples it stays the same. */
+struct raw {
+	const char *kind;
+	char *text;
+	char name[RECORDED_FILE];
+};
+
+struct recorder {
+	int dir, index;
+	unsigned long samples;
+	struct raw mqds, hqds;
+	char path[PATH_MAX]; /* as it was given, for sentences */
+};
+
+/* ---- the machine ---- */
+
+static json_t *or_null(int64_t value)
+{
+	return value > 0 ? json_integer(value) : json_null();
+}
+
+json_t *recording_nodes(void)
+{
+	json_t *nodes = json_array();
+	DIR *dir = opendir(NODES);
+	const struct dirent *entry;
+
+	while (dir && nodes && json_array_size(nodes) < NODES_MAX && (entry = readdir(dir))) {
+		int64_t gpu_id = 0, slots = -1, xccs = -1;
+
+		if (entry->d_name[0] == '.' ||
+		    read_number(&gpu_id, NODES "/%.32s/gpu_id", entry->d_name) || gpu_id <= 0)
+			continue;
+		read_property(&slots, "num_cp_queues", NODES "/%.32s/properties", entry->d_name);
+		read_property(&xccs, "num_xcc", NODES "/%.32s/properties", entry->d_name);
+		json_array_append_new(nodes, json_pack("{s:I,s:o,s:o}", "gpu_id",
+						       (json_int_t)gpu_id, "compute_slots",
+						       or_null(slots), "xccs", or_null(xccs)));
+	}
+	if (dir)
+		closedir(dir);
+	return nodes;
+}
+
+char *recording_plain(char *text)
+{
+	for (unsigned char *c = (unsigned char *)text; *c; c++) {
+		if (*c < 0x20 || *c == 0x7f)
+			*c = '?';
+		else if (*c == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f)
+			c[0] = c[1] = '?';
+	}
+	return text;
+}
+
+/* ---- the folder ---- */
+
+static int cannot(struct recorder *r, const char *what, const char *name, char why[RECORDING_WHY])
+{
+	int error = errno;
+
+	snprintf(why, RECORDING_WHY, "cannot %s %.200s%s%s: %s%s", what, r->path, name ? "/" : "",
+		 name ? name : "", strerror(error),
+		 error == ENOSPC   ? "; make room, or choose another folder"
+		 : error == EACCES ? "; choose a folder that you may write to"
+				   : "");
+	return -error;
+}
+
+static bool is_empty(int fd)
+{
+	int copy = dup(fd);
+	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+	const struct dirent *entry;
+	bool empty = dir != NULL;
+
+	if (!dir) {
+		if (copy >= 0)
+			close(copy);
+		return false;
+	}
+	while (empty && (entry = readdir(dir)))
+		empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+	closedir(dir);
+	return empty;
+}
+
+static int open_folder(struct recorder *r, char why[RECORDING_WHY])
+{
+	if (mkdir(r->path, 0700) && errno != EEXIST)
+		return cannot(r, "make the folder", NULL, why);
+	/* A link to another's folder is not what was meant, least of all by root. */
+	r->dir = open(r->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (r->dir < 0)
+		return cannot(r, "use as a folder", NULL, why);
+	if (!is_empty(r->dir)) {
+		snprintf(why, RECORDING_WHY,
+			 "%.200s is there and not empty; name a folder that does not exist yet",
+			 r->path);
+		return -EEXIST;
+	}
+	return 0;
+}
+
+int recorder_file(struct recorder *r, const char *name, char why[RECORDING_WHY])
+{
+	int fd = openat(r->dir, name,
+			O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd >= 0 ? fd : cannot(r, "make", name, why);
+}
+
+static int write_whole(struct recorder *r, int fd, const char *name, const char *text, size_t bytes,
+		       char why[RECORDING_WHY])
+{
+	while (bytes > 0) {
+		ssize_t n = write(fd, text, bytes);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return cannot(r, "write", name, why);
+		text += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+/* As one write, which a kill does not tear apart on a local file system. */
+static int write_line(struct recorder *r, const json_t *line, char why[RECORDING_WHY])
+{
+	char *text = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+	size_t bytes = text ? strlen(text) : 0;
+
+	if (!text) {
+		snprintf(why, RECORDING_WHY, "no memory for a line of %.200s", r->path);
+		return -ENOMEM;
+	}
+	text[bytes] = '\n'; /* in place of the NUL */
+	int rc = write_whole(r, r->index, RECORDING_INDEX, text, bytes + 1, why);
+
+	free(text);
+	return rc;
+}
+
+int recorder_open(const char *dir, json_t *head, struct recorder **out, char why[RECORDING_WHY])
+{
+	struct recorder *r = calloc(1, sizeof(*r));
+	json_t *line;
+	int rc;
+
+	*out = NULL;
+	if (!r || strlen(dir) >= sizeof(r->path)) {
+		free(r);
+		snprintf(why, RECORDING_WHY, r ? "the folder's name is too long" : "no memory");
+		return r ? -ENAMETOOLONG : -ENOMEM;
+	}
+	r->dir = r->index = -1;
+	r->mqds.kind = "mqds";
+	r->hqds.kind = "hqds";
+	strcpy(r->path, dir);
+	rc = open_folder(r, why);
+	if (rc == 0) {
+		r->index = recorder_file(r, RECORDING_INDEX, why);
+		rc = r->index < 0 ? r->index : 0;
+	}
+	if (rc == 0) {
+		line = json_pack("{s:i}", "kfdsched_recording", RECORDING_VERSION);
+		json_object_update(line, head);
+		json_object_set_new(line, "nodes", recording_nodes());
+		rc = write_line(r, line, why);
+		json_decref(line);
+	}
+	if (rc) {
+		recorder_close(r);
+		return rc;
+	}
+	*out = r;
+	return 0;
+}
+
+void recorder_close(struct recorder *r)
+{
+	if (!r)
+		return;
+	if (r->index >= 0)
+		close(r->index);
+	if (r->dir >= 0)
+		close(r->dir);
+	free(r->mqds.text);
+	free(r->hqds.text);
+	free(r);
+}
+
+/* ---- samples ---- */
+
+json_t *recorded_word_json(const struct recorded_word *word)
+{
+	json_t *queues = json_array();
+
+	for (size_t i = 0; queues && word->queues && i < word->queues->count; i++)
+		json_array_append_new(queues, observe_json(&word->queues->queue[i]));
+	bool known = word->source != OBSERVE_NOBODY;
+	char comm[RECORDED_COMM];
+
+	/* JSON is UTF-8; a name is whatever it is. */
+	snprintf(comm, sizeof(comm), "%s", word->comm ? word->comm : "");
+	json_t *name = json_string(recording_plain(comm));
+
+	return json_pack("{s:I,s:o,s:I,s:o,s:o,s:o,s:o}", "pid", (json_int_t)word->pid, "host_pid",
+			 or_null(word->host_pid), "started_ticks", (json_int_t)word->started,
+			 "comm", name ? name : json_null(), "source",
+			 known ? json_string(observe_source_name(word->source)) : json_null(),
+			 "unknown", known ? json_null() : json_string(word->unknown), "queues",
+			 queues);
+}
+
+/* Its name goes to the index; null without a text. */
+static int keep_raw(struct recorder *r, struct raw *raw, const char *text, json_t **name,
+		    char why[RECORDING_WHY])
+{
+	int rc = 0;
+
+	*name = NULL;
+	if (text && (!raw->text || strcmp(raw->text, text) != 0)) {
+		snprintf(raw->name, sizeof(raw->name), "%s.%06lu.txt", raw->kind, r->samples);
+		int fd = recorder_file(r, raw->name, why);
+
+		if (fd < 0)
+			return fd;
+		rc = write_whole(r, fd, raw->name, text, strlen(text), why);
+		close(fd);
+		free(raw->text);
+		raw->text = strdup(text);
+	}
+	if (rc == 0)
+		*name = text ? json_string(raw->name) : json_null();
+	return rc;
+}
+
+int recorder_sample(struct recorder *r, const char *phase, double seconds, json_t *processes,
+		    const char *mqds, const char *hqds, char why[RECORDING_WHY])
+{
+	json_t *mqds_name = NULL, *hqds_name = NULL;
+
+	r->samples++;
+	int rc = keep_raw(r, &r->mqds, mqds, &mqds_name, why);
+
+	if (rc == 0)
+		rc = keep_raw(r, &r->hqds, hqds, &hqds_name, why);
+	if (rc) {
+		json_decref(mqds_name);
+		json_decref(processes);
+		return rc;
+	}
+	json_t *line = json_pack("{s:I,s:s,s:f,s:o,s:o,s:o}", "sample", (json_int_t)r->samples,
+				 "phase", phase, "seconds", seconds, "processes", processes, "mqds",
+				 mqds_name, "hqds", hqds_name);
+
+	rc = write_line(r, line, why);
+	json_decref(line);
+	return rc;
+}
+
+int recorder_end(struct recorder *r, json_t *end, char why[RECORDING_WHY])
+{
+	json_t *line = json_pack("{s:o,s:I}", "end", end, "samples", (json_int_t)r->samples);
+	int rc = write_line(r, line, why);
+
+	json_decref(line);
+	return rc;
+}
