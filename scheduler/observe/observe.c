@@ -100,8 +100,7 @@ static int ask(struct observer *observer, enum observe_source source, struct obs
 	case OBSERVE_HQD:
 		return source_hqds(observer->debugfs, out, why);
 	default:
-		snprintf(why, OBSERVE_WHY, "it cannot be asked");
-		return -EOPNOTSUPP;
+		return -EINVAL;
 	}
 }
 
@@ -135,8 +134,9 @@ static void ask_all(struct observer *observer, struct observation *out)
 	for (enum observe_source s = OBSERVE_LANE; s <= OBSERVE_HQD; s++) {
 		struct observe_answer *answer = &out->answer[s];
 
-		/* The lane came with the daemon's answer. */
-		if (!wants(observer, s) || answer->asked)
+		/* The lane came with the daemon's answer; memory is read when it is known
+		 * where. */
+		if (!wants(observer, s) || answer->asked || s == OBSERVE_MEMORY)
 			continue;
 		answer->asked = true;
 		answer->error = ask(observer, s, &answer->list, answer->why);
@@ -149,28 +149,25 @@ static void ask_all(struct observer *observer, struct observation *out)
 	}
 }
 
-/* Registers name no process: of all slots those that hold a ring of this one. */
-static int keep_own_hqds(struct observation *out)
+/* Registers name no process: of all slots those that hold a queue of this one. Its
+ * descriptors say which, by their doorbells; without them only rings can be compared. */
+static void keep_own_hqds(struct observation *out)
 {
+	const struct observe_answer *mqds = &out->answer[OBSERVE_MQD];
 	struct observe_list *all = &out->answer[OBSERVE_HQD].list;
-	size_t kept = 0, unmatched;
-	int rc = 0;
+	bool described = mqds->asked && mqds->list.count > 0;
+	size_t kept = 0;
 
-	for (size_t i = 0; i < all->count && !rc; i++) {
-		struct observe_queue *queue = &all->queue[i];
-		struct observe_list one = {.queue = queue, .count = 1};
+	for (size_t i = 0; i < all->count; i++) {
+		struct observe_queue queue = all->queue[i];
 
-		rc = observe_merge(&out->answer[OBSERVE_MQD].list, &one, &unmatched);
-		if (!rc && unmatched)
-			rc = observe_merge(&out->queues, &one, &unmatched);
-		if (!rc && !unmatched)
-			all->queue[kept++] = *queue;
+		if (observe_join(described ? &out->answer[OBSERVE_MQD].list : &out->queues, &queue))
+			all->queue[kept++] = queue;
 	}
 	all->count = kept;
-	return rc;
 }
 
-/* Descriptors are there, and no slot has this ring: it is not on the GPU now. */
+/* All slots were read, and none has this ring: it is not on the GPU now. */
 static void none_active(struct observation *out)
 {
 	if (!out->answer[OBSERVE_HQD].asked || out->answer[OBSERVE_HQD].error)
@@ -178,14 +175,11 @@ static void none_active(struct observation *out)
 	for (size_t i = 0; i < out->queues.count; i++) {
 		struct observe_queue *queue = &out->queues.queue[i];
 
-		if (observe_known(queue, OBSERVE_RING_ADDRESS) &&
-		    !(observe_known(queue, OBSERVE_TYPE) &&
-		      queue->field[OBSERVE_TYPE].value == OBSERVE_DRM))
-			observe_set(queue, OBSERVE_HQDS, 0, OBSERVE_MEMORY);
+		if (!observe_known(queue, OBSERVE_HQDS) &&
+		    observe_known(queue, OBSERVE_RING_ADDRESS) &&
+		    queue->field[OBSERVE_TYPE].value != OBSERVE_DRM)
+			observe_set(queue, OBSERVE_HQDS, 0, OBSERVE_HQD);
 	}
-	for (size_t i = 0; i < out->queues.count; i++)
-		if (out->queues.queue[i].field[OBSERVE_HQDS].source == OBSERVE_MEMORY)
-			out->queues.queue[i].field[OBSERVE_HQDS].source = OBSERVE_HQD;
 }
 
 static int join(struct observation *out)
@@ -200,8 +194,7 @@ static int join(struct observation *out)
 			out->listed |= OBSERVE_BIT(s);
 	}
 	/* Slots to descriptors first: both know rings, where ids may be all that is known. */
-	if (!rc)
-		rc = keep_own_hqds(out);
+	keep_own_hqds(out);
 	if (!rc)
 		rc = observe_merge(&out->queues, &out->answer[OBSERVE_MQD].list,
 				   &out->answer[OBSERVE_MQD].unmatched);
@@ -265,7 +258,7 @@ int observe_ids(struct observer *observer, struct observe_list *out, enum observ
 		return -ESRCH;
 	}
 	for (enum observe_source s = OBSERVE_DAEMON; s <= OBSERVE_MQD; s++) {
-		if (!wants(observer, s))
+		if (!wants(observer, s) || s == OBSERVE_MEMORY)
 			continue;
 		rc = ids_from(observer, s, out, why);
 		if (rc == -ENOMEM)

@@ -11,7 +11,7 @@
 #include "common/quantity.h"
 
 static const char *const sources[OBSERVE_SOURCES] = {
-	"-", "daemon", "lane", "trap", "sysfs", "mqd", "hqd", "memory",
+	"-", "daemon", "lane", "trap", "sysfs", "memory", "mqd", "hqd",
 };
 static const char *const types[OBSERVE_TYPES] = {"aql", "pm4", "compute", "sdma", "xgmi", "drm"};
 
@@ -229,8 +229,7 @@ static struct observe_queue *alone_alike(const struct observe_list *into,
 	return found;
 }
 
-static struct observe_queue *partner(const struct observe_list *into,
-				     const struct observe_list *from,
+static struct observe_queue *exactly(const struct observe_list *into,
 				     const struct observe_queue *queue)
 {
 	struct observe_queue *found;
@@ -238,13 +237,22 @@ static struct observe_queue *partner(const struct observe_list *into,
 	if (queue->id != OBSERVE_NO_ID)
 		return observe_list_find(into, queue->context, queue->id);
 	found = only_one(into, queue, OBSERVE_DOORBELL);
-	/* Two doorbells that are known and not the same are two queues. */
 	if (!found)
 		found = only_one(into, queue, OBSERVE_RING_ADDRESS);
+	/* Two doorbells that are known and not the same are two queues. */
 	if (found && observe_known(found, OBSERVE_DOORBELL) &&
 	    observe_known(queue, OBSERVE_DOORBELL) && !same(found, queue, OBSERVE_DOORBELL))
 		found = NULL;
-	return found ? found : alone_alike(into, from, queue);
+	return found;
+}
+
+bool observe_join(struct observe_list *into, const struct observe_queue *from)
+{
+	struct observe_queue *found = exactly(into, from);
+
+	if (found)
+		join(found, from);
+	return found != NULL;
 }
 
 int observe_merge(struct observe_list *into, const struct observe_list *from, size_t *unmatched)
@@ -252,8 +260,10 @@ int observe_merge(struct observe_list *into, const struct observe_list *from, si
 	*unmatched = 0;
 	for (size_t i = 0; i < from->count; i++) {
 		const struct observe_queue *queue = &from->queue[i];
-		struct observe_queue *found = partner(into, from, queue);
+		struct observe_queue *found = exactly(into, queue);
 
+		if (!found && queue->id == OBSERVE_NO_ID)
+			found = alone_alike(into, from, queue);
 		if (found) {
 			join(found, queue);
 		} else if (queue->id == OBSERVE_NO_ID) {

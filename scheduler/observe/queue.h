@@ -21,14 +21,14 @@ enum observe_source {
 	OBSERVE_LANE,	/* what the shim in the process writes, by itself or through the daemon */
 	OBSERVE_TRAP,	/* the driver's queue snapshot of a debug session */
 	OBSERVE_SYSFS,	/* /sys/class/kfd/kfd/proc */
+	OBSERVE_MEMORY, /* read in the process, where one of the others says it lies */
 	OBSERVE_MQD,	/* debugfs kfd/mqds: what the driver gave to the firmware */
 	OBSERVE_HQD,	/* debugfs kfd/hqds: registers of the hardware's slots */
-	OBSERVE_MEMORY, /* read in the process, where one of the others says it lies */
 	OBSERVE_SOURCES
 };
 #define OBSERVE_BIT(source) (1u << (source))
 
-/* "daemon", "lane", "trap", "sysfs", "mqd", "hqd", "memory"; "-" for nobody. */
+/* "daemon", "lane", "trap", "sysfs", "memory", "mqd", "hqd"; "-" for nobody. */
 const char *observe_source_name(enum observe_source source);
 
 enum observe_type {
@@ -135,6 +135,9 @@ void observe_set(struct observe_queue *queue, enum observe_field field, uint64_t
  * when it has an id, and else counts in *unmatched. 0 or -ENOMEM.
  */
 int observe_merge(struct observe_list *into, const struct observe_list *from, size_t *unmatched);
+/* Of one that may be another process's: to the queue whose id, doorbell or ring address is
+ * the same. false: there is none. */
+bool observe_join(struct observe_list *into, const struct observe_queue *from);
 
 /* The text of a value as a table shows it: "-" when it is not known. Returns `text`. */
 #define OBSERVE_TEXT 32

@@ -133,6 +133,22 @@ static void one_alone_is_found_by_kind(void **state)
 	observe_list_free(&from);
 }
 
+/* A slot that may be anybody's is not taken for the only queue of its kind. */
+static void a_stranger_joins_nobody(void **state)
+{
+	struct observe_list into = {0}, from = {0};
+
+	(void)state;
+	add_ring(&into, 0, OBSERVE_SYSFS, 0, 65536);
+	add_ring(&into, 1, OBSERVE_LANE, 0x3000, 4096);
+	assert_false(
+		observe_join(&into, add_ring(&from, OBSERVE_NO_ID, OBSERVE_HQD, 0x1000, 65536)));
+	assert_false(observe_known(&into.queue[0], OBSERVE_RING_ADDRESS));
+	assert_true(observe_join(&into, add_ring(&from, OBSERVE_NO_ID, OBSERVE_HQD, 0x3000, 4096)));
+	observe_list_free(&into);
+	observe_list_free(&from);
+}
+
 static void sorted_by_id(void **state)
 {
 	struct observe_list list = {0};
@@ -212,6 +228,7 @@ int main(void)
 		cmocka_unit_test(a_ring_joins_what_has_no_id),
 		cmocka_unit_test(another_doorbell_is_another_queue),
 		cmocka_unit_test(one_alone_is_found_by_kind),
+		cmocka_unit_test(a_stranger_joins_nobody),
 		cmocka_unit_test(sorted_by_id),
 		cmocka_unit_test(json_and_back),
 		cmocka_unit_test(what_is_no_queue_is_refused),

@@ -17,10 +17,11 @@ value() {
 	jq -e "$1" "$work/q.json" >/dev/null || fail "not so: $1: $(jq -c '.queues[0]' "$work/q.json")"
 }
 
-LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline "$BUILD/kfdreplay" --trace "$offline_trace" \
-	--closed --seconds 60 >/dev/null 2>&1 &
+# Little work: what it does is not looked at.
+load=(--trace "$SOURCE/traces/offline_gemm4000_f32.csv" --rate 10 --seconds 300)
+LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline "$BUILD/kfdreplay" "${load[@]}" >/dev/null 2>&1 &
 with=$!
-"$BUILD/kfdreplay" --trace "$offline_trace" --closed --seconds 60 >/dev/null 2>&1 &
+"$BUILD/kfdreplay" "${load[@]}" >/dev/null 2>&1 &
 without=$!
 children+=("$with" "$without")
 has_queues() {
@@ -47,13 +48,25 @@ value "all(.queues[]; .suspended == null and .active == null)"
 ids=$(find "/sys/class/kfd/kfd/proc/$without/queues" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort -n | jq -cs .)
 value "[.queues[] | select(.pid == $without) | .id] == $ids"
 
+# debugfs knows where rings lie and in which hardware slot, of one without the shim, too.
+value "any(.queues[] | select(.pid == $without); .type == \"aql\" and .sources.type == \"mqd\" and .mqds == 1 and
+	.active_hqds == 1 and .sources.active_hqds == \"hqd\" and .sources.wptr == \"memory\")"
+# One process's slots are not another's.
+value "[.queues[] | select(.doorbell_offset) | .doorbell_offset] | length == (unique | length)"
+
+# Who may read neither debugfs nor the process gets what sysfs tells, and why no more.
+setpriv --reuid 65534 --regid 65534 --clear-groups "$kfdsched" queues "$without" --json >"$work/q.json"
+schema queues "$work/q.json"
+value 'all(.queues[]; .type == "compute" or .type == "sdma") and all(.queues[]; .ring_address == null and .mqds == null)'
+value 'all(.processes[0].answers[] | select(.source != "sysfs"); .answered == false and .reason != null)'
+
 "$kfdsched" queues "$without" >"$work/table"
 [ "$(wc -l <"$work/table")" = "$(($(jq length <<<"$ids") + 1))" ] || fail "a row a queue"
 grep -Eq " aql +- +- " "$work/table" || fail "what nobody knows is not '-': $(cat "$work/table")"
 "$kfdsched" queues "$with" --addresses | grep -q "CWSR ADDRESS" || fail "no addresses"
 
 "$kfdsched" queues "$with" --format c >"$work/ids.c"
-compute=$(jq -c "[.queues[] | select(.pid == $with and .type == \"aql\") | .id]" "$work/q.json")
+compute=$("$kfdsched" queues "$with" --json | jq -c '[.queues[] | select(.type == "aql") | .id]')
 grep -qF "uint32_t queue_ids[$(jq length <<<"$compute")] = {$(jq -r 'map(tostring) | join(", ")' <<<"$compute")};" "$work/ids.c" ||
 	fail "not a ready array: $(cat "$work/ids.c")"
 # It is C.
