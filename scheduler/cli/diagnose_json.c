@@ -54,7 +54,7 @@ static json_t *container_json(const struct container *container)
 			 "pod_uid", text_or_null(container->pod_uid));
 }
 
-static json_t *process_json(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
+static json_t *story_json(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
 {
 	const struct process_identity *id = &facts->who;
 	const struct doctor_process *p = diagnose_process(facts);
@@ -182,6 +182,6 @@ json_t *diagnose_json(const struct diagnose_facts *facts, const struct diagnosis
 		(json_int_t)facts->who.pid, "verdict", text_json(diagnosis->sentence),
 		"preemptible", yes_or_null(diagnosis->preemptible), "level",
 		text_or_null(diagnosis->level), "best_level", text_or_null(diagnosis->best),
-		"process", process_json(facts, diagnosis), "gpu", gpu_json(facts, diagnosis),
+		"process", story_json(facts, diagnosis), "gpu", gpu_json(facts, diagnosis),
 		"levels", levels_json(diagnosis), "findings", findings_json(&diagnosis->findings));
 }
