@@ -48,8 +48,9 @@ const char *diagnose_can_name(enum diagnose_can can); /* "no", "yes", "now", "-"
 struct diagnose_level {
 	const char *name; /* "trap", "self", "gate", "weight", "observe" */
 	enum diagnose_can can;
-	char why[320];	  /* "": nothing to say */
-	char advice[320]; /* what mends it, where `can` is NO; "": nothing does, or not needed */
+	char why[320];	   /* "": nothing to say */
+	char advice[320];  /* what mends it, where `can` is NO; "": nothing does, or not needed */
+	const char *check; /* the finding that stands in its way; NULL: none alone */
 };
 #define DIAGNOSE_LEVELS 5
 
@@ -91,6 +92,8 @@ json_t *diagnose_json(const struct diagnose_facts *facts, const struct diagnosis
 /* Parts of diagnose_judge(), in files of their own. */
 void diagnose_judge_levels(const struct diagnose_facts *facts, struct diagnosis *out);
 void diagnose_judge_findings(const struct diagnose_facts *facts, struct diagnosis *out);
+/* Leaves what stands in the way: one line for one cause. */
+void diagnose_keep_obstacles(const struct diagnose_facts *facts, struct diagnosis *out);
 /* Ended, or of the kernel: nobody preempts it, nor needs to. */
 bool diagnose_is_dead(const struct diagnose_facts *facts);
 /* The first finding of that check that is a warning or a missing thing; NULL: none. Of a

@@ -73,8 +73,11 @@ static void find_session(const struct diagnose_facts *facts, const struct doctor
 			doctor_find(out, "session", node->gpu_id, p->pid, DOCTOR_WARNING,
 				    "it debugs one process at a time, and that is process %d (%s)",
 				    q->pid, q->comm[0] ? q->comm : "?");
-			doctor_advise(out, "nothing, if this one works by level gate; else end "
-					   "that one, or start it with KFDSHIM_LEVEL=gate");
+			doctor_advise(
+				out,
+				"end that one ('kill %d'), and the session is free; level gate "
+				"needs none",
+				q->pid);
 			return;
 		}
 	}
@@ -176,11 +179,40 @@ static int worst_first(const void *a, const void *b)
 	return (y->pid != 0) - (x->pid != 0);
 }
 
-static void prune(const struct diagnose_facts *facts, const struct diagnosis *judged,
-		  struct doctor_findings *out)
+static const struct doctor_finding *find_check(const struct doctor_findings *findings,
+					       const char *check)
+{
+	for (size_t i = 0; i < findings->count; i++)
+		if (!strcmp(findings->list[i].check, check))
+			return &findings->list[i];
+	return NULL;
+}
+
+/* Another line tells of the same, and better. */
+static bool is_told(const struct diagnose_facts *facts, const struct diagnosis *judged,
+		    const struct doctor_finding *f)
+{
+	const struct diagnose_level *trap = &judged->levels[0];
+	const struct doctor_process *p = diagnose_process(facts);
+
+	/* One session a GPU: in the way of whoever has not got it. */
+	if (!strcmp(f->check, "debugging") && f->verdict == DOCTOR_WARNING)
+		return has_session(p) || find_check(&judged->findings, "session");
+	/* It is held; and why not by trap has a line of its own. */
+	return f->level && trap->check && judged->preemptible == DOCTOR_YES;
+}
+
+void diagnose_keep_obstacles(const struct diagnose_facts *facts, struct diagnosis *judged)
 {
 	const struct doctor_process *p = diagnose_process(facts);
+	struct doctor_findings *out = &judged->findings;
+	struct doctor_finding *list = calloc(out->count + 1, sizeof(*list));
 	size_t kept = 0;
+
+	if (!list) {
+		out->failed = true;
+		return;
+	}
 
 	for (size_t i = 0; i < out->count; i++) {
 		const struct doctor_finding *f = &out->list[i];
@@ -190,9 +222,13 @@ static void prune(const struct diagnose_facts *facts, const struct diagnosis *ju
 			keep = false;
 		else if (!p || judged->uses_gpu == DOCTOR_NO)
 			keep = keep && !strcmp(f->check, "state");
-		if (keep && concerns(facts, p, f))
-			out->list[kept++] = *f;
+		else
+			keep = keep && concerns(facts, p, f) && !is_told(facts, judged, f);
+		if (keep)
+			list[kept++] = *f;
 	}
+	free(out->list);
+	out->list = list;
 	out->count = kept;
 	for (size_t i = 1; i < kept; i++) /* stable, as qsort is not */
 		for (size_t k = i; k && worst_first(&out->list[k - 1], &out->list[k]) > 0; k--) {
@@ -215,5 +251,4 @@ void diagnose_judge_findings(const struct diagnose_facts *facts, struct diagnosi
 	}
 	if (!out->findings.failed)
 		diagnose_judge_levels(facts, out);
-	prune(facts, out, &out->findings);
 }

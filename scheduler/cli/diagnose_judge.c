@@ -227,13 +227,13 @@ static const char *state_words(const struct diagnose_facts *facts, char text[96]
 	}
 }
 
-/* The finding that is told first: of its level, or what else is worst. */
-static const struct doctor_finding *first(const struct diagnosis *out)
+/* What is amiss with its level; NULL: nothing. */
+static const struct doctor_finding *level_line(const struct diagnosis *out)
 {
 	for (size_t i = 0; i < out->findings.count; i++)
-		if (out->findings.list[i].level)
+		if (out->findings.list[i].level && out->findings.list[i].verdict != DOCTOR_OK)
 			return &out->findings.list[i];
-	return out->findings.count ? &out->findings.list[0] : NULL;
+	return NULL;
 }
 
 static const struct diagnose_level *level_named(const struct diagnosis *out, const char *name)
@@ -249,7 +249,7 @@ static void judge_held(const struct diagnose_facts *facts, struct diagnosis *out
 {
 	const struct doctor_process *p = diagnose_process(facts);
 	const struct diagnose_level *trap = &out->levels[0];
-	const struct doctor_finding *line = first(out);
+	const struct doctor_finding *line = level_line(out);
 
 	if (out->uses_gpu == DOCTOR_NO) {
 		out->preemptible = DOCTOR_NO;
@@ -266,7 +266,7 @@ static void judge_held(const struct diagnose_facts *facts, struct diagnosis *out
 			 out->best ? out->best : "");
 	} else if (!strcmp(out->level, "observe") || !strcmp(out->level, "none")) {
 		out->preemptible = DOCTOR_NO;
-		if (line && line->level)
+		if (line)
 			snprintf(text, size, "cannot be preempted as it is: %.310s%s%s",
 				 line->found + line->why, line->advice[0] ? "; do: " : "",
 				 line->advice);
@@ -324,7 +324,8 @@ int diagnose_judge(const struct diagnose_facts *facts, struct diagnosis *out)
 	if (out->findings.failed)
 		return -ENOMEM;
 	judge_sentence(facts, out);
-	return 0;
+	diagnose_keep_obstacles(facts, out);
+	return out->findings.failed ? -ENOMEM : 0;
 }
 
 void diagnosis_free(struct diagnosis *diagnosis)

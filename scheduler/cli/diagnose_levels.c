@@ -40,6 +40,7 @@ static void no_because_of(struct diagnose_level *level, const struct doctor_find
 		no(level, finding->advice, "GPU %u: %.290s", finding->gpu_id, finding->found);
 	else
 		no(level, finding->advice, "%.310s", finding->found);
+	level->check = finding->check;
 }
 
 static void yes(struct diagnose_level *level, const char *why)
@@ -169,6 +170,7 @@ static bool no_tracing(const struct diagnose_facts *facts, const struct doctor_p
 		snprintf(advice, sizeof(advice), "end it: 'kill %lld'", (long long)p->tracer);
 		no(level, advice, "%s (process %lld) traces it, and there is one tracer at a time",
 		   p->tracer_name[0] ? p->tracer_name : "another", (long long)p->tracer);
+		level->check = "tracer";
 		return true;
 	}
 	f = diagnose_amiss(facts, &out->findings, "yama");
@@ -180,6 +182,7 @@ static bool no_tracing(const struct diagnose_facts *facts, const struct doctor_p
 	if (f && (machine->daemon.error == ENOENT || machine->daemon.error == ECONNREFUSED)) {
 		no(level, "start kfdschedd as root", "no kfdschedd answers at %.120s",
 		   machine->daemon.socket);
+		level->check = f->check;
 		return true;
 	}
 	if (f) {

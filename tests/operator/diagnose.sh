@@ -80,7 +80,7 @@ diagnose $bare '.verdict | test("runs, uses 1 GPU with [0-9]+ queues, and cannot
 	'.gpu.debug_enabled == false and .gpu.rocr == "5.2.3"' \
 	'.levels[0] | .level == "trap" and .can == "no" and (.why | test("ROCr 5.2.3")) and .advice != null' \
 	'.levels[1] | .can == "no" and .why == "libkfdshim.so is not loaded"' \
-	'any(.gpu.queues[]; .source == "sysfs" and .type == "compute")' \
+	'any(.gpu.queues[]; .type | IN("compute", "aql"))' \
 	'[.findings[].check] | contains(["level", "daemon"])'
 kill -STOP $bare
 becomes $bare '.process.state == "T"'
@@ -130,6 +130,18 @@ sed -E -e "s/\b$offline\b/PID/g" -e 's/bash \([0-9]+\)/bash (PARENT)/' -e "s|$BU
 	"$work/out" >"$work/text"
 diff -u "$SOURCE/tests/operator/diagnose.golden" "$work/text" >"$work/out" ||
 	fail "the text is not the expected one"
+# One that somebody debugs already.
+strace -o "$work/strace" -e trace=none env "$preload" KFDSHIM_PRIORITY=1 "$BUILD/kfdreplay" \
+	--trace "$SOURCE/traces/online_resnet50_b1.csv" --rate 0.1 --seconds 300 >/dev/null 2>&1 &
+tracer=$!
+started="$tracer $started"
+until traced=$(awk -v parent=$tracer '$4 == parent {print $1}' /proc/[0-9]*/stat 2>/dev/null) &&
+	[ -n "$traced" ]; do sleep 0.05; done
+becomes "$traced" '.level == "self"'
+started="$traced $started"
+diagnose "$traced" ".verdict | test(\"at level self; for level trap do: end it: 'kill $tracer'\$\")" \
+	".process.tracer == {pid: $tracer, comm: \"strace\"}" '[.findings[].check] == ["tracer"]' \
+	'.levels | map(.can) == ["no", "now", "yes", "yes", "yes"]'
 # Who may not look into it.
 if command -v setpriv >/dev/null && [ "$(id -u)" = 0 ]; then
 	as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
