@@ -31,6 +31,14 @@ static void forward(int signal)
 	kill(acting, signal);
 }
 
+/* Who ignores SIGHUP (nohup) means it; SIGINT a shell ignores for what it starts with &. */
+static bool is_unwanted(int signal)
+{
+	struct sigaction now;
+
+	return signal == SIGHUP && sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 static int child(const struct verb *verb, int (*act)(void *context, int signals), void *context,
 		 const sigset_t *set)
 {
@@ -72,7 +80,8 @@ int actor_run(const struct verb *verb, int (*act)(void *context, int signals), v
 	*end = ACTOR_RETURNED;
 	sigemptyset(&set);
 	for (size_t i = 0; i < ENDING; i++)
-		sigaddset(&set, ending[i]);
+		if (!is_unwanted(ending[i]))
+			sigaddset(&set, ending[i]);
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGTSTP); /* it goes on: its target must not stand meanwhile */
 	sigprocmask(SIG_BLOCK, &set, &before);
@@ -88,7 +97,8 @@ int actor_run(const struct verb *verb, int (*act)(void *context, int signals), v
 		exit(getppid() == parent ? child(verb, act, context, &set) : CLI_FAILED);
 	}
 	for (size_t i = 0; i < ENDING; i++)
-		sigaction(ending[i], &action, NULL);
+		if (!is_unwanted(ending[i]))
+			sigaction(ending[i], &action, NULL);
 	sigemptyset(&set);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 	return await(end);

@@ -27,6 +27,7 @@ static bool read_node(const char *text, unsigned *out)
 	return !errno && *end == '\0' && n > 0 && n <= UINT_MAX;
 }
 
+/* "share=20" or "share=20%". */
 static bool read_share(const char *text, unsigned *percent)
 {
 	char *end;
@@ -36,6 +37,7 @@ static bool read_share(const char *text, unsigned *percent)
 		return false;
 	n = strtoul(text + 6, &end, 10);
 	*percent = n > 99 ? 0 : (unsigned)n;
+	end += *end == '%';
 	return *end == '\0' && *percent > 0;
 }
 
@@ -116,6 +118,20 @@ static int show(const struct ask_options *options, unsigned gpu_id)
 	return code;
 }
 
+static int print_set(unsigned gpu_id, const char *name, unsigned share, const char *answer)
+{
+	json_t *root = json_pack("{ss so ss so ss}", "order", "policy", "gpu_id",
+				 gpu_id ? json_integer(gpu_id) : json_null(), "policy", name,
+				 "share_percent", share ? json_integer(share) : json_null(),
+				 "answer", answer);
+	bool whole = root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0;
+
+	json_decref(root);
+	putchar('\n');
+	return whole ? CLI_DONE
+		     : cli_failed(&verb_policy, "it is done, but no memory to tell it as JSON");
+}
+
 static int set(const struct ask_options *options, unsigned gpu_id, const char *name, unsigned share)
 {
 	struct kfdsched *daemon = kfdsched_open(options->socket);
@@ -125,6 +141,8 @@ static int set(const struct ask_options *options, unsigned gpu_id, const char *n
 		return cli_failed(&verb_policy, "no memory");
 	if (kfdsched_set_policy(daemon, gpu_id, name, share))
 		code = cli_failed(&verb_policy, "%s", kfdsched_sentence(daemon));
+	else if (options->json)
+		code = print_set(gpu_id, name, share, kfdsched_sentence(daemon));
 	else
 		puts(kfdsched_sentence(daemon));
 	kfdsched_close(daemon);
@@ -151,11 +169,11 @@ static int run(int argc, char **argv)
 				 "'%s' is neither a node (a gpu_id) nor a policy: strict, share, "
 				 "deadline, observe",
 				 name);
-	if (options.json)
-		return cli_usage(&verb_policy, "--json is for what is shown");
 	if (policy == PROTOCOL_POLICY_SHARE) {
 		if (optind == argc || !read_share(argv[optind], &share))
-			return cli_usage(&verb_policy, "share wants share=1 to share=99 (percent)");
+			return cli_usage(
+				&verb_policy,
+				"share wants share=1 to share=99 (percent), as share=20%%");
 		optind++;
 	}
 	if (optind < argc)
@@ -180,12 +198,12 @@ const struct verb verb_policy = {
 		"  deadline       the rest goes only when the urgent request would be late "
 		"(KFDSHIM_SLO)\n"
 		"  observe        nobody is suspended\n"
-		"  --json         what is shown, as JSON (docs/formats.md)\n"
+		"  --json         what is shown or done, as JSON (docs/formats.md)\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"
 		"Examples:\n"
-		"  kfdsched policy share share=10\n"
-		"  kfdsched policy 53458 observe\n",
+		"  kfdsched policy 19729 share share=20%\n"
+		"  kfdsched policy observe\n",
 	.run = run,
 };

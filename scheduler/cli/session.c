@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "scheduler/cli/ask.h"
+#include "scheduler/kfd/tracer.h"
 
 #define ENDED "it has ended"
 #define LONGEST_MS 3600000 /* of one poll */
@@ -73,10 +74,32 @@ void session_wait_us(struct session *session, double us)
 	}
 }
 
-/* That somebody else has it, or that we may not, is how things are here. */
-static int refused(const struct verb *verb, int error, const char *reason)
+/* The shim's own session without a daemon is the one that can be had out of the way. */
+static bool has_shim(pid_t pid)
 {
-	cli_failed(verb, "%s", reason);
+	char path[64], line[512];
+	bool has = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	while (f && !has && fgets(line, sizeof(line), f))
+		has = strstr(line, "/libkfdshim.so") != NULL;
+	if (f)
+		fclose(f);
+	return has;
+}
+
+/* That somebody else has it, or that we may not, is how things are here. */
+static int refused(const struct verb *verb, pid_t pid, int error, const char *reason)
+{
+	bool by_itself =
+		(error == -EAGAIN || error == -EALREADY) && has_shim(pid) && tracer_nobody_has(pid);
+
+	cli_failed(verb, "%s%s", reason,
+		   by_itself ? "; if it is the one that libkfdshim.so opens where there is no "
+			       "daemon, start kfdschedd, which takes it over"
+			     : "");
 	return error == -ESRCH || error == -EIO ? CLI_FAILED : CLI_IMPOSSIBLE;
 }
 
@@ -103,7 +126,7 @@ int session_open(struct session *session, const struct verb *verb, const struct 
 	}
 	if (error) {
 		trap_destroy(session->trap);
-		return refused(verb, error, reason);
+		return refused(verb, target->pid, error, reason);
 	}
 	session->opening_us = settled.entry_ns ? (double)settled.duration_ns / 1e3 : NAN;
 	return ASK_GO_ON;

@@ -57,7 +57,8 @@ int target_open(const struct verb *verb, pid_t pid, struct target *out)
 	const char *why;
 
 	*out = (struct target){.pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
-	if (out->pidfd < 0 && errno == EINVAL)
+	/* The latter is what newer kernels say. */
+	if (out->pidfd < 0 && (errno == EINVAL || errno == ENOENT))
 		return cli_failed(verb, "%d is a thread: name its process", (int)pid);
 	if (out->pidfd < 0)
 		return cli_failed(verb, "process %d: %s", (int)pid,

@@ -21,6 +21,7 @@
 struct queue {
 	uint32_t id;
 	bool suspended; /* or flagged so by a failure */
+	bool spared;	/* others were chosen */
 };
 
 struct trap {
@@ -29,7 +30,8 @@ struct trap {
 	int kfd_fd;
 	int events_fd;
 	bool seized;
-	bool held; /* the process is meant to be suspended */
+	bool held;   /* the process is meant to be suspended */
+	bool chosen; /* of its queues, some */
 	uint32_t queue_count;
 	uint32_t new_queues; /* seen by snapshots, in total */
 	struct queue queues[KFDABI_QUEUE_ARRAY_MAX];
@@ -145,7 +147,10 @@ static int take_snapshot(struct trap *trap)
 		old = queue_by_id(trap->queues, trap->queue_count, s->queue_id);
 		fresh[count].id = s->queue_id;
 		/* ids are used again at once: a new queue is not the one we knew */
-		fresh[count].suspended = old && old->suspended && !(s->exception_status & new_bit);
+		if (s->exception_status & new_bit)
+			old = NULL;
+		fresh[count].suspended = old && old->suspended;
+		fresh[count].spared = trap->chosen && (!old || old->spared);
 		count++;
 	}
 	memcpy(trap->queues, fresh, count * sizeof(*fresh));
@@ -159,12 +164,23 @@ static void enter(struct trap_cost *cost)
 		cost->entry_ns = clock_ns();
 }
 
-static uint32_t gather(struct trap *trap, bool suspended)
+/* Is it meant to be suspended, and is not? */
+static bool is_due(const struct queue *q)
+{
+	return !q->suspended && !q->spared;
+}
+
+static bool is_suspended(const struct queue *q)
+{
+	return q->suspended;
+}
+
+static uint32_t gather(struct trap *trap, bool (*fits)(const struct queue *q))
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < trap->queue_count; i++)
-		if (trap->queues[i].suspended == suspended)
+		if (fits(&trap->queues[i]))
 			trap->call[n++] = trap->queues[i].id;
 	return n;
 }
@@ -174,7 +190,7 @@ static uint32_t gather(struct trap *trap, bool suspended)
 static int suspend_rest(struct trap *trap, struct trap_cost *cost)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_SUSPEND_QUEUES};
-	uint32_t n = gather(trap, false);
+	uint32_t n = gather(trap, is_due);
 	uint32_t next = 0;
 	int result = 0;
 	int r;
@@ -192,7 +208,7 @@ static int suspend_rest(struct trap *trap, struct trap_cost *cost)
 		struct queue *q = &trap->queues[i];
 		uint32_t flags;
 
-		if (q->suspended)
+		if (!is_due(q))
 			continue;
 		flags = trap->call[next++];
 		if (flags & KFDABI_QUEUE_ERROR)
@@ -235,6 +251,41 @@ int trap_suspend(struct trap *trap, struct trap_cost *cost)
 	return error;
 }
 
+int trap_choose(struct trap *trap, const uint32_t *ids, uint32_t count, uint32_t *missing)
+{
+	int error = take_snapshot(trap);
+
+	if (error)
+		return error;
+	for (uint32_t i = 0; i < count; i++)
+		if (!queue_by_id(trap->queues, trap->queue_count, ids[i])) {
+			*missing = ids[i];
+			return -ENOENT;
+		}
+	trap->chosen = true;
+	for (uint32_t i = 0; i < trap->queue_count; i++) {
+		trap->queues[i].spared = true;
+		for (uint32_t k = 0; k < count; k++)
+			if (ids[k] == trap->queues[i].id)
+				trap->queues[i].spared = false;
+	}
+	return 0;
+}
+
+uint32_t trap_suspended(const struct trap *trap, uint32_t *ids, uint32_t room)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < trap->queue_count; i++) {
+		if (!is_suspended(&trap->queues[i]))
+			continue;
+		if (n < room)
+			ids[n] = trap->queues[i].id;
+		n++;
+	}
+	return n;
+}
+
 static void forget_suspended(struct trap *trap)
 {
 	for (uint32_t i = 0; i < trap->queue_count; i++)
@@ -259,7 +310,7 @@ static int resume_refused(struct trap *trap, int error)
 static int resume_rest(struct trap *trap, struct trap_cost *cost)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_RESUME_QUEUES};
-	uint32_t n = gather(trap, true);
+	uint32_t n = gather(trap, is_suspended);
 	uint32_t next = 0;
 	int result = 0;
 	int r;

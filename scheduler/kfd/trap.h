@@ -92,6 +92,16 @@ bool trap_pending(const struct trap *trap);
  * is not enabled any more.
  */
 int trap_suspend(struct trap *trap, struct trap_cost *cost);
+/*
+ * From now on of the queues that are there only these are suspended, and none that comes
+ * later, also not one that takes such an id: for who knows what he does, since a queue
+ * that stands while its process' others run can make the process wait for ever. While
+ * nothing is suspended. 0, or -ENOENT, and *missing is no compute queue of it: then all
+ * are still meant.
+ */
+int trap_choose(struct trap *trap, const uint32_t *ids, uint32_t count, uint32_t *missing);
+/* Of those that trap_suspend() has suspended the first `room` ids; how many there are. */
+uint32_t trap_suspended(const struct trap *trap, uint32_t *ids, uint32_t room);
 /* Exactly what was suspended; 0 also if that is nothing, or if the session is
  * gone, for then the driver has done it. */
 int trap_resume(struct trap *trap, struct trap_cost *cost);

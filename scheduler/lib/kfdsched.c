@@ -229,7 +229,8 @@ static int order_about(struct kfdsched *k, struct protocol_hello *hello, pid_t p
 		say(k, "%d is no process id", (int)pid);
 		return -EINVAL;
 	}
-	if (pidfd < 0 && error == EINVAL) {
+	/* The latter is what newer kernels say. */
+	if (pidfd < 0 && (error == EINVAL || error == ENOENT)) {
 		say(k, "%d is a thread: name its process", (int)pid);
 		return -EINVAL;
 	}

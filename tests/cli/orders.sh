@@ -7,8 +7,7 @@ set -eu
 . "$SOURCE/tests/cli/cli.inc.sh"
 export FAKE_ANSWER="cat $SOURCE/tests/cli/status.json"
 
-orders=("suspend $$" "suspend $$ --for 5" "resume $$" "set $$ online" "policy strict"
-	"policy 7 share share=9" events)
+orders=("suspend $$ --for 5" "resume $$" "set $$ online" "policy strict" "policy 7 share share=9%" events)
 
 # each SOCKET SAYS: of all of them.
 each() {
@@ -21,6 +20,14 @@ each() {
 }
 
 each "$work/none" "no daemon answers at $work/none: start one with 'kfdschedd'"
+# Without one it is tried here. Where there is no driver that is not possible.
+[ -e /dev/kfd ] && none=1 || none=77
+expect "$none" "$kfdsched" suspend $$ --socket "$work/none"
+one_line
+said "/dev/kfd"
+expect 1 "$kfdsched" resume $$ --socket "$work/none"
+said "; and no 'kfdsched suspend' here holds process $$"
+orders+=("suspend $$")
 touch "$work/file"
 each "$work/file" "is not a socket"
 for fault in "version:no kfdschedd of this version" "refuse:refuses this user"; do

@@ -47,6 +47,11 @@ for seconds in 0 -1 x 5s 86401 99999999999999999999; do
 	wrong "--for is 1 to 86400 seconds, not '$seconds'" suspend 12 --for "$seconds"
 done
 wrong "unknown option --for" resume 12 --for 5
+for ids in "" "," "1," ",1" x 1-0 1- -1 1024 0x1 "1 2" 99999999999999999999; do
+	wrong "--queues is a list of ids such as 0,2-5, not '$ids'" suspend 12 --queues "$ids"
+done
+wrong "--queues and --for exclude each other" suspend 12 --queues 1 --for 3
+wrong "unknown option --queues" resume 12 --queues 1
 wrong "no priority" set 12
 for priority in 16 -1 fast "" 007; do
 	wrong "a priority is online, offline, 0 to 15, none or own, not '$priority'" set 12 -- "$priority"
@@ -54,12 +59,11 @@ done
 for policy in fast 0 -1 4294967296 12x; do
 	wrong "'$policy' is neither a node" policy -- "$policy"
 done
-for share in "" 10 share= share=0 share=100 share=5x; do
+for share in "" 10 share= share=0 share=100 share=5x share=% share=20%%; do
 	wrong "share wants share=1 to share=99" policy 12 share "$share"
 done
 wrong "share wants share=1 to share=99" policy share
 wrong "one argument too many" policy strict share=10
-wrong "--json is for what is shown" policy strict --json
 wrong "--count is a number of events, not '0'" events --follow --count 0
 wrong "--last is a number of events, not '-1'" events --last -1
 wrong "--count ends --follow" events --count 3

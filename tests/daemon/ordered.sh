@@ -41,7 +41,7 @@ comes_to() {
 
 cp "$BUILD/kfdsched" "$work"
 chmod 755 "$work"
-refused "no daemon answers at" suspend $$
+refused "no daemon answers at" suspend $$ --for 9
 printf '[authority]\nadmin_group = 65533\n' >>"$work/patient.ini"
 start_daemon
 start_offline --seconds 600

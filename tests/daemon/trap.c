@@ -392,6 +392,49 @@ static void born_while_suspended_is_suspended(void **state)
 	assert_false(kfd.queues[3].suspended);
 }
 
+static void chosen_queues_alone_are_suspended(void **state)
+{
+	const uint32_t chosen[] = {5, 1}, wrong[] = {1, 2};
+	uint32_t missing = 0, ids[QUEUES];
+
+	(void)state;
+	add(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	add(1, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	add(2, KFD_IOC_QUEUE_TYPE_SDMA);
+	attach();
+	add(5, KFD_IOC_QUEUE_TYPE_COMPUTE);
+	assert_int_equal(trap_choose(trap, wrong, 2, &missing), -ENOENT);
+	assert_int_equal(missing, 2);
+	assert_int_equal(trap_choose(trap, chosen, 2, &missing), 0);
+	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_true(kfd.queues[1].suspended && kfd.queues[5].suspended);
+	assert_false(kfd.queues[0].suspended);
+	assert_int_equal(trap_suspended(trap, ids, QUEUES), 2);
+	assert_true(ids[0] == 1 && ids[1] == 5);
+	/* neither a new one, nor one that has taken the number of a chosen one */
+	add(3, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	add(1, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	assert_int_equal(trap_collect(trap), 0);
+	assert_false(kfd.queues[3].suspended || kfd.queues[1].suspended);
+	assert_int_equal(trap_suspended(trap, ids, 0), 1);
+	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_false(kfd.queues[5].suspended);
+}
+
+static void a_wrong_choice_chooses_all(void **state)
+{
+	const uint32_t wrong[] = {7};
+	uint32_t missing = 0;
+
+	(void)state;
+	add(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	assert_int_equal(trap_choose(trap, wrong, 1, &missing), -ENOENT);
+	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_true(kfd.queues[0].suspended);
+	assert_int_equal(trap_resume(trap, &cost), 0);
+}
+
 static bool told(void)
 {
 	struct pollfd p = {.fd = trap_events_fd(trap), .events = POLLIN};
@@ -590,6 +633,8 @@ int main(void)
 		HERE(new_twice_is_tried_again),
 		HERE(never_ready_is_a_failure_that_can_be_undone),
 		HERE(born_while_suspended_is_suspended),
+		HERE(chosen_queues_alone_are_suspended),
+		HERE(a_wrong_choice_chooses_all),
 		HERE(who_is_watched_tells_of_queues_by_events),
 		HERE(its_runtime_never_waits),
 		HERE(an_id_used_again_is_another_queue),

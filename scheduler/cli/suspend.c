@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched suspend: takes a process off the GPU, by the daemon where one has it. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "scheduler/cli/ask.h"
+#include "scheduler/cli/suspend.h"
+#include "scheduler/cli/target.h"
+
+/* How long a daemon may take to come back while somebody is held. */
+#define COMES_BACK_TRIES 30
+#define TRY_NS 100000000
+
+/* The connection again, after the daemon has gone: it may only have been its worker. */
+static int hold_again(const struct order *order, const struct target *target)
+{
+	const struct timespec nap = {.tv_nsec = TRY_NS};
+	int fd = -ECONNRESET;
+
+	for (int i = 0; fd < 0 && i < COMES_BACK_TRIES; i++) {
+		nanosleep(&nap, NULL);
+		fd = kfdsched_hold(order->daemon, order->pid);
+		/* Or somebody else has its number by now. */
+		if (target_has_ended(target) || fd == -EPERM || fd == -EOPNOTSUPP)
+			break;
+	}
+	if (fd >= 0 && target_has_ended(target)) {
+		close(fd);
+		fd = -ESRCH;
+	}
+	return fd;
+}
+
+static json_t *by_daemon(json_t *seconds)
+{
+	return json_pack("{so sb sn}", "seconds", seconds, "by_daemon", 1, "queues");
+}
+
+static int print_held(const struct order *order)
+{
+	if (order->json)
+		return order_print_json(&verb_suspend, order->pid, kfdsched_sentence(order->daemon),
+					by_daemon(json_null()));
+	printf("%s until this command ends (Ctrl-C), or 'kfdsched resume %d'\n",
+	       kfdsched_sentence(order->daemon), order->pid);
+	fflush(stdout);
+	return CLI_DONE;
+}
+
+/* Until somebody resumes it, it ends, or we do. */
+static int hold(const struct order *order, const struct target *target, int fd)
+{
+	int rc = print_held(order);
+
+	if (rc) {
+		close(fd);
+		return rc;
+	}
+	for (;;) {
+		rc = kfdsched_held(order->daemon, fd, -1);
+		if (rc == 0)
+			continue;
+		close(fd);
+		if (rc != -ECONNRESET)
+			break;
+		fd = hold_again(order, target);
+		if (fd < 0)
+			return order_tell(&verb_suspend, order, fd);
+	}
+	/* One object is all: that somebody has resumed it is told by the exit code. */
+	if (rc != -ECANCELED || !order->json)
+		order_tell(&verb_suspend, order, rc == -ECANCELED ? 0 : rc);
+	return rc == -ECANCELED ? CLI_DONE : CLI_FAILED;
+}
+
+static int hold_or_act(const struct order *order)
+{
+	struct target target;
+	int code = target_open(&verb_suspend, order->pid, &target), fd;
+
+	if (code != ASK_GO_ON)
+		return code;
+	fd = kfdsched_hold(order->daemon, order->pid);
+	if (order_has_no_daemon(fd, order->pid))
+		code = suspend_direct(order);
+	else if (fd < 0)
+		code = order_tell(&verb_suspend, order, fd);
+	else
+		code = hold(order, &target, fd);
+	target_close(&target);
+	return code;
+}
+
+/* A daemon's leases are of whole processes, and its session is the only one there can be. */
+static int some_queues(const struct order *order)
+{
+	uint32_t ids[SUSPEND_QUEUES];
+
+	if (order->seconds)
+		return cli_usage(&verb_suspend, "--queues and --for exclude each other: who keeps "
+						"some queues suspended stays in the foreground");
+	if (suspend_read_ids(order->queues, ids) < 0)
+		return cli_usage(&verb_suspend, "--queues is a list of ids such as 0,2-5, not '%s'",
+				 order->queues);
+	if (!ask_knows(order->socket, order->pid))
+		return suspend_direct(order);
+	cli_failed(&verb_suspend,
+		   "process %d is kfdschedd's, which suspends whole processes: leave --queues away",
+		   order->pid);
+	return CLI_IMPOSSIBLE;
+}
+
+static int run(int argc, char **argv)
+{
+	struct order order;
+	int code = order_parse(&verb_suspend, argc, argv, 0, &order);
+
+	if (code != ASK_GO_ON)
+		return code;
+	if (order.queues)
+		code = some_queues(&order);
+	else if (order.seconds)
+		code = order_tell_done(&verb_suspend, &order,
+				       kfdsched_suspend(order.daemon, order.pid, order.seconds),
+				       by_daemon(json_integer(order.seconds)));
+	else
+		code = hold_or_act(&order);
+	kfdsched_close(order.daemon);
+	return code;
+}
+
+const struct verb verb_suspend = {
+	.name = "suspend",
+	.summary = "take a process off the GPU for a while",
+	.usage = "PID [--for SECONDS | --queues IDS] [--json] [--socket PATH]",
+	.help = "Suspends the GPU work of one process, in the middle of its kernels, whoever is "
+		"active\n"
+		"beside it; of its group, too, which stands and runs together. Without --for it "
+		"stays\n"
+		"suspended as long as this command runs: it ends with Ctrl-C, kill -9 or "
+		"'kfdsched\n"
+		"resume PID', so that nothing is forgotten. It needs root, or the daemon's "
+		"admin_group.\n"
+		"Where no daemon has the process this command holds it itself, by a debug session "
+		"(what\n"
+		"'kfdsched help preempt' says of those holds here, too), and Ctrl-C ends it.\n"
+		"\n"
+		"  --for SECONDS  the daemon keeps it suspended for so long (1 to 86400), and the\n"
+		"                 command returns when it is; given again, the new time counts\n"
+		"  --queues IDS   only these queues, as 0,2-5, where no daemon has the process; "
+		"one "
+		"that\n"
+		"                 waits for another of its queues stands still meanwhile\n"
+		"  --json         what was done, as one JSON object (docs/formats.md)\n"
+		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
+		"                 /run/kfdsched/socket\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched suspend 4711\n"
+		"  kfdsched suspend 4711 --for 30 && run-the-benchmark\n",
+	.run = run,
+};

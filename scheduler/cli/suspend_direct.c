@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Without a daemon nobody could end a lease: so the process is suspended for as long as
+ * this command stays. A child holds it (actor.h), so that however this ends, it runs on.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "scheduler/cli/actor.h"
+#include "scheduler/cli/ask.h"
+#include "scheduler/cli/progress.h"
+#include "scheduler/cli/session.h"
+#include "scheduler/cli/suspend.h"
+#include "scheduler/cli/table.h"
+
+#define TICK_US 1e6 /* of the live line */
+
+struct hold {
+	const struct order *order;
+	struct target target;
+	uint32_t ids[SUSPEND_QUEUES]; /* of --queues, then those that are suspended */
+	uint32_t count;		      /* 0: all */
+	struct session session;
+};
+
+/* One id or a range of them; what stands behind it, or NULL. */
+static const char *read_range(const char *text, bool named[SUSPEND_QUEUES])
+{
+	unsigned long from, to;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return NULL;
+	from = to = strtoul(text, &end, 10);
+	if (*end == '-') {
+		text = end + 1;
+		if (*text < '0' || *text > '9')
+			return NULL;
+		to = strtoul(text, &end, 10);
+	}
+	if (from > to || to >= SUSPEND_QUEUES)
+		return NULL;
+	memset(named + from, true, to - from + 1);
+	return end;
+}
+
+int suspend_read_ids(const char *text, uint32_t ids[SUSPEND_QUEUES])
+{
+	bool named[SUSPEND_QUEUES] = {false};
+	int count = 0;
+
+	for (;; text++) {
+		text = read_range(text, named);
+		if (!text || (*text && *text != ','))
+			return -EINVAL;
+		if (!*text)
+			break;
+	}
+	for (uint32_t id = 0; id < SUSPEND_QUEUES; id++)
+		if (named[id])
+			ids[count++] = id;
+	return count;
+}
+
+static int failed(const struct hold *hold, const char *what, int error)
+{
+	return cli_failed(&verb_suspend, "process %d: %s: %s", (int)hold->target.pid, what,
+			  strerror(-error));
+}
+
+/* Takes it off the GPU. ASK_GO_ON, or the exit code: then it runs. */
+static int take(struct hold *hold)
+{
+	struct trap *trap = hold->session.trap;
+	struct trap_cost cost;
+	uint32_t missing;
+	int error = 0;
+
+	if (hold->count)
+		error = trap_choose(trap, hold->ids, hold->count, &missing);
+	if (error == -ENOENT)
+		return cli_failed(&verb_suspend,
+				  "process %d has no compute queue %u: 'kfdsched queues %d' lists "
+				  "what it has",
+				  (int)hold->target.pid, missing, (int)hold->target.pid);
+	if (error)
+		return failed(hold, "its queues cannot be seen", error);
+	error = trap_suspend(trap, &cost);
+	if (error)
+		return failed(hold, "it could not be suspended, and runs on", error);
+	hold->count = trap_suspended(trap, hold->ids, SUSPEND_QUEUES);
+	if (!hold->count && !hold->order->queues)
+		fprintf(stderr,
+			"kfdsched suspend: process %d has no compute queue now: those that it "
+			"makes are suspended\n",
+			(int)hold->target.pid);
+	return ASK_GO_ON;
+}
+
+static json_t *ids_json(const struct hold *hold)
+{
+	json_t *ids = json_array();
+
+	for (uint32_t i = 0; ids && i < hold->count; i++)
+		json_array_append_new(ids, json_integer(hold->ids[i]));
+	return ids;
+}
+
+static int print(const struct hold *hold)
+{
+	char answer[160];
+
+	snprintf(answer, sizeof(answer), "%s%u queue%s of process %d (%s) %s suspended",
+		 hold->order->queues ? "" : "all ", hold->count, hold->count == 1 ? "" : "s",
+		 (int)hold->target.pid, hold->target.name, hold->count == 1 ? "is" : "are");
+	if (hold->order->json)
+		return order_print_json(&verb_suspend, (int)hold->target.pid, answer,
+					json_pack("{sn sb so}", "seconds", "by_daemon", 0, "queues",
+						  ids_json(hold)));
+	printf("%s until this command ends (Ctrl-C)\n", answer);
+	fflush(stdout);
+	return CLI_DONE;
+}
+
+static void wait_for_end(struct session *session)
+{
+	uint64_t start = clock_ns();
+	char text[QUANTITY_BYTES];
+
+	while (!session->interrupted && !session->gone) {
+		if (progress_is_live())
+			progress_live("suspended for %s; Ctrl-C resumes it",
+				      quantity_us(text, (double)(clock_ns() - start) / 1e3));
+		session_wait_us(session, progress_is_live() ? TICK_US : INFINITY);
+	}
+	progress_clear();
+}
+
+static int tell_end(const struct hold *hold)
+{
+	const struct session *session = &hold->session;
+
+	if (session->ran_on)
+		fprintf(stderr,
+			"kfdsched suspend: a queue that process %d made meanwhile ran on: %s\n",
+			(int)hold->target.pid, strerror(-session->ran_on));
+	if (!session->gone)
+		return CLI_DONE;
+	return cli_failed(&verb_suspend, "process %d: %s", (int)hold->target.pid, session->gone);
+}
+
+static int act(void *context, int signals)
+{
+	struct hold *hold = context;
+	struct session *session = &hold->session;
+	int code = session_open(session, &verb_suspend, &hold->target, signals);
+
+	if (code != ASK_GO_ON)
+		return code;
+	code = take(hold);
+	if (code == ASK_GO_ON) {
+		code = print(hold);
+		if (code == CLI_DONE)
+			wait_for_end(session);
+		if (code == CLI_DONE)
+			code = tell_end(hold);
+	}
+	session_close(session);
+	return code;
+}
+
+int suspend_direct(const struct order *order)
+{
+	struct hold hold = {.order = order};
+	enum actor_end end;
+	int code, n = 0;
+
+	if (order->queues)
+		n = suspend_read_ids(order->queues, hold.ids);
+	if (n < 0)
+		return cli_usage(&verb_suspend, "--queues is a list of ids such as 0,2-5, not '%s'",
+				 order->queues);
+	hold.count = (uint32_t)n;
+	code = target_open(&verb_suspend, order->pid, &hold.target);
+	if (code != ASK_GO_ON)
+		return code;
+	if (order->queues)
+		fprintf(stderr,
+			"kfdsched suspend: beware: a process whose queues wait for each other can "
+			"stand still while only some of them are suspended\n");
+	code = actor_run(&verb_suspend, act, &hold, &end);
+	if (end != ACTOR_RETURNED)
+		cli_failed(&verb_suspend, "%s: the driver has resumed process %d",
+			   actor_sentence(end), order->pid);
+	target_close(&hold.target);
+	return code;
+}
