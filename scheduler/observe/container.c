@@ -2,15 +2,18 @@
 #include "scheduler/observe/container.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "scheduler/observe/observe.h"
 
-#define TEXT_MAX (1u << 20) /* of a file in /proc: a node of Kubernetes has many mounts */
+/* A node of Kubernetes has many mounts; a container can make more than we want to read. */
+#define TEXT_MAX (1u << 20)
 
 const char *container_engine_name(enum container_engine engine)
 {
@@ -39,21 +42,91 @@ const char *container_clue_name(enum container_clue clue)
 	return (unsigned)clue < CONTAINER_CLUES ? names[clue] : "-";
 }
 
-static bool by_cgroup(pid_t pid, struct container *out)
+/* At most TEXT_MAX of whole lines. NULL: it cannot be read. The caller frees. */
+static char *read_text(FILE *f)
 {
-	char path[64], *text = NULL;
-	size_t room = 0;
-	bool told = false;
-	FILE *f;
+	char *text = f ? malloc(TEXT_MAX + 1) : NULL, *end;
+	size_t n = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
-	f = fopen(path, "re");
-	if (f && getdelim(&text, &room, '\0', f) > 0)
-		told = container_of_cgroup(text, out);
-	free(text);
+	if (text)
+		n = fread(text, 1, TEXT_MAX, f);
 	if (f)
 		fclose(f);
+	if (!text)
+		return NULL;
+	text[n] = '\0';
+	end = n == TEXT_MAX ? strrchr(text, '\n') : NULL;
+	if (end)
+		end[1] = '\0';
+	return text;
+}
+
+static char *read_proc(pid_t pid, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return read_text(fopen(path, "re"));
+}
+
+static bool by_cgroup(pid_t pid, struct container *out)
+{
+	char *text = read_proc(pid, "cgroup");
+	bool told = text && container_of_cgroup(text, out);
+
+	free(text);
 	return told;
+}
+
+static bool by_mounts(pid_t pid, struct container *out)
+{
+	char *text = read_proc(pid, "mountinfo");
+	bool told = text && container_of_mounts(text, out);
+
+	free(text);
+	return told;
+}
+
+/* A file of its root: a container must not lead us out of it by a link, nor keep us waiting
+ * by a pipe. */
+static FILE *open_its(pid_t pid, const char *file)
+{
+	const struct open_how how = {
+		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	char path[64];
+	struct stat st;
+	int root, fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return NULL;
+	fd = (int)syscall(SYS_openat2, root, file, &how, sizeof(how));
+	close(root);
+	if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd < 0 ? NULL : fdopen(fd, "r");
+}
+
+static bool by_files(pid_t pid, struct container *out)
+{
+	char *text = read_text(open_its(pid, "/run/.containerenv"));
+	bool told = text && container_of_containerenv(text, out);
+	FILE *docker;
+
+	free(text);
+	if (told)
+		return true;
+	docker = open_its(pid, "/.dockerenv");
+	if (!docker)
+		return false;
+	fclose(docker);
+	*out = (struct container){.engine = CONTAINER_DOCKER, .clue = CONTAINER_CLUE_FILE};
+	return true;
 }
 
 /* Its `what` in /proc is another one than ours. false: not, or hidden from us. */
@@ -79,12 +152,20 @@ static bool by_namespaces(pid_t pid, unsigned depth)
 
 void container_read(pid_t pid, unsigned depth, struct container *out)
 {
-	*out = (struct container){0};
-	if (by_cgroup(pid, out))
+	bool told = by_cgroup(pid, out);
+	struct container clue;
+
+	if (told && out->engine != CONTAINER_UNKNOWN)
 		return;
-	if (by_namespaces(pid, depth))
+	if (by_mounts(pid, &clue) || by_files(pid, &clue)) {
+		if (!told)
+			*out = clue;
+		else if (!out->pod_uid[0] == !clue.pod_uid[0])
+			out->engine = clue.engine;
+	} else if (!told && by_namespaces(pid, depth)) {
 		*out = (struct container){
 			.engine = CONTAINER_UNKNOWN,
 			.clue = CONTAINER_CLUE_NAMESPACES,
 		};
+	}
 }

@@ -19,6 +19,17 @@
 bool container_of_cgroup(const char *text, struct container *out);
 
 /*
+ * What the text of /proc/PID/mountinfo tells: engines mount files of their own over a
+ * container's /etc. In a pod its containers share them: so the pod is told, and no id. One
+ * that shares another one's network (docker run --network container:NAME) has the files,
+ * and so the id, of that. Cuts the text. Pure.
+ */
+bool container_of_mounts(char *text, struct container *out);
+/* What podman writes to /run/.containerenv of a privileged container, with its name; of
+ * others it is empty. Cuts the text. Pure. */
+bool container_of_containerenv(char *text, struct container *out);
+
+/*
  * The same of a process, by its cgroup; then, where a cgroup namespace hides that, by what
  * engines leave in a container; then by its namespaces. `depth`: its nested pid namespaces
  * from ours on (1: it is in ours). Without a name.

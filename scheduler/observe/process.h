@@ -69,7 +69,8 @@ struct process_identity {
 /*
  * -ESRCH: there is no process of that number (a zombie is one). -EINVAL: it is a thread.
  * -EACCES: there is one, and /proc hides it from us (its option hidepid).
- * Its container without a name.
+ * Its container without a name. Reads a dozen files: who looks often keeps the answer, and
+ * asks process_is().
  */
 int process_read(pid_t pid, struct process_identity *out);
 /* What process_read failed with, as a sentence without a full stop: "there is no process

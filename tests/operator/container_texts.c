@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Proves: a container's engine, id and pod are read from its cgroup as each engine lays
  * them out, with cgroups of version 1 and 2, by systemd and without; of nested ones the
- * innermost counts; and what only looks like one is none. */
+ * innermost counts; where the cgroup cannot be seen, from what engines leave in it; and
+ * what only looks like one is none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -118,6 +119,87 @@ static void as_engines_lay_them_out(void **state)
 	}
 }
 
+#define OVERLAY "473 387 0:143 / / rw,relatime - overlay overlay rw,lowerdir=/x/" OUTER "\n"
+#define MOUNT(root, point) "510 473 254:1 " root " " point " rw,relatime - ext4 /dev/vda1 rw\n"
+#define STORAGE "/containers/overlay-containers/"
+
+static const struct {
+	const char *text;
+	enum container_engine engine;
+	const char *id, *pod;
+} mounts[] = {
+	{OVERLAY MOUNT("/var/lib/docker/containers/" ID "/resolv.conf", "/etc/resolv.conf")
+		 MOUNT("/var/lib/docker/containers/" ID "/hostname", "/etc/hostname"),
+	 CONTAINER_DOCKER, ID, ""},
+	/* /var/lib/docker is a file system of its own */
+	{OVERLAY MOUNT("/containers/" ID "/hosts", "/etc/hosts"), CONTAINER_DOCKER, ID, ""},
+	/* docker in a pod: what is shared is the pod's */
+	{MOUNT("/var/lib/docker/containers/" ID "/hostname", "/etc/hostname")
+		 MOUNT("/var/lib/kubelet/pods/" UID "/etc-hosts", "/etc/hosts"),
+	 CONTAINER_DOCKER, "", UID},
+	{MOUNT("/var/lib/containerd/io.containerd.grpc.v1.cri/sandboxes/" ID "/hostname",
+	       "/etc/hostname") MOUNT("/var/lib/kubelet/pods/" UID "/etc-hosts", "/etc/hosts"),
+	 CONTAINER_CONTAINERD, "", UID},
+	{MOUNT("/var/lib/nerdctl/1935db59/etchosts/default/" ID "/hosts", "/etc/hosts"),
+	 CONTAINER_CONTAINERD, ID, ""},
+	{MOUNT("/containers/storage/overlay-containers/" ID "/userdata/hostname", "/etc/hostname")
+		 MOUNT("/var/lib/kubelet/pods/" UID "/etc-hosts", "/etc/hosts"),
+	 CONTAINER_CRIO, "", UID},
+	{MOUNT(STORAGE ID "/userdata/hosts", "/etc/hosts"), CONTAINER_PODMAN, ID, ""},
+	/* podman run --network container:OUTER */
+	{MOUNT(STORAGE OUTER "/userdata/hosts", "/etc/hosts")
+		 MOUNT(STORAGE ID "/userdata/.containerenv", "/run/.containerenv"),
+	 CONTAINER_PODMAN, ID, ""},
+	{MOUNT("/var/lib/kubelet/pods/" UID "/etc-hosts", "/etc/hosts"), CONTAINER_UNKNOWN, "",
+	 UID},
+	/* a host that has containers */
+	{OVERLAY MOUNT("/", "/var/lib/docker/containers/" ID "/mounts/shm")
+		 MOUNT("/etc/hosts", "/etc/hosts"),
+	 CONTAINER_NONE, "", ""},
+	{MOUNT("/var/lib/docker/containers/" ID "0/hosts", "/etc/hosts"), CONTAINER_NONE, "", ""},
+	{"1 2 3\n\n 4 5 6\n/containers/" ID "/hosts /etc/hosts", CONTAINER_NONE, "", ""},
+};
+
+static void by_what_is_mounted(void **state)
+{
+	static char text[4096];
+	struct container out;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
+		bool told;
+
+		snprintf(text, sizeof(text), "%s", mounts[i].text);
+		told = container_of_mounts(text, &out);
+		if (told != (mounts[i].engine != CONTAINER_NONE) ||
+		    out.engine != mounts[i].engine || strcmp(out.id, mounts[i].id) != 0 ||
+		    strcmp(out.pod_uid, mounts[i].pod) != 0)
+			fail_msg("%s is read as %s '%s' pod '%s'", mounts[i].text,
+				 container_engine_name(out.engine), out.id, out.pod_uid);
+	}
+}
+
+static void by_what_podman_writes(void **state)
+{
+	char full[] = "engine=\"podman-4.9.3\"\nname=\"train\033[2J\"\nid=\"" ID "\"\n"
+		      "image=\"x\"\nrootless=1\n";
+	char empty[] = "", others[] = "engine=\"x\"\nname=\"n\"\nid=\"" ID "\"\n",
+	     cut[] = "engine=\"podman-4\"\nid=\"" ID "\nname=\"";
+	struct container out;
+
+	(void)state;
+	assert_true(container_of_containerenv(full, &out));
+	assert_int_equal(out.engine, CONTAINER_PODMAN);
+	assert_string_equal(out.id, ID);
+	assert_string_equal(out.name, "train?[2J");
+	assert_false(container_of_containerenv(empty, &out));
+	assert_false(container_of_containerenv(others, &out));
+	assert_string_equal(out.id, "");
+	assert_true(container_of_containerenv(cut, &out));
+	assert_string_equal(out.id, "");
+	assert_string_equal(out.name, "");
+}
+
 static void hostile_texts(void **state)
 {
 	static char text[70000];
@@ -144,6 +226,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(as_engines_lay_them_out),
+		cmocka_unit_test(by_what_is_mounted),
+		cmocka_unit_test(by_what_podman_writes),
 		cmocka_unit_test(hostile_texts),
 	};
 
