@@ -96,7 +96,7 @@ static void row(struct table *table, const struct job *job, const struct seen *s
 	table_row(table);
 	table_cell(table, "%d", (int)who->pid);
 	number(table, who->host_pid);
-	number(table, who->depth > 1 ? who->pids[who->depth - 1] : 0);
+	number(table, process_pid_inside(who));
 	table_cell(table, "%s", who->comm);
 	if (queue->context)
 		table_cell(table, "%u.%u", queue->context, queue->id);
@@ -203,9 +203,8 @@ static json_t *answers_json(const struct observation *observation)
 static json_t *whose_json(const struct process_identity *who)
 {
 	return json_pack("{sI so so ss}", "pid", (json_int_t)who->pid, "host_pid",
-			 or_null(who->host_pid), "container_pid",
-			 or_null(who->depth > 1 ? who->pids[who->depth - 1] : 0), "comm",
-			 who->comm);
+			 or_null(who->host_pid), "container_pid", or_null(process_pid_inside(who)),
+			 "comm", who->comm);
 }
 
 static bool add_json(json_t *processes, json_t *queues, const struct seen *seen)

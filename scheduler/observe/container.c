@@ -112,21 +112,15 @@ static FILE *open_its(pid_t pid, const char *file)
 	return fd < 0 ? NULL : fdopen(fd, "r");
 }
 
-static bool by_files(pid_t pid, struct container *out)
+/* Not by /.dockerenv: that is in every root that was made of an image of docker's, of a
+ * virtual machine, too. */
+static bool by_file(pid_t pid, struct container *out)
 {
 	char *text = read_text(open_its(pid, "/run/.containerenv"));
 	bool told = text && container_of_containerenv(text, out);
-	FILE *docker;
 
 	free(text);
-	if (told)
-		return true;
-	docker = open_its(pid, "/.dockerenv");
-	if (!docker)
-		return false;
-	fclose(docker);
-	*out = (struct container){.engine = CONTAINER_DOCKER, .clue = CONTAINER_CLUE_FILE};
-	return true;
+	return told;
 }
 
 /* Its `what` in /proc is another one than ours. false: not, or hidden from us. */
@@ -157,7 +151,7 @@ void container_read(pid_t pid, unsigned depth, struct container *out)
 
 	if (told && out->engine != CONTAINER_UNKNOWN)
 		return;
-	if (by_mounts(pid, &clue) || by_files(pid, &clue)) {
+	if (by_mounts(pid, &clue) || by_file(pid, &clue)) {
 		if (!told)
 			*out = clue;
 		else if (!out->pod_uid[0] == !clue.pod_uid[0])

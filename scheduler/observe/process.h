@@ -9,6 +9,7 @@
 #ifndef KFDSHIM_OBSERVE_PROCESS_H
 #define KFDSHIM_OBSERVE_PROCESS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -34,7 +35,7 @@ const char *container_engine_name(enum container_engine engine); /* "docker", ..
 enum container_clue {
 	CONTAINER_CLUE_NONE,
 	CONTAINER_CLUE_CGROUP,	   /* the path of its cgroup */
-	CONTAINER_CLUE_FILE,	   /* a file that engines leave in a container */
+	CONTAINER_CLUE_FILE,	   /* /run/.containerenv, which podman writes */
 	CONTAINER_CLUE_MOUNTS,	   /* what is mounted over its /etc */
 	CONTAINER_CLUE_NAMESPACES, /* only that it has others than the machine's first */
 	CONTAINER_CLUES
@@ -77,6 +78,24 @@ int process_read(pid_t pid, struct process_identity *out);
  * 7", "7 is a thread of process 5", ... Returns `text`. */
 #define PROCESS_SENTENCE 128
 const char *process_sentence(char text[static PROCESS_SENTENCE], pid_t pid, int error);
+/* What /proc/PID/stat's letter means: "sleeping", "zombie", ... */
+const char *process_state_name(char state);
+/* It is kfdsched or kfdschedd: they may have the device open, and have no work. */
+bool process_is_ours(const struct process_identity *identity);
+/* Its number in its own pid namespace, which is its container's; 0: it is in none. */
+pid_t process_pid_inside(const struct process_identity *identity);
+/* Every field, null where it is not known (docs/formats.md). NULL: no memory. */
+json_t *process_json(const struct process_identity *identity);
+
+enum process_gpu { PROCESS_GPU_UNKNOWN, PROCESS_GPU_NO, PROCESS_GPU_YES };
+/*
+ * It uses an AMD GPU: in the driver's list where its numbers are ours; elsewhere it has
+ * mapped /dev/kfd, which can be seen of one's own processes only.
+ */
+enum process_gpu process_gpu(pid_t pid);
+/* All processes of /proc, ascending. Their number, or a negative errno; the caller frees. */
+ssize_t process_list(pid_t **out);
+
 /* It is still the same one. */
 bool process_is(const struct process_identity *identity);
 

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched pidmap: who a process is here, on the host and in its container. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/cli/ask.h"
+#include "scheduler/cli/people.h"
+#include "scheduler/cli/table.h"
+
+#define COMMAND 60 /* letters of it in a table */
+
+struct job {
+	int pid; /* 0: all; with a container: in that */
+	bool json;
+	struct people_wish wish;
+	struct container_names *names;
+};
+
+static void number(struct table *table, pid_t pid)
+{
+	if (pid > 0)
+		table_cell(table, "%d", (int)pid);
+	else
+		table_cell(table, TABLE_UNKNOWN);
+}
+
+/* In each namespace below ours: "17", or of nested ones "17 > 1". */
+static void inside(struct table *table, const struct process_identity *who)
+{
+	char text[PROCESS_NAMESPACES * 16] = "";
+
+	for (unsigned i = 1; i < who->depth; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%d",
+			 i > 1 ? " > " : "", (int)who->pids[i]);
+	if (text[0])
+		table_cell(table, "%s", text);
+	else
+		number(table, process_pid_inside(who));
+}
+
+static const char *yes_no(enum process_gpu gpu)
+{
+	static const char *const words[] = {TABLE_UNKNOWN, "no", "yes"};
+
+	return words[gpu];
+}
+
+static const char *or_unknown(const char *text)
+{
+	return text[0] ? text : TABLE_UNKNOWN;
+}
+
+static int print_table(const struct people *people)
+{
+	struct table *table =
+		table_new("HOST PID|PID|IN CONTAINER|<CONTAINER|<NAME|<POD|<GPU|<COMMAND");
+	char text[PEOPLE_TEXT];
+	int rc;
+
+	for (size_t i = 0; table && i < people->count; i++) {
+		const struct process_identity *who = &people->list[i].who;
+
+		table_row(table);
+		number(table, who->host_pid);
+		number(table, who->pid);
+		inside(table, who);
+		table_cell(table, "%s", people_container(text, &who->container));
+		table_cell(table, "%s", or_unknown(who->container.name));
+		table_cell(table, "%s", or_unknown(who->container.pod_uid));
+		table_cell(table, "%s", yes_no(people->list[i].gpu));
+		table_cell(table, "%s", people_command(text, who, COMMAND));
+	}
+	rc = table ? table_print(table, stdout) : -ENOMEM;
+	table_free(table);
+	return rc;
+}
+
+static json_t *uses_gpu(enum process_gpu gpu)
+{
+	return gpu == PROCESS_GPU_UNKNOWN ? json_null() : json_boolean(gpu == PROCESS_GPU_YES);
+}
+
+static int print_json(const struct people *people)
+{
+	json_t *list = json_array(), *root = json_pack("{s:o}", "processes", list);
+	bool whole = root != NULL;
+
+	for (size_t i = 0; whole && i < people->count; i++) {
+		json_t *one = process_json(&people->list[i].who);
+
+		whole = one &&
+			!json_object_set_new(one, "uses_gpu", uses_gpu(people->list[i].gpu)) &&
+			!json_array_append_new(list, one);
+	}
+	whole = whole && !json_dumpf(root, stdout, JSON_INDENT(2));
+	if (whole)
+		putchar('\n');
+	json_decref(root);
+	return whole ? 0 : -ENOMEM;
+}
+
+static int print(const struct job *job, struct people *people)
+{
+	for (size_t i = 0; i < people->count; i++)
+		container_names_ask(job->names, &people->list[i].who.container);
+	if (job->json ? print_json(people) : print_table(people))
+		return cli_failed(&verb_pidmap, "no memory for the output");
+	return CLI_DONE;
+}
+
+static int show_one(const struct job *job)
+{
+	struct person person = {.gpu = process_gpu(job->pid)};
+	struct people one = {.list = &person, .count = 1};
+	char sentence[PROCESS_SENTENCE];
+	int rc = process_read(job->pid, &person.who);
+
+	if (rc)
+		return cli_failed(&verb_pidmap, "%s", process_sentence(sentence, job->pid, rc));
+	return print(job, &one);
+}
+
+/* Leaves the one that has the number in there. */
+static void keep_number(struct people *people, pid_t pid)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < people->count; i++)
+		if (process_pid_inside(&people->list[i].who) == pid)
+			people->list[kept++] = people->list[i];
+	people->count = kept;
+}
+
+static int show_container(const struct job *job, struct people *people)
+{
+	if (people->count == 0)
+		return people_no_container(&verb_pidmap, job->wish.container, job->names);
+	if (job->pid)
+		keep_number(people, job->pid);
+	if (people->count == 0)
+		return cli_failed(&verb_pidmap, "container %s has no process %d",
+				  job->wish.container, job->pid);
+	return print(job, people);
+}
+
+static int show_users(const struct job *job, struct people *people)
+{
+	if (people->hidden)
+		fprintf(stderr,
+			"kfdsched pidmap: of %zu processes of other users it cannot be seen "
+			"whether they use a GPU: ask as root\n",
+			people->hidden);
+	if (people->count == 0 && !job->json) {
+		puts("no process uses a GPU");
+		return CLI_DONE;
+	}
+	return print(job, people);
+}
+
+static int show(struct job *job)
+{
+	struct people people;
+	int code, rc;
+
+	if (job->pid && !job->wish.container)
+		return show_one(job);
+	job->wish.gpu = !job->wish.container;
+	if (job->wish.gpu && (code = people_need_gpu(&verb_pidmap)) != CLI_DONE)
+		return code;
+	rc = people_read(&people, &job->wish, job->names);
+	if (rc < 0)
+		return cli_failed(&verb_pidmap, "the list of processes cannot be read: %s",
+				  strerror(-rc));
+	code = job->wish.container ? show_container(job, &people) : show_users(job, &people);
+	people_free(&people);
+	return code;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"container", required_argument, NULL, 'c'},
+		{"json", no_argument, NULL, 'j'},
+		{"socket", required_argument, NULL, 's'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	struct job job = {.wish = {.socket = ask_socket()}};
+	int option, code;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (option) {
+		case 'c':
+			job.wish.container = optarg;
+			break;
+		case 'j':
+			job.json = true;
+			break;
+		case 's':
+			job.wish.socket = optarg;
+			break;
+		case 'h':
+			return cli_help(&verb_pidmap);
+		default:
+			return cli_usage_getopt(&verb_pidmap, option, argv);
+		}
+	}
+	if (job.wish.container && !*job.wish.container)
+		return cli_usage(&verb_pidmap,
+				 "--container needs a name or the beginning of an id");
+	code = ask_pid(&verb_pidmap, argc, argv, &job.pid);
+	if (code != ASK_GO_ON)
+		return code;
+	job.names = container_names_new();
+	if (!job.names)
+		return cli_failed(&verb_pidmap, "no memory");
+	code = show(&job);
+	container_names_free(job.names);
+	return code;
+}
+
+const struct verb verb_pidmap = {
+	.name = "pidmap",
+	.summary = "who a process is: on the host, here, in its container",
+	.usage = "[--container NAME|ID] [PID] [--json] [--socket PATH]",
+	.help = "Prints a process' number on the host, here and in its container, which container "
+		"that is,\n"
+		"and its command: of PID, or of all processes that use a GPU. What cannot be known "
+		"from\n"
+		"here is '-': within a container the host's number is. Of nested containers the "
+		"innermost\n"
+		"counts, and IN CONTAINER has a number for each namespace (17 > 1).\n"
+		"\n"
+		"  --container X  all processes of that container, whether they use a GPU or not; "
+		"PID "
+		"is then\n"
+		"                 its number in there. X: its name, the beginning of its id (4 "
+		"digits), or\n"
+		"                 the uid of its pod. Names are asked of docker, podman and "
+		"crictl, "
+		"where\n"
+		"                 they are in PATH\n"
+		"  --json         docs/formats.md names the keys\n"
+		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
+		"                 /run/kfdsched/socket\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched pidmap\n"
+		"  kfdsched pidmap --container 3f2a9c0d 17\n",
+	.run = run,
+};

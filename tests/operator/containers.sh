@@ -1,0 +1,197 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Containers without an engine: namespaces and cgroups as docker and Kubernetes lay them out,
+# made here, each with a GPU workload. From outside a process' numbers, container, pod and
+# queues are right, whichever number it is named by; from within as much as can be known.
+#
+# Cgroups are real ones where the hierarchy can be written. Elsewhere a file with the same
+# text stands over /proc/PID/cgroup, in the mount namespace of this test alone.
+set -eu
+world_options=(--gpu mi210)
+# shellcheck source=tests/daemon/daemon.inc.sh
+. "$SOURCE/tests/daemon/daemon.inc.sh"
+in_a_world
+
+
+kfdsched=$BUILD/kfdsched
+search=/usr/bin:/bin # its PATH
+docker_id=3f2a9c0d1e4b5a69788796a5b4c3d2e1f00112233445566778899aabbccddeef
+pod_id=00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
+sandbox_id=ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100
+pod_uid=6f1c9c8e-8c2e-4b5a-9d0c-0123456789ab
+
+# ---- what an engine does ----
+
+cgroups=""
+for hierarchy in /sys/fs/cgroup/unified /sys/fs/cgroup /sys/fs/cgroup/systemd; do
+	if grep -qE "^[^ ]+ $hierarchy cgroup2? " /proc/mounts &&
+		cgroups=$(mktemp -d "$hierarchy/kfdshim-test-XXXXXX" 2>/dev/null); then
+		break
+	fi
+done
+no_cgroups() {
+	[ -z "$cgroups" ] || find "$cgroups" -depth -type d -exec rmdir {} + 2>/dev/null
+}
+remove_cgroups() {
+	for pid in "${children[@]}"; do
+		kill -KILL "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+	done
+	until_true 50 no_cgroups || true
+}
+trap 'code=$?; remove_cgroups; (exit $code); clean_up' EXIT
+
+# run_container NAME CGROUP FILE POINT: a workload under an init of its own, in the cgroup,
+# with FILE mounted over POINT: $init and $workload, as they are numbered here.
+run_container() {
+	[ -z "$cgroups" ] || mkdir -p "$cgroups$2"
+	mkdir -p "${3%/*}"
+	echo "$1" >"$3"
+	# shellcheck disable=SC2016 # expanded in there
+	unshare --pid --fork --kill-child bash -c '
+		[ -z "$1" ] || echo 0 >"$1/cgroup.procs"
+		shift
+		exec unshare --mount --cgroup --mount-proc bash -c "
+			mount --bind \"\$1\" \"\$2\"
+			shift 2
+			\"\$@\" & wait" init "$@"' \
+		engine "${cgroups:+$cgroups$2}" "$3" "$4" \
+		"$BUILD/kfdreplay" --trace "$SOURCE/traces/online_resnet50_b1.csv" --rate 5 --seconds 120 \
+		>/dev/null 2>>"$work/log" &
+	children+=("$!")
+	starter=$!
+	until_true 100 finds_workload || fail "$1: no workload"
+	[ -n "$cgroups" ] && return
+	for pid in "$init" "$workload"; do
+		echo "0::$2" >"$work/cgroup.$pid"
+		mount --bind "$work/cgroup.$pid" "/proc/$pid/cgroup"
+	done
+}
+child_of() {
+	grep -lsx "PPid:[[:space:]]*$1" /proc/[0-9]*/status | cut -d / -f 3 | head -n 1
+}
+finds_workload() {
+	init=$(child_of "$starter") && [ -n "$init" ] && workload=$(child_of "$init") && [ -n "$workload" ] &&
+		grep -qx kfdreplay "/proc/$workload/comm" && [ -n "$(ls "/sys/class/kfd/kfd/proc/$workload/queues" 2>/dev/null)" ]
+}
+# pidmap ARGUMENT...: to $work/map.json, and to all that is checked at the end.
+pidmap() {
+	PATH=$search "$kfdsched" pidmap --json "$@" >"$work/map.json" 2>"$work/said" || fail "pidmap $*: $(cat "$work/said")"
+	keep
+}
+keep() {
+	jq -c . "$work/map.json" >>"$work/maps"
+}
+# is JQ-CONDITION...
+is() {
+	jq -e "$1" "$work/map.json" >/dev/null || fail "not so: $1: $(jq -c . "$work/map.json")"
+}
+
+run_container docker "/docker/$docker_id" "$work/containers/$docker_id/hostname" /etc/hostname
+docker_init=$init docker=$workload
+run_container kubernetes \
+	"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod${pod_uid//-/_}.slice/cri-containerd-$pod_id.scope" \
+	"$work/sandboxes/$sandbox_id/hosts" /etc/hosts
+pod=$workload pod_init=$init
+
+# ---- from outside ----
+
+inner=$(awk '/^NSpid:/ {print $3}' "/proc/$docker/status")
+inner_pod=$(awk '/^NSpid:/ {print $3}' "/proc/$pod/status")
+pidmap
+is "[.processes[].pid] == [$docker, $pod]"
+is ".processes[0] | .host_pid == $docker and .container_pid == $inner and .pids == [$docker, $inner]
+	and .uses_gpu and .comm == \"kfdreplay\""
+is ".processes[0].container | .engine == \"docker\" and .id == \"$docker_id\" and .pod_uid == null
+	and .told_by == \"cgroup\""
+is ".processes[1].container | .engine == \"containerd\" and .id == \"$pod_id\" and .pod_uid == \"$pod_uid\""
+is ".processes[1].container_pid == $inner_pod"
+for one in "$docker $inner" "$pod $inner_pod"; do
+	read -r pid number <<<"$one"
+	"$kfdsched" queues "$pid" --json >"$work/queues.json"
+	jq -e "[.queues[].id] == $(find "/sys/class/kfd/kfd/proc/$pid/queues" -mindepth 1 -maxdepth 1 -printf '%f\n' |
+		sort -n | jq -cs .) and (.queues | length) > 0 and
+		all(.queues[]; .host_pid == $pid and .container_pid == $number)" \
+		"$work/queues.json" >/dev/null || fail "queues of $pid: $(cat "$work/queues.json")"
+done
+
+# One container, by its id and by its pod: all of its processes, or the one of a number.
+pidmap --container "${docker_id:0:6}"
+is "[.processes[] | [.pid, .uses_gpu]] == [[$docker_init, false], [$docker, true]]"
+pidmap --container "$pod_uid" "$inner_pod"
+is "[.processes[].pid] == [$pod]"
+pidmap --container "${docker_id:0:6}" 1
+is "[.processes[].pid] == [$docker_init]"
+
+# By name where docker can be asked; not by one that hangs, fails, or says no name.
+mkdir "$work/bin"
+# asked SCRIPT: docker in PATH
+asked() {
+	printf '#!/bin/sh\n%s\n' "$1" >"$work/bin/docker"
+	chmod 755 "$work/bin/docker"
+	search=$work/bin:$PATH
+}
+refused() {
+	code=0
+	PATH=$search "$kfdsched" pidmap --container train 2>"$work/said" >"$work/out" || code=$?
+	if [ "$code" != 1 ] || [ -s "$work/out" ] || ! grep -q "$1" "$work/said"; then
+		fail "no '$1' ($code): $(cat "$work/said")"
+	fi
+}
+# shellcheck disable=SC2016 # expanded in there
+asked 'for last; do :; done; [ "$last" = '"$docker_id"' ] && [ "$1" = inspect ] && echo /train'
+pidmap --container train "$inner"
+is ".processes | length == 1 and .[0].pid == $docker and .[0].container.name == \"train\""
+pidmap "$docker"
+is '.processes[0].container.name == "train"'
+asked 'exit 3'
+refused "docker did not tell a name"
+asked 'printf "/train\033[2J\n"'
+refused "docker did not tell a name"
+asked 'yes | head -c 100000'
+refused "docker did not tell a name"
+asked 'exec sleep 60'
+refused "docker did not answer within 2 seconds"
+search=$work
+refused "docker is not in PATH"
+
+# ---- from within ----
+
+# within INIT COMMAND...
+within() {
+	local init=$1
+	shift
+	nsenter --target "$init" --pid --mount --cgroup "$@"
+}
+within "$docker_init" "$kfdsched" pidmap --json >"$work/map.json"
+keep
+is "[.processes[].pid] == [$inner]"
+is ".processes[0] | .host_pid == null and .container_pid == $inner and .uses_gpu"
+is ".processes[0].container | .engine == \"docker\" and .id == \"$docker_id\" and .told_by == \"mounts\""
+within "$docker_init" "$kfdsched" pidmap "$inner" >"$work/table"
+grep -qE "^ +- +$inner +$inner +docker ${docker_id:0:12} +- +- +yes " "$work/table" ||
+	fail "not '-' for the host's number: $(cat "$work/table")"
+# There the pod's containers share what is mounted: the id is not the container's.
+within "$pod_init" "$kfdsched" pidmap --json >"$work/map.json"
+keep
+is "[.processes[].pid] == [$inner_pod]"
+is ".processes[0].container | .engine == \"containerd\" and .id == null"
+# The driver's list has other numbers, and nobody is taken for another.
+code=0
+within "$docker_init" "$kfdsched" queues "$inner" >"$work/out" 2>"$work/said" || code=$?
+if [ "$code" != 1 ] || [ -s "$work/out" ]; then
+	fail "queues from within ($code): $(cat "$work/out" "$work/said")"
+fi
+
+# ---- no container ----
+
+unshare --pid --fork --kill-child sleep 60 &
+children+=("$!")
+until_true 50 child_of "$!" >/dev/null || fail "no sleep"
+pidmap "$(child_of "$!")"
+is '.processes[0].container == {"engine": null, "id": null, "name": null, "pod_uid": null, "told_by": "namespaces"}'
+pidmap $$
+is ".processes[0] | .container == null and .container_pid == null and .pids == [$$]"
+
+remove_cgroups
+"$SOURCE/tests/operator/schema.py" "$SOURCE/docs/schemas/pidmap.json" "$work/maps" --lines || fail "not as documented"
