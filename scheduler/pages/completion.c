@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+/* Completions. What a word may be is decided here, and written down for either shell. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/pages/pages.h"
+#include "scheduler/pages/usage.h"
+
+/* Where the driver lists the processes that use a GPU, and the nodes. */
+#define PIDS "/sys/class/kfd/kfd/proc"
+#define NODES "/sys/class/kfd/kfd/topology/nodes"
+
+enum kind { KIND_NONE, KIND_CHOICE, KIND_PID, KIND_NODE, KIND_FILE, KIND_COMMAND };
+
+static enum kind kind_of(const char *value)
+{
+	if (usage_is_choice(value))
+		return KIND_CHOICE;
+	if (strcmp(value, "PID") == 0)
+		return KIND_PID;
+	if (strcmp(value, "NODE") == 0)
+		return KIND_NODE;
+	if (strcmp(value, "COMMAND") == 0)
+		return KIND_COMMAND;
+	if (strstr(value, "FILE") || strstr(value, "DIR") || strstr(value, "PATH") ||
+	    strstr(value, "TRACE"))
+		return KIND_FILE;
+	return KIND_NONE;
+}
+
+/* "table|c|json" as words; 0..15 stands for itself. */
+static void choices(const char *value, FILE *out)
+{
+	for (; *value; value++)
+		fputc(*value == '|' ? ' ' : *value, out);
+}
+
+static int parse(const struct verb *verb, struct usage *usage)
+{
+	int rc = usage_parse(verb->usage, usage);
+
+	if (rc)
+		fprintf(stderr, "kfdsched_pages: the usage of %s is not understood: %s\n",
+			verb->name, verb->usage);
+	return rc;
+}
+
+/* ---- what both have ---- */
+
+struct shell {
+	const char *before; /* the word under the cursor's left neighbour */
+	void (*offer)(enum kind kind, const char *value, FILE *out);
+};
+
+/* case arms: behind an option that takes a value, what that may be. */
+static void after_options(const struct shell *shell, const struct verb *verb,
+			  const struct usage *usage, FILE *out)
+{
+	for (size_t i = 0; i < usage->count; i++) {
+		const struct usage_word *word = &usage->word[i];
+
+		if (!word->option[0] || !word->value[0])
+			continue;
+		fprintf(out, "\t%s\\ %s)\n\t\t", verb->name, word->option);
+		shell->offer(kind_of(word->value), word->value, out);
+		fputs("\t\treturn\n\t\t;;\n", out);
+	}
+}
+
+/* case arms: the verb's options, and what may stand without one. */
+static void alone(const struct shell *shell, const struct verb *verb, const struct usage *usage,
+		  FILE *out)
+{
+	fprintf(out, "\t%s)\n\t\toptions='--help", verb->name);
+	for (size_t i = 0; i < usage->count; i++)
+		if (usage->word[i].option[0])
+			fprintf(out, " %s", usage->word[i].option);
+	fputs("'\n", out);
+	for (size_t i = 0; i < usage->count; i++) {
+		const struct usage_word *word = &usage->word[i];
+
+		if (word->option[0])
+			continue;
+		fputs("\t\t", out);
+		shell->offer(kind_of(word->value), word->value, out);
+	}
+	fputs("\t\t;;\n", out);
+}
+
+static int arms(const struct shell *shell, FILE *out)
+{
+	struct usage usage;
+
+	fprintf(out, "\tcase \"$verb %s\" in\n", shell->before);
+	for (const struct pages_entry *e = pages_verbs; e->verb || e->heading; e++) {
+		if (!e->verb)
+			continue;
+		if (parse(e->verb, &usage))
+			return -EINVAL;
+		after_options(shell, e->verb, &usage, out);
+	}
+	fputs("\tesac\n\tcase \"$verb\" in\n", out);
+	for (const struct pages_entry *e = pages_verbs; e->verb || e->heading; e++)
+		if (e->verb && parse(e->verb, &usage) == 0)
+			alone(shell, e->verb, &usage, out);
+	fputs("\thelp)\n\t\t", out);
+	shell->offer(KIND_CHOICE, "$verbs", out);
+	fputs("\t\t;;\n\tesac\n", out);
+	return 0;
+}
+
+static void verbs(FILE *out)
+{
+	fputs("\tlocal verbs='help", out);
+	for (const struct pages_entry *e = pages_verbs; e->verb || e->heading; e++)
+		if (e->verb)
+			fprintf(out, " %s", e->verb->name);
+	fputs("'\n", out);
+}
+
+/* ---- bash ---- */
+
+static void offer_bash(enum kind kind, const char *value, FILE *out)
+{
+	switch (kind) {
+	case KIND_CHOICE:
+		fputs("words+=\" ", out);
+		choices(value, out);
+		fputs("\"\n", out);
+		break;
+	case KIND_PID:
+		fputs("words+=\" $(ls " PIDS " 2>/dev/null)\"\n", out);
+		break;
+	case KIND_NODE:
+		fputs("words+=\" $(cat " NODES "/*/gpu_id 2>/dev/null | grep -vx 0)\"\n", out);
+		break;
+	case KIND_FILE:
+		fputs("COMPREPLY+=($(compgen -f -- \"$word\"))\n", out);
+		break;
+	case KIND_COMMAND:
+		fputs("COMPREPLY+=($(compgen -c -- \"$word\"))\n", out);
+		break;
+	default:
+		fputs(":\n", out);
+	}
+}
+
+int pages_bash(FILE *out)
+{
+	static const struct shell bash = {"$before", offer_bash};
+	int rc;
+
+	fputs("# bash completion for kfdsched, made from its verbs\n"
+	      "_kfdsched_words()\n{\n",
+	      out);
+	verbs(out);
+	rc = arms(&bash, out);
+	fputs("}\n\n"
+	      "_kfdsched()\n{\n"
+	      "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
+	      "\tlocal verb=${COMP_WORDS[1]} options='' words=''\n"
+	      "\tCOMPREPLY=()\n"
+	      "\tif [ \"$COMP_CWORD\" = 1 ]; then\n"
+	      "\t\tverb=help\n"
+	      "\t\twords='help --help'\n"
+	      "\tfi\n"
+	      "\t_kfdsched_words\n"
+	      "\tcase $word in\n"
+	      "\t-*) words+=\" $options\" ;;\n"
+	      "\tesac\n"
+	      "\tCOMPREPLY+=($(compgen -W \"$words\" -- \"$word\"))\n"
+	      "}\n"
+	      "complete -F _kfdsched kfdsched\n",
+	      out);
+	return rc;
+}
+
+/* ---- zsh ---- */
+
+static void offer_zsh(enum kind kind, const char *value, FILE *out)
+{
+	switch (kind) {
+	case KIND_CHOICE:
+		if (value[0] == '$') {
+			fprintf(out, "compadd -- ${=%s}\n", value + 1);
+			break;
+		}
+		fputs("compadd -- ", out);
+		choices(value, out);
+		fputc('\n', out);
+		break;
+	case KIND_PID:
+		fputs("compadd -- " PIDS "/*(N:t)\n", out);
+		break;
+	case KIND_NODE:
+		fputs("compadd -- ${(f)\"$(cat " NODES "/*/gpu_id(N) /dev/null | grep -vx 0)\"}\n",
+		      out);
+		break;
+	case KIND_FILE:
+		fputs("_files\n", out);
+		break;
+	case KIND_COMMAND:
+		fputs("_command_names -e\n", out);
+		break;
+	default:
+		fputs(":\n", out);
+	}
+}
+
+/* In single quotes, with a colon that is no separator. */
+static void quoted(const char *text, FILE *out)
+{
+	for (; *text; text++) {
+		if (*text == '\'')
+			fputs("'\\''", out);
+		else if (*text == ':')
+			fputs("\\:", out);
+		else
+			fputc(*text, out);
+	}
+}
+
+int pages_zsh(FILE *out)
+{
+	static const struct shell zsh = {"$words[CURRENT-1]", offer_zsh};
+	int rc;
+
+	fputs("#compdef kfdsched\n# made from the verbs of kfdsched\n_kfdsched()\n{\n", out);
+	verbs(out);
+	fputs("\tlocal verb=$words[2] options=''\n\tlocal -a described\n"
+	      "\tif (( CURRENT == 2 )); then\n\t\tdescribed=('help:tell more about a verb'",
+	      out);
+	for (const struct pages_entry *e = pages_verbs; e->verb || e->heading; e++) {
+		if (!e->verb)
+			continue;
+		fprintf(out, "\n\t\t\t'%s:", e->verb->name);
+		quoted(e->verb->summary, out);
+		fputc('\'', out);
+	}
+	fputs(")\n\t\t_describe verb described\n\t\treturn\n\tfi\n", out);
+	rc = arms(&zsh, out);
+	fputs("\tcompadd -- ${=options}\n}\n\n_kfdsched \"$@\"\n", out);
+	return rc;
+}

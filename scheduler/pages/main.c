@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched_pages DIR: writes the sources of manual pages and the completions there. */
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "scheduler/pages/pages.h"
+
+const struct pages_entry pages_verbs[] = {
+#define VERB_HEADING(text) {.heading = (text)},
+#define VERB(name) {.verb = &verb_##name},
+#include "scheduler/cli/verbs.def"
+#undef VERB
+#undef VERB_HEADING
+	{0},
+};
+
+static FILE *create(const char *folder, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static FILE *create(const char *folder, const char *format, ...)
+{
+	char path[PATH_MAX], name[128];
+	va_list ap;
+	FILE *file;
+
+	va_start(ap, format);
+	vsnprintf(name, sizeof(name), format, ap);
+	va_end(ap);
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "we");
+	if (!file) {
+		fprintf(stderr, "kfdsched_pages: %s cannot be written: %m\n", path);
+		exit(1);
+	}
+	return file;
+}
+
+static void finish(FILE *file)
+{
+	int bad = ferror(file);
+
+	if (fclose(file) != 0 || bad) {
+		fprintf(stderr, "kfdsched_pages: a page could not be written whole: %m\n");
+		exit(1);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	FILE *file;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: kfdsched_pages DIR\n");
+		return 2;
+	}
+	for (const struct pages_entry *e = pages_verbs; e->verb || e->heading; e++) {
+		if (!e->verb)
+			continue;
+		file = create(argv[1], "kfdsched-%s.1.scd", e->verb->name);
+		pages_man_verb(e->verb, file);
+		finish(file);
+	}
+	file = create(argv[1], "kfdsched.1.scd");
+	pages_man_overview(file);
+	finish(file);
+	file = create(argv[1], "kfdsched.bash");
+	if (pages_bash(file))
+		return 1;
+	finish(file);
+	file = create(argv[1], "_kfdsched");
+	if (pages_zsh(file))
+		return 1;
+	finish(file);
+	return 0;
+}

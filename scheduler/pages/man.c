@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+/* Manual pages, in scdoc's language: paragraphs flow, what is indented stays as it is. */
+#include <string.h>
+
+#include "scheduler/pages/pages.h"
+
+/* Everything that scdoc would take for its own, made plain. */
+static void plain(const char *text, size_t length, FILE *out)
+{
+	for (size_t i = 0; i < length; i++) {
+		if (strchr("*_\\<>[]#|.-~`:", text[i]))
+			fputc('\\', out);
+		fputc(text[i], out);
+	}
+}
+
+static bool is_block(const char *line)
+{
+	return line[0] == ' ';
+}
+
+/* The next line is of the same kind, and stands right below. */
+static bool goes_on(const char *end, bool block)
+{
+	return end[0] == '\n' && end[1] != '\0' && end[1] != '\n' && is_block(end + 1) == block;
+}
+
+/* One paragraph, or one indented block; what is behind it. */
+static const char *piece(const char *text, FILE *out)
+{
+	bool block = is_block(text);
+
+	if (block)
+		fputs("```\n", out);
+	for (;;) {
+		size_t length = strcspn(text, "\n");
+		const char *end = text + length;
+
+		if (block)
+			fwrite(text, 1, length, out);
+		else
+			plain(text, length, out);
+		text = end;
+		if (!goes_on(end, block))
+			break;
+		fputc(block ? '\n' : ' ', out);
+		text++;
+	}
+	fputs(block ? "\n```\n\n" : "\n\n", out);
+	return text + strspn(text, "\n");
+}
+
+static void header(const char *name, const char *summary, FILE *out)
+{
+	fprintf(out, "%s(1)\n\n# NAME\n\n", name);
+	plain(name, strlen(name), out);
+	fputs(" - ", out);
+	plain(summary, strlen(summary), out);
+	fputs("\n\n# SYNOPSIS\n\n", out);
+}
+
+void pages_man_verb(const struct verb *verb, FILE *out)
+{
+	const char *text = verb->help;
+	char name[64];
+
+	snprintf(name, sizeof(name), "kfdsched-%s", verb->name);
+	header(name, verb->summary, out);
+	fprintf(out, "*kfdsched %s* ", verb->name);
+	plain(verb->usage, strlen(verb->usage), out);
+	fputs("\n\n# DESCRIPTION\n\n", out);
+	while (*text) {
+		static const char examples[] = "Examples:\n";
+
+		if (strncmp(text, examples, strlen(examples)) == 0) {
+			fputs("# EXAMPLES\n\n", out);
+			text += strlen(examples);
+			continue;
+		}
+		text = piece(text, out);
+	}
+	fputs("# EXIT STATUS\n\n0 done, 1 failed, 2 wrong use, 77 not possible here.\n\n"
+	      "# SEE ALSO\n\n*kfdsched*(1)\n",
+	      out);
+}
+
+void pages_man_overview(FILE *out)
+{
+	header("kfdsched", "priorities for processes that share an AMD GPU", out);
+	fputs("*kfdsched* VERB \\[OPTIONS\\]\n\n# DESCRIPTION\n\n"
+	      "Each verb has a page of its own, kfdsched-VERB(1); 'kfdsched help VERB' tells the "
+	      "same.\n\n",
+	      out);
+	for (const struct pages_entry *e = pages_verbs; e->verb || e->heading; e++) {
+		if (e->heading) {
+			fprintf(out, "## %s\n\n", e->heading);
+			continue;
+		}
+		fprintf(out, "*%s*\n\t", e->verb->name);
+		plain(e->verb->summary, strlen(e->verb->summary), out);
+		fputs("\n\n", out);
+	}
+	fputs("# EXIT STATUS\n\n0 done, 1 failed, 2 wrong use, 77 not possible here.\n", out);
+}
