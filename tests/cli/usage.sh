@@ -68,6 +68,12 @@ wrong "--count is a number of events, not '0'" events --follow --count 0
 wrong "--last is a number of events, not '-1'" events --last -1
 wrong "--count ends --follow" events --count 3
 wrong "one argument too many" events now
+wrong "--seconds is a number above 0, not '0'" trace --seconds 0
+wrong "'x' is not a process id" trace --pid x
+wrong "a command stands behind --" trace sleep 1
+wrong "exclude each other" trace --json --perfetto -
+wrong "--hip is a level of 1 to 5, not '6'" trace --hip=6 -- true
+wrong "name its log with --hip-log" trace --hip
 wrong "no PID" preempt
 wrong "'0' is not a process id" preempt 0
 wrong "one argument too many" preempt 1 2
@@ -93,7 +99,7 @@ wrong "exclude" colocate --online a --offline b --rate 3 --load 3
 wrong "--seconds" colocate --online a --offline b --seconds 1x
 wrong "--seconds" colocate --online a --offline b --seconds 1e9
 
-verbs="run status queues colocate doctor suspend resume set policy events preempt monitor analyze"
+verbs="run status queues colocate doctor suspend resume set policy events trace preempt monitor analyze"
 expect 0 "$kfdsched" --help
 for verb in $verbs; do
 	printed "  $verb "

@@ -22,7 +22,7 @@ numbers_of() {
 
 start_daemon
 [ -z "$(events)" ] || fail "events of nothing: $(events)"
-start_offline --seconds 60
+start_offline --seconds 600
 start_online
 suspend_offline
 tell off

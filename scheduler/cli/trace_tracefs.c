@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/cli/trace_tracefs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/proc_stat.h"
+
+#define PREFIX "kfdsched-"
+
+/* What amdkfd does to queues and processes: a few calls for each thing that happens. (All
+ * of amdgpu's functions would be thousands of calls for each.) Names come and go with
+ * releases; those that a kernel has are traced. */
+static const char *const functions[] = {
+	"evict_process_queues_cpsch",
+	"evict_process_queues_nocpsch",
+	"execute_queues_cpsch",
+	"kfd_dbg_trap_disable",
+	"kfd_dbg_trap_enable",
+	"kfd_ioctl",
+	"kfd_process_evict_queues",
+	"kfd_process_restore_queues",
+	"kgd2kfd_post_reset",
+	"kgd2kfd_pre_reset",
+	"map_queues_cpsch",
+	"pqm_create_queue",
+	"pqm_destroy_queue",
+	"pqm_update_mqd",
+	"pqm_update_queue_properties",
+	"restore_process_queues_cpsch",
+	"restore_process_queues_nocpsch",
+	"resume_queues",
+	"suspend_queues",
+	"svm_range_restore_work",
+	"unmap_queues_cpsch",
+};
+#define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
+
+/* Groups of events, and those of them that come by the thousand for each piece of work. */
+static const char *const groups[] = {"amdkfd", "amdgpu", "gpu_scheduler"};
+static const char *const floods[] = {"rreg", "wreg", "ptes", "_dm_", "amdgpu_dc_"};
+
+static void say(struct tracefs *tracefs, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void say(struct tracefs *tracefs, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(tracefs->why, sizeof(tracefs->why), format, args);
+	va_end(args);
+}
+
+/* ---- files ---- */
+
+static int put(const char *folder, const char *file, const char *text, int flags)
+{
+	char path[PATH_MAX];
+	int fd, error = 0;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, file);
+	fd = open(path, O_WRONLY | O_CLOEXEC | flags);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		error = errno ? -errno : -EIO;
+	close(fd);
+	return error;
+}
+
+/* Is this function one of ours? Lines are "name" or "name [module]". */
+static bool is_wanted(const char *line)
+{
+	size_t length = strcspn(line, " \t\n");
+
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		if (strlen(functions[i]) == length && memcmp(functions[i], line, length) == 0)
+			return true;
+	return false;
+}
+
+/* "resume_queues" is a name that anybody may have: of amdgpu's module, or of a kernel that
+ * has the driver in itself (then kfd_ioctl has no module either). */
+static bool is_drivers(const char *line, bool built_in)
+{
+	return strstr(line, "[amdgpu]") || strstr(line, "[amdkfd]") ||
+	       (built_in && !strchr(line, '['));
+}
+
+static unsigned set_functions(const char *root, const char *folder)
+{
+	char path[PATH_MAX], line[512];
+	unsigned count = 0;
+	bool built_in = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/available_filter_functions", root);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	while (fgets(line, sizeof(line), file))
+		built_in |= strcmp(line, "kfd_ioctl\n") == 0;
+	rewind(file);
+	while (fgets(line, sizeof(line), file)) {
+		if (!is_wanted(line) || !is_drivers(line, built_in))
+			continue;
+		line[strcspn(line, " \t\n")] = '\0';
+		/* Appended: the file of a new instance is empty. */
+		if (put(folder, "set_ftrace_filter", line, O_APPEND) == 0)
+			count++;
+	}
+	fclose(file);
+	return count;
+}
+
+static bool is_flood(const char *name)
+{
+	for (size_t i = 0; i < sizeof(floods) / sizeof(floods[0]); i++)
+		if (strstr(name, floods[i]))
+			return true;
+	return false;
+}
+
+static unsigned set_events(const char *folder)
+{
+	char path[PATH_MAX];
+	unsigned count = 0;
+
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		const struct dirent *entry;
+		DIR *dir;
+
+		snprintf(path, sizeof(path), "%s/events/%s", folder, groups[i]);
+		dir = opendir(path);
+		while (dir && (entry = readdir(dir))) {
+			char file[PATH_MAX];
+
+			if (entry->d_name[0] == '.' || is_flood(entry->d_name))
+				continue;
+			snprintf(file, sizeof(file), "events/%s/%s/enable", groups[i],
+				 entry->d_name);
+			if (put(folder, file, "1", 0) == 0)
+				count++;
+		}
+		if (dir)
+			closedir(dir);
+	}
+	return count;
+}
+
+/* ---- the instance ---- */
+
+void tracefs_name(char name[static 64])
+{
+	struct proc_stat stat;
+
+	proc_stat(getpid(), &stat);
+	snprintf(name, 64, PREFIX "%d-%llu", (int)getpid(), (unsigned long long)stat.started);
+}
+
+/* Another pid namespace's process cannot be seen, so its instance is left alone where we
+ * are not in the first one: see tracefs_remove_leftovers(). */
+static bool is_left_over(const char *name)
+{
+	unsigned long long started;
+	struct proc_stat stat;
+	int pid, end = 0;
+
+	if (sscanf(name, PREFIX "%d-%llu%n", &pid, &started, &end) != 2 || name[end] != '\0')
+		return false;
+	return !proc_stat(pid, &stat) || stat.started != started;
+}
+
+static bool in_first_pid_namespace(void)
+{
+	char link[64];
+	ssize_t n = readlink("/proc/self/ns/pid", link, sizeof(link) - 1);
+
+	/* PROC_PID_INIT_INO */
+	return n > 0 && (link[n] = '\0', strcmp(link, "pid:[4026531836]") == 0);
+}
+
+unsigned tracefs_remove_leftovers(const char *root)
+{
+	char path[PATH_MAX], folder[2 * PATH_MAX];
+	const struct dirent *entry;
+	unsigned count = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/instances", root);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		if (!is_left_over(entry->d_name))
+			continue;
+		snprintf(folder, sizeof(folder), "%s/%s", path, entry->d_name);
+		put(folder, "tracing_on", "0", 0);
+		if (rmdir(folder) == 0)
+			count++;
+	}
+	if (dir)
+		closedir(dir);
+	return count;
+}
+
+/* Why there is nothing to begin with; false: there is. */
+static bool is_hopeless(struct tracefs *tracefs, const char *root)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/instances", root);
+	if (access(path, W_OK) == 0)
+		return false;
+	if (errno == ENOENT)
+		say(tracefs,
+		    "there is no tracefs at %s: mount it with 'mount -t tracefs nodev %s', or use "
+		    "a kernel that has it",
+		    root, root);
+	else
+		say(tracefs, "tracefs at %s is not ours to use (%s): run as root", root,
+		    strerror(errno));
+	return true;
+}
+
+static void set_tracer(struct tracefs *tracefs, const char *root)
+{
+	static const char *const on[] = {"funcgraph-abstime", "funcgraph-proc", "funcgraph-tail",
+					 "funcgraph-duration", "funcgraph-cpu"};
+	char file[64];
+
+	tracefs->functions = set_functions(root, tracefs->folder);
+	/* Without a filter it would trace the whole kernel. */
+	if (!tracefs->functions)
+		return;
+	/* An instance has this one from Linux 6.12 on. */
+	tracefs->graph = put(tracefs->folder, "current_tracer", "function_graph", 0) == 0;
+	for (size_t i = 0; tracefs->graph && i < sizeof(on) / sizeof(on[0]); i++) {
+		snprintf(file, sizeof(file), "options/%s", on[i]);
+		put(tracefs->folder, file, "1", 0);
+	}
+	if (!tracefs->graph && put(tracefs->folder, "current_tracer", "function", 0) != 0)
+		tracefs->functions = 0;
+}
+
+int tracefs_open(struct tracefs *tracefs, const char *root, const char *name)
+{
+	char path[PATH_MAX];
+	int error;
+
+	*tracefs = (struct tracefs){.pipe = -1};
+	if (is_hopeless(tracefs, root))
+		return -ENOENT;
+	if (in_first_pid_namespace())
+		tracefs_remove_leftovers(root);
+	snprintf(path, sizeof(path), "%s/instances/%s", root, name);
+	if (strlen(path) >= sizeof(tracefs->folder))
+		return -ENAMETOOLONG;
+	if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+		error = -errno;
+		say(tracefs, "no trace instance can be made in %s/instances: %s", root,
+		    strerror(-error));
+		return error;
+	}
+	strcpy(tracefs->folder, path);
+	error = put(path, "trace_clock", "mono", 0);
+	if (!error)
+		error = put(path, "tracing_on", "0", 0);
+	if (error) {
+		say(tracefs, "the trace instance %s cannot be set up: %s", path, strerror(-error));
+		goto none;
+	}
+	set_tracer(tracefs, root);
+	tracefs->events = set_events(path);
+	if (!tracefs->functions && !tracefs->events) {
+		error = -ENOENT;
+		say(tracefs,
+		    "the kernel has no function of amdkfd and no event of amdgpu that could be "
+		    "traced: is amdgpu loaded, and was the kernel built with function tracing?");
+		goto none;
+	}
+	snprintf(path, sizeof(path), "%s/trace_pipe", tracefs->folder);
+	tracefs->pipe = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (tracefs->pipe < 0) {
+		error = -errno;
+		say(tracefs, "%s cannot be read: %s", path, strerror(-error));
+		goto none;
+	}
+	error = put(tracefs->folder, "tracing_on", "1", 0);
+	if (error) {
+		say(tracefs, "tracing in %s cannot be switched on: %s", tracefs->folder,
+		    strerror(-error));
+		goto none;
+	}
+	say(tracefs, "%u functions of amdkfd%s and %u events of the GPU drivers are traced",
+	    tracefs->functions,
+	    !tracefs->functions || tracefs->graph
+		    ? ""
+		    : " (their calls without durations: this kernel gives them from 6.12 on)",
+	    tracefs->events);
+	return 0;
+none:
+	tracefs_close(tracefs);
+	return error;
+}
+
+void tracefs_stop(struct tracefs *tracefs)
+{
+	if (tracefs->folder[0])
+		put(tracefs->folder, "tracing_on", "0", 0);
+}
+
+void tracefs_close(struct tracefs *tracefs)
+{
+	tracefs_stop(tracefs);
+	if (tracefs->pipe >= 0)
+		close(tracefs->pipe);
+	tracefs->pipe = -1;
+	/* Its files are the kernel's and go with it. */
+	if (tracefs->folder[0])
+		rmdir(tracefs->folder);
+	tracefs->folder[0] = '\0';
+}
+
+/* ---- what comes of it ---- */
+
+void tracefs_read(struct tracefs *tracefs, void (*take)(void *context, struct trace_event *event),
+		  void *context)
+{
+	struct trace_event event;
+	char text[8192];
+	ssize_t n;
+
+	while (tracefs->pipe >= 0 && (n = read(tracefs->pipe, text, sizeof(text))) > 0) {
+		for (ssize_t i = 0; i < n; i++) {
+			if (text[i] != '\n') {
+				if (tracefs->used < sizeof(tracefs->line) - 1)
+					tracefs->line[tracefs->used++] = text[i];
+				continue;
+			}
+			tracefs->line[tracefs->used] = '\0';
+			tracefs->used = 0;
+			if (tracefs_parse(tracefs->line, &event, &tracefs->lost))
+				take(context, &event);
+		}
+	}
+}

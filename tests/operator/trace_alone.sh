@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: kfdsched trace without a daemon tells of a command's queues by its log, and of HIP
+# by HIP's, which it takes out of what the command says; a log that is there already; and what
+# cannot be traced, and why.
+set -eu
+# shellcheck source=tests/daemon/daemon.inc.sh
+. "$SOURCE/tests/daemon/daemon.inc.sh"
+in_a_world
+: >"$work/log"
+
+# refused CODE TEXT ARGUMENT...: one line of an error on stderr, nothing on stdout.
+refused() {
+	local code=0 want=$1 text=$2
+	shift 2
+	"$BUILD/kfdsched" trace "$@" >"$work/out" 2>"$work/talk" </dev/null || code=$?
+	[ "$code" = "$want" ] || fail "trace $*: exit code $code, not $want: $(cat "$work/talk")"
+	grep -qF -- "$text" "$work/talk" || fail "trace $*: $(cat "$work/talk")"
+	[ ! -s "$work/out" ] || fail "trace $*: something on stdout"
+}
+refused 77 "there is nothing to trace here"
+grep -q "no daemon answers at $KFDSHIM_SOCKET" "$work/talk" || fail "$(cat "$work/talk")"
+refused 1 "cannot be read: No such file" --hip-log "$work/none"
+refused 1 "cannot be written: No such file" --perfetto "$work/none/p"
+sleep 0 &
+gone=$!
+wait "$gone"
+refused 1 "$gone" --pid "$gone"
+refused 127 "cannot start /nowhere" --perfetto "$work/picture" -- /nowhere
+
+replay=("$BUILD/kfdreplay" --trace "$offline_trace" --closed --requests 1)
+"$BUILD/kfdsched" trace -- "${replay[@]}" >"$work/table" 2>"$work/talk" || fail "$(cat "$work/talk")"
+grep -q "no decisions are in the trace: no daemon" "$work/talk" || fail "no word of it: $(cat "$work/talk")"
+grep -q "^kfdshim.*: event " "$work/talk" && fail "the shim's events are shown, too: $(cat "$work/talk")"
+sed -E 's/^ +[0-9.]+ /TIME/; s/ [0-9]+ / PID /; s/pointer [0-9]+/pointer N/; s/type [0-9]+/type T/' \
+	"$work/table" | sort -u >"$work/lines"
+for word in "queue created, of KFD type T" "queue has work, write pointer N" "queue destroyed"; do
+	grep -q "^TIME *shim *PID *queue [0-9] *$word" "$work/lines" || fail "no '$word': $(cat "$work/lines")"
+done
+
+# HIP's own log, and what else the command says.
+"$BUILD/kfdsched" trace --perfetto "$work/picture" --hip -- sh -c \
+	"echo question; printf 'prompt> ' >&2; exec ${replay[*]} --api hip" >"$work/out" 2>"$work/talk" ||
+	fail "$(cat "$work/talk")"
+grep -q "^question$" "$work/out" || fail "its stdout is not its own"
+grep -q "prompt> " "$work/talk" || fail "what it says is not shown"
+grep -q "^:[0-9]:" "$work/talk" && fail "HIP's log is shown"
+"$SOURCE/tests/operator/perfetto.py" "$work/picture" >"$work/facts" || fail "no good picture"
+jq -e '.traceEvents | any(.ph == "X" and .name == "hipModuleLaunchKernel" and .dur > 0) and any(.name == "dispatch")' \
+	"$work/picture" >/dev/null || fail "no call or no dispatch: $(cat "$work/facts")"
+
+# A log of the past tells nothing of now, and that is said.
+"$BUILD/kfdsched" trace --json --seconds 0.2 --hip-log "$SOURCE/tests/operator/logs/hip-5.2.3.log" >"$work/out" 2>"$work/talk"
+grep -q "lines of HIP's log are of the time before the trace" "$work/talk" || fail "$(cat "$work/talk")"
+[ ! -s "$work/out" ] || fail "the past is now: $(head "$work/out")"
+# One that is being written.
+AMD_LOG_LEVEL=3 "${replay[@]::4}" --seconds 60 --api hip >/dev/null 2>"$work/log.hip" &
+children+=($!)
+"$BUILD/kfdsched" trace --json --pid $! --hip-log "$work/log.hip" >"$work/out" 2>"$work/talk" &
+tracing=$!
+children+=("$tracing")
+has_hip() {
+	grep -q '"source":"hip"' "$work/out"
+}
+until_true 100 has_hip || fail "nothing of the log: $(cat "$work/talk")"
+kill -TERM "$tracing"
+wait "$tracing" || fail "$(cat "$work/talk")"
+
+# A picture of everything that there can be.
+"$BUILD/operator_trace_timeline" "$work/picture"
+"$SOURCE/tests/operator/perfetto.py" "$work/picture" >"$work/facts" || fail "no good picture"
+jq -e '.flows == 400 and .bars["off the GPU"] > 1000 and .bars["kworker-77"] == 400' "$work/facts" >/dev/null ||
+	fail "not all of it: $(cat "$work/facts")"
