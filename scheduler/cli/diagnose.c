@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched diagnose: the story of one process, and what to do about it. */
 #include <errno.h>
+#include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/diagnose.h"
+#include "scheduler/cli/people.h"
 
 static int refused(pid_t pid, int error)
 {
@@ -16,42 +19,52 @@ static int refused(pid_t pid, int error)
 	return cli_failed(&verb_diagnose, "%s", process_sentence(text, pid, error));
 }
 
+struct job {
+	const char *socket, *container;
+	struct container_names *names;
+	int pid; /* with a container: in there; 0: all that use a GPU */
+	bool json;
+	bool simulated; /* out */
+};
+
 /* One process; with `list`, its JSON goes there. */
-static int diagnose(const char *socket, pid_t pid, json_t *list, bool *simulated)
+static int diagnose(struct job *job, pid_t pid, json_t *list)
 {
 	struct diagnose_facts facts;
 	struct diagnosis diagnosis = {0};
-	int rc = diagnose_gather(&facts, socket, pid);
+	int rc = diagnose_gather(&facts, job->socket, pid);
 
-	if (!rc)
+	if (!rc) {
+		container_names_ask(job->names, &facts.who.container);
 		rc = diagnose_judge(&facts, &diagnosis);
+	}
 	if (!rc && list)
 		rc = json_array_append_new(list, diagnose_json(&facts, &diagnosis)) ? -ENOMEM : 0;
 	else if (!rc)
 		rc = diagnose_print(&facts, &diagnosis);
 	int code = rc ? refused(pid, rc) : CLI_DONE;
 
-	*simulated = facts.machine.simulated;
+	job->simulated = facts.machine.simulated;
 	diagnosis_free(&diagnosis);
 	diagnose_free(&facts);
 	return code;
 }
 
-static int report(const char *socket, const pid_t *pids, size_t count, bool as_json)
+static int report(struct job *job, const pid_t *pids, size_t count)
 {
-	json_t *list = as_json ? json_array() : NULL;
-	bool simulated = false;
+	json_t *list = job->json ? json_array() : NULL;
 	int code = CLI_FAILED;
 
 	for (size_t i = 0; i < count; i++) {
-		if (i && !as_json)
+		if (i && !job->json)
 			printf("\n\n");
 		/* Of several, one may end meanwhile. */
-		if (diagnose(socket, pids[i], list, &simulated) == CLI_DONE)
+		if (diagnose(job, pids[i], list) == CLI_DONE)
 			code = CLI_DONE;
 	}
-	if (as_json && code == CLI_DONE) {
-		json_t *root = json_pack("{sb sO}", "simulated", (int)simulated, "processes", list);
+	if (job->json && code == CLI_DONE) {
+		json_t *root =
+			json_pack("{sb sO}", "simulated", (int)job->simulated, "processes", list);
 
 		json_dumpf(root, stdout, JSON_INDENT(2));
 		putchar('\n');
@@ -61,24 +74,107 @@ static int report(const char *socket, const pid_t *pids, size_t count, bool as_j
 	return code;
 }
 
+/* Those of the container that are meant, in pids[people->count]; how many. */
+static size_t choose(const struct job *job, const struct people *people, pid_t *pids)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < people->count; i++) {
+		const struct person *person = &people->list[i];
+
+		if (job->pid ? process_pid_inside(&person->who) == job->pid
+			     : person->gpu == PROCESS_GPU_YES && !process_is_ours(&person->who))
+			pids[count++] = person->who.pid;
+	}
+	return count;
+}
+
+static int report_container(struct job *job)
+{
+	const struct people_wish wish = {.container = job->container, .socket = job->socket};
+	struct people people;
+	int code, rc = people_read(&people, &wish, job->names);
+	pid_t *pids = rc < 0 ? NULL : calloc(people.count + 1, sizeof(*pids));
+	size_t count;
+
+	if (!pids)
+		code = cli_failed(&verb_diagnose, "the list of processes cannot be read: %s",
+				  strerror(rc < 0 ? -rc : ENOMEM));
+	else if (!people.count)
+		code = people_no_container(&verb_diagnose, job->container, job->names);
+	else if ((count = choose(job, &people, pids)) > 0)
+		code = report(job, pids, count);
+	else if (job->pid)
+		code = cli_failed(&verb_diagnose, "container %s has no process %d", job->container,
+				  job->pid);
+	else
+		code = cli_failed(
+			&verb_diagnose, "none of the %zu processes of container %s uses a GPU%s",
+			people.count, job->container,
+			people.hidden ? ", as far as this user can see: ask as root" : "");
+	free(pids);
+	if (rc >= 0)
+		people_free(&people);
+	return code;
+}
+
+/* ASK_GO_ON, or the exit code. */
+static int read_options(struct job *job, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"container", required_argument, NULL, 'c'},
+		{"json", no_argument, NULL, 'j'},
+		{"socket", required_argument, NULL, 's'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (option) {
+		case 'c':
+			job->container = optarg;
+			break;
+		case 'j':
+			job->json = true;
+			break;
+		case 's':
+			job->socket = optarg;
+			break;
+		case 'h':
+			return cli_help(&verb_diagnose);
+		default:
+			return cli_usage_getopt(&verb_diagnose, option, argv);
+		}
+	}
+	if (job->container && !job->container[0])
+		return cli_usage(&verb_diagnose,
+				 "--container needs a name or the beginning of an id");
+	return ask_pid(&verb_diagnose, argc, argv, &job->pid);
+}
+
 static int run(int argc, char **argv)
 {
-	struct ask_options options = {0};
-	int pid, code = ask_options(&verb_diagnose, argc, argv, &options);
+	struct job job = {.socket = ask_socket()};
+	int code = read_options(&job, argc, argv);
 
-	if (code == ASK_GO_ON)
-		code = ask_pid(&verb_diagnose, argc, argv, &pid);
 	if (code != ASK_GO_ON)
 		return code;
-	if (!pid)
-		return cli_usage(&verb_diagnose, "which process? Name its PID");
-	return report(options.socket, &pid, 1, options.json);
+	if (!job.pid && !job.container)
+		return cli_usage(&verb_diagnose, "which process? Name its PID or its container");
+	job.names = container_names_new();
+	if (!job.names)
+		return cli_failed(&verb_diagnose, "no memory");
+	code = job.container ? report_container(&job) : report(&job, &job.pid, 1);
+	container_names_free(job.names);
+	return code;
 }
 
 const struct verb verb_diagnose = {
 	.name = "diagnose",
 	.summary = "one process: is it well, what has it on the GPUs, can it be preempted",
-	.usage = "PID [--json] [--socket PATH]",
+	.usage = "[--container NAME|ID] [PID] [--json] [--socket PATH]",
 	.help = "Says in one line whether a process is alive, uses a GPU and can be preempted, "
 		"and at\n"
 		"which level; then what that rests on: its state, its pids and its container, "
@@ -91,15 +187,21 @@ const struct verb verb_diagnose = {
 		"is\n"
 		"stopped, suspended or attached to. 'kfdsched doctor' checks the machine.\n"
 		"\n"
+		"  --container X  PID is its number in that container; without PID all processes "
+		"there\n"
+		"                 that use a GPU. X: a name, the beginning of an id (4 digits), or "
+		"the uid\n"
+		"                 of a pod. Names are asked of docker, podman and crictl, where "
+		"they are\n"
+		"                 in PATH\n"
 		"  --json         docs/formats.md names the keys\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"
-		"The exit code is 0 if there is something to say, 1 if there is no such "
-		"process.\n"
+		"The exit code is 0 if there is something to say, 1 if there is no such process.\n"
 		"\n"
 		"Examples:\n"
 		"  kfdsched diagnose 4711\n"
-		"  kfdsched diagnose 4711 --json | jq -r '.processes[].verdict'\n",
+		"  kfdsched diagnose --container serve --json | jq -r '.processes[].verdict'\n",
 	.run = run,
 };

@@ -42,38 +42,26 @@ static json_t *other_json(long long pid, const char *name)
 		       : json_null();
 }
 
-static json_t *container_json(const struct container *container)
-{
-	if (container->engine == CONTAINER_NONE)
-		return json_null();
-	return json_pack("{so so so so}", "engine",
-			 container->engine == CONTAINER_UNKNOWN
-				 ? json_null()
-				 : json_string(container_engine_name(container->engine)),
-			 "id", text_or_null(container->id), "name", text_or_null(container->name),
-			 "pod_uid", text_or_null(container->pod_uid));
-}
-
+/* As pidmap tells of it, and more. */
 static json_t *story_json(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
 {
-	const struct process_identity *id = &facts->who;
 	const struct doctor_process *p = diagnose_process(facts);
-	const char state[] = {id->state, '\0'};
-	json_t *pids = json_array();
+	json_t *process = process_json(&facts->who);
+	json_t *more =
+		json_pack("{so so so so so so}", "user", text_or_null(facts->user), "state_text",
+			  text_or_null(diagnosis->state), "paused", yes_or_null(facts->paused),
+			  "threads", number_or_null(facts->threads), "parent",
+			  other_json(facts->parent, facts->parent_name), "tracer",
+			  p ? other_json(p->tracer, p->tracer_name) : json_null());
 
-	for (unsigned i = 0; i < id->depth && i < PROCESS_NAMESPACES; i++)
-		json_array_append_new(pids, json_integer(id->pids[i]));
-	return json_pack("{so so so so so so so so sb so so so so so}", "comm",
-			 text_or_null(id->comm), "command", text_or_null(id->command), "pids", pids,
-			 "host_pid", number_or_null(id->host_pid), "uid",
-			 id->uid == (uid_t)-1 ? json_null() : json_integer((json_int_t)id->uid),
-			 "user", text_or_null(facts->user), "state", text_or_null(state),
-			 "state_text", text_or_null(diagnosis->state), "kernel", (int)id->kernel,
-			 "paused", yes_or_null(facts->paused), "threads",
-			 number_or_null(facts->threads), "parent",
-			 other_json(facts->parent, facts->parent_name), "tracer",
-			 p ? other_json(p->tracer, p->tracer_name) : json_null(), "container",
-			 container_json(&id->container));
+	/* It may be a thread's: `tracer` has the process. */
+	json_object_del(process, "tracer_pid");
+	if (json_object_update_missing(process, more)) {
+		json_decref(process);
+		process = NULL;
+	}
+	json_decref(more);
+	return process;
 }
 
 static json_t *queues_json(const struct diagnosis *diagnosis)

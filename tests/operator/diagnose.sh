@@ -14,14 +14,15 @@ unset HSA_ENABLE_INTERRUPT HSA_TOOLS_LIB KFDSHIM_LEVEL KFDSHIM_VRAM_LIMIT
 export ASAN_OPTIONS=${ASAN_OPTIONS:-verify_asan_link_order=0:detect_leaks=0}
 as=()
 
-# diagnose PID JQ...: its JSON keeps to the schema, and each expression holds of the process.
+# diagnose "ARGUMENT..." JQ...: its JSON keeps to the schema, and each expression holds of the process.
 diagnose() {
-	local pid=$1
+	local -a named
+	read -ra named <<<"$1"
 	shift
-	expect 0 "${as[@]}" "$kfdsched" diagnose --json "$pid"
-	[ ! -s "$work/err" ] || fail "diagnose $pid talks"
+	expect 0 "${as[@]}" "$kfdsched" diagnose --json "${named[@]}"
+	[ ! -s "$work/err" ] || fail "diagnose ${named[*]} talks"
 	"$SOURCE/tests/operator/schema.py" "$SOURCE/docs/schemas/diagnose.json" "$work/out" ||
-		fail "diagnose $pid: not its schema"
+		fail "diagnose ${named[*]}: not its schema"
 	for program in "$@"; do
 		jq -e ".processes[0] | $program" "$work/out" >/dev/null || fail "not so: $program"
 	done
@@ -69,7 +70,7 @@ started="$parent $started"
 until zombie=$(awk -v parent=$parent '$3 == "Z" && $4 == parent {print $1}' /proc/[0-9]*/stat 2>/dev/null) &&
 	[ -n "$zombie" ]; do sleep 0.05; done
 diagnose "$zombie" '.verdict | test("has ended \\(a zombie, until sleep \\([0-9]+\\) asks for its exit code\\)")' \
-	'.process.state == "Z" and .findings == [] and (.process.state_text | test("zombie"))'
+	'.process.state == "zombie" and .findings == [] and (.process.state_text | test("zombie"))'
 
 # ---- without a daemon ----
 replay
@@ -83,7 +84,7 @@ diagnose $bare '.verdict | test("runs, uses 1 GPU with [0-9]+ queues, and cannot
 	'any(.gpu.queues[]; .type | IN("compute", "aql"))' \
 	'[.findings[].check] | contains(["level", "daemon"])'
 kill -STOP $bare
-becomes $bare '.process.state == "T"'
+becomes $bare '.process.state == "stopped"'
 diagnose $bare '.verdict | test("is stopped by a signal, uses 1 GPU")' \
 	".findings[] | select(.check == \"state\").advice == \"continue it: 'kill -CONT $bare'\""
 kill -CONT $bare
@@ -101,6 +102,35 @@ becomes $self '.level == "self"'
 diagnose $self '.verdict | test("can be preempted at level self; for level trap do: start kfdschedd as root$")' \
 	'.best_level == "self" and .preemptible and .gpu.shim'
 kill $self $disabled
+
+# ---- in a container ----
+id=3f2a9c0d1e4b5a69788796a5b4c3d2e1f00112233445566778899aabbccddeef
+unshare --pid --fork --kill-child --mount-proc "$BUILD/kfdreplay" \
+	--trace "$SOURCE/traces/online_resnet50_b1.csv" --rate 0.1 --seconds 300 >/dev/null 2>&1 &
+starter=$!
+started="$starter $started"
+until inside=$(awk -v parent=$starter '$4 == parent {print $1}' /proc/[0-9]*/stat 2>/dev/null) &&
+	[ -n "$inside" ]; do sleep 0.05; done
+echo "0::/docker/$id" >"$work/cgroup"
+mount --bind "$work/cgroup" "/proc/$inside/cgroup"
+becomes "$inside" '.gpu.queues != null and .gpu.queues != []'
+export PATH=/usr/bin:/bin
+for named in "$inside" "--container 3f2a9c0d 1" "--container ${id:0:40}"; do
+	diagnose "$named" '.gpu.queues != []' ".process.container.id == \"$id\" and .process.container_pid == 1" \
+		".pid == $inside and .process.pids == [$inside, 1] and .process.container.engine == \"docker\""
+done
+expect 0 "$kfdsched" diagnose --container 3f2a9c0d
+printed "  pids        $inside here, 1 in its own namespace, $inside on the machine"
+printed "  container   docker ${id:0:12}"
+expect 1 "$kfdsched" diagnose --container 3f2a9c0d 7
+one_line
+said "has no process 7"
+expect 1 "$kfdsched" diagnose --container 0123
+one_line
+said "no process is in a container"
+expect 2 "$kfdsched" diagnose --container ""
+umount "/proc/$inside/cgroup"
+kill $starter
 strace -o "$work/strace" -e trace=none -p $bare 2>/dev/null &
 tracer=$!
 started="$tracer $started"
