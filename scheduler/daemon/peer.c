@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -177,9 +178,38 @@ static void read_groups(int socket, gid_t primary, struct peer *out)
 		out->group_count += (uint32_t)(size / sizeof(*out->groups));
 }
 
+struct identity {
+	uid_t uid;     /* the effective one, which is what a connection tells, too */
+	pid_t own_pid; /* the last of its numbers; 0: the kernel tells none */
+};
+
+/* -ESRCH: it is gone. */
+static int read_identity(pid_t pid, struct identity *out)
+{
+	char path[64], line[256];
+	unsigned effective = 0;
+	int error = -ESRCH;
+	FILE *f;
+
+	*out = (struct identity){0};
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "Uid: %*u %u", &effective) == 1)
+			error = 0;
+		if (strncmp(line, "NSpid:", 6) == 0)
+			out->own_pid = (pid_t)atoi(strrchr(line, '\t') ? strrchr(line, '\t') : "");
+	}
+	if (f)
+		fclose(f);
+	out->uid = effective;
+	return error;
+}
+
 /* By number: what else there is to know. Its pidfd is there; closed on failure. */
 static int describe(struct peer *out)
 {
+	struct identity identity;
 	int error = namespace_of(out->pid, "pid", &out->pid_ns);
 	struct proc_stat seen;
 
@@ -188,6 +218,8 @@ static int describe(struct peer *out)
 	proc_stat(out->pid, &seen);
 	out->image = seen.stack;
 	out->started = seen.started;
+	read_identity(out->pid, &identity);
+	out->own_pid = identity.own_pid;
 	/* All that was read by pid was its own if it still lives. */
 	if (!error && peer_ended(out))
 		error = -ESRCH;
@@ -215,34 +247,17 @@ int peer_identify(int socket, uint64_t accepted_ns, struct peer *out)
 	return describe(out);
 }
 
-/* Its effective user, which is what a connection tells, too. */
-static int user_of(pid_t pid, uid_t *uid)
-{
-	char path[64], line[128];
-	unsigned effective = 0;
-	int error = -ESRCH;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	f = fopen(path, "re");
-	while (f && error && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Uid: %*u %u", &effective) == 1)
-			error = 0;
-	if (f)
-		fclose(f);
-	*uid = effective;
-	return error;
-}
-
 int peer_open(pid_t pid, struct peer *out)
 {
+	struct identity identity;
 	int error;
 
 	*out = (struct peer){.pid = pid};
 	out->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (out->pidfd < 0)
 		return -errno;
-	error = user_of(pid, &out->uid);
+	error = read_identity(pid, &identity);
+	out->uid = identity.uid;
 	if (error) {
 		close(out->pidfd);
 		out->pidfd = -1;

@@ -11,6 +11,7 @@
 
 struct peer {
 	pid_t pid;	  /* in our pid namespace */
+	pid_t own_pid;	  /* in its own; 0: not to be seen */
 	int pidfd;	  /* the owner of the struct closes it */
 	uint64_t started; /* clock ticks since boot: with the pid it names one process */
 	uid_t uid;

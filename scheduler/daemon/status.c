@@ -164,9 +164,11 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 	fine = view.capability == CORE_ABLE && view.spared == CORE_SPARED_NOT &&
 	       !client->level.error; /* as it asked, or by trap */
 	peer_name(client->peer.pid, name);
-	return json_pack("{sI ss sb so ss sb so so so ss ss ss ss sb sb sI sI sI sI sI so}", "pid",
-			 (json_int_t)client->peer.pid, "comm", name, "shim", (int)!client->outsider,
-			 "priority",
+	return json_pack("{sI so sI ss sb so ss sb so so so ss ss ss ss sb sb sI sI sI sI sI so}",
+			 "pid", (json_int_t)client->peer.pid, "own_pid",
+			 client->peer.own_pid ? json_integer(client->peer.own_pid) : json_null(),
+			 "pid_namespace", (json_int_t)client->peer.pid_ns, "comm", name, "shim",
+			 (int)!client->outsider, "priority",
 			 client->priority == PRIORITY_UNSET ? json_null()
 							    : json_integer(client->priority),
 			 "role", role(client->priority), "priority_ordered",

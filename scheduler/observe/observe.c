@@ -77,13 +77,8 @@ static bool wants(const struct observer *observer, enum observe_source source)
 static int ask_daemon(const struct observer *observer, struct observe_list *daemon,
 		      struct observe_list *lane, WHY)
 {
-	if (observer->other_daemon) {
-		snprintf(why, OBSERVE_WHY,
-			 "the daemon runs in another pid namespace: its numbers are not ours, ask "
-			 "from there");
-		return -EXDEV;
-	}
-	return source_daemon(observer->options.socket, observer->options.pid, daemon, lane, why);
+	return source_daemon(observer->options.socket, observer->other_daemon,
+			     observer->options.pid, daemon, lane, why);
 }
 
 static int ask(struct observer *observer, enum observe_source source, struct observe_list *out, WHY)

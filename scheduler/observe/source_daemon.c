@@ -2,6 +2,7 @@
 /* What kfdschedd tells of a process: its own word, and the lane's, which it reads. */
 #include <errno.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,7 +177,68 @@ static void read_outsider(const json_t *root, struct observe_list *daemon)
 	}
 }
 
-int source_daemon(const char *path, pid_t pid, struct observe_list *daemon,
+/* The list of all that it knows; NULL: it does not answer, or not so. */
+static json_t *all_processes(struct kfdsched *asked)
+{
+	char *text = NULL;
+	json_t *root = kfdsched_status(asked, 0, &text) ? NULL : json_loads(text, 0, NULL);
+	json_t *list = json_incref(json_object_get(root, "processes"));
+
+	json_decref(root);
+	free(text);
+	return list;
+}
+
+static json_int_t own_namespace(void)
+{
+	struct stat own;
+
+	return stat("/proc/self/ns/pid", &own) == 0 ? (json_int_t)own.st_ino : -1;
+}
+
+static json_int_t number(const json_t *process, const char *key)
+{
+	return json_integer_value(json_object_get(process, key));
+}
+
+/* The daemon's number of a process of our namespace. 0: it knows none. */
+static pid_t number_there(struct kfdsched *asked, pid_t pid)
+{
+	json_t *list = all_processes(asked), *process;
+	json_int_t ours = own_namespace();
+	pid_t found = 0;
+	size_t i;
+
+	json_array_foreach(list, i, process) if (number(process, "pid_namespace") == ours &&
+						 number(process, "own_pid") == pid) found =
+		(pid_t)number(process, "pid");
+	json_decref(list);
+	return found;
+}
+
+size_t source_daemon_processes(const char *socket, pid_t *out, size_t max)
+{
+	bool otherwise = source_daemon_counts_otherwise(socket);
+	struct kfdsched *asked = kfdsched_open(socket);
+	json_t *list = asked ? all_processes(asked) : NULL, *process;
+	json_int_t ours = own_namespace();
+	size_t n = 0, i;
+
+	json_array_foreach(list, i, process)
+	{
+		json_int_t pid = number(process, otherwise ? "own_pid" : "pid");
+
+		if (otherwise && number(process, "pid_namespace") != ours)
+			continue;
+		if (pid > 0 && pid <= INT_MAX && n < max)
+			out[n++] = (pid_t)pid;
+	}
+	json_decref(list);
+	kfdsched_close(asked);
+	return n;
+}
+
+int source_daemon(const char *path, bool otherwise, pid_t pid, struct observe_list *daemon,
 		  struct observe_list *lane, WHY)
 {
 	struct kfdsched *asked = kfdsched_open(path);
@@ -187,6 +249,15 @@ int source_daemon(const char *path, pid_t pid, struct observe_list *daemon,
 	snprintf(why, OBSERVE_WHY, "no memory");
 	if (!asked)
 		return rc;
+	if (otherwise)
+		pid = number_there(asked, pid);
+	if (!pid) {
+		snprintf(why, OBSERVE_WHY,
+			 "the daemon runs in another pid namespace, and knows no such process of "
+			 "ours");
+		rc = -ENOENT;
+		goto out;
+	}
 	rc = kfdsched_status(asked, pid, &text);
 	if (rc) {
 		snprintf(why, OBSERVE_WHY, "%s", kfdsched_sentence(asked));

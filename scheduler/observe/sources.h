@@ -14,10 +14,14 @@
 #define WHY char why[static OBSERVE_WHY]
 
 /* The daemon's word and, in it, the lane's. Entries of either are in their own list. */
-/* Does it count in another pid namespace than ours? false also where none is there. */
-bool source_daemon_counts_otherwise(const char *socket);
-int source_daemon(const char *socket, pid_t pid, struct observe_list *daemon,
+/* `otherwise`: it counts in another pid namespace than ours, so it is asked by its number
+ * for the process, which it tells beside the process's own. */
+int source_daemon(const char *socket, bool otherwise, pid_t pid, struct observe_list *daemon,
 		  struct observe_list *lane, WHY);
+/* false also where none is there. */
+bool source_daemon_counts_otherwise(const char *socket);
+/* All processes that it knows, by our numbers; 0 also where it does not answer. */
+size_t source_daemon_processes(const char *socket, pid_t *out, size_t max);
 /* The lane of a process without a daemon: a file that the shim has open. */
 int source_lane(pid_t pid, struct observe_list *out, WHY);
 /* A debug session, a snapshot, and its end. -EBUSY: another debugger, or the daemon, has one. */

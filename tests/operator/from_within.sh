@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A container whose processes have the socket of a daemon on the host: from within, kfdsched
+# names processes by the container's numbers, and the daemon knows which they are.
+set -eu
+world_options=(--gpu mi210)
+# shellcheck source=tests/daemon/daemon.inc.sh
+. "$SOURCE/tests/daemon/daemon.inc.sh"
+in_a_world
+
+start_daemon
+# shellcheck disable=SC2016 # expanded in there
+KFDSHIM_PRIORITY=offline unshare --pid --fork --kill-child --mount-proc bash -c '
+	LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$SOURCE/traces/offline_gemm4000_f32.csv" \
+		--rate 5 --seconds 300 >/dev/null 2>&1 &
+	wait' &
+children+=("$!")
+is_known() {
+	status >"$work/status.json" && jq -e '.processes[0] | .own_pid != null and (.queues | length) > 0' "$work/status.json" >/dev/null
+}
+until_true 100 is_known || fail "the daemon does not know it: $(jq -c .processes "$work/status.json")"
+outer=$(jq '.processes[0].pid' "$work/status.json")
+inner=$(jq '.processes[0].own_pid' "$work/status.json")
+[ "$inner" != "$outer" ] || fail "it has one number only"
+[ "$(jq '.processes[0].pid_namespace' "$work/status.json")" = "$(stat -Lc %i "/proc/$outer/ns/pid")" ] || fail "not its namespace"
+
+within() {
+	nsenter --target "$outer" --pid --mount "$BUILD/kfdsched" "$@"
+}
+within queues "$inner" --json >"$work/queues.json"
+"$SOURCE/tests/operator/schema.py" "$SOURCE/docs/schemas/queues.json" "$work/queues.json" || fail "not as documented"
+jq -e ".processes[0] | .pid == $inner and .host_pid == null and
+	any(.answers[]; .source == \"daemon\" and .answered)" "$work/queues.json" >/dev/null ||
+	fail "the daemon was not asked for the right one: $(jq -c .processes "$work/queues.json")"
+jq -e 'all(.queues[]; .suspended == false and .sources.ring_address == "lane")' "$work/queues.json" >/dev/null ||
+	fail "not all that the daemon knows: $(jq -c '.queues[0]' "$work/queues.json")"
+# All of them are those of the container.
+within queues --json | jq -e "[.processes[].pid] == [$inner]" >/dev/null || fail "not those of the container"
+# The daemon's own number for it is nobody's, or somebody else's, there.
+code=0
+within queues "$outer" >"$work/out" 2>"$work/err" || code=$?
+if [ "$code" != 1 ] || [ -s "$work/out" ]; then
+	fail "the host's number means something in the container: $(cat "$work/out")"
+fi
+echo "ok"
