@@ -27,6 +27,9 @@ run shim "$build/bench_shim" "$build/kfdsim" "$build/libkfdshim.so" "$build/benc
 run core "$build/bench_core"
 run wake "$build/kfdsim" -- "$build/bench_wake" "$build/kfdschedd" "$build/libkfdshim.so" \
 	"$build/bench_wake_work" "$build/libbench_wake_entry.so"
+run import-log "$build/bench_import_log" "$build/kfdsched" tests/operator/logs/hip-7.2.4.log \
+	"$(df --output=avail /dev/shm 2>/dev/null | awk -v out="$out" 'NR == 2 && $1 > 1500000 {shm = 1}
+		END {print shm ? "/dev/shm" : out}')"
 run load "$build/bench_load" "$build/kfdschedd"
 [ -n "$files" ] || { echo "bench: there is no such benchmark: $wanted" >&2; exit 2; }
 echo "Simulated GPU, $(nproc) cores, Linux $(uname -r); plots in $out"

@@ -40,46 +40,42 @@ static bool skip_to(struct rest *rest, const char *word, size_t length)
 	return true;
 }
 
-/* A number that does not fit is none. */
+/* A number of more digits is none: it would not fit, and JSON could not carry it. */
+#define DECIMAL_DIGITS 18
+#define HEX_DIGITS 16
+
 static bool decimal(struct rest *rest, uint64_t *out)
 {
 	const char *at = rest->at;
 	uint64_t value = 0;
+	unsigned digit;
 
-	for (; at < rest->end && *at >= '0' && *at <= '9'; at++) {
-		unsigned digit = (unsigned)(*at - '0');
-
-		if (value > (UINT64_MAX - digit) / 10)
-			return false;
+	for (; at < rest->end && (digit = (unsigned char)*at - (unsigned)'0') < 10; at++)
 		value = value * 10 + digit;
-	}
-	if (at == rest->at)
+	if (at == rest->at || at - rest->at > DECIMAL_DIGITS)
 		return false;
 	rest->at = at;
 	*out = value;
 	return true;
 }
 
+/* The value of a digit, and 1 more; 0: it is none. */
+static const unsigned char hex_digit[256] = {
+	['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,
+	['6'] = 7,  ['7'] = 8,	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+	['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+	['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+};
+
 static bool hex_digits(struct rest *rest, uint64_t *out)
 {
 	const char *at = rest->at;
 	uint64_t value = 0;
+	unsigned digit;
 
-	for (; at < rest->end; at++) {
-		unsigned char c = (unsigned char)*at;
-		unsigned digit;
-
-		if (c >= '0' && c <= '9')
-			digit = c - '0';
-		else if ((c | 32) >= 'a' && (c | 32) <= 'f')
-			digit = (c | 32) - 'a' + 10u;
-		else
-			break;
-		if (value >> 60)
-			return false;
-		value = value << 4 | digit;
-	}
-	if (at == rest->at)
+	for (; at < rest->end && (digit = hex_digit[(unsigned char)*at]); at++)
+		value = value << 4 | (digit - 1);
+	if (at == rest->at || at - rest->at > HEX_DIGITS)
 		return false;
 	rest->at = at;
 	*out = value;
@@ -133,29 +129,23 @@ static bool prefix(struct rest *rest, struct hiplog_record *out)
 	return take(rest, WORD(": ")) && decimal(rest, &out->us) && take(rest, WORD(" us: "));
 }
 
-/* "[pid:7     tid:0x7f00]", "[pid:7 tid: 0x7f00]", "7    : [tid:0x7f00]", or nothing. */
-static void who(struct rest *rest, struct hiplog_record *out)
+/* "[pid:7     tid:0x7f00]", "[pid:7 tid: 0x7f00]", "7    : [tid:0x7f00]", or nothing.
+ * true: the first of them, which tells 5.7 and later from what was before. */
+static bool who(struct rest *rest, struct hiplog_record *out)
 {
 	struct rest at = *rest;
+	const bool bracket = take(&at, WORD("[pid:"));
 	uint64_t pid, thread;
 
-	if (take(&at, WORD("[pid:"))) {
-		skip_blanks(&at);
-		if (!decimal(&at, &pid))
-			return;
-		skip_blanks(&at);
-		if (!take(&at, WORD("tid:")))
-			return;
-	} else {
-		if (!decimal(&at, &pid))
-			return;
-		skip_blanks(&at);
-		if (!take(&at, WORD(": [tid:")))
-			return;
-	}
+	skip_blanks(&at);
+	if (!decimal(&at, &pid))
+		return bracket;
+	skip_blanks(&at);
+	if (bracket ? !take(&at, WORD("tid:")) : !take(&at, WORD(": [tid:")))
+		return bracket;
 	skip_blanks(&at);
 	if (!hex(&at, &thread) || !take(&at, WORD("]")))
-		return;
+		return bracket;
 	*rest = at;
 	if (pid) {
 		out->pid = pid;
@@ -163,6 +153,7 @@ static void who(struct rest *rest, struct hiplog_record *out)
 	}
 	out->thread = thread;
 	out->has |= HIPLOG_HAS_THREAD;
+	return bracket;
 }
 
 /* The runtime colours the names of functions, and so may whoever kept the log. */
@@ -217,27 +208,25 @@ static void pointers(struct rest *rest, struct hiplog_record *out)
 }
 
 /* "[SWq=0x.., ]HWq=0x..[, id=1], Dispatch Header = 0x.. (...)...[, rptr=1, wptr=2]" */
-static void packet(struct rest *rest, struct hiplog_record *out)
+static void packet(struct rest *rest, struct hiplog_record *out, bool bracket)
 {
 	struct rest at = *rest;
-	bool both;
+	const bool both = take(&at, WORD("SWq="));
 
-	if (take(&at, WORD("SWq="))) {
+	if (both)
 		address(&at, &out->hsa_queue, &out->has, HIPLOG_HAS_HSA_QUEUE);
-		if (!take(&at, WORD(", HWq=")))
-			return;
-	} else if (!take(&at, WORD("HWq="))) {
+	if (both ? !take(&at, WORD(", HWq=")) : !take(&at, WORD("HWq=")))
 		return;
-	}
-	both = out->has & HIPLOG_HAS_HSA_QUEUE;
-	address(&at, both ? &out->ring : &out->hwq, &out->has,
-		both ? HIPLOG_HAS_RING : HIPLOG_HAS_HWQ);
+	address(&at, &out->hwq, &out->has, HIPLOG_HAS_HWQ);
 
 	/* The word in front of " Header = " is its kind; more fields may stand before. */
 	struct rest fields = at;
 
-	if (!skip_to(&at, WORD(" Header = ")))
+	if (!skip_to(&at, WORD(" Header = "))) {
+		/* Cut, so what it is about is not sure. */
+		out->has &= HIPLOG_HAS_PID | HIPLOG_HAS_THREAD;
 		return;
+	}
 	const char *end = at.at - (sizeof(" Header = ") - 1);
 	const char *word = end;
 
@@ -251,6 +240,12 @@ static void packet(struct rest *rest, struct hiplog_record *out)
 
 	struct rest kind = {word, end};
 
+	/* 5.7 to 6.1 have no SWq=, and print the ring but for one kind of barrier. */
+	if (out->has & HIPLOG_HAS_HWQ &&
+	    (both || (bracket && !begins(&kind, WORD("BarrierValue"))))) {
+		out->ring = out->hwq;
+		out->has ^= HIPLOG_HAS_HWQ | HIPLOG_HAS_RING;
+	}
 	if (begins(&kind, WORD("Dispatch")))
 		out->kind = HIPLOG_DISPATCH;
 	else if (begins(&kind, WORD("Barrier")))
@@ -384,10 +379,10 @@ static void read_d(struct rest *rest, struct hiplog_record *out)
 		out->kind = HIPLOG_DELETED;
 }
 
-static void read_s(struct rest *rest, struct hiplog_record *out)
+static void read_s(struct rest *rest, struct hiplog_record *out, bool bracket)
 {
 	if (begins(rest, WORD("SWq="))) {
-		packet(rest, out);
+		packet(rest, out, bracket);
 	} else if (take(rest, WORD("ShaderName : "))) {
 		out->kind = HIPLOG_KERNEL;
 		out->name = (struct hiplog_text){rest->at, (size_t)(rest->end - rest->at)};
@@ -399,18 +394,18 @@ static void read_s(struct rest *rest, struct hiplog_record *out)
 }
 
 /* What the message says. Most begin with a word of their own. */
-static void message(struct rest *rest, struct hiplog_record *out)
+static void message(struct rest *rest, struct hiplog_record *out, bool bracket)
 {
 	if (rest->at == rest->end)
 		return;
 	switch (*rest->at) {
 	case 'S':
 	case 's':
-		read_s(rest, out);
+		read_s(rest, out, bracket);
 		break;
 	case 'H':
 		if (begins(rest, WORD("HWq=")))
-			packet(rest, out);
+			packet(rest, out, bracket);
 		else if (take(rest, WORD("HSA Async Copy")) || take(rest, WORD("HSA Asycn Copy")) ||
 			 take(rest, WORD("HSA Copy")))
 			copy(rest, out);
@@ -485,10 +480,11 @@ bool hiplog_parse(const char *line, size_t bytes, struct hiplog_record *out)
 			return false;
 		rest.at = colon;
 	}
-	who(&rest, out);
+	bool bracket = who(&rest, out);
+
 	skip_colours(&rest);
 	out->message = (struct hiplog_text){rest.at, (size_t)(rest.end - rest.at)};
-	message(&rest, out);
+	message(&rest, out, bracket);
 	return true;
 }
 

@@ -8,7 +8,7 @@
  *                   HIP 5.2          6.1           6.2           6.4            7.2
  *   pid and thread  every line       every line    every line    level 4 up     level 4 up
  *   packets         level 4          4             4             4              5
- *   HWq=            hsa_queue_t      ring          ring          ring           ring
+ *   HWq=            hsa_queue_t      mostly ring   ring          ring           ring
  *   SWq=, id=       -                -             yes           yes            yes
  *   rptr=, wptr=    -                -             dispatches    dispatches     and barriers
  *   size of a copy  -                level 4       4             4              4

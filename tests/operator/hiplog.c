@@ -62,6 +62,13 @@ static void test_packets(void **state)
 	assert_int_equal(r.hwq, 0x7f4d0b49a000);
 	assert_text(r.name, "Dispatch");
 
+	r = read_line(LINE_6_1_DISPATCH);
+	assert_int_equal(r.has, WHO | HIPLOG_HAS_RING);
+	assert_int_equal(r.ring, 0x7f674b000000);
+	r = read_line(LINE_6_1_BARRIER_VALUE);
+	assert_int_equal(r.kind, HIPLOG_BARRIER);
+	assert_int_equal(r.has, WHO | HIPLOG_HAS_HWQ);
+
 	r = read_line(LINE_6_4_BARRIER);
 	assert_int_equal(r.kind, HIPLOG_BARRIER);
 	assert_text(r.name, "BarrierAND");
@@ -201,7 +208,7 @@ static void test_other_text(void **state)
 	r = read_line(PREFIX_7_2 "SWq=0x0, HWq=0x0, id=1, Dispatch Header = 0x0");
 	assert_int_equal(r.kind, HIPLOG_DISPATCH);
 	assert_false(r.has & (HIPLOG_HAS_HSA_QUEUE | HIPLOG_HAS_RING | HIPLOG_HAS_HWQ));
-	r = read_line(PREFIX_7_2 "HWq=0xfffffffffffffffff, Dispatch Header = 0x0");
+	r = read_line(PREFIX_5_2 "HWq=0xfffffffffffffffff, Dispatch Header = 0x0");
 	assert_false(r.has & HIPLOG_HAS_HWQ);
 }
 

@@ -19,6 +19,10 @@
 
 #define LINE_5_2_DISPATCH PREFIX_5_2 "HWq=0x7f4d0b49a000, Dispatch " HEADER SIZES
 #define LINE_6_1_DISPATCH PREFIX_6_1 "HWq=0x7f674b000000, Dispatch " HEADER SIZES
+#define LINE_6_1_BARRIER_VALUE                                                                     \
+	PREFIX_6_1 "HWq=0x7f674bc00000, BarrierValue Header = 0x1500 AmdFormat = 0x4 (type=0, "    \
+		   "barrier=1, acquire=2, release=2), signal=0x7f674bd00000, value = 0x1 mask = "  \
+		   "0xffffffffffffffff cond: EQ, completion_signal=0x0"
 #define LINE_6_4_BARRIER                                                                           \
 	PREFIX_6_4 "SWq=0x7f2669c26000, HWq=0x7f2551800000, id=1, BarrierAND Header = 0x1503 "     \
 		   "(type=3, barrier=1, acquire=2, release=2), dep_signal=[0x0, 0x0, 0x0, 0x0, "   \

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched import-log: queues, threads and packets out of a log of HIP. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "scheduler/cli/cli.h"
+#include "scheduler/cli/import_show.h"
+#include "scheduler/cli/progress.h"
+#include "scheduler/cli/stop.h"
+
+/* Read at once: more does not make it quicker, and this much stays in a core's cache. */
+#define WINDOW (256u << 10)
+#define NAME 512
+#define LIVE_NS 200000000u
+
+struct import {
+	struct import_read read;
+	struct tally *tally;
+	int fd;
+	uint64_t size; /* of a regular file; 0: not known */
+	bool in_long;  /* within a line of which the beginning was taken already */
+	uint64_t began_ns, live_ns;
+};
+
+struct options {
+	enum import_format format;
+	uint64_t pid;
+	const char *file;
+};
+
+static void take_line(struct import *import, const char *line, size_t bytes)
+{
+	struct hiplog_record record;
+
+	import->read.lines++;
+	if (bytes > HIPLOG_LINE_MAX) {
+		import->read.cut++;
+		bytes = HIPLOG_LINE_MAX;
+	}
+	if (hiplog_parse(line, bytes, &record))
+		tally_add(import->tally, &record);
+}
+
+/* Takes all whole lines; how much of the window is left. A line that is too long by itself
+ * is taken as far as a line of a log can go, and the rest of it passes by. */
+static size_t take_lines(struct import *import, char *window, size_t bytes)
+{
+	char *at = window, *end = window + bytes, *newline;
+
+	while ((newline = memchr(at, '\n', (size_t)(end - at)))) {
+		if (!import->in_long)
+			take_line(import, at, (size_t)(newline - at));
+		import->in_long = false;
+		at = newline + 1;
+	}
+	if (import->in_long)
+		return 0;
+	if ((size_t)(end - at) > HIPLOG_LINE_MAX) {
+		take_line(import, at, (size_t)(end - at));
+		import->in_long = true;
+		return 0;
+	}
+	memmove(window, at, (size_t)(end - at));
+	return (size_t)(end - at);
+}
+
+static void live(struct import *import)
+{
+	const uint64_t now = clock_ns();
+	double seconds, mega;
+
+	if (now < import->live_ns)
+		return;
+	import->live_ns = now + LIVE_NS;
+	seconds = (double)(now - import->began_ns) / 1e9;
+	mega = (double)import->read.bytes / 1e6;
+	if (import->size > import->read.bytes)
+		progress_live("%.0f of %.0f MB (%.0f %%), %.0f MB/s", mega,
+			      (double)import->size / 1e6,
+			      100 * (double)import->read.bytes / (double)import->size,
+			      seconds > 0 ? mega / seconds : 0);
+	else
+		progress_live("%.0f MB, %.0f MB/s", mega, seconds > 0 ? mega / seconds : 0);
+}
+
+/* Until there is something to read, or somebody asks to stop: false. */
+static bool wait_readable(const struct import *import)
+{
+	struct pollfd fds[] = {{.fd = import->fd, .events = POLLIN},
+			       {.fd = stop_fd(), .events = POLLIN}};
+
+	while (poll(fds, 2, -1) < 0) {
+		if (errno != EINTR)
+			return true; /* the read will tell */
+	}
+	return !fds[1].revents;
+}
+
+/* 0, or a negative errno. */
+static int read_all(struct import *import)
+{
+	char *window = malloc(WINDOW);
+	const bool show = progress_is_live();
+	size_t left = 0;
+	ssize_t n;
+	int rc = 0;
+
+	if (!window)
+		return -ENOMEM;
+	import->began_ns = clock_ns();
+	import->live_ns = import->began_ns + LIVE_NS;
+	for (;;) {
+		if (!wait_readable(import)) {
+			import->read.stopped = true;
+			break;
+		}
+		n = read(import->fd, window + left, WINDOW - left);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0)
+			rc = -errno;
+		if (n <= 0)
+			break;
+		import->read.bytes += (uint64_t)n;
+		left = take_lines(import, window, left + (size_t)n);
+		if (show)
+			live(import);
+	}
+	/* The last line of a log that is still written, or of one that was cut, has no
+	 * newline: what it says counts, but where reading was stopped in its middle. */
+	if (left && !import->read.stopped)
+		take_line(import, window, left);
+	progress_clear();
+	free(window);
+	return rc;
+}
+
+static int open_log(struct import *import)
+{
+	struct stat st;
+
+	if (strcmp(import->read.file, "-") == 0)
+		import->fd = STDIN_FILENO;
+	else
+		import->fd = open(import->read.file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (import->fd < 0 || fstat(import->fd, &st))
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	if (S_ISREG(st.st_mode)) {
+		import->size = (uint64_t)st.st_size;
+		(void)posix_fadvise(import->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	}
+	return 0;
+}
+
+__attribute__((format(printf, 1, 2))) static void note(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("kfdsched import-log: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+/* HIP 5.6 to 6.1 call a queue by one address when it is made, and by another in its use. */
+static bool two_names(const struct tally *tally)
+{
+	for (uint32_t i = 0; i < tally->queues; i++) {
+		const struct tally_queue *queue = &tally->queue[i];
+
+		if (tally->process[queue->process].apart && queue->created && !queue->ring)
+			return true;
+	}
+	return false;
+}
+
+/* What whoever reads the tables ought to know of the log. */
+static void remarks(const struct import *import)
+{
+	const struct tally *tally = import->tally;
+	bool packets = false;
+
+	for (uint32_t i = 0; i < tally->processes; i++)
+		packets |= tally->process[i].seen[HIPLOG_DISPATCH] ||
+			   tally->process[i].seen[HIPLOG_BARRIER];
+	if (import->read.stopped)
+		note("stopped after %.1f MB%s: this is of that part",
+		     (double)import->read.bytes / 1e6, import->size ? "" : " of it");
+	if (tally->left_out)
+		note("%" PRIu64 " lines are not in here: there was no room for more than %u "
+		     "processes, %u threads, %u queues and %u uses of a queue by a thread",
+		     tally->left_out, TALLY_PROCESSES, TALLY_THREADS, TALLY_QUEUES, TALLY_USES);
+	if (tally->nameless && !tally->only_pid)
+		note("%" PRIu64 " lines name no process and no thread: from HIP 6.3 on "
+		     "AMD_LOG_LEVEL must be 4 or more for that",
+		     tally->nameless);
+	if (!packets)
+		note("it has no packets: AMD_LOG_LEVEL=4 logs them, from HIP 7 on 5");
+	if (two_names(tally))
+		note("HIP 5.6 to 6.1 log a queue's hsa_queue_t when it is made, and its ring when "
+		     "it "
+		     "is used: which belong together is not said, so each is a queue here");
+}
+
+/* What a log is called may be any bytes, too. Cut where it is long. */
+static const char *name_of(const char *file, char name[NAME])
+{
+	if (strcmp(file, "-") == 0)
+		file = "stdin";
+	snprintf(name, NAME, "%s", file);
+	for (char *c = name; *c; c++) {
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	}
+	return name;
+}
+
+/* The log had no line for us: why. */
+static int nothing(const struct import *import)
+{
+	const struct tally *tally = import->tally;
+	char name[NAME];
+	const char *file = name_of(import->read.file, name);
+
+	if (tally->records && tally->only_pid)
+		return cli_failed(
+			&verb_import_log,
+			"%s has no line of process %" PRIu64 ": without --pid you see whose "
+			"it has (a container's process logs the pid that it has in there)",
+			file, tally->only_pid);
+	if (import->read.bytes == 0 && !import->read.stopped)
+		return cli_failed(&verb_import_log, "%s is empty", file);
+	return cli_failed(
+		&verb_import_log,
+		"%s%s has no line of a HIP log: a program writes one with AMD_LOG_LEVEL=4, "
+		"to stderr or to AMD_LOG_LEVEL_FILE",
+		import->read.stopped ? "the part that was read of " : "", file);
+}
+
+static int options_of(int argc, char **argv, struct options *out)
+{
+	static const struct option longs[] = {{"format", required_argument, NULL, 'f'},
+					      {"help", no_argument, NULL, 'h'},
+					      {"json", no_argument, NULL, 'j'},
+					      {"pid", required_argument, NULL, 'p'},
+					      {0}};
+	static const char *const formats[] = {"table", "json", "python"};
+	int option;
+
+	opterr = 0;
+	optind = 0;
+	while ((option = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
+		switch (option) {
+		case 'f':
+			for (out->format = IMPORT_TABLE; out->format <= IMPORT_PYTHON;
+			     out->format++) {
+				if (strcmp(optarg, formats[out->format]) == 0)
+					break;
+			}
+			if (out->format > IMPORT_PYTHON)
+				return cli_usage(&verb_import_log,
+						 "'%s' is not table, json or python", optarg);
+			break;
+		case 'h':
+			return cli_help(&verb_import_log);
+		case 'j':
+			out->format = IMPORT_JSON;
+			break;
+		case 'p':
+			out->pid = (uint64_t)cli_pid(optarg);
+			if (!out->pid)
+				return cli_usage(&verb_import_log, "'%s' is not a process id",
+						 optarg);
+			break;
+		default:
+			return cli_usage_getopt(&verb_import_log, option, argv);
+		}
+	}
+	if (optind + 1 != argc)
+		return cli_usage(&verb_import_log, "one FILE is needed ('-' reads stdin)");
+	out->file = argv[optind];
+	return -1;
+}
+
+static int import(struct import *import, const struct options *options)
+{
+	char name[NAME];
+	int rc = stop_begin();
+
+	if (rc == 0)
+		rc = open_log(import);
+	if (rc == 0)
+		rc = read_all(import);
+	if (rc)
+		return cli_failed(&verb_import_log, "%s cannot be read: %s",
+				  name_of(options->file, name), strerror(-rc));
+	if (import->tally->threads == 0)
+		return nothing(import);
+	remarks(import);
+	if (import_show(&import->read, import->tally, options->format))
+		return cli_failed(&verb_import_log, "no memory for what to print");
+	return CLI_DONE;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options options = {0};
+	int code = options_of(argc, argv, &options);
+
+	if (code >= 0)
+		return code;
+	struct import all = {.read.file = options.file, .fd = -1, .tally = tally_new(options.pid)};
+
+	if (!all.tally)
+		return cli_failed(&verb_import_log, "no memory to count in");
+	code = import(&all, &options);
+	tally_free(all.tally);
+	if (all.fd > STDIN_FILENO)
+		close(all.fd);
+	return code;
+}
+
+const struct verb verb_import_log = {
+	.name = "import-log",
+	.summary = "queues, threads and packets out of a log of HIP (AMD_LOG_LEVEL)",
+	.usage = "FILE [--pid N] [--format table|json|python]",
+	.help = "Reads what HIP (5.2 to 7.2) logs with AMD_LOG_LEVEL 3 to 5, of any size, and "
+		"prints "
+		"its\n"
+		"processes, their hardware queues and their threads: which thread gave how many "
+		"packets\n"
+		"to which queue. FILE '-' is stdin. RPTR and WPTR are those of the queue's last "
+		"packet,\n"
+		"BACKLOG the packets in it then, MOST the most that it ever had, LIMIT how many "
+		"queues\n"
+		"HIP makes of each priority before streams share them. What the log does not tell "
+		"is\n"
+		"'-'. A pid is as the process sees it, a thread is its pthread_t, an HSA "
+		"ID "
+		"is not\n"
+		"KFD's. Ctrl-C prints what was read so far.\n"
+		"\n"
+		"  --pid N       only what process N has logged\n"
+		"  --format F    table (default); json: docs/formats.md names the keys; python: "
+		"the "
+		"same\n"
+		"                as a literal, for ast.literal_eval()\n"
+		"  --json        --format json\n"
+		"\n"
+		"Examples:\n"
+		"  AMD_LOG_LEVEL=5 ./train 2>&1 | kfdsched import-log -\n"
+		"  kfdsched import-log hip.log --json | jq '.processes[].queues[].hsa_queue'\n",
+	.run = run,
+};
