@@ -8,6 +8,7 @@
 
 #include "channel/protocol.h"
 #include "scheduler/lib/kfdsched.h"
+#include "scheduler/observe/sources.h"
 
 const char *ask_socket(void)
 {
@@ -50,7 +51,7 @@ bool ask_knows(const char *socket, int pid)
 	json_t *status;
 	size_t i;
 
-	if (ask_daemon(socket, 0, &status) != 0)
+	if (source_daemon_counts_otherwise(socket) || ask_daemon(socket, 0, &status) != 0)
 		return false;
 	json_array_foreach(json_object_get(status, "processes"), i, process) known |=
 		json_integer_value(json_object_get(process, "pid")) == pid;

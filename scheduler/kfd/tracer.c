@@ -63,13 +63,13 @@ static int refused(pid_t pid, char *reason)
 			 (int)pid);
 	else if (scope)
 		snprintf(reason, KFD_REASON,
-			 "may not trace process %d: kernel.yama.ptrace_scope is %d, so the daemon "
-			 "needs CAP_SYS_PTRACE (run it as root)",
+			 "may not trace process %d: kernel.yama.ptrace_scope is %d, so that needs "
+			 "CAP_SYS_PTRACE (root has it)",
 			 (int)pid, scope);
 	else
 		snprintf(reason, KFD_REASON,
-			 "may not trace process %d: the daemon needs the same user or "
-			 "CAP_SYS_PTRACE (run it as root, and not in a container)",
+			 "may not trace process %d: that needs the same user or CAP_SYS_PTRACE "
+			 "(root has it, but not in a container)",
 			 (int)pid);
 	return -EPERM;
 }

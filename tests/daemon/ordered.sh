@@ -55,7 +55,7 @@ for order in "suspend $offline" "suspend $offline --for 9" "resume $offline" "se
 	refused "user 65534 may not order anything" $order
 done
 works strict policy
-works '"listening"' events --json --count 1
+works '"number"' events --json --last 1
 as=(unshare --user --map-root-user)
 refused "may not order anything" suspend "$offline"
 as=(unshare --pid --fork --mount-proc)

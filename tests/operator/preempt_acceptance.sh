@@ -12,13 +12,20 @@ kfdsched=$BUILD/kfdsched
 # By the command itself, but for its times.
 if [ -z "${IN_A_WORLD:-}" ]; then
 	# shellcheck disable=SC2016 # for the inner shell
-	TRACE=$offline_trace timeout 60 "$BUILD/kfdsim" -- sh -c '
+	TRACE=$offline_trace SVG=$work/plot.svg timeout 60 "$BUILD/kfdsim" -- sh -c '
 		LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$TRACE" --closed --seconds 60 >/dev/null 2>&1 &
 		p=$!
 		until [ -e /sys/class/kfd/kfd/proc/$p/queues/0 ]; do sleep 0.1; done
-		"$BUILD/kfdsched" preempt $p -n 50 --hold 5ms --pause 5ms
+		"$BUILD/kfdsched" preempt $p -n 50 --hold 5ms --pause 5ms --svg "$SVG"
 		kill $p' >"$work/out" 2>"$work/err" || fail "$(cat "$work/err")"
 	grep -q '50/50 successes' "$work/out" || fail "$(cat "$work/out" "$work/err")"
+	# Up to the histogram; its lines are what the times were.
+	sed -E 's/process [0-9]+/process PID/; s/[0-9.]+ (us|ms|s)\b/T/g; s/ +/ /g; /^ suspend resume/q' "$work/out" >"$work/told"
+	diff -u "$SOURCE/tests/operator/preempt.golden" "$work/told" >&2 || fail "it reads otherwise"
+	sed '1,/ suspend  *resume/d' "$work/out" >"$work/histogram"
+	[ "$(awk '{n += $6} END {print n}' "$work/histogram")" = 49 ] || fail "rounds in the histogram: $(cat "$work/out")"
+	xmllint --noout "$work/plot.svg" || fail "the plot is not well-formed"
+	grep -q '50 of 50 rounds' "$work/plot.svg" || fail "the plot says something else"
 fi
 in_a_world
 

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What `kfdsched preempt` says is what was done: the simulated driver counts one suspend
+# and one resume for each round and for the session's opening, and no more; where a bounce
+# costs 20 ms, each of them is told as about that, and each of them was a bounce.
+set -eu
+# shellcheck source=tests/daemon/daemon.inc.sh
+. "$SOURCE/tests/daemon/daemon.inc.sh"
+export work offline_trace
+
+# shellcheck disable=SC2016 # for the inner shell
+timeout 120 "$BUILD/kfdsim" --set bounce_us=20000 --report "$work/report" -- bash -c '
+	LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$offline_trace" --closed --seconds 600 \
+		>/dev/null 2>&1 &
+	p=$!
+	until [ -e /sys/class/kfd/kfd/proc/$p/queues/0 ]; do sleep 0.1; done
+	cp /sys/class/kfd/kfd/simulation.json "$work/before"
+	"$BUILD/kfdsched" preempt $p -n 8 --hold 1ms --pause 1ms --json >"$work/preempt"
+	sleep 0.3 # the file follows within a tenth
+	cp /sys/class/kfd/kfd/simulation.json "$work/after"
+	kill $p' 2>"$work/err" || fail "$(cat "$work/err")"
+
+jq -e '.succeeded == 8 and .tried == 8 and ([.opening_suspend_us, .first[], .suspend_us.min,
+	.resume_us.min][] | . > 15000)' "$work/preempt" >/dev/null || fail "$(cat "$work/preempt")"
+jq -e '[.processes[].queues[]|select(.type == "aql")] | length > 0 and
+	all(.[]; .suspends == 9 and .resumes == 9)' "$work/report" >/dev/null ||
+	fail "$(jq -c '[.processes[].queues]' "$work/report")"
+[ $(($(jq .bounces "$work/after") - $(jq .bounces "$work/before"))) -ge 18 ] || fail "there were fewer bounces"

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Proves the figures of preempt and suspend's list of queues: quantiles of all rounds but
+ * the first; a histogram whose buckets hold every value once, whose lines stand in columns
+ * and are no more than can be read, in ASCII and in blocks; a plot without a number that is
+ * none, whatever was measured.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka needs the four above */
+#include <cmocka.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/cli/histogram.h"
+#include "scheduler/cli/preempt.h"
+#include "scheduler/cli/suspend.h"
+
+static struct preempt_result *rounds(unsigned n, const double *us)
+{
+	struct preempt_result *result = calloc(1, sizeof(*result) + n * sizeof(result->rounds[0]));
+
+	assert_non_null(result);
+	result->tried = result->done = n;
+	result->opening_us = NAN;
+	for (unsigned i = 0; i < n; i++)
+		result->rounds[i] = (struct preempt_round){us[i], 2 * us[i]};
+	return result;
+}
+
+static void the_first_round_is_apart(void **state)
+{
+	const double us[] = {12000, 5, 3, 1, 4, 2};
+	struct preempt_result *result = rounds(6, us);
+	struct preempt_figures figures;
+
+	(void)state;
+	assert_int_equal(preempt_figures(result, &figures), 0);
+	assert_int_equal(figures.suspend.count, 5);
+	assert_true(figures.suspend.min == 1 && figures.suspend.max == 5);
+	assert_true(figures.suspend.mean == 3 && figures.suspend.p50 == 3);
+	assert_true(figures.suspend.p90 == 5 && figures.resume.p50 == 6);
+	preempt_figures_free(&figures);
+	free(result);
+}
+
+static void quantiles_are_by_nearest_rank(void **state)
+{
+	double us[101];
+	struct preempt_result *result;
+	struct preempt_figures figures;
+
+	(void)state;
+	for (unsigned i = 0; i < 101; i++)
+		us[i] = 101 - i; /* 100 to 1 behind the first */
+	result = rounds(101, us);
+	assert_int_equal(preempt_figures(result, &figures), 0);
+	assert_true(figures.suspend.p50 == 50 && figures.suspend.p90 == 90);
+	assert_true(figures.suspend.p99 == 99 && figures.suspend.max == 100);
+	preempt_figures_free(&figures);
+	free(result);
+}
+
+static void without_rounds_nothing_is_known(void **state)
+{
+	const double us[] = {7};
+
+	(void)state;
+	for (unsigned n = 0; n < 2; n++) {
+		struct preempt_result *result = rounds(n, us);
+		struct preempt_figures figures;
+
+		assert_int_equal(preempt_figures(result, &figures), 0);
+		assert_int_equal(figures.suspend.count, 0);
+		assert_true(isnan(figures.suspend.min) && isnan(figures.resume.mean));
+		preempt_figures_free(&figures);
+		free(result);
+	}
+}
+
+/* What it prints; to be freed. */
+static char *printed(const struct histogram_series *series, unsigned n, unsigned columns,
+		     bool blocks)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	histogram_print(series, n, columns, blocks, out);
+	fclose(out);
+	return text;
+}
+
+static void a_histogram_is_as_it_was(void **state)
+{
+	const double suspend[] = {100, 110, 120, 190, 400}, resume[] = {100, 130};
+	const struct histogram_series series[] = {{"suspend", suspend, 5}, {"resume", resume, 2}};
+	char *text = printed(series, 2, 60, false);
+
+	(void)state;
+	assert_string_equal(text, "                             suspend            resume\n"
+				  " 90.5 us -   108 us       1  ######          1  ######\n"
+				  "  108 us -   128 us       2  ###########     0\n"
+				  "  128 us -   152 us       0                  1  ######\n"
+				  "  152 us -   181 us       0                  0\n"
+				  "  181 us -   215 us       1  ######          0\n"
+				  "  215 us -   256 us       0                  0\n"
+				  "  256 us -   304 us       0                  0\n"
+				  "  304 us -   362 us       0                  0\n"
+				  "  362 us -   431 us       1  ######          0\n");
+	free(text);
+	text = printed(series, 2, 60, true);
+	assert_non_null(strstr(text, "  \u2588\u2588"));
+	assert_null(strchr(text, '#'));
+	free(text);
+}
+
+static unsigned sum_of_counts(char *text, unsigned *rows)
+{
+	unsigned sum = 0, n = 0;
+	char *line = strtok(text, "\n");
+
+	for (*rows = 0; (line = strtok(NULL, "\n")) != NULL; ++*rows) {
+		assert_int_equal(sscanf(line, "%*s %*s - %*s %*s %u", &n), 1);
+		assert_true(strlen(line) < 200);
+		sum += n;
+	}
+	return sum;
+}
+
+static void each_value_is_in_one_bucket(void **state)
+{
+	unsigned rows;
+
+	(void)state;
+	srand(1);
+	for (unsigned spread = 0; spread < 12; spread++) {
+		double us[500];
+		const struct histogram_series series = {"x", us, 500};
+		char *text;
+
+		for (unsigned i = 0; i < 500; i++)
+			us[i] = 100 * pow(10, spread * 0.5 * rand() / RAND_MAX);
+		us[0] = us[1] = 128;	      /* an edge */
+		us[2] = spread > 2 ? 0 : 128; /* a daemon's whole microseconds */
+		text = printed(&series, 1, spread * 30, spread % 2);
+		assert_int_equal(sum_of_counts(text, &rows), 500);
+		assert_in_range(rows, 1, HISTOGRAM_ROWS);
+		free(text);
+	}
+}
+
+static void nothing_is_no_histogram(void **state)
+{
+	const struct histogram_series series = {"x", NULL, 0};
+	char *text = printed(&series, 1, 80, false);
+
+	(void)state;
+	assert_string_equal(text, "");
+	free(text);
+}
+
+static void a_plot_has_no_number_that_is_none(void **state)
+{
+	const double us[] = {0, 0, 5e6, 300, 300};
+	const struct preempt_job job = {.times = 5, .target = {.pid = 1, .name = "a<b&c"}};
+
+	(void)state;
+	for (unsigned n = 0; n <= 5; n++) {
+		struct preempt_result *result = rounds(n, us);
+		struct preempt_figures figures;
+		char *text = NULL;
+		size_t size;
+		FILE *out = open_memstream(&text, &size);
+
+		assert_int_equal(preempt_figures(result, &figures), 0);
+		preempt_svg(&job, result, &figures, out);
+		fclose(out);
+		assert_non_null(strstr(text, "Preempting a&lt;b&amp;c"));
+		assert_null(strstr(text, "nan"));
+		assert_null(strstr(text, "inf"));
+		assert_string_equal(text + size - 7, "</svg>\n");
+		preempt_figures_free(&figures);
+		free(result);
+		free(text);
+	}
+}
+
+static void lists_of_ids(void **state)
+{
+	static const char *const wrong[] = {"",	 ",",  "1,", ",1",  "a",    "3-2", "1-",
+					    "-", "-1", "1 ", "0x1", "1024", "+1",  "1-99999999999"};
+	uint32_t ids[SUSPEND_QUEUES];
+
+	(void)state;
+	assert_int_equal(suspend_read_ids("5,0,2-4,3", ids), 5);
+	assert_true(ids[0] == 0 && ids[1] == 2 && ids[3] == 4 && ids[4] == 5);
+	assert_int_equal(suspend_read_ids("0-1023", ids), SUSPEND_QUEUES);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_int_equal(suspend_read_ids(wrong[i], ids), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_round_is_apart),
+		cmocka_unit_test(quantiles_are_by_nearest_rank),
+		cmocka_unit_test(without_rounds_nothing_is_known),
+		cmocka_unit_test(a_histogram_is_as_it_was),
+		cmocka_unit_test(each_value_is_in_one_bucket),
+		cmocka_unit_test(nothing_is_no_histogram),
+		cmocka_unit_test(a_plot_has_no_number_that_is_none),
+		cmocka_unit_test(lists_of_ids),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
