@@ -350,6 +350,9 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 		return;
 	if (client->phase == CLIENT_SERVED) {
 		metrics_settle(worker, client, clock_ns());
+		for (uint32_t i = 0; i < LANE_NODES && client->gpu_id[i]; i++)
+			if (client->activity[i] & 1)
+				nodes_work(worker, client->gpu_id[i], false, clock_ns());
 		worker->by_core[core_index(client->id)] = NULL;
 		if (why)
 			log_user(&door_user(worker, client->uid)->log, "process %d (%s) %s",

@@ -33,6 +33,48 @@ void nodes_read(struct worker *worker, uint64_t now)
 	store(&board->node_count, (uint32_t)n);
 }
 
+static struct node_work *work_on(struct worker *worker, uint32_t gpu_id)
+{
+	struct node_work *work = worker->work;
+
+	for (uint32_t i = 0; i < LANE_NODES; i++) {
+		if (work[i].gpu_id == gpu_id)
+			return &work[i];
+		/* A lane may say anything: those that the driver has not get no place. */
+		if (work[i].gpu_id == 0) {
+			if (!nodes_known(worker, gpu_id))
+				return NULL;
+			work[i].gpu_id = gpu_id;
+			return &work[i];
+		}
+	}
+	return NULL;
+}
+
+void nodes_work(struct worker *worker, uint32_t gpu_id, bool begins, uint64_t now)
+{
+	struct node_work *work = work_on(worker, gpu_id);
+
+	if (!work)
+		return;
+	if (begins && work->clients++ == 0)
+		work->since_ns = now;
+	if (!begins && work->clients && --work->clients == 0 && now > work->since_ns)
+		work->ns += now - work->since_ns;
+}
+
+uint64_t nodes_work_ns(const struct worker *worker, uint32_t gpu_id, uint64_t now)
+{
+	for (uint32_t i = 0; i < LANE_NODES && worker->work[i].gpu_id; i++) {
+		const struct node_work *work = &worker->work[i];
+
+		if (work->gpu_id == gpu_id)
+			return work->ns +
+			       (work->clients && now > work->since_ns ? now - work->since_ns : 0);
+	}
+	return 0;
+}
+
 void nodes_publish(struct worker *worker)
 {
 	struct board *board = worker->board;

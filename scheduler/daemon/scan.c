@@ -97,6 +97,8 @@ static bool scan_node(struct worker *worker, struct client *client, uint32_t slo
 		return false;
 	}
 	metrics_settle(worker, client, now);
+	if ((client->activity[slot] ^ node.activity) & 1)
+		nodes_work(worker, node.gpu_id, node.activity & 1, now);
 	client->activity[slot] = node.activity;
 	client->active_ns[slot] = node.active_ns;
 	client->idle_ns[slot] = node.idle_ns;

@@ -188,7 +188,7 @@ static json_t *share_json(struct core_policy policy)
 	return policy.rule == CORE_SHARE ? json_integer(policy.share_percent) : json_null();
 }
 
-static json_t *nodes_json(const struct worker *worker)
+static json_t *nodes_json(const struct worker *worker, uint64_t now)
 {
 	const struct board *board = worker->board;
 	json_t *list = json_array();
@@ -199,9 +199,12 @@ static json_t *nodes_json(const struct worker *worker)
 
 		json_array_append_new(
 			list,
-			json_pack("{sI sb sI ss so}", "gpu_id", (json_int_t)node->gpu_id, "urgent",
-				  (int)node->urgent, "suspended", (json_int_t)node->suspended,
-				  "policy", protocol_policy_name((enum protocol_policy)policy.rule),
+			json_pack("{sI sI sb sI ss so}", "gpu_id", (json_int_t)node->gpu_id,
+				  "work_us",
+				  (json_int_t)(nodes_work_ns(worker, node->gpu_id, now) / 1000),
+				  "urgent", (int)node->urgent, "suspended",
+				  (json_int_t)node->suspended, "policy",
+				  protocol_policy_name((enum protocol_policy)policy.rule),
 				  "share_percent", share_json(policy)));
 	}
 	return list;
@@ -236,7 +239,7 @@ json_t *status_head(const struct worker *worker, uint64_t now)
 			 protocol_policy_name((enum protocol_policy)policy.rule), "share_percent",
 			 share_json(policy), "slow_suspend_us",
 			 (json_int_t)(worker->config.core.slow_suspend_ns / 1000), "connections",
-			 connections_json(worker), "nodes", nodes_json(worker), "totals",
+			 connections_json(worker), "nodes", nodes_json(worker, now), "totals",
 			 totals_json(&worker->totals));
 	status_about(worker, json_object_get(root, "daemon"));
 	return root;

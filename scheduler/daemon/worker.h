@@ -47,6 +47,13 @@ static inline uint64_t worker_event_data(enum worker_event kind, uint32_t serial
 	return (uint64_t)kind << 56 | (uint64_t)serial << 16 | slot;
 }
 
+/* How long processes with the shim had work on a node, however many at once. */
+struct node_work {
+	uint32_t gpu_id;  /* 0: free */
+	uint32_t clients; /* that have work there now */
+	uint64_t since_ns, ns;
+};
+
 struct worker {
 	const struct reload *reload;
 	struct config config; /* in force */
@@ -78,6 +85,7 @@ struct worker {
 	uint32_t to_release;	 /* clients with wants_release */
 	uint64_t deadline_ns;
 	uint64_t nodes_read_ns;
+	struct node_work work[LANE_NODES];
 	uint64_t metrics_due_ns;
 	uint64_t session_moved_ns; /* level.c: from one process to another */
 	struct core_action actions[WORKER_CLIENTS];
@@ -106,5 +114,8 @@ void worker_unwatch(struct worker *worker, int fd);
 void nodes_read(struct worker *worker, uint64_t now);
 bool nodes_known(const struct worker *worker, uint32_t gpu_id);
 void nodes_publish(struct worker *worker);
+/* A client's work on a node begins or ends; and what that comes to since this worker began. */
+void nodes_work(struct worker *worker, uint32_t gpu_id, bool begins, uint64_t now);
+uint64_t nodes_work_ns(const struct worker *worker, uint32_t gpu_id, uint64_t now);
 
 #endif
