@@ -6,13 +6,13 @@ set -eu
 
 # What the compiler needs.
 build="gcc libc6-dev make cmake ninja-build pkg-config
- libhsa-runtime-dev libhsakmt-dev libdrm-dev libjansson-dev libinih-dev libseccomp-dev libmicrohttpd-dev libcap-dev libsystemd-dev
+ libhsa-runtime-dev libhsakmt-dev libdrm-dev libjansson-dev libinih-dev libseccomp-dev libmicrohttpd-dev libcap-dev libsystemd-dev libncurses-dev
  scdoc clang-14 lld-14 clang-19 lld-19"
 # What the demo runs besides: AMD's runtime itself, its information tool, Python for the example,
 # and what reads a report in a script.
 demo="libhsa-runtime64-1 libhsakmt1 rocminfo python3 jq"
 # What the tests and checks call.
-tests="libcmocka-dev python3-jsonschema mandoc bsdextrautils zsh strace binutils util-linux procps libxml2-utils git
+tests="libcmocka-dev python3-jsonschema tmux ncurses-base mandoc bsdextrautils zsh strace binutils util-linux procps libxml2-utils git
  clang-format-14 cppcheck shellcheck libasan8 libubsan1 libtsan2 libamdhip64-5"
 # What the benchmarks count with.
 bench="valgrind"

@@ -23,6 +23,8 @@ static void property(struct topology_gpu *gpu, const char *name, uint32_t value)
 		{"num_sdma_engines", &gpu->sdma_engines},
 		{"num_sdma_xgmi_engines", &gpu->xgmi_engines},
 		{"num_sdma_queues_per_engine", &gpu->sdma_queues},
+		{"simd_count", &gpu->simds},
+		{"simd_per_cu", &gpu->simds_per_cu},
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)

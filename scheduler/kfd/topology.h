@@ -23,6 +23,7 @@ struct topology_gpu {
 	uint32_t sdma_engines;	     /* numbered from 0; */
 	uint32_t xgmi_engines;	     /* behind them */
 	uint32_t sdma_queues;	     /* slots of each such engine */
+	uint32_t simds, simds_per_cu;
 };
 
 /* Sorted by node, at most `max`; their number. */

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched top: nodes and processes, live. */
+#include "scheduler/top/live.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/cli/ask.h"
+#include "scheduler/cli/cli.h"
+#include "scheduler/cli/stop.h"
+#include "scheduler/cli/top_print.h"
+#include "scheduler/observe/process.h"
+#include "scheduler/top/gather.h"
+#include "scheduler/top/once_json.h"
+
+#define INTERVAL_US 1e6
+#define LEAST_US 50e3
+#define MOST_US 60e6
+
+struct options {
+	const char *socket;
+	double interval_us;
+	bool once, json;
+	int pid;
+};
+
+static int parse(int argc, char **argv, struct options *out)
+{
+	static const struct option options[] = {
+		{"interval", required_argument, NULL, 'i'},
+		{"once", no_argument, NULL, 'o'},
+		{"json", no_argument, NULL, 'j'},
+		{"socket", required_argument, NULL, 's'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	int option;
+
+	*out = (struct options){.socket = ask_socket(), .interval_us = INTERVAL_US};
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (option) {
+		case 'i':
+			if (cli_duration_us(optarg, &out->interval_us) ||
+			    out->interval_us < LEAST_US || out->interval_us > MOST_US)
+				return cli_usage(&verb_top,
+						 "--interval takes a time such as 500ms, 50ms to "
+						 "60s, not '%s'",
+						 optarg);
+			break;
+		case 'o':
+			out->once = true;
+			break;
+		case 'j':
+			out->json = true;
+			break;
+		case 's':
+			out->socket = optarg;
+			break;
+		case 'h':
+			return cli_help(&verb_top);
+		default:
+			return cli_usage_getopt(&verb_top, option, argv);
+		}
+	}
+	if (out->json && !out->once)
+		return cli_usage(&verb_top, "--json is for one frame: give it with --once");
+	return ask_pid(&verb_top, argc, argv, &out->pid);
+}
+
+/* ---- one frame ---- */
+
+static int show(const struct options *options, const struct top_state *before,
+		const struct top_state *now)
+{
+	const struct top_view view = {.sort = TOP_PID, .pid = options->pid};
+	struct top_frame frame = {0};
+	int rc = top_frame_make(&frame, before, now, &view), code = CLI_DONE;
+	json_t *json;
+
+	if (!rc && options->pid && frame.row_count == 0) {
+		code = cli_failed(&verb_top,
+				  "process %d uses no GPU that can be seen from here: 'kfdsched "
+				  "diagnose %d' says more",
+				  options->pid, options->pid);
+	} else if (!rc && options->json) {
+		json = once_json(&frame);
+		rc = json ? json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12))
+			  : -ENOMEM;
+		putchar('\n');
+		json_decref(json);
+	} else if (!rc) {
+		rc = top_print(&frame);
+	}
+	top_frame_free(&frame);
+	return rc ? cli_failed(&verb_top, "no memory for the frame") : code;
+}
+
+/* Two looks, for shares and rates are of a time. */
+static int once(const struct options *options)
+{
+	struct top_state before = {0}, now = {0};
+	struct gatherer *gatherer = gather_open(options->socket);
+	int code = CLI_DONE;
+
+	if (!gatherer || gather_look(gatherer, false, &before)) {
+		code = cli_failed(&verb_top, "no memory");
+	} else if (stop_sleep_until(before.ns + (uint64_t)(options->interval_us * 1000))) {
+		code = show(options, NULL, &before); /* somebody is in a hurry */
+	} else {
+		code = gather_look(gatherer, true, &now) ? cli_failed(&verb_top, "no memory")
+							 : show(options, &before, &now);
+	}
+	gather_close(gatherer);
+	top_state_free(&before);
+	top_state_free(&now);
+	return code;
+}
+
+/* ---- live ---- */
+
+static int live(const struct options *options)
+{
+	const struct live_options how = {
+		.socket = options->socket,
+		.pid = options->pid,
+		.interval_ns = (uint64_t)(options->interval_us * 1000),
+		.stop_fd = stop_fd(),
+	};
+	const char *term = getenv("TERM");
+	int rc = live_run(&how);
+
+	switch (rc) {
+	case 0:
+	case -EIO: /* its terminal is gone: nobody is left to tell */
+		return CLI_DONE;
+	case -ENOTTY:
+		return cli_usage(&verb_top, "stdin and stdout are no terminal: use --once");
+	case -ENODEV:
+		return cli_usage(&verb_top,
+				 "nobody here knows a terminal called '%s' (TERM): use --once",
+				 term ? term : "");
+	default:
+		return cli_failed(&verb_top, "%s", strerror(-rc));
+	}
+}
+
+static int is_there(int pid)
+{
+	struct process_identity identity;
+	int rc = process_read(pid, &identity);
+
+	if (rc == -ESRCH)
+		return cli_failed(&verb_top, "there is no process %d", pid);
+	if (rc == -EINVAL)
+		return cli_failed(&verb_top, "%d is a thread: name its process", pid);
+	if (!rc && identity.kernel)
+		return cli_failed(&verb_top, "%d is a thread of the kernel: it uses no GPU", pid);
+	if (!rc && identity.state == 'Z')
+		return cli_failed(&verb_top, "process %d has ended; its parent has not noticed yet",
+				  pid);
+	return ASK_GO_ON;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options options;
+	int code = parse(argc, argv, &options);
+
+	if (code == ASK_GO_ON && options.pid)
+		code = is_there(options.pid);
+	if (code != ASK_GO_ON)
+		return code;
+	if (stop_begin())
+		return cli_failed(&verb_top, "no descriptors for signals");
+	return options.once ? once(&options) : live(&options);
+}
+
+const struct verb verb_top = {
+	.name = "top",
+	.summary = "nodes and processes, live, like htop",
+	.usage = "[PID] [--interval TIME] [--once [--json]] [--socket PATH]",
+	.help = "Shows how busy the nodes are, their queues against hardware slots, how often the "
+		"daemon\n"
+		"suspends and how long that takes; and the processes that use a GPU, with or "
+		"without\n"
+		"the shim, or PID alone. ? lists the keys: sort, filter, open a process down to "
+		"its\n"
+		"queues, suspend and resume it, give it a priority. Who is suspended from here "
+		"runs\n"
+		"again when top ends, however it ends. A value that is not known is '-'; without "
+		"a\n"
+		"daemon levels, states, suspensions and the time in which nodes had work are "
+		"not.\n"
+		"\n"
+		"  --interval TIME  between two looks: 50ms to 60s, 1s without it\n"
+		"  --once           prints one frame as text, after two looks, and ends\n"
+		"  --json           the same as one JSON object (docs/formats.md)\n"
+		"  --socket PATH    where the daemon listens; without it KFDSHIM_SOCKET, or\n"
+		"                   /run/kfdsched/socket\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched top --interval 500ms\n"
+		"  kfdsched top --once --json | jq '.nodes[] | {gpu_id, busy_ratio}'\n",
+	.run = run,
+};

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/top/gather.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "scheduler/lib/kfdsched.h"
+#include "scheduler/top/gather_driver.h"
+#include "scheduler/top/gather_names.h"
+#include "scheduler/top/gather_registers.h"
+
+/* A daemon that does not answer costs two seconds each time. */
+#define PATIENCE_NS 5000000000u
+
+struct gatherer {
+	struct kfdsched *daemon;
+	uint64_t silent_ns; /* it did not answer then */
+	struct driver *driver;
+	struct names *names;
+	struct registers *registers;
+};
+
+struct gatherer *gather_open(const char *socket)
+{
+	struct gatherer *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return NULL;
+	g->daemon = kfdsched_open(socket);
+	g->driver = driver_open();
+	g->names = names_open();
+	g->registers = registers_open();
+	if (!g->daemon || !g->driver || !g->names || !g->registers) {
+		gather_close(g);
+		return NULL;
+	}
+	return g;
+}
+
+void gather_close(struct gatherer *g)
+{
+	if (!g)
+		return;
+	kfdsched_close(g->daemon);
+	driver_close(g->driver);
+	names_close(g->names);
+	registers_close(g->registers);
+	free(g);
+}
+
+/* Half an answer is none: what it left is taken away again. */
+static int ask_daemon(struct gatherer *g, struct top_state *out)
+{
+	char *text = NULL;
+	json_t *status;
+	int rc;
+
+	if (g->silent_ns && out->ns < g->silent_ns + PATIENCE_NS) {
+		snprintf(out->why, sizeof(out->why), "%s", kfdsched_sentence(g->daemon));
+		return 0;
+	}
+	g->silent_ns = 0;
+	rc = kfdsched_status(g->daemon, 0, &text);
+	if (rc) {
+		snprintf(out->why, sizeof(out->why), "%s", kfdsched_sentence(g->daemon));
+		if (rc == -EAGAIN)
+			g->silent_ns = out->ns;
+		return 0;
+	}
+	status = json_loads(text, 0, NULL);
+	free(text);
+	rc = top_state_from_daemon(status, out);
+	json_decref(status);
+	if (rc == -EPROTO) {
+		uint64_t ns = out->ns;
+
+		top_state_clear(out);
+		out->ns = ns;
+		snprintf(out->why, sizeof(out->why),
+			 "what answers is no kfdschedd of this version: use the kfdsched that "
+			 "belongs to it");
+		rc = 0;
+	}
+	return rc;
+}
+
+int gather_look(struct gatherer *g, bool registers, struct top_state *out)
+{
+	int rc;
+
+	top_state_clear(out);
+	out->ns = clock_ns();
+	rc = ask_daemon(g, out);
+	if (!rc)
+		rc = driver_add(g->driver, out);
+	if (!rc)
+		rc = names_add(g->names, out);
+	if (!rc && registers)
+		rc = registers_add(g->registers, out);
+	return rc;
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/top/gather_names.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/proc_stat.h"
+#include "scheduler/observe/process.h"
+
+#define CHECK_NS 1000000000u  /* is it another process of that number? */
+#define REREAD_NS 5000000000u /* an exec */
+
+struct name {
+	pid_t pid, inner_pid;
+	uint64_t started; /* common/proc_stat.h */
+	uint64_t read_ns, checked_ns;
+	bool gone;     /* there is no such process; of that number may be a thread */
+	uint64_t used; /* the last look that asked for it */
+	char command[TOP_COMMAND_BYTES];
+};
+
+/* In the order of the state's processes as far as they stay the same. */
+struct names {
+	struct name *name;
+	size_t count, room;
+	uint64_t looks;
+};
+
+struct names *names_open(void)
+{
+	return calloc(1, sizeof(struct names));
+}
+
+void names_close(struct names *names)
+{
+	if (names)
+		free(names->name);
+	free(names);
+}
+
+/* How much of it is the folder of the program. */
+static size_t folder(const char *command)
+{
+	size_t end = strcspn(command, " "), begin = end;
+
+	while (begin && command[begin - 1] != '/')
+		begin--;
+	return begin < end ? begin : 0;
+}
+
+static void read_name(struct name *name, uint64_t now)
+{
+	struct process_identity identity;
+	const char *command;
+	int rc;
+
+	name->read_ns = name->checked_ns = now;
+	name->command[0] = '\0';
+	name->inner_pid = 0;
+	name->started = 0;
+	rc = process_read(name->pid, &identity);
+	name->gone = rc == -ESRCH || rc == -EINVAL;
+	if (rc)
+		return;
+	name->started = identity.started;
+	command = identity.command[0] ? identity.command : identity.comm;
+	snprintf(name->command, sizeof(name->command), "%s", command + folder(command));
+	if (identity.depth > 1)
+		name->inner_pid = identity.pids[identity.depth - 1];
+}
+
+static void keep_up(struct name *name, uint64_t now)
+{
+	struct proc_stat stat;
+
+	if (!name->read_ns || now - name->read_ns >= REREAD_NS) {
+		read_name(name, now);
+	} else if (now - name->checked_ns >= CHECK_NS) {
+		name->checked_ns = now;
+		proc_stat(name->pid, &stat);
+		if (stat.started != name->started)
+			read_name(name, now);
+	}
+}
+
+static struct name *find(struct names *names, pid_t pid, size_t near)
+{
+	struct name *grown;
+
+	if (near < names->count && names->name[near].pid == pid)
+		return &names->name[near];
+	for (size_t i = 0; i < names->count; i++)
+		if (names->name[i].pid == pid)
+			return &names->name[i];
+	if (names->count == names->room) {
+		grown = reallocarray(names->name, names->room + 64, sizeof(*grown));
+		if (!grown)
+			return NULL;
+		names->name = grown;
+		names->room += 64;
+	}
+	names->name[names->count] = (struct name){.pid = pid};
+	return &names->name[names->count++];
+}
+
+int names_add(struct names *names, struct top_state *state)
+{
+	size_t kept = 0, there = 0;
+
+	names->looks++;
+	for (size_t i = 0; i < state->process_count; i++) {
+		struct top_process *process = &state->processes[i];
+		struct name *name = find(names, process->pid, i);
+
+		if (!name)
+			return -ENOMEM;
+		keep_up(name, state->ns);
+		name->used = names->looks;
+		/* sysfs keeps the dead for a while. The daemon may count otherwise than we. */
+		if (!process->by_daemon && (name->gone || process->pid == state->worker_pid))
+			continue;
+		process->inner_pid = name->inner_pid;
+		if (name->command[0])
+			memcpy(process->command, name->command, sizeof(process->command));
+		if (there != i)
+			state->processes[there] = *process;
+		there++;
+	}
+	state->process_count = there;
+	for (size_t i = 0; i < names->count; i++)
+		if (names->name[i].used == names->looks)
+			names->name[kept++] = names->name[i];
+	names->count = kept;
+	return 0;
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/top/live.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "scheduler/top/detail.h"
+#include "scheduler/top/draw.h"
+#include "scheduler/top/gather.h"
+#include "scheduler/top/orders.h"
+#include "scheduler/top/terminal.h"
+
+/* So often a terminal may say that there is a key, and have none, before it counts as gone. */
+#define EMPTY_READS 20u
+
+struct live {
+	const struct live_options *options;
+	struct gatherer *gatherer;
+	struct orders *orders;
+	struct detail *detail;
+	struct top_state state[2];
+	unsigned looks; /* the last is in state[looks % 2] */
+	struct top_frame frame;
+	struct screen screen;
+	struct top_ui ui;
+	unsigned empty_reads;
+	bool quit;
+	bool again; /* something was done: look at once */
+};
+
+static int look(struct live *live)
+{
+	int rc = gather_look(live->gatherer, live->ui.shown[TOP_HQDS] || live->ui.shown[TOP_RATIO],
+			     &live->state[(live->looks + 1) % 2]);
+
+	live->looks++;
+	if (!rc && live->ui.under == UI_QUEUES)
+		rc = detail_look(live->detail, live->ui.subject);
+	return rc;
+}
+
+static int show(struct live *live)
+{
+	const struct top_state *now = &live->state[live->looks % 2];
+	const struct top_state *before =
+		live->looks > 1 ? &live->state[(live->looks + 1) % 2] : NULL;
+	int rc = top_frame_make(&live->frame, before, now, &live->ui.view);
+
+	live->ui.holds = orders_holds(live->orders);
+	if (!rc)
+		rc = terminal_screen(&live->screen);
+	if (rc)
+		return rc;
+	draw(&live->screen, &live->ui, &live->frame, detail_seen(live->detail));
+	terminal_show(&live->screen);
+	return 0;
+}
+
+/* Orders can take two seconds: that one is under way is shown first. */
+static int act(struct live *live, enum ui_action action)
+{
+	struct top_ui *ui = &live->ui;
+	int rc = 0;
+
+	switch (action) {
+	case UI_QUIT:
+		live->quit = true;
+		return 0;
+	case UI_LOOK:
+		detail_forget(live->detail);
+		return detail_look(live->detail, ui->subject);
+	case UI_SUSPEND:
+		snprintf(ui->said, sizeof(ui->said), "Suspending %d ...", (int)ui->subject);
+		rc = show(live);
+		orders_suspend(live->orders, ui->subject, ui->said, sizeof(ui->said));
+		break;
+	case UI_RESUME:
+		orders_resume(live->orders, ui->subject, ui->said, sizeof(ui->said));
+		break;
+	case UI_PRIORITISE:
+		orders_set_priority(live->orders, ui->subject, ui->word, ui->said,
+				    sizeof(ui->said));
+		break;
+	default:
+		return 0;
+	}
+	live->again = true;
+	return rc;
+}
+
+/* All keys that wait. */
+static int keys(struct live *live, bool readable)
+{
+	int rc = 0, key = terminal_key();
+
+	/* A terminal that is gone is readable for ever. */
+	live->empty_reads = readable && key == TERMINAL_NO_KEY ? live->empty_reads + 1 : 0;
+	if (live->empty_reads >= EMPTY_READS)
+		return -EIO;
+	for (; !rc && !live->quit && key != TERMINAL_NO_KEY; key = terminal_key())
+		if (key != TERMINAL_RESIZED)
+			rc = act(live, ui_key(&live->ui, &live->frame, key));
+	return rc;
+}
+
+/* Until `until_ns`, or until there is something to do. */
+static int wait_for_something(struct live *live, uint64_t until_ns)
+{
+	struct pollfd fd[2 + ORDERS_HOLDS] = {
+		{.fd = STDIN_FILENO, .events = POLLIN},
+		{.fd = live->options->stop_fd, .events = POLLIN},
+	};
+	nfds_t n = 2 + orders_poll(live->orders, fd + 2);
+	uint64_t now = clock_ns(), left = until_ns > now ? until_ns - now : 0;
+	const struct timespec nap = {
+		.tv_sec = (time_t)(left / 1000000000u),
+		.tv_nsec = (long)(left % 1000000000u),
+	};
+
+	/* A signal is as good as a key: the size may have changed. */
+	if (ppoll(fd, n, &nap, NULL) < 0 && errno != EINTR)
+		return -errno;
+	if (fd[1].revents)
+		live->quit = true;
+	if (fd[0].revents & (POLLHUP | POLLERR | POLLNVAL))
+		return -EIO;
+	orders_ended(live->orders, live->ui.said, sizeof(live->ui.said));
+	return live->quit ? 0 : keys(live, fd[0].revents & POLLIN);
+}
+
+static int go_on(struct live *live)
+{
+	uint64_t next = clock_ns();
+	int rc = 0;
+
+	while (!rc && !live->quit) {
+		uint64_t now = clock_ns();
+
+		if (live->again)
+			next = now;
+		live->again = false;
+		if (now >= next) {
+			rc = look(live);
+			next += live->options->interval_ns;
+			/* Late by more than one: it does not catch up. */
+			if (next < now)
+				next = now + live->options->interval_ns;
+		}
+		if (!rc)
+			rc = show(live);
+		if (!rc)
+			rc = wait_for_something(live, next);
+	}
+	return rc;
+}
+
+int live_run(const struct live_options *options)
+{
+	struct live live = {.options = options};
+	int rc = -ENOMEM;
+
+	ui_begin(&live.ui, options->pid);
+	live.gatherer = gather_open(options->socket);
+	live.orders = orders_open(options->socket);
+	live.detail = detail_open(options->socket);
+	if (!live.gatherer || !live.orders || !live.detail)
+		goto out;
+	rc = terminal_begin();
+	if (rc)
+		goto out;
+	rc = go_on(&live);
+	terminal_end();
+out:
+	orders_close(live.orders);
+	gather_close(live.gatherer);
+	detail_close(live.detail);
+	screen_free(&live.screen);
+	top_frame_free(&live.frame);
+	top_state_free(&live.state[0]);
+	top_state_free(&live.state[1]);
+	return rc;
+}

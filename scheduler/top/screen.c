@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/top/screen.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#define BYTES_OF_ONE 4u /* the longest character */
+#define PRINT_BYTES 512u
+
+int screen_begin(struct screen *screen, unsigned width, unsigned height)
+{
+	if (width != screen->width || height != screen->height) {
+		bool utf8 = screen->utf8;
+
+		screen_free(screen);
+		screen->utf8 = utf8;
+		screen->line = calloc(height, sizeof(*screen->line));
+		if (!screen->line && height)
+			return -ENOMEM;
+		screen->width = width;
+		screen->height = height;
+		for (unsigned i = 0; i < height; i++) {
+			screen->line[i].text = malloc(width * BYTES_OF_ONE + 1);
+			if (!screen->line[i].text) {
+				screen_free(screen);
+				return -ENOMEM;
+			}
+		}
+	}
+	for (unsigned i = 0; i < height; i++) {
+		struct screen_line *line = &screen->line[i];
+
+		line->bytes = line->columns = line->spans = 0;
+		line->text[0] = '\0';
+	}
+	screen->cursor = false;
+	return 0;
+}
+
+void screen_free(struct screen *screen)
+{
+	for (unsigned i = 0; screen->line && i < screen->height; i++)
+		free(screen->line[i].text);
+	free(screen->line);
+	*screen = (struct screen){0};
+}
+
+/* One character of UTF-8; its bytes, 0: it is none. */
+static size_t decode(const unsigned char *text, uint32_t *out)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t n = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2 : 3;
+	uint32_t c;
+
+	if (text[0] >= 0xf0)
+		n = text[0] < 0xf5 ? 4 : 0;
+	if (n <= 1) {
+		*out = text[0];
+		return n;
+	}
+	c = text[0] & (0x7fu >> n);
+	for (size_t i = 1; i < n; i++) {
+		if ((text[i] & 0xc0u) != 0x80u)
+			return 0;
+		c = c << 6 | (text[i] & 0x3fu);
+	}
+	if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		return 0;
+	*out = c;
+	return n;
+}
+
+/* Columns of a character that a terminal just shows; 0: of one that it obeys, or that
+ * changes what stands beside it. */
+static unsigned columns_of(uint32_t c)
+{
+	int width;
+
+	if (c < 0x20 || (c >= 0x7f && c < 0xa0))
+		return 0;
+	if (c < 0x7f)
+		return 1;
+	if (c == 0xad || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+	    (c >= 0x2060 && c <= 0x206f) || c == 0x061c || c == 0xfeff)
+		return 0;
+	width = wcwidth((wchar_t)c);
+	return width > 0 ? (unsigned)width : 0;
+}
+
+unsigned screen_harmless(char *out, size_t size, const char *text, unsigned columns, bool utf8)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	unsigned used = 0;
+
+	while (*at) {
+		uint32_t c;
+		size_t n = decode(at, &c);
+		unsigned width = n && (utf8 || n == 1) ? columns_of(c) : 0;
+		const unsigned char *from = width ? at : (const unsigned char *)"?";
+		size_t bytes = width ? n : 1;
+
+		width = width ? width : 1;
+		if (used + width > columns || bytes + 1 > size)
+			break;
+		memcpy(out, from, bytes);
+		out += bytes;
+		size -= bytes;
+		used += width;
+		at += n ? n : 1;
+	}
+	*out = '\0';
+	return used;
+}
+
+/* Text that is harmless already. */
+static void add(struct screen *screen, struct screen_line *line, enum screen_ink ink,
+		const char *text, unsigned columns)
+{
+	size_t bytes = strlen(text);
+
+	if (!bytes || line->columns + columns > screen->width)
+		return;
+	if (!line->spans || line->span[line->spans - 1].ink != ink) {
+		if (line->spans == SCREEN_SPANS)
+			return;
+		line->span[line->spans++] = (struct screen_span){
+			.column = line->columns,
+			.start = line->bytes,
+			.ink = ink,
+		};
+	}
+	memcpy(line->text + line->bytes, text, bytes + 1);
+	line->bytes += bytes;
+	line->columns += columns;
+}
+
+void screen_text(struct screen *screen, unsigned at, enum screen_ink ink, const char *text)
+{
+	char harmless[PRINT_BYTES];
+	struct screen_line *line;
+	unsigned columns;
+
+	if (at >= screen->height)
+		return;
+	line = &screen->line[at];
+	columns = screen_harmless(harmless, sizeof(harmless), text, screen->width - line->columns,
+				  screen->utf8);
+	add(screen, line, ink, harmless, columns);
+}
+
+void screen_print(struct screen *screen, unsigned line, enum screen_ink ink, const char *fmt, ...)
+{
+	char text[PRINT_BYTES];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	screen_text(screen, line, ink, text);
+}
+
+static void blanks(struct screen *screen, struct screen_line *line, enum screen_ink ink,
+		   unsigned columns)
+{
+	static const char blank[] = "                ";
+
+	while (columns) {
+		unsigned n = columns < sizeof(blank) - 1 ? columns : (unsigned)sizeof(blank) - 1;
+
+		add(screen, line, ink, blank + sizeof(blank) - 1 - n, n);
+		columns -= n;
+	}
+}
+
+void screen_cell(struct screen *screen, unsigned at, enum screen_ink ink, const char *text,
+		 unsigned columns, bool left)
+{
+	char harmless[PRINT_BYTES];
+	struct screen_line *line;
+	unsigned used;
+
+	if (at >= screen->height)
+		return;
+	line = &screen->line[at];
+	if (columns > screen->width - line->columns)
+		columns = screen->width - line->columns;
+	used = screen_harmless(harmless, sizeof(harmless), text, columns, screen->utf8);
+	if (!left)
+		blanks(screen, line, ink, columns - used);
+	add(screen, line, ink, harmless, used);
+	if (left)
+		blanks(screen, line, ink, columns - used);
+}
+
+void screen_fill(struct screen *screen, unsigned at, enum screen_ink ink)
+{
+	if (at < screen->height)
+		blanks(screen, &screen->line[at], ink, screen->width - screen->line[at].columns);
+}
+
+void screen_cursor(struct screen *screen, unsigned at)
+{
+	if (at >= screen->height)
+		return;
+	screen->cursor = true;
+	screen->cursor_line = at;
+	screen->cursor_column = screen->line[at].columns;
+	if (screen->cursor_column >= screen->width && screen->width)
+		screen->cursor_column = screen->width - 1;
+}

@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Proves, in tmux, with a real process on a simulated GPU and a real daemon: kfdsched top shows
+# its queues, slots and memory, opens it down to its queues, gives it a priority, suspends and
+# resumes it; who is suspended from there runs again when top ends, also by kill -9; one frame
+# keeps to its schema; without a daemon sysfs tells what it can, and the rest is not known.
+set -eu
+# shellcheck source=tests/daemon/daemon.inc.sh
+. "$SOURCE/tests/daemon/daemon.inc.sh"
+in_a_world
+# shellcheck source=tests/operator/tmux.inc.sh
+. "$SOURCE/tests/operator/tmux.inc.sh"
+trap 'tmux_end; clean_up' EXIT
+here=$SOURCE/tests/operator
+
+start_daemon
+start_offline --seconds 600
+tmux_begin 120 30 "exec $BUILD/kfdsched top --interval 200ms"
+
+# ---- what it shows ----
+node=$(gpu_id)
+shows "daemon $daemon, policy strict"
+shows " 2 of 24 slots"
+row() {
+	screen | grep -E "^ *$offline +trap +offline +2 "
+}
+# Of two queues each is in one slot, as long as nobody suspends it.
+mapped() {
+	row | grep -qE ' (yes|no) +2 +2 +1:1 +[0-9.]+[KMG] .* kfdreplay --trace'
+}
+soon mapped
+
+# ---- down to its queues ----
+keys Enter
+shows "Process $offline, level trap"
+shows "Told by daemon, lane, sysfs, mqd, hqd"
+soon eval "screen | grep -qE '^ +1 +$node +aql +1 MiB +[0-9]+ +[0-9]+ '"
+
+# ---- orders ----
+keys S
+shows "Suspend $offline (kfdreplay) until R, or this top ends? y/n"
+keys n
+shows "Nothing was done."
+says ".processes[]|select(.pid == $offline)|.lease_us == null" || fail "suspended without a yes"
+keys S y
+soon state_is "$offline" suspended
+shows "level trap, suspended"
+keys q
+shows "$node ["
+soon eval "row | grep -q ' suspended '"
+keys q
+shows "1 process suspended here will run again. Quit?"
+keys n
+keys R y
+soon state_is "$offline" running
+keys t
+keys -l 9
+keys Enter
+soon says ".processes[]|select(.pid == $offline)|.priority == 9 and .priority_ordered"
+keys t
+keys -l fast
+keys Enter
+shows "not 'fast'"
+
+# Whatever ends it.
+keys S y
+soon state_is "$offline" suspended
+kill -KILL "$(tmux_here display-message -p '#{pane_pid}')"
+soon state_is "$offline" running
+# Another's end of it is told.
+tmux_begin 120 30 "exec $BUILD/kfdsched top $offline --interval 200ms"
+shows kfdreplay
+keys S y
+soon state_is "$offline" suspended
+"$BUILD/kfdsched" resume "$offline" >/dev/null
+shows "Process $offline: "
+keys q
+
+# ---- one frame ----
+"$BUILD/kfdsched" top "$offline" --once --json --interval 300ms >"$work/once.json"
+"$here/schema.py" "$SOURCE/docs/schemas/top.json" "$work/once.json"
+jq -e --argjson pid "$offline" --argjson node "$node" '
+	(.nodes | length == 1) and .nodes[0].gpu_id == $node and .nodes[0].slots == 24 and
+	.nodes[0].compute_queues == 2 and .nodes[0].busy_source == "daemon" and .nodes[0].busy_ratio > 0 and
+	(.processes | length == 1) and .processes[0].pid == $pid and .processes[0].source == "daemon" and
+	.processes[0].active_hqds == 2 and .processes[0].hqds_per_queue == 1 and
+	.processes[0].vram_bytes > 0' "$work/once.json" >/dev/null ||
+	fail "not what one frame should tell: $(cat "$work/once.json")"
+
+# ---- without a daemon ----
+kill -TERM "$daemon"
+soon has_ended "$daemon"
+"$BUILD/kfdsched" top "$offline" --once --json --interval 50ms >"$work/once.json"
+"$here/schema.py" "$SOURCE/docs/schemas/top.json" "$work/once.json"
+jq -e '.daemon == null and .nodes[0].busy_source == "sysfs" and .nodes[0].compute_queues == 2 and
+	.processes[0].source == "sysfs" and .processes[0].compute_queues == 2 and
+	.processes[0].level == null and .processes[0].state == null' "$work/once.json" >/dev/null ||
+	fail "not what is known without a daemon: $(cat "$work/once.json")"
+tmux_begin 120 30 "exec $BUILD/kfdsched top --interval 200ms"
+shows "no daemon: "
+shows "of CUs"
+soon eval "screen | grep -qE '^ *$offline +- +- +- +- +- +2 +2 +1:1 '"
+keys S
+shows "Only a daemon can do that"
+keys q
+
+# Who uses no GPU.
+got=0
+"$BUILD/kfdsched" top $$ --once --interval 50ms >"$work/out" 2>"$work/err" || got=$?
+if [ $got != 1 ] || ! grep -q "uses no GPU" "$work/err"; then
+	fail "top of a process without a GPU: $(cat "$work/err")"
+fi

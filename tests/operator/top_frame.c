@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+/*
+ * kfdsched top: two looks at a machine that was made up come to the right shares and rates,
+ * what cannot be known is not known, and rows are sorted and filtered.
+ */
+// clang-format off
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+// clang-format on
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/top/frame.h"
+#include "scheduler/top/once_json.h"
+
+/* What a daemon answers: suspends so far (each took so many us), work of node 7 and 11 so
+ * far, and how long process 30 was held. */
+static json_t *answer(int worker, int suspends, int took_us, int work7_us, int work11_us,
+		      int held_us)
+{
+	struct hist *hist = calloc(1, sizeof(*hist));
+	json_t *status;
+	char text[4096];
+
+	for (int i = 0; i < suspends; i++)
+		hist_add(hist, (uint64_t)took_us * 1000);
+	snprintf(
+		text, sizeof(text),
+		"{\"daemon\": {\"pid\": 1, \"worker_pid\": %d, \"policy\": \"strict\"},"
+		" \"nodes\": [{\"gpu_id\": 11, \"work_us\": %d, \"urgent\": true, "
+		"\"suspended\": 1, \"policy\": \"strict\"},"
+		"  {\"gpu_id\": 7, \"work_us\": %d, \"urgent\": false, \"suspended\": 0, "
+		"\"policy\": \"strict\"}],"
+		" \"processes\": ["
+		"  {\"pid\": 30, \"comm\": \"train\", \"shim\": true, \"priority\": 2, \"role\": "
+		"\"offline\","
+		"   \"level\": \"trap\", \"state\": \"suspended\", \"active\": true, \"suspends\": "
+		"%d, \"suspended_us\": %d,"
+		"   \"queues\": [{\"id\": 0, \"gpu_id\": 7, \"type\": \"aql\"}, {\"id\": 1, "
+		"\"gpu_id\": 7, \"type\": \"sdma\"},"
+		"                {\"id\": 2, \"gpu_id\": 11, \"type\": \"pm4\"}]},"
+		"  {\"pid\": 4, \"comm\": \"serve\", \"priority\": null, \"role\": \"seen\", "
+		"\"level\": \"observe\","
+		"   \"state\": \"running\", \"active\": false}],"
+		" \"totals\": {\"suspends\": %d, \"resumes\": %d, \"failures\": 0}}",
+		worker, work11_us, work7_us, suspends, held_us, suspends, suspends);
+	status = json_loads(text, 0, NULL);
+	assert_non_null(status);
+	for (const char *const *key = (const char *const[]){"suspend_ns", "detection_ns", NULL};
+	     *key; key++) {
+		json_t *buckets = json_array();
+
+		for (unsigned b = 0; b < HIST_BUCKETS; b++)
+			if (hist->buckets[b])
+				json_array_append_new(buckets,
+						      json_pack("[I,I]",
+								(json_int_t)hist_bucket_upper(b),
+								(json_int_t)hist->buckets[b]));
+		json_object_set_new(json_object_get(status, "totals"), *key,
+				    json_pack("{sI sI sI so}", "count", (json_int_t)hist->count,
+					      "sum", (json_int_t)hist->sum, "max",
+					      (json_int_t)hist->max, "buckets", buckets));
+	}
+	free(hist);
+	return status;
+}
+
+static void look(struct top_state *state, double second, json_t *status)
+{
+	top_state_clear(state);
+	state->ns = (uint64_t)(second * 1e9) + 1000000000u;
+	assert_int_equal(top_state_from_daemon(status, state), 0);
+	json_decref(status);
+}
+
+static const struct top_view all = {.sort = TOP_PID};
+
+static void test_rates(void **data)
+{
+	struct top_state before = {0}, now = {0};
+	struct top_frame frame = {0};
+
+	(void)data;
+	look(&before, 0, answer(2, 100, 50, 1000000, 0, 500000));
+	look(&now, 2, answer(2, 120, 800, 2000000, 3000000, 1500000));
+	/* The earlier 100 took 50 us, and are in the later answer, too. */
+	now.totals->suspend = before.totals->suspend;
+	for (int i = 0; i < 20; i++)
+		hist_add(&now.totals->suspend, 800000);
+	assert_int_equal(top_frame_make(&frame, &before, &now, &all), 0);
+
+	assert_true(fabs(frame.seconds - 2) < 1e-9);
+	assert_true(fabs(frame.suspends_per_s - 10) < 1e-9);
+	assert_true(fabs(frame.resumes_per_s - 10) < 1e-9);
+	assert_true(frame.failures_per_s == 0);
+	/* Of the 20 between the two looks, not of all 120. */
+	assert_true(frame.suspend_p50_us >= 800 && frame.suspend_p50_us < 830);
+	assert_true(frame.suspend_p99_us >= 800 && frame.suspend_p99_us < 830);
+
+	assert_int_equal(frame.node_count, 2);
+	assert_int_equal(frame.nodes[0].node->gpu_id, 7);
+	assert_true(fabs(frame.nodes[0].busy_ratio - 0.5) < 1e-9);
+	assert_int_equal(frame.nodes[0].busy_by, TOP_BUSY_DAEMON);
+	assert_true(frame.nodes[1].busy_ratio == 1); /* no more than all of the time */
+	assert_int_equal(frame.nodes[0].node->queues, 1);
+	assert_int_equal(frame.nodes[1].node->queues, 1);
+
+	assert_int_equal(frame.row_count, 2);
+	assert_int_equal(frame.rows[1].process->pid, 30);
+	assert_int_equal(frame.rows[1].process->queues, 3);
+	assert_int_equal(frame.rows[1].process->compute_queues, 2);
+	assert_true(fabs(frame.rows[1].held_ratio - 0.5) < 1e-9);
+	assert_true(fabs(frame.rows[1].suspends_per_s - 10) < 1e-9);
+	top_frame_free(&frame);
+	top_state_free(&before);
+	top_state_free(&now);
+}
+
+/* -, never 0: no earlier look, another worker's counts, values that were not told. */
+static void test_unknown(void **data)
+{
+	struct top_state before = {0}, now = {0};
+	struct top_frame frame = {0};
+	char text[TOP_CELL];
+
+	(void)data;
+	look(&now, 2, answer(2, 120, 800, 2000000, 3000000, 1500000));
+	assert_int_equal(top_frame_make(&frame, NULL, &now, &all), 0);
+	assert_true(isnan(frame.suspends_per_s) && isnan(frame.suspend_p50_us));
+	assert_true(isnan(frame.nodes[0].busy_ratio) && isnan(frame.rows[1].held_ratio));
+	assert_string_equal(top_column_text(text, &frame.rows[1], TOP_HELD), "-");
+	for (unsigned c = 0; c < TOP_COLUMNS; c++) {
+		top_column_text(text, &frame.rows[0], (enum top_column)c);
+		if (c == TOP_PRIORITY || c == TOP_QUEUES || c == TOP_HQDS || c == TOP_RATIO ||
+		    c == TOP_VRAM || c == TOP_INNER_PID)
+			assert_string_equal(text, "-");
+	}
+
+	look(&before, 0, answer(3, 100, 50, 1000000, 0, 500000));
+	assert_int_equal(top_frame_make(&frame, &before, &now, &all), 0);
+	assert_true(isnan(frame.suspends_per_s) && isnan(frame.nodes[0].busy_ratio));
+	assert_true(isnan(frame.rows[1].held_ratio));
+
+	/* No suspends between the two: no latency, but a rate. */
+	look(&before, 0, answer(2, 120, 800, 2000000, 3000000, 1500000));
+	assert_int_equal(top_frame_make(&frame, &before, &now, &all), 0);
+	assert_true(frame.suspends_per_s == 0 && isnan(frame.suspend_p50_us));
+
+	top_frame_free(&frame);
+	top_state_free(&before);
+	top_state_free(&now);
+}
+
+/* Without a daemon: the share of the compute units. */
+static void test_without_daemon(void **data)
+{
+	struct top_state now = {.ns = 1};
+	struct top_frame frame = {0};
+	struct top_process *process;
+	struct top_node *node;
+	json_t *json;
+
+	(void)data;
+	node = top_state_node(&now, 7);
+	node->compute_units = 104;
+	node->occupied = 26;
+	top_state_node(&now, 8);
+	process = top_state_process(&now, 12);
+	process->queues = 24;
+	process->hqds_per_queue = 4;
+	strcpy(process->command, "a\xffz");
+	assert_int_equal(top_frame_make(&frame, NULL, &now, &all), 0);
+	assert_true(frame.nodes[0].busy_ratio == 0.25);
+	assert_int_equal(frame.nodes[0].busy_by, TOP_BUSY_SYSFS);
+	assert_true(isnan(frame.nodes[1].busy_ratio));
+	assert_int_equal(frame.nodes[1].busy_by, TOP_BUSY_NOBODY);
+	json = once_json(&frame);
+	assert_non_null(json);
+	process = NULL;
+	assert_string_equal(
+		json_string_value(json_object_get(
+			json_array_get(json_object_get(json, "processes"), 0), "command")),
+		"a?z");
+	json_decref(json);
+	top_frame_free(&frame);
+	top_state_free(&now);
+}
+
+static void order_is(const struct top_state *now, const struct top_view *view, const char *pids)
+{
+	struct top_frame frame = {0};
+	char text[128] = "";
+
+	assert_int_equal(top_frame_make(&frame, NULL, now, view), 0);
+	for (size_t i = 0; i < frame.row_count; i++)
+		sprintf(text + strlen(text), "%d ", (int)frame.rows[i].process->pid);
+	assert_string_equal(text, pids);
+	top_frame_free(&frame);
+}
+
+static void test_sort_and_filter(void **data)
+{
+	static const struct {
+		pid_t pid;
+		int queues, priority;
+		int64_t vram;
+		const char *level, *command;
+	} made_up[] = {
+		{5, 2, 15, 100, "trap", "python3 serve.py"},
+		{3, 24, -1, -1, "", "unknown"},
+		{9, 3, 2, 5000, "gate", "Python3 train.py"},
+		{700, 24, 2, 0, "trap", "zsh"},
+	};
+	struct top_state now = {.ns = 1};
+
+	(void)data;
+	for (size_t i = 0; i < sizeof(made_up) / sizeof(made_up[0]); i++) {
+		struct top_process *process = top_state_process(&now, made_up[i].pid);
+
+		process->queues = made_up[i].queues;
+		process->priority = made_up[i].priority;
+		process->vram_bytes = made_up[i].vram;
+		strcpy(process->level, made_up[i].level);
+		strcpy(process->command, made_up[i].command);
+	}
+	order_is(&now, &(struct top_view){.sort = TOP_PID}, "3 5 9 700 ");
+	order_is(&now, &(struct top_view){.sort = TOP_PID, .reverse = true}, "700 9 5 3 ");
+	/* The same: by pid. What is not known: last, in either direction. */
+	order_is(&now, &(struct top_view){.sort = TOP_QUEUES, .reverse = true}, "3 700 9 5 ");
+	order_is(&now, &(struct top_view){.sort = TOP_PRIORITY}, "9 700 5 3 ");
+	order_is(&now, &(struct top_view){.sort = TOP_PRIORITY, .reverse = true}, "5 9 700 3 ");
+	order_is(&now, &(struct top_view){.sort = TOP_VRAM}, "700 5 9 3 ");
+	order_is(&now, &(struct top_view){.sort = TOP_LEVEL}, "9 5 700 3 ");
+	order_is(&now, &(struct top_view){.sort = TOP_COMMAND}, "9 5 3 700 ");
+	order_is(&now, &(struct top_view){.sort = TOP_PID, .filter = "python"}, "5 9 ");
+	order_is(&now, &(struct top_view){.sort = TOP_PID, .filter = "gate"}, "9 ");
+	order_is(&now, &(struct top_view){.sort = TOP_PID, .filter = "70"}, "700 ");
+	order_is(&now, &(struct top_view){.sort = TOP_PID, .filter = "nobody"}, "");
+	order_is(&now, &(struct top_view){.sort = TOP_PID, .pid = 9}, "9 ");
+	top_state_free(&now);
+}
+
+/* Answers of something that is no daemon of ours. */
+static void test_bad_answers(void **data)
+{
+	static const char *const bad[] = {
+		"{}",
+		"[]",
+		"{\"daemon\": {}, \"nodes\": 3, \"processes\": []}",
+		"{\"daemon\": {}, \"nodes\": [], \"processes\": [{\"pid\": -4}]}",
+		"{\"daemon\": {}, \"nodes\": [], \"processes\": [{\"pid\": 99999999999999}]}",
+		"{\"daemon\": {}, \"nodes\": [], \"processes\": [7]}",
+		"{\"daemon\": {}, \"nodes\": [], \"processes\": [], \"totals\": 5}",
+		"{\"daemon\": {}, \"nodes\": [], \"processes\": [], \"totals\": {\"suspends\": 1,"
+		" \"resumes\": 1, \"failures\": 0, \"suspend_ns\": {}}}",
+	};
+
+	(void)data;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct top_state state = {0};
+		json_t *json = json_loads(bad[i], 0, NULL);
+
+		assert_int_equal(top_state_from_daemon(json, &state), -EPROTO);
+		json_decref(json);
+		top_state_free(&state);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rates),	       cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_without_daemon), cmocka_unit_test(test_sort_and_filter),
+		cmocka_unit_test(test_bad_answers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT
+/*
+ * kfdsched top: nothing is wider than the screen at any size, hostile names stay harmless,
+ * columns go by what they are worth, and keys do what the help says.
+ */
+// clang-format off
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+// clang-format on
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "scheduler/top/draw.h"
+
+static struct top_state now;
+static struct top_frame frame;
+static struct screen screen = {.utf8 = true};
+static struct top_ui ui;
+
+static void one_more(pid_t pid, const char *command)
+{
+	struct top_process *process = top_state_process(&now, pid);
+
+	process->by_daemon = true;
+	process->queues = 24;
+	process->priority = 2;
+	process->vram_bytes = 3ll << 30;
+	process->mqds = 24;
+	process->hqds = 96;
+	strcpy(process->ratio, "1:4");
+	strcpy(process->level, "trap");
+	strcpy(process->role, "offline");
+	strcpy(process->state, "suspended");
+	snprintf(process->command, sizeof(process->command), "%s", command);
+}
+
+static int begin(void **data)
+{
+	(void)data;
+	top_state_clear(&now);
+	now.ns = 1;
+	now.by_daemon = true;
+	for (uint32_t gpu = 1; gpu <= 8; gpu++)
+		top_state_node(&now, gpu)->slots = 24;
+	for (int i = 0; i < 40; i++)
+		one_more(100 + i, "python3 train.py");
+	ui_begin(&ui, 0);
+	return 0;
+}
+
+static void redraw(unsigned width, unsigned height, const struct observation *queues)
+{
+	assert_int_equal(top_frame_make(&frame, NULL, &now, &ui.view), 0);
+	assert_int_equal(screen_begin(&screen, width, height), 0);
+	draw(&screen, &ui, &frame, queues);
+	/* No line is wider than the screen, as a terminal counts. */
+	for (unsigned y = 0; y < height; y++) {
+		wchar_t wide[2048];
+
+		assert_true(screen.line[y].columns <= width);
+		assert_true(mbstowcs(wide, screen.line[y].text, 2048) != (size_t)-1);
+		assert_int_equal(wcswidth(wide, 2048), screen.line[y].columns);
+	}
+}
+
+static enum ui_action press(int key)
+{
+	return ui_key(&ui, &frame, key);
+}
+
+static void type(const char *word)
+{
+	for (; *word; word++)
+		press((unsigned char)*word);
+}
+
+static bool shows(const char *text)
+{
+	for (unsigned y = 0; y < screen.height; y++)
+		if (strstr(screen.line[y].text, text))
+			return true;
+	return false;
+}
+
+static void test_any_size(void **data)
+{
+	static const enum ui_mode modes[] = {UI_LIST,	    UI_QUEUES,	 UI_SORT,
+					     UI_FILTER,	    UI_PRIORITY, UI_ASK_SUSPEND,
+					     UI_ASK_RESUME, UI_ASK_QUIT, UI_HELP};
+	struct observation seen = {.alive = true};
+
+	(void)data;
+	for (int i = 0; i < 50; i++)
+		observe_list_add(&seen.queues)->id = (uint32_t)i;
+	for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); m++)
+		for (unsigned width = 0; width < 200; width += width < 12 ? 1 : 17)
+			for (unsigned height = 0; height < 60; height += height < 12 ? 1 : 7) {
+				ui.mode = modes[m];
+				ui.under = modes[m] == UI_QUEUES ? UI_QUEUES : UI_LIST;
+				ui.subject = 103;
+				redraw(width, height, &seen);
+			}
+	observe_list_free(&seen.queues);
+}
+
+static void test_what_fits(void **data)
+{
+	(void)data;
+	redraw(80, 24, NULL);
+	/* What an operator asks for first is there at 80x24, the rest when it fits. */
+	assert_true(ui.shown[TOP_LEVEL] && ui.shown[TOP_STATE] && ui.shown[TOP_QUEUES] &&
+		    ui.shown[TOP_HQDS] && ui.shown[TOP_RATIO] && ui.shown[TOP_VRAM]);
+	assert_false(ui.shown[TOP_RATE]);
+	assert_false(ui.shown[TOP_INNER_PID]);
+	assert_true(shows("96   1:4"));
+	redraw(120, 40, NULL);
+	assert_true(ui.shown[TOP_RATE] && ui.shown[TOP_HELD] && ui.shown[TOP_ROLE]);
+	assert_false(ui.shown[TOP_INNER_PID]); /* nobody is in a container */
+	now.processes[0].inner_pid = 7;
+	redraw(140, 40, NULL);
+	assert_true(ui.shown[TOP_INNER_PID]);
+	redraw(40, 24, NULL);
+	assert_true(ui.shown[TOP_PID] && ui.shown[TOP_COMMAND] && ui.shown[TOP_QUEUES]);
+	assert_false(ui.shown[TOP_HQDS]);
+}
+
+static void test_hostile(void **data)
+{
+	static const struct {
+		const char *in, *out;
+		unsigned columns, used;
+	} cases[] = {
+		{"plain", "plain", 80, 5},
+		{"\x1b[2J\x07\n\t\x7f", "?[2J????", 80, 8},
+		{"a\xc2\x9b"
+		 "2J",
+		 "a?2J", 80, 4},			       /* C1 */
+		{"\xff\xc0\xaf\xed\xa0\x80", "??????", 80, 6}, /* no UTF-8 */
+		{"\xe8\xa8\x93\xe7\xb7\xb4", "\xe8\xa8\x93\xe7\xb7\xb4", 80,
+		 4},						    /* two columns each */
+		{"\xe8\xa8\x93\xe7\xb7\xb4", "\xe8\xa8\x93", 3, 2}, /* none is cut in two */
+		{"a\xe2\x80\xae"
+		 "b",
+		 "a?b", 80, 3},				   /* from right to left */
+		{"e\xcc\x81", "e?", 80, 2},		   /* combines with the one before */
+		{"\xe2\x80\x8b\xef\xbb\xbf", "??", 80, 2}, /* without a width */
+		{"\xf0\x9f", "??", 80, 2},		   /* cut */
+		{"abc", "ab", 2, 2},
+		{"abc", "", 0, 0},
+	};
+	char text[64];
+
+	(void)data;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(
+			screen_harmless(text, sizeof(text), cases[i].in, cases[i].columns, true),
+			cases[i].used);
+		assert_string_equal(text, cases[i].out);
+	}
+	/* Elsewhere than in UTF-8 a byte is a byte. */
+	screen_harmless(text, sizeof(text), "\xe8\xa8\x93z", 80, false);
+	assert_string_equal(text, "?z");
+	assert_int_equal(screen_harmless(text, 3, "abcdef", 80, true), 2);
+	assert_string_equal(text, "ab");
+
+	one_more(1, "\x1b]0;pwned\x07 \xe8\xa8\x93");
+	redraw(80, 24, NULL);
+	assert_true(shows("?]0;pwned? \xe8\xa8\x93"));
+	assert_false(shows("\x1b"));
+}
+
+static void test_moving(void **data)
+{
+	(void)data;
+	redraw(80, 24, NULL);
+	assert_int_equal(ui.chosen, 100);
+	press('j');
+	press(UI_KEY_DOWN);
+	redraw(80, 24, NULL);
+	assert_int_equal(ui.chosen, 102);
+	press('k');
+	press(UI_KEY_UP);
+	press(UI_KEY_UP); /* not beyond the first */
+	redraw(80, 24, NULL);
+	assert_int_equal(ui.chosen, 100);
+	press(UI_KEY_END);
+	redraw(80, 24, NULL);
+	assert_int_equal(ui.chosen, 139);
+	assert_true(shows("    139 ") && !shows("    100 "));
+	press(UI_KEY_DOWN);
+	redraw(80, 24, NULL);
+	assert_int_equal(ui.chosen, 139);
+	/* It follows its process, and when that has gone, its place. */
+	press('I');
+	redraw(80, 24, NULL);
+	assert_int_equal(ui.chosen, 139);
+	assert_int_equal(ui.index, 0);
+	now.process_count--;
+	redraw(80, 24, NULL);
+	assert_int_equal(ui.chosen, 138);
+	now.process_count = 0;
+	redraw(80, 24, NULL);
+	assert_int_equal(ui.chosen, 0);
+	assert_int_equal(press(UI_KEY_ENTER), UI_NOTHING);
+	assert_int_equal(press('S'), UI_NOTHING);
+	redraw(80, 24, NULL);
+	assert_true(shows("There is no process."));
+}
+
+static void test_sort_and_filter_keys(void **data)
+{
+	(void)data;
+	redraw(80, 24, NULL);
+	press('>');
+	assert_int_equal(ui.view.sort, TOP_LEVEL); /* CPID is not shown */
+	press('<');
+	assert_int_equal(ui.view.sort, TOP_PID);
+	press('<');
+	assert_int_equal(ui.view.sort, TOP_COMMAND);
+	press(UI_KEY_F6);
+	redraw(80, 24, NULL);
+	assert_true(shows("Sort by"));
+	press(UI_KEY_UP);
+	press(UI_KEY_ESCAPE);
+	assert_int_equal(ui.view.sort, TOP_COMMAND);
+	press('s');
+	press(UI_KEY_HOME);
+	for (int i = 0; i < TOP_VRAM; i++)
+		press('j');
+	press(UI_KEY_ENTER);
+	assert_int_equal(ui.view.sort, TOP_VRAM);
+	assert_true(ui.view.reverse); /* the largest first */
+
+	press('/');
+	type("qqq");
+	press(UI_KEY_BACKSPACE);
+	press(UI_KEY_BACKSPACE);
+	press(UI_KEY_BACKSPACE);
+	press(UI_KEY_BACKSPACE);
+	type("11");
+	redraw(80, 24, NULL);
+	assert_true(shows("Filter: 11"));
+	assert_true(screen.cursor);
+	assert_int_equal(frame.row_count, 10); /* 110 to 119, while it is typed */
+	press(UI_KEY_ENTER);
+	redraw(80, 24, NULL);
+	assert_int_equal(frame.row_count, 10);
+	press(UI_KEY_F4);
+	press(UI_KEY_ESCAPE);
+	redraw(80, 24, NULL);
+	assert_int_equal(frame.row_count, 40);
+	press('/');
+	type("\xe8\xa8\x93");
+	press(UI_KEY_BACKSPACE); /* a character, not a byte */
+	assert_string_equal(ui.word, "");
+	for (int i = 0; i < 300; i++)
+		press('x'); /* as much as there is room for */
+	redraw(80, 24, NULL);
+	press(UI_KEY_ENTER);
+}
+
+static void test_orders(void **data)
+{
+	(void)data;
+	redraw(80, 24, NULL);
+	press('j');
+	assert_int_equal(press('S'), UI_NOTHING);
+	redraw(80, 24, NULL);
+	assert_true(shows("Suspend 101 (python3) until R, or this top ends? y/n"));
+	assert_int_equal(press('n'), UI_NOTHING);
+	redraw(80, 24, NULL);
+	assert_true(shows("Nothing was done."));
+	press('S');
+	assert_int_equal(press('y'), UI_SUSPEND);
+	assert_int_equal(ui.subject, 101);
+	press('R');
+	assert_int_equal(press(UI_KEY_ENTER), UI_NOTHING); /* y alone is yes */
+	press('R');
+	assert_int_equal(press('y'), UI_RESUME);
+	press('t');
+	type("online");
+	assert_int_equal(press(UI_KEY_ENTER), UI_PRIORITISE);
+	assert_string_equal(ui.word, "online");
+	press('t');
+	type("3");
+	assert_int_equal(press(UI_KEY_ESCAPE), UI_NOTHING);
+	assert_int_equal(press('q'), UI_QUIT);
+	ui.holds = 1;
+	assert_int_equal(press('q'), UI_NOTHING);
+	redraw(80, 24, NULL);
+	assert_true(shows("1 process suspended here will run again. Quit?"));
+	assert_int_equal(press('y'), UI_QUIT);
+
+	now.by_daemon = false;
+	redraw(80, 24, NULL);
+	ui.mode = UI_LIST;
+	assert_int_equal(press('S'), UI_NOTHING);
+	redraw(80, 24, NULL);
+	assert_true(shows("Only a daemon can do that"));
+}
+
+static void test_queues(void **data)
+{
+	struct observation seen = {.alive = true};
+	struct observe_queue *queue;
+
+	(void)data;
+	for (uint32_t i = 0; i < 40; i++) {
+		queue = observe_list_add(&seen.queues);
+		queue->id = i;
+		queue->gpu_id = 29885;
+	}
+	observe_set(&seen.queues.queue[3], OBSERVE_TYPE, OBSERVE_AQL, OBSERVE_SYSFS);
+	redraw(80, 24, NULL);
+	press('j');
+	assert_int_equal(press(UI_KEY_ENTER), UI_LOOK);
+	assert_int_equal(ui.subject, 101);
+	redraw(80, 24, &seen);
+	assert_true(shows("Process 101, level trap, suspended: python3 train.py"));
+	assert_true(shows("    3 29885 aql"));
+	assert_false(shows("   39 29885"));
+	press(UI_KEY_PAGE_DOWN);
+	press(UI_KEY_PAGE_DOWN);
+	press(UI_KEY_PAGE_DOWN);
+	redraw(80, 24, &seen);
+	assert_true(shows("   39 29885"));
+	/* The question is about it, not about the list's row. */
+	press('S');
+	assert_int_equal(press('y'), UI_SUSPEND);
+	assert_int_equal(ui.subject, 101);
+	assert_int_equal(ui.mode, UI_QUEUES);
+	seen.alive = false;
+	redraw(80, 24, &seen);
+	assert_true(shows("It has ended"));
+	press('?');
+	redraw(80, 24, &seen);
+	assert_true(shows("kfdsched top: keys"));
+	press('x');
+	assert_int_equal(ui.mode, UI_QUEUES);
+	assert_int_equal(press('q'), UI_NOTHING);
+	assert_int_equal(ui.mode, UI_LIST);
+	observe_list_free(&seen.queues);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_any_size, begin),
+		cmocka_unit_test_setup(test_what_fits, begin),
+		cmocka_unit_test_setup(test_hostile, begin),
+		cmocka_unit_test_setup(test_moving, begin),
+		cmocka_unit_test_setup(test_sort_and_filter_keys, begin),
+		cmocka_unit_test_setup(test_orders, begin),
+		cmocka_unit_test_setup(test_queues, begin),
+	};
+	int failed;
+
+	setlocale(LC_CTYPE, "C.UTF-8");
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	top_frame_free(&frame);
+	top_state_free(&now);
+	screen_free(&screen);
+	return failed;
+}
