@@ -26,6 +26,7 @@ struct monitor_options {
 	const char *socket; /* of the daemon; NULL: the session's own */
 	const char *record; /* folder; NULL: nothing is kept */
 	bool json;	    /* nothing is told but the whole at the end */
+	bool one_line;	    /* that as one line */
 	bool labelled;	    /* each line names the process */
 };
 

@@ -437,7 +437,9 @@ int monitor_close(struct monitor *m)
 	if (m->options.json) {
 		json_t *out = whole_json(m);
 
-		json_dumpf(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+		json_dumpf(out, stdout,
+			   (m->options.one_line ? JSON_COMPACT : JSON_INDENT(2)) |
+				   JSON_REAL_PRECISION(9));
 		putchar('\n');
 		json_decref(out);
 	} else {

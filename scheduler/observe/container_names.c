@@ -38,6 +38,19 @@ void container_names_free(struct container_names *names)
 	free(names);
 }
 
+void container_names_retry(struct container_names *names)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < names->count; i++)
+		if (!names->answer[i].error || names->answer[i].error == -ENOENT)
+			names->answer[kept++] = names->answer[i];
+	names->count = kept;
+	for (unsigned i = 0; i < TOOLS; i++)
+		if (names->failed[i] != -ENOENT)
+			names->failed[i] = 0;
+}
+
 static enum tool tool_of(const struct container *container)
 {
 	switch (container->engine) {

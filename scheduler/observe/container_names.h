@@ -20,6 +20,9 @@ void container_names_free(struct container_names *names);
  * can be asked; -ENOENT: the engine's command is not in PATH; others: it gave no name. */
 int container_names_ask(struct container_names *names, struct container *container);
 
+/* Who could not tell a name may be asked again; not one that is not there. */
+void container_names_retry(struct container_names *names);
+
 /*
  * It is the one that somebody means by `text`: its id begins so (4 digits at least), it is
  * the uid of its pod, or its name is that, for which its engine may be asked.

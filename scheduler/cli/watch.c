@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched watch: waits for a new GPU process and monitors it. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "scheduler/cli/ask.h"
+#include "scheduler/cli/monitor.h"
+#include "scheduler/cli/people.h"
+#include "scheduler/cli/progress.h"
+#include "scheduler/cli/stop.h"
+
+#define SECONDS_MAX (7 * 86400.0)
+#define INTERVAL_MIN_US 10e3
+#define PATTERN 256
+#define COMMAND 120	/* letters of it in a line */
+#define TOLD_AT_MOST 8u /* of those that are there already */
+#define MONITORS 64u	/* at once */
+
+/* Somebody who has been seen with a GPU. */
+struct known {
+	pid_t pid;
+	uint64_t started;
+};
+
+struct watch {
+	/* as asked */
+	struct people_wish wish;
+	char pattern[PATTERN]; /* of fnmatch(3), for the command; empty: any */
+	int pid;	       /* 0: any */
+	bool all, json;
+	double timeout_s, interval_us, seconds;
+
+	struct container_names *names;
+	struct known *known;
+	size_t known_count;
+	struct monitor *monitor[MONITORS];
+	size_t monitors;
+	size_t found;
+	uint64_t began_ns;
+	bool looking;
+	int code; /* the worst of the monitors' */
+};
+
+/* ---- who is there ---- */
+
+static bool is_known(const struct watch *w, const struct process_identity *who)
+{
+	for (size_t i = 0; i < w->known_count; i++)
+		if (w->known[i].pid == who->pid && w->known[i].started == who->started)
+			return true;
+	return false;
+}
+
+static int remember(struct watch *w, const struct process_identity *who)
+{
+	struct known *known = reallocarray(w->known, w->known_count + 1, sizeof(*known));
+
+	if (!known)
+		return -ENOMEM;
+	w->known = known;
+	known[w->known_count++] = (struct known){.pid = who->pid, .started = who->started};
+	return 0;
+}
+
+static bool is_meant(const struct watch *w, const struct process_identity *who)
+{
+	if (w->pid && who->pid != w->pid)
+		return false;
+	return !w->pattern[0] || fnmatch(w->pattern, who->command, 0) == 0 ||
+	       fnmatch(w->pattern, who->comm, 0) == 0;
+}
+
+/* Those who are there before we look are not waited for, unless by their number. */
+static int begin(struct watch *w)
+{
+	struct people people;
+	size_t told = 0;
+	int rc = people_read(&people, &w->wish, w->names);
+
+	for (size_t i = 0; rc >= 0 && i < people.count; i++) {
+		const struct process_identity *who = &people.list[i].who;
+
+		if (w->pid)
+			break;
+		rc = remember(w, who);
+		if (is_meant(w, who) && told++ < TOLD_AT_MOST)
+			fprintf(stderr,
+				"kfdsched watch: process %d (%s) uses a GPU already, and is not "
+				"waited for\n",
+				(int)who->pid, who->comm);
+	}
+	if (told > TOLD_AT_MOST)
+		fprintf(stderr, "kfdsched watch: so do %zu others\n", told - TOLD_AT_MOST);
+	if (rc >= 0 && people.hidden)
+		fprintf(stderr,
+			"kfdsched watch: of %zu processes of other users it cannot be seen "
+			"whether they use a GPU: ask as root\n",
+			people.hidden);
+	if (rc >= 0)
+		people_free(&people);
+	return rc;
+}
+
+/* ---- a new one ---- */
+
+static double seconds_since(const struct watch *w)
+{
+	return (double)((clock_ns() - w->began_ns) / 1000000) / 1e3;
+}
+
+static const char *number(char text[16], pid_t pid)
+{
+	snprintf(text, 16, pid > 0 ? "%d" : "-", (int)pid);
+	return text;
+}
+
+static void announce(const struct watch *w, const struct process_identity *who)
+{
+	char host[16], inside[16], container[PEOPLE_TEXT], command[PEOPLE_TEXT];
+	const struct container *c = &who->container;
+	json_t *json;
+
+	progress_clear();
+	if (w->json) {
+		json = json_pack("{s:s, s:f}", "kind", "found", "seconds", seconds_since(w));
+		json_object_update_new(json, process_json(who));
+		json_dumpf(json, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
+		putchar('\n');
+		json_decref(json);
+	} else {
+		printf("new GPU process: host pid %s, container pid %s, container %s%s%s%s, %s\n",
+		       number(host, who->host_pid), number(inside, process_pid_inside(who)),
+		       people_container(container, c), c->name[0] ? " (" : "", c->name,
+		       c->name[0] ? ")" : "", people_command(command, who, COMMAND));
+	}
+	fflush(stdout);
+}
+
+static void worse(struct watch *w, int code)
+{
+	if (w->code == CLI_DONE)
+		w->code = code;
+}
+
+static void follow(struct watch *w, struct process_identity *who)
+{
+	const struct monitor_options options = {
+		.pid = who->pid,
+		.seconds = w->seconds,
+		.interval_us = w->interval_us,
+		.socket = w->wish.socket,
+		.json = w->json,
+		.one_line = true,
+		.labelled = w->all,
+	};
+	int code;
+
+	container_names_ask(w->names, &who->container);
+	announce(w, who);
+	w->found++;
+	if (!w->all)
+		w->looking = false;
+	code = monitor_open(&verb_watch, &options, &w->monitor[w->monitors]);
+	if (code == CLI_DONE)
+		w->monitors++;
+	worse(w, code);
+}
+
+static int look(struct watch *w)
+{
+	struct people people;
+	int rc;
+
+	container_names_retry(w->names);
+	rc = people_read(&people, &w->wish, w->names);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; rc >= 0 && w->looking && i < people.count; i++) {
+		struct process_identity *who = &people.list[i].who;
+
+		if (is_known(w, who) || !is_meant(w, who))
+			continue;
+		if (w->monitors == MONITORS) {
+			progress_clear();
+			fprintf(stderr,
+				"kfdsched watch: process %d (%s) is not monitored: %u are "
+				"already\n",
+				(int)who->pid, who->comm, MONITORS);
+			rc = remember(w, who);
+			continue;
+		}
+		rc = remember(w, who);
+		follow(w, who);
+	}
+	people_free(&people);
+	return rc;
+}
+
+/* ---- until it is over ---- */
+
+static void sample(struct watch *w)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < w->monitors; i++) {
+		struct monitor *m = w->monitor[i];
+
+		if (monitor_due(m) <= clock_ns())
+			monitor_sample(m);
+		if (monitor_due(m) == UINT64_MAX)
+			worse(w, monitor_close(m));
+		else
+			w->monitor[kept++] = m;
+	}
+	w->monitors = kept;
+}
+
+static uint64_t earliest(const struct watch *w, uint64_t look_ns)
+{
+	uint64_t out = w->looking ? look_ns : UINT64_MAX;
+
+	for (size_t i = 0; i < w->monitors; i++)
+		if (monitor_due(w->monitor[i]) < out)
+			out = monitor_due(w->monitor[i]);
+	return out;
+}
+
+static int nobody(const struct watch *w, const struct process_identity *target)
+{
+	const char *problem = w->wish.container ? container_names_problem(w->names) : "";
+	const char *container = w->wish.container ? w->wish.container : "";
+
+	progress_clear();
+	if (w->pid && !process_is(target))
+		return cli_failed(&verb_watch, "process %d (%s) has ended without using a GPU",
+				  w->pid, target->comm);
+	if (w->pid)
+		return cli_failed(&verb_watch, "process %d (%s) did not use a GPU within %.3g s",
+				  w->pid, target->comm, seconds_since(w));
+	return cli_failed(&verb_watch, "no new GPU process%s%s within %.3g s%s%s%s%s",
+			  container[0] ? " in container " : "", container, seconds_since(w),
+			  problem[0] ? " (" : "", problem, problem[0] ? ")" : "",
+			  stop_asked() ? "" : ": --timeout waits longer");
+}
+
+static int run_loop(struct watch *w, const struct process_identity *target)
+{
+	const uint64_t interval_ns = (uint64_t)(w->interval_us * 1e3);
+	const uint64_t deadline = w->began_ns + (uint64_t)(w->timeout_s * 1e9);
+	uint64_t next = w->began_ns;
+	bool stopped = false;
+
+	while (!stopped && (w->looking || w->monitors > 0)) {
+		uint64_t now = clock_ns();
+
+		if (w->looking && now >= next) {
+			int rc = look(w);
+
+			if (rc < 0)
+				return cli_failed(&verb_watch,
+						  "the list of processes cannot be read: %s",
+						  strerror(-rc));
+			if (now >= deadline || (w->pid && !process_is(target)))
+				w->looking = false;
+			next = clock_ns() + interval_ns;
+			if (next > deadline)
+				next = deadline;
+		}
+		sample(w);
+		if (!w->looking && w->monitors == 0)
+			break;
+		if (w->monitors == 0)
+			progress_live("waiting for a GPU process: %.0f of %.0f s", seconds_since(w),
+				      w->timeout_s);
+		stopped = stop_sleep_until(earliest(w, next));
+	}
+	if (w->found == 0)
+		return nobody(w, target);
+	for (size_t i = 0; i < w->monitors; i++)
+		worse(w, monitor_close(w->monitor[i]));
+	w->monitors = 0;
+	return w->code;
+}
+
+static int watch(struct watch *w)
+{
+	struct process_identity target = {0};
+	char sentence[PROCESS_SENTENCE];
+	int rc = w->pid ? process_read(w->pid, &target) : 0;
+	int code;
+
+	if (rc)
+		return cli_failed(&verb_watch, "%s", process_sentence(sentence, w->pid, rc));
+	if (target.kernel)
+		return cli_failed(&verb_watch,
+				  "%d (%s) is a thread of the kernel, which uses no GPU", w->pid,
+				  target.comm);
+	if (target.state == 'Z')
+		return cli_failed(&verb_watch,
+				  "process %d (%s) has ended, and its parent has to wait for it",
+				  w->pid, target.comm);
+	code = people_need_gpu(&verb_watch);
+	if (code != CLI_DONE)
+		return code;
+	rc = stop_begin();
+	if (rc)
+		return cli_failed(&verb_watch, "cannot listen for signals: %s", strerror(-rc));
+	rc = begin(w);
+	if (rc < 0)
+		return cli_failed(&verb_watch, "the list of processes cannot be read: %s",
+				  strerror(-rc));
+	fprintf(stderr, "kfdsched watch: waiting for %s to use a GPU, for up to %.3g s\n",
+		w->pid ? target.comm : "a new process", w->timeout_s);
+	w->began_ns = clock_ns();
+	w->looking = true;
+	return run_loop(w, &target);
+}
+
+/* ---- the verb ---- */
+
+/* "5" and "0.2" are seconds; "200ms" says its unit. */
+static int read_us(const char *text, double *us)
+{
+	if (cli_positive(text, us) == 0)
+		*us *= 1e6;
+	else if (cli_duration_us(text, us))
+		return -EINVAL;
+	return *us <= SECONDS_MAX * 1e6 ? 0 : -EINVAL;
+}
+
+static int read_option(struct watch *w, int option)
+{
+	double us;
+
+	switch (option) {
+	case 'c':
+		if (!*optarg)
+			return cli_usage(&verb_watch, "--container needs a name or the beginning "
+						      "of an id");
+		w->wish.container = optarg;
+		return ASK_GO_ON;
+	case 'n':
+		if (!*optarg || strlen(optarg) + 3 > sizeof(w->pattern))
+			return cli_usage(&verb_watch, "--name needs a pattern of up to %zu letters",
+					 sizeof(w->pattern) - 3);
+		snprintf(w->pattern, sizeof(w->pattern), "*%s*", optarg);
+		return ASK_GO_ON;
+	case 'p':
+		w->pid = cli_pid(optarg);
+		return w->pid ? ASK_GO_ON
+			      : cli_usage(&verb_watch, "'%s' is not a process id", optarg);
+	case 't':
+		if (read_us(optarg, &us))
+			return cli_usage(&verb_watch,
+					 "--timeout takes seconds, at most a week, "
+					 "not '%s'",
+					 optarg);
+		w->timeout_s = us / 1e6;
+		return ASK_GO_ON;
+	case 's':
+		if (read_us(optarg, &us))
+			return cli_usage(&verb_watch,
+					 "--seconds takes seconds, at most a week, "
+					 "not '%s'",
+					 optarg);
+		w->seconds = us / 1e6;
+		return ASK_GO_ON;
+	default:
+		if (read_us(optarg, &us) || us < INTERVAL_MIN_US)
+			return cli_usage(&verb_watch,
+					 "--interval takes seconds, or a time of 10ms or more, "
+					 "not '%s'",
+					 optarg);
+		w->interval_us = us;
+		return ASK_GO_ON;
+	}
+}
+
+static int read_options(int argc, char **argv, struct watch *w)
+{
+	static const struct option options[] = {
+		{"container", required_argument, NULL, 'c'},
+		{"name", required_argument, NULL, 'n'},
+		{"pid", required_argument, NULL, 'p'},
+		{"all", no_argument, NULL, 'a'},
+		{"timeout", required_argument, NULL, 't'},
+		{"interval", required_argument, NULL, 'i'},
+		{"seconds", required_argument, NULL, 's'},
+		{"json", no_argument, NULL, 'j'},
+		{"socket", required_argument, NULL, 'k'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	int option, code = ASK_GO_ON;
+
+	opterr = 0;
+	while (code == ASK_GO_ON && (option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (option) {
+		case 'a':
+			w->all = true;
+			break;
+		case 'j':
+			w->json = true;
+			break;
+		case 'k':
+			w->wish.socket = optarg;
+			break;
+		case 'h':
+			return cli_help(&verb_watch);
+		case '?':
+		case ':':
+			return cli_usage_getopt(&verb_watch, option, argv);
+		default:
+			code = read_option(w, option);
+		}
+	}
+	if (code == ASK_GO_ON && optind < argc)
+		return cli_usage(&verb_watch, "one argument too many, '%s'", argv[optind]);
+	return code;
+}
+
+static int run(int argc, char **argv)
+{
+	struct watch w = {
+		.wish = {.gpu = true, .socket = ask_socket()},
+		.timeout_s = 300,
+		.interval_us = 5e6,
+	};
+	int code = read_options(argc, argv, &w);
+
+	if (code != ASK_GO_ON)
+		return code;
+	w.names = container_names_new();
+	code = w.names ? watch(&w) : cli_failed(&verb_watch, "no memory");
+	container_names_free(w.names);
+	free(w.known);
+	return code;
+}
+
+const struct verb verb_watch = {
+	.name = "watch",
+	.summary = "wait for a new GPU process, in a container or not, and monitor it",
+	.usage = "[--container NAME|ID] [--name PATTERN] [--pid PID] [--all] [--timeout 300] "
+		 "[--interval 5] [--seconds S] [--json]",
+	.help = "Waits until a process begins to use a GPU, says its number on the host and in "
+		"its\n"
+		"container and its command, and then monitors it (kfdsched help monitor) until it "
+		"ends.\n"
+		"Those that use one already are told and not waited for. Ctrl-C ends it, with what "
+		"there\n"
+		"is. Nothing is stopped or traced.\n"
+		"\n"
+		"  --container X  only in that container: its name, the beginning of its id (4 "
+		"digits), or\n"
+		"                 the uid of its pod (kfdsched help pidmap)\n"
+		"  --name PATTERN only one whose name or command has this in it; *, ? and [...] as "
+		"in a\n"
+		"                 shell\n"
+		"  --pid PID      this one, also if it uses a GPU already\n"
+		"  --all          every new one, several at once, for as long as --timeout says\n"
+		"  --timeout 300  seconds to wait for one; without any the exit code is 1\n"
+		"  --interval 5   looks, and samples, so often: seconds, or a time such as 500ms; "
+		"who comes\n"
+		"                 and goes in between is not seen\n"
+		"  --seconds S    monitors so long; without it until the process ends\n"
+		"  --json         one object a line: who was found, and at its end what monitor "
+		"tells\n"
+		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
+		"                 /run/kfdsched/socket\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched watch --container vllm --interval 1\n"
+		"  kfdsched watch --all --name 'python*train' --seconds 60 --json\n",
+	.run = run,
+};
