@@ -127,10 +127,44 @@ static void say_settings(const struct analysis *a, json_t *list)
 	if (changed == 0)
 		say(list, "What a queue is set to stayed the same for each of them.");
 	else
+		say(list, "%zu of %zu queues %s under the same id.", changed, queues,
+		    changed == 1 ? "was set anew meanwhile, or is another one"
+				 : "were set anew meanwhile, or are other ones");
+}
+
+static bool same_mapping(const struct analysed_node *a, const struct analysed_node *b)
+{
+	return a->least == b->least && a->most == b->most && a->xccs == b->xccs;
+}
+
+/* One sentence for all nodes of which the same is to be said. */
+static void say_ratio(const struct analysis *a, size_t first, json_t *list)
+{
+	const struct analysed_node *n = &a->node[first];
+	unsigned long long least = n->least, most = n->most, hqds = 0;
+	size_t queues = 0, others = 0;
+	char where[64];
+
+	for (size_t i = first; i < a->nodes; i++) {
+		if (!same_mapping(&a->node[i], n))
+			continue;
+		queues += a->node[i].mapped;
+		hqds += a->node[i].hqds;
+		others += i > first;
+	}
+	snprintf(where, sizeof(where), others ? "On node %u and %zu more" : "On node %u", n->gpu_id,
+		 others);
+	if (least == most)
 		say(list,
-		    "%zu of %zu queues %s set anew meanwhile, or were other ones under the "
-		    "same id.",
-		    changed, queues, changed == 1 ? "was" : "were");
+		    "%s each active compute queue was in %llu hardware slot%s%s (1:%llu); at "
+		    "the most %zu queue%s in %llu.",
+		    where, most, plural(most), (uint64_t)n->xccs == most ? ", one an XCC" : "",
+		    most, queues, plural(queues), hqds);
+	else
+		say(list,
+		    "%s an active compute queue was in %llu to %llu hardware slots: some were "
+		    "being mapped while debugfs was read.",
+		    where, least, most);
 }
 
 static void say_mapping(const struct analysis *a, json_t *list)
@@ -138,28 +172,13 @@ static void say_mapping(const struct analysis *a, json_t *list)
 	bool any = false;
 
 	for (size_t i = 0; i < a->nodes; i++) {
-		const struct analysed_node *n = &a->node[i];
+		bool said = a->node[i].most == 0;
 
-		any = any || n->hqds_known;
-		if (n->most == 0)
-			continue;
-		if (n->least == n->most && (uint64_t)n->xccs == n->most)
-			say(list,
-			    "On node %u each active compute queue was in %llu hardware "
-			    "slot%s, one an XCC (1:%llu), as that part has it.",
-			    n->gpu_id, (unsigned long long)n->most, n->most == 1 ? "" : "s",
-			    (unsigned long long)n->most);
-		else if (n->least == n->most)
-			say(list,
-			    "On node %u each active compute queue was in %llu hardware "
-			    "slot%s (1:%llu).",
-			    n->gpu_id, (unsigned long long)n->most, n->most == 1 ? "" : "s",
-			    (unsigned long long)n->most);
-		else
-			say(list,
-			    "On node %u an active compute queue was in %llu to %llu hardware "
-			    "slots: some were being mapped while debugfs was read.",
-			    n->gpu_id, (unsigned long long)n->least, (unsigned long long)n->most);
+		any = any || a->node[i].hqds_known;
+		for (size_t k = 0; k < i && !said; k++)
+			said = a->node[k].most > 0 && same_mapping(&a->node[k], &a->node[i]);
+		if (!said)
+			say_ratio(a, i, list);
 	}
 	if (!any && a->count > 0)
 		say(list, "Nothing is known of hardware slots (HQDs), for debugfs could not be "

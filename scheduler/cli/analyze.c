@@ -36,15 +36,20 @@ static void attribute_table(const struct analysed_process *p)
 		OBSERVE_TYPE,	 OBSERVE_RING_BYTES, OBSERVE_RING_ADDRESS, OBSERVE_PRIORITY,
 		OBSERVE_PERCENT, OBSERVE_CU_BITS,    OBSERVE_CWSR_BYTES,   OBSERVE_MQDS,
 	};
-	struct table *table = table_new("CONTEXT|QUEUE|NODE|<TYPE|RING|<RING ADDRESS|PRIORITY|"
-					"PERCENT|CUS|SAVE AREA|MQDS|<SET ANEW");
+	bool contexts = p->queue[p->count - 1].last.context > 0;
+	struct table *table =
+		table_new(contexts ? "CONTEXT|QUEUE|NODE|<TYPE|RING|<RING ADDRESS|PRIORITY|PERCENT|"
+				     "CUS|SAVE AREA|MQDS|<SET ANEW"
+				   : "QUEUE|NODE|<TYPE|RING|<RING ADDRESS|PRIORITY|PERCENT|CUS|"
+				     "SAVE AREA|MQDS|<SET ANEW");
 	char text[OBSERVE_TEXT], changed[512];
 
 	for (size_t i = 0; table && i < p->count; i++) {
 		const struct analysed_queue *queue = &p->queue[i];
 
 		table_row(table);
-		table_cell(table, "%u", queue->last.context);
+		if (contexts)
+			table_cell(table, "%u", queue->last.context);
 		table_cell(table, "%u", queue->last.id);
 		table_cell(table, "%u", queue->last.gpu_id);
 		for (size_t f = 0; f < sizeof(shown) / sizeof(shown[0]); f++)

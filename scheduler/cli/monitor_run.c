@@ -120,8 +120,8 @@ static void keep_change(struct monitor *m)
 
 static void tell(struct monitor *m)
 {
-	bool news =
-		m->sampling.changed || m->taken == 1 || m->sampling.last_source != m->source_before;
+	bool news = m->sampling.changed || m->taken == 1 || m->interval_ns >= QUIET_NS ||
+		    m->sampling.last_source != m->source_before;
 
 	if (m->options.json && m->sampling.changed && json_array_size(m->changes) < CHANGES_KEPT)
 		keep_change(m);
@@ -135,18 +135,6 @@ static void tell(struct monitor *m)
 }
 
 /* ---- a sample ---- */
-
-/* Whoever told ids, or else the descriptors that debugfs tells without any. */
-static const struct observe_list *best(const struct observation *o, enum observe_source *source)
-{
-	const struct observe_answer *mqds = &o->answer[OBSERVE_MQD];
-
-	for (*source = OBSERVE_NOBODY + 1; *source < OBSERVE_SOURCES; (*source)++)
-		if (o->listed & OBSERVE_BIT(*source))
-			return &o->queues;
-	*source = mqds->asked && mqds->error == 0 ? OBSERVE_MQD : OBSERVE_NOBODY;
-	return &mqds->list;
-}
 
 static int record(struct monitor *m, const struct observe_list *list, enum observe_source source)
 {
@@ -173,19 +161,6 @@ static int record(struct monitor *m, const struct observe_list *list, enum obser
 	return rc;
 }
 
-/* The last sentence of those that were asked and knew nothing. */
-static void why_not(struct monitor *m)
-{
-	for (unsigned i = OBSERVE_NOBODY + 1; i < OBSERVE_SOURCES; i++) {
-		const struct observe_answer *answer = &m->observation.answer[i];
-
-		if (answer->asked && answer->error) {
-			m->error = answer->error;
-			snprintf(m->why, sizeof(m->why), "%s", answer->why);
-		}
-	}
-}
-
 /* 0, -ESRCH or -ENOMEM. */
 static int look(struct monitor *m, const struct observe_list **list, enum observe_source *source)
 {
@@ -204,9 +179,11 @@ static int look(struct monitor *m, const struct observe_list **list, enum observ
 	rc = observe_sample(m->observer, &m->observation);
 	if (rc)
 		return rc;
-	*list = best(&m->observation, source);
+	const char *why;
+
+	*list = recorded_best(&m->observation, source, &why);
 	if (*source == OBSERVE_NOBODY)
-		why_not(m);
+		snprintf(m->why, sizeof(m->why), "%s", why);
 	return 0;
 }
 

@@ -44,6 +44,10 @@ struct recorded_word {
 	const char *unknown;
 	const struct observe_list *queues;
 };
+/* Of one sample: the queues of whoever told ids, or else the descriptors that debugfs tells
+ * without any. *source NOBODY: there are none, and *unknown says why. */
+const struct observe_list *recorded_best(const struct observation *observation,
+					 enum observe_source *source, const char **unknown);
 /* NULL: no memory. */
 json_t *recorded_word_json(const struct recorded_word *word);
 /* One sample: `processes` is an array of those, and taken over. Raw texts may be NULL. */
@@ -94,7 +98,7 @@ size_t recording_damaged(const struct recording *recording);
 /* A raw text, NUL-terminated, for the caller to free; NULL: it cannot be read. */
 char *recording_raw(const struct recording *recording, const char *name, size_t *bytes);
 
-/* [{"gpu_id", "compute_slots", "xccs"}] of this machine, null where it is not known. */
+/* The GPUs of this machine, as the first line has them. */
 json_t *recording_nodes(void);
 /* Control characters become '?'; returns `text`. */
 char *recording_plain(char *text);

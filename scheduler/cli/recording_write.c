@@ -8,12 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "scheduler/cli/doctor_read.h"
 #include "scheduler/cli/recording.h"
-#include "scheduler/kfd/device.h"
-
-#define NODES "/sys/class/kfd/kfd/topology/nodes"
-#define NODES_MAX 256u
+#include "scheduler/kfd/topology.h"
 
 /* A raw text is written once, however many samples it stays the same. */
 struct raw {
@@ -38,24 +34,23 @@ static json_t *or_null(int64_t value)
 
 json_t *recording_nodes(void)
 {
+	struct topology_gpu gpus[TOPOLOGY_GPUS];
+	size_t count = topology_gpus(gpus, TOPOLOGY_GPUS);
 	json_t *nodes = json_array();
-	DIR *dir = opendir(NODES);
-	const struct dirent *entry;
 
-	while (dir && nodes && json_array_size(nodes) < NODES_MAX && (entry = readdir(dir))) {
-		int64_t gpu_id = 0, slots = -1, xccs = -1;
+	for (size_t i = 0; nodes && i < count; i++) {
+		const struct topology_gpu *g = &gpus[i];
 
-		if (entry->d_name[0] == '.' ||
-		    read_number(&gpu_id, NODES "/%.32s/gpu_id", entry->d_name) || gpu_id <= 0)
-			continue;
-		read_property(&slots, "num_cp_queues", NODES "/%.32s/properties", entry->d_name);
-		read_property(&xccs, "num_xcc", NODES "/%.32s/properties", entry->d_name);
-		json_array_append_new(nodes, json_pack("{s:I,s:o,s:o}", "gpu_id",
-						       (json_int_t)gpu_id, "compute_slots",
-						       or_null(slots), "xccs", or_null(xccs)));
+		json_array_append_new(nodes, json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}",
+						       "gpu_id", (json_int_t)g->gpu_id, "node",
+						       (json_int_t)g->node, "gfx_target_version",
+						       (json_int_t)g->gfx_target_version, "xccs",
+						       (json_int_t)g->xccs, "compute_slots",
+						       (json_int_t)g->cp_queues, "sdma_engines",
+						       (json_int_t)g->sdma_engines, "xgmi_engines",
+						       (json_int_t)g->xgmi_engines, "sdma_queues",
+						       (json_int_t)g->sdma_queues));
 	}
-	if (dir)
-		closedir(dir);
 	return nodes;
 }
 
@@ -210,6 +205,22 @@ void recorder_close(struct recorder *r)
 }
 
 /* ---- samples ---- */
+
+const struct observe_list *recorded_best(const struct observation *o, enum observe_source *source,
+					 const char **unknown)
+{
+	const struct observe_answer *mqds = &o->answer[OBSERVE_MQD];
+
+	*unknown = "no source was asked";
+	for (unsigned i = OBSERVE_NOBODY + 1; i < OBSERVE_SOURCES; i++)
+		if (o->answer[i].asked && o->answer[i].error)
+			*unknown = o->answer[i].why;
+	for (*source = OBSERVE_NOBODY + 1; *source < OBSERVE_SOURCES; (*source)++)
+		if (o->listed & OBSERVE_BIT(*source))
+			return &o->queues;
+	*source = mqds->asked && mqds->error == 0 ? OBSERVE_MQD : OBSERVE_NOBODY;
+	return &mqds->list;
+}
 
 json_t *recorded_word_json(const struct recorded_word *word)
 {

@@ -87,6 +87,10 @@ wrong "--interval takes seconds, or a time such as 1ms, of 100us to a day, not '
 wrong "--seconds takes seconds" monitor 1 --seconds -1
 wrong "--source is auto, trap, sysfs or debugfs, not 'mqd'" monitor 1 --source mqd
 wrong "no folder of a recording" analyze
+wrong "no command" record
+wrong "--samples takes 1 to 1000000, not '0'" record --samples 0 -- true
+wrong "--interval takes seconds" record --interval 1us -- true
+wrong "two of them are wanted" compare 1
 wrong "no --online trace" colocate --offline a
 wrong "no --offline trace" colocate --online a
 for arm in priority cumask gate self nosuch "" "alone,"; do
@@ -99,7 +103,7 @@ wrong "exclude" colocate --online a --offline b --rate 3 --load 3
 wrong "--seconds" colocate --online a --offline b --seconds 1x
 wrong "--seconds" colocate --online a --offline b --seconds 1e9
 
-verbs="run status queues colocate doctor suspend resume set policy events trace preempt monitor analyze"
+verbs="run status queues colocate doctor suspend resume set policy events trace preempt monitor analyze record compare"
 expect 0 "$kfdsched" --help
 for verb in $verbs; do
 	printed "  $verb "

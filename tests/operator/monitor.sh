@@ -29,7 +29,7 @@ is_so() {
 }
 # start VARIABLE...: a training with these in its environment: $!.
 start() {
-	env "$@" "$BUILD/kfdreplay" --trace "$offline_trace" --closed --seconds 600 >/dev/null 2>&1 &
+	env "$@" "$BUILD/kfdreplay" --trace "$offline_trace" --rate 0.01 --seconds 600 >/dev/null 2>&1 &
 	children+=("$!")
 	until_true 300 has_two "$!" || fail "no queues"
 }
@@ -53,7 +53,7 @@ is_so ".pid == $plain and .samples + .missed_samples == 201 and .stable == true 
 "$kfdsched" monitor "$plain" --interval 50ms --record "$work/killed" >/dev/null &
 killed=$!
 has_samples() {
-	[ "$(cat "$work/$1/index.jsonl" 2>/dev/null | grep -c phase)" -ge 3 ]
+	[ "$(grep -cs phase "$work/$1/index.jsonl" || true)" -ge 3 ] 2>/dev/null
 }
 until_true 300 has_samples killed || fail "nothing is recorded"
 kill -KILL "$killed"

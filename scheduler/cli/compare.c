@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched compare: two recordings, two processes, or one of each, beside each other. */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "scheduler/cli/ask.h"
+#include "scheduler/cli/comparison.h"
+#include "scheduler/cli/stop.h"
+#include "scheduler/cli/table.h"
+#include "scheduler/observe/process.h"
+
+/* Of a process that runs: enough to see whether its queues come and go all the time. */
+#define LIVE_SAMPLES 5u
+#define LIVE_NS UINT64_C(200000000)
+
+struct side {
+	char name[128]; /* as the user called it, for sentences */
+	const char *dir;
+	struct process_identity process; /* pid 0: a recording */
+	struct observer *observer;
+	struct observation observation;
+	struct analysis analysis;
+};
+
+/* ---- a recording ---- */
+
+static int read_recording(struct side *side)
+{
+	struct recorded_sample sample = {0};
+	struct recording *recording;
+	char why[RECORDING_WHY];
+	int rc = recording_open(side->dir, &recording, why);
+
+	if (rc)
+		return cli_failed(&verb_compare, "%s", why);
+	analysis_nodes(&side->analysis, json_object_get(recording_head(recording), "nodes"));
+	while ((rc = recording_next(recording, &sample)) > 0 &&
+	       (rc = analysis_add(&side->analysis, &sample)) == 0)
+		;
+	if (rc == 0 && (!recording_ended(recording) || recording_damaged(recording) > 0))
+		fprintf(stderr,
+			"kfdsched compare: %s was cut off or damaged; what can be read of "
+			"it is compared\n",
+			side->name);
+	recorded_sample_free(&sample);
+	recording_close(recording);
+	if (rc < 0)
+		return cli_failed(&verb_compare, "cannot read %s: %s", side->name, strerror(-rc));
+	if (side->analysis.samples == 0)
+		return cli_failed(&verb_compare,
+				  "there is no whole sample in %s: it was ended before the first "
+				  "one, or is damaged",
+				  side->name);
+	return CLI_DONE;
+}
+
+/* ---- a process ---- */
+
+static int open_process(struct side *side, const char *socket)
+{
+	const unsigned memory = OBSERVE_BIT(OBSERVE_MEMORY), all = OBSERVE_ALL;
+	const struct observe_options options = {
+		.pid = side->process.pid,
+		.sources = all & ~memory,
+		.socket = socket,
+	};
+	json_t *nodes = recording_nodes();
+
+	analysis_nodes(&side->analysis, nodes);
+	json_decref(nodes);
+	side->observer = observe_open(&options);
+	return side->observer ? CLI_DONE : cli_failed(&verb_compare, "no memory");
+}
+
+static int look(struct side *side, double seconds)
+{
+	struct recorded_process process = {.pid = side->process.pid,
+					   .started = side->process.started};
+	const struct recorded_sample sample = {
+		.phase = RECORDED_SAMPLE, .seconds = seconds, .process = &process, .count = 1};
+	const char *unknown;
+	int rc = observe_sample(side->observer, &side->observation);
+
+	if (rc == -ESRCH)
+		return cli_failed(&verb_compare, "process %d has ended meanwhile",
+				  (int)side->process.pid);
+	if (rc)
+		return cli_failed(&verb_compare, "cannot look at process %d: %s",
+				  (int)side->process.pid, strerror(-rc));
+	/* Lent, not given. */
+	process.queues = *recorded_best(&side->observation, &process.source, &unknown);
+	if (process.source == OBSERVE_NOBODY)
+		return cli_failed(&verb_compare, "nobody knows the queues of process %d (%s): %s",
+				  (int)side->process.pid, side->process.comm, unknown);
+	snprintf(process.comm, sizeof(process.comm), "%s", side->process.comm);
+	process.host_pid = side->observation.host_pid;
+	return analysis_add(&side->analysis, &sample)
+		       ? cli_failed(&verb_compare, "no memory for a sample")
+		       : CLI_DONE;
+}
+
+/* Both at the same time, where both run. */
+static int watch(struct side *sides)
+{
+	uint64_t began = clock_ns();
+
+	for (unsigned n = 0; n < LIVE_SAMPLES; n++) {
+		if (stop_sleep_until(began + n * LIVE_NS) && n > 0)
+			return CLI_DONE;
+		for (unsigned i = 0; i < 2; i++) {
+			int code = sides[i].dir
+					   ? CLI_DONE
+					   : look(&sides[i], (double)(clock_ns() - began) / 1e9);
+
+			if (code != CLI_DONE)
+				return code;
+		}
+	}
+	return CLI_DONE;
+}
+
+/* ---- which it is ---- */
+
+/* A number is a process, unless a slash says that it is a folder. */
+static int take_side(const char *word, const char *socket, struct side *side)
+{
+	int pid, rc;
+
+	snprintf(side->name, sizeof(side->name), "%s", word);
+	recording_plain(side->name);
+	if (word[0] == '\0' || word[strspn(word, "0123456789")] != '\0') {
+		side->dir = word;
+		return read_recording(side);
+	}
+	pid = cli_pid(word);
+	if (pid == 0)
+		return cli_usage(&verb_compare, "'%s' is neither a process id nor a folder", word);
+	rc = process_read(pid, &side->process);
+	recording_plain(side->process.comm);
+	if (rc == -EINVAL)
+		return cli_failed(&verb_compare, "%d is a thread; name its process", pid);
+	if (rc)
+		return cli_failed(&verb_compare,
+				  "there is no process %d; a folder of that name is ./%d", pid,
+				  pid);
+	snprintf(side->name, sizeof(side->name), "process %d", pid);
+	return open_process(side, socket);
+}
+
+/* ---- telling ---- */
+
+static void share_cell(struct table *table, const struct sampled_queue *queue, double share)
+{
+	if (queue)
+		table_cell(table, "%.1f %%", 100 * share);
+	else
+		table_cell(table, "%s", TABLE_UNKNOWN);
+}
+
+static const char *kind_of(const struct sampled_queue *queue, char text[64])
+{
+	if (!queue)
+		return TABLE_UNKNOWN;
+	snprintf(text, 64, "%u %s", queue->gpu_id,
+		 queue->type.source == OBSERVE_NOBODY ? TABLE_UNKNOWN
+						      : observe_type_name(queue->type.value));
+	return text;
+}
+
+static void show_side(char letter, const struct side *side)
+{
+	const struct analysis *a = &side->analysis;
+
+	printf("%c: %s, %zu sample%s, %zu process%s\n", letter, side->name, a->samples,
+	       a->samples == 1 ? "" : "s", a->count, a->count == 1 ? "" : "es");
+	for (size_t i = 0; i < a->count; i++) {
+		printf("   process %d (%s) ", (int)a->process[i].pid, a->process[i].comm);
+		sampling_counts(&a->process[i].sampling, stdout);
+	}
+}
+
+static void show(const struct comparison *c, const struct side *sides)
+{
+	static const char *const words[COMPARED_KINDS] = {"both", "differs", "only A", "only B"};
+	struct table *table = table_new(
+		"PROCESS|CONTEXT|QUEUE|<IN|<A: NODE, TYPE|PRESENT|<B: NODE, TYPE|PRESENT");
+	json_t *conclusion = comparison_conclusion(c, "A", "B");
+	const json_t *sentence;
+	char text[64];
+	size_t i;
+
+	show_side('A', &sides[0]);
+	show_side('B', &sides[1]);
+	putchar('\n');
+	for (i = 0; table && i < c->count; i++) {
+		const struct compared_queue *q = &c->queue[i];
+
+		table_row(table);
+		table_cell(table, "%zu", q->process + 1);
+		table_cell(table, "%u", q->context);
+		table_cell(table, "%u", q->id);
+		table_cell(table, "%s", words[q->where]);
+		table_cell(table, "%s", kind_of(q->a, text));
+		share_cell(table, q->a, q->a_share);
+		table_cell(table, "%s", kind_of(q->b, text));
+		share_cell(table, q->b, q->b_share);
+	}
+	if (table && c->count > 0)
+		table_print(table, stdout);
+	table_free(table);
+	putchar('\n');
+	json_array_foreach(conclusion, i, sentence) printf("%s\n", json_string_value(sentence));
+	json_decref(conclusion);
+}
+
+static int compare(char **words, const char *socket, bool json)
+{
+	struct side *sides = calloc(2, sizeof(*sides));
+	struct comparison *c = calloc(1, sizeof(*c));
+	int code = CLI_FAILED;
+
+	if (!sides || !c) {
+		cli_failed(&verb_compare, "no memory");
+		goto out;
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		code = take_side(words[i], socket, &sides[i]);
+		if (code != CLI_DONE)
+			goto out;
+	}
+	if (!sides[0].dir || !sides[1].dir)
+		code = watch(sides);
+	if (code != CLI_DONE)
+		goto out;
+	code = comparison_make(&sides[0].analysis, &sides[1].analysis, c)
+		       ? cli_failed(&verb_compare, "no memory to compare them")
+		       : CLI_DONE;
+	if (code == CLI_DONE && json) {
+		json_t *out = comparison_json(c, sides[0].name, sides[1].name);
+
+		json_dumpf(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+		putchar('\n');
+		json_decref(out);
+	} else if (code == CLI_DONE) {
+		show(c, sides);
+	}
+	comparison_free(c);
+out:
+	for (unsigned i = 0; sides && i < 2; i++) {
+		observe_close(sides[i].observer);
+		observation_free(&sides[i].observation);
+		analysis_free(&sides[i].analysis);
+	}
+	free(sides);
+	free(c);
+	return code;
+}
+
+static int run(int argc, char **argv)
+{
+	struct ask_options options = {0};
+	int code = ask_options(&verb_compare, argc, argv, &options);
+
+	if (code != ASK_GO_ON)
+		return code;
+	if (argc - optind < 2)
+		return cli_usage(&verb_compare, "two of them are wanted: folders or process ids");
+	if (argc - optind > 2)
+		return cli_usage(&verb_compare, "'%s' is one argument too many", argv[optind + 2]);
+	code = stop_begin();
+	if (code)
+		return cli_failed(&verb_compare, "cannot listen for signals: %s", strerror(-code));
+	return compare(argv + optind, options.socket, options.json);
+}
+
+const struct verb verb_compare = {
+	.name = "compare",
+	.summary = "two runs or two processes: are ids the same, would they share GPUs",
+	.usage = "DIR|PID DIR|PID [--json] [--socket PATH]",
+	.help = "Compares the queues of two recordings (monitor --record, record), of two "
+		"processes "
+		"that\n"
+		"run, which are looked at for a second, or of one of each: ids that both have or "
+		"only "
+		"one,\n"
+		"counts, types and whether they stayed; whether ids can be foretold from one run "
+		"to "
+		"the\n"
+		"next; whether both use the same GPUs, and whether their compute queues fit the "
+		"slots.\n"
+		"Processes of a recording are compared in the order of their pids.\n"
+		"\n"
+		"  --json         docs/formats.md names the keys\n"
+		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
+		"                 /run/kfdsched/socket\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched compare run1 run2\n"
+		"  kfdsched compare 4711 4712 --json | jq .ids_predictable\n",
+	.run = run,
+};

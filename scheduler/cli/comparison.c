@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/cli/comparison.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void comparison_free(struct comparison *c)
+{
+	free(c->queue);
+	memset(c, 0, sizeof(*c));
+}
+
+const char *comparison_where_name(enum comparison_where where)
+{
+	static const char *const names[COMPARED_KINDS] = {
+		[COMPARED_BOTH] = "both",
+		[COMPARED_DIFFERS] = "differs",
+		[COMPARED_A] = "only_a",
+		[COMPARED_B] = "only_b",
+	};
+
+	return names[where];
+}
+
+/* ---- queues ---- */
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct analysed_process *const *x = a, *const *y = b;
+
+	return ((*x)->pid > (*y)->pid) - ((*x)->pid < (*y)->pid);
+}
+
+/* NULL: no memory, or none. */
+static const struct analysed_process **in_order(const struct analysis *a)
+{
+	const struct analysed_process **list = calloc(a->count + 1, sizeof(const void *));
+
+	for (size_t i = 0; list && i < a->count; i++)
+		list[i] = &a->process[i];
+	if (list)
+		qsort(list, a->count, sizeof(const void *), by_pid);
+	return list;
+}
+
+static bool same_kind(const struct sampled_queue *a, const struct sampled_queue *b)
+{
+	if (a->gpu_id != b->gpu_id)
+		return false;
+	if (a->type.source == OBSERVE_NOBODY || b->type.source == OBSERVE_NOBODY)
+		return true;
+	/* sysfs has one word for AQL and PM4. */
+	if (a->type.value == OBSERVE_COMPUTE || b->type.value == OBSERVE_COMPUTE)
+		return observe_is_compute(a->type.value) == observe_is_compute(b->type.value);
+	return a->type.value == b->type.value;
+}
+
+static double share_of(const struct sampling *s, const struct sampled_queue *queue)
+{
+	return queue && s->named ? (double)queue->seen / (double)s->named : 0;
+}
+
+static void put(struct comparison *c, size_t process, const struct sampling *a,
+		const struct sampling *b, const struct sampled_queue *qa,
+		const struct sampled_queue *qb)
+{
+	const struct sampled_queue *one = qa ? qa : qb;
+	enum comparison_where where = !qb		  ? COMPARED_A
+				      : !qa		  ? COMPARED_B
+				      : same_kind(qa, qb) ? COMPARED_BOTH
+							  : COMPARED_DIFFERS;
+
+	c->queue[c->count++] = (struct compared_queue){
+		.where = where,
+		.process = process,
+		.context = one->context,
+		.id = one->id,
+		.a = qa,
+		.b = qb,
+		.a_share = share_of(a, qa),
+		.b_share = share_of(b, qb),
+	};
+	c->kind[where]++;
+}
+
+/* Both are sorted by context and id. */
+static void pair(struct comparison *c, size_t process, const struct sampling *a,
+		 const struct sampling *b)
+{
+	size_t i = 0, k = 0;
+
+	while (i < a->count || k < b->count) {
+		const struct sampled_queue *qa = i < a->count ? &a->queue[i] : NULL;
+		const struct sampled_queue *qb = k < b->count ? &b->queue[k] : NULL;
+		uint64_t ka = qa ? SAMPLING_KEY(qa->context, qa->id) : UINT64_MAX;
+		uint64_t kb = qb ? SAMPLING_KEY(qb->context, qb->id) : UINT64_MAX;
+
+		put(c, process, a, b, ka <= kb ? qa : NULL, kb <= ka ? qb : NULL);
+		i += ka <= kb;
+		k += kb <= ka;
+	}
+}
+
+/* ---- nodes ---- */
+
+static struct compared_node *node_of(struct comparison *c, const struct analysed_node *n)
+{
+	for (size_t i = 0; i < c->nodes; i++)
+		if (c->node[i].gpu_id == n->gpu_id)
+			return &c->node[i];
+	c->node[c->nodes] = (struct compared_node){.gpu_id = n->gpu_id, .slots = n->compute_slots};
+	return &c->node[c->nodes++];
+}
+
+static void join_nodes(struct comparison *c)
+{
+	for (size_t i = 0; i < c->a->nodes; i++)
+		node_of(c, &c->a->node[i])->a = c->a->node[i].compute;
+	for (size_t i = 0; i < c->b->nodes; i++) {
+		struct compared_node *node = node_of(c, &c->b->node[i]);
+
+		node->b = c->b->node[i].compute;
+		/* Two machines may have one gpu_id for different parts: the smaller is safe. */
+		if (c->b->node[i].compute_slots > 0 &&
+		    (node->slots < 0 || c->b->node[i].compute_slots < node->slots))
+			node->slots = c->b->node[i].compute_slots;
+	}
+	for (size_t i = 0; i < c->nodes; i++)
+		c->shared += c->node[i].a > 0 && c->node[i].b > 0;
+}
+
+/* ---- the whole ---- */
+
+/* 1: each process kept its queues. -1: that cannot be said. */
+static int stays(const struct analysis *a)
+{
+	int all = a->count > 0 ? 1 : -1;
+
+	for (size_t i = 0; i < a->count; i++) {
+		switch (sampling_verdict(&a->process[i].sampling)) {
+		case SAMPLING_CHANGING:
+			return 0;
+		case SAMPLING_STABLE:
+			break;
+		default:
+			all = -1;
+		}
+	}
+	return all;
+}
+
+static int foretell(const struct comparison *c)
+{
+	int a = stays(c->a), b = stays(c->b);
+
+	if (c->count == 0 ||
+	    c->kind[COMPARED_A] + c->kind[COMPARED_BOTH] + c->kind[COMPARED_DIFFERS] == 0 ||
+	    c->kind[COMPARED_B] + c->kind[COMPARED_BOTH] + c->kind[COMPARED_DIFFERS] == 0)
+		return -1;
+	if (c->kind[COMPARED_BOTH] < c->count || a == 0 || b == 0)
+		return 0;
+	return a < 0 || b < 0 ? -1 : 1;
+}
+
+static size_t queues_of(const struct analysis *a)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->count; i++)
+		n += a->process[i].sampling.count;
+	return n;
+}
+
+int comparison_make(const struct analysis *a, const struct analysis *b, struct comparison *out)
+{
+	const struct sampling none = {0};
+	const struct analysed_process **as = in_order(a), **bs = in_order(b);
+	size_t most = a->count > b->count ? a->count : b->count;
+
+	memset(out, 0, sizeof(*out));
+	out->a = a;
+	out->b = b;
+	out->queue = calloc(queues_of(a) + queues_of(b) + 1, sizeof(*out->queue));
+	if (!as || !bs || !out->queue) {
+		free(as);
+		free(bs);
+		comparison_free(out);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < most; i++)
+		pair(out, i, i < a->count ? &as[i]->sampling : &none,
+		     i < b->count ? &bs[i]->sampling : &none);
+	out->same_process = a->count == 1 && b->count == 1 && as[0]->pid == bs[0]->pid &&
+			    as[0]->started == bs[0]->started;
+	free(as);
+	free(bs);
+	join_nodes(out);
+	out->predictable = foretell(out);
+	return 0;
+}
+
+/* ---- telling ---- */
+
+static void say(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say(json_t *list, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	if (text)
+		json_array_append_new(list, json_string(text));
+	free(text);
+}
+
+static void say_ids(const struct comparison *c, json_t *list, const char *a, const char *b)
+{
+	if (c->same_process)
+		say(list, "Both are the same process, seen at two times.");
+	if (c->kind[COMPARED_BOTH] == c->count && c->count > 0)
+		say(list,
+		    "%s and %s have the same %zu queue ids, on the same nodes and of the same "
+		    "types.",
+		    a, b, c->count);
+	else
+		say(list,
+		    "Of %zu queue ids %zu are the same in both, %zu are another node's or "
+		    "type's, %zu are only in %s and %zu only in %s.",
+		    c->count, c->kind[COMPARED_BOTH], c->kind[COMPARED_DIFFERS],
+		    c->kind[COMPARED_A], a, c->kind[COMPARED_B], b);
+	if (c->predictable > 0)
+		say(list, "As far as these two tell, ids can be foretold from one run to the next: "
+			  "they were the same, and stayed.");
+	else if (c->predictable == 0)
+		say(list, "Ids cannot be foretold: collect them anew for each run, and before each "
+			  "suspend.");
+	else
+		say(list, "Whether ids can be foretold is not known: a side has no queue with an "
+			  "id, or too few samples.");
+}
+
+static void say_overlap(const struct comparison *c, json_t *list, const char *a, const char *b)
+{
+	bool over = false;
+
+	if (c->same_process)
+		return;
+	if (c->nodes == 0)
+		return;
+	if (c->shared == 0) {
+		say(list, "%s and %s share no GPU.", a, b);
+		return;
+	}
+	say(list,
+	    "Side by side they would share %zu GPU%s; the same ids do not collide there, for "
+	    "each process has its own.",
+	    c->shared, c->shared == 1 ? "" : "s");
+	for (size_t i = 0; i < c->nodes; i++) {
+		const struct compared_node *n = &c->node[i];
+
+		if (n->a == 0 || n->b == 0)
+			continue;
+		if (n->slots < 0) {
+			say(list, "Node %u: %zu and %zu compute queues; its slots are not known.",
+			    n->gpu_id, n->a, n->b);
+			over = true;
+		} else if (n->a + n->b > (size_t)n->slots) {
+			say(list,
+			    "Node %u: %zu and %zu compute queues are more than its %lld "
+			    "slots: they would take turns, at the cost of a switch each.",
+			    n->gpu_id, n->a, n->b, (long long)n->slots);
+			over = true;
+		}
+	}
+	if (!over)
+		say(list, "On each of them the compute queues of both fit the slots, so the GPU's "
+			  "engines are what they compete for.");
+}
+
+json_t *comparison_conclusion(const struct comparison *c, const char *a, const char *b)
+{
+	json_t *list = json_array();
+
+	if (!list)
+		return NULL;
+	say_ids(c, list, a, b);
+	say_overlap(c, list, a, b);
+	return list;
+}
+
+static json_t *type_json(const struct sampled_queue *queue)
+{
+	return queue && queue->type.source != OBSERVE_NOBODY
+		       ? json_string(observe_type_name(queue->type.value))
+		       : json_null();
+}
+
+static json_t *queue_json(const struct compared_queue *q)
+{
+	return json_pack("{s:s,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:f,s:f}", "where",
+			 comparison_where_name(q->where), "process", (json_int_t)q->process,
+			 "context", (json_int_t)q->context, "id", (json_int_t)q->id, "a_gpu_id",
+			 q->a ? json_integer((json_int_t)q->a->gpu_id) : json_null(), "b_gpu_id",
+			 q->b ? json_integer((json_int_t)q->b->gpu_id) : json_null(), "a_type",
+			 type_json(q->a), "b_type", type_json(q->b), "a_present_ratio", q->a_share,
+			 "b_present_ratio", q->b_share);
+}
+
+/* What one side is: its processes, each with how many queues and whether they stayed. */
+static json_t *side_json(const struct analysis *a, const char *name)
+{
+	json_t *processes = json_array(), *called = json_string(name);
+
+	for (size_t i = 0; i < a->count; i++) {
+		const struct analysed_process *p = &a->process[i];
+		json_t *comm = json_string(p->comm);
+		json_t *out = sampling_json(&p->sampling);
+
+		json_object_del(out, "presence");
+		json_object_set_new(out, "pid", json_integer(p->pid));
+		json_object_set_new(out, "comm", comm ? comm : json_null());
+		json_array_append_new(processes, out);
+	}
+	return json_pack("{s:o,s:I,s:o}", "name", called ? called : json_null(), "samples",
+			 (json_int_t)a->samples, "processes", processes);
+}
+
+json_t *comparison_json(const struct comparison *c, const char *a, const char *b)
+{
+	json_t *queues = json_array(), *nodes = json_array();
+
+	for (size_t i = 0; i < c->count; i++)
+		json_array_append_new(queues, queue_json(&c->queue[i]));
+	for (size_t i = 0; i < c->nodes; i++) {
+		const struct compared_node *n = &c->node[i];
+
+		json_array_append_new(
+			nodes, json_pack("{s:I,s:I,s:I,s:o}", "gpu_id", (json_int_t)n->gpu_id,
+					 "a_compute_queues", (json_int_t)n->a, "b_compute_queues",
+					 (json_int_t)n->b, "compute_slots",
+					 n->slots < 0 ? json_null() : json_integer(n->slots)));
+	}
+	return json_pack("{s:o,s:o,s:b,s:I,s:I,s:I,s:I,s:o,s:o,s:I,s:o,s:o}", "a",
+			 side_json(c->a, a), "b", side_json(c->b, b), "same_process",
+			 c->same_process, "common", (json_int_t)c->kind[COMPARED_BOTH], "differing",
+			 (json_int_t)c->kind[COMPARED_DIFFERS], "only_a",
+			 (json_int_t)c->kind[COMPARED_A], "only_b", (json_int_t)c->kind[COMPARED_B],
+			 "ids_predictable",
+			 c->predictable < 0 ? json_null() : json_boolean(c->predictable), "nodes",
+			 nodes, "shared_nodes", (json_int_t)c->shared, "queues", queues,
+			 "conclusion", comparison_conclusion(c, a, b));
+}

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: MIT
+/*
+ * kfdsched record: the queues of a command, from before it begins until after its end, and
+ * what it says, in one folder.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/proc_stat.h"
+#include "scheduler/cli/ask.h"
+#include "scheduler/cli/descendants.h"
+#include "scheduler/cli/recording.h"
+#include "scheduler/cli/shown.h"
+#include "scheduler/cli/stop.h"
+#include "scheduler/observe/process.h"
+
+#define PROCESSES 1024u
+#define SAMPLES_MAX 1000000
+#define INTERVAL_MIN_US 1e3
+#define INTERVAL_MAX_US 86400e6
+/* The driver notices the end of a process a moment after it. */
+#define GONE_NS UINT64_C(2000000000)
+
+struct record_options {
+	const char *dir, *socket;
+	char **command;
+	double interval_us;
+	int samples;
+	bool json;
+};
+
+/* A process whose queues are looked at, for as long as it is there. */
+struct watched {
+	struct observer *observer;
+	struct process_identity process;
+};
+
+struct session {
+	const struct record_options *options;
+	struct recorder *recorder;
+	struct shown shown;
+	struct watched list[PROCESSES];
+	size_t count;
+	struct observation observation;
+	uint64_t began_ns;
+	char why[RECORDING_WHY];
+	bool broken; /* the recording has */
+	int taken;   /* samples while it ran */
+	size_t most; /* queues in one of them */
+};
+
+static double seconds_now(const struct session *s)
+{
+	return (double)((clock_ns() - s->began_ns) / 1000) / 1e6;
+}
+
+/* ---- one sample ---- */
+
+/* What is seen of it, added to the list; its queues. */
+static size_t look(struct session *s, struct watched *w, json_t *processes)
+{
+	enum observe_source source;
+	const char *unknown;
+
+	if (observe_sample(w->observer, &s->observation))
+		return 0;
+	const struct observe_list *queues = recorded_best(&s->observation, &source, &unknown);
+	const struct recorded_word word = {
+		.pid = w->process.pid,
+		.host_pid = s->observation.host_pid,
+		.started = w->process.started,
+		.comm = w->process.comm,
+		.source = source,
+		.unknown = unknown,
+		.queues = queues,
+	};
+
+	json_array_append_new(processes, recorded_word_json(&word));
+	return queues->count;
+}
+
+/* Those of `pids` that are new join the list; those that have ended leave it. */
+static void watch(struct session *s, const pid_t *pids, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		if (process_is(&s->list[i].process))
+			s->list[kept++] = s->list[i];
+		else
+			observe_close(s->list[i].observer);
+	}
+	s->count = kept;
+	for (size_t i = 0; i < count; i++) {
+		const struct observe_options observe = {.pid = pids[i],
+							.socket = s->options->socket};
+		struct watched w = {0};
+		bool known = false;
+
+		for (size_t k = 0; k < s->count; k++)
+			known = known || s->list[k].process.pid == pids[i];
+		if (known || s->count == PROCESSES || process_read(pids[i], &w.process))
+			continue;
+		w.observer = observe_open(&observe);
+		if (w.observer)
+			s->list[s->count++] = w;
+	}
+}
+
+/* What the command has started and uses a GPU; or, without `own`, all that does. */
+static size_t gpu_processes(const struct session *s, bool own, pid_t *out)
+{
+	pid_t users[PROCESSES];
+	int using = observe_processes(s->options->socket, users, PROCESSES);
+	int n, kept = 0;
+
+	using = using<0 ? 0 : using>(int) PROCESSES ? (int)PROCESSES : using;
+	if (!own) {
+		memcpy(out, users, (size_t) using * sizeof(*out));
+		return (size_t) using;
+	}
+	n = descendants_of(getpid(), out, PROCESSES);
+	for (int i = 0; i < n; i++) {
+		bool uses = false;
+
+		for (int k = 0; k < using && !uses; k++)
+			uses = users[k] == out[i];
+		if (uses || descendants_has_gpu(out[i]))
+			out[kept++] = out[i];
+	}
+	return (size_t)kept;
+}
+
+static void sample(struct session *s, const char *phase, bool own)
+{
+	json_t *processes = json_array();
+	pid_t pids[PROCESSES];
+	double seconds = seconds_now(s);
+	const char *mqds = NULL, *hqds = NULL;
+	size_t queues = 0, bytes;
+
+	watch(s, pids, gpu_processes(s, own, pids));
+	for (size_t i = 0; i < s->count; i++) {
+		queues += look(s, &s->list[i], processes);
+		if (!mqds)
+			mqds = observe_raw(s->list[i].observer, OBSERVE_MQD, &bytes);
+		if (!hqds)
+			hqds = observe_raw(s->list[i].observer, OBSERVE_HQD, &bytes);
+	}
+	size_t seen = json_array_size(processes);
+
+	if (recorder_sample(s->recorder, phase, seconds, processes, mqds, hqds, s->why)) {
+		s->broken = true;
+		cli_failed(&verb_record,
+			   "%s; what was recorded before is kept, and the command "
+			   "runs on",
+			   s->why);
+		return;
+	}
+	if (queues > s->most && own)
+		s->most = queues;
+	s->taken += own;
+	fprintf(stderr, "kfdsched record: [%3.0fs] %s: %zu process%s, %zu queue%s\n", seconds,
+		own ? "sample" : phase, seen, seen == 1 ? "" : "es", queues,
+		queues == 1 ? "" : "s");
+}
+
+static void forget(struct session *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		observe_close(s->list[i].observer);
+	s->count = 0;
+}
+
+/* ---- the course of it ---- */
+
+static json_t *command_json(char **command)
+{
+	json_t *list = json_array();
+
+	for (; *command; command++) {
+		json_t *word = json_string(*command);
+
+		json_array_append_new(list, word ? word : json_string("?"));
+	}
+	return list;
+}
+
+static int open_folder(struct session *s)
+{
+	json_t *sources = json_array();
+	const unsigned asked = OBSERVE_ALL;
+
+	for (enum observe_source o = OBSERVE_NOBODY + 1; o < OBSERVE_SOURCES; o++)
+		if (asked >> o & 1)
+			json_array_append_new(sources, json_string(observe_source_name(o)));
+	json_t *head = json_pack("{s:s,s:n,s:n,s:o,s:I,s:o}", "made_by", "record", "pid", "comm",
+				 "command", command_json(s->options->command), "interval_us",
+				 (json_int_t)s->options->interval_us, "sources", sources);
+	int rc = recorder_open(s->options->dir, head, &s->recorder, s->why);
+
+	json_decref(head);
+	return rc ? cli_failed(&verb_record, "%s", s->why) : CLI_DONE;
+}
+
+static int start(struct session *s)
+{
+	int out = recorder_file(s->recorder, "stdout.txt", s->why);
+	int err = out < 0 ? -1 : recorder_file(s->recorder, "stderr.txt", s->why);
+
+	if (err < 0) {
+		if (out >= 0)
+			close(out);
+		return cli_failed(&verb_record, "%s", s->why);
+	}
+	/* With --json our own stdout is for that. */
+	int rc = shown_start(&s->shown, s->options->command, out, err,
+			     s->options->json ? STDERR_FILENO : STDOUT_FILENO, STDERR_FILENO);
+
+	if (rc)
+		return cli_failed(&verb_record, "cannot start '%s': %s", s->options->command[0],
+				  strerror(-rc));
+	return CLI_DONE;
+}
+
+static void follow(struct session *s)
+{
+	uint64_t interval = (uint64_t)(s->options->interval_us * 1e3);
+	uint64_t begin = clock_ns();
+
+	for (int n = 1; n <= s->options->samples && !s->broken; n++) {
+		uint64_t due = begin + (uint64_t)n * interval;
+
+		/* One that is late by more than an interval has been passed. */
+		if (clock_ns() > due + interval)
+			continue;
+		shown_wait(&s->shown, due);
+		if (s->shown.ended || stop_asked())
+			break;
+		sample(s, "sample", true);
+	}
+	if (!stop_asked())
+		shown_wait(&s->shown, UINT64_MAX);
+}
+
+/* None that has ended is still listed by the driver. */
+static void wait_until_gone(const struct session *s)
+{
+	uint64_t end = clock_ns() + GONE_NS;
+	bool there = true;
+
+	while (there && clock_ns() < end) {
+		pid_t users[PROCESSES];
+		int n = observe_processes(s->options->socket, users, PROCESSES);
+
+		there = false;
+		for (int i = 0; i < n && i < (int)PROCESSES; i++) {
+			struct proc_stat stat;
+
+			there = there || !proc_stat(users[i], &stat) || stat.state == 'Z';
+		}
+		if (there)
+			usleep(50000);
+	}
+}
+
+static json_t *end_json(const struct session *s, bool stopped)
+{
+	bool exited = WIFEXITED(s->shown.status);
+
+	return json_pack("{s:s,s:o,s:o}", "reason", stopped ? "stopped" : "done", "exit_code",
+			 exited ? json_integer(WEXITSTATUS(s->shown.status)) : json_null(),
+			 "signal", exited ? json_null() : json_integer(WTERMSIG(s->shown.status)));
+}
+
+static void tell(const struct session *s, bool stopped)
+{
+	const struct record_options *options = s->options;
+	char how[64];
+
+	if (WIFSIGNALED(s->shown.status))
+		snprintf(how, sizeof(how), "was ended by SIG%s",
+			 sigabbrev_np(WTERMSIG(s->shown.status)) ?: "?");
+	else
+		snprintf(how, sizeof(how), "exited with %d", WEXITSTATUS(s->shown.status));
+	fprintf(stderr, "kfdsched record: the command %s%s; %d sample%s in %s%s\n", how,
+		stopped ? ", for you asked to stop" : "", s->taken, s->taken == 1 ? "" : "s",
+		options->dir,
+		s->taken ? "; kfdsched analyze says what they tell"
+			 : ", for it ended before the first one was due: take a shorter "
+			   "--interval");
+	if (s->shown.lost)
+		fprintf(stderr, "kfdsched record: its output is not all in the folder, which could "
+				"not be written to\n");
+	if (!options->json)
+		return;
+	json_t *out = end_json(s, stopped);
+	json_t *dir = json_string(options->dir);
+
+	json_object_set_new(out, "recorded_in", dir ? dir : json_null());
+	json_object_set_new(out, "command", command_json(options->command));
+	json_object_set_new(out, "samples", json_integer(s->taken));
+	json_object_set_new(out, "most_queues",
+			    s->taken ? json_integer((json_int_t)s->most) : json_null());
+	json_object_set_new(out, "seconds", json_real(seconds_now(s)));
+	json_object_set_new(out, "complete", json_boolean(!s->broken && !s->shown.lost));
+	json_dumpf(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+	putchar('\n');
+	json_decref(out);
+}
+
+static int record(const struct record_options *options)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	int code, rc;
+
+	if (!s)
+		return cli_failed(&verb_record, "no memory");
+	s->options = options;
+	s->began_ns = clock_ns();
+	rc = stop_begin();
+	code = rc ? cli_failed(&verb_record, "cannot listen for signals: %s", strerror(-rc))
+		  : open_folder(s);
+	if (code == CLI_DONE) {
+		sample(s, "baseline", false);
+		forget(s);
+		code = s->broken ? CLI_FAILED : start(s);
+	}
+	if (code == CLI_DONE) {
+		follow(s);
+		bool stopped = stop_asked();
+
+		shown_stop(&s->shown);
+		shown_finish(&s->shown);
+		forget(s);
+		if (!s->broken) {
+			wait_until_gone(s);
+			sample(s, "final", false);
+		}
+		if (!s->broken && recorder_end(s->recorder, end_json(s, stopped), s->why)) {
+			s->broken = true;
+			cli_failed(&verb_record, "%s", s->why);
+		}
+		tell(s, stopped);
+		/* Asked to stop is no failure of the command. */
+		if (s->broken || s->shown.lost || (!stopped && s->shown.status != 0))
+			code = CLI_FAILED;
+	}
+	forget(s);
+	observation_free(&s->observation);
+	recorder_close(s->recorder);
+	free(s);
+	return code;
+}
+
+/* ---- options ---- */
+
+/* "record-20260102-150405", where the user stands. */
+static const char *default_dir(char text[64])
+{
+	time_t now = time(NULL);
+	struct tm local;
+
+	localtime_r(&now, &local);
+	strftime(text, 64, "record-%Y%m%d-%H%M%S", &local);
+	return text;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct option known[] = {
+		{"samples", required_argument, NULL, 'n'},
+		{"interval", required_argument, NULL, 'i'},
+		{"output", required_argument, NULL, 'o'},
+		{"socket", required_argument, NULL, 'k'},
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	struct record_options options = {.samples = 10, .interval_us = 10e6};
+	char dir[64];
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "+:ho:", known, NULL)) != -1) {
+		switch (option) {
+		case 'n':
+			options.samples = cli_pid(optarg);
+			if (options.samples == 0 || options.samples > SAMPLES_MAX)
+				return cli_usage(&verb_record,
+						 "--samples takes 1 to 1000000, not '%s'", optarg);
+			break;
+		case 'i':
+			if (cli_positive(optarg, &options.interval_us) == 0)
+				options.interval_us *= 1e6;
+			else if (cli_duration_us(optarg, &options.interval_us))
+				options.interval_us = NAN;
+			if (!(options.interval_us >= INTERVAL_MIN_US &&
+			      options.interval_us <= INTERVAL_MAX_US))
+				return cli_usage(
+					&verb_record,
+					"--interval takes seconds, or a time such as 100ms, "
+					"of 1ms to a day, not '%s'",
+					optarg);
+			break;
+		case 'o':
+			if (optarg[0] == '\0')
+				return cli_usage(&verb_record, "--output names a folder, not ''");
+			options.dir = optarg;
+			break;
+		case 'k':
+			options.socket = optarg;
+			break;
+		case 'j':
+			options.json = true;
+			break;
+		case 'h':
+			return cli_help(&verb_record);
+		default:
+			return cli_usage_getopt(&verb_record, option, argv);
+		}
+	}
+	if (optind == argc)
+		return cli_usage(&verb_record, "no command");
+	options.command = argv + optind;
+	if (!options.dir)
+		options.dir = default_dir(dir);
+	return record(&options);
+}
+
+const struct verb verb_record = {
+	.name = "record",
+	.summary = "runs a command and keeps what its queues were, and what it said",
+	.usage = "[--samples 10] [--interval 10] [-o DIR] [--json] -- COMMAND [ARGUMENT]...",
+	.help = "Runs COMMAND and keeps in one new folder: who used a GPU before it began; samples "
+		"of "
+		"the\n"
+		"queues of every process that it started and that uses a GPU, with the raw text "
+		"of\n"
+		"debugfs where that can be read; who uses a GPU after its end; and what it wrote, "
+		"which\n"
+		"is shown as well. It runs without libkfdshim.so unless you preload that (kfdsched "
+		"run).\n"
+		"Ctrl-C ends the command, and what was recorded is kept. What it asks others to "
+		"start,\n"
+		"such as a container engine, is not its own: kfdsched watch finds those. Exit code "
+		"0 "
+		"if\n"
+		"COMMAND's is, and 1 if not.\n"
+		"\n"
+		"  --samples 10     so many at most; then its end is waited for\n"
+		"  --interval 10    a sample each so many seconds, or a time such as 100ms\n"
+		"  -o, --output DIR where; without it record-DATE-TIME in the working folder\n"
+		"  --json           one object at the end on stdout, where the command's own "
+		"output is\n"
+		"                   then not; docs/formats.md names the keys\n"
+		"  --socket PATH    where the daemon listens; without it KFDSHIM_SOCKET, or\n"
+		"                   /run/kfdsched/socket\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched record -o run1 -- python3 train.py\n"
+		"  kfdsched record --interval 1 --samples 60 -o run2 -- kfdsched run --priority "
+		"offline -- ./serve\n",
+	.run = run,
+};
