@@ -163,12 +163,12 @@ static void keep_own_hqds(struct observation *out)
 }
 
 /* All slots were read, and none has this ring: it is not on the GPU now. */
-static void none_active(struct observation *out)
+static void none_active(const struct observation *out, struct observe_list *list)
 {
 	if (!out->answer[OBSERVE_HQD].asked || out->answer[OBSERVE_HQD].error)
 		return;
-	for (size_t i = 0; i < out->queues.count; i++) {
-		struct observe_queue *queue = &out->queues.queue[i];
+	for (size_t i = 0; i < list->count; i++) {
+		struct observe_queue *queue = &list->queue[i];
 
 		if (!observe_known(queue, OBSERVE_HQDS) &&
 		    observe_known(queue, OBSERVE_RING_ADDRESS) &&
@@ -190,10 +190,11 @@ static int join(struct observation *out)
 	}
 	/* Slots to descriptors first: both know rings, where ids may be all that is known. */
 	keep_own_hqds(out);
+	none_active(out, &out->answer[OBSERVE_MQD].list);
 	if (!rc)
 		rc = observe_merge(&out->queues, &out->answer[OBSERVE_MQD].list,
 				   &out->answer[OBSERVE_MQD].unmatched);
-	none_active(out);
+	none_active(out, &out->queues);
 	return rc;
 }
 

@@ -208,27 +208,6 @@ static bool alike(const struct observe_queue *a, const struct observe_queue *b)
 		       observe_is_compute(b->field[OBSERVE_TYPE].value);
 }
 
-static struct observe_queue *alone_alike(const struct observe_list *into,
-					 const struct observe_list *from,
-					 const struct observe_queue *queue)
-{
-	struct observe_queue *found = NULL;
-	size_t others = 0;
-
-	for (size_t i = 0; i < from->count; i++)
-		others += alike(&from->queue[i], queue);
-	for (size_t i = 0; others == 1 && i < into->count; i++) {
-		struct observe_queue *q = &into->queue[i];
-
-		if (!alike(q, queue))
-			continue;
-		if (found || observe_known(q, OBSERVE_RING_ADDRESS))
-			return NULL;
-		found = q;
-	}
-	return found;
-}
-
 static struct observe_queue *exactly(const struct observe_list *into,
 				     const struct observe_queue *queue)
 {
@@ -246,6 +225,49 @@ static struct observe_queue *exactly(const struct observe_list *into,
 	return found;
 }
 
+/* The ring of `queue` is one of those that nobody has told yet. */
+static bool may_be(const struct observe_queue *queue, const struct observe_queue *entry)
+{
+	return queue->id != OBSERVE_NO_ID && !observe_known(queue, OBSERVE_RING_ADDRESS) &&
+	       alike(queue, entry);
+}
+
+static void keep_common(struct observe_queue *common, const struct observe_queue *other)
+{
+	for (unsigned f = 0; f < OBSERVE_FIELDS; f++)
+		if (common->field[f].source != other->field[f].source ||
+		    common->field[f].value != other->field[f].value)
+			common->field[f].source = OBSERVE_NOBODY;
+	common->told_by |= other->told_by;
+}
+
+/* As many on either side: which is which nobody knows, but what all of the entries have,
+ * each of the queues has. done[]: of the entries that were joined. */
+static bool join_alike(struct observe_list *into, const struct observe_list *from, size_t first,
+		       bool *done)
+{
+	const struct observe_queue *entry = &from->queue[first];
+	struct observe_queue common = *entry;
+	size_t entries = 0, queues = 0;
+
+	for (size_t i = 0; i < into->count; i++)
+		queues += may_be(&into->queue[i], entry);
+	for (size_t i = 0; queues && i < from->count; i++)
+		entries += !done[i] && alike(&from->queue[i], entry);
+	if (!queues || entries != queues)
+		return false;
+	for (size_t i = first; i < from->count; i++) {
+		if (done[i] || !alike(&from->queue[i], entry))
+			continue;
+		keep_common(&common, &from->queue[i]);
+		done[i] = true;
+	}
+	for (size_t i = 0; i < into->count; i++)
+		if (may_be(&into->queue[i], entry))
+			join(&into->queue[i], &common);
+	return true;
+}
+
 bool observe_join(struct observe_list *into, const struct observe_queue *from)
 {
 	struct observe_queue *found = exactly(into, from);
@@ -257,25 +279,31 @@ bool observe_join(struct observe_list *into, const struct observe_queue *from)
 
 int observe_merge(struct observe_list *into, const struct observe_list *from, size_t *unmatched)
 {
+	bool *done = calloc(from->count + 1, sizeof(*done));
+	int rc = done ? 0 : -ENOMEM;
+
 	*unmatched = 0;
-	for (size_t i = 0; i < from->count; i++) {
+	for (size_t i = 0; i < from->count && !rc; i++) {
 		const struct observe_queue *queue = &from->queue[i];
 		struct observe_queue *found = exactly(into, queue);
 
-		if (!found && queue->id == OBSERVE_NO_ID)
-			found = alone_alike(into, from, queue);
 		if (found) {
 			join(found, queue);
-		} else if (queue->id == OBSERVE_NO_ID) {
-			++*unmatched;
-		} else {
+			done[i] = true;
+		} else if (queue->id != OBSERVE_NO_ID) {
 			found = observe_list_add(into);
-			if (!found)
-				return -ENOMEM;
-			*found = *queue;
+			if (found)
+				*found = *queue;
+			else
+				rc = -ENOMEM;
+			done[i] = true;
 		}
 	}
-	return 0;
+	for (size_t i = 0; i < from->count && !rc; i++)
+		if (!done[i] && !join_alike(into, from, i, done))
+			++*unmatched;
+	free(done);
+	return rc;
 }
 
 /* ---- as text and JSON ---- */

@@ -129,10 +129,10 @@ void observe_set(struct observe_queue *queue, enum observe_field field, uint64_t
  * Joins what one source tells to what others have told: entries with an id by that, those
  * without one (debugfs) to the one queue on the same node whose doorbell is the same, or
  * where that is not known whose ring address is (two processes may have the same one, so
- * *from is of one process alone, or knows doorbells); where nobody knows ring addresses,
- * to the one queue on that node of the same engine and ring size, if there is one alone on
- * either side. An entry that fits nothing is added
- * when it has an id, and else counts in *unmatched. 0 or -ENOMEM.
+ * *from is of one process alone, or knows doorbells). What is left, where nobody knows ring
+ * addresses, to the queues on that node of the same engine and ring size, if there are as
+ * many on either side: each gets what all of the entries have. An entry that fits nothing is
+ * added when it has an id, and else counts in *unmatched. 0 or -ENOMEM.
  */
 int observe_merge(struct observe_list *into, const struct observe_list *from, size_t *unmatched);
 /* Of one that may be another process's: to the queue whose id, doorbell or ring address is

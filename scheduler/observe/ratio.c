@@ -13,14 +13,16 @@ static uint32_t xccs_of(const struct topology_gpu *gpus, size_t n, uint32_t gpu_
 	return gpu ? gpu->xccs : 0;
 }
 
-static void count(struct ratio *ratio, const struct observe_queue *queue, uint32_t xccs)
+/* none_is_zero: slots were read, so that a queue that has none is in none. */
+static void count(struct ratio *ratio, const struct observe_queue *queue, uint32_t xccs,
+		  bool none_is_zero)
 {
-	uint64_t hqds = queue->field[OBSERVE_HQDS].value;
-	bool known = observe_known(queue, OBSERVE_HQDS);
+	bool told = observe_known(queue, OBSERVE_HQDS), known = told || none_is_zero;
+	uint64_t hqds = told ? queue->field[OBSERVE_HQDS].value : 0;
 
 	if (!observe_is_compute(queue->field[OBSERVE_TYPE].value)) {
 		ratio->sdma_queues++;
-		ratio->sdma_hqds += known ? (uint32_t)hqds : 0;
+		ratio->sdma_hqds += (uint32_t)hqds;
 		return;
 	}
 	ratio->queues++;
@@ -66,8 +68,9 @@ static int by_gpu(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-size_t ratio_of(const struct observe_list *list, const struct topology_gpu *gpus, size_t n_gpus,
-		struct ratio *out, size_t max, struct ratio *all)
+static size_t sum(const struct observe_list *list, bool none_is_zero,
+		  const struct topology_gpu *gpus, size_t n_gpus, struct ratio *out, size_t max,
+		  struct ratio *all)
 {
 	bool first = true;
 	size_t n = 0;
@@ -83,14 +86,31 @@ size_t ratio_of(const struct observe_list *list, const struct topology_gpu *gpus
 			continue;
 		one = entry(out, &n, max, queue->gpu_id, xccs);
 		if (one)
-			count(one, queue, xccs);
+			count(one, queue, xccs, none_is_zero);
 		all->xccs = first || all->xccs == xccs ? xccs : 0;
 		first = false;
-		count(all, queue, xccs);
+		count(all, queue, xccs, none_is_zero);
 	}
 	if (n)
 		qsort(out, n, sizeof(*out), by_gpu);
 	return n;
+}
+
+size_t ratio_of(const struct observe_list *list, const struct topology_gpu *gpus, size_t n_gpus,
+		struct ratio *out, size_t max, struct ratio *all)
+{
+	return sum(list, false, gpus, n_gpus, out, max, all);
+}
+
+size_t ratio_of_observation(const struct observation *observation, const struct topology_gpu *gpus,
+			    size_t n_gpus, struct ratio *out, size_t max, struct ratio *all)
+{
+	const struct observe_answer *mqd = &observation->answer[OBSERVE_MQD];
+	const struct observe_answer *hqd = &observation->answer[OBSERVE_HQD];
+	bool descriptors = mqd->asked && !mqd->error;
+
+	return sum(descriptors ? &mqd->list : &observation->queues,
+		   descriptors && hqd->asked && !hqd->error, gpus, n_gpus, out, max, all);
 }
 
 const char *ratio_text(char text[RATIO_TEXT], const struct ratio *ratio)

@@ -12,7 +12,7 @@
 #define KFDSHIM_OBSERVE_RATIO_H
 
 #include "scheduler/kfd/topology.h"
-#include "scheduler/observe/queue.h"
+#include "scheduler/observe/observe.h"
 
 /* Of the queues of one GPU, or of all. */
 struct ratio {
@@ -35,6 +35,11 @@ struct ratio {
  */
 size_t ratio_of(const struct observe_list *list, const struct topology_gpu *gpus, size_t n_gpus,
 		struct ratio *out, size_t max, struct ratio *all);
+
+/* The same of what was seen of a process: by its MQDs, which are all of them, also where
+ * nobody can say which queue id each has; without them by what others know. */
+size_t ratio_of_observation(const struct observation *observation, const struct topology_gpu *gpus,
+			    size_t n_gpus, struct ratio *out, size_t max, struct ratio *all);
 
 /* "1:4": each queue that is mapped has so many active HQDs; "mixed": not all the same; "-":
  * none is mapped, or it is not known. Returns `text`. */

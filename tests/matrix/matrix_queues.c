@@ -3,11 +3,13 @@
  * Three queues on every GPU by the runtime, of which one is its own: every
  * generation makes it at a GPU's first hsa_queue_create and keeps it to the end. The
  * driver's files must show each once in sysfs, and active in one hardware slot of
- * every XCC in debugfs. Needs root.
+ * every XCC in debugfs. Needs root. With --hold they stay, after "hold" was told, until
+ * stdin ends.
  */
 #include <hsa/hsa.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tests/matrix/driver_files.h"
 #include "tests/matrix/step.h"
@@ -69,13 +71,20 @@ static int xccs_of_the_machine(void)
 	return sum;
 }
 
+static void hold(void)
+{
+	step("hold");
+	while (getchar() != EOF)
+		;
+}
+
 static void expect(int got, int want, const char *what)
 {
 	if (got != want)
 		step_fail("%d %s, not %d", got, what, want);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	step("init");
 	CHECK(hsa_init());
@@ -93,6 +102,8 @@ int main(void)
 	expect(queues_listed(), QUEUES * n_gpus, "queues in sysfs");
 	step("in hqds");
 	expect(hqds_active(), QUEUES * xccs_of_the_machine(), "slots active in hqds");
+	if (argc > 1 && strcmp(argv[1], "--hold") == 0)
+		hold();
 	step("destroy");
 	for (int i = 0; i < n_gpus; i++)
 		for (int k = 0; k < OURS; k++)

@@ -112,8 +112,17 @@ static void another_doorbell_is_another_queue(void **state)
 	observe_list_free(&from);
 }
 
-/* sysfs knows ids, debugfs rings: with one queue of a kind there is no doubt. */
-static void one_alone_is_found_by_kind(void **state)
+static void add_described(struct observe_list *list, uint64_t ring, uint64_t bytes, uint64_t hqds)
+{
+	struct observe_queue *queue = add_ring(list, OBSERVE_NO_ID, OBSERVE_MQD, ring, bytes);
+
+	observe_set(queue, OBSERVE_MQDS, 4, OBSERVE_MQD);
+	observe_set(queue, OBSERVE_HQDS, hqds, OBSERVE_HQD);
+}
+
+/* sysfs knows ids, debugfs rings: with one queue of a kind there is no doubt, and of several
+ * each has what all of them have. */
+static void alike_are_found_by_kind(void **state)
 {
 	struct observe_list into = {0}, from = {0};
 	size_t unmatched;
@@ -122,13 +131,24 @@ static void one_alone_is_found_by_kind(void **state)
 	add_ring(&into, 0, OBSERVE_SYSFS, 0, 65536);
 	add_ring(&into, 1, OBSERVE_SYSFS, 0, 1048576);
 	add_ring(&into, 2, OBSERVE_SYSFS, 0, 1048576);
-	add_ring(&from, OBSERVE_NO_ID, OBSERVE_MQD, 0x1000, 65536);
-	add_ring(&from, OBSERVE_NO_ID, OBSERVE_MQD, 0x2000, 1048576);
-	add_ring(&from, OBSERVE_NO_ID, OBSERVE_MQD, 0x3000, 1048576);
+	add_ring(&into, 3, OBSERVE_SYSFS, 0, 4096);
+	add_described(&from, 0x1000, 65536, 4);
+	add_described(&from, 0x2000, 1048576, 4);
+	add_described(&from, 0x3000, 1048576, 0);
+	/* More of these than there are queues. */
+	add_described(&from, 0x4000, 4096, 4);
+	add_described(&from, 0x5000, 4096, 4);
 	assert_int_equal(observe_merge(&into, &from, &unmatched), 0);
 	assert_int_equal(unmatched, 2);
+	assert_int_equal(into.count, 4);
 	assert_int_equal(into.queue[0].field[OBSERVE_RING_ADDRESS].value, 0x1000);
-	assert_false(observe_known(&into.queue[1], OBSERVE_RING_ADDRESS));
+	for (int i = 1; i < 3; i++) {
+		assert_false(observe_known(&into.queue[i], OBSERVE_RING_ADDRESS));
+		assert_false(observe_known(&into.queue[i], OBSERVE_HQDS));
+		assert_int_equal(into.queue[i].field[OBSERVE_MQDS].value, 4);
+		assert_int_equal(into.queue[i].field[OBSERVE_MQDS].source, OBSERVE_MQD);
+	}
+	assert_false(observe_known(&into.queue[3], OBSERVE_MQDS));
 	observe_list_free(&into);
 	observe_list_free(&from);
 }
@@ -227,7 +247,7 @@ int main(void)
 		cmocka_unit_test(ids_join),
 		cmocka_unit_test(a_ring_joins_what_has_no_id),
 		cmocka_unit_test(another_doorbell_is_another_queue),
-		cmocka_unit_test(one_alone_is_found_by_kind),
+		cmocka_unit_test(alike_are_found_by_kind),
 		cmocka_unit_test(a_stranger_joins_nobody),
 		cmocka_unit_test(sorted_by_id),
 		cmocka_unit_test(json_and_back),

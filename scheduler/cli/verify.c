@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched verify: the same queues from every source side by side, and where they differ. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "scheduler/cli/ask.h"
+#include "scheduler/cli/verify_show.h"
+
+/* Sources are read one after the other, and some lag: what differs is looked at again,
+ * each time after twice as long. */
+#define LOOKS 5
+#define PAUSE_MS 50
+
+static const unsigned asked = OBSERVE_BIT(OBSERVE_DAEMON) | OBSERVE_BIT(OBSERVE_LANE) |
+			      OBSERVE_BIT(OBSERVE_SYSFS) | OBSERVE_BIT(OBSERVE_MQD) |
+			      OBSERVE_BIT(OBSERVE_HQD);
+
+struct job {
+	int pid;
+	bool trap, json;
+	const char *socket;
+};
+
+static int look_once(struct observer *observer, struct verified *v)
+{
+	int r = observe_sample(observer, &v->seen);
+
+	v->looks++;
+	return r ? r : verify_compare(&v->seen, v->gpus, v->n_gpus, &v->verify);
+}
+
+static int look(const struct job *job, struct verified *v)
+{
+	const struct observe_options options = {
+		.pid = job->pid,
+		.socket = job->socket,
+		.sources = asked | (job->trap ? OBSERVE_BIT(OBSERVE_TRAP) : 0),
+	};
+	struct observer *observer = observe_open(&options);
+	struct verify before = {0};
+	int r = observer ? look_once(observer, v) : -ENOMEM;
+
+	for (long ms = PAUSE_MS; !r && v->verify.differences && v->looks < LOOKS; ms *= 2) {
+		const struct timespec pause = {.tv_nsec = ms * 1000000};
+
+		verify_free(&before);
+		before = v->verify;
+		v->verify = (struct verify){0};
+		nanosleep(&pause, NULL);
+		r = look_once(observer, v);
+		if (!r)
+			verify_keep(&v->verify, &before);
+	}
+	verify_free(&before);
+	observe_close(observer);
+	v->ratios = ratio_of_observation(&v->seen, v->gpus, v->n_gpus, v->ratio, TOPOLOGY_GPUS,
+					 &v->all);
+	return r;
+}
+
+static int nobody_knows(const struct verified *v)
+{
+	bool first = true;
+
+	fprintf(stderr,
+		"kfdsched verify: nobody knows queues of process %d (%s):", (int)v->identity.pid,
+		v->identity.comm);
+	FOR_VERIFIED (s) {
+		const struct observe_answer *answer = &v->seen.answer[s];
+
+		if (!answer->asked || !answer->error)
+			continue;
+		fprintf(stderr, "%s %s: %s", first ? "" : ";", observe_source_name(s), answer->why);
+		first = false;
+	}
+	fputs(first ? " it has none\n" : "\n", stderr);
+	return CLI_FAILED;
+}
+
+static int verify(const struct job *job, struct verified *v)
+{
+	char sentence[PROCESS_SENTENCE];
+	int r = process_read(job->pid, &v->identity);
+
+	if (r)
+		return cli_failed(&verb_verify, "%s", process_sentence(sentence, job->pid, r));
+	v->n_gpus = topology_gpus(v->gpus, TOPOLOGY_GPUS);
+	r = look(job, v);
+	if (r == -ESRCH)
+		return cli_failed(&verb_verify, "process %d has ended%s", job->pid,
+				  v->identity.state == 'Z'
+					  ? ": it is a zombie, which its parent has to wait for"
+					  : "");
+	if (r)
+		return cli_failed(&verb_verify, "looking at process %d failed: %s", job->pid,
+				  strerror(-r));
+	if (!v->verify.rows)
+		return nobody_knows(v);
+	r = job->json ? verify_print_json(v) : verify_print(v);
+	if (r)
+		return cli_failed(&verb_verify, "no memory for the output");
+	switch (verify_verdict(&v->verify)) {
+	case VERIFY_AGREE:
+		return CLI_DONE;
+	case VERIFY_DIFFER:
+		return CLI_FAILED;
+	default:
+		return CLI_IMPOSSIBLE;
+	}
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"trap", no_argument, NULL, 't'},
+		{"json", no_argument, NULL, 'j'},
+		{"socket", required_argument, NULL, 's'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	struct job job = {.socket = ask_socket()};
+	struct verified *v;
+	int option, code;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (option) {
+		case 't':
+			job.trap = true;
+			break;
+		case 'j':
+			job.json = true;
+			break;
+		case 's':
+			job.socket = optarg;
+			break;
+		case 'h':
+			return cli_help(&verb_verify);
+		default:
+			return cli_usage_getopt(&verb_verify, option, argv);
+		}
+	}
+	if (optind + 1 != argc)
+		return cli_usage(&verb_verify, "name one process");
+	job.pid = cli_pid(argv[optind]);
+	if (!job.pid)
+		return cli_usage(&verb_verify, "'%s' is no process id", argv[optind]);
+	v = calloc(1, sizeof(*v));
+	if (!v)
+		return cli_failed(&verb_verify, "no memory");
+	code = verify(&job, v);
+	observation_free(&v->seen);
+	verify_free(&v->verify);
+	free(v);
+	return code;
+}
+
+const struct verb verb_verify = {
+	.name = "verify",
+	.summary = "whether all sources tell the same queues of a process",
+	.usage = "PID [--trap] [--json] [--socket PATH]",
+	.help = "Asks every source for the queues of PID and puts them side by side: the daemon, "
+		"the shim's\n"
+		"lane, sysfs, and debugfs' descriptors (MQDs) and hardware slots (HQDs). Says how "
+		"many queues\n"
+		"each has, how many active slots there are to a queue (as many as its node has "
+		"XCCs), and\n"
+		"whether they agree: on which queues there are, and on each value that more than "
+		"one tells.\n"
+		"What differs is looked at again before it counts. A queue that no slot has is "
+		"none: it is\n"
+		"suspended, evicted or waits. debugfs is for root.\n"
+		"\n"
+		"  --trap         also the driver's own snapshot, by a debug session that is "
+		"opened for it:\n"
+		"                 it interrupts all work on those GPUs for a moment, and cannot be "
+		"had\n"
+		"                 where the daemon or a debugger has the process\n"
+		"  --json         docs/formats.md names the keys\n"
+		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
+		"                 /run/kfdsched/socket\n"
+		"\n"
+		"Exit status 0: they agree, 1: they differ, 77: fewer than two of them answer.\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched verify 4711\n"
+		"  sudo kfdsched verify 4711 --trap --json | jq .verdict\n",
+	.run = run,
+};

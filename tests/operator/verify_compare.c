@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+/* What differs between the sources, what only seems to, and what cannot be told. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "scheduler/observe/verify.h"
+
+#define GPU 12440
+#define RING 0x7f0000100000
+
+static const struct topology_gpu gpus[] = {{.gpu_id = GPU, .xccs = 4}};
+static struct observation seen;
+static struct verify v;
+
+static int clean(void **state)
+{
+	(void)state;
+	observation_free(&seen);
+	verify_free(&v);
+	return 0;
+}
+
+static struct observe_queue *add(enum observe_source source, uint32_t id, enum observe_type type,
+				 uint64_t bytes)
+{
+	struct observe_queue *queue;
+
+	seen.answer[source].asked = true;
+	queue = observe_list_add(&seen.answer[source].list);
+	assert_non_null(queue);
+	queue->id = id;
+	queue->gpu_id = GPU;
+	queue->told_by = OBSERVE_BIT(source);
+	observe_set(queue, OBSERVE_TYPE, type, source);
+	observe_set(queue, OBSERVE_RING_BYTES, bytes, source);
+	return queue;
+}
+
+static void in_sysfs(uint32_t id, uint64_t bytes)
+{
+	add(OBSERVE_SYSFS, id, OBSERVE_COMPUTE, bytes);
+}
+
+static struct observe_queue *in_lane(uint32_t id, uint64_t bytes)
+{
+	struct observe_queue *queue = add(OBSERVE_LANE, id, OBSERVE_AQL, bytes);
+
+	observe_set(queue, OBSERVE_RING_ADDRESS, RING + id * 0x100000, OBSERVE_LANE);
+	observe_set(queue, OBSERVE_WPTR_ADDRESS, 0x38 + id * 0x1000, OBSERVE_LANE);
+	observe_set(queue, OBSERVE_RPTR_ADDRESS, 0x80 + id * 0x1000, OBSERVE_LANE);
+	return queue;
+}
+
+/* nth: whose ring it has; hqds 0: in no slot. */
+static struct observe_queue *in_debugfs(uint32_t nth, uint64_t bytes, unsigned hqds)
+{
+	struct observe_queue *queue, *slot;
+
+	seen.answer[OBSERVE_HQD].asked = true;
+	if (hqds) {
+		slot = add(OBSERVE_HQD, OBSERVE_NO_ID, OBSERVE_AQL, bytes);
+		observe_set(slot, OBSERVE_RING_ADDRESS, RING + nth * 0x100000, OBSERVE_HQD);
+		observe_set(slot, OBSERVE_DOORBELL, 8 + nth, OBSERVE_HQD);
+		observe_set(slot, OBSERVE_HQDS, hqds, OBSERVE_HQD);
+	}
+	queue = add(OBSERVE_MQD, OBSERVE_NO_ID, OBSERVE_AQL, bytes);
+	observe_set(queue, OBSERVE_RING_ADDRESS, RING + nth * 0x100000, OBSERVE_MQD);
+	observe_set(queue, OBSERVE_WPTR_ADDRESS, 0x38 + nth * 0x1000, OBSERVE_MQD);
+	observe_set(queue, OBSERVE_RPTR_ADDRESS, 0x80 + nth * 0x1000, OBSERVE_MQD);
+	observe_set(queue, OBSERVE_DOORBELL, 8 + nth, OBSERVE_MQD);
+	observe_set(queue, OBSERVE_MQDS, 4, OBSERVE_MQD);
+	return queue;
+}
+
+static void compare(void)
+{
+	size_t unmatched;
+
+	observe_list_clear(&seen.queues);
+	FOR_VERIFIED (s)
+		if (s != OBSERVE_HQD)
+			assert_int_equal(
+				observe_merge(&seen.queues, &seen.answer[s].list, &unmatched), 0);
+	assert_int_equal(verify_compare(&seen, gpus, 1, &v), 0);
+}
+
+static void says(size_t n, const char *sentence)
+{
+	char text[VERIFY_TEXT];
+
+	assert_true(n < v.differences);
+	assert_string_equal(verify_sentence(text, &v.difference[n]), sentence);
+}
+
+static void test_agree(void **state)
+{
+	(void)state;
+	for (uint32_t id = 0; id < 3; id++) {
+		in_lane(id, 65536);
+		in_sysfs(id, 65536);
+	}
+	/* Newest first, and one is off the GPU. */
+	in_debugfs(2, 65536, 4);
+	in_debugfs(1, 65536, 0);
+	in_debugfs(0, 65536, 4);
+	compare();
+	assert_int_equal(v.rows, 3);
+	assert_int_equal(v.differences, 0);
+	assert_int_equal(v.alike, 0);
+	assert_int_equal(verify_verdict(&v), VERIFY_AGREE);
+	assert_int_equal(v.row[1].told[OBSERVE_MQD], VERIFY_TOLD);
+	assert_int_equal(v.row[1].told[OBSERVE_HQD], VERIFY_NOT);
+	assert_int_equal(v.row[2].told[OBSERVE_HQD], VERIFY_TOLD);
+	assert_int_equal(v.row[0].told[OBSERVE_TRAP], VERIFY_NO_ANSWER);
+}
+
+static void test_alike(void **state)
+{
+	(void)state;
+	in_sysfs(0, 4096);
+	in_sysfs(1, 65536);
+	in_sysfs(2, 65536);
+	in_debugfs(7, 65536, 4);
+	in_debugfs(6, 65536, 4);
+	in_debugfs(5, 4096, 4);
+	compare();
+	assert_int_equal(v.rows, 3);
+	assert_int_equal(v.differences, 0);
+	assert_int_equal(v.alike, 2);
+	assert_int_equal(verify_verdict(&v), VERIFY_AGREE);
+	assert_int_equal(v.row[0].told[OBSERVE_MQD], VERIFY_TOLD);
+	assert_int_equal(v.row[1].told[OBSERVE_MQD], VERIFY_ALIKE);
+	assert_non_null(v.row[1].by[OBSERVE_HQD]);
+	assert_non_null(v.row[2].by[OBSERVE_HQD]);
+}
+
+static void test_missing(void **state)
+{
+	(void)state;
+	in_lane(0, 65536);
+	in_sysfs(0, 65536);
+	in_sysfs(1, 65536);
+	in_debugfs(0, 65536, 4);
+	compare();
+	assert_int_equal(v.differences, 2);
+	says(0, "queue 1 (node 12440): sysfs lists it, lane does not");
+	says(1, "queue 1 (node 12440): sysfs lists it, mqd does not");
+	assert_int_equal(verify_verdict(&v), VERIFY_DIFFER);
+}
+
+static void test_only_in_debugfs(void **state)
+{
+	(void)state;
+	in_sysfs(0, 65536);
+	in_debugfs(0, 65536, 4);
+	in_debugfs(1, 4096, 4);
+	compare();
+	assert_int_equal(v.rows, 2);
+	assert_int_equal(v.differences, 1);
+	says(0, "a queue of node 12440 with its ring at 0x7f0000200000: mqd lists it, sysfs does "
+		"not");
+}
+
+static void test_values(void **state)
+{
+	struct observe_queue *queue;
+
+	(void)state;
+	queue = in_lane(0, 65536);
+	observe_set(queue, OBSERVE_PRIORITY, 7, OBSERVE_LANE);
+	in_sysfs(0, 4096);
+	queue = in_debugfs(0, 65536, 4);
+	observe_set(queue, OBSERVE_PRIORITY, 9, OBSERVE_MQD);
+	queue->field[OBSERVE_RING_ADDRESS].value += 0x1000; /* the pointers are the same */
+	seen.answer[OBSERVE_HQD].list.queue[0].field[OBSERVE_RING_ADDRESS].value += 0x1000;
+	compare();
+	assert_int_equal(v.rows, 1);
+	says(0, "queue 0 (node 12440): ring_bytes is 64 KiB to lane, and 4 KiB to sysfs");
+	says(1, "queue 0 (node 12440): ring_address is 0x7f0000100000 to lane, and 0x7f0000101000 "
+		"to mqd");
+	says(3, "queue 0 (node 12440): queue_priority is 7 to lane, and 9 to mqd");
+	assert_int_equal(v.differences, 4); /* the slot's ring, too */
+}
+
+static void test_types(void **state)
+{
+	(void)state;
+	add(OBSERVE_TRAP, 0, OBSERVE_PM4, 65536);
+	in_sysfs(0, 65536);
+	compare();
+	assert_int_equal(v.differences, 0);
+	add(OBSERVE_LANE, 0, OBSERVE_AQL, 65536);
+	compare();
+	says(0, "queue 0 (node 12440): type is aql to lane, and pm4 to trap");
+	assert_int_equal(v.differences, 1);
+}
+
+static void test_counts(void **state)
+{
+	(void)state;
+	in_lane(0, 65536);
+	in_debugfs(0, 65536, 3)->field[OBSERVE_MQDS].value = 2;
+	compare();
+	assert_int_equal(v.differences, 2);
+	says(0, "queue 0 (node 12440): it has 2 MQDs, and its node 4 XCCs");
+	says(1, "queue 0 (node 12440): it is active in 3 hardware slots, and its node has 4 XCCs");
+}
+
+/* Others do not know these. */
+static void test_not_for_all(void **state)
+{
+	(void)state;
+	in_sysfs(0, 65536);
+	add(OBSERVE_LANE, 0, OBSERVE_AQL, 65536);
+	add(OBSERVE_LANE, 1, OBSERVE_DRM, 65536);
+	add(OBSERVE_LANE, 2, OBSERVE_AQL, 65536)->context = 1;
+	compare();
+	assert_int_equal(v.rows, 3);
+	assert_int_equal(v.differences, 0);
+}
+
+static void test_cannot_tell(void **state)
+{
+	(void)state;
+	in_sysfs(0, 65536);
+	compare();
+	assert_int_equal(verify_verdict(&v), VERIFY_CANNOT_TELL);
+	/* The daemon has it from the lane. */
+	clean(NULL);
+	in_lane(0, 65536);
+	add(OBSERVE_DAEMON, 0, OBSERVE_AQL, 65536);
+	compare();
+	assert_int_equal(verify_verdict(&v), VERIFY_CANNOT_TELL);
+	/* One that failed is none, and what it lacks is no difference. */
+	seen.answer[OBSERVE_SYSFS].asked = true;
+	seen.answer[OBSERVE_SYSFS].error = -ENOENT;
+	compare();
+	assert_int_equal(v.differences, 0);
+	assert_int_equal(verify_verdict(&v), VERIFY_CANNOT_TELL);
+}
+
+static void test_what_differs_again(void **state)
+{
+	struct verify before;
+
+	(void)state;
+	in_lane(0, 65536);
+	in_sysfs(0, 4096);
+	in_sysfs(1, 65536);
+	compare();
+	assert_int_equal(v.differences, 2);
+	before = v;
+	v = (struct verify){0};
+	clean(NULL);
+	/* The second has come to the lane; the first has another size now, wrong again. */
+	in_lane(0, 65536);
+	in_lane(1, 65536);
+	in_lane(2, 65536);
+	in_sysfs(0, 8192);
+	in_sysfs(1, 65536);
+	compare();
+	assert_int_equal(v.differences, 2);
+	verify_keep(&v, &before);
+	assert_int_equal(v.differences, 1);
+	says(0, "queue 0 (node 12440): ring_bytes is 64 KiB to lane, and 8 KiB to sysfs");
+	verify_free(&before);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(test_##name, clean)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(agree),	   TEST(alike),
+		TEST(missing),	   TEST(only_in_debugfs),
+		TEST(values),	   TEST(types),
+		TEST(counts),	   TEST(not_for_all),
+		TEST(cannot_tell), TEST(what_differs_again),
+	};
+
+	return cmocka_run_group_tests_name("verify", tests, NULL, NULL);
+}
