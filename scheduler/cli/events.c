@@ -140,20 +140,23 @@ static int again(struct kfdsched *daemon)
 	return fd;
 }
 
-/* The next event, or NULL with *error: -EINTR when somebody asks us to stop. */
+/* The next event, or NULL with *error: -EINTR when somebody asks us to stop, or
+ * nobody reads us. */
 static json_t *next(struct kfdsched *daemon, int fd, int *error)
 {
 	char text[KFDSCHED_EVENT_BYTES + 1];
-	struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = stop_fd(), .events = POLLIN}};
+	struct pollfd p[3] = {{.fd = fd, .events = POLLIN},
+			      {.fd = stop_fd(), .events = POLLIN},
+			      {.fd = STDOUT_FILENO}}; /* its reader, or its terminal, goes away */
 	json_t *event = NULL;
 	ssize_t n;
 
 	do {
-		if (poll(p, 2, -1) < 0 && errno != EINTR) {
+		if (poll(p, 3, -1) < 0 && errno != EINTR) {
 			*error = -errno;
 			return NULL;
 		}
-		if (p[1].revents) {
+		if (p[1].revents || p[2].revents) {
 			*error = -EINTR;
 			return NULL;
 		}

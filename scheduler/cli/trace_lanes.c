@@ -22,7 +22,8 @@
 struct followed {
 	pid_t pid; /* 0: a free place */
 	char comm[16];
-	bool ended, seen;
+	bool ended;
+	bool seen;	 /* all after `number` is to be told, or is lost */
 	bool busy;	 /* it is being asked: the place stays its own */
 	uint64_t number; /* of the last event that was told */
 	uint64_t asked_ns, next_ns;
@@ -251,7 +252,7 @@ struct lanes *lanes_start(const char *socket, uint64_t begin_ns, lanes_emit *emi
 	return NULL;
 }
 
-bool lanes_follow(struct lanes *lanes, pid_t pid, const char *comm)
+bool lanes_follow(struct lanes *lanes, pid_t pid, const char *comm, bool fresh)
 {
 	struct followed *place = NULL;
 	bool there = false;
@@ -266,7 +267,7 @@ bool lanes_follow(struct lanes *lanes, pid_t pid, const char *comm)
 			place = place && place->pid == 0 ? place : one;
 	}
 	if (!there && place) {
-		*place = (struct followed){.pid = pid};
+		*place = (struct followed){.pid = pid, .seen = fresh};
 		trace_copy(place->comm, sizeof(place->comm), comm, strlen(comm));
 		pthread_cond_signal(&lanes->changed);
 	}

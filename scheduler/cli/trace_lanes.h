@@ -21,8 +21,9 @@ struct lanes;
 /* What was before begin_ns is not told, but for what a queue is doing then. NULL: no memory
  * or no thread. */
 struct lanes *lanes_start(const char *socket, uint64_t begin_ns, lanes_emit *emit, void *context);
-/* false: there are too many. One that is followed already is no error. */
-bool lanes_follow(struct lanes *lanes, pid_t pid, const char *comm);
+/* fresh: it came just now, so nothing of it was before. false: there are too many. One that
+ * is followed already is no error. */
+bool lanes_follow(struct lanes *lanes, pid_t pid, const char *comm, bool fresh);
 /* It has ended: by now, or there will be, no more of it. */
 void lanes_ended(struct lanes *lanes, pid_t pid);
 /* Each is asked a last time. What was missed: calls tell() for each process of which

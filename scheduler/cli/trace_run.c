@@ -56,6 +56,7 @@ struct run {
 	pid_t log_pid;
 	uint64_t log_lost, hip_before;
 	int log_fd;
+	bool unread; /* nobody takes stdout any more: a pipe's reader, a terminal */
 	bool simulated;
 	struct simulation simulation;
 };
@@ -135,9 +136,9 @@ static bool is_chosen(const struct run *run, pid_t pid)
 	return chosen;
 }
 
-static void follow(struct run *run, pid_t pid, const char *comm)
+static void follow(struct run *run, pid_t pid, const char *comm, bool fresh)
 {
-	if (pid > 0 && is_chosen(run, pid) && !lanes_follow(run->lanes, pid, comm))
+	if (pid > 0 && is_chosen(run, pid) && !lanes_follow(run->lanes, pid, comm, fresh))
 		note(run,
 		     "the queues of process %d (%s) are not followed, as those of %u others are: "
 		     "choose some with --pid",
@@ -164,7 +165,7 @@ static void take_status(struct run *run, const json_t *status)
 
 		event.pid = (pid_t)json_integer_value(json_object_get(process, "pid"));
 		trace_copy(event.comm, sizeof(event.comm), comm, strlen(comm));
-		follow(run, event.pid, event.comm);
+		follow(run, event.pid, event.comm, false);
 		json_array_foreach(json_object_get(process, "nodes"), k, node) if (k < LANE_NODES)
 			event.gpu_ids[k] =
 			(uint32_t)json_integer_value(json_object_get(node, "gpu_id"));
@@ -189,7 +190,7 @@ static void take_event(struct run *run, json_t *json)
 	if (event.mark == TRACE_GONE)
 		lanes_ended(run->lanes, event.pid);
 	else if (event.pid)
-		follow(run, event.pid, event.comm);
+		follow(run, event.pid, event.comm, strcmp(event.name, "came") == 0);
 	if (!event.pid || is_chosen(run, event.pid) ||
 	    (event.cause_pid && is_chosen(run, event.cause_pid)))
 		add(run, &event);
@@ -232,6 +233,25 @@ static bool open_daemon(struct run *run)
 	return true;
 }
 
+/* Chosen ones of which the daemon knows nothing. */
+static void tell_unknown(struct run *run, const json_t *status)
+{
+	const json_t *process;
+	size_t k;
+
+	for (unsigned i = 0; i < run->options->pids; i++) {
+		bool known = false;
+
+		json_array_foreach(json_object_get(status, "processes"), k, process) known |=
+			json_integer_value(json_object_get(process, "pid")) == run->options->pid[i];
+		if (!known)
+			note(run,
+			     "the daemon does not know process %d: unless it comes to use a GPU "
+			     "with libkfdshim.so, its queues are not in the trace",
+			     (int)run->options->pid[i]);
+	}
+}
+
 /* Behind all that forks: it is a thread. */
 static int open_lanes(struct run *run)
 {
@@ -240,8 +260,10 @@ static int open_lanes(struct run *run)
 	run->lanes = lanes_start(run->options->socket, run->begin_ns, add, run);
 	if (!run->lanes)
 		return cli_failed(&verb_trace, "no thread, or no memory, for the processes' lanes");
-	if (ask_daemon(run->options->socket, 0, &status) == 0)
+	if (ask_daemon(run->options->socket, 0, &status) == 0) {
 		take_status(run, status);
+		tell_unknown(run, status);
+	}
 	json_decref(status);
 	return ASK_GO_ON;
 }
@@ -378,9 +400,11 @@ static void wait_a_tick(struct run *run, int ms, bool until_asked)
 		{.fd = run->tracefs.pipe, .events = POLLIN},
 		{.fd = run->command.talk, .events = POLLIN},
 		{.fd = run->command.ended ? -1 : run->command.pidfd, .events = POLLIN},
+		{.fd = run->file == stdout && !run->unread ? STDOUT_FILENO : -1},
 	};
 
 	poll(p, sizeof(p) / sizeof(p[0]), ms);
+	run->unread |= p[5].revents & (POLLERR | POLLHUP);
 	/* Gone without an end that we are told of: not to be looked at again and again. */
 	if (p[3].revents & (POLLHUP | POLLERR) && !(p[3].revents & POLLIN)) {
 		text_end(&run->talk);
@@ -409,7 +433,7 @@ static void trace(struct run *run)
 	uint64_t now;
 
 	while ((now = clock_ns()) < until && !stop_asked() && !command_has_ended(&run->command) &&
-	       !all_have_gone(run) && !ferror(run->file)) {
+	       !all_have_gone(run) && !ferror(run->file) && !run->unread) {
 		uint64_t ms = (until - now) / MS + 1;
 
 		wait_a_tick(run, ms < TICK_MS ? (int)ms : TICK_MS, true);
@@ -522,7 +546,7 @@ static int finish(struct run *run)
 	if (error)
 		return cli_failed(&verb_trace, "%s could not be written: %s",
 				  run->options->perfetto, strerror(-error));
-	if (ferror(stdout))
+	if (ferror(stdout) || run->unread)
 		return cli_failed(&verb_trace, "nobody takes the timeline any more");
 	fprintf(stderr, "kfdsched trace: %zu moments of %.1f s%s%s\n", count,
 		(double)(run->end_ns - run->begin_ns) / 1e9, to_file ? " are in " : "",

@@ -113,7 +113,7 @@ static unsigned set_functions(const char *root, const char *folder)
 	while (fgets(line, sizeof(line), file)) {
 		if (!is_wanted(line) || !is_drivers(line, built_in))
 			continue;
-		line[strcspn(line, " \t\n")] = '\0';
+		strcpy(line + strcspn(line, " \t\n"), "\n");
 		/* Appended: the file of a new instance is empty. */
 		if (put(folder, "set_ftrace_filter", line, O_APPEND) == 0)
 			count++;

@@ -20,6 +20,7 @@
  *   priority N         it has another priority from now on
  *   slo US             what its requests may take from now on
  *   queue N TYPE       entry N of its table is a queue of this type (lane.h)
+ *   events N           N events of queue 0, of which the lane keeps the last
  *   hang_up            closes the socket, keeps the rest
  */
 #include <errno.h>
@@ -190,6 +191,14 @@ static int obey(const char *line)
 						      .type = b,
 						      .percent = 100});
 		wake();
+	} else if (sscanf(line, "events %u", &a) == 1) {
+		for (b = 0; b < a; b++)
+			lane_event_add(lane,
+				       &(struct lane_event){.ns = clock_ns(),
+							    .kind = b & 1 ? LANE_EVENT_QUEUE_IDLE
+									  : LANE_EVENT_QUEUE_ACTIVE,
+							    .gpu_id = lane->nodes[node].gpu_id,
+							    .value = b});
 	} else if (strcmp(line, "hang_up") == 0) {
 		close(sock);
 	} else {

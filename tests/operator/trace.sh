@@ -69,15 +69,24 @@ trace --json --pid "$online"
 suspend_offline
 until_true 50 has_shown ".cause == null and .source == \"daemon\" and .pid == $offline and .name == \"suspend\"" ||
 	fail "what is done because of it is not shown: $(cat "$work/timeline")"
+# As many as its lane keeps are told, and of more how many are not.
+its_events() {
+	[ "$(grep -c "\"source\":\"shim\",\"pid\":$online," "$work/timeline")" = "$1" ]
+}
+tell events 250
+until_true 50 its_events 250 || fail "not all of 250 events: $(grep -c '"shim"' "$work/timeline")"
+tell events 1000
+until_true 50 its_events 506 || fail "not the last 256 of 1000"
 end_trace
-tell off
+grep -q "744 events of process $online are not in the trace" "$work/talk" || fail "$(cat "$work/talk")"
+kill -KILL "$offline"
 has_shown ".pid == $offline and .source == \"shim\"" && fail "the other's queues are shown"
 "$SOURCE/tests/operator/schema.py" "$SOURCE/docs/schemas/trace.json" "$work/timeline" --lines
 
 # A command: its exit code, its stdout beside the timeline, and its queues.
 code=0
 "$BUILD/kfdsched" trace --json -- sh -c 'echo "from within"; '"$BUILD"'/kfdreplay --trace '"$offline_trace"' \
-	--closed --requests 3 >/dev/null 2>&1; exit 3' >"$work/timeline" 2>"$work/talk" || code=$?
+	--closed --requests 1 >/dev/null 2>&1; exit 3' >"$work/timeline" 2>"$work/talk" || code=$?
 [ "$code" = 3 ] || fail "exit code $code, not the command's: $(cat "$work/talk")"
 grep -qx "from within" "$work/talk" || fail "the command's output is not on stderr: $(cat "$work/talk")"
 grep -q "sh ended with exit code 3" "$work/talk" || fail "$(cat "$work/talk")"

@@ -128,7 +128,8 @@ static void an_instance_is_set_up_and_nothing_else(void **state)
 	assert_string_equal(text_of("instances/mine/current_tracer"), "function_graph");
 	assert_string_equal(text_of("instances/mine/options/funcgraph-abstime"), "1");
 	/* appended: the kernel takes one at a time, this file keeps both */
-	assert_string_equal(text_of("instances/mine/set_ftrace_filter"), "kfd_ioctlsuspend_queues");
+	assert_string_equal(text_of("instances/mine/set_ftrace_filter"),
+			    "kfd_ioctl\nsuspend_queues\n");
 	assert_string_equal(text_of("instances/mine/events/amdgpu/amdgpu_iv/enable"), "1");
 	assert_string_equal(text_of("instances/mine/events/gpu_scheduler/drm_run_job/enable"), "1");
 	assert_string_equal(text_of("instances/mine/events/amdgpu/amdgpu_device_rreg/enable"), "");
