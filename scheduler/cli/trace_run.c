@@ -430,6 +430,9 @@ static void trace(struct run *run)
 	uint64_t until = run->options->seconds > 0
 				 ? run->begin_ns + (uint64_t)(run->options->seconds * 1e9)
 				 : UINT64_MAX;
+	/* Nobody else writes to the terminal. */
+	bool is_quiet = progress_is_live() && !run->options->command && run->file != stdout;
+	unsigned long long seconds = 1;
 	uint64_t now;
 
 	while ((now = clock_ns()) < until && !stop_asked() && !command_has_ended(&run->command) &&
@@ -439,9 +442,8 @@ static void trace(struct run *run)
 		wait_a_tick(run, ms < TICK_MS ? (int)ms : TICK_MS, true);
 		read_all(run);
 		flush(run, clock_ns());
-		if (progress_is_live())
-			progress_live("tracing for %.0f s, Ctrl-C ends it",
-				      (double)(clock_ns() - run->begin_ns) / 1e9);
+		if (is_quiet && (clock_ns() - run->begin_ns) / 1000000000u >= seconds)
+			progress_live("tracing for %llu s, Ctrl-C ends it", seconds++);
 	}
 	progress_clear();
 }
@@ -497,7 +499,14 @@ static void tell_losses(struct run *run)
 		     (unsigned long long)run->hip_before);
 }
 
-/* What is still on its way, until nothing comes. */
+static bool is_file(int fd)
+{
+	struct stat status;
+
+	return fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* What is still on its way, until nothing comes; and the rest of a log. */
 static void drain(struct run *run)
 {
 	uint64_t until = clock_ns() + QUIET_NS;
@@ -507,6 +516,8 @@ static void drain(struct run *run)
 		wait_a_tick(run, (int)(QUIET_NS / MS / 4), false);
 		read_all(run);
 	}
+	while (is_file(run->log_fd) && text_read(&run->log, run->log_fd, LOG_PIECE))
+		;
 	text_end(&run->talk);
 	text_end(&run->log);
 }
