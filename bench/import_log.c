@@ -35,15 +35,14 @@ static void fail(const char *what)
 	exit(1);
 }
 
-static char *load(const char *path, size_t *bytes)
+static char *load(const char *path)
 {
 	FILE *file = fopen(path, "r");
 	char *text = malloc(1u << 20);
 
 	if (!file || !text)
 		fail(path);
-	*bytes = fread(text, 1, (1u << 20) - 1, file);
-	text[*bytes] = '\0';
+	text[fread(text, 1, (1u << 20) - 1, file)] = '\0';
 	fclose(file);
 	return text;
 }
@@ -92,25 +91,38 @@ static size_t make_block(char *block, const char *log, bool first)
 	}
 }
 
-static void make_log(const char *path, const char *log, size_t bytes)
+static void write_log(const char *path, const char *from, size_t bytes)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	char *block = malloc(BLOCK);
-	bool first = true;
+	const char *log = load(from);
 	size_t n = 0;
 
 	if (fd < 0 || !block)
 		fail(path);
 	for (size_t done = 0; done < bytes; done += n) {
-		if (!done || first) {
-			first = !done;
-			n = make_block(block, log, first);
-		}
+		if (done <= BLOCK)
+			n = make_block(block, log, !done);
 		if (write(fd, block, n) != (ssize_t)n)
 			fail(path);
 	}
-	free(block);
-	close(fd);
+}
+
+/* In a process of its own: what a process has had at most before it became kfdsched counts
+ * as kfdsched's, and ours is inherited. */
+static void make_log(const char *path, const char *from, size_t bytes)
+{
+	int status = 1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		write_log(path, from, bytes);
+		_exit(0);
+	}
+	if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0) {
+		unlink(path);
+		fail("writing the log");
+	}
 }
 
 static struct run measure(const char *kfdsched, const char *path)
@@ -148,22 +160,18 @@ int main(int argc, char **argv)
 	struct bench bench;
 	struct run small, large = {0};
 	char path[4096];
-	char *log;
-	size_t bytes;
 
 	if (argc != 4)
 		return 2;
-	log = load(argv[2], &bytes);
 	snprintf(path, sizeof(path), "%s/bench_import.%d.log", argv[3], (int)getpid());
-	make_log(path, log, SMALL);
+	make_log(path, argv[2], SMALL);
 	small = measure(argv[1], path);
-	make_log(path, log, LARGE);
+	make_log(path, argv[2], LARGE);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		large = measure(argv[1], path);
 		rates[i] = LARGE / 1e6 / large.seconds;
 	}
 	unlink(path);
-	free(log);
 	bench_begin(&bench, "import-log", "Reading a log of HIP");
 	bench_series(&bench, "1 GB", "MB/s", rates, ROUNDS);
 	bench_figure(&bench, "a log of 1 GB, median", bench_median(rates, ROUNDS), "MB/s",

@@ -270,6 +270,7 @@ run_suite() {
 	[ -z "$hip" ] || steps "hip, shim:" mi210 1 env LD_PRELOAD="$BUILD/libkfdshim.so" "$build/matrix_hip" "$build"
 	behaves "kfdreplay hsa" bash tests/replay/count.sh
 	[ -z "$hip" ] || behaves "kfdreplay hip" bash tests/replay/hip.sh
+	[ -z "$hip" ] || behaves "log of hip" bash tests/operator/import_log_hip.sh
 	shim
 	outsiders
 	# The last of the list: the largest of those that this generation knows.

@@ -52,8 +52,8 @@ jq -e '.processes | length == 1 and (.[0] | .pid == null and .threads[0].thread 
 # Two processes, line by line.
 sed 's/\[pid:2 /[pid:77 /' "$logs/hip-6.4.3.log" | paste -d '\n' - "$logs/hip-7.2.4.log" >"$work/both"
 for pid in 2 3; do
-	import --pid $pid --json "$logs/hip-7.2.4.log" | jq .processes >"$work/alone"
-	import --pid $pid --json "$work/both" | jq .processes >"$work/mixed"
+	import --pid $pid --json "$logs/hip-7.2.4.log" 2>/dev/null | jq .processes >"$work/alone"
+	import --pid $pid --json "$work/both" 2>/dev/null | jq .processes >"$work/mixed"
 	[ $pid = 3 ] || diff "$work/alone" "$work/mixed" || fail "of the process alone, and among others"
 done
 jq -e 'length == 1 and .[0].pid == 3' "$work/alone" >/dev/null || fail "--pid 3"
