@@ -28,6 +28,7 @@ if [ -z "${IN_A_WORLD:-}" ]; then
 	grep -q '50 of 50 rounds' "$work/plot.svg" || fail "the plot says something else"
 fi
 in_a_world
+light_trace=$SOURCE/traces/offline_gemm4000_f32.csv # little for the host to simulate
 
 # ends WHOM: they are killed while the training stands.
 ends() {
@@ -56,7 +57,7 @@ again() {
 }
 
 start_daemon
-LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$offline_trace" --closed --count \
+LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$light_trace" --rate 10 --count \
 	--json "$work/offline.json" --seconds 600 >/dev/null 2>>"$work/log" &
 offline=$!
 children+=("$offline")

@@ -6,11 +6,11 @@
 set -eu
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
-export work offline_trace
+export work light_trace=$SOURCE/traces/offline_gemm4000_f32.csv
 
 # shellcheck disable=SC2016 # for the inner shell
 timeout 120 "$BUILD/kfdsim" --set bounce_us=20000 --report "$work/report" -- bash -c '
-	LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$offline_trace" --closed --seconds 600 \
+	LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$light_trace" --rate 10 --seconds 600 \
 		>/dev/null 2>&1 &
 	p=$!
 	until [ -e /sys/class/kfd/kfd/proc/$p/queues/0 ]; do sleep 0.1; done

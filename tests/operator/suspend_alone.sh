@@ -8,6 +8,7 @@ set -eu
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world
+light_trace=$SOURCE/traces/offline_gemm4000_f32.csv # little for the host to simulate
 kfdsched=$BUILD/kfdsched
 
 # refused CODE WORDS VERB ARGUMENT...: with one line.
@@ -46,7 +47,7 @@ resumes() {
 }
 
 start_daemon
-LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$offline_trace" --closed --count \
+LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$light_trace" --rate 10 --count \
 	--json "$work/offline.json" --seconds 600 >/dev/null 2>>"$work/log" &
 offline=$!
 children+=("$offline")
@@ -98,12 +99,10 @@ resumes 15 0
 grep -q "has no compute queue 77" "$work/err" || fail "$(cat "$work/err")"
 
 refused 1 "does not use /dev/kfd" suspend $$
-(
-	sleep 0.01 &
-	echo $! >"$work/zombie"
-	exec sleep 600
-) &
+python3 -c 'import os, time; child = os.fork(); child or os._exit(0); print(child, flush=True); time.sleep(600)' \
+	>"$work/zombie" &
 children+=($!)
+until_true 100 test -s "$work/zombie" || fail "no child"
 until_true 50 grep -q ') Z ' "/proc/$(cat "$work/zombie")/stat" || fail "no zombie"
 for verb in suspend preempt; do
 	refused 1 "waits for its parent to notice (a zombie)" $verb "$(cat "$work/zombie")"
@@ -123,8 +122,8 @@ for verb in preempt suspend resume; do
 done
 
 # Its shim has a session of its own on it where nobody schedules it: a sentence.
-LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline "$BUILD/kfdreplay" --trace "$offline_trace" \
-	--closed --seconds 600 >/dev/null 2>>"$work/log" &
+LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline "$BUILD/kfdreplay" --trace "$light_trace" \
+	--rate 10 --seconds 600 >/dev/null 2>>"$work/log" &
 own=$!
 children+=("$own")
 until_true 100 test -d "/sys/class/kfd/kfd/proc/$own/queues/0" || fail "no queue"
@@ -136,7 +135,7 @@ wait "$offline" || true
 counts_are_right
 
 # It ends in the middle of a hold.
-LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$offline_trace" --closed --seconds 600 \
+LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$light_trace" --rate 10 --seconds 600 \
 	>/dev/null 2>>"$work/log" &
 offline=$!
 children+=("$offline")
