@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "channel/protocol.h"
 #include "scheduler/lib/kfdsched.h"
@@ -44,19 +45,36 @@ int ask_daemon(const char *socket, int pid, json_t **out)
 	return ask(NULL, socket, pid, out);
 }
 
-bool ask_knows(const char *socket, int pid)
+/* A daemon outside of our pid namespace tells beside its own number the process' own. */
+static bool is_it(const json_t *process, bool otherwise, int pid)
 {
+	struct stat own;
+
+	if (!otherwise)
+		return json_integer_value(json_object_get(process, "pid")) == pid;
+	return json_integer_value(json_object_get(process, "own_pid")) == pid &&
+	       stat("/proc/self/ns/pid", &own) == 0 &&
+	       json_integer_value(json_object_get(process, "pid_namespace")) ==
+		       (json_int_t)own.st_ino;
+}
+
+int ask_number(const char *socket, int pid)
+{
+	bool otherwise = source_daemon_counts_otherwise(socket);
 	const json_t *process;
-	bool known = false;
+	json_int_t number = 0;
 	json_t *status;
 	size_t i;
 
-	if (source_daemon_counts_otherwise(socket) || ask_daemon(socket, 0, &status) != 0)
-		return false;
-	json_array_foreach(json_object_get(status, "processes"), i, process) known |=
-		json_integer_value(json_object_get(process, "pid")) == pid;
+	if (ask_daemon(socket, 0, &status) != 0)
+		return 0;
+	json_array_foreach(json_object_get(status, "processes"), i, process)
+	{
+		if (is_it(process, otherwise, pid))
+			number = json_integer_value(json_object_get(process, "pid"));
+	}
 	json_decref(status);
-	return known;
+	return (int)number;
 }
 
 int ask_options(const struct verb *verb, int argc, char **argv, struct ask_options *out)

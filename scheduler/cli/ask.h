@@ -18,9 +18,9 @@ const char *ask_socket(void);
  * -EAGAIN: none within two seconds. Others: as the daemon refused. `pid` 0: of
  * all; else all that it knows of that workload, -ESRCH: there is none. */
 int ask_daemon(const char *socket, int pid, json_t **out);
-/* A daemon answers, and knows that process; of one outside of our pid namespace that cannot
- * be told by a number: false. Then it alone acts on it. */
-bool ask_knows(const char *socket, int pid);
+/* A daemon answers, and knows that process: its number for it, which is another than ours
+ * where it counts in another pid namespace. Then it alone acts on it. 0: it does not. */
+int ask_number(const char *socket, int pid);
 /*
  * For a verb that asks and prints. ask_options: --json, --socket and --help; what
  * is left stands from argv[optind] on. ask_status: the daemon's JSON, or one line

@@ -81,8 +81,8 @@ void preempt_progress(const struct preempt_job *job, const struct preempt_result
 static int act(void *context, int signals)
 {
 	const struct work *work = context;
-	int code = work->job->by_daemon ? preempt_by_daemon(work->job, signals, work->result)
-					: preempt_direct(work->job, signals, work->result);
+	int code = work->job->daemon_pid ? preempt_by_daemon(work->job, signals, work->result)
+					 : preempt_direct(work->job, signals, work->result);
 
 	progress_clear();
 	return code == ASK_GO_ON ? CLI_DONE : code;
@@ -97,8 +97,8 @@ static void tell_end(const struct preempt_job *job, enum actor_end end,
 	progress_live("%s", ""); /* what it has left of its own */
 	progress_clear();
 	snprintf(result->problem, sizeof(result->problem), "%s: %s", actor_sentence(end),
-		 job->by_daemon ? "the daemon resumes what was leased"
-				: "the driver has resumed the process");
+		 job->daemon_pid ? "the daemon resumes what was leased"
+				 : "the driver has resumed the process");
 }
 
 /* ---- what is shown ---- */
@@ -283,7 +283,7 @@ static void set_up(const struct options *options, struct preempt_job *job)
 		       : job->simulated	    ? INFINITY
 					    : SLOW_US;
 	job->socket = options->socket;
-	job->by_daemon = ask_knows(options->socket, options->pid);
+	job->daemon_pid = ask_number(options->socket, options->pid);
 }
 
 static int measure(const struct preempt_job *job, const struct options *options)

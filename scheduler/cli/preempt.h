@@ -19,7 +19,7 @@ struct preempt_job {
 	struct target target;
 	unsigned times;
 	double hold_us, pause_us, slow_us;
-	bool by_daemon;
+	pid_t daemon_pid; /* the daemon's number for it, who acts then; 0: nobody but we does */
 	bool simulated;
 	const char *socket;
 };

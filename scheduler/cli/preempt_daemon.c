@@ -79,7 +79,7 @@ static double next(struct act *act, const char *kind)
 		if (event &&
 		    json_unpack(event, "{ss sI sI}", "kind", &got, "pid", &pid, "duration_us",
 				&duration) == 0 &&
-		    pid == act->job->target.pid && strcmp(got, kind) == 0)
+		    pid == act->job->daemon_pid && strcmp(got, kind) == 0)
 			us = (double)duration;
 		json_decref(event);
 	}

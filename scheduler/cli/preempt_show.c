@@ -108,7 +108,7 @@ static void print_head(const struct preempt_job *job, const struct preempt_resul
 		printf("not preempted");
 	if (result->tried < job->times)
 		printf(", %u of %u rounds not made", job->times - result->tried, job->times);
-	printf(", by %s%s\n", job->by_daemon ? "the daemon" : "a debug session of kfdsched's own",
+	printf(", by %s%s\n", job->daemon_pid ? "the daemon" : "a debug session of kfdsched's own",
 	       job->simulated ? ", on a simulated GPU" : "");
 	printf("held for %s each time, with %s between\n", quantity_us(hold, job->hold_us),
 	       quantity_us(pause, job->pause_us));
@@ -167,7 +167,7 @@ int preempt_print_json(const struct preempt_job *job, const struct preempt_resul
 	json_t *root = json_pack(
 		"{sI ss sb sb sI sI sI sf sf so so so so ss?}", "pid", (json_int_t)job->target.pid,
 		"comm", job->target.name, "simulated", (int)job->simulated, "by_daemon",
-		(int)job->by_daemon, "asked", (json_int_t)job->times, "tried",
+		job->daemon_pid != 0, "asked", (json_int_t)job->times, "tried",
 		(json_int_t)result->tried, "succeeded", (json_int_t)result->done, "hold_us",
 		job->hold_us, "pause_us", job->pause_us, "opening_suspend_us",
 		isnan(result->opening_us) ? json_null() : json_real(result->opening_us), "first",

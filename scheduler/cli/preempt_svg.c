@@ -144,7 +144,7 @@ void preempt_svg(const struct preempt_job *job, const struct preempt_result *res
 		 job->target.name, (int)job->target.pid, result->done, job->times);
 	svg_text(out, LEFT - 34, 34, "title", "start", text);
 	snprintf(text, sizeof(text), "by %s; held for %s, with %s between%s",
-		 job->by_daemon ? "kfdschedd" : "a debug session", quantity_us(hold, job->hold_us),
+		 job->daemon_pid ? "kfdschedd" : "a debug session", quantity_us(hold, job->hold_us),
 		 quantity_us(pause, job->pause_us), job->simulated ? "; simulated GPU" : "");
 	svg_text(out, LEFT - 34, 56, "soft", "start", text);
 	grid(out, &scale);

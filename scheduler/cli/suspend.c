@@ -106,7 +106,7 @@ static int some_queues(const struct order *order)
 	if (suspend_read_ids(order->queues, ids) < 0)
 		return cli_usage(&verb_suspend, "--queues is a list of ids such as 0,2-5, not '%s'",
 				 order->queues);
-	if (!ask_knows(order->socket, order->pid))
+	if (!ask_number(order->socket, order->pid))
 		return suspend_direct(order);
 	cli_failed(&verb_suspend,
 		   "process %d is kfdschedd's, which suspends whole processes: leave --queues away",

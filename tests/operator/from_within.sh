@@ -36,6 +36,12 @@ jq -e 'all(.queues[]; .suspended == false and .sources.ring_address == "lane")' 
 	fail "not all that the daemon knows: $(jq -c '.queues[0]' "$work/queues.json")"
 # All of them are those of the container.
 within queues --json | jq -e "[.processes[].pid] == [$inner]" >/dev/null || fail "not those of the container"
+# It is ordered about by them, too.
+within preempt "$inner" -n 2 --hold 1ms --pause 1ms --json | jq -e ".pid == $inner and .by_daemon and .succeeded == 2" >/dev/null ||
+	fail "not preempted by the daemon"
+code=0
+within suspend "$inner" --queues 0 >"$work/out" 2>"$work/err" || code=$?
+[ "$code" = 77 ] || fail "its queues are not the daemon's: $(cat "$work/err")"
 # The daemon's own number for it is nobody's, or somebody else's, there.
 code=0
 within queues "$outer" >"$work/out" 2>"$work/err" || code=$?
