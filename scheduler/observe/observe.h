@@ -21,9 +21,11 @@
 #define OBSERVE_WHY 256 /* room for a sentence */
 
 /* Whom `queues` and its like ask when nobody chose: all but TRAP. */
-#define OBSERVE_ALL                                                                                \
-	(OBSERVE_BIT(OBSERVE_DAEMON) | OBSERVE_BIT(OBSERVE_LANE) | OBSERVE_BIT(OBSERVE_SYSFS) |    \
-	 OBSERVE_BIT(OBSERVE_MQD) | OBSERVE_BIT(OBSERVE_HQD) | OBSERVE_BIT(OBSERVE_MEMORY))
+enum {
+	OBSERVE_ALL = OBSERVE_BIT(OBSERVE_DAEMON) | OBSERVE_BIT(OBSERVE_LANE) |
+		      OBSERVE_BIT(OBSERVE_SYSFS) | OBSERVE_BIT(OBSERVE_MEMORY) |
+		      OBSERVE_BIT(OBSERVE_MQD) | OBSERVE_BIT(OBSERVE_HQD)
+};
 
 struct observe_options {
 	pid_t pid;	    /* in our pid namespace */

@@ -7,7 +7,7 @@
 #include "common/clock.h"
 
 #define DEBUGFS_NS 5000000000u
-#define REGISTERS (OBSERVE_BIT(OBSERVE_MQD) | OBSERVE_BIT(OBSERVE_HQD))
+enum { REGISTERS = OBSERVE_BIT(OBSERVE_MQD) | OBSERVE_BIT(OBSERVE_HQD) };
 
 struct detail {
 	const char *socket;
