@@ -30,6 +30,7 @@ run wake "$build/kfdsim" -- "$build/bench_wake" "$build/kfdschedd" "$build/libkf
 run import-log "$build/bench_import_log" "$build/kfdsched" tests/operator/logs/hip-7.2.4.log \
 	"$(df --output=avail /dev/shm 2>/dev/null | awk -v out="$out" 'NR == 2 && $1 > 1500000 {shm = 1}
 		END {print shm ? "/dev/shm" : out}')"
+run monitor "$build/kfdsim" -- "$build/bench_monitor" "$build/kfdsched"
 run load "$build/bench_load" "$build/kfdschedd"
 [ -n "$files" ] || { echo "bench: there is no such benchmark: $wanted" >&2; exit 2; }
 echo "Simulated GPU, $(nproc) cores, Linux $(uname -r); plots in $out"

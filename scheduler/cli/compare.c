@@ -64,12 +64,7 @@ static int read_recording(struct side *side)
 
 static int open_process(struct side *side, const char *socket)
 {
-	const unsigned memory = OBSERVE_BIT(OBSERVE_MEMORY), all = OBSERVE_ALL;
-	const struct observe_options options = {
-		.pid = side->process.pid,
-		.sources = all & ~memory,
-		.socket = socket,
-	};
+	const struct observe_options options = {.pid = side->process.pid, .socket = socket};
 	json_t *nodes = recording_nodes();
 
 	analysis_nodes(&side->analysis, nodes);

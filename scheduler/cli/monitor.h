@@ -30,8 +30,8 @@ struct monitor_options {
 	bool labelled;	    /* each line names the process */
 };
 
-/* Below this interval the daemon is not asked: its answer is of all that it knows, and its
- * worker has other things to do. */
+/* Below this interval the daemon is not asked by itself: its answer is long, and its worker
+ * has other things to do. */
 #define MONITOR_DAEMON_US 100e3
 
 struct monitor;

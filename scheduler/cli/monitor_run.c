@@ -232,15 +232,38 @@ uint64_t monitor_due(const struct monitor *m)
 
 /* ---- begin and end ---- */
 
+/*
+ * At short intervals neither the daemon is asked, nor is the shim's lane looked for among
+ * all descriptors of the process, where sysfs knows as much: ids, nodes, types and sizes.
+ */
+static bool sysfs_knows(const struct monitor_options *options)
+{
+	const struct observe_options observe = {
+		.pid = options->pid,
+		.sources = OBSERVE_BIT(OBSERVE_SYSFS),
+	};
+	struct observer *observer = observe_open(&observe);
+	struct observe_list list = {0};
+	enum observe_source source;
+	char why[OBSERVE_WHY];
+	bool knows = observer && observe_ids(observer, &list, &source, why) == 0;
+
+	observe_list_free(&list);
+	observe_close(observer);
+	return knows;
+}
+
 static unsigned sources_of(const struct monitor_options *options)
 {
 	unsigned sources = options->sources;
+	bool fast = options->interval_us < MONITOR_DAEMON_US;
 
 	if (sources == 0) {
-		sources = OBSERVE_BIT(OBSERVE_LANE) | OBSERVE_BIT(OBSERVE_SYSFS) |
-			  OBSERVE_BIT(OBSERVE_MQD);
-		if (options->interval_us >= MONITOR_DAEMON_US)
+		sources = OBSERVE_BIT(OBSERVE_SYSFS);
+		if (!fast)
 			sources |= OBSERVE_BIT(OBSERVE_DAEMON);
+		if (!fast || !sysfs_knows(options))
+			sources |= OBSERVE_BIT(OBSERVE_LANE) | OBSERVE_BIT(OBSERVE_MQD);
 	}
 	if (options->record)
 		sources |= OBSERVE_BIT(OBSERVE_MQD) | OBSERVE_BIT(OBSERVE_HQD) |

@@ -198,10 +198,9 @@ static json_t *command_json(char **command)
 static int open_folder(struct session *s)
 {
 	json_t *sources = json_array();
-	const unsigned asked = OBSERVE_ALL;
 
 	for (enum observe_source o = OBSERVE_NOBODY + 1; o < OBSERVE_SOURCES; o++)
-		if (asked >> o & 1)
+		if (o != OBSERVE_TRAP) /* OBSERVE_ALL */
 			json_array_append_new(sources, json_string(observe_source_name(o)));
 	json_t *head = json_pack("{s:s,s:n,s:n,s:o,s:I,s:o}", "made_by", "record", "pid", "comm",
 				 "command", command_json(s->options->command), "interval_us",

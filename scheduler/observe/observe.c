@@ -3,9 +3,12 @@
 #include "scheduler/observe/observe.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/proc_stat.h"
@@ -13,7 +16,9 @@
 
 struct observer {
 	struct observe_options options;
-	uint64_t started;  /* with the pid it names one process; 0: there was none */
+	bool there;	   /* there was such a process */
+	uint64_t started;  /* with the pid it names one process */
+	int pidfd;	   /* the same, and quicker to ask; -1: there is none */
 	pid_t host_pid;	   /* 0: not known from here */
 	bool other_daemon; /* its numbers are not ours */
 	struct source_sysfs *sysfs;
@@ -27,6 +32,7 @@ struct observer *observe_open(const struct observe_options *options)
 
 	if (!observer)
 		return NULL;
+	observer->pidfd = -1;
 	observer->options = *options;
 	if (!observer->options.sources)
 		observer->options.sources = OBSERVE_ALL;
@@ -36,8 +42,10 @@ struct observer *observe_open(const struct observe_options *options)
 		observe_close(observer);
 		return NULL;
 	}
-	if (proc_stat(options->pid, &stat))
-		observer->started = stat.started;
+	/* First the descriptor: of whom it is, that one is then alive with these numbers. */
+	observer->pidfd = (int)syscall(SYS_pidfd_open, options->pid, 0);
+	observer->there = proc_stat(options->pid, &stat);
+	observer->started = stat.started;
 	observer->host_pid = observe_host_pid(options->pid);
 	if (observer->options.sources & OBSERVE_BIT(OBSERVE_DAEMON))
 		observer->other_daemon = source_daemon_counts_otherwise(options->socket);
@@ -50,6 +58,8 @@ void observe_close(struct observer *observer)
 		return;
 	source_sysfs_free(observer->sysfs);
 	source_debugfs_free(observer->debugfs);
+	if (observer->pidfd >= 0)
+		close(observer->pidfd);
 	free(observer);
 }
 
@@ -63,9 +73,12 @@ void observation_free(struct observation *observation)
 
 static bool is_alive(const struct observer *observer)
 {
+	struct pollfd ended = {.fd = observer->pidfd, .events = POLLIN};
 	struct proc_stat stat;
 
-	return observer->started && proc_stat(observer->options.pid, &stat) &&
+	if (observer->pidfd >= 0)
+		return observer->there && poll(&ended, 1, 0) == 0;
+	return observer->there && proc_stat(observer->options.pid, &stat) &&
 	       stat.started == observer->started && stat.state != 'Z' && stat.state != 'X';
 }
 

@@ -78,7 +78,7 @@ until_true 300 says ".processes[] | select(.pid == $shim) | .queues | length == 
 expect 0 monitor "$shim" --seconds 0.2 --interval 0.1 --json
 is_so '(.sources | keys) == ["daemon"] and .presence[1].type == "aql"'
 expect 0 monitor "$shim" --seconds 50ms --interval 1ms --json
-is_so '(.sources | has("daemon") | not) and .stable'
+is_so '(.sources | keys) == ["sysfs"] and .stable'
 
 # Asked to stop, and a process that ends.
 "$kfdsched" monitor "$plain" --seconds 600 --interval 0.1 --record "$work/stopped" >"$work/out" 2>"$work/err" &
