@@ -7,6 +7,12 @@ set -eu
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world
 
+# valid NAME SCHEMA: $work/NAME.json is as docs/schemas has it.
+valid() {
+	"$SOURCE/tests/operator/schema.py" "$SOURCE/docs/schemas/$2.json" "$work/$1.json" ||
+		fail "$1 is not as $2.json has it"
+}
+
 # section TITLE: what docs/formats.md says under a heading that begins so.
 section() {
 	awk -v title="## $1" '/^## /{on = index($0, title) == 1} on' "$SOURCE/docs/formats.md"
@@ -69,3 +75,7 @@ told policy 5 "kfdsched policy --json"
 told orders 6 "Orders: kfdsched suspend"
 told events 12 "kfdsched events --json"
 told doctor 10 "kfdsched doctor --json"
+valid status status
+valid dump status-dump
+valid doctor doctor
+valid policy policy
