@@ -53,6 +53,21 @@ static void copy(char *out, size_t size, const json_t *object, const char *key)
 	snprintf(out, size, "%s", text ? text : "");
 }
 
+/* Our number of a process that the daemon has. 0: none is known. */
+static int number_here(const struct doctor_facts *facts, const json_t *entry)
+{
+	const json_t *namespace = json_object_get(entry, "pid_namespace");
+	struct stat ours;
+
+	if (facts->daemon.here == DOCTOR_YES || !json_is_integer(namespace) ||
+	    stat("/proc/self/ns/pid", &ours))
+		return (int)json_integer_value(json_object_get(entry, "pid"));
+	/* One outside of our container has numbers of its own for our processes. */
+	return json_integer_value(namespace) == (json_int_t)ours.st_ino
+		       ? (int)json_integer_value(json_object_get(entry, "own_pid"))
+		       : 0;
+}
+
 static int add_registered(struct doctor_facts *facts, const json_t *status)
 {
 	json_t *entry, *queue;
@@ -61,9 +76,11 @@ static int add_registered(struct doctor_facts *facts, const json_t *status)
 	json_array_foreach(json_object_get(status, "processes"), i, entry)
 	{
 		const json_t *priority = json_object_get(entry, "priority");
-		json_int_t pid = json_integer_value(json_object_get(entry, "pid"));
-		struct doctor_process *p = process_of(facts, (int)pid);
+		int pid = number_here(facts, entry);
+		struct doctor_process *p = pid > 0 ? process_of(facts, pid) : NULL;
 
+		if (pid <= 0)
+			continue;
 		if (!p)
 			return -ENOMEM;
 		p->registered = DOCTOR_YES;
