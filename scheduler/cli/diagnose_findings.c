@@ -134,7 +134,8 @@ static void find_rights(const struct diagnose_facts *facts, const struct doctor_
 			    "it is in another user namespace, where %s has no rights",
 			    daemon ? "kfdschedd" : machine->user);
 		doctor_advise(out, "start kfdschedd as root outside the container: 'kfdschedd'");
-	} else if (facts->dumpable == DOCTOR_NO && right == DOCTOR_NO && p->environment_read) {
+	} else if (facts->dumpable == DOCTOR_NO && right == DOCTOR_NO &&
+		   p->environment_read == DOCTOR_YES) {
 		doctor_find(out, "dumpable", 0, pid, DOCTOR_WARNING,
 			    "it is not dumpable, so it is traced with CAP_SYS_PTRACE alone");
 		doctor_advise(out, "start kfdschedd as root: 'kfdschedd'");

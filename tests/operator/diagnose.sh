@@ -47,6 +47,15 @@ replay() {
 	started="$replayed $started"
 	becomes "$replayed" '.gpu.queues != null and .gpu.queues != []'
 }
+# child_of PARENT 'NAME STATE': waits for such a child, $child.
+child_of() {
+	for _ in $(seq 300); do
+		child=$(cat /proc/[0-9]*/stat 2>/dev/null | sed -n "s/^\([0-9]*\) $2 $1 .*/\1/p;T;q")
+		[ -z "$child" ] || return 0
+		sleep 0.1
+	done
+	fail "process $1 has no child $2"
+}
 preload=LD_PRELOAD=$BUILD/libkfdshim.so
 
 # ---- numbers that are no workload ----
@@ -67,8 +76,8 @@ diagnose $sleeper '.verdict | test("^process [0-9]+ \\(sleep\\) runs, uses no GP
 bash -c 'sleep 0 & exec sleep 300' &
 parent=$!
 started="$parent $started"
-until zombie=$(awk -v parent=$parent '$3 == "Z" && $4 == parent {print $1}' /proc/[0-9]*/stat 2>/dev/null) &&
-	[ -n "$zombie" ]; do sleep 0.05; done
+child_of $parent '(sleep) Z'
+zombie=$child
 diagnose "$zombie" '.verdict | test("has ended \\(a zombie, until sleep \\([0-9]+\\) asks for its exit code\\)")' \
 	'.process.state == "zombie" and .findings == [] and (.process.state_text | test("zombie"))'
 
@@ -109,8 +118,8 @@ unshare --pid --fork --kill-child --mount-proc "$BUILD/kfdreplay" \
 	--trace "$SOURCE/traces/online_resnet50_b1.csv" --rate 0.1 --seconds 300 >/dev/null 2>&1 &
 starter=$!
 started="$starter $started"
-until inside=$(awk -v parent=$starter '$4 == parent {print $1}' /proc/[0-9]*/stat 2>/dev/null) &&
-	[ -n "$inside" ]; do sleep 0.05; done
+child_of $starter '(kfdreplay) [RSD]'
+inside=$child
 echo "0::/docker/$id" >"$work/cgroup"
 mount --bind "$work/cgroup" "/proc/$inside/cgroup"
 becomes "$inside" '.gpu.queues != null and .gpu.queues != []'
@@ -130,7 +139,8 @@ one_line
 said "no process is in a container"
 expect 2 "$kfdsched" diagnose --container ""
 umount "/proc/$inside/cgroup"
-kill $starter
+# unshare takes no other while it waits, and its child goes with it.
+kill -KILL $starter
 strace -o "$work/strace" -e trace=none -p $bare 2>/dev/null &
 tracer=$!
 started="$tracer $started"
@@ -165,8 +175,8 @@ strace -o "$work/strace" -e trace=none env "$preload" KFDSHIM_PRIORITY=1 "$BUILD
 	--trace "$SOURCE/traces/online_resnet50_b1.csv" --rate 0.1 --seconds 300 >/dev/null 2>&1 &
 tracer=$!
 started="$tracer $started"
-until traced=$(awk -v parent=$tracer '$4 == parent {print $1}' /proc/[0-9]*/stat 2>/dev/null) &&
-	[ -n "$traced" ]; do sleep 0.05; done
+child_of $tracer '(kfdreplay) [RSDt]'
+traced=$child
 becomes "$traced" '.level == "self"'
 started="$traced $started"
 diagnose "$traced" ".verdict | test(\"at level self; for level trap do: end it: 'kill $tracer'\$\")" \
