@@ -26,20 +26,22 @@ schema() {
 }
 
 mkfifo "$work/hold"
-"$BUILD/matrix_queues" --hold <"$work/hold" >"$work/steps" &
-process=$!
-children+=("$process")
+"$kfdsched" record -o "$work/recording" --interval 500ms --samples 100000 -- "$BUILD/matrix_queues" --hold \
+	<"$work/hold" >"$work/steps" 2>"$work/words" &
+recorder=$!
+children+=("$recorder")
 exec {hold}>"$work/hold"
 made() {
 	grep -q "^in hqds.pass$" "$work/steps"
 }
-until_true 300 made || fail "no queues: $(cat "$work/steps")"
+until_true 300 made || fail "no queues: $(cat "$work/steps" "$work/words")"
 # Descriptors are written a moment later.
 described() {
-	"$kfdsched" queues "$process" --json >"$work/queues" 2>/dev/null &&
+	"$kfdsched" queues --json >"$work/queues" 2>/dev/null &&
 		jq -e '[.queues[] | select(.mqds != null)] | length == 24' "$work/queues" >/dev/null
 }
 until_true 100 described || fail "not all have descriptors: $(head -c 2000 "$work/queues")"
+process=$(jq '.queues[0].pid' "$work/queues")
 
 schema queues "$work/queues"
 value '[.queues[].id] == [range(24)]' "$work/queues"
@@ -58,9 +60,28 @@ value ".verdict == \"agree\" and .all.compute_queues == 24 and .all.active_hqds 
 value 'all(.queues[]; .told.trap == "yes" and .told.mqd == "yes" and .ring_address != null)' "$work/verify.json"
 value '([.gpus[].gpu_id] | length) == 8' "$work/verify.json"
 
-# The process notices nothing.
+"$kfdsched" monitor "$process" --seconds 200ms --interval 100ms >"$work/monitor" || fail "$(cat "$work/monitor")"
+grep -q "sample 1: 24 queues (ids 0-23)$" "$work/monitor" || fail "$(cat "$work/monitor")"
+"$kfdsched" top --once --json >"$work/top" || fail "top: $(cat "$work/top")"
+schema top "$work/top"
+value "[.processes[] | [.queues, .active_hqds, .hqds_per_queue]] == [[24, $slots, $XCCS]]" "$work/top"
+value '[.nodes[].compute_queues] == [3, 3, 3, 3, 3, 3, 3, 3]' "$work/top"
+
+# Samples of the recorder, too; then it ends as if nobody had looked.
+samples() {
+	[ "$(grep -c '"phase": *"sample"' "$work/recording/index.jsonl")" -gt $((seen + 1)) ]
+}
+seen=$(grep -c '"phase": *"sample"' "$work/recording/index.jsonl" || true)
+until_true 300 samples || fail "no samples: $(head -c 2000 "$work/recording/index.jsonl")"
 exec {hold}>&-
-wait "$process" || fail "it failed: $(cat "$work/steps")"
+wait "$recorder" || fail "it failed: $(cat "$work/steps" "$work/words")"
 children=()
 grep -q "^shutdown.pass$" "$work/steps" || fail "it did not end as it should: $(cat "$work/steps")"
+"$kfdsched" analyze "$work/recording" --json >"$work/analyze" || fail "analyze: $(cat "$work/analyze")"
+schema analyze "$work/analyze"
+value "[.nodes[] | [.compute_queues, .active_hqds, .hqds_per_queue.min, .hqds_per_queue.max]] ==
+	[range(8) | [3, $((3 * XCCS)), $XCCS, $XCCS]]" "$work/analyze"
+value '(.processes | length) == 1 and .processes[0].queues.max == 24 and .exit_code == 0' "$work/analyze"
+value '.baseline.queues == 0 and .final.queues == 0' "$work/analyze"
+value "any(.conclusion[]; contains(\"1:$XCCS\") and contains(\"24 queues in $slots\"))" "$work/analyze"
 echo ok
