@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scheduler/cli/svg_draw.h"
 #include "scheduler/cli/table.h"
 
 #define WIDTH 860
@@ -51,21 +52,10 @@ static bool kept(const json_t *figure)
 	return strcmp(text_of(figure, "bound"), "at_most") ? value >= limit : value <= limit;
 }
 
-static void escaped(FILE *out, const char *text)
-{
-	for (; *text; text++)
-		if (*text == '<')
-			fputs("&lt;", out);
-		else if (*text == '&')
-			fputs("&amp;", out);
-		else
-			fputc(*text, out);
-}
-
 static void text_at(FILE *out, double x, double y, const char *attributes, const char *text)
 {
 	fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
-	escaped(out, text);
+	svg_escaped(out, text);
 	fputs("</text>\n", out);
 }
 

@@ -66,6 +66,7 @@ jq -e ".pid == $offline and .simulated and (.by_daemon|not) and .asked == 3 and 
 grep -q "2/2 successes (100 %), by a debug session of kfdsched's own, on a simulated GPU" "$work/out" || fail "$(cat "$work/out")"
 
 ends_by parent 2 'after 1 of 2: interrupted' # SIGINT
+grep -q '1/1 successes (100 %), 1 of 2 rounds not made' "$work/out" || fail "what was measured is lost: $(cat "$work/out")"
 ends_by child 9 'it was killed in its work: the driver has resumed the process'
 ends_by child 19 'it was stopped in its work, and so ended: the driver has resumed the process' # SIGSTOP
 ends_by parent 9 '' # SIGKILL

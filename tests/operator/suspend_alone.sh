@@ -134,6 +134,21 @@ kill -INT "$offline"
 wait "$offline" || true
 counts_are_right
 
+# Without the shim; the witness enables the runtime, as those of ROCm 6.1.2 do by themselves.
+LD_PRELOAD=$WITNESS_LIBRARY WITNESS=$work/seen WITNESS_RUNTIME=1 "$BUILD/kfdreplay" --trace "$light_trace" \
+	--rate 10 --count --json "$work/offline.json" --seconds 600 >/dev/null 2>>"$work/log" &
+offline=$!
+children+=("$offline")
+until_true 100 "$kfdsched" preempt "$offline" -n 5 --hold 5ms --pause 5ms >"$work/out" 2>"$work/err" ||
+	fail "not without the shim: $(cat "$work/err")"
+grep -q '5/5 successes' "$work/out" || fail "$(cat "$work/out")"
+holds
+kill -INT "$holder"
+wait "$holder" || fail "it ended with $?"
+kill -INT "$offline"
+wait "$offline" || true
+counts_are_right
+
 # It ends in the middle of a hold.
 LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$light_trace" --rate 10 --seconds 600 \
 	>/dev/null 2>>"$work/log" &
