@@ -204,7 +204,7 @@ static void remarks(const struct import *import)
 		     "processes, %u threads, %u queues and %u uses of a queue by a thread",
 		     tally->left_out, TALLY_PROCESSES, TALLY_THREADS, TALLY_QUEUES, TALLY_USES);
 	if (tally->nameless && !tally->only_pid)
-		note("%" PRIu64 " lines name no process and no thread: from HIP 6.3 on "
+		note("%" PRIu64 " lines name no process and no thread: from HIP 6.4 on "
 		     "AMD_LOG_LEVEL must be 4 or more for that",
 		     tally->nameless);
 	if (!packets)

@@ -12,7 +12,7 @@ printf '%s\n' op,launch_ns,start_ns,duration_ns,grid,block,bytes,name \
 	kernel,0,0,5000,132x1x1,64x1x1,, memcpy_d2h,0,0,1000,,,65536, sync,0,,,,,, >"$DIR/short.csv"
 on_gpu --report "$DIR/report.json" -- env AMD_LOG_LEVEL=5 AMD_LOG_LEVEL_FILE="$DIR/hip.log" \
 	"$REPLAY" --trace "$DIR/short.csv" --api hip --requests 2 >/dev/null
-# From 6.4 on, HIP appends the pid to the name.
+# From 5.6 on, HIP appends its pid to the name.
 cat "$DIR"/hip.log* | "$BUILD/kfdsched" import-log - --json >"$JSON"
 check '.complete' '.processes | length == 1' '.processes[0] | .pid > 0 and (.threads | length > 0)'
 
