@@ -50,6 +50,9 @@ enum protocol_verb {
 	PROTOCOL_POLICY = 4,
 };
 
+/* Of each process what changes, and how many queues it has on which node. */
+#define PROTOCOL_BRIEF 1u
+
 /* As enum core_rule. */
 enum protocol_policy {
 	PROTOCOL_POLICY_STRICT = 0,
@@ -86,7 +89,7 @@ struct protocol_hello {
 	uint32_t level;		/* shim: enum protocol_level */
 	uint32_t slo_us;	/* shim: what its requests may take; 0: it does not say */
 	int32_t pid;		/* ask: of whom, as the daemon sees it; 0: of all */
-	uint32_t verb;		/* order: enum protocol_verb */
+	uint32_t verb;		/* order: enum protocol_verb; ask of all: 0 or PROTOCOL_BRIEF */
 	uint32_t lease_s;	/* PROTOCOL_SUSPEND: for so long; 0: while the connection lasts */
 	uint32_t gpu_id;	/* PROTOCOL_POLICY: of this node; 0: of all that have none of
 				   their own */

@@ -72,7 +72,7 @@ static void put_elements(struct answer *answer, json_t *list)
 
 static bool is_process(const struct client *client, int pid)
 {
-	return client && client->phase == CLIENT_SERVED && (!pid || client->peer.pid == pid);
+	return client && client->phase == CLIENT_SERVED && (pid <= 0 || client->peer.pid == pid);
 }
 
 /* NULL: it has gone since. */
@@ -94,7 +94,7 @@ static void next_process(struct worker *worker, uint64_t now)
 	       !is_process(client = worker->clients[answer->slot], answer->pid))
 		answer->slot++;
 	if (answer->slot >= worker->client_end) {
-		if (answer->pid)
+		if (answer->pid > 0)
 			answer->error = -ESRCH;
 		put_text(answer, "]}");
 		answer->stage = ANSWER_DONE;
@@ -102,11 +102,14 @@ static void next_process(struct worker *worker, uint64_t now)
 	}
 	answer->serial = client->serial;
 	answer->queue = 0;
-	if (answer->pid)
+	if (answer->pid > 0)
 		put_text(answer, "{\"process\":");
 	else if (!answer->first)
 		put_text(answer, ",");
-	put_open(answer, status_client(worker, client, now), ",\"queues\":[");
+	if (answer->pid == ANSWER_BRIEF)
+		put_open(answer, status_client_brief(worker, client, now), ",\"queue_counts\":[");
+	else
+		put_open(answer, status_client(worker, client, now), ",\"queues\":[");
 	answer->stage = ANSWER_QUEUES;
 }
 
@@ -115,14 +118,16 @@ static void process_queues(struct worker *worker)
 	struct answer *answer = &worker->answer;
 	const struct client *client = process(worker);
 
-	if (client && answer->queue < LANE_QUEUES) {
+	if (client && answer->pid == ANSWER_BRIEF) {
+		put_elements(answer, status_queue_counts(client));
+	} else if (client && answer->queue < LANE_QUEUES) {
 		put_elements(answer, status_queues(client, &answer->queue));
 		return;
 	}
 	put_text(answer, "]}");
 	answer->first = false;
-	answer->slot += answer->pid ? 0 : 1;
-	answer->stage = answer->pid ? ANSWER_LANE : ANSWER_PROCESS;
+	answer->slot += answer->pid > 0 ? 0 : 1;
+	answer->stage = answer->pid > 0 ? ANSWER_LANE : ANSWER_PROCESS;
 }
 
 /* The parts of a dump; they end with the process. */
@@ -182,6 +187,19 @@ static void recent(struct worker *worker)
 	answer->stage = ANSWER_DONE;
 }
 
+/* Histograms are what is longest of it. */
+static json_t *head(const struct worker *worker, uint64_t now)
+{
+	json_t *json = status_head(worker, now), *totals = json_object_get(json, "totals");
+
+	if (worker->answer.pid == ANSWER_BRIEF) {
+		json_object_del(totals, "resume_ns");
+		json_object_del(totals, "holdover_ns");
+		json_object_del(totals, "turn_ns");
+	}
+	return json;
+}
+
 /* ---- whose it is ---- */
 
 /* Who has waited longest gets his answer, and who waits for the same with him. */
@@ -214,8 +232,8 @@ static void begin(struct worker *worker, uint64_t now)
 	answer->stage = ANSWER_PROCESS;
 	if (answer->pid == ANSWER_OF_EVENTS)
 		begin_recent(worker);
-	else if (!answer->pid)
-		put_open(answer, status_head(worker, now), ",\"processes\":[");
+	else if (answer->pid <= 0)
+		put_open(answer, head(worker, now), ",\"processes\":[");
 }
 
 static void finish(struct worker *worker)

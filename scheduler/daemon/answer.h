@@ -20,6 +20,7 @@ struct worker;
 
 /* In the place of a process: the last events. */
 #define ANSWER_OF_EVENTS (-1)
+#define ANSWER_BRIEF (-2) /* of all, with counts of their queues */
 
 enum answer_stage {
 	ANSWER_NONE,
@@ -35,7 +36,7 @@ enum answer_stage {
 /* Of the worker: the answer that is being made. */
 struct answer {
 	enum answer_stage stage;
-	int pid; /* of this process; 0: of all; or ANSWER_OF_EVENTS */
+	int pid; /* of this process; 0: of all; or one of those */
 	int memory;
 	int error;
 	uint32_t number;

@@ -235,8 +235,12 @@ static void greeted(struct worker *worker, struct client *client,
 		return;
 	}
 	if (hello->kind == PROTOCOL_ASK || hello->kind == PROTOCOL_RECENT) {
+		bool brief = hello->pid == 0 && hello->verb == PROTOCOL_BRIEF;
+
 		answer_ask(worker, client,
-			   hello->kind == PROTOCOL_ASK ? hello->pid : ANSWER_OF_EVENTS);
+			   hello->kind == PROTOCOL_RECENT ? ANSWER_OF_EVENTS
+			   : brief			  ? ANSWER_BRIEF
+							  : hello->pid);
 		return;
 	}
 	if (hello->kind != PROTOCOL_SHIM || hello->priority < PRIORITY_UNSET ||

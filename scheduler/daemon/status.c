@@ -85,6 +85,60 @@ json_t *status_queues(const struct client *client, uint32_t *at)
 	return list;
 }
 
+struct queue_count {
+	uint32_t gpu_id, queues, compute;
+};
+
+static void count_queue(struct queue_count counts[LANE_NODES], uint32_t gpu_id, bool compute)
+{
+	for (uint32_t i = 0; i < LANE_NODES; i++) {
+		if (counts[i].queues && counts[i].gpu_id != gpu_id)
+			continue;
+		counts[i].gpu_id = gpu_id;
+		counts[i].queues++;
+		counts[i].compute += compute;
+		return;
+	}
+}
+
+static void count_outsider(struct queue_count counts[LANE_NODES], const struct client *client)
+{
+	json_t *list = json_array(), *queue;
+	size_t i;
+
+	outsider_queues_json(client->outsider, list);
+	json_array_foreach(list, i, queue)
+	{
+		const char *type = json_string_value(json_object_get(queue, "type"));
+
+		count_queue(counts, (uint32_t)json_integer_value(json_object_get(queue, "gpu_id")),
+			    type && strcmp(type, "compute") == 0);
+	}
+	json_decref(list);
+}
+
+json_t *status_queue_counts(const struct client *client)
+{
+	struct queue_count counts[LANE_NODES] = {0};
+	uint32_t end = client->outsider ? 0 : lane_queue_end(client->lane);
+	struct lane_queue queue;
+	json_t *list = json_array();
+
+	if (client->outsider)
+		count_outsider(counts, client);
+	for (uint32_t i = 0; i < end; i++)
+		if (lane_queue_read(client->lane, i, &queue) == 0)
+			count_queue(counts, queue.gpu_id,
+				    queue.type == KFD_IOC_QUEUE_TYPE_COMPUTE ||
+					    queue.type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	for (uint32_t i = 0; i < LANE_NODES && counts[i].queues; i++)
+		json_array_append_new(list, json_pack("{sI sI sI}", "gpu_id",
+						      (json_int_t)counts[i].gpu_id, "queues",
+						      (json_int_t)counts[i].queues, "compute",
+						      (json_int_t)counts[i].compute));
+	return list;
+}
+
 static json_t *client_nodes_json(const struct client *client)
 {
 	json_t *list = json_array();
@@ -153,9 +207,10 @@ static json_t *rule_json(const struct client *client)
 	return rule[0] ? json_string(rule) : json_null();
 }
 
+static const char *const states[] = {"running", "suspending", "suspended", "resuming"};
+
 json_t *status_client(const struct worker *worker, const struct client *client, uint64_t now)
 {
-	static const char *const states[] = {"running", "suspending", "suspended", "resuming"};
 	struct core_view view = {0};
 	char name[16];
 	bool fine;
@@ -181,6 +236,23 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 			 (json_int_t)view.failures, "suspended_us",
 			 (json_int_t)(view.suspended_ns / 1000), "looks_put_off",
 			 (json_int_t)client->look.put_off, "nodes", client_nodes_json(client));
+}
+
+/* "queue_counts" follow. */
+json_t *status_client_brief(const struct worker *worker, const struct client *client, uint64_t now)
+{
+	struct core_view view = {0};
+	char name[16];
+
+	core_look(worker->core, client->id, now, &view);
+	peer_name(client->peer.pid, name);
+	return json_pack(
+		"{sI ss sb so ss ss ss sb sI sI}", "pid", (json_int_t)client->peer.pid, "comm",
+		name, "shim", (int)!client->outsider, "priority",
+		client->priority == PRIORITY_UNSET ? json_null() : json_integer(client->priority),
+		"role", role(client->priority), "level", status_level(client, &view), "state",
+		states[view.state], "active", (int)view.active, "suspends",
+		(json_int_t)view.suspends, "suspended_us", (json_int_t)(view.suspended_ns / 1000));
 }
 
 static json_t *share_json(struct core_policy policy)

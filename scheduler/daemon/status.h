@@ -23,6 +23,10 @@ json_t *status_head(const struct worker *worker, uint64_t now_ns);
  * gives until *at, which begins as 0, is LANE_QUEUES. */
 json_t *status_client(const struct worker *worker, const struct client *client, uint64_t now_ns);
 json_t *status_queues(const struct client *client, uint32_t *at);
+/* What of it changes all the time; and how many queues it has on which node. */
+json_t *status_client_brief(const struct worker *worker, const struct client *client,
+			    uint64_t now_ns);
+json_t *status_queue_counts(const struct client *client);
 /* dump.c: a lane but its "queues", "unreadable_queues" and "events"; and these. The events
  * are those after number *at, up to `newest`. */
 json_t *status_lane(const struct lane *lane, uint64_t now_ns);

@@ -246,10 +246,10 @@ static int order_about(struct kfdsched *k, struct protocol_hello *hello, pid_t p
 
 /* ---- the calls ---- */
 
-API int kfdsched_status(struct kfdsched *k, pid_t pid, char **json)
+static int status(struct kfdsched *k, pid_t pid, uint32_t verb, char **json)
 {
 	struct protocol_hello hello = {
-		.kind = PROTOCOL_ASK, .priority = PRIORITY_UNSET, .pid = pid};
+		.kind = PROTOCOL_ASK, .priority = PRIORITY_UNSET, .pid = pid, .verb = verb};
 	int fd = ask(k, &hello, -1, ANSWER_MS, json);
 
 	if (fd == -ESRCH)
@@ -266,6 +266,16 @@ API int kfdsched_status(struct kfdsched *k, pid_t pid, char **json)
 		*json = NULL;
 	}
 	return closed(fd);
+}
+
+API int kfdsched_status(struct kfdsched *k, pid_t pid, char **json)
+{
+	return status(k, pid, 0, json);
+}
+
+API int kfdsched_summary(struct kfdsched *k, char **json)
+{
+	return status(k, 0, PROTOCOL_BRIEF, json);
 }
 
 API int kfdsched_suspend(struct kfdsched *k, pid_t pid, unsigned seconds)

@@ -49,6 +49,10 @@ const char *kfdsched_sentence(const struct kfdsched *k);
  * of that workload, named as the daemon sees it. *json is yours to free(). */
 int kfdsched_status(struct kfdsched *k, pid_t pid, char **json);
 
+/* The same of all in a few words ("queue_counts" in place of "queues"): for who asks many
+ * times a second. A daemon of an older version answers in full. */
+int kfdsched_summary(struct kfdsched *k, char **json);
+
 /* Suspends a process for that many seconds, 1 to 86400, and waits until it is suspended,
  * two seconds at most. Again: the new time counts. */
 int kfdsched_suspend(struct kfdsched *k, pid_t pid, unsigned seconds);
