@@ -32,6 +32,8 @@ run import-log "$build/bench_import_log" "$build/kfdsched" tests/operator/logs/h
 		END {print shm ? "/dev/shm" : out}')"
 run monitor "$build/kfdsim" -- "$build/bench_monitor" "$build/kfdsched"
 run load "$build/bench_load" "$build/kfdschedd"
+run top "$build/kfdsim" -- "$build/bench_top" "$build/kfdsched" "$build/kfdschedd" "$build/libkfdshim.so" \
+	"$build/bench_tenants"
 [ -n "$files" ] || { echo "bench: there is no such benchmark: $wanted" >&2; exit 2; }
 echo "Simulated GPU, $(nproc) cores, Linux $(uname -r); plots in $out"
 # shellcheck disable=SC2086 # a list

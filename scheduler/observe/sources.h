@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sources, a file each, for observe.c alone. Each fills *out (cleared by the caller)
+ * The sources, a file each, for observe.c and top. Each fills *out (cleared by the caller)
  * with what it knows of the process, with itself as every value's source. 0, or a negative
  * errno with a sentence in why: -ENOENT: it knows nothing of that process, or is not there.
  */

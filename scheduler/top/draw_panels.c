@@ -34,6 +34,10 @@ static const struct {
 static const char *cell(char text[static OBSERVE_TEXT], const struct observe_queue *queue,
 			size_t column)
 {
+	/* A mask of none is that of all. */
+	if (columns[column].field == OBSERVE_CU_BITS && observe_known(queue, OBSERVE_CU_BITS) &&
+	    queue->field[OBSERVE_CU_BITS].value == 0)
+		return strcpy(text, "all");
 	if (columns[column].field != OBSERVE_FIELDS)
 		return observe_text(text, queue, columns[column].field);
 	if (column == 0 && queue->id == OBSERVE_NO_ID)

@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "scheduler/lib/kfdsched.h"
+#include "scheduler/observe/sources.h"
 #include "scheduler/top/gather_driver.h"
 #include "scheduler/top/gather_names.h"
 #include "scheduler/top/gather_registers.h"
@@ -18,6 +19,9 @@
 struct gatherer {
 	struct kfdsched *daemon;
 	uint64_t silent_ns; /* it did not answer then */
+	const char *socket;
+	pid_t asked_worker; /* whom elsewhere is about */
+	bool elsewhere;
 	struct driver *driver;
 	struct names *names;
 	struct registers *registers;
@@ -29,6 +33,7 @@ struct gatherer *gather_open(const char *socket)
 
 	if (!g)
 		return NULL;
+	g->socket = socket;
 	g->daemon = kfdsched_open(socket);
 	g->driver = driver_open();
 	g->names = names_open();
@@ -63,7 +68,7 @@ static int ask_daemon(struct gatherer *g, struct top_state *out)
 		return 0;
 	}
 	g->silent_ns = 0;
-	rc = kfdsched_status(g->daemon, 0, &text);
+	rc = kfdsched_summary(g->daemon, &text);
 	if (rc) {
 		snprintf(out->why, sizeof(out->why), "%s", kfdsched_sentence(g->daemon));
 		if (rc == -EAGAIN)
@@ -84,6 +89,12 @@ static int ask_daemon(struct gatherer *g, struct top_state *out)
 			 "belongs to it");
 		rc = 0;
 	}
+	/* Asked of each worker once: where it runs does not change. */
+	if (out->by_daemon && out->worker_pid != g->asked_worker) {
+		g->elsewhere = source_daemon_counts_otherwise(g->socket);
+		g->asked_worker = out->worker_pid;
+	}
+	out->elsewhere = out->by_daemon && g->elsewhere;
 	return rc;
 }
 
@@ -97,8 +108,8 @@ int gather_look(struct gatherer *g, bool registers, struct top_state *out)
 	if (!rc)
 		rc = driver_add(g->driver, out);
 	if (!rc)
-		rc = names_add(g->names, out);
-	if (!rc && registers)
+		rc = out->elsewhere ? 0 : names_add(g->names, out);
+	if (!rc && registers && !out->elsewhere)
 		rc = registers_add(g->registers, out);
 	return rc;
 }

@@ -240,7 +240,7 @@ int driver_add(struct driver *driver, struct top_state *state)
 		read_gpus(driver); /* the module was loaded meanwhile */
 	rc = add_nodes(driver, state);
 	/* Where our numbers are not the driver's, its files tell of others. */
-	if (rc || !observe_names_match())
+	if (rc || state->elsewhere || !observe_names_match())
 		return rc;
 	if (!driver->read_ns || state->ns - driver->read_ns >= REREAD_NS) {
 		rc = read_processes(driver, state);

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "scheduler/observe/debugfs.h"
 #include "scheduler/observe/ratio.h"
 #include "scheduler/observe/sources.h"
 
 #define REREAD_NS 5000000000u
+#define RESTS 200u /* times as long as it took: half a percent of a core */
 
 /* The compute queues of one process. */
 struct found {
@@ -20,7 +22,7 @@ struct found {
 
 struct registers {
 	struct source_debugfs *debugfs;
-	uint64_t read_ns; /* 0: never */
+	uint64_t next_ns; /* when it may be read again; 0: now */
 	struct found *found;
 	size_t count, room;
 };
@@ -167,9 +169,13 @@ int registers_add(struct registers *registers, struct top_state *state)
 
 	if (!observe_names_match())
 		return 0;
-	if (!registers->read_ns || state->ns - registers->read_ns >= REREAD_NS) {
+	if (state->ns >= registers->next_ns) {
+		uint64_t took = clock_ns();
+
 		rc = read_all(registers);
-		registers->read_ns = state->ns;
+		took = clock_ns() - took;
+		registers->next_ns =
+			state->ns + (took > REREAD_NS / RESTS ? RESTS * took : REREAD_NS);
 	}
 	for (size_t i = 0; !rc && i < state->process_count; i++) {
 		struct top_process *process = &state->processes[i];

@@ -2,8 +2,8 @@
 /*
  * In how many hardware slots the queues of each process are, from debugfs; for gather.c
  * alone. Contracts as there. To write its texts the driver reads the registers of every
- * slot, and dumps every descriptor, so this is done once in five seconds at most; between
- * those a process has what it had.
+ * slot, and dumps every descriptor, so this is done once in five seconds at most, and less
+ * often where it takes long; between those a process has what it had.
  */
 #ifndef KFDSHIM_TOP_GATHER_REGISTERS_H
 #define KFDSHIM_TOP_GATHER_REGISTERS_H

@@ -160,12 +160,41 @@ static int take_node(const json_t *json, struct top_state *state)
 	return 0;
 }
 
+/* -1 and more are not there. */
+static void add_to(int32_t *at, int64_t more)
+{
+	if (more > 0 && more < INT32_MAX / 2 && *at < INT32_MAX / 2)
+		*at = (*at < 0 ? 0 : *at) + (int32_t)more;
+}
+
+/* What a daemon tells in place of queues that is asked often. */
+static void take_counts(const json_t *counts, struct top_state *state, struct top_process *process)
+{
+	const json_t *entry;
+	struct top_node *node;
+	size_t i;
+
+	process->queues = process->compute_queues = 0;
+	json_array_foreach(counts, i, entry)
+	{
+		add_to(&process->queues, number(entry, "queues"));
+		add_to(&process->compute_queues, number(entry, "compute"));
+		node = top_find_node(state, (uint32_t)number(entry, "gpu_id"));
+		if (node)
+			add_to(&node->queues, number(entry, "compute"));
+	}
+}
+
 static void take_queues(const json_t *json, struct top_state *state, struct top_process *process)
 {
 	const json_t *queues = json_object_get(json, "queues"), *queue;
 	struct top_node *node;
 	size_t i;
 
+	if (json_is_array(json_object_get(json, "queue_counts"))) {
+		take_counts(json_object_get(json, "queue_counts"), state, process);
+		return;
+	}
 	if (!json_is_array(queues))
 		return;
 	process->queues = (int32_t)json_array_size(queues);

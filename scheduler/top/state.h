@@ -63,6 +63,7 @@ struct top_totals {
 struct top_state {
 	uint64_t ns; /* CLOCK_MONOTONIC */
 	bool by_daemon;
+	bool elsewhere; /* the daemon numbers processes otherwise than we do */
 	pid_t daemon_pid, worker_pid;
 	char policy[TOP_WORD];
 	char why[TOP_WHY];	   /* one sentence: why there is no daemon; or empty */
@@ -82,7 +83,7 @@ struct top_process *top_find_process(const struct top_state *state, pid_t pid);
 void top_state_clear(struct top_state *state);
 void top_state_free(struct top_state *state);
 
-/* Adds what the daemon answered ('kfdsched status --json'): nodes, processes, totals.
+/* Adds what the daemon answered (kfdsched_summary() or kfdsched_status()): nodes, processes, totals.
  * -EPROTO: it is no such answer. */
 int top_state_from_daemon(const json_t *status, struct top_state *state);
 

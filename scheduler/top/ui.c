@@ -102,6 +102,11 @@ static void about(struct top_ui *ui, const struct top_frame *frame, enum ui_mode
 		    ui->under == UI_QUEUES ? "That process has ended." : "There is no process.");
 		return;
 	}
+	if (frame->now->elsewhere) {
+		say(ui,
+		    "The daemon numbers processes otherwise than we do here: call top beside it.");
+		return;
+	}
 	if (mode != UI_QUEUES && !frame->now->by_daemon) {
 		say(ui, "Only a daemon can do that for top: start one with 'kfdschedd', or use "
 			"'kfdsched suspend PID' without one.");

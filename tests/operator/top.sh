@@ -14,11 +14,48 @@ trap 'tmux_end; clean_up' EXIT
 here=$SOURCE/tests/operator
 
 start_daemon
+
+# ---- how long nodes had work: as one clock has it, and once for any number of clients ----
+node=$(gpu_id)
+work() {
+	status | jq -c '[.daemon.uptime_us, .nodes[0].work_us]'
+}
+# grows TIMES: work, over half a second, as often as that passed.
+grows() {
+	local before
+	before=$(work)
+	sleep 0.5
+	jq -en --argjson a "$before" --argjson b "$(work)" --argjson times "$1" '
+		(($b[1] - $a[1]) - $times * ($b[0] - $a[0])) | fabs <= 2' >/dev/null ||
+		fail "work_us does not grow $1 times as fast as time"
+}
+n_working() {
+	says "[.processes[]|select(.active)] | length == $1"
+}
+grows 0
+start_online
+tell on
+mkfifo "$work/others"
+"$BUILD/lane_client" "$KFDSHIM_SOCKET" 15 "$node" <"$work/others" >/dev/null 2>>"$work/log" &
+other=$!
+children+=("$other")
+exec {others}>"$work/others"
+echo on >&"$others"
+soon n_working 2
+grows 1
+kill -KILL "$other"
+soon n_working 1
+grows 1
+kill -KILL "$online"
+soon n_working 0
+grows 0
+
+# Light work: what is shown does not depend on how much there is.
+offline_trace=$SOURCE/traces/offline_gemm4000_f32.csv
 start_offline --seconds 600
 tmux_begin 120 30 "exec $BUILD/kfdsched top --interval 200ms"
 
 # ---- what it shows ----
-node=$(gpu_id)
 shows "daemon $daemon, policy strict"
 shows " 2 of 24 slots"
 row() {
@@ -33,7 +70,7 @@ soon mapped
 # ---- down to its queues ----
 keys Enter
 shows "Process $offline, level trap"
-shows "Told by daemon, lane, sysfs, mqd, hqd"
+soon eval "screen | grep '^Told by daemon, lane, ' | grep -q 'mqd, hqd'"
 soon eval "screen | grep -qE '^ +1 +$node +aql +1 MiB +[0-9]+ +[0-9]+ '"
 
 # ---- orders ----

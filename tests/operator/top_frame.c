@@ -246,6 +246,31 @@ static void test_sort_and_filter(void **data)
 	top_state_free(&now);
 }
 
+/* A daemon that tells how many queues there are, and not which. */
+static void test_counts(void **data)
+{
+	struct top_state state = {0};
+	json_t *json = json_loads(
+		"{\"daemon\": {\"pid\": 1}, \"nodes\": [{\"gpu_id\": 7}, {\"gpu_id\": 8}],"
+		" \"processes\": [{\"pid\": 5, \"queue_counts\": [{\"gpu_id\": 7, \"queues\": 3, "
+		"\"compute\": 2}, {\"gpu_id\": 8, \"queues\": 1, \"compute\": 0}]},"
+		" {\"pid\": 6, \"queue_counts\": [{\"gpu_id\": 7, \"queues\": 4, \"compute\": 4}]},"
+		" {\"pid\": 7, \"queue_counts\": []}],"
+		" \"totals\": {\"suspends\": 0, \"resumes\": 0, \"failures\": 0,"
+		" \"suspend_ns\": {\"count\": 0, \"sum\": 0, \"max\": 0, \"buckets\": []},"
+		" \"detection_ns\": {\"count\": 0, \"sum\": 0, \"max\": 0, \"buckets\": []}}}",
+		0, NULL);
+
+	(void)data;
+	assert_int_equal(top_state_from_daemon(json, &state), 0);
+	assert_int_equal(state.processes[0].queues, 4);
+	assert_int_equal(state.processes[0].compute_queues, 2);
+	assert_int_equal(state.processes[2].queues, 0);
+	assert_int_equal(top_find_node(&state, 7)->queues, 6);
+	json_decref(json);
+	top_state_free(&state);
+}
+
 /* Answers of something that is no daemon of ours. */
 static void test_bad_answers(void **data)
 {
@@ -277,7 +302,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rates),	       cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_without_daemon), cmocka_unit_test(test_sort_and_filter),
-		cmocka_unit_test(test_bad_answers),
+		cmocka_unit_test(test_counts),	       cmocka_unit_test(test_bad_answers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -303,6 +303,15 @@ static void test_orders(void **data)
 	assert_int_equal(press('S'), UI_NOTHING);
 	redraw(80, 24, NULL);
 	assert_true(shows("Only a daemon can do that"));
+	/* Its numbers are others' here. */
+	now.by_daemon = now.elsewhere = true;
+	redraw(80, 24, NULL);
+	for (const char *key = "SRt\r"; *key; key++) {
+		assert_int_equal(press(*key == '\r' ? UI_KEY_ENTER : *key), UI_NOTHING);
+		redraw(80, 24, NULL);
+		assert_true(shows("call top beside it"));
+	}
+	now.elsewhere = false;
 }
 
 static void test_queues(void **data)
