@@ -22,7 +22,13 @@ numbers_of() {
 
 start_daemon
 [ -z "$(events)" ] || fail "events of nothing: $(events)"
-start_offline --seconds 600
+# Little work: what it does is not the matter.
+LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline "$BUILD/kfdreplay" \
+	--trace "$SOURCE/traces/offline_gemm4000_f32.csv" --rate 10 --seconds 600 >/dev/null 2>>"$work/log" &
+offline=$!
+children+=("$offline")
+until_true 100 state_is "$offline" running || fail "no offline process: $(status | jq -c .processes)"
+until_true 100 says ".processes[]|select(.pid == $offline)|.level == \"trap\"" || fail "$(status | jq -c .processes)"
 start_online
 suspend_offline
 tell off

@@ -38,7 +38,13 @@ has_shown() {
 }
 
 start_daemon
-start_offline --seconds 600
+# Little work: what it does is not the matter.
+LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline "$BUILD/kfdreplay" \
+	--trace "$SOURCE/traces/offline_gemm4000_f32.csv" --rate 10 --seconds 600 >/dev/null 2>>"$work/log" &
+offline=$!
+children+=("$offline")
+until_true 100 state_is "$offline" running || fail "no offline process: $(status | jq -c .processes)"
+until_true 100 says ".processes[]|select(.pid == $offline)|.level == \"trap\"" || fail "$(status | jq -c .processes)"
 start_online
 trace --perfetto "$work/picture"
 suspend_offline
@@ -85,8 +91,8 @@ has_shown ".pid == $offline and .source == \"shim\"" && fail "the other's queues
 
 # A command: its exit code, its stdout beside the timeline, and its queues.
 code=0
-"$BUILD/kfdsched" trace --json -- sh -c 'echo "from within"; '"$BUILD"'/kfdreplay --trace '"$offline_trace"' \
-	--closed --requests 1 >/dev/null 2>&1; exit 3' >"$work/timeline" 2>"$work/talk" || code=$?
+"$BUILD/kfdsched" trace --json -- sh -c 'echo "from within"; '"$BUILD"'/kfdreplay --trace '"$SOURCE"'/traces/offline_gemm4000_f32.csv \
+	--rate 10 --requests 5 >/dev/null 2>&1; exit 3' >"$work/timeline" 2>"$work/talk" || code=$?
 [ "$code" = 3 ] || fail "exit code $code, not the command's: $(cat "$work/talk")"
 grep -qx "from within" "$work/talk" || fail "the command's output is not on stderr: $(cat "$work/talk")"
 grep -q "sh ended with exit code 3" "$work/talk" || fail "$(cat "$work/talk")"

@@ -28,7 +28,7 @@ wait "$gone"
 refused 1 "$gone" --pid "$gone"
 refused 127 "cannot start /nowhere" --perfetto "$work/picture" -- /nowhere
 
-replay=("$BUILD/kfdreplay" --trace "$offline_trace" --closed --requests 1)
+replay=("$BUILD/kfdreplay" --trace "$SOURCE/traces/offline_gemm4000_f32.csv" --closed --requests 1)
 "$BUILD/kfdsched" trace -- "${replay[@]}" >"$work/table" 2>"$work/talk" || fail "$(cat "$work/talk")"
 grep -q "no decisions are in the trace: no daemon" "$work/talk" || fail "no word of it: $(cat "$work/talk")"
 grep -q "^kfdshim.*: event " "$work/talk" && fail "the shim's events are shown, too: $(cat "$work/talk")"
@@ -54,7 +54,7 @@ jq -e '.traceEvents | any(.ph == "X" and .name == "hipModuleLaunchKernel" and .d
 grep -q "lines of HIP's log are of the time before the trace" "$work/talk" || fail "$(cat "$work/talk")"
 [ ! -s "$work/out" ] || fail "the past is now: $(head "$work/out")"
 # One that is being written.
-AMD_LOG_LEVEL=3 "${replay[@]::4}" --seconds 60 --api hip >/dev/null 2>"$work/log.hip" &
+AMD_LOG_LEVEL=3 "${replay[@]::3}" --rate 10 --seconds 60 --api hip >/dev/null 2>"$work/log.hip" &
 children+=($!)
 "$BUILD/kfdsched" trace --json --pid $! --hip-log "$work/log.hip" >"$work/out" 2>"$work/talk" &
 tracing=$!
