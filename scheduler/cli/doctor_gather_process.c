@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "scheduler/cli/doctor_read.h"
+#include "scheduler/observe/observe.h"
 
 #define PROCESSES "/sys/class/kfd/kfd/proc"
 #define COMPUTE "0" /* the type of a compute queue in sysfs */
@@ -158,7 +159,7 @@ static bool is_ours(int pid)
 static int add_seen(struct doctor_facts *facts)
 {
 	/* The driver names them as the machine's first pid namespace does. */
-	bool named = facts->simulated || facts->initial_pid_namespace == DOCTOR_YES;
+	bool named = observe_names_match();
 	const struct dirent *entry;
 	DIR *dir = opendir(PROCESSES);
 	int rc = 0;

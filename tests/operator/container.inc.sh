@@ -7,6 +7,8 @@
 # Cgroups are real ones where the hierarchy can be written. Elsewhere a file with the same
 # text stands over /proc/PID/cgroup, in the mount namespace of this test alone.
 
+# Those of a test that was killed.
+find /sys/fs/cgroup -depth -path '*/kfdshim-test-*' -type d -mmin +60 -exec rmdir {} + 2>/dev/null || true
 cgroups=""
 for hierarchy in /sys/fs/cgroup/unified /sys/fs/cgroup /sys/fs/cgroup/systemd; do
 	if grep -qE "^[^ ]+ $hierarchy cgroup2? " /proc/mounts &&

@@ -137,5 +137,22 @@ is '.processes[0].container == {"engine": null, "id": null, "name": null, "pod_u
 pidmap $$
 is ".processes[0] | .container == null and .container_pid == null and .pids == [$$]"
 
+# ---- no process ----
+
+# refuses PID SENTENCE
+refuses() {
+	code=0
+	"$kfdsched" pidmap "$1" >"$work/out" 2>"$work/said" || code=$?
+	[ "$code $(wc -c <"$work/out") $(wc -l <"$work/said")" = "1 0 1" ] || fail "pidmap $1: $code, $(cat "$work/out" "$work/said")"
+	grep -q "$2" "$work/said" || fail "pidmap $1: no '$2': $(cat "$work/said")"
+}
+sleep 0 &
+gone=$!
+wait "$gone"
+refuses "$gone" "there is no process $gone"
+for task in /proc/"$docker"/task/*; do
+	[ "${task##*/}" = "$docker" ] || refuses "${task##*/}" "a thread of process $docker"
+done
+
 remove_cgroups
 "$SOURCE/tests/operator/schema.py" "$SOURCE/docs/schemas/pidmap.json" "$work/maps" --lines || fail "not as documented"
