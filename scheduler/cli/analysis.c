@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scheduler/observe/ratio.h"
+
 void analysis_free(struct analysis *a)
 {
 	for (size_t i = 0; i < a->count; i++) {
@@ -67,6 +69,9 @@ void analysis_nodes(struct analysis *a, const json_t *nodes)
 			continue;
 		node->compute_slots = positive(entry, "compute_slots");
 		node->xccs = positive(entry, "xccs");
+		if (a->gpus < TOPOLOGY_GPUS && node->xccs > 0 && node->xccs <= UINT32_MAX)
+			a->gpu[a->gpus++] = (struct topology_gpu){.gpu_id = (uint32_t)gpu_id,
+								  .xccs = (uint32_t)node->xccs};
 	}
 }
 
@@ -77,34 +82,40 @@ struct tally {
 	bool known;
 };
 
-static void count_queue(struct analysis *a, struct tally *tally, const struct observe_queue *queue)
+/* Those of one process; slots as scheduler/observe/ratio.h counts them. */
+static void count_queues(struct analysis *a, struct tally *tally, const struct observe_list *list)
 {
-	struct analysed_node *node = node_of(a, queue->gpu_id);
-	bool compute = observe_known(queue, OBSERVE_TYPE) &&
-		       observe_is_compute(queue->field[OBSERVE_TYPE].value);
+	struct ratio ratio[ANALYSIS_NODES], all;
+	size_t count = ratio_of(list, a->gpu, a->gpus, ratio, ANALYSIS_NODES, &all);
 
-	if (!node) {
-		a->unkept++;
-		return;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct analysed_node *node = node_of(a, list->queue[i].gpu_id);
+
+		if (node)
+			tally[node - a->node].queues++;
+		else
+			a->unkept++;
 	}
-	tally += node - a->node;
-	tally->queues++;
-	tally->compute += compute;
-	if (observe_known(queue, OBSERVE_MQDS))
-		tally->mqds += queue->field[OBSERVE_MQDS].value;
-	if (!observe_known(queue, OBSERVE_HQDS))
-		return;
-	uint64_t hqds = queue->field[OBSERVE_HQDS].value;
+	for (size_t i = 0; i < count; i++) {
+		struct analysed_node *node = node_of(a, ratio[i].gpu_id);
+		struct tally *t = node ? &tally[node - a->node] : NULL;
 
-	tally->known = true;
-	tally->hqds += hqds;
-	tally->mapped += hqds > 0;
-	if (!compute || hqds == 0)
-		return;
-	if (node->least == 0 || hqds < node->least)
-		node->least = hqds;
-	if (hqds > node->most)
-		node->most = hqds;
+		if (!t)
+			continue;
+		t->compute += ratio[i].queues;
+		if (!ratio[i].hqds_known)
+			continue;
+		t->known = true;
+		t->mqds += ratio[i].mqds;
+		t->hqds += ratio[i].hqds;
+		t->mapped += ratio[i].mapped;
+		if (ratio[i].mapped == 0)
+			continue;
+		if (node->least == 0 || ratio[i].least < node->least)
+			node->least = ratio[i].least;
+		if (ratio[i].most > node->most)
+			node->most = ratio[i].most;
+	}
 }
 
 static void keep_most(struct analysis *a, const struct tally *tally)
@@ -292,8 +303,7 @@ int analysis_add(struct analysis *a, const struct recorded_sample *sample)
 			return rc;
 		known += seen->source != OBSERVE_NOBODY;
 		queues += seen->queues.count;
-		for (size_t q = 0; q < seen->queues.count; q++)
-			count_queue(a, tally, &seen->queues.queue[q]);
+		count_queues(a, tally, &seen->queues);
 	}
 	keep_most(a, tally);
 	/* Where nobody knew, there is no count; where there is no process, it is 0. */

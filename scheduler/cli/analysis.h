@@ -14,6 +14,7 @@
 
 #include "scheduler/cli/recording.h"
 #include "scheduler/cli/sampling.h"
+#include "scheduler/kfd/topology.h"
 
 #define ANALYSIS_POINTS 512u /* of the course of the count; neighbours are joined */
 #define ANALYSIS_PROCESSES 4096u
@@ -63,6 +64,8 @@ struct analysis {
 	size_t unkept; /* entries of more processes and nodes than are kept */
 	struct analysed_node node[ANALYSIS_NODES];
 	size_t nodes;
+	struct topology_gpu gpu[TOPOLOGY_GPUS]; /* of the machine that was recorded */
+	size_t gpus;
 	struct analysed_point point[ANALYSIS_POINTS];
 	size_t points;
 	size_t per_point, in_point; /* samples that one stands for; that the last has */

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+/* What a recording says and how two of them differ: slots by XCC, settings that change, a
+ * course of any length in bounded memory, ids that can be foretold, slots that do not suffice. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "scheduler/cli/comparison.h"
+
+/* A sample of one process with these ids, on node 1 + id % nodes, in `hqds` slots each. */
+static struct recorded_sample of(pid_t pid, double seconds, uint32_t first, uint32_t count,
+				 uint32_t nodes, uint64_t hqds)
+{
+	struct recorded_process *process = calloc(1, sizeof(*process));
+
+	assert_non_null(process);
+	process->pid = pid;
+	process->started = (uint64_t)pid;
+	process->source = OBSERVE_SYSFS;
+	for (uint32_t id = first; id < first + count; id++) {
+		struct observe_queue *queue = observe_list_add(&process->queues);
+
+		queue->id = id;
+		queue->gpu_id = 1 + id % nodes;
+		observe_set(queue, OBSERVE_TYPE, OBSERVE_AQL, OBSERVE_MQD);
+		observe_set(queue, OBSERVE_PRIORITY, 7, OBSERVE_MQD);
+		observe_set(queue, OBSERVE_MQDS, hqds, OBSERVE_MQD);
+		observe_set(queue, OBSERVE_HQDS, hqds, OBSERVE_HQD);
+	}
+	return (struct recorded_sample){.phase = RECORDED_SAMPLE,
+					.seconds = seconds,
+					.process = process,
+					.count = 1,
+					.room = 1};
+}
+
+static void add(struct analysis *a, struct recorded_sample sample)
+{
+	assert_int_equal(analysis_add(a, &sample), 0);
+	recorded_sample_free(&sample);
+}
+
+static struct analysis *new_analysis(int64_t slots, int64_t xccs)
+{
+	struct analysis *a = calloc(1, sizeof(*a));
+	json_t *nodes = json_array();
+
+	assert_non_null(a);
+	for (json_int_t id = 1; id <= 8; id++)
+		json_array_append_new(nodes,
+				      json_pack("{s:I,s:I,s:I}", "gpu_id", id, "compute_slots",
+						(json_int_t)slots, "xccs", (json_int_t)xccs));
+	analysis_nodes(a, nodes);
+	json_decref(nodes);
+	return a;
+}
+
+static void end(struct analysis *a)
+{
+	analysis_free(a);
+	free(a);
+}
+
+static bool concludes(json_t *list, const char *words)
+{
+	const json_t *sentence;
+	bool found = false;
+	size_t i;
+
+	json_array_foreach(list, i, sentence) found =
+		found || strstr(json_string_value(sentence), words);
+	json_decref(list);
+	return found;
+}
+
+static void test_slots_by_xcc(void **state)
+{
+	static const uint64_t ratios[] = {1, 4, 8};
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct analysis *a = new_analysis(24, (int64_t)ratios[i]);
+		char words[32];
+
+		add(a, of(5, 0, 0, 24, 8, ratios[i]));
+		add(a, of(5, 1, 0, 24, 8, 0)); /* idle: in no slot, and no contradiction */
+		assert_int_equal(a->nodes, 8);
+		assert_int_equal(a->node[0].hqds, 3 * ratios[i]);
+		assert_int_equal(a->node[0].mapped, 3);
+		assert_int_equal(a->node[0].least, ratios[i]);
+		assert_int_equal(a->node[0].most, ratios[i]);
+		snprintf(words, sizeof(words), "one an XCC (1:%u)", (unsigned)ratios[i]);
+		assert_true(concludes(analysis_conclusion(a), words));
+		end(a);
+	}
+}
+
+static void test_settings(void **state)
+{
+	struct analysis *a = new_analysis(24, 1);
+	struct recorded_sample sample = of(5, 1, 0, 2, 1, 1);
+
+	(void)state;
+	add(a, of(5, 0, 0, 2, 1, 1));
+	sample.process->queues.queue[1].field[OBSERVE_PRIORITY].value = 11;
+	/* These move by themselves, or are only vaguer. */
+	sample.process->queues.queue[0].field[OBSERVE_HQDS].value = 0;
+	sample.process->queues.queue[0].field[OBSERVE_TYPE].value = OBSERVE_COMPUTE;
+	sample.process->queues.queue[0].field[OBSERVE_PRIORITY] = (struct observe_value){0};
+	add(a, sample);
+	assert_int_equal(a->process[0].queue[0].changed, 1u << OBSERVE_HQDS);
+	assert_int_equal(a->process[0].queue[0].last.field[OBSERVE_TYPE].value, OBSERVE_AQL);
+	assert_int_equal(a->process[0].queue[0].last.field[OBSERVE_PRIORITY].value, 7);
+	assert_int_equal(a->process[0].queue[1].changed, 1u << OBSERVE_PRIORITY);
+	assert_true(concludes(analysis_conclusion(a), "1 of 2 queues was set anew"));
+	end(a);
+}
+
+static void test_long_course(void **state)
+{
+	struct analysis *a = new_analysis(24, 1);
+
+	(void)state;
+	for (unsigned i = 0; i < 10000; i++)
+		add(a, of(5, i, 0, i == 7777 ? 9 : 2, 1, 1));
+	assert_true(a->points <= ANALYSIS_POINTS && a->points > ANALYSIS_POINTS / 4);
+	assert_true(a->point[0].from == 0 && a->point[a->points - 1].to == 9999);
+	size_t peaks = 0;
+
+	for (size_t i = 0; i < a->points; i++) {
+		assert_true(a->point[i].min == 2);
+		peaks += a->point[i].max == 9;
+	}
+	assert_int_equal(peaks, 1);
+	end(a);
+}
+
+/* A number that another process has now, and one that ended: each by itself. */
+static void test_processes(void **state)
+{
+	struct analysis *a = new_analysis(24, 1);
+	struct recorded_sample other = of(5, 1, 4, 2, 1, 1), unknown = of(5, 2, 0, 0, 1, 1);
+
+	(void)state;
+	add(a, of(5, 0, 0, 2, 1, 1));
+	other.process->started = 99;
+	add(a, other);
+	assert_int_equal(a->count, 2);
+	assert_int_equal(sampling_verdict(&a->process[0].sampling), SAMPLING_ONCE);
+	unknown.process->source = OBSERVE_NOBODY;
+	unknown.process->started = 99;
+	size_t points = a->points;
+
+	add(a, unknown);
+	assert_int_equal(a->points, points); /* what nobody knows is no 0 */
+	assert_int_equal(a->process[1].sampling.unknown, 1);
+	end(a);
+}
+
+static void test_comparison(void **state)
+{
+	struct analysis *a = new_analysis(24, 1), *b = new_analysis(24, 1);
+	struct comparison c;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		add(a, of(5, i, 0, 16, 1, 1));
+		add(b, of(9, i, 0, 16, 1, 1));
+	}
+	assert_int_equal(comparison_make(a, b, &c), 0);
+	assert_int_equal(c.kind[COMPARED_BOTH], 16);
+	assert_int_equal(c.predictable, 1);
+	assert_int_equal(c.shared, 1);
+	assert_false(c.same_process);
+	assert_true(concludes(comparison_conclusion(&c, "A", "B"), "more than its 24 slots"));
+	comparison_free(&c);
+	assert_int_equal(comparison_make(a, a, &c), 0);
+	assert_true(c.same_process);
+	comparison_free(&c);
+
+	/* One that changes, though in the end both had the same. */
+	add(b, of(9, 4, 0, 15, 1, 1));
+	assert_int_equal(comparison_make(a, b, &c), 0);
+	assert_int_equal(c.predictable, 0);
+	comparison_free(&c);
+	end(b);
+
+	/* Other nodes for the same ids, and ids beyond. */
+	b = new_analysis(24, 1);
+	for (unsigned i = 0; i < 2; i++)
+		add(b, of(9, i, 0, 20, 2, 1));
+	assert_int_equal(comparison_make(a, b, &c), 0);
+	assert_int_equal(c.kind[COMPARED_BOTH], 8);
+	assert_int_equal(c.kind[COMPARED_DIFFERS], 8);
+	assert_int_equal(c.kind[COMPARED_B], 4);
+	assert_int_equal(c.predictable, 0);
+	comparison_free(&c);
+	end(b);
+
+	/* One sample says nothing of stability. */
+	b = new_analysis(24, 1);
+	add(b, of(9, 0, 0, 16, 1, 1));
+	assert_int_equal(comparison_make(a, b, &c), 0);
+	assert_int_equal(c.predictable, -1);
+	comparison_free(&c);
+	end(a);
+	end(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_slots_by_xcc), cmocka_unit_test(test_settings),
+		cmocka_unit_test(test_long_course),  cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_comparison),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
