@@ -20,7 +20,7 @@ until_true 50 about "$target" '.level == "trap" and .shim == false and .priority
 	fail "no session on it: $(status | jq -c .processes)"
 "$BUILD/kfdsched" status | grep -Eq "^ *$target +kfdreplay +no +2 .* trap " ||
 	fail "the table: $("$BUILD/kfdsched" status)"
-"$BUILD/kfdsched" queues "$target" | grep -q compute || fail "no queues"
+"$BUILD/kfdsched" queues "$target" --json | jq -e '.queues|length > 0' >/dev/null || fail "no queues"
 
 tell on
 until_true 50 state_is "$target" suspended || fail "not suspended"
