@@ -229,6 +229,10 @@ static void print_verdict(const struct verified *v)
 {
 	char text[VERIFY_TEXT], who[NAMES];
 
+	if (v->verify.lowered)
+		printf("%zu queue%s the lowest priority in hardware and another one by its "
+		       "process: so it is while level weight holds it back\n",
+		       v->verify.lowered, v->verify.lowered == 1 ? " has" : "s have");
 	for (size_t i = 0; i < v->verify.differences; i++)
 		printf("differs: %s\n", verify_sentence(text, &v->verify.difference[i]));
 	switch (verify_verdict(&v->verify)) {
@@ -375,10 +379,11 @@ int verify_print_json(const struct verified *v)
 					      difference_json(&v->verify.difference[i])) == 0;
 	if (whole)
 		root = json_pack(
-			"{sI so ss ss sI sO sO sO so sO}", "pid", (json_int_t)v->identity.pid,
+			"{sI so ss ss sI sI sO sO sO so sO}", "pid", (json_int_t)v->identity.pid,
 			"host_pid", known(v->identity.host_pid > 0, (uint64_t)v->identity.host_pid),
 			"comm", v->identity.comm, "verdict", verdicts[verify_verdict(&v->verify)],
-			"looks", (json_int_t)v->looks, "sources", sources, "queues", queues, "gpus",
+			"looks", (json_int_t)v->looks, "lowered_queues",
+			(json_int_t)v->verify.lowered, "sources", sources, "queues", queues, "gpus",
 			gpus, "all", ratio_json(&v->all), "differences", differences);
 	if (root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0) {
 		putchar('\n');

@@ -6,7 +6,9 @@
  * them being wrong: verify_keep() leaves what differs again when they are read again.
  *
  * What is no difference: a value that a source does not tell; a queue that no hardware slot
- * has now (it is held, evicted or waits for its turn); queues of the render node (DRM),
+ * has now (it is held, evicted or waits for its turn); the lowest priority in a descriptor
+ * where the shim tells what the process set (level weight holds it back so); CU masks, of
+ * which the shim counts what was asked for and the driver what there is; queues of the render node (DRM),
  * which KFD does not know; queues of a process's further KFD contexts, which a debugger's
  * snapshot and sysfs' first folder do not have.
  *
@@ -65,6 +67,7 @@ struct verify {
 	size_t differences, room;
 	uint32_t witnesses; /* OBSERVE_BIT of who listed queues, each by itself */
 	size_t alike;	    /* rows that some source has only so */
+	size_t lowered;	    /* rows whose priority is the lowest, as level weight has it */
 };
 
 /* Fills *out, which is zeroed or of an earlier call. gpus: of this machine; may be none. */

@@ -212,6 +212,23 @@ static void test_counts(void **state)
 	says(1, "queue 0 (node 12440): it is active in 3 hardware slots, and its node has 4 XCCs");
 }
 
+/* Level weight tells the driver another priority than the process did. */
+static void test_lowered(void **state)
+{
+	(void)state;
+	observe_set(in_lane(0, 65536), OBSERVE_PRIORITY, 7, OBSERVE_LANE);
+	observe_set(in_debugfs(0, 65536, 4), OBSERVE_PRIORITY, 0, OBSERVE_MQD);
+	compare();
+	assert_int_equal(v.differences, 0);
+	assert_int_equal(v.lowered, 1);
+	clean(NULL);
+	observe_set(in_lane(0, 65536), OBSERVE_PRIORITY, 0, OBSERVE_LANE);
+	observe_set(in_debugfs(0, 65536, 4), OBSERVE_PRIORITY, 7, OBSERVE_MQD);
+	compare();
+	assert_int_equal(v.differences, 1);
+	assert_int_equal(v.lowered, 0);
+}
+
 /* Others do not know these. */
 static void test_not_for_all(void **state)
 {
@@ -282,6 +299,7 @@ int main(void)
 		TEST(values),	   TEST(types),
 		TEST(counts),	   TEST(not_for_all),
 		TEST(cannot_tell), TEST(what_differs_again),
+		TEST(lowered),
 	};
 
 	return cmocka_run_group_tests_name("verify", tests, NULL, NULL);
