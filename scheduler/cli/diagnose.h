@@ -77,6 +77,7 @@ struct diagnosis {
 	struct diagnose_queues queues[DIAGNOSE_QUEUES];
 	size_t queue_kinds, queue_count, gpu_count; /* of all queues, if queues_known */
 	bool queues_known;
+	enum doctor_known held;		 /* its queues are suspended, or it is held back, now */
 	struct doctor_findings findings; /* what stands in the way, the worst first */
 };
 

@@ -30,6 +30,12 @@ static json_t *number_or_null(long long number)
 	return number > 0 ? json_integer(number) : json_null();
 }
 
+/* -1: not known. */
+static json_t *count_or_null(int64_t count)
+{
+	return count >= 0 ? json_integer((json_int_t)count) : json_null();
+}
+
 static json_t *yes_or_null(enum doctor_known known)
 {
 	return known == DOCTOR_UNKNOWN ? json_null() : json_boolean(known);
@@ -116,14 +122,16 @@ static json_t *gpu_json(const struct diagnose_facts *facts, const struct diagnos
 
 	if (p && p->rocr[0])
 		doctor_rocr_name(rocr, p->rocr);
-	return json_pack("{so so so so so so so so so}", "used", yes_or_null(diagnosis->uses_gpu),
-			 "listed", yes_or_null(p ? p->uses_gpu : DOCTOR_UNKNOWN), "device_open",
-			 yes_or_null(p ? p->kfd_open : DOCTOR_UNKNOWN), "registered",
-			 yes_or_null(p ? p->registered : DOCTOR_UNKNOWN), "shim",
-			 yes_or_null(p ? p->shim : DOCTOR_UNKNOWN), "queues",
-			 queues_json(diagnosis), "sources", sources_json(&facts->seen),
-			 "debug_enabled", yes_or_null(diagnosis->debug_enabled), "rocr",
-			 text_or_null(rocr));
+	return json_pack(
+		"{so so so so so so so so so so so so}", "used", yes_or_null(diagnosis->uses_gpu),
+		"listed", yes_or_null(p ? p->uses_gpu : DOCTOR_UNKNOWN), "device_open",
+		yes_or_null(p ? p->kfd_open : DOCTOR_UNKNOWN), "registered",
+		yes_or_null(p ? p->registered : DOCTOR_UNKNOWN), "shim",
+		yes_or_null(p ? p->shim : DOCTOR_UNKNOWN), "queues", queues_json(diagnosis),
+		"sources", sources_json(&facts->seen), "held", yes_or_null(diagnosis->held),
+		"suspends", count_or_null(p ? p->suspends : -1), "suspended_us",
+		count_or_null(p ? p->suspended_us : -1), "debug_enabled",
+		yes_or_null(diagnosis->debug_enabled), "rocr", text_or_null(rocr));
 }
 
 static json_t *levels_json(const struct diagnosis *diagnosis)

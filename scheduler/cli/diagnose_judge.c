@@ -136,6 +136,8 @@ static void count_queue(struct diagnosis *out, const struct observe_queue *queue
 	bool new_gpu = true;
 
 	out->queue_count++;
+	if (out->held != DOCTOR_YES && observe_known(queue, OBSERVE_SUSPENDED))
+		out->held = queue->field[OBSERVE_SUSPENDED].value ? DOCTOR_YES : DOCTOR_NO;
 	for (size_t i = 0; i < out->queue_kinds; i++) {
 		struct diagnose_queues *q = &out->queues[i];
 
@@ -200,9 +202,10 @@ static void use_words(const struct diagnosis *out, char *text, size_t size)
 	else if (!out->queue_count)
 		snprintf(text, size, "has opened a GPU and has no queues there");
 	else
-		snprintf(text, size, "uses %zu GPU%s with %zu queue%s", out->gpu_count,
+		snprintf(text, size, "uses %zu GPU%s with %zu queue%s%s", out->gpu_count,
 			 out->gpu_count == 1 ? "" : "s", out->queue_count,
-			 out->queue_count == 1 ? "" : "s");
+			 out->queue_count == 1 ? "" : "s",
+			 out->held == DOCTOR_YES ? " (held back now)" : "");
 }
 
 static const char *state_words(const struct diagnose_facts *facts, char text[96])
@@ -313,11 +316,14 @@ int diagnose_judge(const struct diagnose_facts *facts, struct diagnosis *out)
 	const struct doctor_process *p = diagnose_process(facts);
 	const struct observation *seen = &facts->seen;
 
-	*out = (struct diagnosis){.preemptible = DOCTOR_UNKNOWN};
+	*out = (struct diagnosis){.preemptible = DOCTOR_UNKNOWN, .held = DOCTOR_UNKNOWN};
 	judge_state(facts, out);
 	out->queues_known = seen->listed != 0;
 	for (size_t i = 0; i < seen->queues.count; i++)
 		count_queue(out, &seen->queues.queue[i]);
+	/* At a level without suspension the daemon alone knows. */
+	if (p && p->registered == DOCTOR_YES && p->state[0])
+		out->held = strcmp(p->state, "running") ? DOCTOR_YES : DOCTOR_NO;
 	judge_use(facts, p, out);
 	judge_runtime(facts, p, out);
 	diagnose_judge_findings(facts, out);

@@ -116,7 +116,21 @@ static void print_queues(const struct diagnosis *diagnosis)
 	}
 }
 
-static void print_gpu(const struct diagnosis *diagnosis)
+static void say_held(const struct doctor_process *p, enum doctor_known held)
+{
+	static const char *const words[] = {"not now", "now"};
+	char text[QUANTITY_BYTES];
+
+	if (held == DOCTOR_UNKNOWN)
+		say("held back", TABLE_UNKNOWN);
+	else if (!p || p->suspends < 0 || p->suspended_us < 0)
+		say("held back", "%s", words[held]);
+	else
+		say("held back", "%s; %lld times so far, %s in all", words[held],
+		    (long long)p->suspends, quantity_us(text, (double)p->suspended_us));
+}
+
+static void print_gpu(const struct doctor_process *p, const struct diagnosis *diagnosis)
 {
 	static const char *const answers[] = {"no", "yes"};
 
@@ -127,6 +141,7 @@ static void print_gpu(const struct diagnosis *diagnosis)
 	if (diagnosis->uses_gpu == DOCTOR_NO)
 		return;
 	print_queues(diagnosis);
+	say_held(p, diagnosis->held);
 	say("runtime", "%s", diagnosis->runtime);
 }
 
@@ -196,7 +211,7 @@ int diagnose_print(const struct diagnose_facts *facts, const struct diagnosis *d
 		       facts->machine.simulated_kernel[0] ? facts->machine.simulated_kernel : "?");
 	print_process(facts, diagnosis);
 	if (!diagnose_is_dead(facts))
-		print_gpu(diagnosis);
+		print_gpu(diagnose_process(facts), diagnosis);
 	if (diagnosis->uses_gpu != DOCTOR_NO)
 		rc = print_levels(diagnosis);
 	if (!rc && diagnosis->findings.count)

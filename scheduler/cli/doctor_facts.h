@@ -48,6 +48,8 @@ struct doctor_process {
 	int64_t priority; /* 0 to 15; -1: it has none */
 	bool outsider;	  /* without the shim, tagged by a rule or a command */
 	unsigned drm_queues;
+	char state[16]; /* "running", "suspended", ... */
+	int64_t suspends, suspended_us;
 
 	/* from /proc */
 	enum doctor_known shim;	    /* libkfdshim.so is in its memory */

@@ -31,6 +31,8 @@ void doctor_process_init(struct doctor_process *process, int pid)
 		.uses_gpu = DOCTOR_UNKNOWN,
 		.registered = DOCTOR_UNKNOWN,
 		.priority = -1,
+		.suspends = -1,
+		.suspended_us = -1,
 		.shim = DOCTOR_UNKNOWN,
 		.kfd_open = DOCTOR_UNKNOWN,
 		.set_id = DOCTOR_UNKNOWN,

@@ -54,6 +54,13 @@ static void copy(char *out, size_t size, const json_t *object, const char *key)
 	snprintf(out, size, "%s", text ? text : "");
 }
 
+static int64_t number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_integer(value) ? json_integer_value(value) : -1;
+}
+
 /* Our number of a process that the daemon has. 0: none is known. */
 static int number_here(const struct doctor_facts *facts, const json_t *entry)
 {
@@ -90,6 +97,9 @@ static int add_registered(struct doctor_facts *facts, const json_t *status)
 		copy(p->level, sizeof(p->level), entry, "level");
 		copy(p->reason, sizeof(p->reason), entry, "reason");
 		copy(p->runtime, sizeof(p->runtime), entry, "runtime");
+		copy(p->state, sizeof(p->state), entry, "state");
+		p->suspends = number(entry, "suspends");
+		p->suspended_us = number(entry, "suspended_us");
 		p->priority = json_is_integer(priority) ? json_integer_value(priority) : -1;
 		json_array_foreach(json_object_get(entry, "queues"), k, queue)
 		{

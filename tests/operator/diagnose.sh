@@ -141,6 +141,7 @@ expect 2 "$kfdsched" diagnose --container ""
 umount "/proc/$inside/cgroup"
 # unshare takes no other while it waits, and its child goes with it.
 kill -KILL $starter
+wait $starter 2>/dev/null || true
 strace -o "$work/strace" -e trace=none -p $bare 2>/dev/null &
 tracer=$!
 started="$tracer $started"
@@ -166,10 +167,15 @@ diagnose $offline '.verdict | test("and can be preempted at level trap$")' \
 expect 0 "$kfdsched" diagnose $offline
 sed -E -e "s/\b$offline\b/PID/g" -e 's/bash \([0-9]+\)/bash (PARENT)/' -e "s|$BUILD|BUILD|g" -e "s|$SOURCE|SOURCE|g" \
 	-e 's/(kfdschedd-work) \([0-9]+\)/\1 (WORKER)/' -e 's/ on GPU [0-9]+/ on GPU ID/' \
-	-e 's/^(  (state|user|container) +).*/\1.../' \
+	-e 's/^(  (state|user|container) +).*/\1.../' -e 's/[0-9]+ times so far, .* in all/N times so far, T in all/' \
 	"$work/out" >"$work/text"
 diff -u "$SOURCE/tests/operator/diagnose.golden" "$work/text" >"$work/out" ||
 	fail "the text is not the expected one"
+"$kfdsched" suspend $offline --for 60 >/dev/null
+becomes $offline '.gpu.held'
+diagnose $offline '.verdict | test("with 4 queues \\(held back now\\), and can be preempted at level trap$")'
+"$kfdsched" resume $offline >/dev/null
+becomes $offline '.gpu.held == false and .gpu.suspends > 0'
 # One that somebody debugs already.
 strace -o "$work/strace" -e trace=none env "$preload" KFDSHIM_PRIORITY=1 "$BUILD/kfdreplay" \
 	--trace "$SOURCE/traces/online_resnet50_b1.csv" --rate 0.1 --seconds 300 >/dev/null 2>&1 &

@@ -517,6 +517,25 @@ static void test_of_others(void **state)
 	assert_int_equal(obstacle("debugging")->gpu_id, GPU + 1);
 }
 
+static void test_held(void **state)
+{
+	(void)state;
+	strcpy(p->state, "suspended");
+	judge();
+	says("with 3 queues (held back now), and");
+	strcpy(p->state, "running");
+	judge();
+	assert_int_equal(got.held, DOCTOR_NO);
+	/* Without a daemon its queues tell. */
+	p->state[0] = '\0';
+	judge();
+	assert_int_equal(got.held, DOCTOR_UNKNOWN);
+	observe_set(&facts.seen.queues.queue[1], OBSERVE_SUSPENDED, 1, OBSERVE_LANE);
+	observe_set(&facts.seen.queues.queue[2], OBSERVE_SUSPENDED, 0, OBSERVE_LANE);
+	judge();
+	assert_int_equal(got.held, DOCTOR_YES);
+}
+
 /* What several sources say of one process is counted once. */
 static void test_queues(void **state)
 {
@@ -558,6 +577,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_priorities, begin, end),
 		cmocka_unit_test_setup_teardown(test_of_others, begin, end),
 		cmocka_unit_test_setup_teardown(test_queues, begin, end),
+		cmocka_unit_test_setup_teardown(test_held, begin, end),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -34,6 +34,14 @@ jq -e ".processes[0] | .pid == $inner and .host_pid == null and
 	fail "the daemon was not asked for the right one: $(jq -c .processes "$work/queues.json")"
 jq -e 'all(.queues[]; .suspended == false and .sources.ring_address == "lane")' "$work/queues.json" >/dev/null ||
 	fail "not all that the daemon knows: $(jq -c '.queues[0]' "$work/queues.json")"
+# What the daemon says of it is said of the right one.
+is_trapped() {
+	within diagnose "$inner" --json >"$work/diagnosis.json" &&
+		jq -e ".processes[0] | .pid == $inner and .gpu.registered and .level == \"trap\" and
+			.process.host_pid == null" "$work/diagnosis.json" >/dev/null
+}
+until_true 100 is_trapped || fail "not diagnosed: $(jq -c '.processes[0] | del(.levels)' "$work/diagnosis.json")"
+"$SOURCE/tests/operator/schema.py" "$SOURCE/docs/schemas/diagnose.json" "$work/diagnosis.json" || fail "not as documented"
 # All of them are those of the container.
 within queues --json | jq -e "[.processes[].pid] == [$inner]" >/dev/null || fail "not those of the container"
 # It is ordered about by them, too.
