@@ -192,7 +192,10 @@ static void draw_list(struct screen *screen, unsigned line, struct top_ui *ui,
 	if (line < end)
 		draw_titles(screen, line++, ui, rest);
 	ui_settle(ui, frame, line < end ? end - line : 0);
-	if (frame->row_count == 0 && line < end)
+	if (frame->row_count == 0 && ui->view.pid && line < end)
+		screen_print(screen, line, INK_FAINT, "Process %d has ended, or uses no GPU.",
+			     (int)ui->view.pid);
+	else if (frame->row_count == 0 && line < end)
 		screen_text(screen, line, INK_FAINT,
 			    ui->view.filter[0] ? "No process matches the filter."
 					       : "No process uses a GPU.");

@@ -210,7 +210,10 @@ static void test_moving(void **data)
 	assert_int_equal(press(UI_KEY_ENTER), UI_NOTHING);
 	assert_int_equal(press('S'), UI_NOTHING);
 	redraw(80, 24, NULL);
-	assert_true(shows("There is no process."));
+	assert_true(shows("There is no process.") && shows("No process uses a GPU."));
+	ui.view.pid = 100;
+	redraw(80, 24, NULL);
+	assert_true(shows("Process 100 has ended, or uses no GPU."));
 }
 
 static void test_sort_and_filter_keys(void **data)

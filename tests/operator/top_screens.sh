@@ -86,7 +86,7 @@ ends() {
 	local how=$1
 	shift
 	keys clear Enter
-	keys "$kfdsched top --socket $work/s; echo ended-\$?" Enter
+	keys "$kfdsched top --socket $work/s; echo end''ed-\$?" Enter
 	shows 5000006
 	pid_of_top
 	"$@"
