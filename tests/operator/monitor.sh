@@ -96,6 +96,26 @@ kill -KILL "$plain"
 wait "$stopped" || fail "the process ended, and it exits with $?"
 printed "; then it ended"
 
+# Ids that come and go, as a stand-in for the daemon tells them of this shell.
+answer() {
+	jq -n --argjson pid $$ --argjson ids "[$1]" '[$ids[] | {id: ., gpu_id: 7, type: "aql", ring_bytes: 4096}] as $queues |
+		{process: {pid: $pid, queues: $queues}, processes: [{pid: $pid, queues: $queues}]}' >"$work/answer.new"
+	mv "$work/answer.new" "$work/answer"
+}
+answer 0,1,2
+FAKE_ANSWER="cat $work/answer" "$FAKES/cli_fake_daemon" --socket "$work/fake" &
+children+=($!)
+until_true 300 test -S "$work/fake" || fail "the stand-in did not start"
+"$kfdsched" monitor $$ --socket "$work/fake" --seconds 600 --interval 0.1 >"$work/out" 2>"$work/err" &
+stopped=$!
+until_true 300 grep -q 'sample 2: 3 queues (ids 0-2)' "$work/out" || fail "no samples: $(cat "$work/out" "$work/err")"
+answer 0,2,5,6
+until_true 300 grep -q '4 queues (ids 0,2,5-6), new 5-6, gone 1$' "$work/out" || fail "no change is told: $(cat "$work/out")"
+kill -TERM "$stopped"
+wait "$stopped" || fail "asked to stop it exits with $?"
+printed "not stable: 1 differs from the one before; told by daemon"
+printed "The ids change"
+
 # No process, and none that has queues.
 expect 1 monitor "$plain"
 said "there is no process $plain"
