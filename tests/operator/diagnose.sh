@@ -14,15 +14,15 @@ unset HSA_ENABLE_INTERRUPT HSA_TOOLS_LIB KFDSHIM_LEVEL KFDSHIM_VRAM_LIMIT
 export ASAN_OPTIONS=${ASAN_OPTIONS:-verify_asan_link_order=0:detect_leaks=0}
 as=()
 
-# diagnose "ARGUMENT..." JQ...: its JSON keeps to the schema, and each expression holds of the process.
+# diagnose "ARGUMENT..." JQ...: each expression holds of the process in its JSON, which is kept
+# for the schema.
 diagnose() {
 	local -a named
 	read -ra named <<<"$1"
 	shift
 	expect 0 "${as[@]}" "$kfdsched" diagnose --json "${named[@]}"
 	[ ! -s "$work/err" ] || fail "diagnose ${named[*]} talks"
-	"$SOURCE/tests/operator/schema.py" "$SOURCE/docs/schemas/diagnose.json" "$work/out" ||
-		fail "diagnose ${named[*]}: not its schema"
+	jq -c . "$work/out" >>"$work/all"
 	for program in "$@"; do
 		jq -e ".processes[0] | $program" "$work/out" >/dev/null || fail "not so: $program"
 	done
@@ -199,3 +199,5 @@ if command -v setpriv >/dev/null && [ "$(id -u)" = 0 ]; then
 	# What the daemon and the driver's list tell, all may know.
 	diagnose $offline '.level == "trap" and .preemptible and .gpu.device_open == null'
 fi
+"$SOURCE/tests/operator/schema.py" --lines "$SOURCE/docs/schemas/diagnose.json" "$work/all" 2>"$work/err" ||
+	fail "not as its schema has it"
