@@ -231,6 +231,10 @@ json_t *analysis_conclusion(const struct analysis *a)
 	say_settings(a, list);
 	say_mapping(a, list);
 	say_others(a, list);
+	if (a->unkept > 0)
+		say(list,
+		    "%zu entries were left out, of more processes or nodes than there can be.",
+		    a->unkept);
 	return list;
 }
 

@@ -59,7 +59,6 @@ int recorder_end(struct recorder *recorder, json_t *end, char why[RECORDING_WHY]
 /* ---- reading ---- */
 
 #define RECORDED_COMM 64
-#define RECORDED_FILE 32
 
 struct recorded_process {
 	pid_t pid, host_pid; /* host_pid 0: not known */
@@ -78,7 +77,6 @@ struct recorded_sample {
 	double seconds; /* since the recording began */
 	struct recorded_process *process;
 	size_t count, room;
-	char mqds[RECORDED_FILE], hqds[RECORDED_FILE]; /* in the folder; empty: none */
 };
 void recorded_sample_free(struct recorded_sample *sample);
 
@@ -95,9 +93,6 @@ const json_t *recording_head(const struct recording *recording);
 const json_t *recording_ended(const struct recording *recording);
 /* Lines so far that could not be read. */
 size_t recording_damaged(const struct recording *recording);
-/* A raw text, NUL-terminated, for the caller to free; NULL: it cannot be read. */
-char *recording_raw(const struct recording *recording, const char *name, size_t *bytes);
-
 /* The GPUs of this machine, as the first line has them. */
 json_t *recording_nodes(void);
 /* Control characters become '?'; returns `text`. */

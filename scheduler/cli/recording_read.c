@@ -10,9 +10,8 @@
 
 #include "scheduler/cli/recording.h"
 
-/* A thousand queues of each of sixty processes are less; so is what debugfs says of them. */
+/* A thousand queues of each of sixty processes are less. */
 #define LINE_MAX_BYTES ((size_t)64 << 20)
-#define RAW_MAX_BYTES ((size_t)256 << 20)
 
 struct recording {
 	int dir;
@@ -169,18 +168,6 @@ static void take_text(char *out, size_t size, const json_t *text)
 	recording_plain(out);
 }
 
-/* Only names that we would have given. */
-static void take_name(char out[RECORDED_FILE], const json_t *text, const char *kind)
-{
-	const char *name = json_string_value(text);
-	size_t n = strlen(kind);
-
-	out[0] = '\0';
-	if (name && strlen(name) < RECORDED_FILE && strncmp(name, kind, n) == 0 && name[n] == '.' &&
-	    strcmp(name + n + 1 + strspn(name + n + 1, "0123456789"), ".txt") == 0)
-		strcpy(out, name);
-}
-
 static int take_number(const json_t *object, const char *key, json_int_t max, json_int_t *out)
 {
 	const json_t *value = json_object_get(object, key);
@@ -244,8 +231,6 @@ static int take_sample(const json_t *line, struct recorded_sample *out)
 	if (i == 3 || !isfinite(out->seconds) || out->seconds < 0)
 		return -EINVAL;
 	out->phase = (enum recorded_phase)i;
-	take_name(out->mqds, json_object_get(line, "mqds"), "mqds");
-	take_name(out->hqds, json_object_get(line, "hqds"), "hqds");
 	if (count > out->room) {
 		struct recorded_process *list =
 			reallocarray(out->process, count, sizeof(*out->process));
@@ -293,28 +278,4 @@ int recording_next(struct recording *r, struct recorded_sample *sample)
 			return 1;
 	}
 	return 0;
-}
-
-char *recording_raw(const struct recording *r, const char *name, size_t *bytes)
-{
-	struct stat st;
-	char *text = NULL;
-	size_t n = 0;
-	ssize_t got = 1;
-	int fd = open_plain(r->dir, name);
-
-	*bytes = 0;
-	if (fd < 0)
-		return NULL;
-	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size <= RAW_MAX_BYTES)
-		text = malloc((size_t)st.st_size + 1);
-	while (text && n < (size_t)st.st_size && got > 0) {
-		got = read(fd, text + n, (size_t)st.st_size - n);
-		n += got > 0 ? (size_t)got : 0;
-	}
-	close(fd);
-	if (text)
-		text[n] = '\0';
-	*bytes = n;
-	return text;
 }

@@ -15,7 +15,7 @@
 struct raw {
 	const char *kind;
 	char *text;
-	char name[RECORDED_FILE];
+	char name[32];
 };
 
 struct recorder {
