@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/table.h"
@@ -248,9 +249,10 @@ static int print_json(const struct seen *list, size_t n)
 /* ---- looking ---- */
 
 /* At the process that out->identity names. */
-static int look(const struct job *job, struct seen *out)
+static int look(const struct job *job, struct observer *beside, struct seen *out)
 {
-	const struct observe_options options = {.pid = out->identity.pid, .socket = job->socket};
+	const struct observe_options options = {
+		.pid = out->identity.pid, .socket = job->socket, .beside = beside};
 	struct observer *observer = observe_open(&options);
 	int rc;
 
@@ -286,7 +288,7 @@ static int look_at_one(const struct job *job, struct seen *out)
 
 	if (rc)
 		return cli_failed(&verb_queues, "%s", process_sentence(sentence, job->pid, rc));
-	rc = look(job, out);
+	rc = look(job, NULL, out);
 	if (rc == -ESRCH)
 		return cli_failed(&verb_queues, "process %d has ended%s", job->pid,
 				  out->identity.state == 'Z'
@@ -303,18 +305,23 @@ static int look_at_all(const struct job *job, struct seen **out)
 {
 	pid_t *pids = calloc(PROCESSES, sizeof(*pids));
 	int found = pids ? observe_processes(job->socket, pids, PROCESSES) : -ENOMEM, n = 0;
+	/* Of ourselves, who have no queues: it keeps what debugfs said for all of them. */
+	const struct observe_options ours = {.pid = getpid(), .socket = job->socket};
+	struct observer *beside = observe_open(&ours);
 
 	if (found > PROCESSES)
 		found = PROCESSES;
 	*out = found >= 0 ? calloc((size_t)found + 1, sizeof(**out)) : NULL;
 	for (int i = 0; *out && i < found; i++) {
-		if (process_read(pids[i], &(*out)[n].identity) == 0 && look(job, &(*out)[n]) == 0) {
+		if (process_read(pids[i], &(*out)[n].identity) == 0 &&
+		    look(job, beside, &(*out)[n]) == 0) {
 			n++;
 			continue;
 		}
 		observation_free(&(*out)[n].observation);
 		memset(&(*out)[n], 0, sizeof(**out));
 	}
+	observe_close(beside);
 	free(pids);
 	return *out ? n : -ENOMEM;
 }

@@ -22,7 +22,7 @@ struct observer {
 	pid_t host_pid;	   /* 0: not known from here */
 	bool other_daemon; /* its numbers are not ours */
 	struct source_sysfs *sysfs;
-	struct source_debugfs *debugfs;
+	struct source_debugfs *debugfs; /* its own, or of options.beside */
 };
 
 struct observer *observe_open(const struct observe_options *options)
@@ -37,7 +37,8 @@ struct observer *observe_open(const struct observe_options *options)
 	if (!observer->options.sources)
 		observer->options.sources = OBSERVE_ALL;
 	observer->sysfs = source_sysfs_new();
-	observer->debugfs = source_debugfs_new();
+	observer->debugfs = options->beside ? source_debugfs_share(options->beside->debugfs)
+					    : source_debugfs_new();
 	if (!observer->sysfs || !observer->debugfs) {
 		observe_close(observer);
 		return NULL;
@@ -57,7 +58,8 @@ void observe_close(struct observer *observer)
 	if (!observer)
 		return;
 	source_sysfs_free(observer->sysfs);
-	source_debugfs_free(observer->debugfs);
+	if (!observer->options.beside)
+		source_debugfs_free(observer->debugfs);
 	if (observer->pidfd >= 0)
 		close(observer->pidfd);
 	free(observer);

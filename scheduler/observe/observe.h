@@ -27,13 +27,16 @@ enum {
 		      OBSERVE_BIT(OBSERVE_MQD) | OBSERVE_BIT(OBSERVE_HQD)
 };
 
+struct observer;
+
 struct observe_options {
 	pid_t pid;	    /* in our pid namespace */
 	unsigned sources;   /* OBSERVE_BIT()s; 0: OBSERVE_ALL */
 	const char *socket; /* of the daemon; NULL: the session's own. Kept, not copied */
+	/* One that is open for longer, or NULL: what it or another one beside it has read of
+	 * debugfs a moment ago is not read again, for on hardware that reads registers. */
+	struct observer *beside;
 };
-
-struct observer;
 
 /* NULL: no memory. Whether there is such a process is found by the first sample. */
 struct observer *observe_open(const struct observe_options *options);

@@ -41,6 +41,8 @@ int source_sysfs(struct source_sysfs *sysfs, pid_t host_pid, struct observe_list
 struct source_debugfs;
 struct source_debugfs *source_debugfs_new(void);
 void source_debugfs_free(struct source_debugfs *debugfs);
+/* From now on what was read within 200 ms is taken for new. Returns it. */
+struct source_debugfs *source_debugfs_share(struct source_debugfs *debugfs);
 int source_mqds(struct source_debugfs *debugfs, pid_t host_pid, struct observe_list *out, WHY);
 int source_hqds(struct source_debugfs *debugfs, struct observe_list *out, WHY);
 const char *source_debugfs_text(const struct source_debugfs *debugfs, enum observe_source source,
