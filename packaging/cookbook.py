@@ -14,8 +14,8 @@ WORLD: what is there when the first one runs, in this order:
                {online} ... {plain} in a command are their process ids
   container    a workload in a container's namespaces and cgroup; {container} likewise
 
---check: makes it again and compares: the same commands, the same exit codes, and the same
-first line of output but for numbers. Exit status 0: so it is, 1: not.
+--check: makes it again and compares: the same commands, and the same beginning of what each
+says, but for numbers. Exit status 0: so it is, 1: not.
 """
 import os
 import pathlib
@@ -27,6 +27,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build")).resolve()
 LIMIT_S = 300
+BEGINNING = 16  # of a line of output: what comes behind it may be of that moment
 
 PROLOGUE = r"""
 set -u
@@ -145,7 +146,8 @@ def skeleton(text):
     kept, after = [], False
     for line in text.splitlines():
         if line.startswith("$ ") or after:
-            kept.append(re.sub(r"0x[0-9a-f]+|[0-9.]+|\s+", "", line))
+            plain = re.sub(r"0x[0-9a-f]+|[0-9.]+|\s+", "", line)
+            kept.append(plain if line.startswith("$ ") else plain[:BEGINNING])
         after = line.startswith("$ ")
     return kept
 

@@ -15,6 +15,9 @@ for pid in $pids; do
 	wait "$pid" || fail "a workload failed: $(cat "$work/err")"
 done
 started=""
+for preset in gemm cnn transformer llm-decode; do
+	"$SOURCE/tests/operator/schema.py" "$SOURCE/docs/schemas/workload.json" "$work/$preset" || fail "$preset: not as documented"
+done
 mode() {
 	jq -r '"\(.mode) \(.trace) \(.simulated)"' "$work/$1"
 }
