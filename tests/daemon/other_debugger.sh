@@ -20,7 +20,7 @@ become() {
 preempted() {
 	"$BUILD/kfdsched" preempt "$offline" -n 1 --hold 1ms --slow 10s >"$work/out" 2>"$work/err" ||
 		fail "preempt: $(cat "$work/err")"
-	grep -q 'preempted 1 of 1 times by the daemon' "$work/out" || fail "$(cat "$work/out")"
+	grep -q '1/1 successes (100 %), by the daemon' "$work/out" || fail "$(cat "$work/out")"
 	says ".processes[]|select(.pid == $offline)|.level == \"$1\"" || fail "preempt has fought"
 }
 # held: by whatever level, and let go.
