@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "scheduler/cli/analysis.h"
+#include "scheduler/cli/field.h"
 
 #define CHART_WIDTH 60u
 #define CHART_HEIGHT 8u
@@ -64,21 +63,6 @@ void analysis_chart(const struct analysis *a, FILE *out)
 
 /* ---- plain words ---- */
 
-static void say(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void say(json_t *list, const char *fmt, ...)
-{
-	char *text = NULL;
-	va_list ap;
-
-	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		text = NULL;
-	va_end(ap);
-	if (text)
-		json_array_append_new(list, json_string(text));
-	free(text);
-}
-
 static const char *plural(size_t n)
 {
 	return n == 1 ? "" : "s";
@@ -92,17 +76,17 @@ static void say_counts(const struct analysis *a, json_t *list)
 		if (a->point[i].min < min)
 			min = a->point[i].min;
 	if (a->count == 0)
-		say(list, "No process of it used a GPU in any of %zu sample%s.", a->samples,
-		    plural(a->samples));
+		field_say(list, "No process of it used a GPU in any of %zu sample%s.", a->samples,
+			  plural(a->samples));
 	else if (a->points == 0)
-		say(list, "Nobody knew the queues of its %zu process%s.", a->count,
-		    a->count == 1 ? "" : "es");
+		field_say(list, "Nobody knew the queues of its %zu process%s.", a->count,
+			  a->count == 1 ? "" : "es");
 	else if (min == max)
-		say(list, "%zu process%s had %zu queue%s in every one of %zu samples.", a->count,
-		    a->count == 1 ? "" : "es", max, plural(max), a->samples);
+		field_say(list, "%zu process%s had %zu queue%s in every one of %zu samples.",
+			  a->count, a->count == 1 ? "" : "es", max, plural(max), a->samples);
 	else
-		say(list, "%zu process%s had %zu to %zu queues, over %zu samples.", a->count,
-		    a->count == 1 ? "" : "es", min, max, a->samples);
+		field_say(list, "%zu process%s had %zu to %zu queues, over %zu samples.", a->count,
+			  a->count == 1 ? "" : "es", min, max, a->samples);
 }
 
 static void say_settings(const struct analysis *a, json_t *list)
@@ -125,11 +109,11 @@ static void say_settings(const struct analysis *a, json_t *list)
 	if (queues == 0)
 		return;
 	if (changed == 0)
-		say(list, "What a queue is set to stayed the same for each of them.");
+		field_say(list, "What a queue is set to stayed the same for each of them.");
 	else
-		say(list, "%zu of %zu queues %s under the same id.", changed, queues,
-		    changed == 1 ? "was set anew meanwhile, or is another one"
-				 : "were set anew meanwhile, or are other ones");
+		field_say(list, "%zu of %zu queues %s under the same id.", changed, queues,
+			  changed == 1 ? "was set anew meanwhile, or is another one"
+				       : "were set anew meanwhile, or are other ones");
 }
 
 static bool same_mapping(const struct analysed_node *a, const struct analysed_node *b)
@@ -155,16 +139,18 @@ static void say_ratio(const struct analysis *a, size_t first, json_t *list)
 	snprintf(where, sizeof(where), others ? "On node %u and %zu more" : "On node %u", n->gpu_id,
 		 others);
 	if (least == most)
-		say(list,
-		    "%s each active compute queue was in %llu hardware slot%s%s (1:%llu); at "
-		    "the most %zu queue%s in %llu.",
-		    where, most, plural(most), (uint64_t)n->xccs == most ? ", one an XCC" : "",
-		    most, queues, plural(queues), hqds);
+		field_say(list,
+			  "%s each active compute queue was in %llu hardware slot%s%s (1:%llu); at "
+			  "the most %zu queue%s in %llu.",
+			  where, most, plural(most),
+			  (uint64_t)n->xccs == most ? ", one an XCC" : "", most, queues,
+			  plural(queues), hqds);
 	else
-		say(list,
-		    "%s an active compute queue was in %llu to %llu hardware slots: some were "
-		    "being mapped while debugfs was read.",
-		    where, least, most);
+		field_say(
+			list,
+			"%s an active compute queue was in %llu to %llu hardware slots: some were "
+			"being mapped while debugfs was read.",
+			where, least, most);
 }
 
 static void say_mapping(const struct analysis *a, json_t *list)
@@ -181,36 +167,37 @@ static void say_mapping(const struct analysis *a, json_t *list)
 			say_ratio(a, i, list);
 	}
 	if (!any && a->count > 0)
-		say(list, "Nothing is known of hardware slots (HQDs), for debugfs could not be "
+		field_say(list,
+			  "Nothing is known of hardware slots (HQDs), for debugfs could not be "
 			  "read: record as root.");
 	for (size_t i = 0; i < a->nodes; i++) {
 		const struct analysed_node *n = &a->node[i];
 
 		if (n->compute_slots > 0 && n->compute > (uint64_t)n->compute_slots)
-			say(list,
-			    "Node %u has %lld slots for %zu compute queues: they take turns, "
-			    "and every turn costs a switch.",
-			    n->gpu_id, (long long)n->compute_slots, n->compute);
+			field_say(list,
+				  "Node %u has %lld slots for %zu compute queues: they take turns, "
+				  "and every turn costs a switch.",
+				  n->gpu_id, (long long)n->compute_slots, n->compute);
 	}
 }
 
 static void say_others(const struct analysis *a, json_t *list)
 {
 	if (a->before.known && a->before.processes > 0)
-		say(list, "Before it began %zu other process%s used a GPU, with %zu queue%s.",
-		    a->before.processes, a->before.processes == 1 ? "" : "es", a->before.queues,
-		    plural(a->before.queues));
+		field_say(list, "Before it began %zu other process%s used a GPU, with %zu queue%s.",
+			  a->before.processes, a->before.processes == 1 ? "" : "es",
+			  a->before.queues, plural(a->before.queues));
 	else if (a->before.known)
-		say(list, "Nobody else used a GPU before it began.");
+		field_say(list, "Nobody else used a GPU before it began.");
 	if (!a->after.known)
 		return;
 	if (a->after.queues > a->before.queues)
-		say(list,
-		    "After its end there were %zu queue%s, more than before: something it "
-		    "started still runs, or others came.",
-		    a->after.queues, plural(a->after.queues));
+		field_say(list,
+			  "After its end there were %zu queue%s, more than before: something it "
+			  "started still runs, or others came.",
+			  a->after.queues, plural(a->after.queues));
 	else if (a->before.known && a->after.queues == a->before.queues)
-		say(list, "After its end there were as many queues as before: it left none.");
+		field_say(list, "After its end there were as many queues as before: it left none.");
 }
 
 json_t *analysis_conclusion(const struct analysis *a)
@@ -225,16 +212,17 @@ json_t *analysis_conclusion(const struct analysis *a)
 		char whose[16], text[SAMPLING_MEANING];
 
 		snprintf(whose, sizeof(whose), "%d", (int)p->pid);
-		say(list, "Process %s (%s): %s", whose, p->comm,
-		    sampling_meaning(&p->sampling, whose, text));
+		field_say(list, "Process %s (%s): %s", whose, p->comm,
+			  sampling_meaning(&p->sampling, whose, text));
 	}
 	say_settings(a, list);
 	say_mapping(a, list);
 	say_others(a, list);
 	if (a->unkept > 0)
-		say(list,
-		    "%zu entries were left out, of more processes or nodes than there can be.",
-		    a->unkept);
+		field_say(
+			list,
+			"%zu entries were left out, of more processes or nodes than there can be.",
+			a->unkept);
 	return list;
 }
 

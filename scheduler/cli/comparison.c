@@ -2,9 +2,10 @@
 #include "scheduler/cli/comparison.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "scheduler/cli/field.h"
 
 void comparison_free(struct comparison *c)
 {
@@ -203,44 +204,33 @@ int comparison_make(const struct analysis *a, const struct analysis *b, struct c
 
 /* ---- telling ---- */
 
-static void say(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void say(json_t *list, const char *fmt, ...)
-{
-	char *text = NULL;
-	va_list ap;
-
-	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		text = NULL;
-	va_end(ap);
-	if (text)
-		json_array_append_new(list, json_string(text));
-	free(text);
-}
-
 static void say_ids(const struct comparison *c, json_t *list, const char *a, const char *b)
 {
 	if (c->same_process)
-		say(list, "Both are the same process, seen at two times.");
+		field_say(list, "Both are the same process, seen at two times.");
 	if (c->kind[COMPARED_BOTH] == c->count && c->count > 0)
-		say(list,
-		    "%s and %s have the same %zu queue ids, on the same nodes and of the same "
-		    "types.",
-		    a, b, c->count);
+		field_say(
+			list,
+			"%s and %s have the same %zu queue ids, on the same nodes and of the same "
+			"types.",
+			a, b, c->count);
 	else
-		say(list,
-		    "Of %zu queue ids %zu are the same in both, %zu are another node's or "
-		    "type's, %zu are only in %s and %zu only in %s.",
-		    c->count, c->kind[COMPARED_BOTH], c->kind[COMPARED_DIFFERS],
-		    c->kind[COMPARED_A], a, c->kind[COMPARED_B], b);
+		field_say(list,
+			  "Of %zu queue ids %zu are the same in both, %zu are another node's or "
+			  "type's, %zu are only in %s and %zu only in %s.",
+			  c->count, c->kind[COMPARED_BOTH], c->kind[COMPARED_DIFFERS],
+			  c->kind[COMPARED_A], a, c->kind[COMPARED_B], b);
 	if (c->predictable > 0)
-		say(list, "As far as these two tell, ids can be foretold from one run to the next: "
+		field_say(list,
+			  "As far as these two tell, ids can be foretold from one run to the next: "
 			  "they were the same, and stayed.");
 	else if (c->predictable == 0)
-		say(list, "Ids cannot be foretold: collect them anew for each run, and before each "
+		field_say(list,
+			  "Ids cannot be foretold: collect them anew for each run, and before each "
 			  "suspend.");
 	else
-		say(list, "Whether ids can be foretold is not known: a side has no queue with an "
+		field_say(list,
+			  "Whether ids can be foretold is not known: a side has no queue with an "
 			  "id, or too few samples.");
 }
 
@@ -253,32 +243,34 @@ static void say_overlap(const struct comparison *c, json_t *list, const char *a,
 	if (c->nodes == 0)
 		return;
 	if (c->shared == 0) {
-		say(list, "%s and %s share no GPU.", a, b);
+		field_say(list, "%s and %s share no GPU.", a, b);
 		return;
 	}
-	say(list,
-	    "Side by side they would share %zu GPU%s; the same ids do not collide there, for "
-	    "each process has its own.",
-	    c->shared, c->shared == 1 ? "" : "s");
+	field_say(list,
+		  "Side by side they would share %zu GPU%s; the same ids do not collide there, for "
+		  "each process has its own.",
+		  c->shared, c->shared == 1 ? "" : "s");
 	for (size_t i = 0; i < c->nodes; i++) {
 		const struct compared_node *n = &c->node[i];
 
 		if (n->a == 0 || n->b == 0)
 			continue;
 		if (n->slots < 0) {
-			say(list, "Node %u: %zu and %zu compute queues; its slots are not known.",
-			    n->gpu_id, n->a, n->b);
+			field_say(list,
+				  "Node %u: %zu and %zu compute queues; its slots are not known.",
+				  n->gpu_id, n->a, n->b);
 			over = true;
 		} else if (n->a + n->b > (size_t)n->slots) {
-			say(list,
-			    "Node %u: %zu and %zu compute queues are more than its %lld "
-			    "slots: they would take turns, at the cost of a switch each.",
-			    n->gpu_id, n->a, n->b, (long long)n->slots);
+			field_say(list,
+				  "Node %u: %zu and %zu compute queues are more than its %lld "
+				  "slots: they would take turns, at the cost of a switch each.",
+				  n->gpu_id, n->a, n->b, (long long)n->slots);
 			over = true;
 		}
 	}
 	if (!over)
-		say(list, "On each of them the compute queues of both fit the slots, so the GPU's "
+		field_say(list,
+			  "On each of them the compute queues of both fit the slots, so the GPU's "
 			  "engines are what they compete for.");
 }
 

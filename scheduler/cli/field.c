@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 const char *field_integer(char text[FIELD_BYTES], const json_t *object, const char *key)
 {
@@ -53,4 +55,18 @@ int field_table(const char *titles, const json_t *list,
 	rc = table_print(table, stdout);
 	table_free(table);
 	return rc;
+}
+
+void field_say(json_t *list, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	if (text)
+		json_array_append_new(list, json_string(text));
+	free(text);
 }

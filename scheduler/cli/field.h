@@ -25,4 +25,7 @@ double field_number(const json_t *object, const char *key);
 int field_table(const char *titles, const json_t *list,
 		void (*row)(struct table *table, const json_t *entry));
 
+/* A sentence more in a list of them; left out where there is no memory for it. */
+void field_say(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 #endif
