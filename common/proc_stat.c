@@ -7,6 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PF_EXITING 0x00000004u
+#define PF_KTHREAD 0x00200000u
+
 /* As proc(5) counts them; the second is the name in brackets. */
 enum {
 	STATE = 3,
@@ -45,7 +48,8 @@ bool proc_stat(pid_t pid, struct proc_stat *out)
 	}
 	*out = (struct proc_stat){
 		.state = (char)field[STATE],
-		.flags = (unsigned long)field[FLAGS],
+		.kernel_thread = field[FLAGS] & PF_KTHREAD,
+		.ending = field[FLAGS] & PF_EXITING,
 		.cpu_ticks = field[UTIME] + field[STIME],
 		.started = field[STARTTIME],
 		.stack = field[STARTSTACK],

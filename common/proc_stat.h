@@ -12,11 +12,12 @@
 #include <sys/types.h>
 
 struct proc_stat {
-	char state;	     /* 'S' sleeps, 'T' stopped, 't' by a tracer, 'Z' zombie ... */
-	unsigned long flags; /* the kernel's PF_ */
-	uint64_t cpu_ticks;  /* it has run so long, in user and kernel mode */
-	uint64_t started;    /* ticks since boot: with the pid it names one process */
-	uint64_t stack;	     /* where its stack began, another after an exec; 0: not to be seen */
+	char state;	    /* 'S' sleeps, 'T' stopped, 't' by a tracer, 'Z' zombie ... */
+	bool kernel_thread; /* PF_KTHREAD of the flags */
+	bool ending;	    /* PF_EXITING: it lets go of what it has, and may be no zombie yet */
+	uint64_t cpu_ticks; /* it has run so long, in user and kernel mode */
+	uint64_t started;   /* ticks since boot: with the pid it names one process */
+	uint64_t stack;	    /* where its stack began, another after an exec; 0: not to be seen */
 };
 
 /* A tick is 1 s / sysconf(_SC_CLK_TCK). false: there is none of that number in our pid

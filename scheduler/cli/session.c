@@ -42,7 +42,9 @@ static void take_events(struct session *session, short revents)
 	if (!enabled)
 		session->gone = "it has turned its runtime off";
 	else if (revents & (POLLHUP | POLLERR))
-		session->gone = "somebody else has ended its debug session";
+		session->gone = target_is_ending(session->target)
+					? ENDED
+					: "somebody else has ended its debug session";
 }
 
 static int poll_ms(double end_ns)
@@ -59,7 +61,7 @@ void session_wait_us(struct session *session, double us)
 	while (!session->interrupted && !session->gone && (double)clock_ns() < end_ns) {
 		struct pollfd fds[] = {
 			{.fd = session->signals, .events = POLLIN},
-			{.fd = session->pidfd, .events = POLLIN},
+			{.fd = session->target->pidfd, .events = POLLIN},
 			{.fd = trap_events_fd(session->trap), .events = POLLIN},
 		};
 
@@ -112,7 +114,7 @@ int session_open(struct session *session, const struct verb *verb, const struct 
 
 	*session = (struct session){
 		.trap = trap_create(target->pid, target->pidfd),
-		.pidfd = target->pidfd,
+		.target = target,
 		.signals = signals,
 	};
 	if (!session->trap)

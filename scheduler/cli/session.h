@@ -17,7 +17,8 @@
 
 struct session {
 	struct trap *trap;
-	int pidfd, signals;
+	const struct target *target;
+	int signals;
 	double opening_us; /* what its queues' first suspend took; NAN: there were none */
 	bool interrupted;  /* somebody wants an end of it */
 	const char *gone;  /* not NULL: why there is nothing left to act on */

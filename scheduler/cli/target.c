@@ -11,8 +11,6 @@
 #include "common/proc_stat.h"
 #include "scheduler/cli/ask.h"
 
-#define KERNEL_THREAD 0x00200000u /* PF_KTHREAD of proc(5)'s flags */
-
 static void read_name(struct target *target)
 {
 	char path[64];
@@ -36,6 +34,13 @@ bool target_has_ended(const struct target *target)
 	return poll(&p, 1, 0) != 0;
 }
 
+bool target_is_ending(const struct target *target)
+{
+	struct proc_stat stat;
+
+	return target_has_ended(target) || !proc_stat(target->pid, &stat) || stat.ending;
+}
+
 /* The number is not another's as long as the pidfd says that it lives. */
 static const char *unfit(struct target *target)
 {
@@ -47,7 +52,7 @@ static const char *unfit(struct target *target)
 		return "has ended, and waits for its parent to notice (a zombie)";
 	if (target_has_ended(target))
 		return "has just ended";
-	if (there && stat.flags & KERNEL_THREAD)
+	if (there && stat.kernel_thread)
 		return "is a thread of the kernel, which has no queues";
 	return NULL;
 }

@@ -24,5 +24,8 @@ struct target {
 int target_open(const struct verb *verb, pid_t pid, struct target *out);
 void target_close(struct target *target);
 bool target_has_ended(const struct target *target);
+/* Also from the moment on at which it gives back what it has: the driver has ended the
+ * sessions on it then (kfd_process_notifier_release), which the pidfd tells only later. */
+bool target_is_ending(const struct target *target);
 
 #endif

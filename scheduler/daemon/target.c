@@ -15,7 +15,6 @@
 #include "common/proc_stat.h"
 #include "scheduler/kfd/sysfs.h"
 
-#define KERNEL_THREAD 0x00200000ul /* PF_KTHREAD, in proc(5)'s flags */
 #define AGENT "/libkfdshim-agent.so"
 #define FILES 1024 /* that are looked at, of a process that has any number of them */
 
@@ -78,7 +77,7 @@ static int check_number(pid_t pid, char *problem, size_t size)
 			 (int)leader);
 		return -EINVAL;
 	}
-	if (seen.flags & KERNEL_THREAD) {
+	if (seen.kernel_thread) {
 		snprintf(problem, size, "process %d is a thread of the kernel", (int)pid);
 		return -EINVAL;
 	}

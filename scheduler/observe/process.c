@@ -13,7 +13,6 @@
 #include "scheduler/observe/container.h"
 #include "scheduler/observe/observe.h"
 
-#define KERNEL_THREAD 0x00200000u /* PF_KTHREAD */
 #define STATUS_BYTES 8192u
 
 /* Up to size - 1 bytes, NUL behind them; how many, or a negative errno. */
@@ -126,7 +125,7 @@ int process_read(pid_t pid, struct process_identity *out)
 		return -EINVAL;
 	out->started = stat.started;
 	out->state = stat.state;
-	out->kernel = stat.flags & KERNEL_THREAD;
+	out->kernel = stat.kernel_thread;
 	if (number_behind(status, "\nTracerPid:", &number))
 		out->tracer = (pid_t)number;
 	if (sscanf(behind(status, "\nUid:") ?: "", "%*u %ld", &number) == 1)

@@ -59,10 +59,13 @@ static void of_a_child(void **state)
 	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED), 0);
 	assert_true(proc_stat(pid, &child));
 	assert_int_equal(child.state, 'T');
+	assert_false(child.ending);
+	assert_false(child.kernel_thread);
 	kill(pid, SIGCONT);
 	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
 	assert_true(proc_stat(pid, &child));
 	assert_int_equal(child.state, 'Z');
+	assert_true(child.ending);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_false(proc_stat(pid, &child));
 	assert_int_equal(child.state, 0);
