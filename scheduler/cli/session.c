@@ -42,7 +42,7 @@ static void take_events(struct session *session, short revents)
 	if (!enabled)
 		session->gone = "it has turned its runtime off";
 	else if (revents & (POLLHUP | POLLERR))
-		session->gone = target_is_ending(session->target)
+		session->gone = target_has_ended(session->target)
 					? ENDED
 					: "somebody else has ended its debug session";
 }

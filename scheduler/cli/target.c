@@ -30,15 +30,9 @@ static void read_name(struct target *target)
 bool target_has_ended(const struct target *target)
 {
 	struct pollfd p = {.fd = target->pidfd, .events = POLLIN};
-
-	return poll(&p, 1, 0) != 0;
-}
-
-bool target_is_ending(const struct target *target)
-{
 	struct proc_stat stat;
 
-	return target_has_ended(target) || !proc_stat(target->pid, &stat) || stat.ending;
+	return poll(&p, 1, 0) != 0 || !proc_stat(target->pid, &stat) || stat.ending;
 }
 
 /* The number is not another's as long as the pidfd says that it lives. */

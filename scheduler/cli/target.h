@@ -23,9 +23,9 @@ struct target {
  * there is none of that number, it is a thread, one of the kernel's, or a zombie. */
 int target_open(const struct verb *verb, pid_t pid, struct target *out);
 void target_close(struct target *target);
+/* From the moment on at which it gives back what it has: then the driver has ended the
+ * sessions on it (kfd_process_notifier_release) and kfdschedd its leases, and the pidfd
+ * tells it only later. */
 bool target_has_ended(const struct target *target);
-/* Also from the moment on at which it gives back what it has: the driver has ended the
- * sessions on it then (kfd_process_notifier_release), which the pidfd tells only later. */
-bool target_is_ending(const struct target *target);
 
 #endif
