@@ -74,6 +74,7 @@ struct diagnosis {
 	char runtime[384];  /* is its runtime enabled for debugging? */
 	enum doctor_known debug_enabled;
 	struct diagnose_level levels[DIAGNOSE_LEVELS]; /* the best first */
+	struct diagnose_level by_hand; /* can 'kfdsched suspend' and 'preempt' hold it? never NOW */
 	struct diagnose_queues queues[DIAGNOSE_QUEUES];
 	size_t queue_kinds, queue_count, gpu_count; /* of all queues, if queues_known */
 	bool queues_known;
@@ -95,6 +96,9 @@ void diagnose_judge_levels(const struct diagnose_facts *facts, struct diagnosis 
 void diagnose_judge_findings(const struct diagnose_facts *facts, struct diagnosis *out);
 /* Leaves what stands in the way: one line for one cause. */
 void diagnose_keep_obstacles(const struct diagnose_facts *facts, struct diagnosis *out);
+/* The one that it has with the daemon, or would have from what it was started with. Below
+ * 0: none, or not known. */
+int diagnose_priority(const struct doctor_process *p);
 /* Ended, or of the kernel: nobody preempts it, nor needs to. */
 bool diagnose_is_dead(const struct diagnose_facts *facts);
 /* The first finding of that check that is a warning or a missing thing; NULL: none. Of a

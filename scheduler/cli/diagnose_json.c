@@ -134,20 +134,24 @@ static json_t *gpu_json(const struct diagnose_facts *facts, const struct diagnos
 		yes_or_null(diagnosis->debug_enabled), "rocr", text_or_null(rocr));
 }
 
+static json_t *can_json(const struct diagnose_level *level)
+{
+	return json_pack("{so so so}", "can",
+			 level->can == DIAGNOSE_UNKNOWN
+				 ? json_null()
+				 : json_string(diagnose_can_name(level->can)),
+			 "why", text_or_null(level->why), "advice", text_or_null(level->advice));
+}
+
 static json_t *levels_json(const struct diagnosis *diagnosis)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < DIAGNOSE_LEVELS; i++) {
-		const struct diagnose_level *level = &diagnosis->levels[i];
+		json_t *can = can_json(&diagnosis->levels[i]);
 
-		json_array_append_new(
-			list, json_pack("{ss so so so}", "level", level->name, "can",
-					level->can == DIAGNOSE_UNKNOWN
-						? json_null()
-						: json_string(diagnose_can_name(level->can)),
-					"why", text_or_null(level->why), "advice",
-					text_or_null(level->advice)));
+		json_object_set_new(can, "level", json_string(diagnosis->levels[i].name));
+		json_array_append_new(list, can);
 	}
 	return list;
 }
@@ -174,10 +178,11 @@ static json_t *findings_json(const struct doctor_findings *findings)
 json_t *diagnose_json(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
 {
 	return json_pack(
-		"{sI sI so so so so so so so so}", "asked", (json_int_t)facts->asked, "pid",
+		"{sI sI so so so so so so so so so}", "asked", (json_int_t)facts->asked, "pid",
 		(json_int_t)facts->who.pid, "verdict", text_json(diagnosis->sentence),
 		"preemptible", yes_or_null(diagnosis->preemptible), "level",
 		text_or_null(diagnosis->level), "best_level", text_or_null(diagnosis->best),
 		"process", story_json(facts, diagnosis), "gpu", gpu_json(facts, diagnosis),
-		"levels", levels_json(diagnosis), "findings", findings_json(&diagnosis->findings));
+		"levels", levels_json(diagnosis), "by_hand", can_json(&diagnosis->by_hand),
+		"findings", findings_json(&diagnosis->findings));
 }

@@ -184,9 +184,8 @@ static void judge_runtime(const struct diagnose_facts *facts, const struct docto
 	} else if (p->rocr[0]) {
 		snprintf(out->runtime, sizeof(out->runtime),
 			 "not to be seen from outside; %s enables it where the GPUs' firmware "
-			 "allows. "
-			 "'kfdsched preempt %d -n 1' tries, and interrupts its GPUs for a moment",
-			 rocr, p->pid);
+			 "allows",
+			 rocr);
 	}
 }
 
@@ -260,17 +259,19 @@ static void judge_held(const struct diagnose_facts *facts, struct diagnosis *out
 	} else if (!p || !out->level) {
 		snprintf(text, size, "whether it can be preempted is not to be seen from here%s%s",
 			 line && line->advice[0] ? "; do: " : "", line ? line->advice : "");
-	} else if (!strcmp(out->level, "observe") && p->registered == DOCTOR_YES &&
-		   p->priority >= PRIORITY_ONLINE) {
+	} else if ((!strcmp(out->level, "observe") || !strcmp(out->level, "self")) &&
+		   diagnose_priority(p) >= PRIORITY_ONLINE) {
 		out->preemptible = DOCTOR_NO;
 		snprintf(text, size,
-			 "is not preempted, because nobody is more urgent (priority %lld)%s%s",
-			 (long long)p->priority, out->best ? "; it could be by level " : "",
+			 "is not preempted, because nobody is more urgent (priority %d)%s%s",
+			 diagnose_priority(p), out->best ? "; it could be by level " : "",
 			 out->best ? out->best : "");
 	} else if (!strcmp(out->level, "observe") || !strcmp(out->level, "none")) {
 		out->preemptible = DOCTOR_NO;
 		if (line)
-			snprintf(text, size, "cannot be preempted as it is: %.310s%s%s",
+			snprintf(text, size, "%s as it is: %.310s%s%s",
+				 out->by_hand.can == DIAGNOSE_NO ? "cannot be preempted"
+								 : "is preempted by nobody",
 				 line->found + line->why, line->advice[0] ? "; do: " : "",
 				 line->advice);
 		else /* on its way, or as it was asked for */

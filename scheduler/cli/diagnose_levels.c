@@ -20,6 +20,15 @@ const char *diagnose_can_name(enum diagnose_can can)
 	return names[can];
 }
 
+int diagnose_priority(const struct doctor_process *p)
+{
+	int priority;
+
+	if (p->registered == DOCTOR_YES)
+		return (int)p->priority;
+	return protocol_priority(p->env_priority, &priority) ? -1 : priority;
+}
+
 static void no(struct diagnose_level *level, const char *advice, const char *why, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -159,14 +168,14 @@ static bool chosen_another(const struct doctor_process *p, struct diagnose_level
 	return true;
 }
 
-static bool no_tracing(const struct diagnose_facts *facts, const struct doctor_process *p,
-		       const struct diagnosis *out, struct diagnose_level *level)
+/* Whoever it is that would trace it. */
+static bool nobody_may_trace(const struct diagnose_facts *facts, const struct doctor_process *p,
+			     const struct diagnosis *out, struct diagnose_level *level)
 {
-	const struct doctor_facts *machine = &facts->machine;
 	const struct doctor_finding *f;
 	char advice[128];
 
-	if (doctor_is_traced(machine, p)) {
+	if (doctor_is_traced(&facts->machine, p)) {
 		snprintf(advice, sizeof(advice), "end it: 'kill %lld'", (long long)p->tracer);
 		no(level, advice, "%s (process %lld) traces it, and there is one tracer at a time",
 		   p->tracer_name[0] ? p->tracer_name : "another", (long long)p->tracer);
@@ -174,10 +183,20 @@ static bool no_tracing(const struct diagnose_facts *facts, const struct doctor_p
 		return true;
 	}
 	f = diagnose_amiss(facts, &out->findings, "yama");
-	if (f && machine->yama >= YAMA_NOBODY) {
-		no_because_of(level, f);
+	if (!f || facts->machine.yama < YAMA_NOBODY)
+		return false;
+	no_because_of(level, f);
+	return true;
+}
+
+static bool no_tracing(const struct diagnose_facts *facts, const struct doctor_process *p,
+		       const struct diagnosis *out, struct diagnose_level *level)
+{
+	const struct doctor_facts *machine = &facts->machine;
+	const struct doctor_finding *f;
+
+	if (nobody_may_trace(facts, p, out, level))
 		return true;
-	}
 	f = diagnose_amiss(facts, &out->findings, "daemon");
 	if (f && (machine->daemon.error == ENOENT || machine->daemon.error == ECONNREFUSED)) {
 		no(level, "start kfdschedd as root", "no kfdschedd answers at %.120s",
@@ -248,6 +267,50 @@ static void judge_own(const struct diagnose_facts *facts, const struct doctor_pr
 		yes(level, "");
 }
 
+/* An order goes to the daemon that has the process. */
+static void judge_ordered(const struct diagnosis *out, struct diagnose_level *level)
+{
+	const struct diagnose_level *trap = &out->levels[0];
+
+	if (out->level && strcmp(out->level, "observe") != 0 && strcmp(out->level, "none") != 0) {
+		yes(level, "kfdschedd does it");
+	} else if (trap->can == DIAGNOSE_NO) {
+		no(level, trap->advice, "%s", trap->why);
+	} else {
+		level->can = trap->can;
+		snprintf(level->why, sizeof(level->why), "kfdschedd does it, by level trap");
+	}
+}
+
+/* Else kfdsched opens a debug session of its own, and what that needs is asked of us. */
+static void judge_by_hand(const struct diagnose_facts *facts, const struct doctor_process *p,
+			  const struct diagnosis *out, struct diagnose_level *level)
+{
+	const struct doctor_facts *machine = &facts->machine;
+
+	if (p->registered == DOCTOR_YES) {
+		judge_ordered(out, level);
+		return;
+	}
+	if (no_debugging(facts, out, level) || no_runtime(p, level) || no_session(out, level) ||
+	    nobody_may_trace(facts, p, out, level))
+		return;
+	/* Who is never held back has no session on itself. */
+	if (out->level && !strcmp(out->level, "self") && diagnose_priority(p) < PRIORITY_ONLINE)
+		no(level, "start kfdschedd as root, which takes it over",
+		   "its shim holds it back by the one debug session that there is");
+	else if (machine->sys_ptrace == DOCTOR_NO &&
+		 (facts->dumpable == DOCTOR_NO || facts->who.uid != machine->uid))
+		no(level, "ask as root", "user %s may not trace it", machine->user);
+	else if (machine->sys_ptrace == DOCTOR_UNKNOWN || p->shim != DOCTOR_YES || p->env_disabled)
+		snprintf(level->why, sizeof(level->why),
+			 "what its runtime allows is not to be seen from outside: 'kfdsched "
+			 "preempt %d -n 1' tries, and interrupts its GPUs for a moment",
+			 p->pid);
+	else
+		yes(level, "by a debug session of kfdsched's own");
+}
+
 void diagnose_judge_levels(const struct diagnose_facts *facts, struct diagnosis *out)
 {
 	static const char *const names[DIAGNOSE_LEVELS] = {"trap", "self", "gate", "weight",
@@ -282,4 +345,9 @@ void diagnose_judge_levels(const struct diagnose_facts *facts, struct diagnosis 
 		if (!out->best && (level->can == DIAGNOSE_NOW || level->can == DIAGNOSE_YES))
 			out->best = level->name;
 	}
+	out->by_hand = (struct diagnose_level){.name = "by hand", .can = DIAGNOSE_UNKNOWN};
+	if (diagnose_is_dead(facts) || out->uses_gpu == DOCTOR_NO)
+		no(&out->by_hand, "", "there is nothing to hold");
+	else if (p && line)
+		judge_by_hand(facts, p, out, &out->by_hand);
 }

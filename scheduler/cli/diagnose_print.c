@@ -143,6 +143,9 @@ static void print_gpu(const struct doctor_process *p, const struct diagnosis *di
 	print_queues(diagnosis);
 	say_held(p, diagnosis->held);
 	say("runtime", "%s", diagnosis->runtime);
+	say("by hand", "%s%s%s%s%s", diagnose_can_name(diagnosis->by_hand.can),
+	    diagnosis->by_hand.why[0] ? ": " : "", diagnosis->by_hand.why,
+	    diagnosis->by_hand.advice[0] ? "; do: " : "", diagnosis->by_hand.advice);
 }
 
 static int print_levels(const struct diagnosis *diagnosis)

@@ -88,6 +88,7 @@ diagnose $bare '.verdict | test("runs, uses 1 GPU with [0-9]+ queues, and cannot
 		"it runs without libkfdshim.so, which its LD_PRELOAD does not name; do: start it with .kfdsched run")' \
 	'.level == "none" and .preemptible == false and .gpu.shim == false and .gpu.listed and .gpu.device_open' \
 	'.gpu.debug_enabled == false and .gpu.rocr == "5.2.3"' \
+	'.by_hand | .can == "no" and (.why | test("ROCr 5.2.3"))' \
 	'.levels[0] | .level == "trap" and .can == "no" and (.why | test("ROCr 5.2.3")) and .advice != null' \
 	'.levels[1] | .can == "no" and .why == "libkfdshim.so is not loaded"' \
 	'any(.gpu.queues[]; .type | IN("compute", "aql"))' \
@@ -109,7 +110,8 @@ replay "$preload" KFDSHIM_PRIORITY=offline
 self=$replayed
 becomes $self '.level == "self"'
 diagnose $self '.verdict | test("can be preempted at level self; for level trap do: start kfdschedd as root$")' \
-	'.best_level == "self" and .preemptible and .gpu.shim'
+	'.best_level == "self" and .preemptible and .gpu.shim' \
+	'.by_hand | .can == "no" and (.why | test("one debug session"))'
 kill $self $disabled
 
 # ---- in a container ----

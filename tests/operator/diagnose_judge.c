@@ -105,13 +105,16 @@ static const struct diagnose_level *level(const char *name)
 	return NULL;
 }
 
+static void check(const struct diagnose_level *l, enum diagnose_can can, const char *why)
+{
+	if (l->can != can || !strstr(l->why, why))
+		fail_msg("%s: %s '%s', not %s '%s'", l->name, diagnose_can_name(l->can), l->why,
+			 diagnose_can_name(can), why);
+}
+
 static void check_level(const char *name, enum diagnose_can can, const char *why)
 {
-	const struct diagnose_level *l = level(name);
-
-	if (l->can != can || !strstr(l->why, why))
-		fail_msg("%s: %s '%s', not %s '%s'", name, diagnose_can_name(l->can), l->why,
-			 diagnose_can_name(can), why);
+	check(level(name), can, why);
 }
 
 static const struct doctor_finding *obstacle(const char *check)
@@ -422,7 +425,7 @@ static void test_no_shim(void **state)
 		p->preload_there = cases[i].preload_there;
 		strcpy(p->preload, cases[i].preload);
 		judge();
-		says("cannot be preempted as it is: ");
+		says("is preempted by nobody as it is: ");
 		says(cases[i].says);
 		says("; do: ");
 		assert_string_equal(got.level, "none");
@@ -439,12 +442,14 @@ static void test_no_shim(void **state)
 	check_level("trap", DIAGNOSE_NO, "ROCr 5.2.3 does not enable");
 	assert_int_equal(got.debug_enabled, DOCTOR_NO);
 	assert_non_null(strstr(got.runtime, "never does that by itself"));
+	check(&got.by_hand, DIAGNOSE_NO, "ROCr 5.2.3 does not enable");
+	says("cannot be preempted as it is: ");
 	says("do: start it with 'kfdsched run");
 	/* A newer one: only who tries knows. */
 	strcpy(p->rocr, "/usr/lib/libhsa-runtime64.so.1.13.0");
 	judge();
 	assert_int_equal(got.debug_enabled, DOCTOR_UNKNOWN);
-	assert_non_null(strstr(got.runtime, "kfdsched preempt 4711 -n 1"));
+	check(&got.by_hand, DIAGNOSE_UNKNOWN, "kfdsched preempt 4711 -n 1");
 	/* Nobody there to tag it. */
 	facts.machine.daemon.error = ENOENT;
 	judge();
@@ -466,7 +471,7 @@ static void test_by_itself(void **state)
 
 	p->env_disabled = true;
 	judge();
-	says("cannot be preempted as it is: KFDSHIM_DISABLE=1; do: start it without");
+	says("is preempted by nobody as it is: KFDSHIM_DISABLE=1; do: start it without");
 	check_level("gate", DIAGNOSE_NO, "KFDSHIM_DISABLE");
 	p->env_disabled = false;
 	strcpy(p->env_level, "gate");
@@ -488,7 +493,7 @@ static void test_priorities(void **state)
 	assert_int_equal(got.preemptible, DOCTOR_NO);
 	p->priority = -1;
 	judge();
-	says("cannot be preempted as it is: it has no priority; do: give it one: 'kfdsched set "
+	says("is preempted by nobody as it is: it has no priority; do: give it one: 'kfdsched set "
 	     "4711");
 	check_level("gate", DIAGNOSE_YES, "once it has a priority");
 	/* It has just begun. */
@@ -497,6 +502,56 @@ static void test_priorities(void **state)
 	judge();
 	says("is not preempted: has not enabled its runtime yet");
 	check_level("trap", DIAGNOSE_YES, "has not enabled its runtime yet");
+}
+
+/* 'kfdsched suspend' and 'preempt': by the daemon, or by a session of their own. */
+static void test_by_hand(void **state)
+{
+	struct doctor_facts *machine = &facts.machine;
+
+	(void)state;
+	judge();
+	check(&got.by_hand, DIAGNOSE_YES, "kfdschedd does it");
+	strcpy(p->level, "observe");
+	p->priority = -1;
+	judge();
+	check(&got.by_hand, DIAGNOSE_YES, "kfdschedd does it, by level trap");
+	strcpy(p->level, "none");
+	strcpy(p->runtime, "never");
+	judge();
+	check(&got.by_hand, DIAGNOSE_NO, "cannot be enabled");
+
+	bare();
+	p->shim = DOCTOR_YES;
+	machine->daemon.error = ENOENT;
+	judge();
+	check(&got.by_hand, DIAGNOSE_YES, "a debug session of kfdsched's own");
+	says("is preempted by nobody as it is: it has no priority; do: ");
+	strcpy(p->env_priority, "offline");
+	judge();
+	check(&got.by_hand, DIAGNOSE_NO, "the one debug session that there is");
+	/* That one never holds itself back. */
+	strcpy(p->env_priority, "online");
+	judge();
+	check(&got.by_hand, DIAGNOSE_YES, "a debug session of kfdsched's own");
+	says("is not preempted, because nobody is more urgent (priority 15)");
+
+	machine->sys_ptrace = DOCTOR_NO;
+	machine->uid = facts.who.uid;
+	strcpy(machine->user, "nobody");
+	judge();
+	check(&got.by_hand, DIAGNOSE_YES, "");
+	machine->uid++;
+	judge();
+	check(&got.by_hand, DIAGNOSE_NO, "user nobody may not trace it");
+	p->tracer = 77;
+	strcpy(p->tracer_name, "gdb");
+	judge();
+	check(&got.by_hand, DIAGNOSE_NO, "gdb (process 77) traces it");
+	p->uses_gpu = p->kfd_open = DOCTOR_NO;
+	observe_list_free(&facts.seen.queues);
+	judge();
+	check(&got.by_hand, DIAGNOSE_NO, "nothing to hold");
 }
 
 /* Other processes' GPUs are not in the way, and neither is what only we may not open. */
@@ -575,6 +630,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_shim, begin, end),
 		cmocka_unit_test_setup_teardown(test_by_itself, begin, end),
 		cmocka_unit_test_setup_teardown(test_priorities, begin, end),
+		cmocka_unit_test_setup_teardown(test_by_hand, begin, end),
 		cmocka_unit_test_setup_teardown(test_of_others, begin, end),
 		cmocka_unit_test_setup_teardown(test_queues, begin, end),
 		cmocka_unit_test_setup_teardown(test_held, begin, end),
