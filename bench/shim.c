@@ -251,7 +251,7 @@ static void times(struct bench *b)
 }
 
 /* How often it wakes is its own doing, and the bounds are twice what its periods say
- * (16 ms, shim/activity.c); what a wake costs is the machine's. */
+ * (16 ms, shim/look.c); what a wake costs is the machine's. */
 static void agent_thread(struct bench *b)
 {
 	bench_figure(b, "agent's thread beside 16 quiet queues", MEDIAN(rounds[SHIM], quiet_share),

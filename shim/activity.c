@@ -8,25 +8,8 @@
 #include "common/cancel.h"
 #include "common/clock.h"
 #include "preload/agent.h"
-#include "shim/config.h"
-#include "shim/evidence.h"
 #include "shim/link.h"
 #include "shim/sampler.h"
-
-#define QUIET_MIN_NS 2000000u /* shorter gaps between kernels are not an end */
-
-/*
- * The sampling period. A wake of a thread costs 3 us on a good day and 40 us in a
- * virtual machine, so it looks no oftener than it has use for: after a quarter of
- * the time that things have been as they are, within these bounds.
- */
-#define LOOK_SHIFT 2
-#define LOOK_MIN_NS 1000000u
-#define LOOK_MAX_NS 16000000u
-
-/* A completion signal above 0 that nobody waits for may be of a kernel that runs,
- * or in use again: it is believed for so long. */
-#define UNFINISHED_NS 100000000u
 
 #define WAITERS 32u /* threads whose wait is remembered at a time */
 
@@ -102,7 +85,7 @@ static void node_count(struct queue *q, bool active, uint64_t now_ns)
 		node_add(q->node, active, now_ns);
 }
 
-static void activate(struct queue *q, uint64_t now_ns)
+void activity_begin(struct queue *q, uint64_t now_ns)
 {
 	q->changed_ns = now_ns;
 	hot_set(q->doorbell);
@@ -128,12 +111,7 @@ static void deactivated(struct queue *q, uint64_t now_ns)
 	q->blocked = false;
 }
 
-/*
- * A blocked queue stays active for the hooks: a doorbell behind the barrier is no
- * progress, and costs nothing. An offline process's queue is never called blocked:
- * from one moment to the next it could run beside somebody's request.
- */
-static void set_blocked(struct queue *q, bool blocked, uint64_t now_ns)
+void activity_block(struct queue *q, bool blocked, uint64_t now_ns)
 {
 	if (q->blocked == blocked)
 		return;
@@ -145,14 +123,12 @@ static void set_blocked(struct queue *q, bool blocked, uint64_t now_ns)
 }
 
 /*
- * Ends the activity if nothing was submitted after `wptr`. Flag, then look:
- * the submitter moves the write pointer and then reads the hot table, we clear
- * the hot table and then read the write pointer, so one of us sees the other.
- * (Its read may pass its store on the way if that was a plain one; then the
- * sampler sees the pointer at its next look, and before it sleeps it makes
- * such a pair impossible.)
+ * Flag, then look: the submitter moves the write pointer and then reads the hot table, we
+ * clear the hot table and then read the write pointer, so one of us sees the other. (Its
+ * read may pass its store on the way if that was a plain one; then the sampler sees the
+ * pointer at its next look, and before it sleeps it makes such a pair impossible.)
  */
-static void judge_idle(struct queue *q, uint64_t wptr, uint64_t now_ns)
+void activity_try_end(struct queue *q, uint64_t wptr, uint64_t now_ns)
 {
 	uint64_t r, w;
 
@@ -194,12 +170,12 @@ static void serve_rung(struct queue *q, uint64_t signal, uint64_t now_ns)
 	/* The queue's own write pointer moves when its owner has passed the packets
 	 * on, so no end can be told from it and this bell: it stays the sampler's. */
 	if (signal == q->upper_doorbell) {
-		activate(q, now_ns);
+		activity_begin(q, now_ns);
 		return;
 	}
 	q->doorbell = signal;
 	__atomic_store_n(&q->hooked, true, __ATOMIC_RELAXED);
-	activate(q, now_ns);
+	activity_begin(q, now_ns);
 	if (first)
 		link_queue(q);
 }
@@ -211,20 +187,20 @@ static void serve_done(struct queue *q, uint64_t done, uint64_t now_ns)
 	if (!queue_pointers(q, &r, &w) || w != done)
 		return;
 	if (q->active)
-		judge_idle(q, done, now_ns);
+		activity_try_end(q, done, now_ns);
 	else if (w != q->seen_wptr)
 		pulse(q, w, now_ns);
 }
 
 /* An SDMA engine's last packet tells of the copy, so drained is over. */
-static void write_pointer_moved(struct queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
+void activity_submitted(struct queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
 {
 	if (!q->active && queue_is_sdma(q) && queue_drained(q, r, w)) {
 		pulse(q, w, now_ns);
 		return;
 	}
 	seen(q, w);
-	activate(q, now_ns);
+	activity_begin(q, now_ns);
 }
 
 static void serve_moved(struct queue *q, uint64_t now_ns)
@@ -232,7 +208,7 @@ static void serve_moved(struct queue *q, uint64_t now_ns)
 	uint64_t r, w;
 
 	if (queue_pointers(q, &r, &w) && w != q->seen_wptr)
-		write_pointer_moved(q, r, w, now_ns);
+		activity_submitted(q, r, w, now_ns);
 }
 
 static void serve(void)
@@ -376,7 +352,7 @@ static void leave_waiter(struct waiter *waiter)
 	__atomic_store_n(&waiter->thread, 0, __ATOMIC_RELEASE);
 }
 
-static bool is_waited_for(uint64_t signal)
+bool activity_is_waited_for(uint64_t signal)
 {
 	for (uint32_t i = 0; i < WAITERS; i++)
 		if (__atomic_load_n(&waiters[i].signal, __ATOMIC_RELAXED) == signal)
@@ -429,8 +405,7 @@ void activity_wait_end(uint32_t ticket, uint64_t signal, bool over)
 	errno = saved;
 }
 
-/* Its memory is gone: nothing can ever show its end. */
-static void give_up_reading(struct queue *q, uint64_t now_ns)
+void activity_lose(struct queue *q, uint64_t now_ns)
 {
 	bool active = q->active;
 
@@ -454,7 +429,7 @@ static void take_memory_over(const struct queue *q, uint64_t now_ns)
 	for (uint32_t i = 0; i < queues.end && q->hsa_queue; i++) {
 		old = queues.table[i];
 		if (old && old != q && old->careful && old->hsa_queue == q->hsa_queue)
-			give_up_reading(old, now_ns);
+			activity_lose(old, now_ns);
 	}
 }
 
@@ -469,7 +444,7 @@ void activity_queue_added(struct queue *q, uint64_t now_ns)
 		link_node(q->node, queues.nodes[q->node].active > 0, now_ns);
 	activity_requests(now_ns); /* its node may be new */
 	if (queue_pointers(q, &r, &w) && !queue_drained(q, r, w))
-		activate(q, now_ns);
+		activity_begin(q, now_ns);
 }
 
 void activity_queue_removed(struct queue *q, uint64_t now_ns)
@@ -483,177 +458,4 @@ void activity_queue_removed(struct queue *q, uint64_t now_ns)
 	__atomic_store_n(&q->rung, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&q->done, 0, __ATOMIC_RELAXED);
 	link_queue_gone(q);
-}
-
-static uint64_t period(uint64_t since_ns, uint64_t now_ns)
-{
-	uint64_t part = (now_ns - since_ns) >> LOOK_SHIFT;
-
-	if (part < LOOK_MIN_NS)
-		return LOOK_MIN_NS;
-	return part > LOOK_MAX_NS ? LOOK_MAX_NS : part;
-}
-
-/* A gap that is shorter than the sampling period cannot be told from work. */
-static uint64_t gap_limit(const struct queue *q, uint64_t now_ns)
-{
-	uint64_t look = period(q->since_ns, now_ns);
-
-	return look < QUIET_MIN_NS ? QUIET_MIN_NS : look;
-}
-
-static uint64_t quiet_limit(const struct queue *q, uint64_t now_ns)
-{
-	uint64_t kernel = q->longest_ns + q->longest_ns / 2;
-	uint64_t gap = gap_limit(q, now_ns);
-
-	return kernel < gap ? gap : kernel;
-}
-
-static void stalled(struct queue *q, uint64_t now_ns)
-{
-	uint64_t standing = now_ns - q->stalled_ns;
-
-	q->longest_ns = standing > q->longest_ns ? standing : q->longest_ns;
-	q->stood = true;
-}
-
-/* Not drained. Its first packet is being carried out, or waits. */
-static void sample_standing(struct queue *q, uint64_t r, uint64_t now_ns)
-{
-	bool may = config.priority == PRIORITY_UNSET || config.priority > PRIORITY_OFFLINE;
-
-	if (!q->stalled_ns) {
-		q->stalled_ns = now_ns;
-		return;
-	}
-	/* Where the read pointer passes a packet when it is taken up, the kernel
-	 * before the barrier may still run: as long as one ever did. */
-	if (may && evidence_of_block(q, r)) {
-		if (now_ns - q->stalled_ns >= quiet_limit(q, now_ns))
-			set_blocked(q, true, now_ns);
-		return;
-	}
-	if (q->blocked) {
-		set_blocked(q, false, now_ns);
-		q->stalled_ns = now_ns;
-		return;
-	}
-	stalled(q, now_ns);
-}
-
-/* Drained. Where the read pointer passes a packet when it is taken up, the last
- * kernel may still run; its signal tells, or whoever waits for that, or time. */
-static void sample_drained(struct queue *q, uint64_t w, uint64_t now_ns)
-{
-	uint64_t quiet = now_ns - q->changed_ns, signal;
-	bool over = quiet >= quiet_limit(q, now_ns);
-
-	q->stalled_ns = 0;
-	q->stood = false;
-	if (quiet < gap_limit(q, now_ns))
-		return;
-	switch (evidence_of_end(q, w, &signal)) {
-	case EVIDENCE_DONE:
-		over = true;
-		break;
-	case EVIDENCE_UNFINISHED:
-		over = over && quiet >= UNFINISHED_NS;
-		if (!is_waited_for(signal))
-			break;
-		q->changed_ns = now_ns;
-		over = false;
-		break;
-	case EVIDENCE_NONE:
-		break;
-	}
-	if (over)
-		judge_idle(q, w, now_ns);
-}
-
-static void read_pointer_moved(struct queue *q, uint64_t r, uint64_t now_ns)
-{
-	/* It stood until some moment after the last look. */
-	if (q->stood)
-		stalled(q, now_ns);
-	q->seen_rptr = r;
-	q->changed_ns = now_ns;
-	q->stalled_ns = 0;
-	q->stood = false;
-	set_blocked(q, false, now_ns);
-}
-
-/*
- * A wait has shown the end of the last packet. Without barrier bits one before it may
- * still run; and the read pointer may lag behind what the wait has shown, but not for
- * long: where it goes on standing before the end, there is work.
- */
-static void sample_idle(struct queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
-{
-	if (!queue_drained(q, r, w) && now_ns - q->idle_ns >= QUIET_MIN_NS)
-		activate(q, now_ns);
-}
-
-static void sample_one(struct queue *q, uint64_t now_ns, bool suspended)
-{
-	uint64_t r, w;
-
-	if (!queue_pointers(q, &r, &w)) {
-		if (q->readable)
-			give_up_reading(q, now_ns);
-		return;
-	}
-	if (r != q->seen_rptr)
-		read_pointer_moved(q, r, now_ns);
-	if (w != q->seen_wptr)
-		write_pointer_moved(q, r, w, now_ns);
-	if (!q->active)
-		sample_idle(q, r, w, now_ns);
-	if (!q->active)
-		return;
-	if (suspended) {
-		q->changed_ns = now_ns;
-		q->stalled_ns = 0;
-		q->stood = false;
-		return;
-	}
-	if (queue_drained(q, r, w))
-		sample_drained(q, w, now_ns);
-	else
-		sample_standing(q, r, now_ns);
-}
-
-/* When does this queue want the next look? */
-static uint64_t look_after(const struct queue *q, uint64_t now_ns)
-{
-	uint64_t after, quiet, end;
-
-	if (!q->active && !queue_drained(q, q->seen_rptr, q->seen_wptr))
-		return period(q->idle_ns, now_ns);
-	if (!q->active)
-		return q->hooked ? UINT64_MAX : period(q->changed_ns, now_ns);
-	after = period(q->since_ns, now_ns);
-	if (q->stalled_ns)
-		return after;
-	quiet = now_ns - q->changed_ns;
-	end = gap_limit(q, now_ns);
-	if (quiet >= end)
-		end = quiet_limit(q, now_ns);
-	return quiet < end && end - quiet < after ? end - quiet : after;
-}
-
-uint64_t activity_sample(uint64_t now_ns, bool suspended)
-{
-	uint64_t next = UINT64_MAX, after;
-	struct queue *q;
-
-	for (uint32_t i = 0; i < queues.end; i++) {
-		q = queues.table[i];
-		if (!q || !q->readable)
-			continue;
-		sample_one(q, now_ns, suspended);
-		after = look_after(q, now_ns);
-		next = after < next ? after : next;
-	}
-	return next;
 }

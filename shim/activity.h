@@ -36,11 +36,19 @@ void activity_wait_end(uint32_t ticket, uint64_t signal, bool over);
 void activity_queue_added(struct queue *queue, uint64_t now_ns);
 void activity_queue_removed(struct queue *queue, uint64_t now_ns);
 
-/* Under the lock: one look at every queue's pointers. `suspended`: the queues
- * stand because they are suspended, which tells nothing about kernels.
- * Returns after how many ns to look again; UINT64_MAX: every queue is seen by a
- * hook and drained. */
-uint64_t activity_sample(uint64_t now_ns, bool suspended);
+/* Under the lock: what a look at the pointers finds (look.h). There is work. */
+void activity_begin(struct queue *queue, uint64_t now_ns);
+/* The write pointer has moved since it was last seen. */
+void activity_submitted(struct queue *queue, uint64_t rptr, uint64_t wptr, uint64_t now_ns);
+/* Of an active one: all before `wptr` is over. Idle, unless more was submitted. */
+void activity_try_end(struct queue *queue, uint64_t wptr, uint64_t now_ns);
+/* It stands on somebody else's signal, or does no more. A blocked queue stays active for
+ * the hooks: a doorbell behind the barrier is no progress, and costs nothing. */
+void activity_block(struct queue *queue, bool blocked, uint64_t now_ns);
+/* Its memory is gone: nothing can ever show its end. */
+void activity_lose(struct queue *queue, uint64_t now_ns);
+/* Is a thread in a wait on this signal? */
+bool activity_is_waited_for(uint64_t signal);
 
 /* Under the lock: the number of requests that the program says it has begun is
  * another. While it is not 0, every node of the process is active. */

@@ -22,6 +22,7 @@
 #include "shim/descriptor.h"
 #include "shim/hold.h"
 #include "shim/link.h"
+#include "shim/look.h"
 #include "shim/peers.h"
 #include "shim/queues.h"
 
@@ -65,7 +66,7 @@ static uint64_t look(void)
 	uint64_t after;
 
 	agent_lock();
-	after = activity_sample(clock_ns(), link_suspended() || hold_stands());
+	after = look_at_queues(clock_ns(), link_suspended() || hold_stands());
 	agent_unlock();
 	return after;
 }

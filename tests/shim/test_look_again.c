@@ -15,6 +15,7 @@
 
 #include "common/clock.h"
 #include "shim/activity.h"
+#include "shim/look.h"
 #include "shim/memory.h"
 #include "tests/shim/fake_daemon.h"
 #include "tests/shim/fake_kfd.h"
@@ -78,7 +79,7 @@ static struct queue *careful_queue(void)
 static void look(uint64_t now_ns)
 {
 	agent_lock();
-	activity_sample(now_ns, false);
+	look_at_queues(now_ns, false);
 	agent_unlock();
 }
 

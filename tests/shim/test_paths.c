@@ -37,7 +37,7 @@
 #define WAITS_SELDOM 32	   /* at most one in so many waits for idleness */
 #define COPIED_NS (2 * MS) /* the runtime takes a copy within it */
 
-/* shim/activity.c's: the shortest quiet time, and the sampling period. */
+/* shim/look.c's: the shortest quiet time, and the sampling period. */
 #define QUIET_NS (2 * MS)
 #define LOOK_MIN_NS MS
 #define LOOK_MAX_NS (16 * MS)

@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "shim/activity.h"
 #include "shim/config.h"
+#include "shim/look.h"
 #include "tests/shim/fake_kfd.h"
 
 #define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
@@ -64,7 +65,7 @@ static void look(void)
 	uint64_t after;
 
 	agent_lock();
-	after = activity_sample(now, false);
+	after = look_at_queues(now, false);
 	agent_unlock();
 	due = after == UINT64_MAX ? after : now + after;
 	CHECK(after > 0);

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+#include "shim/look.h"
+
+#include "shim/activity.h"
+#include "shim/config.h"
+#include "shim/evidence.h"
+#include "shim/queues.h"
+
+#define QUIET_MIN_NS 2000000u /* shorter gaps between kernels are not an end */
+
+/*
+ * The sampling period. A wake of a thread costs 3 us on a good day and 40 us in a
+ * virtual machine, so it looks no oftener than it has use for: after a quarter of
+ * the time that things have been as they are, within these bounds.
+ */
+#define LOOK_SHIFT 2
+#define LOOK_MIN_NS 1000000u
+#define LOOK_MAX_NS 16000000u
+
+/* A completion signal above 0 that nobody waits for may be of a kernel that runs,
+ * or in use again: it is believed for so long. */
+#define UNFINISHED_NS 100000000u
+
+static uint64_t period(uint64_t since_ns, uint64_t now_ns)
+{
+	uint64_t part = (now_ns - since_ns) >> LOOK_SHIFT;
+
+	if (part < LOOK_MIN_NS)
+		return LOOK_MIN_NS;
+	return part > LOOK_MAX_NS ? LOOK_MAX_NS : part;
+}
+
+/* A gap that is shorter than the sampling period cannot be told from work. */
+static uint64_t gap_limit(const struct queue *q, uint64_t now_ns)
+{
+	uint64_t look = period(q->since_ns, now_ns);
+
+	return look < QUIET_MIN_NS ? QUIET_MIN_NS : look;
+}
+
+static uint64_t quiet_limit(const struct queue *q, uint64_t now_ns)
+{
+	uint64_t kernel = q->longest_ns + q->longest_ns / 2;
+	uint64_t gap = gap_limit(q, now_ns);
+
+	return kernel < gap ? gap : kernel;
+}
+
+static void stalled(struct queue *q, uint64_t now_ns)
+{
+	uint64_t standing = now_ns - q->stalled_ns;
+
+	q->longest_ns = standing > q->longest_ns ? standing : q->longest_ns;
+	q->stood = true;
+}
+
+/* Not drained. Its first packet is being carried out, or waits. An offline process's queue
+ * is never called blocked: from one moment to the next it could run beside somebody's
+ * request. */
+static void look_at_standing(struct queue *q, uint64_t r, uint64_t now_ns)
+{
+	bool may = config.priority == PRIORITY_UNSET || config.priority > PRIORITY_OFFLINE;
+
+	if (!q->stalled_ns) {
+		q->stalled_ns = now_ns;
+		return;
+	}
+	/* Where the read pointer passes a packet when it is taken up, the kernel
+	 * before the barrier may still run: as long as one ever did. */
+	if (may && evidence_of_block(q, r)) {
+		if (now_ns - q->stalled_ns >= quiet_limit(q, now_ns))
+			activity_block(q, true, now_ns);
+		return;
+	}
+	if (q->blocked) {
+		activity_block(q, false, now_ns);
+		q->stalled_ns = now_ns;
+		return;
+	}
+	stalled(q, now_ns);
+}
+
+/* Drained. Where the read pointer passes a packet when it is taken up, the last
+ * kernel may still run; its signal tells, or whoever waits for that, or time. */
+static void look_at_drained(struct queue *q, uint64_t w, uint64_t now_ns)
+{
+	uint64_t quiet = now_ns - q->changed_ns, signal;
+	bool over = quiet >= quiet_limit(q, now_ns);
+
+	q->stalled_ns = 0;
+	q->stood = false;
+	if (quiet < gap_limit(q, now_ns))
+		return;
+	switch (evidence_of_end(q, w, &signal)) {
+	case EVIDENCE_DONE:
+		over = true;
+		break;
+	case EVIDENCE_UNFINISHED:
+		over = over && quiet >= UNFINISHED_NS;
+		if (!activity_is_waited_for(signal))
+			break;
+		q->changed_ns = now_ns;
+		over = false;
+		break;
+	case EVIDENCE_NONE:
+		break;
+	}
+	if (over)
+		activity_try_end(q, w, now_ns);
+}
+
+static void read_pointer_moved(struct queue *q, uint64_t r, uint64_t now_ns)
+{
+	/* It stood until some moment after the last look. */
+	if (q->stood)
+		stalled(q, now_ns);
+	q->seen_rptr = r;
+	q->changed_ns = now_ns;
+	q->stalled_ns = 0;
+	q->stood = false;
+	activity_block(q, false, now_ns);
+}
+
+/*
+ * A wait has shown the end of the last packet. Without barrier bits one before it may
+ * still run; and the read pointer may lag behind what the wait has shown, but not for
+ * long: where it goes on standing before the end, there is work.
+ */
+static void look_at_idle(struct queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
+{
+	if (!queue_drained(q, r, w) && now_ns - q->idle_ns >= QUIET_MIN_NS)
+		activity_begin(q, now_ns);
+}
+
+static void look_at(struct queue *q, uint64_t now_ns, bool suspended)
+{
+	uint64_t r, w;
+
+	if (!queue_pointers(q, &r, &w)) {
+		if (q->readable)
+			activity_lose(q, now_ns);
+		return;
+	}
+	if (r != q->seen_rptr)
+		read_pointer_moved(q, r, now_ns);
+	if (w != q->seen_wptr)
+		activity_submitted(q, r, w, now_ns);
+	if (!q->active)
+		look_at_idle(q, r, w, now_ns);
+	if (!q->active)
+		return;
+	if (suspended) {
+		q->changed_ns = now_ns;
+		q->stalled_ns = 0;
+		q->stood = false;
+		return;
+	}
+	if (queue_drained(q, r, w))
+		look_at_drained(q, w, now_ns);
+	else
+		look_at_standing(q, r, now_ns);
+}
+
+/* When does this queue want the next look? */
+static uint64_t look_after(const struct queue *q, uint64_t now_ns)
+{
+	uint64_t after, quiet, end;
+
+	if (!q->active && !queue_drained(q, q->seen_rptr, q->seen_wptr))
+		return period(q->idle_ns, now_ns);
+	if (!q->active)
+		return q->hooked ? UINT64_MAX : period(q->changed_ns, now_ns);
+	after = period(q->since_ns, now_ns);
+	if (q->stalled_ns)
+		return after;
+	quiet = now_ns - q->changed_ns;
+	end = gap_limit(q, now_ns);
+	if (quiet >= end)
+		end = quiet_limit(q, now_ns);
+	return quiet < end && end - quiet < after ? end - quiet : after;
+}
+
+uint64_t look_at_queues(uint64_t now_ns, bool suspended)
+{
+	uint64_t next = UINT64_MAX, after;
+	struct queue *q;
+
+	for (uint32_t i = 0; i < queues.end; i++) {
+		q = queues.table[i];
+		if (!q || !q->readable)
+			continue;
+		look_at(q, now_ns, suspended);
+		after = look_after(q, now_ns);
+		next = after < next ? after : next;
+	}
+	return next;
+}
