@@ -12,27 +12,13 @@
 #include "shim/activity.h"
 #include "shim/config.h"
 #include "shim/descriptor.h"
-#include "shim/device.h"
-#include "shim/hold.h"
 #include "shim/peers_files.h"
+#include "shim/peers_hold.h"
 #include "shim/queues.h"
 
 #define PEERS_MAX 64u /* the others are not seen */
 #define FILES_MAX 4096u
-#define CHECK_NS 100000000u   /* while held, so that a peer's death is noticed */
 #define RETRY_NS 10000000000u /* after files that could not be made */
-#define BUSY_NS 10000000u     /* after a hold that was not possible at the moment */
-
-/* Each try of a hold that fails costs everybody on the node some bounces: the next
- * is after 100 ms, twice that, and so on. */
-#define FAILED_MIN_NS 100000000u
-#define FAILED_MAX_NS 10000000000u
-/* A hold that takes this long is a firmware that hardly preempts. One may be the
- * machine's fault. */
-#define SLOW_NS 50000000u
-#define SLOW_MAX 2u
-
-#define OVER_MAX_NS 10000000u
 
 /* Linux queues 11 datagrams for a process that does not look (max_dgram_qlen is 10),
  * and where so many wait, an ARRIVE may be among those that were lost. */
@@ -62,37 +48,14 @@ static pid_t started_by;
 static struct sockaddr_un own_address;
 static bool up;		  /* the files are there, and tell the truth */
 static bool rescan;	  /* atomic: a peer has come, or does not answer */
-static bool ready;	  /* under the lock: the first work of ours is to be held */
-static uint64_t retry_ns; /* before this there is no other try */
+static uint64_t retry_ns; /* before this there is no other try of making them */
 static int told_error;	  /* what was said last */
-
-static struct {
-	bool wished;	      /* hold_set was told to hold */
-	bool spared;	      /* never again: it was seen to hurt */
-	uint64_t wait_ns;     /* after the next failure */
-	unsigned slow;	      /* slow ones in a row */
-	uint64_t takes_ns;    /* what taking the queues off the GPU last took, */
-	uint64_t gives_ns;    /* and giving them back */
-	uint64_t released_ns; /* since when nobody needs it any more; 0: somebody does */
-} hold;
 
 /* gpu_ids by the bit that stands for them in one look. */
 static struct {
 	uint32_t gpus[32];
 	uint32_t count;
 } look;
-
-static enum lane_level level(void)
-{
-	switch (config.level) {
-	case PROTOCOL_LEVEL_GATE:
-		return LANE_LEVEL_GATE;
-	case PROTOCOL_LEVEL_WEIGHT:
-		return LANE_LEVEL_WEIGHT;
-	default:
-		return LANE_LEVEL_SELF;
-	}
-}
 
 /* Whoever has no priority holds nobody back and is not held back. */
 static int priority_of(const struct peer *peer)
@@ -169,7 +132,7 @@ void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns)
 		if (priority_of(&peers[i]) < mine && !same_group(peers[i].group, config.group))
 			send_to(&peers[i].address, LOOK);
 	/* The sampler's own sleep may be a short one, which work does not end. */
-	if (active && ready)
+	if (active && peers_hold_awaits_work())
 		send_to(&own_address, LOOK);
 	errno = saved;
 }
@@ -320,6 +283,7 @@ static void start(uint64_t now_ns)
 	}
 	peers_address(&files, files.name, &own_address);
 	told_error = 0;
+	peers_hold_begin();
 	started_by = getpid();
 	agent_lock();
 	up = true;
@@ -333,74 +297,13 @@ static void start(uint64_t now_ns)
 	say(LOG_INFO, "meets other processes of this user in %s", files.path);
 }
 
-static void spare(const char *why)
-{
-	hold.spared = true;
-	say(LOG_ERROR,
-	    "this process is not held for a peer again: %s; KFDSHIM_LEVEL=gate asks nothing of it",
-	    why);
-}
-
-/* The driver resets a GPU whose firmware does not preempt. */
-static void hold_failed(int err, uint64_t now_ns)
-{
-	if (err == -ECANCELED && device_is_kept()) {
-		retry_ns = now_ns + BUSY_NS;
-		return;
-	}
-	if (err == -ECANCELED)
-		err = -EOPNOTSUPP; /* nothing here can suspend: that does not pass quickly */
-	if (err == -EIO || err == -ETIME) {
-		spare("the firmware did not preempt it");
-		return;
-	}
-	hold.wait_ns = hold.wait_ns ? 2 * hold.wait_ns : FAILED_MIN_NS;
-	if (hold.wait_ns > FAILED_MAX_NS)
-		hold.wait_ns = FAILED_MAX_NS;
-	retry_ns = now_ns + hold.wait_ns;
-	if (told_error != err)
-		say(LOG_ERROR,
-		    "cannot be held for a peer (KFDSHIM_LEVEL=%s): %s; it is tried again, at last "
-		    "every 10 s",
-		    protocol_level_name(config.level), strerror(-err));
-	told_error = err;
-}
-
-static void hold_taken(uint64_t took_ns)
-{
-	hold.takes_ns = took_ns;
-	hold.wait_ns = 0;
-	hold.slow = took_ns > SLOW_NS ? hold.slow + 1 : 0;
-	if (hold.slow == SLOW_MAX)
-		spare("that took longer than 50 ms twice");
-}
-
-/* Holding once more is to renew it, and costs nothing. */
-static void wish(bool want, uint64_t now_ns)
-{
-	bool anew = want && !hold.wished;
-	uint64_t begin_ns = clock_ns();
-	int err;
-
-	if (!want && !hold.wished)
-		return;
-	err = hold_set(HOLD_BY_PEERS, level(), want);
-	hold.wished = want && !err;
-	if (want && err)
-		hold_failed(err, now_ns);
-	else if (anew)
-		hold_taken(clock_ns() - begin_ns);
-	else if (!want)
-		hold.gives_ns = clock_ns() - begin_ns;
-}
-
 void peers_stop(void)
 {
-	wish(false, 0);
+	peers_hold_end();
 	if (!up)
 		return;
 	agent_lock();
-	up = ready = false;
+	up = false;
 	agent_unlock();
 	while (count > 0)
 		drop(count - 1);
@@ -505,80 +408,6 @@ static void tell_priority(void)
 		send_to(&peers[i].address, ARRIVE);
 }
 
-/* While nothing of ours is in flight, suspending it would cost both a bounce. */
-static bool is_at_rest(void)
-{
-	bool rest;
-
-	agent_lock();
-	rest = ready = queues.active == 0;
-	agent_unlock();
-	return rest;
-}
-
-/* Somebody more urgent works. */
-static uint64_t decide_urgent(uint64_t now_ns)
-{
-	int lost = hold.wished ? hold_lost(HOLD_BY_PEERS) : 0;
-
-	hold.released_ns = 0;
-	if (lost) {
-		hold.wished = false;
-		hold_failed(-lost, now_ns);
-	}
-	if (hold.spared && !hold.wished)
-		return UINT64_MAX;
-	if (!hold.wished && is_at_rest())
-		return UINT64_MAX;
-	if (!hold.wished && now_ns < retry_ns)
-		return retry_ns;
-	wish(true, now_ns);
-	if (hold.wished)
-		return now_ns + CHECK_NS;
-	return hold.spared ? UINT64_MAX : retry_ns;
-}
-
-/*
- * Nobody does (any more). Giving the GPU back and taking it again costs both of us
- * a bounce each; waiting costs us the time. Whoever waits as long as that would
- * have cost, and then gives it back, never pays more than twice what he had to.
- */
-static uint64_t decide_quiet(uint64_t now_ns)
-{
-	uint64_t cost_ns = hold.takes_ns + hold.gives_ns;
-
-	agent_lock();
-	ready = false;
-	agent_unlock();
-	if (!hold.wished)
-		return UINT64_MAX;
-	if (hold.released_ns == 0)
-		hold.released_ns = now_ns;
-	if (cost_ns > OVER_MAX_NS)
-		cost_ns = OVER_MAX_NS;
-	if (now_ns < hold.released_ns + cost_ns)
-		return hold.released_ns + cost_ns;
-	hold.released_ns = 0;
-	wish(false, now_ns);
-	return UINT64_MAX;
-}
-
-static uint64_t decide(uint64_t now_ns)
-{
-	return is_urgent_elsewhere() ? decide_urgent(now_ns) : decide_quiet(now_ns);
-}
-
-/* Nothing of ours can be in anybody's way, until the first queue wakes us. */
-static uint64_t without_queues(uint64_t now_ns)
-{
-	agent_lock();
-	ready = false;
-	agent_unlock();
-	hold.released_ns = 0;
-	wish(false, now_ns);
-	return UINT64_MAX;
-}
-
 uint64_t peers_step(uint64_t now_ns, bool alone)
 {
 	if (!alone || !takes_part()) {
@@ -596,11 +425,15 @@ uint64_t peers_step(uint64_t now_ns, bool alone)
 		return retry_ns;
 	}
 	drain_socket();
-	if (hold.wished)
+	if (peers_hold_stands())
 		drop_dead();
 	if (__atomic_load_n(&rescan, __ATOMIC_RELAXED))
 		scan(LOOK);
-	return queues_any() ? decide(now_ns) : without_queues(now_ns);
+	if (queues_any())
+		return peers_hold_step(now_ns, is_urgent_elsewhere());
+	/* Until the first one wakes us. */
+	peers_hold_end();
+	return UINT64_MAX;
 }
 
 void peers_lost(void)
@@ -629,8 +462,8 @@ void peers_forget(void)
 		descriptor_close(&peers[i].fd);
 	count = 0;
 	peers_own_close(&files, false);
-	up = rescan = ready = false;
-	memset(&hold, 0, sizeof(hold));
+	up = rescan = false;
+	peers_hold_forget();
 	retry_ns = 0;
 	told_error = 0;
 }

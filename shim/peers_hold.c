@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+#include "shim/peers_hold.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "channel/lane.h"
+#include "common/clock.h"
+#include "shim/activity.h"
+#include "shim/config.h"
+#include "shim/device.h"
+#include "shim/hold.h"
+#include "shim/queues.h"
+
+#define CHECK_NS 100000000u /* while held, so that a peer's death is noticed */
+#define BUSY_NS 10000000u   /* after a hold that was not possible at the moment */
+
+/* Each try of a hold that fails costs everybody on the node some bounces: the next
+ * is after 100 ms, twice that, and so on. */
+#define FAILED_MIN_NS 100000000u
+#define FAILED_MAX_NS 10000000000u
+/* A hold that takes this long is a firmware that hardly preempts. One may be the
+ * machine's fault. */
+#define SLOW_NS 50000000u
+#define SLOW_MAX 2u
+
+#define OVER_MAX_NS 10000000u
+
+static struct {
+	bool wished;	      /* hold_set was told to hold */
+	bool spared;	      /* never again: it was seen to hurt */
+	bool ready;	      /* written under the lock: the first work of ours is to be held */
+	int told;	      /* the failure that was said last */
+	uint64_t retry_ns;    /* before this there is no other try */
+	uint64_t wait_ns;     /* after the next failure */
+	unsigned slow;	      /* slow ones in a row */
+	uint64_t takes_ns;    /* what taking the queues off the GPU last took, */
+	uint64_t gives_ns;    /* and giving them back */
+	uint64_t released_ns; /* since when nobody needs it any more; 0: somebody does */
+} hold;
+
+static enum lane_level level(void)
+{
+	switch (config.level) {
+	case PROTOCOL_LEVEL_GATE:
+		return LANE_LEVEL_GATE;
+	case PROTOCOL_LEVEL_WEIGHT:
+		return LANE_LEVEL_WEIGHT;
+	default:
+		return LANE_LEVEL_SELF;
+	}
+}
+
+static void spare(const char *why)
+{
+	hold.spared = true;
+	say(LOG_ERROR,
+	    "this process is not held for a peer again: %s; KFDSHIM_LEVEL=gate asks nothing of it",
+	    why);
+}
+
+/* The driver resets a GPU whose firmware does not preempt. */
+static void failed(int err, uint64_t now_ns)
+{
+	if (err == -ECANCELED && device_is_kept()) {
+		hold.retry_ns = now_ns + BUSY_NS;
+		return;
+	}
+	if (err == -ECANCELED)
+		err = -EOPNOTSUPP; /* nothing here can suspend: that does not pass quickly */
+	if (err == -EIO || err == -ETIME) {
+		spare("the firmware did not preempt it");
+		return;
+	}
+	hold.wait_ns = hold.wait_ns ? 2 * hold.wait_ns : FAILED_MIN_NS;
+	if (hold.wait_ns > FAILED_MAX_NS)
+		hold.wait_ns = FAILED_MAX_NS;
+	hold.retry_ns = now_ns + hold.wait_ns;
+	if (hold.told != err)
+		say(LOG_ERROR,
+		    "cannot be held for a peer (KFDSHIM_LEVEL=%s): %s; it is tried again, at last "
+		    "every 10 s",
+		    protocol_level_name(config.level), strerror(-err));
+	hold.told = err;
+}
+
+static void taken(uint64_t took_ns)
+{
+	hold.takes_ns = took_ns;
+	hold.wait_ns = 0;
+	hold.slow = took_ns > SLOW_NS ? hold.slow + 1 : 0;
+	if (hold.slow == SLOW_MAX)
+		spare("that took longer than 50 ms twice");
+}
+
+/* Doing so once more is to renew it, and costs nothing. */
+static void take(uint64_t now_ns)
+{
+	bool anew = !hold.wished;
+	uint64_t begin_ns = clock_ns();
+	int err = hold_set(HOLD_BY_PEERS, level(), true);
+
+	hold.wished = !err;
+	if (err)
+		failed(err, now_ns);
+	else if (anew)
+		taken(clock_ns() - begin_ns);
+}
+
+static void give(void)
+{
+	uint64_t begin_ns = clock_ns();
+
+	if (!hold.wished)
+		return;
+	hold.wished = false;
+	hold_set(HOLD_BY_PEERS, level(), false);
+	hold.gives_ns = clock_ns() - begin_ns;
+}
+
+static void set_ready(bool ready)
+{
+	agent_lock();
+	hold.ready = ready;
+	agent_unlock();
+}
+
+/* While nothing of ours is in flight, suspending it would cost both a bounce. */
+static bool is_at_rest(void)
+{
+	bool rest;
+
+	agent_lock();
+	rest = hold.ready = queues.active == 0;
+	agent_unlock();
+	return rest;
+}
+
+/* Somebody more urgent works. */
+static uint64_t decide_urgent(uint64_t now_ns)
+{
+	int lost = hold.wished ? hold_lost(HOLD_BY_PEERS) : 0;
+
+	hold.released_ns = 0;
+	if (lost) {
+		hold.wished = false;
+		failed(-lost, now_ns);
+	}
+	if (hold.spared && !hold.wished)
+		return UINT64_MAX;
+	if (!hold.wished && is_at_rest())
+		return UINT64_MAX;
+	if (!hold.wished && now_ns < hold.retry_ns)
+		return hold.retry_ns;
+	take(now_ns);
+	if (hold.wished)
+		return now_ns + CHECK_NS;
+	return hold.spared ? UINT64_MAX : hold.retry_ns;
+}
+
+/*
+ * Nobody does (any more). Giving the GPU back and taking it again costs both of us
+ * a bounce each; waiting costs us the time. Whoever waits as long as that would
+ * have cost, and then gives it back, never pays more than twice what he had to.
+ */
+static uint64_t decide_quiet(uint64_t now_ns)
+{
+	uint64_t cost_ns = hold.takes_ns + hold.gives_ns;
+
+	set_ready(false);
+	if (!hold.wished)
+		return UINT64_MAX;
+	if (hold.released_ns == 0)
+		hold.released_ns = now_ns;
+	if (cost_ns > OVER_MAX_NS)
+		cost_ns = OVER_MAX_NS;
+	if (now_ns < hold.released_ns + cost_ns)
+		return hold.released_ns + cost_ns;
+	hold.released_ns = 0;
+	give();
+	return UINT64_MAX;
+}
+
+void peers_hold_begin(void)
+{
+	hold.told = 0;
+}
+
+uint64_t peers_hold_step(uint64_t now_ns, bool urgent)
+{
+	return urgent ? decide_urgent(now_ns) : decide_quiet(now_ns);
+}
+
+void peers_hold_end(void)
+{
+	if (hold.ready)
+		set_ready(false);
+	hold.released_ns = 0;
+	give();
+}
+
+bool peers_hold_stands(void)
+{
+	return hold.wished;
+}
+
+bool peers_hold_awaits_work(void)
+{
+	return hold.ready;
+}
+
+void peers_hold_forget(void)
+{
+	memset(&hold, 0, sizeof(hold));
+}
