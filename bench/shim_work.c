@@ -60,18 +60,21 @@ static double thread_cpu_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static void begin(struct shim_round *round)
+static struct shim_start begin(void)
 {
+	struct shim_start took;
+
 	double cpu_ms = thread_cpu_ms();
 	uint64_t start = clock_ns();
 
 	gpu_must(hsa_init(), "hsa_init");
 	gpu = gpu_first();
 	queue = gpu_queue(gpu, RING);
-	round->start_ms = (double)(clock_ns() - start) / 1e6;
-	round->start_cpu_ms = thread_cpu_ms() - cpu_ms;
+	took.ms = (double)(clock_ns() - start) / 1e6;
+	took.cpu_ms = thread_cpu_ms() - cpu_ms;
 	gpu_must(hsa_signal_create(1, 0, NULL, &gate), "hsa_signal_create");
 	gpu_must(hsa_signal_create(1, 0, NULL, &done), "hsa_signal_create");
+	return took;
 }
 
 static void submit(hsa_signal_t wait_for, hsa_signal_t completion)
@@ -348,6 +351,7 @@ static double bare_share(double wakes_a_second)
 	return 100 * (thread_cpu_ms() - cpu_ms) / n * wakes_a_second / 1e3;
 }
 
+/* As most programs have one: some calls of the kernel are dearer then. */
 static void *other_thread(void *arg)
 {
 	pause();
@@ -403,16 +407,28 @@ static void release(pid_t pid)
 static int be_peer(void)
 {
 	void (*request_begin)(void);
-	struct shim_round unused;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	*(void **)&request_begin = dlsym(RTLD_DEFAULT, "kfdshim_request_begin");
 	if (!request_begin)
 		return 1;
-	begin(&unused);
+	begin();
 	request_begin();
 	pause();
 	return 0;
+}
+
+static int start(bool agent)
+{
+	struct shim_start took;
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, other_thread, NULL))
+		return 1;
+	if (agent)
+		greeter_open();
+	took = begin();
+	return fwrite(&took, sizeof took, 1, stdout) != 1;
 }
 
 static int measure(bool agent, bool held)
@@ -425,12 +441,11 @@ static int measure(bool agent, bool held)
 	struct spent unused;
 
 	agent_expected = agent || held;
-	/* As most programs have: some calls of the kernel are dearer then. */
 	if (pthread_create(&thread, NULL, other_thread, NULL))
 		return 1;
 	if (agent)
 		greeter_open();
-	begin(&round);
+	begin();
 	if (agent)
 		lane = greeter_accept();
 	usleep(20000); /* the agent's thread has begun */
@@ -473,9 +488,7 @@ static int measure(bool agent, bool held)
 
 static int count(bool doorbells)
 {
-	struct shim_round unused;
-
-	begin(&unused);
+	begin();
 	stand();
 	if (doorbells) {
 		uint64_t at = hsa_queue_load_write_index_relaxed(queue) - 1;
@@ -498,5 +511,7 @@ int main(int argc, char **argv)
 		return count(!strcmp(argv[1], "doorbells"));
 	if (!strcmp(argv[1], "peer"))
 		return be_peer();
+	if (!strcmp(argv[1], "start") || !strcmp(argv[1], "start-agent"))
+		return start(!strcmp(argv[1], "start-agent"));
 	return measure(!strcmp(argv[1], "agent"), !strcmp(argv[1], "held"));
 }

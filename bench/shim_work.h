@@ -10,10 +10,14 @@
 #define BATCH 256u	 /* dispatches in one */
 #define SILENT_N 100000u /* doorbells whose system calls are counted */
 
+/* hsa_init and the first queue. */
+struct shim_start {
+	double ms;
+	double cpu_ms; /* CPU time of the calling thread in it */
+};
+
 /* A process's findings, on stdout. Without an agent what is its is 0. */
 struct shim_round {
-	double start_ms;	    /* hsa_init and the first queue */
-	double start_cpu_ms;	    /* CPU time of the calling thread in it */
 	double memory_kib, threads; /* with 16 queues that stand, perhaps held */
 	double doorbell_ns;
 	double dispatch_ns[BATCHES]; /* of each batch, for one dispatch */
