@@ -291,16 +291,19 @@ struct process *process_new(struct world *world, pid_t tid)
 	char status[STATUS_BYTES];
 	struct process *process;
 	const char *tgid;
+	pid_t pid;
 
 	if (read_status(tid, status, sizeof status) || !(tgid = status_field(status, "\nTgid:")))
 		return NULL;
-	process = process_by_pid(world, atoi(tgid));
+	pid = atoi(tgid);
+	process = process_by_pid(world, pid);
 	if (process && !process_mm_alive(process)) {
 		process_die(process);
 		process = NULL;
 	}
-	if (!process)
-		process = make(world, atoi(tgid), status, NULL);
+	/* Its numbers and its name are the lead thread's, whichever thread came first. */
+	if (!process && (tid == pid || !read_status(pid, status, sizeof status)))
+		process = make(world, pid, status, NULL);
 	if (process)
 		remember_thread(world, tid, process);
 	return process;

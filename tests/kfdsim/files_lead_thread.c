@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The device is first used by another thread than the lead thread: kfd/proc has the
+ * process's number all the same (kfd_create_process takes thread->group_leader).
+ */
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "conform/lab.h"
+
+static struct gpu_file gpu;
+static pid_t tid;
+
+static bool listed(pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/sys/class/kfd/kfd/proc/%d/queues", pid);
+	return !access(path, F_OK);
+}
+
+static void *open_device(void *arg)
+{
+	tid = (pid_t)syscall(SYS_gettid);
+	gpu_open(&gpu);
+	CHECK(listed(getpid()));
+	CHECK(!listed(tid));
+	return arg;
+}
+
+int main(void)
+{
+	struct raw_queue queue;
+	pthread_t thread;
+
+	CHECK(!pthread_create(&thread, NULL, open_device, NULL));
+	CHECK(!pthread_join(thread, NULL));
+	CHECK(tid != getpid());
+	queue_new(&gpu, &queue);
+	CHECK(listed(getpid()));
+	CHECK(!listed(tid));
+	return 0;
+}
