@@ -44,11 +44,11 @@ static void set_capability(struct worker *worker, struct client *client)
 			level_tell(worker, client);
 			return;
 		}
-		if (client->reason[0])
+		if (client->reason[0]) {
 			log_client(&client->log, "process %d (%s): level %s", (int)client->peer.pid,
 				   client->name, lane_level_name(client->by_order));
-		if (client->reason[0])
 			events_level(worker, client, true);
+		}
 		client->reason[0] = '\0';
 	} else if (client->runtime == LANE_RUNTIME_ENABLED) {
 		/* a rule says self, its session was ended, or its runtime has begun again */
