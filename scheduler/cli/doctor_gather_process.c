@@ -13,6 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "common/proc_maps.h"
 #include "scheduler/cli/doctor_read.h"
 #include "scheduler/observe/observe.h"
 
@@ -201,27 +202,12 @@ static int add_seen(struct doctor_facts *facts)
 
 static void read_maps(struct doctor_process *p)
 {
-	char path[64], *line = NULL;
-	size_t room = 0;
-	FILE *file;
+	int shim = proc_maps_find(p->pid, "libkfdshim.so", NULL, 0);
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", p->pid);
-	file = fopen(path, "re");
-	if (!file)
+	if (shim < 0)
 		return;
-	while (getline(&line, &room, file) > 0) {
-		const char *name = strchr(line, '/');
-
-		line[strcspn(line, "\n")] = '\0';
-		if (p->shim == DOCTOR_UNKNOWN)
-			p->shim = DOCTOR_NO;
-		if (name && strstr(name, "/libkfdshim.so"))
-			p->shim = DOCTOR_YES;
-		if (name && strstr(name, "/libhsa-runtime64.so"))
-			snprintf(p->rocr, sizeof(p->rocr), "%s", name);
-	}
-	free(line);
-	fclose(file);
+	p->shim = shim ? DOCTOR_YES : DOCTOR_NO;
+	proc_maps_find(p->pid, "libhsa-runtime64.so", p->rocr, sizeof(p->rocr));
 }
 
 /* What the dynamic linker goes by when it preloads. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/proc_maps.h"
 #include "scheduler/cli/ask.h"
 #include "scheduler/kfd/tracer.h"
 
@@ -76,27 +77,13 @@ void session_wait_us(struct session *session, double us)
 	}
 }
 
-/* The shim's own session without a daemon is the one that can be had out of the way. */
-static bool has_shim(pid_t pid)
-{
-	char path[64], line[512];
-	bool has = false;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
-	while (f && !has && fgets(line, sizeof(line), f))
-		has = strstr(line, "/libkfdshim.so") != NULL;
-	if (f)
-		fclose(f);
-	return has;
-}
-
-/* That somebody else has it, or that we may not, is how things are here. */
+/* That somebody else has it, or that we may not, is how things are here. The shim's own
+ * session without a daemon is the one that can be had out of the way. */
 static int refused(const struct verb *verb, pid_t pid, int error, const char *reason)
 {
-	bool by_itself =
-		(error == -EAGAIN || error == -EALREADY) && has_shim(pid) && tracer_nobody_has(pid);
+	bool by_itself = (error == -EAGAIN || error == -EALREADY) &&
+			 proc_maps_find(pid, "libkfdshim.so", NULL, 0) == 1 &&
+			 tracer_nobody_has(pid);
 
 	cli_failed(verb, "%s%s", reason,
 		   by_itself ? "; if it is the one that libkfdshim.so opens where there is no "

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "abi/kfd_abi.h"
+#include "common/proc_maps.h"
 #include "common/proc_stat.h"
 #include "scheduler/kfd/sysfs.h"
 
-#define AGENT "/libkfdshim-agent.so"
 #define FILES 1024 /* that are looked at, of a process that has any number of them */
 
 /* The process that a thread belongs to; 0: it is gone. */
@@ -39,17 +39,7 @@ static pid_t leader_of(pid_t tid)
  * loaded when it does something. */
 bool target_has_shim(pid_t pid)
 {
-	char path[64], line[1024];
-	bool found = false;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof(line), f))
-		found = strstr(line, AGENT) != NULL;
-	if (f)
-		fclose(f);
-	return found;
+	return proc_maps_find(pid, "libkfdshim-agent.so", NULL, 0) == 1;
 }
 
 /* What the number names, before it is held on to. */
