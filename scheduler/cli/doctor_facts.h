@@ -79,6 +79,7 @@ struct doctor_daemon {
 	int64_t restarts;	      /* workers before this one, of the same daemon */
 	int64_t refused_calls;	      /* that its own filter forbade it */
 	int64_t room, refused;	      /* connections it can have, and has refused */
+	int64_t elsewhere;	      /* its processes of other pid namespaces, not in the list */
 	enum doctor_known sys_ptrace; /* its worker has CAP_SYS_PTRACE */
 	int64_t open_files;	      /* its worker's limit */
 	int64_t other_pid;	      /* a kfdschedd that is not the one that answered; 0: none */

@@ -88,8 +88,10 @@ static int add_registered(struct doctor_facts *facts, const json_t *status)
 		int pid = number_here(facts, entry);
 		struct doctor_process *p = pid > 0 ? process_of(facts, pid) : NULL;
 
-		if (pid <= 0)
+		if (pid <= 0) {
+			facts->daemon.elsewhere++;
 			continue;
+		}
 		if (!p)
 			return -ENOMEM;
 		p->registered = DOCTOR_YES;

@@ -165,7 +165,8 @@ static void judge_no_daemon(const struct doctor_facts *facts, struct doctor_find
 static void judge_connections(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	const struct doctor_daemon *daemon = &facts->daemon;
-	long long registered = 0;
+	long long registered = daemon->elsewhere;
+	char elsewhere[64] = "";
 	/* It says so itself, or else its limit of open files does. */
 	long long room = daemon->room >= 0 ? (long long)daemon->room
 					   : (long long)daemon->open_files / FILES_A_CLIENT;
@@ -178,9 +179,12 @@ static void judge_connections(const struct doctor_facts *facts, struct doctor_fi
 		registered += facts->processes[i].registered == DOCTOR_YES;
 	bool fits = registered + 16 <= room && daemon->refused <= 0;
 
+	if (daemon->elsewhere)
+		snprintf(elsewhere, sizeof(elsewhere), ", %lld of them in other pid namespaces",
+			 (long long)daemon->elsewhere);
 	doctor_find(out, "connections", 0, 0, fits ? DOCTOR_OK : DOCTOR_WARNING,
-		    "%lld processes, room for %lld; %lld were refused", registered, room,
-		    (long long)(daemon->refused > 0 ? daemon->refused : 0));
+		    "%lld processes%s, room for %lld; %lld were refused", registered, elsewhere,
+		    room, (long long)(daemon->refused > 0 ? daemon->refused : 0));
 	if (!fits)
 		doctor_advise(out, "start kfdschedd with a higher limit of open files: "
 				   "LimitNOFILE=65536, or 'ulimit -n 65536'");

@@ -167,6 +167,10 @@ static void no_room(struct doctor_facts *f)
 {
 	f->daemon.room = 10;
 }
+static void full_of_containers(struct doctor_facts *f)
+{
+	f->daemon.elsewhere = 65536;
+}
 static void few_files(struct doctor_facts *f)
 {
 	f->daemon.open_files = 100;
@@ -260,6 +264,7 @@ static const struct {
 	{refused_calls, "refused_calls", DOCTOR_WARNING, "report"},
 	{refused_clients, "connections", DOCTOR_WARNING, "LimitNOFILE"},
 	{no_room, "connections", DOCTOR_WARNING, "LimitNOFILE"},
+	{full_of_containers, "connections", DOCTOR_WARNING, "LimitNOFILE"},
 	{few_files, "connections", DOCTOR_WARNING, "LimitNOFILE"},
 	{no_shim, "shim", DOCTOR_MISSING, "install"},
 	{bad_preload, "shim", DOCTOR_MISSING, "noexec"},
@@ -334,6 +339,22 @@ static void test_unknown_is_no_fault(void **state)
 	assert_int_equal(find(&findings, "cwsr")->verdict, DOCTOR_CANNOT_KNOW);
 	assert_int_equal(find(&findings, "render_node")->verdict, DOCTOR_CANNOT_KNOW);
 	assert_int_equal(find(&findings, "daemon")->verdict, DOCTOR_CANNOT_KNOW);
+	doctor_findings_free(&findings);
+}
+
+/* They cannot be listed, and take their places all the same. */
+static void test_processes_elsewhere(void **state)
+{
+	struct doctor_facts f = good();
+	struct doctor_findings findings;
+
+	(void)state;
+	f.daemon.elsewhere = 3;
+	f.daemon.room = 1024;
+	doctor_judge(&f, &findings);
+	assert_string_equal(
+		find(&findings, "connections")->found,
+		"3 processes, 3 of them in other pid namespaces, room for 1024; 0 were refused");
 	doctor_findings_free(&findings);
 }
 
@@ -443,6 +464,7 @@ int main(void)
 		cmocka_unit_test(test_good_machine),
 		cmocka_unit_test(test_each_fault_has_its_line),
 		cmocka_unit_test(test_unknown_is_no_fault),
+		cmocka_unit_test(test_processes_elsewhere),
 		cmocka_unit_test(test_kernel_rules),
 		cmocka_unit_test(test_daemon_outside),
 		cmocka_unit_test(test_names),
