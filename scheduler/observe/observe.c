@@ -21,6 +21,7 @@ struct observer {
 	int pidfd;	   /* the same, and quicker to ask; -1: there is none */
 	pid_t host_pid;	   /* 0: not known from here */
 	bool other_daemon; /* its numbers are not ours */
+	struct source_lane *lane;
 	struct source_sysfs *sysfs;
 	struct source_debugfs *debugfs; /* its own, or of options.beside */
 };
@@ -36,10 +37,11 @@ struct observer *observe_open(const struct observe_options *options)
 	observer->options = *options;
 	if (!observer->options.sources)
 		observer->options.sources = OBSERVE_ALL;
+	observer->lane = source_lane_new();
 	observer->sysfs = source_sysfs_new();
 	observer->debugfs = options->beside ? source_debugfs_share(options->beside->debugfs)
 					    : source_debugfs_new();
-	if (!observer->sysfs || !observer->debugfs) {
+	if (!observer->lane || !observer->sysfs || !observer->debugfs) {
 		observe_close(observer);
 		return NULL;
 	}
@@ -57,6 +59,7 @@ void observe_close(struct observer *observer)
 {
 	if (!observer)
 		return;
+	source_lane_free(observer->lane);
 	source_sysfs_free(observer->sysfs);
 	if (!observer->options.beside)
 		source_debugfs_free(observer->debugfs);
@@ -100,7 +103,7 @@ static int ask(struct observer *observer, enum observe_source source, struct obs
 {
 	switch (source) {
 	case OBSERVE_LANE:
-		return source_lane(observer->options.pid, out, why);
+		return source_lane(observer->lane, observer->options.pid, out, why);
 	case OBSERVE_TRAP:
 		return source_trap(observer->options.pid, out, why);
 	case OBSERVE_SYSFS:

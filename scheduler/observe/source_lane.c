@@ -2,7 +2,9 @@
 /*
  * The lane of a process that runs with the shim and without a daemon. The shim keeps it in
  * a file by which peers meet (shim/peers.h), which it has open, so it is found among the
- * process's descriptors: in whatever container, folder and mount namespace it stands.
+ * process's descriptors: in whatever container, folder and mount namespace it stands. They
+ * are looked through once: the file is the lane of whoever holds the lock on it, and that
+ * lock ends with the descriptor, at an exec, and with the process.
  * It is hostile input, copied and checked by channel/lane.c.
  */
 #include <dirent.h>
@@ -16,13 +18,60 @@
 #include <unistd.h>
 
 #include "channel/lane.h"
+#include "common/clock.h"
 #include "scheduler/observe/sources.h"
 
 #define LANE_END ".lane"
 #define TRIES 10 /* of a copy, while queues come and go */
 
-/* A descriptor that is named as a lane; the file behind it, or -1. */
-static int open_lane(int folder, const char *name)
+/* A process that has none may have any number of descriptors: it is looked for again when
+ * 20 times as long has passed as that took. */
+#define PAUSE 20u
+#define PAUSE_MAX_NS 1000000000u
+
+struct source_lane {
+	int fd;		      /* -1: none */
+	struct lane *copy;    /* of the file; NULL: not needed yet */
+	bool copied;	      /* all of it, of this file */
+	uint64_t look_due_ns; /* without one */
+};
+
+struct source_lane *source_lane_new(void)
+{
+	struct source_lane *lane = calloc(1, sizeof(*lane));
+
+	if (lane)
+		lane->fd = -1;
+	return lane;
+}
+
+static void forget(struct source_lane *lane)
+{
+	if (lane->fd >= 0)
+		close(lane->fd);
+	lane->fd = -1;
+	lane->copied = false;
+}
+
+void source_lane_free(struct source_lane *lane)
+{
+	if (!lane)
+		return;
+	forget(lane);
+	free(lane->copy);
+	free(lane);
+}
+
+/* Its peers' lanes it has open, too, and between fork and exec its parent's. */
+static bool is_lane_of(int fd, pid_t pid)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_WRLCK && lock.l_pid == pid;
+}
+
+/* A descriptor that is named as a lane, and is this process's; the file behind it, or -1. */
+static int open_lane(int folder, const char *name, pid_t pid)
 {
 	char target[512];
 	ssize_t n = readlinkat(folder, name, target, sizeof(target) - 1);
@@ -38,20 +87,31 @@ static int open_lane(int folder, const char *name)
 		return -1;
 	fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd >= 0 && (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) ||
-			file.st_size != (off_t)sizeof(struct lane))) {
+			file.st_size != (off_t)sizeof(struct lane) || !is_lane_of(fd, pid))) {
 		close(fd);
 		fd = -1;
 	}
 	return fd;
 }
 
-static int find_lane(pid_t pid, WHY)
+static int no_lane(pid_t pid, WHY)
 {
+	snprintf(why, OBSERVE_WHY,
+		 "process %d has no lane: it runs without libkfdshim.so, or without "
+		 "KFDSHIM_PRIORITY, or has not used a GPU yet",
+		 (int)pid);
+	return -ENOENT;
+}
+
+static int find_lane(struct source_lane *lane, pid_t pid, WHY)
+{
+	uint64_t began_ns = clock_ns(), ended_ns, pause_ns;
 	struct dirent *entry;
 	char path[64];
-	int fd = -1;
 	DIR *dir;
 
+	if (began_ns < lane->look_due_ns)
+		return no_lane(pid, why);
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	dir = opendir(path);
 	if (!dir) {
@@ -61,17 +121,16 @@ static int find_lane(pid_t pid, WHY)
 			 (int)pid, strerror(errno));
 		return errno == ENOENT ? -ENOENT : -errno;
 	}
-	while (fd < 0 && (entry = readdir(dir)))
+	while (lane->fd < 0 && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.')
-			fd = open_lane(dirfd(dir), entry->d_name);
+			lane->fd = open_lane(dirfd(dir), entry->d_name, pid);
 	closedir(dir);
-	if (fd >= 0)
-		return fd;
-	snprintf(why, OBSERVE_WHY,
-		 "process %d has no lane: it runs without libkfdshim.so, or without "
-		 "KFDSHIM_PRIORITY, or has not used a GPU yet",
-		 (int)pid);
-	return -ENOENT;
+	if (lane->fd >= 0)
+		return 0;
+	ended_ns = clock_ns();
+	pause_ns = PAUSE * (ended_ns - began_ns);
+	lane->look_due_ns = ended_ns + (pause_ns < PAUSE_MAX_NS ? pause_ns : PAUSE_MAX_NS);
+	return no_lane(pid, why);
 }
 
 static int add(const struct lane_queue *from, struct observe_list *out)
@@ -129,39 +188,40 @@ static int read_lane(const struct lane *lane, struct observe_list *out, WHY)
 }
 
 /* All of it, as it was between two changes of the queues: who writes it ends a change with
- * another generation. */
-static bool copy_lane(int fd, struct lane *copy)
+ * another generation, and while there is none the copy is as good as new. */
+static bool copy_lane(struct source_lane *lane)
 {
 	uint32_t generation;
 
-	for (int i = 0; i < TRIES; i++) {
-		if (pread(fd, copy, sizeof(*copy), 0) != (ssize_t)sizeof(*copy) ||
-		    pread(fd, &generation, sizeof(generation),
+	if (!lane->copy)
+		lane->copy = aligned_alloc(_Alignof(struct lane), sizeof(struct lane));
+	for (int i = 0; lane->copy && i <= TRIES; i++) {
+		if (pread(lane->fd, &generation, sizeof(generation),
 			  (off_t)offsetof(struct lane, queue_generation)) !=
-			    (ssize_t)sizeof(generation))
-			return false;
-		if (generation == copy->queue_generation)
+		    (ssize_t)sizeof(generation))
+			break;
+		if (lane->copied && generation == lane->copy->queue_generation)
 			return true;
+		lane->copied = pread(lane->fd, lane->copy, sizeof(struct lane), 0) ==
+			       (ssize_t)sizeof(struct lane);
+		if (!lane->copied)
+			break;
 	}
+	lane->copied = false;
 	return false;
 }
 
-int source_lane(pid_t pid, struct observe_list *out, WHY)
+int source_lane(struct source_lane *lane, pid_t pid, struct observe_list *out, WHY)
 {
-	struct lane *copy = aligned_alloc(_Alignof(struct lane), sizeof(*copy));
-	int fd = find_lane(pid, why), rc;
+	int rc;
 
-	if (fd < 0) {
-		free(copy);
-		return fd;
-	}
-	if (copy && copy_lane(fd, copy)) {
-		rc = read_lane(copy, out, why);
-	} else {
-		snprintf(why, OBSERVE_WHY, "the lane of process %d cannot be read whole", (int)pid);
-		rc = -EIO;
-	}
-	close(fd);
-	free(copy);
-	return rc;
+	if (lane->fd >= 0 && !is_lane_of(lane->fd, pid))
+		forget(lane);
+	rc = lane->fd < 0 ? find_lane(lane, pid, why) : 0;
+	if (rc)
+		return rc;
+	if (copy_lane(lane))
+		return read_lane(lane->copy, out, why);
+	snprintf(why, OBSERVE_WHY, "the lane of process %d cannot be read whole", (int)pid);
+	return -EIO;
 }

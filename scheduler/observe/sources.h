@@ -22,8 +22,12 @@ int source_daemon(const char *socket, bool otherwise, pid_t pid, struct observe_
 bool source_daemon_counts_otherwise(const char *socket);
 /* All processes that it knows, by our numbers; 0 also where it does not answer. */
 size_t source_daemon_processes(const char *socket, pid_t *out, size_t max);
-/* The lane of a process without a daemon: a file that the shim has open. */
-int source_lane(pid_t pid, struct observe_list *out, WHY);
+/* The lane of a process without a daemon: a file that the shim has open, which is kept
+ * between samples of the same process. One that comes later is told a second late at most. */
+struct source_lane;
+struct source_lane *source_lane_new(void);
+void source_lane_free(struct source_lane *lane);
+int source_lane(struct source_lane *lane, pid_t pid, struct observe_list *out, WHY);
 /* A debug session, a snapshot, and its end. -EBUSY: another debugger, or the daemon, has one. */
 int source_trap(pid_t pid, struct observe_list *out, WHY);
 

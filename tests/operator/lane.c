@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+/* Proves: without a daemon a process's lane is the one that it holds the lock of, not a
+ * peer's that it has open, too; kept between looks, it is told with every change, and no
+ * more once the process has closed it, has another, runs another program or has ended. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* clang-format off: cmocka wants some of the above first */
+#include <cmocka.h>
+/* clang-format on */
+
+#include "channel/lane.h"
+#include "scheduler/observe/sources.h"
+
+#define LATE_US 2000000 /* a lane that comes later may be told so late */
+
+static char folder[] = "/tmp/kfdshim.XXXXXX";
+static struct source_lane *kept;
+static struct observe_list list;
+
+/* ---- a process with a lane, as shim/peers_files.c makes it ---- */
+
+static struct lane lane;
+static int lane_fd = -1, to_us, from_us; /* the child's ends */
+
+static void write_all(void)
+{
+	if (pwrite(lane_fd, &lane, sizeof(lane), 0) != (ssize_t)sizeof(lane))
+		_exit(2);
+}
+
+static void open_lane(int number)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/%d-%d.lane", folder, (int)getpid(), number);
+	lane_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (lane_fd < 0 || fcntl(lane_fd, F_SETLK, &lock) != 0)
+		_exit(2);
+	memset(&lane, 0, sizeof(lane));
+	lane.magic = LANE_MAGIC;
+	lane.version = LANE_VERSION;
+	lane.size = sizeof(lane);
+	write_all();
+	unlink(path);
+}
+
+static void add_queue(uint32_t slot, uint32_t id)
+{
+	const struct lane_queue queue = {
+		.used = 1, .queue_id = id, .gpu_id = 7, .percent = 100, .ring_bytes = 4096};
+
+	lane_queue_write(&lane, slot, &queue);
+	write_all();
+}
+
+static void serve(void)
+{
+	char *const quiet[] = {"sleep", "100", NULL};
+	uint32_t slot = 0;
+	char what;
+
+	while (read(to_us, &what, 1) == 1) {
+		if (what >= '1' && what <= '9')
+			open_lane(what);
+		else if (what >= 'a' && what <= 'z')
+			add_queue(slot++, (uint32_t)(what - 'a'));
+		else if (what == 'C')
+			close(lane_fd);
+		if (what == 'X')
+			execvp(quiet[0], quiet);
+		if (write(from_us, &what, 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+struct child {
+	pid_t pid;
+	int to, from;
+};
+
+static struct child start(void)
+{
+	int down[2], up[2];
+	struct child child;
+
+	assert_int_equal(pipe2(down, O_CLOEXEC) | pipe2(up, O_CLOEXEC), 0);
+	child.pid = fork();
+	assert_true(child.pid >= 0);
+	if (child.pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails does not go on */
+		to_us = down[0];
+		from_us = up[1];
+		close(down[1]);
+		close(up[0]);
+		serve();
+	}
+	close(down[0]);
+	close(up[1]);
+	child.to = down[1];
+	child.from = up[0];
+	return child;
+}
+
+/* Each letter's work is done when it comes back; an exec ends the pipe instead. */
+static void tell(const struct child *child, const char *what)
+{
+	for (; *what; what++) {
+		char back = 0;
+
+		assert_int_equal(write(child->to, what, 1), 1);
+		assert_int_equal(read(child->from, &back, 1), *what != 'X');
+		assert_int_equal(back, *what == 'X' ? 0 : *what);
+	}
+}
+
+static void end(const struct child *child)
+{
+	kill(child->pid, SIGKILL);
+	assert_int_equal(waitpid(child->pid, NULL, 0), child->pid);
+	close(child->to);
+	close(child->from);
+}
+
+/* ---- who looks ---- */
+
+static int look(pid_t pid)
+{
+	char why[OBSERVE_WHY] = "";
+	int rc;
+
+	observe_list_clear(&list);
+	rc = source_lane(kept, pid, &list, why);
+	assert_true((rc != 0) == (why[0] != '\0'));
+	return rc;
+}
+
+static void finds(pid_t pid, size_t count, uint32_t last_id)
+{
+	for (unsigned us = 0; look(pid) == -ENOENT && us < LATE_US; us += 1000)
+		usleep(1000);
+	assert_int_equal(list.count, count);
+	assert_true(!count || list.queue[count - 1].id == last_id);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	kept = source_lane_new();
+	return kept ? 0 : -1;
+}
+
+static int finish(void **state)
+{
+	(void)state;
+	source_lane_free(kept);
+	return 0;
+}
+
+static void every_change_is_told(void **state)
+{
+	struct child child = start();
+
+	(void)state;
+	assert_int_equal(look(child.pid), -ENOENT);
+	tell(&child, "1");
+	finds(child.pid, 0, 0);
+	tell(&child, "a");
+	assert_int_equal(look(child.pid), 0); /* known now: at once */
+	finds(child.pid, 1, 0);
+	finds(child.pid, 1, 0);
+	tell(&child, "bc");
+	finds(child.pid, 3, 2);
+	end(&child);
+}
+
+static void another_lane_is_found(void **state)
+{
+	struct child child = start();
+
+	(void)state;
+	tell(&child, "1ab");
+	finds(child.pid, 2, 1);
+	tell(&child, "C");
+	assert_int_equal(look(child.pid), -ENOENT);
+	tell(&child, "2c");
+	finds(child.pid, 1, 2);
+	/* At the same number, before anybody looks. */
+	tell(&child, "C3de");
+	finds(child.pid, 2, 4);
+	end(&child);
+}
+
+static void another_program_has_none(void **state)
+{
+	struct child child = start();
+
+	(void)state;
+	tell(&child, "1a");
+	finds(child.pid, 1, 0);
+	tell(&child, "X");
+	/* The pipe may be closed before the lane is. */
+	for (unsigned us = 0; look(child.pid) == 0 && us < LATE_US; us += 1000)
+		usleep(1000);
+	assert_int_equal(look(child.pid), -ENOENT);
+	end(&child);
+}
+
+static void one_that_has_ended_has_none(void **state)
+{
+	struct child child = start();
+
+	(void)state;
+	tell(&child, "1a");
+	finds(child.pid, 1, 0);
+	end(&child);
+	assert_int_equal(look(child.pid), -ENOENT);
+}
+
+/* The child has it from before its own, at a lower number, as after a fork; a peer's it
+ * has open the same way. */
+static void a_peers_lane_is_not_its_own(void **state)
+{
+	struct child child;
+
+	(void)state;
+	open_lane(0);
+	add_queue(0, 25);
+	child = start();
+	assert_int_equal(look(child.pid), -ENOENT);
+	tell(&child, "1a");
+	finds(child.pid, 1, 0);
+	end(&child);
+	close(lane_fd);
+}
+
+static int make_folder(void **state)
+{
+	(void)state;
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	observe_list_free(&list);
+	return rmdir(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(every_change_is_told, begin, finish),
+		cmocka_unit_test_setup_teardown(another_lane_is_found, begin, finish),
+		cmocka_unit_test_setup_teardown(another_program_has_none, begin, finish),
+		cmocka_unit_test_setup_teardown(one_that_has_ended_has_none, begin, finish),
+		cmocka_unit_test_setup_teardown(a_peers_lane_is_not_its_own, begin, finish),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
