@@ -26,6 +26,11 @@ struct observer {
 	struct source_debugfs *debugfs; /* its own, or of options.beside */
 };
 
+static bool wants(const struct observer *observer, enum observe_source source)
+{
+	return observer->options.sources & OBSERVE_BIT(source);
+}
+
 struct observer *observe_open(const struct observe_options *options)
 {
 	struct observer *observer = calloc(1, sizeof(*observer));
@@ -50,8 +55,10 @@ struct observer *observe_open(const struct observe_options *options)
 	observer->there = proc_stat(options->pid, &stat);
 	observer->started = stat.started;
 	observer->host_pid = observe_host_pid(options->pid);
-	if (observer->options.sources & OBSERVE_BIT(OBSERVE_DAEMON))
-		observer->other_daemon = source_daemon_counts_otherwise(options->socket);
+	if (wants(observer, OBSERVE_DAEMON))
+		observer->other_daemon = options->beside && wants(options->beside, OBSERVE_DAEMON)
+						 ? options->beside->other_daemon
+						 : source_daemon_counts_otherwise(options->socket);
 	return observer;
 }
 
@@ -85,11 +92,6 @@ static bool is_alive(const struct observer *observer)
 		return observer->there && poll(&ended, 1, 0) == 0;
 	return observer->there && proc_stat(observer->options.pid, &stat) &&
 	       stat.started == observer->started && stat.state != 'Z' && stat.state != 'X';
-}
-
-static bool wants(const struct observer *observer, enum observe_source source)
-{
-	return observer->options.sources & OBSERVE_BIT(source);
 }
 
 static int ask_daemon(const struct observer *observer, struct observe_list *daemon,

@@ -33,8 +33,9 @@ struct observe_options {
 	pid_t pid;	    /* in our pid namespace */
 	unsigned sources;   /* OBSERVE_BIT()s; 0: OBSERVE_ALL */
 	const char *socket; /* of the daemon; NULL: the session's own. Kept, not copied */
-	/* One that is open for longer, or NULL: what it or another one beside it has read of
-	 * debugfs a moment ago is not read again, for on hardware that reads registers. */
+	/* One of the same socket that is open for longer, or NULL: where the daemon counts is
+	 * not asked again, and what it or another one beside it has read of debugfs a moment
+	 * ago is not read again, for on hardware that reads registers. */
 	struct observer *beside;
 };
 

@@ -29,8 +29,8 @@ struct detail *detail_open(const char *socket)
 
 void detail_forget(struct detail *detail)
 {
-	observe_close(detail->often);
 	observe_close(detail->seldom);
+	observe_close(detail->often);
 	observation_free(&detail->seen);
 	observation_free(&detail->registers);
 	*detail = (struct detail){.socket = detail->socket};
@@ -52,6 +52,7 @@ static int begin(struct detail *detail, pid_t pid)
 	options.sources = OBSERVE_ALL & ~REGISTERS;
 	detail->often = observe_open(&options);
 	options.sources = OBSERVE_ALL;
+	options.beside = detail->often;
 	detail->seldom = observe_open(&options);
 	if (detail->often && detail->seldom)
 		return 0;
