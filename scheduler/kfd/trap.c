@@ -7,37 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "abi/kfd_abi.h"
-#include "common/clock.h"
 #include "scheduler/kfd/tracer.h"
-
-#define GRACE_SHORTEST 1u /* 0 means the default on some kernels */
-#define SUSPEND_TRIES 10
-#define HASTY_TRIES 4 /* without a pause */
-
-struct queue {
-	uint32_t id;
-	bool suspended; /* or flagged so by a failure */
-	bool spared;	/* others were chosen */
-};
-
-struct trap {
-	pid_t pid;
-	int pidfd;
-	int kfd_fd;
-	int events_fd;
-	bool seized;
-	bool held;   /* the process is meant to be suspended */
-	bool chosen; /* of its queues, some */
-	uint32_t queue_count;
-	uint32_t new_queues; /* seen by snapshots, in total */
-	struct queue queues[KFDABI_QUEUE_ARRAY_MAX];
-	uint32_t call[KFDABI_QUEUE_ARRAY_MAX]; /* the driver writes into it */
-	struct kfdabi_queue_snapshot snapshot[KFDABI_QUEUE_ARRAY_MAX];
-};
+#include "scheduler/kfd/trap_queues.h"
 
 struct trap *trap_create(pid_t pid, int pidfd)
 {
@@ -80,286 +54,6 @@ int trap_serve(struct trap *trap)
 bool trap_pending(const struct trap *trap)
 {
 	return tracer_pending(trap->pid);
-}
-
-/* The driver's positive results are real: how many queues. */
-static int trap_call(struct trap *trap, struct kfdabi_dbg_trap *args)
-{
-	int r;
-
-	args->pid = (uint32_t)trap->pid;
-	do {
-		r = ioctl(trap->kfd_fd, KFDABI_IOC_DBG_TRAP, args);
-	} while (r < 0 && errno == EINTR);
-	return r < 0 ? -errno : r;
-}
-
-/* Is there a session? -EINVAL says no, and nothing else does. */
-static int probe(struct trap *trap)
-{
-	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_GET_QUEUE_SNAPSHOT};
-
-	args.u.queue_snapshot.entry_size = sizeof(struct kfdabi_queue_snapshot);
-	return trap_call(trap, &args);
-}
-
-static const struct queue *queue_by_id(const struct queue *queues, uint32_t count, uint32_t id)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (queues[i].id == id)
-			return &queues[i];
-	return NULL;
-}
-
-static bool is_compute(uint32_t type)
-{
-	return type == KFD_IOC_QUEUE_TYPE_COMPUTE || type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
-}
-
-/* Learns which queues there are, and clears their being new. */
-static int take_snapshot(struct trap *trap)
-{
-	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_GET_QUEUE_SNAPSHOT};
-	struct queue fresh[KFDABI_QUEUE_ARRAY_MAX];
-	const uint64_t new_bit = kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW);
-	uint32_t count = 0;
-	uint32_t got;
-	int r;
-
-	args.u.queue_snapshot.exception_mask = new_bit;
-	args.u.queue_snapshot.snapshot_buf_ptr = (uintptr_t)trap->snapshot;
-	args.u.queue_snapshot.num_queues = KFDABI_QUEUE_ARRAY_MAX;
-	args.u.queue_snapshot.entry_size = sizeof(struct kfdabi_queue_snapshot);
-	r = trap_call(trap, &args);
-	if (r < 0)
-		return r;
-	got = args.u.queue_snapshot.num_queues;
-	if (got > KFDABI_QUEUE_ARRAY_MAX)
-		got = KFDABI_QUEUE_ARRAY_MAX;
-	for (uint32_t i = 0; i < got; i++) {
-		const struct kfdabi_queue_snapshot *s = &trap->snapshot[i];
-		const struct queue *old;
-
-		if (s->exception_status & new_bit)
-			trap->new_queues++;
-		if (!is_compute(s->queue_type))
-			continue;
-		old = queue_by_id(trap->queues, trap->queue_count, s->queue_id);
-		fresh[count].id = s->queue_id;
-		/* ids are used again at once: a new queue is not the one we knew */
-		if (s->exception_status & new_bit)
-			old = NULL;
-		fresh[count].suspended = old && old->suspended;
-		fresh[count].spared = trap->chosen && (!old || old->spared);
-		count++;
-	}
-	memcpy(trap->queues, fresh, count * sizeof(*fresh));
-	trap->queue_count = count;
-	return 0;
-}
-
-static void enter(struct trap_cost *cost)
-{
-	if (cost->entry_ns == 0)
-		cost->entry_ns = clock_ns();
-}
-
-/* Is it meant to be suspended, and is not? */
-static bool is_due(const struct queue *q)
-{
-	return !q->suspended && !q->spared;
-}
-
-static bool is_suspended(const struct queue *q)
-{
-	return q->suspended;
-}
-
-static uint32_t gather(struct trap *trap, bool (*fits)(const struct queue *q))
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < trap->queue_count; i++)
-		if (fits(&trap->queues[i]))
-			trap->call[n++] = trap->queues[i].id;
-	return n;
-}
-
-/* One SUSPEND of everything that is not suspended. 0, -EAGAIN: some were
- * skipped, or another negative errno. */
-static int suspend_rest(struct trap *trap, struct trap_cost *cost)
-{
-	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_SUSPEND_QUEUES};
-	uint32_t n = gather(trap, is_due);
-	uint32_t next = 0;
-	int result = 0;
-	int r;
-
-	if (n == 0)
-		return 0;
-	args.u.suspend.queue_array_ptr = (uintptr_t)trap->call;
-	args.u.suspend.num_queues = n;
-	args.u.suspend.grace_period = GRACE_SHORTEST;
-	enter(cost);
-	r = trap_call(trap, &args);
-	if (r < 0)
-		return r;
-	for (uint32_t i = 0; i < trap->queue_count; i++) {
-		struct queue *q = &trap->queues[i];
-		uint32_t flags;
-
-		if (!is_due(q))
-			continue;
-		flags = trap->call[next++];
-		if (flags & KFDABI_QUEUE_ERROR)
-			result = -EIO;
-		else if (flags & KFDABI_QUEUE_INVALID && result == 0)
-			result = -EAGAIN;
-		/* after a failure of the firmware it stays flagged */
-		q->suspended = flags & KFDABI_QUEUE_ERROR || !(flags & KFDABI_QUEUE_INVALID);
-	}
-	return result;
-}
-
-static int suspend_all(struct trap *trap, struct trap_cost *cost)
-{
-	const struct timespec pause = {.tv_nsec = 100000};
-	int error = 0;
-
-	for (int i = 0; i < SUSPEND_TRIES; i++) {
-		error = suspend_rest(trap, cost);
-		if (error != -EAGAIN)
-			return error;
-		if (i >= HASTY_TRIES)
-			nanosleep(&pause, NULL);
-		error = take_snapshot(trap);
-		if (error)
-			return error;
-	}
-	return -EBUSY;
-}
-
-int trap_suspend(struct trap *trap, struct trap_cost *cost)
-{
-	int error;
-
-	*cost = (struct trap_cost){0};
-	trap->held = true;
-	error = suspend_all(trap, cost);
-	if (cost->entry_ns)
-		cost->duration_ns = clock_ns() - cost->entry_ns;
-	return error;
-}
-
-int trap_choose(struct trap *trap, const uint32_t *ids, uint32_t count, uint32_t *missing)
-{
-	int error = take_snapshot(trap);
-
-	if (error)
-		return error;
-	for (uint32_t i = 0; i < count; i++)
-		if (!queue_by_id(trap->queues, trap->queue_count, ids[i])) {
-			*missing = ids[i];
-			return -ENOENT;
-		}
-	trap->chosen = true;
-	for (uint32_t i = 0; i < trap->queue_count; i++) {
-		trap->queues[i].spared = true;
-		for (uint32_t k = 0; k < count; k++)
-			if (ids[k] == trap->queues[i].id)
-				trap->queues[i].spared = false;
-	}
-	return 0;
-}
-
-uint32_t trap_suspended(const struct trap *trap, uint32_t *ids, uint32_t room)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < trap->queue_count; i++) {
-		if (!is_suspended(&trap->queues[i]))
-			continue;
-		if (n < room)
-			ids[n] = trap->queues[i].id;
-		n++;
-	}
-	return n;
-}
-
-static void forget_suspended(struct trap *trap)
-{
-	for (uint32_t i = 0; i < trap->queue_count; i++)
-		trap->queues[i].suspended = false;
-}
-
-/* RESUME was refused altogether: is there still something to resume? */
-static int resume_refused(struct trap *trap, int error)
-{
-	int session = probe(trap);
-
-	if (error == -ESRCH || session == -EINVAL || session == -ESRCH ||
-	    (error == -EPERM && session == 0)) {
-		/* No process, no session, or a runtime that was turned off (the
-		 * driver answers EPERM then): each of these has resumed it. */
-		forget_suspended(trap);
-		return 0;
-	}
-	return error;
-}
-
-static int resume_rest(struct trap *trap, struct trap_cost *cost)
-{
-	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_RESUME_QUEUES};
-	uint32_t n = gather(trap, is_suspended);
-	uint32_t next = 0;
-	int result = 0;
-	int r;
-
-	if (n == 0)
-		return 0;
-	args.u.resume.queue_array_ptr = (uintptr_t)trap->call;
-	args.u.resume.num_queues = n;
-	enter(cost);
-	r = trap_call(trap, &args);
-	if (r < 0)
-		return resume_refused(trap, r);
-	for (uint32_t i = 0; i < trap->queue_count; i++) {
-		struct queue *q = &trap->queues[i];
-
-		if (!q->suspended)
-			continue;
-		/* only ERROR is a failure; INVALID is a queue that is gone */
-		q->suspended = trap->call[next++] & KFDABI_QUEUE_ERROR;
-		if (q->suspended)
-			result = -EIO;
-	}
-	return result;
-}
-
-int trap_resume(struct trap *trap, struct trap_cost *cost)
-{
-	int error;
-
-	*cost = (struct trap_cost){0};
-	error = resume_rest(trap, cost);
-	if (cost->entry_ns)
-		cost->duration_ns = clock_ns() - cost->entry_ns;
-	if (!error)
-		trap->held = false;
-	return error;
-}
-
-int trap_collect(struct trap *trap)
-{
-	struct trap_cost cost = {0};
-	int error;
-
-	/* A snapshot fails when the process or the session is ending, which is
-	 * told elsewhere; and SUSPEND takes another one where it needs it. */
-	if (take_snapshot(trap) != 0 || !trap->held)
-		return 0;
-	error = suspend_all(trap, &cost);
-	return error == -ESRCH || error == -EINVAL ? 0 : error;
 }
 
 static void post_runtime_event(struct trap *trap)
@@ -428,8 +122,7 @@ static void end_session(struct trap *trap)
 	trap_call(trap, &args);
 	close(trap->events_fd);
 	trap->events_fd = -1;
-	forget_suspended(trap);
-	trap->held = false;
+	trap_forget_suspended(trap);
 }
 
 static void enable_sentence(const struct trap *trap, int error, char *reason)
@@ -513,7 +206,7 @@ static int start_session(struct trap *trap, char *reason)
 static int settle_queues(struct trap *trap, struct trap_cost *cost, char *reason)
 {
 	struct trap_cost resumed;
-	int error = take_snapshot(trap);
+	int error = trap_learn_queues(trap);
 	int undo;
 
 	if (!error && trap->queue_count == 0)
@@ -554,7 +247,7 @@ static int try_without(struct trap *trap, char *reason)
 	trap->seized = false;
 	if (error) {
 		snprintf(reason, KFD_REASON, "process %d has ended", (int)trap->pid);
-	} else if (probe(trap) == -EPERM) {
+	} else if (trap_probe(trap) == -EPERM) {
 		error = tracer_seize(trap->pid, reason);
 		trap->seized = error == 0;
 		if (!error) /* is it still who it was? */
@@ -572,7 +265,7 @@ static int check_target(struct trap *trap, char *reason)
 
 	if (error)
 		return error;
-	error = probe(trap);
+	error = trap_probe(trap);
 	if (error == -EINVAL)
 		return 0;
 	if (error >= 0) {
