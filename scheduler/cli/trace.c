@@ -12,6 +12,15 @@
 #define HIP_LEVEL 4 /* from there on it tells of packets */
 #define SECONDS_MAX 1e6
 
+bool trace_is_chosen(const struct trace_options *options, pid_t pid)
+{
+	bool chosen = options->pids == 0;
+
+	for (unsigned i = 0; i < options->pids; i++)
+		chosen |= options->pid[i] == pid;
+	return chosen;
+}
+
 static int add_pid(struct trace_options *out, const char *text)
 {
 	struct process_identity identity;

@@ -23,6 +23,8 @@ struct trace_options {
 	char **command; /* NULL: none */
 };
 
+/* Is it to be told of this process? */
+bool trace_is_chosen(const struct trace_options *options, pid_t pid);
 /* Traces, and returns the exit code. */
 int trace_run(const struct trace_options *options);
 
