@@ -25,6 +25,11 @@
 #define COLOURS 4
 
 static const char *const colours[COLOURS] = {"#0e9384", "#d97a1e", "#7c8aa0", "#8b5cf6"};
+static const char style[] = ".series0{fill:#0e9384}.series1{fill:#d97a1e}.series2{fill:#7c8aa0}"
+			    ".series3{fill:#8b5cf6}\n"
+			    ".wrong{fill:#b42318;font-weight:600}"
+			    ".bound{stroke:#1b2533;stroke-width:2}\n";
+static const char dark[] = ".bound{stroke:#e7ecf3}";
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -50,13 +55,6 @@ static bool kept(const json_t *figure)
 	if (!bounded(figure))
 		return true;
 	return strcmp(text_of(figure, "bound"), "at_most") ? value >= limit : value <= limit;
-}
-
-static void text_at(FILE *out, double x, double y, const char *attributes, const char *text)
-{
-	fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
-	svg_escaped(out, text);
-	fputs("</text>\n", out);
 }
 
 /* The decades that hold all samples of all series. */
@@ -91,19 +89,17 @@ static void grid(FILE *out, double low, double high, const char *unit)
 	for (double d = low; d <= high; d++) {
 		double x = LEFT + (d - low) / (high - low) * width;
 
-		fprintf(out, "<line class=\"grid\" x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\"/>\n",
-			x, TOP, x, TOP + CURVES);
+		svg_line(out, "grid", x, TOP, x, TOP + CURVES);
 		snprintf(label, sizeof label, "%g%s%s", pow(10, d), d == high ? " " : "",
 			 d == high ? unit : "");
-		text_at(out, x, TOP + CURVES + 18, "class=\"soft\" text-anchor=\"middle\"", label);
+		svg_text(out, x, TOP + CURVES + 18, "tick", "middle", label);
 	}
 	for (int share = 0; share <= 100; share += 25) {
 		double y = TOP + CURVES - CURVES * share / 100.0;
 
-		fprintf(out, "<line class=\"grid\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/>\n",
-			LEFT, y, WIDTH - RIGHT, y);
+		svg_line(out, "grid", LEFT, y, WIDTH - RIGHT, y);
 		snprintf(label, sizeof label, "%d %%", share);
-		text_at(out, LEFT - 8, y + 4, "class=\"soft\" text-anchor=\"end\"", label);
+		svg_text(out, LEFT - 8, y + 4, "soft", "end", label);
 	}
 }
 
@@ -118,7 +114,7 @@ static void curves(FILE *out, const json_t *series)
 	json_array_foreach(series, i, one)
 	{
 		const json_t *ranks = json_object_get(one, "ranks");
-		char attributes[64];
+		char classes[32];
 
 		fprintf(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" points=\"",
 			colours[i % COLOURS]);
@@ -132,9 +128,9 @@ static void curves(FILE *out, const json_t *series)
 					CURVES * (double)k / (double)(json_array_size(ranks) - 1));
 		}
 		fputs("\"/>\n", out);
-		snprintf(attributes, sizeof attributes, "style=\"fill:%s;font-weight:600\"",
-			 colours[i % COLOURS]);
-		text_at(out, LEFT + 200.0 * (double)i, TOP - 9, attributes, text_of(one, "name"));
+		snprintf(classes, sizeof classes, "name series%zu", i % COLOURS);
+		svg_text(out, LEFT + 200.0 * (double)i, TOP - 9, classes, "start",
+			 text_of(one, "name"));
 	}
 }
 
@@ -150,15 +146,13 @@ static void bar(FILE *out, double y, const json_t *figure)
 		snprintf(label + strlen(label), sizeof label - strlen(label), " (%s %g)",
 			 strcmp(text_of(figure, "bound"), "at_most") ? "at least" : "at most",
 			 limit);
-	text_at(out, LEFT, y + 12, kept(figure) ? "" : "class=\"wrong\"", label);
+	svg_text(out, LEFT, y + 12, kept(figure) ? "" : "wrong", "start", label);
 	if (!bounded(figure) || limit <= 0)
 		return;
 	share = fmin(fmax(number_of(figure, "value") / limit / 2, 0), 1);
-	fprintf(out,
-		"<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"12\" fill=\"%s\"/>\n"
-		"<line class=\"bound\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
-		LEFT, y + 18, share * width, kept(figure) ? colours[0] : "#b42318",
-		LEFT + width / 2, y + 15, LEFT + width / 2, y + 33);
+	fprintf(out, "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"12\" fill=\"%s\"/>\n", LEFT,
+		y + 18, share * width, kept(figure) ? colours[0] : "#b42318");
+	svg_line(out, "bound", LEFT + width / 2, y + 15, LEFT + width / 2, y + 33);
 }
 
 static void plot(FILE *out, const json_t *bench)
@@ -170,22 +164,12 @@ static void plot(FILE *out, const json_t *bench)
 	json_t *figure;
 	size_t i;
 
-	fprintf(out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" width=\"%d\" "
-		"role=\"img\">\n"
-		"<style>text{font-family:system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;"
-		"font-size:13px;fill:#1b2533}.ground{fill:#ffffff}.grid{stroke:#e3e8ef}"
-		".soft{fill:#5b6879}.title{font-size:18px;font-weight:600}"
-		".wrong{fill:#b42318;font-weight:600}.bound{stroke:#1b2533;stroke-width:2}"
-		"@media (prefers-color-scheme:dark){text{fill:#e7ecf3}.ground{fill:#11161d}"
-		".grid{stroke:#28313d}.soft{fill:#9aa7b8}.bound{stroke:#e7ecf3}}</style>\n"
-		"<rect class=\"ground\" width=\"100%%\" height=\"100%%\"/>\n",
-		WIDTH, height, WIDTH);
-	text_at(out, LEFT, 32, "class=\"title\"", text_of(bench, "title"));
+	svg_begin(out, WIDTH, height, text_of(bench, "title"), style, dark);
+	svg_text(out, LEFT, 32, "title", "start", text_of(bench, "title"));
 	if (json_array_size(series))
 		curves(out, series);
 	json_array_foreach(figures, i, figure) bar(out, y + ROW * (double)i, figure);
-	fputs("</svg>\n", out);
+	svg_end(out);
 }
 
 static int show(struct table *table, const char *folder, const char *path, bool *all_kept)

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "scheduler/cli/arm.h"
+#include "scheduler/cli/colocate_svg.h"
 #include "scheduler/cli/progress.h"
-#include "scheduler/cli/svg.h"
 
 struct request {
 	const char *online, *offline;
@@ -242,7 +242,7 @@ static int write_file(const char *path, const struct colocation *run, const stru
 	bool written = false;
 
 	if (file && svg) {
-		svg_write(run, verdict, file);
+		colocate_svg(run, verdict, file);
 		written = true;
 	} else if (file) {
 		json_t *json = result_json(run, verdict);

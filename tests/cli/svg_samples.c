@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/cli/svg.h"
+#include "scheduler/cli/colocate_svg.h"
 
 static struct colocation run;
 
@@ -61,7 +61,7 @@ static void save(const char *folder, const char *name)
 	if (!out)
 		exit(1);
 	result_judge(&run, &verdict);
-	svg_write(&run, &verdict, out);
+	colocate_svg(&run, &verdict, out);
 	if (fclose(out))
 		exit(1);
 }

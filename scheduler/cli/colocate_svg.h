@@ -4,11 +4,11 @@
  * throughput by arm on the right. Self-contained SVG without scripts, legible
  * on light and on dark ground. Threads: none.
  */
-#ifndef KFDSHIM_CLI_SVG_H
-#define KFDSHIM_CLI_SVG_H
+#ifndef KFDSHIM_CLI_COLOCATE_SVG_H
+#define KFDSHIM_CLI_COLOCATE_SVG_H
 
 #include "scheduler/cli/result.h"
 
-void svg_write(const struct colocation *run, const struct verdict *verdict, FILE *out);
+void colocate_svg(const struct colocation *run, const struct verdict *verdict, FILE *out);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/cli/svg.h"
+#include "scheduler/cli/colocate_svg.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,88 +15,50 @@
 #define BAR 24
 #define LEFT_X 176 /* plot of the left panel, after its labels */
 #define LEFT_W 344
+#define LEFT_LABELS 6 /* have room below it */
 #define RIGHT_X 636
 #define RIGHT_W 192 /* 100 % */
 #define RIGHT_NAME_X 568
 
-struct scale {
-	double low, high; /* us */
-};
-
 static const char style[] =
-	"<style>\n"
-	"text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;"
-	"font-size:13px;fill:#1b2533}\n"
-	".ground{fill:#ffffff}.grid{stroke:#e3e8ef;stroke-width:1}"
-	".base{stroke:#98a4b5;stroke-width:1}\n"
-	".title{font-size:19px;font-weight:600}.head{font-size:14px;font-weight:600}"
-	".name{font-size:14px;font-weight:600}\n"
-	".soft{fill:#5b6879}.tick{fill:#5b6879;font-size:12px}.note{fill:#5b6879;font-size:12px}"
 	".wrong{fill:#b42318;font-weight:600}\n"
 	".alone{fill:#7c8aa0}.shared{fill:#d97a1e}.trap{fill:#0e9384}\n"
 	".mark{stroke:#1b2533;stroke-width:3;stroke-linecap:round}\n"
 	".floor{stroke:#b42318;stroke-width:1.5;stroke-dasharray:5 4}.floortext{fill:#b42318;"
 	"font-size:12px}\n"
 	".inbar{fill:#ffffff;font-weight:600}"
-	".beside{paint-order:stroke;stroke:#ffffff;stroke-width:5px;stroke-linejoin:round}\n"
-	"@media (prefers-color-scheme:dark){text{fill:#e7ecf3}.ground{fill:#11161d}"
-	".grid{stroke:#28313d}.base{stroke:#667487}.soft,.tick,.note{fill:#9aa7b8}"
+	".beside{paint-order:stroke;stroke:#ffffff;stroke-width:5px;stroke-linejoin:round}\n";
+static const char dark[] =
 	".wrong,.floortext{fill:#ff8a80}.floor{stroke:#ff8a80}.mark{stroke:#f4f7fb}"
-	".alone{fill:#8796ad}.shared{fill:#e58a32}.trap{fill:#1fb5a3}.inbar{fill:#14110c}.beside{"
-	"stroke:#11161d}}\n"
-	"</style>\n";
+	".alone{fill:#8796ad}.shared{fill:#e58a32}.trap{fill:#1fb5a3}.inbar{fill:#14110c}"
+	".beside{stroke:#11161d}";
 
-/* From below the smallest to above the largest figure that is shown. */
-static struct scale find_scale(const struct colocation *run, const struct verdict *verdict)
+static struct svg_scale find_scale(const struct colocation *run, const struct verdict *verdict)
 {
-	double low = INFINITY, high = 0;
+	struct svg_scale scale = svg_scale_begin(LEFT_X, LEFT_W);
 
 	for (unsigned i = 0; i < ARM_COUNT; i++) {
 		const struct online_figures *online = &run->arms[i].online;
 
 		if (!run->arms[i].ran || !online->keeps_up || !(online->p50_us > 0))
 			continue;
-		low = fmin(low, online->p50_us);
-		high = fmax(high, online->p99_us);
+		svg_scale_show(&scale, online->p50_us);
+		svg_scale_show(&scale, online->p99_us);
 	}
-	if (high <= 0)
-		return (struct scale){100, 10000};
-	if (!isnan(verdict->floor_us))
-		high = fmax(high, verdict->floor_us);
-	return (struct scale){svg_step_below(low * 0.95),
-			      svg_step_above(svg_step_below(high * 1.05))};
+	if (scale.high > 0)
+		svg_scale_show(&scale, verdict->floor_us);
+	svg_scale_end(&scale);
+	return scale;
 }
 
-static double at(const struct scale *scale, double us)
-{
-	return LEFT_X + LEFT_W * log(us / scale->low) / log(scale->high / scale->low);
-}
-
-static void left_grid(FILE *out, const struct scale *scale, double bottom)
-{
-	/* Up to six labels have room. */
-	bool decades = scale->high / scale->low > 60;
-
-	for (double us = scale->low; us <= scale->high * 1.001; us = svg_step_above(us)) {
-		double x = at(scale, us);
-		double lead = us / pow(10, floor(log10(us) + 1e-9));
-
-		svg_line(out, "grid", x, TOP - 8, x, bottom);
-		if (decades && lead > 1.5)
-			continue;
-		svg_tick_us(out, x, bottom + 18, us);
-	}
-	svg_line(out, "base", LEFT_X, bottom, LEFT_X + LEFT_W, bottom);
-}
-
-static void open_bar(FILE *out, const struct colocation *run, const struct scale *scale,
+static void open_bar(FILE *out, const struct colocation *run, const struct svg_scale *scale,
 		     enum arm arm, double middle)
 {
 	const struct arm_figures *alone = &run->arms[ARM_ALONE];
 	double right = LEFT_X + LEFT_W;
 	/* It is never faster than alone; what it becomes has no end. */
 	double x = alone->ran && alone->online.keeps_up && alone->online.p50_us > 0
-			   ? at(scale, alone->online.p50_us)
+			   ? svg_scale_x(scale, alone->online.p50_us)
 			   : LEFT_X;
 
 	fprintf(out, "<path class=\"%s\" d=\"M%.1f %.1f H%.1f L%.1f %.1f L%.1f %.1f H%.1f Z\"/>\n",
@@ -105,7 +67,7 @@ static void open_bar(FILE *out, const struct colocation *run, const struct scale
 	svg_text(out, (x + right) / 2, middle + 4.5, "inbar", "middle", "does not keep up");
 }
 
-static void left_row(FILE *out, const struct colocation *run, const struct scale *scale,
+static void left_row(FILE *out, const struct colocation *run, const struct svg_scale *scale,
 		     enum arm arm, double middle)
 {
 	const struct online_figures *online = &run->arms[arm].online;
@@ -124,7 +86,7 @@ static void left_row(FILE *out, const struct colocation *run, const struct scale
 	svg_text(out, MARGIN, middle + 23, "soft", "start", text);
 	if (!(online->p50_us > 0))
 		return;
-	double from = at(scale, online->p50_us), to = at(scale, online->p99_us);
+	double from = svg_scale_x(scale, online->p50_us), to = svg_scale_x(scale, online->p99_us);
 
 	fprintf(out,
 		"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" "
@@ -133,7 +95,7 @@ static void left_row(FILE *out, const struct colocation *run, const struct scale
 	svg_line(out, "mark", to, middle - BAR / 2.0 - 4, to, middle + BAR / 2.0 + 4);
 }
 
-static void left_rows(FILE *out, const struct colocation *run, const struct scale *scale,
+static void left_rows(FILE *out, const struct colocation *run, const struct svg_scale *scale,
 		      bool keeps_up)
 {
 	unsigned row = 0;
@@ -147,14 +109,14 @@ static void left_rows(FILE *out, const struct colocation *run, const struct scal
 	}
 }
 
-static void draw_floor(FILE *out, const struct verdict *verdict, const struct scale *scale,
+static void draw_floor(FILE *out, const struct verdict *verdict, const struct svg_scale *scale,
 		       double bottom)
 {
 	char text[96], figure[QUANTITY_BYTES];
 
 	if (isnan(verdict->floor_us))
 		return;
-	double x = at(scale, verdict->floor_us);
+	double x = svg_scale_x(scale, verdict->floor_us);
 
 	svg_line(out, "floor", x, TOP - 14, x, bottom);
 	snprintf(text, sizeof(text), "floor: alone P99 + 2 bounces%s = %s",
@@ -214,12 +176,12 @@ static void right_panel(FILE *out, const struct colocation *run, const struct ve
 			right_row(out, run, verdict, (enum arm)i, full, TOP + ROW * (row++ + 0.5));
 }
 
-static void headings(FILE *out, const struct colocation *run, const struct verdict *verdict)
+static void headings(FILE *out, const struct colocation *run, const struct verdict *verdict,
+		     const char *title)
 {
-	char text[640];
+	char text[256];
 
-	snprintf(text, sizeof(text), "%s beside %s", run->online, run->offline);
-	svg_text(out, MARGIN, 44, "title", "start", text);
+	svg_text(out, MARGIN, 44, "title", "start", title);
 	if (isnan(run->load))
 		snprintf(text, sizeof(text), "online: Poisson arrivals, %g requests/s; ",
 			 run->rate_per_s);
@@ -242,31 +204,21 @@ static void headings(FILE *out, const struct colocation *run, const struct verdi
 					  : "Offline steps in the window");
 }
 
-void svg_write(const struct colocation *run, const struct verdict *verdict, FILE *out)
+void colocate_svg(const struct colocation *run, const struct verdict *verdict, FILE *out)
 {
-	struct scale scale = find_scale(run, verdict);
+	struct svg_scale scale = find_scale(run, verdict);
 	unsigned rows = 0;
-	char world[256], note[320];
+	char title[640], world[256], note[320];
 
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		rows += run->arms[i].ran;
 	double bottom = TOP + ROW * rows;
-	double height = bottom + 72;
 
-	fprintf(out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" "
-		"viewBox=\"0 0 %d %.0f\" role=\"img\">\n",
-		WIDTH, height, WIDTH, height);
-	fputs("<title>", out);
-	svg_escaped(out, run->online);
-	fputs(" beside ", out);
-	svg_escaped(out, run->offline);
-	fputs("</title>\n", out);
-	fputs(style, out);
-	fprintf(out, "<rect class=\"ground\" width=\"%d\" height=\"%.0f\" rx=\"8\"/>\n", WIDTH,
-		height);
-	headings(out, run, verdict);
-	left_grid(out, &scale, bottom);
+	snprintf(title, sizeof(title), "%s beside %s", run->online, run->offline);
+	svg_begin(out, WIDTH, bottom + 72, title, style, dark);
+	headings(out, run, verdict, title);
+	svg_scale_grid(out, &scale, TOP - 8, bottom, LEFT_LABELS);
+	svg_line(out, "base", LEFT_X, bottom, LEFT_X + LEFT_W, bottom);
 	/* The floor lies over the bars that end somewhere, and under the text in
 	 * those that do not. */
 	left_rows(out, run, &scale, true);
@@ -276,5 +228,5 @@ void svg_write(const struct colocation *run, const struct verdict *verdict, FILE
 	result_world(run, verdict, world, sizeof(world));
 	snprintf(note, sizeof(note), "%s%s", run->simulated ? "simulated GPU: " : "", world);
 	svg_text(out, MARGIN, bottom + 52, "note", "start", note);
-	fputs("</svg>\n", out);
+	svg_end(out);
 }
