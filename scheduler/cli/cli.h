@@ -16,6 +16,8 @@
 #define CLI_FAILED 1
 #define CLI_USAGE 2
 #define CLI_IMPOSSIBLE 77
+/* No exit code: what was to be found out allows to go on. */
+#define CLI_GO_ON (-1)
 
 /* One verb. `run` gets argv[0] = the verb and returns the exit code. */
 struct verb {
