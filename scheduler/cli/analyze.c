@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched analyze: what a recording says, in four tables and plain words. */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "scheduler/cli/analysis.h"
-#include "scheduler/cli/ask.h"
+#include "scheduler/cli/options.h"
 #include "scheduler/cli/table.h"
 
 struct analyze_options {
@@ -281,36 +280,16 @@ out:
 
 static int run(int argc, char **argv)
 {
-	static const struct option known[] = {
-		{"json", no_argument, NULL, 'j'},
-		{"svg", required_argument, NULL, 's'},
-		{"help", no_argument, NULL, 'h'},
+	struct analyze_options wanted = {0};
+	const struct verb_option options[] = {
+		{OPTION_TEXT("svg", &wanted.svg)},
+		{OPTION_JSON(&wanted.json)},
+		{OPTION_TEXT("folder of a recording", &wanted.dir), .word = true},
 		{0},
 	};
-	struct analyze_options options = {0};
-	int option;
+	int code = options_read(&verb_analyze, argc, argv, options);
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", known, NULL)) != -1) {
-		switch (option) {
-		case 'j':
-			options.json = true;
-			break;
-		case 's':
-			options.svg = optarg;
-			break;
-		case 'h':
-			return cli_help(&verb_analyze);
-		default:
-			return cli_usage_getopt(&verb_analyze, option, argv);
-		}
-	}
-	if (optind == argc)
-		return cli_usage(&verb_analyze, "no folder of a recording");
-	options.dir = argv[optind];
-	if (++optind < argc)
-		return cli_usage(&verb_analyze, "'%s' is one argument too many", argv[optind]);
-	return analyze(&options);
+	return code == CLI_GO_ON ? analyze(&wanted) : code;
 }
 
 const struct verb verb_analyze = {

@@ -2,7 +2,6 @@
 #include "scheduler/cli/ask.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -77,52 +76,7 @@ int ask_number(const char *socket, int pid)
 	return (int)number;
 }
 
-int ask_options(const struct verb *verb, int argc, char **argv, struct ask_options *out)
-{
-	static const struct option options[] = {
-		{"dump", no_argument, NULL, 'd'}, /* first: not every verb has it */
-		{"json", no_argument, NULL, 'j'}, {"socket", required_argument, NULL, 's'},
-		{"help", no_argument, NULL, 'h'}, {0},
-	};
-	const struct option *known = out->dump ? options : options + 1;
-	int option;
-
-	*out = (struct ask_options){.socket = ask_socket()};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", known, NULL)) != -1) {
-		switch (option) {
-		case 'd':
-			out->dump = true;
-			break;
-		case 'j':
-			out->json = true;
-			break;
-		case 's':
-			out->socket = optarg;
-			break;
-		case 'h':
-			return cli_help(verb);
-		default:
-			return cli_usage_getopt(verb, option, argv);
-		}
-	}
-	return ASK_GO_ON;
-}
-
-int ask_pid(const struct verb *verb, int argc, char **argv, int *pid)
-{
-	*pid = 0;
-	if (optind == argc)
-		return ASK_GO_ON;
-	*pid = cli_pid(argv[optind]);
-	if (!*pid)
-		return cli_usage(verb, "'%s' is not a process id", argv[optind]);
-	if (++optind < argc)
-		return cli_usage(verb, "'%s' is one argument too many", argv[optind]);
-	return ASK_GO_ON;
-}
-
 int ask_status(const struct verb *verb, const char *socket, int pid, json_t **out)
 {
-	return ask(verb, socket, pid, out) ? CLI_FAILED : ASK_GO_ON;
+	return ask(verb, socket, pid, out) ? CLI_FAILED : CLI_GO_ON;
 }

@@ -11,6 +11,8 @@
 
 #include "scheduler/cli/cli.h"
 
+#define ASK_GO_ON CLI_GO_ON
+
 /* The socket of this session: KFDSHIM_SOCKET, or the default. */
 const char *ask_socket(void);
 /* The daemon's JSON (docs/formats.md); the caller owns *out. -ENOENT and
@@ -21,20 +23,7 @@ int ask_daemon(const char *socket, int pid, json_t **out);
 /* A daemon answers, and knows that process: its number for it, which is another than ours
  * where it counts in another pid namespace. Then it alone acts on it. 0: it does not. */
 int ask_number(const char *socket, int pid);
-/*
- * For a verb that asks and prints. ask_options: --json, --socket and --help; what
- * is left stands from argv[optind] on. ask_status: the daemon's JSON, or one line
- * that says why not. All return ASK_GO_ON, or the exit code to end with.
- */
-#define ASK_GO_ON (-1)
-struct ask_options {
-	const char *socket;
-	bool json;
-	bool dump; /* in: the verb has such an option; out: it was given */
-};
-int ask_options(const struct verb *verb, int argc, char **argv, struct ask_options *out);
-/* What ask_options left is nothing or one PID, 0 in *pid without one. */
-int ask_pid(const struct verb *verb, int argc, char **argv, int *pid);
+/* The same, and one line says why not: CLI_GO_ON, or the exit code to end with. */
 int ask_status(const struct verb *verb, const char *socket, int pid, json_t **out);
 
 #endif

@@ -2,7 +2,6 @@
 #include "scheduler/cli/cli.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,18 +27,6 @@ int cli_usage(const struct verb *verb, const char *fmt, ...)
 	va_end(ap);
 	fprintf(stderr, "; usage: kfdsched %s %s\n", verb->name, verb->usage);
 	return CLI_USAGE;
-}
-
-int cli_usage_getopt(const struct verb *verb, int option, char **argv)
-{
-	const char *last = argv[optind - 1];
-
-	if (option == ':')
-		return cli_usage(verb, "%s needs a value", last);
-	/* In a bundle of short ones optind may not have moved past it yet. */
-	if (optopt != 0 && strncmp(last, "--", 2) != 0)
-		return cli_usage(verb, "unknown option -%c", optopt);
-	return cli_usage(verb, "%s option %s", optopt ? "wrong" : "unknown", last);
 }
 
 int cli_failed(const struct verb *verb, const char *fmt, ...)

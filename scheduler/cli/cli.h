@@ -38,8 +38,6 @@ struct verb {
 int cli_help(const struct verb *verb);
 /* One line on stderr: what is wrong, and the usage. CLI_USAGE. */
 int cli_usage(const struct verb *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The same for what getopt_long just returned ('?' or ':', with opterr 0). */
-int cli_usage_getopt(const struct verb *verb, int option, char **argv);
 /* One line on stderr, "kfdsched VERB: ...". CLI_FAILED. */
 int cli_failed(const struct verb *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -2,7 +2,6 @@
 /* kfdsched colocate: what one GPU for two does to both of them, by experiment. */
 #include <dirent.h>
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,18 +10,20 @@
 
 #include "scheduler/cli/arm.h"
 #include "scheduler/cli/colocate_svg.h"
+#include "scheduler/cli/options.h"
 #include "scheduler/cli/progress.h"
 
 struct request {
 	const char *online, *offline;
 	const char *json, *svg;
-	const char *load_text, *rate_text, *seconds_text;
-	double load, rate, seconds;
+	struct option_number load, rate, seconds;
 	bool arms[ARM_COUNT];
 };
 
-static int parse_arms(const char *text, bool arms[ARM_COUNT])
+static int read_arms(const char *text, void *into)
 {
+	bool *arms = into;
+
 	memset(arms, 0, ARM_COUNT * sizeof(arms[0]));
 	for (const char *name = text;; name += strcspn(name, ",") + 1) {
 		size_t length = strcspn(name, ",");
@@ -32,12 +33,10 @@ static int parse_arms(const char *text, bool arms[ARM_COUNT])
 					   strncmp(arm_names[arm], name, length) != 0))
 			arm++;
 		if (arm == ARM_COUNT)
-			return cli_usage(&verb_colocate,
-					 "--arms knows alone, shared and trap, not '%.*s'",
-					 (int)length, name);
+			return -EINVAL;
 		arms[arm] = true;
 		if (name[length] == '\0')
-			return CLI_DONE;
+			return 0;
 	}
 }
 
@@ -75,74 +74,31 @@ static int check_files(const struct request *request)
 	return CLI_DONE;
 }
 
-static int parse(int argc, char **argv, struct request *out, bool *help)
+static int parse(int argc, char **argv, struct request *out)
 {
-	static const struct option options[] = {
-		{"online", required_argument, NULL, 'n'}, {"offline", required_argument, NULL, 'f'},
-		{"arms", required_argument, NULL, 'a'},	  {"load", required_argument, NULL, 'l'},
-		{"rate", required_argument, NULL, 'r'},	  {"seconds", required_argument, NULL, 's'},
-		{"json", required_argument, NULL, 'j'},	  {"svg", required_argument, NULL, 'v'},
-		{"help", no_argument, NULL, 'h'},	  {0},
+	const struct verb_option options[] = {
+		{OPTION_TEXT("online", &out->online)},
+		{OPTION_TEXT("offline", &out->offline)},
+		{OPTION_READ("arms", out->arms, read_arms, "a list of alone, shared and trap")},
+		{OPTION_NUMBER("load", &out->load, 0, "a share of GPU time such as 0.2")},
+		{OPTION_NUMBER("rate", &out->rate, 0, "requests a second")},
+		{OPTION_NUMBER("seconds", &out->seconds, 86400, "seconds, at most a day")},
+		{OPTION_TEXT("json", &out->json)},
+		{OPTION_TEXT("svg", &out->svg)},
+		{0},
 	};
-	const char *arms = "alone,shared,trap";
-	int option;
+	int code = options_read(&verb_colocate, argc, argv, options);
 
-	*out = (struct request){.seconds_text = "20"};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		switch (option) {
-		case 'n':
-			out->online = optarg;
-			break;
-		case 'f':
-			out->offline = optarg;
-			break;
-		case 'a':
-			arms = optarg;
-			break;
-		case 'l':
-			out->load_text = optarg;
-			break;
-		case 'r':
-			out->rate_text = optarg;
-			break;
-		case 's':
-			out->seconds_text = optarg;
-			break;
-		case 'j':
-			out->json = optarg;
-			break;
-		case 'v':
-			out->svg = optarg;
-			break;
-		case 'h':
-			*help = true;
-			return CLI_DONE;
-		default:
-			return cli_usage_getopt(&verb_colocate, option, argv);
-		}
-	}
-	if (optind < argc)
-		return cli_usage(&verb_colocate, "'%s' is one argument too many", argv[optind]);
+	if (code != CLI_GO_ON)
+		return code;
 	if (!out->online || !out->offline)
 		return cli_usage(&verb_colocate, "no --%s trace",
 				 out->online ? "offline" : "online");
-	if (out->load_text && out->rate_text)
+	if (out->load.text && out->rate.text)
 		return cli_usage(&verb_colocate, "--load and --rate exclude each other");
-	if (!out->load_text && !out->rate_text)
-		out->load_text = "0.2";
-	out->load = out->rate = NAN;
-	if (out->load_text && cli_positive(out->load_text, &out->load))
-		return cli_usage(&verb_colocate,
-				 "--load is a share of GPU time such as 0.2, not '%s'",
-				 out->load_text);
-	if (out->rate_text && cli_positive(out->rate_text, &out->rate))
-		return cli_usage(&verb_colocate, "--rate is requests a second, not '%s'",
-				 out->rate_text);
-	if (cli_positive(out->seconds_text, &out->seconds) || out->seconds > 86400)
-		return cli_usage(&verb_colocate, "--seconds is at most a day, and not '%s'",
-				 out->seconds_text);
-	return parse_arms(arms, out->arms);
+	if (!out->load.text && !out->rate.text)
+		out->load = (struct option_number){0.2, "0.2"};
+	return CLI_GO_ON;
 }
 
 /* "traces/online_x.csv" -> "online_x" */
@@ -296,21 +252,23 @@ static int run(int argc, char **argv)
 	static struct colocation colocation;
 	static struct nursery nursery;
 	char online[NAME_MAX + 1], offline[NAME_MAX + 1];
-	struct request request;
-	bool help = false;
-	int code = parse(argc, argv, &request, &help);
+	struct request request = {
+		.load.value = NAN,
+		.rate.value = NAN,
+		.seconds = {20, "20"},
+		.arms = {true, true, true},
+	};
+	int code = parse(argc, argv, &request);
 
-	if (help)
-		return cli_help(&verb_colocate);
-	if (code)
+	if (code != CLI_GO_ON)
 		return code;
 	struct arm_setup setup = {
 		.nursery = &nursery,
 		.online = request.online,
 		.offline = request.offline,
-		.pace = {request.load_text ? "--load" : "--rate",
-			 request.load_text ? request.load_text : request.rate_text},
-		.seconds = request.seconds_text,
+		.pace = {request.load.text ? "--load" : "--rate",
+			 request.load.text ? request.load.text : request.rate.text},
+		.seconds = request.seconds.text,
 	};
 
 	trace_name(request.online, online, sizeof(online));
@@ -318,9 +276,9 @@ static int run(int argc, char **argv)
 	colocation = (struct colocation){
 		.online = online,
 		.offline = offline,
-		.load = request.load,
-		.rate_per_s = request.rate,
-		.seconds = request.seconds,
+		.load = request.load.value,
+		.rate_per_s = request.rate.value,
+		.seconds = request.seconds.value,
 	};
 	code = check_files(&request);
 	if (code == CLI_DONE)

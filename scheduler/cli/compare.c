@@ -2,15 +2,14 @@
 /* kfdsched compare: two recordings, two processes, or one of each, beside each other. */
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/comparison.h"
+#include "scheduler/cli/options.h"
 #include "scheduler/cli/stop.h"
 #include "scheduler/cli/table.h"
 #include "scheduler/observe/process.h"
@@ -214,7 +213,7 @@ static void show(const struct comparison *c, const struct side *sides)
 	json_decref(conclusion);
 }
 
-static int compare(char **words, const char *socket, bool json)
+static int compare(const char *const *words, const char *socket, bool json)
 {
 	struct side *sides = calloc(2, sizeof(*sides));
 	struct comparison *c = calloc(1, sizeof(*c));
@@ -259,19 +258,23 @@ out:
 
 static int run(int argc, char **argv)
 {
-	struct ask_options options = {0};
-	int code = ask_options(&verb_compare, argc, argv, &options);
+	const char *socket = NULL, *words[2] = {NULL};
+	bool as_json = false;
+	const struct verb_option options[] = {
+		{OPTION_JSON(&as_json)},
+		{OPTION_SOCKET(&socket)},
+		{OPTION_TEXT("folder or process id", &words[0]), .word = true},
+		{OPTION_TEXT("second folder or process id", &words[1]), .word = true},
+		{0},
+	};
+	int code = options_read(&verb_compare, argc, argv, options);
 
-	if (code != ASK_GO_ON)
+	if (code != CLI_GO_ON)
 		return code;
-	if (argc - optind < 2)
-		return cli_usage(&verb_compare, "two of them are wanted: folders or process ids");
-	if (argc - optind > 2)
-		return cli_usage(&verb_compare, "'%s' is one argument too many", argv[optind + 2]);
 	code = stop_begin();
 	if (code)
 		return cli_failed(&verb_compare, "cannot listen for signals: %s", strerror(-code));
-	return compare(argv + optind, options.socket, options.json);
+	return compare(words, socket, as_json);
 }
 
 const struct verb verb_compare = {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched diagnose: the story of one process, and what to do about it. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/cli/ask.h"
 #include "scheduler/cli/diagnose.h"
+#include "scheduler/cli/options.h"
 #include "scheduler/cli/people.h"
 
 static int refused(pid_t pid, int error)
@@ -118,48 +117,19 @@ static int report_container(struct job *job)
 	return code;
 }
 
-/* ASK_GO_ON, or the exit code. */
-static int read_options(struct job *job, int argc, char **argv)
-{
-	static const struct option options[] = {
-		{"container", required_argument, NULL, 'c'},
-		{"json", no_argument, NULL, 'j'},
-		{"socket", required_argument, NULL, 's'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	int option;
-
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		switch (option) {
-		case 'c':
-			job->container = optarg;
-			break;
-		case 'j':
-			job->json = true;
-			break;
-		case 's':
-			job->socket = optarg;
-			break;
-		case 'h':
-			return cli_help(&verb_diagnose);
-		default:
-			return cli_usage_getopt(&verb_diagnose, option, argv);
-		}
-	}
-	if (job->container && !job->container[0])
-		return cli_usage(&verb_diagnose,
-				 "--container needs a name or the beginning of an id");
-	return ask_pid(&verb_diagnose, argc, argv, &job->pid);
-}
-
 static int run(int argc, char **argv)
 {
-	struct job job = {.socket = ask_socket()};
-	int code = read_options(&job, argc, argv);
+	struct job job = {0};
+	const struct verb_option options[] = {
+		{OPTION_CONTAINER(&job.container)},
+		{OPTION_JSON(&job.json)},
+		{OPTION_SOCKET(&job.socket)},
+		{WORD_PID(&job.pid), .optional = true},
+		{0},
+	};
+	int code = options_read(&verb_diagnose, argc, argv, options);
 
-	if (code != ASK_GO_ON)
+	if (code != CLI_GO_ON)
 		return code;
 	if (!job.pid && !job.container)
 		return cli_usage(&verb_diagnose, "which process? Name its PID or its container");

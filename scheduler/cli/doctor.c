@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/cli/ask.h"
 #include "scheduler/cli/doctor_judge.h"
+#include "scheduler/cli/options.h"
 #include "scheduler/cli/table.h"
 
 static json_t *text_or_null(const char *text)
@@ -119,17 +119,22 @@ static int report(const char *socket, int pid, bool as_json)
 
 static int run(int argc, char **argv)
 {
-	struct ask_options options = {0};
-	int pid, code = ask_options(&verb_doctor, argc, argv, &options);
+	const char *socket = NULL;
+	bool as_json = false;
+	int pid = 0;
+	const struct verb_option options[] = {
+		{OPTION_JSON(&as_json)},
+		{OPTION_SOCKET(&socket)},
+		{WORD_PID(&pid), .optional = true},
+		{0},
+	};
+	int code = options_read(&verb_doctor, argc, argv, options);
 
-	if (code != ASK_GO_ON)
-		return code;
-	code = ask_pid(&verb_doctor, argc, argv, &pid);
-	if (code != ASK_GO_ON)
+	if (code != CLI_GO_ON)
 		return code;
 	if (pid && kill(pid, 0) != 0 && errno == ESRCH)
 		return cli_failed(&verb_doctor, "process %d is gone", pid);
-	return report(options.socket, pid, options.json);
+	return report(socket, pid, as_json);
 }
 
 const struct verb verb_doctor = {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched events: what the daemon has done and why, and what it does as it happens. */
 #include <errno.h>
-#include <getopt.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +8,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "scheduler/cli/ask.h"
-#include "scheduler/cli/cli.h"
 #include "scheduler/cli/event_text.h"
+#include "scheduler/cli/options.h"
 #include "scheduler/cli/stop.h"
 #include "scheduler/lib/kfdsched.h"
 
@@ -26,63 +24,22 @@ struct options {
 	unsigned long last;  /* of the kept ones, so many at most */
 };
 
-static bool is_number(const char *text, unsigned long *out)
-{
-	char *end;
-
-	errno = 0;
-	*out = strtoul(text, &end, 10);
-	return text[0] >= '0' && text[0] <= '9' && !*end && !errno;
-}
-
 static int parse(int argc, char **argv, struct options *out)
 {
-	static const struct option options[] = {
-		{"follow", no_argument, NULL, 'f'},
-		{"last", required_argument, NULL, 'l'},
-		{"json", no_argument, NULL, 'j'},
-		{"count", required_argument, NULL, 'n'},
-		{"socket", required_argument, NULL, 's'},
-		{"help", no_argument, NULL, 'h'},
+	const struct verb_option options[] = {
+		{OPTION_FLAG("follow", &out->follow), .letter = 'f'},
+		{OPTION_COUNT("last", &out->last, 0, LONG_MAX, "a number of events")},
+		{OPTION_COUNT("count", &out->count, 1, LONG_MAX, "a number of events")},
+		{OPTION_JSON(&out->json)},
+		{OPTION_SOCKET(&out->socket)},
 		{0},
 	};
-	int option;
+	int code = options_read(&verb_events, argc, argv, options);
 
-	*out = (struct options){.socket = ask_socket(), .last = ULONG_MAX};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":hf", options, NULL)) != -1) {
-		switch (option) {
-		case 'f':
-			out->follow = true;
-			break;
-		case 'l':
-			if (!is_number(optarg, &out->last))
-				return cli_usage(&verb_events,
-						 "--last is a number of events, not '%s'", optarg);
-			break;
-		case 'j':
-			out->json = true;
-			break;
-		case 'n':
-			if (!is_number(optarg, &out->count) || !out->count)
-				return cli_usage(&verb_events,
-						 "--count is a number of events, not '%s'", optarg);
-			break;
-		case 's':
-			out->socket = optarg;
-			break;
-		case 'h':
-			return cli_help(&verb_events);
-		default:
-			return cli_usage_getopt(&verb_events, option, argv);
-		}
-	}
-	if (optind < argc)
-		return cli_usage(&verb_events, "'%s' is one argument too many", argv[optind]);
-	if (out->count && !out->follow)
+	if (code == CLI_GO_ON && out->count && !out->follow)
 		return cli_usage(&verb_events, "--count ends --follow; without it --last N prints "
 					       "the last N");
-	return ASK_GO_ON;
+	return code;
 }
 
 /* false: stdout takes nothing more. */
@@ -210,11 +167,11 @@ static int follow(struct kfdsched *daemon, const struct options *options)
 static int run(int argc, char **argv)
 {
 	struct kfdsched *daemon;
-	struct options options;
+	struct options options = {.last = ULONG_MAX};
 	unsigned long count = 0;
 	int code = parse(argc, argv, &options);
 
-	if (code != ASK_GO_ON)
+	if (code != CLI_GO_ON)
 		return code;
 	daemon = kfdsched_open(options.socket);
 	if (!daemon)

@@ -2,7 +2,6 @@
 /* kfdsched import-log: queues, threads and packets out of a log of HIP. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -13,8 +12,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "scheduler/cli/cli.h"
 #include "scheduler/cli/import_show.h"
+#include "scheduler/cli/options.h"
 #include "scheduler/cli/progress.h"
 #include "scheduler/cli/stop.h"
 
@@ -30,12 +29,6 @@ struct import {
 	uint64_t size; /* of a regular file; 0: not known */
 	bool in_long;  /* within a line of which the beginning was taken already */
 	uint64_t began_ns, live_ns;
-};
-
-struct options {
-	enum import_format format;
-	uint64_t pid;
-	const char *file;
 };
 
 static void take_line(struct import *import, const char *line, size_t bytes)
@@ -250,52 +243,7 @@ static int nothing(const struct import *import)
 		import->read.stopped ? "the part that was read of " : "", file);
 }
 
-static int options_of(int argc, char **argv, struct options *out)
-{
-	static const struct option longs[] = {{"format", required_argument, NULL, 'f'},
-					      {"help", no_argument, NULL, 'h'},
-					      {"json", no_argument, NULL, 'j'},
-					      {"pid", required_argument, NULL, 'p'},
-					      {0}};
-	static const char *const formats[] = {"table", "json", "python"};
-	int option;
-
-	opterr = 0;
-	optind = 0;
-	while ((option = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
-		switch (option) {
-		case 'f':
-			for (out->format = IMPORT_TABLE; out->format <= IMPORT_PYTHON;
-			     out->format++) {
-				if (strcmp(optarg, formats[out->format]) == 0)
-					break;
-			}
-			if (out->format > IMPORT_PYTHON)
-				return cli_usage(&verb_import_log,
-						 "'%s' is not table, json or python", optarg);
-			break;
-		case 'h':
-			return cli_help(&verb_import_log);
-		case 'j':
-			out->format = IMPORT_JSON;
-			break;
-		case 'p':
-			out->pid = (uint64_t)cli_pid(optarg);
-			if (!out->pid)
-				return cli_usage(&verb_import_log, "'%s' is not a process id",
-						 optarg);
-			break;
-		default:
-			return cli_usage_getopt(&verb_import_log, option, argv);
-		}
-	}
-	if (optind + 1 != argc)
-		return cli_usage(&verb_import_log, "one FILE is needed ('-' reads stdin)");
-	out->file = argv[optind];
-	return -1;
-}
-
-static int import(struct import *import, const struct options *options)
+static int import(struct import *import, enum import_format format)
 {
 	char name[NAME];
 	int rc = stop_begin();
@@ -306,27 +254,37 @@ static int import(struct import *import, const struct options *options)
 		rc = read_all(import);
 	if (rc)
 		return cli_failed(&verb_import_log, "%s cannot be read: %s",
-				  name_of(options->file, name), strerror(-rc));
+				  name_of(import->read.file, name), strerror(-rc));
 	if (import->tally->threads == 0)
 		return nothing(import);
 	remarks(import);
-	if (import_show(&import->read, import->tally, options->format))
+	if (import_show(&import->read, import->tally, format))
 		return cli_failed(&verb_import_log, "no memory for what to print");
 	return CLI_DONE;
 }
 
 static int run(int argc, char **argv)
 {
-	struct options options = {0};
-	int code = options_of(argc, argv, &options);
+	static const char *const formats[] = {"table", "json", "python", NULL};
+	enum import_format format = IMPORT_TABLE;
+	const char *file = NULL;
+	int pid = 0;
+	const struct verb_option options[] = {
+		{OPTION_CHOICE("format", &format, formats)},
+		{OPTION_IS("json", &format, IMPORT_JSON)},
+		{OPTION_PID("pid", &pid)},
+		{OPTION_TEXT("FILE ('-' is stdin)", &file), .word = true},
+		{0},
+	};
+	int code = options_read(&verb_import_log, argc, argv, options);
 
-	if (code >= 0)
+	if (code != CLI_GO_ON)
 		return code;
-	struct import all = {.read.file = options.file, .fd = -1, .tally = tally_new(options.pid)};
+	struct import all = {.read.file = file, .fd = -1, .tally = tally_new((uint64_t)pid)};
 
 	if (!all.tally)
 		return cli_failed(&verb_import_log, "no memory to count in");
-	code = import(&all, &options);
+	code = import(&all, format);
 	tally_free(all.tally);
 	if (all.fd > STDIN_FILENO)
 		close(all.fd);

@@ -1,88 +1,25 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched resume, set: orders about one process, and what suspend.c shares of them. */
 #include <errno.h>
-#include <getopt.h>
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "channel/protocol.h"
-#include "scheduler/cli/ask.h"
 #include "scheduler/cli/holders.h"
 #include "scheduler/cli/orders.h"
 #include "scheduler/lib/kfdsched.h"
 
-/* --for and its number. */
-static int read_seconds(const struct verb *verb, const char *text, unsigned *out)
+int order_begin(const struct verb *verb, int argc, char **argv, const struct verb_option *options,
+		struct order *order)
 {
-	char *end;
-	long n = strtol(text, &end, 10);
+	int code = options_read(verb, argc, argv, options);
 
-	if (end == text || *end != '\0' || n < 1 || n > PROTOCOL_LEASE_MAX_S)
-		return cli_usage(verb, "--for is 1 to %u seconds, not '%s'", PROTOCOL_LEASE_MAX_S,
-				 text);
-	*out = (unsigned)n;
-	return ASK_GO_ON;
-}
-
-static int read_option(const struct verb *verb, int option, char **argv, struct order *out)
-{
-	switch (option) {
-	case 'f':
-		return read_seconds(verb, optarg, &out->seconds);
-	case 'q':
-		out->queues = optarg;
-		break;
-	case 'j':
-		out->json = true;
-		break;
-	case 's':
-		out->socket = optarg;
-		break;
-	case 'h':
-		return cli_help(verb);
-	default:
-		return cli_usage_getopt(verb, option, argv);
-	}
-	return ASK_GO_ON;
-}
-
-int order_parse(const struct verb *verb, int argc, char **argv, int words, struct order *out)
-{
-	static const struct option options[] = {
-		{"for", required_argument, NULL, 'f'}, /* first two: one verb has them */
-		{"queues", required_argument, NULL, 'q'},
-		{"json", no_argument, NULL, 'j'},
-		{"socket", required_argument, NULL, 's'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	const struct option *known = verb == &verb_suspend ? options : options + 2;
-	int option, code;
-
-	*out = (struct order){.socket = ask_socket()};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", known, NULL)) != -1) {
-		code = read_option(verb, option, argv, out);
-		if (code != ASK_GO_ON)
-			return code;
-	}
-	if (optind == argc)
-		return cli_usage(verb, "no PID");
-	out->pid = cli_pid(argv[optind]);
-	if (!out->pid)
-		return cli_usage(verb, "'%s' is no PID", argv[optind]);
-	optind++;
-	if (words && optind == argc)
-		return cli_usage(verb, "no priority");
-	if (words)
-		out->word = argv[optind++];
-	if (optind < argc)
-		return cli_usage(verb, "'%s' is one argument too many", argv[optind]);
-	out->daemon = kfdsched_open(out->socket);
-	return out->daemon ? ASK_GO_ON : cli_failed(verb, "no memory");
+	if (code != CLI_GO_ON)
+		return code;
+	order->daemon = kfdsched_open(order->socket);
+	return order->daemon ? CLI_GO_ON : cli_failed(verb, "no memory");
 }
 
 int order_print_json(const struct verb *verb, int pid, const char *answer, json_t *more)
@@ -145,10 +82,16 @@ static int tell_holder(const struct order *order)
 
 static int run_resume(int argc, char **argv)
 {
-	struct order order;
-	int code = order_parse(&verb_resume, argc, argv, 0, &order), rc;
+	struct order order = {0};
+	const struct verb_option options[] = {
+		{OPTION_JSON(&order.json)},
+		{OPTION_SOCKET(&order.socket)},
+		{WORD_PID(&order.pid)},
+		{0},
+	};
+	int code = order_begin(&verb_resume, argc, argv, options, &order), rc;
 
-	if (code != ASK_GO_ON)
+	if (code != CLI_GO_ON)
 		return code;
 	rc = kfdsched_resume(order.daemon, order.pid);
 	if (order_has_no_daemon(rc, order.pid))
@@ -184,8 +127,10 @@ const struct verb verb_resume = {
 
 /* ---- set ---- */
 
-static int read_priority(const char *word, int *out)
+static int read_priority(const char *word, void *into)
 {
+	int *out = into;
+
 	if (strcmp(word, "none") == 0)
 		*out = KFDSCHED_PRIORITY_NONE;
 	else if (strcmp(word, "own") == 0)
@@ -205,19 +150,24 @@ static json_t *priority_json(int priority)
 
 static int run_set(int argc, char **argv)
 {
-	struct order order;
-	int code = order_parse(&verb_set, argc, argv, 1, &order), priority;
+	struct order order = {0};
+	int priority = KFDSCHED_PRIORITY_NONE;
+	const struct verb_option options[] = {
+		{OPTION_JSON(&order.json)},
+		{OPTION_SOCKET(&order.socket)},
+		{WORD_PID(&order.pid)},
+		{OPTION_READ("priority", &priority, read_priority,
+			     "priority: online, offline, 0 to 15, none or own"),
+		 .word = true},
+		{0},
+	};
+	int code = order_begin(&verb_set, argc, argv, options, &order);
 
-	if (code != ASK_GO_ON)
+	if (code != CLI_GO_ON)
 		return code;
-	if (read_priority(order.word, &priority))
-		code = cli_usage(&verb_set,
-				 "a priority is online, offline, 0 to 15, none or own, not '%s'",
-				 order.word);
-	else
-		code = order_tell_done(&verb_set, &order,
-				       kfdsched_set_priority(order.daemon, order.pid, priority),
-				       priority_json(priority));
+	code = order_tell_done(&verb_set, &order,
+			       kfdsched_set_priority(order.daemon, order.pid, priority),
+			       priority_json(priority));
 	kfdsched_close(order.daemon);
 	return code;
 }

@@ -9,21 +9,19 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "scheduler/cli/cli.h"
+#include "scheduler/cli/options.h"
 #include "scheduler/lib/kfdsched.h"
 
 struct order {
 	struct kfdsched *daemon; /* kfdsched_close() ends it */
 	const char *socket;
 	int pid;
-	unsigned seconds;   /* of --for; 0: it was not given */
-	const char *queues; /* of --queues; NULL: it was not given */
-	const char *word;   /* the argument after PID */
 	bool json;
 };
 
-/* Options, PID, and `words` more. ASK_GO_ON, or the exit code. */
-int order_parse(const struct verb *verb, int argc, char **argv, int words, struct order *out);
+/* Reads its options, which go there or elsewhere. CLI_GO_ON, or the exit code. */
+int order_begin(const struct verb *verb, int argc, char **argv, const struct verb_option *options,
+		struct order *order);
 
 /* Did an order come to this because no daemon answers, or the one that does has not got the
  * process, though it lives? */

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched pidmap: who a process is here, on the host and in its container. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/cli/ask.h"
+#include "scheduler/cli/options.h"
 #include "scheduler/cli/people.h"
 #include "scheduler/cli/table.h"
 
@@ -181,39 +180,17 @@ static int show(struct job *job)
 
 static int run(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"container", required_argument, NULL, 'c'},
-		{"json", no_argument, NULL, 'j'},
-		{"socket", required_argument, NULL, 's'},
-		{"help", no_argument, NULL, 'h'},
+	struct job job = {0};
+	const struct verb_option options[] = {
+		{OPTION_CONTAINER(&job.wish.container)},
+		{OPTION_JSON(&job.json)},
+		{OPTION_SOCKET(&job.wish.socket)},
+		{WORD_PID(&job.pid), .optional = true},
 		{0},
 	};
-	struct job job = {.wish = {.socket = ask_socket()}};
-	int option, code;
+	int code = options_read(&verb_pidmap, argc, argv, options);
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		switch (option) {
-		case 'c':
-			job.wish.container = optarg;
-			break;
-		case 'j':
-			job.json = true;
-			break;
-		case 's':
-			job.wish.socket = optarg;
-			break;
-		case 'h':
-			return cli_help(&verb_pidmap);
-		default:
-			return cli_usage_getopt(&verb_pidmap, option, argv);
-		}
-	}
-	if (job.wish.container && !*job.wish.container)
-		return cli_usage(&verb_pidmap,
-				 "--container needs a name or the beginning of an id");
-	code = ask_pid(&verb_pidmap, argc, argv, &job.pid);
-	if (code != ASK_GO_ON)
+	if (code != CLI_GO_ON)
 		return code;
 	job.names = container_names_new();
 	if (!job.names)

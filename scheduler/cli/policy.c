@@ -5,13 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "channel/protocol.h"
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/field.h"
+#include "scheduler/cli/options.h"
 #include "scheduler/cli/table.h"
 #include "scheduler/lib/kfdsched.h"
+
+struct asked {
+	const char *socket;
+	bool json;
+};
 
 /* A gpu_id: digits and nothing else. */
 static bool read_node(const char *text, unsigned *out)
@@ -92,12 +97,12 @@ static int print_policies(const json_t *policies, bool all)
 	return rc ? cli_failed(&verb_policy, "no memory for the table") : CLI_DONE;
 }
 
-static int show(const struct ask_options *options, unsigned gpu_id)
+static int show(const struct asked *asked, unsigned gpu_id)
 {
 	json_t *status, *policies;
-	int code = ask_status(&verb_policy, options->socket, 0, &status);
+	int code = ask_status(&verb_policy, asked->socket, 0, &status);
 
-	if (code != ASK_GO_ON)
+	if (code != CLI_GO_ON)
 		return code;
 	policies = select_policies(status, gpu_id);
 	json_decref(status);
@@ -107,7 +112,7 @@ static int show(const struct ask_options *options, unsigned gpu_id)
 		code = cli_failed(&verb_policy,
 				  "there is no node %u: 'kfdsched status' lists those that are",
 				  gpu_id);
-	} else if (options->json) {
+	} else if (asked->json) {
 		json_dumpf(policies, stdout, JSON_INDENT(2));
 		putchar('\n');
 		code = CLI_DONE;
@@ -132,16 +137,16 @@ static int print_set(unsigned gpu_id, const char *name, unsigned share, const ch
 		     : cli_failed(&verb_policy, "it is done, but no memory to tell it as JSON");
 }
 
-static int set(const struct ask_options *options, unsigned gpu_id, const char *name, unsigned share)
+static int set(const struct asked *asked, unsigned gpu_id, const char *name, unsigned share)
 {
-	struct kfdsched *daemon = kfdsched_open(options->socket);
+	struct kfdsched *daemon = kfdsched_open(asked->socket);
 	int code = CLI_DONE;
 
 	if (!daemon)
 		return cli_failed(&verb_policy, "no memory");
 	if (kfdsched_set_policy(daemon, gpu_id, name, share))
 		code = cli_failed(&verb_policy, "%s", kfdsched_sentence(daemon));
-	else if (options->json)
+	else if (asked->json)
 		code = print_set(gpu_id, name, share, kfdsched_sentence(daemon));
 	else
 		puts(kfdsched_sentence(daemon));
@@ -151,34 +156,43 @@ static int set(const struct ask_options *options, unsigned gpu_id, const char *n
 
 static int run(int argc, char **argv)
 {
-	struct ask_options options = {0};
-	int code = ask_options(&verb_policy, argc, argv, &options);
+	const char *words[4] = {NULL}, **word = words;
+	struct asked asked = {0};
+	const struct verb_option options[] = {
+		{OPTION_JSON(&asked.json)},
+		{OPTION_SOCKET(&asked.socket)},
+		{OPTION_TEXT("node", &words[0]), .word = true, .optional = true},
+		{OPTION_TEXT("policy", &words[1]), .word = true, .optional = true},
+		{OPTION_TEXT("share", &words[2]), .word = true, .optional = true},
+		{0},
+	};
+	int code = options_read(&verb_policy, argc, argv, options);
 	enum protocol_policy policy;
 	unsigned gpu_id = 0, share = 0;
 	const char *name;
 
-	if (code != ASK_GO_ON)
+	if (code != CLI_GO_ON)
 		return code;
-	if (optind < argc && read_node(argv[optind], &gpu_id))
-		optind++;
-	if (optind == argc)
-		return show(&options, gpu_id);
-	name = argv[optind++];
+	if (*word && read_node(*word, &gpu_id))
+		word++;
+	if (!*word)
+		return show(&asked, gpu_id);
+	name = *word++;
 	if (protocol_policy(name, &policy))
 		return cli_usage(&verb_policy,
 				 "'%s' is neither a node (a gpu_id) nor a policy: strict, share, "
 				 "deadline, observe",
 				 name);
 	if (policy == PROTOCOL_POLICY_SHARE) {
-		if (optind == argc || !read_share(argv[optind], &share))
+		if (!*word || !read_share(*word, &share))
 			return cli_usage(
 				&verb_policy,
 				"share wants share=1 to share=99 (percent), as share=20%%");
-		optind++;
+		word++;
 	}
-	if (optind < argc)
-		return cli_usage(&verb_policy, "'%s' is one argument too many", argv[optind]);
-	return set(&options, gpu_id, name, share);
+	if (*word)
+		return options_too_many(&verb_policy, *word);
+	return set(&asked, gpu_id, name, share);
 }
 
 const struct verb verb_policy = {

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <langinfo.h>
 #include <limits.h>
 #include <locale.h>
@@ -19,6 +18,7 @@
 
 #include "scheduler/cli/actor.h"
 #include "scheduler/cli/ask.h"
+#include "scheduler/cli/options.h"
 #include "scheduler/cli/preempt.h"
 #include "scheduler/cli/progress.h"
 #include "scheduler/cli/simulation.h"
@@ -36,7 +36,7 @@
 
 struct options {
 	int pid;
-	unsigned times;			   /* 0: not given */
+	unsigned long times;		   /* 0: not given */
 	double hold_us, pause_us, slow_us; /* 0: not given */
 	bool stress, json;
 	const char *svg, *socket;
@@ -175,98 +175,25 @@ static int show(const struct preempt_job *job, const struct options *options,
 
 /* ---- the verb ---- */
 
-static int read_number(const char *text, long max, long *out)
-{
-	char *end;
-
-	errno = 0;
-	*out = strtol(text, &end, 10);
-	return errno || end == text || *end || *out <= 0 || *out > max ? -EINVAL : 0;
-}
-
-static int read_time(const char *text, double max_us, double *out)
-{
-	return cli_duration_us(text, out) || *out > max_us ? -EINVAL : 0;
-}
-
-static int wrong_time(const char *option, const char *example, unsigned max_s, const char *text)
-{
-	return cli_usage(&verb_preempt, "%s takes a time such as %s, at most %us, not '%s'", option,
-			 example, max_s, text);
-}
-
-static int read_option(int option, char **argv, struct options *out)
-{
-	long n;
-
-	switch (option) {
-	case 'n':
-		if (read_number(optarg, TIMES_MAX, &n))
-			return cli_usage(&verb_preempt, "-n takes 1 to %d, not '%s'", TIMES_MAX,
-					 optarg);
-		out->times = (unsigned)n;
-		break;
-	case 'H':
-		if (read_time(optarg, HOLD_MAX_US, &out->hold_us))
-			return wrong_time("--hold", "100ms", 30, optarg);
-		break;
-	case 'P':
-		if (read_time(optarg, PAUSE_MAX_US, &out->pause_us))
-			return wrong_time("--pause", "500ms", 600, optarg);
-		break;
-	case 'S':
-		if (read_time(optarg, HOLD_MAX_US, &out->slow_us))
-			return wrong_time("--slow", "50ms", 30, optarg);
-		break;
-	case 'g':
-		out->svg = optarg;
-		break;
-	case 't':
-		out->stress = true;
-		break;
-	case 'j':
-		out->json = true;
-		break;
-	case 's':
-		out->socket = optarg;
-		break;
-	case 'h':
-		return cli_help(&verb_preempt);
-	default:
-		return cli_usage_getopt(&verb_preempt, option, argv);
-	}
-	return ASK_GO_ON;
-}
-
 static int read_options(int argc, char **argv, struct options *out)
 {
-	static const struct option options[] = {
-		{"hold", required_argument, NULL, 'H'},
-		{"pause", required_argument, NULL, 'P'},
-		{"slow", required_argument, NULL, 'S'},
-		{"svg", required_argument, NULL, 'g'},
-		{"stress", no_argument, NULL, 't'},
-		{"json", no_argument, NULL, 'j'},
-		{"socket", required_argument, NULL, 's'},
-		{"help", no_argument, NULL, 'h'},
+	const struct verb_option options[] = {
+		{OPTION_COUNT(NULL, &out->times, 1, TIMES_MAX, "1 to 100000"), .letter = 'n'},
+		{OPTION_TIME("hold", &out->hold_us, 0, HOLD_MAX_US,
+			     "a time such as 100ms, at most 30s")},
+		{OPTION_TIME("pause", &out->pause_us, 0, PAUSE_MAX_US,
+			     "a time such as 500ms, at most 600s")},
+		{OPTION_TIME("slow", &out->slow_us, 0, HOLD_MAX_US,
+			     "a time such as 50ms, at most 30s")},
+		{OPTION_TEXT("svg", &out->svg)},
+		{OPTION_FLAG("stress", &out->stress)},
+		{OPTION_JSON(&out->json)},
+		{OPTION_SOCKET(&out->socket)},
+		{WORD_PID(&out->pid)},
 		{0},
 	};
-	int option, code;
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":hn:", options, NULL)) != -1) {
-		code = read_option(option, argv, out);
-		if (code != ASK_GO_ON)
-			return code;
-	}
-	if (optind == argc)
-		return cli_usage(&verb_preempt, "no PID");
-	out->pid = cli_pid(argv[optind]);
-	if (!out->pid)
-		return cli_usage(&verb_preempt, "'%s' is not a process id", argv[optind]);
-	if (optind + 1 < argc)
-		return cli_usage(&verb_preempt, "'%s' is one argument too many", argv[optind + 1]);
-	return ASK_GO_ON;
+	return options_read(&verb_preempt, argc, argv, options);
 }
 
 /* A simulation shares its CPU with us: its suspends are as slow as the machine is loaded,
@@ -274,7 +201,9 @@ static int read_options(int argc, char **argv, struct options *out)
 static void set_up(const struct options *options, struct preempt_job *job)
 {
 	job->simulated = access(SIMULATION_PATH, F_OK) == 0;
-	job->times = options->times ? options->times : options->stress ? STRESS_TIMES : TIMES;
+	job->times = options->times    ? (unsigned)options->times
+		     : options->stress ? STRESS_TIMES
+				       : TIMES;
 	job->hold_us = options->hold_us > 0 ? options->hold_us : HOLD_US;
 	job->pause_us = options->pause_us > 0 ? options->pause_us
 			: options->stress     ? STRESS_PAUSE_US
@@ -308,7 +237,7 @@ static int measure(const struct preempt_job *job, const struct options *options)
 
 static int run(int argc, char **argv)
 {
-	struct options options = {.socket = ask_socket()};
+	struct options options = {0};
 	int code = read_options(argc, argv, &options);
 	struct preempt_job job = {0};
 

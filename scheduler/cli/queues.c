@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched queues: every GPU queue of a process, or of all, from every source there is. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "scheduler/cli/ask.h"
+#include "scheduler/cli/options.h"
 #include "scheduler/cli/table.h"
 #include "scheduler/observe/observe.h"
 #include "scheduler/observe/process.h"
 
 #define PROCESSES 4096
 
-enum format { FORMAT_TABLE, FORMAT_C, FORMAT_JSON };
+enum format { FORMAT_TABLE, FORMAT_C, FORMAT_JSON }; /* as --format has them */
 
 struct job {
 	int pid; /* 0: all */
@@ -297,7 +296,7 @@ static int look_at_one(const struct job *job, struct seen *out)
 	if (rc)
 		return cli_failed(&verb_queues, "looking at process %d failed: %s", job->pid,
 				  strerror(-rc));
-	return out->observation.listed ? ASK_GO_ON : say_why_none(out);
+	return out->observation.listed ? CLI_GO_ON : say_why_none(out);
 }
 
 /* How many could be looked at; those that end meanwhile are left out. */
@@ -329,7 +328,7 @@ static int look_at_all(const struct job *job, struct seen **out)
 static int show(const struct job *job)
 {
 	struct seen *list = NULL;
-	int n = 1, rc = 0, code = ASK_GO_ON;
+	int n = 1, rc = 0, code = CLI_GO_ON;
 
 	if (job->pid) {
 		list = calloc(1, sizeof(*list));
@@ -341,7 +340,7 @@ static int show(const struct job *job)
 		code = cli_failed(&verb_queues, "no memory for the list");
 		n = 0;
 	}
-	if (code == ASK_GO_ON) {
+	if (code == CLI_GO_ON) {
 		if (job->format == FORMAT_JSON)
 			rc = print_json(list, (size_t)n);
 		else if (job->format == FORMAT_C)
@@ -358,54 +357,21 @@ static int show(const struct job *job)
 
 /* ---- the verb ---- */
 
-static int read_format(const char *word, enum format *out)
-{
-	static const char *const words[] = {"table", "c", "json"};
-
-	for (unsigned i = 0; i < 3; i++) {
-		if (strcmp(words[i], word) == 0) {
-			*out = (enum format)i;
-			return 0;
-		}
-	}
-	return -EINVAL;
-}
-
 static int run(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"addresses", no_argument, NULL, 'a'}, {"format", required_argument, NULL, 'f'},
-		{"json", no_argument, NULL, 'j'},      {"socket", required_argument, NULL, 's'},
-		{"help", no_argument, NULL, 'h'},      {0},
+	static const char *const formats[] = {"table", "c", "json", NULL};
+	struct job job = {0};
+	const struct verb_option options[] = {
+		{OPTION_FLAG("addresses", &job.addresses)},
+		{OPTION_CHOICE("format", &job.format, formats)},
+		{OPTION_IS("json", &job.format, FORMAT_JSON)},
+		{OPTION_SOCKET(&job.socket)},
+		{WORD_PID(&job.pid), .optional = true},
+		{0},
 	};
-	struct job job = {.socket = ask_socket()};
-	int option, code;
+	int code = options_read(&verb_queues, argc, argv, options);
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		switch (option) {
-		case 'a':
-			job.addresses = true;
-			break;
-		case 'f':
-			if (read_format(optarg, &job.format))
-				return cli_usage(&verb_queues,
-						 "--format is table, c or json, not '%s'", optarg);
-			break;
-		case 'j':
-			job.format = FORMAT_JSON;
-			break;
-		case 's':
-			job.socket = optarg;
-			break;
-		case 'h':
-			return cli_help(&verb_queues);
-		default:
-			return cli_usage_getopt(&verb_queues, option, argv);
-		}
-	}
-	code = ask_pid(&verb_queues, argc, argv, &job.pid);
-	if (code != ASK_GO_ON)
+	if (code != CLI_GO_ON)
 		return code;
 	if (job.format == FORMAT_C && !job.pid)
 		return cli_usage(&verb_queues, "--format c is of one process: name its PID");

@@ -3,9 +3,6 @@
  * kfdsched record: the queues of a command, from before it begins until after its end, and
  * what it says, in one folder.
  */
-#include <errno.h>
-#include <getopt.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +13,8 @@
 
 #include "common/clock.h"
 #include "common/proc_stat.h"
-#include "scheduler/cli/ask.h"
 #include "scheduler/cli/descendants.h"
+#include "scheduler/cli/options.h"
 #include "scheduler/cli/recording.h"
 #include "scheduler/cli/shown.h"
 #include "scheduler/cli/stop.h"
@@ -34,7 +31,7 @@ struct record_options {
 	const char *dir, *socket;
 	char **command;
 	double interval_us;
-	int samples;
+	unsigned long samples;
 	bool json;
 };
 
@@ -236,8 +233,8 @@ static void follow(struct session *s)
 	uint64_t interval = (uint64_t)(s->options->interval_us * 1e3);
 	uint64_t begin = clock_ns();
 
-	for (int n = 1; n <= s->options->samples && !s->broken; n++) {
-		uint64_t due = begin + (uint64_t)n * interval;
+	for (unsigned long n = 1; n <= s->options->samples && !s->broken; n++) {
+		uint64_t due = begin + n * interval;
 
 		/* One that is late by more than an interval has been passed. */
 		if (clock_ns() > due + interval)
@@ -376,64 +373,26 @@ static const char *default_dir(char text[64])
 
 static int run(int argc, char **argv)
 {
-	static const struct option known[] = {
-		{"samples", required_argument, NULL, 'n'},
-		{"interval", required_argument, NULL, 'i'},
-		{"output", required_argument, NULL, 'o'},
-		{"socket", required_argument, NULL, 'k'},
-		{"json", no_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'},
+	struct record_options wanted = {.samples = 10, .interval_us = 10e6};
+	const struct verb_option options[] = {
+		{OPTION_COUNT("samples", &wanted.samples, 1, SAMPLES_MAX, "1 to 1000000")},
+		{OPTION_SECONDS("interval", &wanted.interval_us, INTERVAL_MIN_US, INTERVAL_MAX_US,
+				"seconds, or a time such as 100ms, of 1ms to a day")},
+		{OPTION_NAME("output", &wanted.dir, PATH_MAX, "a folder"), .letter = 'o'},
+		{OPTION_JSON(&wanted.json)},
+		{OPTION_SOCKET(&wanted.socket)},
 		{0},
 	};
-	struct record_options options = {.samples = 10, .interval_us = 10e6};
+	int code = options_before_command(&verb_record, argc, argv, options, &wanted.command);
 	char dir[64];
-	int option;
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "+:ho:", known, NULL)) != -1) {
-		switch (option) {
-		case 'n':
-			options.samples = cli_pid(optarg);
-			if (options.samples == 0 || options.samples > SAMPLES_MAX)
-				return cli_usage(&verb_record,
-						 "--samples takes 1 to 1000000, not '%s'", optarg);
-			break;
-		case 'i':
-			if (cli_positive(optarg, &options.interval_us) == 0)
-				options.interval_us *= 1e6;
-			else if (cli_duration_us(optarg, &options.interval_us))
-				options.interval_us = NAN;
-			if (!(options.interval_us >= INTERVAL_MIN_US &&
-			      options.interval_us <= INTERVAL_MAX_US))
-				return cli_usage(
-					&verb_record,
-					"--interval takes seconds, or a time such as 100ms, "
-					"of 1ms to a day, not '%s'",
-					optarg);
-			break;
-		case 'o':
-			if (optarg[0] == '\0')
-				return cli_usage(&verb_record, "--output names a folder, not ''");
-			options.dir = optarg;
-			break;
-		case 'k':
-			options.socket = optarg;
-			break;
-		case 'j':
-			options.json = true;
-			break;
-		case 'h':
-			return cli_help(&verb_record);
-		default:
-			return cli_usage_getopt(&verb_record, option, argv);
-		}
-	}
-	if (optind == argc)
+	if (code != CLI_GO_ON)
+		return code;
+	if (!*wanted.command)
 		return cli_usage(&verb_record, "no command");
-	options.command = argv + optind;
-	if (!options.dir)
-		options.dir = default_dir(dir);
-	return record(&options);
+	if (!wanted.dir)
+		wanted.dir = default_dir(dir);
+	return record(&wanted);
 }
 
 const struct verb verb_record = {

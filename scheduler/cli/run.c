@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched run: a command with the shim preloaded and its priority set. */
-#include "scheduler/cli/cli.h"
-
 #include <errno.h>
-#include <getopt.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +8,7 @@
 #include <unistd.h>
 
 #include "channel/protocol.h"
+#include "scheduler/cli/options.h"
 
 /* What a shell answers when a command cannot be started. */
 #define NOT_FOUND 127
@@ -18,53 +16,26 @@
 
 static int run(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"priority", required_argument, NULL, 'p'},
-		{"group", required_argument, NULL, 'g'},
-		{"slo", required_argument, NULL, 't'},
-		{"help", no_argument, NULL, 'h'},
+	const char *priority = NULL, *group = NULL;
+	double slo_us = 0;
+	/* The shim reads whole numbers of them. */
+	const struct verb_option options[] = {
+		{OPTION_PRIORITY(&priority)},
+		{OPTION_NAME("group", &group, PROTOCOL_GROUP_MAX - 1, "a name of 1 to 63 bytes")},
+		{OPTION_TIME("slo", &slo_us, 1, UINT32_MAX,
+			     "a time such as 20ms, 1.5s or 500us, of 1us to 4294s")},
 		{0},
 	};
-	const char *priority = NULL, *group = NULL, *slo = NULL;
-	char shim[PATH_MAX], slo_us[32];
-	int option, level;
-	double us = 0;
+	char shim[PATH_MAX], slo[32], **command;
+	int code = options_before_command(&verb_run, argc, argv, options, &command);
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "+:h", options, NULL)) != -1) {
-		switch (option) {
-		case 'p':
-			priority = optarg;
-			break;
-		case 'g':
-			group = optarg;
-			break;
-		case 't':
-			slo = optarg;
-			break;
-		case 'h':
-			return cli_help(&verb_run);
-		default:
-			return cli_usage_getopt(&verb_run, option, argv);
-		}
-	}
+	if (code != CLI_GO_ON)
+		return code;
 	if (!priority)
 		return cli_usage(&verb_run, "no --priority");
-	if (protocol_priority(priority, &level))
-		return cli_usage(&verb_run, "--priority is online, offline or 0 to 15, not '%s'",
-				 priority);
-	if (group && (group[0] == '\0' || strlen(group) >= PROTOCOL_GROUP_MAX))
-		return cli_usage(&verb_run, "--group is a name of 1 to %d bytes",
-				 PROTOCOL_GROUP_MAX - 1);
-	/* The shim reads whole numbers. */
-	if (slo && (cli_duration_us(slo, &us) || us < 1 || us > UINT32_MAX))
-		return cli_usage(&verb_run,
-				 "--slo is a time such as 20ms, 1.5s or 500us, from 1us to 4294s, "
-				 "not '%s'",
-				 slo);
-	snprintf(slo_us, sizeof(slo_us), "%.0fus", us);
-	if (optind == argc)
+	if (!*command)
 		return cli_usage(&verb_run, "no command");
+	snprintf(slo, sizeof(slo), "%.0fus", slo_us);
 	if (cli_beside("libkfdshim.so", shim))
 		return cli_failed(&verb_run, "libkfdshim.so is neither in the folder of kfdsched "
 					     "nor in ../lib: build or install it there");
@@ -78,13 +49,13 @@ static int run(int argc, char **argv)
 				  shim);
 	if (rc || setenv("KFDSHIM_PRIORITY", priority, 1) ||
 	    (group && setenv("KFDSHIM_GROUP", group, 1)) ||
-	    (slo && setenv("KFDSHIM_SLO", slo_us, 1)))
+	    (slo_us > 0 && setenv("KFDSHIM_SLO", slo, 1)))
 		return cli_failed(&verb_run, "no memory for the command's environment");
 
-	execvp(argv[optind], argv + optind);
+	execvp(*command, command);
 	int error = errno;
 
-	cli_failed(&verb_run, "cannot start %s: %s", argv[optind], strerror(error));
+	cli_failed(&verb_run, "cannot start %s: %s", *command, strerror(error));
 	return error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
 }
 

@@ -7,6 +7,7 @@
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/dump.h"
 #include "scheduler/cli/field.h"
+#include "scheduler/cli/options.h"
 
 static void print_daemon(const json_t *daemon)
 {
@@ -80,29 +81,31 @@ static int print_status(const json_t *status)
 
 static int run(int argc, char **argv)
 {
-	struct ask_options options = {.dump = true};
+	const char *socket = NULL, *word = NULL;
+	bool as_json = false, dump = false;
+	const struct verb_option options[] = {
+		{OPTION_FLAG("dump", &dump)},
+		{OPTION_JSON(&as_json)},
+		{OPTION_SOCKET(&socket)},
+		{OPTION_TEXT("PID", &word), .word = true, .optional = true},
+		{0},
+	};
 	json_t *status;
-	int code = ask_options(&verb_status, argc, argv, &options);
-	int pid = 0;
+	int pid = 0, code = options_read(&verb_status, argc, argv, options);
 
-	if (code != ASK_GO_ON)
-		return code;
-	if (options.dump && optind == argc)
+	if (code == CLI_GO_ON && dump && !word)
 		return cli_usage(&verb_status, "--dump wants the PID of a process");
-	if (options.dump) {
-		pid = cli_pid(argv[optind]);
-		if (!pid)
-			return cli_usage(&verb_status, "'%s' is no PID", argv[optind]);
-		optind++;
-	}
-	if (optind < argc)
-		return cli_usage(&verb_status, "'%s' is one argument too many", argv[optind]);
+	if (code == CLI_GO_ON && word)
+		code = dump ? options_pid(&verb_status, word, &pid)
+			    : options_too_many(&verb_status, word);
+	if (code != CLI_GO_ON)
+		return code;
 
-	code = ask_status(&verb_status, options.socket, pid, &status);
-	if (code != ASK_GO_ON)
+	code = ask_status(&verb_status, socket, pid, &status);
+	if (code != CLI_GO_ON)
 		return code;
 	code = CLI_DONE;
-	if (options.json) {
+	if (as_json) {
 		json_dumpf(status, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 		putchar('\n');
 	} else {

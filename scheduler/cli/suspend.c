@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "channel/protocol.h"
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/suspend.h"
 #include "scheduler/cli/target.h"
@@ -77,7 +77,7 @@ static int hold(const struct order *order, const struct target *target, int fd)
 	return rc == -ECANCELED ? CLI_DONE : CLI_FAILED;
 }
 
-static int hold_or_act(const struct order *order)
+static int hold_or_act(const struct order *order, const struct suspend_ids *queues)
 {
 	struct target target;
 	int code = target_open(&verb_suspend, order->pid, &target), fd;
@@ -86,7 +86,7 @@ static int hold_or_act(const struct order *order)
 		return code;
 	fd = kfdsched_hold(order->daemon, order->pid);
 	if (order_has_no_daemon(fd, order->pid))
-		code = suspend_direct(order);
+		code = suspend_direct(order, queues);
 	else if (fd < 0)
 		code = order_tell(&verb_suspend, order, fd);
 	else
@@ -96,18 +96,10 @@ static int hold_or_act(const struct order *order)
 }
 
 /* A daemon's leases are of whole processes, and its session is the only one there can be. */
-static int some_queues(const struct order *order)
+static int some_queues(const struct order *order, const struct suspend_ids *queues)
 {
-	uint32_t ids[SUSPEND_QUEUES];
-
-	if (order->seconds)
-		return cli_usage(&verb_suspend, "--queues and --for exclude each other: who keeps "
-						"some queues suspended stays in the foreground");
-	if (suspend_read_ids(order->queues, ids) < 0)
-		return cli_usage(&verb_suspend, "--queues is a list of ids such as 0,2-5, not '%s'",
-				 order->queues);
 	if (!ask_number(order->socket, order->pid))
-		return suspend_direct(order);
+		return suspend_direct(order, queues);
 	cli_failed(&verb_suspend,
 		   "process %d is kfdschedd's, which suspends whole processes: leave --queues away",
 		   order->pid);
@@ -116,19 +108,32 @@ static int some_queues(const struct order *order)
 
 static int run(int argc, char **argv)
 {
-	struct order order;
-	int code = order_parse(&verb_suspend, argc, argv, 0, &order);
+	struct order order = {0};
+	struct suspend_ids queues = {.count = 0};
+	unsigned long seconds = 0;
+	const struct verb_option options[] = {
+		{OPTION_COUNT("for", &seconds, 1, PROTOCOL_LEASE_MAX_S, "1 to 86400 seconds")},
+		{OPTION_READ("queues", &queues, suspend_read_ids, "a list of ids such as 0,2-5")},
+		{OPTION_JSON(&order.json)},
+		{OPTION_SOCKET(&order.socket)},
+		{WORD_PID(&order.pid)},
+		{0},
+	};
+	int code = order_begin(&verb_suspend, argc, argv, options, &order);
 
-	if (code != ASK_GO_ON)
+	if (code != CLI_GO_ON)
 		return code;
-	if (order.queues)
-		code = some_queues(&order);
-	else if (order.seconds)
+	if (queues.count && seconds)
+		code = cli_usage(&verb_suspend, "--queues and --for exclude each other: who keeps "
+						"some queues suspended stays in the foreground");
+	else if (queues.count)
+		code = some_queues(&order, &queues);
+	else if (seconds)
 		code = order_tell_done(&verb_suspend, &order,
-				       kfdsched_suspend(order.daemon, order.pid, order.seconds),
-				       by_daemon(json_integer(order.seconds)));
+				       kfdsched_suspend(order.daemon, order.pid, (unsigned)seconds),
+				       by_daemon(json_integer((json_int_t)seconds)));
 	else
-		code = hold_or_act(&order);
+		code = hold_or_act(&order, &queues);
 	kfdsched_close(order.daemon);
 	return code;
 }

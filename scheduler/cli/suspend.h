@@ -12,11 +12,16 @@
 
 #define SUSPEND_QUEUES 1024u /* ids that --queues can name, 0 to one less */
 
-/* "0,2-5": the ids it names, in order, each once. How many; -EINVAL: it is no such list. */
-int suspend_read_ids(const char *text, uint32_t ids[SUSPEND_QUEUES]);
+struct suspend_ids {
+	uint32_t id[SUSPEND_QUEUES]; /* in order, each once */
+	uint32_t count;
+};
 
-/* Suspends the process (or those of its queues that order->queues names) by a debug session
- * of our own, until Ctrl-C or until it has ended. The exit code. */
-int suspend_direct(const struct order *order);
+/* "0,2-5", into a struct suspend_ids. -EINVAL: it is no such list. */
+int suspend_read_ids(const char *text, void *ids);
+
+/* Suspends the process (or these of its queues, if there are any) by a debug session of our
+ * own, until Ctrl-C or until it has ended. The exit code. */
+int suspend_direct(const struct order *order, const struct suspend_ids *queues);
 
 #endif

@@ -4,7 +4,6 @@
  * this command stays. A child holds it (actor.h), so that however this ends, it runs on.
  */
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +22,8 @@
 struct hold {
 	const struct order *order;
 	struct target target;
-	uint32_t ids[SUSPEND_QUEUES]; /* of --queues, then those that are suspended */
-	uint32_t count;		      /* 0: all */
+	bool some;		   /* not all of its queues */
+	struct suspend_ids queues; /* those of --queues, then those that are suspended */
 	struct session session;
 };
 
@@ -49,10 +48,10 @@ static const char *read_range(const char *text, bool named[SUSPEND_QUEUES])
 	return end;
 }
 
-int suspend_read_ids(const char *text, uint32_t ids[SUSPEND_QUEUES])
+int suspend_read_ids(const char *text, void *ids)
 {
 	bool named[SUSPEND_QUEUES] = {false};
-	int count = 0;
+	struct suspend_ids *out = ids;
 
 	for (;; text++) {
 		text = read_range(text, named);
@@ -61,10 +60,11 @@ int suspend_read_ids(const char *text, uint32_t ids[SUSPEND_QUEUES])
 		if (!*text)
 			break;
 	}
+	out->count = 0;
 	for (uint32_t id = 0; id < SUSPEND_QUEUES; id++)
 		if (named[id])
-			ids[count++] = id;
-	return count;
+			out->id[out->count++] = id;
+	return 0;
 }
 
 static int failed(const struct hold *hold, const char *what, int error)
@@ -81,8 +81,8 @@ static int take(struct hold *hold)
 	uint32_t missing;
 	int error = 0;
 
-	if (hold->count)
-		error = trap_choose(trap, hold->ids, hold->count, &missing);
+	if (hold->some)
+		error = trap_choose(trap, hold->queues.id, hold->queues.count, &missing);
 	if (error == -ENOENT)
 		return cli_failed(&verb_suspend,
 				  "process %d has no compute queue %u: 'kfdsched queues %d' lists "
@@ -93,8 +93,8 @@ static int take(struct hold *hold)
 	error = trap_suspend(trap, &cost);
 	if (error)
 		return failed(hold, "it could not be suspended, and runs on", error);
-	hold->count = trap_suspended(trap, hold->ids, SUSPEND_QUEUES);
-	if (!hold->count && !hold->order->queues)
+	hold->queues.count = trap_suspended(trap, hold->queues.id, SUSPEND_QUEUES);
+	if (!hold->queues.count && !hold->some)
 		fprintf(stderr,
 			"kfdsched suspend: process %d has no compute queue now: those that it "
 			"makes are suspended\n",
@@ -106,18 +106,19 @@ static json_t *ids_json(const struct hold *hold)
 {
 	json_t *ids = json_array();
 
-	for (uint32_t i = 0; ids && i < hold->count; i++)
-		json_array_append_new(ids, json_integer(hold->ids[i]));
+	for (uint32_t i = 0; ids && i < hold->queues.count; i++)
+		json_array_append_new(ids, json_integer(hold->queues.id[i]));
 	return ids;
 }
 
 static int print(const struct hold *hold)
 {
+	uint32_t count = hold->queues.count;
 	char answer[160];
 
 	snprintf(answer, sizeof(answer), "%s%u queue%s of process %d (%s) %s suspended",
-		 hold->order->queues ? "" : "all ", hold->count, hold->count == 1 ? "" : "s",
-		 (int)hold->target.pid, hold->target.name, hold->count == 1 ? "is" : "are");
+		 hold->some ? "" : "all ", count, count == 1 ? "" : "s", (int)hold->target.pid,
+		 hold->target.name, count == 1 ? "is" : "are");
 	if (hold->order->json)
 		return order_print_json(&verb_suspend, (int)hold->target.pid, answer,
 					json_pack("{sn sb so}", "seconds", "by_daemon", 0, "queues",
@@ -174,22 +175,15 @@ static int act(void *context, int signals)
 	return code;
 }
 
-int suspend_direct(const struct order *order)
+int suspend_direct(const struct order *order, const struct suspend_ids *queues)
 {
-	struct hold hold = {.order = order};
+	struct hold hold = {.order = order, .some = queues->count > 0, .queues = *queues};
 	enum actor_end end;
-	int code, n = 0;
+	int code = target_open(&verb_suspend, order->pid, &hold.target);
 
-	if (order->queues)
-		n = suspend_read_ids(order->queues, hold.ids);
-	if (n < 0)
-		return cli_usage(&verb_suspend, "--queues is a list of ids such as 0,2-5, not '%s'",
-				 order->queues);
-	hold.count = (uint32_t)n;
-	code = target_open(&verb_suspend, order->pid, &hold.target);
 	if (code != ASK_GO_ON)
 		return code;
-	if (order->queues)
+	if (hold.some)
 		fprintf(stderr,
 			"kfdsched suspend: beware: a process whose queues wait for each other can "
 			"stand still while only some of them are suspended\n");

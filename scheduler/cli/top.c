@@ -3,13 +3,13 @@
 #include "scheduler/top/live.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/cli.h"
+#include "scheduler/cli/options.h"
 #include "scheduler/cli/stop.h"
 #include "scheduler/cli/top_print.h"
 #include "scheduler/observe/process.h"
@@ -29,46 +29,20 @@ struct options {
 
 static int parse(int argc, char **argv, struct options *out)
 {
-	static const struct option options[] = {
-		{"interval", required_argument, NULL, 'i'},
-		{"once", no_argument, NULL, 'o'},
-		{"json", no_argument, NULL, 'j'},
-		{"socket", required_argument, NULL, 's'},
-		{"help", no_argument, NULL, 'h'},
+	const struct verb_option options[] = {
+		{OPTION_TIME("interval", &out->interval_us, LEAST_US, MOST_US,
+			     "a time such as 500ms, of 50ms to 60s")},
+		{OPTION_FLAG("once", &out->once)},
+		{OPTION_JSON(&out->json)},
+		{OPTION_SOCKET(&out->socket)},
+		{WORD_PID(&out->pid), .optional = true},
 		{0},
 	};
-	int option;
+	int code = options_read(&verb_top, argc, argv, options);
 
-	*out = (struct options){.socket = ask_socket(), .interval_us = INTERVAL_US};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		switch (option) {
-		case 'i':
-			if (cli_duration_us(optarg, &out->interval_us) ||
-			    out->interval_us < LEAST_US || out->interval_us > MOST_US)
-				return cli_usage(&verb_top,
-						 "--interval takes a time such as 500ms, 50ms to "
-						 "60s, not '%s'",
-						 optarg);
-			break;
-		case 'o':
-			out->once = true;
-			break;
-		case 'j':
-			out->json = true;
-			break;
-		case 's':
-			out->socket = optarg;
-			break;
-		case 'h':
-			return cli_help(&verb_top);
-		default:
-			return cli_usage_getopt(&verb_top, option, argv);
-		}
-	}
-	if (out->json && !out->once)
+	if (code == CLI_GO_ON && out->json && !out->once)
 		return cli_usage(&verb_top, "--json is for one frame: give it with --once");
-	return ask_pid(&verb_top, argc, argv, &out->pid);
+	return code;
 }
 
 /* ---- one frame ---- */
@@ -162,17 +136,17 @@ static int is_there(int pid)
 	if (!rc && identity.state == 'Z')
 		return cli_failed(&verb_top, "process %d has ended; its parent has not noticed yet",
 				  pid);
-	return ASK_GO_ON;
+	return CLI_GO_ON;
 }
 
 static int run(int argc, char **argv)
 {
-	struct options options;
+	struct options options = {.interval_us = INTERVAL_US};
 	int code = parse(argc, argv, &options);
 
-	if (code == ASK_GO_ON && options.pid)
+	if (code == CLI_GO_ON && options.pid)
 		code = is_there(options.pid);
-	if (code != ASK_GO_ON)
+	if (code != CLI_GO_ON)
 		return code;
 	if (stop_begin())
 		return cli_failed(&verb_top, "no descriptors for signals");

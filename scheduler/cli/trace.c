@@ -2,14 +2,13 @@
 /* kfdsched trace: what the shim, the daemon, the driver and HIP do, on one timeline. */
 #include "scheduler/cli/trace.h"
 
-#include <getopt.h>
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
-#include "scheduler/cli/ask.h"
+#include "scheduler/cli/options.h"
 #include "scheduler/observe/process.h"
 
-#define HIP_LEVEL 4 /* from there on it tells of packets */
+#define HIP_LEVEL "4" /* from there on it tells of packets */
 #define SECONDS_MAX 1e6
 
 bool trace_is_chosen(const struct trace_options *options, pid_t pid)
@@ -21,18 +20,23 @@ bool trace_is_chosen(const struct trace_options *options, pid_t pid)
 	return chosen;
 }
 
-static int add_pid(struct trace_options *out, const char *text)
+static int add_pid(const char *text, void *into)
+{
+	struct trace_options *out = into;
+	pid_t pid = cli_pid(text);
+
+	if (!pid || out->pids == TRACE_PIDS)
+		return -EINVAL;
+	out->pid[out->pids++] = pid;
+	return 0;
+}
+
+static int can_be_traced(pid_t pid)
 {
 	struct process_identity identity;
 	char sentence[PROCESS_SENTENCE];
-	pid_t pid = cli_pid(text);
-	int error;
+	int error = process_read(pid, &identity);
 
-	if (!pid)
-		return cli_usage(&verb_trace, "'%s' is not a process id", text);
-	if (out->pids == TRACE_PIDS)
-		return cli_usage(&verb_trace, "--pid can be given %u times", TRACE_PIDS);
-	error = process_read(pid, &identity);
 	if (error)
 		return cli_failed(&verb_trace, "%s", process_sentence(sentence, pid, error));
 	if (identity.kernel)
@@ -42,92 +46,53 @@ static int add_pid(struct trace_options *out, const char *text)
 		return cli_failed(&verb_trace,
 				  "process %d has ended (a zombie): its parent has not noticed yet",
 				  (int)pid);
-	out->pid[out->pids++] = pid;
-	return ASK_GO_ON;
-}
-
-static int take(struct trace_options *out, int option, char **argv)
-{
-	double level;
-
-	switch (option) {
-	case 't':
-		if (cli_positive(optarg, &out->seconds) || out->seconds > SECONDS_MAX)
-			return cli_usage(&verb_trace, "--seconds is a number above 0, not '%s'",
-					 optarg);
-		return ASK_GO_ON;
-	case 'f':
-		out->perfetto = optarg;
-		return ASK_GO_ON;
-	case 'p':
-		return add_pid(out, optarg);
-	case 'l':
-		out->hip_log = optarg;
-		return ASK_GO_ON;
-	case 'i':
-		out->hip = HIP_LEVEL;
-		if (optarg &&
-		    (cli_positive(optarg, &level) || strlen(optarg) != 1 || level < 1 || level > 5))
-			return cli_usage(&verb_trace, "--hip is a level of 1 to 5, not '%s'",
-					 optarg);
-		if (optarg)
-			out->hip = (unsigned)level;
-		return ASK_GO_ON;
-	case 'j':
-		out->json = true;
-		return ASK_GO_ON;
-	case 's':
-		out->socket = optarg;
-		return ASK_GO_ON;
-	case 'h':
-		return cli_help(&verb_trace);
-	default:
-		return cli_usage_getopt(&verb_trace, option, argv);
-	}
+	return CLI_GO_ON;
 }
 
 static int parse(int argc, char **argv, struct trace_options *out)
 {
-	static const struct option options[] = {
-		{"seconds", required_argument, NULL, 't'},
-		{"perfetto", required_argument, NULL, 'f'},
-		{"pid", required_argument, NULL, 'p'},
-		{"hip-log", required_argument, NULL, 'l'},
-		{"hip", optional_argument, NULL, 'i'},
-		{"json", no_argument, NULL, 'j'},
-		{"socket", required_argument, NULL, 's'},
-		{"help", no_argument, NULL, 'h'},
+	struct option_number seconds = {0};
+	unsigned long hip = 0;
+	const struct verb_option options[] = {
+		{OPTION_NUMBER("seconds", &seconds, SECONDS_MAX, "a number above 0")},
+		{OPTION_TEXT("perfetto", &out->perfetto)},
+		{OPTION_READ("pid", out, add_pid, "a process id, 64 times at most")},
+		{OPTION_TEXT("hip-log", &out->hip_log)},
+		{OPTION_COUNT("hip", &hip, 1, 5, "a level of 1 to 5"), .without = HIP_LEVEL},
+		{OPTION_JSON(&out->json)},
+		{OPTION_SOCKET(&out->socket)},
 		{0},
 	};
-	int option, code = ASK_GO_ON;
+	char **command;
+	int code = options_before_command(&verb_trace, argc, argv, options, &command);
 
-	*out = (struct trace_options){.socket = ask_socket()};
-	opterr = 0;
-	while (code == ASK_GO_ON && (option = getopt_long(argc, argv, "+:h", options, NULL)) != -1)
-		code = take(out, option, argv);
-	if (code != ASK_GO_ON)
+	for (unsigned i = 0; code == CLI_GO_ON && i < out->pids; i++)
+		code = can_be_traced(out->pid[i]);
+	if (code != CLI_GO_ON)
 		return code;
-	if (optind < argc && strcmp(argv[optind - 1], "--") != 0)
+	if (*command && strcmp(command[-1], "--") != 0)
 		return cli_usage(&verb_trace,
 				 "'%s' is one argument too many: a command stands "
 				 "behind --",
-				 argv[optind]);
-	if (optind < argc)
-		out->command = argv + optind;
+				 *command);
+	if (*command)
+		out->command = command;
+	out->seconds = seconds.value;
+	out->hip = (unsigned)hip;
 	if (out->perfetto && out->json)
 		return cli_usage(&verb_trace, "--perfetto and --json exclude each other");
 	if (out->hip && !out->command)
 		return cli_usage(&verb_trace, "--hip is for a command that is started: of a "
 					      "process that runs, name its log with --hip-log");
-	return ASK_GO_ON;
+	return CLI_GO_ON;
 }
 
 static int run(int argc, char **argv)
 {
-	struct trace_options options;
+	struct trace_options options = {0};
 	int code = parse(argc, argv, &options);
 
-	return code == ASK_GO_ON ? trace_run(&options) : code;
+	return code == CLI_GO_ON ? trace_run(&options) : code;
 }
 
 const struct verb verb_trace = {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched verify: the same queues from every source side by side, and where they differ. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "scheduler/cli/ask.h"
+#include "scheduler/cli/options.h"
 #include "scheduler/cli/verify_show.h"
 
 /* Sources are read one after the other, and some lag: what differs is looked at again,
@@ -115,40 +114,19 @@ static int verify(const struct job *job, struct verified *v)
 
 static int run(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"trap", no_argument, NULL, 't'},
-		{"json", no_argument, NULL, 'j'},
-		{"socket", required_argument, NULL, 's'},
-		{"help", no_argument, NULL, 'h'},
+	struct job job = {0};
+	const struct verb_option options[] = {
+		{OPTION_FLAG("trap", &job.trap)},
+		{OPTION_JSON(&job.json)},
+		{OPTION_SOCKET(&job.socket)},
+		{WORD_PID(&job.pid)},
 		{0},
 	};
-	struct job job = {.socket = ask_socket()};
 	struct verified *v;
-	int option, code;
+	int code = options_read(&verb_verify, argc, argv, options);
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		switch (option) {
-		case 't':
-			job.trap = true;
-			break;
-		case 'j':
-			job.json = true;
-			break;
-		case 's':
-			job.socket = optarg;
-			break;
-		case 'h':
-			return cli_help(&verb_verify);
-		default:
-			return cli_usage_getopt(&verb_verify, option, argv);
-		}
-	}
-	if (optind + 1 != argc)
-		return cli_usage(&verb_verify, "name one process");
-	job.pid = cli_pid(argv[optind]);
-	if (!job.pid)
-		return cli_usage(&verb_verify, "'%s' is no process id", argv[optind]);
+	if (code != CLI_GO_ON)
+		return code;
 	v = calloc(1, sizeof(*v));
 	if (!v)
 		return cli_failed(&verb_verify, "no memory");

@@ -2,19 +2,18 @@
 /* kfdsched watch: waits for a new GPU process and monitors it. */
 #include <errno.h>
 #include <fnmatch.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
-#include "scheduler/cli/ask.h"
 #include "scheduler/cli/monitor.h"
+#include "scheduler/cli/options.h"
 #include "scheduler/cli/people.h"
 #include "scheduler/cli/progress.h"
 #include "scheduler/cli/stop.h"
 
-#define SECONDS_MAX (7 * 86400.0)
+#define MOST_US (7 * 86400e6)
 #define INTERVAL_MIN_US 10e3
 #define PATTERN 256
 #define COMMAND 120	/* letters of it in a line */
@@ -323,118 +322,32 @@ static int watch(struct watch *w)
 
 /* ---- the verb ---- */
 
-/* "5" and "0.2" are seconds; "200ms" says its unit. */
-static int read_us(const char *text, double *us)
-{
-	if (cli_positive(text, us) == 0)
-		*us *= 1e6;
-	else if (cli_duration_us(text, us))
-		return -EINVAL;
-	return *us <= SECONDS_MAX * 1e6 ? 0 : -EINVAL;
-}
-
-static int read_option(struct watch *w, int option)
-{
-	double us;
-
-	switch (option) {
-	case 'c':
-		if (!*optarg)
-			return cli_usage(&verb_watch, "--container needs a name or the beginning "
-						      "of an id");
-		w->wish.container = optarg;
-		return ASK_GO_ON;
-	case 'n':
-		if (!*optarg || strlen(optarg) + 3 > sizeof(w->pattern))
-			return cli_usage(&verb_watch, "--name needs a pattern of up to %zu letters",
-					 sizeof(w->pattern) - 3);
-		snprintf(w->pattern, sizeof(w->pattern), "*%s*", optarg);
-		return ASK_GO_ON;
-	case 'p':
-		w->pid = cli_pid(optarg);
-		return w->pid ? ASK_GO_ON
-			      : cli_usage(&verb_watch, "'%s' is not a process id", optarg);
-	case 't':
-		if (read_us(optarg, &us))
-			return cli_usage(&verb_watch,
-					 "--timeout takes seconds, at most a week, "
-					 "not '%s'",
-					 optarg);
-		w->timeout_s = us / 1e6;
-		return ASK_GO_ON;
-	case 's':
-		if (read_us(optarg, &us))
-			return cli_usage(&verb_watch,
-					 "--seconds takes seconds, at most a week, "
-					 "not '%s'",
-					 optarg);
-		w->seconds = us / 1e6;
-		return ASK_GO_ON;
-	default:
-		if (read_us(optarg, &us) || us < INTERVAL_MIN_US)
-			return cli_usage(&verb_watch,
-					 "--interval takes seconds, or a time of 10ms or more, "
-					 "not '%s'",
-					 optarg);
-		w->interval_us = us;
-		return ASK_GO_ON;
-	}
-}
-
-static int read_options(int argc, char **argv, struct watch *w)
-{
-	static const struct option options[] = {
-		{"container", required_argument, NULL, 'c'},
-		{"name", required_argument, NULL, 'n'},
-		{"pid", required_argument, NULL, 'p'},
-		{"all", no_argument, NULL, 'a'},
-		{"timeout", required_argument, NULL, 't'},
-		{"interval", required_argument, NULL, 'i'},
-		{"seconds", required_argument, NULL, 's'},
-		{"json", no_argument, NULL, 'j'},
-		{"socket", required_argument, NULL, 'k'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	int option, code = ASK_GO_ON;
-
-	opterr = 0;
-	while (code == ASK_GO_ON && (option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		switch (option) {
-		case 'a':
-			w->all = true;
-			break;
-		case 'j':
-			w->json = true;
-			break;
-		case 'k':
-			w->wish.socket = optarg;
-			break;
-		case 'h':
-			return cli_help(&verb_watch);
-		case '?':
-		case ':':
-			return cli_usage_getopt(&verb_watch, option, argv);
-		default:
-			code = read_option(w, option);
-		}
-	}
-	if (code == ASK_GO_ON && optind < argc)
-		return cli_usage(&verb_watch, "one argument too many, '%s'", argv[optind]);
-	return code;
-}
-
 static int run(int argc, char **argv)
 {
-	struct watch w = {
-		.wish = {.gpu = true, .socket = ask_socket()},
-		.timeout_s = 300,
-		.interval_us = 5e6,
+	struct watch w = {.wish = {.gpu = true}, .interval_us = 5e6};
+	double timeout_us = 300e6, seconds_us = 0;
+	const char *name = NULL;
+	const struct verb_option options[] = {
+		{OPTION_CONTAINER(&w.wish.container)},
+		{OPTION_NAME("name", &name, PATTERN - 3, "a pattern of up to 253 letters")},
+		{OPTION_PID("pid", &w.pid)},
+		{OPTION_FLAG("all", &w.all)},
+		{OPTION_SECONDS("timeout", &timeout_us, 0, MOST_US, "seconds, at most a week")},
+		{OPTION_SECONDS("seconds", &seconds_us, 0, MOST_US, "seconds, at most a week")},
+		{OPTION_SECONDS("interval", &w.interval_us, INTERVAL_MIN_US, MOST_US,
+				"seconds, or a time such as 500ms, of 10ms to a week")},
+		{OPTION_JSON(&w.json)},
+		{OPTION_SOCKET(&w.wish.socket)},
+		{0},
 	};
-	int code = read_options(argc, argv, &w);
+	int code = options_read(&verb_watch, argc, argv, options);
 
-	if (code != ASK_GO_ON)
+	if (code != CLI_GO_ON)
 		return code;
+	w.timeout_s = timeout_us / 1e6;
+	w.seconds = seconds_us / 1e6;
+	if (name)
+		snprintf(w.pattern, sizeof(w.pattern), "*%s*", name);
 	w.names = container_names_new();
 	code = w.names ? watch(&w) : cli_failed(&verb_watch, "no memory");
 	container_names_free(w.names);

@@ -2,16 +2,13 @@
 /* kfdsched workload: a recorded model as GPU work to try things on; kfdreplay under one
  * name. */
 #include <errno.h>
-#include <getopt.h>
+#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "channel/protocol.h"
-#include "scheduler/cli/ask.h"
+#include "scheduler/cli/options.h"
 
-#define SECONDS "30"
 #define ARGUMENTS 24
 
 /* Online models are asked by somebody now and then, offline ones run as fast as they can. */
@@ -31,75 +28,10 @@ static const struct preset {
 
 struct job {
 	const struct preset *preset;
-	const char *seconds, *priority, *api, *device;
+	struct option_number seconds;
+	const char *priority, *api, *device;
 	bool json;
 };
-
-static const struct preset *find(const char *name)
-{
-	for (size_t i = 0; i < PRESETS; i++)
-		if (strcmp(presets[i].name, name) == 0)
-			return &presets[i];
-	return NULL;
-}
-
-static int read_options(int argc, char **argv, struct job *job)
-{
-	static const struct option options[] = {
-		{"seconds", required_argument, NULL, 'S'},
-		{"priority", required_argument, NULL, 'p'},
-		{"api", required_argument, NULL, 'a'},
-		{"device", required_argument, NULL, 'd'},
-		{"json", no_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	double seconds;
-	int option, level;
-
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		switch (option) {
-		case 'S':
-			if (cli_positive(optarg, &seconds))
-				return cli_usage(&verb_workload,
-						 "--seconds is a number above 0, not '%s'", optarg);
-			job->seconds = optarg;
-			break;
-		case 'p':
-			if (protocol_priority(optarg, &level))
-				return cli_usage(&verb_workload,
-						 "--priority is online, offline or 0 to 15, not "
-						 "'%s'",
-						 optarg);
-			job->priority = optarg;
-			break;
-		case 'a':
-			job->api = optarg;
-			break;
-		case 'd':
-			job->device = optarg;
-			break;
-		case 'j':
-			job->json = true;
-			break;
-		case 'h':
-			return cli_help(&verb_workload);
-		default:
-			return cli_usage_getopt(&verb_workload, option, argv);
-		}
-	}
-	if (optind == argc)
-		return cli_usage(&verb_workload, "which one?");
-	job->preset = find(argv[optind]);
-	if (!job->preset)
-		return cli_usage(&verb_workload,
-				 "there is no workload '%s': gemm, cnn, transformer, llm-decode",
-				 argv[optind]);
-	if (++optind < argc)
-		return cli_usage(&verb_workload, "'%s' is one argument too many", argv[optind]);
-	return ASK_GO_ON;
-}
 
 /* In the build's traces/, or where an installed one has them. */
 static int find_trace(const char *name, char path[PATH_MAX])
@@ -117,14 +49,29 @@ static int find_trace(const char *name, char path[PATH_MAX])
 
 static int run(int argc, char **argv)
 {
-	struct job job = {.seconds = SECONDS};
+	const char *names[PRESETS + 1] = {NULL};
+	struct job job = {.seconds = {30, "30"}};
+	unsigned preset = 0;
+	const struct verb_option options[] = {
+		{OPTION_NUMBER("seconds", &job.seconds, 0, "a number above 0")},
+		{OPTION_PRIORITY(&job.priority)},
+		{OPTION_TEXT("api", &job.api)},
+		{OPTION_TEXT("device", &job.device)},
+		{OPTION_JSON(&job.json)},
+		{OPTION_CHOICE("workload", &preset, names), .word = true},
+		{0},
+	};
 	char self[PATH_MAX], replay[PATH_MAX], trace[PATH_MAX];
 	const char *list[ARGUMENTS];
 	size_t n = 0;
-	int code = read_options(argc, argv, &job);
+	int code;
 
-	if (code != ASK_GO_ON)
+	for (size_t i = 0; i < PRESETS; i++)
+		names[i] = presets[i].name;
+	code = options_read(&verb_workload, argc, argv, options);
+	if (code != CLI_GO_ON)
 		return code;
+	job.preset = &presets[preset];
 	if (cli_beside("kfdreplay", replay))
 		return cli_failed(&verb_workload, "kfdreplay is not in the folder of kfdsched: "
 						  "build or install it there");
@@ -147,7 +94,7 @@ static int run(int argc, char **argv)
 	list[n++] = "--trace";
 	list[n++] = trace;
 	list[n++] = "--seconds";
-	list[n++] = job.seconds;
+	list[n++] = job.seconds.text;
 	list[n++] = job.preset->load ? "--load" : "--closed";
 	if (job.preset->load)
 		list[n++] = job.preset->load;
@@ -165,7 +112,7 @@ static int run(int argc, char **argv)
 	}
 	list[n] = NULL;
 	fprintf(stderr, "kfdsched workload: process %d: %s, for %s s\n", (int)getpid(),
-		job.preset->what, job.seconds);
+		job.preset->what, job.seconds.text);
 	execv(list[0], (char *const *)(uintptr_t)list);
 	return cli_failed(&verb_workload, "cannot start %s: %s", list[0], strerror(errno));
 }

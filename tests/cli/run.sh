@@ -34,7 +34,7 @@ done
 for slo in 0.4us 5000s soon; do
 	expect 2 "$kfdsched" run --priority 1 --slo "$slo" -- env
 	one_line
-	said "--slo is a time"
+	said "--slo takes a time"
 done
 
 # Before what is there; an older copy of the shim goes.

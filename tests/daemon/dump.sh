@@ -22,7 +22,7 @@ refused() {
 
 refused 1 "no daemon answers" $$ --dump
 refused 2 "wants the PID" --dump
-refused 2 "is no PID" --dump 12x
+refused 2 "is no process id" --dump 12x
 refused 2 "one argument too many" 12
 
 start_daemon

@@ -117,7 +117,7 @@ expect 2 import
 expect 2 import "$log" "$log"
 expect 2 import --pid x "$log"
 expect 2 import --format xml "$log"
-said "'xml' is not table, json or python"
+said "--format takes table, json or python, not 'xml'"
 
 # Hostile: an error's text, numbers without end, addresses again and again.
 prefix=':0:rocdevice.cpp            :1    : 5 us: [pid:9 tid: 0x1] '

@@ -195,14 +195,16 @@ static void lists_of_ids(void **state)
 {
 	static const char *const wrong[] = {"",	 ",",  "1,", ",1",  "a",    "3-2", "1-",
 					    "-", "-1", "1 ", "0x1", "1024", "+1",  "1-99999999999"};
-	uint32_t ids[SUSPEND_QUEUES];
+	struct suspend_ids ids;
 
 	(void)state;
-	assert_int_equal(suspend_read_ids("5,0,2-4,3", ids), 5);
-	assert_true(ids[0] == 0 && ids[1] == 2 && ids[3] == 4 && ids[4] == 5);
-	assert_int_equal(suspend_read_ids("0-1023", ids), SUSPEND_QUEUES);
+	assert_int_equal(suspend_read_ids("5,0,2-4,3", &ids), 0);
+	assert_int_equal(ids.count, 5);
+	assert_true(ids.id[0] == 0 && ids.id[1] == 2 && ids.id[3] == 4 && ids.id[4] == 5);
+	assert_int_equal(suspend_read_ids("0-1023", &ids), 0);
+	assert_int_equal(ids.count, SUSPEND_QUEUES);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-		assert_int_equal(suspend_read_ids(wrong[i], ids), -EINVAL);
+		assert_int_equal(suspend_read_ids(wrong[i], &ids), -EINVAL);
 }
 
 int main(void)

@@ -40,7 +40,7 @@ expect 0 "$BUILD/kfdsim" --gpu mi210 -- bash -c '
 expect 2 "$kfdsched" workload
 one_line
 expect 2 "$kfdsched" workload bert
-said "there is no workload 'bert'"
+said "'bert' is no workload: gemm, cnn, transformer or llm-decode"
 expect 2 "$kfdsched" workload gemm --seconds -1
 expect 2 "$kfdsched" workload gemm --priority fast
 # A machine without a GPU says so.
