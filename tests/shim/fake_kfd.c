@@ -313,9 +313,17 @@ void fake_failed(const char *file, int line, const char *what)
 	_exit(1);
 }
 
-int fake_in_child(void (*body)(void))
+int fake_wait_for(pid_t pid)
 {
 	int status;
+
+	if (waitpid(pid, &status, 0) != pid)
+		return -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int fake_in_child(void (*body)(void))
+{
 	pid_t pid;
 
 	fflush(NULL);
@@ -324,7 +332,5 @@ int fake_in_child(void (*body)(void))
 		body();
 		_exit(0);
 	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		return -1;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return pid > 0 ? fake_wait_for(pid) : -1;
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "abi/kfd_abi.h"
 #include "preload/agent.h"
@@ -106,6 +107,8 @@ void fake_waited(struct fake_signal *signal);
  * its exit code, 128 + signal. In it, CHECK ends the child.
  */
 int fake_in_child(void (*body)(void));
+/* Waits for a child to end: the same, or -1. */
+int fake_wait_for(pid_t pid);
 /* A cmocka test named test_BODY that runs BODY in a child. */
 #define IN_CHILD(body)                                                                             \
 	static void test_##body(void **state)                                                      \

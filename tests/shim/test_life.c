@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* fork, vfork and spawn, threads that race, signals, the end, closed descriptors, and
- * values in the environment that make no sense. */
+/* fork, vfork and clone, the thread's signals, closed descriptors, and values in the
+ * environment that make no sense. */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -15,8 +12,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -38,14 +33,6 @@ static void begin(struct fake_queue *q)
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
 }
 
-static int wait_for(pid_t pid)
-{
-	int status;
-
-	CHECK(waitpid(pid, &status, 0) == pid);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 /* A child rings, waits, destroys: nothing of it reaches its parent's lane. */
 static void child_forgets(void)
 {
@@ -65,7 +52,7 @@ static void child_forgets(void)
 		CHECK(fake_queue_destroy(&q) == 0);
 		_exit(0);
 	}
-	CHECK(wait_for(pid) == 0);
+	CHECK(fake_wait_for(pid) == 0);
 	CHECK(daemon_.lane->leaving == leaving);
 	CHECK(fake_daemon_queue_count(&daemon_) == 1);
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
@@ -96,7 +83,7 @@ static void child_starts_anew(void)
 		EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
 		_exit(0);
 	}
-	CHECK(wait_for(pid) == 0);
+	CHECK(fake_wait_for(pid) == 0);
 	CHECK(parents->nodes[0].activity == 0);
 	fake_daemon_remove(&daemon_);
 }
@@ -115,7 +102,7 @@ static void bare_clone_passes_through(void)
 		CHECK(fake_queue_destroy(&q) == 0);
 		_exit(0);
 	}
-	CHECK(wait_for(pid) == 0);
+	CHECK(fake_wait_for(pid) == 0);
 	CHECK(fake_daemon_queue_count(&daemon_) == 1);
 	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0);
 	fake_daemon_remove(&daemon_);
@@ -140,7 +127,7 @@ static void vfork_child_passes_through(void)
 		fake_queue_destroy(&q);
 		_exit(0);
 	}
-	CHECK(wait_for(pid) == 0);
+	CHECK(fake_wait_for(pid) == 0);
 	CHECK(daemon_.lane->queue_generation == generation);
 	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0);
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
@@ -180,190 +167,6 @@ static void its_thread_takes_no_signal(void)
 	closedir(tasks);
 	CHECK(ours && (blocked | never) == UINT64_MAX);
 	fake_daemon_remove(&daemon_);
-}
-
-static void *spawns(void *arg)
-{
-	char *const argv[] = {"true", NULL}, *const env[] = {NULL};
-	pid_t pid;
-
-	(void)arg;
-	for (int i = 0; i < 30; i++) {
-		CHECK(posix_spawn(&pid, "/bin/true", NULL, NULL, argv, env) == 0);
-		CHECK(wait_for(pid) == 0);
-		pid = vfork();
-		if (pid == 0) {
-			execve("/bin/true", argv, env);
-			_exit(127);
-		}
-		CHECK(wait_for(pid) == 0);
-	}
-	return NULL;
-}
-
-static void *forks(void *arg)
-{
-	(void)arg;
-	for (int i = 0; i < 50; i++) {
-		pid_t pid = fork();
-
-		if (pid == 0)
-			_exit(0);
-		CHECK(wait_for(pid) == 0);
-	}
-	return NULL;
-}
-
-static void *creates_and_destroys(void *arg)
-{
-	struct fake_signal last = {.kind = 1};
-	static pthread_mutex_t driver = PTHREAD_MUTEX_INITIALIZER;
-	struct fake_queue q;
-
-	(void)arg;
-	for (int i = 0; i < 200; i++) {
-		pthread_mutex_lock(&driver); /* the fake driver's table */
-		CHECK(fake_queue_create(&q, AQL) == 0);
-		pthread_mutex_unlock(&driver);
-		for (int j = 0; j < 5; j++) {
-			fake_ring(&q, &last);
-			fake_waited(&last);
-		}
-		pthread_mutex_lock(&driver);
-		CHECK(fake_queue_destroy(&q) == 0);
-		pthread_mutex_unlock(&driver);
-		fake_queue_unmap(&q); /* from here on a read of it is the end */
-		free(q.doorbell);
-	}
-	return NULL;
-}
-
-static void race(unsigned workers, unsigned others, void *(*other)(void *))
-{
-	pthread_t threads[8];
-	struct fake_queue q;
-	unsigned n = 0;
-
-	begin(&q);
-	for (unsigned i = 0; i < workers; i++)
-		CHECK(pthread_create(&threads[n++], NULL, creates_and_destroys, NULL) == 0);
-	for (unsigned i = 0; i < others; i++)
-		CHECK(pthread_create(&threads[n++], NULL, other, NULL) == 0);
-	while (n > 0)
-		pthread_join(threads[--n], NULL);
-	CHECK(fake_daemon_queue_count(&daemon_) == 1);
-	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 0, 1000);
-	fake_daemon_remove(&daemon_);
-}
-
-static void threads_race(void)
-{
-	race(4, 0, NULL);
-}
-
-static void threads_and_forks_race(void)
-{
-	race(3, 1, forks);
-}
-
-static void threads_and_spawns_race(void)
-{
-	race(3, 1, spawns);
-}
-
-/* ---- signals ---- */
-
-static struct fake_queue rung_by_handler;
-static volatile sig_atomic_t rung;
-
-/* Rings a doorbell, and ends that work, wherever the thread just was. */
-static void ring_and_wait(int number)
-{
-	static struct fake_signal last = {.kind = 1};
-	int saved = errno;
-
-	(void)number;
-	errno = EXDEV;
-	fake_ring(&rung_by_handler, &last);
-	fake_drain(&rung_by_handler);
-	fake_waited(&last);
-	CHECK(errno == EXDEV);
-	errno = saved;
-	rung++;
-}
-
-static void signals_at_any_point(void)
-{
-	struct sigaction action = {.sa_handler = ring_and_wait};
-	const struct itimerval often = {{0, 211}, {0, 211}}, never = {{0, 0}, {0, 0}};
-	struct fake_queue q;
-
-	begin(&q);
-	CHECK(fake_queue_create(&rung_by_handler, AQL) == 0);
-	CHECK(sigaction(SIGALRM, &action, NULL) == 0);
-	CHECK(setitimer(ITIMER_REAL, &often, NULL) == 0);
-	for (int i = 0; i < 5 || rung < 200; i++)
-		creates_and_destroys(NULL);
-	CHECK(setitimer(ITIMER_REAL, &never, NULL) == 0);
-	CHECK(fake_daemon_queue_count(&daemon_) == 2);
-	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 0, 1000);
-	fake_daemon_remove(&daemon_);
-}
-
-/* ---- the end of a process ---- */
-
-static void *works_for_ever(void *arg)
-{
-	for (;;)
-		creates_and_destroys(arg);
-	return NULL;
-}
-
-/* Destructors run while threads still work, ours and those of our libraries among
- * them, and destroy queues themselves. */
-static struct fake_queue left_to_the_end;
-
-/* Their queues are static for LeakSanitizer, which looks while threads still work. */
-static void destroys_at_exit(void)
-{
-	static struct fake_queue q;
-
-	fake_ring(&left_to_the_end, NULL);
-	CHECK(fake_queue_destroy(&left_to_the_end) == 0);
-	CHECK(fake_queue_create(&q, AQL) == 0);
-	fake_ring(&q, NULL);
-}
-
-__attribute__((destructor)) static void after_the_others(void)
-{
-	static struct fake_queue q;
-
-	if (!left_to_the_end.memory)
-		return;
-	CHECK(fake_queue_create(&q, AQL) == 0);
-	fake_ring(&q, NULL);
-	fake_sleep_us(2000);
-	CHECK(fake_queue_destroy(&q) == 0);
-}
-
-static void exits_while_threads_work(void)
-{
-	pthread_t thread;
-
-	for (int i = 0; i < 10; i++) {
-		pid_t pid = fork();
-
-		if (pid == 0) {
-			begin(&left_to_the_end);
-			atexit(destroys_at_exit);
-			for (int n = 0; n < 2; n++)
-				CHECK(pthread_create(&thread, NULL, works_for_ever, NULL) == 0);
-			fake_sleep_us(3000);
-			fake_daemon_remove(&daemon_);
-			exit(0);
-		}
-		CHECK(wait_for(pid) == 0);
-	}
 }
 
 /* ---- descriptors ---- */
@@ -516,7 +319,7 @@ static int lines_said(const char *log, const char *priority, const char *group, 
 		_exit(0);
 	}
 	close(fds[1]);
-	CHECK(wait_for(pid) == 0);
+	CHECK(fake_wait_for(pid) == 0);
 	n = (int)read(fds[0], text, sizeof(text));
 	close(fds[0]);
 	for (int i = 0; i < n; i++)
@@ -557,10 +360,6 @@ IN_CHILD(child_starts_anew)
 IN_CHILD(bare_clone_passes_through)
 IN_CHILD(vfork_child_passes_through)
 IN_CHILD(its_thread_takes_no_signal)
-IN_CHILD(threads_race)
-IN_CHILD(threads_and_forks_race)
-IN_CHILD(threads_and_spawns_race)
-IN_CHILD(signals_at_any_point)
 IN_CHILD(standard_descriptors_stay_closed)
 IN_CHILD(standard_descriptors_stay_closed_at_self)
 IN_CHILD(standard_descriptors_stay_closed_at_weight)
@@ -568,12 +367,10 @@ IN_CHILD(bad_values_are_said_once)
 IN_CHILD(bad_priority_is_unset)
 
 #ifndef __SANITIZE_THREAD__
-IN_CHILD(exits_while_threads_work)
 IN_CHILD(all_descriptors_closed_behind_us)
 #else
 /* Compiled all the same. */
-__attribute__((used)) static void (*const not_under_tsan[])(void) = {
-	exits_while_threads_work, all_descriptors_closed_behind_us};
+__attribute__((used)) static void (*const not_under_tsan)(void) = all_descriptors_closed_behind_us;
 #endif
 
 int main(void)
@@ -584,19 +381,14 @@ int main(void)
 		cmocka_unit_test(test_bare_clone_passes_through),
 		cmocka_unit_test(test_vfork_child_passes_through),
 		cmocka_unit_test(test_its_thread_takes_no_signal),
-		cmocka_unit_test(test_threads_race),
-		cmocka_unit_test(test_threads_and_forks_race),
-		cmocka_unit_test(test_threads_and_spawns_race),
-		cmocka_unit_test(test_signals_at_any_point),
 		cmocka_unit_test(test_standard_descriptors_stay_closed),
 		cmocka_unit_test(test_standard_descriptors_stay_closed_at_self),
 		cmocka_unit_test(test_standard_descriptors_stay_closed_at_weight),
 		cmocka_unit_test(test_bad_values_are_said_once),
 		cmocka_unit_test(test_bad_priority_is_unset),
 #ifndef __SANITIZE_THREAD__
-		/* Descriptors that are closed beside those who look at them, and a fake
-		 * driver without locks, are no races of the agent. */
-		cmocka_unit_test(test_exits_while_threads_work),
+		/* Descriptors that are closed beside those who look at them are no race of
+		 * the agent. */
 		cmocka_unit_test(test_all_descriptors_closed_behind_us),
 #endif
 	};
