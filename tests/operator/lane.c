@@ -2,6 +2,7 @@
 /* Proves: without a daemon a process's lane is the one that it holds the lock of, not a
  * peer's that it has open, too; kept between looks, it is told with every change, and no
  * more once the process has closed it, has another, runs another program or has ended. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -32,6 +33,7 @@ static struct observe_list list;
 
 static struct lane lane;
 static int lane_fd = -1, to_us, from_us; /* the child's ends */
+static pid_t peer;			 /* another one, that has lane '1' */
 
 static void write_all(void)
 {
@@ -39,13 +41,19 @@ static void write_all(void)
 		_exit(2);
 }
 
+static int open_file(pid_t pid, int number, int flags)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/%d-%d.lane", folder, (int)pid, number);
+	return open(path, flags | O_CLOEXEC, 0600);
+}
+
 static void open_lane(int number)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	char path[64];
 
-	snprintf(path, sizeof(path), "%s/%d-%d.lane", folder, (int)getpid(), number);
-	lane_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	lane_fd = open_file(getpid(), number, O_RDWR | O_CREAT | O_EXCL);
 	if (lane_fd < 0 || fcntl(lane_fd, F_SETLK, &lock) != 0)
 		_exit(2);
 	memset(&lane, 0, sizeof(lane));
@@ -53,7 +61,6 @@ static void open_lane(int number)
 	lane.version = LANE_VERSION;
 	lane.size = sizeof(lane);
 	write_all();
-	unlink(path);
 }
 
 static void add_queue(uint32_t slot, uint32_t id)
@@ -78,6 +85,8 @@ static void serve(void)
 			add_queue(slot++, (uint32_t)(what - 'a'));
 		else if (what == 'C')
 			close(lane_fd);
+		else if (what == 'P' && open_file(peer, '1', O_RDONLY) < 0)
+			_exit(2);
 		if (what == 'X')
 			execvp(quiet[0], quiet);
 		if (write(from_us, &what, 1) != 1)
@@ -229,21 +238,23 @@ static void one_that_has_ended_has_none(void **state)
 	assert_int_equal(look(child.pid), -ENOENT);
 }
 
-/* The child has it from before its own, at a lower number, as after a fork; a peer's it
- * has open the same way. */
+/* Its own may have the higher number: the program has closed what stood before. */
 static void a_peers_lane_is_not_its_own(void **state)
 {
-	struct child child;
+	struct child other = start(), child;
 
 	(void)state;
-	open_lane(0);
-	add_queue(0, 25);
+	tell(&other, "1z");
+	peer = other.pid;
 	child = start();
+	tell(&child, "P");
 	assert_int_equal(look(child.pid), -ENOENT);
 	tell(&child, "1a");
 	finds(child.pid, 1, 0);
+	/* What is kept is not told of another process either. */
+	finds(other.pid, 1, 25);
 	end(&child);
-	close(lane_fd);
+	end(&other);
 }
 
 static int make_folder(void **state)
@@ -254,7 +265,15 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+
 	(void)state;
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
 	observe_list_free(&list);
 	return rmdir(folder);
 }
