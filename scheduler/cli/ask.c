@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "channel/protocol.h"
 #include "scheduler/lib/kfdsched.h"
@@ -44,19 +43,6 @@ int ask_daemon(const char *socket, int pid, json_t **out)
 	return ask(NULL, socket, pid, out);
 }
 
-/* A daemon outside of our pid namespace tells beside its own number the process' own. */
-static bool is_it(const json_t *process, bool otherwise, int pid)
-{
-	struct stat own;
-
-	if (!otherwise)
-		return json_integer_value(json_object_get(process, "pid")) == pid;
-	return json_integer_value(json_object_get(process, "own_pid")) == pid &&
-	       stat("/proc/self/ns/pid", &own) == 0 &&
-	       json_integer_value(json_object_get(process, "pid_namespace")) ==
-		       (json_int_t)own.st_ino;
-}
-
 int ask_number(const char *socket, int pid)
 {
 	bool otherwise = source_daemon_counts_otherwise(socket);
@@ -69,7 +55,7 @@ int ask_number(const char *socket, int pid)
 		return 0;
 	json_array_foreach(json_object_get(status, "processes"), i, process)
 	{
-		if (is_it(process, otherwise, pid))
+		if (source_daemon_number(process, otherwise) == pid)
 			number = json_integer_value(json_object_get(process, "pid"));
 	}
 	json_decref(status);

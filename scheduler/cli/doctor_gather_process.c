@@ -16,6 +16,7 @@
 #include "common/proc_maps.h"
 #include "scheduler/cli/doctor_read.h"
 #include "scheduler/observe/observe.h"
+#include "scheduler/observe/sources.h"
 
 #define PROCESSES "/sys/class/kfd/kfd/proc"
 #define COMPUTE "0" /* the type of a compute queue in sysfs */
@@ -62,30 +63,16 @@ static int64_t number(const json_t *object, const char *key)
 	return json_is_integer(value) ? json_integer_value(value) : -1;
 }
 
-/* Our number of a process that the daemon has. 0: none is known. */
-static int number_here(const struct doctor_facts *facts, const json_t *entry)
-{
-	const json_t *namespace = json_object_get(entry, "pid_namespace");
-	struct stat ours;
-
-	if (facts->daemon.here == DOCTOR_YES || !json_is_integer(namespace) ||
-	    stat("/proc/self/ns/pid", &ours))
-		return (int)json_integer_value(json_object_get(entry, "pid"));
-	/* One outside of our container has numbers of its own for our processes. */
-	return json_integer_value(namespace) == (json_int_t)ours.st_ino
-		       ? (int)json_integer_value(json_object_get(entry, "own_pid"))
-		       : 0;
-}
-
 static int add_registered(struct doctor_facts *facts, const json_t *status)
 {
+	bool otherwise = facts->daemon.here != DOCTOR_YES;
 	json_t *entry, *queue;
 	size_t i, k;
 
 	json_array_foreach(json_object_get(status, "processes"), i, entry)
 	{
 		const json_t *priority = json_object_get(entry, "priority");
-		int pid = number_here(facts, entry);
+		int pid = source_daemon_number(entry, otherwise);
 		struct doctor_process *p = pid > 0 ? process_of(facts, pid) : NULL;
 
 		if (pid <= 0) {

@@ -201,17 +201,27 @@ static json_int_t number(const json_t *process, const char *key)
 	return json_integer_value(json_object_get(process, key));
 }
 
+pid_t source_daemon_number(const json_t *process, bool otherwise)
+{
+	json_int_t pid = number(process, otherwise ? "own_pid" : "pid");
+
+	if (otherwise && number(process, "pid_namespace") != own_namespace())
+		return 0;
+	return pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
+}
+
 /* The daemon's number of a process of our namespace. 0: it knows none. */
 static pid_t number_there(struct kfdsched *asked, pid_t pid)
 {
 	json_t *list = all_processes(asked), *process;
-	json_int_t ours = own_namespace();
 	pid_t found = 0;
 	size_t i;
 
-	json_array_foreach(list, i, process) if (number(process, "pid_namespace") == ours &&
-						 number(process, "own_pid") == pid) found =
-		(pid_t)number(process, "pid");
+	json_array_foreach(list, i, process)
+	{
+		if (source_daemon_number(process, true) == pid)
+			found = (pid_t)number(process, "pid");
+	}
 	json_decref(list);
 	return found;
 }
@@ -221,17 +231,14 @@ size_t source_daemon_processes(const char *socket, pid_t *out, size_t max)
 	bool otherwise = source_daemon_counts_otherwise(socket);
 	struct kfdsched *asked = kfdsched_open(socket);
 	json_t *list = asked ? all_processes(asked) : NULL, *process;
-	json_int_t ours = own_namespace();
 	size_t n = 0, i;
 
 	json_array_foreach(list, i, process)
 	{
-		json_int_t pid = number(process, otherwise ? "own_pid" : "pid");
+		pid_t pid = source_daemon_number(process, otherwise);
 
-		if (otherwise && number(process, "pid_namespace") != ours)
-			continue;
-		if (pid > 0 && pid <= INT_MAX && n < max)
-			out[n++] = (pid_t)pid;
+		if (pid && n < max)
+			out[n++] = pid;
 	}
 	json_decref(list);
 	kfdsched_close(asked);

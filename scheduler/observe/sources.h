@@ -7,6 +7,7 @@
 #ifndef KFDSHIM_OBSERVE_SOURCES_H
 #define KFDSHIM_OBSERVE_SOURCES_H
 
+#include <jansson.h>
 #include <sys/types.h>
 
 #include "scheduler/observe/observe.h"
@@ -20,6 +21,8 @@ int source_daemon(const char *socket, bool otherwise, pid_t pid, struct observe_
 		  struct observe_list *lane, WHY);
 /* false also where none is there. */
 bool source_daemon_counts_otherwise(const char *socket);
+/* Our number of a process in its list of all; 0: it is of another pid namespace. */
+pid_t source_daemon_number(const json_t *process, bool otherwise);
 /* All processes that it knows, by our numbers; 0 also where it does not answer. */
 size_t source_daemon_processes(const char *socket, pid_t *out, size_t max);
 /* The lane of a process without a daemon: a file that the shim has open, which is kept

@@ -56,4 +56,14 @@ within queues "$outer" >"$work/out" 2>"$work/err" || code=$?
 if [ "$code" != 1 ] || [ -s "$work/out" ]; then
 	fail "the host's number means something in the container: $(cat "$work/out")"
 fi
+# A process of the host is told of by its place alone.
+LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline "$BUILD/kfdreplay" \
+	--trace "$SOURCE/traces/offline_gemm4000_f32.csv" --rate 5 --seconds 300 >/dev/null 2>&1 &
+children+=("$!")
+are_two() { [ "$(status | jq '.processes | length')" = 2 ]; }
+until_true 100 are_two || fail "the daemon does not know the host's: $(status | jq -c .processes)"
+within doctor --json >"$work/doctor.json" || true
+jq -e 'any(.findings[]; .check == "connections" and (.found | startswith("2 processes, 1 of them in other pid namespaces,")))' \
+	"$work/doctor.json" >/dev/null || fail "not counted: $(jq -c '.findings[] | select(.check == "connections")' "$work/doctor.json")"
+within queues --json | jq -e "[.processes[].pid] == [$inner]" >/dev/null || fail "the host's is shown in the container"
 echo "ok"
