@@ -11,8 +11,6 @@
 
 #include "scheduler/cli/cli.h"
 
-#define ASK_GO_ON CLI_GO_ON
-
 /* The socket of this session: KFDSHIM_SOCKET, or the default. */
 const char *ask_socket(void);
 /* The daemon's JSON (docs/formats.md); the caller owns *out. -ENOENT and
@@ -20,10 +18,10 @@ const char *ask_socket(void);
  * -EAGAIN: none within two seconds. Others: as the daemon refused. `pid` 0: of
  * all; else all that it knows of that workload, -ESRCH: there is none. */
 int ask_daemon(const char *socket, int pid, json_t **out);
+/* The same, and one line says why not: CLI_GO_ON, or the exit code to end with. */
+int ask_status(const struct verb *verb, const char *socket, int pid, json_t **out);
 /* A daemon answers, and knows that process: its number for it, which is another than ours
  * where it counts in another pid namespace. Then it alone acts on it. 0: it does not. */
 int ask_number(const char *socket, int pid);
-/* The same, and one line says why not: CLI_GO_ON, or the exit code to end with. */
-int ask_status(const struct verb *verb, const char *socket, int pid, json_t **out);
 
 #endif

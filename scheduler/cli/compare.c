@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "scheduler/cli/ask.h"
 #include "scheduler/cli/comparison.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/stop.h"

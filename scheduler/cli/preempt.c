@@ -85,7 +85,7 @@ static int act(void *context, int signals)
 					 : preempt_direct(work->job, signals, work->result);
 
 	progress_clear();
-	return code == ASK_GO_ON ? CLI_DONE : code;
+	return code == CLI_GO_ON ? CLI_DONE : code;
 }
 
 /* The child's end has taken the figures of nobody: they are shared. */
@@ -241,12 +241,12 @@ static int run(int argc, char **argv)
 	int code = read_options(argc, argv, &options);
 	struct preempt_job job = {0};
 
-	if (code != ASK_GO_ON)
+	if (code != CLI_GO_ON)
 		return code;
 	if (options.svg && can_be_written(options.svg) != CLI_DONE)
 		return CLI_FAILED;
 	code = target_open(&verb_preempt, options.pid, &job.target);
-	if (code != ASK_GO_ON)
+	if (code != CLI_GO_ON)
 		return code;
 	set_up(&options, &job);
 	code = measure(&job, &options);

@@ -43,7 +43,7 @@ void preempt_progress(const struct preempt_job *job, const struct preempt_result
 
 /*
  * Each does the whole job, and leaves the process running. signals: as actor.h has it.
- * ASK_GO_ON: *result tells the rest; else the exit code, and a line was said: nothing
+ * CLI_GO_ON: *result tells the rest; else the exit code, and a line was said: nothing
  * could be done.
  * preempt_direct: by a debug session of our own. preempt_by_daemon: by its leases.
  */

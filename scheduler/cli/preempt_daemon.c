@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "scheduler/cli/ask.h"
 #include "scheduler/cli/preempt.h"
 #include "scheduler/lib/kfdsched.h"
 
@@ -146,7 +145,7 @@ static void preempt(struct act *act)
 int preempt_by_daemon(const struct preempt_job *job, int signals, struct preempt_result *result)
 {
 	struct act act = {.job = job, .result = result, .signals = signals, .events = -1};
-	int code = ASK_GO_ON;
+	int code = CLI_GO_ON;
 
 	result->opening_us = NAN;
 	act.k = kfdsched_open(job->socket);

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scheduler/cli/ask.h"
 #include "scheduler/cli/preempt.h"
 #include "scheduler/cli/session.h"
 
@@ -76,10 +75,10 @@ int preempt_direct(const struct preempt_job *job, int signals, struct preempt_re
 	struct session session;
 	int code = session_open(&session, &verb_preempt, &job->target, signals);
 
-	if (code != ASK_GO_ON)
+	if (code != CLI_GO_ON)
 		return code;
 	result->opening_us = session.opening_us;
 	preempt(job, &session, result);
 	session_close(&session);
-	return ASK_GO_ON;
+	return CLI_GO_ON;
 }

@@ -12,7 +12,6 @@
 
 #include "common/clock.h"
 #include "common/proc_maps.h"
-#include "scheduler/cli/ask.h"
 #include "scheduler/kfd/tracer.h"
 
 #define ENDED "it has ended"
@@ -118,7 +117,7 @@ int session_open(struct session *session, const struct verb *verb, const struct 
 		return refused(verb, target->pid, error, reason);
 	}
 	session->opening_us = settled.entry_ns ? (double)settled.duration_ns / 1e3 : NAN;
-	return ASK_GO_ON;
+	return CLI_GO_ON;
 }
 
 void session_close(struct session *session)

@@ -25,7 +25,7 @@ struct session {
 	int ran_on;	   /* what kept a queue that was made while suspended from it; or 0 */
 };
 
-/* ASK_GO_ON, and session_close() ends it; else the exit code, and a line was said:
+/* CLI_GO_ON, and session_close() ends it; else the exit code, and a line was said:
  * CLI_IMPOSSIBLE where somebody else has the process, or we may not. */
 int session_open(struct session *session, const struct verb *verb, const struct target *target,
 		 int signals);

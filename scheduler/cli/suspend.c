@@ -82,7 +82,7 @@ static int hold_or_act(const struct order *order, const struct suspend_ids *queu
 	struct target target;
 	int code = target_open(&verb_suspend, order->pid, &target), fd;
 
-	if (code != ASK_GO_ON)
+	if (code != CLI_GO_ON)
 		return code;
 	fd = kfdsched_hold(order->daemon, order->pid);
 	if (order_has_no_daemon(fd, order->pid))

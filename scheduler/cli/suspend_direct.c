@@ -11,7 +11,6 @@
 
 #include "common/clock.h"
 #include "scheduler/cli/actor.h"
-#include "scheduler/cli/ask.h"
 #include "scheduler/cli/progress.h"
 #include "scheduler/cli/session.h"
 #include "scheduler/cli/suspend.h"
@@ -73,7 +72,7 @@ static int failed(const struct hold *hold, const char *what, int error)
 			  strerror(-error));
 }
 
-/* Takes it off the GPU. ASK_GO_ON, or the exit code: then it runs. */
+/* Takes it off the GPU. CLI_GO_ON, or the exit code: then it runs. */
 static int take(struct hold *hold)
 {
 	struct trap *trap = hold->session.trap;
@@ -99,7 +98,7 @@ static int take(struct hold *hold)
 			"kfdsched suspend: process %d has no compute queue now: those that it "
 			"makes are suspended\n",
 			(int)hold->target.pid);
-	return ASK_GO_ON;
+	return CLI_GO_ON;
 }
 
 static json_t *ids_json(const struct hold *hold)
@@ -161,10 +160,10 @@ static int act(void *context, int signals)
 	struct session *session = &hold->session;
 	int code = session_open(session, &verb_suspend, &hold->target, signals);
 
-	if (code != ASK_GO_ON)
+	if (code != CLI_GO_ON)
 		return code;
 	code = take(hold);
-	if (code == ASK_GO_ON) {
+	if (code == CLI_GO_ON) {
 		code = print(hold);
 		if (code == CLI_DONE)
 			wait_for_end(session);
@@ -181,7 +180,7 @@ int suspend_direct(const struct order *order, const struct suspend_ids *queues)
 	enum actor_end end;
 	int code = target_open(&verb_suspend, order->pid, &hold.target);
 
-	if (code != ASK_GO_ON)
+	if (code != CLI_GO_ON)
 		return code;
 	if (hold.some)
 		fprintf(stderr,

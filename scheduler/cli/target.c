@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "common/proc_stat.h"
-#include "scheduler/cli/ask.h"
 
 static void read_name(struct target *target)
 {
@@ -64,7 +63,7 @@ int target_open(const struct verb *verb, pid_t pid, struct target *out)
 				  errno == ESRCH ? "there is no such process" : strerror(errno));
 	why = unfit(out);
 	if (!why)
-		return ASK_GO_ON;
+		return CLI_GO_ON;
 	cli_failed(verb, "process %d (%s) %s", (int)pid, out->name, why);
 	target_close(out);
 	return CLI_FAILED;

@@ -19,7 +19,7 @@ struct target {
 	char name[TARGET_NAME]; /* its comm, fit for a terminal; "?": not to be had */
 };
 
-/* ASK_GO_ON (ask.h), and target_close() ends it; or CLI_FAILED, and one line has said why:
+/* CLI_GO_ON, and target_close() ends it; or CLI_FAILED, and one line has said why:
  * there is none of that number, it is a thread, one of the kernel's, or a zombie. */
 int target_open(const struct verb *verb, pid_t pid, struct target *out);
 void target_close(struct target *target);

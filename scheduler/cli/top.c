@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/cli/ask.h"
-#include "scheduler/cli/cli.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/stop.h"
 #include "scheduler/cli/top_print.h"

@@ -151,7 +151,7 @@ int trace_daemon_follow(struct trace_daemon *d)
 		tell_unknown(d, status);
 	}
 	json_decref(status);
-	return ASK_GO_ON;
+	return CLI_GO_ON;
 }
 
 /* context: the output. */

@@ -22,7 +22,7 @@ struct trace_daemon {
 
 /* Asks for its events. false: there is no daemon, which is noted. */
 bool trace_daemon_open(struct trace_daemon *daemon, struct trace_output *output);
-/* Follows the lanes. Behind all that forks, for it starts a thread. ASK_GO_ON, or the exit
+/* Follows the lanes. Behind all that forks, for it starts a thread. CLI_GO_ON, or the exit
  * code. */
 int trace_daemon_follow(struct trace_daemon *daemon);
 /* All that there is by now. */

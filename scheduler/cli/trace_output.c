@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "common/clock.h"
-#include "scheduler/cli/ask.h"
+#include "scheduler/cli/cli.h"
 #include "scheduler/cli/progress.h"
 #include "scheduler/cli/trace_perfetto.h"
 
@@ -73,7 +73,7 @@ int trace_output_open(struct trace_output *output, const struct trace_options *o
 		output->perfetto = perfetto_begin(output->file);
 	output->timeline = timeline_new(KEEP_NS, KEEP_ROOM, write_out, output);
 	return output->timeline && (!path || output->perfetto)
-		       ? ASK_GO_ON
+		       ? CLI_GO_ON
 		       : cli_failed(&verb_trace, "no memory for the timeline");
 }
 

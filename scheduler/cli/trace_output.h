@@ -3,7 +3,7 @@
  * Where a trace goes: a timeline, and from there lines of text or of JSON, or a file for
  * Perfetto; and what is to be known of it, which is said on stderr and stands in that file.
  *
- * Threads: the first, but trace_output_add(). Exit codes as the verb's; ASK_GO_ON: none yet.
+ * Threads: the first, but trace_output_add(). Exit codes as the verb's; CLI_GO_ON: none yet.
  */
 #ifndef KFDSHIM_CLI_TRACE_OUTPUT_H
 #define KFDSHIM_CLI_TRACE_OUTPUT_H

@@ -10,7 +10,6 @@
 
 #include "common/clock.h"
 #include "common/proc_stat.h"
-#include "scheduler/cli/ask.h"
 #include "scheduler/cli/progress.h"
 #include "scheduler/cli/stop.h"
 #include "scheduler/cli/trace.h"
@@ -129,7 +128,7 @@ static int start_command(struct run *run, bool daemon)
 	if (error)
 		return cli_failed(&verb_trace, "cannot start %s: %s", options->command[0],
 				  strerror(-error));
-	return ASK_GO_ON;
+	return CLI_GO_ON;
 }
 
 /* ---- the driver ---- */
@@ -313,8 +312,8 @@ static int open_sources(struct run *run)
 		trace_note(&run->output,
 			   "the shim's events are from the log of what is started, at the time at "
 			   "which it is read");
-	code = run->options->command ? start_command(run, daemon) : ASK_GO_ON;
-	return code == ASK_GO_ON && daemon ? trace_daemon_follow(&run->daemon) : code;
+	code = run->options->command ? start_command(run, daemon) : CLI_GO_ON;
+	return code == CLI_GO_ON && daemon ? trace_daemon_follow(&run->daemon) : code;
 }
 
 int trace_run(const struct trace_options *options)
@@ -340,9 +339,9 @@ int trace_run(const struct trace_options *options)
 	if (stop_begin())
 		return cli_failed(&verb_trace, "cannot wait for signals: %s", strerror(errno));
 	code = trace_output_open(&run->output, options);
-	if (code == ASK_GO_ON)
+	if (code == CLI_GO_ON)
 		code = open_sources(run);
-	if (code == ASK_GO_ON) {
+	if (code == CLI_GO_ON) {
 		trace(run);
 		code = finish(run);
 		if (code == CLI_DONE && run->command.pid) {
