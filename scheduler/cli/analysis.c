@@ -26,6 +26,7 @@ bool analysis_is_setting(enum observe_field field)
 	case OBSERVE_ACTIVE:
 	case OBSERVE_SUSPENDED:
 	case OBSERVE_HQDS:
+	case OBSERVE_HQD_XCCS:
 		return false;
 	default:
 		return true;
@@ -79,8 +80,17 @@ void analysis_nodes(struct analysis *a, const json_t *nodes)
 struct tally {
 	size_t queues, compute, mapped;
 	uint64_t mqds, hqds;
+	size_t in_xcc[ANALYSIS_XCCS];
 	bool known;
 };
+
+static void count_xccs(struct tally *tally, const struct observe_queue *queue)
+{
+	const struct observe_value *xccs = &queue->field[OBSERVE_HQD_XCCS];
+
+	for (unsigned i = 0; xccs->source != OBSERVE_NOBODY && i < ANALYSIS_XCCS; i++)
+		tally->in_xcc[i] += xccs->value >> i & 1;
+}
 
 /* Those of one process; slots as scheduler/observe/ratio.h counts them. */
 static void count_queues(struct analysis *a, struct tally *tally, const struct observe_list *list)
@@ -91,10 +101,12 @@ static void count_queues(struct analysis *a, struct tally *tally, const struct o
 	for (size_t i = 0; i < list->count; i++) {
 		const struct analysed_node *node = node_of(a, list->queue[i].gpu_id);
 
-		if (node)
+		if (node) {
 			tally[node - a->node].queues++;
-		else
+			count_xccs(&tally[node - a->node], &list->queue[i]);
+		} else {
 			a->unkept++;
+		}
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct analysed_node *node = node_of(a, ratio[i].gpu_id);
@@ -133,6 +145,7 @@ static void keep_most(struct analysis *a, const struct tally *tally)
 		node->mqds = tally->mqds;
 		node->hqds = tally->hqds;
 		node->mapped = tally->mapped;
+		memcpy(node->in_xcc, tally->in_xcc, sizeof(node->in_xcc));
 	}
 }
 

@@ -19,6 +19,7 @@
 #define ANALYSIS_POINTS 512u /* of the course of the count; neighbours are joined */
 #define ANALYSIS_PROCESSES 4096u
 #define ANALYSIS_NODES 256u
+#define ANALYSIS_XCCS 16u /* that are told apart; by their numbers in the GPU */
 
 struct analysed_queue {
 	struct observe_queue last; /* each value as it was last known */
@@ -38,10 +39,11 @@ struct analysed_process {
 /* The most that one sample had on a node, and what a queue there can have. */
 struct analysed_node {
 	uint32_t gpu_id;
-	int64_t compute_slots, xccs; /* -1: not known */
-	size_t queues, compute;	     /* most in one sample; compute: of all processes together */
-	uint64_t mqds, hqds;	     /* together, in the sample with the most HQDs */
-	size_t mapped;		     /* queues that were in a slot, in that sample */
+	int64_t compute_slots, xccs;  /* -1: not known */
+	size_t queues, compute;	      /* most in one sample; compute: of all processes together */
+	uint64_t mqds, hqds;	      /* together, in the sample with the most HQDs */
+	size_t in_xcc[ANALYSIS_XCCS]; /* compute queues in a slot of each XCC, in that sample */
+	size_t mapped;		      /* queues that were in a slot, in that sample */
 	bool hqds_known;
 	uint64_t least, most; /* HQDs of a compute queue that was in a slot; 0: never one */
 };

@@ -268,14 +268,25 @@ static json_t *node_json(const struct analysed_node *n)
 				    : json_pack("{s:I,s:I}", "min", (json_int_t)n->least, "max",
 						(json_int_t)n->most);
 
+	json_t *by_xcc = json_array();
+
+	for (unsigned i = 0; i < ANALYSIS_XCCS; i++)
+		if (n->in_xcc[i])
+			json_array_append_new(by_xcc,
+					      json_pack("{s:i,s:I}", "xcc", (int)i, "queues",
+							(json_int_t)n->in_xcc[i]));
+	if (json_array_size(by_xcc) == 0) {
+		json_decref(by_xcc);
+		by_xcc = json_null();
+	}
 	return json_pack(
-		"{s:I,s:o,s:o,s:I,s:I,s:o,s:o,s:o,s:o}", "gpu_id", (json_int_t)n->gpu_id, "xccs",
-		or_null(n->xccs), "compute_slots", or_null(n->compute_slots), "queues",
+		"{s:I,s:o,s:o,s:I,s:I,s:o,s:o,s:o,s:o,s:o}", "gpu_id", (json_int_t)n->gpu_id,
+		"xccs", or_null(n->xccs), "compute_slots", or_null(n->compute_slots), "queues",
 		(json_int_t)n->queues, "compute_queues", (json_int_t)n->compute, "mqds",
 		n->hqds_known ? json_integer((json_int_t)n->mqds) : json_null(), "active_hqds",
 		n->hqds_known ? json_integer((json_int_t)n->hqds) : json_null(), "mapped_queues",
 		n->hqds_known ? json_integer((json_int_t)n->mapped) : json_null(), "hqds_per_queue",
-		each);
+		each, "by_xcc", by_xcc);
 }
 
 static json_t *others_json(const struct analysed_others *others)

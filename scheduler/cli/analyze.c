@@ -68,13 +68,27 @@ static void number_cell(struct table *table, bool known, uint64_t value)
 		table_cell(table, "%s", TABLE_UNKNOWN);
 }
 
+/* "0:3 1:3 2:3 3:3". */
+static const char *in_each_xcc(const struct analysed_node *n, char *text, size_t size)
+{
+	size_t used = 0;
+
+	strcpy(text, TABLE_UNKNOWN);
+	for (unsigned i = 0; i < ANALYSIS_XCCS; i++)
+		if (n->in_xcc[i] && used < size)
+			used += (size_t)snprintf(text + used, size - used, "%s%u:%zu",
+						 used ? " " : "", i, n->in_xcc[i]);
+	return text;
+}
+
 static void node_table(const struct analysis *a)
 {
 	struct table *table = table_new("NODE|XCCS|QUEUES|COMPUTE|SLOTS|MQDS|ACTIVE HQDS|"
-					"QUEUES IN THEM|<HQDS A QUEUE");
+					"QUEUES IN THEM|<HQDS A QUEUE|<XCC:QUEUES IN IT");
 
 	for (size_t i = 0; table && i < a->nodes; i++) {
 		const struct analysed_node *n = &a->node[i];
+		char xccs[256];
 
 		table_row(table);
 		table_cell(table, "%u", n->gpu_id);
@@ -91,6 +105,7 @@ static void node_table(const struct analysis *a)
 			table_cell(table, "1:%" PRIu64, n->most);
 		else
 			table_cell(table, "1:%" PRIu64 " to 1:%" PRIu64, n->least, n->most);
+		table_cell(table, "%s", in_each_xcc(n, xccs, sizeof(xccs)));
 	}
 	if (table)
 		table_print(table, stdout);

@@ -214,6 +214,16 @@ static bool is_ring(const struct observe_queue *queue, const struct debugfs_slot
 		       observe_is_compute(slot->type);
 }
 
+static void count_slot(struct observe_queue *queue, const struct debugfs_slot *slot)
+{
+	observe_set(queue, OBSERVE_HQDS, 0, OBSERVE_HQD);
+	queue->field[OBSERVE_HQDS].value++;
+	if (!observe_is_compute(slot->type) || slot->xcc >= 64)
+		return;
+	observe_set(queue, OBSERVE_HQD_XCCS, 0, OBSERVE_HQD);
+	queue->field[OBSERVE_HQD_XCCS].value |= UINT64_C(1) << slot->xcc;
+}
+
 static void add_slot(void *arg, const struct debugfs_slot *slot, const uint32_t *words,
 		     const struct topology_gpu *gpu)
 {
@@ -230,7 +240,7 @@ static void add_slot(void *arg, const struct debugfs_slot *slot, const uint32_t 
 		if (is_ring(&rings->out->queue[i], slot))
 			queue = &rings->out->queue[i];
 	if (queue) {
-		queue->field[OBSERVE_HQDS].value++;
+		count_slot(queue, slot);
 		return;
 	}
 	queue = observe_list_add(rings->out);
@@ -238,7 +248,7 @@ static void add_slot(void *arg, const struct debugfs_slot *slot, const uint32_t 
 	if (!queue)
 		return;
 	describe(queue, slot, words, gpu);
-	observe_set(queue, OBSERVE_HQDS, 1, OBSERVE_HQD);
+	count_slot(queue, slot);
 }
 
 int debugfs_hqds(const struct debugfs_text *text, struct observe_list *out,

@@ -192,8 +192,11 @@ static void none_active(const struct observation *out, struct observe_list *list
 
 		if (!observe_known(queue, OBSERVE_HQDS) &&
 		    observe_known(queue, OBSERVE_RING_ADDRESS) &&
-		    queue->field[OBSERVE_TYPE].value != OBSERVE_DRM)
+		    queue->field[OBSERVE_TYPE].value != OBSERVE_DRM) {
 			observe_set(queue, OBSERVE_HQDS, 0, OBSERVE_HQD);
+			if (observe_is_compute(queue->field[OBSERVE_TYPE].value))
+				observe_set(queue, OBSERVE_HQD_XCCS, 0, OBSERVE_HQD);
+		}
 	}
 }
 

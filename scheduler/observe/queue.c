@@ -36,6 +36,7 @@ static const struct observe_field_info fields[OBSERVE_FIELDS] = {
 	[OBSERVE_DOORBELL] = {"doorbell_offset", OBSERVE_KIND_NUMBER},
 	[OBSERVE_MQDS] = {"mqds", OBSERVE_KIND_NUMBER},
 	[OBSERVE_HQDS] = {"active_hqds", OBSERVE_KIND_NUMBER},
+	[OBSERVE_HQD_XCCS] = {"hqd_xcc_mask", OBSERVE_KIND_NUMBER},
 };
 
 const char *observe_source_name(enum observe_source source)

@@ -78,6 +78,7 @@ enum observe_field {
 	OBSERVE_DOORBELL, /* its offset, in bytes, in the GPU's doorbells */
 	OBSERVE_MQDS,	  /* descriptors, one for each XCC */
 	OBSERVE_HQDS,	  /* hardware slots in which it is active now */
+	OBSERVE_HQD_XCCS, /* 1 << XCC for each of those; of compute queues */
 	OBSERVE_FIELDS
 };
 

@@ -31,6 +31,7 @@ static struct recorded_sample of(pid_t pid, double seconds, uint32_t first, uint
 		observe_set(queue, OBSERVE_PRIORITY, 7, OBSERVE_MQD);
 		observe_set(queue, OBSERVE_MQDS, hqds, OBSERVE_MQD);
 		observe_set(queue, OBSERVE_HQDS, hqds, OBSERVE_HQD);
+		observe_set(queue, OBSERVE_HQD_XCCS, (UINT64_C(1) << hqds) - 1, OBSERVE_HQD);
 	}
 	return (struct recorded_sample){.phase = RECORDED_SAMPLE,
 					.seconds = seconds,
@@ -92,6 +93,8 @@ static void test_slots_by_xcc(void **state)
 		assert_int_equal(a->nodes, 8);
 		assert_int_equal(a->node[0].hqds, 3 * ratios[i]);
 		assert_int_equal(a->node[0].mapped, 3);
+		for (unsigned xcc = 0; xcc < ANALYSIS_XCCS; xcc++)
+			assert_int_equal(a->node[0].in_xcc[xcc], xcc < ratios[i] ? 3 : 0);
 		assert_int_equal(a->node[0].least, ratios[i]);
 		assert_int_equal(a->node[0].most, ratios[i]);
 		snprintf(words, sizeof(words), "one an XCC (1:%u)", (unsigned)ratios[i]);

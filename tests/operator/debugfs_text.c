@@ -404,12 +404,14 @@ static void test_slots(void **state)
 	is(&list.queue[0], OBSERVE_RING_ADDRESS, 0x7f0012340000);
 	is(&list.queue[0], OBSERVE_RING_BYTES, 65536);
 	is(&list.queue[0], OBSERVE_HQDS, 4);
+	is(&list.queue[0], OBSERVE_HQD_XCCS, 0xf);
 	is_not_known(&list.queue[0], OBSERVE_WPTR);
 	is(&list.queue[0], OBSERVE_PRIORITY, 8);
 	is(&list.queue[1], OBSERVE_DOORBELL, 0x5010);
 	is(&list.queue[1], OBSERVE_HQDS, 4);
 	is(&list.queue[2], OBSERVE_TYPE, OBSERVE_SDMA);
 	is(&list.queue[2], OBSERVE_HQDS, 1);
+	is_not_known(&list.queue[2], OBSERVE_HQD_XCCS);
 	is(&list.queue[3], OBSERVE_TYPE, OBSERVE_XGMI);
 }
 

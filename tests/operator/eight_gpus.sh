@@ -81,6 +81,7 @@ grep -q "^shutdown.pass$" "$work/steps" || fail "it did not end as it should: $(
 schema analyze "$work/analyze"
 value "[.nodes[] | [.compute_queues, .active_hqds, .hqds_per_queue.min, .hqds_per_queue.max]] ==
 	[range(8) | [3, $((3 * XCCS)), $XCCS, $XCCS]]" "$work/analyze"
+value "all(.nodes[]; .by_xcc == [range($XCCS) | {xcc: ., queues: 3}])" "$work/analyze"
 value '(.processes | length) == 1 and .processes[0].queues.max == 24 and .exit_code == 0' "$work/analyze"
 value '.baseline.queues == 0 and .final.queues == 0' "$work/analyze"
 value "any(.conclusion[]; contains(\"1:$XCCS\") and contains(\"24 queues in $slots\"))" "$work/analyze"

@@ -27,8 +27,8 @@ recording() {
 			processes: [{pid: (4000 + $queues + $samples), host_pid: null, started_ticks: 5, comm: "serve", source: "sysfs",
 				unknown: null, queues: [range($queues) | {id: ., context: 0, gpu_id: (1001 + . % $nodes),
 					type: "aql", ring_bytes: 65536, queue_priority: 7, mqds: $hqds, active_hqds: $hqds,
-					sources: {type: "mqd", ring_bytes: "sysfs", queue_priority: "mqd", mqds: "mqd",
-						active_hqds: "hqd"}}]}],
+					hqd_xcc_mask: (pow(2; $hqds) - 1), sources: {type: "mqd", ring_bytes: "sysfs", queue_priority: "mqd", mqds: "mqd",
+						active_hqds: "hqd", hqd_xcc_mask: "hqd"}}]}],
 			mqds: null, hqds: null} | '"${6:-.}"'),
 		{sample: 99, phase: "final", seconds: ($samples + 1), processes: [], mqds: null, hqds: null},
 		{end: {reason: "done", exit_code: 0, signal: null}, samples: ($samples + 2)}' >"$work/$1/index.jsonl"
@@ -50,7 +50,8 @@ expect 0 "$kfdsched" analyze server --json
 schema analyze
 jq -e '.complete and .samples == 5 and .exit_code == 0 and (.processes | length) == 1 and
 	(.processes[0] | .stable and .queues.max == 24) and (.nodes | length) == 8 and
-	([.nodes[].active_hqds] | add) == 96 and all(.nodes[]; .hqds_per_queue == {min: 4, max: 4})' \
+	([.nodes[].active_hqds] | add) == 96 and all(.nodes[]; .hqds_per_queue == {min: 4, max: 4} and
+		.by_xcc == [range(4) | {xcc: ., queues: 3}])' \
 	"$work/out" >/dev/null || fail "not a server of 24 queues in 96 slots"
 expect 0 "$kfdsched" analyze moving --json
 schema analyze
