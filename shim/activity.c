@@ -8,7 +8,7 @@
 #include "common/cancel.h"
 #include "common/clock.h"
 #include "preload/agent.h"
-#include "shim/link.h"
+#include "shim/link_lane.h"
 #include "shim/sampler.h"
 
 #define WAITERS 32u /* threads whose wait is remembered at a time */

@@ -19,6 +19,7 @@
 #include "shim/gate.h"
 #include "shim/hold.h"
 #include "shim/link.h"
+#include "shim/link_lane.h"
 #include "shim/memory.h"
 #include "shim/peers.h"
 #include "shim/queues.h"

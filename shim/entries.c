@@ -7,7 +7,7 @@
 #include "shim/activity.h"
 #include "shim/config.h"
 #include "shim/hold.h"
-#include "shim/link.h"
+#include "shim/link_lane.h"
 
 /* Under the lock. The caller waits for readers before it frees it. */
 static void take_out(struct queue *q)

@@ -12,6 +12,7 @@
 #include "shim/device.h"
 #include "shim/gate.h"
 #include "shim/link.h"
+#include "shim/link_lane.h"
 #include "shim/sampler.h"
 #include "shim/self.h"
 #include "shim/updates.h"

@@ -3,11 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "channel/protocol.h"
@@ -16,227 +13,28 @@
 #include "shim/config.h"
 #include "shim/descriptor.h"
 #include "shim/hold.h"
+#include "shim/link_lane.h"
 #include "shim/peers.h"
-#include "shim/runtime.h"
-#include "shim/vram.h"
+#include "shim/queues.h"
 
 #define RETRY_NS 1000000000u
 #define WELCOME_NS 1000000000u /* a daemon that says nothing for so long is asked anew */
 #define SILENCE_NS 3000000000u
-#define LEAVE_NS 10000000u
 #define FRESH_NS 1000000000u /* a daemon whose heart has not beaten for so long holds nobody */
 #define UNUSED_FD (-1)
 
 enum link_state { LINK_DOWN, LINK_GREETED, LINK_UP, LINK_LOST };
 
-/* The sampler's thread writes all of it; `lane`, `board`, `wake_fd` change
- * under the agent's lock, and `leavers` is counted there. */
+/* Of the sampler's thread. */
 static struct {
 	enum link_state state;
 	int socket;
 	uint64_t next_ns; /* LINK_DOWN: next try; LINK_GREETED: give up */
-	struct lane *lane;
-	const struct board *board;
-	int wake_fd;	  /* wakes the daemon */
 	int order_fd;	  /* the daemon wakes us by it */
 	uint32_t order;	  /* the last one carried out, or 0; its level is held by it */
-	uint32_t leavers; /* threads that use `lane` without the lock */
 	int told;	  /* the error that was last spoken of */
 	bool alone;	  /* none took us when we last asked, or it is lost */
-} peer = {.socket = UNUSED_FD, .wake_fd = UNUSED_FD, .order_fd = UNUSED_FD};
-
-static int told_priority(void)
-{
-	return config.observe ? PRIORITY_UNSET
-			      : __atomic_load_n(&config.priority, __ATOMIC_RELAXED);
-}
-
-static void wake(void)
-{
-	uint64_t one = 1;
-	int saved = errno;
-
-	if (descriptor_is_ours(peer.wake_fd))
-		(void)!write(peer.wake_fd, &one, sizeof(one));
-	errno = saved;
-}
-
-/* Every change before this is fenced from the look at `asleep`. */
-static void wake_if_asleep(void)
-{
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&peer.board->asleep, __ATOMIC_RELAXED))
-		wake();
-}
-
-void link_queue(const struct queue *q)
-{
-	struct lane_queue entry;
-	uint32_t generation;
-
-	peers_queue(q);
-	if (!peer.lane)
-		return;
-	generation = peer.lane->queue_generation;
-	entry = queues_entry(q);
-	lane_queue_write(peer.lane, q->slot, &entry);
-	/* Activity is told by the node; the table's change by this. */
-	if (peer.lane->queue_generation != generation)
-		wake_if_asleep();
-}
-
-void link_queue_gone(const struct queue *q)
-{
-	peers_queue_gone(q);
-	if (!peer.lane)
-		return;
-	lane_queue_clear(peer.lane, q->slot);
-	wake_if_asleep();
-}
-
-void link_event(enum lane_event_kind kind, const struct queue *q, uint64_t value)
-{
-	static uint64_t number;
-	struct lane_event event = {.kind = kind, .value = value};
-
-	if (q) {
-		event.context = q->context;
-		event.queue_id = q->id;
-		event.gpu_id = q->gpu_id;
-	}
-	number++;
-	if (config.log >= LOG_DEBUG)
-		say(LOG_DEBUG, "event %llu: %s queue %u.%d gpu %u value %#llx",
-		    (unsigned long long)number, lane_event_name(kind), event.context,
-		    q ? (int)event.queue_id : -1, event.gpu_id, (unsigned long long)value);
-	if (!peer.lane)
-		return;
-	event.ns = clock_ns();
-	lane_event_add(peer.lane, &event);
-}
-
-void link_node(uint32_t node, bool active, uint64_t now_ns)
-{
-	int slot = peer.lane ? lane_node_slot(peer.lane, queues.nodes[node].gpu_id) : -ENOSPC;
-
-	/* The daemon first: peers cost system calls, and act only where it does not. */
-	if (slot >= 0 && lane_node_set(peer.lane, (uint32_t)slot, active, now_ns))
-		wake_if_asleep();
-	peers_node(queues.nodes[node].gpu_id, active, now_ns);
-}
-
-void link_runtime(void)
-{
-	enum lane_runtime state;
-	int reason, err;
-	bool own;
-
-	if (!peer.lane)
-		return;
-	runtime_state(&state, &reason);
-	own = hold_own_session(&err);
-	/* Never both: a session of its own, and a runtime that the daemon may debug. */
-	if (!own)
-		__atomic_store_n(&peer.lane->own_session, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&peer.lane->runtime_errno, reason, __ATOMIC_RELAXED);
-	__atomic_store_n(&peer.lane->runtime, state, __ATOMIC_RELEASE);
-	if (own || hold_by_updates())
-		__atomic_store_n(&peer.lane->own_session, own ? LANE_OWN_SESSION : LANE_OWN_UPDATES,
-				 __ATOMIC_RELEASE);
-	wake_if_asleep();
-}
-
-void link_vram(uint32_t gpu_id, uint64_t bytes)
-{
-	int slot = peer.lane ? lane_node_slot(peer.lane, gpu_id) : -ENOSPC;
-
-	/* Nobody waits for it: no wake. */
-	if (slot >= 0)
-		__atomic_store_n(&peer.lane->nodes[slot].vram_bytes, bytes, __ATOMIC_RELAXED);
-}
-
-bool link_suspended(void)
-{
-	return peer.lane && __atomic_load_n(&peer.lane->suspended, __ATOMIC_ACQUIRE);
-}
-
-static void wait_released(struct lane *lane, uint32_t mine)
-{
-	uint64_t end = clock_ns() + LEAVE_NS, now = clock_ns();
-	struct timespec left = {0};
-	uint32_t released;
-
-	for (; now < end; now = clock_ns()) {
-		released = __atomic_load_n(&lane->released, __ATOMIC_ACQUIRE);
-		if ((int32_t)(released - mine) >= 0)
-			return;
-		left.tv_nsec = (long)(end - now);
-		/* Shared between processes, so not FUTEX_PRIVATE. */
-		syscall(SYS_futex, &lane->released, FUTEX_WAIT, released, &left, NULL, 0);
-	}
-	say(LOG_INFO, "the daemon did not resume this process within 10 ms of being asked");
-}
-
-struct lane *link_leave_begin(void)
-{
-	int saved = errno;
-	struct lane *lane;
-	uint32_t mine;
-
-	agent_lock();
-	lane = peer.lane;
-	if (lane)
-		peer.leavers++;
-	agent_unlock();
-	if (!lane)
-		return NULL;
-	/* Announce, then look: the daemon sets `suspended`, then looks here. */
-	mine = __atomic_add_fetch(&lane->leaving, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&lane->suspended, __ATOMIC_SEQ_CST)) {
-		wake();
-		wait_released(lane, mine);
-	}
-	errno = saved;
-	return lane;
-}
-
-void link_leave_end(struct lane *lane)
-{
-	int saved = errno;
-
-	if (!lane)
-		return;
-	__atomic_add_fetch(&lane->left, 1, __ATOMIC_SEQ_CST);
-	agent_lock();
-	peer.leavers--;
-	if (peer.lane == lane)
-		wake_if_asleep();
-	agent_unlock();
-	errno = saved;
-}
-
-void link_wishes(void)
-{
-	if (!peer.lane)
-		return;
-	__atomic_store_n(&peer.lane->slo_us, config.slo_us, __ATOMIC_RELAXED);
-	__atomic_store_n(&peer.lane->priority, told_priority(), __ATOMIC_RELEASE);
-	wake_if_asleep();
-}
-
-/* Under the lock: a new lane gets everything. */
-static void publish_all(uint64_t now_ns)
-{
-	for (uint32_t i = 0; i < queues.end; i++)
-		if (queues.table[i])
-			link_queue(queues.table[i]);
-	for (uint32_t i = 0; i < LANE_NODES && queues.nodes[i].gpu_id; i++)
-		link_node(i, queues.nodes[i].active > 0,
-			  queues.nodes[i].active ? queues.nodes[i].since_ns : now_ns);
-	vram_publish();
-	link_wishes();
-	link_runtime();
-}
+} peer = {.socket = UNUSED_FD, .order_fd = UNUSED_FD};
 
 /* An eventfd is the one kind of file here that has no type. Of a pipe or a socket the
  * other end may be closed, and a write be a SIGPIPE in the program; one to a file may take
@@ -281,14 +79,11 @@ static int adopt(int fds[PROTOCOL_WELCOME_FDS], uint64_t now_ns)
 	/* Before it learns that it may have a debug session on this process. */
 	peers_stop();
 	hold_hand_over();
-	agent_lock();
-	peer.lane = lane;
-	peer.board = board;
-	peer.wake_fd = fds[2];
 	peer.order_fd = fds[3];
-	fds[2] = fds[3] = UNUSED_FD;
-	publish_all(now_ns);
+	agent_lock();
+	link_lane_begin(lane, board, fds[2], now_ns);
 	agent_unlock();
+	fds[2] = fds[3] = UNUSED_FD;
 	return 0;
 }
 
@@ -349,7 +144,7 @@ static void greet(uint64_t now_ns)
 		.magic = PROTOCOL_MAGIC,
 		.version = PROTOCOL_VERSION,
 		.kind = PROTOCOL_SHIM,
-		.priority = told_priority(),
+		.priority = link_lane_priority(),
 		.level = config.level,
 		.slo_us = __atomic_load_n(&config.slo_us, __ATOMIC_RELAXED),
 	};
@@ -416,23 +211,9 @@ static void take_welcome(uint64_t now_ns)
 /* The lane goes when nobody uses it any more. */
 static void let_go(uint64_t now_ns)
 {
-	struct lane *lane = NULL;
-	const struct board *board = NULL;
-
-	agent_lock();
-	if (peer.leavers == 0) {
-		lane = peer.lane;
-		board = peer.board;
-		peer.lane = NULL;
-		peer.board = NULL;
-		descriptor_close(&peer.wake_fd);
-		descriptor_close(&peer.order_fd);
-	}
-	agent_unlock();
-	if (!lane)
+	if (!link_lane_end())
 		return;
-	lane_unmap(lane);
-	board_unmap(board);
+	descriptor_close(&peer.order_fd);
 	say(LOG_INFO, "the lane of the daemon at %s is given up", config.socket);
 	down(now_ns);
 	peer.next_ns = now_ns; /* its successor may be there already */
@@ -440,9 +221,7 @@ static void let_go(uint64_t now_ns)
 
 static bool daemon_lives(uint64_t now_ns)
 {
-	uint64_t beat = __atomic_load_n(&peer.board->heartbeat_ns, __ATOMIC_RELAXED);
-
-	return beat + FRESH_NS > now_ns;
+	return link_lane_heartbeat_ns() + FRESH_NS > now_ns;
 }
 
 /* A hold that was acknowledged is over. */
@@ -453,13 +232,13 @@ static void tell_lost(struct lane *lane)
 	if (!lost || !lane)
 		return;
 	__atomic_store_n(&lane->order_errno, lost, __ATOMIC_RELEASE);
-	wake_if_asleep();
+	link_lane_wake();
 }
 
 /* The daemon's order, if it is a new one, and the lease of the old one. */
 static void serve_order(uint64_t now_ns)
 {
-	struct lane *lane = peer.state == LINK_UP ? peer.lane : NULL;
+	struct lane *lane = peer.state == LINK_UP ? link_lane() : NULL;
 	uint32_t order = lane ? __atomic_load_n(&lane->order, __ATOMIC_ACQUIRE) : 0;
 	uint64_t begun_ns;
 	int err;
@@ -484,7 +263,7 @@ static void serve_order(uint64_t now_ns)
 			 __ATOMIC_RELAXED);
 	__atomic_store_n(&lane->order_errno, -err, __ATOMIC_RELAXED);
 	__atomic_store_n(&lane->order_done, order, __ATOMIC_RELEASE);
-	wake_if_asleep();
+	link_lane_wake();
 }
 
 int link_order_fd(void)
@@ -495,7 +274,7 @@ int link_order_fd(void)
 /* Looked at whenever the sampler is awake, which it is while there is work. */
 static bool is_silent(uint64_t now_ns)
 {
-	uint64_t beat = __atomic_load_n(&peer.board->heartbeat_ns, __ATOMIC_RELAXED);
+	uint64_t beat = link_lane_heartbeat_ns();
 
 	if (beat == 0 || now_ns < beat + SILENCE_NS)
 		return false;
@@ -541,7 +320,7 @@ bool link_has_daemon(void)
 	bool there;
 
 	agent_lock();
-	there = peer.lane != NULL;
+	there = link_lane() != NULL;
 	agent_unlock();
 	there = there || protocol_is_served(config.socket);
 	errno = saved;
@@ -572,18 +351,11 @@ void link_order_readable(void)
 
 void link_forget(void)
 {
-	if (peer.lane)
-		lane_unmap(peer.lane);
-	if (peer.board)
-		board_unmap(peer.board);
+	link_lane_forget();
 	descriptor_close(&peer.socket);
-	descriptor_close(&peer.wake_fd);
 	descriptor_close(&peer.order_fd);
-	peer.lane = NULL;
-	peer.board = NULL;
 	peer.state = LINK_DOWN;
 	peer.next_ns = 0;
-	peer.leavers = 0;
 	peer.order = 0;
 	peer.told = 0;
 	peer.alone = false;

@@ -12,7 +12,7 @@
 #include "shim/config.h"
 #include "shim/contexts.h"
 #include "shim/hold.h"
-#include "shim/link.h"
+#include "shim/link_lane.h"
 #include "shim/memory.h"
 #include "shim/topology.h"
 

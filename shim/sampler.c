@@ -22,6 +22,7 @@
 #include "shim/descriptor.h"
 #include "shim/hold.h"
 #include "shim/link.h"
+#include "shim/link_lane.h"
 #include "shim/look.h"
 #include "shim/peers.h"
 #include "shim/queues.h"

@@ -12,7 +12,7 @@
 #include "shim/activity.h"
 #include "shim/config.h"
 #include "shim/contexts.h"
-#include "shim/link.h"
+#include "shim/link_lane.h"
 #include "shim/memory.h"
 
 #define PAGE 4096u /* the driver's; sizes are rounded up to it */

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+#include "shim/link_lane.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "shim/activity.h"
+#include "shim/config.h"
+#include "shim/descriptor.h"
+#include "shim/hold.h"
+#include "shim/peers.h"
+#include "shim/runtime.h"
+#include "shim/vram.h"
+
+#define LEAVE_NS 10000000u
+
+/* Written under the agent's lock: by the sampler's thread, but `leavers`. */
+static struct {
+	struct lane *lane; /* NULL: no daemon */
+	const struct board *board;
+	int wake_fd;	  /* wakes the daemon */
+	uint32_t leavers; /* threads that use `lane` without the lock */
+} peer = {.wake_fd = -1};
+
+static void wake(void)
+{
+	uint64_t one = 1;
+	int saved = errno;
+
+	if (descriptor_is_ours(peer.wake_fd))
+		(void)!write(peer.wake_fd, &one, sizeof(one));
+	errno = saved;
+}
+
+/* Every change before this is fenced from the look at `asleep`. */
+void link_lane_wake(void)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&peer.board->asleep, __ATOMIC_RELAXED))
+		wake();
+}
+
+void link_queue(const struct queue *q)
+{
+	struct lane_queue entry;
+	uint32_t generation;
+
+	peers_queue(q);
+	if (!peer.lane)
+		return;
+	generation = peer.lane->queue_generation;
+	entry = queues_entry(q);
+	lane_queue_write(peer.lane, q->slot, &entry);
+	/* Activity is told by the node; the table's change by this. */
+	if (peer.lane->queue_generation != generation)
+		link_lane_wake();
+}
+
+void link_queue_gone(const struct queue *q)
+{
+	peers_queue_gone(q);
+	if (!peer.lane)
+		return;
+	lane_queue_clear(peer.lane, q->slot);
+	link_lane_wake();
+}
+
+void link_event(enum lane_event_kind kind, const struct queue *q, uint64_t value)
+{
+	static uint64_t number;
+	struct lane_event event = {.kind = kind, .value = value};
+
+	if (q) {
+		event.context = q->context;
+		event.queue_id = q->id;
+		event.gpu_id = q->gpu_id;
+	}
+	number++;
+	if (config.log >= LOG_DEBUG)
+		say(LOG_DEBUG, "event %llu: %s queue %u.%d gpu %u value %#llx",
+		    (unsigned long long)number, lane_event_name(kind), event.context,
+		    q ? (int)event.queue_id : -1, event.gpu_id, (unsigned long long)value);
+	if (!peer.lane)
+		return;
+	event.ns = clock_ns();
+	lane_event_add(peer.lane, &event);
+}
+
+void link_node(uint32_t node, bool active, uint64_t now_ns)
+{
+	int slot = peer.lane ? lane_node_slot(peer.lane, queues.nodes[node].gpu_id) : -ENOSPC;
+
+	/* The daemon first: peers cost system calls, and act only where it does not. */
+	if (slot >= 0 && lane_node_set(peer.lane, (uint32_t)slot, active, now_ns))
+		link_lane_wake();
+	peers_node(queues.nodes[node].gpu_id, active, now_ns);
+}
+
+void link_runtime(void)
+{
+	enum lane_runtime state;
+	int reason, err;
+	bool own;
+
+	if (!peer.lane)
+		return;
+	runtime_state(&state, &reason);
+	own = hold_own_session(&err);
+	/* Never both: a session of its own, and a runtime that the daemon may debug. */
+	if (!own)
+		__atomic_store_n(&peer.lane->own_session, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&peer.lane->runtime_errno, reason, __ATOMIC_RELAXED);
+	__atomic_store_n(&peer.lane->runtime, state, __ATOMIC_RELEASE);
+	if (own || hold_by_updates())
+		__atomic_store_n(&peer.lane->own_session, own ? LANE_OWN_SESSION : LANE_OWN_UPDATES,
+				 __ATOMIC_RELEASE);
+	link_lane_wake();
+}
+
+void link_vram(uint32_t gpu_id, uint64_t bytes)
+{
+	int slot = peer.lane ? lane_node_slot(peer.lane, gpu_id) : -ENOSPC;
+
+	/* Nobody waits for it: no wake. */
+	if (slot >= 0)
+		__atomic_store_n(&peer.lane->nodes[slot].vram_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+bool link_suspended(void)
+{
+	return peer.lane && __atomic_load_n(&peer.lane->suspended, __ATOMIC_ACQUIRE);
+}
+
+static void wait_released(struct lane *lane, uint32_t mine)
+{
+	uint64_t end = clock_ns() + LEAVE_NS, now = clock_ns();
+	struct timespec left = {0};
+	uint32_t released;
+
+	for (; now < end; now = clock_ns()) {
+		released = __atomic_load_n(&lane->released, __ATOMIC_ACQUIRE);
+		if ((int32_t)(released - mine) >= 0)
+			return;
+		left.tv_nsec = (long)(end - now);
+		/* Shared between processes, so not FUTEX_PRIVATE. */
+		syscall(SYS_futex, &lane->released, FUTEX_WAIT, released, &left, NULL, 0);
+	}
+	say(LOG_INFO, "the daemon did not resume this process within 10 ms of being asked");
+}
+
+struct lane *link_leave_begin(void)
+{
+	int saved = errno;
+	struct lane *lane;
+	uint32_t mine;
+
+	agent_lock();
+	lane = peer.lane;
+	if (lane)
+		peer.leavers++;
+	agent_unlock();
+	if (!lane)
+		return NULL;
+	/* Announce, then look: the daemon sets `suspended`, then looks here. */
+	mine = __atomic_add_fetch(&lane->leaving, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&lane->suspended, __ATOMIC_SEQ_CST)) {
+		wake();
+		wait_released(lane, mine);
+	}
+	errno = saved;
+	return lane;
+}
+
+void link_leave_end(struct lane *lane)
+{
+	int saved = errno;
+
+	if (!lane)
+		return;
+	__atomic_add_fetch(&lane->left, 1, __ATOMIC_SEQ_CST);
+	agent_lock();
+	peer.leavers--;
+	if (peer.lane == lane)
+		link_lane_wake();
+	agent_unlock();
+	errno = saved;
+}
+
+int link_lane_priority(void)
+{
+	return config.observe ? PRIORITY_UNSET
+			      : __atomic_load_n(&config.priority, __ATOMIC_RELAXED);
+}
+
+void link_wishes(void)
+{
+	if (!peer.lane)
+		return;
+	__atomic_store_n(&peer.lane->slo_us, config.slo_us, __ATOMIC_RELAXED);
+	__atomic_store_n(&peer.lane->priority, link_lane_priority(), __ATOMIC_RELEASE);
+	link_lane_wake();
+}
+
+/* A new lane gets everything. */
+static void publish_all(uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < queues.end; i++)
+		if (queues.table[i])
+			link_queue(queues.table[i]);
+	for (uint32_t i = 0; i < LANE_NODES && queues.nodes[i].gpu_id; i++)
+		link_node(i, queues.nodes[i].active > 0,
+			  queues.nodes[i].active ? queues.nodes[i].since_ns : now_ns);
+	vram_publish();
+	link_wishes();
+	link_runtime();
+}
+
+void link_lane_begin(struct lane *lane, const struct board *board, int wake_fd, uint64_t now_ns)
+{
+	peer.lane = lane;
+	peer.board = board;
+	peer.wake_fd = wake_fd;
+	publish_all(now_ns);
+}
+
+bool link_lane_end(void)
+{
+	struct lane *lane = NULL;
+	const struct board *board = NULL;
+
+	agent_lock();
+	if (peer.leavers == 0) {
+		lane = peer.lane;
+		board = peer.board;
+		peer.lane = NULL;
+		peer.board = NULL;
+		descriptor_close(&peer.wake_fd);
+	}
+	agent_unlock();
+	if (!lane)
+		return false;
+	lane_unmap(lane);
+	board_unmap(board);
+	return true;
+}
+
+struct lane *link_lane(void)
+{
+	return peer.lane;
+}
+
+uint64_t link_lane_heartbeat_ns(void)
+{
+	return __atomic_load_n(&peer.board->heartbeat_ns, __ATOMIC_RELAXED);
+}
+
+void link_lane_forget(void)
+{
+	if (peer.lane)
+		lane_unmap(peer.lane);
+	if (peer.board)
+		board_unmap(peer.board);
+	descriptor_close(&peer.wake_fd);
+	peer.lane = NULL;
+	peer.board = NULL;
+	peer.leavers = 0;
+}
