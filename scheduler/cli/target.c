@@ -39,8 +39,11 @@ static const char *unfit(struct target *target)
 {
 	struct proc_stat stat;
 	bool there = proc_stat(target->pid, &stat);
+	struct pollfd whole = {.fd = target->pidfd, .events = POLLIN};
 
 	read_name(target);
+	if (there && stat.state == 'Z' && poll(&whole, 1, 0) == 0)
+		return "has lost its first thread, by which it would be traced, and others go on";
 	if (there && stat.state == 'Z')
 		return "has ended, and waits for its parent to notice (a zombie)";
 	if (target_has_ended(target))

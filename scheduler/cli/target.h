@@ -20,7 +20,8 @@ struct target {
 };
 
 /* CLI_GO_ON, and target_close() ends it; or CLI_FAILED, and one line has said why:
- * there is none of that number, it is a thread, one of the kernel's, or a zombie. */
+ * there is none of that number, it is a thread, one of the kernel's, or a zombie (perhaps
+ * its first thread alone is). */
 int target_open(const struct verb *verb, pid_t pid, struct target *out);
 void target_close(struct target *target);
 /* From the moment on at which it gives back what it has: then the driver has ended the

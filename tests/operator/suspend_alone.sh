@@ -104,8 +104,14 @@ python3 -c 'import os, time; child = os.fork(); child or os._exit(0); print(chil
 children+=($!)
 until_true 100 test -s "$work/zombie" || fail "no child"
 until_true 50 grep -q ') Z ' "/proc/$(cat "$work/zombie")/stat" || fail "no zombie"
+python3 -c 'import ctypes, threading, time; threading.Thread(target=time.sleep, args=(600,)).start()
+ctypes.CDLL(None).pthread_exit(None)' &
+headless=$!
+children+=("$headless")
+until_true 50 grep -q ') Z ' "/proc/$headless/stat" || fail "its first thread lives"
 for verb in suspend preempt; do
 	refused 1 "waits for its parent to notice (a zombie)" $verb "$(cat "$work/zombie")"
+	refused 1 "has lost its first thread" $verb "$headless"
 	refused 1 "there is no such process" $verb 4194304
 done
 chmod 755 "$work"
