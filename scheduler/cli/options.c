@@ -12,7 +12,8 @@
 
 #define OPTIONS 16    /* of one verb, words and --help included */
 #define LONG_ONLY 256 /* what getopt returns for options[0]; letters are below */
-#define CHOICES 128   /* bytes of them in a sentence */
+#define HELP (LONG_ONLY + OPTIONS)
+#define CHOICES 128 /* bytes of them in a sentence */
 
 /* ---- one value ---- */
 
@@ -169,7 +170,7 @@ static void describe(const struct verb_option *options, char *letters, struct op
 		for (int colons = 0; o->letter && colons < argument; colons++)
 			*letters++ = ':';
 	}
-	names[n] = (struct option){"help", no_argument, NULL, 'h'};
+	names[n] = (struct option){"help", no_argument, NULL, HELP};
 	names[n + 1] = (struct option){0};
 	strcpy(letters, "h");
 }
@@ -191,7 +192,7 @@ static int unknown(const struct verb *verb, int found, char **argv)
 	if (found == ':')
 		return cli_usage(verb, "%s needs a value", last);
 	/* In a bundle of short ones optind may not have moved past it yet. */
-	if (optopt != 0 && strncmp(last, "--", 2) != 0)
+	if (optopt != 0 && optopt < LONG_ONLY)
 		return cli_usage(verb, "unknown option -%c", optopt);
 	return cli_usage(verb, "%s option %s", optopt ? "wrong" : "unknown", last);
 }
@@ -212,7 +213,7 @@ static int read_options(const struct verb *verb, int argc, char **argv, const ch
 	opterr = 0;
 	optind = 0; /* anew, whatever was read before */
 	while (code == CLI_GO_ON && (found = getopt_long(argc, argv, letters, names, NULL)) != -1) {
-		if (found == 'h')
+		if (found == 'h' || found == HELP)
 			return cli_help(verb);
 		if (found == '?' || found == ':')
 			return unknown(verb, found, argv);

@@ -175,7 +175,9 @@ static void what_is_no_option_is_told(void **state)
 	WRONG(without_words, "unknown option --nosuch", "--nosuch");
 	WRONG(without_words, "unknown option -x", "-x");
 	WRONG(without_words, "unknown option -x", "-ax");
+	WRONG(without_words, "unknown option -x", "--all", "-ax");
 	WRONG(without_words, "wrong option --all=1", "--all=1");
+	WRONG(without_words, "wrong option --help=1", "--help=1");
 	WRONG(without_words, "--text needs a value", "--text");
 	WRONG(without_words, "-n needs a value", "-n");
 	WRONG(without_words, "'12' is one argument too many", "12");
