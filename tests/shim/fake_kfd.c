@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "abi/kfd_abi.h"
+#include "tests/shim/fake_daemon.h"
 #include "tests/shim/fake_trap.h"
 
 #define PAGE 4096u
@@ -311,6 +312,15 @@ void fake_failed(const char *file, int line, const char *what)
 {
 	fprintf(stderr, "%s:%d: failed: %s\n", file, line, what);
 	_exit(1);
+}
+
+void fake_begin(struct fake_daemon *daemon, struct fake_queue *queue)
+{
+	fake_daemon_open(daemon);
+	fake_start();
+	CHECK(fake_queue_create(queue, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) == 0);
+	CHECK(fake_daemon_accept(daemon, 2000) == 0);
+	EVENTUALLY(fake_daemon_queue_count(daemon) == 1, 1000);
 }
 
 int fake_wait_for(pid_t pid)

@@ -73,6 +73,9 @@ struct fake_signal { /* amd_signal_t: 64 bytes */
 
 /* Starts the agent in this process with the present environment. */
 void fake_start(void);
+/* How most tests begin: a daemon, the agent, a compute queue of it that the daemon knows. */
+struct fake_daemon;
+void fake_begin(struct fake_daemon *daemon, struct fake_queue *queue);
 /* A queue that no driver knows: its memory, and what CREATE_QUEUE would be asked. */
 void fake_queue_memory(struct fake_queue *queue, uint32_t type, struct kfdabi_create_queue *args);
 /* Returns the ioctl's result; fills *queue. */

@@ -27,12 +27,8 @@ static bool came_out;
 /* The daemon sleeps: each change that it is told of is a write. */
 static void begin(void)
 {
-	fake_daemon_open(&daemon_);
-	fake_start();
-	CHECK(fake_queue_create(&q, AQL) == 0);
-	CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
+	fake_begin(&daemon_, &q);
 	fake_daemon_remove(&daemon_);
-	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
 	__atomic_store_n(&daemon_.board->asleep, 1, __ATOMIC_SEQ_CST);
 	fake_daemon_wakes(&daemon_);
 }

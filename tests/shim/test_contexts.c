@@ -25,11 +25,7 @@ static struct fake_daemon daemon_;
 
 static void begin(struct fake_queue *q)
 {
-	fake_daemon_open(&daemon_);
-	fake_start();
-	CHECK(fake_queue_create(q, AQL) == 0);
-	CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
-	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
+	fake_begin(&daemon_, q);
 	fake_daemon_remove(&daemon_);
 }
 
