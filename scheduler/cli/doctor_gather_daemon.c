@@ -66,20 +66,6 @@ static void gather_limit(struct doctor_daemon *daemon)
 	free(text);
 }
 
-static void copy(char *out, size_t size, const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	snprintf(out, size, "%s", text ? text : "");
-}
-
-static int64_t number(const json_t *object, const char *key)
-{
-	const json_t *value = json_object_get(object, key);
-
-	return json_is_integer(value) ? json_integer_value(value) : -1;
-}
-
 static void read_status(struct doctor_daemon *daemon, const json_t *status)
 {
 	const json_t *about = json_object_get(status, "daemon");
@@ -87,16 +73,16 @@ static void read_status(struct doctor_daemon *daemon, const json_t *status)
 	const json_t *connections = json_object_get(about, "connections");
 	uint64_t capabilities;
 
-	daemon->pid = number(about, "pid");
-	daemon->worker_pid = number(about, "worker_pid");
-	daemon->uptime_us = number(about, "uptime_us");
-	daemon->suspends = number(totals, "suspends");
-	daemon->failures = number(totals, "failures");
-	daemon->restarts = number(about, "worker_restarts");
-	daemon->refused_calls = number(about, "refused_calls");
-	daemon->room = number(connections, "room");
-	daemon->refused = number(connections, "refused");
-	copy(daemon->version, sizeof(daemon->version), about, "version");
+	daemon->pid = read_integer(about, "pid");
+	daemon->worker_pid = read_integer(about, "worker_pid");
+	daemon->uptime_us = read_integer(about, "uptime_us");
+	daemon->suspends = read_integer(totals, "suspends");
+	daemon->failures = read_integer(totals, "failures");
+	daemon->restarts = read_integer(about, "worker_restarts");
+	daemon->refused_calls = read_integer(about, "refused_calls");
+	daemon->room = read_integer(connections, "room");
+	daemon->refused = read_integer(connections, "refused");
+	read_word(daemon->version, sizeof(daemon->version), about, "version");
 	daemon->here = is_daemon(daemon->pid) ? DOCTOR_YES : DOCTOR_NO;
 	if (daemon->here != DOCTOR_YES)
 		return;

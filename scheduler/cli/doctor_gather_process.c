@@ -49,20 +49,6 @@ static void on_node(struct doctor_process *p, int64_t gpu_id)
 		p->gpu_ids[p->node_count++] = (uint32_t)gpu_id;
 }
 
-static void copy(char *out, size_t size, const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	snprintf(out, size, "%s", text ? text : "");
-}
-
-static int64_t number(const json_t *object, const char *key)
-{
-	const json_t *value = json_object_get(object, key);
-
-	return json_is_integer(value) ? json_integer_value(value) : -1;
-}
-
 static int add_registered(struct doctor_facts *facts, const json_t *status)
 {
 	bool otherwise = facts->daemon.here != DOCTOR_YES;
@@ -83,13 +69,13 @@ static int add_registered(struct doctor_facts *facts, const json_t *status)
 			return -ENOMEM;
 		p->registered = DOCTOR_YES;
 		p->outsider = json_is_false(json_object_get(entry, "shim"));
-		copy(p->comm, sizeof(p->comm), entry, "comm");
-		copy(p->level, sizeof(p->level), entry, "level");
-		copy(p->reason, sizeof(p->reason), entry, "reason");
-		copy(p->runtime, sizeof(p->runtime), entry, "runtime");
-		copy(p->state, sizeof(p->state), entry, "state");
-		p->suspends = number(entry, "suspends");
-		p->suspended_us = number(entry, "suspended_us");
+		read_word(p->comm, sizeof(p->comm), entry, "comm");
+		read_word(p->level, sizeof(p->level), entry, "level");
+		read_word(p->reason, sizeof(p->reason), entry, "reason");
+		read_word(p->runtime, sizeof(p->runtime), entry, "runtime");
+		read_word(p->state, sizeof(p->state), entry, "state");
+		p->suspends = read_integer(entry, "suspends");
+		p->suspended_us = read_integer(entry, "suspended_us");
 		p->priority = json_is_integer(priority) ? json_integer_value(priority) : -1;
 		json_array_foreach(json_object_get(entry, "queues"), k, queue)
 		{

@@ -162,6 +162,20 @@ char *read_whole(size_t *bytes, const char *path, ...)
 	return text;
 }
 
+void read_word(char *text, size_t size, const json_t *object, const char *key)
+{
+	const char *word = json_string_value(json_object_get(object, key));
+
+	snprintf(text, size, "%s", word ? word : "");
+}
+
+int64_t read_integer(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_integer(value) ? json_integer_value(value) : -1;
+}
+
 int read_bytes(int64_t *out, const char *text)
 {
 	static const char units[] = "KMGT";
