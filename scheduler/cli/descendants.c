@@ -3,10 +3,10 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "scheduler/cli/cli.h"
 #include "scheduler/cli/doctor_read.h"
@@ -89,23 +89,4 @@ int descendants_of(pid_t root, pid_t *out, size_t max)
 			out[found++] = list[i].pid;
 	free(list);
 	return (int)found;
-}
-
-bool descendants_has_gpu(pid_t pid)
-{
-	char path[64], target[32];
-	bool found = false;
-	const struct dirent *entry;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	DIR *dir = opendir(path);
-
-	while (dir && !found && (entry = readdir(dir))) {
-		ssize_t n = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
-
-		found = n == 8 && memcmp(target, "/dev/kfd", 8) == 0;
-	}
-	if (dir)
-		closedir(dir);
-	return found;
 }

@@ -8,13 +8,10 @@
 #ifndef KFDSHIM_CLI_DESCENDANTS_H
 #define KFDSHIM_CLI_DESCENDANTS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 /* Without `root` itself, zombies and threads; sorted, at most `max`. Their number. */
 int descendants_of(pid_t root, pid_t *out, size_t max);
-/* It has /dev/kfd open. false: it has not, or we may not look. */
-bool descendants_has_gpu(pid_t pid);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "common/proc_maps.h"
 #include "scheduler/cli/doctor_read.h"
+#include "scheduler/kfd/device.h"
 #include "scheduler/observe/observe.h"
 #include "scheduler/observe/sources.h"
 
@@ -233,37 +234,11 @@ static void read_tracer(struct doctor_process *p)
 			  (long long)tracer);
 }
 
-/* The same file of the kernel's, by whatever name the process has opened it. */
-static bool is_kfd(const struct stat *device, const struct stat *file)
-{
-	return S_ISCHR(device->st_mode) && S_ISCHR(file->st_mode)
-		       ? device->st_rdev == file->st_rdev
-		       : device->st_dev == file->st_dev && device->st_ino == file->st_ino;
-}
-
 static void read_descriptors(struct doctor_process *p)
 {
-	const struct dirent *entry;
-	struct stat device, file;
-	unsigned looks = 0;
-	char path[64];
-	DIR *dir;
+	int has = kfd_device_opened_by(p->pid, FILES);
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", p->pid);
-	if (stat("/dev/kfd", &device))
-		return;
-	dir = opendir(path);
-	if (!dir)
-		return;
-	p->kfd_open = DOCTOR_NO;
-	while (p->kfd_open == DOCTOR_NO && (entry = readdir(dir))) {
-		if (++looks > FILES)
-			p->kfd_open = DOCTOR_UNKNOWN;
-		else if (fstatat(dirfd(dir), entry->d_name, &file, 0) == 0 &&
-			 is_kfd(&device, &file))
-			p->kfd_open = DOCTOR_YES;
-	}
-	closedir(dir);
+	p->kfd_open = has == 1 ? DOCTOR_YES : has == 0 ? DOCTOR_NO : DOCTOR_UNKNOWN;
 }
 
 /* The first libkfdshim.so that it was started to preload, as it sees files. */

@@ -3,6 +3,7 @@
  * kfdsched record: the queues of a command, from before it begins until after its end, and
  * what it says, in one folder.
  */
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "scheduler/cli/recording.h"
 #include "scheduler/cli/shown.h"
 #include "scheduler/cli/stop.h"
+#include "scheduler/kfd/device.h"
 #include "scheduler/observe/process.h"
 
 #define PROCESSES 1024u
@@ -131,7 +133,7 @@ static size_t gpu_processes(const struct session *s, bool own, pid_t *out)
 
 		for (int k = 0; k < using && !uses; k++)
 			uses = users[k] == out[i];
-		if (uses || descendants_has_gpu(out[i]))
+		if (uses || kfd_device_opened_by(out[i], UINT_MAX) == 1)
 			out[kept++] = out[i];
 	}
 	return (size_t)kept;

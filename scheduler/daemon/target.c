@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "abi/kfd_abi.h"
 #include "common/proc_maps.h"
 #include "common/proc_stat.h"
+#include "scheduler/kfd/device.h"
 #include "scheduler/kfd/sysfs.h"
 
 #define FILES 1024 /* that are looked at, of a process that has any number of them */
@@ -80,46 +80,15 @@ static int check_number(pid_t pid, char *problem, size_t size)
 	return 0;
 }
 
-enum use { HAS_DEVICE, HAS_IT_NOT, NOT_KNOWN };
-
-static bool is_same_device(const struct stat *a, const struct stat *b)
-{
-	return S_ISCHR(a->st_mode) && S_ISCHR(b->st_mode)
-		       ? a->st_rdev == b->st_rdev
-		       : a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-static enum use look_for_device(pid_t pid)
-{
-	enum use use = HAS_IT_NOT;
-	struct stat device, file;
-	struct dirent *entry;
-	unsigned looks = 0;
-	char path[64];
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	if (stat("/dev/kfd", &device) < 0 || !(dir = opendir(path)))
-		return NOT_KNOWN;
-	while (use == HAS_IT_NOT && (entry = readdir(dir)))
-		if (++looks > FILES)
-			use = NOT_KNOWN;
-		else if (fstatat(dirfd(dir), entry->d_name, &file, 0) == 0 &&
-			 is_same_device(&file, &device))
-			use = HAS_DEVICE;
-	closedir(dir);
-	return use;
-}
-
 /* The driver names processes as the first PID namespace does (lead_thread->pid in
  * kfd_process.c). Seen from another one, a number in its list is somebody else's. */
 static int check_use(pid_t pid, char *problem, size_t size)
 {
-	enum use use = look_for_device(pid);
+	int has = kfd_device_opened_by(pid, FILES);
 	struct sysfs_queue queue;
 	bool listed = sysfs_queues(pid, &queue, 1) >= 0;
 
-	if (listed ? use == HAS_IT_NOT : use == HAS_DEVICE) {
+	if (listed ? has == 0 : has == 1) {
 		snprintf(problem, size,
 			 "process %d %s: kfdschedd is in another PID namespace than that list (a "
 			 "container?), so run it on the host%s",

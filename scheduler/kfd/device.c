@@ -4,8 +4,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "abi/kfd_abi.h"
@@ -41,6 +43,34 @@ int kfd_device_open(char reason[static KFD_REASON])
 		return -EOPNOTSUPP;
 	}
 	return fd;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return S_ISCHR(a->st_mode) && S_ISCHR(b->st_mode)
+		       ? a->st_rdev == b->st_rdev
+		       : a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+int kfd_device_opened_by(pid_t pid, unsigned looks)
+{
+	struct stat device, file;
+	struct dirent *entry;
+	char path[64];
+	int found = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	if (stat("/dev/kfd", &device) < 0 || !(dir = opendir(path)))
+		return -errno;
+	while (!found && (entry = readdir(dir)))
+		if (looks-- == 0)
+			found = -E2BIG;
+		else if (fstatat(dirfd(dir), entry->d_name, &file, 0) == 0 &&
+			 is_same(&file, &device))
+			found = 1;
+	closedir(dir);
+	return found;
 }
 
 static uint32_t gpu_id_of(const char *node)

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define KFD_REASON 256 /* room for one sentence */
 
@@ -18,6 +19,13 @@
  * partition mode cannot be changed, so open it when it is needed.
  */
 int kfd_device_open(char reason[static KFD_REASON]);
+
+/*
+ * Has a process /dev/kfd open, by whatever name? 1: yes; 0: no; -E2BIG: it has more than
+ * `looks` descriptors, and the device is not among the first. Other negative errnos: there
+ * is no /dev/kfd here, no such process, or its descriptors are not ours to see.
+ */
+int kfd_device_opened_by(pid_t pid, unsigned looks);
 
 /* gpu_ids of the nodes in sysfs, at most `max`; CPUs have none. */
 size_t kfd_device_nodes(uint32_t *gpu_ids, size_t max);
