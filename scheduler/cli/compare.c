@@ -123,6 +123,7 @@ static int watch(struct side *sides)
 /* A number is a process, unless a slash says that it is a folder. */
 static int take_side(const char *word, const char *socket, struct side *side)
 {
+	char sentence[PROCESS_SENTENCE];
 	int pid, rc;
 
 	snprintf(side->name, sizeof(side->name), "%s", word);
@@ -136,12 +137,12 @@ static int take_side(const char *word, const char *socket, struct side *side)
 		return cli_usage(&verb_compare, "'%s' is neither a process id nor a folder", word);
 	rc = process_read(pid, &side->process);
 	recording_plain(side->process.comm);
-	if (rc == -EINVAL)
-		return cli_failed(&verb_compare, "%d is a thread; name its process", pid);
-	if (rc)
+	if (rc == -ESRCH)
 		return cli_failed(&verb_compare,
 				  "there is no process %d; a folder of that name is ./%d", pid,
 				  pid);
+	if (rc)
+		return cli_failed(&verb_compare, "%s", process_sentence(sentence, pid, rc));
 	snprintf(side->name, sizeof(side->name), "process %d", pid);
 	return open_process(side, socket);
 }

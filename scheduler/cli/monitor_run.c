@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "scheduler/cli/monitor.h"
+#include "scheduler/cli/people.h"
 #include "scheduler/cli/progress.h"
 #include "scheduler/cli/recording.h"
 #include "scheduler/cli/sampling.h"
@@ -291,32 +292,6 @@ static int start_recording(struct monitor *m, unsigned sources)
 	return rc ? cli_failed(m->verb, "%s", why) : CLI_DONE;
 }
 
-/* A sentence for a number that is no process whose queues could be seen. */
-static int identify(struct monitor *m)
-{
-	int rc = process_read(m->options.pid, &m->process);
-
-	recording_plain(m->process.comm);
-	if (rc == -ESRCH)
-		return cli_failed(m->verb,
-				  "there is no process %s: it has ended, or is another "
-				  "pid namespace's",
-				  m->whose);
-	if (rc == -EINVAL)
-		return cli_failed(m->verb, "%s is a thread; name its process", m->whose);
-	if (rc)
-		return cli_failed(m->verb, "cannot read process %s: %s", m->whose, strerror(-rc));
-	if (m->process.kernel)
-		return cli_failed(m->verb, "%s (%s) is a thread of the kernel, which has no queues",
-				  m->whose, m->process.comm);
-	if (m->process.state == 'Z')
-		return cli_failed(m->verb,
-				  "process %s (%s) has ended and waits for its parent; "
-				  "it has no queues any more",
-				  m->whose, m->process.comm);
-	return CLI_DONE;
-}
-
 static void release(struct monitor *m)
 {
 	recorder_close(m->recorder);
@@ -358,8 +333,9 @@ int monitor_open(const struct verb *verb, const struct monitor_options *options,
 			  ? (uint64_t)(options->seconds * 1e9 / (double)m->interval_ns + 1e-6)
 			  : UINT64_MAX - 1;
 	snprintf(m->whose, sizeof(m->whose), "%d", (int)options->pid);
-	code = identify(m);
-	if (code == CLI_DONE) {
+	code = people_one(verb, options->pid, &m->process);
+	recording_plain(m->process.comm);
+	if (code == CLI_GO_ON) {
 		m->changes = json_array();
 		m->observer = observe_open(&observe);
 		code = m->changes && m->observer ? CLI_DONE : cli_failed(verb, "no memory");

@@ -2,9 +2,11 @@
 #include "scheduler/cli/people.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "scheduler/observe/observe.h"
@@ -92,6 +94,35 @@ void people_free(struct people *people)
 {
 	free(people->list);
 	*people = (struct people){0};
+}
+
+/* Its first thread may have, and others go on. */
+static bool has_ended(pid_t pid)
+{
+	struct pollfd whole = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+	bool ended = whole.fd < 0 || poll(&whole, 1, 0) != 0;
+
+	if (whole.fd >= 0)
+		close(whole.fd);
+	return ended;
+}
+
+int people_one(const struct verb *verb, pid_t pid, struct process_identity *out)
+{
+	char sentence[PROCESS_SENTENCE];
+	int rc = process_read(pid, out);
+
+	if (rc)
+		return cli_failed(verb, "%s", process_sentence(sentence, pid, rc));
+	if (out->kernel)
+		return cli_failed(verb, "%d (%s) is a thread of the kernel, which has no queues",
+				  (int)pid, out->comm);
+	if (out->state == 'Z' && has_ended(pid))
+		return cli_failed(verb,
+				  "process %d (%s) has ended, and waits for its parent to notice "
+				  "(a zombie)",
+				  (int)pid, out->comm);
+	return CLI_GO_ON;
 }
 
 int people_need_gpu(const struct verb *verb)

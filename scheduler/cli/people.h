@@ -32,6 +32,10 @@ struct people_wish {
 int people_read(struct people *out, const struct people_wish *wish, struct container_names *names);
 void people_free(struct people *people);
 
+/* The process of that number: CLI_GO_ON, or CLI_FAILED and one line that says why it can have
+ * no queues: there is none, it is a thread, one of the kernel's, or a zombie. */
+int people_one(const struct verb *verb, pid_t pid, struct process_identity *out);
+
 /* Sees that there are GPUs to be used, in words: CLI_DONE, or CLI_IMPOSSIBLE and said. */
 int people_need_gpu(const struct verb *verb);
 /* Says that no container is called so, and why it may be called so all the same. */

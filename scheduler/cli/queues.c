@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "scheduler/cli/options.h"
+#include "scheduler/cli/people.h"
 #include "scheduler/cli/table.h"
 #include "scheduler/observe/observe.h"
 #include "scheduler/observe/process.h"
@@ -282,17 +283,13 @@ static int say_why_none(const struct seen *seen)
 
 static int look_at_one(const struct job *job, struct seen *out)
 {
-	char sentence[PROCESS_SENTENCE];
-	int rc = process_read(job->pid, &out->identity);
+	int rc, code = people_one(&verb_queues, job->pid, &out->identity);
 
-	if (rc)
-		return cli_failed(&verb_queues, "%s", process_sentence(sentence, job->pid, rc));
+	if (code != CLI_GO_ON)
+		return code;
 	rc = look(job, NULL, out);
 	if (rc == -ESRCH)
-		return cli_failed(&verb_queues, "process %d has ended%s", job->pid,
-				  out->identity.state == 'Z'
-					  ? ": it is a zombie, which its parent has to wait for"
-					  : "");
+		return cli_failed(&verb_queues, "process %d has ended", job->pid);
 	if (rc)
 		return cli_failed(&verb_queues, "looking at process %d failed: %s", job->pid,
 				  strerror(-rc));

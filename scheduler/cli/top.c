@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "scheduler/cli/options.h"
+#include "scheduler/cli/people.h"
 #include "scheduler/cli/stop.h"
 #include "scheduler/cli/top_print.h"
-#include "scheduler/observe/process.h"
 #include "scheduler/top/gather.h"
 #include "scheduler/top/once_json.h"
 
@@ -122,19 +122,11 @@ static int live(const struct options *options)
 
 static int is_there(int pid)
 {
-	struct process_identity identity;
-	int rc = process_read(pid, &identity);
+	struct process_identity process;
 
-	if (rc == -ESRCH)
-		return cli_failed(&verb_top, "there is no process %d", pid);
-	if (rc == -EINVAL)
-		return cli_failed(&verb_top, "%d is a thread: name its process", pid);
-	if (!rc && identity.kernel)
-		return cli_failed(&verb_top, "%d is a thread of the kernel: it uses no GPU", pid);
-	if (!rc && identity.state == 'Z')
-		return cli_failed(&verb_top, "process %d has ended; its parent has not noticed yet",
-				  pid);
-	return CLI_GO_ON;
+	/* One that /proc hides may be known to the daemon all the same. */
+	return process_read(pid, &process) == -EACCES ? CLI_GO_ON
+						      : people_one(&verb_top, pid, &process);
 }
 
 static int run(int argc, char **argv)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "scheduler/cli/options.h"
-#include "scheduler/observe/process.h"
+#include "scheduler/cli/people.h"
 
 #define HIP_LEVEL "4" /* from there on it tells of packets */
 #define SECONDS_MAX 1e6
@@ -31,24 +31,6 @@ static int add_pid(const char *text, void *into)
 	return 0;
 }
 
-static int can_be_traced(pid_t pid)
-{
-	struct process_identity identity;
-	char sentence[PROCESS_SENTENCE];
-	int error = process_read(pid, &identity);
-
-	if (error)
-		return cli_failed(&verb_trace, "%s", process_sentence(sentence, pid, error));
-	if (identity.kernel)
-		return cli_failed(&verb_trace, "%d is a thread of the kernel: it has no queues",
-				  (int)pid);
-	if (identity.state == 'Z')
-		return cli_failed(&verb_trace,
-				  "process %d has ended (a zombie): its parent has not noticed yet",
-				  (int)pid);
-	return CLI_GO_ON;
-}
-
 static int parse(int argc, char **argv, struct trace_options *out)
 {
 	struct option_number seconds = {0};
@@ -63,11 +45,12 @@ static int parse(int argc, char **argv, struct trace_options *out)
 		{OPTION_SOCKET(&out->socket)},
 		{0},
 	};
+	struct process_identity process;
 	char **command;
 	int code = options_before_command(&verb_trace, argc, argv, options, &command);
 
 	for (unsigned i = 0; code == CLI_GO_ON && i < out->pids; i++)
-		code = can_be_traced(out->pid[i]);
+		code = people_one(&verb_trace, out->pid[i], &process);
 	if (code != CLI_GO_ON)
 		return code;
 	if (*command && strcmp(command[-1], "--") != 0)

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "scheduler/cli/options.h"
+#include "scheduler/cli/people.h"
 #include "scheduler/cli/verify_show.h"
 
 /* Sources are read one after the other, and some lag: what differs is looked at again,
@@ -82,18 +83,14 @@ static int nobody_knows(const struct verified *v)
 
 static int verify(const struct job *job, struct verified *v)
 {
-	char sentence[PROCESS_SENTENCE];
-	int r = process_read(job->pid, &v->identity);
+	int r, code = people_one(&verb_verify, job->pid, &v->identity);
 
-	if (r)
-		return cli_failed(&verb_verify, "%s", process_sentence(sentence, job->pid, r));
+	if (code != CLI_GO_ON)
+		return code;
 	v->n_gpus = topology_gpus(v->gpus, TOPOLOGY_GPUS);
 	r = look(job, v);
 	if (r == -ESRCH)
-		return cli_failed(&verb_verify, "process %d has ended%s", job->pid,
-				  v->identity.state == 'Z'
-					  ? ": it is a zombie, which its parent has to wait for"
-					  : "");
+		return cli_failed(&verb_verify, "process %d has ended", job->pid);
 	if (r)
 		return cli_failed(&verb_verify, "looking at process %d failed: %s", job->pid,
 				  strerror(-r));

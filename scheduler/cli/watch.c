@@ -289,20 +289,10 @@ static int run_loop(struct watch *w, const struct process_identity *target)
 static int watch(struct watch *w)
 {
 	struct process_identity target = {0};
-	char sentence[PROCESS_SENTENCE];
-	int rc = w->pid ? process_read(w->pid, &target) : 0;
-	int code;
+	int rc, code = w->pid ? people_one(&verb_watch, w->pid, &target) : CLI_GO_ON;
 
-	if (rc)
-		return cli_failed(&verb_watch, "%s", process_sentence(sentence, w->pid, rc));
-	if (target.kernel)
-		return cli_failed(&verb_watch,
-				  "%d (%s) is a thread of the kernel, which uses no GPU", w->pid,
-				  target.comm);
-	if (target.state == 'Z')
-		return cli_failed(&verb_watch,
-				  "process %d (%s) has ended, and its parent has to wait for it",
-				  w->pid, target.comm);
+	if (code != CLI_GO_ON)
+		return code;
 	code = people_need_gpu(&verb_watch);
 	if (code != CLI_DONE)
 		return code;

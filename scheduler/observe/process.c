@@ -161,7 +161,9 @@ const char *process_sentence(char text[static PROCESS_SENTENCE], pid_t pid, int 
 {
 	switch (error) {
 	case -ESRCH:
-		snprintf(text, PROCESS_SENTENCE, "there is no process %d", (int)pid);
+		snprintf(text, PROCESS_SENTENCE,
+			 "there is no process %d: it has ended, or is another pid namespace's",
+			 (int)pid);
 		break;
 	case -EINVAL:
 		snprintf(text, PROCESS_SENTENCE, "%d is a thread of process %d: name that",

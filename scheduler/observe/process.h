@@ -75,7 +75,7 @@ struct process_identity {
  */
 int process_read(pid_t pid, struct process_identity *out);
 /* What process_read failed with, as a sentence without a full stop: "there is no process
- * 7", "7 is a thread of process 5", ... Returns `text`. */
+ * 7: ...", "7 is a thread of process 5: ...", ... Returns `text`. */
 #define PROCESS_SENTENCE 128
 const char *process_sentence(char text[static PROCESS_SENTENCE], pid_t pid, int error);
 /* What /proc/PID/stat's letter means: "sleeping", "zombie", ... */

@@ -54,12 +54,22 @@ for verb in "queues" "monitor" "top --once" "diagnose" "verify" "preempt" "suspe
 	esac
 	case $verb in
 	diagnose | pidmap) ;; # they tell what a zombie is
-	*) refused "$zombie" "$kfdsched" "${words[@]}" "$zombie" ;;
+	compare*) refused "$zombie" "$kfdsched" "${words[@]}" "$zombie" ;;
+	*) refused "process $zombie \(sleep\) has ended, and waits for its parent to notice" "$kfdsched" "${words[@]}" "$zombie" ;;
 	esac
 	case $verb in
 	diagnose | pidmap | watch*) ;; # ... and what a process without a GPU is; or wait for one
 	*) refused "$idle" "$kfdsched" "${words[@]}" "$idle" ;;
 	esac
+done
+# Whose first thread alone has ended lives on, and is not told to have ended.
+python3 -c 'import ctypes, threading, time; threading.Thread(target=time.sleep, args=(600,)).start()
+ctypes.CDLL(None).pthread_exit(None)' &
+headless=$!
+children+=("$headless")
+until_true 50 grep -qs ') Z ' "/proc/$headless/stat" || fail "its first thread lives"
+for verb in queues monitor verify; do
+	refused "nobody knows" "$kfdsched" "$verb" "$headless"
 done
 # Somebody else's process: what anybody may see is told, what takes a right is refused.
 as_nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
