@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/proc_namespace.h"
 #include "scheduler/cli/doctor_read.h"
 
 #define CGROUPS "/sys/fs/cgroup"
@@ -56,15 +57,10 @@ static void read_dumpable(struct diagnose_facts *facts)
 
 static void read_user_namespace(struct diagnose_facts *facts)
 {
-	char path[48], ours[64], its[64];
-	ssize_t n, m;
+	uint64_t its = proc_namespace(facts->who.pid, "user"), ours = proc_namespace(0, "user");
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)facts->who.pid);
-	n = readlink("/proc/self/ns/user", ours, sizeof(ours));
-	m = readlink(path, its, sizeof(its));
-	if (n > 0 && m > 0)
-		facts->same_user_namespace =
-			n == m && !memcmp(ours, its, (size_t)n) ? DOCTOR_YES : DOCTOR_NO;
+	if (its && ours)
+		facts->same_user_namespace = its == ours ? DOCTOR_YES : DOCTOR_NO;
 }
 
 /* By what stops all of a container: the unified hierarchy's freezer, or the older one. */

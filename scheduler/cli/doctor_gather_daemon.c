@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/proc_namespace.h"
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/doctor_read.h"
 
@@ -28,12 +29,9 @@ static bool is_daemon(int64_t pid)
  * see takes it for ours. */
 static bool is_elsewhere(int64_t pid)
 {
-	char path[48], ours[64], its[64];
-	ssize_t n = readlink("/proc/self/ns/pid", ours, sizeof(ours)), m;
+	uint64_t its = proc_namespace((pid_t)pid, "pid"), ours = proc_namespace(0, "pid");
 
-	snprintf(path, sizeof(path), "/proc/%lld/ns/pid", (long long)pid);
-	m = readlink(path, its, sizeof(its));
-	return n > 0 && m > 0 && (n != m || memcmp(ours, its, (size_t)n));
+	return its && ours && its != ours;
 }
 
 /* One that runs, whatever it listens to; 0: none is seen. */

@@ -13,9 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/proc_namespace.h"
 #include "scheduler/cli/doctor_read.h"
-
-#define INITIAL_PID_NAMESPACE "pid:[4026531836]" /* PROC_PID_INIT_INO */
 
 /* A child tries, because a sandbox may answer by killing. */
 static int try_ptrace(void)
@@ -62,9 +61,7 @@ static void gather_hidepid(char *out, size_t size)
 void doctor_gather_rights(struct doctor_facts *facts)
 {
 	const struct passwd *user;
-	uint64_t capabilities;
-	char link[64];
-	ssize_t n;
+	uint64_t capabilities, namespace = proc_namespace(0, "pid");
 
 	facts->uid = geteuid();
 	user = getpwuid(facts->uid);
@@ -76,11 +73,8 @@ void doctor_gather_rights(struct doctor_facts *facts)
 		facts->sys_ptrace = capabilities >> CAP_SYS_PTRACE & 1 ? DOCTOR_YES : DOCTOR_NO;
 	read_number(&facts->yama, "/proc/sys/kernel/yama/ptrace_scope");
 	facts->ptrace_error = try_ptrace();
-	n = readlink("/proc/self/ns/pid", link, sizeof(link) - 1);
-	if (n > 0) {
-		link[n] = '\0';
+	if (namespace)
 		facts->initial_pid_namespace =
-			strcmp(link, INITIAL_PID_NAMESPACE) ? DOCTOR_NO : DOCTOR_YES;
-	}
+			namespace == PROC_FIRST_PID_NAMESPACE ? DOCTOR_YES : DOCTOR_NO;
 	gather_hidepid(facts->hidepid, sizeof(facts->hidepid));
 }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/proc_namespace.h"
 #include "common/proc_stat.h"
 
 #define PREFIX "kfdsched-"
@@ -180,15 +181,6 @@ static bool is_left_over(const char *name)
 	return !proc_stat(pid, &stat) || stat.started != started;
 }
 
-static bool in_first_pid_namespace(void)
-{
-	char link[64];
-	ssize_t n = readlink("/proc/self/ns/pid", link, sizeof(link) - 1);
-
-	/* PROC_PID_INIT_INO */
-	return n > 0 && (link[n] = '\0', strcmp(link, "pid:[4026531836]") == 0);
-}
-
 unsigned tracefs_remove_leftovers(const char *root)
 {
 	char path[PATH_MAX], folder[2 * PATH_MAX];
@@ -258,7 +250,7 @@ int tracefs_open(struct tracefs *tracefs, const char *root, const char *name)
 	*tracefs = (struct tracefs){.pipe = -1};
 	if (is_hopeless(tracefs, root))
 		return -ENOENT;
-	if (in_first_pid_namespace())
+	if (proc_namespace(0, "pid") == PROC_FIRST_PID_NAMESPACE)
 		tracefs_remove_leftovers(root);
 	snprintf(path, sizeof(path), "%s/instances/%s", root, name);
 	if (strlen(path) >= sizeof(tracefs->folder))

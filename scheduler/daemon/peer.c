@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/proc_namespace.h"
 #include "common/proc_stat.h"
 
 #ifndef SO_PEERGROUPS
@@ -151,21 +152,16 @@ static int open_pidfd(int socket, const struct ucred *cred, uint64_t accepted_ns
 
 static int namespace_of(pid_t pid, const char *kind, uint64_t *inode)
 {
-	char path[64];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, kind);
-	if (stat(path, &st) < 0)
-		return errno == ENOENT ? -ESRCH : -EACCES;
-	*inode = st.st_ino;
-	return 0;
+	*inode = proc_namespace(pid, kind);
+	if (*inode)
+		return 0;
+	return errno == ENOENT ? -ESRCH : -EACCES;
 }
 
 void peer_own_namespaces(uint64_t *pid_ns, uint64_t *user_ns)
 {
-	*pid_ns = *user_ns = 0;
-	namespace_of(getpid(), "pid", pid_ns);
-	namespace_of(getpid(), "user", user_ns);
+	*pid_ns = proc_namespace(0, "pid");
+	*user_ns = proc_namespace(0, "user");
 }
 
 static void read_groups(int socket, gid_t primary, struct peer *out)

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cgroup.h"
+#include "common/proc_namespace.h"
 
 #define TEXT_MAX 16384u /* of a file in /proc; a process has some ten cgroups at most */
 
@@ -81,13 +81,9 @@ static void read_exe(pid_t pid, char out[static SUBJECT_PATH])
 
 static bool same_namespace(pid_t pid, const char *kind)
 {
-	char path[64], own[64];
-	struct stat a, b;
+	uint64_t its = proc_namespace(pid, kind);
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, kind);
-	snprintf(own, sizeof(own), "/proc/self/ns/%s", kind);
-	return stat(path, &a) == 0 && stat(own, &b) == 0 && a.st_ino == b.st_ino &&
-	       a.st_dev == b.st_dev;
+	return its && its == proc_namespace(0, kind);
 }
 
 int subject_read(pid_t pid, struct subject *out)

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include <jansson.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/proc_namespace.h"
 #include "scheduler/observe/observe.h"
 
-#define FIRST_NAMESPACE 4026531836u /* PROC_PID_INIT_INO */
 #define SIMULATION "/sys/class/kfd/kfd/simulation.json"
 
 /* The driver counts as the machine's first pid namespace does; a simulated one says. */
 static uint64_t of_driver(void)
 {
 	json_t *world = json_load_file(SIMULATION, 0, NULL), *said;
-	uint64_t out = FIRST_NAMESPACE;
+	uint64_t out = PROC_FIRST_PID_NAMESPACE;
 
 	if (world) {
 		said = json_object_get(world, "pid_namespace");
@@ -35,9 +34,7 @@ static bool proc_is_ours(void)
 
 bool observe_names_match(void)
 {
-	struct stat own;
-
-	return proc_is_ours() && stat("/proc/self/ns/pid", &own) == 0 && own.st_ino == of_driver();
+	return proc_is_ours() && proc_namespace(0, "pid") == of_driver();
 }
 
 pid_t observe_host_pid(pid_t pid)

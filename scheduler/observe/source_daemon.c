@@ -7,24 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "channel/protocol.h"
+#include "common/proc_namespace.h"
 #include "scheduler/lib/kfdsched.h"
 #include "scheduler/observe/sources.h"
 
+/* Of another user's process that cannot be seen; but it has a number here. */
 static bool same_namespace(pid_t pid)
 {
-	struct stat theirs, ours;
-	char path[64];
+	uint64_t its = proc_namespace(pid, "pid");
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
-	/* Of another user's process that cannot be read; but it has a number here. */
-	if (stat(path, &theirs) != 0)
-		return true;
-	return stat("/proc/self/ns/pid", &ours) == 0 && theirs.st_ino == ours.st_ino;
+	return !its || its == proc_namespace(0, "pid");
 }
 
 /* One outside of our container has other numbers for the same processes, so it would be
@@ -189,13 +185,6 @@ static json_t *all_processes(struct kfdsched *asked)
 	return list;
 }
 
-static json_int_t own_namespace(void)
-{
-	struct stat own;
-
-	return stat("/proc/self/ns/pid", &own) == 0 ? (json_int_t)own.st_ino : -1;
-}
-
 static json_int_t number(const json_t *process, const char *key)
 {
 	return json_integer_value(json_object_get(process, key));
@@ -204,8 +193,9 @@ static json_int_t number(const json_t *process, const char *key)
 pid_t source_daemon_number(const json_t *process, bool otherwise)
 {
 	json_int_t pid = number(process, otherwise ? "own_pid" : "pid");
+	uint64_t ours = proc_namespace(0, "pid");
 
-	if (otherwise && number(process, "pid_namespace") != own_namespace())
+	if (otherwise && (!ours || (uint64_t)number(process, "pid_namespace") != ours))
 		return 0;
 	return pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
 }
