@@ -311,12 +311,9 @@ const struct verb verb_analyze = {
 	.name = "analyze",
 	.summary = "what a recording says of a process' queues",
 	.usage = "DIR [--svg FILE] [--json]",
-	.help = "Reads a folder that monitor --record or record has made, also one that was cut "
-		"off,\n"
-		"and tells: how many queues there were over time; which ids, and in which share of "
-		"the\n"
-		"samples; what each queue was set to, and whether that changed; how many hardware "
-		"slots\n"
+	.help = "Reads a folder that monitor --record or record has made, also one that was cut off,\n"
+		"and tells: how many queues there were over time; which ids, and in which share of the\n"
+		"samples; what each queue was set to, and whether that changed; how many hardware slots\n"
 		"(HQDs) a queue is in, by the part's XCCs; and what follows, in plain words.\n"
 		"\n"
 		"  --svg FILE  the number of queues over time as a picture\n"

@@ -281,17 +281,10 @@ const struct verb verb_compare = {
 	.name = "compare",
 	.summary = "two runs or two processes: are ids the same, would they share GPUs",
 	.usage = "DIR|PID DIR|PID [--json] [--socket PATH]",
-	.help = "Compares the queues of two recordings (monitor --record, record), of two "
-		"processes "
-		"that\n"
-		"run, which are looked at for a second, or of one of each: ids that both have or "
-		"only "
-		"one,\n"
-		"counts, types and whether they stayed; whether ids can be foretold from one run "
-		"to "
-		"the\n"
-		"next; whether both use the same GPUs, and whether their compute queues fit the "
-		"slots.\n"
+	.help = "Compares the queues of two recordings (monitor --record, record), of two processes that\n"
+		"run, which are looked at for a second, or of one of each: ids that both have or only one,\n"
+		"counts, types and whether they stayed; whether ids can be foretold from one run to the\n"
+		"next; whether both use the same GPUs, and whether their compute queues fit the slots.\n"
 		"Processes of a recording are compared in the order of their pids.\n"
 		"\n"
 		"  --json         docs/formats.md names the keys\n"

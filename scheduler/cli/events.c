@@ -195,12 +195,10 @@ const struct verb verb_events = {
 	.help = "Prints the last events that the daemon keeps (256 at most, since its worker was\n"
 		"started), one a line: each suspension and resumption with its reason, who caused\n"
 		"it, on which node, how long after the cause and how long it took; each process\n"
-		"that comes and goes; each change of a level, a priority or a policy with who "
-		"made\n"
+		"that comes and goes; each change of a level, a priority or a policy with who made\n"
 		"it.\n"
 		"\n"
-		"  -f, --follow   goes on with what happens, until Ctrl-C; who reads too slowly "
-		"is\n"
+		"  -f, --follow   goes on with what happens, until Ctrl-C; who reads too slowly is\n"
 		"                 told how many were lost\n"
 		"  --last N       of those that are kept the last N alone; 0 with --follow: none\n"
 		"  --count N      with --follow: ends after so many\n"
@@ -210,7 +208,6 @@ const struct verb verb_events = {
 		"\n"
 		"Examples:\n"
 		"  kfdsched events --last 20\n"
-		"  kfdsched events --follow --json | jq 'select(.kind == \"suspend\") | [.pid, "
-		".latency_us]'\n",
+		"  kfdsched events --follow --json | jq 'select(.kind == \"suspend\") | [.pid, .latency_us]'\n",
 	.run = run,
 };

@@ -106,12 +106,9 @@ const struct verb verb_resume = {
 	.name = "resume",
 	.summary = "end what 'kfdsched suspend' has begun",
 	.usage = "PID [--json] [--socket PATH]",
-	.help = "Ends every suspension of a process that somebody ordered. One that makes way for "
-		"more\n"
-		"urgent work goes on making way: 'kfdsched set' changes that. It needs root, or "
-		"the\n"
-		"daemon's admin_group. Where no daemon has the process it says which 'kfdsched "
-		"suspend'\n"
+	.help = "Ends every suspension of a process that somebody ordered. One that makes way for more\n"
+		"urgent work goes on making way: 'kfdsched set' changes that. It needs root, or the\n"
+		"daemon's admin_group. Where no daemon has the process it says which 'kfdsched suspend'\n"
 		"holds it: that one is ended.\n"
 		"\n"
 		"  --json         what was done, as one JSON object (docs/formats.md)\n"
@@ -120,8 +117,7 @@ const struct verb verb_resume = {
 		"\n"
 		"Examples:\n"
 		"  kfdsched resume 4711\n"
-		"  kfdsched status --json | jq '.processes[] | select(.lease_us) | .pid' | "
-		"xargs -n 1 kfdsched resume\n",
+		"  kfdsched status --json | jq '.processes[] | select(.lease_us) | .pid' | xargs -n 1 kfdsched resume\n",
 	.run = run_resume,
 };
 
@@ -176,15 +172,11 @@ const struct verb verb_set = {
 	.name = "set",
 	.summary = "give a running process another priority",
 	.usage = "PID online|offline|0..15|none|own [--json] [--socket PATH]",
-	.help = "From now on the process has this priority, until it ends, whatever it says of "
-		"itself;\n"
-		"none: it is only watched; own: what it says itself counts again. It needs root, "
-		"or "
-		"the\n"
+	.help = "From now on the process has this priority, until it ends, whatever it says of itself;\n"
+		"none: it is only watched; own: what it says itself counts again. It needs root, or the\n"
 		"daemon's admin_group. It is forgotten when the daemon ends.\n"
 		"A process without libkfdshim.so can be given 0 to 14: it then makes way for more\n"
-		"urgent ones, and holds nobody back itself, for what it has in flight cannot be "
-		"seen;\n"
+		"urgent ones, and holds nobody back itself, for what it has in flight cannot be seen;\n"
 		"none lets it go.\n"
 		"\n"
 		"  --json         what was done, as one JSON object (docs/formats.md)\n"

@@ -199,18 +199,14 @@ const struct verb verb_policy = {
 	.name = "policy",
 	.summary = "how a GPU is shared between urgent work and the rest",
 	.usage = "[NODE] [strict|share share=PERCENT|deadline|observe] [--json] [--socket PATH]",
-	.help = "Without a policy: prints what is in force on each node (a KFD gpu_id), or on "
-		"NODE.\n"
-		"With one: from now on it is in force on NODE, or on all nodes that have none of "
-		"their\n"
-		"own, until the daemon ends: what shall last stands in its configuration. Setting "
-		"needs\n"
+	.help = "Without a policy: prints what is in force on each node (a KFD gpu_id), or on NODE.\n"
+		"With one: from now on it is in force on NODE, or on all nodes that have none of their\n"
+		"own, until the daemon ends: what shall last stands in its configuration. Setting needs\n"
 		"root, or the daemon's admin_group.\n"
 		"\n"
 		"  strict         urgent work has the node to itself, at once\n"
 		"  share          the same, but the rest runs for PERCENT of the time\n"
-		"  deadline       the rest goes only when the urgent request would be late "
-		"(KFDSHIM_SLO)\n"
+		"  deadline       the rest goes only when the urgent request would be late (KFDSHIM_SLO)\n"
 		"  observe        nobody is suspended\n"
 		"  --json         what is shown or done, as JSON (docs/formats.md)\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"

@@ -401,34 +401,24 @@ const struct verb verb_record = {
 	.name = "record",
 	.summary = "runs a command and keeps what its queues were, and what it said",
 	.usage = "[--samples 10] [--interval 10] [-o DIR] [--json] -- COMMAND [ARGUMENT]...",
-	.help = "Runs COMMAND and keeps in one new folder: who used a GPU before it began; samples "
-		"of "
-		"the\n"
-		"queues of every process that it started and that uses a GPU, with the raw text "
-		"of\n"
-		"debugfs where that can be read; who uses a GPU after its end; and what it wrote, "
-		"which\n"
-		"is shown as well. It runs without libkfdshim.so unless you preload that (kfdsched "
-		"run).\n"
-		"Ctrl-C ends the command, and what was recorded is kept. What it asks others to "
-		"start,\n"
-		"such as a container engine, is not its own: kfdsched watch finds those. Exit code "
-		"0 "
-		"if\n"
+	.help = "Runs COMMAND and keeps in one new folder: who used a GPU before it began; samples of the\n"
+		"queues of every process that it started and that uses a GPU, with the raw text of\n"
+		"debugfs where that can be read; who uses a GPU after its end; and what it wrote, which\n"
+		"is shown as well. It runs without libkfdshim.so unless you preload that (kfdsched run).\n"
+		"Ctrl-C ends the command, and what was recorded is kept. What it asks others to start,\n"
+		"such as a container engine, is not its own: kfdsched watch finds those. Exit code 0 if\n"
 		"COMMAND's is, and 1 if not.\n"
 		"\n"
 		"  --samples 10     so many at most; then its end is waited for\n"
 		"  --interval 10    a sample each so many seconds, or a time such as 100ms\n"
 		"  -o, --output DIR where; without it record-DATE-TIME in the working folder\n"
-		"  --json           one object at the end on stdout, where the command's own "
-		"output is\n"
+		"  --json           one object at the end on stdout, where the command's own output is\n"
 		"                   then not; docs/formats.md names the keys\n"
 		"  --socket PATH    where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                   /run/kfdsched/socket\n"
 		"\n"
 		"Examples:\n"
 		"  kfdsched record -o run1 -- python3 train.py\n"
-		"  kfdsched record --interval 1 --samples 60 -o run2 -- kfdsched run --priority "
-		"offline -- ./serve\n",
+		"  kfdsched record --interval 1 --samples 60 -o run2 -- kfdsched run --priority offline -- ./serve\n",
 	.run = run,
 };

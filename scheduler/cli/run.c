@@ -63,8 +63,7 @@ const struct verb verb_run = {
 	.name = "run",
 	.summary = "start a command whose GPU work has a priority",
 	.usage = "--priority P [--group G] [--slo T] -- COMMAND [ARGUMENT]...",
-	.help = "Starts COMMAND with libkfdshim.so preloaded (before what LD_PRELOAD names "
-		"already)\n"
+	.help = "Starts COMMAND with libkfdshim.so preloaded (before what LD_PRELOAD names already)\n"
 		"and the KFDSHIM_ variables set. When a process of higher priority has work on a\n"
 		"GPU, kfdschedd takes the others off it, in the middle of a kernel, and puts them\n"
 		"back afterwards.\n"

@@ -122,8 +122,7 @@ const struct verb verb_workload = {
 	.summary = "GPU work to try things on: a recorded model",
 	.usage = "gemm|cnn|transformer|llm-decode [--seconds N] [--priority P] [--api hsa|hip] "
 		 "[--device N] [--json]",
-	.help = "Plays a recorded model through the GPU's runtime until the time is over, or "
-		"Ctrl-C, and\n"
+	.help = "Plays a recorded model through the GPU's runtime until the time is over, or Ctrl-C, and\n"
 		"tells how long its requests took. It is kfdreplay, with these recordings:\n"
 		"\n"
 		"  gemm           products of two 4000 x 4000 matrices, one after the other\n"
@@ -132,8 +131,7 @@ const struct verb verb_workload = {
 		"  llm-decode     tokens of a Llama of 1.1B parameters, one after the other\n"
 		"\n"
 		"  --seconds N    of wall time; 30 without it\n"
-		"  --priority P   online, offline or 0 to 15: with the shim, as 'kfdsched run' "
-		"starts it;\n"
+		"  --priority P   online, offline or 0 to 15: with the shim, as 'kfdsched run' starts it;\n"
 		"                 without it the shim is not there\n"
 		"  --api NAME     hsa (without it) or hip\n"
 		"  --device N     which GPU, from 0 on\n"
