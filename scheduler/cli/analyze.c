@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/plain_text.h"
 #include "scheduler/cli/analysis.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/table.h"
@@ -172,15 +173,15 @@ static void show_head(const char *dir, const struct recording *r, const struct a
 	char text[256];
 
 	snprintf(text, sizeof(text), "%s", by ? by : "-");
-	printf("recording %s, made by kfdsched %s: %zu sample%s", dir, recording_plain(text),
-	       a->samples, a->samples == 1 ? "" : "s");
+	printf("recording %s, made by kfdsched %s: %zu sample%s", dir, plain_text(text), a->samples,
+	       a->samples == 1 ? "" : "s");
 	if (json_is_array(json_object_get(head, "command"))) {
 		fputs(", of", stdout);
 		json_array_foreach(json_object_get(head, "command"), i, word)
 		{
 			snprintf(text, sizeof(text), "%s",
 				 json_is_string(word) ? json_string_value(word) : "?");
-			printf(" %s", recording_plain(text));
+			printf(" %s", plain_text(text));
 		}
 	}
 	putchar('\n');

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/plain_text.h"
 #include "scheduler/cli/comparison.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/stop.h"
@@ -127,7 +128,7 @@ static int take_side(const char *word, const char *socket, struct side *side)
 	int pid, rc;
 
 	snprintf(side->name, sizeof(side->name), "%s", word);
-	recording_plain(side->name);
+	plain_text(side->name);
 	if (word[0] == '\0' || word[strspn(word, "0123456789")] != '\0') {
 		side->dir = word;
 		return read_recording(side);
@@ -136,7 +137,6 @@ static int take_side(const char *word, const char *socket, struct side *side)
 	if (pid == 0)
 		return cli_usage(&verb_compare, "'%s' is neither a process id nor a folder", word);
 	rc = process_read(pid, &side->process);
-	recording_plain(side->process.comm);
 	if (rc == -ESRCH)
 		return cli_failed(&verb_compare,
 				  "there is no process %d; a folder of that name is ./%d", pid,

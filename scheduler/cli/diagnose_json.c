@@ -1,29 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* The diagnosis for programs. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "common/plain_text.h"
 #include "scheduler/cli/diagnose.h"
-
-/* What is no UTF-8 loses the bytes that are not ASCII. */
-static json_t *text_json(const char *text)
-{
-	json_t *json = json_string(text);
-	char *copy = json ? NULL : strdup(text);
-
-	for (char *c = copy; c && *c; c++)
-		if ((unsigned char)*c >= 0x80)
-			*c = '?';
-	if (copy)
-		json = json_string(copy);
-	free(copy);
-	return json;
-}
-
-static json_t *text_or_null(const char *text)
-{
-	return text && text[0] ? text_json(text) : json_null();
-}
 
 static json_t *number_or_null(long long number)
 {
@@ -44,7 +24,7 @@ static json_t *yes_or_null(enum doctor_known known)
 /* null: nobody; else who, the name null where it is not to be seen. */
 static json_t *other_json(long long pid, const char *name)
 {
-	return pid > 0 ? json_pack("{sI so}", "pid", (json_int_t)pid, "comm", text_or_null(name))
+	return pid > 0 ? json_pack("{sI so}", "pid", (json_int_t)pid, "comm", plain_or_null(name))
 		       : json_null();
 }
 
@@ -54,8 +34,8 @@ static json_t *story_json(const struct diagnose_facts *facts, const struct diagn
 	const struct doctor_process *p = diagnose_process(facts);
 	json_t *process = process_json(&facts->who);
 	json_t *more =
-		json_pack("{so so so so so so}", "user", text_or_null(facts->user), "state_text",
-			  text_or_null(diagnosis->state), "paused", yes_or_null(facts->paused),
+		json_pack("{so so so so so so}", "user", plain_or_null(facts->user), "state_text",
+			  plain_or_null(diagnosis->state), "paused", yes_or_null(facts->paused),
 			  "threads", number_or_null(facts->threads), "parent",
 			  other_json(facts->parent, facts->parent_name), "tracer",
 			  p ? other_json(p->tracer, p->tracer_name) : json_null());
@@ -110,7 +90,8 @@ static json_t *sources_json(const struct observation *seen)
 						  ? json_null()
 						  : json_integer((json_int_t)answer->list.count),
 					  "problem",
-					  answer->error ? text_or_null(answer->why) : json_null()));
+					  answer->error ? plain_or_null(answer->why)
+							: json_null()));
 	}
 	return sources;
 }
@@ -131,7 +112,7 @@ static json_t *gpu_json(const struct diagnose_facts *facts, const struct diagnos
 		"sources", sources_json(&facts->seen), "held", yes_or_null(diagnosis->held),
 		"suspends", count_or_null(p ? p->suspends : -1), "suspended_us",
 		count_or_null(p ? p->suspended_us : -1), "debug_enabled",
-		yes_or_null(diagnosis->debug_enabled), "rocr", text_or_null(rocr));
+		yes_or_null(diagnosis->debug_enabled), "rocr", plain_or_null(rocr));
 }
 
 static json_t *can_json(const struct diagnose_level *level)
@@ -140,7 +121,7 @@ static json_t *can_json(const struct diagnose_level *level)
 			 level->can == DIAGNOSE_UNKNOWN
 				 ? json_null()
 				 : json_string(diagnose_can_name(level->can)),
-			 "why", text_or_null(level->why), "advice", text_or_null(level->advice));
+			 "why", plain_or_null(level->why), "advice", plain_or_null(level->advice));
 }
 
 static json_t *levels_json(const struct diagnosis *diagnosis)
@@ -169,8 +150,8 @@ static json_t *findings_json(const struct doctor_findings *findings)
 			list, json_pack("{ss so ss so so}", "check", f->check, "gpu_id",
 					number_or_null(f->gpu_id), "verdict",
 					doctor_verdict_name(f->verdict), "found",
-					strcmp(found, unknown) ? text_or_null(found) : json_null(),
-					"advice", text_or_null(f->advice)));
+					strcmp(found, unknown) ? plain_or_null(found) : json_null(),
+					"advice", plain_or_null(f->advice)));
 	}
 	return list;
 }
@@ -179,9 +160,9 @@ json_t *diagnose_json(const struct diagnose_facts *facts, const struct diagnosis
 {
 	return json_pack(
 		"{sI sI so so so so so so so so so}", "asked", (json_int_t)facts->asked, "pid",
-		(json_int_t)facts->who.pid, "verdict", text_json(diagnosis->sentence),
+		(json_int_t)facts->who.pid, "verdict", plain_json(diagnosis->sentence),
 		"preemptible", yes_or_null(diagnosis->preemptible), "level",
-		text_or_null(diagnosis->level), "best_level", text_or_null(diagnosis->best),
+		plain_or_null(diagnosis->level), "best_level", plain_or_null(diagnosis->best),
 		"process", story_json(facts, diagnosis), "gpu", gpu_json(facts, diagnosis),
 		"levels", levels_json(diagnosis), "by_hand", can_json(&diagnosis->by_hand),
 		"findings", findings_json(&diagnosis->findings));

@@ -5,19 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/plain_text.h"
 #include "scheduler/cli/diagnose.h"
 #include "scheduler/cli/table.h"
-
-/* Names and arguments come from processes, and a terminal obeys control characters. */
-static void defuse(char *text)
-{
-	for (unsigned char *c = (unsigned char *)text; *c; c++) {
-		if (*c < 0x20 || *c == 0x7f)
-			*c = '?';
-		else if (*c == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f)
-			c[0] = c[1] = '?';
-	}
-}
 
 static void say(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -30,7 +20,7 @@ static void say(const char *what, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	defuse(text);
+	plain_text(text);
 	printf("  %-10s  %s\n", what, text[0] ? text : TABLE_UNKNOWN);
 }
 
@@ -205,7 +195,7 @@ int diagnose_print(const struct diagnose_facts *facts, const struct diagnosis *d
 	int rc = 0;
 
 	strcpy(sentence, diagnosis->sentence);
-	defuse(sentence);
+	plain_text(sentence);
 	printf("%s\n", sentence);
 	if (facts->machine.simulated)
 		printf("(SIMULATED GPU: %s, with the rules of Linux %s. Nothing here is about "

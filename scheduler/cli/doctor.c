@@ -6,14 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/plain_text.h"
 #include "scheduler/cli/doctor_judge.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/table.h"
-
-static json_t *text_or_null(const char *text)
-{
-	return text[0] ? json_string(text) : json_null();
-}
 
 static json_t *number_or_null(long long number)
 {
@@ -23,7 +19,7 @@ static json_t *number_or_null(long long number)
 /* "-" is for readers of the table. */
 static json_t *found_json(const struct doctor_finding *finding)
 {
-	return strcmp(finding->found, TABLE_UNKNOWN) ? json_string(finding->found) : json_null();
+	return strcmp(finding->found, TABLE_UNKNOWN) ? plain_json(finding->found) : json_null();
 }
 
 static int print_json(const struct doctor_facts *facts, const struct doctor_findings *findings)
@@ -37,14 +33,14 @@ static int print_json(const struct doctor_facts *facts, const struct doctor_find
 			list, json_pack("{ss so so ss so so}", "check", f->check, "gpu_id",
 					number_or_null(f->gpu_id), "pid", number_or_null(f->pid),
 					"verdict", doctor_verdict_name(f->verdict), "found",
-					found_json(f), "advice", text_or_null(f->advice)));
+					found_json(f), "advice", plain_or_null(f->advice)));
 	}
-	json_t *root =
-		json_pack("{sb so so sb so so}", "simulated", (int)facts->simulated, "profile",
-			  text_or_null(facts->profile), "kernel",
-			  text_or_null(facts->simulated ? facts->simulated_kernel : facts->release),
-			  "usable", (int)doctor_usable(findings), "pid",
-			  number_or_null(facts->asked_pid), "findings", list);
+	json_t *root = json_pack(
+		"{sb so so sb so so}", "simulated", (int)facts->simulated, "profile",
+		plain_or_null(facts->profile), "kernel",
+		plain_or_null(facts->simulated ? facts->simulated_kernel : facts->release),
+		"usable", (int)doctor_usable(findings), "pid", number_or_null(facts->asked_pid),
+		"findings", list);
 	int rc = root ? json_dumpf(root, stdout, JSON_INDENT(2)) : -1;
 
 	putchar('\n');

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/plain_text.h"
 #include "scheduler/cli/field.h"
 
 struct line {
@@ -213,10 +214,7 @@ const char *event_text(char text[static EVENT_TEXT], json_t *event)
 	} else {
 		put_unknown(&line, event, kind);
 	}
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?';
-	return text;
+	return plain_text(text);
 }
 
 const char *event_time(char text[static EVENT_TIME], const json_t *event)

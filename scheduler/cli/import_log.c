@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/plain_text.h"
 #include "scheduler/cli/import_show.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/progress.h"
@@ -214,11 +215,7 @@ static const char *name_of(const char *file, char name[NAME])
 	if (strcmp(file, "-") == 0)
 		file = "stdin";
 	snprintf(name, NAME, "%s", file);
-	for (char *c = name; *c; c++) {
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-	}
-	return name;
+	return plain_text(name);
 }
 
 /* The log had no line for us: why. */

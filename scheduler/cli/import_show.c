@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/plain_text.h"
 #include "scheduler/cli/table.h"
 
 #define ADDRESS 24
@@ -185,22 +186,7 @@ static json_t *process_json(const struct tally_process *process)
 /* A file's name may be any bytes. */
 static json_t *file_json(const char *file)
 {
-	json_t *out;
-	char *plain;
-
-	if (strcmp(file, "-") == 0)
-		return json_null();
-	out = json_string(file);
-	if (out)
-		return out;
-	plain = strdup(file);
-	for (char *c = plain; c && *c; c++) {
-		if (*c & 0x80)
-			*c = '?';
-	}
-	out = plain ? json_string(plain) : NULL;
-	free(plain);
-	return out;
+	return strcmp(file, "-") == 0 ? json_null() : plain_json(file);
 }
 
 static json_t *all_json(const struct import_read *read, const struct tally *tally,

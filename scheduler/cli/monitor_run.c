@@ -275,16 +275,14 @@ static unsigned sources_of(const struct monitor_options *options)
 static int start_recording(struct monitor *m, unsigned sources)
 {
 	json_t *names = json_array();
-	char why[RECORDING_WHY], comm[sizeof(m->process.comm)];
+	char why[RECORDING_WHY];
 
 	for (enum observe_source s = OBSERVE_NOBODY + 1; s < OBSERVE_SOURCES; s++)
 		if (sources & OBSERVE_BIT(s))
 			json_array_append_new(names, json_string(observe_source_name(s)));
-	memcpy(comm, m->process.comm, sizeof(comm));
-	json_t *name = json_string(recording_plain(comm));
 	json_t *head =
-		json_pack("{s:s,s:I,s:o,s:n,s:I,s:o}", "made_by", "monitor", "pid",
-			  (json_int_t)m->options.pid, "comm", name ? name : json_null(), "command",
+		json_pack("{s:s,s:I,s:s,s:n,s:I,s:o}", "made_by", "monitor", "pid",
+			  (json_int_t)m->options.pid, "comm", m->process.comm, "command",
 			  "interval_us", (json_int_t)m->options.interval_us, "sources", names);
 	int rc = recorder_open(m->options.record, head, &m->recorder, why);
 
@@ -334,7 +332,6 @@ int monitor_open(const struct verb *verb, const struct monitor_options *options,
 			  : UINT64_MAX - 1;
 	snprintf(m->whose, sizeof(m->whose), "%d", (int)options->pid);
 	code = people_one(verb, options->pid, &m->process);
-	recording_plain(m->process.comm);
 	if (code == CLI_GO_ON) {
 		m->changes = json_array();
 		m->observer = observe_open(&observe);

@@ -95,7 +95,5 @@ const json_t *recording_ended(const struct recording *recording);
 size_t recording_damaged(const struct recording *recording);
 /* The GPUs of this machine, as the first line has them. */
 json_t *recording_nodes(void);
-/* Control characters become '?'; returns `text`. */
-char *recording_plain(char *text);
 
 #endif

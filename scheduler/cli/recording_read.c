@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/plain_text.h"
 #include "scheduler/cli/recording.h"
 
 /* A thousand queues of each of sixty processes are less. */
@@ -165,7 +166,7 @@ failed:
 static void take_text(char *out, size_t size, const json_t *text)
 {
 	snprintf(out, size, "%s", json_is_string(text) ? json_string_value(text) : "");
-	recording_plain(out);
+	plain_text(out);
 }
 
 static int take_number(const json_t *object, const char *key, json_int_t max, json_int_t *out)

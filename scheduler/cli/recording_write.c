@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/plain_text.h"
 #include "scheduler/cli/recording.h"
 #include "scheduler/kfd/topology.h"
 
@@ -52,17 +53,6 @@ json_t *recording_nodes(void)
 						       (json_int_t)g->sdma_queues));
 	}
 	return nodes;
-}
-
-char *recording_plain(char *text)
-{
-	for (unsigned char *c = (unsigned char *)text; *c; c++) {
-		if (*c < 0x20 || *c == 0x7f)
-			*c = '?';
-		else if (*c == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f)
-			c[0] = c[1] = '?';
-	}
-	return text;
 }
 
 /* ---- the folder ---- */
@@ -233,7 +223,7 @@ json_t *recorded_word_json(const struct recorded_word *word)
 
 	/* JSON is UTF-8; a name is whatever it is. */
 	snprintf(comm, sizeof(comm), "%s", word->comm ? word->comm : "");
-	json_t *name = json_string(recording_plain(comm));
+	json_t *name = plain_json(plain_text(comm));
 
 	return json_pack("{s:I,s:o,s:I,s:o,s:o,s:o,s:o}", "pid", (json_int_t)word->pid, "host_pid",
 			 or_null(word->host_pid), "started_ticks", (json_int_t)word->started,

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/plain_text.h"
+
 #define GAP 2u
 
 struct cell {
@@ -38,17 +40,6 @@ static unsigned width(const char *text)
 	return n;
 }
 
-/* C0, DEL, and C1 in UTF-8 (c2 80 to c2 9f). */
-static void defuse(char *text)
-{
-	for (unsigned char *c = (unsigned char *)text; *c; c++) {
-		if (*c < 0x20 || *c == 0x7f)
-			*c = '?';
-		else if (*c == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f)
-			c[0] = c[1] = '?';
-	}
-}
-
 static void put(struct table *table, unsigned columns, char *text)
 {
 	struct row *row = table->count ? &table->rows[table->count - 1] : NULL;
@@ -58,7 +49,7 @@ static void put(struct table *table, unsigned columns, char *text)
 		table->failed = true;
 		return;
 	}
-	defuse(text);
+	plain_text(text);
 	row->cells[row->count++] = (struct cell){.text = text, .columns = columns};
 	row->columns += columns;
 }

@@ -11,6 +11,7 @@
 
 #include "common/clock.h"
 #include "common/hist_json.h"
+#include "common/plain_text.h"
 #include "scheduler/daemon/order.h"
 #include "scheduler/daemon/outsider.h"
 #include "scheduler/daemon/status.h"
@@ -175,10 +176,7 @@ static json_t *plain(const char *text)
 	char copy[PROTOCOL_GROUP_MAX];
 
 	snprintf(copy, sizeof(copy), "%s", text);
-	for (char *c = copy; *c; c++)
-		if (*c < ' ' || *c > '~')
-			*c = '?';
-	return json_string(copy);
+	return json_string(plain_ascii(copy));
 }
 
 /* What is left of it; -1: for as long as a command lasts; null: there is none. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/cgroup.h"
+#include "common/plain_text.h"
 #include "scheduler/observe/container.h"
 
 /* Ids as they stand in the mounts over one container's /etc and /run. */
@@ -141,9 +142,9 @@ static bool value_of(const char *line, const char *key, char *out, size_t size)
 	n = end ? (size_t)(end - line) : size;
 	if (n >= size)
 		return false;
-	for (size_t i = 0; i < n; i++)
-		out[i] = line[i] < ' ' || line[i] > '~' ? '?' : line[i];
+	memcpy(out, line, n);
 	out[n] = '\0';
+	plain_ascii(out);
 	return true;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/plain_text.h"
 #include "common/proc_stat.h"
 #include "scheduler/observe/container.h"
 #include "scheduler/observe/observe.h"
@@ -72,14 +73,6 @@ static void read_pids(const char *status, struct process_identity *out)
 	}
 }
 
-/* Names come from processes, and go to terminals and into JSON. */
-static void make_harmless(char *text)
-{
-	for (char *c = text; *c; c++)
-		if (*c < ' ' || *c > '~')
-			*c = '?';
-}
-
 static void read_command(pid_t pid, char out[static PROCESS_COMMAND])
 {
 	ssize_t n = read_file(pid, "cmdline", out, PROCESS_COMMAND);
@@ -91,7 +84,7 @@ static void read_command(pid_t pid, char out[static PROCESS_COMMAND])
 	for (ssize_t i = 0; i < n; i++)
 		if (out[i] == '\0')
 			out[i] = ' ';
-	make_harmless(out);
+	plain_ascii(out);
 }
 
 static void read_name(pid_t pid, char out[static 16])
@@ -102,7 +95,7 @@ static void read_name(pid_t pid, char out[static 16])
 	if (n > 0 && text[n - 1] == '\n')
 		text[n - 1] = '\0';
 	snprintf(out, 16, "%.15s", text);
-	make_harmless(out);
+	plain_ascii(out);
 }
 
 static int no_such(pid_t pid)

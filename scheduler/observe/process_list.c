@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/plain_text.h"
 #include "scheduler/observe/observe.h"
 #include "scheduler/observe/process.h"
 
@@ -127,11 +128,6 @@ const char *process_state_name(char state)
 	}
 }
 
-static json_t *text_or_null(const char *text)
-{
-	return text[0] ? json_string(text) : json_null();
-}
-
 static json_t *number_or_null(json_int_t number)
 {
 	return number > 0 ? json_integer(number) : json_null();
@@ -145,8 +141,8 @@ static json_t *container_json(const struct container *container)
 			 container->engine == CONTAINER_UNKNOWN
 				 ? json_null()
 				 : json_string(container_engine_name(container->engine)),
-			 "id", text_or_null(container->id), "name", text_or_null(container->name),
-			 "pod_uid", text_or_null(container->pod_uid), "told_by",
+			 "id", plain_or_null(container->id), "name", plain_or_null(container->name),
+			 "pod_uid", plain_or_null(container->pod_uid), "told_by",
 			 container_clue_name(container->clue));
 }
 
@@ -168,5 +164,6 @@ json_t *process_json(const struct process_identity *identity)
 		process_state_name(identity->state), "kernel", identity->kernel, "uid",
 		identity->uid == (uid_t)-1 ? json_null() : json_integer((json_int_t)identity->uid),
 		"tracer_pid", number_or_null(identity->tracer), "comm", identity->comm, "command",
-		text_or_null(identity->command), "container", container_json(&identity->container));
+		plain_or_null(identity->command), "container",
+		container_json(&identity->container));
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/plain_text.h"
 #include "scheduler/top/once_json.h"
 
 static json_t *number(int64_t value)
@@ -12,21 +13,6 @@ static json_t *number(int64_t value)
 static json_t *real(double value)
 {
 	return isnan(value) ? json_null() : json_real(value);
-}
-
-/* Of whatever bytes: JSON takes UTF-8 alone. */
-static json_t *text(const char *value)
-{
-	char plain[TOP_COMMAND_BYTES];
-	json_t *string = value[0] ? json_string(value) : json_null();
-	size_t i = 0;
-
-	if (string)
-		return string;
-	for (; value[i] && i + 1 < sizeof(plain); i++)
-		plain[i] = (char)(value[i] < ' ' || value[i] > '~' ? '?' : value[i]);
-	plain[i] = '\0';
-	return json_string(plain);
 }
 
 static json_t *yes(int8_t value)
@@ -40,28 +26,28 @@ static json_t *node_json(const struct top_node_row *row)
 	const struct top_node *node = row->node;
 
 	return json_pack("{sI so so ss? so so so so so}", "gpu_id", (json_int_t)node->gpu_id,
-			 "name", text(node->name), "busy_ratio", real(row->busy_ratio),
+			 "name", plain_or_null(node->name), "busy_ratio", real(row->busy_ratio),
 			 "busy_source", sources[row->busy_by], "compute_queues",
 			 number(node->queues), "slots", number(node->slots), "urgent",
 			 yes(node->urgent), "suspended", number(node->suspended), "policy",
-			 text(node->policy));
+			 plain_or_null(node->policy));
 }
 
 static json_t *process_json(const struct top_row *row)
 {
 	const struct top_process *p = row->process;
 
-	return json_pack("{sI so ss so so so so so so so so so so so so so so so}", "pid",
-			 (json_int_t)p->pid, "container_pid",
-			 number(p->inner_pid ? p->inner_pid : TOP_UNKNOWN), "source",
-			 p->by_daemon ? "daemon" : "sysfs", "command", text(p->command), "shim",
-			 yes(p->shim), "level", text(p->level), "role", text(p->role), "priority",
-			 number(p->priority), "state", text(p->state), "active", yes(p->active),
-			 "queues", number(p->queues), "compute_queues", number(p->compute_queues),
-			 "mqds", number(p->mqds), "active_hqds", number(p->hqds), "hqds_per_queue",
-			 number(p->hqds_per_queue), "vram_bytes", number(p->vram_bytes),
-			 "held_ratio", real(row->held_ratio), "suspends_per_s",
-			 real(row->suspends_per_s));
+	return json_pack(
+		"{sI so ss so so so so so so so so so so so so so so so}", "pid",
+		(json_int_t)p->pid, "container_pid",
+		number(p->inner_pid ? p->inner_pid : TOP_UNKNOWN), "source",
+		p->by_daemon ? "daemon" : "sysfs", "command", plain_or_null(p->command), "shim",
+		yes(p->shim), "level", plain_or_null(p->level), "role", plain_or_null(p->role),
+		"priority", number(p->priority), "state", plain_or_null(p->state), "active",
+		yes(p->active), "queues", number(p->queues), "compute_queues",
+		number(p->compute_queues), "mqds", number(p->mqds), "active_hqds", number(p->hqds),
+		"hqds_per_queue", number(p->hqds_per_queue), "vram_bytes", number(p->vram_bytes),
+		"held_ratio", real(row->held_ratio), "suspends_per_s", real(row->suspends_per_s));
 }
 
 static json_t *daemon_json(const struct top_state *now)
@@ -69,7 +55,7 @@ static json_t *daemon_json(const struct top_state *now)
 	if (!now->by_daemon)
 		return json_null();
 	return json_pack("{so so so}", "pid", number(now->daemon_pid), "worker_pid",
-			 number(now->worker_pid), "policy", text(now->policy));
+			 number(now->worker_pid), "policy", plain_or_null(now->policy));
 }
 
 json_t *once_json(const struct top_frame *frame)
@@ -87,8 +73,8 @@ json_t *once_json(const struct top_frame *frame)
 			    real(frame->detection_p99_us));
 	return json_pack("{so so so so so so so so so}", "seconds",
 			 frame->seconds > 0 ? json_real(frame->seconds) : json_null(), "daemon",
-			 daemon_json(now), "why_no_daemon", text(now->why), "suspends_per_s",
-			 real(frame->suspends_per_s), "resumes_per_s", real(frame->resumes_per_s),
-			 "failures_per_s", real(frame->failures_per_s), "latency", latency, "nodes",
-			 nodes, "processes", processes);
+			 daemon_json(now), "why_no_daemon", plain_or_null(now->why),
+			 "suspends_per_s", real(frame->suspends_per_s), "resumes_per_s",
+			 real(frame->resumes_per_s), "failures_per_s", real(frame->failures_per_s),
+			 "latency", latency, "nodes", nodes, "processes", processes);
 }

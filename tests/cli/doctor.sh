@@ -134,6 +134,17 @@ inside_with_daemon() {
 	doctor 0 $$
 	lines level '.verdict == "warning" and (.advice | test("kfdsched set"))' \
 		uses_gpu '.found == "it has not opened /dev/kfd"'
+	# A process may call itself anything, also what is no UTF-8.
+	mkfifo "$work/fifo"
+	bash -c 'printf "gd\377b" >"/proc/$$/comm"; read -r _ <"$1"' bash "$work/fifo" &
+	odd=$!
+	started="$started $odd"
+	for _ in $(seq 100); do
+		! LC_ALL=C grep -q '^gd.b$' "/proc/$odd/comm" || break
+		sleep 0.05
+	done
+	doctor 0 "$odd"
+	lines level '.found | startswith("gd?b: none")'
 	kill -KILL "$("$kfdsched" status --json | jq .daemon.worker_pid)"
 	wait_for '.daemon.worker_restarts == 1 and any(.processes[]; .level == "trap")'
 	doctor 0
