@@ -44,9 +44,8 @@ static int yama(void)
 }
 
 /* Why did the kernel refuse? It says EPERM to everything. */
-static int refused(pid_t pid, char *reason)
+static int refused(pid_t pid, long tracer, char *reason)
 {
-	long tracer = field_of(pid, "status", "TracerPid: %ld");
 	int scope;
 
 	if (tracer > 0) {
@@ -74,22 +73,37 @@ static int refused(pid_t pid, char *reason)
 	return -EPERM;
 }
 
+static int seize(pid_t pid)
+{
+	return ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0 ? 0 : errno;
+}
+
+static long tracer_of(pid_t pid)
+{
+	return field_of(pid, "status", "TracerPid: %ld");
+}
+
 int tracer_seize(pid_t pid, char reason[static KFD_REASON])
 {
-	int error;
+	int error = seize(pid);
+	long tracer = error == EPERM ? tracer_of(pid) : 0;
 
-	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0)
+	/* Whoever had it may have let go just now, and that is no lack of rights. */
+	if (error == EPERM && tracer == 0) {
+		error = seize(pid);
+		tracer = error == EPERM ? tracer_of(pid) : 0;
+	}
+	if (error == 0)
 		return 0;
-	error = errno;
 	if (error == EPERM)
-		return refused(pid, reason);
+		return refused(pid, tracer, reason);
 	snprintf(reason, KFD_REASON, "cannot trace process %d: %s", (int)pid, strerror(error));
 	return -error;
 }
 
 bool tracer_nobody_has(pid_t pid)
 {
-	return field_of(pid, "status", "TracerPid: %ld") == 0;
+	return tracer_of(pid) == 0;
 }
 
 bool tracer_right_has_come(pid_t pid)

@@ -269,6 +269,40 @@ static void traced_already_is_told(void **state)
 	assert_non_null(strstr(reason, expected));
 }
 
+/* What is not -EAGAIN. */
+static int seize_after(void)
+{
+	char why[KFD_REASON];
+	int error;
+
+	do
+		error = tracer_seize(target, why);
+	while (error == -EAGAIN);
+	return error;
+}
+
+static void *seize_after_another(void *arg)
+{
+	*(int *)arg = seize_after();
+	return NULL;
+}
+
+/* Whoever has it lets go between the kernel's refusal and the look at who that is. */
+static void a_predecessor_is_no_lack_of_rights(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		pthread_t thread;
+		int error = 1;
+
+		pthread_create(&thread, NULL, seize_after_another, &error);
+		assert_int_equal(tracer_detach(target), 0);
+		pthread_join(thread, NULL); /* which lets go */
+		assert_int_equal(error, 0);
+		assert_int_equal(seize_after(), 0);
+	}
+}
+
 #define HERE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -283,6 +317,7 @@ int main(void)
 		HERE(detach_leaves_a_stopped_one_stopped),
 		HERE(the_end_of_the_thread_lets_go),
 		HERE(traced_already_is_told),
+		HERE(a_predecessor_is_no_lack_of_rights),
 	};
 
 	seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
