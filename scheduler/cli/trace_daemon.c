@@ -31,13 +31,6 @@ static void follow(struct trace_daemon *d, pid_t pid, const char *comm, bool fre
 			   (int)pid, comm, LANES_PROCESSES);
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
 /* What was so before we listened: whom there is, and who is suspended. */
 static void take_status(struct trace_daemon *d, const json_t *status)
 {
@@ -47,7 +40,7 @@ static void take_status(struct trace_daemon *d, const json_t *status)
 	json_array_foreach(json_object_get(status, "processes"), i, process)
 	{
 		struct trace_event event = {.source = TRACE_DAEMON, .ns = d->output->begin_ns};
-		const char *comm = text_of(process, "comm");
+		const char *comm = told_text(process, "comm");
 
 		event.pid = (pid_t)json_integer_value(json_object_get(process, "pid"));
 		trace_copy(event.comm, sizeof(event.comm), comm, strlen(comm));
@@ -59,10 +52,10 @@ static void take_status(struct trace_daemon *d, const json_t *status)
 			continue;
 		snprintf(event.name, sizeof(event.name), "there");
 		snprintf(event.text, sizeof(event.text), "process %d (%s) is there, %s, level %s",
-			 (int)event.pid, event.comm, text_of(process, "state"),
-			 text_of(process, "level"));
-		event.mark = strcmp(text_of(process, "state"), "suspended") == 0 ? TRACE_SUSPENDED
-										 : TRACE_POINT;
+			 (int)event.pid, event.comm, told_text(process, "state"),
+			 told_text(process, "level"));
+		event.mark = strcmp(told_text(process, "state"), "suspended") == 0 ? TRACE_SUSPENDED
+										   : TRACE_POINT;
 		trace_output_add(d->output, &event);
 	}
 }

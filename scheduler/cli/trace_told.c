@@ -19,7 +19,7 @@ static uint64_t number(const json_t *object, const char *key)
 		       : 0;
 }
 
-static const char *text_of(const json_t *object, const char *key)
+const char *told_text(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
@@ -56,12 +56,12 @@ bool told_by_daemon(json_t *event, int64_t wall_ns, struct trace_event *out)
 	char text[EVENT_TEXT];
 	int64_t ns = (int64_t)number(event, "time_us") * 1000 - wall_ns;
 
-	if (ns <= 0 || !text_of(event, "kind")[0])
+	if (ns <= 0 || !told_text(event, "kind")[0])
 		return false;
 	*out = (struct trace_event){.source = TRACE_DAEMON, .ns = (uint64_t)ns};
 	out->pid = (pid_t)number(event, "pid");
-	copy_text(out->comm, sizeof(out->comm), text_of(event, "comm"));
-	copy_text(out->name, sizeof(out->name), text_of(event, "kind"));
+	copy_text(out->comm, sizeof(out->comm), told_text(event, "comm"));
+	copy_text(out->name, sizeof(out->name), told_text(event, "kind"));
 	copy_text(out->text, sizeof(out->text), event_text(text, event));
 	if (strcmp(out->name, "suspend") == 0 || strcmp(out->name, "resume") == 0)
 		take_suspension(event, out);
@@ -143,7 +143,7 @@ static void explain(struct trace_event *out, uint32_t kind, uint64_t value)
 
 bool told_by_lane(const json_t *event, pid_t pid, const char *comm, struct trace_event *out)
 {
-	const char *word = text_of(event, "kind");
+	const char *word = told_text(event, "kind");
 	uint32_t kind = lane_kind(word, strlen(word));
 	uint64_t us = number(event, "monotonic_us");
 

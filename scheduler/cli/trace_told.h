@@ -9,6 +9,9 @@
 #include "scheduler/cli/trace_event.h"
 #include "scheduler/observe/hiplog.h"
 
+/* A text of an object of theirs; "" where there is none. */
+const char *told_text(const json_t *object, const char *key);
+
 /* An event of the daemon; wall_ns: CLOCK_REALTIME less CLOCK_MONOTONIC. */
 bool told_by_daemon(json_t *event, int64_t wall_ns, struct trace_event *out);
 /* One of a lane's "events" (kfdsched status PID --dump). */
