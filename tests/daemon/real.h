@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -202,6 +203,7 @@ static inline pid_t client(int priority, void (*act)(struct lane *, int wake))
 
 	if (pid)
 		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nobody who is restless */
 	/* a group that is no UTF-8, and not that of one with another priority */
 	memset(h.group, 0xe0 + (priority & 15), 10);
 	h.level = level;
