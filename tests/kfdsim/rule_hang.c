@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* A node's third bounce is not answered, whatever asks for it; what waits behind it
  * and what comes during the reset fails at once. Run with preempt_fails_at = 3,
- * queue_preemption_timeout_ms = 100, gpu_reset_ms = 1000. */
+ * queue_preemption_timeout_ms = 1000, gpu_reset_ms = 1000. */
 #include <pthread.h>
 
 #include "conform/desk.h"
@@ -19,7 +19,7 @@ static void second(int from, int to)
 	queue_args(&own, &queue, &args);
 	tell(to);
 	hear(from);
-	sleep_ms(20);
+	sleep_ms(400); /* the other call has asked by then, and waits */
 	CHECK_IS(queue_create(&own, &queue, &args), -EIO);
 	tell(to);
 	hear(from);
@@ -63,7 +63,7 @@ int main(void)
 	/* The queue that could not be made is gone; those there were go without a bounce. */
 	CHECK_IS(queue_destroy(&gpu, queues[1].id + 1), -EINVAL);
 	CHECK_IS(queue_destroy(&gpu, queues[1].id), 0);
-	sleep_ms(1050);
+	sleep_ms(1500);
 	child_start(&after, third);
 	hear(after.from);
 	tell(after.to);

@@ -47,7 +47,7 @@ static void neighbour(int from, int to)
 			signals[i]->value = 1;
 			queue_barrier(&queues[i], NULL, signals[i]);
 			queue_ring(&queues[i]);
-			if (!comes(&signals[i]->value, 0, 200))
+			if (!comes(&signals[i]->value, 0, 600))
 				_Exit(10 + (int)i);
 		}
 		tell(to);
@@ -92,7 +92,7 @@ static void suspend_fails(void)
 	start = now_ms();
 	CHECK_IS(desk_suspend(&desk, ids, 3), 1);
 	took = now_ms() - start;
-	CHECK(took >= TIMEOUT_MS && took < TIMEOUT_MS + 150);
+	CHECK(took >= TIMEOUT_MS && took < 900); /* not preempt_us, with room for a late CPU */
 	CHECK_IS(ids[0], desk.queues[0].id | KFDABI_QUEUE_ERROR);
 	CHECK_IS(ids[1], far.id);
 	/* Still new, so not meant, but an entry of that GPU. */
@@ -153,7 +153,7 @@ int main(void)
 	CHECK(!comes(&sent->value, 0, 50));
 	CHECK_IS(work->value, 1);
 	tell(old.to);
-	CHECK(!hears(old.from, 500));
+	CHECK(!hears(old.from, 2000));
 	CHECK_IS(WEXITSTATUS(child_end(&old)), 10);
 	stays_flagged();
 
@@ -167,7 +167,7 @@ int main(void)
 	CHECK_IS(desk_update(&desk, &desk.queues[1], true, 100), -EACCES);
 	CHECK_IS(desk_update(&desk, &far, true, 100), 0);
 	tell(young.to);
-	CHECK(!hears(young.from, 500));
+	CHECK(!hears(young.from, 2000));
 	CHECK_IS(WEXITSTATUS(child_end(&young)), 10);
 	return 0;
 }
