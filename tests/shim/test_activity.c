@@ -286,7 +286,7 @@ static void suspension_is_not_a_long_kernel(void)
 	CHECK(active());
 	daemon_.lane->suspended = 0;
 	fake_drain(&q);
-	EVENTUALLY(!active(), 1000);
+	EVENTUALLY(!active(), 300); /* 3,000 sleeps, which are 0.5 s or so */
 }
 
 /* Parts whose read pointer passes a packet when it is taken up: pointers equal,
