@@ -99,6 +99,9 @@ int lab_machine(struct kfdabi_machine *out); /* -ENODEV: no GPU */
 /* The number in a file of a topology node (key NULL), or behind a key in it. */
 int lab_node_number(unsigned node, const char *file, const char *key, uint64_t *out);
 bool lab_simulated(void);
+/* Of simulation.json, an integer, once all that was asked for so far is counted in it
+ * (0.5 s or more later). */
+long long lab_settled(const char *key);
 double lab_unknown_kernel_us(void); /* wall time kfdsim gives a workgroup; 0: hardware */
 
 /* Opens device and render node of the first GPU and acquires the VM. */

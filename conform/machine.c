@@ -104,6 +104,26 @@ bool lab_simulated(void)
 	return !access(SIMULATION, F_OK);
 }
 
+/* The file is up to 100 ms late. Sleeps are counted, not time, for one that the machine
+ * stood still in is one. */
+long long lab_settled(const char *key)
+{
+	long long value = -1;
+
+	for (int same = 0; same < 20; same++) {
+		json_t *file = simulation();
+		long long now = json_integer_value(json_object_get(file, key));
+
+		CHECK(file);
+		json_decref(file);
+		if (now != value)
+			same = 0;
+		value = now;
+		sleep_ms(25);
+	}
+	return value;
+}
+
 double lab_unknown_kernel_us(void)
 {
 	json_t *file = simulation();

@@ -3,7 +3,6 @@
  * for DISABLE, one more for each watchpoint; nothing where there is no queue.
  * Run with bounce_us = 100000, on a part that is debugged by VMID. A call
  * returns when the last of its old lists is off: half a bounce earlier. */
-#include <jansson.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -16,25 +15,11 @@
 
 static struct gpu_file gpu;
 static uint64_t began;
-static json_int_t bounces;
-
-/* The GPU's own count; the file is some 100 ms late. */
-static json_int_t bounces_made(void)
-{
-	json_t *file;
-	json_int_t made;
-
-	sleep_ms(2 * BOUNCE_MS + 250); /* what was asked before is over, and written */
-	file = json_load_file("/sys/class/kfd/kfd/simulation.json", 0, NULL);
-	CHECK(file);
-	made = json_integer_value(json_object_get(file, "bounces"));
-	json_decref(file);
-	return made;
-}
+static long long bounces;
 
 static void begin(void)
 {
-	bounces = bounces_made();
+	bounces = lab_settled("bounces");
 	began = clock_ns();
 }
 
@@ -48,7 +33,7 @@ static bool took(unsigned wanted)
 
 	fprintf(stderr, "%u bounces: %ld us\n", wanted, us);
 	CHECK(us >= least * 1000 - LAG_US);
-	CHECK_IS(bounces_made() - bounces, wanted);
+	CHECK_IS(lab_settled("bounces") - bounces, wanted);
 	return us < (least + BOUNCE_MS / 4) * 1000;
 }
 
