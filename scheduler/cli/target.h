@@ -10,13 +10,12 @@
 #include <sys/types.h>
 
 #include "scheduler/cli/cli.h"
-
-#define TARGET_NAME 32
+#include "scheduler/observe/process.h"
 
 struct target {
 	pid_t pid;
 	int pidfd;
-	char name[TARGET_NAME]; /* its comm, fit for a terminal; "?": not to be had */
+	char name[sizeof(((struct process_identity *)0)->comm)]; /* fit for a terminal */
 };
 
 /* CLI_GO_ON, and target_close() ends it; or CLI_FAILED, and one line has said why:
