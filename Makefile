@@ -14,8 +14,8 @@ demo:
 	@echo "demo: 3/3 an online and an offline process on one software GPU (three and a half minutes, more on a busy machine)"
 	@packaging/demo.sh
 
-# Four at a time, for many only wait; of those that use a core two, and those to which
-# time matters run alone.
+# Four at a time, for many only wait; two of those that have a software GPU, one of those
+# that fill it, and those to which time matters run alone.
 test:
 	@packaging/deps.sh test
 	@$(MAKE) --no-print-directory all
