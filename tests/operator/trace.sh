@@ -98,7 +98,8 @@ grep -qx "from within" "$work/talk" || fail "the command's output is not on stde
 grep -q "sh ended with exit code 3" "$work/talk" || fail "$(cat "$work/talk")"
 "$SOURCE/tests/operator/schema.py" "$SOURCE/docs/schemas/trace.json" "$work/timeline" --lines
 replay=$(jq -r 'select(.name == "came" and .comm == "kfdreplay").pid' "$work/timeline")
-has_shown ".pid == ${replay:-0} and .source == \"shim\" and .name == \"created\"" ||
+# (On a machine that is slow the shim may be there later than the queue.)
+has_shown ".pid == ${replay:-0} and .source == \"shim\" and .queue_id != null" ||
 	fail "no queue of the command: $(cat "$work/timeline")"
 [ "$(jq -s '[.[].monotonic_ns] | . == sort' "$work/timeline")" = true ] || fail "not in order"
 
