@@ -9,7 +9,7 @@ set -eu
 # On a slower GPU a bounce takes seconds, and clients a minute to start. How promptly
 # doorbells are seen is no matter here, so a run that is not valid for that will do.
 export scales=0.05 ARMS=shared,trap
-colocate 20 --set bounce_us=20000 || check "the run came to its end" '.valid == false'
+colocate 12 --set bounce_us=20000 || check "the run came to its end" '.valid == false'
 check "the cost is the one that was set" '.costs.bounce_us == 20000'
 check "trap suspended" '.arms.trap.suspends > 0'
 check "offline under trap falls below 60 % of shared" \
