@@ -16,7 +16,9 @@ id=3f2a9c0d1e4b5a69788796a5b4c3d2e1f00112233445566778899aabbccddeef
 
 # watch ARGUMENT...: in the background: $watching, its output in $work/out and $work/err.
 watch() {
+	# What the last one said is not this one's.
 	: >"$work/out"
+	: >"$work/err"
 	"$kfdsched" watch --interval 200ms "$@" >"$work/out" 2>"$work/err" &
 	watching=$!
 	children+=("$!")
@@ -103,9 +105,12 @@ watch
 kill -TERM "$watching"
 ends 1
 said "no new GPU process within [0-9.]* s$"
-sleep 1 &
+sleep 600 &
 gone=$!
+children+=("$gone")
 watch --pid "$gone"
+kill -KILL "$gone"
+wait "$gone" || true
 ends 1
 said "process $gone (.*) has ended without using a GPU"
 watch --pid "$gone"
