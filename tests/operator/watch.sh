@@ -86,6 +86,7 @@ grep -q already "$work/err" && fail "of --pid nothing is told: $(cat "$work/err"
 # All that have a word in their command, each a line; schema.
 watch --all --name 'seconds [23]' --seconds 0.4 --json --timeout 120
 start --seconds 77
+unmeant=$!
 start --seconds 22
 two=$!
 start --seconds 33
@@ -100,7 +101,8 @@ jq -se "[.[] | select(.kind == \"found\") | .pid] | sort == [$two, $three]" "$wo
 	fail "not those: $(cat "$work/out")"
 "$SOURCE/tests/operator/schema.py" "$SOURCE/docs/schemas/watch.json" "$work/out" --lines || fail "not as documented"
 
-# Nobody came until it was asked to stop; one that ends without a GPU; what is no process.
+# Nobody came until it was asked to stop (all that were started are there); one that ends without a GPU; what is no process.
+until_true 300 has_queue "$unmeant" || fail "no queue"
 watch
 kill -TERM "$watching"
 ends 1
