@@ -6,6 +6,7 @@
  * no JSON, =silent never answers. FAKE_COPY: a file that gets the --config.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,16 @@ static void copy_config(const char *from)
 		fclose(out);
 }
 
+/* Under another name until it listens: who sees the socket is answered. */
+static bool listens(int listener, const struct sockaddr_un *address)
+{
+	struct sockaddr_un first = *address;
+
+	strncat(first.sun_path, "~", sizeof(first.sun_path) - strlen(first.sun_path) - 1);
+	return !bind(listener, (struct sockaddr *)&first, sizeof(first)) && !listen(listener, 8) &&
+	       !rename(first.sun_path, address->sun_path);
+}
+
 int main(int argc, char **argv)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -83,7 +94,7 @@ int main(int argc, char **argv)
 		if (strcmp(argv[i], "--config") == 0)
 			copy_config(argv[i + 1]);
 	}
-	if (bind(listener, (struct sockaddr *)&address, sizeof(address)) || listen(listener, 8)) {
+	if (!listens(listener, &address)) {
 		perror("fake daemon");
 		return 1;
 	}
