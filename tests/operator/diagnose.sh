@@ -67,13 +67,15 @@ said "there is no process 4000000"
 sleep 300 &
 sleeper=$!
 started="$sleeper $started"
+becomes $sleeper '.process.command == "sleep 300"' # not the shell any more that was forked for it
 diagnose $sleeper '.verdict | test("^process [0-9]+ \\(sleep\\) runs, uses no GPU, and there is nothing to preempt$")' \
 	'.preemptible == false and .level == "none" and .best_level == null and .findings == []' \
 	'.gpu == (.gpu + {used: false, listed: false, device_open: false, queues: null})' \
 	".process.parent == {pid: $$, comm: \"bash\"} and .process.tracer == null" \
 	'.process.command == "sleep 300" and .process.kernel == false'
-# Its parent does not ask for its exit code before it ends itself.
-bash -c 'sleep 0 & exec sleep 300' &
+# Its parent does not ask for its exit code before it ends itself. (The shell would: it ends
+# when its parent is no shell any more.)
+bash -c '{ until grep -qs "(sleep)" "/proc/$$/stat"; do sleep 0.05; done; exec sleep 0; } & exec sleep 300' &
 parent=$!
 started="$parent $started"
 child_of $parent '(sleep) Z'

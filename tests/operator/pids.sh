@@ -13,15 +13,16 @@ kfdsched=$BUILD/kfdsched
 sleep 0 &
 gone=$!
 wait "$gone"
-# A zombie: its parent does not wait for it.
-bash -c 'sleep 0.3 & echo $! >"$1"; exec sleep 300' - "$work/zombie" &
+# A zombie: its parent does not wait for it. (A shell would: it ends when its parent is none any more.)
+bash -c '{ until grep -qs "(sleep)" "/proc/$$/stat"; do sleep 0.05; done; exec sleep 0; } &
+	echo $! >"$1"; exec sleep 300' - "$work/zombie" &
 children+=("$!")
 until_true 50 test -s "$work/zombie" || fail "no zombie"
 zombie=$(cat "$work/zombie")
 is_zombie() {
 	grep -qs ') Z ' "/proc/$zombie/stat"
 }
-until_true 50 is_zombie || fail "no zombie"
+until_true 300 is_zombie || fail "no zombie"
 sleep 300 &
 idle=$!
 children+=("$idle")
