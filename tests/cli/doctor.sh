@@ -114,7 +114,9 @@ inside_with_daemon() {
 	wait_for '.processes[] | select(.level == "trap")'
 	expect 0 "$kfdsched" policy observe
 	doctor 0
-	lines daemon "$good" worker "$good" suspends "$good" connections "$good" \
+	# How quickly it answers, and whether the watchdog had to begin another one, is the host's.
+	lines daemon "$good" worker '.found | test("^worker [0-9]+ answers within ")' \
+		suspends "$good" connections "$good" \
 		refused_calls "$good" \
 		sys_ptrace '.verdict == "ok" and (.found | test("kfdschedd"))' \
 		level ".pid == $offline and .verdict == \"ok\" and (.found | test(\"trap\"))" \
@@ -147,10 +149,11 @@ inside_with_daemon() {
 	done
 	doctor 0 "$odd"
 	lines level '.found | startswith("gd?b: none")'
+	restarts=$("$kfdsched" status --json | jq .daemon.worker_restarts)
 	kill -KILL "$("$kfdsched" status --json | jq .daemon.worker_pid)"
-	wait_for '.daemon.worker_restarts == 1 and any(.processes[]; .level == "trap")'
+	wait_for ".daemon.worker_restarts > $restarts and any(.processes[]; .level == \"trap\")"
 	doctor 0
-	lines worker '.verdict == "warning" and (.found | test("1 before it ended"))' level "$good"
+	lines worker '.verdict == "warning" and (.found | test("[0-9] before it ended"))' level "$good"
 	expect 1 "$kfdsched" doctor 4000000
 	one_line
 	said "process 4000000 is gone"
