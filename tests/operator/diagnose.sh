@@ -165,7 +165,8 @@ for _ in $(seq 100); do
 done
 replay "$preload" KFDSHIM_PRIORITY=offline
 offline=$replayed
-becomes $offline '.level == "trap"'
+# It comes to its level at its first queue; those for copies are its last.
+becomes $offline '.level == "trap" and ([.gpu.queues[] | select(.source == "lane") | .count] | add) == 4'
 diagnose $offline '.verdict | test("and can be preempted at level trap$")' \
 	'.gpu.registered and .gpu.debug_enabled and .best_level == "trap"' \
 	'.levels | map(.can) == ["now", "yes", "yes", "yes", "yes"]' \
