@@ -50,11 +50,20 @@ is ".processes[0].container | .engine == \"docker\" and .id == \"$docker_id\" an
 	and .told_by == \"cgroup\""
 is ".processes[1].container | .engine == \"containerd\" and .id == \"$pod_id\" and .pod_uid == \"$pod_uid\""
 is ".processes[1].container_pid == $inner_pod"
+# queues_between: while the driver listed the same queues before and after, $ids: a workload
+# that has begun just now makes more.
+ids_of() {
+	find "/sys/class/kfd/kfd/proc/$1/queues" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort -n | jq -cs .
+}
+queues_between() {
+	ids=$(ids_of "$1")
+	"$kfdsched" queues "$1" --json >"$work/queues.json"
+	[ "$(ids_of "$1")" = "$ids" ]
+}
 for one in "$docker $inner" "$pod $inner_pod"; do
 	read -r pid number <<<"$one"
-	"$kfdsched" queues "$pid" --json >"$work/queues.json"
-	jq -e "[.queues[].id] == $(find "/sys/class/kfd/kfd/proc/$pid/queues" -mindepth 1 -maxdepth 1 -printf '%f\n' |
-		sort -n | jq -cs .) and (.queues | length) > 0 and
+	until_true 100 queues_between "$pid" || fail "process $pid makes queues without end"
+	jq -e "[.queues[].id] == $ids and (.queues | length) > 0 and
 		all(.queues[]; .host_pid == $pid and .container_pid == $number)" \
 		"$work/queues.json" >/dev/null || fail "queues of $pid: $(cat "$work/queues.json")"
 done
