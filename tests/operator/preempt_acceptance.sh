@@ -61,7 +61,8 @@ LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$light_trace" --rate
 	--json "$work/offline.json" --seconds 600 >/dev/null 2>>"$work/log" &
 offline=$!
 children+=("$offline")
-until_true 100 says "any(.processes[]; .pid == $offline and (.queues|length) > 0)" || fail "no process"
+# The first queue is the runtime's own, the second the one that it works with.
+until_true 100 says "any(.processes[]; .pid == $offline and (.queues|length) > 1)" || fail "no process"
 rptr=$(rptr_of "$offline")
 when="with a daemon"
 for whom in command child both; do
