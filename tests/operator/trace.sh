@@ -81,7 +81,15 @@ its_events() {
 }
 tell events 250
 until_true 50 its_events 250 || fail "not all of 250 events: $(grep -c '"shim"' "$work/timeline")"
+# It must not look in between: it would be told more of them.
+is_stopped() {
+	grep -q ') T ' "/proc/$tracing/stat"
+}
+kill -STOP "$tracing"
+until_true 50 is_stopped || fail "it does not stop"
+status >/dev/null # what it had asked is answered by now
 tell events 1000
+kill -CONT "$tracing"
 until_true 50 its_events 506 || fail "not the last 256 of 1000"
 end_trace
 grep -q "744 events of process $online are not in the trace" "$work/talk" || fail "$(cat "$work/talk")"
@@ -106,7 +114,7 @@ has_shown ".pid == ${replay:-0} and .source == \"shim\" and .queue_id != null" |
 # Nobody reads: it ends, and so does what it started.
 "$BUILD/kfdsched" trace --json --seconds 60 2>"$work/talk" | head -n 1 >"$work/timeline"
 [ "${PIPESTATUS[0]}" = 1 ] || fail "nobody reads, and it is fine: $(cat "$work/talk")"
-# The time is over: so is the command.
+# The time is over: so is the command, which has begun by then.
 code=0
-"$BUILD/kfdsched" trace --seconds 0.1 -- sleep 60 >"$work/timeline" 2>"$work/talk" || code=$?
+"$BUILD/kfdsched" trace --seconds 2 -- sleep 60 >"$work/timeline" 2>"$work/talk" || code=$?
 [ "$code" = 143 ] || fail "exit code $code of a command that was told to end"
