@@ -44,9 +44,20 @@ LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline "$BUILD/kfdreplay" \
 offline=$!
 children+=("$offline")
 until_true 100 state_is "$offline" running || fail "no offline process: $(status | jq -c .processes)"
-until_true 100 says ".processes[]|select(.pid == $offline)|.level == \"trap\"" || fail "$(status | jq -c .processes)"
+until_true 100 says ".processes[]|select(.pid == $offline)|.level == \"trap\" and (.queues|length) > 1" ||
+	fail "$(status | jq -c .processes)"
 start_online
 trace --perfetto "$work/picture"
+# Its requests come at random.
+last_begun() {
+	"$BUILD/kfdsched" status "$offline" --dump --json |
+		jq '[.lane.events[]|select(.queue_id == 1 and .kind == "active").number]|max // 0'
+}
+begins_after() {
+	[ "$(last_begun)" -gt "$1" ]
+}
+before=$(last_begun)
+until_true 300 begins_after "$before" || fail "it does nothing"
 suspend_offline
 tell off
 until_true 50 resumed || fail "not resumed"
