@@ -53,7 +53,8 @@ jq -e '.traceEvents | any(.ph == "X" and .name == "hipModuleLaunchKernel" and .d
 "$BUILD/kfdsched" trace --json --seconds 0.2 --hip-log "$SOURCE/tests/operator/logs/hip-5.2.3.log" >"$work/out" 2>"$work/talk"
 grep -q "lines of HIP's log are of the time before the trace" "$work/talk" || fail "$(cat "$work/talk")"
 [ ! -s "$work/out" ] || fail "the past is now: $(head "$work/out")"
-# One that is being written.
+# One that is being written. (Who writes it opens it, a moment after its start.)
+: >"$work/log.hip"
 AMD_LOG_LEVEL=3 "${replay[@]::3}" --rate 10 --seconds 60 --api hip >/dev/null 2>"$work/log.hip" &
 children+=($!)
 "$BUILD/kfdsched" trace --json --pid $! --hip-log "$work/log.hip" >"$work/out" 2>"$work/talk" &
