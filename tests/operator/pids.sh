@@ -30,9 +30,13 @@ load=(--trace "$SOURCE/traces/offline_gemm4000_f32.csv" --rate 5 --seconds 300)
 "$BUILD/kfdreplay" "${load[@]}" >/dev/null 2>&1 &
 target=$!
 children+=("$target")
+has_queues() {
+	[ -n "$(ls "/sys/class/kfd/kfd/proc/$1/queues" 2>/dev/null)" ]
+}
 has_thread() {
 	[ "$(find "/proc/$target/task" -mindepth 1 -maxdepth 1 | wc -l)" -gt 1 ]
 }
+until_true 300 has_queues "$target" || fail "no queues"
 until_true 100 has_thread || fail "no thread"
 thread=$(find "/proc/$target/task" -mindepth 1 -maxdepth 1 -printf '%f\n' | grep -vx "$target" | head -n 1)
 
@@ -92,15 +96,18 @@ until_true 100 has_samples || fail "no samples: $(cat "$work/out")"
 kill -STOP "$monitor" # it looks again when the number is another's
 kill -KILL "$target"
 wait "$target" 2>/dev/null || true
-echo $((target - 1)) >/proc/sys/kernel/ns_last_pid
-"$BUILD/kfdreplay" "${load[@]}" >/dev/null 2>&1 &
-again=$!
-[ "$again" = "$target" ] || fail "the number is $again and not $target: this means nothing"
-children+=("$again")
-has_queues() {
-	[ -n "$(ls "/sys/class/kfd/kfd/proc/$again/queues" 2>/dev/null)" ]
+# (Whatever else is started in that moment, as a thread, has the number: it is tried again.)
+takes_number() {
+	echo $((target - 1)) >/proc/sys/kernel/ns_last_pid
+	"$BUILD/kfdreplay" "${load[@]}" >/dev/null 2>&1 &
+	again=$!
+	children+=("$again")
+	[ "$again" != "$target" ] || return 0
+	kill -KILL "$again"
+	return 1
 }
-until_true 100 has_queues || fail "no queues of the next one"
+until_true 50 takes_number || fail "the number is $again and not $target: this means nothing"
+until_true 300 has_queues "$again" || fail "no queues of the next one"
 kill -CONT "$monitor"
 code=0
 wait "$monitor" || code=$?
