@@ -31,9 +31,15 @@ until_true 100 has_queues "$with" || fail "no queues of the one with the shim"
 until_true 100 has_queues "$without" || fail "no queues of the one without"
 # The lane is there a moment later than the queues.
 has_lane() {
-	"$kfdsched" queues "$with" --json | jq -e '.queues[0].sources.ring_address == "lane"' >/dev/null
+	"$kfdsched" queues "$with" --json | jq -e 'all(.queues[]; .sources.ring_address == "lane")' >/dev/null
 }
 until_true 100 has_lane || fail "no lane without a daemon: $("$kfdsched" queues "$with" --json | jq -c '.processes[].answers')"
+# And descriptors in debugfs, a tenth later or more.
+has_descriptors() {
+	"$kfdsched" queues "$1" --json | jq -e 'all(.queues[]; .mqds == 1)' >/dev/null
+}
+until_true 100 has_descriptors "$with" || fail "not all have descriptors"
+until_true 100 has_descriptors "$without" || fail "not all have descriptors"
 
 "$kfdsched" queues --json >"$work/q.json"
 schema queues "$work/q.json"
