@@ -78,6 +78,7 @@ is_so '.common == 2 and .only_a + .only_b + .differing == 0 and .shared_nodes ==
 "$kfdsched" record -o three --interval 0.2 -- sh -c 'echo $$ >pid; exec sleep 600' >/dev/null 2>&1 &
 recorder=$!
 until_true 300 has_samples three 1 || fail "no samples"
+until_true 300 test -s pid || fail "the command has not begun"
 kill -KILL "$recorder"
 until_true 100 has_ended "$(cat pid)" || fail "the command stays"
 
