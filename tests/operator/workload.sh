@@ -7,7 +7,7 @@ set -eu
 . "$SOURCE/tests/cli/cli.inc.sh"
 
 for preset in gemm cnn transformer llm-decode; do
-	"$BUILD/kfdsim" --gpu mi210 -- "$kfdsched" workload "$preset" --seconds 0.5 --json >"$work/$preset" 2>"$work/err" &
+	"$BUILD/kfdsim" --gpu mi210 -- "$kfdsched" workload "$preset" --seconds 2 --json >"$work/$preset" 2>"$work/err" &
 	started="$started $!"
 	pids="${pids:-} $!"
 done
