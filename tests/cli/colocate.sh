@@ -75,6 +75,24 @@ jq -e '(.arms | keys == ["shared"]) and .load == null and .rate_per_s == 50' "$w
 	fail "one arm: $(cat "$work/r.json")"
 nothing_left
 
+# Who is woken late finds clients that have ended in their time: no failure.
+rm "$FAKE_DIR"/*
+"$kfdsched" colocate "${traces[@]}" --seconds 2 --arms shared >"$work/out" 2>"$work/err" &
+run=$!
+for _ in $(seq 200); do
+	[ "$(wc -l 2>/dev/null <"$FAKE_DIR/begun" || echo 0)" -lt 2 ] || break
+	sleep 0.05
+done
+kill -STOP "$run" || true
+for _ in $(seq 200); do
+	[ -n "$(companions)" ] || break
+	sleep 0.05
+done
+kill -CONT "$run" || true
+wait "$run" || fail "it ended with $?"
+grep -q '^shared ' "$work/out" || fail "no row"
+nothing_left
+
 # A level other than trap, and a disabled shim: goes on, and says so.
 rm "$FAKE_DIR"/*
 FAKE_LEVEL=observe expect 0 "$kfdsched" colocate "${traces[@]}" --seconds 0.5 --arms trap

@@ -54,6 +54,7 @@ shared/offline/impossible)
 esac
 printf r >&"${sync#*:}"
 read -r -N 1 _ <&"${sync%:*}"
+echo "$$" >>"$FAKE_DIR/begun"
 [ "${FAKE_REPLAY-}" != early ] || exit 0
 # As kfdreplay does: a few ms after the end of the seconds.
 sleep "$seconds"
