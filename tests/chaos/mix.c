@@ -219,8 +219,9 @@ int main(int argc, char **argv)
 				reap(&slots[i]);
 		}
 	end_all();
-	/* The driver forgets them a little later; our own process stays. */
-	for (unsigned i = 0; i < 200; i++, sleep_ms(10)) {
+	/* The driver forgets them a little later, on a busy machine a good deal; our own process
+	 * stays. */
+	for (unsigned i = 0; i < 2000; i++, sleep_ms(10)) {
 		left = processes_known();
 		after = free_memory(&gpu);
 		if (left <= 1 && after == before)

@@ -41,7 +41,13 @@ END
 cat >"$dir/world" <<-'END'
 	set -eu
 	silence() {
-		stat -f -c '%b %f' /dev/kfd >"$dir/blocks$1"
+		# The driver forgets the last process, which is chaos_mix, and then its memory.
+		blocks=""
+		until [ -z "$(ls /sys/class/kfd/kfd/proc)" ] && [ "$blocks" = "$(stat -f -c '%b %f' /dev/kfd)" ]; do
+			blocks=$(stat -f -c '%b %f' /dev/kfd)
+			sleep 0.3
+		done
+		echo "$blocks" >"$dir/blocks$1"
 		touch "$dir/quiet$1"
 		while [ ! -e "$dir/seen$1" ]; do sleep 0.1; done
 	}
@@ -54,16 +60,17 @@ END
 # look N: waits for silence N. Then: $descriptors and $memory (kB, its own) of
 # kfdsim, $blocks of the file system in which the simulated memory lies.
 look() {
-	local all free last=-1
+	local all free last=-1 same=0
 	while [ ! -e "$dir/quiet$1" ]; do
 		kill -0 "$sim" 2>/dev/null || return 0 # its status says why
 		sleep 0.2
 	done
 	# The last processes are let go of a moment later.
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
+	for _ in $(seq 30); do
 		sleep 0.3
 		descriptors=$(find "/proc/$sim/fd" -mindepth 1 | wc -l)
-		[ "$descriptors" != "$last" ] || break
+		same=$((descriptors == last ? same + 1 : 0))
+		[ $same -lt 3 ] || break
 		last=$descriptors
 	done
 	memory=$(awk '/^RssAnon/ {print $2}' "/proc/$sim/status")
