@@ -38,7 +38,7 @@ told() {
 start_daemon
 export KFDSHIM_LEVEL=gate
 offline_level=gate
-start_offline --seconds 60
+start_offline --seconds 600
 start_online
 # Something of everything: an order, queues, events, a node that is busy.
 suspend_offline

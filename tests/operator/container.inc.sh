@@ -47,7 +47,7 @@ run_container() {
 		>/dev/null 2>>"$work/log" &
 	children+=("$!")
 	starter=$!
-	until_true 100 finds_workload || fail "$1: no workload"
+	until_true 300 finds_workload || fail "$1: no workload"
 	[ -n "$cgroups" ] && return
 	for pid in "$init" "$workload"; do
 		echo "0::$2" >"$work/cgroup.$pid"
