@@ -111,7 +111,7 @@ has_shown ".pid == $offline and .source == \"shim\"" && fail "the other's queues
 # A command: its exit code, its stdout beside the timeline, and its queues.
 code=0
 "$BUILD/kfdsched" trace --json -- sh -c 'echo "from within"; '"$BUILD"'/kfdreplay --trace '"$SOURCE"'/traces/offline_gemm4000_f32.csv \
-	--rate 10 --requests 5 >/dev/null 2>&1; exit 3' >"$work/timeline" 2>"$work/talk" || code=$?
+	--rate 10 --requests 20 >/dev/null 2>&1; exit 3' >"$work/timeline" 2>"$work/talk" || code=$?
 [ "$code" = 3 ] || fail "exit code $code, not the command's: $(cat "$work/talk")"
 grep -qx "from within" "$work/talk" || fail "the command's output is not on stderr: $(cat "$work/talk")"
 grep -q "sh ended with exit code 3" "$work/talk" || fail "$(cat "$work/talk")"
