@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -122,6 +123,7 @@ void check_new_is_set_twice(void)
 struct destroyer {
 	struct desk *desk;
 	pthread_t thread;
+	pid_t tid; /* once the call is next */
 	int result;
 };
 
@@ -134,12 +136,23 @@ static void *destroy(void *arg)
 {
 	struct destroyer *destroyer = arg;
 
+	__atomic_store_n(&destroyer->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
 	destroyer->result = queue_destroy(&destroyer->desk->gpu, destroyer->desk->queues[0].id);
 	return NULL;
 }
 
+/* The call is being made: a signal before that would take it out of nothing. */
+static void wait_for_call(const struct destroyer *destroyer)
+{
+	pid_t tid;
+
+	while (!(tid = __atomic_load_n(&destroyer->tid, __ATOMIC_ACQUIRE)))
+		sleep_ms(1);
+	until_asleep(tid);
+}
+
 /* A signal whose handler wants no restart takes the call out of its sleep. On a
- * busy machine the signal may come before the call sleeps: then once more. */
+ * busy machine the signal may come before the driver lets it sleep: then once more. */
 void check_interrupted_destroy_bars_suspension(void)
 {
 	struct sigaction action = {.sa_handler = ignore};
@@ -153,7 +166,9 @@ void check_interrupted_destroy_bars_suspension(void)
 	destroyer.desk = &desk;
 	desk_suspend_one(&desk, &desk.queues[0]);
 	for (unsigned i = 0; i < TRIES && suspended; i++) {
+		destroyer.tid = 0;
 		CHECK(!pthread_create(&destroyer.thread, NULL, destroy, &destroyer));
+		wait_for_call(&destroyer);
 		sleep_ms(10u << i);
 		CHECK(!pthread_kill(destroyer.thread, SIGUSR1));
 		pthread_join(destroyer.thread, NULL);

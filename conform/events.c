@@ -3,7 +3,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "conform/checks.h"
 #include "conform/lab.h"
@@ -175,11 +177,14 @@ static struct {
 	unsigned nr;
 	uint32_t id;
 	pthread_t waiter; /* or it is sent a signal */
+	pid_t waits;	  /* it does that before, if not 0 */
 	bool over;
 } plan;
 
 static void *later(void *none)
 {
+	if (plan.waits)
+		until_asleep(plan.waits);
 	sleep_ms(LATER_MS);
 	if (plan.nr)
 		CHECK_IS(on(plan.nr, plan.id), 0);
@@ -269,6 +274,7 @@ void check_destroyed_event_fails_its_waiters(void)
 
 	gpu_open(&gpu);
 	event.id = event_new(true);
+	plan.waits = (pid_t)syscall(SYS_gettid); /* for an event that is there */
 	thread = do_later(KFDABI_DESTROY_EVENT, event.id);
 	CHECK_IS(wait_for(&event, 1, false, 5000, &result), -EIO);
 	CHECK_IS(result, KFD_IOC_WAIT_RESULT_FAIL);

@@ -12,8 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/proc_stat.h"
+
 #define PAGE 4096u
 #define DOORBELL_PAGE 8192u
+#define ASLEEP_MS 5000u
 
 static uint64_t page_up(uint64_t bytes)
 {
@@ -256,6 +259,16 @@ bool comes(volatile int64_t *value, int64_t wanted, unsigned ms)
 		sleep_ms(1);
 	}
 	return __atomic_load_n(value, __ATOMIC_ACQUIRE) == wanted;
+}
+
+void until_asleep(pid_t tid)
+{
+	struct proc_stat thread;
+
+	for (unsigned ms = 0; proc_stat(tid, &thread) && thread.state != 'S'; ms++) {
+		CHECK(ms < ASLEEP_MS);
+		sleep_ms(1);
+	}
 }
 
 /* A list of loaded code objects for debuggers, empty. */

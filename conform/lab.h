@@ -139,6 +139,9 @@ struct signal *signals_new(const struct gpu_file *gpu); /* a page of them, all z
 /* Does the value come within so many milliseconds? */
 bool comes(volatile int64_t *value, int64_t wanted, unsigned ms);
 void sleep_ms(unsigned ms);
+/* Waits until that thread (of a process: the first) sleeps, or has ended. Who has nothing
+ * left to do before a call that sleeps is in that call then. */
+void until_asleep(pid_t tid);
 
 int runtime_enable(const struct gpu_file *gpu, uint32_t mode);
 int trap_enable(int kfd, pid_t pid, uint64_t mask, int dbg_fd, struct kfdabi_runtime_info *info);

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "conform/checks.h"
@@ -12,7 +13,7 @@
 #define NO_QUEUE 1000u
 #define WORK_MS 15u
 #define SLEEPS_MS 15u
-#define SURELY_MS 40u /* until another thread's call has begun to sleep */
+#define SURELY_MS 40u /* until a signal has taken a call out of its sleep */
 #define LATE_MS 1000u
 #define TRIES 5
 
@@ -21,8 +22,8 @@ static struct raw_queue queue;
 
 struct destroyer {
 	pthread_t thread;
-	int64_t begun; /* 1: the call is next */
-	int64_t done;  /* 1 once `result` is there */
+	int64_t tid;  /* of it, once the call is next */
+	int64_t done; /* 1 once `result` is there */
 	int result;
 };
 
@@ -79,19 +80,23 @@ static void *destroys(void *arg)
 {
 	struct destroyer *destroyer = arg;
 
-	__atomic_store_n(&destroyer->begun, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&destroyer->tid, syscall(SYS_gettid), __ATOMIC_RELEASE);
 	destroyer->result = queue_destroy(&gpu, queue.id);
 	__atomic_store_n(&destroyer->done, 1, __ATOMIC_RELEASE);
 	return NULL;
 }
 
 /* Tries to, and sleeps. */
-static void begin_destroy(struct destroyer *destroyer, unsigned ms)
+static void begin_destroy(struct destroyer *destroyer)
 {
+	int64_t tid;
+
 	memset(destroyer, 0, sizeof *destroyer);
 	CHECK(!pthread_create(&destroyer->thread, NULL, destroys, destroyer));
-	CHECK(comes(&destroyer->begun, 1, LATE_MS));
-	CHECK(!comes(&destroyer->done, 1, ms));
+	while (!(tid = __atomic_load_n(&destroyer->tid, __ATOMIC_ACQUIRE)))
+		sleep_ms(1);
+	until_asleep((pid_t)tid);
+	CHECK(!comes(&destroyer->done, 1, SLEEPS_MS));
 }
 
 static void ends(struct destroyer *destroyer, int result)
@@ -105,7 +110,7 @@ void check_destroy_of_a_suspended_queue_sleeps(void)
 	struct destroyer destroyer;
 
 	begin_suspended();
-	begin_destroy(&destroyer, SLEEPS_MS);
+	begin_destroy(&destroyer);
 }
 
 void check_resume_wakes_destroy(void)
@@ -114,7 +119,7 @@ void check_resume_wakes_destroy(void)
 	uint32_t id;
 
 	begin_suspended();
-	begin_destroy(&destroyer, SLEEPS_MS);
+	begin_destroy(&destroyer);
 	id = queue.id;
 	CHECK_IS(trap_resume(gpu.kfd, getpid(), &id, 1), 1);
 	ends(&destroyer, 0);
@@ -126,7 +131,7 @@ void check_disable_wakes_destroy(void)
 	struct destroyer destroyer;
 
 	begin_suspended();
-	begin_destroy(&destroyer, SLEEPS_MS);
+	begin_destroy(&destroyer);
 	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
 	ends(&destroyer, 0);
 }
@@ -136,7 +141,7 @@ void check_runtime_disable_wakes_destroy(void)
 	struct destroyer destroyer;
 
 	begin_suspended();
-	begin_destroy(&destroyer, SLEEPS_MS);
+	begin_destroy(&destroyer);
 	CHECK_IS(trap_send(gpu.kfd, getpid(), RUNTIME_MASK), 0); /* it will not sleep */
 	CHECK_IS(runtime_enable(&gpu, 0), 0);
 	ends(&destroyer, 0);
@@ -148,7 +153,7 @@ void check_second_destroy_is_ebusy(void)
 	uint32_t id;
 
 	begin_suspended();
-	begin_destroy(&destroyer, SURELY_MS);
+	begin_destroy(&destroyer);
 	CHECK_IS(queue_destroy(&gpu, queue.id), -EBUSY);
 	id = queue.id;
 	CHECK_IS(trap_resume(gpu.kfd, getpid(), &id, 1), 1);
@@ -168,7 +173,7 @@ void check_interrupted_destroy_leaves_no_mark(void)
 
 	begin_suspended();
 	CHECK(!sigaction(SIGUSR1, &action, NULL));
-	begin_destroy(&destroyer, SLEEPS_MS);
+	begin_destroy(&destroyer);
 	/* Once more, should the first have come before the call. */
 	for (int i = 0; i < 20 && !comes(&destroyer.done, 1, SURELY_MS); i++)
 		CHECK(!pthread_kill(destroyer.thread, SIGUSR1));
