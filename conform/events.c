@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Events and waiting for them. */
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -160,13 +161,19 @@ void check_wait_without_time_only_asks(void)
 {
 	struct awaited event = {0};
 	struct timespec from, to;
+	long ms, least = LONG_MAX;
 
 	gpu_open(&gpu);
 	event.id = event_new(true);
-	clock_gettime(CLOCK_MONOTONIC, &from);
-	WAITS(&event, 1, false, 0, TIMEOUT);
-	clock_gettime(CLOCK_MONOTONIC, &to);
-	CHECK((to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000 < 300);
+	/* The machine may stand still in one of them; a driver that waits does so in each. */
+	for (int i = 0; i < 4 && least >= 300; i++) {
+		clock_gettime(CLOCK_MONOTONIC, &from);
+		WAITS(&event, 1, false, 0, TIMEOUT);
+		clock_gettime(CLOCK_MONOTONIC, &to);
+		ms = (to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000;
+		least = ms < least ? ms : least;
+	}
+	CHECK(least < 300);
 	WAITS(&event, 0, false, 0, COMPLETE); /* nothing is all of nothing */
 }
 
