@@ -9,7 +9,7 @@
  *   r  enables the runtime                   R  disables it
  *   q  creates a queue: its id               d  destroys the newest queue
  *   w  one small dispatch into queue 0       W  is it done within 1 s? 1 or 0
- *   z  is it done within 30 ms? 1 or 0       A  an alarm (no restart) in 50 ms
+ *   z  is it done within 12 ms? 1 or 0       A  handles SIGALRM, without restart
  *   m  creates an event for memory faults    M  does it come within 50 ms? 1 or 0
  *                                            C  does it come within 1 s? 1 or 0
  *   b  a packet without dimensions into queue 0, v  one that faults
