@@ -156,7 +156,7 @@ static int on_own_device(char what)
 	case 'W':
 		return comes(&signals()->value, 0, 1000);
 	case 'z':
-		return comes(&signals()->value, 0, STANDS_MS);
+		return !stays_away(&self.gpu, &signals()->value, 0, STANDS_MS);
 	case 'm':
 		return memory_event(0);
 	case 'M':

@@ -97,9 +97,9 @@ bool desk_done(struct signal *signal)
 	return comes(&signal->value, 0, DESK_RUNS_MS);
 }
 
-bool desk_stands(struct signal *signal)
+bool desk_stands(const struct desk *desk, struct signal *signal)
 {
-	return !comes(&signal->value, 0, DESK_STANDS_MS);
+	return stays_away(&desk->gpu, &signal->value, 0, DESK_STANDS_MS);
 }
 
 bool desk_runs(struct desk *desk, struct raw_queue *queue)

@@ -39,8 +39,9 @@ int desk_trap(struct desk *desk, struct kfdabi_dbg_trap *args, uint32_t op);
 /* A barrier packet; its signal is 1 until it has run. With or without a doorbell. */
 struct signal *desk_send(struct desk *desk, struct raw_queue *queue);
 struct signal *desk_send_silently(struct desk *desk, struct raw_queue *queue);
-bool desk_done(struct signal *signal);	 /* does it come? */
-bool desk_stands(struct signal *signal); /* is it not there, a while later? */
+bool desk_done(struct signal *signal); /* does it come? */
+/* Is it not there, a while later? */
+bool desk_stands(const struct desk *desk, struct signal *signal);
 bool desk_runs(struct desk *desk, struct raw_queue *queue);
 /* Suspends the queue in the middle of a dispatch of that many ms, of which half is
  * left at least; *ms becomes what is left at least. */

@@ -261,6 +261,20 @@ bool comes(volatile int64_t *value, int64_t wanted, unsigned ms)
 	return __atomic_load_n(value, __ATOMIC_ACQUIRE) == wanted;
 }
 
+/* A call comes back when the driver goes on, and the second one when it has looked at
+ * what was due then. */
+bool stays_away(const struct gpu_file *gpu, volatile int64_t *value, int64_t wanted, unsigned ms)
+{
+	struct kfd_ioctl_get_version_args version;
+
+	for (int i = 0; i < 2; i++) {
+		if (comes(value, wanted, ms / 2))
+			return false;
+		lab_ioctl(gpu->kfd, KFDABI_GET_VERSION, &version, sizeof version);
+	}
+	return __atomic_load_n(value, __ATOMIC_ACQUIRE) != wanted;
+}
+
 void until_asleep(pid_t tid)
 {
 	struct proc_stat thread;

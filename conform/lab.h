@@ -138,6 +138,9 @@ volatile uint64_t *queue_wptr(const struct raw_queue *queue);
 struct signal *signals_new(const struct gpu_file *gpu); /* a page of them, all zero */
 /* Does the value come within so many milliseconds? */
 bool comes(volatile int64_t *value, int64_t wanted, unsigned ms);
+/* Does it not come within so many (at least 2)? A driver that is a program may have stood
+ * still meanwhile, with the machine: that does not count. */
+bool stays_away(const struct gpu_file *gpu, volatile int64_t *value, int64_t wanted, unsigned ms);
 void sleep_ms(unsigned ms);
 /* Waits until that thread (of a process: the first) sleeps, or has ended. Who has nothing
  * left to do before a call that sleeps is in that call then. */

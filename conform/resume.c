@@ -19,7 +19,7 @@ void check_unknown_ids_flagged_count_0_resume(void)
 	CHECK_IS(desk_resume(&desk, ids, 2), 0);
 	CHECK_IS(ids[0], UNKNOWN | DESK_INVALID);
 	CHECK_IS(ids[1], (UNKNOWN + 1) | DESK_INVALID);
-	CHECK(desk_stands(sent));
+	CHECK(desk_stands(&desk, sent));
 }
 
 void check_mixed_known_and_unknown_resume(void)
@@ -50,7 +50,7 @@ void check_resume_over_1024_is_einval(void)
 		ids[i] = i;
 	CHECK_IS(desk_resume(&desk, ids, 1025), -EINVAL);
 	CHECK_IS(ids[1024], 1024);
-	CHECK(desk_stands(sent));
+	CHECK(desk_stands(&desk, sent));
 	CHECK_IS(desk_resume(&desk, ids, 1024), 1);
 	CHECK(desk_done(sent));
 }
@@ -64,7 +64,7 @@ void check_resume_bad_pointer_is_efault(void)
 	desk_suspend_one(&desk, &desk.queues[0]);
 	sent = desk_send(&desk, &desk.queues[0]);
 	CHECK_IS(desk_resume(&desk, (void *)8, 1), -EFAULT);
-	CHECK(desk_stands(sent));
+	CHECK(desk_stands(&desk, sent));
 }
 
 void check_resume_null_array_means_all(void)
@@ -103,7 +103,7 @@ void check_resume_empty_array_resumes_none(void)
 	desk_suspend_one(&desk, &desk.queues[0]);
 	sent = desk_send(&desk, &desk.queues[0]);
 	CHECK_IS(desk_resume(&desk, &id, 0), 0);
-	CHECK(desk_stands(sent));
+	CHECK(desk_stands(&desk, sent));
 }
 
 void check_resume_counts_the_never_suspended(void)
@@ -130,7 +130,7 @@ void check_unmatched_resume_changes_nothing(void)
 	CHECK(desk_runs(&desk, &desk.queues[0]));
 	desk_suspend_one(&desk, &desk.queues[0]); /* nothing is owed either */
 	sent = desk_send(&desk, &desk.queues[0]);
-	CHECK(desk_stands(sent));
+	CHECK(desk_stands(&desk, sent));
 }
 
 void check_resume_maps_only_if_percent_permits(void)
@@ -143,7 +143,7 @@ void check_resume_maps_only_if_percent_permits(void)
 	CHECK_IS(desk_update(&desk, &desk.queues[0], true, 0), 0);
 	desk_resume_one(&desk, &desk.queues[0]);
 	sent = desk_send(&desk, &desk.queues[0]);
-	CHECK(desk_stands(sent));
+	CHECK(desk_stands(&desk, sent));
 	CHECK_IS(desk_update(&desk, &desk.queues[0], true, 100), 0);
 	CHECK(desk_done(sent));
 }
@@ -158,7 +158,7 @@ void check_resume_maps_only_if_ring_permits(void)
 	CHECK_IS(desk_update(&desk, &desk.queues[0], false, 100), 0);
 	desk_resume_one(&desk, &desk.queues[0]);
 	sent = desk_send(&desk, &desk.queues[0]);
-	CHECK(desk_stands(sent));
+	CHECK(desk_stands(&desk, sent));
 	CHECK_IS(desk_update(&desk, &desk.queues[0], true, 100), 0);
 	CHECK(desk_done(sent));
 }
@@ -172,7 +172,7 @@ void check_resume_rereads_the_write_pointer(void)
 	CHECK(desk_runs(&desk, &desk.queues[0]));
 	desk_suspend_one(&desk, &desk.queues[0]);
 	sent = desk_send_silently(&desk, &desk.queues[0]);
-	CHECK(desk_stands(sent));
+	CHECK(desk_stands(&desk, sent));
 	desk_resume_one(&desk, &desk.queues[0]);
 	CHECK(desk_done(sent));
 	CHECK_IS(*queue_rptr(&desk.queues[0]), 2);

@@ -87,7 +87,7 @@ void check_suspended_queue_stands_still(void)
 	CHECK(!comes(&work->value, 0, (unsigned)left + 60)); /* it would have ended by now */
 	CHECK_IS(*queue_rptr(queue), rptr);
 	queue_ring(queue); /* a doorbell does not wake it either */
-	CHECK(desk_stands(work));
+	CHECK(desk_stands(&desk, work));
 	desk_resume_one(&desk, queue);
 	CHECK(desk_done(work));
 }
@@ -105,7 +105,7 @@ void check_suspend_reaches_sdma_queues(void)
 	CHECK(comes(desk_fence(&sdma, 1), 1, DESK_RUNS_MS));
 	desk_suspend_one(&desk, &sdma);
 	fence = desk_fence(&sdma, 2);
-	CHECK(!comes(fence, 2, DESK_STANDS_MS));
+	CHECK(stays_away(&desk.gpu, fence, 2, DESK_STANDS_MS));
 	desk_resume_one(&desk, &sdma);
 	CHECK(comes(fence, 2, DESK_RUNS_MS));
 }
@@ -120,7 +120,7 @@ void check_suspend_flags_an_inactive_queue(void)
 	desk_suspend_one(&desk, &desk.queues[0]);
 	CHECK_IS(desk_update(&desk, &desk.queues[0], true, 100), 0);
 	sent = desk_send(&desk, &desk.queues[0]);
-	CHECK(desk_stands(sent));
+	CHECK(desk_stands(&desk, sent));
 	desk_resume_one(&desk, &desk.queues[0]);
 	CHECK(desk_done(sent));
 }
@@ -134,10 +134,10 @@ void check_update_of_a_suspended_queue_only_stores(void)
 	desk_suspend_one(&desk, &desk.queues[0]);
 	CHECK_IS(desk_update(&desk, &desk.queues[0], true, 50), 0);
 	sent = desk_send(&desk, &desk.queues[0]);
-	CHECK(desk_stands(sent));
+	CHECK(desk_stands(&desk, sent));
 	CHECK_IS(desk_update(&desk, &desk.queues[0], true, 0), 0);
 	desk_resume_one(&desk, &desk.queues[0]);
-	CHECK(desk_stands(sent)); /* the stored 0 % */
+	CHECK(desk_stands(&desk, sent)); /* the stored 0 % */
 	CHECK_IS(desk_update(&desk, &desk.queues[0], true, 100), 0);
 	CHECK(desk_done(sent));
 }
@@ -198,7 +198,7 @@ void check_mixed_known_and_unknown_suspend(void)
 	CHECK_IS(ids[1], desk.queues[0].id);
 	CHECK_IS(ids[2], (UNKNOWN + 1) | DESK_INVALID);
 	sent = desk_send(&desk, &desk.queues[0]);
-	CHECK(desk_stands(sent));
+	CHECK(desk_stands(&desk, sent));
 }
 
 void check_duplicate_id_stays_invalid(void)
@@ -248,7 +248,7 @@ void check_only_named_queue_changes(void)
 	desk_resume_one(&desk, &desk.queues[0]);
 	CHECK(desk_runs(&desk, &desk.queues[0]));
 	sent = desk_send(&desk, &desk.queues[1]);
-	CHECK(desk_stands(sent));
+	CHECK(desk_stands(&desk, sent));
 }
 
 void check_queue_array_pointer_unchanged_after_call(void)
@@ -382,7 +382,7 @@ void check_suspend_counts_queues_of_all_nodes(void)
 	CHECK_IS(ids[0], far.id);
 	CHECK_IS(ids[1], desk.queues[0].id);
 	sent = desk_send(&desk, &desk.queues[0]);
-	CHECK(desk_stands(sent));
+	CHECK(desk_stands(&desk, sent));
 	CHECK_IS(desk_resume(&desk, NULL, 0), 2);
 	CHECK(desk_done(sent));
 }
