@@ -129,7 +129,7 @@ void check_context_ends_with_descriptor(void)
 	CHECK(!munmap((void *)((uintptr_t)queue.doorbell & ~(uintptr_t)(DOORBELL_PAGE - 1)),
 		      DOORBELL_PAGE));
 	CHECK(!close(context.kfd));
-	for (int i = 0; i < 300 && !access(path, F_OK); i++)
+	for (int i = 0; i < 1000 && !access(path, F_OK); i++)
 		sleep_ms(2);
 	CHECK(access(path, F_OK));
 	CHECK_IS(queue_destroy(&own, 0), 0);

@@ -118,7 +118,7 @@ void check_dbg_fd_hangs_up_at_disable(void)
 	debugged(&child, &kfd, NEW_MASK, &events);
 	CHECK_IS(dots(events), 0);
 	CHECK_IS(trap_disable(kfd, child.pid), 0);
-	CHECK_IS(dots_within(500), -1);
+	CHECK_IS(dots_within(1000), -1);
 }
 
 void check_dbg_fd_hangs_up_at_exit(void)
@@ -318,7 +318,7 @@ void check_queue_delete_raised(void)
 
 	start(DELETE_MASK);
 	CHECK_IS(actor_do(&child, 'd'), 0);
-	CHECK_IS(dots_within(100), 1);
+	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(query(DELETE_MASK, &event), 0);
 	CHECK_IS(event.status, DELETE_MASK);
 	CHECK_IS(event.gpu_id, gpu_id());

@@ -12,7 +12,7 @@
 #define MQD_PIPE_PRIORITY 0x214u /* offsets in a compute queue's descriptor (v9) */
 #define MQD_QUEUE_PRIORITY 0x218u
 #define MQD_RING 0x220u
-#define LATE_MS 500u /* kfdsim makes some texts after the fact */
+#define LATE_MS 2000u /* kfdsim makes some texts after the fact */
 #define HQD_WORDS 56u
 #define HQD_ACTIVE 2u
 #define HQD_RING 8u

@@ -309,7 +309,7 @@ void check_interrupted_wait_gives_back(void)
 	CHECK_IS(wait_for(events, 2, true, 5000, &result), -EINTR); /* has taken the first */
 	__atomic_store_n(&plan.over, true, __ATOMIC_RELEASE);
 	pthread_join(thread, NULL);
-	WAITS(events, 1, false, 500, COMPLETE);
+	WAITS(events, 1, false, 2000, COMPLETE);
 }
 
 static void expect_fault(const struct awaited *event, uint64_t va)
@@ -354,7 +354,7 @@ static bool faults(uint64_t va)
 	queue_new(&gpu, &queue);
 	queue_barrier(&queue, NULL, (struct signal *)(uintptr_t)va);
 	queue_ring(&queue);
-	CHECK_IS(wait_for(&event, 1, false, 500, &result), 0);
+	CHECK_IS(wait_for(&event, 1, false, 2000, &result), 0);
 	if (result == KFD_IOC_WAIT_RESULT_COMPLETE)
 		expect_fault(&event, va);
 	return result == KFD_IOC_WAIT_RESULT_COMPLETE;

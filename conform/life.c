@@ -134,7 +134,7 @@ static void leaves(struct actor *actor, char order)
 	struct pollfd p = {.fd = actor->child.from};
 
 	actor_tell(actor, order);
-	for (int i = 0; i < 100 && !(poll(&p, 1, 10) == 1 && p.revents & POLLHUP); i++)
+	for (int i = 0; i < 300 && !(poll(&p, 1, 10) == 1 && p.revents & POLLHUP); i++)
 		let_go_on(actor->pid);
 	CHECK(p.revents & POLLHUP);
 }

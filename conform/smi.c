@@ -10,7 +10,7 @@
 #include "conform/checks.h"
 #include "conform/lab.h"
 
-#define LATE_MS 500
+#define LATE_MS 2000
 #define QUIET_MS 20
 #define BIT(event) (1ull << ((event)-1))
 #define ALL_EVENTS (~0ull)
