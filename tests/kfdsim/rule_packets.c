@@ -5,6 +5,8 @@
 
 #include "conform/lab.h"
 
+#define LATE_MS 10000u /* for what must come: the machine stands still now and then */
+
 static uint64_t gpu_clock(const struct gpu_file *gpu)
 {
 	struct kfd_ioctl_get_clock_counters_args a = {.gpu_id = gpu->gpu_id};
@@ -31,7 +33,7 @@ int main(void)
 	before = gpu_clock(&gpu);
 	queue_dispatch(&queue, 1, &signals[0]);
 	queue_ring(&queue);
-	CHECK(comes(&signals[0].value, 0, 500));
+	CHECK(comes(&signals[0].value, 0, LATE_MS));
 	after = gpu_clock(&gpu);
 	CHECK(before <= signals[0].start_ts && signals[0].end_ts <= after);
 	CHECK(signals[0].end_ts - signals[0].start_ts >= 200000);
@@ -45,8 +47,8 @@ int main(void)
 	CHECK(!comes(&signals[2].value, 0, 100));
 	CHECK_IS(*queue_rptr(&queue), 1);
 	__atomic_store_n(&signals[1].value, 0, __ATOMIC_RELEASE);
-	CHECK(comes(&signals[2].value, 0, 500));
-	CHECK(comes(&signals[3].value, 0, 500));
+	CHECK(comes(&signals[2].value, 0, LATE_MS));
+	CHECK(comes(&signals[3].value, 0, LATE_MS));
 	CHECK(signals[3].start_ts >= signals[2].end_ts);
 
 	/* The doorbell may pass a packet that is not published yet. */
@@ -61,7 +63,7 @@ int main(void)
 		queue_ring(&queue);
 		CHECK(!comes(&signals[4].value, 0, 50));
 		__atomic_store_n(late, (uint16_t)pointer, __ATOMIC_RELEASE);
-		CHECK(comes(&signals[4].value, 0, 500));
+		CHECK(comes(&signals[4].value, 0, LATE_MS));
 	}
 
 	/* Round the ring: more packets than it has slots. */
@@ -72,7 +74,7 @@ int main(void)
 		queue_barrier(&queue, NULL, &signals[5]);
 		queue_ring(&queue);
 	}
-	CHECK(comes(&signals[5].value, 0, 1000));
+	CHECK(comes(&signals[5].value, 0, LATE_MS));
 
 	/* A packet that is none stops the queue and is told in its inactive signal
 	 * (amd_queue_t, 192 bytes from its start). */
@@ -85,8 +87,8 @@ int main(void)
 	memset(queue_packet(&broken), 0, 64);
 	*(uint16_t *)((char *)broken.ring.cpu + 64) = 77;
 	queue_ring(&broken);
-	CHECK(comes(&signals[7].value, 0, 500)); /* what was before it is done */
-	CHECK(comes(&inactive->value, 32, 500));
+	CHECK(comes(&signals[7].value, 0, LATE_MS)); /* what was before it is done */
+	CHECK(comes(&inactive->value, 32, LATE_MS));
 	queue_dispatch(&broken, 1, &signals[8]);
 	queue_ring(&broken);
 	CHECK(!comes(&signals[8].value, 0, 50));

@@ -42,7 +42,7 @@ static void simple_packets(struct word_queue *queue)
 	PUT(queue, 14u, 0, 0);	     /* SRBM write */
 	PUT(queue, FENCE(&cells[70], 5));
 	words_ring(queue);
-	CHECK(becomes(70, 5, 500));
+	CHECK(becomes(70, 5, LATE_MS));
 	CHECK(!memcmp((void *)(uintptr_t)&cells[10], (void *)(uintptr_t)cells, 61));
 	CHECK_IS(((volatile uint8_t *)&cells[10])[61], 0);
 	CHECK(!memcmp((void *)(uintptr_t)&cells[20], (void *)(uintptr_t)cells, 16));
@@ -55,7 +55,8 @@ static void simple_packets(struct word_queue *queue)
 	CHECK(cells[50] > 0);
 	CHECK_IS(cells[60], 0x0b0a090000ull);
 	CHECK_IS(cells[62], 0x1312110000ull);
-	CHECK(comes((volatile int64_t *)queue_rptr(&queue->raw), (int64_t)queue->written * 4, 500));
+	CHECK(comes((volatile int64_t *)queue_rptr(&queue->raw), (int64_t)queue->written * 4,
+		    LATE_MS));
 }
 
 static void waits_and_atomics(struct word_queue *queue)
@@ -72,7 +73,7 @@ static void waits_and_atomics(struct word_queue *queue)
 	words_ring(queue);
 	CHECK(!becomes(81, 1, 30));
 	cells[80] = 0x1f;
-	CHECK(becomes(81, 1, 500));
+	CHECK(becomes(81, 1, LATE_MS));
 	CHECK_IS(cells[82], 42);
 	CHECK_IS(cells[83], 3);
 	CHECK_IS(cells[84], 15);
@@ -84,7 +85,7 @@ static void round_the_ring(struct word_queue *queue)
 		PUT(queue, WRITE(&cells[90], i));
 		PUT(queue, FENCE(&cells[91], i));
 		words_ring(queue);
-		CHECK(becomes(91, i, 500));
+		CHECK(becomes(91, i, LATE_MS));
 		CHECK_IS(cells[90], i);
 	}
 	CHECK(queue->written > RING_PACKETS * 16);
@@ -102,11 +103,11 @@ static void indirect(struct word_queue *queue, uint32_t *code)
 	PUT(queue, 4u, LO(code), HI(code), sizeof first / 4, 0, 0);
 	PUT(queue, FENCE(&cells[102], 1));
 	words_ring(queue);
-	CHECK(becomes(100, 11, 500));
+	CHECK(becomes(100, 11, LATE_MS));
 	CHECK(!becomes(101, 2, 20));
 	CHECK_IS(cells[102], 0);
 	cells[103] = 1;
-	CHECK(becomes(102, 1, 500));
+	CHECK(becomes(102, 1, LATE_MS));
 	CHECK_IS(cells[101], 2);
 }
 
@@ -144,7 +145,7 @@ static void unknown(void)
 	PUT(&queue, 1u | 1u << 8, 0, 0); /* a tiled copy */
 	PUT(&queue, FENCE(&cells[111], 1));
 	words_ring(&queue);
-	CHECK(becomes(110, 1, 500));
+	CHECK(becomes(110, 1, LATE_MS));
 	CHECK(!becomes(111, 1, 30));
 	CHECK_IS(queue_destroy(&gpu, queue.raw.id), 0);
 }

@@ -8,6 +8,8 @@
 
 #include "conform/lab.h"
 
+#define LATE_MS 10000u /* for what must come: the machine stands still now and then */
+
 #define LO(address) ((uint32_t)(uintptr_t)(address))
 #define HI(address) ((uint32_t)((uint64_t)(uintptr_t)(address) >> 32))
 /* The header of a PM4 packet of so many dwords. */
