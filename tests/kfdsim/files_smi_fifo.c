@@ -34,8 +34,9 @@ static void fault(const struct gpu_file *gpu)
 	queue_barrier(&queue, NULL, (struct signal *)BAD_ADDRESS);
 	queue_ring(&queue);
 	written = queue.written;
-	for (int i = 0; i < 1000 && *queue_rptr(&queue) != written; i++)
+	for (int i = 0; i < 100000 && *queue_rptr(&queue) != written; i++)
 		usleep(100);
+	CHECK_IS(*queue_rptr(&queue), written);
 	CHECK_IS(queue_destroy(gpu, queue.id), 0);
 	CHECK_IS(buffer_free(gpu, &queue.ring), 0);
 	CHECK_IS(buffer_free(gpu, &queue.save), 0);
