@@ -14,6 +14,19 @@
 #define HANG_HWS "/sys/kernel/debug/kfd/hang_hws"
 #define LATE_MS 5000
 
+/* Does reading tell what is to be written, as it does but for what kfdsim has not yet
+ * taken? */
+static bool tells_its_use(void)
+{
+	char text[5] = "";
+	int fd = open(HANG_HWS, O_RDONLY | O_CLOEXEC);
+
+	CHECK(fd >= 0 && read(fd, text, sizeof text - 1) >= 0);
+	close(fd);
+	return !strcmp(text, "echo");
+}
+
+/* kfdsim notices the write after the fact. */
 static void write_id(uint32_t id)
 {
 	int fd = open(HANG_HWS, O_WRONLY | O_TRUNC | O_CLOEXEC);
@@ -21,7 +34,9 @@ static void write_id(uint32_t id)
 	CHECK(fd >= 0);
 	CHECK(dprintf(fd, "%u\n", id) > 0);
 	close(fd);
-	sleep_ms(50); /* kfdsim notices the write after the fact */
+	for (unsigned i = 0; i < LATE_MS && !tells_its_use(); i++)
+		sleep_ms(1);
+	CHECK(tells_its_use());
 }
 
 /* Reads until a line like that has come. */
