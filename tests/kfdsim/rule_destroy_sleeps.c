@@ -43,7 +43,7 @@ int main(void)
 	/* A queue on its way out cannot be suspended once more. */
 	ids[0] = 0;
 	CHECK_IS(trap_resume(gpu.kfd, child.pid, ids, 1), 1);
-	CHECK(hears(child.from, 1000));
+	CHECK(hears(child.from, 10000));
 	n = 0;
 	CHECK_IS(trap_snapshot(gpu.kfd, child.pid, 0, NULL, &n), 0);
 	CHECK_IS(n, 1);

@@ -3,6 +3,7 @@
  * and what comes during the reset fails at once. Run with preempt_fails_at = 3,
  * queue_preemption_timeout_ms = 1000, gpu_reset_ms = 1000. */
 #include <pthread.h>
+#include <unistd.h>
 
 #include "conform/desk.h"
 
@@ -19,7 +20,7 @@ static void second(int from, int to)
 	queue_args(&own, &queue, &args);
 	tell(to);
 	hear(from);
-	sleep_ms(400); /* the other call has asked by then, and waits */
+	until_asleep(getppid()); /* the other call has asked, and waits */
 	CHECK_IS(queue_create(&own, &queue, &args), -EIO);
 	tell(to);
 	hear(from);
@@ -38,7 +39,7 @@ static void third(int from, int to)
 	signal->value = 1;
 	queue_barrier(&queue, NULL, signal);
 	queue_ring(&queue);
-	CHECK(comes(&signal->value, 0, 1000));
+	CHECK(comes(&signal->value, 0, 10000));
 	tell(to);
 	hear(from);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Under an open session a queue becomes "new" twice: at birth, and when
  * CREATE_QUEUE has let go of the process. A snapshot that waits for the process
- * meanwhile clears the first in vain. The bounce is long (bounce_us = 200000), so
+ * meanwhile clears the first in vain. The bounce is long (bounce_us = 1000000), so
  * that the snapshot surely falls into it. */
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,15 +10,17 @@
 
 static void body(int from, int to)
 {
+	struct kfdabi_create_queue args;
 	struct raw_queue queue;
 	struct gpu_file gpu;
 
 	gpu_open(&gpu);
 	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	queue_args(&gpu, &queue, &args);
 	tell(to);
 	hear(from);
 	tell(to);
-	queue_new(&gpu, &queue);
+	CHECK_IS(queue_create(&gpu, &queue, &args), 0);
 	tell(to);
 	hear(from);
 }
@@ -40,12 +42,12 @@ int main(void)
 	CHECK_IS(trap_enable(gpu.kfd, child.pid, NEW_MASK, events[1], &info), 0);
 	tell(child.to);
 	hear(child.from);
-	sleep_ms(50);
+	until_asleep(child.pid); /* in CREATE_QUEUE: there is nothing else between */
 	CHECK_IS(trap_snapshot(gpu.kfd, child.pid, NEW_MASK, &entry, &n), 0);
 	CHECK_IS(n, 1);
 	CHECK_IS(entry.exception_status, NEW_MASK);
 	hear(child.from);
-	CHECK(hears(events[0], 100)); /* told once: the birth itself writes nothing */
+	CHECK(hears(events[0], 5000)); /* told once: the birth itself writes nothing */
 	CHECK(!hears(events[0], 20));
 	CHECK_IS(trap_suspend(gpu.kfd, child.pid, &id, 1, 0), 0);
 	CHECK_IS(id, KFDABI_QUEUE_INVALID);
