@@ -8,7 +8,7 @@ set -eu
 
 env "$MARK" "$KFDSIM" --report "$DIR/report.json" -- sh -c ': >"$0/up"; exec sleep 600' "$DIR" 2>"$DIR/err" &
 kfdsim=$!
-wait_for 5 test -e "$DIR/up"
+wait_for 20 test -e "$DIR/up"
 init=$(tr -d " " <"/proc/$kfdsim/task/$kfdsim/children") # one, and a blank
 kill -KILL "$init"
 status=0
@@ -16,4 +16,4 @@ wait "$kfdsim" || status=$?
 same "$status" 137
 said 'world was killed'
 same "$(jq .exit_code "$DIR/report.json")" 137
-wait_for 5 none_marked
+wait_for 20 none_marked

@@ -19,7 +19,7 @@ signal.sigtimedwait([], 20)
 sys.exit(6)
 PYTHON
 	kfdsim=$!
-	wait_for 10 test -e "$DIR/up"
+	wait_for 20 test -e "$DIR/up"
 	kill -"$signal" "$kfdsim"
 	status=0
 	wait "$kfdsim" || status=$?
@@ -31,7 +31,7 @@ done
 rm -f "$DIR/up"
 "$KFDSIM" -- sh -c ': >"$0/up"; exec sleep 600' "$DIR" &
 kfdsim=$!
-wait_for 10 test -e "$DIR/up"
+wait_for 20 test -e "$DIR/up"
 kill -TERM "$kfdsim"
 status=0
 wait "$kfdsim" || status=$?
