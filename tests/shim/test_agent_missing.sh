@@ -8,18 +8,12 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp "$BUILD/libkfdshim.so" "$work"
 
-# The agent's thread gives itself its name when it first runs.
-orders() {
-	printf 'queue\nblock\n'
-	sleep 0.5
-	printf 'threads\nfinish\ndestroy\nquit\n'
-}
-
 # workload LIBRARY VARIABLE...: leaves $work/{out,err}.
 workload() {
 	local lib=$1
 	shift
-	orders | "$BUILD/kfdsim" -- env LD_PRELOAD="$lib" "$@" "$WORKLOAD" >"$work/out" 2>"$work/err"
+	printf 'queue\nblock\nthreads\nfinish\ndestroy\nquit\n' |
+		"$BUILD/kfdsim" -- env LD_PRELOAD="$lib" "$@" "$WORKLOAD" >"$work/out" 2>"$work/err"
 	# A runtime built with its checks on counts its own leaked signals.
 	sed -i '/SharedSignalPool/d' "$work/err"
 }

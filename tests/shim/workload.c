@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/proc_stat.h"
 #include "preload/kfdshim.h"
 #include "tests/shim/workload.h"
 
@@ -168,6 +169,27 @@ static int ring_counted(int n, int probe)
 	selector = 0;
 	prctl(PR_SET_SYSCALL_USER_DISPATCH, 0, 0, 0, 0);
 	return calls;
+}
+
+/* A thread that has just been made has its maker's name until it first runs. The others
+ * here sleep, once they have done what they had to. */
+static void wait_for_threads(void)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	struct proc_stat thread;
+	struct dirent *entry;
+	DIR *dir = opendir("/proc/self/task");
+	pid_t tid;
+
+	while (dir && (entry = readdir(dir))) {
+		tid = (pid_t)atoi(entry->d_name);
+		if (tid == 0 || tid == getpid())
+			continue;
+		for (int i = 0; i < 10000 && proc_stat(tid, &thread) && thread.state == 'R'; i++)
+			nanosleep(&pause, NULL);
+	}
+	if (dir)
+		closedir(dir);
 }
 
 static void list(const char *folder, int comm)
@@ -346,6 +368,7 @@ static void set_slo(int n)
 static void list_threads(int n)
 {
 	(void)n;
+	wait_for_threads();
 	list("/proc/self/task", 1);
 	puts("");
 }
