@@ -3,6 +3,7 @@
  * by which level, and what comes of tries that fail. */
 #include <errno.h>
 
+#include "common/clock.h"
 #include "tests/shim/peers_play.h"
 
 static void a_refused_hold_is_no_hold(void)
@@ -28,8 +29,9 @@ static void a_refused_hold_is_no_hold(void)
 	clean();
 }
 
-/* Once in 100 ms, 200 ms, ...: how often a hold is tried that fails so. */
-static int tries_failing(int error, unsigned us)
+/* Once in 100 ms, 200 ms, ...: how often a hold is tried that fails so, within that time
+ * from the first on; and then with `more`, once more. */
+static int tries_failing(int error, unsigned us, bool more)
 {
 	struct process online;
 	int n;
@@ -41,10 +43,14 @@ static int tries_failing(int error, unsigned us)
 	EVENTUALLY(files_count(".lane") == 2, 2000);
 	work();
 	tell(&online, 'w');
+	EVENTUALLY(tries > 0, 1000);
 	fake_sleep_us(us);
 	n = __atomic_load_n(&tries, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&hold_error, 0, __ATOMIC_SEQ_CST);
-	fake_sleep_us(1000000);
+	if (more)
+		EVENTUALLY(tries > n, 3000);
+	else
+		fake_sleep_us(1000000);
 	end(&online, 0);
 	clean();
 	return n;
@@ -52,16 +58,15 @@ static int tries_failing(int error, unsigned us)
 
 static void failures_are_tried_more_rarely(void)
 {
-	int n = tries_failing(-EPERM, 1000000);
+	int n = tries_failing(-EPERM, 1000000, true);
 
-	CHECK(n >= 2 && n <= 5); /* at 0, 100, 300, 700 ms */
-	CHECK(tries > n);
+	CHECK(n >= 2 && n <= 5); /* at 0, 100, 300, 700 ms; late, at 1500 */
 }
 
 /* The driver would reset the GPU. */
 static void firmware_that_fails_is_not_asked_again(void)
 {
-	CHECK(tries_failing(-EIO, 200000) == 1);
+	CHECK(tries_failing(-EIO, 200000, false) == 1);
 	CHECK(tries == 1 && !is_held());
 }
 
@@ -93,6 +98,8 @@ static void slow_firmware_is_not_asked_again(void)
 static void short_gaps_are_held_over(void)
 {
 	struct process online;
+	uint64_t begun;
+	int longer = 0;
 
 	prepare();
 	hold_cost_us = 5000;
@@ -108,12 +115,14 @@ static void short_gaps_are_held_over(void)
 	EVENTUALLY(is_held(), 1000);
 	releases = 0;
 	for (int i = 0; i < 20; i++) {
+		begun = clock_ns();
 		tell(&online, 'f');
 		fake_sleep_us(1000);
 		tell(&online, 'w');
+		longer += clock_ns() - begun > 8000000u; /* it is held over for 10 ms */
 		fake_sleep_us(2000);
 	}
-	CHECK(releases <= 5); /* this machine makes some of the gaps long */
+	CHECK(releases <= 5 + longer); /* this machine makes some of the gaps long */
 	tell(&online, 'f');
 	EVENTUALLY(!is_held(), 1000);
 	end(&online, 0);
