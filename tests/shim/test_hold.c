@@ -445,18 +445,42 @@ static void lost_hold_is_told(void)
 	nothing_forbidden();
 }
 
-/* Held for as long as may be, it runs for 200 ms and is held again. */
+#define STRETCH_NS 800000000u /* longer than this thread may stand still at its begin */
+
+static _Atomic uint64_t released_ns, held_again_ns; /* of the first time each */
+
+static void note_release(void)
+{
+	uint64_t none = 0;
+
+	__atomic_compare_exchange_n(&released_ns, &none, clock_ns(), false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_SEQ_CST);
+}
+
+static void note_hold(void)
+{
+	uint64_t none = 0;
+
+	if (released_ns != 0)
+		__atomic_compare_exchange_n(&held_again_ns, &none, clock_ns(), false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+/* Held for as long as may be, it runs for 200 ms and is held again. When, the driver
+ * notes: this thread may come to see it late. */
 static void runs_after_a_stretch(void)
 {
-	uint64_t begun = clock_ns(), released;
+	uint64_t begun = clock_ns();
 
-	hold_stretch_ns = 300000000u;
+	hold_stretch_ns = STRETCH_NS;
+	fake_trap.on_resume = note_release;
+	fake_trap.on_suspend = note_hold;
 	begin_held();
-	EVENTUALLY(fake_trap_standing() == 0, 2000);
-	released = clock_ns();
-	CHECK(released - begun >= 300000000u);
+	EVENTUALLY(released_ns != 0, 2000);
+	CHECK(released_ns - begun >= STRETCH_NS);
+	EVENTUALLY(held_again_ns != 0, 2000);
+	CHECK(held_again_ns - released_ns >= 100000000u);
 	EVENTUALLY(fake_trap_standing() == 2, 2000);
-	CHECK(clock_ns() - released >= 100000000u);
 	CHECK(daemon_.lane->order_errno == 0);
 	CHECK(order(LANE_LEVEL_SELF, false) == 0);
 	nothing_forbidden();
@@ -465,9 +489,9 @@ static void runs_after_a_stretch(void)
 /* Also if a queue is destroyed every 20 ms, for which it runs a moment each time. */
 static void runs_after_a_stretch_of_pieces(void)
 {
-	uint64_t now = clock_ns(), end = now + 3000000000u, standing = now, destroyed = now;
+	uint64_t now = clock_ns(), end = now + 6000000000u, standing = now, destroyed = now;
 
-	hold_stretch_ns = 300000000u;
+	hold_stretch_ns = STRETCH_NS;
 	begin_held();
 	while (now < end && now - standing < 100000000u) {
 		if (now - destroyed >= 20000000u) {
@@ -494,7 +518,7 @@ static void gate_without_interrupts(void)
 	setenv("HSA_ENABLE_INTERRUPT", "0", 1);
 	begin_gated();
 	pthread_join(reserve_on_thread(false), NULL);
-	CHECK(passer.ns < 500000000u && gate() == 1);
+	CHECK(passer.ns < 1000000000u && gate() == 1);
 	passer.program = true;
 	thread = reserve_on_thread(false);
 	fake_sleep_us(100000);
