@@ -3,6 +3,7 @@
  * A program closes all that it has not opened, and its next files have the numbers of
  * ours. Nothing of ours is written into them, taken out of them or done to them.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -153,6 +154,22 @@ static void files_for_the_link(void)
 	of_the_link(make_file);
 }
 
+static bool has_lane(const char *runtime_folder)
+{
+	char path[64];
+	struct dirent *entry;
+	bool found = false;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/kfdshim", runtime_folder);
+	dir = opendir(path);
+	while (dir && !found && (entry = readdir(dir)))
+		found = strstr(entry->d_name, ".lane") != NULL;
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
 static void of_peers(void (*make)(int ends[2]))
 {
 	char folder[] = "/tmp/kfdshim-descriptors-XXXXXX", command[64];
@@ -164,6 +181,7 @@ static void of_peers(void (*make)(int ends[2]))
 	fake_start();
 	note_open();
 	CHECK(fake_queue_create(&q, AQL) == 0);
+	EVENTUALLY(has_lane(folder), 5000); /* the last of what it makes there */
 	fake_sleep_us(100000);
 	take_numbers(make);
 	work();
@@ -221,8 +239,8 @@ static void its_thread_is_woken(void)
 		fake_drain(&q);
 		fake_waited(&last);
 		fake_sleep_us(50000);
+		EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 0, 1000);
 		before_it = fake_daemon_transitions(&daemon_, FAKE_GPU);
-		CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 0);
 		fake_ring(&q, NULL);
 		fake_drain(&q);
 		EVENTUALLY(fake_daemon_transitions(&daemon_, FAKE_GPU) == before_it + 2, 1000);
