@@ -51,18 +51,12 @@ void fake_daemon_open(struct fake_daemon *d)
 	fake_daemon_listen(d);
 }
 
-int fake_daemon_accept(struct fake_daemon *d, int ms)
+static int serve(struct fake_daemon *d)
 {
-	struct pollfd poll_fd = {.fd = d->listener, .events = POLLIN};
 	struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION};
 	int fds[PROTOCOL_WELCOME_FDS], err;
 
-	if (poll(&poll_fd, 1, ms) != 1)
-		return -EAGAIN;
-	d->client = accept4(d->listener, NULL, NULL, SOCK_CLOEXEC);
-	if (d->client < 0)
-		return -errno;
-	err = protocol_receive(d->client, &d->hello, sizeof(d->hello), NULL, NULL, 1000);
+	err = protocol_receive(d->client, &d->hello, sizeof(d->hello), NULL, NULL, MEETS_MS);
 	if (err)
 		return err;
 	fds[0] = lane_create(&d->lane);
@@ -72,6 +66,25 @@ int fake_daemon_accept(struct fake_daemon *d, int ms)
 	fds[3] = d->order_end;
 	err = protocol_send(d->client, &welcome, sizeof(welcome), fds, PROTOCOL_WELCOME_FDS);
 	close(fds[0]);
+	return err;
+}
+
+int fake_daemon_accept(struct fake_daemon *d, int ms)
+{
+	struct pollfd poll_fd = {.fd = d->listener, .events = POLLIN};
+	int err;
+
+	/* A client whom we kept waiting for a second has gone, and asks again. */
+	do {
+		if (poll(&poll_fd, 1, ms) != 1)
+			return -EAGAIN;
+		d->client = accept4(d->listener, NULL, NULL, SOCK_CLOEXEC);
+		if (d->client < 0)
+			return -errno;
+		err = serve(d);
+		if (err == -EPIPE || err == -ECONNRESET)
+			close(d->client);
+	} while (err == -EPIPE || err == -ECONNRESET);
 	return err;
 }
 

@@ -11,6 +11,9 @@
 #include "channel/lane.h"
 #include "channel/protocol.h"
 
+/* A client asks once a second, and is late where the machine stands still. */
+#define MEETS_MS 10000
+
 struct fake_daemon {
 	char folder[64], path[80];
 	int listener;

@@ -319,7 +319,7 @@ void fake_begin(struct fake_daemon *daemon, struct fake_queue *queue)
 	fake_daemon_open(daemon);
 	fake_start();
 	CHECK(fake_queue_create(queue, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) == 0);
-	CHECK(fake_daemon_accept(daemon, 2000) == 0);
+	CHECK(fake_daemon_accept(daemon, MEETS_MS) == 0);
 	EVENTUALLY(fake_daemon_queue_count(daemon) == 1, 1000);
 }
 

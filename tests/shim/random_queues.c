@@ -331,7 +331,7 @@ static void meet(void)
 
 	/* On a busy machine a shim gives up a first try, and asks again. */
 	for (int i = 0; i < MEETINGS && error; i++)
-		error = fake_daemon_accept(&daemon_, 5000);
+		error = fake_daemon_accept(&daemon_, MEETS_MS);
 	if (error)
 		step_fail("the shim does not come to the daemon: %s", strerror(-error));
 	fake_daemon_remove(&daemon_);

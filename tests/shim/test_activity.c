@@ -25,7 +25,7 @@ static void begin(struct fake_queue *q)
 	fake_daemon_open(&daemon_);
 	fake_start();
 	CHECK(fake_queue_create(q, AQL) == 0);
-	CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	fake_daemon_remove(&daemon_);
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 0, 1000);
 }

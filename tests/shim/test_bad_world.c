@@ -185,7 +185,7 @@ static pid_t answering(struct protocol_welcome welcome, unsigned place, int fd)
 		fds[place] = fd;
 	for (;;) {
 		client = accept(daemon_.listener, NULL, NULL);
-		CHECK(protocol_receive(client, &hello, sizeof(hello), NULL, NULL, 1000) == 0);
+		CHECK(protocol_receive(client, &hello, sizeof(hello), NULL, NULL, MEETS_MS) == 0);
 		protocol_send(client, &welcome, sizeof(welcome), fds, welcome.status ? 0 : 4);
 	}
 }

@@ -128,7 +128,7 @@ static void in_the_first_create(void)
 	fake_start();
 	cancelled_in(create);
 	CHECK(fake_queue_create(&q, AQL) == 0);
-	CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	fake_daemon_remove(&daemon_);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 2, 1000);
 }

@@ -68,7 +68,7 @@ static void late_daemon_gets_everything(void)
 	fake_ring(&q, NULL);
 	fake_sleep_us(50000);
 	fake_daemon_listen(&daemon_);
-	CHECK(fake_daemon_accept(&daemon_, 1500) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 2, 1000);
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
 	fake_daemon_remove(&daemon_);
@@ -86,7 +86,7 @@ static void restart_is_adopted(void)
 		fake_sleep_us(20000);
 		fake_ring(&q, NULL); /* nobody there: nothing happens */
 		fake_daemon_listen(&daemon_);
-		CHECK(fake_daemon_accept(&daemon_, 1500) == 0);
+		CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 		EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
 		EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
 		EVENTUALLY(daemon_.lane->runtime == LANE_RUNTIME_ENABLED, 1000);
@@ -101,7 +101,7 @@ static int answer(const void *data, size_t size, const int *fds, size_t nfds)
 	int client = accept(daemon_.listener, NULL, NULL);
 
 	CHECK(client >= 0);
-	CHECK(protocol_receive(client, &hello, sizeof(hello), NULL, NULL, 1000) == 0);
+	CHECK(protocol_receive(client, &hello, sizeof(hello), NULL, NULL, MEETS_MS) == 0);
 	CHECK(protocol_send(client, data, size, fds, nfds) == 0);
 	return client;
 }
@@ -129,7 +129,7 @@ static void liars_are_refused(void)
 	client = answer(&welcome, sizeof(welcome), NULL, 0);
 	/* Refused each time, still there, and asking again. */
 	CHECK(fake_ring(&q, NULL));
-	CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
 	close(client);
 	fake_daemon_remove(&daemon_);
@@ -147,7 +147,7 @@ static void silent_daemon(void)
 	client = accept(daemon_.listener, NULL, NULL);
 	CHECK(client >= 0);
 	CHECK(fake_ring(&q, NULL));
-	CHECK(fake_daemon_accept(&daemon_, 3000) == 0); /* it asks anew, for it has a queue */
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0); /* it asks anew, for it has a queue */
 	CHECK(fake_queue_destroy(&q) == 0);
 	close(client);
 	fake_daemon_remove(&daemon_);
@@ -254,7 +254,7 @@ static void daemon_dies_during_the_wait(void)
 	close(daemon_.client);
 	daemon_.client = -1;
 	CHECK(fake_queue_destroy(&q) == 0);
-	CHECK(fake_daemon_accept(&daemon_, 1500) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
 	fake_daemon_remove(&daemon_);
 }

@@ -123,7 +123,7 @@ static void link_up(void)
 	fake_start();
 	note_open();
 	CHECK(fake_queue_create(&q, AQL) == 0);
-	CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	fake_daemon_remove(&daemon_);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
 }

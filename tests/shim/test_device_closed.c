@@ -82,7 +82,7 @@ int main(void)
 	CHECK_IS(runtime_enable(&gpu, 1), 0);
 	signals = signals_new(&gpu);
 	queue_new(&gpu, &q);
-	CHECK_IS(fake_daemon_accept(&daemon_, 3000), 0);
+	CHECK_IS(fake_daemon_accept(&daemon_, MEETS_MS), 0);
 	fake_daemon_remove(&daemon_);
 	__atomic_store_n(&daemon_.board->heartbeat_ns, clock_ns() + 600000000000u,
 			 __ATOMIC_RELAXED);

@@ -55,7 +55,7 @@ int main(void)
 	fake_daemon_open(&daemon_);
 	gpu_open(&gpu);
 	queue_new(&gpu, &first);
-	CHECK_IS(fake_daemon_accept(&daemon_, 3000), 0);
+	CHECK_IS(fake_daemon_accept(&daemon_, MEETS_MS), 0);
 	fake_daemon_remove(&daemon_);
 	CHECK(has_queues(1));
 	hide_names();

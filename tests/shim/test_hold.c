@@ -40,7 +40,7 @@ static void begin(const char *level)
 
 static void meet(void)
 {
-	CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	fake_daemon_remove(&daemon_);
 	__atomic_store_n(&daemon_.board->heartbeat_ns, clock_ns() + 60000000000u, __ATOMIC_RELAXED);
 }

@@ -63,7 +63,7 @@ static void session_left_to_the_daemon(void)
 	CHECK(fake_runtime(1) == 0);
 	CHECK(!fake_trap.session);
 	CHECK(fake_queue_create(&q, AQL) == 0);
-	CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
 	fake_daemon_remove(&daemon_);
 	CHECK(fake_queue_destroy(&q) == 0);
@@ -88,7 +88,7 @@ static void session_given_to_a_later_daemon(void)
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	EVENTUALLY(!fake_trap.fresh[q.id], 1000);
 	fake_daemon_listen(&daemon_);
-	CHECK(fake_daemon_accept(&daemon_, 3000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	EVENTUALLY(!fake_trap.session, 1000);
 	EVENTUALLY(daemon_.lane->runtime == LANE_RUNTIME_ENABLED, 1000);
 	CHECK(daemon_.lane->own_session == LANE_OWN_NONE);

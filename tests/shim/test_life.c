@@ -73,7 +73,7 @@ static void child_starts_anew(void)
 	pid = fork();
 	if (pid == 0) {
 		CHECK(fake_queue_create(&own, AQL) == 0);
-		CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
+		CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 		EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
 		fake_ring(&own, NULL);
 		EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
@@ -191,7 +191,7 @@ static void standard_descriptors_stay_closed(void)
 		close(fd);
 	if (fake_queue_create(&q, AQL) != 0)
 		_exit(10);
-	if (fake_daemon_accept(&daemon_, 3000) != 0) /* its own end is fd 0 now */
+	if (fake_daemon_accept(&daemon_, MEETS_MS) != 0) /* its own end is fd 0 now */
 		_exit(11);
 	CHECK(fcntl(daemon_.client, F_DUPFD, 10) >= 0 && close(daemon_.client) == 0);
 	for (int i = 0; i < 1000 && fake_daemon_queue_count(&daemon_) < 1; i++)

@@ -58,7 +58,7 @@ static void a_life(const char *level)
 	CHECK(fake_alloc(FAKE_GPU, 8192, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &handle) == -1);
 	fake_sleep_us(1200000); /* over a second try */
 	fake_daemon_listen(&daemon_);
-	CHECK(fake_daemon_accept(&daemon_, 3000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
 	fake_daemon_die(&daemon_);
 	if (level && strcmp(level, "info") == 0)

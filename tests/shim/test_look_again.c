@@ -118,7 +118,7 @@ static void sleep_is_looked_at_twice(void)
 	fake_daemon_open(&daemon);
 	fake_start();
 	CHECK(fake_queue_create(&made, AQL) == 0);
-	CHECK(fake_daemon_accept(&daemon, 2000) == 0);
+	CHECK(fake_daemon_accept(&daemon, MEETS_MS) == 0);
 	fake_daemon_remove(&daemon);
 	for (int i = 0; i < 10; i++) {
 		fake_ring(&made, &last);

@@ -336,7 +336,7 @@ int main(int argc, char **argv)
 	make_room(bursts);
 	srand(SEED);
 	pid = start(argv + 3);
-	CHECK(fake_daemon_accept(&daemon_, 5000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	fake_daemon_remove(&daemon_);
 	answered();
 	/* A small workload is ready before its agent has met us; and what its queue did at

@@ -230,7 +230,7 @@ static void daemons_come_and_go(void)
 	work();
 	EVENTUALLY(is_held(), 2000);
 	fake_daemon_listen(&daemon);
-	CHECK(fake_daemon_accept(&daemon, 3000) == 0);
+	CHECK(fake_daemon_accept(&daemon, MEETS_MS) == 0);
 	EVENTUALLY(fake_daemon_queue_count(&daemon) == 1, 1000);
 	CHECK(!is_held() && handed_over == 1);
 	CHECK(files_count(".lane") == 1);
@@ -238,7 +238,7 @@ static void daemons_come_and_go(void)
 	unlink(daemon.path);
 	EVENTUALLY(is_held(), 2000);
 	fake_daemon_listen(&daemon);
-	CHECK(fake_daemon_accept(&daemon, 3000) == 0);
+	CHECK(fake_daemon_accept(&daemon, MEETS_MS) == 0);
 	daemon.board->heartbeat_ns = beat_ns = clock_ns();
 	EVENTUALLY(!is_held(), 1000);
 	fake_sleep_us(2000000);

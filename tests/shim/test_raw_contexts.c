@@ -48,7 +48,7 @@ int main(void)
 	again.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC); /* the same KFD process */
 	CHECK(again.kfd >= 0);
 	queue_new(&own, &first);
-	CHECK_IS(fake_daemon_accept(&daemon_, 3000), 0);
+	CHECK_IS(fake_daemon_accept(&daemon_, MEETS_MS), 0);
 	queue_new(&again, &other);
 	for (unsigned i = 0; i < 2; i++) {
 		open_context(&contexts[i]);

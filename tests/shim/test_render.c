@@ -51,7 +51,7 @@ static void seen_and_named(void)
 	fake_daemon_open(&daemon_);
 	fake_start();
 	CHECK(fake_queue_create(&q, KFD_IOC_QUEUE_TYPE_SDMA) == 0);
-	CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
 	fake.userq_id = q.id; /* the same number, of another kind */
 	CHECK(dup2(said, STDERR_FILENO) >= 0);
@@ -91,7 +91,7 @@ static void the_only_queue(void)
 	fake_start();
 	fake.userq_id = 3;
 	CHECK(fake.agent->ioctl(node, USERQ, &args) == 0);
-	CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
 	CHECK(find(LANE_TYPE_DRM, 3, &entry) == 0);
 	fake_daemon_remove(&daemon_);

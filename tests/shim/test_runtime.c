@@ -66,7 +66,7 @@ static void begin(void)
 /* Lets the daemon in; returns what the lane says. */
 static uint32_t lane_runtime(void)
 {
-	CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	fake_daemon_remove(&daemon_);
 	EVENTUALLY(daemon_.lane->runtime != LANE_RUNTIME_UNKNOWN, 1000);
 	return daemon_.lane->runtime;

@@ -131,7 +131,7 @@ static void sixteen_queues(void)
 	fake_start();
 	for (int i = 0; i < QUEUES; i++)
 		CHECK(fake_queue_create(&queues[i], KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) == 0);
-	CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	fake_daemon_remove(&daemon_);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == QUEUES, 1000);
 	find_thread();
@@ -154,7 +154,7 @@ static void covered_and_drained(void)
 	fake_daemon_open(&daemon_);
 	fake_start();
 	CHECK(fake_queue_create(&queues[0], KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) == 0);
-	CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	fake_daemon_remove(&daemon_);
 	fake_ring(&queues[0], &last);
 	fake_drain(&queues[0]);
@@ -198,7 +198,7 @@ static void nobody_there(void)
 	fake_daemon_listen(&daemon_);
 	CHECK(sleeps());
 	CHECK(fake_queue_create(&queues[0], KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) == 0);
-	CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
 	CHECK(remove_all(daemon_.folder) == 0);
 }

@@ -50,7 +50,7 @@ static void begin(const char *level)
 	fake_start();
 	CHECK(fake_runtime(1) == 0);
 	CHECK(fake_queue_create(&q, AQL) == 0);
-	CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	fake_daemon_remove(&daemon_);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
 	forbid();
@@ -66,7 +66,7 @@ static void a_new_queue_is_seen(void)
 	fake_start();
 	forbid();
 	CHECK(fake_queue_create(&q, AQL) == 0);
-	CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	fake_daemon_remove(&daemon_);
 	EVENTUALLY(fake_daemon_queue(&daemon_, q.id, &entry) == 0, 1000);
 	CHECK(entry.hsa_queue == q.hsa_queue);

@@ -233,7 +233,7 @@ int main(void)
 	signals = signals_new(&gpu);
 	queue_new(&gpu, &q);
 	queue_new(&gpu, &other);
-	CHECK_IS(fake_daemon_accept(&daemon_, 3000), 0);
+	CHECK_IS(fake_daemon_accept(&daemon_, MEETS_MS), 0);
 	__atomic_store_n(&daemon_.board->heartbeat_ns, clock_ns() + 600000000000u,
 			 __ATOMIC_RELAXED);
 	CHECK(waits_for(&daemon_.lane->own_session, LANE_OWN_UPDATES));

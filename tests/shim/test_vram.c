@@ -31,7 +31,7 @@ static void begin(const char *limit)
 	fake_daemon_open(&daemon_);
 	fake_start();
 	CHECK(fake_queue_create(&q, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) == 0);
-	CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
 	fake_daemon_remove(&daemon_);
 	memset(fake.calls, 0, sizeof(fake.calls));
@@ -192,7 +192,7 @@ static void late_daemon_is_told(void)
 	fake_daemon_die(&daemon_);
 	CHECK(mkdir(daemon_.folder, 0700) == 0);
 	fake_daemon_listen(&daemon_);
-	CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	EVENTUALLY(told(OTHER_GPU) == 5 * MIB, 1000);
 	fake_daemon_remove(&daemon_);
 }

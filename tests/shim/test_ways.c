@@ -401,7 +401,7 @@ static void set_while_stopped(void)
 	setenv("KFDSHIM_UPDATE_QUEUE", "may-reset-the-gpu", 1);
 	world_start();
 	mine = strtoull(world_tell("queue"), NULL, 16);
-	CHECK(fake_daemon_accept(&world.daemon, 3000) == 0);
+	CHECK(fake_daemon_accept(&world.daemon, MEETS_MS) == 0);
 	EVENTUALLY(world.daemon.lane->own_session == LANE_OWN_UPDATES, 1000);
 	EVENTUALLY(fake_daemon_queue_count(&world.daemon) == 2, 1000);
 	world_tell("work 1"); /* the kernel is loaded */

@@ -22,7 +22,7 @@ static void begin(struct fake_queue *q)
 	fake_daemon_open(&daemon_);
 	fake_start();
 	CHECK(fake_queue_create(q, AQL) == 0);
-	CHECK(fake_daemon_accept(&daemon_, 2000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
 }
 
@@ -110,7 +110,7 @@ static void the_next_daemon_is_told(void)
 	fake.wishes.slo_us = 7000;
 	fake.agent->wishes_changed();
 	fake_daemon_listen(&daemon_);
-	CHECK(fake_daemon_accept(&daemon_, 3000) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	CHECK(daemon_.hello.priority == 12 && daemon_.hello.slo_us == 7000);
 	EVENTUALLY(daemon_.lane->priority == 12 && daemon_.lane->slo_us == 7000, 1000);
 	fake_daemon_remove(&daemon_);

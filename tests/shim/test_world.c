@@ -171,7 +171,7 @@ static void tabled_unasked(void)
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	world_start();
 	world_tell("queue");
-	CHECK(fake_daemon_accept(&world.daemon, 3000) == 0);
+	CHECK(fake_daemon_accept(&world.daemon, MEETS_MS) == 0);
 	CHECK(strcmp(world_tell("destroy"), "ok") == 0);
 	all_by_table();
 	CHECK(strcmp(world_tell("again"), "ok") == 0);
@@ -229,7 +229,7 @@ static void intercepted(void)
 	setenv("HSA_TOOLS_LIB", getenv("PROFILER"), 1);
 	world_start();
 	hsa_queue = strtoull(world_tell("queue"), NULL, 16);
-	CHECK(fake_daemon_accept(&world.daemon, 3000) == 0);
+	CHECK(fake_daemon_accept(&world.daemon, MEETS_MS) == 0);
 	EVENTUALLY(world_listed(hsa_queue), 1000);
 	CHECK(fake_daemon_queue_count(&world.daemon) == 2);
 	for (int i = 0; i < TIMES; i++) {

@@ -149,7 +149,7 @@ uint64_t world_create(void)
 {
 	uint64_t hsa_queue = strtoull(world_tell("queue"), NULL, 16);
 
-	CHECK(fake_daemon_accept(&world.daemon, 3000) == 0);
+	CHECK(fake_daemon_accept(&world.daemon, MEETS_MS) == 0);
 	EVENTUALLY(world.daemon.lane->runtime != LANE_RUNTIME_UNKNOWN, 1000);
 	EVENTUALLY(fake_daemon_queue_count(&world.daemon) == 2, 1000); /* its own, and ROCr's */
 	CHECK(hsa_queue != 0 && world_listed(hsa_queue));
