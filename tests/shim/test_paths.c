@@ -31,7 +31,7 @@
 #include "tests/shim/path_work.h"
 
 #define SEED 4u
-#define SOON_MS 500 /* of a busy machine; the sampling period is at most 16 ms */
+#define SOON_MS 3000 /* of a busy machine; the sampling period is at most 16 ms */
 #define MS 1e6
 #define SELDOM 16	   /* one burst in so many; a thousand, of more than 16,000 */
 #define WAITS_SELDOM 32	   /* at most one in so many waits for idleness */
