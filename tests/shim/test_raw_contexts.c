@@ -32,15 +32,21 @@ static void open_context(struct gpu_file *context)
 	gpu_open_too(context, &(struct gpu_file){.kfd = context->kfd}, 0);
 }
 
+static uint32_t gpu_id(void)
+{
+	return daemon_.lane->nodes[0].gpu_id;
+}
+
 static bool is_active(void)
 {
-	return fake_daemon_active(&daemon_, daemon_.lane->nodes[0].gpu_id) == 1;
+	return fake_daemon_active(&daemon_, gpu_id()) == 1;
 }
 
 int main(void)
 {
 	struct gpu_file own, again, contexts[2];
 	struct raw_queue first, other, queues[2];
+	uint64_t changes;
 
 	fake_daemon_open(&daemon_);
 	gpu_open(&own);
@@ -65,11 +71,13 @@ int main(void)
 	for (int i = 0; i < 1000 && is_active(); i++)
 		sleep_ms(1);
 	CHECK(!is_active());
+	changes = fake_daemon_transitions(&daemon_, gpu_id());
 	queue_work(&queues[1], 30, NULL);
 	queue_ring(&queues[1]);
-	for (int i = 0; i < 100 && !is_active(); i++)
+	/* It may be over when we come to look. */
+	for (int i = 0; i < 5000 && fake_daemon_transitions(&daemon_, gpu_id()) == changes; i++)
 		sleep_ms(1);
-	CHECK(is_active());
+	CHECK(fake_daemon_transitions(&daemon_, gpu_id()) > changes);
 	for (int i = 0; i < 3000 && is_active(); i++)
 		sleep_ms(1);
 	CHECK(!is_active());
