@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 static void must(bool ok, const char *what)
@@ -113,10 +114,24 @@ uint64_t fake_daemon_wakes(struct fake_daemon *d)
 	return read(d->event_fd, &count, sizeof(count)) == sizeof(count) ? count : 0;
 }
 
+int fake_daemon_entry(const struct fake_daemon *d, uint32_t slot, struct lane_queue *out)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	int err = -EAGAIN;
+
+	for (int i = 0; i < MEETS_MS; i++) {
+		err = lane_queue_read(d->lane, slot, out);
+		if (err != -EAGAIN)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	return err;
+}
+
 int fake_daemon_queue(const struct fake_daemon *d, uint32_t id, struct lane_queue *out)
 {
 	for (uint32_t i = 0; i < LANE_QUEUES; i++)
-		if (lane_queue_read(d->lane, i, out) == 0 && out->queue_id == id)
+		if (fake_daemon_entry(d, i, out) == 0 && out->queue_id == id)
 			return 0;
 	return -ENOENT;
 }
@@ -127,7 +142,7 @@ int fake_daemon_queue_count(const struct fake_daemon *d)
 	int n = 0;
 
 	for (uint32_t i = 0; i < LANE_QUEUES; i++)
-		n += lane_queue_read(d->lane, i, &q) != -ENOENT;
+		n += fake_daemon_entry(d, i, &q) != -ENOENT;
 	return n;
 }
 

@@ -40,6 +40,9 @@ void fake_daemon_remove(struct fake_daemon *daemon);
 
 /* Wakes since the last call. */
 uint64_t fake_daemon_wakes(struct fake_daemon *daemon);
+/* What stands in a slot of the client's lane (lane_queue_read), whose writer may have no
+ * core in the middle of it. */
+int fake_daemon_entry(const struct fake_daemon *daemon, uint32_t slot, struct lane_queue *out);
 /* The entry of queue `id` on the client's lane; a negative errno: none. */
 int fake_daemon_queue(const struct fake_daemon *daemon, uint32_t id, struct lane_queue *out);
 int fake_daemon_queue_count(const struct fake_daemon *daemon);

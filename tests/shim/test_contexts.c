@@ -44,7 +44,7 @@ static int listed(uint32_t context, uint32_t id)
 	int n = 0;
 
 	for (uint32_t i = 0; i < LANE_QUEUES; i++)
-		if (lane_queue_read(daemon_.lane, i, &q) == 0 && q.context == context &&
+		if (fake_daemon_entry(&daemon_, i, &q) == 0 && q.context == context &&
 		    q.queue_id == id)
 			n++;
 	return n;

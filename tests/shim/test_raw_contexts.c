@@ -17,7 +17,7 @@ static bool listed(uint32_t context, const struct raw_queue *queue)
 	struct lane_queue q;
 
 	for (uint32_t i = 0; i < LANE_QUEUES; i++)
-		if (lane_queue_read(daemon_.lane, i, &q) == 0 && q.context == context &&
+		if (fake_daemon_entry(&daemon_, i, &q) == 0 && q.context == context &&
 		    q.queue_id == queue->id)
 			return q.wptr_address == (uint64_t)(uintptr_t)queue_wptr(queue);
 	return false;

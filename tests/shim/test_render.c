@@ -27,7 +27,7 @@ static struct fake_daemon daemon_;
 static int find(uint32_t type, uint32_t id, struct lane_queue *out)
 {
 	for (uint32_t i = 0; i < LANE_QUEUES; i++)
-		if (lane_queue_read(daemon_.lane, i, out) == 0 && out->type == type &&
+		if (fake_daemon_entry(&daemon_, i, out) == 0 && out->type == type &&
 		    out->queue_id == id)
 			return 0;
 	return -ENOENT;

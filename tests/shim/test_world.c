@@ -100,7 +100,7 @@ static void sampled(void)
 	}
 	EVENTUALLY(world_active() == 0, 3000);
 	for (uint32_t i = 0; i < LANE_QUEUES; i++)
-		CHECK(lane_queue_read(world.daemon.lane, i, &q) != 0 || q.hooked == 0);
+		CHECK(fake_daemon_entry(&world.daemon, i, &q) != 0 || q.hooked == 0);
 	world_end();
 }
 
@@ -241,7 +241,7 @@ static void intercepted(void)
 	EVENTUALLY(world_active() == 0, 3000);
 	/* Not the queue's own doorbell. */
 	for (uint32_t i = 0; i < LANE_QUEUES; i++)
-		CHECK(lane_queue_read(world.daemon.lane, i, &q) != 0 || q.hsa_queue != hsa_queue ||
+		CHECK(fake_daemon_entry(&world.daemon, i, &q) != 0 || q.hsa_queue != hsa_queue ||
 		      !q.hooked);
 	CHECK(strcmp(world_tell("destroy"), "ok") == 0);
 	CHECK(!world_listed(hsa_queue) && fake_daemon_queue_count(&world.daemon) == 1);

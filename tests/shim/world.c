@@ -95,8 +95,8 @@ void world_end(void)
 bool world_queue(uint64_t hsa_queue, struct lane_queue *out)
 {
 	for (uint32_t i = 0; i < LANE_QUEUES; i++)
-		if (lane_queue_read(world.daemon.lane, i, out) == 0 &&
-		    out->hsa_queue == hsa_queue && out->type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL)
+		if (fake_daemon_entry(&world.daemon, i, out) == 0 && out->hsa_queue == hsa_queue &&
+		    out->type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL)
 			return true;
 	return false;
 }
@@ -113,7 +113,7 @@ bool world_some_queue_is(uint32_t state)
 	struct lane_queue q;
 
 	for (uint32_t i = 0; i < LANE_QUEUES; i++)
-		if (lane_queue_read(world.daemon.lane, i, &q) == 0 && q.state == state)
+		if (fake_daemon_entry(&world.daemon, i, &q) == 0 && q.state == state)
 			return true;
 	return false;
 }
