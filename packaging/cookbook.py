@@ -41,7 +41,9 @@ replay() { exec "$BUILD/kfdreplay" --trace "$SOURCE/traces/$1" "${@:2}" >/dev/nu
 
 PARTS = {
     "daemon": r"""
-"$BUILD/kfdschedd" --foreground >/dev/null 2>&1 &
+# A slow host is no reason to spare a process here.
+printf '[scheduler]\nslow_suspend_us = 10000000\n' >"$WORK/patient.ini"
+"$BUILD/kfdschedd" --foreground --config "$WORK/patient.ini" >/dev/null 2>&1 &
 until_true test -S /run/kfdsched/socket
 """,
     "online": r"""
