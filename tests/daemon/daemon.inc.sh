@@ -156,6 +156,14 @@ counts_are_right() {
 		fail "workgroups: $(jq -c .count "$work/offline.json")"
 }
 
+# Ends $offline, which has work without end, in good order: how long the test has taken
+# is no matter.
+end_offline() {
+	kill -INT "$offline"
+	wait "$offline" || fail "its exit code is $?"
+	counts_are_right
+}
+
 # Suspended, for as long as the online client is active.
 suspend_offline() {
 	tell on

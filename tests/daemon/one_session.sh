@@ -28,7 +28,7 @@ printf 'queue\nblock\n' >&"$orders"
 level_of "$first" trap '^$'
 
 offline_level=gate
-start_offline --requests 200
+start_offline --seconds 600
 second=$offline
 level_of "$second" gate "busy: its GPU debugs another.; process $first has the session"
 start_online

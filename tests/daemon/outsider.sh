@@ -12,7 +12,7 @@ in_a_world
 
 start_daemon
 start_online
-start_target --requests 20
+start_target --seconds 600
 says ".processes|all(.pid != $target)" || fail "it is there before anybody has tagged it"
 must_tag "$target" offline
 until_true 50 about "$target" '.level == "trap" and .shim == false and .priority == 2 and
@@ -42,6 +42,7 @@ grep -q "is stopped: killing it" "$work/log" || fail "the watchdog did not say w
 until_true 50 says ".daemon.worker_pid != $before" || fail "no other worker"
 until_true 50 about "$target" '.level == "trap" and .shim == false' ||
 	fail "the next worker has lost the tag: $(status | jq -c .processes)"
+kill -INT "$target"
 wait "$target" || fail "it ended with $?"
 counts_are_right
 until_true 20 says '.processes == []' || fail "a dead process stays"

@@ -45,7 +45,7 @@ until_true 50 about "$target" '.level == "trap" and .active and .state == "runni
 	fail "no session: $(status | jq -c .processes)"
 
 # Above an offline client, it holds it not back.
-start_offline --requests 3
+start_offline --requests 20 # so many that it is seen before it ends
 wait "$offline" || fail "the offline client ended with $?"
 counts_are_right
 says '.totals.suspends == 0' || fail "somebody was suspended for a process that may have no work"

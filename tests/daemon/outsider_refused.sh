@@ -11,7 +11,7 @@ in_a_world
 
 start_daemon
 start_online
-start_target --requests 10
+start_target --requests 40 # more than the next lines take
 must_tag "$target" offline
 until_true 50 about "$target" '.level == "observe" and .shim == false and (.reason|test("not enabled"))' ||
 	fail "it is not refused: $(status | jq -c .processes)"
