@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -46,7 +47,7 @@ static inline int connect_daemon(void)
 {
 	int fd = -1;
 
-	for (int i = 0; i < 200 && (fd = protocol_connect(path)) < 0; i++)
+	for (int i = 0; i < 1000 && (fd = protocol_connect(path)) < 0; i++)
 		sleep_ms(10);
 	assert_true(fd >= 0);
 	return fd;
@@ -209,12 +210,32 @@ static inline pid_t client(int priority, void (*act)(struct lane *, int wake))
 	h.level = level;
 	fd = protocol_connect(path);
 	if (fd < 0 || protocol_send(fd, &h, sizeof(h), NULL, 0) ||
-	    protocol_receive(fd, &welcome, sizeof(welcome), fds, &nfds, 2000) ||
+	    protocol_receive(fd, &welcome, sizeof(welcome), fds, &nfds, 10000) ||
 	    nfds != PROTOCOL_WELCOME_FDS || lane_map(fds[0], &lane))
 		_exit(1);
 	order_end = fds[3];
 	act(lane, fds[2]);
 	_exit(0);
+}
+
+/* What the children of the test see too; false. Lives as long as the program. */
+static inline bool *shared_flag(void)
+{
+	bool *flag = mmap(NULL, sizeof(*flag), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			  -1, 0);
+
+	assert_true(flag != MAP_FAILED);
+	return flag;
+}
+
+static inline bool is_set(const bool *flag)
+{
+	return __atomic_load_n(flag, __ATOMIC_SEQ_CST);
+}
+
+static inline void set(bool *flag)
+{
+	__atomic_store_n(flag, true, __ATOMIC_SEQ_CST);
 }
 
 static inline void ended_well(pid_t pid)
