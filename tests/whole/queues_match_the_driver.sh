@@ -3,22 +3,31 @@
 # A model in plain Python (ctypes) with the library preloaded: kfdsched queues
 # shows exactly the queues that the driver made, with their hsa_queue_t.
 set -eu
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/daemon/daemon.inc.sh
+. "$SOURCE/tests/daemon/daemon.inc.sh"
 
-export WORK=$work
-"$BUILD/kfdsim" --report "$work/r.json" -- bash -eu -c '
-	"$BUILD/kfdschedd" --foreground 2>"$WORK/daemon.log" &
-	sleep 1
-	LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline python3 "$SOURCE/examples/model.py" &
-	model=$!
-	sleep 3
-	"$BUILD/kfdsched" queues --json >"$WORK/q.json"
-	wait $model'
+if [ -z "${IN_A_WORLD:-}" ]; then
+	export WORK=$work # the run inside has one of its own
+	IN_A_WORLD=1 "$BUILD/kfdsim" --gpu mi210 --report "$work/r.json" -- bash "$0"
+	shim=$(jq -c '[.queues[].id]' "$work/q.json")
+	driver=$(jq -c '[.processes[].queues[].id]' "$work/r.json")
+	[ "$shim" = "$driver" ] || fail "shim $shim, driver $driver"
+	[ "$shim" = "[0,1]" ] || fail "expected the user's and the utility queue, got $shim"
+	jq -e 'all(.queues[]; .type == "aql" and (.hsa_queue | test("^0x[0-9a-f]+$")))' "$work/q.json" >/dev/null ||
+		fail "what is told of them: $(cat "$work/q.json")"
+	echo "ok: $shim"
+	exit 0
+fi
 
-shim=$(jq -c '[.queues[].id]' "$work/q.json")
-driver=$(jq -c '[.processes[].queues[].id]' "$work/r.json")
-[ "$shim" = "$driver" ] || { echo "FAILED: shim $shim, driver $driver" >&2; exit 1; }
-[ "$shim" = "[0,1]" ] || { echo "FAILED: expected the user's and the utility queue, got $shim" >&2; exit 1; }
-jq -e 'all(.queues[]; .type == "aql" and (.hsa_queue | test("^0x[0-9a-f]+$")))' "$work/q.json" >/dev/null
-echo "ok: $shim"
+# It has made all its queues by then.
+model_works() {
+	says "any(.processes[]; .pid == $model and .active)"
+}
+
+start_daemon
+LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline python3 "$SOURCE/examples/model.py" --seconds 600 \
+	--code-object "$BUILD/kfdreplay_spin.gfx90a.co" &
+model=$!
+children+=("$model")
+until_true 200 model_works || fail "the model does not work: $(status | jq -c .processes)"
+"$BUILD/kfdsched" queues --json >"$WORK/q.json" || fail "no queues"
