@@ -22,6 +22,10 @@ until_true 50 about "$target" '.level == "trap" and .shim == false and .priority
 	fail "the table: $("$BUILD/kfdsched" status)"
 "$BUILD/kfdsched" queues "$target" --json | jq -e '.queues|length > 0' >/dev/null || fail "no queues"
 
+# Stopped for half a second, until the watchdog has killed it: who looks late sees its end.
+is_stopped() {
+	grep -q '^State:.T' "/proc/$before/status" 2>/dev/null || has_ended "$before"
+}
 tell on
 until_true 50 state_is "$target" suspended || fail "not suspended"
 before=$(worker)
@@ -29,7 +33,7 @@ before=$(worker)
 traced=$(tracer_of "$target")
 "$BUILD/watch_queue" "$target" "$(cat "$work/seen.queue")" 300 2000 "$before" 19 >"$work/moved" &
 watching=$!
-until_true 100 grep -q '^State:.T' "/proc/$before/status" || fail "the worker is not stopped"
+until_true 100 is_stopped || fail "the worker is not stopped"
 start=${EPOCHREALTIME/./}
 kill -USR1 "$target"
 until_true 30 test -e "$work/seen.usr1" || fail "SIGUSR1 is lost"
