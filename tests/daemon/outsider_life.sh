@@ -14,6 +14,7 @@ in_a_world
 start_workload() {
 	rm -f "$work/orders" "$work/seen.queue"
 	mkfifo "$work/orders"
+	: >"$work/said" # what an earlier one has said is no answer of this one
 	as_outsider "$WORKLOAD" <"$work/orders" >"$work/said" 2>>"$work/log" &
 	target=$!
 	children+=("$target")
