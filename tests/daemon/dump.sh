@@ -49,6 +49,7 @@ dump_says() {
 	dump && jq -e "$1" "$work/dump" >/dev/null
 }
 until_true 50 dump_says '.lane.nodes[0].active' || fail "no work seen: $(cat "$work/dump")"
+dump # all of a change that the last one may have come into the middle of
 told ".process.pid == $workload and .process.group == \"ranks\" and .process.priority == 2"
 told '.lane.runtime == "enabled" and .lane.own_session == false and .lane.suspended == false'
 told '.lane.order == null and .lane.unreadable_queues == 0'
@@ -68,6 +69,7 @@ grep -q "$user" "$work/text" || fail "the queue is not in the text: $(cat "$work
 # Each change of the table is an event of its own.
 printf 'finish\ndestroy\n' >&7
 until_true 50 dump_says '.lane.queues | length == 1' || fail "it stays: $(cat "$work/dump")"
+dump
 told '[.lane.events[] | select(.kind == "destroyed")] | length == 1 and .[0].gpu_id > 0'
 exec 7>&-
 wait "$workload" || fail "the workload ended with $?"
@@ -83,6 +85,7 @@ children+=("$workload")
 exec 7>"$work/lane"
 printf 'queue 0 0\nqueue 1 1\nqueue 2 64\nqueue 3 9\n' >&7
 until_true 50 dump_says '.lane.unreadable_queues == 1' || fail "not counted: $(cat "$work/dump")"
+dump # the process' part is read before the lane's
 for list in .lane.queues .process.queues; do
 	told "$list | length == 3 and .[0].not_suspendable == null"
 	told "${list}[1] | .type == \"sdma\" and (.not_suspendable | test(\"compute\"))"
