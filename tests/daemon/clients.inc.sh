@@ -41,9 +41,13 @@ say() {
 	echo "$2" >&"${in[$1]}"
 	said "$1" "${2%% *}"
 }
-# ordered NAME: it is told to hold itself, or to go on, and does.
-ordered() {
-	say "$1" "obey 60000"
+# obeys NAME: it does what the next order says, to hold itself or to go on, as soon as that
+# comes; obeyed NAME: it has. (Who answers later than after a second does not obey.)
+obeys() {
+	echo "obey 60000" >&"${in[$1]}"
+}
+obeyed() {
+	said "$1" obey
 }
 free() {
 	until_true 50 says ".processes[]|select(.pid == ${pid[$1]})|.state == \"running\" and .suspends == 0" ||

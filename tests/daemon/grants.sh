@@ -16,16 +16,20 @@ reload '[authority]' 'grant = uid 65002 over uid 65001'
 free other "by the grant of the one below"
 reload '[authority]' 'grant = uid 65001 over uid 65003'
 free other "by a grant over somebody else"
+obeys other
 reload '[authority]' 'grant = uid 65001 over uid 65002'
-ordered other # to hold
+obeyed other # to hold
 until_true 50 state_is "${pid[other]}" suspended || fail "not held"
+obeys other
 reload '[authority]' 'grant = uid 65001 over gid 4711'
-ordered other # to go on
+obeyed other # to go on
 until_true 50 state_is "${pid[other]}" running || fail "held without a grant"
 # Not the other way round, with the same grant.
+obeys other
 reload '[authority]' 'grant = uid 65001 over all'
-ordered other
+obeyed other
+obeys other
 say urgent "priority 1"
-ordered other
+obeyed other
 until_true 50 says "all(.processes[]; .state == \"running\")" || fail "held by one below"
 until_true 50 says ".processes[]|select(.pid == ${pid[urgent]})|.suspends == 0" || fail "the grant has two ways"

@@ -35,11 +35,13 @@ is urgent '.priority == 9'
 
 # By the level of the rule under which it came, weight, and not by its own.
 say ruled on
+obeys ruled
 say urgent on
-ordered ruled
+obeyed ruled
 is ruled '.level == "weight" and .state == "suspended"'
+obeys ruled
 say urgent off
-ordered ruled
+obeyed ruled
 is ruled '.state == "running"'
 say ruled off
 
@@ -49,11 +51,13 @@ say urgent on
 is watcher '.role == "seen" and .state == "running" and .suspends == 0'
 reload '[rule low]' 'uid = 0' 'shim = yes' 'priority = 8'
 is watcher '.priority == 8 and .state == "running"' # equals do not preempt each other
+obeys watcher
 "$BUILD/kfdsched" set "${pid[urgent]}" 9 2>/dev/null
-ordered watcher
+obeyed watcher
 is watcher '.level == "gate" and .state == "suspended"'
+obeys watcher
 "$BUILD/kfdsched" set "${pid[urgent]}" 7 2>/dev/null
-ordered watcher
+obeyed watcher
 is watcher '.state == "running"'
 is watcher '.active'
 is urgent '.state == "running" and .suspends == 0 and .failures == 0' # although it is below
