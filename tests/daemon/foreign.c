@@ -113,11 +113,12 @@ int main(int argc, char **argv)
 	start(argv[2], argv + 3);
 	struct pollfd events = {.fd = enable(), .events = POLLIN};
 
-	printf("%d\n", (int)child);
-	fflush(stdout);
 	for (int i = 0; !traced && i < AHEAD; i++)
 		answer();
 	ptrace(traced ? PTRACE_CONT : PTRACE_DETACH, child, NULL, NULL);
+	/* Not before: it is to be found as it stays. */
+	printf("%d\n", (int)child);
+	fflush(stdout);
 	for (;;) {
 		if (traced)
 			serve();
