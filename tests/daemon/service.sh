@@ -64,6 +64,8 @@ JOURNAL_STREAM=$(stat -c %d:%i "$work/journal") "$BUILD/kfdschedd" --foreground 
 daemon=$!
 children+=("$daemon")
 until_true 50 grep -qx "<6>listening at $work/own/socket" "$work/journal" || fail "journal: $(cat "$work/journal")"
+# It says so before it takes signals.
+KFDSHIM_SOCKET=$work/own/socket until_true 50 says ".daemon.pid == $daemon" || fail "it does not answer"
 kill -TERM "$daemon"
 wait "$daemon" || fail "exit code $?"
 
