@@ -39,7 +39,7 @@ unchanged() {
 refused() {
 	reload "$1"
 	unchanged "$1"
-	tail -n 1 "$work/log" | grep -q 'the old configuration stays in force$' || fail "$1: not told"
+	grep -F "$1" "$work/log" | tail -n 1 | grep -q 'the old configuration stays in force$' || fail "$1: not told"
 }
 
 config
