@@ -70,7 +70,7 @@ start_daemon() {
 	"$BUILD/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET" "${daemon_options[@]}" 2>>"$work/log" &
 	daemon=$!
 	children+=("$daemon")
-	until_true 50 listens_since "$before" || fail "no socket"
+	until_true 100 listens_since "$before" || fail "no socket"
 }
 # The socket alone says nothing: one that was killed leaves it.
 times_listening() {
@@ -134,7 +134,7 @@ start_online() {
 	online=$!
 	children+=("$online")
 	exec {words}>"$work/words" {answers}<"$work/answers"
-	read -r -t 5 -u "$answers" answer
+	read -r -t 60 -u "$answers" answer
 	[ "$answer" = ready ] || fail "lane_client: $answer"
 }
 

@@ -17,7 +17,7 @@ for round in 1 2; do
 	children+=("$pid")
 	exec {orders}>"$work/orders"
 	printf 'queue\nreserve\n' >&"$orders"
-	until_true 50 state_is "$offline" suspended || fail "round $round: not suspended"
+	until_true 100 state_is "$offline" suspended || fail "round $round: not suspended"
 	echo exec >&"$orders"
 	until_true 50 grep -qx sleep "/proc/$pid/comm" || fail "round $round: no other program"
 	until_true 30 state_is "$offline" running ||

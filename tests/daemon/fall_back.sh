@@ -35,7 +35,7 @@ else
 		"${daemon_options[@]}" 2>>"$work/log" &
 	daemon=$!
 	children+=("$daemon")
-	until_true 50 test -S "$KFDSHIM_SOCKET" || fail "no socket"
+	until_true 100 listens_since 0 || fail "no socket"
 	reason='^may not trace process [0-9]+'
 	offline_level=self
 fi

@@ -224,7 +224,7 @@ static int handshake(const char *path, int priority, enum protocol_level level)
 		return sock;
 	error = protocol_send(sock, &hello, sizeof(hello), NULL, 0);
 	if (!error)
-		error = protocol_receive(sock, &welcome, sizeof(welcome), fds, &nfds, 2000);
+		error = protocol_receive(sock, &welcome, sizeof(welcome), fds, &nfds, 10000);
 	if (error)
 		return error;
 	if (welcome.status || nfds != PROTOCOL_WELCOME_FDS)

@@ -36,7 +36,7 @@ static void hello(const char *path, int priority, uint32_t gpu_id)
 
 	CHECK(socket >= 0);
 	CHECK_IS(protocol_send(socket, &hello, sizeof(hello), NULL, 0), 0);
-	CHECK_IS(protocol_receive(socket, &welcome, sizeof(welcome), fds, &nfds, 5000), 0);
+	CHECK_IS(protocol_receive(socket, &welcome, sizeof(welcome), fds, &nfds, 10000), 0);
 	CHECK_IS(welcome.status, 0);
 	CHECK_IS(nfds, PROTOCOL_WELCOME_FDS);
 	CHECK_IS(lane_map(fds[0], &lane), 0);

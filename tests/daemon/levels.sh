@@ -22,11 +22,11 @@ LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$offline_trace" --cl
 	--seconds 20 >/dev/null 2>>"$work/log" &
 seen=$!
 children+=("$seen")
-until_true 50 says ".processes[]|select(.pid == $seen)|.priority == null and .role == \"seen\" and
+until_true 100 says ".processes[]|select(.pid == $seen)|.priority == null and .role == \"seen\" and
 	.level == \"observe\" and (.reason|test(\"no priority\")) and (.queues|length) > 0" ||
 	fail "a process without priority"
 kill -KILL "$seen"
-until_true 20 says "all(.processes[]; .pid != $seen)" || fail "a dead process stays"
+until_true 50 says "all(.processes[]; .pid != $seen)" || fail "a dead process stays"
 
 start_offline --requests 20
 says "[.nodes[] | del(.work_us)] == [{gpu_id: $(gpu_id), urgent: false, suspended: 0, policy: \"strict\",

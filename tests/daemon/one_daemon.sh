@@ -25,7 +25,7 @@ says .daemon.pid || fail "the first one does not answer any more"
 first=$(worker)
 kill -KILL "$daemon"
 wait "$daemon" 2>/dev/null || true
-until_true 20 has_ended "$first" || fail "a worker without its watchdog lives on"
+until_true 50 has_ended "$first" || fail "a worker without its watchdog lives on"
 [ -S "$KFDSHIM_SOCKET" ] || fail "the socket file should be stale now"
 start_daemon
 until_true 50 says ".daemon.pid == $daemon" || fail "a stale socket was not replaced"

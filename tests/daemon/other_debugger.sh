@@ -52,7 +52,7 @@ strace -o "$work/strace" -e trace=none env "LD_PRELOAD=$BUILD/libkfdshim.so" \
 	KFDSHIM_PRIORITY=offline "${replay[@]}" >/dev/null 2>>"$work/log" &
 debugger=$!
 children+=("$debugger")
-until_true 50 says '.processes|length == 2' || fail "no process under strace"
+until_true 100 says '.processes|length == 2' || fail "no process under strace"
 offline=$(status | jq '.processes[]|select(.priority == 2).pid')
 children+=("$offline")
 become self "$traced_by"
@@ -93,7 +93,7 @@ for how in traced untraced; do
 	until_true 50 test -s "$work/foreign" || fail "no debugger"
 	offline=$(cat "$work/foreign")
 	children+=("$offline")
-	until_true 50 says "any(.processes[]; .pid == $offline)" || fail "no process"
+	until_true 100 says "any(.processes[]; .pid == $offline)" || fail "no process"
 	if [ $how = traced ]; then
 		become gate "$traced_by.*; and none by itself: Operation already in progress"
 	else

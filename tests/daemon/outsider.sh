@@ -49,4 +49,4 @@ until_true 50 about "$target" '.level == "trap" and .shim == false' ||
 kill -INT "$target"
 wait "$target" || fail "it ended with $?"
 counts_are_right
-until_true 20 says '.processes == []' || fail "a dead process stays"
+until_true 50 says '.processes == []' || fail "a dead process stays"

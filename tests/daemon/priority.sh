@@ -29,7 +29,7 @@ pid=$!
 children+=("$pid")
 exec {orders}>"$work/orders"
 printf 'queue\nblock\n' >&"$orders"
-until_true 50 says "any(.processes[]; .pid == $pid)" || fail "no workload"
+until_true 100 says "any(.processes[]; .pid == $pid)" || fail "no workload"
 tell on
 until_true 50 state_is "$offline" suspended || fail "not suspended"
 state_is "$pid" running || fail "the highest priority is suspended"

@@ -18,13 +18,13 @@ start_online
 for word in on off on; do
 	tell "$word"
 	kill -STOP "$offline"
-	until_true 20 process_state t || fail "SIGSTOP did not stop it"
+	until_true 100 process_state t || fail "SIGSTOP did not stop it"
 	sleep 0.2
 	process_state t || fail "it does not stay stopped"
 	kill -CONT "$offline"
-	until_true 20 eval '! process_state t' || fail "SIGCONT did not continue it"
+	until_true 100 eval '! process_state t' || fail "SIGCONT did not continue it"
 done
-until_true 20 state_is "$offline" suspended || fail "not suspended"
+until_true 100 state_is "$offline" suspended || fail "not suspended"
 tell off
 "$BUILD/watch_queue" "$offline" "$(rptr_of "$offline")" 0 10000 >/dev/null || fail "it stands"
 kill -TERM "$offline"

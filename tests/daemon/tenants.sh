@@ -11,12 +11,13 @@ in_a_world
 foreign() {
 	local name=$1
 	shift
-	rm -f "$work/seen"
+	rm -f "$work/seen" "$work/said"
+	: >"$work/said" # it is looked at before its writer is there
 	{
 		echo on
 		until_true 300 test -e "$work/seen" || true
 	} | "$@" "$work/lane_client" "$KFDSHIM_SOCKET" 15 "$(gpu_id)" >"$work/said" &
-	until_true 20 grep -qx on "$work/said" || fail "$name: no such client"
+	until_true 100 grep -qx on "$work/said" || fail "$name: no such client"
 	until_true 100 says "any(.processes[]; .priority == 15 and .active)" ||
 		fail "$name: not seen to be active"
 	sleep 0.5 # in which it would
