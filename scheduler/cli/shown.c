@@ -17,6 +17,7 @@
 #include "scheduler/cli/stop.h"
 
 #define TERM_NS UINT64_C(5000000000)
+#define DIE_NS UINT64_C(2000000000)
 
 static void close_fd(int *fd)
 {
@@ -219,6 +220,16 @@ void shown_wait(struct shown *s, uint64_t until_ns)
 	}
 }
 
+/* Whoever of its group was killed with its end may take a moment to die, and counts as one
+ * who stayed until then. (An init that reaps nobody keeps them for ever.) */
+static void wait_for_group(const struct shown *s)
+{
+	uint64_t end = clock_ns() + DIE_NS;
+
+	while (kill(-s->pid, 0) == 0 && clock_ns() < end)
+		usleep(20000);
+}
+
 void shown_stop(struct shown *s)
 {
 	uint64_t end = clock_ns() + TERM_NS;
@@ -243,6 +254,7 @@ void shown_stop(struct shown *s)
 		take(s, &s->err);
 		reap(s);
 	}
+	wait_for_group(s);
 }
 
 void shown_finish(struct shown *s)

@@ -36,7 +36,7 @@ int shown_start(struct shown *shown, char *const *argv, int stdout_file, int std
 /* Takes in what it says until that moment (CLOCK_MONOTONIC, ns), its end, or stop_asked(). */
 void shown_wait(struct shown *shown, uint64_t until_ns);
 /* SIGTERM to its group, and SIGKILL to what is left of it when the command has ended, or
- * after five seconds. */
+ * after five seconds. Returns when all of them have gone, or two seconds after its end. */
 void shown_stop(struct shown *shown);
 /* After its end: what is left in the pipes, and the files are closed. */
 void shown_finish(struct shown *shown);
