@@ -141,16 +141,6 @@ static void *destroy(void *arg)
 	return NULL;
 }
 
-/* The call is being made: a signal before that would take it out of nothing. */
-static void wait_for_call(const struct destroyer *destroyer)
-{
-	pid_t tid;
-
-	while (!(tid = __atomic_load_n(&destroyer->tid, __ATOMIC_ACQUIRE)))
-		sleep_ms(1);
-	until_asleep(tid);
-}
-
 /* A signal whose handler wants no restart takes the call out of its sleep. On a
  * busy machine the signal may come before the driver lets it sleep: then once more. */
 void check_interrupted_destroy_bars_suspension(void)
@@ -168,7 +158,7 @@ void check_interrupted_destroy_bars_suspension(void)
 	for (unsigned i = 0; i < TRIES && suspended; i++) {
 		destroyer.tid = 0;
 		CHECK(!pthread_create(&destroyer.thread, NULL, destroy, &destroyer));
-		wait_for_call(&destroyer);
+		until_in_call(&destroyer.tid); /* before, a signal would take it out of nothing */
 		sleep_ms(10u << i);
 		CHECK(!pthread_kill(destroyer.thread, SIGUSR1));
 		pthread_join(destroyer.thread, NULL);

@@ -285,6 +285,15 @@ void until_asleep(pid_t tid)
 	}
 }
 
+void until_in_call(const pid_t *tid)
+{
+	pid_t stored;
+
+	while (!(stored = __atomic_load_n(tid, __ATOMIC_ACQUIRE)))
+		sleep_ms(1);
+	until_asleep(stored);
+}
+
 /* A list of loaded code objects for debuggers, empty. */
 static const uint64_t no_code_objects[5];
 

@@ -145,6 +145,8 @@ void sleep_ms(unsigned ms);
 /* Waits until that thread (of a process: the first) sleeps, or has ended. Who has nothing
  * left to do before a call that sleeps is in that call then. */
 void until_asleep(pid_t tid);
+/* The same for a thread that stores its number there (0 until then) just before the call. */
+void until_in_call(const pid_t *tid);
 
 int runtime_enable(const struct gpu_file *gpu, uint32_t mode);
 int trap_enable(int kfd, pid_t pid, uint64_t mask, int dbg_fd, struct kfdabi_runtime_info *info);

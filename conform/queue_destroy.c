@@ -22,7 +22,7 @@ static struct raw_queue queue;
 
 struct destroyer {
 	pthread_t thread;
-	int64_t tid;  /* of it, once the call is next */
+	pid_t tid;    /* of it, once the call is next */
 	int64_t done; /* 1 once `result` is there */
 	int result;
 };
@@ -80,7 +80,7 @@ static void *destroys(void *arg)
 {
 	struct destroyer *destroyer = arg;
 
-	__atomic_store_n(&destroyer->tid, syscall(SYS_gettid), __ATOMIC_RELEASE);
+	__atomic_store_n(&destroyer->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
 	destroyer->result = queue_destroy(&gpu, queue.id);
 	__atomic_store_n(&destroyer->done, 1, __ATOMIC_RELEASE);
 	return NULL;
@@ -89,13 +89,9 @@ static void *destroys(void *arg)
 /* Tries to, and sleeps. */
 static void begin_destroy(struct destroyer *destroyer)
 {
-	int64_t tid;
-
 	memset(destroyer, 0, sizeof *destroyer);
 	CHECK(!pthread_create(&destroyer->thread, NULL, destroys, destroyer));
-	while (!(tid = __atomic_load_n(&destroyer->tid, __ATOMIC_ACQUIRE)))
-		sleep_ms(1);
-	until_asleep((pid_t)tid);
+	until_in_call(&destroyer->tid);
 	CHECK(!comes(&destroyer->done, 1, SLEEPS_MS));
 }
 
