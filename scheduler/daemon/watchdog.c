@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "common/clock.h"
 #include "common/proc_stat.h"
 #include "scheduler/daemon/beat.h"
+#include "scheduler/daemon/child.h"
 #include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/lock.h"
 #include "scheduler/daemon/log.h"
@@ -30,9 +30,6 @@
 #define BEAT_MAX_NS (500 * MS)
 #define SUSPEND_MAX_NS (10000 * MS) /* the firmware's own timeout is 9 s */
 #define LEAVE_MAX_NS (15000 * MS)
-#define QUICK_NS (5000 * MS)	  /* a worker that died sooner died quickly */
-#define PAUSE_FIRST_NS (100 * MS) /* before the third in a row */
-#define PAUSE_MAX_NS (5000 * MS)
 
 struct watchdog {
 	struct beat *beat;
@@ -40,13 +37,10 @@ struct watchdog {
 	int signals;
 	int listener;
 	char lock[128];
-	pid_t worker; /* 0: none */
-	bool killed;
-	bool alone;    /* there is none because nobody needs one */
-	int told;      /* the error of the lock that was spoken of */
-	unsigned late; /* looks in a row that found the heartbeat too old */
-	unsigned quick_deaths;
-	uint64_t worker_since, next_start;
+	struct child worker;
+	bool alone;		/* there is none because nobody needs one */
+	int told;		/* the error of the lock that was spoken of */
+	unsigned late;		/* looks in a row that found the heartbeat too old */
 	uint64_t leaving_since; /* 0: not asked to */
 	bool reloading;		/* and systemd has been told */
 };
@@ -68,24 +62,23 @@ static bool too_old(const struct watchdog *w, uint64_t now)
 	if (__atomic_load_n(&w->beat->suspends, __ATOMIC_ACQUIRE) == 0)
 		return true;
 	since = __atomic_load_n(&w->beat->suspend_since_ns, __ATOMIC_ACQUIRE);
-	return now >= since + SUSPEND_MAX_NS || is_stopped(w->worker);
+	return now >= since + SUSPEND_MAX_NS || is_stopped(w->worker.pid);
 }
 
 static void look_after(struct watchdog *w, uint64_t now)
 {
-	if (!w->worker || w->killed)
+	if (!w->worker.pid || w->worker.killed)
 		return;
 	/* Twice, because this process may itself be the one that was late. */
 	w->late = too_old(w, now) ? w->late + 1 : 0;
 	if (w->late >= 2)
 		log_error("worker %d %s: killing it, the driver resumes what it has suspended",
-			  (int)w->worker, is_stopped(w->worker) ? "is stopped" : "hangs");
+			  (int)w->worker.pid, is_stopped(w->worker.pid) ? "is stopped" : "hangs");
 	else if (w->leaving_since && now > w->leaving_since + LEAVE_MAX_NS)
-		log_error("worker %d does not leave: killing it", (int)w->worker);
+		log_error("worker %d does not leave: killing it", (int)w->worker.pid);
 	else
 		return;
-	kill(w->worker, SIGKILL);
-	w->killed = true;
+	child_kill(&w->worker);
 }
 
 /* The worker's lock; < 0: not now. */
@@ -107,8 +100,8 @@ static int take_lock(struct watchdog *w)
 
 static void start(struct watchdog *w, uint64_t now)
 {
+	bool again = w->worker.since_ns != 0;
 	int lock = take_lock(w);
-	pid_t parent = getpid();
 	pid_t pid;
 
 	if (lock < 0)
@@ -116,66 +109,33 @@ static void start(struct watchdog *w, uint64_t now)
 	__atomic_store_n(&w->beat->serving, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&w->beat->suspends, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&w->beat->beat_ns, now, __ATOMIC_RELEASE);
-	pid = fork();
-	if (pid < 0) {
-		close(lock);
-		log_error("cannot start a worker: %s; trying again", strerror(errno));
-		w->next_start = now + PAUSE_MAX_NS;
-		return;
-	}
+	pid = child_start(&w->worker, now);
 	if (pid == 0) {
-		/* without a watchdog nobody may suspend anything */
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != parent)
-			_exit(1);
-		prctl(PR_SET_NAME, "kfdschedd-work");
 		close(w->signals);
 		_exit(worker_run(w->listener, w->reload, w->beat)); /* it has the lock */
 	}
 	close(lock);
-	if (w->worker_since)
+	if (pid < 0)
+		return;
+	if (again)
 		__atomic_fetch_add(&w->beat->restarts, 1, __ATOMIC_RELAXED);
-	w->worker = pid;
-	w->worker_since = now;
-	w->killed = false;
 	w->late = 0;
-}
-
-static void buried(struct watchdog *w, int status, uint64_t now)
-{
-	uint64_t pause = 0;
-
-	w->worker = 0;
-	if (w->leaving_since)
-		return;
-	if (WIFEXITED(status) &&
-	    (WEXITSTATUS(status) == WORKER_ALONE || WEXITSTATUS(status) == WORKER_AGAIN)) {
-		w->alone = WEXITSTATUS(status) == WORKER_ALONE;
-		w->quick_deaths = 0;
-		w->next_start = now;
-		return;
-	}
-	w->quick_deaths = now - w->worker_since < QUICK_NS ? w->quick_deaths + 1 : 0;
-	if (w->quick_deaths > 1) {
-		unsigned doubled = w->quick_deaths - 2 < 6 ? w->quick_deaths - 2 : 6;
-
-		pause = PAUSE_FIRST_NS << doubled;
-		if (pause > PAUSE_MAX_NS)
-			pause = PAUSE_MAX_NS;
-	}
-	w->next_start = now + pause;
-	log_error("worker ended by %s %d: starting another%s",
-		  WIFSIGNALED(status) ? "signal" : "exit code",
-		  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-		  pause ? " after a pause" : "");
 }
 
 static void reap(struct watchdog *w, uint64_t now)
 {
-	int status;
+	int status, code;
 
-	if (w->worker && waitpid(w->worker, &status, WNOHANG) == w->worker)
-		buried(w, status, now);
+	if (!child_reap(&w->worker, &status) || w->leaving_since)
+		return;
+	code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	if (code == WORKER_ALONE || code == WORKER_AGAIN) {
+		w->alone = code == WORKER_ALONE;
+		w->worker.quick_deaths = 0;
+		w->worker.next_start_ns = now;
+		return;
+	}
+	child_failed(&w->worker, status, now);
 }
 
 static void take_signals(struct watchdog *w, uint64_t now)
@@ -193,18 +153,18 @@ static void take_signals(struct watchdog *w, uint64_t now)
 		}
 		w->leaving_since = now;
 		service_stopping();
-		if (w->worker)
-			kill(w->worker, SIGTERM);
+		if (w->worker.pid)
+			kill(w->worker.pid, SIGTERM);
 	}
 }
 
 static void tell_service(struct watchdog *w, uint64_t now)
 {
-	bool well = w->alone || (w->worker && !w->killed && w->late == 0 &&
+	bool well = w->alone || (w->worker.pid && !w->worker.killed && w->late == 0 &&
 				 __atomic_load_n(&w->beat->serving, __ATOMIC_ACQUIRE));
 
 	if (!w->leaving_since)
-		service_look(w->worker, well, now);
+		service_look(w->worker.pid, well, now);
 	if (w->reloading && !reload_busy(w->reload)) {
 		w->reloading = false;
 		service_reloaded();
@@ -231,7 +191,7 @@ static int watchdog_signals(void)
 
 int watchdog_run(int listener, struct reload *reload)
 {
-	struct watchdog w = {.reload = reload};
+	struct watchdog w = {.reload = reload, .worker = {.name = "kfdschedd-work"}};
 	struct pollfd p[3];
 	uint64_t now;
 
@@ -257,16 +217,16 @@ int watchdog_run(int listener, struct reload *reload)
 		now = clock_ns();
 		take_signals(&w, now);
 		reap(&w, now);
-		if (!w.worker && w.leaving_since)
+		if (!w.worker.pid && w.leaving_since)
 			break;
-		if (!w.worker && !w.alone && now >= w.next_start)
+		if (!w.worker.pid && !w.alone && now >= w.worker.next_start_ns)
 			start(&w, now);
 		else
 			look_after(&w, now);
 		if (reload_look(reload, now)) {
 			w.alone = false; /* it may look for processes from now on */
-			if (w.worker)
-				kill(w.worker, SIGHUP);
+			if (w.worker.pid)
+				kill(w.worker.pid, SIGHUP);
 		}
 		filter_report();
 		tell_service(&w, now);
