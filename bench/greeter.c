@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "bench/greeter.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +44,7 @@ const struct lane *greeter_accept(void)
 	struct protocol_hello hello;
 	struct lane *lane;
 	struct board *board;
-	int client, fds[PROTOCOL_WELCOME_FDS], ends[2];
+	int client, fds[PROTOCOL_WELCOME_FDS];
 
 	must(poll(&ready, 1, WAIT_MS) == 1, "waiting for it");
 	client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
@@ -54,8 +53,6 @@ const struct lane *greeter_accept(void)
 	fds[0] = lane_create(&lane);
 	fds[1] = board_create(&board);
 	fds[2] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	must(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0, "pipe"); /* its other end stays open */
-	fds[3] = ends[0];
 	for (unsigned i = 0; i < PROTOCOL_WELCOME_FDS; i++)
 		must(fds[i] >= 0, "lane and board");
 	must(!protocol_send(client, &welcome, sizeof welcome, fds, PROTOCOL_WELCOME_FDS),

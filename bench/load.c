@@ -45,7 +45,7 @@ struct one {
 	pid_t pid;
 	struct lane *lane;
 	const struct board *board;
-	int wake_fd, order_fd;
+	int wake_fd, socket; /* the daemon wakes it by the latter */
 	uint32_t node;
 	bool active;
 };
@@ -91,7 +91,8 @@ static void be_client(const struct protocol_hello *hello, int parent)
 	must(fd >= 0 && !protocol_send(fd, hello, sizeof(*hello), NULL, 0) &&
 		     !protocol_receive(fd, &welcome, sizeof(welcome), fds, &nfds, WAIT_MS) &&
 		     welcome.status == 0 && nfds == PROTOCOL_WELCOME_FDS &&
-		     !protocol_send(parent, &welcome, sizeof(welcome), fds, nfds),
+		     !protocol_send(parent, &welcome, sizeof(welcome), fds, nfds) &&
+		     !protocol_send(parent, &welcome, sizeof(welcome), &fd, 1),
 	     "registering a client");
 	for (size_t i = 0; i < nfds; i++)
 		close(fds[i]);
@@ -109,7 +110,7 @@ static void start_client(uint32_t i, enum protocol_level level)
 				       .level = level};
 	struct protocol_welcome welcome;
 	int ends[2], fds[PROTOCOL_WELCOME_FDS];
-	size_t nfds = PROTOCOL_WELCOME_FDS;
+	size_t nfds = PROTOCOL_WELCOME_FDS, sockets = 1;
 
 	must(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "socketpair");
 	one->pid = fork();
@@ -119,13 +120,14 @@ static void start_client(uint32_t i, enum protocol_level level)
 	close(ends[1]);
 	must(!protocol_receive(ends[0], &welcome, sizeof(welcome), fds, &nfds, WAIT_MS) &&
 		     nfds == PROTOCOL_WELCOME_FDS && !lane_map(fds[0], &one->lane) &&
-		     !board_map(fds[1], &one->board),
+		     !board_map(fds[1], &one->board) &&
+		     !protocol_receive(ends[0], &welcome, sizeof(welcome), &one->socket, &sockets,
+				       WAIT_MS),
 	     "a client's lane");
 	close(ends[0]);
 	close(fds[0]);
 	close(fds[1]);
 	one->wake_fd = fds[2];
-	one->order_fd = fds[3];
 	one->active = false;
 	for (uint32_t q = 0; q < QUEUES; q++)
 		lane_queue_write(one->lane, q,
@@ -147,7 +149,7 @@ static void end_clients(void)
 		lane_unmap(clients[i].lane);
 		board_unmap(clients[i].board);
 		close(clients[i].wake_fd);
-		close(clients[i].order_fd);
+		close(clients[i].socket);
 	}
 }
 
@@ -211,14 +213,14 @@ static void *obey_all(void *count)
 	for (uint32_t i = 0; i < CLIENTS; i++) {
 		struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
 
-		must(!epoll_ctl(epoll, EPOLL_CTL_ADD, clients[i].order_fd, &event), "epoll");
+		must(!epoll_ctl(epoll, EPOLL_CTL_ADD, clients[i].socket, &event), "epoll");
 	}
 	while (!ending) {
 		n = epoll_wait(epoll, events, 64, 100);
 		for (int i = 0; i < n; i++) {
 			struct one *one = &clients[events[i].data.u32];
 
-			while (read(one->order_fd, bytes, sizeof(bytes)) > 0)
+			while (recv(one->socket, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
 				continue;
 			__atomic_store_n(&one->lane->order_done,
 					 __atomic_load_n(&one->lane->order, __ATOMIC_ACQUIRE),
@@ -240,24 +242,18 @@ static json_t *ask(void)
 					     .version = PROTOCOL_VERSION,
 					     .kind = PROTOCOL_ASK,
 					     .priority = PRIORITY_UNSET};
-	struct protocol_welcome welcome;
-	json_t *state = NULL;
-	size_t nfds = 1;
-	int fd = -1, memory;
-	char *text;
+	json_t *state;
+	char *text = NULL;
+	int fd = -1;
 
 	for (int i = 0; i < 1000 && (fd = protocol_connect(path)) < 0; i++)
 		usleep(10000);
 	must(fd >= 0 && !protocol_send(fd, &hello, sizeof(hello), NULL, 0) &&
-		     !protocol_receive(fd, &welcome, sizeof(welcome), &memory, &nfds, WAIT_MS) &&
-		     nfds == 1,
+		     !protocol_receive_text(fd, &text, SIZE_MAX / 4, WAIT_MS) && text,
 	     "asking the daemon");
 	close(fd);
-	text = malloc(welcome.bytes);
-	if (text && pread(memory, text, welcome.bytes, 0) == (ssize_t)welcome.bytes)
-		state = json_loadb(text, welcome.bytes, 0, NULL);
+	state = json_loads(text, 0, NULL);
 	free(text);
-	close(memory);
 	must(state != NULL, "reading the daemon's answer");
 	return state;
 }

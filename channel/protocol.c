@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -86,25 +87,39 @@ const char *protocol_policy_name(enum protocol_policy policy)
 	return policies[policy];
 }
 
-int protocol_connect(const char *path)
+/* Not blocking: a daemon that accepts nobody must not hold up the thread that watches the
+ * queues. A full backlog is -EAGAIN. */
+static int connect_to(const struct sockaddr_un *addr)
 {
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	int fd, err;
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
 
-	if (strlen(path) >= sizeof(addr.sun_path))
-		return -ENAMETOOLONG;
-	strcpy(addr.sun_path, path);
-	/* Not blocking: a daemon that accepts nobody must not hold up the
-	 * thread that watches the queues. A full backlog is -EAGAIN. */
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) == 0)
+	if (connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) == 0)
 		return fd;
 	err = -errno;
 	close(fd);
 	/* A socket of another type, and a file that is none. */
 	return err == -EPROTOTYPE ? -ENOTSOCK : err;
+}
+
+int protocol_connect(const char *path)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	size_t length = strlen(path);
+	int fd;
+
+	if (length >= sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(addr.sun_path, path);
+	if (geteuid() == 0 && length + sizeof(PROTOCOL_ROOT) <= sizeof(addr.sun_path)) {
+		strcpy(addr.sun_path + length, PROTOCOL_ROOT);
+		fd = connect_to(&addr);
+		if (fd >= 0)
+			return fd;
+		addr.sun_path[length] = '\0';
+	}
+	return connect_to(&addr);
 }
 
 bool protocol_is_served(const char *path)
@@ -241,4 +256,80 @@ int protocol_receive(int fd, void *data, size_t size, int *fds, size_t *nfds, in
 	if (nfds)
 		*nfds = count;
 	return 0;
+}
+
+int protocol_send_text(int fd, const struct protocol_welcome *head, const char *text)
+{
+	struct iovec parts[] = {
+		{.iov_base = (void *)(uintptr_t)head, .iov_len = sizeof(*head)},
+		{.iov_base = (void *)(uintptr_t)text, .iov_len = head->bytes},
+	};
+	const struct msghdr msg = {.msg_iov = parts, .msg_iovlen = 2};
+	ssize_t sent;
+
+	do
+		sent = sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (sent < 0 && errno == EINTR);
+	if (sent < 0)
+		return -errno;
+	return (size_t)sent == sizeof(*head) + head->bytes ? 0 : -EMSGSIZE;
+}
+
+/* One packet: its head, and its text at `text`, which has room for PROTOCOL_TEXT_MAX. */
+static int receive_piece(int fd, struct protocol_welcome *head, char *text, int timeout_ms)
+{
+	struct iovec parts[] = {
+		{.iov_base = head, .iov_len = sizeof(*head)},
+		{.iov_base = text, .iov_len = PROTOCOL_TEXT_MAX},
+	};
+	struct msghdr msg = {.msg_iov = parts, .msg_iovlen = 2};
+	ssize_t got;
+	int err;
+
+	do {
+		err = wait_readable(fd, timeout_ms);
+		if (err)
+			return err;
+		got = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_TRUNC);
+	} while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return -errno;
+	if (got == 0)
+		return -ECONNRESET;
+	if ((size_t)got < sizeof(*head) || head->magic != PROTOCOL_MAGIC ||
+	    head->version != PROTOCOL_VERSION || head->bytes > PROTOCOL_TEXT_MAX ||
+	    (size_t)got != sizeof(*head) + head->bytes || head->status > 0)
+		return -EPROTO;
+	return 0;
+}
+
+int protocol_receive_text(int fd, char **text, size_t most, int timeout_ms)
+{
+	struct protocol_welcome head = {.more = 1};
+	size_t used = 0, room = 0;
+	char *grown;
+	int err = 0;
+
+	*text = NULL;
+	while (!err && head.more) {
+		if (used + PROTOCOL_TEXT_MAX + 1 > room) {
+			room = 2 * room + PROTOCOL_TEXT_MAX + 1;
+			grown = used <= most ? realloc(*text, room) : NULL;
+			if (!grown) {
+				err = used > most ? -EPROTO : -ENOMEM;
+				break;
+			}
+			*text = grown;
+		}
+		err = receive_piece(fd, &head, *text + used, timeout_ms);
+		if (!err)
+			used += head.bytes;
+	}
+	if (err || used == 0) {
+		free(*text);
+		*text = NULL;
+	} else {
+		(*text)[used] = '\0';
+	}
+	return err ? err : head.status;
 }

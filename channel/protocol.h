@@ -2,24 +2,33 @@
 /*
  * What goes over the daemon's socket (SOCK_SEQPACKET, one struct a packet).
  *
- * Shim: sends hello, gets welcome with four descriptors (SCM_RIGHTS, in this
- * order: lane, board, eventfd that wakes the daemon, and a pipe's end by which the
- * daemon wakes the shim after an order: O_NONBLOCK belongs to the open file, so a file
- * that the daemon writes to must not be the client's as an eventfd would be). Afterwards nothing is sent; the socket only stays
- * open. The peer's identity comes from the kernel, never from hello; its death is
- * its pidfd, never a hang-up.
- * Command: sends hello with PROTOCOL_ASK, gets answer with one descriptor: a
- * memfd that holds `bytes` bytes of JSON text: the state of all, or with `pid` all
- * that is known of one workload.
- * Or with PROTOCOL_ORDER, and the pidfd of the process that it is about (none for
- * PROTOCOL_POLICY): so whom it means is told by the kernel, whatever the pid
- * namespaces, and cannot be another one who has his pid by now. The answer's
- * descriptor holds one sentence, whether it is done (0) or refused.
- * Or with PROTOCOL_EVENTS: after the answer, which has no descriptor, each packet is
- * one event as JSON text (docs/formats.md) of at most PROTOCOL_EVENT_MAX bytes. Who
- * does not read loses some, and is told how many.
+ * A client sends one packet, its hello, and nothing after it: the daemon shuts the
+ * connection for reading then, so a later send fails with EPIPE. No descriptor may come
+ * with it: where the kernel can refuse them (SO_PASSRIGHTS, Linux 6.16), the send fails
+ * with EPERM, else the connection is closed. The peer's identity comes from the kernel
+ * (SO_PEERPIDFD), never from the hello.
+ *
+ * Shim: gets a welcome with three descriptors (SCM_RIGHTS, in this order: lane, board,
+ * eventfd that wakes the daemon). Each later packet only wakes it, because of an order in
+ * the lane; its content means nothing. A socket is used for that because the daemon must
+ * write to nothing that a client can lock or make full: a pipe can be locked by a reader,
+ * an eventfd be made to block by its O_NONBLOCK, which all that have it share. The end of
+ * a client is its pidfd, never a hang-up.
+ * Command: sends hello with PROTOCOL_ASK, gets an answer: the state of all, or with `pid`
+ * all that is known of one workload, as JSON text. An answer is one packet or several: each
+ * is a struct protocol_welcome and `bytes` bytes of text; `more` is 1 in all but the last.
+ * Or with PROTOCOL_ORDER, and (but for PROTOCOL_POLICY) the process that it is about,
+ * as the sender's PID namespace numbers it. The answer's text is one sentence, whether
+ * it is done (0) or refused.
+ * Or with PROTOCOL_EVENTS: after the answer, which has no text, each packet is
+ * one event as JSON text (docs/formats.md) of at most PROTOCOL_EVENT_MAX bytes. A reader
+ * that does not read loses some, and gets their number instead.
  * Or with PROTOCOL_RECENT: answered as PROTOCOL_ASK, the text is a list of the last
  * events.
+ *
+ * Beside the socket of the daemon is one that only root and the daemon's own user can
+ * connect to (PROTOCOL_ROOT): its connections come first, so no crowd at the other one
+ * keeps root out. protocol_connect() takes it where it may.
  */
 #ifndef KFDSHIM_CHANNEL_PROTOCOL_H
 #define KFDSHIM_CHANNEL_PROTOCOL_H
@@ -31,8 +40,9 @@
 #include "channel/lane.h"
 
 #define PROTOCOL_MAGIC 0x4453464bu /* "KFSD" */
-#define PROTOCOL_VERSION 3u
+#define PROTOCOL_VERSION 4u
 #define PROTOCOL_SOCKET "/run/kfdsched/socket"
+#define PROTOCOL_ROOT ".root" /* what follows the socket's name in that of root's own */
 #define PROTOCOL_GROUP_MAX LANE_GROUP_MAX
 
 enum protocol_kind {
@@ -63,7 +73,8 @@ enum protocol_policy {
 #define PROTOCOL_LEASE_MAX_S 86400u
 #define PROTOCOL_EVENT_MAX 4096u
 
-#define PROTOCOL_WELCOME_FDS 4u
+#define PROTOCOL_WELCOME_FDS 3u
+#define PROTOCOL_TEXT_MAX 16384u /* bytes of text in one packet of an answer */
 
 /* KFDSHIM_LEVEL: how this process may be held back. */
 enum protocol_level {
@@ -96,15 +107,19 @@ struct protocol_hello {
 	uint32_t policy;	/* PROTOCOL_POLICY: enum protocol_policy */
 	uint32_t share_percent; /* PROTOCOL_POLICY: 1..99 with share, else 0 */
 	char group[PROTOCOL_GROUP_MAX]; /* NUL-terminated, may be empty */
+	int32_t target_pid;		/* order: the process, in the sender's PID namespace */
+	uint32_t pad;			/* 0 */
+	uint64_t target_inode; /* order: st_ino of its pidfd, which from Linux 6.9 on no other
+				    process has, so a number that is used again is noticed */
 };
 
+/* A welcome, and the head of each packet of an answer. */
 struct protocol_welcome {
 	uint32_t magic;
 	uint32_t version;
-	int32_t status; /* 0, or a negative errno: refused, and no descriptors follow, but
-			   the sentence for an order */
-	uint32_t pad;
-	uint64_t bytes; /* where there is a descriptor: length of the text */
+	int32_t status; /* 0, or a negative errno: refused, and no descriptors follow */
+	uint32_t more;	/* 1: another packet of the same answer follows */
+	uint64_t bytes; /* of text behind this struct, at most PROTOCOL_TEXT_MAX */
 };
 
 /* Parses KFDSHIM_PRIORITY: "online", "offline", "0".."15". -EINVAL otherwise. */
@@ -119,9 +134,10 @@ const char *protocol_level_name(enum protocol_level level);
 int protocol_policy(const char *text, enum protocol_policy *out);
 const char *protocol_policy_name(enum protocol_policy policy);
 
-/* Connects to `path` (close-on-exec, non-blocking). A negative errno: -ENOENT
- * and -ECONNREFUSED mean that no daemon is there, -ENOTSOCK not a socket of
- * our type, -EAGAIN that more clients wait than the daemon takes: try again. */
+/* Connects to `path` (close-on-exec, non-blocking), as root to its root's socket if that
+ * answers. A negative errno: -ENOENT and -ECONNREFUSED mean that no daemon is there,
+ * -ENOTSOCK not a socket of our type, -EAGAIN that more clients wait than the daemon takes:
+ * try again. */
 int protocol_connect(const char *path);
 /* Has a living process a socket of our type at `path`? It is not connected to, and
  * learns nothing of it. false also if that cannot be told. */
@@ -134,5 +150,12 @@ int protocol_send(int fd, const void *data, size_t size, const int *fds, size_t 
  * descriptors than room (then none is left open). -EAGAIN: `timeout_ms` over.
  * -ECONNRESET: hung up. */
 int protocol_receive(int fd, void *data, size_t size, int *fds, size_t *nfds, int timeout_ms);
+/* One packet of an answer: head->bytes of `text` behind *head. Returns as protocol_send(). */
+int protocol_send_text(int fd, const struct protocol_welcome *head, const char *text);
+/* A whole answer: packets until one without `more`. Returns the status of the last, and the
+ * text, NUL-terminated, in *text, which the caller frees (NULL: there is none); -EPROTO if a
+ * packet is none of an answer or all exceed `most` bytes, else as protocol_receive().
+ * `timeout_ms` counts for each packet. */
+int protocol_receive_text(int fd, char **text, size_t most, int timeout_ms);
 
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,22 +31,19 @@ static struct {
 	enum link_state state;
 	int socket;
 	uint64_t next_ns; /* LINK_DOWN: next try; LINK_GREETED: give up */
-	int order_fd;	  /* the daemon wakes us by it */
 	uint32_t order;	  /* the last one carried out, or 0; its level is held by it */
 	int told;	  /* the error that was last spoken of */
 	bool alone;	  /* none took us when we last asked, or it is lost */
-} peer = {.socket = UNUSED_FD, .order_fd = UNUSED_FD};
+} peer = {.socket = UNUSED_FD};
 
 /* An eventfd is the one kind of file here that has no type. Of a pipe or a socket the
  * other end may be closed, and a write be a SIGPIPE in the program; one to a file may take
  * long. */
-#define EVENTFD 0u
-
-static bool is_kind(int fd, mode_t kind)
+static bool is_eventfd(int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && (st.st_mode & S_IFMT) == kind;
+	return fstat(fd, &st) == 0 && (st.st_mode & S_IFMT) == 0;
 }
 
 static int adopt(int fds[PROTOCOL_WELCOME_FDS], uint64_t now_ns)
@@ -62,15 +60,13 @@ static int adopt(int fds[PROTOCOL_WELCOME_FDS], uint64_t now_ns)
 		lane_unmap(lane);
 		return err;
 	}
-	for (int i = 2; i < 4; i++) {
-		fds[i] = descriptor_keep(fds[i]);
-		if (fds[i] < 0)
-			err = -errno;
-		else if (!is_kind(fds[i], i == 2 ? EVENTFD : S_IFIFO))
-			err = -EPROTO;
-		else /* A full one must not hold up a runtime's thread. */
-			fcntl(fds[i], F_SETFL, fcntl(fds[i], F_GETFL) | O_NONBLOCK);
-	}
+	fds[2] = descriptor_keep(fds[2]);
+	if (fds[2] < 0)
+		err = -errno;
+	else if (!is_eventfd(fds[2]))
+		err = -EPROTO;
+	else /* A full one must not hold up a runtime's thread. */
+		fcntl(fds[2], F_SETFL, fcntl(fds[2], F_GETFL) | O_NONBLOCK);
 	if (err) {
 		lane_unmap(lane);
 		board_unmap(board);
@@ -79,11 +75,10 @@ static int adopt(int fds[PROTOCOL_WELCOME_FDS], uint64_t now_ns)
 	/* Before it learns that it may have a debug session on this process. */
 	peers_stop();
 	hold_hand_over();
-	peer.order_fd = fds[3];
 	agent_lock();
 	link_lane_begin(lane, board, fds[2], now_ns);
 	agent_unlock();
-	fds[2] = fds[3] = UNUSED_FD;
+	fds[2] = UNUSED_FD;
 	return 0;
 }
 
@@ -177,7 +172,7 @@ static int check_welcome(const struct protocol_welcome *welcome, size_t nfds)
 static void take_welcome(uint64_t now_ns)
 {
 	struct protocol_welcome welcome;
-	int fds[PROTOCOL_WELCOME_FDS] = {UNUSED_FD, UNUSED_FD, UNUSED_FD, UNUSED_FD}, err;
+	int fds[PROTOCOL_WELCOME_FDS] = {UNUSED_FD, UNUSED_FD, UNUSED_FD}, err;
 	size_t nfds = PROTOCOL_WELCOME_FDS;
 
 	if (!descriptor_is_ours(peer.socket)) {
@@ -213,7 +208,6 @@ static void let_go(uint64_t now_ns)
 {
 	if (!link_lane_end())
 		return;
-	descriptor_close(&peer.order_fd);
 	say(LOG_INFO, "the lane of the daemon at %s is given up", config.socket);
 	down(now_ns);
 	peer.next_ns = now_ns; /* its successor may be there already */
@@ -264,11 +258,6 @@ static void serve_order(uint64_t now_ns)
 	__atomic_store_n(&lane->order_errno, -err, __ATOMIC_RELAXED);
 	__atomic_store_n(&lane->order_done, order, __ATOMIC_RELEASE);
 	link_lane_wake();
-}
-
-int link_order_fd(void)
-{
-	return peer.order_fd;
 }
 
 /* Looked at whenever the sampler is awake, which it is while there is work. */
@@ -332,28 +321,29 @@ int link_socket(void)
 	return peer.state == LINK_GREETED || peer.state == LINK_UP ? peer.socket : UNUSED_FD;
 }
 
+/* After the welcome each packet is a wake, for which link_step() finds the order. */
 void link_readable(void)
 {
-	/* After the welcome the daemon says nothing more: this is its hang-up. */
-	if (peer.state == LINK_UP)
+	char bytes[8];
+	ssize_t got;
+
+	if (peer.state != LINK_UP)
+		return;
+	if (!descriptor_is_ours(peer.socket)) {
 		peer.state = LINK_LOST;
-}
-
-void link_order_readable(void)
-{
-	char bytes[64];
-
-	if (!descriptor_is_ours(peer.order_fd))
-		link_readable();
-	else if (read(peer.order_fd, bytes, sizeof(bytes)) == 0)
-		descriptor_close(&peer.order_fd); /* hung up: what that means the socket tells */
+		return;
+	}
+	do
+		got = recv(peer.socket, bytes, sizeof(bytes), MSG_DONTWAIT);
+	while (got > 0);
+	if (got == 0 || (errno != EAGAIN && errno != EINTR))
+		peer.state = LINK_LOST; /* it has hung up */
 }
 
 void link_forget(void)
 {
 	link_lane_forget();
 	descriptor_close(&peer.socket);
-	descriptor_close(&peer.order_fd);
 	peer.state = LINK_DOWN;
 	peer.next_ns = 0;
 	peer.order = 0;

@@ -16,12 +16,7 @@
  * be read. */
 uint64_t link_step(uint64_t now_ns);
 int link_socket(void);
-/* To be polled for reading, and read: the daemon has an order, which link_step
- * carries out. -1: none. */
-int link_order_fd(void);
 void link_readable(void);
-/* link_order_fd can be read: the daemon has woken us, or hung up. */
-void link_order_readable(void);
 /* The sampler's thread: no daemon is there, or it says nothing. */
 bool link_alone(void);
 /* Any thread, not under the lock: a daemon has taken this process, or would be there

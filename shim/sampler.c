@@ -128,10 +128,9 @@ static uint64_t longest_sleep(void)
 static void sleep_until(uint64_t now_ns, uint64_t until_ns)
 {
 	uint64_t most = longest_sleep();
-	struct pollfd fds[4] = {
+	struct pollfd fds[3] = {
 		{.fd = wake_fd, .events = POLLIN},
 		{.fd = link_socket(), .events = POLLIN},
-		{.fd = link_order_fd(), .events = POLLIN},
 		{.fd = peers_socket(), .events = POLLIN},
 	};
 	struct timespec timeout;
@@ -143,7 +142,7 @@ static void sleep_until(uint64_t now_ns, uint64_t until_ns)
 	left = left < most ? left : most;
 	timeout.tv_sec = (time_t)(left / 1000000000u);
 	timeout.tv_nsec = (long)(left % 1000000000u);
-	n = ppoll(fds, 4, left == UINT64_MAX ? NULL : &timeout, NULL);
+	n = ppoll(fds, 3, left == UINT64_MAX ? NULL : &timeout, NULL);
 	__atomic_store_n(&sleeping, false, __ATOMIC_SEQ_CST);
 	if (n <= 0)
 		return;
@@ -152,9 +151,7 @@ static void sleep_until(uint64_t now_ns, uint64_t until_ns)
 		(void)!read(wake_fd, &count, sizeof(count));
 	if (fds[1].revents)
 		link_readable();
-	if (fds[2].revents)
-		link_order_readable();
-	if (fds[3].revents && !descriptor_is_ours(fds[3].fd))
+	if (fds[2].revents && !descriptor_is_ours(fds[2].fd))
 		peers_lost();
 }
 

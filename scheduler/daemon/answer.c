@@ -2,12 +2,10 @@
 #include "scheduler/daemon/answer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "channel/protocol.h"
@@ -17,16 +15,28 @@
 #include "scheduler/daemon/worker.h"
 
 #define WORK_NS 200000u
+#define WORK_TRUSTED_NS 1000000u
 #define REST_NS 1000000u
-/* Nobody who gets it can change it for the others. */
-#define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+#define RETRY_NS 5000000u
 
 /* ---- its text ---- */
 
 static void put(struct answer *answer, const char *text, size_t length)
 {
-	if (!answer->error && write(answer->memory, text, length) != (ssize_t)length)
+	size_t room = answer->room;
+	char *grown;
+
+	while (room < answer->length + length)
+		room = room ? 2 * room : 4096;
+	grown = room > answer->room ? realloc(answer->text, room) : answer->text;
+	if (!grown) {
 		answer->error = -ENOMEM;
+		return;
+	}
+	answer->text = grown;
+	answer->room = room;
+	memcpy(grown + answer->length, text, length);
+	answer->length += length;
 }
 
 static void put_text(struct answer *answer, const char *text)
@@ -76,18 +86,16 @@ static bool is_process(const struct client *client, int pid)
 }
 
 /* NULL: it has gone since. */
-static const struct client *process(const struct worker *worker)
+static const struct client *process(const struct worker *worker, const struct answer *answer)
 {
-	const struct client *client = worker->clients[worker->answer.slot];
+	const struct client *client = worker->clients[answer->slot];
 
-	return client && client->phase == CLIENT_SERVED && client->serial == worker->answer.serial
-		       ? client
-		       : NULL;
+	return client && client->phase == CLIENT_SERVED && client->serial == answer->serial ? client
+											    : NULL;
 }
 
-static void next_process(struct worker *worker, uint64_t now)
+static void next_process(const struct worker *worker, struct answer *answer, uint64_t now)
 {
-	struct answer *answer = &worker->answer;
 	const struct client *client = NULL;
 
 	while (answer->slot < worker->client_end &&
@@ -113,10 +121,9 @@ static void next_process(struct worker *worker, uint64_t now)
 	answer->stage = ANSWER_QUEUES;
 }
 
-static void process_queues(struct worker *worker)
+static void process_queues(const struct worker *worker, struct answer *answer)
 {
-	struct answer *answer = &worker->answer;
-	const struct client *client = process(worker);
+	const struct client *client = process(worker, answer);
 
 	if (client && answer->pid == ANSWER_BRIEF) {
 		put_elements(answer, status_queue_counts(client));
@@ -131,10 +138,9 @@ static void process_queues(struct worker *worker)
 }
 
 /* The parts of a dump; they end with the process. */
-static void dump(struct worker *worker, uint64_t now)
+static void dump(const struct worker *worker, struct answer *answer, uint64_t now)
 {
-	struct answer *answer = &worker->answer;
-	const struct client *client = process(worker);
+	const struct client *client = process(worker, answer);
 	char text[64];
 
 	if (!client) {
@@ -165,20 +171,16 @@ static void dump(struct worker *worker, uint64_t now)
 	}
 }
 
-static void begin_recent(struct worker *worker)
+static void begin_recent(const struct worker *worker, struct answer *answer)
 {
-	struct answer *answer = &worker->answer;
-
 	answer->newest = worker->events.number;
 	answer->event = answer->newest > EVENTS_KEPT ? answer->newest - EVENTS_KEPT : 0;
 	put_text(answer, "[");
 	answer->stage = ANSWER_RECENT;
 }
 
-static void recent(struct worker *worker)
+static void recent(const struct worker *worker, struct answer *answer)
 {
-	struct answer *answer = &worker->answer;
-
 	if (answer->event < answer->newest) {
 		put_elements(answer, events_recent(worker, &answer->event, answer->newest));
 		return;
@@ -188,11 +190,11 @@ static void recent(struct worker *worker)
 }
 
 /* Histograms are what is longest of it. */
-static json_t *head(const struct worker *worker, uint64_t now)
+static json_t *head(const struct worker *worker, const struct answer *answer, uint64_t now)
 {
 	json_t *json = status_head(worker, now), *totals = json_object_get(json, "totals");
 
-	if (worker->answer.pid == ANSWER_BRIEF) {
+	if (answer->pid == ANSWER_BRIEF) {
 		json_object_del(totals, "resume_ns");
 		json_object_del(totals, "holdover_ns");
 		json_object_del(totals, "turn_ns");
@@ -200,125 +202,176 @@ static json_t *head(const struct worker *worker, uint64_t now)
 	return json;
 }
 
-/* ---- whose it is ---- */
-
-/* Who has waited longest gets his answer, and who waits for the same with him. */
-static void begin(struct worker *worker, uint64_t now)
+static void begin(const struct worker *worker, struct answer *answer, uint64_t now)
 {
-	struct answer *answer = &worker->answer;
-	const struct client *longest = NULL;
-
-	for (uint32_t i = 0; i < worker->client_end; i++) {
-		const struct client *client = worker->clients[i];
-
-		if (client && client->phase == CLIENT_ASKING &&
-		    (!longest || (int32_t)(client->serial - longest->serial) < 0))
-			longest = client;
-	}
-	answer->pid = longest->asked_pid;
-	answer->number++;
-	answer->error = 0;
-	answer->slot = 0;
 	answer->first = true;
-	for (uint32_t i = 0; i < worker->client_end; i++) {
-		struct client *client = worker->clients[i];
-
-		if (client && client->phase == CLIENT_ASKING && client->asked_pid == answer->pid)
-			client->answer = answer->number;
-	}
-	answer->memory = memfd_create("kfdschedd-status", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (answer->memory < 0)
-		answer->error = -errno;
 	answer->stage = ANSWER_PROCESS;
 	if (answer->pid == ANSWER_OF_EVENTS)
-		begin_recent(worker);
+		begin_recent(worker, answer);
 	else if (answer->pid <= 0)
-		put_open(answer, head(worker, now), ",\"processes\":[");
+		put_open(answer, head(worker, answer, now), ",\"processes\":[");
 }
 
-static void finish(struct worker *worker)
+static void piece(const struct worker *worker, struct answer *answer, uint64_t now)
 {
-	struct answer *answer = &worker->answer;
-	struct protocol_welcome welcome = {
-		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .status = answer->error};
-
-	if (!welcome.status && fcntl(answer->memory, F_ADD_SEALS, SEALS) < 0)
-		welcome.status = -errno;
-	if (!welcome.status)
-		welcome.bytes = (uint64_t)lseek(answer->memory, 0, SEEK_CUR);
-	for (uint32_t i = 0; i < worker->client_end; i++) {
-		struct client *client = worker->clients[i];
-
-		if (!client || client->phase != CLIENT_ASKING || client->answer != answer->number)
-			continue;
-		protocol_send(client->socket, &welcome, sizeof(welcome), &answer->memory,
-			      welcome.status ? 0 : 1);
-		client_gone(worker, client, NULL);
-	}
-	if (answer->memory >= 0)
-		close(answer->memory);
-	answer->error = 0;
-	answer->stage = ANSWER_NONE;
-}
-
-static void piece(struct worker *worker, uint64_t now)
-{
-	switch (worker->answer.stage) {
-	case ANSWER_NONE:
-		begin(worker, now);
+	switch (answer->stage) {
+	case ANSWER_WAITING:
+		begin(worker, answer, now);
 		break;
 	case ANSWER_PROCESS:
-		next_process(worker, now);
+		next_process(worker, answer, now);
 		break;
 	case ANSWER_QUEUES:
-		process_queues(worker);
+		process_queues(worker, answer);
 		break;
 	case ANSWER_RECENT:
-		recent(worker);
-		break;
-	case ANSWER_DONE:
-		finish(worker);
+		recent(worker, answer);
 		break;
 	default:
-		dump(worker, now);
+		dump(worker, answer, now);
 	}
-	if (worker->answer.error)
-		worker->answer.stage = ANSWER_DONE;
+	if (answer->error)
+		answer->stage = ANSWER_DONE;
+}
+
+/* ---- sending ---- */
+
+/* Sends what there is of the piece. -EAGAIN: the client has no room. */
+static int send_piece(struct client *client)
+{
+	struct answer *answer = &client->answer;
+	struct protocol_welcome head = {
+		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .status = answer->error};
+	int error = 0;
+
+	if (answer->error) {
+		answer->sent = answer->length; /* no text with an error */
+		return protocol_send_text(client->socket, &head, "");
+	}
+	while (!error && answer->sent < answer->length) {
+		size_t left = answer->length - answer->sent;
+
+		head.bytes = left < PROTOCOL_TEXT_MAX ? left : PROTOCOL_TEXT_MAX;
+		head.more = answer->stage != ANSWER_DONE || head.bytes < left;
+		error = protocol_send_text(client->socket, &head, answer->text + answer->sent);
+		if (!error)
+			answer->sent += head.bytes;
+	}
+	return error;
+}
+
+static void forget_text(struct answer *answer)
+{
+	free(answer->text);
+	answer->text = NULL;
+	answer->length = answer->room = answer->sent = 0;
+}
+
+/* One piece more, or what is left of the last; then the client's turn is over. */
+static void serve(struct worker *worker, struct client *client, uint64_t now)
+{
+	struct answer *answer = &client->answer;
+	int error;
+
+	if (answer->stage == ANSWER_SENT) {
+		if (!door_is_unread(client->socket))
+			client_gone(worker, client, NULL);
+		answer->retry_ns = now + RETRY_NS;
+		return;
+	}
+	if (answer->stage == ANSWER_WAITING)
+		door_user(worker, client->uid)->answers++;
+	if (answer->length == answer->sent && answer->stage != ANSWER_DONE)
+		piece(worker, answer, now);
+	error = send_piece(client);
+	if (error == -EAGAIN) {
+		answer->retry_ns = now + RETRY_NS;
+		return;
+	}
+	forget_text(answer);
+	if (error)
+		client_gone(worker, client, NULL);
+	else if (answer->stage == ANSWER_DONE)
+		answer->stage = ANSWER_SENT;
+}
+
+/* ---- whose turn it is ---- */
+
+static bool is_trusted(const struct client *client)
+{
+	return client->uid == 0 || client->uid == geteuid();
+}
+
+static bool is_due(struct worker *worker, const struct client *client, uint64_t now)
+{
+	if (!client || client->phase != CLIENT_ASKING || now < client->answer.retry_ns)
+		return false;
+	return client->answer.stage != ANSWER_WAITING || is_trusted(client) ||
+	       door_user(worker, client->uid)->answers < ANSWER_OF_USER;
+}
+
+/* Root's; else the next one after the last. NULL: none can go on now. */
+static struct client *next_asker(struct worker *worker, uint64_t now)
+{
+	struct client *found = NULL;
+	uint32_t end = worker->client_end;
+
+	for (uint32_t i = 1; i <= end; i++) {
+		struct client *client = worker->clients[(worker->answers.last + i) % end];
+
+		if (!is_due(worker, client, now))
+			continue;
+		if (is_trusted(client))
+			return client;
+		if (!found)
+			found = client;
+	}
+	return found;
 }
 
 void answer_step(struct worker *worker, uint64_t now)
 {
-	struct answer *answer = &worker->answer;
+	struct answers *answers = &worker->answers;
 	uint64_t end = now + WORK_NS;
+	bool done = false;
 
 	if (now < answer_next(worker))
 		return;
 	do {
-		piece(worker, now);
-		if (answer->stage == ANSWER_NONE && !answer->askers)
+		struct client *client = next_asker(worker, now);
+
+		if (!client)
 			break;
+		if (!done && is_trusted(client))
+			end = now + WORK_TRUSTED_NS;
+		done = true;
+		answers->last = client->slot;
+		serve(worker, client, now);
 		now = clock_ns();
 	} while (now < end);
-	answer->next_ns = now + REST_NS;
+	answers->rested_ns = now + REST_NS;
+	answers->next_ns = now + (done ? REST_NS : RETRY_NS);
 }
 
 uint64_t answer_next(const struct worker *worker)
 {
-	const struct answer *answer = &worker->answer;
-
-	return answer->stage == ANSWER_NONE && !answer->askers ? UINT64_MAX : answer->next_ns;
+	return worker->answers.askers ? worker->answers.next_ns : UINT64_MAX;
 }
 
 void answer_ask(struct worker *worker, struct client *client, int pid)
 {
 	client->phase = CLIENT_ASKING;
-	client->asked_pid = pid;
-	client->answer = worker->answer.number; /* none that is to come */
-	worker->answer.askers++;
+	client->answer = (struct answer){.pid = pid};
+	worker->answers.askers++;
+	worker->answers.next_ns = worker->answers.rested_ns;
 }
 
 void answer_gone(struct worker *worker, struct client *client)
 {
-	if (client->phase == CLIENT_ASKING)
-		worker->answer.askers--;
+	if (client->phase != CLIENT_ASKING)
+		return;
+	worker->answers.askers--;
+	if (client->answer.stage != ANSWER_WAITING)
+		door_user(worker, client->uid)->answers--;
+	forget_text(&client->answer);
 }

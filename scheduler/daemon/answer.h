@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Answers to commands that ask for the state (PROTOCOL_ASK) or for the last events
- * (PROTOCOL_RECENT). A thousand clients are
- * 50 ms of JSON, so an answer is made piece by piece between the turns of the loop, for
- * 0.2 ms at a time and then nothing for 1 ms, however many ask: they wait in line, and one
- * answer is for all that wait for the same when it is begun. Each process in it is as it
- * was when its piece was made; who went meanwhile is left out, or has fewer queues.
+ * (PROTOCOL_RECENT). The state of a thousand clients is 50 ms of JSON, so an answer is made
+ * in pieces between the turns of the loop, for 0.2 ms at a time (1 ms for root), then
+ * none for 1 ms, and sent as it is made: no piece is made before the client has room for
+ * it, so an answer that is not read costs one piece of memory. Root's answers come first;
+ * others take turns, and of one user at most ANSWER_OF_USER are under way. Each process in
+ * an answer is as it was when its piece was made; one that has gone meanwhile is left out,
+ * or has fewer queues.
  *
  * All functions for the loop's thread.
  */
@@ -13,6 +15,7 @@
 #define KFDSHIM_SCHEDULER_DAEMON_ANSWER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct client;
@@ -22,8 +25,10 @@ struct worker;
 #define ANSWER_OF_EVENTS (-1)
 #define ANSWER_BRIEF (-2) /* of all, with counts of their queues */
 
+#define ANSWER_OF_USER 8u
+
 enum answer_stage {
-	ANSWER_NONE,
+	ANSWER_WAITING, /* not begun */
 	ANSWER_PROCESS, /* the next one, or the end */
 	ANSWER_QUEUES,	/* of the process */
 	ANSWER_LANE,
@@ -31,21 +36,28 @@ enum answer_stage {
 	ANSWER_LANE_EVENTS,
 	ANSWER_RECENT,
 	ANSWER_DONE,
+	ANSWER_SENT, /* all of it, but not all of it is read */
 };
 
-/* Of the worker: the answer that is being made. */
+/* A part of struct client. */
 struct answer {
 	enum answer_stage stage;
-	int pid; /* of this process; 0: of all; or one of those */
-	int memory;
+	int pid; /* of this process; 0: of all; or one of those above */
 	int error;
-	uint32_t number;
 	uint32_t slot, serial; /* of the process */
 	bool first;	       /* nothing stands in the list yet */
 	uint32_t queue, unreadable;
 	uint64_t event, newest;
-	uint64_t next_ns;
+	uint64_t retry_ns; /* the client had no room */
+	char *text;	   /* of the piece that is being sent */
+	size_t length, room, sent;
+};
+
+/* A part of struct worker. */
+struct answers {
 	uint32_t askers;
+	uint32_t last; /* slot of the client that was served last */
+	uint64_t rested_ns, next_ns;
 };
 
 /* This client asks for all, for process `pid`, or ANSWER_OF_EVENTS: it is CLIENT_ASKING

@@ -25,4 +25,13 @@ struct beat {
 	struct totals totals;	     /* the same, once a second and at its end */
 };
 
+/* A page of its own for the process that accepts connections (greeter.h), which is trusted
+ * less and has none of the above. */
+struct door_beat {
+	uint64_t beat_ns; /* its heartbeat; the watchdog sets it at each start */
+	uint64_t refused; /* connections, by it and by the worker */
+	uint64_t refused_calls;
+	struct log_losses log;
+};
+
 #endif

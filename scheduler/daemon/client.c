@@ -2,7 +2,6 @@
 #include "scheduler/daemon/client.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdio.h>
@@ -14,15 +13,15 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "scheduler/daemon/greeter.h"
 #include "scheduler/daemon/level.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/order.h"
 #include "scheduler/daemon/outsider.h"
 #include "scheduler/daemon/worker.h"
 
-#define GREETING_NS 1000000000u /* to say hello in */
-#define EXEC_NS 1000000000u	/* from a hang-up to the program that an exec began */
-#define LOST_NS 1000000000u	/* from the end of a session to the end of its process */
+#define EXEC_NS 1000000000u /* from a hang-up to the program that an exec began */
+#define LOST_NS 1000000000u /* from the end of a session to the end of its process */
 
 static void close_fd(int *fd)
 {
@@ -49,7 +48,7 @@ static struct client *client_new(struct worker *worker, int socket, uint64_t now
 	client->serial = ++worker->serial;
 	client->socket = socket;
 	client->control.pidfd = -1;
-	client->wake_fd = client->order_fd = -1;
+	client->wake_fd = -1;
 	client->peer.pidfd = -1;
 	client->since_ns = now;
 	worker->clients[slot] = client;
@@ -68,25 +67,6 @@ static void refuse(struct worker *worker, struct client *client, int error)
 	client_gone(worker, client, NULL);
 }
 
-void client_accept(struct worker *worker, int socket, uid_t uid, uint64_t now)
-{
-	const struct protocol_welcome full = {
-		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .status = -ENOSPC};
-	struct client *client = client_new(worker, socket, now);
-
-	if (!client) {
-		protocol_send(socket, &full, sizeof(full), NULL, 0);
-		close(socket);
-		door_left(worker, uid);
-		return;
-	}
-	client->by_door = true;
-	client->uid = uid;
-	if (worker_watch(worker, socket, EPOLLIN | EPOLLRDHUP | EPOLLET, WORKER_SOCKET,
-			 client->slot))
-		client_gone(worker, client, NULL);
-}
-
 /* A process that comes a second time (after exec) replaces what it was. */
 static void replace(struct worker *worker, const struct client *client)
 {
@@ -99,12 +79,11 @@ static void replace(struct worker *worker, const struct client *client)
 	}
 }
 
-static int send_welcome(struct worker *worker, struct client *client, int lane_fd, int order_end)
+static int send_welcome(struct worker *worker, struct client *client, int lane_fd)
 {
 	const struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC,
 						 .version = PROTOCOL_VERSION};
-	const int fds[PROTOCOL_WELCOME_FDS] = {lane_fd, worker->board_fd, client->wake_fd,
-					       order_end};
+	const int fds[PROTOCOL_WELCOME_FDS] = {lane_fd, worker->board_fd, client->wake_fd};
 
 	return protocol_send(client->socket, &welcome, sizeof(welcome), fds, PROTOCOL_WELCOME_FDS);
 }
@@ -112,8 +91,7 @@ static int send_welcome(struct worker *worker, struct client *client, int lane_f
 /* Gives it its lane. 0 or a negative errno. */
 static int serve(struct worker *worker, struct client *client, uint64_t now)
 {
-	int lane_fd = lane_create(&client->lane), order_ends[2] = {-1, -1};
-	int error;
+	int lane_fd = lane_create(&client->lane), error;
 
 	if (lane_fd < 0)
 		return lane_fd;
@@ -122,8 +100,7 @@ static int serve(struct worker *worker, struct client *client, uint64_t now)
 	/* One of its own: a shared one could be drained or filled by anybody.
 	 * Edge triggered, it need never be read. */
 	client->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	error = client->wake_fd < 0 || pipe2(order_ends, O_CLOEXEC | O_NONBLOCK) != 0 ? -errno : 0;
-	client->order_fd = order_ends[1];
+	error = client->wake_fd < 0 ? -errno : 0;
 	if (!error)
 		error = worker_watch(worker, client->peer.pidfd, EPOLLIN, WORKER_PIDFD,
 				     client->slot);
@@ -138,8 +115,7 @@ static int serve(struct worker *worker, struct client *client, uint64_t now)
 		standing_place(worker, client, now);
 	}
 	if (!error)
-		error = send_welcome(worker, client, lane_fd, order_ends[0]);
-	close_fd(&order_ends[0]);
+		error = send_welcome(worker, client, lane_fd);
 	close(lane_fd);
 	return error;
 }
@@ -207,20 +183,15 @@ struct client *client_adopt(struct worker *worker, const struct peer *peer, int 
 	return client;
 }
 
-/* *sent_fd: what came with the hello, or -1; whoever takes it sets it to -1. */
 static void greeted(struct worker *worker, struct client *client,
-		    const struct protocol_hello *hello, int *sent_fd, uint64_t now)
+		    const struct protocol_hello *hello, uint64_t now)
 {
 	if (hello->magic != PROTOCOL_MAGIC || hello->version != PROTOCOL_VERSION) {
 		refuse(worker, client, -EPROTO);
 		return;
 	}
 	if (hello->kind == PROTOCOL_ORDER) {
-		control_order(worker, client, hello, sent_fd, now);
-		return;
-	}
-	if (*sent_fd >= 0) {
-		refuse(worker, client, -EPROTO);
+		control_order(worker, client, hello, now);
 		return;
 	}
 	if (hello->kind == PROTOCOL_EVENTS) {
@@ -260,33 +231,38 @@ static void greeted(struct worker *worker, struct client *client,
 	register_workload(worker, client, now);
 }
 
-void client_readable(struct worker *worker, struct client *client, uint64_t now)
+void client_accept(struct worker *worker, int socket, uid_t owner,
+		   const struct greeter_message *message, uint64_t now)
 {
-	struct protocol_hello hello;
-	int sent_fd = -1, error;
-	size_t nfds = 1;
+	const struct protocol_welcome full = {
+		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .status = -ENOSPC};
+	struct client *client = client_new(worker, socket, message->accepted_ns);
 
-	if (client->phase == CLIENT_HOLDING || client->phase == CLIENT_READING ||
-	    client->phase == CLIENT_ASKING) {
-		client_gone(worker, client, NULL); /* nothing more is said */
+	if (!client) {
+		protocol_send(socket, &full, sizeof(full), NULL, 0);
+		door_left(worker, owner, socket);
 		return;
 	}
-	if (client->phase == CLIENT_SERVED) {
-		/* A hang-up is not its end: but exec closes the socket too, and
-		 * what it was before is over then. That may show a little later:
-		 * descriptors are closed before the new program has its stack. */
-		client->hung_up_ns = now;
-		client_overdue(worker, client, now);
-		return;
-	}
-	error = protocol_receive(client->socket, &hello, sizeof(hello), &sent_fd, &nfds, 0);
-	if (error == 0)
-		greeted(worker, client, &hello, &sent_fd, now);
-	else if (error == -EPROTO)
-		refuse(worker, client, error);
-	else if (error != -EAGAIN)
+	client->by_door = true;
+	client->uid = owner;
+	/* It is shut for reading: what is left to be told of is EPOLLHUP, which always is. */
+	if (worker_watch(worker, socket, EPOLLET, WORKER_SOCKET, client->slot))
 		client_gone(worker, client, NULL);
-	close_fd(&sent_fd);
+	else
+		greeted(worker, client, &message->hello, now);
+}
+
+void client_hung_up(struct worker *worker, struct client *client, uint64_t now)
+{
+	if (client->phase != CLIENT_SERVED) {
+		client_gone(worker, client, NULL);
+		return;
+	}
+	/* A hang-up is not its end: but exec closes the socket too, and
+	 * what it was before is over then. That may show a little later:
+	 * descriptors are closed before the new program has its stack. */
+	client->hung_up_ns = now;
+	client_overdue(worker, client, now);
 }
 
 /* ---- being there ---- */
@@ -316,8 +292,6 @@ void client_release(struct worker *worker, struct client *client, uint64_t now)
 
 void client_overdue(struct worker *worker, struct client *client, uint64_t now)
 {
-	if (client->phase == CLIENT_GREETING && now > client->since_ns + GREETING_NS)
-		client_gone(worker, client, NULL);
 	if (client->phase == CLIENT_SERVED && client->hung_up_ns) {
 		if (peer_replaced(&client->peer)) {
 			client_gone(worker, client, "is another program now");
@@ -380,17 +354,16 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 			 client->name, client->log.left_out);
 	look_forget(worker, client);
 	answer_gone(worker, client);
-	if (client->by_door)
-		door_left(worker, client->uid);
 	client->phase = CLIENT_DEAD;
 	control_gone(worker, client);
 	worker->dead++;
-	/* The process has the one, its executor the other. */
+	/* The process has the one, its executor the other, and the door may keep the last. */
 	worker_unwatch(worker, client->wake_fd);
 	worker_unwatch(worker, client->peer.pidfd);
-	close_fd(&client->socket);
+	worker_unwatch(worker, client->socket);
+	if (client->by_door)
+		door_left(worker, client->uid, client->socket);
 	close_fd(&client->wake_fd);
-	close_fd(&client->order_fd);
 	close_fd(&client->peer.pidfd);
 }
 

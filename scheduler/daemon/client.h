@@ -12,6 +12,7 @@
 #include "channel/lane.h"
 #include "channel/protocol.h"
 #include "scheduler/core/core.h"
+#include "scheduler/daemon/answer.h"
 #include "scheduler/daemon/control.h"
 #include "scheduler/daemon/events.h"
 #include "scheduler/daemon/executor.h"
@@ -22,11 +23,12 @@
 #include "scheduler/daemon/peer.h"
 #include "scheduler/daemon/standing.h"
 
+struct greeter_message;
 struct worker;
 struct outsider;
 
 enum client_phase {
-	CLIENT_GREETING, /* has not said hello */
+	CLIENT_GREETING, /* its hello is being served */
 	CLIENT_SERVED,	 /* a workload with a lane */
 	CLIENT_HOLDING,	 /* a command that waits for a suspend, or has one held (control.h) */
 	CLIENT_READING,	 /* a command that is told what happens (events.h) */
@@ -37,10 +39,9 @@ enum client_phase {
 struct client {
 	enum client_phase phase;
 	uint32_t slot, serial;
-	bool by_door; /* it is counted there, for this user: */
-	uid_t uid;
-	int socket, wake_fd; /* wake_fd: it wakes us */
-	int order_fd;	     /* our end of the pipe by which we wake it after an order */
+	bool by_door;	     /* it is counted there, for this user: */
+	uid_t uid;	     /* the owner of its uid (owners.h) */
+	int socket, wake_fd; /* wake_fd: it wakes us; -1: it has none, as has an outsider */
 	int told;	     /* negative errno of the last action, 0: none; it was logged */
 	uint64_t since_ns;
 
@@ -85,9 +86,8 @@ struct client {
 	uint64_t cause_ns; /* when what caused it happened; 0: unknown */
 
 	struct control control;
-	int asked_pid;	  /* CLIENT_ASKING: of whom, as in struct answer */
-	uint32_t answer;  /* the number of the one that it gets */
-	struct news news; /* events.h */
+	struct answer answer; /* CLIENT_ASKING */
+	struct news news;     /* events.h */
 	struct metrics_tally tally;
 };
 
@@ -97,14 +97,16 @@ static inline uint32_t lane_word(const uint32_t *at)
 	return __atomic_load_n(at, __ATOMIC_ACQUIRE);
 }
 
-/* A connection of this user was let in: the client owns `socket`, whatever happens. */
-void client_accept(struct worker *worker, int socket, uid_t uid, uint64_t now);
+/* A connection was let in, for this owner of its uid: serves its hello. The client owns
+ * `socket`, whatever happens. */
+void client_accept(struct worker *worker, int socket, uid_t owner,
+		   const struct greeter_message *message, uint64_t now);
 /* A process that is not connected and does not know of us (outsider.h), with a lane
  * that only we have. Takes peer->pidfd, whatever happens. NULL: no room or memory. */
 struct client *client_adopt(struct worker *worker, const struct peer *peer, int priority,
 			    struct outsider *outsider, uint64_t now);
-/* Its socket has something: a hello, or a hang-up. */
-void client_readable(struct worker *worker, struct client *client, uint64_t now);
+/* Its peer has closed the connection. */
+void client_hung_up(struct worker *worker, struct client *client, uint64_t now);
 /* scan.c. Looks at the lane and tells the core what is new. Was there anything? */
 bool client_scan(struct worker *worker, struct client *client, uint64_t now);
 /* The same for the calls alone that a suspension would block. */

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "scheduler/core/core.h"
+#include "scheduler/daemon/owners.h"
 #include "scheduler/daemon/rules.h"
 
 #define CONFIG_BYTES_MAX (1u << 20) /* of the file */
@@ -28,6 +29,7 @@ struct config {
 	struct config_node node[CORE_POLICIES];
 	struct authority authority;
 	struct rules rules;
+	struct owners owners;  /* of /etc/subuid, not of the file */
 	uint16_t metrics_port; /* of 127.0.0.1; 0: off */
 	bool verbose;
 };

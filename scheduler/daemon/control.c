@@ -6,7 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -29,16 +30,12 @@ _Static_assert((int)PROTOCOL_POLICY_STRICT == (int)CORE_STRICT &&
 
 static void say(struct client *client, int status, const char *sentence)
 {
-	struct protocol_welcome welcome = {
-		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .status = status};
-	int fd = memfd_create("kfdschedd-answer", MFD_CLOEXEC);
+	const struct protocol_welcome head = {.magic = PROTOCOL_MAGIC,
+					      .version = PROTOCOL_VERSION,
+					      .status = status,
+					      .bytes = strlen(sentence)};
 
-	welcome.bytes = strlen(sentence);
-	if (fd < 0 || write(fd, sentence, welcome.bytes) != (ssize_t)welcome.bytes)
-		welcome.bytes = 0;
-	protocol_send(client->socket, &welcome, sizeof(welcome), &fd, welcome.bytes ? 1 : 0);
-	if (fd >= 0)
-		close(fd);
+	protocol_send_text(client->socket, &head, sentence);
 }
 
 static void answer(struct worker *worker, struct client *client, int status, const char *format,
@@ -87,30 +84,89 @@ static struct client *workload(const struct worker *worker, pid_t pid, uint64_t 
 
 struct target {
 	pid_t pid;
+	int pidfd; /* the owner of the struct closes it */
 	uint64_t started;
 	char name[16];
 	struct client *client; /* NULL: it is not registered */
 };
 
-/* false: the order is answered. */
-static bool find_target(struct worker *worker, struct client *from, int sent_fd, struct target *out)
+/* Before Linux 6.12 the kernel translates no process ids: those that registered from the
+ * same PID namespace said theirs. 0: it is none of them. */
+static pid_t find_registered(const struct worker *worker, const struct peer *from, pid_t pid)
 {
-	pid_t pid = sent_fd < 0 ? -EINVAL : peer_of_pidfd(sent_fd);
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		const struct client *client = worker->clients[i];
 
-	if (pid == -ESRCH) {
-		answer(worker, from, -ESRCH,
-		       "that process has ended, or kfdschedd runs in a pid namespace that has not "
-		       "got it: run kfdschedd on the host");
-		return false;
+		if (client && client->phase == CLIENT_SERVED && client->peer.own_pid == pid &&
+		    client->peer.pid_ns == from->pid_ns)
+			return client->peer.pid;
 	}
-	if (pid < 0) {
-		answer(worker, from, -EINVAL, "the order came without the pidfd of a process");
-		return false;
+	return 0;
+}
+
+/* The process that `from` calls `pid`, in our PID namespace; or a negative errno. */
+static pid_t translate(const struct worker *worker, const struct peer *from, pid_t pid)
+{
+	pid_t found;
+
+	if (pid <= 0)
+		return -EINVAL;
+	if (from->pid_ns == worker->own_pid_ns)
+		return pid;
+	found = peer_translate(from, pid);
+	if (found != -ENOTTY)
+		return found;
+	found = find_registered(worker, from, pid);
+	return found ? found : -ENOTTY;
+}
+
+/* Opens its pidfd. A number that was given to another process since the order was sent
+ * shows in the inode of the pidfd. */
+static int open_target(const struct protocol_hello *hello, struct target *out)
+{
+	struct stat st;
+
+	out->pidfd = (int)syscall(SYS_pidfd_open, out->pid, 0);
+	if (out->pidfd < 0)
+		return -errno;
+	if (fstat(out->pidfd, &st) == 0 && hello->target_inode &&
+	    st.st_ino != hello->target_inode) {
+		close(out->pidfd);
+		return -ESRCH;
 	}
-	*out = (struct target){.pid = pid, .started = peer_started(pid)};
-	peer_name(pid, out->name);
-	out->client = workload(worker, pid, out->started);
-	return true;
+	out->started = peer_started(out->pid);
+	peer_name(out->pid, out->name);
+	return 0;
+}
+
+/* The order names a process by its number in the PID namespace of the one who sent it, so
+ * it can be about no process that is not to be seen there. false: the order is answered.
+ * The caller closes out->pidfd. */
+static bool find_target(struct worker *worker, struct client *from,
+			const struct protocol_hello *hello, struct target *out)
+{
+	pid_t pid = translate(worker, &from->peer, hello->target_pid);
+	int error;
+
+	*out = (struct target){.pid = pid, .pidfd = -1};
+	error = pid > 0 ? open_target(hello, out) : (int)pid;
+	if (!error) {
+		out->client = workload(worker, out->pid, out->started);
+		return true;
+	}
+	if (error == -ENOTTY)
+		answer(worker, from, error,
+		       "before Linux 6.12 only processes that are registered can be named from "
+		       "within a PID namespace: order from the host");
+	else if (error == -EINVAL)
+		answer(worker, from, error, "the order names no process: %d",
+		       (int)hello->target_pid);
+	else if (error == -ESRCH)
+		answer(worker, from, error, "process %d has ended", (int)hello->target_pid);
+	else
+		answer(worker, from, error, "process %d cannot be found: %s",
+		       (int)hello->target_pid, strerror(-error));
+	return false;
 }
 
 static void not_registered(struct worker *worker, struct client *from, const struct target *target)
@@ -189,14 +245,11 @@ static const char *never(const struct client *client, const struct core_view *vi
 }
 
 static void order_suspend(struct worker *worker, struct client *from,
-			  const struct protocol_hello *hello, int *sent_fd, uint64_t now)
+			  const struct protocol_hello *hello, struct target *about, uint64_t now)
 {
-	struct target target;
-	struct client *client;
+	const struct target target = *about;
+	struct client *client = target.client;
 
-	if (!find_target(worker, from, *sent_fd, &target))
-		return;
-	client = target.client;
 	if (hello->lease_s > PROTOCOL_LEASE_MAX_S) {
 		answer(worker, from, -EINVAL, "a lease lasts %u s at most", PROTOCOL_LEASE_MAX_S);
 		return;
@@ -218,8 +271,8 @@ static void order_suspend(struct worker *worker, struct client *from,
 		 from->name, from->peer.uid, (int)target.pid, target.name,
 		 hello->lease_s ? " for a time" : "");
 	from->phase = CLIENT_HOLDING;
-	from->control.pidfd = *sent_fd;
-	*sent_fd = -1;
+	from->control.pidfd = target.pidfd;
+	about->pidfd = -1;
 	from->control.pid = target.pid;
 	from->control.started = target.started;
 	from->control.asked_ns = now;
@@ -291,15 +344,13 @@ void control_overdue(struct worker *worker, struct client *client, uint64_t now)
 		end_lease(worker, client, now);
 }
 
-static void order_resume(struct worker *worker, struct client *from, int sent_fd, uint64_t now)
+static void order_resume(struct worker *worker, struct client *from, struct target *about,
+			 uint64_t now)
 {
+	const struct target target = *about;
+	struct client *client = target.client;
 	struct core_view view = {0};
-	struct target target;
-	struct client *client;
 
-	if (!find_target(worker, from, sent_fd, &target))
-		return;
-	client = target.client;
 	if (!client) {
 		not_registered(worker, from, &target);
 		return;
@@ -379,15 +430,12 @@ static void order_tag(struct worker *worker, struct client *from, const struct t
 }
 
 static void order_priority(struct worker *worker, struct client *from,
-			   const struct protocol_hello *hello, int sent_fd)
+			   const struct protocol_hello *hello, struct target *about)
 {
+	const struct target target = *about;
+	struct client *client = target.client;
 	int priority = hello->priority;
-	struct client *client;
-	struct target target;
 
-	if (!find_target(worker, from, sent_fd, &target))
-		return;
-	client = target.client;
 	if (priority < PRIORITY_OWN || priority > PRIORITY_ONLINE) {
 		answer(worker, from, -EINVAL, "priorities are 0 to 15, or none, or its own");
 		return;
@@ -476,8 +524,26 @@ void control_policies(struct worker *worker)
 
 /* ---- the course of things ---- */
 
+/* An order about a process. */
+static void order_about(struct worker *worker, struct client *from,
+			const struct protocol_hello *hello, uint64_t now)
+{
+	struct target target;
+
+	if (!find_target(worker, from, hello, &target))
+		return;
+	if (hello->verb == PROTOCOL_SUSPEND)
+		order_suspend(worker, from, hello, &target, now);
+	else if (hello->verb == PROTOCOL_RESUME)
+		order_resume(worker, from, &target, now);
+	else
+		order_priority(worker, from, hello, &target);
+	if (target.pidfd >= 0)
+		close(target.pidfd);
+}
+
 void control_order(struct worker *worker, struct client *client, const struct protocol_hello *hello,
-		   int *sent_fd, uint64_t now)
+		   uint64_t now)
 {
 	int error = peer_identify(client->socket, client->since_ns, &client->peer);
 
@@ -507,13 +573,9 @@ void control_order(struct worker *worker, struct client *client, const struct pr
 	}
 	switch (hello->verb) {
 	case PROTOCOL_SUSPEND:
-		order_suspend(worker, client, hello, sent_fd, now);
-		break;
 	case PROTOCOL_RESUME:
-		order_resume(worker, client, *sent_fd, now);
-		break;
 	case PROTOCOL_PRIORITY:
-		order_priority(worker, client, hello, *sent_fd);
+		order_about(worker, client, hello, now);
 		break;
 	case PROTOCOL_POLICY:
 		order_policy(worker, client, hello, now);

@@ -48,10 +48,9 @@ bool control_may(const struct worker *worker, const struct peer *peer);
  * or an earlier one. */
 void control_policies(struct worker *worker);
 
-/* An order came; *sent_fd came with it (-1: nothing), and is -1 afterwards if it was
- * kept. */
+/* An order came. */
 void control_order(struct worker *worker, struct client *client, const struct protocol_hello *hello,
-		   int *sent_fd, uint64_t now);
+		   uint64_t now);
 /* A workload is served from now on: what was ordered of it counts. */
 void control_came(struct worker *worker, struct client *client, uint64_t now);
 /* A workload or a command has gone (it is CLIENT_DEAD). */

@@ -3,22 +3,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <string.h>
-#include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "channel/protocol.h"
 #include "scheduler/daemon/client.h"
+#include "scheduler/daemon/greeter.h"
+#include "scheduler/daemon/owners.h"
 #include "scheduler/daemon/worker.h"
 
-#define AT_ONCE 8	     /* let in during one turn of the loop: each costs 0.1 ms */
-#define CLOSED_NS 100000000u /* when there are no descriptors */
-
-/* A thousand shims come again at once when a worker was replaced. */
-static const struct budget_rule all_come = {.burst = 2 * DOOR_SLOTS, .period_ns = 500000u};
-static const struct budget_rule user_comes = {.burst = DOOR_SLOTS, .period_ns = 2000000u};
+#define AT_ONCE 8	   /* let in during one turn of the loop: each costs 0.1 ms */
+#define SNDBUF_BYTES 16384 /* the kernel doubles it; a packet more may wait */
+#define UNREAD_NS 20000000u
+#define UNREAD_MANY_NS 200000000u
 
 void door_open(struct worker *worker)
 {
@@ -38,151 +39,121 @@ void door_open(struct worker *worker)
 	door->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-static void watch_listener(struct worker *worker, bool watch)
+struct user *door_user(struct worker *worker, uid_t owner)
 {
-	struct epoll_event event = {.events = watch ? EPOLLIN : 0,
-				    .data.u64 = worker_event_data(WORKER_LISTENER, 0, 0)};
-
-	epoll_ctl(worker->epoll, EPOLL_CTL_MOD, worker->listener, &event);
+	return users_find(&worker->door.users, owner, worker->now_ns);
 }
 
-static void close_until(struct worker *worker, uint64_t until)
+static void give_slot_free(struct worker *worker, uid_t owner)
 {
-	worker->door.closed_until = until;
-	watch_listener(worker, false);
+	door_user(worker, owner)->connections--;
+	worker->door.taken--;
+}
+
+/* Is there a packet that the client has not read? None is left once its last descriptor of
+ * the connection is closed. */
+bool door_is_unread(int socket)
+{
+	int bytes = 0;
+
+	return ioctl(socket, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+}
+
+void door_left(struct worker *worker, uid_t owner, int socket)
+{
+	struct door *door = &worker->door;
+
+	if (door_is_unread(socket)) {
+		door->unread[door->unread_count++] =
+			(struct door_unread){.socket = socket, .owner = owner};
+		/* For the client this is the end of the connection. */
+		shutdown(socket, SHUT_RDWR);
+		return;
+	}
+	close(socket);
+	give_slot_free(worker, owner);
 }
 
 void door_look(struct worker *worker, uint64_t now)
 {
-	if (!worker->door.closed_until || now < worker->door.closed_until)
+	struct door *door = &worker->door;
+	uint32_t kept = 0;
+
+	if (now < door->unread_next_ns)
 		return;
-	worker->door.closed_until = 0;
-	watch_listener(worker, true);
-}
+	door->unread_next_ns = now + (door->unread_count > 64 ? UNREAD_MANY_NS : UNREAD_NS);
+	for (uint32_t i = 0; i < door->unread_count; i++) {
+		struct door_unread *unread = &door->unread[i];
 
-/* Nobody's entry: it was never used, or forgets nothing. */
-static bool is_free(const struct door_user *user, uint64_t now)
-{
-	return user->connections == 0 && budget_full(&user->comes, now) &&
-	       budget_full(&user->looks, now) && budget_full(&user->log.budget, now);
-}
-
-/* There is always one without a connection. */
-static struct door_user *user_find(struct door *door, uid_t uid, uint64_t now)
-{
-	struct door_user *room = NULL;
-
-	for (uint32_t i = 0; i < door->user_end; i++) {
-		struct door_user *user = &door->users[i];
-
-		if (user->uid == uid)
-			return user;
-		if (!user->connections && (!room || is_free(user, now)))
-			room = user;
+		if (door_is_unread(unread->socket)) {
+			door->unread[kept++] = *unread;
+			continue;
+		}
+		close(unread->socket);
+		give_slot_free(worker, unread->owner);
 	}
-	if (door->user_end <= DOOR_SLOTS && (!room || !is_free(room, now)))
-		room = &door->users[door->user_end++];
-	*room = (struct door_user){.uid = uid};
-	return room;
+	door->unread_count = kept;
 }
 
-struct door_user *door_user(struct worker *worker, uid_t uid)
-{
-	return user_find(&worker->door, uid, worker->now_ns);
-}
-
-void door_left(struct worker *worker, uid_t uid)
-{
-	door_user(worker, uid)->connections--;
-	worker->door.taken--;
-}
-
-static void refuse(struct door *door, int fd, int error)
+static void refuse(struct worker *worker, int fd, int error)
 {
 	const struct protocol_welcome welcome = {
 		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .status = error};
 
-	door->refused++;
+	__atomic_fetch_add(&worker->door_beat->refused, 1, __ATOMIC_RELAXED);
 	protocol_send(fd, &welcome, sizeof(welcome), NULL, 0);
 	close(fd);
 }
 
-/* NULL: he may; else why not. */
-static const char *objection(struct door *door, struct door_user *user, uint64_t now)
-{
-	bool ours = user->uid == 0 || user->uid == geteuid();
-
-	if (door->taken == door->slots)
-		return "all connections are taken";
-	if (ours)
-		return NULL;
-	if (user->connections >= (door->slots + 1) / 2)
-		return "he has half of all connections already";
-	if (door->taken >= door->slots - door->slots / 16)
-		return "the last connections are for root";
-	if (!budget_take(&user->comes, &user_comes, now))
-		return "he comes too often";
-	return NULL;
-}
-
-static void let_in(struct worker *worker, int fd, uint64_t now)
+static void let_in(struct worker *worker, int fd, const struct greeter_message *message,
+		   uint64_t now)
 {
 	struct door *door = &worker->door;
+	const int sndbuf = SNDBUF_BYTES;
 	struct ucred cred = {.uid = (uid_t)-1};
 	socklen_t size = sizeof(cred);
-	struct door_user *user;
+	struct user *user;
 	const char *why;
+	uid_t owner;
 
+	/* What a client does not read is memory of ours. */
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof(sndbuf));
 	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size);
-	user = user_find(door, cred.uid, now);
-	why = objection(door, user, now);
+	owner = owners_find(&worker->config.owners, cred.uid);
+	user = door_user(worker, owner);
+	why = users_objection(user, cred.uid == 0 || cred.uid == geteuid(), door->taken,
+			      door->slots, now);
 	if (why) {
 		log_user(&user->log, "a connection of user %u is refused: %s", cred.uid, why);
-		refuse(door, fd, -ENOSPC);
+		refuse(worker, fd, -ENOSPC);
 		return;
 	}
 	user->connections++;
 	door->taken++;
-	client_accept(worker, fd, cred.uid, now);
+	client_accept(worker, fd, owner, message, now);
 }
 
-/* There are no descriptors: whoever is first in the queue hears it at least. */
-static void turn_away(struct worker *worker, int error, uint64_t now)
-{
-	struct door *door = &worker->door;
-	struct door_user *us = user_find(door, geteuid(), now);
-	int fd = -1;
-
-	log_user(&us->log, "a connection cannot be taken: %s", strerror(error));
-	if (door->reserve >= 0) {
-		close(door->reserve);
-		fd = accept4(worker->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	}
-	if (fd >= 0)
-		refuse(door, fd, -error);
-	door->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	close_until(worker, now + CLOSED_NS);
-}
-
-void door_accept(struct worker *worker, uint64_t now)
+void door_take(struct worker *worker, uint64_t now)
 {
 	struct door *door = &worker->door;
 
 	for (int i = 0; i < AT_ONCE; i++) {
-		int fd;
+		struct greeter_message message;
+		size_t nfds = 1;
+		int fd = -1, error;
 
-		if (!budget_take(&door->comes, &all_come, now)) {
-			close_until(worker, budget_next(&door->comes, &all_come, now));
+		if (door->reserve >= 0)
+			close(door->reserve);
+		error = protocol_receive(worker->channel, &message, sizeof(message), &fd, &nfds, 0);
+		door->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		if (error || nfds != 1)
 			return;
-		}
-		fd = accept4(worker->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd >= 0) {
-			let_in(worker, fd, now);
+		if (door->reserve >= 0) {
+			let_in(worker, fd, &message, now);
 			continue;
 		}
-		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-			turn_away(worker, errno, now);
-		if (errno != ECONNABORTED && errno != EINTR)
-			return;
+		log_user(&door_user(worker, geteuid())->log, "a connection cannot be taken: %s",
+			 strerror(errno));
+		refuse(worker, fd, -EMFILE);
 	}
 }

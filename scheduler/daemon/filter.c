@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/nsfs.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -24,6 +26,10 @@
 
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41 /* glibc names its memory */
+#endif
+
+#ifndef NS_GET_TGID_FROM_PIDNS
+#define NS_GET_TGID_FROM_PIDNS _IOR(NSIO, 0x7, int)
 #endif
 
 #define IOCTL_MASK 0xffffu /* type and number: KFD's structs may grow */
@@ -139,9 +145,68 @@ static const int common[] = {
  * and of the child that reads the configuration: who knows names of users (nscd, sssd,
  * systemd: all of this machine, by sockets of AF_UNIX). */
 static const int watchdogs[] = {
-	SCMP_SYS(flock),   SCMP_SYS(unlink), SCMP_SYS(unlinkat),
-	SCMP_SYS(kill),	   SCMP_SYS(capget), SCMP_SYS(capset),
-	SCMP_SYS(seccomp), SCMP_SYS(prctl),  SCMP_SYS(connect),
+	SCMP_SYS(flock),
+	SCMP_SYS(unlink),
+	SCMP_SYS(unlinkat),
+	SCMP_SYS(kill),
+	SCMP_SYS(capget),
+	SCMP_SYS(capset),
+	SCMP_SYS(seccomp),
+	SCMP_SYS(prctl),
+	SCMP_SYS(connect),
+	/* of the door */
+	SCMP_SYS(dup2),
+	SCMP_SYS(dup3),
+	SCMP_SYS(close_range),
+};
+
+/* The process that accepts connections, whatever their arguments. */
+static const int doors[] = {
+	/* connections */
+	SCMP_SYS(accept4),
+	SCMP_SYS(recvmsg),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(sendto),
+	SCMP_SYS(shutdown),
+	SCMP_SYS(getsockopt),
+	SCMP_SYS(close),
+	SCMP_SYS(epoll_create1),
+	SCMP_SYS(epoll_ctl),
+	SCMP_SYS(epoll_wait),
+	SCMP_SYS(epoll_pwait),
+	SCMP_SYS(poll),
+	SCMP_SYS(ppoll),
+	/* processes that close what may block (sink.h) */
+	SCMP_SYS(pipe2),
+	SCMP_SYS(dup2),
+	SCMP_SYS(dup3),
+	SCMP_SYS(close_range),
+	SCMP_SYS(read),
+	SCMP_SYS(wait4),
+	SCMP_SYS(set_robust_list),
+	SCMP_SYS(rseq),
+	/* the log */
+	SCMP_SYS(write),
+	SCMP_SYS(writev),
+	SCMP_SYS(gettid),
+	/* time and memory */
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(gettimeofday),
+	SCMP_SYS(time),
+	SCMP_SYS(futex),
+	SCMP_SYS(brk),
+	SCMP_SYS(mmap),
+	SCMP_SYS(munmap),
+	SCMP_SYS(madvise),
+	/* itself */
+	SCMP_SYS(geteuid),
+	SCMP_SYS(getpid),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(restart_syscall),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
 };
 
 /* Of a tracer that lets its targets be what they are: no memory, no registers. */
@@ -149,8 +214,10 @@ static const unsigned traces[] = {
 	PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_CONT, PTRACE_LISTEN, PTRACE_DETACH,
 };
 
-static const uint32_t ioctls[] = {KFDABI_IOC_GET_VERSION & IOCTL_MASK,
-				  KFDABI_IOC_DBG_TRAP &IOCTL_MASK};
+static const uint32_t ioctls[] = {
+	KFDABI_IOC_GET_VERSION & IOCTL_MASK, KFDABI_IOC_DBG_TRAP &IOCTL_MASK,
+	/* has a client read what it was sent; which process does it name */
+	SIOCOUTQ, NS_GET_TGID_FROM_PIDNS &IOCTL_MASK};
 
 static uint64_t *refused_calls;
 static uint64_t refused_here;		   /* by this process */
@@ -240,6 +307,34 @@ static void refuse(int signal, siginfo_t *info, void *context)
 }
 #endif
 
+/* Of the process that accepts connections, all that depends on arguments. */
+static int allow_door(scmp_filter_ctx filter)
+{
+	int error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+
+	if (!error)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+					 SCMP_A0(SCMP_CMP_MASKED_EQ, NAMESPACES | CLONE_THREAD, 0));
+	if (!error)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
+					 SCMP_A0(SCMP_CMP_EQ, PR_SET_PDEATHSIG));
+	return error;
+}
+
+static int allow_role(scmp_filter_ctx filter, enum filter_role role)
+{
+	int error;
+
+	if (role == FILTER_DOOR) {
+		error = allow_all(filter, doors, COUNT(doors));
+		return error ? error : allow_door(filter);
+	}
+	error = allow_all(filter, common, COUNT(common));
+	if (!error && role == FILTER_WATCHDOG)
+		error = allow_all(filter, watchdogs, COUNT(watchdogs));
+	return error ? error : allow_some(filter, role);
+}
+
 int filter_install(enum filter_role role, uint64_t *refused)
 {
 	uint32_t otherwise = SCMP_ACT_ERRNO(EPERM);
@@ -257,11 +352,7 @@ int filter_install(enum filter_role role, uint64_t *refused)
 	filter = seccomp_init(otherwise);
 	if (!filter)
 		return -ENOMEM;
-	error = allow_all(filter, common, COUNT(common));
-	if (!error && role == FILTER_WATCHDOG)
-		error = allow_all(filter, watchdogs, COUNT(watchdogs));
-	if (!error)
-		error = allow_some(filter, role);
+	error = allow_role(filter, role);
 	if (!error)
 		error = seccomp_load(filter);
 	seccomp_release(filter);

@@ -36,7 +36,7 @@ void level_begin(struct client *client, uint32_t asked)
 
 bool level_may_change(const struct client *client)
 {
-	return client->level.asked == PROTOCOL_LEVEL_AUTO && client->order_fd >= 0;
+	return client->level.asked == PROTOCOL_LEVEL_AUTO && client->socket >= 0;
 }
 
 bool level_is_changing(const struct client *client)

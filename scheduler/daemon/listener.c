@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -77,7 +78,7 @@ static int clear_path(const char *path, char *problem, size_t size)
 	return fd;
 }
 
-static int bind_and_listen(const char *path, struct listener *out)
+static int bind_and_listen(const char *path, mode_t mode, struct listener *out)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	struct stat st;
@@ -88,13 +89,13 @@ static int bind_and_listen(const char *path, struct listener *out)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || chmod(path, 0666) < 0 ||
+	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || chmod(path, mode) < 0 ||
 	    stat(path, &st) < 0 || listen(fd, BACKLOG) < 0) {
 		error = -errno;
 		close(fd);
 		return error;
 	}
-	*out = (struct listener){.fd = fd, .dev = st.st_dev, .ino = st.st_ino};
+	*out = (struct listener){.fd = fd, .root_fd = -1, .dev = st.st_dev, .ino = st.st_ino};
 	return 0;
 }
 
@@ -117,7 +118,7 @@ int listener_open(const char *path, struct listener *out, char *problem, size_t 
 	}
 	error = clear_path(path, problem, size);
 	if (!error) {
-		error = bind_and_listen(path, out);
+		error = bind_and_listen(path, 0666, out);
 		if (error)
 			snprintf(problem, size, "cannot listen at %s: %s", path, strerror(-error));
 	}
@@ -130,5 +131,46 @@ void listener_remove(const struct listener *listener, const char *path)
 	struct stat st;
 
 	if (lstat(path, &st) == 0 && st.st_dev == listener->dev && st.st_ino == listener->ino)
+		unlink(path);
+}
+
+/* The path of root's socket. false: ours has no path, or it would be too long. */
+static bool root_path(int fd, char *path, size_t size)
+{
+	struct sockaddr_un address = {0};
+	socklen_t length = sizeof(address);
+
+	if (getsockname(fd, (struct sockaddr *)&address, &length) < 0 || !address.sun_path[0])
+		return false;
+	return (size_t)snprintf(path, size, "%.*s%s", (int)sizeof(address.sun_path),
+				address.sun_path, PROTOCOL_ROOT) < sizeof(address.sun_path);
+}
+
+int listener_open_root(struct listener *out)
+{
+	struct listener root;
+	char path[PATH_MAX];
+	mode_t mask;
+	int error;
+
+	out->root_fd = -1;
+	if (!root_path(out->fd, path, sizeof(path)))
+		return -ENAMETOOLONG;
+	/* What is left of an earlier daemon: the lock of the socket itself is ours. */
+	if (unlink(path) < 0 && errno != ENOENT)
+		return -errno;
+	mask = umask(0177); /* no moment in which others could connect */
+	error = bind_and_listen(path, 0600, &root);
+	umask(mask);
+	if (!error)
+		out->root_fd = root.fd;
+	return error;
+}
+
+void listener_remove_root(const struct listener *listener)
+{
+	char path[PATH_MAX];
+
+	if (listener->root_fd >= 0 && root_path(listener->fd, path, sizeof(path)))
 		unlink(path);
 }

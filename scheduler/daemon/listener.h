@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The socket file of the daemon: one daemon for one path. */
+/* The socket files of the daemon: one daemon for one path. */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_LISTENER_H
 #define KFDSHIM_SCHEDULER_DAEMON_LISTENER_H
 
@@ -8,8 +8,9 @@
 
 struct listener {
 	int fd;
-	dev_t dev; /* of the file, to remove none but our own */
-	ino_t ino; /* 0: passed by systemd, so nothing to remove */
+	int root_fd; /* PROTOCOL_ROOT: for root and our own user alone; -1: there is none */
+	dev_t dev;   /* of the file, to remove none but our own */
+	ino_t ino;   /* 0: passed by systemd, so nothing to remove */
 };
 
 /*
@@ -19,5 +20,13 @@ struct listener {
  */
 int listener_open(const char *path, struct listener *out, char *problem, size_t size);
 void listener_remove(const struct listener *listener, const char *path);
+
+/*
+ * Listens at root's own socket beside the one at out->fd, wherever that came from. The
+ * daemon can do without: a negative errno, and out->root_fd is -1. Its file is removed by
+ * listener_remove_root().
+ */
+int listener_open_root(struct listener *out);
+void listener_remove_root(const struct listener *listener);
 
 #endif

@@ -15,7 +15,7 @@ static const struct budget_rule user_rule = {.burst = 6000, .period_ns = 16667};
 /* Takes one look out of both budgets. */
 static bool take(struct worker *worker, struct client *client, uint64_t now)
 {
-	struct door_user *user = door_user(worker, client->uid);
+	struct user *user = door_user(worker, client->uid);
 
 	if (budget_next(&client->look.budget, &client_rule, now) > now ||
 	    !budget_take(&user->looks, &user_rule, now))

@@ -126,6 +126,15 @@ static char *absolute(const char *path)
 	return whole;
 }
 
+static void tell_owners(const struct owners *owners)
+{
+	if (owners->bad_lines)
+		log_info("%s: %u lines are not used: each should be USER:FIRST:COUNT", OWNERS_FILE,
+			 owners->bad_lines);
+	if (owners->unused)
+		log_info("%s: only the first %u ranges are used", OWNERS_FILE, OWNERS_MAX);
+}
+
 /* What the file says (options go before it), and where it is to be found later. The
  * exit code. */
 static int read_config(struct options *options, struct reload **out)
@@ -135,6 +144,8 @@ static int read_config(struct options *options, struct reload **out)
 	char problem[1024], *path = NULL;
 
 	config_default(&config);
+	owners_read(OWNERS_FILE, &config.owners);
+	tell_owners(&config.owners);
 	if (name && config_load(name, &config, problem, sizeof(problem))) {
 		fprintf(stderr, "%s\n", problem); /* FILE:LINE first, as editors want it */
 		return 2;
@@ -159,7 +170,7 @@ static int listen_to_all(const struct options *options, struct listener *out, ch
 	if (error)
 		return error;
 	if (passed.daemon >= 0)
-		*out = (struct listener){.fd = passed.daemon};
+		*out = (struct listener){.fd = passed.daemon, .root_fd = -1};
 	else
 		error = listener_open(options->socket, out, problem, size);
 	if (error)
@@ -168,9 +179,16 @@ static int listen_to_all(const struct options *options, struct listener *out, ch
 		metrics_http_use(passed.metrics);
 	else if (options->metrics_port)
 		error = metrics_http_listen(options->metrics_port, problem, size);
-	if (error)
+	if (error) {
 		listener_remove(out, options->socket);
-	return error;
+		return error;
+	}
+	error = listener_open_root(out);
+	if (error)
+		log_info("root has no socket of its own beside the other, and waits in line with "
+			 "all users: %s",
+			 strerror(-error));
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -201,13 +219,15 @@ int main(int argc, char **argv)
 	if (!options.foreground) {
 		code = go_into_background();
 		if (code) {
+			listener_remove_root(&listener);
 			listener_remove(&listener, options.socket);
 			log_error("cannot go into the background: %s", strerror(-code));
 			return 1;
 		}
 	}
 	log_info("listening at %s", listener.ino ? options.socket : "the socket that was passed");
-	code = watchdog_run(listener.fd, reload);
+	code = watchdog_run(&listener, reload);
+	listener_remove_root(&listener);
 	listener_remove(&listener, options.socket);
 	return code;
 }

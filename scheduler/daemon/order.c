@@ -136,7 +136,8 @@ static void give(struct client *client, enum lane_level level, uint32_t what, ui
 	client->obeys = false;
 	client->ordered_ns = now;
 	__atomic_store_n(&client->lane->order, client->order, __ATOMIC_SEQ_CST);
-	(void)!write(client->order_fd, &any, sizeof(any)); /* full: it is woken anyway */
+	/* Without room there are wakes that it has not read. */
+	protocol_send(client->socket, &any, sizeof(any), NULL, 0);
 }
 
 void order_prepare(struct client *client, enum lane_level level, uint64_t now)

@@ -2,10 +2,13 @@
 #include "scheduler/daemon/peer.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/nsfs.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,6 +18,9 @@
 #include "common/proc_namespace.h"
 #include "common/proc_stat.h"
 
+#ifndef NS_GET_TGID_FROM_PIDNS /* Linux 6.12 */
+#define NS_GET_TGID_FROM_PIDNS _IOR(NSIO, 0x7, int)
+#endif
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS 59
 #endif
@@ -89,21 +95,22 @@ static pid_t pid_of_pidfd(int pidfd)
 	return pid;
 }
 
-pid_t peer_of_pidfd(int pidfd)
+pid_t peer_translate(const struct peer *peer, pid_t pid)
 {
-	struct pollfd p = {.fd = pidfd, .events = POLLIN};
-	char path[64], target[64];
-	ssize_t n;
-	pid_t pid;
+	char path[64];
+	int fd, found, error;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", pidfd);
-	n = readlink(path, target, sizeof(target) - 1);
-	target[n > 0 ? n : 0] = '\0';
-	/* the first up to Linux 6.8 */
-	if (strcmp(target, "anon_inode:[pidfd]") != 0 && strncmp(target, "pidfd:[", 7) != 0)
-		return -EBADF;
-	pid = pid_of_pidfd(pidfd);
-	return pid > 0 && poll(&p, 1, 0) == 0 ? pid : -ESRCH;
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)peer->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	found = ioctl(fd, NS_GET_TGID_FROM_PIDNS, pid);
+	error = errno;
+	close(fd);
+	/* The namespace was that of the peer if it has not ended. */
+	if (found > 0)
+		return peer_ended(peer) ? -ESRCH : found;
+	return found < 0 && error != EINVAL ? -error : -ENOTTY;
 }
 
 /* The pid may be another process' by now: that one started later than the

@@ -36,9 +36,10 @@ int peer_open(pid_t pid, struct peer *out);
 
 bool peer_ended(const struct peer *peer);
 bool peer_in_group(const struct peer *peer, gid_t group);
-/* Whom a pidfd that was sent to us means, in our pid namespace. -EBADF: it is no pidfd;
- * -ESRCH: he has ended, or is not in our pid namespace. */
-pid_t peer_of_pidfd(int pidfd);
+/* The process that has number `pid` in the PID namespace of `peer`, in our own. -ESRCH: no
+ * process has, or it is not in ours; -ENOTTY: before Linux 6.12, the kernel translates no
+ * numbers; -EACCES: we may not see the namespace. */
+pid_t peer_translate(const struct peer *peer, pid_t pid);
 /* As in struct peer; 0: there is no such process. */
 uint64_t peer_started(pid_t pid);
 /* Our own namespaces, as in struct peer. */

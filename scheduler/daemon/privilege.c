@@ -63,3 +63,9 @@ void privilege_worker(uint64_t *refused)
 	keep(rights, 1, true);
 	confine(FILTER_WORKER, refused);
 }
+
+void privilege_door(uint64_t *refused)
+{
+	keep(rights, 0, false);
+	confine(FILTER_DOOR, refused);
+}

@@ -19,5 +19,7 @@ void privilege_watchdog(uint64_t *refused);
 void privilege_worker_start(void);
 /* And before it looks at anything from outside: tracing alone, for good. */
 void privilege_worker(uint64_t *refused);
+/* The process that accepts connections (greeter.h): no right at all, for good. */
+void privilege_door(uint64_t *refused);
 
 #endif

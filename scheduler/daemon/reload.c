@@ -63,6 +63,7 @@ static _Noreturn void read_file(struct shared *shared, const char *path)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	shared->error = config_load(path, &shared->read, shared->problem, sizeof(shared->problem));
+	owners_read(OWNERS_FILE, &shared->read.owners);
 	_exit(0);
 }
 
@@ -160,4 +161,9 @@ bool reload_take(const struct reload *reload, uint32_t *number, struct config *o
 	} while (at != before);
 	*number = at;
 	return true;
+}
+
+void reload_only_read(const struct reload *reload)
+{
+	mprotect(reload->shared, sizeof(*reload->shared), PROT_READ);
 }

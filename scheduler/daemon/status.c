@@ -294,8 +294,8 @@ static json_t *connections_json(const struct worker *worker)
 {
 	return json_pack("{sI sI sI sI}", "open", (json_int_t)worker->door.taken, "room",
 			 (json_int_t)worker->door.slots, "refused",
-			 (json_int_t)worker->door.refused, "orphans",
-			 (json_int_t)worker->orphan_count);
+			 (json_int_t)__atomic_load_n(&worker->door_beat->refused, __ATOMIC_RELAXED),
+			 "orphans", (json_int_t)worker->orphan_count);
 }
 
 json_t *status_head(const struct worker *worker, uint64_t now)

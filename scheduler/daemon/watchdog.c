@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "scheduler/daemon/beat.h"
 #include "scheduler/daemon/child.h"
 #include "scheduler/daemon/filter.h"
+#include "scheduler/daemon/greeter.h"
 #include "scheduler/daemon/lock.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/metrics_http.h"
@@ -30,14 +32,16 @@
 #define BEAT_MAX_NS (500 * MS)
 #define SUSPEND_MAX_NS (10000 * MS) /* the firmware's own timeout is 9 s */
 #define LEAVE_MAX_NS (15000 * MS)
+#define DOOR_MAX_NS (1000 * MS)
 
 struct watchdog {
 	struct beat *beat;
 	struct reload *reload;
 	int signals;
-	int listener;
+	struct greeter greeter;
+	int channel; /* the worker's end */
 	char lock[128];
-	struct child worker;
+	struct child worker, door;
 	bool alone;		/* there is none because nobody needs one */
 	int told;		/* the error of the lock that was spoken of */
 	unsigned late;		/* looks in a row that found the heartbeat too old */
@@ -112,7 +116,9 @@ static void start(struct watchdog *w, uint64_t now)
 	pid = child_start(&w->worker, now);
 	if (pid == 0) {
 		close(w->signals);
-		_exit(worker_run(w->listener, w->reload, w->beat)); /* it has the lock */
+		close(w->greeter.channel);
+		_exit(worker_run(w->channel, w->reload, w->beat,
+				 w->greeter.beat)); /* it has the lock */
 	}
 	close(lock);
 	if (pid < 0)
@@ -136,6 +142,28 @@ static void reap(struct watchdog *w, uint64_t now)
 		return;
 	}
 	child_failed(&w->worker, status, now);
+}
+
+/* The process that accepts connections. It holds nothing of others, so it is killed as soon
+ * as it stands still. */
+static void look_after_door(struct watchdog *w, uint64_t now)
+{
+	int status;
+
+	if (child_reap(&w->door, &status))
+		child_failed(&w->door, status, now);
+	if (!w->door.pid && now >= w->door.next_start_ns && !w->leaving_since) {
+		__atomic_store_n(&w->greeter.beat->beat_ns, now, __ATOMIC_RELEASE);
+		if (child_start(&w->door, now) == 0) {
+			close(w->signals);
+			close(w->channel);
+			log_count_in(&w->greeter.beat->log);
+			munmap(w->beat, sizeof(*w->beat));
+			_exit(greeter_run(&w->greeter));
+		}
+	}
+	if (now > __atomic_load_n(&w->greeter.beat->beat_ns, __ATOMIC_ACQUIRE) + DOOR_MAX_NS)
+		child_kill(&w->door);
 }
 
 static void take_signals(struct watchdog *w, uint64_t now)
@@ -189,34 +217,67 @@ static int watchdog_signals(void)
 	return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-int watchdog_run(int listener, struct reload *reload)
+/* Two connected sockets: the door's end, and the worker's. They outlive both, so what the
+ * door has passed on waits for the next worker. */
+static int open_channel(struct watchdog *w)
 {
-	struct watchdog w = {.reload = reload, .worker = {.name = "kfdschedd-work"}};
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
+		return -errno;
+	w->greeter.channel = ends[0];
+	w->channel = ends[1];
+	return 0;
+}
+
+/* Zeros that processes forked later share. */
+static void *shared_page(size_t size)
+{
+	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return page == MAP_FAILED ? NULL : page;
+}
+
+static int watchdog_open(struct watchdog *w, const struct listener *listener)
+{
+	w->signals = watchdog_signals();
+	w->beat = shared_page(sizeof(*w->beat));
+	w->greeter.beat = shared_page(sizeof(*w->greeter.beat));
+	if (w->signals < 0 || !w->beat || !w->greeter.beat || open_channel(w)) {
+		log_error("cannot start: %s", strerror(errno));
+		return -errno;
+	}
+	log_count_in(&w->beat->log);
+	w->greeter.listener = listener->fd;
+	w->greeter.root_listener = listener->root_fd;
+	w->greeter.reload = w->reload;
+	if (lock_path(listener->fd, w->lock, sizeof(w->lock))) {
+		log_error("cannot start: its socket has no name");
+		return -EINVAL;
+	}
+	w->beat->started_ns = clock_ns();
+	return 0;
+}
+
+int watchdog_run(const struct listener *listener, struct reload *reload)
+{
+	struct watchdog w = {.reload = reload,
+			     .worker = {.name = "kfdschedd-work"},
+			     .door = {.name = "kfdschedd-door"}};
 	struct pollfd p[3];
 	uint64_t now;
 
-	w.signals = watchdog_signals();
-	w.beat = mmap(NULL, sizeof(*w.beat), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		      0);
-	if (w.signals < 0 || w.beat == MAP_FAILED) {
-		log_error("cannot start: %s", strerror(errno));
+	if (watchdog_open(&w, listener))
 		return 1;
-	}
-	log_count_in(&w.beat->log);
-	w.listener = listener;
-	if (lock_path(listener, w.lock, sizeof(w.lock))) {
-		log_error("cannot start: its socket has no name");
-		return 1;
-	}
-	w.beat->started_ns = clock_ns();
 	privilege_watchdog(&w.beat->refused_calls);
 	p[0] = (struct pollfd){.fd = w.signals, .events = POLLIN};
-	p[1] = (struct pollfd){.fd = listener, .events = POLLIN};
+	p[1] = (struct pollfd){.fd = w.channel, .events = POLLIN};
 	p[2] = (struct pollfd){.fd = metrics_http_listener(), .events = POLLIN};
 	for (;;) {
 		now = clock_ns();
 		take_signals(&w, now);
 		reap(&w, now);
+		look_after_door(&w, now);
 		if (!w.worker.pid && w.leaving_since)
 			break;
 		if (!w.worker.pid && !w.alone && now >= w.worker.next_start_ns)
@@ -234,6 +295,7 @@ int watchdog_run(int listener, struct reload *reload)
 		if (poll(p, w.alone ? 3 : 1, LOOK_MS) > 0 && w.alone)
 			w.alone = !p[1].revents && !p[2].revents;
 	}
+	child_kill(&w.door);
 	lock_remove(w.lock);
 	return 0;
 }

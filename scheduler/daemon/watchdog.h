@@ -7,6 +7,7 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_WATCHDOG_H
 #define KFDSHIM_SCHEDULER_DAEMON_WATCHDOG_H
 
+#include "scheduler/daemon/listener.h"
 #include "scheduler/daemon/reload.h"
 
 /*
@@ -16,6 +17,6 @@
  * 10 s, unless the worker is stopped. Returns the exit code. In the worker's
  * process it does not return.
  */
-int watchdog_run(int listener, struct reload *reload);
+int watchdog_run(const struct listener *listener, struct reload *reload);
 
 #endif

@@ -246,7 +246,7 @@ static void client_event(struct worker *worker, enum worker_event kind, uint64_t
 		return;
 	switch (kind) {
 	case WORKER_SOCKET:
-		client_readable(worker, client, now);
+		client_hung_up(worker, client, now);
 		break;
 	case WORKER_PIDFD:
 		client_gone(worker, client, "has ended");
@@ -265,8 +265,8 @@ static void handle(struct worker *worker, const struct epoll_event *event, uint6
 	enum worker_event kind = (enum worker_event)(event->data.u64 >> 56);
 
 	switch (kind) {
-	case WORKER_LISTENER:
-		door_accept(worker, now);
+	case WORKER_CHANNEL:
+		door_take(worker, now);
 		break;
 	case WORKER_SIGNAL:
 		take_signals(worker);
@@ -284,13 +284,13 @@ static void sweep(struct worker *worker, uint64_t now)
 {
 	bool look = now >= worker->swept_ns + SWEEP_NS;
 
+	door_look(worker, now);
 	if (look) {
 		worker->swept_ns = now;
 		if (now >= worker->totals_kept_ns + KEEP_NS) {
 			worker->totals_kept_ns = now;
 			worker->beat->totals = worker->totals;
 		}
-		door_look(worker, now);
 	}
 	outsider_rules_look(worker, now);
 	for (uint32_t i = 0; (look || worker->dead) && i < worker->client_end; i++) {
@@ -409,23 +409,25 @@ static int open_all(struct worker *worker)
 	if (worker->board_fd < 0 || !worker->core || worker->epoll < 0 || worker->done_fd < 0 ||
 	    worker->signals < 0)
 		return -ENOMEM;
-	if (worker_watch(worker, worker->listener, EPOLLIN, WORKER_LISTENER, 0) ||
+	if (worker_watch(worker, worker->channel, EPOLLIN, WORKER_CHANNEL, 0) ||
 	    worker_watch(worker, worker->signals, EPOLLIN, WORKER_SIGNAL, 0) ||
 	    worker_watch(worker, worker->done_fd, EPOLLIN, WORKER_DONE, 0))
 		return -ENOMEM;
 	return 0;
 }
 
-int worker_run(int listener, const struct reload *reload, struct beat *beat_page)
+int worker_run(int channel, const struct reload *reload, struct beat *beat_page,
+	       struct door_beat *door_beat)
 {
 	struct worker *worker = &the_worker;
 	struct rlimit files;
 	int code;
 
-	worker->listener = listener;
+	worker->channel = channel;
 	worker->reload = reload;
 	reload_take(reload, &worker->config_number, &worker->config);
 	worker->beat = beat_page;
+	worker->door_beat = door_beat;
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);

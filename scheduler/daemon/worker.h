@@ -31,7 +31,7 @@
 
 /* What an epoll event is about. */
 enum worker_event {
-	WORKER_LISTENER,
+	WORKER_CHANNEL, /* connections */
 	WORKER_SIGNAL,
 	WORKER_DONE,
 	WORKER_SOCKET,
@@ -60,9 +60,11 @@ struct worker {
 	uint32_t config_number;
 	struct core *core;
 	struct beat *beat;
+	struct door_beat *door_beat;
 	struct board *board;
 	int board_fd;
-	int listener, epoll, signals;
+	int channel; /* from the process that accepts connections */
+	int epoll, signals;
 	int done_fd; /* executors write it */
 	bool leaving, said_awake;
 	uint64_t own_pid_ns, own_user_ns;
@@ -73,7 +75,7 @@ struct worker {
 	uint64_t swept_ns, alone_ns, totals_kept_ns;
 	struct door door;
 	struct looks looks;
-	struct answer answer;
+	struct answers answers;
 	struct budget causes;
 	uint32_t last_tenant, last_group;
 	struct client *clients[WORKER_CLIENTS];
@@ -99,8 +101,10 @@ struct worker {
 #define WORKER_ALONE 3
 #define WORKER_AGAIN 4
 
-/* The worker's process: returns its exit code. */
-int worker_run(int listener, const struct reload *reload, struct beat *beat);
+/* The worker's process, with its end of the channel to the door (greeter.h): returns its
+ * exit code. */
+int worker_run(int channel, const struct reload *reload, struct beat *beat,
+	       struct door_beat *door_beat);
 
 /* Watches fd for the events of epoll_ctl(2). 0 or a negative errno. */
 int worker_watch(struct worker *worker, int fd, uint32_t events, enum worker_event kind,

@@ -20,6 +20,7 @@
 #define API __attribute__((visibility("default")))
 
 #define ANSWER_MS 2000
+#define CONNECT_PAUSE_MS 5
 /* An order to suspend is answered when it is done, after two seconds at most. */
 #define SUSPEND_MS 5000
 /* Far above what a thousand processes need; a length beyond it is no answer. */
@@ -125,60 +126,24 @@ static int explain(struct kfdsched *k, int error)
 	return error;
 }
 
-/* All of the memfd's text, NUL-terminated; NULL: no memory, or it is shorter. */
-static char *read_text(int memory, size_t bytes)
+/* While more clients wait than the daemon takes, tries again, for as long as an answer may
+ * take. As protocol_connect(). */
+static int connect_patiently(const char *socket, int timeout_ms)
 {
-	char *text = malloc(bytes + 1);
-	size_t got = 0;
+	int fd = protocol_connect(socket);
 
-	while (text && got < bytes) {
-		ssize_t n = pread(memory, text + got, bytes - got, (off_t)got);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		got += (size_t)n;
+	for (int waited = 0; fd == -EAGAIN && waited < timeout_ms; waited += CONNECT_PAUSE_MS) {
+		poll(NULL, 0, CONNECT_PAUSE_MS);
+		fd = protocol_connect(socket);
 	}
-	if (text && got < bytes) {
-		free(text);
-		return NULL;
-	}
-	if (text)
-		text[bytes] = '\0';
-	return text;
-}
-
-/* An answer and its text, if it has one (*text is the caller's). Its status, or why it
- * is none. */
-static int take_answer(int fd, int timeout_ms, char **text)
-{
-	struct protocol_welcome welcome;
-	int memory = -1, rc;
-	size_t nfds = 1;
-
-	*text = NULL;
-	rc = protocol_receive(fd, &welcome, sizeof(welcome), &memory, &nfds, timeout_ms);
-	if (rc)
-		return rc;
-	if (welcome.magic != PROTOCOL_MAGIC || welcome.version != PROTOCOL_VERSION ||
-	    welcome.status > 0 || welcome.bytes > ANSWER_BYTES)
-		rc = -EPROTO;
-	else if (nfds == 1 && welcome.bytes && !(*text = read_text(memory, (size_t)welcome.bytes)))
-		rc = -EPROTO;
-	else
-		rc = welcome.status;
-	if (nfds == 1)
-		close(memory);
-	return rc;
+	return fd;
 }
 
 /* Asks, and takes the answer. The connection (>= 0) or an error, which is explained;
  * *text is the caller's either way. */
-static int ask(struct kfdsched *k, struct protocol_hello *hello, int sent_fd, int timeout_ms,
-	       char **text)
+static int ask(struct kfdsched *k, struct protocol_hello *hello, int timeout_ms, char **text)
 {
-	int fd = protocol_connect(k->socket), rc;
+	int fd = connect_patiently(k->socket, timeout_ms), rc;
 
 	*text = NULL;
 	k->answer_ms = timeout_ms;
@@ -188,9 +153,9 @@ static int ask(struct kfdsched *k, struct protocol_hello *hello, int sent_fd, in
 		fd = -ENOTSOCK;
 	if (fd < 0)
 		return explain(k, fd);
-	rc = protocol_send(fd, hello, sizeof(*hello), &sent_fd, sent_fd >= 0 ? 1 : 0);
+	rc = protocol_send(fd, hello, sizeof(*hello), NULL, 0);
 	if (!rc)
-		rc = take_answer(fd, timeout_ms, text);
+		rc = protocol_receive_text(fd, text, ANSWER_BYTES, timeout_ms);
 	if (!rc)
 		return fd;
 	close(fd);
@@ -198,14 +163,13 @@ static int ask(struct kfdsched *k, struct protocol_hello *hello, int sent_fd, in
 }
 
 /* An order: the sentence is the daemon's. The connection, or an error. */
-static int order(struct kfdsched *k, struct protocol_hello *hello, int sent_fd)
+static int order(struct kfdsched *k, struct protocol_hello *hello)
 {
 	char *text;
 	int fd;
 
 	hello->kind = PROTOCOL_ORDER;
-	fd = ask(k, hello, sent_fd, hello->verb == PROTOCOL_SUSPEND ? SUSPEND_MS : ANSWER_MS,
-		 &text);
+	fd = ask(k, hello, hello->verb == PROTOCOL_SUSPEND ? SUSPEND_MS : ANSWER_MS, &text);
 	if (text)
 		say(k, "%s", text);
 	free(text);
@@ -224,6 +188,7 @@ static int closed(int fd)
 static int order_about(struct kfdsched *k, struct protocol_hello *hello, pid_t pid)
 {
 	int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1, error = errno, fd;
+	struct stat st;
 
 	if (pid <= 0) {
 		say(k, "%d is no process id", (int)pid);
@@ -239,7 +204,9 @@ static int order_about(struct kfdsched *k, struct protocol_hello *hello, pid_t p
 		    error == ESRCH ? "there is no such process" : strerror(error));
 		return -error;
 	}
-	fd = order(k, hello, pidfd);
+	hello->target_pid = pid;
+	hello->target_inode = fstat(pidfd, &st) == 0 ? st.st_ino : 0;
+	fd = order(k, hello);
 	close(pidfd);
 	return fd;
 }
@@ -250,7 +217,7 @@ static int status(struct kfdsched *k, pid_t pid, uint32_t verb, char **json)
 {
 	struct protocol_hello hello = {
 		.kind = PROTOCOL_ASK, .priority = PRIORITY_UNSET, .pid = pid, .verb = verb};
-	int fd = ask(k, &hello, -1, ANSWER_MS, json);
+	int fd = ask(k, &hello, ANSWER_MS, json);
 
 	if (fd == -ESRCH)
 		say(k,
@@ -299,7 +266,7 @@ API int kfdsched_hold(struct kfdsched *k, pid_t pid)
 API int kfdsched_held(struct kfdsched *k, int fd, int timeout_ms)
 {
 	char *text;
-	int rc = take_answer(fd, timeout_ms, &text);
+	int rc = protocol_receive_text(fd, &text, ANSWER_BYTES, timeout_ms);
 
 	if (rc == -EAGAIN)
 		return 0;
@@ -346,13 +313,13 @@ API int kfdsched_set_policy(struct kfdsched *k, unsigned gpu_id, const char *pol
 		return -EINVAL;
 	}
 	hello.policy = number;
-	return closed(order(k, &hello, -1));
+	return closed(order(k, &hello));
 }
 
 API int kfdsched_recent_events(struct kfdsched *k, char **json)
 {
 	struct protocol_hello hello = {.kind = PROTOCOL_RECENT, .priority = PRIORITY_UNSET};
-	int fd = ask(k, &hello, -1, ANSWER_MS, json);
+	int fd = ask(k, &hello, ANSWER_MS, json);
 
 	if (fd == -EINVAL)
 		say(k,
@@ -374,7 +341,7 @@ API int kfdsched_events(struct kfdsched *k)
 {
 	struct protocol_hello hello = {.kind = PROTOCOL_EVENTS, .priority = PRIORITY_UNSET};
 	char *text;
-	int fd = ask(k, &hello, -1, ANSWER_MS, &text);
+	int fd = ask(k, &hello, ANSWER_MS, &text);
 
 	if (fd == -EUSERS)
 		say(k, "the daemon at %s tells its events to so many already: end one of them",

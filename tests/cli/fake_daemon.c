@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -34,28 +33,27 @@ static void serve(int fd, const char *fault)
 	struct protocol_hello hello;
 	struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION};
 	static char text[1 << 16];
-	size_t nfds = 1;
-	int about = -1;
+	size_t left;
 
-	if (protocol_receive(fd, &hello, sizeof(hello), &about, &nfds, 1000) ||
+	if (protocol_receive(fd, &hello, sizeof(hello), NULL, NULL, 1000) ||
 	    hello.magic != PROTOCOL_MAGIC || (!fault[0] && hello.kind != PROTOCOL_ASK))
 		return;
-	if (nfds)
-		close(about);
-	int memory = memfd_create("answer", MFD_CLOEXEC);
-
 	if (strcmp(fault, "garbage") == 0)
 		strcpy(text, "no JSON");
-	welcome.bytes = fault[0] == 'g' ? strlen(text) : answer(text, sizeof(text));
-	if (write(memory, text, welcome.bytes) != (ssize_t)welcome.bytes)
-		exit(1);
+	left = fault[0] == 'g' ? strlen(text) : answer(text, sizeof(text));
 	if (strcmp(fault, "version") == 0)
 		welcome.version++;
 	if (strcmp(fault, "refuse") == 0)
 		welcome.status = -EPERM;
-	nfds = welcome.status == 0;
-	protocol_send(fd, &welcome, sizeof(welcome), &memory, nfds);
-	close(memory);
+	if (welcome.status)
+		left = 0;
+	for (const char *at = text;; at += welcome.bytes) {
+		welcome.bytes = left < PROTOCOL_TEXT_MAX ? left : PROTOCOL_TEXT_MAX;
+		left -= welcome.bytes;
+		welcome.more = left > 0;
+		if (protocol_send_text(fd, &welcome, at) || !left)
+			break;
+	}
 }
 
 static void copy_config(const char *from)

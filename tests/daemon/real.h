@@ -23,6 +23,8 @@
 #include "channel/protocol.h"
 #include "common/clock.h"
 
+#define ANSWER_BYTES (64u << 20)
+
 static char folder[] = "/tmp/kfdschedd-real-XXXXXX";
 static char path[64], log_file[64];
 static pid_t daemon_pid;
@@ -58,23 +60,15 @@ static inline int connect_daemon(void)
 static inline json_t *ask_of(int pid)
 {
 	struct protocol_hello hello = hello_of(PROTOCOL_ASK, PRIORITY_UNSET);
-	struct protocol_welcome welcome;
 	json_t *state = NULL;
-	size_t nfds = 1;
-	int memory;
 	int fd = connect_daemon();
 	char *text;
 
 	hello.pid = pid;
 	assert_int_equal(protocol_send(fd, &hello, sizeof(hello), NULL, 0), 0);
-	if (protocol_receive(fd, &welcome, sizeof(welcome), &memory, &nfds, 5000) == 0 &&
-	    nfds == 1) {
-		text = malloc(welcome.bytes);
-		if (pread(memory, text, welcome.bytes, 0) == (ssize_t)welcome.bytes)
-			state = json_loadb(text, welcome.bytes, 0, NULL);
-		free(text);
-		close(memory);
-	}
+	if (protocol_receive_text(fd, &text, ANSWER_BYTES, 5000) == 0 && text)
+		state = json_loads(text, 0, NULL);
+	free(text);
 	close(fd);
 	return state;
 }
@@ -189,7 +183,6 @@ static inline size_t open_files(void)
 }
 
 static uint32_t level; /* of the next client */
-static int order_end;  /* of a client, by which the daemon wakes it */
 
 /* In a child of its own: registers, calls `act` with the lane, ends. */
 static inline pid_t client(int priority, void (*act)(struct lane *, int wake))
@@ -213,7 +206,6 @@ static inline pid_t client(int priority, void (*act)(struct lane *, int wake))
 	    protocol_receive(fd, &welcome, sizeof(welcome), fds, &nfds, 10000) ||
 	    nfds != PROTOCOL_WELCOME_FDS || lane_map(fds[0], &lane))
 		_exit(1);
-	order_end = fds[3];
 	act(lane, fds[2]);
 	_exit(0);
 }

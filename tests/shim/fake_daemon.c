@@ -2,7 +2,6 @@
 #include "tests/shim/fake_daemon.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +23,6 @@ static void must(bool ok, const char *what)
 void fake_daemon_listen(struct fake_daemon *d)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	int ends[2];
 
 	unlink(d->path);
 	strcpy(addr.sun_path, d->path);
@@ -36,9 +34,6 @@ void fake_daemon_listen(struct fake_daemon *d)
 	must(d->board_fd >= 0, "board");
 	d->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	must(d->event_fd >= 0, "eventfd");
-	must(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0, "pipe");
-	d->order_end = ends[0];
-	d->order_fd = ends[1];
 }
 
 void fake_daemon_open(struct fake_daemon *d)
@@ -64,7 +59,6 @@ static int serve(struct fake_daemon *d)
 	must(fds[0] >= 0, "lane");
 	fds[1] = d->board_fd;
 	fds[2] = d->event_fd;
-	fds[3] = d->order_end;
 	err = protocol_send(d->client, &welcome, sizeof(welcome), fds, PROTOCOL_WELCOME_FDS);
 	close(fds[0]);
 	return err;
@@ -95,8 +89,6 @@ void fake_daemon_die(struct fake_daemon *d)
 	close(d->client);
 	close(d->board_fd);
 	close(d->event_fd);
-	close(d->order_fd);
-	close(d->order_end);
 	board_unmap(d->board);
 	d->listener = d->client = -1;
 }
@@ -105,6 +97,13 @@ void fake_daemon_remove(struct fake_daemon *d)
 {
 	unlink(d->path);
 	rmdir(d->folder);
+}
+
+void fake_daemon_wake(struct fake_daemon *d)
+{
+	const char any = 0;
+
+	must(protocol_send(d->client, &any, sizeof(any), NULL, 0) == 0, "wake");
 }
 
 uint64_t fake_daemon_wakes(struct fake_daemon *d)

@@ -19,8 +19,6 @@ struct fake_daemon {
 	int listener;
 	struct board *board;
 	int board_fd, event_fd;
-	int order_fd;  /* the client is woken by a write to it, */
-	int order_end; /* for it has this one */
 	/* the last client */
 	int client;
 	struct protocol_hello hello;
@@ -38,6 +36,8 @@ void fake_daemon_listen(struct fake_daemon *daemon);
 /* Removes what is left in the file system. */
 void fake_daemon_remove(struct fake_daemon *daemon);
 
+/* Wakes the last client, because of an order in its lane. */
+void fake_daemon_wake(struct fake_daemon *daemon);
 /* Wakes since the last call. */
 uint64_t fake_daemon_wakes(struct fake_daemon *daemon);
 /* What stands in a slot of the client's lane (lane_queue_read), whose writer may have no

@@ -169,7 +169,7 @@ static struct fake_daemon daemon_;
 static pid_t answering(struct protocol_welcome welcome, unsigned place, int fd)
 {
 	struct protocol_hello hello;
-	int client, fds[4];
+	int client, fds[PROTOCOL_WELCOME_FDS];
 	pid_t pid;
 
 	fake_daemon_open(&daemon_);
@@ -180,13 +180,13 @@ static pid_t answering(struct protocol_welcome welcome, unsigned place, int fd)
 	fds[0] = lane_create(&daemon_.lane);
 	fds[1] = daemon_.board_fd;
 	fds[2] = daemon_.event_fd;
-	fds[3] = daemon_.order_end;
 	if (fd >= 0)
 		fds[place] = fd;
 	for (;;) {
 		client = accept(daemon_.listener, NULL, NULL);
 		CHECK(protocol_receive(client, &hello, sizeof(hello), NULL, NULL, MEETS_MS) == 0);
-		protocol_send(client, &welcome, sizeof(welcome), fds, welcome.status ? 0 : 4);
+		protocol_send(client, &welcome, sizeof(welcome), fds,
+			      welcome.status ? 0 : PROTOCOL_WELCOME_FDS);
 	}
 }
 
@@ -241,46 +241,6 @@ static void a_wake_that_is_a_pipe(void)
 	run();
 	said("Protocol error", "of one version");
 	finish(pid);
-}
-
-/* It is readable, and hung up, for ever. */
-static void an_order_that_is_a_socket(void)
-{
-	int ends[2];
-	pid_t pid;
-
-	begin();
-	CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 && close(ends[0]) == 0);
-	pid = answering(fine, 3, ends[1]);
-	fake_start();
-	run();
-	said("Protocol error", "of one version");
-	finish(pid);
-}
-
-/* Of a daemon that is half gone: readable for ever, and nothing to read. */
-static void an_order_that_is_hung_up(void)
-{
-	int ends[2];
-	pid_t pid;
-	clock_t cpu;
-	bool hot = true;
-
-	begin();
-	CHECK(pipe(ends) == 0 && close(ends[1]) == 0);
-	pid = answering(fine, 3, ends[0]);
-	fake_start();
-	run();
-	/* What the host takes away may count as ours, and so does the beginning, once. */
-	for (int i = 0; i < 4 && hot; i++) {
-		cpu = clock();
-		fake_sleep_us(1000000);
-		/* of a core that others may want, too */
-		hot = clock() - cpu >= CLOCKS_PER_SEC / 25;
-	}
-	CHECK(!hot);
-	finish(pid);
-	remove_folder();
 }
 
 static void no_descriptor_left(void)
@@ -415,8 +375,6 @@ IN_CHILD(a_socket_that_is_a_file)
 IN_CHILD(a_daemon_of_another_version)
 IN_CHILD(a_lane_of_the_wrong_size)
 IN_CHILD(a_wake_that_is_a_pipe)
-IN_CHILD(an_order_that_is_a_socket)
-IN_CHILD(an_order_that_is_hung_up)
 IN_CHILD(no_descriptor_left)
 IN_CHILD(the_table_fills_later)
 IN_CHILD(no_memory_to_map)
@@ -435,8 +393,6 @@ int main(void)
 		cmocka_unit_test(test_a_daemon_of_another_version),
 		cmocka_unit_test(test_a_lane_of_the_wrong_size),
 		cmocka_unit_test(test_a_wake_that_is_a_pipe),
-		cmocka_unit_test(test_an_order_that_is_a_socket),
-		cmocka_unit_test(test_an_order_that_is_hung_up),
 		cmocka_unit_test(test_no_descriptor_left),
 		cmocka_unit_test(test_the_table_fills_later),
 		cmocka_unit_test(test_no_memory_to_map),

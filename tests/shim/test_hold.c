@@ -49,10 +49,9 @@ static void meet(void)
 static int order(enum lane_level level, unsigned what)
 {
 	uint32_t word = LANE_ORDER(level, what, ++number);
-	uint64_t one = 1;
 
 	__atomic_store_n(&daemon_.lane->order, word, __ATOMIC_RELEASE);
-	CHECK(write(daemon_.order_fd, &one, sizeof(one)) == sizeof(one));
+	fake_daemon_wake(&daemon_);
 	EVENTUALLY(__atomic_load_n(&daemon_.lane->order_done, __ATOMIC_ACQUIRE) == word, 1000);
 	return daemon_.lane->order_errno;
 }

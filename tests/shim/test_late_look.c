@@ -30,10 +30,9 @@ static unsigned number;
 static void order(bool hold)
 {
 	uint32_t word = LANE_ORDER(LANE_LEVEL_SELF, hold, ++number);
-	uint64_t one = 1;
 
 	__atomic_store_n(&daemon_.lane->order, word, __ATOMIC_RELEASE);
-	CHECK(write(daemon_.order_fd, &one, sizeof(one)) == sizeof(one));
+	fake_daemon_wake(&daemon_);
 	EVENTUALLY(__atomic_load_n(&daemon_.lane->order_done, __ATOMIC_ACQUIRE) == word, 1000);
 	CHECK(daemon_.lane->order_errno == 0);
 }

@@ -44,10 +44,9 @@ static void begin(const char *level)
 static int order(enum lane_level level, bool hold)
 {
 	uint32_t word = LANE_ORDER(level, hold, ++number);
-	uint64_t one = 1;
 
 	__atomic_store_n(&daemon_.lane->order, word, __ATOMIC_RELEASE);
-	CHECK(write(daemon_.order_fd, &one, sizeof(one)) == sizeof(one));
+	fake_daemon_wake(&daemon_);
 	EVENTUALLY(__atomic_load_n(&daemon_.lane->order_done, __ATOMIC_ACQUIRE) == word, 1000);
 	return daemon_.lane->order_errno;
 }

@@ -36,10 +36,9 @@ static bool waits_for(const uint32_t *word, uint32_t wanted)
 static void order(bool hold)
 {
 	uint32_t word = LANE_ORDER(LANE_LEVEL_SELF, hold, ++number);
-	uint64_t one = 1;
 
 	__atomic_store_n(&daemon_.lane->order, word, __ATOMIC_RELEASE);
-	CHECK(write(daemon_.order_fd, &one, sizeof(one)) == sizeof(one));
+	fake_daemon_wake(&daemon_);
 	CHECK(waits_for(&daemon_.lane->order_done, word));
 	CHECK_IS(daemon_.lane->order_errno, 0);
 }

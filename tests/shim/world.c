@@ -161,12 +161,11 @@ void world_order_hold(enum lane_level level, bool hold)
 	static unsigned number;
 	struct fake_daemon *d = &world.daemon;
 	uint32_t word = LANE_ORDER(level, hold, ++number);
-	uint64_t one = 1;
 
 	/* It lives, for as long as a case lasts. */
 	__atomic_store_n(&d->board->heartbeat_ns, clock_ns() + 60000000000u, __ATOMIC_RELAXED);
 	__atomic_store_n(&d->lane->order, word, __ATOMIC_RELEASE);
-	CHECK(write(d->order_fd, &one, sizeof(one)) == sizeof(one));
+	fake_daemon_wake(d);
 	EVENTUALLY(__atomic_load_n(&d->lane->order_done, __ATOMIC_ACQUIRE) == word, 2000);
 	CHECK(d->lane->order_errno == 0);
 }

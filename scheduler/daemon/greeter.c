@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/greeter.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/owners.h"
+#include "scheduler/daemon/privilege.h"
+#include "scheduler/daemon/sink.h"
+#include "scheduler/daemon/users.h"
+
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 /* Linux 6.16 */
+#endif
+
+#define AT_ONCE 64	     /* connections accepted in one turn of the loop */
+#define SPARE 32u	     /* descriptors of the process itself */
+#define HELLO_NS 1000000000u /* a client has so long to send its hello */
+#define PASS_NS 5000000000u  /* the worker has so long to take it */
+#define NAP_MS 10	     /* after the system ran out of descriptors */
+#define LOOK_MS 100
+#define EVENTS 64
+
+enum source { SOURCE_LISTENER, SOURCE_ROOT, SOURCE_CHANNEL, SOURCE_PENDING };
+
+struct pending {
+	int fd; /* -1: free */
+	bool trusted, ready;
+	uid_t owner;
+	struct greeter_message message;
+};
+
+/* The process has one thread, and this is its state. */
+static struct {
+	const struct greeter *with;
+	int epoll;
+	bool refuses;	/* the kernel refuses descriptors */
+	bool listening; /* the socket for all users is watched */
+	bool waiting;	/* for room in the channel */
+	uint32_t slots, taken, ready;
+	uint32_t config_number;
+	struct config config;
+	struct users users;
+	struct pending pending[GREETER_PENDING];
+} door = {.listening = true};
+
+static int watch(int operation, int fd, uint32_t events, enum source source, uint32_t slot)
+{
+	struct epoll_event event = {.events = events, .data.u64 = (uint64_t)source << 32 | slot};
+
+	return epoll_ctl(door.epoll, operation, fd, &event) < 0 ? -errno : 0;
+}
+
+static struct user *user_of(uid_t owner, uint64_t now)
+{
+	return users_find(&door.users, owner, now);
+}
+
+/* ---- what is in a connection ---- */
+
+/* Takes one packet: its true length, 0 at the end, or a negative errno. -EBADMSG:
+ * descriptors are with it, and it was not taken. */
+static ssize_t take(int fd, void *data, size_t size)
+{
+	struct iovec iov = {.iov_base = data, .iov_len = size};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	ssize_t got;
+
+	/* Without room for control messages the kernel only flags that there are some. */
+	if (!door.refuses) {
+		got = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_PEEK);
+		if (got < 0)
+			return -errno;
+		if (msg.msg_flags & MSG_CTRUNC)
+			return -EBADMSG;
+	}
+	got = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_TRUNC);
+	return got < 0 ? -errno : got;
+}
+
+/* Nothing more can be sent to it, and what was sent is thrown away. false: descriptors are
+ * in it. */
+static bool empty(int fd)
+{
+	struct protocol_hello rest;
+	ssize_t got;
+
+	shutdown(fd, SHUT_RD);
+	do
+		got = take(fd, &rest, sizeof(rest));
+	while (got > 0 || got == -EINTR);
+	return got != -EBADMSG;
+}
+
+/* ---- the end of a connection here ---- */
+
+/* One that is not in the table. */
+static void dispose(int fd, uid_t owner, uint64_t now)
+{
+	if (empty(fd)) {
+		close(fd);
+		return;
+	}
+	log_user(&user_of(owner, now)->log,
+		 "user %u sent descriptors: the connection is left to a process of its own", owner);
+	sink_add(fd);
+}
+
+static void refuse(int fd, uid_t owner, int error, uint64_t now)
+{
+	const struct protocol_welcome welcome = {
+		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .status = error};
+
+	__atomic_fetch_add(&door.with->beat->refused, 1, __ATOMIC_RELAXED);
+	protocol_send(fd, &welcome, sizeof(welcome), NULL, 0);
+	dispose(fd, owner, now);
+}
+
+/* Takes a connection out of the table; the caller owns the descriptor then. */
+static int leave(struct pending *pending, uint64_t now)
+{
+	int fd = pending->fd;
+
+	epoll_ctl(door.epoll, EPOLL_CTL_DEL, fd, NULL);
+	user_of(pending->owner, now)->connections--;
+	door.taken--;
+	door.ready -= pending->ready;
+	*pending = (struct pending){.fd = -1};
+	return fd;
+}
+
+static void drop(struct pending *pending, uint64_t now)
+{
+	uid_t owner = pending->owner;
+
+	dispose(leave(pending, now), owner, now);
+}
+
+/* ---- passing on ---- */
+
+static void pass(struct pending *pending, uint64_t now)
+{
+	int error = protocol_send(door.with->channel, &pending->message, sizeof(pending->message),
+				  &pending->fd, 1);
+
+	if (error == -EAGAIN)
+		return;
+	if (error)
+		log_error("cannot pass a connection on: %s", strerror(-error));
+	close(leave(pending, now)); /* it is empty */
+}
+
+/* Those of trusted users first. */
+static void pass_all(uint64_t now)
+{
+	for (int trusted = 1; trusted >= 0; trusted--)
+		for (uint32_t i = 0; door.ready && i < door.slots; i++)
+			if (door.pending[i].fd >= 0 && door.pending[i].ready &&
+			    door.pending[i].trusted == trusted)
+				pass(&door.pending[i], now);
+	if (door.waiting == (door.ready > 0))
+		return;
+	door.waiting = door.ready > 0;
+	watch(EPOLL_CTL_MOD, door.with->channel, door.waiting ? EPOLLOUT : 0, SOURCE_CHANNEL, 0);
+}
+
+static void take_hello(struct pending *pending, uint64_t now)
+{
+	struct protocol_hello *hello = &pending->message.hello;
+	ssize_t got = take(pending->fd, hello, sizeof(*hello));
+	uid_t owner = pending->owner;
+
+	if (got == -EAGAIN || got == -EINTR)
+		return;
+	if (got <= 0) {
+		drop(pending, now);
+		return;
+	}
+	if (got != sizeof(*hello)) {
+		log_user(&user_of(owner, now)->log,
+			 "a connection of user %u is refused: its first packet has %zd bytes, not "
+			 "the %zu of a hello of version %u",
+			 owner, got, sizeof(*hello), PROTOCOL_VERSION);
+		refuse(leave(pending, now), owner, -EPROTO, now);
+		return;
+	}
+	if (!empty(pending->fd)) {
+		drop(pending, now);
+		return;
+	}
+	pending->ready = true;
+	door.ready++;
+	/* Only a hang-up is told of from now on. */
+	watch(EPOLL_CTL_MOD, pending->fd, 0, SOURCE_PENDING, (uint32_t)(pending - door.pending));
+}
+
+/* ---- coming ---- */
+
+static void let_in(int fd, uint64_t now)
+{
+	struct ucred cred = {.uid = (uid_t)-1};
+	socklen_t size = sizeof(cred);
+	struct pending *pending = door.pending;
+	struct user *user;
+	const char *why;
+	bool trusted;
+	uid_t owner;
+
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size);
+	trusted = cred.uid == 0 || cred.uid == geteuid();
+	owner = owners_find(&door.config.owners, cred.uid);
+	user = user_of(owner, now);
+	why = users_objection(user, trusted, door.taken, door.slots, now);
+	if (why) {
+		log_user(&user->log, "a connection of user %u is refused: %s", cred.uid, why);
+		refuse(fd, owner, -ENOSPC, now);
+		return;
+	}
+	while (pending->fd >= 0)
+		pending++;
+	if (watch(EPOLL_CTL_ADD, fd, EPOLLIN | EPOLLRDHUP, SOURCE_PENDING,
+		  (uint32_t)(pending - door.pending))) {
+		refuse(fd, owner, -ENOMEM, now);
+		return;
+	}
+	user->connections++;
+	door.taken++;
+	*pending = (struct pending){
+		.fd = fd, .trusted = trusted, .owner = owner, .message = {.accepted_ns = now}};
+	take_hello(pending, now); /* mostly it is there */
+}
+
+static void listen_to_all(bool listening)
+{
+	if (door.listening == listening)
+		return;
+	door.listening = listening;
+	watch(EPOLL_CTL_MOD, door.with->listener, listening ? EPOLLIN : 0, SOURCE_LISTENER, 0);
+}
+
+static void accept_some(int listener, uint64_t now)
+{
+	for (int i = 0; i < AT_ONCE; i++) {
+		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd >= 0) {
+			let_in(fd, now);
+			continue;
+		}
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+			log_user(&user_of(geteuid(), now)->log, "a connection cannot be taken: %s",
+				 strerror(errno));
+			poll(NULL, 0, NAP_MS);
+		}
+		if (errno != ECONNABORTED && errno != EINTR)
+			return;
+	}
+}
+
+/* ---- the loop ---- */
+
+static void drop_overdue(uint64_t now)
+{
+	for (uint32_t i = 0; i < door.slots; i++) {
+		struct pending *pending = &door.pending[i];
+
+		if (pending->fd >= 0 &&
+		    now > pending->message.accepted_ns + (pending->ready ? PASS_NS : HELLO_NS))
+			drop(pending, now);
+	}
+}
+
+static void handle(const struct epoll_event *event, uint64_t now)
+{
+	struct pending *pending = &door.pending[event->data.u64 & 0xffffffffu];
+
+	switch ((enum source)(event->data.u64 >> 32)) {
+	case SOURCE_ROOT:
+		accept_some(door.with->root_listener, now);
+		break;
+	case SOURCE_LISTENER:
+		accept_some(door.with->listener, now);
+		break;
+	case SOURCE_PENDING:
+		if (pending->fd >= 0 && pending->ready)
+			drop(pending, now);
+		else if (pending->fd >= 0)
+			take_hello(pending, now);
+		break;
+	default:
+		break; /* the channel has room: pass_all() follows */
+	}
+}
+
+static void loop(void)
+{
+	struct epoll_event events[EVENTS];
+	uint64_t now, looked = 0;
+	int n;
+
+	for (;;) {
+		pass_all(clock_ns());
+		n = epoll_wait(door.epoll, events, EVENTS, LOOK_MS);
+		now = clock_ns();
+		__atomic_store_n(&door.with->beat->beat_ns, now, __ATOMIC_RELEASE);
+		/* Root's first: what it sends is passed on first, too. */
+		for (int i = 0; i < n; i++)
+			if (events[i].data.u64 >> 32 == SOURCE_ROOT)
+				handle(&events[i], now);
+		for (int i = 0; i < n; i++)
+			if (events[i].data.u64 >> 32 != SOURCE_ROOT)
+				handle(&events[i], now);
+		if (now < looked + LOOK_MS * 1000000ull)
+			continue;
+		looked = now;
+		reload_take(door.with->reload, &door.config_number, &door.config);
+		drop_overdue(now);
+		sink_reap();
+		listen_to_all(sink_room());
+	}
+}
+
+static uint32_t count_slots(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return GREETER_PENDING;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+	if (files.rlim_cur >= GREETER_PENDING + SPARE)
+		return GREETER_PENDING;
+	return files.rlim_cur > SPARE + 1 ? (uint32_t)files.rlim_cur - SPARE : 1;
+}
+
+int greeter_run(const struct greeter *greeter)
+{
+	const int none = 0;
+
+	door.with = greeter;
+	door.slots = count_slots();
+	for (uint32_t i = 0; i < GREETER_PENDING; i++)
+		door.pending[i].fd = -1;
+	/* Accepted connections inherit it. */
+	door.refuses =
+		setsockopt(greeter->listener, SOL_SOCKET, SO_PASSRIGHTS, &none, sizeof(none)) ==
+			0 &&
+		(greeter->root_listener < 0 || setsockopt(greeter->root_listener, SOL_SOCKET,
+							  SO_PASSRIGHTS, &none, sizeof(none)) == 0);
+	reload_only_read(greeter->reload);
+	reload_take(greeter->reload, &door.config_number, &door.config);
+	privilege_door(&greeter->beat->refused_calls);
+	door.epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (door.epoll < 0 ||
+	    watch(EPOLL_CTL_ADD, greeter->listener, EPOLLIN, SOURCE_LISTENER, 0) ||
+	    watch(EPOLL_CTL_ADD, greeter->channel, 0, SOURCE_CHANNEL, 0) ||
+	    (greeter->root_listener >= 0 &&
+	     watch(EPOLL_CTL_ADD, greeter->root_listener, EPOLLIN, SOURCE_ROOT, 0))) {
+		log_error("the door cannot open: %s", strerror(errno));
+		return 1;
+	}
+	loop();
+	return 0;
+}

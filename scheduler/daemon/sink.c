@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "scheduler/daemon/greeter.h"
+#include "scheduler/daemon/log.h"
+
+static uint32_t count; /* processes that have not ended */
+static bool full;
+
+/* In the new process: has nothing but `fd`, and is the last that has it, once the door has
+ * closed the other end of the pipe. Its end closes `fd`. */
+static void swallow(int fd, int door_end, int own_end)
+{
+	char none;
+
+	close(door_end);
+	if (fd != 0)
+		dup2(fd, 0);
+	if (own_end != 1)
+		dup2(own_end, 1);
+	syscall(SYS_close_range, 2u, ~0u, 0u);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (read(1, &none, 1) < 0 && errno == EINTR)
+		;
+	_exit(0);
+}
+
+void sink_add(int fd)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return;
+	pid = fork();
+	if (pid == 0)
+		swallow(fd, ends[1], ends[0]);
+	close(ends[0]);
+	if (pid < 0) {
+		log_error("a connection that holds descriptors stays open: %s",
+			  "no process can be made to close it");
+		close(ends[1]);
+		return;
+	}
+	count++;
+	close(fd); /* not the last one */
+	close(ends[1]);
+	full = count >= GREETER_SINKS;
+	if (full)
+		log_error("%u processes are stuck in closing descriptors that clients sent: only "
+			  "root's socket is served until one has ended; Linux 6.16 prevents this",
+			  count);
+}
+
+void sink_reap(void)
+{
+	while (count && waitpid(-1, NULL, WNOHANG) > 0)
+		count--;
+	full = count >= GREETER_SINKS;
+}
+
+bool sink_room(void)
+{
+	return !full;
+}

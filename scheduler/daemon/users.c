@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/users.h"
+
+#include <stddef.h>
+
+/* All clients of a user connect again at once when a worker was replaced. */
+static const struct budget_rule comes = {.burst = USERS_MAX, .period_ns = 2000000u};
+
+/* Does it hold nothing that would be forgotten? */
+static bool is_free(const struct user *user, uint64_t now)
+{
+	return user->connections == 0 && budget_full(&user->comes, now) &&
+	       budget_full(&user->looks, now) && budget_full(&user->log.budget, now);
+}
+
+struct user *users_find(struct users *users, uid_t uid, uint64_t now)
+{
+	struct user *room = NULL;
+
+	for (uint32_t i = 0; i < users->end; i++) {
+		struct user *user = &users->entries[i];
+
+		if (user->uid == uid)
+			return user;
+		if (!user->connections && (!room || is_free(user, now)))
+			room = user;
+	}
+	if (users->end <= USERS_MAX && (!room || !is_free(room, now)))
+		room = &users->entries[users->end++];
+	*room = (struct user){.uid = uid};
+	return room;
+}
+
+const char *users_objection(struct user *user, bool trusted, uint32_t taken, uint32_t slots,
+			    uint64_t now)
+{
+	if (taken >= slots)
+		return "all connections are taken";
+	if (trusted)
+		return NULL;
+	if (user->connections >= (slots + 1) / 2)
+		return "the user has half of all connections already";
+	if (taken >= slots - slots / 16)
+		return "the last connections are reserved for root";
+	if (!budget_take(&user->comes, &comes, now))
+		return "the user connects too often";
+	return NULL;
+}
