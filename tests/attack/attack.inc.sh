@@ -88,18 +88,40 @@ ask_often() {
 		sleep 0.1
 	done >>"$work/asked"
 }
+# Registers workloads of a third user in the same way: a line each, its exit code.
+newcomer_id=65533
+come_often() {
+	local code
+	chrt --rr --pid 1 "$BASHPID" 2>/dev/null || true
+	while [ -e "$work/asking" ]; do
+		code=0
+		setpriv --reuid="$newcomer_id" --regid="$newcomer_id" --clear-groups \
+			"$work/attack_newcomer" "$KFDSHIM_SOCKET" 2>>"$work/not_welcomed" || code=$?
+		echo "$code"
+		sleep 0.2
+	done >>"$work/came"
+}
+newcomers_required=false
+newcomers_must_come() {
+	newcomers_required=true
+}
 start_asking() {
-	: >"$work/asked"
-	: >"$work/not_answered"
-	touch "$work/asking"
+	local name
+	for name in asked not_answered came not_welcomed asking; do
+		: >"$work/$name"
+	done
 	ask_often &
 	asking=$!
-	children+=("$asking")
+	come_often &
+	coming=$!
+	children+=("$asking" "$coming")
 }
-# $asked, $ask_worst_ms, $unanswered (also: not within a second)
+# $asked, $ask_worst_ms, $unanswered (also: not within a second); $came, $turned_away
 end_asking() {
 	rm -f "$work/asking"
-	wait "$asking" || true
+	wait "$asking" "$coming" || true
+	came=$(wc -l <"$work/came")
+	turned_away=$(grep -cvx 0 "$work/came" || true)
 	read -r asked ask_worst_ms unanswered <<<"$(awk '
 		{n++; if ($1 > worst) worst = $1; if ($2 != 0 || $1 > 1000000) late++}
 		END {print n + 0, int(worst / 1000), late + 0}' "$work/asked")"
@@ -172,11 +194,14 @@ attack() {
 	end_asking
 	sed "s/^/$label: attacker: /" "$work/attacker"
 	echo "$label: during: root's status asked $asked times, worst $ask_worst_ms ms, $unanswered not within 1 s"
+	echo "$label: during: of $came new clients of a third user $turned_away were not welcomed within 1 s"
 	echo "$label: during: $rounds preemptions, slowest median of ten $slowest us (usual $usual_us)," \
 		"worst $worst us (usual $usual_worst_us), $late not within 1 s"
 	echo "$label: during: the daemon's memory at most $peak KiB (usual $usual_memory)"
 	[ "$unanswered" -eq 0 ] ||
-		problem "$label: $unanswered of $asked of root's questions were not answered within 1 s: $(sort "$work/not_answered" | uniq -c | head -n 1)"
+		problem "$label: $unanswered of $asked of root's questions were not answered within 1 s: $(sort "$work/not_answered" | uniq -c | sort -rn | head -n 1)"
+	[ "$turned_away" -eq 0 ] || [ "$newcomers_required" = false ] ||
+		problem "$label: $turned_away of $came new clients were not welcomed within 1 s: $(sort "$work/not_welcomed" | uniq -c | sort -rn | head -n 1)"
 	[ "$asked" -gt 0 ] || problem "$label: no question was asked"
 	[ "$late" -eq 0 ] || problem "$label: $late of $rounds preemptions took longer than 1 s"
 	# shellcheck disable=SC2034 # for the tests
@@ -205,6 +230,7 @@ judge() {
 		"preemption median $median_us us, worst $worst_us us, $never of 30 not within 1 s;" \
 		"$(daemon_memory) KiB, $(daemon_files) descriptors (usual $usual_files)"
 	[ "$unanswered" -eq 0 ] || problem "$label: afterwards $unanswered of $asked questions were not answered within 1 s"
+	[ "$turned_away" -eq 0 ] || problem "$label: afterwards $turned_away of $came new clients were not welcomed within 1 s"
 	[ "$never" -eq 0 ] || problem "$label: afterwards $never of 30 preemptions took longer than 1 s"
 	says ".daemon.worker_pid == $worker and .daemon.restarts == $restarts" ||
 		problem "$label: worker $worker was replaced: $(grep -E 'worker [0-9]+ (hangs|is stopped)|worker ended' "$work/log" | sort | uniq -c | sort -rn | head -n 2 | tr -s ' \n' ' ')"
