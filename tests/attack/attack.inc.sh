@@ -29,7 +29,8 @@ renice -n -10 -p $$ >/dev/null 2>&1 || true
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 
-# A slow GPU, because a fast one needs more of the machine's cores than a test may take.
+# A slow GPU and long kernels, because others need more of the machine's cores than a test may take.
+offline_trace=$SOURCE/traces/offline_gemm4000_f32.csv
 world_options=(--gpu mi210 --time-scale 0.05)
 
 attacker_id=65534
