@@ -16,12 +16,16 @@ const char *ask_socket(void)
 	return path && path[0] != '\0' ? path : PROTOCOL_SOCKET;
 }
 
-/* With `verb` an error is told as one line. */
-static int ask(const struct verb *verb, const char *socket, int pid, json_t **out)
+/* With `verb` an error is printed as one line. */
+static int ask(const struct verb *verb, const char *socket, int pid, bool summary, json_t **out)
 {
 	struct kfdsched *daemon = kfdsched_open(socket);
 	char *text = NULL;
-	int rc = daemon ? kfdsched_status(daemon, pid, &text) : -ENOMEM;
+	int rc = -ENOMEM;
+
+	if (daemon)
+		rc = summary ? kfdsched_summary(daemon, &text)
+			     : kfdsched_status(daemon, pid, &text);
 
 	*out = rc ? NULL : json_loads(text, 0, NULL);
 	if (verb && !daemon)
@@ -40,7 +44,7 @@ static int ask(const struct verb *verb, const char *socket, int pid, json_t **ou
 
 int ask_daemon(const char *socket, int pid, json_t **out)
 {
-	return ask(NULL, socket, pid, out);
+	return ask(NULL, socket, pid, false, out);
 }
 
 int ask_number(const char *socket, int pid)
@@ -64,5 +68,10 @@ int ask_number(const char *socket, int pid)
 
 int ask_status(const struct verb *verb, const char *socket, int pid, json_t **out)
 {
-	return ask(verb, socket, pid, out) ? CLI_FAILED : CLI_GO_ON;
+	return ask(verb, socket, pid, false, out) ? CLI_FAILED : CLI_GO_ON;
+}
+
+int ask_summary(const struct verb *verb, const char *socket, json_t **out)
+{
+	return ask(verb, socket, 0, true, out) ? CLI_FAILED : CLI_GO_ON;
 }

@@ -20,6 +20,9 @@ const char *ask_socket(void);
 int ask_daemon(const char *socket, int pid, json_t **out);
 /* The same, and one line says why not: CLI_GO_ON, or the exit code to end with. */
 int ask_status(const struct verb *verb, const char *socket, int pid, json_t **out);
+/* The same of all, with a count of each process's queues per node (`queue_counts`) in the
+ * place of the queues. */
+int ask_summary(const struct verb *verb, const char *socket, json_t **out);
 /* A daemon answers, and knows that process: its number for it, which is another than ours
  * where it counts in another pid namespace. Then it alone acts on it. 0: it does not. */
 int ask_number(const char *socket, int pid);

@@ -32,9 +32,23 @@ static void node_row(struct table *table, const json_t *node)
 	table_cell(table, "%s", field_integer(text, node, "share_percent"));
 }
 
+/* The number of its queues; -1: the daemon did not say. */
+static json_int_t count_queues(const json_t *process)
+{
+	const json_t *counts = json_object_get(process, "queue_counts"), *node;
+	const json_t *queues = json_object_get(process, "queues");
+	json_int_t sum = 0;
+	size_t i;
+
+	if (json_is_array(queues))
+		return (json_int_t)json_array_size(queues);
+	json_array_foreach(counts, i, node) sum += (json_int_t)field_number(node, "queues");
+	return json_is_array(counts) ? sum : -1;
+}
+
 static void process_row(struct table *table, const json_t *process)
 {
-	const json_t *queues = json_object_get(process, "queues");
+	json_int_t queues = count_queues(process);
 	char text[FIELD_BYTES];
 
 	table_row(table);
@@ -47,8 +61,8 @@ static void process_row(struct table *table, const json_t *process)
 	table_cell(table, "%s", field_text(process, "level"));
 	table_cell(table, "%s", field_text(process, "state"));
 	table_cell(table, "%s", field_yes(process, "active"));
-	if (json_is_array(queues))
-		table_cell(table, "%zu", json_array_size(queues));
+	if (queues >= 0)
+		table_cell(table, "%lld", (long long)queues);
 	else
 		table_cell(table, TABLE_UNKNOWN);
 	table_cell(table, "%s", field_integer(text, process, "suspends"));
@@ -101,7 +115,9 @@ static int run(int argc, char **argv)
 	if (code != CLI_GO_ON)
 		return code;
 
-	code = ask_status(&verb_status, socket, pid, &status);
+	/* The table has no line for each queue, of which there may be thousands. */
+	code = pid || as_json ? ask_status(&verb_status, socket, pid, &status)
+			      : ask_summary(&verb_status, socket, &status);
 	if (code != CLI_GO_ON)
 		return code;
 	code = CLI_DONE;

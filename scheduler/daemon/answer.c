@@ -297,16 +297,11 @@ static void serve(struct worker *worker, struct client *client, uint64_t now)
 
 /* ---- whose turn it is ---- */
 
-static bool is_trusted(const struct client *client)
-{
-	return client->uid == 0 || client->uid == geteuid();
-}
-
 static bool is_due(struct worker *worker, const struct client *client, uint64_t now)
 {
 	if (!client || client->phase != CLIENT_ASKING || now < client->answer.retry_ns)
 		return false;
-	return client->answer.stage != ANSWER_WAITING || is_trusted(client) ||
+	return client->answer.stage != ANSWER_WAITING || client_is_trusted(client) ||
 	       door_user(worker, client->uid)->answers < ANSWER_OF_USER;
 }
 
@@ -321,7 +316,7 @@ static struct client *next_asker(struct worker *worker, uint64_t now)
 
 		if (!is_due(worker, client, now))
 			continue;
-		if (is_trusted(client))
+		if (client_is_trusted(client))
 			return client;
 		if (!found)
 			found = client;
@@ -342,7 +337,7 @@ void answer_step(struct worker *worker, uint64_t now)
 
 		if (!client)
 			break;
-		if (!done && is_trusted(client))
+		if (!done && client_is_trusted(client))
 			end = now + WORK_TRUSTED_NS;
 		done = true;
 		answers->last = client->slot;

@@ -67,6 +67,11 @@ static void refuse(struct worker *worker, struct client *client, int error)
 	client_gone(worker, client, NULL);
 }
 
+bool client_is_trusted(const struct client *client)
+{
+	return client->uid == 0 || client->uid == geteuid();
+}
+
 /* A process that comes a second time (after exec) replaces what it was. */
 static void replace(struct worker *worker, const struct client *client)
 {

@@ -97,6 +97,8 @@ static inline uint32_t lane_word(const uint32_t *at)
 	return __atomic_load_n(at, __ATOMIC_ACQUIRE);
 }
 
+/* Is it root's, or of the daemon's own user? */
+bool client_is_trusted(const struct client *client);
 /* A connection was let in, for this owner of its uid: serves its hello. The client owns
  * `socket`, whatever happens. */
 void client_accept(struct worker *worker, int socket, uid_t owner,

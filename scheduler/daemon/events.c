@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "scheduler/daemon/worker.h"
 
 #define RETRY_NS 20000000u
+#define SNDBUF_BYTES 100000 /* some hundred events */
 /* With so many, each is looked at for the cause of each decision though nobody listens. */
 #define FEW_CLIENTS 64u
 
@@ -124,14 +126,30 @@ json_t *events_recent(const struct worker *worker, uint64_t *at, uint64_t newest
 	return list;
 }
 
+/* One user that is not root has a quarter of the places at most. */
+static bool has_room(const struct worker *worker, const struct client *client)
+{
+	uint32_t same = 0;
+
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		const struct client *reader = worker->clients[i];
+
+		same += reader && reader->phase == CLIENT_READING && reader->uid == client->uid;
+	}
+	return worker->events.readers < EVENTS_READERS &&
+	       (client_is_trusted(client) || same < EVENTS_READERS / 4);
+}
+
 int events_subscribe(struct worker *worker, struct client *client)
 {
 	const struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC,
 						 .version = PROTOCOL_VERSION};
+	const int sndbuf = SNDBUF_BYTES;
 	int error;
 
-	if (worker->events.readers == EVENTS_READERS)
+	if (!has_room(worker, client))
 		return -EUSERS;
+	setsockopt(client->socket, SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof(sndbuf));
 	error = protocol_send(client->socket, &welcome, sizeof(welcome), NULL, 0);
 	if (error)
 		return error;
