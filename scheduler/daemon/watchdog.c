@@ -20,6 +20,7 @@
 #include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/lock.h"
 #include "scheduler/daemon/log.h"
+#include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/metrics_http.h"
 #include "scheduler/daemon/privilege.h"
 #include "scheduler/daemon/service.h"
@@ -249,6 +250,7 @@ int watchdog_run(int listener, struct reload *reload)
 		return 1;
 	}
 	w.beat->started_ns = clock_ns();
+	memory_prepare();
 	privilege_watchdog(&w.beat->refused_calls);
 	p[0] = (struct pollfd){.fd = w.signals, .events = POLLIN};
 	p[1] = (struct pollfd){.fd = listener, .events = POLLIN};
