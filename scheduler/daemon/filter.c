@@ -139,9 +139,19 @@ static const int common[] = {
  * and of the child that reads the configuration: who knows names of users (nscd, sssd,
  * systemd: all of this machine, by sockets of AF_UNIX). */
 static const int watchdogs[] = {
-	SCMP_SYS(flock),   SCMP_SYS(unlink), SCMP_SYS(unlinkat), SCMP_SYS(kill),
-	SCMP_SYS(capget),  SCMP_SYS(capset), SCMP_SYS(seccomp),	 SCMP_SYS(prctl),
-	SCMP_SYS(connect), SCMP_SYS(mlock),  SCMP_SYS(mlockall),
+	SCMP_SYS(flock),
+	SCMP_SYS(unlink),
+	SCMP_SYS(unlinkat),
+	SCMP_SYS(kill),
+	SCMP_SYS(capget),
+	SCMP_SYS(capset),
+	SCMP_SYS(seccomp),
+	SCMP_SYS(prctl),
+	SCMP_SYS(connect),
+	SCMP_SYS(mlock),
+	SCMP_SYS(mlockall),
+	SCMP_SYS(landlock_create_ruleset),
+	SCMP_SYS(landlock_restrict_self),
 };
 
 /* Of a tracer that lets its targets be what they are: no memory, no registers. */

@@ -51,6 +51,8 @@ list=-all,+sys_ptrace,+sys_nice
 as_unit=(setpriv --reuid "$uid" --regid "$gid" --groups "$device_group" --bounding-set "$list"
 	--inh-caps "$list" --ambient-caps "$list" --no-new-privs)
 
+# What keeps the worker from others' files, since Landlock cannot.
+! "${as_unit[@]}" cat /etc/shadow >/dev/null 2>&1 || fail "these rights read /etc/shadow"
 install -m 600 "$work/patient.ini" "$work/roots.ini"
 ! "${as_unit[@]}" "$work/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET" --config "$work/roots.ini" 2>"$work/refused" ||
 	fail "it read a file of root's"
