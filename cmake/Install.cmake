@@ -12,6 +12,7 @@ install(FILES README.md SECURITY.md LICENSE packaging/kfdschedd.ini
 configure_file(packaging/kfdschedd.service.in kfdschedd.service @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/kfdschedd.service packaging/kfdschedd.socket
   DESTINATION lib/systemd/system)
+install(FILES packaging/kfdsched.sysusers DESTINATION lib/sysusers.d RENAME kfdsched.conf)
 # What `kfdsched workload` plays; in the build, too, where a world with another root sees it.
 file(COPY traces DESTINATION ${CMAKE_BINARY_DIR} FILES_MATCHING PATTERN "*.csv")
 install(DIRECTORY traces DESTINATION ${CMAKE_INSTALL_DATADIR}/kfdshim FILES_MATCHING PATTERN "*.csv")

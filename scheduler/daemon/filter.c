@@ -154,6 +154,10 @@ static const int watchdogs[] = {
 	SCMP_SYS(seccomp),
 	SCMP_SYS(prctl),
 	SCMP_SYS(connect),
+	SCMP_SYS(mlock),
+	SCMP_SYS(mlockall),
+	SCMP_SYS(landlock_create_ruleset),
+	SCMP_SYS(landlock_restrict_self),
 	/* of the door */
 	SCMP_SYS(dup2),
 	SCMP_SYS(dup3),

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "scheduler/daemon/landlock.h"
 #include "scheduler/daemon/log.h"
 
 #define READ_MAX_NS UINT64_C(10000000000)
@@ -54,6 +55,14 @@ struct reload *reload_create(const char *path, const struct config *config)
 	return reload;
 }
 
+static void confine(void)
+{
+	int error = landlock_read_only();
+
+	if (error && error != -ENOSYS)
+		log_error("the configuration is read without Landlock: %s", strerror(-error));
+}
+
 static _Noreturn void read_file(struct shared *shared, const char *path)
 {
 	sigset_t none;
@@ -62,6 +71,7 @@ static _Noreturn void read_file(struct shared *shared, const char *path)
 	prctl(PR_SET_NAME, "kfdschedd-conf");
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	confine();
 	shared->error = config_load(path, &shared->read, shared->problem, sizeof(shared->problem));
 	owners_read(OWNERS_FILE, &shared->read.owners);
 	_exit(0);

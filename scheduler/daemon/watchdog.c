@@ -22,6 +22,7 @@
 #include "scheduler/daemon/greeter.h"
 #include "scheduler/daemon/lock.h"
 #include "scheduler/daemon/log.h"
+#include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/metrics_http.h"
 #include "scheduler/daemon/privilege.h"
 #include "scheduler/daemon/service.h"
@@ -269,6 +270,7 @@ int watchdog_run(const struct listener *listener, struct reload *reload)
 
 	if (watchdog_open(&w, listener))
 		return 1;
+	memory_prepare();
 	privilege_watchdog(&w.beat->refused_calls);
 	p[0] = (struct pollfd){.fd = w.signals, .events = POLLIN};
 	p[1] = (struct pollfd){.fd = w.channel, .events = POLLIN};

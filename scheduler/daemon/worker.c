@@ -16,6 +16,7 @@
 #include "common/clock.h"
 #include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/log.h"
+#include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/outsider.h"
 #include "scheduler/daemon/privilege.h"
 
@@ -438,6 +439,7 @@ int worker_run(int channel, const struct reload *reload, struct beat *beat_page,
 	}
 	door_open(worker);
 	configure(worker);
+	memory_lock();
 	privilege_worker_start();
 	be_urgent();
 	privilege_worker(&beat_page->refused_calls);

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "scheduler/daemon/log.h"
+
+#define SCORE "/proc/self/oom_score_adj"
+/* Not -1000: if the daemon itself is what fills the memory, it must go. */
+#define SCORE_WANTED (-900)
+
+static int read_score(int *out)
+{
+	FILE *f = fopen(SCORE, "re");
+	int n = f ? fscanf(f, "%d", out) : 0;
+
+	if (f)
+		fclose(f);
+	return n == 1 ? 0 : -EIO;
+}
+
+static int write_score(int score)
+{
+	char text[16];
+	int n = snprintf(text, sizeof(text), "%d", score);
+	int fd = open(SCORE, O_WRONLY | O_CLOEXEC);
+	int error = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, (size_t)n) != n)
+		error = -errno;
+	close(fd);
+	return error;
+}
+
+static void spare_us(void)
+{
+	int score, error = read_score(&score);
+
+	if (!error && score > SCORE_WANTED)
+		error = write_score(SCORE_WANTED);
+	if (error)
+		log_info("the kernel may end the daemon as soon as any other process when memory "
+			 "runs out: " SCORE
+			 " cannot be set: %s; that takes CAP_SYS_RESOURCE at the "
+			 "start, or OOMScoreAdjust=%d",
+			 strerror(-error), SCORE_WANTED);
+}
+
+static bool is_unlimited(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
+}
+
+/* Of the present mappings each one that the limit has room for, from the lowest address on:
+ * the program, its heap and its tables, then the libraries. 0: all of them. */
+static int lock_what_fits(void)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	int error = f ? 0 : -errno;
+	unsigned long from, to;
+	char *line = NULL, right;
+	size_t size = 0;
+
+	while (f && getline(&line, &size, f) > 0) {
+		if (sscanf(line, "%lx-%lx %c", &from, &to, &right) != 3 || right != 'r' ||
+		    strstr(line, "[v")) /* the kernel's own pages */
+			continue;
+		if (mlock((const void *)from, to - from) != 0)
+			error = -errno;
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return error;
+}
+
+/* Later mappings only without a limit: at a limit they would fail. */
+static int lock_all(void)
+{
+	if (!is_unlimited())
+		return lock_what_fits();
+	/* The second call leaves alone what the first one has locked. */
+	if (mlockall(MCL_CURRENT) != 0 || mlockall(MCL_FUTURE | MCL_ONFAULT) != 0)
+		return -errno;
+	return 0;
+}
+
+void memory_lock(void)
+{
+	(void)lock_all();
+}
+
+void memory_prepare(void)
+{
+	const struct rlimit none = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+
+	spare_us();
+	setrlimit(RLIMIT_MEMLOCK, &none); /* lock_all() looks up whether it worked */
+	/* At a limit this process may still have the right to pass it, a worker has not. */
+	if (lock_all() != 0 || !is_unlimited())
+		log_info("not all of the daemon's memory can be locked: on a machine that swaps "
+			 "the scheduler is late. Raise the limit on locked memory "
+			 "(LimitMEMLOCK=infinity, ulimit -l unlimited)");
+}
