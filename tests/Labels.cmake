@@ -26,6 +26,7 @@ function(label_tests)
       set_property(TEST ${test} PROPERTY RUN_SERIAL TRUE)
     else()
       set_property(TEST ${test} APPEND PROPERTY LABELS quick)
+      set_property(TEST ${test} PROPERTY TIMEOUT 300) # only a hang takes that long
     endif()
   endforeach()
   set_property(GLOBAL APPEND PROPERTY labelled_tests ${tests})
