@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # A thin face: what to type. The building itself stands in CMakeLists.txt.
-.PHONY: all demo test bench matrix mutants lint sanitizers nightly clean
+.PHONY: all demo test test-all test-disturbed tests-built bench matrix mutants lint sanitizers sanitizers-all nightly clean
 
 all:
 	@cmake --preset release >build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }; rm -f build.log
@@ -14,12 +14,24 @@ demo:
 	@echo "demo: 3/3 an online and an offline process on one software GPU (three and a half minutes, more on a busy machine)"
 	@packaging/demo.sh
 
-# Four at a time, for many only wait; two of those that have a software GPU, one of those
-# that fill it, and those to which time matters run alone.
-test:
-	@packaging/deps.sh test
-	@$(MAKE) --no-print-directory all
+# The quick tests (docs/testing.md): four at a time because most of them wait, and two of
+# those that have a software GPU.
+test: tests-built
+	@ctest --test-dir build --output-on-failure --no-tests=error -j 4 -L quick
+
+# Every test; a slow one runs alone.
+test-all: tests-built
 	@ctest --test-dir build --output-on-failure --no-tests=error -j 4
+
+# N times the quick tests, each time beside a program that takes each core away at random.
+N = 20
+test-disturbed: tests-built
+	@tests/common/disturbed.sh $(N)
+
+tests-built:
+	@packaging/deps.sh test
+	@cmake --preset release -DBUILD_TESTING=ON >build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }; rm -f build.log
+	@cmake --build --preset release
 
 # What the software GPU and the shim cost here, as figures: a table and a plot each.
 bench:
@@ -43,20 +55,20 @@ lint:
 	@packaging/lint.sh
 
 # The unit and process tests once more, with our programs under ASan and UBSan; the
-# agent and the channel under ThreadSanitizer.
-sanitizers:
+# agent and the channel under ThreadSanitizer. Of both the quick ones; sanitizers-all: all.
+sanitizers: SPEED = -L quick
+sanitizers sanitizers-all:
 	@packaging/deps.sh test
 	@cmake --preset sanitizers >/dev/null
 	@cmake --build --preset sanitizers
-	@ctest --test-dir build-sanitizers --output-on-failure --no-tests=error -j 4 -L sanitizers
+	@ctest --test-dir build-sanitizers --output-on-failure --no-tests=error -j 4 -L sanitizers $(SPEED)
 	@cmake --preset thread >/dev/null
 	@cmake --build --preset thread --target thread_tests
-	@ctest --test-dir build-thread --output-on-failure --no-tests=error -j 4 -L threads
+	@ctest --test-dir build-thread --output-on-failure --no-tests=error -j 4 -L threads $(SPEED)
 
 # What takes too long for every change: docs/testing.md.
-nightly:
-	@packaging/deps.sh test bench matrix
-	@$(MAKE) --no-print-directory all
+nightly: tests-built
+	@packaging/deps.sh bench matrix
 	@packaging/nightly.sh
 
 clean:

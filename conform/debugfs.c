@@ -573,6 +573,8 @@ void check_mem_limit_counts_system_memory(void)
 	gpu_open(&gpu);
 	/* Others' memory may still be on its way back: then once more. */
 	for (unsigned tries = 0; tries < 10 && now != before + 8; tries++) {
+		if (tries)
+			TRY_AGAIN("memory of another process came back meanwhile");
 		before = now = system_used();
 		CHECK_IS(buffer_new(&gpu, 8 << 20, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &gtt), 0);
 		for (unsigned i = 0; i < LATE_MS && now == before; i++) {

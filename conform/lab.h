@@ -20,6 +20,7 @@
 
 #include "abi/kfd_abi.h"
 #include "abi/rules.h"
+#include "conform/suite.h"
 
 #define CHECK(condition)                                                                           \
 	do {                                                                                       \
@@ -48,7 +49,22 @@ static inline void check_is(const char *file, int line, const char *what, long l
 #define SKIP(reason)                                                                               \
 	do {                                                                                       \
 		fprintf(stderr, "%s\n", (reason));                                                 \
-		exit(77);                                                                          \
+		exit(SUITE_SKIPPED);                                                               \
+	} while (0)
+/* The machine took its cores away for so long that nothing can be said of the rule: ends the
+ * check as "too busy". A check that can fail instead does not use this. */
+#define TOO_BUSY(reason)                                                                           \
+	do {                                                                                       \
+		fprintf(stderr, "%s\n", (reason));                                                 \
+		exit(SUITE_TOO_BUSY);                                                              \
+	} while (0)
+/* Before a check does something once more: the report says so, also of a check that passes. */
+#define TRY_AGAIN(reason)                                                                          \
+	do {                                                                                       \
+		static bool said;                                                                  \
+		if (!said)                                                                         \
+			fprintf(stderr, SUITE_TRIED_AGAIN "%s\n", (reason));                       \
+		said = true;                                                                       \
 	} while (0)
 
 /* A GPU as the topology has it; sizes in bytes. */

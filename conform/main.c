@@ -17,6 +17,7 @@
 
 #define USAGE "kfdconform [--list] [--json] [--kernel VERSION] [--here] [RULE]..."
 #define STATUS_USAGE 2
+#define STATUS_TOO_BUSY 3
 #define NAME_WIDTH 45
 
 static const char help_text[] =
@@ -34,7 +35,8 @@ static const char help_text[] =
 	"  --here            check the one RULE in this process, for a debugger\n"
 	"  --help            this text\n"
 	"\n"
-	"Exit code: 0 no rule failed, 1 some did, 2 wrong use, 77 no GPU here.\n";
+	"Exit code: 0 no rule failed, 1 some did, 2 wrong use, 3 none failed, but the machine\n"
+	"was too busy to check some, 77 no GPU here.\n";
 
 struct options {
 	bool list, json, here, help;
@@ -44,12 +46,12 @@ struct options {
 };
 
 struct tally {
-	unsigned counts[3]; /* by enum suite_result */
-	json_t *list;	    /* NULL: a table is printed */
-	const char *area;   /* the table's last heading */
+	unsigned counts[SUITE_RESULTS];
+	json_t *list;	  /* NULL: a table is printed */
+	const char *area; /* the table's last heading */
 };
 
-static const char *const words[] = {"pass", "fail", "not_applicable"};
+static const char *const words[SUITE_RESULTS] = {"pass", "fail", "not_applicable", "too_busy"};
 
 static int wrong_use(const char *format, const char *what)
 {
@@ -131,7 +133,7 @@ static void add_json(struct tally *tally, enum kfdabi_rule rule,
 static void add_line(struct tally *tally, enum kfdabi_rule rule,
 		     const struct suite_outcome *outcome)
 {
-	static const char *const shown[] = {"pass", "FAIL", "n/a "};
+	static const char *const shown[SUITE_RESULTS] = {"pass", "FAIL", "n/a ", "busy"};
 	const struct kfdabi_rule_info *info = kfdabi_rule(rule);
 	const char *area = kfdabi_rule_area(rule);
 
@@ -195,21 +197,24 @@ static int finish(const struct kfdabi_machine *machine, const struct tally *tall
 	int bad = 0;
 
 	if (!tally->list) {
-		printf("\n%u pass, %u fail, %u not applicable (rules of Linux %s, gfx version "
-		       "%u%s)\n",
-		       n[SUITE_PASS], n[SUITE_FAIL], n[SUITE_NOT_APPLICABLE], kernel,
+		printf("\n%u pass, %u fail, %u not applicable, %u too busy to tell (rules of Linux "
+		       "%s, gfx version %u%s)\n",
+		       n[SUITE_PASS], n[SUITE_FAIL], n[SUITE_NOT_APPLICABLE], n[SUITE_BUSY], kernel,
 		       machine->gfx_target_version, lab_simulated() ? ", simulated" : "");
 	} else {
-		json_t *all = json_pack(
-			"{s:b, s:s, s:i, s:i, s:i, s:i, s:O}", "simulated", lab_simulated(),
-			"kernel", kernel, "gfx_target_version", (int)machine->gfx_target_version,
-			"pass", (int)n[SUITE_PASS], "fail", (int)n[SUITE_FAIL], "not_applicable",
-			(int)n[SUITE_NOT_APPLICABLE], "rules", tally->list);
+		json_t *all = json_pack("{s:b, s:s, s:i, s:i, s:i, s:i, s:i, s:O}", "simulated",
+					lab_simulated(), "kernel", kernel, "gfx_target_version",
+					(int)machine->gfx_target_version, "pass",
+					(int)n[SUITE_PASS], "fail", (int)n[SUITE_FAIL],
+					"not_applicable", (int)n[SUITE_NOT_APPLICABLE], "too_busy",
+					(int)n[SUITE_BUSY], "rules", tally->list);
 
 		bad = !all || json_dumpf(all, stdout, JSON_INDENT(1)) || puts("") == EOF;
 		json_decref(all);
 	}
-	return bad || n[SUITE_FAIL] ? 1 : 0;
+	if (bad || n[SUITE_FAIL])
+		return 1;
+	return n[SUITE_BUSY] ? STATUS_TOO_BUSY : 0;
 }
 
 int main(int argc, char **argv)

@@ -92,6 +92,7 @@ static struct signal *stop_work(const struct kfd_ioctl_update_queue_args *args, 
 		if (signal->value)
 			return signal;
 		CHECK_IS(update(&again), 0);
+		TRY_AGAIN("the kernel had ended before the queue was stopped");
 		signal++;
 	}
 	CHECK(!"stopped in the middle of a kernel");

@@ -68,19 +68,38 @@ static _Noreturn void child(void (*check)(void), int fd)
 	_exit(0);
 }
 
+static bool tried_again(const char *line)
+{
+	return !strncmp(line, SUITE_TRIED_AGAIN, strlen(SUITE_TRIED_AGAIN));
+}
+
+/* The first line; unless it passed, the first that says more than a second try. */
+static void choose_line(char *said, bool passed)
+{
+	char *line = said, *next;
+
+	while (!passed && tried_again(line) && (next = strchr(line, '\n')))
+		line = next + 1;
+	memmove(said, line, strlen(line) + 1);
+	said[strcspn(said, "\n")] = '\0';
+}
+
 static void judge(struct suite_outcome *out, int status, bool ended)
 {
 	char said[sizeof out->reason];
 
-	out->reason[strcspn(out->reason, "\n")] = '\0';
+	choose_line(out->reason, ended && WIFEXITED(status) && !WEXITSTATUS(status));
 	if (!ended) {
 		snprintf(out->reason, sizeof out->reason, "no end within %d s", SUITE_SECONDS);
 		out->result = SUITE_FAIL;
 	} else if (WIFEXITED(status) && !WEXITSTATUS(status)) {
 		out->result = SUITE_PASS;
-		out->reason[0] = '\0';
+		if (!tried_again(out->reason))
+			out->reason[0] = '\0';
 	} else if (WIFEXITED(status) && WEXITSTATUS(status) == SUITE_SKIPPED) {
 		out->result = SUITE_NOT_APPLICABLE;
+	} else if (WIFEXITED(status) && WEXITSTATUS(status) == SUITE_TOO_BUSY) {
+		out->result = SUITE_BUSY;
 	} else {
 		out->result = SUITE_FAIL;
 		memcpy(said, out->reason, sizeof said);

@@ -21,7 +21,7 @@ every_world() {
 			build/kfdsim --kernel "$kernel" --gpu "$gpu" --gpus 2 -- build/kfdconform \
 				>build/nightly.out 2>&1 || {
 				bad=1
-				grep -A 1 '^FAIL' build/nightly.out
+				grep -A 1 -E '^(FAIL|busy)' build/nightly.out
 			}
 			echo "$kernel $gpu: $(tail -n 1 build/nightly.out)"
 		done
@@ -69,6 +69,9 @@ every_level() {
 	return $bad
 }
 
+step "the slow tests" ctest --test-dir build --output-on-failure --no-tests=error -j 4 -L slow
+step "every test under the sanitizers" make --no-print-directory sanitizers-all
+step "the quick tests on a machine that is taken away" tests/common/disturbed.sh 3
 step "ten million events of the scheduler" env EVENTS=10000000 SEED="$(date +%Y%m%d)" build/core_random
 step "every rule in every world" every_world
 step "bad input" bad_input

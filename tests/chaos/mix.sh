@@ -5,7 +5,8 @@
 # may be left, every packet must be accounted for.
 set -eu
 seconds=${1:-20}
-seed=${2:-1}
+seed=${2:-${SEED:-1}}
+echo "seed $seed"
 warm_up=$((seconds / 5 < 30 ? seconds / 5 + 2 : 30))
 slack_kb=${SLACK_KB:-4096} # more where a sanitizer keeps memory of its own
 dir=$(mktemp -d)

@@ -47,9 +47,11 @@ fail() {
 	exit 1
 }
 
-# until_true TENTHS COMMAND...: tries it that often, every tenth of a second.
+# until_true TENTHS COMMAND...: tries it that often, every tenth of a second. From three
+# seconds on the number is only there to end a hang, and is at least half a minute.
 until_true() {
 	local tries=$1
+	((tries < 30 || tries >= 300)) || tries=300
 	shift
 	for ((i = 0; i < tries; i++)); do
 		if "$@"; then

@@ -13,7 +13,7 @@ for _ in 1 2 3; do
 	kill -KILL "$pid"
 	until_true 50 says ".daemon.worker_pid != $pid" || fail "no other worker"
 done
-[ "$(grep -c 'signal 9: starting another' "$work/log")" -eq 3 ] || fail "not told thrice"
+[ "$(grep -c 'signal 9: starting another' "$work/log")" -ge 3 ] || fail "not told thrice"
 grep -q 'starting another after a pause' "$work/log" || fail "no pause"
 kill -TERM "$daemon"
 wait "$daemon" || fail "exit code $?"

@@ -54,7 +54,7 @@ kill -KILL "$daemon"
 wait "$daemon" 2>/dev/null || true
 until_true 50 flock -n "$held" || fail "a worker without its watchdog has its lock"
 # An end closes files before it is seen.
-until_true 10 has_ended "$before" || fail "the lock is free, and the worker lives"
+until_true 50 has_ended "$before" || fail "the lock is free, and the worker lives"
 begin=$EPOCHREALTIME
 start_daemon
 until_true 50 grep -q "earlier daemon still lives: waiting" "$work/log" ||
@@ -71,7 +71,7 @@ before=$(worker)
 kill -KILL "$online" "$offline"
 until_true 100 has_ended "$before" || fail "the worker stays without clients"
 grep -q "nobody is left" "$work/log" || fail "it did not say why it ended"
-until_true 10 childless "$daemon" || fail "a worker for nobody"
+until_true 50 childless "$daemon" || fail "a worker for nobody"
 until_true 50 says ".daemon.worker_pid != $before and .totals.suspends >= 1" ||
 	fail "who asks gets no worker, or one that does not know what was"
 kill -TERM "$daemon"

@@ -74,6 +74,7 @@ int main(void)
 		hear(child.from);
 		if (!about(length(signal), 50 * MS) || ++turn == TURNS)
 			break;
+		fprintf(stderr, "tried again: the kernel was over before the bounce\n");
 		tell(child.to);
 		hear(child.from);
 		sleep_ms(300);

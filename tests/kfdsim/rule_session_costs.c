@@ -79,8 +79,11 @@ int main(void)
 	took(0);
 	queue_new(&gpu, &queue);
 	sleep_ms(QUIET_MS);
-	for (int turn = 0; in_time != 7 && turn < TURNS; turn++)
+	for (int turn = 0; in_time != 7 && turn < TURNS; turn++) {
+		if (turn)
+			fprintf(stderr, "tried again: a call was late\n");
 		in_time |= session(&watch);
+	}
 	CHECK_IS(in_time, 7);
 	return 0;
 }

@@ -44,7 +44,7 @@ wait_for() {
 }
 
 # Processes are found by a mark in their environment, whatever they became.
-MARK=KFDSIM_TEST_MARK=$$.$RANDOM$RANDOM
+MARK=KFDSIM_TEST_MARK=$DIR
 marked() {
 	# Some are gone before grep comes to them: its status says nothing.
 	grep -lzsFx -- "$MARK" /proc/[0-9]*/environ || true

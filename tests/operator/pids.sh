@@ -103,6 +103,7 @@ takes_number() {
 	again=$!
 	children+=("$again")
 	[ "$again" != "$target" ] || return 0
+	echo "tried again: the number was $again"
 	kill -KILL "$again"
 	return 1
 }

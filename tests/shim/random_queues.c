@@ -330,8 +330,12 @@ static void meet(void)
 	int error = -EAGAIN;
 
 	/* On a busy machine a shim gives up a first try, and asks again. */
-	for (int i = 0; i < MEETINGS && error; i++)
+	for (int i = 0; i < MEETINGS && error; i++) {
+		if (i)
+			fprintf(stderr, "tried again: the shim had given up (%s)\n",
+				strerror(-error));
 		error = fake_daemon_accept(&daemon_, MEETS_MS);
+	}
 	if (error)
 		step_fail("the shim does not come to the daemon: %s", strerror(-error));
 	fake_daemon_remove(&daemon_);

@@ -98,6 +98,7 @@ static void held_and_released(void)
 		if (work->value != 0)
 			break;
 		CHECK(i < 10);
+		fprintf(stderr, "tried again: the kernel had ended before it was held\n");
 		order(false);
 	}
 	CHECK_IS(hqds_active(), 0);

@@ -119,6 +119,14 @@ static bool stays_active(uint64_t begun_ns, unsigned ms)
 	}
 }
 
+/* The others were not looked at throughout (stays_active). */
+static void say_turns(int seen, int turns)
+{
+	if (turns > seen)
+		fprintf(stderr, "tried again: %d of %d turns were looked at in time\n", seen,
+			turns);
+}
+
 static bool worked_once(const struct lane_queue *q, bool consumed)
 {
 	bool equal, looked;
@@ -161,8 +169,9 @@ static void worked(void)
 	world_tell("work 1"); /* the kernel is loaded */
 	world_tell("await");
 	CHECK(world_queue(mine, &q));
-	while (seen < 3 && turns++ < TURNS)
+	for (; seen < 3 && turns < TURNS; turns++)
 		seen += worked_once(&q, consumed);
+	say_turns(seen, turns);
 	CHECK(seen == 3);
 	world_mostly_at_once("end of a kernel", 3 * turns);
 	world_end();
@@ -174,12 +183,12 @@ static void jumped(void)
 {
 	struct lane_queue q;
 	uint64_t begun, mine, before, changes;
-	int seen = 0;
+	int seen = 0, turns = 0;
 
 	world_start();
 	mine = world_create();
 	CHECK(world_queue(mine, &q));
-	for (int i = 0; i < TURNS && seen < 5; i++) {
+	for (; turns < TURNS && seen < 5; turns++) {
 		EVENTUALLY(world_active() == 0, 2000);
 		changes = world_changes();
 		before = world_word(q.wptr_address);
@@ -192,6 +201,7 @@ static void jumped(void)
 			continue;
 		seen += stays_active(begun, 90);
 	}
+	say_turns(seen, turns);
 	CHECK(seen == 5);
 	world_end();
 }
@@ -272,7 +282,7 @@ static void in_gtt(void)
 {
 	struct lane_queue q;
 	uint64_t mine, changes, begun;
-	int seen = 0;
+	int seen = 0, turns = 0;
 
 	setenv("HSA_USERPTR_FOR_PAGED_MEM", "0", 1);
 	world_start();
@@ -284,7 +294,7 @@ static void in_gtt(void)
 	world_tell("copy 0"); /* its queues are made */
 	world_tell("await");
 	CHECK(words_in_device_memory() > 2);
-	for (int i = 0; i < TURNS && seen < 3; i++) {
+	for (; turns < TURNS && seen < 3; turns++) {
 		EVENTUALLY(world_active() == 0, 2000);
 		changes = world_changes();
 		begun = clock_ns();
@@ -301,6 +311,7 @@ static void in_gtt(void)
 		EVENTUALLY(world_changes() > changes, LATE_MS);
 		world_tell("await");
 	}
+	say_turns(seen, turns);
 	CHECK(seen == 3);
 	EVENTUALLY(world_active() == 0, 2000);
 	world_end();
