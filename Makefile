@@ -1,18 +1,27 @@
 # SPDX-License-Identifier: MIT
 # A thin face: what to type. The building itself stands in CMakeLists.txt.
-.PHONY: all demo test bench matrix mutants lint sanitizers nightly clean
+.PHONY: all demo demo-build test bench matrix mutants lint sanitizers nightly clean
+
+# What `all` builds; all: everything that is configured.
+TARGET = all
+# The tests need more packages than the programs, so they are configured only for the goals that
+# run some of them. build/ then keeps them.
+test test-all matrix nightly: export CONFIGURE = -DBUILD_TESTING=ON
 
 all:
-	@cmake --preset release >build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }; rm -f build.log
-	@cmake --build --preset release
+	@cmake --preset release $(CONFIGURE) >build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }; rm -f build.log
+	@cmake --build --preset release --target $(TARGET)
 
-demo:
+demo: demo-build
+	@echo "demo: 3/3 an online and an offline process on one software GPU (three and a half minutes, more on a busy machine)"
+	@packaging/demo.sh
+
+# The part of demo that needs no GPU and no quiet machine.
+demo-build:
 	@echo "demo: 1/3 packages"
 	@packaging/deps.sh demo
 	@echo "demo: 2/3 build"
-	@$(MAKE) --no-print-directory all
-	@echo "demo: 3/3 an online and an offline process on one software GPU (three and a half minutes, more on a busy machine)"
-	@packaging/demo.sh
+	@$(MAKE) --no-print-directory all TARGET=demo_programs
 
 # Four at a time, for many only wait; two of those that have a software GPU, one of those
 # that fill it, and those to which time matters run alone.
@@ -23,14 +32,14 @@ test:
 
 # What the software GPU and the shim cost here, as figures: a table and a plot each.
 bench:
-	@packaging/deps.sh test bench
-	@$(MAKE) --no-print-directory all
+	@packaging/deps.sh build bench
+	@$(MAKE) --no-print-directory all TARGET=bench_programs
 	@bench/run.sh
 
 # Unmodified programs with each generation of the runtimes, and one table.
 matrix:
 	@packaging/deps.sh build matrix
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory all TARGET=matrix_programs
 	@packaging/matrix.sh
 
 # Would the tests notice? Breaks one line of a copy after the other: docs/testing.md.
