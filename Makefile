@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # A thin face: what to type. The building itself stands in CMakeLists.txt.
-.PHONY: all demo demo-build test bench matrix mutants lint sanitizers nightly clean
+.PHONY: all demo demo-build test bench matrix mutants lint sanitizers fresh nightly clean
 
 # What `all` builds; all: everything that is configured.
 TARGET = all
@@ -62,9 +62,13 @@ sanitizers:
 	@cmake --build --preset thread --target thread_tests
 	@ctest --test-dir build-thread --output-on-failure --no-tests=error -j 4 -L threads
 
+# The README's commands in a clean root folder, as root and as a plain user: docs/testing.md.
+fresh:
+	@ci/fresh
+
 # What takes too long for every change: docs/testing.md.
 nightly:
-	@packaging/deps.sh test bench matrix
+	@packaging/deps.sh test bench matrix fresh
 	@$(MAKE) --no-print-directory all
 	@packaging/nightly.sh
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages that are missing. Usage: deps.sh build|demo|test|bench|matrix [...]
+# Installs the Debian packages that are missing. Usage: deps.sh build|demo|test|bench|matrix|fresh [...]
 # As root, or through sudo where that is there; otherwise it prints the list and stops.
 set -eu
 
@@ -20,6 +20,8 @@ bench="libhsa-runtime64-1 valgrind"
 # What the matrix of runtimes builds (tests of the shim) and runs here, and makes the root folders
 # of others with.
 matrix="libcmocka-dev libhsakmt-dev libhsa-runtime64-1 rocminfo libamdhip64-5 debian-archive-keyring python3 jq"
+# What ci/fresh makes a clean system with.
+fresh="debootstrap debian-archive-keyring git"
 
 say() {
 	echo "deps: $*" >&2
@@ -33,8 +35,9 @@ for set in "$@"; do
 	test) wanted="$wanted $build $demo $tests" ;;
 	bench) wanted="$wanted $bench" ;;
 	matrix) wanted="$wanted $matrix" ;;
+	fresh) wanted="$wanted $fresh" ;;
 	*)
-		say "unknown set '$set': deps.sh build|demo|test|bench|matrix"
+		say "unknown set '$set': deps.sh build|demo|test|bench|matrix|fresh"
 		exit 2
 		;;
 	esac
