@@ -1,18 +1,28 @@
 # SPDX-License-Identifier: MIT
 # A thin face: what to type. The building itself stands in CMakeLists.txt.
-.PHONY: all demo test test-all test-disturbed tests-built bench matrix mutants lint sanitizers sanitizers-all nightly clean
+.PHONY: all demo demo-build test test-all test-disturbed tests-built bench matrix mutants lint \
+	sanitizers sanitizers-all fresh nightly clean
+
+# What `all` builds; all: everything that is configured.
+TARGET = all
+# The tests need more packages than the programs, so they are configured only for the goals that
+# run some of them. build/ then keeps them.
+tests-built matrix: export CONFIGURE = -DBUILD_TESTING=ON
 
 all:
-	@cmake --preset release >build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }; rm -f build.log
-	@cmake --build --preset release
+	@cmake --preset release $(CONFIGURE) >build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }; rm -f build.log
+	@cmake --build --preset release --target $(TARGET)
 
-demo:
+demo: demo-build
+	@echo "demo: 3/3 an online and an offline process on one software GPU (three and a half minutes, more on a busy machine)"
+	@packaging/demo.sh
+
+# The part of demo that needs no GPU and no quiet machine.
+demo-build:
 	@echo "demo: 1/3 packages"
 	@packaging/deps.sh demo
 	@echo "demo: 2/3 build"
-	@$(MAKE) --no-print-directory all
-	@echo "demo: 3/3 an online and an offline process on one software GPU (three and a half minutes, more on a busy machine)"
-	@packaging/demo.sh
+	@$(MAKE) --no-print-directory all TARGET=demo_programs
 
 # The quick tests (docs/testing.md): four at a time because most of them wait, and two of
 # those that have a software GPU.
@@ -30,19 +40,18 @@ test-disturbed: tests-built
 
 tests-built:
 	@packaging/deps.sh test
-	@cmake --preset release -DBUILD_TESTING=ON >build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }; rm -f build.log
-	@cmake --build --preset release
+	@$(MAKE) --no-print-directory all
 
 # What the software GPU and the shim cost here, as figures: a table and a plot each.
 bench:
-	@packaging/deps.sh test bench
-	@$(MAKE) --no-print-directory all
+	@packaging/deps.sh build bench
+	@$(MAKE) --no-print-directory all TARGET=bench_programs
 	@bench/run.sh
 
 # Unmodified programs with each generation of the runtimes, and one table.
 matrix:
 	@packaging/deps.sh build matrix
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory all TARGET=matrix_programs
 	@packaging/matrix.sh
 
 # Would the tests notice? Breaks one line of a copy after the other: docs/testing.md.
@@ -66,9 +75,13 @@ sanitizers sanitizers-all:
 	@cmake --build --preset thread --target thread_tests
 	@ctest --test-dir build-thread --output-on-failure --no-tests=error -j 4 -L threads $(SPEED)
 
+# The README's commands in a clean root folder, as root and as a plain user: docs/testing.md.
+fresh:
+	@ci/fresh
+
 # What takes too long for every change: docs/testing.md.
 nightly: tests-built
-	@packaging/deps.sh bench matrix
+	@packaging/deps.sh bench matrix fresh
 	@packaging/nightly.sh
 
 clean:

@@ -7,6 +7,11 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+# kfdsim and kfdschedd run with real-time priority if they may.
+if ! chrt --fifo 1 true 2>/dev/null; then
+	echo "demo: $(id -un) may not use real-time priority: if other programs are busy here, the software" \
+		"GPU is served too late, and the result may be INVALID. In that case: sudo make demo"
+fi
 mkdir -p build/demo
 echo "demo: measuring how promptly this machine serves a software GPU"
 scales=$(packaging/time_scale.sh 0.08 0.05 0.02 0.01 0.005)

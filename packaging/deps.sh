@@ -1,25 +1,27 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages that are missing. Usage: deps.sh build|demo|test|bench|matrix [...]
+# Installs the Debian packages that are missing. Usage: deps.sh build|demo|test|bench|matrix|fresh [...]
 # As root, or through sudo where that is there; otherwise it prints the list and stops.
 set -eu
 
 # What the compiler needs.
 build="gcc libc6-dev make cmake ninja-build pkg-config
- libhsa-runtime-dev libhsakmt-dev libdrm-dev libjansson-dev libinih-dev libseccomp-dev libmicrohttpd-dev libcap-dev libsystemd-dev libncurses-dev
+ libhsa-runtime-dev libdrm-dev libjansson-dev libinih-dev libseccomp-dev libmicrohttpd-dev libcap-dev libsystemd-dev libncurses-dev
  scdoc clang-14 lld-14 clang-19 lld-19"
-# What the demo runs besides: AMD's runtime itself, its information tool, Python for the example,
-# and what reads a report in a script.
-demo="libhsa-runtime64-1 libhsakmt1 rocminfo python3 jq"
+# What the demo runs besides: AMD's runtime itself, and what reads a report in a script.
+demo="libhsa-runtime64-1 jq"
 # What the tests and checks call.
-tests="libcmocka-dev python3-jsonschema tmux ncurses-base mandoc bsdextrautils zsh strace binutils util-linux procps libxml2-utils git
+tests="libcmocka-dev libhsakmt-dev rocminfo python3 python3-jsonschema tmux ncurses-base mandoc bsdextrautils zsh strace binutils util-linux uidmap procps libxml2-utils git
  clang-format-14 cppcheck shellcheck libasan8 libubsan1 libtsan2 libamdhip64-5"
 # The test of newer GPUs makes a root folder with a newer ROCr (roots.sh).
 tests="$tests debian-archive-keyring"
-# What the benchmarks count with.
-bench="valgrind"
-# What the matrix of runtimes runs here, and makes the root folders of others with.
-matrix="libhsa-runtime64-1 libhsakmt1 rocminfo libamdhip64-5 debian-archive-keyring jq"
+# What the benchmarks run, and count with.
+bench="libhsa-runtime64-1 valgrind"
+# What the matrix of runtimes builds (tests of the shim) and runs here, and makes the root folders
+# of others with.
+matrix="libcmocka-dev libhsakmt-dev libhsa-runtime64-1 rocminfo libamdhip64-5 debian-archive-keyring python3 jq"
+# What ci/fresh makes a clean system with.
+fresh="debootstrap debian-archive-keyring git"
 
 say() {
 	echo "deps: $*" >&2
@@ -33,8 +35,9 @@ for set in "$@"; do
 	test) wanted="$wanted $build $demo $tests" ;;
 	bench) wanted="$wanted $bench" ;;
 	matrix) wanted="$wanted $matrix" ;;
+	fresh) wanted="$wanted $fresh" ;;
 	*)
-		say "unknown set '$set': deps.sh build|demo|test|bench|matrix"
+		say "unknown set '$set': deps.sh build|demo|test|bench|matrix|fresh"
 		exit 2
 		;;
 	esac

@@ -16,7 +16,7 @@ for file in $(git ls-files -s | awk '$1 == "100644" {print $4}'); do
 	head -c 2 "$file" | grep -q '^#!' && { echo "lint: $file has a #! line and is not executable" >&2; status=1; }
 done
 # shellcheck disable=SC2046
-shellcheck $(git ls-files '*.sh' .ci/run) || status=1
+shellcheck $(git ls-files '*.sh' .ci/run ci/) || status=1
 # shellcheck disable=SC2046
 cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
 	--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches \

@@ -85,6 +85,7 @@ step "ten minutes of chaos" tests/chaos/mix.sh 600 "$(date +%Y%m%d)"
 step "five minutes of tenants whose scheduler is killed" tests/chaos/tenants.sh 300
 step "what it costs" bench/run.sh
 step "every runtime" packaging/matrix.sh
+step "both commands of the README on a new machine" ci/fresh
 [ -z "$failed" ] || {
 	echo "nightly: FAILED:$failed" >&2
 	exit 1

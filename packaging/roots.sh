@@ -11,6 +11,7 @@
 # this list changes.
 set -eu
 
+here=$(dirname "$0")
 cache=${KFDSHIM_ROOTS:-${XDG_CACHE_HOME:-$HOME/.cache}/kfdshim/roots}
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 # What our programs and the tests that run in there need besides the runtimes.
@@ -48,33 +49,12 @@ describe() {
 	esac
 }
 
-# The archive that has this machine's own release, as apt has it in use.
-mirror() {
-	# shellcheck disable=SC2016 # apt's own variables
-	apt-get "$@" indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' \
-		'Component: main' | awk '$1 == "Debian" && $2 !~ /security/ { print $2; exit }'
-}
-
-# The same where nobody has called apt-get update, without touching the system's lists.
-mirror_of_fresh_system() {
-	local lists
-	lists=$(mktemp -d)
-	mkdir "$lists/partial"
-	apt-get -o "Dir::State::lists=$lists" -o "APT::Sandbox::User=$(id -un)" update >/dev/null 2>&1 || true
-	mirror -o "Dir::State::lists=$lists"
-	rm -rf "$lists"
-}
-
 # shellcheck disable=SC2154 # set by describe
 make_root() {
 	local name=$1 dir=$cache/$1 apt=$cache/$1.apt log=$cache/$1.log uri n=0 all deb
 	local -a options
-	uri=$(mirror)
-	[ -n "$uri" ] || uri=$(mirror_of_fresh_system)
-	[ -n "$uri" ] || {
-		say "apt on this machine has no Debian archive among its sources"
-		exit 77
-	}
+	uri=$("$here/mirror.sh") || exit
+	uri=$(awk '$1 !~ /security/ { print $1; exit }' <<<"$uri")
 	rm -rf "$dir" "$dir.new" "$apt"
 	mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$dir.new"
 	: >"$apt/status"

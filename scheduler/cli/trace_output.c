@@ -104,6 +104,25 @@ bool trace_output_failed(const struct trace_output *output)
 	return ferror(output->file) || output->unread;
 }
 
+static json_t *hip_left_out(const struct trace_output *output)
+{
+	return json_pack("{sI sI}", "before", (json_int_t)output->hip_before, "future",
+			 (json_int_t)output->hip_future);
+}
+
+/* The last line of --json, if there is something to report. */
+static void print_left_out(const struct trace_output *output)
+{
+	json_t *json;
+
+	if (!output->options->json || output->hip_before + output->hip_future == 0)
+		return;
+	json = json_pack("{so}", "hip_lines_left_out", hip_left_out(output));
+	json_dumpf(json, stdout, JSON_COMPACT);
+	putchar('\n');
+	json_decref(json);
+}
+
 static json_t *about(const struct trace_output *output)
 {
 	json_t *json =
@@ -113,6 +132,7 @@ static json_t *about(const struct trace_output *output)
 		json_object_set_new(json, "time_scale", json_real(output->simulation.time_scale));
 	json_object_set_new(json, "clock", json_string("CLOCK_MONOTONIC"));
 	json_object_set_new(json, "time_us_at_0", json_integer(trace_wall_ns() / 1000));
+	json_object_set_new(json, "hip_lines_left_out", hip_left_out(output));
 	return json;
 }
 
@@ -137,6 +157,8 @@ int trace_output_end(struct trace_output *output, uint64_t end_ns)
 	trace_output_flush(output, UINT64_MAX);
 	if (output->perfetto)
 		error = end_perfetto(output);
+	else
+		print_left_out(output);
 	if (error)
 		return cli_failed(&verb_trace, "%s could not be written: %s",
 				  output->options->perfetto, strerror(-error));

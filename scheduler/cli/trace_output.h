@@ -27,6 +27,9 @@ struct trace_output {
 	bool simulated;
 	struct simulation simulation;
 	json_t *notes;
+	/* Lines of HIP's log that are left out: older than the trace, later than when they were
+	 * read. Both are reported at the end. */
+	uint64_t hip_before, hip_future;
 	pthread_mutex_t mutex; /* of the timeline */
 	struct timeline *timeline;
 	struct perfetto *perfetto;

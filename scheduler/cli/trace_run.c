@@ -39,7 +39,7 @@ struct run {
 	struct told_calls calls;
 	uint64_t log_number; /* of the last event of the shim's log */
 	pid_t log_pid;
-	uint64_t log_lost, hip_before;
+	uint64_t log_lost;
 	int log_fd;
 };
 
@@ -57,7 +57,9 @@ static bool take_hip(struct run *run, const char *line, size_t bytes)
 		return false;
 	if (told_by_hip(&record, pid, &run->calls, &event)) {
 		if (event.ns + event.duration_ns < run->output.begin_ns)
-			run->hip_before++;
+			run->output.hip_before++;
+		else if (event.ns + event.duration_ns > clock_ns())
+			run->output.hip_future++;
 		else if (event.ns <= run->end_ns)
 			trace_output_add(&run->output, &event);
 	}
@@ -254,11 +256,16 @@ static void tell_losses(struct run *run)
 		trace_note(&run->output,
 			   "%llu moments of the driver were more than the kernel could keep",
 			   (unsigned long long)run->tracefs.lost);
-	if (run->hip_before)
+	if (run->output.hip_before)
 		trace_note(&run->output,
 			   "%llu lines of HIP's log are of the time before the trace, or of "
 			   "another machine, and are left out",
-			   (unsigned long long)run->hip_before);
+			   (unsigned long long)run->output.hip_before);
+	if (run->output.hip_future)
+		trace_note(&run->output,
+			   "%llu lines of HIP's log have times later than now, so they are of "
+			   "another machine or of the time before a reboot, and are left out",
+			   (unsigned long long)run->output.hip_future);
 }
 
 static bool is_file(int fd)

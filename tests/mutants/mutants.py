@@ -98,7 +98,7 @@ class World:
     def __init__(self, folder):
         self.tree, self.build = os.path.join(folder, "tree"), os.path.join(folder, "build")
         copy_tree(self.tree)
-        self.must(["cmake", "-G", "Ninja", "-S", self.tree, "-B", self.build])
+        self.must(["cmake", "-G", "Ninja", "-DBUILD_TESTING=ON", "-S", self.tree, "-B", self.build])
         # ctest itself tells the command of a test only once its program is built.
         self.tests = {}
         for folder, _, files in os.walk(self.build):

@@ -49,10 +49,28 @@ grep -q "^:[0-9]:" "$work/talk" && fail "HIP's log is shown"
 jq -e '.traceEvents | any(.ph == "X" and .name == "hipModuleLaunchKernel" and .dur > 0) and any(.name == "dispatch")' \
 	"$work/picture" >/dev/null || fail "no call or no dispatch: $(cat "$work/facts")"
 
-# A log of the past tells nothing of now, and that is said.
-"$BUILD/kfdsched" trace --json --seconds 0.2 --hip-log "$SOURCE/tests/operator/logs/hip-5.2.3.log" >"$work/out" 2>"$work/talk"
+# A log of the past or of the future has no events of now; its lines are counted. The recorded
+# log's times are uptimes of the machine that made it, 26100 s and 1.2 s more: log_at replaces the
+# 2610, by nothing for a log that was over in the first seconds of this machine.
+log_at() {
+	sed -E "s/: 2610([01][0-9]{6}) us:/: $1\\1 us:/" "$SOURCE/tests/operator/logs/hip-5.2.3.log" >"$work/shifted"
+	"$BUILD/kfdsched" trace --seconds 0.2 --hip-log "$work/shifted" "${@:2}" >"$work/out" 2>"$work/talk" ||
+		fail "$(cat "$work/talk")"
+}
+log_at "" --json
 grep -q "lines of HIP's log are of the time before the trace" "$work/talk" || fail "$(cat "$work/talk")"
-[ ! -s "$work/out" ] || fail "the past is now: $(head "$work/out")"
+lines=$(jq -s 'if length == 1 then .[0].hip_lines_left_out else {} end | if .future == 0 then .before else 0 end' "$work/out")
+[ "$lines" -gt 50 ] || fail "the past is now: $(head "$work/out")"
+"$SOURCE/tests/operator/schema.py" "$SOURCE/docs/schemas/trace.json" "$work/out" --lines || fail "not as documented"
+log_at 90000000 --json
+grep -q "^kfdsched trace: $lines lines of HIP's log have times later than now" "$work/talk" || fail "$(cat "$work/talk")"
+[ "$(jq -cs . "$work/out")" = "[{\"hip_lines_left_out\":{\"before\":0,\"future\":$lines}}]" ] ||
+	fail "the future is now: $(head "$work/out")"
+log_at 90000000
+[ ! -s "$work/out" ] || fail "the future is now: $(head "$work/out")"
+log_at 90000000 --perfetto "$work/picture"
+jq -e ".otherData.hip_lines_left_out == {before: 0, future: $lines}" "$work/picture" >/dev/null ||
+	fail "not in the picture: $(jq -c .otherData "$work/picture")"
 # One that is being written. (Who writes it opens it, a moment after its start.)
 : >"$work/log.hip"
 AMD_LOG_LEVEL=3 "${replay[@]::3}" --rate 10 --seconds 60 --api hip >/dev/null 2>"$work/log.hip" &
