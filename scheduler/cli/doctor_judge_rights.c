@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/shell_word.h"
 #include "scheduler/cli/table.h"
 
 #define YAMA_ADMIN_ONLY 2
@@ -117,6 +118,7 @@ static void judge_namespaces(const struct doctor_facts *facts, struct doctor_fin
 static void judge_no_daemon(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	const struct doctor_daemon *daemon = &facts->daemon;
+	char word[160];
 
 	switch (daemon->error) {
 	case ENOENT:
@@ -138,8 +140,13 @@ static void judge_no_daemon(const struct doctor_facts *facts, struct doctor_find
 	case EPERM:
 		doctor_find(out, "daemon", 0, 0, DOCTOR_WARNING, "the one at %s refuses %s",
 			    daemon->socket, facts->user);
-		doctor_advise(out, "ask as root, and look who may use the socket: 'ls -ld %s'",
-			      daemon->socket);
+		if (shell_word(word, sizeof(word), daemon->socket))
+			doctor_advise(
+				out,
+				"ask as root, or see which users may use the socket: ls -ld %s",
+				word);
+		else
+			doctor_advise(out, "ask as root");
 		break;
 	case EAGAIN:
 		doctor_find(out, "daemon", 0, 0, DOCTOR_MISSING,
