@@ -294,6 +294,8 @@ static void judge_library(const struct doctor_facts *facts, struct doctor_findin
 
 static void judge_session(const struct doctor_facts *facts, struct doctor_findings *out)
 {
+	char folder[120];
+
 	if (!facts->runtime_problem[0]) {
 		doctor_find(out, "runtime_folder", 0, 0, DOCTOR_OK, "%s", facts->runtime_folder);
 	} else {
@@ -301,8 +303,17 @@ static void judge_session(const struct doctor_facts *facts, struct doctor_findin
 		doctor_find(out, "runtime_folder", 0, 0,
 			    daemon_answers(facts) ? DOCTOR_WARNING : DOCTOR_MISSING, "%s %s",
 			    facts->runtime_folder, facts->runtime_problem);
-		doctor_advise(out, "remove it, or name a folder of yours with XDG_RUNTIME_DIR: "
-				   "there processes meet without a daemon");
+		if (facts->runtime_taken)
+			doctor_advise(out,
+				      "another user has made it, so processes of this user do not "
+				      "meet there without a daemon: start kfdschedd, name a folder "
+				      "of yours with XDG_RUNTIME_DIR, or as root: rm -r %s",
+				      shell_word_or(folder, sizeof(folder), facts->runtime_folder,
+						    "FOLDER"));
+		else
+			doctor_advise(out,
+				      "remove it, or name a folder of yours with XDG_RUNTIME_DIR: "
+				      "there processes meet without a daemon");
 	}
 	if (facts->lane_error > 0 || facts->eventfd_error > 0) {
 		doctor_find(

@@ -135,6 +135,12 @@ inside_with_daemon() {
 		runtime '.found == "enabled"' \
 		process_rocr '.found | test("^ROCr ")'
 	# One that has no GPU, and no shim.
+	# Another user was there before.
+	mkdir -m 0700 /dev/shm/kfdshim-65534
+	doctor 0
+	lines runtime_folder '.verdict == "warning" and .found == "/dev/shm/kfdshim-65534 belongs to uid 0"
+		and (.advice | test("as root: rm -r /dev/shm/kfdshim-65534$"))'
+	rmdir /dev/shm/kfdshim-65534
 	doctor 0 $$
 	lines level '.verdict == "warning" and (.advice | test("kfdsched set"))' \
 		uses_gpu '.found == "it has not opened /dev/kfd"'
