@@ -31,12 +31,14 @@ if [ "$(id -u)" = 0 ]; then
 	as_root=(setpriv --inh-caps=-all --bounding-set "-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap,+net_bind_service,+net_raw,+sys_chroot,+mknod,+audit_write,+setfcap")
 	as_user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 fi
-for as in as_root as_user; do
-	declare -n prefix=$as
-	expect 0 "${prefix[@]}" "${world[@]}" rocminfo
-	grep -q 'Name: *gfx90a' out || fail "$as: rocminfo shows no GPU: $(cat out)"
-	expect 5 "${prefix[@]}" "${world[@]}" sh -c 'test -w /dev/kfd && exit 5'
-done
+# has_a_world PREFIX...
+has_a_world() {
+	expect 0 "$@" "${world[@]}" rocminfo
+	grep -q 'Name: *gfx90a' out || fail "$*: rocminfo shows no GPU: $(cat out)"
+	expect 5 "$@" "${world[@]}" sh -c 'test -w /dev/kfd && exit 5'
+}
+has_a_world "${as_root[@]}"
+has_a_world "${as_user[@]}"
 # As root of a container, with a kernel that runs.
 expect 0 "${as_root[@]}" "$BUILD/run_profile" "$profile" "$KFDSIM" -- "$BUILD/kfdreplay" \
 	--trace "$SOURCE/traces/online_resnet50_b1.csv" --requests 2 --rate 5
