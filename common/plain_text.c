@@ -4,13 +4,74 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Characters that a terminal obeys or does not show: controls, Unicode's default ignorable
+ * ones (DerivedCoreProperties.txt), the separators of lines, annotations. In order. */
+static const struct {
+	uint32_t first, last;
+} hidden[] = {
+	{0x00, 0x1f},	    {0x7f, 0x9f},	{0xad, 0xad},	    {0x34f, 0x34f},
+	{0x61c, 0x61c},	    {0x115f, 0x1160},	{0x17b4, 0x17b5},   {0x180b, 0x180f},
+	{0x200b, 0x200f},   {0x2028, 0x202e},	{0x2060, 0x206f},   {0x3164, 0x3164},
+	{0xfe00, 0xfe0f},   {0xfeff, 0xfeff},	{0xffa0, 0xffa0},   {0xfff0, 0xfffb},
+	{0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
+};
+
+size_t plain_decode(const char *text, uint32_t *out)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	const unsigned char *at = (const unsigned char *)text;
+	size_t n = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
+	uint32_t c;
+
+	if (at[0] >= 0xf5)
+		n = 0;
+	if (n <= 1) {
+		*out = at[0];
+		return n;
+	}
+	c = at[0] & (0x7fu >> n);
+	for (size_t i = 1; i < n; i++) {
+		if ((at[i] & 0xc0u) != 0x80u)
+			return 0;
+		c = c << 6 | (at[i] & 0x3fu);
+	}
+	if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		return 0;
+	*out = c;
+	return n;
+}
+
+bool plain_is_shown(uint32_t c)
+{
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]) && c >= hidden[i].first; i++)
+		if (c <= hidden[i].last)
+			return false;
+	return true;
+}
+
+bool plain_is(const char *text)
+{
+	uint32_t c;
+	size_t n;
+
+	for (; *text; text += n) {
+		n = plain_decode(text, &c);
+		if (!n || !plain_is_shown(c))
+			return false;
+	}
+	return true;
+}
+
 char *plain_text(char *text)
 {
-	for (unsigned char *c = (unsigned char *)text; *c; c++) {
-		if (*c < 0x20 || *c == 0x7f)
-			*c = '?';
-		else if (*c == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f)
-			c[0] = c[1] = '?';
+	uint32_t c;
+
+	for (char *at = text; *at;) {
+		size_t n = plain_decode(at, &c);
+
+		if (!n || !plain_is_shown(c))
+			memset(at, '?', n ? n : 1);
+		at += n ? n : 1;
 	}
 	return text;
 }
@@ -40,4 +101,30 @@ json_t *plain_json(const char *text)
 json_t *plain_or_null(const char *text)
 {
 	return text && text[0] ? plain_json(text) : json_null();
+}
+
+int plain_json_print(const json_t *json, FILE *out, size_t flags)
+{
+	return json_dumpf(json, out, flags | JSON_ENSURE_ASCII);
+}
+
+static void make_plain(json_t *string)
+{
+	char *copy = plain_is(json_string_value(string)) ? NULL : strdup(json_string_value(string));
+
+	if (copy)
+		json_string_set(string, plain_text(copy));
+	free(copy);
+}
+
+void plain_json_strings(json_t *json)
+{
+	const char *key;
+	json_t *value;
+	size_t i;
+
+	if (json_is_string(json))
+		make_plain(json);
+	json_object_foreach(json, key, value) plain_json_strings(value);
+	json_array_foreach(json, i, value) plain_json_strings(value);
 }

@@ -255,7 +255,15 @@ static void failed(int err, const char *why, uint64_t now_ns)
 	bool said = err == -ENOTSUP || err == -EMFILE || err == -ENFILE;
 
 	retry_ns = now_ns + RETRY_NS;
-	if (err != told_error)
+	if (err == told_error)
+		return;
+	if (files.owner != PEERS_NO_OWNER)
+		say(LOG_ERROR,
+		    "other processes cannot be found without a daemon: %s belongs to user %u, so "
+		    "it is not used; root removes it, or set XDG_RUNTIME_DIR to a folder of your "
+		    "own, or start kfdschedd",
+		    files.path, files.owner);
+	else
 		say(said ? LOG_INFO : LOG_ERROR,
 		    "other processes cannot be found without a daemon: %s %s: %s; %s", why,
 		    files.path, strerror(-err),

@@ -47,6 +47,11 @@ static int open_folder(struct peers_own *own)
 	err = make_folder(own);
 	if (err)
 		return err;
+	/* /dev/shm is everybody's: another user may have made it before. */
+	if (lstat(own->path, &st) == 0 && st.st_uid != geteuid()) {
+		own->owner = st.st_uid;
+		return -EPERM;
+	}
 	own->folder =
 		descriptor_keep(open(own->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 	if (own->folder < 0)
@@ -121,7 +126,7 @@ int peers_own_open(struct peers_own *own, const struct lane *lane, const char **
 {
 	int err;
 
-	*own = (struct peers_own){.folder = -1, .lane = -1, .socket = -1};
+	*own = (struct peers_own){.folder = -1, .lane = -1, .socket = -1, .owner = PEERS_NO_OWNER};
 	/* After an exec it is another one, too: who removes the dead one's files
 	 * cannot hit those of the living. */
 	snprintf(own->name, sizeof(own->name), "%d-%llu", (int)getpid(),

@@ -16,15 +16,19 @@
 #define PEERS_LANE_BYTES offsetof(struct lane, queues)
 #define PEERS_NAME 48 /* "PID-START" with its end */
 
+#define PEERS_NO_OWNER ((uid_t)-1)
+
 struct peers_own {
 	int folder, lane, socket;     /* -1: none */
 	char path[CONFIG_FOLDER + 8]; /* of the folder */
 	char name[PEERS_NAME];
+	uid_t owner; /* of the folder; after an error: PEERS_NO_OWNER, or another user's */
 };
 
 /* Makes folder, lane (with what *lane says) and socket. 0, or a negative errno;
  * *why then says of what, in words; -ENOTSUP, this process can have no socket at
- * all, -EMFILE, -ENFILE. On failure nothing is left open. */
+ * all, -EMFILE, -ENFILE. On failure nothing is left open; where another user has taken
+ * the folder's name, own->owner is that user. */
 int peers_own_open(struct peers_own *own, const struct lane *lane, const char **why);
 /* Takes them away again, or for a fork child only lets go of them. */
 void peers_own_close(struct peers_own *own, bool remove);

@@ -279,7 +279,7 @@ static int analyze(const struct analyze_options *options)
 	if (options->json) {
 		json_t *out = whole_json(options->dir, recording, a);
 
-		json_dumpf(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+		plain_json_print(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 		putchar('\n');
 		json_decref(out);
 	} else {

@@ -9,7 +9,30 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/plain_text.h"
+
 #define SHIM_NAME "libkfdshim.so"
+
+/* Text on its way to a terminal: names in it are other users' choice. */
+static void talk(FILE *out, const char *fmt, va_list ap)
+{
+	char *text = NULL;
+
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	fputs(text ? plain_text(text) : "no memory to say what", out);
+	free(text);
+}
+
+void cli_say(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	talk(stdout, fmt, ap);
+	va_end(ap);
+	putchar('\n');
+}
 
 int cli_help(const struct verb *verb)
 {
@@ -23,7 +46,7 @@ int cli_usage(const struct verb *verb, const char *fmt, ...)
 
 	fprintf(stderr, "kfdsched %s: ", verb->name);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	talk(stderr, fmt, ap);
 	va_end(ap);
 	fprintf(stderr, "; usage: kfdsched %s %s\n", verb->name, verb->usage);
 	return CLI_USAGE;
@@ -35,7 +58,7 @@ int cli_failed(const struct verb *verb, const char *fmt, ...)
 
 	fprintf(stderr, "kfdsched %s: ", verb->name);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	talk(stderr, fmt, ap);
 	va_end(ap);
 	fputc('\n', stderr);
 	return CLI_FAILED;

@@ -36,6 +36,9 @@ struct verb {
 
 /* Prints the verb's help on stdout; CLI_DONE. */
 int cli_help(const struct verb *verb);
+/* One line on stdout; what a terminal would obey or hide in it becomes '?', as in the lines
+ * below. */
+void cli_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* One line on stderr: what is wrong, and the usage. CLI_USAGE. */
 int cli_usage(const struct verb *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* One line on stderr, "kfdsched VERB: ...". CLI_FAILED. */

@@ -238,7 +238,7 @@ static int compare(const char *const *words, const char *socket, bool json)
 	if (code == CLI_DONE && json) {
 		json_t *out = comparison_json(c, sides[0].name, sides[1].name);
 
-		json_dumpf(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+		plain_json_print(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 		putchar('\n');
 		json_decref(out);
 	} else if (code == CLI_DONE) {

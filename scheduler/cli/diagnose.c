@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/plain_text.h"
 #include "scheduler/cli/diagnose.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/people.h"
@@ -65,7 +66,7 @@ static int report(struct job *job, const pid_t *pids, size_t count)
 		json_t *root =
 			json_pack("{sb sO}", "simulated", (int)job->simulated, "processes", list);
 
-		json_dumpf(root, stdout, JSON_INDENT(2));
+		plain_json_print(root, stdout, JSON_INDENT(2));
 		putchar('\n');
 		json_decref(root);
 	}

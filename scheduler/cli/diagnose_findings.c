@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "abi/rules.h"
+#include "common/shell_word.h"
 
 bool diagnose_is_dead(const struct diagnose_facts *facts)
 {
@@ -86,13 +87,15 @@ static void find_session(const struct diagnose_facts *facts, const struct doctor
 static void find_state(const struct diagnose_facts *facts, struct doctor_findings *out)
 {
 	const int pid = facts->who.pid;
+	char file[224];
 
 	if (facts->paused == DOCTOR_YES) {
 		doctor_find(out, "state", 0, pid, DOCTOR_WARNING,
 			    "its cgroup is frozen, as 'docker pause' does");
-		if (facts->thaw[0])
-			doctor_advise(out, "thaw it: 'docker unpause' or 'echo 0 > %.220s'",
-				      facts->thaw);
+		/* The command is the line's end, in no quotes: the word has its own. */
+		if (facts->thaw[0] && shell_word(file, sizeof(file), facts->thaw))
+			doctor_advise(out, "thaw it: 'docker unpause', or as root: echo 0 > %s",
+				      file);
 		else
 			doctor_advise(out, "thaw it: 'docker unpause', or its cgroup.freeze");
 	} else if (facts->who.state == 'T') {

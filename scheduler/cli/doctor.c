@@ -41,7 +41,7 @@ static int print_json(const struct doctor_facts *facts, const struct doctor_find
 		plain_or_null(facts->simulated ? facts->simulated_kernel : facts->release),
 		"usable", (int)doctor_usable(findings), "pid", number_or_null(facts->asked_pid),
 		"findings", list);
-	int rc = root ? json_dumpf(root, stdout, JSON_INDENT(2)) : -1;
+	int rc = root ? plain_json_print(root, stdout, JSON_INDENT(2)) : -1;
 
 	putchar('\n');
 	json_decref(root);

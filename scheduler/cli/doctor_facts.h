@@ -121,6 +121,7 @@ struct doctor_facts {
 	enum doctor_known agent_works;
 	char runtime_folder[PATH_MAX];
 	char runtime_problem[128]; /* "": usable */
+	bool runtime_taken;	   /* the problem is that another user has made it */
 	int lane_error, eventfd_error;
 	int64_t open_files;  /* our limit */
 	char rocr[PATH_MAX]; /* file of the HSA runtime that programs find; "": none */

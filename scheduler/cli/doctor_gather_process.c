@@ -13,6 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "common/proc_file.h"
 #include "common/proc_maps.h"
 #include "scheduler/cli/doctor_read.h"
 #include "scheduler/kfd/device.h"
@@ -191,11 +192,14 @@ static void read_program(struct doctor_process *p)
 {
 	Elf64_Ehdr head;
 	char path[64];
+	struct proc_files files;
 	struct stat st;
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", p->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	proc_files_begin(&files, p->pid);
+	fd = proc_files_open(&files, AT_FDCWD, path);
+	proc_files_end(&files);
 	if (fd < 0)
 		return;
 	if (fstat(fd, &st) == 0)
@@ -241,6 +245,18 @@ static void read_descriptors(struct doctor_process *p)
 	p->kfd_open = has == 1 ? DOCTOR_YES : has == 0 ? DOCTOR_NO : DOCTOR_UNKNOWN;
 }
 
+/* As the process sees it; not known where a link is on the way. */
+static enum doctor_known is_there(int pid, const char *path)
+{
+	struct proc_files files;
+	int rc;
+
+	proc_files_begin(&files, pid);
+	rc = proc_files_find(&files, path);
+	proc_files_end(&files);
+	return rc == 0 ? DOCTOR_YES : rc == -ENOENT ? DOCTOR_NO : DOCTOR_UNKNOWN;
+}
+
 /* The first libkfdshim.so that it was started to preload, as it sees files. */
 static void read_preload(struct doctor_process *p, const char *value)
 {
@@ -251,14 +267,9 @@ static void read_preload(struct doctor_process *p, const char *value)
 
 		if (length >= strlen(name) && length < sizeof(p->preload) &&
 		    !memcmp(value + length - strlen(name), name, strlen(name))) {
-			char path[PATH_MAX + 32];
-
 			snprintf(p->preload, sizeof(p->preload), "%.*s", (int)length, value);
-			snprintf(path, sizeof(path), "/proc/%d/root%s", p->pid, p->preload);
 			if (p->preload[0] == '/')
-				p->preload_there = access(path, F_OK) == 0 ? DOCTOR_YES
-						   : errno == ENOENT	   ? DOCTOR_NO
-									   : DOCTOR_UNKNOWN;
+				p->preload_there = is_there(p->pid, p->preload);
 			return;
 		}
 		value += length + (value[length] != '\0');

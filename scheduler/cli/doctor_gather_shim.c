@@ -248,10 +248,11 @@ static void gather_folder(struct doctor_facts *facts)
 		*strrchr(parent, '/') = '\0';
 		if (errno != ENOENT || faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS))
 			snprintf(problem, room, "cannot be made: %s", strerror(errno));
-	} else if (!S_ISDIR(st.st_mode)) {
-		snprintf(problem, room, "is no folder");
 	} else if (st.st_uid != facts->uid) {
 		snprintf(problem, room, "belongs to uid %u", st.st_uid);
+		facts->runtime_taken = true;
+	} else if (!S_ISDIR(st.st_mode)) {
+		snprintf(problem, room, "is no folder");
 	} else if ((st.st_mode & 0777) != 0700) {
 		snprintf(problem, room, "has mode %04o, not 0700", st.st_mode & 07777);
 	}

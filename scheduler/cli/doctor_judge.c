@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "abi/rules.h"
+#include "common/shell_word.h"
 
 /* From here on the driver has DBG_TRAP across processes. */
 #define KFD_MINOR 13
@@ -145,6 +146,8 @@ static void judge_driver(const struct doctor_facts *facts, struct doctor_finding
 
 static void judge_device(const struct doctor_facts *facts, struct doctor_findings *out)
 {
+	char group[96], user[96];
+
 	switch (facts->kfd_error) {
 	case 0:
 		doctor_find(out, "kfd_device", 0, 0, DOCTOR_OK, "/dev/kfd can be opened");
@@ -175,10 +178,11 @@ static void judge_device(const struct doctor_facts *facts, struct doctor_finding
 				      facts->user);
 		else
 			doctor_advise(out,
-				      "add the user to the group of the device: 'usermod -aG "
-				      "%s %s', and log in again",
-				      facts->kfd_group_name[0] ? facts->kfd_group_name : "render",
-				      facts->user);
+				      "add the user to the group of the device, and log in again: "
+				      "usermod -aG %s %s",
+				      shell_word_or(group, sizeof(group), facts->kfd_group_name,
+						    "render"),
+				      shell_word_or(user, sizeof(user), facts->user, "USER"));
 		break;
 	default:
 		doctor_find(out, "kfd_device", 0, 0, DOCTOR_MISSING,

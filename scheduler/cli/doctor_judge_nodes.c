@@ -9,6 +9,7 @@
 
 #include "abi/kfd_abi.h"
 #include "abi/rules.h"
+#include "common/shell_word.h"
 
 #define GFX9 90000
 #define GFX10 100000
@@ -65,6 +66,7 @@ static void judge_render(const struct doctor_facts *facts, const struct doctor_n
 			 struct doctor_findings *out)
 {
 	long long minor = (long long)node->render_minor;
+	char user[96];
 
 	if (node->render_minor < 0 || node->render_error < 0) {
 		doctor_find(out, "render_node", node->gpu_id, 0, DOCTOR_CANNOT_KNOW, "-");
@@ -80,9 +82,9 @@ static void judge_render(const struct doctor_facts *facts, const struct doctor_n
 		    strerror(node->render_error));
 	if (node->render_error == EACCES && facts->uid != 0)
 		doctor_advise(out,
-			      "add the user to the group of the device: 'usermod -aG render "
-			      "%s' (video on older systems), and log in again",
-			      facts->user);
+			      "add the user to the group of the device (video on older systems), "
+			      "and log in again: usermod -aG render %s",
+			      shell_word_or(user, sizeof(user), facts->user, "USER"));
 	else
 		doctor_advise(out, "in a container give it the device (docker run --device "
 				   "/dev/dri)");

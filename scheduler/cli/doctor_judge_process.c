@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "channel/protocol.h"
+#include "common/shell_word.h"
 
 /* What helps against the daemon's reasons (scheduler/kfd, scheduler/daemon), by a
  * part of its sentence; what else is known of a process comes first. */
@@ -191,6 +192,22 @@ static void judge_bare(const struct doctor_facts *facts, const struct doctor_pro
 			      p->pid);
 }
 
+/* It asks another socket than the one that answers here. */
+static void advise_socket(const struct doctor_facts *facts, const struct doctor_process *p,
+			  struct doctor_findings *out)
+{
+	char word[160];
+
+	if (shell_word(word, sizeof(word), facts->daemon.socket))
+		doctor_advise(out, "it has the socket %.100s; start it with KFDSHIM_SOCKET=%s",
+			      p->env_socket, word);
+	else
+		doctor_advise(out,
+			      "start it with the same KFDSHIM_SOCKET as the daemon: it has "
+			      "%.100s",
+			      p->env_socket);
+}
+
 /* With the shim, and no daemon knows it. */
 static void judge_peer(const struct doctor_facts *facts, const struct doctor_process *p,
 		       struct doctor_findings *out)
@@ -207,8 +224,7 @@ static void judge_peer(const struct doctor_facts *facts, const struct doctor_pro
 	} else if (daemon) {
 		find_level(out, p, DOCTOR_WARNING, "none", "it is not registered with kfdschedd");
 		if (p->env_socket[0] && strcmp(p->env_socket, facts->daemon.socket))
-			doctor_advise(out, "start it with KFDSHIM_SOCKET=%.120s: it has %.120s",
-				      facts->daemon.socket, p->env_socket);
+			advise_socket(facts, p, out);
 		else
 			doctor_advise(out, "start it with KFDSHIM_LOG=error, which says why: often "
 					   "a container without the daemon's socket");

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/shell_word.h"
 #include "scheduler/cli/table.h"
 
 #define YAMA_ADMIN_ONLY 2
@@ -117,6 +118,7 @@ static void judge_namespaces(const struct doctor_facts *facts, struct doctor_fin
 static void judge_no_daemon(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	const struct doctor_daemon *daemon = &facts->daemon;
+	char word[160];
 
 	switch (daemon->error) {
 	case ENOENT:
@@ -138,8 +140,13 @@ static void judge_no_daemon(const struct doctor_facts *facts, struct doctor_find
 	case EPERM:
 		doctor_find(out, "daemon", 0, 0, DOCTOR_WARNING, "the one at %s refuses %s",
 			    daemon->socket, facts->user);
-		doctor_advise(out, "ask as root, and look who may use the socket: 'ls -ld %s'",
-			      daemon->socket);
+		if (shell_word(word, sizeof(word), daemon->socket))
+			doctor_advise(
+				out,
+				"ask as root, or see which users may use the socket: ls -ld %s",
+				word);
+		else
+			doctor_advise(out, "ask as root");
 		break;
 	case EAGAIN:
 		doctor_find(out, "daemon", 0, 0, DOCTOR_MISSING,
@@ -287,6 +294,8 @@ static void judge_library(const struct doctor_facts *facts, struct doctor_findin
 
 static void judge_session(const struct doctor_facts *facts, struct doctor_findings *out)
 {
+	char folder[120];
+
 	if (!facts->runtime_problem[0]) {
 		doctor_find(out, "runtime_folder", 0, 0, DOCTOR_OK, "%s", facts->runtime_folder);
 	} else {
@@ -294,8 +303,17 @@ static void judge_session(const struct doctor_facts *facts, struct doctor_findin
 		doctor_find(out, "runtime_folder", 0, 0,
 			    daemon_answers(facts) ? DOCTOR_WARNING : DOCTOR_MISSING, "%s %s",
 			    facts->runtime_folder, facts->runtime_problem);
-		doctor_advise(out, "remove it, or name a folder of yours with XDG_RUNTIME_DIR: "
-				   "there processes meet without a daemon");
+		if (facts->runtime_taken)
+			doctor_advise(out,
+				      "another user has made it, so processes of this user do not "
+				      "meet there without a daemon: start kfdschedd, name a folder "
+				      "of yours with XDG_RUNTIME_DIR, or as root: rm -r %s",
+				      shell_word_or(folder, sizeof(folder), facts->runtime_folder,
+						    "FOLDER"));
+		else
+			doctor_advise(out,
+				      "remove it, or name a folder of yours with XDG_RUNTIME_DIR: "
+				      "there processes meet without a daemon");
 	}
 	if (facts->lane_error > 0 || facts->eventfd_error > 0) {
 		doctor_find(

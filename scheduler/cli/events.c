@@ -46,7 +46,7 @@ static int parse(int argc, char **argv, struct options *out)
 static bool print_event(json_t *event, bool as_json)
 {
 	char text[EVENT_TEXT], time[EVENT_TIME];
-	char *line = as_json ? json_dumps(event, JSON_COMPACT) : NULL;
+	char *line = as_json ? json_dumps(event, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 
 	if (!as_json)
 		printf("%s %s\n", event_time(time, event), event_text(text, event));

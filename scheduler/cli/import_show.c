@@ -262,7 +262,7 @@ static void print_python(const json_t *value, FILE *out, int depth)
 		fputs("None", out);
 		break;
 	default:
-		json_dumpf(value, out, JSON_ENCODE_ANY);
+		plain_json_print(value, out, JSON_ENCODE_ANY);
 		break;
 	}
 }
@@ -445,7 +445,7 @@ static int show_json(const struct import_read *read, const struct tally *tally,
 	if (format == IMPORT_PYTHON)
 		print_python(json, stdout, 0);
 	else
-		json_dumpf(json, stdout, JSON_INDENT(2));
+		plain_json_print(json, stdout, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(json);
 	return 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/plain_text.h"
 #include "scheduler/cli/monitor.h"
 #include "scheduler/cli/people.h"
 #include "scheduler/cli/progress.h"
@@ -410,9 +411,9 @@ int monitor_close(struct monitor *m)
 	if (m->options.json) {
 		json_t *out = whole_json(m);
 
-		json_dumpf(out, stdout,
-			   (m->options.one_line ? JSON_COMPACT : JSON_INDENT(2)) |
-				   JSON_REAL_PRECISION(9));
+		plain_json_print(out, stdout,
+				 (m->options.one_line ? JSON_COMPACT : JSON_INDENT(2)) |
+					 JSON_REAL_PRECISION(9));
 		putchar('\n');
 		json_decref(out);
 	} else {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "channel/protocol.h"
+#include "common/plain_text.h"
 #include "scheduler/cli/holders.h"
 #include "scheduler/cli/orders.h"
 #include "scheduler/lib/kfdsched.h"
@@ -27,7 +28,7 @@ int order_print_json(const struct verb *verb, int pid, const char *answer, json_
 	json_t *root = json_pack("{ss sI}", "order", verb->name, "pid", (json_int_t)pid);
 	bool whole = root && (!more || json_object_update(root, more) == 0) &&
 		     json_object_set_new(root, "answer", json_string(answer)) == 0 &&
-		     json_dumpf(root, stdout, JSON_INDENT(2)) == 0;
+		     plain_json_print(root, stdout, JSON_INDENT(2)) == 0;
 
 	json_decref(more);
 	json_decref(root);
@@ -42,7 +43,7 @@ int order_tell(const struct verb *verb, const struct order *order, int rc)
 {
 	if (rc < 0)
 		return cli_failed(verb, "%s", kfdsched_sentence(order->daemon));
-	puts(kfdsched_sentence(order->daemon));
+	cli_say("%s", kfdsched_sentence(order->daemon));
 	return CLI_DONE;
 }
 

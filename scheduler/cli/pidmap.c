@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/plain_text.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/people.h"
 #include "scheduler/cli/table.h"
@@ -94,7 +95,7 @@ static int print_json(const struct people *people)
 			!json_object_set_new(one, "uses_gpu", uses_gpu(people->list[i].gpu)) &&
 			!json_array_append_new(list, one);
 	}
-	whole = whole && !json_dumpf(root, stdout, JSON_INDENT(2));
+	whole = whole && !plain_json_print(root, stdout, JSON_INDENT(2));
 	if (whole)
 		putchar('\n');
 	json_decref(root);

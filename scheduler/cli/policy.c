@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "channel/protocol.h"
+#include "common/plain_text.h"
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/field.h"
 #include "scheduler/cli/options.h"
@@ -113,7 +114,7 @@ static int show(const struct asked *asked, unsigned gpu_id)
 				  "there is no node %u: 'kfdsched status' lists those that are",
 				  gpu_id);
 	} else if (asked->json) {
-		json_dumpf(policies, stdout, JSON_INDENT(2));
+		plain_json_print(policies, stdout, JSON_INDENT(2));
 		putchar('\n');
 		code = CLI_DONE;
 	} else {
@@ -129,7 +130,7 @@ static int print_set(unsigned gpu_id, const char *name, unsigned share, const ch
 				 gpu_id ? json_integer(gpu_id) : json_null(), "policy", name,
 				 "share_percent", share ? json_integer(share) : json_null(),
 				 "answer", answer);
-	bool whole = root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0;
+	bool whole = root && plain_json_print(root, stdout, JSON_INDENT(2)) == 0;
 
 	json_decref(root);
 	putchar('\n');
@@ -149,7 +150,7 @@ static int set(const struct asked *asked, unsigned gpu_id, const char *name, uns
 	else if (asked->json)
 		code = print_set(gpu_id, name, share, kfdsched_sentence(daemon));
 	else
-		puts(kfdsched_sentence(daemon));
+		cli_say("%s", kfdsched_sentence(daemon));
 	kfdsched_close(daemon);
 	return code;
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/plain_text.h"
 #include "scheduler/cli/histogram.h"
 #include "scheduler/cli/preempt.h"
 #include "scheduler/cli/table.h"
@@ -174,7 +175,8 @@ int preempt_print_json(const struct preempt_job *job, const struct preempt_resul
 		first_json(result), "suspend_us", times_json(&figures->suspend), "resume_us",
 		times_json(&figures->resume), "problem",
 		result->problem[0] ? result->problem : NULL);
-	int rc = root ? json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : -1;
+	int rc = root ? plain_json_print(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12))
+		      : -1;
 
 	json_decref(root);
 	putchar('\n');

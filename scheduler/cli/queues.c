@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/plain_text.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/people.h"
 #include "scheduler/cli/table.h"
@@ -236,7 +237,7 @@ static int print_json(const struct seen *list, size_t n)
 	for (size_t i = 0; whole && i < n; i++)
 		whole = add_json(processes, queues, &list[i]);
 	root = whole ? json_pack("{sO sO}", "processes", processes, "queues", queues) : NULL;
-	if (root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0) {
+	if (root && plain_json_print(root, stdout, JSON_INDENT(2)) == 0) {
 		putchar('\n');
 		rc = 0;
 	}

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/plain_text.h"
 #include "common/proc_stat.h"
 #include "scheduler/cli/descendants.h"
 #include "scheduler/cli/options.h"
@@ -311,7 +312,7 @@ static void tell(const struct session *s, bool stopped)
 			    s->taken ? json_integer((json_int_t)s->most) : json_null());
 	json_object_set_new(out, "seconds", json_real(seconds_now(s)));
 	json_object_set_new(out, "complete", json_boolean(!s->broken && !s->shown.lost));
-	json_dumpf(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+	plain_json_print(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 	putchar('\n');
 	json_decref(out);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/plain_text.h"
+#include "common/proc_file.h"
 #include "scheduler/cli/recording.h"
 
 /* A thousand queues of each of sixty processes are less. */
@@ -60,21 +61,6 @@ size_t recording_damaged(const struct recording *r)
 	return r->damaged;
 }
 
-/* A plain file in the folder, and nothing that a link, a pipe or a device makes of it. */
-static int open_plain(int dir, const char *name)
-{
-	struct stat st;
-	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return -EINVAL;
-	}
-	return fd;
-}
-
 /* The next line into r->line: its length, 0: there is no more, -E2BIG: too long, passed
  * over, -ENOMEM. */
 static ssize_t next_line(struct recording *r)
@@ -121,7 +107,7 @@ int recording_open(const char *dir, struct recording **out, char why[RECORDING_W
 			 rc == -ENOTDIR ? "it is not a folder" : strerror(-rc));
 		goto failed;
 	}
-	fd = open_plain(r->dir, RECORDING_INDEX);
+	fd = plain_file_open(r->dir, RECORDING_INDEX);
 	if (fd < 0) {
 		rc = fd;
 		snprintf(why, RECORDING_WHY, "%.200s is no recording: its %s %s%s", dir,

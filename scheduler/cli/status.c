@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/plain_text.h"
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/dump.h"
 #include "scheduler/cli/field.h"
@@ -122,7 +123,7 @@ static int run(int argc, char **argv)
 		return code;
 	code = CLI_DONE;
 	if (as_json) {
-		json_dumpf(status, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+		plain_json_print(status, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 		putchar('\n');
 	} else {
 		code = pid ? dump_print(&verb_status, status) : print_status(status);

@@ -45,8 +45,8 @@ static int print_held(const struct order *order)
 	if (order->json)
 		return order_print_json(&verb_suspend, order->pid, kfdsched_sentence(order->daemon),
 					by_daemon(json_null()));
-	printf("%s until this command ends (Ctrl-C), or 'kfdsched resume %d'\n",
-	       kfdsched_sentence(order->daemon), order->pid);
+	cli_say("%s until this command ends (Ctrl-C), or 'kfdsched resume %d'",
+		kfdsched_sentence(order->daemon), order->pid);
 	fflush(stdout);
 	return CLI_DONE;
 }

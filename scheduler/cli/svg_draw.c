@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "common/plain_text.h"
+
 static const char all_style[] =
 	"text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;"
 	"font-size:13px;fill:#1b2533}\n"
@@ -18,10 +20,11 @@ static const char all_dark[] = "text{fill:#e7ecf3}.ground{fill:#11161d}.grid{str
 
 static void escaped(FILE *out, const char *text)
 {
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
+	uint32_t c;
 
-		switch (c) {
+	for (size_t n; *text; text += n ? n : 1) {
+		n = plain_decode(text, &c);
+		switch (*text) {
 		case '<':
 			fputs("&lt;", out);
 			break;
@@ -33,7 +36,10 @@ static void escaped(FILE *out, const char *text)
 			break;
 		default:
 			/* XML has no way to write most control characters. */
-			fputc(c < 0x20 || c == 0x7f ? '?' : c, out);
+			if (n && plain_is_shown(c))
+				fwrite(text, 1, n, out);
+			else
+				fputc('?', out);
 		}
 	}
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/plain_text.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/people.h"
 #include "scheduler/cli/stop.h"
@@ -60,7 +61,7 @@ static int show(const struct options *options, const struct top_state *before,
 				  options->pid, options->pid);
 	} else if (!rc && options->json) {
 		json = once_json(&frame);
-		rc = json ? json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12))
+		rc = json ? plain_json_print(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12))
 			  : -ENOMEM;
 		putchar('\n');
 		json_decref(json);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "scheduler/cli/cli.h"
 #include "scheduler/cli/table.h"
 
 static void cell_number(struct table *table, int64_t value)
@@ -90,7 +91,7 @@ static void print_totals(const struct top_frame *frame)
 	char a[QUANTITY_BYTES], b[QUANTITY_BYTES], c[QUANTITY_BYTES];
 
 	if (!frame->now->by_daemon) {
-		printf("no daemon: %s\n", frame->now->why);
+		cli_say("no daemon: %s", frame->now->why);
 		return;
 	}
 	printf("kfdschedd %d, policy %s; a second: %s suspends, %s resumes, %s failures\n",

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "common/clock.h"
+#include "common/plain_text.h"
 #include "scheduler/cli/cli.h"
 #include "scheduler/cli/progress.h"
 #include "scheduler/cli/trace_perfetto.h"
@@ -47,7 +48,7 @@ static void write_out(void *context, const struct trace_event *event)
 	} else if (output->options->json) {
 		json_t *json = trace_json(event, trace_wall_ns());
 
-		json_dumpf(json, stdout, JSON_COMPACT);
+		plain_json_print(json, stdout, JSON_COMPACT);
 		putchar('\n');
 		json_decref(json);
 	} else {

@@ -213,9 +213,9 @@ static bool is_hopeless(struct tracefs *tracefs, const char *root)
 		return false;
 	if (errno == ENOENT)
 		say(tracefs,
-		    "there is no tracefs at %s: mount it with 'mount -t tracefs nodev %s', or use "
-		    "a kernel that has it",
-		    root, root);
+		    "there is no tracefs at %s: use a kernel that has it, or mount it there as "
+		    "root (mount -t tracefs nodev FOLDER)",
+		    root);
 	else
 		say(tracefs, "tracefs at %s is not ours to use (%s): run as root", root,
 		    strerror(errno));

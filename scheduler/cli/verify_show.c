@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/plain_text.h"
 #include "scheduler/cli/table.h"
 
 #define NAMES 64
@@ -385,7 +386,7 @@ int verify_print_json(const struct verified *v)
 			"looks", (json_int_t)v->looks, "lowered_queues",
 			(json_int_t)v->verify.lowered, "sources", sources, "queues", queues, "gpus",
 			gpus, "all", ratio_json(&v->all), "differences", differences);
-	if (root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0) {
+	if (root && plain_json_print(root, stdout, JSON_INDENT(2)) == 0) {
 		putchar('\n');
 		r = 0;
 	}

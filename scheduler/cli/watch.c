@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/plain_text.h"
 #include "scheduler/cli/monitor.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/people.h"
@@ -128,7 +129,7 @@ static void announce(const struct watch *w, const struct process_identity *who)
 	if (w->json) {
 		json = json_pack("{s:s, s:f}", "kind", "found", "seconds", seconds_since(w));
 		json_object_update_new(json, process_json(who));
-		json_dumpf(json, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
+		plain_json_print(json, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
 		putchar('\n');
 		json_decref(json);
 	} else {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/plain_text.h"
 
 /* syslog(3) */
 #define PRIORITY_ERROR 3
@@ -157,6 +158,8 @@ __attribute__((format(printf, 2, 0))) static void line(int priority, const char 
 	length = start + (size_t)n;
 	if (length > sizeof(text) - 2)
 		length = sizeof(text) - 2;
+	text[length] = '\0';
+	plain_text(text + start);
 	text[length++] = '\n';
 	if (!put(text, length))
 		drop();

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/plain_text.h"
 #include "common/proc_namespace.h"
 #include "common/proc_stat.h"
 
@@ -74,9 +75,7 @@ void peer_name(pid_t pid, char name[static 16])
 	if (n && name[n - 1] == '\n')
 		n--;
 	name[n] = '\0';
-	for (char *c = name; *c; c++)
-		if (*c < ' ' || *c > '~')
-			*c = '?';
+	plain_ascii(name);
 }
 
 static pid_t pid_of_pidfd(int pidfd)

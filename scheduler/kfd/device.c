@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "abi/kfd_abi.h"
+#include "common/proc_file.h"
 
 #define NODES "/sys/class/kfd/kfd/topology/nodes"
 
@@ -45,28 +46,33 @@ int kfd_device_open(char reason[static KFD_REASON])
 	return fd;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
+static bool is_same(const struct statx *a, const struct statx *b)
 {
-	return S_ISCHR(a->st_mode) && S_ISCHR(b->st_mode)
-		       ? a->st_rdev == b->st_rdev
-		       : a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+	return S_ISCHR(a->stx_mode) && S_ISCHR(b->stx_mode)
+		       ? a->stx_rdev_major == b->stx_rdev_major &&
+				 a->stx_rdev_minor == b->stx_rdev_minor
+		       : a->stx_dev_major == b->stx_dev_major &&
+				 a->stx_dev_minor == b->stx_dev_minor && a->stx_ino == b->stx_ino;
 }
 
 int kfd_device_opened_by(pid_t pid, unsigned looks)
 {
-	struct stat device, file;
+	struct statx device, file;
 	struct dirent *entry;
 	char path[64];
-	int found = 0;
+	int found = proc_file_stat(AT_FDCWD, "/dev/kfd", &device);
 	DIR *dir;
 
+	if (found)
+		return found;
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	if (stat("/dev/kfd", &device) < 0 || !(dir = opendir(path)))
+	dir = opendir(path);
+	if (!dir)
 		return -errno;
 	while (!found && (entry = readdir(dir)))
 		if (looks-- == 0)
 			found = -E2BIG;
-		else if (fstatat(dirfd(dir), entry->d_name, &file, 0) == 0 &&
+		else if (proc_file_stat(dirfd(dir), entry->d_name, &file) == 0 &&
 			 is_same(&file, &device))
 			found = 1;
 	closedir(dir);

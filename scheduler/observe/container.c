@@ -2,14 +2,13 @@
 #include "scheduler/observe/container.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/proc_file.h"
 #include "scheduler/observe/observe.h"
 
 /* A node of Kubernetes has many mounts; a container can make more than we want to read. */
@@ -87,28 +86,15 @@ static bool by_mounts(pid_t pid, struct container *out)
 	return told;
 }
 
-/* A file of its root: a container must not lead us out of it by a link, nor keep us waiting
- * by a pipe. */
+/* A file of its root. */
 static FILE *open_its(pid_t pid, const char *file)
 {
-	const struct open_how how = {
-		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	char path[64];
-	struct stat st;
-	int root, fd;
+	struct proc_files files;
+	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
-	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
-		return NULL;
-	fd = (int)syscall(SYS_openat2, root, file, &how, sizeof(how));
-	close(root);
-	if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
-		close(fd);
-		fd = -1;
-	}
+	proc_files_begin(&files, pid);
+	fd = proc_files_open_path(&files, file);
+	proc_files_end(&files);
 	return fd < 0 ? NULL : fdopen(fd, "r");
 }
 
@@ -127,11 +113,12 @@ static bool by_file(pid_t pid, struct container *out)
 static bool differs(pid_t pid, const char *what, const char *ours)
 {
 	char path[64];
-	struct stat a, b;
+	struct statx a, b;
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, what);
-	return stat(path, &a) == 0 && stat(ours, &b) == 0 &&
-	       (a.st_ino != b.st_ino || a.st_dev != b.st_dev);
+	return proc_file_stat(AT_FDCWD, path, &a) == 0 && proc_file_stat(AT_FDCWD, ours, &b) == 0 &&
+	       (a.stx_ino != b.stx_ino || a.stx_dev_major != b.stx_dev_major ||
+		a.stx_dev_minor != b.stx_dev_minor);
 }
 
 /*

@@ -19,6 +19,7 @@
 
 #include "channel/lane.h"
 #include "common/clock.h"
+#include "common/proc_file.h"
 #include "scheduler/observe/sources.h"
 
 #define LANE_END ".lane"
@@ -71,7 +72,7 @@ static bool is_lane_of(int fd, pid_t pid)
 }
 
 /* A descriptor that is named as a lane, and is this process's; the file behind it, or -1. */
-static int open_lane(int folder, const char *name, pid_t pid)
+static int open_lane(struct proc_files *files, int folder, const char *name)
 {
 	char target[512];
 	ssize_t n = readlinkat(folder, name, target, sizeof(target) - 1);
@@ -85,13 +86,13 @@ static int open_lane(int folder, const char *name, pid_t pid)
 	end = strrchr(target, '.');
 	if (!end || strncmp(end, LANE_END, strlen(LANE_END)) != 0 || !strstr(target, "/kfdshim"))
 		return -1;
-	fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0 && (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) ||
-			file.st_size != (off_t)sizeof(struct lane) || !is_lane_of(fd, pid))) {
+	fd = proc_files_open(files, folder, name);
+	if (fd >= 0 && (fstat(fd, &file) != 0 || file.st_size != (off_t)sizeof(struct lane) ||
+			!is_lane_of(fd, files->pid))) {
 		close(fd);
 		fd = -1;
 	}
-	return fd;
+	return fd < 0 ? -1 : fd;
 }
 
 static int no_lane(pid_t pid, WHY)
@@ -106,6 +107,7 @@ static int no_lane(pid_t pid, WHY)
 static int find_lane(struct source_lane *lane, pid_t pid, WHY)
 {
 	uint64_t began_ns = clock_ns(), ended_ns, pause_ns;
+	struct proc_files files;
 	struct dirent *entry;
 	char path[64];
 	DIR *dir;
@@ -121,9 +123,11 @@ static int find_lane(struct source_lane *lane, pid_t pid, WHY)
 			 (int)pid, strerror(errno));
 		return errno == ENOENT ? -ENOENT : -errno;
 	}
+	proc_files_begin(&files, pid);
 	while (lane->fd < 0 && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.')
-			lane->fd = open_lane(dirfd(dir), entry->d_name, pid);
+			lane->fd = open_lane(&files, dirfd(dir), entry->d_name);
+	proc_files_end(&files);
 	closedir(dir);
 	if (lane->fd >= 0)
 		return 0;

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "common/plain_text.h"
+
 #define BYTES_OF_ONE 4u /* the longest character */
 #define PRINT_BYTES 512u
 
@@ -50,58 +52,30 @@ void screen_free(struct screen *screen)
 	*screen = (struct screen){0};
 }
 
-/* One character of UTF-8; its bytes, 0: it is none. */
-static size_t decode(const unsigned char *text, uint32_t *out)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t n = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2 : 3;
-	uint32_t c;
-
-	if (text[0] >= 0xf0)
-		n = text[0] < 0xf5 ? 4 : 0;
-	if (n <= 1) {
-		*out = text[0];
-		return n;
-	}
-	c = text[0] & (0x7fu >> n);
-	for (size_t i = 1; i < n; i++) {
-		if ((text[i] & 0xc0u) != 0x80u)
-			return 0;
-		c = c << 6 | (text[i] & 0x3fu);
-	}
-	if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-		return 0;
-	*out = c;
-	return n;
-}
-
 /* Columns of a character that a terminal just shows; 0: of one that it obeys, or that
  * changes what stands beside it. */
 static unsigned columns_of(uint32_t c)
 {
 	int width;
 
-	if (c < 0x20 || (c >= 0x7f && c < 0xa0))
+	if (!plain_is_shown(c))
 		return 0;
 	if (c < 0x7f)
 		return 1;
-	if (c == 0xad || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-	    (c >= 0x2060 && c <= 0x206f) || c == 0x061c || c == 0xfeff)
-		return 0;
 	width = wcwidth((wchar_t)c);
 	return width > 0 ? (unsigned)width : 0;
 }
 
 unsigned screen_harmless(char *out, size_t size, const char *text, unsigned columns, bool utf8)
 {
-	const unsigned char *at = (const unsigned char *)text;
+	const char *at = text;
 	unsigned used = 0;
 
 	while (*at) {
 		uint32_t c;
-		size_t n = decode(at, &c);
+		size_t n = plain_decode(at, &c);
 		unsigned width = n && (utf8 || n == 1) ? columns_of(c) : 0;
-		const unsigned char *from = width ? at : (const unsigned char *)"?";
+		const char *from = width ? at : "?";
 		size_t bytes = width ? n : 1;
 
 		width = width ? width : 1;

@@ -17,7 +17,7 @@
 #define ADVICE                                                                                     \
 	"run kfdsim as root, or allow user namespaces (sysctl user.max_user_namespaces, "          \
 	"kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns; in a "    \
-	"container: --privileged)"
+	"container: packaging/seccomp-kfdsim.json and the options in docs/kfdsim.md)"
 
 /* Of these the world sees nothing of the host: another GPU's topology or
  * another world's scheduler would be mixed into ours. */

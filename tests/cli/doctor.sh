@@ -185,6 +185,15 @@ inside_as_a_user() {
 		runtime_folder '.found == "/dev/shm/kfdshim-65534"' \
 		level '.verdict == "ok" and (.found | test("trap"))' \
 		vram_limits '.verdict == "unknown" and (.advice | test("as root"))'
+	# Another user was there before: in a /dev/shm of its own, for other tests use that name.
+	local user=("${as[@]}")
+	# shellcheck disable=SC2016 # expanded in there
+	as=(unshare --mount sh -c 'mount -t tmpfs none /dev/shm && mkdir -m 0700 /dev/shm/kfdshim-65534 &&
+		exec "$@"' taken "${user[@]}")
+	doctor 0
+	as=("${user[@]}")
+	lines runtime_folder '.verdict == "warning" and .found == "/dev/shm/kfdshim-65534 belongs to uid 0"
+		and (.advice | test("as root: rm -r /dev/shm/kfdshim-65534$"))'
 	doctor 0 $$
 	lines level '.verdict == "unknown" and .found == "bash: -"'
 	chmod 0660 /dev/kfd /dev/dri/renderD*

@@ -197,6 +197,12 @@ static void bad_folder(struct doctor_facts *f)
 {
 	strcpy(f->runtime_problem, "belongs to uid 0");
 }
+static void taken_folder(struct doctor_facts *f)
+{
+	strcpy(f->runtime_folder, "/dev/shm/kfdshim-1000");
+	strcpy(f->runtime_problem, "belongs to uid 1001");
+	f->runtime_taken = true;
+}
 static void no_memfd(struct doctor_facts *f)
 {
 	f->lane_error = EACCES;
@@ -271,6 +277,7 @@ static const struct {
 	{no_agent, "agent", DOCTOR_MISSING, "install"},
 	{bad_agent, "agent", DOCTOR_MISSING, "one build"},
 	{bad_folder, "runtime_folder", DOCTOR_WARNING, "XDG_RUNTIME_DIR"},
+	{taken_folder, "runtime_folder", DOCTOR_WARNING, "as root: rm -r /dev/shm/kfdshim-1000"},
 	{no_memfd, "memory_files", DOCTOR_MISSING, "memfd_noexec"},
 	{own_few_files, "open_files", DOCTOR_WARNING, "ulimit -n"},
 	{old_rocr, "rocr", DOCTOR_WARNING, "shim"},

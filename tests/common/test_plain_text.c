@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -30,7 +32,54 @@ static void test_terminals(void **state)
 		"\xc2\x9b"
 		"31m \xc2\xa0",
 		"??31m \xc2\xa0");
-	becomes(plain_text, "cut \xc2", "cut \xc2");
+	becomes(plain_text, "cut \xc2", "cut ?");
+}
+
+/* The first and the last of each class; each byte of one becomes a '?'. */
+static void test_hidden(void **state)
+{
+	static const char *const texts[] = {
+		"\xc2\x80",	    "\xc2\x9f",		/* C1 */
+		"\xc2\xad",				/* a hyphen that is not shown */
+		"\xd8\x9c",				/* Arabic letter mark */
+		"\xe2\x80\x8b",	    "\xe2\x80\x8f",	/* no width; marks of direction */
+		"\xe2\x80\xa8",	    "\xe2\x80\xa9",	/* ends of lines and paragraphs */
+		"\xe2\x80\xaa",	    "\xe2\x80\xae",	/* embeddings, overrides */
+		"\xe2\x81\xa0",	    "\xe2\x81\xa6",	/* joiner; isolates */
+		"\xe2\x81\xa9",	    "\xe3\x85\xa4",	/* filler */
+		"\xef\xb8\x8f",	    "\xef\xbb\xbf",	/* variation; byte order */
+		"\xef\xbf\xb9",	    "\xf3\xa0\x80\x80", /* annotation; tags */
+		"\xf3\xa0\x80\xa0", "\xf3\xa0\x81\xbf", "\xf3\xa0\x84\x80",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		char from[16], to[16];
+
+		snprintf(from, sizeof(from), "a%sz", texts[i]);
+		snprintf(to, sizeof(to), "a%.*sz", (int)strlen(texts[i]), "????");
+		assert_false(plain_is(from));
+		becomes(plain_text, from, to);
+		assert_true(plain_is(to));
+	}
+	/* Their neighbours stay: a full block, a figure dash, a letter of Hebrew, a smiley. */
+	becomes(plain_text, "\xe2\x96\x88\xe2\x80\x92\xd7\x90\xf0\x9f\x99\x82",
+		"\xe2\x96\x88\xe2\x80\x92\xd7\x90\xf0\x9f\x99\x82");
+}
+
+static void test_no_utf8(void **state)
+{
+	(void)state;
+	becomes(plain_text, "\x9b[31m", "?[31m"); /* CSI of an 8-bit terminal */
+	becomes(plain_text, "\xff\xfe", "??");
+	becomes(plain_text, "\xc0\x8a", "??"); /* a newline, too long */
+	becomes(plain_text, "\xe0\x80\x9b", "???");
+	becomes(plain_text, "\xed\xa0\x80", "???");	 /* a surrogate */
+	becomes(plain_text, "\xf4\x90\x80\x80", "????"); /* above U+10FFFF */
+	becomes(plain_text, "\xe2\x80", "??");		 /* cut */
+	becomes(plain_text, "\xf3\xa0\x81", "???");
+	becomes(plain_text, "\xe2\x80z", "??z");
+	becomes(plain_text, "\xe2\xe2\x82\xac", "?\xe2\x82\xac");
 }
 
 static void test_ascii(void **state)
@@ -58,12 +107,41 @@ static void test_json(void **state)
 	assert_true(json_is_null(plain_or_null(NULL)));
 }
 
+/* Printed as JSON a name stays the same, in ASCII; what another program answers does not. */
+static void test_json_as_a_whole(void **state)
+{
+	static const char name[] = "a\xe2\x80\xae\xc2\x9b"
+				   "b\n";
+	json_t *json = json_pack("{s[s]s{ss}}", "list", name, "deep", "name", name), *back;
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	(void)state;
+	assert_int_equal(plain_json_print(json, f, JSON_COMPACT), 0);
+	fclose(f);
+	assert_true(plain_is(text));
+	assert_non_null(strstr(text, "a\\u202E\\u009Bb\\n"));
+	back = json_loads(text, 0, NULL);
+	assert_true(json_equal(json, back));
+	plain_json_strings(back);
+	assert_string_equal(json_string_value(json_array_get(json_object_get(back, "list"), 0)),
+			    "a?????b?");
+	assert_string_equal(
+		json_string_value(json_object_get(json_object_get(back, "deep"), "name")),
+		"a?????b?");
+	plain_json_strings(NULL);
+	json_decref(back);
+	json_decref(json);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_terminals),
-		cmocka_unit_test(test_ascii),
-		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_terminals), cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_no_utf8),	  cmocka_unit_test(test_ascii),
+		cmocka_unit_test(test_json),	  cmocka_unit_test(test_json_as_a_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,6 +32,17 @@ static void test_well(void **state)
 	check_level("weight", DIAGNOSE_YES, "KFDSHIM_LEVEL=weight");
 }
 
+static void thaws(const char *file, const char *end)
+{
+	const char *advice;
+
+	strcpy(facts.thaw, file);
+	judge();
+	advice = obstacle("state")->advice;
+	assert_true(strlen(advice) > strlen(end));
+	assert_string_equal(advice + strlen(advice) - strlen(end), end);
+}
+
 static void test_states(void **state)
 {
 	static const struct {
@@ -62,6 +73,13 @@ static void test_states(void **state)
 	says("is paused with its cgroup");
 	assert_non_null(
 		strstr(obstacle("state")->advice, "echo 0 > /sys/fs/cgroup/a/cgroup.freeze"));
+	thaws("/sys/fs/cgroup/a b/cgroup.freeze", ": echo 0 > '/sys/fs/cgroup/a b/cgroup.freeze'");
+	thaws("/sys/fs/cgroup/;rm -rf ~;/c", ": echo 0 > '/sys/fs/cgroup/;rm -rf ~;/c'");
+	thaws("/sys/fs/cgroup/$(reboot)'`id`/c",
+	      ": echo 0 > '/sys/fs/cgroup/$(reboot)'\\''`id`/c'");
+	/* What cannot be copied is in no command. */
+	thaws("/sys/fs/cgroup/a\nreboot\n/c", "or its cgroup.freeze");
+	thaws("/sys/fs/cgroup/\xe2\x80\xae/c", "or its cgroup.freeze");
 }
 
 static void test_dead(void **state)

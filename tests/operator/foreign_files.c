@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: MIT
+/* Proves: what an unprivileged process holds, or has in its root folder, where kfdsched expects
+ * a lane or podman's file is not opened if it is a pipe, a device or a link, and a FUSE file
+ * that is never answered makes no command wait; a true lane's and a true container's file are
+ * still read. Opens are seen by inotify. Environment: BUILD. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* clang-format off: cmocka wants some of the above first */
+#include <cmocka.h>
+/* clang-format on */
+
+#include "channel/lane.h"
+#include "common/proc_file.h"
+#include "scheduler/observe/container.h"
+#include "scheduler/observe/sources.h"
+
+#define NOBODY 65534
+#define USUAL_S 10 /* a command that waits for the attacker waits for ever */
+#define LANE_FILE "4711-1.lane"
+#define PODMAN "engine=\"podman-4.3.1\"\nname=\"innocent\"\n"
+
+static char folder[32]; /* of the running case; "/kfdshim" is in the names of lanes */
+static char bait[64];	/* what must not be opened */
+static int terminal = -1;
+static int opens = -1; /* inotify */
+
+static void must(bool done)
+{
+	if (!done) {
+		perror("foreign_files: the attacker");
+		_exit(2);
+	}
+}
+
+static void put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+	must(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+}
+
+/* A user namespace and mounts of its own, as any user may have them. */
+static void become_unprivileged(void)
+{
+	uid_t uid = geteuid() ? geteuid() : NOBODY;
+	char map[32];
+
+	if (geteuid() == 0)
+		must(setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(uid, uid, uid) == 0);
+	must(prctl(PR_SET_DUMPABLE, 1) == 0);
+	must(unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0);
+	snprintf(map, sizeof(map), "0 %u 1", uid);
+	put("/proc/self/uid_map", map);
+	must(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+}
+
+static void hold(const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	must(open(path, O_PATH) >= 0);
+}
+
+/* ---- the attackers; each runs in a child ---- */
+
+static void holds_a_pipe(void)
+{
+	become_unprivileged();
+	hold(LANE_FILE);
+}
+
+static void holds_a_device(void)
+{
+	char path[64];
+
+	become_unprivileged();
+	snprintf(path, sizeof(path), "%s/" LANE_FILE, folder);
+	must(mount(bait, path, NULL, MS_BIND, NULL) == 0);
+	hold(LANE_FILE);
+}
+
+/* The file is the root of a file system that is never served. */
+static void holds_fuse(void)
+{
+	char path[64], options[96];
+	int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+
+	must(fuse >= 0 && unshare(CLONE_NEWNS) == 0);
+	must(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+	snprintf(path, sizeof(path), "%s/" LANE_FILE, folder);
+	snprintf(options, sizeof(options),
+		 "fd=%d,rootmode=100644,user_id=%u,group_id=0,allow_other", fuse, NOBODY);
+	must(mount("attack", path, "fuse", 0, options) == 0);
+	hold(LANE_FILE);
+	must(setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) == 0);
+	must(prctl(PR_SET_DUMPABLE, 1) == 0);
+}
+
+/* The folder is its root. */
+static void lives_in_it(void)
+{
+	become_unprivileged();
+	must(mount(folder, folder, NULL, MS_BIND, NULL) == 0 && chdir(folder) == 0);
+	must(syscall(SYS_pivot_root, ".", ".") == 0 && umount2(".", MNT_DETACH) == 0);
+}
+
+static void lives_with_a_device(void)
+{
+	char path[64];
+
+	become_unprivileged();
+	must(mount(folder, folder, NULL, MS_BIND, NULL) == 0);
+	snprintf(path, sizeof(path), "%s/run/.containerenv", folder);
+	must(mount(bait, path, NULL, MS_BIND, NULL) == 0 && chdir(folder) == 0);
+	must(syscall(SYS_pivot_root, ".", ".") == 0 && umount2(".", MNT_DETACH) == 0);
+}
+
+static void has_a_lane(void)
+{
+	static struct lane lane;
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	char path[64];
+	int fd;
+
+	become_unprivileged();
+	snprintf(path, sizeof(path), "%s/" LANE_FILE, folder);
+	fd = open(path, O_RDWR | O_CREAT, 0600);
+	lane.magic = LANE_MAGIC;
+	lane.version = LANE_VERSION;
+	lane.size = sizeof(lane);
+	must(fd >= 0 && write(fd, &lane, sizeof(lane)) == (ssize_t)sizeof(lane));
+	must(fcntl(fd, F_SETLK, &lock) == 0);
+}
+
+static pid_t attack(void (*as)(void))
+{
+	int ready[2];
+	pid_t pid;
+	char byte = 0;
+
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		as();
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		must(write(ready[1], "r", 1) == 1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* ---- what is set up before, and seen after ---- */
+
+static void watch(const char *path)
+{
+	snprintf(bait, sizeof(bait), "%s", path);
+	opens = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	assert_true(opens >= 0 && inotify_add_watch(opens, path, IN_OPEN) >= 0);
+}
+
+static void nothing_opened(const char *by)
+{
+	struct inotify_event event;
+
+	if (read(opens, &event, sizeof(event)) > 0)
+		fail_msg("%s has opened %s", by, bait);
+	assert_int_equal(errno, EAGAIN);
+}
+
+static const char *in_folder(const char *name)
+{
+	static char path[64];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+static int make_folder(void **state)
+{
+	(void)state;
+	strcpy(folder, "/tmp/kfdshim.XXXXXX");
+	terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	return mkdtemp(folder) && chmod(folder, 0777) == 0 && terminal >= 0 &&
+			       grantpt(terminal) == 0 && unlockpt(terminal) == 0 &&
+			       mkdir(in_folder("run"), 0755) == 0
+		       ? 0
+		       : -1;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	close(terminal);
+	if (opens >= 0)
+		close(opens);
+	opens = -1;
+	unlink(in_folder(LANE_FILE));
+	unlink(in_folder("run/.containerenv"));
+	unlink(in_folder("run/elsewhere"));
+	rmdir(in_folder("run"));
+	return rmdir(folder);
+}
+
+/* Ends within its usual time, whatever it answers. */
+static void command(const char *verb, pid_t pid)
+{
+	char program[512], number[16];
+	int status, seconds = 0;
+	pid_t child;
+
+	snprintf(program, sizeof(program), "%s/kfdsched", getenv("BUILD"));
+	snprintf(number, sizeof(number), "%d", (int)pid);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		int null = open("/dev/null", O_RDWR);
+
+		dup2(null, STDOUT_FILENO);
+		dup2(null, STDERR_FILENO);
+		execl(program, "kfdsched", verb, number, (char *)NULL);
+		_exit(127);
+	}
+	for (; waitpid(child, &status, WNOHANG) == 0; seconds++) {
+		if (seconds > USUAL_S * 100) {
+			end(child);
+			fail_msg("kfdsched %s waits for the attacker", verb);
+		}
+		usleep(10000);
+	}
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 126);
+}
+
+static void all_commands(pid_t pid)
+{
+	static const char *const verbs[] = {"queues", "pidmap", "diagnose", "doctor"};
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		command(verbs[i], pid);
+		if (opens >= 0)
+			nothing_opened(verbs[i]);
+	}
+}
+
+/* ---- the cases ---- */
+
+static void a_pipe_is_no_lane(void **state)
+{
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(mkfifo(in_folder(LANE_FILE), 0666), 0);
+	watch(in_folder(LANE_FILE));
+	pid = attack(holds_a_pipe);
+	all_commands(pid);
+	end(pid);
+}
+
+static void a_device_is_no_lane(void **state)
+{
+	pid_t pid;
+
+	(void)state;
+	put(in_folder(LANE_FILE), "");
+	watch(ptsname(terminal));
+	pid = attack(holds_a_device);
+	all_commands(pid);
+	end(pid);
+}
+
+static void fuse_keeps_no_command(void **state)
+{
+	pid_t pid;
+
+	(void)state;
+	if (geteuid() != 0 || access("/dev/fuse", R_OK | W_OK) != 0) {
+		print_message("not tried here: a FUSE file (needs root and /dev/fuse)\n");
+		return;
+	}
+	put(in_folder(LANE_FILE), "");
+	pid = attack(holds_fuse);
+	all_commands(pid);
+	end(pid);
+}
+
+/* The same judgement without FUSE: procfs is not a file system of lanes either. */
+static void other_file_systems_are_refused(void **state)
+{
+	struct proc_files files;
+
+	(void)state;
+	proc_files_begin(&files, getpid());
+	assert_int_equal(proc_files_open(&files, AT_FDCWD, "/proc/self/status"), -EXDEV);
+	assert_int_equal(proc_files_open_path(&files, "/proc/version"), -EXDEV);
+	assert_int_equal(proc_files_open_path(&files, "/tmp/../etc/passwd"), -ELOOP);
+	assert_int_equal(proc_files_find(&files, "/tmp/no such file"), -ENOENT);
+	proc_files_end(&files);
+}
+
+static void a_pipe_names_no_container(void **state)
+{
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(mkfifo(in_folder("run/.containerenv"), 0666), 0);
+	watch(in_folder("run/.containerenv"));
+	pid = attack(lives_in_it);
+	all_commands(pid);
+	end(pid);
+}
+
+static void a_device_names_no_container(void **state)
+{
+	pid_t pid;
+
+	(void)state;
+	put(in_folder("run/.containerenv"), "");
+	watch(ptsname(terminal));
+	pid = attack(lives_with_a_device);
+	all_commands(pid);
+	end(pid);
+}
+
+static void a_link_names_no_container(void **state)
+{
+	pid_t pid;
+
+	(void)state;
+	put(in_folder("run/elsewhere"), PODMAN);
+	assert_int_equal(symlink("elsewhere", in_folder("run/.containerenv")), 0);
+	watch(in_folder("run/elsewhere"));
+	pid = attack(lives_in_it);
+	all_commands(pid);
+	end(pid);
+}
+
+static void a_containers_file_is_read(void **state)
+{
+	struct container container;
+	pid_t pid;
+
+	(void)state;
+	put(in_folder("run/.containerenv"), PODMAN);
+	pid = attack(lives_in_it);
+	container_read(pid, 1, &container);
+	assert_int_equal(container.engine, CONTAINER_PODMAN);
+	assert_string_equal(container.name, "innocent");
+	end(pid);
+}
+
+static void a_lane_is_read(void **state)
+{
+	struct source_lane *lane = source_lane_new();
+	struct observe_list list = {0};
+	char why[OBSERVE_WHY] = "";
+	pid_t pid;
+
+	(void)state;
+	pid = attack(has_a_lane);
+	assert_int_equal(source_lane(lane, pid, &list, why), 0);
+	source_lane_free(lane);
+	observe_list_free(&list);
+	end(pid);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_pipe_is_no_lane, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(a_device_is_no_lane, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(fuse_keeps_no_command, make_folder, remove_folder),
+		cmocka_unit_test(other_file_systems_are_refused),
+		cmocka_unit_test_setup_teardown(a_pipe_names_no_container, make_folder,
+						remove_folder),
+		cmocka_unit_test_setup_teardown(a_device_names_no_container, make_folder,
+						remove_folder),
+		cmocka_unit_test_setup_teardown(a_link_names_no_container, make_folder,
+						remove_folder),
+		cmocka_unit_test_setup_teardown(a_containers_file_is_read, make_folder,
+						remove_folder),
+		cmocka_unit_test_setup_teardown(a_lane_is_read, make_folder, remove_folder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
