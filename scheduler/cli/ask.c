@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "channel/protocol.h"
-#include "common/plain_text.h"
 #include "scheduler/lib/kfdsched.h"
 #include "scheduler/observe/sources.h"
 
@@ -25,8 +24,6 @@ static int ask(const struct verb *verb, const char *socket, int pid, json_t **ou
 	int rc = daemon ? kfdsched_status(daemon, pid, &text) : -ENOMEM;
 
 	*out = rc ? NULL : json_loads(text, 0, NULL);
-	/* Whatever listens there: it need not be kfdschedd. */
-	plain_json_strings(*out);
 	if (verb && !daemon)
 		cli_failed(verb, "no memory");
 	else if (verb && rc)
