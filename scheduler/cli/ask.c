@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "channel/protocol.h"
-#include "common/plain_text.h"
 #include "scheduler/lib/kfdsched.h"
 #include "scheduler/observe/sources.h"
 
@@ -29,8 +28,6 @@ static int ask(const struct verb *verb, const char *socket, int pid, bool summar
 			     : kfdsched_status(daemon, pid, &text);
 
 	*out = rc ? NULL : json_loads(text, 0, NULL);
-	/* Whatever listens there: it need not be kfdschedd. */
-	plain_json_strings(*out);
 	if (verb && !daemon)
 		cli_failed(verb, "no memory");
 	else if (verb && rc)

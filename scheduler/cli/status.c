@@ -126,6 +126,8 @@ static int run(int argc, char **argv)
 		plain_json_print(status, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 		putchar('\n');
 	} else {
+		/* What listens there need not be kfdschedd. */
+		plain_json_strings(status);
 		code = pid ? dump_print(&verb_status, status) : print_status(status);
 	}
 	json_decref(status);

@@ -52,7 +52,7 @@ static void write_out(void *context, const struct trace_event *event)
 		putchar('\n');
 		json_decref(json);
 	} else {
-		puts(trace_line(text, event, output->begin_ns));
+		cli_say("%s", trace_line(text, event, output->begin_ns));
 	}
 }
 
