@@ -75,12 +75,12 @@ daemon_files() {
 
 # ---- what others notice ----
 
-# Asks as root until $work/asking is gone: a line each time, microseconds and exit code. At a
-# real-time priority where that is allowed, so that the daemon's delay is seen and not the wait
-# for a core.
+# Asks as root until $work/asking is gone: a line each time, microseconds and exit code. At the
+# daemon's own real-time priority where that is allowed, so that its delay is seen and not the
+# wait for a core.
 ask_often() {
 	local from code
-	chrt --rr --pid 1 "$BASHPID" 2>/dev/null || true
+	chrt --rr --pid 2 "$BASHPID" 2>/dev/null || true
 	while [ -e "$work/asking" ]; do
 		from=${EPOCHREALTIME/[.,]/}
 		code=0
@@ -93,7 +93,7 @@ ask_often() {
 newcomer_id=65533
 come_often() {
 	local code
-	chrt --rr --pid 1 "$BASHPID" 2>/dev/null || true
+	chrt --rr --pid 2 "$BASHPID" 2>/dev/null || true
 	while [ -e "$work/asking" ]; do
 		code=0
 		setpriv --reuid="$newcomer_id" --regid="$newcomer_id" --clear-groups \
