@@ -135,6 +135,11 @@ preempt() {
 	read -r -t 120 -u "$answers" median_us worst_us never || fail "the online client has ended"
 }
 
+# Far above what a busy machine adds to the usual median.
+is_usual() {
+	[ "$1" -le $((10 * usual_us + 100000)) ]
+}
+
 # ---- before, during and after ----
 
 # The world, with nothing wrong: what is usual.
@@ -205,12 +210,13 @@ attack() {
 		problem "$label: $turned_away of $came new clients were not welcomed within 1 s: $(sort "$work/not_welcomed" | uniq -c | sort -rn | head -n 1)"
 	[ "$asked" -gt 0 ] || problem "$label: no question was asked"
 	[ "$late" -eq 0 ] || problem "$label: $late of $rounds preemptions took longer than 1 s"
+	is_usual "$slowest" || problem "$label: a median of ten preemptions was $slowest us, usually $usual_us"
 	# shellcheck disable=SC2034 # for the tests
 	peak_memory=$peak
 	judge "$label"
 }
 
-# MiB and descriptors that an attack may leave behind: freed memory that the allocator keeps,
+# KiB and descriptors that an attack may leave behind: freed memory that the allocator keeps,
 # and what is opened once.
 memory_slack=4096
 files_slack=8
@@ -233,6 +239,7 @@ judge() {
 	[ "$unanswered" -eq 0 ] || problem "$label: afterwards $unanswered of $asked questions were not answered within 1 s"
 	[ "$turned_away" -eq 0 ] || problem "$label: afterwards $turned_away of $came new clients were not welcomed within 1 s"
 	[ "$never" -eq 0 ] || problem "$label: afterwards $never of 30 preemptions took longer than 1 s"
+	is_usual "$median_us" || problem "$label: afterwards the median preemption took $median_us us, usually $usual_us"
 	says ".daemon.worker_pid == $worker and .daemon.restarts == $restarts" ||
 		problem "$label: worker $worker was replaced: $(grep -E 'worker [0-9]+ (hangs|is stopped)|worker ended' "$work/log" | sort | uniq -c | sort -rn | head -n 2 | tr -s ' \n' ' ')"
 	until_true 50 says 'all(.processes[]; .state == "running")' ||
