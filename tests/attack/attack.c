@@ -2,6 +2,7 @@
 #include "tests/attack/attack.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +73,20 @@ int attack_send(int sock, const void *data, size_t size, const int *fds, size_t 
 		memcpy(CMSG_DATA(header), fds, nfds * sizeof(int));
 	}
 	return sendmsg(sock, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+int attack_status(int sock, int timeout_ms)
+{
+	static unsigned char packet[65536];
+	struct pollfd readable = {.fd = sock, .events = POLLIN};
+	struct protocol_welcome head;
+
+	if (poll(&readable, 1, timeout_ms) != 1)
+		return ETIMEDOUT;
+	if (recv(sock, packet, sizeof(packet), MSG_DONTWAIT) < (ssize_t)sizeof(head))
+		return EPIPE;
+	memcpy(&head, packet, sizeof(head));
+	return head.status;
 }
 
 int attack_register(struct attack_shim *shim, const char *path, int priority,

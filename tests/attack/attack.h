@@ -22,11 +22,15 @@ __attribute__((noreturn)) void attack_fail(const char *what, int error);
 void attack_begin(void);
 void attack_sleep_ms(unsigned ms);
 
-/* Like protocol_connect(), but waits until `until_ns` for room among those who wait. */
+/* Like protocol_connect(), but waits until `until_ns` for room in the backlog. */
 int attack_connect(const char *path, uint64_t until_ns);
 struct protocol_hello attack_hello(uint32_t kind, int priority);
 /* One packet with up to ATTACK_FDS descriptors. 0 or a negative errno. */
 int attack_send(int sock, const void *data, size_t size, const int *fds, size_t nfds);
+
+/* The status of the answer, whatever comes with it. > 0: there was none within `timeout_ms`, or
+ * the daemon hung up (EPIPE). */
+int attack_status(int sock, int timeout_ms);
 
 struct attack_shim {
 	int sock;

@@ -29,7 +29,8 @@ clumsy packets
 clumsy few
 clumsy stopped 4
 
-# A command that holds a process suspended and is stopped: it goes on to hold, and delays nobody.
+# A command that holds a process suspended and is stopped: it goes on to hold, and no other client is
+# delayed.
 "$work/attack_clumsy" "$KFDSHIM_SOCKET" obedient 2>>"$work/log" &
 held=$!
 children+=("$held")

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Eight processes that connect as fast as they can, for SECONDS: half of them close at once,
- * the others say hello before. Or with FIRST_ID, as root: IDS processes, each as a user of its
- * own from that one on, which together have more silent connections than the daemon has room
- * for. The last line says how often.
+ * the others say hello before. Or with FIRST_ID, as root: silent connections of IDS users, from
+ * that id on, EACH of every one. The last line says how many connections that were.
  *
  *   attack_connect_loop SOCKET SECONDS [FIRST_ID]
  */
@@ -13,7 +12,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +21,7 @@
 #define SECOND_NS 1000000000u
 #define PROCESSES 8u
 #define IDS 64u
+#define EACH 15u
 
 static const char *path;
 static uint64_t until;
@@ -44,40 +43,46 @@ static void loop(bool says_hello)
 	}
 }
 
-/* Has silent connections, which the daemon drops after a second. */
-static void occupy(void)
+/* A connection is of the user that the process is while it connects. */
+static void connect_as(uid_t id, int *socks)
 {
-	while (clock_ns() < until) {
-		int socks[64];
+	if (setegid(id) || seteuid(id))
+		attack_fail("cannot become another user", errno);
+	for (unsigned i = 0; i < EACH; i++) {
+		socks[i] = attack_connect(path, until);
+		__atomic_add_fetch(connected, socks[i] >= 0, __ATOMIC_RELAXED);
+	}
+	if (seteuid(0) || setegid(0))
+		attack_fail("cannot be root again", errno);
+}
 
-		for (size_t i = 0; i < 64; i++)
-			socks[i] = attack_connect(path, until);
-		__atomic_add_fetch(connected, 64, __ATOMIC_RELAXED);
+/* The daemon drops silent connections after a second. */
+static void occupy(uid_t first)
+{
+	static int socks[IDS][EACH];
+
+	while (clock_ns() < until) {
+		for (unsigned i = 0; i < IDS; i++)
+			connect_as(first + i, socks[i]);
 		attack_sleep_ms(900);
-		for (size_t i = 0; i < 64; i++)
-			if (socks[i] >= 0)
-				close(socks[i]);
+		for (unsigned i = 0; i < IDS * EACH; i++)
+			if (socks[i / EACH][i % EACH] >= 0)
+				close(socks[i / EACH][i % EACH]);
 	}
 }
 
-static void start(unsigned number, uid_t id)
+static void start(bool says_hello)
 {
 	if (fork() != 0)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (id && (setgid(id) || setuid(id) || setpriority(PRIO_PROCESS, 0, 19)))
-		attack_fail("cannot become another user", errno);
-	if (id)
-		occupy();
-	else
-		loop(number % 2);
+	loop(says_hello);
 	_exit(0);
 }
 
 int main(int argc, char **argv)
 {
 	uid_t first = argc == 4 ? (uid_t)strtoul(argv[3], NULL, 10) : 0;
-	int status, failed = 0;
 
 	if (argc != 3 && argc != 4) {
 		fprintf(stderr, "usage: attack_connect_loop SOCKET SECONDS [FIRST_ID]\n");
@@ -90,10 +95,12 @@ int main(int argc, char **argv)
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (connected == MAP_FAILED)
 		attack_fail("no memory", errno);
-	for (unsigned i = 0; i < (first ? IDS : PROCESSES); i++)
-		start(i, first ? first + i : 0);
-	while (wait(&status) > 0)
-		failed += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+	if (first)
+		occupy(first);
+	for (unsigned i = 0; i < PROCESSES && !first; i++)
+		start(i % 2);
+	while (wait(NULL) > 0)
+		continue;
 	printf("%lu connections\n", *connected);
-	return failed || *connected < 100;
+	return *connected < 100;
 }

@@ -86,7 +86,7 @@ static void rival(const char *path)
 	}
 }
 
-/* It does as it is told, so that it stays one that can be told. How often that was. */
+/* It does what it is ordered, so that there are more orders. How many came. */
 static unsigned obey(struct attack_shim *shim, uint64_t until)
 {
 	unsigned orders = 0;

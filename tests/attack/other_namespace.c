@@ -40,19 +40,14 @@ static int victim_fd;
 /* The status of the answer; > 0: there was none. */
 static int order(const struct protocol_hello *hello, bool sends_pidfd)
 {
-	int sock = attack_connect(path, clock_ns() + 5000000000u), memory, error;
-	struct protocol_welcome welcome;
-	size_t room = 1;
+	int sock = attack_connect(path, clock_ns() + 5000000000u), error, status;
 
 	if (sock < 0)
 		attack_fail("not connected", sock);
 	error = attack_send(sock, hello, sizeof(*hello), &victim_fd, sends_pidfd ? 1 : 0);
-	if (!error)
-		error = protocol_receive(sock, &welcome, sizeof(welcome), &memory, &room, 5000);
-	if (!error && room == 1)
-		close(memory);
+	status = error ? -error : attack_status(sock, 5000);
 	close(sock);
-	return error ? 1 : welcome.status;
+	return status;
 }
 
 /* Whether it was obeyed. */
@@ -60,10 +55,11 @@ static bool try_order(const char *name, const struct protocol_hello *hello, bool
 {
 	int status = order(hello, sends_pidfd);
 
-	printf("%s%s: %s\n", name, sends_pidfd ? " by pidfd" : "",
+	printf("%s%s: %s%s\n", name, sends_pidfd ? " by pidfd" : "",
 	       status == 0  ? "obeyed"
-	       : status > 0 ? "no answer"
-			    : strerror(-status));
+	       : status > 0 ? "no answer: "
+			    : "",
+	       status ? strerror(abs(status)) : "");
 	return status == 0;
 }
 

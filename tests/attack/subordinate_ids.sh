@@ -17,6 +17,7 @@ mount --bind "$work/subids" /etc/subgid
 # The most that were open at a time.
 most_open() {
 	local open most=0
+	chrt --rr --pid 2 "$BASHPID" 2>/dev/null || true
 	while [ -e "$work/asking" ]; do
 		open=$(status 2>/dev/null | jq '.daemon.connections.open') || continue
 		[ "$open" -le "$most" ] || most=$open
@@ -27,8 +28,9 @@ most_open() {
 begin
 newcomers_must_come
 room=$(status | jq '.daemon.connections.room')
+# As root, which plays the user's container.
 as_attacker() {
-	nice -n 20 "$@"
+	"$@"
 }
 touch "$work/asking"
 most_open &
