@@ -8,7 +8,7 @@ set -eu
 in_a_world
 
 start_daemon
-start_offline --seconds 60
+start_offline --seconds 600
 start_online
 suspend_offline
 kill -TERM "$offline"

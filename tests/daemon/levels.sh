@@ -19,7 +19,7 @@ until_true 30 says ".processes[]|select(.pid == $online)|.level == \"observe\" a
 [ "$(awk '/TracerPid/ {print $2}' "/proc/$online/status")" -eq 0 ] || fail "it is still traced"
 
 LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$offline_trace" --closed \
-	--seconds 20 >/dev/null 2>>"$work/log" &
+	--seconds 600 >/dev/null 2>>"$work/log" &
 seen=$!
 children+=("$seen")
 until_true 100 says ".processes[]|select(.pid == $seen)|.priority == null and .role == \"seen\" and

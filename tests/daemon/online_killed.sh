@@ -14,7 +14,7 @@ late=0
 for ((death = 1; death <= DEATHS; death++)); do
 	# as an online process a training, because its requests are long: it is always in one
 	LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=online "$BUILD/kfdreplay" \
-		--trace "$offline_trace" --closed --seconds 60 >/dev/null 2>>"$work/log" &
+		--trace "$offline_trace" --closed --seconds 600 >/dev/null 2>>"$work/log" &
 	online=$!
 	children+=("$online")
 	until_true 100 state_is "$offline" suspended || fail "not suspended"

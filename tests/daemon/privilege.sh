@@ -30,7 +30,7 @@ trace=0000000000080000    # CAP_SYS_PTRACE
 urgent=0000000000880000   # and CAP_SYS_NICE
 filters=$(of self Seccomp_filters) # of the world's
 start_daemon
-start_offline --seconds 60
+start_offline --seconds 600
 start_online
 suspend_offline
 confined watchdog "$daemon" $none $urgent $((filters + 1))
@@ -64,7 +64,7 @@ setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all,+sys_ptrace -
 daemon=$!
 children+=("$daemon")
 until_true 50 test -S "$KFDSHIM_SOCKET" || fail "no socket of the ordinary user's"
-start_offline --seconds 60
+start_offline --seconds 600
 start_online
 suspend_offline
 confined "user's watchdog" "$daemon" $none $trace $((filters + 1))

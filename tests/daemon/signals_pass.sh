@@ -13,7 +13,7 @@ process_state() {
 }
 
 start_daemon
-start_offline --seconds 60
+start_offline --seconds 600
 start_online
 for word in on off on; do
 	tell "$word"

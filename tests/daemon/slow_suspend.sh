@@ -14,7 +14,7 @@ start_daemon
 start_online
 tell on
 offline_level=gate # it is held by a session first, or an attach that finds its queues does it
-start_offline --seconds 60
+start_offline --seconds 600
 until_true 50 says ".processes[]|select(.pid == $offline)|
 	.level == \"gate\" and (.reason|test(\"^a suspend took [0-9]+ us\"))" ||
 	fail "not spared: $(status | jq -c .processes)"

@@ -36,7 +36,7 @@ since() {
 }
 
 start_daemon
-start_offline --seconds 60
+start_offline --seconds 600
 start_online
 suspend_offline
 before=$(worker)

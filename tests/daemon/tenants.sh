@@ -32,7 +32,7 @@ foreign() {
 cp "$BUILD/lane_client" "$work"
 chmod 755 "$work"
 start_daemon
-start_offline --seconds 60
+start_offline --seconds 600
 foreign "another user" setpriv --reuid 65534 --clear-groups
 foreign "another pid namespace" unshare --pid --fork
 foreign "another user namespace" unshare --user --map-root-user

@@ -14,7 +14,7 @@ limited() {
 	local status=0
 	(
 		ulimit "$1" "$2"
-		exec timeout 60 "$KFDSIM" -- "$BUILD/kfdconform" "${rules[@]}" >"$DIR/out" 2>"$DIR/err" </dev/null
+		exec timeout 120 "$KFDSIM" -- "$BUILD/kfdconform" "${rules[@]}" >"$DIR/out" 2>"$DIR/err" </dev/null
 	) || status=$?
 	echo "$status"
 }

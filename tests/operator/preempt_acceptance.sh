@@ -12,8 +12,8 @@ kfdsched=$BUILD/kfdsched
 # By the command itself, but for its times.
 if [ -z "${IN_A_WORLD:-}" ]; then
 	# shellcheck disable=SC2016 # for the inner shell
-	TRACE=$offline_trace SVG=$work/plot.svg timeout 60 "$BUILD/kfdsim" -- sh -c '
-		LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$TRACE" --closed --seconds 60 >/dev/null 2>&1 &
+	TRACE=$offline_trace SVG=$work/plot.svg timeout 250 "$BUILD/kfdsim" -- sh -c '
+		LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$TRACE" --closed --seconds 600 >/dev/null 2>&1 &
 		p=$!
 		until [ -e /sys/class/kfd/kfd/proc/$p/queues/0 ]; do sleep 0.1; done
 		"$BUILD/kfdsched" preempt $p -n 50 --hold 5ms --pause 5ms --svg "$SVG"
