@@ -13,8 +13,10 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include "abi/kfd_abi.h"
 #include "scheduler/daemon/log.h"
@@ -36,6 +38,7 @@ static const int common[] = {
 	/* files and pipes; descriptors that are there */
 	SCMP_SYS(read),
 	SCMP_SYS(pread64),
+	SCMP_SYS(pwrite64),
 	SCMP_SYS(readv),
 	SCMP_SYS(write),
 	SCMP_SYS(writev),
@@ -53,7 +56,6 @@ static const int common[] = {
 	SCMP_SYS(readlinkat),
 	SCMP_SYS(getdents64),
 	SCMP_SYS(getcwd),
-	SCMP_SYS(fcntl),
 	SCMP_SYS(dup),
 	SCMP_SYS(pipe2),
 	SCMP_SYS(eventfd2),
@@ -61,7 +63,6 @@ static const int common[] = {
 	SCMP_SYS(timerfd_create),
 	SCMP_SYS(timerfd_settime),
 	SCMP_SYS(memfd_create),
-	SCMP_SYS(ftruncate),
 	/* waiting */
 	SCMP_SYS(poll),
 	SCMP_SYS(ppoll),
@@ -92,7 +93,6 @@ static const int common[] = {
 	/* itself */
 	SCMP_SYS(exit),
 	SCMP_SYS(exit_group),
-	SCMP_SYS(tgkill),
 	SCMP_SYS(rt_sigaction),
 	SCMP_SYS(rt_sigprocmask),
 	SCMP_SYS(rt_sigreturn),
@@ -116,9 +116,7 @@ static const int common[] = {
 	SCMP_SYS(sched_getscheduler),
 	SCMP_SYS(sched_get_priority_min),
 	SCMP_SYS(sched_get_priority_max),
-	SCMP_SYS(sched_setscheduler),
 	SCMP_SYS(getpriority),
-	SCMP_SYS(setpriority),
 	SCMP_SYS(getcpu),
 	/* sockets that are there */
 	SCMP_SYS(accept4),
@@ -139,14 +137,22 @@ static const int common[] = {
  * and of the child that reads the configuration: who knows names of users (nscd, sssd,
  * systemd: all of this machine, by sockets of AF_UNIX). */
 static const int watchdogs[] = {
-	SCMP_SYS(flock),   SCMP_SYS(unlink), SCMP_SYS(unlinkat),
-	SCMP_SYS(kill),	   SCMP_SYS(capget), SCMP_SYS(capset),
-	SCMP_SYS(seccomp), SCMP_SYS(prctl),  SCMP_SYS(connect),
+	SCMP_SYS(flock),   SCMP_SYS(unlink), SCMP_SYS(unlinkat), SCMP_SYS(kill),
+	SCMP_SYS(capget),  SCMP_SYS(capset), SCMP_SYS(seccomp),	 SCMP_SYS(prctl),
+	SCMP_SYS(connect), SCMP_SYS(fcntl),  SCMP_SYS(tgkill),
+};
+
+/* What a worker asks of descriptors. F_SETOWN and F_SETSIG would send any process a signal. */
+static const unsigned fcntls[] = {
+	F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_ADD_SEALS, F_GET_SEALS,
 };
 
 /* Of a tracer that lets its targets be what they are: no memory, no registers. */
 static const unsigned traces[] = {
-	PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_CONT, PTRACE_LISTEN, PTRACE_DETACH,
+	PTRACE_INTERRUPT,
+	PTRACE_CONT,
+	PTRACE_LISTEN,
+	PTRACE_DETACH,
 };
 
 static const uint32_t ioctls[] = {KFDABI_IOC_GET_VERSION & IOCTL_MASK,
@@ -170,6 +176,39 @@ static int allow_all(scmp_filter_ctx filter, const int *calls, size_t count)
 	return error;
 }
 
+/* On itself alone. A filter is installed by the process for which it holds, so the number
+ * is the caller's own; the watchdog's, which its children have too, may signal others. */
+static int allow_on_itself(scmp_filter_ctx filter, bool worker)
+{
+	int error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
+				     SCMP_A0(SCMP_CMP_EQ, 0));
+
+	if (!error)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setscheduler), 1,
+					 SCMP_A0(SCMP_CMP_EQ, 0));
+	if (!error)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setpriority), 2,
+					 SCMP_A0(SCMP_CMP_EQ, PRIO_PROCESS),
+					 SCMP_A1(SCMP_CMP_EQ, 0));
+	/* abort(3) */
+	if (!error && worker)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+					 SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+	return error;
+}
+
+/* Without an option: PTRACE_O_EXITKILL would kill the target with its tracer. */
+static int allow_tracing(scmp_filter_ctx filter)
+{
+	int error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 2,
+				     SCMP_A0(SCMP_CMP_EQ, PTRACE_SEIZE), SCMP_A3(SCMP_CMP_EQ, 0));
+
+	for (size_t i = 0; i < COUNT(traces) && !error; i++)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 1,
+					 SCMP_A0(SCMP_CMP_EQ, traces[i]));
+	return error;
+}
+
 /* What depends on arguments. */
 static int allow_some(scmp_filter_ctx filter, enum filter_role role)
 {
@@ -188,12 +227,13 @@ static int allow_some(scmp_filter_ctx filter, enum filter_role role)
 	for (size_t i = 0; i < COUNT(ioctls) && !error; i++)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
 					 SCMP_A1(SCMP_CMP_MASKED_EQ, IOCTL_MASK, ioctls[i]));
-	for (size_t i = 0; i < COUNT(traces) && !error; i++)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 1,
-					 SCMP_A0(SCMP_CMP_EQ, traces[i]));
 	if (!error)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
-					 SCMP_A0(SCMP_CMP_EQ, 0));
+		error = allow_tracing(filter);
+	if (!error)
+		error = allow_on_itself(filter, worker);
+	for (size_t i = 0; i < COUNT(fcntls) && !error && worker; i++)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+					 SCMP_A1(SCMP_CMP_EQ, fcntls[i]));
 	/* A worker begins threads; the watchdog workers, too. clone3's flags cannot be seen
 	 * by a filter: the C library then takes clone. */
 	if (!error)
@@ -257,7 +297,10 @@ int filter_install(enum filter_role role, uint64_t *refused)
 	filter = seccomp_init(otherwise);
 	if (!filter)
 		return -ENOMEM;
-	error = allow_all(filter, common, COUNT(common));
+	/* Without this a call of another architecture's table would end the thread. */
+	error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, otherwise);
+	if (!error)
+		error = allow_all(filter, common, COUNT(common));
 	if (!error && role == FILTER_WATCHDOG)
 		error = allow_all(filter, watchdogs, COUNT(watchdogs));
 	if (!error)
