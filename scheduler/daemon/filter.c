@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -139,7 +140,7 @@ static const int common[] = {
 static const int watchdogs[] = {
 	SCMP_SYS(flock),   SCMP_SYS(unlink), SCMP_SYS(unlinkat), SCMP_SYS(kill),
 	SCMP_SYS(capget),  SCMP_SYS(capset), SCMP_SYS(seccomp),	 SCMP_SYS(prctl),
-	SCMP_SYS(connect), SCMP_SYS(fcntl),  SCMP_SYS(tgkill),
+	SCMP_SYS(connect), SCMP_SYS(fcntl),  SCMP_SYS(tgkill),	 SCMP_SYS(close_range),
 };
 
 /* What a worker asks of descriptors. F_SETOWN and F_SETSIG would send any process a signal. */
@@ -176,8 +177,15 @@ static int allow_all(scmp_filter_ctx filter, const int *calls, size_t count)
 	return error;
 }
 
-/* On itself alone. A filter is installed by the process for which it holds, so the number
- * is the caller's own; the watchdog's, which its children have too, may signal others. */
+/* abort(3). A filter is installed by the process for which it holds, so the number is its
+ * own; the watchdog's filter, which its children have too, may signal others. */
+static int allow_abort(scmp_filter_ctx filter)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+				SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+}
+
+/* Priorities, limits and signals: of the caller alone. */
 static int allow_on_itself(scmp_filter_ctx filter, bool worker)
 {
 	int error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
@@ -190,10 +198,8 @@ static int allow_on_itself(scmp_filter_ctx filter, bool worker)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setpriority), 2,
 					 SCMP_A0(SCMP_CMP_EQ, PRIO_PROCESS),
 					 SCMP_A1(SCMP_CMP_EQ, 0));
-	/* abort(3) */
 	if (!error && worker)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-					 SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+		error = allow_abort(filter);
 	return error;
 }
 
@@ -256,6 +262,82 @@ static int allow_some(scmp_filter_ctx filter, enum filter_role role)
 	return error;
 }
 
+/* What HTTP over a listening socket needs: no open, no new descriptor but of a connection. */
+static const int servers[] = {
+	/* descriptors that are there */
+	SCMP_SYS(accept4),
+	SCMP_SYS(read),
+	SCMP_SYS(readv),
+	SCMP_SYS(write),
+	SCMP_SYS(writev),
+	SCMP_SYS(close),
+	SCMP_SYS(recvfrom),
+	SCMP_SYS(recvmsg),
+	SCMP_SYS(sendto),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(shutdown),
+	SCMP_SYS(getsockopt),
+	SCMP_SYS(setsockopt),
+	SCMP_SYS(getsockname),
+	SCMP_SYS(getpeername),
+	/* waiting */
+	SCMP_SYS(poll),
+	SCMP_SYS(ppoll),
+	SCMP_SYS(epoll_ctl),
+	SCMP_SYS(epoll_wait),
+	SCMP_SYS(epoll_pwait),
+	SCMP_SYS(futex),
+	SCMP_SYS(nanosleep),
+	SCMP_SYS(clock_nanosleep),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(gettimeofday),
+	SCMP_SYS(time),
+	SCMP_SYS(restart_syscall),
+	/* memory */
+	SCMP_SYS(brk),
+	SCMP_SYS(munmap),
+	SCMP_SYS(mremap),
+	SCMP_SYS(madvise),
+	SCMP_SYS(getrandom),
+	/* itself */
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(getpid),
+	SCMP_SYS(gettid),
+};
+
+static int allow_serving(scmp_filter_ctx filter)
+{
+	static const int memory[] = {SCMP_SYS(mmap), SCMP_SYS(mprotect)};
+	static const unsigned flags[] = {F_GETFL, F_SETFL};
+	int error = allow_all(filter, servers, COUNT(servers));
+
+	/* No memory in which code could be written. */
+	for (size_t i = 0; i < COUNT(memory) && !error; i++)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, memory[i], 1,
+					 SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	for (size_t i = 0; i < COUNT(flags) && !error; i++)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+					 SCMP_A1(SCMP_CMP_EQ, flags[i]));
+	return error ? error : allow_abort(filter);
+}
+
+/* What the role needs. */
+static int allow_role(scmp_filter_ctx filter, enum filter_role role)
+{
+	int error;
+
+	if (role == FILTER_METRICS)
+		return allow_serving(filter);
+	error = allow_all(filter, common, COUNT(common));
+	if (!error && role == FILTER_WATCHDOG)
+		error = allow_all(filter, watchdogs, COUNT(watchdogs));
+	return error ? error : allow_some(filter, role);
+}
+
 #if defined(__x86_64__)
 #define RESULT(context) ((context)->uc_mcontext.gregs[REG_RAX])
 #elif defined(__aarch64__)
@@ -300,11 +382,7 @@ int filter_install(enum filter_role role, uint64_t *refused)
 	/* Without this a call of another architecture's table would end the thread. */
 	error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, otherwise);
 	if (!error)
-		error = allow_all(filter, common, COUNT(common));
-	if (!error && role == FILTER_WATCHDOG)
-		error = allow_all(filter, watchdogs, COUNT(watchdogs));
-	if (!error)
-		error = allow_some(filter, role);
+		error = allow_role(filter, role);
 	if (!error)
 		error = seccomp_load(filter);
 	seccomp_release(filter);

@@ -63,3 +63,9 @@ void privilege_worker(uint64_t *refused)
 	keep(rights, 1, true);
 	confine(FILTER_WORKER, refused);
 }
+
+void privilege_metrics(uint64_t *refused)
+{
+	keep(NULL, 0, false);
+	confine(FILTER_METRICS, refused);
+}

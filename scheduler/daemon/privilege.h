@@ -19,5 +19,7 @@ void privilege_watchdog(uint64_t *refused);
 void privilege_worker_start(void);
 /* And before it looks at anything from outside: tracing alone, for good. */
 void privilege_worker(uint64_t *refused);
+/* The process that serves metrics, before it accepts a connection: no right at all. */
+void privilege_metrics(uint64_t *refused);
 
 #endif

@@ -21,6 +21,7 @@
 #include "scheduler/daemon/lock.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/metrics_http.h"
+#include "scheduler/daemon/metrics_share.h"
 #include "scheduler/daemon/privilege.h"
 #include "scheduler/daemon/service.h"
 #include "scheduler/daemon/worker.h"
@@ -38,6 +39,7 @@ struct watchdog {
 	int listener;
 	char lock[128];
 	struct child worker;
+	struct child http;	/* with a socket for metrics */
 	bool alone;		/* there is none because nobody needs one */
 	int told;		/* the error of the lock that was spoken of */
 	unsigned late;		/* looks in a row that found the heartbeat too old */
@@ -126,7 +128,10 @@ static void reap(struct watchdog *w, uint64_t now)
 {
 	int status, code;
 
-	if (!child_reap(&w->worker, &status) || w->leaving_since)
+	if (!child_reap(&w->worker, &status))
+		return;
+	metrics_share_worker_ended();
+	if (w->leaving_since)
 		return;
 	code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	if (code == WORKER_ALONE || code == WORKER_AGAIN) {
@@ -136,6 +141,29 @@ static void reap(struct watchdog *w, uint64_t now)
 		return;
 	}
 	child_failed(&w->worker, status, now);
+}
+
+/* Keeps the process running that serves metrics. */
+static void look_after_http(struct watchdog *w, uint64_t now)
+{
+	int status;
+
+	if (child_reap(&w->http, &status) && !w->leaving_since)
+		child_failed(&w->http, status, now);
+	if (w->http.pid || w->leaving_since || metrics_http_listener() < 0 ||
+	    now < w->http.next_start_ns)
+		return;
+	if (child_start(&w->http, now) == 0)
+		_exit(metrics_http_run());
+}
+
+/* The port is free only when that process has ended, too. */
+static bool has_left(struct watchdog *w)
+{
+	if (!w->leaving_since || w->worker.pid)
+		return false;
+	child_kill(&w->http);
+	return !w->http.pid;
 }
 
 static void take_signals(struct watchdog *w, uint64_t now)
@@ -191,14 +219,17 @@ static int watchdog_signals(void)
 
 int watchdog_run(int listener, struct reload *reload)
 {
-	struct watchdog w = {.reload = reload, .worker = {.name = "kfdschedd-work"}};
+	struct watchdog w = {.reload = reload,
+			     .worker = {.name = "kfdschedd-work"},
+			     .http = {.name = "kfdschedd-http"}};
 	struct pollfd p[3];
 	uint64_t now;
 
 	w.signals = watchdog_signals();
 	w.beat = mmap(NULL, sizeof(*w.beat), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
-	if (w.signals < 0 || w.beat == MAP_FAILED) {
+	if (w.signals < 0 || w.beat == MAP_FAILED ||
+	    (metrics_http_listener() >= 0 && metrics_share_create())) {
 		log_error("cannot start: %s", strerror(errno));
 		return 1;
 	}
@@ -217,9 +248,10 @@ int watchdog_run(int listener, struct reload *reload)
 		now = clock_ns();
 		take_signals(&w, now);
 		reap(&w, now);
-		if (!w.worker.pid && w.leaving_since)
+		look_after_http(&w, now);
+		if (has_left(&w))
 			break;
-		if (!w.worker.pid && !w.alone && now >= w.worker.next_start_ns)
+		if (!w.worker.pid && !w.alone && !w.leaving_since && now >= w.worker.next_start_ns)
 			start(&w, now);
 		else
 			look_after(&w, now);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* Proves: under the worker's filter what a worker does goes on, and what one that was
  * taken over would like to do fails with EPERM, is counted, and kills nobody; also in
- * threads, and on top of the watchdog's, which alone may fork and kill. */
+ * threads, and on top of the watchdog's, which alone may fork and kill. The process that
+ * serves metrics can serve a connection and nothing else. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -15,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
@@ -276,6 +280,67 @@ static void a_worker(void)
 	others_are_refused();
 }
 
+/* A listening socket on loopback, and one that is connected to it. */
+static void listen_and_connect(int *listener, int *client)
+{
+	struct sockaddr_in here = {.sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof(here);
+
+	*listener = socket(AF_INET, SOCK_STREAM, 0);
+	*client = socket(AF_INET, SOCK_STREAM, 0);
+	MUST(bind(*listener, (struct sockaddr *)&here, size) == 0 && listen(*listener, 1) == 0);
+	MUST(getsockname(*listener, (struct sockaddr *)&here, &size) == 0);
+	MUST(connect(*client, (struct sockaddr *)&here, size) == 0);
+}
+
+/* Serves one connection, and can do nothing else. */
+static void a_metrics_server(void)
+{
+	int listener, client, connection, epoll = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event event = {.events = EPOLLIN};
+	pid_t parent = getppid();
+	void *page;
+	char byte;
+
+	listen_and_connect(&listener, &client);
+	/* as in the daemon, where it is a child of the watchdog */
+	MUST(filter_install(FILTER_WATCHDOG, (uint64_t *)refused) == 0);
+	MUST(filter_install(FILTER_METRICS, (uint64_t *)refused) == 0);
+	connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	MUST(connection >= 0);
+	MUST(epoll_ctl(epoll, EPOLL_CTL_ADD, connection, &event) == 0);
+	MUST(send(client, "x", 1, MSG_NOSIGNAL) == 1);
+	MUST(epoll_wait(epoll, &event, 1, 10000) == 1 && recv(connection, &byte, 1, 0) == 1);
+	free(malloc(1 << 20));
+	absent_are_refused();
+	REFUSED(open("/dev/null", O_RDONLY));
+	REFUSED(openat(AT_FDCWD, "/proc/self/maps", O_RDONLY));
+	REFUSED(socket(AF_INET, SOCK_STREAM, 0));
+	REFUSED(socket(AF_UNIX, SOCK_STREAM, 0));
+	REFUSED(connect(client, NULL, 0));
+	REFUSED(execve("/bin/true", (char *const[]){NULL}, (char *const[]){NULL}));
+	REFUSED(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+	REFUSED(syscall(SYS_clone, CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, 0, 0, 0, 0));
+	REFUSED(kill(parent, 0));
+	REFUSED(syscall(SYS_tgkill, parent, parent, 0));
+	REFUSED(fcntl(listener, F_SETOWN, parent));
+	REFUSED(fcntl(listener, F_DUPFD, 0));
+	REFUSED(ioctl(listener, FIOSETOWN, &parent));
+	REFUSED(ioctl(listener, KFDABI_IOC_DBG_TRAP, NULL));
+	REFUSED(ptrace(PTRACE_SEIZE, parent, NULL, NULL));
+	REFUSED(syscall(SYS_pidfd_open, parent, 0));
+	REFUSED(memfd_create("x", MFD_CLOEXEC));
+	REFUSED(prlimit(0, RLIMIT_NOFILE, NULL, NULL));
+	REFUSED(setpriority(PRIO_PROCESS, 0, 0));
+	REFUSED(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
+	REFUSED(readlink("/proc/self/exe", &byte, 1));
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	MUST(page != MAP_FAILED);
+	REFUSED(mprotect(page, 4096, PROT_READ | PROT_EXEC));
+	REFUSED(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+}
+
 static void a_watchdog(void)
 {
 	int status;
@@ -309,6 +374,12 @@ static void a_workers_filter(void **state)
 	in_a_child(a_worker);
 }
 
+static void a_servers_filter(void **state)
+{
+	(void)state;
+	in_a_child(a_metrics_server);
+}
+
 static void a_watchdogs_filter_and_a_workers(void **state)
 {
 	(void)state;
@@ -320,6 +391,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_workers_filter),
 		cmocka_unit_test(a_watchdogs_filter_and_a_workers),
+		cmocka_unit_test(a_servers_filter),
 	};
 
 	refused = mmap(NULL, 2 * sizeof(*refused), PROT_READ | PROT_WRITE,
