@@ -37,7 +37,9 @@ static int memory_create(const char *name, size_t size, void **out)
 	if (fd < 0)
 		return -errno;
 	map = MAP_FAILED;
-	if (ftruncate(fd, (off_t)size) == 0)
+	/* A write of the last byte gives it its size: the daemon's filter of system calls has
+	 * none that could shorten a file. */
+	if (pwrite(fd, "", 1, (off_t)size - 1) == 1)
 		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED) {
 		err = -errno;

@@ -13,10 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include "abi/kfd_abi.h"
 #include "scheduler/daemon/log.h"
@@ -42,6 +45,7 @@ static const int common[] = {
 	/* files and pipes; descriptors that are there */
 	SCMP_SYS(read),
 	SCMP_SYS(pread64),
+	SCMP_SYS(pwrite64),
 	SCMP_SYS(readv),
 	SCMP_SYS(write),
 	SCMP_SYS(writev),
@@ -59,7 +63,6 @@ static const int common[] = {
 	SCMP_SYS(readlinkat),
 	SCMP_SYS(getdents64),
 	SCMP_SYS(getcwd),
-	SCMP_SYS(fcntl),
 	SCMP_SYS(dup),
 	SCMP_SYS(pipe2),
 	SCMP_SYS(eventfd2),
@@ -67,7 +70,6 @@ static const int common[] = {
 	SCMP_SYS(timerfd_create),
 	SCMP_SYS(timerfd_settime),
 	SCMP_SYS(memfd_create),
-	SCMP_SYS(ftruncate),
 	/* waiting */
 	SCMP_SYS(poll),
 	SCMP_SYS(ppoll),
@@ -98,7 +100,6 @@ static const int common[] = {
 	/* itself */
 	SCMP_SYS(exit),
 	SCMP_SYS(exit_group),
-	SCMP_SYS(tgkill),
 	SCMP_SYS(rt_sigaction),
 	SCMP_SYS(rt_sigprocmask),
 	SCMP_SYS(rt_sigreturn),
@@ -122,9 +123,7 @@ static const int common[] = {
 	SCMP_SYS(sched_getscheduler),
 	SCMP_SYS(sched_get_priority_min),
 	SCMP_SYS(sched_get_priority_max),
-	SCMP_SYS(sched_setscheduler),
 	SCMP_SYS(getpriority),
-	SCMP_SYS(setpriority),
 	SCMP_SYS(getcpu),
 	/* sockets that are there */
 	SCMP_SYS(accept4),
@@ -154,6 +153,8 @@ static const int watchdogs[] = {
 	SCMP_SYS(seccomp),
 	SCMP_SYS(prctl),
 	SCMP_SYS(connect),
+	SCMP_SYS(fcntl),
+	SCMP_SYS(tgkill),
 	SCMP_SYS(mlock),
 	SCMP_SYS(mlockall),
 	SCMP_SYS(landlock_create_ruleset),
@@ -213,9 +214,17 @@ static const int doors[] = {
 	SCMP_SYS(exit_group),
 };
 
+/* What a worker asks of descriptors. F_SETOWN and F_SETSIG would send any process a signal. */
+static const unsigned fcntls[] = {
+	F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_ADD_SEALS, F_GET_SEALS,
+};
+
 /* Of a tracer that lets its targets be what they are: no memory, no registers. */
 static const unsigned traces[] = {
-	PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_CONT, PTRACE_LISTEN, PTRACE_DETACH,
+	PTRACE_INTERRUPT,
+	PTRACE_CONT,
+	PTRACE_LISTEN,
+	PTRACE_DETACH,
 };
 
 static const uint32_t ioctls[] = {
@@ -241,6 +250,44 @@ static int allow_all(scmp_filter_ctx filter, const int *calls, size_t count)
 	return error;
 }
 
+/* abort(3). A filter is installed by the process for which it holds, so the number is its
+ * own; the watchdog's filter, which its children have too, may signal others. */
+static int allow_abort(scmp_filter_ctx filter)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+				SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+}
+
+/* Priorities, limits and signals: of the caller alone. */
+static int allow_on_itself(scmp_filter_ctx filter, bool worker)
+{
+	int error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
+				     SCMP_A0(SCMP_CMP_EQ, 0));
+
+	if (!error)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setscheduler), 1,
+					 SCMP_A0(SCMP_CMP_EQ, 0));
+	if (!error)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setpriority), 2,
+					 SCMP_A0(SCMP_CMP_EQ, PRIO_PROCESS),
+					 SCMP_A1(SCMP_CMP_EQ, 0));
+	if (!error && worker)
+		error = allow_abort(filter);
+	return error;
+}
+
+/* Without an option: PTRACE_O_EXITKILL would kill the target with its tracer. */
+static int allow_tracing(scmp_filter_ctx filter)
+{
+	int error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 2,
+				     SCMP_A0(SCMP_CMP_EQ, PTRACE_SEIZE), SCMP_A3(SCMP_CMP_EQ, 0));
+
+	for (size_t i = 0; i < COUNT(traces) && !error; i++)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 1,
+					 SCMP_A0(SCMP_CMP_EQ, traces[i]));
+	return error;
+}
+
 /* What depends on arguments. */
 static int allow_some(scmp_filter_ctx filter, enum filter_role role)
 {
@@ -259,12 +306,13 @@ static int allow_some(scmp_filter_ctx filter, enum filter_role role)
 	for (size_t i = 0; i < COUNT(ioctls) && !error; i++)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
 					 SCMP_A1(SCMP_CMP_MASKED_EQ, IOCTL_MASK, ioctls[i]));
-	for (size_t i = 0; i < COUNT(traces) && !error; i++)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 1,
-					 SCMP_A0(SCMP_CMP_EQ, traces[i]));
 	if (!error)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
-					 SCMP_A0(SCMP_CMP_EQ, 0));
+		error = allow_tracing(filter);
+	if (!error)
+		error = allow_on_itself(filter, worker);
+	for (size_t i = 0; i < COUNT(fcntls) && !error && worker; i++)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+					 SCMP_A1(SCMP_CMP_EQ, fcntls[i]));
 	/* A worker begins threads; the watchdog workers, too. clone3's flags cannot be seen
 	 * by a filter: the C library then takes clone. */
 	if (!error)
@@ -287,6 +335,70 @@ static int allow_some(scmp_filter_ctx filter, enum filter_role role)
 	return error;
 }
 
+/* What HTTP over a listening socket needs: no open, no new descriptor but of a connection. */
+static const int servers[] = {
+	/* descriptors that are there */
+	SCMP_SYS(accept4),
+	SCMP_SYS(read),
+	SCMP_SYS(readv),
+	SCMP_SYS(write),
+	SCMP_SYS(writev),
+	SCMP_SYS(close),
+	SCMP_SYS(recvfrom),
+	SCMP_SYS(recvmsg),
+	SCMP_SYS(sendto),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(shutdown),
+	SCMP_SYS(getsockopt),
+	SCMP_SYS(setsockopt),
+	SCMP_SYS(getsockname),
+	SCMP_SYS(getpeername),
+	/* waiting */
+	SCMP_SYS(poll),
+	SCMP_SYS(ppoll),
+	SCMP_SYS(epoll_ctl),
+	SCMP_SYS(epoll_wait),
+	SCMP_SYS(epoll_pwait),
+	SCMP_SYS(futex),
+	SCMP_SYS(nanosleep),
+	SCMP_SYS(clock_nanosleep),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(gettimeofday),
+	SCMP_SYS(time),
+	SCMP_SYS(restart_syscall),
+	/* memory */
+	SCMP_SYS(brk),
+	SCMP_SYS(munmap),
+	SCMP_SYS(mremap),
+	SCMP_SYS(madvise),
+	SCMP_SYS(getrandom),
+	/* itself */
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(getpid),
+	SCMP_SYS(gettid),
+};
+
+static int allow_serving(scmp_filter_ctx filter)
+{
+	static const int memory[] = {SCMP_SYS(mmap), SCMP_SYS(mprotect)};
+	static const unsigned flags[] = {F_GETFL, F_SETFL};
+	int error = allow_all(filter, servers, COUNT(servers));
+
+	/* No memory in which code could be written. */
+	for (size_t i = 0; i < COUNT(memory) && !error; i++)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, memory[i], 1,
+					 SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	for (size_t i = 0; i < COUNT(flags) && !error; i++)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+					 SCMP_A1(SCMP_CMP_EQ, flags[i]));
+	return error ? error : allow_abort(filter);
+}
+
+/* What the role needs. */
 #if defined(__x86_64__)
 #define RESULT(context) ((context)->uc_mcontext.gregs[REG_RAX])
 #elif defined(__aarch64__)
@@ -329,6 +441,8 @@ static int allow_role(scmp_filter_ctx filter, enum filter_role role)
 {
 	int error;
 
+	if (role == FILTER_METRICS)
+		return allow_serving(filter);
 	if (role == FILTER_DOOR) {
 		error = allow_all(filter, doors, COUNT(doors));
 		return error ? error : allow_door(filter);
@@ -356,7 +470,10 @@ int filter_install(enum filter_role role, uint64_t *refused)
 	filter = seccomp_init(otherwise);
 	if (!filter)
 		return -ENOMEM;
-	error = allow_role(filter, role);
+	/* Without this a call of another architecture's table would end the thread. */
+	error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, otherwise);
+	if (!error)
+		error = allow_role(filter, role);
 	if (!error)
 		error = seccomp_load(filter);
 	seccomp_release(filter);

@@ -16,6 +16,7 @@ enum filter_role {
 	FILTER_WATCHDOG, /* forks, kills, tells systemd */
 	FILTER_WORKER,	 /* traces, calls the driver, answers clients */
 	FILTER_DOOR,	 /* accepts connections, and forks (sink.h) */
+	FILTER_METRICS,	 /* answers on sockets that it accepts, and nothing else */
 };
 
 /* For the calling thread and all that it begins, for good, with no-new-privs; before

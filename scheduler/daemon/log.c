@@ -56,9 +56,15 @@ void log_open(void)
 
 void log_count_in(struct log_losses *shared)
 {
-	__atomic_add_fetch(&shared->dropped, losses->dropped, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&shared->left_out, losses->left_out, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&shared->dropped, own_losses.dropped, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&shared->left_out, own_losses.left_out, __ATOMIC_RELAXED);
+	own_losses = (struct log_losses){0};
 	losses = shared;
+}
+
+int log_descriptor(void)
+{
+	return own_fd;
 }
 
 void log_to_journal(void)

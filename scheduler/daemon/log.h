@@ -29,8 +29,12 @@ struct log_losses {
 };
 
 /* Before any thread: from now on they are counted there, for good. The processes that are
- * forked later count in the same place if it is shared memory. */
+ * forked later count in the same place if it is shared memory. Once more in a forked
+ * process: its own lines are counted in the new place alone. */
 void log_count_in(struct log_losses *losses);
+
+/* The descriptor that lines go to; -1: stderr. */
+int log_descriptor(void);
 
 /* Before any thread: finds out what stderr is, and gets a way to it that does not wait. */
 void log_open(void);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/daemon/metrics.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "scheduler/daemon/client.h"
-#include "scheduler/daemon/metrics_http.h"
+#include "scheduler/daemon/metrics_share.h"
 #include "scheduler/daemon/status.h"
 #include "scheduler/daemon/worker.h"
 
@@ -109,12 +110,12 @@ static void picture_of_client(struct worker *worker, const struct client *client
 	core_look(worker->core, client->id, now, &view);
 	*out = (struct metrics_client){
 		.pid = client->peer.pid,
-		.level = status_level(client, &view),
 		.priority = client->priority,
 		.suspended = view.state == CORE_SUSPENDED,
 		.figures = client->tally.figures,
 	};
 	memcpy(out->comm, client->name, sizeof(out->comm));
+	snprintf(out->level, sizeof(out->level), "%s", status_level(client, &view));
 	for (uint32_t i = 0; i < LANE_NODES && client->gpu_id[i]; i++) {
 		if (!nodes_known(worker, client->gpu_id[i]))
 			continue;
@@ -148,7 +149,7 @@ void metrics_publish(struct worker *worker, uint64_t now)
 {
 	struct metrics_snapshot *out;
 
-	if (now < worker->metrics_due_ns || !(out = metrics_http_room()))
+	if (now < worker->metrics_due_ns || !(out = metrics_share_room()))
 		return;
 	worker->metrics_due_ns = now + PICTURE_NS;
 	out->uptime_ns = now - worker->beat->started_ns;
@@ -170,5 +171,5 @@ void metrics_publish(struct worker *worker, uint64_t now)
 	}
 	out->all = worker->beat->metrics.all;
 	picture_of_nodes(worker, out);
-	metrics_http_publish();
+	metrics_share_publish();
 }

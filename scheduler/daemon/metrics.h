@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the metrics are counted from: hooks of the loop, and a picture of it all once a
- * second for the thread that serves HTTP (metrics_http.h).
+ * second for the process that serves HTTP (metrics_share.h, metrics_http.h).
  *
  * What is counted of the daemon and of nodes stands in memory that outlives the worker
  * (beat.h), so that those counters never go back; a client's begin with its connection.

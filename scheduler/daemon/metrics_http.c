@@ -3,33 +3,34 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
-#include <pthread.h>
+#include <poll.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/log.h"
+#include "scheduler/daemon/metrics_share.h"
+#include "scheduler/daemon/metrics_text.h"
+#include "scheduler/daemon/privilege.h"
 
 #define BACKLOG 32
 #define CONNECTIONS 16u	   /* at a time; the others wait to be accepted */
 #define IDLE_S 5u	   /* a connection on which nothing moves is closed */
 #define REQUEST_BYTES 8192 /* of memory that a request may take */
-#define FRESH 4u
+#define NAP_MS 50	   /* until a connection that waits for a worker is considered again */
 #define TYPE "text/plain; version=0.0.4; charset=utf-8"
 
 static int listener = -1;
-
-/* Each side holds one of three and exchanges it for the one between them. */
-static struct metrics_snapshot *pictures; /* NULL: none yet */
-static uint32_t between = 1;		  /* number, and FRESH: the loop put it there */
-static uint32_t of_loop = 0, of_thread = 2;
 
 int metrics_http_listen(uint16_t port, char *problem, size_t size)
 {
@@ -63,16 +64,22 @@ void metrics_http_use(int socket)
 	listener = socket;
 }
 
-/* The last one that was published; the thread's until the next call. */
-static const struct metrics_snapshot *latest(void)
+/* Of the last snapshot, and of this process. false: there is none. */
+static bool latest(struct metrics_snapshot *out)
 {
-	if (__atomic_load_n(&between, __ATOMIC_ACQUIRE) & FRESH)
-		of_thread = __atomic_exchange_n(&between, of_thread, __ATOMIC_ACQ_REL) & ~FRESH;
-	return &pictures[of_thread];
+	const struct metrics_reader *own = metrics_share_counts();
+
+	if (!metrics_share_read(out))
+		return false;
+	out->refused_calls += __atomic_load_n(&own->refused_calls, __ATOMIC_RELAXED);
+	out->log_dropped += __atomic_load_n(&own->log.dropped, __ATOMIC_RELAXED);
+	out->log_left_out += __atomic_load_n(&own->log.left_out, __ATOMIC_RELAXED);
+	return true;
 }
 
 static struct MHD_Response *tell_metrics(void)
 {
+	static struct metrics_snapshot snapshot; /* large */
 	char *text = NULL;
 	size_t bytes = 0;
 	FILE *out = open_memstream(&text, &bytes);
@@ -80,7 +87,7 @@ static struct MHD_Response *tell_metrics(void)
 	int error = -ENOMEM;
 
 	if (out) {
-		error = metrics_text(latest(), KFDSHIM_VERSION, out);
+		error = latest(&snapshot) ? metrics_text(&snapshot, KFDSHIM_VERSION, out) : -EAGAIN;
 		if (fclose(out) != 0)
 			error = -ENOMEM;
 	}
@@ -119,24 +126,11 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection, cons
 	}
 	if (!response)
 		return MHD_NO;
+	/* One answer a connection: a later one would not ask for a worker where none runs. */
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 	result = MHD_queue_response(connection, code, response);
 	MHD_destroy_response(response);
 	return result;
-}
-
-/* Serves until the worker ends. Not urgent: the loop, whose priority it was born with, is. */
-static void *serve(void *arg)
-{
-	const struct sched_param ordinary = {.sched_priority = 0};
-	struct MHD_Daemon *server = arg;
-
-	prctl(PR_SET_NAME, "kfdschedd-http");
-	sched_setscheduler(0, SCHED_OTHER, &ordinary);
-	setpriority(PRIO_PROCESS, 0, 0);
-	while (MHD_run_wait(server, -1) == MHD_YES)
-		;
-	log_error("the metrics are not served any more: %s", strerror(errno));
-	return NULL;
 }
 
 int metrics_http_listener(void)
@@ -144,40 +138,124 @@ int metrics_http_listener(void)
 	return listener;
 }
 
-static int start(void)
+static bool has_room(struct MHD_Daemon *server)
 {
-	struct MHD_Daemon *server = MHD_start_daemon(
-		MHD_USE_EPOLL, 0, NULL, NULL, answer, NULL, MHD_OPTION_LISTEN_SOCKET, listener,
-		MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_BYTES, MHD_OPTION_END);
-	pthread_t thread;
-	int error;
+	const union MHD_DaemonInfo *info =
+		MHD_get_daemon_info(server, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
 
-	if (!server)
-		return -ENOMEM;
-	error = pthread_create(&thread, NULL, serve, server);
+	return info && info->num_connections < CONNECTIONS;
+}
+
+/* false: what waits there cannot be accepted now. */
+static bool accept_waiting(struct MHD_Daemon *server)
+{
+	while (has_room(server)) {
+		struct sockaddr_storage address;
+		socklen_t size = sizeof(address);
+		int fd = accept4(listener, (struct sockaddr *)&address, &size,
+				 SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0)
+			return errno == EAGAIN;
+		MHD_add_connection(server, fd, (struct sockaddr *)&address,
+				   size); /* or closes it */
+	}
+	return true;
+}
+
+/* Until a connection has been idle for too long; -1: there is none. */
+static int timeout_ms(struct MHD_Daemon *server)
+{
+	MHD_UNSIGNED_LONG_LONG ms;
+
+	if (MHD_get_timeout(server, &ms) != MHD_YES)
+		return -1;
+	return ms < IDLE_S * 1000 ? (int)ms : (int)(IDLE_S * 1000);
+}
+
+static int serve(struct MHD_Daemon *server)
+{
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(server, MHD_DAEMON_INFO_EPOLL_FD);
+	struct pollfd p[2] = {{.fd = info->epoll_fd, .events = POLLIN}, {.events = POLLIN}};
+	bool waits = false;
+
+	for (;;) {
+		p[1].fd = !waits && has_room(server) ? listener : -1;
+		if (poll(p, 2, waits ? NAP_MS : timeout_ms(server)) < 0)
+			break;
+		waits = p[1].revents && (!metrics_share_current() || !accept_waiting(server));
+		if (MHD_run(server) != MHD_YES)
+			break;
+		filter_report();
+	}
+	log_error("metrics cannot be served: %s", strerror(errno));
+	return 1;
+}
+
+/* Standard input and output become /dev/null; stderr, the log and the listening socket
+ * stay. 0 or a negative errno. */
+static int close_others(void)
+{
+	int log = log_descriptor(), kept[2];
+	unsigned next = STDERR_FILENO + 1;
+
+	kept[0] = log < listener ? log : listener;
+	kept[1] = log < listener ? listener : log;
+	for (int i = 0; i < 2; i++) {
+		if (kept[i] < (int)next)
+			continue;
+		if (kept[i] > (int)next && close_range(next, (unsigned)kept[i] - 1, 0) < 0)
+			return -errno;
+		next = (unsigned)kept[i] + 1;
+	}
+	if (close_range(next, ~0u, 0) < 0)
+		return -errno;
+	for (int fd = STDIN_FILENO; fd <= STDOUT_FILENO; fd++) {
+		if (fd == log || fd == listener)
+			continue;
+		close(fd);
+		if (open("/dev/null", O_RDONLY | O_CLOEXEC) != fd)
+			return -EBADF;
+	}
+	return 0;
+}
+
+/* The daemon may have been started with another priority; a scrape is never urgent. */
+static void be_ordinary(void)
+{
+	const struct sched_param ordinary = {.sched_priority = 0};
+
+	sched_setscheduler(0, SCHED_OTHER, &ordinary);
+	if (getpriority(PRIO_PROCESS, 0) < 0)
+		setpriority(PRIO_PROCESS, 0, 0);
+}
+
+/* Gives up what the process has of the daemon's others. 0 or a negative errno. */
+static int separate(void)
+{
+	int error = close_others();
+
+	log_count_in(&metrics_share_counts()->log); /* the memory used so far is unmapped next */
+	return error ? error : metrics_share_read_only();
+}
+
+int metrics_http_run(void)
+{
+	struct MHD_Daemon *server = NULL;
+	int error = separate();
+
+	be_ordinary();
+	tzset(); /* reads a file; for the date in an answer */
 	if (!error)
-		pthread_detach(thread);
-	return -error;
-}
-
-struct metrics_snapshot *metrics_http_room(void)
-{
-	if (listener >= 0 && !pictures)
-		pictures = calloc(3, sizeof(*pictures));
-	return pictures ? &pictures[of_loop] : NULL;
-}
-
-void metrics_http_publish(void)
-{
-	static bool started;
-	int error;
-
-	of_loop = __atomic_exchange_n(&between, of_loop | FRESH, __ATOMIC_ACQ_REL) & ~FRESH;
-	if (started)
-		return;
-	started = true; /* with a picture: an empty one would tell counters that went back */
-	error = start();
-	if (error)
-		log_error("cannot serve metrics: %s", strerror(-error));
+		server = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
+					  answer, NULL, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
+					  MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
+					  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_BYTES,
+					  MHD_OPTION_END);
+	if (!server) {
+		log_error("metrics cannot be served: %s", strerror(error ? -error : ENOMEM));
+		return 1;
+	}
+	privilege_metrics(&metrics_share_counts()->refused_calls);
+	return serve(server);
 }

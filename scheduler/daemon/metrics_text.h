@@ -50,8 +50,8 @@ struct metrics_node {
 struct metrics_client {
 	int32_t pid;
 	char comm[16];
-	const char *level; /* one word; a constant */
-	int priority;	   /* -1: none */
+	char level[16]; /* one word */
+	int priority;	/* -1: none */
 	bool suspended;
 	struct metrics_figures figures;
 	uint32_t node_count;

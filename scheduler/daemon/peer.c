@@ -129,9 +129,38 @@ static bool started_before(pid_t pid, uint64_t monotonic_ns)
 	return start * (1000000000u / ticks) <= monotonic_ns + (uint64_t)offset;
 }
 
+struct identity {
+	uid_t uid;     /* the effective one, which is what a connection tells, too */
+	pid_t own_pid; /* the last of its numbers; 0: the kernel tells none */
+};
+
+/* -ESRCH: it is gone. */
+static int read_identity(pid_t pid, struct identity *out)
+{
+	char path[64], line[256];
+	unsigned effective = 0;
+	int error = -ESRCH;
+	FILE *f;
+
+	*out = (struct identity){0};
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "Uid: %*u %u", &effective) == 1)
+			error = 0;
+		if (strncmp(line, "NSpid:", 6) == 0)
+			out->own_pid = (pid_t)atoi(strrchr(line, '\t') ? strrchr(line, '\t') : "");
+	}
+	if (f)
+		fclose(f);
+	out->uid = effective;
+	return error;
+}
+
 static int open_pidfd(int socket, const struct ucred *cred, uint64_t accepted_ns, struct peer *out)
 {
 	socklen_t size = sizeof(out->pidfd);
+	struct identity found;
 
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &out->pidfd, &size) == 0) {
 		out->pid = pid_of_pidfd(out->pidfd);
@@ -150,7 +179,10 @@ static int open_pidfd(int socket, const struct ucred *cred, uint64_t accepted_ns
 	out->pidfd = (int)syscall(SYS_pidfd_open, out->pid, 0);
 	if (out->pidfd < 0)
 		return -errno;
-	if (started_before(out->pid, accepted_ns))
+	/* A start time has the resolution of a clock tick, so the number may have been used
+	 * again within it: a process of another user is never the client. */
+	if (started_before(out->pid, accepted_ns) && read_identity(out->pid, &found) == 0 &&
+	    found.uid == cred->uid)
 		return 0;
 	close(out->pidfd);
 	return -ESRCH;
@@ -178,34 +210,6 @@ static void read_groups(int socket, gid_t primary, struct peer *out)
 	out->group_count = 1;
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, out->groups + 1, &size) == 0)
 		out->group_count += (uint32_t)(size / sizeof(*out->groups));
-}
-
-struct identity {
-	uid_t uid;     /* the effective one, which is what a connection tells, too */
-	pid_t own_pid; /* the last of its numbers; 0: the kernel tells none */
-};
-
-/* -ESRCH: it is gone. */
-static int read_identity(pid_t pid, struct identity *out)
-{
-	char path[64], line[256];
-	unsigned effective = 0;
-	int error = -ESRCH;
-	FILE *f;
-
-	*out = (struct identity){0};
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "Uid: %*u %u", &effective) == 1)
-			error = 0;
-		if (strncmp(line, "NSpid:", 6) == 0)
-			out->own_pid = (pid_t)atoi(strrchr(line, '\t') ? strrchr(line, '\t') : "");
-	}
-	if (f)
-		fclose(f);
-	out->uid = effective;
-	return error;
 }
 
 /* By number: what else there is to know. Its pidfd is there; closed on failure. */

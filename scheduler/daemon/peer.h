@@ -23,8 +23,10 @@ struct peer {
 };
 
 /*
- * By SO_PEERPIDFD, before Linux 6.5 by SO_PEERCRED, pidfd_open and a start
- * time that must lie before `accepted_ns` (CLOCK_MONOTONIC). -ESRCH: it is
+ * By SO_PEERPIDFD, before Linux 6.5 by SO_PEERCRED, pidfd_open, a start time that
+ * must lie before `accepted_ns` (CLOCK_MONOTONIC), and an effective uid that must be
+ * that of the credentials (so there a process that changes its user between connect
+ * and hello is refused). -ESRCH: it is
  * gone, or not in our pid namespace; -EACCES: its namespaces are hidden from
  * us, so nobody can say whose tenant it is.
  */

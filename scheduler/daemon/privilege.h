@@ -21,5 +21,7 @@ void privilege_worker_start(void);
 void privilege_worker(uint64_t *refused);
 /* The process that accepts connections (greeter.h): no right at all, for good. */
 void privilege_door(uint64_t *refused);
+/* The process that serves metrics, before it accepts a connection: no right at all. */
+void privilege_metrics(uint64_t *refused);
 
 #endif

@@ -24,6 +24,7 @@
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/metrics_http.h"
+#include "scheduler/daemon/metrics_share.h"
 #include "scheduler/daemon/privilege.h"
 #include "scheduler/daemon/service.h"
 #include "scheduler/daemon/worker.h"
@@ -43,6 +44,7 @@ struct watchdog {
 	int channel; /* the worker's end */
 	char lock[128];
 	struct child worker, door;
+	struct child http;	/* with a socket for metrics */
 	bool alone;		/* there is none because nobody needs one */
 	int told;		/* the error of the lock that was spoken of */
 	unsigned late;		/* looks in a row that found the heartbeat too old */
@@ -133,7 +135,10 @@ static void reap(struct watchdog *w, uint64_t now)
 {
 	int status, code;
 
-	if (!child_reap(&w->worker, &status) || w->leaving_since)
+	if (!child_reap(&w->worker, &status))
+		return;
+	metrics_share_worker_ended();
+	if (w->leaving_since)
 		return;
 	code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	if (code == WORKER_ALONE || code == WORKER_AGAIN) {
@@ -165,6 +170,29 @@ static void look_after_door(struct watchdog *w, uint64_t now)
 	}
 	if (now > __atomic_load_n(&w->greeter.beat->beat_ns, __ATOMIC_ACQUIRE) + DOOR_MAX_NS)
 		child_kill(&w->door);
+}
+
+/* Keeps the process running that serves metrics. */
+static void look_after_http(struct watchdog *w, uint64_t now)
+{
+	int status;
+
+	if (child_reap(&w->http, &status) && !w->leaving_since)
+		child_failed(&w->http, status, now);
+	if (w->http.pid || w->leaving_since || metrics_http_listener() < 0 ||
+	    now < w->http.next_start_ns)
+		return;
+	if (child_start(&w->http, now) == 0)
+		_exit(metrics_http_run());
+}
+
+/* The port is free only when that process has ended, too. */
+static bool has_left(struct watchdog *w)
+{
+	if (!w->leaving_since || w->worker.pid)
+		return false;
+	child_kill(&w->http);
+	return !w->http.pid;
 }
 
 static void take_signals(struct watchdog *w, uint64_t now)
@@ -244,7 +272,8 @@ static int watchdog_open(struct watchdog *w, const struct listener *listener)
 	w->signals = watchdog_signals();
 	w->beat = shared_page(sizeof(*w->beat));
 	w->greeter.beat = shared_page(sizeof(*w->greeter.beat));
-	if (w->signals < 0 || !w->beat || !w->greeter.beat || open_channel(w)) {
+	if (w->signals < 0 || !w->beat || !w->greeter.beat || open_channel(w) ||
+	    (metrics_http_listener() >= 0 && metrics_share_create())) {
 		log_error("cannot start: %s", strerror(errno));
 		return -errno;
 	}
@@ -264,7 +293,8 @@ int watchdog_run(const struct listener *listener, struct reload *reload)
 {
 	struct watchdog w = {.reload = reload,
 			     .worker = {.name = "kfdschedd-work"},
-			     .door = {.name = "kfdschedd-door"}};
+			     .door = {.name = "kfdschedd-door"},
+			     .http = {.name = "kfdschedd-http"}};
 	struct pollfd p[3];
 	uint64_t now;
 
@@ -280,9 +310,10 @@ int watchdog_run(const struct listener *listener, struct reload *reload)
 		take_signals(&w, now);
 		reap(&w, now);
 		look_after_door(&w, now);
-		if (!w.worker.pid && w.leaving_since)
+		look_after_http(&w, now);
+		if (has_left(&w))
 			break;
-		if (!w.worker.pid && !w.alone && now >= w.worker.next_start_ns)
+		if (!w.worker.pid && !w.alone && !w.leaving_since && now >= w.worker.next_start_ns)
 			start(&w, now);
 		else
 			look_after(&w, now);

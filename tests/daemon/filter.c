@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* Proves: under the worker's filter what a worker does goes on, and what one that was
  * taken over would like to do fails with EPERM, is counted, and kills nobody; also in
- * threads, and on top of the watchdog's, which alone may fork and kill. */
+ * threads, and on top of the watchdog's, which alone may fork and kill. The process that
+ * serves metrics can serve a connection and nothing else. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -15,13 +18,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,7 +36,10 @@
 #include <cmocka.h>
 
 #include "abi/kfd_abi.h"
+#include "channel/lane.h"
 #include "scheduler/daemon/filter.h"
+
+#define NO_PROCESS (1 << 22) /* above every process number */
 
 static volatile uint64_t *refused, *done; /* shared with the children */
 
@@ -87,10 +97,159 @@ static void work_goes_on(void)
 	MUST(prctl(PR_SET_NAME, "name") == 0);
 }
 
+/* Calls that no process of the daemon has, whatever their arguments. */
+static const long absent[] = {
+	/* programs and processes */
+	SYS_execveat,
+#ifdef SYS_fork
+	SYS_fork,
+	SYS_vfork,
+#endif
+	SYS_setns,
+	SYS_unshare,
+	/* signals */
+	SYS_tkill,
+	SYS_rt_sigqueueinfo,
+	SYS_rt_tgsigqueueinfo,
+	SYS_pidfd_send_signal,
+	SYS_timer_create,
+	SYS_mq_notify,
+	/* another process */
+	SYS_pidfd_getfd,
+	SYS_process_vm_readv,
+	SYS_process_vm_writev,
+	SYS_process_madvise,
+	SYS_sched_setparam,
+	SYS_sched_setattr,
+	SYS_sched_setaffinity,
+	SYS_ioprio_set,
+	SYS_migrate_pages,
+	SYS_move_pages,
+	SYS_kcmp,
+	SYS_perf_event_open,
+	/* files */
+	SYS_openat2,
+#ifdef SYS_creat
+	SYS_creat,
+	SYS_mknod,
+	SYS_mkdir,
+	SYS_rename,
+	SYS_link,
+	SYS_symlink,
+	SYS_chmod,
+	SYS_chown,
+#endif
+	SYS_mknodat,
+	SYS_mkdirat,
+	SYS_renameat2,
+	SYS_linkat,
+	SYS_symlinkat,
+	SYS_fchmod,
+	SYS_fchmodat,
+	SYS_fchown,
+	SYS_fchownat,
+	SYS_truncate,
+	SYS_ftruncate,
+	SYS_fallocate,
+	SYS_setxattr,
+	SYS_open_by_handle_at,
+	/* sockets */
+	SYS_socketpair,
+	SYS_bind,
+	SYS_listen,
+	/* what else has a wide surface */
+	SYS_bpf,
+	SYS_io_uring_setup,
+	SYS_io_setup,
+	SYS_userfaultfd,
+	SYS_keyctl,
+	SYS_add_key,
+	SYS_init_module,
+	SYS_kexec_load,
+	SYS_reboot,
+	SYS_chroot,
+	SYS_pivot_root,
+	SYS_umount2,
+	SYS_setuid,
+	SYS_setgid,
+	SYS_setgroups,
+	SYS_setresuid,
+	SYS_personality,
+};
+
+static void absent_are_refused(void)
+{
+	for (size_t i = 0; i < sizeof(absent) / sizeof(*absent); i++)
+		REFUSED(syscall(absent[i], -1L, -1L, -1L, -1L, -1L, -1L));
+#ifdef __x86_64__
+	REFUSED(syscall(0x40000000L | SYS_getpid)); /* of the x32 table */
+#endif
+}
+
+static void itself_alone(void)
+{
+	struct sched_param ordinary = {.sched_priority = 0};
+	struct rlimit limit;
+	pid_t parent = getppid();
+
+	MUST(sched_setscheduler(0, SCHED_OTHER, &ordinary) == 0);
+	MUST(setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0)) == 0);
+	MUST(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	REFUSED(sched_setscheduler(parent, SCHED_OTHER, &ordinary));
+	/* Where one of them passes the filter, it changes nothing or finds nothing. */
+	REFUSED(setpriority(PRIO_PROCESS, (id_t)parent, getpriority(PRIO_PROCESS, (id_t)parent)));
+	REFUSED(setpriority(PRIO_PGRP, NO_PROCESS, 0));
+	REFUSED(setpriority(PRIO_USER, 0x7ffffffe, 0));
+	REFUSED(prlimit(parent, RLIMIT_NOFILE, NULL, &limit));
+}
+
+static void no_signal_to_others(void)
+{
+	struct f_owner_ex owner = {.type = F_OWNER_PID, .pid = getppid()};
+	pid_t parent = getppid();
+	int ends[2];
+
+	MUST(pipe2(ends, O_CLOEXEC) == 0);
+	MUST(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 && (fcntl(ends[0], F_GETFL) & O_NONBLOCK));
+	MUST(fcntl(ends[0], F_DUPFD_CLOEXEC, 0) >= 0);
+	REFUSED(fcntl(ends[0], F_SETOWN, parent));
+	REFUSED(fcntl(ends[0], F_SETOWN_EX, &owner));
+	REFUSED(fcntl(ends[0], F_SETSIG, SIGKILL));
+	REFUSED(fcntl(ends[0], F_NOTIFY, DN_MODIFY));
+	REFUSED(fcntl(ends[0], F_SETLEASE, F_RDLCK));
+	REFUSED(ioctl(ends[0], FIOSETOWN, &parent));
+	MUST(syscall(SYS_tgkill, getpid(), gettid(), 0) == 0);
+	REFUSED(syscall(SYS_tgkill, parent, parent, 0));
+	REFUSED(kill(parent, 0));
+	REFUSED(kill(getpid(), 0));
+	/* would kill its target when the tracer ends */
+	MUST(ptrace(PTRACE_SEIZE, NO_PROCESS, NULL, NULL) == -1 && errno == ESRCH);
+	REFUSED(ptrace(PTRACE_SEIZE, NO_PROCESS, NULL, (void *)PTRACE_O_EXITKILL));
+	REFUSED(ptrace(PTRACE_KILL, parent, NULL, NULL));
+}
+
+static void lanes_are_made(void)
+{
+	struct board *board;
+	struct lane *lane;
+	int fd = lane_create(&lane), board_fd = board_create(&board);
+	struct stat st;
+
+	MUST(fd >= 0 && fstat(fd, &st) == 0 && st.st_size == (off_t)sizeof(*lane));
+	MUST(board_fd >= 0);
+	MUST(lane->magic == LANE_MAGIC);
+	close(fd);
+	close(board_fd);
+}
+
 static void others_are_refused(void)
 {
 	char *const nothing[] = {NULL};
 
+	absent_are_refused();
+	itself_alone();
+	no_signal_to_others();
+	lanes_are_made();
 	REFUSED(socket(AF_UNIX, SOCK_STREAM, 0));
 	REFUSED(execve("/bin/true", nothing, nothing));
 	REFUSED(open("/tmp/never", O_RDWR | O_CREAT, 0600));
@@ -98,8 +257,12 @@ static void others_are_refused(void)
 	REFUSED(open("/dev/null", O_WRONLY));
 	REFUSED(open("/dev/null", O_RDWR | O_TRUNC));
 	REFUSED(unlink("/nowhere/at/all"));
-	REFUSED(kill(getppid(), 0));
+	REFUSED(connect(0, NULL, 0));
+	REFUSED(flock(0, LOCK_EX));
 	REFUSED(ptrace(PTRACE_POKEDATA, getppid(), NULL, NULL));
+	REFUSED(ptrace(PTRACE_PEEKDATA, getppid(), NULL, NULL));
+	REFUSED(ptrace(PTRACE_SETREGSET, getppid(), NULL, NULL));
+	REFUSED(ptrace(PTRACE_SETOPTIONS, getppid(), NULL, PTRACE_O_EXITKILL));
 	REFUSED(ptrace(PTRACE_ATTACH, getppid(), NULL, NULL));
 	REFUSED(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
 	REFUSED(ioctl(0, TIOCSTI, "x"));
@@ -108,8 +271,6 @@ static void others_are_refused(void)
 	REFUSED(mount("none", "/", "none", 0, NULL));
 	REFUSED(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
 	REFUSED(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
-	REFUSED(syscall(SYS_process_vm_writev, getppid(), NULL, 0, NULL, 0, 0));
-	REFUSED(setuid(0));
 }
 
 static void a_worker(void)
@@ -117,6 +278,67 @@ static void a_worker(void)
 	MUST(filter_install(FILTER_WORKER, (uint64_t *)refused) == 0);
 	work_goes_on();
 	others_are_refused();
+}
+
+/* A listening socket on loopback, and one that is connected to it. */
+static void listen_and_connect(int *listener, int *client)
+{
+	struct sockaddr_in here = {.sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof(here);
+
+	*listener = socket(AF_INET, SOCK_STREAM, 0);
+	*client = socket(AF_INET, SOCK_STREAM, 0);
+	MUST(bind(*listener, (struct sockaddr *)&here, size) == 0 && listen(*listener, 1) == 0);
+	MUST(getsockname(*listener, (struct sockaddr *)&here, &size) == 0);
+	MUST(connect(*client, (struct sockaddr *)&here, size) == 0);
+}
+
+/* Serves one connection, and can do nothing else. */
+static void a_metrics_server(void)
+{
+	int listener, client, connection, epoll = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event event = {.events = EPOLLIN};
+	pid_t parent = getppid();
+	void *page;
+	char byte;
+
+	listen_and_connect(&listener, &client);
+	/* as in the daemon, where it is a child of the watchdog */
+	MUST(filter_install(FILTER_WATCHDOG, (uint64_t *)refused) == 0);
+	MUST(filter_install(FILTER_METRICS, (uint64_t *)refused) == 0);
+	connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	MUST(connection >= 0);
+	MUST(epoll_ctl(epoll, EPOLL_CTL_ADD, connection, &event) == 0);
+	MUST(send(client, "x", 1, MSG_NOSIGNAL) == 1);
+	MUST(epoll_wait(epoll, &event, 1, 10000) == 1 && recv(connection, &byte, 1, 0) == 1);
+	free(malloc(1 << 20));
+	absent_are_refused();
+	REFUSED(open("/dev/null", O_RDONLY));
+	REFUSED(openat(AT_FDCWD, "/proc/self/maps", O_RDONLY));
+	REFUSED(socket(AF_INET, SOCK_STREAM, 0));
+	REFUSED(socket(AF_UNIX, SOCK_STREAM, 0));
+	REFUSED(connect(client, NULL, 0));
+	REFUSED(execve("/bin/true", (char *const[]){NULL}, (char *const[]){NULL}));
+	REFUSED(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+	REFUSED(syscall(SYS_clone, CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, 0, 0, 0, 0));
+	REFUSED(kill(parent, 0));
+	REFUSED(syscall(SYS_tgkill, parent, parent, 0));
+	REFUSED(fcntl(listener, F_SETOWN, parent));
+	REFUSED(fcntl(listener, F_DUPFD, 0));
+	REFUSED(ioctl(listener, FIOSETOWN, &parent));
+	REFUSED(ioctl(listener, KFDABI_IOC_DBG_TRAP, NULL));
+	REFUSED(ptrace(PTRACE_SEIZE, parent, NULL, NULL));
+	REFUSED(syscall(SYS_pidfd_open, parent, 0));
+	REFUSED(memfd_create("x", MFD_CLOEXEC));
+	REFUSED(prlimit(0, RLIMIT_NOFILE, NULL, NULL));
+	REFUSED(setpriority(PRIO_PROCESS, 0, 0));
+	REFUSED(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
+	REFUSED(readlink("/proc/self/exe", &byte, 1));
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	MUST(page != MAP_FAILED);
+	REFUSED(mprotect(page, 4096, PROT_READ | PROT_EXEC));
+	REFUSED(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 }
 
 static void a_watchdog(void)
@@ -152,6 +374,12 @@ static void a_workers_filter(void **state)
 	in_a_child(a_worker);
 }
 
+static void a_servers_filter(void **state)
+{
+	(void)state;
+	in_a_child(a_metrics_server);
+}
+
 static void a_watchdogs_filter_and_a_workers(void **state)
 {
 	(void)state;
@@ -163,6 +391,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_workers_filter),
 		cmocka_unit_test(a_watchdogs_filter_and_a_workers),
+		cmocka_unit_test(a_servers_filter),
 	};
 
 	refused = mmap(NULL, 2 * sizeof(*refused), PROT_READ | PROT_WRITE,

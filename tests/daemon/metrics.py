@@ -191,7 +191,7 @@ def statuses(port):
 
 
 def attack(port):
-    words = (b"", b"GET /met", b"GET /metrics HTTP/1.1\r\nHost: x\r\nA: " + b"a" * 100000,
+    words = (b"", b"GET /met", b"GET /metrics HTTP/1.1\r\nHost: x\r\nA: " + b"a" * (1 << 20),
              b"\0\xff" * 500, b"POST /metrics HTTP/1.1\r\nContent-Length: 99999999\r\n\r\nx",
              b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 20)
     held = []

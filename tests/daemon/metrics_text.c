@@ -104,7 +104,7 @@ static void nodes_and_clients_are_labelled(void **state)
 	snapshot.listed = 1;
 	c->pid = 42;
 	memcpy(c->comm, "a\"b\\c\nd", 8);
-	c->level = "gate";
+	strcpy(c->level, "gate");
 	c->priority = -1;
 	c->figures.suspended_ns = UINT64_MAX;
 	c->node_count = 1;

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/metrics_share.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define SLOTS 2u
+#define READ_TRIES 8 /* one snapshot a second is written */
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
+#define MAPPINGS 64u
+
+struct snapshots {
+	uint32_t current; /* worker: 1; watchdog: 0, when that worker has ended */
+	uint32_t number;  /* of the last whole snapshot, in slot[number % SLOTS]; 0: none */
+	struct metrics_snapshot slot[SLOTS];
+};
+
+static struct snapshots *written;	 /* NULL in the reader */
+static const struct snapshots *readable; /* the same memory */
+static struct metrics_reader *reader;
+
+static void *map(int fd, size_t size, int protection)
+{
+	void *at = mmap(NULL, size, protection, MAP_SHARED | (fd < 0 ? MAP_ANONYMOUS : 0), fd, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+int metrics_share_create(void)
+{
+	int fd = memfd_create("kfdschedd-metrics", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int error = 0;
+
+	if (fd < 0 || ftruncate(fd, sizeof(*written)) < 0)
+		error = -errno;
+	if (!error && !(written = map(fd, sizeof(*written), PROT_READ | PROT_WRITE)))
+		error = -errno;
+	/* From here on the file can be mapped to read it only. */
+	if (!error && fcntl(fd, F_ADD_SEALS, SEALS) < 0)
+		error = -errno;
+	if (!error && (!(readable = map(fd, sizeof(*written), PROT_READ)) ||
+		       !(reader = map(-1, sizeof(*reader), PROT_READ | PROT_WRITE))))
+		error = -errno;
+	if (fd >= 0)
+		close(fd);
+	if (error)
+		written = NULL;
+	return error;
+}
+
+void metrics_share_worker_ended(void)
+{
+	if (written)
+		__atomic_store_n(&written->current, 0, __ATOMIC_RELEASE);
+}
+
+struct metrics_snapshot *metrics_share_room(void)
+{
+	if (!written)
+		return NULL;
+	/* Not before the number of the other slot: its reader would miss the change. */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	return &written->slot[(written->number + 1) % SLOTS];
+}
+
+void metrics_share_publish(void)
+{
+	__atomic_store_n(&written->number, written->number + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&written->current, 1, __ATOMIC_RELEASE);
+}
+
+struct range {
+	void *start;
+	size_t size;
+};
+
+/* Shared mappings that this process may write. Their number, or a negative errno. */
+static int writable_mappings(struct range out[static MAPPINGS])
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long start, end;
+	char *line = NULL, rights[5];
+	size_t room = 0;
+	int n = 0, error;
+
+	if (!maps)
+		return -errno;
+	while (n >= 0 && getline(&line, &room, maps) > 0) {
+		if (sscanf(line, "%lx-%lx %4s", &start, &end, rights) != 3 || rights[1] != 'w' ||
+		    rights[3] != 's' || start == (unsigned long)(uintptr_t)reader)
+			continue;
+		if ((uint32_t)n == MAPPINGS)
+			n = -E2BIG;
+		else
+			out[n++] = (struct range){(void *)(uintptr_t)start, end - start};
+	}
+	error = ferror(maps) ? -EIO : 0;
+	free(line);
+	fclose(maps);
+	return error ? error : n;
+}
+
+struct metrics_reader *metrics_share_counts(void)
+{
+	return reader;
+}
+
+int metrics_share_read_only(void)
+{
+	struct range ranges[MAPPINGS];
+	int n = writable_mappings(ranges);
+
+	written = NULL;
+	for (int i = 0; i < n; i++)
+		if (munmap(ranges[i].start, ranges[i].size) < 0)
+			return -errno;
+	return n < 0 ? n : 0;
+}
+
+bool metrics_share_current(void)
+{
+	return readable && __atomic_load_n(&readable->current, __ATOMIC_ACQUIRE);
+}
+
+bool metrics_share_read(struct metrics_snapshot *out)
+{
+	for (int i = 0; readable && i < READ_TRIES; i++) {
+		uint32_t number = __atomic_load_n(&readable->number, __ATOMIC_ACQUIRE);
+
+		if (number == 0)
+			return false;
+		memcpy(out, &readable->slot[number % SLOTS], sizeof(*out));
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&readable->number, __ATOMIC_RELAXED) == number)
+			return true;
+	}
+	return false;
+}
