@@ -161,28 +161,22 @@ static int enter_namespaces(void)
 	return error ? error : write_text("/proc/self/gid_map", map);
 }
 
-static int mount_file(const char *device, char path[static 32])
+/* Over the device node, which nothing else needs in this namespace. */
+static int mount_file(const char *device)
 {
 	char options[128];
-	int place, error = enter_namespaces();
+	int error = enter_namespaces();
 
 	if (error)
 		return error;
 	device_fd = open(device, O_RDWR | O_CLOEXEC);
 	if (device_fd < 0)
 		return failed(device);
-	strcpy(path, "/tmp/kfdshim-fuse-XXXXXX");
-	place = mkostemp(path, O_CLOEXEC);
-	if (place < 0)
-		return failed(path);
-	close(place);
 	snprintf(options, sizeof(options), "fd=%d,rootmode=%o,user_id=%u,group_id=%u", device_fd,
 		 S_IFREG | 0600u, (unsigned)geteuid(), (unsigned)getegid());
-	if (mount("kfdshim-test", path, "fuse", MS_NOSUID | MS_NODEV, options) == 0)
-		return 0;
-	error = failed("mount");
-	unlink(path);
-	return error;
+	if (mount("kfdshim-test", device, "fuse", MS_NOSUID | MS_NODEV, options) != 0)
+		return failed("mount");
+	return 0;
 }
 
 /* ---- open files for the caller ---- */
@@ -217,8 +211,7 @@ static void hand_out(int requests, const char *path)
 /* In a process of its own, which makes the one that serves. */
 static void run(int requests, const char *device)
 {
-	char path[32];
-	int error = mount_file(device, path);
+	int error = mount_file(device);
 	pid_t server;
 
 	if (!error) {
@@ -233,9 +226,7 @@ static void run(int requests, const char *device)
 	}
 	protocol_send(requests, &error, sizeof(error), NULL, 0);
 	if (!error)
-		hand_out(requests, path);
-	umount2(path, MNT_DETACH);
-	unlink(path);
+		hand_out(requests, device);
 	_exit(0);
 }
 
