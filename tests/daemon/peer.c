@@ -26,7 +26,7 @@
 #define SO_PEERPIDFD 77
 #endif
 
-static struct ucred told; /* what the replaced kernel answers */
+static struct ucred credentials; /* that the replaced kernel answers */
 
 int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *size);
 int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size);
@@ -38,7 +38,7 @@ int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size)
 		return -1;
 	}
 	if (level == SOL_SOCKET && name == SO_PEERCRED) {
-		*(struct ucred *)value = told;
+		*(struct ucred *)value = credentials;
 		return 0;
 	}
 	return __real_getsockopt(fd, level, name, value, size);
@@ -90,7 +90,7 @@ static void refused(pid_t pid, uid_t uid, uint64_t accepted_ns)
 	unsigned before = open_files();
 	struct peer peer;
 
-	told = (struct ucred){.pid = pid, .uid = uid, .gid = getegid()};
+	credentials = (struct ucred){.pid = pid, .uid = uid, .gid = getegid()};
 	assert_int_equal(identify(accepted_ns, &peer), -ESRCH);
 	assert_int_equal(open_files(), before);
 }
@@ -101,7 +101,7 @@ static void the_client_itself_is_taken(void **state)
 	struct peer peer;
 
 	(void)state;
-	told = (struct ucred){.pid = child, .uid = geteuid(), .gid = getegid()};
+	credentials = (struct ucred){.pid = child, .uid = geteuid(), .gid = getegid()};
 	assert_int_equal(identify(clock_ns(), &peer), 0);
 	assert_int_equal(peer.pid, child);
 	assert_int_equal(peer.uid, geteuid());
