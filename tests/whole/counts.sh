@@ -92,6 +92,7 @@ nothing_passes_the_gate() {
 		sleep 0.3
 		after=$(wptrs)
 		[ $((${EPOCHREALTIME/./} - begun)) -lt 900000 ] && break
+		echo "tried again: the look behind the gate took too long"
 		tell off
 	done
 	[ -n "$before" ] || fail "no write pointer"
