@@ -22,12 +22,14 @@ adopted() {
 		any(.processes[]; .pid == $offline and .level == \"trap\")"
 }
 
-children_of() {
-	grep -lsx "PPid:[[:space:]]*$1" /proc/[0-9]*/status || true
+# Of the daemon's processes the workers alone.
+workers_of() {
+	grep -lsx "PPid:[[:space:]]*$1" /proc/[0-9]*/status |
+		xargs -r grep -lsx "Name:[[:space:]]*kfdschedd-work" || true
 }
 
-childless() {
-	[ -z "$(children_of "$1")" ]
+workerless() {
+	[ -z "$(workers_of "$1")" ]
 }
 
 # since SECONDS.FRACTION: ms.
@@ -60,7 +62,7 @@ start_daemon
 until_true 50 grep -q "earlier daemon still lives: waiting" "$work/log" ||
 	fail "it does not wait for the old worker"
 sleep 0.5
-[ -z "$(children_of "$daemon")" ] || fail "a worker beside the old one"
+[ -z "$(workers_of "$daemon")" ] || fail "a worker beside the old one"
 flock -u "$held"
 until_true 100 adopted "$before" || fail "another daemon did not take it over"
 echo "taken over by another daemon $(since "$begin") ms after its start"
@@ -71,7 +73,7 @@ before=$(worker)
 kill -KILL "$online" "$offline"
 until_true 100 has_ended "$before" || fail "the worker stays without clients"
 grep -q "nobody is left" "$work/log" || fail "it did not say why it ended"
-until_true 50 childless "$daemon" || fail "a worker for nobody"
+until_true 50 workerless "$daemon" || fail "a worker for nobody"
 until_true 50 says ".daemon.worker_pid != $before and .totals.suspends >= 1" ||
 	fail "who asks gets no worker, or one that does not know what was"
 kill -TERM "$daemon"
