@@ -3,6 +3,8 @@
 # kfdsched doctor in simulated worlds and without a GPU, as root and as a plain user,
 # with a daemon and without: one table, one advice for each thing that is amiss.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/cli/cli.inc.sh
 . "$SOURCE/tests/cli/cli.inc.sh"
 unset XDG_RUNTIME_DIR HSA_ENABLE_INTERRUPT HSA_TOOLS_LIB KFDSHIM_LEVEL KFDSHIM_VRAM_LIMIT
@@ -177,7 +179,6 @@ inside_with_a_debugger() {
 
 # Who may not read other users' files, and open nothing but what all may.
 inside_as_a_user() {
-	command -v setpriv >/dev/null && [ "$(id -u)" = 0 ] || return 0
 	as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 	doctor 0
 	lines daemon "$good" sys_ptrace "$good" policy "$good" \

@@ -3,6 +3,8 @@
 # Every key that status, status PID --dump, queues, doctor, policy, events and the orders print as JSON
 # is told in docs/formats.md, in the section of that command (or of what it repeats).
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world

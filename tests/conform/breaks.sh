@@ -4,6 +4,8 @@
 # with "all" the whole suite runs for each rule, as a user would see it.
 # Two at a time: a check mostly waits.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$(dirname "$0")/../common/as_root.sh" bash "$0" "$@"
 export suite=${1:-}
 
 # Says which rule is missed.

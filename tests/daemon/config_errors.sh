@@ -4,6 +4,8 @@
 # line with file, line and what is allowed, exit code 2), whatever stands in the place of
 # the file; and what a good one says counts. tests/daemon/config.c has the mistakes.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 
@@ -26,14 +28,11 @@ refused "not a text file" "$BUILD/lane_client"
 head -c 2000000 /dev/zero | tr '\0' '\n' >"$work/huge.ini"
 refused "$work/huge.ini: is larger than 1 MiB" "$work/huge.ini"
 refused "/dev/zero: is not a regular file" /dev/zero
-if [ "$(id -u)" -eq 0 ]; then
-	chmod 755 "$work"
-	cp "$BUILD/kfdschedd" "$work"
-	chmod 755 "$work"
-	chmod 600 "$work/bad.ini"
-	BUILD=$work refused "$work/bad.ini: Permission denied" "$work/bad.ini" \
-		setpriv --reuid 65534 --clear-groups
-fi
+chmod 755 "$work"
+cp "$BUILD/kfdschedd" "$work"
+chmod 600 "$work/bad.ini"
+BUILD=$work refused "$work/bad.ini: Permission denied" "$work/bad.ini" \
+	setpriv --reuid 65534 --clear-groups
 
 # The one that comes with it is good, also with all of its examples, and has every key.
 example=$SOURCE/packaging/kfdschedd.ini

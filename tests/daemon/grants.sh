@@ -3,6 +3,8 @@
 # Proves: one user preempts another's process with a grant only, in the direction that it
 # names, from the moment that it is in force until it is not.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/clients.inc.sh
 . "$SOURCE/tests/daemon/clients.inc.sh"
 

@@ -6,6 +6,8 @@
 # one line that says what to do. With --json what was done is one object, and a refusal
 # the same line.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world

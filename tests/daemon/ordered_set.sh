@@ -4,6 +4,8 @@
 # says, and over a worker's death; policies change while work runs, for a node and for
 # all others; `events` tells all of it, in order, with who did it and who caused it.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world

@@ -6,6 +6,8 @@
 # gate. KFDSHIM_LEVEL=trap is never anything less. `kfdsched preempt` acts by the daemon,
 # and fights nobody. And when all that is ours is killed, every queue moves.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world

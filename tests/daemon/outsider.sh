@@ -4,6 +4,8 @@
 # other; and when the worker is stopped (SIGSTOP) meanwhile, its steps go on within 2 s,
 # a SIGUSR1 that is sent to it is handled within 2 s, and the next worker has its tag.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 # shellcheck source=tests/daemon/outsider.inc.sh

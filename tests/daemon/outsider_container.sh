@@ -5,6 +5,8 @@
 # any other. A daemon in a PID namespace of its own takes nobody in, for the driver's list
 # has other numbers; it says so with what to do, also to who orders from outside.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 # shellcheck source=tests/daemon/outsider.inc.sh

@@ -6,6 +6,8 @@
 # person had. It is suspended again for who is more urgent, and when nobody is its queue
 # runs. An order about who has not registered ends with his program: then rules count again.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 # shellcheck source=tests/daemon/outsider.inc.sh

@@ -5,6 +5,8 @@
 # another program. It holds nobody back, whatever its priority. Who has another tracer is
 # left alone, with the reason.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 # shellcheck source=tests/daemon/outsider.inc.sh

@@ -3,6 +3,8 @@
 # Proves: ROCr 5.2.3 without the shim, which never enables its runtime, is refused with the
 # reason, and runs on unharmed to its end. What cannot be tagged is refused with a sentence.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 # shellcheck source=tests/daemon/outsider.inc.sh

@@ -3,6 +3,8 @@
 # Proves: a rule with shim = no tags processes without the shim by itself, and those alone;
 # an order counts instead of it; and whom a new configuration does not name is let go.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 # shellcheck source=tests/daemon/outsider.inc.sh

@@ -3,6 +3,8 @@
 # Proves: a policy written with libkfdsched (examples/own_policy.c) decides: two
 # processes take turns; and when it is killed, both run.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world

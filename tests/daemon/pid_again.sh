@@ -4,6 +4,8 @@
 # with the number of one that has ended is neither tagged nor held, by the worker that was
 # told, and by the next one, which has it from what was kept.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 # shellcheck source=tests/daemon/outsider.inc.sh

@@ -4,6 +4,8 @@
 # and a filter each; a worker that follows another has the same, and suspends by it. As an
 # ordinary user with CAP_SYS_PTRACE alone the daemon suspends other users' processes.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world

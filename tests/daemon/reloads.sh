@@ -5,6 +5,8 @@
 # the new one decide at once, both ways; one that is bad, or not there, changes nothing and
 # is told with its line; a worker that is started anew has the one in force.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world

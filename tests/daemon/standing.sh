@@ -4,6 +4,8 @@
 # rule's level is how it is held; a process that says observe is held where a rule gives it
 # a priority, by the gate, and preempts nobody all the same.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/clients.inc.sh
 . "$SOURCE/tests/daemon/clients.inc.sh"
 

@@ -3,6 +3,8 @@
 # Proves: nobody preempts another user's process, or one of another pid
 # namespace although the user is the same; the same user in the same one does.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # The world's memory is full: ENOMEM, and no SIGBUS.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/kfdsim/run.inc.sh
 . "$SOURCE/tests/kfdsim/run.inc.sh"
 

@@ -3,6 +3,8 @@
 # --root: another system's programs in the world of the GPU, nothing changed in
 # its folder, and one line where it is none.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/kfdsim/run.inc.sh
 . "$SOURCE/tests/kfdsim/run.inc.sh"
 
@@ -58,12 +60,10 @@ expect 2 "$KFDSIM" --root / -- true
 said 'leave it out'
 
 # In a user namespace as well.
-if [ "$(id -u)" = 0 ]; then
-	chmod 755 "$DIR"
-	chown 65534 "$DIR"
-	cd "$DIR"
-	cp "$KFDSIM" kfdsim
-	same "$(setpriv --reuid 65534 --regid 65534 --clear-groups \
-		./kfdsim --root "$root" -- sh -c 'cat /etc/name; test -w /dev/kfd && echo yes')" \
-		"$(printf 'other\nyes')"
-fi
+chmod 755 "$DIR"
+chown 65534 "$DIR"
+cd "$DIR"
+cp "$KFDSIM" kfdsim
+same "$(setpriv --reuid 65534 --regid 65534 --clear-groups \
+	./kfdsim --root "$root" -- sh -c 'cat /etc/name; test -w /dev/kfd && echo yes')" \
+	"$(printf 'other\nyes')"

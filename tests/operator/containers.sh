@@ -4,6 +4,8 @@
 # made here, each with a GPU workload. From outside a process' numbers, container, pod and
 # queues are right, whichever number it is named by; from within as much as can be known.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 world_options=(--gpu mi210)
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"

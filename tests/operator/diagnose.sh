@@ -4,6 +4,8 @@
 # a daemon and without, stopped, traced, dead, a thread, another user's. One verdict each,
 # exactly as text once, and every JSON keeps to its schema.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/cli/cli.inc.sh
 . "$SOURCE/tests/cli/cli.inc.sh"
 if [ -z "${IN_A_WORLD:-}" ]; then
@@ -196,15 +198,13 @@ diagnose "$traced" ".verdict | test(\"at level self; for level trap do: end it: 
 	".process.tracer == {pid: $tracer, comm: \"strace\"}" '([.findings[].check] - ["worker"]) == ["tracer"]' \
 	'.levels | map(.can) == ["no", "now", "yes", "yes", "yes"]'
 # Who may not look into it.
-if command -v setpriv >/dev/null && [ "$(id -u)" = 0 ]; then
-	as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
-	chmod 755 "$work"
-	diagnose $bare '.preemptible == null and .level == null and .gpu.device_open == null and .gpu.shim == null' \
-		'.gpu.used and .gpu.listed' '.process.tracer == null' \
-		'.findings[] | select(.check == "rights") | (.found | test("may not look into it")) and
-			(.advice | test("^ask as root"))'
-	# What the daemon and the driver's list tell, all may know.
-	diagnose $offline '.level == "trap" and .preemptible and .gpu.device_open == null'
-fi
+as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+chmod 755 "$work"
+diagnose $bare '.preemptible == null and .level == null and .gpu.device_open == null and .gpu.shim == null' \
+	'.gpu.used and .gpu.listed' '.process.tracer == null' \
+	'.findings[] | select(.check == "rights") | (.found | test("may not look into it")) and
+		(.advice | test("^ask as root"))'
+# What the daemon and the driver's list tell, all may know.
+diagnose $offline '.level == "trap" and .preemptible and .gpu.device_open == null'
 "$SOURCE/tests/operator/schema.py" --lines "$SOURCE/docs/schemas/diagnose.json" "$work/all" 2>"$work/err" ||
 	fail "not as its schema has it"

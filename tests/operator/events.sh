@@ -5,6 +5,8 @@
 # what its schema says; --follow goes on with what happens, without a gap and nothing twice,
 # and stops cleanly when asked; more than are kept are forgotten from the front.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world

@@ -3,6 +3,8 @@
 # A container whose processes have the socket of a daemon on the host: from within, kfdsched
 # names processes by the container's numbers, and the daemon knows which they are.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 world_options=(--gpu mi210)
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"

@@ -4,6 +4,8 @@
 # GPU, or one of another user; and one that is used again while it is looked at. Every verb
 # that takes one says so in a sentence, prints nothing else, and touches nobody.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 world_options=(--gpu mi210)
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"

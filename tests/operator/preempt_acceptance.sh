@@ -5,6 +5,8 @@
 # acts, or both at once), with a daemon and without one, the training goes on, nothing
 # stays suspended, no debug session stays, and each of its workgroups has run once.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 kfdsched=$BUILD/kfdsched

@@ -3,6 +3,8 @@
 # kfdsched queues: a process with the shim and one without, without a daemon and with one;
 # each value is known by the source that can know it, and what nobody knows is "-" and null.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 world_options=(--gpu mi210)
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"

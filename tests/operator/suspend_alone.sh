@@ -5,6 +5,8 @@
 # who holds it. What the driver refuses is a sentence. Beside a daemon that has the process
 # some queues are not to be had. What the orders print as JSON keeps to its schemas.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world

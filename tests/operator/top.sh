@@ -5,6 +5,8 @@
 # resumes it; who is suspended from there runs again when top ends, also by kill -9; one frame
 # keeps to its schema; without a daemon sysfs tells what it can, and the rest is not known.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world

@@ -4,6 +4,8 @@
 # themselves and with a debug session, which leaves nothing behind; what is suspended is in
 # no slot, and no difference; one source alone tells nothing.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world

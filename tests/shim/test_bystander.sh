@@ -56,6 +56,7 @@ for so in $(ldd /bin/true "$BYSTANDER" | grep -o '/[^ ]*\.so[^ ]*' | sort -u); d
 done
 # A mount namespace of its own, so that its /proc goes when it ends.
 own=(--mount)
+PATH=$PATH:/usr/sbin # chroot; a plain user's PATH does not have it
 [ "$(id -u)" = 0 ] || own=(--user --map-root-user --mount)
 # shellcheck disable=SC2016 # meant for the inner shell
 inside='mount --rbind /proc "$0/proc" && LD_PRELOAD=$BUILD/libkfdshim.so exec chroot "$0" "$@"'
