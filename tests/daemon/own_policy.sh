@@ -8,6 +8,8 @@ set -eu
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world
+# Short requests: on SIGINT kfdreplay cuts off what takes more than a second.
+offline_trace=$SOURCE/traces/offline_gemm4000_f32.csv
 
 states_are() {
 	says "[.processes[]|{key: \"\(.pid)\", value: .state}]|from_entries|

@@ -6,6 +6,8 @@
 # it leaves as it is, and says why: somebody else traces it, or has a session on it.
 # Where a daemon knows the process, it acts through it.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world

@@ -4,6 +4,8 @@
 # its numbers on the host and in its container and is monitored to its end, of a container,
 # by a pattern, by its number, or all at once; in time nobody, and asked to stop, it says so.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 world_options=(--gpu mi210)
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
