@@ -209,6 +209,7 @@ static const int doors[] = {
 	SCMP_SYS(rt_sigaction),
 	SCMP_SYS(rt_sigprocmask),
 	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(sigaltstack), /* of a sanitizer, when a thread ends */
 	SCMP_SYS(restart_syscall),
 	SCMP_SYS(exit),
 	SCMP_SYS(exit_group),
@@ -378,6 +379,7 @@ static const int servers[] = {
 	SCMP_SYS(rt_sigaction),
 	SCMP_SYS(rt_sigprocmask),
 	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(sigaltstack), /* of a sanitizer, when a thread ends */
 	SCMP_SYS(getpid),
 	SCMP_SYS(gettid),
 };
