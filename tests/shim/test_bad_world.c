@@ -326,7 +326,7 @@ static void with_folder(void (*make)(const char *path))
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	fake_start();
 	run();
-	said(path, "root removes it, or set XDG_RUNTIME_DIR");
+	said(path, "it, or set XDG_RUNTIME_DIR");
 }
 
 static void make_open(const char *path)
