@@ -17,7 +17,7 @@ for hierarchy in /sys/fs/cgroup/unified /sys/fs/cgroup /sys/fs/cgroup/systemd; d
 	fi
 done
 no_cgroups() {
-	[ -z "$cgroups" ] || find "$cgroups" -depth -type d -exec rmdir {} + 2>/dev/null
+	[ ! -d "$cgroups" ] || find "$cgroups" -depth -type d -exec rmdir {} + 2>/dev/null
 }
 remove_cgroups() {
 	for pid in "${children[@]}"; do

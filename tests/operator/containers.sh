@@ -142,8 +142,12 @@ fi
 
 unshare --pid --fork --kill-child sleep 60 &
 children+=("$!")
-until_true 50 child_of "$!" >/dev/null || fail "no sleep"
-pidmap "$(child_of "$!")"
+starter=$!
+has_begun() {
+	init=$(child_of "$starter") && [ -n "$init" ]
+}
+until_true 50 has_begun || fail "no sleep"
+pidmap "$init"
 is '.processes[0].container == {"engine": null, "id": null, "name": null, "pod_uid": null, "told_by": "namespaces"}'
 pidmap $$
 is ".processes[0] | .container == null and .container_pid == null and .pids == [$$]"
