@@ -4,6 +4,8 @@
 # options. A rule may be "not applicable" because it belongs to another kernel or GPU, and
 # for no other reason: a check that ends itself early has checked nothing.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$(dirname "$0")/../common/as_root.sh" bash "$0" "$@"
 status=0
 said=$("$BUILD/kfdsim" "$@" -- "$BUILD/kfdconform" --json </dev/null) || status=$?
 jq -r '"\(.pass) pass, \(.fail) fail, \(.not_applicable) not applicable, \(.too_busy) too busy",
