@@ -81,7 +81,10 @@ for round in 1 2; do
 	until_true 50 happens released "$held" || fail "round $round: not released"
 done
 [ "$(count held)" -eq "$held" ] || fail "held $(count held) times instead of $held"
-[ "$(count failed)" -eq 0 ] || fail "it met failures: $(grep failed "$work/offline.log")"
+# The debug session of a killed worker may end a moment after its connection: then the process
+# gets EALREADY (0x72) and tries again, which "held" above proves.
+failed=$(grep 'event .*: failed' "$work/offline.log" | grep -v 'value 0x72$' || true)
+[ -z "$failed" ] || fail "it met failures: $failed"
 kill -INT "$offline"
 wait "$offline" || true
 counts_are_right
