@@ -91,7 +91,9 @@ enum process_gpu process_gpu(pid_t pid)
 
 bool process_is_ours(const struct process_identity *identity)
 {
-	return strcmp(identity->comm, "kfdsched") == 0 || strcmp(identity->comm, "kfdschedd") == 0;
+	/* kfdschedd's other processes are called kfdschedd-... */
+	return strcmp(identity->comm, "kfdsched") == 0 ||
+	       strncmp(identity->comm, "kfdschedd", strlen("kfdschedd")) == 0;
 }
 
 pid_t process_pid_inside(const struct process_identity *identity)

@@ -17,6 +17,7 @@ struct name {
 	uint64_t started; /* common/proc_stat.h */
 	uint64_t read_ns, checked_ns;
 	bool gone;     /* there is no such process; of that number may be a thread */
+	bool ours;     /* of kfdschedd, or kfdsched */
 	uint64_t used; /* the last look that asked for it */
 	char command[TOP_COMMAND_BYTES];
 };
@@ -62,6 +63,7 @@ static void read_name(struct name *name, uint64_t now)
 	name->started = 0;
 	rc = process_read(name->pid, &identity);
 	name->gone = rc == -ESRCH || rc == -EINVAL;
+	name->ours = !rc && process_is_ours(&identity);
 	if (rc)
 		return;
 	name->started = identity.started;
@@ -119,7 +121,7 @@ int names_add(struct names *names, struct top_state *state)
 		keep_up(name, state->ns);
 		name->used = names->looks;
 		/* sysfs keeps the dead for a while. The daemon may count otherwise than we. */
-		if (!process->by_daemon && (name->gone || process->pid == state->worker_pid))
+		if (!process->by_daemon && (name->gone || name->ours))
 			continue;
 		process->inner_pid = name->inner_pid;
 		if (name->command[0])
