@@ -56,6 +56,7 @@ struct doctor_process {
 	enum doctor_known kfd_open; /* /dev/kfd is among its descriptors */
 	enum doctor_known set_id, static_program, other_class;
 	int64_t tracer; /* process that traces it, 0: none */
+	int64_t tracer_parent;
 	char tracer_name[16];
 	char rocr[PATH_MAX]; /* file of its HSA runtime */
 	enum doctor_known environment_read;

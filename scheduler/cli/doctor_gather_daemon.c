@@ -84,7 +84,8 @@ static void read_status(struct doctor_daemon *daemon, const json_t *status)
 	daemon->here = is_daemon(daemon->pid) ? DOCTOR_YES : DOCTOR_NO;
 	if (daemon->here != DOCTOR_YES)
 		return;
-	if (!read_mask(&capabilities, "CapEff", "/proc/%lld/status", (long long)daemon->worker_pid))
+	/* of the watchdog, which hands it on to those of its processes that use it */
+	if (!read_mask(&capabilities, "CapPrm", "/proc/%lld/status", (long long)daemon->pid))
 		daemon->sys_ptrace = capabilities >> CAP_SYS_PTRACE & 1 ? DOCTOR_YES : DOCTOR_NO;
 	gather_limit(daemon);
 }

@@ -233,9 +233,11 @@ static void read_tracer(struct doctor_process *p)
 	if (thread <= 0 || read_property(&tracer, "Tgid", "/proc/%lld/status", (long long)thread))
 		tracer = thread;
 	p->tracer = tracer;
-	if (tracer > 0)
-		read_text(p->tracer_name, sizeof(p->tracer_name), "/proc/%lld/comm",
-			  (long long)tracer);
+	if (tracer <= 0)
+		return;
+	read_text(p->tracer_name, sizeof(p->tracer_name), "/proc/%lld/comm", (long long)tracer);
+	if (read_property(&p->tracer_parent, "PPid", "/proc/%lld/status", (long long)tracer))
+		p->tracer_parent = -1;
 }
 
 static void read_descriptors(struct doctor_process *p)

@@ -60,15 +60,16 @@ static bool is_on_its_way(const char *reason)
 	return false;
 }
 
-static bool is_daemon(const struct doctor_facts *facts, int64_t pid)
+/* Its executor processes are children of its first one. */
+static bool is_daemon(const struct doctor_facts *facts, int64_t pid, int64_t parent)
 {
 	return facts->daemon.error == 0 &&
-	       (pid == facts->daemon.worker_pid || pid == facts->daemon.pid);
+	       (pid == facts->daemon.pid || parent == facts->daemon.pid);
 }
 
 bool doctor_is_traced(const struct doctor_facts *facts, const struct doctor_process *p)
 {
-	return p->tracer > 0 && !is_daemon(facts, p->tracer);
+	return p->tracer > 0 && !is_daemon(facts, p->tracer, p->tracer_parent);
 }
 
 static void advise_tracer(const struct doctor_process *p, struct doctor_findings *out)

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
 
 #include "scheduler/daemon/level.h"
 #include "scheduler/daemon/log.h"
@@ -166,9 +165,6 @@ static void attached(struct worker *worker, struct client *client, const struct 
 	client->attached = true;
 	client->reason[0] = '\0';
 	level_risen(client, now);
-	/* Edge triggered: its descriptor is the executor's and may be gone. */
-	worker_watch(worker, executor_events_fd(client->executor), EPOLLIN | EPOLLET,
-		     WORKER_SESSION, client->slot);
 	__atomic_store_n(&client->lane->session, 1, __ATOMIC_RELEASE);
 	if (settled->duration_ns > worker->config.core.slow_suspend_ns) {
 		snprintf(why, sizeof(why), "a suspend took %llu us",
@@ -182,6 +178,29 @@ static void attached(struct worker *worker, struct client *client, const struct 
 	events_level(worker, client, true);
 	/* queues that came between the session's start and now */
 	executor_ask(client->executor, EXECUTOR_COLLECT);
+}
+
+/* The session has ended, and its executor has not. */
+static void lost(struct worker *worker, struct client *client, uint64_t now)
+{
+	if (!client->attached || client->refused || worker->leaving || client->level.changing)
+		return;
+	/* Most often the process is ending: the driver ends the session
+	 * before the pidfd says so. If not, it is worth a line. */
+	client->refused = true;
+	client->lost_ns = now;
+	core_set_capability(worker->core, client->id, CORE_REFUSED);
+}
+
+/* Nothing more comes from its executor. */
+static void aborted(struct worker *worker, struct client *client, bool hung, uint64_t now)
+{
+	if (hung)
+		level_fall(worker, client, -EIO,
+			   "its executor hangs in the driver, and cannot resume it until that ends",
+			   now);
+	else
+		level_fall(worker, client, -ECONNRESET, "its executor process was ended", now);
 }
 
 void client_outcome(struct worker *worker, struct client *client, uint64_t now)
@@ -206,6 +225,10 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 		outsider_changed(client);
 	if (outcome & EXECUTOR_NOT_COLLECTED && !client->refused)
 		level_fall(worker, client, -EIO, "a new queue of it could not be suspended", now);
+	if (outcome & EXECUTOR_LOST)
+		lost(worker, client, now);
+	if (outcome & EXECUTOR_ABORTED)
+		aborted(worker, client, outcome & EXECUTOR_HUNG, now);
 	if (outcome & EXECUTOR_ENDED) {
 		/* an action that nobody will finish any more */
 		core_finished(worker->core, client->id, 0, 0, now);
@@ -217,21 +240,5 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 		core_set_capability(worker->core, client->id, CORE_REFUSED);
 		__atomic_store_n(&client->lane->session, 0, __ATOMIC_RELEASE);
 		set_suspended(client, false);
-	}
-}
-
-void client_session(struct worker *worker, struct client *client, uint32_t events, uint64_t now)
-{
-	if (!client->attached)
-		return;
-	if (events & EPOLLIN)
-		executor_ask(client->executor, EXECUTOR_RUNTIME);
-	if (events & (EPOLLHUP | EPOLLERR) && !client->refused && !worker->leaving &&
-	    !client->level.changing) {
-		/* Most often the process is ending: the driver ends the session
-		 * before the pidfd says so. If not, it is worth a line. */
-		client->refused = true;
-		client->lost_ns = now;
-		core_set_capability(worker->core, client->id, CORE_REFUSED);
 	}
 }

@@ -9,17 +9,17 @@
 #include "scheduler/daemon/kept.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/metrics.h"
+#include "scheduler/daemon/reader.h"
 #include "scheduler/daemon/totals.h"
 
 struct beat {
-	uint64_t started_ns;	     /* watchdog: when the daemon began */
-	uint64_t restarts;	     /* watchdog: workers after the first */
-	uint64_t beat_ns;	     /* worker's loop; the watchdog sets it at each start */
-	uint32_t serving;	     /* worker's loop: 1 once it runs */
-	uint32_t suspends;	     /* executors: SUSPENDs in flight */
-	uint64_t suspend_since_ns;   /* executors: when the latest of them began */
+	uint64_t started_ns; /* watchdog: when the daemon began */
+	uint64_t restarts;   /* watchdog: workers after the first */
+	uint64_t beat_ns;    /* worker's loop; the watchdog sets it at each start */
+	uint32_t serving;    /* worker's loop: 1 once it runs */
+	struct reader_state reader;
 	struct kept kept;	     /* worker: for the next one */
-	uint64_t refused_calls;	     /* filter.h: of worker and watchdog */
+	uint64_t refused_calls;	     /* filter.h: of all processes of the daemon */
 	struct log_losses log;	     /* log.h: of them, too */
 	struct metrics_kept metrics; /* worker: for the next one, too */
 	struct totals totals;	     /* the same, once a second and at its end */

@@ -49,6 +49,15 @@ bool child_reap(struct child *child, int *status)
 	return true;
 }
 
+bool child_is_stopped(const struct child *child)
+{
+	siginfo_t info = {0};
+
+	return child->pid &&
+	       waitid(P_PID, (id_t)child->pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid == child->pid;
+}
+
 void child_failed(struct child *child, int status, uint64_t now)
 {
 	uint64_t pause = 0;

@@ -31,6 +31,9 @@ pid_t child_start(struct child *child, uint64_t now);
 /* Has it ended? true once per process, with its status as of waitpid(2). */
 bool child_reap(struct child *child, int *status);
 
+/* Is it stopped (SIGSTOP)? */
+bool child_is_stopped(const struct child *child);
+
 /*
  * After child_reap(): logs the end and sets when the process may start again. A process
  * that ends within 5 s twice in a row waits 100 ms, then 200 ms, up to 5 s.

@@ -18,6 +18,7 @@
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/order.h"
 #include "scheduler/daemon/outsider.h"
+#include "scheduler/daemon/reader.h"
 #include "scheduler/daemon/worker.h"
 
 #define EXEC_NS 1000000000u /* from a hang-up to the program that an exec began */
@@ -127,7 +128,7 @@ static int serve(struct worker *worker, struct client *client, uint64_t now)
 
 static void register_workload(struct worker *worker, struct client *client, uint64_t now)
 {
-	int error = peer_identify(client->socket, client->since_ns, &client->peer);
+	int error = peer_identify(client->socket, client->since_ns, reader_facts, &client->peer);
 
 	if (error) {
 		log_user(&door_user(worker, client->uid)->log, "a workload is not taken: %s",
@@ -138,8 +139,9 @@ static void register_workload(struct worker *worker, struct client *client, uint
 	}
 	replace(worker, client);
 	peer_name(client->peer.pid, client->name);
-	standing_came(worker, client);
-	error = serve(worker, client, now);
+	error = standing_came(worker, client);
+	if (!error)
+		error = serve(worker, client, now);
 	if (error) {
 		log_user(&door_user(worker, client->uid)->log, "process %d (%s) is not taken: %s",
 			 (int)client->peer.pid, client->name, strerror(-error));
@@ -159,7 +161,7 @@ struct client *client_adopt(struct worker *worker, const struct peer *peer, int 
 			    struct outsider *outsider, uint64_t now)
 {
 	struct client *client = client_new(worker, -1, now);
-	int lane_fd;
+	int lane_fd, error;
 
 	if (!client) {
 		close(peer->pidfd);
@@ -169,8 +171,8 @@ struct client *client_adopt(struct worker *worker, const struct peer *peer, int 
 	client->priority = client->control.own_priority = priority;
 	client->outsider = outsider;
 	peer_name(peer->pid, client->name);
-	standing_came(worker, client);
-	lane_fd = lane_create(&client->lane);
+	error = standing_came(worker, client);
+	lane_fd = error ? -1 : lane_create(&client->lane);
 	if (lane_fd >= 0) {
 		close(lane_fd);
 		client->lane->priority = priority;
@@ -297,14 +299,20 @@ void client_release(struct worker *worker, struct client *client, uint64_t now)
 
 void client_overdue(struct worker *worker, struct client *client, uint64_t now)
 {
-	if (client->phase == CLIENT_SERVED && client->hung_up_ns) {
-		if (peer_replaced(&client->peer)) {
+	if (client->phase == CLIENT_SERVED && client->hung_up_ns && now >= client->hung_up_ns) {
+		int replaced = peer_replaced(&client->peer, reader_facts);
+
+		if (replaced > 0) {
 			client_gone(worker, client, "is another program now");
 			return;
 		}
-		if (now > client->hung_up_ns + EXEC_NS)
+		if (replaced == -EAGAIN)
+			client->hung_up_ns = now + EXEC_NS; /* to try it then */
+		else if (now > client->hung_up_ns + EXEC_NS)
 			client->hung_up_ns = 0;
 	}
+	if (client->phase == CLIENT_SERVED)
+		standing_overdue(worker, client, now);
 	if (client->phase == CLIENT_SERVED && client->outsider) {
 		outsider_overdue(worker, client, now);
 		if (client->phase == CLIENT_DEAD)

@@ -129,8 +129,6 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 		uint64_t now);
 /* After the actions of a decision: since when was the cause of its one there? */
 void client_find_cause(struct worker *worker, struct client *client);
-/* Its debug session has an event, or has ended. */
-void client_session(struct worker *worker, struct client *client, uint32_t events, uint64_t now);
 /* An action ended (for order.c, too). */
 void client_acted(struct worker *worker, struct client *client,
 		  const struct executor_report *report, uint64_t now);

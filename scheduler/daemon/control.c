@@ -14,6 +14,7 @@
 #include "scheduler/daemon/client.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/outsider.h"
+#include "scheduler/daemon/reader.h"
 #include "scheduler/daemon/worker.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -113,7 +114,10 @@ static pid_t translate(const struct worker *worker, const struct peer *from, pid
 		return -EINVAL;
 	if (from->pid_ns == worker->own_pid_ns)
 		return pid;
-	found = peer_translate(from, pid);
+	found = reader_number(from->pid, pid);
+	/* The namespace was that of the peer if it has not ended. */
+	if (found > 0 && peer_ended(from))
+		return -ESRCH;
 	if (found != -ENOTTY)
 		return found;
 	found = find_registered(worker, from, pid);
@@ -124,6 +128,7 @@ static pid_t translate(const struct worker *worker, const struct peer *from, pid
  * shows in the inode of the pidfd. */
 static int open_target(const struct protocol_hello *hello, struct target *out)
 {
+	struct peer_facts its;
 	struct stat st;
 
 	out->pidfd = (int)syscall(SYS_pidfd_open, out->pid, 0);
@@ -134,7 +139,11 @@ static int open_target(const struct protocol_hello *hello, struct target *out)
 		close(out->pidfd);
 		return -ESRCH;
 	}
-	out->started = peer_started(out->pid);
+	if (reader_facts(out->pid, &its) == -EAGAIN) {
+		close(out->pidfd);
+		return -EAGAIN;
+	}
+	out->started = its.started;
 	peer_name(out->pid, out->name);
 	return 0;
 }
@@ -163,6 +172,11 @@ static bool find_target(struct worker *worker, struct client *from,
 		       (int)hello->target_pid);
 	else if (error == -ESRCH)
 		answer(worker, from, error, "process %d has ended", (int)hello->target_pid);
+	else if (error == -EAGAIN)
+		answer(worker, from, error,
+		       "process %d does not let the daemon read what it is (an exec that does not "
+		       "end?): try again in 10 s",
+		       (int)hello->target_pid);
 	else
 		answer(worker, from, error, "process %d cannot be found: %s",
 		       (int)hello->target_pid, strerror(-error));
@@ -545,7 +559,7 @@ static void order_about(struct worker *worker, struct client *from,
 void control_order(struct worker *worker, struct client *client, const struct protocol_hello *hello,
 		   uint64_t now)
 {
-	int error = peer_identify(client->socket, client->since_ns, &client->peer);
+	int error = peer_identify(client->socket, client->since_ns, reader_facts, &client->peer);
 
 	if (error) {
 		if (error == -ESRCH)
@@ -553,6 +567,10 @@ void control_order(struct worker *worker, struct client *client, const struct pr
 			       "kfdschedd runs in a pid namespace that has not got who orders: "
 			       "order from within it (nsenter --pid --mount), or run kfdschedd on "
 			       "the host");
+		else if (error == -EAGAIN)
+			answer(worker, client, error,
+			       "a process of this user does not let the daemon read what it is "
+			       "(an exec that does not end?): try again in 10 s");
 		else
 			answer(worker, client, -EPERM,
 			       "kfdschedd may not see the namespaces of who orders: it needs "

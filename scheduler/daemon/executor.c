@@ -2,263 +2,243 @@
 #include "scheduler/daemon/executor.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
-#include <pthread.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "common/clock.h"
+#include "scheduler/daemon/executor_table.h"
+#include "scheduler/daemon/log.h"
 
-#define STACK_BYTES (128u * 1024u)
 #define ATTACH_TRIES 100 /* 2 s: longer than a predecessor takes to die */
-#define ATTACH_PAUSE_NS 20000000
+#define STUCK_MAX 4u	 /* processes of one tenant that are killed and do not end */
 
-struct executor {
-	pthread_t thread;
-	pid_t pid;
-	int pidfd;
-	int done_fd;
-	struct beat *beat;
-	struct trap *trap;
-	uint32_t requests; /* futex */
-	uint32_t outcome;
-	struct executor_report report;
-	int events_fd;
-	bool watching;	  /* the thread's own */
-	uint32_t runtime; /* 1: enabled */
-	int tries;
-	int error; /* of attaching */
-	char reason[KFD_REASON];
-};
+static struct executor_table *table;
+static int want_fd = -1;
 
-/* One descriptor for the whole worker, from its first need on. */
-static int device_fd = -1;
-
-static int the_device(char *reason)
+static void wake(uint32_t *word)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	int result;
-
-	pthread_mutex_lock(&lock);
-	if (device_fd < 0)
-		__atomic_store_n(&device_fd, kfd_device_open(reason), __ATOMIC_RELAXED);
-	result = device_fd;
-	pthread_mutex_unlock(&lock);
-	return result;
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-bool executor_has_device(void)
+static uint32_t state_of(const struct executor_process *process)
 {
-	return __atomic_load_n(&device_fd, __ATOMIC_RELAXED) >= 0;
+	return __atomic_load_n(&process->state, __ATOMIC_ACQUIRE);
+}
+
+static struct executor_process *process_of(const struct executor *executor)
+{
+	return &table->processes[executor->process % EXECUTOR_PROCESSES];
+}
+
+void executor_use(struct executor_table *shared, int fd)
+{
+	table = shared;
+	want_fd = fd;
+}
+
+/* ---- processes ---- */
+
+/* false: it is about to end. */
+static bool join(struct executor_process *process)
+{
+	uint32_t load = __atomic_load_n(&process->load, __ATOMIC_SEQ_CST);
+
+	while (!(load & EXECUTOR_LEAVES))
+		if (__atomic_compare_exchange_n(&process->load, &load, load + 1, false,
+						__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			return true;
+	return false;
+}
+
+/* Root's and the daemon's own user's tenants have no limit but the table's. */
+static bool is_trusted(const struct executor_tenant *tenant)
+{
+	return tenant->owner == 0 || tenant->owner == geteuid();
+}
+
+static bool same_tenant(const struct executor_tenant *a, const struct executor_tenant *b)
+{
+	return a->uid == b->uid && a->pid_ns == b->pid_ns && a->user_ns == b->user_ns;
+}
+
+static bool same_owner(const struct executor_tenant *a, const struct executor_tenant *b)
+{
+	return a->owner == b->owner;
+}
+
+/* If there is no other way: may targets of `a` be in a process of `b`? */
+static bool may_share(const struct executor_tenant *a, const struct executor_tenant *b)
+{
+	return is_trusted(a) || !is_trusted(b);
+}
+
+/* The process that fits with the fewest targets. */
+static bool join_one_of(const struct executor_tenant *tenant,
+			bool (*fits)(const struct executor_tenant *a,
+				     const struct executor_tenant *b),
+			uint32_t *number)
+{
+	uint32_t least = EXECUTOR_LEAVES;
+
+	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++) {
+		struct executor_process *process = &table->processes[i];
+		uint32_t state = state_of(process);
+		uint32_t load = __atomic_load_n(&process->load, __ATOMIC_SEQ_CST);
+
+		if ((state != EXECUTOR_WANTED && state != EXECUTOR_RUNS) ||
+		    !fits(tenant, &process->tenant) || load >= least)
+			continue;
+		least = load;
+		*number = i;
+	}
+	return least != EXECUTOR_LEAVES && join(&table->processes[*number]);
+}
+
+static bool want_another(const struct executor_tenant *tenant, uint32_t *number)
+{
+	uint64_t one = 1;
+
+	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++) {
+		struct executor_process *process = &table->processes[i];
+
+		if (state_of(process) != EXECUTOR_FREE)
+			continue;
+		process->tenant = *tenant;
+		__atomic_store_n(&process->load, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&process->state, EXECUTOR_WANTED, __ATOMIC_RELEASE);
+		(void)!write(want_fd, &one, sizeof(one));
+		*number = i;
+		return true;
+	}
+	return false;
+}
+
+/* What is in use of processes or slots, and of that: by one owner. */
+struct use {
+	uint32_t all, own;
+};
+
+static bool has_room(const struct executor_tenant *tenant, const struct use *use, uint32_t total)
+{
+	return is_trusted(tenant) || (use->own < total / 2 && use->all < total - total / 16);
+}
+
+/* A process for one more target of the tenant: 0, -EBUSY or -ENOSPC. */
+static int find_process(const struct executor_tenant *tenant, uint32_t *number)
+{
+	static bool told;
+	struct use use = {0};
+	uint32_t stuck = 0;
+
+	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++) {
+		const struct executor_process *process = &table->processes[i];
+		uint32_t state = state_of(process);
+
+		if (state == EXECUTOR_FREE)
+			continue;
+		use.all++;
+		use.own += same_owner(tenant, &process->tenant);
+		stuck += state == EXECUTOR_KILLED && same_tenant(tenant, &process->tenant);
+	}
+	if (stuck >= STUCK_MAX)
+		return -EBUSY;
+	if (join_one_of(tenant, same_tenant, number) ||
+	    (has_room(tenant, &use, EXECUTOR_PROCESSES) && want_another(tenant, number)) ||
+	    join_one_of(tenant, same_owner, number))
+		return 0;
+	if (!is_trusted(tenant) && use.own >= EXECUTOR_PROCESSES / 2)
+		return -ENOSPC;
+	if (!told)
+		log_info("there are %u executor processes: from now on tenants share them",
+			 use.all);
+	told = true;
+	return join_one_of(tenant, may_share, number) ? 0 : -ENOSPC;
+}
+
+void executor_count(uint32_t *processes, uint32_t *stuck)
+{
+	*processes = *stuck = 0;
+	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++) {
+		uint32_t state = state_of(&table->processes[i]);
+
+		*processes += state == EXECUTOR_RUNS || state == EXECUTOR_KILLED;
+		*stuck += state == EXECUTOR_KILLED;
+	}
+}
+
+/* ---- targets ---- */
+
+/* NULL: there is none, or the owner has what it can have. */
+static struct executor *free_slot(const struct executor_tenant *tenant)
+{
+	struct executor *found = NULL;
+	struct use use = {0};
+
+	for (uint32_t i = 0; i < table->slot_end && i < EXECUTOR_SLOTS; i++) {
+		struct executor *slot = &table->slots[i];
+
+		if (slot->state != EXECUTOR_SLOT_FREE) {
+			use.all++;
+			use.own += slot->owner == tenant->owner;
+		} else if (!found) {
+			found = slot;
+		}
+	}
+	if (!has_room(tenant, &use, EXECUTOR_SLOTS))
+		return NULL;
+	if (found || table->slot_end >= EXECUTOR_SLOTS)
+		return found;
+	return &table->slots[__atomic_fetch_add(&table->slot_end, 1, __ATOMIC_RELEASE)];
+}
+
+int executor_start(pid_t pid, uint64_t started, const struct executor_tenant *tenant, bool patient,
+		   struct executor **out)
+{
+	struct executor *executor = free_slot(tenant);
+	struct executor_process *process;
+	uint32_t number;
+	int error = executor ? find_process(tenant, &number) : -ENOSPC;
+
+	if (error)
+		return error;
+	process = &table->processes[number];
+	*executor = (struct executor){.process = number,
+				      .owner = tenant->owner,
+				      .pid = pid,
+				      .started = started,
+				      .tries = patient ? ATTACH_TRIES : 1};
+	__atomic_store_n(&executor->state, EXECUTOR_SLOT_USED, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&process->calls, 1, __ATOMIC_SEQ_CST);
+	wake(&process->calls);
+	*out = executor;
+	return 0;
 }
 
 void executor_ask(struct executor *executor, uint32_t requests)
 {
 	if (__atomic_fetch_or(&executor->requests, requests, __ATOMIC_SEQ_CST) == 0)
-		syscall(SYS_futex, &executor->requests, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
-
-/* What is asked, all of it; waits for it, `wait_ns` at most if not negative. */
-static uint32_t asked(struct executor *executor, long wait_ns)
-{
-	const struct timespec wait = {.tv_nsec = wait_ns};
-	uint32_t requests;
-
-	for (;;) {
-		requests = __atomic_exchange_n(&executor->requests, 0, __ATOMIC_SEQ_CST);
-		if (requests)
-			return requests;
-		if (syscall(SYS_futex, &executor->requests, FUTEX_WAIT_PRIVATE, 0,
-			    wait_ns < 0 ? NULL : &wait, NULL, 0) < 0 &&
-		    errno == ETIMEDOUT)
-			return 0;
-	}
-}
-
-static void tell(struct executor *executor, uint32_t outcome)
-{
-	uint64_t one = 1;
-
-	__atomic_fetch_or(&executor->outcome, outcome, __ATOMIC_SEQ_CST);
-	(void)!write(executor->done_fd, &one, sizeof(one));
-}
-
-/* While it is in the driver, a SUSPEND excuses a heartbeat that is late. */
-static void suspend_begin(struct beat *beat)
-{
-	__atomic_store_n(&beat->suspend_since_ns, clock_ns(), __ATOMIC_RELEASE);
-	__atomic_fetch_add(&beat->suspends, 1, __ATOMIC_SEQ_CST);
-}
-
-static void suspend_end(struct beat *beat)
-{
-	__atomic_fetch_sub(&beat->suspends, 1, __ATOMIC_SEQ_CST);
-}
-
-static int suspend(struct executor *executor, struct trap_cost *cost)
-{
-	int error;
-
-	suspend_begin(executor->beat);
-	error = trap_suspend(executor->trap, cost);
-	suspend_end(executor->beat);
-	/* Its runtime was turned off meanwhile, which it does not announce. */
-	if (error == -EPERM && executor->watching) {
-		struct trap_cost undo;
-
-		trap_resume(executor->trap, &undo);
-		error = -ECANCELED;
-	}
-	return error;
-}
-
-/* The session has an event. */
-static void answer(struct executor *executor)
-{
-	bool enabled = executor->runtime;
-	int error;
-
-	if (!executor->watching) {
-		trap_answer_runtime(executor->trap);
-		return;
-	}
-	error = trap_answer_events(executor->trap, &enabled);
-	__atomic_store_n(&executor->runtime, enabled, __ATOMIC_RELEASE);
-	tell(executor, EXECUTOR_CHANGED | (error ? EXECUTOR_NOT_COLLECTED : 0));
-}
-
-static void act(struct executor *executor, uint32_t requests)
-{
-	struct executor_report *report = &executor->report;
-
-	if (requests & EXECUTOR_SUSPEND)
-		report->error = suspend(executor, &report->cost);
-	else
-		report->error = trap_resume(executor->trap, &report->cost);
-	tell(executor, EXECUTOR_ACTED);
-}
-
-/* 0: attached. Otherwise the reason is written, or it was told to quit. Queues that are
- * there go through a suspend. */
-static int attach(struct executor *executor)
-{
-	int device = the_device(executor->reason);
-	int error = device < 0 ? device : -EAGAIN;
-
-	for (int i = 0; error == -EAGAIN && i < executor->tries; i++) {
-		if (i && asked(executor, ATTACH_PAUSE_NS) & EXECUTOR_QUIT)
-			return -ECANCELED;
-		suspend_begin(executor->beat);
-		error = trap_attach(executor->trap, device, &executor->report.cost,
-				    executor->reason);
-		suspend_end(executor->beat);
-	}
-	return error;
-}
-
-/* Until told to quit, or the process has ended. */
-static void serve(struct executor *executor)
-{
-	uint32_t requests;
-
-	for (;;) {
-		requests = asked(executor, -1);
-		if (requests & (EXECUTOR_SUSPEND | EXECUTOR_RESUME))
-			act(executor, requests);
-		if (requests & EXECUTOR_WATCH)
-			executor->watching = trap_watch_queues(executor->trap) == 0;
-		if (requests & EXECUTOR_RUNTIME)
-			answer(executor);
-		if (requests & EXECUTOR_COLLECT && trap_collect(executor->trap) != 0)
-			tell(executor, EXECUTOR_NOT_COLLECTED);
-		if (requests & EXECUTOR_KICK && trap_serve(executor->trap) == -ESRCH)
-			return;
-		if (requests & EXECUTOR_QUIT) {
-			trap_detach(executor->trap);
-			return;
-		}
-	}
-}
-
-static void *run(void *arg)
-{
-	struct executor *executor = arg;
-	int error = attach(executor);
-
-	executor->error = error;
-	if (error == 0) {
-		executor->events_fd = trap_events_fd(executor->trap);
-		executor->runtime = 1; /* or there would be no session */
-		tell(executor, EXECUTOR_ATTACHED);
-		serve(executor);
-	} else if (error != -ECANCELED) {
-		tell(executor, EXECUTOR_REFUSED);
-	}
-	tell(executor, EXECUTOR_ENDED);
-	return NULL;
-}
-
-static void dispose(struct executor *executor)
-{
-	trap_destroy(executor->trap);
-	if (executor->pidfd >= 0)
-		close(executor->pidfd);
-	free(executor);
-}
-
-int executor_start(pid_t pid, int pidfd, int done_fd, struct beat *beat, bool patient,
-		   struct executor **out)
-{
-	struct executor *executor = calloc(1, sizeof(*executor));
-	pthread_attr_t attr;
-	int error;
-
-	if (!executor)
-		return -ENOMEM;
-	executor->pid = pid;
-	executor->done_fd = done_fd;
-	executor->beat = beat;
-	executor->events_fd = -1;
-	executor->tries = patient ? ATTACH_TRIES : 1;
-	executor->pidfd = fcntl(pidfd, F_DUPFD_CLOEXEC, 0);
-	executor->trap = trap_create(pid, executor->pidfd);
-	if (executor->pidfd < 0 || !executor->trap) {
-		dispose(executor);
-		return -ENOMEM;
-	}
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	error = pthread_create(&executor->thread, &attr, run, executor);
-	pthread_attr_destroy(&attr);
-	if (error) {
-		dispose(executor);
-		return -error;
-	}
-	*out = executor;
-	return 0;
+		wake(&executor->requests);
 }
 
 uint32_t executor_take(struct executor *executor, struct executor_report *report)
 {
-	uint32_t outcome = __atomic_exchange_n(&executor->outcome, 0, __ATOMIC_SEQ_CST);
+	uint32_t outcome = __atomic_load_n(&executor->outcome, __ATOMIC_RELAXED);
 
+	if (!outcome)
+		return 0;
+	outcome = __atomic_exchange_n(&executor->outcome, 0, __ATOMIC_SEQ_CST);
 	if (outcome & (EXECUTOR_ACTED | EXECUTOR_ATTACHED))
 		*report = executor->report;
 	return outcome;
 }
 
-const char *executor_reason(const struct executor *executor, int *error)
+const char *executor_reason(struct executor *executor, int *error)
 {
 	*error = executor->error;
+	executor->reason[KFD_REASON - 1] = '\0';
 	return executor->reason;
-}
-
-int executor_events_fd(const struct executor *executor)
-{
-	return executor->events_fd;
 }
 
 bool executor_runtime(const struct executor *executor)
@@ -266,13 +246,57 @@ bool executor_runtime(const struct executor *executor)
 	return __atomic_load_n(&executor->runtime, __ATOMIC_ACQUIRE);
 }
 
-bool executor_pending(const struct executor *executor)
+static void clear(struct executor_process *process)
 {
-	return trap_pending(executor->trap);
+	if (state_of(process) == EXECUTOR_DIED &&
+	    !(__atomic_load_n(&process->load, __ATOMIC_SEQ_CST) & ~EXECUTOR_LEAVES))
+		__atomic_store_n(&process->state, EXECUTOR_FREE, __ATOMIC_RELEASE);
+}
+
+/* Nothing uses the slot any more. */
+static void give_back(struct executor *executor)
+{
+	struct executor_process *process = process_of(executor);
+
+	__atomic_store_n(&executor->state, EXECUTOR_SLOT_FREE, __ATOMIC_RELEASE);
+	if (__atomic_sub_fetch(&process->load, 1, __ATOMIC_SEQ_CST) == 0) {
+		/* It waits for its end from now on, without a target. */
+		__atomic_fetch_add(&process->calls, 1, __ATOMIC_SEQ_CST);
+		wake(&process->calls);
+	}
+	clear(process);
 }
 
 void executor_free(struct executor *executor)
 {
-	pthread_join(executor->thread, NULL);
-	dispose(executor);
+	if (state_of(process_of(executor)) == EXECUTOR_KILLED)
+		executor->state = EXECUTOR_SLOT_LEFT;
+	else
+		give_back(executor);
+}
+
+/* Its process is EXECUTOR_KILLED or EXECUTOR_DIED, which is `state`. */
+static void abort_slot(struct executor *executor, uint32_t state)
+{
+	if (executor->state == EXECUTOR_SLOT_USED)
+		__atomic_fetch_or(&executor->outcome,
+				  EXECUTOR_ENDED | EXECUTOR_ABORTED |
+					  (executor->hung ? EXECUTOR_HUNG : 0),
+				  __ATOMIC_SEQ_CST);
+	else if (executor->state == EXECUTOR_SLOT_LEFT && state == EXECUTOR_DIED)
+		give_back(executor);
+}
+
+void executor_look(void)
+{
+	for (uint32_t i = 0; i < table->slot_end && i < EXECUTOR_SLOTS; i++) {
+		struct executor *executor = &table->slots[i];
+		uint32_t state = state_of(process_of(executor));
+
+		if (executor->state != EXECUTOR_SLOT_FREE &&
+		    (state == EXECUTOR_KILLED || state == EXECUTOR_DIED))
+			abort_slot(executor, state);
+	}
+	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++)
+		clear(&table->processes[i]);
 }

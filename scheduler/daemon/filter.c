@@ -40,7 +40,7 @@
 	(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | \
 	 CLONE_NEWCGROUP)
 
-/* Whatever their arguments, in both processes. */
+/* Whatever their arguments, in all processes. */
 static const int common[] = {
 	/* files and pipes; descriptors that are there */
 	SCMP_SYS(read),
@@ -125,19 +125,16 @@ static const int common[] = {
 	SCMP_SYS(sched_get_priority_max),
 	SCMP_SYS(getpriority),
 	SCMP_SYS(getcpu),
-	/* sockets that are there */
-	SCMP_SYS(accept4),
-	SCMP_SYS(recvmsg),
-	SCMP_SYS(recvfrom),
-	SCMP_SYS(sendmsg),
-	SCMP_SYS(sendto),
-	SCMP_SYS(shutdown),
-	SCMP_SYS(getsockopt),
-	SCMP_SYS(setsockopt),
-	SCMP_SYS(getsockname),
-	SCMP_SYS(getpeername),
-	/* peers without SO_PEERPIDFD */
+	/* targets; peers without SO_PEERPIDFD */
 	SCMP_SYS(pidfd_open),
+};
+
+/* Of sockets that are there: not in an executor process, which has none, nor in kfdschedd-read,
+ * which reads and writes one. */
+static const int sockets[] = {
+	SCMP_SYS(accept4),     SCMP_SYS(recvmsg),     SCMP_SYS(recvfrom),   SCMP_SYS(sendmsg),
+	SCMP_SYS(sendto),      SCMP_SYS(shutdown),    SCMP_SYS(getsockopt), SCMP_SYS(setsockopt),
+	SCMP_SYS(getsockname), SCMP_SYS(getpeername),
 };
 
 /* The watchdog: its lock, its socket's file, its worker, and what a worker does at its start;
@@ -228,10 +225,11 @@ static const unsigned traces[] = {
 	PTRACE_DETACH,
 };
 
-static const uint32_t ioctls[] = {
-	KFDABI_IOC_GET_VERSION & IOCTL_MASK, KFDABI_IOC_DBG_TRAP &IOCTL_MASK,
-	/* has a client read what it was sent; which process does it name */
-	SIOCOUTQ, NS_GET_TGID_FROM_PIDNS &IOCTL_MASK};
+static const uint32_t driver_ioctls[] = {KFDABI_IOC_GET_VERSION & IOCTL_MASK,
+					 KFDABI_IOC_DBG_TRAP &IOCTL_MASK};
+
+static const uint32_t client_ioctls[] = {SIOCOUTQ}; /* has a client read what it was sent */
+static const uint32_t reader_ioctls[] = {NS_GET_TGID_FROM_PIDNS & IOCTL_MASK};
 
 static uint64_t *refused_calls;
 static uint64_t refused_here;		   /* by this process */
@@ -277,6 +275,16 @@ static int allow_on_itself(scmp_filter_ctx filter, bool worker)
 	return error;
 }
 
+static int allow_ioctls(scmp_filter_ctx filter, const uint32_t *list, size_t count)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < count && !error; i++)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
+					 SCMP_A1(SCMP_CMP_MASKED_EQ, IOCTL_MASK, list[i]));
+	return error;
+}
+
 /* Without an option: PTRACE_O_EXITKILL would kill the target with its tracer. */
 static int allow_tracing(scmp_filter_ctx filter)
 {
@@ -289,10 +297,24 @@ static int allow_tracing(scmp_filter_ctx filter)
 	return error;
 }
 
+static int allow_driver(scmp_filter_ctx filter)
+{
+	int error = allow_ioctls(filter, driver_ioctls, COUNT(driver_ioctls));
+
+	return error ? error : allow_tracing(filter);
+}
+
+static int allow_clients(scmp_filter_ctx filter)
+{
+	int error = allow_all(filter, sockets, COUNT(sockets));
+
+	return error ? error : allow_ioctls(filter, client_ioctls, COUNT(client_ioctls));
+}
+
 /* What depends on arguments. */
 static int allow_some(scmp_filter_ctx filter, enum filter_role role)
 {
-	bool worker = role == FILTER_WORKER;
+	bool worker = role != FILTER_WATCHDOG; /* or an executor process */
 	const scmp_datum_t never =
 		O_WRONLY | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY) | (worker ? O_CREAT : 0);
 	int error;
@@ -304,17 +326,21 @@ static int allow_some(scmp_filter_ctx filter, enum filter_role role)
 	if (!error)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1,
 					 SCMP_A1(SCMP_CMP_MASKED_EQ, never, 0));
-	for (size_t i = 0; i < COUNT(ioctls) && !error; i++)
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-					 SCMP_A1(SCMP_CMP_MASKED_EQ, IOCTL_MASK, ioctls[i]));
-	if (!error)
-		error = allow_tracing(filter);
+	if (!error && (role == FILTER_EXECUTOR || role == FILTER_WATCHDOG))
+		error = allow_driver(filter);
+	if (!error && (role == FILTER_READER || role == FILTER_WATCHDOG))
+		error = allow_ioctls(filter, reader_ioctls, COUNT(reader_ioctls));
+	/* A line of the log may go to a socket. */
+	if (!error && (role == FILTER_EXECUTOR || role == FILTER_READER))
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sendto), 2,
+					 SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO),
+					 SCMP_A4(SCMP_CMP_EQ, 0));
 	if (!error)
 		error = allow_on_itself(filter, worker);
 	for (size_t i = 0; i < COUNT(fcntls) && !error && worker; i++)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
 					 SCMP_A1(SCMP_CMP_EQ, fcntls[i]));
-	/* A worker begins threads; the watchdog workers, too. clone3's flags cannot be seen
+	/* An executor process begins threads; the watchdog processes, too. clone3's flags cannot be seen
 	 * by a filter: the C library then takes clone. */
 	if (!error)
 		error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
@@ -450,6 +476,8 @@ static int allow_role(scmp_filter_ctx filter, enum filter_role role)
 		return error ? error : allow_door(filter);
 	}
 	error = allow_all(filter, common, COUNT(common));
+	if (!error && (role == FILTER_WORKER || role == FILTER_WATCHDOG))
+		error = allow_clients(filter);
 	if (!error && role == FILTER_WATCHDOG)
 		error = allow_all(filter, watchdogs, COUNT(watchdogs));
 	return error ? error : allow_some(filter, role);

@@ -5,7 +5,7 @@
  * worker that dies resumes everybody, and starting another is no cure for a call that
  * it makes again.
  *
- * Filters are inherited and add up: the watchdog's holds what the worker needs, too.
+ * Filters are inherited and add up: the watchdog's holds what the others need, too.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_FILTER_H
 #define KFDSHIM_SCHEDULER_DAEMON_FILTER_H
@@ -14,8 +14,10 @@
 
 enum filter_role {
 	FILTER_WATCHDOG, /* forks, kills, tells systemd */
-	FILTER_WORKER,	 /* traces, calls the driver, answers clients */
 	FILTER_DOOR,	 /* accepts connections, and forks (sink.h) */
+	FILTER_WORKER,	 /* decides, answers clients */
+	FILTER_EXECUTOR, /* traces, calls the driver */
+	FILTER_READER,	 /* reads in /proc (reader.h) */
 	FILTER_METRICS,	 /* answers on sockets that it accepts, and nothing else */
 };
 

@@ -11,6 +11,7 @@
 
 #include "common/clock.h"
 #include "scheduler/daemon/log.h"
+#include "scheduler/daemon/mappings.h"
 #include "scheduler/daemon/owners.h"
 #include "scheduler/daemon/privilege.h"
 #include "scheduler/daemon/sink.h"
@@ -34,6 +35,7 @@ struct pending {
 	int fd; /* -1: free */
 	bool trusted, ready;
 	uid_t owner;
+	uint64_t turn; /* of its user */
 	struct greeter_message message;
 };
 
@@ -45,6 +47,7 @@ static struct {
 	bool listening; /* the socket for all users is watched */
 	bool waiting;	/* for room in the channel */
 	uint32_t slots, taken, ready;
+	uint64_t turns; /* connections that were passed on */
 	uint32_t config_number;
 	struct config config;
 	struct users users;
@@ -145,26 +148,56 @@ static void drop(struct pending *pending, uint64_t now)
 
 /* ---- passing on ---- */
 
-static void pass(struct pending *pending, uint64_t now)
+/* Its user has had a turn. */
+static void end_turn(uid_t owner, uint64_t now)
+{
+	uint64_t turn = ++door.turns;
+
+	user_of(owner, now)->turn = turn;
+	for (uint32_t i = 0; i < door.slots; i++)
+		if (door.pending[i].owner == owner)
+			door.pending[i].turn = turn;
+}
+
+/* false: the channel is full. */
+static bool pass(struct pending *pending, uint64_t now)
 {
 	int error = protocol_send(door.with->channel, &pending->message, sizeof(pending->message),
 				  &pending->fd, 1);
 
 	if (error == -EAGAIN)
-		return;
+		return false;
 	if (error)
 		log_error("cannot pass a connection on: %s", strerror(-error));
+	end_turn(pending->owner, now);
 	close(leave(pending, now)); /* it is empty */
+	return true;
 }
 
-/* Those of trusted users first. */
+/* A trusted user's; else that of the user whose last turn was the longest ago. */
+static struct pending *next_ready(void)
+{
+	struct pending *found = NULL;
+
+	for (uint32_t i = 0; door.ready && i < door.slots; i++) {
+		struct pending *pending = &door.pending[i];
+
+		if (pending->fd < 0 || !pending->ready)
+			continue;
+		if (pending->trusted)
+			return pending;
+		if (!found || pending->turn < found->turn)
+			found = pending;
+	}
+	return found;
+}
+
 static void pass_all(uint64_t now)
 {
-	for (int trusted = 1; trusted >= 0; trusted--)
-		for (uint32_t i = 0; door.ready && i < door.slots; i++)
-			if (door.pending[i].fd >= 0 && door.pending[i].ready &&
-			    door.pending[i].trusted == trusted)
-				pass(&door.pending[i], now);
+	struct pending *next;
+
+	while ((next = next_ready()) != NULL && pass(next, now))
+		;
 	if (door.waiting == (door.ready > 0))
 		return;
 	door.waiting = door.ready > 0;
@@ -232,8 +265,11 @@ static void let_in(int fd, uint64_t now)
 	}
 	user->connections++;
 	door.taken++;
-	*pending = (struct pending){
-		.fd = fd, .trusted = trusted, .owner = owner, .message = {.accepted_ns = now}};
+	*pending = (struct pending){.fd = fd,
+				    .trusted = trusted,
+				    .owner = owner,
+				    .turn = user->turn,
+				    .message = {.accepted_ns = now}};
 	take_hello(pending, now); /* mostly it is there */
 }
 
@@ -343,6 +379,7 @@ static uint32_t count_slots(void)
 int greeter_run(const struct greeter *greeter)
 {
 	const int none = 0;
+	int error;
 
 	door.with = greeter;
 	door.slots = count_slots();
@@ -354,7 +391,11 @@ int greeter_run(const struct greeter *greeter)
 			0 &&
 		(greeter->root_listener < 0 || setsockopt(greeter->root_listener, SOL_SOCKET,
 							  SO_PASSRIGHTS, &none, sizeof(none)) == 0);
-	reload_only_read(greeter->reload);
+	error = mappings_read_only(greeter->beat);
+	if (error) {
+		log_error("the door cannot open: %s", strerror(-error));
+		return 1;
+	}
 	reload_take(greeter->reload, &door.config_number, &door.config);
 	privilege_door(&greeter->beat->refused_calls);
 	door.epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -5,7 +5,8 @@
  * each client's hello, sees that nothing is left in the connection, shuts it for reading,
  * and passes connection and hello to the worker. So the worker never receives, and never
  * closes, a descriptor of a client's choice, whose close may block (a file of FUSE, a TCP
- * socket with SO_LINGER).
+ * socket with SO_LINGER). Users have turns, root before each, and the channel holds a few
+ * connections only, so that no user waits behind all the connections of another.
  *
  * Where the kernel can refuse descriptors (SO_PASSRIGHTS, Linux 6.16), none arrive. On
  * older kernels a connection with descriptors is found by MSG_PEEK, before any of them
@@ -32,7 +33,7 @@ struct greeter_message {
 
 struct greeter {
 	int listener, root_listener; /* root_listener: -1 if there is none */
-	int channel;		     /* SOCK_SEQPACKET, non-blocking: to the worker */
+	int channel;		     /* SOCK_SEQPACKET, non-blocking, short: to the worker */
 	const struct reload *reload; /* for the owners of uids */
 	struct door_beat *beat;
 };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/daemon/kept.h"
 
+#include <errno.h>
+
 #include "channel/protocol.h"
-#include "scheduler/daemon/peer.h"
+#include "scheduler/daemon/reader.h"
 
 static bool used(const uint32_t *word)
 {
@@ -37,8 +39,9 @@ static struct kept_process *room(struct kept *kept)
 			return &kept->processes[i];
 	for (uint32_t i = 0; i < KEPT_PROCESSES; i++) {
 		struct kept_process *p = &kept->processes[i];
+		struct peer_facts its;
 
-		if (peer_started(p->pid) != p->started) {
+		if (reader_facts(p->pid, &its) != -EAGAIN && its.started != p->started) {
 			set_used(&p->used, false);
 			return p;
 		}

@@ -8,6 +8,7 @@
 
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/order.h"
+#include "scheduler/daemon/reader.h"
 #include "scheduler/daemon/worker.h"
 #include "scheduler/kfd/tracer.h"
 
@@ -191,7 +192,7 @@ void level_fall(struct worker *worker, struct client *client, int error, const c
 		return;
 	level->never_trap |= error == -EIO || error == -EOPNOTSUPP;
 	explain(worker, client, error, why);
-	level->unseen = error == -EPERM && tracer_right_has_come(client->peer.pid);
+	level->unseen = error == -EPERM && reader_right_has_come(client->peer.pid);
 	if (by_trap && error != -ESRCH)
 		plan_climb(level, now);
 	/* An outsider that has queues will not enable its runtime any more. */
@@ -321,7 +322,7 @@ static bool looks_good(struct worker *worker, const struct client *client, uint6
 {
 	switch (client->level.error) {
 	case -EPERM:
-		return !client->level.unseen && tracer_right_has_come(client->peer.pid);
+		return !client->level.unseen && reader_right_has_come(client->peer.pid);
 	case -EAGAIN:
 		return tracer_nobody_has(client->peer.pid);
 	case -EACCES:

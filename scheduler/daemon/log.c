@@ -24,7 +24,8 @@
 #define LINE 600 /* below PIPE_BUF: a pipe takes all of it or nothing */
 
 static const struct budget_rule client_rule = {.burst = 20, .period_ns = 1000000000u};
-static const struct budget_rule user_rule = {.burst = 200, .period_ns = 200000000u};
+/* In each of the two processes that a user can cause lines of: worker and door. */
+static const struct budget_rule user_rule = {.burst = 100, .period_ns = 400000000u};
 
 /* A file takes a line in any case; the others may not have room for it. */
 static enum { FILE_LIKE, OWN, SOCKET, SHARED } way = SHARED;

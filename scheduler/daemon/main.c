@@ -144,12 +144,12 @@ static int read_config(struct options *options, struct reload **out)
 	char problem[1024], *path = NULL;
 
 	config_default(&config);
-	owners_read(OWNERS_FILE, &config.owners);
-	tell_owners(&config.owners);
 	if (name && config_load(name, &config, problem, sizeof(problem))) {
 		fprintf(stderr, "%s\n", problem); /* FILE:LINE first, as editors want it */
 		return 2;
 	}
+	owners_read(OWNERS_FILE, &config.owners); /* after config_load(), which begins anew */
+	tell_owners(&config.owners);
 	if (!options->metrics_port)
 		options->metrics_port = config.metrics_port;
 	path = name ? absolute(name) : NULL;

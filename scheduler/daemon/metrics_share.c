@@ -3,16 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "scheduler/daemon/mappings.h"
+
 #define SLOTS 2u
 #define READ_TRIES 8 /* one snapshot a second is written */
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
-#define MAPPINGS 64u
 
 struct snapshots {
 	uint32_t current; /* worker: 1; watchdog: 0, when that worker has ended */
@@ -74,37 +73,6 @@ void metrics_share_publish(void)
 	__atomic_store_n(&written->current, 1, __ATOMIC_RELEASE);
 }
 
-struct range {
-	void *start;
-	size_t size;
-};
-
-/* Shared mappings that this process may write. Their number, or a negative errno. */
-static int writable_mappings(struct range out[static MAPPINGS])
-{
-	FILE *maps = fopen("/proc/self/maps", "re");
-	unsigned long start, end;
-	char *line = NULL, rights[5];
-	size_t room = 0;
-	int n = 0, error;
-
-	if (!maps)
-		return -errno;
-	while (n >= 0 && getline(&line, &room, maps) > 0) {
-		if (sscanf(line, "%lx-%lx %4s", &start, &end, rights) != 3 || rights[1] != 'w' ||
-		    rights[3] != 's' || start == (unsigned long)(uintptr_t)reader)
-			continue;
-		if ((uint32_t)n == MAPPINGS)
-			n = -E2BIG;
-		else
-			out[n++] = (struct range){(void *)(uintptr_t)start, end - start};
-	}
-	error = ferror(maps) ? -EIO : 0;
-	free(line);
-	fclose(maps);
-	return error ? error : n;
-}
-
 struct metrics_reader *metrics_share_counts(void)
 {
 	return reader;
@@ -112,14 +80,8 @@ struct metrics_reader *metrics_share_counts(void)
 
 int metrics_share_read_only(void)
 {
-	struct range ranges[MAPPINGS];
-	int n = writable_mappings(ranges);
-
 	written = NULL;
-	for (int i = 0; i < n; i++)
-		if (munmap(ranges[i].start, ranges[i].size) < 0)
-			return -errno;
-	return n < 0 ? n : 0;
+	return mappings_unmap(reader);
 }
 
 bool metrics_share_current(void)

@@ -10,7 +10,7 @@
 #include "common/clock.h"
 #include "scheduler/daemon/client.h"
 #include "scheduler/daemon/log.h"
-#include "scheduler/daemon/target.h"
+#include "scheduler/daemon/reader.h"
 #include "scheduler/daemon/worker.h"
 #include "scheduler/kfd/sysfs.h"
 
@@ -66,6 +66,27 @@ static void tag_again(struct worker *worker, struct client *client, int priority
 	client_reconsider(worker, client);
 }
 
+/* *out is the process that was found to be one that can be tagged; the caller owns its pidfd. */
+static int hold(pid_t pid, struct peer *out, char *problem, size_t size)
+{
+	struct peer_facts found;
+	int error = reader_target(pid, &found, problem, size);
+
+	if (error)
+		return error;
+	error = peer_open(pid, reader_facts, out);
+	if (!error && out->started != found.started) {
+		close(out->pidfd);
+		error = -ESRCH;
+	}
+	if (error == -EAGAIN)
+		snprintf(problem, size, "process %d cannot be read now: try again in 10 s",
+			 (int)pid);
+	else if (error)
+		snprintf(problem, size, "process %d has just ended", (int)pid);
+	return error;
+}
+
 /* started: of the process that is meant; 0: whichever has the number. */
 static int tag_new(struct worker *worker, pid_t pid, uint64_t started, int priority,
 		   const char *rule, char *problem, size_t size)
@@ -73,7 +94,7 @@ static int tag_new(struct worker *worker, pid_t pid, uint64_t started, int prior
 	struct outsider *outsider;
 	struct client *client;
 	struct peer peer;
-	int error = target_open(pid, &peer, problem, size);
+	int error = hold(pid, &peer, problem, size);
 
 	if (error)
 		return error;
@@ -160,19 +181,32 @@ const char *outsider_rule(const struct outsider *outsider)
 	return outsider->rule;
 }
 
-void outsider_restore(struct worker *worker)
+/* 0: done, or not to be done; -EAGAIN. */
+static int restore(struct worker *worker, const struct kept_process *kept)
 {
-	const struct kept *kept = &worker->beat->kept;
+	struct peer_facts its;
 	char problem[256];
+	int error;
 
-	for (uint32_t i = 0; i < KEPT_PROCESSES; i++) {
-		const struct kept_process *p = &kept->processes[i];
+	/* A process with the shim comes by itself. */
+	if (!kept->used || kept->priority < 0 || client_of(worker, kept->pid))
+		return 0;
+	error = reader_facts(kept->pid, &its);
+	if (error == -EAGAIN || its.started != kept->started)
+		return error == -EAGAIN ? error : 0;
+	error = outsider_tag(worker, kept->pid, kept->priority, problem, sizeof(problem));
+	if (error)
+		log_debug("not tagged again: %s", problem);
+	return error == -EAGAIN ? error : 0;
+}
 
-		/* Who has the shim comes by himself. */
-		if (p->used && p->priority >= 0 && peer_started(p->pid) == p->started &&
-		    outsider_tag(worker, p->pid, p->priority, problem, sizeof(problem)) != 0)
-			log_debug("not tagged again: %s", problem);
-	}
+bool outsider_restore(struct worker *worker)
+{
+	bool all = true;
+
+	for (uint32_t i = 0; i < KEPT_PROCESSES; i++)
+		all &= restore(worker, &worker->beat->kept.processes[i]) == 0;
+	return all;
 }
 
 /* ---- looking ---- */
@@ -209,7 +243,7 @@ static void start(struct worker *worker, struct client *client)
 	    client->priority == PRIORITY_UNSET || !has_compute(client->outsider, 0))
 		return;
 	/* Its agent came after the tag, and could not register here. */
-	if (target_has_shim(client->peer.pid))
+	if (reader_has_shim(client->peer.pid))
 		client_cannot(worker, client, "the shim is in it, and has not registered here");
 	else
 		client_attach(worker, client, true);
@@ -228,7 +262,7 @@ static void look_at_threads(struct worker *worker, struct client *client, uint64
 	    (!core_look(worker->core, client->id, now, &view) || view.state == CORE_RUNNING))
 		return;
 	outsider->threads_ns = now;
-	if (target_destroys(client->peer.pid)) {
+	if (reader_destroys(client->peer.pid)) {
 		outsider->quiet = 0;
 		outsider->changed = true;
 		if (lane->leaving == lane->left)
@@ -265,7 +299,7 @@ void outsider_overdue(struct worker *worker, struct client *client, uint64_t now
 	struct outsider *outsider = client->outsider;
 
 	if ((client->lost_ns || now >= outsider->looked_ns + LOOK_NS) &&
-	    peer_replaced(&client->peer)) {
+	    peer_replaced(&client->peer, reader_facts) > 0) {
 		forget_order(worker, &client->peer);
 		client_gone(worker, client, "is another program now: its tag is gone, too");
 		return;

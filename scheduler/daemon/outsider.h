@@ -21,6 +21,7 @@
 #define KFDSHIM_SCHEDULER_DAEMON_OUTSIDER_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -43,8 +44,9 @@ int outsider_tag_by_rule(struct worker *worker, pid_t pid, uint64_t started, int
 			 const char *rule, char *problem, size_t size);
 /* Which rule has tagged it; empty: an order. */
 const char *outsider_rule(const struct outsider *outsider);
-/* The worker begins: those that an earlier one was told to tag (kept.h). */
-void outsider_restore(struct worker *worker);
+/* The worker begins: those that an earlier one was told to tag (kept.h). false: not all of
+ * them could be read; to be called again. */
+bool outsider_restore(struct worker *worker);
 
 /* At every turn of the loop, for one that is served: what is due? */
 void outsider_overdue(struct worker *worker, struct client *client, uint64_t now);

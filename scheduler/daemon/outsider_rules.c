@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/daemon/outsider_rules.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "scheduler/daemon/client.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/match.h"
 #include "scheduler/daemon/outsider.h"
-#include "scheduler/daemon/subject.h"
+#include "scheduler/daemon/reader.h"
 #include "scheduler/daemon/worker.h"
 #include "scheduler/kfd/sysfs.h"
 
 #define LOOK_NS 1000000000u
 #define PROCESSES 4096u
+#define WORK_NS 2000000u /* in one turn of the loop */
 
 /* Can it be followed? If not, it is said once. */
 static bool can_be_followed(const struct rule *rule)
@@ -55,14 +58,19 @@ static void read_rules(struct worker *worker)
 	}
 }
 
-/* What rules say of it; PRIORITY_UNSET: nothing that tags it. */
+/* What rules say of it; PRIORITY_UNSET: nothing that tags it; -EAGAIN: that is not known now. */
 static int priority_of(const struct worker *worker, pid_t pid, struct verdict *verdict)
 {
 	struct subject subject;
+	int error;
 
 	*verdict = (struct verdict){.priority = PRIORITY_UNSET};
-	if (!worker->outsider_rules.rules || subject_read(pid, &subject) != 0 ||
-	    !rules_match(worker->outsider_rules.rules, &subject, verdict))
+	if (!worker->outsider_rules.rules)
+		return PRIORITY_UNSET;
+	error = reader_subject(pid, &subject);
+	if (error == -EAGAIN)
+		return error;
+	if (error || !rules_match(worker->outsider_rules.rules, &subject, verdict))
 		return PRIORITY_UNSET;
 	if (!(verdict->effects & RULE_PRIORITY) ||
 	    (verdict->effects & RULE_LEVEL && verdict->level == PROTOCOL_LEVEL_OBSERVE))
@@ -90,18 +98,18 @@ static void look_at(struct worker *worker, pid_t pid)
 {
 	struct verdict verdict;
 	char problem[256];
-	uint64_t started;
+	struct peer_facts its;
 	int priority;
 
 	if (pid == getpid() || client_of(worker, pid))
 		return;
-	started = peer_started(pid);
-	if (!started || is_ordered(worker, pid, started))
+	if (reader_facts(pid, &its) == -EAGAIN || !its.started ||
+	    is_ordered(worker, pid, its.started))
 		return;
 	priority = priority_of(worker, pid, &verdict);
-	if (priority == PRIORITY_UNSET)
+	if (priority == PRIORITY_UNSET || priority == -EAGAIN)
 		return;
-	if (outsider_tag_by_rule(worker, pid, started, priority, verdict.rule, problem,
+	if (outsider_tag_by_rule(worker, pid, its.started, priority, verdict.rule, problem,
 				 sizeof(problem)) != 0)
 		log_debug("rule %s: not tagged: %s", verdict.rule, problem);
 }
@@ -119,31 +127,58 @@ static void look_again(struct worker *worker, struct client *client)
 	priority = priority_of(worker, pid, &verdict);
 	if (priority == PRIORITY_UNSET)
 		client_gone(worker, client, "is not tagged any more: no rule says so");
+	else if (priority == -EAGAIN)
+		worker->outsider_rules.outdated = true;
 	else
 		outsider_tag_by_rule(worker, pid, client->peer.started, priority, verdict.rule,
 				     problem, sizeof(problem));
 }
 
+static void look_at_tagged(struct worker *worker)
+{
+	worker->outsider_rules.outdated = false;
+	for (uint32_t i = 0; i < worker->client_end; i++)
+		if (worker->clients[i] && worker->clients[i]->phase == CLIENT_SERVED &&
+		    worker->clients[i]->outsider)
+			look_again(worker, worker->clients[i]);
+}
+
+/* Some of the processes: each may take two or three requests to kfdschedd-read. */
+static void look_at_some(struct worker *worker)
+{
+	struct outsider_rules *own = &worker->outsider_rules;
+	uint64_t end = clock_ns() + WORK_NS;
+
+	while (own->next < own->count && clock_ns() < end)
+		look_at(worker, own->pids[own->next++]);
+	if (own->next < own->count)
+		return;
+	free(own->pids);
+	own->pids = NULL;
+}
+
 void outsider_rules_look(struct worker *worker, uint64_t now)
 {
 	struct outsider_rules *own = &worker->outsider_rules;
-	pid_t *pids;
-	size_t n;
 
 	if (own->config_number != worker->config_number) {
 		own->config_number = worker->config_number;
 		read_rules(worker);
-		for (uint32_t i = 0; i < worker->client_end; i++)
-			if (worker->clients[i] && worker->clients[i]->phase == CLIENT_SERVED &&
-			    worker->clients[i]->outsider)
-				look_again(worker, worker->clients[i]);
+		look_at_tagged(worker);
 	}
-	if (!own->rules || worker->leaving || now < own->looked_ns + LOOK_NS)
+	if (worker->leaving)
 		return;
-	own->looked_ns = now;
-	pids = calloc(PROCESSES, sizeof(*pids));
-	n = pids ? sysfs_processes(pids, PROCESSES) : 0;
-	for (size_t i = 0; i < n; i++)
-		look_at(worker, pids[i]);
-	free(pids);
+	if (!own->pids && now >= own->looked_ns + LOOK_NS &&
+	    (own->rules || own->outdated || own->unrestored)) {
+		own->looked_ns = now;
+		if (own->unrestored)
+			own->unrestored = !outsider_restore(worker);
+		if (own->outdated)
+			look_at_tagged(worker);
+		own->pids = own->rules ? calloc(PROCESSES, sizeof(*own->pids)) : NULL;
+		own->count = own->pids ? sysfs_processes(own->pids, PROCESSES) : 0;
+		own->next = 0;
+	}
+	if (own->pids)
+		look_at_some(worker);
 }

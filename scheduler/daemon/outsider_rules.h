@@ -12,7 +12,10 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_OUTSIDER_RULES_H
 #define KFDSHIM_SCHEDULER_DAEMON_OUTSIDER_RULES_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct rules;
 struct worker;
@@ -22,6 +25,10 @@ struct outsider_rules {
 	uint32_t config_number; /* of which configuration they are */
 	struct rules *rules;	/* NULL: there are none */
 	uint64_t looked_ns;
+	pid_t *pids; /* to look at in the next turns; NULL: none */
+	size_t count, next;
+	bool unrestored; /* a process tagged for an earlier worker could not be read */
+	bool outdated;	 /* a process tagged by the rules before these could not be read */
 };
 
 /* At every turn of the loop. */

@@ -52,12 +52,14 @@ uint64_t peer_started(pid_t pid)
 	return seen.started;
 }
 
-bool peer_replaced(const struct peer *peer)
+int peer_replaced(const struct peer *peer, peer_reader *read)
 {
-	struct proc_stat seen;
+	struct peer_facts now;
 
-	proc_stat(peer->pid, &seen); /* 0: it is ending */
-	return peer->image && seen.stack && seen.stack != peer->image;
+	if (read(peer->pid, &now) == -EAGAIN)
+		return -EAGAIN;
+	/* 0: it is ending */
+	return peer->image && now.image && now.image != peer->image;
 }
 
 void peer_name(pid_t pid, char name[static 16])
@@ -94,31 +96,29 @@ static pid_t pid_of_pidfd(int pidfd)
 	return pid;
 }
 
-pid_t peer_translate(const struct peer *peer, pid_t pid)
+pid_t peer_read_number(pid_t of, pid_t pid)
 {
 	char path[64];
 	int fd, found, error;
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)peer->pid);
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)of);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
 	found = ioctl(fd, NS_GET_TGID_FROM_PIDNS, pid);
 	error = errno;
 	close(fd);
-	/* The namespace was that of the peer if it has not ended. */
 	if (found > 0)
-		return peer_ended(peer) ? -ESRCH : found;
+		return found;
 	return found < 0 && error != EINVAL ? -error : -ENOTTY;
 }
 
 /* The pid may be another process' by now: that one started later than the
  * connection was made. */
-static bool started_before(pid_t pid, uint64_t monotonic_ns)
+static bool started_before(uint64_t start, uint64_t monotonic_ns)
 {
 	struct timespec boot, mono;
 	uint64_t ticks = (uint64_t)sysconf(_SC_CLK_TCK);
-	uint64_t start = peer_started(pid);
 	int64_t offset;
 
 	if (start == 0 || ticks == 0)
@@ -129,20 +129,30 @@ static bool started_before(pid_t pid, uint64_t monotonic_ns)
 	return start * (1000000000u / ticks) <= monotonic_ns + (uint64_t)offset;
 }
 
-struct identity {
-	uid_t uid;     /* the effective one, which is what a connection tells, too */
-	pid_t own_pid; /* the last of its numbers; 0: the kernel tells none */
-};
+char peer_state(pid_t pid)
+{
+	char path[64], line[256], state = '\0';
+	FILE *f;
 
-/* -ESRCH: it is gone. */
-static int read_identity(pid_t pid, struct identity *out)
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && !state && fgets(line, sizeof(line), f))
+		if (sscanf(line, "State: %c", &state) != 1)
+			state = '\0';
+	if (f)
+		fclose(f);
+	return state;
+}
+
+/* Its effective user, which is what a connection has, too, and the last of its numbers, which
+ * is its own. -ESRCH: it is gone. */
+static int read_identity(pid_t pid, struct peer_facts *out)
 {
 	char path[64], line[256];
 	unsigned effective = 0;
 	int error = -ESRCH;
 	FILE *f;
 
-	*out = (struct identity){0};
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f)) {
@@ -157,10 +167,17 @@ static int read_identity(pid_t pid, struct identity *out)
 	return error;
 }
 
-static int open_pidfd(int socket, const struct ucred *cred, uint64_t accepted_ns, struct peer *out)
+uid_t peer_uid(pid_t pid)
+{
+	struct peer_facts its = {0};
+
+	return read_identity(pid, &its) == 0 ? its.uid : (uid_t)-1;
+}
+
+/* *by_number: the kernel gives no pidfd of the peer, so its number alone is known. */
+static int open_pidfd(int socket, pid_t number, bool *by_number, struct peer *out)
 {
 	socklen_t size = sizeof(out->pidfd);
-	struct identity found;
 
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &out->pidfd, &size) == 0) {
 		out->pid = pid_of_pidfd(out->pidfd);
@@ -173,19 +190,12 @@ static int open_pidfd(int socket, const struct ucred *cred, uint64_t accepted_ns
 	 * another process's now, which it would be taken for below. */
 	if (errno != ENOPROTOOPT)
 		return errno == EINVAL || errno == ENODATA ? -ESRCH : -errno;
-	if (cred->pid <= 0)
+	*by_number = true;
+	if (number <= 0)
 		return -ESRCH;
-	out->pid = cred->pid;
+	out->pid = number;
 	out->pidfd = (int)syscall(SYS_pidfd_open, out->pid, 0);
-	if (out->pidfd < 0)
-		return -errno;
-	/* A start time has the resolution of a clock tick, so the number may have been used
-	 * again within it: a process of another user is never the client. */
-	if (started_before(out->pid, accepted_ns) && read_identity(out->pid, &found) == 0 &&
-	    found.uid == cred->uid)
-		return 0;
-	close(out->pidfd);
-	return -ESRCH;
+	return out->pidfd < 0 ? -errno : 0;
 }
 
 static int namespace_of(pid_t pid, const char *kind, uint64_t *inode)
@@ -212,20 +222,33 @@ static void read_groups(int socket, gid_t primary, struct peer *out)
 		out->group_count += (uint32_t)(size / sizeof(*out->groups));
 }
 
-/* By number: what else there is to know. Its pidfd is there; closed on failure. */
-static int describe(struct peer *out)
+int peer_read(pid_t pid, struct peer_facts *out)
 {
-	struct identity identity;
-	int error = namespace_of(out->pid, "pid", &out->pid_ns);
 	struct proc_stat seen;
+	int error;
 
-	if (!error)
-		error = namespace_of(out->pid, "user", &out->user_ns);
-	proc_stat(out->pid, &seen);
+	*out = (struct peer_facts){0};
+	proc_stat(pid, &seen);
 	out->image = seen.stack;
 	out->started = seen.started;
-	read_identity(out->pid, &identity);
-	out->own_pid = identity.own_pid;
+	error = read_identity(pid, out);
+	if (!error)
+		error = namespace_of(pid, "pid", &out->pid_ns);
+	if (!error)
+		error = namespace_of(pid, "user", &out->user_ns);
+	return error;
+}
+
+/* By number: what else there is to know. Its pidfd is there; closed on failure. */
+static int describe(peer_reader *read, struct peer *out, struct peer_facts *facts)
+{
+	int error = read(out->pid, facts);
+
+	out->pid_ns = facts->pid_ns;
+	out->user_ns = facts->user_ns;
+	out->image = facts->image;
+	out->started = facts->started;
+	out->own_pid = facts->own_pid;
 	/* All that was read by pid was its own if it still lives. */
 	if (!error && peer_ended(out))
 		error = -ESRCH;
@@ -236,10 +259,12 @@ static int describe(struct peer *out)
 	return error;
 }
 
-int peer_identify(int socket, uint64_t accepted_ns, struct peer *out)
+int peer_identify(int socket, uint64_t accepted_ns, peer_reader *read, struct peer *out)
 {
 	struct ucred cred;
 	socklen_t size = sizeof(cred);
+	struct peer_facts facts;
+	bool by_number = false;
 	int error;
 
 	*out = (struct peer){.pidfd = -1};
@@ -247,27 +272,29 @@ int peer_identify(int socket, uint64_t accepted_ns, struct peer *out)
 		return -errno;
 	out->uid = cred.uid;
 	read_groups(socket, cred.gid, out);
-	error = open_pidfd(socket, &cred, accepted_ns, out);
-	if (error)
+	error = open_pidfd(socket, cred.pid, &by_number, out);
+	if (!error)
+		error = describe(read, out, &facts);
+	/* A start time has the resolution of a clock tick, so the number may have been used
+	 * again within it: a process of another user is never the client. */
+	if (error || !by_number ||
+	    (started_before(facts.started, accepted_ns) && facts.uid == cred.uid))
 		return error;
-	return describe(out);
+	close(out->pidfd);
+	out->pidfd = -1;
+	return -ESRCH;
 }
 
-int peer_open(pid_t pid, struct peer *out)
+int peer_open(pid_t pid, peer_reader *read, struct peer *out)
 {
-	struct identity identity;
+	struct peer_facts facts;
 	int error;
 
 	*out = (struct peer){.pid = pid};
 	out->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (out->pidfd < 0)
 		return -errno;
-	error = read_identity(pid, &identity);
-	out->uid = identity.uid;
-	if (error) {
-		close(out->pidfd);
-		out->pidfd = -1;
-		return error;
-	}
-	return describe(out);
+	error = describe(read, out, &facts);
+	out->uid = facts.uid;
+	return error;
 }

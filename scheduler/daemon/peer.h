@@ -22,32 +22,50 @@ struct peer {
 	uint64_t image;		   /* changes with exec; 0: not to be seen */
 };
 
+/* What /proc says of the process that has a number. */
+struct peer_facts {
+	pid_t own_pid;
+	uid_t uid;
+	uint64_t started, pid_ns, user_ns, image; /* as above */
+};
+
+/* Reads it. 0; -ESRCH: it is gone; -EACCES: its namespaces are hidden from us. It may wait for
+ * as long as the process likes, so the worker passes another function to the ones below, which
+ * may fail with -EAGAIN as well (reader.h). */
+int peer_read(pid_t pid, struct peer_facts *out);
+typedef int peer_reader(pid_t pid, struct peer_facts *out);
+
 /*
  * By SO_PEERPIDFD, before Linux 6.5 by SO_PEERCRED, pidfd_open, a start time that
  * must lie before `accepted_ns` (CLOCK_MONOTONIC), and an effective uid that must be
  * that of the credentials (so there a process that changes its user between connect
- * and hello is refused). -ESRCH: it is
- * gone, or not in our pid namespace; -EACCES: its namespaces are hidden from
- * us, so nobody can say whose tenant it is.
+ * and hello is refused). -ESRCH: it is gone, or not in our pid namespace; -EACCES: its
+ * namespaces are hidden from us, so its tenant is not known; or what `read` failed with.
  */
-int peer_identify(int socket, uint64_t accepted_ns, struct peer *out);
+int peer_identify(int socket, uint64_t accepted_ns, peer_reader *read, struct peer *out);
 
-/* The same of a process that is known by its number alone; it need not be connected.
- * -ESRCH: it is gone; -EACCES as above; or what pidfd_open(2) failed with. */
-int peer_open(pid_t pid, struct peer *out);
+/* The same of a process that is known by its number alone; it need not be connected. Also
+ * what pidfd_open(2) failed with. */
+int peer_open(pid_t pid, peer_reader *read, struct peer *out);
 
 bool peer_ended(const struct peer *peer);
 bool peer_in_group(const struct peer *peer, gid_t group);
-/* The process that has number `pid` in the PID namespace of `peer`, in our own. -ESRCH: no
- * process has, or it is not in ours; -ENOTTY: before Linux 6.12, the kernel translates no
- * numbers; -EACCES: we may not see the namespace. */
-pid_t peer_translate(const struct peer *peer, pid_t pid);
-/* As in struct peer; 0: there is no such process. */
+/* 1: it is another program now, because an exec happened since peer_identify(); 0: it is not;
+ * -EAGAIN. */
+int peer_replaced(const struct peer *peer, peer_reader *read);
+/* The process that has number `pid` in the PID namespace of process `of`, in our own. -ESRCH:
+ * no process has, or it is not in ours; -ENOTTY: before Linux 6.12, the kernel translates no
+ * numbers; -EACCES: we may not see the namespace. It may wait as peer_read() may. */
+pid_t peer_read_number(pid_t of, pid_t pid);
+/* As in struct peer; 0: there is no such process. It may wait, too. */
 uint64_t peer_started(pid_t pid);
+/* The effective one; -1: there is no such process. */
+uid_t peer_uid(pid_t pid);
+/* The state of its lead thread, as in its status, which can be read without a wait (the same in
+ * stat cannot); '\0': there is no such process. */
+char peer_state(pid_t pid);
 /* Our own namespaces, as in struct peer. */
 void peer_own_namespaces(uint64_t *pid_ns, uint64_t *user_ns);
-/* It is another program now: an exec happened since peer_identify(). */
-bool peer_replaced(const struct peer *peer);
 /* The name of its lead thread, in characters that may stand anywhere. */
 void peer_name(pid_t pid, char name[static 16]);
 

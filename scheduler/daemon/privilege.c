@@ -2,13 +2,18 @@
 #include "scheduler/daemon/privilege.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/log.h"
+
+#define NICE (-15)
+#define NICE_DOOR (-5)
 
 /* Of `wanted`, what is permitted now stays so; `effective`: and is in effect. */
 static void keep(const cap_value_t *wanted, int count, bool effective)
@@ -53,20 +58,32 @@ void privilege_watchdog(uint64_t *refused)
 	confine(FILTER_WATCHDOG, refused);
 }
 
-void privilege_worker_start(void)
+/* Loop and executors are worth nothing when they wait for a core behind what
+ * they schedule; they use very little of it. Above the lowest, where whoever
+ * runs for long in real time should be. */
+void privilege_urgent(bool say)
 {
+	const struct sched_param low = {.sched_priority = sched_get_priority_min(SCHED_RR) + 1};
+
 	keep(rights, 2, true);
+	if (sched_setscheduler(0, SCHED_RR, &low) == 0)
+		return;
+	if (setpriority(PRIO_PROCESS, 0, NICE) != 0 && say)
+		log_info("no right to a real-time or a higher priority: on a busy host the "
+			 "scheduler is late");
 }
 
 void privilege_worker(uint64_t *refused)
 {
-	keep(rights, 1, true);
+	keep(NULL, 0, false);
 	confine(FILTER_WORKER, refused);
 }
 
 void privilege_door(uint64_t *refused)
 {
-	keep(rights, 0, false);
+	keep(rights, 2, true);
+	(void)setpriority(PRIO_PROCESS, 0, NICE_DOOR);
+	keep(NULL, 0, false);
 	confine(FILTER_DOOR, refused);
 }
 
@@ -74,4 +91,16 @@ void privilege_metrics(uint64_t *refused)
 {
 	keep(NULL, 0, false);
 	confine(FILTER_METRICS, refused);
+}
+
+void privilege_executor(uint64_t *refused)
+{
+	keep(rights, 1, true);
+	confine(FILTER_EXECUTOR, refused);
+}
+
+void privilege_reader(uint64_t *refused)
+{
+	keep(rights, 1, true);
+	confine(FILTER_READER, refused);
 }

@@ -172,8 +172,3 @@ bool reload_take(const struct reload *reload, uint32_t *number, struct config *o
 	*number = at;
 	return true;
 }
-
-void reload_only_read(const struct reload *reload)
-{
-	mprotect(reload->shared, sizeof(*reload->shared), PROT_READ);
-}

@@ -5,7 +5,7 @@
  * nothing in a file may harm who looks after the worker. What is good is in force from
  * then on, for this worker (SIGHUP tells it to look) and for all later ones.
  *
- * All functions for the watchdog's process but reload_take() and reload_only_read().
+ * All functions for the watchdog's process but reload_take().
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_RELOAD_H
 #define KFDSHIM_SCHEDULER_DAEMON_RELOAD_H
@@ -30,7 +30,5 @@ bool reload_look(struct reload *reload, uint64_t now);
 /* The worker: copies what is in force if its number is not *number, which it then is;
  * 0 is nothing's number. */
 bool reload_take(const struct reload *reload, uint32_t *number, struct config *out);
-/* A process that is trusted less than the daemon: it can change nothing of it from now on. */
-void reload_only_read(const struct reload *reload);
 
 #endif

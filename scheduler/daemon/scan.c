@@ -10,6 +10,7 @@
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/order.h"
 #include "scheduler/daemon/outsider.h"
+#include "scheduler/daemon/owners.h"
 #include "scheduler/daemon/worker.h"
 
 void client_explain(struct client *client)
@@ -32,24 +33,28 @@ void client_explain(struct client *client)
 
 void client_attach(struct worker *worker, struct client *client, bool patient)
 {
+	const struct executor_tenant tenant = {
+		.uid = client->peer.uid,
+		.owner = owners_find(&worker->config.owners, client->peer.uid),
+		.pid_ns = client->peer.pid_ns,
+		.user_ns = client->peer.user_ns,
+	};
 	char why[KFD_REASON];
-	int error;
+	int error = executor_start(client->peer.pid, client->peer.started, &tenant, patient,
+				   &client->executor);
 
-	if (worker->orphan_count >= WORKER_ORPHANS) {
-		snprintf(why, sizeof(why),
-			 "%u debug sessions of processes that are gone do not end",
-			 worker->orphan_count);
-		client_cannot(worker, client, why);
-		return;
-	}
-	error = executor_start(client->peer.pid, client->peer.pidfd, worker->done_fd, worker->beat,
-			       patient, &client->executor);
 	if (!error) {
 		worker->executor_count++;
 		return;
 	}
-	snprintf(why, sizeof(why), "no thread for it: %s", strerror(-error));
-	client_cannot(worker, client, why);
+	if (error == -EBUSY)
+		snprintf(why, sizeof(why), "too many executors of its tenant hang in the driver");
+	else if (error == -ENOSPC)
+		snprintf(why, sizeof(why),
+			 "no executor for it: all are in use, or its user has half of them");
+	else
+		snprintf(why, sizeof(why), "no executor for it: %s", strerror(-error));
+	level_fall(worker, client, -EAGAIN, why, worker->now_ns);
 }
 
 /* The level follows from the runtime's state, the priority and the session. */

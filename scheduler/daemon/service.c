@@ -82,10 +82,8 @@ static void tell_state(pid_t worker, bool well)
 {
 	if (!well)
 		sd_notify(0, "STATUS=The worker has ended, or hangs; another one starts.");
-	else if (worker)
-		sd_notifyf(0, "STATUS=Worker %d decides.", (int)worker);
 	else
-		sd_notify(0, "STATUS=No workload, so no worker.");
+		sd_notifyf(0, "STATUS=Worker %d decides.", (int)worker);
 }
 
 void service_look(pid_t worker, bool well, uint64_t now)

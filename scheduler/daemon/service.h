@@ -21,7 +21,7 @@ struct service_sockets {
  * metrics, each at most once. 0, or a negative errno and one sentence in `problem`. */
 int service_sockets(struct service_sockets *out, char *problem, size_t size);
 
-/* At every look of the watchdog: is all well, by this worker (0: none is needed now)? The
+/* At every look of the watchdog: is all well, by this worker? The
  * first time that it is the service is ready; while it is systemd's watchdog is told in
  * time, if it wants to be. */
 void service_look(pid_t worker, bool well, uint64_t now_ns);

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/daemon/standing.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scheduler/daemon/client.h"
 #include "scheduler/daemon/level.h"
 #include "scheduler/daemon/log.h"
-#include "scheduler/daemon/subject.h"
+#include "scheduler/daemon/reader.h"
 #include "scheduler/daemon/worker.h"
+
+#define AGAIN_NS 5000000000u
 
 /* ---- whose ---- */
 
@@ -90,15 +93,16 @@ static enum protocol_level level_of(const struct client *client)
 	return level;
 }
 
-/* What configuration and kernel say of it now. */
-static void look_up(struct worker *worker, struct client *client)
+/* What configuration and kernel say of it now. -EAGAIN: as before, because it cannot be read. */
+static int look_up(struct worker *worker, struct client *client)
 {
 	struct standing *standing = &client->standing, before = *standing;
 	const char *group;
 	struct subject subject;
 
 	/* Of who is gone nothing is known: its pidfd tells that in a moment. */
-	subject_read(client->peer.pid, &subject);
+	if (reader_subject(client->peer.pid, &subject) == -EAGAIN)
+		return -EAGAIN;
 	subject.uid = client->peer.uid;
 	subject.shim = true;
 	if (!client->outsider) /* outsider_rules.h */
@@ -107,23 +111,27 @@ static void look_up(struct worker *worker, struct client *client)
 	group = ruled(client, RULE_GROUP) ? standing->verdict.group : standing->group;
 	if (standing->may == before.may && standing->lets == before.lets &&
 	    strcmp(client->group, group) == 0)
-		return;
+		return 0;
 	snprintf(client->group, sizeof(client->group), "%s", group);
 	client->group_number = group_of(worker, client);
+	return 0;
 }
 
-void standing_came(struct worker *worker, struct client *client)
+int standing_came(struct worker *worker, struct client *client)
 {
+	int error;
+
 	client->tenant = tenant_of(worker, client);
-	look_up(worker, client);
-	if (client->outsider)
-		return;
+	error = look_up(worker, client);
+	if (error || client->outsider)
+		return error;
 	client->priority = standing_priority(client);
 	client->slo_us = slo_of(client);
 	level_begin(client, level_of(client));
 	if (client->standing.verdict.rule[0])
 		log_info("process %d (%s): rule %s", (int)client->peer.pid, client->name,
 			 client->standing.verdict.rule);
+	return 0;
 }
 
 void standing_place(struct worker *worker, const struct client *client, uint64_t now)
@@ -147,23 +155,37 @@ void standing_changed(struct worker *worker, struct client *client)
 	core_set_slo(worker->core, client->id, client->slo_us * UINT64_C(1000));
 }
 
-void standing_configured(struct worker *worker, uint64_t now)
+static void configured(struct worker *worker, struct client *client, uint64_t now)
 {
+	struct standing *standing = &client->standing;
 	char before[VALUE_NAME];
 
-	for (uint32_t i = 0; i < worker->client_end; i++) {
-		struct client *client = worker->clients[i];
-
-		if (!client || client->phase != CLIENT_SERVED)
-			continue;
-		memcpy(before, client->standing.verdict.rule, sizeof(before));
-		look_up(worker, client);
-		if (strcmp(before, client->standing.verdict.rule) != 0)
-			log_info("process %d (%s): %s%s", (int)client->peer.pid, client->name,
-				 client->standing.verdict.rule[0] ? "rule " : "no rule any more",
-				 client->standing.verdict.rule);
-		standing_place(worker, client, now);
-		if (!client->outsider)
-			standing_changed(worker, client);
+	memcpy(before, standing->verdict.rule, sizeof(before));
+	standing->again_ns = 0;
+	if (look_up(worker, client) == -EAGAIN) {
+		standing->again_ns = now + AGAIN_NS;
+		/* The bits are of grants that the new configuration may not have. */
+		standing->may = standing->lets = 0;
+		client->group_number = group_of(worker, client);
 	}
+	if (strcmp(before, standing->verdict.rule) != 0)
+		log_info("process %d (%s): %s%s", (int)client->peer.pid, client->name,
+			 standing->verdict.rule[0] ? "rule " : "no rule any more",
+			 standing->verdict.rule);
+	standing_place(worker, client, now);
+	if (!client->outsider)
+		standing_changed(worker, client);
+}
+
+void standing_configured(struct worker *worker, uint64_t now)
+{
+	for (uint32_t i = 0; i < worker->client_end; i++)
+		if (worker->clients[i] && worker->clients[i]->phase == CLIENT_SERVED)
+			configured(worker, worker->clients[i], now);
+}
+
+void standing_overdue(struct worker *worker, struct client *client, uint64_t now)
+{
+	if (client->standing.again_ns && now >= client->standing.again_ns)
+		configured(worker, client, now);
 }

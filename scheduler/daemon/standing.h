@@ -31,11 +31,12 @@ struct standing {
 
 	struct verdict verdict;
 	uint64_t may, lets; /* bits of grants (match.h) */
+	uint64_t again_ns;  /* when to try to read it again; 0: it has been read */
 };
 
 /* Its peer is known, and what it says itself: all else follows (client->priority, slo_us,
  * group, tenant, by_order). An outsider has its priority from elsewhere. */
-void standing_came(struct worker *worker, struct client *client);
+int standing_came(struct worker *worker, struct client *client);
 /* The core has it: whose it is there. */
 void standing_place(struct worker *worker, const struct client *client, uint64_t now);
 /* Its priority and its objective by its rule, or else by its own word, which may have
@@ -45,6 +46,8 @@ void standing_changed(struct worker *worker, struct client *client);
 /* Another configuration is in force: of every client. A level counts from the next time
  * that a process comes. */
 void standing_configured(struct worker *worker, uint64_t now);
+/* The same of one that could not be read then, once it can be. */
+void standing_overdue(struct worker *worker, struct client *client, uint64_t now);
 /* May `who` preempt `whom`, if it is more urgent? */
 bool standing_may(const struct client *who, const struct client *whom);
 

@@ -298,19 +298,27 @@ static json_t *connections_json(const struct worker *worker)
 			 "orphans", (json_int_t)worker->orphan_count);
 }
 
+static json_t *executors_json(void)
+{
+	uint32_t processes, stuck;
+
+	executor_count(&processes, &stuck);
+	return json_pack("{sI sI}", "processes", (json_int_t)processes, "stuck", (json_int_t)stuck);
+}
+
 json_t *status_head(const struct worker *worker, uint64_t now)
 {
 	struct core_policy policy = core_policy_of(worker->core, 0);
 	json_t *root;
 
-	root = json_pack("{s{sI sI sI ss so sI so} so so}", "daemon", "pid", (json_int_t)getppid(),
-			 "worker_pid", (json_int_t)getpid(), "uptime_us",
+	root = json_pack("{s{sI sI sI ss so sI so so} so so}", "daemon", "pid",
+			 (json_int_t)getppid(), "worker_pid", (json_int_t)getpid(), "uptime_us",
 			 (json_int_t)((now - worker->beat->started_ns) / 1000), "policy",
 			 protocol_policy_name((enum protocol_policy)policy.rule), "share_percent",
 			 share_json(policy), "slow_suspend_us",
 			 (json_int_t)(worker->config.core.slow_suspend_ns / 1000), "connections",
-			 connections_json(worker), "nodes", nodes_json(worker, now), "totals",
-			 totals_json(&worker->totals));
+			 connections_json(worker), "executors", executors_json(), "nodes",
+			 nodes_json(worker, now), "totals", totals_json(&worker->totals));
 	status_about(worker, json_object_get(root, "daemon"));
 	return root;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -18,21 +19,23 @@
 
 #define FILES 1024 /* that are looked at, of a process that has any number of them */
 
-/* The process that a thread belongs to; 0: it is gone. */
-static pid_t leader_of(pid_t tid)
+/* Of a thread: the process that it belongs to ("Tgid"), or that one's parent ("PPid"); 0: it is
+ * gone. */
+static pid_t relative_of(pid_t tid, const char *which)
 {
 	char path[64], line[128];
-	int leader = 0;
+	size_t length = strlen(which);
+	pid_t found = 0;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
 	f = fopen(path, "re");
-	while (f && !leader && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Tgid: %d", &leader) != 1)
-			leader = 0;
+	while (f && !found && fgets(line, sizeof(line), f))
+		if (strncmp(line, which, length) == 0 && line[length] == ':')
+			found = (pid_t)atoi(line + length + 1);
 	if (f)
 		fclose(f);
-	return leader;
+	return found;
 }
 
 /* The preloaded library may be there and do nothing (KFDSHIM_DISABLE); the agent is
@@ -52,11 +55,12 @@ static int check_number(pid_t pid, char *problem, size_t size)
 		snprintf(problem, size, "%d is not the number of a process", (int)pid);
 		return -EINVAL;
 	}
-	if (pid == getpid() || pid == getppid()) {
+	/* all of its processes are the watchdog's children, and this is one of them */
+	if (pid == getppid() || relative_of(pid, "PPid") == getppid()) {
 		snprintf(problem, size, "process %d is kfdschedd itself", (int)pid);
 		return -EINVAL;
 	}
-	leader = leader_of(pid);
+	leader = relative_of(pid, "Tgid");
 	if (!leader || !proc_stat(pid, &seen)) {
 		snprintf(problem, size, "there is no process %d in the daemon's PID namespace",
 			 (int)pid);
@@ -121,7 +125,7 @@ int target_open(pid_t pid, struct peer *out, char *problem, size_t size)
 
 	if (error)
 		return error;
-	error = peer_open(pid, out);
+	error = peer_open(pid, peer_read, out);
 	if (error == -ESRCH)
 		snprintf(problem, size, "process %d has just ended", (int)pid);
 	else if (error == -EACCES)

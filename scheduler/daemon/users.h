@@ -22,6 +22,7 @@ struct user {
 	uid_t uid;
 	uint32_t connections;
 	uint32_t answers; /* under way (answer.h) */
+	uint64_t turn;	  /* the number of its last one (greeter.h); 0: none */
 	struct log_share log;
 	struct budget comes, looks;
 };

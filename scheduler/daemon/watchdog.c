@@ -18,6 +18,7 @@
 #include "common/proc_stat.h"
 #include "scheduler/daemon/beat.h"
 #include "scheduler/daemon/child.h"
+#include "scheduler/daemon/executors.h"
 #include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/greeter.h"
 #include "scheduler/daemon/lock.h"
@@ -26,15 +27,17 @@
 #include "scheduler/daemon/metrics_http.h"
 #include "scheduler/daemon/metrics_share.h"
 #include "scheduler/daemon/privilege.h"
+#include "scheduler/daemon/reader.h"
 #include "scheduler/daemon/service.h"
 #include "scheduler/daemon/worker.h"
 
 #define MS 1000000ull
 #define LOOK_MS 50
 #define BEAT_MAX_NS (500 * MS)
-#define SUSPEND_MAX_NS (10000 * MS) /* the firmware's own timeout is 9 s */
 #define LEAVE_MAX_NS (15000 * MS)
 #define DOOR_MAX_NS (1000 * MS)
+#define FILES 8
+#define END_MAX_NS (2000 * MS) /* for executor processes that have no session any more */
 
 struct watchdog {
 	struct beat *beat;
@@ -44,11 +47,16 @@ struct watchdog {
 	int channel; /* the worker's end */
 	char lock[128];
 	struct child worker, door;
-	struct child http;	/* with a socket for metrics */
-	bool alone;		/* there is none because nobody needs one */
+	struct child http; /* with a socket for metrics */
+	struct child reader;
+	int reader_ends[2]; /* the worker's, and the process' */
+	int files[FILES];   /* all that processes inherit; -1: not there */
+	struct executors *executors;
 	int told;		/* the error of the lock that was spoken of */
 	unsigned late;		/* looks in a row that found the heartbeat too old */
 	uint64_t leaving_since; /* 0: not asked to */
+	uint64_t left_since;	/* 0: the last worker has not ended yet */
+	bool children;		/* one may have ended or stopped */
 	bool reloading;		/* and systemd has been told */
 };
 
@@ -61,15 +69,7 @@ static bool is_stopped(pid_t pid)
 
 static bool too_old(const struct watchdog *w, uint64_t now)
 {
-	uint64_t beat = __atomic_load_n(&w->beat->beat_ns, __ATOMIC_ACQUIRE);
-	uint64_t since;
-
-	if (now < beat + BEAT_MAX_NS)
-		return false;
-	if (__atomic_load_n(&w->beat->suspends, __ATOMIC_ACQUIRE) == 0)
-		return true;
-	since = __atomic_load_n(&w->beat->suspend_since_ns, __ATOMIC_ACQUIRE);
-	return now >= since + SUSPEND_MAX_NS || is_stopped(w->worker.pid);
+	return now >= __atomic_load_n(&w->beat->beat_ns, __ATOMIC_ACQUIRE) + BEAT_MAX_NS;
 }
 
 static void look_after(struct watchdog *w, uint64_t now)
@@ -79,13 +79,15 @@ static void look_after(struct watchdog *w, uint64_t now)
 	/* Twice, because this process may itself be the one that was late. */
 	w->late = too_old(w, now) ? w->late + 1 : 0;
 	if (w->late >= 2)
-		log_error("worker %d %s: killing it, the driver resumes what it has suspended",
+		log_error("worker %d %s: killing it and its executors, the driver resumes what "
+			  "they have suspended",
 			  (int)w->worker.pid, is_stopped(w->worker.pid) ? "is stopped" : "hangs");
 	else if (w->leaving_since && now > w->leaving_since + LEAVE_MAX_NS)
 		log_error("worker %d does not leave: killing it", (int)w->worker.pid);
 	else
 		return;
 	child_kill(&w->worker);
+	executors_kill(w->executors, now); /* also if the worker cannot end */
 }
 
 /* The worker's lock; < 0: not now. */
@@ -105,6 +107,14 @@ static int take_lock(struct watchdog *w)
 	return fd;
 }
 
+/* In a new process: closes what it inherited, but for these. */
+static void keep_files(const struct watchdog *w, int a, int b, int c)
+{
+	for (int i = 0; i < FILES; i++)
+		if (w->files[i] >= 0 && w->files[i] != a && w->files[i] != b && w->files[i] != c)
+			close(w->files[i]);
+}
+
 static void start(struct watchdog *w, uint64_t now)
 {
 	bool again = w->worker.since_ns != 0;
@@ -113,15 +123,14 @@ static void start(struct watchdog *w, uint64_t now)
 
 	if (lock < 0)
 		return;
+	executors_reset(w->executors, now);
 	__atomic_store_n(&w->beat->serving, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&w->beat->suspends, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&w->beat->beat_ns, now, __ATOMIC_RELEASE);
 	pid = child_start(&w->worker, now);
 	if (pid == 0) {
-		close(w->signals);
-		close(w->greeter.channel);
-		_exit(worker_run(w->channel, w->reload, w->beat,
-				 w->greeter.beat)); /* it has the lock */
+		keep_files(w, w->channel, w->reader_ends[0], -1);
+		_exit(worker_run(w->channel, w->reader_ends[0], w->reload, w->beat, w->greeter.beat,
+				 w->executors)); /* it has the lock */
 	}
 	close(lock);
 	if (pid < 0)
@@ -133,21 +142,26 @@ static void start(struct watchdog *w, uint64_t now)
 
 static void reap(struct watchdog *w, uint64_t now)
 {
-	int status, code;
+	int status;
 
 	if (!child_reap(&w->worker, &status))
 		return;
 	metrics_share_worker_ended();
-	if (w->leaving_since)
-		return;
-	code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-	if (code == WORKER_ALONE || code == WORKER_AGAIN) {
-		w->alone = code == WORKER_ALONE;
-		w->worker.quick_deaths = 0;
-		w->worker.next_start_ns = now;
-		return;
-	}
-	child_failed(&w->worker, status, now);
+	executors_kill(w->executors, now); /* it may have ended by itself */
+	if (!w->leaving_since)
+		child_failed(&w->worker, status, now);
+}
+
+/* The last worker has ended: have its executors, and the process that has the port of the
+ * metrics? An executor that does not end is left to the kernel. */
+static bool have_all_ended(struct watchdog *w, uint64_t now)
+{
+	if (w->worker.pid || !w->leaving_since)
+		return false;
+	if (!w->left_since)
+		w->left_since = now;
+	child_kill(&w->http);
+	return (!w->http.pid && executors_gone(w->executors)) || now > w->left_since + END_MAX_NS;
 }
 
 /* The process that accepts connections. It holds nothing of others, so it is killed as soon
@@ -161,15 +175,43 @@ static void look_after_door(struct watchdog *w, uint64_t now)
 	if (!w->door.pid && now >= w->door.next_start_ns && !w->leaving_since) {
 		__atomic_store_n(&w->greeter.beat->beat_ns, now, __ATOMIC_RELEASE);
 		if (child_start(&w->door, now) == 0) {
-			close(w->signals);
-			close(w->channel);
+			keep_files(w, w->greeter.channel, w->greeter.listener,
+				   w->greeter.root_listener);
+			executors_close(w->executors);
 			log_count_in(&w->greeter.beat->log);
-			munmap(w->beat, sizeof(*w->beat));
 			_exit(greeter_run(&w->greeter));
 		}
 	}
 	if (now > __atomic_load_n(&w->greeter.beat->beat_ns, __ATOMIC_ACQUIRE) + DOOR_MAX_NS)
 		child_kill(&w->door);
+}
+
+/* Keeps the process running that reads in /proc for the worker. */
+static void look_after_reader(struct watchdog *w, uint64_t now)
+{
+	struct reader_state *state = &w->beat->reader;
+	pid_t pid = w->reader.pid, stuck = __atomic_load_n(&state->stuck, __ATOMIC_ACQUIRE);
+	int status;
+
+	if (pid && pid == stuck)
+		child_kill(&w->reader);
+	if (child_reap(&w->reader, &status)) {
+		if (pid == stuck)
+			w->reader.next_start_ns = now;
+		else
+			child_failed(&w->reader, status, now);
+		__atomic_store_n(&state->pid, w->reader.next_start_ns > now ? -1 : 0,
+				 __ATOMIC_RELEASE);
+	}
+	if (w->reader.pid || now < w->reader.next_start_ns)
+		return;
+	pid = child_start(&w->reader, now);
+	if (pid == 0) {
+		keep_files(w, w->reader_ends[1], -1, -1);
+		executors_close(w->executors);
+		_exit(reader_run(w->reader_ends[1], w->beat, &w->beat->refused_calls));
+	}
+	__atomic_store_n(&state->pid, pid > 0 ? pid : -1, __ATOMIC_RELEASE);
 }
 
 /* Keeps the process running that serves metrics. */
@@ -186,20 +228,12 @@ static void look_after_http(struct watchdog *w, uint64_t now)
 		_exit(metrics_http_run());
 }
 
-/* The port is free only when that process has ended, too. */
-static bool has_left(struct watchdog *w)
-{
-	if (!w->leaving_since || w->worker.pid)
-		return false;
-	child_kill(&w->http);
-	return !w->http.pid;
-}
-
 static void take_signals(struct watchdog *w, uint64_t now)
 {
 	struct signalfd_siginfo info;
 
 	while (read(w->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		w->children |= info.ssi_signo == SIGCHLD;
 		if (info.ssi_signo == SIGCHLD || w->leaving_since)
 			continue;
 		if (info.ssi_signo == SIGHUP) {
@@ -217,8 +251,8 @@ static void take_signals(struct watchdog *w, uint64_t now)
 
 static void tell_service(struct watchdog *w, uint64_t now)
 {
-	bool well = w->alone || (w->worker.pid && !w->worker.killed && w->late == 0 &&
-				 __atomic_load_n(&w->beat->serving, __ATOMIC_ACQUIRE));
+	bool well = w->worker.pid && !w->worker.killed && w->late == 0 &&
+		    __atomic_load_n(&w->beat->serving, __ATOMIC_ACQUIRE);
 
 	if (!w->leaving_since)
 		service_look(w->worker.pid, well, now);
@@ -250,13 +284,16 @@ static int watchdog_signals(void)
  * door has passed on waits for the next worker. */
 static int open_channel(struct watchdog *w)
 {
+	const int least = 0; /* the kernel's minimum has room for some five connections */
 	int ends[2];
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0 ||
+	    setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &least, sizeof(least)) < 0)
 		return -errno;
 	w->greeter.channel = ends[0];
 	w->channel = ends[1];
-	return 0;
+	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, w->reader_ends) < 0 ? -errno
+											 : 0;
 }
 
 /* Zeros that processes forked later share. */
@@ -271,8 +308,9 @@ static int watchdog_open(struct watchdog *w, const struct listener *listener)
 {
 	w->signals = watchdog_signals();
 	w->beat = shared_page(sizeof(*w->beat));
+	w->executors = w->beat ? executors_create(&w->beat->refused_calls) : NULL;
 	w->greeter.beat = shared_page(sizeof(*w->greeter.beat));
-	if (w->signals < 0 || !w->beat || !w->greeter.beat || open_channel(w) ||
+	if (w->signals < 0 || !w->executors || !w->greeter.beat || open_channel(w) ||
 	    (metrics_http_listener() >= 0 && metrics_share_create())) {
 		log_error("cannot start: %s", strerror(errno));
 		return -errno;
@@ -286,6 +324,13 @@ static int watchdog_open(struct watchdog *w, const struct listener *listener)
 		return -EINVAL;
 	}
 	w->beat->started_ns = clock_ns();
+	memcpy(w->files,
+	       (int[FILES]){w->signals, w->channel, w->greeter.channel, listener->fd,
+			    listener->root_fd, metrics_http_listener(), w->reader_ends[0],
+			    w->reader_ends[1]},
+	       sizeof(w->files));
+	for (int i = 0; i < FILES; i++)
+		executors_without(w->executors, w->files[i]);
 	return 0;
 }
 
@@ -294,8 +339,9 @@ int watchdog_run(const struct listener *listener, struct reload *reload)
 	struct watchdog w = {.reload = reload,
 			     .worker = {.name = "kfdschedd-work"},
 			     .door = {.name = "kfdschedd-door"},
-			     .http = {.name = "kfdschedd-http"}};
-	struct pollfd p[3];
+			     .http = {.name = "kfdschedd-http"},
+			     .reader = {.name = "kfdschedd-read"}};
+	struct pollfd p[2];
 	uint64_t now;
 
 	if (watchdog_open(&w, listener))
@@ -303,32 +349,30 @@ int watchdog_run(const struct listener *listener, struct reload *reload)
 	memory_prepare();
 	privilege_watchdog(&w.beat->refused_calls);
 	p[0] = (struct pollfd){.fd = w.signals, .events = POLLIN};
-	p[1] = (struct pollfd){.fd = w.channel, .events = POLLIN};
-	p[2] = (struct pollfd){.fd = metrics_http_listener(), .events = POLLIN};
+	p[1] = (struct pollfd){.fd = executors_want_fd(w.executors), .events = POLLIN};
 	for (;;) {
 		now = clock_ns();
 		take_signals(&w, now);
 		reap(&w, now);
 		look_after_door(&w, now);
 		look_after_http(&w, now);
-		if (has_left(&w))
+		look_after_reader(&w, now);
+		executors_look(w.executors, w.children, now);
+		w.children = false;
+		if (have_all_ended(&w, now))
 			break;
-		if (!w.worker.pid && !w.alone && !w.leaving_since && now >= w.worker.next_start_ns)
+		if (!w.worker.pid && !w.leaving_since && now >= w.worker.next_start_ns)
 			start(&w, now);
 		else
 			look_after(&w, now);
-		if (reload_look(reload, now)) {
-			w.alone = false; /* it may look for processes from now on */
-			if (w.worker.pid)
-				kill(w.worker.pid, SIGHUP);
-		}
+		if (reload_look(reload, now) && w.worker.pid)
+			kill(w.worker.pid, SIGHUP);
 		filter_report();
 		tell_service(&w, now);
-		/* Who comes while there is no worker needs one. */
-		if (poll(p, w.alone ? 3 : 1, LOOK_MS) > 0 && w.alone)
-			w.alone = !p[1].revents && !p[2].revents;
+		poll(p, 2, LOOK_MS);
 	}
 	child_kill(&w.door);
+	child_kill(&w.reader);
 	lock_remove(w.lock);
 	return 0;
 }

@@ -2,7 +2,6 @@
 #include "scheduler/daemon/worker.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -26,9 +25,7 @@
 #define FEW 32u	 /* clients of which every lane can be looked at before a sleep */
 #define SWEEP_NS 20000000u
 #define KEEP_NS 1000000000u
-#define ALONE_NS 3000000000u /* without clients, before a worker with the device ends */
-#define CAUSE_LOOKS 1024u    /* clients looked at for the causes of one decision */
-#define NICE (-15)
+#define CAUSE_LOOKS 1024u /* clients looked at for the causes of one decision */
 
 /* Turns of the loop that something from outside causes. Beyond that several events share
  * one, and wait for it a quarter of a millisecond at most. */
@@ -157,6 +154,7 @@ static void collect_outcomes(struct worker *worker, uint64_t now)
 	uint32_t kept = 0;
 
 	(void)!read(worker->done_fd, &count, sizeof(count));
+	executor_look();
 	for (uint32_t i = 0; i < worker->client_end; i++)
 		if (worker->clients[i])
 			client_outcome(worker, worker->clients[i], now);
@@ -171,20 +169,6 @@ static void collect_outcomes(struct worker *worker, uint64_t now)
 		}
 	}
 	worker->orphan_count = kept;
-}
-
-/* A stop or an end of a traced process, but the signals of several coalesce. */
-static void kick_executors(struct worker *worker)
-{
-	for (uint32_t i = 0; i < worker->client_end; i++) {
-		struct client *client = worker->clients[i];
-
-		if (client && client->executor && executor_pending(client->executor))
-			executor_ask(client->executor, EXECUTOR_KICK);
-	}
-	for (uint32_t i = 0; i < worker->orphan_count; i++)
-		if (executor_pending(worker->orphans[i]))
-			executor_ask(worker->orphans[i], EXECUTOR_KICK);
 }
 
 /* Everybody is resumed and let go by his executor's end. */
@@ -229,17 +213,14 @@ static void take_signals(struct worker *worker)
 	struct signalfd_siginfo info;
 
 	while (read(worker->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo == SIGCHLD)
-			kick_executors(worker);
-		else if (info.ssi_signo == SIGHUP)
+		if (info.ssi_signo == SIGHUP)
 			read_config(worker);
 		else
 			leave(worker);
 	}
 }
 
-static void client_event(struct worker *worker, enum worker_event kind, uint64_t data,
-			 uint32_t events, uint64_t now)
+static void client_event(struct worker *worker, enum worker_event kind, uint64_t data, uint64_t now)
 {
 	struct client *client = worker->clients[data & 0xffff];
 
@@ -252,12 +233,9 @@ static void client_event(struct worker *worker, enum worker_event kind, uint64_t
 	case WORKER_PIDFD:
 		client_gone(worker, client, "has ended");
 		break;
-	case WORKER_WAKE:
+	default:
 		if (client->phase == CLIENT_SERVED)
 			look_woken(worker, client, now);
-		break;
-	default:
-		client_session(worker, client, events, now);
 	}
 }
 
@@ -276,7 +254,7 @@ static void handle(struct worker *worker, const struct epoll_event *event, uint6
 		collect_outcomes(worker, now);
 		break;
 	default:
-		client_event(worker, kind, event->data.u64, event->events, now);
+		client_event(worker, kind, event->data.u64, now);
 	}
 }
 
@@ -304,16 +282,6 @@ static void sweep(struct worker *worker, uint64_t now)
 	}
 }
 
-/* Who has opened the device keeps the driver from changing its partitions until he ends. */
-static bool is_alone(struct worker *worker, uint64_t now)
-{
-	if (worker->client_end || worker->executor_count || !executor_has_device()) {
-		worker->alone_ns = now;
-		return false;
-	}
-	return now >= worker->alone_ns + ALONE_NS;
-}
-
 static int sleep_ms(const struct worker *worker, uint64_t now)
 {
 	uint64_t until = look_next(worker), answer = answer_next(worker), ms;
@@ -336,8 +304,7 @@ static void nap_until(uint64_t ns)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
-/* 0, WORKER_ALONE or WORKER_AGAIN. */
-static int loop(struct worker *worker)
+static void loop(struct worker *worker)
 {
 	struct epoll_event events[EVENTS];
 	struct budget turn = {0};
@@ -372,24 +339,7 @@ static int loop(struct worker *worker)
 		sweep(worker, now);
 		metrics_publish(worker, now);
 		filter_report();
-		if (is_alone(worker, now))
-			return worker->outsider_rules.rules ? WORKER_AGAIN : WORKER_ALONE;
 	}
-	return 0;
-}
-
-/* Loop and executors are worth nothing when they wait for a core behind what
- * they schedule; they use very little of it. Above the lowest, where whoever
- * runs for long in real time should be. */
-static void be_urgent(void)
-{
-	const struct sched_param low = {.sched_priority = sched_get_priority_min(SCHED_RR) + 1};
-
-	if (sched_setscheduler(0, SCHED_RR, &low) == 0)
-		return;
-	if (setpriority(PRIO_PROCESS, 0, NICE) != 0)
-		log_info("no right to a real-time or a higher priority: on a busy host the "
-			 "scheduler is late");
 }
 
 static int open_all(struct worker *worker)
@@ -399,16 +349,13 @@ static int open_all(struct worker *worker)
 	worker->board_fd = board_create(&worker->board);
 	worker->core = core_create(&worker->config.core, WORKER_CLIENTS);
 	worker->epoll = epoll_create1(EPOLL_CLOEXEC);
-	worker->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &set, NULL); /* executors inherit it */
+	sigprocmask(SIG_BLOCK, &set, NULL);
 	worker->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (worker->board_fd < 0 || !worker->core || worker->epoll < 0 || worker->done_fd < 0 ||
-	    worker->signals < 0)
+	if (worker->board_fd < 0 || !worker->core || worker->epoll < 0 || worker->signals < 0)
 		return -ENOMEM;
 	if (worker_watch(worker, worker->channel, EPOLLIN, WORKER_CHANNEL, 0) ||
 	    worker_watch(worker, worker->signals, EPOLLIN, WORKER_SIGNAL, 0) ||
@@ -417,14 +364,17 @@ static int open_all(struct worker *worker)
 	return 0;
 }
 
-int worker_run(int channel, const struct reload *reload, struct beat *beat_page,
-	       struct door_beat *door_beat)
+int worker_run(int channel, int reader, const struct reload *reload, struct beat *beat_page,
+	       struct door_beat *door_beat, struct executors *executors)
 {
 	struct worker *worker = &the_worker;
 	struct rlimit files;
-	int code;
 
 	worker->channel = channel;
+	worker->done_fd = executors_done_fd(executors);
+	executor_use(executors_table(executors), executors_want_fd(executors));
+	reader_use(reader, &beat_page->reader, executors_want_fd(executors),
+		   &worker->config.owners);
 	worker->reload = reload;
 	reload_take(reload, &worker->config_number, &worker->config);
 	worker->beat = beat_page;
@@ -440,18 +390,16 @@ int worker_run(int channel, const struct reload *reload, struct beat *beat_page,
 	door_open(worker);
 	configure(worker);
 	memory_lock();
-	privilege_worker_start();
-	be_urgent();
+	privilege_urgent(true);
 	privilege_worker(&beat_page->refused_calls);
-	worker->now_ns = worker->alone_ns = clock_ns();
+	worker->now_ns = clock_ns();
 	nodes_read(worker, worker->now_ns);
 	peer_own_namespaces(&worker->own_pid_ns, &worker->own_user_ns);
-	outsider_restore(worker);
+	worker->outsider_rules.unrestored = !outsider_restore(worker);
 	worker->totals = beat_page->totals;
 	__atomic_store_n(&beat_page->serving, 1, __ATOMIC_RELEASE);
-	code = loop(worker);
+	loop(worker);
 	beat_page->totals = worker->totals;
-	log_info(code ? "nobody is left: the worker ends, and with it its hold on the device"
-		      : "left");
-	return code;
+	log_info("left");
+	return 0;
 }

@@ -19,15 +19,13 @@
 #include "scheduler/daemon/beat.h"
 #include "scheduler/daemon/client.h"
 #include "scheduler/daemon/door.h"
+#include "scheduler/daemon/executors.h"
 #include "scheduler/daemon/look.h"
 #include "scheduler/daemon/outsider_rules.h"
 #include "scheduler/daemon/reload.h"
 #include "scheduler/daemon/totals.h"
 
 #define WORKER_CLIENTS DOOR_SLOTS
-/* With so many executors whose processes are gone, each in a call that does not come back,
- * there is none for anybody new. */
-#define WORKER_ORPHANS 64u
 
 /* What an epoll event is about. */
 enum worker_event {
@@ -37,7 +35,6 @@ enum worker_event {
 	WORKER_SOCKET,
 	WORKER_PIDFD,
 	WORKER_WAKE,
-	WORKER_SESSION,
 };
 
 /* The client's serial goes along: an event that was on its way when its slot got another
@@ -72,18 +69,17 @@ struct worker {
 	uint32_t dead;	     /* clients that are CLIENT_DEAD */
 	uint32_t serial;     /* of the last client */
 	uint64_t now_ns;     /* when this turn of the loop began */
-	uint64_t swept_ns, alone_ns, totals_kept_ns;
+	uint64_t swept_ns, totals_kept_ns;
 	struct door door;
 	struct looks looks;
 	struct answers answers;
 	struct budget causes;
 	uint32_t last_tenant, last_group;
 	struct client *clients[WORKER_CLIENTS];
-	struct client *by_core[WORKER_CLIENTS];			   /* by core_index() */
-	struct executor *orphans[WORKER_CLIENTS + WORKER_ORPHANS]; /* their client is gone,
-								      they end */
+	struct client *by_core[WORKER_CLIENTS];	  /* by core_index() */
+	struct executor *orphans[EXECUTOR_SLOTS]; /* their client is gone, they end */
 	uint32_t orphan_count;
-	uint32_t executor_count; /* threads, the orphans included */
+	uint32_t executor_count; /* the orphans included */
 	uint32_t to_release;	 /* clients with wants_release */
 	uint64_t deadline_ns;
 	uint64_t nodes_read_ns;
@@ -96,15 +92,10 @@ struct worker {
 	struct events events;
 };
 
-/* Its exit code when it left because nobody is there: another is started for the next who
- * comes, or at once, because it looks for processes that do not come. */
-#define WORKER_ALONE 3
-#define WORKER_AGAIN 4
-
-/* The worker's process, with its end of the channel to the door (greeter.h): returns its
- * exit code. */
-int worker_run(int channel, const struct reload *reload, struct beat *beat,
-	       struct door_beat *door_beat);
+/* The worker's process, with its ends of the channel to the door (greeter.h) and of the
+ * connection to the process that reads in /proc (reader.h): returns its exit code. */
+int worker_run(int channel, int reader, const struct reload *reload, struct beat *beat,
+	       struct door_beat *door_beat, struct executors *executors);
 
 /* Watches fd for the events of epoll_ctl(2). 0 or a negative errno. */
 int worker_watch(struct worker *worker, int fd, uint32_t events, enum worker_event kind,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /dev/kfd as the daemon's worker holds it, and which nodes the driver has.
+ * /dev/kfd as the daemon's executor processes hold it, and which nodes the driver has.
  */
 #ifndef KFDSHIM_SCHEDULER_KFD_DEVICE_H
 #define KFDSHIM_SCHEDULER_KFD_DEVICE_H

@@ -177,7 +177,8 @@ static void test_one_process(void **state)
 	f.env_wrong[0] = '\0';
 	f.yama = 3;
 	processes[1].drm_queues = 2;
-	processes[1].tracer = f.daemon.worker_pid;
+	processes[1].tracer = 12;
+	processes[1].tracer_parent = f.daemon.pid;
 	doctor_judge(&f, &findings);
 	check_lines(&findings);
 	for (size_t i = 0; i < findings.count; i++)

@@ -31,6 +31,10 @@ clean_up() {
 		echo "FAILED: the daemon's filter does not know all that it does" >&2
 		code=1
 	fi
+	if grep -qE "(Address|Thread|Leak)Sanitizer|runtime error: " "$work/log" 2>/dev/null; then
+		echo "FAILED: a sanitizer has found something" >&2
+		code=1
+	fi
 	for pid in "${children[@]}"; do
 		kill -KILL "$pid" 2>/dev/null || true
 	done

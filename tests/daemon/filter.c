@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Proves: under the worker's filter what a worker does goes on, and what one that was
- * taken over would like to do fails with EPERM, is counted, and kills nobody; also in
- * threads, and on top of the watchdog's, which alone may fork and kill. The process that
- * serves metrics can serve a connection and nothing else. */
+/* Proves: under the filters of worker and executor process what they do goes on, and what
+ * one that was taken over would like to do fails with EPERM, is counted, and kills no process;
+ * also in threads, and on top of the watchdog's, which alone may fork and kill. An executor
+ * process alone may trace and call the driver, a worker alone use sockets. The process that
+ * serves metrics can serve a connection and nothing else; the one that accepts connections can
+ * do this, and fork, but opens nothing, signals nothing and cannot change the rights of memory. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -42,6 +44,7 @@
 #define NO_PROCESS (1 << 22) /* above every process number */
 
 static volatile uint64_t *refused, *done; /* shared with the children */
+static int pair[2];			  /* of sockets */
 
 /* In a child, where cmocka cannot be told: its exit code is the line. */
 #define MUST(condition)                                                                            \
@@ -83,15 +86,11 @@ static void work_goes_on(void)
 	pthread_t thread;
 	int fd = eventfd(0, EFD_NONBLOCK);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	struct kfdabi_dbg_trap args = {0};
 	FILE *f = fopen("/proc/self/stat", "re");
 
 	MUST(fd >= 0 && null >= 0 && f);
 	MUST(open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC) >= 0);
 	fclose(f);
-	/* as the driver answers, here none */
-	MUST(ioctl(null, KFDABI_IOC_DBG_TRAP, &args) == -1 && errno == ENOTTY);
-	MUST(ptrace(PTRACE_INTERRUPT, getppid(), NULL, NULL) == -1 && errno == ESRCH);
 	MUST(pthread_create(&thread, NULL, in_a_thread, NULL) == 0);
 	MUST(pthread_join(thread, NULL) == 0);
 	MUST(prctl(PR_SET_NAME, "name") == 0);
@@ -223,7 +222,6 @@ static void no_signal_to_others(void)
 	REFUSED(kill(parent, 0));
 	REFUSED(kill(getpid(), 0));
 	/* would kill its target when the tracer ends */
-	MUST(ptrace(PTRACE_SEIZE, NO_PROCESS, NULL, NULL) == -1 && errno == ESRCH);
 	REFUSED(ptrace(PTRACE_SEIZE, NO_PROCESS, NULL, (void *)PTRACE_O_EXITKILL));
 	REFUSED(ptrace(PTRACE_KILL, parent, NULL, NULL));
 }
@@ -273,11 +271,30 @@ static void others_are_refused(void)
 	REFUSED(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
 }
 
+static void driver_is_called(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct kfdabi_dbg_trap args = {0};
+
+	/* as the driver answers, here none */
+	MUST(ioctl(null, KFDABI_IOC_DBG_TRAP, &args) == -1 && errno == ENOTTY);
+	MUST(ptrace(PTRACE_SEIZE, NO_PROCESS, NULL, NULL) == -1 && errno == ESRCH);
+	MUST(ptrace(PTRACE_INTERRUPT, getppid(), NULL, NULL) == -1 && errno == ESRCH);
+	close(null);
+}
+
 static void a_worker(void)
 {
+	struct kfdabi_dbg_trap args = {0};
+	char byte;
+
 	MUST(filter_install(FILTER_WORKER, (uint64_t *)refused) == 0);
 	work_goes_on();
 	others_are_refused();
+	REFUSED(ioctl(0, KFDABI_IOC_DBG_TRAP, &args));
+	REFUSED(ptrace(PTRACE_SEIZE, getppid(), NULL, NULL));
+	REFUSED(ptrace(PTRACE_INTERRUPT, getppid(), NULL, NULL));
+	MUST(recv(pair[0], &byte, 1, MSG_DONTWAIT) == -1 && errno == EAGAIN);
 }
 
 /* A listening socket on loopback, and one that is connected to it. */
@@ -341,21 +358,97 @@ static void a_metrics_server(void)
 	REFUSED(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 }
 
-static void a_watchdog(void)
+static void a_door(void)
+{
+	struct iovec iov = {.iov_base = (char[1]){0}, .iov_len = 1};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	char *const nothing[] = {NULL};
+	pid_t parent = getppid(), child;
+	void *page;
+	int status;
+
+	/* as in the daemon, where it is a child of the watchdog */
+	MUST(filter_install(FILTER_WATCHDOG, (uint64_t *)refused) == 0);
+	page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	MUST(page != MAP_FAILED && filter_install(FILTER_DOOR, (uint64_t *)refused) == 0);
+	MUST(recvmsg(pair[0], &msg, MSG_DONTWAIT) == -1 && errno == EAGAIN);
+	/* one that closes descriptors */
+	child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (child == 0)
+		_exit(0);
+	MUST(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+	absent_are_refused();
+	REFUSED(mprotect(page, 4096, PROT_READ | PROT_WRITE));
+	REFUSED(open("/dev/null", O_RDONLY));
+	REFUSED(openat(AT_FDCWD, "/proc/self/maps", O_RDONLY));
+	REFUSED(socket(AF_UNIX, SOCK_STREAM, 0));
+	REFUSED(connect(pair[0], NULL, 0));
+	REFUSED(execve("/bin/true", nothing, nothing));
+	REFUSED(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
+	REFUSED(syscall(SYS_clone, CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, 0, 0, 0, 0));
+	REFUSED(kill(parent, 0));
+	REFUSED(syscall(SYS_tgkill, parent, parent, 0));
+	REFUSED(fcntl(pair[0], F_SETOWN, parent));
+	REFUSED(ioctl(pair[0], FIOSETOWN, &parent));
+	REFUSED(ioctl(pair[0], KFDABI_IOC_DBG_TRAP, NULL));
+	REFUSED(ptrace(PTRACE_SEIZE, parent, NULL, NULL));
+	REFUSED(syscall(SYS_pidfd_open, parent, 0));
+	REFUSED(prlimit(0, RLIMIT_NOFILE, NULL, NULL));
+	REFUSED(setpriority(PRIO_PROCESS, 0, 0));
+	REFUSED(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
+	REFUSED(unlink("/nowhere/at/all"));
+}
+
+static void log_to_a_socket(void)
+{
+	MUST(dup2(pair[0], STDERR_FILENO) == STDERR_FILENO);
+}
+
+static void an_executor(void)
+{
+	char byte = 0;
+
+	MUST(filter_install(FILTER_EXECUTOR, (uint64_t *)refused) == 0);
+	work_goes_on();
+	others_are_refused();
+	driver_is_called();
+	REFUSED(recv(pair[0], &byte, 1, MSG_DONTWAIT));
+	REFUSED(send(pair[0], &byte, 1, MSG_DONTWAIT));
+	REFUSED(accept4(pair[0], NULL, NULL, 0));
+	MUST(send(STDERR_FILENO, &byte, 1, MSG_DONTWAIT) == 1);
+}
+
+/* Reads of other processes, and nothing else. */
+static void a_reader(void)
+{
+	struct kfdabi_dbg_trap args = {0};
+	char byte = 0;
+
+	MUST(filter_install(FILTER_READER, (uint64_t *)refused) == 0);
+	work_goes_on();
+	others_are_refused();
+	MUST(write(pair[0], &byte, 1) == 1 && read(pair[1], &byte, 1) == 1);
+	REFUSED(ioctl(0, KFDABI_IOC_DBG_TRAP, &args));
+	REFUSED(ptrace(PTRACE_SEIZE, getppid(), NULL, NULL));
+	REFUSED(recv(pair[0], &byte, 1, MSG_DONTWAIT));
+	REFUSED(accept4(pair[0], NULL, NULL, 0));
+}
+
+static void an_executor_alone(void)
+{
+	log_to_a_socket();
+	an_executor();
+}
+
+/* In a process that the watchdog forks. */
+static void forked(void (*what)(void))
 {
 	int status;
-	pid_t pid;
+	pid_t pid = fork();
 
-	MUST(filter_install(FILTER_WATCHDOG, (uint64_t *)refused) == 0);
-	work_goes_on();
-	REFUSED(execve("/bin/true", (char *const[]){NULL}, (char *const[]){NULL}));
-	REFUSED(open("/dev/null", O_WRONLY));
-	REFUSED(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
-	MUST(close(socket(AF_UNIX, SOCK_DGRAM, 0)) == 0);
-	pid = fork();
 	MUST(pid >= 0);
 	if (pid == 0) {
-		a_worker();
+		what();
 		*done = 1;
 		poll(NULL, 0, -1);
 	}
@@ -363,9 +456,25 @@ static void a_watchdog(void)
 	for (int i = 0; i < 100 && *done == 0; i++)
 		poll(NULL, 0, 100);
 	MUST(*done == 1);
+	*done = 0;
 	MUST(kill(pid, SIGKILL) == 0);
 	MUST(waitpid(pid, &status, 0) == pid);
 	MUST(WIFSIGNALED(status));
+}
+
+static void a_watchdog(void)
+{
+	log_to_a_socket();
+	MUST(filter_install(FILTER_WATCHDOG, (uint64_t *)refused) == 0);
+	work_goes_on();
+	driver_is_called();
+	REFUSED(execve("/bin/true", (char *const[]){NULL}, (char *const[]){NULL}));
+	REFUSED(open("/dev/null", O_WRONLY));
+	REFUSED(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
+	MUST(close(socket(AF_UNIX, SOCK_DGRAM, 0)) == 0);
+	forked(a_worker);
+	forked(an_executor);
+	forked(a_reader);
 }
 
 static void a_workers_filter(void **state)
@@ -380,7 +489,25 @@ static void a_servers_filter(void **state)
 	in_a_child(a_metrics_server);
 }
 
-static void a_watchdogs_filter_and_a_workers(void **state)
+static void a_doors_filter(void **state)
+{
+	(void)state;
+	in_a_child(a_door);
+}
+
+static void an_executors_filter(void **state)
+{
+	(void)state;
+	in_a_child(an_executor_alone);
+}
+
+static void a_readers_filter(void **state)
+{
+	(void)state;
+	in_a_child(a_reader);
+}
+
+static void a_watchdogs_filter_and_theirs(void **state)
 {
 	(void)state;
 	in_a_child(a_watchdog);
@@ -389,13 +516,15 @@ static void a_watchdogs_filter_and_a_workers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_workers_filter),
-		cmocka_unit_test(a_watchdogs_filter_and_a_workers),
-		cmocka_unit_test(a_servers_filter),
+		cmocka_unit_test(a_workers_filter), cmocka_unit_test(an_executors_filter),
+		cmocka_unit_test(a_readers_filter), cmocka_unit_test(a_watchdogs_filter_and_theirs),
+		cmocka_unit_test(a_servers_filter), cmocka_unit_test(a_doors_filter),
 	};
 
 	refused = mmap(NULL, 2 * sizeof(*refused), PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	done = refused + 1;
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

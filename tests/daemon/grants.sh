@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Proves: one user preempts another's process with a grant only, in the direction that it
-# names, from the moment that it is in force until it is not.
+# names, from the moment that it is in force until it is not; a rule gives no such right.
 set -eu
 # Needs root.
 [ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
@@ -14,6 +14,8 @@ client other 65002 9 gate
 say urgent on
 say other on
 free other "without a grant"
+reload '[rule up]' 'uid = 65001' 'priority = 15' '[rule down]' 'uid = 65002' 'priority = 1'
+free other "by rules, which give no right over another user's process"
 reload '[authority]' 'grant = uid 65002 over uid 65001'
 free other "by the grant of the one below"
 reload '[authority]' 'grant = uid 65001 over uid 65003'

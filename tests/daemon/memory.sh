@@ -4,6 +4,8 @@
 # when memory runs out, and so is a worker that follows another; where the daemon has no right
 # to that, it locks what it may, says so once and goes on. The unit gives what is needed.
 set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/daemon/daemon.inc.sh
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 

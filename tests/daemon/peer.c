@@ -79,7 +79,7 @@ static int identify(uint64_t accepted_ns, struct peer *out)
 	int ends[2], error;
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-	error = peer_identify(ends[0], accepted_ns, out);
+	error = peer_identify(ends[0], accepted_ns, peer_read, out);
 	close(ends[0]);
 	close(ends[1]);
 	return error;

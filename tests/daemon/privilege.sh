@@ -1,7 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: worker and watchdog have the capabilities they need and no other, no-new-privs
-# and a filter each; a worker that follows another has the same, and suspends by it. As an
+# Proves: worker, watchdog, reader and executor processes have the capabilities they need and no
+# other, no-new-privs and a filter each; those that follow a worker have the same, and suspend
+# by it. An executor process has no socket. The process that accepts connections has no
+# capability, of the memory that the processes share it can write its own page alone, and it has
+# no descriptor by which worker and executor processes wake each other. Started as root, the
+# daemon does not read a configuration again that only another user may read. As an
 # ordinary user with CAP_SYS_PTRACE alone the daemon suspends other users' processes.
 set -eu
 # Needs root.
@@ -25,6 +29,21 @@ confined() {
 	done
 }
 
+# process NAME: the last process of the daemon with this name.
+process() {
+	local comm
+	for comm in /proc/[0-9]*/comm; do
+		if [ "$(cat "$comm" 2>/dev/null)" = "$1" ] && ! has_ended "$(basename "${comm%/comm}")"; then
+			basename "${comm%/comm}"
+		fi
+	done | tail -n 1
+}
+
+# There is one tenant.
+executor() {
+	process kfdschedd-exec
+}
+
 none=0000000000000000
 trace=0000000000080000    # CAP_SYS_PTRACE
 urgent=0000000000880000   # and CAP_SYS_NICE
@@ -34,7 +53,22 @@ start_offline --seconds 600
 start_online
 suspend_offline
 confined watchdog "$daemon" $none $urgent $((filters + 1))
-confined worker "$(worker)" $trace $trace $((filters + 2))
+confined worker "$(worker)" $none $none $((filters + 2))
+confined executor "$(executor)" $trace $trace $((filters + 2))
+[ -z "$(find "/proc/$(executor)/fd" -lname 'socket:*')" ] || fail "an executor process has a socket"
+door=$(process kfdschedd-door)
+confined reader "$(process kfdschedd-read)" $trace $trace $((filters + 2))
+confined door "$door" $none $none $((filters + 2))
+shared=$(awk '$2 ~ /^.w.s/' "/proc/$door/maps" | wc -l)
+[ "$shared" = 1 ] || fail "the door can write $shared shared mappings"
+[ -z "$(find "/proc/$door/fd" -lname '*eventfd*')" ] || fail "the door can take events of the executors"
+# Root's right to pass by the permissions of files is gone at a reload.
+chown 65534 "$work/patient.ini"
+chmod 600 "$work/patient.ini"
+kill -HUP "$daemon"
+until_true 100 grep -q "patient.ini: Permission denied; the old configuration stays" "$work/log" ||
+	fail "a configuration of another user's is read again"
+chown 0 "$work/patient.ini"
 first=$(worker)
 kill -KILL "$first"
 exec {words}>&- {answers}<&-
@@ -44,7 +78,8 @@ until_true 100 says ".daemon.worker_pid != $first and
 	fail "no other worker took it over"
 start_online
 suspend_offline
-confined "second worker" "$(worker)" $trace $trace $((filters + 2))
+confined "second worker" "$(worker)" $none $none $((filters + 2))
+confined "second executor" "$(executor)" $trace $trace $((filters + 2))
 kill -TERM "$daemon"
 wait "$daemon" || fail "exit code $?"
 
@@ -68,4 +103,5 @@ start_offline --seconds 600
 start_online
 suspend_offline
 confined "user's watchdog" "$daemon" $none $trace $((filters + 1))
-confined "user's worker" "$(worker)" $trace $trace $((filters + 2))
+confined "user's worker" "$(worker)" $none $none $((filters + 2))
+confined "user's executor" "$(executor)" $trace $trace $((filters + 2))

@@ -150,19 +150,19 @@ static void a_process_is_held_by_its_pidfd(void **state)
 	pid_t pid = start_child();
 
 	(void)state;
-	assert_int_equal(peer_open(pid, &peer), 0);
+	assert_int_equal(peer_open(pid, peer_read, &peer), 0);
 	assert_int_equal(peer.pid, pid);
 	assert_int_equal(peer.uid, geteuid());
 	assert_int_not_equal(peer.started, 0);
 	assert_false(peer_ended(&peer));
-	assert_int_equal(peer_open(pid, &again), 0);
+	assert_int_equal(peer_open(pid, peer_read, &again), 0);
 	assert_int_equal(again.started, peer.started);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	assert_true(peer_ended(&peer));
 	close(peer.pidfd);
 	close(again.pidfd);
-	assert_int_equal(peer_open(pid, &again), -ESRCH);
+	assert_int_equal(peer_open(pid, peer_read, &again), -ESRCH);
 }
 
 /* With an argument only what needs threads of the kernel to be seen (CMakeLists.txt). */

@@ -175,7 +175,7 @@ diagnose $offline '.verdict | test("and can be preempted at level trap$")' \
 	'any(.gpu.queues[]; .type == "aql" and (.source | IN("daemon", "lane")))'
 expect 0 "$kfdsched" diagnose $offline
 sed -E -e "s/\b$offline\b/PID/g" -e 's/bash \([0-9]+\)/bash (PARENT)/' -e "s|$BUILD|BUILD|g" -e "s|$SOURCE|SOURCE|g" \
-	-e 's/(kfdschedd-work) \([0-9]+\)/\1 (WORKER)/' -e 's/ on GPU [0-9]+/ on GPU ID/' \
+	-e 's/(kfdschedd-exec) \([0-9]+\)/\1 (EXECUTOR)/' -e 's/ on GPU [0-9]+/ on GPU ID/' \
 	-e 's/^(  (state|user|container) +).*/\1.../' -e 's/[0-9]+ times so far, .* in all/N times so far, T in all/' \
 	"$work/out" >"$work/text"
 diff -u "$SOURCE/tests/operator/diagnose.golden" "$work/text" >"$work/out" ||

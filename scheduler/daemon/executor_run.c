@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/executor_run.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "scheduler/daemon/executor_table.h"
+#include "scheduler/daemon/filter.h"
+#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/memory.h"
+#include "scheduler/daemon/peer.h"
+#include "scheduler/daemon/privilege.h"
+
+#define STACK_BYTES (128u * 1024u)
+#define ATTACH_PAUSE_NS 20000000
+#define IDLE_S 3 /* without a target, before the process ends */
+#define EVENTS 16
+
+struct target {
+	struct executor *slot;
+	struct trap *trap;
+	int pidfd;
+	uint64_t serial;
+	bool watching;
+	struct target *next;
+};
+
+static struct executor_process *self;
+static int done_fd, epoll_fd, signals_fd;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the next two, and device_fd */
+static struct target *targets;
+static uint64_t last_serial; /* 0 is the signals' */
+static int device_fd = -1;
+
+/* From the first need on. */
+static int the_device(char *reason)
+{
+	int result;
+
+	pthread_mutex_lock(&lock);
+	if (device_fd < 0)
+		device_fd = kfd_device_open(reason);
+	result = device_fd;
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+static int futex_wait(uint32_t *word, uint32_t value, const struct timespec *wait)
+{
+	return syscall(SYS_futex, word, FUTEX_WAIT, value, wait, NULL, 0) < 0 ? -errno : 0;
+}
+
+/* What is asked, all of it; waits for it, `wait_ns` at most if not negative. */
+static uint32_t asked(struct executor *slot, long wait_ns)
+{
+	const struct timespec wait = {.tv_nsec = wait_ns};
+	uint32_t requests;
+
+	for (;;) {
+		requests = __atomic_exchange_n(&slot->requests, 0, __ATOMIC_SEQ_CST);
+		if (requests)
+			return requests;
+		if (futex_wait(&slot->requests, 0, wait_ns < 0 ? NULL : &wait) == -ETIMEDOUT)
+			return 0;
+	}
+}
+
+/* A request by this process itself. */
+static void ask(struct executor *slot, uint32_t requests)
+{
+	if (__atomic_fetch_or(&slot->requests, requests, __ATOMIC_SEQ_CST) == 0)
+		syscall(SYS_futex, &slot->requests, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void tell(struct executor *slot, uint32_t outcome)
+{
+	uint64_t one = 1;
+
+	__atomic_fetch_or(&slot->outcome, outcome, __ATOMIC_SEQ_CST);
+	(void)!write(done_fd, &one, sizeof(one));
+}
+
+/* Between these two the watchdog counts the time. */
+static void begin_work(struct executor *slot)
+{
+	__atomic_store_n(&slot->busy, 1, __ATOMIC_RELEASE);
+}
+
+static void end_work(struct executor *slot)
+{
+	__atomic_store_n(&slot->busy, 0, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&slot->turns, 1, __ATOMIC_RELEASE);
+}
+
+/* ---- one target ---- */
+
+static int suspend(struct target *target, struct trap_cost *cost)
+{
+	int error = trap_suspend(target->trap, cost);
+
+	/* Its runtime was turned off meanwhile, which it does not announce. */
+	if (error == -EPERM && target->watching) {
+		struct trap_cost undo;
+
+		trap_resume(target->trap, &undo);
+		error = -ECANCELED;
+	}
+	return error;
+}
+
+static void act(struct target *target, uint32_t requests)
+{
+	struct executor_report *report = &target->slot->report;
+
+	if (requests & EXECUTOR_SUSPEND)
+		report->error = suspend(target, &report->cost);
+	else
+		report->error = trap_resume(target->trap, &report->cost);
+	tell(target->slot, EXECUTOR_ACTED);
+}
+
+/* The session has an event. */
+static void answer(struct target *target)
+{
+	bool enabled = target->slot->runtime;
+	int error;
+
+	if (!target->watching) {
+		trap_answer_runtime(target->trap);
+		return;
+	}
+	error = trap_answer_events(target->trap, &enabled);
+	__atomic_store_n(&target->slot->runtime, enabled, __ATOMIC_RELEASE);
+	tell(target->slot, EXECUTOR_CHANGED | (error ? EXECUTOR_NOT_COLLECTED : 0));
+}
+
+/* The pidfd is this process' own: it must be of the process that was named. */
+static int open_target(struct target *target, char *reason)
+{
+	struct executor *slot = target->slot;
+	int error = 0;
+
+	target->pidfd = (int)syscall(SYS_pidfd_open, slot->pid, 0);
+	if (target->pidfd < 0)
+		error = -errno;
+	else if (peer_started(slot->pid) != slot->started)
+		error = -ESRCH;
+	if (!error) {
+		target->trap = trap_create(slot->pid, target->pidfd);
+		error = target->trap ? 0 : -ENOMEM;
+	}
+	if (error)
+		snprintf(reason, KFD_REASON, "process %d cannot be served: %s", (int)slot->pid,
+			 strerror(-error));
+	return error;
+}
+
+/* 0: attached. Otherwise the reason is written, or it is -ECANCELED: it is to quit. Queues
+ * that are there go through a suspend. */
+static int attach(struct target *target)
+{
+	struct executor *slot = target->slot;
+	int error, device = -1;
+
+	begin_work(slot); /* a read in /proc may wait, too (reader.h) */
+	error = open_target(target, slot->reason);
+	end_work(slot);
+	if (!error)
+		device = the_device(slot->reason);
+	if (!error)
+		error = device < 0 ? device : -EAGAIN;
+	for (uint32_t i = 0; error == -EAGAIN && i < slot->tries; i++) {
+		if (i && asked(slot, ATTACH_PAUSE_NS) & EXECUTOR_QUIT)
+			return -ECANCELED;
+		begin_work(slot);
+		error = trap_attach(target->trap, device, &slot->report.cost, slot->reason);
+		end_work(slot);
+	}
+	return error;
+}
+
+static void watch_session(struct target *target)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = target->serial};
+
+	epoll_ctl(epoll_fd, EPOLL_CTL_ADD, trap_events_fd(target->trap), &event);
+}
+
+/* false: it is to quit, or the process has ended. */
+static bool carry_out(struct target *target, uint32_t requests)
+{
+	struct trap *trap = target->trap;
+
+	if (requests & (EXECUTOR_SUSPEND | EXECUTOR_RESUME))
+		act(target, requests);
+	if (requests & EXECUTOR_WATCH)
+		target->watching = trap_watch_queues(trap) == 0;
+	if (requests & EXECUTOR_RUNTIME)
+		answer(target);
+	if (requests & EXECUTOR_COLLECT && trap_collect(trap) != 0)
+		tell(target->slot, EXECUTOR_NOT_COLLECTED);
+	if (requests & EXECUTOR_KICK && trap_serve(trap) == -ESRCH)
+		return false;
+	if (!(requests & EXECUTOR_QUIT))
+		return true;
+	trap_detach(trap);
+	return false;
+}
+
+static void serve(struct target *target)
+{
+	bool going = true;
+
+	while (going) {
+		uint32_t requests = asked(target->slot, -1);
+
+		begin_work(target->slot);
+		going = carry_out(target, requests);
+		end_work(target->slot);
+	}
+}
+
+static void add(struct target *target)
+{
+	pthread_mutex_lock(&lock);
+	target->serial = ++last_serial;
+	target->next = targets;
+	targets = target;
+	pthread_mutex_unlock(&lock);
+}
+
+static void dispose(struct target *target)
+{
+	struct target **at = &targets;
+
+	pthread_mutex_lock(&lock);
+	while (*at && *at != target)
+		at = &(*at)->next;
+	if (*at)
+		*at = target->next;
+	pthread_mutex_unlock(&lock);
+	trap_destroy(target->trap);
+	if (target->pidfd >= 0)
+		close(target->pidfd);
+	free(target);
+}
+
+static void *run(void *arg)
+{
+	struct target *target = arg;
+	struct executor *slot = target->slot;
+	int error = attach(target);
+
+	slot->error = error;
+	if (error == 0) {
+		slot->runtime = 1; /* or there would be no session */
+		tell(slot, EXECUTOR_ATTACHED);
+		add(target);
+		watch_session(target);
+		ask(slot, EXECUTOR_KICK); /* for a signal that came before add() */
+		serve(target);
+	} else if (error != -ECANCELED) {
+		tell(slot, EXECUTOR_REFUSED);
+	}
+	dispose(target);
+	tell(slot, EXECUTOR_ENDED); /* the slot is the worker's again */
+	return NULL;
+}
+
+/* ---- the process ---- */
+
+static int begin(struct executor *slot)
+{
+	struct target *target = calloc(1, sizeof(*target));
+	pthread_attr_t attr;
+	pthread_t thread;
+	int error;
+
+	if (!target)
+		return -ENOMEM;
+	target->slot = slot;
+	target->pidfd = -1;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	error = pthread_create(&thread, &attr, run, target);
+	pthread_attr_destroy(&attr);
+	if (error)
+		free(target);
+	return -error;
+}
+
+static void take_new(struct executor_table *table, uint32_t number)
+{
+	uint32_t end = __atomic_load_n(&table->slot_end, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < end && i < EXECUTOR_SLOTS; i++) {
+		struct executor *slot = &table->slots[i];
+		int error;
+
+		if (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) != EXECUTOR_SLOT_USED ||
+		    slot->process != number || slot->taken)
+			continue;
+		slot->taken = 1;
+		error = begin(slot);
+		if (!error)
+			continue;
+		slot->error = error;
+		snprintf(slot->reason, sizeof(slot->reason), "no thread for it: %s",
+			 strerror(-error));
+		tell(slot, EXECUTOR_REFUSED | EXECUTOR_ENDED);
+	}
+}
+
+/* A stop or an end of a traced process, but the signals of several coalesce. */
+static void kick_all(void)
+{
+	struct signalfd_siginfo info;
+
+	while (read(signals_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		;
+	pthread_mutex_lock(&lock);
+	for (struct target *target = targets; target; target = target->next)
+		if (trap_pending(target->trap))
+			ask(target->slot, EXECUTOR_KICK);
+	pthread_mutex_unlock(&lock);
+}
+
+static void session_event(uint64_t serial, uint32_t events)
+{
+	struct target *target;
+
+	pthread_mutex_lock(&lock);
+	for (target = targets; target && target->serial != serial;)
+		target = target->next;
+	if (target && events & EPOLLIN)
+		ask(target->slot, EXECUTOR_RUNTIME);
+	if (target && events & (EPOLLHUP | EPOLLERR))
+		tell(target->slot, EXECUTOR_LOST);
+	pthread_mutex_unlock(&lock);
+}
+
+static void *wait_for_events(void *arg)
+{
+	struct epoll_event events[EVENTS];
+
+	for (;;) {
+		int n = epoll_wait(epoll_fd, events, EVENTS, -1);
+
+		for (int i = 0; i < n; i++)
+			if (events[i].data.u64)
+				session_event(events[i].data.u64, events[i].events);
+			else
+				kick_all();
+	}
+	return arg;
+}
+
+/* SIGCHLD is blocked in all threads, as it is in the watchdog. */
+static int begin_events(void)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = 0};
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t set;
+	int error;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	signals_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (signals_fd < 0 || epoll_fd < 0 ||
+	    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, signals_fd, &event) < 0)
+		return -errno;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	error = pthread_create(&thread, &attr, wait_for_events, NULL);
+	pthread_attr_destroy(&attr);
+	return -error;
+}
+
+/* true: without a target for so long, it takes no other. */
+static bool leaves(void)
+{
+	uint32_t none = 0;
+
+	return __atomic_compare_exchange_n(&self->load, &none, EXECUTOR_LEAVES, false,
+					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+int executor_run(struct executor_table *table, uint32_t number, int outcome_fd, uint64_t *refused)
+{
+	const struct timespec wait = {.tv_sec = IDLE_S};
+	struct rlimit files;
+	int error;
+
+	self = &table->processes[number];
+	done_fd = outcome_fd;
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	memory_lock();
+	privilege_urgent(false);
+	privilege_executor(refused);
+	error = begin_events();
+	if (error) {
+		log_error("an executor process cannot start: %s", strerror(-error));
+		return 1;
+	}
+	for (;;) {
+		uint32_t calls = __atomic_load_n(&self->calls, __ATOMIC_SEQ_CST);
+
+		take_new(table, number);
+		filter_report();
+		if (futex_wait(&self->calls, calls, &wait) == -ETIMEDOUT && leaves())
+			return 0;
+	}
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/executors.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "scheduler/daemon/child.h"
+#include "scheduler/daemon/executor_run.h"
+#include "scheduler/daemon/executor_table.h"
+#include "scheduler/daemon/log.h"
+
+#define MS 1000000ull
+#define WORK_MAX_NS (10000 * MS)
+#define WORK_LOOKS 20u	   /* at least: it may be the watchdog that was stopped */
+#define QUIT_NS (200 * MS) /* from the request to quit to the kill */
+#define END_MAX_NS (1000 * MS)
+#define UNNEEDED 8
+
+/* What the watchdog has seen of a slot. */
+struct seen {
+	uint64_t since_ns; /* it has had the same work since; 0: none */
+	uint32_t turns, looks;
+};
+
+struct process {
+	struct child child;
+	pid_t pid;	    /* the last one */
+	uint64_t killed_ns; /* 0: it was not, nor asked to quit */
+	bool told;	    /* that it does not end */
+};
+
+struct executors {
+	struct executor_table *table;
+	int done_fd, want_fd;
+	int unneeded[UNNEEDED];
+	uint64_t *refused;
+	struct process processes[EXECUTOR_PROCESSES];
+	struct seen seen[EXECUTOR_SLOTS];
+};
+
+struct executors *executors_create(uint64_t *refused)
+{
+	struct executors *executors = calloc(1, sizeof(*executors));
+
+	if (!executors)
+		return NULL;
+	executors->refused = refused;
+	executors->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	executors->want_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	executors->table = mmap(NULL, sizeof(*executors->table), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < UNNEEDED; i++)
+		executors->unneeded[i] = -1;
+	if (executors->done_fd >= 0 && executors->want_fd >= 0 && executors->table != MAP_FAILED)
+		return executors;
+	free(executors);
+	return NULL;
+}
+
+struct executor_table *executors_table(struct executors *executors)
+{
+	return executors->table;
+}
+
+int executors_done_fd(const struct executors *executors)
+{
+	return executors->done_fd;
+}
+
+int executors_want_fd(const struct executors *executors)
+{
+	return executors->want_fd;
+}
+
+void executors_close(const struct executors *executors)
+{
+	close(executors->done_fd);
+	close(executors->want_fd);
+}
+
+void executors_without(struct executors *executors, int fd)
+{
+	for (int i = 0; i < UNNEEDED; i++)
+		if (executors->unneeded[i] < 0) {
+			executors->unneeded[i] = fd;
+			return;
+		}
+}
+
+static uint32_t state_of(const struct executors *executors, uint32_t number)
+{
+	return __atomic_load_n(&executors->table->processes[number].state, __ATOMIC_ACQUIRE);
+}
+
+/* The worker is to see it. */
+static void set_state(struct executors *executors, uint32_t number, uint32_t state)
+{
+	uint64_t one = 1;
+
+	__atomic_store_n(&executors->table->processes[number].state, state, __ATOMIC_RELEASE);
+	(void)!write(executors->done_fd, &one, sizeof(one));
+}
+
+static void start(struct executors *executors, uint32_t number, uint64_t now)
+{
+	struct process *process = &executors->processes[number];
+	pid_t pid;
+
+	process->child.name = "kfdschedd-exec";
+	process->killed_ns = 0;
+	process->told = false;
+	pid = child_start(&process->child, now);
+	if (pid == 0) {
+		for (int i = 0; i < UNNEEDED; i++)
+			if (executors->unneeded[i] >= 0)
+				close(executors->unneeded[i]);
+		close(executors->want_fd);
+		_exit(executor_run(executors->table, number, executors->done_fd,
+				   executors->refused));
+	}
+	process->pid = pid;
+	set_state(executors, number, pid > 0 ? EXECUTOR_RUNS : EXECUTOR_DIED);
+}
+
+static void kill_one(struct executors *executors, uint32_t number, uint64_t now)
+{
+	struct process *process = &executors->processes[number];
+
+	if (!process->child.pid || process->child.killed)
+		return;
+	child_kill(&process->child);
+	process->killed_ns = now;
+	set_state(executors, number, EXECUTOR_KILLED);
+}
+
+/* Asks the threads of a process to end their sessions. How many are there? */
+static unsigned ask_to_quit(struct executors *executors, uint32_t number)
+{
+	struct executor_table *table = executors->table;
+	unsigned count = 0;
+
+	for (uint32_t i = 0; i < table->slot_end && i < EXECUTOR_SLOTS; i++) {
+		struct executor *slot = &table->slots[i];
+
+		if (slot->process != number || slot->state != EXECUTOR_SLOT_USED)
+			continue;
+		__atomic_fetch_or(&slot->requests, EXECUTOR_QUIT, __ATOMIC_SEQ_CST);
+		syscall(SYS_futex, &slot->requests, FUTEX_WAKE, 1, NULL, NULL, 0);
+		count++;
+	}
+	return count;
+}
+
+/*
+ * The driver ends the sessions of a process that has ended, one after the other, and those
+ * of no other process while it waits for the mutex of one target (it holds
+ * kfd_processes_srcu, for which each other process' end waits). So each thread ends its own
+ * session first, and a target that lets that wait delays no other.
+ */
+static void dismiss(struct executors *executors, uint32_t number, uint64_t now)
+{
+	struct process *process = &executors->processes[number];
+
+	if (!process->child.pid || state_of(executors, number) != EXECUTOR_RUNS)
+		return;
+	if (ask_to_quit(executors, number) == 0) {
+		kill_one(executors, number, now);
+		return;
+	}
+	process->killed_ns = now;
+	set_state(executors, number, EXECUTOR_KILLED);
+}
+
+/* Its last thread has ended. */
+static void ended(struct executors *executors, uint32_t number, int status)
+{
+	const struct process *process = &executors->processes[number];
+
+	if (process->told)
+		log_info("executor process %d has ended at last", (int)process->pid);
+	else if (!process->killed_ns && status)
+		log_error("executor process %d ended by %s %d: its clients get another",
+			  (int)process->pid, WIFSIGNALED(status) ? "signal" : "exit code",
+			  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	set_state(executors, number, EXECUTOR_DIED);
+}
+
+static void look_at_children(struct executors *executors, uint64_t now)
+{
+	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++) {
+		struct child *child = &executors->processes[i].child;
+		int status;
+
+		if (child_reap(child, &status)) {
+			ended(executors, i, status);
+		} else if (child->pid && !child->killed && child_is_stopped(child)) {
+			log_error("executor process %d is stopped: killing it", (int)child->pid);
+			kill_one(executors, i, now);
+		}
+	}
+}
+
+/* Has it had the same work for too long? */
+static bool hangs(struct seen *seen, const struct executor *slot, uint64_t now)
+{
+	uint32_t turns = __atomic_load_n(&slot->turns, __ATOMIC_ACQUIRE);
+
+	if (!__atomic_load_n(&slot->busy, __ATOMIC_ACQUIRE) &&
+	    !__atomic_load_n(&slot->requests, __ATOMIC_ACQUIRE)) {
+		seen->since_ns = 0;
+		return false;
+	}
+	if (!seen->since_ns || seen->turns != turns)
+		*seen = (struct seen){.since_ns = now, .turns = turns};
+	return ++seen->looks >= WORK_LOOKS && now >= seen->since_ns + WORK_MAX_NS;
+}
+
+static void look_at_slot(struct executors *executors, uint32_t i, uint64_t now)
+{
+	struct executor *slot = &executors->table->slots[i];
+	uint32_t number = slot->process % EXECUTOR_PROCESSES;
+
+	if (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) != EXECUTOR_SLOT_USED ||
+	    state_of(executors, number) != EXECUTOR_RUNS) {
+		executors->seen[i].since_ns = 0;
+		return;
+	}
+	if (!hangs(&executors->seen[i], slot, now))
+		return;
+	log_error("killing executor process %d: a driver call of it on process %d has not returned "
+		  "for %llu s",
+		  (int)executors->processes[number].pid, (int)slot->pid, WORK_MAX_NS / 1000 / MS);
+	__atomic_store_n(&slot->hung, 1, __ATOMIC_RELEASE);
+	dismiss(executors, number, now);
+}
+
+static void look_at_process(struct executors *executors, uint32_t number, uint64_t now)
+{
+	struct process *process = &executors->processes[number];
+	uint32_t state = state_of(executors, number);
+
+	if (state == EXECUTOR_WANTED && !process->child.pid)
+		start(executors, number, now);
+	if (state != EXECUTOR_KILLED || process->told)
+		return;
+	if (!process->child.killed && now >= process->killed_ns + QUIT_NS)
+		kill_one(executors, number, now);
+	if (!process->child.killed || now < process->killed_ns + END_MAX_NS)
+		return;
+	log_error("executor process %d does not end: a driver call of it cannot be killed. What "
+		  "it has suspended by that call's session stays so until then",
+		  (int)process->pid);
+	process->told = true;
+}
+
+void executors_look(struct executors *executors, bool children, uint64_t now)
+{
+	uint32_t slots = __atomic_load_n(&executors->table->slot_end, __ATOMIC_ACQUIRE);
+	uint64_t count;
+
+	(void)!read(executors->want_fd, &count, sizeof(count));
+	if (children)
+		look_at_children(executors, now);
+	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++)
+		look_at_process(executors, i, now);
+	for (uint32_t i = 0; i < slots && i < EXECUTOR_SLOTS; i++)
+		look_at_slot(executors, i, now);
+}
+
+void executors_kill(struct executors *executors, uint64_t now)
+{
+	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++)
+		dismiss(executors, i, now);
+}
+
+void executors_reset(struct executors *executors, uint64_t now)
+{
+	struct executor_table *table = executors->table;
+
+	executors_kill(executors, now);
+	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++) {
+		struct executor_process *process = &table->processes[i];
+
+		*process = (struct executor_process){
+			.state =
+				executors->processes[i].child.pid ? EXECUTOR_KILLED : EXECUTOR_FREE,
+			.tenant = process->tenant,
+		};
+	}
+	for (uint32_t i = 0; i < table->slot_end && i < EXECUTOR_SLOTS; i++) {
+		struct executor *slot = &table->slots[i];
+		struct executor_process *process =
+			&table->processes[slot->process % EXECUTOR_PROCESSES];
+
+		if (slot->state == EXECUTOR_SLOT_FREE || process->state == EXECUTOR_FREE) {
+			slot->state = EXECUTOR_SLOT_FREE;
+			continue;
+		}
+		slot->state = EXECUTOR_SLOT_LEFT;
+		process->load++;
+	}
+}
+
+bool executors_gone(const struct executors *executors)
+{
+	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++)
+		if (executors->processes[i].child.pid)
+			return false;
+	return true;
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+/* Proves: one user has at most half of the executor processes and of the slots for targets,
+ * however many tenants it is and however many of its processes do not end, so that another
+ * user's target gets a process that no target of the first user is in; users together leave
+ * the last sixteenth to root; and four processes that do not end are the most that a tenant
+ * can have, also if it has left and come again meanwhile. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka needs the four above */
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "scheduler/daemon/executor_table.h"
+
+#define ALICE (geteuid() + 1) /* the daemon's own user is trusted */
+#define BOB (geteuid() + 2)
+
+static struct executor_table *table;
+static int want_fd;
+
+/* The watchdog's part: what is wanted runs. */
+static void start_all(void)
+{
+	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++)
+		if (table->processes[i].state == EXECUTOR_WANTED)
+			table->processes[i].state = EXECUTOR_RUNS;
+}
+
+/* A target of the user's tenant of this number. Its process; or a negative errno. */
+static int target_of(uid_t owner, uint64_t tenant, struct executor **out)
+{
+	const struct executor_tenant from = {
+		.uid = owner, .owner = owner, .pid_ns = tenant, .user_ns = tenant};
+	struct executor *executor;
+	int error = executor_start(1, 1, &from, false, out ? out : &executor);
+
+	start_all();
+	return error ? error : (int)(out ? *out : executor)->process;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	memset(table, 0, sizeof(*table));
+	executor_use(table, want_fd);
+	return 0;
+}
+
+/* The kernel does not end it. */
+static void kill_process(int number)
+{
+	table->processes[number].state = EXECUTOR_KILLED;
+	executor_look();
+}
+
+static void a_user_of_many_tenants_has_half_of_the_processes(void **state)
+{
+	uint32_t processes, stuck;
+	int bobs;
+
+	(void)state;
+	for (uint64_t tenant = 1; tenant <= 300; tenant++)
+		assert_in_range(target_of(ALICE, tenant, NULL), 0, EXECUTOR_PROCESSES - 1);
+	executor_count(&processes, &stuck);
+	assert_int_equal(processes, EXECUTOR_PROCESSES / 2);
+	bobs = target_of(BOB, 1, NULL);
+	assert_true(bobs >= 0);
+	assert_int_equal(table->processes[bobs].load, 1);
+	/* None of the first user's targets comes to it later. */
+	for (uint64_t tenant = 301; tenant <= 600; tenant++)
+		target_of(ALICE, tenant, NULL);
+	assert_int_equal(table->processes[bobs].load, 1);
+}
+
+static void nor_does_it_take_others_when_its_own_are_stuck(void **state)
+{
+	int bobs = target_of(BOB, 1, NULL), alices;
+
+	(void)state;
+	for (uint64_t tenant = 1; tenant <= EXECUTOR_PROCESSES / 2; tenant++) {
+		alices = target_of(ALICE, tenant, NULL);
+		assert_true(alices >= 0);
+		kill_process(alices);
+	}
+	assert_int_equal(target_of(ALICE, 900, NULL), -ENOSPC);
+	assert_int_equal(target_of(BOB, 1, NULL), bobs);
+	assert_true(target_of(BOB, 2, NULL) >= 0);
+}
+
+static void users_together_leave_some_to_root(void **state)
+{
+	uint32_t processes, stuck;
+	int roots;
+
+	(void)state;
+	for (uint64_t tenant = 1; tenant <= 300; tenant++) {
+		target_of(ALICE, tenant, NULL);
+		target_of(BOB, tenant, NULL);
+	}
+	executor_count(&processes, &stuck);
+	assert_int_equal(processes, EXECUTOR_PROCESSES - EXECUTOR_PROCESSES / 16);
+	roots = target_of(0, 1, NULL);
+	assert_true(roots >= 0);
+	for (uid_t other = geteuid() + 3; other < geteuid() + 103; other++)
+		assert_int_not_equal(target_of(other, 1, NULL), roots);
+}
+
+static void a_user_has_half_of_the_slots(void **state)
+{
+	uint32_t taken = 0;
+
+	(void)state;
+	while (target_of(ALICE, taken % 3, NULL) >= 0)
+		taken++;
+	assert_int_equal(taken, EXECUTOR_SLOTS / 2);
+	assert_true(target_of(BOB, 1, NULL) >= 0);
+	assert_true(target_of(0, 1, NULL) >= 0);
+}
+
+static void a_slot_that_is_given_back_counts_no_more(void **state)
+{
+	struct executor *executor;
+
+	(void)state;
+	assert_true(target_of(ALICE, 1, &executor) >= 0);
+	while (target_of(ALICE, 1, NULL) >= 0)
+		;
+	executor_free(executor);
+	assert_true(target_of(ALICE, 1, NULL) >= 0);
+	assert_int_equal(target_of(ALICE, 1, NULL), -ENOSPC);
+}
+
+static void four_stuck_processes_are_a_tenants_most(void **state)
+{
+	struct executor *executor;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		int number = target_of(ALICE, 1, &executor);
+
+		assert_true(number >= 0);
+		kill_process(number);
+		executor_free(executor); /* its client is gone, and the tenant has no other */
+	}
+	assert_int_equal(target_of(ALICE, 1, NULL), -EBUSY);
+	assert_true(target_of(ALICE, 2, NULL) >= 0);
+	assert_true(target_of(BOB, 1, NULL) >= 0);
+	/* The kernel has ended one. */
+	table->processes[executor->process].state = EXECUTOR_DIED;
+	executor_look();
+	assert_true(target_of(ALICE, 1, NULL) >= 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(a_user_of_many_tenants_has_half_of_the_processes, begin),
+		cmocka_unit_test_setup(nor_does_it_take_others_when_its_own_are_stuck, begin),
+		cmocka_unit_test_setup(users_together_leave_some_to_root, begin),
+		cmocka_unit_test_setup(a_user_has_half_of_the_slots, begin),
+		cmocka_unit_test_setup(a_slot_that_is_given_back_counts_no_more, begin),
+		cmocka_unit_test_setup(four_stuck_processes_are_a_tenants_most, begin),
+	};
+
+	table = calloc(1, sizeof(*table));
+	want_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (!table || want_fd < 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

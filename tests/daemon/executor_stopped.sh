@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: when an executor process is stopped (SIGSTOP) while an offline process is suspended,
+# or killed, the offline process runs within a second and is served by another executor
+# process, and the worker is the same.
+set -eu
+# shellcheck source=tests/daemon/daemon.inc.sh
+. "$SOURCE/tests/daemon/daemon.inc.sh"
+in_a_world
+
+# The executor process: the one tracer, since Linux 6.12.95 wants one.
+executor() {
+	awk '/^TracerPid/ {print $2}' "/proc/$offline/status" |
+		xargs -I{} awk '/^Tgid/ {print $2}' /proc/{}/status
+}
+
+start_daemon
+start_offline --seconds 600
+start_online
+before=$(worker)
+for signal in 19 9; do
+	suspend_offline
+	executor=$(executor)
+	[ "$executor" != "$before" ] || fail "the worker traces it itself"
+	ms=$("$BUILD/watch_queue" "$offline" "$(rptr_of "$offline")" 300 1000 "$executor" $signal) ||
+		fail "the offline process does not run a second after signal $signal of its executor"
+	echo "ran again $ms ms after signal $signal"
+	tell off
+	until_true 100 says "any(.processes[]; .pid == $offline and .level == \"trap\")" ||
+		fail "not served again: $(status | jq -c .processes)"
+	[ "$(executor)" != "$executor" ] || fail "no other executor process"
+done
+grep -q "executor process [0-9]* is stopped: killing it" "$work/log" || fail "not said of the stop"
+grep -q "executor process [0-9]* ended by signal 9" "$work/log" || fail "not said of the end"
+[ "$(worker)" = "$before" ] || fail "the worker is another one"
+end_offline

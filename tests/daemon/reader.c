@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Proves, with a played kfdschedd-read at the other end of the connection: an answer to an
+ * earlier request is not taken; a reader that runs is waited for, one that waits, or is
+ * stopped, is to be killed; the user of the process that was read, or
+ * the user to whom that user is subordinate, is then left alone, other users are not, and of a
+ * trusted user only that process is; waits that are short add up; while a killed reader ends,
+ * no other user is left alone; without a reader for a while nothing is asked.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka needs the four above */
+#include <cmocka.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/reader.h"
+#include "scheduler/daemon/reader_message.h"
+
+#define USER 1000u
+#define SUBORDINATE 100005u
+#define FRIEND 1001u
+#define SHORT_MS 10 /* a wait that is less than the limit, and more than a third of it */
+
+/* What the reader does with a request about a process. */
+enum play {
+	PLAY_ANSWER,
+	PLAY_OLD,   /* answers an earlier request first */
+	PLAY_WAIT,  /* never answers */
+	PLAY_SHORT, /* answers after SHORT_MS */
+};
+
+static struct {
+	int ends[2], wake;
+	struct reader_state state;
+	enum play play;
+	char process_state; /* of the reader */
+	uid_t uid;	    /* of each process */
+	unsigned taken;	    /* requests */
+	pthread_t thread;
+} played;
+
+static struct owners owners = {.count = 1,
+			       .ranges = {{.owner = USER, .first = 100000, .count = 10}}};
+
+char __wrap_peer_state(pid_t pid);
+uid_t __wrap_peer_uid(pid_t pid);
+
+char __wrap_peer_state(pid_t pid)
+{
+	(void)pid;
+	return __atomic_load_n(&played.process_state, __ATOMIC_ACQUIRE);
+}
+
+uid_t __wrap_peer_uid(pid_t pid)
+{
+	(void)pid;
+	return played.uid;
+}
+
+void log_info(const char *format, ...)
+{
+	(void)format;
+}
+
+static void reply(uint64_t number, int32_t result)
+{
+	const struct reader_answer answer = {.number = number, .result = result};
+
+	assert_int_equal(write(played.ends[1], &answer, sizeof(answer)), sizeof(answer));
+}
+
+static void *play(void *unused)
+{
+	struct reader_request request;
+
+	(void)unused;
+	while (read(played.ends[1], &request, sizeof(request)) == sizeof(request)) {
+		enum play how = __atomic_load_n(&played.play, __ATOMIC_ACQUIRE);
+
+		__atomic_fetch_add(&played.taken, 1, __ATOMIC_ACQ_REL);
+		if (how == PLAY_WAIT)
+			continue;
+		if (how == PLAY_SHORT)
+			usleep(SHORT_MS * 1000);
+		if (how == PLAY_OLD)
+			reply(request.number - 1, 4711);
+		reply(request.number, request.pid);
+	}
+	return NULL;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	memset(&played, 0, sizeof(played));
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, played.ends) < 0)
+		return -1;
+	played.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	played.state.pid = getpid();
+	played.process_state = 'R';
+	played.uid = USER;
+	reader_use(played.ends[0], &played.state, played.wake, &owners);
+	return pthread_create(&played.thread, NULL, play, NULL);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	shutdown(played.ends[0], SHUT_RDWR);
+	pthread_join(played.thread, NULL);
+	close(played.ends[0]);
+	close(played.ends[1]);
+	close(played.wake);
+	return 0;
+}
+
+static void plays(enum play how, char process_state)
+{
+	__atomic_store_n(&played.play, how, __ATOMIC_RELEASE);
+	__atomic_store_n(&played.process_state, process_state, __ATOMIC_RELEASE);
+}
+
+/* The answer is the number of the process. */
+static bool reads(pid_t pid, uid_t uid)
+{
+	pid_t result;
+
+	played.uid = uid;
+	result = reader_number(pid, 1);
+	assert_true(result == pid || result == -EAGAIN);
+	return result == pid;
+}
+
+static bool is_to_be_killed(void)
+{
+	uint64_t count;
+
+	return played.state.stuck == played.state.pid &&
+	       read(played.wake, &count, sizeof(count)) == sizeof(count);
+}
+
+/* The watchdog has killed it and started another. */
+static void another(void)
+{
+	assert_true(is_to_be_killed());
+	__atomic_store_n(&played.state.stuck, 0, __ATOMIC_RELEASE);
+	plays(PLAY_ANSWER, 'R');
+}
+
+static void an_old_answer_is_not_taken(void **state)
+{
+	(void)state;
+	plays(PLAY_OLD, 'R');
+	assert_true(reads(10, USER));
+	assert_true(reads(11, USER));
+}
+
+static void a_reader_that_runs_is_waited_for(void **state)
+{
+	(void)state;
+	plays(PLAY_WAIT, 'R');
+	assert_false(reads(10, USER));
+	assert_int_equal(played.state.stuck, 0);
+	plays(PLAY_ANSWER, 'R');
+	assert_true(reads(10, USER));
+}
+
+static void a_user_that_makes_it_wait_is_left_alone(void **state)
+{
+	(void)state;
+	plays(PLAY_WAIT, 'D');
+	assert_false(reads(10, SUBORDINATE));
+	another();
+	assert_false(reads(11, USER));
+	assert_false(reads(12, SUBORDINATE + 1));
+	assert_true(reads(13, FRIEND));
+	assert_int_equal(played.taken, 2);
+}
+
+static void of_root_only_the_process_is(void **state)
+{
+	(void)state;
+	plays(PLAY_WAIT, 'D');
+	assert_false(reads(10, 0));
+	another();
+	assert_false(reads(10, 0));
+	assert_true(reads(11, 0));
+}
+
+/* As in a read that waits by interruptible sleep. */
+static void a_sleep_is_a_wait(void **state)
+{
+	(void)state;
+	plays(PLAY_WAIT, 'S');
+	assert_false(reads(10, USER));
+	assert_true(is_to_be_killed());
+}
+
+static void short_waits_add_up(void **state)
+{
+	unsigned reads_done = 0;
+
+	(void)state;
+	plays(PLAY_SHORT, 'D');
+	while (reads_done < 10 && reads(10, USER))
+		reads_done++;
+	assert_in_range(reads_done, 0, 4);
+	plays(PLAY_ANSWER, 'R');
+	assert_false(reads(10, USER));
+	assert_true(reads(11, FRIEND));
+}
+
+static void while_it_ends_no_other_user_is_blamed(void **state)
+{
+	(void)state;
+	plays(PLAY_WAIT, 'D');
+	assert_false(reads(10, USER));
+	assert_false(reads(11, FRIEND));
+	another();
+	assert_true(reads(11, FRIEND));
+}
+
+static void without_a_reader_nothing_is_asked(void **state)
+{
+	(void)state;
+	__atomic_store_n(&played.state.pid, -1, __ATOMIC_RELEASE);
+	assert_false(reads(10, USER));
+	__atomic_store_n(&played.state.pid, getpid(), __ATOMIC_RELEASE);
+	assert_true(reads(11, USER));
+	assert_int_equal(played.taken, 1);
+}
+
+static void a_stopped_reader_is_replaced(void **state)
+{
+	(void)state;
+	plays(PLAY_WAIT, 'T');
+	assert_false(reads(10, USER));
+	another();
+	assert_true(reads(10, USER));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(an_old_answer_is_not_taken),
+		TEST(a_reader_that_runs_is_waited_for),
+		TEST(a_user_that_makes_it_wait_is_left_alone),
+		TEST(of_root_only_the_process_is),
+		TEST(a_sleep_is_a_wait),
+		TEST(short_waits_add_up),
+		TEST(while_it_ends_no_other_user_is_blamed),
+		TEST(without_a_reader_nothing_is_asked),
+		TEST(a_stopped_reader_is_replaced),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
