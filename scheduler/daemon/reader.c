@@ -19,8 +19,8 @@
  * example of very many mappings. That is less than the watchdog leaves the loop (watchdog.c). */
 #define WAIT_MAX_NS (20 * MS)
 #define WORK_MAX_NS (300 * MS)
-#define ASK_MAX_NS (200 * MS)  /* the machine may stand still */
-#define DYING_MAX_NS (25 * MS) /* for a process that has been killed, and its successor */
+#define ASK_LOOKS 200u	/* the machine may stand still */
+#define DYING_LOOKS 25u /* for a process that has been killed, and its successor */
 #define ALONE_NS (10000 * MS)
 #define ALONE 64u
 
@@ -34,7 +34,8 @@ struct alone {
 
 /* One request. */
 struct asked {
-	uint64_t start_ns, looked_ns, cpu_ns;
+	unsigned looks;
+	uint64_t cpu_ns;
 	pid_t reader;	     /* of which cpu_ns is */
 	struct alone *costs; /* NULL: nothing so far */
 };
@@ -153,18 +154,22 @@ static uint64_t cpu_of(pid_t process)
 	return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
 }
 
-/* What the time since the last look went for. A process that runs may have no core, so what
- * counts of it is what it has computed. */
-static void charge(struct asked *asked, pid_t process, char state, pid_t pid, uint64_t now)
+/* What this look costs the user. The time since the last look is no measure, because the loop
+ * itself may have had no core: a look at a reader that waits counts LOOK_MS, one at a reader that
+ * runs counts what it has computed. If the process that is read can run, the reader waits for an
+ * exec that goes on, and that is work. */
+static void charge(struct asked *asked, pid_t process, char state, pid_t pid)
 {
 	uint64_t cpu = cpu_of(process);
 
 	if (!asked->costs)
-		asked->costs = find_or_add(pid, now);
-	if (state == 'D' || state == 'S')
-		asked->costs->waited_ns += now - asked->looked_ns;
-	else if (asked->reader == process)
-		asked->costs->worked_ns += cpu - asked->cpu_ns;
+		asked->costs = find_or_add(pid, clock_ns());
+	if (state != 'D' && state != 'S')
+		asked->costs->worked_ns += asked->reader == process ? cpu - asked->cpu_ns : 0;
+	else if (peer_state(pid) == 'R')
+		asked->costs->worked_ns += LOOK_MS * MS;
+	else
+		asked->costs->waited_ns += LOOK_MS * MS;
 	asked->reader = process;
 	asked->cpu_ns = cpu;
 }
@@ -174,52 +179,60 @@ static bool is_too_much(const struct alone *costs)
 	return costs->waited_ns >= WAIT_MAX_NS || costs->worked_ns >= WORK_MAX_NS;
 }
 
-/* There is no answer yet. false: there will be none. */
-static bool look(struct asked *asked, pid_t pid)
+/* There was no answer before the reader, `process`, was in this state. false: there will be
+ * none. */
+static bool look(struct asked *asked, pid_t process, char state, pid_t pid)
 {
-	pid_t process = __atomic_load_n(&reader.state->pid, __ATOMIC_ACQUIRE);
-	uint64_t now = clock_ns(), wait_ns = ASK_MAX_NS;
-	char state;
-
+	asked->looks++;
 	if (process < 0)
 		return false;
-	if (process > 0 && process == __atomic_load_n(&reader.state->stuck, __ATOMIC_ACQUIRE)) {
-		wait_ns = DYING_MAX_NS; /* it waits for another process than `pid` */
-	} else if (process > 0) {
-		state = peer_state(process);
-		charge(asked, process, state, pid, now);
-		if (is_too_much(asked->costs)) {
-			leave_alone(asked->costs, pid, now);
-			have_killed(process);
-			return false;
-		}
-		if (state == 'T' || state == 't')
-			have_killed(process);
+	if (process == 0)
+		return asked->looks < ASK_LOOKS;
+	/* A dying one waits for another process than `pid`. */
+	if (process == __atomic_load_n(&reader.state->stuck, __ATOMIC_ACQUIRE))
+		return asked->looks < DYING_LOOKS;
+	charge(asked, process, state, pid);
+	if (is_too_much(asked->costs)) {
+		leave_alone(asked->costs, pid, clock_ns());
+		have_killed(process);
+		return false;
 	}
-	asked->looked_ns = now;
-	return now < asked->start_ns + wait_ns;
+	if (state == 'T' || state == 't')
+		have_killed(process);
+	return asked->looks < ASK_LOOKS;
+}
+
+static bool wait_for(uint64_t number, pid_t pid, struct reader_answer *answer)
+{
+	struct pollfd p = {.fd = reader.socket, .events = POLLIN};
+	struct asked asked = {0};
+	pid_t process;
+	char state;
+
+	do {
+		if (poll(&p, 1, LOOK_MS) > 0 && receive(number, answer))
+			return true;
+		process = __atomic_load_n(&reader.state->pid, __ATOMIC_ACQUIRE);
+		state = process > 0 ? peer_state(process) : '\0';
+		/* One that has answered sleeps, too. */
+		if (receive(number, answer))
+			return true;
+	} while (look(&asked, process, state, pid));
+	return false;
 }
 
 /* true: there is an answer. */
 static bool ask(struct reader_request *request, struct reader_answer *answer)
 {
-	struct pollfd p = {.fd = reader.socket, .events = POLLIN};
-	struct asked asked = {.start_ns = clock_ns()};
-
-	if (is_alone(request->pid, asked.start_ns) ||
+	if (is_alone(request->pid, clock_ns()) ||
 	    __atomic_load_n(&reader.state->pid, __ATOMIC_ACQUIRE) < 0)
 		return false;
 	request->number = ++reader.number;
-	if (send(reader.socket, request, sizeof(*request), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+	if (send(reader.socket, request, sizeof(*request), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ||
+	    !wait_for(request->number, request->pid, answer))
 		return false;
-	asked.looked_ns = asked.start_ns;
-	do {
-		if (poll(&p, 1, LOOK_MS) > 0 && receive(request->number, answer)) {
-			answer->problem[sizeof(answer->problem) - 1] = '\0';
-			return true;
-		}
-	} while (look(&asked, request->pid));
-	return false;
+	answer->problem[sizeof(answer->problem) - 1] = '\0';
+	return true;
 }
 
 static int ask_for(enum reader_what what, pid_t pid, pid_t other, struct reader_answer *answer)

@@ -4,8 +4,9 @@
  * earlier request is not taken; a reader that runs is waited for, one that waits, or is
  * stopped, is to be killed; the user of the process that was read, or
  * the user to whom that user is subordinate, is then left alone, other users are not, and of a
- * trusted user only that process is; waits that are short add up; while a killed reader ends,
- * no other user is left alone; without a reader for a while nothing is asked.
+ * trusted user only that process is; waits that are short add up, and count by looks, so that a
+ * loop without a core blames no user; a wait for a process that can run counts less; while a
+ * killed reader ends, no other user is left alone; without a reader for a while nothing is asked.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,14 +29,15 @@
 #define USER 1000u
 #define SUBORDINATE 100005u
 #define FRIEND 1001u
-#define SHORT_MS 10 /* a wait that is less than the limit, and more than a third of it */
+#define SHORT 10u  /* looks: less than the limit, and more than a third of it */
+#define AWAY_MS 30 /* more than the limit */
 
 /* What the reader does with a request about a process. */
 enum play {
 	PLAY_ANSWER,
 	PLAY_OLD,   /* answers an earlier request first */
 	PLAY_WAIT,  /* never answers */
-	PLAY_SHORT, /* answers after SHORT_MS */
+	PLAY_SHORT, /* answers at the look numbered SHORT */
 };
 
 static struct {
@@ -43,8 +45,13 @@ static struct {
 	struct reader_state state;
 	enum play play;
 	char process_state; /* of the reader */
-	uid_t uid;	    /* of each process */
-	unsigned taken;	    /* requests */
+	char read_state;    /* of the processes that it reads */
+	uint64_t waits;	    /* for its answer: the number of a request */
+	unsigned looks;	    /* at its state, since the request */
+	unsigned away_at;   /* after this look the loop has no core for AWAY_MS */
+	pid_t read_pid;
+	uid_t uid;	/* of each process */
+	unsigned taken; /* requests */
 	pthread_t thread;
 } played;
 
@@ -54,9 +61,31 @@ static struct owners owners = {.count = 1,
 char __wrap_peer_state(pid_t pid);
 uid_t __wrap_peer_uid(pid_t pid);
 
+static void reply(uint64_t number, int32_t result)
+{
+	const struct reader_answer answer = {.number = number, .result = result};
+
+	assert_int_equal(write(played.ends[1], &answer, sizeof(answer)), sizeof(answer));
+}
+
+static void reply_to_the_one_that_waits(void)
+{
+	uint64_t number;
+
+	do
+		number = __atomic_exchange_n(&played.waits, 0, __ATOMIC_ACQ_REL);
+	while (!number);
+	reply(number, played.read_pid);
+}
+
 char __wrap_peer_state(pid_t pid)
 {
-	(void)pid;
+	if (pid != played.state.pid)
+		return played.read_state;
+	if (++played.looks == played.away_at)
+		usleep(AWAY_MS * 1000);
+	if (played.looks == SHORT && __atomic_load_n(&played.play, __ATOMIC_ACQUIRE) == PLAY_SHORT)
+		reply_to_the_one_that_waits();
 	return __atomic_load_n(&played.process_state, __ATOMIC_ACQUIRE);
 }
 
@@ -71,13 +100,6 @@ void log_info(const char *format, ...)
 	(void)format;
 }
 
-static void reply(uint64_t number, int32_t result)
-{
-	const struct reader_answer answer = {.number = number, .result = result};
-
-	assert_int_equal(write(played.ends[1], &answer, sizeof(answer)), sizeof(answer));
-}
-
 static void *play(void *unused)
 {
 	struct reader_request request;
@@ -87,10 +109,10 @@ static void *play(void *unused)
 		enum play how = __atomic_load_n(&played.play, __ATOMIC_ACQUIRE);
 
 		__atomic_fetch_add(&played.taken, 1, __ATOMIC_ACQ_REL);
-		if (how == PLAY_WAIT)
-			continue;
 		if (how == PLAY_SHORT)
-			usleep(SHORT_MS * 1000);
+			__atomic_store_n(&played.waits, request.number, __ATOMIC_RELEASE);
+		if (how == PLAY_WAIT || how == PLAY_SHORT)
+			continue;
 		if (how == PLAY_OLD)
 			reply(request.number - 1, 4711);
 		reply(request.number, request.pid);
@@ -107,6 +129,7 @@ static int begin(void **state)
 	played.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	played.state.pid = getpid();
 	played.process_state = 'R';
+	played.read_state = 'S';
 	played.uid = USER;
 	reader_use(played.ends[0], &played.state, played.wake, &owners);
 	return pthread_create(&played.thread, NULL, play, NULL);
@@ -135,6 +158,8 @@ static bool reads(pid_t pid, uid_t uid)
 	pid_t result;
 
 	played.uid = uid;
+	played.read_pid = pid;
+	played.looks = 0;
 	result = reader_number(pid, 1);
 	assert_true(result == pid || result == -EAGAIN);
 	return result == pid;
@@ -213,10 +238,35 @@ static void short_waits_add_up(void **state)
 	plays(PLAY_SHORT, 'D');
 	while (reads_done < 10 && reads(10, USER))
 		reads_done++;
-	assert_in_range(reads_done, 0, 4);
+	assert_in_range(reads_done, 1, 2);
 	plays(PLAY_ANSWER, 'R');
 	assert_false(reads(10, USER));
 	assert_true(reads(11, FRIEND));
+}
+
+static void a_loop_without_a_core_is_no_wait(void **state)
+{
+	(void)state;
+	plays(PLAY_SHORT, 'D');
+	played.away_at = 1;
+	assert_true(reads(10, USER));
+	plays(PLAY_ANSWER, 'R');
+	assert_true(reads(10, USER));
+}
+
+static void a_process_that_can_run_may_take_longer(void **state)
+{
+	(void)state;
+	plays(PLAY_SHORT, 'D');
+	played.read_state = 'R';
+	for (unsigned i = 0; i < 5; i++)
+		assert_true(reads(10, USER));
+	plays(PLAY_WAIT, 'D');
+	assert_false(reads(10, USER));
+	assert_int_equal(played.state.stuck, 0);
+	assert_false(reads(10, USER));
+	another();
+	assert_false(reads(10, USER));
 }
 
 static void while_it_ends_no_other_user_is_blamed(void **state)
@@ -259,6 +309,8 @@ int main(void)
 		TEST(of_root_only_the_process_is),
 		TEST(a_sleep_is_a_wait),
 		TEST(short_waits_add_up),
+		TEST(a_loop_without_a_core_is_no_wait),
+		TEST(a_process_that_can_run_may_take_longer),
 		TEST(while_it_ends_no_other_user_is_blamed),
 		TEST(without_a_reader_nothing_is_asked),
 		TEST(a_stopped_reader_is_replaced),
