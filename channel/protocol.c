@@ -87,8 +87,8 @@ const char *protocol_policy_name(enum protocol_policy policy)
 	return policies[policy];
 }
 
-/* Not blocking: a daemon that accepts nobody must not hold up the thread that watches the
- * queues. A full backlog is -EAGAIN. */
+/* Not blocking, because a daemon that accepts no connection must not delay the thread that
+ * watches the queues. A full backlog is -EAGAIN. */
 static int connect_to(const struct sockaddr_un *addr)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;

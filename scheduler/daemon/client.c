@@ -252,7 +252,7 @@ void client_accept(struct worker *worker, int socket, uid_t owner,
 	}
 	client->by_door = true;
 	client->uid = owner;
-	/* It is shut for reading: what is left to be told of is EPOLLHUP, which always is. */
+	/* The socket is shut for reading, so EPOLLHUP, which epoll always reports, is enough. */
 	if (worker_watch(worker, socket, EPOLLET, WORKER_SOCKET, client->slot))
 		client_gone(worker, client, NULL);
 	else

@@ -148,8 +148,8 @@ static int open_target(const struct protocol_hello *hello, struct target *out)
 	return 0;
 }
 
-/* The order names a process by its number in the PID namespace of the one who sent it, so
- * it can be about no process that is not to be seen there. false: the order is answered.
+/* The order names a process by its number in the PID namespace of the sender, so it cannot
+ * name a process that this namespace does not show. false: the order is answered.
  * The caller closes out->pidfd. */
 static bool find_target(struct worker *worker, struct client *from,
 			const struct protocol_hello *hello, struct target *out)

@@ -128,7 +128,7 @@ static bool has_room(const struct executor_tenant *tenant, const struct use *use
 /* A process for one more target of the tenant: 0, -EBUSY or -ENOSPC. */
 static int find_process(const struct executor_tenant *tenant, uint32_t *number)
 {
-	static bool told;
+	static bool logged;
 	struct use use = {0};
 	uint32_t stuck = 0;
 
@@ -150,10 +150,10 @@ static int find_process(const struct executor_tenant *tenant, uint32_t *number)
 		return 0;
 	if (!is_trusted(tenant) && use.own >= EXECUTOR_PROCESSES / 2)
 		return -ENOSPC;
-	if (!told)
+	if (!logged)
 		log_info("there are %u executor processes: from now on tenants share them",
 			 use.all);
-	told = true;
+	logged = true;
 	return join_one_of(tenant, may_share, number) ? 0 : -ENOSPC;
 }
 

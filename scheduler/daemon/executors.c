@@ -34,7 +34,7 @@ struct process {
 	struct child child;
 	pid_t pid;	    /* the last one */
 	uint64_t killed_ns; /* 0: it was not, nor asked to quit */
-	bool told;	    /* that it does not end */
+	bool logged;	    /* that it does not end */
 };
 
 struct executors {
@@ -116,7 +116,7 @@ static void start(struct executors *executors, uint32_t number, uint64_t now)
 
 	process->child.name = "kfdschedd-exec";
 	process->killed_ns = 0;
-	process->told = false;
+	process->logged = false;
 	pid = child_start(&process->child, now);
 	if (pid == 0) {
 		for (int i = 0; i < UNNEEDED; i++)
@@ -184,7 +184,7 @@ static void ended(struct executors *executors, uint32_t number, int status)
 {
 	const struct process *process = &executors->processes[number];
 
-	if (process->told)
+	if (process->logged)
 		log_info("executor process %d has ended at last", (int)process->pid);
 	else if (!process->killed_ns && status)
 		log_error("executor process %d ended by %s %d: its clients get another",
@@ -249,7 +249,7 @@ static void look_at_process(struct executors *executors, uint32_t number, uint64
 
 	if (state == EXECUTOR_WANTED && !process->child.pid)
 		start(executors, number, now);
-	if (state != EXECUTOR_KILLED || process->told)
+	if (state != EXECUTOR_KILLED || process->logged)
 		return;
 	if (!process->child.killed && now >= process->killed_ns + QUIT_NS)
 		kill_one(executors, number, now);
@@ -258,7 +258,7 @@ static void look_at_process(struct executors *executors, uint32_t number, uint64
 	log_error("executor process %d does not end: a driver call of it cannot be killed. What "
 		  "it has suspended by that call's session stays so until then",
 		  (int)process->pid);
-	process->told = true;
+	process->logged = true;
 }
 
 void executors_look(struct executors *executors, bool children, uint64_t now)

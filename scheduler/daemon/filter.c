@@ -138,8 +138,8 @@ static const int sockets[] = {
 };
 
 /* The watchdog: its lock, its socket's file, its worker, and what a worker does at its start;
- * and of the child that reads the configuration: who knows names of users (nscd, sssd,
- * systemd: all of this machine, by sockets of AF_UNIX). */
+ * and what the child that reads the configuration needs to resolve names of users (nscd, sssd
+ * and systemd are asked by sockets of AF_UNIX). */
 static const int watchdogs[] = {
 	SCMP_SYS(flock),
 	SCMP_SYS(unlink),

@@ -230,7 +230,7 @@ static void take_hello(struct pending *pending, uint64_t now)
 	}
 	pending->ready = true;
 	door.ready++;
-	/* Only a hang-up is told of from now on. */
+	/* From now on epoll reports a hang-up only. */
 	watch(EPOLL_CTL_MOD, pending->fd, 0, SOURCE_PENDING, (uint32_t)(pending - door.pending));
 }
 

@@ -44,8 +44,8 @@ int outsider_tag_by_rule(struct worker *worker, pid_t pid, uint64_t started, int
 			 const char *rule, char *problem, size_t size);
 /* Which rule has tagged it; empty: an order. */
 const char *outsider_rule(const struct outsider *outsider);
-/* The worker begins: those that an earlier one was told to tag (kept.h). false: not all of
- * them could be read; to be called again. */
+/* When a worker begins: tags the processes that an earlier worker had tagged by an order
+ * (kept.h). false: some of them could not be read; to be called again. */
 bool outsider_restore(struct worker *worker);
 
 /* At every turn of the loop, for one that is served: what is due? */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which user owns a uid: /etc/subuid assigns ranges of subordinate uids to users, who run
- * rootless containers with them. All of a user's uids share that user's limits.
+ * Which user owns a uid: /etc/subuid assigns ranges of subordinate uids to users, and
+ * rootless containers use them. All of a user's uids share that user's limits.
  *
  * Plain data without pointers, a part of struct config.
  */

@@ -58,9 +58,9 @@ void privilege_watchdog(uint64_t *refused)
 	confine(FILTER_WATCHDOG, refused);
 }
 
-/* Loop and executors are worth nothing when they wait for a core behind what
- * they schedule; they use very little of it. Above the lowest, where whoever
- * runs for long in real time should be. */
+/* The loop and the executors must not wait for a core behind the processes that they schedule,
+ * and they use very little of one. One above the lowest real-time priority, because programs
+ * that run for long in real time use the lowest. */
 void privilege_urgent(bool say)
 {
 	const struct sched_param low = {.sched_priority = sched_get_priority_min(SCHED_RR) + 1};

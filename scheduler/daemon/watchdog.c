@@ -52,12 +52,12 @@ struct watchdog {
 	int reader_ends[2]; /* the worker's, and the process' */
 	int files[FILES];   /* all that processes inherit; -1: not there */
 	struct executors *executors;
-	int told;		/* the error of the lock that was spoken of */
+	int lock_error;		/* the last error of the lock that was logged */
 	unsigned late;		/* looks in a row that found the heartbeat too old */
 	uint64_t leaving_since; /* 0: not asked to */
 	uint64_t left_since;	/* 0: the last worker has not ended yet */
 	bool children;		/* one may have ended or stopped */
-	bool reloading;		/* and systemd has been told */
+	bool reloading;		/* and systemd knows it */
 };
 
 static bool is_stopped(pid_t pid)
@@ -95,7 +95,7 @@ static int take_lock(struct watchdog *w)
 {
 	int fd = lock_take(w->lock);
 
-	if (fd < 0 && fd != w->told) {
+	if (fd < 0 && fd != w->lock_error) {
 		if (fd == -EWOULDBLOCK)
 			log_info(
 				"the worker of an earlier daemon still lives: waiting for its end");
@@ -103,7 +103,7 @@ static int take_lock(struct watchdog *w)
 			log_error("cannot start a worker without %s: %s; trying again", w->lock,
 				  strerror(-fd));
 	}
-	w->told = fd < 0 ? fd : 0;
+	w->lock_error = fd < 0 ? fd : 0;
 	return fd;
 }
 

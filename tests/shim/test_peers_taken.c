@@ -71,8 +71,8 @@ static void put(const char *path, const char *text)
 	close(fd);
 }
 
-/* In namespaces of its own, where this user has number 1000, and root, who has none there,
- * is shown as 65534: so a folder of root's stands for one that another user has made. */
+/* In namespaces of its own, where this user has number 1000, and root, which has no number
+ * there, is shown as 65534: so a folder of root's stands for one that another user has made. */
 static void be_second(const char *theirs)
 {
 	char map[32], groups[32];
