@@ -40,18 +40,13 @@
 #include "abi/kfd_abi.h"
 #include "channel/lane.h"
 #include "scheduler/daemon/filter.h"
+#include "tests/daemon/processes.h"
 
 #define NO_PROCESS (1 << 22) /* above every process number */
 
 static volatile uint64_t *refused, *done; /* shared with the children */
 static int pair[2];			  /* of sockets */
 
-/* In a child, where cmocka cannot be told: its exit code is the line. */
-#define MUST(condition)                                                                            \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			_exit(__LINE__ % 250 + 1);                                                 \
-	} while (0)
 #define REFUSED(call)                                                                              \
 	do {                                                                                       \
 		uint64_t before = *refused;                                                        \
@@ -59,21 +54,6 @@ static int pair[2];			  /* of sockets */
 		MUST((long)(call) == -1 && errno == EPERM);                                        \
 		MUST(*refused == before + 1);                                                      \
 	} while (0)
-
-static void in_a_child(void (*what)(void))
-{
-	int status;
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		what();
-		_exit(0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	if (status)
-		fail_msg("%s %d", WIFSIGNALED(status) ? "signal" : "line (modulo 250, and 1)",
-			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-}
 
 static void *in_a_thread(void *arg)
 {

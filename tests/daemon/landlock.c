@@ -26,31 +26,13 @@
 #include "scheduler/daemon/config.h"
 #include "scheduler/daemon/landlock.h"
 #include "scheduler/daemon/reload.h"
+#include "tests/daemon/processes.h"
 
 static char folder[] = "/tmp/kfdshim-landlock-XXXXXX";
 static char file[128], other[128];
 static pid_t target;
 
-/* In a child, where cmocka has no effect: the exit code is the line. */
-#define MUST(condition)                                                                            \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			_exit(__LINE__ % 250 + 1);                                                 \
-	} while (0)
 #define REFUSED(call, error) MUST((call) == -1 && errno == (error))
-
-static void in_a_child(void (*what)(void))
-{
-	int status;
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		what();
-		_exit(0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-}
 
 static void confined(void)
 {

@@ -20,30 +20,9 @@
 #include <unistd.h>
 
 #include "scheduler/daemon/metrics_share.h"
+#include "tests/daemon/processes.h"
 
 static uint32_t *of_the_worker; /* memory that the processes of a daemon share */
-
-/* In a child: its exit code is the line. */
-#define MUST(condition)                                                                            \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			_exit(__LINE__);                                                           \
-	} while (0)
-
-static void in_a_child(void (*what)(void))
-{
-	int status;
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		what();
-		_exit(0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	if (status)
-		fail_msg("%s %d", WIFSIGNALED(status) ? "signal" : "line",
-			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-}
 
 static void publish(uint64_t uptime)
 {

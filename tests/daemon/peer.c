@@ -21,6 +21,7 @@
 
 #include "common/clock.h"
 #include "scheduler/daemon/peer.h"
+#include "tests/daemon/processes.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
@@ -42,36 +43,6 @@ int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size)
 		return 0;
 	}
 	return __real_getsockopt(fd, level, name, value, size);
-}
-
-static unsigned open_files(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned n = 0;
-
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
-
-static pid_t start_child(void)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed assertion does not end it */
-		for (;;)
-			pause();
-	}
-	assert_true(pid > 0);
-	return pid;
-}
-
-static void end_child(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
 static int identify(uint64_t accepted_ns, struct peer *out)

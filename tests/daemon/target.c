@@ -21,19 +21,9 @@
 #include <unistd.h>
 
 #include "scheduler/daemon/target.h"
+#include "tests/daemon/processes.h"
 
 static char problem[256];
-
-static unsigned open_files(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned n = 0;
-
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
 
 static void refused(pid_t pid, int error, const char *why)
 {
@@ -45,16 +35,6 @@ static void refused(pid_t pid, int error, const char *why)
 	if (!strstr(problem, why))
 		fail_msg("'%s' does not say '%s'", problem, why);
 	assert_int_equal(open_files(), before);
-}
-
-static pid_t start_child(void)
-{
-	pid_t pid = fork();
-
-	if (pid == 0)
-		for (;;)
-			pause();
-	return pid;
 }
 
 static void no_numbers(void **state)
@@ -117,8 +97,7 @@ static void threads(void **state)
 	assert_int_equal(read(ends[0], &got, sizeof(got)), sizeof(got));
 	snprintf(leader, sizeof(leader), "of process %d", (int)pid);
 	refused(got, -EINVAL, leader);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	end_child(pid);
 	close(ends[0]);
 	close(ends[1]);
 }
@@ -139,8 +118,7 @@ static void without_a_gpu(void **state)
 
 	(void)state;
 	refused(pid, -ENODEV, "does not use an AMD GPU");
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	end_child(pid);
 }
 
 /* That one it is, and none that gets its number later. */
@@ -157,8 +135,7 @@ static void a_process_is_held_by_its_pidfd(void **state)
 	assert_false(peer_ended(&peer));
 	assert_int_equal(peer_open(pid, peer_read, &again), 0);
 	assert_int_equal(again.started, peer.started);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	end_child(pid);
 	assert_true(peer_ended(&peer));
 	close(peer.pidfd);
 	close(again.pidfd);
