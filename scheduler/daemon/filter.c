@@ -40,16 +40,45 @@
 	(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | \
 	 CLONE_NEWCGROUP)
 
-/* Whatever their arguments, in all processes. */
-static const int common[] = {
-	/* files and pipes; descriptors that are there */
+/* Whatever their arguments, in every process. */
+static const int basic[] = {
+	/* descriptors that are there */
 	SCMP_SYS(read),
-	SCMP_SYS(pread64),
-	SCMP_SYS(pwrite64),
-	SCMP_SYS(readv),
 	SCMP_SYS(write),
 	SCMP_SYS(writev),
 	SCMP_SYS(close),
+	/* waiting */
+	SCMP_SYS(poll),
+	SCMP_SYS(ppoll),
+	SCMP_SYS(epoll_ctl),
+	SCMP_SYS(epoll_wait),
+	SCMP_SYS(epoll_pwait),
+	SCMP_SYS(futex),
+	SCMP_SYS(restart_syscall),
+	/* time and memory */
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(gettimeofday),
+	SCMP_SYS(time),
+	SCMP_SYS(brk),
+	SCMP_SYS(munmap),
+	SCMP_SYS(madvise),
+	/* itself; sigaltstack: of a sanitizer, when a thread ends */
+	SCMP_SYS(getpid),
+	SCMP_SYS(gettid),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(sigaltstack),
+};
+
+/* All but the processes that accept connections and serve metrics. */
+static const int common[] = {
+	/* files and pipes; descriptors that are there */
+	SCMP_SYS(pread64),
+	SCMP_SYS(pwrite64),
+	SCMP_SYS(readv),
 	SCMP_SYS(lseek),
 	SCMP_SYS(fstat),
 	SCMP_SYS(stat),
@@ -71,42 +100,21 @@ static const int common[] = {
 	SCMP_SYS(timerfd_settime),
 	SCMP_SYS(memfd_create),
 	/* waiting */
-	SCMP_SYS(poll),
-	SCMP_SYS(ppoll),
 	SCMP_SYS(epoll_create1),
-	SCMP_SYS(epoll_ctl),
-	SCMP_SYS(epoll_wait),
-	SCMP_SYS(epoll_pwait),
 	SCMP_SYS(epoll_pwait2),
-	SCMP_SYS(futex),
 	SCMP_SYS(nanosleep),
 	SCMP_SYS(clock_nanosleep),
-	SCMP_SYS(clock_gettime),
 	SCMP_SYS(clock_getres),
-	SCMP_SYS(gettimeofday),
-	SCMP_SYS(time),
 	SCMP_SYS(sched_yield),
-	SCMP_SYS(restart_syscall),
 	SCMP_SYS(wait4),
 	SCMP_SYS(waitid),
 	/* memory */
-	SCMP_SYS(brk),
 	SCMP_SYS(mmap),
-	SCMP_SYS(munmap),
 	SCMP_SYS(mremap),
 	SCMP_SYS(mprotect),
-	SCMP_SYS(madvise),
 	SCMP_SYS(getrandom),
 	/* itself */
-	SCMP_SYS(exit),
-	SCMP_SYS(exit_group),
-	SCMP_SYS(rt_sigaction),
-	SCMP_SYS(rt_sigprocmask),
-	SCMP_SYS(rt_sigreturn),
-	SCMP_SYS(sigaltstack),
-	SCMP_SYS(getpid),
 	SCMP_SYS(getppid),
-	SCMP_SYS(gettid),
 	SCMP_SYS(getuid),
 	SCMP_SYS(geteuid),
 	SCMP_SYS(getgid),
@@ -171,45 +179,18 @@ static const int doors[] = {
 	SCMP_SYS(sendto),
 	SCMP_SYS(shutdown),
 	SCMP_SYS(getsockopt),
-	SCMP_SYS(close),
 	SCMP_SYS(epoll_create1),
-	SCMP_SYS(epoll_ctl),
-	SCMP_SYS(epoll_wait),
-	SCMP_SYS(epoll_pwait),
-	SCMP_SYS(poll),
-	SCMP_SYS(ppoll),
 	/* processes that close what may block (sink.h) */
 	SCMP_SYS(pipe2),
 	SCMP_SYS(dup2),
 	SCMP_SYS(dup3),
 	SCMP_SYS(close_range),
-	SCMP_SYS(read),
 	SCMP_SYS(wait4),
 	SCMP_SYS(set_robust_list),
 	SCMP_SYS(rseq),
-	/* the log */
-	SCMP_SYS(write),
-	SCMP_SYS(writev),
-	SCMP_SYS(gettid),
-	/* time and memory */
-	SCMP_SYS(clock_gettime),
-	SCMP_SYS(gettimeofday),
-	SCMP_SYS(time),
-	SCMP_SYS(futex),
-	SCMP_SYS(brk),
+	/* memory; itself */
 	SCMP_SYS(mmap),
-	SCMP_SYS(munmap),
-	SCMP_SYS(madvise),
-	/* itself */
 	SCMP_SYS(geteuid),
-	SCMP_SYS(getpid),
-	SCMP_SYS(rt_sigaction),
-	SCMP_SYS(rt_sigprocmask),
-	SCMP_SYS(rt_sigreturn),
-	SCMP_SYS(sigaltstack), /* of a sanitizer, when a thread ends */
-	SCMP_SYS(restart_syscall),
-	SCMP_SYS(exit),
-	SCMP_SYS(exit_group),
 };
 
 /* What a worker asks of descriptors. F_SETOWN and F_SETSIG would send any process a signal. */
@@ -364,50 +345,8 @@ static int allow_some(scmp_filter_ctx filter, enum filter_role role)
 
 /* What HTTP over a listening socket needs: no open, no new descriptor but of a connection. */
 static const int servers[] = {
-	/* descriptors that are there */
-	SCMP_SYS(accept4),
-	SCMP_SYS(read),
-	SCMP_SYS(readv),
-	SCMP_SYS(write),
-	SCMP_SYS(writev),
-	SCMP_SYS(close),
-	SCMP_SYS(recvfrom),
-	SCMP_SYS(recvmsg),
-	SCMP_SYS(sendto),
-	SCMP_SYS(sendmsg),
-	SCMP_SYS(shutdown),
-	SCMP_SYS(getsockopt),
-	SCMP_SYS(setsockopt),
-	SCMP_SYS(getsockname),
-	SCMP_SYS(getpeername),
-	/* waiting */
-	SCMP_SYS(poll),
-	SCMP_SYS(ppoll),
-	SCMP_SYS(epoll_ctl),
-	SCMP_SYS(epoll_wait),
-	SCMP_SYS(epoll_pwait),
-	SCMP_SYS(futex),
-	SCMP_SYS(nanosleep),
-	SCMP_SYS(clock_nanosleep),
-	SCMP_SYS(clock_gettime),
-	SCMP_SYS(gettimeofday),
-	SCMP_SYS(time),
-	SCMP_SYS(restart_syscall),
-	/* memory */
-	SCMP_SYS(brk),
-	SCMP_SYS(munmap),
-	SCMP_SYS(mremap),
-	SCMP_SYS(madvise),
-	SCMP_SYS(getrandom),
-	/* itself */
-	SCMP_SYS(exit),
-	SCMP_SYS(exit_group),
-	SCMP_SYS(rt_sigaction),
-	SCMP_SYS(rt_sigprocmask),
-	SCMP_SYS(rt_sigreturn),
-	SCMP_SYS(sigaltstack), /* of a sanitizer, when a thread ends */
-	SCMP_SYS(getpid),
-	SCMP_SYS(gettid),
+	SCMP_SYS(readv),  SCMP_SYS(nanosleep), SCMP_SYS(clock_nanosleep),
+	SCMP_SYS(mremap), SCMP_SYS(getrandom),
 };
 
 static int allow_serving(scmp_filter_ctx filter)
@@ -416,6 +355,8 @@ static int allow_serving(scmp_filter_ctx filter)
 	static const unsigned flags[] = {F_GETFL, F_SETFL};
 	int error = allow_all(filter, servers, COUNT(servers));
 
+	if (!error)
+		error = allow_all(filter, sockets, COUNT(sockets));
 	/* No memory in which code could be written. */
 	for (size_t i = 0; i < COUNT(memory) && !error; i++)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, memory[i], 1,
@@ -467,8 +408,10 @@ static int allow_door(scmp_filter_ctx filter)
 
 static int allow_role(scmp_filter_ctx filter, enum filter_role role)
 {
-	int error;
+	int error = allow_all(filter, basic, COUNT(basic));
 
+	if (error)
+		return error;
 	if (role == FILTER_METRICS)
 		return allow_serving(filter);
 	if (role == FILTER_DOOR) {
@@ -512,12 +455,12 @@ int filter_install(enum filter_role role, uint64_t *refused)
 
 void filter_report(void)
 {
-	static uint64_t told;
+	static uint64_t reported;
 	uint64_t now = __atomic_load_n(&refused_here, __ATOMIC_ACQUIRE);
 
-	if (now == told)
+	if (now == reported)
 		return;
-	told = now;
+	reported = now;
 	for (int i = 0; i <= CALLS; i++) {
 		char *name;
 
