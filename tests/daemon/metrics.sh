@@ -9,26 +9,15 @@ set -eu
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world
 
-# No module but what it names: opening files is slow in a world.
-metrics() {
-	python3 -IS "$SOURCE/tests/daemon/metrics.py" "$@"
-}
-port=$(python3 -IS -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-printf '[metrics]\nlisten = 127.0.0.1:%s\n' "$port" >>"$work/patient.ini"
-
-# told WHEN CONDITION...: soon (metrics.py), and all counters go on from the last one.
-told() {
-	local when=$1
-	shift
-	metrics until 20 "$port" "$work/text" "$@" || fail "$when"
-}
+# shellcheck source=tests/daemon/metrics.inc.sh
+. "$SOURCE/tests/daemon/metrics.inc.sh"
 
 start_daemon
 metrics statuses "$port" || fail "statuses"
 start_offline --seconds 300
 start_online
 node=$(gpu_id)
-told "before any" kfdsched_suspends_total==0 kfdsched_worker_restarts_total==0
+scraped "before any" kfdsched_suspends_total==0 kfdsched_worker_restarts_total==0
 
 tell cycle 1 20 2000
 conditions=()
@@ -38,10 +27,10 @@ for of in kfdsched_% "kfdsched_node_%,node=$node" "kfdsched_client_%,pid=$offlin
 	done
 	conditions+=("${of/\%/detection_seconds_count}>=1" "${of/\%/failures_total}==0")
 done
-told "after 20 cycles" "${conditions[@]}" "kfdsched_client_level,pid=$offline,level=trap==1" \
+scraped "after 20 cycles" "${conditions[@]}" "kfdsched_client_level,pid=$offline,level=trap==1" \
 	"kfdsched_client_priority,pid=$online==15" "kfdsched_client_active,pid=$online,node=$node==0"
 suspend_offline
-told "while suspended" "kfdsched_client_suspended_seconds_total,pid=$offline>=0.5" \
+scraped "while suspended" "kfdsched_client_suspended_seconds_total,pid=$offline>=0.5" \
 	"kfdsched_node_suspended_seconds_total,node=$node>=0.5" "kfdsched_node_suspended_clients,node=$node==1" \
 	"kfdsched_client_suspended,pid=$offline==1" "kfdsched_client_active,pid=$online,node=$node==1" \
 	"kfdsched_client_active_seconds_total,pid=$online,node=$node>=0.5" \
@@ -57,12 +46,12 @@ for _ in {1..10}; do
 	metrics until 2 "$port" "$work/text" kfdsched_log_left_out_lines_total\>=1 2>/dev/null && break
 done
 tell priority 15
-told "after a flood of lines" kfdsched_log_left_out_lines_total\>=1 kfdsched_log_dropped_lines_total==0
+scraped "after a flood of lines" kfdsched_log_left_out_lines_total\>=1 kfdsched_log_dropped_lines_total==0
 
 # A scrape waits in the socket's queue for the next worker, if it comes so early.
 first=$(worker)
 kill -KILL "$first"
-told "after a worker's end" kfdsched_worker_restarts_total==1 kfdsched_suspends_total\>=21
+scraped "after a worker's end" kfdsched_worker_restarts_total==1 kfdsched_suspends_total\>=21
 kill -KILL "$online" # its connection went with the worker
 exec {words}>&- {answers}<&-
 rm "$work/words" "$work/answers"
@@ -78,10 +67,10 @@ second=$(worker)
 tell cycle 2 20 2000
 [ "$(worker)" = "$second" ] || fail "the worker was lost to connections"
 exec {hold}>&-
-told "after an attack" kfdsched_suspends_total\>=41
+scraped "after an attack" kfdsched_suspends_total\>=41
 
 kill -KILL "$offline"
-told "after its end" "without pid=\"$offline\"" kfdsched_clients==1
+scraped "after its end" "without pid=\"$offline\"" kfdsched_clients==1
 
 # Nobody reads a log that is full: the first lines are lost already, and a worker's end
 # takes nothing off the count.
@@ -95,9 +84,9 @@ daemon=$!
 children+=("$daemon")
 rm "$work/text"
 until_true 50 says ".daemon.pid == $daemon" || fail "no daemon with a full log"
-told "with a full log" kfdsched_log_dropped_lines_total\>=1 kfdsched_worker_restarts_total==0
+scraped "with a full log" kfdsched_log_dropped_lines_total\>=1 kfdsched_worker_restarts_total==0
 kill -KILL "$(worker)"
-told "with a full log and another worker" kfdsched_log_dropped_lines_total\>=2 \
+scraped "with a full log and another worker" kfdsched_log_dropped_lines_total\>=2 \
 	kfdsched_worker_restarts_total==1
 
 # refused CODE TEXT OPTIONS...

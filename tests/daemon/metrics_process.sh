@@ -10,18 +10,8 @@ set -eu
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world
 
-metrics() {
-	python3 -IS "$SOURCE/tests/daemon/metrics.py" "$@"
-}
-port=$(python3 -IS -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-printf '[metrics]\nlisten = 127.0.0.1:%s\n' "$port" >>"$work/patient.ini"
-
-# scraped WHEN CONDITION...: soon, and no counter is behind the last scrape.
-scraped() {
-	local when=$1
-	shift
-	metrics until 20 "$port" "$work/text" "$@" || fail "$when"
-}
+# shellcheck source=tests/daemon/metrics.inc.sh
+. "$SOURCE/tests/daemon/metrics.inc.sh"
 
 # The daemon's child that serves metrics; fails if there is none.
 http() {
@@ -40,6 +30,11 @@ of() {
 	awk -v key="$2:" '$1 == key {print $2}' "/proc/$1/status"
 }
 
+# priority_of PID: policy and nice value
+priority_of() {
+	sed 's/.*) //' "/proc/$1/stat" | awk '{print $39, $17}'
+}
+
 # confined PID
 confined() {
 	local had mappings fd
@@ -49,9 +44,7 @@ confined() {
 		[ "$(of "$1" "${had%=*}")" = "${had#*=}" ] ||
 			fail "${had%=*} is $(of "$1" "${had%=*}"), not ${had#*=}"
 	done
-	# policy and nice value
-	[ "$(sed 's/.*) //' "/proc/$1/stat" | awk '{print $39, $17}')" = "0 0" ] ||
-		fail "its priority is not ordinary"
+	[ "$(priority_of "$1")" = "$(priority_of $$)" ] || fail "its priority is not this script's"
 	for fd in "/proc/$1/fd/"*; do
 		case $(readlink "$fd") in
 		socket:* | anon_inode:*eventpoll* | /dev/null) ;;
