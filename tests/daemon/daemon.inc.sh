@@ -175,3 +175,11 @@ suspend_offline() {
 	tell on
 	until_true 50 state_is "$offline" suspended || fail "not suspended"
 }
+
+# suspend_and_resume PID [WHEN]
+suspend_and_resume() {
+	tell on
+	until_true 50 state_is "$1" suspended || fail "${2:+$2: }not suspended: $(status | jq -c .processes)"
+	tell off
+	until_true 50 state_is "$1" running || fail "${2:+$2: }not resumed: $(status | jq -c .processes)"
+}

@@ -11,14 +11,6 @@ scale=0.02
 # shellcheck source=tests/daemon/stuck.inc.sh
 . "$SOURCE/tests/daemon/stuck.inc.sh"
 
-# cycle TEXT: the other tenant's process is suspended and resumed.
-cycle() {
-	tell on
-	until_true 50 state_is "$other" suspended || fail "$1: the other tenant is not suspended"
-	tell off
-	until_true 50 state_is "$other" running || fail "$1: the other tenant is not resumed"
-}
-
 killed() {
 	grep -q "killing executor process [0-9]*: .*on process $mine " "$work/log"
 }
@@ -30,10 +22,10 @@ until_true 100 at "$another" trap || fail "no third process: $(status | jq -c .p
 says '.daemon.executors == {processes: 2, stuck: 0}' || fail "not two executor processes: $(status | jq -c .daemon)"
 before=$(worker)
 stuck "$mine"
-cycle "at the beginning"
+suspend_and_resume "$other" "at the beginning"
 wait_until_stuck
 for ((n = 0; n < 60; n++)); do
-	cycle "while it hangs"
+	suspend_and_resume "$other" "while it hangs"
 	killed && break
 	sleep 0.2
 done
@@ -44,11 +36,11 @@ until_true 50 says ".processes[]|select(.pid == $mine)|
 	fail "the status does not say why: $(status | jq -c .processes)"
 says '.daemon.executors.stuck == 1' || fail "not in the status: $(status | jq -c .daemon)"
 at "$other" trap || fail "the other tenant has lost its session"
-cycle "afterwards"
+suspend_and_resume "$other" "afterwards"
 rm "$work/stuck/$mine"
 until_true 100 at "$another" trap || fail "no session on another process: $(status | jq -c .processes)"
 says '.daemon.executors == {processes: 3, stuck: 1}' || fail "not by another executor: $(status | jq -c .daemon)"
-cycle "with another process of the first tenant"
+suspend_and_resume "$other" "with another process of the first tenant"
 unstuck
 until_true 50 says '.daemon.executors.stuck == 0' || fail "still said to be stuck"
 [ "$(worker)" = "$before" ] || fail "the worker is another one"

@@ -25,13 +25,6 @@ preempted() {
 	grep -q '1/1 successes (100 %), by the daemon' "$work/out" || fail "$(cat "$work/out")"
 	says ".processes[]|select(.pid == $offline)|.level == \"$1\"" || fail "preempt has fought"
 }
-# held: by whatever level, and let go.
-held() {
-	tell on
-	until_true 50 state_is "$offline" suspended || fail "not held: $(status | jq -c .processes)"
-	tell off
-	until_true 50 state_is "$offline" running || fail "not let go"
-}
 # it_goes_on: although it is held, and all of ours are killed.
 it_goes_on() {
 	local rptr
@@ -60,14 +53,14 @@ children+=("$offline")
 become self "$traced_by"
 [ "$(awk '/TracerPid/ {print $2}' "/proc/$offline/status")" -eq "$debugger" ] || fail "not strace's any more"
 preempted self
-held
+suspend_and_resume "$offline"
 it_goes_on
 start_daemon
 start_online
 become self "$traced_by"
 kill -KILL "$debugger"
 become trap '^$'
-held
+suspend_and_resume "$offline"
 preempted trap
 kill -KILL "$offline"
 
@@ -101,7 +94,7 @@ for how in traced untraced; do
 	else
 		become gate "has a debug session already.*; and none by itself: Operation already"
 	fi
-	held
+	suspend_and_resume "$offline"
 	preempted gate
 	has_ended "$debugger" && fail "the debugger has gone"
 	if [ $how = untraced ]; then
