@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
+#include "scheduler/daemon/budget.h"
 #include "scheduler/daemon/executor_table.h"
 #include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/log.h"
@@ -29,12 +31,18 @@
 #define IDLE_S 3 /* without a target, before the process ends */
 #define EVENTS 16
 
+/* How often a stop of a target is served: each takes a core at this process's priority, and a
+ * target can signal itself without end. */
+static const struct budget_rule stops = {.burst = 100, .period_ns = 1000000};
+
 struct target {
 	struct executor *slot;
 	struct trap *trap;
 	int pidfd;
 	uint64_t serial;
 	bool watching;
+	bool stopped; /* and not served yet */
+	struct budget stops;
 	struct target *next;
 };
 
@@ -220,12 +228,30 @@ static bool carry_out(struct target *target, uint32_t requests)
 	return false;
 }
 
+/* Until a stop may be served; -1: there is none. */
+static long until_stop(const struct target *target)
+{
+	uint64_t now = clock_ns();
+
+	return target->stopped ? (long)(budget_next(&target->stops, &stops, now) - now) : -1;
+}
+
+/* EXECUTOR_KICK becomes due when the budget allows it; other requests are due at once. */
+static uint32_t due(struct target *target, uint32_t requests)
+{
+	target->stopped |= requests & EXECUTOR_KICK;
+	if (!target->stopped || !budget_take(&target->stops, &stops, clock_ns()))
+		return requests & ~(uint32_t)EXECUTOR_KICK;
+	target->stopped = false;
+	return requests | EXECUTOR_KICK;
+}
+
 static void serve(struct target *target)
 {
 	bool going = true;
 
 	while (going) {
-		uint32_t requests = asked(target->slot, -1);
+		uint32_t requests = due(target, asked(target->slot, until_stop(target)));
 
 		begin_work(target->slot);
 		going = carry_out(target, requests);

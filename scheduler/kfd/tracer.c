@@ -135,18 +135,14 @@ static void forward(pid_t pid, int status)
 int tracer_serve(pid_t pid)
 {
 	int status;
-	pid_t got;
+	pid_t got = waitpid(pid, &status, WNOHANG | __WALL | __WNOTHREAD);
 
-	for (;;) {
-		got = waitpid(pid, &status, WNOHANG | __WALL | __WNOTHREAD);
-		if (got == 0)
-			return 0;
-		if (got < 0)
-			return errno == EINTR ? 0 : -ESRCH;
-		if (!WIFSTOPPED(status))
-			return -ESRCH;
-		forward(pid, status);
-	}
+	if (got == 0 || (got < 0 && errno == EINTR))
+		return 0;
+	if (got < 0 || !WIFSTOPPED(status))
+		return -ESRCH;
+	forward(pid, status);
+	return 0;
 }
 
 bool tracer_pending(pid_t pid)

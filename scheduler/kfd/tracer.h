@@ -27,8 +27,9 @@ int tracer_seize(pid_t pid, char reason[static KFD_REASON]);
 bool tracer_nobody_has(pid_t pid);
 bool tracer_right_has_come(pid_t pid);
 
-/* Forwards what has stopped the target. 0, or -ESRCH: it has ended, and has
- * been waited for, without which its parent would never hear of its end. */
+/* Forwards the signal that has stopped the target, if one has; the next stop is another SIGCHLD,
+ * so a target that signals itself without end cannot keep the caller here. 0, or -ESRCH: it has
+ * ended, and has been waited for, without which its parent would never hear of its end. */
 int tracer_serve(pid_t pid);
 
 /* Is there something to serve? For any thread of the process. */

@@ -5,6 +5,7 @@
  *
  *   WITNESS=PREFIX        PREFIX.usr1 is made by the handler of SIGUSR1; PREFIX.queue has the
  *                         address of the read pointer of its largest AQL queue so far
+ *   WITNESS_RAISES=N      that handler first raises SIGURG, which is ignored, N times
  *   WITNESS_RUNTIME=1     enables the runtime before ROCr begins, as ROCr 6 does by itself
  */
 #include <dlfcn.h>
@@ -19,10 +20,15 @@
 #include "abi/kfd_abi.h"
 
 static char usr1[256], queue[256];
+static int raises;
 
 static void handle(int signal)
 {
-	int fd = open(usr1, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	int fd;
+
+	for (int i = 0; i < raises; i++)
+		raise(SIGURG);
+	fd = open(usr1, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 	(void)signal;
 	if (fd >= 0)
@@ -42,12 +48,13 @@ static void enable_runtime(void)
 __attribute__((constructor)) static void begin(void)
 {
 	const struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
-	const char *prefix = getenv("WITNESS");
+	const char *prefix = getenv("WITNESS"), *count = getenv("WITNESS_RAISES");
 
 	if (!prefix)
 		return;
 	snprintf(usr1, sizeof(usr1), "%.200s.usr1", prefix);
 	snprintf(queue, sizeof(queue), "%.200s.queue", prefix);
+	raises = count ? atoi(count) : 0;
 	sigaction(SIGUSR1, &action, NULL);
 	if (getenv("WITNESS_RUNTIME"))
 		enable_runtime();
