@@ -156,8 +156,7 @@ static uint64_t cpu_of(pid_t process)
 
 /* What this look costs the user. The time since the last look is no measure, because the loop
  * itself may have had no core: a look at a reader that waits counts LOOK_MS, one at a reader that
- * runs counts what it has computed. If the process that is read can run, the reader waits for an
- * exec that goes on, and that is work. */
+ * runs counts what it has computed. */
 static void charge(struct asked *asked, pid_t process, char state, pid_t pid)
 {
 	uint64_t cpu = cpu_of(process);
@@ -166,8 +165,6 @@ static void charge(struct asked *asked, pid_t process, char state, pid_t pid)
 		asked->costs = find_or_add(pid, clock_ns());
 	if (state != 'D' && state != 'S')
 		asked->costs->worked_ns += asked->reader == process ? cpu - asked->cpu_ns : 0;
-	else if (peer_state(pid) == 'R')
-		asked->costs->worked_ns += LOOK_MS * MS;
 	else
 		asked->costs->waited_ns += LOOK_MS * MS;
 	asked->reader = process;

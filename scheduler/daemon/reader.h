@@ -9,9 +9,9 @@
  *
  * The functions are for the worker's loop. The processes of one user, or one process of a
  * trusted user, cost the loop 20 ms of waits in 10 s, in one read or in many, and 300 ms of
- * reads that are long, or wait for a process that can run; after that they are not read for 10 s.
- * The loop waits for a busy machine 200 ms at most. These are times in which the loop itself had a
- * core. -EAGAIN: there is no answer now.
+ * reads that are long; after that they are not read for 10 s. The loop waits for a busy machine
+ * 200 ms at most. These are times in which the loop itself had a core. -EAGAIN: there is no answer
+ * now.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_READER_H
 #define KFDSHIM_SCHEDULER_DAEMON_READER_H
