@@ -24,8 +24,10 @@ static int hold_again(const struct order *order, const struct target *target)
 	for (int i = 0; fd < 0 && i < COMES_BACK_TRIES; i++) {
 		nanosleep(&nap, NULL);
 		fd = kfdsched_hold(order->daemon, order->pid);
-		/* Or somebody else has its number by now. */
-		if (target_has_ended(target) || fd == -EPERM || fd == -EOPNOTSUPP)
+		/* It has ended, and another process may have its number; it was resumed before
+		 * this order was answered; or it cannot be held any more. */
+		if (target_has_ended(target) || fd == -ECANCELED || fd == -EPERM ||
+		    fd == -EOPNOTSUPP)
 			break;
 	}
 	if (fd >= 0 && target_has_ended(target)) {
@@ -51,7 +53,7 @@ static int print_held(const struct order *order)
 	return CLI_DONE;
 }
 
-/* Until somebody resumes it, it ends, or we do. */
+/* Until another command resumes it, it ends, or this command does. */
 static int hold(const struct order *order, const struct target *target, int fd)
 {
 	int rc = print_held(order);
@@ -60,16 +62,14 @@ static int hold(const struct order *order, const struct target *target, int fd)
 		close(fd);
 		return rc;
 	}
-	for (;;) {
+	while (fd >= 0) {
 		rc = kfdsched_held(order->daemon, fd, -1);
 		if (rc == 0)
 			continue;
 		close(fd);
-		if (rc != -ECONNRESET)
-			break;
-		fd = hold_again(order, target);
-		if (fd < 0)
-			return order_tell(&verb_suspend, order, fd);
+		fd = -1;
+		if (rc == -ECONNRESET)
+			rc = fd = hold_again(order, target);
 	}
 	/* One object is all: that somebody has resumed it is told by the exit code. */
 	if (rc != -ECANCELED || !order->json)

@@ -3,7 +3,8 @@
  * Stands in for kfdschedd, and takes its options: answers every PROTOCOL_ASK (with a
  * fault every other question, too) with what the shell command FAKE_ANSWER prints. FAKE_FAULT=version answers
  * as another version, =refuse refuses with EPERM, =garbage sends text that is
- * no JSON, =silent never answers. FAKE_COPY: a file that gets the --config.
+ * no JSON, =silent never answers, =resumed says of the second and later orders that their process
+ * was resumed. FAKE_COPY: a file that gets the --config.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -33,6 +34,7 @@ static void serve(int fd, const char *fault)
 	struct protocol_hello hello;
 	struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION};
 	static char text[1 << 16];
+	static unsigned orders;
 	size_t left;
 
 	if (protocol_receive(fd, &hello, sizeof(hello), NULL, NULL, 1000) ||
@@ -47,6 +49,8 @@ static void serve(int fd, const char *fault)
 		welcome.status = -EPERM;
 	if (welcome.status)
 		left = 0;
+	if (strcmp(fault, "resumed") == 0 && orders++)
+		welcome.status = -ECANCELED;
 	for (const char *at = text;; at += welcome.bytes) {
 		welcome.bytes = left < PROTOCOL_TEXT_MAX ? left : PROTOCOL_TEXT_MAX;
 		left -= welcome.bytes;

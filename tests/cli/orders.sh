@@ -42,6 +42,12 @@ orders=("resume $$" events)
 FAKE_FAULT=silent start_daemon "$work/silent"
 each "$work/silent" "did not answer within 2 s"
 
+# The daemon goes, comes again, and says that the process was resumed meanwhile: it is not held again.
+FAKE_FAULT=resumed FAKE_ANSWER="printf %s resumed" start_daemon "$work/resumed"
+expect 0 timeout 30 "$kfdsched" suspend $$ --socket "$work/resumed"
+printed "resumed"
+[ "$(wc -l <"$work/out")" = 2 ] || fail "it says $(cat "$work/out")"
+
 # What is no process is not asked about.
 for order in "suspend" "resume" "set"; do
 	# shellcheck disable=SC2046 # words
