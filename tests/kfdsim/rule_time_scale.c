@@ -15,11 +15,15 @@ int main(void)
 	gpu_open(&gpu);
 	signal = signals_new(&gpu);
 	queue_new(&gpu, &queue);
-	signal->value = 1;
-	queue_dispatch(&queue, 1, signal);
-	start = clock_ns();
-	queue_ring(&queue);
-	CHECK(comes(&signal->value, 0, 2000));
+	/* The first one may begin without its doorbell, because the driver reads the write pointer
+	 * when it maps the queue. */
+	for (int i = 0; i < 2; i++) {
+		signal->value = 1;
+		queue_dispatch(&queue, 1, signal);
+		start = clock_ns();
+		queue_ring(&queue);
+		CHECK(comes(&signal->value, 0, 2000));
+	}
 	CHECK(clock_ns() - start >= 200000000);
 	CHECK(signal->end_ts - signal->start_ts >= 19999900);
 	CHECK(signal->end_ts - signal->start_ts < 20100000);
