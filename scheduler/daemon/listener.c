@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "channel/protocol.h"
 
 #define BACKLOG 1024 /* as many as there is room for may come at once */
+#define DYING_MS 5000
 
 /* The folder, locked for as long as the descriptor is open, so that of two
  * daemons that start at once one sees the other's socket. */
@@ -37,10 +39,24 @@ static int lock_folder(const char *path)
 	return fd;
 }
 
+/* A connection to a daemon that lives; else as protocol_connect(). The processes of one that was
+ * killed hold its socket until each has had a core to end on; then a connection hangs up, and
+ * there is no other. A daemon that lives hangs up on a silent one after a second. */
+static int connect_to_daemon(const char *path)
+{
+	struct pollfd hung_up = {.fd = protocol_connect(path)};
+
+	if (hung_up.fd < 0)
+		return hung_up.fd;
+	poll(&hung_up, 1, DYING_MS);
+	close(hung_up.fd);
+	return protocol_connect(path);
+}
+
 /* 0: the path is free now. */
 static int clear_path(const char *path, char *problem, size_t size)
 {
-	int fd = protocol_connect(path);
+	int fd = connect_to_daemon(path);
 
 	if (fd >= 0 || fd == -EAGAIN) { /* -EAGAIN: a daemon too busy to accept */
 		if (fd >= 0)
