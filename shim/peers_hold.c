@@ -2,7 +2,10 @@
 #include "shim/peers_hold.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "channel/lane.h"
 #include "common/clock.h"
@@ -19,8 +22,8 @@
  * is after 100 ms, twice that, and so on. */
 #define FAILED_MIN_NS 100000000u
 #define FAILED_MAX_NS 10000000000u
-/* A hold that takes this long is a firmware that hardly preempts. One may be the
- * machine's fault. */
+/* A hold that takes this long, waits for a core left out, is a firmware that hardly preempts. One
+ * may be the machine's fault. */
 #define SLOW_NS 50000000u
 #define SLOW_MAX 2u
 
@@ -93,18 +96,34 @@ static void taken(uint64_t took_ns)
 		spare("that took longer than 50 ms twice");
 }
 
+/* How long this thread, since it began, could run and had no core: the second number of
+ * schedstat (Linux's Documentation/scheduler/sched-stats.rst). 0: the kernel does not say. */
+static uint64_t waited_for_core_ns(void)
+{
+	int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	char text[64] = "", *at;
+	ssize_t n;
+
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	at = n > 0 ? strchr(text, ' ') : NULL;
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
 /* Doing so once more is to renew it, and costs nothing. */
 static void take(uint64_t now_ns)
 {
 	bool anew = !hold.wished;
-	uint64_t begin_ns = clock_ns();
+	uint64_t begin_ns = clock_ns(), waited_ns = anew ? waited_for_core_ns() : 0;
 	int err = hold_set(HOLD_BY_PEERS, level(), true);
 
 	hold.wished = !err;
 	if (err)
 		failed(err, now_ns);
 	else if (anew)
-		taken(clock_ns() - begin_ns);
+		taken(clock_ns() - begin_ns - (waited_for_core_ns() - waited_ns));
 }
 
 static void give(void)
