@@ -54,6 +54,7 @@ struct watchdog {
 	struct executors *executors;
 	int lock_error;		/* the last error of the lock that was logged */
 	unsigned late;		/* looks in a row that found the heartbeat too old */
+	unsigned door_late;	/* as late, of the door's heartbeat */
 	uint64_t leaving_since; /* 0: not asked to */
 	uint64_t left_since;	/* 0: the last worker has not ended yet */
 	bool children;		/* one may have ended or stopped */
@@ -164,8 +165,8 @@ static bool have_all_ended(struct watchdog *w, uint64_t now)
 	return (!w->http.pid && executors_gone(w->executors)) || now > w->left_since + END_MAX_NS;
 }
 
-/* The process that accepts connections. It holds nothing of others, so it is killed as soon
- * as it stands still. */
+/* The process that accepts connections. It holds nothing of others, so it is killed if it stands
+ * still, seen twice because this process may itself have been late. */
 static void look_after_door(struct watchdog *w, uint64_t now)
 {
 	int status;
@@ -182,7 +183,9 @@ static void look_after_door(struct watchdog *w, uint64_t now)
 			_exit(greeter_run(&w->greeter));
 		}
 	}
-	if (now > __atomic_load_n(&w->greeter.beat->beat_ns, __ATOMIC_ACQUIRE) + DOOR_MAX_NS)
+	if (now <= __atomic_load_n(&w->greeter.beat->beat_ns, __ATOMIC_ACQUIRE) + DOOR_MAX_NS)
+		w->door_late = 0;
+	else if (++w->door_late >= 2)
 		child_kill(&w->door);
 }
 
