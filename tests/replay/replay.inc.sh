@@ -12,8 +12,9 @@ JSON=$DIR/out.json
 trap 'rm -rf "$DIR"' EXIT
 
 # on_gpu [kfdsim options] -- COMMAND...: where a simulated MI210 is, ten times slower.
+scale=0.1
 on_gpu() {
-	"$BUILD/kfdsim" --gpu mi210 --time-scale 0.1 ${root:+--root "$root"} "$@"
+	"$BUILD/kfdsim" --gpu mi210 --time-scale $scale ${root:+--root "$root"} "$@"
 }
 
 fail() {
