@@ -48,7 +48,9 @@ told() {
 dump_says() {
 	dump && jq -e "$1" "$work/dump" >/dev/null
 }
-until_true 50 dump_says '.lane.nodes[0].active' || fail "no work seen: $(cat "$work/dump")"
+# The node becomes active a moment before its queue does.
+until_true 50 dump_says '.lane.nodes[0].active and any(.lane.queues[]; .state == "active")' ||
+	fail "no work seen: $(cat "$work/dump")"
 dump # all of a change that the last one may have come into the middle of
 told ".process.pid == $workload and .process.group == \"ranks\" and .process.priority == 2"
 told '.lane.runtime == "enabled" and .lane.own_session == false and .lane.suspended == false'

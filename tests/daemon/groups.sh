@@ -43,6 +43,7 @@ says ".processes[]|select(.pid == ${pids[2]})|.suspends == 0" || fail "it was he
 # cut off, so what was done is not counted here.)
 kill -INT "${pids[0]}"
 wait "${pids[0]}" || true
+until_true 50 says "all(.processes[]; .pid != ${pids[0]})" || fail "a dead process stays"
 tell on
 sleep 0.3
 state_is "${pids[1]}" running || fail "held for one that has ended"

@@ -28,9 +28,8 @@ until_true 100 says ".processes[]|select(.pid == $seen)|.priority == null and .r
 kill -KILL "$seen"
 until_true 50 says "all(.processes[]; .pid != $seen)" || fail "a dead process stays"
 
-start_offline --requests 20
+start_offline --seconds 600
 says "[.nodes[] | del(.work_us)] == [{gpu_id: $(gpu_id), urgent: false, suspended: 0, policy: \"strict\",
 	share_percent: null}]" ||
 	fail "nodes: $(status | jq -c .nodes)"
-wait "$offline"
-counts_are_right
+end_offline

@@ -44,10 +44,11 @@ kill -TERM "$daemon"
 wait "$daemon" || fail "the daemon ended with $?"
 
 # The daemon in one, with a process beside it, and one outside.
+before=$(times_listening)
 unshare --pid --fork --mount-proc --kill-child "$BUILD/kfdschedd" --foreground \
 	--socket "$KFDSHIM_SOCKET" 2>>"$work/log" &
 children+=("$!")
-until_true 50 test -S "$KFDSHIM_SOCKET" || fail "no socket"
+until_true 50 listens_since "$before" || fail "no socket"
 daemon=$(grep -lsx "PPid:[[:space:]]*$!" /proc/[0-9]*/status | cut -d / -f 3)
 inside=(nsenter --target "$daemon" --pid --mount)
 start_in "${inside[@]}"

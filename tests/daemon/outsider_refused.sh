@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Proves: ROCr 5.2.3 without the shim, which never enables its runtime, is refused with the
-# reason, and runs on unharmed to its end. What cannot be tagged is refused with a sentence.
+# reason, and runs on unharmed until it is ended. What cannot be tagged is refused with a sentence.
 set -eu
 # Needs root.
 [ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
@@ -13,12 +13,13 @@ in_a_world
 
 start_daemon
 start_online
-start_target --requests 40 # more than the next lines take
+start_target --seconds 600
 must_tag "$target" offline
 until_true 50 about "$target" '.level == "observe" and .shim == false and (.reason|test("not enabled"))' ||
 	fail "it is not refused: $(status | jq -c .processes)"
 until_true 50 nobody_traces "$target" || fail "it is still traced"
 tell on
+kill -INT "$target"
 wait "$target" || fail "it ended with $?"
 counts_are_right
 tell off
