@@ -21,7 +21,9 @@
 #include "scheduler/daemon/reader.h"
 #include "scheduler/daemon/worker.h"
 
-#define EXEC_NS 1000000000u /* from a hang-up to the program that an exec began */
+/* From one look at the program of a client that has hung up to the next: twice the last one. */
+#define HUNG_UP_MIN_NS 20000000u
+#define HUNG_UP_MAX_NS 1000000000u
 #define LOST_NS 1000000000u /* from the end of a session to the end of its process */
 
 static void close_fd(int *fd)
@@ -269,6 +271,7 @@ void client_hung_up(struct worker *worker, struct client *client, uint64_t now)
 	 * what it was before is over then. That may show a little later:
 	 * descriptors are closed before the new program has its stack. */
 	client->hung_up_ns = now;
+	client->hung_up_wait_ns = HUNG_UP_MIN_NS;
 	client_overdue(worker, client, now);
 }
 
@@ -300,16 +303,13 @@ void client_release(struct worker *worker, struct client *client, uint64_t now)
 void client_overdue(struct worker *worker, struct client *client, uint64_t now)
 {
 	if (client->phase == CLIENT_SERVED && client->hung_up_ns && now >= client->hung_up_ns) {
-		int replaced = peer_replaced(&client->peer, reader_facts);
-
-		if (replaced > 0) {
+		if (peer_replaced(&client->peer, reader_facts) > 0) {
 			client_gone(worker, client, "is another program now");
 			return;
 		}
-		if (replaced == -EAGAIN)
-			client->hung_up_ns = now + EXEC_NS; /* to try it then */
-		else if (now > client->hung_up_ns + EXEC_NS)
-			client->hung_up_ns = 0;
+		client->hung_up_ns = now + client->hung_up_wait_ns;
+		if (client->hung_up_wait_ns < HUNG_UP_MAX_NS)
+			client->hung_up_wait_ns *= 2;
 	}
 	if (client->phase == CLIENT_SERVED)
 		standing_overdue(worker, client, now);

@@ -77,9 +77,10 @@ struct client {
 	bool attached;
 	bool refused; /* once and for all */
 	bool wants_release;
-	uint64_t hung_up_ns;	 /* 0: has not, or not lately */
-	uint64_t lost_ns;	 /* when its session ended under us; 0: not, or told */
-	char reason[KFD_REASON]; /* why it cannot be suspended; may be empty */
+	uint64_t hung_up_ns;	  /* of the next look at its program; 0: it has not hung up */
+	uint64_t hung_up_wait_ns; /* from that look to the one after it */
+	uint64_t lost_ns;	  /* when its session ended under us; 0: not, or told */
+	char reason[KFD_REASON];  /* why it cannot be suspended; may be empty */
 
 	bool acting_prompt; /* of the action in flight */
 	enum core_verb acting;
