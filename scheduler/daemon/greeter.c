@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/mappings.h"
 #include "scheduler/daemon/owners.h"
@@ -68,24 +69,40 @@ static struct user *user_of(uid_t owner, uint64_t now)
 
 /* ---- what is in a connection ---- */
 
-/* Takes one packet: its true length, 0 at the end, or a negative errno. -EBADMSG:
- * descriptors are with it, and it was not taken. */
+/* May the next packet be taken? 0, -ENODATA: it is the end, -EBADMSG: descriptors are with the
+ * packet, or another negative errno. A packet of no bytes and the end differ in the credentials
+ * of the sender (SO_PASSCRED), which each packet has. There is no room for anything behind them,
+ * so the kernel only flags that there are descriptors. */
+static int look_at_next(int fd)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(struct ucred))];
+		struct cmsghdr align;
+	} sender;
+	struct msghdr msg = {.msg_control = &sender, .msg_controllen = sizeof(sender)};
+
+	if (recvmsg(fd, &msg, MSG_DONTWAIT | MSG_PEEK) < 0)
+		return -errno;
+	if (msg.msg_controllen == 0)
+		return -ENODATA;
+	return msg.msg_flags & MSG_CTRUNC ? -EBADMSG : 0;
+}
+
+/* Takes one packet: its true length, or a negative errno as look_at_next(). Where the kernel
+ * refuses descriptors a packet of no bytes is as good as the end. */
 static ssize_t take(int fd, void *data, size_t size)
 {
 	struct iovec iov = {.iov_base = data, .iov_len = size};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	int error = door.refuses ? 0 : look_at_next(fd);
 	ssize_t got;
 
-	/* Without room for control messages the kernel only flags that there are some. */
-	if (!door.refuses) {
-		got = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_PEEK);
-		if (got < 0)
-			return -errno;
-		if (msg.msg_flags & MSG_CTRUNC)
-			return -EBADMSG;
-	}
+	if (error)
+		return error;
 	got = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_TRUNC);
-	return got < 0 ? -errno : got;
+	if (got < 0)
+		return -errno;
+	return got == 0 && door.refuses ? -ENODATA : got;
 }
 
 /* Nothing more can be sent to it, and what was sent is thrown away. false: descriptors are
@@ -98,7 +115,7 @@ static bool empty(int fd)
 	shutdown(fd, SHUT_RD);
 	do
 		got = take(fd, &rest, sizeof(rest));
-	while (got > 0 || got == -EINTR);
+	while (got >= 0 || got == -EINTR);
 	return got != -EBADMSG;
 }
 
@@ -212,7 +229,7 @@ static void take_hello(struct pending *pending, uint64_t now)
 
 	if (got == -EAGAIN || got == -EINTR)
 		return;
-	if (got <= 0) {
+	if (got < 0) {
 		drop(pending, now);
 		return;
 	}
@@ -283,7 +300,7 @@ static void listen_to_all(bool listening)
 
 static void accept_some(int listener, uint64_t now)
 {
-	for (int i = 0; i < AT_ONCE; i++) {
+	for (int i = 0; i < AT_ONCE && (listener != door.with->listener || sink_room()); i++) {
 		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0) {
@@ -343,6 +360,8 @@ static void loop(void)
 
 	for (;;) {
 		pass_all(clock_ns());
+		sink_reap();
+		listen_to_all(sink_room());
 		n = epoll_wait(door.epoll, events, EVENTS, LOOK_MS);
 		now = clock_ns();
 		__atomic_store_n(&door.with->beat->beat_ns, now, __ATOMIC_RELEASE);
@@ -358,8 +377,7 @@ static void loop(void)
 		looked = now;
 		reload_take(door.with->reload, &door.config_number, &door.config);
 		drop_overdue(now);
-		sink_reap();
-		listen_to_all(sink_room());
+		filter_report();
 	}
 }
 
@@ -376,22 +394,30 @@ static uint32_t count_slots(void)
 	return files.rlim_cur > SPARE + 1 ? (uint32_t)files.rlim_cur - SPARE : 1;
 }
 
+static int set_both(int option, int value)
+{
+	const struct greeter *with = door.with;
+
+	if (setsockopt(with->listener, SOL_SOCKET, option, &value, sizeof(value)) < 0 ||
+	    (with->root_listener >= 0 &&
+	     setsockopt(with->root_listener, SOL_SOCKET, option, &value, sizeof(value)) < 0))
+		return -errno;
+	return 0;
+}
+
 int greeter_run(const struct greeter *greeter)
 {
-	const int none = 0;
 	int error;
 
 	door.with = greeter;
 	door.slots = count_slots();
 	for (uint32_t i = 0; i < GREETER_PENDING; i++)
 		door.pending[i].fd = -1;
-	/* Accepted connections inherit it. */
-	door.refuses =
-		setsockopt(greeter->listener, SOL_SOCKET, SO_PASSRIGHTS, &none, sizeof(none)) ==
-			0 &&
-		(greeter->root_listener < 0 || setsockopt(greeter->root_listener, SOL_SOCKET,
-							  SO_PASSRIGHTS, &none, sizeof(none)) == 0);
-	error = mappings_read_only(greeter->beat);
+	/* Accepted connections inherit both. */
+	door.refuses = set_both(SO_PASSRIGHTS, 0) == 0;
+	error = door.refuses ? 0 : set_both(SO_PASSCRED, 1);
+	if (!error)
+		error = mappings_read_only(greeter->beat);
 	if (error) {
 		log_error("the door cannot open: %s", strerror(-error));
 		return 1;

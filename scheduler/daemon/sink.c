@@ -15,7 +15,6 @@
 #include "scheduler/daemon/log.h"
 
 static uint32_t count; /* processes that have not ended */
-static bool full;
 
 /* In the new process: has nothing but `fd`, and is the last that has it, once the door has
  * closed the other end of the pipe. Its end closes `fd`. */
@@ -55,8 +54,7 @@ void sink_add(int fd)
 	count++;
 	close(fd); /* not the last one */
 	close(ends[1]);
-	full = count >= GREETER_SINKS;
-	if (full)
+	if (count == GREETER_SINKS)
 		log_error("%u processes are stuck in closing descriptors that clients sent: only "
 			  "root's socket is served until one has ended; Linux 6.16 prevents this",
 			  count);
@@ -66,10 +64,9 @@ void sink_reap(void)
 {
 	while (count && waitpid(-1, NULL, WNOHANG) > 0)
 		count--;
-	full = count >= GREETER_SINKS;
 }
 
 bool sink_room(void)
 {
-	return !full;
+	return count < GREETER_SINKS;
 }

@@ -75,6 +75,23 @@ static int lingering(void)
 
 /* ---- messages ---- */
 
+/* What is sent right before the descriptors, so that the door has them all when it looks. */
+static void (*send_before)(int sock);
+
+static void send_hello_and_nothing(int sock)
+{
+	const struct protocol_hello hello = attack_hello(PROTOCOL_EVENTS, 0);
+
+	attack_send(sock, &hello, sizeof(hello), NULL, 0);
+	attack_send(sock, "", 0, NULL, 0);
+}
+
+static void send_nothing_twice(int sock)
+{
+	attack_send(sock, "", 0, NULL, 0);
+	attack_send(sock, "", 0, NULL, 0);
+}
+
 /* 0 or a negative errno. */
 static int send_new(int sock, const void *data, size_t size, size_t n)
 {
@@ -88,6 +105,8 @@ static int send_new(int sock, const void *data, size_t size, size_t n)
 		else
 			made++;
 	}
+	if (send_before)
+		send_before(sock);
 	if (!error)
 		error = attack_send(sock, data, size, fds, n);
 	if (sink >= 0)
@@ -158,6 +177,21 @@ static void messages_behind(int sock)
 		send_with(sock, &hello, sizeof(hello), 8);
 }
 
+/* A packet of no bytes is not the end. */
+static void behind_an_empty_packet(int sock)
+{
+	send_before = send_hello_and_nothing;
+	send_with(sock, "", 1, 8);
+	send_before = NULL;
+}
+
+static void behind_two_empty_packets(int sock)
+{
+	send_before = send_nothing_twice;
+	send_with(sock, "", 1, 8);
+	send_before = NULL;
+}
+
 static void a_byte_with_some(int sock)
 {
 	send_with(sock, "", 1, 16);
@@ -165,13 +199,15 @@ static void a_byte_with_some(int sock)
 
 static void attack(const char *path, uint64_t until)
 {
-	static void (*const kinds[])(int) = {order_with_one, question_with_some, workload_with_many,
-					     messages_behind, a_byte_with_some};
+	static void (*const kinds[])(int) = {order_with_one,	     question_with_some,
+					     workload_with_many,     messages_behind,
+					     behind_an_empty_packet, behind_two_empty_packets,
+					     a_byte_with_some};
 
 	/* On a machine without a core for it, it goes on until it has sent enough. */
 	for (size_t kind = 0;
 	     clock_ns() < until || (sent + refused < ENOUGH && clock_ns() < until + PATIENCE_NS);
-	     kind = (kind + 1) % 5) {
+	     kind = (kind + 1) % (sizeof(kinds) / sizeof(*kinds))) {
 		int socks[CONNECTIONS];
 
 		for (size_t i = 0; i < CONNECTIONS; i++) {
