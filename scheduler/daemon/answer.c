@@ -301,7 +301,7 @@ static bool is_due(struct worker *worker, const struct client *client, uint64_t 
 {
 	if (!client || client->phase != CLIENT_ASKING || now < client->answer.retry_ns)
 		return false;
-	return client->answer.stage != ANSWER_WAITING || client_is_trusted(client) ||
+	return client->answer.stage != ANSWER_WAITING || client->trusted ||
 	       door_user(worker, client->uid)->answers < ANSWER_OF_USER;
 }
 
@@ -316,7 +316,7 @@ static struct client *next_asker(struct worker *worker, uint64_t now)
 
 		if (!is_due(worker, client, now))
 			continue;
-		if (client_is_trusted(client))
+		if (client->trusted)
 			return client;
 		if (!found)
 			found = client;
@@ -337,7 +337,7 @@ void answer_step(struct worker *worker, uint64_t now)
 
 		if (!client)
 			break;
-		if (!done && client_is_trusted(client))
+		if (!done && client->trusted)
 			end = now + WORK_TRUSTED_NS;
 		done = true;
 		answers->last = client->slot;

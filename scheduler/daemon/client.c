@@ -70,11 +70,6 @@ static void refuse(struct worker *worker, struct client *client, int error)
 	client_gone(worker, client, NULL);
 }
 
-bool client_is_trusted(const struct client *client)
-{
-	return client->uid == 0 || client->uid == geteuid();
-}
-
 /* A process that comes a second time (after exec) replaces what it was. */
 static void replace(struct worker *worker, const struct client *client)
 {
@@ -240,7 +235,7 @@ static void greeted(struct worker *worker, struct client *client,
 	register_workload(worker, client, now);
 }
 
-void client_accept(struct worker *worker, int socket, uid_t owner,
+void client_accept(struct worker *worker, int socket, uid_t owner, bool trusted,
 		   const struct greeter_message *message, uint64_t now)
 {
 	const struct protocol_welcome full = {
@@ -254,6 +249,7 @@ void client_accept(struct worker *worker, int socket, uid_t owner,
 	}
 	client->by_door = true;
 	client->uid = owner;
+	client->trusted = trusted;
 	/* The socket is shut for reading, so EPOLLHUP, which epoll always reports, is enough. */
 	if (worker_watch(worker, socket, EPOLLET, WORKER_SOCKET, client->slot))
 		client_gone(worker, client, NULL);

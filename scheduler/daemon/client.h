@@ -41,6 +41,7 @@ struct client {
 	uint32_t slot, serial;
 	bool by_door;	     /* it is counted there, for this user: */
 	uid_t uid;	     /* the owner of its uid (owners.h) */
+	bool trusted;	     /* root's, or of the daemon's own user */
 	int socket, wake_fd; /* wake_fd: it wakes us; -1: it has none, as has an outsider */
 	int told;	     /* negative errno of the last action, 0: none; it was logged */
 	uint64_t since_ns;
@@ -98,11 +99,9 @@ static inline uint32_t lane_word(const uint32_t *at)
 	return __atomic_load_n(at, __ATOMIC_ACQUIRE);
 }
 
-/* Is it root's, or of the daemon's own user? */
-bool client_is_trusted(const struct client *client);
-/* A connection was let in, for this owner of its uid: serves its hello. The client owns
- * `socket`, whatever happens. */
-void client_accept(struct worker *worker, int socket, uid_t owner,
+/* A connection was let in, for this owner of its uid; trusted: users_is_trusted() says so of the
+ * uid. Serves its hello. The client owns `socket`, whatever happens. */
+void client_accept(struct worker *worker, int socket, uid_t owner, bool trusted,
 		   const struct greeter_message *message, uint64_t now);
 /* A process that is not connected and does not know of us (outsider.h), with a lane
  * that only we have. Takes peer->pidfd, whatever happens. NULL: no room or memory. */

@@ -114,15 +114,16 @@ static void let_in(struct worker *worker, int fd, const struct greeter_message *
 	socklen_t size = sizeof(cred);
 	struct user *user;
 	const char *why;
+	bool trusted;
 	uid_t owner;
 
 	/* What a client does not read is memory of ours. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof(sndbuf));
 	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size);
 	owner = owners_find(&worker->config.owners, cred.uid);
+	trusted = users_is_trusted(cred.uid);
 	user = door_user(worker, owner);
-	why = users_objection(user, cred.uid == 0 || cred.uid == geteuid(), door->taken,
-			      door->slots, now);
+	why = users_objection(user, trusted, door->taken, door->slots, now);
 	if (why) {
 		log_user(&user->log, "a connection of user %u is refused: %s", cred.uid, why);
 		refuse(worker, fd, -ENOSPC);
@@ -130,7 +131,7 @@ static void let_in(struct worker *worker, int fd, const struct greeter_message *
 	}
 	user->connections++;
 	door->taken++;
-	client_accept(worker, fd, owner, message, now);
+	client_accept(worker, fd, owner, trusted, message, now);
 }
 
 void door_take(struct worker *worker, uint64_t now)

@@ -137,7 +137,7 @@ static bool has_room(const struct worker *worker, const struct client *client)
 		same += reader && reader->phase == CLIENT_READING && reader->uid == client->uid;
 	}
 	return worker->events.readers < EVENTS_READERS &&
-	       (client_is_trusted(client) || same < EVENTS_READERS / 4);
+	       (client->trusted || same < EVENTS_READERS / 4);
 }
 
 int events_subscribe(struct worker *worker, struct client *client)

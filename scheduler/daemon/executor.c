@@ -10,6 +10,7 @@
 
 #include "scheduler/daemon/executor_table.h"
 #include "scheduler/daemon/log.h"
+#include "scheduler/daemon/users.h"
 
 #define ATTACH_TRIES 100 /* 2 s: longer than a predecessor takes to die */
 #define STUCK_MAX 4u	 /* processes of one tenant that are killed and do not end */
@@ -52,10 +53,11 @@ static bool join(struct executor_process *process)
 	return false;
 }
 
-/* Root's and the daemon's own user's tenants have no limit but the table's. */
+/* Root's and the daemon's own user's tenants have no limit but the table's. A subordinate uid of
+ * root is not root. */
 static bool is_trusted(const struct executor_tenant *tenant)
 {
-	return tenant->owner == 0 || tenant->owner == geteuid();
+	return users_is_trusted(tenant->uid);
 }
 
 static bool same_tenant(const struct executor_tenant *a, const struct executor_tenant *b)
@@ -72,6 +74,11 @@ static bool same_owner(const struct executor_tenant *a, const struct executor_te
 static bool may_share(const struct executor_tenant *a, const struct executor_tenant *b)
 {
 	return is_trusted(a) || !is_trusted(b);
+}
+
+static bool may_share_of_owner(const struct executor_tenant *a, const struct executor_tenant *b)
+{
+	return same_owner(a, b) && may_share(a, b);
 }
 
 /* The process that fits with the fewest targets. */
@@ -146,7 +153,7 @@ static int find_process(const struct executor_tenant *tenant, uint32_t *number)
 		return -EBUSY;
 	if (join_one_of(tenant, same_tenant, number) ||
 	    (has_room(tenant, &use, EXECUTOR_PROCESSES) && want_another(tenant, number)) ||
-	    join_one_of(tenant, same_owner, number))
+	    join_one_of(tenant, may_share_of_owner, number))
 		return 0;
 	if (!is_trusted(tenant) && use.own >= EXECUTOR_PROCESSES / 2)
 		return -ENOSPC;

@@ -264,7 +264,7 @@ static void let_in(int fd, uint64_t now)
 	uid_t owner;
 
 	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size);
-	trusted = cred.uid == 0 || cred.uid == geteuid();
+	trusted = users_is_trusted(cred.uid);
 	owner = owners_find(&door.config.owners, cred.uid);
 	user = user_of(owner, now);
 	why = users_objection(user, trusted, door.taken, door.slots, now);

@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/reader_message.h"
+#include "scheduler/daemon/users.h"
 
 #define MS 1000000ull
 #define LOOK_MS 1 /* a read takes 0.1 ms */
@@ -66,7 +67,7 @@ static bool is_over(const struct alone *alone, uint64_t now)
 static struct alone entry_of(pid_t pid, uint64_t now)
 {
 	uid_t uid = peer_uid(pid);
-	bool trusted = uid == 0 || uid == geteuid();
+	bool trusted = users_is_trusted(uid);
 
 	return (struct alone){.owner = owners_find(reader.owners, uid),
 			      .pid = trusted ? pid : 0,
@@ -164,7 +165,9 @@ static void charge(struct asked *asked, pid_t process, char state, pid_t pid)
 	if (!asked->costs)
 		asked->costs = find_or_add(pid, clock_ns());
 	if (state != 'D' && state != 'S')
-		asked->costs->worked_ns += asked->reader == process ? cpu - asked->cpu_ns : 0;
+		/* No processor time of it is known while it ends. */
+		asked->costs->worked_ns +=
+			asked->reader == process && cpu > asked->cpu_ns ? cpu - asked->cpu_ns : 0;
 	else
 		asked->costs->waited_ns += LOOK_MS * MS;
 	asked->reader = process;

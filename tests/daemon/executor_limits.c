@@ -20,6 +20,7 @@
 
 #define ALICE (geteuid() + 1) /* the daemon's own user is trusted */
 #define BOB (geteuid() + 2)
+#define SUBORDINATE (geteuid() + 1000123)
 
 static struct executor_table *table;
 static int want_fd;
@@ -32,16 +33,21 @@ static void start_all(void)
 			table->processes[i].state = EXECUTOR_RUNS;
 }
 
-/* A target of the user's tenant of this number. Its process; or a negative errno. */
-static int target_of(uid_t owner, uint64_t tenant, struct executor **out)
+/* A target of the uid's tenant of this number. Its process; or a negative errno. */
+static int target_of_uid(uid_t uid, uid_t owner, uint64_t tenant, struct executor **out)
 {
 	const struct executor_tenant from = {
-		.uid = owner, .owner = owner, .pid_ns = tenant, .user_ns = tenant};
+		.uid = uid, .owner = owner, .pid_ns = tenant, .user_ns = tenant};
 	struct executor *executor;
 	int error = executor_start(1, 1, &from, false, out ? out : &executor);
 
 	start_all();
 	return error ? error : (int)(out ? *out : executor)->process;
+}
+
+static int target_of(uid_t owner, uint64_t tenant, struct executor **out)
+{
+	return target_of_uid(owner, owner, tenant, out);
 }
 
 static int begin(void **state)
@@ -111,6 +117,20 @@ static void users_together_leave_some_to_root(void **state)
 		assert_int_not_equal(target_of(other, 1, NULL), roots);
 }
 
+/* As in containers whose uids /etc/subuid assigns to root. */
+static void subordinate_uids_of_root_are_not_root(void **state)
+{
+	uint32_t processes, stuck;
+	int roots = target_of(0, 1, NULL);
+
+	(void)state;
+	assert_true(roots >= 0);
+	for (uint64_t tenant = 1; tenant <= 600; tenant++)
+		assert_int_not_equal(target_of_uid(SUBORDINATE, 0, tenant, NULL), roots);
+	executor_count(&processes, &stuck);
+	assert_in_range(processes, 2, EXECUTOR_PROCESSES / 2 + 1);
+}
+
 static void a_user_has_half_of_the_slots(void **state)
 {
 	uint32_t taken = 0;
@@ -163,6 +183,7 @@ int main(void)
 		cmocka_unit_test_setup(a_user_of_many_tenants_has_half_of_the_processes, begin),
 		cmocka_unit_test_setup(nor_does_it_take_others_when_its_own_are_stuck, begin),
 		cmocka_unit_test_setup(users_together_leave_some_to_root, begin),
+		cmocka_unit_test_setup(subordinate_uids_of_root_are_not_root, begin),
 		cmocka_unit_test_setup(a_user_has_half_of_the_slots, begin),
 		cmocka_unit_test_setup(a_slot_that_is_given_back_counts_no_more, begin),
 		cmocka_unit_test_setup(four_stuck_processes_are_a_tenants_most, begin),
