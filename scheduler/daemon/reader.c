@@ -46,6 +46,7 @@ static struct {
 	struct reader_state *state;
 	const struct owners *owners;
 	uint64_t number;
+	unsigned turn_looks; /* at all requests of this turn of the loop */
 	struct alone alone[ALONE];
 } reader = {.socket = -1};
 
@@ -57,6 +58,11 @@ void reader_use(int socket, struct reader_state *state, int wake_fd, const struc
 	reader.owners = owners;
 	memset(reader.alone, 0, sizeof(reader.alone));
 	reader.number = clock_ns(); /* another worker's answers may be on their way */
+}
+
+void reader_turn(void)
+{
+	reader.turn_looks = 0;
 }
 
 static bool is_over(const struct alone *alone, uint64_t now)
@@ -184,7 +190,7 @@ static bool is_too_much(const struct alone *costs)
 static bool look(struct asked *asked, pid_t process, char state, pid_t pid)
 {
 	asked->looks++;
-	if (process < 0)
+	if (process < 0 || ++reader.turn_looks >= ASK_LOOKS)
 		return false;
 	if (process == 0)
 		return asked->looks < ASK_LOOKS;
@@ -224,7 +230,7 @@ static bool wait_for(uint64_t number, pid_t pid, struct reader_answer *answer)
 /* true: there is an answer. */
 static bool ask(struct reader_request *request, struct reader_answer *answer)
 {
-	if (is_alone(request->pid, clock_ns()) ||
+	if (reader.turn_looks >= ASK_LOOKS || is_alone(request->pid, clock_ns()) ||
 	    __atomic_load_n(&reader.state->pid, __ATOMIC_ACQUIRE) < 0)
 		return false;
 	request->number = ++reader.number;

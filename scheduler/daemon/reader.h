@@ -35,6 +35,10 @@ struct reader_state {
  * eventfd that wakes the watchdog; owners: of uids, as long as the worker runs. */
 void reader_use(int socket, struct reader_state *state, int wake_fd, const struct owners *owners);
 
+/* A turn of the loop begins: its requests together wait no longer than one may, because the loop's
+ * heartbeat is once a turn. */
+void reader_turn(void);
+
 /* As peer_read(), subject_read(), peer_read_number() and target_open(), which closes its pidfd
  * here. */
 int reader_facts(pid_t pid, struct peer_facts *out);

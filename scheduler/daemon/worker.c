@@ -315,6 +315,7 @@ static void loop(struct worker *worker)
 		decide(worker);
 		now = clock_ns();
 		beat(worker, now);
+		reader_turn();
 		set_asleep(worker, true);
 		ms = sleep_ms(worker, now);
 		if (scan_few(worker, now)) { /* somebody spoke before he saw that we sleep */

@@ -48,6 +48,7 @@ static struct {
 	uint64_t waits;	    /* for its answer: the number of a request */
 	unsigned looks;	    /* at its state, since the request */
 	unsigned away_at;   /* after this look the loop has no core for AWAY_MS */
+	bool same_turn;	    /* of the loop, as the request before */
 	pid_t read_pid;
 	uid_t uid;	/* of each process */
 	unsigned taken; /* requests */
@@ -154,6 +155,8 @@ static bool reads(pid_t pid, uid_t uid)
 {
 	pid_t result;
 
+	if (!played.same_turn)
+		reader_turn();
 	played.uid = uid;
 	played.read_pid = pid;
 	played.looks = 0;
@@ -261,6 +264,23 @@ static void while_it_ends_no_other_user_is_blamed(void **state)
 	assert_true(reads(11, FRIEND));
 }
 
+/* Of users that have done nothing before. */
+static void a_turn_waits_as_long_as_one_request_may(void **state)
+{
+	unsigned looks;
+
+	(void)state;
+	plays(PLAY_WAIT, 'R');
+	assert_false(reads(10, USER));
+	looks = played.looks;
+	played.same_turn = true;
+	assert_false(reads(11, FRIEND));
+	assert_int_equal(played.looks, 0);
+	played.same_turn = false;
+	assert_false(reads(11, FRIEND));
+	assert_int_equal(played.looks, looks);
+}
+
 static void without_a_reader_nothing_is_asked(void **state)
 {
 	(void)state;
@@ -293,6 +313,7 @@ int main(void)
 		TEST(short_waits_add_up),
 		TEST(a_loop_without_a_core_is_no_wait),
 		TEST(while_it_ends_no_other_user_is_blamed),
+		TEST(a_turn_waits_as_long_as_one_request_may),
 		TEST(without_a_reader_nothing_is_asked),
 		TEST(a_stopped_reader_is_replaced),
 	};
