@@ -296,6 +296,12 @@ static void abort_slot(struct executor *executor, uint32_t state)
 
 void executor_look(void)
 {
+	bool any = false;
+
+	for (uint32_t i = 0; i < EXECUTOR_PROCESSES && !any; i++)
+		any = state_of(&table->processes[i]) >= EXECUTOR_KILLED;
+	if (!any)
+		return;
 	for (uint32_t i = 0; i < table->slot_end && i < EXECUTOR_SLOTS; i++) {
 		struct executor *executor = &table->slots[i];
 		uint32_t state = state_of(process_of(executor));

@@ -71,6 +71,7 @@ void executor_use(struct executor_table *table, int want_fd);
  * tenants of an owner with half of the processes share these. */
 int executor_start(pid_t pid, uint64_t started, const struct executor_tenant *tenant, bool patient,
 		   struct executor **out);
+/* For any process that has mapped the table. */
 void executor_ask(struct executor *executor, uint32_t requests);
 /* When done_fd was written, before executor_take(): ends the executors whose process has
  * ended or was killed. */

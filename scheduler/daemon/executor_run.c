@@ -86,13 +86,6 @@ static uint32_t asked(struct executor *slot, long wait_ns)
 	}
 }
 
-/* A request by this process itself. */
-static void ask(struct executor *slot, uint32_t requests)
-{
-	if (__atomic_fetch_or(&slot->requests, requests, __ATOMIC_SEQ_CST) == 0)
-		syscall(SYS_futex, &slot->requests, FUTEX_WAKE, 1, NULL, NULL, 0);
-}
-
 static void tell(struct executor *slot, uint32_t outcome)
 {
 	uint64_t one = 1;
@@ -185,9 +178,9 @@ static int attach(struct target *target)
 
 	begin_work(slot); /* a read in /proc may wait, too (reader.h) */
 	error = open_target(target, slot->reason);
-	end_work(slot);
 	if (!error)
 		device = the_device(slot->reason);
+	end_work(slot);
 	if (!error)
 		error = device < 0 ? device : -EAGAIN;
 	for (uint32_t i = 0; error == -EAGAIN && i < slot->tries; i++) {
@@ -296,7 +289,7 @@ static void *run(void *arg)
 		tell(slot, EXECUTOR_ATTACHED);
 		add(target);
 		watch_session(target);
-		ask(slot, EXECUTOR_KICK); /* for a signal that came before add() */
+		executor_ask(slot, EXECUTOR_KICK); /* for a signal that came before add() */
 		serve(target);
 	} else if (error != -ECANCELED) {
 		tell(slot, EXECUTOR_REFUSED);
@@ -361,7 +354,7 @@ static void kick_all(void)
 	pthread_mutex_lock(&lock);
 	for (struct target *target = targets; target; target = target->next)
 		if (trap_pending(target->trap))
-			ask(target->slot, EXECUTOR_KICK);
+			executor_ask(target->slot, EXECUTOR_KICK);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -373,7 +366,7 @@ static void session_event(uint64_t serial, uint32_t events)
 	for (target = targets; target && target->serial != serial;)
 		target = target->next;
 	if (target && events & EPOLLIN)
-		ask(target->slot, EXECUTOR_RUNTIME);
+		executor_ask(target->slot, EXECUTOR_RUNTIME);
 	if (target && events & (EPOLLHUP | EPOLLERR))
 		tell(target->slot, EXECUTOR_LOST);
 	pthread_mutex_unlock(&lock);

@@ -152,8 +152,7 @@ static unsigned ask_to_quit(struct executors *executors, uint32_t number)
 
 		if (slot->process != number || slot->state != EXECUTOR_SLOT_USED)
 			continue;
-		__atomic_fetch_or(&slot->requests, EXECUTOR_QUIT, __ATOMIC_SEQ_CST);
-		syscall(SYS_futex, &slot->requests, FUTEX_WAKE, 1, NULL, NULL, 0);
+		executor_ask(slot, EXECUTOR_QUIT);
 		count++;
 	}
 	return count;
@@ -169,6 +168,9 @@ static void dismiss(struct executors *executors, uint32_t number, uint64_t now)
 {
 	struct process *process = &executors->processes[number];
 
+	/* Without the worker that asked for it nothing would end its sessions. */
+	if (state_of(executors, number) == EXECUTOR_WANTED && !process->child.pid)
+		set_state(executors, number, EXECUTOR_DIED);
 	if (!process->child.pid || state_of(executors, number) != EXECUTOR_RUNS)
 		return;
 	if (ask_to_quit(executors, number) == 0) {
