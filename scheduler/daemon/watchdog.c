@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/proc_stat.h"
 #include "scheduler/daemon/beat.h"
 #include "scheduler/daemon/child.h"
 #include "scheduler/daemon/executors.h"
@@ -61,13 +60,6 @@ struct watchdog {
 	bool reloading;		/* and systemd knows it */
 };
 
-static bool is_stopped(pid_t pid)
-{
-	struct proc_stat seen;
-
-	return proc_stat(pid, &seen) && (seen.state == 'T' || seen.state == 't');
-}
-
 static bool too_old(const struct watchdog *w, uint64_t now)
 {
 	return now >= __atomic_load_n(&w->beat->beat_ns, __ATOMIC_ACQUIRE) + BEAT_MAX_NS;
@@ -82,7 +74,8 @@ static void look_after(struct watchdog *w, uint64_t now)
 	if (w->late >= 2)
 		log_error("worker %d %s: killing it and its executors, the driver resumes what "
 			  "they have suspended",
-			  (int)w->worker.pid, is_stopped(w->worker.pid) ? "is stopped" : "hangs");
+			  (int)w->worker.pid,
+			  child_is_stopped(&w->worker) ? "is stopped" : "hangs");
 	else if (w->leaving_since && now > w->leaving_since + LEAVE_MAX_NS)
 		log_error("worker %d does not leave: killing it", (int)w->worker.pid);
 	else
