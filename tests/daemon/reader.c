@@ -26,9 +26,9 @@
 #include "scheduler/daemon/reader.h"
 #include "scheduler/daemon/reader_message.h"
 
-#define USER 1000u
-#define SUBORDINATE 100005u
-#define FRIEND 1001u
+#define USER (geteuid() + 1) /* the daemon's own user is trusted */
+#define SUBORDINATE 3000000005u
+#define FRIEND (geteuid() + 2)
 #define SHORT 10u  /* looks: less than the limit, and more than a third of it */
 #define AWAY_MS 30 /* more than the limit */
 
@@ -55,8 +55,7 @@ static struct {
 	pthread_t thread;
 } played;
 
-static struct owners owners = {.count = 1,
-			       .ranges = {{.owner = USER, .first = 100000, .count = 10}}};
+static struct owners owners;
 
 char __wrap_peer_state(pid_t pid);
 uid_t __wrap_peer_uid(pid_t pid);
@@ -123,6 +122,10 @@ static int begin(void **state)
 {
 	(void)state;
 	memset(&played, 0, sizeof(played));
+	owners.count = 1;
+	owners.ranges[0].owner = USER;
+	owners.ranges[0].first = SUBORDINATE - 5;
+	owners.ranges[0].count = 10;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, played.ends) < 0)
 		return -1;
 	played.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
