@@ -70,6 +70,15 @@ static void refuse(struct worker *worker, struct client *client, int error)
 	client_gone(worker, client, NULL);
 }
 
+struct client *client_of_pid(const struct worker *worker, pid_t pid)
+{
+	for (uint32_t i = 0; i < worker->client_end; i++)
+		if (worker->clients[i] && worker->clients[i]->phase == CLIENT_SERVED &&
+		    worker->clients[i]->peer.pid == pid)
+			return worker->clients[i];
+	return NULL;
+}
+
 /* A process that comes a second time (after exec) replaces what it was. */
 static void replace(struct worker *worker, const struct client *client)
 {

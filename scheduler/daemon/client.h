@@ -80,7 +80,7 @@ struct client {
 	bool wants_release;
 	uint64_t hung_up_ns;	  /* of the next look at its program; 0: it has not hung up */
 	uint64_t hung_up_wait_ns; /* from that look to the one after it */
-	uint64_t lost_ns;	  /* when its session ended under us; 0: not, or told */
+	uint64_t lost_ns;	  /* when another process ended its session; 0: no, or logged */
 	char reason[KFD_REASON];  /* why it cannot be suspended; may be empty */
 
 	bool acting_prompt; /* of the action in flight */
@@ -99,6 +99,8 @@ static inline uint32_t lane_word(const uint32_t *at)
 	return __atomic_load_n(at, __ATOMIC_ACQUIRE);
 }
 
+/* The served client that is process `pid` of the daemon's PID namespace; NULL: there is none. */
+struct client *client_of_pid(const struct worker *worker, pid_t pid);
 /* A connection was let in, for this owner of its uid; trusted: users_is_trusted() says so of the
  * uid. Serves its hello. The client owns `socket`, whatever happens. */
 void client_accept(struct worker *worker, int socket, uid_t owner, bool trusted,

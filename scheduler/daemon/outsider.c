@@ -45,15 +45,6 @@ static bool has_compute(const struct outsider *outsider, uint32_t gpu_id)
 
 /* ---- tagging ---- */
 
-static struct client *client_of(const struct worker *worker, pid_t pid)
-{
-	for (uint32_t i = 0; i < worker->client_end; i++)
-		if (worker->clients[i] && worker->clients[i]->phase == CLIENT_SERVED &&
-		    worker->clients[i]->peer.pid == pid)
-			return worker->clients[i];
-	return NULL;
-}
-
 static void tag_again(struct worker *worker, struct client *client, int priority)
 {
 	/* What it would say itself. */
@@ -138,7 +129,7 @@ static int check_priority(pid_t pid, int priority, char *problem, size_t size)
 static int tag(struct worker *worker, pid_t pid, uint64_t started, int priority, const char *rule,
 	       char *problem, size_t size)
 {
-	struct client *client = client_of(worker, pid);
+	struct client *client = client_of_pid(worker, pid);
 	int error;
 
 	if (client && !client->outsider) {
@@ -158,7 +149,7 @@ static int tag(struct worker *worker, pid_t pid, uint64_t started, int priority,
 
 int outsider_tag(struct worker *worker, pid_t pid, int priority, char *problem, size_t size)
 {
-	struct client *client = client_of(worker, pid);
+	struct client *client = client_of_pid(worker, pid);
 
 	if (priority != PRIORITY_UNSET || (client && !client->outsider))
 		return tag(worker, pid, 0, priority, "", problem, size);
@@ -189,7 +180,7 @@ static int restore(struct worker *worker, const struct kept_process *kept)
 	int error;
 
 	/* A process with the shim comes by itself. */
-	if (!kept->used || kept->priority < 0 || client_of(worker, kept->pid))
+	if (!kept->used || kept->priority < 0 || client_of_pid(worker, kept->pid))
 		return 0;
 	error = reader_facts(kept->pid, &its);
 	if (error == -EAGAIN || its.started != kept->started)

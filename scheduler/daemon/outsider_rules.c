@@ -78,15 +78,6 @@ static int priority_of(const struct worker *worker, pid_t pid, struct verdict *v
 	return verdict->priority;
 }
 
-static const struct client *client_of(const struct worker *worker, pid_t pid)
-{
-	for (uint32_t i = 0; i < worker->client_end; i++)
-		if (worker->clients[i] && worker->clients[i]->phase == CLIENT_SERVED &&
-		    worker->clients[i]->peer.pid == pid)
-			return worker->clients[i];
-	return NULL;
-}
-
 static bool is_ordered(const struct worker *worker, pid_t pid, uint64_t started)
 {
 	const struct kept_process *kept = kept_find(&worker->beat->kept, pid, started);
@@ -101,7 +92,7 @@ static void look_at(struct worker *worker, pid_t pid)
 	struct peer_facts its;
 	int priority;
 
-	if (pid == getpid() || client_of(worker, pid))
+	if (pid == getpid() || client_of_pid(worker, pid))
 		return;
 	if (reader_facts(pid, &its) == -EAGAIN || !its.started ||
 	    is_ordered(worker, pid, its.started))

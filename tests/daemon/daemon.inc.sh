@@ -176,6 +176,14 @@ suspend_offline() {
 	until_true 50 state_is "$offline" suspended || fail "not suspended"
 }
 
+# Ends $online and starts another: $online and `tell` mean the new one.
+another_online() {
+	kill -KILL "$online" 2>/dev/null || true
+	exec {words}>&- {answers}<&-
+	rm -f "$work/words" "$work/answers"
+	start_online
+}
+
 # suspend_and_resume PID [WHEN]
 suspend_and_resume() {
 	tell on

@@ -85,11 +85,3 @@ unstuck() {
 at() {
 	says "any(.processes[]; .pid == $1 and .level == \"$2\")"
 }
-
-# Another client that is online: `tell` means this one.
-another_online() {
-	kill -KILL "$online" 2>/dev/null || true
-	exec {words}>&- {answers}<&-
-	rm -f "$work/words" "$work/answers"
-	start_online
-}

@@ -9,14 +9,6 @@ set -eu
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world
 
-# Another client that is online: $online and `tell` mean this one.
-another_online() {
-	kill -KILL "$online" 2>/dev/null || true
-	exec {words}>&- {answers}<&-
-	rm -f "$work/words" "$work/answers"
-	start_online
-}
-
 adopted() {
 	says ".daemon.worker_pid != $1 and
 		any(.processes[]; .pid == $offline and .level == \"trap\")"
