@@ -53,7 +53,7 @@ struct executor_report {
  * the same tenant while none of its processes is connected. */
 struct executor_tenant {
 	uid_t uid;
-	uid_t owner; /* the user to whom `uid` belongs (owners.h): it has the limits */
+	uid_t owner; /* the owner of `uid` (owners.h), to which the limits apply */
 	uint64_t pid_ns, user_ns;
 };
 

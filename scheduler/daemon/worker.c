@@ -25,7 +25,7 @@
 #define FEW 32u	 /* clients of which every lane can be looked at before a sleep */
 #define SWEEP_NS 20000000u
 #define KEEP_NS 1000000000u
-#define CAUSE_LOOKS 1024u /* clients looked at for the causes of one decision */
+#define CAUSE_LOOKS 1024u /* clients that are searched for the causes of one decision */
 
 /* Turns of the loop that something from outside causes. Beyond that several events share
  * one, and wait for it a quarter of a millisecond at most. */

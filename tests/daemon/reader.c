@@ -2,9 +2,9 @@
 /*
  * Proves, with a played kfdschedd-read at the other end of the connection: an answer to an
  * earlier request is not taken; a reader that runs is waited for, one that waits, or is
- * stopped, is to be killed; the user of the process that was read, or
- * the user to whom that user is subordinate, is then left alone, other users are not, and of a
- * trusted user only that process is; waits that are short add up, and count by looks, so that a
+ * stopped, is to be killed; the user of the process that was read, or the owner of that
+ * subordinate user, is then left alone, other users are not, and of a trusted user only that
+ * process is; waits that are short add up, and count by looks, so that a
  * loop without a core blames no user; while a killed reader ends, no other user is left alone;
  * without a reader for a while nothing is asked.
  */
