@@ -301,25 +301,34 @@ static void *run(void *arg)
 
 /* ---- the process ---- */
 
+/* Of the process's life, or the target's: nothing waits for its end. */
+static int start_thread(void *(*body)(void *), void *arg)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	int error;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	error = pthread_create(&thread, &attr, body, arg);
+	pthread_attr_destroy(&attr);
+	return -error;
+}
+
 static int begin(struct executor *slot)
 {
 	struct target *target = calloc(1, sizeof(*target));
-	pthread_attr_t attr;
-	pthread_t thread;
 	int error;
 
 	if (!target)
 		return -ENOMEM;
 	target->slot = slot;
 	target->pidfd = -1;
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	error = pthread_create(&thread, &attr, run, target);
-	pthread_attr_destroy(&attr);
+	error = start_thread(run, target);
 	if (error)
 		free(target);
-	return -error;
+	return error;
 }
 
 static void take_new(struct executor_table *table, uint32_t number)
@@ -392,10 +401,7 @@ static void *wait_for_events(void *arg)
 static int begin_events(void)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u64 = 0};
-	pthread_attr_t attr;
-	pthread_t thread;
 	sigset_t set;
-	int error;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
@@ -404,11 +410,7 @@ static int begin_events(void)
 	if (signals_fd < 0 || epoll_fd < 0 ||
 	    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, signals_fd, &event) < 0)
 		return -errno;
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	error = pthread_create(&thread, &attr, wait_for_events, NULL);
-	pthread_attr_destroy(&attr);
-	return -error;
+	return start_thread(wait_for_events, NULL);
 }
 
 /* true: without a target for so long, it takes no other. */
