@@ -130,6 +130,13 @@ state_is() {
 	says ".processes[]|select(.pid == $1)|.state == \"$2\""
 }
 
+# The executor process that serves $offline: its tracer, because since Linux 6.12.95 a debug
+# session takes one. An executor of a worker that has ended may still be ending itself.
+executor() {
+	awk '/^TracerPid/ {print $2}' "/proc/$offline/status" |
+		xargs -I{} awk '/^Tgid/ {print $2}' /proc/{}/status
+}
+
 # A client without GPU work that says it has some, of $online_priority: $online,
 # told by `tell WORD`.
 online_priority=15

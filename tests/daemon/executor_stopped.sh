@@ -8,12 +8,6 @@ set -eu
 . "$SOURCE/tests/daemon/daemon.inc.sh"
 in_a_world
 
-# The executor process: the one tracer, since Linux 6.12.95 wants one.
-executor() {
-	awk '/^TracerPid/ {print $2}' "/proc/$offline/status" |
-		xargs -I{} awk '/^Tgid/ {print $2}' /proc/{}/status
-}
-
 start_daemon
 start_offline --seconds 600
 start_online

@@ -39,11 +39,6 @@ process() {
 	done | tail -n 1
 }
 
-# There is one tenant.
-executor() {
-	process kfdschedd-exec
-}
-
 none=0000000000000000
 trace=0000000000080000    # CAP_SYS_PTRACE
 urgent=0000000000880000   # and CAP_SYS_NICE
