@@ -5,6 +5,7 @@
  * Usage: test_shim_world CASE WORKLOAD [ARGUMENT]; BUILD names the libraries.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,16 +65,15 @@ static void hooks(void)
 static void beside_another(void)
 {
 	unsigned ioctls = 0, stores = 0, waits = 0;
-	const char *folder = getenv("TMPDIR");
-	char path[512];
+	char path[] = "/tmp/kfdshim-other-XXXXXX"; /* worlds have the same process ids */
+	int fd = mkostemp(path, O_CLOEXEC);
 	FILE *report;
 
 	CHECK(getenv("PRELOAD_BEFORE") || getenv("PRELOAD_AFTER"));
-	snprintf(path, sizeof(path), "%s/kfdshim-other-%d", folder ? folder : "/tmp",
-		 (int)getpid());
+	CHECK(fd >= 0);
 	setenv("OTHER_REPORT", path, 1);
 	hooks();
-	report = fopen(path, "r");
+	report = fdopen(fd, "r");
 	CHECK(report != NULL);
 	CHECK(fscanf(report, "%u %u %u", &ioctls, &stores, &waits) == 3);
 	fclose(report);
