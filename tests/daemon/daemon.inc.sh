@@ -131,10 +131,11 @@ state_is() {
 }
 
 # The executor process that serves $offline: its tracer, because since Linux 6.12.95 a debug
-# session takes one. An executor of a worker that has ended may still be ending itself.
+# session takes one; empty: it has none. An executor of a worker that has ended may still be
+# ending itself.
 executor() {
 	awk '/^TracerPid/ {print $2}' "/proc/$offline/status" |
-		xargs -I{} awk '/^Tgid/ {print $2}' /proc/{}/status
+		xargs -I{} awk '/^Tgid/ {print $2}' /proc/{}/status 2>/dev/null
 }
 
 # A client without GPU work that says it has some, of $online_priority: $online,

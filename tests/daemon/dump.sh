@@ -70,8 +70,8 @@ grep -q "$user" "$work/text" || fail "the queue is not in the text: $(cat "$work
 
 # Each change of the table is an event of its own.
 printf 'finish\ndestroy\n' >&7
-until_true 50 dump_says '.lane.queues | length == 1' || fail "it stays: $(cat "$work/dump")"
-dump
+until_true 50 dump_says '(.lane.queues | length == 1) and any(.lane.events[]; .kind == "destroyed")' ||
+	fail "it stays: $(cat "$work/dump")"
 told '[.lane.events[] | select(.kind == "destroyed")] | length == 1 and .[0].gpu_id > 0'
 exec 7>&-
 wait "$workload" || fail "the workload ended with $?"

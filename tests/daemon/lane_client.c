@@ -34,6 +34,9 @@
 #include "channel/protocol.h"
 #include "common/clock.h"
 
+#define TRIES 20
+#define RETRY_US 100000
+
 static int sock, wake_fd;
 static struct lane *lane;
 static const struct board *board;
@@ -236,6 +239,21 @@ static int handshake(const char *path, int priority, enum protocol_level level)
 	return error;
 }
 
+/* As a shim does it: a daemon that is busy is asked again. */
+static int connect_to(const char *path, int priority, enum protocol_level level)
+{
+	int error = -EAGAIN;
+
+	for (int i = 0; i < TRIES && error == -EAGAIN; i++) {
+		error = handshake(path, priority, level);
+		if (error == -EAGAIN) {
+			close(sock);
+			sleep_us(RETRY_US);
+		}
+	}
+	return error;
+}
+
 int main(int argc, char **argv)
 {
 	enum protocol_level level = PROTOCOL_LEVEL_AUTO;
@@ -246,7 +264,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: lane_client SOCKET PRIORITY GPU_ID [LEVEL]\n");
 		return 2;
 	}
-	error = handshake(argv[1], atoi(argv[2]), level);
+	error = connect_to(argv[1], atoi(argv[2]), level);
 	if (error)
 		return fail("no handshake", error);
 	node = (uint32_t)lane_node_slot(lane, (uint32_t)strtoul(argv[3], NULL, 0));

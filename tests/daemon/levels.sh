@@ -29,6 +29,7 @@ kill -KILL "$seen"
 until_true 50 says "all(.processes[]; .pid != $seen)" || fail "a dead process stays"
 
 start_offline --seconds 600
+until_true 100 says "any(.processes[]; .pid == $offline and .active)" || fail "it has no work"
 says "[.nodes[] | del(.work_us)] == [{gpu_id: $(gpu_id), urgent: false, suspended: 0, policy: \"strict\",
 	share_percent: null}]" ||
 	fail "nodes: $(status | jq -c .nodes)"

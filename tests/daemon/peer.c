@@ -93,10 +93,13 @@ static void a_number_of_another_user_is_refused(void **state)
 
 static void a_later_process_is_refused(void **state)
 {
-	pid_t child = start_child();
+	uint64_t accepted_ns = clock_ns();
+	pid_t child;
 
 	(void)state;
-	refused(child, geteuid(), clock_ns() - UINT64_C(1000000000));
+	usleep(100000); /* some clock ticks, because a start is told in these */
+	child = start_child();
+	refused(child, geteuid(), accepted_ns);
 	end_child(child);
 }
 
