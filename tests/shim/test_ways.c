@@ -43,13 +43,12 @@ static void reserved(void)
 	world_create();
 	for (int way = 0; way < RESERVE_WAYS; way++) {
 		snprintf(order, sizeof(order), "reserve %d", way);
-		for (int i = 0; i < TIMES; i++) {
+		while (world_again(order, TIMES, 2)) {
 			EVENTUALLY(world_active() == 0, 1000);
 			world_tell_work(order);
 			world_tell("publish");
 			AT_ONCE(world_active() == 0);
 		}
-		world_mostly_at_once(order, 2 * TIMES);
 	}
 	world_end();
 }
@@ -64,13 +63,12 @@ static void rung(void)
 	for (int way = 0; way < 2; way++) {
 		snprintf(bell, sizeof(bell), "bell %d", way);
 		snprintf(await, sizeof(await), "await %d", way);
-		for (int i = 0; i < 2 * TIMES; i++) {
+		while (world_again(bell, 2 * TIMES, 2)) {
 			EVENTUALLY(world_active() == 0, 1000);
 			world_tell_work(bell);
 			world_tell(await);
 			AT_ONCE(world_active() == 0);
 		}
-		world_mostly_at_once(bell, 4 * TIMES);
 	}
 	world_end();
 }
@@ -85,13 +83,12 @@ static void copied(void)
 		if (strcmp(world_tell(order_of("copy", way)), "none") == 0)
 			continue;
 		world_tell("await");
-		for (int i = 0; i < 2 * TIMES; i++) {
+		while (world_again(order_of("copy", way), 2 * TIMES, 1)) {
 			EVENTUALLY(world_active() == 0, 1000);
 			fake_sleep_us(40000); /* the sampler looks seldom now */
 			world_tell_work(order_of("copy", way));
 			world_tell("await");
 		}
-		world_mostly_at_once(order_of("copy", way), 2 * TIMES);
 	}
 	world_end();
 }
@@ -169,11 +166,11 @@ static void worked(void)
 	world_tell("work 1"); /* the kernel is loaded */
 	world_tell("await");
 	CHECK(world_queue(mine, &q));
-	for (; seen < 3 && turns < TURNS; turns++)
-		seen += worked_once(&q, consumed);
+	while (seen < 3 && turns < TURNS)
+		for (; world_again("end of a kernel", 3, 3); turns++)
+			seen += worked_once(&q, consumed);
 	say_turns(seen, turns);
-	CHECK(seen == 3);
-	world_mostly_at_once("end of a kernel", 3 * turns);
+	CHECK(seen >= 3);
 	world_end();
 }
 

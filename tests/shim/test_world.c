@@ -44,13 +44,12 @@ static void hooks(void)
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	world_start();
 	world_create();
-	for (int i = 0; i < TIMES; i++) {
+	while (world_again(__func__, TIMES, 2)) {
 		EVENTUALLY(world_active() == 0, 1000);
 		world_tell_work("block");
 		world_tell("finish");
 		AT_ONCE(world_active() == 0);
 	}
-	world_mostly_at_once(__func__, 2 * TIMES);
 	world_tell("block");
 	CHECK(sscanf(world_tell("ring 100000"), "%d %d", &silent, &probed) == 2);
 	CHECK(silent == 0);
@@ -109,13 +108,12 @@ static void hints(void)
 {
 	world_start();
 	world_create();
-	for (int i = 0; i < TIMES; i++) {
+	while (world_again(__func__, TIMES, 2)) {
 		EVENTUALLY(world_active() == 0, 1000);
 		world_tell_work("reserve");
 		world_tell("publish");
 		AT_ONCE(world_active() == 0);
 	}
-	world_mostly_at_once(__func__, 2 * TIMES);
 	world_end();
 }
 
@@ -152,13 +150,12 @@ static void all_by_table(void)
 	for (int relaxed = 0; relaxed < 2; relaxed++) {
 		snprintf(block, sizeof(block), "block %d", relaxed);
 		snprintf(finish, sizeof(finish), "finish %d", relaxed);
-		for (int i = 0; i < TIMES; i++) {
+		while (world_again(block, TIMES, 2)) {
 			EVENTUALLY(world_active() == 0, 1000);
 			world_tell_work(block);
 			world_tell(finish);
 			AT_ONCE(world_active() == 0);
 		}
-		world_mostly_at_once(block, 2 * TIMES);
 	}
 	CHECK(world_queue(hsa_queue, &q) && q.hooked);
 	CHECK(strcmp(world_tell("destroy"), "ok") == 0);
@@ -232,12 +229,11 @@ static void intercepted(void)
 	CHECK(fake_daemon_accept(&world.daemon, MEETS_MS) == 0);
 	EVENTUALLY(world_listed(hsa_queue), 1000);
 	CHECK(fake_daemon_queue_count(&world.daemon) == 2);
-	for (int i = 0; i < TIMES; i++) {
+	while (world_again(__func__, TIMES, 1)) {
 		EVENTUALLY(world_active() == 0, 3000);
 		world_tell_work("block");
 		world_tell("finish");
 	}
-	world_mostly_at_once(__func__, TIMES);
 	EVENTUALLY(world_active() == 0, 3000);
 	/* Not the queue's own doorbell. */
 	for (uint32_t i = 0; i < LANE_QUEUES; i++)

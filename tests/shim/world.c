@@ -16,6 +16,8 @@
 #include "abi/kfd_abi.h"
 #include "common/clock.h"
 
+#define GROUPS 20
+
 struct world world;
 
 static int to, from;
@@ -170,14 +172,21 @@ void world_order_hold(enum lane_level level, bool hold)
 	CHECK(d->lane->order_errno == 0);
 }
 
-void world_mostly_at_once(const char *what, int of)
+bool world_again(const char *what, int turns, int looks)
 {
-	int was = world.at_once;
+	bool enough;
 
-	world.at_once = 0;
-	if (was * 4 < of * 3)
-		fprintf(stderr, "%s: %d of %d at once\n", what, was, of);
-	CHECK(was * 4 >= of * 3);
+	if (world.turns == 0)
+		world.at_once = 0;
+	if (world.turns++ < turns)
+		return true;
+	world.turns = 0;
+	enough = world.at_once * 4 >= turns * looks * 3;
+	if (!enough)
+		fprintf(stderr, "%s: %d of %d at once\n", what, world.at_once, turns * looks);
+	world.groups = enough ? 0 : world.groups + 1;
+	CHECK(world.groups < GROUPS);
+	return !enough && world_again(what, turns, looks);
 }
 
 void world_tell_work(const char *order)

@@ -20,7 +20,9 @@ struct world {
 	char **argv; /* of the workload */
 	pid_t workload;
 	char answer[512];
-	int at_once; /* of AT_ONCE */
+	int at_once; /* of AT_ONCE, in this group */
+	int turns;   /* of this group (world_again) */
+	int groups;  /* that were not mostly at once */
 };
 extern struct world world;
 
@@ -53,7 +55,8 @@ void world_order_hold(enum lane_level level, bool hold);
  * What hooks find is there with the workload's answer, unless its thread is looking
  * just then: that serves the hook's request before it lets go of the lock, which on a
  * busy machine can take milliseconds, and then something later is found first. So it
- * has to come in any case, and mostly at once; the sampler alone would need 2 ms at
+ * has to come in any case, and mostly at once in some group of turns: where a core is
+ * away for a while, a whole group may be late. The sampler alone would need 2 ms at
  * least for an end, and never be at once.
  */
 #define LATE_MS 1000
@@ -62,8 +65,9 @@ void world_order_hold(enum lane_level level, bool hold);
 		world.at_once += (condition);                                                      \
 		EVENTUALLY(condition, LATE_MS);                                                    \
 	} while (0)
-/* Of `of` times since the last call; begins and ends alike would be one half. */
-void world_mostly_at_once(const char *what, int of);
+/* Is there another turn? Groups of `turns`, with `looks` AT_ONCE each, until one group was
+ * at once for three quarters; begins alone, or ends alone, would be one half. */
+bool world_again(const char *what, int turns, int looks);
 /* An order that makes work. By the time that we look, the queue may be told as
  * blocked already, so it is the change that counts. */
 void world_tell_work(const char *order);
