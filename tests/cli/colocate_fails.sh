@@ -26,7 +26,7 @@ said "shared: offline kfdreplay exited with 1"
 FAKE_REPLAY=impossible
 failing 77 "no GPU here" --arms shared
 FAKE_REPLAY=early
-failing 1 "kfdreplay exited with 0" --arms trap
+failing 1 "kfdreplay exited with 0" --arms trap --seconds 60 # not waited for
 FAKE_REPLAY=mute
 failing 1 "left no readable JSON" --arms shared
 FAKE_REPLAY=""
