@@ -151,10 +151,10 @@ counts_are_right
 
 # A process that ends is nobody's to hold, and its lease is nobody's.
 start_offline --seconds 600
-"$work/kfdsched" suspend "$offline" >"$work/holds" 2>"$work/err" &
+"$work/kfdsched" suspend "$offline" >"$work/held" 2>"$work/err" &
 holds=$!
 children+=("$holds")
-until_true 100 grep -q "is suspended" "$work/holds" || fail "not held: $(cat "$work/holds" "$work/err")"
+until_true 100 grep -qs "is suspended" "$work/held" || fail "not held: $(cat "$work/held" "$work/err")"
 kill -KILL "$offline"
 code=0
 wait "$holds" || code=$?
