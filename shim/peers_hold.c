@@ -112,18 +112,24 @@ static uint64_t waited_for_core_ns(void)
 	return at ? strtoull(at, NULL, 10) : 0;
 }
 
-/* Doing so once more is to renew it, and costs nothing. */
+/* Doing so once more is to renew it, and costs nothing. Waits are read before the first and
+ * after the last look at the clock, so that none of them counts as the hold's own time; those
+ * outside of the two looks are subtracted with the others, hence the comparison. */
 static void take(uint64_t now_ns)
 {
 	bool anew = !hold.wished;
-	uint64_t begin_ns = clock_ns(), waited_ns = anew ? waited_for_core_ns() : 0;
+	uint64_t waited_ns = anew ? waited_for_core_ns() : 0;
+	uint64_t begin_ns = clock_ns(), took_ns;
 	int err = hold_set(HOLD_BY_PEERS, level(), true);
 
+	took_ns = clock_ns() - begin_ns;
 	hold.wished = !err;
-	if (err)
+	if (err) {
 		failed(err, now_ns);
-	else if (anew)
-		taken(clock_ns() - begin_ns - (waited_for_core_ns() - waited_ns));
+	} else if (anew) {
+		waited_ns = waited_for_core_ns() - waited_ns;
+		taken(took_ns > waited_ns ? took_ns - waited_ns : 0);
+	}
 }
 
 static void give(void)

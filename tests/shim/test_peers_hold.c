@@ -2,9 +2,34 @@
 /* When a process without a daemon takes its queues off the GPU and gives them back,
  * by which level, and what comes of tries that fail. */
 #include <errno.h>
+#include <sys/mman.h>
 
 #include "common/clock.h"
 #include "tests/shim/peers_play.h"
+
+/* How much longer the agent's thread has waited for a core at each look at it; 0: as it is. */
+static _Atomic unsigned long long waits_ns, waited_ns;
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+
+int __wrap_open(const char *path, int flags, ...)
+{
+	va_list list;
+	mode_t mode;
+	int fd;
+
+	va_start(list, flags);
+	mode = flags & O_CREAT ? va_arg(list, mode_t) : 0;
+	va_end(list);
+	if (!waits_ns || strcmp(path, "/proc/thread-self/schedstat") != 0)
+		return __real_open(path, flags, mode);
+	waited_ns += waits_ns;
+	fd = memfd_create("schedstat", MFD_CLOEXEC);
+	CHECK(fd >= 0 && dprintf(fd, "1000 %llu 1\n", waited_ns) > 0 &&
+	      lseek(fd, 0, SEEK_SET) == 0);
+	return fd;
+}
 
 static void a_refused_hold_is_no_hold(void)
 {
@@ -89,6 +114,28 @@ static void slow_firmware_is_not_asked_again(void)
 	tell(&online, 'w');
 	never_held();
 	CHECK(takes == 2);
+	end(&online, 0);
+	clean();
+}
+
+/* Nor are its waits for a core the firmware's, whenever they are. */
+static void waits_for_a_core_are_not_the_firmware(void)
+{
+	struct process online;
+
+	prepare();
+	waits_ns = 200000000;
+	be("offline", "", 0);
+	online = start("online", "", 0);
+	EVENTUALLY(files_count(".lane") == 2, 2000);
+	work();
+	for (int i = 0; i < 4; i++) {
+		tell(&online, 'w');
+		EVENTUALLY(is_held(), 1000);
+		tell(&online, 'f');
+		EVENTUALLY(!is_held(), 1000);
+	}
+	CHECK(waited_ns >= 8 * waits_ns);
 	end(&online, 0);
 	clean();
 }
@@ -198,6 +245,7 @@ IN_CHILD(a_refused_hold_is_no_hold)
 IN_CHILD(failures_are_tried_more_rarely)
 IN_CHILD(firmware_that_fails_is_not_asked_again)
 IN_CHILD(slow_firmware_is_not_asked_again)
+IN_CHILD(waits_for_a_core_are_not_the_firmware)
 IN_CHILD(short_gaps_are_held_over)
 IN_CHILD(the_level_is_the_process_own)
 IN_CHILD(weight_too)
@@ -211,6 +259,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_failures_are_tried_more_rarely),
 		cmocka_unit_test(test_firmware_that_fails_is_not_asked_again),
 		cmocka_unit_test(test_slow_firmware_is_not_asked_again),
+		cmocka_unit_test(test_waits_for_a_core_are_not_the_firmware),
 		cmocka_unit_test(test_short_gaps_are_held_over),
 		cmocka_unit_test(test_the_level_is_the_process_own),
 		cmocka_unit_test(test_weight_too),
