@@ -334,4 +334,15 @@ static inline void never_held(void)
 	}
 }
 
+/* This process is held while `other` works, and not when it has finished, so many times. */
+static inline void held_while_it_works(struct process *other, int times)
+{
+	for (int i = 0; i < times; i++) {
+		tell(other, 'w');
+		EVENTUALLY(is_held(), 1000);
+		tell(other, 'f');
+		EVENTUALLY(!is_held(), 1000);
+	}
+}
+
 #endif

@@ -18,12 +18,7 @@ static void held_while_a_higher_one_is_active(void)
 	EVENTUALLY(files_count(".lane") == 2, 2000);
 	work();
 	never_held();
-	for (int i = 0; i < 20; i++) {
-		tell(&online, 'w');
-		EVENTUALLY(is_held(), 1000);
-		tell(&online, 'f');
-		EVENTUALLY(!is_held(), 1000);
-	}
+	held_while_it_works(&online, 20);
 	end(&online, 0);
 	clean();
 }

@@ -105,12 +105,7 @@ static void slow_firmware_is_not_asked_again(void)
 	online = start("online", "", 0);
 	EVENTUALLY(files_count(".lane") == 2, 2000);
 	work();
-	for (int i = 0; i < 2; i++) {
-		tell(&online, 'w');
-		EVENTUALLY(is_held(), 1000);
-		tell(&online, 'f');
-		EVENTUALLY(!is_held(), 1000);
-	}
+	held_while_it_works(&online, 2);
 	tell(&online, 'w');
 	never_held();
 	CHECK(takes == 2);
@@ -129,12 +124,7 @@ static void waits_for_a_core_are_not_the_firmware(void)
 	online = start("online", "", 0);
 	EVENTUALLY(files_count(".lane") == 2, 2000);
 	work();
-	for (int i = 0; i < 4; i++) {
-		tell(&online, 'w');
-		EVENTUALLY(is_held(), 1000);
-		tell(&online, 'f');
-		EVENTUALLY(!is_held(), 1000);
-	}
+	held_while_it_works(&online, 4);
 	CHECK(waited_ns >= 8 * waits_ns);
 	end(&online, 0);
 	clean();
@@ -187,10 +177,7 @@ static void held_by_level(const char *name, enum lane_level level)
 	online = start("online", "", 0);
 	EVENTUALLY(files_count(".lane") == 2, 2000);
 	work();
-	tell(&online, 'w');
-	EVENTUALLY(is_held(), 1000);
-	tell(&online, 'f');
-	EVENTUALLY(!is_held(), 1000);
+	held_while_it_works(&online, 1);
 	end(&online, 0);
 	clean();
 }
