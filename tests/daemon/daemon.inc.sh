@@ -170,11 +170,19 @@ counts_are_right() {
 		fail "workgroups: $(jq -c .count "$work/offline.json")"
 }
 
-# Ends $offline, which has work without end, in good order: how long the test has taken
-# is no matter.
+# interrupt PID: ends a kfdreplay that has work without end in good order. It may just have come,
+# so it is interrupted when its own queue, the largest AQL one, has had a packet.
+has_submitted() {
+	"$BUILD/kfdsched" queues "$1" --json 2>/dev/null |
+		jq -e '[.queues[]|select(.type == "aql")]|max_by(.ring_bytes).wptr > 0' >/dev/null
+}
+interrupt() {
+	until_true 100 has_submitted "$1" || fail "process $1 has submitted nothing"
+	kill -INT "$1"
+	wait "$1" || fail "process $1, interrupted, ended with $?"
+}
 end_offline() {
-	kill -INT "$offline"
-	wait "$offline" || fail "its exit code is $?"
+	interrupt "$offline"
 	counts_are_right
 }
 

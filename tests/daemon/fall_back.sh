@@ -47,7 +47,5 @@ sleep 2.5
 become "$offline_level" "$reason" # nothing has changed, so nothing is tried
 [ "$(grep -c "process $offline .*level " "$work/log")" -eq 1 ] || fail "it was tried again"
 held
-kill -INT "$offline"
-wait "$offline" || true
-counts_are_right
+end_offline
 says '.totals.suspends == .totals.resumes and .totals.failures == 0' || fail "suspends and resumes differ"

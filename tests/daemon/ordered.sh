@@ -111,8 +111,7 @@ until_true 100 works_now || fail "$(cat "$work/out")"
 until_true 100 state_is "$top" suspended || fail "not suspended: $(status | jq -c .processes)"
 works "the lease on process $top" resume "$top"
 until_true 100 state_is "$top" running || fail "not resumed"
-kill -INT "$top"
-wait "$top" || true
+interrupt "$top"
 jq -e '.count.submitted > 0 and .count.executed == .count.submitted' "$work/top.json" >/dev/null ||
 	fail "workgroups: $(jq -c .count "$work/top.json")"
 comes_to running "still held"
@@ -145,9 +144,7 @@ works "the lease on process $offline" resume "$offline"
 wait "$holds" || fail "resumed, the command with --json ended with $?"
 cp "$work/holds" "$work/out"
 is_json ".order == \"suspend\" and .pid == $offline and .seconds == null and has(\"seconds\")"
-kill -INT "$offline"
-wait "$offline" || true
-counts_are_right
+end_offline
 
 # A process that ends is nobody's to hold, and its lease is nobody's.
 start_offline --seconds 600

@@ -110,9 +110,7 @@ told ".kind == \"suspend\" and .reason == \"leased\" and .cause_pid == null"
 order resume "$offline"
 comes_to running "not resumed"
 told '.kind == "resume" and .reason == "released"'
-kill -INT "$offline"
-wait "$offline" || true
-counts_are_right
+end_offline
 told ".kind == \"went\" and .pid == $offline"
 
 # Each worker's events are numbered without a gap, and in time.

@@ -29,8 +29,7 @@ for _ in 1 2; do
 done
 kill -KILL "$policy"
 until_true 100 states_are running running || fail "suspended without its policy"
-kill -INT "$first" "$offline"
-wait "$first" "$offline" || true
-counts_are_right
+interrupt "$first"
+end_offline
 jq -e '.count.submitted > 0 and .count.executed == .count.submitted' "$work/second.json" >/dev/null ||
 	fail "workgroups: $(jq -c .count "$work/second.json")"

@@ -93,8 +93,6 @@ tell on
 until_true 50 held_since "$before" || fail "deadline: not preempted without slack"
 tell off
 
-kill -TERM "$offline"
-wait "$offline" || true
-counts_are_right
+end_offline
 says '.totals.suspends == .totals.resumes and .totals.failures == 0' ||
 	fail "not each undone: $(status | jq -c '.totals|{suspends, resumes, failures}')"

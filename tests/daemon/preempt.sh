@@ -107,6 +107,4 @@ fi
 [ "$(awk '/TracerPid/ {print $2}' "/proc/$old/status")" -eq 0 ] || fail "it is still traced"
 kill -KILL "$old"
 
-kill -INT "$offline"
-wait "$offline" || true
-counts_are_right
+end_offline

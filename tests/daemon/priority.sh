@@ -44,7 +44,5 @@ tell off
 printf 'finish\ndestroy\nquit\n' >&"$orders"
 wait "$pid" || fail "the workload ended with $?"
 [ "$(grep -c '^ok$' "$work/said") $(grep -c '^0$' "$work/said")" = "3 6" ] || fail "it said: $(cat "$work/said")"
-kill -INT "$offline"
-wait "$offline" || true
-counts_are_right
+end_offline
 says '.totals.suspends == .totals.resumes' || fail "suspends and resumes differ"

@@ -110,6 +110,4 @@ until_true 100 says ".daemon.worker_pid != $worker and .nodes[0].share_percent =
 	fail "another worker, another configuration: $(status | jq -c .nodes)"
 tell off
 until_true 100 state_is "$offline" running || fail "not resumed"
-kill -INT "$offline"
-wait "$offline" || true
-counts_are_right
+end_offline

@@ -35,9 +35,7 @@ held() {
 	suspend_offline
 	tell off
 	until_true 50 state_is "$offline" running || fail "not let go"
-	kill -INT "$offline"
-	wait "$offline" || true
-	counts_are_right
+	end_offline
 }
 
 cp "$work/patient.ini" "$work/rules.ini"

@@ -85,7 +85,5 @@ done
 # gets EALREADY (0x72) and tries again, which "held" above proves.
 failed=$(grep 'event .*: failed' "$work/offline.log" | grep -v 'value 0x72$' || true)
 [ -z "$failed" ] || fail "it met failures: $failed"
-kill -INT "$offline"
-wait "$offline" || true
-counts_are_right
+end_offline
 echo "held $held times by itself, workgroups: $(jq -c .count "$work/offline.json")"
