@@ -133,7 +133,9 @@ static int connect_daemon(void)
 	return fd;
 }
 
-static void greet(uint64_t now_ns)
+/* Composed once the daemon has been reached, so that it holds what the application has set
+ * while there was none. */
+static int send_hello(void)
 {
 	struct protocol_hello hello = {
 		.magic = PROTOCOL_MAGIC,
@@ -143,13 +145,18 @@ static void greet(uint64_t now_ns)
 		.level = config.level,
 		.slo_us = __atomic_load_n(&config.slo_us, __ATOMIC_RELAXED),
 	};
-	int err;
 
 	memcpy(hello.group, config.group, sizeof(hello.group));
-	err = connect_daemon();
+	return protocol_send(peer.socket, &hello, sizeof(hello), NULL, 0);
+}
+
+static void greet(uint64_t now_ns)
+{
+	int err = connect_daemon();
+
 	if (err >= 0) {
 		peer.socket = err;
-		err = protocol_send(peer.socket, &hello, sizeof(hello), NULL, 0);
+		err = send_hello();
 	}
 	if (err) {
 		no_daemon(err);
