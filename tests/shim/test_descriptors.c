@@ -65,8 +65,9 @@ static void take_numbers(void (*make)(int ends[2]))
 {
 	int ends[2];
 
+	/* Those that it keeps: it may close what it is just reading. */
 	for (int fd = 3; fd < NUMBERS; fd++)
-		if (!before[fd] && fcntl(fd, F_GETFD) >= 0)
+		if (!before[fd] && fcntl(fd, F_GETSIG) == DESCRIPTOR_MARK)
 			taken[count++].fd = fd;
 	CHECK(count >= 3);
 	for (unsigned i = 0; i < count; i++) {
