@@ -4,6 +4,7 @@
  * GPU. This program plays the daemon and gives a workload its orders.
  * Usage: test_shim_world CASE WORKLOAD [ARGUMENT]; BUILD names the libraries.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -273,6 +274,28 @@ static int eventfds_of_a_bare_child(void)
 	return n;
 }
 
+/* The agent's thread closes what the daemon has sent once it has mapped it, and a child that is
+ * forked before has it, too. */
+static bool has_memfd(void)
+{
+	char folder[64], file[256];
+	struct dirent *entry;
+	bool found = false;
+	ssize_t n;
+	DIR *dir;
+
+	snprintf(folder, sizeof(folder), "/proc/%d/fd", (int)world.workload);
+	dir = opendir(folder);
+	CHECK(dir != NULL);
+	while (!found && (entry = readdir(dir))) {
+		n = readlinkat(dirfd(dir), entry->d_name, file, sizeof(file) - 1);
+		file[n > 0 ? n : 0] = '\0';
+		found = strstr(file, "memfd:kfdshim") != NULL;
+	}
+	closedir(dir);
+	return found;
+}
+
 static void forked(void)
 {
 	int eventfds = eventfds_of_a_bare_child();
@@ -281,6 +304,7 @@ static void forked(void)
 	world_start();
 	world_create();
 	EVENTUALLY(world_active() == 0, 1000);
+	EVENTUALLY(!has_memfd(), 1000);
 	activity = world.daemon.lane->nodes[0].activity;
 	world_tell("fork");
 	CHECK(strncmp(world.answer, "threads ", 8) == 0);
