@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "bench/figures.h"
+#include "common/clock.h"
 #include "scheduler/core/core.h"
 
 #define ROUNDS 7
@@ -27,10 +28,7 @@ struct play {
 /* Of this process: what else runs on the machine has no part in it. */
 static uint64_t cpu_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return clock_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static uint32_t draw(struct play *play, uint32_t n)

@@ -54,10 +54,7 @@ __attribute__((noreturn)) static void fail(const char *what)
 
 static double thread_cpu_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+	return (double)clock_of(CLOCK_THREAD_CPUTIME_ID) / 1e6;
 }
 
 static struct shim_start begin(void)

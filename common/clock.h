@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The clock of everything that runs in real time: CLOCK_MONOTONIC, nanoseconds. */
+/* The clocks of all our own programs, in nanoseconds. Threads: any. */
 #ifndef KFDSHIM_COMMON_CLOCK_H
 #define KFDSHIM_COMMON_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
-static inline uint64_t clock_ns(void)
-{
-	struct timespec t;
+/* CLOCK_MONOTONIC. */
+uint64_t clock_ns(void);
+/* Another clock (clock_gettime(2)); 0: there is none of that number (any more). */
+uint64_t clock_of(clockid_t id);
+struct timespec clock_timespec(uint64_t ns);
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
+/* From now on clock_ns() returns what stands at @ns, in all threads of this program: the
+ * supervisor of a virtual world makes time itself. NULL: CLOCK_MONOTONIC again. */
+void clock_use(const volatile uint64_t *ns);
 
 #endif

@@ -5,6 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
+
 #define SIGNALS (4096u / sizeof(struct signal))
 #define FENCE_OFFSET 2048u /* in the page of the read pointer */
 #define SDMA_FENCE 5u
@@ -109,10 +111,7 @@ bool desk_runs(struct desk *desk, struct raw_queue *queue)
 
 static double now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+	return (double)clock_ns() / 1e6;
 }
 
 struct signal *desk_suspend_at_work(struct desk *desk, struct raw_queue *queue, double *ms)

@@ -15,6 +15,13 @@ done
 for file in $(git ls-files -s | awk '$1 == "100644" {print $4}'); do
 	head -c 2 "$file" | grep -q '^#!' && { echo "lint: $file has a #! line and is not executable" >&2; status=1; }
 done
+# The one place where our programs read a clock.
+# shellcheck disable=SC2046
+if grep -nE '\<(clock_gettime|gettimeofday|timespec_get) ?\(|\<time\(NULL\)' $(git ls-files '*.c' '*.h' |
+	grep -Ev '^(common/clock\.[ch]|sim/time/.*|tests/.*)$'); then
+	echo "lint: common/clock.h reads clocks" >&2
+	status=1
+fi
 # shellcheck disable=SC2046
 shellcheck $(git ls-files '*.sh' .ci/run ci/) || status=1
 # shellcheck disable=SC2046

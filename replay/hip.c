@@ -18,6 +18,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/clock.h"
 #include "replay/code_objects.h"
 #include "replay/rt.h"
 
@@ -285,15 +286,8 @@ static int submit_by_hip(struct rt *rt)
 
 static int wait_by_hip(struct rt *rt, uint64_t timeout_ns)
 {
-	struct timespec until;
+	const struct timespec until = clock_timespec(clock_ns() + timeout_ns);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)(timeout_ns / 1000000000u);
-	until.tv_nsec += (long)(timeout_ns % 1000000000u);
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
 	while (sem_clockwait(&rt->hip->done, CLOCK_MONOTONIC, &until) != 0)
 		if (errno != EINTR)
 			return 0;

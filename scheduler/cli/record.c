@@ -366,7 +366,7 @@ static int record(const struct record_options *options)
 /* "record-20260102-150405", where the user stands. */
 static const char *default_dir(char text[64])
 {
-	time_t now = time(NULL);
+	time_t now = clock_timespec(clock_of(CLOCK_REALTIME)).tv_sec;
 	struct tm local;
 
 	localtime_r(&now, &local);

@@ -18,11 +18,9 @@
 
 int64_t trace_wall_ns(void)
 {
-	struct timespec t;
 	uint64_t now = clock_ns();
 
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec - (int64_t)now;
+	return (int64_t)(clock_of(CLOCK_REALTIME) - now);
 }
 
 void trace_note(struct trace_output *output, const char *format, ...)

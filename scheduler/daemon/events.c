@@ -23,10 +23,7 @@
 
 static uint64_t wall_us(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000;
+	return clock_of(CLOCK_REALTIME) / 1000;
 }
 
 static int send_text(const struct client *reader, const char *text)

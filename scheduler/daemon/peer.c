@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/plain_text.h"
 #include "common/proc_namespace.h"
 #include "common/proc_stat.h"
@@ -117,16 +118,13 @@ pid_t peer_read_number(pid_t of, pid_t pid)
  * connection was made. */
 static bool started_before(uint64_t start, uint64_t monotonic_ns)
 {
-	struct timespec boot, mono;
 	uint64_t ticks = (uint64_t)sysconf(_SC_CLK_TCK);
-	int64_t offset;
+	uint64_t offset;
 
 	if (start == 0 || ticks == 0)
 		return false;
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	clock_gettime(CLOCK_MONOTONIC, &mono);
-	offset = (boot.tv_sec - mono.tv_sec) * 1000000000ll + (boot.tv_nsec - mono.tv_nsec);
-	return start * (1000000000u / ticks) <= monotonic_ns + (uint64_t)offset;
+	offset = clock_of(CLOCK_BOOTTIME) - clock_ns();
+	return start * (1000000000u / ticks) <= monotonic_ns + offset;
 }
 
 char peer_state(pid_t pid)

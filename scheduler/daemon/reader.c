@@ -153,12 +153,9 @@ static bool receive(uint64_t number, struct reader_answer *answer)
 
 static uint64_t cpu_of(pid_t process)
 {
-	struct timespec t = {0};
 	clockid_t clock;
 
-	if (clock_getcpuclockid(process, &clock) == 0)
-		clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
+	return clock_getcpuclockid(process, &clock) == 0 ? clock_of(clock) : 0;
 }
 
 /* What this look costs the user. The time since the last look is no measure, because the loop

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
+
 #define US 1000u
 
 /* What systemd has been told. */
@@ -112,11 +114,7 @@ void service_stopping(void)
 
 void service_reloading(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
-		   (unsigned long long)t.tv_sec * 1000000u + (unsigned long long)t.tv_nsec / US);
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)clock_ns() / US);
 }
 
 void service_reloaded(void)

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "common/clock.h"
+#include "sim/host/time_slots.h"
 #include "sim/kfd/kfd.h"
 
 uint64_t model_now(const struct world *world, uint64_t wall_ns)
@@ -33,12 +34,16 @@ uint64_t gpu_ticks(uint64_t wall_ns)
 	return (wall_ns + 9) / 10;
 }
 
-static uint64_t read_clock(clockid_t id)
+static uint64_t read_clock(const struct world *world, clockid_t id)
 {
-	struct timespec t;
+	if (world->time)
+		return clock_ns() + (id == CLOCK_BOOTTIME ? time_slots_boottime(world->time) : 0);
+	return clock_of(id);
+}
 
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+uint64_t boot_clock_ns(const struct world *world)
+{
+	return read_clock(world, CLOCK_BOOTTIME);
 }
 
 /* The runtime maps GPU time to system time through these, so they must come
@@ -49,8 +54,8 @@ int ioctl_clock_counters(struct call *call)
 
 	if (a->gpu_id && node_index(call->world, a->gpu_id) < 0)
 		return -EINVAL;
-	a->cpu_clock_counter = read_clock(CLOCK_MONOTONIC_RAW);
-	a->system_clock_counter = read_clock(CLOCK_BOOTTIME);
+	a->cpu_clock_counter = read_clock(call->world, CLOCK_MONOTONIC_RAW);
+	a->system_clock_counter = read_clock(call->world, CLOCK_BOOTTIME);
 	a->gpu_clock_counter = gpu_ticks(clock_ns());
 	a->system_clock_freq = 1000000000;
 	return 0;

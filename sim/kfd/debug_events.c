@@ -38,6 +38,7 @@ static void tell_debugger(const struct process *process)
 	if (process->event_fd < 0 || poll(&p, 1, 0) != 1 || p.revents != POLLOUT ||
 	    !writable_from_kernel(process->world, process->event_fd))
 		return;
+	process->world->woken++;
 	n = pwrite(process->event_fd, dots, 1, 0);
 	if (n < 0 && errno == ESPIPE)
 		n = write(process->event_fd, dots, 1);

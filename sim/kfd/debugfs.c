@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "sim/kfd/debugfs_text.h"
 #include "sim/kfd/files.h"
 
@@ -108,10 +109,7 @@ static void write_texts(struct debugfs_text *text, const struct world *world,
 
 static uint64_t worked_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return clock_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static void view_free(struct debugfs_view *view)
@@ -268,9 +266,20 @@ uint64_t debugfs_due(const struct world *world)
 {
 	const struct debugfs *debugfs = world->debugfs;
 
-	if (!debugfs || !debugfs->running || !debugfs->changed)
+	if (!debugfs || (!debugfs->running && !world->time) || !debugfs->changed)
 		return UINT64_MAX;
 	return debugfs->given_ns + GAP_NS;
+}
+
+static void write_now(struct world *world)
+{
+	struct debugfs *debugfs = world->debugfs;
+	struct debugfs_text text = {0};
+
+	debugfs->changed = false;
+	if (!copy_world(&debugfs->view, world))
+		write_texts(&text, world, &debugfs->view);
+	free(text.at);
 }
 
 void debugfs_update(struct world *world, uint64_t now_ns)
@@ -280,6 +289,10 @@ void debugfs_update(struct world *world, uint64_t now_ns)
 	if (now_ns < debugfs_due(world))
 		return;
 	debugfs->given_ns = now_ns;
+	if (world->time) { /* no thread: it would keep time from going on */
+		write_now(world);
+		return;
+	}
 	/* The thread holds it for the time of one exchange: then the next time. */
 	if (pthread_mutex_trylock(&debugfs->lock))
 		return;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "sim/host/time_slots.h"
 #include "sim/kfd/files.h"
 
 #define CHECK_NS 50000000u /* how soon an exec is noticed without an ioctl */
@@ -22,7 +23,9 @@
 #define IDLE_SHARE 10000  /* a pause is this many times the next look's delay */
 #define ASLEEP_SHARE 1000 /* the same once nobody uses the GPU */
 #define ASLEEP_NS 2000000000u
+#define FAR_NS (30 * 86400 * 1000000000ull)
 #define MODEL_FAR (1ull << 62) /* later than any run lasts */
+#define STEPS 10000u	       /* of a GPU that no thread hears of, between looks at the world */
 
 /* For a broken rule: are there as many compute queues before this one as slots? */
 static bool beyond_the_slots(const struct queue *queue)
@@ -232,6 +235,8 @@ static void packet_effects(struct queue *queue, const struct gpu_event *event)
 		return;
 	/* What its own effects stopped was not completed. */
 	complete(queue, packet, !queue->stopped);
+	if (world->time)
+		time_slots_effect(world->time);
 	drive_fetch(queue);
 	look_at_waiting(world);
 }
@@ -321,6 +326,31 @@ static void publish(struct queue *queue, uint64_t limit)
 
 /* An AQL doorbell holds the index of the last packet, an SDMA one the end in
  * bytes, a PM4 one the end in dwords. */
+static void notice(struct queue *queue)
+{
+	uint64_t value = queue->doorbell_last;
+
+	queue->rung_due_ns = 0;
+	publish(queue, is_aql(queue) ? value + 1 : value);
+}
+
+/* Stores within the cost of one are noticed with it. */
+static void rung(struct queue *queue, uint64_t value)
+{
+	struct world *world = queue->process->world;
+	uint64_t now = clock_ns(), delay = now - queue->doorbell_seen_ns;
+
+	if (world->time)
+		delay = world->config.dispatch_ns;
+	hist_add(&world->figures.doorbell_delay, delay);
+	world->last_doorbell_ns = now;
+	queue->doorbell_last = value;
+	if (!world->time || !delay)
+		notice(queue);
+	else if (!queue->rung_due_ns)
+		queue->rung_due_ns = now + delay;
+}
+
 static void scan_doorbells(struct world *world)
 {
 	uint64_t now = clock_ns();
@@ -332,16 +362,27 @@ static void scan_doorbells(struct world *world)
 	{
 		uint64_t value = __atomic_load_n(queue->doorbell, __ATOMIC_ACQUIRE);
 
-		if (value != queue->doorbell_last) {
-			uint64_t seen = clock_ns();
-
-			hist_add(&world->figures.doorbell_delay, seen - queue->doorbell_seen_ns);
-			world->last_doorbell_ns = seen;
-			queue->doorbell_last = value;
-			publish(queue, is_aql(queue) ? value + 1 : value);
-		}
+		if (value != queue->doorbell_last)
+			rung(queue, value);
+		if (queue->rung_due_ns && queue->rung_due_ns <= now)
+			notice(queue);
 		queue->doorbell_seen_ns = now;
 	}
+}
+
+static uint64_t next_doorbell(const struct world *world)
+{
+	uint64_t first = UINT64_MAX;
+	const struct process *process;
+	const struct queue *queue;
+
+	if (!world->time || !world->config.dispatch_ns)
+		return first;
+	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(queue, &process->queues, link)
+	if (queue->rung_due_ns && queue->rung_due_ns < first)
+		first = queue->rung_due_ns;
+	return first;
 }
 
 void drive_reread_wptr(struct node *node)
@@ -382,13 +423,19 @@ static bool feed(struct world *world)
 	return any;
 }
 
-static void advance(struct world *world)
+/* False: a thread of a virtual world has been woken, and runs before anything else happens. */
+static bool advance(struct world *world)
 {
+	uint64_t woken = world->woken;
 	struct gpu_event event;
 
 	for (uint32_t i = 0; i < world->nodes_n; i++)
-		while (gpu_step(world->nodes[i].gpu, world->model_ns, &event))
+		while (gpu_step(world->nodes[i].gpu, world->model_ns, &event)) {
 			handle(&world->nodes[i], &event);
+			if (world->time && world->woken != woken)
+				return false;
+		}
+	return true;
 }
 
 /*
@@ -418,17 +465,17 @@ static void keep_up(struct world *world, uint64_t now)
 	while (feed(world) || look_at_waiting(world) || moves_end(world));
 }
 
-void drive(struct world *world)
+static void expire(struct world *world, uint64_t now)
 {
-	uint64_t now;
-
-	scan_doorbells(world);
-	now = world->driven_ns = clock_ns();
-	keep_up(world, now);
 	if (now >= firmware_due(world))
 		firmware_expire(world, now);
 	if (now >= world->next_deadline_ns)
 		events_expire(world, now);
+}
+
+/* What files and records show of the world. */
+static void keep_house(struct world *world, uint64_t now)
+{
 	if (now >= world->next_check_ns) {
 		world->next_check_ns = now + CHECK_NS;
 		process_check_all(world);
@@ -438,8 +485,111 @@ void drive(struct world *world)
 	debugfs_update(world, now);
 }
 
+void drive(struct world *world)
+{
+	uint64_t now;
+
+	scan_doorbells(world);
+	now = world->driven_ns = clock_ns();
+	keep_up(world, now);
+	expire(world, now);
+	keep_house(world, now);
+}
+
+bool drive_settle(struct world *world)
+{
+	uint64_t woken = world->woken;
+
+	scan_doorbells(world);
+	do
+		if (!advance(world))
+			return false;
+	while (feed(world) || look_at_waiting(world) || moves_end(world));
+	expire(world, clock_ns());
+	keep_house(world, clock_ns());
+	return world->woken == woken;
+}
+
+/* When a GPU next does something: wall time. */
+static uint64_t next_of_gpus(const struct world *world)
+{
+	uint64_t first = UINT64_MAX, at;
+
+	for (uint32_t i = 0; i < world->nodes_n; i++) {
+		uint64_t next = gpu_next(world->nodes[i].gpu);
+
+		at = next < MODEL_FAR ? model_to_wall(world, next) : UINT64_MAX;
+		if (at < first)
+			first = at;
+	}
+	return first;
+}
+
+/* The first of what happens in the world without a thread of it. The runtime waits for events
+ * with a time-out of 50 days where it means for ever, so virtual time does not go there. */
+static uint64_t next_event(const struct world *world)
+{
+	uint64_t first = next_of_gpus(world), at = firmware_due(world);
+
+	if (at < first)
+		first = at;
+	at = next_doorbell(world);
+	if (at < first)
+		first = at;
+	at = world->next_deadline_ns;
+	if (at < first && (!world->time || at < clock_ns() + FAR_NS))
+		first = at;
+	return first;
+}
+
+static void move_clock(struct world *world, uint64_t to_ns)
+{
+	uint64_t model = model_now(world, to_ns);
+
+	time_slots_set_clock(world->time, to_ns);
+	if (model > world->model_ns)
+		world->model_ns = model;
+}
+
+bool drive_until(struct world *world, uint64_t until_ns, bool to_effect)
+{
+	uint64_t effects = time_slots_effects(world->time);
+
+	for (unsigned steps = 0; steps < STEPS; steps++) {
+		uint64_t next = next_event(world);
+
+		if (next >= until_ns) {
+			if (until_ns != UINT64_MAX)
+				move_clock(world, until_ns);
+			return until_ns != UINT64_MAX;
+		}
+		move_clock(world, next);
+		if (!drive_settle(world) ||
+		    (to_effect && time_slots_effects(world->time) != effects))
+			break;
+	}
+	return true;
+}
+
+bool drive_has_work(const struct world *world, pid_t pid)
+{
+	const struct process *process;
+	const struct queue *queue;
+
+	TAILQ_FOREACH(process, &world->processes, link)
+	if (process->pid == pid && !process->dead)
+		TAILQ_FOREACH(queue, &process->queues, link)
+	if (queue->retired != queue->limit_seen || *queue->doorbell != queue->doorbell_last)
+		return true;
+	return false;
+}
+
 void drive_catch_up(struct world *world)
 {
+	if (world->time) {
+		drive_settle(world);
+		return;
+	}
 	/* Who cannot keep up is not made to by calls. */
 	uint64_t enough = world->behind ? TURN_BEHIND_NS : world->config.poll_ns;
 
@@ -460,18 +610,8 @@ static bool any_queue(const struct world *world)
 uint64_t drive_due(const struct world *world)
 {
 	const struct world_config *config = &world->config;
-	uint64_t now = clock_ns(), until = world->next_deadline_ns, at;
+	uint64_t now = clock_ns(), until = next_event(world), at;
 
-	at = firmware_due(world);
-	if (at < until)
-		until = at;
-	for (uint32_t i = 0; i < world->nodes_n; i++) {
-		uint64_t next = gpu_next(world->nodes[i].gpu);
-
-		at = next < MODEL_FAR ? model_to_wall(world, next) : UINT64_MAX;
-		if (at < until)
-			until = at;
-	}
 	if (any_queue(world)) {
 		/* Back off little by little: a doorbell after a pause is noticed late
 		 * in proportion to the pause. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "sim/host/time_slots.h"
 #include "sim/kfd/kfd.h"
 
 #define EVENT_PAGE_SLOTS KFD_SIGNAL_EVENT_LIMIT
@@ -391,6 +392,8 @@ int ioctl_set_event(struct call *call)
 	if (!event)
 		return error;
 	event_set(call->process, event);
+	if (call->world->time)
+		time_slots_effect(call->world->time);
 	return 0;
 }
 

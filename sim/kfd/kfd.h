@@ -24,6 +24,7 @@
 #include "abi/kfd_abi.h"
 #include "common/hist.h"
 #include "sim/gpu/gpu.h"
+#include "sim/host/virtual.h"
 #include "sim/kfd/bounce.h"
 #include "sim/kfd/memory.h"
 #include "sim/kfd/process.h"
@@ -78,6 +79,12 @@ struct figures {
 
 struct world {
 	struct world_config config;
+	/* Virtual time (sim/host/virtual.h); NULL: this world runs in real time. */
+	struct time_slots *time;
+	struct timers *timers; /* the same (sim/host/timers.h) */
+	uint64_t woken;	       /* threads of the world that the driver has made run again */
+	pid_t init;	       /* the world's first process */
+	struct virtual_counts virtual;
 	char *profile;
 	uint64_t start_ns; /* wall; model time 0 */
 
@@ -168,6 +175,8 @@ static inline void world_lock(struct world *world)
 	__atomic_sub_fetch(&world->wanted, 1, __ATOMIC_RELAXED);
 }
 
+/* Receives and serves one call; there must be one, as poll(2) of the listener shows. */
+void notify_serve(struct world *world);
 /* notify.c: the conversation with seccomp. A thread of its own waits in the
  * kernel for calls and serves each under world->lock. */
 int notify_start(struct world *world, int listener);
@@ -185,7 +194,8 @@ void ioctl_drm(struct world *world, uint32_t node, const struct trapped *trapped
 /* clock.c */
 uint64_t model_now(const struct world *world, uint64_t wall_ns);
 uint64_t model_to_wall(const struct world *world, uint64_t model_ns);
-uint64_t gpu_ticks(uint64_t wall_ns); /* the 100 MHz counter */
+uint64_t gpu_ticks(uint64_t wall_ns);		   /* the 100 MHz counter */
+uint64_t boot_clock_ns(const struct world *world); /* CLOCK_BOOTTIME of the world */
 int ioctl_clock_counters(struct call *call);
 
 /* drive.c */
@@ -193,6 +203,15 @@ void drive(struct world *world); /* doorbells, GPU, effects, timeouts */
 /* Before a call: the GPU's time is the caller's, so that nothing which the call asks
  * for begins before it was asked for. A quiet GPU is looked at seldom. */
 void drive_catch_up(struct world *world);
+/* In virtual time: lets all happen that is due now. False: a thread of the world was woken, which
+ * runs before the rest happens. */
+bool drive_settle(struct world *world);
+/* In virtual time: lets the GPUs run, and the clock go on, until a thread of the world is woken or
+ * the time is @until_ns; if @to_effect, at the longest until a GPU has written to memory. False:
+ * @until_ns is UINT64_MAX, and nothing is going to happen. */
+bool drive_until(struct world *world, uint64_t until_ns, bool to_effect);
+/* Does a queue of the process @pid have packets that are not completed? */
+bool drive_has_work(const struct world *world, pid_t pid);
 uint64_t drive_due(const struct world *world); /* wall; UINT64_MAX: something is reported before */
 void drive_fetch(struct queue *queue);
 void drive_reread_wptr(struct node *node); /* after a map: work without a doorbell */

@@ -44,14 +44,14 @@ json_t *live_costs(const struct world *world)
 static void write_file(const struct world *world, const struct figures *figures)
 {
 	json_t *json = json_pack(
-		"{s:b, s:s, s:s, s:f, s:o, s:o, s:I, s:I, s:o, s:o, s:I, s:I}", "simulated", 1,
+		"{s:b, s:s, s:s, s:f, s:b, s:o, s:o, s:I, s:I, s:o, s:o, s:I, s:I}", "simulated", 1,
 		"profile", world->profile, "kernel", kfdabi_kernel_name(world->config.kernel),
-		"time_scale", world->config.time_scale, "costs", live_costs(world),
-		"doorbell_delay_ns", hist_to_json(&figures->doorbell_delay), "bounces",
-		(json_int_t)figures->bounces, "bounce_ns", (json_int_t)figures->bounce_model_ns,
-		"save_ns", hist_to_json(&figures->save), "restore_ns",
-		hist_to_json(&figures->restore), "lost_ns", (json_int_t)figures->lost_ns,
-		"pid_namespace", (json_int_t)world->pid_namespace);
+		"time_scale", world->config.time_scale, "virtual", world->time != NULL, "costs",
+		live_costs(world), "doorbell_delay_ns", hist_to_json(&figures->doorbell_delay),
+		"bounces", (json_int_t)figures->bounces, "bounce_ns",
+		(json_int_t)figures->bounce_model_ns, "save_ns", hist_to_json(&figures->save),
+		"restore_ns", hist_to_json(&figures->restore), "lost_ns",
+		(json_int_t)figures->lost_ns, "pid_namespace", (json_int_t)world->pid_namespace);
 	int dir = world->config.sim_json_dirfd, fd;
 
 	if (json && world->config.broken != KFDABI_RULE_NONE)
@@ -155,7 +155,7 @@ static uint64_t mark(const struct world *world)
 
 uint64_t live_due(const struct world *world)
 {
-	if (!world->live || world->live_mark == mark(world))
+	if ((!world->live && !world->time) || world->live_mark == mark(world))
 		return UINT64_MAX;
 	return world->live_ns + GAP_NS;
 }
@@ -167,6 +167,11 @@ void live_update(struct world *world, uint64_t now_ns)
 	if (now_ns < live_due(world))
 		return;
 	world->live_ns = now_ns;
+	if (world->time) { /* no thread: it would keep time from going on */
+		world->live_mark = mark(world);
+		write_file(world, &world->figures);
+		return;
+	}
 	/* The thread holds it for the time of one copy: then the next time. */
 	if (pthread_mutex_trylock(&live->lock))
 		return;

@@ -102,7 +102,7 @@ static int move_at_once(struct queue *queue)
 	uint64_t begin, owed;
 	int r;
 
-	if (tiny(&queue->moving.move))
+	if (world->time || tiny(&queue->moving.move))
 		return move_slice(queue, &budget);
 	begin = clock_ns();
 	if (world->move_paid_ns < begin)

@@ -26,6 +26,7 @@
 
 #include "common/clock.h"
 #include "common/proc_stat.h"
+#include "sim/host/time_calls.h"
 #include "sim/kfd/kfd.h"
 
 /* Since Linux 6.6; system headers may be older. */
@@ -60,6 +61,7 @@ bool notify_alive(struct world *world, uint64_t id)
 
 static int send_response(struct world *world, struct seccomp_notif_resp response)
 {
+	world->woken++;
 	return ioctl(world->listener, SECCOMP_IOCTL_NOTIF_SEND, &response) ? -errno : 0;
 }
 
@@ -359,16 +361,32 @@ static bool look_after(struct world *world)
 	return due < world->sleeps_until_ns;
 }
 
+static bool receive(const struct world *world, struct seccomp_notif *n)
+{
+	*n = (struct seccomp_notif){0};
+	return !ioctl(world->listener, SECCOMP_IOCTL_NOTIF_RECV, n);
+}
+
+void notify_serve(struct world *world)
+{
+	struct seccomp_notif n;
+
+	if (!receive(world, &n) || time_serve(world, &n) || serve_vm_access(world, &n))
+		return;
+	drive_catch_up(world);
+	serve(world, &n);
+}
+
 static void *serve_all(void *arg)
 {
 	struct world *world = arg;
 	const uint64_t one = 1;
 
 	while (!__atomic_load_n(&world->server_stops, __ATOMIC_ACQUIRE)) {
-		struct seccomp_notif n = {0};
+		struct seccomp_notif n;
 		bool wake;
 
-		if (ioctl(world->listener, SECCOMP_IOCTL_NOTIF_RECV, &n)) {
+		if (!receive(world, &n)) {
 			/* The caller was taken out of it meanwhile, or all are gone: that
 			 * the loop sees. */
 			if (errno != EINTR)

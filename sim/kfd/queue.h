@@ -137,6 +137,7 @@ struct queue {
 	uint32_t doorbell_index;
 	volatile uint64_t *doorbell;
 	uint64_t doorbell_last, doorbell_seen_ns;
+	uint64_t rung_due_ns; /* virtual time: when the last store is noticed; 0: it has been */
 
 	/* The ring as the engine has it: the last that was not null. */
 	uint64_t hw_ring, hw_ring_bytes;

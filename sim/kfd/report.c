@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/hist_json.h"
 #include "sim/kfd/kfd.h"
 
@@ -196,14 +197,42 @@ static json_t *spinning_json(const struct world *world)
 	return list;
 }
 
+/* The processes for which rounds were forced. */
+static json_t *spinners_json(const struct virtual_counts *counts)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < VIRTUAL_SPINNERS && counts->spinners[i].rounds; i++)
+		json_array_append_new(list, json_pack("{s:s, s:I}", "command",
+						      counts->spinners[i].command, "rounds",
+						      (json_int_t)counts->spinners[i].rounds));
+	return list;
+}
+
+/* NULL: the world ran in real time. */
+static json_t *virtual_json(const struct world *world)
+{
+	const struct virtual_counts *counts = &world->virtual;
+
+	if (!world->time)
+		return NULL;
+	return json_pack("{s:f, s:I, s:I, s:I, s:o, s:I, s:I, s:f}", "seconds",
+			 (double)(clock_ns() - world->start_ns) / 1e9, "rounds",
+			 (json_int_t)counts->rounds, "busy", (json_int_t)counts->busy, "forced",
+			 (json_int_t)counts->forced, "forced_by", spinners_json(counts), "wakes",
+			 (json_int_t)counts->wakes, "waits", (json_int_t)counts->waits, "proof_us",
+			 counts->rounds ? (double)counts->proof_ns / 1e3 / (double)counts->rounds
+					: 0.0);
+}
+
 json_t *world_report(struct world *world)
 {
 	enum kfdabi_rule broken = world->config.broken;
 
 	return json_pack(
-		"{s:b, s:s, s:s, s:s*, s:f, s:b, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:I, "
+		"{s:o*, s:b, s:s, s:s, s:s*, s:f, s:b, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:I, "
 		"s:I, s:I}",
-		"simulated", 1, "profile", world->profile, "kernel",
+		"virtual", virtual_json(world), "simulated", 1, "profile", world->profile, "kernel",
 		kfdabi_kernel_name(world->config.kernel), "broken",
 		broken == KFDABI_RULE_NONE ? NULL : kfdabi_rule(broken)->name, "time_scale",
 		world->config.time_scale, "sync_wake", world->sync_wake, "processes",

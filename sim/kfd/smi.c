@@ -145,15 +145,8 @@ event(struct world *world, uint32_t node, pid_t pid, enum kfdabi_smi_event numbe
 		    (client->events >> (number - 1) & 1 ||
 		     rule_broken(world, RULE_smi_mask_selects)))
 			put_line(client, text, (uint32_t)n, room);
+		world->woken++;
 	}
-}
-
-static uint64_t boot_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* Later releases tell the pid as the process itself sees it. */
@@ -166,14 +159,14 @@ static pid_t told_pid(const struct process *process)
 void smi_queue_eviction(struct process *process, uint32_t node, uint32_t trigger)
 {
 	event(process->world, node, process->record->pid, KFDABI_SMI_QUEUE_EVICTION,
-	      "%" PRIu64 " -%d %x %u\n", boot_ns(), told_pid(process),
+	      "%" PRIu64 " -%d %x %u\n", boot_clock_ns(process->world), told_pid(process),
 	      process->world->nodes[node].gpu_id, trigger);
 }
 
 void smi_queue_restore(struct process *process, uint32_t node, bool rescheduled)
 {
 	event(process->world, node, process->record->pid, KFDABI_SMI_QUEUE_RESTORE,
-	      "%" PRIu64 " -%d %x %c\n", boot_ns(), told_pid(process),
+	      "%" PRIu64 " -%d %x %c\n", boot_clock_ns(process->world), told_pid(process),
 	      process->world->nodes[node].gpu_id, rescheduled ? 'R' : '0');
 }
 

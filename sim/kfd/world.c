@@ -14,6 +14,9 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "sim/host/time_slots.h"
+#include "sim/host/timers.h"
+#include "sim/host/virtual.h"
 #include "sim/kfd/files.h"
 
 #define KFD_BYTES (1ull << 62) /* doorbell pages lie at multiples of 1 << 46 */
@@ -181,6 +184,9 @@ void world_free(struct world *world)
 		close(world->poll_fd);
 	if (world->wake_fd >= 0)
 		close(world->wake_fd);
+	clock_use(NULL);
+	timers_close(world->timers);
+	time_slots_close(world->time);
 	pthread_cond_destroy(&world->move_begun);
 	pthread_mutex_destroy(&world->lock);
 	free(world);
@@ -231,20 +237,66 @@ static int run_loop(struct world *world, int stop_fd)
 	}
 }
 
-int world_run(struct world *world, int listener_fd, int stop_fd)
+int world_virtual(struct world *world, int page_fd, pid_t init)
+{
+	int r = time_slots_open(page_fd, world->start_ns, &world->time);
+
+	if (!r)
+		r = timers_open(time_slots_page(world->time), &world->timers);
+	if (r)
+		return r;
+	clock_use(time_slots_clock(world->time));
+	world->init = init;
+	time_slots_charge(world->time, world->config.wake_ns, world->config.ioctl_ns);
+	if (world->config.seed)
+		time_slots_take_turns(world->time, world->config.seed);
+	return 0;
+}
+
+/* A debugger may have closed its end of the pipe that it is told by. */
+static void block_sigpipe(sigset_t *pipe, sigset_t *old)
+{
+	sigemptyset(pipe);
+	sigaddset(pipe, SIGPIPE);
+	sigprocmask(SIG_BLOCK, pipe, old);
+}
+
+static void unblock_sigpipe(const sigset_t *pipe, const sigset_t *old)
 {
 	const struct timespec now = {0, 0};
+
+	while (sigtimedwait(pipe, NULL, &now) > 0)
+		;
+	sigprocmask(SIG_SETMASK, old, NULL);
+}
+
+static int run_virtual(struct world *world, int listener_fd, int stop_fd)
+{
 	sigset_t pipe, old;
-	int r = live_start(world);
+	int r;
+
+	world->listener = listener_fd;
+	block_sigpipe(&pipe, &old);
+	r = virtual_loop(world, stop_fd);
+	unblock_sigpipe(&pipe, &old);
+	live_write(world);
+	return r;
+}
+
+int world_run(struct world *world, int listener_fd, int stop_fd)
+{
+	sigset_t pipe, old;
+	int r;
+
+	if (world->time)
+		return run_virtual(world, listener_fd, stop_fd);
+	r = live_start(world);
 
 	if (!r)
 		r = debugfs_run(world);
 	if (r)
 		return r;
-	/* A debugger may have closed its end of the pipe that it is told by. */
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE);
-	sigprocmask(SIG_BLOCK, &pipe, &old);
+	block_sigpipe(&pipe, &old);
 	r = moves_start(world);
 	if (!r) {
 		r = notify_start(world, listener_fd);
@@ -255,9 +307,7 @@ int world_run(struct world *world, int listener_fd, int stop_fd)
 		}
 		moves_stop(world);
 	}
-	while (sigtimedwait(&pipe, NULL, &now) > 0)
-		;
-	sigprocmask(SIG_SETMASK, &old, NULL);
+	unblock_sigpipe(&pipe, &old);
 	live_stop(world);
 	return r;
 }

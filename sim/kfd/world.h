@@ -101,6 +101,11 @@ struct world_config {
 	enum kfdabi_kernel kernel; /* whose rules hold */
 	enum kfdabi_rule broken;   /* answered wrongly (--break); KFDABI_RULE_NONE */
 
+	uint64_t seed; /* virtual time: the world's threads take turns (sim/host/cores.h); 0: not */
+	/* Virtual time: what the host is charged for a thread that has slept, a call of the driver,
+	 * and from a doorbell's store until the GPU has noticed it. At most 1 s each. */
+	uint64_t wake_ns, ioctl_ns, dispatch_ns;
+
 	double time_scale; /* > 0; 0.1 = the GPU is ten times slower */
 
 	/* Doorbell polling, wall time; 0 = the default. */
@@ -122,6 +127,10 @@ void world_free(struct world *world);
 
 /* Before the world's first process runs: the pid namespace in which it counts processes. */
 void world_counts_in(struct world *world, uint64_t pid_namespace);
+
+/* Before world_run(): the world's time is virtual (sim/time/page.h). @page_fd: the file of the
+ * page, which stays the caller's; @init: the world's first process. 0 or a negative errno. */
+int world_virtual(struct world *world, int page_fd, pid_t init);
 
 /* Serves notifications of listener_fd and drives the GPUs until stop_fd is
  * readable (0) or no task is left under the filter (0). */

@@ -50,7 +50,7 @@ static int check_place(void)
 	return 0;
 }
 
-static int build_tree(const struct machine *machine, struct tree *tree)
+static int build_tree(const struct machine *machine, int library, struct tree *tree)
 {
 	int status = mounts_enter();
 
@@ -60,6 +60,9 @@ static int build_tree(const struct machine *machine, struct tree *tree)
 		status = topology_write(machine);
 	if (!status)
 		status = mounts_devices(tree, machine->n_nodes);
+	tree->time_page = -1;
+	if (!status && library >= 0)
+		status = mounts_time(tree, library);
 	return status;
 }
 
@@ -80,6 +83,7 @@ static int new_world(const struct options *o, const struct machine *machine,
 	config.chip.capability = (uint32_t)machine_capability(machine);
 	config.broken = o->broken;
 	config.time_scale = o->time_scale;
+	config.seed = o->seed;
 	config.kfd_fd = tree->kfd;
 	config.modules_fd = tree->modules;
 	config.sim_json_dirfd = tree->kfd_sysfs;
@@ -113,11 +117,17 @@ static uint64_t pid_namespace_of(pid_t pid)
 }
 
 /* Lets the command run and serves it; *status is the command's. */
-static int serve(struct world *world, const struct world_init *init, int *status)
+static int serve(struct world *world, const struct world_init *init, int time_page, int *status)
 {
 	struct watch watch;
 	int rc, failed = watch_start(&watch, init);
 
+	if (!failed && time_page >= 0) {
+		rc = world_virtual(world, time_page, init->pid);
+		if (rc)
+			failed = complain(STATUS_FAILED, "cannot start the world's clock (%s)",
+					  strerror(-rc));
+	}
 	if (failed) {
 		spawn_kill(init);
 		return failed;
@@ -143,17 +153,23 @@ static int run(const struct options *o, const struct machine *machine, struct sp
 	struct world_init init;
 	struct world *world;
 	struct tree tree;
-	int command_status, status = build_tree(machine, &tree);
+	int command_status, library = -1, status = 0;
 
+	if (o->virtual_time)
+		status = mounts_open_library(&library);
+	if (!status)
+		status = build_tree(machine, library, &tree);
 	if (!status)
 		status = new_world(o, machine, &tree, &world);
 	if (status)
 		return status;
 	spawn->trap_open = tree.modules >= 0;
+	spawn->virtual_time = o->virtual_time;
+	spawn->turns = o->seed != 0;
 	status = spawn_init(spawn, &init);
 	let_go_of_streams();
 	if (!status)
-		status = serve(world, &init, &command_status);
+		status = serve(world, &init, tree.time_page, &command_status);
 	if (!status) {
 		int bad = report->path ? report_write(report, world_report(world), command_status)
 				       : 0;

@@ -223,7 +223,7 @@ static int cover(const char *host, const char *tree, const char *place)
 	return status;
 }
 
-int mounts_world(const struct root *root)
+int mounts_world(const struct root *root, bool virtual_time)
 {
 	int new_root = -1, status = 0;
 
@@ -240,8 +240,10 @@ int mounts_world(const struct root *root)
 		status = cover("/sys", TREE "/sys", "/sys");
 	if (!status)
 		status = cover("/dev", TREE "/dev", "/dev");
+	if (!status && virtual_time && !root->folder[0])
+		status = cover("/etc", TREE "/etc", "/etc");
 	if (!status && root->folder[0])
-		status = root_build(root, &new_root);
+		status = root_build(root, virtual_time, &new_root);
 	/* Last: this covers the tree. */
 	if (!status)
 		status = cover(HOST_RUN, TREE "/run", "/run");

@@ -13,6 +13,8 @@
 #ifndef KFDSHIM_SIM_RUN_MOUNTS_H
 #define KFDSHIM_SIM_RUN_MOUNTS_H
 
+#include <stdbool.h>
+
 #include "sim/kfd/world.h"
 #include "sim/run/root.h"
 
@@ -29,6 +31,7 @@ struct tree {
 	int modules;   /* text for /proc/modules where the host has none; else -1 */
 	int kfd_sysfs; /* TREE_KFD */
 	int debugfs;   /* TREE_DEBUGFS "/kfd" */
+	int time_page; /* TIME_PAGE; -1: the world runs in real time */
 };
 
 /* Makes the private mount namespace; without the right to, inside a user
@@ -37,12 +40,17 @@ struct tree {
 int mounts_enter(void);
 /* Mounts the tmpfs and makes the empty tree. */
 int mounts_tree(void);
+/* Before mounts_enter(): opens the time library, which stands beside kfdsim. */
+int mounts_open_library(int *library);
 /* The device files and the list of modules, once sysfs is written. */
 int mounts_devices(struct tree *tree, unsigned nodes);
+/* The time library, the page that it maps, and the file that names it to the dynamic linker.
+ * @library: open, from mounts_open_library(). */
+int mounts_time(struct tree *tree, int library);
 /* In the mount and pid namespaces of the calling process: puts the tree in
  * place, with the host showing through wherever it has nothing of its own,
  * changes root if that is asked for, and goes back to the working folder. */
-int mounts_world(const struct root *root);
+int mounts_world(const struct root *root, bool virtual_time);
 
 /* Files of the tree; relative to TREE. Missing folders are made. */
 int tree_file(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -25,6 +25,12 @@ static const char help_text[] =
 	"  --gpu PROFILE       mi210 (default), mi300x, mi308x, mi100; mi300x-cpx, mi308x-cpx\n"
 	"  --gpus N            so many of them, 1 (default) to 8\n"
 	"  --kernel VERSION    whose driver's rules hold: 6.12.95 (default), 6.12.107, 7.3\n"
+	"  --virtual           one clock for the world, which stands still while any program\n"
+	"                      of it runs: times do not depend on this machine;\n"
+	"                      KFDSIM_VIRTUAL=1 in the environment does the same\n"
+	"  --seed N            with --virtual: its threads take turns on one core, and of\n"
+	"                      several that wake at one instant N draws the order\n"
+	"  --real-time         the machine's clock (default)\n"
 	"  --time-scale X      the GPU's clock against the wall's (default 1); 0.1: ten times\n"
 	"                      slower\n"
 	"  --set KEY=VALUE     another value of the profile, as bounce_us=200; several times\n"
@@ -66,6 +72,18 @@ static int parse_gpus(const char *text, unsigned *out)
 	return 0;
 }
 
+static int parse_seed(const char *text, uint64_t *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	if (end == text || *end || *text == '-' || errno || !*out)
+		return complain(STATUS_USAGE, "--seed must be a whole number above 0, not '%s'",
+				text);
+	return 0;
+}
+
 static int parse_kernel(const char *text, int *out)
 {
 	*out = kfdabi_kernel_find(text);
@@ -101,6 +119,12 @@ static int parse_option(struct options *o, int option, char **argv)
 		return parse_kernel(optarg, &o->kernel);
 	case 't':
 		return parse_scale(optarg, &o->time_scale);
+	case 'v':
+	case 'T':
+		o->virtual_time = option == 'v';
+		return 0;
+	case 'S':
+		return parse_seed(optarg, &o->seed);
 	case 's':
 		if (o->nsets == OPTIONS_SETS_MAX)
 			return complain(STATUS_USAGE, "--set can be given %d times at most",
@@ -133,6 +157,9 @@ int options_parse(struct options *o, int argc, char **argv)
 		{"gpu", required_argument, NULL, 'g'},
 		{"gpus", required_argument, NULL, 'n'},
 		{"kernel", required_argument, NULL, 'k'},
+		{"virtual", no_argument, NULL, 'v'},
+		{"seed", required_argument, NULL, 'S'},
+		{"real-time", no_argument, NULL, 'T'},
 		{"time-scale", required_argument, NULL, 't'},
 		{"set", required_argument, NULL, 's'},
 		{"break", required_argument, NULL, 'b'},
@@ -143,7 +170,11 @@ int options_parse(struct options *o, int argc, char **argv)
 	};
 	int option, status;
 
-	*o = (struct options){.time_scale = 1.0, .kernel = -1};
+	const char *virtual_time = getenv("KFDSIM_VIRTUAL");
+
+	*o = (struct options){.time_scale = 1.0,
+			      .kernel = -1,
+			      .virtual_time = virtual_time && !strcmp(virtual_time, "1")};
 	opterr = 0;
 	/* '+': the command's own options are none of ours. */
 	while ((option = getopt_long(argc, argv, "+:", known, NULL)) != -1) {
@@ -153,6 +184,9 @@ int options_parse(struct options *o, int argc, char **argv)
 	}
 	if (!o->help && optind == argc)
 		return complain(STATUS_USAGE, "which command? usage: " OPTIONS_USAGE);
+	if (o->seed && !o->virtual_time)
+		return complain(STATUS_USAGE, "--seed needs --virtual: in real time the machine "
+					      "decides which thread is first");
 	o->command = argv + optind;
 	return 0;
 }

@@ -9,9 +9,9 @@
 #include "abi/rules.h"
 #include "sim/run/profile.h"
 
-#define OPTIONS_USAGE                                                                              \
-	"kfdsim [--gpu PROFILE] [--gpus N] [--kernel VERSION] [--time-scale X] "                   \
-	"[--set KEY=VALUE]... [--break RULE] [--root DIR] [--report FILE.json] "                   \
+#define OPTIONS_USAGE                                                                                                 \
+	"kfdsim [--virtual [--seed N] | --real-time] [--gpu PROFILE] [--gpus N] [--kernel VERSION] [--time-scale X] " \
+	"[--set KEY=VALUE]... [--break RULE] [--root DIR] [--report FILE.json] "                                      \
 	"-- COMMAND [ARGUMENT]..."
 #define OPTIONS_SETS_MAX 64
 
@@ -25,6 +25,8 @@ struct options {
 	const char *report, *root; /* NULL: none */
 	enum kfdabi_rule broken;
 	char **command;
+	bool virtual_time;
+	uint64_t seed; /* 0: none */
 	bool help;
 };
 

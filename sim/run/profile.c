@@ -124,6 +124,9 @@ static const struct key keys[] = {
 	WHOLE(vmids, 1, 16),
 	REAL(process_quantum_ms, 0.001, 1e6),
 	REAL(queue_quantum_ms, 0.001, 1e6),
+	REAL(host_wake_us, 0, 1e6),
+	REAL(host_ioctl_us, 0, 1e6),
+	REAL(host_dispatch_us, 0, 1e6),
 	REAL(switch_us, 0, 1e8),
 	REAL(first_suspend_us, 0, 1e8),
 	WHOLE(enable_leaves_unmapped, 0, 1),
@@ -413,6 +416,9 @@ void profile_to_world(const struct profile *whole, struct world_config *out)
 	out->gtt_bytes = p->gtt_bytes;
 	out->unknown_kernel_ns = (uint64_t)llround(p->unknown_kernel_us * 1000.0);
 	out->blit_bytes_us = bytes_us(p->blit_gb_per_s);
+	out->wake_ns = (uint64_t)llround(p->host_wake_us * 1000.0);
+	out->ioctl_ns = (uint64_t)llround(p->host_ioctl_us * 1000.0);
+	out->dispatch_ns = (uint64_t)llround(p->host_dispatch_us * 1000.0);
 	out->enable_leaves_unmapped = p->enable_leaves_unmapped;
 	out->sdma_packet_ns = (uint64_t)llround(p->sdma_packet_us * 1000.0);
 }

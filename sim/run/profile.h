@@ -50,6 +50,7 @@ struct profile {
 	double sdma_gb_per_s, host_gb_per_s, peer_gb_per_s; /* an engine; links */
 	/* Oversubscription, and what parts differ in. */
 	uint64_t vmids;
+	double host_wake_us, host_ioctl_us, host_dispatch_us; /* where time is virtual */
 	double process_quantum_ms, queue_quantum_ms, switch_us, first_suspend_us;
 	uint64_t enable_leaves_unmapped; /* 0 or 1 */
 };

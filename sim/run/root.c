@@ -15,6 +15,7 @@
 #include "sim/run/merge.h"
 #include "sim/run/mounts.h"
 #include "sim/run/say.h"
+#include "sim/time/page.h"
 
 #define NEW_ROOT TREE "/root"
 
@@ -128,7 +129,7 @@ static bool to_bind(const char *path)
 	return true;
 }
 
-int root_build(const struct root *root, int *fd)
+int root_build(const struct root *root, bool virtual_time, int *fd)
 {
 	static const char *const worlds[] = {"/proc", "/sys", "/dev"};
 	char cwd[2 * PATH_MAX], programs[2 * PATH_MAX], host[2 * PATH_MAX];
@@ -147,6 +148,8 @@ int root_build(const struct root *root, int *fd)
 		status = bind_in(root, worlds[i]);
 	if (!status)
 		status = make_folders(root, "/run");
+	if (!status && virtual_time)
+		status = tree_file("root/etc/ld.so.preload", "%s\n", TIME_LIBRARY);
 	/* Where one holds the other, that one is enough. */
 	if (!status && to_bind(root->cwd))
 		status = bind_in(root, root->cwd);

@@ -9,6 +9,7 @@
 #define KFDSHIM_SIM_RUN_ROOT_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 struct root {
 	char folder[PATH_MAX]; /* absolute; empty: no other root */
@@ -22,7 +23,7 @@ struct root {
 int root_find(struct root *root, const char *folder);
 /* In the world's mount namespace, while the tree (mounts.h) is still to be seen
  * and all but /run is in its place: builds the new root. *fd: its top folder. */
-int root_build(const struct root *root, int *fd);
+int root_build(const struct root *root, bool virtual_time, int *fd);
 /* Once /run is in its place too: changes root. */
 int root_enter(int fd);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim/host/cores.h"
 #include "sim/run/filter.h"
 #include "sim/run/mounts.h"
 #include "sim/run/say.h"
@@ -76,6 +78,11 @@ static _Noreturn void run_command(const struct spawn *spawn)
 	if (!spawn->ignore_file_size)
 		signal(SIGXFSZ, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &spawn->mask, NULL);
+	/* ROCr sorts by addresses, which would change the order of what happens at one instant. */
+	if (spawn->virtual_time)
+		personality(ADDR_NO_RANDOMIZE);
+	if (spawn->turns)
+		cores_of_world();
 	execvp(spawn->command[0], spawn->command);
 	status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 	_exit(complain(status, "cannot run %s (%s)", spawn->command[0], strerror(errno)));
@@ -110,7 +117,7 @@ static _Noreturn void init_main(const struct spawn *spawn, int control)
 		_exit(complain(STATUS_FAILED, "cannot tie the world to kfdsim (%s)",
 			       strerror(errno)));
 	prctl(PR_SET_NAME, "kfdsim-init");
-	status = mounts_world(spawn->root);
+	status = mounts_world(spawn->root, spawn->virtual_time);
 	if (status)
 		_exit(status);
 	rc = filter_install(spawn->trap_open, &listener);

@@ -18,8 +18,10 @@
 struct spawn {
 	char *const *command; /* as for execvp() */
 	const struct root *root;
-	sigset_t mask;	       /* the command's signal mask */
-	mode_t umask;	       /* and its umask */
+	sigset_t mask; /* the command's signal mask */
+	mode_t umask;  /* and its umask */
+	bool virtual_time;
+	bool turns;	       /* the world's threads share one core */
 	bool ignore_child;     /* and whether it starts with SIGCHLD ignored */
 	bool ignore_file_size; /* and SIGXFSZ */
 	bool trap_open;	       /* the supervisor answers openat("/proc/modules") */

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: MIT
+#include "sim/host/idle.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+#define NAMES 64u
+#define NAME_BYTES 64u
+#define NEW_MAX 512 /* more new numbers than this: everything is read anew */
+
+struct thread {
+	pid_t pid, tid;
+	int wchan; /* its file in /proc, open; -1: there are too many open files */
+};
+
+struct process {
+	pid_t pid;
+	unsigned threads;
+	clockid_t clock;
+	uint64_t cpu_ns;
+	bool excused;
+};
+
+struct idle {
+	pid_t init;
+	struct thread *threads;
+	struct process *processes;
+	size_t n_threads, cap_threads, n_processes, cap_processes;
+	int loadavg;
+	pid_t last;   /* the newest process or thread of the machine when it was read; 0: unknown */
+	pid_t proved; /* the same at the last proof */
+	pid_t busy;   /* process of the thread that was not asleep */
+	char asleep[NAMES][NAME_BYTES]; /* where threads were seen to sleep interruptibly */
+	size_t n_asleep;
+	unsigned n_excused;
+	void (*ended)(void *context, pid_t tid);
+	void *context;
+};
+
+static int grow(void **array, size_t *cap, size_t n, size_t size)
+{
+	size_t more = *cap ? *cap * 2 : 64;
+	void *bigger;
+
+	if (n < *cap)
+		return 0;
+	bigger = realloc(*array, more * size);
+	if (!bigger)
+		return -ENOMEM;
+	*array = bigger;
+	*cap = more;
+	return 0;
+}
+
+static ssize_t read_text(int fd, char *text, size_t size)
+{
+	ssize_t n = pread(fd, text, size - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+static ssize_t read_file(pid_t pid, pid_t tid, const char *name, char *text, size_t size)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read_text(fd, text, size);
+	close(fd);
+	return n;
+}
+
+static void close_file(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+static struct process *process_find(const struct idle *idle, pid_t pid)
+{
+	for (size_t i = 0; i < idle->n_processes; i++)
+		if (idle->processes[i].pid == pid)
+			return &idle->processes[i];
+	return NULL;
+}
+
+static bool thread_known(const struct idle *idle, pid_t tid)
+{
+	for (size_t i = 0; i < idle->n_threads; i++)
+		if (idle->threads[i].tid == tid)
+			return true;
+	return false;
+}
+
+/* The CPU time of a process: clock_getcpuclockid(3). */
+static clockid_t cpu_clock(pid_t pid)
+{
+	return (clockid_t)(~(unsigned)pid << 3 | 2);
+}
+
+static int process_add(struct idle *idle, pid_t pid)
+{
+	struct process *process = process_find(idle, pid);
+
+	if (!process) {
+		int r = grow((void **)&idle->processes, &idle->cap_processes, idle->n_processes,
+			     sizeof(*idle->processes));
+
+		if (r)
+			return r;
+		process = &idle->processes[idle->n_processes++];
+		*process = (struct process){.pid = pid, .clock = cpu_clock(pid)};
+	}
+	process->threads++;
+	return 0;
+}
+
+static int thread_add(struct idle *idle, pid_t pid, pid_t tid)
+{
+	char path[64];
+	int r, fd;
+
+	if (thread_known(idle, tid))
+		return 0;
+	r = grow((void **)&idle->threads, &idle->cap_threads, idle->n_threads,
+		 sizeof(*idle->threads));
+	if (r)
+		return r;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/wchan", pid, tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno != EMFILE && errno != ENFILE)
+		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
+	r = process_add(idle, pid);
+	if (r) {
+		close_file(fd);
+		return r;
+	}
+	idle->threads[idle->n_threads++] = (struct thread){pid, tid, fd};
+	return 0;
+}
+
+static void thread_drop(struct idle *idle, size_t at)
+{
+	struct thread thread = idle->threads[at];
+	struct process *process = process_find(idle, thread.pid);
+
+	close_file(thread.wchan);
+	memmove(&idle->threads[at], &idle->threads[at + 1],
+		(--idle->n_threads - at) * sizeof(*idle->threads));
+	if (process && !--process->threads)
+		*process = idle->processes[--idle->n_processes];
+	if (idle->ended)
+		idle->ended(idle->context, thread.tid);
+}
+
+static pid_t field(const char *status, const char *name)
+{
+	const char *at = strstr(status, name);
+
+	return at ? (pid_t)strtol(at + strlen(name), NULL, 10) : 0;
+}
+
+/* Is the task @tid one of the world's? Its process or its parent is known then: one that has lost
+ * its parent is a child of the world's init, or of a process that has asked for that. */
+static int consider(struct idle *idle, pid_t tid)
+{
+	char status[1024];
+	pid_t pid, parent;
+
+	if (read_file(tid, tid, "status", status, sizeof(status)) <= 0)
+		return 0;
+	pid = field(status, "\nTgid:");
+	parent = field(status, "\nPPid:");
+	if (!process_find(idle, pid) && !process_find(idle, parent))
+		return 0;
+	return thread_add(idle, pid, tid);
+}
+
+static int numbers_in(const char *path, int (*use)(struct idle *idle, pid_t pid, pid_t tid),
+		      struct idle *idle, pid_t pid)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	int r = 0;
+
+	if (!dir)
+		return errno == ENOENT ? 0 : -errno;
+	while (!r && (entry = readdir(dir)))
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+			r = use(idle, pid, (pid_t)atoi(entry->d_name));
+	closedir(dir);
+	return r;
+}
+
+static int consider_tasks(struct idle *idle, pid_t unused, pid_t pid)
+{
+	char path[64];
+	int r = consider(idle, pid);
+
+	(void)unused;
+	if (r || !process_find(idle, pid))
+		return r;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	return numbers_in(path, thread_add, idle, pid);
+}
+
+/* All of the machine; again while new ones are found, because the folder's order is not that of
+ * parents and children. */
+static int read_all(struct idle *idle)
+{
+	size_t before;
+	int r;
+
+	do {
+		before = idle->n_threads;
+		r = numbers_in("/proc", consider_tasks, idle, 0);
+	} while (!r && idle->n_threads != before);
+	return r;
+}
+
+static pid_t newest(const struct idle *idle)
+{
+	char text[96], *at;
+
+	if (read_text(idle->loadavg, text, sizeof(text)) <= 0)
+		return 0;
+	at = strrchr(text, ' ');
+	return at ? (pid_t)atoi(at) : 0;
+}
+
+/* What was created since the last proof: a number is given before its task can be read, so all of
+ * them are read again until no thread ran that could still create one. */
+static int read_new(struct idle *idle)
+{
+	pid_t last = newest(idle), from = idle->proved;
+	int r = 0;
+
+	idle->last = last;
+	if (last && last == from)
+		return 0;
+	if (!from || last < from || last - from > NEW_MAX)
+		return read_all(idle);
+	for (pid_t tid = from + 1; tid <= last && !r; tid++)
+		if (!thread_known(idle, tid))
+			r = consider(idle, tid);
+	return r;
+}
+
+int idle_open(pid_t init, struct idle **out)
+{
+	struct idle *idle = calloc(1, sizeof(*idle));
+	int r;
+
+	if (!idle)
+		return -ENOMEM;
+	idle->init = init;
+	idle->loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	r = idle->loadavg < 0 ? -errno : thread_add(idle, init, init);
+	if (!r && !idle->n_threads)
+		r = -ESRCH;
+	if (r) {
+		idle_close(idle);
+		return r;
+	}
+	*out = idle;
+	return 0;
+}
+
+void idle_close(struct idle *idle)
+{
+	if (!idle)
+		return;
+	for (size_t i = 0; i < idle->n_threads; i++)
+		close_file(idle->threads[i].wchan);
+	if (idle->loadavg >= 0)
+		close(idle->loadavg);
+	free(idle->threads);
+	free(idle->processes);
+	free(idle);
+}
+
+void idle_on_end(struct idle *idle, void (*ended)(void *context, pid_t tid), void *context)
+{
+	idle->ended = ended;
+	idle->context = context;
+}
+
+static bool name_known(const struct idle *idle, const char *name)
+{
+	for (size_t i = 0; i < idle->n_asleep; i++)
+		if (!strcmp(idle->asleep[i], name))
+			return true;
+	return false;
+}
+
+static char state_of(const struct thread *thread)
+{
+	char stat[512], *at;
+
+	if (read_file(thread->pid, thread->tid, "stat", stat, sizeof(stat)) <= 0)
+		return 'X';
+	at = strrchr(stat, ')');
+	return at && at[1] ? at[2] : 'R';
+}
+
+enum look { BUSY, ASLEEP, GONE };
+
+static enum look by_state(struct idle *idle, const struct thread *thread, const char *name)
+{
+	char state = state_of(thread);
+
+	if (state == 'X')
+		return GONE;
+	if (state == 'S' && strcmp(name, "0") && strcmp(name, "?") && idle->n_asleep < NAMES)
+		strcpy(idle->asleep[idle->n_asleep++], name);
+	/* Its child of vfork() has not ended yet. */
+	if (state == 'D' && (!strcmp(name, "kernel_clone") || !strcmp(name, "wait_for_vfork_done")))
+		return ASLEEP;
+	/* An idle kernel thread is none of the world's; a parked or frozen thread waits. */
+	return strchr("TtZ", state) || (state == 'S' && strcmp(name, "0")) ? ASLEEP : BUSY;
+}
+
+static enum look look_at(struct idle *idle, const struct thread *thread)
+{
+	char name[NAME_BYTES], call[128];
+	ssize_t n;
+
+	for (int again = 0; again < 2; again++) {
+		n = thread->wchan < 0
+			    ? read_file(thread->pid, thread->tid, "wchan", name, sizeof(name))
+			    : read_text(thread->wchan, name, sizeof(name));
+		if (n <= 0)
+			return n == -EMFILE || n == -ENFILE ? BUSY : GONE;
+		if (strcmp(name, "0"))
+			return name_known(idle, name) ? ASLEEP : by_state(idle, thread, name);
+		/* A thread may have gone to sleep and yet stay in its queue for a while (delayed
+		 * dequeue, Linux 6.12); reading this file takes it out. */
+		n = read_file(thread->pid, thread->tid, "syscall", call, sizeof(call));
+		if (n == -EACCES || n == -EPERM) /* another user's: its state is all there is */
+			return by_state(idle, thread, "?");
+		if (n <= 0)
+			return GONE;
+		if (!strncmp(call, "running", 7))
+			return BUSY;
+	}
+	return by_state(idle, thread, name);
+}
+
+/* The next time it is the first to be read: busy threads stay busy. */
+static void to_front(struct idle *idle, size_t at)
+{
+	struct thread thread = idle->threads[at];
+
+	memmove(idle->threads + 1, idle->threads, at * sizeof(thread));
+	idle->threads[0] = thread;
+}
+
+static bool is_excused(const struct idle *idle, pid_t pid)
+{
+	const struct process *process = idle->n_excused ? process_find(idle, pid) : NULL;
+
+	return process && process->excused;
+}
+
+static bool all_asleep(struct idle *idle)
+{
+	bool ended = false;
+
+	for (size_t i = 0; i < idle->n_threads;) {
+		enum look look = look_at(idle, &idle->threads[i]);
+
+		if (look == GONE) {
+			/* Its end may have woken one that was read before it. */
+			thread_drop(idle, i);
+			ended = true;
+			continue;
+		}
+		if (look == BUSY && !is_excused(idle, idle->threads[i].pid)) {
+			idle->busy = idle->threads[i].pid;
+			to_front(idle, i);
+			return false;
+		}
+		i++;
+	}
+	return !ended;
+}
+
+static uint64_t cpu_ns(const struct process *process)
+{
+	return clock_of(process->clock); /* 0: it has ended, or its last thread is about to */
+}
+
+/* Remembers the CPU times; false: one has changed. */
+static bool clocks_stood(struct idle *idle)
+{
+	bool stood = true;
+
+	for (size_t i = 0; i < idle->n_processes; i++) {
+		uint64_t ns = cpu_ns(&idle->processes[i]);
+
+		stood &= ns == idle->processes[i].cpu_ns || idle->processes[i].excused;
+		idle->processes[i].cpu_ns = ns;
+	}
+	return stood;
+}
+
+bool idle_check(struct idle *idle)
+{
+	idle->busy = 0;
+	/* First: whoever was in fork() when the numbers were read has run since. */
+	clocks_stood(idle);
+	if (read_new(idle))
+		return false;
+	if (!all_asleep(idle) || !clocks_stood(idle) || newest(idle) != idle->last)
+		return false;
+	if (!idle->n_excused) /* they may be in fork() */
+		idle->proved = idle->last;
+	return true;
+}
+
+pid_t idle_busy(const struct idle *idle, uint64_t *cpu)
+{
+	struct process busy = {.pid = idle->busy, .clock = cpu_clock(idle->busy)};
+
+	*cpu = busy.pid ? cpu_ns(&busy) : 0;
+	return busy.pid;
+}
+
+void idle_excuse(struct idle *idle, pid_t pid)
+{
+	struct process *process = process_find(idle, pid);
+
+	if (!process || process->excused)
+		return;
+	process->excused = true;
+	idle->n_excused++;
+}
+
+unsigned idle_excused(const struct idle *idle)
+{
+	return idle->n_excused;
+}
+
+void idle_excuse_none(struct idle *idle)
+{
+	for (size_t i = 0; i < idle->n_processes && idle->n_excused; i++)
+		idle->processes[i].excused = false;
+	idle->n_excused = 0;
+}
+
+void idle_name(pid_t pid, char *name, size_t size)
+{
+	if (read_file(pid, pid, "comm", name, size) <= 0)
+		*name = '\0';
+	name[strcspn(name, "\n")] = '\0';
+}
+
+unsigned idle_threads(const struct idle *idle)
+{
+	return (unsigned)idle->n_threads;
+}

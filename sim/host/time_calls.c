@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "sim/host/time_calls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sim/host/time_slots.h"
+#include "sim/host/timer_calls.h"
+#include "sim/kfd/files.h"
+#include "sim/time/page.h"
+
+#define HIGH 1024 /* event descriptors lie below it, out of the program's way */
+#define TRIES 256
+
+static void answer(const struct world *world, const struct seccomp_notif *n, int result)
+{
+	struct seccomp_notif_resp response = {
+		.id = n->id, .val = result > 0 ? result : 0, .error = result < 0 ? result : 0};
+
+	ioctl(world->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+}
+
+/* What the caller has as @fd: its link in /proc; false: nothing. */
+static bool descriptor_link(const struct seccomp_notif *n, int fd, char *link, size_t size)
+{
+	char path[64];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd/%d", n->pid, fd);
+	length = readlink(path, link, size - 1);
+	link[length > 0 ? length : 0] = '\0';
+	return length >= 0;
+}
+
+/* @lost is an event descriptor if the caller has it from its parent. */
+int time_place(const struct seccomp_notif *n, int lost)
+{
+	struct rlimit limit = {.rlim_cur = HIGH};
+	char link[64];
+	int top;
+
+	if (lost >= 0 && (!descriptor_link(n, lost, link, sizeof(link)) ||
+			  !strcmp(link, "anon_inode:[eventfd]")))
+		return lost;
+	prlimit((pid_t)n->pid, RLIMIT_NOFILE, NULL, &limit);
+	top = limit.rlim_cur < HIGH ? (int)limit.rlim_cur : HIGH;
+	for (int fd = top - 1; fd > 2 && fd > top - TRIES; fd--)
+		if (!descriptor_link(n, fd, link, sizeof(link)))
+			return fd;
+	return 0;
+}
+
+int time_give(const struct world *world, const struct seccomp_notif *n, int fd, int place,
+	      uint32_t flags)
+{
+	struct seccomp_notif_addfd add = {
+		.id = n->id,
+		.flags = place ? SECCOMP_ADDFD_FLAG_SETFD : 0,
+		.srcfd = (uint32_t)fd,
+		.newfd = (uint32_t)place,
+		.newfd_flags = flags,
+	};
+	int r = ioctl(world->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+
+	return r < 0 ? -errno : r;
+}
+
+static void give_event(struct world *world, const struct seccomp_notif *n)
+{
+	int event = time_slots_event(world->time, (pid_t)n->pid), r = event;
+
+	if (event >= 0) {
+		r = time_give(world, n, event, time_place(n, (int)n->data.args[2]), O_CLOEXEC);
+		close(event);
+	}
+	answer(world, n, r);
+}
+
+bool time_serve(struct world *world, const struct seccomp_notif *n)
+{
+	uint32_t command = (uint32_t)n->data.args[1];
+
+	if (!world->time || n->data.nr != SYS_ioctl)
+		return false;
+	if (command == TIME_IOC_SLOT)
+		answer(world, n, time_slots_of(world->time, (pid_t)n->pid));
+	else if (command == TIME_IOC_EVENT)
+		give_event(world, n);
+	else if (command == TIME_IOC_TIMER)
+		timer_serve(world, n);
+	else
+		return false;
+	return true;
+}

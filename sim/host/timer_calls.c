@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+#include "sim/host/timer_calls.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/timerfd.h>
+
+#include "sim/host/event_files.h"
+#include "sim/host/time_calls.h"
+#include "sim/host/timers.h"
+#include "sim/kfd/files.h"
+
+#define STATUS_BYTES 4096
+
+/* The call's arguments, and the process of the thread that makes it. */
+struct request {
+	pid_t pid;
+	uint64_t what, number, first, second;
+};
+
+/* False: the caller was interrupted by a signal, and calls again. */
+static bool answer(const struct world *world, const struct seccomp_notif *n, int64_t result)
+{
+	struct seccomp_notif_resp response = {
+		.id = n->id, .val = result > 0 ? result : 0, .error = result < 0 ? (int)result : 0};
+
+	return !ioctl(world->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+}
+
+static pid_t process_of(pid_t tid)
+{
+	char status[STATUS_BYTES];
+	const char *at;
+
+	if (read_status(tid, status, sizeof(status)) || !(at = strstr(status, "\nTgid:")))
+		return 0;
+	return atoi(at + strlen("\nTgid:"));
+}
+
+/* What the thread @tid is called in its own PID namespace: the last of its numbers. */
+static pid_t own_number(pid_t tid)
+{
+	char status[STATUS_BYTES], *at, *end;
+
+	if (read_status(tid, status, sizeof(status)) || !(at = strstr(status, "\nNSpid:")))
+		return 0;
+	at += strlen("\nNSpid:");
+	end = at + strcspn(at, "\n");
+	while (end > at && end[-1] >= '0' && end[-1] <= '9')
+		end--;
+	return atoi(end);
+}
+
+/* The thread that its process calls @own; 0: it has none. */
+static pid_t thread_of(pid_t pid, pid_t own)
+{
+	struct dirent *entry;
+	char path[64];
+	pid_t found = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return 0;
+	while (!found && (entry = readdir(dir)))
+		if (own_number(atoi(entry->d_name)) == own)
+			found = atoi(entry->d_name);
+	closedir(dir);
+	return found;
+}
+
+static int describe(const struct request *r, struct timer_new *new)
+{
+	*new = (struct timer_new){
+		.kind = (enum time_kind)(r->what >> 16 & 0xff),
+		.pid = r->pid,
+		.signal = (int)(r->what >> 24 & 0xff),
+		.flags = (int)(r->what >> 32),
+		.offset_ns = (int64_t)r->first,
+		.value = r->second,
+	};
+	if (new->kind > TIME_KIND_HELPER)
+		return -EINVAL;
+	if ((new->kind == TIME_KIND_SIGNAL || new->kind == TIME_KIND_THREAD) &&
+	    (new->signal < 1 || new->signal > SIGRTMAX))
+		return -EINVAL;
+	if (new->kind != TIME_KIND_THREAD)
+		return 0;
+	new->tid = thread_of(r->pid, (pid_t)r->number);
+	return new->tid ? 0 : -EINVAL;
+}
+
+/* Returns the descriptor that the caller gets of a new timer; 0: it needs none. */
+static int give(const struct world *world, const struct seccomp_notif *n,
+		const struct timer_new *new, int number)
+{
+	int event = timers_event(world->timers, number);
+
+	if (event < 0)
+		return 0;
+	if (new->kind == TIME_KIND_HELPER)
+		return time_give(world, n, event, time_place(n, -1), O_CLOEXEC);
+	return time_give(world, n, event, 0, new->flags &TFD_CLOEXEC ? O_CLOEXEC : 0);
+}
+
+static void make(struct world *world, const struct seccomp_notif *n, const struct request *request)
+{
+	struct timer_new new;
+	int number, fd, r = describe(request, &new);
+
+	number = r ? r : timers_make(world->timers, &new);
+	if (number < 0) {
+		answer(world, n, number);
+		return;
+	}
+	fd = give(world, n, &new, number);
+	if (!answer(world, n, fd < 0 ? fd : (int64_t)number << 32 | fd) || fd < 0)
+		timers_delete(world->timers, number);
+}
+
+/* The timer that a call is about, or a negative errno. */
+static int find(struct world *world, const struct seccomp_notif *n, const struct request *r)
+{
+	struct timer_new real = {.kind = TIME_KIND_REAL, .pid = r->pid, .signal = SIGALRM};
+	int number;
+
+	switch (r->what >> 8 & 0xff) {
+	case TIME_SPACE_FD:
+		number = event_number((pid_t)n->pid, (int)r->number);
+		return number < 0 ? number : timers_by_event(world->timers, number);
+	case TIME_SPACE_ID:
+		number = (int)r->number;
+		return timers_belongs(world->timers, number, r->pid) ? number : -EINVAL;
+	default:
+		number = timers_real(world->timers, r->pid);
+		if (number < 0 && (r->what & 0xff) == TIME_OP_SET && r->first)
+			return timers_make(world->timers, &real);
+		return number;
+	}
+}
+
+static int64_t operate(struct world *world, const struct seccomp_notif *n, const struct request *r)
+{
+	int number = find(world, n, r);
+
+	if (number < 0)
+		return number;
+	switch (r->what & 0xff) {
+	case TIME_OP_SET:
+		return timers_set(world->timers, number, r->what & TIME_WHAT_ABSOLUTE, r->first,
+				  r->second);
+	case TIME_OP_LEFT:
+		return timers_left(world->timers, number);
+	case TIME_OP_INTERVAL:
+		return timers_interval(world->timers, number);
+	case TIME_OP_OVERRUN:
+		return timers_overrun(world->timers, number);
+	case TIME_OP_DELETE:
+		timers_delete(world->timers, number);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+void timer_serve(struct world *world, const struct seccomp_notif *n)
+{
+	const uint64_t *a = (const uint64_t *)n->data.args;
+	const struct request request = {process_of((pid_t)n->pid), a[2], a[3], a[4], a[5]};
+
+	/* The process was found by a number: it is the caller's if the call still waits. */
+	if (!request.pid || !notify_alive(world, n->id)) {
+		answer(world, n, -ESRCH);
+	} else if ((request.what & 0xff) == TIME_OP_MAKE) {
+		make(world, n, &request);
+	} else if ((request.what & 0xff) == TIME_OP_EXEC) {
+		timers_exec(world->timers, request.pid);
+		answer(world, n, 0);
+	} else {
+		answer(world, n, operate(world, n, &request));
+	}
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* The time library's calls that concern timers (sim/time/timer_call.h). */
+#ifndef KFDSHIM_SIM_HOST_TIMER_CALLS_H
+#define KFDSHIM_SIM_HOST_TIMER_CALLS_H
+
+#include <linux/seccomp.h>
+
+struct world;
+
+/* Serves and answers @n, which is a TIME_IOC_TIMER. */
+void timer_serve(struct world *world, const struct seccomp_notif *n);
+
+#endif

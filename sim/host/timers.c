@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: MIT
+#include "sim/host/timers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "sim/host/event_files.h"
+#include "sim/time/page.h"
+
+#define FAR_NS (INT64_MAX / 4) /* no time is later: sums of two do not overflow */
+#define UNREAD_MIN 4u	       /* expirations until a descriptor's holders are looked for */
+#define FILES_MIN 64u	       /* timer descriptors until all holders are */
+
+struct timer {
+	bool used, armed;
+	struct timer_new is;
+	int pidfd;	  /* the process, if signals go to it as a whole; -1 */
+	int event;	  /* -1: none */
+	int event_number; /* what the kernel calls it */
+	int64_t deadline_ns, interval_ns;
+	uint64_t overrun; /* expirations that were lost since the last signal was sent */
+	unsigned unread;  /* expirations since the descriptor was last seen empty */
+};
+
+struct timers {
+	struct time_page *page;
+	struct timer *all;
+	unsigned n, cap;
+	unsigned files, files_max; /* timer descriptors; so many, and holders are looked for */
+};
+
+int timers_open(struct time_page *page, struct timers **out)
+{
+	struct timers *timers = calloc(1, sizeof(*timers));
+
+	if (!timers)
+		return -ENOMEM;
+	timers->page = page;
+	timers->files_max = FILES_MIN;
+	*out = timers;
+	return 0;
+}
+
+static int64_t now_of(const struct timers *timers)
+{
+	return (int64_t)atomic_load(&timers->page->now_ns);
+}
+
+static bool is_posix(const struct timer *timer)
+{
+	return timer->is.kind != TIME_KIND_FD && timer->is.kind != TIME_KIND_REAL;
+}
+
+static void close_files(const struct timer *timer)
+{
+	if (timer->pidfd >= 0)
+		close(timer->pidfd);
+	if (timer->event >= 0)
+		close(timer->event);
+}
+
+void timers_close(struct timers *timers)
+{
+	if (!timers)
+		return;
+	for (unsigned i = 0; i < timers->n; i++)
+		if (timers->all[i].used)
+			close_files(&timers->all[i]);
+	free(timers->all);
+	free(timers);
+}
+
+static void release(struct timers *timers, struct timer *timer)
+{
+	close_files(timer);
+	if (is_posix(timer))
+		atomic_fetch_sub(&timers->page->posix_timers, 1);
+	timers->files -= timer->is.kind == TIME_KIND_FD;
+	timer->used = timer->armed = false;
+}
+
+/* Of a timer descriptor whose process has ended, or that seems to be closed. */
+static void find_holder(struct timers *timers, struct timer *timer)
+{
+	pid_t holder = event_holder(timer->event_number, timer->is.pid);
+
+	if (holder)
+		timer->is.pid = holder;
+	else
+		release(timers, timer);
+}
+
+/* A program may make and close timer descriptors again and again. */
+static void find_holders(struct timers *timers)
+{
+	if (timers->files < timers->files_max)
+		return;
+	for (unsigned i = 0; i < timers->n; i++)
+		if (timers->all[i].used && timers->all[i].is.kind == TIME_KIND_FD)
+			find_holder(timers, &timers->all[i]);
+	timers->files_max = 2 * timers->files < FILES_MIN ? FILES_MIN : 2 * timers->files;
+}
+
+/* A free entry; its number or -ENOMEM. */
+static int place(struct timers *timers)
+{
+	unsigned more = timers->cap ? 2 * timers->cap : 16;
+	struct timer *bigger;
+
+	for (unsigned i = 0; i < timers->n; i++)
+		if (!timers->all[i].used)
+			return (int)i;
+	if (timers->n < timers->cap)
+		return (int)timers->n++;
+	bigger = realloc(timers->all, more * sizeof(*bigger));
+	if (!bigger)
+		return -ENOMEM;
+	timers->all = bigger;
+	timers->cap = more;
+	return (int)timers->n++;
+}
+
+static int open_files(struct timer *timer)
+{
+	enum time_kind kind = timer->is.kind;
+
+	timer->pidfd = timer->event = -1;
+	if (kind == TIME_KIND_SIGNAL || kind == TIME_KIND_REAL) {
+		timer->pidfd = (int)syscall(SYS_pidfd_open, timer->is.pid, 0);
+		return timer->pidfd < 0 ? -errno : 0;
+	}
+	if (kind != TIME_KIND_FD && kind != TIME_KIND_HELPER)
+		return 0;
+	timer->event =
+		eventfd(0, EFD_CLOEXEC | (timer->is.flags & TFD_NONBLOCK ? EFD_NONBLOCK : 0));
+	if (timer->event < 0)
+		return -errno;
+	timer->event_number = event_number(getpid(), timer->event);
+	return timer->event_number < 0 ? timer->event_number : 0;
+}
+
+int timers_make(struct timers *timers, const struct timer_new *new)
+{
+	struct timer timer = {.used = true, .is = *new};
+	int number, r = open_files(&timer);
+
+	find_holders(timers);
+	number = r ? r : place(timers);
+	if (number < 0) {
+		close_files(&timer);
+		return number;
+	}
+	timers->all[number] = timer;
+	timers->files += new->kind == TIME_KIND_FD;
+	if (is_posix(&timer))
+		atomic_fetch_add(&timers->page->posix_timers, 1);
+	return number;
+}
+
+static struct timer *timer_of(const struct timers *timers, int number)
+{
+	return &timers->all[number];
+}
+
+/* The descriptor may block, because the program decides that: so the count is read by a call
+ * that never does. */
+static void empty(const struct timer *timer)
+{
+	uint64_t count;
+	struct iovec to = {&count, sizeof(count)};
+
+	while (preadv2(timer->event, &to, 1, -1, RWF_NOWAIT) > 0)
+		;
+}
+
+static void add(const struct timer *timer, uint64_t count)
+{
+	ssize_t n;
+
+	do
+		n = write(timer->event, &count, sizeof(count));
+	while (n < 0 && errno == EINTR);
+}
+
+void timers_delete(struct timers *timers, int number)
+{
+	struct timer *timer = timer_of(timers, number);
+
+	if (timer->is.kind == TIME_KIND_HELPER) {
+		empty(timer);
+		add(timer, TIME_HELPER_ENDS);
+	}
+	release(timers, timer);
+}
+
+void timers_exec(struct timers *timers, pid_t pid)
+{
+	for (unsigned i = 0; i < timers->n; i++)
+		if (timers->all[i].used && timers->all[i].is.pid == pid &&
+		    is_posix(&timers->all[i]))
+			release(timers, &timers->all[i]);
+}
+
+void timers_end(struct timers *timers, pid_t tid)
+{
+	for (unsigned i = 0; i < timers->n; i++) {
+		struct timer *timer = &timers->all[i];
+
+		if (!timer->used || timer->is.pid != tid)
+			continue;
+		if (timer->is.kind == TIME_KIND_FD)
+			find_holder(timers, timer);
+		else
+			release(timers, timer);
+	}
+}
+
+int timers_event(const struct timers *timers, int number)
+{
+	return timer_of(timers, number)->event;
+}
+
+int timers_by_event(const struct timers *timers, int event_number)
+{
+	for (unsigned i = 0; i < timers->n; i++)
+		if (timers->all[i].used && timers->all[i].is.kind == TIME_KIND_FD &&
+		    timers->all[i].event_number == event_number)
+			return (int)i;
+	return -ENOENT;
+}
+
+int timers_real(const struct timers *timers, pid_t pid)
+{
+	for (unsigned i = 0; i < timers->n; i++)
+		if (timers->all[i].used && timers->all[i].is.kind == TIME_KIND_REAL &&
+		    timers->all[i].is.pid == pid)
+			return (int)i;
+	return -ENOENT;
+}
+
+bool timers_belongs(const struct timers *timers, int number, pid_t pid)
+{
+	return number >= 0 && (unsigned)number < timers->n && timers->all[number].used &&
+	       timers->all[number].is.pid == pid && is_posix(&timers->all[number]);
+}
+
+/* As a sum that cannot overflow. */
+static int64_t bounded(uint64_t ns)
+{
+	return ns < FAR_NS ? (int64_t)ns : FAR_NS;
+}
+
+int64_t timers_left(const struct timers *timers, int number)
+{
+	const struct timer *timer = timer_of(timers, number);
+	int64_t left = timer->deadline_ns - now_of(timers);
+
+	if (!timer->armed)
+		return 0;
+	/* A timer without a signal is never fired. */
+	if (left <= 0 && timer->is.kind == TIME_KIND_NOTHING)
+		return timer->interval_ns ? timer->interval_ns - -left % timer->interval_ns : 0;
+	return left > 0 ? left : 1;
+}
+
+int64_t timers_set(struct timers *timers, int number, bool absolute, uint64_t value_ns,
+		   uint64_t interval_ns)
+{
+	struct timer *timer = timer_of(timers, number);
+	int64_t left = timers_left(timers, number);
+
+	timer->armed = value_ns != 0;
+	timer->deadline_ns = bounded(value_ns) + (absolute ? -timer->is.offset_ns : now_of(timers));
+	timer->interval_ns = value_ns ? bounded(interval_ns) : 0;
+	timer->overrun = 0;
+	timer->unread = 0;
+	if (timer->event >= 0)
+		empty(timer);
+	return left;
+}
+
+int64_t timers_interval(const struct timers *timers, int number)
+{
+	return timer_of(timers, number)->interval_ns;
+}
+
+int64_t timers_overrun(const struct timers *timers, int number)
+{
+	uint64_t overrun = timer_of(timers, number)->overrun;
+
+	return overrun < INT_MAX ? (int64_t)overrun : INT_MAX; /* DELAYTIMER_MAX */
+}
+
+static struct timer *first_of(const struct timers *timers)
+{
+	struct timer *first = NULL;
+
+	for (unsigned i = 0; i < timers->n; i++) {
+		struct timer *timer = &timers->all[i];
+
+		if (timer->used && timer->armed && timer->is.kind != TIME_KIND_NOTHING &&
+		    (!first || timer->deadline_ns < first->deadline_ns))
+			first = timer;
+	}
+	return first;
+}
+
+uint64_t timers_first(const struct timers *timers)
+{
+	const struct timer *first = first_of(timers);
+
+	if (!first)
+		return UINT64_MAX;
+	return first->deadline_ns > 0 ? (uint64_t)first->deadline_ns : 0;
+}
+
+/* How often it has expired by @now, once at least; it is armed for the next time. */
+static uint64_t expire(struct timer *timer, int64_t now)
+{
+	int64_t n = 1;
+
+	timer->armed = timer->interval_ns != 0;
+	if (timer->armed) {
+		n += (now - timer->deadline_ns) / timer->interval_ns;
+		timer->deadline_ns += n * timer->interval_ns;
+	}
+	return (uint64_t)n;
+}
+
+/* A descriptor that is not read may be closed. Its holders are looked for less and less often,
+ * because it may as well be one that is not read. */
+static void count(struct timers *timers, struct timer *timer, uint64_t expirations)
+{
+	struct pollfd unread = {.fd = timer->event, .events = POLLIN};
+
+	timer->unread = poll(&unread, 1, 0) > 0 ? timer->unread + 1 : 0;
+	add(timer, expirations);
+	if (timer->is.kind == TIME_KIND_FD && timer->unread >= UNREAD_MIN &&
+	    !(timer->unread & (timer->unread - 1)))
+		find_holder(timers, timer);
+}
+
+/* Is the signal pending for the process or the thread? False if it cannot be read. */
+static bool is_pending(const struct timer_new *is)
+{
+	const char *name = is->kind == TIME_KIND_THREAD ? "\nSigPnd:" : "\nShdPnd:", *at;
+	char path[64], text[2048];
+	ssize_t n;
+	int fd;
+
+	if (is->kind == TIME_KIND_THREAD)
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/status", is->pid, is->tid);
+	else
+		snprintf(path, sizeof(path), "/proc/%d/status", is->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	at = strstr(text, name);
+	return at && strtoull(at + strlen(name), NULL, 16) >> (is->signal - 1) & 1;
+}
+
+static int send_signal(const struct timers *timers, const struct timer *timer)
+{
+	const struct timer_new *is = &timer->is;
+	siginfo_t info = {.si_signo = is->signal, .si_code = SI_TIMER};
+	long r;
+
+	info.si_timerid = (int)(timer - timers->all);
+	info.si_overrun = (int)timers_overrun(timers, info.si_timerid);
+	info.si_value.sival_ptr = (void *)(uintptr_t)is->value;
+	if (is->kind == TIME_KIND_THREAD)
+		r = syscall(SYS_rt_tgsigqueueinfo, is->pid, is->tid, is->signal, &info);
+	else
+		r = syscall(SYS_pidfd_send_signal, timer->pidfd, is->signal, &info, 0);
+	return r ? -errno : 0;
+}
+
+static void signal_expirations(struct timers *timers, struct timer *timer, uint64_t expirations)
+{
+	if (timer->is.kind != TIME_KIND_REAL && is_pending(&timer->is)) {
+		timer->overrun += expirations;
+		return;
+	}
+	timer->overrun = expirations - 1;
+	if (send_signal(timers, timer) != -ESRCH)
+		return;
+	/* The thread has ended, and its process may go on; or the process has. */
+	if (timer->is.kind == TIME_KIND_THREAD)
+		timer->armed = false;
+	else
+		release(timers, timer);
+}
+
+bool timers_fire(struct timers *timers)
+{
+	struct timer *timer = first_of(timers);
+	int64_t now = now_of(timers);
+	uint64_t expirations;
+
+	if (!timer || timer->deadline_ns > now)
+		return false;
+	expirations = expire(timer, now);
+	if (timer->event >= 0)
+		count(timers, timer, expirations);
+	else
+		signal_expirations(timers, timer, expirations);
+	return true;
+}

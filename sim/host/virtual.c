@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+#include "sim/host/virtual.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "common/clock.h"
+#include "sim/host/cores.h"
+#include "sim/host/idle.h"
+#include "sim/host/time_slots.h"
+#include "sim/host/timers.h"
+#include "sim/kfd/files.h"
+
+#define SETTLE_NS 5000		/* between two proofs, while the world runs */
+#define CALL_NS 20000000	/* what a call waits for threads that run */
+#define OUTSIDE_MIN_NS 1000000	/* between two looks at a world that waits for the outside: */
+#define OUTSIDE_MAX_NS 16000000 /* the longer it does, the fewer */
+
+/* What a process may run for, before a round is forced: CPU time, which does not depend on what
+ * else this machine does. */
+#define COMPUTE_NS 1000000000ull
+#define COMPUTE_MIN_NS 10000000ull
+#define SPIN_NS 20000000ull /* the same if its GPU has work, for which it may spin */
+#define SPIN_MIN_NS 1000000ull
+#define HALVINGS 10
+#define STUCK_NS 10000000000ull /* real time: a process that does not even run */
+
+enum { FD_LISTENER, FD_STOP, FD_PROCESSES, FDS };
+enum round { ENDED, IDLE, FORCED };
+
+/* A process that kept the world from being idle. */
+struct spinner {
+	pid_t pid;
+	bool has_work;
+	unsigned halved; /* how often its patience was */
+};
+
+struct loop {
+	struct world *world;
+	struct idle *idle;
+	struct pollfd fds[FDS];
+	struct virtual_counts *counts;
+	struct spinner spinners[VIRTUAL_SPINNERS];
+	pid_t busy;	      /* the process that is waited for, */
+	uint64_t busy_ns;     /* and its CPU time when that began */
+	uint64_t since_ns;    /* the same, in real time */
+	uint64_t patience_ns; /* that the last forced round took */
+};
+
+/* Of the machine: how long the world has not been idle. */
+static uint64_t real_ns(void)
+{
+	return clock_of(CLOCK_MONOTONIC);
+}
+
+/* Does a call, or a death, wait to be served? -1: the world has ended. */
+static int is_called(struct loop *loop)
+{
+	int n;
+
+	do
+		n = poll(loop->fds, FDS, 0);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 || loop->fds[FD_STOP].revents || loop->fds[FD_LISTENER].revents & ~POLLIN)
+		return -1;
+	return n > 0;
+}
+
+static void serve_one(struct loop *loop)
+{
+	if (loop->fds[FD_PROCESSES].revents)
+		process_reap(loop->world);
+	else
+		notify_serve(loop->world);
+}
+
+static void pause_for(long ns)
+{
+	const struct timespec t = {0, ns};
+
+	nanosleep(&t, NULL);
+}
+
+/* The entry of a process, or the last one for all others. */
+static unsigned spinner_of(const struct loop *loop, pid_t pid)
+{
+	unsigned i = 0;
+
+	while (i < VIRTUAL_SPINNERS - 1 && loop->spinners[i].pid && loop->spinners[i].pid != pid)
+		i++;
+	return i;
+}
+
+static uint64_t patience(bool has_work, unsigned halved)
+{
+	uint64_t least = has_work ? SPIN_MIN_NS : COMPUTE_MIN_NS;
+	uint64_t ns = (has_work ? SPIN_NS : COMPUTE_NS) >> halved;
+
+	return ns > least ? ns : least;
+}
+
+/* The last entry has all of its time each time, because it is of several processes. */
+static void count_forced(struct loop *loop, unsigned i, bool has_work)
+{
+	struct virtual_spinner *named = &loop->counts->spinners[i];
+	struct spinner *spinner = &loop->spinners[i];
+
+	if (i < VIRTUAL_SPINNERS - 1 && spinner->halved < HALVINGS)
+		spinner->halved++;
+	spinner->pid = loop->busy;
+	spinner->has_work = has_work;
+	if (!named->rounds++)
+		idle_name(loop->busy, named->command, sizeof(named->command));
+}
+
+/* Begins to wait for that process, which has used so much CPU time. */
+static void wait_for(struct loop *loop, pid_t pid, uint64_t cpu_ns)
+{
+	loop->busy = pid;
+	loop->busy_ns = cpu_ns;
+	loop->since_ns = real_ns();
+}
+
+/* A process that has run for too long goes on to do so while the others are waited for. If it
+ * was so before, it has half of the time that it had, because it spins. True: what keeps the
+ * world busy is not known, and it has for long. */
+static bool lose_patience(struct loop *loop)
+{
+	uint64_t cpu_ns;
+	pid_t pid = idle_busy(loop->idle, &cpu_ns);
+	bool has_work = pid && drive_has_work(loop->world, pid);
+	unsigned i = spinner_of(loop, pid);
+	uint64_t patience_ns = patience(has_work, loop->spinners[i].halved);
+
+	if ((pid && pid != loop->busy) || cpu_ns < loop->busy_ns)
+		wait_for(loop, pid, cpu_ns);
+	if (cpu_ns - loop->busy_ns < patience_ns && real_ns() - loop->since_ns < STUCK_NS)
+		return false;
+	loop->patience_ns = patience_ns;
+	count_forced(loop, i, has_work);
+	idle_excuse(loop->idle, pid);
+	wait_for(loop, 0, 0);
+	return !pid;
+}
+
+/* Those that compute have all of their time again. */
+static void be_patient(struct loop *loop)
+{
+	for (unsigned i = 0; i < VIRTUAL_SPINNERS; i++)
+		if (!loop->spinners[i].has_work)
+			loop->spinners[i].halved = 0;
+}
+
+static bool prove_idle(struct loop *loop)
+{
+	uint64_t begin = real_ns();
+
+	if (!idle_check(loop->idle)) {
+		loop->counts->busy++;
+		return false;
+	}
+	loop->counts->proof_ns += real_ns() - begin;
+	return true;
+}
+
+/* May a call be served that waits? Where threads take turns, not while others run: so one
+ * thread, and those that it wakes, run at a time. */
+static bool is_its_turn(const struct loop *loop, bool idle)
+{
+	return idle || !loop->world->config.seed || real_ns() - loop->since_ns > CALL_NS;
+}
+
+/* Until no thread can run, those of processes that have run for too long left out. */
+static enum round wait_for_round(struct loop *loop)
+{
+	int called;
+
+	wait_for(loop, 0, 0);
+	idle_excuse_none(loop->idle);
+	while ((called = is_called(loop)) >= 0) {
+		bool idle = (!called || loop->world->config.seed) && prove_idle(loop);
+
+		if (called && is_its_turn(loop, idle)) {
+			serve_one(loop);
+			wait_for(loop, 0, 0);
+		} else if (idle && !called && is_called(loop)) {
+			continue;
+		} else if (idle && !idle_excused(loop->idle)) {
+			loop->counts->rounds++;
+			be_patient(loop);
+			return IDLE;
+		} else if (idle || lose_patience(loop)) {
+			loop->counts->forced++;
+			return FORCED;
+		} else {
+			pause_for(SETTLE_NS);
+		}
+	}
+	return ENDED;
+}
+
+/* How far the clock may go. In a forced round no further than the process has run for: then it
+ * is a machine on which time passes. */
+static uint64_t limit(const struct loop *loop, enum round round)
+{
+	uint64_t first = time_slots_first(loop->world->time);
+	uint64_t timer = timers_first(loop->world->timers);
+	uint64_t most = clock_ns() + loop->patience_ns;
+
+	if (timer < first)
+		first = timer;
+	return round == FORCED && first > most ? most : first;
+}
+
+/* False: nothing is going to happen in this world by itself. */
+static bool let_happen(struct loop *loop, enum round round)
+{
+	struct world *world = loop->world;
+
+	if (!drive_settle(world))
+		return true;
+	if ((timers_first(world->timers) <= time_slots_first(world->time) &&
+	     timers_fire(world->timers)) ||
+	    time_slots_wake(world->time)) {
+		loop->counts->wakes++;
+		return true;
+	}
+	return drive_until(world, limit(loop, round), round == FORCED);
+}
+
+/* Until the world calls, or @ns are over. */
+static void wait_for_outside(struct loop *loop, long ns)
+{
+	const struct timespec t = {0, ns};
+
+	loop->counts->waits++;
+	ppoll(loop->fds, FDS, &t, NULL);
+}
+
+static void run(struct loop *loop)
+{
+	long outside_ns = OUTSIDE_MIN_NS;
+	enum round round;
+
+	while ((round = wait_for_round(loop)) != ENDED) {
+		if (let_happen(loop, round)) {
+			outside_ns = OUTSIDE_MIN_NS;
+			continue;
+		}
+		wait_for_outside(loop, outside_ns);
+		if (outside_ns < OUTSIDE_MAX_NS)
+			outside_ns *= 2;
+	}
+}
+
+static void thread_ended(void *context, pid_t tid)
+{
+	const struct world *world = context;
+
+	time_slots_end(world->time, tid);
+	timers_end(world->timers, tid);
+}
+
+int virtual_loop(struct world *world, int stop_fd)
+{
+	struct loop loop = {
+		.world = world,
+		.counts = &world->virtual,
+		.fds = {[FD_LISTENER] = {.fd = world->listener, .events = POLLIN},
+			[FD_STOP] = {.fd = stop_fd, .events = POLLIN},
+			[FD_PROCESSES] = {.fd = world->poll_fd, .events = POLLIN}},
+	};
+	int r = idle_open(world->init, &loop.idle);
+
+	if (r)
+		return r;
+	prctl(PR_SET_TIMERSLACK, 1000);
+	if (world->config.seed)
+		cores_of_supervisor();
+	idle_on_end(loop.idle, thread_ended, world);
+	run(&loop);
+	idle_close(loop.idle);
+	return 0;
+}

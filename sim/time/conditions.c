@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Condition variables of our own in the program's pthread_cond_t. glibc waits within itself,
+ * where no other symbol can step in, so none of its functions may work on the same object:
+ * all of them are here.
+ *
+ * A wait sleeps while `sequence` is what it was when the mutex was given up; signal and
+ * broadcast change it. Waits may end without a signal, as POSIX allows. All zero is
+ * PTHREAD_COND_INITIALIZER.
+ */
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <threads.h>
+
+#include "sim/time/library.h"
+
+struct condition {
+	uint32_t sequence;
+	uint32_t waiters; /* two each, and one while it is being destroyed */
+	int clock;	  /* of pthread_cond_timedwait(): CLOCK_REALTIME is 0 */
+	uint32_t shared;  /* by several processes */
+};
+_Static_assert(sizeof(struct condition) <= sizeof(pthread_cond_t), "pthread_cond_t");
+_Static_assert(CLOCK_REALTIME == 0, "the clock of PTHREAD_COND_INITIALIZER");
+
+static struct condition *in(pthread_cond_t *cond)
+{
+	return (struct condition *)(void *)cond;
+}
+
+EXPORT int pthread_cond_init(pthread_cond_t *restrict cond,
+			     const pthread_condattr_t *restrict attributes)
+{
+	struct condition *c = in(cond);
+	int shared = PTHREAD_PROCESS_PRIVATE;
+
+	memset(cond, 0, sizeof(*cond));
+	if (!attributes)
+		return 0;
+	pthread_condattr_getclock(attributes, &c->clock);
+	pthread_condattr_getpshared(attributes, &shared);
+	c->shared = shared == PTHREAD_PROCESS_SHARED;
+	return 0;
+}
+
+static long futex_of(const struct condition *c, uint32_t *word, int command, uint32_t value)
+{
+	return raw(SYS_futex, (long)word, command | (c->shared ? 0 : FUTEX_PRIVATE_FLAG), value, 0,
+		   0, 0);
+}
+
+/* POSIX allows it, and to use the memory anew, as soon as the waiters were woken: they may not
+ * have left yet. */
+EXPORT int pthread_cond_destroy(pthread_cond_t *cond)
+{
+	struct condition *c = in(cond);
+	uint32_t waiters = __atomic_or_fetch(&c->waiters, 1, __ATOMIC_SEQ_CST);
+
+	while (waiters > 1) {
+		futex_of(c, &c->waiters, FUTEX_WAIT, waiters);
+		waiters = __atomic_load_n(&c->waiters, __ATOMIC_SEQ_CST);
+	}
+	return 0;
+}
+
+static int wake(struct condition *c, int most)
+{
+	__atomic_add_fetch(&c->sequence, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&c->waiters, __ATOMIC_SEQ_CST))
+		futex_of(c, &c->sequence, FUTEX_WAKE, (uint32_t)most);
+	return 0;
+}
+
+EXPORT int pthread_cond_signal(pthread_cond_t *cond)
+{
+	return wake(in(cond), 1);
+}
+
+EXPORT int pthread_cond_broadcast(pthread_cond_t *cond)
+{
+	return wake(in(cond), INT_MAX);
+}
+
+struct waiter {
+	struct condition *condition;
+	pthread_mutex_t *mutex;
+};
+
+/* Touches the condition for the last time. */
+static void sign_off(struct condition *c)
+{
+	bool shared = c->shared;
+
+	if (__atomic_sub_fetch(&c->waiters, 2, __ATOMIC_SEQ_CST) == 1)
+		raw(SYS_futex, (long)&c->waiters, FUTEX_WAKE | (shared ? 0 : FUTEX_PRIVATE_FLAG),
+		    INT_MAX, 0, 0, 0);
+}
+
+/* Also if the thread is cancelled in its wait. */
+static void leave(void *arg)
+{
+	const struct waiter *waiter = arg;
+
+	sign_off(waiter->condition);
+	pthread_mutex_lock(waiter->mutex);
+}
+
+static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline_ns)
+{
+	struct waiter waiter = {in(cond), mutex};
+	struct condition *c = waiter.condition;
+	uint32_t sequence = __atomic_load_n(&c->sequence, __ATOMIC_SEQ_CST);
+	int r = 0, type;
+
+	__atomic_add_fetch(&c->waiters, 2, __ATOMIC_SEQ_CST);
+	r = pthread_mutex_unlock(mutex);
+	if (r) {
+		sign_off(c);
+		return r;
+	}
+	pthread_cleanup_push(leave, &waiter);
+	/* What happens in between touches nothing that a cancellation could break. */
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	r = futex_until(&c->sequence, sequence, c->shared, deadline_ns);
+	pthread_setcanceltype(type, NULL);
+	pthread_cleanup_pop(1);
+	return r == -ETIMEDOUT ? ETIMEDOUT : 0;
+}
+
+EXPORT int pthread_cond_wait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict mutex)
+{
+	return wait_until(cond, mutex, NEVER);
+}
+
+EXPORT int pthread_cond_clockwait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict mutex,
+				  clockid_t clock, const struct timespec *restrict at)
+{
+	if (!is_valid(at) && at->tv_sec >= 0)
+		return EINVAL;
+	return wait_until(cond, mutex, deadline_of(clock, at));
+}
+
+EXPORT int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict mutex,
+				  const struct timespec *restrict at)
+{
+	return pthread_cond_clockwait(cond, mutex, in(cond)->clock, at);
+}
+
+/* threads.h */
+static pthread_cond_t *as_pthread(cnd_t *cond)
+{
+	return (pthread_cond_t *)(void *)cond;
+}
+
+static pthread_mutex_t *mutex_of(mtx_t *mutex)
+{
+	return (pthread_mutex_t *)(void *)mutex;
+}
+
+EXPORT int cnd_init(cnd_t *cond)
+{
+	return pthread_cond_init(as_pthread(cond), NULL) ? thrd_error : thrd_success;
+}
+
+EXPORT void cnd_destroy(cnd_t *cond)
+{
+	(void)cond;
+}
+
+EXPORT int cnd_signal(cnd_t *cond)
+{
+	return pthread_cond_signal(as_pthread(cond)) ? thrd_error : thrd_success;
+}
+
+EXPORT int cnd_broadcast(cnd_t *cond)
+{
+	return pthread_cond_broadcast(as_pthread(cond)) ? thrd_error : thrd_success;
+}
+
+EXPORT int cnd_wait(cnd_t *cond, mtx_t *mutex)
+{
+	return pthread_cond_wait(as_pthread(cond), mutex_of(mutex)) ? thrd_error : thrd_success;
+}
+
+EXPORT int cnd_timedwait(cnd_t *restrict cond, mtx_t *restrict mutex,
+			 const struct timespec *restrict at)
+{
+	int r = pthread_cond_clockwait(as_pthread(cond), mutex_of(mutex), CLOCK_REALTIME, at);
+
+	return r == ETIMEDOUT ? thrd_timedout : r ? thrd_error : thrd_success;
+}

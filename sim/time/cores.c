@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Where the world's threads take turns they share one core (sim/host/cores.h), and one that left
+ * it, or had another policy, would run beside the others. Programs ask for that: the HSA runtime
+ * allows its threads all cores, kfdschedd asks for real-time priority. They are told yes.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+
+#include "sim/time/library.h"
+
+static bool take_turns(void)
+{
+	const struct time_page *page = time_page();
+
+	return page && page->turns;
+}
+
+EXPORT int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *cores)
+{
+	if (take_turns())
+		return 0;
+	return (int)returned(raw(SYS_sched_setaffinity, pid, (long)size, (long)cores, 0, 0, 0));
+}
+
+EXPORT int sched_setscheduler(pid_t pid, int policy, const struct sched_param *param)
+{
+	if (take_turns())
+		return 0;
+	return (int)returned(raw(SYS_sched_setscheduler, pid, policy, (long)param, 0, 0, 0));
+}
+
+EXPORT int pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *cores)
+{
+	static int (*theirs)(pthread_t, size_t, const cpu_set_t *);
+
+	if (take_turns())
+		return 0;
+	if (!theirs)
+		*(void **)&theirs = dlsym(RTLD_NEXT, "pthread_setaffinity_np");
+	return theirs(thread, size, cores);
+}
+
+EXPORT int pthread_attr_setaffinity_np(pthread_attr_t *attributes, size_t size,
+				       const cpu_set_t *cores)
+{
+	static int (*theirs)(pthread_attr_t *, size_t, const cpu_set_t *);
+
+	if (take_turns())
+		return 0;
+	if (!theirs)
+		*(void **)&theirs = dlsym(RTLD_NEXT, "pthread_attr_setaffinity_np");
+	return theirs(attributes, size, cores);
+}
+
+EXPORT int pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *param)
+{
+	static int (*theirs)(pthread_t, int, const struct sched_param *);
+
+	if (take_turns())
+		return 0;
+	if (!theirs)
+		*(void **)&theirs = dlsym(RTLD_NEXT, "pthread_setschedparam");
+	return theirs(thread, policy, param);
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Calls of the GPUs' drivers, /dev/kfd and /dev/dri: charged, and if time has passed in one, it
+ * has slept. The numbers of their commands name them; the supervisor serves the calls.
+ *
+ * ROCr 6.4 has a thread that waits for events again and again without ever sleeping, on real
+ * GPUs too, because the age that it passes stays behind the event's. After SPIN_CALLS such calls
+ * the thread sleeps before each, until a GPU or a program does something that it could wait for,
+ * at most for a time that grows from STEP_MIN_NS to STEP_MAX_NS.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include "sim/time/library.h"
+
+#define WAIT_EVENTS_NR 0x0c
+#define SPIN_CALLS 50u
+#define STEP_MIN_NS 10000u
+#define STEP_MAX_NS 1000000u
+
+static __thread struct {
+	unsigned calls; /* in a row that have not slept */
+	uint64_t step_ns;
+} spin __attribute__((tls_model("initial-exec")));
+
+static bool is_driver(unsigned long command)
+{
+	return _IOC_TYPE(command) == 'K' || _IOC_TYPE(command) == 'd';
+}
+
+static bool waits_for_events(unsigned long command)
+{
+	return _IOC_TYPE(command) == 'K' && _IOC_NR(command) == WAIT_EVENTS_NR;
+}
+
+static void pause_spin(void)
+{
+	if (spin.calls < SPIN_CALLS) {
+		spin.calls++;
+		return;
+	}
+	spin.step_ns = spin.step_ns ? 2 * spin.step_ns : STEP_MIN_NS;
+	if (spin.step_ns > STEP_MAX_NS)
+		spin.step_ns = STEP_MAX_NS;
+	sleep_until(deadline_after(spin.step_ns), TIME_WAIT_SPIN);
+}
+
+static long call_driver(int fd, unsigned long command, long argument)
+{
+	uint64_t before;
+	long r;
+
+	charge(time_page()->ioctl_ns);
+	if (waits_for_events(command))
+		pause_spin();
+	before = now_ns();
+	r = raw(SYS_ioctl, fd, (long)command, argument, 0, 0, 0);
+	if (now_ns() == before)
+		return r;
+	if (waits_for_events(command)) {
+		spin.calls = 0;
+		spin.step_ns = 0;
+	}
+	charge_wake();
+	return r;
+}
+
+EXPORT int ioctl(int fd, unsigned long command, ...)
+{
+	va_list list;
+	long argument;
+
+	va_start(list, command);
+	argument = va_arg(list, long);
+	va_end(list);
+	if (!is_driver(command) || !time_page())
+		return (int)returned(raw(SYS_ioctl, fd, (long)command, argument, 0, 0, 0));
+	return (int)returned(call_driver(fd, command, argument));
+}

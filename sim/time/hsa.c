@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Active waits for a signal of the HSA runtime. The runtime measures them by the processor's
+ * time stamp counter, which is not virtual, and looks at memory meanwhile, so time would stand
+ * still for as long as they last. Here the thread sleeps, and looks again whenever a GPU has
+ * written to memory, and now and then because another thread may have.
+ *
+ * A wait that may block is the runtime's own, again until the time is over. The prototypes are those of hsa.h, where a
+ * signal is a 64-bit handle; this library is not linked with the runtime.
+ */
+#include <dlfcn.h>
+#include <stddef.h>
+
+#include "sim/time/library.h"
+
+#define STEP_MIN_NS 10000u
+#define STEP_MAX_NS 100000u
+#define BLOCK_MIN_NS 2000000u
+
+enum condition { EQUAL, NOT_EQUAL, LESS, GREATER_OR_EQUAL };
+enum { STATE_BLOCKED, STATE_ACTIVE };
+
+typedef int64_t load_function(uint64_t signal);
+typedef int64_t wait_function(uint64_t signal, unsigned condition, int64_t value,
+			      uint64_t timeout_ns, unsigned state);
+
+int64_t hsa_signal_wait_relaxed(uint64_t, unsigned, int64_t, uint64_t, unsigned);
+int64_t hsa_signal_wait_acquire(uint64_t, unsigned, int64_t, uint64_t, unsigned);
+int64_t hsa_signal_wait_scacquire(uint64_t, unsigned, int64_t, uint64_t, unsigned);
+
+/* The runtime's function: of a library that was loaded for one other library alone, too. */
+static void *runtime(const char *name)
+{
+	void *found = dlsym(RTLD_NEXT, name), *handle;
+
+	if (found)
+		return found;
+	handle = dlopen("libhsa-runtime64.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	return handle ? dlsym(handle, name) : NULL;
+}
+
+static bool is_met(unsigned condition, int64_t value, int64_t wanted)
+{
+	switch (condition) {
+	case EQUAL:
+		return value == wanted;
+	case NOT_EQUAL:
+		return value != wanted;
+	case LESS:
+		return value < wanted;
+	default:
+		return value >= wanted;
+	}
+}
+
+static load_function *find_load(void)
+{
+	static load_function *load;
+
+	if (!load)
+		load = (load_function *)runtime("hsa_signal_load_scacquire");
+	return load;
+}
+
+static int64_t wait_active(uint64_t signal, unsigned condition, int64_t wanted, uint64_t until)
+{
+	load_function *load = find_load();
+	uint64_t step = STEP_MIN_NS, next;
+	int64_t value;
+
+	for (;;) {
+		value = load(signal);
+		if (is_met(condition, value, wanted) || now_ns() >= until)
+			return value;
+		next = deadline_after(step);
+		sleep_until(next < until ? next : until, TIME_WAIT_SPIN);
+		if (step < STEP_MAX_NS)
+			step *= 2;
+	}
+}
+
+/* The runtime measures its time-out by the processor's counter, too, and returns early; of the
+ * last millisecond it asks the driver again and again. */
+static int64_t wait_blocked(wait_function *theirs, uint64_t signal, unsigned condition,
+			    int64_t wanted, uint64_t timeout_ns, unsigned state)
+{
+	uint64_t until = deadline_after(timeout_ns);
+
+	while (timeout_ns > BLOCK_MIN_NS) {
+		int64_t value = theirs(signal, condition, wanted, timeout_ns, state);
+		uint64_t now = now_ns();
+
+		if (is_met(condition, value, wanted) || now >= until)
+			return value;
+		timeout_ns = until - now;
+	}
+	return wait_active(signal, condition, wanted, until);
+}
+
+#define WAIT(name)                                                                                 \
+	EXPORT int64_t name(uint64_t signal, unsigned condition, int64_t value,                    \
+			    uint64_t timeout_ns, unsigned state)                                   \
+	{                                                                                          \
+		static wait_function *theirs;                                                      \
+                                                                                                   \
+		if (!theirs)                                                                       \
+			theirs = (wait_function *)runtime(#name);                                  \
+		if (!time_page() || !find_load())                                                  \
+			return theirs(signal, condition, value, timeout_ns, state);                \
+		if (state == STATE_ACTIVE)                                                         \
+			return wait_active(signal, condition, value, deadline_after(timeout_ns));  \
+		return wait_blocked(theirs, signal, condition, value, timeout_ns, state);          \
+	}
+
+WAIT(hsa_signal_wait_relaxed)
+WAIT(hsa_signal_wait_acquire)
+WAIT(hsa_signal_wait_scacquire)

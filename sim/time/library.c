@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+#include "sim/time/library.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+#define WAITV_32 2u	   /* FUTEX_32 */
+#define WAITV_PRIVATE 128u /* FUTEX_PRIVATE_FLAG */
+
+/* struct futex_waitv of Linux 5.16; system headers may lack it. */
+struct waitv {
+	uint64_t value, address;
+	uint32_t flags, reserved;
+};
+
+/* The thread that this is of; a child of fork() has its parent's. */
+static __thread struct {
+	pid_t tid;
+	struct time_slot *slot;
+	int event;
+} mine __attribute__((tls_model("initial-exec"))) = {.event = -1};
+
+static _Atomic(struct time_page *) mapped;
+static _Atomic bool looked;
+
+static struct time_page *map_page(void)
+{
+	int fd = (int)raw(SYS_openat, AT_FDCWD, (long)TIME_PAGE, O_RDWR | O_CLOEXEC, 0, 0, 0);
+	struct time_page *page;
+	long at;
+
+	if (fd < 0)
+		return NULL;
+	at = raw(SYS_mmap, 0, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	raw(SYS_close, fd, 0, 0, 0, 0, 0);
+	if (at < 0 && at >= -4095)
+		return NULL;
+	page = (struct time_page *)at;
+	if (page->magic == TIME_MAGIC && page->version == TIME_VERSION)
+		return page;
+	raw(SYS_munmap, at, sizeof(*page), 0, 0, 0, 0);
+	return NULL;
+}
+
+/* The first call of any function may come before the constructor: of another library's. Two
+ * threads that map it at once have two mappings of one page. */
+struct time_page *time_page(void)
+{
+	struct time_page *page;
+
+	if (atomic_load_explicit(&looked, memory_order_acquire))
+		return atomic_load_explicit(&mapped, memory_order_relaxed);
+	page = map_page();
+	atomic_store_explicit(&mapped, page, memory_order_relaxed);
+	atomic_store_explicit(&looked, true, memory_order_release);
+	return page;
+}
+
+/* Before the program can close, hide or forbid what is needed for it. */
+__attribute__((constructor)) static void start(void)
+{
+	time_page();
+}
+
+static struct time_slot *slot_of_thread(void)
+{
+	pid_t tid = (pid_t)raw(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	long number;
+
+	if (mine.slot && mine.tid == tid)
+		return mine.slot;
+	number = raw(SYS_ioctl, -1, TIME_IOC_SLOT, 0, 0, 0, 0);
+	if (number < 0 || number >= TIME_SLOTS)
+		return NULL;
+	mine.slot = &time_page()->slots[number];
+	mine.tid = tid;
+	/* A parent's descriptor is the parent's wait: the next one takes its place. */
+	if (mine.event >= 0)
+		wait_event(mine.event);
+	return mine.slot;
+}
+
+bool wait_begin(struct waiting *waiting, uint64_t deadline_ns, enum time_wait wait)
+{
+	struct time_slot *slot = slot_of_thread();
+
+	if (!slot)
+		return false;
+	if (wait != TIME_WAIT_SPIN)
+		clock_waited();
+	*waiting = (struct waiting){.slot = slot,
+				    .deadline_ns = atomic_load(&slot->deadline_ns),
+				    .effects = slot->effects,
+				    .due = atomic_load(&slot->due),
+				    .wait = atomic_load(&slot->wait)};
+	atomic_store(&slot->deadline_ns, 0);
+	atomic_store(&slot->due, 0);
+	atomic_store(&slot->wait, wait);
+	slot->effects = atomic_load(&time_page()->effects);
+	atomic_store(&slot->deadline_ns, deadline_ns ? deadline_ns : 1);
+	return true;
+}
+
+void wait_end(const struct waiting *waiting)
+{
+	struct time_slot *slot = waiting->slot;
+
+	atomic_store(&slot->deadline_ns, 0);
+	if (!waiting->deadline_ns)
+		return;
+	atomic_store(&slot->due, waiting->due);
+	atomic_store(&slot->wait, waiting->wait);
+	slot->effects = waiting->effects;
+	atomic_store(&slot->deadline_ns, waiting->deadline_ns);
+}
+
+bool wait_is_due(const struct waiting *waiting)
+{
+	return atomic_load(&waiting->slot->due) != 0;
+}
+
+long raw_cancellable(long nr, long a, long b, long c, long d, long e, long f)
+{
+	int type;
+	long r;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	r = raw(nr, a, b, c, d, e, f);
+	pthread_setcanceltype(type, NULL);
+	return r;
+}
+
+int wait_event(int lost)
+{
+	long fd;
+
+	if (mine.event >= 0 && mine.event != lost)
+		return mine.event;
+	fd = raw(SYS_ioctl, -1, TIME_IOC_EVENT, lost, 0, 0, 0);
+	mine.event = fd < 0 ? -1 : (int)fd;
+	return mine.event;
+}
+
+uint64_t deadline_after(uint64_t ns)
+{
+	uint64_t now = now_ns();
+
+	return ns < NEVER - now ? now + ns : NEVER;
+}
+
+/* With a time-out, which is never over, the kernel does not make the wait again after a signal
+ * handler with SA_RESTART: a sleep ends then. */
+static long wait_due(const struct waiting *waiting, bool cancellable)
+{
+	static const struct timespec never = {1ll << 31, 0};
+	long word = (long)&waiting->slot->due;
+
+	if (cancellable)
+		return raw_cancellable(SYS_futex, word, FUTEX_WAIT, 0, (long)&never, 0, 0);
+	return raw(SYS_futex, word, FUTEX_WAIT, 0, (long)&never, 0, 0);
+}
+
+static int sleep_at(uint64_t deadline_ns, enum time_wait wait, bool cancellable)
+{
+	struct waiting waiting;
+	long r = 0;
+
+	if (deadline_ns <= now_ns())
+		return 0;
+	if (!wait_begin(&waiting, deadline_ns, wait))
+		return 0; /* the supervisor is gone, and the world ends with it */
+	while (r != -EINTR && !wait_is_due(&waiting))
+		r = wait_due(&waiting, cancellable);
+	wait_end(&waiting);
+	return r == -EINTR && wait != TIME_WAIT_SPIN && now_ns() < deadline_ns ? -EINTR : 0;
+}
+
+int sleep_until(uint64_t deadline_ns, enum time_wait wait)
+{
+	if (wait == TIME_WAIT_SPIN)
+		return sleep_at(deadline_ns, wait, false);
+	pthread_testcancel();
+	return deadline_ns <= now_ns() ? 0 : sleep_at(wakes_at(deadline_ns), wait, true);
+}
+
+void charge(uint64_t cost_ns)
+{
+	uint64_t until = deadline_after(cost_ns);
+
+	while (cost_ns && sleep_at(until, TIME_WAIT_FUTEX, false) == -EINTR)
+		;
+}
+
+void charge_wake(void)
+{
+	charge(time_page()->wake_ns);
+}
+
+/* The program's word is the second: of two that have come the kernel names the last, and a wake
+ * at the program's word must not be lost. */
+static int wait_both(const struct waiting *waiting, uint32_t *word, uint32_t value, bool shared)
+{
+	struct waitv waits[2] = {
+		{.value = 0, .address = (uintptr_t)&waiting->slot->due, .flags = WAITV_32},
+		{.value = value,
+		 .address = (uintptr_t)word,
+		 .flags = WAITV_32 | (shared ? 0 : WAITV_PRIVATE)},
+	};
+	long r = raw(SYS_futex_waitv, (long)waits, 2, 0, 0, 0, 0);
+
+	if (r == 1)
+		return 0;
+	if (wait_is_due(waiting))
+		return -ETIMEDOUT;
+	return r < 0 ? (int)r : -EAGAIN;
+}
+
+int futex_until(uint32_t *word, uint32_t value, bool shared, uint64_t deadline_ns)
+{
+	struct waiting waiting;
+	int r;
+
+	if (deadline_ns == NEVER) {
+		r = (int)raw(SYS_futex, (long)word, FUTEX_WAIT | (shared ? 0 : FUTEX_PRIVATE_FLAG),
+			     value, 0, 0, 0);
+		if (!r)
+			charge_wake();
+		return r;
+	}
+	if (deadline_ns <= now_ns())
+		return __atomic_load_n(word, __ATOMIC_SEQ_CST) == value ? -ETIMEDOUT : -EAGAIN;
+	if (!wait_begin(&waiting, wakes_at(deadline_ns), TIME_WAIT_FUTEX))
+		return -ETIMEDOUT;
+	r = wait_both(&waiting, word, value, shared);
+	wait_end(&waiting);
+	if (!r)
+		charge_wake();
+	return r;
+}

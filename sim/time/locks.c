@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Waiting for a semaphore, a lock or a thread until a time. A semaphore is waited for as glibc
+ * does it (its layout is part of its ABI); the others are rare, and are tried again and again
+ * with pauses of virtual time.
+ */
+#include <pthread.h>
+#include <semaphore.h>
+#include <threads.h>
+
+#include "sim/time/library.h"
+
+#define PAUSE_MIN_NS 20000u
+#define PAUSE_MAX_NS 1000000u
+
+/* sem_t of glibc on 64-bit machines: the value in the low half, the number of waiters above. */
+struct semaphore {
+	uint64_t data;
+	uint32_t shared; /* 0: one process */
+};
+#define ONE_WAITER (1ull << 32)
+
+/* Also if the thread is cancelled in its wait. */
+static void leave(void *semaphore)
+{
+	struct semaphore *s = semaphore;
+
+	__atomic_sub_fetch(&s->data, ONE_WAITER, __ATOMIC_SEQ_CST);
+}
+
+static int wait_for_post(sem_t *sem, uint64_t until)
+{
+	struct semaphore *s = (struct semaphore *)(void *)sem;
+	int r = 0, saved = errno, type;
+
+	while (!r && sem_trywait(sem)) {
+		errno = saved;
+		pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+		r = futex_until((uint32_t *)(void *)&s->data, 0, s->shared != 0, until);
+		pthread_setcanceltype(type, NULL);
+		if (r != -ETIMEDOUT && r != -EINTR)
+			r = 0;
+	}
+	return r;
+}
+
+EXPORT int sem_clockwait(sem_t *restrict sem, clockid_t clock, const struct timespec *restrict at)
+{
+	struct semaphore *s = (struct semaphore *)(void *)sem;
+	int saved = errno;
+	int r;
+
+	pthread_testcancel();
+	if (!sem_trywait(sem))
+		return 0;
+	errno = saved;
+	if (!is_valid(at))
+		return (int)returned(-EINVAL);
+	__atomic_add_fetch(&s->data, ONE_WAITER, __ATOMIC_SEQ_CST);
+	pthread_cleanup_push(leave, s);
+	r = wait_for_post(sem, deadline_of(clock, at));
+	pthread_cleanup_pop(1);
+	return (int)returned(r);
+}
+
+EXPORT int sem_timedwait(sem_t *restrict sem, const struct timespec *restrict at)
+{
+	return sem_clockwait(sem, CLOCK_REALTIME, at);
+}
+
+/* Tries @attempt until it answers anything but EBUSY, or until @at of @clock. */
+static int try_cancellable(int (*attempt)(void *), void *object, clockid_t clock,
+			   const struct timespec *at)
+{
+	uint64_t until, pause = PAUSE_MIN_NS, next;
+	int r = attempt(object);
+
+	if (r != EBUSY)
+		return r;
+	if (!is_valid(at))
+		return EINVAL;
+	until = deadline_of(clock, at);
+	while (r == EBUSY) {
+		if (now_ns() >= until)
+			return ETIMEDOUT;
+		next = deadline_after(pause);
+		sleep_until(next < until ? next : until, TIME_WAIT_FUTEX);
+		if (pause < PAUSE_MAX_NS)
+			pause *= 2;
+		r = attempt(object);
+	}
+	return r;
+}
+
+/* To wait for a lock is no cancellation point. */
+static int try_until(int (*attempt)(void *), void *object, clockid_t clock,
+		     const struct timespec *at)
+{
+	int state, r;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	r = try_cancellable(attempt, object, clock, at);
+	pthread_setcancelstate(state, NULL);
+	return r;
+}
+
+static int try_mutex(void *mutex)
+{
+	return pthread_mutex_trylock(mutex);
+}
+
+static int try_read(void *lock)
+{
+	return pthread_rwlock_tryrdlock(lock);
+}
+
+static int try_write(void *lock)
+{
+	return pthread_rwlock_trywrlock(lock);
+}
+
+EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
+				   const struct timespec *at)
+{
+	return try_until(try_mutex, mutex, clock, at);
+}
+
+EXPORT int pthread_mutex_timedlock(pthread_mutex_t *restrict mutex,
+				   const struct timespec *restrict at)
+{
+	return try_until(try_mutex, mutex, CLOCK_REALTIME, at);
+}
+
+EXPORT int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restrict at)
+{
+	int r = try_until(try_mutex, mutex, CLOCK_REALTIME, at);
+
+	return r == ETIMEDOUT ? thrd_timedout : r ? thrd_error : thrd_success;
+}
+
+EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *restrict lock, clockid_t clock,
+				      const struct timespec *restrict at)
+{
+	return try_until(try_read, lock, clock, at);
+}
+
+EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *restrict lock,
+				      const struct timespec *restrict at)
+{
+	return try_until(try_read, lock, CLOCK_REALTIME, at);
+}
+
+EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *restrict lock, clockid_t clock,
+				      const struct timespec *restrict at)
+{
+	return try_until(try_write, lock, clock, at);
+}
+
+EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *restrict lock,
+				      const struct timespec *restrict at)
+{
+	return try_until(try_write, lock, CLOCK_REALTIME, at);
+}
+
+struct joining {
+	pthread_t thread;
+	void **result;
+};
+
+static int try_join(void *arg)
+{
+	const struct joining *joining = arg;
+
+	return pthread_tryjoin_np(joining->thread, joining->result);
+}
+
+EXPORT int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock,
+				const struct timespec *at)
+{
+	struct joining joining = {thread, result};
+
+	if (!at)
+		return pthread_join(thread, result);
+	return try_cancellable(try_join, &joining, clock, at);
+}
+
+EXPORT int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *at)
+{
+	return pthread_clockjoin_np(thread, result, CLOCK_REALTIME, at);
+}

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Time-outs of sockets (SO_RCVTIMEO, SO_SNDTIMEO). The kernel keeps them with the socket, and in
+ * its own time; so calls here never wait in the kernel: they try, and poll until the virtual
+ * time is over. What is not served here (recvmmsg, splice, a C library's own streams) has the
+ * kernel's real time.
+ *
+ * The values are the kernel's, which counts in ticks of 1 to 10 ms and rounds up: what applies
+ * to a socket after dup, fork, exec and being passed on is the kernel's answer, too. The page
+ * shows whether any socket of the world has had one, so that calls of other worlds cost a load.
+ *
+ * Calls without a time-out are the C library's, because they can be cancelled.
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "sim/time/library.h"
+
+#define NAP_MIN_NS 20000u
+#define NAP_MAX_NS 1000000u
+
+void __chk_fail(void) __attribute__((noreturn));
+ssize_t __read_chk(int, void *, size_t, size_t);
+ssize_t __recv_chk(int, void *, size_t, size_t, int);
+ssize_t __recvfrom_chk(int, void *restrict, size_t, size_t, int, struct sockaddr *restrict,
+		       socklen_t *restrict);
+
+/* The C library's. Before the constructor has run they are NULL. */
+static struct {
+	ssize_t (*read)(int, void *, size_t);
+	ssize_t (*readv)(int, const struct iovec *, int);
+	ssize_t (*recvfrom)(int, void *, size_t, int, struct sockaddr *, socklen_t *);
+	ssize_t (*recvmsg)(int, struct msghdr *, int);
+	ssize_t (*write)(int, const void *, size_t);
+	ssize_t (*writev)(int, const struct iovec *, int);
+	ssize_t (*sendto)(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
+	ssize_t (*sendmsg)(int, const struct msghdr *, int);
+	int (*accept4)(int, struct sockaddr *, socklen_t *, int);
+	int (*connect)(int, const struct sockaddr *, socklen_t);
+} libc;
+
+__attribute__((constructor)) static void find_functions(void)
+{
+#define FIND(name) *(void **)&libc.name = dlsym(RTLD_NEXT, #name)
+	FIND(read);
+	FIND(readv);
+	FIND(recvfrom);
+	FIND(recvmsg);
+	FIND(write);
+	FIND(writev);
+	FIND(sendto);
+	FIND(sendmsg);
+	FIND(accept4);
+	FIND(connect);
+#undef FIND
+}
+
+/* Has a socket of the world had a time-out? */
+static inline bool any_times(void)
+{
+	const struct time_page *page = time_page();
+
+	return page && atomic_load_explicit(&page->socket_times, memory_order_relaxed);
+}
+
+/* The time-out of a call that may wait: @option of the socket @fd, ns; 0: it has none, or does
+ * not wait. */
+static uint64_t time_of(int fd, int option, int flags)
+{
+	struct timeval t = {0};
+	socklen_t size = sizeof(t);
+
+	if (flags & MSG_DONTWAIT ||
+	    raw(SYS_getsockopt, fd, SOL_SOCKET, option, (long)&t, (long)&size, 0) ||
+	    (!t.tv_sec && !t.tv_usec) || raw(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_NONBLOCK)
+		return 0;
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_usec * 1000;
+}
+
+/* One wait of a call, which may be made again and again. */
+struct wait {
+	int fd;
+	short events;
+	uint64_t until;
+	uint64_t
+		nap_ns; /* the next one, if the socket is ready and yet has nothing; 0: the first */
+};
+
+static struct wait wait_of(int fd, short events, uint64_t ns)
+{
+	return (struct wait){fd, events, deadline_after(ns), 0};
+}
+
+/* Waits until the call may be tried again. 0, or -EAGAIN when the time is over, or -EINTR. A
+ * cancellation ends it, because the program's call would be one that can be cancelled. */
+static long wait_again(struct wait *wait)
+{
+	struct pollfd ready = {.fd = wait->fd, .events = wait->events};
+	uint64_t next;
+	int type;
+	long r;
+
+	if (wait->nap_ns) {
+		next = deadline_after(wait->nap_ns);
+		r = sleep_until(next < wait->until ? next : wait->until, TIME_WAIT_FUTEX);
+		if (r)
+			return r;
+	}
+	if (now_ns() >= wait->until)
+		return -EAGAIN;
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	r = poll_until(&ready, 1, wait->until, NULL);
+	pthread_setcanceltype(type, NULL);
+	if (r > 0 && wait->nap_ns < NAP_MAX_NS)
+		wait->nap_ns = wait->nap_ns ? 2 * wait->nap_ns : NAP_MIN_NS;
+	return r > 0 ? 0 : r < 0 ? r : -EAGAIN;
+}
+
+/* sendmsg(2) or recvmsg(2), chosen by @nr, without waiting in the kernel. */
+static long try_message(long nr, int fd, struct msghdr *message, int flags)
+{
+	return raw(nr, fd, (long)message, flags | MSG_DONTWAIT, 0, 0, 0);
+}
+
+static size_t bytes_of(const struct msghdr *message)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < message->msg_iovlen; i++)
+		bytes += message->msg_iov[i].iov_len;
+	return bytes;
+}
+
+static bool is_stream(int fd)
+{
+	int type = 0;
+	socklen_t size = sizeof(type);
+
+	raw(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, (long)&type, (long)&size, 0);
+	return type == SOCK_STREAM;
+}
+
+/* The part of the message's memory that begins at @done: within one element of its vector. */
+static struct iovec part_at(const struct msghdr *message, size_t done)
+{
+	struct iovec part = {0};
+
+	for (size_t i = 0; i < message->msg_iovlen; i++) {
+		part = message->msg_iov[i];
+		if (done < part.iov_len)
+			break;
+		done -= part.iov_len;
+	}
+	return (struct iovec){(char *)part.iov_base + done, part.iov_len - done};
+}
+
+/* Moves all that the message holds, because a stream may take or give it in parts. The first
+ * part has the message's address and control data. Returns how much was moved, or a negative
+ * errno if it is nothing. */
+static long move_all(long nr, struct wait *wait, struct msghdr *message, int flags)
+{
+	size_t done = 0, all = bytes_of(message);
+	long r;
+
+	do {
+		struct iovec part = part_at(message, done);
+		struct msghdr rest = {.msg_iov = &part, .msg_iovlen = 1};
+
+		r = try_message(nr, wait->fd, done ? &rest : message, flags);
+		if (r > 0) {
+			done += (size_t)r;
+			wait->nap_ns = 0;
+		} else if (r != -EAGAIN) {
+			break;
+		} else {
+			r = wait_again(wait);
+		}
+	} while (r >= 0 && done < all);
+	return done ? (long)done : r;
+}
+
+/* A message of another kind, or a stream's that may be shorter than asked for. */
+static long move_once(long nr, struct wait *wait, struct msghdr *message, int flags)
+{
+	long r;
+
+	do {
+		r = try_message(nr, wait->fd, message, flags);
+		if (r != -EAGAIN)
+			return r;
+		r = wait_again(wait);
+	} while (!r);
+	return r;
+}
+
+static ssize_t receive(int fd, struct msghdr *message, int flags, uint64_t ns)
+{
+	struct wait wait = wait_of(fd, flags & MSG_OOB ? POLLPRI : POLLIN, ns);
+	bool all = flags & MSG_WAITALL && !(flags & MSG_PEEK) && is_stream(fd);
+
+	return returned((all ? move_all : move_once)(SYS_recvmsg, &wait, message, flags));
+}
+
+static ssize_t send_out(int fd, const struct msghdr *message, int flags, uint64_t ns)
+{
+	struct wait wait = wait_of(fd, POLLOUT, ns);
+	struct msghdr copy = *message;
+
+	return returned((is_stream(fd) ? move_all : move_once)(SYS_sendmsg, &wait, &copy, flags));
+}
+
+EXPORT int setsockopt(int fd, int level, int option, const void *value, socklen_t size)
+{
+	long r = raw(SYS_setsockopt, fd, level, option, (long)value, size, 0);
+	const struct timeval *t = value;
+
+	if (!r && level == SOL_SOCKET && (option == SO_RCVTIMEO || option == SO_SNDTIMEO) &&
+	    (t->tv_sec || t->tv_usec) && time_page())
+		atomic_store(&time_page()->socket_times, 1);
+	return (int)returned(r);
+}
+
+EXPORT ssize_t recvfrom(int fd, void *restrict buffer, size_t n, int flags,
+			struct sockaddr *restrict from, socklen_t *restrict length)
+{
+	struct iovec part = {buffer, n};
+	struct msghdr message = {.msg_name = from,
+				 .msg_namelen = from && length ? *length : 0,
+				 .msg_iov = &part,
+				 .msg_iovlen = 1};
+	uint64_t ns = any_times() ? time_of(fd, SO_RCVTIMEO, flags) : 0;
+	ssize_t r;
+
+	if (!ns && libc.recvfrom)
+		return libc.recvfrom(fd, buffer, n, flags, from, length);
+	if (!ns)
+		return returned(raw(SYS_recvfrom, fd, (long)buffer, (long)n, flags, (long)from,
+				    (long)length));
+	r = receive(fd, &message, flags, ns);
+	if (r >= 0 && from && length)
+		*length = message.msg_namelen;
+	return r;
+}
+
+EXPORT ssize_t recv(int fd, void *buffer, size_t n, int flags)
+{
+	return recvfrom(fd, buffer, n, flags, NULL, NULL);
+}
+
+EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+	uint64_t ns = any_times() ? time_of(fd, SO_RCVTIMEO, flags) : 0;
+
+	if (ns)
+		return receive(fd, message, flags, ns);
+	return libc.recvmsg ? libc.recvmsg(fd, message, flags)
+			    : returned(raw(SYS_recvmsg, fd, (long)message, flags, 0, 0, 0));
+}
+
+/* Reading nothing waits for nothing. */
+EXPORT ssize_t read(int fd, void *buffer, size_t n)
+{
+	if (any_times() && n && time_of(fd, SO_RCVTIMEO, 0))
+		return recvfrom(fd, buffer, n, 0, NULL, NULL);
+	return libc.read ? libc.read(fd, buffer, n)
+			 : returned(raw(SYS_read, fd, (long)buffer, (long)n, 0, 0, 0));
+}
+
+EXPORT ssize_t readv(int fd, const struct iovec *parts, int n)
+{
+	struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)n};
+	uint64_t ns = any_times() && n > 0 ? time_of(fd, SO_RCVTIMEO, 0) : 0;
+
+	if (ns)
+		return receive(fd, &message, 0, ns);
+	return libc.readv ? libc.readv(fd, parts, n)
+			  : returned(raw(SYS_readv, fd, (long)parts, n, 0, 0, 0));
+}
+
+/* The names by which a program calls them that was compiled with checks of its buffers. */
+EXPORT ssize_t __read_chk(int fd, void *buffer, size_t n, size_t size)
+{
+	if (n > size)
+		__chk_fail();
+	return read(fd, buffer, n);
+}
+
+EXPORT ssize_t __recv_chk(int fd, void *buffer, size_t n, size_t size, int flags)
+{
+	if (n > size)
+		__chk_fail();
+	return recvfrom(fd, buffer, n, flags, NULL, NULL);
+}
+
+EXPORT ssize_t __recvfrom_chk(int fd, void *restrict buffer, size_t n, size_t size, int flags,
+			      struct sockaddr *restrict from, socklen_t *restrict length)
+{
+	if (n > size)
+		__chk_fail();
+	return recvfrom(fd, buffer, n, flags, from, length);
+}
+
+EXPORT ssize_t sendto(int fd, const void *buffer, size_t n, int flags, const struct sockaddr *to,
+		      socklen_t length)
+{
+	struct iovec part = {(void *)buffer, n};
+	const struct msghdr message = {.msg_name = (void *)to,
+				       .msg_namelen = to ? length : 0,
+				       .msg_iov = &part,
+				       .msg_iovlen = 1};
+	uint64_t ns = any_times() ? time_of(fd, SO_SNDTIMEO, flags) : 0;
+
+	if (ns)
+		return send_out(fd, &message, flags, ns);
+	return libc.sendto ? libc.sendto(fd, buffer, n, flags, to, length)
+			   : returned(raw(SYS_sendto, fd, (long)buffer, (long)n, flags, (long)to,
+					  length));
+}
+
+EXPORT ssize_t send(int fd, const void *buffer, size_t n, int flags)
+{
+	return sendto(fd, buffer, n, flags, NULL, 0);
+}
+
+EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+	uint64_t ns = any_times() ? time_of(fd, SO_SNDTIMEO, flags) : 0;
+
+	if (ns)
+		return send_out(fd, message, flags, ns);
+	return libc.sendmsg ? libc.sendmsg(fd, message, flags)
+			    : returned(raw(SYS_sendmsg, fd, (long)message, flags, 0, 0, 0));
+}
+
+EXPORT ssize_t write(int fd, const void *buffer, size_t n)
+{
+	if (any_times() && time_of(fd, SO_SNDTIMEO, 0))
+		return sendto(fd, buffer, n, 0, NULL, 0);
+	return libc.write ? libc.write(fd, buffer, n)
+			  : returned(raw(SYS_write, fd, (long)buffer, (long)n, 0, 0, 0));
+}
+
+EXPORT ssize_t writev(int fd, const struct iovec *parts, int n)
+{
+	const struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)n};
+	uint64_t ns = any_times() && n > 0 ? time_of(fd, SO_SNDTIMEO, 0) : 0;
+
+	if (ns)
+		return send_out(fd, &message, 0, ns);
+	return libc.writev ? libc.writev(fd, parts, n)
+			   : returned(raw(SYS_writev, fd, (long)parts, n, 0, 0, 0));
+}
+
+/* There is no accept that does not wait. If another thread takes the connection between the
+ * poll and the call, the call waits in the kernel's time. */
+EXPORT int accept4(int fd, struct sockaddr *restrict from, socklen_t *restrict length, int flags)
+{
+	uint64_t ns = any_times() ? time_of(fd, SO_RCVTIMEO, 0) : 0;
+	struct wait wait;
+	long r;
+
+	if (ns) {
+		wait = wait_of(fd, POLLIN, ns);
+		r = wait_again(&wait);
+		if (r)
+			return (int)returned(r);
+	}
+	return libc.accept4
+		       ? libc.accept4(fd, from, length, flags)
+		       : (int)returned(raw(SYS_accept4, fd, (long)from, (long)length, flags, 0, 0));
+}
+
+EXPORT int accept(int fd, struct sockaddr *restrict from, socklen_t *restrict length)
+{
+	return accept4(fd, from, length, 0);
+}
+
+/* What has become of a connection that was begun. */
+static long connected(int fd)
+{
+	int error = 0;
+	socklen_t size = sizeof(error);
+
+	raw(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, (long)&error, (long)&size, 0);
+	return -error;
+}
+
+/* A local socket's connection is not begun while the other's queue is full (EAGAIN). */
+static long connect_until(int fd, const struct sockaddr *to, socklen_t length, struct wait *wait)
+{
+	long flags = raw(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0), r, waited;
+
+	do {
+		raw(SYS_fcntl, fd, F_SETFL, flags | O_NONBLOCK, 0, 0, 0);
+		r = raw(SYS_connect, fd, (long)to, length, 0, 0, 0);
+		raw(SYS_fcntl, fd, F_SETFL, flags, 0, 0, 0);
+		if (r != -EAGAIN && r != -EINPROGRESS)
+			return r;
+		waited = wait_again(wait);
+	} while (r == -EAGAIN && !waited);
+	if (waited == -EAGAIN)
+		return r;
+	return waited ? waited : connected(fd);
+}
+
+EXPORT int connect(int fd, const struct sockaddr *to, socklen_t length)
+{
+	uint64_t ns = any_times() ? time_of(fd, SO_SNDTIMEO, 0) : 0;
+	struct wait wait;
+
+	if (ns) {
+		wait = wait_of(fd, POLLOUT, ns);
+		return (int)returned(connect_until(fd, to, length, &wait));
+	}
+	return libc.connect ? libc.connect(fd, to, length)
+			    : (int)returned(raw(SYS_connect, fd, (long)to, length, 0, 0, 0));
+}

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Timers: timer descriptors, ITIMER_REAL and POSIX timers of the virtual clocks. The supervisor
+ * keeps and fires them (timer_call.h), so this library remembers none of them. Timers of CPU
+ * time are the machine's, as its CPU clocks are.
+ *
+ * A POSIX timer's id is ID_BASE and the supervisor's number; the C library's own ids are small
+ * numbers or negative ones.
+ */
+#include <dlfcn.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "sim/time/library.h"
+#include "sim/time/timers.h"
+
+#define ID_BASE 0x4b000000ul
+#define ID_MASK 0x00fffffful
+#define FAR_NS (INT64_MAX / 4)
+#define TIMERFD_FLAGS (TFD_CLOEXEC | TFD_NONBLOCK)
+#define SETTIME_FLAGS (TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET)
+
+long timer_call(uint64_t what, uint64_t number, uint64_t first, uint64_t second)
+{
+	long r;
+
+	do
+		r = raw(SYS_ioctl, -1, TIME_IOC_TIMER, (long)what, (long)number, (long)first,
+			(long)second);
+	while (r == -EINTR);
+	return r;
+}
+
+/* A program does not inherit the POSIX timers of the one that it replaces: they are deleted when
+ * it starts, or earlier if a constructor of another library makes one. fork() copies `begun`, and
+ * a child has no timers to delete. */
+__attribute__((constructor)) static void begin(void)
+{
+	static _Atomic bool begun;
+	struct time_page *page = time_page();
+
+	if (!atomic_exchange(&begun, true) && page && atomic_load(&page->posix_timers))
+		timer_call(TIME_OP_EXEC, 0, 0, 0);
+}
+
+static bool is_virtual(clockid_t clock)
+{
+	switch (clock) {
+	case CLOCK_REALTIME:
+	case CLOCK_REALTIME_ALARM:
+	case CLOCK_MONOTONIC:
+	case CLOCK_BOOTTIME:
+	case CLOCK_BOOTTIME_ALARM:
+	case CLOCK_TAI:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Far times are all the same, so that sums do not overflow. */
+static uint64_t ns_of(const struct timespec *t)
+{
+	return t->tv_sec < (time_t)(FAR_NS / NS_PER_S) ? to_ns(t) : FAR_NS;
+}
+
+/* timerfd_settime(2) and timer_settime(2). Returns 0 or a negative errno. */
+static long set(enum time_space space, uint64_t number, bool absolute, const struct itimerspec *new,
+		struct itimerspec *old)
+{
+	uint64_t what = TIME_WHAT(TIME_OP_SET, space) | (absolute ? TIME_WHAT_ABSOLUTE : 0);
+	long left, interval = 0;
+
+	if (!is_valid(&new->it_value) || !is_valid(&new->it_interval))
+		return -EINVAL;
+	if (old)
+		interval = timer_call(TIME_WHAT(TIME_OP_INTERVAL, space), number, 0, 0);
+	if (interval < 0)
+		return interval;
+	left = timer_call(what, number, ns_of(&new->it_value), ns_of(&new->it_interval));
+	if (left >= 0 && old)
+		*old = (struct itimerspec){to_timespec((uint64_t)interval),
+					   to_timespec((uint64_t)left)};
+	return left < 0 ? left : 0;
+}
+
+/* timerfd_gettime(2) and timer_gettime(2). */
+static long get(enum time_space space, uint64_t number, struct itimerspec *now)
+{
+	long interval = timer_call(TIME_WHAT(TIME_OP_INTERVAL, space), number, 0, 0);
+	long left = timer_call(TIME_WHAT(TIME_OP_LEFT, space), number, 0, 0);
+
+	if (interval < 0 || left < 0)
+		return interval < 0 ? interval : left;
+	*now = (struct itimerspec){to_timespec((uint64_t)interval), to_timespec((uint64_t)left)};
+	return 0;
+}
+
+/* The kernel judges the arguments, and its descriptor is given back for one of ours. */
+EXPORT int timerfd_create(clockid_t clock, int flags)
+{
+	long fd = raw(SYS_timerfd_create, clock, flags, 0, 0, 0, 0), made;
+
+	if (fd < 0 || !time_page())
+		return (int)returned(fd);
+	raw(SYS_close, fd, 0, 0, 0, 0, 0);
+	made = timer_call(TIME_WHAT(TIME_OP_MAKE, 0) | TIME_WHAT_KIND(TIME_KIND_FD, 0, flags), 0,
+			  clock_offset(clock), 0);
+	return made < 0 ? (int)returned(made) : (int)(made & INT32_MAX);
+}
+
+/* -ENOENT: the descriptor is not one of ours. */
+EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old)
+{
+	long r = -ENOENT;
+
+	if (time_page())
+		r = flags & ~SETTIME_FLAGS
+			    ? -EINVAL
+			    : set(TIME_SPACE_FD, (uint32_t)fd, flags & TFD_TIMER_ABSTIME, new, old);
+	if (r == -ENOENT)
+		r = raw(SYS_timerfd_settime, fd, flags, (long)new, (long)old, 0, 0);
+	return (int)returned(r);
+}
+
+EXPORT int timerfd_gettime(int fd, struct itimerspec *now)
+{
+	long r = time_page() ? get(TIME_SPACE_FD, (uint32_t)fd, now) : -ENOENT;
+
+	if (r == -ENOENT)
+		r = raw(SYS_timerfd_gettime, fd, (long)now, 0, 0, 0, 0);
+	return (int)returned(r);
+}
+
+static bool is_valid_timeval(const struct timeval *t)
+{
+	return t->tv_sec >= 0 && t->tv_usec >= 0 && t->tv_usec < 1000000;
+}
+
+static struct itimerspec spec_of(const struct itimerval *t)
+{
+	return (struct itimerspec){{t->it_interval.tv_sec, t->it_interval.tv_usec * 1000},
+				   {t->it_value.tv_sec, t->it_value.tv_usec * 1000}};
+}
+
+/* What is left is never shown as 0, which means that the timer is not armed. */
+static struct itimerval val_of(const struct itimerspec *t)
+{
+	struct itimerval v = {{t->it_interval.tv_sec, t->it_interval.tv_nsec / 1000},
+			      {t->it_value.tv_sec, t->it_value.tv_nsec / 1000}};
+
+	if (t->it_value.tv_nsec && !v.it_value.tv_sec && !v.it_value.tv_usec)
+		v.it_value.tv_usec = 1;
+	return v;
+}
+
+/* The timer exists once it was set: until then it is all zero. */
+static long get_real(struct itimerspec *now)
+{
+	long r = get(TIME_SPACE_REAL, 0, now);
+
+	if (r != -ENOENT)
+		return r;
+	*now = (struct itimerspec){0};
+	return 0;
+}
+
+static long set_real(const struct itimerspec *new, struct itimerspec *old)
+{
+	long r = old ? get_real(old) : 0;
+
+	if (!r)
+		r = set(TIME_SPACE_REAL, 0, false, new, NULL);
+	return r == -ENOENT ? 0 : r;
+}
+
+EXPORT int setitimer(__itimer_which_t which, const struct itimerval *restrict new,
+		     struct itimerval *restrict old)
+{
+	struct itimerspec spec = {0}, before;
+	long r;
+
+	if (!time_page() || which != ITIMER_REAL)
+		return (int)returned(raw(SYS_setitimer, which, (long)new, (long)old, 0, 0, 0));
+	if (new && (!is_valid_timeval(&new->it_value) || !is_valid_timeval(&new->it_interval)))
+		return (int)returned(-EINVAL);
+	if (new)
+		spec = spec_of(new);
+	r = set_real(&spec, old ? &before : NULL);
+	if (!r && old)
+		*old = val_of(&before);
+	return (int)returned(r);
+}
+
+EXPORT int getitimer(__itimer_which_t which, struct itimerval *now)
+{
+	struct itimerspec spec;
+	long r;
+
+	if (!time_page() || which != ITIMER_REAL)
+		return (int)returned(raw(SYS_getitimer, which, (long)now, 0, 0, 0, 0));
+	r = get_real(&spec);
+	if (!r)
+		*now = val_of(&spec);
+	return (int)returned(r);
+}
+
+/* What was left is rounded as Linux rounds it: never to 0. */
+EXPORT unsigned alarm(unsigned seconds)
+{
+	const struct itimerspec new = {{0}, {(time_t)seconds, 0}};
+	struct itimerspec old;
+	uint64_t left;
+
+	if (!time_page())
+		return (unsigned)raw(SYS_alarm, seconds, 0, 0, 0, 0, 0);
+	if (set_real(&new, &old))
+		return 0;
+	left = to_ns(&old.it_value);
+	return (unsigned)(left / NS_PER_S) +
+	       ((left && left < NS_PER_S) || left % NS_PER_S >= NS_PER_S / 2);
+}
+
+EXPORT useconds_t ualarm(useconds_t us, useconds_t interval_us)
+{
+	const struct itimerval new = {{interval_us / 1000000, interval_us % 1000000},
+				      {us / 1000000, us % 1000000}};
+	struct itimerval old;
+
+	if (setitimer(ITIMER_REAL, &new, &old))
+		return (useconds_t)-1;
+	return (useconds_t)(old.it_value.tv_sec * 1000000 + old.it_value.tv_usec);
+}
+
+static timer_t timer_id(long made)
+{
+	return (timer_t)(ID_BASE | (unsigned long)(made >> 32));
+}
+
+/* Is it one of the virtual clocks' timers? */
+static bool is_ours(timer_t timer)
+{
+	return time_page() && ((unsigned long)(uintptr_t)timer & ~ID_MASK) == ID_BASE;
+}
+
+static uint64_t number_of(timer_t timer)
+{
+	return (uintptr_t)timer & ID_MASK;
+}
+
+/* The C library's function @name, which knows its own ids. */
+static void *theirs(const char *name)
+{
+	return dlsym(RTLD_NEXT, name);
+}
+
+static long make_signal(clockid_t clock, const struct sigevent *event)
+{
+	bool nothing = event->sigev_notify == SIGEV_NONE;
+	bool thread = event->sigev_notify == SIGEV_THREAD_ID;
+	enum time_kind kind = nothing  ? TIME_KIND_NOTHING
+			      : thread ? TIME_KIND_THREAD
+				       : TIME_KIND_SIGNAL;
+
+	if (!nothing && !thread && event->sigev_notify != SIGEV_SIGNAL)
+		return -EINVAL;
+	if (!nothing && (event->sigev_signo < 1 || event->sigev_signo > 64))
+		return -EINVAL;
+	return timer_call(TIME_WHAT(TIME_OP_MAKE, 0) |
+				  TIME_WHAT_KIND(kind, nothing ? 0 : event->sigev_signo, 0),
+			  (uint64_t)event->_sigev_un._tid, clock_offset(clock),
+			  (uintptr_t)event->sigev_value.sival_ptr);
+}
+
+EXPORT int timer_create(clockid_t clock, struct sigevent *restrict event, timer_t *restrict timer)
+{
+	/* Without one its value is the timer's id; the kernel's number of it is not known yet. */
+	struct sigevent alarm_event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+	long made;
+
+	if (!time_page() || !is_virtual(clock)) {
+		int (*create)(clockid_t, struct sigevent *, timer_t *) = theirs("timer_create");
+
+		return create(clock, event, timer);
+	}
+	begin();
+	if (event && event->sigev_notify == SIGEV_THREAD)
+		made = timer_thread_make(clock, event);
+	else
+		made = make_signal(clock, event ? event : &alarm_event);
+	if (made < 0)
+		return (int)returned(made);
+	*timer = timer_id(made);
+	return 0;
+}
+
+EXPORT int timer_settime(timer_t timer, int flags, const struct itimerspec *restrict new,
+			 struct itimerspec *restrict old)
+{
+	if (!is_ours(timer)) {
+		int (*settime)(timer_t, int, const struct itimerspec *, struct itimerspec *) =
+			theirs("timer_settime");
+
+		return settime(timer, flags, new, old);
+	}
+	return (int)returned(set(TIME_SPACE_ID, number_of(timer), flags & TIMER_ABSTIME, new, old));
+}
+
+EXPORT int timer_gettime(timer_t timer, struct itimerspec *now)
+{
+	if (!is_ours(timer)) {
+		int (*gettime)(timer_t, struct itimerspec *) = theirs("timer_gettime");
+
+		return gettime(timer, now);
+	}
+	return (int)returned(get(TIME_SPACE_ID, number_of(timer), now));
+}
+
+EXPORT int timer_getoverrun(timer_t timer)
+{
+	if (!is_ours(timer)) {
+		int (*getoverrun)(timer_t) = theirs("timer_getoverrun");
+
+		return getoverrun(timer);
+	}
+	return (int)returned(
+		timer_call(TIME_WHAT(TIME_OP_OVERRUN, TIME_SPACE_ID), number_of(timer), 0, 0));
+}
+
+EXPORT int timer_delete(timer_t timer)
+{
+	if (!is_ours(timer)) {
+		int (*delete)(timer_t) = theirs("timer_delete");
+
+		return delete (timer);
+	}
+	return (int)returned(
+		timer_call(TIME_WHAT(TIME_OP_DELETE, TIME_SPACE_ID), number_of(timer), 0, 0));
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * For programs that check how waits and clocks behave. Each is a table of cases, and runs twice:
+ * `PROGRAM virtual` under kfdsim --virtual, where a wait of one UNIT (a second) lasts that long to
+ * the millisecond, and `PROGRAM real` under kfdsim, where the unit is short and a wait may only
+ * be late. So what is expected of virtual time is what Linux does.
+ *
+ * `PROGRAM virtual CASE...` runs these cases alone.
+ */
+#ifndef KFDSHIM_TESTS_LIB_TIME_CHECK_H
+#define KFDSHIM_TESTS_LIB_TIME_CHECK_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define S_NS 1000000000ull
+#define MS_NS 1000000ull
+#define REAL_UNIT_NS (20 * MS_NS)
+#ifndef VIRTUAL_UNIT_NS
+#define VIRTUAL_UNIT_NS S_NS
+#endif
+#define LATE_NS (20 * S_NS) /* in real time a wait may be this late: the machine may be busy */
+
+struct time_case {
+	const char *name;
+	void (*run)(void);
+};
+
+static bool is_virtual;
+static bool failed;
+static const char *current;
+
+#define UNIT (is_virtual ? VIRTUAL_UNIT_NS : REAL_UNIT_NS)
+/* How long to wait for what comes sooner: in real time it may be late. */
+#define AMPLE(units) (is_virtual ? (units) : 1000)
+
+#define CHECK(condition)                                                                           \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			int check_errno = errno;                                                   \
+			printf("FAILED: %s:%d: %s: %s (errno %d)\n", __FILE__, __LINE__, current,  \
+			       #condition, check_errno);                                           \
+			fflush(stdout);                                                            \
+			failed = true;                                                             \
+		}                                                                                  \
+	} while (0)
+
+__attribute__((unused)) static uint64_t ns_of(const struct timespec *t)
+{
+	return (uint64_t)t->tv_sec * S_NS + (uint64_t)t->tv_nsec;
+}
+
+__attribute__((unused)) static struct timespec timespec_of(uint64_t ns)
+{
+	return (struct timespec){(time_t)(ns / S_NS), (long)(ns % S_NS)};
+}
+
+__attribute__((unused)) static uint64_t clock_now(clockid_t clock)
+{
+	struct timespec t = {0};
+
+	CHECK(!clock_gettime(clock, &t));
+	return ns_of(&t);
+}
+
+__attribute__((unused)) static uint64_t mono(void)
+{
+	return clock_now(CLOCK_MONOTONIC);
+}
+
+/* @units from now, as an absolute time of @clock. */
+__attribute__((unused)) static struct timespec after(clockid_t clock, double units)
+{
+	return timespec_of(clock_now(clock) + (uint64_t)(units * (double)UNIT));
+}
+
+__attribute__((unused)) static void sleep_units(double units)
+{
+	struct timespec t = timespec_of((uint64_t)(units * (double)UNIT));
+
+	while (nanosleep(&t, &t) && errno == EINTR)
+		;
+}
+
+/* Since @begin_ns as many units have passed: not fewer, and no more than @late_ns above that. */
+static void took_within(uint64_t begin_ns, double units, uint64_t late_ns, int line)
+{
+	uint64_t took = mono() - begin_ns, wanted = (uint64_t)(units * (double)UNIT);
+
+	if (took >= wanted && took - wanted <= (is_virtual ? late_ns : LATE_NS))
+		return;
+	printf("FAILED: line %d: %s took %.6f s instead of %.6f s\n", line, current,
+	       (double)took / 1e9, (double)wanted / 1e9);
+	fflush(stdout);
+	failed = true;
+}
+
+#define TOOK(begin_ns, units) took_within(begin_ns, units, MS_NS, __LINE__)
+
+struct caller {
+	pthread_t thread, target;
+	double units;
+	int signal;
+};
+
+static void *call_later(void *arg)
+{
+	const struct caller *caller = arg;
+
+	sleep_units(caller->units);
+	pthread_kill(caller->target, caller->signal);
+	return NULL;
+}
+
+/* Sends the calling thread @signal in @units; must be joined with signal_joined(). */
+__attribute__((unused)) static void signal_later(struct caller *caller, int signal, double units)
+{
+	sigset_t all, old;
+
+	*caller = (struct caller){.target = pthread_self(), .units = units, .signal = signal};
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	CHECK(!pthread_create(&caller->thread, NULL, call_later, caller));
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+__attribute__((unused)) static void signal_joined(struct caller *caller)
+{
+	CHECK(!pthread_join(caller->thread, NULL));
+}
+
+__attribute__((unused)) static void on_signal(int signal, void (*handler)(int), int flags)
+{
+	struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+
+	CHECK(!sigaction(signal, &action, NULL));
+}
+
+/* The child's exit code; 256 + N: signal N ended it. */
+__attribute__((unused)) static int ended(pid_t pid)
+{
+	int status = 0;
+
+	CHECK(waitpid(pid, &status, 0) == pid);
+	return WIFSIGNALED(status) ? 256 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* Runs @run as a process, which exits with 0 if no check failed. */
+__attribute__((unused)) static pid_t start_process(void (*run)(void *), void *arg)
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid)
+		return pid;
+	failed = false;
+	run(arg);
+	_exit(failed);
+}
+
+static bool is_wanted(const char *name, int argc, char **argv)
+{
+	for (int i = 2; i < argc; i++)
+		if (!strcmp(argv[i], name))
+			return true;
+	return argc <= 2;
+}
+
+static int time_main(int argc, char **argv, const struct time_case *cases, size_t n)
+{
+	size_t ran = 0;
+
+	is_virtual = argc > 1 && !strcmp(argv[1], "virtual");
+	if (!is_virtual && (argc < 2 || strcmp(argv[1], "real"))) {
+		printf("usage: %s real|virtual [CASE]...\n", argv[0]);
+		return 2;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (!is_wanted(cases[i].name, argc, argv))
+			continue;
+		current = cases[i].name;
+		cases[i].run();
+		ran++;
+	}
+	printf("%zu cases, %s\n", ran, failed ? "FAILED" : "passed");
+	return failed || !ran;
+}
+
+#define TIME_MAIN(cases)                                                                           \
+	int main(int argc, char **argv)                                                            \
+	{                                                                                          \
+		return time_main(argc, argv, cases, sizeof(cases) / sizeof(*(cases)));             \
+	}
+
+#endif

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+/* Many processes: short ones in which no time passes, and two hundred that sleep. */
+#include <sys/mman.h>
+
+#include "tests/lib/time_check.h"
+
+#define STORM 500u
+#define CROWD 200u
+#define STEPS 3u
+
+/* Runs for a while after its birth, in which the world is not idle. */
+static void compute(void *arg)
+{
+	uint64_t begin = *(uint64_t *)arg;
+
+	for (volatile unsigned i = 0; i < 200000; i++)
+		;
+	CHECK(!is_virtual || mono() == begin);
+}
+
+/* A sleeper waits all the while: its time must not come while a child runs. */
+static void *sleep_long(void *arg)
+{
+	sleep_units(*(double *)arg);
+	return arg;
+}
+
+static void storm(void)
+{
+	double units = 50;
+	uint64_t begin = mono();
+	pthread_t thread;
+
+	CHECK(!pthread_create(&thread, NULL, sleep_long, &units));
+	for (unsigned i = 0; i < STORM; i++)
+		CHECK(!ended(start_process(compute, &begin)));
+	CHECK(!is_virtual || mono() == begin);
+	if (is_virtual) {
+		CHECK(!pthread_join(thread, NULL));
+		TOOK(begin, 50);
+	}
+}
+
+static _Atomic unsigned *good_orphans;
+
+/* The same with children of children, of which the parent is gone at once. */
+static void compute_orphaned(void *arg)
+{
+	if (fork())
+		return;
+	compute(arg);
+	*good_orphans += !failed;
+	sleep_units(1);
+}
+
+static void orphans(void)
+{
+	uint64_t begin = mono();
+
+	good_orphans = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(good_orphans != MAP_FAILED);
+	for (unsigned i = 0; i < 100; i++)
+		CHECK(!ended(start_process(compute_orphaned, &begin)));
+	sleep_units(is_virtual ? 2 : 20);
+	CHECK(*good_orphans == 100);
+	if (is_virtual)
+		TOOK(begin, 2);
+}
+
+static void *compute_in_thread(void *arg)
+{
+	compute(arg);
+	return NULL;
+}
+
+static void threads(void)
+{
+	uint64_t begin = mono();
+
+	for (unsigned i = 0; i < STORM; i++) {
+		pthread_t thread;
+
+		CHECK(!pthread_create(&thread, NULL, compute_in_thread, &begin));
+		CHECK(!pthread_join(thread, NULL));
+	}
+	CHECK(!is_virtual || mono() == begin);
+}
+
+static void sleep_in_steps(void *arg)
+{
+	double step = 0.001 * (double)(1 + (uintptr_t)arg % 7);
+	uint64_t begin = mono();
+
+	for (unsigned i = 0; i < STEPS; i++)
+		sleep_units(step);
+	TOOK(begin, STEPS * step - 1e-9);
+	CHECK(!is_virtual || mono() - begin < (uint64_t)(STEPS * step * S_NS) + 1000);
+}
+
+static void sleepers(void)
+{
+	pid_t pids[CROWD];
+
+	for (uintptr_t i = 0; i < CROWD; i++)
+		pids[i] = start_process(sleep_in_steps, (void *)i);
+	for (unsigned i = 0; i < CROWD; i++)
+		CHECK(!ended(pids[i]));
+}
+
+static const struct time_case cases[] = {
+	{"storm", storm},
+	{"orphans", orphans},
+	{"threads", threads},
+	{"sleepers", sleepers},
+};
+
+TIME_MAIN(cases)

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+/* Waiting for descriptors in processes that have many, no more, or have closed all of them. */
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+
+#include "tests/lib/time_check.h"
+
+#define MANY 300
+
+static void wait_for_none(void)
+{
+	struct pollfd none = {.fd = -1};
+	uint64_t begin = mono();
+
+	CHECK(poll(&none, 1, (int)(2 * UNIT / MS_NS)) == 0);
+	TOOK(begin, 2);
+}
+
+struct writer {
+	pthread_t thread;
+	int fd;
+};
+
+static void *write_later(void *arg)
+{
+	const struct writer *writer = arg;
+	const uint64_t one = 1;
+
+	sleep_units(1);
+	CHECK(write(writer->fd, &one, sizeof(one)) == sizeof(one));
+	return NULL;
+}
+
+/* Written to after a unit, and found then. @late_ns: how long the search may take. */
+static void find_in(struct pollfd *fds, nfds_t n, nfds_t at, uint64_t late_ns)
+{
+	struct writer writer = {.fd = fds[at].fd};
+	uint64_t begin = mono();
+
+	CHECK(!pthread_create(&writer.thread, NULL, write_later, &writer));
+	CHECK(poll(fds, n, (int)(AMPLE(5) * UNIT / MS_NS)) == 1 && fds[at].revents == POLLIN);
+	took_within(begin, 1, late_ns, __LINE__);
+	CHECK(!pthread_join(writer.thread, NULL));
+}
+
+static void many(void *unused)
+{
+	static struct pollfd fds[MANY];
+	struct rlimit limit = {MANY + 8, MANY + 8};
+
+	(void)unused;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
+	for (unsigned i = 0; i < MANY; i++)
+		fds[i] = (struct pollfd){.fd = eventfd(0, 0), .events = POLLIN};
+	find_in(fds, MANY, MANY - 1, MS_NS);
+	CHECK(fds[0].revents == 0);
+	wait_for_none();
+}
+
+/* As many entries as the process may have descriptors. */
+static void many_entries(void *unused)
+{
+	static struct pollfd fds[MANY];
+	struct rlimit limit = {MANY, MANY};
+	uint64_t begin;
+
+	(void)unused;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
+	for (unsigned i = 0; i < MANY; i++)
+		fds[i] = (struct pollfd){.fd = -1};
+	begin = mono();
+	CHECK(poll(fds, MANY, (int)(2 * UNIT / MS_NS)) == 0);
+	TOOK(begin, 2);
+	fds[7] = (struct pollfd){.fd = eventfd(0, 0), .events = POLLIN};
+	find_in(fds, MANY, 7, 2 * MS_NS);
+}
+
+/* No descriptor is left for the library. */
+static void no_more(void *unused)
+{
+	struct rlimit limit = {16, 16};
+	struct pollfd one = {.fd = eventfd(0, 0), .events = POLLIN};
+
+	(void)unused;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
+	while (eventfd(0, 0) >= 0)
+		;
+	CHECK(errno == EMFILE);
+	wait_for_none();
+	find_in(&one, 1, 0, 2 * MS_NS);
+	CHECK(eventfd(0, 0) == -1);
+}
+
+/* Between two waits the program closes what is not its own. */
+static void all_closed(void *unused)
+{
+	struct pollfd one = {.events = POLLIN};
+
+	(void)unused;
+	wait_for_none();
+	closefrom(3);
+	wait_for_none();
+	CHECK(!close_range(3, ~0u, 0));
+	one.fd = eventfd(0, 0);
+	find_in(&one, 1, 0, MS_NS);
+	CHECK(one.fd == 3);
+	wait_for_none();
+	for (int fd = 3; fd < 1024; fd++)
+		close(fd);
+	wait_for_none();
+}
+
+/* And has it while another thread waits. */
+static void *close_later(void *unused)
+{
+	sleep_units(1);
+	closefrom(3);
+	return unused;
+}
+
+static void closed_meanwhile(void *unused)
+{
+	uint64_t begin = mono();
+	struct pollfd none = {.fd = -1};
+	pthread_t thread;
+
+	(void)unused;
+	CHECK(!pthread_create(&thread, NULL, close_later, NULL));
+	CHECK(poll(&none, 1, (int)(3 * UNIT / MS_NS)) == 0);
+	TOOK(begin, 3);
+	CHECK(!pthread_join(thread, NULL));
+	wait_for_none();
+}
+
+/* Every number of the table is the program's, and each file can be read. */
+static void numbers_taken(void *unused)
+{
+	struct pollfd one = {.fd = eventfd(0, 0), .events = POLLIN};
+	struct rlimit limit = {64, 64};
+	uint64_t begin;
+	int readable;
+
+	(void)unused;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
+	wait_for_none();
+	closefrom(one.fd + 1);
+	readable = eventfd(1, 0);
+	for (int fd = readable + 1; fd < 64; fd++)
+		CHECK(dup2(readable, fd) == fd);
+	begin = mono();
+	CHECK(poll(&one, 1, (int)(2 * UNIT / MS_NS)) == 0);
+	took_within(begin, 2, MS_NS, __LINE__);
+	find_in(&one, 1, 0, 2 * MS_NS);
+}
+
+/* A child does not take its parent's wake, nor the parent the child's. */
+static void two_processes(void *unused)
+{
+	pid_t pid;
+
+	(void)unused;
+	wait_for_none();
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		wait_for_none();
+		sleep_units(0.5);
+		wait_for_none();
+		_exit(failed);
+	}
+	wait_for_none();
+	wait_for_none();
+	CHECK(!ended(pid));
+}
+
+static void not_inherited(void *unused)
+{
+	struct rlimit limit = {64, 64};
+
+	(void)unused;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
+	wait_for_none();
+	/* The library's own descriptor is the last one. */
+	execl("/bin/sh", "sh", "-c", "[ ! -e /proc/$$/fd/63 ]", NULL);
+	CHECK(!"exec");
+}
+
+static void apart(void (*run)(void *))
+{
+	CHECK(!ended(start_process(run, NULL)));
+}
+
+#define APART(name)                                                                                \
+	static void case_##name(void)                                                              \
+	{                                                                                          \
+		apart(name);                                                                       \
+	}
+APART(many)
+APART(many_entries)
+APART(no_more)
+APART(all_closed)
+APART(closed_meanwhile)
+APART(numbers_taken)
+APART(two_processes)
+APART(not_inherited)
+
+static const struct time_case cases[] = {
+	{"many", case_many},
+	{"many_entries", case_many_entries},
+	{"no_more", case_no_more},
+	{"all_closed", case_all_closed},
+	{"closed_meanwhile", case_closed_meanwhile},
+	{"numbers_taken", case_numbers_taken},
+	{"two_processes", case_two_processes},
+	{"not_inherited", case_not_inherited},
+};
+
+TIME_MAIN(cases)

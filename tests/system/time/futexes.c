@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+/* Waits by the number of their system call, as libraries make them that have locks of their
+ * own (libstdc++, libhsakmt). */
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "tests/lib/time_check.h"
+
+static uint32_t word;
+
+static long wait_for(uint64_t ns, int flags)
+{
+	struct timespec t = timespec_of(ns);
+
+	return syscall(SYS_futex, &word, FUTEX_WAIT | flags, 0, &t, NULL, 0);
+}
+
+static long wait_until(clockid_t clock, double units, int flags)
+{
+	struct timespec at = after(clock, units);
+
+	return syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | flags, 0, &at, NULL,
+		       FUTEX_BITSET_MATCH_ANY);
+}
+
+static void time_outs(void)
+{
+	uint64_t begin = mono();
+
+	word = 0;
+	CHECK(wait_for(2 * UNIT, 0) == -1 && errno == ETIMEDOUT);
+	TOOK(begin, 2);
+	CHECK(wait_for(UNIT, FUTEX_PRIVATE_FLAG) == -1 && errno == ETIMEDOUT);
+	TOOK(begin, 3);
+	CHECK(wait_until(CLOCK_MONOTONIC, 1, FUTEX_PRIVATE_FLAG) == -1 && errno == ETIMEDOUT);
+	begin = mono();
+	CHECK(wait_until(CLOCK_REALTIME, 1, FUTEX_CLOCK_REALTIME) == -1 && errno == ETIMEDOUT);
+	TOOK(begin, 0.9999);
+	CHECK(wait_until(CLOCK_MONOTONIC, -1, 0) == -1 && errno == ETIMEDOUT);
+	word = 1;
+	CHECK(wait_for(UNIT, 0) == -1 && errno == EAGAIN);
+	CHECK(wait_until(CLOCK_MONOTONIC, 1, 0) == -1 && errno == EAGAIN);
+	word = 0;
+}
+
+static void errors(void)
+{
+	struct timespec bad = {0, 1000000000};
+
+	word = 0;
+	CHECK(syscall(SYS_futex, &word, FUTEX_WAIT, 0, &bad, NULL, 0) == -1 && errno == EINVAL);
+	CHECK(syscall(SYS_futex, 4, FUTEX_WAIT, 0, NULL, NULL, 0) == -1 && errno == EFAULT);
+	CHECK(syscall(SYS_futex, &word, FUTEX_WAKE, 1, NULL, NULL, 0) == 0);
+	CHECK(syscall(SYS_gettid) == gettid());
+	CHECK(syscall(100000) == -1 && errno == ENOSYS);
+}
+
+static void *wake_later(void *arg)
+{
+	sleep_units(1);
+	CHECK(syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0) == 1);
+	return arg;
+}
+
+static void woken(void)
+{
+	uint64_t begin = mono();
+	pthread_t thread;
+
+	CHECK(!pthread_create(&thread, NULL, wake_later, NULL));
+	CHECK(wait_for(AMPLE(3) * UNIT, FUTEX_PRIVATE_FLAG) == 0);
+	TOOK(begin, 1);
+	CHECK(!pthread_join(thread, NULL));
+}
+
+static void by_process(void)
+{
+	uint64_t begin = mono();
+	uint32_t *shared =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct timespec t = timespec_of(AMPLE(5) * UNIT);
+	pid_t pid = fork();
+
+	if (!pid) {
+		sleep_units(1);
+		_exit(syscall(SYS_futex, shared, FUTEX_WAKE, 1, NULL, NULL, 0) != 1);
+	}
+	CHECK(syscall(SYS_futex, shared, FUTEX_WAIT, 0, &t, NULL, 0) == 0);
+	TOOK(begin, 1);
+	CHECK(!ended(pid));
+}
+
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+static void interrupted(void)
+{
+	for (int i = 0; i < 2; i++) {
+		uint64_t begin = mono();
+		struct caller caller;
+
+		on_signal(SIGUSR1, nothing, i ? SA_RESTART : 0);
+		signal_later(&caller, SIGUSR1, 1);
+		CHECK(wait_for(AMPLE(3) * UNIT, 0) == -1);
+		/* A wait for two words, as the time library's, is made again with SA_RESTART. */
+		CHECK(errno == EINTR || (is_virtual && i && errno == ETIMEDOUT));
+		if (errno == EINTR)
+			TOOK(begin, 1);
+		signal_joined(&caller);
+	}
+}
+
+static void other_calls(void)
+{
+	struct timespec t = timespec_of(UNIT), now;
+	uint64_t begin = mono();
+
+	CHECK(syscall(SYS_nanosleep, &t, NULL) == 0);
+	TOOK(begin, 1);
+	CHECK(syscall(SYS_clock_nanosleep, CLOCK_REALTIME, 0, &t, NULL) == 0);
+	TOOK(begin, 2);
+	CHECK(syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now) == 0);
+	CHECK(ns_of(&now) >= begin + 2 * UNIT);
+	t.tv_nsec = -1;
+	CHECK(syscall(SYS_nanosleep, &t, NULL) == -1 && errno == EINVAL);
+}
+
+static const struct time_case cases[] = {
+	{"time_outs", time_outs},   {"errors", errors},		  {"woken", woken},
+	{"by_process", by_process}, {"interrupted", interrupted}, {"other_calls", other_calls},
+};
+
+TIME_MAIN(cases)

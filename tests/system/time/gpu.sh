@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The GPU's runtimes in virtual time: rocminfo finds the GPU, and kfdreplay has the same result,
+# byte for byte, each time.
+set -eu
+# shellcheck source=tests/kfdsim/run.inc.sh
+. "$SOURCE/tests/kfdsim/run.inc.sh"
+
+expect 0 "$KFDSIM" --virtual -- rocminfo
+grep -q 'Name: *gfx90a' "$DIR/out" || fail "rocminfo shows no GPU: $(cat "$DIR/out")"
+
+# replay NAME [kfdreplay option]...
+replay() {
+	local name=$1
+	shift
+	expect 0 "$KFDSIM" --virtual --report "$DIR/$name.report" -- \
+		"$BUILD/kfdreplay" --json "$DIR/$name.json" "$@"
+	[ -s "$DIR/$name.json" ] || fail "$name: no result"
+}
+
+twice() {
+	local name=$1
+	shift
+	replay "$name.1" "$@"
+	replay "$name.2" "$@"
+	cmp "$DIR/$name.1.json" "$DIR/$name.2.json" || {
+		diff "$DIR/$name.1.json" "$DIR/$name.2.json" >&2 || :
+		fail "$name: two results (forced: $(jq -c .virtual.forced_by "$DIR/$name.1.report" \
+			"$DIR/$name.2.report"))"
+	}
+}
+
+resnet=$SOURCE/traces/online_resnet50_b1.csv
+gemm=$SOURCE/traces/offline_gemm4000_f32.csv
+twice closed --trace "$resnet" --requests 20
+twice open --trace "$resnet" --load 0.2 --seconds 0.2
+twice gemm --trace "$gemm" --requests 20
+twice hip --api hip --trace "$resnet" --requests 5

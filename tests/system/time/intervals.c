@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+/* ITIMER_REAL: setitimer, alarm and ualarm, over fork and exec. */
+#include <sys/time.h>
+
+#include "tests/lib/time_check.h"
+
+static volatile sig_atomic_t alarms;
+
+static void count(int signal)
+{
+	(void)signal;
+	alarms++;
+}
+
+static struct timeval timeval_of(double units)
+{
+	struct timespec t = timespec_of((uint64_t)(units * (double)UNIT));
+
+	return (struct timeval){t.tv_sec, t.tv_nsec / 1000};
+}
+
+static struct itimerval val(double value, double interval)
+{
+	return (struct itimerval){timeval_of(interval), timeval_of(value)};
+}
+
+static void set(double value, double interval)
+{
+	const struct itimerval new = val(value, interval);
+
+	CHECK(!setitimer(ITIMER_REAL, &new, NULL));
+}
+
+static uint64_t ns_of_timeval(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * S_NS + (uint64_t)t->tv_usec * 1000;
+}
+
+/* Alarms come in wait_for() alone, so that none is missed. */
+static void begin_counting(void)
+{
+	sigset_t block;
+
+	alarms = 0;
+	on_signal(SIGALRM, count, SA_RESTART);
+	sigemptyset(&block);
+	sigaddset(&block, SIGALRM);
+	sigprocmask(SIG_BLOCK, &block, NULL);
+}
+
+static void allow(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void wait_for(int n)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	while (alarms < n)
+		CHECK(sigsuspend(&none) == -1 && errno == EINTR);
+}
+
+static void once(void)
+{
+	uint64_t begin = mono();
+
+	begin_counting();
+	set(1.5, 0);
+	wait_for(1);
+	TOOK(begin, 1.5);
+	allow();
+	sleep_units(2);
+	CHECK(alarms == 1);
+	TOOK(begin, 3.5);
+}
+
+static void periodic(void)
+{
+	uint64_t begin = mono();
+
+	begin_counting();
+	set(1, 0.5);
+	wait_for(5);
+	TOOK(begin, 3);
+	set(0, 0);
+	allow();
+	sleep_units(2);
+	CHECK(alarms == 5 || !is_virtual);
+}
+
+/* It ends a sleep, which returns what is left. In real time it may come before the sleep. */
+static void interrupts(void)
+{
+	struct timespec t = timespec_of(5 * UNIT), left = {0};
+	uint64_t begin = mono();
+
+	if (!is_virtual)
+		return;
+	begin_counting();
+	allow();
+	set(2, 0);
+	CHECK(nanosleep(&t, &left) == -1 && errno == EINTR);
+	TOOK(begin, 2);
+	CHECK(ns_of(&left) <= 3 * UNIT && ns_of(&left) >= 3 * UNIT - MS_NS);
+}
+
+static void shown(void)
+{
+	struct itimerval now, next = val(10, 0);
+
+	begin_counting();
+	CHECK(!getitimer(ITIMER_REAL, &now));
+	CHECK(!ns_of_timeval(&now.it_value) && !ns_of_timeval(&now.it_interval));
+	set(60, 7);
+	sleep_units(2);
+	CHECK(!getitimer(ITIMER_REAL, &now));
+	CHECK(ns_of_timeval(&now.it_interval) == 7 * UNIT);
+	CHECK(ns_of_timeval(&now.it_value) <= 58 * UNIT);
+	CHECK(!is_virtual || ns_of_timeval(&now.it_value) >= 58 * UNIT - MS_NS);
+	CHECK(!setitimer(ITIMER_REAL, &next, &now));
+	CHECK(ns_of_timeval(&now.it_interval) == 7 * UNIT);
+	set(0, 0);
+}
+
+static void alarm_itself(void)
+{
+	uint64_t begin = mono();
+
+	begin_counting();
+	CHECK(alarm(100) == 0);
+	sleep_units(10);
+	if (is_virtual)
+		CHECK(alarm(20) == 90);
+	CHECK(alarm(0) > 0);
+	if (is_virtual) {
+		begin = mono();
+		CHECK(alarm(3) == 0);
+		wait_for(1);
+		TOOK(begin, 3);
+		CHECK(alarm(0) == 0);
+	}
+	begin = mono();
+	CHECK(ualarm((useconds_t)(UNIT / 2000), 0) == 0);
+	wait_for(alarms + 1);
+	TOOK(begin, 0.5);
+}
+
+/* A child has none of its own, and its parent's goes on. */
+static void check_none(void *arg)
+{
+	struct itimerval now;
+	int before = alarms;
+
+	(void)arg;
+	CHECK(!getitimer(ITIMER_REAL, &now) && !ns_of_timeval(&now.it_value));
+	sleep_units(2);
+	CHECK(alarms == before);
+}
+
+static void forked(void)
+{
+	uint64_t begin = mono();
+
+	begin_counting();
+	allow();
+	set(1, 0);
+	CHECK(ended(start_process(check_none, NULL)) == 0);
+	CHECK(alarms == 1);
+	TOOK(begin, 2);
+}
+
+/* The next program inherits it, and is ended by it. */
+static void become_sleep(void *arg)
+{
+	(void)arg;
+	set(2, 0);
+	execlp("sleep", "sleep", "100", (char *)NULL);
+	CHECK(!"exec");
+}
+
+static void executed(void)
+{
+	uint64_t begin = mono();
+
+	allow();
+	CHECK(ended(start_process(become_sleep, NULL)) == 256 + SIGALRM);
+	TOOK(begin, 2);
+}
+
+/* While it is blocked one is pending, and no more. */
+static void blocked(void)
+{
+	begin_counting();
+	set(1, 1);
+	sleep_units(4.5);
+	set(0, 0);
+	CHECK(alarms == 0);
+	allow();
+	CHECK(alarms == 1);
+}
+
+static void refused(void)
+{
+	struct itimerval bad = {.it_value = {0, 1000000}}, now;
+	struct itimerval cpu = {{0, 0}, {100, 0}};
+
+	CHECK(setitimer(ITIMER_REAL, &bad, NULL) == -1 && errno == EINVAL);
+	bad = (struct itimerval){.it_value = {-1, 0}};
+	CHECK(setitimer(ITIMER_REAL, &bad, NULL) == -1 && errno == EINVAL);
+	/* Timers of CPU time are the kernel's. */
+	CHECK(!setitimer(ITIMER_PROF, &cpu, NULL));
+	CHECK(!getitimer(ITIMER_PROF, &now) && now.it_value.tv_sec >= 99);
+	cpu = (struct itimerval){0};
+	CHECK(!setitimer(ITIMER_PROF, &cpu, NULL));
+}
+
+static const struct time_case cases[] = {
+	{"once", once},		{"periodic", periodic},	 {"interrupts", interrupts},
+	{"shown", shown},	{"alarm", alarm_itself}, {"forked", forked},
+	{"executed", executed}, {"blocked", blocked},	 {"refused", refused},
+};
+
+TIME_MAIN(cases)

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+/* Processes and threads that begin, end, are replaced, stopped and killed while others sleep. */
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "tests/lib/time_check.h"
+
+#define SLEEPERS 30u
+
+static struct shared {
+	_Atomic unsigned steps, n;
+	unsigned order[SLEEPERS];
+} * shared;
+
+static void prepare(void)
+{
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	CHECK(shared != MAP_FAILED);
+}
+
+static void sleep_two(void *unused)
+{
+	(void)unused;
+	sleep_units(2);
+}
+
+static void forked(void)
+{
+	uint64_t begin = mono();
+	pid_t one = start_process(sleep_two, NULL), two = start_process(sleep_two, NULL);
+
+	sleep_units(1);
+	CHECK(!ended(one) && !ended(two));
+	TOOK(begin, 2);
+}
+
+static void vforked(void)
+{
+	uint64_t begin = mono();
+	pid_t pid = vfork();
+
+	if (!pid) {
+		struct timespec t = timespec_of(2 * UNIT);
+
+		nanosleep(&t, NULL);
+		_exit(5);
+	}
+	CHECK(ended(pid) == 5);
+	TOOK(begin, 2);
+	sleep_units(1);
+	TOOK(begin, 3);
+}
+
+/* `sleep` of another program, and this one as a new program. */
+static void executed(void)
+{
+	uint64_t begin = mono();
+	char text[32];
+	pid_t pid = fork();
+
+	snprintf(text, sizeof(text), "%f", 2 * (double)UNIT / 1e9);
+	if (!pid) {
+		sleep_units(1);
+		execlp("sleep", "sleep", text, NULL);
+		_exit(99);
+	}
+	CHECK(!ended(pid));
+	TOOK(begin, 3);
+}
+
+static void *execute(void *text)
+{
+	sleep_units(1);
+	execlp("sleep", "sleep", text, NULL);
+	_exit(99);
+}
+
+static void *sleep_long(void *arg)
+{
+	sleep_units(1000);
+	return arg;
+}
+
+static void exec_of_a_thread(void *text)
+{
+	pthread_t threads[2];
+
+	CHECK(!pthread_create(&threads[0], NULL, sleep_long, NULL));
+	CHECK(!pthread_create(&threads[1], NULL, execute, text));
+	sleep_long(NULL);
+}
+
+/* By a thread that is not the first: the others and their waits end. */
+static void executed_by_thread(void)
+{
+	uint64_t begin = mono();
+	char text[32];
+
+	snprintf(text, sizeof(text), "%f", 2 * (double)UNIT / 1e9);
+	CHECK(!ended(start_process(exec_of_a_thread, text)));
+	TOOK(begin, 3);
+}
+
+static void *end_after(void *units)
+{
+	sleep_units((double)*(unsigned *)units);
+	return NULL;
+}
+
+static void threads_end(void)
+{
+	unsigned units[20];
+	uint64_t begin = mono();
+	pthread_t threads[20];
+
+	for (unsigned i = 0; i < 20; i++) {
+		units[i] = 20 - i;
+		CHECK(!pthread_create(&threads[i], NULL, end_after, &units[i]));
+	}
+	for (unsigned i = 20; i-- > 0;) {
+		CHECK(!pthread_join(threads[i], NULL));
+		TOOK(begin, units[i]);
+	}
+}
+
+static void *leave_first(void *arg)
+{
+	sleep_units(2);
+	_exit(*(int *)arg);
+}
+
+static void first_thread_ends(void *arg)
+{
+	pthread_t thread;
+
+	CHECK(!pthread_create(&thread, NULL, leave_first, arg));
+	pthread_exit(NULL);
+}
+
+/* A process whose first thread has ended is a zombie that goes on. */
+static void leader_gone(void)
+{
+	uint64_t begin = mono();
+	int code = 42;
+
+	CHECK(ended(start_process(first_thread_ends, &code)) == 42);
+	TOOK(begin, 2);
+}
+
+#define ALLOW(nr)                                                                                  \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1),                                           \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+/* What the program itself calls, and nothing that only the time library does. */
+static struct sock_filter strict[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	ALLOW(SYS_clock_nanosleep),
+	ALLOW(SYS_clock_gettime),
+	ALLOW(SYS_nanosleep),
+	ALLOW(SYS_poll),
+	ALLOW(SYS_write),
+	ALLOW(SYS_rt_sigtimedwait),
+	ALLOW(SYS_exit_group),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+};
+
+static void filtered(void *by_prctl)
+{
+	struct sock_fprog program = {sizeof(strict) / sizeof(*strict), strict};
+	struct timespec t = timespec_of(UNIT);
+	sigset_t none;
+
+	sigemptyset(&none);
+	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	if (by_prctl)
+		CHECK(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+	else
+		CHECK(!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
+	CHECK(!nanosleep(&t, NULL));
+	CHECK(!clock_nanosleep(CLOCK_REALTIME, 0, &t, NULL));
+	for (int i = 0; i < 3; i++)
+		CHECK(!poll(NULL, 0, (int)(UNIT / MS_NS)));
+	CHECK(sigtimedwait(&none, NULL, &t) == -1 && errno == EAGAIN);
+	mono();
+}
+
+static void own_filter(void)
+{
+	uint64_t begin = mono();
+
+	CHECK(ended(start_process(filtered, NULL)) == 0);
+	TOOK(begin, 6);
+	CHECK(ended(start_process(filtered, &begin)) == 0);
+	TOOK(begin, 12);
+}
+
+static void forbidden(void *unused)
+{
+	struct sock_fprog program = {sizeof(strict) / sizeof(*strict), strict};
+
+	(void)unused;
+	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	CHECK(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+	getppid();
+}
+
+static void filter_still_filters(void)
+{
+	CHECK(ended(start_process(forbidden, NULL)) == 256 + SIGSYS);
+}
+
+static void step(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 10; i++) {
+		sleep_units(1);
+		shared->steps++;
+	}
+}
+
+static void stopped(void)
+{
+	uint64_t begin = mono();
+	unsigned steps;
+	int status;
+	pid_t pid;
+
+	prepare();
+	pid = start_process(step, NULL);
+	sleep_units(3.5);
+	kill(pid, SIGSTOP);
+	CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
+	steps = shared->steps;
+	CHECK(!is_virtual || steps == 3);
+	sleep_units(10);
+	CHECK(shared->steps == steps);
+	TOOK(begin, 13.5);
+	kill(pid, SIGCONT);
+	CHECK(!ended(pid));
+	CHECK(shared->steps == 10);
+	if (is_virtual)
+		TOOK(begin, 13.5 + 6); /* the fourth step was over while it was stopped */
+}
+
+static void killed(void)
+{
+	uint64_t begin = mono();
+	pid_t pid = start_process(exec_of_a_thread, "1000");
+
+	sleep_units(5);
+	kill(pid, SIGKILL);
+	CHECK(ended(pid) == 256 + SIGKILL);
+	sleep_units(1);
+	TOOK(begin, 6);
+}
+
+static void *note_order(void *arg)
+{
+	unsigned number = (unsigned)(uintptr_t)arg;
+
+	sleep_units(1 + (number * 7 % SLEEPERS) * 0.1);
+	shared->order[shared->n++] = number * 7 % SLEEPERS;
+	return NULL;
+}
+
+static void note_in_process(void *arg)
+{
+	note_order(arg);
+}
+
+/* Half of them threads, half processes: they wake in the order of their times. */
+static void order(void)
+{
+	pthread_t threads[SLEEPERS];
+	pid_t pids[SLEEPERS];
+
+	prepare();
+	for (uintptr_t i = 0; i < SLEEPERS; i++)
+		if (i % 2)
+			CHECK(!pthread_create(&threads[i], NULL, note_order, (void *)i));
+		else
+			pids[i] = start_process(note_in_process, (void *)i);
+	for (uintptr_t i = 0; i < SLEEPERS; i++)
+		CHECK(i % 2 ? !pthread_join(threads[i], NULL) : !ended(pids[i]));
+	CHECK(shared->n == SLEEPERS);
+	for (unsigned i = 0; i < SLEEPERS && is_virtual; i++)
+		CHECK(shared->order[i] == i);
+}
+
+static const struct time_case cases[] = {
+	{"forked", forked},
+	{"vforked", vforked},
+	{"executed", executed},
+	{"executed_by_thread", executed_by_thread},
+	{"threads_end", threads_end},
+	{"leader_gone", leader_gone},
+	{"own_filter", own_filter},
+	{"filter_still_filters", filter_still_filters},
+	{"stopped", stopped},
+	{"killed", killed},
+	{"order", order},
+};
+
+TIME_MAIN(cases)

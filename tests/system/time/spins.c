@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+/* Programs that do not wait: they compute, or look at memory again and again. And one that
+ * waits for its standard input. For spins.sh and input.sh. */
+#include <sys/mman.h>
+
+#include "tests/lib/time_check.h"
+
+/* Of CPU time: more than twice what a process may run for before the clock moves. */
+static void computes(void)
+{
+	uint64_t begin = mono(), until = clock_now(CLOCK_PROCESS_CPUTIME_ID) + UNIT * 5 / 2;
+
+	while (clock_now(CLOCK_PROCESS_CPUTIME_ID) < until)
+		for (volatile unsigned i = 0; i < 1000000; i++)
+			;
+	CHECK(mono() > begin);
+	CHECK(!is_virtual || mono() - begin < 20 * UNIT);
+}
+
+static void *write_later(void *flag)
+{
+	sleep_units(0.5);
+	*(_Atomic bool *)flag = true;
+	return NULL;
+}
+
+static void memory(void)
+{
+	static _Atomic bool flag;
+	uint64_t begin = mono();
+	pthread_t thread;
+
+	CHECK(!pthread_create(&thread, NULL, write_later, (void *)&flag));
+	while (!flag)
+		;
+	took_within(begin, 0.5, UNIT, __LINE__);
+	CHECK(!pthread_join(thread, NULL));
+}
+
+static void write_in_process(void *flag)
+{
+	write_later(flag);
+}
+
+static void shared_memory(void)
+{
+	_Atomic bool *flag =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t begin = mono();
+	pid_t pid = start_process(write_in_process, (void *)flag);
+
+	while (!*flag)
+		;
+	took_within(begin, 0.5, UNIT, __LINE__);
+	CHECK(!ended(pid));
+}
+
+static void quiet(void)
+{
+	sleep_units(5);
+}
+
+/* Says that it begins to wait, and reads. */
+static void reads(void)
+{
+	uint64_t begin = mono();
+	char byte = 0;
+
+	CHECK(write(1, "waits\n", 6) == 6);
+	CHECK(read(0, &byte, 1) == 1 && byte == 'x');
+	CHECK(!is_virtual || mono() == begin);
+	begin = mono();
+	sleep_units(2);
+	TOOK(begin, 2);
+}
+
+static const struct time_case cases[] = {
+	{"computes", computes}, {"memory", memory}, {"shared_memory", shared_memory},
+	{"quiet", quiet},	{"reads", reads},
+};
+
+TIME_MAIN(cases)

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Time goes on for a program that never waits, and the report counts these rounds and names it;
+# for one that only sleeps there are none.
+set -eu
+# shellcheck source=tests/kfdsim/run.inc.sh
+. "$SOURCE/tests/kfdsim/run.inc.sh"
+
+report=$DIR/report.json
+virtual() {
+	"$KFDSIM" --virtual --set host_wake_us=0 --report "$report" -- "$BUILD/time_spins" virtual "$1" ||
+		fail "$1: $?"
+}
+
+for name in computes memory shared_memory; do
+	virtual "$name"
+	jq -e '.virtual | .forced > 0 and .seconds > 0 and
+		([.forced_by[] | select(.command == "time_spins") | .rounds] | add) == .forced' \
+		"$report" >/dev/null || fail "$name: $(jq -c .virtual "$report")"
+done
+virtual quiet
+jq -e '.virtual | .forced == 0 and .forced_by == [] and .seconds == 5 and .wakes == 1' "$report" \
+	>/dev/null || fail "quiet: $(jq -c .virtual "$report")"
+
+# What is expected of time is what Linux does.
+"$KFDSIM" --real-time -- "$BUILD/time_spins" real computes memory shared_memory quiet
