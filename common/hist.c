@@ -55,6 +55,16 @@ uint64_t hist_percentile(const struct hist *h, double p)
 	return h->max;
 }
 
+void hist_add_all(struct hist *h, const struct hist *more)
+{
+	h->count += more->count;
+	h->sum += more->sum;
+	if (more->max > h->max)
+		h->max = more->max;
+	for (unsigned i = 0; i < HIST_BUCKETS; i++)
+		h->buckets[i] += more->buckets[i];
+}
+
 void hist_subtract(struct hist *h, const struct hist *earlier)
 {
 	h->count -= earlier->count;

@@ -27,6 +27,8 @@ unsigned hist_bucket(uint64_t value);
 uint64_t hist_bucket_upper(unsigned bucket);
 /* The value below which the share `p` (0..1) of the values lies; 0 if empty. */
 uint64_t hist_percentile(const struct hist *h, double p);
+/* *h += *more. */
+void hist_add_all(struct hist *h, const struct hist *more);
 /* *h -= *earlier, an older state of the same histogram; max becomes the upper
  * end of the highest bucket left. */
 void hist_subtract(struct hist *h, const struct hist *earlier);

@@ -140,7 +140,7 @@ static int read_simulation(const struct colocation *run, struct simulation *out)
 static int start_client(struct window *window, struct client *client, const char *trace, bool open)
 {
 	const struct arm_setup *setup = window->setup;
-	char name[48], priority[64], socket[PATH_MAX];
+	char name[48], priority[64], socket[PATH_MAX], seed[16];
 	const char *argv[16] = {setup->replay,	"--trace", trace,	"--seconds",
 				setup->seconds, "--json",  client->json};
 	const char *environment[] = {FORGET, NULL, NULL, NULL};
@@ -149,8 +149,9 @@ static int start_client(struct window *window, struct client *client, const char
 	if (open) {
 		/* The same arrivals in every arm. */
 		const char *const more[] = {"--arrivals", "poisson",	  "--seed",
-					    "1",	  setup->pace[0], setup->pace[1]};
+					    seed,	  setup->pace[0], setup->pace[1]};
 
+		snprintf(seed, sizeof(seed), "%u", setup->seed);
 		memcpy(argv + n, more, sizeof(more));
 	} else {
 		argv[n] = "--closed";
@@ -181,25 +182,19 @@ static int start_client(struct window *window, struct client *client, const char
 	return -ECHILD;
 }
 
-static int wait_ready(const struct window *window)
+static int wait_ready(const struct window *window, const struct child *child)
 {
-	const struct client *const clients[] = {&window->online, &window->offline};
 	uint64_t end = clock_ns() + READY_MS * MS;
 
 	progress_live("%s: starting", window->name);
-	for (unsigned i = 0; i < 2; i++) {
-		const struct child *child = clients[i]->child;
+	while (!child->is_ready) {
+		int rc = pump(window->setup, 100);
 
-		while (child && !child->is_ready) {
-			int rc = pump(window->setup, 100);
-
-			if (rc)
-				return rc;
-			if (clock_ns() > end) {
-				progress_note("%s was not ready within %d s", child->name,
-					      READY_MS / 1000);
-				return -ETIMEDOUT;
-			}
+		if (rc)
+			return rc;
+		if (clock_ns() > end) {
+			progress_note("%s was not ready within %d s", child->name, READY_MS / 1000);
+			return -ETIMEDOUT;
 		}
 	}
 	return 0;
@@ -277,8 +272,8 @@ static int run_window(struct window *window, double seconds)
 	while (rc == 0 && (now = clock_ns()) < end) {
 		uint64_t left_ms = (end - now) / MS + 1;
 
-		progress_live("%s: %.0f of %g s", window->name, (double)(now - start) / 1e9,
-			      seconds);
+		progress_live("%s, seed %u: %.0f of %g s", window->name, window->setup->seed,
+			      (double)(now - start) / 1e9, seconds);
 		rc = nursery_pump(window->setup->nursery, left_ms < 500 ? (int)left_ms : 500);
 		/* Clients end a few ms after their time, which is soon where we are woken late. */
 		if (rc == 0 && clock_ns() < end)
@@ -349,9 +344,7 @@ static int measure(struct window *window, struct colocation *run)
 
 	if (!totals)
 		return rc;
-	rc = wait_ready(window);
-	if (rc == 0 && window->socket)
-		rc = wait_registered(window);
+	rc = window->socket ? wait_registered(window) : 0;
 	/* What start-up charged has to be in the file before it is read. */
 	if (rc == 0)
 		rc = pause_ms(window->setup, SIMULATION_LAG_MS + 50);
@@ -396,10 +389,15 @@ static int run_clients(const struct arm_setup *setup, enum arm arm, const char *
 	};
 	int rc = 0;
 
+	/* One after the other, so that which is first does not depend on the machine. */
 	if (online)
 		rc = start_client(&window, &window.online, setup->online, true);
+	if (rc == 0 && online)
+		rc = wait_ready(&window, window.online.child);
 	if (rc == 0 && offline)
 		rc = start_client(&window, &window.offline, setup->offline, false);
+	if (rc == 0 && offline)
+		rc = wait_ready(&window, window.offline.child);
 	if (rc == 0)
 		rc = measure(&window, run);
 	return rc;
@@ -461,12 +459,13 @@ int arm_run(const struct arm_setup *setup, enum arm arm, struct colocation *out)
 		.save_restore_us = out->simulated ? 0 : NAN,
 	};
 	if (!progress_is_live())
-		progress_note("arm %s, %g s%s", arm_names[arm], out->seconds,
-			      arm == ARM_ALONE ? " twice" : "");
+		progress_note("arm %s, seed %u of %u, %g s%s", arm_names[arm], setup->seed,
+			      out->seeds, out->seconds,
+			      arm == ARM_ALONE && setup->seed == 1 ? " twice" : "");
 	if (arm == ARM_ALONE) {
 		rc = run_clients(setup, arm, "alone (online)", true, false, NULL, out);
 		nursery_empty(setup->nursery);
-		if (rc == 0)
+		if (rc == 0 && setup->seed == 1)
 			rc = run_clients(setup, arm, "alone (offline)", false, true, NULL, out);
 	} else if (arm == ARM_SHARED) {
 		rc = run_clients(setup, arm, "shared", true, true, NULL, out);

@@ -7,6 +7,8 @@
  * shared  both, nothing preloaded
  * trap    both with the shim, and a kfdschedd of their own
  *
+ * Offline alone has no arrivals, so that it is the same with every seed: it runs with the first.
+ *
  * The measured window begins when every client stands ready (kfdreplay
  * --sync-fd), so that neither start-up nor registration is measured.
  * Threads: none. Errors: the sentence has been printed; -EINTR asked to stop,
@@ -24,6 +26,7 @@ struct arm_setup {
 	const char *online, *offline; /* paths of the traces */
 	const char *pace[2];	      /* "--load" or "--rate", and its value */
 	const char *seconds;	      /* wall, for kfdreplay's --seconds */
+	unsigned seed;		      /* of the arrivals, from 1 on */
 	char replay[PATH_MAX];
 	char daemon[PATH_MAX];
 	char shim[PATH_MAX];

@@ -17,6 +17,7 @@ struct request {
 	const char *online, *offline;
 	const char *json, *svg;
 	struct option_number load, rate, seconds;
+	unsigned long seeds; /* 0: not given */
 	bool arms[ARM_COUNT];
 };
 
@@ -83,6 +84,7 @@ static int parse(int argc, char **argv, struct request *out)
 		{OPTION_NUMBER("load", &out->load, 0, "a share of GPU time such as 0.2")},
 		{OPTION_NUMBER("rate", &out->rate, 0, "requests a second")},
 		{OPTION_NUMBER("seconds", &out->seconds, 86400, "seconds, at most a day")},
+		{OPTION_COUNT("seeds", &out->seeds, 1, RESULT_SEEDS_MAX, "a number, 1 to 32")},
 		{OPTION_TEXT("json", &out->json)},
 		{OPTION_TEXT("svg", &out->svg)},
 		{0},
@@ -186,6 +188,7 @@ static int world_of(struct colocation *run)
 				  SIMULATION_PATH, strerror(-rc));
 	run->simulated = true;
 	run->time_scale = simulation.time_scale;
+	run->is_virtual = simulation.is_virtual;
 	run->bounce_us = simulation.bounce_us;
 	strcpy(run->profile, simulation.profile);
 	return CLI_DONE;
@@ -232,19 +235,45 @@ static int tell(const struct request *request, const struct colocation *run)
 	return code;
 }
 
+static int measure_arm(struct arm_setup *setup, enum arm arm, struct colocation *run)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < run->seeds; i++) {
+		setup->seed = i + 1;
+		rc = arm_run(setup, arm, run);
+		if (arm == ARM_ALONE && i > 0)
+			run->arms[arm].offline = run->by_seed[0][arm].offline;
+		run->by_seed[i][arm] = run->arms[arm];
+	}
+	return rc;
+}
+
 static int measure(const struct request *request, struct arm_setup *setup, struct colocation *run)
 {
 	int rc = 0;
 
 	for (unsigned arm = 0; rc == 0 && arm < ARM_COUNT; arm++)
 		if (request->arms[arm])
-			rc = arm_run(setup, (enum arm)arm, run);
+			rc = measure_arm(setup, (enum arm)arm, run);
+	result_combine(run);
 	if (rc == -EINTR)
 		return cli_failed(&verb_colocate, "stopped by SIG%s; everything was ended",
 				  sigabbrev_np(setup->nursery->stopped_by));
 	if (rc == -EOPNOTSUPP)
 		return CLI_IMPOSSIBLE;
 	return rc ? CLI_FAILED : CLI_DONE;
+}
+
+/* In virtual time, where there is no luck with the machine, more arrivals and shorter windows. */
+static void set_extent(const struct request *request, struct arm_setup *setup,
+		       struct colocation *run)
+{
+	setup->seconds = request->seconds.text ? request->seconds.text
+			 : run->is_virtual     ? "5"
+					       : "20";
+	run->seconds = strtod(setup->seconds, NULL);
+	run->seeds = request->seeds ? (unsigned)request->seeds : run->is_virtual ? 5 : 1;
 }
 
 static int run(int argc, char **argv)
@@ -255,7 +284,6 @@ static int run(int argc, char **argv)
 	struct request request = {
 		.load.value = NAN,
 		.rate.value = NAN,
-		.seconds = {20, "20"},
 		.arms = {true, true, true},
 	};
 	int code = parse(argc, argv, &request);
@@ -268,7 +296,6 @@ static int run(int argc, char **argv)
 		.offline = request.offline,
 		.pace = {request.load.text ? "--load" : "--rate",
 			 request.load.text ? request.load.text : request.rate.text},
-		.seconds = request.seconds.text,
 	};
 
 	trace_name(request.online, online, sizeof(online));
@@ -278,7 +305,6 @@ static int run(int argc, char **argv)
 		.offline = offline,
 		.load = request.load.value,
 		.rate_per_s = request.rate.value,
-		.seconds = request.seconds.value,
 	};
 	code = check_files(&request);
 	if (code == CLI_DONE)
@@ -287,6 +313,7 @@ static int run(int argc, char **argv)
 		code = world_of(&colocation);
 	if (code)
 		return code;
+	set_extent(&request, &setup, &colocation);
 	if (nursery_open(&nursery))
 		return cli_failed(&verb_colocate, "cannot take signals: %m");
 	code = make_folder(&setup);
@@ -302,7 +329,7 @@ const struct verb verb_colocate = {
 	.name = "colocate",
 	.summary = "measure what sharing a GPU costs, with and without the scheduler",
 	.usage = "--online TRACE --offline TRACE [--arms alone,shared,trap] [--load L | --rate R] "
-		 "[--seconds S] [--json FILE] [--svg FILE]",
+		 "[--seconds S] [--seeds N] [--json FILE] [--svg FILE]",
 	.help = "Plays two recorded models at once on one GPU, with real processes, and tells what\n"
 		"becomes of the online one's latency and the offline one's throughput. On hardware,\n"
 		"or under kfdsim (then every figure is of a simulated GPU, and times are model time:\n"
@@ -317,8 +344,10 @@ const struct verb verb_colocate = {
 		"                             the offline one while the online one has work\n"
 		"  --load L         online GPU time x rate, 0.2 by default\n"
 		"  --rate R         instead of --load: requests a second (model time)\n"
-		"  --seconds S      wall seconds of a measured window, 20 by default; alone takes two\n"
-		"                   windows (each client the full time), the other arms one\n"
+		"  --seconds S      wall seconds of a measured window: 20, or 5 in virtual time; alone\n"
+		"                   takes two windows (each client the full time), the others one\n"
+		"  --seeds N        measures each arm so often, with other arrivals: once, or 5 times\n"
+		"                   in virtual time; the table shows how far they are apart\n"
 		"  --json FILE      the figures; keys as in docs/formats.md\n"
 		"  --svg FILE       the figures as a picture\n"
 		"\n"
@@ -326,12 +355,12 @@ const struct verb verb_colocate = {
 		"every queue off the GPU for each change), to saving and restoring running work, to\n"
 		"detecting work and to holding on after its end: totals of the arm. An online client\n"
 		"whose backlog grew throughout does not keep up, and has no percentiles to speak of.\n"
-		"A simulated run is valid if the P99 doorbell delay x time scale is at most 5 % of\n"
+		"In real time a simulated run is valid if the P99 doorbell delay x time scale is at most 5 % of\n"
 		"the online P50 alone, and that P50 at most twice what the trace's GPU time and\n"
 		"the load explain; if it is not, the exit code is 1.\n"
 		"\n"
 		"Examples:\n"
-		"  kfdsim --gpu mi210 --time-scale 0.1 -- kfdsched colocate \\\n"
+		"  kfdsim --gpu mi210 --virtual -- kfdsched colocate \\\n"
 		"      --online traces/online_resnet50_b1.csv \\\n"
 		"      --offline traces/offline_gpt2m_train_8x1024.csv --svg report.svg\n"
 		"  kfdsched colocate --online serve.csv --offline train.csv --arms alone,trap \\\n"

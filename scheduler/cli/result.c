@@ -51,25 +51,15 @@ int result_offline(const json_t *replay, struct offline_figures *out)
 	return isnan(out->steps) || isnan(out->gpu_busy_ratio) ? -EINVAL : 0;
 }
 
-static void add(struct hist *to, const struct hist *more)
-{
-	to->count += more->count;
-	to->sum += more->sum;
-	if (more->max > to->max)
-		to->max = more->max;
-	for (unsigned i = 0; i < HIST_BUCKETS; i++)
-		to->buckets[i] += more->buckets[i];
-}
-
 void result_charge(struct colocation *run, enum arm arm, const struct simulation *window)
 {
 	struct arm_figures *figures = &run->arms[arm];
 
 	figures->bounce_us += (double)window->bounce_ns / 1e3;
 	figures->save_restore_us += (double)(window->save.sum + window->restore.sum) / 1e3;
-	add(&figures->save, &window->save);
-	add(&figures->restore, &window->restore);
-	add(&run->doorbell, &window->doorbell);
+	hist_add_all(&figures->save, &window->save);
+	hist_add_all(&figures->restore, &window->restore);
+	hist_add_all(&run->doorbell, &window->doorbell);
 }
 
 static double median_us(const struct hist *h)
@@ -107,6 +97,8 @@ static void judge_validity(const struct colocation *run, struct verdict *out)
 			 "kfdsim reports no doorbell at all in the measured windows");
 		return;
 	}
+	if (run->is_virtual) /* the machine has no part in it */
+		return;
 	if (!alone->ran || isnan(alone->online.p50_us)) {
 		out->validity = alone->ran ? RESULT_INVALID : RESULT_NOT_JUDGED;
 		snprintf(out->reason, sizeof(out->reason),
@@ -168,20 +160,34 @@ static json_t *number(double value)
 	return isnan(value) ? json_null() : json_real(value);
 }
 
-static json_t *arm_json(const struct arm_figures *arm)
+static json_t *range_json(const struct range *range)
+{
+	return json_pack("[o,o]", number(range->low), number(range->high));
+}
+
+static json_t *spread_json(const struct spread *spread)
+{
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "p50_us", range_json(&spread->p50_us),
+			 "p90_us", range_json(&spread->p90_us), "p99_us",
+			 range_json(&spread->p99_us), "p999_us", range_json(&spread->p999_us),
+			 "steps", range_json(&spread->steps), "of_alone",
+			 range_json(&spread->of_alone));
+}
+
+static json_t *arm_json(const struct arm_figures *arm, const struct spread *spread)
 {
 	const struct online_figures *online = &arm->online;
 
 	return json_pack(
-		"{s:{s:o,s:o,s:o,s:o,s:I,s:o,s:b},s:{s:o,s:o},s:I,s:I,s:{s:o,s:o,s:o,s:o}}",
+		"{s:{s:o,s:o,s:o,s:o,s:I,s:o,s:b},s:{s:o,s:o},s:o,s:I,s:I,s:{s:o,s:o,s:o,s:o}}",
 		"online", "p50_us", number(online->p50_us), "p90_us", number(online->p90_us),
 		"p99_us", number(online->p99_us), "p999_us", number(online->p999_us), "requests",
 		online->requests, "gpu_busy_ratio", number(online->gpu_busy_ratio), "keeps_up",
 		online->keeps_up, "offline", "steps", number(arm->offline.steps), "gpu_busy_ratio",
-		number(arm->offline.gpu_busy_ratio), "suspends", (json_int_t)arm->suspends,
-		"resumes", (json_int_t)arm->resumes, "lost", "bounce_us", number(arm->bounce_us),
-		"save_restore_us", number(arm->save_restore_us), "detection_us",
-		number(arm->detection_us), "holdover_us", number(arm->holdover_us));
+		number(arm->offline.gpu_busy_ratio), "spread", spread_json(spread), "suspends",
+		(json_int_t)arm->suspends, "resumes", (json_int_t)arm->resumes, "lost", "bounce_us",
+		number(arm->bounce_us), "save_restore_us", number(arm->save_restore_us),
+		"detection_us", number(arm->detection_us), "holdover_us", number(arm->holdover_us));
 }
 
 json_t *result_json(const struct colocation *run, const struct verdict *verdict)
@@ -197,13 +203,15 @@ json_t *result_json(const struct colocation *run, const struct verdict *verdict)
 		valid = json_boolean(verdict->validity == RESULT_VALID);
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		if (run->arms[i].ran)
-			json_object_set_new(arms, arm_names[i], arm_json(&run->arms[i]));
+			json_object_set_new(arms, arm_names[i],
+					    arm_json(&run->arms[i], &run->spread[i]));
 	return json_pack(
-		"{s:b,s:o,s:f,s:s,s:s,s:o,s:o,s:f,s:o,s:o,s:o,s:o,s:o}", "simulated",
-		run->simulated, "profile", run->simulated ? json_string(run->profile) : json_null(),
-		"time_scale", run->time_scale, "online", run->online, "offline", run->offline,
-		"load", number(run->load), "rate_per_s", number(run->rate_per_s), "seconds",
-		run->seconds, "costs", costs, "valid", valid, "invalid_reason",
+		"{s:b,s:b,s:o,s:f,s:s,s:s,s:o,s:o,s:f,s:i,s:o,s:o,s:o,s:o,s:o}", "simulated",
+		run->simulated, "virtual", run->is_virtual, "profile",
+		run->simulated ? json_string(run->profile) : json_null(), "time_scale",
+		run->time_scale, "online", run->online, "offline", run->offline, "load",
+		number(run->load), "rate_per_s", number(run->rate_per_s), "seconds", run->seconds,
+		"seeds", (int)run->seeds, "costs", costs, "valid", valid, "invalid_reason",
 		verdict->reason[0] ? json_string(verdict->reason) : json_null(),
 		"doorbell_delay_us",
 		run->simulated ? json_pack("{s:o,s:o}", "p50", number(verdict->doorbell_p50_us),
@@ -223,14 +231,15 @@ void result_world(const struct colocation *run, const struct verdict *verdict, c
 		return;
 	}
 	quantity_us(bounce, run->bounce_us);
-	if (isnan(verdict->save_us) || isnan(verdict->restore_us))
-		snprintf(text, size, "%s, time scale %g, bounce %s (assumed)", run->profile,
-			 run->time_scale, bounce);
-	else
-		snprintf(text, size,
-			 "%s, time scale %g, bounce %s, median save %s, restore %s (assumed)",
-			 run->profile, run->time_scale, bounce, quantity_us(save, verdict->save_us),
-			 quantity_us(restore, verdict->restore_us));
+	int n = snprintf(text, size, "%s, %stime scale %g, bounce %s", run->profile,
+			 run->is_virtual ? "virtual time, " : "", run->time_scale, bounce);
+
+	if (!isnan(verdict->save_us) && !isnan(verdict->restore_us) && n > 0 && (size_t)n < size)
+		n += snprintf(text + n, size - (size_t)n, ", median save %s, restore %s",
+			      quantity_us(save, verdict->save_us),
+			      quantity_us(restore, verdict->restore_us));
+	if (n > 0 && (size_t)n < size)
+		snprintf(text + n, size - (size_t)n, " (assumed)");
 }
 
 static void arm_row(struct table *table, const struct colocation *run,
@@ -260,6 +269,43 @@ static void arm_row(struct table *table, const struct colocation *run,
 	table_cell(table, "%llu", (unsigned long long)arm->suspends);
 	for (unsigned i = 0; i < 4; i++)
 		table_cell(table, "%s", quantity_us(text, lost[i]));
+}
+
+static void range_cell(struct table *table, const struct range *range)
+{
+	char low[QUANTITY_BYTES], high[QUANTITY_BYTES];
+
+	quantity_us(low, range->low);
+	quantity_us(high, range->high);
+	/* "1.08-1.12 ms" where the unit is one. */
+	if (strcmp(strchr(low, ' '), strchr(high, ' ')) == 0)
+		*strchr(low, ' ') = '\0';
+	table_cell(table, "%s-%s", low, high);
+}
+
+/* Below an arm's row: the lowest and the highest of its seeds. */
+static void spread_row(struct table *table, const struct colocation *run, enum arm which)
+{
+	const struct spread *spread = &run->spread[which];
+	const struct range *const latencies[] = {&spread->p50_us, &spread->p90_us, &spread->p99_us,
+						 &spread->p999_us};
+
+	table_row(table);
+	table_cell(table, "  %u seeds", run->seeds);
+	if (run->arms[which].online.keeps_up)
+		for (unsigned i = 0; i < 4; i++)
+			range_cell(table, latencies[i]);
+	else
+		table_span(table, 4, "");
+	table_cell(table, "%s", "");
+	table_cell(table, "%.2f-%.2f", spread->steps.low, spread->steps.high);
+	if (isnan(spread->of_alone.low))
+		table_cell(table, TABLE_UNKNOWN);
+	else
+		table_cell(table, "%.0f-%.0f %%", 100 * spread->of_alone.low,
+			   100 * spread->of_alone.high);
+	for (unsigned i = 0; i < 5; i++)
+		table_cell(table, "%s", "");
 }
 
 static void print_bound(const struct colocation *run, const struct verdict *verdict, FILE *out)
@@ -295,11 +341,21 @@ int result_print(const struct colocation *run, const struct verdict *verdict, FI
 		fprintf(out, "%g requests/s", run->rate_per_s);
 	else
 		fprintf(out, "load %g %%", 100 * run->load);
-	fprintf(out, "; offline %s, closed loop; %g s (wall) a window%s\n\n", run->offline,
-		run->seconds, run->simulated ? "; times below are model time" : "");
+	fprintf(out, "; offline %s, closed loop; %g s%s a window%s\n", run->offline, run->seconds,
+		run->is_virtual ? "" : " (wall)",
+		run->simulated ? "; times below are model time" : "");
+	if (run->seeds > 1)
+		fprintf(out,
+			"%u seeds: medians of the percentiles, means of the steps, totals of the "
+			"rest; the lowest and the highest below\n",
+			run->seeds);
+	fputc('\n', out);
 	for (unsigned i = 0; i < ARM_COUNT; i++)
-		if (run->arms[i].ran)
+		if (run->arms[i].ran) {
 			arm_row(table, run, verdict, (enum arm)i);
+			if (run->seeds > 1)
+				spread_row(table, run, (enum arm)i);
+		}
 	int rc = table_print(table, out);
 
 	table_free(table);

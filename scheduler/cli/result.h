@@ -47,16 +47,33 @@ struct arm_figures {
 	struct hist save, restore; /* ns */
 };
 
+#define RESULT_SEEDS_MAX 32u
+
+/* The lowest and the highest of the seeds' figures. */
+struct range {
+	double low, high;
+};
+
+struct spread {
+	struct range p50_us, p90_us, p99_us, p999_us, steps, of_alone;
+};
+
 struct colocation {
 	const char *online, *offline; /* names of the traces */
 	double load, rate_per_s;      /* one of them; the other is NAN */
 	double seconds;		      /* wall, of one measured window */
+	unsigned seeds;		      /* each arm was measured so often, with other arrivals */
 	bool simulated;
+	bool is_virtual;   /* simulated, and its times do not depend on the machine */
 	double time_scale; /* 1 on hardware */
 	char profile[64];
 	double bounce_us;     /* NAN on hardware */
 	struct hist doorbell; /* ns, wall, all measured windows */
+	struct arm_figures by_seed[RESULT_SEEDS_MAX][ARM_COUNT];
+	/* Of all seeds: the median of each percentile, the mean of ratios and steps, the sum of all
+	 * that is counted or lost (result_combine). */
 	struct arm_figures arms[ARM_COUNT];
+	struct spread spread[ARM_COUNT];
 };
 
 enum validity { RESULT_VALID, RESULT_INVALID, RESULT_NOT_JUDGED };
@@ -76,6 +93,9 @@ int result_online(const json_t *replay, struct online_figures *out);
 int result_offline(const json_t *replay, struct offline_figures *out);
 /* Adds what a measured window charged to its arm and to the whole. */
 void result_charge(struct colocation *run, enum arm arm, const struct simulation *window);
+
+/* Fills arms and spread from by_seed. */
+void result_combine(struct colocation *run);
 
 void result_judge(const struct colocation *run, struct verdict *out);
 json_t *result_json(const struct colocation *run, const struct verdict *verdict);

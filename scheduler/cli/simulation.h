@@ -9,6 +9,7 @@
 #ifndef KFDSHIM_CLI_SIMULATION_H
 #define KFDSHIM_CLI_SIMULATION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/hist.h"
@@ -21,6 +22,7 @@ struct simulation {
 	char profile[64];
 	char kernel[32]; /* the release whose rules hold; may be empty */
 	double time_scale;
+	bool is_virtual; /* kfdsim --virtual: times do not depend on the machine */
 	double bounce_us;
 	struct hist doorbell; /* ns, wall */
 	uint64_t bounces;

@@ -35,19 +35,20 @@ for role in online offline; do
 done
 grep -qx 'slow_suspend_us = 50000' "$work/config" || fail "the daemon's configuration"
 grep -qx '\[scheduler\]' "$work/config" || fail "the daemon's configuration"
-for arm in alone shared trap; do said "arm $arm, 1 s"; done
+for arm in alone shared trap; do said "arm $arm, seed 1 of 1, 1 s"; done
 
 jq -e '(keys == ["arms", "costs", "doorbell_delay_us", "invalid_reason", "load", "offline", "online",
-		 "profile", "rate_per_s", "seconds", "simulated", "time_scale", "valid"])
-	and .simulated == false and .profile == null and .time_scale == 1 and .costs == null
+		 "profile", "rate_per_s", "seconds", "seeds", "simulated", "time_scale", "valid", "virtual"])
+	and .simulated == false and .virtual == false and .seeds == 1 and .profile == null and .time_scale == 1 and .costs == null
 	and .doorbell_delay_us == null and .valid and .invalid_reason == null
 	and .online == "on" and .offline == "off" and .load == 0.3 and .rate_per_s == null
 	and .seconds == 1 and (.arms | keys == ["alone", "shared", "trap"])
-	and all(.arms[]; (keys == ["lost", "offline", "online", "resumes", "suspends"])
+	and all(.arms[]; (keys == ["lost", "offline", "online", "resumes", "spread", "suspends"])
 		and (.online | keys == ["gpu_busy_ratio", "keeps_up", "p50_us", "p90_us", "p999_us",
 					"p99_us", "requests"])
 		and (.offline | keys == ["gpu_busy_ratio", "steps"])
 		and (.lost | keys == ["bounce_us", "detection_us", "holdover_us", "save_restore_us"])
+		and (.spread | keys == ["of_alone", "p50_us", "p90_us", "p999_us", "p99_us", "steps"])
 		and .lost.bounce_us == null and .lost.save_restore_us == null
 		and .online.requests == 100)' "$work/report.json" >/dev/null ||
 	fail "the JSON is not as docs/formats.md has it: $(jq -c . "$work/report.json")"
@@ -58,11 +59,26 @@ jq -e '.arms | .alone.suspends == 0 and .shared.suspends == 0 and .shared.lost.d
 	fail "the figures: $(jq -c .arms "$work/report.json")"
 
 printed "hardware: "
+! grep -q seeds "$work/out" || fail "a spread of one seed"
 grep -q '^alone *900 us *1.50 ms *2.00 ms *3.00 ms *100 *10.50 *100 % *0 *- *- *0 us *0 us' \
 	"$work/out" || fail "row alone"
 grep -q '^shared *does not keep up *100 ' "$work/out" || fail "row shared"
 grep -q '^trap *900 us .* 8.40 *80 % *10 *- *- *20.0 us *30.0 us' "$work/out" || fail "row trap"
 xmllint --noout "$work/report.svg" || fail "the SVG is not well-formed"
+
+# Several seeds: other arrivals each, medians, means and totals of them, and how far they are apart.
+rm "$FAKE_DIR"/*
+FAKE_SPREAD=1 expect 0 "$kfdsched" colocate "${traces[@]}" --seconds 0.3 --seeds 3 --arms alone,trap \
+	--json "$work/seeds.json"
+for seed in 1 2 3; do
+	logged trap-online "seed=$seed "
+	said "arm trap, seed $seed of 3"
+done
+[ "$(grep -c trace= "$FAKE_DIR/alone-offline.log")" = 1 ] || fail "offline alone ran more than once"
+jq -e '.seeds == 3 and (.arms.trap | .online.requests == 300 and .suspends == 30
+	and .online.p99_us == 2800 and .spread.p99_us == [2700, 2900] and .offline.steps == 8.4)' \
+	"$work/seeds.json" >/dev/null || fail "three seeds: $(jq -c .arms.trap "$work/seeds.json")"
+grep -q '^  3 seeds .* 2.70-2.90 ms' "$work/out" || fail "the row of the spread: $(cat "$work/out")"
 
 # Only what was asked for is run; without alone there is nothing to judge by.
 rm "$FAKE_DIR"/*

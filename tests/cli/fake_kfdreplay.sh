@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Stands in for kfdreplay: keeps the sync contract and writes figures that can
-# be told apart by arm and role. Reads FAKE_DIR, and FAKE_REPLAY=fail|mute|early|impossible.
+# be told apart by arm and role. Reads FAKE_DIR, and
+# FAKE_REPLAY=fail|mute|early|impossible; FAKE_SPREAD: P99 under trap depends on the seed.
 set -eu
 mode=open load=- seed=- arrivals=-
 while [ $# -gt 0 ]; do
@@ -41,7 +42,7 @@ done
 	echo "preload=${LD_PRELOAD-unset}"
 	echo "priority=${KFDSHIM_PRIORITY-unset} group=${KFDSHIM_GROUP-unset} socket=${KFDSHIM_SOCKET-unset}"
 	echo "others=$others"
-} >"$FAKE_DIR/$name.log"
+} >>"$FAKE_DIR/$name.log"
 case $arm/$role/${FAKE_REPLAY-} in
 shared/offline/fail)
 	echo "kfdreplay: the queue has gone" >&2
@@ -63,6 +64,7 @@ sleep 0.1
 p99=2000 keeps=true
 [ "$arm" != shared ] || keeps=false
 [ "$arm" != trap ] || p99=2600
+[ "$arm" != trap ] || [ -z "${FAKE_SPREAD-}" ] || [ "$mode" != open ] || p99=$((2600 + 100 * seed))
 steps=10.5
 [ "$arm" != trap ] || steps=8.4
 if [ "$mode" = open ]; then steps=0; fi

@@ -102,6 +102,8 @@ wrong "--rate" colocate --online a --offline b --rate -3
 wrong "exclude" colocate --online a --offline b --rate 3 --load 3
 wrong "--seconds" colocate --online a --offline b --seconds 1x
 wrong "--seconds" colocate --online a --offline b --seconds 1e9
+wrong "--seeds" colocate --online a --offline b --seeds 0
+wrong "--seeds" colocate --online a --offline b --seeds 33
 
 verbs="run status queues colocate doctor suspend resume set policy events trace preempt monitor analyze record compare"
 expect 0 "$kfdsched" --help

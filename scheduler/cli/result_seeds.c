@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+/* One figure from those of several seeds. */
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "scheduler/cli/result.h"
+
+/* Where a figure lies in struct arm_figures. */
+#define AT(member) offsetof(struct arm_figures, member)
+
+static double figure(const struct colocation *run, unsigned seed, enum arm arm, size_t at)
+{
+	return *(const double *)((const char *)&run->by_seed[seed][arm] + at);
+}
+
+static void set(struct colocation *run, enum arm arm, size_t at, double value)
+{
+	*(double *)((char *)&run->arms[arm] + at) = value;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(const struct colocation *run, enum arm arm, size_t at)
+{
+	double all[RESULT_SEEDS_MAX];
+	unsigned n = 0;
+
+	for (unsigned seed = 0; seed < run->seeds; seed++)
+		if (!isnan(figure(run, seed, arm, at)))
+			all[n++] = figure(run, seed, arm, at);
+	if (n == 0)
+		return NAN;
+	qsort(all, n, sizeof(all[0]), compare);
+	return n % 2 ? all[n / 2] : (all[n / 2 - 1] + all[n / 2]) / 2;
+}
+
+static double sum(const struct colocation *run, enum arm arm, size_t at)
+{
+	double total = 0;
+
+	for (unsigned seed = 0; seed < run->seeds; seed++)
+		total += figure(run, seed, arm, at);
+	return total;
+}
+
+static struct range range(const struct colocation *run, enum arm arm, size_t at)
+{
+	struct range range = {NAN, NAN};
+
+	for (unsigned seed = 0; seed < run->seeds; seed++) {
+		range.low = fmin(range.low, figure(run, seed, arm, at));
+		range.high = fmax(range.high, figure(run, seed, arm, at));
+	}
+	return range;
+}
+
+static void count(struct colocation *run, enum arm arm)
+{
+	struct arm_figures *all = &run->arms[arm];
+
+	all->ran = all->online.keeps_up = true;
+	for (unsigned seed = 0; seed < run->seeds; seed++) {
+		const struct arm_figures *one = &run->by_seed[seed][arm];
+
+		all->ran &= one->ran;
+		all->online.keeps_up &= one->online.keeps_up;
+		all->online.requests += one->online.requests;
+		all->suspends += one->suspends;
+		all->resumes += one->resumes;
+		hist_add_all(&all->save, &one->save);
+		hist_add_all(&all->restore, &one->restore);
+	}
+}
+
+static void find_spread(struct colocation *run, enum arm arm)
+{
+	struct spread *spread = &run->spread[arm];
+	double alone = run->arms[ARM_ALONE].offline.steps;
+
+	spread->p50_us = range(run, arm, AT(online.p50_us));
+	spread->p90_us = range(run, arm, AT(online.p90_us));
+	spread->p99_us = range(run, arm, AT(online.p99_us));
+	spread->p999_us = range(run, arm, AT(online.p999_us));
+	spread->steps = range(run, arm, AT(offline.steps));
+	spread->of_alone =
+		run->arms[ARM_ALONE].ran && alone > 0
+			? (struct range){spread->steps.low / alone, spread->steps.high / alone}
+			: (struct range){NAN, NAN};
+}
+
+void result_combine(struct colocation *run)
+{
+	static const size_t medians[] = {AT(online.p50_us), AT(online.p90_us), AT(online.p99_us),
+					 AT(online.p999_us)};
+	static const size_t means[] = {AT(online.gpu_busy_ratio), AT(online.gpu_us),
+				       AT(offline.steps), AT(offline.gpu_busy_ratio)};
+	static const size_t sums[] = {AT(bounce_us), AT(save_restore_us), AT(detection_us),
+				      AT(holdover_us)};
+
+	for (unsigned arm = 0; arm < ARM_COUNT; arm++) {
+		run->arms[arm] = (struct arm_figures){0};
+		count(run, (enum arm)arm);
+		for (unsigned i = 0; i < sizeof(medians) / sizeof(medians[0]); i++)
+			set(run, (enum arm)arm, medians[i], median(run, (enum arm)arm, medians[i]));
+		for (unsigned i = 0; i < sizeof(means) / sizeof(means[0]); i++)
+			set(run, (enum arm)arm, means[i],
+			    sum(run, (enum arm)arm, means[i]) / run->seeds);
+		for (unsigned i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
+			set(run, (enum arm)arm, sums[i], sum(run, (enum arm)arm, sums[i]));
+	}
+	for (unsigned arm = 0; arm < ARM_COUNT; arm++)
+		find_spread(run, (enum arm)arm);
+}
