@@ -23,7 +23,8 @@ void cores_of_world(void)
 		CPU_SET(core, &cores);
 		sched_setaffinity(0, sizeof(cores), &cores);
 	}
-	if (sched_setscheduler(0, SCHED_FIFO, &lowest))
+	/* Round robin, because a thread that spins for another one would keep it from the core. */
+	if (sched_setscheduler(0, SCHED_RR, &lowest))
 		sched_setscheduler(0, SCHED_BATCH, &none);
 }
 

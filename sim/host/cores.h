@@ -2,8 +2,9 @@
 /*
  * Where the threads of a world in virtual time take turns (kfdsim --seed). All of them share one
  * core, and one runs until it sleeps, so that of several that can run at one instant the order is
- * that in which they were woken. That takes the right to a real-time priority; without it they
- * are only not preempted by each other's wake-ups. The supervisor has the other cores.
+ * that in which they were woken. One that runs for 100 ms without a sleep goes behind the others
+ * (sched_rr_timeslice_ms). That takes the right to a real-time priority; without it they are only
+ * not preempted by each other's wake-ups. The supervisor has the other cores.
  */
 #ifndef KFDSHIM_SIM_HOST_CORES_H
 #define KFDSHIM_SIM_HOST_CORES_H

@@ -420,7 +420,7 @@ static bool clocks_stood(struct idle *idle)
 bool idle_check(struct idle *idle)
 {
 	idle->busy = 0;
-	/* First: whoever was in fork() when the numbers were read has run since. */
+	/* First: a thread that is in fork() while the numbers are read runs after this. */
 	clocks_stood(idle);
 	if (read_new(idle))
 		return false;

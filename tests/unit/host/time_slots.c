@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The supervisor's side of the time page: who is woken, in which order, and how. */
+/* The supervisor's side of the time page: which thread is woken, in which order, and how. */
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
