@@ -91,7 +91,7 @@ static uint64_t by_poll(void)
 	return mono();
 }
 
-/* A program that waits by looking at the clock, in each of the usual ways. */
+/* A program that waits by reading the clock again and again, in each of the usual ways. */
 static void spin_until(void)
 {
 	static uint64_t (*const ways[])(void) = {mono, by_real, by_day, by_yield, by_poll};

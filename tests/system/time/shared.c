@@ -35,12 +35,12 @@ static void prepare(void)
 }
 
 /* Takes each second turn, after a hundredth of a unit. */
-static void play(unsigned who)
+static void play(unsigned first)
 {
 	struct timespec at;
 	int r;
 
-	for (unsigned turn = who; turn < TURNS; turn += 2) {
+	for (unsigned turn = first; turn < TURNS; turn += 2) {
 		pthread_mutex_lock(&shared->mutex);
 		at = after(CLOCK_MONOTONIC, AMPLE(10));
 		r = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Programs that do not wait: they compute, or look at memory again and again. And one that
+/* Programs that do not wait: they compute, or read memory again and again. And one that
  * waits for its standard input. For spins.sh and input.sh. */
 #include <sys/mman.h>
 
@@ -55,6 +55,37 @@ static void shared_memory(void)
 	CHECK(!ended(pid));
 }
 
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static bool asked;
+static _Atomic bool answered;
+
+static void *answer(void *arg)
+{
+	pthread_mutex_lock(&mutex);
+	while (!asked)
+		pthread_cond_wait(&cond, &mutex);
+	pthread_mutex_unlock(&mutex);
+	answered = true;
+	return arg;
+}
+
+/* Spins for a thread that could run: where threads share a core it must come to its turn. */
+static void handover(void)
+{
+	pthread_t thread;
+
+	CHECK(!pthread_create(&thread, NULL, answer, NULL));
+	sleep_units(1);
+	pthread_mutex_lock(&mutex);
+	asked = true;
+	pthread_cond_signal(&cond);
+	pthread_mutex_unlock(&mutex);
+	while (!answered)
+		;
+	CHECK(!pthread_join(thread, NULL));
+}
+
 static void quiet(void)
 {
 	sleep_units(5);
@@ -76,7 +107,7 @@ static void reads(void)
 
 static const struct time_case cases[] = {
 	{"computes", computes}, {"memory", memory}, {"shared_memory", shared_memory},
-	{"quiet", quiet},	{"reads", reads},
+	{"handover", handover}, {"quiet", quiet},   {"reads", reads},
 };
 
 TIME_MAIN(cases)

@@ -7,9 +7,13 @@ set -eu
 . "$SOURCE/tests/kfdsim/run.inc.sh"
 
 report=$DIR/report.json
+# virtual CASE [kfdsim option]...
 virtual() {
-	"$KFDSIM" --virtual --set host_wake_us=0 --report "$report" -- "$BUILD/time_spins" virtual "$1" ||
-		fail "$1: $?"
+	local name=$1 status=0
+	shift
+	timeout -s KILL 60 "$KFDSIM" --virtual --set host_wake_us=0 --report "$report" "$@" -- \
+		"$BUILD/time_spins" virtual "$name" || status=$?
+	[ $status = 0 ] || fail "$name $*: $status"
 }
 
 for name in computes memory shared_memory; do
@@ -22,5 +26,9 @@ virtual quiet
 jq -e '.virtual | .forced == 0 and .forced_by == [] and .seconds == 5 and .wakes == 1' "$report" \
 	>/dev/null || fail "quiet: $(jq -c .virtual "$report")"
 
+# A thread that spins for another one lets it run, also where they take turns.
+virtual handover
+virtual handover --seed 1
+
 # What is expected of time is what Linux does.
-"$KFDSIM" --real-time -- "$BUILD/time_spins" real computes memory shared_memory quiet
+"$KFDSIM" --real-time -- "$BUILD/time_spins" real computes memory shared_memory handover quiet
