@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/proc_stat.h"
+#include "common/proc_status.h"
 
 #define NAMES 64u
 #define NAME_BYTES 64u
@@ -30,7 +32,6 @@ struct process {
 };
 
 struct idle {
-	pid_t init;
 	struct thread *threads;
 	struct process *processes;
 	size_t n_threads, cap_threads, n_processes, cap_processes;
@@ -166,11 +167,11 @@ static void thread_drop(struct idle *idle, size_t at)
 		idle->ended(idle->context, thread.tid);
 }
 
-static pid_t field(const char *status, const char *name)
+static pid_t number(const char *status, const char *key)
 {
-	const char *at = strstr(status, name);
+	const char *at = proc_status_field(status, key);
 
-	return at ? (pid_t)strtol(at + strlen(name), NULL, 10) : 0;
+	return at ? atoi(at) : 0;
 }
 
 /* Is the task @tid one of the world's? Its process or its parent is known then: one that has lost
@@ -180,10 +181,10 @@ static int consider(struct idle *idle, pid_t tid)
 	char status[1024];
 	pid_t pid, parent;
 
-	if (read_file(tid, tid, "status", status, sizeof(status)) <= 0)
+	if (proc_status_read(tid, status, sizeof(status)))
 		return 0;
-	pid = field(status, "\nTgid:");
-	parent = field(status, "\nPPid:");
+	pid = number(status, "\nTgid:");
+	parent = number(status, "\nPPid:");
 	if (!process_find(idle, pid) && !process_find(idle, parent))
 		return 0;
 	return thread_add(idle, pid, tid);
@@ -266,7 +267,6 @@ int idle_open(pid_t init, struct idle **out)
 
 	if (!idle)
 		return -ENOMEM;
-	idle->init = init;
 	idle->loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	r = idle->loadavg < 0 ? -errno : thread_add(idle, init, init);
 	if (!r && !idle->n_threads)
@@ -306,24 +306,16 @@ static bool name_known(const struct idle *idle, const char *name)
 	return false;
 }
 
-static char state_of(const struct thread *thread)
-{
-	char stat[512], *at;
-
-	if (read_file(thread->pid, thread->tid, "stat", stat, sizeof(stat)) <= 0)
-		return 'X';
-	at = strrchr(stat, ')');
-	return at && at[1] ? at[2] : 'R';
-}
-
 enum look { BUSY, ASLEEP, GONE };
 
 static enum look by_state(struct idle *idle, const struct thread *thread, const char *name)
 {
-	char state = state_of(thread);
+	struct proc_stat stat;
+	char state;
 
-	if (state == 'X')
+	if (!proc_stat(thread->tid, &stat) || stat.state == 'X')
 		return GONE;
+	state = stat.state;
 	if (state == 'S' && strcmp(name, "0") && strcmp(name, "?") && idle->n_asleep < NAMES)
 		strcpy(idle->asleep[idle->n_asleep++], name);
 	/* Its child of vfork() has not ended yet. */

@@ -18,12 +18,12 @@
 #define HIGH 1024 /* event descriptors lie below it, out of the program's way */
 #define TRIES 256
 
-static void answer(const struct world *world, const struct seccomp_notif *n, int result)
+bool time_answer(const struct world *world, const struct seccomp_notif *n, int64_t result)
 {
 	struct seccomp_notif_resp response = {
-		.id = n->id, .val = result > 0 ? result : 0, .error = result < 0 ? result : 0};
+		.id = n->id, .val = result > 0 ? result : 0, .error = result < 0 ? (int)result : 0};
 
-	ioctl(world->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+	return !ioctl(world->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
 /* What the caller has as @fd: its link in /proc; false: nothing. */
@@ -79,7 +79,7 @@ static void give_event(struct world *world, const struct seccomp_notif *n)
 		r = time_give(world, n, event, time_place(n, (int)n->data.args[2]), O_CLOEXEC);
 		close(event);
 	}
-	answer(world, n, r);
+	time_answer(world, n, r);
 }
 
 bool time_serve(struct world *world, const struct seccomp_notif *n)
@@ -89,7 +89,7 @@ bool time_serve(struct world *world, const struct seccomp_notif *n)
 	if (!world->time || n->data.nr != SYS_ioctl)
 		return false;
 	if (command == TIME_IOC_SLOT)
-		answer(world, n, time_slots_of(world->time, (pid_t)n->pid));
+		time_answer(world, n, time_slots_of(world->time, (pid_t)n->pid));
 	else if (command == TIME_IOC_EVENT)
 		give_event(world, n);
 	else if (command == TIME_IOC_TIMER)

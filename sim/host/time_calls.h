@@ -12,6 +12,9 @@ struct world;
 /* Serves @n if it is one of them. */
 bool time_serve(struct world *world, const struct seccomp_notif *n);
 
+/* Answers @n with a result or a negative errno. False: the caller was interrupted by a signal, and
+ * calls again. */
+bool time_answer(const struct world *world, const struct seccomp_notif *n, int64_t result);
 /* A number for a descriptor of the library in the caller of @n, out of the program's way: @lost,
  * if the caller has an event descriptor or nothing there (-1: none was lost), else the highest
  * that is free. 0: none was found. */

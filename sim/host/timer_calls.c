@@ -8,15 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/timerfd.h>
 
+#include "common/proc_status.h"
 #include "sim/host/event_files.h"
 #include "sim/host/time_calls.h"
 #include "sim/host/timers.h"
 #include "sim/kfd/files.h"
-
-#define STATUS_BYTES 4096
 
 /* The call's arguments, and the process of the thread that makes it. */
 struct request {
@@ -24,33 +22,15 @@ struct request {
 	uint64_t what, number, first, second;
 };
 
-/* False: the caller was interrupted by a signal, and calls again. */
-static bool answer(const struct world *world, const struct seccomp_notif *n, int64_t result)
-{
-	struct seccomp_notif_resp response = {
-		.id = n->id, .val = result > 0 ? result : 0, .error = result < 0 ? (int)result : 0};
-
-	return !ioctl(world->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
-}
-
-static pid_t process_of(pid_t tid)
-{
-	char status[STATUS_BYTES];
-	const char *at;
-
-	if (read_status(tid, status, sizeof(status)) || !(at = strstr(status, "\nTgid:")))
-		return 0;
-	return atoi(at + strlen("\nTgid:"));
-}
-
 /* What the thread @tid is called in its own PID namespace: the last of its numbers. */
 static pid_t own_number(pid_t tid)
 {
-	char status[STATUS_BYTES], *at, *end;
+	char status[PROC_STATUS_BYTES];
+	const char *at, *end;
 
-	if (read_status(tid, status, sizeof(status)) || !(at = strstr(status, "\nNSpid:")))
+	if (proc_status_read(tid, status, sizeof(status)) ||
+	    !(at = proc_status_field(status, "\nNSpid:")))
 		return 0;
-	at += strlen("\nNSpid:");
 	end = at + strcspn(at, "\n");
 	while (end > at && end[-1] >= '0' && end[-1] <= '9')
 		end--;
@@ -117,11 +97,11 @@ static void make(struct world *world, const struct seccomp_notif *n, const struc
 
 	number = r ? r : timers_make(world->timers, &new);
 	if (number < 0) {
-		answer(world, n, number);
+		time_answer(world, n, number);
 		return;
 	}
 	fd = give(world, n, &new, number);
-	if (!answer(world, n, fd < 0 ? fd : (int64_t)number << 32 | fd) || fd < 0)
+	if (!time_answer(world, n, fd < 0 ? fd : (int64_t)number << 32 | fd) || fd < 0)
 		timers_delete(world->timers, number);
 }
 
@@ -173,17 +153,18 @@ static int64_t operate(struct world *world, const struct seccomp_notif *n, const
 void timer_serve(struct world *world, const struct seccomp_notif *n)
 {
 	const uint64_t *a = (const uint64_t *)n->data.args;
-	const struct request request = {process_of((pid_t)n->pid), a[2], a[3], a[4], a[5]};
+	const struct request request = {proc_status_number((pid_t)n->pid, "\nTgid:"), a[2], a[3],
+					a[4], a[5]};
 
 	/* The process was found by a number: it is the caller's if the call still waits. */
 	if (!request.pid || !notify_alive(world, n->id)) {
-		answer(world, n, -ESRCH);
+		time_answer(world, n, -ESRCH);
 	} else if ((request.what & 0xff) == TIME_OP_MAKE) {
 		make(world, n, &request);
 	} else if ((request.what & 0xff) == TIME_OP_EXEC) {
 		timers_exec(world->timers, request.pid);
-		answer(world, n, 0);
+		time_answer(world, n, 0);
 	} else {
-		answer(world, n, operate(world, n, &request));
+		time_answer(world, n, operate(world, n, &request));
 	}
 }

@@ -2,19 +2,17 @@
 #include "sim/host/timers.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "common/proc_status.h"
 #include "sim/host/event_files.h"
 #include "sim/time/page.h"
 
@@ -355,21 +353,13 @@ static void count(struct timers *timers, struct timer *timer, uint64_t expiratio
 static bool is_pending(const struct timer_new *is)
 {
 	const char *name = is->kind == TIME_KIND_THREAD ? "\nSigPnd:" : "\nShdPnd:", *at;
-	char path[64], text[2048];
-	ssize_t n;
-	int fd;
+	char status[PROC_STATUS_BYTES];
 
-	if (is->kind == TIME_KIND_THREAD)
-		snprintf(path, sizeof(path), "/proc/%d/task/%d/status", is->pid, is->tid);
-	else
-		snprintf(path, sizeof(path), "/proc/%d/status", is->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	at = strstr(text, name);
-	return at && strtoull(at + strlen(name), NULL, 16) >> (is->signal - 1) & 1;
+	if (proc_status_read(is->kind == TIME_KIND_THREAD ? is->tid : is->pid, status,
+			     sizeof(status)))
+		return false;
+	at = proc_status_field(status, name);
+	return at && strtoull(at, NULL, 16) >> (is->signal - 1) & 1;
 }
 
 static int send_signal(const struct timers *timers, const struct timer *timer)

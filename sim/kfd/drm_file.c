@@ -15,22 +15,17 @@
 
 #include "sim/kfd/drm_file.h"
 
+#include "common/proc_status.h"
+
 /* A pidfd of the caller's process, to be closed: or -errno. */
 static int caller_pidfd(const struct call *call, pid_t *pid)
 {
 	const struct process *known = process_of_thread(call->world, call->tid);
-	char status[4096];
-	const char *tgid;
 	int fd;
 
-	if (known) {
-		*pid = known->pid;
-	} else {
-		if (read_status(call->tid, status, sizeof status) ||
-		    !(tgid = strstr(status, "\nTgid:")))
-			return -ESRCH;
-		*pid = atoi(tgid + 6);
-	}
+	*pid = known ? known->pid : proc_status_number(call->tid, "\nTgid:");
+	if (!*pid)
+		return -ESRCH;
 	fd = (int)syscall(SYS_pidfd_open, *pid, 0);
 	if (fd < 0)
 		return -errno;

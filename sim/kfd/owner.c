@@ -19,19 +19,14 @@
 #include <unistd.h>
 
 #include "common/proc_stat.h"
+#include "common/proc_status.h"
 #include "sim/kfd/kfd.h"
 
 #define ANCESTORS_MAX 256
 
 static pid_t parent_of(pid_t pid)
 {
-	char status[4096];
-	const char *at;
-
-	if (read_status(pid, status, sizeof status))
-		return 0;
-	at = strstr(status, "\nPPid:");
-	return at ? atoi(at + strlen("\nPPid:")) : 0;
+	return proc_status_number(pid, "\nPPid:");
 }
 
 /* Where the world begins: its own user namespace is what the host's is on
@@ -45,7 +40,8 @@ bool caller_capable(const struct call *call, uint64_t any_of)
 	snprintf(path, sizeof path, "/proc/%d/ns/user", call->tid);
 	if (stat(path, &theirs) || stat("/proc/self/ns/user", &own) || own.st_ino != theirs.st_ino)
 		return false;
-	if (read_status(call->tid, status, sizeof status) || !(caps = strstr(status, "\nCapEff:")))
+	if (proc_status_read(call->tid, status, sizeof status) ||
+	    !(caps = strstr(status, "\nCapEff:")))
 		return false;
 	return (strtoull(caps + strlen("\nCapEff:"), NULL, 16) & any_of) != 0;
 }
@@ -181,12 +177,10 @@ bool process_owns(struct process *process, const struct caller_file *file)
 /* A vfork()ed child runs in its parent's memory, but is not its parent. */
 pid_t process_lender(pid_t tid)
 {
-	char status[4096];
-	const char *at;
-	pid_t parent;
+	pid_t pid = proc_status_number(tid, "\nTgid:"), parent;
 
-	if (read_status(tid, status, sizeof status) || !(at = strstr(status, "\nTgid:")))
+	if (!pid)
 		return 0;
-	parent = parent_of(atoi(at + strlen("\nTgid:")));
+	parent = parent_of(pid);
 	return parent > 1 && !syscall(SYS_kcmp, tid, parent, KCMP_VM, 0, 0) ? parent : 0;
 }

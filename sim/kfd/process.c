@@ -17,43 +17,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/proc_status.h"
 #include "sim/kfd/files.h"
 
-#define STATUS_BYTES 4096
 #define NS_LEVELS_MAX 33 /* the kernel allows 32 nested pid namespaces */
 #define SLOTS_MAX 8192u
 #define DOORBELL_PLACES (1u << 16) /* in the kfd file, one a process and node */
 #define PASID_FIRST 0x8001u	   /* of 16 bits; the first is the driver's own */
 
-int read_status(pid_t pid, char *buffer, size_t size)
-{
-	char path[48];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%d/status", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = read(fd, buffer, size - 1);
-	close(fd);
-	if (n <= 0)
-		return -ESRCH;
-	buffer[n] = '\0';
-	return 0;
-}
-
-static const char *status_field(const char *status, const char *key)
-{
-	const char *at = strstr(status, key);
-
-	return at ? at + strlen(key) : NULL;
-}
-
 /* The thread's ids from our pid namespace inwards; how many. */
 static unsigned status_ns_pids(const char *status, pid_t *out)
 {
-	const char *at = status_field(status, "\nNSpid:");
+	const char *at = proc_status_field(status, "\nNSpid:");
 	unsigned n = 0;
 
 	while (at && n < NS_LEVELS_MAX) {
@@ -181,7 +156,7 @@ static struct process_record *record_new(struct world *world, const struct proce
 					 const char *status)
 {
 	struct process_record *record = calloc(1, sizeof *record);
-	const char *name = status_field(status, "Name:\t");
+	const char *name = proc_status_field(status, "Name:\t");
 
 	if (!record)
 		return NULL;
@@ -222,7 +197,7 @@ static struct process *process_by_pid(struct world *world, pid_t pid)
 static bool starts_wrong(const struct process *process, const char *status)
 {
 	const struct world *world = process->world;
-	const char *parent = status_field(status, "\nPPid:");
+	const char *parent = proc_status_field(status, "\nPPid:");
 	const struct process_record *record;
 
 	if (rule_broken(world, RULE_forked_child_is_a_process_of_its_own))
@@ -288,12 +263,13 @@ fail:
 
 struct process *process_new(struct world *world, pid_t tid)
 {
-	char status[STATUS_BYTES];
+	char status[PROC_STATUS_BYTES];
 	struct process *process;
 	const char *tgid;
 	pid_t pid;
 
-	if (read_status(tid, status, sizeof status) || !(tgid = status_field(status, "\nTgid:")))
+	if (proc_status_read(tid, status, sizeof status) ||
+	    !(tgid = proc_status_field(status, "\nTgid:")))
 		return NULL;
 	pid = atoi(tgid);
 	process = process_by_pid(world, pid);
@@ -302,7 +278,7 @@ struct process *process_new(struct world *world, pid_t tid)
 		process = NULL;
 	}
 	/* Its numbers and its name are the lead thread's, whichever thread came first. */
-	if (!process && (tid == pid || !read_status(pid, status, sizeof status)))
+	if (!process && (tid == pid || !proc_status_read(pid, status, sizeof status)))
 		process = make(world, pid, status, NULL);
 	if (process)
 		remember_thread(world, tid, process);
@@ -311,9 +287,9 @@ struct process *process_new(struct world *world, pid_t tid)
 
 struct process *process_new_context(struct process *primary)
 {
-	char status[STATUS_BYTES];
+	char status[PROC_STATUS_BYTES];
 
-	if (read_status(primary->pid, status, sizeof status))
+	if (proc_status_read(primary->pid, status, sizeof status))
 		return NULL;
 	return make(primary->world, primary->pid, status, primary);
 }
@@ -440,7 +416,7 @@ static bool named(const struct process *process, const struct process *caller, c
 /* Does any thread but the leader have this id? */
 static bool names_thread(const struct process *process, const struct process *caller, pid_t pid)
 {
-	char path[48], status[STATUS_BYTES];
+	char path[48], status[PROC_STATUS_BYTES];
 	struct dirent *entry;
 	bool found = false;
 	DIR *dir;
@@ -450,7 +426,7 @@ static bool names_thread(const struct process *process, const struct process *ca
 	while (dir && !found && (entry = readdir(dir))) {
 		pid_t ns[NS_LEVELS_MAX], tid = atoi(entry->d_name);
 
-		if (tid > 0 && tid != process->pid && !read_status(tid, status, sizeof status))
+		if (tid > 0 && tid != process->pid && !proc_status_read(tid, status, sizeof status))
 			found = named(process, caller, ns, status_ns_pids(status, ns), pid);
 	}
 	if (dir)
@@ -460,12 +436,12 @@ static bool names_thread(const struct process *process, const struct process *ca
 
 bool process_pid_alive(const struct process *process)
 {
-	char status[STATUS_BYTES];
+	char status[PROC_STATUS_BYTES];
 	const char *state;
 
-	if (read_status(process->pid, status, sizeof status))
+	if (proc_status_read(process->pid, status, sizeof status))
 		return false;
-	state = status_field(status, "\nState:\t");
+	state = proc_status_field(status, "\nState:\t");
 	return state && *state != 'Z' && *state != 'X';
 }
 
@@ -515,7 +491,7 @@ struct process *process_by_ns_pid(struct process *caller, pid_t pid)
 /* Its pid in our namespace is not known yet: all are looked through. */
 struct process *process_new_traced(struct process *caller, pid_t pid, pid_t tracer)
 {
-	char status[STATUS_BYTES];
+	char status[PROC_STATUS_BYTES];
 	struct process *made = NULL;
 	struct dirent *entry;
 	DIR *dir = opendir("/proc");
@@ -525,9 +501,9 @@ struct process *process_new_traced(struct process *caller, pid_t pid, pid_t trac
 		const char *by;
 		unsigned levels;
 
-		if (host <= 0 || read_status(host, status, sizeof status))
+		if (host <= 0 || proc_status_read(host, status, sizeof status))
 			continue;
-		by = status_field(status, "\nTracerPid:");
+		by = proc_status_field(status, "\nTracerPid:");
 		levels = status_ns_pids(status, ns);
 		if (by && atoi(by) == tracer && levels >= caller->ns_levels &&
 		    ns[caller->ns_levels - 1] == pid)
@@ -540,11 +516,11 @@ struct process *process_new_traced(struct process *caller, pid_t pid, pid_t trac
 
 int process_tracer(const struct process *process)
 {
-	char status[STATUS_BYTES];
+	char status[PROC_STATUS_BYTES];
 	const char *tracer;
 
-	if (read_status(process->pid, status, sizeof status))
+	if (proc_status_read(process->pid, status, sizeof status))
 		return 0;
-	tracer = status_field(status, "\nTracerPid:");
+	tracer = proc_status_field(status, "\nTracerPid:");
 	return tracer ? atoi(tracer) : 0;
 }

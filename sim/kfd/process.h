@@ -231,8 +231,7 @@ void process_block(struct process *process, struct call *call);
 struct process *process_by_ns_pid(struct process *caller, pid_t pid);
 /* Makes a KFD process of one that this thread traces; NULL: it does not. */
 struct process *process_new_traced(struct process *caller, pid_t pid, pid_t tracer);
-int process_tracer(const struct process *process);     /* host tid of the lead thread's; 0: none */
-int read_status(pid_t pid, char *buffer, size_t size); /* /proc/PID/status */
+int process_tracer(const struct process *process); /* host tid of the lead thread's; 0: none */
 
 /* owner.c: has this process opened the file itself? */
 bool process_owns(struct process *process, const struct caller_file *file);
