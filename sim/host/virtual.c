@@ -201,16 +201,12 @@ static enum round wait_for_round(struct loop *loop)
 	return ENDED;
 }
 
-/* How far the clock may go. In a forced round no further than the process has run for: then it
- * is a machine on which time passes. */
-static uint64_t limit(const struct loop *loop, enum round round)
+/* How far the clock may go towards the first end of a wait. In a forced round no further than the
+ * process has run for: then it is a machine on which time passes. */
+static uint64_t limit(const struct loop *loop, enum round round, uint64_t first)
 {
-	uint64_t first = time_slots_first(loop->world->time);
-	uint64_t timer = timers_first(loop->world->timers);
 	uint64_t most = clock_ns() + loop->patience_ns;
 
-	if (timer < first)
-		first = timer;
 	return round == FORCED && first > most ? most : first;
 }
 
@@ -218,16 +214,17 @@ static uint64_t limit(const struct loop *loop, enum round round)
 static bool let_happen(struct loop *loop, enum round round)
 {
 	struct world *world = loop->world;
+	uint64_t wait, timer;
 
 	if (!drive_settle(world))
 		return true;
-	if ((timers_first(world->timers) <= time_slots_first(world->time) &&
-	     timers_fire(world->timers)) ||
-	    time_slots_wake(world->time)) {
+	wait = time_slots_first(world->time);
+	timer = timers_first(world->timers);
+	if (timer <= wait ? timers_fire(world->timers) : time_slots_wake(world->time)) {
 		loop->counts->wakes++;
 		return true;
 	}
-	return drive_until(world, limit(loop, round), round == FORCED);
+	return drive_until(world, limit(loop, round, timer < wait ? timer : wait), round == FORCED);
 }
 
 /* Until the world calls, or @ns are over. */
