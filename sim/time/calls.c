@@ -16,10 +16,6 @@
 
 #include "sim/time/library.h"
 
-#ifndef SYS_futex_waitv
-#define SYS_futex_waitv 449
-#endif
-
 /* FUTEX_WAIT's time is relative, FUTEX_WAIT_BITSET's absolute; only the bit set that matches
  * every wake can be served. */
 static bool is_timed_futex(const long a[6])

@@ -42,10 +42,7 @@ void clock_looked(unsigned weight)
 	spin.looks += weight;
 	if (spin.looks < SPIN_LOOKS)
 		return;
-	spin.step_ns = spin.step_ns ? 2 * spin.step_ns : STEP_MIN_NS;
-	if (spin.step_ns > STEP_MAX_NS)
-		spin.step_ns = STEP_MAX_NS;
-	atomic_fetch_add(&time_page()->spins, 1);
+	spin.step_ns = spin_step(spin.step_ns, STEP_MIN_NS, STEP_MAX_NS);
 	sleep_until(now + spin.step_ns, TIME_WAIT_SPIN);
 	spin.looks = SPIN_LOOKS - SPIN_AGAIN;
 	spin.seen_ns = now_ns();
@@ -70,6 +67,21 @@ uint64_t clock_offset(clockid_t clock)
 		return time_page()->boottime_ns;
 	default:
 		return 0;
+	}
+}
+
+bool clock_can_wake(clockid_t clock)
+{
+	switch (clock) {
+	case CLOCK_REALTIME:
+	case CLOCK_REALTIME_ALARM:
+	case CLOCK_MONOTONIC:
+	case CLOCK_BOOTTIME:
+	case CLOCK_BOOTTIME_ALARM:
+	case CLOCK_TAI:
+		return true;
+	default:
+		return false;
 	}
 }
 

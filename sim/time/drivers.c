@@ -41,9 +41,7 @@ static void pause_spin(void)
 		spin.calls++;
 		return;
 	}
-	spin.step_ns = spin.step_ns ? 2 * spin.step_ns : STEP_MIN_NS;
-	if (spin.step_ns > STEP_MAX_NS)
-		spin.step_ns = STEP_MAX_NS;
+	spin.step_ns = spin_step(spin.step_ns, STEP_MIN_NS, STEP_MAX_NS);
 	sleep_until(deadline_after(spin.step_ns), TIME_WAIT_SPIN);
 }
 

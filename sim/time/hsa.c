@@ -5,8 +5,8 @@
  * still for as long as they last. Here the thread sleeps, and looks again whenever a GPU has
  * written to memory, and now and then because another thread may have.
  *
- * A wait that may block is the runtime's own, again until the time is over. The prototypes are those of hsa.h, where a
- * signal is a 64-bit handle; this library is not linked with the runtime.
+ * A wait that may block is the runtime's own, again until the time is over. The prototypes are
+ * those of hsa.h, where a signal is a 64-bit handle; this library is not linked with the runtime.
  */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -65,17 +65,14 @@ static load_function *find_load(void)
 static int64_t wait_active(uint64_t signal, unsigned condition, int64_t wanted, uint64_t until)
 {
 	load_function *load = find_load();
-	uint64_t step = STEP_MIN_NS, next;
+	uint64_t step = STEP_MIN_NS;
 	int64_t value;
 
 	for (;;) {
 		value = load(signal);
 		if (is_met(condition, value, wanted) || now_ns() >= until)
 			return value;
-		next = deadline_after(step);
-		sleep_until(next < until ? next : until, TIME_WAIT_SPIN);
-		if (step < STEP_MAX_NS)
-			step *= 2;
+		sleep_pause(&step, STEP_MAX_NS, until, TIME_WAIT_SPIN);
 	}
 }
 

@@ -9,9 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef SYS_futex_waitv
-#define SYS_futex_waitv 449
-#endif
 #define WAITV_32 2u	   /* FUTEX_32 */
 #define WAITV_PRIVATE 128u /* FUTEX_PRIVATE_FLAG */
 
@@ -189,6 +186,15 @@ int sleep_until(uint64_t deadline_ns, enum time_wait wait)
 		return sleep_at(deadline_ns, wait, false);
 	pthread_testcancel();
 	return deadline_ns <= now_ns() ? 0 : sleep_at(wakes_at(deadline_ns), wait, true);
+}
+
+int sleep_pause(uint64_t *pause_ns, uint64_t most_ns, uint64_t until_ns, enum time_wait wait)
+{
+	uint64_t next = deadline_after(*pause_ns);
+
+	if (*pause_ns < most_ns)
+		*pause_ns *= 2;
+	return sleep_until(next < until_ns ? next : until_ns, wait);
 }
 
 void charge(uint64_t cost_ns)

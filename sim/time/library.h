@@ -13,9 +13,14 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "sim/time/page.h"
+
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449 /* Linux 5.16; system headers may lack it */
+#endif
 
 #define EXPORT __attribute__((visibility("default")))
 #define NS_PER_S 1000000000ull
@@ -70,6 +75,8 @@ static inline uint64_t now_ns(void)
 	return atomic_load_explicit(&time_page()->now_ns, memory_order_acquire);
 }
 
+/* A clock by which a thread can sleep, or a timer run, in virtual time. */
+bool clock_can_wake(clockid_t clock);
 /* CLOCK_MONOTONIC minus what @clock shows is -clock_offset(clock). */
 uint64_t clock_offset(clockid_t clock);
 /* An absolute time of @clock as one of CLOCK_MONOTONIC; 0 if it is over, NEVER if it is far. */
@@ -109,6 +116,18 @@ void charge_wake(void);
 /* Sleeps until @deadline_ns, and a wake longer unless it spins. 0, or -EINTR if a signal handler
  * has run. A cancellation point, unless it spins. */
 int sleep_until(uint64_t deadline_ns, enum time_wait wait);
+
+/* For a loop that tries something again and again until @until_ns: sleeps for *@pause_ns, and makes
+ * the next pause twice as long while it is below @most_ns. Returns as sleep_until(). */
+int sleep_pause(uint64_t *pause_ns, uint64_t most_ns, uint64_t until_ns, enum time_wait wait);
+
+/* The pause of a thread that spins, twice as long as its last one (0: there was none). */
+static inline uint64_t spin_step(uint64_t last_ns, uint64_t least_ns, uint64_t most_ns)
+{
+	uint64_t step = last_ns ? 2 * last_ns : least_ns;
+
+	return step < most_ns ? step : most_ns;
+}
 
 /* futex(2): waits at @word while it is @value, until @deadline_ns (NEVER: for ever).
  * 0, -EAGAIN, -EINTR or -ETIMEDOUT. @shared: the word is used by several processes. */

@@ -72,7 +72,7 @@ EXPORT int sem_timedwait(sem_t *restrict sem, const struct timespec *restrict at
 static int try_cancellable(int (*attempt)(void *), void *object, clockid_t clock,
 			   const struct timespec *at)
 {
-	uint64_t until, pause = PAUSE_MIN_NS, next;
+	uint64_t until, pause = PAUSE_MIN_NS;
 	int r = attempt(object);
 
 	if (r != EBUSY)
@@ -83,10 +83,7 @@ static int try_cancellable(int (*attempt)(void *), void *object, clockid_t clock
 	while (r == EBUSY) {
 		if (now_ns() >= until)
 			return ETIMEDOUT;
-		next = deadline_after(pause);
-		sleep_until(next < until ? next : until, TIME_WAIT_FUTEX);
-		if (pause < PAUSE_MAX_NS)
-			pause *= 2;
+		sleep_pause(&pause, PAUSE_MAX_NS, until, TIME_WAIT_FUTEX);
 		r = attempt(object);
 	}
 	return r;

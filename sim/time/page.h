@@ -58,7 +58,6 @@ struct time_page {
 	uint64_t realtime_ns;	  /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
 	uint64_t boottime_ns;	  /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
 	_Atomic uint64_t effects; /* writes of the GPUs that a program may poll for */
-	_Atomic uint64_t spins;	  /* waits of the kind TIME_WAIT_SPIN */
 	/* What the host costs, charged: a thread that has slept, a call of a GPU's driver. */
 	uint32_t wake_ns, ioctl_ns;
 	uint32_t turns;		       /* 1: threads stay on the core that they have (--seed) */

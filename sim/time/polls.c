@@ -34,18 +34,15 @@ static long do_poll(struct pollfd *fds, nfds_t n, bool wait, const sigset_t *mas
 /* Without an event descriptor (the process has as many as it may): looks now and then. */
 static long poll_by_looking(struct pollfd *fds, nfds_t n, uint64_t until, const sigset_t *mask)
 {
-	uint64_t nap = NAP_MIN_NS, next;
+	uint64_t nap = NAP_MIN_NS;
 	long r;
 
 	for (;;) {
 		r = do_poll(fds, n, false, mask);
 		if (r || now_ns() >= until)
 			return r;
-		next = deadline_after(nap);
-		if (sleep_until(next < until ? next : until, TIME_WAIT_FUTEX))
+		if (sleep_pause(&nap, NAP_MAX_NS, until, TIME_WAIT_FUTEX))
 			return -EINTR;
-		if (nap < NAP_MAX_NS)
-			nap *= 2;
 	}
 }
 
@@ -368,14 +365,14 @@ static long signal_now(const sigset_t *set, siginfo_t *info)
 	return raw(SYS_rt_sigtimedwait, (long)set, (long)info, (long)&none, MASK_BYTES, 0, 0);
 }
 
-/* The set's signals are blocked, as sigtimedwait(2) asks for, so that they stay pending for
- * the descriptor to show. */
 static void close_signals(void *fd)
 {
 	if (*(int *)fd >= 0)
 		raw(SYS_close, *(int *)fd, 0, 0, 0, 0, 0);
 }
 
+/* The set's signals are blocked, as sigtimedwait(2) asks for, so that they stay pending for
+ * the descriptor to show. */
 static long signal_until(const sigset_t *set, siginfo_t *info, uint64_t until)
 {
 	struct pollfd pending = {.events = POLLIN};

@@ -6,13 +6,6 @@
 
 #include "sim/time/library.h"
 
-/* The others are refused by the kernel, or are clocks of CPU time, which are the machine's. */
-static bool can_sleep(clockid_t clock)
-{
-	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME ||
-	       clock == CLOCK_TAI || clock == CLOCK_REALTIME_ALARM || clock == CLOCK_BOOTTIME_ALARM;
-}
-
 /* 0, or -EINTR with what is left in @left. */
 static int sleep_for(uint64_t ns, struct timespec *left)
 {
@@ -31,7 +24,8 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t,
 {
 	if (clock == CLOCK_THREAD_CPUTIME_ID)
 		return EINVAL;
-	if (!time_page() || !can_sleep(clock))
+	/* The other clocks are refused by the kernel, or count CPU time, which is the machine's. */
+	if (!time_page() || !clock_can_wake(clock))
 		return (int)-raw_cancellable(SYS_clock_nanosleep, clock, flags, (long)t, (long)left,
 					     0, 0);
 	if (!is_valid(t))

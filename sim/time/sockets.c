@@ -90,8 +90,7 @@ struct wait {
 	int fd;
 	short events;
 	uint64_t until;
-	uint64_t
-		nap_ns; /* the next one, if the socket is ready and yet has nothing; 0: the first */
+	uint64_t nap_ns; /* the next one, if it is ready and yet has nothing; 0: the first */
 };
 
 static struct wait wait_of(int fd, short events, uint64_t ns)

@@ -19,7 +19,6 @@
 
 #define ID_BASE 0x4b000000ul
 #define ID_MASK 0x00fffffful
-#define FAR_NS (INT64_MAX / 4)
 #define TIMERFD_FLAGS (TFD_CLOEXEC | TFD_NONBLOCK)
 #define SETTIME_FLAGS (TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET)
 
@@ -46,27 +45,6 @@ __attribute__((constructor)) static void begin(void)
 		timer_call(TIME_OP_EXEC, 0, 0, 0);
 }
 
-static bool is_virtual(clockid_t clock)
-{
-	switch (clock) {
-	case CLOCK_REALTIME:
-	case CLOCK_REALTIME_ALARM:
-	case CLOCK_MONOTONIC:
-	case CLOCK_BOOTTIME:
-	case CLOCK_BOOTTIME_ALARM:
-	case CLOCK_TAI:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* Far times are all the same, so that sums do not overflow. */
-static uint64_t ns_of(const struct timespec *t)
-{
-	return t->tv_sec < (time_t)(FAR_NS / NS_PER_S) ? to_ns(t) : FAR_NS;
-}
-
 /* timerfd_settime(2) and timer_settime(2). Returns 0 or a negative errno. */
 static long set(enum time_space space, uint64_t number, bool absolute, const struct itimerspec *new,
 		struct itimerspec *old)
@@ -80,7 +58,7 @@ static long set(enum time_space space, uint64_t number, bool absolute, const str
 		interval = timer_call(TIME_WHAT(TIME_OP_INTERVAL, space), number, 0, 0);
 	if (interval < 0)
 		return interval;
-	left = timer_call(what, number, ns_of(&new->it_value), ns_of(&new->it_interval));
+	left = timer_call(what, number, to_ns(&new->it_value), to_ns(&new->it_interval));
 	if (left >= 0 && old)
 		*old = (struct itimerspec){to_timespec((uint64_t)interval),
 					   to_timespec((uint64_t)left)};
@@ -281,7 +259,7 @@ EXPORT int timer_create(clockid_t clock, struct sigevent *restrict event, timer_
 	struct sigevent alarm_event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
 	long made;
 
-	if (!time_page() || !is_virtual(clock)) {
+	if (!time_page() || !clock_can_wake(clock)) {
 		int (*create)(clockid_t, struct sigevent *, timer_t *) = theirs("timer_create");
 
 		return create(clock, event, timer);
