@@ -34,6 +34,7 @@ enum round { ENDED, IDLE, FORCED };
 struct spinner {
 	pid_t pid;
 	bool has_work;
+	bool excused;	 /* in this round */
 	unsigned halved; /* how often its patience was */
 };
 
@@ -101,8 +102,9 @@ static uint64_t patience(bool has_work, unsigned halved)
 	return ns > least ? ns : least;
 }
 
-/* The last entry has all of its time each time, because it is of several processes. */
-static void count_forced(struct loop *loop, unsigned i, bool has_work)
+/* The process that is waited for runs on while the others are waited for. The last entry has all
+ * of its time each time, because it is of several processes. */
+static void excuse(struct loop *loop, unsigned i, bool has_work)
 {
 	struct virtual_spinner *named = &loop->counts->spinners[i];
 	struct spinner *spinner = &loop->spinners[i];
@@ -111,8 +113,24 @@ static void count_forced(struct loop *loop, unsigned i, bool has_work)
 		spinner->halved++;
 	spinner->pid = loop->busy;
 	spinner->has_work = has_work;
-	if (!named->rounds++)
+	spinner->excused = true;
+	if (!named->command[0])
 		idle_name(loop->busy, named->command, sizeof(named->command));
+	idle_excuse(loop->idle, loop->busy);
+}
+
+static void excuse_none(struct loop *loop)
+{
+	idle_excuse_none(loop->idle);
+	for (unsigned i = 0; i < VIRTUAL_SPINNERS; i++)
+		loop->spinners[i].excused = false;
+}
+
+static void count_forced(struct loop *loop)
+{
+	loop->counts->forced++;
+	for (unsigned i = 0; i < VIRTUAL_SPINNERS; i++)
+		loop->counts->spinners[i].rounds += loop->spinners[i].excused;
 }
 
 /* Begins to wait for that process, which has used so much CPU time. */
@@ -139,8 +157,7 @@ static bool lose_patience(struct loop *loop)
 	if (cpu_ns - loop->busy_ns < patience_ns && real_ns() - loop->since_ns < STUCK_NS)
 		return false;
 	loop->patience_ns = patience_ns;
-	count_forced(loop, i, has_work);
-	idle_excuse(loop->idle, pid);
+	excuse(loop, i, has_work);
 	wait_for(loop, 0, 0);
 	return !pid;
 }
@@ -178,7 +195,7 @@ static enum round wait_for_round(struct loop *loop)
 	int called;
 
 	wait_for(loop, 0, 0);
-	idle_excuse_none(loop->idle);
+	excuse_none(loop);
 	while ((called = is_called(loop)) >= 0) {
 		bool idle = (!called || loop->world->config.seed) && prove_idle(loop);
 
@@ -192,7 +209,7 @@ static enum round wait_for_round(struct loop *loop)
 			be_patient(loop);
 			return IDLE;
 		} else if (idle || lose_patience(loop)) {
-			loop->counts->forced++;
+			count_forced(loop);
 			return FORCED;
 		} else {
 			pause_for(SETTLE_NS);

@@ -202,10 +202,12 @@ static json_t *spinners_json(const struct virtual_counts *counts)
 {
 	json_t *list = json_array();
 
-	for (unsigned i = 0; i < VIRTUAL_SPINNERS && counts->spinners[i].rounds; i++)
-		json_array_append_new(list, json_pack("{s:s, s:I}", "command",
-						      counts->spinners[i].command, "rounds",
-						      (json_int_t)counts->spinners[i].rounds));
+	for (unsigned i = 0; i < VIRTUAL_SPINNERS; i++)
+		if (counts->spinners[i].rounds)
+			json_array_append_new(list,
+					      json_pack("{s:s, s:I}", "command",
+							counts->spinners[i].command, "rounds",
+							(json_int_t)counts->spinners[i].rounds));
 	return list;
 }
 
