@@ -145,6 +145,41 @@ __attribute__((unused)) static void on_signal(int signal, void (*handler)(int), 
 	CHECK(!sigaction(signal, &action, NULL));
 }
 
+/* A signal that is blocked comes in wait_for_signals() alone, so that none is missed. */
+__attribute__((unused)) static void block_signal(int signal)
+{
+	sigset_t block;
+
+	sigemptyset(&block);
+	sigaddset(&block, signal);
+	sigprocmask(SIG_BLOCK, &block, NULL);
+}
+
+__attribute__((unused)) static void allow_signals(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Until a handler has counted @n. */
+__attribute__((unused)) static void wait_for_signals(const volatile sig_atomic_t *counted, int n)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	while (*counted < n)
+		CHECK(sigsuspend(&none) == -1 && errno == EINTR);
+}
+
+/* Of a timer: its first time and its period, in units. */
+__attribute__((unused)) static struct itimerspec timer_spec(double value, double interval)
+{
+	return (struct itimerspec){timespec_of((uint64_t)(interval * (double)UNIT)),
+				   timespec_of((uint64_t)(value * (double)UNIT))};
+}
+
 /* The child's exit code; 256 + N: signal N ended it. */
 __attribute__((unused)) static int ended(pid_t pid)
 {

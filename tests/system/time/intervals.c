@@ -36,33 +36,11 @@ static uint64_t ns_of_timeval(const struct timeval *t)
 	return (uint64_t)t->tv_sec * S_NS + (uint64_t)t->tv_usec * 1000;
 }
 
-/* Alarms come in wait_for() alone, so that none is missed. */
 static void begin_counting(void)
 {
-	sigset_t block;
-
 	alarms = 0;
 	on_signal(SIGALRM, count, SA_RESTART);
-	sigemptyset(&block);
-	sigaddset(&block, SIGALRM);
-	sigprocmask(SIG_BLOCK, &block, NULL);
-}
-
-static void allow(void)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-static void wait_for(int n)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	while (alarms < n)
-		CHECK(sigsuspend(&none) == -1 && errno == EINTR);
+	block_signal(SIGALRM);
 }
 
 static void once(void)
@@ -71,9 +49,9 @@ static void once(void)
 
 	begin_counting();
 	set(1.5, 0);
-	wait_for(1);
+	wait_for_signals(&alarms, 1);
 	TOOK(begin, 1.5);
-	allow();
+	allow_signals();
 	sleep_units(2);
 	CHECK(alarms == 1);
 	TOOK(begin, 3.5);
@@ -85,10 +63,10 @@ static void periodic(void)
 
 	begin_counting();
 	set(1, 0.5);
-	wait_for(5);
+	wait_for_signals(&alarms, 5);
 	TOOK(begin, 3);
 	set(0, 0);
-	allow();
+	allow_signals();
 	sleep_units(2);
 	CHECK(alarms == 5 || !is_virtual);
 }
@@ -102,7 +80,7 @@ static void interrupts(void)
 	if (!is_virtual)
 		return;
 	begin_counting();
-	allow();
+	allow_signals();
 	set(2, 0);
 	CHECK(nanosleep(&t, &left) == -1 && errno == EINTR);
 	TOOK(begin, 2);
@@ -140,13 +118,13 @@ static void alarm_itself(void)
 	if (is_virtual) {
 		begin = mono();
 		CHECK(alarm(3) == 0);
-		wait_for(1);
+		wait_for_signals(&alarms, 1);
 		TOOK(begin, 3);
 		CHECK(alarm(0) == 0);
 	}
 	begin = mono();
 	CHECK(ualarm((useconds_t)(UNIT / 2000), 0) == 0);
-	wait_for(alarms + 1);
+	wait_for_signals(&alarms, alarms + 1);
 	TOOK(begin, 0.5);
 }
 
@@ -167,7 +145,7 @@ static void forked(void)
 	uint64_t begin = mono();
 
 	begin_counting();
-	allow();
+	allow_signals();
 	set(1, 0);
 	CHECK(ended(start_process(check_none, NULL)) == 0);
 	CHECK(alarms == 1);
@@ -187,7 +165,7 @@ static void executed(void)
 {
 	uint64_t begin = mono();
 
-	allow();
+	allow_signals();
 	CHECK(ended(start_process(become_sleep, NULL)) == 256 + SIGALRM);
 	TOOK(begin, 2);
 }
@@ -200,7 +178,7 @@ static void blocked(void)
 	sleep_units(4.5);
 	set(0, 0);
 	CHECK(alarms == 0);
-	allow();
+	allow_signals();
 	CHECK(alarms == 1);
 }
 

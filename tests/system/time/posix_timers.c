@@ -25,39 +25,6 @@ static void begin_counting(int signal)
 	CHECK(!sigaction(signal, &action, NULL));
 }
 
-/* The signal comes in wait_for() alone, so that none is missed. */
-static void hold(int signal)
-{
-	sigset_t block;
-
-	sigemptyset(&block);
-	sigaddset(&block, signal);
-	sigprocmask(SIG_BLOCK, &block, NULL);
-}
-
-static void allow(void)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-static void wait_for(int n)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	while (signals < n)
-		CHECK(sigsuspend(&none) == -1 && errno == EINTR);
-}
-
-static struct itimerspec spec(double value, double interval)
-{
-	return (struct itimerspec){timespec_of((uint64_t)(interval * (double)UNIT)),
-				   timespec_of((uint64_t)(value * (double)UNIT))};
-}
-
 static timer_t make(clockid_t clock, int notify, int signal, int value)
 {
 	struct sigevent event = {
@@ -71,7 +38,7 @@ static timer_t make(clockid_t clock, int notify, int signal, int value)
 
 static void set(timer_t timer, double value, double interval)
 {
-	struct itimerspec new = spec(value, interval);
+	struct itimerspec new = timer_spec(value, interval);
 
 	CHECK(!timer_settime(timer, 0, &new, NULL));
 }
@@ -87,16 +54,16 @@ static void to_process(void)
 		struct itimerspec at = {.it_value = after(clocks[i], 2)};
 
 		begin_counting(SIGRTMIN + 1);
-		hold(SIGRTMIN + 1);
+		block_signal(SIGRTMIN + 1);
 		set(timer, 1, 0);
-		wait_for(1);
+		wait_for_signals(&signals, 1);
 		TOOK(begin, 1);
 		CHECK(signals == 1 && value_of_signal == 4711 && code_of_signal == SI_TIMER);
 		CHECK(!timer_settime(timer, TIMER_ABSTIME, &at, NULL));
-		wait_for(2);
+		wait_for_signals(&signals, 2);
 		TOOK(begin, 2);
 		CHECK(!timer_delete(timer));
-		allow();
+		allow_signals();
 	}
 }
 
@@ -107,15 +74,15 @@ static void default_event(void)
 	timer_t timer;
 
 	begin_counting(SIGALRM);
-	hold(SIGALRM);
+	block_signal(SIGALRM);
 	CHECK(!timer_create(CLOCK_MONOTONIC, NULL, &timer));
 	set(timer, 0.5, 0.5);
-	wait_for(4);
+	wait_for_signals(&signals, 4);
 	TOOK(begin, 2);
 	CHECK(signals == 4 || !is_virtual);
 	CHECK(!timer_delete(timer));
 	CHECK(timer_delete(timer) == -1 && errno == EINVAL);
-	allow();
+	allow_signals();
 	sleep_units(2);
 	CHECK(signals == 4 || !is_virtual);
 }
@@ -183,11 +150,11 @@ static void overrun(void)
 	timer_t timer = make(CLOCK_MONOTONIC, SIGEV_SIGNAL, SIGRTMIN + 2, 0);
 
 	begin_counting(SIGRTMIN + 2);
-	hold(SIGRTMIN + 2);
+	block_signal(SIGRTMIN + 2);
 	set(timer, 1, 1);
 	sleep_units(5.5);
 	CHECK(signals == 0);
-	allow();
+	allow_signals();
 	CHECK(signals == 1 || !is_virtual);
 	CHECK(timer_getoverrun(timer) == 4 || !is_virtual);
 	sleep_units(0.6);
@@ -199,7 +166,7 @@ static void overrun(void)
 static void shown(void)
 {
 	timer_t timer = make(CLOCK_MONOTONIC, SIGEV_NONE, 0, 0);
-	struct itimerspec now, next = spec(50, 0);
+	struct itimerspec now, next = timer_spec(50, 0);
 
 	CHECK(!timer_gettime(timer, &now) && !ns_of(&now.it_value));
 	set(timer, 10, 2);

@@ -8,15 +8,9 @@
 
 #include "tests/lib/time_check.h"
 
-static struct itimerspec spec(double value, double interval)
-{
-	return (struct itimerspec){timespec_of((uint64_t)(interval * (double)UNIT)),
-				   timespec_of((uint64_t)(value * (double)UNIT))};
-}
-
 static int timer(clockid_t clock, int flags, double value, double interval)
 {
-	struct itimerspec new = spec(value, interval);
+	struct itimerspec new = timer_spec(value, interval);
 	int fd = timerfd_create(clock, flags);
 
 	CHECK(fd >= 0);
@@ -120,7 +114,7 @@ static void waits(void)
 	uint64_t begin = mono();
 	int fd = timer(CLOCK_MONOTONIC, 0, 1, 0), epoll = epoll_create1(0);
 	struct epoll_event event = {.events = EPOLLIN};
-	struct itimerspec again = spec(1, 0);
+	struct itimerspec again = timer_spec(1, 0);
 	struct pollfd ready = {.fd = fd, .events = POLLIN};
 
 	CHECK(poll(&ready, 1, -1) == 1 && ready.revents == POLLIN);
@@ -152,7 +146,7 @@ static void read_in_child(void *arg)
 static void set_and_leave(void *arg)
 {
 	const struct shared *shared = arg;
-	const struct itimerspec new = spec(1, 1);
+	const struct itimerspec new = timer_spec(1, 1);
 
 	CHECK(!timerfd_settime(shared->fd, 0, &new, NULL));
 }
@@ -236,7 +230,7 @@ static void closed(void)
 
 static void refused(void)
 {
-	struct itimerspec bad = {.it_value = {0, 1000000000}}, good = spec(1, 0);
+	struct itimerspec bad = {.it_value = {0, 1000000000}}, good = timer_spec(1, 0);
 	int fd = timerfd_create(CLOCK_MONOTONIC, 0), other = open("/dev/null", O_RDONLY);
 
 	CHECK(timerfd_create(CLOCK_PROCESS_CPUTIME_ID, 0) == -1 && errno == EINVAL);
