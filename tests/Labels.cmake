@@ -1,31 +1,28 @@
 # SPDX-License-Identifier: MIT
 # Each test has one of two labels: `slow`, if tests/slow.txt names it, else `quick`. This
 # is the only place that sets them. A slow test runs alone.
-set(slow_list ${CMAKE_CURRENT_LIST_DIR}/slow.txt)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${slow_list})
-file(STRINGS ${slow_list} lines REGEX "^[^#]")
-set(slow_tests "")
-foreach(line IN LISTS lines)
-  if(NOT line MATCHES "^([^ ]+) +[^ ]")
-    message(FATAL_ERROR "${slow_list}: '${line}' is not the name of a test and a reason")
-  endif()
-  list(APPEND slow_tests ${CMAKE_MATCH_1})
-endforeach()
-
+#
 # With KFDSHIM_TEST_VIRTUAL=ON the worlds of the quick tests are virtual (kfdsim --virtual), but for
 # those that tests/real_time.txt names. Not in the sanitizer builds, whose runtimes must be the
 # first library of a process.
 option(KFDSHIM_TEST_VIRTUAL "run the quick tests' worlds in virtual time" OFF)
-set(real_time_list ${CMAKE_CURRENT_LIST_DIR}/real_time.txt)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${real_time_list})
-file(STRINGS ${real_time_list} lines REGEX "^[^#]")
-set(real_time_tests "")
-foreach(line IN LISTS lines)
-  if(NOT line MATCHES "^([^ ]+) +[^ ]")
-    message(FATAL_ERROR "${real_time_list}: '${line}' is not the name of a test and a reason")
-  endif()
-  list(APPEND real_time_tests ${CMAKE_MATCH_1})
-endforeach()
+
+# The tests that a list names, each with a reason.
+function(read_tests list out)
+  set(path ${CMAKE_CURRENT_LIST_DIR}/${list})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+  file(STRINGS ${path} lines REGEX "^[^#]")
+  set(tests "")
+  foreach(line IN LISTS lines)
+    if(NOT line MATCHES "^([^ ]+) +[^ ]")
+      message(FATAL_ERROR "${path}: '${line}' is not the name of a test and a reason")
+    endif()
+    list(APPEND tests ${CMAKE_MATCH_1})
+  endforeach()
+  set(${out} ${tests} PARENT_SCOPE)
+endfunction()
+read_tests(slow.txt slow_tests)
+read_tests(real_time.txt real_time_tests)
 
 # Each area's first line defers this to its end: a test and its properties may stand
 # anywhere in the file.
@@ -65,14 +62,11 @@ function(check_labels)
   if(KFDSHIM_SANITIZE) # which some tests cannot bear
     return()
   endif()
-  foreach(test IN LISTS real_time_tests)
-    if(NOT test IN_LIST labelled)
-      message(FATAL_ERROR "tests/real_time.txt names ${test}, and there is no such test")
-    endif()
-  endforeach()
-  foreach(test IN LISTS slow_tests)
-    if(NOT test IN_LIST labelled)
-      message(FATAL_ERROR "tests/slow.txt names ${test}, and there is no such test")
-    endif()
+  foreach(list IN ITEMS real_time slow)
+    foreach(test IN LISTS ${list}_tests)
+      if(NOT test IN_LIST labelled)
+        message(FATAL_ERROR "tests/${list}.txt names ${test}, and there is no such test")
+      endif()
+    endforeach()
   endforeach()
 endfunction()
