@@ -266,14 +266,17 @@ static int measure(const struct request *request, struct arm_setup *setup, struc
 }
 
 /* In virtual time, where there is no luck with the machine, more arrivals and shorter windows. */
-static void set_extent(const struct request *request, struct arm_setup *setup,
-		       struct colocation *run)
+static void set_extent(struct request *request, struct arm_setup *setup, struct colocation *run)
 {
-	setup->seconds = request->seconds.text ? request->seconds.text
-			 : run->is_virtual     ? "5"
-					       : "20";
-	run->seconds = strtod(setup->seconds, NULL);
-	run->seeds = request->seeds ? (unsigned)request->seeds : run->is_virtual ? 5 : 1;
+	const struct option_number seconds = {20, "20"}, virtual_seconds = {5, "5"};
+
+	if (!request->seconds.text)
+		request->seconds = run->is_virtual ? virtual_seconds : seconds;
+	if (!request->seeds)
+		request->seeds = run->is_virtual ? 5 : 1;
+	setup->seconds = request->seconds.text;
+	run->seconds = request->seconds.value;
+	run->seeds = (unsigned)request->seeds;
 }
 
 static int run(int argc, char **argv)
