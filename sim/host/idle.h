@@ -35,7 +35,7 @@ bool idle_check(struct idle *idle);
  * that it has used; 0: it is not known. */
 pid_t idle_busy(const struct idle *idle, uint64_t *cpu_ns);
 
-/* Until idle_excuse_none(): the process may run, and the others are looked at. */
+/* Until idle_excuse_none(): the process may run, and the proof is about the others. */
 void idle_excuse(struct idle *idle, pid_t pid);
 unsigned idle_excused(const struct idle *idle);
 void idle_excuse_none(struct idle *idle);

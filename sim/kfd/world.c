@@ -253,7 +253,7 @@ int world_virtual(struct world *world, int page_fd, pid_t init)
 	return 0;
 }
 
-/* A debugger may have closed its end of the pipe that it is told by. */
+/* A debugger may have closed its end of the pipe that events are written to. */
 static void block_sigpipe(sigset_t *pipe, sigset_t *old)
 {
 	sigemptyset(pipe);

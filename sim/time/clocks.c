@@ -4,7 +4,7 @@
  * ever, because its own running keeps time still: after SPIN_LOOKS looks it sleeps for a
  * moment that grows from STEP_MIN_NS to STEP_MAX_NS, or until a GPU has written to memory.
  *
- * CLOCK_MONOTONIC_RAW goes on by itself while it is looked at. The HSA runtime measures the
+ * CLOCK_MONOTONIC_RAW goes on by itself while it is read. The HSA runtime measures the
  * processor's time stamp counter with it, for 1 ms, and from then on spins for 200 us of that
  * counter before each wait that blocks. The counter is not virtual, so these spins are real
  * time in which virtual time stands still: the shorter the measurement, the shorter they are,
@@ -97,7 +97,7 @@ uint64_t deadline_of(clockid_t clock, const struct timespec *at)
 	return ns > offset ? ns - offset : 0;
 }
 
-/* Ahead of the world's clock by what this process has looked at it. */
+/* Ahead of the world's clock, the more the more often this process has read it. */
 static uint64_t raw_now_ns(void)
 {
 	static _Atomic uint64_t ahead_ns;

@@ -2,7 +2,7 @@
 /*
  * Where the world's threads take turns they share one core (sim/host/cores.h), and one that left
  * it, or had another policy, would run beside the others. Programs ask for that: the HSA runtime
- * allows its threads all cores, kfdschedd asks for real-time priority. They are told yes.
+ * allows its threads all cores, kfdschedd asks for real-time priority. The calls return success.
  */
 #include <dlfcn.h>
 #include <pthread.h>

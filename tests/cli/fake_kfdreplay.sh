@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Stands in for kfdreplay: keeps the sync contract and writes figures that can
-# be told apart by arm and role. Reads FAKE_DIR, and
-# FAKE_REPLAY=fail|mute|early|impossible; FAKE_SPREAD: P99 under trap depends on the seed.
+# differ by arm and role. Reads FAKE_DIR, and FAKE_REPLAY=fail|mute|early|impossible;
+# FAKE_SPREAD: P99 under trap depends on the seed.
 set -eu
 mode=open load=- seed=- arrivals=-
 while [ $# -gt 0 ]; do
