@@ -167,7 +167,7 @@ EXPORT int cnd_init(cnd_t *cond)
 
 EXPORT void cnd_destroy(cnd_t *cond)
 {
-	(void)cond;
+	pthread_cond_destroy(as_pthread(cond));
 }
 
 EXPORT int cnd_signal(cnd_t *cond)
