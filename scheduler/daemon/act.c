@@ -88,7 +88,7 @@ static void measure(struct worker *worker, struct client *client,
 	bool suspend = client->acting == CORE_SUSPEND;
 	uint64_t entry = report->cost.entry_ns;
 
-	client->news.latency_ns = 0;
+	client->news.has_latency = false;
 	if (report->error) {
 		t->failures++;
 		metrics_acted(worker, client, suspend, true);
@@ -104,6 +104,7 @@ static void measure(struct worker *worker, struct client *client,
 	/* the cause's time is the client's word */
 	if (client->acting_prompt && client->cause_ns && client->cause_ns <= entry &&
 	    entry - client->cause_ns < CAUSE_MAX_NS) {
+		client->news.has_latency = true;
 		client->news.latency_ns = entry - client->cause_ns;
 		hist_add(suspend ? &t->detection : &t->holdover, client->news.latency_ns);
 		metrics_latency(worker, client, suspend ? METRICS_DETECTION : METRICS_HOLDOVER,

@@ -37,7 +37,9 @@ static void set_act(json_t *json, const struct event *event)
 	json_object_set_new(json, "reason", text_or_null(event->cause));
 	json_object_set_new(json, "cause_pid", known((uint64_t)event->cause_pid));
 	json_object_set_new(json, "cause_gpu_id", known(event->cause_gpu_id));
-	json_object_set_new(json, "latency_us", known(event->latency_us));
+	json_object_set_new(json, "latency_us",
+			    event->has_latency ? json_integer((json_int_t)event->latency_us)
+					       : json_null());
 	json_object_set_new(json, "duration_us", json_integer((json_int_t)event->duration_us));
 	json_object_set_new(json, "error",
 			    event->error ? json_string(strerror(-event->error)) : json_null());

@@ -41,6 +41,7 @@ struct event {
 	uint32_t gpu_ids[LANE_NODES]; /* SUSPEND, RESUME; up to the first 0 */
 	pid_t cause_pid;	      /* 0: nobody's, or not known; so the next two */
 	uint32_t cause_gpu_id;
+	bool has_latency; /* SUSPEND, RESUME: the time of the cause is known */
 	uint64_t latency_us, duration_us;
 	int error; /* 0, or a negative errno */
 	bool leased;

@@ -345,7 +345,9 @@ void events_acted(struct worker *worker, const struct client *client,
 	event->cause = client->news.reason;
 	event->cause_pid = client->news.cause_pid;
 	event->cause_gpu_id = client->news.cause_gpu_id;
-	event->latency_us = client->news.latency_ns / 1000;
+	event->has_latency = client->news.has_latency;
+	if (event->has_latency)
+		event->latency_us = client->news.latency_ns / 1000;
 	event->duration_us = report->cost.duration_ns / 1000;
 	event->error = report->error;
 	tell(worker, event);

@@ -38,8 +38,9 @@ struct news {
 	const char *reason;
 	int cause_pid;
 	uint32_t cause_gpu_id;
-	bool by_lease;	     /* its last suspension */
-	uint64_t latency_ns; /* 0: not known */
+	bool by_lease;	  /* its last suspension */
+	bool has_latency; /* latency_ns is known */
+	uint64_t latency_ns;
 	/* of a reader: not sent, and not told yet; and when that is tried again */
 	uint64_t lost, retry_ns;
 };
