@@ -40,12 +40,28 @@ struct run {
 	uint64_t log_number; /* of the last event of the shim's log */
 	pid_t log_pid;
 	uint64_t log_lost;
+	char before[64]; /* of HIP's last record in the command's stderr */
+	size_t before_bytes;
 	int log_fd;
 };
 
 /* ---- the command's stderr, and HIP's log ---- */
 
-static bool take_hip(struct run *run, const char *line, size_t bytes)
+/* A prompt that the log went on behind. Not what each line begins with (mpirun's rank). */
+static void pass_on_prompt(struct run *run, const struct hiplog_text *before)
+{
+	size_t kept = before->bytes < sizeof(run->before) ? before->bytes : sizeof(run->before);
+
+	if (before->bytes > 0 &&
+	    (before->bytes != run->before_bytes || memcmp(before->text, run->before, kept) != 0)) {
+		fwrite(before->text, 1, before->bytes, run->talk.rest);
+		fflush(run->talk.rest);
+	}
+	memcpy(run->before, before->text, kept);
+	run->before_bytes = before->bytes;
+}
+
+static bool take_hip(struct run *run, const struct text *from, const char *line, size_t bytes)
 {
 	struct hiplog_record record;
 	struct trace_event event;
@@ -55,6 +71,8 @@ static bool take_hip(struct run *run, const char *line, size_t bytes)
 		pid = run->options->pid[0];
 	if (!hiplog_parse(line, bytes, &record))
 		return false;
+	if (from->rest)
+		pass_on_prompt(run, &record.before);
 	if (told_by_hip(&record, pid, &run->calls, &event)) {
 		if (event.ns + event.duration_ns < run->output.begin_ns)
 			run->output.hip_before++;
@@ -68,7 +86,9 @@ static bool take_hip(struct run *run, const char *line, size_t bytes)
 
 static bool take_log(void *context, const char *line, size_t bytes)
 {
-	take_hip(context, line, bytes);
+	struct run *run = context;
+
+	take_hip(run, &run->log, line, bytes);
 	return true;
 }
 
@@ -87,7 +107,7 @@ static bool take_talk(void *context, const char *line, size_t bytes)
 			trace_output_add(&run->output, &event);
 		return true;
 	}
-	return run->options->hip && take_hip(run, line, bytes);
+	return run->options->hip && take_hip(run, &run->talk, line, bytes);
 }
 
 static int open_log(struct run *run)

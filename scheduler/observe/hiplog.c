@@ -469,6 +469,7 @@ bool hiplog_parse(const char *line, size_t bytes, struct hiplog_record *out)
 
 		*out = (struct hiplog_record){.kind = HIPLOG_OTHER};
 		if (prefix(&found, out)) {
+			out->before = (struct hiplog_text){line, (size_t)(rest.at - line)};
 			rest = found;
 			break;
 		}

@@ -75,7 +75,8 @@ struct hiplog_record {
 	uint64_t us;	 /* CLOCK_MONOTONIC of the machine that wrote it */
 	uint64_t pid;	 /* as the process saw itself: in its own pid namespace */
 	uint64_t thread; /* its pthread_t: no thread id of the kernel, and one process' own */
-	struct hiplog_text file; /* of the runtime's source */
+	struct hiplog_text before; /* in the line, but not of this log */
+	struct hiplog_text file;   /* of the runtime's source */
 	struct hiplog_text message;
 	struct hiplog_text name;
 	struct hiplog_text result;

@@ -194,14 +194,18 @@ static void test_other_text(void **state)
 	/* What stands before: mpirun's rank, a container's time, another program's dot. */
 	r = read_line("[1,0]<stderr>:" LINE_7_2_RELEASED);
 	assert_int_equal(r.kind, HIPLOG_RELEASED);
+	assert_int_equal(r.before.bytes, strlen("[1,0]<stderr>:"));
+	assert_memory_equal(r.before.text, "[1,0]<stderr>:", r.before.bytes);
 	r = read_line("2026-11-22T18:19:58.1Z stderr F " LINE_5_2_DISPATCH);
 	assert_int_equal(r.kind, HIPLOG_DISPATCH);
 	r = read_line("epoch 1: ....:3:rocd" LINE_5_2_DISPATCH);
 	assert_int_equal(r.kind, HIPLOG_DISPATCH);
 	assert_int_equal(r.level, 4);
+	assert_int_equal(r.before.bytes, strlen("epoch 1: ....:3:rocd"));
 	/* Lines of Windows, and colours around everything. */
 	r = read_line(LINE_7_2_DISPATCH "\r\n");
 	assert_int_equal(r.wptr, 10);
+	assert_int_equal(r.before.bytes, 0);
 	r = read_line("\033[31m\033[1m" LINE_7_2_RELEASED "\033[0m");
 	assert_int_equal(r.kind, HIPLOG_RELEASED);
 	/* Addresses that no process has. */
