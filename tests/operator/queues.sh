@@ -26,19 +26,25 @@ with=$!
 "$BUILD/kfdreplay" "${load[@]}" >/dev/null 2>&1 &
 without=$!
 children+=("$with" "$without")
+# all_queues PID JQ-CONDITION: it has queues, and the condition is true of each. No answer is no
+# queues; jq -e alone takes an empty input for true.
+all_queues() {
+	"$kfdsched" queues "$1" --json 2>/dev/null |
+		jq -es "length == 1 and (.[0].queues|length >= 2 and all(.[]; $2))" >/dev/null
+}
 has_queues() {
-	"$kfdsched" queues "$1" --json 2>/dev/null | jq -e '.queues|length >= 2' >/dev/null
+	all_queues "$1" true
 }
 until_true 100 has_queues "$with" || fail "no queues of the one with the shim"
 until_true 100 has_queues "$without" || fail "no queues of the one without"
 # The lane is there a moment later than the queues.
 has_lane() {
-	"$kfdsched" queues "$with" --json | jq -e 'all(.queues[]; .sources.ring_address == "lane")' >/dev/null
+	all_queues "$with" '.sources.ring_address == "lane"'
 }
 until_true 100 has_lane || fail "no lane without a daemon: $("$kfdsched" queues "$with" --json | jq -c '.processes[].answers')"
 # And descriptors in debugfs, a tenth later or more.
 has_descriptors() {
-	"$kfdsched" queues "$1" --json | jq -e 'all(.queues[]; .mqds == 1)' >/dev/null
+	all_queues "$1" '.mqds == 1'
 }
 until_true 100 has_descriptors "$with" || fail "not all have descriptors"
 until_true 100 has_descriptors "$without" || fail "not all have descriptors"
