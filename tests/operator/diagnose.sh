@@ -34,7 +34,7 @@ diagnose() {
 becomes() {
 	for _ in $(seq 300); do
 		! "$kfdsched" diagnose --json "$1" 2>/dev/null |
-			jq -e ".processes[0] | $2" >/dev/null || return 0
+			jq -es ".[0].processes[0] | $2" >/dev/null || return 0
 		sleep 0.1
 	done
 	"$kfdsched" diagnose "$1" >"$work/out" 2>"$work/err" || true
