@@ -7,12 +7,24 @@
  * goes back to where it lay: it ran side by side, so it fits. Everything else
  * that is restored (the queue was off in between, or its CU mask changed) is
  * taken apart, and its parts queue at their XCCs for room on any CU.
+ *
+ * Where queues share the GPU, their workgroups get out of step, and soon each would be a
+ * cohort of its own. So a cohort that is about to end ends early if room is handed out at
+ * that instant anyway: what ends together begins together. What the workgroups of a queue
+ * did not run is added to the next that it begins, so that the differences do not add up.
+ * The last workgroups of a dispatch, to begin or to end, keep the time, because the next
+ * packet and the host wait for them.
  */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "sim/gpu/internal.h"
+
+/* How early a cohort may end: half of what a doorbell takes, a thousandth of a request or
+ * less; but only a part of what its workgroups run. */
+#define EARLY_NS 500u
+#define EARLY_PART 4u
 
 #define CHUNK_MIN 256u
 /* While the last part of a saved cohort goes over to its twin, both exist; as do
@@ -126,7 +138,41 @@ static void give_back(struct gpu *gpu, const struct cohort *cohort)
 	}
 }
 
-struct cohort *cohort_run(struct gpu *gpu, struct queue *queue, uint64_t packet, uint64_t span)
+static uint64_t most_early(const struct cohort *cohort)
+{
+	uint64_t part = queue_packet(cohort->queue, cohort->packet)->p.wg_ns / EARLY_PART;
+
+	return part < EARLY_NS ? part : EARLY_NS;
+}
+
+bool cohort_may_end(const struct cohort *cohort, uint64_t early)
+{
+	const struct queue *queue = cohort->queue;
+	const struct packet *packet = queue_packet(queue, cohort->packet);
+	uint64_t most = most_early(cohort), units = cohort->count * packet->p.units;
+
+	/* A queue that could not make up for it keeps the time, too. */
+	return early <= most && packet->ended + cohort->count < packet->p.wgs &&
+	       queue->shortfall + (int64_t)(units * early) <= (int64_t)(queue->held * most);
+}
+
+void cohort_begin(struct gpu *gpu, struct cohort *cohort)
+{
+	struct queue *queue = cohort->queue;
+	const struct gpu_packet *p = &queue_packet(queue, cohort->packet)->p;
+	uint64_t most = most_early(cohort), units = cohort->count * p->units;
+
+	if (queue->shortfall > 0 && queue->cp == cohort->packet) {
+		uint64_t share = (uint64_t)queue->shortfall / units;
+
+		cohort->longer = share < most ? share : most;
+		queue->shortfall -= (int64_t)(cohort->longer * units);
+	}
+	heap_push(&gpu->heap, &cohort->timer,
+		  time_add(gpu->now, time_add(p->wg_ns, cohort->longer)));
+}
+
+struct cohort *cohort_new(struct gpu *gpu, struct queue *queue, uint64_t packet)
 {
 	if (list_empty(&gpu->spare_cohorts))
 		unpack_pair(gpu);
@@ -138,9 +184,9 @@ struct cohort *cohort_run(struct gpu *gpu, struct queue *queue, uint64_t packet,
 	cohort->packet = packet;
 	list_init(&cohort->parts);
 	cohort->count = cohort->back = 0;
+	cohort->longer = 0;
 	cohort->twin_round = 0;
 	list_insert(&queue->running, &cohort->node);
-	heap_push(&gpu->heap, &cohort->timer, time_add(gpu->now, span));
 	return cohort;
 }
 
@@ -224,12 +270,15 @@ void cohort_tell(struct gpu *gpu, struct gpu_event *event)
 		cohort_put(gpu, cohort);
 }
 
-bool cohort_ended(struct gpu *gpu, struct cohort *cohort, struct gpu_event *event)
+bool cohort_ended(struct gpu *gpu, struct cohort *cohort, uint64_t early, struct gpu_event *event)
 {
 	struct queue *queue = cohort->queue;
 	struct packet *packet = queue_packet(queue, cohort->packet);
+	uint32_t units = cohort->count * packet->p.units;
 
-	let_go(gpu, queue, cohort->count * packet->p.units);
+	queue->shortfall += (int64_t)(units * early);
+	queue->stats.unit_ns += units * (early - cohort->longer);
+	let_go(gpu, queue, units);
 	give_back(gpu, cohort);
 	packet->ended += cohort->count;
 	queue->stats.wgs_done += cohort->count;
@@ -341,7 +390,10 @@ bool part_restore(struct gpu *gpu, struct queue *queue, struct part *part, struc
 		if (placed.count == 0)
 			return false;
 		if (origin->twin_round != gpu->round) {
-			origin->twin = cohort_run(gpu, queue, origin->packet, origin->remain);
+			origin->twin = cohort_new(gpu, queue, origin->packet);
+			origin->twin->longer = origin->longer;
+			heap_push(&gpu->heap, &origin->twin->timer,
+				  time_add(gpu->now, origin->remain));
 			origin->twin_round = gpu->round;
 		}
 		queue->saved_units -= placed.count * units;

@@ -56,8 +56,9 @@ static void launch(struct gpu *gpu, struct xcc *xcc, struct seat *seat, uint32_t
 		if (part.count == 0)
 			break;
 		if (queue->fresh_round != gpu->round || queue->fresh->packet != queue->cp) {
-			queue->fresh = cohort_run(gpu, queue, queue->cp, p->wg_ns);
+			queue->fresh = cohort_new(gpu, queue, queue->cp);
 			queue->fresh_round = gpu->round;
+			list_insert(&gpu->begins, &queue->begins);
 		}
 		part.row = seat->row;
 		seat->row += part.count;
@@ -191,4 +192,10 @@ void dispatch_hand_out(struct gpu *gpu)
 	for (uint32_t x = 0; x < gpu->config.xccs; x++)
 		if (gpu->xccs[x].hand_out)
 			hand_out(gpu, &gpu->xccs[x]);
+	while (!list_empty(&gpu->begins)) {
+		struct queue *queue = list_entry(gpu->begins.next, struct queue, begins);
+
+		list_remove(&queue->begins);
+		cohort_begin(gpu, queue->fresh);
+	}
 }

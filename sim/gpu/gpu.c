@@ -24,6 +24,7 @@ struct gpu *gpu_new(const struct gpu_config *config)
 	gpu->slice_timer = (struct timer){.kind = TIMER_SLICE, .pos = TIMER_IDLE};
 	list_init(&gpu->clients);
 	list_init(&gpu->kicked);
+	list_init(&gpu->begins);
 	list_init(&gpu->spare_cohorts);
 	list_init(&gpu->spare_parts);
 	list_init(&gpu->told);
@@ -74,14 +75,26 @@ uint64_t gpu_live_units(const struct gpu *gpu)
 	return gpu->units - gpu->free;
 }
 
+/* Is the first timer due? While there is room to hand out, a cohort's may be early. */
+static bool is_due(const struct gpu *gpu)
+{
+	const struct heap_entry *first = gpu->heap.entries;
+
+	if (gpu->heap.n == 0 || first->t == gpu->now)
+		return gpu->heap.n > 0;
+	return gpu->hand_out && first->timer->kind == TIMER_COHORT &&
+	       cohort_may_end(list_entry(first->timer, struct cohort, timer), first->t - gpu->now);
+}
+
 /* True: *event is filled. */
 static bool fire(struct gpu *gpu, struct gpu_event *event)
 {
+	uint64_t early = gpu->heap.entries[0].t - gpu->now;
 	struct timer *timer = heap_pop(&gpu->heap);
 
 	switch (timer->kind) {
 	case TIMER_COHORT:
-		return cohort_ended(gpu, list_entry(timer, struct cohort, timer), event);
+		return cohort_ended(gpu, list_entry(timer, struct cohort, timer), early, event);
 	case TIMER_CP:
 		cp_timer_fired(gpu, list_entry(timer, struct queue, cp_timer));
 		return false;
@@ -113,7 +126,7 @@ bool gpu_step(struct gpu *gpu, uint64_t until, struct gpu_event *event)
 			if (cp_advance(gpu, queue, event))
 				return true;
 			list_remove(&queue->kicked);
-		} else if (due && due->t == gpu->now) {
+		} else if (is_due(gpu)) {
 			if (fire(gpu, event))
 				return true;
 		} else if (gpu->look_at_slots) {

@@ -26,6 +26,10 @@
  * starved, and nowhere else is anybody held up by it. A CU mask confines a
  * queue's workgroups; one that leaves an XCC no CU lets that XCC's workgroups
  * wait for ever.
+ * When room is given, workgroups that would end within 500 ns (a quarter of wg_ns if that
+ * is less) end at once, and the next ones of their queue run longer by as much: this makes
+ * the model several times faster for queues that are out of step. The last of a dispatch
+ * to begin take wg_ns exactly, and the last to end are never early.
  * A packet with the barrier bit starts after everything earlier in its queue has
  * retired; one without it may start once its predecessor has launched its last
  * workgroup.
@@ -167,7 +171,9 @@ struct gpu_change {
 };
 
 struct gpu_queue_stats {
-	uint64_t unit_ns; /* units held x time; an SDMA copy counts as one unit */
+	/* Units held x time; an SDMA copy counts as one unit. A workgroup that has ended
+	 * counts what its dispatch says, also if it ended early. */
+	uint64_t unit_ns;
 	uint64_t busy_ns; /* time with at least one workgroup, WORK or COPY packet running */
 	uint64_t wgs_done;
 	uint64_t packets_retired;

@@ -7,7 +7,8 @@
  * event to the caller at a time), timers that are due fire in the order in
  * which they were set, units that are free are handed out (dispatch.c). Units
  * are thus handed out once all workgroups that end at an instant have ended,
- * which keeps cohorts large.
+ * which keeps cohorts large; for the same reason cohorts that would end soon after end
+ * with them (cohort.c).
  *
  * Nothing is allocated while time advances: gpu_submit() and gpu_queue_add()
  * reserve what their packets and queues can need at most, so that -ENOMEM can
@@ -75,6 +76,7 @@ struct cohort {
 	struct list parts;
 	uint32_t count;	     /* workgroups in parts */
 	uint32_t back;	     /* parts in the seats' `back` */
+	uint64_t longer;     /* than wg_ns: to make up for others that ended early */
 	uint64_t remain;     /* while saved */
 	uint64_t saved_by;   /* the bounce (its count) that took it off the GPU last */
 	struct cohort *twin; /* runs again what was given room in hand-out twin_round */
@@ -149,11 +151,13 @@ struct queue {
 	uint32_t launching;   /* seats with rows left */
 	struct cohort *fresh; /* what the hand-out `fresh_round` gave to this queue */
 	uint64_t fresh_round;
+	struct list begins;   /* gpu.begins: it has no timer yet */
 	uint64_t reserve_sum; /* cohorts that its packets can need, each by itself */
 	uint64_t reserve_cap; /* and all of them together: what fits on the GPU of its smallest */
 
-	uint64_t held; /* units */
-	bool working;  /* a WORK or COPY packet is running */
+	uint64_t held;	   /* units */
+	int64_t shortfall; /* units x time to make up for: cohorts ended early */
+	bool working;	   /* a WORK or COPY packet is running */
 	uint64_t accounted_at;
 	struct gpu_queue_stats stats;
 	struct seat seats[]; /* by XCC */
@@ -217,6 +221,7 @@ struct gpu {
 	uint32_t n_engines;
 	struct link links[GPU_LINKS_MAX];
 	struct list kicked;
+	struct list begins; /* queues whose `fresh` begins in this hand-out */
 
 	uint32_t units; /* of the GPU */
 	uint32_t free;	/* of them */
@@ -318,12 +323,16 @@ struct cus xcc_roomiest(const struct xcc *xcc, struct cus open);
 /* Enough cohorts for `more` beyond what is reserved; takes them. -ENOMEM. */
 int cohorts_reserve(struct gpu *gpu, uint64_t more);
 void cohorts_free(struct gpu *gpu);
-/* A new one of the queue's, running; `span` is left of it. */
-struct cohort *cohort_run(struct gpu *gpu, struct queue *queue, uint64_t packet, uint64_t span);
+/* A new one of the queue's, on the GPU; the caller sets its timer. */
+struct cohort *cohort_new(struct gpu *gpu, struct queue *queue, uint64_t packet);
+/* Sets it: it is the queue's `fresh`, with all its parts. */
+void cohort_begin(struct gpu *gpu, struct cohort *cohort);
+/* While room is handed out: may it end so early? */
+bool cohort_may_end(const struct cohort *cohort, uint64_t early);
 /* One more part of it, which has its room already. */
 void cohort_extend(struct gpu *gpu, struct cohort *cohort, const struct part *part);
 /* True: *event is filled (a traced cohort). */
-bool cohort_ended(struct gpu *gpu, struct cohort *cohort, struct gpu_event *event);
+bool cohort_ended(struct gpu *gpu, struct cohort *cohort, uint64_t early, struct gpu_event *event);
 /* The next part of the cohorts that ended and are not yet told in full. */
 void cohort_tell(struct gpu *gpu, struct gpu_event *event);
 /* Takes the queue's cohorts off the GPU, each with what is left of it. False: none. */

@@ -123,6 +123,7 @@ int gpu_queue_add(struct gpu *gpu, const struct gpu_queue_config *config)
 	queue->cp_timer = (struct timer){.kind = TIMER_CP, .pos = TIMER_IDLE};
 	list_init(&queue->on_engine);
 	list_init(&queue->kicked);
+	list_init(&queue->begins);
 	list_init(&queue->running);
 	list_init(&queue->saved);
 	for (uint32_t x = 0; x < gpu->config.xccs; x++)
