@@ -25,6 +25,7 @@ run supervisor "$build/bench_supervisor" "$build/kfdsim" "$build/bench_tenants"
 run shim "$build/bench_shim" "$build/kfdsim" "$build/libkfdshim.so" "$build/bench_shim_work" \
 	"$build/libbench_tool.so"
 run core "$build/bench_core"
+run model "$build/bench_model" traces/online_resnet50_b1.csv traces/offline_gpt2m_train_8x1024.csv
 run wake "$build/kfdsim" -- "$build/bench_wake" "$build/kfdschedd" "$build/libkfdshim.so" \
 	"$build/bench_wake_work" "$build/libbench_wake_entry.so"
 run import-log "$build/bench_import_log" "$build/kfdsched" tests/operator/logs/hip-7.2.4.log \
