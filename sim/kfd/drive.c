@@ -26,6 +26,7 @@
 #define FAR_NS (30 * 86400 * 1000000000ull)
 #define MODEL_FAR (1ull << 62) /* later than any run lasts */
 #define STEPS 10000u	       /* of a GPU that no thread hears of, between looks at the world */
+#define STEP_NS 10000u	       /* at most, from the first that the GPU does in it; model time */
 
 /* For a broken rule: are there as many compute queues before this one as slots? */
 static bool beyond_the_slots(const struct queue *queue)
@@ -511,25 +512,33 @@ bool drive_settle(struct world *world)
 }
 
 /* When a GPU next does something: wall time. */
-static uint64_t next_of_gpus(const struct world *world)
+static uint64_t next_of_gpu(const struct node *node)
 {
-	uint64_t first = UINT64_MAX, at;
+	uint64_t next = gpu_next(node->gpu);
 
-	for (uint32_t i = 0; i < world->nodes_n; i++) {
-		uint64_t next = gpu_next(world->nodes[i].gpu);
+	return next < MODEL_FAR ? model_to_wall(node->world, next) : UINT64_MAX;
+}
 
-		at = next < MODEL_FAR ? model_to_wall(world, next) : UINT64_MAX;
-		if (at < first)
-			first = at;
-	}
+static struct node *first_gpu(struct world *world)
+{
+	struct node *first = &world->nodes[0];
+
+	for (uint32_t i = 1; i < world->nodes_n; i++)
+		if (gpu_next(world->nodes[i].gpu) < gpu_next(first->gpu))
+			first = &world->nodes[i];
 	return first;
 }
 
-/* The first of what happens in the world without a thread of it. The runtime waits for events
- * with a time-out of 50 days where it means for ever, so virtual time does not go there. */
-static uint64_t next_event(const struct world *world)
+/* The first of what happens in the world without a thread of it, what GPU @but does left out
+ * (NULL: none). The runtime waits for events with a time-out of 50 days where it means for ever,
+ * so virtual time does not go there. */
+static uint64_t next_event(const struct world *world, const struct node *but)
 {
-	uint64_t first = next_of_gpus(world), at = firmware_due(world);
+	uint64_t first = UINT64_MAX, at = firmware_due(world);
+
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		if (&world->nodes[i] != but && next_of_gpu(&world->nodes[i]) < first)
+			first = next_of_gpu(&world->nodes[i]);
 
 	if (at < first)
 		first = at;
@@ -551,20 +560,51 @@ static void move_clock(struct world *world, uint64_t to_ns)
 		world->model_ns = model;
 }
 
+/* A GPU does much of which the driver hears nothing. So it goes on by itself, with the clock, to
+ * the first event that it reports; no further than to what happens elsewhere at @until_ns. */
+static void run_gpu(struct node *node, uint64_t until_ns)
+{
+	struct world *world = node->world;
+	uint64_t first = gpu_next(node->gpu), until = first + STEP_NS;
+	struct gpu_event event, none;
+	bool any;
+
+	if (until_ns != UINT64_MAX) {
+		/* The conversion to wall time rounds up. */
+		uint64_t margin = (uint64_t)(3 * world->config.time_scale) + 3;
+		uint64_t most = model_now(world, until_ns);
+
+		if (most < until + margin)
+			until = most > first + margin ? most - margin : first;
+	}
+	any = gpu_step(node->gpu, until, &event);
+	move_clock(world, model_to_wall(world, gpu_now(node->gpu)));
+	/* What the event causes on other GPUs does not begin before it. */
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		if (gpu_next(world->nodes[i].gpu) > gpu_now(node->gpu))
+			gpu_step(world->nodes[i].gpu, gpu_now(node->gpu), &none);
+	if (any)
+		handle(node, &event);
+}
+
 bool drive_until(struct world *world, uint64_t until_ns, bool to_effect)
 {
-	uint64_t effects = time_slots_effects(world->time);
+	uint64_t effects = time_slots_effects(world->time), woken = world->woken;
 
 	for (unsigned steps = 0; steps < STEPS; steps++) {
-		uint64_t next = next_event(world);
+		struct node *node = first_gpu(world);
+		uint64_t gpu_ns = next_of_gpu(node), next = next_event(world, node);
 
-		if (next >= until_ns) {
+		if (gpu_ns >= until_ns && next >= until_ns) {
 			if (until_ns != UINT64_MAX)
 				move_clock(world, until_ns);
 			return until_ns != UINT64_MAX;
 		}
-		move_clock(world, next);
-		if (!drive_settle(world) ||
+		if (gpu_ns < next)
+			run_gpu(node, next < until_ns ? next : until_ns);
+		else
+			move_clock(world, next);
+		if (world->woken != woken || !drive_settle(world) ||
 		    (to_effect && time_slots_effects(world->time) != effects))
 			break;
 	}
@@ -610,7 +650,7 @@ static bool any_queue(const struct world *world)
 uint64_t drive_due(const struct world *world)
 {
 	const struct world_config *config = &world->config;
-	uint64_t now = clock_ns(), until = next_event(world), at;
+	uint64_t now = clock_ns(), until = next_event(world, NULL), at;
 
 	if (any_queue(world)) {
 		/* Back off little by little: a doorbell after a pause is noticed late
