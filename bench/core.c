@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * The scheduler's core alone: how many events it takes a second of a core. An event is a
+ * The scheduler's core alone: how many instructions an event costs (counted by callgrind, so
+ * the same on every day), and how many events it takes a second of a core. An event is a
  * client that becomes active or idle, with the decision that follows, or the answer to an
  * action. Two populations: 1,000 clients, 125 on each of 8 nodes, of which a random one
  * changes; and the worst for a few, 16 on one node, of which the online one begins and
  * ends all the time, so that each event concerns all others.
+ *
+ *     bench_core             measures
+ *     bench_core few|many    what callgrind counts, nothing else
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "bench/figures.h"
 #include "common/clock.h"
@@ -17,6 +24,9 @@
 #define ROUNDS 7
 #define CLIENTS_MAX 1000u
 #define ACTIONS 1024u
+#define TIMED_FEW 200000u
+#define TIMED_MANY 1000000u
+#define COUNTED 20000u
 
 struct play {
 	struct core *core;
@@ -70,42 +80,119 @@ static void event(struct play *play, uint32_t client, uint32_t node, bool active
 	play->actions += n;
 }
 
-static double few(struct play *play)
-{
-	uint64_t start;
+void play_few(struct play *play, unsigned n);
+void play_many(struct play *play, unsigned n);
 
+__attribute__((noinline)) void play_few(struct play *play, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		event(play, 0, 0, i % 2 == 0);
+}
+
+__attribute__((noinline)) void play_many(struct play *play, unsigned n)
+{
+	static bool active[CLIENTS_MAX];
+	uint32_t client;
+
+	for (unsigned i = 0; i < n; i++) {
+		client = draw(play, CLIENTS_MAX);
+		active[client] = !active[client];
+		event(play, client, client % 8, active[client]);
+	}
+	memset(active, 0, sizeof active);
+}
+
+static void begin_few(struct play *play)
+{
 	begin(play, 16);
 	for (uint32_t i = 1; i < 16; i++)
 		event(play, i, 0, true);
 	play->events = play->actions = 0;
+}
+
+/* Millions of events a second of a core. */
+static double few(struct play *play)
+{
+	uint64_t start;
+
+	begin_few(play);
 	start = cpu_ns();
-	for (int i = 0; i < 200000; i++)
-		event(play, 0, 0, i % 2 == 0);
+	play_few(play, TIMED_FEW);
 	return (double)(play->events + play->actions) * 1e3 / (double)(cpu_ns() - start);
 }
 
 static double many(struct play *play)
 {
-	static bool active[CLIENTS_MAX];
 	uint64_t start;
-	uint32_t client;
 
 	begin(play, CLIENTS_MAX);
 	start = cpu_ns();
-	for (int i = 0; i < 1000000; i++) {
-		client = draw(play, CLIENTS_MAX);
-		active[client] = !active[client];
-		event(play, client, client % 8, active[client]);
-	}
+	play_many(play, TIMED_MANY);
 	return (double)(play->events + play->actions) * 1e3 / (double)(cpu_ns() - start);
 }
 
-int main(void)
+/* Says on stdout how many events there were. An exit status. */
+static int counted(bool of_few)
+{
+	struct play play;
+
+	if (of_few) {
+		begin_few(&play);
+		play_few(&play, COUNTED);
+	} else {
+		begin(&play, CLIENTS_MAX);
+		play_many(&play, COUNTED);
+	}
+	printf("%.0f\n", (double)(play.events + play.actions));
+	core_destroy(play.core);
+	return 0;
+}
+
+/* The last line of callgrind's file with a sum; -1: there is none. */
+static double total(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char line[4096];
+	double all = -1;
+
+	while (f && fgets(line, sizeof line, f))
+		sscanf(line, "totals: %lf", &all);
+	if (f)
+		fclose(f);
+	return all;
+}
+
+/* Instructions an event. Ends the program if callgrind does not come to its end. */
+static double count(const char *self, const char *what)
+{
+	char path[] = "/tmp/kfdshim-bench-XXXXXX", command[4096];
+	double events = 0, all;
+	int fd = mkstemp(path);
+	FILE *from;
+
+	snprintf(command, sizeof command,
+		 "exec valgrind -q --log-file=/dev/null --tool=callgrind --toggle-collect=play_%s "
+		 "--callgrind-out-file=%s '%s' %s",
+		 what, path, self, what);
+	from = fd < 0 ? NULL : popen(command, "re");
+	if (!from || fscanf(from, "%lf", &events) != 1 || pclose(from) || events < COUNTED) {
+		fprintf(stderr, "bench_core: callgrind did not come to its end\n");
+		exit(1);
+	}
+	all = total(path);
+	close(fd);
+	unlink(path);
+	return all > 0 ? all / events : NAN;
+}
+
+int main(int argc, char **argv)
 {
 	double burst[ROUNDS], mixed[ROUNDS];
 	struct bench bench;
 	struct play play;
 
+	if (argc > 1)
+		return counted(!strcmp(argv[1], "few"));
 	bench_begin(&bench, "core", "The scheduler's core alone");
 	for (int i = 0; i < ROUNDS; i++) {
 		burst[i] = few(&play);
@@ -113,8 +200,12 @@ int main(void)
 		mixed[i] = many(&play);
 		core_destroy(play.core);
 	}
+	bench_figure(&bench, "instructions an event: 1,000 clients on 8 nodes",
+		     count(argv[0], "many"), "", "at_most", 1000);
+	bench_figure(&bench, "the same: 16 clients, each event concerns 15 of them",
+		     count(argv[0], "few"), "", "at_most", 10000);
 	bench_figure(&bench, "events a second: 1,000 clients on 8 nodes, median of 7 runs",
-		     bench_median(mixed, ROUNDS), "million/s", "at_least", 2);
+		     bench_median(mixed, ROUNDS), "million/s", NULL, 0);
 	bench_figure(&bench, "the same: 16 clients, each event concerns 15 of them",
 		     bench_median(burst, ROUNDS), "million/s", NULL, 0);
 	bench_series(&bench, "1,000 clients", "million/s", mixed, ROUNDS);

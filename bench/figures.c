@@ -46,6 +46,18 @@ double bench_median(double *samples, size_t n)
 	return n ? (samples[(n - 1) / 2] + samples[n / 2]) / 2 : 0;
 }
 
+double bench_ratio(const double *a, const double *b, size_t n)
+{
+	double *ratios = malloc((n + 1) * sizeof *ratios), median = NAN;
+
+	for (size_t i = 0; ratios && i < n; i++)
+		ratios[i] = a[i] / b[i];
+	if (ratios)
+		median = bench_median(ratios, n);
+	free(ratios);
+	return median;
+}
+
 void bench_series(struct bench *bench, const char *name, const char *unit, double *samples,
 		  size_t n)
 {

@@ -9,6 +9,9 @@
  *   bench_figure(&b, "median of a trapped ioctl", value, "us", "at_most", 10);
  *   return bench_end(&b);
  *
+ * A bound is on a ratio to the least that the same thing could cost, measured in the same run
+ * in turns with it, or on a count (instructions, wakes, bytes of memory); never on a time.
+ *
  * Threads: none. A value that is no number (NaN, infinite) and a failed allocation
  * make bench_end() fail, with a sentence on stderr: a figure that was left out would
  * take its bound with it.
@@ -33,6 +36,9 @@ void bench_series(struct bench *bench, const char *name, const char *unit, doubl
 void bench_figure(struct bench *bench, const char *name, double value, const char *unit,
 		  const char *bound, double limit);
 double bench_median(double *samples, size_t n); /* sorts them */
-int bench_end(struct bench *bench);		/* prints, frees; an exit status */
+/* Of pairs that were measured in turns: the median of a[i] / b[i]. What slows the machine
+ * down slows both of a pair, so a bound on it holds on any day. NaN: no memory. */
+double bench_ratio(const double *a, const double *b, size_t n);
+int bench_end(struct bench *bench); /* prints, frees; an exit status */
 
 #endif

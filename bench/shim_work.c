@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -37,7 +38,8 @@
 #define QUEUES 14 /* and two of the runtime's and ours before: 16 */
 #define HOLD_TRIES 40
 #define RING 1024u
-#define SIGNAL_VALUE 8	      /* in an amd_signal_t */
+#define SIGNAL_VALUE 8 /* in an amd_signal_t */
+#define EARLY_MOST (20 * IDLES)
 #define IDLE_NS 5000000000ull /* by then a node is idle that has nothing to do */
 
 static hsa_agent_t gpu;
@@ -208,6 +210,50 @@ static uint64_t await_idle(const struct lane *lane, uint64_t changes, uint64_t *
 	return node.activity >> 1;
 }
 
+static struct {
+	pthread_t thread;
+	int fd; /* an eventfd */
+	uint64_t awake_ns;
+} sleeper;
+
+static void *sleep_and_wake(void *arg)
+{
+	uint64_t count;
+
+	while (read(sleeper.fd, &count, sizeof count) == sizeof count)
+		__atomic_store_n(&sleeper.awake_ns, clock_ns(), __ATOMIC_RELEASE);
+	return arg;
+}
+
+/* From here to a thread's return from a read that it sleeps in. */
+static double bare_wake_us(void)
+{
+	uint64_t one = 1, before, awake_ns;
+
+	usleep(1000); /* it sleeps */
+	__atomic_store_n(&sleeper.awake_ns, 0, __ATOMIC_RELEASE);
+	before = clock_ns();
+	if (write(sleeper.fd, &one, sizeof one) != sizeof one)
+		fail("a thread cannot be woken");
+	while (!(awake_ns = __atomic_load_n(&sleeper.awake_ns, __ATOMIC_ACQUIRE)))
+		sched_yield();
+	return (double)(awake_ns - before) / 1e3;
+}
+
+static void start_sleeper(void)
+{
+	sleeper.fd = eventfd(0, EFD_CLOEXEC);
+	if (sleeper.fd < 0 || pthread_create(&sleeper.thread, NULL, sleep_and_wake, NULL))
+		fail("no thread can be started");
+}
+
+static void end_sleeper(void)
+{
+	pthread_cancel(sleeper.thread); /* out of its read */
+	pthread_join(sleeper.thread, NULL);
+	close(sleeper.fd);
+}
+
 /* The burst is over before the wait, so the runtime's wait returns at once, and all
  * of what is measured is what the agent does after it. Where this thread had to wait
  * for a CPU meanwhile, the sampler may have found the end first: that is another
@@ -222,6 +268,7 @@ static void idles(const struct lane *lane, struct shim_round *round)
 		if (clock_ns() > until)
 			fail("all work is over, but a queue is not idle in the lane");
 	changes = await_idle(lane, 0, &idle_ns);
+	start_sleeper();
 	while (n < IDLES) {
 		hsa_signal_store_relaxed(done, 1);
 		submit(none, done);
@@ -232,11 +279,14 @@ static void idles(const struct lane *lane, struct shim_round *round)
 					  HSA_WAIT_STATE_ACTIVE);
 		/* Active, and idle again. */
 		changes = await_idle(lane, changes + 2, &idle_ns);
-		if (idle_ns >= before)
-			round->idle_us[n++] = (double)(idle_ns - before) / 1e3;
-		else if (++round->idles_early > IDLES)
+		if (idle_ns >= before) {
+			round->idle_us[n] = (double)(idle_ns - before) / 1e3;
+			round->bare_us[n++] = bare_wake_us();
+		} else if (++round->idles_early > EARLY_MOST) {
 			fail("idleness is found before the wait, again and again");
+		}
 	}
+	end_sleeper();
 }
 
 /* All that it has written to, shared or not. */
@@ -457,12 +507,13 @@ static int measure(bool agent, bool held)
 		queues[i] = gpu_queue(gpu, RING);
 	usleep(200000);
 	share(500000, &round.quiet_share, &round.quiet_wakes);
+	round.bare_quiet_share = bare_share(round.quiet_wakes);
 	stand_all(queues);
 	usleep(200000);
 	share(500000, &round.busy_share, &round.busy_wakes);
 	if (agent_expected && (round.quiet_wakes <= 0 || round.busy_wakes <= 0))
 		fail("the agent's thread does not wake beside 16 queues");
-	round.bare_share = bare_share(round.busy_wakes);
+	round.bare_busy_share = bare_share(round.busy_wakes);
 	if (held)
 		peer = hold(queues);
 	round.memory_kib = memory_kib();

@@ -24,12 +24,14 @@ struct shim_round {
 	double system_calls;	     /* of SILENT_N doorbells */
 	double idle_us[IDLES];	     /* from before the wait to idleness */
 	double idles_early;	     /* found before the wait, by the sampler: none of these */
+	double bare_us[IDLES];	     /* wakes of a thread that sleeps, in turns with those */
 	/* Of the agent's thread, % of a core and wakes a second: 16 queues without work,
 	 * 16 of which all but the runtime's own have some, no queue */
 	double quiet_share, busy_share, none_share;
 	double quiet_wakes, busy_wakes, none_wakes;
-	/* % of a core of a thread that wakes busy_wakes times a second and does nothing */
-	double bare_share;
+	/* % of a core of a thread that wakes so often and does nothing: as the agent's beside
+	 * quiet queues, and beside busy ones */
+	double bare_quiet_share, bare_busy_share;
 };
 
 /* The functions that callgrind counts, by name; `n` times, one after another. */

@@ -2,8 +2,9 @@
 /*
  * What kfdsim itself takes, measured from outside while bench_tenants runs
  * inside: memory with 64 processes of 8 queues each, what stays of it when they
- * have gone (a leak shows from round to round), and the share of a core while
- * queues are there and nobody uses them.
+ * have gone (a leak shows from round to round), and while queues are there and have no
+ * work how often it wakes, and what of a core that takes, beside a thread that wakes as
+ * often and does nothing.
  *
  *     bench_supervisor KFDSIM TENANTS
  */
@@ -16,14 +17,15 @@
 #include <unistd.h>
 
 #include "bench/figures.h"
+#include "bench/spent.h"
 #include "common/clock.h"
-#include "common/proc_stat.h"
 
 #define PROCESSES "64"
 #define QUEUES "8"
 #define ROUNDS 4
 #define QUIET_S 20 /* kfdsim looks less often after a pause */
 #define IDLE_S 10
+#define IDLES 5 /* turns with the bare thread */
 
 struct run {
 	pid_t pid;
@@ -81,14 +83,6 @@ static double memory_mib(pid_t pid)
 	return kib / 1024.0;
 }
 
-static double cpu_seconds(pid_t pid)
-{
-	struct proc_stat seen;
-
-	proc_stat(pid, &seen);
-	return (double)seen.cpu_ticks / (double)sysconf(_SC_CLK_TCK);
-}
-
 static int memory(struct bench *bench, char **argv)
 {
 	double with[ROUNDS], after[ROUNDS];
@@ -113,23 +107,53 @@ static int memory(struct bench *bench, char **argv)
 	return 0;
 }
 
+/* CPU time of one wake of a thread that does nothing: this one. ns. */
+static double bare_wake_ns(double wakes_a_second)
+{
+	const struct timespec pause = clock_timespec((uint64_t)(1e9 / wakes_a_second));
+	double before = spent_cpu_ns(getpid());
+	unsigned n = (unsigned)wakes_a_second;
+
+	for (unsigned i = 0; i < n; i++)
+		nanosleep(&pause, NULL);
+	return (spent_cpu_ns(getpid()) - before) / n;
+}
+
+static void idle_figures(struct bench *bench, pid_t pid)
+{
+	double wakes[IDLES], share[IDLES], ours_ns[IDLES], bare_ns[IDLES];
+	const struct timespec span = {IDLE_S / IDLES, 0};
+
+	for (int i = 0; i < IDLES; i++) {
+		double cpu_ns = spent_cpu_ns(pid), sleeps = spent_sleeps(pid), ns;
+		uint64_t start = clock_ns();
+
+		nanosleep(&span, NULL);
+		ns = (double)(clock_ns() - start);
+		cpu_ns = spent_cpu_ns(pid) - cpu_ns;
+		sleeps = spent_sleeps(pid) - sleeps;
+		wakes[i] = sleeps * 1e9 / ns;
+		share[i] = 100 * cpu_ns / ns;
+		ours_ns[i] = cpu_ns / sleeps;
+		bare_ns[i] = bare_wake_ns(wakes[i]);
+	}
+	bench_figure(bench, "idle, one process, " QUEUES " quiet queues: wakes a second",
+		     bench_median(wakes, IDLES), "/s", "at_most", 450);
+	bench_figure(bench, "... CPU time of a wake / of a bare wake",
+		     bench_ratio(ours_ns, bare_ns, IDLES), "x", "at_most", 6);
+	bench_figure(bench, "... of a core", bench_median(share, IDLES), "%", NULL, 0);
+}
+
 static int idle(struct bench *bench, char **argv)
 {
-	const struct timespec quiet = {QUIET_S, 0}, span = {IDLE_S, 0};
+	const struct timespec quiet = {QUIET_S, 0};
 	struct run run;
-	double before;
-	uint64_t t;
 	int bad = start(&run, argv[1], argv[2], "1", QUEUES, "1") || hear(&run, "ready");
 
 	if (bad)
 		return -1;
 	nanosleep(&quiet, NULL);
-	before = cpu_seconds(run.pid);
-	t = clock_ns();
-	nanosleep(&span, NULL);
-	bench_figure(bench, "idle: one process, " QUEUES " quiet queues",
-		     (cpu_seconds(run.pid) - before) * 1e11 / (double)(clock_ns() - t),
-		     "% of a core", "at_most", 2);
+	idle_figures(bench, run.pid);
 	go_on(&run);
 	bad = hear(&run, "gone");
 	go_on(&run);
