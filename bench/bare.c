@@ -3,10 +3,12 @@
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -14,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench/wake.h"
 #include "common/clock.h"
 
 /* Linux 6.6; not in Debian 12's headers. */
@@ -119,4 +122,61 @@ int bare_round_trips(double *us, unsigned n)
 	}
 	munmap(board, bytes);
 	return r;
+}
+
+struct wake_slot {
+	uint64_t awake_ns; /* atomic; 0: not yet */
+};
+
+/* The woken one, for as long as its parent lives. */
+static void sleep_and_wake(struct wake_slot *slot, int fd)
+{
+	uint64_t count;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	wake_stand_on(1);
+	while (read(fd, &count, sizeof count) == sizeof count)
+		__atomic_store_n(&slot->awake_ns, clock_ns(), __ATOMIC_RELEASE);
+	_exit(1);
+}
+
+static int wake_once(struct wake_slot *slot, int fd, double *us)
+{
+	uint64_t one = 1, written_ns, awake_ns;
+
+	usleep(250 + (useconds_t)random() % 750);
+	__atomic_store_n(&slot->awake_ns, 0, __ATOMIC_RELEASE);
+	written_ns = clock_ns();
+	if (write(fd, &one, sizeof one) != sizeof one)
+		return -1;
+	while (!(awake_ns = __atomic_load_n(&slot->awake_ns, __ATOMIC_ACQUIRE)))
+		usleep(100);
+	*us = (double)(awake_ns - written_ns) / 1000.0;
+	return 0;
+}
+
+int bare_wakes(double *us, unsigned n)
+{
+	struct wake_slot *slot =
+		mmap(NULL, sizeof *slot, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int fd = eventfd(0, EFD_CLOEXEC), r = 0;
+	cpu_set_t before;
+	pid_t child;
+
+	if (slot == MAP_FAILED || fd < 0 || sched_getaffinity(0, sizeof before, &before))
+		return -1;
+	child = fork();
+	if (!child)
+		sleep_and_wake(slot, fd);
+	wake_stand_on(0);
+	for (unsigned i = 0; child > 0 && !r && i < n; i++)
+		r = wake_once(slot, fd, &us[i]);
+	sched_setaffinity(0, sizeof before, &before);
+	if (child > 0) {
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+	}
+	close(fd);
+	munmap(slot, sizeof *slot);
+	return child > 0 ? r : -1;
 }

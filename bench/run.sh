@@ -19,6 +19,7 @@ run() {
 
 wanted=$*
 files=""
+run host "$build/bench_host" "$build/kfdsim" sim/profiles/mi210.ini
 run ioctl "$build/bench_ioctl" "$build/kfdsim"
 run barriers "$build/kfdsim" -- "$build/bench_barriers"
 run supervisor "$build/bench_supervisor" "$build/kfdsim" "$build/bench_tenants"
