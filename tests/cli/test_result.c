@@ -242,6 +242,50 @@ static void test_json_of_a_simulated_run(void **state)
 	json_decref(json);
 }
 
+/* Of seeds: the median of a percentile, the mean of the steps, the sum of what was lost and
+ * counted, and the lowest and the highest beside. An arm of which one seed does not keep up
+ * does not. */
+static void test_seeds(void **state)
+{
+	static const double p99_us[] = {2000, 2900, 2300}, steps[] = {10, 13, 7};
+
+	(void)state;
+	run.seeds = 3;
+	for (unsigned seed = 0; seed < run.seeds; seed++)
+		for (unsigned i = 0; i < ARM_COUNT; i++) {
+			struct arm_figures *one = &run.by_seed[seed][i];
+
+			*one = run.arms[ARM_ALONE];
+			one->online.p99_us = p99_us[seed];
+			one->offline.steps = steps[seed];
+			one->bounce_us = 100;
+			one->suspends = 7;
+		}
+	run.by_seed[1][ARM_SHARED].online.keeps_up = false;
+	result_combine(&run);
+	assert_true(run.arms[ARM_TRAP].online.p99_us == 2300);
+	assert_true(run.arms[ARM_TRAP].offline.steps == 10);
+	assert_true(run.arms[ARM_TRAP].bounce_us == 300);
+	assert_int_equal(run.arms[ARM_TRAP].suspends, 21);
+	assert_int_equal(run.arms[ARM_TRAP].online.requests, 300);
+	assert_true(run.spread[ARM_TRAP].p99_us.low == 2000);
+	assert_true(run.spread[ARM_TRAP].p99_us.high == 2900);
+	assert_true(run.spread[ARM_TRAP].of_alone.high == 1.3);
+	assert_true(run.arms[ARM_TRAP].online.keeps_up);
+	assert_false(run.arms[ARM_SHARED].online.keeps_up);
+}
+
+static void test_invalid_is_told(void **state)
+{
+	(void)state;
+	run.arms[ARM_ALONE].online.keeps_up = false;
+	result_judge(&run, &verdict);
+	json_t *json = result_json(&run, &verdict);
+
+	assert_true(json_is_false(json_object_get(json, "valid")));
+	json_decref(json);
+}
+
 static void test_reads_kfdreplay(void **state)
 {
 	static const char good[] = "{\"requests\":5,\"steps\":5.25,\"keeps_up\":true,\"gpu_busy_"
@@ -290,6 +334,8 @@ int main(void)
 		cmocka_unit_test_setup(test_does_not_keep_up, fresh),
 		cmocka_unit_test_setup(test_hardware, fresh),
 		cmocka_unit_test_setup(test_json_of_a_simulated_run, fresh),
+		cmocka_unit_test_setup(test_seeds, fresh),
+		cmocka_unit_test_setup(test_invalid_is_told, fresh),
 		cmocka_unit_test(test_reads_kfdreplay),
 	};
 
