@@ -352,6 +352,41 @@ static void just_forked(void **state)
 	idle_close(idle);
 }
 
+static int go; /* an eventfd */
+
+static void fork_on_go(void)
+{
+	eventfd_t value;
+
+	eventfd_read(go, &value);
+	if (!fork()) {
+		shared->begun++;
+		spin();
+		_exit(0);
+	}
+	doze();
+}
+
+/* A world that was idle once has a new process, which computes while its parent sleeps. */
+static void forked_after_a_proof(void **state)
+{
+	struct idle *idle;
+
+	(void)state;
+	go = eventfd(0, EFD_CLOEXEC);
+	idle = watch(start(fork_on_go));
+	assert_true(becomes_idle(idle));
+	eventfd_write(go, 1);
+	await(&shared->begun, 1);
+	for (int i = 0; i < 100; i++)
+		assert_false(idle_check(idle));
+	shared->stop = true;
+	assert_true(becomes_idle(idle));
+	assert_int_equal(idle_threads(idle), 2); /* a zombie is one */
+	idle_close(idle);
+	close(go);
+}
+
 /* Each wakes the next one and sleeps, so that always one runs, and each is seen asleep: in two
  * processes, because a proof reads the CPU time of each. */
 static int ring[THREADS];
@@ -406,9 +441,18 @@ static void one_of_many_runs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(sleeping), TEST(no_such_process), TEST(running),	       TEST(zombie),
-		TEST(stopped),	TEST(many_threads),    TEST(leader_gone),      TEST(vforked),
-		TEST(excuses),	TEST(just_forked),     TEST(one_of_many_runs),
+		TEST(sleeping),
+		TEST(no_such_process),
+		TEST(running),
+		TEST(zombie),
+		TEST(stopped),
+		TEST(many_threads),
+		TEST(leader_gone),
+		TEST(vforked),
+		TEST(excuses),
+		TEST(just_forked),
+		TEST(forked_after_a_proof),
+		TEST(one_of_many_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,11 +12,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 /* clang-format off: cmocka wants some of the above first */
 #include <cmocka.h>
 /* clang-format on */
 
+#include "common/proc_stat.h"
 #include "sim/host/time_slots.h"
 #include "sim/time/page.h"
 
@@ -319,11 +322,22 @@ static void full_table(void **state)
 	assert_int_equal(next_woken(f), living);
 }
 
+static _Atomic pid_t sleeper;
+
 static void *wait_for_due(void *due)
 {
+	atomic_store(&sleeper, (pid_t)syscall(SYS_gettid));
 	while (!atomic_load((_Atomic uint32_t *)due))
 		syscall(SYS_futex, due, FUTEX_WAIT, 0, NULL, NULL, 0);
 	return NULL;
+}
+
+static void await_sleep(void)
+{
+	struct proc_stat stat = {0};
+
+	while (!atomic_load(&sleeper) || !proc_stat(sleeper, &stat) || stat.state != 'S')
+		sched_yield();
 }
 
 /* A thread that sleeps in the kernel on the page of another mapping runs again. */
@@ -331,12 +345,16 @@ static void sleeper_runs(void **state)
 {
 	struct fixture *f = *state;
 	int at = wait_until(f, NO_TASK, START, TIME_WAIT_FUTEX);
+	struct timespec end;
 	pthread_t thread;
 
 	assert_int_equal(
 		pthread_create(&thread, NULL, wait_for_due, (void *)&f->page->slots[at].due), 0);
+	await_sleep();
 	assert_int_equal(next_woken(f), at);
-	assert_int_equal(pthread_join(thread, NULL), 0);
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += 60;
+	assert_int_equal(pthread_timedjoin_np(thread, NULL, &end), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_slots, close_slots)
