@@ -40,6 +40,10 @@ static void kinds(void)
 		begin = mono();
 		CHECK(!sleep(7));
 		TOOK(begin, 7);
+		t = timespec_of(UNIT + 1);
+		begin = mono();
+		CHECK(!nanosleep(&t, NULL));
+		CHECK(mono() - begin == UNIT + 1); /* to the nanosecond */
 	}
 	begin = mono();
 	at = after(CLOCK_MONOTONIC, -1);
