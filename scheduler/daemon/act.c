@@ -30,7 +30,7 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 		return order_act(worker, client, now);
 	if (!client->executor) {
 		/* its end has let the process go, and so resumed it */
-		core_finished(worker->core, client->id, 0, 0, now);
+		feed_finished(&worker->feed, client->id, 0, 0, now);
 		set_suspended(client, false);
 		return true;
 	}
@@ -44,7 +44,7 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 	if (lane_word(&client->lane->leaving) != lane_word(&client->lane->left)) {
 		set_suspended(client, false);
 		client_scan_leaving(worker, client);
-		core_finished(worker->core, client->id, -ECANCELED, 0, now);
+		feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
 		/* both words may have changed back meanwhile; that is news too */
 		return false;
 	}
@@ -119,7 +119,7 @@ void client_acted(struct worker *worker, struct client *client,
 	struct core_view before = {0}, after = {0};
 
 	if (report->error == -ECANCELED) {
-		core_finished(worker->core, client->id, -ECANCELED, 0, now);
+		feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
 		set_suspended(client, false);
 		return;
 	}
@@ -127,7 +127,7 @@ void client_acted(struct worker *worker, struct client *client,
 	events_acted(worker, client, report);
 	core_look(worker->core, client->id, now, &before);
 	/* By gate and weight no wave is saved: nothing there shows a slow firmware. */
-	core_finished(worker->core, client->id, report->error,
+	feed_finished(&worker->feed, client->id, report->error,
 		      client->by_order == LANE_LEVEL_NONE || client->by_order == LANE_LEVEL_SELF
 			      ? report->cost.duration_ns
 			      : 0,
@@ -174,7 +174,7 @@ static void attached(struct worker *worker, struct client *client, const struct 
 		return;
 	}
 	if (client->runtime == LANE_RUNTIME_ENABLED)
-		core_set_capability(worker->core, client->id, CORE_ABLE);
+		feed_set_capability(&worker->feed, client->id, CORE_ABLE);
 	log_info("process %d (%s): level trap", (int)client->peer.pid, client->name);
 	events_level(worker, client, true);
 	/* queues that came between the session's start and now */
@@ -190,7 +190,7 @@ static void lost(struct worker *worker, struct client *client, uint64_t now)
 	 * before the pidfd says so. If not, it is worth a line. */
 	client->refused = true;
 	client->lost_ns = now;
-	core_set_capability(worker->core, client->id, CORE_REFUSED);
+	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 }
 
 /* Nothing more comes from its executor. */
@@ -232,13 +232,13 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 		aborted(worker, client, outcome & EXECUTOR_HUNG, now);
 	if (outcome & EXECUTOR_ENDED) {
 		/* an action that nobody will finish any more */
-		core_finished(worker->core, client->id, 0, 0, now);
+		feed_finished(&worker->feed, client->id, 0, 0, now);
 		executor_free(client->executor);
 		worker->executor_count--;
 		client->executor = NULL;
 		client->attached = false;
 		client->refused |= !client->level.changing;
-		core_set_capability(worker->core, client->id, CORE_REFUSED);
+		feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 		__atomic_store_n(&client->lane->session, 0, __ATOMIC_RELEASE);
 		set_suspended(client, false);
 	}

@@ -120,10 +120,10 @@ static int serve(struct worker *worker, struct client *client, uint64_t now)
 		error = worker_watch(worker, client->wake_fd, EPOLLIN | EPOLLET, WORKER_WAKE,
 				     client->slot);
 	if (!error) {
-		client->id = core_add(worker->core, client->tenant, client->group_number,
+		client->id = feed_add(&worker->feed, client->tenant, client->group_number,
 				      client->priority, now);
 		error = client->id ? 0 : -ENOSPC;
-		core_set_slo(worker->core, client->id, client->slo_us * UINT64_C(1000));
+		feed_set_slo(&worker->feed, client->id, client->slo_us * UINT64_C(1000));
 		standing_place(worker, client, now);
 	}
 	if (!error)
@@ -182,8 +182,8 @@ struct client *client_adopt(struct worker *worker, const struct peer *peer, int 
 	if (lane_fd >= 0) {
 		close(lane_fd);
 		client->lane->priority = priority;
-		client->id =
-			core_add(worker->core, client->tenant, client->group_number, priority, now);
+		client->id = feed_add(&worker->feed, client->tenant, client->group_number, priority,
+				      now);
 		standing_place(worker, client, now);
 	}
 	if (!client->id || worker_watch(worker, peer->pidfd, EPOLLIN, WORKER_PIDFD, client->slot)) {
@@ -286,7 +286,7 @@ void client_cannot(struct worker *worker, struct client *client, const char *why
 {
 	client->refused = true;
 	snprintf(client->reason, sizeof(client->reason), "%s", why);
-	core_set_capability(worker->core, client->id, CORE_REFUSED);
+	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 	log_client(&client->log, "process %d (%s): level observe, because %s",
 		   (int)client->peer.pid, client->name, why);
 	events_level(worker, client, false);
@@ -357,7 +357,7 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 	}
 	if (client->phase == CLIENT_READING)
 		events_gone(worker);
-	core_remove(worker->core, client->id);
+	feed_remove(&worker->feed, client->id);
 	if (client->wants_release)
 		worker->to_release--;
 	client->wants_release = false;

@@ -234,7 +234,7 @@ static void lease(struct worker *worker, struct client *client, uint64_t now)
 	for (uint32_t i = 0; i < worker->client_end; i++)
 		if (is_about(worker->clients[i], client) && worker->clients[i]->control.holds)
 			until = CORE_NEVER;
-	core_set_lease(worker->core, client->id, until);
+	feed_set_lease(&worker->feed, client->id, until);
 	if (client->control.leased == (until != 0))
 		return;
 	client->control.leased = until != 0;
@@ -510,7 +510,7 @@ static void order_policy(struct worker *worker, struct client *from,
 		return;
 	}
 	if (!kept_store_policy(&worker->beat->kept, hello->gpu_id, &policy) ||
-	    !core_set_policy(worker->core, hello->gpu_id, &policy)) {
+	    !feed_set_policy(&worker->feed, hello->gpu_id, &policy)) {
 		answer(worker, from, -ENOSPC, "%u nodes at most have a policy of their own",
 		       CORE_POLICIES);
 		return;
@@ -532,7 +532,7 @@ void control_policies(struct worker *worker)
 
 	for (uint32_t i = 0; i < KEPT_POLICIES; i++)
 		if (kept->policies[i].used)
-			core_set_policy(worker->core, kept->policies[i].gpu_id,
+			feed_set_policy(&worker->feed, kept->policies[i].gpu_id,
 					&kept->policies[i].policy);
 }
 

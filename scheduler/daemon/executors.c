@@ -22,7 +22,7 @@
 #define WORK_LOOKS 20u	   /* at least: it may be the watchdog that was stopped */
 #define QUIT_NS (200 * MS) /* from the request to quit to the kill */
 #define END_MAX_NS (1000 * MS)
-#define UNNEEDED 8
+#define UNNEEDED 16
 
 /* What the watchdog has seen of a slot. */
 struct seen {

@@ -26,7 +26,7 @@ int executors_done_fd(const struct executors *executors);
 int executors_want_fd(const struct executors *executors);
 /* In a process that serves neither: closes both. */
 void executors_close(const struct executors *executors);
-/* A descriptor that their processes do not need, and close; at most 8. -1: nothing. */
+/* A descriptor that their processes do not need, and close; at most 16. -1: nothing. */
 void executors_without(struct executors *executors, int fd);
 
 /* At every turn of the watchdog's loop; in a new executor process it does not return.

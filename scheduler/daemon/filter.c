@@ -292,6 +292,13 @@ static int allow_clients(scmp_filter_ctx filter)
 	return error ? error : allow_ioctls(filter, client_ioctls, COUNT(client_ioctls));
 }
 
+/* A line of the log may go to a socket. */
+static int allow_log(scmp_filter_ctx filter)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sendto), 2,
+				SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO), SCMP_A4(SCMP_CMP_EQ, 0));
+}
+
 /* What depends on arguments. */
 static int allow_some(scmp_filter_ctx filter, enum filter_role role)
 {
@@ -311,11 +318,8 @@ static int allow_some(scmp_filter_ctx filter, enum filter_role role)
 		error = allow_driver(filter);
 	if (!error && (role == FILTER_READER || role == FILTER_WATCHDOG))
 		error = allow_ioctls(filter, reader_ioctls, COUNT(reader_ioctls));
-	/* A line of the log may go to a socket. */
 	if (!error && (role == FILTER_EXECUTOR || role == FILTER_READER))
-		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sendto), 2,
-					 SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO),
-					 SCMP_A4(SCMP_CMP_EQ, 0));
+		error = allow_log(filter);
 	if (!error)
 		error = allow_on_itself(filter, worker);
 	for (size_t i = 0; i < COUNT(fcntls) && !error && worker; i++)
@@ -414,6 +418,10 @@ static int allow_role(scmp_filter_ctx filter, enum filter_role role)
 		return error;
 	if (role == FILTER_METRICS)
 		return allow_serving(filter);
+	if (role == FILTER_RECORD) {
+		error = allow_log(filter);
+		return error ? error : allow_abort(filter);
+	}
 	if (role == FILTER_DOOR) {
 		error = allow_all(filter, doors, COUNT(doors));
 		return error ? error : allow_door(filter);

@@ -19,6 +19,7 @@ enum filter_role {
 	FILTER_EXECUTOR, /* traces, calls the driver */
 	FILTER_READER,	 /* reads in /proc (reader.h) */
 	FILTER_METRICS,	 /* answers on sockets that it accepts, and nothing else */
+	FILTER_RECORD,	 /* reads and writes what is open (record.h) */
 };
 
 /* For the calling thread and all that it begins, for good, with no-new-privs; before

@@ -132,7 +132,7 @@ static void leave_level(struct worker *worker, struct client *client, enum lane_
 {
 	client->level.changing = true;
 	client->level.to = to;
-	core_set_capability(worker->core, client->id, CORE_REFUSED);
+	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 	if (client->executor)
 		executor_ask(client->executor, EXECUTOR_QUIT); /* which resumes it */
 }
@@ -158,7 +158,7 @@ static void observe(struct worker *worker, struct client *client)
 	}
 	client->refused = true;
 	snprintf(client->reason, sizeof(client->reason), "%s", why);
-	core_set_capability(worker->core, client->id, CORE_REFUSED);
+	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 }
 
 /* What kept it from trap stays the first reason. */
@@ -229,8 +229,8 @@ static void arrive(struct worker *worker, struct client *client, uint64_t now)
 	client->level.changing = false;
 	client->by_order = client->level.to;
 	client->greeted = false;
-	core_forgive(worker->core, client->id);
-	core_set_capability(worker->core, client->id, CORE_PENDING);
+	feed_forgive(&worker->feed, client->id);
+	feed_set_capability(&worker->feed, client->id, CORE_PENDING);
 	order_prepare(client, client->by_order, now);
 }
 
@@ -340,7 +340,7 @@ static void try_trap(struct worker *worker, struct client *client)
 	client->level.climb_ns = 0;
 	client->by_order = LANE_LEVEL_NONE;
 	client->refused = false;
-	core_set_capability(worker->core, client->id, CORE_PENDING);
+	feed_set_capability(&worker->feed, client->id, CORE_PENDING);
 	client_attach(worker, client, false);
 }
 
@@ -359,7 +359,7 @@ static void climb(struct worker *worker, struct client *client, uint64_t now)
 	}
 	if (client->own_session == LANE_OWN_SESSION) {
 		/* It gives up its own session first. */
-		core_set_capability(worker->core, client->id, CORE_PENDING);
+		feed_set_capability(&worker->feed, client->id, CORE_PENDING);
 		order_prepare(client, LANE_LEVEL_GATE, now);
 	} else if (client->outsider || lane_word(&client->lane->runtime) == LANE_RUNTIME_ENABLED) {
 		try_trap(worker, client);

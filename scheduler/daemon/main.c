@@ -15,17 +15,23 @@
 #include "scheduler/daemon/listener.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/metrics_http.h"
+#include "scheduler/daemon/record.h"
 #include "scheduler/daemon/reload.h"
 #include "scheduler/daemon/service.h"
 #include "scheduler/daemon/watchdog.h"
 
 #define USAGE                                                                                      \
 	"usage: kfdschedd [--config FILE] [--socket PATH] [--metrics PORT] [--foreground] "        \
-	"[--verbose]"
+	"[--verbose] [--record FILE]"
+#define HELP                                                                                       \
+	USAGE "\n"                                                                                 \
+	      "  --record FILE  write what the scheduler hears and decides to FILE, at most 256 "  \
+	      "MiB (docs/formats.md)"
 
 struct options {
 	const char *config;
 	const char *socket;
+	const char *record;    /* NULL: no recording */
 	uint16_t metrics_port; /* 0: none */
 	bool foreground;
 };
@@ -45,13 +51,10 @@ static bool parse_port(const char *text, uint16_t *out)
 static int parse_options(int argc, char **argv, struct options *out)
 {
 	static const struct option known[] = {
-		{"config", required_argument, NULL, 'c'},
-		{"socket", required_argument, NULL, 's'},
-		{"metrics", required_argument, NULL, 'm'},
-		{"foreground", no_argument, NULL, 'f'},
-		{"verbose", no_argument, NULL, 'v'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
+		{"config", required_argument, NULL, 'c'},  {"socket", required_argument, NULL, 's'},
+		{"metrics", required_argument, NULL, 'm'}, {"foreground", no_argument, NULL, 'f'},
+		{"verbose", no_argument, NULL, 'v'},	   {"record", required_argument, NULL, 'r'},
+		{"help", no_argument, NULL, 'h'},	   {NULL, 0, NULL, 0},
 	};
 	const char *log = getenv("KFDSCHEDD_LOG");
 	int c;
@@ -78,8 +81,11 @@ static int parse_options(int argc, char **argv, struct options *out)
 		case 'v':
 			log_verbose();
 			break;
+		case 'r':
+			out->record = optarg;
+			break;
 		case 'h':
-			puts(USAGE);
+			puts(HELP);
 			return 0;
 		default:
 			log_error("unknown option or missing value: %s; " USAGE, argv[optind - 1]);
@@ -160,7 +166,8 @@ static int read_config(struct options *options, struct reload **out)
 	return *out ? 0 : 1;
 }
 
-/* At the sockets that systemd passes, and for the others at what the options say. */
+/* At the sockets that systemd passes, and for the others at what the options say. Opens the
+ * recording, too. */
 static int listen_to_all(const struct options *options, struct listener *out, char *problem,
 			 size_t size)
 {
@@ -179,6 +186,9 @@ static int listen_to_all(const struct options *options, struct listener *out, ch
 		metrics_http_use(passed.metrics);
 	else if (options->metrics_port)
 		error = metrics_http_listen(options->metrics_port, problem, size);
+	/* Last, so that a daemon that cannot start empties no recording. */
+	if (!error && options->record)
+		error = record_open(options->record, problem, size);
 	if (error) {
 		listener_remove(out, options->socket);
 		return error;
@@ -225,6 +235,8 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	}
+	if (options.record)
+		log_info("recording to %s", options.record);
 	log_info("listening at %s", listener.ino ? options.socket : "the socket that was passed");
 	code = watchdog_run(&listener, reload);
 	listener_remove_root(&listener);

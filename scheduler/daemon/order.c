@@ -39,7 +39,7 @@ static void set_capability(struct worker *worker, struct client *client)
 	    level_is_changing(client))
 		return;
 	if (able) {
-		core_set_capability(worker->core, client->id, CORE_ABLE);
+		feed_set_capability(&worker->feed, client->id, CORE_ABLE);
 		if (level_explain(client)) {
 			level_tell(worker, client);
 			return;
@@ -63,7 +63,7 @@ static void set_capability(struct worker *worker, struct client *client)
 			client_cannot(worker, client, why);
 	} else {
 		snprintf(client->reason, sizeof(client->reason), "has not enabled its runtime yet");
-		core_set_capability(worker->core, client->id, CORE_PENDING);
+		feed_set_capability(&worker->feed, client->id, CORE_PENDING);
 	}
 }
 
@@ -86,7 +86,7 @@ static void answered(struct worker *worker, struct client *client, uint32_t erro
 	}
 	/* It could not be at that moment, and nothing was tried. */
 	if (error == ECANCELED && client->acting == CORE_SUSPEND) {
-		core_finished(worker->core, client->id, -ECANCELED, 0, now);
+		feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
 		return;
 	}
 	client->obeys = error == 0 && client->acting == CORE_SUSPEND;
@@ -152,7 +152,7 @@ bool order_act(struct worker *worker, struct client *client, uint64_t now)
 
 	if (hold && lane_word(&client->lane->leaving) != lane_word(&client->lane->left)) {
 		client_scan_leaving(worker, client);
-		core_finished(worker->core, client->id, -ECANCELED, 0, now);
+		feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
 		return false;
 	}
 	give(client, client->by_order, hold ? LANE_HOLD : LANE_RELEASE, now);

@@ -103,7 +103,7 @@ static int tag_new(struct worker *worker, pid_t pid, uint64_t started, int prior
 		snprintf(problem, size, "no room or memory for process %d", (int)pid);
 		return -ENOMEM;
 	}
-	core_set_passive(worker->core, client->id);
+	feed_set_passive(&worker->feed, client->id);
 	outsider->changed = true;
 	snprintf(outsider->rule, sizeof(outsider->rule), "%s", rule);
 	client_explain(client);

@@ -93,6 +93,12 @@ void privilege_metrics(uint64_t *refused)
 	confine(FILTER_METRICS, refused);
 }
 
+void privilege_record(uint64_t *refused)
+{
+	keep(NULL, 0, false);
+	confine(FILTER_RECORD, refused);
+}
+
 void privilege_executor(uint64_t *refused)
 {
 	keep(rights, 1, true);

@@ -31,5 +31,7 @@ void privilege_reader(uint64_t *refused);
 void privilege_door(uint64_t *refused);
 /* The process that serves metrics, before it accepts a connection: no right at all. */
 void privilege_metrics(uint64_t *refused);
+/* The process that writes a recording (record.h): the same. */
+void privilege_record(uint64_t *refused);
 
 #endif

@@ -70,7 +70,7 @@ static void runtime_changed(struct worker *worker, struct client *client)
 		if (!client->executor)
 			client_attach(worker, client, true);
 		else if (client->attached)
-			core_set_capability(worker->core, client->id, CORE_ABLE);
+			feed_set_capability(&worker->feed, client->id, CORE_ABLE);
 		break;
 	case LANE_RUNTIME_NEVER:
 		if (client->attached)
@@ -81,7 +81,7 @@ static void runtime_changed(struct worker *worker, struct client *client)
 		level_fall(worker, client, -EOPNOTSUPP, why, clock_ns());
 		break;
 	default:
-		core_set_capability(worker->core, client->id, CORE_PENDING);
+		feed_set_capability(&worker->feed, client->id, CORE_PENDING);
 	}
 }
 
@@ -107,7 +107,7 @@ static bool scan_node(struct worker *worker, struct client *client, uint32_t slo
 	client->activity[slot] = node.activity;
 	client->active_ns[slot] = node.active_ns;
 	client->idle_ns[slot] = node.idle_ns;
-	core_set_activity(worker->core, client->id, node.gpu_id, node.activity & 1, now);
+	feed_set_activity(&worker->feed, client->id, node.gpu_id, node.activity & 1, now);
 	return true;
 }
 
@@ -128,7 +128,7 @@ void client_set_priority(struct worker *worker, struct client *client, int prior
 	if (priority == client->priority)
 		return;
 	client->priority = priority;
-	core_set_priority(worker->core, client->id, priority);
+	feed_set_priority(&worker->feed, client->id, priority);
 	log_client(&client->log, "process %d (%s): priority %d", (int)client->peer.pid,
 		   client->name, priority);
 	events_priority(worker, client, by);
@@ -169,7 +169,7 @@ bool client_scan_leaving(struct worker *worker, struct client *client)
 		return false;
 	client->left = left;
 	client->leaving = leaving;
-	core_set_leaving(worker->core, client->id, leaving != left);
+	feed_set_leaving(&worker->feed, client->id, leaving != left);
 	if (!client->wants_release) {
 		client->wants_release = true;
 		worker->to_release++;

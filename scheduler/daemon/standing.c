@@ -142,9 +142,9 @@ void standing_place(struct worker *worker, const struct client *client, uint64_t
 		.lets = client->standing.lets,
 	};
 
-	core_move(worker->core, client->id, &rights, client->group_number, now);
+	feed_move(&worker->feed, client->id, &rights, client->group_number, now);
 	if (client->standing.level == PROTOCOL_LEVEL_OBSERVE)
-		core_set_passive(worker->core, client->id);
+		feed_set_passive(&worker->feed, client->id);
 }
 
 void standing_changed(struct worker *worker, struct client *client)
@@ -152,7 +152,7 @@ void standing_changed(struct worker *worker, struct client *client)
 	if (!client->control.priority_set)
 		client_set_priority(worker, client, standing_priority(client), NULL);
 	client->slo_us = slo_of(client);
-	core_set_slo(worker->core, client->id, client->slo_us * UINT64_C(1000));
+	feed_set_slo(&worker->feed, client->id, client->slo_us * UINT64_C(1000));
 }
 
 static void configured(struct worker *worker, struct client *client, uint64_t now)

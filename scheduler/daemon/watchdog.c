@@ -27,6 +27,7 @@
 #include "scheduler/daemon/metrics_share.h"
 #include "scheduler/daemon/privilege.h"
 #include "scheduler/daemon/reader.h"
+#include "scheduler/daemon/record.h"
 #include "scheduler/daemon/service.h"
 #include "scheduler/daemon/worker.h"
 
@@ -35,7 +36,8 @@
 #define BEAT_MAX_NS (500 * MS)
 #define LEAVE_MAX_NS (15000 * MS)
 #define DOOR_MAX_NS (1000 * MS)
-#define FILES 8
+#define OWN_FILES 8
+#define FILES (OWN_FILES + RECORD_FILES)
 #define END_MAX_NS (2000 * MS) /* for executor processes that have no session any more */
 
 struct watchdog {
@@ -48,8 +50,9 @@ struct watchdog {
 	struct child worker, door;
 	struct child http; /* with a socket for metrics */
 	struct child reader;
-	int reader_ends[2]; /* the worker's, and the process' */
-	int files[FILES];   /* all that processes inherit; -1: not there */
+	struct child record; /* with --record */
+	int reader_ends[2];  /* the worker's, and the process' */
+	int files[FILES];    /* all that processes inherit; -1: not there */
 	struct executors *executors;
 	int lock_error;		/* the last error of the lock that was logged */
 	unsigned late;		/* looks in a row that found the heartbeat too old */
@@ -122,7 +125,7 @@ static void start(struct watchdog *w, uint64_t now)
 	__atomic_store_n(&w->beat->beat_ns, now, __ATOMIC_RELEASE);
 	pid = child_start(&w->worker, now);
 	if (pid == 0) {
-		keep_files(w, w->channel, w->reader_ends[0], -1);
+		keep_files(w, w->channel, w->reader_ends[0], record_pipe());
 		_exit(worker_run(w->channel, w->reader_ends[0], w->reload, w->beat, w->greeter.beat,
 				 w->executors)); /* it has the lock */
 	}
@@ -146,8 +149,15 @@ static void reap(struct watchdog *w, uint64_t now)
 		child_failed(&w->worker, status, now);
 }
 
-/* The last worker has ended: have its executors, and the process that has the port of the
- * metrics? An executor that does not end is left to the kernel. */
+/* The process that writes the recording comes to the end of what is in the pipe. */
+static void end_record(struct watchdog *w)
+{
+	record_close();
+	record_files(w->files + OWN_FILES); /* the numbers may be those of other files soon */
+}
+
+/* The last worker has ended: have its executors, the process that has the port of the metrics,
+ * and the one that writes the recording? An executor that does not end is left to the kernel. */
 static bool have_all_ended(struct watchdog *w, uint64_t now)
 {
 	if (w->worker.pid || !w->leaving_since)
@@ -155,7 +165,9 @@ static bool have_all_ended(struct watchdog *w, uint64_t now)
 	if (!w->left_since)
 		w->left_since = now;
 	child_kill(&w->http);
-	return (!w->http.pid && executors_gone(w->executors)) || now > w->left_since + END_MAX_NS;
+	end_record(w);
+	return (!w->http.pid && !w->record.pid && executors_gone(w->executors)) ||
+	       now > w->left_since + END_MAX_NS;
 }
 
 /* The process that accepts connections. It holds nothing of others, so it is killed if it stands
@@ -222,6 +234,27 @@ static void look_after_http(struct watchdog *w, uint64_t now)
 		return;
 	if (child_start(&w->http, now) == 0)
 		_exit(metrics_http_run());
+}
+
+/* The process that writes the recording. No second one: after the end of the first, lines may be
+ * missing. */
+static void look_after_record(struct watchdog *w, uint64_t now)
+{
+	const int *files = w->files + OWN_FILES;
+	int status;
+
+	if (child_reap(&w->record, &status)) {
+		end_record(w);
+		if (WIFSIGNALED(status))
+			log_error("the recording has ended: %s was ended by signal %d",
+				  w->record.name, WTERMSIG(status));
+	}
+	if (w->record.since_ns || record_pipe() < 0 || now < w->record.next_start_ns ||
+	    child_start(&w->record, now) != 0)
+		return;
+	keep_files(w, files[0], files[1], -1);
+	executors_close(w->executors);
+	_exit(record_run(&w->beat->refused_calls));
 }
 
 static void take_signals(struct watchdog *w, uint64_t now)
@@ -321,10 +354,11 @@ static int watchdog_open(struct watchdog *w, const struct listener *listener)
 	}
 	w->beat->started_ns = clock_ns();
 	memcpy(w->files,
-	       (int[FILES]){w->signals, w->channel, w->greeter.channel, listener->fd,
-			    listener->root_fd, metrics_http_listener(), w->reader_ends[0],
-			    w->reader_ends[1]},
-	       sizeof(w->files));
+	       (int[OWN_FILES]){w->signals, w->channel, w->greeter.channel, listener->fd,
+				listener->root_fd, metrics_http_listener(), w->reader_ends[0],
+				w->reader_ends[1]},
+	       OWN_FILES * sizeof(*w->files));
+	record_files(w->files + OWN_FILES);
 	for (int i = 0; i < FILES; i++)
 		executors_without(w->executors, w->files[i]);
 	return 0;
@@ -336,7 +370,8 @@ int watchdog_run(const struct listener *listener, struct reload *reload)
 			     .worker = {.name = "kfdschedd-work"},
 			     .door = {.name = "kfdschedd-door"},
 			     .http = {.name = "kfdschedd-http"},
-			     .reader = {.name = "kfdschedd-read"}};
+			     .reader = {.name = "kfdschedd-read"},
+			     .record = {.name = "kfdschedd-rec"}};
 	struct pollfd p[2];
 	uint64_t now;
 
@@ -353,6 +388,7 @@ int watchdog_run(const struct listener *listener, struct reload *reload)
 		look_after_door(&w, now);
 		look_after_http(&w, now);
 		look_after_reader(&w, now);
+		look_after_record(&w, now);
 		executors_look(w.executors, w.children, now);
 		w.children = false;
 		if (have_all_ended(&w, now))

@@ -18,6 +18,7 @@
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/outsider.h"
 #include "scheduler/daemon/privilege.h"
+#include "scheduler/daemon/record.h"
 
 #define BEAT_MS 40 /* the board promises 100 ms */
 #define EVENTS 64
@@ -121,7 +122,7 @@ static void act(struct worker *worker)
 
 	for (int round = 0; again && round < ROUNDS; round++) {
 		uint64_t now = clock_ns();
-		size_t n = core_decide(worker->core, now, worker->actions, WORKER_CLIENTS,
+		size_t n = feed_decide(&worker->feed, now, worker->actions, WORKER_CLIENTS,
 				       &worker->deadline_ns);
 
 		again = false;
@@ -183,7 +184,7 @@ static void leave(struct worker *worker)
 
 		if (!client || client->phase != CLIENT_SERVED)
 			continue;
-		core_set_capability(worker->core, client->id, CORE_REFUSED);
+		feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 		if (client->executor)
 			executor_ask(client->executor, EXECUTOR_QUIT);
 	}
@@ -194,9 +195,9 @@ static void configure(struct worker *worker)
 	const struct config *config = &worker->config;
 
 	log_set_verbose(config->verbose);
-	core_configure(worker->core, &config->core);
+	feed_configure(&worker->feed, &config->core);
 	for (uint32_t i = 0; i < config->node_count; i++)
-		core_set_policy(worker->core, config->node[i].gpu_id, &config->node[i].policy);
+		feed_set_policy(&worker->feed, config->node[i].gpu_id, &config->node[i].policy);
 	control_policies(worker);
 }
 
@@ -316,6 +317,7 @@ static void loop(struct worker *worker)
 		now = clock_ns();
 		beat(worker, now);
 		reader_turn();
+		feed_turn(&worker->feed, now);
 		set_asleep(worker, true);
 		ms = sleep_ms(worker, now);
 		if (scan_few(worker, now)) { /* somebody spoke before he saw that we sleep */
@@ -348,7 +350,8 @@ static int open_all(struct worker *worker)
 	sigset_t set;
 
 	worker->board_fd = board_create(&worker->board);
-	worker->core = core_create(&worker->config.core, WORKER_CLIENTS);
+	worker->core = feed_create(&worker->feed, &worker->config.core, WORKER_CLIENTS,
+				   record_pipe(), record_start_ns(), clock_ns());
 	worker->epoll = epoll_create1(EPOLL_CLOEXEC);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
@@ -400,6 +403,7 @@ int worker_run(int channel, int reader, const struct reload *reload, struct beat
 	worker->totals = beat_page->totals;
 	__atomic_store_n(&beat_page->serving, 1, __ATOMIC_RELEASE);
 	loop(worker);
+	feed_flush(&worker->feed);
 	beat_page->totals = worker->totals;
 	log_info("left");
 	return 0;

@@ -20,6 +20,7 @@
 #include "scheduler/daemon/client.h"
 #include "scheduler/daemon/door.h"
 #include "scheduler/daemon/executors.h"
+#include "scheduler/daemon/feed.h"
 #include "scheduler/daemon/look.h"
 #include "scheduler/daemon/outsider_rules.h"
 #include "scheduler/daemon/reload.h"
@@ -55,7 +56,8 @@ struct worker {
 	const struct reload *reload;
 	struct config config; /* in force */
 	uint32_t config_number;
-	struct core *core;
+	const struct core *core; /* to look at; its changes go through the feed */
+	struct feed feed;
 	struct beat *beat;
 	struct door_beat *door_beat;
 	struct board *board;
