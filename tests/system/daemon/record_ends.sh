@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Proves: a recording that ends early (kfdschedd-rec is killed, the disk is full) is said in the
+# log, once, and the daemon goes on without; the next daemon writes the file anew; and a file that
+# is not a recording is refused.
+set -eu
+# Needs root: it mounts a small disk.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
+# shellcheck source=tests/daemon/daemon.inc.sh
+. "$SOURCE/tests/daemon/daemon.inc.sh"
+
+# Of no GPU: the client has none either.
+gpu_id() {
+	echo 4711
+}
+
+# The process that writes.
+recorder() {
+	pgrep -P "$daemon" -x kfdschedd-rec || true
+}
+has_no_recorder() {
+	[ -z "$(recorder)" ]
+}
+
+# Starts the daemon with another recording, after the end of the last one.
+record() {
+	daemon_options=(--config "$work/patient.ini" --record "$1")
+	start_daemon
+}
+end_daemon() {
+	kill -TERM "$daemon"
+	wait "$daemon" || fail "kfdschedd ended with $?"
+}
+# The daemon serves another online client.
+serves() {
+	if [ -n "${online:-}" ]; then another_online; else start_online; fi
+	until_true 50 state_is "$online" running || fail "the daemon does not serve a client"
+}
+# The client's work comes and goes, and the disk is full.
+is_full() {
+	tell on
+	sleep 0.01
+	tell off
+	sleep 0.01
+	grep -q "the recording has ended: $work/disk/full: No space left" "$work/log"
+}
+
+record "$work/first"
+kill -KILL "$(recorder)"
+until_true 50 grep -q "the recording has ended: kfdschedd-rec was ended by signal 9" "$work/log" ||
+	fail "the end of kfdschedd-rec is not said"
+serves
+has_no_recorder || fail "another kfdschedd-rec"
+end_daemon
+
+# A disk with room for the first lines.
+mkdir "$work/disk"
+trap 'code=$?; umount -l "$work/disk"; (exit $code); clean_up' EXIT
+mount -t tmpfs -o size=4k,mode=700 none "$work/disk"
+record "$work/disk/full"
+serves
+until_true 300 is_full || fail "the full disk is not said"
+until_true 50 has_no_recorder || fail "kfdschedd-rec has not ended"
+serves
+end_daemon
+
+# The old recording is written anew.
+record "$work/first"
+end_daemon
+[ "$(grep -c ' worker ' "$work/first")" = 1 ] || fail "not written anew: $(cat "$work/first")"
+
+# What is no recording stays as it was, and no daemon starts.
+echo "a letter" >"$work/letter"
+code=0
+"$BUILD/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET" --record "$work/letter" 2>"$work/err" || code=$?
+[ "$code" = 1 ] || fail "exit code $code"
+grep -q -- "--record $work/letter: it exists and is not a recording" "$work/err" ||
+	fail "not refused: $(cat "$work/err")"
+[ "$(cat "$work/letter")" = "a letter" ] || fail "the letter was overwritten"
+[ ! -e "$KFDSHIM_SOCKET" ] || fail "a socket was left"
