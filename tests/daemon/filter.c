@@ -4,7 +4,8 @@
  * also in threads, and on top of the watchdog's, which alone may fork and kill. An executor
  * process alone may trace and call the driver, a worker alone use sockets. The process that
  * serves metrics can serve a connection and nothing else; the one that accepts connections can
- * do this, and fork, but opens nothing, signals nothing and cannot change the rights of memory. */
+ * do this, and fork, but opens nothing, signals nothing and cannot change the rights of memory;
+ * the one that writes a recording reads and writes what is open, and nothing else. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -414,6 +415,38 @@ static void a_reader(void)
 	REFUSED(accept4(pair[0], NULL, NULL, 0));
 }
 
+/* Reads a pipe, writes a file and a line of the log, and nothing else. */
+static void a_recorder(void)
+{
+	pid_t parent = getppid();
+	char byte = 0;
+
+	log_to_a_socket();
+	/* as in the daemon, where it is a child of the watchdog */
+	MUST(filter_install(FILTER_WATCHDOG, (uint64_t *)refused) == 0);
+	MUST(filter_install(FILTER_RECORD, (uint64_t *)refused) == 0);
+	MUST(write(pair[0], &byte, 1) == 1 && read(pair[1], &byte, 1) == 1);
+	MUST(send(STDERR_FILENO, &byte, 1, MSG_DONTWAIT) == 1);
+	absent_are_refused();
+	REFUSED(send(pair[1], &byte, 1, MSG_DONTWAIT));
+	REFUSED(recv(pair[1], &byte, 1, MSG_DONTWAIT));
+	REFUSED(open("/dev/null", O_RDONLY));
+	REFUSED(openat(AT_FDCWD, "/proc/self/maps", O_RDONLY));
+	REFUSED(unlink("/nowhere/at/all"));
+	REFUSED(socket(AF_UNIX, SOCK_STREAM, 0));
+	REFUSED(execve("/bin/true", (char *const[]){NULL}, (char *const[]){NULL}));
+	REFUSED(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+	REFUSED(syscall(SYS_clone, CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, 0, 0, 0, 0));
+	REFUSED(kill(parent, 0));
+	REFUSED(syscall(SYS_tgkill, parent, parent, 0));
+	REFUSED(fcntl(pair[1], F_SETOWN, parent));
+	REFUSED(ioctl(0, KFDABI_IOC_DBG_TRAP, NULL));
+	REFUSED(ptrace(PTRACE_SEIZE, parent, NULL, NULL));
+	REFUSED(prlimit(0, RLIMIT_NOFILE, NULL, NULL));
+	REFUSED(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
+	REFUSED(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+}
+
 static void an_executor_alone(void)
 {
 	log_to_a_socket();
@@ -487,6 +520,12 @@ static void a_readers_filter(void **state)
 	in_a_child(a_reader);
 }
 
+static void a_recorders_filter(void **state)
+{
+	(void)state;
+	in_a_child(a_recorder);
+}
+
 static void a_watchdogs_filter_and_theirs(void **state)
 {
 	(void)state;
@@ -496,9 +535,13 @@ static void a_watchdogs_filter_and_theirs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_workers_filter), cmocka_unit_test(an_executors_filter),
-		cmocka_unit_test(a_readers_filter), cmocka_unit_test(a_watchdogs_filter_and_theirs),
-		cmocka_unit_test(a_servers_filter), cmocka_unit_test(a_doors_filter),
+		cmocka_unit_test(a_workers_filter),
+		cmocka_unit_test(an_executors_filter),
+		cmocka_unit_test(a_readers_filter),
+		cmocka_unit_test(a_watchdogs_filter_and_theirs),
+		cmocka_unit_test(a_servers_filter),
+		cmocka_unit_test(a_doors_filter),
+		cmocka_unit_test(a_recorders_filter),
 	};
 
 	refused = mmap(NULL, 2 * sizeof(*refused), PROT_READ | PROT_WRITE,
