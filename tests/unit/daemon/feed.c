@@ -262,9 +262,15 @@ static void without_recording(void **state)
 /* Whole lines up to the last, and no more. */
 static void slow_reader_ends_it(void **state)
 {
+	const struct core_policy policy = {CORE_SHARE, 10};
 	struct recording_counts counts;
 
 	(void)state;
+	decide();
+	for (unsigned i = 0; i < 5000; i++) /* more than the pipe takes */
+		feed_set_policy(&feed, i, &policy);
+	feed_flush(&feed);
+	assert_true(feed.used > 0);
 	for (unsigned i = 0; feed.text; i++) {
 		assert_true(i < 100000);
 		assert_alive();
