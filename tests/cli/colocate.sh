@@ -109,6 +109,13 @@ wait "$run" || fail "it ended with $?"
 grep -q '^shared ' "$work/out" || fail "no row"
 nothing_left
 
+# A run that is not valid: its report is written, and the exit code is 1.
+rm "$FAKE_DIR"/*
+FAKE_OVERLOAD=1 expect 1 "$kfdsched" colocate "${traces[@]}" --seconds 0.5 --arms alone,trap --json "$work/r.json"
+said "the run is not valid: online does not keep up even alone"
+jq -e '.valid == false' "$work/r.json" >/dev/null || fail "a report of a valid run"
+nothing_left
+
 # A level other than trap, and a disabled shim: goes on, and says so.
 rm "$FAKE_DIR"/*
 FAKE_LEVEL=observe expect 0 "$kfdsched" colocate "${traces[@]}" --seconds 0.5 --arms trap

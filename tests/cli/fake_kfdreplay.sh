@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Stands in for kfdreplay: keeps the sync contract and writes figures that can
 # differ by arm and role. Reads FAKE_DIR, and FAKE_REPLAY=fail|mute|early|impossible;
-# FAKE_SPREAD: P99 under trap depends on the seed.
+# FAKE_SPREAD: P99 under trap depends on the seed. FAKE_OVERLOAD: it does not keep up.
 set -eu
 mode=open load=- seed=- arrivals=-
 while [ $# -gt 0 ]; do
@@ -64,6 +64,7 @@ sleep 0.1
 p99=2000 keeps=true
 [ "$arm" != shared ] || keeps=false
 [ "$arm" != trap ] || p99=2600
+[ -z "${FAKE_OVERLOAD-}" ] || keeps=false
 [ "$arm" != trap ] || [ -z "${FAKE_SPREAD-}" ] || [ "$mode" != open ] || p99=$((2600 + 100 * seed))
 steps=10.5
 [ "$arm" != trap ] || steps=8.4
