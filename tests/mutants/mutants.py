@@ -125,7 +125,7 @@ class World:
     def named_in(self, script):
         """The programs that a script names, or one that it reads."""
         text = read(script)
-        found = {o for o in re.findall(r"\$BUILD/([\w.-]+)", text) if o in self.outputs}
+        found = {o for o in re.findall(r"\$(?:BUILD|FAKES)/([\w.-]+)", text) if o in self.outputs}
         for part in re.findall(r'^\s*\. "\$SOURCE/([^"]+)"', text, re.M):
             found |= self.named_in(os.path.join(self.tree, part))
         return found
