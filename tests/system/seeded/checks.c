@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include "tests/system/seeded/checks.h"
+
+#include <string.h>
+
+#include "scheduler/daemon/worker.h"
+#include "tests/system/seeded/daemon.h"
+#include "tests/system/seeded/driver.h"
+#include "tests/system/seeded/program.h"
+
+#define SETTLED_NS (30 * MS) /* from a change of a process to what it must have led to */
+#define BEAT_NS (100 * MS)   /* as lane.h promises */
+
+static struct check_bounds bounds;
+static uint64_t disturbed_ns, cause_ns[PROGRAMS];
+
+void checks_begin(const struct check_bounds *of_run)
+{
+	bounds = *of_run;
+	disturbed_ns = now_ns();
+	memset(cause_ns, 0, sizeof(cause_ns));
+}
+
+void checks_disturbed(void)
+{
+	disturbed_ns = now_ns();
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static const struct client *client_of(const struct program *program)
+{
+	const struct worker *worker = daemon_state();
+
+	for (uint32_t i = 0; worker && i < worker->client_end; i++) {
+		const struct client *client = worker->clients[i];
+
+		if (client && client->phase == CLIENT_SERVED &&
+		    client->peer.pid == program->process->pid &&
+		    client->peer.image == program->process->program)
+			return client;
+	}
+	return NULL;
+}
+
+/* Does `a`, which works, have a right to the node that `b` uses? */
+static bool is_before(const struct program *a, const struct program *b)
+{
+	return a->priority > b->priority && b->priority >= 0 && a->ways.uid == b->ways.uid &&
+	       a->ways.node == b->ways.node;
+}
+
+/* Both have been known for a while, and so has what could delay it. */
+static bool is_settled(const struct program *program, uint64_t *since)
+{
+	const struct client *client = client_of(program);
+
+	if (!client || !client->gpu_id[0])
+		return false;
+	*since = later(*since, later(program->changed_ns, client->since_ns) + SETTLED_NS);
+	return true;
+}
+
+static void check_contention(const struct program *a, const struct driver_view *working,
+			     const struct program *b, const struct driver_view *running)
+{
+	uint64_t since = later(later(working->work_ns, running->running_ns),
+			       later(running->session_ns, disturbed_ns) + SETTLED_NS);
+
+	if (!bounds.contention_ns || !running->running_ns || !running->session || running->spared ||
+	    working->suspended || !is_settled(a, &since) || !is_settled(b, &since) ||
+	    now_ns() < since + bounds.contention_ns)
+		return;
+	fail("%d works beside %d, which is more urgent, for %.3f ms", (int)b->process->pid,
+	     (int)a->process->pid, (double)(now_ns() - since) / 1e6);
+}
+
+static void look_at(unsigned i)
+{
+	const struct program *program = &programs[i];
+	struct driver_view its, other;
+
+	if (!program_runs(program) || !driver_look(program->process, &its))
+		return;
+	for (int k = 0; k < PROGRAMS; k++) {
+		if (!program_runs(&programs[k]) || !is_before(&programs[k], program) ||
+		    !driver_look(programs[k].process, &other) || !other.work)
+			continue;
+		cause_ns[i] = now_ns();
+		check_contention(&programs[k], &other, program, &its);
+	}
+	if (its.suspended && now_ns() > later(later(cause_ns[i], its.suspended_ns), disturbed_ns) +
+						bounds.release_ns)
+		fail("%d is suspended for %.3f ms, and %.3f ms without a cause",
+		     (int)program->process->pid, (double)(now_ns() - its.suspended_ns) / 1e6,
+		     (double)(now_ns() - cause_ns[i]) / 1e6);
+	if (its.stuck_ns && now_ns() > later(its.stuck_ns, disturbed_ns) + bounds.destroy_ns)
+		fail("a DESTROY_QUEUE of %d waits for a resume for %.3f ms",
+		     (int)program->process->pid, (double)(now_ns() - its.stuck_ns) / 1e6);
+}
+
+void checks_idle(void)
+{
+	uint64_t beat = daemon_beat_ns();
+
+	for (unsigned i = 0; i < PROGRAMS && programs[i].process; i++)
+		look_at(i);
+	if (beat && now_ns() > beat + BEAT_NS)
+		fail("the worker's heart has not beaten for %.3f ms",
+		     (double)(now_ns() - beat) / 1e6);
+}
+
+void check_rest(void)
+{
+	struct driver_view its;
+
+	for (unsigned i = 0; i < PROGRAMS && programs[i].process; i++) {
+		if (!program_runs(&programs[i]) || !driver_look(programs[i].process, &its))
+			continue;
+		if (its.work)
+			fail("the work of %d does not end", (int)programs[i].process->pid);
+		if (its.suspended)
+			fail("%d stays suspended while all rest", (int)programs[i].process->pid);
+	}
+}
+
+static void must_be_none(uint64_t count, const char *what)
+{
+	if (count)
+		fail("at the end there are %llu %s", (unsigned long long)count, what);
+}
+
+void check_ended(void)
+{
+	const struct worker *worker = daemon_state();
+
+	must_be_none(programs_running(), "programs");
+	must_be_none(driver_queues(), "queues");
+	must_be_none(driver_sessions(), "sessions");
+	must_be_none(daemon_slots(), "slots of executors");
+	if (!worker) {
+		fail("at the end there is no worker");
+		return;
+	}
+	must_be_none(worker->client_end, "clients");
+	must_be_none(worker->dead, "dead clients");
+	must_be_none(worker->to_release, "clients to release");
+	must_be_none(worker->executor_count, "executors in use");
+	must_be_none(worker->orphan_count, "orphans");
+	must_be_none(worker->door.taken, "slots of the door");
+	must_be_none(worker->looks.late_count, "late looks");
+	for (uint32_t i = 0; i < LANE_NODES; i++)
+		must_be_none(worker->work[i].clients, "clients with work");
+}
+
+void check_left(void)
+{
+	if (daemon_worker())
+		fail("the worker does not leave");
+	must_be_none(daemon_executors(), "executor processes");
+}

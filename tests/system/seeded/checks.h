@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What holds of every run, looked at whenever no thread can run:
+ *  - who is more urgent does not work beside who can be suspended for longer than a bound;
+ *  - none stays suspended for longer than another after the last cause;
+ *  - a DESTROY_QUEUE waits for a resume for a moment at most;
+ *  - the worker's heart beats, and it does not sleep while a lane has something new;
+ * and at the end all slots, counts and sessions are free.
+ */
+#ifndef KFDSHIM_TESTS_SEEDED_CHECKS_H
+#define KFDSHIM_TESTS_SEEDED_CHECKS_H
+
+#include <stdint.h>
+
+struct check_bounds {
+	uint64_t contention_ns; /* 0: not looked at */
+	uint64_t release_ns, destroy_ns;
+};
+
+void checks_begin(const struct check_bounds *bounds);
+void checks_idle(void);
+/* Something has happened that the daemon needs a moment for. */
+void checks_disturbed(void);
+/* All programs rest for so long that nothing may be suspended. */
+void check_rest(void);
+/* All programs have ended. */
+void check_ended(void);
+/* And the worker has left. */
+void check_left(void);
+
+#endif

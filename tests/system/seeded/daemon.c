@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+#include "tests/system/seeded/daemon.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "scheduler/daemon/child.h"
+#include "scheduler/daemon/config.h"
+#include "scheduler/daemon/executor_table.h"
+#include "scheduler/daemon/greeter.h"
+#include "scheduler/daemon/worker.h"
+#include "tests/system/seeded/calls.h"
+#include "tests/system/seeded/files.h"
+#include "tests/system/seeded/images.h"
+#include "tests/system/seeded/listener.h"
+
+#define LOOK_NS (50 * MS) /* as the watchdog's */
+
+struct image watchdog_image, worker_image, executor_images[EXECUTOR_IMAGES];
+
+struct reload {
+	uint32_t number;
+	struct config config;
+};
+
+static struct {
+	struct beat beat;
+	struct door_beat door_beat;
+	struct reload reload;
+	struct executors *executors;
+	struct executor_table *table;
+	struct process *watchdog, *worker;
+	struct process *children[EXECUTOR_PROCESSES];
+	const struct worker *state;
+	struct file *channel[2]; /* the worker's end, and the door's */
+	bool leaving, children_ended, worker_ended;
+	unsigned deaths;
+} it;
+
+/* ---- executor processes ---- */
+
+struct executor_start {
+	unsigned image;
+	uint32_t number;
+	int done_fd;
+};
+
+static void run_executor(void *arg)
+{
+	static executor_run_fn *const entries[] = EXECUTOR_ENTRIES;
+	const struct executor_start *start = arg;
+
+	entries[start->image](it.table, start->number, start->done_fd, &it.beat.refused_calls);
+	process_kill(fiber_process());
+}
+
+static void child_gone(struct process *process)
+{
+	(void)process;
+	it.children_ended = true;
+	fiber_changed();
+}
+
+/* The watchdog starts each that is wanted at once, so that the first of them without a process is
+ * the one that is meant. */
+pid_t child_start(struct child *child, uint64_t now)
+{
+	HARNESS;
+	static struct executor_start starts[EXECUTOR_IMAGES];
+	struct process *process;
+	uint32_t number = 0;
+	unsigned image = 0;
+
+	while (number < EXECUTOR_PROCESSES &&
+	       !(it.table->processes[number].state == EXECUTOR_WANTED && !it.children[number]))
+		number++;
+	while (image < EXECUTOR_IMAGES && executor_images[image].user)
+		image++;
+	if (number == EXECUTOR_PROCESSES || image == EXECUTOR_IMAGES)
+		return -EAGAIN;
+	starts[image] = (struct executor_start){
+		.image = image, .number = number, .done_fd = executors_done_fd(it.executors)};
+	process = process_start("executor", &executor_images[image], run_executor, &starts[image]);
+	process_inherit(process, starts[image].done_fd);
+	process->on_gone = child_gone;
+	it.children[number] = process;
+	child->pid = process->pid;
+	child->since_ns = now;
+	child->killed = false;
+	return process->pid;
+}
+
+/* Where fork would return 0: child_start() above does not. */
+int executor_run(struct executor_table *table, uint32_t number, int done_fd, uint64_t *refused)
+{
+	(void)table;
+	(void)number;
+	(void)done_fd;
+	(void)refused;
+	return 1;
+}
+
+bool child_reap(struct child *child, int *status)
+{
+	struct process *process = child->pid ? process_of(child->pid) : NULL;
+
+	if (!process || !process->gone)
+		return false;
+	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++)
+		if (it.children[i] == process)
+			it.children[i] = NULL;
+	*status = 0;
+	child->pid = 0;
+	child->killed = false;
+	return true;
+}
+
+bool child_is_stopped(const struct child *child)
+{
+	(void)child;
+	return false;
+}
+
+void child_kill(struct child *child)
+{
+	struct process *process = child->pid ? process_of(child->pid) : NULL;
+
+	if (!process || child->killed)
+		return;
+	child->killed = true;
+	process_kill(process);
+}
+
+void daemon_kill_executor(void)
+{
+	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++)
+		if (it.children[i] && it.children[i]->running) {
+			it.deaths++;
+			process_kill(it.children[i]);
+			return;
+		}
+}
+
+/* ---- worker and watchdog ---- */
+
+static void run_worker(void *arg)
+{
+	(void)arg;
+	worker_run(file_open(fiber_process(), file_hold(it.channel[0])), -1, &it.reload, &it.beat,
+		   &it.door_beat, it.executors);
+	process_kill(fiber_process());
+}
+
+static void worker_gone(struct process *process)
+{
+	(void)process;
+	it.worker_ended = true;
+	it.state = NULL;
+	fiber_changed();
+}
+
+static void start_worker(void)
+{
+	executors_reset(it.executors, now_ns());
+	it.beat.serving = 0;
+	it.beat.beat_ns = now_ns();
+	it.worker = process_start("worker", &worker_image, run_worker, NULL);
+	process_inherit(it.worker, executors_done_fd(it.executors));
+	process_inherit(it.worker, executors_want_fd(it.executors));
+	it.worker->on_gone = worker_gone;
+}
+
+static bool anything(void *arg)
+{
+	const struct file *want = arg;
+
+	return file_readable(want) || it.children_ended || it.worker_ended;
+}
+
+static void watchdog_turn(void)
+{
+	bool children = it.children_ended;
+
+	it.children_ended = false;
+	if (it.worker_ended) {
+		it.worker_ended = false;
+		it.worker = NULL;
+		executors_kill(it.executors, now_ns());
+	}
+	executors_look(it.executors, children, now_ns());
+	if (!it.worker && !it.leaving)
+		start_worker();
+}
+
+static void run_watchdog(void *arg)
+{
+	(void)arg;
+	it.executors = executors_create(&it.beat.refused_calls);
+	it.table = executors_table(it.executors);
+	for (;;) {
+		watchdog_turn();
+		fiber_wait(anything, file_of(executors_want_fd(it.executors)), now_ns() + LOOK_NS);
+	}
+}
+
+/* ---- the door ---- */
+
+static bool any_hello(void *arg)
+{
+	(void)arg;
+	return listener_any();
+}
+
+static void run_door(void *arg)
+{
+	(void)arg;
+	for (;;) {
+		struct greeter_message message = {0};
+		struct file *connection;
+
+		fiber_wait(any_hello, NULL, NEVER);
+		message.accepted_ns = now_ns();
+		connection = listener_take(&message.hello, sizeof(message.hello));
+		if (!connection)
+			continue;
+		fiber_release(it.channel[0]);
+		file_send(it.channel[1], &message, sizeof(message), &connection, 1);
+		file_drop(connection);
+	}
+}
+
+/* ---- from outside ---- */
+
+void daemon_begin(const struct core_config *config)
+{
+	memset(&it, 0, sizeof(it));
+	config_default(&it.reload.config);
+	it.reload.config.core = *config;
+	it.reload.config.verbose = true;
+	it.reload.number = 1;
+	file_pair(it.channel);
+	file_open(NULL, it.channel[0]);
+	file_open(NULL, it.channel[1]);
+	it.watchdog = process_start("watchdog", &watchdog_image, run_watchdog, NULL);
+	process_start("door", NULL, run_door, NULL);
+}
+
+void daemon_configure(const struct core_config *config)
+{
+	it.reload.config.core = *config;
+	it.reload.number++;
+	if (it.worker)
+		process_signal(it.worker, SIGHUP);
+}
+
+void daemon_leave(void)
+{
+	it.leaving = true;
+	if (it.worker)
+		process_signal(it.worker, SIGTERM);
+}
+
+void daemon_kill_worker(void)
+{
+	if (!it.worker || !it.worker->running)
+		return;
+	it.deaths++;
+	it.state = NULL;
+	process_kill(it.worker);
+}
+
+struct process *daemon_worker(void)
+{
+	return it.worker && it.worker->running ? it.worker : NULL;
+}
+
+const struct worker *daemon_state(void)
+{
+	return it.state;
+}
+
+uint64_t daemon_beat_ns(void)
+{
+	return it.beat.serving && daemon_worker() ? it.beat.beat_ns : 0;
+}
+
+unsigned daemon_slots(void)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < EXECUTOR_SLOTS; i++)
+		n += it.table->slots[i].state != EXECUTOR_SLOT_FREE;
+	return n;
+}
+
+unsigned daemon_executors(void)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++)
+		n += it.children[i] != NULL;
+	return n;
+}
+
+unsigned daemon_deaths(void)
+{
+	return it.deaths;
+}
+
+bool reload_take(const struct reload *reload, uint32_t *number, struct config *out)
+{
+	HARNESS;
+
+	if (*number == reload->number)
+		return false;
+	*out = reload->config;
+	*number = reload->number;
+	return true;
+}
+
+/* At every turn of the worker's loop. */
+void metrics_publish(struct worker *worker, uint64_t now)
+{
+	(void)now;
+	it.state = worker;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The daemon's processes: worker, executor processes and the watchdog's side of these are the real
+ * code, each in its image; the rest of the watchdog, the process that accepts connections, the one
+ * that reads in /proc, privileges and metrics are played here.
+ */
+#ifndef KFDSHIM_TESTS_SEEDED_DAEMON_H
+#define KFDSHIM_TESTS_SEEDED_DAEMON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "scheduler/core/core.h"
+#include "tests/system/seeded/process.h"
+
+#define EXECUTOR_IMAGES 3
+
+struct worker;
+
+/* The images; filled in once. */
+extern struct image watchdog_image, worker_image, executor_images[EXECUTOR_IMAGES];
+
+/* Starts the watchdog, which starts the rest. */
+void daemon_begin(const struct core_config *config);
+/* Another configuration, and the signal that says so. */
+void daemon_configure(const struct core_config *config);
+/* SIGTERM, and no other worker is started. */
+void daemon_leave(void);
+void daemon_kill_worker(void);
+/* One of them, if there is any. */
+void daemon_kill_executor(void);
+
+/* NULL: it does not run. */
+struct process *daemon_worker(void);
+/* What the worker knows; NULL until its loop has turned once, and when it does not run. */
+const struct worker *daemon_state(void);
+/* When its heart beat last; 0: it does not serve yet. */
+uint64_t daemon_beat_ns(void);
+/* Slots of the executors' table that are in use, and executor processes. */
+unsigned daemon_slots(void);
+unsigned daemon_executors(void);
+/* How many times a worker or an executor was killed. */
+unsigned daemon_deaths(void);
+
+#endif

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+/*
+ * seeded [--seed N | --from N] [--seeds N] [--scenario NAME] [--verbose]
+ *
+ * Worker, executors, watchdog's side of these, and agents, all of it the real code, beside a
+ * played driver, under a scheduler with a seed (fiber.h). A failure prints its seed, with which
+ * --seed N (or SEED=N) repeats it, and the last of what happened. SEEDS=N is --seeds N.
+ * Exit code 0: all runs passed; 1: one failed; 2: wrong use.
+ */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tests/system/seeded/daemon.h"
+#include "tests/system/seeded/files.h"
+#include "tests/system/seeded/images.h"
+#include "tests/system/seeded/program.h"
+#include "tests/system/seeded/scenarios.h"
+
+#define SEEDS 150
+#define LINES 60 /* of a failed run */
+
+IMAGE_SYMBOLS(watchdog_0);
+IMAGE_SYMBOLS(worker_0);
+IMAGE_SYMBOLS(executor_0);
+IMAGE_SYMBOLS(executor_1);
+IMAGE_SYMBOLS(executor_2);
+IMAGE_SYMBOLS(agent_0);
+IMAGE_SYMBOLS(agent_1);
+IMAGE_SYMBOLS(agent_2);
+IMAGE_SYMBOLS(agent_3);
+IMAGE_SYMBOLS(agent_4);
+IMAGE_SYMBOLS(agent_5);
+
+static struct {
+	uint64_t from, seeds;
+	const char *scenario;
+	bool verbose;
+} options = {.from = 1, .seeds = SEEDS};
+
+static void keep_images(void)
+{
+	const struct image executors[] = {IMAGE(executor_0), IMAGE(executor_1), IMAGE(executor_2)};
+	const struct image agents[] = {IMAGE(agent_0), IMAGE(agent_1), IMAGE(agent_2),
+				       IMAGE(agent_3), IMAGE(agent_4), IMAGE(agent_5)};
+
+	watchdog_image = (struct image)IMAGE(watchdog_0);
+	worker_image = (struct image)IMAGE(worker_0);
+	memcpy(executor_images, executors, sizeof(executors));
+	memcpy(agent_images, agents, sizeof(agents));
+	images_keep(&watchdog_image, 1);
+	images_keep(&worker_image, 1);
+	images_keep(executor_images, EXECUTOR_IMAGES);
+	images_keep(agent_images, AGENT_IMAGES);
+}
+
+static const struct scenario *scenario_of(uint64_t seed)
+{
+	for (unsigned i = 0; options.scenario && i < scenario_count; i++)
+		if (strcmp(scenarios[i].name, options.scenario) == 0)
+			return &scenarios[i];
+	return &scenarios[seed % scenario_count];
+}
+
+static bool run(uint64_t seed)
+{
+	const struct scenario *scenario = scenario_of(seed);
+
+	fiber_begin(seed);
+	processes_begin();
+	scenario_run(scenario);
+	if (options.verbose || has_failed())
+		notes_print(options.verbose ? UINT32_MAX : LINES);
+	if (options.verbose)
+		fprintf(stderr, "seed %llu (%s): %llu switches\n", (unsigned long long)seed,
+			scenario->name, (unsigned long long)fiber_switches());
+	driver_end();
+	processes_end();
+	if (!has_failed())
+		return true;
+	fprintf(stderr, "seed %llu (%s) failed: %s; repeat it with SEED=%llu\n",
+		(unsigned long long)seed, scenario->name, failure(), (unsigned long long)seed);
+	return false;
+}
+
+static uint64_t number(const char *text)
+{
+	char *end;
+	uint64_t n = strtoull(text, &end, 10);
+
+	if (*text && !*end)
+		return n;
+	fprintf(stderr, "seeded: '%s' is no number\n", text);
+	exit(2);
+}
+
+static void read_options(int argc, char **argv)
+{
+	static const struct option names[] = {
+		{"seed", required_argument, NULL, 's'},	    {"from", required_argument, NULL, 'f'},
+		{"seeds", required_argument, NULL, 'n'},    {"verbose", no_argument, NULL, 'v'},
+		{"scenario", required_argument, NULL, 'c'}, {0}};
+	const char *seed = getenv("SEED"), *seeds = getenv("SEEDS");
+	int c;
+
+	if (seeds)
+		options.seeds = number(seeds);
+	while ((c = getopt_long(argc, argv, "", names, NULL)) >= 0) {
+		if (c == 's')
+			seed = optarg;
+		else if (c == 'f')
+			options.from = number(optarg);
+		else if (c == 'n')
+			options.seeds = number(optarg);
+		else if (c == 'c')
+			options.scenario = optarg;
+		else if (c == 'v')
+			options.verbose = true;
+		else
+			exit(2);
+	}
+	if (!seed)
+		return;
+	options.from = number(seed);
+	options.seeds = 1;
+}
+
+int main(int argc, char **argv)
+{
+	clock_t begin = clock();
+	uint64_t i = 0;
+
+	read_options(argc, argv);
+	keep_images();
+	while (i < options.seeds && run(options.from + i))
+		i++;
+	printf("%llu runs passed, %.1f ms of CPU each\n", (unsigned long long)i,
+	       1000.0 * (double)(clock() - begin) / CLOCKS_PER_SEC / (double)(i ? i : 1));
+	return i < options.seeds;
+}

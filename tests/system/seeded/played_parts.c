@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: MIT
+/* What stands in place of files of daemon, shim and kfd that have no part in what is tested here:
+ * what /proc, sysfs and ptrace say, privileges, answers to commands, metrics, peers. */
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "abi/kfd_abi.h"
+#include "scheduler/daemon/filter.h"
+#include "scheduler/daemon/memory.h"
+#include "scheduler/daemon/privilege.h"
+#include "scheduler/daemon/record.h"
+#include "scheduler/daemon/worker.h"
+#include "scheduler/kfd/sysfs.h"
+#include "scheduler/kfd/tracer.h"
+#include "shim/peers.h"
+#include "shim/topology.h"
+#include "tests/system/seeded/driver.h"
+#include "tests/system/seeded/files.h"
+
+/* ---- the log ---- */
+
+#define LOG_FUNCTION(name, ...)                                                                    \
+	void name(__VA_ARGS__ const char *format, ...)                                             \
+	{                                                                                          \
+		char line[256];                                                                    \
+		va_list list;                                                                      \
+                                                                                                   \
+		va_start(list, format);                                                            \
+		vsnprintf(line, sizeof(line), format, list);                                       \
+		va_end(list);                                                                      \
+		note("%s", line);                                                                  \
+	}
+#define SHARE struct log_share *share __attribute__((unused)),
+LOG_FUNCTION(log_error)
+LOG_FUNCTION(log_info)
+LOG_FUNCTION(log_debug)
+LOG_FUNCTION(log_client, SHARE)
+LOG_FUNCTION(log_user, SHARE)
+
+void log_set_verbose(bool wanted)
+{
+	(void)wanted;
+}
+
+/* ---- the recording: there is none ---- */
+
+int record_pipe(void)
+{
+	return -1;
+}
+
+uint64_t record_start_ns(void)
+{
+	return 0;
+}
+
+/* ---- what other processes are ---- */
+
+static int facts(pid_t pid, struct peer_facts *out)
+{
+	const struct process *process = process_of(pid);
+
+	if (!process || process->gone)
+		return -ESRCH;
+	*out = (struct peer_facts){.own_pid = pid,
+				   .uid = process->uid,
+				   .started = (uint64_t)pid,
+				   .pid_ns = 1,
+				   .user_ns = 1,
+				   .image = process->program};
+	return 0;
+}
+
+int reader_facts(pid_t pid, struct peer_facts *out)
+{
+	HARNESS;
+
+	fiber_yield();
+	return facts(pid, out);
+}
+
+int reader_subject(pid_t pid, struct subject *out)
+{
+	fiber_yield();
+	memset(out, 0, sizeof(*out));
+	out->pid = pid;
+	out->native = true;
+	return 0;
+}
+
+pid_t reader_number(pid_t of, pid_t pid)
+{
+	(void)of;
+	return pid;
+}
+
+int reader_target(pid_t pid, struct peer_facts *out, char *problem, size_t size)
+{
+	snprintf(problem, size, "not played");
+	return facts(pid, out) ? -ESRCH : -EEXIST;
+}
+
+bool reader_has_shim(pid_t pid)
+{
+	(void)pid;
+	return true;
+}
+
+bool reader_destroys(pid_t pid)
+{
+	(void)pid;
+	return false;
+}
+
+bool reader_right_has_come(pid_t pid)
+{
+	(void)pid;
+	return false;
+}
+
+void reader_turn(void)
+{
+}
+
+void reader_use(int socket, struct reader_state *state, int wake_fd, const struct owners *owners)
+{
+	(void)socket;
+	(void)state;
+	(void)wake_fd;
+	(void)owners;
+}
+
+static int open_peer(struct process *process, struct peer *out)
+{
+	struct peer_facts its;
+	struct file *pidfd;
+	int error = facts(process->pid, &its);
+
+	if (error)
+		return error;
+	pidfd = file_new(PIDFD);
+	pidfd->whose = process;
+	*out = (struct peer){.pid = process->pid,
+			     .own_pid = its.own_pid,
+			     .pidfd = file_open(fiber_process(), pidfd),
+			     .started = its.started,
+			     .uid = its.uid,
+			     .pid_ns = its.pid_ns,
+			     .user_ns = its.user_ns,
+			     .image = its.image};
+	return 0;
+}
+
+int peer_identify(int socket, uint64_t accepted_ns, peer_reader *read, struct peer *out)
+{
+	HARNESS;
+	const struct file *file = file_of(socket);
+
+	(void)accepted_ns;
+	(void)read;
+	fiber_yield();
+	return file ? open_peer(file->whose, out) : -EBADF;
+}
+
+int peer_open(pid_t pid, peer_reader *read, struct peer *out)
+{
+	HARNESS;
+	struct process *process = process_of(pid);
+
+	(void)read;
+	return process ? open_peer(process, out) : -ESRCH;
+}
+
+bool peer_ended(const struct peer *peer)
+{
+	return process_of(peer->pid)->gone;
+}
+
+int peer_replaced(const struct peer *peer, peer_reader *read)
+{
+	struct peer_facts its;
+
+	if (read(peer->pid, &its))
+		return 0;
+	return its.image != peer->image;
+}
+
+uint64_t peer_started(pid_t pid)
+{
+	struct peer_facts its;
+
+	fiber_yield();
+	return facts(pid, &its) ? 0 : its.started;
+}
+
+bool peer_in_group(const struct peer *peer, gid_t group)
+{
+	(void)peer;
+	(void)group;
+	return false;
+}
+
+void peer_own_namespaces(uint64_t *pid_ns, uint64_t *user_ns)
+{
+	*pid_ns = *user_ns = 1;
+}
+
+void peer_name(pid_t pid, char name[static 16])
+{
+	HARNESS;
+
+	memcpy(name, process_of(pid)->name, 16);
+}
+
+/* ---- the driver's files, and ptrace ---- */
+
+int kfd_device_open(char reason[static KFD_REASON])
+{
+	HARNESS;
+
+	(void)reason;
+	fiber_yield();
+	return file_open(fiber_process(), file_new(DEVICE));
+}
+
+size_t kfd_device_nodes(uint32_t *gpu_ids, size_t max)
+{
+	size_t n = max < DRIVER_NODES ? max : DRIVER_NODES;
+
+	for (size_t i = 0; i < n; i++)
+		gpu_ids[i] = DRIVER_NODE + (uint32_t)i;
+	return n;
+}
+
+uint64_t topology_capability(uint32_t gpu_id)
+{
+	(void)gpu_id;
+	return KFDABI_CAP_DEBUG | KFDABI_CAP_FIRMWARE_DEBUG;
+}
+
+uint32_t topology_gpu_of_render(unsigned minor)
+{
+	(void)minor;
+	return 0;
+}
+
+bool sysfs_is_compute(const struct sysfs_queue *queue)
+{
+	(void)queue;
+	return false;
+}
+
+size_t sysfs_processes(pid_t *out, size_t max)
+{
+	(void)out;
+	(void)max;
+	return 0;
+}
+
+int sysfs_queues(pid_t pid, struct sysfs_queue *out, size_t max)
+{
+	(void)pid;
+	(void)out;
+	(void)max;
+	return -ENOENT;
+}
+
+const char *sysfs_type_name(const struct sysfs_queue *queue)
+{
+	(void)queue;
+	return "compute";
+}
+
+int tracer_seize(pid_t pid, char reason[static KFD_REASON])
+{
+	HARNESS;
+	int error;
+
+	fiber_yield();
+	error = driver_seize(pid);
+	if (error)
+		snprintf(reason, KFD_REASON, "process %d cannot be traced: %s", (int)pid,
+			 strerror(-error));
+	return error;
+}
+
+int tracer_detach(pid_t pid)
+{
+	HARNESS;
+
+	fiber_yield();
+	return driver_let_go(pid);
+}
+
+bool tracer_nobody_has(pid_t pid)
+{
+	(void)pid;
+	return true;
+}
+
+int tracer_serve(pid_t pid)
+{
+	HARNESS;
+
+	fiber_yield();
+	return driver_traced_ended(pid) ? -ESRCH : 0;
+}
+
+bool tracer_pending(pid_t pid)
+{
+	HARNESS;
+
+	return driver_traced_ended(pid);
+}
+
+/* ---- privileges ---- */
+
+void privilege_urgent(bool wanted)
+{
+	(void)wanted;
+}
+
+void privilege_worker(uint64_t *refused)
+{
+	(void)refused;
+}
+
+void privilege_executor(uint64_t *refused)
+{
+	(void)refused;
+}
+
+void memory_lock(void)
+{
+}
+
+void filter_report(void)
+{
+}
+
+/* ---- commands and metrics ---- */
+
+void answer_ask(struct worker *worker, struct client *client, int pid)
+{
+	(void)worker;
+	(void)client;
+	(void)pid;
+}
+
+void answer_gone(struct worker *worker, struct client *client)
+{
+	(void)worker;
+	(void)client;
+}
+
+uint64_t answer_next(const struct worker *worker)
+{
+	(void)worker;
+	return UINT64_MAX;
+}
+
+void answer_step(struct worker *worker, uint64_t now)
+{
+	(void)worker;
+	(void)now;
+}
+
+void metrics_settle(struct worker *worker, struct client *client, uint64_t now)
+{
+	(void)worker;
+	(void)client;
+	(void)now;
+}
+
+void metrics_acted(struct worker *worker, struct client *client, bool suspend, bool failed)
+{
+	(void)worker;
+	(void)client;
+	(void)suspend;
+	(void)failed;
+}
+
+void metrics_latency(struct worker *worker, struct client *client, enum metrics_latency latency,
+		     uint64_t ns)
+{
+	(void)worker;
+	(void)client;
+	(void)latency;
+	(void)ns;
+}
+
+int played_protocol_send_text(int fd, const struct protocol_welcome *head, const char *text);
+int played_protocol_send_text(int fd, const struct protocol_welcome *head, const char *text)
+{
+	(void)fd;
+	(void)head;
+	(void)text;
+	return 0;
+}
+
+/* ---- peers: there is always a daemon ---- */
+
+uint64_t peers_step(uint64_t now_ns, bool alone)
+{
+	(void)now_ns;
+	(void)alone;
+	return UINT64_MAX;
+}
+
+int peers_socket(void)
+{
+	return -1;
+}
+
+void peers_lost(void)
+{
+}
+
+void peers_stop(void)
+{
+}
+
+void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns)
+{
+	(void)gpu_id;
+	(void)active;
+	(void)now_ns;
+}
+
+void peers_queue(const struct queue *queue)
+{
+	(void)queue;
+}
+
+void peers_queue_gone(const struct queue *queue)
+{
+	(void)queue;
+}
+
+void peers_forget(void)
+{
+}
