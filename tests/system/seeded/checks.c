@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "scheduler/daemon/executor_table.h"
 #include "scheduler/daemon/worker.h"
 #include "tests/system/seeded/daemon.h"
 #include "tests/system/seeded/driver.h"
@@ -10,15 +11,22 @@
 
 #define SETTLED_NS (30 * MS) /* from a change of a process to what it must have led to */
 #define BEAT_NS (100 * MS)   /* as lane.h promises */
+#define UNSEEN_NS (3 * MS)   /* the worker's loop and looks have budgets, which are shorter */
+#define SLOTS 256	     /* of clients and executors */
 
 static struct check_bounds bounds;
 static uint64_t disturbed_ns, cause_ns[PROGRAMS];
+/* Since when there is something new for whoever sleeps; 0: there is nothing. */
+static struct {
+	uint64_t lane[SLOTS], order[SLOTS], request[SLOTS], outcome[SLOTS], target[SLOTS];
+} unseen;
 
 void checks_begin(const struct check_bounds *of_run)
 {
 	bounds = *of_run;
 	disturbed_ns = now_ns();
 	memset(cause_ns, 0, sizeof(cause_ns));
+	memset(&unseen, 0, sizeof(unseen));
 }
 
 void checks_disturbed(void)
@@ -102,9 +110,77 @@ static void look_at(unsigned i)
 		     (int)program->process->pid, (double)(now_ns() - its.stuck_ns) / 1e6);
 }
 
+/* ---- nothing new is overlooked ---- */
+
+static void must_be_seen(uint64_t *since, bool something, uint64_t most_ns, const char *what,
+			 int pid)
+{
+	if (!something)
+		*since = 0;
+	else if (!*since)
+		*since = now_ns();
+	else if (now_ns() > *since + most_ns)
+		fail("all sleep while there is %s (process %d) for %.3f ms", what, pid,
+		     (double)(now_ns() - *since) / 1e6);
+}
+
+/* As far as an agent wakes the worker for it. */
+static bool says_something_new(const struct client *client)
+{
+	const struct lane *lane = client->lane;
+
+	for (uint32_t i = 0; i < LANE_NODES && lane->nodes[i].gpu_id; i++)
+		if (lane->nodes[i].activity != client->activity[i])
+			return true;
+	return lane->left != client->left || lane->queue_generation != client->generation ||
+	       lane->runtime != client->runtime || lane->priority != client->control.own_priority ||
+	       (client->ordered && lane->order_done == client->order);
+}
+
+static void look_at_lanes(const struct worker *worker)
+{
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		const struct client *client =
+			worker && i < worker->client_end ? worker->clients[i] : NULL;
+		bool served = client && client->phase == CLIENT_SERVED;
+		int pid = served ? client->peer.pid : 0;
+		bool runs = served && process_of(pid)->running;
+
+		must_be_seen(&unseen.lane[i],
+			     served && !client->look.late && says_something_new(client), UNSEEN_NS,
+			     "something new in a lane", pid);
+		must_be_seen(&unseen.order[i],
+			     runs && client->lane->order != client->lane->order_done,
+			     bounds.order_ns, "an order without an answer", pid);
+	}
+}
+
+static void look_at_executors(const struct worker *worker)
+{
+	const struct executor_table *table = daemon_table();
+
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		const struct executor *slot = &table->slots[i];
+		bool used =
+			slot->state == EXECUTOR_SLOT_USED && daemon_executor_runs(slot->process);
+
+		must_be_seen(&unseen.target[i], used && !slot->taken, UNSEEN_NS, "a new target",
+			     slot->pid);
+		must_be_seen(&unseen.request[i],
+			     used && slot->taken && !slot->busy && slot->requests, UNSEEN_NS,
+			     "a request to an executor", slot->pid);
+		must_be_seen(&unseen.outcome[i], worker && used && slot->outcome, UNSEEN_NS,
+			     "an outcome", slot->pid);
+	}
+}
+
 void checks_idle(void)
 {
 	uint64_t beat = daemon_beat_ns();
+
+	look_at_lanes(daemon_state());
+	if (daemon_table())
+		look_at_executors(daemon_state());
 
 	for (unsigned i = 0; i < PROGRAMS && programs[i].process; i++)
 		look_at(i);

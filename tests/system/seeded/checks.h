@@ -4,7 +4,9 @@
  *  - who is more urgent does not work beside who can be suspended for longer than a bound;
  *  - none stays suspended for longer than another after the last cause;
  *  - a DESTROY_QUEUE waits for a resume for a moment at most;
- *  - the worker's heart beats, and it does not sleep while a lane has something new;
+ *  - the worker's heart beats;
+ *  - neither the worker nor an executor nor an agent sleeps while there is something for it to
+ *    do: a lane that says something new, a request, an outcome, an order;
  * and at the end all slots, counts and sessions are free.
  */
 #ifndef KFDSHIM_TESTS_SEEDED_CHECKS_H
@@ -15,6 +17,7 @@
 struct check_bounds {
 	uint64_t contention_ns; /* 0: not looked at */
 	uint64_t release_ns, destroy_ns;
+	uint64_t order_ns; /* from an order in the lane to its answer */
 };
 
 void checks_begin(const struct check_bounds *bounds);

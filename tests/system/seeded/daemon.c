@@ -285,6 +285,19 @@ uint64_t daemon_beat_ns(void)
 	return it.beat.serving && daemon_worker() ? it.beat.beat_ns : 0;
 }
 
+const struct executor_table *daemon_table(void)
+{
+	return it.table;
+}
+
+bool daemon_executor_runs(uint32_t number)
+{
+	const struct process *process = it.children[number % EXECUTOR_PROCESSES];
+
+	return process && process->running &&
+	       it.table->processes[number % EXECUTOR_PROCESSES].state == EXECUTOR_RUNS;
+}
+
 unsigned daemon_slots(void)
 {
 	unsigned n = 0;

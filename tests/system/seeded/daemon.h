@@ -15,6 +15,7 @@
 
 #define EXECUTOR_IMAGES 3
 
+struct executor_table;
 struct worker;
 
 /* The images; filled in once. */
@@ -36,6 +37,9 @@ struct process *daemon_worker(void);
 const struct worker *daemon_state(void);
 /* When its heart beat last; 0: it does not serve yet. */
 uint64_t daemon_beat_ns(void);
+/* NULL: not yet. And: does the executor process of this number run, and is it to? */
+const struct executor_table *daemon_table(void);
+bool daemon_executor_runs(uint32_t number);
 /* Slots of the executors' table that are in use, and executor processes. */
 unsigned daemon_slots(void);
 unsigned daemon_executors(void);

@@ -30,6 +30,7 @@ struct context {
 	unsigned posted;
 	/* the session on it */
 	struct process *by; /* NULL: none */
+	const struct fiber *by_thread;
 	struct file *events;
 	uint64_t subscribed;
 	const struct process *busy; /* whose call on it is under way; NULL: none */
@@ -362,8 +363,9 @@ static int resume(struct context *c, struct kfdabi_dbg_trap *a)
 			ids[i] |= KFDABI_QUEUE_INVALID;
 			continue;
 		}
-		/* The runtime, or the session, may have ended meanwhile. */
-		if (!q->suspended && c->by && c->runtime == KFDABI_RUNTIME_ENABLED)
+		/* Runtime or session may have ended meanwhile, and another may have begun. */
+		if (!q->suspended && c->by && c->by_thread == fiber_self() &&
+		    c->runtime == KFDABI_RUNTIME_ENABLED)
 			fail("queue %u of %d is to be resumed, and is not suspended", ids[i],
 			     (int)c->process->pid);
 		if (q->suspended)
@@ -388,6 +390,7 @@ static int enable(struct context *c, struct kfdabi_dbg_trap *a)
 	memcpy((void *)(uintptr_t)a->u.enable.rinfo_ptr, &info, sizeof(info));
 	c->events = file_hold(file);
 	c->by = fiber_process();
+	c->by_thread = fiber_self();
 	c->subscribed = a->u.enable.exception_mask;
 	c->posted = 0;
 	c->view.session = true;

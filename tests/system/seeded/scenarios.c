@@ -17,12 +17,13 @@
 	}
 #define SHARP                                                                                      \
 	{                                                                                          \
-		.contention_ns = 12 * MS, .release_ns = 150 * MS, .destroy_ns = 4 * MS             \
+		.contention_ns = 12 * MS, .release_ns = 150 * MS, .destroy_ns = 4 * MS,            \
+		.order_ns = 10 * MS                                                                \
 	}
 /* After a kill of one of its processes the daemon, and the agents' leases, need time. */
 #define PATIENT                                                                                    \
 	{                                                                                          \
-		.release_ns = 4000 * MS, .destroy_ns = 400 * MS                                    \
+		.release_ns = 4000 * MS, .destroy_ns = 400 * MS, .order_ns = 10 * MS               \
 	}
 
 const struct scenario scenarios[] = {
@@ -70,14 +71,17 @@ const struct scenario scenarios[] = {
 	 .churn = 2,
 	 .kills = 1,
 	 .driver = {.suspend_ns = 500 * US, .fails_one_in = 8},
-	 .bounds = {.contention_ns = 12 * MS, .release_ns = 250 * MS, .destroy_ns = 40 * MS}},
+	 .bounds = {.contention_ns = 12 * MS,
+		    .release_ns = 250 * MS,
+		    .destroy_ns = 40 * MS,
+		    .order_ns = 20 * MS}},
 	{.name = "suspends are slow",
 	 .online = 1,
 	 .offline = 3,
 	 .churn = 2,
 	 .kills = 1,
 	 .driver = {.suspend_ns = 5 * MS, .slow_one_in = 8},
-	 .bounds = {.release_ns = 400 * MS, .destroy_ns = 200 * MS}},
+	 .bounds = {.release_ns = 400 * MS, .destroy_ns = 200 * MS, .order_ns = 150 * MS}},
 	{.name = "they hold themselves",
 	 .online = 1,
 	 .offline = 2,
@@ -85,7 +89,7 @@ const struct scenario scenarios[] = {
 	 .kills = 1,
 	 .level = "self",
 	 .driver = SWIFT,
-	 .bounds = {.release_ns = 250 * MS, .destroy_ns = 100 * MS}},
+	 .bounds = {.release_ns = 250 * MS, .destroy_ns = 100 * MS, .order_ns = 20 * MS}},
 	{.name = "a gate",
 	 .online = 1,
 	 .offline = 2,
@@ -99,7 +103,7 @@ const struct scenario scenarios[] = {
 	 .churn = 2,
 	 .kills = 1,
 	 .driver = {.suspend_ns = 500 * US, .no_trace = true},
-	 .bounds = {.release_ns = 250 * MS, .destroy_ns = 100 * MS}},
+	 .bounds = {.release_ns = 250 * MS, .destroy_ns = 100 * MS, .order_ns = 20 * MS}},
 	{.name = "executors are killed",
 	 .online = 1,
 	 .offline = 3,
@@ -128,7 +132,9 @@ static void start_program(bool online)
 		.level = online ? NULL : it->level,
 		.uid = 1001 + (uid_t)random_below(it->users),
 		.node = one_in(4),
-		.work_most_ns = online ? 2 * MS : 8 * MS,
+		.work_most_ns = !online	    ? 8 * MS
+				: one_in(3) ? 60 * MS
+					    : 2 * MS,
 		.gap_most_ns = one_in(3) ? 100 * US
 			       : online	 ? 20 * MS
 					 : 4 * MS,
