@@ -141,6 +141,12 @@ static void kill_one(struct executors *executors, uint32_t number, uint64_t now)
 	set_state(executors, number, EXECUTOR_KILLED);
 }
 
+/* What the worker has written of a slot stands there before this says so. */
+static bool is_used(const struct executor *slot)
+{
+	return __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == EXECUTOR_SLOT_USED;
+}
+
 /* Asks the threads of a process to end their sessions. How many are there? */
 static unsigned ask_to_quit(struct executors *executors, uint32_t number)
 {
@@ -150,7 +156,7 @@ static unsigned ask_to_quit(struct executors *executors, uint32_t number)
 	for (uint32_t i = 0; i < table->slot_end && i < EXECUTOR_SLOTS; i++) {
 		struct executor *slot = &table->slots[i];
 
-		if (slot->process != number || slot->state != EXECUTOR_SLOT_USED)
+		if (!is_used(slot) || slot->process != number)
 			continue;
 		executor_ask(slot, EXECUTOR_QUIT);
 		count++;
@@ -228,10 +234,10 @@ static bool hangs(struct seen *seen, const struct executor *slot, uint64_t now)
 static void look_at_slot(struct executors *executors, uint32_t i, uint64_t now)
 {
 	struct executor *slot = &executors->table->slots[i];
-	uint32_t number = slot->process % EXECUTOR_PROCESSES;
+	bool used = is_used(slot);
+	uint32_t number = used ? slot->process % EXECUTOR_PROCESSES : 0;
 
-	if (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) != EXECUTOR_SLOT_USED ||
-	    state_of(executors, number) != EXECUTOR_RUNS) {
+	if (!used || state_of(executors, number) != EXECUTOR_RUNS) {
 		executors->seen[i].since_ns = 0;
 		return;
 	}

@@ -2,7 +2,6 @@
 /* Threads, time, and what a process knows of itself. */
 #include "tests/system/seeded/calls.h"
 
-#include <errno.h>
 #include <linux/futex.h>
 #include <stdarg.h>
 #include <string.h>
@@ -249,6 +248,7 @@ uid_t played_geteuid(void)
 
 char *played_getenv(const char *name)
 {
+	HARNESS;
 	const struct process *process = fiber_process();
 
 	return process->environment ? (char *)(uintptr_t)process->environment(process, name) : NULL;

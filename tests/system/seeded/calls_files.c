@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Files. */
-#include <errno.h>
 #include <linux/sockios.h>
 #include <signal.h>
 #include <stdarg.h>

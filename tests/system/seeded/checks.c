@@ -11,7 +11,7 @@
 
 #define SETTLED_NS (30 * MS) /* from a change of a process to what it must have led to */
 #define BEAT_NS (100 * MS)   /* as lane.h promises */
-#define UNSEEN_NS (3 * MS)   /* the worker's loop and looks have budgets, which are shorter */
+#define UNSEEN_NS (600 * US) /* the worker's loop has a budget, which is shorter */
 #define SLOTS 256	     /* of clients and executors */
 
 static struct check_bounds bounds;
@@ -132,6 +132,9 @@ static bool says_something_new(const struct client *client)
 	for (uint32_t i = 0; i < LANE_NODES && lane->nodes[i].gpu_id; i++)
 		if (lane->nodes[i].activity != client->activity[i])
 			return true;
+	/* Of a call that a suspension blocks it is told if there is one. */
+	if (lane->suspended && lane->leaving != client->leaving)
+		return true;
 	return lane->left != client->left || lane->queue_generation != client->generation ||
 	       lane->runtime != client->runtime || lane->priority != client->control.own_priority ||
 	       (client->ordered && lane->order_done == client->order);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/system/seeded/daemon.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
@@ -107,6 +106,7 @@ bool child_reap(struct child *child, int *status)
 
 	if (!process || !process->gone)
 		return false;
+	fiber_acquire(process);
 	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++)
 		if (it.children[i] == process)
 			it.children[i] = NULL;
@@ -185,6 +185,7 @@ static void watchdog_turn(void)
 	it.children_ended = false;
 	if (it.worker_ended) {
 		it.worker_ended = false;
+		fiber_acquire(it.worker);
 		it.worker = NULL;
 		executors_kill(it.executors, now_ns());
 	}

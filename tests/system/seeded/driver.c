@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/system/seeded/driver.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 

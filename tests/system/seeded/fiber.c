@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/system/seeded/fiber.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -148,6 +147,8 @@ static void thread_end(struct fiber *fiber)
 		AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
 	}
 	__tsan_release(fiber);
+	if (fiber->owner)
+		__tsan_release(fiber->owner);
 	thread_switch(me);
 	__tsan_acquire(fiber);
 	__tsan_destroy_fiber(fiber->thread);
@@ -254,13 +255,11 @@ static void switch_to(struct fiber *to)
 	if (from == to)
 		return;
 	run.switches++;
-	from->error = errno;
 	current = to == &first ? NULL : to;
 	stack_leave(from, to);
 	thread_switch(to);
 	swapcontext(&from->context, &to->context);
 	stack_arrive(from, false);
-	errno = from->error;
 }
 
 static bool can_run(struct fiber *fiber)
@@ -480,6 +479,11 @@ struct process *fiber_process(void)
 	return current ? current->owner : NULL;
 }
 
+int *fiber_errno(void)
+{
+	return current ? &current->error : &first.error;
+}
+
 const char *fiber_name(const struct fiber *fiber)
 {
 	return fiber ? fiber->name : "-";
@@ -505,6 +509,7 @@ void fiber_kill(const struct process *owner)
 	}
 	if (!me)
 		return;
+	fiber_release(owner);
 	current->state = ENDED;
 	go_on();
 }

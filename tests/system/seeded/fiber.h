@@ -13,6 +13,7 @@
 #ifndef KFDSHIM_TESTS_SEEDED_FIBER_H
 #define KFDSHIM_TESTS_SEEDED_FIBER_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -55,9 +56,15 @@ struct process *fiber_process(void);
 const char *fiber_name(const struct fiber *fiber);
 /* From 1 on, in the order of their starts. */
 unsigned fiber_number(const struct fiber *fiber);
-/* All fibers of a process end where they are; does not return if this is one of them. */
+/* All fibers of a process end where they are; does not return if this is one of them. For
+ * ThreadSanitizer they release the process. */
 void fiber_kill(const struct process *owner);
 bool fiber_any(const struct process *owner);
+
+/* Each has its own errno. */
+int *fiber_errno(void);
+#undef errno
+#define errno (*fiber_errno())
 
 /* Another fiber may run now. And the same at a point (points.h), mostly not. */
 void fiber_yield(void);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/system/seeded/files.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

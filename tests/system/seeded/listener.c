@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/system/seeded/listener.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "tests/system/seeded/files.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* What stands in place of files of daemon, shim and kfd that have no part in what is tested here:
  * what /proc, sysfs and ptrace say, privileges, answers to commands, metrics, peers. */
-#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 

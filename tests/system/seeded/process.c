@@ -50,9 +50,10 @@ void images_keep(struct image *images, unsigned count)
 
 static void load(struct image *image, struct process *user)
 {
-	image->user = user;
+	if (image->last)
+		fiber_acquire(image->last);
+	image->user = image->last = user;
 	copy(image->begin, image->initial, (size_t)(image->end - image->begin));
-	fiber_acquire(image);
 }
 
 /* ---- the heap ---- */

@@ -19,8 +19,8 @@
 /* The data of an image, between two symbols of the linker. */
 struct image {
 	char *begin, *end;
-	char *initial; /* what it was at the start of the program */
-	struct process *user;
+	char *initial;		     /* what it was at the start of the program */
+	struct process *user, *last; /* NULL: none */
 };
 
 struct process {

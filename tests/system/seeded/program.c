@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/system/seeded/program.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "abi/kfd_abi.h"
@@ -154,7 +153,7 @@ static void churn(void *arg)
 	struct memory *m = memory_of(program);
 
 	while (!program->ends) {
-		fiber_sleep(random_below(20 * MS));
+		fiber_sleep(random_below(program->ways.gap_most_ns));
 		fiber_wait(may_go_on, program, NEVER);
 		if (!make_queue(program, &m->queues[1]))
 			break;
@@ -186,6 +185,7 @@ static void run(void *arg)
 					.gate = &m->gate,
 					.wishes = &m->wishes};
 	m->agent = entries[program->process->image - agent_images](&m->host);
+	fiber_release(m);
 	m->device = played_open("/dev/kfd", 0);
 	if (make_queue(program, &m->queues[0])) {
 		m->churns = program->ways.churn;
@@ -261,6 +261,7 @@ static void wish(void *arg)
 
 	if (!m->agent)
 		return;
+	fiber_acquire(m);
 	__atomic_store_n(&m->wishes.priority, program->priority, __ATOMIC_SEQ_CST);
 	m->agent->wishes_changed();
 	program->changed_ns = now_ns();
