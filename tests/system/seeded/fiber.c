@@ -450,6 +450,7 @@ struct fiber *fiber_start(struct process *owner, const char *name, void (*body)(
 
 	if (fiber->thread)
 		thread_end(fiber);
+	fiber_acquire(fiber);
 	stack = fiber->stack;
 	memset(fiber, 0, sizeof(*fiber));
 	fiber->stack = stack;
