@@ -68,7 +68,8 @@ static bool is_settled(const struct program *program, uint64_t *since)
 
 	if (!client || !client->gpu_id[0])
 		return false;
-	*since = later(*since, later(program->changed_ns, client->since_ns) + SETTLED_NS);
+	*since = later(*since, program->made_ns);
+	*since = later(*since, later(program->came_ns, client->since_ns) + SETTLED_NS);
 	return true;
 }
 
@@ -105,9 +106,12 @@ static void look_at(unsigned i)
 		fail("%d is suspended for %.3f ms, and %.3f ms without a cause",
 		     (int)program->process->pid, (double)(now_ns() - its.suspended_ns) / 1e6,
 		     (double)(now_ns() - cause_ns[i]) / 1e6);
-	if (its.stuck_ns && now_ns() > later(its.stuck_ns, disturbed_ns) + bounds.destroy_ns)
-		fail("a DESTROY_QUEUE of %d waits for a resume for %.3f ms",
-		     (int)program->process->pid, (double)(now_ns() - its.stuck_ns) / 1e6);
+	for (int k = 0; k < 2; k++)
+		if (program->destroys_ns[k] &&
+		    now_ns() > later(program->destroys_ns[k], disturbed_ns) + bounds.destroy_ns)
+			fail("a DESTROY_QUEUE of %d has not returned for %.3f ms",
+			     (int)program->process->pid,
+			     (double)(now_ns() - program->destroys_ns[k]) / 1e6);
 }
 
 /* ---- nothing new is overlooked ---- */

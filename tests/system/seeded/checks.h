@@ -3,7 +3,7 @@
  * What holds of every run, looked at whenever no thread can run:
  *  - who is more urgent does not work beside who can be suspended for longer than a bound;
  *  - none stays suspended for longer than another after the last cause;
- *  - a DESTROY_QUEUE waits for a resume for a moment at most;
+ *  - a DESTROY_QUEUE waits for its resume for a moment at most;
  *  - the worker's heart beats;
  *  - neither the worker nor an executor nor an agent sleeps while there is something for it to
  *    do: a lane that says something new, a request, an outcome, an order;

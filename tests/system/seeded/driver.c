@@ -82,11 +82,12 @@ static bool runs(const struct queue *q)
 /* After a change of any queue: what the view says of the process since when. */
 static void review(struct context *c)
 {
-	bool work = false, suspended = false;
+	bool work = false, suspended = false, running = false;
 
 	for (int i = 0; i < QUEUES; i++) {
 		work |= c->queues[i].exists && c->queues[i].left_ns;
 		suspended |= c->queues[i].exists && c->queues[i].suspended;
+		running |= runs(&c->queues[i]);
 	}
 	if (work && !c->view.work)
 		c->view.work_ns = now_ns();
@@ -94,7 +95,7 @@ static void review(struct context *c)
 		c->view.suspended_ns = now_ns();
 	c->view.work = work;
 	c->view.suspended = suspended;
-	if (!work || suspended)
+	if (!running)
 		c->view.running_ns = 0;
 	else if (!c->view.running_ns)
 		c->view.running_ns = now_ns();
@@ -525,12 +526,8 @@ static int destroy(struct context *c, const struct kfd_ioctl_destroy_queue_args 
 
 	if (!q->exists)
 		return refuse(EINVAL);
-	while (q->suspended) {
-		if (!c->view.stuck_ns)
-			c->view.stuck_ns = now_ns();
+	while (q->suspended)
 		fiber_wait(runs_again, q, NEVER);
-	}
-	c->view.stuck_ns = 0;
 	*q = (struct queue){0};
 	review(c);
 	return 0;

@@ -33,8 +33,7 @@ struct driver_view {
 	uint64_t work_ns;	    /* since when there is some without a break */
 	bool suspended;		    /* a queue is */
 	uint64_t suspended_ns;	    /* since when */
-	uint64_t running_ns;	    /* it has work, and none of its queues is suspended, since; 0 */
-	uint64_t stuck_ns;	    /* a DESTROY_QUEUE waits for a resume since then; 0: none */
+	uint64_t running_ns;	    /* since when a queue has work and is not suspended; 0 */
 	bool spared;		    /* a suspend of it has failed, or was slow */
 	unsigned suspends, resumes; /* that succeeded */
 };

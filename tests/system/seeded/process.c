@@ -60,11 +60,13 @@ static void load(struct image *image, struct process *user)
 
 static struct allocation *allocate(size_t size)
 {
-	struct allocation *made = calloc(1, sizeof(*made) + size);
+	size_t whole = (sizeof(struct allocation) + size + 63) & ~(size_t)63;
+	struct allocation *made = aligned_alloc(64, whole);
 	struct process *owner = fiber_process();
 
 	if (!made)
 		abort();
+	memset(made, 0, whole);
 	made->size = size;
 	made->next = owner->heap;
 	made->at = &owner->heap;

@@ -77,12 +77,12 @@ static bool make_queue(struct program *program, struct app_queue *q)
 	q->amd.doorbell = (uintptr_t)&q->doorbell;
 	q->doorbell.kind = -1;
 	q->doorbell.queue = (uintptr_t)&q->amd;
-	program->changed_ns = now_ns();
+	program->made_ns = now_ns();
 	if (m->agent->ioctl(m->device, _IOWR(KFDABI_TYPE, KFDABI_CREATE_QUEUE, args), &args) != 0)
 		return false;
 	q->id = args.queue_id;
 	m->agent->handle_made((uintptr_t)&q->amd);
-	program->changed_ns = now_ns();
+	program->made_ns = now_ns();
 	return true;
 }
 
@@ -90,11 +90,13 @@ static void destroy_queue(struct program *program, struct app_queue *q)
 {
 	struct memory *m = memory_of(program);
 	struct kfd_ioctl_destroy_queue_args args = {.queue_id = q->id};
+	uint64_t *since = &program->destroys_ns[q - m->queues];
 
+	*since = now_ns();
 	m->agent->handle_gone((uintptr_t)&q->amd);
 	if (m->agent->ioctl(m->device, _IOWR(KFDABI_TYPE, KFDABI_DESTROY_QUEUE, args), &args) != 0)
 		fail("queue %u cannot be destroyed: %s", q->id, strerror(errno));
-	program->changed_ns = now_ns();
+	*since = 0;
 }
 
 static bool is_done(void *arg)
@@ -157,7 +159,7 @@ static void churn(void *arg)
 		fiber_wait(may_go_on, program, NEVER);
 		if (!make_queue(program, &m->queues[1]))
 			break;
-		work_until_end(program, &m->queues[1], (unsigned)random_below(4));
+		work_until_end(program, &m->queues[1], (unsigned)random_below(6));
 		destroy_queue(program, &m->queues[1]);
 	}
 	m->churns = false;
@@ -231,7 +233,7 @@ struct program *program_start(const struct program_ways *ways)
 	if (image == AGENT_IMAGES || i == PROGRAMS)
 		return NULL;
 	programs[i] = (struct program){.ways = *ways, .priority = ways->priority};
-	programs[i].changed_ns = now_ns();
+	programs[i].came_ns = now_ns();
 	programs[i].process = process_start(ways->priority == 15  ? "online"
 					    : ways->priority >= 0 ? "offline"
 								  : "other",
@@ -250,7 +252,8 @@ bool program_runs(const struct program *program)
 void program_exec(struct program *program)
 {
 	program->priority = program->ways.priority;
-	program->changed_ns = now_ns();
+	program->came_ns = now_ns();
+	memset(program->destroys_ns, 0, sizeof(program->destroys_ns));
 	process_exec(program->process, run, program);
 }
 
@@ -264,13 +267,13 @@ static void wish(void *arg)
 	fiber_acquire(m);
 	__atomic_store_n(&m->wishes.priority, program->priority, __ATOMIC_SEQ_CST);
 	m->agent->wishes_changed();
-	program->changed_ns = now_ns();
+	program->came_ns = now_ns();
 }
 
 void program_wish(struct program *program, int priority)
 {
 	program->priority = priority;
-	program->changed_ns = now_ns();
+	program->came_ns = now_ns();
 	fiber_start(program->process, "wish", wish, program);
 }
 

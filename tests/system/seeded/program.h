@@ -27,7 +27,9 @@ struct program {
 	struct program_ways ways;
 	struct process *process; /* NULL: this place was never used */
 	int priority;		 /* as it says now */
-	uint64_t changed_ns;	 /* when it came, made a queue or said so */
+	uint64_t came_ns;	 /* or when its priority changed */
+	uint64_t made_ns;	 /* when it made a queue last, or is in that */
+	uint64_t destroys_ns[2]; /* since when a thread is in DESTROY_QUEUE; 0: it is not */
 	bool rests, ends;	 /* it is to do no more work; to end */
 	uint64_t packets;	 /* that were done */
 };
