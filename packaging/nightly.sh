@@ -73,6 +73,7 @@ step "the slow tests" ctest --test-dir build --output-on-failure --no-tests=erro
 step "every test under the sanitizers" make --no-print-directory sanitizers-all
 step "the quick tests on a machine that is taken away" tests/common/disturbed.sh 3
 step "ten million events of the scheduler" env EVENTS=10000000 SEED="$(date +%Y%m%d)" build/core_random
+step "50,000 seeds of worker, executors and agents" build/system_seeded --from "$(date +%Y%m%d)000" --seeds 50000
 step "every rule in every world" every_world
 step "bad input" bad_input
 step "every path of work" every_path

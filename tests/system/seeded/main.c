@@ -18,7 +18,7 @@
 #include "tests/system/seeded/program.h"
 #include "tests/system/seeded/scenarios.h"
 
-#define SEEDS 150
+#define SEEDS 500
 #define LINES 60 /* of a failed run */
 
 IMAGE_SYMBOLS(watchdog_0);

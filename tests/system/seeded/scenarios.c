@@ -138,9 +138,9 @@ static void start_program(bool online)
 		.level = online ? NULL : it->level,
 		.uid = 1001 + (uid_t)random_below(it->users),
 		.node = one_in(4),
-		.work_most_ns = !online	    ? 8 * MS
-				: one_in(3) ? 60 * MS
-					    : 2 * MS,
+		.work_most_ns = one_in(3) ? 60 * MS
+				: online  ? 2 * MS
+					  : 8 * MS,
 		.gap_most_ns = one_in(3) ? 100 * US
 			       : online	 ? 20 * MS
 					 : 4 * MS,
