@@ -130,6 +130,7 @@ const struct scenario scenarios[] = {
 const unsigned scenario_count = sizeof(scenarios) / sizeof(scenarios[0]);
 
 static const struct scenario *it;
+static bool finished;
 
 static void start_program(bool online)
 {
@@ -285,6 +286,7 @@ static void play(void *arg)
 	fiber_wait(has_left, NULL, now_ns() + SECOND);
 	fiber_sleep(one_in(4) ? IDLE_NS : 500 * MS);
 	check_left();
+	finished = true;
 	fiber_stop();
 }
 
@@ -293,6 +295,7 @@ void scenario_run(const struct scenario *scenario)
 	struct core_config config;
 
 	it = scenario;
+	finished = false;
 	config = any_config();
 	listener_begin();
 	programs_begin();
@@ -301,6 +304,6 @@ void scenario_run(const struct scenario *scenario)
 	checks_begin(&scenario->bounds);
 	fiber_start(NULL, "scenario", play, NULL);
 	fiber_run(now_ns() + LIMIT_NS, checks_idle);
-	if (now_ns() >= LIMIT_NS && !has_failed())
-		return;
+	if (!finished)
+		fail("the run has not come to its end");
 }
