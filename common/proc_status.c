@@ -43,3 +43,20 @@ pid_t proc_status_number(pid_t pid, const char *key)
 	at = proc_status_field(text, key);
 	return at ? atoi(at) : 0;
 }
+
+unsigned proc_status_ns_pids(const char *text, pid_t out[static PROC_NS_LEVELS_MAX])
+{
+	const char *at = proc_status_field(text, "\nNSpid:");
+	unsigned n = 0;
+
+	while (at && n < PROC_NS_LEVELS_MAX) {
+		char *end;
+		long pid = strtol(at, &end, 10);
+
+		if (end == at)
+			break;
+		out[n++] = (pid_t)pid;
+		at = *end == '\t' ? end : NULL;
+	}
+	return n;
+}

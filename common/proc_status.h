@@ -19,4 +19,9 @@ const char *proc_status_field(const char *text, const char *key);
 /* The first number of that line of a process's or thread's; 0: it cannot be read. */
 pid_t proc_status_number(pid_t pid, const char *key);
 
+#define PROC_NS_LEVELS_MAX 33 /* the kernel allows 32 nested PID namespaces */
+
+/* The numbers of a process or thread, from our PID namespace to its own. Returns how many. */
+unsigned proc_status_ns_pids(const char *text, pid_t out[static PROC_NS_LEVELS_MAX]);
+
 #endif

@@ -460,7 +460,24 @@ void idle_name(pid_t pid, char *name, size_t size)
 	name[strcspn(name, "\n")] = '\0';
 }
 
+pid_t idle_number(pid_t tid)
+{
+	char status[PROC_STATUS_BYTES];
+	pid_t numbers[PROC_NS_LEVELS_MAX];
+
+	if (proc_status_read(tid, status, sizeof(status)))
+		return 0;
+	return proc_status_ns_pids(status, numbers) > 1 ? numbers[1] : tid;
+}
+
 unsigned idle_threads(const struct idle *idle)
 {
 	return (unsigned)idle->n_threads;
+}
+
+void idle_each(const struct idle *idle, void (*use)(void *context, pid_t pid, pid_t tid),
+	       void *context)
+{
+	for (size_t i = 0; i < idle->n_threads; i++)
+		use(context, idle->threads[i].pid, idle->threads[i].tid);
 }

@@ -40,8 +40,13 @@ void idle_excuse(struct idle *idle, pid_t pid);
 unsigned idle_excused(const struct idle *idle);
 void idle_excuse_none(struct idle *idle);
 
-/* What the process is called; empty: it is not known. */
-void idle_name(pid_t pid, char *name, size_t size);
+/* What the process or thread is called; empty: it is not known. */
+void idle_name(pid_t tid, char *name, size_t size);
+/* Its number as the world has it; 0: it has ended. */
+pid_t idle_number(pid_t tid);
 unsigned idle_threads(const struct idle *idle);
+/* Calls @use for each thread. */
+void idle_each(const struct idle *idle, void (*use)(void *context, pid_t pid, pid_t tid),
+	       void *context);
 
 #endif

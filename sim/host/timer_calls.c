@@ -26,15 +26,12 @@ struct request {
 static pid_t own_number(pid_t tid)
 {
 	char status[PROC_STATUS_BYTES];
-	const char *at, *end;
+	pid_t numbers[PROC_NS_LEVELS_MAX];
+	unsigned n = proc_status_read(tid, status, sizeof(status))
+			     ? 0
+			     : proc_status_ns_pids(status, numbers);
 
-	if (proc_status_read(tid, status, sizeof(status)) ||
-	    !(at = proc_status_field(status, "\nNSpid:")))
-		return 0;
-	end = at + strcspn(at, "\n");
-	while (end > at && end[-1] >= '0' && end[-1] <= '9')
-		end--;
-	return atoi(end);
+	return n ? numbers[n - 1] : 0;
 }
 
 /* The thread that its process calls @own; 0: it has none. */

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "common/clock.h"
+#include "sim/host/bypass.h"
 #include "sim/host/cores.h"
 #include "sim/host/idle.h"
 #include "sim/host/time_slots.h"
@@ -41,6 +42,7 @@ struct spinner {
 struct loop {
 	struct world *world;
 	struct idle *idle;
+	struct bypass *bypass;
 	struct pollfd fds[FDS];
 	struct virtual_counts *counts;
 	struct spinner spinners[VIRTUAL_SPINNERS];
@@ -259,6 +261,8 @@ static void run(struct loop *loop)
 	enum round round;
 
 	while ((round = wait_for_round(loop)) != ENDED) {
+		if (round == IDLE)
+			bypass_look(loop->bypass, loop->idle);
 		if (let_happen(loop, round)) {
 			outside_ns = OUTSIDE_MIN_NS;
 			continue;
@@ -271,10 +275,28 @@ static void run(struct loop *loop)
 
 static void thread_ended(void *context, pid_t tid)
 {
-	const struct world *world = context;
+	const struct loop *loop = context;
 
-	time_slots_end(world->time, tid);
-	timers_end(world->timers, tid);
+	time_slots_end(loop->world->time, tid);
+	timers_end(loop->world->timers, tid);
+	bypass_end(loop->bypass, tid);
+}
+
+static int open_loop(struct loop *loop)
+{
+	int r = idle_open(loop->world->init, &loop->idle);
+
+	if (r)
+		return r;
+	idle_on_end(loop->idle, thread_ended, loop);
+	loop->bypass = bypass_new(loop->world->init);
+	return loop->bypass ? 0 : -ENOMEM;
+}
+
+static void finish(const struct loop *loop)
+{
+	bypass_say(loop->bypass);
+	loop->counts->bypasses = bypass_json(loop->bypass);
 }
 
 int virtual_loop(struct world *world, int stop_fd)
@@ -286,15 +308,21 @@ int virtual_loop(struct world *world, int stop_fd)
 			[FD_STOP] = {.fd = stop_fd, .events = POLLIN},
 			[FD_PROCESSES] = {.fd = world->poll_fd, .events = POLLIN}},
 	};
-	int r = idle_open(world->init, &loop.idle);
+	int r = open_loop(&loop);
 
-	if (r)
-		return r;
-	prctl(PR_SET_TIMERSLACK, 1000);
-	if (world->config.seed)
-		cores_of_supervisor();
-	idle_on_end(loop.idle, thread_ended, world);
-	run(&loop);
+	if (!r) {
+		prctl(PR_SET_TIMERSLACK, 1000);
+		if (world->config.seed)
+			cores_of_supervisor();
+		run(&loop);
+		finish(&loop);
+	}
+	bypass_free(loop.bypass);
 	idle_close(loop.idle);
-	return 0;
+	return r;
+}
+
+void virtual_counts_free(struct virtual_counts *counts)
+{
+	json_decref(counts->bypasses);
 }

@@ -17,6 +17,7 @@
 #ifndef KFDSHIM_SIM_HOST_VIRTUAL_H
 #define KFDSHIM_SIM_HOST_VIRTUAL_H
 
+#include <jansson.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -37,7 +38,11 @@ struct virtual_counts {
 	uint64_t waits;	   /* for what is outside of the world: no event was left */
 	uint64_t proof_ns; /* real time, of all proofs that held */
 	struct virtual_spinner spinners[VIRTUAL_SPINNERS];
+	json_t *bypasses; /* bypass.h; NULL until the loop has ended */
 };
+
+/* What the counts hold, not themselves. */
+void virtual_counts_free(struct virtual_counts *counts);
 
 /* Runs until @stop_fd is readable or no task is left under the filter. 0 or a negative errno. */
 int virtual_loop(struct world *world, int stop_fd);

@@ -20,28 +20,9 @@
 #include "common/proc_status.h"
 #include "sim/kfd/files.h"
 
-#define NS_LEVELS_MAX 33 /* the kernel allows 32 nested pid namespaces */
 #define SLOTS_MAX 8192u
 #define DOORBELL_PLACES (1u << 16) /* in the kfd file, one a process and node */
 #define PASID_FIRST 0x8001u	   /* of 16 bits; the first is the driver's own */
-
-/* The thread's ids from our pid namespace inwards; how many. */
-static unsigned status_ns_pids(const char *status, pid_t *out)
-{
-	const char *at = proc_status_field(status, "\nNSpid:");
-	unsigned n = 0;
-
-	while (at && n < NS_LEVELS_MAX) {
-		char *end;
-		long pid = strtol(at, &end, 10);
-
-		if (end == at)
-			break;
-		out[n++] = (pid_t)pid;
-		at = *end == '\t' ? end : NULL;
-	}
-	return n;
-}
 
 struct process *process_of_thread(struct world *world, pid_t tid)
 {
@@ -129,11 +110,11 @@ static void unmap_doorbells(struct process *process)
 
 static int process_identify(struct process *process, const char *status)
 {
-	pid_t ns[NS_LEVELS_MAX];
+	pid_t ns[PROC_NS_LEVELS_MAX];
 	char path[64];
 	struct stat st;
 
-	process->ns_levels = status_ns_pids(status, ns);
+	process->ns_levels = proc_status_ns_pids(status, ns);
 	if (!process->ns_levels)
 		return -ESRCH;
 	process->ns_pid = malloc(process->ns_levels * sizeof *ns);
@@ -424,10 +405,10 @@ static bool names_thread(const struct process *process, const struct process *ca
 	snprintf(path, sizeof path, "/proc/%d/task", process->pid);
 	dir = opendir(path);
 	while (dir && !found && (entry = readdir(dir))) {
-		pid_t ns[NS_LEVELS_MAX], tid = atoi(entry->d_name);
+		pid_t ns[PROC_NS_LEVELS_MAX], tid = atoi(entry->d_name);
 
 		if (tid > 0 && tid != process->pid && !proc_status_read(tid, status, sizeof status))
-			found = named(process, caller, ns, status_ns_pids(status, ns), pid);
+			found = named(process, caller, ns, proc_status_ns_pids(status, ns), pid);
 	}
 	if (dir)
 		closedir(dir);
@@ -497,14 +478,14 @@ struct process *process_new_traced(struct process *caller, pid_t pid, pid_t trac
 	DIR *dir = opendir("/proc");
 
 	while (dir && !made && (entry = readdir(dir))) {
-		pid_t ns[NS_LEVELS_MAX], host = atoi(entry->d_name);
+		pid_t ns[PROC_NS_LEVELS_MAX], host = atoi(entry->d_name);
 		const char *by;
 		unsigned levels;
 
 		if (host <= 0 || proc_status_read(host, status, sizeof status))
 			continue;
 		by = proc_status_field(status, "\nTracerPid:");
-		levels = status_ns_pids(status, ns);
+		levels = proc_status_ns_pids(status, ns);
 		if (by && atoi(by) == tracer && levels >= caller->ns_levels &&
 		    ns[caller->ns_levels - 1] == pid)
 			made = process_new(caller->world, host);

@@ -185,6 +185,7 @@ void world_free(struct world *world)
 	if (world->wake_fd >= 0)
 		close(world->wake_fd);
 	clock_use(NULL);
+	virtual_counts_free(&world->virtual);
 	timers_close(world->timers);
 	time_slots_close(world->time);
 	pthread_cond_destroy(&world->move_begun);

@@ -161,8 +161,9 @@ static long wait_due(const struct waiting *waiting, bool cancellable)
 	long word = (long)&waiting->slot->due;
 
 	if (cancellable)
-		return raw_cancellable(SYS_futex, word, FUTEX_WAIT, 0, (long)&never, 0, 0);
-	return raw(SYS_futex, word, FUTEX_WAIT, 0, (long)&never, 0, 0);
+		return raw_cancellable(SYS_futex, word, FUTEX_WAIT, 0, (long)&never, 0,
+				       TIME_OWN_CALL);
+	return raw(SYS_futex, word, FUTEX_WAIT, 0, (long)&never, 0, TIME_OWN_CALL);
 }
 
 static int sleep_at(uint64_t deadline_ns, enum time_wait wait, bool cancellable)

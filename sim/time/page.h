@@ -37,6 +37,10 @@
 /* An operation on a timer (sim/time/timer_call.h). */
 #define TIME_IOC_TIMER _IO('K', 0xf2)
 
+/* The sixth argument, which futex(2) ignores, of the library's own futex calls that have a time-out.
+ * It has no call of another kind with one, so all others are a program's own. */
+#define TIME_OWN_CALL 0x6b666474
+
 enum time_wait {
 	TIME_WAIT_FUTEX, /* on `due` */
 	TIME_WAIT_EVENT, /* on the event descriptor */

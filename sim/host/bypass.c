@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+#include "sim/host/bypass.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "common/clock.h"
+#include "common/proc_maps.h"
+#include "sim/host/idle.h"
+#include "sim/host/kernel_wait.h"
+#include "sim/kfd/kfd.h"
+
+#define LIBRARY "libkfdsim-time.so"
+#define PROGRAMS 64u		 /* that are named */
+#define LOOK_SHARE 50u		 /* looks take at most this part of the real time, */
+#define LOOK_FREE_NS 20000000ull /* and this in any case */
+
+struct program {
+	char command[16];
+	bool has_library;
+	const char *call; /* in which it waited by the machine's clock; NULL: it was not seen to */
+	pid_t pid;	  /* of the first process, as the world numbers it */
+	unsigned processes;
+};
+
+/* A process that was looked at. */
+struct process_seen {
+	pid_t pid;
+	dev_t device;
+	ino_t inode;	  /* of the program that it ran then */
+	bool has_library; /* or it is not known to have none */
+	bool is_counted;
+};
+
+struct bypass {
+	pid_t init;
+	uint64_t begin_ns; /* real time */
+	uint64_t spent_ns; /* CPU time of all looks */
+	struct program programs[PROGRAMS];
+	size_t n_programs;
+	struct process_seen *seen;
+	size_t n_seen, cap_seen;
+};
+
+struct bypass *bypass_new(pid_t init)
+{
+	struct bypass *bypass = calloc(1, sizeof(*bypass));
+
+	if (!bypass)
+		return NULL;
+	bypass->init = init;
+	bypass->begin_ns = clock_of(CLOCK_MONOTONIC);
+	return bypass;
+}
+
+void bypass_free(struct bypass *bypass)
+{
+	if (!bypass)
+		return;
+	free(bypass->seen);
+	free(bypass);
+}
+
+static struct process_seen *find(const struct bypass *bypass, pid_t pid)
+{
+	for (size_t i = 0; i < bypass->n_seen; i++)
+		if (bypass->seen[i].pid == pid)
+			return &bypass->seen[i];
+	return NULL;
+}
+
+static struct process_seen *add(struct bypass *bypass, pid_t pid)
+{
+	size_t cap = bypass->cap_seen ? 2 * bypass->cap_seen : 32;
+	struct process_seen *more;
+
+	if (bypass->n_seen == bypass->cap_seen) {
+		more = realloc(bypass->seen, cap * sizeof(*more));
+		if (!more)
+			return NULL;
+		bypass->seen = more;
+		bypass->cap_seen = cap;
+	}
+	bypass->seen[bypass->n_seen] = (struct process_seen){.pid = pid, .has_library = true};
+	return &bypass->seen[bypass->n_seen++];
+}
+
+/* The process, whose program is looked at again when it has executed another one. */
+static struct process_seen *see(struct bypass *bypass, pid_t pid)
+{
+	struct process_seen *process = find(bypass, pid);
+	char path[64];
+	struct stat st;
+
+	if (!process)
+		process = add(bypass, pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	if (!process || stat(path, &st) ||
+	    (st.st_dev == process->device && st.st_ino == process->inode))
+		return process;
+	*process = (struct process_seen){
+		.pid = pid,
+		.device = st.st_dev,
+		.inode = st.st_ino,
+		.has_library = proc_maps_find(pid, LIBRARY, NULL, 0) != 0,
+	};
+	return process;
+}
+
+static struct program *program_of(struct bypass *bypass, const char *command, bool has_library)
+{
+	struct program *program = bypass->programs;
+
+	for (; program < bypass->programs + bypass->n_programs; program++)
+		if (program->has_library == has_library && !strcmp(program->command, command))
+			return program;
+	if (bypass->n_programs == PROGRAMS)
+		return NULL;
+	bypass->n_programs++;
+	snprintf(program->command, sizeof(program->command), "%s", command);
+	program->has_library = has_library;
+	return program;
+}
+
+static void count(struct bypass *bypass, struct process_seen *process, const char *call)
+{
+	char command[16];
+	struct program *program;
+
+	idle_name(process->pid, command, sizeof(command));
+	program = program_of(bypass, command, process->has_library);
+	if (!program)
+		return;
+	if (call && !program->call)
+		program->call = call;
+	if (process->is_counted)
+		return;
+	process->is_counted = true;
+	if (!program->processes++)
+		program->pid = idle_number(process->pid);
+}
+
+/* One that is stopped may not have loaded its libraries yet. */
+static void look_at(void *context, pid_t pid, pid_t tid)
+{
+	struct bypass *bypass = context;
+	struct process_seen *process;
+	struct kernel_wait wait;
+
+	if (pid == bypass->init)
+		return;
+	kernel_wait_read(pid, tid, &wait);
+	if (!wait.is_call || kernel_wait_is_stop(&wait))
+		return;
+	process = see(bypass, pid);
+	if (process && (wait.timed || !process->has_library))
+		count(bypass, process, wait.timed ? wait.call : NULL);
+}
+
+void bypass_look(struct bypass *bypass, const struct idle *idle)
+{
+	uint64_t real = clock_of(CLOCK_MONOTONIC) - bypass->begin_ns, begin;
+
+	if (bypass->spent_ns > LOOK_FREE_NS + real / LOOK_SHARE)
+		return;
+	begin = clock_of(CLOCK_THREAD_CPUTIME_ID);
+	idle_each(idle, look_at, bypass);
+	bypass->spent_ns += clock_of(CLOCK_THREAD_CPUTIME_ID) - begin;
+}
+
+void bypass_end(struct bypass *bypass, pid_t tid)
+{
+	struct process_seen *process = find(bypass, tid);
+
+	if (process)
+		*process = bypass->seen[--bypass->n_seen];
+}
+
+static void say_program(const struct program *program)
+{
+	char others[32] = "";
+
+	if (program->processes > 1)
+		snprintf(others, sizeof(others), " and %u more", program->processes - 1);
+	if (program->has_library)
+		say("%s (process %d%s) waited in %s by this machine's clock, because it called the "
+		    "kernel by itself, past the time library",
+		    program->command, program->pid, others, program->call);
+	else
+		say("%s (process %d%s) has this machine's clock%s%s, because it is without the time "
+		    "library: it is linked statically, is for another processor, or sees another "
+		    "/run",
+		    program->command, program->pid, others,
+		    program->call ? ", by which it waited in " : "",
+		    program->call ? program->call : "");
+}
+
+void bypass_say(const struct bypass *bypass)
+{
+	for (size_t i = 0; i < bypass->n_programs; i++)
+		say_program(&bypass->programs[i]);
+}
+
+json_t *bypass_json(const struct bypass *bypass)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < bypass->n_programs; i++) {
+		const struct program *program = &bypass->programs[i];
+
+		json_array_append_new(
+			list, json_pack("{s:s, s:i, s:i, s:b, s:s?}", "command", program->command,
+					"pid", program->pid, "processes", (int)program->processes,
+					"library", program->has_library, "call", program->call));
+	}
+	return list;
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#include "sim/host/kernel_wait.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sim/time/page.h"
+
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449 /* Linux 5.16; system headers may lack it */
+#endif
+
+#define ARGUMENTS 6
+
+/* What ends a call besides what it waits for. */
+enum end {
+	NEVER,	   /* nothing */
+	TIME,	   /* the argument: a pointer to a time, or NULL */
+	MS,	   /* the argument: milliseconds, negative for ever */
+	CLOCK,	   /* the time of the clock that the argument names */
+	CONTINUED, /* the same as ended the call that this one goes on with */
+};
+
+static const struct call {
+	int nr;
+	const char *name;
+	enum end end;
+	unsigned argument;
+} calls[] = {
+	{SYS_nanosleep, "nanosleep", TIME, 0},
+	{SYS_clock_nanosleep, "clock_nanosleep", CLOCK, 0},
+	{SYS_restart_syscall, "restart_syscall", CONTINUED, 0},
+	{SYS_futex, "futex", TIME, 3},
+	{SYS_futex_waitv, "futex_waitv", TIME, 3},
+	{SYS_poll, "poll", MS, 2},
+	{SYS_ppoll, "ppoll", TIME, 2},
+	{SYS_select, "select", TIME, 4},
+	{SYS_pselect6, "pselect6", TIME, 4},
+	{SYS_epoll_wait, "epoll_wait", MS, 3},
+	{SYS_epoll_pwait, "epoll_pwait", MS, 3},
+	{SYS_epoll_pwait2, "epoll_pwait2", TIME, 3},
+	{SYS_rt_sigtimedwait, "rt_sigtimedwait", TIME, 2},
+	{SYS_semtimedop, "semtimedop", TIME, 3},
+	{SYS_mq_timedsend, "mq_timedsend", TIME, 4},
+	{SYS_mq_timedreceive, "mq_timedreceive", TIME, 4},
+	{SYS_io_getevents, "io_getevents", TIME, 4},
+	{SYS_read, "read", NEVER, 0},
+	{SYS_readv, "readv", NEVER, 0},
+	{SYS_write, "write", NEVER, 0},
+	{SYS_writev, "writev", NEVER, 0},
+	{SYS_recvfrom, "recvfrom", NEVER, 0},
+	{SYS_recvmsg, "recvmsg", NEVER, 0},
+	{SYS_sendto, "sendto", NEVER, 0},
+	{SYS_sendmsg, "sendmsg", NEVER, 0},
+	{SYS_accept, "accept", NEVER, 0},
+	{SYS_accept4, "accept4", NEVER, 0},
+	{SYS_connect, "connect", NEVER, 0},
+	{SYS_openat, "openat", NEVER, 0},
+	{SYS_flock, "flock", NEVER, 0},
+	{SYS_fcntl, "fcntl", NEVER, 0},
+	{SYS_ioctl, "ioctl", NEVER, 0},
+	{SYS_wait4, "wait4", NEVER, 0},
+	{SYS_waitid, "waitid", NEVER, 0},
+	{SYS_pause, "pause", NEVER, 0},
+	{SYS_rt_sigsuspend, "rt_sigsuspend", NEVER, 0},
+	{SYS_clone, "clone", NEVER, 0},
+	{SYS_clone3, "clone3", NEVER, 0},
+	{SYS_vfork, "vfork", NEVER, 0},
+	{SYS_execve, "execve", NEVER, 0},
+};
+
+static const struct call *call_of(long nr)
+{
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (calls[i].nr == nr)
+			return &calls[i];
+	return NULL;
+}
+
+/* The first line of such a file of the thread; empty: it cannot be read. */
+static void read_line(pid_t pid, pid_t tid, const char *name, char *line, size_t size)
+{
+	char path[64];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, line, size - 1);
+		close(fd);
+	}
+	line[n > 0 ? n : 0] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+}
+
+/* The clocks of CPU time are not virtual, and the library leaves sleeps by them to the kernel. */
+static bool is_of_cpu(clockid_t clock)
+{
+	return clock < 0 || clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
+}
+
+static bool is_timed(const struct call *call, const uint64_t a[ARGUMENTS])
+{
+	switch (call->end) {
+	case TIME:
+		return a[call->argument] && (call->nr != SYS_futex || a[5] != TIME_OWN_CALL);
+	case MS:
+		return (int)a[call->argument] > 0;
+	case CLOCK:
+		return !is_of_cpu((clockid_t)a[call->argument]);
+	case CONTINUED:
+		return a[5] != TIME_OWN_CALL;
+	default:
+		return false;
+	}
+}
+
+static bool is_input(const struct call *call, const uint64_t a[ARGUMENTS])
+{
+	switch (call->nr) {
+	case SYS_read:
+	case SYS_readv:
+		return a[0] == STDIN_FILENO;
+	case SYS_select:
+	case SYS_pselect6:
+		return a[0] == STDIN_FILENO + 1;
+	default:
+		return false;
+	}
+}
+
+/* @line: the call's number, its arguments, stack and instruction pointer. */
+static void judge(struct kernel_wait *wait, const char *line)
+{
+	uint64_t a[ARGUMENTS + 2];
+	const struct call *call;
+	char *at;
+	long nr = strtol(line, &at, 10);
+
+	if (at == line || nr < 0) /* it runs, or waits in no call */
+		return;
+	wait->is_call = true;
+	for (size_t i = 0; i < ARGUMENTS + 2; i++)
+		a[i] = strtoull(at, &at, 16);
+	/* The numbers of 32-bit programs are others. */
+	call = a[ARGUMENTS] >> 32 || a[ARGUMENTS + 1] >> 32 ? call_of(nr) : NULL;
+	if (!call)
+		return;
+	wait->call = call->name;
+	wait->timed = is_timed(call, a);
+	wait->reads_input = is_input(call, a);
+}
+
+void kernel_wait_read(pid_t pid, pid_t tid, struct kernel_wait *wait)
+{
+	char line[256];
+
+	*wait = (struct kernel_wait){0};
+	read_line(pid, tid, "wchan", wait->place, sizeof(wait->place));
+	if (!strcmp(wait->place, "0"))
+		wait->place[0] = '\0';
+	read_line(pid, tid, "syscall", line, sizeof(line));
+	judge(wait, line);
+}
+
+bool kernel_wait_is_stop(const struct kernel_wait *wait)
+{
+	return !strcmp(wait->place, "do_signal_stop") || !strcmp(wait->place, "ptrace_stop");
+}

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Programs that bypass the time library are named, on standard error and in the report; others are
+# not.
+set -eu
+# shellcheck source=tests/kfdsim/run.inc.sh
+. "$SOURCE/tests/kfdsim/run.inc.sh"
+
+report=$DIR/report.json
+# virtual COMMAND...: its standard error in $DIR/err.
+virtual() {
+	expect 0 "$KFDSIM" --virtual --set host_wake_us=0 --report "$report" -- "$@"
+}
+# while_asleep SCRIPT: a shell runs it in the background, and ends it after a virtual minute.
+while_asleep() {
+	virtual sh -c "$1"' sleep 60; kill $!; wait' "$program"
+}
+# named COMMAND PROCESSES LIBRARY CALL: the only one.
+named() {
+	jq -e --arg command "$1" --argjson processes "$2" --argjson library "$3" --argjson call "$4" \
+		'[.virtual.bypasses[] | del(.pid)] == [{command: $command, processes: $processes,
+			library: $library, call: $call}]' \
+		"$report" >/dev/null || fail "not $*: $(jq -c .virtual "$report")"
+}
+
+program=$BUILD/time_static
+# shellcheck disable=SC2016 # what follows is the inner shell's
+for call in nanosleep clock_nanosleep poll futex; do
+	while_asleep '"$0" '"$call &"
+	named time_static 1 false "\"$call\""
+	said "^kfdsim: time_static \(process 3\) has this machine's clock, by which it waited in $call,"
+done
+# It waits for no time, but has the machine's clock.
+virtual sh -c 'sleep 60 | "$0" read; :' "$program"
+named time_static 1 false null
+said 'time_static \(process 4\) has this machine.s clock, because it is without the time library'
+# Once a program, with the number of its processes; also if a process was another program before.
+while_asleep '"$0" nanosleep & a=$!; (sleep 1; exec "$0" poll) & b=$!; sleep 50
+	kill $a $b; sleep 1000 &'
+named time_static 2 false '"nanosleep"'
+said 'time_static \(process 3 and 1 more\)'
+# It does not stop the others' time.
+jq -e '.virtual.seconds >= 60' "$report" >/dev/null || fail "$(jq -c .virtual "$report")"
+
+# With the library, but past it.
+program=$BUILD/time_bypass
+while_asleep '"$0" poll &'
+named time_bypass 1 true '"poll"'
+said '^kfdsim: time_bypass \(process 3\) waited in poll by this machine.s clock, because it called'
+
+# Programs that keep to the library are not named.
+virtual bash -c 'sleep 100 & read -r -t 5 <><(:); wait; timeout 5 sleep 1000; true'
+[ ! -s "$DIR/err" ] || fail "$(cat "$DIR/err")"
+for name in sleeps locks polls; do
+	virtual "$BUILD/time_$name" virtual
+	[ ! -s "$DIR/err" ] || fail "$name: $(cat "$DIR/err")"
+	jq -e '.virtual.bypasses == []' "$report" >/dev/null || fail "$(jq -c .virtual "$report")"
+done
