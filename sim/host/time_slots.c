@@ -196,6 +196,13 @@ static uint64_t ends(const struct time_slots *slots, unsigned at)
 	return deadline;
 }
 
+uint64_t time_slots_deadline(const struct time_slots *slots, pid_t tid)
+{
+	int at = find(slots, tid);
+
+	return at < 0 ? UINT64_MAX : ends(slots, (unsigned)at);
+}
+
 /* The place of a slot among those of that instant: splitmix64's finalizer. */
 static uint64_t draw(const struct time_slots *slots, unsigned at, uint64_t when)
 {

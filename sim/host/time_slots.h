@@ -48,6 +48,8 @@ int time_slots_of(struct time_slots *slots, pid_t tid);
 int time_slots_event(struct time_slots *slots, pid_t tid);
 void time_slots_end(struct time_slots *slots, pid_t tid);
 
+/* When the thread's wait ends; UINT64_MAX: it does not wait for time. */
+uint64_t time_slots_deadline(const struct time_slots *slots, pid_t tid);
 /* When the first of all waits ends; UINT64_MAX: none waits for time. The threads must be
  * asleep. */
 uint64_t time_slots_first(const struct time_slots *slots);

@@ -12,6 +12,7 @@
 #include "sim/host/idle.h"
 #include "sim/host/time_slots.h"
 #include "sim/host/timers.h"
+#include "sim/host/where.h"
 #include "sim/kfd/files.h"
 
 #define SETTLE_NS 5000		/* between two proofs, while the world runs */
@@ -26,6 +27,10 @@
 #define SPIN_NS 20000000ull /* the same if its GPU has work, for which it may spin */
 #define SPIN_MIN_NS 1000000ull
 #define HALVINGS 10
+#define JUMP_NS 100000000000ull /* time that goes further at once is named: */
+#define JUMPS 8			/* the first of such jumps */
+#define STANDSTILL_NS                                                                              \
+	5000000000ull		/* real time for which a world may wait for the outside unnamed */
 #define STUCK_NS 10000000000ull /* real time: a process that does not even run */
 
 enum { FD_LISTENER, FD_STOP, FD_PROCESSES, FDS };
@@ -255,18 +260,59 @@ static void wait_for_outside(struct loop *loop, long ns)
 	ppoll(loop->fds, FDS, &t, NULL);
 }
 
+/* Since @before_ns of the world's clock. A wait that is missing in the list is one that should have
+ * ended before. */
+static void note_jump(struct loop *loop, uint64_t before_ns)
+{
+	struct virtual_counts *counts = loop->counts;
+	uint64_t now = clock_ns(), start = loop->world->start_ns;
+
+	if (now - before_ns <= JUMP_NS)
+		return;
+	if (!counts->first_jumps)
+		counts->first_jumps = json_array();
+	if (counts->jumps++ < JUMPS)
+		json_array_append_new(counts->first_jumps,
+				      json_pack("{s:f, s:f, s:o}", "from_s",
+						(double)(before_ns - start) / 1e9, "to_s",
+						(double)(now - start) / 1e9, "threads",
+						where_threads_wait(loop->world, loop->idle)));
+}
+
+/* Nothing has a time, and that for long. */
+static void note_standstill(struct loop *loop)
+{
+	json_t *threads;
+
+	if (loop->counts->standstill || !where_is_deadlock(loop->world, loop->idle))
+		return;
+	threads = loop->counts->standstill = where_threads_wait(loop->world, loop->idle);
+	say("the world stands still: none of its %zu threads can run, and none waits for a time, "
+	    "so it goes on only if something outside of it happens. They wait here:",
+	    json_array_size(threads));
+	where_say(threads);
+}
+
 static void run(struct loop *loop)
 {
 	long outside_ns = OUTSIDE_MIN_NS;
+	uint64_t before, since = 0;
 	enum round round;
 
 	while ((round = wait_for_round(loop)) != ENDED) {
 		if (round == IDLE)
 			bypass_look(loop->bypass, loop->idle);
+		before = clock_ns();
 		if (let_happen(loop, round)) {
+			note_jump(loop, before);
 			outside_ns = OUTSIDE_MIN_NS;
+			since = 0;
 			continue;
 		}
+		if (!since)
+			since = real_ns();
+		if (round == IDLE && real_ns() - since > STANDSTILL_NS)
+			note_standstill(loop);
 		wait_for_outside(loop, outside_ns);
 		if (outside_ns < OUTSIDE_MAX_NS)
 			outside_ns *= 2;
@@ -324,5 +370,7 @@ int virtual_loop(struct world *world, int stop_fd)
 
 void virtual_counts_free(struct virtual_counts *counts)
 {
+	json_decref(counts->first_jumps);
+	json_decref(counts->standstill);
 	json_decref(counts->bypasses);
 }

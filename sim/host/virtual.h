@@ -38,7 +38,10 @@ struct virtual_counts {
 	uint64_t waits;	   /* for what is outside of the world: no event was left */
 	uint64_t proof_ns; /* real time, of all proofs that held */
 	struct virtual_spinner spinners[VIRTUAL_SPINNERS];
-	json_t *bypasses; /* bypass.h; NULL until the loop has ended */
+	uint64_t jumps;	     /* of time by more than 100 s, */
+	json_t *first_jumps; /* and the first of them, with where the threads waited */
+	json_t *standstill;  /* where they waited in a deadlock; NULL: there was none */
+	json_t *bypasses;    /* bypass.h; NULL until the loop has ended */
 };
 
 /* What the counts hold, not themselves. */

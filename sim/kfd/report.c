@@ -218,14 +218,15 @@ static json_t *virtual_json(const struct world *world)
 
 	if (!world->time)
 		return NULL;
-	return json_pack("{s:f, s:I, s:I, s:I, s:o, s:I, s:I, s:f, s:O?}", "seconds",
-			 (double)(clock_ns() - world->start_ns) / 1e9, "rounds",
+	return json_pack("{s:f, s:I, s:I, s:I, s:o, s:I, s:I, s:f, s:I, s:O?, s:O?, s:O?}",
+			 "seconds", (double)(clock_ns() - world->start_ns) / 1e9, "rounds",
 			 (json_int_t)counts->rounds, "busy", (json_int_t)counts->busy, "forced",
 			 (json_int_t)counts->forced, "forced_by", spinners_json(counts), "wakes",
 			 (json_int_t)counts->wakes, "waits", (json_int_t)counts->waits, "proof_us",
 			 counts->rounds ? (double)counts->proof_ns / 1e3 / (double)counts->rounds
 					: 0.0,
-			 "bypasses", counts->bypasses);
+			 "long_jumps", (json_int_t)counts->jumps, "jumps", counts->first_jumps,
+			 "standstill", counts->standstill, "bypasses", counts->bypasses);
 }
 
 json_t *world_report(struct world *world)

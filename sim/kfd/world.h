@@ -29,6 +29,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "abi/rules.h"
 #include "sim/gpu/gpu.h"
@@ -112,6 +113,10 @@ struct world_config {
 	uint64_t poll_ns;      /* longest gap while busy; 20000 */
 	uint64_t poll_hold_ns; /* busy until this long after the last doorbell; 100000000 */
 	uint64_t poll_idle_ns; /* longest gap otherwise, reached after 5 s of quiet; 5000000 */
+
+	/* The file that is the standard input of kfdsim: a virtual world may wait for it. */
+	dev_t input_dev;
+	ino_t input_ino;
 
 	int kfd_fd;
 	int render_fd;

@@ -70,6 +70,7 @@ static int new_world(const struct options *o, const struct machine *machine,
 		     const struct tree *tree, struct world **world)
 {
 	struct world_config config = {0};
+	struct stat input = {0};
 	int rc;
 
 	profile_to_world(machine->profile, &config);
@@ -88,6 +89,9 @@ static int new_world(const struct options *o, const struct machine *machine,
 	config.modules_fd = tree->modules;
 	config.sim_json_dirfd = tree->kfd_sysfs;
 	config.debugfs_dirfd = tree->debugfs;
+	fstat(STDIN_FILENO, &input);
+	config.input_dev = input.st_dev;
+	config.input_ino = input.st_ino;
 	rc = world_new(&config, world);
 	if (rc)
 		return complain(STATUS_FAILED, "cannot make the simulated GPU (%s)", strerror(-rc));
