@@ -21,6 +21,7 @@
 #include "sim/run/report.h"
 #include "sim/run/say.h"
 #include "sim/run/spawn.h"
+#include "sim/run/time_support.h"
 #include "sim/run/topology.h"
 #include "sim/run/watch.h"
 
@@ -38,7 +39,7 @@ static void fill_standard_descriptors(void)
 }
 
 /* What can be known before anything is made. */
-static int check_place(void)
+static int check_place(const struct options *o)
 {
 	if (!access(SIMULATION_JSON, F_OK))
 		return complain(STATUS_IMPOSSIBLE, "this is a simulated world already, and one "
@@ -47,7 +48,7 @@ static int check_place(void)
 		return complain(STATUS_IMPOSSIBLE,
 				"this kernel has no seccomp user notification: Linux 5.9 or later "
 				"with CONFIG_SECCOMP_FILTER is needed");
-	return 0;
+	return o->virtual_time ? time_support_check() : 0;
 }
 
 static int build_tree(const struct machine *machine, int library, struct tree *tree)
@@ -204,7 +205,7 @@ int main(int argc, char **argv)
 	if (!status)
 		status = options_settle(&options, &profile);
 	if (!status)
-		status = check_place();
+		status = check_place(&options);
 	if (!status)
 		status = machine_new(&machine, &profile, options.gpus,
 				     (enum kfdabi_kernel)options.kernel);

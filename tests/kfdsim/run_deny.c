@@ -2,7 +2,7 @@
 /*
  * Runs a command on a system that lacks something kfdsim needs, or, as
  * "listener", under a seccomp listener, as a container runtime may:
- *   run_deny notification|sync_wake|namespaces|mount|listener|ptrace COMMAND ...
+ *   run_deny notification|sync_wake|namespaces|mount|futex_waitv|listener|ptrace COMMAND ...
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +17,7 @@
 
 /* SECCOMP_IOCTL_NOTIF_SET_FLAGS, which system headers before Linux 6.6 lack. */
 #define NOTIF_SET_FLAGS _IOW('!', 4, uint64_t)
+#define FUTEX_WAITV 449 /* likewise, before Linux 5.16 */
 
 static int deny(scmp_filter_ctx filter, const char *what)
 {
@@ -30,6 +31,8 @@ static int deny(scmp_filter_ctx filter, const char *what)
 		return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(unshare), 0);
 	if (!strcmp(what, "mount"))
 		return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(mount), 0);
+	if (!strcmp(what, "futex_waitv"))
+		return seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), FUTEX_WAITV, 0);
 	if (!strcmp(what, "ptrace"))
 		return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ptrace), 0);
 	if (!strcmp(what, "listener"))
@@ -43,8 +46,8 @@ int main(int argc, char **argv)
 
 	if (argc < 3 || !filter || deny(filter, argv[1]) || seccomp_load(filter)) {
 		fprintf(stderr,
-			"usage: run_deny notification|sync_wake|namespaces|mount|listener|ptrace "
-			"COMMAND ...\n");
+			"usage: run_deny notification|sync_wake|namespaces|mount|futex_waitv|"
+			"listener|ptrace COMMAND ...\n");
 		return 2;
 	}
 	/* It counts as long as somebody holds it. */

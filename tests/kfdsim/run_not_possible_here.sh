@@ -13,6 +13,14 @@ expect 77 "$BUILD/run_deny" namespaces "$KFDSIM" --report "$DIR/r.json" -- touch
 said 'cannot make namespaces' 'run kfdsim as root'
 expect 77 "$BUILD/run_deny" mount "$KFDSIM" --report "$DIR/r.json" -- touch "$DIR/started"
 said 'Operation not permitted'
+virtual=("$KFDSIM" --virtual --report "$DIR/r.json" -- touch "$DIR/started")
+expect 77 "$BUILD/run_deny" futex_waitv "${virtual[@]}"
+said '--virtual needs the system call futex_waitv' 'Linux 5.16' 'use --real-time'
+if [ "$(id -u)" = 0 ]; then
+	# shellcheck disable=SC2016
+	expect 77 unshare -m sh -c 'mount -t proc -o subset=pid proc /proc; exec "$@"' - "${virtual[@]}"
+	said '--virtual needs /proc/loadavg' 'subset=pid' 'use --real-time'
+fi
 [ ! -e "$DIR/started" ] || fail "the command ran"
 [ ! -e "$DIR/r.json" ] || fail "a report without a world"
 outside >"$DIR/after"
