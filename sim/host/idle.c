@@ -69,6 +69,12 @@ static ssize_t read_text(int fd, char *text, size_t size)
 	return n;
 }
 
+/* The supervisor has as many files open as it may: nothing is known of the thread. */
+static bool is_full(ssize_t error)
+{
+	return error == -EMFILE || error == -ENFILE;
+}
+
 static ssize_t read_file(pid_t pid, pid_t tid, const char *name, char *text, size_t size)
 {
 	char path[64];
@@ -142,7 +148,7 @@ static int thread_add(struct idle *idle, pid_t pid, pid_t tid)
 		return r;
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/wchan", pid, tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 && errno != EMFILE && errno != ENFILE)
+	if (fd < 0 && !is_full(-errno))
 		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
 	r = process_add(idle, pid);
 	if (r) {
@@ -180,9 +186,10 @@ static int consider(struct idle *idle, pid_t tid)
 {
 	char status[1024];
 	pid_t pid, parent;
+	int r = proc_status_read(tid, status, sizeof(status));
 
-	if (proc_status_read(tid, status, sizeof(status)))
-		return 0;
+	if (r)
+		return is_full(r) ? r : 0;
 	pid = number(status, "\nTgid:");
 	parent = number(status, "\nPPid:");
 	if (!process_find(idle, pid) && !process_find(idle, parent))
@@ -313,8 +320,9 @@ static enum look by_state(struct idle *idle, const struct thread *thread, const 
 	struct proc_stat stat;
 	char state;
 
+	errno = 0;
 	if (!proc_stat(thread->tid, &stat) || stat.state == 'X')
-		return GONE;
+		return is_full(-errno) ? BUSY : GONE;
 	state = stat.state;
 	if (state == 'S' && strcmp(name, "0") && strcmp(name, "?") && idle->n_asleep < NAMES)
 		strcpy(idle->asleep[idle->n_asleep++], name);
@@ -335,7 +343,7 @@ static enum look look_at(struct idle *idle, const struct thread *thread)
 			    ? read_file(thread->pid, thread->tid, "wchan", name, sizeof(name))
 			    : read_text(thread->wchan, name, sizeof(name));
 		if (n <= 0)
-			return n == -EMFILE || n == -ENFILE ? BUSY : GONE;
+			return is_full(n) ? BUSY : GONE;
 		if (strcmp(name, "0"))
 			return name_known(idle, name) ? ASLEEP : by_state(idle, thread, name);
 		/* A thread may have gone to sleep and yet stay in its queue for a while (delayed
@@ -344,7 +352,7 @@ static enum look look_at(struct idle *idle, const struct thread *thread)
 		if (n == -EACCES || n == -EPERM) /* another user's: its state is all there is */
 			return by_state(idle, thread, "?");
 		if (n <= 0)
-			return GONE;
+			return is_full(n) ? BUSY : GONE;
 		if (!strncmp(call, "running", 7))
 			return BUSY;
 	}

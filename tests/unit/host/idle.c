@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -202,6 +203,50 @@ static void stopped(void **state)
 	assert_int_equal(waitpid(pid, &status, WCONTINUED), pid);
 	for (int i = 0; i < 100; i++)
 		assert_false(idle_check(idle));
+	idle_close(idle);
+}
+
+static void wake(int signal)
+{
+	(void)signal;
+}
+
+static void dozes_elsewhere(void)
+{
+	int ends[2];
+	char byte;
+
+	signal(SIGUSR1, wake);
+	if (pipe(ends))
+		_exit(1);
+	shared->begun++;
+	pause();
+	shared->done++;
+	if (read(ends[0], &byte, 1) != 1)
+		_exit(1);
+}
+
+/* A thread whose files cannot be opened for want of descriptors has not ended. */
+static void no_descriptors(void **state)
+{
+	pid_t pid = start(dozes_elsewhere);
+	struct rlimit limit, none;
+	struct idle *idle = watch(pid);
+
+	(void)state;
+	await(&shared->begun, 1);
+	assert_true(becomes_idle(idle));
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = (struct rlimit){3, limit.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	/* It sleeps where none has been seen to, so that its files are needed. */
+	kill(pid, SIGUSR1);
+	await(&shared->done, 1);
+	for (int i = 0; i < 1000; i++)
+		idle_check(idle);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(idle_threads(idle), 1);
+	assert_true(becomes_idle(idle));
 	idle_close(idle);
 }
 
@@ -441,17 +486,10 @@ static void one_of_many_runs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(sleeping),
-		TEST(no_such_process),
-		TEST(running),
-		TEST(zombie),
-		TEST(stopped),
-		TEST(many_threads),
-		TEST(leader_gone),
-		TEST(vforked),
-		TEST(excuses),
-		TEST(just_forked),
-		TEST(forked_after_a_proof),
+		TEST(sleeping),		TEST(no_such_process), TEST(running),
+		TEST(zombie),		TEST(stopped),	       TEST(no_descriptors),
+		TEST(many_threads),	TEST(leader_gone),     TEST(vforked),
+		TEST(excuses),		TEST(just_forked),     TEST(forked_after_a_proof),
 		TEST(one_of_many_runs),
 	};
 
