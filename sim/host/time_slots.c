@@ -2,6 +2,7 @@
 #include "sim/host/time_slots.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -163,6 +164,7 @@ int time_slots_event(struct time_slots *slots, pid_t tid)
 	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (fd < 0)
 		return -errno;
+	fcntl(fd, F_SETSIG, TIME_EVENT_SIGNAL);
 	if (owner->event >= 0)
 		close(owner->event);
 	owner->event = fd;

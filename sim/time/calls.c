@@ -45,7 +45,7 @@ static long timed_futex(const long a[6])
 /* Whatever is not allowed here goes on to the program's filter, which follows. */
 static const struct sock_filter ours[] = {
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 25),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 27),
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 	ALLOW(SYS_futex),
 	ALLOW(SYS_futex_waitv),
@@ -54,6 +54,7 @@ static const struct sock_filter ours[] = {
 	ALLOW(SYS_signalfd4),
 	ALLOW(SYS_close),
 	ALLOW(SYS_gettid),
+	ALLOW(SYS_fcntl),
 	ALLOW(SYS_getsockopt),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 7),
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),

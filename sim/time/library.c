@@ -135,13 +135,19 @@ long raw_cancellable(long nr, long a, long b, long c, long d, long e, long f)
 	return r;
 }
 
+/* The program may have put another file in its place. */
+static bool is_event(int fd)
+{
+	return fd >= 0 && raw(SYS_fcntl, fd, F_GETSIG, 0, 0, 0, 0) == TIME_EVENT_SIGNAL;
+}
+
 int wait_event(int lost)
 {
 	long fd;
 
-	if (mine.event >= 0 && mine.event != lost)
+	if (mine.event != lost && is_event(mine.event))
 		return mine.event;
-	fd = raw(SYS_ioctl, -1, TIME_IOC_EVENT, lost, 0, 0, 0);
+	fd = raw(SYS_ioctl, -1, TIME_IOC_EVENT, is_event(lost) ? lost : -1, 0, 0, 0);
 	mine.event = fd < 0 ? -1 : (int)fd;
 	return mine.event;
 }

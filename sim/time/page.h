@@ -32,8 +32,10 @@
 /* Returns the caller's slot. */
 #define TIME_IOC_SLOT _IO('K', 0xf0)
 /* Returns a descriptor that becomes readable when the caller's slot is due. The argument is a
- * descriptor to replace, or -1. */
+ * descriptor to replace, or -1. It is known from the program's by fcntl(F_GETSIG): it sends no
+ * signal, but has the number of one. */
 #define TIME_IOC_EVENT _IO('K', 0xf1)
+#define TIME_EVENT_SIGNAL 61
 /* An operation on a timer (sim/time/timer_call.h). */
 #define TIME_IOC_TIMER _IO('K', 0xf2)
 

@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "tests/lib/time_check.h"
 
@@ -156,6 +157,30 @@ static void numbers_taken(void *unused)
 	find_in(&one, 1, 0, 2 * MS_NS);
 }
 
+/* The library's own descriptor, which the program does not know, is replaced between two waits. */
+static void replaced(void *unused)
+{
+	int ends[2], files[2], top;
+	struct stat own, there;
+
+	(void)unused;
+	CHECK(!pipe(ends));
+	files[0] = ends[0];
+	files[1] = eventfd(0, 0);
+	for (int i = 0; i < 2; i++) {
+		wait_for_none();
+		for (top = 1023; fcntl(top, F_GETFD) < 0;)
+			top--;
+		CHECK(top > files[1] || !is_virtual);
+		CHECK(dup2(files[i], top) == top);
+		wait_for_none();
+		CHECK(!fstat(files[i], &own) && !fstat(top, &there) && own.st_ino == there.st_ino);
+	}
+	/* The program's are still where it put them. */
+	CHECK(write(files[1], &(uint64_t){5}, 8) == 8);
+	CHECK(read(top, &(uint64_t){0}, 8) == 8);
+}
+
 /* A child does not take its parent's wake, nor the parent the child's. */
 static void two_processes(void *unused)
 {
@@ -204,6 +229,7 @@ APART(no_more)
 APART(all_closed)
 APART(closed_meanwhile)
 APART(numbers_taken)
+APART(replaced)
 APART(two_processes)
 APART(not_inherited)
 
@@ -214,6 +240,7 @@ static const struct time_case cases[] = {
 	{"all_closed", case_all_closed},
 	{"closed_meanwhile", case_closed_meanwhile},
 	{"numbers_taken", case_numbers_taken},
+	{"replaced", case_replaced},
 	{"two_processes", case_two_processes},
 	{"not_inherited", case_not_inherited},
 };
