@@ -4,13 +4,13 @@
  * it, or had another policy, would run beside the others. Programs ask for that: the HSA runtime
  * allows its threads all cores, kfdschedd asks for real-time priority. The calls return success.
  */
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 
 #include "sim/time/library.h"
+#include "sim/time/next.h"
 
 static bool take_turns(void)
 {
@@ -35,34 +35,16 @@ EXPORT int sched_setscheduler(pid_t pid, int policy, const struct sched_param *p
 
 EXPORT int pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *cores)
 {
-	static int (*theirs)(pthread_t, size_t, const cpu_set_t *);
-
-	if (take_turns())
-		return 0;
-	if (!theirs)
-		*(void **)&theirs = dlsym(RTLD_NEXT, "pthread_setaffinity_np");
-	return theirs(thread, size, cores);
+	return take_turns() ? 0 : next()->pthread_setaffinity_np(thread, size, cores);
 }
 
 EXPORT int pthread_attr_setaffinity_np(pthread_attr_t *attributes, size_t size,
 				       const cpu_set_t *cores)
 {
-	static int (*theirs)(pthread_attr_t *, size_t, const cpu_set_t *);
-
-	if (take_turns())
-		return 0;
-	if (!theirs)
-		*(void **)&theirs = dlsym(RTLD_NEXT, "pthread_attr_setaffinity_np");
-	return theirs(attributes, size, cores);
+	return take_turns() ? 0 : next()->pthread_attr_setaffinity_np(attributes, size, cores);
 }
 
 EXPORT int pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *param)
 {
-	static int (*theirs)(pthread_t, int, const struct sched_param *);
-
-	if (take_turns())
-		return 0;
-	if (!theirs)
-		*(void **)&theirs = dlsym(RTLD_NEXT, "pthread_setschedparam");
-	return theirs(thread, policy, param);
+	return take_turns() ? 0 : next()->pthread_setschedparam(thread, policy, param);
 }

@@ -11,7 +11,6 @@
  *
  * Calls without a time-out are the C library's, because they can be cancelled.
  */
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -23,6 +22,7 @@
 #include <unistd.h>
 
 #include "sim/time/library.h"
+#include "sim/time/next.h"
 
 #define NAP_MIN_NS 20000u
 #define NAP_MAX_NS 1000000u
@@ -32,36 +32,6 @@ ssize_t __read_chk(int, void *, size_t, size_t);
 ssize_t __recv_chk(int, void *, size_t, size_t, int);
 ssize_t __recvfrom_chk(int, void *restrict, size_t, size_t, int, struct sockaddr *restrict,
 		       socklen_t *restrict);
-
-/* The C library's. Before the constructor has run they are NULL. */
-static struct {
-	ssize_t (*read)(int, void *, size_t);
-	ssize_t (*readv)(int, const struct iovec *, int);
-	ssize_t (*recvfrom)(int, void *, size_t, int, struct sockaddr *, socklen_t *);
-	ssize_t (*recvmsg)(int, struct msghdr *, int);
-	ssize_t (*write)(int, const void *, size_t);
-	ssize_t (*writev)(int, const struct iovec *, int);
-	ssize_t (*sendto)(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
-	ssize_t (*sendmsg)(int, const struct msghdr *, int);
-	int (*accept4)(int, struct sockaddr *, socklen_t *, int);
-	int (*connect)(int, const struct sockaddr *, socklen_t);
-} libc;
-
-__attribute__((constructor)) static void find_functions(void)
-{
-#define FIND(name) *(void **)&libc.name = dlsym(RTLD_NEXT, #name)
-	FIND(read);
-	FIND(readv);
-	FIND(recvfrom);
-	FIND(recvmsg);
-	FIND(write);
-	FIND(writev);
-	FIND(sendto);
-	FIND(sendmsg);
-	FIND(accept4);
-	FIND(connect);
-#undef FIND
-}
 
 /* Has a socket of the world had a time-out? */
 static inline bool any_times(void)
@@ -238,11 +208,8 @@ EXPORT ssize_t recvfrom(int fd, void *restrict buffer, size_t n, int flags,
 	uint64_t ns = any_times() ? time_of(fd, SO_RCVTIMEO, flags) : 0;
 	ssize_t r;
 
-	if (!ns && libc.recvfrom)
-		return libc.recvfrom(fd, buffer, n, flags, from, length);
 	if (!ns)
-		return returned(raw(SYS_recvfrom, fd, (long)buffer, (long)n, flags, (long)from,
-				    (long)length));
+		return next()->recvfrom(fd, buffer, n, flags, from, length);
 	r = receive(fd, &message, flags, ns);
 	if (r >= 0 && from && length)
 		*length = message.msg_namelen;
@@ -258,10 +225,7 @@ EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
 	uint64_t ns = any_times() ? time_of(fd, SO_RCVTIMEO, flags) : 0;
 
-	if (ns)
-		return receive(fd, message, flags, ns);
-	return libc.recvmsg ? libc.recvmsg(fd, message, flags)
-			    : returned(raw(SYS_recvmsg, fd, (long)message, flags, 0, 0, 0));
+	return ns ? receive(fd, message, flags, ns) : next()->recvmsg(fd, message, flags);
 }
 
 /* Reading nothing waits for nothing. */
@@ -269,8 +233,7 @@ EXPORT ssize_t read(int fd, void *buffer, size_t n)
 {
 	if (any_times() && n && time_of(fd, SO_RCVTIMEO, 0))
 		return recvfrom(fd, buffer, n, 0, NULL, NULL);
-	return libc.read ? libc.read(fd, buffer, n)
-			 : returned(raw(SYS_read, fd, (long)buffer, (long)n, 0, 0, 0));
+	return next()->read(fd, buffer, n);
 }
 
 EXPORT ssize_t readv(int fd, const struct iovec *parts, int n)
@@ -278,10 +241,7 @@ EXPORT ssize_t readv(int fd, const struct iovec *parts, int n)
 	struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)n};
 	uint64_t ns = any_times() && n > 0 ? time_of(fd, SO_RCVTIMEO, 0) : 0;
 
-	if (ns)
-		return receive(fd, &message, 0, ns);
-	return libc.readv ? libc.readv(fd, parts, n)
-			  : returned(raw(SYS_readv, fd, (long)parts, n, 0, 0, 0));
+	return ns ? receive(fd, &message, 0, ns) : next()->readv(fd, parts, n);
 }
 
 /* The names by which a program calls them that was compiled with checks of its buffers. */
@@ -319,9 +279,7 @@ EXPORT ssize_t sendto(int fd, const void *buffer, size_t n, int flags, const str
 
 	if (ns)
 		return send_out(fd, &message, flags, ns);
-	return libc.sendto ? libc.sendto(fd, buffer, n, flags, to, length)
-			   : returned(raw(SYS_sendto, fd, (long)buffer, (long)n, flags, (long)to,
-					  length));
+	return next()->sendto(fd, buffer, n, flags, to, length);
 }
 
 EXPORT ssize_t send(int fd, const void *buffer, size_t n, int flags)
@@ -333,18 +291,14 @@ EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
 	uint64_t ns = any_times() ? time_of(fd, SO_SNDTIMEO, flags) : 0;
 
-	if (ns)
-		return send_out(fd, message, flags, ns);
-	return libc.sendmsg ? libc.sendmsg(fd, message, flags)
-			    : returned(raw(SYS_sendmsg, fd, (long)message, flags, 0, 0, 0));
+	return ns ? send_out(fd, message, flags, ns) : next()->sendmsg(fd, message, flags);
 }
 
 EXPORT ssize_t write(int fd, const void *buffer, size_t n)
 {
 	if (any_times() && time_of(fd, SO_SNDTIMEO, 0))
 		return sendto(fd, buffer, n, 0, NULL, 0);
-	return libc.write ? libc.write(fd, buffer, n)
-			  : returned(raw(SYS_write, fd, (long)buffer, (long)n, 0, 0, 0));
+	return next()->write(fd, buffer, n);
 }
 
 EXPORT ssize_t writev(int fd, const struct iovec *parts, int n)
@@ -352,10 +306,7 @@ EXPORT ssize_t writev(int fd, const struct iovec *parts, int n)
 	const struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)n};
 	uint64_t ns = any_times() && n > 0 ? time_of(fd, SO_SNDTIMEO, 0) : 0;
 
-	if (ns)
-		return send_out(fd, &message, 0, ns);
-	return libc.writev ? libc.writev(fd, parts, n)
-			   : returned(raw(SYS_writev, fd, (long)parts, n, 0, 0, 0));
+	return ns ? send_out(fd, &message, 0, ns) : next()->writev(fd, parts, n);
 }
 
 /* There is no accept that does not wait. If another thread takes the connection between the
@@ -372,9 +323,7 @@ EXPORT int accept4(int fd, struct sockaddr *restrict from, socklen_t *restrict l
 		if (r)
 			return (int)returned(r);
 	}
-	return libc.accept4
-		       ? libc.accept4(fd, from, length, flags)
-		       : (int)returned(raw(SYS_accept4, fd, (long)from, (long)length, flags, 0, 0));
+	return next()->accept4(fd, from, length, flags);
 }
 
 EXPORT int accept(int fd, struct sockaddr *restrict from, socklen_t *restrict length)
@@ -419,6 +368,5 @@ EXPORT int connect(int fd, const struct sockaddr *to, socklen_t length)
 		wait = wait_of(fd, POLLOUT, ns);
 		return (int)returned(connect_until(fd, to, length, &wait));
 	}
-	return libc.connect ? libc.connect(fd, to, length)
-			    : (int)returned(raw(SYS_connect, fd, (long)to, length, 0, 0, 0));
+	return next()->connect(fd, to, length);
 }

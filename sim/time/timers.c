@@ -7,7 +7,6 @@
  * A POSIX timer's id is ID_BASE and the supervisor's number; the C library's own ids are small
  * numbers or negative ones.
  */
-#include <dlfcn.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "sim/time/library.h"
+#include "sim/time/next.h"
 #include "sim/time/timers.h"
 
 #define ID_BASE 0x4b000000ul
@@ -229,12 +229,6 @@ static uint64_t number_of(timer_t timer)
 	return (uintptr_t)timer & ID_MASK;
 }
 
-/* The C library's function @name, which knows its own ids. */
-static void *theirs(const char *name)
-{
-	return dlsym(RTLD_NEXT, name);
-}
-
 static long make_signal(clockid_t clock, const struct sigevent *event)
 {
 	bool nothing = event->sigev_notify == SIGEV_NONE;
@@ -259,11 +253,8 @@ EXPORT int timer_create(clockid_t clock, struct sigevent *restrict event, timer_
 	struct sigevent alarm_event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
 	long made;
 
-	if (!time_page() || !clock_can_wake(clock)) {
-		int (*create)(clockid_t, struct sigevent *, timer_t *) = theirs("timer_create");
-
-		return create(clock, event, timer);
-	}
+	if (!time_page() || !clock_can_wake(clock))
+		return next()->timer_create(clock, event, timer);
 	begin();
 	if (event && event->sigev_notify == SIGEV_THREAD)
 		made = timer_thread_make(clock, event);
@@ -278,43 +269,30 @@ EXPORT int timer_create(clockid_t clock, struct sigevent *restrict event, timer_
 EXPORT int timer_settime(timer_t timer, int flags, const struct itimerspec *restrict new,
 			 struct itimerspec *restrict old)
 {
-	if (!is_ours(timer)) {
-		int (*settime)(timer_t, int, const struct itimerspec *, struct itimerspec *) =
-			theirs("timer_settime");
-
-		return settime(timer, flags, new, old);
-	}
+	if (!is_ours(timer))
+		return next()->timer_settime(timer, flags, new, old);
 	return (int)returned(set(TIME_SPACE_ID, number_of(timer), flags & TIMER_ABSTIME, new, old));
 }
 
 EXPORT int timer_gettime(timer_t timer, struct itimerspec *now)
 {
-	if (!is_ours(timer)) {
-		int (*gettime)(timer_t, struct itimerspec *) = theirs("timer_gettime");
-
-		return gettime(timer, now);
-	}
+	if (!is_ours(timer))
+		return next()->timer_gettime(timer, now);
 	return (int)returned(get(TIME_SPACE_ID, number_of(timer), now));
 }
 
 EXPORT int timer_getoverrun(timer_t timer)
 {
-	if (!is_ours(timer)) {
-		int (*getoverrun)(timer_t) = theirs("timer_getoverrun");
-
-		return getoverrun(timer);
-	}
+	if (!is_ours(timer))
+		return next()->timer_getoverrun(timer);
 	return (int)returned(
 		timer_call(TIME_WHAT(TIME_OP_OVERRUN, TIME_SPACE_ID), number_of(timer), 0, 0));
 }
 
 EXPORT int timer_delete(timer_t timer)
 {
-	if (!is_ours(timer)) {
-		int (*delete)(timer_t) = theirs("timer_delete");
-
-		return delete (timer);
-	}
+	if (!is_ours(timer))
+		return next()->timer_delete(timer);
 	return (int)returned(
 		timer_call(TIME_WHAT(TIME_OP_DELETE, TIME_SPACE_ID), number_of(timer), 0, 0));
 }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#include "sim/time/next.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+const struct next *next(void)
+{
+	static struct next found;
+	static _Atomic bool is_found;
+
+	if (atomic_load_explicit(&is_found, memory_order_acquire))
+		return &found;
+#define FIND(name) *(void **)&found.name = dlsym(RTLD_NEXT, #name);
+	NEXT_FUNCTIONS(FIND)
+#undef FIND
+	atomic_store_explicit(&is_found, true, memory_order_release);
+	return &found;
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	next();
+}
