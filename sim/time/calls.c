@@ -7,10 +7,14 @@
 #include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,6 +40,80 @@ static long timed_futex(const long a[6])
 		return -EINVAL;
 	return futex_until((uint32_t *)a[0], (uint32_t)a[2], !(a[1] & FUTEX_PRIVATE_FLAG),
 			   relative ? deadline_after(to_ns(t)) : deadline_of(clock, t));
+}
+
+/* The time is absolute; with as many words as the kernel takes none is left for the end of the time,
+ * and the wait is the kernel's. */
+static long timed_futex_waitv(const long a[6])
+{
+	const struct timespec *t = (const struct timespec *)a[3];
+	clockid_t clock = (clockid_t)a[4];
+
+	if (a[2] || (clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME) || a[1] < 1 ||
+	    a[1] >= FUTEX_WORDS_MAX)
+		return raw(SYS_futex_waitv, a[0], a[1], a[2], a[3], a[4], 0);
+	if (!is_valid(t))
+		return -EINVAL;
+	return futexes_until((const struct futex_word *)a[0], (unsigned)a[1],
+			     deadline_of(clock, t));
+}
+
+static long selected(const long a[6], const struct timespec *t, const sigset_t *mask)
+{
+	return pselect((int)a[0], (fd_set *)a[1], (fd_set *)a[2], (fd_set *)a[3], t, mask);
+}
+
+/* Returns as the C library does. What is left of a time is written by select() alone: that of the
+ * others may lie in memory that cannot be written, which the kernel passes over. */
+static long wait_for_events(long nr, const long a[6])
+{
+	const struct timespec *t = (const struct timespec *)(nr == SYS_ppoll ? a[2] : a[3]);
+	struct epoll_event *events = (struct epoll_event *)a[1];
+
+	switch (nr) {
+	case SYS_poll:
+		return poll((struct pollfd *)a[0], (nfds_t)a[1], (int)a[2]);
+	case SYS_ppoll:
+		return ppoll((struct pollfd *)a[0], (nfds_t)a[1], t, (const sigset_t *)a[3]);
+	case SYS_select:
+		return select((int)a[0], (fd_set *)a[1], (fd_set *)a[2], (fd_set *)a[3],
+			      (struct timeval *)a[4]);
+	case SYS_pselect6: /* the last argument points to the mask and its size */
+		return selected(a, (const struct timespec *)a[4],
+				a[5] ? *(const sigset_t **)a[5] : NULL);
+	case SYS_epoll_wait:
+		return epoll_wait((int)a[0], events, (int)a[2], (int)a[3]);
+	case SYS_epoll_pwait:
+		return epoll_pwait((int)a[0], events, (int)a[2], (int)a[3], (const sigset_t *)a[4]);
+	case SYS_epoll_pwait2:
+		return epoll_pwait2((int)a[0], events, (int)a[2], t, (const sigset_t *)a[4]);
+	default: /* SYS_rt_sigtimedwait */
+		return sigtimedwait((const sigset_t *)a[0], (siginfo_t *)a[1],
+				    (const struct timespec *)a[2]);
+	}
+}
+
+/* syscall() is no cancellation point, as these functions are. */
+static long uncancelled(long (*wait)(long nr, const long a[6]), long nr, const long a[6])
+{
+	int state;
+	long r;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	r = wait(nr, a);
+	pthread_setcancelstate(state, NULL);
+	return r < 0 ? -errno : r;
+}
+
+static long sleep_by_number(long nr, const long a[6])
+{
+	int r = nr == SYS_nanosleep
+			? clock_nanosleep(CLOCK_MONOTONIC, 0, (const struct timespec *)a[0],
+					  (struct timespec *)a[1])
+			: clock_nanosleep((clockid_t)a[0], (int)a[1], (const struct timespec *)a[2],
+					  (struct timespec *)a[3]);
+
+	return r ? returned(-r) : 0;
 }
 
 #define ALLOW(nr)                                                                                  \
@@ -86,11 +164,19 @@ static long served(long nr, const long a[6])
 	case SYS_clock_gettime:
 		return clock_gettime((clockid_t)a[0], (struct timespec *)a[1]) ? -errno : 0;
 	case SYS_nanosleep:
-		return -clock_nanosleep(CLOCK_MONOTONIC, 0, (const struct timespec *)a[0],
-					(struct timespec *)a[1]);
 	case SYS_clock_nanosleep:
-		return -clock_nanosleep((clockid_t)a[0], (int)a[1], (const struct timespec *)a[2],
-					(struct timespec *)a[3]);
+		return uncancelled(sleep_by_number, nr, a);
+	case SYS_futex_waitv:
+		return a[3] ? timed_futex_waitv(a) : raw(nr, a[0], a[1], a[2], 0, a[4], 0);
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_select:
+	case SYS_pselect6:
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+	case SYS_rt_sigtimedwait:
+		return uncancelled(wait_for_events, nr, a);
 	case SYS_seccomp:
 		if (a[0] == SECCOMP_SET_MODE_FILTER)
 			return install(nr, a, (const struct sock_fprog *)a[2]);

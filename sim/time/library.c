@@ -5,18 +5,13 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define WAITV_32 2u	   /* FUTEX_32 */
 #define WAITV_PRIVATE 128u /* FUTEX_PRIVATE_FLAG */
-
-/* struct futex_waitv of Linux 5.16; system headers may lack it. */
-struct waitv {
-	uint64_t value, address;
-	uint32_t flags, reserved;
-};
 
 /* The thread that this is of; a child of fork() has its parent's. */
 static __thread struct {
@@ -217,43 +212,60 @@ void charge_wake(void)
 	charge(time_page()->wake_ns);
 }
 
-/* The program's word is the second: of two that have come the kernel names the last, and a wake
- * at the program's word must not be lost. */
-static int wait_both(const struct waiting *waiting, uint32_t *word, uint32_t value, bool shared)
+/* The thread's own word is the first: of two that have come the kernel names the last, and a wake
+ * at a word of the program must not be lost. */
+static long wait_all(const struct waiting *waiting, const struct futex_word *words, unsigned n)
 {
-	struct waitv waits[2] = {
-		{.value = 0, .address = (uintptr_t)&waiting->slot->due, .flags = WAITV_32},
-		{.value = value,
-		 .address = (uintptr_t)word,
-		 .flags = WAITV_32 | (shared ? 0 : WAITV_PRIVATE)},
-	};
-	long r = raw(SYS_futex_waitv, (long)waits, 2, 0, 0, 0, 0);
+	struct futex_word all[FUTEX_WORDS_MAX];
+	long r;
 
-	if (r == 1)
-		return 0;
+	all[0] = (struct futex_word){.address = (uintptr_t)&waiting->slot->due, .flags = WAITV_32};
+	memcpy(all + 1, words, n * sizeof(*words));
+	r = raw(SYS_futex_waitv, (long)all, n + 1, 0, 0, 0, 0);
+	if (r > 0)
+		return r - 1;
 	if (wait_is_due(waiting))
 		return -ETIMEDOUT;
-	return r < 0 ? (int)r : -EAGAIN;
+	return r < 0 ? r : -EAGAIN;
+}
+
+/* Without a call: a thread that waited in the kernel for a moment would count as asleep. */
+static long look_once(const struct futex_word *words, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (__atomic_load_n((uint32_t *)words[i].address, __ATOMIC_SEQ_CST) !=
+		    words[i].value)
+			return -EAGAIN;
+	return -ETIMEDOUT;
+}
+
+long futexes_until(const struct futex_word *words, unsigned n, uint64_t deadline_ns)
+{
+	struct waiting waiting;
+	long r;
+
+	if (deadline_ns <= now_ns())
+		return look_once(words, n);
+	if (!wait_begin(&waiting, wakes_at(deadline_ns), TIME_WAIT_FUTEX))
+		return -ETIMEDOUT;
+	r = wait_all(&waiting, words, n);
+	wait_end(&waiting);
+	if (r >= 0)
+		charge_wake();
+	return r;
 }
 
 int futex_until(uint32_t *word, uint32_t value, bool shared, uint64_t deadline_ns)
 {
-	struct waiting waiting;
+	const struct futex_word words = {.value = value,
+					 .address = (uintptr_t)word,
+					 .flags = WAITV_32 | (shared ? 0 : WAITV_PRIVATE)};
 	int r;
 
-	if (deadline_ns == NEVER) {
-		r = (int)raw(SYS_futex, (long)word, FUTEX_WAIT | (shared ? 0 : FUTEX_PRIVATE_FLAG),
-			     value, 0, 0, 0);
-		if (!r)
-			charge_wake();
-		return r;
-	}
-	if (deadline_ns <= now_ns())
-		return __atomic_load_n(word, __ATOMIC_SEQ_CST) == value ? -ETIMEDOUT : -EAGAIN;
-	if (!wait_begin(&waiting, wakes_at(deadline_ns), TIME_WAIT_FUTEX))
-		return -ETIMEDOUT;
-	r = wait_both(&waiting, word, value, shared);
-	wait_end(&waiting);
+	if (deadline_ns != NEVER)
+		return (int)futexes_until(&words, 1, deadline_ns);
+	r = (int)raw(SYS_futex, (long)word, FUTEX_WAIT | (shared ? 0 : FUTEX_PRIVATE_FLAG), value,
+		     0, 0, 0);
 	if (!r)
 		charge_wake();
 	return r;

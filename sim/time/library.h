@@ -133,6 +133,17 @@ static inline uint64_t spin_step(uint64_t last_ns, uint64_t least_ns, uint64_t m
  * 0, -EAGAIN, -EINTR or -ETIMEDOUT. @shared: the word is used by several processes. */
 int futex_until(uint32_t *word, uint32_t value, bool shared, uint64_t deadline_ns);
 
+/* struct futex_waitv of Linux 5.16; system headers may lack it. */
+struct futex_word {
+	uint64_t value, address;
+	uint32_t flags, reserved;
+};
+#define FUTEX_WORDS_MAX 128u
+
+/* futex_waitv(2): the same at @n words, fewer than FUTEX_WORDS_MAX. Returns the index of a word at
+ * which the thread was woken, or a negative errno. */
+long futexes_until(const struct futex_word *words, unsigned n, uint64_t deadline_ns);
+
 /* ppoll(2) until @until (ns of CLOCK_MONOTONIC): the number of ready descriptors, 0 when the time
  * is over, or a negative errno. @fds: of type struct pollfd. @mask may be NULL. */
 struct pollfd;

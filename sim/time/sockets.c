@@ -2,8 +2,8 @@
 /*
  * Time-outs of sockets (SO_RCVTIMEO, SO_SNDTIMEO). The kernel keeps them with the socket, and in
  * its own time; so calls here never wait in the kernel: they try, and poll until the virtual
- * time is over. What is not served here (recvmmsg, splice, a C library's own streams) has the
- * kernel's real time.
+ * time is over. What is not served here (splice, a C library's own streams) has the kernel's real
+ * time.
  *
  * The values are the kernel's, which counts in ticks of 1 to 10 ms and rounds up: what applies
  * to a socket after dup, fork, exec and being passed on is the kernel's answer, too. The page
@@ -369,4 +369,47 @@ EXPORT int connect(int fd, const struct sockaddr *to, socklen_t length)
 		return (int)returned(connect_until(fd, to, length, &wait));
 	}
 	return next()->connect(fd, to, length);
+}
+
+/* The time that may be given is looked at after each message, as Linux does it. */
+EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags, struct timespec *t)
+{
+	uint64_t ns = any_times() ? time_of(fd, SO_RCVTIMEO, flags) : 0, until;
+	int one_flags = flags & ~MSG_WAITFORONE;
+	unsigned got = 0;
+
+	if (!time_page() || (!ns && !t))
+		return next()->recvmmsg(fd, messages, n, flags, t);
+	if (t && !is_valid(t))
+		return (int)returned(-EINVAL);
+	until = t ? deadline_after(to_ns(t)) : NEVER;
+	do {
+		ssize_t r = ns && !(one_flags & MSG_DONTWAIT)
+				    ? receive(fd, &messages[got].msg_hdr, one_flags, ns)
+				    : next()->recvmsg(fd, &messages[got].msg_hdr, one_flags);
+
+		if (r < 0)
+			return got ? (int)got : -1;
+		messages[got++].msg_len = (unsigned)r;
+		if (flags & MSG_WAITFORONE)
+			one_flags |= MSG_DONTWAIT;
+	} while (got < n && now_ns() < until);
+	return (int)got;
+}
+
+EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags)
+{
+	uint64_t ns = any_times() ? time_of(fd, SO_SNDTIMEO, flags) : 0;
+	unsigned sent = 0;
+
+	if (!ns)
+		return next()->sendmmsg(fd, messages, n, flags);
+	for (; sent < n; sent++) {
+		ssize_t r = send_out(fd, &messages[sent].msg_hdr, flags, ns);
+
+		if (r < 0)
+			return sent ? (int)sent : -1;
+		messages[sent].msg_len = (unsigned)r;
+	}
+	return (int)sent;
 }

@@ -2,6 +2,8 @@
 /* Waits by the number of their system call, as libraries make them that have locks of their
  * own (libstdc++, libhsakmt). */
 #include <linux/futex.h>
+#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -128,9 +130,83 @@ static void other_calls(void)
 	CHECK(syscall(SYS_nanosleep, &t, NULL) == -1 && errno == EINVAL);
 }
 
+/* struct futex_waitv, which system headers before Linux 5.16 lack. */
+struct futex_word {
+	uint64_t value, address;
+	uint32_t flags, reserved;
+};
+#define SIZE_32_PRIVATE (2 | FUTEX_PRIVATE_FLAG)
+#define WORDS 3
+
+static long wait_for_words(struct futex_word *words, clockid_t clock, double units)
+{
+	struct timespec at = after(clock, units);
+
+	return syscall(449, words, WORDS, 0, &at, clock);
+}
+
+static void several(void)
+{
+	static uint32_t others[WORDS - 1];
+	struct futex_word words[WORDS] = {
+		{0, (uintptr_t)&others[0], SIZE_32_PRIVATE, 0},
+		{0, (uintptr_t)&others[1], SIZE_32_PRIVATE, 0},
+		{0, (uintptr_t)&word, SIZE_32_PRIVATE, 0},
+	};
+	uint64_t begin = mono();
+	pthread_t thread;
+
+	word = 0;
+	CHECK(wait_for_words(words, CLOCK_MONOTONIC, 2) == -1 && errno == ETIMEDOUT);
+	TOOK(begin, 2);
+	CHECK(wait_for_words(words, CLOCK_MONOTONIC, -1) == -1 && errno == ETIMEDOUT);
+	words[1].value = 1;
+	CHECK(wait_for_words(words, CLOCK_REALTIME, 2) == -1 && errno == EAGAIN);
+	words[1].value = 0;
+	begin = mono();
+	CHECK(!pthread_create(&thread, NULL, wake_later, NULL));
+	CHECK(wait_for_words(words, CLOCK_REALTIME, AMPLE(3)) == 2);
+	TOOK(begin, 1);
+	CHECK(!pthread_join(thread, NULL));
+	CHECK(syscall(449, words, 200, 0, &(struct timespec){1, 0}, CLOCK_MONOTONIC) == -1 &&
+	      errno == EINVAL);
+}
+
+static void descriptors(void)
+{
+	struct pollfd none = {.fd = -1};
+	struct epoll_event event;
+	struct timespec t = timespec_of(UNIT);
+	struct timeval v = {t.tv_sec, t.tv_nsec / 1000};
+	int epoll = epoll_create1(0), ms = (int)(UNIT / MS_NS);
+	uint64_t begin = mono();
+	sigset_t mask;
+
+	CHECK(syscall(SYS_poll, &none, 1, ms) == 0);
+	TOOK(begin, 1);
+	CHECK(syscall(SYS_ppoll, &none, 1, &t, NULL, 8) == 0);
+	t = timespec_of(UNIT); /* the kernel writes what is left */
+	CHECK(syscall(SYS_epoll_wait, epoll, &event, 1, ms) == 0);
+	CHECK(syscall(SYS_epoll_pwait, epoll, &event, 1, ms, NULL, 8) == 0);
+	TOOK(begin, 4);
+	CHECK(syscall(SYS_epoll_pwait2, epoll, &event, 1, &t, NULL, 8) == 0);
+	CHECK(syscall(SYS_select, 0, NULL, NULL, NULL, &v) == 0 && !v.tv_sec && !v.tv_usec);
+	CHECK(syscall(SYS_pselect6, 0, NULL, NULL, NULL, &t, NULL) == 0);
+	TOOK(begin, 7);
+	t = timespec_of(UNIT);
+	block_signal(SIGUSR2);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGUSR2);
+	CHECK(syscall(SYS_rt_sigtimedwait, &mask, NULL, &t, 8) == -1 && errno == EAGAIN);
+	TOOK(begin, 8);
+	CHECK(syscall(SYS_poll, NULL, 1, 0) == -1 && errno == EFAULT);
+	close(epoll);
+}
+
 static const struct time_case cases[] = {
 	{"time_outs", time_outs},   {"errors", errors},		  {"woken", woken},
 	{"by_process", by_process}, {"interrupted", interrupted}, {"other_calls", other_calls},
+	{"several", several},	    {"descriptors", descriptors},
 };
 
 TIME_MAIN(cases)

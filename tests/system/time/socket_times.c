@@ -95,6 +95,58 @@ static pthread_t sending(struct sender *sender)
 }
 
 /* In real time the other thread may be late, but so are these times not. */
+static void *send_two_later(void *fd)
+{
+	struct mmsghdr two[2] = {{{.msg_iov = &parts[0], .msg_iovlen = 1}, 0},
+				 {{.msg_iov = &parts[1], .msg_iovlen = 1}, 0}};
+
+	sleep_units(1);
+	CHECK(sendmmsg(*(int *)fd, two, 2, 0) == 2 && two[1].msg_len == 200);
+	return NULL;
+}
+
+/* recvmmsg(2): after its first message a time-out ends it with what has come; its own time-out is
+ * looked at after a message. */
+static void several_messages(void)
+{
+	struct mmsghdr some[3] = {{{.msg_iov = &parts[0], .msg_iovlen = 1}, 0},
+				  {{.msg_iov = &parts[1], .msg_iovlen = 1}, 0},
+				  {{.msg_iov = &parts[0], .msg_iovlen = 1}, 0}};
+	struct timespec half = timespec_of(UNIT / 2);
+	uint64_t begin;
+	pthread_t thread;
+	int fds[2];
+
+	pair(SOCK_DGRAM, fds);
+	TIMES_OUT(recvmmsg(fds[0], some, 3, 0, NULL), 2);
+	begin = mono();
+	CHECK(!pthread_create(&thread, NULL, send_two_later, &fds[1]));
+	CHECK(recvmmsg(fds[0], some, 3, 0, NULL) == 2 && some[1].msg_len == 200);
+	TOOK(begin, 3);
+	CHECK(!pthread_join(thread, NULL));
+	begin = mono();
+	CHECK(!pthread_create(&thread, NULL, send_two_later, &fds[1]));
+	CHECK(recvmmsg(fds[0], some, 3, MSG_WAITFORONE, NULL) >= 1);
+	TOOK(begin, 1);
+	CHECK(!pthread_join(thread, NULL));
+	while (recv(fds[0], buffer, 1, MSG_DONTWAIT) > 0)
+		;
+	begin = mono();
+	CHECK(!pthread_create(&thread, NULL, send_two_later, &fds[1]));
+	CHECK(recvmmsg(fds[0], some, 3, 0, &half) == 1);
+	TOOK(begin, 1);
+	CHECK(!pthread_join(thread, NULL));
+	/* The other end takes nothing. */
+	TIMES_OUT(({
+			  int r;
+			  while ((r = sendmmsg(fds[0], some, 1, 0)) == 1)
+				  begin_ns = mono();
+			  r;
+		  }),
+		  1);
+	close_pair(fds);
+}
+
 static void data_comes(void)
 {
 	struct sockaddr_un from;
@@ -372,17 +424,12 @@ static void cancelled(void)
 }
 
 static const struct time_case cases[] = {
-	{"receiving", receiving},
-	{"data_comes", data_comes},
-	{"all_of_it", all_of_it},
-	{"sending_fails", sending_fails},
-	{"sent_in_part", sent_in_part},
-	{"sent_whole", sent_whole},
-	{"accepting", accepting},
-	{"connecting", connecting},
-	{"connecting_by_network", connecting_by_network},
-	{"of_the_socket", of_the_socket},
-	{"interrupted", interrupted},
+	{"receiving", receiving},	  {"several_messages", several_messages},
+	{"data_comes", data_comes},	  {"all_of_it", all_of_it},
+	{"sending_fails", sending_fails}, {"sent_in_part", sent_in_part},
+	{"sent_whole", sent_whole},	  {"accepting", accepting},
+	{"connecting", connecting},	  {"connecting_by_network", connecting_by_network},
+	{"of_the_socket", of_the_socket}, {"interrupted", interrupted},
 	{"cancelled", cancelled},
 };
 
