@@ -2,6 +2,7 @@
 #include "sim/host/timers.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -144,6 +145,7 @@ static int open_files(struct timer *timer)
 		eventfd(0, EFD_CLOEXEC | (timer->is.flags & TFD_NONBLOCK ? EFD_NONBLOCK : 0));
 	if (timer->event < 0)
 		return -errno;
+	fcntl(timer->event, F_SETSIG, TIME_TIMER_SIGNAL);
 	timer->event_number = event_number(getpid(), timer->event);
 	return timer->event_number < 0 ? timer->event_number : 0;
 }

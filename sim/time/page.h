@@ -32,12 +32,15 @@
 /* Returns the caller's slot. */
 #define TIME_IOC_SLOT _IO('K', 0xf0)
 /* Returns a descriptor that becomes readable when the caller's slot is due. The argument is a
- * descriptor to replace, or -1. It is known from the program's by fcntl(F_GETSIG): it sends no
- * signal, but has the number of one. */
+ * descriptor to replace, or -1. */
 #define TIME_IOC_EVENT _IO('K', 0xf1)
-#define TIME_EVENT_SIGNAL 61
 /* An operation on a timer (sim/time/timer_call.h). */
 #define TIME_IOC_TIMER _IO('K', 0xf2)
+
+/* By fcntl(F_GETSIG) these descriptors, and those of timers, are known from a program's: they send no
+ * signal, but have the number of one. */
+#define TIME_EVENT_SIGNAL 61
+#define TIME_TIMER_SIGNAL 60
 
 /* The sixth argument, which futex(2) ignores, of the library's own futex calls that have a time-out.
  * It has no call of another kind with one, so all others are a program's own. */

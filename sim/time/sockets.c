@@ -228,12 +228,25 @@ EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 	return ns ? receive(fd, message, flags, ns) : next()->recvmsg(fd, message, flags);
 }
 
+/* If time has passed in the read of a timer descriptor, the thread has slept. Others' reads are not
+ * charged. */
+static ssize_t read_charged(int fd, void *buffer, size_t n)
+{
+	uint64_t before = now_ns();
+	ssize_t r = next()->read(fd, buffer, n);
+
+	if (r > 0 && now_ns() != before &&
+	    raw(SYS_fcntl, fd, F_GETSIG, 0, 0, 0, 0) == TIME_TIMER_SIGNAL)
+		charge_wake();
+	return r;
+}
+
 /* Reading nothing waits for nothing. */
 EXPORT ssize_t read(int fd, void *buffer, size_t n)
 {
 	if (any_times() && n && time_of(fd, SO_RCVTIMEO, 0))
 		return recvfrom(fd, buffer, n, 0, NULL, NULL);
-	return next()->read(fd, buffer, n);
+	return time_page() ? read_charged(fd, buffer, n) : next()->read(fd, buffer, n);
 }
 
 EXPORT ssize_t readv(int fd, const struct iovec *parts, int n)
