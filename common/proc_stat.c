@@ -17,6 +17,8 @@ enum {
 	FLAGS = 9,
 	UTIME = 14,
 	STIME = 15,
+	CUTIME = 16,
+	CSTIME = 17,
 	STARTTIME = 22,
 	STARTSTACK = 28,
 };
@@ -51,6 +53,7 @@ bool proc_stat(pid_t pid, struct proc_stat *out)
 		.kernel_thread = field[FLAGS] & PF_KTHREAD,
 		.ending = field[FLAGS] & PF_EXITING,
 		.cpu_ticks = field[UTIME] + field[STIME],
+		.child_ticks = field[CUTIME] + field[CSTIME],
 		.started = field[STARTTIME],
 		.stack = field[STARTSTACK],
 	};

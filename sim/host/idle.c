@@ -39,6 +39,7 @@ struct idle {
 	pid_t last;   /* the newest process or thread of the machine when it was read; 0: unknown */
 	pid_t proved; /* the same at the last proof */
 	pid_t busy;   /* process of the thread that was not asleep */
+	pid_t stopped;			/* process of a thread that was stopped */
 	char asleep[NAMES][NAME_BYTES]; /* where threads were seen to sleep interruptibly */
 	size_t n_asleep;
 	unsigned n_excused;
@@ -324,6 +325,8 @@ static enum look by_state(struct idle *idle, const struct thread *thread, const 
 	if (!proc_stat(thread->tid, &stat) || stat.state == 'X')
 		return is_full(-errno) ? BUSY : GONE;
 	state = stat.state;
+	if (state == 'T' || state == 't')
+		idle->stopped = thread->pid;
 	if (state == 'S' && strcmp(name, "0") && strcmp(name, "?") && idle->n_asleep < NAMES)
 		strcpy(idle->asleep[idle->n_asleep++], name);
 	/* Its child of vfork() has not ended yet. */
@@ -420,6 +423,7 @@ static bool clocks_stood(struct idle *idle)
 bool idle_check(struct idle *idle)
 {
 	idle->busy = 0;
+	idle->stopped = 0;
 	/* First: a thread that is in fork() while the numbers are read runs after this. */
 	clocks_stood(idle);
 	if (read_new(idle))
@@ -437,6 +441,35 @@ pid_t idle_busy(const struct idle *idle, uint64_t *cpu)
 
 	*cpu = busy.pid ? cpu_ns(&busy) : 0;
 	return busy.pid;
+}
+
+uint64_t idle_cpu(const struct idle *idle, pid_t *most)
+{
+	uint64_t all = 0, highest = 0;
+	struct proc_stat stat;
+
+	for (size_t i = 0; i < idle->n_processes; i++) {
+		uint64_t ticks = proc_stat(idle->processes[i].pid, &stat)
+					 ? stat.cpu_ticks + stat.child_ticks
+					 : 0;
+
+		all += ticks;
+		if (ticks >= highest) {
+			highest = ticks;
+			*most = idle->processes[i].pid;
+		}
+	}
+	return all * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+pid_t idle_newest(const struct idle *idle)
+{
+	return idle->last;
+}
+
+pid_t idle_stopped(const struct idle *idle)
+{
+	return idle->stopped;
 }
 
 void idle_excuse(struct idle *idle, pid_t pid)

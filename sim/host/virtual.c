@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -27,11 +28,19 @@
 #define SPIN_NS 20000000ull /* the same if its GPU has work, for which it may spin */
 #define SPIN_MIN_NS 1000000ull
 #define HALVINGS 10
-#define JUMP_NS 100000000000ull /* time that goes further at once is named: */
-#define JUMPS 8			/* the first of such jumps */
-#define STANDSTILL_NS                                                                              \
-	5000000000ull		/* real time for which a world may wait for the outside unnamed */
-#define STUCK_NS 10000000000ull /* real time: a process that does not even run */
+
+/* What several processes may run for together, of which none runs for long; and those of which many
+ * come and go. */
+#define TOGETHER_NS 10000000000ull
+#define STORM_NS COMPUTE_NS
+#define STORM_PROCESSES 1000
+#define STORM_UNCOUNTED 32000	   /* the same, of whose CPU time the kernel keeps no account */
+#define STORM_LOOK_NS 200000000ull /* real time between two looks at it */
+#define STORM_HALVINGS 5
+#define JUMP_NS 100000000000ull	    /* time that goes further at once is named: */
+#define JUMPS 8			    /* the first of such jumps */
+#define STANDSTILL_NS 3000000000ull /* real time for which a world waits unnamed */
+#define STUCK_NS 10000000000ull	    /* real time: a process that does not even run */
 
 enum { FD_LISTENER, FD_STOP, FD_PROCESSES, FDS };
 enum round { ENDED, IDLE, FORCED };
@@ -50,11 +59,16 @@ struct loop {
 	struct bypass *bypass;
 	struct pollfd fds[FDS];
 	struct virtual_counts *counts;
-	struct spinner spinners[VIRTUAL_SPINNERS];
-	pid_t busy;	      /* the process that is waited for, */
-	uint64_t busy_ns;     /* and its CPU time when that began */
-	uint64_t since_ns;    /* the same, in real time */
-	uint64_t patience_ns; /* that the last forced round took */
+	struct spinner spinners[VIRTUAL_NAMED];
+	pid_t busy;		/* the process that is waited for, */
+	uint64_t busy_ns;	/* and its CPU time when that began */
+	uint64_t since_ns;	/* the same, in real time */
+	uint64_t patience_ns;	/* that the last forced round took */
+	uint64_t storm_cpu_ns;	/* the world's CPU time when a storm may have begun; 0: not known */
+	uint64_t storm_look_ns; /* when to look at it again, real time */
+	int storm_created;	/* processes since then, of the whole machine, */
+	pid_t storm_newest;	/* and the last of them */
+	unsigned storms;	/* forced rounds in a row, because of storms */
 };
 
 /* Of the machine: how long the world has not been idle. */
@@ -96,7 +110,7 @@ static unsigned spinner_of(const struct loop *loop, pid_t pid)
 {
 	unsigned i = 0;
 
-	while (i < VIRTUAL_SPINNERS - 1 && loop->spinners[i].pid && loop->spinners[i].pid != pid)
+	while (i < VIRTUAL_NAMED - 1 && loop->spinners[i].pid && loop->spinners[i].pid != pid)
 		i++;
 	return i;
 }
@@ -113,10 +127,10 @@ static uint64_t patience(bool has_work, unsigned halved)
  * of its time each time, because it is of several processes. */
 static void excuse(struct loop *loop, unsigned i, bool has_work)
 {
-	struct virtual_spinner *named = &loop->counts->spinners[i];
+	struct virtual_named *named = &loop->counts->spinners[i];
 	struct spinner *spinner = &loop->spinners[i];
 
-	if (i < VIRTUAL_SPINNERS - 1 && spinner->halved < HALVINGS)
+	if (i < VIRTUAL_NAMED - 1 && spinner->halved < HALVINGS)
 		spinner->halved++;
 	spinner->pid = loop->busy;
 	spinner->has_work = has_work;
@@ -129,14 +143,14 @@ static void excuse(struct loop *loop, unsigned i, bool has_work)
 static void excuse_none(struct loop *loop)
 {
 	idle_excuse_none(loop->idle);
-	for (unsigned i = 0; i < VIRTUAL_SPINNERS; i++)
+	for (unsigned i = 0; i < VIRTUAL_NAMED; i++)
 		loop->spinners[i].excused = false;
 }
 
 static void count_forced(struct loop *loop)
 {
 	loop->counts->forced++;
-	for (unsigned i = 0; i < VIRTUAL_SPINNERS; i++)
+	for (unsigned i = 0; i < VIRTUAL_NAMED; i++)
 		loop->counts->spinners[i].rounds += loop->spinners[i].excused;
 }
 
@@ -169,12 +183,56 @@ static bool lose_patience(struct loop *loop)
 	return !pid;
 }
 
+static void expect_storm(struct loop *loop)
+{
+	loop->storm_look_ns = real_ns() + STORM_LOOK_NS;
+	loop->storm_cpu_ns = 0;
+	loop->storm_created = 0;
+}
+
+static bool is_too_long(const struct loop *loop, uint64_t cpu_ns)
+{
+	int many = STORM_PROCESSES >> loop->storms;
+	uint64_t most = loop->storm_created < many ? TOGETHER_NS : STORM_NS;
+
+	return cpu_ns - loop->storm_cpu_ns >= most >> loop->storms ||
+	       loop->storm_created > STORM_UNCOUNTED >> loop->storms;
+}
+
+/* No process has lost its time, and yet the world is busy for long: the process that has used most is
+ * named. */
+static bool is_storm(struct loop *loop)
+{
+	uint64_t now = real_ns(), cpu_ns;
+	pid_t newest = idle_newest(loop->idle), culprit = 0;
+
+	if (now < loop->storm_look_ns)
+		return false;
+	loop->storm_look_ns = now + STORM_LOOK_NS;
+	cpu_ns = idle_cpu(loop->idle, &culprit);
+	/* The CPU time of a process is missing once it has ended and nothing has waited for it. */
+	if (!loop->storm_cpu_ns || cpu_ns < loop->storm_cpu_ns)
+		loop->storm_cpu_ns = cpu_ns;
+	else if (newest > loop->storm_newest)
+		loop->storm_created += newest - loop->storm_newest;
+	loop->storm_newest = newest;
+	if (!is_too_long(loop, cpu_ns))
+		return false;
+	if (loop->storms < STORM_HALVINGS)
+		loop->storms++;
+	loop->patience_ns = COMPUTE_NS;
+	loop->busy = culprit;
+	excuse(loop, spinner_of(loop, culprit), false);
+	return true;
+}
+
 /* Those that compute have all of their time again. */
 static void be_patient(struct loop *loop)
 {
-	for (unsigned i = 0; i < VIRTUAL_SPINNERS; i++)
+	for (unsigned i = 0; i < VIRTUAL_NAMED; i++)
 		if (!loop->spinners[i].has_work)
 			loop->spinners[i].halved = 0;
+	loop->storms = 0;
 }
 
 static bool prove_idle(struct loop *loop)
@@ -202,6 +260,7 @@ static enum round wait_for_round(struct loop *loop)
 	int called;
 
 	wait_for(loop, 0, 0);
+	expect_storm(loop);
 	excuse_none(loop);
 	while ((called = is_called(loop)) >= 0) {
 		bool idle = (!called || loop->world->config.seed) && prove_idle(loop);
@@ -209,13 +268,14 @@ static enum round wait_for_round(struct loop *loop)
 		if (called && is_its_turn(loop, idle)) {
 			serve_one(loop);
 			wait_for(loop, 0, 0);
+			expect_storm(loop);
 		} else if (idle && !called && is_called(loop)) {
 			continue;
 		} else if (idle && !idle_excused(loop->idle)) {
 			loop->counts->rounds++;
 			be_patient(loop);
 			return IDLE;
-		} else if (idle || lose_patience(loop)) {
+		} else if (idle || lose_patience(loop) || is_storm(loop)) {
 			count_forced(loop);
 			return FORCED;
 		} else {
@@ -258,6 +318,23 @@ static void wait_for_outside(struct loop *loop, long ns)
 
 	loop->counts->waits++;
 	ppoll(loop->fds, FDS, &t, NULL);
+}
+
+/* Time passes for the others. */
+static void note_stopped(struct loop *loop)
+{
+	struct virtual_named *named = loop->counts->stopped, *last = named + VIRTUAL_NAMED - 1;
+	pid_t pid = idle_stopped(loop->idle);
+	char command[sizeof(named->command)];
+
+	if (!pid)
+		return;
+	idle_name(pid, command, sizeof(command));
+	while (named < last && named->command[0] && strcmp(named->command, command) != 0)
+		named++;
+	if (!named->command[0])
+		strcpy(named->command, command);
+	named->rounds++;
 }
 
 /* Since @before_ns of the world's clock. A wait that is missing in the list is one that should have
@@ -304,6 +381,8 @@ static void run(struct loop *loop)
 			bypass_look(loop->bypass, loop->idle);
 		before = clock_ns();
 		if (let_happen(loop, round)) {
+			if (round == IDLE && clock_ns() != before)
+				note_stopped(loop);
 			note_jump(loop, before);
 			outside_ns = OUTSIDE_MIN_NS;
 			since = 0;

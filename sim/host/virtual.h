@@ -11,7 +11,8 @@
  *  5. move the clock to the next event of a GPU or the next end of a wait, and let it happen.
  *
  * A process that runs for long without a call of the driver (it computes, or spins on memory or
- * on the processor's own counter) is given the next event all the same. Such a round is forced:
+ * on the processor's own counter) is given the next event all the same; so are many that keep the
+ * world busy by turns, as a fork storm does. Such a round is forced:
  * it is counted and the process named, because what happens then depends on the machine.
  */
 #ifndef KFDSHIM_SIM_HOST_VIRTUAL_H
@@ -23,9 +24,9 @@
 
 struct world;
 
-#define VIRTUAL_SPINNERS 8 /* that are named; the last one stands for all others */
+#define VIRTUAL_NAMED 8 /* processes; the last one stands for all others */
 
-struct virtual_spinner {
+struct virtual_named {
 	char command[16];
 	uint64_t rounds;
 };
@@ -37,8 +38,9 @@ struct virtual_counts {
 	uint64_t wakes;	   /* of threads whose wait was over */
 	uint64_t waits;	   /* for what is outside of the world: no event was left */
 	uint64_t proof_ns; /* real time, of all proofs that held */
-	struct virtual_spinner spinners[VIRTUAL_SPINNERS];
-	uint64_t jumps;	     /* of time by more than 100 s, */
+	struct virtual_named spinners[VIRTUAL_NAMED]; /* for which rounds were forced */
+	struct virtual_named stopped[VIRTUAL_NAMED];  /* while time passed */
+	uint64_t jumps;				      /* of time by more than 100 s, */
 	json_t *first_jumps; /* and the first of them, with where the threads waited */
 	json_t *standstill;  /* where they waited in a deadlock; NULL: there was none */
 	json_t *bypasses;    /* bypass.h; NULL until the loop has ended */

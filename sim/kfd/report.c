@@ -197,17 +197,15 @@ static json_t *spinning_json(const struct world *world)
 	return list;
 }
 
-/* The processes for which rounds were forced. */
-static json_t *spinners_json(const struct virtual_counts *counts)
+static json_t *named_json(const struct virtual_named named[VIRTUAL_NAMED])
 {
 	json_t *list = json_array();
 
-	for (unsigned i = 0; i < VIRTUAL_SPINNERS; i++)
-		if (counts->spinners[i].rounds)
+	for (unsigned i = 0; i < VIRTUAL_NAMED; i++)
+		if (named[i].rounds)
 			json_array_append_new(list,
-					      json_pack("{s:s, s:I}", "command",
-							counts->spinners[i].command, "rounds",
-							(json_int_t)counts->spinners[i].rounds));
+					      json_pack("{s:s, s:I}", "command", named[i].command,
+							"rounds", (json_int_t)named[i].rounds));
 	return list;
 }
 
@@ -218,15 +216,16 @@ static json_t *virtual_json(const struct world *world)
 
 	if (!world->time)
 		return NULL;
-	return json_pack("{s:f, s:I, s:I, s:I, s:o, s:I, s:I, s:f, s:I, s:O?, s:O?, s:O?}",
-			 "seconds", (double)(clock_ns() - world->start_ns) / 1e9, "rounds",
-			 (json_int_t)counts->rounds, "busy", (json_int_t)counts->busy, "forced",
-			 (json_int_t)counts->forced, "forced_by", spinners_json(counts), "wakes",
-			 (json_int_t)counts->wakes, "waits", (json_int_t)counts->waits, "proof_us",
-			 counts->rounds ? (double)counts->proof_ns / 1e3 / (double)counts->rounds
-					: 0.0,
-			 "long_jumps", (json_int_t)counts->jumps, "jumps", counts->first_jumps,
-			 "standstill", counts->standstill, "bypasses", counts->bypasses);
+	return json_pack(
+		"{s:f, s:I, s:I, s:I, s:o, s:I, s:I, s:f, s:o, s:I, s:O?, s:O?, s:O?}", "seconds",
+		(double)(clock_ns() - world->start_ns) / 1e9, "rounds", (json_int_t)counts->rounds,
+		"busy", (json_int_t)counts->busy, "forced", (json_int_t)counts->forced, "forced_by",
+		named_json(counts->spinners), "wakes", (json_int_t)counts->wakes, "waits",
+		(json_int_t)counts->waits, "proof_us",
+		counts->rounds ? (double)counts->proof_ns / 1e3 / (double)counts->rounds : 0.0,
+		"stopped", named_json(counts->stopped), "long_jumps", (json_int_t)counts->jumps,
+		"jumps", counts->first_jumps, "standstill", counts->standstill, "bypasses",
+		counts->bypasses);
 }
 
 json_t *world_report(struct world *world)

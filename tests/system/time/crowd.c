@@ -67,6 +67,34 @@ static void orphans(void)
 		TOOK(begin, 2);
 }
 
+/* Each has two children, down to the last, which sleep: 255 processes at once. */
+static void grow(unsigned depth)
+{
+	pid_t pids[2] = {0};
+
+	for (unsigned i = 0; depth && i < 2; i++) {
+		pids[i] = fork();
+		CHECK(pids[i] >= 0);
+		if (!pids[i]) {
+			grow(depth - 1);
+			_exit(failed);
+		}
+	}
+	if (!depth)
+		sleep_units(1);
+	for (unsigned i = 0; depth && i < 2; i++)
+		CHECK(!ended(pids[i]));
+}
+
+static void tree(void)
+{
+	uint64_t begin = mono();
+
+	fflush(stdout);
+	grow(7);
+	TOOK(begin, 1);
+}
+
 static void *compute_in_thread(void *arg)
 {
 	compute(arg);
@@ -108,10 +136,8 @@ static void sleepers(void)
 }
 
 static const struct time_case cases[] = {
-	{"storm", storm},
-	{"orphans", orphans},
-	{"threads", threads},
-	{"sleepers", sleepers},
+	{"storm", storm},     {"orphans", orphans},   {"tree", tree},
+	{"threads", threads}, {"sleepers", sleepers},
 };
 
 TIME_MAIN(cases)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 
 #include "tests/lib/time_check.h"
@@ -249,6 +250,30 @@ static void stopped(void)
 		TOOK(begin, 13.5 + 6); /* the fourth step was over while it was stopped */
 }
 
+/* In a debugger: its parent, which sleeps meanwhile. */
+static void traced(void)
+{
+	uint64_t begin = mono();
+	unsigned steps;
+	int status;
+	pid_t pid;
+
+	prepare();
+	pid = start_process(step, NULL);
+	sleep_units(3.5);
+	CHECK(!ptrace(PTRACE_SEIZE, pid, NULL, NULL));
+	CHECK(!ptrace(PTRACE_INTERRUPT, pid, NULL, NULL));
+	CHECK(waitpid(pid, &status, 0) == pid && WIFSTOPPED(status));
+	steps = shared->steps;
+	CHECK(!is_virtual || steps == 3);
+	sleep_units(10);
+	CHECK(shared->steps == steps);
+	TOOK(begin, 13.5);
+	CHECK(!ptrace(PTRACE_DETACH, pid, NULL, NULL));
+	CHECK(!ended(pid));
+	CHECK(shared->steps == 10);
+}
+
 static void killed(void)
 {
 	uint64_t begin = mono();
@@ -295,17 +320,12 @@ static void order(void)
 }
 
 static const struct time_case cases[] = {
-	{"forked", forked},
-	{"vforked", vforked},
-	{"executed", executed},
-	{"executed_by_thread", executed_by_thread},
-	{"threads_end", threads_end},
-	{"leader_gone", leader_gone},
-	{"own_filter", own_filter},
-	{"filter_still_filters", filter_still_filters},
-	{"stopped", stopped},
-	{"killed", killed},
-	{"order", order},
+	{"forked", forked},	      {"vforked", vforked},
+	{"executed", executed},	      {"executed_by_thread", executed_by_thread},
+	{"threads_end", threads_end}, {"leader_gone", leader_gone},
+	{"own_filter", own_filter},   {"filter_still_filters", filter_still_filters},
+	{"stopped", stopped},	      {"traced", traced},
+	{"killed", killed},	      {"order", order},
 };
 
 TIME_MAIN(cases)
