@@ -168,7 +168,6 @@ static int more_than_alone(enum arm arm, const struct counted *one, const struct
 	})
 
 /* The median of the ratios of two that were measured in turns. */
-#define RATIO(samples, others, field) RATIO_OF(samples, field, others, field)
 #define RATIO_OF(samples, field, others, other_field)                                              \
 	({                                                                                         \
 		double a_[sizeof(samples) / sizeof((samples)[0])];                                 \
@@ -271,7 +270,8 @@ static void times(struct bench *b)
 
 	bench_figure(b, "doorbell, longer by", ours - bare, "ns", NULL, 0);
 	bench_figure(b, "doorbell with the shim / the bare call",
-		     RATIO(rounds[SHIM], rounds[ALONE], doorbell_ns), "x", "at_most", 2);
+		     RATIO_OF(rounds[SHIM], doorbell_ns, rounds[ALONE], doorbell_ns), "x",
+		     "at_most", 2);
 	for (unsigned i = 0; i < ROUNDS; i++)
 		calls += rounds[SHIM][i].system_calls;
 	bench_figure(b, "system calls in 900,000 doorbells", calls, "", "at_most", 0);
@@ -311,14 +311,16 @@ static void the_rest(struct bench *b)
 	bench_figure(b, "hsa_init and first queue, longer by",
 		     MEDIAN(starts[START_SHIM], ms) - bare, "ms", NULL, 0);
 	bench_figure(b, "hsa_init and first queue with the shim / alone",
-		     RATIO(starts[START_SHIM], starts[START_ALONE], ms), "x", "at_most", 1.25);
+		     RATIO_OF(starts[START_SHIM], ms, starts[START_ALONE], ms), "x", "at_most",
+		     1.25);
 	bench_figure(b, "... CPU time of the calling thread, longer by",
 		     MEDIAN(starts[START_SHIM], cpu_ms) - MEDIAN(starts[START_ALONE], cpu_ms), "ms",
 		     NULL, 0);
 	bench_figure(b, "... offline, without a daemon, with a session on itself, longer by",
 		     MEDIAN(starts[START_HELD], ms) - bare, "ms", NULL, 0);
-	bench_figure(b, "... the same / alone", RATIO(starts[START_HELD], starts[START_ALONE], ms),
-		     "x", "at_most", 1.25);
+	bench_figure(b, "... the same / alone",
+		     RATIO_OF(starts[START_HELD], ms, starts[START_ALONE], ms), "x", "at_most",
+		     1.25);
 	agent_thread(b);
 	bench_figure(b, "memory with 16 queues, more by",
 		     MEDIAN(rounds[SHIM], memory_kib) - MEDIAN(rounds[ALONE], memory_kib), "KiB",

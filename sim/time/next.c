@@ -12,9 +12,9 @@ const struct next *next(void)
 
 	if (atomic_load_explicit(&is_found, memory_order_acquire))
 		return &found;
-#define FIND(name) *(void **)&found.name = dlsym(RTLD_NEXT, #name);
-	NEXT_FUNCTIONS(FIND)
-#undef FIND
+#define NEXT(name) *(void **)&found.name = dlsym(RTLD_NEXT, #name);
+#include "sim/time/next.def"
+#undef NEXT
 	atomic_store_explicit(&is_found, true, memory_order_release);
 	return &found;
 }

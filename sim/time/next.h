@@ -11,32 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NEXT_FUNCTIONS(X)                                                                          \
-	X(read)                                                                                    \
-	X(readv)                                                                                   \
-	X(recvfrom)                                                                                \
-	X(recvmsg)                                                                                 \
-	X(recvmmsg)                                                                                \
-	X(write)                                                                                   \
-	X(writev)                                                                                  \
-	X(sendto)                                                                                  \
-	X(sendmsg)                                                                                 \
-	X(sendmmsg)                                                                                \
-	X(accept4)                                                                                 \
-	X(connect)                                                                                 \
-	X(timer_create)                                                                            \
-	X(timer_settime)                                                                           \
-	X(timer_gettime)                                                                           \
-	X(timer_getoverrun)                                                                        \
-	X(timer_delete)                                                                            \
-	X(pthread_setaffinity_np)                                                                  \
-	X(pthread_attr_setaffinity_np)                                                             \
-	X(pthread_setschedparam)
-
 struct next {
-#define FIELD(name) __typeof__(name) *name;
-	NEXT_FUNCTIONS(FIELD)
-#undef FIELD
+#define NEXT(name) __typeof__(&(name)) name;
+#include "sim/time/next.def"
+#undef NEXT
 };
 
 /* Found when the library starts, or earlier if another library's constructor makes such a call:
