@@ -61,7 +61,8 @@ void feed_flush(struct feed *feed)
 		done += (size_t)n;
 	}
 	feed->used -= done;
-	memmove(feed->text, feed->text + done, feed->used);
+	if (done > 0)
+		memmove(feed->text, feed->text + done, feed->used);
 }
 
 static bool has_room(struct feed *feed)
