@@ -20,7 +20,8 @@
 
 struct thread {
 	pid_t pid, tid;
-	int wchan; /* its file in /proc, open; -1: there are too many open files */
+	int wchan, schedstat; /* its files in /proc, open; -1: there are too many open files */
+	unsigned long long runs;
 };
 
 struct process {
@@ -136,9 +137,16 @@ static int process_add(struct idle *idle, pid_t pid)
 	return 0;
 }
 
-static int thread_add(struct idle *idle, pid_t pid, pid_t tid)
+static int thread_file(pid_t pid, pid_t tid, const char *name)
 {
 	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static int thread_add(struct idle *idle, pid_t pid, pid_t tid)
+{
 	int r, fd;
 
 	if (thread_known(idle, tid))
@@ -147,8 +155,7 @@ static int thread_add(struct idle *idle, pid_t pid, pid_t tid)
 		 sizeof(*idle->threads));
 	if (r)
 		return r;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/wchan", pid, tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = thread_file(pid, tid, "wchan");
 	if (fd < 0 && !is_full(-errno))
 		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
 	r = process_add(idle, pid);
@@ -156,7 +163,8 @@ static int thread_add(struct idle *idle, pid_t pid, pid_t tid)
 		close_file(fd);
 		return r;
 	}
-	idle->threads[idle->n_threads++] = (struct thread){pid, tid, fd};
+	idle->threads[idle->n_threads++] =
+		(struct thread){pid, tid, fd, thread_file(pid, tid, "schedstat"), 0};
 	return 0;
 }
 
@@ -166,6 +174,7 @@ static void thread_drop(struct idle *idle, size_t at)
 	struct process *process = process_find(idle, thread.pid);
 
 	close_file(thread.wchan);
+	close_file(thread.schedstat);
 	memmove(&idle->threads[at], &idle->threads[at + 1],
 		(--idle->n_threads - at) * sizeof(*idle->threads));
 	if (process && !--process->threads)
@@ -291,8 +300,10 @@ void idle_close(struct idle *idle)
 {
 	if (!idle)
 		return;
-	for (size_t i = 0; i < idle->n_threads; i++)
+	for (size_t i = 0; i < idle->n_threads; i++) {
 		close_file(idle->threads[i].wchan);
+		close_file(idle->threads[i].schedstat);
+	}
 	if (idle->loadavg >= 0)
 		close(idle->loadavg);
 	free(idle->threads);
@@ -420,15 +431,50 @@ static bool clocks_stood(struct idle *idle)
 	return stood;
 }
 
+/* How often the thread was given a core; 0: it has ended, or the kernel does not count. */
+static unsigned long long runs_of(const struct thread *thread)
+{
+	unsigned long long runs = 0;
+	char text[96];
+	ssize_t n = thread->schedstat < 0
+			    ? read_file(thread->pid, thread->tid, "schedstat", text, sizeof(text))
+			    : read_text(thread->schedstat, text, sizeof(text));
+
+	return n > 0 && sscanf(text, "%*u %*u %llu", &runs) == 1 ? runs : 0;
+}
+
+/* The same of the threads. A CPU clock can stand while its thread runs: in a virtual machine the
+ * kernel takes the time that the host took away off the threads that run after it. */
+static bool runs_stood(struct idle *idle)
+{
+	bool stood = true;
+
+	for (size_t i = 0; i < idle->n_threads; i++) {
+		struct thread *thread = &idle->threads[i];
+		unsigned long long runs = runs_of(thread);
+
+		stood &= runs == thread->runs || is_excused(idle, thread->pid);
+		thread->runs = runs;
+	}
+	return stood;
+}
+
+static bool none_ran(struct idle *idle)
+{
+	bool clocks = clocks_stood(idle);
+
+	return runs_stood(idle) && clocks;
+}
+
 bool idle_check(struct idle *idle)
 {
 	idle->busy = 0;
 	idle->stopped = 0;
 	/* First: a thread that is in fork() while the numbers are read runs after this. */
-	clocks_stood(idle);
+	none_ran(idle);
 	if (read_new(idle))
 		return false;
-	if (!all_asleep(idle) || !clocks_stood(idle) || newest(idle) != idle->last)
+	if (!all_asleep(idle) || !none_ran(idle) || newest(idle) != idle->last)
 		return false;
 	if (!idle->n_excused) /* they may be in fork() */
 		idle->proved = idle->last;

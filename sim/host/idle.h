@@ -4,14 +4,15 @@
  *
  * The kernel shows for each thread where it sleeps (/proc/PID/task/TID/wchan), and nothing for
  * one that runs, is queued or is being woken. The threads are read one after the other, so the
- * proof also needs that none has run meanwhile: the CPU time of each process is the same before
- * and after, and no process or thread was created.
+ * proof also needs that none has run meanwhile: how often each was given a core and the CPU time of
+ * each process are the same before and after, and no process or thread was created.
  *
  * A thread in an uninterruptible sleep (a disk, the kernel's own grace periods) is busy. One
  * that is stopped, by a signal or a debugger, or has ended is idle.
  *
  * All numbers of processes and threads are those of the caller's PID namespace. One thread.
- * Source: fs/proc/base.c, kernel/sched/core.c get_wchan() (Linux 6.12).
+ * Source: fs/proc/base.c, kernel/sched/core.c get_wchan() and update_rq_clock_task()
+ * (Linux 6.12).
  */
 #ifndef KFDSHIM_SIM_HOST_IDLE_H
 #define KFDSHIM_SIM_HOST_IDLE_H

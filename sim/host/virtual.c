@@ -40,7 +40,7 @@
 #define JUMP_NS 100000000000ull	    /* time that goes further at once is named: */
 #define JUMPS 8			    /* the first of such jumps */
 #define STANDSTILL_NS 3000000000ull /* real time for which a world waits unnamed */
-#define STUCK_NS 10000000000ull	    /* real time: a process that does not even run */
+#define STUCK_NS 60000000000ull	    /* real time: a process that waits, as for a slow disk */
 
 enum { FD_LISTENER, FD_STOP, FD_PROCESSES, FDS };
 enum round { ENDED, IDLE, FORCED };
