@@ -226,10 +226,20 @@ static void step(void *unused)
 	}
 }
 
+/* For 10 units; it was stopped 3.5 units after @begin. */
+static void makes_no_step(uint64_t begin)
+{
+	unsigned steps = shared->steps;
+
+	CHECK(!is_virtual || steps == 3);
+	sleep_units(10);
+	CHECK(shared->steps == steps);
+	TOOK(begin, 13.5);
+}
+
 static void stopped(void)
 {
 	uint64_t begin = mono();
-	unsigned steps;
 	int status;
 	pid_t pid;
 
@@ -238,11 +248,7 @@ static void stopped(void)
 	sleep_units(3.5);
 	kill(pid, SIGSTOP);
 	CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
-	steps = shared->steps;
-	CHECK(!is_virtual || steps == 3);
-	sleep_units(10);
-	CHECK(shared->steps == steps);
-	TOOK(begin, 13.5);
+	makes_no_step(begin);
 	kill(pid, SIGCONT);
 	CHECK(!ended(pid));
 	CHECK(shared->steps == 10);
@@ -254,7 +260,6 @@ static void stopped(void)
 static void traced(void)
 {
 	uint64_t begin = mono();
-	unsigned steps;
 	int status;
 	pid_t pid;
 
@@ -264,11 +269,7 @@ static void traced(void)
 	CHECK(!ptrace(PTRACE_SEIZE, pid, NULL, NULL));
 	CHECK(!ptrace(PTRACE_INTERRUPT, pid, NULL, NULL));
 	CHECK(waitpid(pid, &status, 0) == pid && WIFSTOPPED(status));
-	steps = shared->steps;
-	CHECK(!is_virtual || steps == 3);
-	sleep_units(10);
-	CHECK(shared->steps == steps);
-	TOOK(begin, 13.5);
+	makes_no_step(begin);
 	CHECK(!ptrace(PTRACE_DETACH, pid, NULL, NULL));
 	CHECK(!ended(pid));
 	CHECK(shared->steps == 10);
