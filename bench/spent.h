@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a process has had of the machine so far, all its threads together. Two readings
- * and their difference tell what something cost, however long it had to wait for a core.
+ * What a process has used of the machine so far, all its threads together. The difference of two
+ * readings is what something cost, without the time for which the process waited for a core.
  *
  * Threads: none. A process that is not there ends the program with 1 and a line on stderr.
  */

@@ -27,7 +27,7 @@ struct program {
 	unsigned processes;
 };
 
-/* A process that was looked at. */
+/* A process that has been examined. */
 struct process_seen {
 	pid_t pid;
 	dev_t device;
@@ -89,7 +89,7 @@ static struct process_seen *add(struct bypass *bypass, pid_t pid)
 	return &bypass->seen[bypass->n_seen++];
 }
 
-/* The process, whose program is looked at again when it has executed another one. */
+/* The process; its program is examined again if it has executed another one. */
 static struct process_seen *see(struct bypass *bypass, pid_t pid)
 {
 	struct process_seen *process = find(bypass, pid);

@@ -384,7 +384,7 @@ EXPORT int connect(int fd, const struct sockaddr *to, socklen_t length)
 	return next()->connect(fd, to, length);
 }
 
-/* The time that may be given is looked at after each message, as Linux does it. */
+/* The time-out is checked after each message, as Linux does it. */
 EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags, struct timespec *t)
 {
 	uint64_t ns = any_times() ? time_of(fd, SO_RCVTIMEO, flags) : 0, until;

@@ -30,7 +30,7 @@ struct load {
 
 /* What came of it in so many ms. */
 struct result {
-	uint64_t told, retired[QUEUES];
+	uint64_t events, retired[QUEUES];
 	double unit_ns[QUEUES];
 };
 
@@ -56,7 +56,7 @@ static struct result saturate(const struct load *load, uint32_t xccs, uint32_t m
 
 	keep_busy(gpu, queues, load);
 	while (gpu_step(gpu, end, &event)) {
-		result.told += event.type == GPU_EVENT_WORKGROUPS;
+		result.events += event.type == GPU_EVENT_WORKGROUPS;
 		if (event.type == GPU_EVENT_RETIRED)
 			keep_busy(gpu, queues, load);
 	}
@@ -68,8 +68,8 @@ static struct result saturate(const struct load *load, uint32_t xccs, uint32_t m
 	return result;
 }
 
-/* A cohort is told by one event here. If each workgroup had an event of its own there were
- * 86,000 in a millisecond for the first of these loads; as many as begin together, 16,800. */
+/* One event stands for a cohort. The first of these loads would have 86,000 in a millisecond with
+ * an event for each workgroup, and 16,800 with one for those that begin together. */
 static void two_processes_make_few_events(void **state)
 {
 	static const struct load loads[] = {
@@ -83,9 +83,9 @@ static void two_processes_make_few_events(void **state)
 	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
 		struct result result = saturate(&loads[i], 1, ms);
 
-		if (result.told > (uint64_t)ms * most)
-			fail_msg("load %zu: %lu events in %u ms, more than %u a ms", i, result.told,
-				 ms, most);
+		if (result.events > (uint64_t)ms * most)
+			fail_msg("load %zu: %lu events in %u ms, more than %u a ms", i,
+				 result.events, ms, most);
 	}
 }
 

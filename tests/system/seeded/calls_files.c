@@ -164,7 +164,7 @@ ssize_t played_pwrite(int fd, const void *from, size_t size, off_t offset)
 	return (ssize_t)size;
 }
 
-/* The file stays for as long as the run: who unmaps it does not use it, and another may. */
+/* The file stays mapped until the run ends: another process may use it after this one unmaps it. */
 void *played_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
 {
 	HARNESS;

@@ -136,7 +136,7 @@ static bool says_something_new(const struct client *client)
 	for (uint32_t i = 0; i < LANE_NODES && lane->nodes[i].gpu_id; i++)
 		if (lane->nodes[i].activity != client->activity[i])
 			return true;
-	/* Of a call that a suspension blocks it is told if there is one. */
+	/* A call that a suspension blocks is reported only while there is a suspension. */
 	if (lane->suspended && lane->leaving != client->leaving)
 		return true;
 	return lane->left != client->left || lane->queue_generation != client->generation ||

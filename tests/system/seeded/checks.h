@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What holds of every run, looked at whenever no thread can run:
- *  - who is more urgent does not work beside who can be suspended for longer than a bound;
+ * What must hold in every run, checked whenever no thread can run:
+ *  - a more urgent process works beside one that can be suspended for a bounded time only;
  *  - none stays suspended for longer than another after the last cause;
  *  - a DESTROY_QUEUE waits for its resume for a moment at most;
  *  - the worker's heart beats;
  *  - neither the worker nor an executor nor an agent sleeps while there is something for it to
- *    do: a lane that says something new, a request, an outcome, an order;
+ *    do: a lane with a new value, a request, an outcome, an order;
  * and at the end all slots, counts and sessions are free.
  */
 #ifndef KFDSHIM_TESTS_SEEDED_CHECKS_H
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 struct check_bounds {
-	uint64_t contention_ns; /* 0: not looked at */
+	uint64_t contention_ns; /* 0: not checked */
 	uint64_t release_ns, destroy_ns;
 	uint64_t order_ns; /* from an order in the lane to its answer */
 };

@@ -221,7 +221,7 @@ void driver_process_ended(struct process *process)
 	}
 	if (!c)
 		return;
-	/* Who traces it is told by a signal. */
+	/* The tracer gets a signal. */
 	if (c->tracer)
 		process_signal(c->tracer_of, SIGCHLD);
 	end_session(c);

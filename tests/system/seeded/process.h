@@ -70,7 +70,7 @@ void played_free(void *at);
 /* ---- the log of a run ---- */
 
 __attribute__((format(printf, 1, 2))) void note(const char *format, ...);
-/* The run has failed; it ends. Only the first time is told. */
+/* The run has failed and ends. Only the first failure is printed. */
 __attribute__((format(printf, 1, 2))) void fail(const char *format, ...);
 bool has_failed(void);
 const char *failure(void);

@@ -106,7 +106,7 @@ static void *send_two_later(void *fd)
 }
 
 /* recvmmsg(2): after its first message a time-out ends it with what has come; its own time-out is
- * looked at after a message. */
+ * checked after a message. */
 static void several_messages(void)
 {
 	struct mmsghdr some[3] = {{{.msg_iov = &parts[0], .msg_iovlen = 1}, 0},
