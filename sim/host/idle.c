@@ -466,10 +466,23 @@ static bool none_ran(struct idle *idle)
 	return runs_stood(idle) && clocks;
 }
 
+/* A thread that was busy is so for a while, and this is far less work than a proof. */
+static bool is_still_busy(struct idle *idle)
+{
+	struct thread *thread = idle->n_threads ? &idle->threads[0] : NULL;
+
+	if (!thread || look_at(idle, thread) != BUSY || is_excused(idle, thread->pid))
+		return false;
+	idle->busy = thread->pid;
+	return true;
+}
+
 bool idle_check(struct idle *idle)
 {
 	idle->busy = 0;
 	idle->stopped = 0;
+	if (is_still_busy(idle))
+		return false;
 	/* First: a thread that is in fork() while the numbers are read runs after this. */
 	none_ran(idle);
 	if (read_new(idle))
@@ -508,8 +521,9 @@ uint64_t idle_cpu(const struct idle *idle, pid_t *most)
 	return all * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-pid_t idle_newest(const struct idle *idle)
+pid_t idle_newest(struct idle *idle)
 {
+	read_new(idle);
 	return idle->last;
 }
 

@@ -39,8 +39,8 @@ pid_t idle_busy(const struct idle *idle, uint64_t *cpu_ns);
 /* The CPU time that all processes have used, and their children that have ended; @most: the process
  * that has used most of it. */
 uint64_t idle_cpu(const struct idle *idle, pid_t *most);
-/* The newest process or thread of the machine at the last idle_check(). */
-pid_t idle_newest(const struct idle *idle);
+/* Finds what is new in the world. Returns the newest process or thread of the machine. */
+pid_t idle_newest(struct idle *idle);
 /* After idle_check() was true: a process that is stopped, by a signal or a debugger; 0: none is. */
 pid_t idle_stopped(const struct idle *idle);
 

@@ -238,6 +238,14 @@ uint64_t time_slots_first(const struct time_slots *slots)
 	return first(slots, &at);
 }
 
+bool time_slots_charged_first(const struct time_slots *slots)
+{
+	unsigned at;
+
+	return first(slots, &at) != UINT64_MAX &&
+	       atomic_load(&slots->page->slots[at].wait) == TIME_WAIT_CHARGE;
+}
+
 bool time_slots_wake(struct time_slots *slots)
 {
 	const uint64_t one = 1;

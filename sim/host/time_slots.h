@@ -53,6 +53,8 @@ uint64_t time_slots_deadline(const struct time_slots *slots, pid_t tid);
 /* When the first of all waits ends; UINT64_MAX: none waits for time. The threads must be
  * asleep. */
 uint64_t time_slots_first(const struct time_slots *slots);
+/* Is the first of them only charged? */
+bool time_slots_charged_first(const struct time_slots *slots);
 /* Wakes the first thread whose wait is over by now. False: there is none. */
 bool time_slots_wake(struct time_slots *slots);
 

@@ -16,7 +16,9 @@
 #include "sim/host/where.h"
 #include "sim/kfd/files.h"
 
-#define SETTLE_NS 5000		/* between two proofs, while the world runs */
+#define SETTLE_NS 5000		/* between two proofs, while the world runs: at least, */
+#define SETTLE_SHARE 8u		/* of the time for which it has run, */
+#define SETTLE_MAX_NS 500000u	/* and at most */
 #define CALL_NS 20000000	/* what a call waits for threads that run */
 #define OUTSIDE_MIN_NS 1000000	/* between two looks at a world that waits for the outside: */
 #define OUTSIDE_MAX_NS 16000000 /* the longer it does, the fewer */
@@ -28,6 +30,7 @@
 #define SPIN_NS 20000000ull /* the same if its GPU has work, for which it may spin */
 #define SPIN_MIN_NS 1000000ull
 #define HALVINGS 10
+#define CHARGE_NS 100000ull /* longer than what others are charged, for which it may spin */
 
 /* What several processes may run for together, of which none runs for long; and those of which many
  * come and go. */
@@ -63,6 +66,7 @@ struct loop {
 	pid_t busy;		/* the process that is waited for, */
 	uint64_t busy_ns;	/* and its CPU time when that began */
 	uint64_t since_ns;	/* the same, in real time */
+	uint64_t round_ns;	/* since when no call has been served, real time */
 	uint64_t patience_ns;	/* that the last forced round took */
 	uint64_t storm_cpu_ns;	/* the world's CPU time when a storm may have begun; 0: not known */
 	uint64_t storm_look_ns; /* when to look at it again, real time */
@@ -98,11 +102,15 @@ static void serve_one(struct loop *loop)
 		notify_serve(loop->world);
 }
 
-static void pause_for(long ns)
+/* The longer the world has run, the less often a proof is tried: each takes time away from it. */
+static void settle(struct loop *loop)
 {
-	const struct timespec t = {0, ns};
+	uint64_t share = (real_ns() - loop->round_ns) / SETTLE_SHARE;
+	struct timespec t = {0, SETTLE_NS};
 
-	nanosleep(&t, NULL);
+	if (share > SETTLE_NS)
+		t.tv_nsec = share < SETTLE_MAX_NS ? (long)share : SETTLE_MAX_NS;
+	ppoll(loop->fds, FDS, &t, NULL);
 }
 
 /* The entry of a process, or the last one for all others. */
@@ -149,9 +157,13 @@ static void excuse_none(struct loop *loop)
 
 static void count_forced(struct loop *loop)
 {
-	loop->counts->forced++;
-	for (unsigned i = 0; i < VIRTUAL_NAMED; i++)
+	bool any = false;
+
+	for (unsigned i = 0; i < VIRTUAL_NAMED; i++) {
 		loop->counts->spinners[i].rounds += loop->spinners[i].excused;
+		any |= loop->spinners[i].excused;
+	}
+	loop->counts->forced += any;
 }
 
 /* Begins to wait for that process, which has used so much CPU time. */
@@ -160,6 +172,18 @@ static void wait_for(struct loop *loop, pid_t pid, uint64_t cpu_ns)
 	loop->busy = pid;
 	loop->busy_ns = cpu_ns;
 	loop->since_ns = real_ns();
+}
+
+/* A thread that spins until another has done something must not wait for long if that one is only
+ * charged. */
+static bool outruns_charge(struct loop *loop, pid_t pid, uint64_t ns)
+{
+	if (!pid || ns < CHARGE_NS || !time_slots_charged_first(loop->world->time))
+		return false;
+	loop->patience_ns = CHARGE_NS;
+	idle_excuse(loop->idle, pid);
+	wait_for(loop, 0, 0);
+	return true;
 }
 
 /* A process that has run for too long goes on to do so while the others are waited for. If it
@@ -175,6 +199,8 @@ static bool lose_patience(struct loop *loop)
 
 	if ((pid && pid != loop->busy) || cpu_ns < loop->busy_ns)
 		wait_for(loop, pid, cpu_ns);
+	if (outruns_charge(loop, pid, cpu_ns - loop->busy_ns))
+		return false;
 	if (cpu_ns - loop->busy_ns < patience_ns && real_ns() - loop->since_ns < STUCK_NS)
 		return false;
 	loop->patience_ns = patience_ns;
@@ -254,21 +280,26 @@ static bool is_its_turn(const struct loop *loop, bool idle)
 	return idle || !loop->world->config.seed || real_ns() - loop->since_ns > CALL_NS;
 }
 
+static void begin_round(struct loop *loop)
+{
+	wait_for(loop, 0, 0);
+	loop->round_ns = loop->since_ns;
+	expect_storm(loop);
+}
+
 /* Until no thread can run, those of processes that have run for too long left out. */
 static enum round wait_for_round(struct loop *loop)
 {
 	int called;
 
-	wait_for(loop, 0, 0);
-	expect_storm(loop);
+	begin_round(loop);
 	excuse_none(loop);
 	while ((called = is_called(loop)) >= 0) {
 		bool idle = (!called || loop->world->config.seed) && prove_idle(loop);
 
 		if (called && is_its_turn(loop, idle)) {
 			serve_one(loop);
-			wait_for(loop, 0, 0);
-			expect_storm(loop);
+			begin_round(loop);
 		} else if (idle && !called && is_called(loop)) {
 			continue;
 		} else if (idle && !idle_excused(loop->idle)) {
@@ -279,7 +310,7 @@ static enum round wait_for_round(struct loop *loop)
 			count_forced(loop);
 			return FORCED;
 		} else {
-			pause_for(SETTLE_NS);
+			settle(loop);
 		}
 	}
 	return ENDED;

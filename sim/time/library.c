@@ -203,7 +203,7 @@ void charge(uint64_t cost_ns)
 {
 	uint64_t until = deadline_after(cost_ns);
 
-	while (cost_ns && sleep_at(until, TIME_WAIT_FUTEX, false) == -EINTR)
+	while (cost_ns && sleep_at(until, TIME_WAIT_CHARGE, false) == -EINTR)
 		;
 }
 

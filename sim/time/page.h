@@ -47,9 +47,10 @@
 #define TIME_OWN_CALL 0x6b666474
 
 enum time_wait {
-	TIME_WAIT_FUTEX, /* on `due` */
-	TIME_WAIT_EVENT, /* on the event descriptor */
-	TIME_WAIT_SPIN,	 /* as TIME_WAIT_FUTEX; over, too, when a GPU has written to memory */
+	TIME_WAIT_FUTEX,  /* on `due` */
+	TIME_WAIT_EVENT,  /* on the event descriptor */
+	TIME_WAIT_CHARGE, /* as TIME_WAIT_FUTEX; the thread does not wait, it is charged */
+	TIME_WAIT_SPIN,	  /* as TIME_WAIT_FUTEX; over, too, when a GPU has written to memory */
 };
 
 struct time_slot {
