@@ -46,12 +46,23 @@ bool caller_capable(const struct call *call, uint64_t any_of)
 	return (strtoull(caps + strlen("\nCapEff:"), NULL, 16) & any_of) != 0;
 }
 
+static bool is_descendant(pid_t pid, pid_t of)
+{
+	for (int i = 0; i < ANCESTORS_MAX && (pid = parent_of(pid)) > 1; i++)
+		if (pid == of)
+			return true;
+	return false;
+}
+
+/* Of two that started in one tick the numbers decide, but they begin anew at pid_max. */
 static bool is_older(pid_t pid, pid_t than)
 {
 	struct proc_stat a, b;
 
-	return proc_stat(pid, &a) && proc_stat(than, &b) &&
-	       (a.started < b.started || (a.started == b.started && pid < than));
+	if (!proc_stat(pid, &a) || !proc_stat(than, &b))
+		return false;
+	return a.started < b.started ||
+	       (a.started == b.started && pid < than && !is_descendant(pid, than));
 }
 
 /* Does it hold an open device with this mark? */
