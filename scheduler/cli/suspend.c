@@ -11,7 +11,7 @@
 #include "scheduler/cli/suspend.h"
 #include "scheduler/cli/target.h"
 
-/* How long a daemon may take to come back while somebody is held. */
+/* How long a daemon may take to come back while a process is held. */
 #define COMES_BACK_TRIES 30
 #define TRY_NS 100000000
 
@@ -85,6 +85,8 @@ static int hold_or_act(const struct order *order, const struct suspend_ids *queu
 	if (code != CLI_GO_ON)
 		return code;
 	fd = kfdsched_hold(order->daemon, order->pid);
+	if (fd == -ECONNRESET)
+		fd = hold_again(order, &target);
 	if (order_has_no_daemon(fd, order->pid))
 		code = suspend_direct(order, queues);
 	else if (fd < 0)
