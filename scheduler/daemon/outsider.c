@@ -21,9 +21,10 @@
 
 struct outsider {
 	uint64_t looked_ns, threads_ns;
-	bool changed;	/* there is a reason to look */
-	bool watched;	/* its session tells of its queues */
-	unsigned quiet; /* looks since a thread was seen in DESTROY_QUEUE */
+	uint64_t folder; /* in sysfs; 0: none was there */
+	bool changed;	 /* there is a reason to look */
+	bool watched;	 /* its session tells of its queues */
+	unsigned quiet;	 /* looks since a thread was seen in DESTROY_QUEUE */
 	char rule[VALUE_NAME];
 	uint32_t queue_count;
 	struct sysfs_queue queues[SYSFS_QUEUES];
@@ -82,6 +83,7 @@ static int hold(pid_t pid, struct peer *out, char *problem, size_t size)
 static int tag_new(struct worker *worker, pid_t pid, uint64_t started, int priority,
 		   const char *rule, char *problem, size_t size)
 {
+	uint64_t folder = sysfs_folder(pid); /* first: an exec from now on shows */
 	struct outsider *outsider;
 	struct client *client;
 	struct peer peer;
@@ -104,6 +106,7 @@ static int tag_new(struct worker *worker, pid_t pid, uint64_t started, int prior
 		return -ENOMEM;
 	}
 	feed_set_passive(&worker->feed, client->id);
+	outsider->folder = folder;
 	outsider->changed = true;
 	snprintf(outsider->rule, sizeof(outsider->rule), "%s", rule);
 	client_explain(client);
@@ -285,12 +288,24 @@ static void forget_order(struct worker *worker, const struct peer *peer)
 	kept_store(&worker->beat->kept, &rest);
 }
 
+/* Where addresses are not randomised an exec need not show in the place of the stack. */
+static bool is_another_program(const struct client *client)
+{
+	struct outsider *outsider = client->outsider;
+	uint64_t folder = sysfs_folder(client->peer.pid), before = outsider->folder;
+
+	if (folder)
+		outsider->folder = folder;
+	return (before && folder && folder != before) ||
+	       peer_replaced(&client->peer, reader_facts) > 0;
+}
+
 void outsider_overdue(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct outsider *outsider = client->outsider;
 
 	if ((client->lost_ns || now >= outsider->looked_ns + LOOK_NS) &&
-	    peer_replaced(&client->peer, reader_facts) > 0) {
+	    is_another_program(client)) {
 		forget_order(worker, &client->peer);
 		client_gone(worker, client, "is another program now: its tag is gone, too");
 		return;

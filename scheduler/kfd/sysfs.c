@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PROCESSES "/sys/class/kfd/kfd/proc"
@@ -79,6 +80,15 @@ int sysfs_queues(pid_t pid, struct sysfs_queue *out, size_t max)
 			n++;
 	closedir(dir);
 	return (int)n;
+}
+
+uint64_t sysfs_folder(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), PROCESSES "/%d", (int)pid);
+	return stat(path, &st) ? 0 : st.st_ino;
 }
 
 size_t sysfs_processes(pid_t *out, size_t max)

@@ -30,6 +30,9 @@ int sysfs_queues(pid_t pid, struct sysfs_queue *out, size_t max);
 /* One queue's folder `name` in the folder `dir` of queues. false: it is none, or it has
  * vanished. */
 bool sysfs_queue_read(int dir, const char *name, struct sysfs_queue *out);
+/* The number of the process' folder, which no other has: after an exec the process has another
+ * folder as soon as it uses the driver again. 0: it does not use the driver. */
+uint64_t sysfs_folder(pid_t pid);
 /* Of all processes that use the driver, at most `max`; their number. */
 size_t sysfs_processes(pid_t *out, size_t max);
 
