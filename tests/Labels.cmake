@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 # Each test has one of two labels: `slow`, if tests/slow.txt names it, else `quick`. This
-# is the only place that sets them. A slow test runs alone.
+# is the only place that sets them.
 #
-# With KFDSHIM_TEST_VIRTUAL=ON the worlds of the quick tests are virtual (kfdsim --virtual), but for
-# those that tests/real_time.txt names. Not in the sanitizer builds, whose runtimes must be the
-# first library of a process.
-option(KFDSHIM_TEST_VIRTUAL "run the quick tests' worlds in virtual time" OFF)
+# The worlds of the tests are virtual (kfdsim --virtual), so they need no core of their own, but for
+# those that tests/real_time.txt names; of these a slow one runs alone. Not in the sanitizer builds,
+# whose runtimes must be the first library of a process.
+option(KFDSHIM_TEST_VIRTUAL "run the tests' worlds in virtual time" ON)
+if(KFDSHIM_SANITIZE)
+  set(KFDSHIM_TEST_VIRTUAL OFF)
+endif()
 
 # The tests that a list names, each with a reason.
 function(read_tests list out)
@@ -33,12 +36,17 @@ function(label_tests)
     if("quick" IN_LIST labels OR "slow" IN_LIST labels)
       message(FATAL_ERROR "${test} is labelled in its own folder; tests/slow.txt decides")
     endif()
-    if(KFDSHIM_TEST_VIRTUAL AND NOT test IN_LIST real_time_tests AND NOT test IN_LIST slow_tests)
+    set(virtual FALSE)
+    if(KFDSHIM_TEST_VIRTUAL AND NOT test IN_LIST real_time_tests)
+      set(virtual TRUE)
       set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT KFDSIM_VIRTUAL=1)
+      set_property(TEST ${test} PROPERTY PROCESSORS 1)
     endif()
     if(test IN_LIST slow_tests)
       set_property(TEST ${test} APPEND PROPERTY LABELS slow)
-      set_property(TEST ${test} PROPERTY RUN_SERIAL TRUE)
+      if(NOT virtual)
+        set_property(TEST ${test} PROPERTY RUN_SERIAL TRUE)
+      endif()
     else()
       set_property(TEST ${test} APPEND PROPERTY LABELS quick)
       set_property(TEST ${test} PROPERTY TIMEOUT 300) # only a hang takes that long
