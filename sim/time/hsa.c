@@ -16,6 +16,8 @@
 #define STEP_MIN_NS 10000u
 #define STEP_MAX_NS 100000u
 #define BLOCK_MIN_NS 2000000u
+#define BLOCK_MAX_NS 20000000u
+#define BLOCK_PARTS 1000u
 
 enum condition { EQUAL, NOT_EQUAL, LESS, GREATER_OR_EQUAL };
 enum { STATE_BLOCKED, STATE_ACTIVE };
@@ -76,15 +78,28 @@ static int64_t wait_active(uint64_t signal, unsigned condition, int64_t wanted, 
 	}
 }
 
-/* The runtime measures its time-out by the processor's counter, too, and returns early; of the
- * last millisecond it asks the driver again and again. */
+/* The time-out that the runtime gets; the shorter the nearer the end is. */
+static uint64_t part_of(uint64_t timeout_ns)
+{
+	uint64_t part = timeout_ns / BLOCK_PARTS;
+
+	if (part < BLOCK_MAX_NS)
+		part = BLOCK_MAX_NS;
+	return part < timeout_ns / 2 ? part : timeout_ns / 2;
+}
+
+/* The runtime measures its time-out by the processor's counter, too. If that is ahead, it returns
+ * early; if it is behind, and the driver wakes the thread for something else, late by up to the
+ * time-out. So it gets a part of the time at once. Of the last millisecond it asks the driver again
+ * and again. */
 static int64_t wait_blocked(wait_function *theirs, uint64_t signal, unsigned condition,
 			    int64_t wanted, uint64_t timeout_ns, unsigned state)
 {
 	uint64_t until = deadline_after(timeout_ns);
 
 	while (timeout_ns > BLOCK_MIN_NS) {
-		int64_t value = theirs(signal, condition, wanted, timeout_ns, state);
+		int64_t value = theirs(signal, condition, wanted,
+				       until == NEVER ? timeout_ns : part_of(timeout_ns), state);
 		uint64_t now = now_ns();
 
 		if (is_met(condition, value, wanted) || now >= until)
