@@ -1,24 +1,19 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# One short colocate run on a simulated MI210; leaves its JSON in $report.
-# Usage: colocate SECONDS [kfdsim options]. Reads BUILD and SOURCE, and scales, if
-# set: the time scales to try.
+# One short colocate run on a simulated MI210 in virtual time; leaves its JSON in $report.
+# Usage: colocate SECONDS [kfdsim options]. Reads BUILD and SOURCE, and ARMS, if not all.
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 report=$work/report.json
 
 colocate() {
-	local seconds=$1 slower
+	local seconds=$1
 	shift
-	case ${TURN:-1} in # what the host did to the last one is less to a slower GPU
-	1) slower="0.05 0.02 0.01 0.005" ;;
-	2) slower="0.02 0.01 0.005" ;;
-	*) slower=0.005 ;;
-	esac
-	# shellcheck disable=SC2086 # words
-	: "${scales:=$("$SOURCE/packaging/time_scale.sh" $slower)}"
-	"$SOURCE/packaging/colocate.sh" "$scales" "$seconds" "$report" "$@"
+	"$BUILD/kfdsim" --gpu mi210 --virtual "$@" -- "$BUILD/kfdsched" colocate \
+		--online "$SOURCE/traces/online_resnet50_b1.csv" \
+		--offline "$SOURCE/traces/offline_gpt2m_train_8x1024.csv" \
+		--arms "${ARMS:-alone,shared,trap}" --load 0.2 --seconds "$seconds" --seeds 2 --json "$report"
 }
 
 # check NAME JQ-EXPRESSION: one sentence and exit 1 where the report says otherwise.

@@ -6,7 +6,7 @@ set -eu
 . "$SOURCE/tests/whole/colocate.inc.sh"
 
 export KFDSHIM_DISABLE=1 ARMS=shared,trap
-colocate 20
+colocate 2
 check "no suspends" '.arms.trap.suspends == 0 and .arms.trap.resumes == 0'
 check "keeps up as shared does" '.arms.trap.online.keeps_up == .arms.shared.online.keeps_up'
 check "offline steps within 10 % of shared" \

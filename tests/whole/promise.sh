@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The promise: beside saturating training, online latency is bad when shared,
-# and near the hardware's floor when the daemon preempts; training keeps most.
+# and near the hardware's floor when the daemon preempts; training keeps a part.
 set -eu
 # shellcheck source=tests/whole/colocate.inc.sh
 . "$SOURCE/tests/whole/colocate.inc.sh"
 
-colocate 40
-check "the run is valid" '.valid and .simulated and .time_scale <= 0.05'
+colocate 2
+check "the run is valid" '.valid and .simulated and .time_scale == 1'
 check "alone keeps up" '.arms.alone.online.keeps_up'
 check "trap keeps up" '.arms.trap.online.keeps_up'
-check "trap P99 is at most 1.3 x (alone P99 + 2 bounces + save)" \
-	'.arms.trap.online.p99_us <= 1.3 * (.arms.alone.online.p99_us + 2 * .costs.bounce_us + .costs.save_us)'
+check "trap P99 is at most 1.05 x (alone P99 + 2 bounces + save)" \
+	'.arms.trap.online.p99_us <= 1.05 * (.arms.alone.online.p99_us + 2 * .costs.bounce_us + .costs.save_us)'
 check "shared is far worse" \
 	'(.arms.shared.online.keeps_up | not) or .arms.shared.online.p99_us > 5 * .arms.alone.online.p99_us'
-check "offline under trap keeps at least 60 % of shared" \
-	'.arms.trap.offline.steps >= 0.6 * .arms.shared.offline.steps'
+check "offline under trap keeps at least a fifth of alone" \
+	'.arms.trap.offline.steps >= 0.2 * .arms.alone.offline.steps'
 check "it was done by suspending" '.arms.trap.suspends > 10 and .arms.shared.suspends == 0'
