@@ -24,12 +24,13 @@ static const char style[] =
 	".wrong{fill:#b42318;font-weight:600}\n"
 	".alone{fill:#7c8aa0}.shared{fill:#d97a1e}.trap{fill:#0e9384}\n"
 	".mark{stroke:#1b2533;stroke-width:3;stroke-linecap:round}\n"
+	".spread{stroke:#1b2533;stroke-width:1.5}\n"
 	".floor{stroke:#b42318;stroke-width:1.5;stroke-dasharray:5 4}.floortext{fill:#b42318;"
 	"font-size:12px}\n"
 	".inbar{fill:#ffffff;font-weight:600}"
 	".beside{paint-order:stroke;stroke:#ffffff;stroke-width:5px;stroke-linejoin:round}\n";
 static const char dark[] =
-	".wrong,.floortext{fill:#ff8a80}.floor{stroke:#ff8a80}.mark{stroke:#f4f7fb}"
+	".wrong,.floortext{fill:#ff8a80}.floor{stroke:#ff8a80}.mark,.spread{stroke:#f4f7fb}"
 	".alone{fill:#8796ad}.shared{fill:#e58a32}.trap{fill:#1fb5a3}.inbar{fill:#14110c}"
 	".beside{stroke:#11161d}";
 
@@ -44,11 +45,25 @@ static struct svg_scale find_scale(const struct colocation *run, const struct ve
 			continue;
 		svg_scale_show(&scale, online->p50_us);
 		svg_scale_show(&scale, online->p99_us);
+		if (run->seeds > 1)
+			svg_scale_show(&scale, run->spread[i].p99_us.high);
 	}
 	if (scale.high > 0)
 		svg_scale_show(&scale, verdict->floor_us);
 	svg_scale_end(&scale);
 	return scale;
+}
+
+#define CAP 5 /* half of a cap of such a line */
+
+/* From the lowest to the highest of the seeds. */
+static void draw_spread(FILE *out, const struct colocation *run, double from, double to, double y)
+{
+	if (run->seeds < 2 || isnan(from) || isnan(to))
+		return;
+	svg_line(out, "spread", from, y, to, y);
+	svg_line(out, "spread", from, y - CAP, from, y + CAP);
+	svg_line(out, "spread", to, y - CAP, to, y + CAP);
 }
 
 static void open_bar(FILE *out, const struct colocation *run, const struct svg_scale *scale,
@@ -93,6 +108,8 @@ static void left_row(FILE *out, const struct colocation *run, const struct svg_s
 		"rx=\"3\"/>\n",
 		arm_names[arm], from, middle - BAR / 2.0, fmax(to - from, 2), BAR);
 	svg_line(out, "mark", to, middle - BAR / 2.0 - 4, to, middle + BAR / 2.0 + 4);
+	draw_spread(out, run, svg_scale_x(scale, run->spread[arm].p99_us.low),
+		    svg_scale_x(scale, run->spread[arm].p99_us.high), middle + BAR / 2.0 + 12);
 }
 
 static void left_rows(FILE *out, const struct colocation *run, const struct svg_scale *scale,
@@ -137,6 +154,10 @@ static void right_row(FILE *out, const struct colocation *run, const struct verd
 	fprintf(out,
 		"<rect class=\"%s\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"3\"/>\n",
 		arm_names[arm], RIGHT_X, middle - BAR / 2.0, fmax(wide, 1), BAR);
+	if (full > 0)
+		draw_spread(out, run, RIGHT_X + RIGHT_W * run->spread[arm].steps.low / full,
+			    RIGHT_X + RIGHT_W * run->spread[arm].steps.high / full,
+			    middle + BAR / 2.0 + 12);
 	if (isnan(verdict->of_alone[arm])) {
 		snprintf(text, sizeof(text), "%.3g steps", steps);
 		svg_text(out, RIGHT_X + wide + 10, middle + 5, "soft beside", "start", text);
@@ -190,8 +211,9 @@ static void headings(FILE *out, const struct colocation *run, const struct verdi
 			 100 * run->load);
 	size_t used = strlen(text);
 
-	snprintf(text + used, sizeof(text) - used, "offline: closed loop; %g s (wall) a window",
-		 run->seconds);
+	snprintf(text + used, sizeof(text) - used, "offline: closed loop; %g s%s a window%s",
+		 run->seconds, run->is_virtual ? "" : " (wall)",
+		 run->seeds > 1 ? "; thin lines: lowest to highest seed" : "");
 	svg_text(out, MARGIN, 67, "soft", "start", text);
 	if (verdict->validity == RESULT_INVALID)
 		svg_text(out, WIDTH - MARGIN, 67, "wrong", "end",

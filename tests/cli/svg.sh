@@ -16,7 +16,7 @@ for file in "$work"/*.svg; do
 	# The text, tags away.
 	sed -e '/<style>/,/<\/style>/d' -e 's/<[^>]*>//g' "$file" >"${file%.svg}.txt"
 done
-[ "$count" = 6 ] || fail "expected six samples, not $count"
+[ "$count" = 7 ] || fail "expected seven samples, not $count"
 
 says() { grep -qxF -- "$2" "$work/$1.txt" || fail "$1 does not say '$2': $(cat "$work/$1.txt")"; }
 lacks() { ! grep -qF -- "$2" "$work/$1.txt" || fail "$1 says '$2'"; }
@@ -31,6 +31,10 @@ says usual "floor: alone P99 + 2 bounces + save = 2.94 ms"
 says usual "76 %"
 says usual "simulated GPU: mi210, time scale 0.1, bounce 200 us, median save 60.4 us, restore 50.2 us (assumed)"
 lacks usual "NOT A VALID RUN"
+says seeds "online: Poisson arrivals, load 20 %; offline: closed loop; 40 s a window; thin lines: lowest to highest seed"
+# Offline steps of three arms, latencies of the two that keep up; three lines each.
+[ "$(grep -c 'class="spread"' "$work/seeds.svg")" = 15 ] || fail "not each spread is drawn"
+! grep -q 'class="spread"' "$work/usual.svg" || fail "one seed has a spread"
 says invalid "NOT A VALID RUN: the report says why"
 says hardware "hardware: times are wall time; what a bounce costs is not known"
 lacks hardware "simulated"

@@ -73,6 +73,17 @@ int main(int argc, char **argv)
 	usual();
 	save(argv[1], "usual");
 
+	run.seeds = 5;
+	run.is_virtual = true;
+	for (int arm = 0; arm < ARM_COUNT; arm++) {
+		double p99 = run.arms[arm].online.p99_us, steps = run.arms[arm].offline.steps;
+
+		run.spread[arm].p99_us = (struct range){p99 * 0.9, p99 * 1.2};
+		run.spread[arm].steps = (struct range){steps * 0.9, steps * 1.1};
+	}
+	save(argv[1], "seeds");
+	usual();
+
 	for (int i = 0; i < 9; i++)
 		hist_add(&run.doorbell, 90000000);
 	save(argv[1], "invalid");
