@@ -2,7 +2,6 @@
 #include "channel/protocol.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "common/clock.h"
+#include "common/wait.h"
 
 #define FDS_MAX 16u /* in one packet, either way */
 
@@ -171,24 +170,9 @@ int protocol_send(int fd, const void *data, size_t size, const int *fds, size_t 
 /* Waits until `fd` can be read; 0, -EAGAIN when the time is over. */
 static int wait_readable(int fd, int timeout_ms)
 {
-	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-	uint64_t end = clock_ns() + (uint64_t)(timeout_ms > 0 ? timeout_ms : 0) * 1000000u;
-	uint64_t now;
-	int left = timeout_ms, n;
+	int ready = poll_one_ns(fd, POLLIN, wait_end_ms(timeout_ms));
 
-	for (;;) {
-		n = poll(&poll_fd, 1, left);
-		if (n > 0)
-			return 0;
-		if (n == 0)
-			return -EAGAIN;
-		if (errno != EINTR)
-			return -errno;
-		if (timeout_ms < 0)
-			continue;
-		now = clock_ns();
-		left = now < end ? (int)((end - now) / 1000000u) : 0;
-	}
+	return ready > 0 ? 0 : ready ? ready : -EAGAIN;
 }
 
 /* Moves the descriptors of `msg` to `fds`; closes all of them and returns

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "channel/protocol.h"
+#include "common/wait.h"
 
 #define API __attribute__((visibility("default")))
 
@@ -133,7 +133,7 @@ static int connect_patiently(const char *socket, int timeout_ms)
 	int fd = protocol_connect(socket);
 
 	for (int waited = 0; fd == -EAGAIN && waited < timeout_ms; waited += CONNECT_PAUSE_MS) {
-		poll(NULL, 0, CONNECT_PAUSE_MS);
+		sleep_ns(CONNECT_PAUSE_MS * 1000000u);
 		fd = protocol_connect(socket);
 	}
 	return fd;
@@ -352,8 +352,7 @@ API int kfdsched_events(struct kfdsched *k)
 
 API ssize_t kfdsched_next_event(struct kfdsched *k, int fd, char *text, size_t size, int timeout_ms)
 {
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-	ssize_t n = poll(&p, 1, timeout_ms);
+	ssize_t n = poll_one_ns(fd, POLLIN, wait_end_ms(timeout_ms));
 
 	if (n == 0)
 		return -EAGAIN;
