@@ -2,7 +2,8 @@
 #include "shim/rcu.h"
 
 #include <pthread.h>
-#include <time.h>
+
+#include "common/wait.h"
 
 #define LOOK_NS 20000 /* a reader that is not through at once has lost its core */
 
@@ -12,14 +13,13 @@ static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
 void rcu_wait(void)
 {
-	const struct timespec look = {.tv_nsec = LOOK_NS};
 	uint32_t index;
 
 	pthread_mutex_lock(&one_at_a_time);
 	for (int i = 0; i < 2; i++) {
 		index = __atomic_fetch_add(&rcu.turn, 1, __ATOMIC_SEQ_CST) & 1;
 		while (__atomic_load_n(&rcu.readers[index], __ATOMIC_SEQ_CST) != 0)
-			nanosleep(&look, NULL);
+			sleep_ns(LOOK_NS);
 	}
 	pthread_mutex_unlock(&one_at_a_time);
 }

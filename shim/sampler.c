@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <linux/membarrier.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -12,10 +11,10 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/wait.h"
 #include "shim/activity.h"
 #include "shim/config.h"
 #include "shim/contexts.h"
@@ -127,22 +126,14 @@ static uint64_t longest_sleep(void)
 
 static void sleep_until(uint64_t now_ns, uint64_t until_ns)
 {
-	uint64_t most = longest_sleep();
+	uint64_t last_ns = now_ns + longest_sleep(), count;
 	struct pollfd fds[3] = {
 		{.fd = wake_fd, .events = POLLIN},
 		{.fd = link_socket(), .events = POLLIN},
 		{.fd = peers_socket(), .events = POLLIN},
 	};
-	struct timespec timeout;
-	uint64_t left = UINT64_MAX, count;
-	int n;
+	int n = poll_until_ns(fds, 3, until_ns < last_ns ? until_ns : last_ns);
 
-	if (until_ns < UINT64_MAX)
-		left = until_ns > now_ns ? until_ns - now_ns : 0;
-	left = left < most ? left : most;
-	timeout.tv_sec = (time_t)(left / 1000000000u);
-	timeout.tv_nsec = (long)(left % 1000000000u);
-	n = ppoll(fds, 3, left == UINT64_MAX ? NULL : &timeout, NULL);
 	__atomic_store_n(&sleeping, false, __ATOMIC_SEQ_CST);
 	if (n <= 0)
 		return;

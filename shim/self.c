@@ -5,10 +5,10 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "abi/kfd_abi.h"
+#include "common/wait.h"
 #include "shim/descriptor.h"
 #include "shim/device.h"
 
@@ -188,7 +188,6 @@ static int suspend_rest(void)
 
 int self_suspend(void)
 {
-	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	int err;
 
 	set_suspended(true);
@@ -199,7 +198,7 @@ int self_suspend(void)
 		if (err != -EAGAIN)
 			return err;
 		if (i >= HASTY_TRIES)
-			nanosleep(&pause, NULL);
+			sleep_ns(PAUSE_NS);
 		err = take_snapshot();
 		if (err)
 			return err;
