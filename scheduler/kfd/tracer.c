@@ -7,8 +7,9 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "common/wait.h"
 
 #define DETACH_TRIES 1000 /* of a millisecond */
 
@@ -156,7 +157,6 @@ bool tracer_pending(pid_t pid)
 
 int tracer_detach(pid_t pid)
 {
-	const struct timespec ms = {.tv_nsec = 1000000};
 	int status;
 	int signal;
 	pid_t got;
@@ -173,7 +173,7 @@ int tracer_detach(pid_t pid)
 			ptrace(PTRACE_DETACH, pid, NULL, (void *)(long)signal);
 			return 0;
 		}
-		nanosleep(&ms, NULL);
+		sleep_ns(1000000);
 	}
 	return -ETIMEDOUT;
 }

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "abi/kfd_abi.h"
+#include "common/wait.h"
 #include "scheduler/kfd/tracer.h"
 #include "scheduler/kfd/trap_queues.h"
 
@@ -226,9 +226,7 @@ static int settle_queues(struct trap *trap, struct trap_cost *cost, char *reason
 
 static int has_ended(const struct trap *trap, char *reason)
 {
-	struct pollfd p = {.fd = trap->pidfd, .events = POLLIN};
-
-	if (poll(&p, 1, 0) == 0)
+	if (poll_now(trap->pidfd, POLLIN) == 0)
 		return 0;
 	snprintf(reason, KFD_REASON, "process %d has ended", (int)trap->pid);
 	return -ESRCH;

@@ -3,14 +3,15 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/clock.h"
+#include "common/wait.h"
 #include "scheduler/kfd/trap.h"
 
 #define GRACE_SHORTEST 1u /* 0 means the default on some kernels */
 #define SUSPEND_TRIES 10
 #define HASTY_TRIES 4 /* without a pause */
+#define PAUSE_NS 100000
 
 int trap_call(struct trap *trap, struct kfdabi_dbg_trap *args)
 {
@@ -151,7 +152,6 @@ static int suspend_rest(struct trap *trap, struct trap_cost *cost)
 
 static int suspend_all(struct trap *trap, struct trap_cost *cost)
 {
-	const struct timespec pause = {.tv_nsec = 100000};
 	int error = 0;
 
 	for (int i = 0; i < SUSPEND_TRIES; i++) {
@@ -159,7 +159,7 @@ static int suspend_all(struct trap *trap, struct trap_cost *cost)
 		if (error != -EAGAIN)
 			return error;
 		if (i >= HASTY_TRIES)
-			nanosleep(&pause, NULL);
+			sleep_ns(PAUSE_NS);
 		error = trap_learn_queues(trap);
 		if (error)
 			return error;
