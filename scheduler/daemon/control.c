@@ -2,7 +2,6 @@
 #include "scheduler/daemon/control.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/wait.h"
 #include "scheduler/daemon/client.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/outsider.h"
@@ -340,12 +340,11 @@ static void look_at_suspend(struct worker *worker, struct client *from, struct c
 static void command_overdue(struct worker *worker, struct client *from, uint64_t now)
 {
 	struct client *client = workload(worker, from->control.pid, from->control.started);
-	struct pollfd p = {.fd = from->control.pidfd, .events = POLLIN};
 
 	/* Between two programs of one process it is not registered. */
 	if (client && !from->control.answered)
 		look_at_suspend(worker, from, client, now);
-	else if (!client && poll(&p, 1, 0) != 0)
+	else if (!client && poll_now(from->control.pidfd, POLLIN) != 0)
 		answer(worker, from, -ESRCH, "process %d has ended", (int)from->control.pid);
 }
 

@@ -2,7 +2,6 @@
 #include "scheduler/daemon/greeter.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/wait.h"
 #include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/mappings.h"
@@ -310,7 +310,7 @@ static void accept_some(int listener, uint64_t now)
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
 			log_user(&user_of(geteuid(), now)->log, "a connection cannot be taken: %s",
 				 strerror(errno));
-			poll(NULL, 0, NAP_MS);
+			poll_until_ns(NULL, 0, wait_end_ms(NAP_MS)); /* the filter has no sleep */
 		}
 		if (errno != ECONNABORTED && errno != EINTR)
 			return;

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "channel/protocol.h"
+#include "common/wait.h"
 
 #define BACKLOG 1024 /* as many as there is room for may come at once */
 #define DYING_MS 5000
@@ -44,12 +44,12 @@ static int lock_folder(const char *path)
  * there is no other. A daemon that lives hangs up on a silent one after a second. */
 static int connect_to_daemon(const char *path)
 {
-	struct pollfd hung_up = {.fd = protocol_connect(path)};
+	int fd = protocol_connect(path);
 
-	if (hung_up.fd < 0)
-		return hung_up.fd;
-	poll(&hung_up, 1, DYING_MS);
-	close(hung_up.fd);
+	if (fd < 0)
+		return fd;
+	poll_one_ns(fd, 0, wait_end_ms(DYING_MS));
+	close(fd);
 	return protocol_connect(path);
 }
 

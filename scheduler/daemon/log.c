@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 
 #include "common/clock.h"
 #include "common/plain_text.h"
+#include "common/wait.h"
 
 /* syslog(3) */
 #define PRIORITY_ERROR 3
@@ -88,9 +88,7 @@ void log_verbose(void)
  * process may still fill it. */
 static bool has_room(void)
 {
-	struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
-
-	return poll(&p, 1, 0) == 1 && p.revents == POLLOUT;
+	return poll_now(STDERR_FILENO, POLLOUT) == POLLOUT;
 }
 
 /* false: it was not taken, for want of room. */

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/wait.h"
 #include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/metrics_share.h"
@@ -181,7 +181,7 @@ static int serve(struct MHD_Daemon *server)
 
 	for (;;) {
 		p[1].fd = !waits && has_room(server) ? listener : -1;
-		if (poll(p, 2, waits ? NAP_MS : timeout_ms(server)) < 0)
+		if (poll_until_ns(p, 2, wait_end_ms(waits ? NAP_MS : timeout_ms(server))) < 0)
 			break;
 		waits = p[1].revents && (!metrics_share_current() || !accept_waiting(server));
 		if (MHD_run(server) != MHD_YES)

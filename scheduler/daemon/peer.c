@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "common/plain_text.h"
 #include "common/proc_namespace.h"
 #include "common/proc_stat.h"
+#include "common/wait.h"
 
 #ifndef NS_GET_TGID_FROM_PIDNS /* Linux 6.12 */
 #define NS_GET_TGID_FROM_PIDNS _IOR(NSIO, 0x7, int)
@@ -32,9 +32,7 @@
 
 bool peer_ended(const struct peer *peer)
 {
-	struct pollfd p = {.fd = peer->pidfd, .events = POLLIN};
-
-	return poll(&p, 1, 0) != 0;
+	return poll_now(peer->pidfd, POLLIN) != 0;
 }
 
 bool peer_in_group(const struct peer *peer, gid_t group)

@@ -2,7 +2,6 @@
 #include "scheduler/daemon/reader.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/wait.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/reader_message.h"
 #include "scheduler/daemon/users.h"
@@ -207,13 +207,13 @@ static bool look(struct asked *asked, pid_t process, char state, pid_t pid)
 
 static bool wait_for(uint64_t number, pid_t pid, struct reader_answer *answer)
 {
-	struct pollfd p = {.fd = reader.socket, .events = POLLIN};
 	struct asked asked = {0};
 	pid_t process;
 	char state;
 
 	do {
-		if (poll(&p, 1, LOOK_MS) > 0 && receive(number, answer))
+		if (poll_one_ns(reader.socket, POLLIN, wait_end_ms(LOOK_MS)) > 0 &&
+		    receive(number, answer))
 			return true;
 		process = __atomic_load_n(&reader.state->pid, __ATOMIC_ACQUIRE);
 		state = process > 0 ? peer_state(process) : '\0';

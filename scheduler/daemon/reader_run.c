@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
-#include <poll.h>
 #include <unistd.h>
 
+#include "common/wait.h"
 #include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/mappings.h"
 #include "scheduler/daemon/memory.h"
@@ -48,12 +48,11 @@ static int32_t result_of(const struct reader_request *request, struct reader_ans
 /* The last of the requests: the worker has given up those before it. < 0 or too short: none. */
 static ssize_t take(int socket, struct reader_request *request)
 {
-	struct pollfd p = {.fd = socket, .events = POLLIN};
 	ssize_t n;
 
 	do
 		n = read(socket, request, sizeof(*request));
-	while (n == (ssize_t)sizeof(*request) && poll(&p, 1, 0) > 0);
+	while (n == (ssize_t)sizeof(*request) && poll_now(socket, POLLIN) > 0);
 	return n;
 }
 

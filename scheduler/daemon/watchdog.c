@@ -2,7 +2,6 @@
 #include "scheduler/daemon/watchdog.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/wait.h"
 #include "scheduler/daemon/beat.h"
 #include "scheduler/daemon/child.h"
 #include "scheduler/daemon/executors.h"
@@ -32,7 +32,7 @@
 #include "scheduler/daemon/worker.h"
 
 #define MS 1000000ull
-#define LOOK_MS 50
+#define LOOK_NS (50 * MS)
 #define BEAT_MAX_NS (500 * MS)
 #define LEAVE_MAX_NS (15000 * MS)
 #define DOOR_MAX_NS (1000 * MS)
@@ -401,7 +401,7 @@ int watchdog_run(const struct listener *listener, struct reload *reload)
 			kill(w.worker.pid, SIGHUP);
 		filter_report();
 		tell_service(&w, now);
-		poll(p, 2, LOOK_MS);
+		poll_until_ns(p, 2, now + LOOK_NS);
 	}
 	child_kill(&w.door);
 	child_kill(&w.reader);

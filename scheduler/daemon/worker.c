@@ -9,10 +9,10 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/wait.h"
 #include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/memory.h"
@@ -297,14 +297,6 @@ static int sleep_ms(const struct worker *worker, uint64_t now)
 	return ms < BEAT_MS ? (int)ms : BEAT_MS;
 }
 
-static void nap_until(uint64_t ns)
-{
-	const struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u),
-				   .tv_nsec = (long)(ns % 1000000000u)};
-
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
-}
-
 static void loop(struct worker *worker)
 {
 	struct epoll_event events[EVENTS];
@@ -328,7 +320,7 @@ static void loop(struct worker *worker)
 		now = clock_ns();
 		hist_add(&worker->totals.turn, now - worker->now_ns);
 		if (!budget_take(&turn, &turns, now)) {
-			nap_until(budget_next(&turn, &turns, now));
+			sleep_until_ns(budget_next(&turn, &turns, now));
 			budget_take(&turn, &turns, clock_ns());
 		}
 		n = epoll_wait(worker->epoll, events, EVENTS, ms);
