@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/wait.h"
 #include "scheduler/cli/cli.h"
 #include "scheduler/cli/progress.h"
 
@@ -208,6 +209,7 @@ int nursery_pump(struct nursery *nursery, int timeout_ms)
 {
 	struct pollfd fds[1 + 2 * CHILDREN];
 	struct signalfd_siginfo info;
+	int ready;
 
 	fds[0] = (struct pollfd){.fd = nursery->signals, .events = POLLIN};
 	for (unsigned i = 0; i < CHILDREN; i++) {
@@ -217,8 +219,9 @@ int nursery_pump(struct nursery *nursery, int timeout_ms)
 		fds[1 + 2 * i] = (struct pollfd){.fd = there ? child->talk : -1, .events = POLLIN};
 		fds[2 + 2 * i] = (struct pollfd){.fd = there ? child->ready : -1, .events = POLLIN};
 	}
-	if (poll(fds, 1 + 2 * CHILDREN, timeout_ms) < 0 && errno != EINTR)
-		return -errno;
+	ready = poll_until_ns(fds, 1 + 2 * CHILDREN, wait_end_ms(timeout_ms));
+	if (ready < 0)
+		return ready;
 	for (unsigned i = 0; i < nursery->count; i++) {
 		if (fds[1 + 2 * i].revents)
 			listen_to(&nursery->list[i]);

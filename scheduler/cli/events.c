@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/wait.h"
 #include "scheduler/cli/event_text.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/stop.h"
@@ -109,10 +110,9 @@ static json_t *next(struct kfdsched *daemon, int fd, int *error)
 	ssize_t n;
 
 	do {
-		if (poll(p, 3, -1) < 0 && errno != EINTR) {
-			*error = -errno;
+		*error = poll_until_ns(p, 3, WAIT_FOREVER);
+		if (*error < 0)
 			return NULL;
-		}
 		if (p[1].revents || p[2].revents) {
 			*error = -EINTR;
 			return NULL;

@@ -13,6 +13,7 @@
 
 #include "common/clock.h"
 #include "common/plain_text.h"
+#include "common/wait.h"
 #include "scheduler/cli/import_show.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/progress.h"
@@ -93,10 +94,7 @@ static bool wait_readable(const struct import *import)
 	struct pollfd fds[] = {{.fd = import->fd, .events = POLLIN},
 			       {.fd = stop_fd(), .events = POLLIN}};
 
-	while (poll(fds, 2, -1) < 0) {
-		if (errno != EINTR)
-			return true; /* the read will tell */
-	}
+	poll_until_ns(fds, 2, WAIT_FOREVER); /* of an error the read will tell */
 	return !fds[1].revents;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/wait.h"
 #include "scheduler/observe/observe.h"
 
 #define USERS 4096u
@@ -99,11 +100,11 @@ void people_free(struct people *people)
 /* Its first thread may have, and others go on. */
 static bool has_ended(pid_t pid)
 {
-	struct pollfd whole = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
-	bool ended = whole.fd < 0 || poll(&whole, 1, 0) != 0;
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	bool ended = pidfd < 0 || poll_now(pidfd, POLLIN) != 0;
 
-	if (whole.fd >= 0)
-		close(whole.fd);
+	if (pidfd >= 0)
+		close(pidfd);
 	return ended;
 }
 

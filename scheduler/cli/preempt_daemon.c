@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/wait.h"
 #include "scheduler/cli/preempt.h"
 #include "scheduler/lib/kfdsched.h"
 
@@ -47,11 +48,10 @@ static void wait_us(struct act *act, int fd, double us)
 	struct pollfd fds[] = {{.fd = act->signals, .events = POLLIN},
 			       {.fd = act->job->target.pidfd, .events = POLLIN},
 			       {.fd = fd, .events = POLLIN}};
-	uint64_t end = clock_ns() + (uint64_t)(us * 1e3), now;
+	uint64_t end = clock_ns() + (uint64_t)(us * 1e3);
 	struct signalfd_siginfo info;
 
-	while (!act->interrupted && (now = clock_ns()) < end) {
-		poll(fds, 3, (int)((end - now) / 1000000u) + 1);
+	while (!act->interrupted && poll_until_ns(fds, 3, end) > 0) {
 		while (read(act->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
 			act->interrupted = true;
 		if (fds[1].revents || fds[2].revents)

@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "common/plain_text.h"
 #include "common/proc_stat.h"
+#include "common/wait.h"
 #include "scheduler/cli/descendants.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/recording.h"
@@ -268,7 +269,7 @@ static void wait_until_gone(const struct session *s)
 			there = there || !proc_stat(users[i], &stat) || stat.state == 'Z';
 		}
 		if (there)
-			usleep(50000);
+			sleep_ns(50000000);
 	}
 }
 

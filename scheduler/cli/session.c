@@ -12,10 +12,10 @@
 
 #include "common/clock.h"
 #include "common/proc_maps.h"
+#include "common/wait.h"
 #include "scheduler/kfd/tracer.h"
 
 #define ENDED "it has ended"
-#define LONGEST_MS 3600000 /* of one poll */
 
 static void take_signals(struct session *session)
 {
@@ -47,25 +47,25 @@ static void take_events(struct session *session, short revents)
 					: "somebody else has ended its debug session";
 }
 
-static int poll_ms(double end_ns)
+static uint64_t end_after(double us)
 {
-	double ms = (end_ns - (double)clock_ns()) / 1e6;
+	double end_ns = (double)clock_ns() + us * 1e3;
 
-	return ms < 0 ? 0 : ms > LONGEST_MS ? LONGEST_MS : (int)ms + 1;
+	return end_ns < (double)WAIT_FOREVER ? (uint64_t)end_ns : WAIT_FOREVER;
 }
 
 void session_wait_us(struct session *session, double us)
 {
-	double end_ns = (double)clock_ns() + us * 1e3;
+	uint64_t end_ns = end_after(us);
 
-	while (!session->interrupted && !session->gone && (double)clock_ns() < end_ns) {
+	while (!session->interrupted && !session->gone && clock_ns() < end_ns) {
 		struct pollfd fds[] = {
 			{.fd = session->signals, .events = POLLIN},
 			{.fd = session->target->pidfd, .events = POLLIN},
 			{.fd = trap_events_fd(session->trap), .events = POLLIN},
 		};
 
-		if (poll(fds, 3, poll_ms(end_ns)) <= 0)
+		if (poll_until_ns(fds, 3, end_ns) <= 0)
 			continue;
 		if (fds[0].revents)
 			take_signals(session);

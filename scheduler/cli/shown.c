@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/wait.h"
 #include "scheduler/cli/stop.h"
 
 #define TERM_NS UINT64_C(5000000000)
@@ -135,10 +136,8 @@ static bool write_whole(int fd, const char *text, size_t bytes)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN) {
-			struct pollfd wait = {.fd = fd, .events = POLLOUT};
-
 			/* Whoever does not read for so long misses the rest of this. */
-			if (poll(&wait, 1, 1000) > 0)
+			if (poll_one_ns(fd, POLLOUT, wait_end_ms(1000)) > 0)
 				continue;
 			return true;
 		}
@@ -205,15 +204,10 @@ void shown_wait(struct shown *s, uint64_t until_ns)
 			{.fd = s->out.from, .events = POLLIN},
 			{.fd = s->err.from, .events = POLLIN},
 		};
-		uint64_t now = clock_ns(), left = until_ns > now ? until_ns - now : 0;
-		const struct timespec nap = {
-			.tv_sec = (time_t)(left / 1000000000u),
-			.tv_nsec = (long)(left % 1000000000u),
-		};
 
-		if (left == 0)
+		if (clock_ns() >= until_ns)
 			return;
-		ppoll(fds, sizeof(fds) / sizeof(fds[0]), &nap, NULL);
+		poll_until_ns(fds, sizeof(fds) / sizeof(fds[0]), until_ns);
 		take(s, &s->out);
 		take(s, &s->err);
 		reap(s);
@@ -227,7 +221,7 @@ static void wait_for_group(const struct shown *s)
 	uint64_t end = clock_ns() + DIE_NS;
 
 	while (kill(-s->pid, 0) == 0 && clock_ns() < end)
-		usleep(20000);
+		sleep_ns(20000000);
 }
 
 void shown_stop(struct shown *s)
@@ -249,7 +243,7 @@ void shown_stop(struct shown *s)
 			kill(-s->pid, SIGKILL);
 			end = UINT64_MAX;
 		}
-		poll(fds, sizeof(fds) / sizeof(fds[0]), 50);
+		poll_until_ns(fds, sizeof(fds) / sizeof(fds[0]), wait_end_ms(50));
 		take(s, &s->out);
 		take(s, &s->err);
 		reap(s);
@@ -264,9 +258,7 @@ void shown_finish(struct shown *s)
 	for (unsigned i = 0; i < 2; i++) {
 		/* What a process that stays behind says from now on is not the command's. */
 		for (unsigned n = 0; n < 64 && streams[i]->from >= 0; n++) {
-			struct pollfd fd = {.fd = streams[i]->from, .events = POLLIN};
-
-			if (poll(&fd, 1, 0) <= 0)
+			if (poll_now(streams[i]->from, POLLIN) <= 0)
 				break;
 			take(s, streams[i]);
 		}

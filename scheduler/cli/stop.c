@@ -3,12 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "common/clock.h"
+#include "common/wait.h"
 
 static const int asking[] = {SIGINT, SIGTERM, SIGHUP};
 #define ASKING (sizeof(asking) / sizeof(asking[0]))
@@ -49,27 +47,12 @@ int stop_fd(void)
 
 bool stop_asked(void)
 {
-	struct pollfd fd = {.fd = wake[0], .events = POLLIN};
-
-	return poll(&fd, 1, 0) > 0;
+	return poll_now(wake[0], POLLIN) > 0;
 }
 
 bool stop_sleep_until(uint64_t ns)
 {
-	struct pollfd fd = {.fd = wake[0], .events = POLLIN};
-	uint64_t now;
-
-	while ((now = clock_ns()) < ns) {
-		uint64_t left = ns - now;
-		const struct timespec nap = {
-			.tv_sec = (time_t)(left / 1000000000u),
-			.tv_nsec = (long)(left % 1000000000u),
-		};
-
-		if (ppoll(&fd, 1, &nap, NULL) > 0)
-			return true;
-	}
-	return stop_asked();
+	return poll_one_ns(wake[0], POLLIN, ns) > 0;
 }
 
 void stop_child(void)

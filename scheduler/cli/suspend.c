@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "channel/protocol.h"
+#include "common/wait.h"
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/suspend.h"
 #include "scheduler/cli/target.h"
@@ -18,11 +18,10 @@
 /* The connection again, after the daemon has gone: it may only have been its worker. */
 static int hold_again(const struct order *order, const struct target *target)
 {
-	const struct timespec nap = {.tv_nsec = TRY_NS};
 	int fd = -ECONNRESET;
 
 	for (int i = 0; fd < 0 && i < COMES_BACK_TRIES; i++) {
-		nanosleep(&nap, NULL);
+		sleep_ns(TRY_NS);
 		fd = kfdsched_hold(order->daemon, order->pid);
 		/* It has ended, and another process may have its number; it was resumed before
 		 * this order was answered; or it cannot be held any more. */

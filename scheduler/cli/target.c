@@ -2,20 +2,20 @@
 #include "scheduler/cli/target.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/proc_stat.h"
+#include "common/wait.h"
 #include "scheduler/cli/people.h"
 
 bool target_has_ended(const struct target *target)
 {
-	struct pollfd p = {.fd = target->pidfd, .events = POLLIN};
 	struct proc_stat stat;
 
-	return poll(&p, 1, 0) != 0 || !proc_stat(target->pid, &stat) || stat.ending;
+	return poll_now(target->pidfd, POLLIN) != 0 || !proc_stat(target->pid, &stat) ||
+	       stat.ending;
 }
 
 int target_open(const struct verb *verb, pid_t pid, struct target *out)

@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "common/proc_stat.h"
+#include "common/wait.h"
 #include "scheduler/cli/progress.h"
 #include "scheduler/cli/stop.h"
 #include "scheduler/cli/trace.h"
@@ -202,7 +203,7 @@ static void wait_a_tick(struct run *run, int ms, bool until_asked)
 		{.fd = run->output.file == stdout && !run->output.unread ? STDOUT_FILENO : -1},
 	};
 
-	poll(p, sizeof(p) / sizeof(p[0]), ms);
+	poll_until_ns(p, sizeof(p) / sizeof(p[0]), wait_end_ms(ms));
 	run->output.unread |= p[5].revents & (POLLERR | POLLHUP);
 	/* Gone without an end that we are told of: not to be looked at again and again. */
 	if (p[3].revents & (POLLHUP | POLLERR) && !(p[3].revents & POLLIN)) {

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/wait.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/people.h"
 #include "scheduler/cli/verify_show.h"
@@ -45,12 +45,10 @@ static int look(const struct job *job, struct verified *v)
 	int r = observer ? look_once(observer, v) : -ENOMEM;
 
 	for (long ms = PAUSE_MS; !r && v->verify.differences && v->looks < LOOKS; ms *= 2) {
-		const struct timespec pause = {.tv_nsec = ms * 1000000};
-
 		verify_free(&before);
 		before = v->verify;
 		v->verify = (struct verify){0};
-		nanosleep(&pause, NULL);
+		sleep_ns(ms * 1000000ull);
 		r = look_once(observer, v);
 		if (!r)
 			verify_keep(&v->verify, &before);

@@ -11,10 +11,11 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/wait.h"
 #include "scheduler/observe/container_names.h"
 
 #define VARIABLES 4096u
-#define NAP_US 2000u
+#define NAP_NS 2000000u
 
 /* Ours without what was preloaded for us. */
 static void environment(char **out)
@@ -63,12 +64,10 @@ static int take(int from, char *out, size_t size, uint64_t deadline)
 	ssize_t n;
 
 	for (;;) {
-		uint64_t now = clock_ns();
+		int ready = poll_until_ns(&fd, 1, deadline);
 
-		if (now >= deadline)
-			return -ETIMEDOUT;
-		if (poll(&fd, 1, (int)((deadline - now) / 1000000u) + 1) <= 0)
-			continue;
+		if (ready <= 0)
+			return ready ? ready : -ETIMEDOUT;
 		n = read(from, out + used, size - used);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -90,7 +89,7 @@ static int await(pid_t pid, uint64_t deadline)
 	       info.si_pid == 0) {
 		if (clock_ns() >= deadline)
 			return -ETIMEDOUT;
-		usleep(NAP_US);
+		sleep_ns(NAP_NS);
 	}
 	return info.si_code == CLD_EXITED && info.si_status == 0 ? 0 : -EIO;
 }

@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "common/proc_stat.h"
+#include "common/wait.h"
 #include "scheduler/observe/sources.h"
 
 struct observer {
@@ -85,11 +86,10 @@ void observation_free(struct observation *observation)
 
 static bool is_alive(const struct observer *observer)
 {
-	struct pollfd ended = {.fd = observer->pidfd, .events = POLLIN};
 	struct proc_stat stat;
 
 	if (observer->pidfd >= 0)
-		return observer->there && poll(&ended, 1, 0) == 0;
+		return observer->there && poll_now(observer->pidfd, POLLIN) == 0;
 	return observer->there && proc_stat(observer->options.pid, &stat) &&
 	       stat.started == observer->started && stat.state != 'Z' && stat.state != 'X';
 }

@@ -2,11 +2,11 @@
 #include "scheduler/top/live.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/wait.h"
 #include "scheduler/top/detail.h"
 #include "scheduler/top/draw.h"
 #include "scheduler/top/gather.h"
@@ -114,15 +114,11 @@ static int wait_for_something(struct live *live, uint64_t until_ns)
 		{.fd = live->options->stop_fd, .events = POLLIN},
 	};
 	nfds_t n = 2 + orders_poll(live->orders, fd + 2);
-	uint64_t now = clock_ns(), left = until_ns > now ? until_ns - now : 0;
-	const struct timespec nap = {
-		.tv_sec = (time_t)(left / 1000000000u),
-		.tv_nsec = (long)(left % 1000000000u),
-	};
+	int ready = poll_or_signal_ns(fd, n, until_ns);
 
 	/* A signal is as good as a key: the size may have changed. */
-	if (ppoll(fd, n, &nap, NULL) < 0 && errno != EINTR)
-		return -errno;
+	if (ready < 0 && ready != -EINTR)
+		return ready;
 	if (fd[1].revents)
 		live->quit = true;
 	if (fd[0].revents & (POLLHUP | POLLERR | POLLNVAL))
