@@ -2,7 +2,6 @@
 #include "replay/run.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/wait.h"
 
 #define SECOND_NS 1000000000ull
 #define SLICE_NS (SECOND_NS / 10) /* how long a signal may go unnoticed */
@@ -79,17 +79,9 @@ static void sleep_until(struct runner *r, uint64_t until_ns)
 
 	while (!stopped(r) && (now = clock_ns()) < until_ns) {
 		uint64_t to = min_u64(until_ns, now + SLICE_NS);
-		struct timespec t = {(time_t)(to / SECOND_NS), (long)(to % SECOND_NS)};
 
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+		sleep_until_ns(to);
 	}
-}
-
-static void nap(void)
-{
-	struct timespec t = {0, RING_NAP_NS};
-
-	nanosleep(&t, NULL);
 }
 
 /* Model time to wall time, both lengths. */
@@ -107,11 +99,11 @@ static uint64_t model_of(const struct runner *r, uint64_t wall_ns)
  * the file, on `sync_read`. */
 static int wait_for_go(struct runner *r)
 {
-	struct pollfd ready = {.fd = r->options->sync_read, .events = POLLIN};
+	const int fd = r->options->sync_read;
 	struct rt *rt = r->rt;
 	char byte = 'r';
 
-	if (ready.fd < 0)
+	if (fd < 0)
 		return 0;
 	if (write(r->options->sync_write, &byte, 1) != 1) {
 		snprintf(rt->why, sizeof(rt->why), "--sync-fd: cannot write to %d: %s",
@@ -119,15 +111,14 @@ static int wait_for_go(struct runner *r)
 		return -EIO;
 	}
 	while (!stopped(r)) {
-		int n = poll(&ready, 1, (int)(SLICE_NS / 1000000));
+		int ready = poll_one_ns(fd, POLLIN, clock_ns() + SLICE_NS);
 
-		if ((n > 0 && (ready.revents & POLLNVAL)) || (n < 0 && errno != EINTR)) {
-			snprintf(rt->why, sizeof(rt->why), "--sync-fd: cannot wait on %d",
-				 ready.fd);
+		if (ready < 0 || ready & POLLNVAL) {
+			snprintf(rt->why, sizeof(rt->why), "--sync-fd: cannot wait on %d", fd);
 			return -EIO;
 		}
-		if (n > 0) {
-			if (read(ready.fd, &byte, 1) < 0 && errno == EINTR)
+		if (ready > 0) {
+			if (read(fd, &byte, 1) < 0 && errno == EINTR)
 				continue;
 			return 0;
 		}
@@ -156,7 +147,7 @@ static int submit_all(struct runner *r, const struct plan_request *request)
 			return 0;
 		rc = r->rt->api->submit(r->rt);
 		if (rc == -EAGAIN)
-			nap();
+			sleep_ns(RING_NAP_NS);
 		else if (rc)
 			return rc;
 	}
@@ -173,7 +164,7 @@ static int wait_done(struct runner *r, uint64_t (*limit)(struct runner *))
 		if (rc && rc != -EAGAIN)
 			return rc;
 		if (rc == -EAGAIN)
-			nap();
+			sleep_ns(RING_NAP_NS);
 		else if ((rc = r->rt->api->wait(r->rt,
 						until > now ? min_u64(until - now, SLICE_NS) : 0)))
 			return rc;
