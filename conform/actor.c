@@ -2,7 +2,6 @@
 #include "conform/actor.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -11,6 +10,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "common/wait.h"
 
 #define QUEUES 4
 #define STANDS_MS 12u	      /* long enough to tell that a barrier packet does not run */
@@ -54,12 +55,12 @@ int clear_and_suspend(int kfd, pid_t pid)
 
 int dots(int fd)
 {
-	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int ready = poll_now(fd, POLLIN);
 	char bytes[64];
 
-	if (poll(&p, 1, 0) != 1)
+	if (ready <= 0)
 		return 0;
-	if (!(p.revents & POLLIN))
+	if (!(ready & POLLIN))
 		return -1;
 	return (int)read(fd, bytes, sizeof bytes);
 }
@@ -381,9 +382,7 @@ void actor_tell(struct actor *actor, char what)
 
 bool actor_answers(struct actor *actor, unsigned ms, int *answer)
 {
-	struct pollfd p = {.fd = actor->child.from, .events = POLLIN};
-
-	if (poll(&p, 1, (int)ms) != 1 || !(p.revents & POLLIN))
+	if (!readable_within(actor->child.from, ms))
 		return false;
 	CHECK_IS(read(actor->child.from, answer, sizeof *answer), sizeof *answer);
 	return true;

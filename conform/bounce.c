@@ -7,13 +7,14 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/wait.h"
 #include "conform/checks.h"
 #include "conform/desk.h"
 
 #define TRIES_MS 15000u	   /* of a busy machine; mostly it takes one */
 #define ROUNDS_ENOUGH 100u /* without a second time are an answer */
 #define WATCHERS 3u
-#define PAUSE_US 50u
+#define PAUSE_NS 50000u
 #define TRIES 4u
 
 struct creator {
@@ -52,7 +53,7 @@ static void *watch(void *arg)
 		__atomic_fetch_add(&watcher->steps, 1, __ATOMIC_SEQ_CST);
 		look(creator);
 		__atomic_fetch_add(&watcher->steps, 1, __ATOMIC_SEQ_CST);
-		usleep(PAUSE_US);
+		sleep_ns(PAUSE_NS);
 	}
 	return NULL;
 }
@@ -76,7 +77,7 @@ static void wait_for_all(struct watcher *watchers)
 		unsigned from = __atomic_load_n(&watchers[i].steps, __ATOMIC_SEQ_CST);
 
 		while (from % 2 && __atomic_load_n(&watchers[i].steps, __ATOMIC_SEQ_CST) == from)
-			usleep(PAUSE_US);
+			sleep_ns(PAUSE_NS);
 	}
 }
 

@@ -2,17 +2,16 @@
 #include "conform/lab.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/proc_stat.h"
+#include "common/wait.h"
 
 #define PAGE 4096u
 #define DOORBELL_PAGE 8192u
@@ -245,10 +244,7 @@ struct signal *signals_new(const struct gpu_file *gpu)
 
 void sleep_ms(unsigned ms)
 {
-	struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
-
-	while (nanosleep(&t, &t) && errno == EINTR)
-		;
+	sleep_ns(ms * 1000000ull);
 }
 
 bool comes(volatile int64_t *value, int64_t wanted, unsigned ms)
@@ -399,11 +395,16 @@ void hear(int fd)
 	CHECK_IS(read(fd, &byte, 1), 1);
 }
 
+bool readable_within(int fd, unsigned ms)
+{
+	int ready = poll_one_ns(fd, POLLIN, wait_end_ms((int)ms));
+
+	return ready > 0 && ready & POLLIN;
+}
+
 bool hears(int fd, unsigned ms)
 {
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-
-	if (poll(&p, 1, (int)ms) != 1 || !(p.revents & POLLIN))
+	if (!readable_within(fd, ms))
 		return false;
 	hear(fd);
 	return true;

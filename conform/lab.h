@@ -182,8 +182,10 @@ struct child {
 };
 void child_start(struct child *child, void (*body)(int from, int to));
 void tell(int fd);
-void hear(int fd);		    /* waits for a byte */
-bool hears(int fd, unsigned ms);    /* does one come? */
+void hear(int fd);		 /* waits for a byte */
+bool hears(int fd, unsigned ms); /* does one come? */
+/* Can it be read, within so many milliseconds? */
+bool readable_within(int fd, unsigned ms);
 int child_end(struct child *child); /* its wait status */
 void seize(pid_t pid);		    /* become its tracer */
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* What ends a session and what does not: exit, exec, fork, close, detach. */
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/wait.h"
 #include "conform/actor.h"
 #include "conform/checks.h"
 
@@ -131,12 +131,16 @@ void check_life_target_killed_while_suspended(void)
 /* Until the channel that exec or death closes is closed. */
 static void leaves(struct actor *actor, char order)
 {
-	struct pollfd p = {.fd = actor->child.from};
+	int ready = 0;
 
 	actor_tell(actor, order);
-	for (int i = 0; i < 300 && !(poll(&p, 1, 10) == 1 && p.revents & POLLHUP); i++)
+	for (int i = 0; i < 300; i++) {
+		ready = poll_one_ns(actor->child.from, 0, wait_end_ms(10));
+		if (ready & POLLHUP)
+			break;
 		let_go_on(actor->pid);
-	CHECK(p.revents & POLLHUP);
+	}
+	CHECK(ready & POLLHUP);
 }
 
 void check_life_target_exec_ends_session(void)

@@ -2,11 +2,11 @@
 /* SMI events (the driver's kfd_smi_events.c). */
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/wait.h"
 #include "conform/checks.h"
 #include "conform/lab.h"
 
@@ -30,10 +30,9 @@ static int smi_open(int kfd, uint32_t gpu_id, uint64_t mask)
 static const char *smi_read(int fd, int ms)
 {
 	static char text[512];
-	struct pollfd p = {.fd = fd, .events = POLLIN};
 	ssize_t n;
 
-	if (poll(&p, 1, ms) != 1)
+	if (poll_one_ns(fd, POLLIN, wait_end_ms(ms)) <= 0)
 		return "";
 	n = read(fd, text, sizeof text - 1);
 	CHECK(n > 0);

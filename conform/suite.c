@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/wait.h"
 #include "conform/checks.h"
 
 static void (*const checks[KFDABI_RULES_END])(void) = {
@@ -44,9 +44,7 @@ static bool collect(int fd, int pidfd, struct suite_outcome *out, uint64_t until
 	size_t n = 0;
 
 	for (;;) {
-		uint64_t now = clock_ns();
-
-		if (now >= until_ns || poll(polled, 2, (int)((until_ns - now) / 1000000 + 1)) == 0)
+		if (clock_ns() >= until_ns || poll_until_ns(polled, 2, until_ns) == 0)
 			return false;
 		if (!hear(fd, out, &n))
 			polled[0].fd = -1;

@@ -9,8 +9,8 @@
  */
 #include <elf.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/wait.h"
 #include "conform/lab.h"
 #include "replay/code_objects.h"
 
@@ -128,5 +128,5 @@ void queue_work_begun(struct raw_queue *queue, unsigned ms, struct signal *signa
 	queue_work(queue, ms, signal);
 	queue_ring(queue);
 	CHECK(comes(&before->value, 0, BEGINS_MS));
-	nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL); /* from one packet to the next */
+	sleep_ns(200000); /* from one packet to the next */
 }
