@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/proc_status.h"
+#include "common/wait.h"
 #include "sim/host/event_files.h"
 #include "sim/time/page.h"
 
@@ -342,9 +342,7 @@ static uint64_t expire(struct timer *timer, int64_t now)
  * because it may as well be one that is not read. */
 static void count(struct timers *timers, struct timer *timer, uint64_t expirations)
 {
-	struct pollfd unread = {.fd = timer->event, .events = POLLIN};
-
-	timer->unread = poll(&unread, 1, 0) > 0 ? timer->unread + 1 : 0;
+	timer->unread = poll_now(timer->event, POLLIN) > 0 ? timer->unread + 1 : 0;
 	add(timer, expirations);
 	if (timer->is.kind == TIME_KIND_FD && timer->unread >= UNREAD_MIN &&
 	    !(timer->unread & (timer->unread - 1)))

@@ -5,11 +5,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/wait.h"
 #include "sim/kfd/debug.h"
 
 #define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)
@@ -31,11 +31,10 @@ static bool writable_from_kernel(const struct world *world, int fd)
  * it does not. A file gets it at its beginning, each time. */
 static void tell_debugger(const struct process *process)
 {
-	struct pollfd p = {.fd = process->event_fd, .events = POLLOUT};
 	char dots[8] = "........";
 	ssize_t n;
 
-	if (process->event_fd < 0 || poll(&p, 1, 0) != 1 || p.revents != POLLOUT ||
+	if (process->event_fd < 0 || poll_now(process->event_fd, POLLOUT) != POLLOUT ||
 	    !writable_from_kernel(process->world, process->event_fd))
 		return;
 	process->world->woken++;

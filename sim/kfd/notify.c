@@ -26,6 +26,7 @@
 
 #include "common/clock.h"
 #include "common/proc_stat.h"
+#include "common/wait.h"
 #include "sim/host/time_calls.h"
 #include "sim/kfd/kfd.h"
 
@@ -224,7 +225,7 @@ static bool still_waits(const struct call *call)
 			return false;
 		if (proc_stat(call->tid, &thread) && thread.state == 'S')
 			return true;
-		usleep(10);
+		sleep_ns(10000);
 	}
 	return call_alive(call);
 }
@@ -390,7 +391,7 @@ static void *serve_all(void *arg)
 			/* The caller was taken out of it meanwhile, or all are gone: that
 			 * the loop sees. */
 			if (errno != EINTR)
-				usleep(1);
+				sleep_ns(1000);
 			continue;
 		}
 		if (serve_vm_access(world, &n))
@@ -428,12 +429,10 @@ int notify_start(struct world *world, int listener)
 
 void notify_stop(struct world *world)
 {
-	const struct timespec gap = {0, 1000000};
-
 	__atomic_store_n(&world->server_stops, true, __ATOMIC_RELEASE);
 	/* Again and again, as it may be about to wait. */
 	while (pthread_tryjoin_np(world->server, NULL) == EBUSY) {
 		pthread_kill(world->server, SERVER_SIGNAL);
-		nanosleep(&gap, NULL);
+		sleep_ns(1000000);
 	}
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* A world from its making to its end, and the loop that it lives in. */
 #include <errno.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/wait.h"
 #include "sim/host/time_slots.h"
 #include "sim/host/timers.h"
 #include "sim/host/virtual.h"
@@ -24,7 +24,6 @@
 #define POLL_NS 20000u
 #define POLL_HOLD_NS 100000000u
 #define POLL_IDLE_NS 5000000u
-#define LONG_SLEEP_NS (1ull << 62)	     /* no end is known */
 #define END_MODEL_NS (3600ull * 1000000000u) /* enough for every bounce under way */
 
 static bool config_good(const struct world_config *c)
@@ -216,8 +215,8 @@ static int run_loop(struct world *world, int stop_fd)
 	};
 
 	for (;;) {
-		struct timespec timeout;
-		uint64_t due, now, count;
+		uint64_t due, count;
+		int ready;
 
 		world_lock(world);
 		if (fds[FD_PROCESSES].revents)
@@ -225,12 +224,9 @@ static int run_loop(struct world *world, int stop_fd)
 		drive(world);
 		due = world->sleeps_until_ns = drive_due(world);
 		pthread_mutex_unlock(&world->lock);
-		now = clock_ns();
-		due = due > now ? due - now : 0;
-		timeout = (struct timespec){(time_t)(due / 1000000000), (long)(due % 1000000000)};
-		if (ppoll(fds, FDS, due > LONG_SLEEP_NS ? NULL : &timeout, NULL) < 0 &&
-		    errno != EINTR)
-			return -errno;
+		ready = poll_until_ns(fds, FDS, due);
+		if (ready < 0)
+			return ready;
 		if (fds[FD_STOP].revents || fds[FD_LISTENER].revents)
 			return 0;
 		if (fds[FD_WAKE].revents && read(world->wake_fd, &count, sizeof count) < 0)

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/wait.h"
 #include "sim/run/say.h"
 
 #ifndef SYS_futex_waitv
@@ -46,7 +46,6 @@ static void read_word(pid_t pid, const char *name, char *word, size_t size)
 /* The kernel's file is there, and has another word than @not for a process that sleeps. */
 static bool shows(pid_t sleeper, const char *name, const char * not )
 {
-	const struct timespec t = {0, 1000000};
 	char word[64];
 
 	for (int i = 0; i < TRIES; i++) {
@@ -55,7 +54,7 @@ static bool shows(pid_t sleeper, const char *name, const char * not )
 			return false;
 		if (strcmp(word, not ))
 			return true;
-		nanosleep(&t, NULL);
+		sleep_ns(1000000);
 	}
 	return false;
 }

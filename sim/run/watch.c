@@ -2,13 +2,13 @@
 #include "sim/run/watch.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/wait.h"
 #include "sim/run/say.h"
 
 void watch_signals(sigset_t *out)
@@ -43,7 +43,7 @@ static void *watch_main(void *arg)
 	uint64_t one = 1;
 
 	while (!(fds[0].revents & POLLIN)) {
-		if (poll(fds, 2, -1) > 0 && (fds[1].revents & POLLIN))
+		if (poll_until_ns(fds, 2, WAIT_FOREVER) > 0 && (fds[1].revents & POLLIN))
 			hand_on(watch, command);
 	}
 	watch->status = spawn_wait(watch->init, &watch->killed);
