@@ -22,6 +22,16 @@ if grep -nE '\<(clock_gettime|gettimeofday|timespec_get) ?\(|\<time\(NULL\)' $(g
 	echo "lint: common/clock.h reads clocks" >&2
 	status=1
 fi
+# The one place where they wait. Exceptions: sim/time is these functions, of a virtual world;
+# sim/host/virtual.c waits by the machine's clock while clock_ns() is the world's; bench times the
+# calls themselves; an example has public headers only. kfdsched's help has jq's select().
+# shellcheck disable=SC2046
+if grep -nE '\<(nanosleep|clock_nanosleep|usleep|sleep|thrd_sleep|poll|ppoll|select|pselect)\((\)|[^2])' $(git ls-files '*.c' '*.h' |
+	grep -Ev '^(common/(wait\.c|stderr\.h)|sim/time/.*|sim/host/virtual\.c|bench/.*|examples/.*|tests/.*)$') |
+	grep -v "| jq "; then
+	echo "lint: common/wait.h waits" >&2
+	status=1
+fi
 # shellcheck disable=SC2046
 shellcheck $(git ls-files '*.sh' .ci/run ci/) || status=1
 # shellcheck disable=SC2046
