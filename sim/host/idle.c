@@ -28,7 +28,7 @@ struct process {
 	pid_t pid;
 	unsigned threads;
 	clockid_t clock;
-	uint64_t cpu_ns;
+	uint64_t cpu_ns, proved_ns; /* its CPU time, and that at the last proof */
 	bool excused;
 };
 
@@ -443,17 +443,27 @@ static unsigned long long runs_of(const struct thread *thread)
 	return n > 0 && sscanf(text, "%*u %*u %llu", &runs) == 1 ? runs : 0;
 }
 
-/* The same of the threads. A CPU clock can stand while its thread runs: in a virtual machine the
- * kernel takes the time that the host took away off the threads that run after it. */
+/* Has it run since the last proof? Then it may run now. */
+static bool is_awake(const struct idle *idle, pid_t pid)
+{
+	const struct process *process = process_find(idle, pid);
+
+	return process && process->cpu_ns != process->proved_ns && !process->excused;
+}
+
+/* The same of the threads that may run now. A CPU clock can stand while its thread runs: in a virtual
+ * machine the kernel takes the time that the host took away off the threads that run after it. */
 static bool runs_stood(struct idle *idle)
 {
 	bool stood = true;
 
 	for (size_t i = 0; i < idle->n_threads; i++) {
 		struct thread *thread = &idle->threads[i];
-		unsigned long long runs = runs_of(thread);
+		unsigned long long runs = thread->runs;
 
-		stood &= runs == thread->runs || is_excused(idle, thread->pid);
+		if (is_awake(idle, thread->pid))
+			runs = runs_of(thread);
+		stood &= runs == thread->runs;
 		thread->runs = runs;
 	}
 	return stood;
@@ -464,6 +474,12 @@ static bool none_ran(struct idle *idle)
 	bool clocks = clocks_stood(idle);
 
 	return runs_stood(idle) && clocks;
+}
+
+static void remember_clocks(struct idle *idle)
+{
+	for (size_t i = 0; i < idle->n_processes; i++)
+		idle->processes[i].proved_ns = idle->processes[i].cpu_ns;
 }
 
 /* A thread that was busy is so for a while, and this is far less work than a proof. */
@@ -489,8 +505,10 @@ bool idle_check(struct idle *idle)
 		return false;
 	if (!all_asleep(idle) || !none_ran(idle) || newest(idle) != idle->last)
 		return false;
-	if (!idle->n_excused) /* they may be in fork() */
+	if (!idle->n_excused) { /* they may be in fork() */
 		idle->proved = idle->last;
+		remember_clocks(idle);
+	}
 	return true;
 }
 
