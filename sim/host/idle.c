@@ -4,9 +4,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,7 +18,8 @@
 
 #define NAMES 64u
 #define NAME_BYTES 64u
-#define NEW_MAX 512 /* more new numbers than this: everything is read anew */
+#define SPARE_FILES 32 /* descriptors that are left for all else */
+#define NEW_MAX 512    /* more new numbers than this: everything is read anew */
 
 struct thread {
 	pid_t pid, tid;
@@ -37,6 +40,8 @@ struct idle {
 	struct process *processes;
 	size_t n_threads, cap_threads, n_processes, cap_processes;
 	int loadavg;
+	int reserve;	/* a descriptor that nothing else gets: a proof needs one */
+	int keep_below; /* no file of a thread stays open from this descriptor on */
 	pid_t last;   /* the newest process or thread of the machine when it was read; 0: unknown */
 	pid_t proved; /* the same at the last proof */
 	pid_t busy;   /* process of the thread that was not asleep */
@@ -137,12 +142,29 @@ static int process_add(struct idle *idle, pid_t pid)
 	return 0;
 }
 
-static int thread_file(pid_t pid, pid_t tid, const char *name)
+/* -1 and EMFILE: it is opened for each read. */
+static int thread_file(const struct idle *idle, pid_t pid, pid_t tid, const char *name)
 {
 	char path[64];
+	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
-	return open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < idle->keep_below)
+		return fd;
+	close(fd);
+	errno = EMFILE;
+	return -1;
+}
+
+static int files_to_keep(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT_MAX)
+		return INT_MAX;
+	return limit.rlim_cur > 2 * SPARE_FILES ? (int)limit.rlim_cur - SPARE_FILES
+						: (int)limit.rlim_cur / 2;
 }
 
 static int thread_add(struct idle *idle, pid_t pid, pid_t tid)
@@ -155,7 +177,7 @@ static int thread_add(struct idle *idle, pid_t pid, pid_t tid)
 		 sizeof(*idle->threads));
 	if (r)
 		return r;
-	fd = thread_file(pid, tid, "wchan");
+	fd = thread_file(idle, pid, tid, "wchan");
 	if (fd < 0 && !is_full(-errno))
 		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
 	r = process_add(idle, pid);
@@ -164,7 +186,7 @@ static int thread_add(struct idle *idle, pid_t pid, pid_t tid)
 		return r;
 	}
 	idle->threads[idle->n_threads++] =
-		(struct thread){pid, tid, fd, thread_file(pid, tid, "schedstat"), 0};
+		(struct thread){pid, tid, fd, thread_file(idle, pid, tid, "schedstat"), 0};
 	return 0;
 }
 
@@ -284,8 +306,12 @@ int idle_open(pid_t init, struct idle **out)
 
 	if (!idle)
 		return -ENOMEM;
+	idle->keep_below = files_to_keep();
 	idle->loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	r = idle->loadavg < 0 ? -errno : thread_add(idle, init, init);
+	idle->reserve = r ? -1 : dup(idle->loadavg);
+	if (!r && idle->reserve < 0)
+		r = -errno;
 	if (!r && !idle->n_threads)
 		r = -ESRCH;
 	if (r) {
@@ -304,8 +330,8 @@ void idle_close(struct idle *idle)
 		close_file(idle->threads[i].wchan);
 		close_file(idle->threads[i].schedstat);
 	}
-	if (idle->loadavg >= 0)
-		close(idle->loadavg);
+	close_file(idle->loadavg);
+	close_file(idle->reserve);
 	free(idle->threads);
 	free(idle->processes);
 	free(idle);
@@ -493,7 +519,7 @@ static bool is_still_busy(struct idle *idle)
 	return true;
 }
 
-bool idle_check(struct idle *idle)
+static bool prove(struct idle *idle)
 {
 	idle->busy = 0;
 	idle->stopped = 0;
@@ -510,6 +536,16 @@ bool idle_check(struct idle *idle)
 		remember_clocks(idle);
 	}
 	return true;
+}
+
+bool idle_check(struct idle *idle)
+{
+	bool proved;
+
+	close(idle->reserve);
+	proved = prove(idle);
+	idle->reserve = dup(idle->loadavg);
+	return proved;
 }
 
 pid_t idle_busy(const struct idle *idle, uint64_t *cpu)
