@@ -46,7 +46,7 @@ tests-built:
 bench:
 	@packaging/deps.sh build bench
 	@$(MAKE) --no-print-directory all TARGET=bench_programs
-	@bench/run.sh
+	@tests/bench/run.sh
 
 # Unmodified programs with each generation of the runtimes, and one table.
 matrix:

@@ -84,7 +84,7 @@ step "10,000 changes of queues by HSA" build/kfdsim --gpus 2 -- build/random_que
 step "every broken line is noticed" tests/mutants/mutants.py
 step "ten minutes of chaos" tests/chaos/mix.sh 600 "$(date +%Y%m%d)"
 step "five minutes of tenants whose scheduler is killed" tests/chaos/tenants.sh 300
-step "what it costs" bench/run.sh
+step "what it costs" tests/bench/run.sh
 step "every runtime" packaging/matrix.sh
 step "both commands of the README on a new machine" ci/fresh
 [ -z "$failed" ] || {

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bench/intercept.h"
+#include "tests/bench/intercept.h"
 
 bool OnLoad(char *table, uint64_t version, uint64_t failed_count, const char *const *failed);
 

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The scheduler's core alone: how many instructions an event costs (counted by callgrind, so
+ * the same on every day), and how many events it takes a second of a core. An event is a
+ * client that becomes active or idle, with the decision that follows, or the answer to an
+ * action. Two populations: 1,000 clients, 125 on each of 8 nodes, of which a random one
+ * changes; and the worst for a few, 16 on one node, of which the online one begins and
+ * ends all the time, so that each event concerns all others.
+ *
+ *     bench_core             measures
+ *     bench_core few|many    what callgrind counts, nothing else
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "scheduler/core/core.h"
+#include "tests/bench/report.h"
+
+#define ROUNDS 7
+#define CLIENTS_MAX 1000u
+#define ACTIONS 1024u
+#define TIMED_FEW 200000u
+#define TIMED_MANY 1000000u
+#define COUNTED 20000u
+
+struct play {
+	struct core *core;
+	core_id clients[CLIENTS_MAX];
+	uint64_t now, events, actions;
+	uint64_t rng;
+};
+
+/* Of this process: what else runs on the machine has no part in it. */
+static uint64_t cpu_ns(void)
+{
+	return clock_of(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static uint32_t draw(struct play *play, uint32_t n)
+{
+	play->rng ^= play->rng << 13;
+	play->rng ^= play->rng >> 7;
+	play->rng ^= play->rng << 17;
+	return (uint32_t)(play->rng >> 33) % n;
+}
+
+static void begin(struct play *play, uint32_t clients)
+{
+	const struct core_config config = CORE_CONFIG_DEFAULT;
+
+	*play = (struct play){.now = 1000000000u, .rng = 0x9e3779b97f4a7c15u};
+	play->core = core_create(&config, CLIENTS_MAX);
+	if (!play->core)
+		exit(1);
+	for (uint32_t i = 0; i < clients; i++) {
+		play->clients[i] = core_add(play->core, 1, 0, i % 16 ? 2 : 15, play->now);
+		core_set_capability(play->core, play->clients[i], CORE_ABLE);
+	}
+}
+
+/* One event, what is decided, and the answers 20 us later. */
+static void event(struct play *play, uint32_t client, uint32_t node, bool active)
+{
+	static struct core_action actions[ACTIONS];
+	uint64_t deadline;
+	size_t n;
+
+	core_set_activity(play->core, play->clients[client], 100 + node, active, play->now);
+	n = core_decide(play->core, play->now, actions, ACTIONS, &deadline);
+	play->now += 20000;
+	for (size_t i = 0; i < n; i++)
+		core_finished(play->core, actions[i].client, 0, 20000, play->now);
+	play->now += 20000;
+	play->events++;
+	play->actions += n;
+}
+
+void play_few(struct play *play, unsigned n);
+void play_many(struct play *play, unsigned n);
+
+__attribute__((noinline)) void play_few(struct play *play, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		event(play, 0, 0, i % 2 == 0);
+}
+
+__attribute__((noinline)) void play_many(struct play *play, unsigned n)
+{
+	static bool active[CLIENTS_MAX];
+	uint32_t client;
+
+	for (unsigned i = 0; i < n; i++) {
+		client = draw(play, CLIENTS_MAX);
+		active[client] = !active[client];
+		event(play, client, client % 8, active[client]);
+	}
+	memset(active, 0, sizeof active);
+}
+
+static void begin_few(struct play *play)
+{
+	begin(play, 16);
+	for (uint32_t i = 1; i < 16; i++)
+		event(play, i, 0, true);
+	play->events = play->actions = 0;
+}
+
+/* Millions of events a second of a core. */
+static double few(struct play *play)
+{
+	uint64_t start;
+
+	begin_few(play);
+	start = cpu_ns();
+	play_few(play, TIMED_FEW);
+	return (double)(play->events + play->actions) * 1e3 / (double)(cpu_ns() - start);
+}
+
+static double many(struct play *play)
+{
+	uint64_t start;
+
+	begin(play, CLIENTS_MAX);
+	start = cpu_ns();
+	play_many(play, TIMED_MANY);
+	return (double)(play->events + play->actions) * 1e3 / (double)(cpu_ns() - start);
+}
+
+/* Says on stdout how many events there were. An exit status. */
+static int counted(bool of_few)
+{
+	struct play play;
+
+	if (of_few) {
+		begin_few(&play);
+		play_few(&play, COUNTED);
+	} else {
+		begin(&play, CLIENTS_MAX);
+		play_many(&play, COUNTED);
+	}
+	printf("%.0f\n", (double)(play.events + play.actions));
+	core_destroy(play.core);
+	return 0;
+}
+
+/* The last line of callgrind's file with a sum; -1: there is none. */
+static double total(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char line[4096];
+	double all = -1;
+
+	while (f && fgets(line, sizeof line, f))
+		sscanf(line, "totals: %lf", &all);
+	if (f)
+		fclose(f);
+	return all;
+}
+
+/* Instructions an event. Ends the program if callgrind does not come to its end. */
+static double count(const char *self, const char *what)
+{
+	char path[] = "/tmp/kfdshim-bench-XXXXXX", command[4096];
+	double events = 0, all;
+	int fd = mkstemp(path);
+	FILE *from;
+
+	snprintf(command, sizeof command,
+		 "exec valgrind -q --log-file=/dev/null --tool=callgrind --toggle-collect=play_%s "
+		 "--callgrind-out-file=%s '%s' %s",
+		 what, path, self, what);
+	from = fd < 0 ? NULL : popen(command, "re");
+	if (!from || fscanf(from, "%lf", &events) != 1 || pclose(from) || events < COUNTED) {
+		fprintf(stderr, "bench_core: callgrind did not come to its end\n");
+		exit(1);
+	}
+	all = total(path);
+	close(fd);
+	unlink(path);
+	return all > 0 ? all / events : NAN;
+}
+
+int main(int argc, char **argv)
+{
+	double burst[ROUNDS], mixed[ROUNDS];
+	struct bench bench;
+	struct play play;
+
+	if (argc > 1)
+		return counted(!strcmp(argv[1], "few"));
+	bench_begin(&bench, "core", "The scheduler's core alone");
+	for (int i = 0; i < ROUNDS; i++) {
+		burst[i] = few(&play);
+		core_destroy(play.core);
+		mixed[i] = many(&play);
+		core_destroy(play.core);
+	}
+	bench_figure(&bench, "instructions an event: 1,000 clients on 8 nodes",
+		     count(argv[0], "many"), "", "at_most", 1000);
+	bench_figure(&bench, "the same: 16 clients, each event concerns 15 of them",
+		     count(argv[0], "few"), "", "at_most", 10000);
+	bench_figure(&bench, "events a second: 1,000 clients on 8 nodes, median of 7 runs",
+		     bench_median(mixed, ROUNDS), "million/s", NULL, 0);
+	bench_figure(&bench, "the same: 16 clients, each event concerns 15 of them",
+		     bench_median(burst, ROUNDS), "million/s", NULL, 0);
+	bench_series(&bench, "1,000 clients", "million/s", mixed, ROUNDS);
+	bench_series(&bench, "16 clients", "million/s", burst, ROUNDS);
+	return bench_end(&bench);
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the host costs, which virtual worlds charge instead of measuring it (kfdsim --virtual):
+ * a wake of a process that sleeps on another CPU, a call of a driver that answers at once, a
+ * dispatch by AMD's runtime. Beside each stands what a profile charges for it. The runtime's
+ * part of a dispatch alone: the doorbell's way over PCIe is in none of these, for the doorbell
+ * is memory here.
+ *
+ *     bench_host KFDSIM PROFILE.ini
+ */
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <linux/random.h>
+
+#include "common/clock.h"
+#include "tests/bench/gpu.h"
+#include "tests/bench/report.h"
+#include "tests/bench/seccomp_floor.h"
+
+#define ROUNDS 9u
+#define WAKES 400u   /* a round */
+#define BATCHES 200u /* of calls, and of dispatches; a round */
+#define BATCH 128u   /* in one */
+#define RING 1024u
+
+/* ns of one of a batch. */
+static void calls(double *ns)
+{
+	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC), bits;
+
+	for (unsigned b = 0; b < BATCHES; b++) {
+		uint64_t start = clock_ns();
+
+		/* The device's own function runs, and copies its answer out. */
+		for (unsigned i = 0; i < BATCH; i++)
+			if (ioctl(fd, RNDGETENTCNT, &bits))
+				exit(1);
+		ns[b] = (double)(clock_ns() - start) / BATCH;
+	}
+	close(fd);
+}
+
+/* Slot, packet and doorbell, of packets that wait until the batch is over. */
+static double dispatch_ns(hsa_queue_t *queue, hsa_signal_t gate, hsa_signal_t done)
+{
+	const hsa_signal_t none = {0};
+	uint64_t start = 0, end;
+
+	hsa_signal_store_relaxed(gate, 1);
+	hsa_signal_store_relaxed(done, 1);
+	for (unsigned i = 0; i < BATCH + 2; i++) {
+		uint64_t at = hsa_queue_add_write_index_screlease(queue, 1);
+
+		gpu_barrier(queue, at, i ? none : gate, i == BATCH + 1 ? done : none);
+		hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)at);
+		if (i == 0)
+			start = clock_ns();
+	}
+	end = clock_ns();
+	hsa_signal_store_screlease(gate, 0);
+	hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
+				  HSA_WAIT_STATE_BLOCKED);
+	return (double)(end - start) / (BATCH + 1);
+}
+
+/* Within kfdsim: a round's dispatches to stdout. */
+static int dispatches(void)
+{
+	hsa_signal_t gate, done;
+	double ns[BATCHES];
+	hsa_queue_t *queue;
+
+	gpu_must(hsa_init(), "hsa_init");
+	queue = gpu_queue(gpu_first(), RING);
+	gpu_must(hsa_signal_create(1, 0, NULL, &gate), "hsa_signal_create");
+	gpu_must(hsa_signal_create(1, 0, NULL, &done), "hsa_signal_create");
+	for (unsigned b = 0; b < BATCHES; b++)
+		ns[b] = dispatch_ns(queue, gate, done);
+	gpu_must(hsa_signal_destroy(gate), "hsa_signal_destroy");
+	gpu_must(hsa_signal_destroy(done), "hsa_signal_destroy");
+	gpu_must(hsa_queue_destroy(queue), "hsa_queue_destroy");
+	gpu_must(hsa_shut_down(), "hsa_shut_down");
+	return fwrite(ns, sizeof ns, 1, stdout) != 1;
+}
+
+static int round_of_dispatches(const char *kfdsim, const char *self, double *ns)
+{
+	char command[8192];
+	FILE *from;
+	size_t n;
+
+	snprintf(command, sizeof command, "exec '%s' -- '%s' --dispatches", kfdsim, self);
+	from = popen(command, "re");
+	if (!from)
+		return -1;
+	n = fread(ns, sizeof *ns, BATCHES, from);
+	return pclose(from) || n != BATCHES ? -1 : 0;
+}
+
+/* What a profile charges: "KEY = VALUE". us; NaN, which bench_end() refuses: it has no such key. */
+static double charge(const char *profile, const char *key)
+{
+	FILE *f = fopen(profile, "re");
+	char line[512], name[64];
+	double value, us = NAN;
+
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "%63[a-z_] = %lf", name, &value) == 2 && !strcmp(name, key))
+			us = value;
+	if (f)
+		fclose(f);
+	return us;
+}
+
+static void figures(struct bench *bench, const char *what, double *us, size_t n,
+		    const char *profile, const char *key)
+{
+	char name[128];
+
+	snprintf(name, sizeof name, "%s, median", what);
+	bench_figure(bench, name, bench_median(us, n), "us", NULL, 0);
+	bench_figure(bench, "... of 100 the slowest one", us[n * 99 / 100], "us", NULL, 0);
+	snprintf(name, sizeof name, "... charged in a virtual world: %s", key);
+	bench_figure(bench, name, charge(profile, key), "us", NULL, 0);
+	bench_series(bench, what, "us", us, n);
+}
+
+static void to_us(double *ns, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		ns[i] /= 1e3;
+}
+
+int main(int argc, char **argv)
+{
+	static double wake[ROUNDS * WAKES], call[ROUNDS * BATCHES], dispatch[ROUNDS * BATCHES];
+	struct bench bench;
+
+	if (argc == 2 && !strcmp(argv[1], "--dispatches"))
+		return dispatches();
+	if (argc != 3)
+		return 2;
+	for (size_t r = 0; r < ROUNDS; r++) {
+		calls(call + r * BATCHES);
+		if (bare_wakes(wake + r * WAKES, WAKES) ||
+		    round_of_dispatches(argv[1], argv[0], dispatch + r * BATCHES)) {
+			fprintf(stderr, "bench_host: round %zu did not come to its end\n", r);
+			return 1;
+		}
+	}
+	to_us(call, ROUNDS * BATCHES);
+	to_us(dispatch, ROUNDS * BATCHES);
+	bench_begin(&bench, "host", "What the host costs, and what virtual worlds charge for it");
+	figures(&bench, "a wake on another CPU", wake, ROUNDS * WAKES, argv[2], "host_wake_us");
+	figures(&bench, "a call of a driver", call, ROUNDS * BATCHES, argv[2], "host_ioctl_us");
+	figures(&bench, "the runtime's dispatch", dispatch, ROUNDS * BATCHES, argv[2],
+		"host_dispatch_us");
+	return bench_end(&bench);
+}

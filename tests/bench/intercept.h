@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a tools library of the HSA runtime does that sees work as profilers do: each
+ * queue that the program makes is an intercept queue, and every packet comes by a
+ * handler, which passes it on as it is. For one source file of such a library.
+ */
+#ifndef KFDSHIM_TESTS_BENCH_INTERCEPT_H
+#define KFDSHIM_TESTS_BENCH_INTERCEPT_H
+
+#include <hsa/hsa.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* hsa_api_trace.h is C++: where things stand in the tables. Of the root table's
+ * major version (OnLoad's `version`) 3 on, ROCr 6 and 7, two functions stand before
+ * that of intercept queues that ROCr 5 has not. */
+#define ROOT_CORE 16
+#define ROOT_AMD 24
+#define CORE_QUEUE_CREATE 72
+#define AMD_INTERCEPT_CREATE(version) ((version) < 3 ? 296 : 312)
+#define AMD_INTERCEPT_REGISTER(version) ((version) < 3 ? 304 : 320)
+
+typedef hsa_status_t create_fn(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+			       void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
+			       uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t **queue);
+
+typedef void write_fn(const void *packets, uint64_t count);
+typedef void handler_fn(const void *packets, uint64_t count, uint64_t index, void *data,
+			write_fn *write);
+typedef hsa_status_t register_fn(hsa_queue_t *queue, handler_fn *handler, void *data);
+
+static create_fn *intercept_create;
+static register_fn *intercept_register;
+
+static void intercept_pass_on(const void *packets, uint64_t count, uint64_t index, void *data,
+			      write_fn *write)
+{
+	(void)index;
+	(void)data;
+	write(packets, count);
+}
+
+static hsa_status_t intercepted_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+				       void (*callback)(hsa_status_t, hsa_queue_t *, void *),
+				       void *data, uint32_t private_bytes, uint32_t group_bytes,
+				       hsa_queue_t **queue)
+{
+	hsa_status_t status = intercept_create(agent, size, type, callback, data, private_bytes,
+					       group_bytes, queue);
+
+	return status == HSA_STATUS_SUCCESS ? intercept_register(*queue, intercept_pass_on, NULL)
+					    : status;
+}
+
+/* A pointer in a table. */
+static void *intercept_entry(const char *table, size_t at)
+{
+	void *value;
+
+	memcpy(&value, table + at, sizeof(value));
+	return value;
+}
+
+/* In OnLoad, with its table and version. */
+static void intercept_queues(char *table, uint64_t version)
+{
+	char *core = intercept_entry(table, ROOT_CORE), *amd = intercept_entry(table, ROOT_AMD);
+
+	intercept_create = (create_fn *)intercept_entry(amd, AMD_INTERCEPT_CREATE(version));
+	intercept_register = (register_fn *)intercept_entry(amd, AMD_INTERCEPT_REGISTER(version));
+	*(create_fn **)(void *)(core + CORE_QUEUE_CREATE) = intercepted_create;
+}
+
+#endif

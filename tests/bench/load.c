@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What kfdschedd takes with 1,000 clients of 8 queues each on 8 nodes, each beginning
+ * and ending work ten times a second: 125 clients a node, one of them online. The clients
+ * are real to the daemon, a process with a socket and a lane each; what they do with
+ * their lanes one program does for all of them. Nobody has a GPU or a runtime.
+ *
+ *   seen   as shims have it whose processes cannot be held: the daemon sees and decides
+ *   held   the others are held by orders (level gate), which are obeyed at once
+ *
+ * Every other second the clients' wakes go to another process instead, the least that could
+ * take them: it waits for all of them by epoll, reads each, and does nothing.
+ *
+ *     bench_load KFDSCHEDD
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "channel/protocol.h"
+#include "common/clock.h"
+#include "common/hist_json.h"
+#include "scheduler/kfd/device.h"
+#include "tests/bench/report.h"
+#include "tests/bench/spent.h"
+
+#define CLIENTS 1000u
+#define QUEUES 8u
+#define NODES 8u
+#define PER_NODE (CLIENTS / NODES)
+#define PERIOD_NS 100000000u
+#define WARM_S 2
+#define TURNS 10 /* of the daemon and of the bare process, a second each */
+#define ASKS 15
+#define WAIT_MS 10000
+
+struct one {
+	pid_t pid;
+	struct lane *lane;
+	const struct board *board;
+	int wake_fd, socket; /* the daemon wakes it by the latter */
+	int bare_fd;	     /* an eventfd: it wakes the bare process */
+	uint32_t node;
+	bool active;
+};
+
+static struct one clients[CLIENTS];
+static uint32_t order_of[2 * CLIENTS]; /* who changes in turn, in one period */
+static uint64_t at[2 * CLIENTS];       /* when, in the period */
+static char folder[] = "/tmp/kfdshim-load-XXXXXX";
+static char path[64];
+static uint32_t gpu_ids[NODES];
+static pid_t daemon_pid, worker_pid;
+static pid_t bare_pid;
+static volatile bool ending, to_bare; /* wakes go to the bare process */
+
+static void must(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "bench: %s failed: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+/* ---- clients ---- */
+
+static void wake(const struct one *one)
+{
+	uint64_t count = 1;
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&one->board->asleep, __ATOMIC_RELAXED))
+		(void)!write(one->wake_fd, &count, sizeof(count));
+}
+
+static void change(struct one *one)
+{
+	const uint64_t count = 1;
+
+	if (to_bare) {
+		(void)!write(one->bare_fd, &count, sizeof(count));
+		return;
+	}
+	one->active = !one->active;
+	lane_node_set(one->lane, one->node, one->active, clock_ns());
+	wake(one);
+}
+
+/* The process that the daemon sees: it hands on what it gets, and stays. */
+static void be_client(const struct protocol_hello *hello, int parent)
+{
+	struct protocol_welcome welcome;
+	int fds[PROTOCOL_WELCOME_FDS], fd = -EAGAIN;
+	size_t nfds = PROTOCOL_WELCOME_FDS;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (int i = 0; i < 1000 && (fd = protocol_connect(path)) < 0; i++)
+		usleep(10000);
+	must(fd >= 0 && !protocol_send(fd, hello, sizeof(*hello), NULL, 0) &&
+		     !protocol_receive(fd, &welcome, sizeof(welcome), fds, &nfds, WAIT_MS) &&
+		     welcome.status == 0 && nfds == PROTOCOL_WELCOME_FDS &&
+		     !protocol_send(parent, &welcome, sizeof(welcome), fds, nfds) &&
+		     !protocol_send(parent, &welcome, sizeof(welcome), &fd, 1),
+	     "registering a client");
+	for (size_t i = 0; i < nfds; i++)
+		close(fds[i]);
+	for (;;)
+		pause();
+}
+
+static void start_client(uint32_t i, enum protocol_level level)
+{
+	struct one *one = &clients[i];
+	struct protocol_hello hello = {.magic = PROTOCOL_MAGIC,
+				       .version = PROTOCOL_VERSION,
+				       .kind = PROTOCOL_SHIM,
+				       .priority = i < NODES ? PRIORITY_ONLINE : PRIORITY_OFFLINE,
+				       .level = level};
+	struct protocol_welcome welcome;
+	int ends[2], fds[PROTOCOL_WELCOME_FDS];
+	size_t nfds = PROTOCOL_WELCOME_FDS, sockets = 1;
+
+	must(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "socketpair");
+	one->pid = fork();
+	must(one->pid >= 0, "fork");
+	if (one->pid == 0)
+		be_client(&hello, ends[1]);
+	close(ends[1]);
+	must(!protocol_receive(ends[0], &welcome, sizeof(welcome), fds, &nfds, WAIT_MS) &&
+		     nfds == PROTOCOL_WELCOME_FDS && !lane_map(fds[0], &one->lane) &&
+		     !board_map(fds[1], &one->board) &&
+		     !protocol_receive(ends[0], &welcome, sizeof(welcome), &one->socket, &sockets,
+				       WAIT_MS),
+	     "a client's lane");
+	close(ends[0]);
+	close(fds[0]);
+	close(fds[1]);
+	one->wake_fd = fds[2];
+	one->active = false;
+	for (uint32_t q = 0; q < QUEUES; q++)
+		lane_queue_write(one->lane, q,
+				 &(struct lane_queue){.used = 1,
+						      .queue_id = q,
+						      .gpu_id = gpu_ids[i % NODES],
+						      .type = 2,
+						      .priority = 7,
+						      .percent = 100});
+	one->node = (uint32_t)lane_node_slot(one->lane, gpu_ids[i % NODES]);
+	wake(one);
+}
+
+static void end_clients(void)
+{
+	for (uint32_t i = 0; i < CLIENTS; i++) {
+		kill(clients[i].pid, SIGKILL);
+		waitpid(clients[i].pid, NULL, 0);
+		lane_unmap(clients[i].lane);
+		board_unmap(clients[i].board);
+		close(clients[i].wake_fd);
+		close(clients[i].socket);
+	}
+}
+
+/* ---- what they do ---- */
+
+static int by_time(const void *a, const void *b)
+{
+	uint64_t x = at[*(const uint32_t *)a], y = at[*(const uint32_t *)b];
+
+	return (x > y) - (x < y);
+}
+
+/* A change of each client at a random time of the period, and back half a period later. */
+static void plan(void)
+{
+	srandom(5);
+	for (uint32_t i = 0; i < CLIENTS; i++) {
+		at[i] = (uint64_t)random() % PERIOD_NS;
+		at[CLIENTS + i] = (at[i] + PERIOD_NS / 2) % PERIOD_NS;
+	}
+	for (uint32_t i = 0; i < 2 * CLIENTS; i++)
+		order_of[i] = i;
+	qsort(order_of, 2 * CLIENTS, sizeof(*order_of), by_time);
+}
+
+static void sleep_until(uint64_t ns)
+{
+	const struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u),
+				   .tv_nsec = (long)(ns % 1000000000u)};
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
+static void *toggle_all(void *count)
+{
+	uint64_t begin = clock_ns(), *changes = count;
+
+	for (uint64_t period = 0; !ending; period++)
+		for (uint32_t i = 0; i < 2 * CLIENTS && !ending; i++) {
+			struct one *one = &clients[order_of[i] % CLIENTS];
+			uint64_t due = begin + period * PERIOD_NS + at[order_of[i]];
+
+			if (due > clock_ns())
+				sleep_until(due);
+			change(one);
+			__atomic_add_fetch(changes, 1, __ATOMIC_RELAXED);
+		}
+	return NULL;
+}
+
+/* Carries out every order at once. */
+static void *obey_all(void *count)
+{
+	struct epoll_event events[64];
+	int epoll = epoll_create1(EPOLL_CLOEXEC), n;
+	uint64_t *orders = count;
+	char bytes[64];
+
+	for (uint32_t i = 0; i < CLIENTS; i++) {
+		struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
+
+		must(!epoll_ctl(epoll, EPOLL_CTL_ADD, clients[i].socket, &event), "epoll");
+	}
+	while (!ending) {
+		n = epoll_wait(epoll, events, 64, 100);
+		for (int i = 0; i < n; i++) {
+			struct one *one = &clients[events[i].data.u32];
+
+			while (recv(one->socket, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+				continue;
+			__atomic_store_n(&one->lane->order_done,
+					 __atomic_load_n(&one->lane->order, __ATOMIC_ACQUIRE),
+					 __ATOMIC_RELEASE);
+			wake(one);
+			__atomic_add_fetch(orders, 1, __ATOMIC_RELAXED);
+		}
+	}
+	close(epoll);
+	return NULL;
+}
+
+/* ---- the least that could be woken so often ---- */
+
+static void be_bare(void)
+{
+	struct epoll_event events[64];
+	int epoll = epoll_create1(EPOLL_CLOEXEC), n;
+	uint64_t count;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (uint32_t i = 0; i < CLIENTS; i++) {
+		struct epoll_event event = {.events = EPOLLIN, .data.fd = clients[i].bare_fd};
+
+		must(!epoll_ctl(epoll, EPOLL_CTL_ADD, clients[i].bare_fd, &event), "epoll");
+	}
+	for (;;) {
+		n = epoll_wait(epoll, events, 64, -1);
+		for (int i = 0; i < n; i++)
+			(void)!read(events[i].data.fd, &count, sizeof(count));
+	}
+}
+
+static void start_bare(void)
+{
+	for (uint32_t i = 0; i < CLIENTS; i++) {
+		clients[i].bare_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		must(clients[i].bare_fd >= 0, "eventfd");
+	}
+	bare_pid = fork();
+	must(bare_pid >= 0, "fork");
+	if (bare_pid == 0)
+		be_bare();
+}
+
+/* ---- the daemon ---- */
+
+/* Its state; the caller owns it. */
+static json_t *ask(void)
+{
+	const struct protocol_hello hello = {.magic = PROTOCOL_MAGIC,
+					     .version = PROTOCOL_VERSION,
+					     .kind = PROTOCOL_ASK,
+					     .priority = PRIORITY_UNSET};
+	json_t *state;
+	char *text = NULL;
+	int fd = -1;
+
+	for (int i = 0; i < 1000 && (fd = protocol_connect(path)) < 0; i++)
+		usleep(10000);
+	must(fd >= 0 && !protocol_send(fd, &hello, sizeof(hello), NULL, 0) &&
+		     !protocol_receive_text(fd, &text, SIZE_MAX / 4, WAIT_MS) && text,
+	     "asking the daemon");
+	close(fd);
+	state = json_loads(text, 0, NULL);
+	free(text);
+	must(state != NULL, "reading the daemon's answer");
+	return state;
+}
+
+static void start_daemon(const char *program)
+{
+	json_t *state;
+
+	daemon_pid = fork();
+	must(daemon_pid >= 0, "fork");
+	if (daemon_pid == 0) {
+		int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(null, STDERR_FILENO);
+		execl(program, program, "--foreground", "--socket", path, (char *)NULL);
+		_exit(127);
+	}
+	state = ask();
+	worker_pid = (pid_t)json_integer_value(
+		json_object_get(json_object_get(state, "daemon"), "worker_pid"));
+	json_decref(state);
+	must(worker_pid > 0, "finding the worker");
+}
+
+/* The most it ever had, shared pages and all. */
+static double peak_mib(pid_t pid)
+{
+	char name[64], line[128];
+	double kib = 0;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/status", pid);
+	f = fopen(name, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "VmHWM: %lf", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kib / 1024;
+}
+
+static void take_turns(json_t *state, struct hist *out)
+{
+	must(!hist_from_json(json_object_get(json_object_get(state, "totals"), "turn_ns"), out),
+	     "reading turn_ns");
+	json_decref(state);
+}
+
+/* How long it takes to write the same answer, at once. ms. */
+static double dump_ms(const json_t *state)
+{
+	uint64_t begin = clock_ns();
+	char *text = json_dumps(state, JSON_COMPACT);
+
+	must(text != NULL, "writing the daemon's state");
+	free(text);
+	return (double)(clock_ns() - begin) / 1e6;
+}
+
+/* The longest turn of the loop while the daemon writes the status of all, in turns with
+ * writing the same at once. The turns in an answer are those before it was begun, so those of
+ * its making stand in the next one. */
+static void measure_asks(struct bench *bench)
+{
+	double ms[ASKS], longest[ASKS], at_once[ASKS];
+	struct hist before, after, meanwhile;
+
+	take_turns(ask(), &before);
+	for (int i = 0; i < ASKS; i++) {
+		uint64_t begin = clock_ns();
+		json_t *state = ask();
+
+		ms[i] = (double)(clock_ns() - begin) / 1e6;
+		at_once[i] = dump_ms(state);
+		take_turns(state, &after);
+		meanwhile = after;
+		hist_subtract(&meanwhile, &before);
+		before = after;
+		longest[i] = (double)meanwhile.max / 1e6;
+	}
+	bench_figure(bench, "status of all: the loop's longest turn meanwhile, median of 15",
+		     bench_median(longest, ASKS), "ms", NULL, 0);
+	bench_figure(bench, "... to write the same at once", bench_median(at_once, ASKS), "ms",
+		     NULL, 0);
+	/* A turn is over by the clock after a millisecond, so one in which the daemon had to wait
+	 * for a core says nothing. bench_median() has sorted them. */
+	bench_figure(bench, "... longest turn / writing it at once, the least of each",
+		     longest[0] / at_once[0], "x", "at_most", 0.75);
+	bench_figure(bench, "status of all: until it is answered", bench_median(ms, ASKS), "ms",
+		     NULL, 0);
+}
+
+static double daemon_cpu_ns(void)
+{
+	return spent_cpu_ns(worker_pid) + spent_cpu_ns(daemon_pid);
+}
+
+/* Its share of a core for a second in which it is woken, in percent. */
+static double turn(bool bare)
+{
+	double before;
+	uint64_t from;
+
+	to_bare = bare;
+	from = clock_ns();
+	before = bare ? spent_cpu_ns(bare_pid) : daemon_cpu_ns();
+	sleep(1);
+	return 100 * ((bare ? spent_cpu_ns(bare_pid) : daemon_cpu_ns()) - before) /
+	       (double)(clock_ns() - from);
+}
+
+static void measure(struct bench *bench, const char *name, double most, const uint64_t *changes,
+		    const uint64_t *orders)
+{
+	double share[TURNS], bare[TURNS], ratio, seconds;
+	uint64_t begin, changed, ordered;
+	char title[128];
+
+	sleep(WARM_S);
+	changed = __atomic_load_n(changes, __ATOMIC_RELAXED);
+	ordered = __atomic_load_n(orders, __ATOMIC_RELAXED);
+	begin = clock_ns();
+	for (int i = 0; i < TURNS; i++) {
+		share[i] = turn(false);
+		bare[i] = turn(true);
+	}
+	to_bare = false;
+	seconds = (double)(clock_ns() - begin) / 1e9;
+	ratio = bench_ratio(share, bare, TURNS);
+	snprintf(title, sizeof(title), "%s: the daemon, median of %d seconds", name, TURNS);
+	bench_figure(bench, title, bench_median(share, TURNS), "% of a core", NULL, 0);
+	snprintf(title, sizeof(title), "%s: a process that only takes the wakes", name);
+	bench_figure(bench, title, bench_median(bare, TURNS), "% of a core", NULL, 0);
+	snprintf(title, sizeof(title), "%s: the daemon / that process", name);
+	bench_figure(bench, title, ratio, "x", most > 0 ? "at_most" : NULL, most);
+	snprintf(title, sizeof(title), "%s: changes a second", name);
+	bench_figure(bench, title, (double)(*changes - changed) / seconds, "/s", NULL, 0);
+	snprintf(title, sizeof(title), "%s: orders a second of the daemon's", name);
+	bench_figure(bench, title, (double)(*orders - ordered) * 2 / seconds, "/s", NULL, 0);
+	bench_series(bench, name, "% of a core", share, TURNS);
+}
+
+static void with_clients(struct bench *bench, const char *name, enum protocol_level level,
+			 double most)
+{
+	static uint64_t changes, orders;
+	pthread_t toggler, obeyer;
+
+	for (uint32_t i = 0; i < CLIENTS; i++)
+		start_client(i, level);
+	ending = false;
+	must(!pthread_create(&toggler, NULL, toggle_all, &changes) &&
+		     !pthread_create(&obeyer, NULL, obey_all, &orders),
+	     "a thread");
+	measure(bench, name, most, &changes, &orders);
+	if (level == PROTOCOL_LEVEL_AUTO)
+		measure_asks(bench);
+	ending = true;
+	pthread_join(toggler, NULL);
+	pthread_join(obeyer, NULL);
+	end_clients();
+}
+
+int main(int argc, char **argv)
+{
+	struct rlimit files;
+	struct bench bench;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: bench_load KFDSCHEDD\n");
+		return 2;
+	}
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	must(mkdtemp(folder) != NULL, "mkdtemp");
+	snprintf(path, sizeof(path), "%s/socket", folder);
+	if (kfd_device_nodes(gpu_ids, NODES) != NODES)
+		for (uint32_t i = 0; i < NODES; i++)
+			gpu_ids[i] = 100 + i;
+	plan();
+	bench_begin(&bench, "load", "kfdschedd with 1,000 clients");
+	start_bare();
+	start_daemon(argv[1]);
+	with_clients(&bench, "seen", PROTOCOL_LEVEL_AUTO, 3);
+	with_clients(&bench, "held", PROTOCOL_LEVEL_GATE, 0);
+	bench_figure(&bench, "memory at its peak, watchdog and worker",
+		     peak_mib(daemon_pid) + peak_mib(worker_pid), "MiB", "at_most", 64);
+	kill(daemon_pid, SIGTERM);
+	waitpid(daemon_pid, NULL, 0);
+	kill(bare_pid, SIGKILL);
+	waitpid(bare_pid, NULL, 0);
+	rmdir(folder);
+	return bench_end(&bench);
+}

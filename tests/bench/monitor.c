@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What `kfdsched monitor` costs at a thousand samples a second of a process with 24 queues,
+ * this one: its share of a core, and whether it takes all the samples; in turns with the
+ * least that this could take, a loop that reads the same folder a thousand times a second.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "tests/bench/gpu.h"
+#include "tests/bench/report.h"
+
+#define QUEUES 24
+#define RING 4096u
+#define ROUNDS 5
+#define SECONDS 2
+#define DUE (SECONDS * 1000 + 1) /* samples */
+
+/* The same work by ten lines: the names of the queues, at each full millisecond that it is
+ * there for. Samples taken. */
+static int bare_loop(const char *folder)
+{
+	uint64_t start = clock_ns(), ms = 0;
+	DIR *queues = opendir(folder);
+	int samples = 0;
+
+	for (; queues && ms <= SECONDS * 1000; samples++) {
+		rewinddir(queues);
+		while (readdir(queues))
+			continue;
+		ms = (clock_ns() - start) / 1000000 + 1;
+		const struct timespec next = clock_timespec(start + ms * 1000000);
+
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+	}
+	return samples;
+}
+
+/* In the child: what becomes of it. */
+static void be_child(const char *kfdsched, int out)
+{
+	char pid[16], seconds[16], folder[64];
+
+	snprintf(pid, sizeof(pid), "%d", (int)getppid());
+	snprintf(seconds, sizeof(seconds), "%d", SECONDS);
+	snprintf(folder, sizeof(folder), "/sys/class/kfd/kfd/proc/%s/queues", pid);
+	dup2(out, STDOUT_FILENO);
+	if (!kfdsched) {
+		printf("{\"samples\": %d}\n", bare_loop(folder));
+		fflush(stdout);
+		_exit(0);
+	}
+	execl(kfdsched, kfdsched, "monitor", pid, "--interval", "1ms", "--seconds", seconds,
+	      "--json", (char *)NULL);
+	_exit(127);
+}
+
+/* The verb's JSON, from its stdout; without a verb that of the bare loop. */
+static json_t *run(const char *kfdsched, double *share)
+{
+	uint64_t start = clock_ns();
+	struct rusage use;
+	int out[2], status;
+	json_t *said;
+	pid_t child;
+
+	if (pipe2(out, O_CLOEXEC))
+		return NULL;
+	child = fork();
+	if (child == 0)
+		be_child(kfdsched, out[1]);
+	close(out[1]);
+	said = json_loadfd(out[0], 0, NULL);
+	close(out[0]);
+	if (child < 0 || wait4(child, &status, 0, &use) != child || status != 0)
+		return NULL;
+	double cpu = (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+		     (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
+
+	*share = 100 * cpu * 1e9 / (double)(clock_ns() - start);
+	return said;
+}
+
+/* Samples taken of those due, in percent. */
+static double taken_of(json_t *said)
+{
+	json_int_t samples = json_integer_value(json_object_get(said, "samples"));
+
+	json_decref(said);
+	return 100.0 * (double)samples / DUE;
+}
+
+static bool saw_all(const json_t *said)
+{
+	const json_t *queues = json_object_get(said, "queues");
+
+	return json_integer_value(json_object_get(queues, "min")) >= QUEUES &&
+	       json_is_true(json_object_get(said, "stable"));
+}
+
+static void figures(double *shares, double *bare, double *taken, double *bare_taken)
+{
+	double cost = bench_ratio(shares, bare, ROUNDS);
+	double kept = bench_ratio(taken, bare_taken, ROUNDS);
+	struct bench bench;
+
+	bench_begin(&bench, "monitor", "kfdsched monitor, 1,000 samples a second of 24 queues");
+	bench_series(&bench, "share of a core", "%", shares, ROUNDS);
+	bench_series(&bench, "bare loop", "%", bare, ROUNDS);
+	bench_figure(&bench, "share of a core, median of 5 runs", bench_median(shares, ROUNDS), "%",
+		     NULL, 0);
+	bench_figure(&bench, "share of a loop that reads the same folder",
+		     bench_median(bare, ROUNDS), "%", NULL, 0);
+	bench_figure(&bench, "share of a core / that of the loop", cost, "x", "at_most", 4);
+	bench_figure(&bench, "samples taken of those due, median of 5 runs",
+		     bench_median(taken, ROUNDS), "%", NULL, 0);
+	bench_figure(&bench, "samples taken / those of the loop", kept, "x", "at_least", 0.8);
+	exit(bench_end(&bench));
+}
+
+int main(int argc, char **argv)
+{
+	double shares[ROUNDS], taken[ROUNDS], bare[ROUNDS], bare_taken[ROUNDS];
+	hsa_queue_t *queues[QUEUES];
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: bench_monitor KFDSCHED\n");
+		return 2;
+	}
+	gpu_must(hsa_init(), "hsa_init");
+	hsa_agent_t gpu = gpu_first();
+
+	for (unsigned i = 0; i < QUEUES; i++)
+		queues[i] = gpu_queue(gpu, RING);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		bare_taken[i] = taken_of(run(NULL, &bare[i]));
+		json_t *said = run(argv[1], &shares[i]);
+
+		if (!saw_all(said)) {
+			fprintf(stderr, "bench_monitor: it did not see the %d queues\n", QUEUES);
+			return 1;
+		}
+		taken[i] = taken_of(said);
+	}
+	for (unsigned i = 0; i < QUEUES; i++)
+		gpu_must(hsa_queue_destroy(queues[i]), "hsa_queue_destroy");
+	gpu_must(hsa_shut_down(), "hsa_shut_down");
+	figures(shares, bare, taken, bare_taken);
+}

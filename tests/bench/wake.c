@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+/*
+ * How soon the scheduler acts: from an online process' doorbell (AMD's runtime and the
+ * shim's hook of its store) to the daemon's call of SUSPEND on an offline one, in turns
+ * with the least that this could take, an eventfd that wakes a process of the daemon's
+ * scheduling class on another CPU. The call is timed in the daemon's thread just before
+ * the system call (wake_entry.c), not where the simulated driver receives it.
+ *
+ *     bench_wake KFDSCHEDD LIBKFDSHIM WORK ENTRY      in a world with a GPU
+ */
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "common/clock.h"
+#include "tests/bench/report.h"
+#include "tests/bench/wake.h"
+
+#define CHILDREN 4
+#define START_US 10000000
+
+static char folder[] = "/tmp/kfdshim-bench-XXXXXX";
+static char socket_path[64], config_path[64], page_path[64];
+static struct wake_page *page;
+static int wake_fd;
+static pid_t children[CHILDREN];
+static unsigned child_count;
+
+static pid_t child(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0) {
+		perror("bench_wake: fork");
+		exit(1);
+	}
+	if (pid == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	else
+		children[child_count++] = pid;
+	return pid;
+}
+
+/* stdout is for the figures alone. */
+static void start(const char *preload, const char *priority, char *const argv[])
+{
+	if (child() != 0)
+		return;
+	setenv("LD_PRELOAD", preload, 1);
+	if (priority)
+		setenv("KFDSHIM_PRIORITY", priority, 1);
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	execv(argv[0], argv);
+	perror(argv[0]);
+	_exit(1);
+}
+
+/* As the daemon's loop is: by what it may. */
+static void be_urgent(void)
+{
+	const struct sched_param low = {.sched_priority = sched_get_priority_min(SCHED_RR) + 1};
+
+	if (sched_setscheduler(0, SCHED_RR, &low) != 0)
+		setpriority(PRIO_PROCESS, 0, -15);
+}
+
+static void start_bare(void)
+{
+	uint64_t count;
+
+	if (child() != 0)
+		return;
+	be_urgent();
+	wake_stand_on(1);
+	while (read(wake_fd, &count, sizeof(count)) == sizeof(count))
+		__atomic_store_n(&page->bare_ns, clock_ns(), __ATOMIC_RELEASE);
+	_exit(1);
+}
+
+static bool prepare(void)
+{
+	FILE *f;
+	int fd;
+
+	if (!mkdtemp(folder))
+		return false;
+	snprintf(socket_path, sizeof socket_path, "%s/socket", folder);
+	snprintf(config_path, sizeof config_path, "%s/config", folder);
+	snprintf(page_path, sizeof page_path, "%s/page", folder);
+	f = fopen(config_path, "we");
+	if (!f)
+		return false;
+	/* A slow machine is no reason to spare the offline process; and the next SUSPEND may
+	 * come as soon as this one is undone. */
+	fputs("[scheduler]\nslow_suspend = 10s\nhold_over = no\nmax_holds_per_s = 0\n", f);
+	fclose(f);
+	fd = open(page_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || ftruncate(fd, sizeof(struct wake_page)))
+		return false;
+	close(fd);
+	setenv(WAKE_PAGE_VARIABLE, page_path, 1);
+	setenv("KFDSHIM_SOCKET", socket_path, 1);
+	page = wake_page_map();
+	wake_fd = eventfd(0, 0);
+	return page && wake_fd >= 0;
+}
+
+static bool comes(bool (*there)(void))
+{
+	for (unsigned us = 0; us < START_US; us += 10000) {
+		if (there())
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+static bool socket_is_there(void)
+{
+	struct stat st;
+
+	return stat(socket_path, &st) == 0;
+}
+
+static bool work_is_there(void)
+{
+	return __atomic_load_n(&page->standing, __ATOMIC_ACQUIRE);
+}
+
+static bool run(char **argv)
+{
+	char fd[16];
+	int status;
+
+	snprintf(fd, sizeof fd, "%d", wake_fd);
+	setenv(WAKE_FD_VARIABLE, fd, 1);
+	start_bare();
+	start(argv[4], NULL,
+	      (char *[]){argv[1], "--foreground", "--socket", socket_path, "--config", config_path,
+			 NULL});
+	if (!comes(socket_is_there))
+		return false;
+	start(argv[2], "offline", (char *[]){argv[3], "offline", NULL});
+	if (!comes(work_is_there))
+		return false;
+	start(argv[2], "online", (char *[]){argv[3], "online", NULL});
+	return waitpid(children[--child_count], &status, 0) > 0 && status == 0;
+}
+
+/* The daemon first: it resumes, and then nobody wonders where it is. */
+static void clean_up(void)
+{
+	while (child_count) {
+		kill(children[child_count - 1], child_count == 2 ? SIGTERM : SIGKILL);
+		waitpid(children[--child_count], NULL, 0);
+	}
+	unlink(config_path);
+	unlink(page_path);
+	unlink(socket_path);
+	rmdir(folder);
+}
+
+static double figures(struct bench *b, const char *name, const char *what, double *us)
+{
+	double median = bench_median(us, WAKE_PAIRS);
+	char text[128];
+
+	snprintf(text, sizeof text, "%s, median of 10,000", what);
+	bench_figure(b, text, median, "us", NULL, 0);
+	bench_figure(b, "... of 100 the slowest one", us[WAKE_PAIRS * 99 / 100], "us", NULL, 0);
+	bench_series(b, name, "us", us, WAKE_PAIRS);
+	return median;
+}
+
+int main(int argc, char **argv)
+{
+	struct bench b;
+	double bare, suspend;
+	bool done;
+
+	if (argc != 5 || !prepare())
+		return 2;
+	done = run(argv);
+	clean_up();
+	if (!done) {
+		fprintf(stderr,
+			"bench_wake: it did not come to its end; %u doorbells were not "
+			"followed by a SUSPEND\n",
+			page->lost);
+		return 1;
+	}
+	bench_begin(&b, "wake", "From the online doorbell to the SUSPEND's call");
+	bare = figures(&b, "a bare wake", "bare eventfd wake of a process on another CPU",
+		       page->bare_us);
+	suspend = figures(&b, "doorbell to SUSPEND", "online doorbell to the SUSPEND's call",
+			  page->suspend_us);
+	bench_figure(&b, "doorbell to SUSPEND / a bare wake, medians", suspend / bare, "x",
+		     "at_most", 3);
+	bench_figure(&b, "doorbells that no SUSPEND followed within 1 s", page->lost, "", "at_most",
+		     0);
+	return bench_end(&b);
+}
