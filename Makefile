@@ -36,7 +36,7 @@ test-all: tests-built
 # N times the quick tests, each time beside a program that takes each core away at random.
 N = 20
 test-disturbed: tests-built
-	@tests/common/disturbed.sh $(N)
+	@tests/stress/disturbed.sh $(N)
 
 tests-built:
 	@packaging/deps.sh test
@@ -57,7 +57,7 @@ matrix:
 # Would the tests notice? Breaks one line of a copy after the other: docs/testing.md.
 mutants:
 	@packaging/deps.sh test
-	@tests/mutants/mutants.py
+	@tests/mutation/mutants.py
 
 lint:
 	@packaging/deps.sh test

@@ -2,7 +2,7 @@
 /*
  * The part of the KFD ioctl ABI that system headers may be too old to have.
  * Older parts come from <linux/kfd_ioctl.h>. All names here are ours, so that
- * a newer system header never clashes; tests/abi compares the two where the
+ * a newer system header never clashes; tests/unit/kfd compares the two where the
  * header has both.
  *
  * Facts: include/uapi/linux/kfd_ioctl.h of Linux, KFD 1.13 (Linux 6.5) to 1.23.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # What the compiler and the linker add to every program and library against memory errors;
-# tests/common/hardened.py reads the binaries.
+# tests/system/build/hardened.py reads the binaries.
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 include(CheckPIESupported)
 check_pie_supported(LANGUAGES C)

@@ -173,14 +173,14 @@ behaves() {
 	if [ "$status" = 0 ]; then note "$name" mi210 pass; else note "$name" mi210 fail "$(why)"; fi
 }
 
-# in_real NAME CASE WORKLOAD...: a case of tests/shim/test_world.c.
+# in_real NAME CASE WORKLOAD...: a case of tests/system/shim/test_world.c.
 in_real() {
 	local name=$1 case=$2
 	shift 2
 	behaves "$name" "$BUILD/kfdsim" ${root:+--root "$root"} -- "$BUILD/test_shim_world" "test_$case" "$@"
 }
 
-# in_ways NAME CASE [KFDSIM OPTIONS]: a case of tests/shim/test_ways.c.
+# in_ways NAME CASE [KFDSIM OPTIONS]: a case of tests/system/shim/ways.c.
 in_ways() {
 	local name=$1 case=$2
 	shift 2
@@ -190,7 +190,7 @@ in_ways() {
 
 # The shim's behaviours, by the tests that make test runs with this machine's runtime.
 shim() {
-	local case path level api apis=hsa ctypes=$SOURCE/tests/shim/ctypes_workload.py
+	local case path level api apis=hsa ctypes=$SOURCE/tests/system/shim/ctypes_workload.py
 	local private=/usr/lib/x86_64-linux-gnu/libhsa-runtime64.so.1 # of the root; used as a copy
 	[ -z "$hip" ] || apis="hsa hip"
 	for case in queues hooks hints blocked forked again vram requests intercepted gated; do
@@ -199,7 +199,7 @@ shim() {
 	HSA_ENABLE_INTERRUPT=0 in_real "shim gated, no interrupts" gated "$BUILD/shim_workload"
 	PRELOAD_BEFORE=$OTHER_PRELOAD in_real "shim after another preload" beside_another "$BUILD/shim_workload"
 	PRELOAD_AFTER=$OTHER_PRELOAD in_real "shim before another preload" beside_another "$BUILD/shim_workload"
-	behaves "shim last words" bash tests/shim/test_last_words.sh
+	behaves "shim last words" bash tests/system/shim/exit_time_queues.sh
 	for case in reserved rung copied worked gated in_gtt kinds weighed set_while_weighed set_while_stopped; do
 		in_ways "shim ways, $case" "$case"
 	done
@@ -222,11 +222,11 @@ shim() {
 		note "shim sampled, private ROCr" mi210 "not applicable" "a private ROCr finds the tool, too"
 	fi
 	for path in store direct sdma blit raw dlopened intercepted; do
-		behaves "shim work: $path" tests/shim/test_path.sh "$path" 300
+		behaves "shim work: $path" tests/system/shim/path.sh "$path" 300
 	done
 	# From ROCr 6.3 on the thunk is within ROCr, and nobody else can call it.
 	if grep -q '^libhsakmt1 ' <<<"$packages"; then
-		behaves "shim work: thunk" tests/shim/test_path.sh thunk 300
+		behaves "shim work: thunk" tests/system/shim/path.sh thunk 300
 	else
 		note "shim work: thunk" mi210 "not applicable" "the thunk is a part of ROCr"
 	fi
@@ -235,27 +235,27 @@ shim() {
 	# Held at random times from beginning to end: every workgroup once.
 	for level in trap self updates gate weight; do
 		for api in $apis; do
-			behaves "shim holds $api by $level" env APIS="$api" LEVEL="$level" bash tests/whole/counts.sh
+			behaves "shim holds $api by $level" env APIS="$api" LEVEL="$level" bash tests/system/whole/counts.sh
 		done
 	done
 	for api in $apis; do
-		behaves "shim peers, $api" env API="$api" bash tests/whole/peers.sh
+		behaves "shim peers, $api" env API="$api" bash tests/system/whole/peers.sh
 	done
-	behaves "shim peers, then a daemon" env WORKLOAD="$BUILD/shim_workload" bash tests/whole/takeover.sh
-	behaves "shim dump" bash tests/daemon/dump.sh
+	behaves "shim peers, then a daemon" env WORKLOAD="$BUILD/shim_workload" bash tests/system/whole/takeover.sh
+	behaves "shim dump" bash tests/system/daemon/dump.sh
 }
 
 # Processes without the shim, under the daemon: what ROCr does by itself decides.
 outsiders() {
 	local with="WORKLOAD=$BUILD/shim_workload"
 	if [ "${rocr%%.*}" -lt 6 ]; then
-		behaves "outsider refused" bash tests/daemon/outsider_refused.sh
+		behaves "outsider refused" bash tests/system/daemon/external_refused.sh
 		note outsider mi210 "not applicable" "ROCr 5 never enables its runtime"
 		note "outsider's life" mi210 "not applicable" "ROCr 5 never enables its runtime"
 	else
 		note "outsider refused" mi210 "not applicable" "its runtime is enabled"
-		behaves outsider bash tests/daemon/outsider.sh
-		behaves "outsider's life" env "$with" bash tests/daemon/outsider_life.sh
+		behaves outsider bash tests/system/daemon/external.sh
+		behaves "outsider's life" env "$with" bash tests/system/daemon/external_life.sh
 	fi
 }
 
@@ -276,9 +276,9 @@ run_suite() {
 	done
 	steps "hsa, shim:" mi210 1 env LD_PRELOAD="$BUILD/libkfdshim.so" "$build/matrix_hsa" "$build"
 	[ -z "$hip" ] || steps "hip, shim:" mi210 1 env LD_PRELOAD="$BUILD/libkfdshim.so" "$build/matrix_hip" "$build"
-	behaves "kfdreplay hsa" bash tests/replay/count.sh
-	[ -z "$hip" ] || behaves "kfdreplay hip" bash tests/replay/hip.sh
-	[ -z "$hip" ] || behaves "log of hip" bash tests/operator/import_log_hip.sh
+	behaves "kfdreplay hsa" bash tests/system/kfdreplay/count.sh
+	[ -z "$hip" ] || behaves "kfdreplay hip" bash tests/system/kfdreplay/hip.sh
+	[ -z "$hip" ] || behaves "log of hip" bash tests/system/cli/import_log_hip.sh
 	shim
 	outsiders
 	# The last of the list: the largest of those that this generation knows.

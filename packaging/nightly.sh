@@ -38,7 +38,7 @@ bad_input() {
 		return 1
 	}
 	for program in ioctl memory rings; do
-		BUILD=$PWD/build-sanitizers tests/kfdsim/fuzz.sh "$program" "$(date +%Y%m%d)" 90 || bad=1
+		BUILD=$PWD/build-sanitizers tests/fuzz/fuzz.sh "$program" "$(date +%Y%m%d)" 90 || bad=1
 	done
 	return $bad
 }
@@ -52,10 +52,10 @@ every_path() {
 	PROFILER=$(find "$BUILD" -name libfake_profiler.so)
 	export WORK_LIBRARY THUNK_LIBRARY PROFILER
 	for path in store direct sdma blit raw thunk dlopened intercepted; do
-		tests/shim/test_path.sh "$path" 100000 || bad=1
+		tests/system/shim/path.sh "$path" 100000 || bad=1
 	done
 	for path in direct raw; do
-		tests/shim/test_path.sh "$path" 10000 --set rptr_at_consumption=1 || bad=1
+		tests/system/shim/path.sh "$path" 10000 --set rptr_at_consumption=1 || bad=1
 	done
 	return $bad
 }
@@ -64,26 +64,26 @@ every_path() {
 every_level() {
 	local level bad=0
 	for level in trap self updates gate weight; do
-		LEVEL=$level REQUESTS=100 tests/whole/counts.sh || bad=1
+		LEVEL=$level REQUESTS=100 tests/system/whole/counts.sh || bad=1
 	done
 	return $bad
 }
 
 step "the slow tests" ctest --test-dir build --output-on-failure --no-tests=error -j 4 -L slow
 step "every test under the sanitizers" make --no-print-directory sanitizers-all
-step "the quick tests on a machine that is taken away" tests/common/disturbed.sh 3
-step "ten million events of the scheduler" env EVENTS=10000000 SEED="$(date +%Y%m%d)" build/core_random
+step "the quick tests on a machine that is taken away" tests/stress/disturbed.sh 3
+step "ten million events of the scheduler" env EVENTS=10000000 SEED="$(date +%Y%m%d)" build/unit_scheduler_core_random
 step "50,000 seeds of worker, executors and agents" build/system_seeded --from "$(date +%Y%m%d)000" --seeds 50000
 step "every rule in every world" every_world
 step "bad input" bad_input
 step "every path of work" every_path
 step "held at random times, by every level" every_level
-step "every broken rule is noticed" tests/conform/breaks.sh all
+step "every broken rule is noticed" tests/system/kfdconform/breaks.sh all
 step "10,000 changes of queues by ioctl" build/kfdsim --gpus 2 -- build/random_queues_raw 10000 "$(date +%Y%m%d)"
 step "10,000 changes of queues by HSA" build/kfdsim --gpus 2 -- build/random_queues_hsa 10000 "$(date +%Y%m%d)"
-step "every broken line is noticed" tests/mutants/mutants.py
-step "ten minutes of chaos" tests/chaos/mix.sh 600 "$(date +%Y%m%d)"
-step "five minutes of tenants whose scheduler is killed" tests/chaos/tenants.sh 300
+step "every broken line is noticed" tests/mutation/mutants.py
+step "ten minutes of chaos" tests/stress/mix.sh 600 "$(date +%Y%m%d)"
+step "five minutes of tenants whose scheduler is killed" tests/stress/tenants.sh 300
 step "what it costs" tests/bench/run.sh
 step "every runtime" packaging/matrix.sh
 step "both commands of the README on a new machine" ci/fresh

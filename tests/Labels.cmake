@@ -27,7 +27,7 @@ endfunction()
 read_tests(slow.txt slow_tests)
 read_tests(real_time.txt real_time_tests)
 
-# Each area's first line defers this to its end: a test and its properties may stand
+# Each folder's first line defers this to its end: a test and its properties may stand
 # anywhere in the file.
 function(label_tests)
   get_property(tests DIRECTORY PROPERTY TESTS)
@@ -55,14 +55,14 @@ function(label_tests)
   set_property(GLOBAL APPEND PROPERTY labelled_tests ${tests})
 endfunction()
 
-# After the last area: every test was labelled, and every line of the list names a test.
+# After the last folder: every test was labelled, and every line of the list names a test.
 function(check_labels)
   get_property(labelled GLOBAL PROPERTY labelled_tests)
-  foreach(area IN LISTS ARGN)
-    get_property(tests DIRECTORY ${area} PROPERTY TESTS)
+  foreach(folder IN LISTS ARGN)
+    get_property(tests DIRECTORY ${folder} PROPERTY TESTS)
     foreach(test IN LISTS tests)
       if(NOT test IN_LIST labelled)
-        message(FATAL_ERROR "${test} is neither quick nor slow: tests/${area}/CMakeLists.txt "
+        message(FATAL_ERROR "${test} is neither quick nor slow: tests/${folder}/CMakeLists.txt "
                             "does not call label_tests")
       endif()
     endforeach()

@@ -14,7 +14,7 @@
  *   size of a copy  -                level 4       4             4              4
  *
  * Sources: ROCm CLR, rocclr/utils/debug.cpp (the prefix), device/rocm/rocdevice.cpp,
- * rocvirtual.cpp, rocblit.cpp; real logs in tests/operator/logs.
+ * rocvirtual.cpp, rocblit.cpp; real logs in tests/system/cli/logs.
  *
  * Pure, allocates nothing, reads nothing beyond the line. Threads: any. The texts of a
  * record point into the line; control characters in them are as the line has them.

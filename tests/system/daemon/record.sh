@@ -4,8 +4,8 @@
 # and the player finds no difference in it, but does in a recording that was changed; the
 # process that writes it has the file and the pipe and no rights.
 set -eu
-# shellcheck source=tests/daemon/daemon.inc.sh
-. "$SOURCE/tests/daemon/daemon.inc.sh"
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
 world_options=(--virtual "${world_options[@]}")
 in_a_world
 

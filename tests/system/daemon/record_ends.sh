@@ -5,9 +5,9 @@
 # is not a recording is refused.
 set -eu
 # Needs root: it mounts a small disk.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/common/as_root.sh" bash "$0" "$@"
-# shellcheck source=tests/daemon/daemon.inc.sh
-. "$SOURCE/tests/daemon/daemon.inc.sh"
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
 
 # Of no GPU: the client has none either.
 gpu_id() {

@@ -128,7 +128,7 @@ int played_fcntl(int fd, int command, ...)
 		return 0;
 	case F_GETSIG:
 		return file->mark;
-	case F_GET_SEALS: /* that they are asked for and set is tests/channel's */
+	case F_GET_SEALS: /* that they are asked for and set is tests/unit/channel's */
 		return F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
 	case F_DUPFD_CLOEXEC:
 		return file_open(fiber_process(), file_hold(file));

@@ -3,8 +3,8 @@
 # Programs that are stopped, debugged, setuid, or do nothing but fork, and an init that is killed:
 # the world goes on or ends, and the report says what happened.
 set -eu
-# shellcheck source=tests/kfdsim/run.inc.sh
-. "$SOURCE/tests/kfdsim/run.inc.sh"
+# shellcheck source=tests/lib/run.inc.sh
+. "$SOURCE/tests/lib/run.inc.sh"
 
 export KFDSIM_TEST_MARK=$DIR
 report=$DIR/report.json

@@ -3,8 +3,8 @@
 # Programs that bypass the time library are named, on standard error and in the report; others are
 # not.
 set -eu
-# shellcheck source=tests/kfdsim/run.inc.sh
-. "$SOURCE/tests/kfdsim/run.inc.sh"
+# shellcheck source=tests/lib/run.inc.sh
+. "$SOURCE/tests/lib/run.inc.sh"
 
 report=$DIR/report.json
 # virtual COMMAND...: its standard error in $DIR/err.

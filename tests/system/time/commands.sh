@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Commands that use timers take exactly their virtual time, and next to no real time.
 set -eu
-# shellcheck source=tests/kfdsim/run.inc.sh
-. "$SOURCE/tests/kfdsim/run.inc.sh"
+# shellcheck source=tests/lib/run.inc.sh
+. "$SOURCE/tests/lib/run.inc.sh"
 
 # takes SECONDS STATUS COMMAND...: in a virtual world, to the millisecond. The world's own clock
 # is read before and after by a shell, which is another process.

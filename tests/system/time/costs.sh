@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # What the host costs is charged, each by its own setting: a wake, a dispatch, a driver's call.
 set -eu
-# shellcheck source=tests/kfdsim/run.inc.sh
-. "$SOURCE/tests/kfdsim/run.inc.sh"
+# shellcheck source=tests/lib/run.inc.sh
+. "$SOURCE/tests/lib/run.inc.sh"
 
 # elapsed SETTING COMMAND...: ns of the world's time that it takes, to $DIR/out
 elapsed() {

@@ -3,8 +3,8 @@
 # How a world in virtual time ends: with its command's exit code, when the command, kfdsim or a
 # sleeper is killed, and with processes left that sleep; and it leaves nothing behind.
 set -eu
-# shellcheck source=tests/kfdsim/run.inc.sh
-. "$SOURCE/tests/kfdsim/run.inc.sh"
+# shellcheck source=tests/lib/run.inc.sh
+. "$SOURCE/tests/lib/run.inc.sh"
 
 export KFDSIM_TEST_MARK=$DIR
 virtual=("$KFDSIM" --virtual --)

@@ -3,8 +3,8 @@
 # Programs that were not built for it: Python's sleeps, locks, queues, selectors and child
 # processes have virtual time, and so has the shell.
 set -eu
-# shellcheck source=tests/kfdsim/run.inc.sh
-. "$SOURCE/tests/kfdsim/run.inc.sh"
+# shellcheck source=tests/lib/run.inc.sh
+. "$SOURCE/tests/lib/run.inc.sh"
 
 cat >"$DIR/waits.py" <<'END'
 import queue, select, selectors, socket, subprocess, sys, threading, time

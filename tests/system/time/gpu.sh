@@ -3,8 +3,8 @@
 # The GPU's runtimes in virtual time: rocminfo finds the GPU, and kfdreplay has the same result,
 # byte for byte, each time.
 set -eu
-# shellcheck source=tests/kfdsim/run.inc.sh
-. "$SOURCE/tests/kfdsim/run.inc.sh"
+# shellcheck source=tests/lib/run.inc.sh
+. "$SOURCE/tests/lib/run.inc.sh"
 
 expect 0 "$KFDSIM" --virtual -- rocminfo
 grep -q 'Name: *gfx90a' "$DIR/out" || fail "rocminfo shows no GPU: $(cat "$DIR/out")"

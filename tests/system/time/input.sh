@@ -3,8 +3,8 @@
 # While a world waits for its standard input its time stands still, and it uses hardly any CPU
 # time; then it goes on.
 set -eu
-# shellcheck source=tests/kfdsim/run.inc.sh
-. "$SOURCE/tests/kfdsim/run.inc.sh"
+# shellcheck source=tests/lib/run.inc.sh
+. "$SOURCE/tests/lib/run.inc.sh"
 
 report=$DIR/report.json
 mkfifo "$DIR/in"

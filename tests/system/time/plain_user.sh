@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Without root: the same virtual time.
 set -eu
-# shellcheck source=tests/kfdsim/run.inc.sh
-. "$SOURCE/tests/kfdsim/run.inc.sh"
+# shellcheck source=tests/lib/run.inc.sh
+. "$SOURCE/tests/lib/run.inc.sh"
 
 # The build folder may lie where only root may go.
 cp "$KFDSIM" "$BUILD/libkfdsim-time.so" "$BUILD/time_sleeps" "$BUILD/time_polls" \

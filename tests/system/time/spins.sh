@@ -3,8 +3,8 @@
 # Time goes on for a program that never waits, and the report counts these rounds and names it;
 # for one that only sleeps there are none.
 set -eu
-# shellcheck source=tests/kfdsim/run.inc.sh
-. "$SOURCE/tests/kfdsim/run.inc.sh"
+# shellcheck source=tests/lib/run.inc.sh
+. "$SOURCE/tests/lib/run.inc.sh"
 
 report=$DIR/report.json
 # virtual CASE [kfdsim option]...

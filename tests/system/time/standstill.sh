@@ -4,8 +4,8 @@
 # standard error, too, if the world stands still: nothing in it has a time. A world that waits for
 # kfdsim's input does not stand still.
 set -eu
-# shellcheck source=tests/kfdsim/run.inc.sh
-. "$SOURCE/tests/kfdsim/run.inc.sh"
+# shellcheck source=tests/lib/run.inc.sh
+. "$SOURCE/tests/lib/run.inc.sh"
 
 report=$DIR/report.json
 # holds EXPRESSION: of the report's object "virtual".

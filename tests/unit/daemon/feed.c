@@ -18,7 +18,7 @@
 #include <errno.h>
 
 #include "scheduler/daemon/feed.h"
-#include "tests/unit/core/recording.h"
+#include "tests/unit/scheduler_core/recording.h"
 
 #define CLIENTS 8u
 #define START UINT64_C(5000000000)

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* What the tests of diagnose's judgement share: a process with which all is well, to be
+ * changed by the test, and what is said of it. Included after cmocka.h. */
+#ifndef TESTS_LIB_DIAGNOSED_H
+#define TESTS_LIB_DIAGNOSED_H
+
+#include <stdlib.h>
+
+#include "scheduler/cli/diagnose.h"
+#include "tests/lib/doctor_machine.h"
+
+#define PID 4711
+
+static struct diagnose_facts facts;
+static struct diagnosis got;
+static struct doctor_process *p;
+
+/* A training of the daemon's, at level trap, with two AQL queues and one of SDMA on one
+ * MI210, on a machine on which all is well. */
+static inline int begin(void **state)
+{
+	static const enum observe_type types[] = {OBSERVE_AQL, OBSERVE_AQL, OBSERVE_SDMA};
+
+	(void)state;
+	facts = (struct diagnose_facts){
+		.asked = PID,
+		.who = {.pid = PID,
+			.started = 1,
+			.state = 'S',
+			.uid = 1000,
+			.pids = {PID},
+			.depth = 1,
+			.host_pid = PID,
+			.comm = "train",
+			.command = "train --big"},
+		.user = "somebody",
+		.threads = 9,
+		.parent = 12,
+		.parent_name = "bash",
+		.paused = DOCTOR_NO,
+		.dumpable = DOCTOR_YES,
+		.same_user_namespace = DOCTOR_YES,
+		.machine = good(),
+	};
+	facts.machine.asked_pid = PID;
+	facts.machine.process_count = 1;
+	facts.seen.listed = OBSERVE_BIT(OBSERVE_SYSFS);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct observe_queue *q = observe_list_add(&facts.seen.queues);
+
+		assert_non_null(q);
+		q->id = i;
+		q->gpu_id = GPU;
+		observe_set(q, OBSERVE_TYPE, types[i], OBSERVE_LANE);
+	}
+	p = &processes[0];
+	doctor_process_init(p, PID);
+	strcpy(p->comm, "train");
+	p->uses_gpu = p->kfd_open = p->registered = p->shim = p->environment_read = DOCTOR_YES;
+	p->set_id = p->static_program = p->other_class = DOCTOR_NO;
+	p->priority = 2;
+	p->tracer = 0;
+	strcpy(p->level, "trap");
+	strcpy(p->runtime, "enabled");
+	strcpy(p->rocr, "/usr/lib/libhsa-runtime64.so.1.13.0");
+	p->node_count = 1;
+	p->gpu_ids[0] = GPU;
+	return 0;
+}
+
+static inline int end(void **state)
+{
+	(void)state;
+	observe_list_free(&facts.seen.queues);
+	return 0;
+}
+
+static inline void judge(void)
+{
+	diagnosis_free(&got);
+	assert_int_equal(diagnose_judge(&facts, &got), 0);
+	for (size_t i = 0; i < got.findings.count; i++) {
+		const struct doctor_finding *f = &got.findings.list[i];
+
+		if (f->verdict == DOCTOR_OK || !f->advice[0])
+			fail_msg("%s is no obstacle: '%s' '%s'", f->check, f->found, f->advice);
+	}
+}
+
+static inline void says(const char *part)
+{
+	if (!strstr(got.sentence, part))
+		fail_msg("'%s' is not in '%s'", part, got.sentence);
+}
+
+static inline const struct diagnose_level *level(const char *name)
+{
+	for (size_t i = 0; i < DIAGNOSE_LEVELS; i++)
+		if (!strcmp(got.levels[i].name, name))
+			return &got.levels[i];
+	fail_msg("no level %s", name);
+	return NULL;
+}
+
+static inline void check(const struct diagnose_level *l, enum diagnose_can can, const char *why)
+{
+	if (l->can != can || !strstr(l->why, why))
+		fail_msg("%s: %s '%s', not %s '%s'", l->name, diagnose_can_name(l->can), l->why,
+			 diagnose_can_name(can), why);
+}
+
+static inline void check_level(const char *name, enum diagnose_can can, const char *why)
+{
+	check(level(name), can, why);
+}
+
+static inline const struct doctor_finding *obstacle(const char *check)
+{
+	for (size_t i = 0; i < got.findings.count; i++)
+		if (!strcmp(got.findings.list[i].check, check))
+			return &got.findings.list[i];
+	fail_msg("nothing about %s; '%s'", check, got.sentence);
+	abort(); /* fail_msg() does not come back */
+}
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* What the tests of doctor's judgement share: a machine on which all is well, to be
+ * changed by the test, and its lines. Included after cmocka.h. */
+#ifndef TESTS_LIB_DOCTOR_MACHINE_H
+#define TESTS_LIB_DOCTOR_MACHINE_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "abi/kfd_abi.h"
+#include "scheduler/cli/doctor_judge.h"
+
+#define GPU 19729
+#define GIB (1ll << 30)
+
+static struct doctor_node nodes[2];
+static struct doctor_process processes[3];
+
+/* A machine on which all is well, with one MI210 and no processes. */
+static inline struct doctor_facts good(void)
+{
+	struct doctor_facts f;
+
+	doctor_facts_init(&f);
+	strcpy(f.release, "6.12.110");
+	f.module = DOCTOR_YES;
+	f.out_of_tree = DOCTOR_NO;
+	f.cwsr_enable = 1;
+	f.sched_policy = 0;
+	f.kfd_error = 0;
+	strcpy(f.kfd_group_name, "render");
+	f.kfd_major = 1;
+	f.kfd_minor = 17;
+	nodes[0] = (struct doctor_node){
+		.gpu_id = GPU,
+		.gfx_target_version = 90010,
+		.capability = KFDABI_CAP_DEBUG | KFDABI_CAP_FIRMWARE_DEBUG,
+		.render_minor = 128,
+		.queue_slots = 24,
+		.compute_queues = 3,
+		.vram_bytes = 64 * GIB,
+		.xccs = 1,
+		.policy = "strict",
+	};
+	f.nodes = nodes;
+	f.node_count = 1;
+	f.uid = 1000;
+	strcpy(f.user, "somebody");
+	f.sys_ptrace = DOCTOR_NO;
+	f.yama = 1;
+	f.ptrace_error = 0;
+	f.initial_pid_namespace = DOCTOR_YES;
+	f.daemon = (struct doctor_daemon){.socket = "/run/kfdsched/socket",
+					  .answer_us = 300,
+					  .pid = 10,
+					  .worker_pid = 11,
+					  .here = DOCTOR_YES,
+					  .uptime_us = 5000000,
+					  .sys_ptrace = DOCTOR_YES,
+					  .room = -1,
+					  .open_files = 65536};
+	strcpy(f.shim, "/usr/lib/libkfdshim.so");
+	strcpy(f.agent, "/usr/lib/libkfdshim-agent.so");
+	f.preload_works = f.agent_works = DOCTOR_YES;
+	strcpy(f.runtime_folder, "/run/user/1000/kfdshim");
+	f.lane_error = f.eventfd_error = 0;
+	f.open_files = 1024;
+	strcpy(f.rocr, "/usr/lib/libhsa-runtime64.so.1.13.0");
+	memset(processes, 0, sizeof(processes));
+	f.processes = processes;
+	return f;
+}
+
+static inline const struct doctor_finding *find(const struct doctor_findings *findings,
+						const char *check)
+{
+	for (size_t i = 0; i < findings->count; i++)
+		if (!strcmp(findings->list[i].check, check))
+			return &findings->list[i];
+	fail_msg("no line about %s", check);
+	return NULL;
+}
+
+/* Every line is as it has to be: an advice where something is amiss, else none. */
+static inline void check_lines(const struct doctor_findings *findings)
+{
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct doctor_finding *f = &findings->list[i];
+		bool amiss = f->verdict == DOCTOR_WARNING || f->verdict == DOCTOR_MISSING;
+
+		if (f->verdict == DOCTOR_CANNOT_KNOW ? !strchr(f->found, '-') : !f->found[0])
+			fail_msg("%s: found '%s'", f->check, f->found);
+		if (amiss != (f->advice[0] != '\0') && f->verdict != DOCTOR_CANNOT_KNOW)
+			fail_msg("%s (%s): advice '%s'", f->check, f->found, f->advice);
+	}
+}
+
+#endif

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "tests/lib/host_stall.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+#define MS 1000000u
+#define TICK_MS 5
+#define LATE_MS 60u /* for 50 ms the kernel itself keeps real-time threads off a core */
+
+/* The sum is written first: who reads in between counts a moment twice, and none never. */
+static struct core {
+	_Atomic uint64_t sum_ns;
+	_Atomic uint64_t last_ns; /* 0: not watched */
+} cores[CPU_SETSIZE];
+
+static uint64_t late(uint64_t last, uint64_t now)
+{
+	return now > last + LATE_MS * MS ? now - last - TICK_MS * MS : 0;
+}
+
+static void *tick(void *arg)
+{
+	struct core *core = arg;
+
+	for (;;) {
+		uint64_t now;
+
+		usleep(TICK_MS * 1000);
+		now = clock_ns();
+		core->sum_ns += late(core->last_ns, now);
+		core->last_ns = now;
+	}
+	return NULL;
+}
+
+static bool watch(size_t cpu)
+{
+	const struct sched_param urgent = {.sched_priority = 10};
+	pthread_attr_t attr;
+	pthread_t thread;
+	cpu_set_t one;
+	bool ok;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	pthread_attr_init(&attr);
+	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
+	pthread_attr_setschedparam(&attr, &urgent);
+	pthread_attr_setaffinity_np(&attr, sizeof(one), &one);
+	cores[cpu].last_ns = clock_ns();
+	ok = !pthread_create(&thread, &attr, tick, &cores[cpu]);
+	pthread_attr_destroy(&attr);
+	if (!ok)
+		cores[cpu].last_ns = 0;
+	return ok;
+}
+
+bool away_watch(void)
+{
+	cpu_set_t cpus;
+
+	if (sched_getaffinity(0, sizeof(cpus), &cpus))
+		return false;
+	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &cpus) && !watch(cpu))
+			return false;
+	return true;
+}
+
+static uint64_t away(size_t cpu)
+{
+	uint64_t last = cores[cpu].last_ns, sum = cores[cpu].sum_ns;
+
+	return last ? sum + late(last, clock_ns()) : 0;
+}
+
+uint64_t away_worst_ns(void)
+{
+	uint64_t worst = 0;
+
+	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		worst = away(cpu) > worst ? away(cpu) : worst;
+	return worst;
+}
+
+uint64_t away_sum_ns(void)
+{
+	uint64_t sum = 0;
+
+	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		sum += away(cpu);
+	return sum;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * For tests that play clients of the real daemon ($BUILD/kfdschedd), which runs in a
+ * folder of its own with its log in a file there. Included after cmocka.h.
+ */
+#ifndef KFDSHIM_TESTS_LIB_REAL_H
+#define KFDSHIM_TESTS_LIB_REAL_H
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "channel/lane.h"
+#include "channel/protocol.h"
+#include "common/clock.h"
+
+#define ANSWER_BYTES (64u << 20)
+
+static char folder[] = "/tmp/kfdschedd-real-XXXXXX";
+static char path[64], log_file[64];
+static pid_t daemon_pid;
+static json_int_t worker;
+
+static inline void sleep_ms(long ms)
+{
+	const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+	nanosleep(&t, NULL);
+}
+
+static inline struct protocol_hello hello_of(uint32_t kind, int priority)
+{
+	return (struct protocol_hello){.magic = PROTOCOL_MAGIC,
+				       .version = PROTOCOL_VERSION,
+				       .kind = kind,
+				       .priority = priority};
+}
+
+static inline int connect_daemon(void)
+{
+	int fd = -1;
+
+	for (int i = 0; i < 1000 && (fd = protocol_connect(path)) < 0; i++)
+		sleep_ms(10);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+/* The daemon's state, or all of process `pid`; the caller owns it. NULL: no answer within
+ * 5 s. */
+static inline json_t *ask_of(int pid)
+{
+	struct protocol_hello hello = hello_of(PROTOCOL_ASK, PRIORITY_UNSET);
+	json_t *state = NULL;
+	int fd = connect_daemon();
+	char *text;
+
+	hello.pid = pid;
+	assert_int_equal(protocol_send(fd, &hello, sizeof(hello), NULL, 0), 0);
+	if (protocol_receive_text(fd, &text, ANSWER_BYTES, 5000) == 0 && text)
+		state = json_loads(text, 0, NULL);
+	free(text);
+	close(fd);
+	return state;
+}
+
+static inline json_t *ask(void)
+{
+	return ask_of(0);
+}
+
+/* One number of the state: of its object `group`. */
+static inline json_int_t ask_number(const char *group, const char *key)
+{
+	json_t *state = ask();
+	json_int_t value;
+
+	assert_non_null(state);
+	value = json_integer_value(json_object_get(json_object_get(state, group), key));
+	json_decref(state);
+	return value;
+}
+
+static inline json_int_t ask_worker(void)
+{
+	return ask_number("daemon", "worker_pid");
+}
+
+static inline size_t process_count(void)
+{
+	json_t *state = ask();
+	size_t n;
+
+	assert_non_null(state);
+	n = json_array_size(json_object_get(state, "processes"));
+	json_decref(state);
+	return n;
+}
+
+/* stderr_fd < 0: the log goes to a file. */
+static inline int start_with(int stderr_fd)
+{
+	char program[512];
+
+	snprintf(program, sizeof(program), "%s/kfdschedd", getenv("BUILD"));
+	strcpy(folder + strlen(folder) - 6, "XXXXXX");
+	if (!mkdtemp(folder) || chmod(folder, 0755))
+		return -1;
+	snprintf(path, sizeof(path), "%s/socket", folder);
+	snprintf(log_file, sizeof(log_file), "%s/log", folder);
+	if (stderr_fd < 0)
+		stderr_fd = open(log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	daemon_pid = fork();
+	if (daemon_pid == 0) {
+		dup2(stderr_fd, STDERR_FILENO);
+		execl(program, "kfdschedd", "--foreground", "--socket", path, (char *)NULL);
+		_exit(127);
+	}
+	worker = ask_worker();
+	return worker > 0 ? 0 : -1;
+}
+
+static inline int start(void **state)
+{
+	(void)state;
+	return start_with(-1);
+}
+
+static inline int stop(void **state)
+{
+	int status;
+
+	(void)state;
+	kill(daemon_pid, SIGTERM);
+	waitpid(daemon_pid, &status, 0);
+	unlink(log_file);
+	if (rmdir(folder) != 0) /* socket and lock are its own to remove */
+		return -1;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
+}
+
+static inline int unharmed(void **state)
+{
+	(void)state;
+	return ask_worker() == worker ? 0 : -1;
+}
+
+/* How many lines of the log have this in them. */
+static inline size_t log_lines(const char *text)
+{
+	FILE *f = fopen(log_file, "re");
+	char line[1024];
+	size_t n = 0;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		n += strstr(line, text) != NULL;
+	fclose(f);
+	return n;
+}
+
+static inline size_t open_files(void)
+{
+	char name[64];
+	size_t n = 0;
+
+	for (int fd = 0; fd < 2048; fd++) {
+		struct stat st;
+
+		snprintf(name, sizeof(name), "/proc/%d/fd/%d", (int)worker, fd);
+		n += lstat(name, &st) == 0;
+	}
+	return n;
+}
+
+static uint32_t level; /* of the next client */
+
+/* In a child of its own: registers, calls `act` with the lane, ends. */
+static inline pid_t client(int priority, void (*act)(struct lane *, int wake))
+{
+	struct protocol_hello h = hello_of(PROTOCOL_SHIM, priority);
+	struct protocol_welcome welcome;
+	struct lane *lane;
+	int fds[PROTOCOL_WELCOME_FDS];
+	size_t nfds = PROTOCOL_WELCOME_FDS;
+	pid_t pid = fork();
+	int fd;
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nobody who is restless */
+	/* a group that is no UTF-8, and not that of one with another priority */
+	memset(h.group, 0xe0 + (priority & 15), 10);
+	h.level = level;
+	fd = protocol_connect(path);
+	if (fd < 0 || protocol_send(fd, &h, sizeof(h), NULL, 0) ||
+	    protocol_receive(fd, &welcome, sizeof(welcome), fds, &nfds, 10000) ||
+	    nfds != PROTOCOL_WELCOME_FDS || lane_map(fds[0], &lane))
+		_exit(1);
+	act(lane, fds[2]);
+	_exit(0);
+}
+
+/* What the children of the test see too; false. Lives as long as the program. */
+static inline bool *shared_flag(void)
+{
+	bool *flag = mmap(NULL, sizeof(*flag), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			  -1, 0);
+
+	assert_true(flag != MAP_FAILED);
+	return flag;
+}
+
+static inline bool is_set(const bool *flag)
+{
+	return __atomic_load_n(flag, __ATOMIC_SEQ_CST);
+}
+
+static inline void set(bool *flag)
+{
+	__atomic_store_n(flag, true, __ATOMIC_SEQ_CST);
+}
+
+static inline void ended_well(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* Until it is true, for 10 s at most. */
+#define EVENTUALLY(condition)                                                                      \
+	do {                                                                                       \
+		uint64_t give_up = clock_ns() + 10000000000u;                                      \
+		bool came = false; /* once is enough: it may pass */                               \
+		while (!(came = (condition)) && clock_ns() < give_up)                              \
+			sleep_ms(10);                                                              \
+		assert_true(came);                                                                 \
+	} while (0)
+
+#endif

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: MIT
-/* shim_path_linked PATH: a program that is linked with the HSA runtime, as path_work.c
- * uses it. */
-#include "tests/shim/path_work.h"
-
-int main(int argc, char **argv)
-{
-	return argc == 2 ? path_run(argv[1]) : 2;
-}

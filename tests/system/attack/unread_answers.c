@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Asks the daemon in every way and never reads an answer, for SECONDS: processes that keep
+ * their connections, that pass them on in messages which are never received, and that leave
+ * them to another process and end; and workloads that register, leave their connections to
+ * another process with the welcome unread, and end. The last line says how often.
+ *
+ *   attack_unread_answers SOCKET SECONDS
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "tests/system/attack/attack.h"
+
+#define SECOND_NS 1000000000u
+#define KEEPERS 4u
+#define HEIRS 2u
+#define SPARE 32u /* descriptors of a process beside its connections */
+
+static const char *path;
+static uint64_t until;
+static unsigned long *asked; /* shared by all processes */
+
+/* A question of the kind that is next, in a connection of its own. */
+static int ask(unsigned kind)
+{
+	struct protocol_hello hello = attack_hello(PROTOCOL_ASK, 0);
+	int sock = attack_connect(path, until);
+
+	switch (kind % 5) {
+	case 1:
+		hello.verb = PROTOCOL_BRIEF;
+		break;
+	case 2:
+		hello.pid = getpid();
+		break;
+	case 3:
+		hello.kind = PROTOCOL_RECENT;
+		break;
+	case 4:
+		hello.kind = PROTOCOL_EVENTS;
+		break;
+	}
+	if (sock < 0)
+		return sock;
+	if (attack_send(sock, &hello, sizeof(hello), NULL, 0) == 0)
+		__atomic_add_fetch(asked, 1, __ATOMIC_RELAXED);
+	return sock;
+}
+
+static void wait_for_the_end(void)
+{
+	while (clock_ns() < until)
+		attack_sleep_ms(10);
+}
+
+/* As many as it may have, and then stays. */
+static void keep(unsigned kind)
+{
+	struct rlimit files;
+
+	getrlimit(RLIMIT_NOFILE, &files);
+	for (rlim_t n = SPARE; n < files.rlim_cur && clock_ns() < until; n++)
+		ask(kind++);
+	wait_for_the_end();
+}
+
+/* Its own end lies in a queue that is never read. */
+static void pass_on(unsigned kind)
+{
+	int ends[2] = {-1, -1}, sock;
+
+	for (; clock_ns() < until; close(sock)) {
+		sock = ask(kind++);
+		if (sock < 0)
+			continue;
+		if (ends[0] < 0 || attack_send(ends[0], "", 1, &sock, 1) != 0) {
+			if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0)
+				break;
+			attack_send(ends[0], "", 1, &sock, 1);
+		}
+	}
+	wait_for_the_end();
+}
+
+/* A workload that ends, and leaves its connection to `heir`. */
+static void register_and_leave(int heir)
+{
+	const struct protocol_hello hello = attack_hello(PROTOCOL_SHIM, PRIORITY_OFFLINE);
+	int sock = attack_connect(path, until);
+
+	if (sock >= 0 && attack_send(sock, &hello, sizeof(hello), NULL, 0) == 0) {
+		__atomic_add_fetch(asked, 1, __ATOMIC_RELAXED);
+		attack_send(heir, "", 1, &sock, 1);
+		attack_sleep_ms(5); /* in which it is welcomed */
+	}
+	_exit(0);
+}
+
+static void inherit(unsigned kind)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0)
+		return;
+	for (; clock_ns() < until; kind++) {
+		size_t room = 1;
+		int sock = -1;
+		char any;
+		pid_t pid = fork();
+
+		if (pid == 0)
+			register_and_leave(ends[1]);
+		if (protocol_receive(ends[0], &any, 1, &sock, &room, 100) != 0 || room != 1)
+			attack_sleep_ms(1); /* no descriptors are left: it keeps what it has */
+		waitpid(pid, NULL, 0);
+	}
+}
+
+static void leave_to_child(unsigned kind)
+{
+	while (clock_ns() < until) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			for (int i = 0; i < 100 && clock_ns() < until; i++)
+				ask(kind++);
+			if (fork() == 0) {
+				prctl(PR_SET_PDEATHSIG, 0);
+				wait_for_the_end();
+			}
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+		attack_sleep_ms(100);
+	}
+}
+
+static void start(void (*act)(unsigned kind), unsigned kind)
+{
+	if (fork() != 0)
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	act(kind);
+	_exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3) {
+		fprintf(stderr, "usage: attack_unread_answers SOCKET SECONDS\n");
+		return 2;
+	}
+	attack_begin();
+	path = argv[1];
+	until = clock_ns() + strtoull(argv[2], NULL, 10) * SECOND_NS;
+	asked = mmap(NULL, sizeof(*asked), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
+	if (asked == MAP_FAILED)
+		attack_fail("no memory", errno);
+	for (unsigned i = 0; i < KEEPERS; i++)
+		start(keep, i);
+	for (unsigned i = 0; i < HEIRS; i++)
+		start(inherit, i);
+	start(pass_on, 0);
+	start(leave_to_child, 1);
+	while (wait(NULL) > 0)
+		continue;
+	printf("%lu questions and registrations, no answer read\n", *asked);
+	return *asked >= 1000 ? 0 : 1;
+}

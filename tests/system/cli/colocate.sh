@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# kfdsched colocate, all arms among stand-ins: who is started how in each arm,
+# and the figures as table, JSON (every key) and SVG. No simulated GPU here,
+# so what only kfdsim tells has to be null.
+set -eu
+# shellcheck source=tests/lib/cli.inc.sh
+. "$SOURCE/tests/lib/cli.inc.sh"
+# shellcheck source=tests/lib/cli_colocate.inc.sh
+. "$SOURCE/tests/lib/cli_colocate.inc.sh"
+
+export FAKE_COPY=$work/config KFDSHIM_GROUP=stray KFDSHIM_PRIORITY=7 KFDSHIM_SLO=1ms KFDSHIM_LEVEL=gate
+export KFDSHIM_VRAM_LIMIT=1G KFDSHIM_GATE=3 KFDSHIM_UPDATE_QUEUE=may-reset-the-gpu
+other=$FAKES/libcli_fake_shim.so
+expect 0 env LD_PRELOAD="$work/bin/libkfdshim.so:$other" \
+	"$kfdsched" colocate "${traces[@]}" --seconds 1 --load 0.3 \
+	--json "$work/report.json" --svg "$work/report.svg"
+nothing_left
+
+logged() { grep -qF -- "$2" "$FAKE_DIR/$1.log" || fail "$1: $2 expected: $(cat "$FAKE_DIR/$1.log")"; }
+for arm in alone shared trap; do
+	logged "$arm-online" "trace=$work/on.csv mode=open pace=--load 0.3 seed=1 arrivals=poisson seconds=1"
+	logged "$arm-offline" "trace=$work/off.csv mode=closed pace=- seed=- arrivals=- seconds=1"
+done
+for name in alone-online alone-offline shared-online shared-offline trap-online trap-offline; do
+	grep -qx "others=" "$FAKE_DIR/$name.log" || fail "$name: $(cat "$FAKE_DIR/$name.log")"
+done
+for name in alone-online alone-offline shared-online shared-offline; do
+	logged "$name" "preload=$other"
+	logged "$name" "priority=unset group=unset socket=unset"
+done
+for role in online offline; do
+	logged "trap-$role" "preload=$work/bin/libkfdshim.so:$other"
+	logged "trap-$role" "priority=$role group=unset socket=$TMPDIR/kfdsched-"
+done
+grep -qx 'slow_suspend_us = 50000' "$work/config" || fail "the daemon's configuration"
+grep -qx '\[scheduler\]' "$work/config" || fail "the daemon's configuration"
+for arm in alone shared trap; do said "arm $arm, seed 1 of 1, 1 s"; done
+
+jq -e '(keys == ["arms", "costs", "doorbell_delay_us", "invalid_reason", "load", "offline", "online",
+		 "profile", "rate_per_s", "seconds", "seeds", "simulated", "time_scale", "valid", "virtual"])
+	and .simulated == false and .virtual == false and .seeds == 1 and .profile == null and .time_scale == 1 and .costs == null
+	and .doorbell_delay_us == null and .valid and .invalid_reason == null
+	and .online == "on" and .offline == "off" and .load == 0.3 and .rate_per_s == null
+	and .seconds == 1 and (.arms | keys == ["alone", "shared", "trap"])
+	and all(.arms[]; (keys == ["lost", "offline", "online", "resumes", "spread", "suspends"])
+		and (.online | keys == ["gpu_busy_ratio", "keeps_up", "p50_us", "p90_us", "p999_us",
+					"p99_us", "requests"])
+		and (.offline | keys == ["gpu_busy_ratio", "steps"])
+		and (.lost | keys == ["bounce_us", "detection_us", "holdover_us", "save_restore_us"])
+		and (.spread | keys == ["of_alone", "p50_us", "p90_us", "p999_us", "p99_us", "steps"])
+		and .lost.bounce_us == null and .lost.save_restore_us == null
+		and .online.requests == 100)' "$work/report.json" >/dev/null ||
+	fail "the JSON is not as docs/formats.md has it: $(jq -c . "$work/report.json")"
+jq -e '.arms | .alone.suspends == 0 and .shared.suspends == 0 and .shared.lost.detection_us == 0
+	and .trap.suspends == 10 and .trap.resumes == 9 and .trap.lost.detection_us == 20
+	and .trap.lost.holdover_us == 30 and .alone.online.keeps_up and (.shared.online.keeps_up | not)
+	and .trap.online.p99_us == 2600 and .trap.offline.steps == 8.4' "$work/report.json" >/dev/null ||
+	fail "the figures: $(jq -c .arms "$work/report.json")"
+
+printed "hardware: "
+! grep -q seeds "$work/out" || fail "a spread of one seed"
+grep -q '^alone *900 us *1.50 ms *2.00 ms *3.00 ms *100 *10.50 *100 % *0 *- *- *0 us *0 us' \
+	"$work/out" || fail "row alone"
+grep -q '^shared *does not keep up *100 ' "$work/out" || fail "row shared"
+grep -q '^trap *900 us .* 8.40 *80 % *10 *- *- *20.0 us *30.0 us' "$work/out" || fail "row trap"
+xmllint --noout "$work/report.svg" || fail "the SVG is not well-formed"
+
+# Several seeds: other arrivals each, medians, means and totals of them, and how far they are apart.
+rm "$FAKE_DIR"/*
+FAKE_SPREAD=1 expect 0 "$kfdsched" colocate "${traces[@]}" --seconds 0.3 --seeds 3 --arms alone,trap \
+	--json "$work/seeds.json"
+for seed in 1 2 3; do
+	logged trap-online "seed=$seed "
+	said "arm trap, seed $seed of 3"
+done
+[ "$(grep -c trace= "$FAKE_DIR/alone-offline.log")" = 1 ] || fail "offline alone ran more than once"
+jq -e '.seeds == 3 and (.arms.trap | .online.requests == 300 and .suspends == 30
+	and .online.p99_us == 2800 and .spread.p99_us == [2700, 2900] and .offline.steps == 8.4)' \
+	"$work/seeds.json" >/dev/null || fail "three seeds: $(jq -c .arms.trap "$work/seeds.json")"
+grep -q '^  3 seeds .* 2.70-2.90 ms' "$work/out" || fail "the row of the spread: $(cat "$work/out")"
+
+# Only what was asked for is run; without alone there is nothing to judge by.
+rm "$FAKE_DIR"/*
+expect 0 "$kfdsched" colocate "${traces[@]}" --seconds 1 --rate 50 --arms shared --json "$work/r.json"
+for name in alone-online trap-online; do
+	[ ! -e "$FAKE_DIR/$name.log" ] || fail "$name ran"
+done
+logged shared-online "pace=--rate 50"
+jq -e '(.arms | keys == ["shared"]) and .load == null and .rate_per_s == 50' "$work/r.json" >/dev/null ||
+	fail "one arm: $(cat "$work/r.json")"
+nothing_left
+
+# Who is woken late finds clients that have ended in their time: no failure.
+rm "$FAKE_DIR"/*
+"$kfdsched" colocate "${traces[@]}" --seconds 2 --arms shared >"$work/out" 2>"$work/err" &
+run=$!
+for _ in $(seq 200); do
+	[ "$(wc -l 2>/dev/null <"$FAKE_DIR/begun" || echo 0)" -lt 2 ] || break
+	sleep 0.05
+done
+kill -STOP "$run" || true
+for _ in $(seq 200); do
+	[ -n "$(companions)" ] || break
+	sleep 0.05
+done
+kill -CONT "$run" || true
+wait "$run" || fail "it ended with $?"
+grep -q '^shared ' "$work/out" || fail "no row"
+nothing_left
+
+# A run that is not valid: its report is written, and the exit code is 1.
+rm "$FAKE_DIR"/*
+FAKE_OVERLOAD=1 expect 1 "$kfdsched" colocate "${traces[@]}" --seconds 0.5 --arms alone,trap --json "$work/r.json"
+said "the run is not valid: online does not keep up even alone"
+jq -e '.valid == false' "$work/r.json" >/dev/null || fail "a report of a valid run"
+nothing_left
+
+# A level other than trap, and a disabled shim: goes on, and says so.
+rm "$FAKE_DIR"/*
+FAKE_LEVEL=observe expect 0 "$kfdsched" colocate "${traces[@]}" --seconds 0.5 --arms trap
+said "level observe: the fake says so"
+rm "$FAKE_DIR"/*
+KFDSHIM_DISABLE=1 FAKE_LEVEL=observe expect 0 "$kfdsched" colocate "${traces[@]}" --seconds 0.5 --arms trap
+said "KFDSHIM_DISABLE=1"
+nothing_left

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# colocate stopped in the middle of an arm by SIGTERM or SIGINT ends all that
+# it started and takes its folder away; killed outright, its processes still go.
+set -eu
+# shellcheck source=tests/lib/cli.inc.sh
+. "$SOURCE/tests/lib/cli.inc.sh"
+# shellcheck source=tests/lib/cli_colocate.inc.sh
+. "$SOURCE/tests/lib/cli_colocate.inc.sh"
+
+begin() { # leaves the process id in $run, with a trap arm under way
+	rm -f "$FAKE_DIR"/*
+	# A job in the background would ignore SIGINT: env gives it back.
+	env --default-signal=INT "$kfdsched" colocate "${traces[@]}" --seconds 60 --arms trap \
+		--json "$work/report.json" >"$work/out" 2>"$work/err" &
+	run=$!
+	for _ in $(seq 200); do
+		# A fork of a stand-in counts as one more until it is another program.
+		pids=$(companions)
+		[ "$(wc -l 2>/dev/null <"$FAKE_DIR/questions" || echo 0)" -lt 3 ] ||
+			[ "$(wc -w <<<"$pids")" != 3 ] || return 0
+		sleep 0.05
+	done
+	fail "not a daemon and two clients: $pids"
+}
+
+for signal in TERM INT HUP; do
+	begin
+	kill -s "$signal" "$run"
+	got=0
+	wait "$run" || got=$?
+	[ "$got" = 1 ] || fail "SIG$signal: exit code $got"
+	said "stopped by SIG$signal"
+	[ ! -e "$work/report.json" ] || fail "a report of an unfinished run"
+	nothing_left
+done
+
+begin
+kill -s KILL "$run"
+wait "$run" || true
+rm -rf "${TMPDIR:?}"/kfdsched-*
+nothing_left

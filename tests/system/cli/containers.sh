@@ -1,0 +1,173 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Containers without an engine: namespaces and cgroups as docker and Kubernetes lay them out,
+# made here, each with a GPU workload. From outside a process' numbers, container, pod and
+# queues are right, whichever number it is named by; from within as much as can be known.
+set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
+world_options=(--gpu mi210)
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+in_a_world
+# shellcheck source=tests/lib/container.inc.sh
+. "$SOURCE/tests/lib/container.inc.sh"
+
+kfdsched=$BUILD/kfdsched
+search=/usr/bin:/bin # its PATH
+docker_id=3f2a9c0d1e4b5a69788796a5b4c3d2e1f00112233445566778899aabbccddeef
+pod_id=00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
+sandbox_id=ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100
+pod_uid=6f1c9c8e-8c2e-4b5a-9d0c-0123456789ab
+
+# pidmap ARGUMENT...: to $work/map.json, and to all that is checked at the end.
+pidmap() {
+	PATH=$search "$kfdsched" pidmap --json "$@" >"$work/map.json" 2>"$work/said" || fail "pidmap $*: $(cat "$work/said")"
+	keep
+}
+keep() {
+	jq -c . "$work/map.json" >>"$work/maps"
+}
+# is JQ-CONDITION...
+is() {
+	jq -e "$1" "$work/map.json" >/dev/null || fail "not so: $1: $(jq -c . "$work/map.json")"
+}
+
+run_container docker "/docker/$docker_id" "$work/containers/$docker_id/hostname" /etc/hostname
+docker_init=$init docker=$workload
+run_container kubernetes \
+	"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod${pod_uid//-/_}.slice/cri-containerd-$pod_id.scope" \
+	"$work/sandboxes/$sandbox_id/hosts" /etc/hosts
+pod=$workload pod_init=$init
+
+# ---- from outside ----
+
+inner=$(awk '/^NSpid:/ {print $3}' "/proc/$docker/status")
+inner_pod=$(awk '/^NSpid:/ {print $3}' "/proc/$pod/status")
+pidmap
+is "[.processes[].pid] == [$docker, $pod]"
+is ".processes[0] | .host_pid == $docker and .container_pid == $inner and .pids == [$docker, $inner]
+	and .uses_gpu and .comm == \"kfdreplay\""
+is ".processes[0].container | .engine == \"docker\" and .id == \"$docker_id\" and .pod_uid == null
+	and .told_by == \"cgroup\""
+is ".processes[1].container | .engine == \"containerd\" and .id == \"$pod_id\" and .pod_uid == \"$pod_uid\""
+is ".processes[1].container_pid == $inner_pod"
+# queues_between: while the driver listed the same queues before and after, $ids: a workload
+# that has begun just now makes more.
+ids_of() {
+	find "/sys/class/kfd/kfd/proc/$1/queues" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort -n | jq -cs .
+}
+queues_between() {
+	ids=$(ids_of "$1")
+	"$kfdsched" queues "$1" --json >"$work/queues.json"
+	[ "$(ids_of "$1")" = "$ids" ]
+}
+for one in "$docker $inner" "$pod $inner_pod"; do
+	read -r pid number <<<"$one"
+	until_true 100 queues_between "$pid" || fail "process $pid makes queues without end"
+	jq -e "[.queues[].id] == $ids and (.queues | length) > 0 and
+		all(.queues[]; .host_pid == $pid and .container_pid == $number)" \
+		"$work/queues.json" >/dev/null || fail "queues of $pid: $(cat "$work/queues.json")"
+done
+
+# One container, by its id and by its pod: all of its processes, or the one of a number.
+pidmap --container "${docker_id:0:6}"
+is "[.processes[] | [.pid, .uses_gpu]] == [[$docker_init, false], [$docker, true]]"
+pidmap --container "$pod_uid" "$inner_pod"
+is "[.processes[].pid] == [$pod]"
+pidmap --container "${docker_id:0:6}" 1
+is "[.processes[].pid] == [$docker_init]"
+
+# By name where docker can be asked; not by one that hangs, fails, or says no name.
+mkdir "$work/bin"
+# asked SCRIPT: docker in PATH
+asked() {
+	printf '#!/bin/sh\n%s\n' "$1" >"$work/bin/docker"
+	chmod 755 "$work/bin/docker"
+	search=$work/bin:$PATH
+}
+refused() {
+	code=0
+	PATH=$search "$kfdsched" pidmap --container train 2>"$work/said" >"$work/out" || code=$?
+	if [ "$code" != 1 ] || [ -s "$work/out" ] || ! grep -q "$1" "$work/said"; then
+		fail "no '$1' ($code): $(cat "$work/said")"
+	fi
+}
+# shellcheck disable=SC2016 # expanded in there
+asked 'for last; do :; done; [ "$last" = '"$docker_id"' ] && [ "$1" = inspect ] && echo /train'
+pidmap --container train "$inner"
+is ".processes | length == 1 and .[0].pid == $docker and .[0].container.name == \"train\""
+pidmap "$docker"
+is '.processes[0].container.name == "train"'
+asked 'exit 3'
+refused "docker did not tell a name"
+asked 'printf "/train\033[2J\n"'
+refused "docker did not tell a name"
+asked 'yes | head -c 100000'
+refused "docker did not tell a name"
+asked 'exec sleep 60'
+refused "docker did not answer within 2 seconds"
+search=$work
+refused "docker is not in PATH"
+
+# ---- from within ----
+
+# within INIT COMMAND...
+within() {
+	local init=$1
+	shift
+	nsenter --target "$init" --pid --mount --cgroup "$@"
+}
+within "$docker_init" "$kfdsched" pidmap --json >"$work/map.json"
+keep
+is "[.processes[].pid] == [$inner]"
+is ".processes[0] | .host_pid == null and .container_pid == $inner and .uses_gpu"
+is ".processes[0].container | .engine == \"docker\" and .id == \"$docker_id\" and .told_by == \"mounts\""
+within "$docker_init" "$kfdsched" pidmap "$inner" >"$work/table"
+grep -qE "^ +- +$inner +$inner +docker ${docker_id:0:12} +- +- +yes " "$work/table" ||
+	fail "not '-' for the host's number: $(cat "$work/table")"
+# There the pod's containers share what is mounted: the id is not the container's.
+within "$pod_init" "$kfdsched" pidmap --json >"$work/map.json"
+keep
+is "[.processes[].pid] == [$inner_pod]"
+is ".processes[0].container | .engine == \"containerd\" and .id == null"
+# The driver's list has other numbers, and nobody is taken for another.
+code=0
+within "$docker_init" "$kfdsched" queues "$inner" >"$work/out" 2>"$work/said" || code=$?
+if [ "$code" != 1 ] || [ -s "$work/out" ]; then
+	fail "queues from within ($code): $(cat "$work/out" "$work/said")"
+fi
+
+# ---- no container ----
+
+unshare --pid --fork --kill-child sleep 60 &
+children+=("$!")
+starter=$!
+has_begun() {
+	init=$(child_of "$starter") && [ -n "$init" ]
+}
+until_true 50 has_begun || fail "no sleep"
+pidmap "$init"
+is '.processes[0].container == {"engine": null, "id": null, "name": null, "pod_uid": null, "told_by": "namespaces"}'
+pidmap $$
+is ".processes[0] | .container == null and .container_pid == null and .pids == [$$]"
+
+# ---- no process ----
+
+# refuses PID SENTENCE
+refuses() {
+	code=0
+	"$kfdsched" pidmap "$1" >"$work/out" 2>"$work/said" || code=$?
+	[ "$code $(wc -c <"$work/out") $(wc -l <"$work/said")" = "1 0 1" ] || fail "pidmap $1: $code, $(cat "$work/out" "$work/said")"
+	grep -q "$2" "$work/said" || fail "pidmap $1: no '$2': $(cat "$work/said")"
+}
+sleep 0 &
+gone=$!
+wait "$gone"
+refuses "$gone" "there is no process $gone"
+for task in /proc/"$docker"/task/*; do
+	[ "${task##*/}" = "$docker" ] || refuses "${task##*/}" "a thread of process $docker"
+done
+
+remove_cgroups
+"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/pidmap.json" "$work/maps" --lines || fail "not as documented"

@@ -1,0 +1,251 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# kfdsched doctor in simulated worlds and without a GPU, as root and as a plain user,
+# with a daemon and without: one table, one advice for each thing that is amiss.
+set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
+# shellcheck source=tests/lib/cli.inc.sh
+. "$SOURCE/tests/lib/cli.inc.sh"
+unset XDG_RUNTIME_DIR HSA_ENABLE_INTERRUPT HSA_TOOLS_LIB KFDSHIM_LEVEL KFDSHIM_VRAM_LIMIT
+export ASAN_OPTIONS=${ASAN_OPTIONS:-verify_asan_link_order=0:detect_leaks=0}
+
+# doctor CODE ARGUMENT...: its JSON in $work/out, which is as it has to be.
+doctor() {
+	local code=$1
+	shift
+	expect "$code" "${as[@]}" "$bin/kfdsched" doctor --json "$@"
+	jq -er 'if .simulated and .usable == ([.findings[] | select(.verdict == "missing")] == []) and
+		all(.findings[];
+			(.verdict | IN("ok", "warning", "missing", "unknown")) and
+			((.verdict == "unknown") or ((.verdict == "ok") == (.advice == null))) and
+			((.verdict == "unknown") or .found != null))
+		then .findings[].check else null end' "$work/out" >"$work/checks" ||
+		fail "a line is not as it has to be"
+	cat "$work/checks" >>"$work/names"
+}
+
+# lines CHECK JQ ...: the lines of each check are so.
+lines() {
+	local program="" bad
+	while [ $# -gt 0 ]; do
+		program+="(if [.findings[] | select(.check == \"$1\")] | length > 0 and all(.[]; $2)
+			then empty else \"$1\" end),"
+		shift 2
+	done
+	bad=$(jq -r "$program empty" "$work/out") || fail "jq does not take: $program"
+	[ -z "$bad" ] || fail "not as expected: $bad"
+}
+good='.verdict == "ok"'
+
+inside_as_root() {
+	doctor 0
+	[ "$(jq -r '.profile, .kernel' "$work/out" | xargs)" = "mi210 6.12.95" ] || fail "the world"
+	[ "$(xargs <"$work/checks")" = "kernel driver kfd_version kfd_device cwsr sched_policy gpu \
+render_node debugging partition queue_slots vram_limits yama ptrace sys_ptrace pid_namespace \
+hidepid daemon shim agent runtime_folder memory_files open_files rocr environment interrupts \
+tools" ] || fail "the lines are: $(xargs <"$work/checks")"
+	lines driver "$good" kfd_version "$good" kfd_device "$good" cwsr "$good" \
+		sched_policy "$good" render_node "$good" debugging "$good" queue_slots "$good" \
+		vram_limits "$good" shim "$good" agent "$good" memory_files "$good" \
+		environment "$good" interrupts "$good" tools "$good" \
+		gpu '.gpu_id != null and (.found | test("gfx90a"))' \
+		kernel '.found | test("rules of 6.12.95")' \
+		daemon '.verdict == "warning" and (.advice | test("start one as root"))'
+
+	expect 0 "$bin/kfdsched" doctor
+	[ ! -s "$work/err" ] || fail "doctor talks"
+	head -n 1 "$work/out" | grep -q '^SIMULATED GPU: mi210, .*6\.12\.95' || fail "not said: simulated"
+	[ "$(grep -c '^WHAT  *VERDICT  *FOUND  *ADVICE$' "$work/out")" = 1 ] || fail "not one table"
+	[ "$(sed '1,/^WHAT/d' "$work/out" | wc -l)" = "$(wc -l <"$work/checks")" ] ||
+		fail "the table has other lines than --json"
+	grep -q "^daemon  *warning  .*kfdschedd' " "$work/out" || fail "no advice about the daemon"
+
+	# What this session would do to programs; and where they could not meet.
+	mkdir -m 0755 "$work/kfdshim"
+	as=(env KFDSHIM_PRIORITY=fast HSA_ENABLE_INTERRUPT=0 HSA_TOOLS_LIB=libother.so
+		XDG_RUNTIME_DIR="$work")
+	doctor 1
+	lines environment '.verdict == "warning" and (.found | test("KFDSHIM_PRIORITY=fast"))' \
+		interrupts '.verdict == "warning"' \
+		tools '.verdict == "warning" and (.found | test("libother.so"))' \
+		runtime_folder '.verdict == "missing" and (.found | test("0755"))'
+	rmdir "$work/kfdshim"
+
+	# Libraries that cannot be used, and a daemon that does not answer.
+	cp "$bin"/*.so "$work"
+	cp "$work/libkfdshim.so" "$bin/libkfdshim-agent.so" # a library, but not that one
+	echo nonsense >"$bin/libkfdshim.so"
+	FAKE_FAULT=silent FAKE_ANSWER=true start_daemon "$work/silent"
+	as=(env KFDSHIM_DISABLE=1)
+	doctor 1 --socket "$work/silent"
+	lines environment '.verdict == "missing"' \
+		agent '.verdict == "missing" and (.found | test("another build"))' \
+		shim '.verdict == "missing" and (.found | test("cannot be preloaded: "))' \
+		daemon '.verdict == "missing" and (.found | test("does not answer"))'
+	cp "$work"/*.so "$bin"
+	as=()
+}
+
+# wait_for JQ: until the daemon's status says so.
+wait_for() {
+	for _ in $(seq 300); do
+		"$kfdsched" status --json >"$work/out" 2>/dev/null || true
+		! jq -e "$1" "$work/out" >/dev/null || return 0
+		sleep 0.1
+	done
+	fail "the status does not say $1"
+}
+
+inside_with_daemon() {
+	export KFDSHIM_SOCKET=$work/run/socket
+	# A slow host is no reason to spare a process here.
+	printf '[scheduler]\nslow_suspend_us = 10000000\n' >"$work/patient.ini"
+	"$bin/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET" --config "$work/patient.ini" 2>"$work/log" &
+	started="$started $!"
+	for _ in $(seq 100); do
+		[ ! -S "$KFDSHIM_SOCKET" ] || break
+		sleep 0.05
+	done
+	# Little work: this is about what there is.
+	LD_PRELOAD=$bin/libkfdshim.so KFDSHIM_PRIORITY=offline KFDSHIM_VRAM_LIMIT=1000G \
+		"$BUILD/kfdreplay" --trace "$SOURCE/traces/online_resnet50_b1.csv" \
+		--rate 0.1 --seconds 300 >/dev/null 2>&1 &
+	offline=$!
+	started="$started $offline"
+	wait_for '.processes[] | select(.level == "trap")'
+	expect 0 "$kfdsched" policy observe
+	doctor 0
+	# How quickly it answers, and whether the watchdog had to begin another one, is the host's.
+	lines daemon "$good" worker '.found | test("^worker [0-9]+ answers within ")' \
+		suspends "$good" connections "$good" \
+		refused_calls "$good" \
+		sys_ptrace '.verdict == "ok" and (.found | test("kfdschedd"))' \
+		level ".pid == $offline and .verdict == \"ok\" and (.found | test(\"trap\"))" \
+		vram_limits '.verdict == "warning" and (.found | test("1000.0 of 64.0 GiB"))' \
+		queue_slots '.found | test("^[1-9]")' \
+		policy '.verdict == "warning" and (.advice | test("kfdsched policy strict"))'
+	expect 0 "$kfdsched" policy strict
+
+	doctor 0 "$offline"
+	jq -e ".pid == $offline and .findings[0].check == \"level\" and
+		all(.findings[]; .pid == $offline or (.verdict | IN(\"warning\", \"missing\")))" \
+		"$work/out" >/dev/null || fail "doctor PID tells of others"
+	lines has_shim '.found == "libkfdshim.so is loaded"' \
+		uses_gpu '.found == "it has opened /dev/kfd"' \
+		tracer '.found | test("^kfdschedd")' \
+		runtime '.found == "enabled"' \
+		process_rocr '.found | test("^ROCr ")'
+	# One that has no GPU, and no shim.
+	doctor 0 $$
+	lines level '.verdict == "warning" and (.advice | test("kfdsched set"))' \
+		uses_gpu '.found == "it has not opened /dev/kfd"'
+	# A process may call itself anything, also what is no UTF-8.
+	mkfifo "$work/fifo"
+	bash -c 'printf "gd\377b" >"/proc/$$/comm"; read -r _ <"$1"' bash "$work/fifo" &
+	odd=$!
+	started="$started $odd"
+	for _ in $(seq 100); do
+		! LC_ALL=C grep -q '^gd.b$' "/proc/$odd/comm" || break
+		sleep 0.05
+	done
+	doctor 0 "$odd"
+	lines level '.found | startswith("gd?b: none")'
+	restarts=$("$kfdsched" status --json | jq .daemon.worker_restarts)
+	kill -KILL "$("$kfdsched" status --json | jq .daemon.worker_pid)"
+	wait_for ".daemon.worker_restarts > $restarts and any(.processes[]; .level == \"trap\")"
+	doctor 0
+	lines worker '.verdict == "warning" and (.found | test("[0-9] before it ended"))' level "$good"
+	expect 1 "$kfdsched" doctor 4000000
+	one_line
+	said "process 4000000 is gone"
+}
+
+# One that somebody debugs already: at a lower level, and the advice names him.
+inside_with_a_debugger() {
+	as=()
+	strace -o "$work/strace" -e trace=none env "LD_PRELOAD=$bin/libkfdshim.so" \
+		KFDSHIM_PRIORITY=1 "$BUILD/kfdreplay" \
+		--trace "$SOURCE/traces/online_resnet50_b1.csv" --rate 0.1 --seconds 300 \
+		>/dev/null 2>&1 &
+	started="$! $started"
+	wait_for '.processes[] | select(.level == "self")'
+	traced=$(jq '.processes[] | select(.level == "self").pid' "$work/out")
+	doctor 0 "$traced"
+	lines level ".verdict == \"warning\" and (.advice | test(\"end strace .process $!.\"))" \
+		tracer '.found | test("^strace ")'
+	started="$traced $started"
+}
+
+# Who may not read other users' files, and open nothing but what all may.
+inside_as_a_user() {
+	as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	doctor 0
+	lines daemon "$good" sys_ptrace "$good" policy "$good" \
+		runtime_folder '.found == "/dev/shm/kfdshim-65534"' \
+		level '.verdict == "ok" and (.found | test("trap"))' \
+		vram_limits '.verdict == "unknown" and (.advice | test("as root"))'
+	# Another user was there before: in a /dev/shm of its own, for other tests use that name.
+	local user=("${as[@]}")
+	# shellcheck disable=SC2016 # expanded in there
+	as=(unshare --mount sh -c 'mount -t tmpfs none /dev/shm && mkdir -m 0700 /dev/shm/kfdshim-65534 &&
+		exec "$@"' taken "${user[@]}")
+	doctor 0
+	as=("${user[@]}")
+	lines runtime_folder '.verdict == "warning" and .found == "/dev/shm/kfdshim-65534 belongs to uid 0"
+		and (.advice | test("as root: rm -r /dev/shm/kfdshim-65534$"))'
+	doctor 0 $$
+	lines level '.verdict == "unknown" and .found == "bash: -"'
+	chmod 0660 /dev/kfd /dev/dri/renderD*
+	doctor 1 --socket "$work/none"
+	lines daemon '.verdict == "warning" and (.advice | test("listens elsewhere"))' \
+		sys_ptrace '.verdict == "unknown" and .found == null' \
+		kfd_device '.verdict == "missing" and (.advice | test("render"))' \
+		render_node '.verdict == "missing" and (.advice | test("usermod -aG render"))' \
+		kfd_version '.verdict == "unknown"'
+}
+
+if [ "${1:-}" = inside ]; then
+	# Where a plain user may read it, too.
+	chmod 755 "$work"
+	bin=$work/bin
+	mkdir "$bin"
+	cp "$BUILD"/{kfdsched,kfdschedd,libkfdshim.so,libkfdshim-agent.so} "$bin"
+	as=()
+	inside_as_root
+	inside_with_daemon
+	inside_as_a_user
+	inside_with_a_debugger
+	sort -u "$work/names" | while read -r name; do
+		grep -q "^| .*\`$name\`" "$SOURCE/docs/formats.md" || fail "$name is not documented"
+	done
+	exit 0
+fi
+
+bin=$BUILD
+as=("$BUILD/kfdsim" --gpu mi100 --kernel 7.3 --gpus 2 --)
+doctor 0
+lines kernel '.found | test("rules of 7.3")' \
+	gpu '.found | test("gfx908")' \
+	debugging '.verdict == "warning" and (.advice | test("one process"))'
+[ "$(grep -cx gpu "$work/checks")" = 2 ] || fail "not two GPUs"
+as=("$BUILD/kfdsim" --gpu mi300x-cpx --kernel 6.12.107 --break topology_gpu_can_be_debugged --)
+doctor 1
+lines kernel '.found | test("rules of 6.12.107")' \
+	partition '.verdict == "ok" and .found == "CPX"' \
+	debugging '.verdict == "missing"'
+[ "$(grep -cx partition "$work/checks")" = 8 ] || fail "not eight nodes"
+
+if [ ! -e /sys/class/kfd ]; then
+	expect 1 "$kfdsched" doctor --json --socket "$work/none"
+	jq -e '(.simulated | not) and .profile == null and (.usable | not)' "$work/out" >/dev/null ||
+		fail "no GPU, and yet"
+	lines gpu '.verdict == "missing" and (.advice | test("kfdsim"))' \
+		kfd_device '.verdict == "missing"' \
+		driver '.verdict == "missing" and (.advice | test("modprobe"))' \
+		cwsr '.verdict == "unknown" and .found == null'
+	expect 1 "$kfdsched" doctor --socket "$work/none"
+	! grep -q SIMULATED "$work/out" || fail "simulated, without kfdsim"
+	grep -q '^cwsr  *unknown  -$' "$work/out" || fail "what is not known is not '-'"
+fi
+"$BUILD/kfdsim" --gpu mi210 -- bash "$0" inside

@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: kfdsched events prints what the daemon has done before anybody asked, with the
+# reason, the cause and the latency of each decision, and ends; the last N alone; a line is
+# what its schema says; --follow goes on with what happens, without a gap and nothing twice,
+# and stops cleanly when asked; more than are kept are forgotten from the front.
+set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+in_a_world
+
+events() {
+	"$BUILD/kfdsched" events "$@"
+}
+# tells FILTER: one of the kept ones is so.
+tells() {
+	events --json | jq -es "any(.[]; $1)" >/dev/null
+}
+numbers_of() {
+	jq -s "[.[].number] | . == [range(.[0]; .[0] + length)]" "$1"
+}
+
+start_daemon
+[ -z "$(events)" ] || fail "events of nothing: $(events)"
+# Little work: what it does is not the matter.
+LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline "$BUILD/kfdreplay" \
+	--trace "$SOURCE/traces/offline_gemm4000_f32.csv" --rate 10 --seconds 600 >/dev/null 2>>"$work/log" &
+offline=$!
+children+=("$offline")
+until_true 100 state_is "$offline" running || fail "no offline process: $(status | jq -c .processes)"
+# With both of its queues: in the middle of making one it is resumed for it.
+until_true 100 says ".processes[]|select(.pid == $offline)|.level == \"trap\" and (.queues|length) > 1" ||
+	fail "$(status | jq -c .processes)"
+start_online
+suspend_offline
+sleep 0.1 # the cap on holds in a second waits for no resume that comes later
+tell off
+until_true 100 tells '.kind == "resume"' || fail "no resume: $(events)"
+events --json >"$work/events"
+"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/events.json" "$work/events" --lines
+jq -es "[.[]|select(.kind == \"suspend\")][0] | .pid == $offline and .cause_pid == $online and
+	.reason == \"preempted\" and .latency_us > 0 and .duration_us > 0" "$work/events" >/dev/null ||
+	fail "nobody listened, and the suspend is not told: $(cat "$work/events")"
+[ "$(numbers_of "$work/events")" = true ] || fail "a gap: $(cat "$work/events")"
+
+# As sentences: golden but for times, pids and the node.
+TZ=UTC events >"$work/text"
+sed -E "s/^[0-9:.]+ /TIME /; s/process $offline /process A /; s/process $online([ ,])/process B\1/g
+	s/node [0-9]+/node N/; s/[0-9.]+ (us|ms|s) after/T after/; s/took [0-9.]+ (us|ms|s),/took T,/
+	s/user [0-9]+/user U/" "$work/text" >"$work/golden"
+diff -u "$SOURCE/tests/system/cli/events.golden" <(head -n 5 "$work/golden") || fail "other sentences"
+[ "$(events --last 2 --json | jq -c .number)" = "$(tail -n 2 "$work/events" | jq -c .number)" ] ||
+	fail "not the last two"
+[ -z "$(events --last 0)" ] || fail "--last 0 prints something"
+
+# From what was to what is, while events come all the time.
+for i in $(seq 12); do
+	"$BUILD/kfdsched" policy observe >/dev/null
+	"$BUILD/kfdsched" policy strict >/dev/null
+	if [ "$i" = 3 ]; then
+		"$BUILD/kfdsched" events --follow --json >"$work/followed" 2>"$work/talk" &
+		follower=$!
+		children+=("$follower")
+	fi
+done
+newest=$(events --last 1 --json | jq .number)
+has_newest() {
+	grep -q "\"number\":$newest," "$work/followed"
+}
+until_true 100 has_newest || fail "not followed to $newest: $(tail -n 1 "$work/followed")"
+[ "$(numbers_of "$work/followed")" = true ] || fail "a gap or one twice: $(jq -c .number "$work/followed")"
+[ "$(head -n 1 "$work/followed" | jq .number)" = 1 ] || fail "what was before is not there"
+kill -TERM "$follower" # a background job of a script ignores SIGINT
+code=0
+wait "$follower" || code=$?
+[ "$code" = 0 ] || fail "asked to stop: exit code $code"
+[ ! -s "$work/talk" ] || fail "it talks: $(cat "$work/talk")"
+[ "$(events --follow --last 3 --count 2 | wc -l)" = 2 ] || fail "--count 2 printed another number"
+
+# Nobody reads any more: it does not wait for something to tell that to.
+timeout 20 "$BUILD/kfdsched" events --follow | head -n 1 >/dev/null
+[ "${PIPESTATUS[0]}" != 124 ] || fail "nobody reads, and it goes on"
+
+# 256 are kept, the newest.
+kill -KILL "$offline"
+forgotten() {
+	for ((i = 0; i < 20; i++)); do
+		tell priority $((9 + i % 2)) # the daemon may look at some of them at once
+	done
+	events --json >"$work/events"
+	[ "$(wc -l <"$work/events")" = 256 ] && [ "$(head -n 1 "$work/events" | jq .number)" -gt 1 ]
+}
+until_true 600 forgotten || fail "$(wc -l <"$work/events") are kept, from $(head -n 1 "$work/events")"
+[ "$(numbers_of "$work/events")" = true ] || fail "a gap among the kept: $(jq -c .number "$work/events")"

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Every key that status, status PID --dump, queues, doctor, policy, events and the orders print as JSON
+# is told in docs/formats.md, in the section of that command (or of what it repeats).
+set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+in_a_world
+
+# valid NAME SCHEMA: $work/NAME.json is as docs/schemas has it.
+valid() {
+	"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/$2.json" "$work/$1.json" ||
+		fail "$1 is not as $2.json has it"
+}
+
+# section TITLE: what docs/formats.md says under a heading that begins so.
+section() {
+	awk -v title="## $1" '/^## /{on = index($0, title) == 1} on' "$SOURCE/docs/formats.md"
+}
+
+# told NAME LEAST SECTION...: each key of $work/NAME.json stands in one of the sections,
+# and it has that many of them at least: an empty list would prove nothing.
+told() {
+	local name=$1 least=$2 key n=0
+	shift 2
+	for title in "$@"; do
+		section "$title" | grep . || fail "docs/formats.md has no section '$title'"
+	done >"$work/$name.doc"
+	# The parts of a histogram stand at the head of the page.
+	sed -n '/A histogram is/p' "$SOURCE/docs/formats.md" >>"$work/$name.doc"
+	while read -r key; do
+		grep -q "\"$key\"" "$work/$name.doc" || fail "$name: \"$key\" is not told in '$*'"
+		n=$((n + 1))
+	done < <(jq -r '[paths | .[] | strings] | unique[]' "$work/$name.json")
+	[ "$n" -ge "$least" ] || fail "$name: only $n keys"
+}
+
+start_daemon
+export KFDSHIM_LEVEL=gate
+offline_level=gate
+start_offline --seconds 600
+start_online
+# Something of everything: an order, queues, events, a node that is busy.
+suspend_offline
+has_order() {
+	"$BUILD/kfdsched" status "$offline" --dump --json >"$work/dump.json" &&
+		jq -e '.lane.order != null and (.lane.events | length) > 0 and
+			(.lane.queues | length) > 0' "$work/dump.json" >/dev/null
+}
+until_true 50 has_order || fail "no order in the dump"
+status >"$work/status.json"
+"$BUILD/kfdsched" queues --json >"$work/queues.json"
+"$BUILD/kfdsched" doctor --json >"$work/doctor.json"
+"$BUILD/kfdsched" policy --json >"$work/policy.json"
+"$BUILD/kfdsched" events --follow --json >"$work/told" &
+children+=($!)
+until_true 50 test -s "$work/told" || fail "no events"
+{
+	"$BUILD/kfdsched" suspend "$offline" --for 9 --json
+	"$BUILD/kfdsched" set "$offline" 3 --json
+	"$BUILD/kfdsched" resume "$offline" --json
+} | jq -s . >"$work/orders.json"
+"$BUILD/kfdsched" policy observe
+tell off
+has_policy() {
+	grep -q '"policy"' "$work/told"
+}
+until_true 50 has_policy || fail "no event of a policy"
+jq -s . "$work/told" >"$work/events.json"
+
+told status 40 "kfdsched status --json"
+told dump 60 "kfdsched status PID --dump --json" "kfdsched status --json"
+told queues 20 "kfdsched queues --json" "A queue as kfdsched sees it"
+told policy 5 "kfdsched policy --json"
+told orders 6 "Orders: kfdsched suspend"
+told events 12 "kfdsched events --json"
+told doctor 10 "kfdsched doctor --json"
+valid status status
+valid dump status-dump
+valid doctor doctor
+valid policy policy

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A container whose processes have the socket of a daemon on the host: from within, kfdsched
+# names processes by the container's numbers, and the daemon knows which they are.
+set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
+world_options=(--gpu mi210)
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+in_a_world
+
+start_daemon
+# shellcheck disable=SC2016 # expanded in there
+KFDSHIM_PRIORITY=offline unshare --pid --fork --kill-child --mount-proc bash -c '
+	LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$SOURCE/traces/offline_gemm4000_f32.csv" \
+		--rate 5 --seconds 300 >/dev/null 2>&1 &
+	wait' &
+children+=("$!")
+# (It has two queues, the second a moment after the first.)
+is_known() {
+	status >"$work/status.json" && jq -e '.processes[0] | .own_pid != null and (.queues | length) > 1' "$work/status.json" >/dev/null
+}
+until_true 300 is_known || fail "the daemon does not know it: $(jq -c .processes "$work/status.json")"
+outer=$(jq '.processes[0].pid' "$work/status.json")
+inner=$(jq '.processes[0].own_pid' "$work/status.json")
+[ "$inner" != "$outer" ] || fail "it has one number only"
+[ "$(jq '.processes[0].pid_namespace' "$work/status.json")" = "$(stat -Lc %i "/proc/$outer/ns/pid")" ] || fail "not its namespace"
+
+within() {
+	nsenter --target "$outer" --pid --mount "$BUILD/kfdsched" "$@"
+}
+within queues "$inner" --json >"$work/queues.json"
+"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/queues.json" "$work/queues.json" || fail "not as documented"
+jq -e ".processes[0] | .pid == $inner and .host_pid == null and
+	any(.answers[]; .source == \"daemon\" and .answered)" "$work/queues.json" >/dev/null ||
+	fail "the daemon was not asked for the right one: $(jq -c .processes "$work/queues.json")"
+jq -e 'all(.queues[]; .suspended == false and .sources.ring_address == "lane")' "$work/queues.json" >/dev/null ||
+	fail "not all that the daemon knows: $(jq -c '.queues[0]' "$work/queues.json")"
+# What the daemon says of it is said of the right one.
+is_trapped() {
+	within diagnose "$inner" --json >"$work/diagnosis.json" &&
+		jq -e ".processes[0] | .pid == $inner and .gpu.registered and .level == \"trap\" and
+			.process.host_pid == null" "$work/diagnosis.json" >/dev/null
+}
+until_true 100 is_trapped || fail "not diagnosed: $(jq -c '.processes[0] | del(.levels)' "$work/diagnosis.json")"
+"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/diagnose.json" "$work/diagnosis.json" || fail "not as documented"
+# All of them are those of the container.
+within queues --json | jq -e "[.processes[].pid] == [$inner]" >/dev/null || fail "not those of the container"
+# It is ordered about by them, too.
+within preempt "$inner" -n 2 --hold 1ms --pause 1ms --json | jq -e ".pid == $inner and .by_daemon and .succeeded == 2" >/dev/null ||
+	fail "not preempted by the daemon"
+code=0
+within suspend "$inner" --queues 0 >"$work/out" 2>"$work/err" || code=$?
+[ "$code" = 77 ] || fail "its queues are not the daemon's: $(cat "$work/err")"
+# The daemon's own number for it is nobody's, or somebody else's, there.
+code=0
+within queues "$outer" >"$work/out" 2>"$work/err" || code=$?
+if [ "$code" != 1 ] || [ -s "$work/out" ]; then
+	fail "the host's number means something in the container: $(cat "$work/out")"
+fi
+# A process of the host is told of by its place alone.
+LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline "$BUILD/kfdreplay" \
+	--trace "$SOURCE/traces/offline_gemm4000_f32.csv" --rate 5 --seconds 300 >/dev/null 2>&1 &
+children+=("$!")
+are_two() { [ "$(status | jq '.processes | length')" = 2 ]; }
+until_true 100 are_two || fail "the daemon does not know the host's: $(status | jq -c .processes)"
+within doctor --json >"$work/doctor.json" || true
+jq -e 'any(.findings[]; .check == "connections" and (.found | startswith("2 processes, 1 of them in other pid namespaces,")))' \
+	"$work/doctor.json" >/dev/null || fail "not counted: $(jq -c '.findings[] | select(.check == "connections")' "$work/doctor.json")"
+within queues --json | jq -e "[.processes[].pid] == [$inner]" >/dev/null || fail "the host's is shown in the container"
+echo "ok"

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Help, manual pages and completions: every verb has all of them, with two examples, and the
+# completions offer what the verbs take.
+set -eu
+# shellcheck source=tests/lib/cli.inc.sh
+. "$SOURCE/tests/lib/cli.inc.sh"
+pages=$BUILD/pages
+
+verbs=$("$kfdsched" help | sed -n 's/^  \([a-z-]*\) .*/\1/p')
+[ "$(wc -w <<<"$verbs")" -ge 12 ] || fail "the overview has too few verbs: $verbs"
+for verb in $verbs; do
+	expect 0 "$kfdsched" help "$verb"
+	grep -q "^Usage: kfdsched $verb " "$work/out" || fail "$verb: no usage"
+	# A line of its own each, or going on behind a backslash or a pipe.
+	[ "$(sed '1,/^Examples:$/d' "$work/out" | grep -c '^  [^ ]')" = 2 ] || fail "$verb: not two examples"
+	# What a terminal of 100 columns shows whole.
+	[ "$(sed 1d "$work/out" | wc -L)" -le 100 ] || fail "$verb: its help is wider than 100 columns"
+	expect 0 "$kfdsched" "$verb" --help
+	mandoc -T ascii "$pages/kfdsched-$verb.1" | col -b >"$work/out" || fail "$verb: its page is no manual page"
+	for part in NAME SYNOPSIS DESCRIPTION EXAMPLES "EXIT STATUS"; do
+		grep -q "^$part" "$work/out" || fail "$verb: its page has no $part"
+	done
+	grep -q "kfdsched $verb" "$work/out" || fail "$verb: its page does not say how it is called"
+	mandoc -T ascii "$pages/kfdsched.1" | col -b | grep -q "^ *$verb$" || fail "kfdsched(1) does not have $verb"
+done
+if mandoc -T lint -W error "$pages"/*.1 >"$work/out"; then :; else fail "wrong pages"; fi
+
+# bash WORD...: what it offers for the last word.
+bash_offers() {
+	bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _kfdsched; printf "%s\n" "${COMPREPLY[@]}"' \
+		- "$pages/kfdsched.bash" "$@"
+}
+# The same of zsh, whose own part in it is stood in for.
+zsh_offers() {
+	zsh -f -c 'compadd() { shift; print -l -- "$@" }; _files() { print files }; _command_names() { print commands }
+		_describe() { print -l -- ${(P)2%%:*} ${${(P)2}%%:*} }
+		file=$1; shift; words=("$@"); CURRENT=$#; source $file' - "$pages/_kfdsched" "$@"
+}
+for shell in bash zsh; do
+	offers() {
+		"${shell}_offers" "$@" >"$work/out" 2>"$work/err" || fail "$shell: $*"
+		[ ! -s "$work/err" ] || fail "$shell: $*"
+	}
+	offers kfdsched ''
+	for verb in $verbs help; do
+		grep -qx -- "$verb" "$work/out" || fail "$shell does not offer $verb"
+	done
+	offers kfdsched queues --format ''
+	for word in table c json; do
+		grep -qx "$word" "$work/out" || fail "$shell does not offer --format $word"
+	done
+	offers kfdsched queues --
+	grep -qx -- --addresses "$work/out" || fail "$shell does not offer queues --addresses"
+	offers kfdsched workload ''
+	grep -qx llm-decode "$work/out" || fail "$shell does not offer workload llm-decode"
+	offers kfdsched help ''
+	grep -qx preempt "$work/out" || fail "$shell does not offer help preempt"
+done
+# Processes are those that the driver lists.
+# shellcheck disable=SC2016 # of the world's shell
+"$BUILD/kfdsim" --gpu mi210 -- bash -c '
+	"$BUILD/kfdsched" workload gemm --seconds 20 >/dev/null 2>&1 &
+	for _ in $(seq 100); do
+		[ ! -d /sys/class/kfd/kfd/proc/$! ] || break
+		sleep 0.1
+	done
+	. "$BUILD/pages/kfdsched.bash"
+	COMP_WORDS=(kfdsched queues "") COMP_CWORD=2
+	_kfdsched
+	[[ " ${COMPREPLY[*]} " == *" $! "* ]]' || fail "bash does not offer the process"

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What was promised of `kfdsched preempt`: fifty of fifty on a training that nobody
+# schedules; and whoever is killed in the middle of it (the command, the child of it that
+# acts, or both at once), with a daemon and without one, the training goes on, nothing
+# stays suspended, no debug session stays, and each of its workgroups has run once.
+set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+kfdsched=$BUILD/kfdsched
+
+# By the command itself, but for its times.
+if [ -z "${IN_A_WORLD:-}" ]; then
+	# shellcheck disable=SC2016 # for the inner shell
+	TRACE=$offline_trace SVG=$work/plot.svg timeout 250 "$BUILD/kfdsim" -- sh -c '
+		LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$TRACE" --closed --seconds 600 >/dev/null 2>&1 &
+		p=$!
+		until [ -e /sys/class/kfd/kfd/proc/$p/queues/0 ]; do sleep 0.1; done
+		"$BUILD/kfdsched" preempt $p -n 50 --hold 5ms --pause 5ms --svg "$SVG"
+		kill $p' >"$work/out" 2>"$work/err" || fail "$(cat "$work/err")"
+	grep -q '50/50 successes' "$work/out" || fail "$(cat "$work/out" "$work/err")"
+	# Up to the histogram; its lines are what the times were.
+	sed -E 's/process [0-9]+/process PID/; s/[0-9.]+ (us|ms|s)\b/T/g; s/ +/ /g; /^ suspend resume/q' "$work/out" >"$work/told"
+	diff -u "$SOURCE/tests/system/cli/preempt.golden" "$work/told" >&2 || fail "it reads otherwise"
+	sed '1,/ suspend  *resume/d' "$work/out" >"$work/histogram"
+	[ "$(awk '{n += $6} END {print n}' "$work/histogram")" = 49 ] || fail "rounds in the histogram: $(cat "$work/out")"
+	xmllint --noout "$work/plot.svg" || fail "the plot is not well-formed"
+	grep -q '50 of 50 rounds' "$work/plot.svg" || fail "the plot says something else"
+fi
+in_a_world
+light_trace=$SOURCE/traces/offline_gemm4000_f32.csv # little for the host to simulate
+
+# ends WHOM: they are killed while the training stands.
+ends() {
+	local preempt acting victim
+	setsid "$kfdsched" preempt "$offline" -n 5 --hold 30s --pause 1ms >"$work/out" 2>"$work/err" &
+	preempt=$!
+	children+=("$preempt")
+	until_true 50 grep -q . "/proc/$preempt/task/$preempt/children" || fail "it has no child"
+	acting=$(tr -d ' ' <"/proc/$preempt/task/$preempt/children")
+	case $1 in
+	command) victim=$preempt ;;
+	child) victim=$acting ;;
+	both) victim=-$preempt ;;
+	esac
+	"$BUILD/watch_queue" "$offline" "$rptr" 500 10000 "$victim" 9 >/dev/null ||
+		fail "it does not go on after SIGKILL of $1 $when"
+	until_true 50 has_ended "$preempt" || fail "the command stays"
+	until_true 50 has_ended "$acting" || fail "its child stays"
+	[ "$1" != child ] || grep -q 'not made' "$work/out" || fail "nothing is told of what was: $(cat "$work/out")"
+	# Free for the next one at once, and that finds it running.
+	until_true 50 again || fail "after SIGKILL of $1 $when: $(cat "$work/err")"
+}
+again() {
+	"$kfdsched" preempt "$offline" -n 2 --hold 1ms --pause 1ms --slow 10s >"$work/out" 2>"$work/err" &&
+		grep -q '2/2 successes' "$work/out"
+}
+
+start_daemon
+LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$light_trace" --rate 10 --count \
+	--json "$work/offline.json" --seconds 600 >/dev/null 2>>"$work/log" &
+offline=$!
+children+=("$offline")
+# The first queue is the runtime's own, the second the one that it works with.
+until_true 100 says "any(.processes[]; .pid == $offline and (.queues|length) > 1)" || fail "no process"
+rptr=$(rptr_of "$offline")
+when="with a daemon"
+for whom in command child both; do
+	ends "$whom"
+done
+until_true 50 state_is "$offline" running || fail "it stays suspended"
+kill -TERM "$daemon"
+until_true 50 has_ended "$daemon" || fail "the daemon stays"
+when="without a daemon"
+for whom in command child both; do
+	ends "$whom"
+done
+[ "$(awk '/TracerPid/ {print $2}' "/proc/$offline/status")" -eq 0 ] || fail "it is still traced"
+kill -INT "$offline"
+wait "$offline" || true
+counts_are_right

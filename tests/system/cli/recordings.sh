@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# kfdsched analyze and compare, of recordings made up here: a server with 24 queues in 96
+# hardware slots, and a model that uses one; their text as expected, their JSON by schema,
+# a picture that is XML. What is missing, empty, cut off, garbage, of another version, a
+# link, a pipe or enormous gets one sentence, or is left out and said.
+set -eu
+# shellcheck source=tests/lib/cli.inc.sh
+. "$SOURCE/tests/lib/cli.inc.sh"
+schema() {
+	"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/$1.json" "$work/out" ||
+		fail "not as docs/schemas/$1.json has it"
+}
+
+# recording DIR QUEUES NODES HQDS SAMPLES [CHANGE]: QUEUES spread over nodes 1001 and so on;
+# CHANGE, a filter, is applied to each sample as "." with its number as $n.
+recording() {
+	mkdir "$work/$1"
+	jq -nc --argjson queues "$2" --argjson nodes "$3" --argjson hqds "$4" --argjson samples "$5" '
+		def value(v): {v: v};
+		{kfdsched_recording: 1, made_by: "record", pid: null, comm: null,
+		 command: ["serve", "--model", "x"], interval_us: 1000000, sources: ["sysfs", "mqd", "hqd"],
+		 nodes: [range($nodes) | {gpu_id: (1001 + .), node: (. + 1), gfx_target_version: 90402, xccs: $hqds,
+			compute_slots: 24, sdma_engines: 2, xgmi_engines: 0, sdma_queues: 8}]},
+		{sample: 1, phase: "baseline", seconds: 0, processes: [], mqds: null, hqds: null},
+		(range($samples) as $n | {sample: ($n + 2), phase: "sample", seconds: ($n + 1),
+			processes: [{pid: (4000 + $queues + $samples), host_pid: null, started_ticks: 5, comm: "serve", source: "sysfs",
+				unknown: null, queues: [range($queues) | {id: ., context: 0, gpu_id: (1001 + . % $nodes),
+					type: "aql", ring_bytes: 65536, queue_priority: 7, mqds: $hqds, active_hqds: $hqds,
+					hqd_xcc_mask: (pow(2; $hqds) - 1), sources: {type: "mqd", ring_bytes: "sysfs", queue_priority: "mqd", mqds: "mqd",
+						active_hqds: "hqd", hqd_xcc_mask: "hqd"}}]}],
+			mqds: null, hqds: null} | '"${6:-.}"'),
+		{sample: 99, phase: "final", seconds: ($samples + 1), processes: [], mqds: null, hqds: null},
+		{end: {reason: "done", exit_code: 0, signal: null}, samples: ($samples + 2)}' >"$work/$1/index.jsonl"
+}
+
+cd "$work"
+recording server 24 8 4 5
+recording model 1 1 4 5
+recording again 24 8 4 3
+# Queue 3 goes, another one comes; queue 0 is set anew.
+recording moving 4 2 1 4 'if $n >= 2 then .processes[0].queues[3].id = 9 | .processes[0].queues[0].queue_priority = 11 else . end'
+
+for name in server moving; do
+	expect 0 "$kfdsched" analyze "$name" --svg "$work/$name.svg"
+	diff -u "$SOURCE/tests/system/cli/analyze_$name.golden" "$work/out" || fail "other words of $name"
+	python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$work/$name.svg" || fail "no XML"
+done
+expect 0 "$kfdsched" analyze server --json
+schema analyze
+jq -e '.complete and .samples == 5 and .exit_code == 0 and (.processes | length) == 1 and
+	(.processes[0] | .stable and .queues.max == 24) and (.nodes | length) == 8 and
+	([.nodes[].active_hqds] | add) == 96 and all(.nodes[]; .hqds_per_queue == {min: 4, max: 4} and
+		.by_xcc == [range(4) | {xcc: ., queues: 3}])' \
+	"$work/out" >/dev/null || fail "not a server of 24 queues in 96 slots"
+expect 0 "$kfdsched" analyze moving --json
+schema analyze
+jq -e '.processes[0] | .verdict == "changing" and .changed_samples == 1 and
+	(.attributes | map(select(.changed == ["queue_priority"]) | .queue.id)) == [0] and
+	(.presence | map(select(.id == 3 or .id == 9) | .present_ratio)) == [0.5, 0.5]' "$work/out" >/dev/null ||
+	fail "not what moved"
+
+expect 0 "$kfdsched" compare server model
+diff -u "$SOURCE/tests/system/cli/compare.golden" "$work/out" || fail "other words of compare"
+expect 0 "$kfdsched" compare server again --json
+schema compare
+jq -e '.ids_predictable and .common == 24 and .only_a + .only_b + .differing == 0 and .shared_nodes == 8' \
+	"$work/out" >/dev/null || fail "two runs with the same ids are not the same"
+expect 0 "$kfdsched" compare again moving --json
+jq -e '.ids_predictable == false' "$work/out" >/dev/null || fail "ids of what moves are foretold"
+
+# What is none.
+for verb in analyze "compare server"; do
+	# shellcheck disable=SC2086 # a verb and what stands before the folder
+	for name in missing nothing garbage version link fifo; do
+		case $name in
+		nothing) mkdir -p nothing ;;
+		garbage) mkdir -p garbage && head -c 300000 /dev/urandom >garbage/index.jsonl ;;
+		version) mkdir -p version && echo '{"kfdsched_recording": 2}' >version/index.jsonl ;;
+		link) mkdir -p link && ln -sf "$work/server/index.jsonl" link/index.jsonl ;;
+		fifo) mkdir -p fifo && { [ -p fifo/index.jsonl ] || mkfifo fifo/index.jsonl; } ;;
+		esac
+		expect 1 "$kfdsched" $verb $name
+		one_line
+	done
+	# shellcheck disable=SC2086
+	expect 1 "$kfdsched" $verb version
+	said "version 2, and this kfdsched reads version 1"
+done
+expect 1 "$kfdsched" analyze link
+said "a link, which is not followed"
+
+# Cut off anywhere, it is readable up to there.
+for bytes in 700 5000 20000; do
+	rm -rf cut && mkdir cut
+	head -c "$bytes" server/index.jsonl >cut/index.jsonl
+	"$kfdsched" analyze cut >"$work/out" 2>"$work/err" || one_line
+done
+mkdir damaged
+{
+	head -n 3 server/index.jsonl
+	head -c 1000 /dev/urandom | tr -d '\n'
+	echo
+	# More than there can be, and numbers that are none.
+	sed -n 4p server/index.jsonl | jq -c '.processes[0].queues[0].gpu_id = 99999999999999'
+	sed -n 4p server/index.jsonl | jq -c '.processes[0].pid = -1'
+	sed -n 4p server/index.jsonl | jq -c '.seconds = 1e300 | .mqds = "../../../../etc/passwd"'
+	sed -n 4p server/index.jsonl | jq -c '.processes[0] |= (.comm = "\u001b[2Jx" | .queues = [range(3000) as $n |
+		.queues[0] | .id = $n * 2])'
+} >damaged/index.jsonl
+expect 0 "$kfdsched" analyze damaged --svg "$work/damaged.svg" --json
+jq -e '.damaged_lines == 3 and (.complete | not) and .samples == 3' "$work/out" >/dev/null || fail "not what is damaged"
+python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$work/damaged.svg" || fail "no XML"
+expect 0 "$kfdsched" analyze damaged
+if grep -q "$(printf '\033')" "$work/out"; then fail "an escape sequence reaches the terminal"; fi
+printed "3 lines of it could not be read"

@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Proves, in tmux, with a real process on a simulated GPU and a real daemon: kfdsched top shows
+# its queues, slots and memory, opens it down to its queues, gives it a priority, suspends and
+# resumes it; who is suspended from there runs again when top ends, also by kill -9; one frame
+# keeps to its schema; without a daemon sysfs tells what it can, and the rest is not known.
+set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+in_a_world
+# shellcheck source=tests/lib/tmux.inc.sh
+. "$SOURCE/tests/lib/tmux.inc.sh"
+trap 'tmux_end; clean_up' EXIT
+here=$SOURCE/tests/system/cli
+
+start_daemon
+
+# ---- how long nodes had work: as one clock has it, and once for any number of clients ----
+node=$(gpu_id)
+work() {
+	status | jq -c '[.daemon.uptime_us, .nodes[0].work_us]'
+}
+# grows TIMES: work, over half a second, as often as that passed.
+grows() {
+	local before
+	before=$(work)
+	sleep 0.5
+	jq -en --argjson a "$before" --argjson b "$(work)" --argjson times "$1" '
+		(($b[1] - $a[1]) - $times * ($b[0] - $a[0])) | fabs <= 2' >/dev/null ||
+		fail "work_us does not grow $1 times as fast as time"
+}
+n_working() {
+	says "[.processes[]|select(.active)] | length == $1"
+}
+grows 0
+start_online
+tell on
+mkfifo "$work/others"
+"$BUILD/lane_client" "$KFDSHIM_SOCKET" 15 "$node" <"$work/others" >/dev/null 2>>"$work/log" &
+other=$!
+children+=("$other")
+exec {others}>"$work/others"
+echo on >&"$others"
+soon n_working 2
+grows 1
+kill -KILL "$other"
+soon n_working 1
+grows 1
+kill -KILL "$online"
+soon n_working 0
+grows 0
+
+# Light work: what is shown does not depend on how much there is.
+offline_trace=$SOURCE/traces/offline_gemm4000_f32.csv
+start_offline --seconds 600
+tmux_begin 120 30 "exec $BUILD/kfdsched top --interval 200ms"
+
+# ---- what it shows ----
+shows "daemon $daemon, policy strict"
+shows " 2 of 24 slots"
+row() {
+	screen | grep -E "^ *$offline +trap +offline +2 "
+}
+# Of two queues each is in one slot, as long as nobody suspends it.
+mapped() {
+	row | grep -qE ' (yes|no) +2 +2 +1:1 +[0-9.]+[KMG] .* kfdreplay --trace'
+}
+soon mapped
+
+# ---- down to its queues ----
+keys Enter
+shows "Process $offline, level trap"
+soon eval "screen | grep '^Told by daemon, lane, ' | grep -q 'mqd, hqd'"
+soon eval "screen | grep -qE '^ +1 +$node +aql +1 MiB +[0-9]+ +[0-9]+ '"
+
+# ---- orders ----
+keys S
+shows "Suspend $offline (kfdreplay) until R, or this top ends? y/n"
+keys n
+shows "Nothing was done."
+says ".processes[]|select(.pid == $offline)|.lease_us == null" || fail "suspended without a yes"
+keys S y
+soon state_is "$offline" suspended
+shows "level trap, suspended"
+keys q
+shows "$node ["
+soon eval "row | grep -q ' suspended '"
+keys q
+shows "1 process suspended here will run again. Quit?"
+keys n
+keys R y
+soon state_is "$offline" running
+keys t
+keys -l 9
+keys Enter
+soon says ".processes[]|select(.pid == $offline)|.priority == 9 and .priority_ordered"
+keys t
+keys -l fast
+keys Enter
+shows "not 'fast'"
+
+# Whatever ends it.
+keys S y
+soon state_is "$offline" suspended
+kill -KILL "$(tmux_here display-message -p '#{pane_pid}')"
+soon state_is "$offline" running
+# Another's end of it is told.
+tmux_begin 120 30 "exec $BUILD/kfdsched top $offline --interval 200ms"
+shows kfdreplay
+keys S y
+soon state_is "$offline" suspended
+"$BUILD/kfdsched" resume "$offline" >/dev/null
+shows "Process $offline: "
+keys q
+
+# ---- one frame ----
+"$BUILD/kfdsched" top "$offline" --once --json --interval 300ms >"$work/once.json"
+"$here/schema.py" "$SOURCE/docs/schemas/top.json" "$work/once.json"
+jq -e --argjson pid "$offline" --argjson node "$node" '
+	(.nodes | length == 1) and .nodes[0].gpu_id == $node and .nodes[0].slots == 24 and
+	.nodes[0].compute_queues == 2 and .nodes[0].busy_source == "daemon" and .nodes[0].busy_ratio > 0 and
+	(.processes | length == 1) and .processes[0].pid == $pid and .processes[0].source == "daemon" and
+	.processes[0].active_hqds == 2 and .processes[0].hqds_per_queue == 1 and
+	.processes[0].vram_bytes > 0' "$work/once.json" >/dev/null ||
+	fail "not what one frame should tell: $(cat "$work/once.json")"
+
+# ---- without a daemon ----
+kill -TERM "$daemon"
+soon has_ended "$daemon"
+"$BUILD/kfdsched" top "$offline" --once --json --interval 50ms >"$work/once.json"
+"$here/schema.py" "$SOURCE/docs/schemas/top.json" "$work/once.json"
+jq -e '.daemon == null and .nodes[0].busy_source == "sysfs" and .nodes[0].compute_queues == 2 and
+	.processes[0].source == "sysfs" and .processes[0].compute_queues == 2 and
+	.processes[0].level == null and .processes[0].state == null' "$work/once.json" >/dev/null ||
+	fail "not what is known without a daemon: $(cat "$work/once.json")"
+tmux_begin 120 30 "exec $BUILD/kfdsched top --interval 200ms"
+shows "no daemon: "
+shows "of CUs"
+soon eval "screen | grep -qE '^ *$offline +- +- +- +- +- +2 +2 +1:1 '"
+keys S
+shows "Only a daemon can do that"
+keys q
+
+# Who uses no GPU.
+got=0
+"$BUILD/kfdsched" top $$ --once --interval 50ms >"$work/out" 2>"$work/err" || got=$?
+if [ $got != 1 ] || ! grep -q "uses no GPU" "$work/err"; then
+	fail "top of a process without a GPU: $(cat "$work/err")"
+fi

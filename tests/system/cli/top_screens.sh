@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Proves, in tmux, with the state of a daemon that was made up: the screens of kfdsched top at
+# 80x24 and 120x40 are the expected ones, to the letter; it sorts, filters, helps and follows
+# the terminal's size; names cannot move the cursor; whatever ends it, the terminal is as it
+# was; a terminal that goes away ends it; where there is none it says what to do.
+set -eu
+# shellcheck source=tests/lib/cli.inc.sh
+. "$SOURCE/tests/lib/cli.inc.sh"
+# shellcheck source=tests/lib/tmux.inc.sh
+. "$SOURCE/tests/lib/tmux.inc.sh"
+trap 'tmux_end; end' EXIT
+here=$SOURCE/tests/system/cli
+export FAKE_ANSWER="sh $here/top_status.sh"
+
+# golden NAME: the screen becomes that of top_NAME.golden.
+golden() {
+	for ((i = 0; i < 200; i++)); do
+		screen >"$work/screen"
+		if cmp -s "$here/top_$1.golden" "$work/screen"; then
+			return 0
+		fi
+		sleep 0.05
+	done
+	diff -u "$here/top_$1.golden" "$work/screen" || fail "the screen is not top_$1.golden"
+}
+# Its number, once it runs.
+pid_of_top() {
+	pid=$(pgrep -P "$(tmux_here display-message -p '#{pane_pid}')" -x kfdsched)
+}
+has_gone() {
+	! kill -0 "$1" 2>/dev/null
+}
+
+# ---- without a terminal, or one that nobody knows ----
+expect 2 "$kfdsched" top --socket "$work/none" </dev/null
+one_line
+said "use --once"
+expect 2 "$kfdsched" top --json
+said "--once"
+expect 2 "$kfdsched" top --interval 1ms
+said "--interval"
+expect 1 "$kfdsched" top --once 4194304
+said "no process 4194304"
+start_daemon "$work/s"
+tmux_begin 80 24 "TERM=nosuch $kfdsched top --socket $work/s; sleep 1000"
+shows "a terminal called 'nosuch'"
+shows "use --once"
+tmux_end
+
+# ---- what is shown ----
+tmux_begin 80 24 "PS1='shell: ' sh"
+stty_before() {
+	keys "stty -g >$work/$1; echo said-\$?" Enter
+	shows said-0
+	keys clear Enter
+	soon test -s "$work/$1"
+}
+stty_before modes
+keys "$kfdsched top --socket $work/s --interval 200ms" Enter
+golden 80x24
+keys '>' '>' '>' '>'
+keys I
+golden sorted
+keys F6 Home Down Down Enter /
+keys -l tra
+golden filter
+keys BSpace BSpace BSpace -l zzz
+shows "No process matches the filter."
+keys Escape
+keys '?'
+shows "kfdsched top: keys"
+golden help
+keys x
+tmux_here resize-window -x 120 -y 40
+golden 120x40
+tmux_here resize-window -x 40 -y 8
+shows "5000001 running         1"
+tmux_here resize-window -x 80 -y 24
+keys q
+shows 'shell:'
+
+# ---- however it ends ----
+# ends HOW COMMAND...: the terminal is as it was.
+ends() {
+	local how=$1
+	shift
+	keys clear Enter
+	keys "$kfdsched top --socket $work/s; echo end''ed-\$?" Enter
+	shows 5000006
+	pid_of_top
+	"$@"
+	shows "ended-"
+	[ "$(tmux_here display-message -p '#{alternate_on} #{cursor_flag}')" = "0 1" ] ||
+		fail "$how: the screen is not as it was"
+	rm -f "$work/after"
+	stty_before after
+	cmp -s "$work/modes" "$work/after" || fail "$how: the terminal's modes are not as they were"
+}
+signal() {
+	kill -"$1" "$pid"
+}
+ends "Ctrl-C" keys C-c
+ends "SIGTERM" signal TERM
+ends "a crash" signal SEGV
+ends "q" keys q
+
+# ---- its terminal goes away ----
+# The kernel sends SIGHUP and SIGCONT then; LeakSanitizer, which stops the process when it ends,
+# waits for ever if one of them arrives meanwhile.
+top="ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 $kfdsched top"
+keys "$top --socket $work/s" Enter
+shows 5000006
+pid_of_top
+gone=$pid
+tmux_end
+soon has_gone "$gone"
+# One that ignores SIGHUP (nohup) sees the end of its terminal.
+tmux_begin 80 24 "trap '' HUP; $top --socket $work/s; exit"
+shows 5000006
+pid_of_top
+gone=$pid
+tmux_end
+soon has_gone "$gone"
+
+# ---- one frame ----
+expect 0 "$kfdsched" top --once --interval 50ms --socket "$work/s"
+diff -u "$here/top_once.golden" "$work/out" || fail "--once is not the expected one"
+expect 0 "$kfdsched" top --once --json --interval 50ms --socket "$work/s"
+"$here/schema.py" "$SOURCE/docs/schemas/top.json" "$work/out" || fail "not the schema"
+jq -e '[.processes[] | select(.pid == 5000005)][0] |
+	.level == null and .queues == null and .vram_bytes == null and .suspends_per_s == null' \
+	"$work/out" >/dev/null || fail "what is not known is not null"
+expect 0 "$kfdsched" top --once --json --interval 50ms --socket "$work/none"
+"$here/schema.py" "$SOURCE/docs/schemas/top.json" "$work/out" || fail "not the schema without a daemon"
+jq -e '.daemon == null and (.why_no_daemon | test("no daemon answers")) and .suspends_per_s == null' \
+	"$work/out" >/dev/null || fail "no daemon, and no word of it"

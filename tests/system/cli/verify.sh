@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# kfdsched verify: all sources agree on a process with the shim and on one without, by
+# themselves and with a debug session, which leaves nothing behind; what is suspended is in
+# no slot, and no difference; one source alone tells nothing.
+set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+in_a_world
+
+kfdsched=$BUILD/kfdsched
+# verify CODE ARGUMENT...: to $work/out and $work/err.
+verify() {
+	local want=$1 code=0
+	shift
+	"$kfdsched" verify "$@" >"$work/out" 2>"$work/err" || code=$?
+	[ "$code" = "$want" ] || fail "verify $*: $code, not $want: $(cat "$work/out" "$work/err")"
+}
+printed() {
+	grep -qF -- "$1" "$work/out" || fail "no '$1' in: $(cat "$work/out")"
+}
+value() {
+	jq -e "$1" "$work/out" >/dev/null || fail "not so: $1: $(jq -c . "$work/out")"
+}
+schema() {
+	"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/verify.json" "$work/out" || fail "not as documented"
+}
+
+# start VARIABLE...: three queues that stay until `finish`: $process.
+start() {
+	rm -f "$work/hold"
+	mkfifo "$work/hold"
+	env "$@" "$BUILD/matrix_queues" --hold <"$work/hold" >"$work/steps" 2>"$work/words" &
+	process=$!
+	children+=("$process")
+	exec {hold}>"$work/hold"
+}
+finish() {
+	exec {hold}>&-
+	wait "$process" || fail "it did not end as it should: $(cat "$work/steps" "$work/words")"
+	children=()
+}
+three_by() {
+	"$kfdsched" queues "$process" --json >"$work/queues" 2>/dev/null &&
+		jq -e "[.queues[] | select(.sources.$1 != null and .mqds != null)] | length == 3" "$work/queues" >/dev/null
+}
+
+# Only the driver knows its queues. Twice with a session: the first has left nothing.
+start
+until_true 300 three_by ring_bytes || fail "no queues: $(cat "$work/steps" "$work/words")"
+verify 0 "$process" --json
+value '.verdict == "agree" and ([.queues[].told.mqd] == ["yes", "alike", "alike"]) and all(.queues[]; .told.trap == null)'
+for _ in 1 2; do
+	verify 0 "$process" --trap --json
+	schema
+	value 'all(.queues[]; .told.trap == "yes" and .told.mqd == "yes" and .sources.cwsr_bytes == "trap")'
+	value '.all.active_hqds == 3'
+	grep -q "^TracerPid:.0$" "/proc/$process/status" || fail "it is traced still"
+done
+thread=$(find "/proc/$process/task" -mindepth 1 -maxdepth 1 -printf '%f\n' | grep -vx "$process" | head -n 1)
+verify 1 "$thread"
+grep -q "thread" "$work/err" || fail "$(cat "$work/err")"
+# Without debugfs only sysfs is left.
+alone=0
+unshare -m sh -c "mount -t tmpfs none /sys/kernel/debug && '$kfdsched' verify $process" >"$work/out" 2>&1 || alone=$?
+[ "$alone" = 77 ] || fail "one source alone: $alone: $(cat "$work/out")"
+printed "cannot tell: only sysfs answers"
+printed "there is no /sys/kernel/debug/kfd"
+finish
+
+# With the shim, without a daemon.
+start LD_PRELOAD="$BUILD/libkfdshim.so" KFDSHIM_PRIORITY=offline
+with=$process
+until_true 300 three_by hsa_queue || fail "no lane of the one with the shim: $(cat "$work/steps" "$work/words")"
+verify 0 "$with"
+sed -E "s/process $with /process P /; s/0x[0-9a-f]{12}/ADDRESS_______/; s#at /.*#at SOCKET#; s/ +\$//" "$work/out" >"$work/golden"
+diff -u "$SOURCE/tests/system/cli/verify.golden" "$work/golden" || fail "another table"
+verify 0 "$with" --json
+schema
+value '.verdict == "agree" and .looks <= 5 and .differences == []'
+value '[.sources[] | select(.answered) | [.source, .queues]] == [["lane", 3], ["sysfs", 3], ["mqd", 3], ["hqd", 3]]'
+value 'all(.queues[]; .told == {daemon: null, lane: "yes", trap: null, sysfs: "yes", mqd: "yes", hqd: "yes"})'
+value '.all | .xccs == 1 and .compute_queues == 3 and .mqds == 3 and .active_hqds == 3 and .ratio == "1:1"'
+
+# With a daemon, which has the session.
+eval "start_daemon $hold>&-" # what it keeps open does not end
+until_true 100 says ".processes[]|select(.pid == $with)|.level == \"trap\"" || fail "not at level trap"
+"$kfdsched" suspend "$with" --for 60 >/dev/null
+verify 0 "$with" --trap
+printed "is in no hardware slot: it is suspended"
+printed "agree: lane, sysfs and mqd tell the same 3 queues"
+grep -q "^trap .*$with" "$work/out" || fail "not why there is no snapshot: $(cat "$work/out")"
+verify 0 "$with" --json
+value '.all.active_hqds == 0 and .all.in_no_slot == 3 and .all.ratio == null'
+value 'all(.queues[]; .told.daemon == "yes" and .told.hqd == "no" and .active_hqds == 0)'
+"$kfdsched" resume "$with" >/dev/null
+finish
+
+# Nobody that has queues, nobody at all, a thread; and wrong use.
+verify 1 $$
+grep -q "nobody knows queues of process $$" "$work/err" || fail "$(cat "$work/err")"
+sleep 0 &
+gone=$!
+wait "$gone"
+verify 1 "$gone"
+grep -q "no process $gone" "$work/err" || fail "$(cat "$work/err")"
+verify 2
+verify 2 x
+verify 2 "$with" 1
+echo ok

@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# kfdsched watch: who uses a GPU already is told and not waited for; a new one is told with
+# its numbers on the host and in its container and is monitored to its end, of a container,
+# by a pattern, by its number, or all at once; in time nobody, and asked to stop, it says so.
+set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
+world_options=(--gpu mi210)
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+in_a_world
+# shellcheck source=tests/lib/container.inc.sh
+. "$SOURCE/tests/lib/container.inc.sh"
+
+kfdsched=$BUILD/kfdsched
+id=3f2a9c0d1e4b5a69788796a5b4c3d2e1f00112233445566778899aabbccddeef
+
+# watch ARGUMENT...: in the background: $watching, its output in $work/out and $work/err.
+watch() {
+	# What the last one said is not this one's.
+	: >"$work/out"
+	: >"$work/err"
+	"$kfdsched" watch --interval 200ms "$@" >"$work/out" 2>"$work/err" &
+	watching=$!
+	children+=("$!")
+	until_true 300 has_begun || fail "it does not begin: $(cat "$work/err")"
+}
+has_begun() {
+	grep -q "waiting for" "$work/err" || ! kill -0 "$watching" 2>/dev/null
+}
+# ends CODE: the watch in the background does.
+ends() {
+	local got=0
+	wait "$watching" || got=$?
+	[ "$got" = "$1" ] || fail "watch ended with $got, not $1: $(cat "$work/out" "$work/err")"
+}
+said() {
+	grep -q -- "$1" "$work/err" || fail "stderr does not say '$1': $(cat "$work/err")"
+}
+printed() {
+	grep -q -- "$1" "$work/out" || fail "stdout does not say '$1': $(cat "$work/out")"
+}
+prints() {
+	until_true 300 grep -q -- "$1" "$work/out" || fail "it does not say '$1': $(cat "$work/out" "$work/err")"
+}
+# start ARGUMENT...: a workload: $!.
+start() {
+	"$BUILD/kfdreplay" --trace "$SOURCE/traces/online_resnet50_b1.csv" --rate 5 "$@" >/dev/null 2>&1 &
+	children+=("$!")
+}
+has_queue() {
+	"$kfdsched" monitor "$1" --seconds 1ms 2>/dev/null | grep -q '1: [1-9][0-9]* queue'
+}
+
+start --seconds 900
+old=$!
+until_true 300 has_queue "$old" || fail "no queue"
+
+# Nobody new.
+watch --timeout 0.3
+ends 1
+said "process $old (kfdreplay) uses a GPU already"
+said "no new GPU process within"
+[ "$(wc -l <"$work/err") $(wc -c <"$work/out")" = "3 0" ] || fail "more than three lines: $(cat "$work/out" "$work/err")"
+
+# One in a container; others are not it.
+watch --container "${id:0:12}" --timeout 120
+start --seconds 900
+other=$!
+run_container docker "/docker/$id" "$work/containers/$id/hostname" /etc/hostname
+inner=$(awk '/^NSpid:/ {print $3}' "/proc/$workload/status")
+prints "queues (ids 0-"
+printed "^new GPU process: host pid $workload, container pid $inner, container docker ${id:0:12}, $BUILD/kfdreplay"
+kill -KILL "$workload"
+ends 0
+printed "process $workload (kfdreplay): .*; then it ended"
+[ "$(grep -c '^new GPU process' "$work/out")" = 1 ] || fail "others, too: $(cat "$work/out")"
+
+# By its number, also one that is there already; asked to stop it tells what it has.
+watch --pid "$other"
+prints "queues (ids 0-"
+kill -TERM "$watching"
+ends 0
+printed "process $other (kfdreplay): "
+grep -q already "$work/err" && fail "of --pid nothing is told: $(cat "$work/err")"
+
+# All that have a word in their command, each a line; schema.
+watch --all --name 'seconds [23]' --seconds 0.4 --json --timeout 120
+start --seconds 77
+unmeant=$!
+start --seconds 22
+two=$!
+start --seconds 33
+three=$!
+both_done() {
+	[ "$(jq -s '[.[] | select(has("verdict"))] | length' "$work/out")" = 2 ]
+}
+until_true 300 both_done || fail "not both: $(cat "$work/out" "$work/err")"
+kill -TERM "$watching"
+ends 0
+jq -se "[.[] | select(.kind == \"found\") | .pid] | sort == [$two, $three]" "$work/out" >/dev/null ||
+	fail "not those: $(cat "$work/out")"
+"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/watch.json" "$work/out" --lines || fail "not as documented"
+
+# Nobody came until it was asked to stop (all that were started are there); one that ends without a GPU; what is no process.
+until_true 300 has_queue "$unmeant" || fail "no queue"
+watch
+kill -TERM "$watching"
+ends 1
+said "no new GPU process within [0-9.]* s$"
+sleep 600 &
+gone=$!
+children+=("$gone")
+watch --pid "$gone"
+kill -KILL "$gone"
+wait "$gone" || true
+ends 1
+said "process $gone (.*) has ended without using a GPU"
+watch --pid "$gone"
+ends 1
+said "there is no process $gone"
+for wrong in "--pid x" "--timeout 0" "--interval 1us" "--name=" "--container=" "more"; do
+	# shellcheck disable=SC2086 # two words
+	watch $wrong
+	ends 2
+done

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# kfdsched workload: each preset runs on a GPU, with the shim where a priority is given; its
+# JSON is kfdreplay's.
+set -eu
+# shellcheck source=tests/lib/cli.inc.sh
+. "$SOURCE/tests/lib/cli.inc.sh"
+
+for preset in gemm cnn transformer llm-decode; do
+	"$BUILD/kfdsim" --gpu mi210 -- "$kfdsched" workload "$preset" --seconds 2 --json >"$work/$preset" 2>"$work/err" &
+	started="$started $!"
+	pids="${pids:-} $!"
+done
+for pid in $pids; do
+	wait "$pid" || fail "a workload failed: $(cat "$work/err")"
+done
+started=""
+for preset in gemm cnn transformer llm-decode; do
+	"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/workload.json" "$work/$preset" || fail "$preset: not as documented"
+done
+mode() {
+	jq -r '"\(.mode) \(.trace) \(.simulated)"' "$work/$1"
+}
+[ "$(mode gemm)" = "closed offline_gemm4000_f32 true" ] || fail "gemm: $(mode gemm)"
+[ "$(mode cnn)" = "open online_resnet50_b1 true" ] || fail "cnn: $(mode cnn)"
+[ "$(mode transformer)" = "closed offline_gpt2m_train_8x1024 true" ] || fail "transformer: $(mode transformer)"
+[ "$(mode llm-decode)" = "closed online_llama1b_decode_b1 true" ] || fail "llm-decode: $(mode llm-decode)"
+jq -e '.requests > 0' "$work/gemm" >/dev/null || fail "gemm did nothing"
+
+# With a priority it has the shim, and keeps its process id, so that other verbs find it.
+# shellcheck disable=SC2016 # of the world's shell
+expect 0 "$BUILD/kfdsim" --gpu mi210 -- bash -c '
+	"$1" workload transformer --seconds 30 --priority offline >/dev/null 2>&1 &
+	for _ in $(seq 100); do
+		! "$1" queues $! --json 2>/dev/null | jq -es ".[0].queues[0].sources.ring_bytes == \"lane\"" >/dev/null || exit 0
+		sleep 0.1
+	done
+	exit 1' - "$kfdsched"
+
+expect 2 "$kfdsched" workload
+one_line
+expect 2 "$kfdsched" workload bert
+said "'bert' is no workload: gemm, cnn, transformer or llm-decode"
+expect 2 "$kfdsched" workload gemm --seconds -1
+expect 2 "$kfdsched" workload gemm --priority fast
+# A machine without a GPU says so.
+expect 77 "$kfdsched" workload gemm

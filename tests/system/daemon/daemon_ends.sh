@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: on SIGTERM the daemon resumes what it has suspended within WITHIN_MS, lets go
+# of it, removes its socket and ends with 0.
+set -eu
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+in_a_world
+
+start_daemon
+start_offline --seconds 600
+start_online
+suspend_offline
+[ "$(awk '/TracerPid/ {print $2}' "/proc/$offline/status")" -ne 0 ] || fail "it is not traced"
+ms=$("$BUILD/watch_queue" "$offline" "$(rptr_of "$offline")" 300 "$WITHIN_MS" "$daemon" 15) ||
+	fail "not resumed"
+echo "ran again $ms ms after SIGTERM of the daemon"
+wait "$daemon" || fail "the daemon's exit code is $?"
+[ ! -e "$KFDSHIM_SOCKET" ] || fail "the socket is left"
+[ "$(awk '/TracerPid/ {print $2}' "/proc/$offline/status")" -eq 0 ] || fail "it is still traced"
+grep -q worker "$work/log" && fail "the worker did not leave by itself"
+end_offline

@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: kfdsched status PID --dump tells all that the lane of one workload holds
+# (queues, nodes, runtime, session, order, the last events in their order), as text
+# and as JSON, with why a queue is not suspendable; a pid that is not registered, no
+# pid and no daemon are said clearly.
+set -eu
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+in_a_world
+
+# refused CODE TEXT ARGUMENT...: one line on stderr with that text, that code.
+refused() {
+	local code=0 want=$1 text=$2
+	shift 2
+	"$BUILD/kfdsched" status "$@" >"$work/out" 2>"$work/err" </dev/null || code=$?
+	[ "$code" -eq "$want" ] || fail "status $*: exit code $code, not $want"
+	[ "$(wc -l <"$work/err")" -eq 1 ] || fail "status $*: not one line: $(cat "$work/err")"
+	grep -qF -- "$text" "$work/err" || fail "status $*: $(cat "$work/err")"
+	[ ! -s "$work/out" ] || fail "status $*: something on stdout"
+}
+
+refused 1 "no daemon answers" $$ --dump
+refused 2 "wants the PID" --dump
+refused 2 "is no process id" --dump 12x
+refused 2 "one argument too many" 12
+
+start_daemon
+refused 1 "no process $$ is registered" $$ --dump
+
+mkfifo "$work/orders"
+LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline KFDSHIM_GROUP=ranks \
+	"$BUILD/shim_workload" <"$work/orders" >"$work/answers" 2>>"$work/log" &
+workload=$!
+children+=("$workload")
+exec 7>"$work/orders"
+printf 'queue\n' >&7
+until_true 50 says ".processes[]|select(.pid == $workload)|.queues|length == 2" || fail "no queues"
+printf 'block\n' >&7
+
+dump() {
+	"$BUILD/kfdsched" status "$workload" --dump --json >"$work/dump"
+}
+# told JQ-EXPRESSION: is it so in the dump?
+told() {
+	jq -e "$1" "$work/dump" >/dev/null || fail "not so: $1: $(cat "$work/dump")"
+}
+dump_says() {
+	dump && jq -e "$1" "$work/dump" >/dev/null
+}
+# The node becomes active a moment before its queue does.
+until_true 50 dump_says '.lane.nodes[0].active and any(.lane.queues[]; .state == "active")' ||
+	fail "no work seen: $(cat "$work/dump")"
+dump # all of a change that the last one may have come into the middle of
+told ".process.pid == $workload and .process.group == \"ranks\" and .process.priority == 2"
+told '.lane.runtime == "enabled" and .lane.own_session == false and .lane.suspended == false'
+told '.lane.order == null and .lane.unreadable_queues == 0'
+told '(.lane.nodes | length == 1) and .lane.nodes[0].active_age_us >= 0'
+told '.lane.queues | length == 2 and all(.[]; .type == "aql" and .context == 0 and .percent == 100)'
+told '.lane.queues | all(.[]; .cwsr_bytes > 0 and (.wptr_address | startswith("0x")))'
+# The one that works is the one whose doorbell was seen; ROCr has the address of it.
+user=$(head -n 1 "$work/answers")
+told ".lane.queues[] | select(.hsa_queue == \"$user\") | .state == \"active\" and .hooked"
+told '.lane.events | length > 0 and ([.[].number] | . == sort) and ([.[].age_us] | . == (sort | reverse))'
+told '(.lane.events | last | .number) == .lane.events_number'
+
+"$BUILD/kfdsched" status "$workload" --dump >"$work/text"
+grep -q "^process $workload (shim_workload): priority 2, offline, group ranks" "$work/text" || fail "$(cat "$work/text")"
+grep -q "$user" "$work/text" || fail "the queue is not in the text: $(cat "$work/text")"
+
+# Each change of the table is an event of its own.
+printf 'finish\ndestroy\n' >&7
+until_true 50 dump_says '(.lane.queues | length == 1) and any(.lane.events[]; .kind == "destroyed")' ||
+	fail "it stays: $(cat "$work/dump")"
+told '[.lane.events[] | select(.kind == "destroyed")] | length == 1 and .[0].gpu_id > 0'
+exec 7>&-
+wait "$workload" || fail "the workload ended with $?"
+until_true 50 says ".processes | all(.pid != $workload)" || fail "it is still registered"
+refused 1 "no process $workload is registered" "$workload" --dump
+
+# Queues that no suspension reaches are named, and entries that make no sense counted.
+# Types: 0 PM4, 1 SDMA, 64 DRM; 9 is none.
+mkfifo "$work/lane"
+"$BUILD/lane_client" "$KFDSHIM_SOCKET" 2 "$(gpu_id)" <"$work/lane" >/dev/null 2>>"$work/log" &
+workload=$!
+children+=("$workload")
+exec 7>"$work/lane"
+printf 'queue 0 0\nqueue 1 1\nqueue 2 64\nqueue 3 9\n' >&7
+until_true 50 dump_says '.lane.unreadable_queues == 1' || fail "not counted: $(cat "$work/dump")"
+dump # the process' part is read before the lane's
+for list in .lane.queues .process.queues; do
+	told "$list | length == 3 and .[0].not_suspendable == null"
+	told "${list}[1] | .type == \"sdma\" and (.not_suspendable | test(\"compute\"))"
+	told "${list}[2] | .type == \"drm\" and (.not_suspendable | test(\"DRM user queue\"))"
+done
+"$BUILD/kfdsched" status "$workload" --dump >"$work/text"
+grep -q "drm .*it is a DRM user queue" "$work/text" || fail "$(cat "$work/text")"
+grep -q "^1 more cannot be read" "$work/text" || fail "$(cat "$work/text")"
+exec 7>&-
+wait "$workload" || fail "lane_client ended with $?"

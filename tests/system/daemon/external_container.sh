@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: a process without the shim in a PID namespace of its own is taken in by the
+# daemon outside, whichever of its numbers it is named by, and suspended and let go like
+# any other. A daemon in a PID namespace of its own takes nobody in, for the driver's list
+# has other numbers; it says so with what to do, also to who orders from outside.
+set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+# shellcheck source=tests/lib/external.inc.sh
+. "$SOURCE/tests/lib/external.inc.sh"
+in_a_world
+
+# start_in COMMAND...: a latecomer that COMMAND starts: $starter.
+start_in() {
+	start_latecomer "$@" "$LATECOMER" none 2
+	starter=$late_pid
+}
+
+# In a container, the daemon outside. Another PID namespace is another tenant.
+printf '[authority]\ngrant = all over all\n' >>"$work/patient.ini"
+start_daemon
+start_online
+start_in unshare --pid --fork --mount-proc --kill-child
+target=$(grep -lsx "PPid:[[:space:]]*$starter" /proc/[0-9]*/status | cut -d / -f 3)
+must_tag "$target" 3
+until_true 50 about "$target" '.shim == false and .priority == 3 and .level == "trap"' ||
+	fail "no session on it: $(status | jq -c .processes)"
+nsenter --target "$target" --pid --mount "$BUILD/kfdsched" set 1 4 >"$work/answer" 2>&1 ||
+	fail "ordered from within: $(cat "$work/answer")"
+about "$target" '.priority == 4' || fail "1 in there is not $target: $(status | jq -c .processes)"
+tell on
+until_true 50 state_is "$target" suspended || fail "not suspended"
+tell off
+until_true 50 state_is "$target" running || fail "not resumed"
+late work
+exec {late_words}>&- {late_answers}<&-
+wait "$starter" || fail "it ended with $?"
+kill -KILL "$online"
+exec {words}>&- {answers}<&-
+kill -TERM "$daemon"
+wait "$daemon" || fail "the daemon ended with $?"
+
+# The daemon in one, with a process beside it, and one outside.
+before=$(times_listening)
+unshare --pid --fork --mount-proc --kill-child "$BUILD/kfdschedd" --foreground \
+	--socket "$KFDSHIM_SOCKET" 2>>"$work/log" &
+children+=("$!")
+until_true 50 listens_since "$before" || fail "no socket"
+daemon=$(grep -lsx "PPid:[[:space:]]*$!" /proc/[0-9]*/status | cut -d / -f 3)
+inside=(nsenter --target "$daemon" --pid --mount)
+start_in "${inside[@]}"
+# Of all numbers there it is the one that is a latecomer.
+number=$("${inside[@]}" sh -c 'grep -lsx "Name:[[:space:]]*latecomer" /proc/[0-9]*/status' | cut -d / -f 3)
+code=0
+"${inside[@]}" "$BUILD/kfdsched" set "$number" 2 >"$work/out" 2>"$work/answer" || code=$?
+[ "$code $(wc -l <"$work/answer")" = "1 1" ] || fail "in a container: $code, $(cat "$work/answer")"
+grep -q "driver's list has.* its number: kfdschedd is in another PID namespace.* run it on the host" "$work/answer" ||
+	fail "in a container: $(cat "$work/answer")"
+must_refuse $$ 2 "has not got who orders: .* run kfdschedd on the host"
+"${inside[@]}" "$BUILD/kfdsched" status --json | jq -e '.processes == []' >/dev/null ||
+	fail "somebody was taken in"
+late work

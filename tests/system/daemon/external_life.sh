@@ -1,0 +1,107 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: what a process without the shim does while it is suspended never hangs: it makes
+# queues (which stand, too), destroys them, ends its runtime and begins it anew, becomes
+# another program. It holds nobody back, whatever its priority. Who has another tracer is
+# left alone, with the reason.
+set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+# shellcheck source=tests/lib/external.inc.sh
+. "$SOURCE/tests/lib/external.inc.sh"
+in_a_world
+
+start_workload() {
+	rm -f "$work/orders" "$work/seen.queue"
+	mkfifo "$work/orders"
+	: >"$work/said" # what an earlier one has said is no answer of this one
+	as_outsider "$WORKLOAD" <"$work/orders" >"$work/said" 2>>"$work/log" &
+	target=$!
+	children+=("$target")
+	exec {orders}>"$work/orders"
+	lines=0
+}
+
+# order TENTHS WORD...: and it answers in that time.
+answered() {
+	[ "$(wc -l <"$work/said")" -gt "$lines" ]
+}
+order() {
+	local tenths=$1
+	shift
+	echo "$*" >&"$orders"
+	until_true "$tenths" answered || fail "no answer to '$*': $(cat "$work/said") $(status | jq -c .processes)"
+	lines=$(wc -l <"$work/said")
+}
+
+start_daemon
+start_online
+start_workload
+order 100 threads # it has begun
+must_tag "$target" 14
+about "$target" '.level == "observe" and .priority == 14 and (.reason|test("no compute queues"))' ||
+	fail "before its queue: $(status | jq -c .processes)"
+order 50 queue
+until_true 50 about "$target" '.level == "trap" and .active and .state == "running"' ||
+	fail "no session: $(status | jq -c .processes)"
+
+# Above an offline client, it holds it not back.
+start_offline --seconds 600
+sleep 0.5 # in which it would be
+end_offline
+says '.totals.suspends == 0' || fail "somebody was suspended for a process that may have no work"
+
+# All of it while somebody more urgent is active.
+tell on
+until_true 50 state_is "$target" suspended || fail "not suspended"
+order 50 queue
+until_true 50 about "$target" '([.queues[]|select(.type == "compute")]|length) >= 2 and .state == "suspended"' ||
+	fail "the second queue: $(status | jq -c .processes)"
+for _ in 1 2; do
+	order 100 destroy
+	until_true 50 state_is "$target" suspended || fail "not suspended again: $(status | jq -c .processes)"
+	order 50 queue
+done
+
+# Let go: nothing of ours is left on it.
+must_tag "$target" none
+says ".processes|all(.pid != $target)" || fail "it is there though untagged"
+until_true 50 nobody_traces "$target" || fail "it is still traced"
+order 50 destroy
+
+# Another tracer has it: said, and it is tried again when it is free.
+python3 -c 'import ctypes, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.ptrace(0x4206, int(sys.argv[1]), None, None) == 0
+print(flush=True)
+time.sleep(60)' "$target" >"$work/tracing" &
+tracer=$!
+children+=("$tracer")
+until_true 50 test -s "$work/tracing" || fail "no tracer"
+order 50 queue
+must_tag "$target" 2
+until_true 50 about "$target" '.level == "observe" and (.reason|test("is traced by"))' ||
+	fail "while it is traced: $(status | jq -c .processes)"
+kill -KILL "$tracer"
+wait "$tracer" || true
+must_tag "$target" 2
+until_true 50 state_is "$target" suspended || fail "not suspended when its tracer was gone: $(status | jq -c .processes)"
+
+# Another program in the same process is nobody that was tagged.
+order 100 exec
+until_true 50 says ".processes|all(.pid != $target)" || fail "the tag outlives the program"
+until_true 50 nobody_traces "$target" || fail "the other program is traced"
+kill "$target"
+exec {orders}>&-
+
+# And its runtime's end and new beginning wait for nobody.
+start_workload
+order 100 queue
+must_tag "$target" offline
+until_true 50 state_is "$target" suspended || fail "the second is not suspended: $(status | jq -c .processes)"
+order 100 destroy
+order 100 again
+order 50 queue
+until_true 50 state_is "$target" suspended || fail "not suspended after its runtime began anew"

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: ROCr 5.2.3 without the shim, which never enables its runtime, is refused with the
+# reason, and runs on unharmed until it is ended. What cannot be tagged is refused with a sentence.
+set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+# shellcheck source=tests/lib/external.inc.sh
+. "$SOURCE/tests/lib/external.inc.sh"
+in_a_world
+
+start_daemon
+start_online
+start_target --seconds 600
+must_tag "$target" offline
+until_true 50 about "$target" '.level == "observe" and .shim == false and (.reason|test("not enabled"))' ||
+	fail "it is not refused: $(status | jq -c .processes)"
+until_true 50 nobody_traces "$target" || fail "it is still traced"
+tell on
+kill -INT "$target"
+wait "$target" || fail "it ended with $?"
+counts_are_right
+tell off
+
+start_offline --requests 1000
+must_refuse "$daemon" 2 "kfdschedd itself"
+must_refuse $$ 2 "does not use an AMD GPU"
+start_target --requests 1000
+must_refuse "$target" online "without the shim"
+says ".processes|all(.pid != $target)" || fail "a refused tag is there"

@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: a process that cannot have a debug session of the daemon is held by the next
+# level down, and the status says why: gate where the part cannot debug (CASE=part), self
+# where the daemon may not trace (CASE=right). What does not change is not tried again.
+set -eu
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+
+# the capability without its bits for debugging (15 and 29)
+if [ "$CASE" = part ]; then
+	world=capability=$((746037888 & ~(1 << 15) & ~(1 << 29)))
+fi
+in_a_world
+
+# become LEVEL REASON (a regular expression)
+become() {
+	until_true 80 says ".processes[]|select(.pid == $offline)|.level == \"$1\" and
+		(.reason|test(\"$2\"))" ||
+		fail "not at level $1 because '$2': $(status | jq -c '.processes[]|{pid, level, reason}')"
+}
+held() {
+	tell on
+	until_true 50 state_is "$offline" suspended || fail "not held: $(status | jq -c .processes)"
+	tell off
+	until_true 50 state_is "$offline" running || fail "not let go"
+}
+
+if [ "$CASE" = part ]; then
+	start_daemon
+	reason='^its runtime cannot be enabled: Operation not supported'
+	offline_level=gate
+else
+	"$BUILD/run_deny" ptrace "$BUILD/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET" \
+		"${daemon_options[@]}" 2>>"$work/log" &
+	daemon=$!
+	children+=("$daemon")
+	until_true 100 listens_since 0 || fail "no socket"
+	reason='^may not trace process [0-9]+'
+	offline_level=self
+fi
+start_online
+start_offline --requests 3000
+become "$offline_level" "$reason"
+held
+sleep 2.5
+become "$offline_level" "$reason" # nothing has changed, so nothing is tried
+[ "$(grep -c "process $offline .*level " "$work/log")" -eq 1 ] || fail "it was tried again"
+held
+end_offline
+says '.totals.suspends == .totals.resumes and .totals.failures == 0' || fail "suspends and resumes differ"

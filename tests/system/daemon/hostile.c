@@ -1,0 +1,617 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Proves: no packet and no lane can kill the daemon, make it serve a liar, or
+ * keep it from answering others. The real daemon runs ($BUILD); each test ends
+ * with the same worker answering a well-behaved question.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka needs the four above */
+#include <cmocka.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "tests/lib/real.h"
+
+/* The worker has no more open files than `before`, when all is over: a count that was taken
+ * just behind an answer may still have that answer's own. */
+static void none_is_kept(size_t before)
+{
+	EVENTUALLY(open_files() <= before);
+}
+
+static bool *enough; /* shared with clients that go on until then */
+
+static int anew(void **state)
+{
+	(void)state;
+	enough = shared_flag();
+	return 0;
+}
+
+/* Sends this and expects to be refused, or hung up on. */
+static void refused(const void *data, size_t size)
+{
+	struct protocol_welcome welcome;
+	int fd = connect_daemon();
+	int fds[PROTOCOL_WELCOME_FDS];
+	size_t nfds = PROTOCOL_WELCOME_FDS;
+	int error;
+
+	(void)!send(fd, data, size, MSG_NOSIGNAL);
+	error = protocol_receive(fd, &welcome, sizeof(welcome), fds, &nfds, 2000);
+	if (error == 0) {
+		assert_int_equal(nfds, 0);
+		assert_true(welcome.status < 0);
+		error = protocol_receive(fd, &welcome, sizeof(welcome), fds, &nfds, 2000);
+	}
+	assert_true(error == -ECONNRESET);
+	close(fd);
+}
+
+static void wrong_packets(void **state)
+{
+	struct protocol_hello h;
+	char bytes[4096];
+
+	(void)state;
+	memset(bytes, 0xff, sizeof(bytes));
+	for (size_t size = 1; size <= sizeof(bytes); size *= 2)
+		refused(bytes, size);
+	h = hello_of(PROTOCOL_SHIM, 2);
+	refused(&h, sizeof(h) - 1);
+	h.magic++;
+	refused(&h, sizeof(h));
+	h = hello_of(PROTOCOL_SHIM, 2);
+	h.version++;
+	refused(&h, sizeof(h));
+	for (uint32_t kind = 0; kind < 10; kind++) {
+		h = hello_of(kind, 2);
+		if (kind == 0 || kind > PROTOCOL_RECENT)
+			refused(&h, sizeof(h));
+	}
+	for (int i = 0; i < 5; i++) {
+		const int priorities[] = {-2, 16, INT32_MAX, INT32_MIN, 99};
+
+		h = hello_of(PROTOCOL_SHIM, priorities[i]);
+		refused(&h, sizeof(h));
+	}
+	h = hello_of(PROTOCOL_SHIM, 2);
+	memset(h.group, 'x', sizeof(h.group));
+	refused(&h, sizeof(h));
+}
+
+/* Refused by the kernel, or closed by the door. */
+static void descriptors_are_refused(void **state)
+{
+	struct protocol_hello h = hello_of(PROTOCOL_SHIM, 2);
+	struct protocol_welcome welcome;
+	size_t before = open_files();
+	int fds[8];
+	int fd, error;
+
+	(void)state;
+	assert_true(before > 0);
+	for (int round = 0; round < 20; round++) {
+		for (int i = 0; i < 8; i++)
+			fds[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
+		fd = connect_daemon();
+		error = protocol_send(fd, &h, sizeof(h), fds, 8);
+		if (!error)
+			error = protocol_receive(fd, &welcome, sizeof(welcome), NULL, NULL, 5000);
+		assert_true(error == -EPERM || error == -ECONNRESET);
+		for (int i = 0; i < 8; i++)
+			close(fds[i]);
+		close(fd);
+	}
+	none_is_kept(before);
+}
+
+/* The status of an order; > 0: there is no answer. */
+static int order(const struct protocol_hello *h)
+{
+	int fd = connect_daemon(), rc;
+	char *text = NULL;
+
+	protocol_send(fd, h, sizeof(*h), NULL, 0);
+	rc = protocol_receive_text(fd, &text, 1000, 5000);
+	if (rc == -ECONNRESET)
+		rc = 1;
+	/* an order is answered with a sentence, a broken packet with none */
+	if (text)
+		assert_in_range(strlen(text), 10, 511);
+	free(text);
+	close(fd);
+	return rc;
+}
+
+/* The same about process `pid`, which has this pidfd. */
+static int order_about(struct protocol_hello *h, pid_t pid, int pidfd)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(pidfd, &st), 0);
+	h->target_pid = pid;
+	h->target_inode = st.st_ino;
+	return order(h);
+}
+
+static void orders_without_sense(void **state)
+{
+	struct protocol_hello h = hello_of(PROTOCOL_ORDER, 2);
+	size_t before = open_files();
+	int gone, ours, status;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0)
+		_exit(0);
+	gone = (int)syscall(SYS_pidfd_open, pid, 0);
+	waitpid(pid, &status, 0);
+	ours = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	assert_true(gone >= 0 && ours >= 0);
+	for (h.verb = 0; h.verb < 10; h.verb++) {
+		h.target_pid = 0;
+		assert_true(order(&h) == (h.verb == PROTOCOL_POLICY ? 0 : -EINVAL));
+		if (h.verb < PROTOCOL_SUSPEND || h.verb > PROTOCOL_PRIORITY)
+			continue;
+		h.target_pid = INT32_MIN;
+		assert_int_equal(order(&h), -EINVAL);
+		h.target_pid = INT32_MAX;
+		assert_int_equal(order(&h), -ESRCH);
+		assert_int_equal(order_about(&h, pid, gone), -ESRCH);
+		/* the number of one process, and the pidfd of another */
+		assert_int_equal(order_about(&h, getppid(), ours), -ESRCH);
+		/* it is no workload, and has no GPU open that it could be tagged for */
+		assert_int_equal(order_about(&h, getpid(), ours),
+				 h.verb == PROTOCOL_PRIORITY ? -ENODEV : -ESRCH);
+	}
+	h.verb = PROTOCOL_SUSPEND;
+	h.lease_s = UINT32_MAX;
+	assert_int_equal(order_about(&h, getpid(), ours), -EINVAL);
+	h = hello_of(PROTOCOL_ORDER, -3);
+	h.verb = PROTOCOL_PRIORITY;
+	assert_int_equal(order_about(&h, getpid(), ours), -EINVAL);
+	h = hello_of(PROTOCOL_ORDER, 2);
+	h.verb = PROTOCOL_POLICY;
+	h.gpu_id = 4711;
+	assert_int_equal(order(&h), -ENODEV);
+	for (h.policy = 0, h.gpu_id = 0; h.policy < 10; h.policy++)
+		for (h.share_percent = 0; h.share_percent < 200; h.share_percent += 99) {
+			bool right = h.policy == PROTOCOL_POLICY_SHARE
+					     ? h.share_percent == 99
+					     : h.policy < 4 && h.share_percent == 0;
+
+			assert_int_equal(order(&h), right ? 0 : -EINVAL);
+		}
+	srandom(12);
+	for (int i = 0; i < 500; i++) {
+		for (size_t at = 12; at < sizeof(h); at++)
+			((char *)&h)[at] = (char)random();
+		h.verb = (uint32_t)i % 6;
+		if (i % 2)
+			h.target_pid = getpid();
+		assert_true(order(&h) <= 0);
+	}
+	h = hello_of(PROTOCOL_ORDER, 2);
+	h.verb = PROTOCOL_POLICY;
+	assert_int_equal(order(&h), 0);
+	close(gone);
+	close(ours);
+	none_is_kept(before);
+}
+
+/* One event; its number, and into *count what "lost" says. 0: none any more. */
+static json_int_t next_event(int fd, json_int_t *lost)
+{
+	char text[PROTOCOL_EVENT_MAX];
+	json_int_t number;
+	json_t *event;
+	ssize_t n;
+
+	for (;;) {
+		n = recv(fd, text, sizeof(text), MSG_DONTWAIT);
+		if (n <= 0)
+			return 0;
+		event = json_loadb(text, (size_t)n, 0, NULL);
+		assert_non_null(event);
+		number = json_integer_value(json_object_get(event, "number"));
+		*lost += json_integer_value(json_object_get(event, "count"));
+		json_decref(event);
+		if (number)
+			return number;
+	}
+}
+
+static void a_reader_that_sleeps_loses_and_is_told(void **state)
+{
+	struct protocol_hello h = hello_of(PROTOCOL_EVENTS, 2);
+	struct protocol_welcome welcome;
+	int readers[20], fd = connect_daemon();
+	json_int_t number, last = 0, got = 0, lost = 0;
+
+	(void)state;
+	protocol_send(fd, &h, sizeof(h), NULL, 0);
+	assert_int_equal(protocol_receive(fd, &welcome, sizeof(welcome), NULL, NULL, 2000), 0);
+	assert_int_equal(welcome.status, 0);
+	h = hello_of(PROTOCOL_ORDER, 2);
+	h.verb = PROTOCOL_POLICY;
+	for (int i = 0; i < 2000; i++)
+		assert_int_equal(order(&h), 0);
+	while ((number = next_event(fd, &lost)) != 0) {
+		assert_true(number == last + 1 || last == 0);
+		last = number;
+		got++;
+	}
+	/* told in its place, before what comes next */
+	assert_int_equal(order(&h), 0);
+	for (int tries = 0; got + lost < 2002 && tries < 1000; tries++, sleep_ms(10))
+		got += next_event(fd, &lost) != 0;
+	sleep_ms(200);
+	got += next_event(fd, &lost) != 0;
+	assert_true(lost > 100);
+	assert_int_equal(got + lost, 2002); /* and that it listens */
+	close(fd);
+	/* There is room for some, and again when they are gone. */
+	for (int round = 0; round < 2; round++) {
+		sleep_ms(200);
+		h = hello_of(PROTOCOL_EVENTS, 2);
+		for (int i = 0; i < 20; i++) {
+			readers[i] = connect_daemon();
+			protocol_send(readers[i], &h, sizeof(h), NULL, 0);
+			assert_int_equal(protocol_receive(readers[i], &welcome, sizeof(welcome),
+							  NULL, NULL, 2000),
+					 0);
+			assert_int_equal(welcome.status, i < 16 ? 0 : -EUSERS);
+		}
+		for (int i = 0; i < 20; i++)
+			close(readers[i]);
+	}
+}
+
+static void silent_connections_are_dropped(void **state)
+{
+	struct protocol_welcome welcome;
+	size_t before = open_files();
+	int fds[200];
+
+	(void)state;
+	for (int i = 0; i < 200; i++)
+		fds[i] = connect_daemon();
+	assert_int_equal(ask_worker(), worker);
+	assert_int_equal(protocol_receive(fds[0], &welcome, sizeof(welcome), NULL, NULL, 10000),
+			 -ECONNRESET);
+	for (int i = 0; i < 200; i++)
+		close(fds[i]);
+	none_is_kept(before);
+}
+
+static void garbage(struct lane *lane, int wake)
+{
+	uint64_t one = 1;
+
+	srandom(11);
+	for (uint64_t end = clock_ns() + 1000000000u; clock_ns() < end;) {
+		uint32_t *word = (uint32_t *)lane;
+
+		for (size_t i = 0; i < sizeof(*lane) / sizeof(*word); i++)
+			word[i] = random() % 3 ? (uint32_t)random() << 1 : UINT32_MAX;
+		(void)!write(wake, &one, sizeof(one));
+	}
+}
+
+static void garbage_in_lanes(void **state)
+{
+	const int priorities[] = {-1, 0, 2, 15};
+	pid_t pids[4];
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		pids[i] = client(priorities[i], garbage);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(ask_worker(), worker);
+		sleep_ms(40);
+	}
+	for (int i = 0; i < 4; i++)
+		ended_well(pids[i]);
+}
+
+#ifndef __SANITIZE_ADDRESS__
+#define CAPPED_TRIES 500 /* 10 s */
+
+/* As fast as it can, a million times a second or so; and wakes, now and then. */
+static void restless(struct lane *lane, int wake)
+{
+	const uint64_t one = 1;
+
+	lane->nodes[0].gpu_id = 1;
+	for (uint32_t i = 0; i % 16 || !is_set(enough); i++) {
+		__atomic_add_fetch(&lane->nodes[0].activity, 1, __ATOMIC_SEQ_CST);
+		if (i % 64 == 0)
+			(void)!write(wake, &one, sizeof(one));
+	}
+}
+
+static size_t capped(void)
+{
+	json_t *asked = ask(), *one;
+	size_t i, n = 0;
+
+	assert_non_null(asked);
+	json_array_foreach(json_object_get(asked, "processes"), i, one) n +=
+		json_integer_value(json_object_get(one, "looks_put_off")) > 0;
+	json_decref(asked);
+	return n;
+}
+
+static void restless_lanes_are_looked_at_so_often(void **state)
+{
+	json_int_t looks = ask_number("totals", "looks");
+	uint64_t begin = clock_ns(), ms;
+	size_t named = log_lines("is restless");
+	pid_t pids[3];
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		pids[i] = client(15, restless);
+	for (int i = 0; capped() != 3; i++) {
+		assert_in_range(i, 0, CAPPED_TRIES);
+		sleep_ms(20);
+	}
+	sleep_ms(300); /* capped for some time */
+	set(enough);
+	for (int i = 0; i < 3; i++)
+		ended_well(pids[i]);
+	ms = (clock_ns() - begin) / 1000000u + 1;
+	looks = ask_number("totals", "looks") - looks;
+	/* 100 at once and 2 each millisecond, of each */
+	assert_in_range(looks, 300, 3 * (100 + 2 * ms));
+	assert_int_equal(log_lines("is restless") - named, 3);
+}
+#endif
+
+#define TEAR_NS 1500000000u
+
+static struct lane *torn_lane;
+
+/* Half an entry at a time, a right one now and then; sizes and counts that are none. */
+static void *tear(void *seed)
+{
+	unsigned state = (unsigned)(uintptr_t)seed;
+	uint32_t *words = (uint32_t *)torn_lane->queues;
+	const size_t n = sizeof(torn_lane->queues) / (sizeof(*words));
+
+	while (!is_set(enough)) {
+		lane_queue_write(torn_lane, (uint32_t)rand_r(&state) % LANE_QUEUES,
+				 &(struct lane_queue){.used = 1, .gpu_id = 1, .percent = 100});
+		for (int i = 0; i < 100; i++)
+			words[(size_t)rand_r(&state) % n] = (uint32_t)rand_r(&state) % 3;
+		torn_lane->events_number = (uint64_t)rand_r(&state) << 40;
+		torn_lane->queue_generation = (uint32_t)rand_r(&state);
+		torn_lane->nodes[rand_r(&state) % LANE_NODES].gpu_id = (uint32_t)rand_r(&state) % 2;
+		torn_lane->leaving = (uint32_t)rand_r(&state);
+		torn_lane->order_done = torn_lane->order;
+		torn_lane->order_errno = -rand_r(&state);
+	}
+	return NULL;
+}
+
+static void torn(struct lane *lane, int wake)
+{
+	pthread_t threads[2];
+
+	(void)wake;
+	torn_lane = lane;
+	lane->magic = 0;
+	lane->size = UINT32_MAX;
+	for (uintptr_t i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, tear, (void *)(i + 1));
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void torn_lanes_are_told_as_far_as_they_can_be(void **state)
+{
+	pid_t pid;
+	json_t *asked;
+
+	(void)state;
+	level = PROTOCOL_LEVEL_GATE;
+	pid = client(2, torn);
+	level = 0;
+	EVENTUALLY(process_count() == 1);
+	for (uint64_t end = clock_ns() + TEAR_NS; clock_ns() < end; sleep_ms(20)) {
+		asked = ask_of(pid);
+		assert_non_null(asked);
+		assert_true(json_array_size(json_object_get(json_object_get(asked, "lane"),
+							    "queues")) <= LANE_QUEUES);
+		json_decref(asked);
+	}
+	set(enough);
+	ended_well(pid);
+}
+
+static void wake_fd_is_abused(struct lane *lane, int wake)
+{
+	uint64_t most = UINT64_MAX - 1, value;
+
+	(void)lane;
+	fcntl(wake, F_SETFL, 0); /* blocking, for everybody who holds it */
+	(void)!write(wake, &most, sizeof(most));
+	sleep_ms(100);
+	fcntl(wake, F_SETFL, O_NONBLOCK);
+	(void)!read(wake, &value, sizeof(value));
+	fcntl(wake, F_SETFL, 0);
+	sleep_ms(300);
+}
+
+static void the_wake_descriptor_harms_nobody(void **state)
+{
+	pid_t pid = client(15, wake_fd_is_abused);
+
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		assert_int_equal(ask_worker(), worker);
+		sleep_ms(40);
+	}
+	ended_well(pid);
+}
+
+static void wait_long(struct lane *lane, int wake)
+{
+	(void)lane;
+	(void)wake;
+	while (!is_set(enough))
+		sleep_ms(10);
+}
+
+static void become_active(struct lane *lane, int wake)
+{
+	const uint64_t one = 1;
+
+	lane_node_set(lane, (uint32_t)lane_node_slot(lane, 4711), true, clock_ns());
+	(void)!write(wake, &one, sizeof(one));
+}
+
+static void be_active(struct lane *lane, int wake)
+{
+	become_active(lane, wake);
+	wait_long(lane, wake);
+}
+
+static bool is_ordered(const struct lane *lane)
+{
+	return __atomic_load_n(&lane->order, __ATOMIC_SEQ_CST) != 0;
+}
+
+/* Reads none of the wakes that it is sent. */
+static void be_deaf(struct lane *lane, int wake)
+{
+	become_active(lane, wake);
+	for (int i = 0; i < 1000 && !is_ordered(lane); i++)
+		sleep_ms(10);
+	if (!is_ordered(lane)) /* it was not even tried */
+		_exit(1);
+	sleep_ms(500); /* and what else the daemon may write then */
+}
+
+static void unread_wakes_harm_no_client(void **state)
+{
+	pid_t held, urgent;
+
+	(void)state;
+	level = PROTOCOL_LEVEL_GATE;
+	held = client(2, be_deaf);
+	level = 0;
+	urgent = client(15, be_active);
+	ended_well(held);
+	set(enough);
+	ended_well(urgent);
+}
+
+static void death_is_seen_through_a_forked_child(void **state)
+{
+	int to_it[2], to_its_child[2];
+	char any;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe2(to_it, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(to_its_child, O_CLOEXEC), 0);
+	EVENTUALLY(process_count() == 0);
+	pid = fork();
+	if (pid == 0) {
+		/* dies when it is told to; its child keeps the socket as long as we want */
+		struct protocol_hello h = hello_of(PROTOCOL_SHIM, 2);
+		int fd = protocol_connect(path);
+
+		close(to_it[1]);
+		close(to_its_child[1]);
+		protocol_send(fd, &h, sizeof(h), NULL, 0);
+		(void)!read(to_it[0], &any, 1);
+		if (fork() == 0)
+			(void)!read(to_its_child[0], &any, 1);
+		_exit(0);
+	}
+	close(to_it[0]);
+	close(to_its_child[0]);
+	EVENTUALLY(process_count() == 1);
+	close(to_it[1]);
+	ended_well(pid);
+	EVENTUALLY(process_count() == 0);
+	close(to_its_child[1]);
+}
+
+static void who_comes_again_replaces_himself(void **state)
+{
+	struct protocol_hello h = hello_of(PROTOCOL_SHIM, 2);
+	struct protocol_welcome welcome;
+	int fds[PROTOCOL_WELCOME_FDS];
+	int first, second;
+	size_t nfds = PROTOCOL_WELCOME_FDS;
+
+	(void)state;
+	first = connect_daemon();
+	protocol_send(first, &h, sizeof(h), NULL, 0);
+	second = connect_daemon();
+	sleep_ms(100);
+	protocol_send(second, &h, sizeof(h), NULL, 0);
+	assert_int_equal(protocol_receive(second, &welcome, sizeof(welcome), fds, &nfds, 2000), 0);
+	assert_int_equal(nfds, PROTOCOL_WELCOME_FDS);
+	for (size_t i = 0; i < nfds; i++)
+		close(fds[i]);
+	assert_int_equal(process_count(), 1);
+	close(first);
+	close(second);
+	sleep_ms(100);
+	/* a hang-up alone is not an end */
+	assert_int_equal(process_count(), 1);
+}
+
+static void many_clients(void **state)
+{
+	pid_t pids[60];
+
+	(void)state;
+	for (int i = 0; i < 60; i++)
+		pids[i] = client(i % 16, wait_long);
+	EVENTUALLY(process_count() >= 60);
+	set(enough);
+	for (int i = 0; i < 60; i++)
+		ended_well(pids[i]);
+	EVENTUALLY(process_count() <= 1);
+}
+
+#define HERE(f) cmocka_unit_test_setup_teardown(f, anew, unharmed)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		HERE(wrong_packets),
+		HERE(descriptors_are_refused),
+		HERE(orders_without_sense),
+		HERE(a_reader_that_sleeps_loses_and_is_told),
+		HERE(silent_connections_are_dropped),
+		HERE(garbage_in_lanes),
+#ifndef __SANITIZE_ADDRESS__ /* with it the worker may be slower than the limit */
+		HERE(restless_lanes_are_looked_at_so_often),
+#endif
+		HERE(torn_lanes_are_told_as_far_as_they_can_be),
+		HERE(the_wake_descriptor_harms_nobody),
+		HERE(unread_wakes_harm_no_client),
+		HERE(death_is_seen_through_a_forked_child),
+		HERE(who_comes_again_replaces_himself),
+		HERE(many_clients),
+	};
+
+	if (!getenv("BUILD")) {
+		fprintf(stderr, "usage: BUILD=folder-of-kfdschedd daemon_hostile\n");
+		return 2;
+	}
+	return cmocka_run_group_tests(tests, start, stop);
+}

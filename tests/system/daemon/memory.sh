@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: worker and watchdog have their memory locked and are the last that the kernel ends
+# when memory runs out, and so is a worker that follows another; where the daemon has no right
+# to that, it locks what it may, says so once and goes on. The unit gives what is needed.
+set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+
+for line in LimitMEMLOCK=infinity OOMScoreAdjust=-900; do
+	grep -qx "$line" "$BUILD/kfdschedd.service" || fail "the unit has no $line"
+done
+
+# kb PID KEY
+kb() {
+	awk -v key="$2:" '$1 == key {print $2}' "/proc/$1/status"
+}
+
+# Nearly all that it has in memory; under a limit at least half of what that permits.
+is_locked() {
+	local wanted limit
+	wanted=$(($(kb "$1" VmRSS) * 2 / 3))
+	limit=$(awk '/^Max locked memory/ {print $4}' "/proc/$1/limits")
+	[ "$limit" = unlimited ] || [ $((limit / 2048)) -gt "$wanted" ] || wanted=$((limit / 2048))
+	[ "$(kb "$1" VmLck)" -ge "$wanted" ]
+}
+
+is_spared() {
+	[ "$(cat "/proc/$1/oom_score_adj")" = -900 ]
+}
+
+replace_worker() {
+	local first
+	first=$(worker)
+	kill -KILL "$first"
+	until_true 100 says ".daemon.worker_pid != $first" || fail "no other worker"
+}
+
+# Both need a right of the machine (CAP_SYS_RESOURCE), which the root of a container may lack.
+may() {
+	(eval "$1") 2>/dev/null
+}
+
+start_daemon
+until_true 50 says .daemon.worker_pid || fail "no worker"
+for turn in first second; do
+	for process in "$daemon" "$(worker)"; do
+		is_locked "$process" || fail "$turn: $process: $(grep Vm "/proc/$process/status")"
+		! may 'echo -900 >/proc/self/oom_score_adj' || is_spared "$process" ||
+			fail "$turn: $process has $(cat "/proc/$process/oom_score_adj")"
+	done
+	[ "$turn" = second ] || replace_worker
+done
+# said RIGHT WHAT: once where the daemon lacks the right, else never.
+said() {
+	local wanted=1
+	! may "$1" || wanted=0
+	[ "$(grep -c "$2" "$work/log")" = $wanted ] || fail "it does not say $wanted times: $2"
+}
+said 'ulimit -l unlimited' "memory can be locked"
+said 'echo -900 >/proc/self/oom_score_adj' "when memory runs out"
+kill -TERM "$daemon"
+wait "$daemon" || fail "exit code $?"
+
+: >"$work/log"
+chmod 711 "$work"
+install -d -o 65534 -g 65534 "$work/own"
+install -m 755 "$BUILD/kfdschedd" "$work/kfdschedd"
+chmod 644 "$work/patient.ini"
+KFDSHIM_SOCKET=$work/own/socket
+(
+	ulimit -l 64
+	exec setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all,+sys_ptrace \
+		--ambient-caps=-all,+sys_ptrace "$work/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET" \
+		"${daemon_options[@]}" 2>>"$work/log"
+) &
+daemon=$!
+children+=("$daemon")
+until_true 50 says .daemon.worker_pid || fail "no worker of the ordinary user's"
+replace_worker
+for line in "memory can be locked" "when memory runs out"; do
+	[ "$(grep -c "$line" "$work/log")" = 1 ] || fail "it does not say once: $line"
+done
+is_locked "$(worker)" || fail "nothing is locked under a limit: $(grep Vm "/proc/$(worker)/status")"
+[ "$(kb "$(worker)" VmLck)" -le 64 ] || fail "there is no limit"

@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: the metrics parse line by line, with units in their names; they count what
+# happens, by node and by client, and go with the client; counters and the port outlive
+# a worker; lines that are not in the log are counted; slow, silent and nonsensical connections do not hold up the scheduler; a port
+# that is taken is said.
+set -eu
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+in_a_world
+
+# shellcheck source=tests/lib/metrics.inc.sh
+. "$SOURCE/tests/lib/metrics.inc.sh"
+
+start_daemon
+metrics statuses "$port" || fail "statuses"
+start_offline --seconds 300
+start_online
+node=$(gpu_id)
+scraped "before any" kfdsched_suspends_total==0 kfdsched_worker_restarts_total==0
+
+tell cycle 1 20 2000
+conditions=()
+for of in kfdsched_% "kfdsched_node_%,node=$node" "kfdsched_client_%,pid=$offline,comm=kfdreplay"; do
+	for name in suspends_total resumes_total suspend_seconds_count resume_seconds_count; do
+		conditions+=("${of/\%/$name}>=20")
+	done
+	conditions+=("${of/\%/detection_seconds_count}>=1" "${of/\%/failures_total}==0")
+done
+scraped "after 20 cycles" "${conditions[@]}" "kfdsched_client_level,pid=$offline,level=trap==1" \
+	"kfdsched_client_priority,pid=$online==15" "kfdsched_client_active,pid=$online,node=$node==0"
+suspend_offline
+scraped "while suspended" "kfdsched_client_suspended_seconds_total,pid=$offline>=0.5" \
+	"kfdsched_node_suspended_seconds_total,node=$node>=0.5" "kfdsched_node_suspended_clients,node=$node==1" \
+	"kfdsched_client_suspended,pid=$offline==1" "kfdsched_client_active,pid=$online,node=$node==1" \
+	"kfdsched_client_active_seconds_total,pid=$online,node=$node>=0.5" \
+	"kfdsched_node_active_seconds_total,node=$node>=1" \
+	kfdsched_refused_calls_total==0
+tell off
+# More than a client's share of the log has room for. A worker that was away meanwhile sees
+# the last one alone.
+for _ in {1..10}; do
+	for i in {1..60}; do
+		tell priority $((14 + i % 2))
+	done
+	metrics until 2 "$port" "$work/text" kfdsched_log_left_out_lines_total\>=1 2>/dev/null && break
+done
+tell priority 15
+scraped "after a flood of lines" kfdsched_log_left_out_lines_total\>=1 kfdsched_log_dropped_lines_total==0
+
+# A scrape waits in the socket's queue for the next worker, if it comes so early.
+first=$(worker)
+kill -KILL "$first"
+scraped "after a worker's end" kfdsched_worker_restarts_total==1 kfdsched_suspends_total\>=21
+kill -KILL "$online" # its connection went with the worker
+exec {words}>&- {answers}<&-
+rm "$work/words" "$work/answers"
+start_online
+until_true 100 state_is "$offline" running || fail "it has not come again"
+
+mkfifo "$work/hold"
+metrics attack "$port" <"$work/hold" >"$work/attack" &
+children+=("$!")
+exec {hold}>"$work/hold"
+until_true 100 grep -qx attacking "$work/attack" || fail "no attack"
+second=$(worker)
+tell cycle 2 20 2000
+[ "$(worker)" = "$second" ] || fail "the worker was lost to connections"
+exec {hold}>&-
+scraped "after an attack" kfdsched_suspends_total\>=41
+
+kill -KILL "$offline"
+scraped "after its end" "without pid=\"$offline\"" kfdsched_clients==1
+
+# Nobody reads a log that is full: the first lines are lost already, and a worker's end
+# takes nothing off the count.
+mkfifo "$work/full"
+exec {full}<>"$work/full"
+dd if=/dev/zero of="$work/full" bs=4096 count=1024 oflag=nonblock 2>/dev/null || true
+kill -TERM "$daemon"
+wait "$daemon" || fail "the daemon ended with $?"
+"$BUILD/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET" --metrics "$port" 2>&"$full" &
+daemon=$!
+children+=("$daemon")
+rm "$work/text"
+until_true 50 says ".daemon.pid == $daemon" || fail "no daemon with a full log"
+scraped "with a full log" kfdsched_log_dropped_lines_total\>=1 kfdsched_worker_restarts_total==0
+kill -KILL "$(worker)"
+scraped "with a full log and another worker" kfdsched_log_dropped_lines_total\>=2 \
+	kfdsched_worker_restarts_total==1
+
+# refused CODE TEXT OPTIONS...
+refused() {
+	local code=0 want=$1 text=$2
+	shift 2
+	"$BUILD/kfdschedd" --foreground --socket "$work/other" "$@" 2>"$work/err" || code=$?
+	[ "$code" -eq "$want" ] || fail "$*: exit code $code"
+	grep -q -- "$text" "$work/err" || fail "$*: $(cat "$work/err")"
+	[ ! -e "$work/other" ] || fail "$*: the socket stays"
+}
+refused 1 "port $port: .*--metrics" --metrics "$port"
+refused 2 "1..65535" --metrics 70000

@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: metrics are served by a process of its own that has no capability, no-new-privs, a
+# filter of its own, ordinary priority, no descriptor but those it needs (none of the device)
+# and no memory of watchdog and worker that it could write. It may be attacked, stopped and
+# killed: the worker stays, the daemon's status answers, and counters go on, also when a worker
+# is killed. A daemon that has ended leaves the port free.
+set -eu
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+in_a_world
+
+# shellcheck source=tests/lib/metrics.inc.sh
+. "$SOURCE/tests/lib/metrics.inc.sh"
+
+# The daemon's child that serves metrics; fails if there is none.
+http() {
+	local pid children
+	read -r -a children <"/proc/$daemon/task/$daemon/children"
+	for pid in "${children[@]}"; do
+		if [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = kfdschedd-http ]; then
+			echo "$pid"
+			return 0
+		fi
+	done
+	return 1
+}
+
+of() {
+	awk -v key="$2:" '$1 == key {print $2}' "/proc/$1/status"
+}
+
+# priority_of PID: policy and nice value
+priority_of() {
+	sed 's/.*) //' "/proc/$1/stat" | awk '{print $39, $17}'
+}
+
+# confined PID
+confined() {
+	local had mappings fd
+	for had in CapInh=0000000000000000 CapPrm=0000000000000000 CapEff=0000000000000000 \
+		CapAmb=0000000000000000 NoNewPrivs=1 Seccomp=2 Seccomp_filters=$((filters + 2)) \
+		Threads=1; do
+		[ "$(of "$1" "${had%=*}")" = "${had#*=}" ] ||
+			fail "${had%=*} is $(of "$1" "${had%=*}"), not ${had#*=}"
+	done
+	[ "$(priority_of "$1")" = "$(priority_of $$)" ] || fail "its priority is not this script's"
+	for fd in "/proc/$1/fd/"*; do
+		case $(readlink "$fd") in
+		socket:* | anon_inode:*eventpoll* | /dev/null) ;;
+		"$work/log") [ "${fd##*/}" = 2 ] || fail "descriptor ${fd##*/} is the log" ;;
+		*) fail "it has $(readlink "$fd") open" ;;
+		esac
+	done
+	# one page, of its own counts
+	mappings=$(awk '$2 ~ /^.w.s$/ {print $1}' "/proc/$1/maps")
+	if [ "$(wc -l <<<"$mappings")" != 1 ] ||
+		[ $((0x${mappings#*-} - 0x${mappings%-*})) -ne 4096 ]; then
+		fail "it may write $mappings"
+	fi
+}
+
+filters=$(of self Seccomp_filters) # of the world's
+start_daemon
+scraped "the first" kfdsched_worker_restarts_total==0
+first_http=$(http) || fail "no process kfdschedd-http"
+confined "$first_http"
+start_offline --seconds 300
+start_online
+worker=$(worker)
+[ "$(of "$worker" Seccomp)" = 2 ] || fail "the worker has no filter"
+grep -qx kfdschedd-http "/proc/$worker/task/"*/comm && fail "a thread of the worker serves"
+tell cycle 1 5 2000
+scraped "after 5 cycles" "kfdsched_suspends_total>=5"
+
+# Killed: it comes again, and what was counted is there. The second time in a row it pauses.
+kill -KILL "$first_http"
+scraped "after its end" "kfdsched_suspends_total>=5" kfdsched_worker_restarts_total==0
+second_http=$(http) || fail "no other process kfdschedd-http"
+[ "$second_http" != "$first_http" ] || fail "it is still process $first_http"
+confined "$second_http"
+kill -KILL "$second_http"
+scraped "after another end" "kfdsched_suspends_total>=5" kfdsched_worker_restarts_total==0
+
+# Stopped: status and scheduling go on, and so does it later.
+kill -STOP "$(http)"
+tell cycle 2 5 2000
+says ".daemon.worker_pid == $worker" || fail "no status while it is stopped"
+kill -CONT "$(http)"
+scraped "after a stop" "kfdsched_suspends_total>=10"
+
+mkfifo "$work/hold"
+metrics attack "$port" <"$work/hold" >"$work/attack" &
+children+=("$!")
+exec {hold}>"$work/hold"
+until_true 100 grep -qx attacking "$work/attack" || fail "no attack"
+attacked=$(http)
+tell cycle 3 5 2000
+says ".daemon.worker_pid == $worker" || fail "no status during an attack"
+exec {hold}>&-
+scraped "after an attack" "kfdsched_suspends_total>=15" kfdsched_refused_calls_total==0
+[ "$(http)" = "$attacked" ] || fail "an attack has ended it"
+[ "$(worker)" = "$worker" ] || fail "the worker is another one"
+
+# Counts go on with another worker.
+exec {words}>&- {answers}<&-
+kill -KILL "$online" "$offline" "$worker"
+scraped "after the end of a worker" "kfdsched_suspends_total>=15" kfdsched_worker_restarts_total\>=1 kfdsched_clients==0
+
+kill -TERM "$daemon"
+wait "$daemon" || fail "exit code $?"
+grep -q "does not leave" "$work/log" && fail "its worker did not leave"
+start_daemon
+rm "$work/text"
+scraped "of another daemon" kfdsched_suspends_total==0

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: one daemon for a socket; a second one says so and ends with 1, what a
+# killed one left is replaced, any other file is not touched; without
+# --foreground it returns when it can be asked.
+set -eu
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+
+# refused CODE TEXT OPTIONS...: one line on stderr with that text, that code.
+refused() {
+	local code=0 want=$1 text=$2
+	shift 2
+	"$BUILD/kfdschedd" "$@" >"$work/out" 2>"$work/err" </dev/null || code=$?
+	[ "$code" -eq "$want" ] || fail "$*: exit code $code, not $want"
+	[ "$(wc -l <"$work/err")" -eq 1 ] || fail "$*: not one line: $(cat "$work/err")"
+	grep -qF -- "$text" "$work/err" || fail "$*: $(cat "$work/err")"
+	[ ! -s "$work/out" ] || fail "$*: something on stdout"
+}
+
+start_daemon
+refused 1 "$KFDSHIM_SOCKET already" --foreground --socket "$KFDSHIM_SOCKET"
+says .daemon.pid || fail "the first one does not answer any more"
+
+first=$(worker)
+kill -KILL "$daemon"
+wait "$daemon" 2>/dev/null || true
+until_true 50 has_ended "$first" || fail "a worker without its watchdog lives on"
+[ -S "$KFDSHIM_SOCKET" ] || fail "the socket file should be stale now"
+start_daemon
+until_true 50 says ".daemon.pid == $daemon" || fail "a stale socket was not replaced"
+kill -TERM "$daemon"
+wait "$daemon" || fail "exit code $?"
+
+# A process of a killed daemon may end a little later, and holds the socket until then.
+python3 -IS -c 'import socket, sys, time
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+listener.bind(sys.argv[1])
+listener.listen()
+connection = listener.accept()
+time.sleep(0.3)' "$KFDSHIM_SOCKET" &
+dying=$!
+children+=("$dying")
+until_true 50 test -S "$KFDSHIM_SOCKET" || fail "no socket"
+start_daemon
+until_true 50 has_ended "$dying" || fail "it listens beside another"
+kill -TERM "$daemon"
+wait "$daemon" || fail "exit code $?"
+
+echo precious >"$work/file"
+refused 1 "is no socket" --foreground --socket "$work/file"
+[ "$(cat "$work/file")" = precious ] || fail "a file that is no socket was touched"
+refused 1 "no folder" --foreground --socket "$work/file/below/socket"
+refused 2 "must begin with /" --socket relative/socket
+refused 2 "--nonsense" --nonsense
+refused 2 "unexpected argument" argument
+
+"$BUILD/kfdschedd" --socket "$KFDSHIM_SOCKET" 2>>"$work/log"
+daemon=$(status | jq .daemon.pid)
+children+=("$daemon")
+kill -TERM "$daemon"
+until_true 50 test ! -e "$KFDSHIM_SOCKET" || fail "it does not end"

@@ -1,0 +1,159 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: `suspend` takes a process off the GPU and `resume` puts it back; every
+# suspension ends: with its time, with the command that holds it (kill -9), never with
+# the worker's death; who has no right is told so and changes nothing; each refusal is
+# one line that says what to do. With --json what was done is one object, and a refusal
+# the same line.
+set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+in_a_world
+
+# works SAYS ARGUMENT..., refused SAYS ARGUMENT...: of kfdsched, as `as` is.
+as=()
+works() {
+	local says=$1
+	shift
+	"${as[@]}" "$work/kfdsched" "$@" >"$work/out" 2>"$work/err" ||
+		fail "kfdsched $*: $(cat "$work/err")"
+	grep -qF -- "$says" "$work/out" || fail "kfdsched $*: $(cat "$work/out")"
+}
+refused() {
+	local says=$1 code=0
+	shift
+	# without the refusal it would hold
+	"${as[@]}" timeout 30 "$work/kfdsched" "$@" >"$work/out" 2>"$work/err" || code=$?
+	[ "$code $(wc -l <"$work/err")" = "1 1" ] || fail "kfdsched $*: $code, $(cat "$work/err")"
+	grep -qF -- "$says" "$work/err" || fail "kfdsched $*: $(cat "$work/err")"
+	[ ! -s "$work/out" ] || fail "kfdsched $*: refused, it says $(cat "$work/out")"
+}
+# is_json JQ-CONDITION: what the last command printed is one object, and it holds.
+is_json() {
+	jq -es "length == 1 and (.[0]|$1)" "$work/out" >/dev/null || fail "not $1: $(cat "$work/out")"
+}
+leased() {
+	says ".processes[]|select(.pid == $offline)|.lease_us$1"
+}
+comes_to() {
+	until_true 100 state_is "$offline" "$1" || fail "$2: $(status | jq -c .processes)"
+}
+
+cp "$BUILD/kfdsched" "$work"
+chmod 755 "$work"
+refused "no daemon answers at" suspend $$ --for 9
+printf '[authority]\nadmin_group = 65533\n' >>"$work/patient.ini"
+start_daemon
+start_offline --seconds 600
+says '.totals.suspends == 0' || fail "suspended before anything"
+
+# A user without rights may look, not touch.
+as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+for order in "suspend $offline" "suspend $offline --for 9" "resume $offline" "set $offline 15" \
+	"policy observe"; do
+	# shellcheck disable=SC2086 # words
+	refused "user 65534 may not order anything" $order
+done
+works strict policy
+works '"number"' events --json --last 1
+as=(unshare --user --map-root-user)
+refused "may not order anything" suspend "$offline"
+as=(unshare --pid --fork --mount-proc)
+refused "from the daemon's own pid namespace" policy observe
+refused "there is no such process" suspend "$offline"
+as=()
+says '.totals.suspends == 0 and .daemon.policy == "strict"' || fail "an order without a right"
+
+# Who is in the admin group may, first or not.
+as=(setpriv --reuid 65534 --regid 65534 --groups "65531,65533")
+works "is suspended" suspend "$offline" --for 60
+as=(setpriv --reuid 65534 --regid 65533 --clear-groups)
+works "the lease on process $offline" resume "$offline"
+as=(setpriv --reuid 65534 --regid 65534 --groups "65531,65532")
+refused "may not order anything" resume "$offline"
+as=()
+
+refused "is not registered" suspend $$ --for 1
+refused "is not registered" resume $$ --json
+refused "there is no such process" suspend 4194304 --json
+refused "there is no such process" set 4194304 none --json
+
+# A lease of some time, kept over a worker's death; again, it is another one.
+works "is suspended" suspend "$offline" --for 600
+state_is "$offline" suspended || fail "the answer came before the suspension"
+leased " > 500000000" || fail "no lease"
+kill -KILL "$(worker)"
+until_true 100 leased " > 500000000" || fail "the lease is lost: $(status | jq -c .processes)"
+comes_to suspended "not suspended by the next worker"
+works "the lease on process $offline" resume "$offline" --json
+is_json ".order == \"resume\" and .pid == $offline and (keys|length) == 3"
+comes_to running "not resumed"
+works "was not suspended by an order" resume "$offline"
+# The order comes before the lease's end, however late, if nothing has to be suspended for it.
+works "is suspended" suspend "$offline" --for 600
+works "is suspended" suspend "$offline" --for 1 --json
+is_json ".order == \"suspend\" and .pid == $offline and .seconds == 1 and (.answer|endswith(\"is suspended\"))"
+comes_to running "a lease without end"
+until_true 50 leased " == null" || fail "still leased"
+
+# Whom nothing preempts, a person suspends all the same.
+LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=online "$BUILD/kfdreplay" \
+	--trace "$offline_trace" --closed --count --json "$work/top.json" --seconds 600 \
+	>/dev/null 2>>"$work/log" &
+top=$!
+children+=("$top")
+works_now() {
+	"$work/kfdsched" suspend "$top" --for 600 >"$work/out" 2>&1
+}
+until_true 100 works_now || fail "$(cat "$work/out")"
+until_true 100 state_is "$top" suspended || fail "not suspended: $(status | jq -c .processes)"
+works "the lease on process $top" resume "$top"
+until_true 100 state_is "$top" running || fail "not resumed"
+interrupt "$top"
+jq -e '.count.submitted > 0 and .count.executed == .count.submitted' "$work/top.json" >/dev/null ||
+	fail "workgroups: $(jq -c .count "$work/top.json")"
+comes_to running "still held"
+
+# Held by a command: until somebody resumes it, or the command dies, not the worker.
+"$work/kfdsched" suspend "$offline" >"$work/holds" &
+holds=$!
+children+=("$holds")
+comes_to suspended "not held"
+leased " == -1" || fail "no lease"
+kill -KILL "$(worker)"
+until_true 100 leased " == -1" || fail "the command let go: $(status | jq -c .processes)"
+comes_to suspended "not held by the next worker"
+works "the lease on process $offline" resume "$offline"
+comes_to running "not resumed"
+wait "$holds" || fail "resumed, the command ended with $?"
+grep -q "was resumed by process .* of user 0" "$work/holds" || fail "$(cat "$work/holds")"
+"$work/kfdsched" suspend "$offline" >"$work/holds" &
+holds=$!
+children+=("$holds")
+comes_to suspended "not held"
+kill -KILL "$holds"
+wait "$holds" || true
+comes_to running "held by a dead command"
+"$work/kfdsched" suspend "$offline" --json >"$work/holds" &
+holds=$!
+children+=("$holds")
+until_true 100 grep -qx "}" "$work/holds" || fail "held, it says: $(cat "$work/holds")"
+works "the lease on process $offline" resume "$offline"
+wait "$holds" || fail "resumed, the command with --json ended with $?"
+cp "$work/holds" "$work/out"
+is_json ".order == \"suspend\" and .pid == $offline and .seconds == null and has(\"seconds\")"
+end_offline
+
+# A process that ends is nobody's to hold, and its lease is nobody's.
+start_offline --seconds 600
+"$work/kfdsched" suspend "$offline" >"$work/held" 2>"$work/err" &
+holds=$!
+children+=("$holds")
+until_true 100 grep -qs "is suspended" "$work/held" || fail "not held: $(cat "$work/held" "$work/err")"
+kill -KILL "$offline"
+code=0
+wait "$holds" || code=$?
+[ "$code" = 1 ] || fail "its process gone, the command ended with $code"
+grep -q "process $offline has ended" "$work/err" || fail "$(cat "$work/err")"

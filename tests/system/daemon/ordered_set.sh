@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: a priority that was ordered counts until it is taken back, whatever the process
+# says, and over a worker's death; policies change while work runs, for a node and for
+# all others; `events` tells all of it, in order, with who did it and who caused it.
+set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+in_a_world
+
+order() {
+	"$BUILD/kfdsched" "$@" >"$work/out" 2>&1 || fail "kfdsched $*: $(cat "$work/out")"
+}
+comes_to() {
+	until_true 100 state_is "$offline" "$1" || fail "$2: $(status | jq -c .processes)"
+}
+# has FILTER: an event of it has been told (the last such is in $event).
+has() {
+	event=$(jq -c "select($1)" "$work/events" | tail -n 1)
+	[ -n "$event" ]
+}
+told() {
+	until_true 50 has "$1" || fail "no event: $1: $(tail -n 5 "$work/events")"
+}
+# stays: it is not suspended in the next turns of the loop.
+stays() {
+	local suspends
+	suspends=$(status | jq .totals.suspends)
+	sleep 0.3
+	says ".totals.suspends == $suspends" || fail "suspended: $1"
+}
+
+start_daemon
+"$BUILD/kfdsched" events --follow --json >"$work/events" 2>>"$work/log" &
+children+=($!)
+told '.kind == "listening"'
+start_offline --seconds 600
+gpu=$(gpu_id)
+told ".kind == \"came\" and .pid == $offline and .priority == 2"
+told ".kind == \"level\" and .pid == $offline and .level == \"trap\""
+online_priority=9
+start_online
+suspend_offline
+told ".kind == \"suspend\" and .pid == $offline"
+jq -e ".reason == \"preempted\" and .cause_pid == $online and .cause_gpu_id == $gpu and
+	.gpu_ids == [$gpu] and .latency_us > 0 and .duration_us > 0 and .error == null" \
+	<<<"$event" >/dev/null || fail "$event"
+tell off
+comes_to running "not resumed"
+told '.kind == "resume"'
+jq -e ".reason == \"idle\" and .cause_pid == $online" <<<"$event" >/dev/null || fail "$event"
+
+# What was ordered counts, not what it says; until it is taken back.
+tell on
+comes_to suspended "not suspended"
+order set "$online" 1
+comes_to running "held for a lower priority"
+told ".kind == \"priority\" and .pid == $online and .priority == 1 and .by_uid == 0 and .by_pid > 0"
+tell priority 14
+stays "its own word counts"
+says ".processes[]|select(.pid == $online)|.priority == 1 and .priority_ordered" || fail "$(status)"
+order set "$online" own --json
+jq -es "length == 1 and (.[0]|.order == \"set\" and .pid == $online and .priority == null and
+	(.priority_ordered|not))" "$work/out" >/dev/null || fail "$(cat "$work/out")"
+comes_to suspended "its own word does not count again"
+says ".processes[]|select(.pid == $online)|.priority == 14 and (.priority_ordered|not)" ||
+	fail "$(status | jq -c .processes)"
+order set "$offline" online --json
+jq -es "length == 1 and (.[0]|.pid == $offline and .priority == 15 and .priority_ordered)" \
+	"$work/out" >/dev/null || fail "$(cat "$work/out")"
+comes_to running "held at the highest priority"
+order set "$offline" none
+stays "without a priority"
+says ".processes[]|select(.pid == $offline)|.role == \"seen\"" || fail "$(status)"
+order set "$offline" offline
+comes_to suspended "not suspended at another priority"
+
+# A policy of the node counts there; that of the others does not; of the node again, it
+# replaces what it had.
+order policy observe
+comes_to running "held, and nobody is to be"
+told '.kind == "policy" and .policy == "observe" and .gpu_id == null and .by_uid == 0'
+order policy "$gpu" strict
+comes_to suspended "not held by the node's own policy"
+order policy strict
+order policy "$gpu" observe
+comes_to running "the node's policy is not replaced"
+for percent in $(seq 70); do
+	order policy "$gpu" share "share=$percent"
+done
+"$BUILD/kfdsched" policy --json | jq -e ".default.policy == \"strict\" and
+	.nodes == [{gpu_id: $gpu, policy: \"share\", share_percent: 70}]" >/dev/null ||
+	fail "$("$BUILD/kfdsched" policy --json)"
+order policy "$gpu" observe
+order policy
+grep -qE "^$gpu +observe +-" "$work/out" || fail "$(cat "$work/out")"
+
+# All of it is the next worker's too. The client without a shim does not come back.
+order set "$offline" 7
+before=$(worker)
+kill -KILL "$before"
+until_true 100 says ".daemon.worker_pid != $before and any(.processes[]; .pid == $offline and
+	.priority == 7 and .priority_ordered)" || fail "the priority is lost: $(status | jq -c .processes)"
+says ".nodes[0].policy == \"observe\" and .daemon.policy == \"strict\"" || fail "the policies are lost"
+told ".kind == \"listening\" and .worker_pid != $before"
+order suspend "$offline" --for 60
+told ".kind == \"suspend\" and .reason == \"leased\" and .cause_pid == null"
+order resume "$offline"
+comes_to running "not resumed"
+told '.kind == "resume" and .reason == "released"'
+end_offline
+told ".kind == \"went\" and .pid == $offline"
+
+# Each worker's events are numbered without a gap, and in time.
+jq -es 'def rising: . == sort; (map(.time_us)|rising) and
+	(reduce .[] as $e ({ok: true, n: null};
+		{ok: (.ok and (.n == null or $e.kind == "listening" or $e.number == .n + 1)), n: $e.number})|.ok)' \
+	"$work/events" >/dev/null || fail "numbers: $(jq -c '[.number, .kind]' "$work/events")"

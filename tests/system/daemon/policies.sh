@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves each policy end to end, one configuration after the other by SIGHUP: strict holds
+# for as long as somebody more urgent works, share leaves each window's share, deadline
+# acts only when the slack is gone, observe never, and what is held when it comes is let go.
+set -eu
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+in_a_world
+
+# policy RULE [SHARE]: what is in force from now on.
+policy() {
+	printf '[scheduler]\nslow_suspend = 10s\nshare_window = 400ms\n[node all]\npolicy = %s\n' "$1" >"$work/policy.ini"
+	[ -z "${2:-}" ] || echo "share = $2" >>"$work/policy.ini"
+	[ -z "${daemon:-}" ] || kill -HUP "$daemon"
+	echo "policy $*"
+}
+of_offline() {
+	status | jq ".processes[]|select(.pid == $offline)|.$1"
+}
+held_since() {
+	[ "$(of_offline suspends)" -gt "$1" ]
+}
+suspends_now() {
+	until_true 50 state_is "$offline" running || fail "not resumed: $(of_offline state)"
+	of_offline suspends
+}
+
+policy strict
+daemon_options=(--config "$work/policy.ini")
+start_daemon
+start_offline --seconds 600
+start_online
+suspend_offline
+sleep 1
+state_is "$offline" suspended || fail "strict: it runs beside the online client"
+[ "$(of_offline suspends)" = 1 ] || fail "strict: it ran meanwhile"
+
+policy observe
+until_true 50 state_is "$offline" running || fail "observe: it is still held"
+before=$(of_offline suspends)
+tell off
+tell on
+sleep 0.5
+[ "$(of_offline suspends)" = "$before" ] || fail "observe: it was suspended"
+state_is "$offline" running || fail "observe: it is held"
+until_true 50 says ".processes[]|select(.pid == $offline)|.observed" || fail "observe: the status does not tell"
+
+# The online client goes on all the time.
+policy share 40%
+until_true 50 held_since "$before" || fail "share: it is never held"
+# By the daemon's clock, all of one moment: its time, how long it was held, how often.
+figures() {
+	status | jq -r "[.daemon.uptime_us, (.processes[]|select(.pid == $offline)|.suspended_us, .suspends)]|@tsv"
+}
+read -r begun held holds < <(figures)
+sleep 2.4
+read -r end held_then holds_then < <(figures)
+share=$((100 * (held_then - held) / (end - begun))) holds=$((holds_then - holds))
+echo "share: held for $share % of $(((end - begun) / 1000)) ms, $holds times"
+# A window that a busy machine has missed it runs through, or is held until the daemon
+# has a CPU again.
+[ $share -le 80 ] || fail "share: it has not had its 40 %"
+[ $share -ge 30 ] || fail "share: it had far more than its 40 %"
+[ "$holds" -ge 2 ] || fail "share: not window by window"
+tell off
+
+policy deadline
+kill "$online"
+rm "$work/words" "$work/answers"
+start_online # one that has not worked for seconds at a stretch
+for _ in 1 2 3 4 5 6; do # what its requests take
+	tell on
+	sleep 0.02
+	tell off
+	sleep 0.02
+done
+before=$(suspends_now)
+tell slo 60000000
+tell on
+sleep 0.5
+[ "$(of_offline suspends)" = "$before" ] || fail "deadline: preempted although there is slack"
+tell off
+tell slo 2000000
+tell on
+sleep 0.1
+state_is "$offline" running || fail "deadline: preempted before it was due"
+until_true 50 state_is "$offline" suspended || fail "deadline: not preempted when it was due"
+tell off
+before=$(suspends_now)
+tell slo 1000 # less than a request takes
+tell on
+until_true 50 held_since "$before" || fail "deadline: not preempted without slack"
+tell off
+
+end_offline
+says '.totals.suspends == .totals.resumes and .totals.failures == 0' ||
+	fail "not each undone: $(status | jq -c '.totals|{suspends, resumes, failures}')"

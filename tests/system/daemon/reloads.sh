@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: SIGHUP brings another configuration into force while a process is suspended,
+# without another worker and without a resume that nothing asks for; rules and policies of
+# the new one decide at once, both ways; one that is bad, or not there, changes nothing and
+# is told with its line; a worker that is started anew has the one in force.
+set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+in_a_world
+
+ini=$work/c.ini
+# config TEXT...: the file says this from now on, a line each.
+config() {
+	printf '%s\n' '[scheduler]' 'slow_suspend = 10s' "$@" >"$ini.new"
+	mv "$ini.new" "$ini"
+}
+# reload SAYS: reads it again; the log has one more line with SAYS then.
+reload() {
+	local before
+	before=$(grep -cF "$1" "$work/log" || true)
+	kill -HUP "$daemon"
+	until_true 100 more_than "$before" "$1" || fail "the log does not say: $1"
+}
+more_than() {
+	[ "$(grep -cF "$2" "$work/log" || true)" -gt "$1" ]
+}
+good() {
+	config "$@"
+	reload "$ini: read again, in force"
+}
+# unchanged WHAT: nothing has happened to the suspended process or the worker.
+unchanged() {
+	until_true 50 says ".processes[]|select(.pid == $offline)|.state == \"suspended\" and .suspends == 1" ||
+		fail "$1: $(status | jq -c .processes)"
+	until_true 50 says ".daemon.worker_pid == $worker" || fail "$1: another worker"
+}
+# refused SAYS: as above, after a file that is none.
+refused() {
+	reload "$1"
+	unchanged "$1"
+	grep -F "$1" "$work/log" | tail -n 1 | grep -q 'the old configuration stays in force$' || fail "$1: not told"
+}
+
+config
+daemon_options=(--config "$ini")
+start_daemon
+start_offline --seconds 600
+start_online
+suspend_offline
+worker=$(worker)
+
+config 'slow_suspnd = 5ms'
+refused "$ini:3: unknown key slow_suspnd in [scheduler]; known are slow_suspend"
+config '[rule a]' 'uid = 0' 'priority = online' '[node all]' 'policy = fair'
+refused "$ini:7: policy = fair: must be strict, share, deadline or observe"
+rm "$ini"
+refused "$ini: No such file or directory"
+mkdir "$ini"
+refused "$ini: is a folder"
+rmdir "$ini"
+head -c 3000 "$BUILD/lane_client" >"$ini"
+refused "$ini:1: has a byte"
+
+good 'max_suspended = 20s' '[rule other]' 'uid = 4711' 'priority = online'
+unchanged "a good file that does not concern it"
+config 'slow_suspend_us = 11000000'
+reload "$ini: read again, in force"
+until_true 50 says '.daemon.slow_suspend_us == 11000000' ||
+	fail "the value does not count"
+unchanged "another figure"
+
+# Rules: nobody preempts it, then it is as it says itself, then less than the other.
+for _ in 1 2; do
+	good '[rule up]' 'executable = /*/kfdreplay' 'priority = online'
+	until_true 50 state_is "$offline" running || fail "held at the highest priority"
+	until_true 50 says ".processes[]|select(.pid == $offline)|.rule == \"up\" and .priority == 15" ||
+		fail "not its rule: $(status | jq -c .processes)"
+	until_true 50 says ".processes[]|select(.pid == $online)|.rule == null" || fail "another's rule"
+	good '[rule down]' 'uid = 0' 'shim = yes' 'executable = /*/kfdreplay' 'priority = 1' 'group = job'
+	until_true 50 state_is "$offline" suspended || fail "not held by its rule's priority"
+	until_true 50 says ".processes[]|select(.pid == $offline)|.rule == \"down\" and .priority == 1 and
+		.group == \"job\"" || fail "not its rule: $(status | jq -c .processes)"
+done
+# It becomes another unit while it is held.
+before=$(status | jq ".processes[]|select(.pid == $offline).suspends")
+good '[rule down]' 'executable = /*/kfdreplay' 'group = other'
+until_true 50 says ".processes[]|select(.pid == $offline)|.group == \"other\" and .state == \"suspended\" and
+	.suspends == $before" || fail "resumed by a move: $(status | jq -c .processes)"
+good
+until_true 50 says ".processes[]|select(.pid == $offline)|.rule == null and .priority == 2 and .group == \"\" and
+	.state == \"suspended\" and .suspends == $before" || fail "not itself: $(status | jq -c .processes)"
+
+# Policies of nodes.
+good '[node all]' 'policy = observe'
+until_true 50 state_is "$offline" running || fail "held by policy observe"
+until_true 50 says '.nodes[0].policy == "observe"' || fail "policy: $(status | jq -c .nodes)"
+good '[node all]' 'policy = observe' "[node $(gpu_id)]" 'policy = share' 'share = 1%'
+until_true 50 state_is "$offline" suspended || fail "not held by policy share"
+until_true 50 says '.nodes[0].policy == "share" and .nodes[0].share_percent == 1' ||
+	fail "policy: $(status | jq -c .nodes)"
+
+# A worker that dies: the next one has what is in force, not what the file says.
+config 'nonsense'
+reload "$ini:3: not \`key = value\`"
+kill -KILL "$worker"
+until_true 100 says ".daemon.worker_pid != $worker and .nodes[0].share_percent == 1" ||
+	fail "another worker, another configuration: $(status | jq -c .nodes)"
+tell off
+until_true 100 state_is "$offline" running || fail "not resumed"
+end_offline

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# breaks.sh [all]: every rule that is broken on purpose is noticed by its check;
+# with "all" the whole suite runs for each rule, as a user would see it.
+# Two at a time: a check mostly waits.
+set -eu
+# Needs root.
+[ "$(id -u)" = 0 ] || exec "$(dirname "$0")/../../lib/as_root.sh" bash "$0" "$@"
+export suite=${1:-}
+
+# Says which rule is missed.
+notice() {
+	local rule=$1 only=$1 said result
+	[ "$suite" = all ] && only=""
+	# shellcheck disable=SC2086 # nothing, or a name
+	said=$("$BUILD/kfdsim" --break "$rule" -- "$BUILD/kfdconform" --json $only </dev/null) || :
+	result=$(jq -r --arg r "$rule" '.rules[] | select(.name == $r) | .result' <<<"$said") || :
+	[ "$result" = fail ] || echo "$rule (${result:-nothing was said})"
+}
+export -f notice
+rules=$("$BUILD/kfdconform" --list)
+# shellcheck disable=SC2016 # the inner shell's
+missed=$(xargs -P 2 -I '{}' bash -euc 'notice "$0"' '{}' <<<"$rules")
+[ -z "$missed" ] || {
+	printf 'FAILED: broken and not noticed:\n%s\n' "$missed" >&2
+	exit 1
+}

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# --api hip: the same trace through HIP. Every workgroup runs exactly once, also with
+# copies of all kinds in between, under the shim, and up to SIGTERM; the JSON has the
+# keys that HSA's has.
+set -eu
+# shellcheck source=tests/lib/replay.inc.sh
+. "$SOURCE/tests/lib/replay.inc.sh"
+
+expect 2 "$REPLAY" --trace "$RESNET" --api cuda
+said "'cuda' is not hsa or hip"
+
+on_gpu --report "$DIR/report.json" -- \
+	"$REPLAY" --trace "$RESNET" --api hip --requests 10 --count --json "$JSON" >/dev/null
+check '.api == "hip"' '.agent == "gfx90a"' '.requests == 10' '.count.submitted > 100000' \
+	'.count.executed == .count.submitted' '.count.twice == 0' '.count.never == 0'
+submitted=$(jq .count.submitted "$JSON")
+# HIP from 6 on copies a few bytes by a kernel of one workgroup in the same queue.
+copies=$(jq '[.kernels[] | select(.name != "kfdreplay_spin").dispatches] | add // 0' "$DIR/report.json")
+jq -e "[.processes[].queues[].workgroups] | max | . == $submitted or . == $submitted + $copies" "$DIR/report.json" >/dev/null ||
+	fail "not $submitted workgroups in the report: $(jq -c .processes "$DIR/report.json")"
+jq -c 'keys' "$JSON" >"$DIR/hip.keys"
+on_gpu -- "$REPLAY" --trace "$RESNET" --requests 1 --json "$JSON" >/dev/null
+check '.api == "hsa"'
+[ "$(jq -c keys "$JSON")" = "$(cat "$DIR/hip.keys")" ] || fail "other keys: $(cat "$DIR/hip.keys")"
+
+head=op,launch_ns,start_ns,duration_ns,grid,block,bytes,name
+kernel=kernel,0,0,5000,132x1x1,64x1x1,,
+copies='memcpy_h2d,0,0,1000,,,4096, memcpy_d2d,0,0,1000,,,65536, memcpy_d2h,0,0,1000,,,65536,'
+# shellcheck disable=SC2086 # words
+printf '%s\n' $head $copies $kernel $copies $kernel $kernel memset,0,0,700,,,64, $copies \
+	sync,0,,,,,, $kernel sync,0,,,,,, $copies sync,0,,,,,, >"$DIR/mixed.csv"
+on_gpu -- env LD_PRELOAD="$BUILD/libkfdshim.so" KFDSHIM_PRIORITY=offline \
+	"$REPLAY" --trace "$DIR/mixed.csv" --api hip --requests 30 --count --json "$JSON" >/dev/null
+check '.requests == 30' '.count.submitted == 10 * (4 * 104 + 1)' \
+	'.count.executed == .count.submitted' '.count.twice == 0'
+
+# shellcheck disable=SC2016 # for the inner shell
+on_gpu -- bash -c '
+	"$0" "$@" >/dev/null 2>&1 &
+	# HIP takes many seconds to come up on a busy machine, and has short work then.
+	for busy in 1 2 3 4 5; do
+		until grep -q "[1-9]" /sys/class/kfd/kfd/proc/$!/stats_*/cu_occupancy 2>/dev/null; do
+			sleep 0.1
+			kill -0 $! || exit 1
+		done
+		sleep 0.2
+	done
+	kill -TERM $! || exit 1
+	wait $!' "$REPLAY" --trace "$GPT2" --api hip --closed --seconds 600 --count --json "$JSON" ||
+	fail "ended with $? after SIGTERM"
+check '.count.twice == 0' '.count.executed <= .count.submitted' '.count.executed > 0'
+
+expect 2 on_gpu -- "$REPLAY" --trace "$RESNET" --api hip --device 1
+said 'no device 1'
+echo ok

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# On a host with a GPU, a driver and a scheduler of its own the world has only
+# the simulated ones. That host is played by file systems of a namespace.
+set -eu
+# shellcheck source=tests/lib/run.inc.sh
+. "$SOURCE/tests/lib/run.inc.sh"
+
+cat >"$DIR/host" <<'SCRIPT'
+set -eu
+mount -t tmpfs host /sys
+mount -t tmpfs host /run
+mkdir -p /sys/devices/virtual/kfd/kfd/topology/nodes/9 /sys/class/kfd /sys/class/drm/card9 \
+	/sys/class/net /sys/module/amdgpu/parameters /sys/bus/pci/devices/0000:03:00.0 \
+	/run/kfdsched /run/other
+ln -s ../../devices/virtual/kfd/kfd /sys/class/kfd/kfd
+touch /run/kfdsched/socket
+[ -e /sys/class/kfd/kfd/topology/nodes/9 ]
+exec "$@"
+SCRIPT
+user=()
+[ "$(id -u)" = 0 ] || user=(--map-root-user)
+host=(unshare "${user[@]}" --mount sh "$DIR/host")
+
+# world PATH: what the world has there.
+world() {
+	"${host[@]}" "$KFDSIM" -- ls -A "$1" | paste -sd ' '
+}
+same "$(world /sys/class/kfd/kfd/topology/nodes)" '0 1'
+same "$(world /sys/class/drm)" 'card0 renderD128'
+same "$(world /sys/module/amdgpu)" 'holders initstate parameters refcnt version'
+same "$(world /run/kfdsched)" ''
+# The rest is the host's; its devices stay where they are and ours goes elsewhere.
+same "$(world /run)" 'kfdsched other'
+same "$(world /sys/class)" 'drm kfd net'
+same "$(world /sys/bus/pci/devices)" '0000:03:00.0 0000:04:00.0'

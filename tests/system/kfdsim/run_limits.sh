@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# kfdsim with few descriptors, no large files: a sentence or
+# an errno for the program, and no crash.
+set -eu
+# shellcheck source=tests/lib/run.inc.sh
+. "$SOURCE/tests/lib/run.inc.sh"
+
+mapfile -t rules < <("$BUILD/kfdconform" --list | grep -E '^(create|queue_snapshot|fork|events?)_' | head -n 12)
+[ "${#rules[@]}" = 12 ] || fail "not enough rules: ${rules[*]}"
+
+# limited WHAT HOW-MUCH: kfdsim's exit code; the command has the old limits no more.
+limited() {
+	local status=0
+	(
+		ulimit "$1" "$2"
+		exec timeout 120 "$KFDSIM" -- "$BUILD/kfdconform" "${rules[@]}" >"$DIR/out" 2>"$DIR/err" </dev/null
+	) || status=$?
+	echo "$status"
+}
+
+for descriptors in 8 16 24 30 40; do
+	status=$(limited -n $descriptors)
+	[ "$status" -lt 124 ] || fail "$descriptors descriptors: $status: $(tail -n 3 "$DIR/err")"
+	grep -q 'ERROR: \|runtime error' "$DIR/err" && fail "$descriptors descriptors: $(cat "$DIR/err")"
+done
+same "$(limited -f 1000)" 1
+said 'cannot make the simulated GPU .*File too large'

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Without root: the same world in a user namespace, in which the command is
+# who it was and has no capability.
+set -eu
+# shellcheck source=tests/lib/run.inc.sh
+. "$SOURCE/tests/lib/run.inc.sh"
+
+# The build folder may lie where only root may go.
+cp "$KFDSIM" "$DIR/kfdsim"
+chmod 755 "$DIR"
+cd "$DIR"
+as_user=()
+if [ "$(id -u)" = 0 ]; then
+	as_user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	chown 65534 "$DIR"
+fi
+same "$("${as_user[@]}" ./kfdsim -- id -u)" "$("${as_user[@]}" id -u)"
+same "$("${as_user[@]}" ./kfdsim -- sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status)" \
+	0000000000000000
+expect 7 "${as_user[@]}" ./kfdsim --report r.json -- sh -c \
+	'test -w /dev/kfd && test -w /dev/dri/renderD128 && test -w /dev/shm && exit 7'
+jq -e '.simulated and .exit_code == 7' r.json >/dev/null || fail "no report: $(cat r.json)"
+expect 0 "${as_user[@]}" ./kfdsim -- rocminfo
+grep -q 'Name: *gfx90a' out || fail "rocminfo shows no GPU: $(cat out)"

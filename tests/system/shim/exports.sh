@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# libkfdshim.so as the dynamic linker sees it: exports exactly the wrapped names, the
+# two of a tools library with its priority, and kfdshim.h; needs libc.so.6 alone and
+# no symbol version above GLIBC_2.34; is never unloaded, and runs one function at load,
+# which finds the next ioctl (tests/system/shim/lookups.c); the agent none.
+set -eu
+lib=$BUILD/libkfdshim.so
+agent=$BUILD/libkfdshim-agent.so
+map=$SOURCE/preload/exports.map
+header=$SOURCE/preload/kfdshim.h
+
+fail() {
+	echo "FAILED: $*" >&2
+	exit 1
+}
+lines() {
+	sort | tr '\n' ' '
+}
+
+# exported FILE: "NAME TYPE", a line each, of whatever another object can bind to. A
+# versioned one would be NAME@VERSION, and lose against the runtime's own.
+exported() {
+	readelf --wide --dyn-syms "$1" |
+		awk '$1 ~ /^[0-9]+:$/ && $5 != "LOCAL" && $7 != "UND" { print $8, $4 }'
+}
+
+wrapped="ioctl
+hsa_queue_create hsa_queue_destroy
+hsa_signal_store_relaxed hsa_signal_store_screlease
+hsa_signal_wait_relaxed hsa_signal_wait_scacquire
+hsa_queue_add_write_index_relaxed hsa_queue_add_write_index_scacquire
+hsa_queue_add_write_index_screlease hsa_queue_add_write_index_scacq_screl
+hsa_queue_add_write_index_acquire hsa_queue_add_write_index_release
+hsa_queue_add_write_index_acq_rel
+hsa_queue_cas_write_index_relaxed hsa_queue_cas_write_index_scacquire
+hsa_queue_cas_write_index_screlease hsa_queue_cas_write_index_scacq_screl
+hsa_queue_cas_write_index_acquire hsa_queue_cas_write_index_release
+hsa_queue_cas_write_index_acq_rel
+hsa_queue_store_write_index_relaxed hsa_queue_store_write_index_screlease
+hsa_queue_store_write_index_release
+hsa_amd_memory_async_copy hsa_amd_memory_async_copy_on_engine hsa_amd_memory_async_copy_rect"
+api=$(sed -n 's/^[a-z].* \**\(kfdshim_[a-z_]*\)(.*__attribute__((weak));$/\1/p' "$header")
+[ "$(wc -l <<<"$api")" = "$(grep -c '__attribute__((weak))' "$header")" ] ||
+	fail "kfdshim.h declares what this test cannot read: $api"
+# shellcheck disable=SC2086 # words
+want=$({
+	printf '%s FUNC\n' $wrapped $api OnLoad OnUnload
+	echo HSA_AMD_TOOL_PRIORITY OBJECT
+} | lines)
+have=$(exported "$lib" | lines)
+[ "$have" = "$want" ] || fail "libkfdshim.so exports '$have', not '$want'"
+# What people read says the same.
+listed=$(sed -n '/global:/,/local:/s/^[[:space:]]*\([A-Za-z_]*\);$/\1/p' "$map" | lines)
+[ "$listed" = "$(exported "$lib" | cut -d ' ' -f 1 | lines)" ] || fail "exports.map lists '$listed'"
+have=$(exported "$agent" | lines)
+[ "$have" = 'kfdshim_agent_start FUNC ' ] || fail "the agent exports '$have'"
+
+needed=$(readelf --wide --dynamic "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+[ "$needed" = libc.so.6 ] || fail "libkfdshim.so needs '$needed'"
+# Every version that it asks for, also those of no symbol (GLIBC_ABI_DT_RELR).
+versions=$(readelf --wide --version-info "$lib" | sed -n 's/.* Name: \([^ ]*\) .*Flags:.*Version:.*/\1/p' | sort -u)
+[ -n "$versions" ] || fail "no needed versions can be read"
+for version in $versions; do
+	[[ $version =~ ^GLIBC_2\.[0-9]+(\.[0-9]+)?$ ]] || fail "libkfdshim.so needs $version"
+	[ "$(printf '%s\nGLIBC_2.34\n' "$version" | sort -V | tail -n 1)" = GLIBC_2.34 ] ||
+		fail "libkfdshim.so needs $version, newer than GLIBC_2.34"
+done
+# What has no version, any library could be bound to; the linker's own weak three.
+loose=$(readelf --wide --dyn-syms "$lib" |
+	awk '$1 ~ /^[0-9]+:$/ && $7 == "UND" && NF >= 8 && $8 !~ /@GLIBC_/ { print $8, $5 }' | lines)
+for name in _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable __gmon_start__; do
+	loose=${loose/"$name WEAK "/}
+done
+[ -z "$loose" ] || fail "libkfdshim.so needs '$loose' of no library"
+unresolved=$(ldd -r "$lib" 2>&1 | grep -E 'undefined|not found' || true)
+[ -z "$unresolved" ] || fail "$unresolved"
+
+for so in "$lib" "$agent"; do
+	readelf --dynamic "$so" | grep -q 'FLAGS_1.*NODELETE' || fail "$so could be unloaded"
+	! readelf --dynamic "$so" | grep -qE 'RPATH|RUNPATH' || fail "$so has a search path of its own"
+	# One constructor is the compiler's own frame_dummy.
+	want=8
+	[ "$so" = "$agent" ] || want=16
+	size=$(readelf --dynamic "$so" | awk '/INIT_ARRAYSZ/ { print $3 }')
+	[ "$size" = "$want" ] || fail "$so has constructors: $size bytes of them"
+	! readelf --wide --segments "$so" | grep -q ' TLS ' || fail "$so has thread-local variables"
+done
+echo "ok: exports, needs, symbol versions $(tr '\n' ' ' <<<"$versions")"

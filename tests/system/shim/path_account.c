@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+#include "tests/system/shim/path_account.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "tests/lib/mock_kfd.h"
+
+#define ACCOUNTS 16u
+
+struct account {
+	uint32_t id, type;
+	uint64_t address; /* of its write pointer */
+	uint64_t wptr;	  /* as last read */
+	uint64_t told;	  /* as the shim last told it */
+	bool active;	  /* so it said */
+	bool moved;	  /* as last read */
+};
+
+static struct {
+	const struct lane *lane;
+	int memory;	 /* the workload's, as /proc has it: GTT, too */
+	uint64_t events; /* of the lane, taken so far */
+	uint32_t generation;
+	struct account accounts[ACCOUNTS];
+	unsigned n;
+	uint64_t lasts_until_ns;
+} books;
+
+static uint64_t word(uint64_t address)
+{
+	uint64_t value;
+
+	CHECK(pread(books.memory, &value, sizeof(value), (off_t)address) == sizeof(value));
+	return value;
+}
+
+static struct account *find(uint32_t id)
+{
+	for (unsigned i = 0; i < books.n; i++)
+		if (books.accounts[i].id == id)
+			return &books.accounts[i];
+	return NULL;
+}
+
+/* A queue that is made while bursts run begins at 0. */
+static void open_accounts(bool first)
+{
+	uint32_t generation = __atomic_load_n(&books.lane->queue_generation, __ATOMIC_ACQUIRE);
+	struct account *a;
+	struct lane_queue q;
+
+	if (!first && generation == books.generation)
+		return;
+	for (uint32_t i = 0; i < LANE_QUEUES; i++) {
+		if (lane_queue_read(books.lane, i, &q) != 0 || find(q.queue_id))
+			continue;
+		CHECK(books.n < ACCOUNTS);
+		a = &books.accounts[books.n++];
+		*a = (struct account){.id = q.queue_id, .type = q.type, .address = q.wptr_address};
+		if (first)
+			a->wptr = a->told = word(a->address);
+	}
+	books.generation = generation;
+}
+
+void account_begin(const struct lane *lane, pid_t workload)
+{
+	char path[64];
+
+	books.lane = lane;
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)workload);
+	books.memory = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK(books.memory >= 0);
+	books.events = __atomic_load_n(&lane->events_number, __ATOMIC_ACQUIRE);
+	open_accounts(true);
+}
+
+struct account_moved account_read(void)
+{
+	struct account_moved moved = {0};
+	uint64_t before;
+
+	open_accounts(false);
+	for (unsigned i = 0; i < books.n; i++) {
+		before = books.accounts[i].wptr;
+		books.accounts[i].wptr = word(books.accounts[i].address);
+		books.accounts[i].moved = books.accounts[i].wptr != before;
+		if (books.accounts[i].type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL)
+			moved.packets += books.accounts[i].wptr - before;
+		else
+			moved.sdma_bytes += books.accounts[i].wptr - before;
+	}
+	return moved;
+}
+
+void account_lasts_until(uint64_t ns)
+{
+	books.lasts_until_ns = ns;
+}
+
+static void take_event(const struct lane_event *event)
+{
+	struct account *a = find(event->queue_id);
+
+	if (!a || (event->kind != LANE_EVENT_QUEUE_ACTIVE && event->kind != LANE_EVENT_QUEUE_IDLE &&
+		   event->kind != LANE_EVENT_QUEUE_BLOCKED))
+		return;
+	CHECK(event->value >= a->told && event->value <= word(a->address));
+	/* What stood still, as the runtime's own queue, has no part of that packet. */
+	if (event->kind == LANE_EVENT_QUEUE_IDLE && a->moved && event->value == a->wptr &&
+	    event->ns < books.lasts_until_ns) {
+		fprintf(stderr, "queue %u is told idle at %llu %.3f ms before its kernel can end\n",
+			a->id, (unsigned long long)event->value,
+			(double)(books.lasts_until_ns - event->ns) / 1e6);
+		CHECK(!"idle under its kernel");
+	}
+	a->told = event->value;
+	a->active = event->kind != LANE_EVENT_QUEUE_IDLE;
+}
+
+bool account_told(void)
+{
+	uint64_t newest = __atomic_load_n(&books.lane->events_number, __ATOMIC_ACQUIRE);
+	struct lane_event event;
+
+	for (; books.events < newest; books.events++) {
+		CHECK(lane_event_read(books.lane, books.events + 1, &event) == 0);
+		take_event(&event);
+	}
+	for (unsigned i = 0; i < books.n; i++)
+		if (!books.accounts[i].active && books.accounts[i].told != books.accounts[i].wptr)
+			return false;
+	return true;
+}
+
+bool account_closed(void)
+{
+	if (!account_told())
+		return false;
+	for (unsigned i = 0; i < books.n; i++)
+		if (books.accounts[i].active ||
+		    books.accounts[i].told != word(books.accounts[i].address))
+			return false;
+	return true;
+}

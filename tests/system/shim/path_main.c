@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+/*
+ * shim_path PATH [LIBRARY]: submits work by one path, as path_work.h says. It knows no
+ * runtime: "raw" is queues by ioctl, and every other path is LIBRARY's, which is opened
+ * with RTLD_LOCAL and brings its runtime along.
+ */
+#include <dlfcn.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conform/lab.h"
+#include "tests/system/shim/path_work.h"
+
+static int run_raw(void)
+{
+	struct path_answer answer = {0};
+	struct path_order order;
+	struct raw_queue queue;
+	struct signal *signal;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	queue_new(&gpu, &queue);
+	signal = signals_new(&gpu);
+	while (path_next(&answer, &order)) {
+		signal->value = 1;
+		while (--order.packets > 0) {
+			queue_barrier(&queue, NULL, NULL);
+			queue_ring(&queue);
+		}
+		if (order.kernel)
+			queue_work(&queue, PATH_KERNEL_MS, signal);
+		else
+			queue_barrier(&queue, NULL, signal);
+		queue_ring(&queue);
+		while (signal->value > 0)
+			sched_yield(); /* the simulator may need this core */
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int (*run)(const char *);
+	void *library;
+
+	CHECK(argc > 1);
+	if (strcmp(argv[1], "raw") == 0)
+		return run_raw();
+	CHECK(argc > 2);
+	library = dlopen(argv[2], RTLD_NOW | RTLD_LOCAL);
+	CHECK(library);
+	*(void **)&run = dlsym(library, "path_run");
+	CHECK(run);
+	/* Else it would show nothing: a runtime that the program itself brought. */
+	CHECK(!dlsym(RTLD_DEFAULT, "hsa_system_get_info"));
+	return run(argv[1]);
+}

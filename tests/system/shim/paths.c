@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Work by every path reaches the daemon. This program plays the daemon and orders
+ * bursts of 1 to 16 packets at random times: into idleness, where activity must then
+ * be told, and close behind one another.
+ * - The write pointers, read from the workload's memory, moved by what was ordered,
+ *   on a queue of the path's kind.
+ * - Every such advance is accounted for: its queue is told as active, or as idle with
+ *   that very write pointer (path_account.h).
+ * - One burst in 16, or a thousand of them, end with a kernel of 20 ms, where the path
+ *   has kernels: idle is not told before it can be over.
+ * - Idle is found in time. This machine's timers are late, by milliseconds on a busy
+ *   virtual one, and late for both ends: so medians are held to the bound, which is
+ *   widened by twice the median lateness of this program's own sleeps. Nine in ten are
+ *   held to it too. What looks find needs some four timers in turn, and of four one is
+ *   among the latest 2.5 % in a case of ten: these are widened by four times that
+ *   lateness. The rest is printed.
+ * - Idle at the end, for good, with every advance seen.
+ * Usage: test_paths BURSTS PATH WORKLOAD...; BUILD names the libraries.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "tests/lib/mock_kfd.h"
+#include "tests/lib/shim_stub_daemon.h"
+#include "tests/system/shim/path_account.h"
+#include "tests/system/shim/path_work.h"
+
+#define SEED 4u
+#define SOON_MS 3000 /* of a busy machine; the sampling period is at most 16 ms */
+#define MS 1e6
+#define SELDOM 16	   /* one burst in so many; a thousand, of more than 16,000 */
+#define WAITS_SELDOM 32	   /* at most one in so many waits for idleness */
+#define COPIED_NS (2 * MS) /* the runtime takes a copy within it */
+
+/* shim/look.c's: the shortest quiet time, and the sampling period. */
+#define QUIET_NS (2 * MS)
+#define LOOK_MIN_NS MS
+#define LOOK_MAX_NS (16 * MS)
+#define HOOKED_NS 100e3 /* what a hook sees is told: work, and the end with a wait's return */
+
+/* What is known of each path. */
+static const struct path {
+	const char *name;
+	bool sdma;   /* its work is on SDMA rings, else on AQL rings */
+	bool exact;  /* a packet ordered is a packet written, neither more nor less */
+	bool waited; /* a hooked wait shows the end */
+	bool signal; /* the last packet's signal shows the end, whatever kernels last */
+	bool copies; /* seen when the runtime has taken them */
+	bool kernels;
+} paths[] = {
+	{"store", .exact = true, .waited = true, .kernels = true},
+	{"dlopened", .exact = true, .waited = true, .kernels = true},
+	{"direct", .exact = true, .signal = true, .kernels = true},
+	{"raw", .exact = true, .signal = true, .kernels = true},
+	{"intercepted", .exact = true, .signal = true, .kernels = true},
+	{"thunk", .exact = true, .signal = true},
+	{"sdma", .sdma = true, .copies = true},
+	{"blit", .signal = true, .copies = true},
+};
+
+struct samples {
+	double *values;
+	unsigned n;
+};
+
+static struct fake_daemon daemon_;
+static int to, from;
+static const struct path *path;
+static struct path_answer last; /* of the workload */
+static uint64_t last_order_ns;	/* when the burst before this one was ordered */
+static double longest_ns;	/* at most this has the shim learned as a kernel's length */
+static uint64_t packets_ordered;
+static unsigned seldom;	      /* of so many bursts one ends with a kernel */
+static unsigned waits_seldom; /* and of so many one waits for idleness */
+static unsigned from_idle, kernels;
+static struct samples timer_late;  /* of this program's sleeps */
+static struct samples work_late;   /* from a burst's begin in idleness to activity */
+static struct samples seen_late;   /* from a burst's end to its being accounted for */
+static struct samples idle_late;   /* from a burst's end to idleness */
+static struct samples idle_bounds; /* for each of these, what it may be */
+static struct samples idle_excess; /* idle_late beyond that */
+
+static pid_t start(char **argv)
+{
+	int in[2], out[2];
+	char preload[512];
+	pid_t pid;
+
+	fake_daemon_open(&daemon_);
+	CHECK(pipe(in) == 0 && pipe(out) == 0);
+	snprintf(preload, sizeof(preload), "%s/libkfdshim.so", getenv("BUILD"));
+	pid = fork();
+	if (pid == 0) {
+		dup2(in[0], STDIN_FILENO);
+		dup2(out[1], STDOUT_FILENO);
+		for (int fd = 3; fd < 64; fd++)
+			close(fd);
+		setenv("LD_PRELOAD", preload, 1);
+		execv(argv[0], argv);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	to = in[1];
+	from = out[0];
+	return pid;
+}
+
+static void answered(void)
+{
+	if (read(from, &last, sizeof(last)) != sizeof(last))
+		fake_failed(__FILE__, __LINE__, "the workload is gone");
+}
+
+static struct lane_node node(void)
+{
+	struct lane_node node = {0};
+
+	lane_node_read(daemon_.lane, 0, &node);
+	return node;
+}
+
+static uint64_t transitions(void)
+{
+	return node().activity >> 1;
+}
+
+static bool active(void)
+{
+	return node().activity & 1;
+}
+
+static void sample(struct samples *samples, double ns)
+{
+	samples->values[samples->n++] = ns;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* In ms; sorts them. */
+static double quantile(struct samples *samples, double q)
+{
+	qsort(samples->values, samples->n, sizeof(double), by_value);
+	return samples->n ? samples->values[(unsigned)(q * (samples->n - 1))] / MS : 0;
+}
+
+static void sleep_measured(unsigned us)
+{
+	uint64_t start = clock_ns();
+
+	fake_sleep_us(us);
+	sample(&timer_late, (double)(clock_ns() - start) - us * 1e3);
+}
+
+static double limited(double ns, double least, double most)
+{
+	return ns < least ? least : ns > most ? most : ns;
+}
+
+/* One look to notice the last move, and the quiet time (architecture.md). */
+static double idle_bound(const struct lane_node *at)
+{
+	double look, notice, quiet;
+
+	if (path->waited)
+		return HOOKED_NS;
+	look = limited((double)(at->idle_ns - at->active_ns) / 4, LOOK_MIN_NS, LOOK_MAX_NS);
+	notice = limited((double)(last.end_ns - last_order_ns) / 4, look, LOOK_MAX_NS);
+	quiet = look > QUIET_NS ? look : QUIET_NS;
+	if (!path->signal && 1.5 * longest_ns > quiet)
+		quiet = 1.5 * longest_ns;
+	return notice + quiet;
+}
+
+/* From a burst's begin to its being told as active. */
+static double work_bound(void)
+{
+	return path->waited ? HOOKED_NS : path->copies ? COPIED_NS : LOOK_MAX_NS;
+}
+
+static void measure_idle(void)
+{
+	struct lane_node at;
+	double late, bound;
+
+	EVENTUALLY(!active(), 5000);
+	at = node();
+	late = (double)at.idle_ns - (double)last.end_ns;
+	bound = idle_bound(&at);
+	sample(&idle_late, late);
+	sample(&idle_bounds, bound);
+	sample(&idle_excess, late - bound);
+	longest_ns -= longest_ns / 16;
+}
+
+/* A queue that stood between two looks may be taken for a kernel of that length. */
+static void learn(void)
+{
+	double stood = (double)(last.end_ns - last.begin_ns) + LOOK_MIN_NS;
+
+	longest_ns = stood > longest_ns ? stood : longest_ns;
+}
+
+static void check_moved(unsigned packets)
+{
+	struct account_moved moved = account_read();
+
+	packets_ordered += packets;
+	if (path->sdma)
+		CHECK(moved.sdma_bytes > 0 && moved.packets == 0);
+	else if (path->exact)
+		CHECK(moved.packets == packets && moved.sdma_bytes == 0);
+	else
+		CHECK(moved.packets > 0 && moved.sdma_bytes == 0);
+}
+
+static void burst(void)
+{
+	unsigned char packets = (unsigned char)(1 + rand() % 16), order;
+	bool idle, kernel = (unsigned)rand() % seldom == 0 && path->kernels;
+	uint64_t before, order_ns;
+
+	order = packets | (kernel ? PATH_KERNEL : 0);
+	sleep_measured((unsigned)rand() % 1000);
+	before = transitions();
+	idle = !active();
+	order_ns = clock_ns();
+	CHECK(write(to, &order, 1) == 1);
+	answered();
+	check_moved(packets);
+	/* The simulated GPU's own word comes first: else it is not the shim's fault. */
+	CHECK(!kernel || last.end_ns >= last.begin_ns + PATH_KERNEL_MS * 1000000u);
+	account_lasts_until(kernel ? last.begin_ns + PATH_KERNEL_MS * 1000000u : 0);
+	kernels += kernel;
+	EVENTUALLY(account_told(), SOON_MS);
+	sample(&seen_late, (double)(clock_ns() - last.end_ns));
+	if (idle) {
+		from_idle++;
+		EVENTUALLY(transitions() > before, SOON_MS);
+		sample(&work_late, (double)node().active_ns - (double)last.begin_ns);
+	}
+	learn();
+	if ((unsigned)rand() % waits_seldom == 0)
+		measure_idle();
+	last_order_ns = order_ns;
+}
+
+static void make_room(unsigned bursts)
+{
+	struct samples *all[] = {&timer_late, &work_late,   &seen_late,
+				 &idle_late,  &idle_bounds, &idle_excess};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		all[i]->values = calloc(bursts, sizeof(double));
+		CHECK(all[i]->values != NULL);
+	}
+}
+
+/* More than a tenth of them above it, and more than three standard deviations make likely
+ * of a few? */
+static bool tail_is_above(const struct samples *samples, double allowance_ms)
+{
+	double above = 0;
+
+	for (unsigned i = 0; i < samples->n; i++)
+		above += samples->values[i] > allowance_ms * MS;
+	above -= 0.1 * samples->n;
+	return above > 0 && above * above > 9 * 0.1 * 0.9 * samples->n;
+}
+
+static void tell(unsigned bursts)
+{
+	double allowance = 2 * quantile(&timer_late, 0.5), excess = quantile(&idle_excess, 0.5);
+	double tail_allowance = 4 * quantile(&timer_late, 0.975);
+	double tail_excess = quantile(&idle_excess, 0.9);
+
+	printf("%s: %u bursts of %llu packets, %u of them into idleness, %u with a kernel; every "
+	       "advance seen\n",
+	       path->name, bursts, (unsigned long long)packets_ordered, from_idle, kernels);
+	printf("  activity after P50 %.3f ms, P99 %.3f ms; ", quantile(&work_late, 0.5),
+	       quantile(&work_late, 0.99));
+	printf("accounted for after P50 %.3f ms, P99 %.3f ms, at most %.3f ms\n",
+	       quantile(&seen_late, 0.5), quantile(&seen_late, 0.99), quantile(&seen_late, 1));
+	printf("  idle after P50 %.3f ms (bound P50 %.3f ms), P99 %.3f ms, at most %.3f ms; %u "
+	       "times\n",
+	       quantile(&idle_late, 0.5), quantile(&idle_bounds, 0.5), quantile(&idle_late, 0.99),
+	       quantile(&idle_late, 1), idle_late.n);
+	printf("  idle - bound P50 %.3f ms, allowed %.3f ms; P90 %.3f ms, allowed %.3f ms; ",
+	       excess, path->waited ? 0 : allowance, tail_excess, tail_allowance);
+	printf("timers late by P50 %.3f ms, P97.5 %.3f ms, P99 %.3f ms\n",
+	       quantile(&timer_late, 0.5), quantile(&timer_late, 0.975),
+	       quantile(&timer_late, 0.99));
+	fflush(stdout);
+	/* A hook needs no timer, but its program needs a core: it may have to wait for one
+	 * between the begin of a burst and the first doorbell. */
+	CHECK(quantile(&work_late, 0.5) <= work_bound() / MS + allowance);
+	CHECK(excess <= (path->waited ? 0 : allowance));
+	CHECK(!tail_is_above(&idle_excess, tail_allowance));
+}
+
+static bool stands_still(void)
+{
+	uint64_t before = transitions();
+
+	fake_sleep_us(50000);
+	return !active() && transitions() == before;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned bursts;
+	uint64_t end;
+	int status;
+	pid_t pid;
+
+	for (size_t i = 0; argc > 3 && i < sizeof(paths) / sizeof(paths[0]); i++)
+		if (strcmp(paths[i].name, argv[2]) == 0)
+			path = &paths[i];
+	if (!path || !getenv("BUILD")) {
+		fprintf(stderr, "usage: BUILD=... test_paths BURSTS PATH WORKLOAD...\n");
+		return 2;
+	}
+	bursts = (unsigned)atoi(argv[1]);
+	seldom = bursts / 1000 > SELDOM ? bursts / 1000 : SELDOM;
+	waits_seldom = seldom < WAITS_SELDOM ? seldom : WAITS_SELDOM;
+	make_room(bursts);
+	srand(SEED);
+	pid = start(argv + 3);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
+	fake_daemon_remove(&daemon_);
+	answered();
+	/* A small workload is ready before its agent has met us; and what its queue did at
+	 * first may be found only then. */
+	EVENTUALLY(fake_daemon_queue_count(&daemon_) > 0, 5000);
+	EVENTUALLY(stands_still(), 5000);
+	account_begin(daemon_.lane, pid);
+	last_order_ns = clock_ns();
+	for (unsigned i = 0; i < bursts; i++)
+		burst();
+	EVENTUALLY(!active() && account_closed(), 5000);
+	end = transitions();
+	fake_sleep_us(100000);
+	CHECK(transitions() == end && account_closed());
+	close(to);
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	CHECK(from_idle >= bursts / 2 / waits_seldom);
+	CHECK(!path->kernels || kernels >= bursts / 2 / seldom);
+	tell(bursts);
+	return 0;
+}

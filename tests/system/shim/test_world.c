@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: MIT
+/*
+ * libkfdshim.so in a real process with the real HSA runtime on a (simulated)
+ * GPU. This program plays the daemon and gives a workload its orders.
+ * Usage: test_shim_world CASE WORKLOAD [ARGUMENT]; BUILD names the libraries.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "abi/kfd_abi.h"
+#include "common/clock.h"
+#include "tests/system/shim/world.h"
+
+#define TIMES 20
+
+/* Queues, their hsa_queue_t, and RUNTIME_ENABLE for a runtime that cannot. */
+static void queues(void)
+{
+	world_start();
+	world_create();
+	CHECK(world.daemon.lane->runtime == LANE_RUNTIME_ENABLED);
+	CHECK(strcmp(world_tell("destroy"), "ok") == 0);
+	CHECK(fake_daemon_queue_count(&world.daemon) == 1);
+	world_tell("queue");
+	CHECK(fake_daemon_queue_count(&world.daemon) == 2);
+	world_end();
+}
+
+static void hooks(void)
+{
+	int silent, probed;
+
+	/* Who is not offline is called blocked, and not active, within milliseconds. */
+	setenv("KFDSHIM_PRIORITY", "offline", 1);
+	world_start();
+	world_create();
+	while (world_again(__func__, TIMES, 2)) {
+		EVENTUALLY(world_active() == 0, 1000);
+		world_tell_work("block");
+		world_tell("finish");
+		AT_ONCE(world_active() == 0);
+	}
+	world_tell("block");
+	CHECK(sscanf(world_tell("ring 100000"), "%d %d", &silent, &probed) == 2);
+	CHECK(silent == 0);
+	CHECK(probed == 1); /* the instrument works */
+	CHECK(strstr(world_tell("threads"), "kfdshim") != NULL);
+	world_tell("finish");
+	world_end();
+}
+
+/* Another library wraps the same functions. Each of the two sees every call, and
+ * ours at once. */
+static void beside_another(void)
+{
+	unsigned ioctls = 0, stores = 0, waits = 0;
+	char path[] = "/tmp/kfdshim-other-XXXXXX"; /* worlds have the same process ids */
+	int fd = mkostemp(path, O_CLOEXEC);
+	FILE *report;
+
+	CHECK(getenv("PRELOAD_BEFORE") || getenv("PRELOAD_AFTER"));
+	CHECK(fd >= 0);
+	setenv("OTHER_REPORT", path, 1);
+	hooks();
+	report = fdopen(fd, "r");
+	CHECK(report != NULL);
+	CHECK(fscanf(report, "%u %u %u", &ioctls, &stores, &waits) == 3);
+	fclose(report);
+	unlink(path);
+	CHECK(ioctls > 10 && stores >= 21 && waits >= 21);
+}
+
+/* Whatever hooks see nothing of: within some sampling periods. */
+static void sampled(void)
+{
+	struct lane_queue q;
+
+	/* Its queue stands on a signal; who is not offline would be blocked. */
+	setenv("KFDSHIM_PRIORITY", "offline", 1);
+	world_start();
+	world_create();
+	for (int i = 0; i < 5; i++) {
+		EVENTUALLY(world_active() == 0, 3000);
+		world_tell("block");
+		EVENTUALLY(world_active() == 1, LATE_MS);
+		fake_sleep_us(20000);
+		CHECK(world_active() == 1);
+		world_tell("finish");
+	}
+	EVENTUALLY(world_active() == 0, 3000);
+	for (uint32_t i = 0; i < LANE_QUEUES; i++)
+		CHECK(fake_daemon_entry(&world.daemon, i, &q) != 0 || q.hooked == 0);
+	world_end();
+}
+
+/* A reserved slot is work. */
+static void hints(void)
+{
+	world_start();
+	world_create();
+	while (world_again(__func__, TIMES, 2)) {
+		EVENTUALLY(world_active() == 0, 1000);
+		world_tell_work("reserve");
+		world_tell("publish");
+		AT_ONCE(world_active() == 0);
+	}
+	world_end();
+}
+
+/* It stands on a signal that the program sets: seen at once, then blocked and not
+ * active, then work again, and idle with the wait. */
+static void blocked(void)
+{
+	setenv("KFDSHIM_PRIORITY", "online", 1);
+	world_start();
+	world_create();
+	for (int i = 0; i < 5; i++) {
+		EVENTUALLY(world_active() == 0, 1000);
+		world_tell_work("block");
+		EVENTUALLY(world_some_queue_is(LANE_QUEUE_BLOCKED), 1000);
+		CHECK(world_active() == 0);
+		fake_sleep_us(50000);
+		CHECK(world_some_queue_is(LANE_QUEUE_BLOCKED));
+		world_tell("finish");
+		EVENTUALLY(world_active() == 0 && !world_some_queue_is(LANE_QUEUE_BLOCKED),
+			   LATE_MS);
+	}
+	world_end();
+}
+
+/* A program that resolves by handle, and the API table: store and wait, each in its two
+ * forms, are seen as early and late as by symbol. */
+static void all_by_table(void)
+{
+	uint64_t hsa_queue = strtoull(world_tell("queue"), NULL, 16);
+	char block[32], finish[32];
+	struct lane_queue q;
+
+	EVENTUALLY(world_listed(hsa_queue), 1000);
+	for (int relaxed = 0; relaxed < 2; relaxed++) {
+		snprintf(block, sizeof(block), "block %d", relaxed);
+		snprintf(finish, sizeof(finish), "finish %d", relaxed);
+		while (world_again(block, TIMES, 2)) {
+			EVENTUALLY(world_active() == 0, 1000);
+			world_tell_work(block);
+			world_tell(finish);
+			AT_ONCE(world_active() == 0);
+		}
+	}
+	CHECK(world_queue(hsa_queue, &q) && q.hooked);
+	CHECK(strcmp(world_tell("destroy"), "ok") == 0);
+}
+
+/* After hsa_shut_down and hsa_init, too. */
+static void tabled_unasked(void)
+{
+	/* Who is not offline would be told as blocked, and the end not be seen. */
+	setenv("KFDSHIM_PRIORITY", "offline", 1);
+	world_start();
+	world_tell("queue");
+	CHECK(fake_daemon_accept(&world.daemon, MEETS_MS) == 0);
+	CHECK(strcmp(world_tell("destroy"), "ok") == 0);
+	all_by_table();
+	CHECK(strcmp(world_tell("again"), "ok") == 0);
+	all_by_table();
+	world_end();
+}
+
+/* ROCr 5 finds tools by nothing else; newer ones then have it named twice. */
+static void tabled(void)
+{
+	char tool[512];
+
+	snprintf(tool, sizeof(tool), "%s/libkfdshim.so", getenv("BUILD"));
+	setenv("HSA_TOOLS_LIB", tool, 1);
+	tabled_unasked();
+}
+
+/* What the program says of itself (kfdshim.h): a request counts as work without
+ * any, and a new priority or SLO is told at once. */
+static void requests(void)
+{
+	world_start();
+	world_create();
+	for (int i = 0; i < 5; i++) {
+		EVENTUALLY(world_active() == 0, 1000);
+		world_tell("begin");
+		EVENTUALLY(world_active() == 1, LATE_MS);
+		world_tell("block");
+		world_tell("finish");
+		CHECK(world_active() == 1);
+		world_tell("end");
+		EVENTUALLY(world_active() == 0, LATE_MS);
+	}
+	CHECK(world.daemon.hello.priority == PRIORITY_UNSET);
+	CHECK(strcmp(world_tell("priority 9"), "0") == 0);
+	CHECK(world.daemon.lane->priority == 9);
+	CHECK(fake_daemon_queue_count(&world.daemon) == 2);
+	CHECK(strcmp(world_tell("priority 16"), "0") != 0);
+	CHECK(world.daemon.lane->priority == 9);
+	CHECK(world.daemon.lane->slo_us == 0);
+	CHECK(strcmp(world_tell("slo 20000"), "0") == 0);
+	CHECK(world.daemon.lane->slo_us == 20000);
+	CHECK(strcmp(world_tell("slo -1"), "0") != 0);
+	CHECK(world.daemon.lane->slo_us == 20000);
+	world_end();
+}
+
+/* Every queue of the program is a profiler's: known by the program's handle, and
+ * its doorbell is heard although the queue's own is another. */
+static void intercepted(void)
+{
+	uint64_t hsa_queue;
+	struct lane_queue q;
+
+	setenv("HSA_TOOLS_LIB", getenv("PROFILER"), 1);
+	world_start();
+	hsa_queue = strtoull(world_tell("queue"), NULL, 16);
+	CHECK(fake_daemon_accept(&world.daemon, MEETS_MS) == 0);
+	EVENTUALLY(world_listed(hsa_queue), 1000);
+	CHECK(fake_daemon_queue_count(&world.daemon) == 2);
+	while (world_again(__func__, TIMES, 1)) {
+		EVENTUALLY(world_active() == 0, 3000);
+		world_tell_work("block");
+		world_tell("finish");
+	}
+	EVENTUALLY(world_active() == 0, 3000);
+	/* Not the queue's own doorbell. */
+	for (uint32_t i = 0; i < LANE_QUEUES; i++)
+		CHECK(fake_daemon_entry(&world.daemon, i, &q) != 0 || q.hsa_queue != hsa_queue ||
+		      !q.hooked);
+	CHECK(strcmp(world_tell("destroy"), "ok") == 0);
+	CHECK(!world_listed(hsa_queue) && fake_daemon_queue_count(&world.daemon) == 1);
+	world_end();
+}
+
+static int count(const char *text, const char *word)
+{
+	int n = 0;
+
+	while ((text = strstr(text, word))) {
+		n++;
+		text++;
+	}
+	return n;
+}
+
+/* What a child of the same program has, without the library: a newer runtime's own
+ * eventfd is open in there. */
+static int eventfds_of_a_bare_child(void)
+{
+	char command[512], line[512];
+	int n = -1;
+	FILE *f;
+
+	snprintf(command, sizeof(command), "printf 'queue\nfork\nquit\n' | '%s'", world.argv[0]);
+	f = popen(command, "r");
+	CHECK(f != NULL);
+	while (fgets(line, sizeof(line), f))
+		if (strncmp(line, "threads ", 8) == 0)
+			n = count(line, "eventfd");
+	CHECK(pclose(f) == 0 && n >= 0);
+	return n;
+}
+
+/* The agent's thread closes what the daemon has sent once it has mapped it, and a child that is
+ * forked before has it, too. */
+static bool has_memfd(void)
+{
+	char folder[64], file[256];
+	struct dirent *entry;
+	bool found = false;
+	ssize_t n;
+	DIR *dir;
+
+	snprintf(folder, sizeof(folder), "/proc/%d/fd", (int)world.workload);
+	dir = opendir(folder);
+	CHECK(dir != NULL);
+	while (!found && (entry = readdir(dir))) {
+		n = readlinkat(dirfd(dir), entry->d_name, file, sizeof(file) - 1);
+		file[n > 0 ? n : 0] = '\0';
+		found = strstr(file, "memfd:kfdshim") != NULL;
+	}
+	closedir(dir);
+	return found;
+}
+
+static void forked(void)
+{
+	int eventfds = eventfds_of_a_bare_child();
+	uint64_t activity;
+
+	world_start();
+	world_create();
+	EVENTUALLY(world_active() == 0, 1000);
+	EVENTUALLY(!has_memfd(), 1000);
+	activity = world.daemon.lane->nodes[0].activity;
+	world_tell("fork");
+	CHECK(strncmp(world.answer, "threads ", 8) == 0);
+	CHECK(strstr(world.answer, "kfdshim") == NULL); /* neither thread nor memfd */
+	CHECK(strstr(world.answer, "socket") == NULL && count(world.answer, "eventfd") == eventfds);
+	CHECK(world.daemon.lane->nodes[0].activity == activity);
+	/* The parent's is as it was. */
+	world_tell_work("block");
+	world_tell("finish");
+	EVENTUALLY(world_active() == 0, LATE_MS);
+	world_end();
+}
+
+/* hsa_shut_down and hsa_init again. */
+static void again(void)
+{
+	world_start();
+	world_create();
+	world_tell("destroy");
+	CHECK(strcmp(world_tell("again"), "ok") == 0);
+	CHECK(fake_daemon_queue_count(&world.daemon) == 0);
+	world_tell("queue");
+	CHECK(fake_daemon_queue_count(&world.daemon) == 2);
+	EVENTUALLY(world_active() == 0, LATE_MS);
+	world_tell_work("block");
+	world_tell("finish");
+	EVENTUALLY(world_active() == 0, LATE_MS);
+	CHECK(world.daemon.lane->runtime == LANE_RUNTIME_ENABLED);
+	world_end();
+}
+
+/* What the driver says that the workload has, of sysfs. */
+static uint64_t driver_vram(uint32_t gpu_id)
+{
+	unsigned long long bytes = UINT64_MAX;
+	char path[96];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/proc/%d/vram_%u", (int)world.workload,
+		 gpu_id);
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "%llu", &bytes) != 1)
+		fake_failed(path, 0, "cannot be read");
+	fclose(f);
+	return bytes;
+}
+
+static uint64_t lane_vram(uint32_t *gpu_id)
+{
+	struct lane_node node;
+
+	CHECK(lane_node_read(world.daemon.lane, 0, &node) == 0);
+	*gpu_id = node.gpu_id;
+	return node.vram_bytes;
+}
+
+/* The runtime meets the limit as it would a full card, and goes on. */
+static void vram(void)
+{
+	uint64_t before, bytes;
+	uint32_t gpu_id;
+
+	setenv("KFDSHIM_VRAM_LIMIT", "512M", 1);
+	world_start();
+	world_create();
+	before = lane_vram(&gpu_id);
+	CHECK(before == driver_vram(gpu_id));
+	CHECK(strcmp(world_tell("vram 300"), "ok") == 0);
+	bytes = lane_vram(&gpu_id);
+	CHECK(bytes >= before + (300ull << 20) && bytes == driver_vram(gpu_id));
+	CHECK(strcmp(world_tell("vram 300"), "out of resources") == 0);
+	CHECK(lane_vram(&gpu_id) == bytes && bytes == driver_vram(gpu_id));
+	EVENTUALLY(world_active() == 0, LATE_MS);
+	world_tell_work("block");
+	world_tell("finish");
+	CHECK(strcmp(world_tell("vramfree"), "ok") == 0);
+	CHECK(lane_vram(&gpu_id) == before);
+	CHECK(strcmp(world_tell("vram 300"), "ok") == 0);
+	CHECK(lane_vram(&gpu_id) == driver_vram(gpu_id));
+	world_end();
+}
+
+/* The program waits at the gate, for a second at most; the runtime's own thread, on
+ * which it may be called back, never. */
+static void gated(void)
+{
+	uint64_t begun;
+	long ms;
+
+	setenv("KFDSHIM_PRIORITY", "offline", 1);
+	setenv("KFDSHIM_LEVEL", "gate", 1);
+	world_start();
+	world_create();
+	CHECK(atol(world_tell("async")) >= 0);
+	world_order_hold(LANE_LEVEL_GATE, true);
+	ms = atol(world_tell("async"));
+	fprintf(stderr, "a callback's submission took %ld ms\n", ms);
+	CHECK(ms >= 0 && ms < 700);
+	begun = clock_ns();
+	world_tell("reserve");
+	CHECK(clock_ns() - begun >= 900000000u);
+	world_tell("publish");
+	world_order_hold(LANE_LEVEL_GATE, false);
+	world_end();
+}
+
+IN_CHILD(gated)
+IN_CHILD(queues)
+IN_CHILD(hooks)
+IN_CHILD(sampled)
+IN_CHILD(hints)
+IN_CHILD(blocked)
+IN_CHILD(tabled)
+IN_CHILD(tabled_unasked)
+IN_CHILD(requests)
+IN_CHILD(intercepted)
+IN_CHILD(beside_another)
+IN_CHILD(forked)
+IN_CHILD(again)
+IN_CHILD(vram)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_queues),	       cmocka_unit_test(test_hooks),
+		cmocka_unit_test(test_sampled),	       cmocka_unit_test(test_hints),
+		cmocka_unit_test(test_blocked),	       cmocka_unit_test(test_forked),
+		cmocka_unit_test(test_again),	       cmocka_unit_test(test_vram),
+		cmocka_unit_test(test_tabled),	       cmocka_unit_test(test_intercepted),
+		cmocka_unit_test(test_tabled_unasked), cmocka_unit_test(test_requests),
+		cmocka_unit_test(test_beside_another), cmocka_unit_test(test_gated),
+	};
+
+	return world_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}

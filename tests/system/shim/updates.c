@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Level self by UPDATE_QUEUE (KFDSHIM_UPDATE_QUEUE), under libkfdshim.so and on the
+ * simulated driver: what the runtime says of its queues while they are held neither
+ * starts them nor is forgotten. This program is workload, runtime and daemon; what
+ * counts is whether work is done, and the driver's own list of mapped queues.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "conform/lab.h"
+#include "tests/lib/shim_stub_daemon.h"
+#include "tests/matrix/driver_files.h"
+
+#define STANDS_MS 150 /* work of 5 ms that is not done by then is not being done */
+#define RUNS_MS 5000
+
+static struct fake_daemon daemon_;
+static struct gpu_file gpu;
+static struct raw_queue q, other;
+static struct signal *signals;
+static unsigned used;
+static unsigned number;
+
+static bool waits_for(const uint32_t *word, uint32_t wanted)
+{
+	for (int i = 0; i < 3000; i++) {
+		if (__atomic_load_n(word, __ATOMIC_ACQUIRE) == wanted)
+			return true;
+		sleep_ms(1);
+	}
+	return false;
+}
+
+static void order(bool hold)
+{
+	uint32_t word = LANE_ORDER(LANE_LEVEL_SELF, hold, ++number);
+
+	__atomic_store_n(&daemon_.lane->order, word, __ATOMIC_RELEASE);
+	fake_daemon_wake(&daemon_);
+	CHECK(waits_for(&daemon_.lane->order_done, word));
+	CHECK_IS(daemon_.lane->order_errno, 0);
+}
+
+/* So many milliseconds of work; its signal. */
+static struct signal *submit(struct raw_queue *queue, unsigned ms)
+{
+	struct signal *signal = &signals[used++ % 32];
+
+	signal->value = 1;
+	queue_work(queue, ms, signal);
+	queue_ring(queue);
+	return signal;
+}
+
+static bool stands(struct signal *signal)
+{
+	return !comes(&signal->value, 0, STANDS_MS);
+}
+
+static bool runs(struct signal *signal)
+{
+	return comes(&signal->value, 0, RUNS_MS);
+}
+
+static int update(const struct raw_queue *queue, uint32_t percent, uint32_t priority)
+{
+	struct kfd_ioctl_update_queue_args args = {
+		.ring_base_address = (uint64_t)(uintptr_t)queue->ring.cpu,
+		.queue_id = queue->id,
+		.ring_size = RING_PACKETS * 64,
+		.queue_percentage = percent,
+		.queue_priority = priority,
+	};
+
+	return lab_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, &args, sizeof(args));
+}
+
+static struct lane_queue listed(const struct raw_queue *queue)
+{
+	struct lane_queue entry;
+
+	CHECK_IS(fake_daemon_queue(&daemon_, queue->id, &entry), 0);
+	return entry;
+}
+
+static void held_and_released(void)
+{
+	struct signal *work;
+
+	CHECK(runs(submit(&q, 5)));
+	/* In the middle of a kernel, before a busy machine has let it end. */
+	for (int i = 0;; i++) {
+		work = submit(&q, 300);
+		sleep_ms(20);
+		order(true);
+		if (work->value != 0)
+			break;
+		CHECK(i < 10);
+		fprintf(stderr, "tried again: the kernel had ended before it was held\n");
+		order(false);
+	}
+	CHECK_IS(hqds_active(), 0);
+	CHECK(!comes(&work->value, 0, 600));
+	order(false);
+	CHECK_IS(hqds_active(), 2);
+	CHECK(runs(work));
+}
+
+static void no_session(void)
+{
+	uint32_t n = 0;
+
+	CHECK_IS(daemon_.lane->own_session, LANE_OWN_UPDATES);
+	CHECK_IS(daemon_.lane->runtime, LANE_RUNTIME_UNKNOWN);
+	CHECK_IS(trap_snapshot(gpu.kfd, getpid(), 0, NULL, &n), -EINVAL);
+}
+
+/* As ROCr's SetPriority does it: percentage 100. */
+static void priority_is_set(void)
+{
+	struct signal *work;
+
+	order(true);
+	work = submit(&q, 5);
+	CHECK_IS(update(&q, 100, 11), 0);
+	CHECK(stands(work));
+	CHECK_IS(hqds_active(), 0);
+	CHECK(listed(&q).priority == 11 && listed(&q).percent == 100);
+	order(false);
+	CHECK(runs(work));
+	CHECK(listed(&q).priority == 11);
+}
+
+/* Suspend after a fault is not undone by the release, and Resume is not by the hold. */
+static void stopped_by_the_runtime(void)
+{
+	struct signal *work;
+
+	order(true);
+	work = submit(&q, 5);
+	CHECK_IS(update(&q, 0, 7), 0);
+	order(false);
+	CHECK(stands(work));
+	CHECK_IS(hqds_active(), 1);
+	order(true);
+	order(false);
+	CHECK(stands(work));
+	order(true);
+	CHECK_IS(update(&q, 100, 7), 0);
+	CHECK(stands(work));
+	order(false);
+	CHECK(runs(work));
+
+	/* ... nor when it was before. */
+	CHECK_IS(update(&q, 0, 7), 0);
+	work = submit(&q, 5);
+	order(true);
+	order(false);
+	CHECK(stands(work));
+	CHECK_IS(update(&q, 100, 7), 0);
+	CHECK(runs(work));
+}
+
+/* Scratch reclaim: Suspend and Resume, both while it is held. */
+static void stopped_and_started(void)
+{
+	struct signal *work;
+
+	order(true);
+	CHECK_IS(update(&q, 0, 7), 0);
+	CHECK_IS(update(&q, 100, 7), 0);
+	work = submit(&q, 5);
+	CHECK(stands(work));
+	order(false);
+	CHECK(runs(work));
+}
+
+static void destroyed_while_held(void)
+{
+	struct raw_queue third;
+	struct signal *work;
+	uint64_t begun;
+
+	queue_new(&gpu, &third);
+	order(true);
+	work = submit(&other, 5);
+	begun = clock_ns();
+	CHECK_IS(queue_destroy(&gpu, third.id), 0);
+	CHECK(clock_ns() - begun < 5000000000u); /* rather than until it is released */
+	CHECK(stands(work));
+	CHECK_IS(hqds_active(), 0);
+	order(false);
+	CHECK(runs(work));
+}
+
+static void created_while_held(void)
+{
+	struct raw_queue third;
+	struct signal *work;
+
+	order(true);
+	queue_new(&gpu, &third);
+	for (int i = 0; i < 2000 && hqds_active() > 0; i++)
+		sleep_ms(1);
+	CHECK_IS(hqds_active(), 0);
+	work = submit(&third, 5);
+	CHECK(stands(work));
+	order(false);
+	CHECK(runs(work));
+	CHECK_IS(queue_destroy(&gpu, third.id), 0);
+}
+
+/* Its end releases, although the order stands. */
+static void runtime_ends_while_held(void)
+{
+	struct signal *work;
+
+	order(true);
+	work = submit(&q, 5);
+	CHECK_IS(runtime_enable(&gpu, 0), 0);
+	CHECK(runs(work));
+	CHECK_IS(hqds_active(), 2);
+	CHECK(waits_for(&daemon_.lane->own_session, LANE_OWN_NONE));
+	CHECK_IS(daemon_.lane->order_errno, 0);
+}
+
+int main(void)
+{
+	fake_daemon_open(&daemon_);
+	gpu_open(&gpu);
+	signals = signals_new(&gpu);
+	queue_new(&gpu, &q);
+	queue_new(&gpu, &other);
+	CHECK_IS(fake_daemon_accept(&daemon_, MEETS_MS), 0);
+	__atomic_store_n(&daemon_.board->heartbeat_ns, clock_ns() + 600000000000u,
+			 __ATOMIC_RELAXED);
+	CHECK(waits_for(&daemon_.lane->own_session, LANE_OWN_UPDATES));
+
+	no_session();
+	held_and_released();
+	priority_is_set();
+	stopped_by_the_runtime();
+	stopped_and_started();
+	destroyed_while_held();
+	created_while_held();
+	no_session();
+	runtime_ends_while_held();
+	fake_daemon_remove(&daemon_);
+	puts("ok");
+	return 0;
+}

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Two programs of one user and no daemon: the offline one holds itself back, by
+# KFDSHIM_LEVEL=$LEVEL (auto: nothing but the priorities is configured), while the
+# online one works, about once a request; nothing of either is lost or done twice, and
+# no file is left.
+#
+# 30 requests at a load of 0.2 have some 24 busy periods (0.8 x 30). Of those ten are
+# demanded: a gap that is short or seen late joins two, and on a machine that is busy
+# with other things the online program falls behind now and then, and has no gaps. At
+# time scale 0.05 and a load average of 17 on two cores it fell behind throughout.
+set -eu
+# shellcheck source=tests/lib/replay.inc.sh
+. "$SOURCE/tests/lib/replay.inc.sh"
+API=${API:-hsa} LEVEL=${LEVEL:-auto}
+# With HIP's threads in between, how gaps are seen differs by version.
+requests=30 wanted=10
+[ "$API" = hsa ] || wanted=1
+# By weight the offline one goes on beside, and the online one's busy periods join.
+[ "$LEVEL" != weight ] || wanted=2
+
+cat >"$DIR/both.sh" <<-'END'
+	set -eu
+	export LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_SOCKET=$DIR/no-daemon
+	mkdir "$DIR/run"
+	: >"$DIR/offline.log" # it is looked at before its writer is there
+	export XDG_RUNTIME_DIR=$DIR/run
+	KFDSHIM_PRIORITY=offline KFDSHIM_LEVEL=${LEVEL#auto} KFDSHIM_LOG=debug "$REPLAY" --api "$API" \
+		--trace "$GEMM" --seconds 600 --count --json "$DIR/offline.json" \
+		>/dev/null 2>"$DIR/offline.log" &
+	offline=$!
+	until grep -q "event .*: active" "$DIR/offline.log"; do sleep 0.05; done
+	KFDSHIM_PRIORITY=online KFDSHIM_LOG=error "$REPLAY" --api "$API" --trace "$RESNET" \
+		--load 0.2 --requests $requests --count --json "$DIR/online.json" >/dev/null
+	kill -TERM $offline
+	wait $offline || true
+END
+export BUILD SOURCE DIR REPLAY GEMM RESNET API LEVEL requests
+on_gpu --time-scale 0.02 --report "$DIR/report.json" -- bash "$DIR/both.sh" 2>"$DIR/err"
+# ROCr 7 says of itself at its end that it leaks a signal.
+said=$(grep -v SharedSignalPool "$DIR/err" || true)
+[ -z "$said" ] || fail "it said: $said"
+
+for JSON in "$DIR/offline.json" "$DIR/online.json"; do
+	check '.count.submitted > 0' '.count.executed == .count.submitted' '.count.twice == 0' \
+		'.count.never == 0'
+done
+held=$(grep -c "event .*: held" "$DIR/offline.log") || true
+released=$(grep -c "event .*: released" "$DIR/offline.log") || true
+echo "held $held times for $requests requests; online: $(jq -c .latency_us "$DIR/online.json")"
+[ "$held" -ge $wanted ] || fail "held $held times for $requests requests"
+[ "$held" = "$released" ] || fail "held $held times, released $released"
+JSON=$DIR/report.json
+check '[.processes[].queues[] | .suspends == .resumes] | all'
+if [ "$LEVEL" = self ] || [ "$LEVEL" = auto ]; then
+	# ENABLE comes before the runtime has anything to do.
+	first=$(grep -Eom 1 'event .*: (session|created)' "$DIR/offline.log" || true)
+	[ "${first##* }" = session ] || fail "no session before the first queue: $first"
+	check "[.processes[] | [.queues[].suspends] | max] as [\$offline, \$online]
+		| \$offline >= $wanted and \$online == 0" \
+		'[.processes[0].queues[].preempted] | add > 0'
+else
+	check '[.processes[].queues[].suspends] | add == 0'
+fi
+[ -z "$(ls "$DIR/run/kfdshim")" ] || fail "left behind: $(ls "$DIR/run/kfdshim")"

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: MIT
+/* What diagnose says of made-up processes: one verdict, what it is doing, and the level
+ * that it has and can have. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/diagnosed.h"
+
+static void test_well(void **state)
+{
+	(void)state;
+	judge();
+	assert_string_equal(got.sentence,
+			    "process 4711 (train) runs, uses 1 GPU with 3 queues, and "
+			    "can be preempted at level trap");
+	assert_int_equal(got.preemptible, DOCTOR_YES);
+	assert_string_equal(got.level, "trap");
+	assert_string_equal(got.best, "trap");
+	assert_int_equal(got.findings.count, 0);
+	assert_int_equal(got.queue_kinds, 2);
+	assert_int_equal(got.queues[0].count, 2);
+	assert_int_equal(got.queues[0].type, OBSERVE_AQL);
+	assert_int_equal(got.queues[0].source, OBSERVE_LANE);
+	assert_int_equal(got.debug_enabled, DOCTOR_YES);
+	check_level("trap", DIAGNOSE_NOW, "");
+	check_level("self", DIAGNOSE_YES, "");
+	check_level("weight", DIAGNOSE_YES, "KFDSHIM_LEVEL=weight");
+}
+
+static void thaws(const char *file, const char *end)
+{
+	const char *advice;
+
+	strcpy(facts.thaw, file);
+	judge();
+	advice = obstacle("state")->advice;
+	assert_true(strlen(advice) > strlen(end));
+	assert_string_equal(advice + strlen(advice) - strlen(end), end);
+}
+
+static void test_states(void **state)
+{
+	static const struct {
+		char state;
+		const char *sentence, *text, *advice;
+	} cases[] = {
+		{'R', "runs, uses", "waits for a CPU", NULL},
+		{'D', "waits in the kernel, uses", "no signal", "cat /proc/4711/stack"},
+		{'T', "is stopped by a signal, uses", "SIGSTOP", "kill -CONT 4711"},
+		{'t', "is stopped by gdb (77), uses", "gdb (77), which traces it", NULL},
+		{'?', "runs, uses", "does not know", NULL},
+	};
+
+	(void)state;
+	p->tracer = 77;
+	strcpy(p->tracer_name, "gdb");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		facts.who.state = cases[i].state;
+		judge();
+		says(cases[i].sentence);
+		assert_non_null(strstr(got.state, cases[i].text));
+		if (cases[i].advice)
+			assert_non_null(strstr(obstacle("state")->advice, cases[i].advice));
+	}
+	facts.paused = DOCTOR_YES;
+	strcpy(facts.thaw, "/sys/fs/cgroup/a/cgroup.freeze");
+	judge();
+	says("is paused with its cgroup");
+	assert_non_null(
+		strstr(obstacle("state")->advice, "echo 0 > /sys/fs/cgroup/a/cgroup.freeze"));
+	thaws("/sys/fs/cgroup/a b/cgroup.freeze", ": echo 0 > '/sys/fs/cgroup/a b/cgroup.freeze'");
+	thaws("/sys/fs/cgroup/;rm -rf ~;/c", ": echo 0 > '/sys/fs/cgroup/;rm -rf ~;/c'");
+	thaws("/sys/fs/cgroup/$(reboot)'`id`/c",
+	      ": echo 0 > '/sys/fs/cgroup/$(reboot)'\\''`id`/c'");
+	/* What cannot be copied is in no command. */
+	thaws("/sys/fs/cgroup/a\nreboot\n/c", "or its cgroup.freeze");
+	thaws("/sys/fs/cgroup/\xe2\x80\xae/c", "or its cgroup.freeze");
+}
+
+static void test_dead(void **state)
+{
+	(void)state;
+	facts.who.state = 'Z';
+	facts.threads = 1;
+	judge();
+	assert_string_equal(got.sentence,
+			    "process 4711 (train) has ended (a zombie, until bash (12) "
+			    "asks for its exit code): there is nothing to preempt");
+	assert_int_equal(got.preemptible, DOCTOR_NO);
+	assert_int_equal(got.findings.count, 0);
+	check_level("trap", DIAGNOSE_NO, "it has ended");
+	/* Its first thread alone. */
+	facts.threads = 9;
+	judge();
+	says("can be preempted at level trap");
+	assert_non_null(strstr(got.state, "8 others"));
+
+	facts.who.state = 'S';
+	facts.who.kernel = true;
+	judge();
+	says("is a thread of the kernel");
+	check_level("gate", DIAGNOSE_NO, "the kernel's");
+	assert_int_equal(got.findings.count, 0);
+}
+
+static void test_no_gpu(void **state)
+{
+	(void)state;
+	facts.machine.yama = 3; /* concerns others */
+	p->registered = p->shim = p->uses_gpu = p->kfd_open = DOCTOR_NO;
+	p->rocr[0] = p->runtime[0] = p->level[0] = '\0';
+	facts.seen.queues.count = 0;
+	judge();
+	assert_string_equal(got.sentence, "process 4711 (train) runs, uses no GPU, and there is "
+					  "nothing to preempt");
+	assert_int_equal(got.findings.count, 0);
+	check_level("trap", DIAGNOSE_NO, "no GPU");
+}
+
+/* It may not be looked into, so nothing is said to be missing. */
+static void test_forbidden(void **state)
+{
+	(void)state;
+	facts.who.uid = 7;
+	strcpy(facts.user, "other");
+	facts.machine.daemon.error = ENOENT;
+	facts.seen = (struct observation){.queues = facts.seen.queues};
+	facts.seen.queues.count = 0;
+	doctor_process_init(p, PID);
+	p->registered = DOCTOR_NO;
+	judge();
+	says("may use a GPU (that is not to be seen from here)");
+	says("whether it can be preempted is not to be seen");
+	assert_int_equal(got.preemptible, DOCTOR_UNKNOWN);
+	assert_null(got.level);
+	check_level("self", DIAGNOSE_UNKNOWN, "");
+	assert_non_null(strstr(obstacle("rights")->found, "it is other's"));
+	assert_non_null(strstr(obstacle("rights")->advice, "sudo kfdsched diagnose 4711"));
+
+	facts.who.uid = 1000;
+	facts.dumpable = DOCTOR_NO;
+	judge();
+	assert_non_null(strstr(obstacle("rights")->found, "not dumpable"));
+}
+
+/* Without the shim, and without a word to the daemon. */
+static void bare(void)
+{
+	p->registered = p->shim = DOCTOR_NO;
+	p->level[0] = p->runtime[0] = '\0';
+	p->priority = -1;
+}
+
+static void test_no_shim(void **state)
+{
+	static const struct {
+		enum doctor_known set_id, static_program, other_class, preload_there;
+		const char *preload, *says;
+	} cases[] = {
+		{DOCTOR_NO, DOCTOR_NO, DOCTOR_NO, DOCTOR_UNKNOWN, "", "LD_PRELOAD does not name"},
+		{DOCTOR_NO, DOCTOR_NO, DOCTOR_NO, DOCTOR_NO, "/x/libkfdshim.so",
+		 "/x/libkfdshim.so, which is not there"},
+		{DOCTOR_NO, DOCTOR_NO, DOCTOR_NO, DOCTOR_YES, "/x/libkfdshim.so",
+		 "which its linker did not take"},
+		{DOCTOR_YES, DOCTOR_NO, DOCTOR_NO, DOCTOR_YES, "/x/libkfdshim.so", "set-user-ID"},
+		{DOCTOR_NO, DOCTOR_YES, DOCTOR_NO, DOCTOR_UNKNOWN, "", "statically"},
+		{DOCTOR_NO, DOCTOR_UNKNOWN, DOCTOR_YES, DOCTOR_UNKNOWN, "", "no 64-bit program"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		end(NULL);
+		begin(NULL);
+		bare();
+		p->set_id = cases[i].set_id;
+		p->static_program = cases[i].static_program;
+		p->other_class = cases[i].other_class;
+		p->preload_there = cases[i].preload_there;
+		strcpy(p->preload, cases[i].preload);
+		judge();
+		says("is preempted by nobody as it is: ");
+		says(cases[i].says);
+		says("; do: ");
+		assert_string_equal(got.level, "none");
+		assert_string_equal(got.best, "trap");
+		check_level("trap", DIAGNOSE_YES, "kfdsched set 4711 PRIORITY");
+		assert_int_equal(level("gate")->can, DIAGNOSE_NO);
+	}
+	/* A runtime that nobody enables. */
+	end(NULL);
+	begin(NULL);
+	bare();
+	strcpy(p->rocr, "/usr/lib/libhsa-runtime64.so.1.5.0");
+	judge();
+	check_level("trap", DIAGNOSE_NO, "ROCr 5.2.3 does not enable");
+	assert_int_equal(got.debug_enabled, DOCTOR_NO);
+	assert_non_null(strstr(got.runtime, "never does that by itself"));
+	check(&got.by_hand, DIAGNOSE_NO, "ROCr 5.2.3 does not enable");
+	says("cannot be preempted as it is: ");
+	says("do: start it with 'kfdsched run");
+	/* A newer one: only who tries knows. */
+	strcpy(p->rocr, "/usr/lib/libhsa-runtime64.so.1.13.0");
+	judge();
+	assert_int_equal(got.debug_enabled, DOCTOR_UNKNOWN);
+	check(&got.by_hand, DIAGNOSE_UNKNOWN, "kfdsched preempt 4711 -n 1");
+	/* Nobody there to tag it. */
+	facts.machine.daemon.error = ENOENT;
+	judge();
+	check_level("trap", DIAGNOSE_NO, "no kfdschedd answers at /run/kfdsched/socket");
+	assert_non_null(strstr(obstacle("daemon")->advice, "kfdschedd"));
+}
+
+static void test_by_itself(void **state)
+{
+	(void)state;
+	bare();
+	p->shim = DOCTOR_YES;
+	strcpy(p->env_priority, "offline");
+	facts.machine.daemon.error = ENOENT;
+	judge();
+	says("can be preempted at level self; for level trap do: start kfdschedd as root");
+	check_level("self", DIAGNOSE_NOW, "there is no daemon");
+	check_level("gate", DIAGNOSE_YES, "");
+
+	p->env_disabled = true;
+	judge();
+	says("is preempted by nobody as it is: KFDSHIM_DISABLE=1; do: start it without");
+	check_level("gate", DIAGNOSE_NO, "KFDSHIM_DISABLE");
+	p->env_disabled = false;
+	strcpy(p->env_level, "gate");
+	judge();
+	says("at level gate");
+	check_level("trap", DIAGNOSE_NO, "KFDSHIM_LEVEL=gate");
+	check_level("self", DIAGNOSE_NO, "KFDSHIM_LEVEL=gate");
+}
+
+static void test_priorities(void **state)
+{
+	(void)state;
+	strcpy(p->level, "observe");
+	p->priority = 15;
+	judge();
+	says("is not preempted, because nobody is more urgent (priority 15); it could be by level "
+	     "trap");
+	check_level("trap", DIAGNOSE_YES, "below 15");
+	assert_int_equal(got.preemptible, DOCTOR_NO);
+	p->priority = -1;
+	judge();
+	says("is preempted by nobody as it is: it has no priority; do: give it one: 'kfdsched set "
+	     "4711");
+	check_level("gate", DIAGNOSE_YES, "once it has a priority");
+	/* It has just begun. */
+	p->priority = 2;
+	strcpy(p->reason, "has not enabled its runtime yet");
+	judge();
+	says("is not preempted: has not enabled its runtime yet");
+	check_level("trap", DIAGNOSE_YES, "has not enabled its runtime yet");
+}
+
+/* 'kfdsched suspend' and 'preempt': by the daemon, or by a session of their own. */
+static void test_by_hand(void **state)
+{
+	struct doctor_facts *machine = &facts.machine;
+
+	(void)state;
+	judge();
+	check(&got.by_hand, DIAGNOSE_YES, "kfdschedd does it");
+	strcpy(p->level, "observe");
+	p->priority = -1;
+	judge();
+	check(&got.by_hand, DIAGNOSE_YES, "kfdschedd does it, by level trap");
+	strcpy(p->level, "none");
+	strcpy(p->runtime, "never");
+	judge();
+	check(&got.by_hand, DIAGNOSE_NO, "cannot be enabled");
+
+	bare();
+	p->shim = DOCTOR_YES;
+	machine->daemon.error = ENOENT;
+	judge();
+	check(&got.by_hand, DIAGNOSE_YES, "a debug session of kfdsched's own");
+	says("is preempted by nobody as it is: it has no priority; do: ");
+	strcpy(p->env_priority, "offline");
+	judge();
+	check(&got.by_hand, DIAGNOSE_NO, "the one debug session that there is");
+	/* That one never holds itself back. */
+	strcpy(p->env_priority, "online");
+	judge();
+	check(&got.by_hand, DIAGNOSE_YES, "a debug session of kfdsched's own");
+	says("is not preempted, because nobody is more urgent (priority 15)");
+
+	machine->sys_ptrace = DOCTOR_NO;
+	machine->uid = facts.who.uid;
+	strcpy(machine->user, "nobody");
+	judge();
+	check(&got.by_hand, DIAGNOSE_YES, "");
+	machine->uid++;
+	judge();
+	check(&got.by_hand, DIAGNOSE_NO, "user nobody may not trace it");
+	p->tracer = 77;
+	strcpy(p->tracer_name, "gdb");
+	judge();
+	check(&got.by_hand, DIAGNOSE_NO, "gdb (process 77) traces it");
+	p->uses_gpu = p->kfd_open = DOCTOR_NO;
+	observe_list_free(&facts.seen.queues);
+	judge();
+	check(&got.by_hand, DIAGNOSE_NO, "nothing to hold");
+}
+
+/* Other processes' GPUs are not in the way, and neither is what only we may not open. */
+static void test_of_others(void **state)
+{
+	(void)state;
+	facts.machine.nodes[1] = facts.machine.nodes[0];
+	facts.machine.nodes[1].gpu_id = GPU + 1;
+	facts.machine.nodes[1].capability = 0;
+	facts.machine.node_count = 2;
+	facts.machine.kfd_error = EACCES;
+	facts.machine.nodes[0].render_error = EACCES;
+	strcpy(facts.machine.hidepid, "2");
+	judge();
+	assert_int_equal(got.findings.count, 0);
+	p->gpu_ids[0] = GPU + 1;
+	judge();
+	assert_int_equal(obstacle("debugging")->gpu_id, GPU + 1);
+}
+
+static void test_held(void **state)
+{
+	(void)state;
+	strcpy(p->state, "suspended");
+	judge();
+	says("with 3 queues (held back now), and");
+	strcpy(p->state, "running");
+	judge();
+	assert_int_equal(got.held, DOCTOR_NO);
+	/* Without a daemon its queues tell. */
+	p->state[0] = '\0';
+	judge();
+	assert_int_equal(got.held, DOCTOR_UNKNOWN);
+	observe_set(&facts.seen.queues.queue[1], OBSERVE_SUSPENDED, 1, OBSERVE_LANE);
+	observe_set(&facts.seen.queues.queue[2], OBSERVE_SUSPENDED, 0, OBSERVE_LANE);
+	judge();
+	assert_int_equal(got.held, DOCTOR_YES);
+}
+
+/* What several sources say of one process is counted once. */
+static void test_queues(void **state)
+{
+	(void)state;
+	for (uint32_t i = 3; i < 6; i++) {
+		struct observe_queue *q = observe_list_add(&facts.seen.queues);
+
+		q->id = i;
+		q->gpu_id = GPU + 1;
+		if (i < 5)
+			observe_set(q, OBSERVE_TYPE, OBSERVE_COMPUTE, OBSERVE_SYSFS);
+	}
+	judge();
+	says("uses 2 GPUs with 6 queues");
+	assert_int_equal(got.queue_kinds, 4);
+	assert_int_equal(got.queues[2].count, 2);
+	assert_int_equal(got.queues[3].type, OBSERVE_TYPES);
+	assert_int_equal(got.queues[3].source, OBSERVE_NOBODY);
+	facts.seen.listed = 0;
+	facts.seen.queues.count = 0;
+	judge();
+	says("uses a GPU (its queues are not to be seen from here)");
+	facts.seen.listed = OBSERVE_BIT(OBSERVE_SYSFS);
+	judge();
+	says("has opened a GPU and has no queues there");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_well, begin, end),
+		cmocka_unit_test_setup_teardown(test_states, begin, end),
+		cmocka_unit_test_setup_teardown(test_dead, begin, end),
+		cmocka_unit_test_setup_teardown(test_no_gpu, begin, end),
+		cmocka_unit_test_setup_teardown(test_forbidden, begin, end),
+		cmocka_unit_test_setup_teardown(test_no_shim, begin, end),
+		cmocka_unit_test_setup_teardown(test_by_itself, begin, end),
+		cmocka_unit_test_setup_teardown(test_priorities, begin, end),
+		cmocka_unit_test_setup_teardown(test_by_hand, begin, end),
+		cmocka_unit_test_setup_teardown(test_of_others, begin, end),
+		cmocka_unit_test_setup_teardown(test_queues, begin, end),
+		cmocka_unit_test_setup_teardown(test_held, begin, end),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	diagnosis_free(&got);
+	return failed;
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+/* doctor's judgement of made-up processes on a machine on which all is well: how each
+ * can be preempted, and what stands in the way of a better level. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/doctor_machine.h"
+
+static void limits(int64_t first, int64_t second, enum doctor_known second_read)
+{
+	for (int i = 0; i < 2; i++) {
+		doctor_process_init(&processes[i], 100 + i);
+		processes[i].registered = DOCTOR_YES;
+		strcpy(processes[i].level, "trap");
+		processes[i].priority = 2;
+		processes[i].node_count = 1;
+		processes[i].gpu_ids[0] = GPU;
+		processes[i].vram_limit = i ? second : first;
+		processes[i].environment_read = i ? second_read : DOCTOR_YES;
+	}
+}
+
+static void test_vram_limits(void **state)
+{
+	static const struct {
+		int64_t second;
+		enum doctor_known read;
+		enum doctor_verdict verdict;
+	} cases[] = {
+		{24 * GIB, DOCTOR_YES, DOCTOR_OK},
+		{24 * GIB + 1, DOCTOR_YES, DOCTOR_WARNING},
+		{-1, DOCTOR_YES, DOCTOR_OK},
+		{-1, DOCTOR_NO, DOCTOR_CANNOT_KNOW},
+	};
+	struct doctor_findings findings;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct doctor_facts f = good();
+
+		f.process_count = 2;
+		limits(40 * GIB, cases[i].second, cases[i].read);
+		doctor_judge(&f, &findings);
+		assert_int_equal(find(&findings, "vram_limits")->verdict, cases[i].verdict);
+		doctor_findings_free(&findings);
+		processes[1].gpu_ids[0] = GPU + 1; /* another card's */
+		doctor_judge(&f, &findings);
+		assert_int_equal(find(&findings, "vram_limits")->verdict, DOCTOR_OK);
+		doctor_findings_free(&findings);
+	}
+}
+
+static void test_levels(void **state)
+{
+	static const struct {
+		const char *level, *env_level, *reason;
+		int64_t priority, tracer;
+		enum doctor_known registered, shim, set_id;
+		enum doctor_verdict verdict;
+		const char *says;
+	} cases[] = {
+		{"trap", "", "", 2, 11, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_OK, "trap"},
+		{"gate", "gate", "", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_OK,
+		 "KFDSHIM_LEVEL"},
+		{"self", "", "ptrace is refused", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
+		 DOCTOR_WARNING, "ptrace is refused"},
+		{"observe", "", "a suspend took 60000 us", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
+		 DOCTOR_MISSING, "start it again"},
+		{"observe", "", "", 15, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_OK,
+		 "nobody is more urgent"},
+		{"observe", "", "", -1, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_WARNING,
+		 "no priority"},
+		{"observe", "observe", "", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_OK,
+		 "KFDSHIM_LEVEL"},
+		{"observe", "", "process 5 cannot be traced", 2, 77, DOCTOR_YES, DOCTOR_YES,
+		 DOCTOR_NO, DOCTOR_MISSING, "end gdb (process 77)"},
+		{"observe", "", "has not enabled its runtime yet", 2, 0, DOCTOR_YES, DOCTOR_YES,
+		 DOCTOR_NO, DOCTOR_OK, "not enabled its runtime yet"},
+		{"observe", "", "its runtime is in state 0 (not enabled)", 2, 0, DOCTOR_YES,
+		 DOCTOR_NO, DOCTOR_NO, DOCTOR_MISSING, "kfdsched run"},
+		{"self", "", "is traced by thread 77", 2, 77, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
+		 DOCTOR_WARNING, "end gdb (process 77)"},
+		{"observe", "", "something new", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
+		 DOCTOR_MISSING, "log"},
+		{"", "", "", -1, 0, DOCTOR_NO, DOCTOR_NO, DOCTOR_NO, DOCTOR_WARNING,
+		 "kfdsched set 5 PRIORITY"},
+		{"", "", "", -1, 0, DOCTOR_NO, DOCTOR_NO, DOCTOR_YES, DOCTOR_WARNING,
+		 "set-user-ID"},
+		{"", "", "", -1, 0, DOCTOR_NO, DOCTOR_UNKNOWN, DOCTOR_UNKNOWN, DOCTOR_CANNOT_KNOW,
+		 "ask as root"},
+		{"", "", "", -1, 0, DOCTOR_NO, DOCTOR_YES, DOCTOR_NO, DOCTOR_WARNING,
+		 "KFDSHIM_LOG=error"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct doctor_facts f = good();
+		struct doctor_findings findings;
+		struct doctor_process *p = &processes[0];
+
+		doctor_process_init(p, 5);
+		f.process_count = 1;
+		strcpy(p->comm, "train");
+		strcpy(p->level, cases[i].level);
+		strcpy(p->env_level, cases[i].env_level);
+		strcpy(p->reason, cases[i].reason);
+		p->priority = cases[i].priority;
+		p->tracer = cases[i].tracer;
+		if (p->tracer == 77)
+			strcpy(p->tracer_name, "gdb");
+		p->registered = cases[i].registered;
+		p->shim = cases[i].shim;
+		p->set_id = cases[i].set_id;
+		p->environment_read = DOCTOR_YES;
+		doctor_judge(&f, &findings);
+		check_lines(&findings);
+		const struct doctor_finding *line = find(&findings, "level");
+
+		assert_int_equal(line->pid, 5);
+		if (line->verdict != cases[i].verdict ||
+		    (!strstr(line->found, cases[i].says) && !strstr(line->advice, cases[i].says)))
+			fail_msg("case %zu: %d '%s' '%s'", i, (int)line->verdict, line->found,
+				 line->advice);
+		doctor_findings_free(&findings);
+	}
+}
+
+static void test_without_daemon(void **state)
+{
+	static const struct {
+		const char *priority, *level;
+		enum doctor_verdict verdict;
+		const char *found;
+	} cases[] = {
+		{"offline", "", DOCTOR_OK, "train: self; there is no daemon"},
+		{"2", "gate", DOCTOR_OK, "train: gate; as KFDSHIM_LEVEL asks for"},
+		{"", "", DOCTOR_WARNING, "train: observe; it has no priority"},
+		{"fast", "", DOCTOR_WARNING, "train: observe; it has no priority"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct doctor_facts f = good();
+		struct doctor_findings findings;
+		struct doctor_process *p = &processes[0];
+
+		doctor_process_init(p, 5);
+		f.process_count = 1;
+		f.daemon.error = ECONNREFUSED;
+		strcpy(p->comm, "train");
+		p->registered = DOCTOR_NO;
+		p->shim = p->environment_read = DOCTOR_YES;
+		strcpy(p->env_priority, cases[i].priority);
+		strcpy(p->env_level, cases[i].level);
+		doctor_judge(&f, &findings);
+		assert_string_equal(find(&findings, "level")->found, cases[i].found);
+		assert_int_equal(find(&findings, "level")->verdict, cases[i].verdict);
+		doctor_findings_free(&findings);
+	}
+}
+
+/* Of one process: its own lines, and of the machine what is not well. */
+static void test_one_process(void **state)
+{
+	struct doctor_facts f = good();
+	struct doctor_findings findings;
+
+	(void)state;
+	limits(-1, -1, DOCTOR_YES);
+	f.process_count = 2;
+	f.asked_pid = 101;
+	f.env_wrong[0] = '\0';
+	f.yama = 3;
+	processes[1].drm_queues = 2;
+	processes[1].tracer = 12;
+	processes[1].tracer_parent = f.daemon.pid;
+	doctor_judge(&f, &findings);
+	check_lines(&findings);
+	for (size_t i = 0; i < findings.count; i++)
+		assert_true(findings.list[i].pid == 101 || !strcmp(findings.list[i].check, "yama"));
+	find(&findings, "yama");
+	assert_int_equal(find(&findings, "tracer")->verdict, DOCTOR_OK);
+	assert_int_equal(find(&findings, "drm_queues")->verdict, DOCTOR_WARNING);
+	assert_ptr_equal(find(&findings, "level"), &findings.list[0]);
+	doctor_findings_free(&findings);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_vram_limits),
+		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_without_daemon),
+		cmocka_unit_test(test_one_process),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

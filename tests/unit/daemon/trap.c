@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Proves the trap level's dealings with the driver, against a driver that is played
+ * (mock_kfd_daemon.h): new queues are collected, skipped ones are tried again, failures are
+ * undone, nothing is resumed that was not suspended, sessions are opened in the right
+ * state only and never over another's.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka needs the four above */
+#include <cmocka.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "abi/kfd_abi.h"
+#include "scheduler/kfd/trap.h"
+#include "tests/unit/daemon/mock_kfd_daemon.h"
+
+static int pidfd;
+static struct trap *trap;
+static char reason[KFD_REASON];
+static struct trap_cost cost;
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&played, 0, sizeof(played));
+	played.runtime_state = KFDABI_RUNTIME_ENABLED;
+	played.target = fork();
+	if (played.target == 0)
+		for (;;)
+			pause();
+	pidfd = (int)syscall(SYS_pidfd_open, played.target, 0);
+	trap = trap_create(played.target, pidfd);
+	return trap ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	trap_destroy(trap);
+	kill(played.target, SIGKILL);
+	waitpid(played.target, NULL, __WALL);
+	close(pidfd);
+	return 0;
+}
+
+static void attach(void)
+{
+	assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, reason), 0);
+}
+
+static void opens_a_session_and_settles_queues(void **state)
+{
+	(void)state;
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	played_queue_made(1, KFD_IOC_QUEUE_TYPE_SDMA);
+	attach();
+	assert_true(played.session);
+	assert_int_equal(played.posted, 1); /* one runtime event ahead */
+	assert_int_equal(played.suspends, 1);
+	assert_int_equal(played.resumes, 1);
+	assert_false(played.queues[0].suspended);
+	trap_detach(trap);
+	assert_int_equal(played.disables, 1);
+	assert_true(played.posted >= 2); /* and one before the end */
+}
+
+static void no_queues_no_bounce(void **state)
+{
+	(void)state;
+	attach();
+	assert_int_equal(played.suspends + played.resumes, 0);
+}
+
+/* Which of the two a driver is shows by what it does. */
+static void lets_go_of_the_thread_where_the_driver_allows_it(void **state)
+{
+	(void)state;
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	assert_false(played_is_traced());
+	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_true(played.queues[0].suspended);
+	assert_int_equal(trap_serve(trap), 0);
+	trap_detach(trap);
+	assert_int_equal(played.disables, 1);
+	assert_false(played.session || played.queues[0].suspended);
+}
+
+static void stays_attached_where_the_driver_wants_it(void **state)
+{
+	(void)state;
+	played.tracer_only = true;
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	assert_true(played_is_traced());
+	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_true(played.queues[0].suspended);
+	trap_detach(trap);
+	assert_false(played.session || played_is_traced());
+}
+
+static void the_first_suspend_is_told(void **state)
+{
+	(void)state;
+	attach();
+	assert_int_equal(cost.entry_ns, 0);
+	trap_detach(trap);
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	assert_true(cost.entry_ns > 0 && cost.duration_ns > 0);
+	trap_detach(trap);
+	played.firmware_fails = true;
+	assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, reason), -EIO);
+	assert_false(played.session || played.queues[0].suspended || played_is_traced());
+}
+
+static void one_call_in_the_steady_state(void **state)
+{
+	unsigned before;
+
+	(void)state;
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	played_queue_made(5, KFD_IOC_QUEUE_TYPE_COMPUTE);
+	attach();
+	before = played.suspends + played.snapshots + played.resumes;
+	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_true(cost.entry_ns > 0);
+	assert_int_equal(played.suspends + played.snapshots + played.resumes, before + 1);
+	assert_true(played.queues[0].suspended && played.queues[5].suspended);
+	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_int_equal(played.suspends + played.snapshots + played.resumes, before + 2);
+	assert_false(played.queues[0].suspended || played.queues[5].suspended);
+	assert_int_equal(trap_resume(trap, &cost), 0); /* nothing: no call */
+	assert_int_equal(played.suspends + played.snapshots + played.resumes, before + 2);
+	assert_int_equal(cost.entry_ns, 0);
+}
+
+static void new_twice_is_tried_again(void **state)
+{
+	(void)state;
+	attach();
+	played_queue_made(2, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	played.queues[2].new_again = 3;
+	assert_int_equal(trap_collect(trap), 0);
+	assert_false(played.queues[2].suspended);
+	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_true(played.queues[2].suspended);
+}
+
+static void never_ready_is_a_failure_that_can_be_undone(void **state)
+{
+	(void)state;
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	played_queue_made(2, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	played.queues[2].new_again = 1000000;
+	trap_collect(trap);
+	assert_int_equal(trap_suspend(trap, &cost), -EBUSY);
+	assert_true(played.queues[0].suspended);
+	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_false(played.queues[0].suspended);
+}
+
+static void born_while_suspended_is_suspended(void **state)
+{
+	(void)state;
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	assert_int_equal(trap_suspend(trap, &cost), 0);
+	played_queue_made(1, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	assert_int_equal(trap_collect(trap), 0);
+	assert_true(played.queues[1].suspended);
+	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_false(played.queues[0].suspended || played.queues[1].suspended);
+	/* and once resumed, a new one runs */
+	played_queue_made(3, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	assert_int_equal(trap_collect(trap), 0);
+	assert_false(played.queues[3].suspended);
+}
+
+static void chosen_queues_alone_are_suspended(void **state)
+{
+	const uint32_t chosen[] = {5, 1}, wrong[] = {1, 2};
+	uint32_t missing = 0, ids[PLAYED_QUEUES];
+
+	(void)state;
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	played_queue_made(1, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	played_queue_made(2, KFD_IOC_QUEUE_TYPE_SDMA);
+	attach();
+	played_queue_made(5, KFD_IOC_QUEUE_TYPE_COMPUTE);
+	assert_int_equal(trap_choose(trap, wrong, 2, &missing), -ENOENT);
+	assert_int_equal(missing, 2);
+	assert_int_equal(trap_choose(trap, chosen, 2, &missing), 0);
+	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_true(played.queues[1].suspended && played.queues[5].suspended);
+	assert_false(played.queues[0].suspended);
+	assert_int_equal(trap_suspended(trap, ids, PLAYED_QUEUES), 2);
+	assert_true(ids[0] == 1 && ids[1] == 5);
+	/* neither a new one, nor one that has taken the number of a chosen one */
+	played_queue_made(3, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	played_queue_made(1, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	assert_int_equal(trap_collect(trap), 0);
+	assert_false(played.queues[3].suspended || played.queues[1].suspended);
+	assert_int_equal(trap_suspended(trap, ids, 0), 1);
+	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_false(played.queues[5].suspended);
+}
+
+static void a_wrong_choice_chooses_all(void **state)
+{
+	const uint32_t wrong[] = {7};
+	uint32_t missing = 0;
+
+	(void)state;
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	assert_int_equal(trap_choose(trap, wrong, 1, &missing), -ENOENT);
+	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_true(played.queues[0].suspended);
+	assert_int_equal(trap_resume(trap, &cost), 0);
+}
+
+static bool told(void)
+{
+	struct pollfd p = {.fd = trap_events_fd(trap), .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1;
+}
+
+/* As the driver: the state changes, it is told, and what was posted ahead is used. */
+static void turn_runtime(unsigned state)
+{
+	played.runtime_state = state;
+	played.runtime_raised = true;
+	played_event(kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME));
+	assert_true(played.posted > 0); /* or the target would sleep */
+	played.posted--;
+}
+
+static void who_is_watched_tells_of_queues_by_events(void **state)
+{
+	bool enabled = true;
+
+	(void)state;
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	assert_int_equal(trap_watch_queues(trap), 0);
+	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_false(told());
+	played_queue_made(1, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	played_queue_made(2, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	assert_true(told());
+	assert_int_equal(trap_answer_events(trap, &enabled), 0);
+	assert_false(told());
+	assert_true(enabled);
+	assert_true(played.queues[1].suspended && played.queues[2].suspended);
+	assert_int_equal(played.posted, 1); /* as ENABLE left it: no runtime event was used */
+	assert_int_equal(trap_resume(trap, &cost), 0);
+}
+
+static void its_runtime_never_waits(void **state)
+{
+	bool enabled = true;
+
+	(void)state;
+	attach();
+	assert_int_equal(trap_watch_queues(trap), 0);
+	for (int i = 0; i < 5; i++) {
+		turn_runtime(KFDABI_RUNTIME_DISABLED);
+		assert_int_equal(trap_answer_events(trap, &enabled), 0);
+		assert_false(enabled);
+		turn_runtime(KFDABI_RUNTIME_ENABLED);
+		/* between the event and our answer it makes a queue */
+		played_queue_made((uint32_t)i, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+		assert_int_equal(trap_answer_events(trap, &enabled), 0);
+		assert_true(enabled);
+		assert_int_equal(played.posted, 1);
+	}
+}
+
+static void an_id_used_again_is_another_queue(void **state)
+{
+	(void)state;
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	assert_int_equal(trap_suspend(trap, &cost), 0);
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL); /* destroyed and created */
+	assert_int_equal(trap_collect(trap), 0);
+	assert_true(played.queues[0].suspended);
+	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_false(played.queues[0].suspended);
+}
+
+static void gone_queues_do_not_matter(void **state)
+{
+	(void)state;
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	played_queue_made(1, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	played.queues[1].exists = false;
+	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_true(played.queues[0].suspended);
+	played.queues[0].exists = false;
+	assert_int_equal(trap_resume(trap, &cost), 0);
+}
+
+static void a_firmware_failure_is_undone(void **state)
+{
+	(void)state;
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	played.firmware_fails = true;
+	assert_int_equal(trap_suspend(trap, &cost), -EIO);
+	assert_true(played.queues[0].suspended); /* it stays flagged */
+	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_false(played.queues[0].suspended);
+}
+
+static void a_session_of_another_is_left_alone(void **state)
+{
+	(void)state;
+	played.session = true;
+	assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, reason), -EAGAIN);
+	assert_int_equal(played.disables, 0);
+	assert_non_null(strstr(reason, "session already"));
+	/* not even one that came between the look and the ENABLE */
+	played.session = false;
+	played.enable_error = EALREADY;
+	assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, reason), -EALREADY);
+	assert_int_equal(played.disables, 0);
+	played.enable_error = 0;
+	attach(); /* nothing was left behind */
+}
+
+static void only_state_one_counts(void **state)
+{
+	(void)state;
+	for (unsigned s = 0; s < 4; s++) {
+		if (s == KFDABI_RUNTIME_ENABLED)
+			continue;
+		played.runtime_state = s;
+		played.posted = played.disables = 0;
+		assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, reason),
+				 s == KFDABI_RUNTIME_BUSY ? -EBUSY : -EPROTO);
+		assert_int_equal(played.posted, 1); /* the event, then DISABLE */
+		assert_int_equal(played.disables, 1);
+		assert_false(played.session);
+		assert_non_null(strstr(reason, "runtime is in state"));
+	}
+}
+
+static void a_session_that_was_ended_has_resumed(void **state)
+{
+	(void)state;
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	assert_int_equal(trap_suspend(trap, &cost), 0);
+	played_session_end();
+	assert_int_equal(trap_resume(trap, &cost), 0);
+}
+
+static void a_runtime_that_was_disabled_has_resumed(void **state)
+{
+	(void)state;
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	assert_int_equal(trap_suspend(trap, &cost), 0);
+	played.runtime_state = KFDABI_RUNTIME_DISABLED;
+	played.queues[0].suspended = false;
+	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_int_equal(trap_suspend(trap, &cost), -EPERM);
+}
+
+static void a_lost_right_is_no_resume(void **state)
+{
+	(void)state;
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	assert_int_equal(trap_suspend(trap, &cost), 0);
+	played.lost_right = true;
+	assert_int_equal(trap_resume(trap, &cost), -EPERM);
+	played.lost_right = false;
+	assert_int_equal(trap_resume(trap, &cost), 0);
+	assert_false(played.queues[0].suspended);
+}
+
+static void runtime_events_are_replaced(void **state)
+{
+	(void)state;
+	attach();
+	assert_int_equal(played.posted, 1);
+	assert_int_equal(write(played.dbg_fd, ".", 1), 1);
+	trap_answer_runtime(trap);
+	assert_int_equal(played.posted, 2);
+	trap_answer_runtime(trap);
+	assert_int_equal(played.posted, 2);
+}
+
+static void the_dead_are_not_attached_to(void **state)
+{
+	(void)state;
+	kill(played.target, SIGKILL);
+	waitpid(played.target, NULL, 0);
+	assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, reason), -ESRCH);
+}
+
+#define HERE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		HERE(opens_a_session_and_settles_queues),
+		HERE(no_queues_no_bounce),
+		HERE(lets_go_of_the_thread_where_the_driver_allows_it),
+		HERE(stays_attached_where_the_driver_wants_it),
+		HERE(the_first_suspend_is_told),
+		HERE(one_call_in_the_steady_state),
+		HERE(new_twice_is_tried_again),
+		HERE(never_ready_is_a_failure_that_can_be_undone),
+		HERE(born_while_suspended_is_suspended),
+		HERE(chosen_queues_alone_are_suspended),
+		HERE(a_wrong_choice_chooses_all),
+		HERE(who_is_watched_tells_of_queues_by_events),
+		HERE(its_runtime_never_waits),
+		HERE(an_id_used_again_is_another_queue),
+		HERE(gone_queues_do_not_matter),
+		HERE(a_firmware_failure_is_undone),
+		HERE(a_session_of_another_is_left_alone),
+		HERE(only_state_one_counts),
+		HERE(a_session_that_was_ended_has_resumed),
+		HERE(a_runtime_that_was_disabled_has_resumed),
+		HERE(a_lost_right_is_no_resume),
+		HERE(runtime_events_are_replaced),
+		HERE(the_dead_are_not_attached_to),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

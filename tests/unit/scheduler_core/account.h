@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A second and independent account of what the core is told (random.c), which keeps no
+ * counts but looks at every pair each time, and what it says of each decision: decide()
+ * lets the core decide and fails where the two differ. Its models are the test's to change.
+ */
+#ifndef TESTS_UNIT_SCHEDULER_CORE_ACCOUNT_H
+#define TESTS_UNIT_SCHEDULER_CORE_ACCOUNT_H
+
+#include "tests/unit/scheduler_core/play.h"
+
+#define CLIENTS 10
+#define COST_MAX (60 * MS) /* of a suspend, or a resume */
+#define REST (200 * MS)
+#define WINDOW (1 * S)
+
+enum model_state { RUNS, GOES, OFF, COMES };
+
+struct model {
+	core_id id; /* 0: nobody */
+	unsigned tenant, may, lets, group;
+	int priority;
+	bool able, refused, spared, leaving, broken;
+	bool stray;	       /* off when it came to others that are not: on its way */
+	uint32_t active, held; /* bit: GPU */
+	enum model_state state;
+	uint64_t not_before, off_since, lease_until, slo, busy_since;
+};
+
+/* Of a group, or of one client without: when it was held. */
+struct history {
+	bool held, starved;
+	bool let_go; /* in the decision under way */
+	uint64_t held_since, runs_since, rest_until;
+	uint64_t off_total, on_total; /* since its last full rest */
+	uint64_t cause_gone;	      /* since when it is held without one; 0: it has one */
+	uint64_t window, window_off;
+};
+
+static struct model models[CLIENTS];
+#define GROUPS 3
+static struct history groups[8][GROUPS], singles[CLIENTS];
+static struct core_config config;
+static struct core_policy own; /* of GPU 0 */
+/* Alone, one action is asked for at a time: they come in the order in which they are
+ * decided, each with the reason that it had. A group's come together, after whatever else
+ * is suspended; there nobody is starved, for it could not be told who is. */
+static bool grouped;
+static size_t room;
+/* How often each has come about: without, a run proves nothing. */
+static unsigned long seen_suspend, seen_resume, seen_starved, seen_share, seen_slack, seen_over,
+	seen_grouped, seen_foreign;
+
+#define FOR_ALL(m)                                                                                 \
+	for (struct model *m = models; m < models + CLIENTS; m++)                                  \
+		if (m->id)
+#define FOR_UNIT(m, of)                                                                            \
+	FOR_ALL (m)                                                                                \
+		if (together(m, of))
+
+static bool together(const struct model *a, const struct model *b)
+{
+	return a == b || (a->group && a->group == b->group && a->tenant == b->tenant &&
+			  a->may == b->may && a->lets == b->lets);
+}
+
+static bool may_preempt(const struct model *a, const struct model *b)
+{
+	return a->tenant == b->tenant || (a->may & b->lets);
+}
+
+static struct history *history_of(const struct model *m)
+{
+	unsigned whose = m->tenant | m->may << 1 | m->lets << 2;
+
+	return m->group ? &groups[whose][m->group] : &singles[m - models];
+}
+
+static int urgency(const struct model *of)
+{
+	int most = -1;
+
+	FOR_UNIT (m, of)
+		most = m->priority > most ? m->priority : most;
+	return most;
+}
+
+/* Does a request of `o` leave no time any more for others beside it? */
+static bool is_late(const struct model *o)
+{
+	struct core_view view;
+
+	assert_true(core_look(core, o->id, now, &view));
+	return !o->slo || !view.request_ns || view.request_ns >= o->slo ||
+	       now >= o->busy_since + o->slo - view.request_ns;
+}
+
+/* What presses it, all that does. */
+enum pressure { NONE, SLACK = 1, PART = 2, FULL = 4 };
+
+static unsigned pressure_by(const struct model *o, int gpu)
+{
+	const struct core_policy *policy = gpu == 0 ? &own : &config.policy;
+
+	switch (policy->rule) {
+	case CORE_OBSERVE:
+		return NONE;
+	case CORE_SHARE:
+		return PART;
+	case CORE_DEADLINE:
+		return is_late(o) ? FULL : SLACK;
+	default:
+		return FULL;
+	}
+}
+
+/* `there`: only those that are on the GPU press. */
+static unsigned pressure_of(const struct model *of, bool there)
+{
+	int urgent = urgency(of);
+	unsigned all = NONE;
+
+	if (urgent < 0)
+		return NONE;
+	FOR_UNIT (m, of) {
+		uint32_t where = m->priority < 0 ? 0 : m->state == RUNS ? m->active : m->held;
+
+		FOR_ALL (o) {
+			uint32_t both = where & o->active;
+
+			if (!both || o->priority < 0 || !may_preempt(o, m) || together(o, m) ||
+			    urgency(o) <= urgent ||
+			    (there && (o->state == GOES || o->state == OFF)))
+				continue;
+			seen_foreign += o->tenant != m->tenant;
+			for (; both; both &= both - 1)
+				all |= pressure_by(o, __builtin_ctz(both));
+		}
+	}
+	return all;
+}
+
+static unsigned pressure_on(const struct model *of)
+{
+	return pressure_of(of, true);
+}
+
+static bool is_leased(const struct model *of)
+{
+	FOR_UNIT (m, of)
+		if (m->lease_until > now)
+			return true;
+	return false;
+}
+
+/* Who has no priority is only seen, unless it is leased. */
+static bool takes_part(const struct model *m)
+{
+	return m->priority >= 0 || is_leased(m);
+}
+
+static bool is_hindered(const struct model *of)
+{
+	FOR_UNIT (m, of)
+		if (takes_part(m) && (m->refused || m->spared))
+			return true;
+	return false;
+}
+
+static bool must_run(const struct model *of)
+{
+	FOR_UNIT (m, of)
+		if (takes_part(m) && (m->refused || m->broken))
+			return true;
+	return false;
+}
+
+static bool somebody_off(const struct model *of)
+{
+	FOR_UNIT (m, of)
+		/* not whose resume has failed: it is on its way */
+		if (!m->stray &&
+		    (m->state == GOES || (!m->leaving && m->state == OFF && now >= m->not_before)))
+			return true;
+	return false;
+}
+
+static bool suspend_in_flight(const struct model *of)
+{
+	FOR_UNIT (m, of)
+		if (m->state == GOES)
+			return true;
+	return false;
+}
+
+static uint64_t off_for(const struct history *h)
+{
+	return h->off_total + (h->held ? now - h->held_since : 0);
+}
+
+static uint64_t off_in_window(const struct history *h)
+{
+	uint64_t begin = now / WINDOW * WINDOW;
+	uint64_t off = h->window == now / WINDOW ? h->window_off : 0;
+
+	if (h->held)
+		off += now - (h->held_since > begin ? h->held_since : begin);
+	return off;
+}
+
+static uint64_t off_allowed(void)
+{
+	return WINDOW / 100 * (100 - own.share_percent);
+}
+
+/* What the way back will cost is its own guess. */
+static bool share_is_used_up(const struct history *h)
+{
+	return off_in_window(h) + COST_MAX >= off_allowed();
+}
+
+static void count_off(struct history *h, uint64_t since)
+{
+	uint64_t begin = now / WINDOW * WINDOW;
+
+	h->window_off = (h->window == now / WINDOW ? h->window_off : 0) + now -
+			(since > begin ? since : begin);
+	h->window = now / WINDOW;
+}
+
+static struct model *by_id(core_id id)
+{
+	FOR_ALL (m)
+		if (m->id == id)
+			return m;
+	return NULL;
+}
+
+static void keep_history(const struct model *of, unsigned pressure)
+{
+	struct history *h = history_of(of);
+	bool held = somebody_off(of);
+
+	h->let_go = false;
+
+	if (h->held && !held) {
+		count_off(h, h->held_since);
+		h->off_total += now - h->held_since;
+		h->runs_since = now;
+		if (h->starved) {
+			h->rest_until = now + REST;
+			h->off_total = h->on_total = 0;
+		}
+	} else if (held && !h->held) {
+		h->on_total += now - h->runs_since;
+		if (h->on_total >= REST)
+			h->on_total = h->off_total = 0;
+		h->held_since = now;
+		h->starved = false;
+	}
+	h->held = held;
+	if (!held || is_leased(of) || pressure != NONE)
+		h->cause_gone = 0;
+	else if (!h->cause_gone)
+		h->cause_gone = now;
+}
+
+static void apply_suspend(struct model *m)
+{
+	assert_int_equal(m->state, RUNS); /* one in flight */
+	/* a suspend was cancelled, which ended the hold, and this is another */
+	if (history_of(m)->held && !somebody_off(m))
+		keep_history(m, NONE);
+	assert_true(m->able && !m->spared && !m->leaving && now >= m->not_before);
+	assert_true(!is_hindered(m) || (history_of(m)->held && !must_run(m)));
+	assert_true(is_leased(m) || pressure_of(m, !grouped) != NONE || history_of(m)->held ||
+		    somebody_off(m));
+	if (!is_leased(m) && !history_of(m)->held)
+		assert_true(now >= history_of(m)->rest_until);
+	m->held = m->active;
+	m->off_since = now;
+	m->state = GOES;
+	seen_suspend++;
+}
+
+static void apply_resume(struct model *m)
+{
+	struct history *h = history_of(m);
+	unsigned pressure = pressure_on(m);
+
+	assert_int_equal(m->state, OFF);
+	assert_true(now >= m->not_before);
+	m->state = COMES;
+	seen_resume++;
+	if (m->leaving || must_run(m) || !takes_part(m) || m->refused || m->broken || !h->held ||
+	    h->let_go)
+		return;
+	h->let_go = true;
+	assert_false(is_leased(m));
+	if (pressure & FULL) {
+		seen_starved++;
+		assert_true(off_for(h) >= config.max_suspended_ns);
+		h->starved = true;
+	} else if (pressure & PART) {
+		seen_share++;
+		assert_true(share_is_used_up(h));
+	} else if (config.max_holds_per_s && off_for(h) < config.max_suspended_ns) {
+		assert_true(now >= h->held_since + S / config.max_holds_per_s);
+	}
+}
+
+static void check_running(const struct model *m, unsigned pressure)
+{
+	const struct history *h = history_of(m);
+	uint64_t rest = h->rest_until;
+
+	if (!m->able || m->spared || m->leaving || !takes_part(m) || is_hindered(m))
+		return;
+	if (now < m->not_before) {
+		if (is_leased(m) || (m->active && pressure & FULL && !grouped))
+			assert_true(deadline <= m->not_before);
+		return;
+	}
+	if (is_leased(m)) {
+		fail();
+		return;
+	}
+	if (!m->active)
+		return;
+	assert_false(somebody_off(m)); /* all of a group, or none */
+	if (!(pressure & (FULL | PART)))
+		return;
+	/* all that it may be held it was, and it has not run for long enough since */
+	if (h->off_total >= config.max_suspended_ns && h->on_total < REST &&
+	    rest < h->runs_since + REST - h->on_total)
+		rest = h->runs_since + REST - h->on_total;
+	if (pressure & FULL)
+		assert_true(now < rest && deadline <= rest);
+	else
+		assert_true(share_is_used_up(h) || now < rest);
+}
+
+static void check_suspended(const struct model *m, unsigned pressure)
+{
+	const struct history *h = history_of(m);
+	uint64_t until = h->held_since + config.max_suspended_ns - h->off_total;
+
+	if (now < m->not_before) {
+		if (m->leaving || !takes_part(m) || (must_run(m) && !suspend_in_flight(m)))
+			assert_true(deadline <= m->not_before);
+		return;
+	}
+	if (suspend_in_flight(m)) /* it is awaited */
+		return;
+	assert_false(m->leaving || must_run(m) || !takes_part(m) || !h->held);
+	if (is_leased(m))
+		return;
+	assert_true(off_for(h) < config.max_suspended_ns && deadline <= until);
+	if (pressure == PART)
+		assert_true(off_in_window(h) < off_allowed());
+	if (!h->cause_gone)
+		return;
+	/* held over */
+	seen_over++;
+	until = h->cause_gone + (config.hold_over ? 2 * COST_MAX : 0);
+	if (config.max_holds_per_s && until < h->held_since + S / config.max_holds_per_s)
+		until = h->held_since + S / config.max_holds_per_s;
+	assert_true(now < until && deadline <= until);
+}
+
+/* As the core has it. */
+static bool is_held(const struct model *m)
+{
+	struct core_view view;
+
+	assert_true(core_look(core, m->id, now, &view));
+	return view.held;
+}
+
+static void decide(void)
+{
+	unsigned pressure[CLIENTS];
+	size_t n;
+
+	while ((n = core_decide(core, now, actions, room, &deadline)) != 0) {
+		for (size_t i = 0; i < n; i++) {
+			struct model *m = by_id(actions[i].client);
+
+			assert_non_null(m); /* nothing for the dead */
+			if (actions[i].verb == CORE_SUSPEND)
+				apply_suspend(m);
+			else
+				apply_resume(m);
+		}
+		if (n < room)
+			break;
+	}
+	FOR_ALL (m)
+		m->stray = m->stray && (m->state == GOES || m->state == OFF) && !is_held(m);
+	FOR_ALL (m)
+		keep_history(m, pressure[m - models] = pressure_on(m));
+	FOR_ALL (m) {
+		unsigned on = pressure[m - models];
+
+		if (m->state == RUNS)
+			check_running(m, on);
+		if (m->state == OFF)
+			check_suspended(m, on);
+		seen_slack += m->state == RUNS && on == SLACK;
+		seen_grouped += m->group && m->state == GOES;
+	}
+	assert_true(deadline > now);
+}
+
+#endif

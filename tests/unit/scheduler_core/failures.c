@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+/* Proves: a client whose suspend failed or was slow is never suspended again
+ * and never left suspended; a failed resume is repeated until it works. */
+#include "tests/unit/scheduler_core/play.h"
+
+static core_id low, high;
+
+static int setup(void **state)
+{
+	if (play_setup(state))
+		return -1;
+	low = play_add(2);
+	high = play_add(15);
+	play_active(low, GPU);
+	play_active(high, GPU);
+	play_expect(CORE_SUSPEND, low);
+	return 0;
+}
+
+static void expect_spared(enum core_spared spared)
+{
+	struct core_view view;
+
+	assert_true(core_look(core, low, now, &view));
+	assert_int_equal(view.spared, spared);
+	for (int i = 0; i < 10; i++) {
+		play_idle(high, GPU);
+		play_expect_nothing();
+		play_active(high, GPU);
+		now += 10 * S;
+		play_expect_nothing();
+	}
+}
+
+static void failed_suspend_is_undone_and_the_last(void **state)
+{
+	struct core_view view;
+
+	(void)state;
+	core_finished(core, low, -EIO, 9 * S, now);
+	play_expect(CORE_RESUME, low);
+	assert_false(actions[0].prompt);
+	play_done(low);
+	expect_spared(CORE_SPARED_FAILED);
+	assert_true(core_look(core, low, now, &view));
+	assert_int_equal(view.suspends, 0);
+	assert_int_equal(view.resumes, 0);
+	assert_int_equal(view.failures, 1);
+}
+
+static void slow_suspend_is_the_last(void **state)
+{
+	(void)state;
+	core_finished(core, low, 0, 50 * MS + 1, now);
+	play_expect_nothing(); /* it succeeded, so it holds */
+	play_idle(high, GPU);
+	play_expect(CORE_RESUME, low);
+	play_done(low);
+	expect_spared(CORE_SPARED_SLOW);
+}
+
+/* Who is held by other means from now on has a new beginning. */
+static void the_forgiven_are_suspended_again(void **state)
+{
+	(void)state;
+	core_finished(core, low, -EIO, 9 * S, now);
+	play_expect(CORE_RESUME, low);
+	play_done(low);
+	play_expect_nothing();
+	core_forgive(core, low);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	play_idle(high, GPU);
+	play_expect(CORE_RESUME, low);
+}
+
+static void fast_enough_is_not_slow(void **state)
+{
+	(void)state;
+	core_finished(core, low, 0, 50 * MS, now);
+	play_idle(high, GPU);
+	play_expect(CORE_RESUME, low);
+	play_done(low);
+	play_active(high, GPU);
+	play_expect(CORE_SUSPEND, low);
+}
+
+static void cancelled_counts_as_nothing(void **state)
+{
+	(void)state;
+	core_finished(core, low, -ECANCELED, 0, now);
+	play_expect_nothing();
+	assert_int_equal(deadline, now + CORE_RETRY_NS);
+	now = deadline;
+	play_expect(CORE_SUSPEND, low);
+	core_set_leaving(core, low, true);
+	core_finished(core, low, -ECANCELED, 0, now);
+	play_expect_nothing();
+	core_set_leaving(core, low, false);
+	play_expect(CORE_SUSPEND, low);
+}
+
+static void resume_is_repeated(void **state)
+{
+	(void)state;
+	play_done(low);
+	play_idle(high, GPU);
+	for (int i = 0; i < 100; i++) {
+		play_expect(CORE_RESUME, low);
+		core_finished(core, low, -EIO, 1 * MS, now);
+		assert_int_equal(play_state(low), CORE_SUSPENDED);
+		play_expect_nothing();
+		assert_int_equal(deadline, now + CORE_RETRY_NS);
+		now = deadline;
+	}
+	play_expect(CORE_RESUME, low);
+	play_done(low);
+	assert_int_equal(play_state(low), CORE_RUNNING);
+	play_expect_nothing();
+	assert_int_equal(deadline, CORE_NEVER);
+}
+
+#define HERE(f) cmocka_unit_test_setup_teardown(f, setup, play_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		HERE(failed_suspend_is_undone_and_the_last), HERE(slow_suspend_is_the_last),
+		HERE(the_forgiven_are_suspended_again),	     HERE(fast_enough_is_not_slow),
+		HERE(cancelled_counts_as_nothing),	     HERE(resume_is_repeated),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

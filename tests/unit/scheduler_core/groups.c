@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+/* Proves: the clients of a group are held and let go together, wherever they work; with
+ * the priority of the most urgent; not at all if one of them cannot be. */
+#include "tests/unit/scheduler_core/play.h"
+
+#define RANKS 4
+
+static core_id rank[RANKS], high;
+
+static core_id add(unsigned group, int priority)
+{
+	core_id c = core_add(core, 1, group, priority, now);
+
+	assert_int_not_equal(c, 0);
+	core_set_capability(core, c, CORE_ABLE);
+	return c;
+}
+
+/* Each on a node of its own; `high` on the first one's. */
+static int setup(void **state)
+{
+	if (play_setup(state))
+		return -1;
+	for (unsigned i = 0; i < RANKS; i++) {
+		rank[i] = add(7, 2);
+		play_active(rank[i], 1 + i);
+	}
+	high = play_add(15);
+	return 0;
+}
+
+static void expect_all(enum core_verb verb, int n)
+{
+	assert_int_equal(play_decide(), n);
+	for (int i = 0; i < n; i++)
+		assert_int_equal(actions[i].verb, verb);
+}
+
+static void all_done(void)
+{
+	for (int i = 0; i < RANKS; i++)
+		play_done(rank[i]);
+}
+
+static void together(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		play_active(high, 1);
+		expect_all(CORE_SUSPEND, RANKS);
+		all_done();
+		play_idle(high, 1);
+		expect_all(CORE_RESUME, RANKS);
+		all_done();
+	}
+}
+
+/* Who has nothing in flight is left alone until it has. */
+static void idle_ranks_follow(void **state)
+{
+	(void)state;
+	play_idle(rank[3], 4);
+	play_active(high, 1);
+	expect_all(CORE_SUSPEND, RANKS - 1);
+	all_done();
+	play_active(rank[3], 4);
+	play_expect(CORE_SUSPEND, rank[3]);
+	play_done(rank[3]);
+	play_idle(high, 1);
+	expect_all(CORE_RESUME, RANKS);
+}
+
+static void newcomers_too(void **state)
+{
+	core_id late;
+
+	(void)state;
+	play_active(high, 1);
+	expect_all(CORE_SUSPEND, RANKS);
+	all_done();
+	late = add(7, 2);
+	play_active(late, 9);
+	play_expect(CORE_SUSPEND, late);
+	play_done(late);
+	/* another tenant's group of the same name, and who has none */
+	assert_int_not_equal(core_add(core, 2, 7, 2, now), 0);
+	play_active(add(0, 2), 9);
+	play_expect_nothing();
+	core_remove(core, rank[0]); /* the one for which they were held */
+	expect_all(CORE_RESUME, RANKS);
+}
+
+static void one_that_cannot_be(void **state)
+{
+	struct core_view view;
+
+	(void)state;
+	core_set_capability(core, rank[2], CORE_REFUSED);
+	play_active(high, 1);
+	play_expect_nothing();
+	assert_true(core_look(core, rank[0], now, &view));
+	assert_true(view.hindered && view.pressed && !view.held);
+	core_set_capability(core, rank[2], CORE_ABLE);
+	expect_all(CORE_SUSPEND, RANKS);
+	all_done();
+	core_set_capability(core, rank[2], CORE_REFUSED);
+	expect_all(CORE_RESUME, RANKS);
+	all_done();
+	core_remove(core, rank[2]);
+	expect_all(CORE_SUSPEND, RANKS - 1);
+}
+
+static void a_failure_is_everybodys(void **state)
+{
+	(void)state;
+	play_active(high, 1);
+	expect_all(CORE_SUSPEND, RANKS);
+	for (int i = 0; i < RANKS; i++)
+		core_finished(core, rank[i], i == 1 ? -EIO : 0, 1 * MS, now);
+	expect_all(CORE_RESUME, RANKS);
+	all_done();
+	play_expect_nothing();
+	assert_int_equal(deadline, CORE_NEVER);
+}
+
+/* What one of them may not be held in is its own matter. */
+static void leaving_is_ones_own(void **state)
+{
+	(void)state;
+	play_active(high, 1);
+	expect_all(CORE_SUSPEND, RANKS);
+	all_done();
+	core_set_leaving(core, rank[1], true);
+	play_expect(CORE_RESUME, rank[1]);
+	play_done(rank[1]);
+	play_expect_nothing();
+	core_set_leaving(core, rank[1], false);
+	play_expect(CORE_SUSPEND, rank[1]);
+}
+
+static void the_most_urgent_speaks_for_all(void **state)
+{
+	(void)state;
+	play_active(high, 1);
+	expect_all(CORE_SUSPEND, RANKS);
+	all_done();
+	core_set_priority(core, rank[3], 15);
+	expect_all(CORE_RESUME, RANKS);
+	all_done();
+	core_set_priority(core, rank[3], 2);
+	expect_all(CORE_SUSPEND, RANKS);
+	all_done();
+	core_remove(core, high);
+	expect_all(CORE_RESUME, RANKS);
+	all_done();
+	/* as one of them it does not press the others */
+	play_active(add(7, 15), 2);
+	play_expect_nothing();
+}
+
+#define HERE(f) cmocka_unit_test_setup_teardown(f, setup, play_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		HERE(together),
+		HERE(idle_ranks_follow),
+		HERE(newcomers_too),
+		HERE(one_that_cannot_be),
+		HERE(a_failure_is_everybodys),
+		HERE(leaving_is_ones_own),
+		HERE(the_most_urgent_speaks_for_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+/* Proves: a client in a call that a suspension would block is resumed and left
+ * alone until the call is over; one that cannot be suspended never is. */
+#include "tests/unit/scheduler_core/play.h"
+
+static void leaving_is_resumed(void **state)
+{
+	core_id low = play_add(2);
+	core_id high = play_add(15);
+
+	(void)state;
+	play_active(low, GPU);
+	play_active(high, GPU);
+	play_expect(CORE_SUSPEND, low);
+	core_set_leaving(core, low, true);
+	play_expect_nothing(); /* after the one in flight */
+	play_done(low);
+	play_expect(CORE_RESUME, low);
+	play_done(low);
+	now += 100 * S;
+	play_expect_nothing();
+	core_set_leaving(core, low, false);
+	play_expect(CORE_SUSPEND, low);
+	assert_false(actions[0].prompt);
+}
+
+static void pending_is_left_alone(void **state)
+{
+	core_id low = core_add(core, 1, 0, 2, now);
+	core_id high = play_add(15);
+
+	(void)state;
+	play_active(low, GPU);
+	play_active(high, GPU);
+	play_expect_nothing();
+	core_set_capability(core, low, CORE_ABLE);
+	play_expect(CORE_SUSPEND, low);
+	assert_false(actions[0].prompt);
+}
+
+static void refused_is_left_alone(void **state)
+{
+	core_id low = play_add(2);
+	core_id high = play_add(15);
+	struct core_view view;
+
+	(void)state;
+	play_active(low, GPU);
+	play_active(high, GPU);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	core_set_capability(core, low, CORE_REFUSED);
+	play_expect(CORE_RESUME, low);
+	play_done(low);
+	play_expect_nothing();
+	assert_true(core_look(core, low, now, &view));
+	assert_true(view.pressed);
+}
+
+static void node_figures(void **state)
+{
+	core_id low = play_add(2);
+	core_id high = play_add(15);
+	bool urgent;
+	uint32_t suspended;
+
+	(void)state;
+	play_active(low, GPU);
+	core_look_node(core, GPU, &urgent, &suspended);
+	assert_false(urgent);
+	play_active(high, GPU);
+	play_decide();
+	core_look_node(core, GPU, &urgent, &suspended);
+	assert_true(urgent);
+	assert_int_equal(suspended, 1);
+	core_look_node(core, OTHER_GPU, &urgent, &suspended);
+	assert_false(urgent);
+	assert_int_equal(suspended, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PLAY(leaving_is_resumed),
+		PLAY(pending_is_left_alone),
+		PLAY(refused_is_left_alone),
+		PLAY(node_figures),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* What the programs of this folder share: a core, a clock, and short words. */
+#ifndef TESTS_UNIT_SCHEDULER_CORE_PLAY_H
+#define TESTS_UNIT_SCHEDULER_CORE_PLAY_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka needs the four above */
+#include <cmocka.h>
+#include <errno.h>
+
+#include "scheduler/core/core.h"
+
+#define MS 1000000ull
+#define S 1000000000ull
+#define GPU 19729u
+#define OTHER_GPU 4711u
+
+static struct core *core;
+static uint64_t now;
+static uint64_t deadline;
+static struct core_action actions[64];
+static size_t action_count;
+
+static inline int play_setup(void **state)
+{
+	struct core_config config = CORE_CONFIG_DEFAULT;
+
+	(void)state;
+	/* which tests of their own switch on */
+	config.hold_over = false;
+	config.max_holds_per_s = 0;
+	now = 1000 * S;
+	core = core_create(&config, 64);
+	return core ? 0 : -1;
+}
+
+static inline int play_teardown(void **state)
+{
+	(void)state;
+	core_destroy(core);
+	return 0;
+}
+
+/* A client of tenant 1 that can be suspended. */
+static inline core_id play_add(int priority)
+{
+	core_id c = core_add(core, 1, 0, priority, now);
+
+	assert_int_not_equal(c, 0);
+	core_set_capability(core, c, CORE_ABLE);
+	return c;
+}
+
+static inline size_t play_decide(void)
+{
+	action_count = core_decide(core, now, actions, 64, &deadline);
+	return action_count;
+}
+
+static inline void play_active(core_id c, uint32_t gpu_id)
+{
+	assert_true(core_set_activity(core, c, gpu_id, true, now));
+}
+
+static inline void play_idle(core_id c, uint32_t gpu_id)
+{
+	assert_true(core_set_activity(core, c, gpu_id, false, now));
+}
+
+/* Deciding now gives this one action and no other. */
+static inline void play_expect(enum core_verb verb, core_id c)
+{
+	assert_int_equal(play_decide(), 1);
+	assert_int_equal(actions[0].client, c);
+	assert_int_equal(actions[0].verb, verb);
+}
+
+static inline void play_expect_nothing(void)
+{
+	assert_int_equal(play_decide(), 0);
+}
+
+static inline void play_done(core_id c)
+{
+	core_finished(core, c, 0, 1 * MS, now);
+}
+
+static inline enum core_state play_state(core_id c)
+{
+	struct core_view view;
+
+	assert_true(core_look(core, c, now, &view));
+	return view.state;
+}
+
+#define PLAY(f) cmocka_unit_test_setup_teardown(f, play_setup, play_teardown)
+
+#endif

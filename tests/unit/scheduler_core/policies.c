@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+/* Proves what each policy of a node says, and that a node has its own: share, deadline
+ * and observe (strict is everybody else's), a lease, the rate cap. */
+#include "tests/unit/scheduler_core/play.h"
+
+#define PERCENT 30
+
+static core_id low, high;
+
+static void start(const struct core_policy *policy)
+{
+	struct core_config config = CORE_CONFIG_DEFAULT;
+
+	config.hold_over = false;
+	config.max_holds_per_s = 0;
+	config.policy = *policy;
+	core_configure(core, &config);
+	now = 1000 * S; /* where a window begins */
+	low = play_add(2);
+	high = play_add(15);
+	play_active(low, GPU);
+}
+
+/* In each window it is held for what is not its share, in one piece. */
+static void share_of_each_window(void **state)
+{
+	(void)state;
+	start(&(struct core_policy){CORE_SHARE, PERCENT});
+	play_active(high, GPU);
+	for (int window = 0; window < 3; window++) {
+		uint64_t begin = now;
+
+		play_expect(CORE_SUSPEND, low);
+		play_done(low);
+		play_expect_nothing();
+		/* its way back, once it is known, is not at its cost */
+		assert_int_equal(deadline, begin + (window ? 699 : 700) * MS);
+		now = deadline - 1;
+		play_expect_nothing();
+		now++;
+		play_expect(CORE_RESUME, low);
+		assert_false(actions[0].prompt);
+		now += 1 * MS;
+		play_done(low);
+		play_expect_nothing();
+		assert_int_equal(deadline, begin + 1 * S);
+		now = deadline;
+	}
+}
+
+/* What it was held before counts, also over the end of a window. */
+static void share_is_added_up(void **state)
+{
+	(void)state;
+	start(&(struct core_policy){CORE_SHARE, PERCENT});
+	for (int i = 0; i < 3; i++) {
+		play_active(high, GPU);
+		play_expect(CORE_SUSPEND, low);
+		play_done(low);
+		now += 200 * MS;
+		play_idle(high, GPU);
+		play_expect(CORE_RESUME, low);
+		play_done(low);
+		now += 50 * MS;
+	}
+	play_active(high, GPU);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	play_expect_nothing();
+	assert_int_equal(deadline, now + 99 * MS);
+	now = deadline;
+	play_expect(CORE_RESUME, low);
+	now += 1 * MS;
+	play_done(low);
+	play_expect_nothing();
+	now = 1001 * S;
+	play_expect(CORE_SUSPEND, low);
+}
+
+/* Off is who is not back yet. */
+static void share_counts_the_way_back(void **state)
+{
+	uint64_t begin;
+
+	(void)state;
+	start(&(struct core_policy){CORE_SHARE, PERCENT});
+	begin = now;
+	play_active(high, GPU);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	now += 100 * MS;
+	play_idle(high, GPU);
+	play_expect(CORE_RESUME, low);
+	now += 50 * MS;
+	core_finished(core, low, 0, 50 * MS, now);
+	play_active(high, GPU);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	play_expect_nothing();
+	/* 700 in all, of which 150 are gone and 50 will be */
+	assert_int_equal(deadline, begin + 650 * MS);
+}
+
+/* Who may not run at all on one node has no share on another. */
+static void strict_beats_share(void **state)
+{
+	(void)state;
+	start(&(struct core_policy){CORE_SHARE, PERCENT});
+	assert_true(core_set_policy(core, OTHER_GPU, &(struct core_policy){CORE_STRICT, 0}));
+	play_active(low, OTHER_GPU);
+	play_active(high, GPU);
+	play_active(high, OTHER_GPU);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	now += 900 * MS;
+	play_expect_nothing();
+	play_idle(high, OTHER_GPU);
+	play_expect(CORE_RESUME, low);
+}
+
+/* Requests of 10 ms, 20 ms apart. */
+static void learn_requests(void)
+{
+	for (int i = 0; i < 100; i++) {
+		play_active(high, GPU);
+		if (play_decide())
+			play_done(low);
+		now += 10 * MS;
+		play_idle(high, GPU);
+		if (play_decide())
+			play_done(low);
+		now += 20 * MS;
+	}
+}
+
+static void deadline_leaves_slack(void **state)
+{
+	struct core_view view;
+	uint64_t begun;
+
+	(void)state;
+	start(&(struct core_policy){CORE_DEADLINE, 0});
+	core_set_slo(core, high, 100 * MS);
+	learn_requests();
+	assert_true(core_look(core, high, now, &view));
+	assert_true(view.request_ns >= 10 * MS && view.request_ns < 11 * MS);
+	begun = now;
+	play_active(high, GPU);
+	play_expect_nothing();
+	assert_true(deadline > begun + 85 * MS && deadline < begun + 90 * MS);
+	now = deadline;
+	play_expect(CORE_SUSPEND, low);
+	assert_false(actions[0].prompt);
+	play_done(low);
+	play_idle(high, GPU);
+	play_expect(CORE_RESUME, low);
+	play_done(low);
+	/* a request that ends in time costs nobody anything */
+	play_active(high, GPU);
+	play_expect_nothing();
+	now += 50 * MS;
+	play_idle(high, GPU);
+	play_expect_nothing();
+	assert_int_equal(deadline, CORE_NEVER);
+}
+
+/* Without an objective, one that its requests cannot keep, or with nothing learned. */
+static void deadline_without_slack_is_strict(void **state)
+{
+	(void)state;
+	start(&(struct core_policy){CORE_DEADLINE, 0});
+	core_set_slo(core, high, 100 * MS);
+	play_active(high, GPU);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	play_idle(high, GPU);
+	play_expect(CORE_RESUME, low);
+	play_done(low);
+	learn_requests();
+	core_set_slo(core, high, 5 * MS);
+	play_active(high, GPU);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	core_set_slo(core, high, 100 * MS);
+	play_expect(CORE_RESUME, low);
+	play_done(low);
+	core_set_slo(core, high, 0);
+	play_expect(CORE_SUSPEND, low);
+}
+
+/* A suspension changes nothing about when its request is due. */
+static void deadline_of_who_was_suspended(void **state)
+{
+	uint64_t begun;
+	core_id top;
+
+	(void)state;
+	start(&(struct core_policy){CORE_DEADLINE, 0});
+	core_set_priority(core, high, 9);
+	core_set_slo(core, high, 100 * MS);
+	learn_requests();
+	top = play_add(15);
+	begun = now;
+	play_active(high, GPU);
+	play_expect_nothing();
+	now += 10 * MS;
+	play_active(top, GPU);
+	assert_int_equal(play_decide(), 2);
+	play_done(high);
+	play_done(low);
+	now += 10 * MS;
+	play_idle(top, GPU);
+	assert_int_equal(play_decide(), 2);
+	play_done(high);
+	play_done(low);
+	play_expect_nothing();
+	assert_true(deadline > begun + 85 * MS && deadline < begun + 90 * MS);
+	now = deadline;
+	play_expect(CORE_SUSPEND, low);
+}
+
+static bool is_observed(void)
+{
+	struct core_view view;
+
+	assert_true(core_look(core, low, now, &view));
+	return view.observed && !view.pressed;
+}
+
+static void observe_holds_nobody(void **state)
+{
+	(void)state;
+	start(&(struct core_policy){CORE_OBSERVE, 0});
+	assert_false(is_observed());
+	play_active(high, GPU);
+	play_expect_nothing();
+	assert_int_equal(deadline, CORE_NEVER);
+	assert_true(is_observed());
+	play_idle(high, GPU);
+	play_expect_nothing();
+	assert_false(is_observed());
+	play_active(high, GPU);
+	play_active(low, OTHER_GPU);
+	play_active(high, OTHER_GPU);
+	play_expect_nothing();
+	assert_true(core_set_policy(core, OTHER_GPU, &(struct core_policy){CORE_STRICT, 0}));
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	/* the configuration is read again, and has no such line any more */
+	start(&(struct core_policy){CORE_OBSERVE, 0});
+	assert_int_equal(play_decide(), 1);
+	assert_int_equal(actions[0].verb, CORE_RESUME);
+}
+
+/* More often than there is room for nodes; and 0 is all that have none of their own. */
+static void policies_are_replaced(void **state)
+{
+	(void)state;
+	start(&(struct core_policy){CORE_STRICT, 0});
+	for (uint32_t i = 0; i < 2 * CORE_POLICIES; i++)
+		assert_true(
+			core_set_policy(core, GPU, &(struct core_policy){CORE_SHARE, i % 99 + 1}));
+	assert_int_equal(core_policy_of(core, GPU).share_percent, (2 * CORE_POLICIES - 1) % 99 + 1);
+	assert_int_equal(core_policy_of(core, OTHER_GPU).rule, CORE_STRICT);
+	assert_true(core_set_policy(core, GPU, &(struct core_policy){CORE_OBSERVE, 0}));
+	play_active(high, GPU);
+	play_expect_nothing();
+	play_active(low, OTHER_GPU);
+	assert_true(core_set_policy(core, 0, &(struct core_policy){CORE_OBSERVE, 0}));
+	play_active(high, OTHER_GPU);
+	play_expect_nothing();
+	assert_true(core_set_policy(core, 0, &(struct core_policy){CORE_STRICT, 0}));
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	assert_true(core_set_policy(core, OTHER_GPU, &(struct core_policy){CORE_OBSERVE, 0}));
+	assert_int_equal(play_decide(), 1);
+	assert_int_equal(actions[0].verb, CORE_RESUME);
+	play_done(low);
+	for (uint32_t gpu_id = 1000; gpu_id < 1000 + CORE_POLICIES - 2; gpu_id++)
+		assert_true(core_set_policy(core, gpu_id, &(struct core_policy){CORE_STRICT, 0}));
+	assert_false(core_set_policy(core, 2000, &(struct core_policy){CORE_STRICT, 0}));
+	assert_true(core_set_policy(core, 0, &(struct core_policy){CORE_STRICT, 0}));
+}
+
+static void lease(void **state)
+{
+	(void)state;
+	start(&(struct core_policy){CORE_OBSERVE, 0});
+	play_idle(low, GPU);
+	core_set_lease(core, low, now + 100 * S);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	play_expect_nothing();
+	assert_int_equal(deadline, now + 100 * S); /* no bound but its end */
+	now += 50 * S;
+	core_set_leaving(core, low, true);
+	play_expect(CORE_RESUME, low);
+	play_done(low);
+	core_set_leaving(core, low, false);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	now += 50 * S;
+	play_expect(CORE_RESUME, low);
+	play_done(low);
+	core_set_lease(core, low, now + 1 * S);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	core_set_lease(core, low, 0);
+	play_expect(CORE_RESUME, low);
+}
+
+static void rate_cap(void **state)
+{
+	struct core_config config = CORE_CONFIG_DEFAULT;
+
+	(void)state;
+	start(&(struct core_policy){CORE_STRICT, 0});
+	config.hold_over = false;
+	config.max_holds_per_s = 50;
+	core_configure(core, &config);
+	for (int i = 0; i < 10; i++) {
+		play_active(high, GPU);
+		play_expect(CORE_SUSPEND, low);
+		play_done(low);
+		now += 1 * MS;
+		play_idle(high, GPU);
+		play_expect_nothing();
+		assert_int_equal(deadline, now + 19 * MS);
+		now = deadline;
+		play_expect(CORE_RESUME, low);
+		assert_false(actions[0].prompt);
+		play_done(low);
+	}
+}
+
+/* Also for who must be resumed, again and again. */
+static void rate_cap_of_the_leaving(void **state)
+{
+	struct core_config config = CORE_CONFIG_DEFAULT;
+
+	(void)state;
+	start(&(struct core_policy){CORE_STRICT, 0});
+	config.max_holds_per_s = 50;
+	core_configure(core, &config);
+	play_active(high, GPU);
+	for (int i = 0; i < 10; i++) {
+		play_expect(CORE_SUSPEND, low);
+		play_done(low);
+		now += 1 * MS;
+		core_set_leaving(core, low, true);
+		play_expect(CORE_RESUME, low);
+		play_done(low);
+		core_set_leaving(core, low, false);
+		play_expect_nothing();
+		assert_int_equal(deadline, now + 19 * MS);
+		now = deadline;
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PLAY(share_of_each_window),
+		PLAY(share_is_added_up),
+		PLAY(share_counts_the_way_back),
+		PLAY(strict_beats_share),
+		PLAY(deadline_leaves_slack),
+		PLAY(deadline_without_slack_is_strict),
+		PLAY(deadline_of_who_was_suspended),
+		PLAY(observe_holds_nobody),
+		PLAY(policies_are_replaced),
+		PLAY(lease),
+		PLAY(rate_cap),
+		PLAY(rate_cap_of_the_leaving),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

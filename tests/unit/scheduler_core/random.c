@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Proves, over random events (160,000; EVENTS says how many, a SEED repeats a run) in
+ * worlds of each policy, of which one node may have another, against a second account of
+ * the same world (account.h), after every decision:
+ * - nobody less urgent runs beside a more urgent one beyond what the node's policy, the
+ *   starvation bound and the exceptions allow;
+ * - nothing stays suspended without a cause longer than hold-over and rate cap allow, nor
+ *   beyond the bound, however the cause went; at the end everything runs;
+ * - the clients of a group are held together, or not at all;
+ * - nobody presses another tenant without a right; who moves to another tenant or group
+ *   while he is held, or others of his group are, is neither let go early nor held longer;
+ * - a unit has its share of each window; who is only observed is not held;
+ * - nobody is suspended more often than the rate cap allows;
+ * - no action for the dead, one in flight for a client, each answered, also with failure,
+ *   and it asks to be called in time;
+ * - when all are gone nothing is left in the counts.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/scheduler_core/account.h"
+
+#define GPUS 3
+#define WORLD 5000 /* events until the next world */
+
+static uint64_t rng;
+static unsigned long seen_early, seen_failed, seen_configured, seen_moved;
+
+static uint32_t draw(uint32_t n)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return (uint32_t)(rng >> 33) % n;
+}
+
+static void finish(struct model *m)
+{
+	int error = draw(300) == 0 ? -EIO : 0;
+	uint64_t duration = draw(500) == 0 ? COST_MAX : 1 + draw(5 * MS);
+
+	if (m->state == GOES && draw(30) == 0) {
+		core_finished(core, m->id, -ECANCELED, 0, now);
+		m->state = RUNS;
+		m->not_before = m->leaving ? 0 : now + CORE_RETRY_NS;
+		return;
+	}
+	if (m->state == COMES && draw(10) == 0)
+		error = -EIO;
+	core_finished(core, m->id, error, duration, now);
+	m->not_before = 0;
+	seen_failed += error != 0;
+	if (m->state == GOES) {
+		m->state = OFF;
+		if (error)
+			m->broken = m->spared = true;
+		else if (duration > 50 * MS)
+			m->spared = true;
+	} else if (error) {
+		m->state = OFF;
+		m->not_before = now + CORE_RETRY_NS;
+	} else {
+		struct history *h = history_of(m);
+
+		m->state = RUNS;
+		m->broken = false;
+		if (config.max_holds_per_s)
+			m->not_before = m->off_since + S / config.max_holds_per_s;
+		seen_early += m->not_before > now;
+		if (h->held)
+			return;
+		count_off(h, h->runs_since);
+		h->runs_since = now;
+		if (h->starved)
+			h->rest_until = now + REST;
+	}
+}
+
+static void add(struct model *m)
+{
+	unsigned tenant = draw(2), group = grouped ? draw(GROUPS) : 0;
+	bool alone = true;
+
+	*m = (struct model){.tenant = tenant, .group = group, .priority = (int)draw(17) - 1};
+	FOR_ALL (o)
+		if (together(o, m))
+			alone = false;
+	if (alone)
+		*history_of(m) = (struct history){.runs_since = now};
+	m->id = core_add(core, m->tenant, m->group, m->priority, now);
+	assert_int_not_equal(m->id, 0);
+	if (draw(10)) {
+		m->able = true;
+		core_set_capability(core, m->id, CORE_ABLE);
+	}
+	if (draw(2)) {
+		m->slo = (1 + draw(2000)) * MS;
+		core_set_slo(core, m->id, m->slo);
+	}
+}
+
+static void change_activity(struct model *m)
+{
+	unsigned gpu = draw(GPUS);
+	bool active = draw(2);
+
+	if (!m->active && active)
+		m->busy_since = now;
+	m->active = (m->active & ~(1u << gpu)) | (unsigned)active << gpu;
+	m->held |= m->active;
+	assert_true(core_set_activity(core, m->id, 100 + gpu, active, now));
+}
+
+/* As a reload does, and as a person who changes a node's policy. */
+static void configure(void)
+{
+	enum core_rule rule = own.rule;
+
+	config.hold_over = draw(2);
+	config.max_holds_per_s = draw(2) ? 100 : 0;
+	if (config.policy.rule != CORE_STRICT)
+		rule = draw(2) ? config.policy.rule : (enum core_rule)draw(4);
+	own = (struct core_policy){rule, config.policy.share_percent};
+	core_configure(core, &config);
+	assert_true(core_set_policy(core, 100, &own));
+	for (int i = 0; i < CLIENTS; i++)
+		singles[i].window_off = 0;
+	for (int i = 0; i < 8 * GROUPS; i++)
+		groups[i / GROUPS][i % GROUPS].window_off = 0;
+	seen_configured++;
+}
+
+static unsigned others(const struct model *of)
+{
+	unsigned n = 0;
+
+	FOR_UNIT (m, of)
+		n += m != of;
+	return n;
+}
+
+/* As a rule of another configuration does, or a grant. */
+static void move(struct model *m)
+{
+	const struct model old = *m;
+	const struct history was = *history_of(m);
+	bool off = m->state == GOES || m->state == OFF, left = others(m) > 0;
+	struct core_rights rights;
+	struct history *h;
+
+	if (draw(2))
+		m->tenant = draw(2);
+	m->may = draw(2);
+	m->lets = draw(2);
+	m->group = grouped && draw(2) ? draw(GROUPS) : m->group;
+	rights = (struct core_rights){.tenant = m->tenant, .may = m->may, .lets = m->lets};
+	core_move(core, m->id, &rights, m->group, now);
+	if (m->tenant == old.tenant && m->may == old.may && m->lets == old.lets &&
+	    m->group == old.group)
+		return;
+	seen_moved += was.held;
+	h = history_of(m);
+	if (others(m) == 0) {
+		*h = was;
+		if (left && !off)
+			keep_history(m, NONE);
+	} else if (off && !h->held) {
+		m->stray = true;
+	} else if (off && was.held && off_for(&was) > off_for(h)) {
+		h->off_total += off_for(&was) - off_for(h);
+	}
+}
+
+static void event(void)
+{
+	struct model *m = &models[draw(CLIENTS)];
+
+	if (!m->id) {
+		if (draw(4) == 0)
+			add(m);
+		return;
+	}
+	if ((m->state == GOES || m->state == COMES) && draw(3)) {
+		finish(m);
+		return;
+	}
+	switch (draw(412)) {
+	case 0 ... 1:
+		core_remove(core, m->id);
+		core_finished(core, m->id, 0, 0, now);
+		m->id = 0;
+		break;
+	case 2:
+		m->refused = draw(4) == 0;
+		m->able = !m->refused;
+		core_set_capability(core, m->id, m->able ? CORE_ABLE : CORE_REFUSED);
+		break;
+	case 3:
+		m->priority = (int)draw(17) - 1;
+		core_set_priority(core, m->id, m->priority);
+		break;
+	case 4:
+		m->lease_until = draw(2) ? now + draw(500) * MS : 0;
+		core_set_lease(core, m->id, m->lease_until);
+		break;
+	case 401 ... 402:
+		m->slo = draw(2) * (1 + draw(2000)) * MS;
+		core_set_slo(core, m->id, m->slo);
+		break;
+	case 403:
+		configure();
+		break;
+	case 405 ... 411:
+		move(m);
+		break;
+	case 5 ... 20:
+		m->leaving = !m->leaving;
+		core_set_leaving(core, m->id, m->leaving);
+		break;
+	default:
+		change_activity(m);
+	}
+}
+
+/* Whoever is left is running again, and then gone without a trace. */
+static void end_world(void)
+{
+	uint32_t suspended;
+	bool urgent;
+
+	FOR_ALL (m) {
+		core_set_lease(core, m->id, m->lease_until = 0);
+		core_set_leaving(core, m->id, m->leaving = false);
+		m->active = 0;
+		for (unsigned g = 0; g < GPUS; g++)
+			core_set_activity(core, m->id, 100 + g, false, now);
+	}
+	for (int round = 0; round < 200; round++) {
+		now += CORE_RETRY_NS;
+		decide();
+		FOR_ALL (m)
+			if (m->state == GOES || m->state == COMES)
+				finish(m);
+	}
+	decide();
+	FOR_ALL (m)
+		assert_int_equal(play_state(m->id), CORE_RUNNING);
+	assert_int_equal(deadline, CORE_NEVER);
+	for (unsigned g = 0; g < GPUS; g++) {
+		core_look_node(core, 100 + g, &urgent, &suspended);
+		assert_false(urgent);
+		assert_int_equal(suspended, 0);
+	}
+}
+
+static void play_world(enum core_rule rule)
+{
+	grouped = draw(2);
+	room = grouped ? CLIENTS : 1;
+	config = (struct core_config)CORE_CONFIG_DEFAULT;
+	config.policy = (struct core_policy){rule, 1 + draw(99)};
+	own = config.policy;
+	/* what is starved shows in strict worlds; elsewhere it would blur their rules */
+	config.max_suspended_ns = rule == CORE_STRICT && !grouped ? 3 * S : 1000000 * S;
+	core_destroy(core);
+	core = core_create(&config, CLIENTS);
+	assert_non_null(core);
+	memset(models, 0, sizeof(models));
+	configure();
+	for (int i = 0; i < WORLD; i++) {
+		event();
+		if (draw(3) == 0)
+			now += draw(2000000);
+		if (draw(500) == 0)
+			now += draw(2000) * MS;
+		decide();
+	}
+	end_world();
+}
+
+static void random_events(void **state)
+{
+	const char *given = getenv("SEED"), *count = getenv("EVENTS");
+	uint64_t events = count ? strtoull(count, NULL, 0) : 160000;
+
+	(void)state;
+	rng = given ? strtoull(given, NULL, 0) : 0x9e3779b97f4a7c15ull;
+	print_message("SEED=%#llx, %llu events\n", (unsigned long long)rng,
+		      (unsigned long long)events);
+	for (uint64_t i = 0; i < events / WORLD; i++)
+		play_world((enum core_rule)(i % 4));
+	print_message("%lu suspends (%lu of groups), %lu resumes, of which %lu starved, %lu for "
+		      "a share, %lu early; %lu failures, %lu times held over, %lu times slack, "
+		      "%lu configurations, %lu moves of who was held, %lu times pressed by another "
+		      "tenant\n",
+		      seen_suspend, seen_grouped, seen_resume, seen_starved, seen_share, seen_early,
+		      seen_failed, seen_over, seen_slack, seen_configured, seen_moved,
+		      seen_foreign);
+	/* or the test would prove nothing */
+	assert_true(seen_suspend > 1000 && seen_resume > 1000 && seen_starved > 4 &&
+		    seen_share > 10 && seen_early > 10 && seen_failed > 100 && seen_over > 100 &&
+		    seen_slack > 100 && seen_grouped > 100 && seen_moved > 100 &&
+		    seen_foreign > 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {PLAY(random_events)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: MIT
+/* Active from the first sign of work until its end is shown. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "abi/kfd_abi.h"
+#include "common/clock.h"
+#include "shim/activity.h"
+#include "shim/queues.h"
+#include "tests/lib/mock_kfd.h"
+#include "tests/lib/shim_stub_daemon.h"
+
+#define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
+#define SDMA KFD_IOC_QUEUE_TYPE_SDMA
+#define MS 1000u
+
+static struct fake_daemon daemon_;
+
+static void begin(struct fake_queue *q)
+{
+	fake_daemon_open(&daemon_);
+	fake_start();
+	CHECK(fake_queue_create(q, AQL) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
+	fake_daemon_remove(&daemon_);
+	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 0, 1000);
+}
+
+/*
+ * A hook that meets the agent's thread with the lock held leaves a request, which
+ * that thread serves before it lets go: once we have had the lock, all is served.
+ * That takes as long as the machine wants, but leaves nothing to chance. (So a queue
+ * that must stay active here has packets left: how long a pause of this thread's was
+ * does not matter then.)
+ */
+static void settle(void)
+{
+	agent_lock();
+	agent_unlock();
+}
+
+static bool ring(struct fake_queue *q, struct fake_signal *completion)
+{
+	bool called = fake_ring(q, completion);
+
+	settle();
+	return called;
+}
+
+static bool node_is_active(uint32_t gpu_id)
+{
+	settle();
+	return fake_daemon_active(&daemon_, gpu_id) == 1;
+}
+
+static bool active(void)
+{
+	return node_is_active(FAKE_GPU);
+}
+
+static bool queue_active(const struct fake_queue *q)
+{
+	struct lane_queue entry;
+
+	settle();
+	CHECK(fake_daemon_queue(&daemon_, q->id, &entry) == 0);
+	return entry.state == LANE_QUEUE_ACTIVE;
+}
+
+/* The mark comes before the store is forwarded, and the second ring costs nothing. */
+static void doorbell_marks_at_once(void)
+{
+	struct lane_queue entry;
+	struct fake_queue q;
+
+	begin(&q);
+	daemon_.board->asleep = 1;
+	fake_daemon_wakes(&daemon_);
+	CHECK(!active());
+	CHECK(ring(&q, NULL));
+	CHECK(active() && queue_active(&q));
+	CHECK(fake_daemon_wakes(&daemon_) > 0);
+	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0 && entry.hooked == 1);
+	for (int i = 0; i < 1000; i++) {
+		CHECK(!ring(&q, NULL));
+		fake_drain_but_last(&q);
+	}
+	CHECK(active());
+	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) == 1);
+}
+
+static void no_wake_if_the_daemon_is_awake(void)
+{
+	struct fake_queue q;
+
+	begin(&q);
+	fake_daemon_wakes(&daemon_);
+	ring(&q, NULL);
+	CHECK(active());
+	CHECK(fake_daemon_wakes(&daemon_) == 0);
+}
+
+static void wait_on_the_last_packet_ends_it(void)
+{
+	struct fake_signal first = {.kind = 1}, last = {.kind = 1};
+	struct fake_queue q;
+	uint64_t transitions;
+
+	begin(&q);
+	ring(&q, &first);
+	ring(&q, &last);
+	fake_waited(&first); /* not the last one */
+	CHECK(active());
+	/* The read pointer may lag behind what the wait has shown. (If it does so for
+	 * long, it is active again: so the transitions tell.) */
+	transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);
+	fake_waited(&last);
+	settle();
+	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) > transitions);
+	fake_drain(&q);
+	EVENTUALLY(!active() && !queue_active(&q), 1000);
+	CHECK(ring(&q, &first)); /* not hot any more */
+	CHECK(active());
+}
+
+static void wait_without_its_condition_ends_nothing(void)
+{
+	struct fake_signal last = {.kind = 1};
+	uint64_t handle = (uint64_t)(uintptr_t)&last;
+	struct fake_queue q;
+
+	begin(&q);
+	ring(&q, &last);
+	fake.agent->wait_end(fake.agent->wait_begin(handle), handle, false);
+	CHECK(active());
+}
+
+/* Submitted, but its doorbell not rung yet: the write pointer tells. */
+static void newer_submission_keeps_it_active(void)
+{
+	struct fake_signal last = {.kind = 1};
+	struct fake_queue q;
+
+	begin(&q);
+	ring(&q, &last);
+	fake_submit(&q, NULL);
+	fake_waited(&last);
+	CHECK(active());
+}
+
+static void node_is_idle_when_its_last_queue_is(void)
+{
+	struct fake_signal a = {.kind = 1}, b = {.kind = 1};
+	struct fake_queue q, other;
+
+	begin(&q);
+	CHECK(fake_queue_create(&other, AQL) == 0);
+	ring(&q, &a);
+	ring(&other, &b);
+	fake_drain(&q);
+	fake_waited(&a);
+	CHECK(active() && !queue_active(&q) && queue_active(&other));
+	fake_drain(&other); /* not before: what is drained is believed to run for 100 ms */
+	fake_waited(&b);
+	CHECK(!active());
+}
+
+static void nodes_are_apart(void)
+{
+	struct fake_queue q, other;
+
+	begin(&q);
+	fake.other_gpu = 777;
+	CHECK(fake_queue_create(&other, AQL) == 0);
+	ring(&other, NULL);
+	CHECK(!active());
+	CHECK(node_is_active(777));
+}
+
+/* Direct doorbells, ctypes: no hook sees them. */
+static void sampler_sees_the_write_pointer(void)
+{
+	struct fake_queue q;
+
+	begin(&q);
+	fake_submit(&q, NULL);
+	EVENTUALLY(active(), 1000);
+	fake_sleep_us(20 * MS);
+	CHECK(active()); /* not drained */
+	fake_drain(&q);
+	EVENTUALLY(!active(), 1000);
+}
+
+static void drained_burst_counts_as_seen(void)
+{
+	uint64_t before;
+	struct fake_queue q;
+
+	begin(&q);
+	for (int i = 0; i < 5; i++) {
+		before = fake_daemon_transitions(&daemon_, FAKE_GPU);
+		fake_submit(&q, NULL);
+		fake_drain(&q);
+		EVENTUALLY(fake_daemon_transitions(&daemon_, FAKE_GPU) == before + 2, 1000);
+	}
+}
+
+/* An SDMA burst between two looks is over for certain; while a wait comes back
+ * it is accounted for without any later activity. */
+static void copies_end_with_the_wait(void)
+{
+	struct fake_signal last = {.kind = 1};
+	struct fake_queue q, sdma;
+	uint64_t transitions;
+
+	begin(&q);
+	CHECK(fake_queue_create(&sdma, SDMA) == 0);
+	fake_sleep_us(5 * MS);
+	fake_submit(&sdma, NULL);
+	ring(&q, &last);
+	EVENTUALLY(queue_active(&sdma), 1000);
+	fake_drain(&sdma);
+	fake_drain(&q);
+	fake_waited(&last);
+	CHECK(!active());
+	transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);
+	fake_sleep_us(20 * MS);
+	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) == transitions);
+}
+
+/* The runtime has taken a copy: seen at once, though no doorbell was. */
+static void copies_are_seen_at_once(void)
+{
+	struct fake_queue q, sdma;
+	uint64_t transitions;
+
+	begin(&q);
+	CHECK(fake_queue_create(&sdma, SDMA) == 0);
+	fake_sleep_us(100 * MS);
+	fake_submit(&sdma, NULL);
+	fake.agent->copied();
+	CHECK(queue_active(&sdma) && active());
+	fake_drain(&sdma);
+	EVENTUALLY(!active(), 1000);
+	transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);
+	fake_submit(&sdma, NULL);
+	fake_drain(&sdma);
+	fake.agent->copied(); /* over already */
+	/* At once, or the thread has seen it between submission and end. */
+	EVENTUALLY(fake_daemon_transitions(&daemon_, FAKE_GPU) == transitions + 2, 1000);
+	fake.agent->copied();
+	settle();
+	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) == transitions + 2);
+}
+
+/* A kernel of 40 ms was seen: a gap of 30 ms is not its end. */
+static void longest_kernel_is_learned(void)
+{
+	struct fake_queue q;
+	uint64_t t;
+
+	begin(&q);
+	fake_submit(&q, NULL);
+	EVENTUALLY(active(), 1000);
+	fake_sleep_us(40 * MS);
+	t = clock_ns(); /* the end is seen later than that, however late we are */
+	fake_drain(&q);
+	EVENTUALLY(!active(), 1000);
+	CHECK(clock_ns() - t > 30000000u); /* 1.5 x about 40 ms; without learning, 2 ms */
+}
+
+/* Standing while suspended says nothing about the length of kernels; what it stands
+ * afterwards, where this thread is late to drain it, may. */
+static void suspension_is_not_a_long_kernel(void)
+{
+	struct fake_queue q;
+
+	begin(&q);
+	fake_submit(&q, NULL);
+	EVENTUALLY(active(), 1000);
+	daemon_.lane->suspended = 1;
+	fake_sleep_us(1200 * MS);
+	CHECK(active());
+	daemon_.lane->suspended = 0;
+	fake_drain(&q);
+	EVENTUALLY(!active(), 3000);
+	agent_lock();
+	CHECK(queue_by_id(0, q.id)->longest_ns < 1000000000u);
+	agent_unlock();
+}
+
+/* Parts whose read pointer passes a packet when it is taken up: pointers equal,
+ * the kernel runs, and a thread waits for it. */
+static void equal_pointers_are_not_idle(void)
+{
+	struct fake_signal last = {.kind = 1}, unrelated = {.kind = 1};
+	uint64_t handle = (uint64_t)(uintptr_t)&last;
+	struct fake_queue q;
+	uint32_t ticket;
+
+	begin(&q);
+	ring(&q, &last);
+	ticket = fake.agent->wait_begin(handle);
+	fake_drain(&q);
+	fake_sleep_us(150 * MS); /* without a wait it would be believed to run for 100 ms */
+	CHECK(active());
+	fake.agent->wait_end(ticket, handle, true);
+	CHECK(!active());
+	fake_waited(&unrelated);
+	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) == 2);
+}
+
+static void destroyed_queue_is_no_work(void)
+{
+	struct fake_queue q;
+
+	begin(&q);
+	ring(&q, NULL);
+	EVENTUALLY(active(), 1000);
+	CHECK(fake_queue_destroy(&q) == 0);
+	CHECK(!active());
+}
+
+static void foreign_doorbells_are_nothing(void)
+{
+	struct fake_signal strange = {.kind = -1, .queue_ptr = 0x1234};
+	struct fake_queue q;
+
+	begin(&q);
+	fake.agent->doorbell((uint64_t)(uintptr_t)&strange);
+	CHECK(!active());
+}
+
+/* Two doorbells that share a place in the hot table. */
+static void hot_table_collision(void)
+{
+	struct fake_queue q, other;
+	struct fake_signal *signals;
+
+	begin(&q);
+	CHECK(fake_queue_create(&other, AQL) == 0);
+	signals = aligned_alloc(64, (KFDSHIM_HOT + 1) * sizeof(*signals));
+	CHECK(signals != NULL);
+	q.doorbell = &signals[0];
+	other.doorbell = &signals[KFDSHIM_HOT];
+	*q.doorbell = (struct fake_signal){.kind = -1, .queue_ptr = q.hsa_queue};
+	*other.doorbell = (struct fake_signal){.kind = -1, .queue_ptr = other.hsa_queue};
+	ring(&q, NULL);
+	ring(&other, NULL);
+	ring(&q, NULL);
+	CHECK(queue_active(&q) && queue_active(&other));
+	fake_drain(&q);
+	fake_drain(&other);
+	EVENTUALLY(!active(), 1000);
+	CHECK(ring(&q, NULL) && queue_active(&q));
+	CHECK(ring(&other, NULL) && queue_active(&other));
+}
+
+IN_CHILD(doorbell_marks_at_once)
+IN_CHILD(no_wake_if_the_daemon_is_awake)
+IN_CHILD(wait_on_the_last_packet_ends_it)
+IN_CHILD(wait_without_its_condition_ends_nothing)
+IN_CHILD(newer_submission_keeps_it_active)
+IN_CHILD(node_is_idle_when_its_last_queue_is)
+IN_CHILD(nodes_are_apart)
+IN_CHILD(sampler_sees_the_write_pointer)
+IN_CHILD(drained_burst_counts_as_seen)
+IN_CHILD(copies_end_with_the_wait)
+IN_CHILD(copies_are_seen_at_once)
+IN_CHILD(longest_kernel_is_learned)
+IN_CHILD(suspension_is_not_a_long_kernel)
+IN_CHILD(equal_pointers_are_not_idle)
+IN_CHILD(destroyed_queue_is_no_work)
+IN_CHILD(foreign_doorbells_are_nothing)
+IN_CHILD(hot_table_collision)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_doorbell_marks_at_once),
+		cmocka_unit_test(test_no_wake_if_the_daemon_is_awake),
+		cmocka_unit_test(test_wait_on_the_last_packet_ends_it),
+		cmocka_unit_test(test_wait_without_its_condition_ends_nothing),
+		cmocka_unit_test(test_newer_submission_keeps_it_active),
+		cmocka_unit_test(test_node_is_idle_when_its_last_queue_is),
+		cmocka_unit_test(test_nodes_are_apart),
+		cmocka_unit_test(test_sampler_sees_the_write_pointer),
+		cmocka_unit_test(test_drained_burst_counts_as_seen),
+		cmocka_unit_test(test_copies_end_with_the_wait),
+		cmocka_unit_test(test_copies_are_seen_at_once),
+		cmocka_unit_test(test_longest_kernel_is_learned),
+		cmocka_unit_test(test_suspension_is_not_a_long_kernel),
+		cmocka_unit_test(test_equal_pointers_are_not_idle),
+		cmocka_unit_test(test_destroyed_queue_is_no_work),
+		cmocka_unit_test(test_foreign_doorbells_are_nothing),
+		cmocka_unit_test(test_hot_table_collision),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

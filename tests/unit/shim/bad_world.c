@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A world that is not as it should be: the driver answers as if the shim were
+ * absent, and with KFDSHIM_LOG=error one line says what is wrong and what to do.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "abi/kfd_abi.h"
+#include "tests/lib/mock_kfd.h"
+#include "tests/lib/shim_stub_daemon.h"
+
+#define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
+
+static struct fake_queue queue;
+static char folder[64];
+static int said_fd, stderr_fd;
+
+static void begin(void)
+{
+	strcpy(folder, "/tmp/kfdshim-bad-XXXXXX");
+	CHECK(mkdtemp(folder) != NULL);
+	setenv("XDG_RUNTIME_DIR", folder, 1);
+	setenv("KFDSHIM_SOCKET", "/nowhere/socket", 1);
+	setenv("KFDSHIM_LOG", "error", 1);
+	said_fd = (int)syscall(SYS_memfd_create, "said", MFD_CLOEXEC);
+	stderr_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	CHECK(said_fd >= 0 && stderr_fd >= 0 && dup2(said_fd, STDERR_FILENO) >= 0);
+}
+
+/* All that a runtime does has the answers of the driver alone. */
+static void run(void)
+{
+	struct fake_signal last = {.kind = 1};
+	uint64_t handle;
+
+	CHECK(fake_queue_create(&queue, AQL) == 0);
+	for (int i = 0; i < 100; i++) {
+		fake_ring(&queue, &last);
+		fake_drain(&queue);
+		fake_waited(&last);
+	}
+	CHECK(fake_queue_update(&queue, 9, 100) == 0);
+	CHECK(fake_alloc(FAKE_GPU, 4096, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &handle) == 0);
+	CHECK(fake_free(handle) == 0);
+}
+
+static int lines(char *text, size_t size)
+{
+	ssize_t n = pread(said_fd, text, size - 1, 0);
+	int count = 0;
+
+	text[n > 0 ? n : 0] = '\0';
+	for (const char *at = text; (at = strchr(at, '\n')); at++)
+		count++;
+	return count;
+}
+
+static void limit(__rlimit_resource_t resource, rlim_t value)
+{
+	struct rlimit limits;
+
+	CHECK(getrlimit(resource, &limits) == 0);
+	limits.rlim_cur = value;
+	CHECK(setrlimit(resource, &limits) == 0);
+}
+
+static void remove_folder(void)
+{
+	char command[80];
+
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	CHECK(system(command) == 0);
+}
+
+/* One line with both in it, and no more come. */
+static void said(const char *what, const char *remedy)
+{
+	char text[4096] = "";
+	bool right;
+
+	for (int i = 0; i < 3000 && lines(text, sizeof(text)) == 0; i++)
+		fake_sleep_us(1000);
+	fake_sleep_us(1200000); /* over the next tries */
+	right = lines(text, sizeof(text)) == 1 && strstr(text, what) && strstr(text, remedy);
+	CHECK(fake_queue_destroy(&queue) == 0);
+	CHECK(strncmp(fake.calls, "V", 1) == 0 || strncmp(fake.calls, "C", 1) == 0);
+	dup2(stderr_fd, STDERR_FILENO);
+	if (!right)
+		fprintf(stderr, "expected '%s' and '%s' in one line, got:\n%s", what, remedy, text);
+	CHECK(right);
+	limit(RLIMIT_NOFILE, 64);
+	remove_folder();
+}
+
+static void unreadable_values(void)
+{
+	static const char *const values[][3] = {
+		{"KFDSHIM_PRIORITY", "urgent", "online, offline or a number"},
+		{"KFDSHIM_PRIORITY", "16", "online, offline or a number"},
+		{"KFDSHIM_LEVEL", "hard", "auto, trap, self"},
+		{"KFDSHIM_SLO", "soon", "20ms"},
+		{"KFDSHIM_SLO", "-1ms", "20ms"},
+		{"KFDSHIM_VRAM_LIMIT", "lots", "40G"},
+		{"KFDSHIM_VRAM_LIMIT", "99999999999999T", "40G"},
+		{"KFDSHIM_GATE", "few", "number of packets"},
+		{"KFDSHIM_UPDATE_QUEUE", "1", "may-reset-the-gpu"},
+	};
+	char text[4096];
+
+	begin();
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		CHECK(ftruncate(said_fd, 0) == 0 && lseek(said_fd, 0, SEEK_SET) == 0);
+		setenv(values[i][0], values[i][1], 1);
+		fake_start();
+		unsetenv(values[i][0]);
+		CHECK(lines(text, sizeof(text)) == 1);
+		CHECK(strstr(text, values[i][0]) && strstr(text, values[i][2]));
+	}
+	setenv("KFDSHIM_SOCKET",
+	       "0123456789012345678901234567890123456789012345678901234567890123"
+	       "0123456789012345678901234567890123456789012345678901234567890123",
+	       1);
+	CHECK(ftruncate(said_fd, 0) == 0 && lseek(said_fd, 0, SEEK_SET) == 0);
+	fake_start();
+	setenv("KFDSHIM_SOCKET", "/nowhere/socket", 1);
+	run();
+	said("KFDSHIM_SOCKET", "longer than");
+}
+
+static void a_socket_that_is_a_file(void)
+{
+	char path[80];
+
+	begin();
+	snprintf(path, sizeof(path), "%s/socket", folder);
+	close(open(path, O_CREAT | O_WRONLY, 0600));
+	setenv("KFDSHIM_SOCKET", path, 1);
+	setenv("KFDSHIM_PRIORITY", "offline", 1);
+	fake_start();
+	run();
+	said(path, "KFDSHIM_SOCKET");
+}
+
+static struct fake_daemon daemon_;
+
+/* A daemon in a process of its own, that answers each hello with this, and with `fd` in
+ * the place of one of the four descriptors; -1: all are right. */
+static pid_t answering(struct protocol_welcome welcome, unsigned place, int fd)
+{
+	struct protocol_hello hello;
+	int client, fds[PROTOCOL_WELCOME_FDS];
+	pid_t pid;
+
+	fake_daemon_open(&daemon_);
+	pid = fork();
+	if (pid != 0)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	fds[0] = lane_create(&daemon_.lane);
+	fds[1] = daemon_.board_fd;
+	fds[2] = daemon_.event_fd;
+	if (fd >= 0)
+		fds[place] = fd;
+	for (;;) {
+		client = accept(daemon_.listener, NULL, NULL);
+		CHECK(protocol_receive(client, &hello, sizeof(hello), NULL, NULL, MEETS_MS) == 0);
+		protocol_send(client, &welcome, sizeof(welcome), fds,
+			      welcome.status ? 0 : PROTOCOL_WELCOME_FDS);
+	}
+}
+
+static void finish(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	CHECK(waitpid(pid, NULL, 0) == pid);
+	fake_daemon_remove(&daemon_);
+}
+
+static const struct protocol_welcome fine = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION};
+
+static void a_daemon_of_another_version(void)
+{
+	struct protocol_welcome welcome = fine;
+	pid_t pid;
+
+	begin();
+	welcome.version++;
+	pid = answering(welcome, 0, -1);
+	fake_start();
+	run();
+	said("Protocol error", "of one version");
+	finish(pid);
+}
+
+static void a_lane_of_the_wrong_size(void)
+{
+	int fd = memfd_create("lane", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	pid_t pid;
+
+	begin();
+	CHECK(ftruncate(fd, 4096) == 0);
+	CHECK(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
+	pid = answering(fine, 0, fd);
+	fake_start();
+	run();
+	said("Protocol error", "of one version");
+	finish(pid);
+}
+
+/* Nobody reads it any more: a write is a SIGPIPE. */
+static void a_wake_that_is_a_pipe(void)
+{
+	int ends[2];
+	pid_t pid;
+
+	begin();
+	CHECK(pipe(ends) == 0 && close(ends[0]) == 0);
+	pid = answering(fine, 2, ends[1]);
+	fake_start();
+	run();
+	said("Protocol error", "of one version");
+	finish(pid);
+}
+
+static void no_descriptor_left(void)
+{
+	begin();
+	setenv("KFDSHIM_PRIORITY", "offline", 1);
+	fake_start();
+	limit(RLIMIT_NOFILE, 3);
+	run();
+	said("(Too many open files): nothing is scheduled", "raise the limit of open files");
+}
+
+/* ... when the thread is there already. */
+static void the_table_fills_later(void)
+{
+	begin();
+	setenv("KFDSHIM_PRIORITY", "offline", 1);
+	fake_start();
+	run();
+	fake_sleep_us(100000);
+	limit(RLIMIT_NOFILE, 3);
+	said("Too many open files", "raise the limit of open files");
+}
+
+/* The socket is there from the start, its daemon answers once the limit is set. */
+static void no_memory_to_map(void)
+{
+	pid_t pid;
+
+	begin();
+	pid = answering(fine, 0, -1);
+	kill(pid, SIGSTOP);
+	fake_start();
+	run();
+	fake_sleep_us(100000);
+	limit(RLIMIT_AS, 1);
+	kill(pid, SIGCONT);
+	fake_sleep_us(1500000);
+	limit(RLIMIT_AS, RLIM_INFINITY);
+	said("Cannot allocate memory", "raise the limit of memory");
+	finish(pid);
+}
+
+static void too_many_contexts(void)
+{
+	begin();
+	fake_start();
+	run();
+	for (int i = 0; i < 70; i++) {
+		int fd = memfd_create("kfd", MFD_CLOEXEC);
+
+		CHECK(fake.agent->ioctl(fd, _IO('K', KFDABI_CREATE_PROCESS), NULL) == 0);
+	}
+	said("63 KFD contexts", "use fewer");
+}
+
+static void no_socket_allowed(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = 4, .filter = code};
+
+	begin();
+	setenv("KFDSHIM_PRIORITY", "offline", 1);
+	fake_start();
+	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+	run();
+	said("Operation not permitted", "permit");
+}
+
+static void with_folder(void (*make)(const char *path))
+{
+	char path[80];
+
+	begin();
+	snprintf(path, sizeof(path), "%s/kfdshim", folder);
+	make(path);
+	setenv("KFDSHIM_PRIORITY", "offline", 1);
+	fake_start();
+	run();
+	said(path, "it, or set XDG_RUNTIME_DIR");
+}
+
+static void make_open(const char *path)
+{
+	CHECK(mkdir(path, 0700) == 0 && chmod(path, 0770) == 0);
+}
+
+static void make_link(const char *path)
+{
+	CHECK(symlink("/dev/shm", path) == 0);
+}
+
+static void make_file(const char *path)
+{
+	close(open(path, O_CREAT | O_WRONLY, 0700));
+}
+
+static void make_foreign(const char *path)
+{
+	CHECK(mkdir(path, 0700) == 0 && chown(path, 65534, 65534) == 0);
+}
+
+static void a_folder_that_others_can_write(void)
+{
+	with_folder(make_open);
+}
+
+static void a_folder_that_is_a_link(void)
+{
+	with_folder(make_link);
+}
+
+static void a_folder_that_is_a_file(void)
+{
+	with_folder(make_file);
+}
+
+/* Nobody else can give a folder away, or open one of mode 0700 that is not his. */
+static void root_and_a_folder_of_somebody_else(void)
+{
+	with_folder(make_foreign);
+}
+
+IN_CHILD(unreadable_values)
+IN_CHILD(a_socket_that_is_a_file)
+IN_CHILD(a_daemon_of_another_version)
+IN_CHILD(a_lane_of_the_wrong_size)
+IN_CHILD(a_wake_that_is_a_pipe)
+IN_CHILD(no_descriptor_left)
+IN_CHILD(the_table_fills_later)
+IN_CHILD(no_memory_to_map)
+IN_CHILD(too_many_contexts)
+IN_CHILD(no_socket_allowed)
+IN_CHILD(a_folder_that_others_can_write)
+IN_CHILD(a_folder_that_is_a_link)
+IN_CHILD(a_folder_that_is_a_file)
+IN_CHILD(root_and_a_folder_of_somebody_else)
+
+/* With an argument: only the case that needs root. */
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_unreadable_values),
+		cmocka_unit_test(test_a_socket_that_is_a_file),
+		cmocka_unit_test(test_a_daemon_of_another_version),
+		cmocka_unit_test(test_a_lane_of_the_wrong_size),
+		cmocka_unit_test(test_a_wake_that_is_a_pipe),
+		cmocka_unit_test(test_no_descriptor_left),
+		cmocka_unit_test(test_the_table_fills_later),
+		cmocka_unit_test(test_no_memory_to_map),
+		cmocka_unit_test(test_too_many_contexts),
+		cmocka_unit_test(test_no_socket_allowed),
+		cmocka_unit_test(test_a_folder_that_others_can_write),
+		cmocka_unit_test(test_a_folder_that_is_a_link),
+		cmocka_unit_test(test_a_folder_that_is_a_file),
+	};
+	const struct CMUnitTest of_root[] = {
+		cmocka_unit_test(test_root_and_a_folder_of_somebody_else),
+	};
+
+	(void)argv;
+	return argc > 1 ? cmocka_run_group_tests(of_root, NULL, NULL)
+			: cmocka_run_group_tests(tests, NULL, NULL);
+}

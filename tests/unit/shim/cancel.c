@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A thread that somebody has cancelled comes by the hooks on its way to its next
+ * cancellation point. None of them is one: it comes out of each, and no lock of ours
+ * goes with it.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "abi/kfd_abi.h"
+#include "shim/rcu.h"
+#include "tests/lib/mock_kfd.h"
+#include "tests/lib/shim_stub_daemon.h"
+
+#define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
+
+static struct fake_daemon daemon_;
+static struct fake_queue q;
+static bool came_out;
+
+/* The daemon sleeps: each change that it is told of is a write. */
+static void begin(void)
+{
+	fake_begin(&daemon_, &q);
+	fake_daemon_remove(&daemon_);
+	__atomic_store_n(&daemon_.board->asleep, 1, __ATOMIC_SEQ_CST);
+	fake_daemon_wakes(&daemon_);
+}
+
+static void *run_cancelled(void *hook)
+{
+	int state;
+
+	CHECK(pthread_cancel(pthread_self()) == 0);
+	((void (*)(void))hook)();
+	__atomic_store_n(&came_out, true, __ATOMIC_SEQ_CST);
+	CHECK(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state) == 0);
+	CHECK(state == PTHREAD_CANCEL_ENABLE);
+	pthread_testcancel();
+	CHECK(!"here it is cancelled");
+	return NULL;
+}
+
+static void cancelled_in(void (*hook)(void))
+{
+	pthread_t thread;
+	void *result;
+
+	CHECK(pthread_create(&thread, NULL, run_cancelled, (void *)hook) == 0);
+	CHECK(pthread_join(thread, &result) == 0);
+	CHECK(result == PTHREAD_CANCELED && came_out);
+}
+
+static void ring(void)
+{
+	CHECK(fake_ring(&q, NULL));
+}
+
+static void in_a_doorbell(void)
+{
+	begin();
+	cancelled_in(ring);
+	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
+	EVENTUALLY(fake_daemon_wakes(&daemon_) > 0, 1000); /* it is told behind that */
+}
+
+static void wish(void)
+{
+	fake.wishes.priority = 4;
+	fake.agent->wishes_changed();
+}
+
+static void in_a_wish(void)
+{
+	begin();
+	cancelled_in(wish);
+	CHECK(daemon_.lane->priority == 4);
+}
+
+static uint32_t read_begun;
+
+static void *end_read(void *arg)
+{
+	(void)arg;
+	fake_sleep_us(20000);
+	rcu_end(read_begun);
+	return NULL;
+}
+
+/* A reader is not through yet: DESTROY_QUEUE sleeps until it is. */
+static void destroy(void)
+{
+	CHECK(fake_queue_destroy(&q) == 0);
+}
+
+static void in_a_destroy(void)
+{
+	struct fake_queue other;
+	pthread_t reader;
+
+	begin();
+	read_begun = rcu_begin();
+	CHECK(pthread_create(&reader, NULL, end_read, NULL) == 0);
+	cancelled_in(destroy);
+	pthread_join(reader, NULL);
+	CHECK(fake_daemon_queue_count(&daemon_) == 0);
+	CHECK(fake_queue_create(&other, AQL) == 0);
+	CHECK(fake_queue_destroy(&other) == 0);
+}
+
+static void create(void)
+{
+	struct fake_queue other;
+
+	CHECK(fake_queue_create(&other, AQL) == 0);
+}
+
+/* The first one asks sysfs whether the node can be debugged. */
+static void in_the_first_create(void)
+{
+	fake_daemon_open(&daemon_);
+	fake_start();
+	cancelled_in(create);
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
+	fake_daemon_remove(&daemon_);
+	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 2, 1000);
+}
+
+IN_CHILD(in_a_doorbell)
+IN_CHILD(in_a_wish)
+IN_CHILD(in_a_destroy)
+IN_CHILD(in_the_first_create)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_in_a_doorbell),
+		cmocka_unit_test(test_in_a_wish),
+		cmocka_unit_test(test_in_a_destroy),
+		cmocka_unit_test(test_in_the_first_create),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+/* Daemons that come, die, come back, lie or say nothing; leaving while suspended. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "abi/kfd_abi.h"
+#include "common/clock.h"
+#include "tests/lib/mock_kfd.h"
+#include "tests/lib/shim_stub_daemon.h"
+
+#define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
+
+static struct fake_daemon daemon_;
+
+static void begin(struct fake_queue *q)
+{
+	fake_begin(&daemon_, q);
+}
+
+static void says_who_it_is(void)
+{
+	struct fake_queue q;
+
+	setenv("KFDSHIM_PRIORITY", "offline", 1);
+	setenv("KFDSHIM_GROUP", "ranks", 1);
+	begin(&q);
+	CHECK(daemon_.hello.magic == PROTOCOL_MAGIC && daemon_.hello.version == PROTOCOL_VERSION);
+	CHECK(daemon_.hello.kind == PROTOCOL_SHIM);
+	CHECK(daemon_.hello.priority == PRIORITY_OFFLINE);
+	CHECK(strcmp(daemon_.hello.group, "ranks") == 0);
+	fake_daemon_remove(&daemon_);
+}
+
+static void observe_is_never_scheduled(void)
+{
+	struct fake_queue q;
+
+	setenv("KFDSHIM_PRIORITY", "online", 1);
+	setenv("KFDSHIM_LEVEL", "observe", 1);
+	begin(&q);
+	CHECK(daemon_.hello.priority == PRIORITY_UNSET);
+	CHECK(strcmp(fake.calls, "C") == 0); /* no RUNTIME_ENABLE of ours, nor its questions */
+	CHECK(fake_runtime(1) == 0);
+	CHECK(daemon_.lane->runtime == LANE_RUNTIME_UNKNOWN);
+	fake_daemon_remove(&daemon_);
+}
+
+static void late_daemon_gets_everything(void)
+{
+	struct fake_queue q, other;
+
+	fake_daemon_open(&daemon_);
+	close(daemon_.listener);
+	unlink(daemon_.path);
+	fake_start();
+	CHECK(fake_queue_create(&q, AQL) == 0 && fake_queue_create(&other, AQL) == 0);
+	fake_ring(&q, NULL);
+	fake_sleep_us(50000);
+	fake_daemon_listen(&daemon_);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
+	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 2, 1000);
+	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
+	fake_daemon_remove(&daemon_);
+}
+
+static void restart_is_adopted(void)
+{
+	struct fake_queue q;
+
+	begin(&q);
+	CHECK(fake_runtime(1) == 0);
+	fake_ring(&q, NULL);
+	for (int i = 0; i < 3; i++) {
+		fake_daemon_die(&daemon_);
+		fake_sleep_us(20000);
+		fake_ring(&q, NULL); /* nobody there: nothing happens */
+		fake_daemon_listen(&daemon_);
+		CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
+		EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
+		EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
+		EVENTUALLY(daemon_.lane->runtime == LANE_RUNTIME_ENABLED, 1000);
+	}
+	fake_daemon_remove(&daemon_);
+}
+
+/* Answers one client with what is given; returns the connection. */
+static int answer(const void *data, size_t size, const int *fds, size_t nfds)
+{
+	struct protocol_hello hello;
+	int client = accept(daemon_.listener, NULL, NULL);
+
+	CHECK(client >= 0);
+	CHECK(protocol_receive(client, &hello, sizeof(hello), NULL, NULL, MEETS_MS) == 0);
+	CHECK(protocol_send(client, data, size, fds, nfds) == 0);
+	return client;
+}
+
+static void liars_are_refused(void)
+{
+	struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION};
+	int fds[4], client;
+	struct fake_queue q;
+
+	fake_daemon_open(&daemon_);
+	fake_start();
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	fds[0] = fds[1] = fds[2] = fds[3] = daemon_.event_fd;
+	client = answer(&welcome, sizeof(welcome), fds, 3); /* an eventfd is no lane */
+	close(client);
+	fds[0] = daemon_.board_fd;
+	client = answer(&welcome, sizeof(welcome), fds, 2);
+	close(client);
+	client = answer(&welcome, sizeof(welcome), fds, 4);
+	close(client);
+	client = answer(&welcome, sizeof(welcome) - 1, fds, 3);
+	close(client);
+	welcome.status = -EACCES;
+	client = answer(&welcome, sizeof(welcome), NULL, 0);
+	/* Refused each time, still there, and asking again. */
+	CHECK(fake_ring(&q, NULL));
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
+	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
+	close(client);
+	fake_daemon_remove(&daemon_);
+}
+
+/* Accepts, and never says anything. */
+static void silent_daemon(void)
+{
+	struct fake_queue q;
+	int client;
+
+	fake_daemon_open(&daemon_);
+	fake_start();
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	client = accept(daemon_.listener, NULL, NULL);
+	CHECK(client >= 0);
+	CHECK(fake_ring(&q, NULL));
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0); /* it asks anew, for it has a queue */
+	CHECK(fake_queue_destroy(&q) == 0);
+	close(client);
+	fake_daemon_remove(&daemon_);
+}
+
+static uint64_t entered_ns;
+
+static void note_entry(void)
+{
+	entered_ns = clock_ns();
+	CHECK(daemon_.lane->leaving == daemon_.lane->left + 1);
+}
+
+static void *release_soon(void *arg)
+{
+	(void)arg;
+	while (__atomic_load_n(&daemon_.lane->leaving, __ATOMIC_SEQ_CST) == 0)
+		fake_sleep_us(100);
+	daemon_.lane->suspended = 0;
+	__atomic_store_n(&daemon_.lane->released, daemon_.lane->leaving, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &daemon_.lane->released, FUTEX_WAKE, 1, NULL, NULL, 0);
+	return NULL;
+}
+
+static void destroy_waits_for_the_resume(void)
+{
+	struct fake_queue q;
+	pthread_t thread;
+
+	begin(&q);
+	fake.on_destroy = note_entry;
+	daemon_.lane->suspended = 1;
+	fake_daemon_wakes(&daemon_);
+	CHECK(pthread_create(&thread, NULL, release_soon, NULL) == 0);
+	CHECK(fake_queue_destroy(&q) == 0);
+	CHECK(entered_ns != 0 && daemon_.lane->left == 1 && daemon_.lane->leaving == 1);
+	CHECK(fake_daemon_wakes(&daemon_) > 0);
+	pthread_join(thread, NULL);
+	fake_daemon_remove(&daemon_);
+}
+
+static void destroy_waits_10_ms_at_most(void)
+{
+	struct fake_queue q, next;
+	uint64_t t, shortest = UINT64_MAX;
+
+	begin(&q);
+	fake.on_destroy = note_entry;
+	daemon_.lane->suspended = 1; /* and nobody resumes */
+	for (int i = 0; i < 5; i++) {
+		CHECK(fake_queue_create(&next, AQL) == 0);
+		t = clock_ns();
+		CHECK(fake_queue_destroy(&next) == 0);
+		CHECK(entered_ns - t >= 9900000u);
+		if (entered_ns - t < shortest)
+			shortest = entered_ns - t;
+	}
+	CHECK(shortest < 100000000u); /* the rest is this machine's noise */
+	CHECK(daemon_.lane->left == daemon_.lane->leaving);
+	fake_daemon_remove(&daemon_);
+}
+
+static void destroy_does_not_wait_if_running(void)
+{
+	struct fake_queue q, next;
+	uint64_t t, shortest = UINT64_MAX;
+
+	begin(&q);
+	fake.on_destroy = note_entry;
+	for (int i = 0; i < 10; i++) {
+		CHECK(fake_queue_create(&next, AQL) == 0);
+		t = clock_ns();
+		CHECK(fake_queue_destroy(&next) == 0);
+		if (entered_ns - t < shortest)
+			shortest = entered_ns - t;
+	}
+	CHECK(shortest < 5000000u);
+	fake_daemon_remove(&daemon_);
+}
+
+static void runtime_disable_waits_too(void)
+{
+	struct fake_queue q;
+
+	begin(&q);
+	CHECK(fake_runtime(1) == 0);
+	CHECK(daemon_.lane->runtime == LANE_RUNTIME_ENABLED);
+	fake.on_runtime = note_entry;
+	daemon_.lane->suspended = 1;
+	CHECK(fake_runtime(0) == 0);
+	CHECK(daemon_.lane->left == 1);
+	CHECK(daemon_.lane->runtime == LANE_RUNTIME_UNKNOWN);
+	fake_daemon_remove(&daemon_);
+}
+
+/* The daemon dies while a thread waits for it. */
+static void daemon_dies_during_the_wait(void)
+{
+	struct fake_queue q, other;
+
+	begin(&q);
+	CHECK(fake_queue_create(&other, AQL) == 0);
+	daemon_.lane->suspended = 1;
+	close(daemon_.client);
+	daemon_.client = -1;
+	CHECK(fake_queue_destroy(&q) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
+	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
+	fake_daemon_remove(&daemon_);
+}
+
+IN_CHILD(says_who_it_is)
+IN_CHILD(observe_is_never_scheduled)
+IN_CHILD(late_daemon_gets_everything)
+IN_CHILD(restart_is_adopted)
+IN_CHILD(liars_are_refused)
+IN_CHILD(silent_daemon)
+IN_CHILD(destroy_waits_for_the_resume)
+IN_CHILD(destroy_waits_10_ms_at_most)
+IN_CHILD(destroy_does_not_wait_if_running)
+IN_CHILD(runtime_disable_waits_too)
+IN_CHILD(daemon_dies_during_the_wait)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_says_who_it_is),
+		cmocka_unit_test(test_observe_is_never_scheduled),
+		cmocka_unit_test(test_late_daemon_gets_everything),
+		cmocka_unit_test(test_restart_is_adopted),
+		cmocka_unit_test(test_liars_are_refused),
+		cmocka_unit_test(test_silent_daemon),
+		cmocka_unit_test(test_destroy_waits_for_the_resume),
+		cmocka_unit_test(test_destroy_waits_10_ms_at_most),
+		cmocka_unit_test(test_destroy_does_not_wait_if_running),
+		cmocka_unit_test(test_runtime_disable_waits_too),
+		cmocka_unit_test(test_daemon_dies_during_the_wait),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,589 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Holding back from within: the daemon's order is carried out by a debug session
+ * of the process on itself (level self), or by keeping its threads from
+ * submitting (gate), with a driver and a daemon that the test plays.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "abi/kfd_abi.h"
+#include "common/clock.h"
+#include "shim/hold.h"
+#include "tests/lib/mock_debug.h"
+#include "tests/lib/mock_kfd.h"
+#include "tests/lib/shim_stub_daemon.h"
+
+#define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
+
+static struct fake_daemon daemon_;
+static struct fake_queue q, other;
+static unsigned number;
+
+static void begin(const char *level)
+{
+	setenv("KFDSHIM_LEVEL", level, 1);
+	fake_daemon_open(&daemon_);
+	fake_start();
+	CHECK(fake_runtime(1) == 0);
+}
+
+static void meet(void)
+{
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
+	fake_daemon_remove(&daemon_);
+	__atomic_store_n(&daemon_.board->heartbeat_ns, clock_ns() + 60000000000u, __ATOMIC_RELAXED);
+}
+
+/* Returns the client's errno. */
+static int order(enum lane_level level, unsigned what)
+{
+	uint32_t word = LANE_ORDER(level, what, ++number);
+
+	__atomic_store_n(&daemon_.lane->order, word, __ATOMIC_RELEASE);
+	fake_daemon_wake(&daemon_);
+	EVENTUALLY(__atomic_load_n(&daemon_.lane->order_done, __ATOMIC_ACQUIRE) == word, 1000);
+	return daemon_.lane->order_errno;
+}
+
+static void nothing_forbidden(void)
+{
+	CHECK(fake_trap.slept == 0);
+	CHECK(fake_trap.not_suspended == 0);
+	CHECK(fake_trap.unasked == 0);
+}
+
+/* With two queues, met by the daemon, at level self. */
+static void begin_held(void)
+{
+	begin("self");
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	CHECK(fake_queue_create(&other, AQL) == 0);
+	meet();
+	CHECK(order(LANE_LEVEL_SELF, true) == 0);
+	CHECK(fake_trap_standing() == 2);
+}
+
+static void session_from_the_runtime_on(void)
+{
+	begin("self");
+	CHECK(fake_trap.session);
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	EVENTUALLY(!fake_trap.fresh[q.id], 1000); /* collected */
+	meet();
+	EVENTUALLY(daemon_.lane->own_session == 1, 1000);
+	CHECK(daemon_.lane->runtime == LANE_RUNTIME_UNKNOWN);
+	nothing_forbidden();
+}
+
+static void no_session_at_other_levels(void)
+{
+	begin("auto");
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	meet();
+	EVENTUALLY(daemon_.lane->runtime == LANE_RUNTIME_ENABLED, 1000);
+	CHECK(daemon_.lane->own_session == 0);
+	CHECK(!fake_trap.session);
+}
+
+static void order_is_carried_out(void)
+{
+	begin_held();
+	CHECK(order(LANE_LEVEL_SELF, false) == 0);
+	CHECK(fake_trap_standing() == 0);
+	CHECK(order(LANE_LEVEL_SELF, true) == 0);
+	CHECK(fake_trap_standing() == 2);
+	CHECK(order(LANE_LEVEL_SELF, false) == 0);
+	CHECK(fake_trap.suspends == 2 && fake_trap.resumes == 2);
+	nothing_forbidden();
+}
+
+static void created_while_held(void)
+{
+	struct fake_queue third;
+
+	begin_held();
+	CHECK(fake_queue_create(&third, AQL) == 0);
+	EVENTUALLY(fake_trap_standing() == 3, 1000);
+	CHECK(order(LANE_LEVEL_SELF, false) == 0);
+	CHECK(fake_trap_standing() == 0);
+	nothing_forbidden();
+}
+
+static void destroyed_while_held(void)
+{
+	begin_held();
+	CHECK(fake_queue_destroy(&q) == 0);
+	nothing_forbidden();
+	EVENTUALLY(fake_trap_standing() == 1, 1000); /* the other one again */
+	CHECK(order(LANE_LEVEL_SELF, false) == 0);
+	CHECK(fake_trap_standing() == 0);
+}
+
+static void runtime_ends_while_held(void)
+{
+	begin_held();
+	CHECK(fake_runtime(0) == 0);
+	nothing_forbidden();
+	CHECK(!fake_trap.session && fake_trap_standing() == 0);
+	CHECK(daemon_.lane->own_session == 0);
+	CHECK(order(LANE_LEVEL_SELF, true) == ECANCELED);
+	CHECK(fake_runtime(1) == 0);
+	CHECK(fake_trap.session && daemon_.lane->own_session == 1);
+	CHECK(order(LANE_LEVEL_SELF, true) == 0);
+	CHECK(fake_trap_standing() == 2);
+}
+
+static void failed_disable_keeps_the_session(void)
+{
+	begin_held();
+	fake.enable_errno = EINTR;
+	CHECK(fake_runtime(0) == -1 && errno == EINTR);
+	CHECK(fake_trap.session);
+}
+
+static void daemon_dies(void)
+{
+	begin_held();
+	fake_daemon_die(&daemon_);
+	EVENTUALLY(fake_trap_standing() == 0, 1000);
+	CHECK(fake_trap.session);
+	nothing_forbidden();
+}
+
+/* It lives, but its heart does not beat: the lease is over, long before the 30 s
+ * after which anybody runs for a moment. */
+static void daemon_hangs(void)
+{
+	uint64_t begun = clock_ns();
+
+	begin_held();
+	__atomic_store_n(&daemon_.board->heartbeat_ns, 0, __ATOMIC_RELAXED);
+	EVENTUALLY(fake_trap_standing() == 0, 10000);
+	CHECK(clock_ns() - begun < 25000000000u);
+	nothing_forbidden();
+}
+
+static void session_of_somebody_else(void)
+{
+	setenv("KFDSHIM_LEVEL", "self", 1);
+	fake_daemon_open(&daemon_);
+	fake_start();
+	fake_trap.foreign = true;
+	CHECK(fake_runtime(1) == 0);
+	CHECK(!fake_trap.session);
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	meet();
+	EVENTUALLY(daemon_.lane->runtime == LANE_RUNTIME_NEVER, 1000);
+	CHECK(daemon_.lane->runtime_errno == EALREADY);
+	CHECK(order(LANE_LEVEL_SELF, true) == EALREADY);
+}
+
+/* Level auto has a session on itself when the daemon says so, and as long. */
+static void prepares_as_told(void)
+{
+	begin("auto");
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	meet();
+	EVENTUALLY(daemon_.lane->runtime == LANE_RUNTIME_ENABLED, 1000);
+	CHECK(order(LANE_LEVEL_SELF, LANE_PREPARE) == 0);
+	CHECK(fake_trap.session && fake_trap_standing() == 0);
+	CHECK(daemon_.lane->own_session == LANE_OWN_SESSION);
+	CHECK(daemon_.lane->runtime == LANE_RUNTIME_UNKNOWN);
+	CHECK(order(LANE_LEVEL_SELF, LANE_HOLD) == 0);
+	CHECK(fake_trap_standing() == 1);
+	CHECK(order(LANE_LEVEL_GATE, LANE_PREPARE) == 0);
+	CHECK(!fake_trap.session && fake_trap_standing() == 0);
+	CHECK(daemon_.lane->own_session == LANE_OWN_NONE);
+	CHECK(daemon_.lane->runtime == LANE_RUNTIME_ENABLED);
+	fake_trap.foreign = true;
+	CHECK(order(LANE_LEVEL_SELF, LANE_PREPARE) == EALREADY);
+	CHECK(daemon_.lane->own_session == LANE_OWN_NONE);
+	nothing_forbidden();
+}
+
+static void firmware_fails(void)
+{
+	begin("self");
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	meet();
+	fake_trap.fail_suspend = true;
+	CHECK(order(LANE_LEVEL_SELF, true) == EIO);
+	CHECK(fake_trap_standing() == 0);
+	fake_trap.fail_suspend = false;
+	CHECK(order(LANE_LEVEL_SELF, true) == 0);
+	CHECK(fake_trap_standing() == 1);
+}
+
+/* The child has neither the session nor the order; the parent keeps both. */
+static void fork_child_forgets(void)
+{
+	int status;
+	pid_t pid;
+
+	begin_held();
+	pid = fork();
+	if (pid == 0) {
+		struct fake_queue mine;
+		unsigned resumes = fake_trap.resumes;
+
+		CHECK(fake_queue_create(&mine, AQL) == 0);
+		fake_trap.suspended[mine.id] = 0;
+		CHECK(fake_queue_destroy(&mine) == 0);
+		CHECK(fake_trap.resumes == resumes);
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	CHECK(fake_trap_standing() == 2);
+	CHECK(order(LANE_LEVEL_SELF, false) == 0);
+	CHECK(fake_trap_standing() == 0);
+}
+
+static struct {
+	struct fake_queue *queue;
+	uint64_t ns;
+	bool runtime, program, passed;
+} passer;
+
+static uint32_t gate(void)
+{
+	return __atomic_load_n(&fake.gate, __ATOMIC_SEQ_CST);
+}
+
+/* A thread that reserves a slot, as libkfdshim.so tells it. */
+static void *reserve(void *arg)
+{
+	uint64_t begun = clock_ns();
+
+	(void)arg;
+	if (passer.runtime)
+		fake.agent->events();
+	if (passer.program)
+		fake.agent->wait_end(fake.agent->wait_begin(0), 0, false);
+	if (gate())
+		fake.agent->reserve(passer.queue->hsa_queue, 1);
+	passer.ns = clock_ns() - begun;
+	__atomic_store_n(&passer.passed, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static bool has_passed(void)
+{
+	return __atomic_load_n(&passer.passed, __ATOMIC_ACQUIRE);
+}
+
+static pthread_t reserve_on_thread(bool runtime)
+{
+	pthread_t thread;
+
+	passer.queue = &q;
+	passer.runtime = runtime;
+	passer.passed = false;
+	CHECK(pthread_create(&thread, NULL, reserve, NULL) == 0);
+	return thread;
+}
+
+static void begin_gated(void)
+{
+	begin("gate");
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	meet();
+	CHECK(gate() == 0);
+	CHECK(order(LANE_LEVEL_GATE, true) == 0);
+	CHECK(gate() == 1);
+}
+
+static void gate_holds_until_opened(void)
+{
+	pthread_t thread;
+
+	begin_gated();
+	thread = reserve_on_thread(false);
+	fake_sleep_us(100000);
+	CHECK(!has_passed());
+	CHECK(order(LANE_LEVEL_GATE, false) == 0);
+	EVENTUALLY(has_passed(), 500);
+	pthread_join(thread, NULL);
+	CHECK(fake_trap.suspends == 0 && !fake_trap.session);
+}
+
+static void gate_holds_for_a_second(void)
+{
+	begin_gated();
+	pthread_join(reserve_on_thread(false), NULL);
+	CHECK(passer.ns >= 1000000000u && gate() == 1);
+}
+
+static void gate_is_open_for_the_runtime(void)
+{
+	begin_gated();
+	pthread_join(reserve_on_thread(true), NULL);
+	CHECK(passer.ns < 1000000000u && gate() == 1);
+}
+
+/* Two packets may be in flight: there are two, then one ends. */
+static void gate_with_a_limit(void)
+{
+	pthread_t thread;
+
+	setenv("KFDSHIM_GATE", "2", 1);
+	begin_gated();
+	fake_submit(&q, NULL);
+	fake_submit(&q, NULL);
+	thread = reserve_on_thread(false);
+	fake_sleep_us(100000);
+	CHECK(!has_passed());
+	fake_drain(&q);
+	EVENTUALLY(has_passed(), 500);
+	pthread_join(thread, NULL);
+	CHECK(gate() == 1);
+}
+
+static void gate_opens_when_the_daemon_dies(void)
+{
+	begin_gated();
+	fake_daemon_die(&daemon_);
+	EVENTUALLY(gate() == 0, 1000);
+}
+
+/* What the runtime says meanwhile counts after, and a new queue is held too. */
+static void weight_is_merged(void)
+{
+	struct lane_queue entry;
+
+	begin("weight");
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	CHECK(fake_queue_update(&q, 9, 100) == 0);
+	CHECK(fake.priorities[q.id] == 9);
+	meet();
+	CHECK(order(LANE_LEVEL_WEIGHT, true) == 0);
+	CHECK(fake.priorities[q.id] == 0);
+	CHECK(fake_queue_update(&q, 11, 100) == 0);
+	CHECK(fake.priorities[q.id] == 0);
+	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0 && entry.priority == 11);
+	fake.priorities[1] = 99;
+	CHECK(fake_queue_create(&other, AQL) == 0);
+	EVENTUALLY(fake.priorities[other.id] == 0, 1000);
+	CHECK(order(LANE_LEVEL_WEIGHT, false) == 0);
+	CHECK(fake.priorities[q.id] == 11 && fake.priorities[other.id] == 7);
+	CHECK(fake_queue_update(&q, 12, 100) == 0);
+	CHECK(fake.priorities[q.id] == 12);
+	CHECK(!fake_trap.session);
+}
+
+/* By UPDATE_QUEUE: only what changes is told, and XCC bits stay. */
+static void stopped_by_updates(void)
+{
+	setenv("KFDSHIM_UPDATE_QUEUE", "may-reset-the-gpu", 1);
+	begin("self");
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	CHECK(fake_queue_create(&other, AQL) == 0);
+	CHECK(fake_queue_update(&other, 7, 0) == 0);
+	CHECK(fake.updates == 1);
+	meet();
+	EVENTUALLY(daemon_.lane->own_session == LANE_OWN_UPDATES, 1000);
+	CHECK(order(LANE_LEVEL_SELF, true) == 0);
+	CHECK(fake.updates == 2 && fake.percents[q.id] == 0);
+	CHECK(fake_queue_update(&q, 9, 100) == 0);
+	CHECK(fake.percents[q.id] == 0 && fake.priorities[q.id] == 9);
+	CHECK(order(LANE_LEVEL_SELF, false) == 0);
+	CHECK(fake.updates == 4 && fake.percents[q.id] == 100 && fake.percents[other.id] == 0);
+	CHECK(!fake_trap.session && fake_trap.suspends == 0);
+	CHECK(fake_queue_destroy(&q) == 0);
+}
+
+/* Half a hold is none; and what cannot be released is tried again. */
+static void updates_fail(void)
+{
+	setenv("KFDSHIM_UPDATE_QUEUE", "may-reset-the-gpu", 1);
+	begin("self");
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	meet();
+	fake.update_errno = EIO;
+	CHECK(order(LANE_LEVEL_SELF, true) == EIO);
+	CHECK(fake.percents[q.id] == 100);
+	fake.update_errno = 0;
+	CHECK(order(LANE_LEVEL_SELF, true) == 0);
+	CHECK(fake.percents[q.id] == 0);
+	fake.update_errno = EIO;
+	CHECK(order(LANE_LEVEL_SELF, false) == EIO);
+	fake.update_errno = 0;
+	EVENTUALLY(fake.percents[q.id] == 100, 1000);
+}
+
+static void updates_need_the_danger_named(void)
+{
+	setenv("KFDSHIM_UPDATE_QUEUE", "1", 1);
+	begin_held();
+	CHECK(fake.updates == 0);
+}
+
+/* A new queue that cannot be held: the daemon hears of it after its order was done. */
+static void lost_hold_is_told(void)
+{
+	struct fake_queue third;
+
+	begin_held();
+	fake_trap.fail_suspend = true;
+	CHECK(fake_queue_create(&third, AQL) == 0);
+	EVENTUALLY(daemon_.lane->order_errno == EIO, 1000);
+	EVENTUALLY(fake_trap_standing() == 0, 1000);
+	CHECK(LANE_ORDER_HOLD(daemon_.lane->order_done));
+	fake_trap.fail_suspend = false;
+	CHECK(order(LANE_LEVEL_SELF, false) == 0);
+	nothing_forbidden();
+}
+
+#define STRETCH_NS 800000000u /* longer than this thread may stand still at its begin */
+
+static _Atomic uint64_t released_ns, held_again_ns; /* of the first time each */
+
+static void note_release(void)
+{
+	uint64_t none = 0;
+
+	__atomic_compare_exchange_n(&released_ns, &none, clock_ns(), false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_SEQ_CST);
+}
+
+static void note_hold(void)
+{
+	uint64_t none = 0;
+
+	if (released_ns != 0)
+		__atomic_compare_exchange_n(&held_again_ns, &none, clock_ns(), false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+/* Held for as long as may be, it runs for 200 ms and is held again. When, the driver
+ * notes: this thread may come to see it late. */
+static void runs_after_a_stretch(void)
+{
+	uint64_t begun = clock_ns();
+
+	hold_stretch_ns = STRETCH_NS;
+	fake_trap.on_resume = note_release;
+	fake_trap.on_suspend = note_hold;
+	begin_held();
+	EVENTUALLY(released_ns != 0, 2000);
+	CHECK(released_ns - begun >= STRETCH_NS);
+	EVENTUALLY(held_again_ns != 0, 2000);
+	CHECK(held_again_ns - released_ns >= 100000000u);
+	EVENTUALLY(fake_trap_standing() == 2, 2000);
+	CHECK(daemon_.lane->order_errno == 0);
+	CHECK(order(LANE_LEVEL_SELF, false) == 0);
+	nothing_forbidden();
+}
+
+/* Also if a queue is destroyed every 20 ms, for which it runs a moment each time. */
+static void runs_after_a_stretch_of_pieces(void)
+{
+	uint64_t now = clock_ns(), end = now + 6000000000u, standing = now, destroyed = now;
+
+	hold_stretch_ns = STRETCH_NS;
+	begin_held();
+	while (now < end && now - standing < 100000000u) {
+		if (now - destroyed >= 20000000u) {
+			CHECK(fake_queue_destroy(&other) == 0);
+			CHECK(fake_queue_create(&other, AQL) == 0);
+			destroyed = now;
+		}
+		fake_sleep_us(500);
+		now = clock_ns();
+		if (fake_trap_standing() > 0)
+			standing = now;
+	}
+	CHECK(now < end);
+	EVENTUALLY(fake_trap_standing() == 2, 2000);
+	CHECK(order(LANE_LEVEL_SELF, false) == 0);
+	nothing_forbidden();
+}
+
+/* The runtime's threads poll: only who is known to be the program's waits. */
+static void gate_without_interrupts(void)
+{
+	pthread_t thread;
+
+	setenv("HSA_ENABLE_INTERRUPT", "0", 1);
+	begin_gated();
+	pthread_join(reserve_on_thread(false), NULL);
+	CHECK(passer.ns < 1000000000u && gate() == 1);
+	passer.program = true;
+	thread = reserve_on_thread(false);
+	fake_sleep_us(100000);
+	CHECK(!has_passed());
+	CHECK(order(LANE_LEVEL_GATE, false) == 0);
+	EVENTUALLY(has_passed(), 500);
+	pthread_join(thread, NULL);
+}
+
+IN_CHILD(weight_is_merged)
+IN_CHILD(stopped_by_updates)
+IN_CHILD(updates_fail)
+IN_CHILD(updates_need_the_danger_named)
+IN_CHILD(lost_hold_is_told)
+IN_CHILD(runs_after_a_stretch)
+IN_CHILD(runs_after_a_stretch_of_pieces)
+IN_CHILD(gate_without_interrupts)
+IN_CHILD(gate_holds_until_opened)
+IN_CHILD(gate_holds_for_a_second)
+IN_CHILD(gate_is_open_for_the_runtime)
+IN_CHILD(gate_with_a_limit)
+IN_CHILD(gate_opens_when_the_daemon_dies)
+IN_CHILD(session_from_the_runtime_on)
+IN_CHILD(no_session_at_other_levels)
+IN_CHILD(order_is_carried_out)
+IN_CHILD(prepares_as_told)
+IN_CHILD(created_while_held)
+IN_CHILD(destroyed_while_held)
+IN_CHILD(runtime_ends_while_held)
+IN_CHILD(failed_disable_keeps_the_session)
+IN_CHILD(daemon_dies)
+IN_CHILD(daemon_hangs)
+IN_CHILD(session_of_somebody_else)
+IN_CHILD(firmware_fails)
+IN_CHILD(fork_child_forgets)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_session_from_the_runtime_on),
+		cmocka_unit_test(test_no_session_at_other_levels),
+		cmocka_unit_test(test_order_is_carried_out),
+		cmocka_unit_test(test_prepares_as_told),
+		cmocka_unit_test(test_created_while_held),
+		cmocka_unit_test(test_destroyed_while_held),
+		cmocka_unit_test(test_runtime_ends_while_held),
+		cmocka_unit_test(test_failed_disable_keeps_the_session),
+		cmocka_unit_test(test_daemon_dies),
+		cmocka_unit_test(test_daemon_hangs),
+		cmocka_unit_test(test_session_of_somebody_else),
+		cmocka_unit_test(test_firmware_fails),
+		cmocka_unit_test(test_fork_child_forgets),
+		cmocka_unit_test(test_weight_is_merged),
+		cmocka_unit_test(test_stopped_by_updates),
+		cmocka_unit_test(test_updates_fail),
+		cmocka_unit_test(test_updates_need_the_danger_named),
+		cmocka_unit_test(test_lost_hold_is_told),
+		cmocka_unit_test(test_runs_after_a_stretch),
+		cmocka_unit_test(test_runs_after_a_stretch_of_pieces),
+		cmocka_unit_test(test_gate_without_interrupts),
+		cmocka_unit_test(test_gate_holds_until_opened),
+		cmocka_unit_test(test_gate_holds_for_a_second),
+		cmocka_unit_test(test_gate_is_open_for_the_runtime),
+		cmocka_unit_test(test_gate_with_a_limit),
+		cmocka_unit_test(test_gate_opens_when_the_daemon_dies),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A hold that was acknowledged is the daemon's truth: it outlives what ends it for a
+ * time, and a driver that is slow, without another order.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "abi/kfd_abi.h"
+#include "common/clock.h"
+#include "shim/hold.h"
+#include "tests/lib/mock_debug.h"
+#include "tests/lib/mock_kfd.h"
+#include "tests/lib/shim_stub_daemon.h"
+
+#define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
+
+static struct fake_daemon daemon_;
+static struct fake_queue q, other;
+static unsigned number;
+
+/* Returns the client's errno. */
+static int order(enum lane_level level, bool hold)
+{
+	uint32_t word = LANE_ORDER(level, hold, ++number);
+
+	__atomic_store_n(&daemon_.lane->order, word, __ATOMIC_RELEASE);
+	fake_daemon_wake(&daemon_);
+	EVENTUALLY(__atomic_load_n(&daemon_.lane->order_done, __ATOMIC_ACQUIRE) == word, 3000);
+	return daemon_.lane->order_errno;
+}
+
+static void begin(const char *level)
+{
+	setenv("KFDSHIM_LEVEL", level, 1);
+	fake_daemon_open(&daemon_);
+	fake_start();
+	CHECK(fake_runtime(1) == 0);
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	CHECK(fake_queue_create(&other, AQL) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
+	fake_daemon_remove(&daemon_);
+	__atomic_store_n(&daemon_.board->heartbeat_ns, clock_ns() + 60000000000u, __ATOMIC_RELAXED);
+}
+
+static void nothing_forbidden(void)
+{
+	CHECK(fake_trap.slept == 0);
+	CHECK(fake_trap.not_suspended == 0);
+	CHECK(fake_trap.unasked == 0);
+}
+
+/* hsa_shut_down and hsa_init within one hold. */
+static void over_an_end_of_the_runtime(void)
+{
+	begin("self");
+	CHECK(order(LANE_LEVEL_SELF, true) == 0);
+	CHECK(fake_trap_standing() == 2);
+	CHECK(fake_runtime(0) == 0);
+	CHECK(!fake_trap.session && fake_trap_standing() == 0);
+	fake_sleep_us(50000);
+	CHECK(fake_runtime(1) == 0);
+	EVENTUALLY(fake_trap_standing() == 2, 2000);
+	CHECK(daemon_.lane->order_errno == 0);
+	CHECK(order(LANE_LEVEL_SELF, false) == 0);
+	CHECK(fake_trap_standing() == 0);
+	nothing_forbidden();
+}
+
+/* The order came and went in between: it runs. */
+static void released_without_a_runtime(void)
+{
+	begin("self");
+	CHECK(order(LANE_LEVEL_SELF, true) == 0);
+	CHECK(fake_runtime(0) == 0);
+	CHECK(order(LANE_LEVEL_SELF, false) == 0);
+	CHECK(fake_runtime(1) == 0);
+	fake_sleep_us(50000);
+	CHECK(fake_trap_standing() == 0);
+	nothing_forbidden();
+}
+
+/* What is ordered without a runtime is refused, and stays so. */
+static void refused_without_a_runtime(void)
+{
+	begin("self");
+	CHECK(fake_runtime(0) == 0);
+	CHECK(order(LANE_LEVEL_SELF, true) == ECANCELED);
+	CHECK(fake_runtime(1) == 0);
+	fake_sleep_us(50000);
+	CHECK(fake_trap_standing() == 0);
+	nothing_forbidden();
+}
+
+static void slowly(void)
+{
+	fake_sleep_us(800000);
+}
+
+/* Longer than a lease lasts. */
+static void over_a_slow_suspend(void)
+{
+	unsigned resumes;
+
+	hold_lease_ns = 400000000u;
+	begin("self");
+	resumes = fake_trap.resumes;
+	fake_trap.on_suspend = slowly;
+	CHECK(order(LANE_LEVEL_SELF, true) == 0);
+	fake_trap.on_suspend = NULL;
+	fake_sleep_us(200000);
+	CHECK(fake_trap_standing() == 2 && fake_trap.resumes == resumes);
+	CHECK(daemon_.lane->order_errno == 0);
+	CHECK(order(LANE_LEVEL_SELF, false) == 0);
+	nothing_forbidden();
+}
+
+/* Nothing to release, and the lane says so; the next order opens one anew. */
+static void session_ended_while_held(void)
+{
+	begin("self");
+	EVENTUALLY(daemon_.lane->own_session == LANE_OWN_SESSION, 1000);
+	CHECK(order(LANE_LEVEL_SELF, true) == 0);
+	fake_trap_end_session();
+	CHECK(order(LANE_LEVEL_SELF, false) == 0);
+	EVENTUALLY(daemon_.lane->own_session == LANE_OWN_NONE, 1000);
+	CHECK(order(LANE_LEVEL_SELF, true) == 0);
+	CHECK(fake_trap.session && fake_trap_standing() == 2);
+	CHECK(daemon_.lane->own_session == LANE_OWN_SESSION);
+	nothing_forbidden();
+}
+
+/* It runs from then on, and whoever holds it learns that. */
+static void session_ended_is_told(void)
+{
+	begin("self");
+	CHECK(order(LANE_LEVEL_SELF, true) == 0);
+	fake_trap_end_session();
+	EVENTUALLY(daemon_.lane->order_errno == EINVAL, 2000);
+	EVENTUALLY(daemon_.lane->own_session == LANE_OWN_NONE, 1000);
+	nothing_forbidden();
+}
+
+static void session_ended_while_it_runs(void)
+{
+	begin("self");
+	CHECK(order(LANE_LEVEL_SELF, true) == 0);
+	CHECK(order(LANE_LEVEL_SELF, false) == 0);
+	fake_trap_end_session();
+	CHECK(order(LANE_LEVEL_SELF, true) == 0);
+	CHECK(fake_trap.session && fake_trap_standing() == 2);
+	CHECK(order(LANE_LEVEL_SELF, false) == 0);
+	CHECK(fake_trap_standing() == 0);
+	nothing_forbidden();
+}
+
+IN_CHILD(session_ended_while_held)
+IN_CHILD(session_ended_is_told)
+IN_CHILD(session_ended_while_it_runs)
+IN_CHILD(over_an_end_of_the_runtime)
+IN_CHILD(released_without_a_runtime)
+IN_CHILD(refused_without_a_runtime)
+IN_CHILD(over_a_slow_suspend)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_session_ended_while_held),
+		cmocka_unit_test(test_session_ended_is_told),
+		cmocka_unit_test(test_session_ended_while_it_runs),
+		cmocka_unit_test(test_over_an_end_of_the_runtime),
+		cmocka_unit_test(test_released_without_a_runtime),
+		cmocka_unit_test(test_refused_without_a_runtime),
+		cmocka_unit_test(test_over_a_slow_suspend),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

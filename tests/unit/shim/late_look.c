@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The agent's thread can be late: between two looks at the queues it carries out orders,
+ * which takes the driver as long as it takes. What a hook says meanwhile is younger than
+ * the beginning of that turn, and is not over at its end.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "abi/kfd_abi.h"
+#include "common/clock.h"
+#include "shim/activity.h"
+#include "shim/queues.h"
+#include "tests/lib/mock_debug.h"
+#include "tests/lib/mock_kfd.h"
+#include "tests/lib/shim_stub_daemon.h"
+
+#define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
+#define QUIET_NS 2000000u /* the shortest quiet time (docs/architecture.md) */
+
+static struct fake_daemon daemon_;
+static struct fake_queue q;
+static unsigned number;
+
+static void order(bool hold)
+{
+	uint32_t word = LANE_ORDER(LANE_LEVEL_SELF, hold, ++number);
+
+	__atomic_store_n(&daemon_.lane->order, word, __ATOMIC_RELEASE);
+	fake_daemon_wake(&daemon_);
+	EVENTUALLY(__atomic_load_n(&daemon_.lane->order_done, __ATOMIC_ACQUIRE) == word, 1000);
+	CHECK(daemon_.lane->order_errno == 0);
+}
+
+/* A slot is reserved in the last moment of a release that took long: the queue is
+ * active, and nothing is submitted yet. */
+static void reserve_late(void)
+{
+	fake_sleep_us(5000);
+	fake.agent->doorbell((uint64_t)(uintptr_t)q.doorbell);
+}
+
+static uint64_t changed_ns(void)
+{
+	uint64_t ns;
+
+	agent_lock();
+	ns = queue_by_id(0, q.id)->changed_ns;
+	agent_unlock();
+	return ns;
+}
+
+/* The time of the last event of its kind; 0: there is none. */
+static uint64_t idle_ns(void)
+{
+	uint64_t last = __atomic_load_n(&daemon_.lane->events_number, __ATOMIC_ACQUIRE);
+	struct lane_event event;
+
+	for (; last > 0; last--)
+		if (lane_event_read(daemon_.lane, last, &event) == 0 &&
+		    event.kind == LANE_EVENT_QUEUE_IDLE)
+			return event.ns;
+	return 0;
+}
+
+static void a_hint_outlives_a_late_turn(void)
+{
+	uint64_t transitions, begun;
+
+	setenv("KFDSHIM_LEVEL", "self", 1);
+	fake_daemon_open(&daemon_);
+	fake_start();
+	CHECK(fake_runtime(1) == 0);
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
+	fake_daemon_remove(&daemon_);
+	__atomic_store_n(&daemon_.board->heartbeat_ns, clock_ns() + 60000000000u, __ATOMIC_RELAXED);
+	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
+	for (int i = 0; i < 5; i++) {
+		order(true);
+		transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);
+		begun = clock_ns();
+		fake_trap.on_resume = reserve_late;
+		order(false);
+		fake_trap.on_resume = NULL;
+		EVENTUALLY(idle_ns() > begun, 1000);
+		CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) == transitions + 2);
+		CHECK(idle_ns() >= changed_ns() + QUIET_NS);
+	}
+}
+
+IN_CHILD(a_hint_outlives_a_late_turn)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_hint_outlives_a_late_turn)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

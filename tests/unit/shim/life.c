@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: MIT
+/* fork, vfork and clone, the thread's signals, closed descriptors, and values in the
+ * environment that make no sense. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "abi/kfd_abi.h"
+#include "tests/lib/mock_kfd.h"
+#include "tests/lib/shim_stub_daemon.h"
+
+#define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
+
+static struct fake_daemon daemon_;
+
+static void begin(struct fake_queue *q)
+{
+	fake_begin(&daemon_, q);
+}
+
+/* A child rings, waits, destroys: nothing of it reaches its parent's lane. */
+static void child_forgets(void)
+{
+	struct fake_signal last = {.kind = 1};
+	uint32_t leaving;
+	struct fake_queue q;
+	uint64_t transitions;
+	pid_t pid;
+
+	begin(&q);
+	fake_ring(&q, &last);
+	leaving = daemon_.lane->leaving;
+	pid = fork();
+	if (pid == 0) {
+		CHECK(fake_ring(&q, &last)); /* nothing is hot here */
+		fake_waited(&last);
+		CHECK(fake_queue_destroy(&q) == 0);
+		_exit(0);
+	}
+	CHECK(fake_wait_for(pid) == 0);
+	CHECK(daemon_.lane->leaving == leaving);
+	CHECK(fake_daemon_queue_count(&daemon_) == 1);
+	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
+	CHECK(!fake_ring(&q, &last)); /* still hot here */
+	transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);
+	fake_waited(&last);
+	/* If the agent's thread has the lock just now, a moment later; by nothing else,
+	 * for the packet stands. (For long, and it is active again.) */
+	EVENTUALLY(fake_daemon_transitions(&daemon_, FAKE_GPU) > transitions, 1000);
+	fake_daemon_remove(&daemon_);
+}
+
+/* A child that uses the GPU itself is a client of its own. */
+static void child_starts_anew(void)
+{
+	struct fake_queue q, own;
+	struct lane *parents;
+	pid_t pid;
+
+	begin(&q);
+	parents = daemon_.lane;
+	pid = fork();
+	if (pid == 0) {
+		CHECK(fake_queue_create(&own, AQL) == 0);
+		CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
+		EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
+		fake_ring(&own, NULL);
+		EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
+		_exit(0);
+	}
+	CHECK(fake_wait_for(pid) == 0);
+	CHECK(parents->nodes[0].activity == 0);
+	fake_daemon_remove(&daemon_);
+}
+
+/* A bare clone runs no fork handler: everything passes through. */
+static void bare_clone_passes_through(void)
+{
+	struct lane_queue entry;
+	struct fake_queue q, own;
+	pid_t pid;
+
+	begin(&q);
+	pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	if (pid == 0) {
+		CHECK(fake_queue_create(&own, AQL) == 0);
+		CHECK(fake_queue_destroy(&q) == 0);
+		_exit(0);
+	}
+	CHECK(fake_wait_for(pid) == 0);
+	CHECK(fake_daemon_queue_count(&daemon_) == 1);
+	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0);
+	fake_daemon_remove(&daemon_);
+}
+
+/* A child of vfork has its parent's memory: what it does there is not its
+ * parent's, and its parent's stays. */
+static void vfork_child_passes_through(void)
+{
+	struct fake_signal last = {.kind = 1};
+	struct lane_queue entry;
+	struct fake_queue q;
+	uint64_t transitions;
+	uint32_t generation;
+	pid_t pid;
+
+	begin(&q);
+	fake_ring(&q, &last);
+	generation = daemon_.lane->queue_generation;
+	pid = vfork();
+	if (pid == 0) {
+		fake_queue_destroy(&q);
+		_exit(0);
+	}
+	CHECK(fake_wait_for(pid) == 0);
+	CHECK(daemon_.lane->queue_generation == generation);
+	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0);
+	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
+	transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);
+	fake_waited(&last);
+	/* If the agent's thread has the lock just now, a moment later; by nothing else,
+	 * for the packet stands. (For long, and it is active again.) */
+	EVENTUALLY(fake_daemon_transitions(&daemon_, FAKE_GPU) > transitions, 1000);
+	fake_daemon_remove(&daemon_);
+}
+
+/* A program's handlers run in its own threads. libc keeps signals 32 and 33. */
+static void its_thread_takes_no_signal(void)
+{
+	const uint64_t never = 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1) | 3ull << 31;
+	char path[300], line[128];
+	unsigned long long blocked = 0;
+	struct dirent *entry;
+	struct fake_queue q;
+	bool ours = false;
+	FILE *status;
+	DIR *tasks;
+
+	begin(&q);
+	tasks = opendir("/proc/self/task");
+	CHECK(tasks != NULL);
+	while (!ours && (entry = readdir(tasks))) {
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
+		status = fopen(path, "re");
+		while (status && fgets(line, sizeof(line), status)) {
+			ours |= strcmp(line, "Name:\tkfdshim\n") == 0;
+			sscanf(line, "SigBlk: %llx", &blocked);
+		}
+		if (status)
+			fclose(status);
+	}
+	closedir(tasks);
+	CHECK(ours && (blocked | never) == UINT64_MAX);
+	fake_daemon_remove(&daemon_);
+}
+
+/* ---- descriptors ---- */
+
+/* Longer than between the kernel's giving a number and our taking another, also where
+ * the thread has no core just then. */
+static bool something_stays_below_3(void)
+{
+	for (int i = 0; i < 5000; i++) {
+		if (fcntl(0, F_GETFD) == -1 && fcntl(1, F_GETFD) == -1 && fcntl(2, F_GETFD) == -1)
+			return false;
+		fake_sleep_us(1000);
+	}
+	return true;
+}
+
+/* What a program writes to an output that it has closed goes nowhere. */
+static void standard_descriptors_stay_closed(void)
+{
+	struct fake_queue q;
+
+	setenv("KFDSHIM_PRIORITY", "offline", 1);
+	fake_daemon_open(&daemon_);
+	fake_start();
+	for (int fd = 0; fd < 3; fd++)
+		close(fd);
+	if (fake_queue_create(&q, AQL) != 0)
+		_exit(10);
+	if (fake_daemon_accept(&daemon_, MEETS_MS) != 0) /* its own end is fd 0 now */
+		_exit(11);
+	CHECK(fcntl(daemon_.client, F_DUPFD, 10) >= 0 && close(daemon_.client) == 0);
+	for (int i = 0; i < 1000 && fake_daemon_queue_count(&daemon_) < 1; i++)
+		fake_sleep_us(1000);
+	if (fake_daemon_queue_count(&daemon_) != 1)
+		_exit(12);
+	if (something_stays_below_3())
+		_exit(20);
+	fake_daemon_remove(&daemon_);
+}
+
+/* Nor is any of what it has without a daemon among them: peers' files, a session on
+ * itself, a copy of the device. Exit codes, for it has no place to say more. */
+static void without_a_daemon(const char *level)
+{
+	char folder[] = "/tmp/kfdshim-life-XXXXXX", command[64];
+	struct fake_signal last = {.kind = 1};
+	struct fake_queue q;
+
+	CHECK(mkdtemp(folder) != NULL);
+	setenv("XDG_RUNTIME_DIR", folder, 1);
+	setenv("KFDSHIM_SOCKET", "/nowhere/socket", 1);
+	setenv("KFDSHIM_PRIORITY", "offline", 1);
+	setenv("KFDSHIM_LEVEL", level, 1);
+	setenv("KFDSHIM_LOG", "debug", 1); /* which goes nowhere, then */
+	fake_start();
+	for (int fd = 0; fd < 3; fd++)
+		close(fd);
+	if (fake_runtime(1) != 0 || fake_queue_create(&q, AQL) != 0)
+		_exit(10);
+	snprintf(command, sizeof(command), "%s/kfdshim", folder);
+	for (int i = 0; i < 3000 && access(command, F_OK) != 0; i++)
+		fake_sleep_us(1000);
+	if (access(command, F_OK) != 0)
+		_exit(11);
+	for (int i = 0; i < 50; i++) {
+		fake_ring(&q, &last);
+		fake_drain(&q);
+		fake_waited(&last);
+		if (something_stays_below_3())
+			_exit(20);
+		fake_sleep_us(1000);
+	}
+	if (fake_queue_destroy(&q) != 0)
+		_exit(12);
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	if (system(command) != 0)
+		_exit(13);
+}
+
+static void standard_descriptors_stay_closed_at_self(void)
+{
+	without_a_daemon("self");
+	if (!strchr(fake.calls, 'T')) /* it has asked for a session */
+		_exit(14);
+}
+
+static void standard_descriptors_stay_closed_at_weight(void)
+{
+	without_a_daemon("weight");
+}
+
+static uint64_t cpu_us(void)
+{
+	struct rusage usage;
+
+	CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
+	return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000u +
+	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+/* A program closes all that it has not opened: no thread of ours runs hot, and the
+ * queues work on. */
+static void all_descriptors_closed_behind_us(void)
+{
+	char folder[] = "/tmp/kfdshim-life-XXXXXX";
+	struct fake_signal last = {.kind = 1};
+	struct fake_queue q;
+	char command[64];
+	uint64_t before;
+	bool hot = true;
+
+	CHECK(mkdtemp(folder) != NULL);
+	setenv("XDG_RUNTIME_DIR", folder, 1);
+	setenv("KFDSHIM_SOCKET", "/nowhere/socket", 1);
+	setenv("KFDSHIM_PRIORITY", "offline", 1);
+	fake_start();
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	fake_sleep_us(100000);
+	for (int fd = 3; fd < 1024; fd++)
+		close(fd);
+	fake_sleep_us(50000);
+	/* What the host takes away may count as ours, once. */
+	for (int i = 0; i < 4 && hot; i++) {
+		before = cpu_us();
+		fake_sleep_us(500000);
+		hot = cpu_us() - before >= 100000;
+	}
+	CHECK(!hot);
+	for (int i = 0; i < 100; i++) {
+		fake_ring(&q, &last);
+		fake_drain(&q);
+		fake_waited(&last);
+	}
+	CHECK(fake_queue_destroy(&q) == 0);
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	CHECK(system(command) == 0);
+}
+
+/* What the agent says on stderr when it starts with these values. */
+static int lines_said(const char *log, const char *priority, const char *group, const char *level)
+{
+	char text[2048];
+	int fds[2], n, lines = 0;
+	pid_t pid;
+
+	CHECK(pipe(fds) == 0);
+	pid = fork();
+	if (pid == 0) {
+		dup2(fds[1], STDERR_FILENO);
+		setenv("KFDSHIM_LOG", log, 1);
+		setenv("KFDSHIM_PRIORITY", priority, 1);
+		setenv("KFDSHIM_GROUP", group, 1);
+		setenv("KFDSHIM_LEVEL", level, 1);
+		fake_start();
+		_exit(0);
+	}
+	close(fds[1]);
+	CHECK(fake_wait_for(pid) == 0);
+	n = (int)read(fds[0], text, sizeof(text));
+	close(fds[0]);
+	for (int i = 0; i < n; i++)
+		lines += text[i] == '\n';
+	return lines;
+}
+
+static void bad_values_are_said_once(void)
+{
+	char group[200];
+
+	memset(group, 'g', sizeof(group) - 1);
+	group[sizeof(group) - 1] = '\0';
+	CHECK(lines_said("error", "online", "g", "auto") == 0);
+	CHECK(lines_said("error", "", "", "") == 0);
+	CHECK(lines_said("error", "high", "g", "auto") == 1);
+	CHECK(lines_said("error", "16", group, "turbo") == 3);
+	CHECK(lines_said("debug", "16", group, "turbo") == 3);
+	CHECK(lines_said("off", "16", group, "turbo") == 0);
+	CHECK(lines_said("", "16", group, "turbo") == 0);
+	CHECK(lines_said("loud", "16", group, "turbo") == 0);
+	for (int i = 0; i < 2; i++)
+		CHECK(lines_said("error", "offline", "g", i ? "self" : "weight") == 0);
+}
+
+static void bad_priority_is_unset(void)
+{
+	struct fake_queue q;
+
+	setenv("KFDSHIM_PRIORITY", "urgent", 1);
+	begin(&q);
+	CHECK(daemon_.hello.priority == PRIORITY_UNSET && daemon_.hello.group[0] == '\0');
+	fake_daemon_remove(&daemon_);
+}
+
+IN_CHILD(child_forgets)
+IN_CHILD(child_starts_anew)
+IN_CHILD(bare_clone_passes_through)
+IN_CHILD(vfork_child_passes_through)
+IN_CHILD(its_thread_takes_no_signal)
+IN_CHILD(standard_descriptors_stay_closed)
+IN_CHILD(standard_descriptors_stay_closed_at_self)
+IN_CHILD(standard_descriptors_stay_closed_at_weight)
+IN_CHILD(bad_values_are_said_once)
+IN_CHILD(bad_priority_is_unset)
+
+#ifndef __SANITIZE_THREAD__
+IN_CHILD(all_descriptors_closed_behind_us)
+#else
+/* Compiled all the same. */
+__attribute__((used)) static void (*const not_under_tsan)(void) = all_descriptors_closed_behind_us;
+#endif
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_child_forgets),
+		cmocka_unit_test(test_child_starts_anew),
+		cmocka_unit_test(test_bare_clone_passes_through),
+		cmocka_unit_test(test_vfork_child_passes_through),
+		cmocka_unit_test(test_its_thread_takes_no_signal),
+		cmocka_unit_test(test_standard_descriptors_stay_closed),
+		cmocka_unit_test(test_standard_descriptors_stay_closed_at_self),
+		cmocka_unit_test(test_standard_descriptors_stay_closed_at_weight),
+		cmocka_unit_test(test_bad_values_are_said_once),
+		cmocka_unit_test(test_bad_priority_is_unset),
+#ifndef __SANITIZE_THREAD__
+		/* Descriptors that are closed beside those who look at them are no race of
+		 * the agent. */
+		cmocka_unit_test(test_all_descriptors_closed_behind_us),
+#endif
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Flag, then look again: what is submitted in the one moment between the agent's
+ * verdict and its flag is seen. The moment is made here: calls of the agent's are
+ * caught by the linker (--wrap), and the program submits within them.
+ */
+#include <linux/membarrier.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/clock.h"
+#include "shim/activity.h"
+#include "shim/look.h"
+#include "shim/memory.h"
+#include "tests/lib/mock_kfd.h"
+#include "tests/lib/shim_stub_daemon.h"
+
+#define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
+#define MS 1000000ull
+
+static struct fake_queue made;
+static struct queue *judged; /* when its flag is down the program submits, once */
+static bool at_barrier;	     /* atomic; at the next barrier it does */
+
+bool __real_memory_read(void *to, uint64_t address, size_t size);
+bool __wrap_memory_read(void *to, uint64_t address, size_t size);
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+
+bool __wrap_memory_read(void *to, uint64_t address, size_t size)
+{
+	if (judged && !judged->active && address == (uint64_t)(uintptr_t)made.wptr) {
+		judged = NULL;
+		fake_submit(&made, NULL);
+	}
+	return __real_memory_read(to, address, size);
+}
+
+/* A plain store may stand in its processor's buffer for as long as it likes, but not
+ * beyond a barrier. */
+long __wrap_syscall(long number, ...)
+{
+	long a[6], result;
+	va_list list;
+
+	va_start(list, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(list, long);
+	va_end(list);
+	result = __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (number == SYS_membarrier && a[0] == MEMBARRIER_CMD_PRIVATE_EXPEDITED && result == 0 &&
+	    __atomic_exchange_n(&at_barrier, false, __ATOMIC_SEQ_CST))
+		fake_submit(&made, NULL);
+	return result;
+}
+
+/* Its pointers are read by memory_read, for it is of a second context. */
+static struct queue *careful_queue(void)
+{
+	struct kfdabi_create_queue args;
+	struct queue *q;
+
+	fake_queue_memory(&made, AQL, &args);
+	q = queue_new(1, &args, sizeof(args));
+	CHECK(q != NULL && q->careful);
+	agent_lock();
+	CHECK(queue_insert(q) == 0);
+	activity_queue_added(q, clock_ns());
+	agent_unlock();
+	return q;
+}
+
+/* One look of the sampler's; there is no thread here. */
+static void look(uint64_t now_ns)
+{
+	agent_lock();
+	look_at_queues(now_ns, false);
+	agent_unlock();
+}
+
+static void idle_is_judged_twice(void)
+{
+	uint64_t now;
+	struct queue *q;
+
+	fake_start();
+	q = careful_queue();
+	now = clock_ns();
+	for (int i = 0; i < 10; i++) {
+		fake_submit(&made, NULL);
+		look(now += MS);
+		CHECK(q->active);
+		fake_drain(&made);
+		judged = q;
+		for (int j = 0; j < 100 && judged; j++)
+			look(now += MS);
+		CHECK(!judged); /* it was about to be idle */
+		CHECK(q->active && queues.nodes[0].active == 1);
+		fake_drain(&made);
+		for (int j = 0; j < 100 && q->active; j++)
+			look(now += MS);
+		CHECK(!q->active && queues.nodes[0].active == 0);
+	}
+}
+
+/* Known to the hooks and drained, so the thread would sleep without an end. No doorbell
+ * is seen: its look at the hot table came before the store of the write pointer. */
+static void sleep_is_looked_at_twice(void)
+{
+	struct fake_signal last = {.kind = 1};
+	struct fake_daemon daemon;
+
+	fake_daemon_open(&daemon);
+	fake_start();
+	CHECK(fake_queue_create(&made, AQL) == 0);
+	CHECK(fake_daemon_accept(&daemon, MEETS_MS) == 0);
+	fake_daemon_remove(&daemon);
+	for (int i = 0; i < 10; i++) {
+		fake_ring(&made, &last);
+		fake_drain(&made);
+		__atomic_store_n(&at_barrier, true, __ATOMIC_SEQ_CST);
+		fake_waited(&last);
+		EVENTUALLY(!__atomic_load_n(&at_barrier, __ATOMIC_SEQ_CST), 2000);
+		EVENTUALLY(fake_daemon_active(&daemon, FAKE_GPU) == 1, 1000);
+		fake_drain(&made);
+		EVENTUALLY(fake_daemon_active(&daemon, FAKE_GPU) == 0, 1000);
+	}
+}
+
+IN_CHILD(idle_is_judged_twice)
+IN_CHILD(sleep_is_looked_at_twice)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_idle_is_judged_twice),
+		cmocka_unit_test(test_sleep_is_looked_at_twice),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+/* When a process without a daemon takes its queues off the GPU and gives them back,
+ * by which level, and what comes of tries that fail. */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "common/clock.h"
+#include "tests/lib/peers_play.h"
+
+/* The agent's waits for a core are the test's: at each look they are longer by waits_ns. Those
+ * of the machine would be subtracted from what a hold took, wherever they happened. */
+static _Atomic bool waits_are_played;
+static _Atomic unsigned long long waits_ns, waited_ns;
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+
+int __wrap_open(const char *path, int flags, ...)
+{
+	va_list list;
+	mode_t mode;
+	int fd;
+
+	va_start(list, flags);
+	mode = flags & O_CREAT ? va_arg(list, mode_t) : 0;
+	va_end(list);
+	if (!waits_are_played || strcmp(path, "/proc/thread-self/schedstat") != 0)
+		return __real_open(path, flags, mode);
+	waited_ns += waits_ns;
+	fd = memfd_create("schedstat", MFD_CLOEXEC);
+	CHECK(fd >= 0 && dprintf(fd, "1000 %llu 1\n", waited_ns) > 0 &&
+	      lseek(fd, 0, SEEK_SET) == 0);
+	return fd;
+}
+
+static void a_refused_hold_is_no_hold(void)
+{
+	struct process online;
+
+	prepare();
+	hold_error = -ECANCELED; /* it is only not possible just now */
+	be("offline", "", 0);
+	online = start("online", "", 0);
+	EVENTUALLY(files_count(".lane") == 2, 2000);
+	work();
+	tell(&online, 'w');
+	never_held();
+	__atomic_store_n(&hold_error, 0, __ATOMIC_SEQ_CST);
+	EVENTUALLY(is_held(), 1000);
+	tell(&online, 'f');
+	EVENTUALLY(!is_held(), 1000);
+	__atomic_store_n(&hold_error, -EPERM, __ATOMIC_SEQ_CST);
+	tell(&online, 'w');
+	never_held();
+	end(&online, 0);
+	clean();
+}
+
+/* Once in 100 ms, 200 ms, ...: how often a hold is tried that fails so, within that time
+ * from the first on; and then with `more`, once more. */
+static int tries_failing(int error, unsigned us, bool more)
+{
+	struct process online;
+	int n;
+
+	prepare();
+	hold_error = error;
+	be("offline", "", 0);
+	online = start("online", "", 0);
+	EVENTUALLY(files_count(".lane") == 2, 2000);
+	work();
+	tell(&online, 'w');
+	EVENTUALLY(tries > 0, 1000);
+	fake_sleep_us(us);
+	n = __atomic_load_n(&tries, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&hold_error, 0, __ATOMIC_SEQ_CST);
+	if (more)
+		EVENTUALLY(tries > n, 3000);
+	else
+		fake_sleep_us(1000000);
+	end(&online, 0);
+	clean();
+	return n;
+}
+
+static void failures_are_tried_more_rarely(void)
+{
+	int n = tries_failing(-EPERM, 1000000, true);
+
+	CHECK(n >= 2 && n <= 5); /* at 0, 100, 300, 700 ms; late, at 1500 */
+}
+
+/* The driver would reset the GPU. */
+static void firmware_that_fails_is_not_asked_again(void)
+{
+	CHECK(tries_failing(-EIO, 200000, false) == 1);
+	CHECK(tries == 1 && !is_held());
+}
+
+static void slow_firmware_is_not_asked_again(void)
+{
+	struct process online;
+
+	prepare();
+	hold_cost_us = 60000;
+	waits_are_played = true;
+	be("offline", "", 0);
+	online = start("online", "", 0);
+	EVENTUALLY(files_count(".lane") == 2, 2000);
+	work();
+	held_while_it_works(&online, 2);
+	tell(&online, 'w');
+	never_held();
+	CHECK(takes == 2);
+	end(&online, 0);
+	clean();
+}
+
+/* Nor are its waits for a core the firmware's, whenever they are. */
+static void waits_for_a_core_are_not_the_firmware(void)
+{
+	struct process online;
+
+	prepare();
+	waits_ns = 200000000;
+	waits_are_played = true;
+	be("offline", "", 0);
+	online = start("online", "", 0);
+	EVENTUALLY(files_count(".lane") == 2, 2000);
+	work();
+	held_while_it_works(&online, 4);
+	CHECK(waited_ns >= 8 * waits_ns);
+	end(&online, 0);
+	clean();
+}
+
+/* Gaps in the other's work that are shorter than giving the GPU back and taking it
+ * again are held over; longer ones are not. */
+static void short_gaps_are_held_over(void)
+{
+	struct process online;
+	uint64_t begun;
+	int longer = 0;
+
+	prepare();
+	hold_cost_us = 5000;
+	be("offline", "", 0);
+	online = start("online", "", 0);
+	EVENTUALLY(files_count(".lane") == 2, 2000);
+	work();
+	tell(&online, 'w');
+	EVENTUALLY(is_held(), 1000);
+	tell(&online, 'f');
+	EVENTUALLY(!is_held(), 1000); /* what both cost is known now */
+	tell(&online, 'w');
+	EVENTUALLY(is_held(), 1000);
+	releases = 0;
+	for (int i = 0; i < 20; i++) {
+		begun = clock_ns();
+		tell(&online, 'f');
+		fake_sleep_us(1000);
+		tell(&online, 'w');
+		longer += clock_ns() - begun > 8000000u; /* it is held over for 10 ms */
+		fake_sleep_us(2000);
+	}
+	CHECK(releases <= 5 + longer); /* this machine makes some of the gaps long */
+	tell(&online, 'f');
+	EVENTUALLY(!is_held(), 1000);
+	end(&online, 0);
+	clean();
+}
+
+static void held_by_level(const char *name, enum lane_level level)
+{
+	struct process online;
+
+	prepare();
+	setenv("KFDSHIM_LEVEL", name, 1);
+	expected_level = level;
+	be("offline", "", 0);
+	online = start("online", "", 0);
+	EVENTUALLY(files_count(".lane") == 2, 2000);
+	work();
+	held_while_it_works(&online, 1);
+	end(&online, 0);
+	clean();
+}
+
+static void the_level_is_the_process_own(void)
+{
+	held_by_level("gate", LANE_LEVEL_GATE);
+}
+
+static void weight_too(void)
+{
+	held_by_level("weight", LANE_LEVEL_WEIGHT);
+}
+
+/* No debugger is there without a daemon. */
+static void trap_is_self(void)
+{
+	held_by_level("trap", LANE_LEVEL_SELF);
+}
+
+/* Work begins while somebody more urgent is at it, at a moment when the sampler
+ * sleeps for a short time only. */
+static void work_that_begins_late_is_held_at_once(void)
+{
+	struct fake_queue sdma;
+	struct process online;
+
+	prepare();
+	be("offline", "", 0);
+	/* No hook sees it: the sampler looks again and again. */
+	CHECK(fake_queue_create(&sdma, KFD_IOC_QUEUE_TYPE_SDMA) == 0);
+	online = start("online", "", 0);
+	EVENTUALLY(files_count(".lane") == 2, 2000);
+	tell(&online, 'w');
+	never_held();
+	for (int i = 0; i < 10; i++) {
+		__atomic_add_fetch(sdma.wptr, 1, __ATOMIC_SEQ_CST); /* a copy a moment ago */
+		__atomic_store_n(sdma.rptr, *sdma.wptr, __ATOMIC_SEQ_CST);
+		fake_sleep_us(30000);
+		work();
+		EVENTUALLY(is_held(), 1000);
+		finish();
+		tell(&online, 'f');
+		EVENTUALLY(!is_held(), 1000);
+		tell(&online, 'w');
+	}
+	end(&online, 0);
+	clean();
+}
+
+IN_CHILD(a_refused_hold_is_no_hold)
+IN_CHILD(failures_are_tried_more_rarely)
+IN_CHILD(firmware_that_fails_is_not_asked_again)
+IN_CHILD(slow_firmware_is_not_asked_again)
+IN_CHILD(waits_for_a_core_are_not_the_firmware)
+IN_CHILD(short_gaps_are_held_over)
+IN_CHILD(the_level_is_the_process_own)
+IN_CHILD(weight_too)
+IN_CHILD(trap_is_self)
+IN_CHILD(work_that_begins_late_is_held_at_once)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_refused_hold_is_no_hold),
+		cmocka_unit_test(test_failures_are_tried_more_rarely),
+		cmocka_unit_test(test_firmware_that_fails_is_not_asked_again),
+		cmocka_unit_test(test_slow_firmware_is_not_asked_again),
+		cmocka_unit_test(test_waits_for_a_core_are_not_the_firmware),
+		cmocka_unit_test(test_short_gaps_are_held_over),
+		cmocka_unit_test(test_the_level_is_the_process_own),
+		cmocka_unit_test(test_weight_too),
+		cmocka_unit_test(test_trap_is_self),
+		cmocka_unit_test(test_work_that_begins_late_is_held_at_once),
+	};
+
+	play(argc, argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

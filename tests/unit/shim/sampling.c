@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: MIT
+/*
+ * When the sampler looks, and what it finds: its looks are called here, in virtual
+ * time, with no thread of the agent's. Wakes are counted, never measured.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/clock.h"
+#include "shim/activity.h"
+#include "shim/config.h"
+#include "shim/look.h"
+#include "tests/lib/mock_kfd.h"
+
+#define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
+#define SDMA KFD_IOC_QUEUE_TYPE_SDMA
+#define US 1000ull
+#define MS 1000000ull
+#define SECOND 1000000000ull
+/* 0.5 % of a core where a wake costs 40 us, as in a virtual machine. */
+#define WAKES_A_SECOND 125u
+
+static struct fake_queue made[17];
+static struct queue *q[17];
+static uint64_t now, due;
+
+static void queue_of(unsigned i, uint32_t type, bool runtime)
+{
+	struct kfdabi_create_queue args;
+
+	fake_queue_memory(&made[i], type, &args);
+	if (!runtime) /* no hsa_queue_t says where the ring is */
+		((uint64_t *)made[i].memory)[1] = 0;
+	args.queue_id = i;
+	q[i] = queue_new(0, &args, sizeof(args));
+	CHECK(q[i] != NULL);
+	agent_lock();
+	CHECK(queue_insert(q[i]) == 0);
+	activity_queue_added(q[i], now);
+	agent_unlock();
+	due = now;
+	CHECK(type != AQL || (q[i]->hsa_queue != 0) == runtime);
+}
+
+static void queue(unsigned i, uint32_t type)
+{
+	queue_of(i, type, true);
+}
+
+static void begin(void)
+{
+	fake_start();
+	now = clock_ns(); /* hooks read the real clock */
+	due = UINT64_MAX;
+}
+
+static void look(void)
+{
+	uint64_t after;
+
+	agent_lock();
+	after = look_at_queues(now, false);
+	agent_unlock();
+	due = after == UINT64_MAX ? after : now + after;
+	CHECK(after > 0);
+}
+
+/* Looks whenever one is due until then; how many there were. */
+static unsigned until(uint64_t end)
+{
+	unsigned looks = 0;
+
+	for (; due <= end; looks++) {
+		now = due > now ? due : now;
+		look();
+	}
+	now = end;
+	return looks;
+}
+
+static unsigned pass(uint64_t ns)
+{
+	return until(now + ns);
+}
+
+/* How long until the queue is (not) active; at most a second. */
+static uint64_t wait_for(const struct queue *which, bool active)
+{
+	uint64_t start = now;
+
+	while (which->active != active && now < start + SECOND) {
+		CHECK(due != UINT64_MAX);
+		now = due > now ? due : now;
+		look();
+	}
+	return now - start;
+}
+
+static uint64_t period_after(uint64_t ns)
+{
+	return ns < 4 * MS ? MS : ns > 64 * MS ? 16 * MS : ns / 4;
+}
+
+static void quiet_queues_cost_little(void)
+{
+	begin();
+	look();
+	CHECK(due == UINT64_MAX); /* no queues */
+	for (unsigned i = 0; i < 16; i++)
+		queue(i, i & 1 ? SDMA : AQL);
+	pass(100 * MS);
+	CHECK(pass(10 * SECOND) <= 10 * WAKES_A_SECOND);
+}
+
+static void busy_queues_cost_little(void)
+{
+	uint64_t end;
+	unsigned looks = 0;
+
+	begin();
+	for (unsigned i = 0; i < 16; i++)
+		queue(i, AQL);
+	for (end = now + 100 * MS; now < end; pass(500 * US))
+		for (unsigned i = 0; i < 16; i++) {
+			fake_submit(&made[i], NULL);
+			fake_drain(&made[i]);
+		}
+	CHECK(q[0]->active && q[15]->active);
+	for (end = now + 10 * SECOND; now < end; looks += pass(500 * US))
+		for (unsigned i = 0; i < 16; i++) {
+			fake_submit(&made[i], NULL);
+			fake_drain(&made[i]);
+		}
+	CHECK(q[0]->active && q[15]->active);
+	CHECK(looks <= 10 * WAKES_A_SECOND);
+}
+
+/* A long kernel in each of them. */
+static void standing_queues_cost_little(void)
+{
+	begin();
+	for (unsigned i = 0; i < 16; i++) {
+		queue(i, AQL);
+		fake_submit(&made[i], NULL);
+	}
+	pass(100 * MS);
+	CHECK(pass(10 * SECOND) <= 10 * WAKES_A_SECOND);
+	CHECK(q[0]->active);
+}
+
+/* Known to the hooks and drained: no wakes at all. */
+static void covered_queues_cost_nothing(void)
+{
+	struct fake_signal last = {.kind = 1};
+
+	begin();
+	for (unsigned i = 0; i < 16; i++) {
+		queue(i, AQL);
+		fake_ring(&made[i], &last);
+		fake_drain(&made[i]);
+		fake_waited(&last);
+		CHECK(!q[i]->active);
+	}
+	due = now;
+	CHECK(pass(10 * SECOND) == 1 && due == UINT64_MAX);
+}
+
+/* Ended by a wait, at the real clock: hooks read that, and from there time goes on. */
+static void wait_on(struct fake_signal *last)
+{
+	fake_waited(last);
+	CHECK(!q[0]->active);
+	now = due = q[0]->idle_ns;
+}
+
+/* Packets without the barrier bit: one waits for the last, and the first still runs, or
+ * the one after it. */
+static void work_behind_a_wait_is_found(void)
+{
+	struct fake_signal last = {.kind = 1};
+
+	begin();
+	queue(0, AQL);
+	for (unsigned moves = 0; moves < 2; moves++) {
+		fake_ring(&made[0], NULL);
+		fake_ring(&made[0], NULL);
+		fake_ring(&made[0], &last);
+		wait_on(&last);
+		if (moves)
+			__atomic_add_fetch(made[0].rptr, 1, __ATOMIC_SEQ_CST);
+		CHECK(wait_for(q[0], true) <= 4 * MS);
+		pass(SECOND);
+		CHECK(q[0]->active && queues.nodes[0].active == 1);
+		fake_drain(&made[0]);
+		wait_for(q[0], false);
+		q[0]->longest_ns = 0;
+	}
+}
+
+/* The read pointer lags behind what the wait has shown: no work, and no looks when it
+ * has come up. */
+static void lagging_read_pointer_is_no_work(void)
+{
+	struct fake_signal last = {.kind = 1};
+	uint64_t shown;
+
+	begin();
+	queue(0, AQL);
+	for (unsigned i = 0; i < 10; i++) {
+		fake_ring(&made[0], NULL);
+		fake_ring(&made[0], &last);
+		wait_on(&last);
+		for (shown = now; now < shown + 3 * MS / 2; pass(MS / 4))
+			CHECK(!q[0]->active);
+		fake_drain(&made[0]);
+		pass(4 * MS);
+		CHECK(!q[0]->active && due == UINT64_MAX);
+	}
+}
+
+/* What no hook sees is seen after a quarter of the quiet time before it, at most
+ * 16 ms. */
+static void unseen_work_is_noticed(void)
+{
+	static const uint64_t quiet[] = {MS, 5 * MS, 17 * MS, 60 * MS, 3 * SECOND};
+	uint64_t quiet_ns;
+
+	begin();
+	queue(0, SDMA);
+	for (unsigned i = 0; i < 5; i++)
+		for (unsigned at = 0; at < 20; at++) {
+			pass(quiet[i] + at * 531 * US);
+			quiet_ns = now - q[0]->changed_ns;
+			fake_submit(&made[0], NULL);
+			CHECK(wait_for(q[0], true) <= period_after(quiet_ns));
+			fake_drain(&made[0]);
+			wait_for(q[0], false);
+		}
+}
+
+/* One sampling period to see the last move, then the quiet time: 2 ms, or the
+ * period where that is longer. */
+static void idle_is_found_in_time(void)
+{
+	static const uint64_t lasts[] = {MS, 5 * MS, 17 * MS, 60 * MS, SECOND};
+	uint64_t start, look_ns;
+
+	begin();
+	queue(0, AQL);
+	for (unsigned i = 0; i < 5; i++)
+		for (unsigned at = 0; at < 20; at++) {
+			fake_submit(&made[0], NULL);
+			wait_for(q[0], true);
+			for (start = now; now < start + lasts[i] + at * 137 * US; pass(200 * US)) {
+				fake_drain(&made[0]);
+				fake_submit(&made[0], NULL);
+				CHECK(q[0]->active);
+			}
+			fake_drain(&made[0]);
+			look_ns = period_after(now + 20 * MS - start);
+			CHECK(wait_for(q[0], false) <=
+			      look_ns + (look_ns > 2 * MS ? look_ns : 2 * MS));
+			pass(30 * MS);
+			q[0]->longest_ns = 0;
+		}
+}
+
+/* A kernel of any length is learned, no shorter than it was and at most a period
+ * (a quarter of it) longer. */
+static void kernels_are_measured(void)
+{
+	static const uint64_t lasts[] = {7 * MS, 23 * MS, 90 * MS, 700 * MS};
+
+	begin();
+	queue(0, AQL);
+	for (unsigned i = 0; i < 4; i++) {
+		q[0]->longest_ns = 0;
+		fake_submit(&made[0], NULL);
+		wait_for(q[0], true);
+		pass(lasts[i]);
+		CHECK(q[0]->active);
+		fake_drain(&made[0]);
+		now = due;
+		look();
+		CHECK(q[0]->longest_ns >= lasts[i]);
+		CHECK(q[0]->longest_ns <= lasts[i] + period_after(lasts[i]) + MS);
+		wait_for(q[0], false);
+		pass(50 * MS);
+	}
+}
+
+/* The last packet's signal says that it is over: the shortest quiet time will do,
+ * however long this queue's kernels last. Also of a queue that no runtime made. */
+static void final_value_ends_it(void)
+{
+	struct fake_signal last = {.kind = 1};
+
+	begin();
+	for (unsigned i = 0; i < 2; i++) {
+		queue_of(i, AQL, i == 0);
+		q[i]->longest_ns = SECOND;
+		fake_submit(&made[i], &last);
+		wait_for(q[i], true);
+		last.value = 0;
+		fake_drain(&made[i]);
+		CHECK(wait_for(q[i], false) <= 3 * MS);
+	}
+}
+
+/* Where it is over and nobody knows, the pointers are equal and the kernel runs: its
+ * signal keeps a raw queue, too. Who has a ring that cannot be read has no signal. */
+static void raw_queue_has_a_signal(void)
+{
+	struct fake_signal last = {.kind = 1};
+
+	begin();
+	queue_of(0, AQL, false);
+	fake_submit(&made[0], &last);
+	fake_drain(&made[0]);
+	wait_for(q[0], true);
+	pass(90 * MS);
+	CHECK(q[0]->active);
+	last.value = 0;
+	CHECK(wait_for(q[0], false) <= 20 * MS);
+
+	queue_of(1, AQL, false);
+	q[1]->ring = 4096;
+	fake_submit(&made[1], &last);
+	fake_drain(&made[1]);
+	wait_for(q[1], true);
+	CHECK(wait_for(q[1], false) <= 4 * MS);
+}
+
+/* ... and one that is not over, although the pointers are equal: active until it
+ * is, while somebody waits for it; else for 100 ms. */
+static void unfinished_signal_keeps_it(void)
+{
+	struct fake_signal last = {.kind = 1};
+	uint64_t handle = (uint64_t)(uintptr_t)&last;
+	uint32_t ticket;
+
+	begin();
+	queue(0, AQL);
+	fake_submit(&made[0], &last);
+	fake_drain(&made[0]);
+	wait_for(q[0], true);
+	ticket = fake.agent->wait_begin(handle);
+	pass(SECOND / 2);
+	CHECK(q[0]->active);
+	last.value = 0;
+	CHECK(wait_for(q[0], false) <= 20 * MS); /* the waiter has not come back yet */
+	fake.agent->wait_end(ticket, handle, true);
+	CHECK(!q[0]->active);
+
+	fake_submit(&made[0], &last);
+	fake_drain(&made[0]);
+	wait_for(q[0], true);
+	pass(90 * MS);
+	CHECK(q[0]->active);
+	CHECK(wait_for(q[0], false) <= 30 * MS);
+}
+
+static void *leave_in_a_wait(void *signal)
+{
+	fake.agent->wait_begin((uint64_t)(uintptr_t)signal);
+	return NULL;
+}
+
+/* Threads that end in the runtime's wait, or jump out of it, more often than there are
+ * places to remember waits: the next one is remembered all the same. */
+static void left_waits_do_not_use_places_up(void)
+{
+	static char stack[1 << 21] __attribute__((aligned(4096))); /* sanitizers want some */
+	struct fake_signal last = {.kind = 1}, left = {.kind = 1};
+	uint64_t handle = (uint64_t)(uintptr_t)&last;
+	pthread_attr_t attr;
+	pthread_t thread;
+	uint32_t ticket;
+
+	begin();
+	queue(0, AQL);
+	fake_submit(&made[0], &last);
+	wait_for(q[0], true);
+	pthread_attr_init(&attr);
+	CHECK(pthread_attr_setstack(&attr, stack, sizeof(stack)) == 0);
+	for (int i = 0; i < 50; i++) {
+		leave_in_a_wait(&left);
+		CHECK(pthread_create(&thread, &attr, leave_in_a_wait, &left) == 0);
+		CHECK(pthread_join(thread, NULL) == 0);
+	}
+	pthread_attr_destroy(&attr);
+	fake_drain(&made[0]);
+	ticket = fake.agent->wait_begin(handle);
+	pass(SECOND / 2);
+	CHECK(q[0]->active);
+	last.value = 0;
+	fake.agent->wait_end(ticket, handle, true);
+	CHECK(!q[0]->active);
+}
+
+/* The slot is reserved, nothing is published: the old packet's signal says nothing. */
+static void old_signal_is_no_evidence(void)
+{
+	struct fake_signal last = {.kind = 1};
+
+	begin();
+	queue(0, AQL);
+	fake_ring(&made[0], &last);
+	fake_drain(&made[0]);
+	fake_waited(&last);
+	CHECK(!q[0]->active);
+	fake.agent->doorbell((uint64_t)(uintptr_t)made[0].doorbell);
+	CHECK(q[0]->active);
+	now = clock_ns();
+	look();
+	CHECK(q[0]->active);
+	CHECK(wait_for(q[0], false) <= 4 * MS);
+}
+
+static uint64_t *head(unsigned i)
+{
+	return (uint64_t *)((char *)made[i].memory + 4096 + *made[i].rptr % FAKE_PACKETS * 64);
+}
+
+static void barrier(unsigned i, uint16_t type, const struct fake_signal *on)
+{
+	fake_submit(&made[i], NULL);
+	head(i)[0] = type;
+	head(i)[2] = (uint64_t)(uintptr_t)on;
+}
+
+/* It stands on a signal that somebody else has to set. */
+static void blocked_is_not_active(void)
+{
+	static const uint16_t types[] = {3, 5};
+	struct fake_signal foreign = {.kind = 1};
+
+	begin();
+	queue(0, AQL);
+	for (unsigned i = 0; i < 2; i++) {
+		foreign.value = 1;
+		barrier(0, types[i], &foreign);
+		wait_for(q[0], true);
+		CHECK(!q[0]->blocked && queues.nodes[0].active == 1);
+		pass(20 * MS);
+		CHECK(q[0]->blocked && queues.nodes[0].active == 0);
+		pass(SECOND);
+		CHECK(q[0]->blocked);
+		CHECK(q[0]->longest_ns == 0); /* that was no kernel */
+		foreign.value = 0;
+		pass(16 * MS);
+		CHECK(!q[0]->blocked && q[0]->active && queues.nodes[0].active == 1);
+		fake_drain(&made[0]);
+		wait_for(q[0], false);
+		CHECK(queues.nodes[0].active == 0 && queues.active == 0);
+		q[0]->longest_ns = 0;
+	}
+}
+
+static void blocked_revives_with_progress(void)
+{
+	struct fake_signal foreign = {.kind = 1, .value = 1}, last = {.kind = 1};
+
+	begin();
+	queue(0, AQL);
+	barrier(0, 3, &foreign);
+	fake_submit(&made[0], NULL);
+	wait_for(q[0], true);
+	pass(20 * MS);
+	CHECK(q[0]->blocked);
+	/* More behind it is no progress. */
+	fake_submit(&made[0], &last);
+	pass(20 * MS);
+	CHECK(q[0]->blocked);
+	__atomic_add_fetch(made[0].rptr, 1, __ATOMIC_SEQ_CST);
+	pass(16 * MS);
+	CHECK(!q[0]->blocked && queues.nodes[0].active == 1);
+	/* An end that a wait shows ends a blocked one, too. */
+	barrier(0, 3, &foreign);
+	fake_drain(&made[0]);
+	__atomic_sub_fetch(made[0].rptr, 1, __ATOMIC_SEQ_CST);
+	head(0)[0] = 3;
+	head(0)[2] = (uint64_t)(uintptr_t)&foreign;
+	head(0)[7] = (uint64_t)(uintptr_t)&last;
+	pass(40 * MS);
+	CHECK(q[0]->blocked);
+	fake_waited(&last);
+	CHECK(!q[0]->blocked && !q[0]->active);
+	CHECK(queues.nodes[0].active == 0 && queues.active == 0);
+}
+
+/* hsa_amd_barrier_value_packet_t: (value & mask) >= compared. */
+static void barrier_value_blocks(void)
+{
+	struct fake_signal foreign = {.kind = 1, .value = 0x105};
+
+	begin();
+	queue(0, AQL);
+	fake_submit(&made[0], NULL);
+	head(0)[0] = 2u << 16;
+	head(0)[1] = (uint64_t)(uintptr_t)&foreign;
+	head(0)[2] = 6;
+	head(0)[3] = 0xff;
+	head(0)[4] = 3;
+	wait_for(q[0], true);
+	pass(20 * MS);
+	CHECK(q[0]->blocked);
+	foreign.value = 6;
+	pass(16 * MS);
+	CHECK(!q[0]->blocked);
+}
+
+static void these_are_not_blocked(void)
+{
+	struct fake_signal met = {.kind = 1}, unmet = {.kind = 1, .value = 1};
+
+	begin();
+	for (unsigned i = 0; i < 5; i++)
+		queue(i, AQL);
+	queue(5, KFD_IOC_QUEUE_TYPE_SDMA);
+	barrier(0, 3, &met);
+	barrier(1, 5, &unmet);
+	head(1)[3] = (uint64_t)(uintptr_t)&met; /* one of two is enough */
+	barrier(2, 3, NULL);
+	barrier(3, 3, (const struct fake_signal *)64); /* freed */
+	barrier(4, 2, &unmet);			       /* a kernel */
+	barrier(5, 3, &unmet);			       /* its ring is not ours to read */
+	pass(SECOND);
+	for (unsigned i = 0; i < 6; i++)
+		CHECK(q[i]->active && !q[i]->blocked);
+	CHECK(queues.nodes[0].active == 6);
+}
+
+/* It could run beside somebody's request at any moment. */
+static void offline_is_never_blocked(void)
+{
+	struct fake_signal foreign = {.kind = 1, .value = 1};
+
+	setenv("KFDSHIM_PRIORITY", "offline", 1);
+	begin();
+	queue(0, AQL);
+	barrier(0, 3, &foreign);
+	pass(SECOND);
+	CHECK(q[0]->active && !q[0]->blocked);
+}
+
+IN_CHILD(quiet_queues_cost_little)
+IN_CHILD(busy_queues_cost_little)
+IN_CHILD(standing_queues_cost_little)
+IN_CHILD(covered_queues_cost_nothing)
+IN_CHILD(work_behind_a_wait_is_found)
+IN_CHILD(lagging_read_pointer_is_no_work)
+IN_CHILD(unseen_work_is_noticed)
+IN_CHILD(idle_is_found_in_time)
+IN_CHILD(kernels_are_measured)
+IN_CHILD(final_value_ends_it)
+IN_CHILD(raw_queue_has_a_signal)
+IN_CHILD(unfinished_signal_keeps_it)
+IN_CHILD(left_waits_do_not_use_places_up)
+IN_CHILD(old_signal_is_no_evidence)
+IN_CHILD(blocked_is_not_active)
+IN_CHILD(blocked_revives_with_progress)
+IN_CHILD(barrier_value_blocks)
+IN_CHILD(these_are_not_blocked)
+IN_CHILD(offline_is_never_blocked)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_quiet_queues_cost_little),
+		cmocka_unit_test(test_busy_queues_cost_little),
+		cmocka_unit_test(test_standing_queues_cost_little),
+		cmocka_unit_test(test_covered_queues_cost_nothing),
+		cmocka_unit_test(test_work_behind_a_wait_is_found),
+		cmocka_unit_test(test_lagging_read_pointer_is_no_work),
+		cmocka_unit_test(test_unseen_work_is_noticed),
+		cmocka_unit_test(test_idle_is_found_in_time),
+		cmocka_unit_test(test_kernels_are_measured),
+		cmocka_unit_test(test_final_value_ends_it),
+		cmocka_unit_test(test_raw_queue_has_a_signal),
+		cmocka_unit_test(test_unfinished_signal_keeps_it),
+		cmocka_unit_test(test_left_waits_do_not_use_places_up),
+		cmocka_unit_test(test_old_signal_is_no_evidence),
+		cmocka_unit_test(test_blocked_is_not_active),
+		cmocka_unit_test(test_blocked_revives_with_progress),
+		cmocka_unit_test(test_barrier_value_blocks),
+		cmocka_unit_test(test_these_are_not_blocked),
+		cmocka_unit_test(test_offline_is_never_blocked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+/* Device memory: counted as the driver counts it, and not beyond the limit. */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "abi/kfd_abi.h"
+#include "tests/lib/mock_kfd.h"
+#include "tests/lib/shim_stub_daemon.h"
+
+#define VRAM KFD_IOC_ALLOC_MEM_FLAGS_VRAM
+#define OTHER_GPU 777u
+#define MIB (1ull << 20)
+
+static struct fake_daemon daemon_;
+
+static void begin(const char *limit)
+{
+	struct fake_queue q;
+
+	setenv("KFDSHIM_VRAM_LIMIT", limit, 1);
+	fake_daemon_open(&daemon_);
+	fake_start();
+	CHECK(fake_queue_create(&q, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
+	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
+	fake_daemon_remove(&daemon_);
+	memset(fake.calls, 0, sizeof(fake.calls));
+}
+
+static uint64_t told(uint32_t gpu_id)
+{
+	struct lane_node node;
+
+	for (uint32_t i = 0; lane_node_read(daemon_.lane, i, &node) == 0; i++)
+		if (node.gpu_id == gpu_id)
+			return node.vram_bytes;
+	return UINT64_MAX;
+}
+
+static void beyond_the_limit_is_enomem(void)
+{
+	uint64_t a, b;
+
+	begin("3M");
+	CHECK(fake_alloc(FAKE_GPU, 2 * MIB, VRAM, &a) == 0);
+	CHECK(told(FAKE_GPU) == 2 * MIB);
+	errno = 0;
+	CHECK(fake_alloc(FAKE_GPU, MIB + 1, VRAM, &b) == -1 && errno == ENOMEM);
+	CHECK(strcmp(fake.calls, "A") == 0); /* the driver was not asked */
+	CHECK(told(FAKE_GPU) == 2 * MIB);
+	CHECK(fake_alloc(FAKE_GPU, MIB, VRAM, &b) == 0); /* just fits */
+	CHECK(fake_alloc(FAKE_GPU, 1, VRAM, &b) == -1 && errno == ENOMEM);
+	CHECK(fake_free(a) == 0);
+	CHECK(told(FAKE_GPU) == MIB);
+	CHECK(fake_alloc(FAKE_GPU, 2 * MIB, VRAM, &a) == 0);
+	CHECK(fake_alloc(FAKE_GPU, UINT64_MAX, VRAM, &b) == -1 && errno == ENOMEM);
+	CHECK(fake_alloc(FAKE_GPU, UINT64_MAX - MIB, VRAM, &b) == -1 && errno == ENOMEM);
+}
+
+static void each_node_has_its_own(void)
+{
+	uint64_t a;
+
+	begin("3M");
+	CHECK(fake_alloc(FAKE_GPU, 3 * MIB, VRAM, &a) == 0);
+	CHECK(fake_alloc(OTHER_GPU, 3 * MIB, VRAM, &a) == 0);
+	CHECK(told(FAKE_GPU) == 3 * MIB && told(OTHER_GPU) == 3 * MIB);
+	CHECK(fake_alloc(OTHER_GPU, 4096, VRAM, &a) == -1 && errno == ENOMEM);
+}
+
+static void system_memory_is_not_limited(void)
+{
+	uint64_t a;
+
+	begin("1M");
+	CHECK(fake_alloc(FAKE_GPU, 64 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &a) == 0);
+	CHECK(fake_alloc(FAKE_GPU, 64 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_USERPTR, &a) == 0);
+	CHECK(fake_free(a) == 0);
+	CHECK(told(FAKE_GPU) == 0 || told(FAKE_GPU) == UINT64_MAX);
+	/* A handle that IMPORT_DMABUF gave: whoever allocated it pays. */
+	CHECK(fake_alloc(FAKE_GPU, MIB, VRAM, &a) == 0);
+	CHECK(fake_free(a + 1000) == 0);
+	CHECK(told(FAKE_GPU) == MIB);
+}
+
+/* Whole pages; AQL queue memory is mapped twice and there once. */
+static void counted_as_the_driver_does(void)
+{
+	uint64_t a;
+
+	begin("");
+	CHECK(fake_alloc(FAKE_GPU, 1, VRAM, &a) == 0);
+	CHECK(told(FAKE_GPU) == 4096);
+	CHECK(fake_alloc(FAKE_GPU, 2 * MIB, VRAM | KFD_IOC_ALLOC_MEM_FLAGS_AQL_QUEUE_MEM, &a) == 0);
+	CHECK(told(FAKE_GPU) == 4096 + MIB);
+	CHECK(fake_free(a) == 0);
+	CHECK(told(FAKE_GPU) == 4096);
+}
+
+static void failed_calls_change_nothing(void)
+{
+	uint64_t a, b;
+
+	begin("2M");
+	CHECK(fake_alloc(FAKE_GPU, MIB, VRAM, &a) == 0);
+	fake.alloc_errno = EINTR;
+	CHECK(fake_alloc(FAKE_GPU, MIB, VRAM, &b) == -1 && errno == EINTR);
+	fake.alloc_errno = 0;
+	CHECK(told(FAKE_GPU) == MIB);
+	CHECK(fake_alloc(FAKE_GPU, MIB, VRAM, &b) == 0);
+	fake.free_errno = EBUSY;
+	CHECK(fake_free(a) == -1 && errno == EBUSY);
+	CHECK(told(FAKE_GPU) == 2 * MIB);
+	fake.free_errno = 0;
+	CHECK(fake_free(a) == 0 && fake_free(b) == 0);
+	CHECK(told(FAKE_GPU) == 0);
+	CHECK(fake.agent->ioctl(FAKE_FD, AMDKFD_IOC_FREE_MEMORY_OF_GPU, (void *)8) == 0);
+}
+
+/* Thousands, freed in another order: no byte is left or lost. */
+static void many_buffers(void)
+{
+	static uint64_t handles[5000];
+	uint64_t sum = 0, other;
+	unsigned j;
+
+	begin("");
+	srand(4);
+	for (unsigned i = 0; i < 5000; i++) {
+		CHECK(fake_alloc(FAKE_GPU, (i + 1) * 4096ull, VRAM, &handles[i]) == 0);
+		sum += (i + 1) * 4096ull;
+		if (i % 3 == 0) {
+			CHECK(fake_free(handles[i]) == 0);
+			handles[i] = 0;
+			sum -= (i + 1) * 4096ull;
+		}
+	}
+	CHECK(told(FAKE_GPU) == sum);
+	for (unsigned i = 4999; i > 0; i--) {
+		j = (unsigned)rand() % (i + 1);
+		other = handles[i];
+		handles[i] = handles[j];
+		handles[j] = other;
+	}
+	for (unsigned i = 0; i < 5000; i++)
+		if (handles[i])
+			CHECK(fake_free(handles[i]) == 0);
+	CHECK(told(FAKE_GPU) == 0);
+}
+
+static uint32_t taken;
+
+static void *take_until_full(void *arg)
+{
+	uint64_t handle;
+
+	(void)arg;
+	while (fake_alloc(FAKE_GPU, 4096, VRAM, &handle) == 0)
+		__atomic_add_fetch(&taken, 1, __ATOMIC_RELAXED);
+	CHECK(errno == ENOMEM);
+	return NULL;
+}
+
+static void threads_share_the_limit(void)
+{
+	pthread_t threads[4];
+
+	begin("4M");
+	for (int i = 0; i < 4; i++)
+		CHECK(pthread_create(&threads[i], NULL, take_until_full, NULL) == 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	CHECK(taken == 1024 && told(FAKE_GPU) == 4 * MIB);
+}
+
+static void late_daemon_is_told(void)
+{
+	uint64_t a;
+
+	begin("");
+	CHECK(fake_alloc(OTHER_GPU, 5 * MIB, VRAM, &a) == 0);
+	fake_daemon_die(&daemon_);
+	CHECK(mkdir(daemon_.folder, 0700) == 0);
+	fake_daemon_listen(&daemon_);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
+	EVENTUALLY(told(OTHER_GPU) == 5 * MIB, 1000);
+	fake_daemon_remove(&daemon_);
+}
+
+static void fork_child_has_none(void)
+{
+	uint64_t a;
+	int status;
+	pid_t pid;
+
+	begin("1M");
+	CHECK(fake_alloc(FAKE_GPU, MIB, VRAM, &a) == 0);
+	pid = fork();
+	if (pid == 0) {
+		CHECK(fake_alloc(FAKE_GPU, MIB, VRAM, &a) == 0);
+		CHECK(fake_alloc(FAKE_GPU, 1, VRAM, &a) == -1 && errno == ENOMEM);
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	CHECK(told(FAKE_GPU) == MIB);
+}
+
+IN_CHILD(beyond_the_limit_is_enomem)
+IN_CHILD(each_node_has_its_own)
+IN_CHILD(system_memory_is_not_limited)
+IN_CHILD(counted_as_the_driver_does)
+IN_CHILD(failed_calls_change_nothing)
+IN_CHILD(many_buffers)
+IN_CHILD(threads_share_the_limit)
+IN_CHILD(late_daemon_is_told)
+IN_CHILD(fork_child_has_none)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_beyond_the_limit_is_enomem),
+		cmocka_unit_test(test_each_node_has_its_own),
+		cmocka_unit_test(test_system_memory_is_not_limited),
+		cmocka_unit_test(test_counted_as_the_driver_does),
+		cmocka_unit_test(test_failed_calls_change_nothing),
+		cmocka_unit_test(test_many_buffers),
+		cmocka_unit_test(test_threads_share_the_limit),
+		cmocka_unit_test(test_late_daemon_is_told),
+		cmocka_unit_test(test_fork_child_has_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

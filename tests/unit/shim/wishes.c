@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+/* kfdshim.h, on the agent's side: requests, priority and SLO at run time. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "abi/kfd_abi.h"
+#include "shim/activity.h"
+#include "tests/lib/mock_kfd.h"
+#include "tests/lib/shim_stub_daemon.h"
+
+#define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
+
+static struct fake_daemon daemon_;
+
+static void begin(struct fake_queue *q)
+{
+	fake_daemon_open(&daemon_);
+	fake_start();
+	CHECK(fake_queue_create(q, AQL) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
+	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
+}
+
+static void requests(int64_t n)
+{
+	fake.wishes.requests = n;
+	fake.agent->wishes_changed();
+}
+
+static void a_request_is_activity(void)
+{
+	struct fake_queue q, far;
+
+	begin(&q);
+	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 0);
+	requests(1);
+	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 1);
+	/* Work of a queue within it changes nothing. */
+	fake_ring(&q, NULL);
+	fake_drain(&q);
+	fake_sleep_us(30000);
+	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 1);
+	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) == 1);
+	/* A node that is new while it lasts has it, too. */
+	fake.other_gpu = 777;
+	CHECK(fake_queue_create(&far, AQL) == 0);
+	CHECK(fake_daemon_active(&daemon_, 777) == 1);
+	requests(0);
+	/* Later only if the queue's end was not seen yet. */
+	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 0, 1000);
+	CHECK(fake_daemon_active(&daemon_, 777) == 0);
+	fake_daemon_remove(&daemon_);
+}
+
+static void a_queue_outlasts_the_request(void)
+{
+	struct fake_queue q;
+
+	begin(&q);
+	requests(1);
+	fake_ring(&q, NULL);
+	requests(0);
+	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 1);
+	fake_drain(&q);
+	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 0, 1000);
+	fake_daemon_remove(&daemon_);
+}
+
+/* By the lane, which stays: all that the daemon does for the process goes on. */
+static void the_daemon_is_told(void)
+{
+	struct fake_queue q;
+
+	setenv("KFDSHIM_PRIORITY", "3", 1);
+	begin(&q);
+	CHECK(daemon_.hello.priority == 3 && daemon_.hello.slo_us == 0);
+	EVENTUALLY(daemon_.lane->priority == 3, 1000);
+	fake_ring(&q, NULL);
+	daemon_.board->asleep = 1;
+	fake_daemon_wakes(&daemon_);
+	fake.wishes.priority = 12;
+	fake.wishes.slo_us = 7000;
+	fake.agent->wishes_changed();
+	CHECK(daemon_.lane->priority == 12 && daemon_.lane->slo_us == 7000);
+	CHECK(fake_daemon_wakes(&daemon_) > 0);
+	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 1);
+	/* The same once more is nothing new. */
+	fake.agent->wishes_changed();
+	CHECK(fake_daemon_wakes(&daemon_) == 0);
+	/* There is one link, all the time. */
+	CHECK(fake_daemon_accept(&daemon_, 1500) != 0);
+	CHECK(fake_daemon_queue_count(&daemon_) == 1);
+	fake_daemon_remove(&daemon_);
+}
+
+/* Said while there is no daemon: the next one hears it. */
+static void the_next_daemon_is_told(void)
+{
+	struct fake_queue q;
+
+	setenv("KFDSHIM_PRIORITY", "3", 1);
+	begin(&q);
+	fake_daemon_die(&daemon_);
+	fake.wishes.priority = 12;
+	fake.wishes.slo_us = 7000;
+	fake.agent->wishes_changed();
+	fake_daemon_listen(&daemon_);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
+	CHECK(daemon_.hello.priority == 12 && daemon_.hello.slo_us == 7000);
+	EVENTUALLY(daemon_.lane->priority == 12 && daemon_.lane->slo_us == 7000, 1000);
+	fake_daemon_remove(&daemon_);
+}
+
+static void *change(void *arg)
+{
+	(void)arg;
+	fake.agent->wishes_changed();
+	return NULL;
+}
+
+/* Who has to wait for another applies what is newest then, not what it was before. */
+static void the_last_word_counts(void)
+{
+	struct fake_queue q;
+	pthread_t thread;
+
+	begin(&q);
+	__atomic_store_n(&fake.wishes.priority, 3, __ATOMIC_SEQ_CST);
+	agent_lock();
+	CHECK(pthread_create(&thread, NULL, change, NULL) == 0);
+	fake_sleep_us(20000);
+	__atomic_store_n(&fake.wishes.priority, 9, __ATOMIC_SEQ_CST);
+	agent_unlock();
+	CHECK(pthread_join(thread, NULL) == 0);
+	CHECK(daemon_.lane->priority == 9);
+	fake_daemon_remove(&daemon_);
+}
+
+IN_CHILD(a_request_is_activity)
+IN_CHILD(a_queue_outlasts_the_request)
+IN_CHILD(the_daemon_is_told)
+IN_CHILD(the_next_daemon_is_told)
+IN_CHILD(the_last_word_counts)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_request_is_activity),
+		cmocka_unit_test(test_a_queue_outlasts_the_request),
+		cmocka_unit_test(test_the_daemon_is_told),
+		cmocka_unit_test(test_the_next_daemon_is_told),
+		cmocka_unit_test(test_the_last_word_counts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT
+/* What a bounce costs, whom it stops, and what comes back first after it. */
+#include "tests/unit/sim_gpu/world.h"
+
+static void advance(struct gpu *gpu, uint64_t until)
+{
+	struct gpu_event event;
+
+	while (gpu_step(gpu, until, &event))
+		;
+}
+
+/* All queues stand still for unmap + save + map + restore, whatever is changed. */
+static void stops_every_queue(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t c = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t d = world_queue(gpu, GPU_QUEUE_SDMA);
+	uint64_t t = gpu_now(gpu);
+
+	(void)state;
+	world_submit(gpu, a, dispatch(1, 20, 1, 10000));
+	world_submit(gpu, b, dispatch(2, 10, 2, 12000));
+	world_submit(gpu, c, work(3, 20000));
+	world_submit(gpu, d, work(4, 30000));
+	advance(gpu, t + PACKET_NS + 6000);
+	assert_int_equal(gpu_live_units(gpu), 40);
+	assert_int_equal(gpu_bounce(gpu, 9, NULL, 0), 0);
+	assert_int_equal(gpu_live_units(gpu), 0);
+	struct gpu_event event = world_event(gpu);
+	uint64_t lost = UNMAP_NS + 40 * SAVE_NS;
+
+	assert_int_equal(event.type, GPU_EVENT_UNMAPPED);
+	assert_int_equal(event.tag, 9);
+	assert_int_equal(event.save_ns, 40 * SAVE_NS);
+	assert_int_equal(event.t, t + PACKET_NS + 6000 + lost);
+	event = world_event(gpu);
+	lost += MAP_NS + 40 * RESTORE_NS;
+	assert_int_equal(event.type, GPU_EVENT_MAPPED);
+	assert_int_equal(event.restore_ns, 40 * RESTORE_NS);
+	assert_int_equal(event.t, t + PACKET_NS + 6000 + lost);
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + PACKET_NS + 10000 + lost);
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 2).t, t + PACKET_NS + 12000 + lost);
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 3).t, t + PACKET_NS + 20000 + lost);
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 4).t, t + PACKET_NS + 30000 + lost);
+	assert_int_equal(world_stats(gpu, a).preempted, 1);
+	assert_int_equal(world_stats(gpu, c).preempted, 0);
+	assert_int_equal(world_stats(gpu, a).busy_ns, 10000);
+	assert_int_equal(world_stats(gpu, c).busy_ns, 20000);
+	gpu_free(gpu);
+}
+
+/* The command processor's own time is stopped and goes on, too. */
+static void packet_time_goes_on(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint64_t t = gpu_now(gpu);
+
+	(void)state;
+	world_submit(gpu, queue, dispatch(1, 1, 1, 1000));
+	advance(gpu, t + 200);
+	assert_int_equal(gpu_bounce(gpu, 9, NULL, 0), 0);
+	assert_int_equal(world_until(gpu, GPU_EVENT_STARTED, 1).t,
+			 t + PACKET_NS + UNMAP_NS + MAP_NS);
+	gpu_free(gpu);
+}
+
+static void costs_nothing_to_save_when_idle(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint64_t t = gpu_now(gpu);
+
+	(void)state;
+	assert_int_equal(gpu_bounce(gpu, 9, NULL, 0), 0);
+	assert_int_equal(world_event(gpu).save_ns, 0);
+	struct gpu_event event = world_event(gpu);
+
+	assert_int_equal(event.t, t + UNMAP_NS + MAP_NS);
+	assert_int_equal(event.restore_ns, 0);
+	assert_int_equal(world_stats(gpu, queue).preempted, 0);
+	gpu_free(gpu);
+}
+
+/* What stays off is not restored, and costs no restore until it is mapped. */
+static void restores_what_is_mapped(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu_change off = {.queue = a, .map = false}, on = {.queue = a, .map = true};
+
+	(void)state;
+	world_submit(gpu, a, dispatch(1, 30, 1, 1000000));
+	world_submit(gpu, b, dispatch(2, 10, 1, 1000000));
+	world_until(gpu, GPU_EVENT_STARTED, 2);
+	advance(gpu, gpu_now(gpu) + 1000);
+	assert_int_equal(gpu_bounce(gpu, 8, &off, 1), 0);
+	assert_true(gpu_queue_mapped(gpu, a));
+	assert_int_equal(world_event(gpu).save_ns, 40 * SAVE_NS);
+	assert_false(gpu_queue_mapped(gpu, a));
+	assert_int_equal(world_event(gpu).restore_ns, 10 * RESTORE_NS);
+	advance(gpu, gpu_now(gpu) + 1000);
+	assert_int_equal(gpu_live_units(gpu), 10);
+	assert_int_equal(gpu_bounce(gpu, 9, &on, 1), 0);
+	assert_int_equal(world_event(gpu).save_ns, 10 * SAVE_NS);
+	assert_int_equal(world_event(gpu).restore_ns, 40 * RESTORE_NS);
+	advance(gpu, gpu_now(gpu) + 1000);
+	assert_int_equal(gpu_live_units(gpu), 40);
+	gpu_free(gpu);
+}
+
+static void one_after_another(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu_change off = {.queue = queue, .map = false};
+	struct gpu_change on = {.queue = queue, .map = true};
+	uint64_t t = gpu_now(gpu);
+
+	(void)state;
+	world_submit(gpu, queue, dispatch(1, 1, 1, 1000000));
+	advance(gpu, t + PACKET_NS + 1000);
+	t = gpu_now(gpu);
+	assert_int_equal(gpu_bounce(gpu, 1, &off, 1), 0);
+	assert_int_equal(gpu_bounce(gpu, 2, &on, 1), 0);
+	assert_int_equal(gpu_bounce(gpu, 3, NULL, 0), 0);
+	const struct {
+		enum gpu_event_type type;
+		uint64_t tag, span, save_ns, restore_ns;
+	} expected[] = {
+		{GPU_EVENT_UNMAPPED, 1, UNMAP_NS + SAVE_NS, SAVE_NS, 0},
+		{GPU_EVENT_MAPPED, 1, MAP_NS, 0, 0},
+		{GPU_EVENT_UNMAPPED, 2, UNMAP_NS, 0, 0},
+		{GPU_EVENT_MAPPED, 2, MAP_NS + RESTORE_NS, 0, RESTORE_NS},
+		{GPU_EVENT_UNMAPPED, 3, UNMAP_NS + SAVE_NS, SAVE_NS, 0},
+		{GPU_EVENT_MAPPED, 3, MAP_NS + RESTORE_NS, 0, RESTORE_NS},
+	};
+
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		struct gpu_event event = world_event(gpu);
+
+		t += expected[i].span;
+		assert_int_equal(event.type, expected[i].type);
+		assert_int_equal(event.tag, expected[i].tag);
+		assert_int_equal(event.t, t);
+		assert_int_equal(event.save_ns, expected[i].save_ns);
+		assert_int_equal(event.restore_ns, expected[i].restore_ns);
+	}
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 1000000 - 1000);
+	gpu_free(gpu);
+}
+
+/* Saved state has its units again before anything new of any queue. */
+static void restored_before_anything_new(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint64_t t = gpu_now(gpu);
+
+	(void)state;
+	world_submit(gpu, b, dispatch(2, 1000, 1, 40000));
+	advance(gpu, t + PACKET_NS + 1000);
+	world_submit(gpu, a, dispatch(1, 1000, 1, 40000));
+	advance(gpu, gpu_now(gpu) + PACKET_NS);
+	assert_int_equal(gpu_bounce(gpu, 9, NULL, 0), 0);
+	world_until(gpu, GPU_EVENT_MAPPED, 9);
+	advance(gpu, gpu_now(gpu) + 1000);
+	assert_int_equal(gpu_live_units(gpu), UNITS);
+	assert_int_equal(world_stats(gpu, a).unit_ns, 0);
+	gpu_free(gpu);
+}
+
+/* Two queues whose saved state together exceeds the GPU, because one ran while
+ * the other was off: what was running goes on, the rest follows as units become
+ * free, and before anything new. */
+static void saved_state_beyond_the_gpu(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu_change on = {.queue = a, .map = true};
+
+	(void)state;
+	world_submit(gpu, a, dispatch(1, 150, 1, 100000));
+	world_until(gpu, GPU_EVENT_STARTED, 1);
+	advance(gpu, gpu_now(gpu) + 60000);
+	world_bounce(gpu, a, false); /* 100 workgroups saved with 40000 ns left */
+	world_submit(gpu, b, dispatch(2, 200, 1, 50000));
+	world_until(gpu, GPU_EVENT_STARTED, 2);
+	advance(gpu, gpu_now(gpu) + 20000); /* 100 with 30000 ns left */
+	assert_int_equal(gpu_bounce(gpu, 9, &on, 1), 0);
+	struct gpu_event event = world_until(gpu, GPU_EVENT_MAPPED, 9);
+	uint64_t t = event.t;
+
+	assert_int_equal(event.restore_ns, UNITS * RESTORE_NS);
+	/* b's first hundred, then a's saved ones, and only then both's new ones. */
+	advance(gpu, t + 29999);
+	assert_int_equal(world_stats(gpu, b).wgs_done, 0);
+	assert_int_equal(world_stats(gpu, a).unit_ns, 100 * 60000);
+	advance(gpu, t + 30000);
+	assert_int_equal(world_stats(gpu, b).wgs_done, 100);
+	assert_int_equal(gpu_live_units(gpu), UNITS);
+	advance(gpu, t + 69999);
+	assert_int_equal(world_stats(gpu, a).wgs_done, 0);
+	advance(gpu, t + 70000);
+	assert_int_equal(world_stats(gpu, a).wgs_done, 100);
+	assert_int_equal(gpu_live_units(gpu), UNITS);
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 170000);
+	assert_int_equal(world_stats(gpu, a).unit_ns, 150 * 100000);
+	assert_int_equal(world_stats(gpu, b).unit_ns, 200 * 50000);
+	gpu_free(gpu);
+}
+
+/* A saved workgroup that does not fit yet is not passed by small new ones. */
+static void saved_state_is_not_passed(void **state)
+{
+	struct gpu_config config = world_config();
+
+	config.cus = 1;
+	struct gpu *gpu = world_with(config);
+	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu_change on = {.queue = a, .map = true};
+
+	(void)state;
+	world_submit(gpu, a, dispatch(1, 1, 6, 100000));
+	world_until(gpu, GPU_EVENT_STARTED, 1);
+	advance(gpu, gpu_now(gpu) + 1000);
+	world_bounce(gpu, a, false);
+	world_submit(gpu, b, dispatch(2, 1, 5, 10000));
+	world_until(gpu, GPU_EVENT_STARTED, 2);
+	advance(gpu, gpu_now(gpu) + 1000);
+	assert_int_equal(gpu_bounce(gpu, 9, &on, 1), 0);
+	uint64_t t = world_until(gpu, GPU_EVENT_MAPPED, 9).t;
+
+	world_submit(gpu, b, dispatch(3, 1, 1, 10000));
+	advance(gpu, t + 8999);
+	assert_int_equal(gpu_live_units(gpu), 5);
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 3).t, t + 9000 + 10000);
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 9000 + 99000);
+	gpu_free(gpu);
+}
+
+/* Within a queue, too, what was running goes on before what still waits for units. */
+static void running_part_goes_on_first(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu_change on = {.queue = a, .map = true};
+
+	(void)state;
+	world_submit(gpu, a, traced(dispatch(1, 100, 1, 100000)));
+	world_until(gpu, GPU_EVENT_STARTED, 1);
+	advance(gpu, gpu_now(gpu) + 1000);
+	world_bounce(gpu, a, false);
+	world_submit(gpu, b, dispatch(2, 40, 1, 1000000));
+	world_until(gpu, GPU_EVENT_STARTED, 2);
+	advance(gpu, gpu_now(gpu) + 1000);
+	/* The first brings back 60 of the 100; the second finds them running. */
+	assert_int_equal(gpu_bounce(gpu, 8, &on, 1), 0);
+	world_until(gpu, GPU_EVENT_MAPPED, 8);
+	advance(gpu, gpu_now(gpu) + 9000);
+	assert_int_equal(gpu_bounce(gpu, 9, NULL, 0), 0);
+	uint64_t t = world_until(gpu, GPU_EVENT_MAPPED, 9).t;
+	struct gpu_event event = world_until(gpu, GPU_EVENT_WORKGROUPS, 1);
+
+	assert_int_equal(event.first, 0);
+	assert_int_equal(event.count, 60);
+	assert_int_equal(event.t, t + 90000);
+	event = world_until(gpu, GPU_EVENT_WORKGROUPS, 1);
+	assert_int_equal(event.first, 60);
+	assert_int_equal(event.count, 40);
+	assert_int_equal(event.t, t + 90000 + 99000);
+	gpu_free(gpu);
+}
+
+/* Calls during a bounce: packets are taken, and wait for its end. */
+static void calls_during_a_bounce(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu_change on;
+
+	(void)state;
+	assert_int_equal(gpu_bounce(gpu, 8, NULL, 0), 0);
+	world_submit(gpu, a, dispatch(1, 1, 1, 1000));
+	int b = world_add(gpu, GPU_QUEUE_COMPUTE);
+
+	assert_true(b >= 0);
+	world_submit(gpu, (uint32_t)b, dispatch(2, 1, 1, 1000));
+	assert_int_equal(world_event(gpu).type, GPU_EVENT_UNMAPPED);
+	uint64_t t = world_event(gpu).t;
+
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + PACKET_NS + 1000);
+	advance(gpu, t + 1000000);
+	assert_int_equal(gpu_queue_depth(gpu, (uint32_t)b), 1);
+	on = (struct gpu_change){.queue = (uint32_t)b, .map = true};
+	assert_int_equal(gpu_bounce(gpu, 9, &on, 1), 0);
+	t = world_until(gpu, GPU_EVENT_MAPPED, 9).t;
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 2).t, t + PACKET_NS + 1000);
+	gpu_free(gpu);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stops_every_queue),
+		cmocka_unit_test(packet_time_goes_on),
+		cmocka_unit_test(costs_nothing_to_save_when_idle),
+		cmocka_unit_test(restores_what_is_mapped),
+		cmocka_unit_test(one_after_another),
+		cmocka_unit_test(restored_before_anything_new),
+		cmocka_unit_test(saved_state_beyond_the_gpu),
+		cmocka_unit_test(saved_state_is_not_passed),
+		cmocka_unit_test(running_part_goes_on_first),
+		cmocka_unit_test(calls_during_a_bounce),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

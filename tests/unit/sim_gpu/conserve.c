@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+/* Several queues under random bounces, priorities, masks, and slices: every
+ * workgroup once, no work added or lost. Where the firmware fails: what is lost is
+ * what had begun, and everything else runs. */
+#include "tests/unit/sim_gpu/script.h"
+#include "tests/unit/sim_gpu/world.h"
+
+static struct script_result lives(struct script script)
+{
+	struct script_result all = {0};
+
+	for (script.seed = 1; script.seed <= 40; script.seed++) {
+		struct script_result result = script_run(&script);
+
+		all.bounces += result.bounces;
+		all.preempted += result.preempted;
+		all.workgroups += result.workgroups;
+		all.slices += result.slices;
+		all.failed += result.failed;
+		all.lost += result.lost;
+	}
+	/* The script did what it is for. */
+	assert_true(all.bounces > 1000);
+	assert_true(all.preempted > 500);
+	assert_true(all.workgroups > 50000);
+	return all;
+}
+
+static void under_random_bounces(void **state)
+{
+	(void)state;
+	lives((struct script){.steps = 3000, .finish = true});
+}
+
+static void oversubscribed(void **state)
+{
+	(void)state;
+	assert_true(lives((struct script){.steps = 3000, .finish = true, .oversubscribed = true})
+			    .slices > 500);
+}
+
+static void with_failures(void **state)
+{
+	(void)state;
+	for (int sliced = 0; sliced < 2; sliced++) {
+		struct script_result all = lives((struct script){
+			.steps = 3000, .finish = true, .failures = true, .oversubscribed = sliced});
+
+		assert_true(all.failed > 100);
+		assert_true(all.lost > 100);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(under_random_bounces),
+		cmocka_unit_test(oversubscribed),
+		cmocka_unit_test(with_failures),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

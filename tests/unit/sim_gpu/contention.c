@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+/* Queues that compete for units: who waits for what, and who gets how much. */
+#include <errno.h>
+
+#include "tests/unit/sim_gpu/world.h"
+
+/* A kernel of one workgroup behind a full GPU waits for the rest of a
+ * workgroup of the large kernel, not for the kernel. */
+static void small_behind_large(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t large = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t small = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu_event event;
+
+	(void)state;
+	uint64_t t = gpu_now(gpu);
+
+	world_submit(gpu, large, dispatch(1, 100000, 1, 50000));
+	/* In the middle of the third wave. */
+	while (gpu_step(gpu, t + PACKET_NS + 120000, &event))
+		;
+	assert_int_equal(gpu_live_units(gpu), UNITS);
+	world_submit(gpu, small, dispatch(2, 1, 1, 1000));
+	event = world_until(gpu, GPU_EVENT_RETIRED, 2);
+	assert_int_equal(event.t, t + PACKET_NS + 150000 + 1000);
+	assert_int_equal(gpu_queue_depth(gpu, large), 1);
+	gpu_free(gpu);
+}
+
+static void saturate(struct gpu *gpu, uint32_t queue, uint32_t units, uint64_t wg_ns)
+{
+	for (uint64_t i = 0; i < 200; i++)
+		world_submit(gpu, queue, dispatch(i, 1000, units, wg_ns));
+}
+
+static void shares(uint32_t xccs, uint32_t units_a, uint64_t ns_a, uint32_t units_b, uint64_t ns_b)
+{
+	struct gpu_config config = world_config();
+
+	config.xccs = xccs;
+	struct gpu *gpu = world_with(config);
+	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint64_t end = gpu_now(gpu) + 20000000;
+	struct gpu_event event;
+
+	saturate(gpu, a, units_a, ns_a);
+	saturate(gpu, b, units_b, ns_b);
+	while (gpu_step(gpu, end, &event))
+		;
+	assert_true(gpu_queue_depth(gpu, a) > 0 && gpu_queue_depth(gpu, b) > 0);
+	double of_a = (double)world_stats(gpu, a).unit_ns;
+	double of_b = (double)world_stats(gpu, b).unit_ns;
+
+	if (of_a / (of_a + of_b) < 0.48 || of_a / (of_a + of_b) > 0.52)
+		fail_msg("%u x %lu ns beside %u x %lu ns: %.3f of the units", units_a, ns_a,
+			 units_b, ns_b, of_a / (of_a + of_b));
+	/* And between them they use the GPU. */
+	assert_true(of_a + of_b > 0.97 * UNITS * 20000000);
+	gpu_free(gpu);
+}
+
+static void equals_share_equally(void **state)
+{
+	(void)state;
+	for (uint32_t xccs = 1; xccs <= 5; xccs += xccs == 1 ? 1 : 3) {
+		shares(xccs, 1, 10000, 1, 10000);
+		shares(xccs, 5, 7300, 5, 7300);
+		shares(xccs, 1, 10000, 1, 10010);
+	}
+}
+
+/* The turn is by workgroup: of three queues with the same workgroups each gets
+ * a third, and one that wants less leaves its part to the others. */
+static void turn_by_turn(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t queues[3];
+	struct gpu_event event;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		queues[i] = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint64_t t = gpu_now(gpu);
+
+	world_submit(gpu, queues[0], dispatch(0, 1000, 1, 10000));
+	world_submit(gpu, queues[1], dispatch(1, 1000, 1, 10000));
+	world_submit(gpu, queues[2], dispatch(2, 10, 1, 10000));
+	while (gpu_step(gpu, t + PACKET_NS + 10000 - 1, &event))
+		;
+	assert_int_equal(world_stats(gpu, queues[0]).unit_ns, 45 * 9999);
+	assert_int_equal(world_stats(gpu, queues[1]).unit_ns, 45 * 9999);
+	assert_int_equal(world_stats(gpu, queues[2]).unit_ns, 10 * 9999);
+	gpu_free(gpu);
+}
+
+/* A workgroup that needs a whole CU waits, but not for ever. */
+static void large_workgroup_is_not_starved(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t small[2], large;
+	struct gpu_event event;
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		small[i] = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	large = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	/* Two streams whose workgroups never all end together. */
+	saturate(gpu, small[0], 1, 10000);
+	saturate(gpu, small[1], 1, 13000);
+	while (gpu_step(gpu, gpu_now(gpu) + 100000, &event))
+		;
+	uint64_t t = gpu_now(gpu);
+	uint64_t before = world_stats(gpu, small[0]).unit_ns + world_stats(gpu, small[1]).unit_ns;
+
+	world_submit(gpu, large, dispatch(1000, 2, CU_UNITS, 5000));
+	event = world_until(gpu, GPU_EVENT_RETIRED, 1000);
+	/* Its turn comes with the first units to become free, after one more
+	 * workgroup of each of the others; then one CU drains, and it runs. So again
+	 * for its second workgroup. Meanwhile the others have the rest. */
+	assert_in_range(event.t, t + PACKET_NS + 2 * 5000,
+			t + PACKET_NS + 13000 + 2 * (13000 + 5000));
+	assert_true(world_stats(gpu, small[0]).unit_ns + world_stats(gpu, small[1]).unit_ns >
+		    before + (event.t - t) * (UNITS - 2 * CU_UNITS));
+	assert_true(gpu_queue_depth(gpu, small[0]) > 0);
+	gpu_free(gpu);
+}
+
+static void too_large_a_workgroup(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu_packet packet = dispatch(1, 1, CU_UNITS + 1, 1000);
+
+	(void)state;
+	assert_int_equal(gpu_submit(gpu, queue, &packet), -EINVAL);
+	assert_int_equal(gpu_queue_depth(gpu, queue), 0);
+	gpu_free(gpu);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(small_behind_large),
+		cmocka_unit_test(equals_share_equally),
+		cmocka_unit_test(turn_by_turn),
+		cmocka_unit_test(large_workgroup_is_not_starved),
+		cmocka_unit_test(too_large_a_workgroup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

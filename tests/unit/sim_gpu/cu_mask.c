@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+/* CU masks: confine, slow down in proportion, and keep queues out of each other's way. */
+#include "tests/unit/sim_gpu/world.h"
+
+#define LOW_HALF 0x1fu
+#define HIGH_HALF 0x3e0u
+
+static void set(struct gpu *gpu, uint32_t queue, uint32_t mask)
+{
+	assert_int_equal(gpu_queue_set_cu_mask(gpu, queue, &mask, 32), 0);
+}
+
+static void bounce(struct gpu *gpu)
+{
+	assert_int_equal(gpu_bounce(gpu, MAP_TAG, NULL, 0), 0);
+	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
+}
+
+static void advance(struct gpu *gpu, uint64_t until)
+{
+	struct gpu_event event;
+
+	while (gpu_step(gpu, until, &event))
+		;
+}
+
+static void half_the_cus_half_the_speed(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+
+	(void)state;
+	set(gpu, queue, LOW_HALF);
+	bounce(gpu);
+	uint64_t t = gpu_now(gpu) + PACKET_NS;
+
+	world_submit(gpu, queue, dispatch(1, 1000, 1, 10000));
+	advance(gpu, t + 5000);
+	assert_int_equal(gpu_live_units(gpu), UNITS / 2);
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 20 * 10000);
+	/* And back: no bits are all CUs. */
+	assert_int_equal(gpu_queue_set_cu_mask(gpu, queue, NULL, 0), 0);
+	bounce(gpu);
+	t = gpu_now(gpu) + PACKET_NS;
+	world_submit(gpu, queue, dispatch(2, 1000, 1, 10000));
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 10 * 10000);
+	gpu_free(gpu);
+}
+
+/* Queues on different CUs are each as fast as alone there, whatever the other's
+ * workgroups hold and how long they run. */
+static void no_disturbance(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+
+	(void)state;
+	set(gpu, a, LOW_HALF);
+	set(gpu, b, HIGH_HALF);
+	bounce(gpu);
+	uint64_t t = gpu_now(gpu) + PACKET_NS;
+
+	for (uint64_t i = 0; i < 20; i++)
+		world_submit(gpu, b, dispatch(i, 100, CU_UNITS, 33333));
+	advance(gpu, t + 10000);
+	for (uint64_t i = 0; i < 5; i++) {
+		uint64_t begin = gpu_now(gpu) + PACKET_NS;
+
+		world_submit(gpu, a, barrier_of(dispatch(100 + i, 51, 1, 1000)));
+		assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 100 + i).t, begin + 2000);
+	}
+	gpu_free(gpu);
+}
+
+/* Where masks overlap, there is the contest, and only there. */
+static void overlap(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+
+	(void)state;
+	set(gpu, b, LOW_HALF);
+	bounce(gpu);
+	uint64_t t = gpu_now(gpu);
+
+	for (uint64_t i = 0; i < 50; i++) {
+		world_submit(gpu, a, dispatch(i, 1000, 1, 10000));
+		world_submit(gpu, b, dispatch(i, 1000, 1, 10000));
+	}
+	advance(gpu, t + 3000000);
+	uint64_t of_a = world_stats(gpu, a).unit_ns, of_b = world_stats(gpu, b).unit_ns;
+
+	assert_true(of_a + of_b > UNITS * UINT64_C(3000000) * 97 / 100);
+	assert_true(of_b <= UNITS / 2 * UINT64_C(3000000));
+	assert_true(of_a >= UNITS / 2 * UINT64_C(2900000));
+	gpu_free(gpu);
+}
+
+/* Bit i is CU i / xccs of XCC i mod xccs. */
+static void bits_go_over_the_xccs(void **state)
+{
+	struct gpu_config config = world_config();
+
+	(void)state;
+	config.xccs = 2; /* of 5 CUs each */
+	struct gpu *gpu = world_with(config);
+	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+
+	set(gpu, queue, 0x7); /* two CUs of XCC 0, one of XCC 1 */
+	bounce(gpu);
+	uint64_t t = gpu_now(gpu) + PACKET_NS;
+
+	world_submit(gpu, queue, traced(dispatch(1, 4, CU_UNITS, 1000)));
+	struct gpu_event event = world_until(gpu, GPU_EVENT_WORKGROUPS, 1);
+
+	assert_int_equal(event.t, t + 1000);
+	assert_int_equal(event.first, 0);
+	assert_int_equal(event.count, 3); /* 0 and 2 on XCC 0, 1 on XCC 1; 3 waits */
+	event = world_until(gpu, GPU_EVENT_WORKGROUPS, 1);
+	assert_int_equal(event.t, t + 2000);
+	assert_int_equal(event.first, 3);
+	/* XCC 1 is left without a CU: its workgroups wait for ever. */
+	set(gpu, queue, 0x5);
+	bounce(gpu);
+	t = gpu_now(gpu) + PACKET_NS;
+	world_submit(gpu, queue, traced(dispatch(2, 2, 1, 1000)));
+	event = world_until(gpu, GPU_EVENT_WORKGROUPS, 2);
+	assert_int_equal(event.first, 0);
+	assert_int_equal(event.count, 1);
+	world_is_still(gpu);
+	assert_int_equal(gpu_queue_depth(gpu, queue), 1);
+	set(gpu, queue, 0x3);
+	bounce(gpu);
+	t = gpu_now(gpu);
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 1000);
+	gpu_free(gpu);
+}
+
+/* A mask set while workgroups run: from the bounce on they run where it allows,
+ * with what is left of them, and nothing is lost. */
+static void moves_what_runs(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+
+	(void)state;
+	world_submit(gpu, queue, traced(dispatch(1, UNITS, 1, 10000)));
+	world_until(gpu, GPU_EVENT_STARTED, 1);
+	set(gpu, queue, LOW_HALF);
+	advance(gpu, gpu_now(gpu) + 4000);
+	assert_int_equal(gpu_live_units(gpu), UNITS);
+	bounce(gpu);
+	uint64_t t = gpu_now(gpu);
+
+	advance(gpu, t);
+	assert_int_equal(gpu_live_units(gpu), UNITS / 2);
+	assert_int_equal(world_until(gpu, GPU_EVENT_WORKGROUPS, 1).t, t + 6000);
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 12000);
+	assert_int_equal(world_stats(gpu, queue).unit_ns, UNITS * 10000);
+	gpu_free(gpu);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(half_the_cus_half_the_speed),
+		cmocka_unit_test(no_disturbance),
+		cmocka_unit_test(overlap),
+		cmocka_unit_test(bits_go_over_the_xccs),
+		cmocka_unit_test(moves_what_runs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+/* Copies over links: bandwidth shared, engines named, the rest after a bounce. */
+#include <errno.h>
+
+#include "tests/unit/sim_gpu/world.h"
+
+#define HOST_BYTES_US 25000u /* 25 bytes a ns */
+#define PEER_BYTES_US 50000u
+#define LOCAL_BYTES_US 400000u
+#define BYTES 1000000u
+
+static struct gpu_config links_config(void)
+{
+	struct gpu_config config = world_config();
+
+	config.xgmi_engines = 2;
+	config.link_bytes_us[GPU_LINK_HOST] = HOST_BYTES_US;
+	config.link_bytes_us[GPU_LINK_LOCAL] = LOCAL_BYTES_US;
+	config.link_bytes_us[GPU_LINK_PEER(0)] = PEER_BYTES_US;
+	return config;
+}
+
+static struct gpu_packet copy(uint64_t tag, uint32_t link, uint64_t bytes)
+{
+	return (struct gpu_packet){
+		.kind = GPU_PACKET_COPY, .tag = tag, .link = link, .bytes = bytes};
+}
+
+static uint64_t retired_at(struct gpu *gpu, uint64_t tag)
+{
+	return world_until(gpu, GPU_EVENT_RETIRED, tag).t;
+}
+
+static void alone(void **state)
+{
+	struct gpu *gpu = world_with(links_config());
+	uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
+	uint64_t t = gpu_now(gpu);
+	struct gpu_packet packet = copy(1, GPU_LINK_HOST, BYTES);
+
+	(void)state;
+	packet.busy_ns = 700;
+	world_submit(gpu, a, packet);
+	assert_int_equal(retired_at(gpu, 1), t + PACKET_NS + 700 + BYTES / 25);
+	assert_int_equal(world_stats(gpu, a).busy_ns, 700 + BYTES / 25);
+	world_submit(gpu, a, copy(2, GPU_LINK_LOCAL, BYTES));
+	t = gpu_now(gpu);
+	assert_int_equal(retired_at(gpu, 2), t + PACKET_NS + BYTES / 400);
+	world_submit(gpu, a, copy(3, GPU_LINK_LOCAL, 0));
+	t = gpu_now(gpu);
+	assert_int_equal(retired_at(gpu, 3), t + PACKET_NS);
+	gpu_free(gpu);
+}
+
+/* Two engines on one link have half of it each, as long as both copy. */
+static void one_link_is_shared(void **state)
+{
+	struct gpu *gpu = world_with(links_config());
+	uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_SDMA);
+	uint64_t t = gpu_now(gpu) + PACKET_NS;
+
+	(void)state;
+	world_submit(gpu, a, copy(1, GPU_LINK_HOST, BYTES));
+	world_submit(gpu, b, copy(2, GPU_LINK_HOST, 3 * BYTES));
+	assert_int_equal(retired_at(gpu, 1), t + 2 * BYTES / 25);
+	/* From there on alone: it has 2 of its 3 parts left. */
+	assert_int_equal(retired_at(gpu, 2), t + 4 * BYTES / 25);
+	gpu_free(gpu);
+}
+
+static void other_links_do_not_matter(void **state)
+{
+	struct gpu *gpu = world_with(links_config());
+	uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_SDMA);
+	uint32_t c = world_queue(gpu, GPU_QUEUE_XGMI);
+	uint64_t t = gpu_now(gpu) + PACKET_NS;
+
+	(void)state;
+	world_submit(gpu, a, copy(1, GPU_LINK_HOST, BYTES));
+	world_submit(gpu, b, copy(2, GPU_LINK_LOCAL, BYTES));
+	world_submit(gpu, c, copy(3, GPU_LINK_PEER(0), BYTES));
+	assert_int_equal(retired_at(gpu, 2), t + BYTES / 400);
+	assert_int_equal(retired_at(gpu, 3), t + BYTES / 50);
+	assert_int_equal(retired_at(gpu, 1), t + BYTES / 25);
+	gpu_free(gpu);
+}
+
+/* No copy is faster than its engine: two may then have the link to themselves. */
+static void engine_is_the_limit(void **state)
+{
+	struct gpu_config config = links_config();
+
+	(void)state;
+	config.engine_bytes_us = 10000;
+	struct gpu *gpu = world_with(config);
+	uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_SDMA);
+	uint64_t t = gpu_now(gpu) + PACKET_NS;
+
+	world_submit(gpu, a, copy(1, GPU_LINK_HOST, BYTES));
+	world_submit(gpu, b, copy(2, GPU_LINK_HOST, BYTES));
+	assert_int_equal(retired_at(gpu, 1), t + BYTES / 10);
+	assert_int_equal(retired_at(gpu, 2), t + BYTES / 10);
+	gpu_free(gpu);
+}
+
+/* XGMI queues have engines of their own; a named engine is taken whatever it is. */
+static void engines(void **state)
+{
+	struct gpu *gpu = world_with(links_config()); /* 2 + 2 */
+	struct gpu_queue_config named = {.kind = GPU_QUEUE_SDMA, .engine = 3};
+	struct gpu_config none = world_config();
+	uint32_t sdma[2], xgmi[2], other;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		sdma[i] = world_queue(gpu, GPU_QUEUE_SDMA);
+		xgmi[i] = world_queue(gpu, GPU_QUEUE_XGMI);
+	}
+	int id = gpu_queue_add(gpu, &named);
+
+	assert_true(id >= 0);
+	other = (uint32_t)id;
+	world_bounce(gpu, other, true);
+	uint64_t t = gpu_now(gpu) + PACKET_NS;
+
+	/* All four have an engine each; the named one shares with the second XGMI queue. */
+	for (uint64_t i = 0; i < 2; i++) {
+		world_submit(gpu, sdma[i], work(i, 1000));
+		world_submit(gpu, xgmi[i], work(10 + i, 1000));
+	}
+	world_submit(gpu, other, work(20, 1000));
+	assert_int_equal(retired_at(gpu, 11), t + 1000);
+	assert_int_equal(retired_at(gpu, 20), t + 1000 + PACKET_NS + 1000);
+	assert_int_equal(world_stats(gpu, sdma[1]).packets_retired, 1);
+	named.engine = 4;
+	assert_int_equal(gpu_queue_add(gpu, &named), -EINVAL);
+	gpu_free(gpu);
+
+	gpu = world_with(none);
+	named = (struct gpu_queue_config){.kind = GPU_QUEUE_XGMI, .engine = GPU_ENGINE_ANY};
+	assert_int_equal(gpu_queue_add(gpu, &named), -EINVAL);
+	gpu_free(gpu);
+}
+
+/* A bounce stops copies in the middle; they go on with what is left. */
+static void rest_after_a_bounce(void **state)
+{
+	struct gpu *gpu = world_with(links_config());
+	uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_SDMA);
+	uint64_t t = gpu_now(gpu) + PACKET_NS, lost;
+	struct gpu_event event;
+
+	(void)state;
+	world_submit(gpu, a, copy(1, GPU_LINK_HOST, BYTES));
+	world_submit(gpu, b, copy(2, GPU_LINK_HOST, BYTES));
+	while (gpu_step(gpu, t + 10000, &event))
+		;
+	/* 125000 bytes of each are done; b stays off, and a has the link. */
+	world_bounce(gpu, b, false);
+	lost = gpu_now(gpu) - (t + 10000);
+	assert_int_equal(lost, UNMAP_NS + MAP_NS);
+	assert_int_equal(retired_at(gpu, 1), t + 10000 + lost + (BYTES - 125000) / 25);
+	world_bounce(gpu, b, true);
+	t = gpu_now(gpu);
+	assert_int_equal(retired_at(gpu, 2), t + (BYTES - 125000) / 25);
+	assert_int_equal(world_stats(gpu, b).busy_ns, 10000 + (BYTES - 125000) / 25);
+	gpu_free(gpu);
+}
+
+/* A queue that goes leaves its share to the others. */
+static void removed_in_mid_copy(void **state)
+{
+	struct gpu *gpu = world_with(links_config());
+	uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_SDMA);
+	uint64_t t = gpu_now(gpu) + PACKET_NS;
+	struct gpu_event event;
+
+	(void)state;
+	world_submit(gpu, a, copy(1, GPU_LINK_HOST, BYTES));
+	world_submit(gpu, b, copy(2, GPU_LINK_HOST, BYTES));
+	while (gpu_step(gpu, t + 10000, &event))
+		;
+	assert_int_equal(gpu_queue_remove(gpu, b), 0);
+	assert_int_equal(retired_at(gpu, 1), t + 10000 + (BYTES - 125000) / 25);
+	gpu_free(gpu);
+}
+
+static void refused(void **state)
+{
+	struct gpu *gpu = world_with(links_config());
+	uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
+	uint32_t compute = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu_packet packet = copy(1, GPU_LINK_PEER(1), BYTES);
+
+	(void)state;
+	assert_int_equal(gpu_submit(gpu, a, &packet), -EINVAL); /* there is no such link */
+	packet.link = GPU_LINKS_MAX;
+	assert_int_equal(gpu_submit(gpu, a, &packet), -EINVAL);
+	packet.link = GPU_LINK_HOST;
+	assert_int_equal(gpu_submit(gpu, compute, &packet), -EINVAL);
+	gpu_free(gpu);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(alone),
+		cmocka_unit_test(one_link_is_shared),
+		cmocka_unit_test(other_links_do_not_matter),
+		cmocka_unit_test(engine_is_the_limit),
+		cmocka_unit_test(engines),
+		cmocka_unit_test(rest_after_a_bounce),
+		cmocka_unit_test(removed_in_mid_copy),
+		cmocka_unit_test(refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

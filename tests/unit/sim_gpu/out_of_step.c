@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Queues that saturate the GPU with workgroups that are out of step: the model has few
+ * events all the same, and what it saves by that changes neither what the queues get nor
+ * when a dispatch ends.
+ */
+#include <stdlib.h>
+
+#include "tests/unit/sim_gpu/world.h"
+
+#define EARLY_NS 500u /* how early a workgroup may end: sim/gpu/cohort.c */
+#define MS 1000000u
+#define QUEUES 3u
+
+/* As large as an MI210. */
+static struct gpu *large(uint32_t xccs)
+{
+	struct gpu_config config = world_config();
+
+	config.xccs = xccs;
+	config.cus = 104;
+	config.units_per_cu = 32;
+	return world_with(config);
+}
+
+struct load {
+	uint32_t queues, wgs, units;
+	uint64_t wg_ns[QUEUES];
+};
+
+/* What came of it in so many ms. */
+struct result {
+	uint64_t events, retired[QUEUES];
+	double unit_ns[QUEUES];
+};
+
+static void keep_busy(struct gpu *gpu, const uint32_t *queues, const struct load *load)
+{
+	for (uint32_t q = 0; q < load->queues; q++)
+		while (gpu_queue_depth(gpu, queues[q]) < 4)
+			world_submit(gpu, queues[q],
+				     traced(barrier_of(
+					     dispatch(q, load->wgs, load->units, load->wg_ns[q]))));
+}
+
+static struct result saturate(const struct load *load, uint32_t xccs, uint32_t ms)
+{
+	struct gpu *gpu = large(xccs);
+	struct result result = {0};
+	uint32_t queues[QUEUES];
+	struct gpu_event event;
+
+	for (uint32_t q = 0; q < load->queues; q++)
+		queues[q] = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint64_t end = gpu_now(gpu) + (uint64_t)ms * MS;
+
+	keep_busy(gpu, queues, load);
+	while (gpu_step(gpu, end, &event)) {
+		result.events += event.type == GPU_EVENT_WORKGROUPS;
+		if (event.type == GPU_EVENT_RETIRED)
+			keep_busy(gpu, queues, load);
+	}
+	for (uint32_t q = 0; q < load->queues; q++) {
+		result.unit_ns[q] = (double)world_stats(gpu, queues[q]).unit_ns;
+		result.retired[q] = world_stats(gpu, queues[q]).packets_retired;
+	}
+	gpu_free(gpu);
+	return result;
+}
+
+/* One event stands for a cohort. The first of these loads would have 86,000 in a millisecond with
+ * an event for each workgroup, and 16,800 with one for those that begin together. */
+static void two_processes_make_few_events(void **state)
+{
+	static const struct load loads[] = {
+		{.queues = 2, .wgs = 4000, .units = 4, .wg_ns = {9000, 10373}},
+		{.queues = 2, .wgs = 40000, .units = 4, .wg_ns = {2000, 2137}},
+		{.queues = 2, .wgs = 400, .units = 32, .wg_ns = {2600, 31000}},
+	};
+	const uint32_t ms = 20, most = 2 * 1000 / EARLY_NS * 1000;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
+		struct result result = saturate(&loads[i], 1, ms);
+
+		if (result.events > (uint64_t)ms * most)
+			fail_msg("load %zu: %lu events in %u ms, more than %u a ms", i,
+				 result.events, ms, most);
+	}
+}
+
+/* Turn by turn each gets as many workgroups as the others: so much of the GPU as its own
+ * take of all, and the GPU is busy. */
+static void shares_are_what_they_were(void **state)
+{
+	static const struct load loads[] = {
+		{.queues = 2, .wgs = 4000, .units = 4, .wg_ns = {9000, 10373}},
+		{.queues = 2, .wgs = 4000, .units = 4, .wg_ns = {10000, 10010}},
+		{.queues = 2, .wgs = 40000, .units = 1, .wg_ns = {2000, 2137}},
+		{.queues = 3, .wgs = 4000, .units = 4, .wg_ns = {9000, 10373, 11746}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
+		const struct load *load = &loads[i];
+		struct result result = saturate(load, i % 2 ? 8 : 1, 40);
+		double all = 0, wanted = 0;
+
+		for (uint32_t q = 0; q < load->queues; q++) {
+			all += result.unit_ns[q];
+			wanted += (double)load->wg_ns[q];
+		}
+		assert_true(all > 0.98 * 104 * 32 * 40 * MS && all < 1.002 * 104 * 32 * 40 * MS);
+		for (uint32_t q = 0; q < load->queues; q++) {
+			double share = result.unit_ns[q] / all * wanted / (double)load->wg_ns[q];
+
+			if (share < 0.98 || share > 1.02)
+				fail_msg("load %zu: queue %u has %.3f of what it should have", i, q,
+					 share);
+		}
+	}
+}
+
+/* What is held is counted here, instant by instant: all workgroups together hold their units
+ * for as long as they run, but for what is still to be made up for in the end. */
+static void no_work_is_saved(void **state)
+{
+	struct gpu *gpu = large(1);
+	uint64_t held[QUEUES] = {0}, t, work[QUEUES] = {0};
+	uint32_t queues[QUEUES];
+	struct gpu_event event;
+
+	(void)state;
+	for (uint32_t q = 0; q < QUEUES; q++)
+		queues[q] = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	for (uint32_t i = 0; i < 100; i++)
+		for (uint32_t q = 0; q < QUEUES; q++) {
+			uint64_t wg_ns = 3000 + q * 700;
+
+			world_submit(gpu, queues[q], dispatch(i, 3000 + q, 4, wg_ns));
+			work[q] += (uint64_t)(3000 + q) * 4 * wg_ns;
+		}
+	while ((t = gpu_next(gpu)) != UINT64_MAX) {
+		uint64_t before = gpu_now(gpu), units[QUEUES];
+
+		for (uint32_t q = 0; q < QUEUES; q++)
+			units[q] = gpu_queue_units(gpu, queues[q]);
+		while (gpu_step(gpu, t, &event))
+			;
+		for (uint32_t q = 0; q < QUEUES; q++)
+			held[q] += units[q] * (t - before);
+	}
+	for (uint32_t q = 0; q < QUEUES; q++) {
+		int64_t missing = (int64_t)(work[q] - held[q]);
+
+		assert_int_equal(world_stats(gpu, queues[q]).unit_ns, work[q]);
+		if (llabs(missing) > 104 * 32 * (int64_t)EARLY_NS)
+			fail_msg("queue %u: of %lu unit ns %ld are missing", q, work[q], missing);
+	}
+	gpu_free(gpu);
+}
+
+/* Two halves of the GPU, each with waves of its own: that they end within EARLY_NS of one
+ * another at times neither slows the one nor speeds the other. */
+static void halves_do_not_pull_each_other(void **state)
+{
+	static const uint64_t wg_ns[] = {10000, 10130};
+	struct gpu *gpu = large(1);
+	uint32_t queues[2];
+	uint64_t t = 0;
+
+	(void)state;
+	for (uint32_t q = 0; q < 2; q++) {
+		uint32_t mask[4] = {q ? 0 : UINT32_MAX, q ? 0xfff00000 : 0xfffff,
+				    q ? UINT32_MAX : 0, q ? 0xff : 0};
+
+		queues[q] = (uint32_t)world_add(gpu, GPU_QUEUE_COMPUTE);
+		assert_int_equal(gpu_queue_set_cu_mask(gpu, queues[q], mask, 128), 0);
+		world_bounce(gpu, queues[q], true);
+	}
+	t = gpu_now(gpu);
+	for (uint32_t q = 0; q < 2; q++)
+		world_submit(gpu, queues[q], dispatch(q, 52 * 1000, 32, wg_ns[q]));
+	for (uint64_t q = 0; q < 2; q++) {
+		uint64_t end = world_until(gpu, GPU_EVENT_RETIRED, q).t - t - PACKET_NS;
+
+		assert_in_range(end, 1000 * wg_ns[q] - EARLY_NS, 1000 * wg_ns[q] + EARLY_NS);
+	}
+	gpu_free(gpu);
+}
+
+/* What a host waits for is exact: beside a crowd, a kernel that has CUs of its own takes
+ * what it would take alone. */
+static void dispatches_end_in_time(void **state)
+{
+	const struct load crowd = {.queues = 2, .wgs = 4000, .units = 4, .wg_ns = {9000, 10373}};
+	struct gpu *gpu = large(1);
+	const uint32_t few = 0xff, others[] = {~few, UINT32_MAX, UINT32_MAX, 0xff};
+	uint32_t queues[3], mine;
+	struct gpu_event event;
+
+	(void)state;
+	for (uint32_t q = 0; q < 3; q++) {
+		queues[q] = (uint32_t)world_add(gpu, GPU_QUEUE_COMPUTE);
+		assert_int_equal(gpu_queue_set_cu_mask(gpu, queues[q], q < 2 ? others : &few,
+						       q < 2 ? 128 : 32),
+				 0);
+		world_bounce(gpu, queues[q], true);
+	}
+	mine = queues[2];
+	for (uint64_t i = 0; i < 200; i++) {
+		uint32_t waves = 1 + i % 3;
+
+		keep_busy(gpu, queues, &crowd);
+		world_submit(gpu, mine, dispatch(1000 + i, 8 * waves, 32, 2600 + i));
+		event = world_until(gpu, GPU_EVENT_RETIRED, 1000 + i);
+		if (waves == 1)
+			assert_int_equal(event.t - event.start_ns, 2600 + i);
+		else
+			assert_in_range(event.t - event.start_ns, waves * (2600 + i) - EARLY_NS,
+					waves * (2600 + i) + EARLY_NS);
+	}
+	gpu_free(gpu);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(two_processes_make_few_events),
+		cmocka_unit_test(shares_are_what_they_were),
+		cmocka_unit_test(no_work_is_saved),
+		cmocka_unit_test(halves_do_not_pull_each_other),
+		cmocka_unit_test(dispatches_end_in_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

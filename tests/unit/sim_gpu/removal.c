@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+/* A queue can be removed at any time, and nothing of it is left: no event, no
+ * unit, no turn, no engine, no change in a bounce to come. The sanitizers'
+ * build looks for what would dangle. */
+#include "tests/unit/sim_gpu/script.h"
+#include "tests/unit/sim_gpu/world.h"
+
+static void at_random_times(void **state)
+{
+	uint64_t removed = 0;
+
+	(void)state;
+	for (uint64_t seed = 100; seed < 140; seed++) {
+		struct script script = {
+			.seed = seed, .steps = 3000, .removals = true, .finish = seed % 2};
+
+		removed += script_run(&script).removed;
+	}
+	assert_true(removed > 500);
+}
+
+/* The units of a removed queue are its neighbour's at once. */
+static void frees_its_units(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu_event event;
+
+	(void)state;
+	world_submit(gpu, a, dispatch(1, 1000, 1, 1000000));
+	while (gpu_step(gpu, gpu_now(gpu) + 100000, &event))
+		;
+	world_submit(gpu, b, dispatch(2, 100, 1, 1000));
+	while (gpu_step(gpu, gpu_now(gpu) + 100000, &event))
+		;
+	assert_int_equal(gpu_live_units(gpu), UNITS);
+	assert_int_equal(gpu_queue_remove(gpu, a), 0);
+	uint64_t t = gpu_now(gpu);
+
+	event = world_event(gpu);
+	assert_int_equal(event.type, GPU_EVENT_RETIRED);
+	assert_int_equal(event.tag, 2);
+	assert_int_equal(event.t, t + 1000);
+	world_is_still(gpu);
+	gpu_free(gpu);
+}
+
+/* Removed between an event and the others of the same instant. */
+static void between_events_of_an_instant(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+
+	(void)state;
+	for (uint64_t i = 0; i < 3; i++) {
+		world_submit(gpu, a, traced(dispatch(10 + i, 1, 1, 10000 - i * PACKET_NS)));
+		world_submit(gpu, b, traced(dispatch(20 + i, 1, 1, 10000 - i * PACKET_NS)));
+	}
+	world_until(gpu, GPU_EVENT_WORKGROUPS, 10);
+	assert_int_equal(gpu_queue_remove(gpu, a), 0);
+	for (uint64_t i = 0; i < 3; i++)
+		assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 20 + i).queue, b);
+	world_is_still(gpu);
+	assert_int_equal(gpu_live_units(gpu), 0);
+	gpu_free(gpu);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(at_random_times),
+		cmocka_unit_test(frees_its_units),
+		cmocka_unit_test(between_events_of_an_instant),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

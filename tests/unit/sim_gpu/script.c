@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: MIT
+#include "tests/unit/sim_gpu/script.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tests/unit/sim_gpu/world.h"
+
+#define QUEUES 8u
+#define PACKETS_MAX 300u /* in one life of a queue */
+#define WGS_MAX 600u
+
+struct known_packet {
+	struct gpu_packet p;
+	bool started, waiting, released;
+	uint64_t submitted; /* when */
+	uint8_t seen[WGS_MAX];
+	uint32_t ended;
+};
+
+struct known_queue {
+	bool exists;
+	enum gpu_queue_kind kind;
+	uint32_t life; /* of this id: part of the tags */
+	uint32_t n, retired;
+	uint64_t unit_ns, wgs; /* of everything submitted */
+	bool copies;	       /* which take longer the more there are */
+	bool lost;	       /* some of it */
+	struct known_packet packets[PACKETS_MAX];
+};
+
+struct life {
+	const struct script *script;
+	struct gpu *gpu;
+	uint32_t xccs;
+	uint64_t random;
+	struct known_queue queues[QUEUES];
+	uint64_t bounces_asked, bounces_done, asked_at;
+	bool hung;     /* a bounce failed, and no reset yet */
+	bool unmapped; /* the bounce under way has come to UNMAPPED */
+	uint64_t last_t;
+	struct script_result result;
+};
+
+static uint64_t below(struct life *life, uint64_t limit)
+{
+	return world_below(&life->random, limit);
+}
+
+static void mix(struct life *life, uint64_t value)
+{
+	life->result.hash = (life->result.hash ^ value) * UINT64_C(0x100000001b3);
+	life->result.hash ^= life->result.hash >> 29;
+}
+
+static uint64_t tag_of(uint32_t queue, const struct known_queue *known, uint32_t i)
+{
+	return (uint64_t)known->life << 32 | (uint64_t)queue << 16 | i;
+}
+
+static void see_workgroups(struct known_packet *packet, const struct gpu_event *event)
+{
+	assert_true(packet->started);
+	assert_true(packet->p.trace);
+	assert_true(event->count > 0 && event->stride > 0);
+	assert_true(event->count <= packet->p.wgs);
+	assert_true(event->first + (uint64_t)(event->count - 1) * event->stride < packet->p.wgs);
+	for (uint32_t i = 0; i < event->count; i++)
+		assert_int_equal(packet->seen[event->first + i * event->stride]++, 0);
+	packet->ended += event->count;
+}
+
+static void see_packet(struct life *life, const struct gpu_event *event)
+{
+	assert_true(event->queue < QUEUES);
+	struct known_queue *known = &life->queues[event->queue];
+	uint32_t i = event->tag & 0xffff;
+
+	assert_true(known->exists);
+	assert_true(i < known->n);
+	assert_int_equal(event->tag, tag_of(event->queue, known, i));
+	struct known_packet *packet = &known->packets[i];
+
+	if (event->type == GPU_EVENT_LOST) {
+		assert_int_equal(i, known->retired++);
+		assert_true(packet->started);
+		assert_true(life->script->failures);
+		assert_true(event->start_ns <= event->t);
+		known->lost = true;
+		life->result.lost++;
+		return;
+	}
+	if (event->type == GPU_EVENT_RETIRED) {
+		assert_int_equal(i, known->retired++);
+		assert_true(packet->started);
+		assert_true(event->start_ns >= packet->submitted && event->start_ns <= event->t);
+		if (packet->p.trace)
+			assert_int_equal(packet->ended, packet->p.wgs);
+		return;
+	}
+	/* What ended at the very time of a bounce may be told after it was asked for. */
+	if (event->type != GPU_EVENT_WORKGROUPS || event->t != life->asked_at) {
+		assert_true(gpu_queue_mapped(life->gpu, event->queue));
+		assert_int_equal(life->bounces_asked, life->bounces_done);
+	}
+	if (event->type == GPU_EVENT_WORKGROUPS) {
+		see_workgroups(packet, event);
+	} else if (event->type == GPU_EVENT_STARTED) {
+		assert_false(packet->started);
+		assert_true(i == 0 || known->packets[i - 1].started);
+		if (packet->p.barrier)
+			assert_int_equal(known->retired, i);
+		packet->started = true;
+	} else {
+		assert_int_equal(event->type, GPU_EVENT_WAITING);
+		assert_int_equal(packet->p.kind, GPU_PACKET_WAIT);
+		assert_true(packet->started && !packet->waiting);
+		packet->waiting = true;
+	}
+}
+
+static void see(struct life *life, const struct gpu_event *event)
+{
+	assert_int_equal(event->t, gpu_now(life->gpu));
+	assert_true(event->t >= life->last_t);
+	life->last_t = event->t;
+	life->result.events++;
+	mix(life, event->type);
+	mix(life, event->t);
+	mix(life, event->queue);
+	mix(life, event->tag);
+	mix(life, (uint64_t)event->first << 32 | event->count);
+	mix(life, event->stride);
+	mix(life, event->start_ns);
+	mix(life, event->save_ns);
+	mix(life, event->restore_ns);
+	if (event->type == GPU_EVENT_SLICED) {
+		assert_true(life->script->oversubscribed);
+		life->result.slices++;
+	} else if (event->type == GPU_EVENT_FAILED) {
+		assert_int_equal(event->tag, life->bounces_done);
+		assert_true(life->script->failures && !life->unmapped);
+		life->bounces_done++;
+		life->hung = true;
+		life->result.failed++;
+	} else if (event->type == GPU_EVENT_UNMAPPED || event->type == GPU_EVENT_MAPPED) {
+		assert_false(life->hung);
+		assert_int_equal(event->tag, life->bounces_done);
+		assert_int_equal(event->type == GPU_EVENT_MAPPED, life->unmapped);
+		life->unmapped = !life->unmapped;
+		if (event->type == GPU_EVENT_MAPPED)
+			life->bounces_done++;
+	} else {
+		see_packet(life, event);
+	}
+	assert_true(gpu_live_units(life->gpu) <= UNITS);
+	if (life->bounces_asked > life->bounces_done)
+		assert_int_equal(gpu_live_units(life->gpu), 0);
+}
+
+static void submit(struct life *life, uint32_t id)
+{
+	struct known_queue *known = &life->queues[id];
+
+	if (known->n == PACKETS_MAX)
+		return;
+	struct known_packet *packet = &known->packets[known->n];
+
+	*packet = (struct known_packet){0};
+	packet->p.tag = tag_of(id, known, known->n);
+	packet->submitted = gpu_now(life->gpu);
+	packet->p.barrier = below(life, 3) == 0;
+	switch (below(life, 10)) {
+	case 0:
+		packet->p.kind = GPU_PACKET_WAIT;
+		break;
+	case 1:
+	case 2:
+		packet->p.kind = known->kind == GPU_QUEUE_COMPUTE || below(life, 2)
+					 ? GPU_PACKET_WORK
+					 : GPU_PACKET_COPY;
+		packet->p.bytes = below(life, 100000);
+		packet->p.link = (uint32_t)below(life, 2);
+		packet->p.busy_ns = below(life, 20000);
+		break;
+	default:
+		packet->p.kind = GPU_PACKET_DISPATCH;
+		packet->p.trace = below(life, 4) != 0;
+		packet->p.wgs = 1 + (uint32_t)below(life, below(life, 4) ? 20 : WGS_MAX);
+		packet->p.units = 1 + (uint32_t)below(life, below(life, 20) ? 5 : CU_UNITS);
+		packet->p.wg_ns = below(life, 10) ? below(life, 30000) : 0;
+	}
+	if (known->kind != GPU_QUEUE_COMPUTE && packet->p.kind == GPU_PACKET_DISPATCH) {
+		assert_int_equal(gpu_submit(life->gpu, id, &packet->p), -EINVAL);
+		return;
+	}
+	assert_int_equal(gpu_submit(life->gpu, id, &packet->p), 0);
+	known->n++;
+	if (packet->p.kind == GPU_PACKET_DISPATCH) {
+		known->wgs += packet->p.wgs;
+		known->unit_ns += (uint64_t)packet->p.wgs * packet->p.units * packet->p.wg_ns;
+	} else if (packet->p.kind == GPU_PACKET_COPY) {
+		known->copies = true;
+	} else if (packet->p.kind == GPU_PACKET_WORK && known->kind != GPU_QUEUE_COMPUTE) {
+		known->unit_ns += packet->p.busy_ns;
+	}
+}
+
+static void bounce(struct life *life, bool map_all)
+{
+	struct gpu_change changes[QUEUES];
+	size_t n = 0;
+
+	for (uint32_t id = 0; id < QUEUES; id++)
+		if (life->queues[id].exists && (map_all || below(life, 3) == 0))
+			changes[n++] = (struct gpu_change){
+				.queue = id,
+				.map = map_all || below(life, 3) != 0,
+				.suspend = true,
+			};
+	assert_int_equal(gpu_bounce(life->gpu, life->bounces_asked, changes, n), 0);
+	life->bounces_asked++;
+	life->asked_at = gpu_now(life->gpu);
+	assert_int_equal(gpu_live_units(life->gpu), 0);
+}
+
+/* At least one CU of each XCC, for otherwise its workgroups never run. */
+static void change_share(struct life *life, uint32_t id)
+{
+	uint32_t mask = (uint32_t)below(life, 1u << (UNITS / CU_UNITS)),
+		 all = (1u << life->xccs) - 1;
+
+	if (below(life, 2)) {
+		assert_int_equal(gpu_queue_set_priority(life->gpu, id, (uint32_t)below(life, 16)),
+				 0);
+		return;
+	}
+	mask |= all << life->xccs * below(life, UNITS / CU_UNITS / life->xccs);
+	assert_int_equal(gpu_queue_set_cu_mask(life->gpu, id, &mask, below(life, 3) ? 32 : 0), 0);
+}
+
+static void add(struct life *life)
+{
+	uint32_t n = 0;
+
+	for (uint32_t id = 0; id < QUEUES; id++)
+		n += life->queues[id].exists;
+	if (n == QUEUES)
+		return;
+	enum gpu_queue_kind kind = below(life, 3)   ? GPU_QUEUE_COMPUTE
+				   : below(life, 3) ? GPU_QUEUE_SDMA
+						    : GPU_QUEUE_XGMI;
+	struct gpu_queue_config config = {
+		.kind = kind, .client = below(life, 4), .engine = GPU_ENGINE_ANY};
+	int id = gpu_queue_add(life->gpu, &config);
+
+	assert_true(id >= 0 && id < (int)QUEUES);
+	struct known_queue *known = &life->queues[id];
+
+	assert_false(known->exists);
+	*known = (struct known_queue){.exists = true, .kind = kind, .life = known->life + 1};
+}
+
+static void remove_queue(struct life *life, uint32_t id)
+{
+	struct gpu_queue_stats stats = world_stats(life->gpu, id);
+
+	assert_true(life->queues[id].copies || life->queues[id].lost ||
+		    stats.unit_ns <= life->queues[id].unit_ns);
+	life->result.preempted += stats.preempted;
+	assert_int_equal(gpu_queue_remove(life->gpu, id), 0);
+	life->queues[id].exists = false;
+	life->result.removed++;
+}
+
+static void reset(struct life *life)
+{
+	gpu_reset(life->gpu);
+	life->hung = false;
+	assert_int_equal(gpu_live_units(life->gpu), 0);
+}
+
+/* Waits that nobody releases would end a life early. */
+static void release(struct life *life, uint32_t id)
+{
+	struct known_queue *known = &life->queues[id];
+
+	for (uint32_t i = known->retired; i < known->n; i++) {
+		struct known_packet *packet = &known->packets[i];
+
+		if (packet->waiting && !packet->released && gpu_release(life->gpu, id) == 0) {
+			packet->released = true;
+			return;
+		}
+	}
+}
+
+static void step(struct life *life)
+{
+	uint32_t id = (uint32_t)below(life, QUEUES);
+	bool exists = life->queues[id].exists;
+	struct gpu_event event;
+
+	switch (below(life, 17)) {
+	case 0:
+		add(life);
+		break;
+	case 1:
+		if (life->bounces_asked - life->bounces_done < 3)
+			bounce(life, false);
+		if (life->hung && below(life, 2))
+			reset(life);
+		break;
+	case 2:
+		if (exists && life->script->removals && below(life, 4) == 0)
+			remove_queue(life, id);
+		break;
+	case 3:
+	case 4:
+	case 5:
+		if (exists)
+			release(life, id);
+		break;
+	case 6:
+	case 7:
+	case 8:
+	case 9:
+		/* Only one event, so that calls come between those of one instant. */
+		if (gpu_step(life->gpu, gpu_now(life->gpu) + below(life, 40000), &event))
+			see(life, &event);
+		break;
+	case 10:
+	case 11: {
+		uint64_t until = gpu_now(life->gpu) + below(life, 60000);
+
+		while (gpu_step(life->gpu, until, &event))
+			see(life, &event);
+		assert_int_equal(gpu_now(life->gpu), until);
+		break;
+	}
+	case 12:
+		if (exists && below(life, 3) == 0)
+			change_share(life, id);
+		break;
+	default:
+		if (exists)
+			submit(life, id);
+	}
+}
+
+/* Maps everything, over all failures. */
+static void map_all(struct life *life)
+{
+	struct gpu_event event;
+
+	do {
+		if (life->hung)
+			reset(life);
+		bounce(life, true);
+		while (life->bounces_done < life->bounces_asked) {
+			assert_true(gpu_next(life->gpu) != UINT64_MAX);
+			if (gpu_step(life->gpu, gpu_next(life->gpu), &event))
+				see(life, &event);
+		}
+	} while (life->hung);
+}
+
+static void finish(struct life *life)
+{
+	struct gpu_event event;
+
+	map_all(life);
+	/* Slices go on while anybody waits: waits are released as they come. */
+	for (;;) {
+		for (uint32_t id = 0; id < QUEUES; id++)
+			if (life->queues[id].exists)
+				release(life, id);
+		if (gpu_next(life->gpu) == UINT64_MAX)
+			break;
+		if (gpu_step(life->gpu, gpu_next(life->gpu), &event))
+			see(life, &event);
+	}
+	assert_int_equal(gpu_live_units(life->gpu), 0);
+	for (uint32_t id = 0; id < QUEUES; id++) {
+		const struct known_queue *known = &life->queues[id];
+
+		if (!known->exists)
+			continue;
+		struct gpu_queue_stats stats = world_stats(life->gpu, id);
+
+		assert_int_equal(known->retired, known->n);
+		if (known->lost)
+			continue;
+		assert_int_equal(stats.packets_retired, known->n);
+		assert_int_equal(stats.wgs_done, known->wgs);
+		assert_true(known->copies || stats.unit_ns == known->unit_ns);
+	}
+}
+
+struct script_result script_run(const struct script *script)
+{
+	struct gpu_config config = world_config();
+	struct life *life = calloc(1, sizeof(*life));
+
+	assert_non_null(life);
+	life->script = script;
+	life->random = script->seed;
+	/* Bounces short beside the work, so that a life sees many. */
+	config.unmap_ns = 3000;
+	config.map_ns = 2000;
+	config.save_bytes_us = 100;
+	config.restore_bytes_us = 200;
+	config.xccs = life->xccs = (const uint32_t[]){1, 2, 5}[script->seed % 3];
+	config.xgmi_engines = 1;
+	config.link_bytes_us[GPU_LINK_HOST] = 25000;
+	config.link_bytes_us[GPU_LINK_LOCAL] = 100000;
+	if (script->oversubscribed) {
+		config.vmids = 2;
+		config.cp_queues = 3;
+		config.process_quantum_ns = 40000;
+		config.queue_quantum_ns = 20000;
+		config.switch_ns = 1000;
+	}
+	if (script->failures) {
+		config.first_suspend_ns = 5000;
+		config.preempt_slow_nth = 3;
+		config.preempt_slow_ns = 7000;
+		config.preempt_fail_nth = 5;
+		config.preempt_timeout_ns = 50000;
+	}
+	life->gpu = gpu_new(&config);
+	assert_non_null(life->gpu);
+	for (uint32_t i = 0; i < script->steps; i++)
+		step(life);
+	if (script->finish)
+		finish(life);
+	for (uint32_t id = 0; id < QUEUES; id++)
+		if (life->queues[id].exists) {
+			struct gpu_queue_stats stats = world_stats(life->gpu, id);
+
+			life->result.preempted += stats.preempted;
+			life->result.workgroups += stats.wgs_done;
+			mix(life, stats.busy_ns);
+			mix(life, stats.unit_ns);
+		}
+	life->result.bounces = life->bounces_done;
+	struct script_result result = life->result;
+
+	gpu_free(life->gpu);
+	free(life);
+	return result;
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+/* A queue taken off in mid-dispatch keeps what is left of it, to the nanosecond
+ * and to the workgroup. */
+#include <string.h>
+
+#include "tests/unit/sim_gpu/world.h"
+
+static void advance(struct gpu *gpu, uint64_t until)
+{
+	struct gpu_event event;
+
+	while (gpu_step(gpu, until, &event))
+		;
+}
+
+static void keeps_what_is_left(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu_event event;
+
+	(void)state;
+	world_submit(gpu, queue, dispatch(1, 1000, 1, 10000));
+	world_until(gpu, GPU_EVENT_STARTED, 1);
+	advance(gpu, gpu_now(gpu) + 44000);
+	world_bounce(gpu, queue, false);
+	assert_int_equal(world_stats(gpu, queue).wgs_done, 400);
+	assert_false(gpu_step(gpu, gpu_now(gpu) + 1000000000, &event));
+	assert_int_equal(gpu_next(gpu), UINT64_MAX);
+	assert_int_equal(world_stats(gpu, queue).wgs_done, 400);
+	assert_int_equal(world_stats(gpu, queue).unit_ns, 44000 * UNITS);
+	assert_int_equal(gpu_queue_depth(gpu, queue), 1);
+	world_bounce(gpu, queue, true);
+	uint64_t t = gpu_now(gpu);
+
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 56000);
+	assert_int_equal(world_stats(gpu, queue).wgs_done, 1000);
+	assert_int_equal(world_stats(gpu, queue).unit_ns, 100000 * UNITS);
+	assert_int_equal(world_stats(gpu, queue).preempted, 1);
+	gpu_free(gpu);
+}
+
+/* The others have the GPU while a queue is off. */
+static void others_have_the_gpu(void **state)
+{
+	struct gpu *gpu = world_small();
+	uint32_t offline = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t online = world_queue(gpu, GPU_QUEUE_COMPUTE);
+
+	(void)state;
+	world_submit(gpu, offline, dispatch(1, 100000, 1, 500000));
+	world_until(gpu, GPU_EVENT_STARTED, 1);
+	advance(gpu, gpu_now(gpu) + 1000);
+	world_bounce(gpu, offline, false);
+	uint64_t t = gpu_now(gpu);
+
+	world_submit(gpu, online, dispatch(2, 100, 1, 5000));
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 2).t, t + PACKET_NS + 5000);
+	gpu_free(gpu);
+}
+
+#define WGS 3000u
+#define DISPATCHES 40u
+
+struct seen {
+	uint8_t wgs[DISPATCHES][WGS];
+	uint32_t retired;
+};
+
+static void look_at(struct seen *seen, const struct gpu_event *event, uint32_t queue, bool off)
+{
+	switch (event->type) {
+	case GPU_EVENT_WORKGROUPS:
+		assert_false(off);
+		assert_int_equal(event->queue, queue);
+		assert_in_range(event->first + event->count, 1, WGS);
+		for (uint32_t i = 0; i < event->count; i++)
+			assert_int_equal(seen->wgs[event->tag][event->first + i]++, 0);
+		break;
+	case GPU_EVENT_RETIRED:
+		assert_int_equal(event->tag, seen->retired++);
+		for (uint32_t i = 0; i < WGS; i++)
+			assert_int_equal(seen->wgs[event->tag][i], 1);
+		break;
+	case GPU_EVENT_STARTED:
+		assert_false(off);
+		break;
+	case GPU_EVENT_WAITING:
+	case GPU_EVENT_FAILED:
+	case GPU_EVENT_LOST:
+	case GPU_EVENT_SLICED:
+		fail_msg("nothing waits, fails or is sliced here");
+		break;
+	case GPU_EVENT_UNMAPPED:
+	case GPU_EVENT_MAPPED:
+		break;
+	}
+}
+
+/* 1000 suspends and resumes at random: no progress while it is off, each
+ * workgroup ends once, and no work is added or lost. */
+static void thousand_at_random(void **state)
+{
+	static struct seen seen;
+	struct gpu *gpu = world_small();
+	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint64_t random = 1, work_left = 0;
+	struct gpu_event event;
+
+	(void)state;
+	memset(&seen, 0, sizeof(seen));
+	for (uint64_t i = 0; i < DISPATCHES; i++) {
+		struct gpu_packet packet =
+			traced(dispatch(i, WGS, 1 + (uint32_t)(i % 3), 10000 + i * 17));
+
+		packet.barrier = i % 4 == 0;
+		work_left += (uint64_t)packet.wgs * packet.units * packet.wg_ns;
+		world_submit(gpu, queue, packet);
+	}
+	for (int i = 0; i < 2000; i++) {
+		bool off = i % 2 == 0;
+		struct gpu_change change = {.queue = queue, .map = !off};
+		uint64_t until = gpu_now(gpu) + world_below(&random, 15000);
+		uint64_t units_before = world_stats(gpu, queue).unit_ns;
+
+		while (gpu_step(gpu, until, &event))
+			look_at(&seen, &event, queue, !off);
+		if (!off)
+			assert_int_equal(world_stats(gpu, queue).unit_ns, units_before);
+		assert_int_equal(gpu_bounce(gpu, 9, &change, 1), 0);
+		do {
+			event = world_event(gpu);
+			look_at(&seen, &event, queue, true);
+		} while (event.type != GPU_EVENT_MAPPED);
+	}
+	/* It was in the thick of it, not done long before. */
+	assert_true(world_stats(gpu, queue).preempted > 950);
+	while (seen.retired < DISPATCHES) {
+		event = world_event(gpu);
+		look_at(&seen, &event, queue, false);
+	}
+	assert_int_equal(world_stats(gpu, queue).wgs_done, DISPATCHES * WGS);
+	assert_int_equal(world_stats(gpu, queue).unit_ns, work_left);
+	assert_int_equal(gpu_live_units(gpu), 0);
+	gpu_free(gpu);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keeps_what_is_left),
+		cmocka_unit_test(others_have_the_gpu),
+		cmocka_unit_test(thousand_at_random),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

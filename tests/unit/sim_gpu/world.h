@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* A small GPU to test on: 10 CUs of 10 units, round costs, and short words for
+ * calls. */
+#ifndef KFDSHIM_TESTS_UNIT_SIM_GPU_WORLD_H
+#define KFDSHIM_TESTS_UNIT_SIM_GPU_WORLD_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* clang-format off: cmocka wants the four above first */
+#include <cmocka.h>
+/* clang-format on */
+
+#include "sim/gpu/gpu.h"
+
+#define CU_UNITS 10u
+#define UNITS 100u
+#define PACKET_NS 500u
+#define UNMAP_NS 30000u
+#define MAP_NS 20000u
+/* 10 bytes a unit at 1 byte per microsecond saved, 2 restored. */
+#define SAVE_NS 10000u
+#define RESTORE_NS 5000u
+
+#define MAP_TAG UINT64_C(0xb0)
+
+static inline struct gpu_config world_config(void)
+{
+	return (struct gpu_config){
+		.xccs = 1,
+		.cus = UNITS / CU_UNITS,
+		.units_per_cu = CU_UNITS,
+		.packet_ns = PACKET_NS,
+		.unmap_ns = UNMAP_NS,
+		.map_ns = MAP_NS,
+		.save_bytes_unit = 10,
+		.save_bytes_us = 1,
+		.restore_bytes_us = 2,
+		.sdma_engines = 2,
+	};
+}
+
+static inline struct gpu *world_with(struct gpu_config config)
+{
+	struct gpu *gpu = gpu_new(&config);
+
+	assert_non_null(gpu);
+	return gpu;
+}
+
+static inline struct gpu *world_small(void)
+{
+	return world_with(world_config());
+}
+
+/* The next event, however late. */
+static inline struct gpu_event world_event(struct gpu *gpu)
+{
+	struct gpu_event event = {0};
+
+	while (gpu_next(gpu) != UINT64_MAX)
+		if (gpu_step(gpu, gpu_next(gpu), &event))
+			return event;
+	fail_msg("no event is to come");
+	return event;
+}
+
+static inline struct gpu_event world_until(struct gpu *gpu, enum gpu_event_type type, uint64_t tag)
+{
+	struct gpu_event event;
+
+	do
+		event = world_event(gpu);
+	while (event.type != type || event.tag != tag);
+	return event;
+}
+
+/* Only calls can bring anything new. */
+static inline void world_is_still(struct gpu *gpu)
+{
+	struct gpu_event event;
+
+	assert_false(gpu_step(gpu, gpu_now(gpu), &event));
+	assert_int_equal(gpu_next(gpu), UINT64_MAX);
+}
+
+/* One bounce, from its request to its end. */
+static inline void world_bounce(struct gpu *gpu, uint32_t queue, bool map)
+{
+	struct gpu_change change = {.queue = queue, .map = map};
+
+	assert_int_equal(gpu_bounce(gpu, MAP_TAG, &change, 1), 0);
+	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
+}
+
+static inline int world_add(struct gpu *gpu, enum gpu_queue_kind kind)
+{
+	struct gpu_queue_config config = {.kind = kind, .engine = GPU_ENGINE_ANY};
+	int id = gpu_queue_add(gpu, &config);
+
+	return id;
+}
+
+static inline uint32_t world_queue(struct gpu *gpu, enum gpu_queue_kind kind)
+{
+	int id = world_add(gpu, kind);
+
+	assert_true(id >= 0);
+	world_bounce(gpu, (uint32_t)id, true);
+	return (uint32_t)id;
+}
+
+static inline void world_submit(struct gpu *gpu, uint32_t queue, struct gpu_packet packet)
+{
+	assert_int_equal(gpu_submit(gpu, queue, &packet), 0);
+}
+
+static inline struct gpu_packet dispatch(uint64_t tag, uint32_t wgs, uint32_t units, uint64_t wg_ns)
+{
+	return (struct gpu_packet){
+		.kind = GPU_PACKET_DISPATCH,
+		.tag = tag,
+		.wgs = wgs,
+		.units = units,
+		.wg_ns = wg_ns,
+	};
+}
+
+static inline struct gpu_packet barrier_of(struct gpu_packet packet)
+{
+	packet.barrier = true;
+	return packet;
+}
+
+static inline struct gpu_packet traced(struct gpu_packet packet)
+{
+	packet.trace = true;
+	return packet;
+}
+
+static inline struct gpu_packet work(uint64_t tag, uint64_t busy_ns)
+{
+	return (struct gpu_packet){.kind = GPU_PACKET_WORK, .tag = tag, .busy_ns = busy_ns};
+}
+
+static inline struct gpu_packet wait_packet(uint64_t tag)
+{
+	return (struct gpu_packet){.kind = GPU_PACKET_WAIT, .tag = tag};
+}
+
+/* For random tests: the same numbers everywhere. */
+static inline uint64_t world_random(uint64_t *state)
+{
+	uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
+static inline uint64_t world_below(uint64_t *state, uint64_t limit)
+{
+	return world_random(state) % limit;
+}
+
+static inline struct gpu_queue_stats world_stats(const struct gpu *gpu, uint32_t queue)
+{
+	struct gpu_queue_stats stats;
+
+	assert_int_equal(gpu_queue_stats(gpu, queue, &stats), 0);
+	return stats;
+}
+
+#endif

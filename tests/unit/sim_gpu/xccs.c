@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+/* Several XCCs: workgroups go over them in turn, and each works for itself; a
+ * workgroup lies on one CU. */
+#include "tests/unit/sim_gpu/world.h"
+
+#define XCCS 4u
+
+/* 4 XCCs of 2 CUs of 10 units. */
+static struct gpu *xccs_new(void)
+{
+	struct gpu_config config = world_config();
+
+	config.xccs = XCCS;
+	config.cus = 2 * XCCS;
+	return world_with(config);
+}
+
+static void over_the_xccs_in_turn(void **state)
+{
+	struct gpu *gpu = xccs_new();
+	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint64_t t = gpu_now(gpu) + PACKET_NS;
+	struct gpu_event event;
+
+	(void)state;
+	/* Eight that take a CU each run at once, nine do not: the ninth is XCC 0's. */
+	world_submit(gpu, queue, barrier_of(dispatch(1, 8, CU_UNITS, 1000)));
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 1000);
+	world_submit(gpu, queue, barrier_of(dispatch(2, 9, CU_UNITS, 1000)));
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 1000 + PACKET_NS + 2000);
+	/* All told as one: they begin together on all XCCs. */
+	world_submit(gpu, queue, traced(dispatch(3, 7, 1, 1000)));
+	event = world_until(gpu, GPU_EVENT_WORKGROUPS, 3);
+	assert_int_equal(event.first, 0);
+	assert_int_equal(event.count, 7);
+	assert_int_equal(event.stride, 1);
+	gpu_free(gpu);
+}
+
+/* Where one XCC is full, its workgroups wait, and those of the others do not. */
+static void each_for_itself(void **state)
+{
+	struct gpu *gpu = xccs_new();
+	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint64_t t = gpu_now(gpu) + PACKET_NS;
+	uint32_t seen = 0;
+
+	(void)state;
+	/* Single workgroups are XCC 0's: these two fill it. */
+	world_submit(gpu, a, dispatch(1, 1, CU_UNITS, 5000));
+	world_submit(gpu, a, dispatch(2, 1, CU_UNITS, 5000));
+	world_until(gpu, GPU_EVENT_STARTED, 2);
+	world_submit(gpu, b, traced(dispatch(3, 10, 1, 1000)));
+	t = gpu_now(gpu) + PACKET_NS;
+	for (uint32_t x = 1; x < XCCS; x++) {
+		struct gpu_event event = world_until(gpu, GPU_EVENT_WORKGROUPS, 3);
+
+		assert_int_equal(event.t, t + 1000);
+		assert_int_equal(event.stride, XCCS);
+		assert_int_equal(event.first, x);
+		assert_int_equal(event.count, x < 2 ? 3 : 2);
+		seen += event.count;
+	}
+	struct gpu_event event = world_until(gpu, GPU_EVENT_WORKGROUPS, 3);
+
+	assert_int_equal(event.first, 0);
+	assert_int_equal(event.count, 3);
+	assert_int_equal(seen + event.count, 10);
+	/* a's first had begun PACKET_NS before its second. */
+	assert_int_equal(event.t, t - 2 * PACKET_NS + 5000 + 1000);
+	gpu_free(gpu);
+}
+
+/* Free units on two CUs do not make room for one workgroup. */
+static void a_workgroup_lies_on_one_cu(void **state)
+{
+	struct gpu_config config = world_config();
+
+	(void)state;
+	config.cus = 2;
+	struct gpu *gpu = world_with(config);
+	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint64_t t = gpu_now(gpu) + PACKET_NS;
+
+	world_submit(gpu, a, dispatch(1, 2, 6, 5000)); /* leaves 4 and 4 */
+	world_submit(gpu, b, dispatch(2, 1, 4, 1000));
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 1000);
+	world_submit(gpu, b, dispatch(3, 1, 5, 1000));
+	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 3).t, t + 5000 + 1000);
+	gpu_free(gpu);
+}
+
+/* What was saved comes back on its XCC: a bounce changes nothing about that. */
+static void restored_on_its_xcc(void **state)
+{
+	struct gpu *gpu = xccs_new();
+	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu_event event;
+
+	(void)state;
+	world_submit(gpu, a, dispatch(1, 1, CU_UNITS, 50000));
+	world_submit(gpu, a, dispatch(2, 1, CU_UNITS, 50000));
+	world_until(gpu, GPU_EVENT_STARTED, 2);
+	while (gpu_step(gpu, gpu_now(gpu) + 10000, &event))
+		;
+	world_bounce(gpu, a, false);
+	world_bounce(gpu, a, true);
+	uint64_t t = gpu_now(gpu);
+
+	world_submit(gpu, b, dispatch(3, 1, 1, 1000)); /* behind them, on XCC 0 */
+	event = world_until(gpu, GPU_EVENT_RETIRED, 3);
+	assert_int_equal(event.t, t + 50000 - 10000 - PACKET_NS + 1000);
+	gpu_free(gpu);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(over_the_xccs_in_turn),
+		cmocka_unit_test(each_for_itself),
+		cmocka_unit_test(a_workgroup_lies_on_one_cu),
+		cmocka_unit_test(restored_on_its_xcc),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: MIT
+/* The proof that no thread of a world can run, against processes of every state. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+/* clang-format off: cmocka wants some of the above first */
+#include <cmocka.h>
+/* clang-format on */
+
+#include "sim/host/idle.h"
+
+#define THREADS 40u
+#define STORM 3000u
+#define PASSES 100000u
+
+static struct shared {
+	_Atomic unsigned begun, done;
+	_Atomic bool stop, ran;
+} * shared;
+
+static pid_t started;
+
+static int make_shared(void **state)
+{
+	(void)state;
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	return shared == MAP_FAILED;
+}
+
+static int end_started(void **state)
+{
+	(void)state;
+	if (started > 0) {
+		kill(-started, SIGKILL);
+		while (waitpid(-1, NULL, 0) > 0)
+			;
+	}
+	started = 0;
+	munmap(shared, sizeof(*shared));
+	return 0;
+}
+
+/* A group of its own, which ends with this test. */
+static pid_t start(void (*run)(void))
+{
+	pid_t parent = getpid();
+
+	started = fork();
+	assert_true(started >= 0);
+	if (!started) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		setpgid(0, 0);
+		if (getppid() == parent)
+			run();
+		_exit(0);
+	}
+	setpgid(started, started);
+	return started;
+}
+
+static void doze(void)
+{
+	for (;;)
+		pause();
+}
+
+static void spin(void)
+{
+	while (!shared->stop)
+		;
+}
+
+static struct idle *watch(pid_t pid)
+{
+	struct idle *idle;
+
+	assert_int_equal(idle_open(pid, &idle), 0);
+	return idle;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* A proof may fail for what else the machine does; not for long. */
+static bool becomes_idle(struct idle *idle)
+{
+	uint64_t end = now_ns() + 60000000000u;
+
+	while (now_ns() < end)
+		if (idle_check(idle))
+			return true;
+	return false;
+}
+
+static void await(const _Atomic unsigned *count, unsigned value)
+{
+	while (atomic_load(count) < value)
+		sched_yield();
+}
+
+static void sleeping(void **state)
+{
+	struct idle *idle = watch(start(doze));
+
+	(void)state;
+	assert_true(becomes_idle(idle));
+	assert_int_equal(idle_threads(idle), 1);
+	idle_close(idle);
+}
+
+static void no_such_process(void **state)
+{
+	struct idle *idle;
+	pid_t pid = start(spin);
+
+	(void)state;
+	shared->stop = true;
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(idle_open(pid, &idle), -ESRCH);
+}
+
+/* Never idle, and the one that keeps it so is named. */
+static void running(void **state)
+{
+	pid_t pid = start(spin);
+	struct idle *idle = watch(pid);
+	uint64_t before, cpu;
+	char name[16];
+
+	(void)state;
+	assert_false(idle_check(idle));
+	assert_int_equal(idle_busy(idle, &before), pid);
+	do {
+		assert_false(idle_check(idle));
+		assert_int_equal(idle_busy(idle, &cpu), pid);
+	} while (cpu - before < 50000000);
+	idle_name(pid, name, sizeof(name));
+	assert_string_equal(name, "unit_sim_host_i");
+	shared->stop = true;
+	assert_true(becomes_idle(idle)); /* a zombie */
+	idle_close(idle);
+}
+
+static void ended(void *context, pid_t tid)
+{
+	assert_int_equal(tid, *(pid_t *)context);
+	*(pid_t *)context = -1;
+}
+
+/* A zombie is idle, and the end is reported once it is reaped. */
+static void zombie(void **state)
+{
+	pid_t pid = start(spin), expected = pid;
+	struct idle *idle = watch(pid);
+	siginfo_t info;
+
+	(void)state;
+	idle_on_end(idle, ended, &expected);
+	shared->stop = true;
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	assert_true(becomes_idle(idle));
+	assert_int_equal(expected, pid);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_true(becomes_idle(idle));
+	assert_int_equal(expected, -1);
+	assert_int_equal(idle_threads(idle), 0);
+	idle_close(idle);
+}
+
+static void stopped(void **state)
+{
+	pid_t pid = start(spin);
+	struct idle *idle = watch(pid);
+	int status;
+
+	(void)state;
+	kill(pid, SIGSTOP);
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
+	assert_true(becomes_idle(idle));
+	kill(pid, SIGCONT);
+	assert_int_equal(waitpid(pid, &status, WCONTINUED), pid);
+	for (int i = 0; i < 100; i++)
+		assert_false(idle_check(idle));
+	idle_close(idle);
+}
+
+static void wake(int signal)
+{
+	(void)signal;
+}
+
+static void dozes_elsewhere(void)
+{
+	int ends[2];
+	char byte;
+
+	signal(SIGUSR1, wake);
+	if (pipe(ends))
+		_exit(1);
+	shared->begun++;
+	pause();
+	shared->done++;
+	if (read(ends[0], &byte, 1) != 1)
+		_exit(1);
+}
+
+/* A thread whose files cannot be opened for want of descriptors has not ended. */
+static void no_descriptors(void **state)
+{
+	pid_t pid = start(dozes_elsewhere);
+	struct rlimit limit, none;
+	struct idle *idle = watch(pid);
+
+	(void)state;
+	await(&shared->begun, 1);
+	assert_true(becomes_idle(idle));
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = (struct rlimit){3, limit.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	/* It sleeps where none has been seen to, so that its files are needed. */
+	kill(pid, SIGUSR1);
+	await(&shared->done, 1);
+	for (int i = 0; i < 1000; i++)
+		idle_check(idle);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(idle_threads(idle), 1);
+	assert_true(becomes_idle(idle));
+	idle_close(idle);
+}
+
+static void *thread_dozes(void *arg)
+{
+	shared->begun++;
+	doze();
+	return arg;
+}
+
+static void *thread_spins(void *arg)
+{
+	shared->begun++;
+	spin();
+	return arg;
+}
+
+static void many(void)
+{
+	pthread_t thread;
+
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_create(&thread, NULL, i == THREADS / 2 ? thread_spins : thread_dozes, NULL);
+	doze();
+}
+
+/* One of many threads that runs. */
+static void many_threads(void **state)
+{
+	pid_t pid = start(many);
+	struct idle *idle = watch(pid);
+	uint64_t cpu;
+
+	(void)state;
+	await(&shared->begun, THREADS);
+	for (int i = 0; i < 100; i++)
+		assert_false(idle_check(idle));
+	assert_int_equal(idle_busy(idle, &cpu), pid);
+	shared->stop = true;
+	assert_true(becomes_idle(idle));
+	assert_int_equal(idle_threads(idle), THREADS); /* the first one, and all but that one */
+	idle_close(idle);
+}
+
+/* The first thread has ended; the process goes on without it. */
+static void *leader_ends(void *arg)
+{
+	shared->begun++;
+	spin();
+	shared->done++;
+	doze();
+	return arg;
+}
+
+static void without_leader(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, leader_ends, NULL);
+	pthread_exit(NULL);
+}
+
+static void leader_gone(void **state)
+{
+	struct idle *idle = watch(start(without_leader));
+
+	(void)state;
+	await(&shared->begun, 1);
+	for (int i = 0; i < 100; i++)
+		assert_false(idle_check(idle));
+	shared->stop = true;
+	await(&shared->done, 1);
+	assert_true(becomes_idle(idle));
+	idle_close(idle);
+}
+
+static void vforks(void)
+{
+	pid_t pid = vfork();
+
+	if (!pid) {
+		shared->begun++;
+		doze();
+	}
+}
+
+/* The parent waits in the kernel as if for a disk. */
+static void vforked(void **state)
+{
+	struct idle *idle = watch(start(vforks));
+
+	(void)state;
+	await(&shared->begun, 1);
+	assert_true(becomes_idle(idle));
+	assert_int_equal(idle_threads(idle), 2);
+	idle_close(idle);
+}
+
+static void excuses(void **state)
+{
+	pid_t pid = start(spin);
+	struct idle *idle = watch(pid);
+
+	(void)state;
+	assert_false(idle_check(idle));
+	assert_int_equal(idle_excused(idle), 0);
+	idle_excuse(idle, pid);
+	idle_excuse(idle, pid); /* once is enough */
+	idle_excuse(idle, 1);	/* not of this world */
+	assert_int_equal(idle_excused(idle), 1);
+	assert_true(becomes_idle(idle));
+	idle_excuse_none(idle);
+	assert_int_equal(idle_excused(idle), 0);
+	for (int i = 0; i < 100; i++)
+		assert_false(idle_check(idle));
+	idle_close(idle);
+}
+
+/* Children, one after the other, of which each computes for a moment. They say when they run. */
+static void storm(void)
+{
+	for (unsigned i = 0; i < STORM; i++) {
+		if (!fork()) {
+			for (volatile unsigned n = 0; n < 100000; n++)
+				;
+			shared->done++;
+			_exit(0);
+		}
+		while (waitpid(-1, NULL, 0) > 0)
+			;
+	}
+	shared->ran = true;
+	doze();
+}
+
+/* No proof holds while a process exists that was forked a moment ago and computes. */
+static void just_forked(void **state)
+{
+	struct idle *idle = watch(start(storm));
+
+	(void)state;
+	while (!shared->ran)
+		if (idle_check(idle))
+			assert_true(shared->ran);
+	assert_int_equal(shared->done, STORM);
+	assert_true(becomes_idle(idle));
+	assert_int_equal(idle_threads(idle), 1);
+	idle_close(idle);
+}
+
+static int go; /* an eventfd */
+
+static void fork_on_go(void)
+{
+	eventfd_t value;
+
+	eventfd_read(go, &value);
+	if (!fork()) {
+		shared->begun++;
+		spin();
+		_exit(0);
+	}
+	doze();
+}
+
+/* A world that was idle once has a new process, which computes while its parent sleeps. */
+static void forked_after_a_proof(void **state)
+{
+	struct idle *idle;
+
+	(void)state;
+	go = eventfd(0, EFD_CLOEXEC);
+	idle = watch(start(fork_on_go));
+	assert_true(becomes_idle(idle));
+	eventfd_write(go, 1);
+	await(&shared->begun, 1);
+	for (int i = 0; i < 100; i++)
+		assert_false(idle_check(idle));
+	shared->stop = true;
+	assert_true(becomes_idle(idle));
+	assert_int_equal(idle_threads(idle), 2); /* a zombie is one */
+	idle_close(idle);
+	close(go);
+}
+
+/* Each wakes the next one and sleeps, so that always one runs, and each is seen asleep: in two
+ * processes, because a proof reads the CPU time of each. */
+static int ring[THREADS];
+
+static void *pass_on(void *arg)
+{
+	unsigned at = (unsigned)(uintptr_t)arg;
+	uint64_t token;
+
+	while (read(ring[at], &token, sizeof(token)) == sizeof(token)) {
+		shared->done++;
+		if (shared->stop || write(ring[(at + 1) % THREADS], &token, sizeof(token)) < 0)
+			break;
+	}
+	shared->ran = true;
+	doze();
+	return NULL;
+}
+
+static void start_half(unsigned first)
+{
+	pthread_t thread;
+
+	for (uintptr_t i = first; i < THREADS; i += 2)
+		pthread_create(&thread, NULL, pass_on, (void *)i);
+	doze();
+}
+
+static void run_ring(void)
+{
+	for (unsigned i = 0; i < THREADS; i++)
+		ring[i] = eventfd(i == 0, 0);
+	start_half(fork() != 0);
+}
+
+static void one_of_many_runs(void **state)
+{
+	struct idle *idle = watch(start(run_ring));
+
+	(void)state;
+	await(&shared->done, 2 * THREADS);
+	while (shared->done < PASSES)
+		assert_false(idle_check(idle) && !shared->ran);
+	shared->stop = true;
+	assert_true(becomes_idle(idle));
+	assert_int_equal(idle_threads(idle), THREADS + 2);
+	idle_close(idle);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_shared, end_started)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(sleeping),		TEST(no_such_process), TEST(running),
+		TEST(zombie),		TEST(stopped),	       TEST(no_descriptors),
+		TEST(many_threads),	TEST(leader_gone),     TEST(vforked),
+		TEST(excuses),		TEST(just_forked),     TEST(forked_after_a_proof),
+		TEST(one_of_many_runs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
