@@ -84,14 +84,14 @@ ask_often() {
 	chrt --rr --pid 2 "$BASHPID" 2>/dev/null || true
 	while [ -e "$work/asking" ]; do
 		from=${EPOCHREALTIME/[.,]/}
-		"$BUILD/kfdsched" status --help >/dev/null
+		"$kfdsched" status --help >/dev/null
 		if [ $((${EPOCHREALTIME/[.,]/} - from)) -gt 250000 ]; then
 			echo stall
 			continue
 		fi
 		from=${EPOCHREALTIME/[.,]/}
 		code=0
-		timeout 5 "$BUILD/kfdsched" status >/dev/null 2>>"$work/not_answered" || code=$?
+		timeout 5 "$kfdsched" status >/dev/null 2>>"$work/not_answered" || code=$?
 		echo "$((${EPOCHREALTIME/[.,]/} - from)) $code"
 		sleep 0.1
 	done >>"$work/asked"

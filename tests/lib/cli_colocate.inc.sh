@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 # colocate among stand-ins: a folder with kfdsched and its fake companions.
 
-# shellcheck disable=SC2154 # of cli.inc.sh
+# shellcheck disable=SC2154 # of the harness
 export FAKE_DIR=$work/fakes TMPDIR=$work/tmp FAKE_ANSWER="bash $SOURCE/tests/lib/fake_status.sh"
 mkdir "$work/bin" "$FAKE_DIR" "$TMPDIR"
-cp "$BUILD/kfdsched" "$work/bin"
+cp "$kfdsched" "$work/bin"
 cp "$FAKES/libcli_fake_shim.so" "$work/bin/libkfdshim.so"
 cp "$FAKES/cli_fake_daemon" "$work/bin/kfdschedd"
 cp "$SOURCE/tests/lib/fake_kfdreplay.sh" "$work/bin/kfdreplay"
@@ -22,13 +22,10 @@ companions() {
 }
 
 # nothing_left: none of the processes that a run started, and no folder.
+no_companions() {
+	[ -z "$(companions)" ]
+}
 nothing_left() {
-	local left
-	for _ in $(seq 40); do
-		left=$(companions)
-		[ -n "$left" ] || break
-		sleep 0.05
-	done
-	[ -z "$left" ] || fail "processes are left: $left"
+	until_true 20 no_companions || fail "processes are left: $(companions)"
 	[ -z "$(ls -A "$TMPDIR")" ] || fail "left in TMPDIR: $(ls -A "$TMPDIR")"
 }

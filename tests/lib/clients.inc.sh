@@ -31,15 +31,15 @@ client() {
 	exec {to}>"$work/$1.words" {from}<"$work/$1.answers"
 	in[$1]=$to
 	out[$1]=$from
-	said "$1" ready
+	answers "$1" ready
 }
-said() {
+answers() {
 	read -r -t 60 -u "${out[$1]}" answer
 	[ "$answer" = "$2" ] || fail "$1: $answer"
 }
 say() {
 	echo "$2" >&"${in[$1]}"
-	said "$1" "${2%% *}"
+	answers "$1" "${2%% *}"
 }
 # obeys NAME: it does what the next order says, to hold itself or to go on, as soon as that
 # comes; obeyed NAME: it has. (Who answers later than after a second does not obey.)
@@ -47,7 +47,7 @@ obeys() {
 	echo "obey 60000" >&"${in[$1]}"
 }
 obeyed() {
-	said "$1" obey
+	answers "$1" obey
 }
 free() {
 	until_true 50 says ".processes[]|select(.pid == ${pid[$1]})|.state == \"running\" and .suspends == 0" ||

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# shellcheck disable=SC2154 # of daemon.inc.sh
+# shellcheck disable=SC2154 # of the harness
 # Containers without an engine, for tests that are in a world by now: each a GPU workload under an
 # init of its own, in a pid, a mount and a cgroup namespace.
 #
@@ -19,14 +19,11 @@ done
 no_cgroups() {
 	[ ! -d "$cgroups" ] || find "$cgroups" -depth -type d -exec rmdir {} + 2>/dev/null
 }
+# When those in them have ended.
 remove_cgroups() {
-	for pid in "${children[@]}"; do
-		kill -KILL "$pid" 2>/dev/null || true
-		wait "$pid" 2>/dev/null || true
-	done
 	until_true 50 no_cgroups || true
 }
-trap 'code=$?; remove_cgroups; (exit $code); clean_up' EXIT
+at_end+=(remove_cgroups)
 
 # run_container NAME CGROUP FILE POINT: a workload under an init of its own, in the cgroup,
 # with FILE mounted over POINT: $init and $workload, as they are numbered here.

@@ -1,70 +1,29 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# What the process tests of the daemon share. A test that needs a GPU calls
-# `in_a_world` first: it is then run again inside kfdsim, with another system's
-# runtimes if `root` names that (make matrix). Reads BUILD, SOURCE.
+# The daemon, and the processes that it schedules: an offline one with GPU work and an online one
+# that says when it has some. Brings the harness.
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 
 offline_trace=$SOURCE/traces/offline_gpt2m_train_8x1024.csv
-
-world_options=(--gpu mi210)
-in_a_world() {
-	if [ -z "${IN_A_WORLD:-}" ]; then
-		rm -rf "$work" # the run inside makes its own, and exec runs no trap
-		IN_A_WORLD=1 exec "$BUILD/kfdsim" "${world_options[@]}" ${world:+--set "$world"} \
-			${kernel:+--kernel "$kernel"} ${root:+--root "$root"} -- bash "$0"
-	fi
-}
 
 # In a build with sanitizers the preloaded library, which has none, comes first;
 # and what the HSA runtime leaks is not ours.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-verify_asan_link_order=0:detect_leaks=0}
 
-work=$(mktemp -d)
-KFDSHIM_SOCKET=$work/run/socket
-export KFDSHIM_SOCKET
-children=()
+export KFDSHIM_SOCKET=$work/run/socket
 
-clean_up() {
-	local code=$?
-	local pid
-	if [ $code -eq 0 ] && grep -q "was refused by our own filter" "$work/log" 2>/dev/null; then
+log_is_clean() {
+	! grep -qs "was refused by our own filter" "$work/log" || {
 		echo "FAILED: the daemon's filter does not know all that it does" >&2
-		code=1
-	fi
-	if grep -qE "(Address|Thread|Leak)Sanitizer|runtime error: " "$work/log" 2>/dev/null; then
+		return 1
+	}
+	! grep -qsE "(Address|Thread|Leak)Sanitizer|runtime error: " "$work/log" || {
 		echo "FAILED: a sanitizer has found something" >&2
-		code=1
-	fi
-	for pid in "${children[@]}"; do
-		kill -KILL "$pid" 2>/dev/null || true
-	done
-	if [ $code -ne 0 ]; then
-		sed 's/^/log: /' "$work/log" >&2 || true
-	fi
-	rm -rf "$work"
-	exit $code
+		return 1
+	}
 }
-trap clean_up EXIT
-
-fail() {
-	echo "FAILED: $*" >&2
-	exit 1
-}
-
-# until_true TENTHS COMMAND...: tries it that often, every tenth of a second. From three
-# seconds on the number is only there to end a hang, and is at least half a minute.
-until_true() {
-	local tries=$1
-	((tries < 30 || tries >= 300)) || tries=300
-	shift
-	for ((i = 0; i < tries; i++)); do
-		if "$@"; then
-			return 0
-		fi
-		sleep 0.1
-	done
-	return 1
-}
+at_end+=(log_is_clean)
 
 # Starts the daemon in the foreground, with daemon_options: $daemon. A slow host
 # is no reason to spare a client here.
@@ -87,7 +46,7 @@ listens_since() {
 }
 
 status() {
-	"$BUILD/kfdsched" status --json
+	"$kfdsched" status --json
 }
 
 # says JQ-EXPRESSION: does the daemon's status say so?
@@ -121,13 +80,18 @@ rptr_of() {
 		select(.type == \"aql\")]|max_by(.ring_bytes).rptr_address"
 }
 
-# Not there, or nothing but its exit code is.
-has_ended() {
-	! grep -qv ') Z ' "/proc/$1/stat" 2>/dev/null
-}
-
 state_is() {
 	says ".processes[]|select(.pid == $1)|.state == \"$2\""
+}
+# comes_to STATE WHAT: $offline does.
+comes_to() {
+	until_true 100 state_is "$offline" "$1" || fail "$2: $(status | jq -c .processes)"
+}
+# comes_to_level LEVEL REASON: $offline does, and the status says why (a regular expression).
+comes_to_level() {
+	until_true 80 says ".processes[]|select(.pid == $offline)|.level == \"$1\" and
+		(.reason|test(\"$2\"))" ||
+		fail "not at level $1 because '$2': $(status | jq -c '.processes[]|{pid, level, reason}')"
 }
 
 # The executor process that serves $offline: its tracer, because since Linux 6.12.95 a debug
@@ -173,7 +137,7 @@ counts_are_right() {
 # interrupt PID: ends a kfdreplay that has work without end in good order. It may just have come,
 # so it is interrupted when its own queue, the largest AQL one, has had a packet.
 has_submitted() {
-	"$BUILD/kfdsched" queues "$1" --json 2>/dev/null |
+	"$kfdsched" queues "$1" --json 2>/dev/null |
 		jq -e '[.queues[]|select(.type == "aql")]|max_by(.ring_bytes).wptr > 0' >/dev/null
 }
 interrupt() {

@@ -11,7 +11,7 @@ as_outsider() {
 
 # tag PID PRIORITY: what it answers goes to $work/answer.
 tag() {
-	"$BUILD/kfdsched" set "$1" "$2" >"$work/answer" 2>&1
+	"$kfdsched" set "$1" "$2" >"$work/answer" 2>&1
 }
 
 must_tag() {
@@ -29,7 +29,7 @@ about() {
 }
 
 tracer_of() {
-	sed -n 's/^TracerPid:[[:space:]]*//p' "/proc/$1/status"
+	proc_status "$1" TracerPid
 }
 
 nobody_traces() {

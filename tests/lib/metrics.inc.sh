@@ -8,7 +8,7 @@ metrics() {
 	python3 -IS "$SOURCE/tests/system/daemon/metrics.py" "$@"
 }
 port=$(python3 -IS -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-# shellcheck disable=SC2154 # work: daemon.inc.sh
+# shellcheck disable=SC2154 # of the harness
 printf '[metrics]\nlisten = 127.0.0.1:%s\n' "$port" >>"$work/patient.ini"
 
 # scraped WHEN CONDITION...: soon (metrics.py), and no counter is behind the last scrape.

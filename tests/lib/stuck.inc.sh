@@ -8,16 +8,10 @@
 world_options+=(--time-scale "${scale:-1}")
 in_a_world
 
-# Before clean_up of daemon.inc.sh, which removes the folder.
 release() {
-	local code=$?
-	set +e
-	kill -KILL "${server:-}" 2>/dev/null
-	umount -l "$work/file" 2>/dev/null
-	(exit $code)
-	clean_up
+	umount -l "$work/file" 2>/dev/null || true
 }
-trap release EXIT
+at_end+=(release)
 
 start_two_tenants() {
 	mkdir "$work/stuck"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# A terminal for tests: tmux with a server of its own, which ends with the test. Reads
-# work (a folder). The caller calls tmux_end on its way out.
+# A terminal for tests: tmux with a server of its own, which ends with the test. Needs the harness.
+# shellcheck disable=SC2154 # of the harness
 
 export LANG=C.UTF-8 LC_ALL=C.UTF-8
 unset TMUX TMUX_PANE
@@ -9,7 +9,6 @@ unset TMUX TMUX_PANE
 tmux_servers=0
 
 tmux_here() {
-	# shellcheck disable=SC2154 # the caller has it
 	command tmux -S "$work/tmux$tmux_servers" -f /dev/null "$@"
 }
 
@@ -24,6 +23,7 @@ tmux_begin() {
 tmux_end() {
 	tmux_here kill-server 2>/dev/null || true
 }
+at_end+=(tmux_end)
 
 keys() {
 	tmux_here send-keys "$@"
@@ -34,24 +34,12 @@ screen() {
 }
 
 # shows TEXT: on the screen, soon.
-shows() {
-	for ((i = 0; i < 200; i++)); do
-		if screen 2>/dev/null | grep -qF -- "$1"; then
-			return 0
-		fi
-		sleep 0.05
-	done
-	screen >&2
-	fail "the screen does not show '$1'"
+is_shown() {
+	screen 2>/dev/null | grep -qF -- "$1"
 }
-
-# soon COMMAND...: succeeds, soon.
-soon() {
-	for ((i = 0; i < 200; i++)); do
-		if "$@"; then
-			return 0
-		fi
-		sleep 0.05
-	done
-	fail "not soon: $*"
+shows() {
+	until_true 100 is_shown "$1" || {
+		screen >&2
+		fail "the screen does not show '$1'"
+	}
 }

@@ -4,27 +4,17 @@
 # runtime, under random kill -9, SIGSTOP, fork and exec. Nothing may hang, nothing
 # may be left, every packet must be accounted for.
 set -eu
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
+
 seconds=${1:-20}
 seed=${2:-${SEED:-1}}
 echo "seed $seed"
 warm_up=$((seconds / 5 < 30 ? seconds / 5 + 2 : 30))
 slack_kb=${SLACK_KB:-4096} # more where a sanitizer keeps memory of its own
-dir=$(mktemp -d)
-sim=""
-# shellcheck disable=SC2317 # by trap
-clean_up() {
-	[ -z "$sim" ] || kill -9 "$sim" 2>/dev/null || true
-	rm -rf "$dir"
-}
-trap clean_up EXIT
-
-fail() {
-	echo "FAILED: $*" >&2
-	exit 1
-}
 
 # Lines that stand twice come twice as often.
-cat >"$dir/commands" <<-END
+cat >"$work/commands" <<-END
 	$BUILD/chaos_hsa
 	$BUILD/chaos_hsa
 	$BUILD/chaos_hip $BUILD
@@ -39,7 +29,7 @@ END
 # The world: a round that fills every cache and table, silence, the round that
 # counts, silence. In each silence no GPU process is there, and this script looks
 # at what is held: "quiet1", "quiet2" announce it, "seen1", "seen2" end it.
-cat >"$dir/world" <<-'END'
+cat >"$work/world" <<-'END'
 	set -eu
 	silence() {
 		# The driver forgets the last process, which is chaos_mix, and then its memory.
@@ -48,13 +38,13 @@ cat >"$dir/world" <<-'END'
 			blocks=$(stat -f -c '%b %f' /dev/kfd)
 			sleep 0.3
 		done
-		echo "$blocks" >"$dir/blocks$1"
-		touch "$dir/quiet$1"
-		while [ ! -e "$dir/seen$1" ]; do sleep 0.1; done
+		echo "$blocks" >"$work/blocks$1"
+		touch "$work/quiet$1"
+		while [ ! -e "$work/seen$1" ]; do sleep 0.1; done
 	}
-	"$BUILD/chaos_mix" "$warm_up" "$((seed + 1))" 8 "$dir/commands" >"$dir/first"
+	"$BUILD/chaos_mix" "$warm_up" "$((seed + 1))" 8 "$work/commands" >"$work/first"
 	silence 1
-	"$BUILD/chaos_mix" "$seconds" "$seed" 8 "$dir/commands" >"$dir/out"
+	"$BUILD/chaos_mix" "$seconds" "$seed" 8 "$work/commands" >"$work/out"
 	silence 2
 END
 
@@ -62,7 +52,7 @@ END
 # kfdsim, $blocks of the file system in which the simulated memory lies.
 look() {
 	local all free last=-1 same=0
-	while [ ! -e "$dir/quiet$1" ]; do
+	while [ ! -e "$work/quiet$1" ]; do
 		kill -0 "$sim" 2>/dev/null || return 0 # its status says why
 		sleep 0.2
 	done
@@ -75,35 +65,35 @@ look() {
 		last=$descriptors
 	done
 	memory=$(awk '/^RssAnon/ {print $2}' "/proc/$sim/status")
-	read -r all free <"$dir/blocks$1"
+	read -r all free <"$work/blocks$1"
 	blocks=$((all - free))
-	touch "$dir/seen$1"
+	touch "$work/seen$1"
 }
 
-export dir seconds seed warm_up
-"$BUILD/kfdsim" --report "$dir/report.json" -- sh "$dir/world" 2>"$dir/err" &
+export work seconds seed warm_up
+"$BUILD/kfdsim" --report "$work/report.json" -- sh "$work/world" 2>"$work/err" &
 sim=$!
+children+=("$sim")
 look 1
 early=("${descriptors:-}" "${memory:-}" "${blocks:-}")
 look 2
 status=0
 wait "$sim" || status=$?
-sim=""
-cat "$dir/first" "$dir/out" 2>/dev/null || true
-[ "$status" = 0 ] || fail "ended with $status: $(head -n 40 "$dir/err")"
+cat "$work/first" "$work/out" 2>/dev/null || true
+[ "$status" = 0 ] || fail "ended with $status: $(head -n 40 "$work/err")"
 echo "descriptors ${early[0]}, then $descriptors; memory ${early[1]} kB, then $memory kB;" \
 	"blocks ${early[2]}, then $blocks"
 
 # Memory may grow with the report's records alone, which are kept to the end.
-records=$(($(stat -c %s "$dir/report.json") / 1024))
+records=$(($(stat -c %s "$work/report.json") / 1024))
 [ "$descriptors" = "${early[0]}" ] || fail "descriptors are left"
 [ "$memory" -lt $((early[1] + 4 * records + slack_kb)) ] || fail "memory is left ($records kB of records)"
 [ "$blocks" -le $((early[2] + 16)) ] || fail "simulated memory is left"
 
-[ "$(jq '.started > 8 and .done > 0 and .killed > 0 and .stopped > 0' "$dir/out")" = true ] ||
+[ "$(jq '.started > 8 and .done > 0 and .killed > 0 and .stopped > 0' "$work/out")" = true ] ||
 	fail "nothing much happened"
 report() {
-	jq "$@" "$dir/report.json"
+	jq "$@" "$work/report.json"
 }
 unbalanced=$(report '[.processes[].queues[] | select(.submitted != .packets + .discarded)] | length')
 [ "$unbalanced" = 0 ] || fail "$unbalanced queues whose packets do not add up"

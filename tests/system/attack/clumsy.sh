@@ -35,7 +35,7 @@ clumsy stopped 4
 held=$!
 children+=("$held")
 until_true 100 state_is "$held" running || fail "the obedient client did not register"
-"$BUILD/kfdsched" suspend "$held" >/dev/null 2>>"$work/log" &
+"$kfdsched" suspend "$held" >/dev/null 2>>"$work/log" &
 holder=$!
 children+=("$holder")
 until_true 100 state_is "$held" suspended || fail "the obedient client is not suspended"

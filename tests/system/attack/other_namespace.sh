@@ -36,7 +36,7 @@ orders() {
 }
 
 begin
-"$BUILD/kfdsched" set "$offline" 3 >/dev/null || fail "the daemon's own root cannot order"
+"$kfdsched" set "$offline" 3 >/dev/null || fail "the daemon's own root cannot order"
 orders container
 orders user as_attacker
 orders mapped_group as_attacker

@@ -4,8 +4,8 @@
 # and the figures as table, JSON (every key) and SVG. No simulated GPU here,
 # so what only kfdsim tells has to be null.
 set -eu
-# shellcheck source=tests/lib/cli.inc.sh
-. "$SOURCE/tests/lib/cli.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 # shellcheck source=tests/lib/cli_colocate.inc.sh
 . "$SOURCE/tests/lib/cli_colocate.inc.sh"
 

@@ -3,8 +3,8 @@
 # colocate stopped in the middle of an arm by SIGTERM or SIGINT ends all that
 # it started and takes its folder away; killed outright, its processes still go.
 set -eu
-# shellcheck source=tests/lib/cli.inc.sh
-. "$SOURCE/tests/lib/cli.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 # shellcheck source=tests/lib/cli_colocate.inc.sh
 . "$SOURCE/tests/lib/cli_colocate.inc.sh"
 

@@ -4,8 +4,8 @@
 # exit code is 1 (77 where a child says that it is not possible here), no
 # report is written, and nothing is left.
 set -eu
-# shellcheck source=tests/lib/cli.inc.sh
-. "$SOURCE/tests/lib/cli.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 # shellcheck source=tests/lib/cli_colocate.inc.sh
 . "$SOURCE/tests/lib/cli_colocate.inc.sh"
 
@@ -41,10 +41,10 @@ chmod -x "$work/bin/kfdschedd"
 failing 1 "cannot start $work/bin/kfdschedd" --arms trap
 rm "$work/bin/kfdschedd"
 failing 1 "kfdschedd is neither" --arms trap
-one_line
+one_line ""
 
 failing 1 "cannot write $work/nosuch/x.svg" --svg "$work/nosuch/x.svg"
-one_line
+one_line ""
 failing 1 "cannot read the trace $work/nosuch.csv" --online "$work/nosuch.csv"
-one_line
+one_line ""
 TMPDIR=/$(printf 'x%.0s' $(seq 90)) failing 1 "kfdschedd is neither"

@@ -4,16 +4,13 @@
 # made here, each with a GPU workload. From outside a process' numbers, container, pod and
 # queues are right, whichever number it is named by; from within as much as can be known.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
-world_options=(--gpu mi210)
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 in_a_world
 # shellcheck source=tests/lib/container.inc.sh
 . "$SOURCE/tests/lib/container.inc.sh"
 
-kfdsched=$BUILD/kfdsched
 search=/usr/bin:/bin # its PATH
 docker_id=3f2a9c0d1e4b5a69788796a5b4c3d2e1f00112233445566778899aabbccddeef
 pod_id=00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
@@ -30,7 +27,7 @@ keep() {
 }
 # is JQ-CONDITION...
 is() {
-	jq -e "$1" "$work/map.json" >/dev/null || fail "not so: $1: $(jq -c . "$work/map.json")"
+	holds "$work/map.json" "$1"
 }
 
 run_container docker "/docker/$docker_id" "$work/containers/$docker_id/hostname" /etc/hostname
@@ -86,12 +83,10 @@ asked() {
 	chmod 755 "$work/bin/docker"
 	search=$work/bin:$PATH
 }
-refused() {
-	code=0
-	PATH=$search "$kfdsched" pidmap --container train 2>"$work/said" >"$work/out" || code=$?
-	if [ "$code" != 1 ] || [ -s "$work/out" ] || ! grep -q "$1" "$work/said"; then
-		fail "no '$1' ($code): $(cat "$work/said")"
-	fi
+without_name() {
+	PATH=$search expect 1 "$kfdsched" pidmap --container train
+	said "$1"
+	[ ! -s "$work/out" ] || fail "it prints something"
 }
 # shellcheck disable=SC2016 # expanded in there
 asked 'for last; do :; done; [ "$last" = '"$docker_id"' ] && [ "$1" = inspect ] && echo /train'
@@ -100,15 +95,15 @@ is ".processes | length == 1 and .[0].pid == $docker and .[0].container.name == 
 pidmap "$docker"
 is '.processes[0].container.name == "train"'
 asked 'exit 3'
-refused "docker did not tell a name"
+without_name "docker did not tell a name"
 asked 'printf "/train\033[2J\n"'
-refused "docker did not tell a name"
+without_name "docker did not tell a name"
 asked 'yes | head -c 100000'
-refused "docker did not tell a name"
+without_name "docker did not tell a name"
 asked 'exec sleep 60'
-refused "docker did not answer within 2 seconds"
+without_name "docker did not answer within 2 seconds"
 search=$work
-refused "docker is not in PATH"
+without_name "docker is not in PATH"
 
 # ---- from within ----
 
@@ -132,11 +127,8 @@ keep
 is "[.processes[].pid] == [$inner_pod]"
 is ".processes[0].container | .engine == \"containerd\" and .id == null"
 # The driver's list has other numbers, and nobody is taken for another.
-code=0
-within "$docker_init" "$kfdsched" queues "$inner" >"$work/out" 2>"$work/said" || code=$?
-if [ "$code" != 1 ] || [ -s "$work/out" ]; then
-	fail "queues from within ($code): $(cat "$work/out" "$work/said")"
-fi
+expect 1 within "$docker_init" "$kfdsched" queues "$inner"
+[ ! -s "$work/out" ] || fail "queues from within"
 
 # ---- no container ----
 
@@ -154,20 +146,12 @@ is ".processes[0] | .container == null and .container_pid == null and .pids == [
 
 # ---- no process ----
 
-# refuses PID SENTENCE
-refuses() {
-	code=0
-	"$kfdsched" pidmap "$1" >"$work/out" 2>"$work/said" || code=$?
-	[ "$code $(wc -c <"$work/out") $(wc -l <"$work/said")" = "1 0 1" ] || fail "pidmap $1: $code, $(cat "$work/out" "$work/said")"
-	grep -q "$2" "$work/said" || fail "pidmap $1: no '$2': $(cat "$work/said")"
-}
 sleep 0 &
 gone=$!
 wait "$gone"
-refuses "$gone" "there is no process $gone"
+refused 1 "there is no process $gone" "$kfdsched" pidmap "$gone"
 for task in /proc/"$docker"/task/*; do
-	[ "${task##*/}" = "$docker" ] || refuses "${task##*/}" "a thread of process $docker"
+	[ "${task##*/}" = "$docker" ] || refused 1 "a thread of process $docker" "$kfdsched" pidmap "${task##*/}"
 done
 
-remove_cgroups
-"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/pidmap.json" "$work/maps" --lines || fail "not as documented"
+schema pidmap "$work/maps" --lines

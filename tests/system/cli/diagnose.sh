@@ -4,16 +4,11 @@
 # a daemon and without, stopped, traced, dead, a thread, another user's. One verdict each,
 # exactly as text once, and every JSON keeps to its schema.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
-# shellcheck source=tests/lib/cli.inc.sh
-. "$SOURCE/tests/lib/cli.inc.sh"
-if [ -z "${IN_A_WORLD:-}" ]; then
-	rm -rf "$work"
-	IN_A_WORLD=1 exec "$BUILD/kfdsim" --gpu mi210 -- bash "$0"
-fi
-unset HSA_ENABLE_INTERRUPT HSA_TOOLS_LIB KFDSHIM_LEVEL KFDSHIM_VRAM_LIMIT
-export ASAN_OPTIONS=${ASAN_OPTIONS:-verify_asan_link_order=0:detect_leaks=0}
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
+in_a_world
+unset KFDSHIM_SOCKET HSA_ENABLE_INTERRUPT HSA_TOOLS_LIB KFDSHIM_LEVEL KFDSHIM_VRAM_LIMIT
 as=()
 
 # diagnose "ARGUMENT..." JQ...: each expression holds of the process in its JSON, which is kept
@@ -46,11 +41,11 @@ replay() {
 	env "$@" "$BUILD/kfdreplay" --trace "$SOURCE/traces/online_resnet50_b1.csv" \
 		--rate 0.1 --seconds 300 >/dev/null 2>&1 &
 	replayed=$!
-	started="$replayed $started"
+	children+=("$replayed")
 	becomes "$replayed" '.gpu.queues != null and .gpu.queues != []'
 }
-# child_of PARENT 'NAME STATE': waits for such a child, $child.
-child_of() {
+# child_in_state PARENT 'NAME STATE': waits for such a child, $child.
+child_in_state() {
 	for _ in $(seq 300); do
 		child=$(cat /proc/[0-9]*/stat 2>/dev/null | sed -n "s/^\([0-9]*\) $2 $1 .*/\1/p;T;q")
 		[ -z "$child" ] || return 0
@@ -63,12 +58,10 @@ preload=LD_PRELOAD=$BUILD/libkfdshim.so
 # ---- numbers that are no workload ----
 expect 2 "$kfdsched" diagnose
 expect 2 "$kfdsched" diagnose none
-expect 1 "$kfdsched" diagnose 4000000
-one_line
-said "there is no process 4000000"
+refused 1 "there is no process 4000000" "$kfdsched" diagnose 4000000
 sleep 300 &
 sleeper=$!
-started="$sleeper $started"
+children+=("$sleeper")
 becomes $sleeper '.process.command == "sleep 300"' # not the shell any more that was forked for it
 diagnose $sleeper '.verdict | test("^process [0-9]+ \\(sleep\\) runs, uses no GPU, and there is nothing to preempt$")' \
 	'.preemptible == false and .level == "none" and .best_level == null and .findings == []' \
@@ -79,8 +72,8 @@ diagnose $sleeper '.verdict | test("^process [0-9]+ \\(sleep\\) runs, uses no GP
 # when its parent is no shell any more.)
 bash -c '{ until grep -qs "(sleep)" "/proc/$$/stat"; do sleep 0.05; done; exec sleep 0; } & exec sleep 300' &
 parent=$!
-started="$parent $started"
-child_of $parent '(sleep) Z'
+children+=("$parent")
+child_in_state $parent '(sleep) Z'
 zombie=$child
 diagnose "$zombie" '.verdict | test("has ended \\(a zombie, until sleep \\([0-9]+\\) asks for its exit code\\)")' \
 	'.process.state == "zombie" and .findings == [] and (.process.state_text | test("zombie"))'
@@ -123,8 +116,8 @@ id=3f2a9c0d1e4b5a69788796a5b4c3d2e1f00112233445566778899aabbccddeef
 unshare --pid --fork --kill-child --mount-proc "$BUILD/kfdreplay" \
 	--trace "$SOURCE/traces/online_resnet50_b1.csv" --rate 0.1 --seconds 300 >/dev/null 2>&1 &
 starter=$!
-started="$starter $started"
-child_of $starter '(kfdreplay) [RSD]'
+children+=("$starter")
+child_in_state $starter '(kfdreplay) [RSD]'
 inside=$child
 echo "0::/docker/$id" >"$work/cgroup"
 mount --bind "$work/cgroup" "/proc/$inside/cgroup"
@@ -137,12 +130,8 @@ done
 expect 0 "$kfdsched" diagnose --container 3f2a9c0d
 printed "  pids        $inside here, 1 in its own namespace, $inside on the machine"
 printed "  container   docker ${id:0:12}"
-expect 1 "$kfdsched" diagnose --container 3f2a9c0d 7
-one_line
-said "has no process 7"
-expect 1 "$kfdsched" diagnose --container 0123
-one_line
-said "no process is in a container"
+refused 1 "has no process 7" "$kfdsched" diagnose --container 3f2a9c0d 7
+refused 1 "no process is in a container" "$kfdsched" diagnose --container 0123
 expect 2 "$kfdsched" diagnose --container ""
 umount "/proc/$inside/cgroup"
 # unshare takes no other while it waits, and its child goes with it.
@@ -150,21 +139,14 @@ kill -KILL $starter
 wait $starter 2>/dev/null || true
 strace -o "$work/strace" -e trace=none -p $bare 2>/dev/null &
 tracer=$!
-started="$tracer $started"
+children+=("$tracer")
 becomes $bare '.process.tracer.comm == "strace"'
 diagnose $bare ".process.tracer == {pid: $tracer, comm: \"strace\"}"
 kill $tracer
 
 # ---- with one ----
 export KFDSHIM_SOCKET=$work/run/socket
-# A slow host is no reason to spare a process here.
-printf '[scheduler]\nslow_suspend_us = 10000000\n' >"$work/patient.ini"
-"$BUILD/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET" --config "$work/patient.ini" 2>"$work/log" &
-started="$started $!"
-for _ in $(seq 100); do
-	[ ! -S "$KFDSHIM_SOCKET" ] || break
-	sleep 0.05
-done
+start_daemon
 replay "$preload" KFDSHIM_PRIORITY=offline
 offline=$replayed
 # It comes to its level at its first queue; those for copies are its last.
@@ -189,11 +171,11 @@ becomes $offline '.gpu.held == false and .gpu.suspends > 0'
 strace -o "$work/strace" -e trace=none env "$preload" KFDSHIM_PRIORITY=1 "$BUILD/kfdreplay" \
 	--trace "$SOURCE/traces/online_resnet50_b1.csv" --rate 0.1 --seconds 300 >/dev/null 2>&1 &
 tracer=$!
-started="$tracer $started"
-child_of $tracer '(kfdreplay) [RSDt]'
+children+=("$tracer")
+child_in_state $tracer '(kfdreplay) [RSDt]'
 traced=$child
 becomes "$traced" '.level == "self"'
-started="$traced $started"
+children+=("$traced")
 diagnose "$traced" ".verdict | test(\"at level self; for level trap do: end it: 'kill $tracer'\$\")" \
 	".process.tracer == {pid: $tracer, comm: \"strace\"}" '([.findings[].check] - ["worker"]) == ["tracer"]' \
 	'.levels | map(.can) == ["no", "now", "yes", "yes", "yes"]'
@@ -206,5 +188,4 @@ diagnose $bare '.preemptible == null and .level == null and .gpu.device_open == 
 		(.advice | test("^ask as root"))'
 # What the daemon and the driver's list tell, all may know.
 diagnose $offline '.level == "trap" and .preemptible and .gpu.device_open == null'
-"$SOURCE/tests/system/cli/schema.py" --lines "$SOURCE/docs/schemas/diagnose.json" "$work/all" 2>"$work/err" ||
-	fail "not as its schema has it"
+schema diagnose "$work/all" --lines

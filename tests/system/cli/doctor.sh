@@ -3,10 +3,11 @@
 # kfdsched doctor in simulated worlds and without a GPU, as root and as a plain user,
 # with a daemon and without: one table, one advice for each thing that is amiss.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
-# shellcheck source=tests/lib/cli.inc.sh
-. "$SOURCE/tests/lib/cli.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
+# shellcheck source=tests/lib/stand_in.inc.sh
+. "$SOURCE/tests/lib/stand_in.inc.sh"
+as_root "$@"
 unset XDG_RUNTIME_DIR HSA_ENABLE_INTERRUPT HSA_TOOLS_LIB KFDSHIM_LEVEL KFDSHIM_VRAM_LIMIT
 export ASAN_OPTIONS=${ASAN_OPTIONS:-verify_asan_link_order=0:detect_leaks=0}
 
@@ -76,7 +77,7 @@ tools" ] || fail "the lines are: $(xargs <"$work/checks")"
 	cp "$bin"/*.so "$work"
 	cp "$work/libkfdshim.so" "$bin/libkfdshim-agent.so" # a library, but not that one
 	echo nonsense >"$bin/libkfdshim.so"
-	FAKE_FAULT=silent FAKE_ANSWER=true start_daemon "$work/silent"
+	FAKE_FAULT=silent FAKE_ANSWER=true start_stand_in "$work/silent"
 	as=(env KFDSHIM_DISABLE=1)
 	doctor 1 --socket "$work/silent"
 	lines environment '.verdict == "missing"' \
@@ -87,14 +88,9 @@ tools" ] || fail "the lines are: $(xargs <"$work/checks")"
 	as=()
 }
 
-# wait_for JQ: until the daemon's status says so.
-wait_for() {
-	for _ in $(seq 300); do
-		"$kfdsched" status --json >"$work/out" 2>/dev/null || true
-		! jq -e "$1" "$work/out" >/dev/null || return 0
-		sleep 0.1
-	done
-	fail "the status does not say $1"
+# status_says JQ: the daemon's, in $work/out.
+status_says() {
+	"$kfdsched" status --json >"$work/out" 2>/dev/null && jq -e "$1" "$work/out" >/dev/null
 }
 
 inside_with_daemon() {
@@ -102,18 +98,15 @@ inside_with_daemon() {
 	# A slow host is no reason to spare a process here.
 	printf '[scheduler]\nslow_suspend_us = 10000000\n' >"$work/patient.ini"
 	"$bin/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET" --config "$work/patient.ini" 2>"$work/log" &
-	started="$started $!"
-	for _ in $(seq 100); do
-		[ ! -S "$KFDSHIM_SOCKET" ] || break
-		sleep 0.05
-	done
+	children+=("$!")
+	soon test -S "$KFDSHIM_SOCKET"
 	# Little work: this is about what there is.
 	LD_PRELOAD=$bin/libkfdshim.so KFDSHIM_PRIORITY=offline KFDSHIM_VRAM_LIMIT=1000G \
 		"$BUILD/kfdreplay" --trace "$SOURCE/traces/online_resnet50_b1.csv" \
 		--rate 0.1 --seconds 300 >/dev/null 2>&1 &
 	offline=$!
-	started="$started $offline"
-	wait_for '.processes[] | select(.level == "trap")'
+	children+=("$offline")
+	soon status_says '.processes[] | select(.level == "trap")'
 	expect 0 "$kfdsched" policy observe
 	doctor 0
 	# How quickly it answers, and whether the watchdog had to begin another one, is the host's.
@@ -144,21 +137,16 @@ inside_with_daemon() {
 	mkfifo "$work/fifo"
 	bash -c 'printf "gd\377b" >"/proc/$$/comm"; read -r _ <"$1"' bash "$work/fifo" &
 	odd=$!
-	started="$started $odd"
-	for _ in $(seq 100); do
-		! LC_ALL=C grep -q '^gd.b$' "/proc/$odd/comm" || break
-		sleep 0.05
-	done
+	children+=("$odd")
+	soon env LC_ALL=C grep -q '^gd.b$' "/proc/$odd/comm"
 	doctor 0 "$odd"
 	lines level '.found | startswith("gd?b: none")'
 	restarts=$("$kfdsched" status --json | jq .daemon.worker_restarts)
 	kill -KILL "$("$kfdsched" status --json | jq .daemon.worker_pid)"
-	wait_for ".daemon.worker_restarts > $restarts and any(.processes[]; .level == \"trap\")"
+	soon status_says ".daemon.worker_restarts > $restarts and any(.processes[]; .level == \"trap\")"
 	doctor 0
 	lines worker '.verdict == "warning" and (.found | test("[0-9] before it ended"))' level "$good"
-	expect 1 "$kfdsched" doctor 4000000
-	one_line
-	said "process 4000000 is gone"
+	refused 1 "process 4000000 is gone" "$kfdsched" doctor 4000000
 }
 
 # One that somebody debugs already: at a lower level, and the advice names him.
@@ -168,13 +156,13 @@ inside_with_a_debugger() {
 		KFDSHIM_PRIORITY=1 "$BUILD/kfdreplay" \
 		--trace "$SOURCE/traces/online_resnet50_b1.csv" --rate 0.1 --seconds 300 \
 		>/dev/null 2>&1 &
-	started="$! $started"
-	wait_for '.processes[] | select(.level == "self")'
+	children+=("$!")
+	soon status_says '.processes[] | select(.level == "self")'
 	traced=$(jq '.processes[] | select(.level == "self").pid' "$work/out")
 	doctor 0 "$traced"
 	lines level ".verdict == \"warning\" and (.advice | test(\"end strace .process $!.\"))" \
 		tracer '.found | test("^strace ")'
-	started="$traced $started"
+	children+=("$traced")
 }
 
 # Who may not read other users' files, and open nothing but what all may.

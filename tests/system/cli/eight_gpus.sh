@@ -12,17 +12,10 @@ if [ -n "${RUNTIMES:-}" ] && [ -z "${IN_A_WORLD:-}" ]; then
 fi
 in_a_world
 
-kfdsched=$BUILD/kfdsched
 slots=$((24 * XCCS))
-# value JQ-EXPRESSION FILE
-value() {
-	jq -e "$1" "$2" >/dev/null || fail "not so: $1: $(head -c 2000 "$2")"
-}
 # Where the root has no jsonschema the other run of this test checks the same.
-schema() {
-	if python3 -c "import jsonschema" 2>/dev/null; then
-		"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/$1.json" "$2" || fail "$1 is not as documented"
-	fi
+schema_here() {
+	! python3 -c "import jsonschema" 2>/dev/null || schema "$@"
 }
 
 mkfifo "$work/hold"
@@ -43,11 +36,11 @@ described() {
 until_true 100 described || fail "not all have descriptors: $(head -c 2000 "$work/queues")"
 process=$(jq '.queues[0].pid' "$work/queues")
 
-schema queues "$work/queues"
-value '[.queues[].id] == [range(24)]' "$work/queues"
-value "[.queues[].active_hqds] | add == $slots" "$work/queues"
-value '[.queues[].gpu_id] | group_by(.) | map(length) == [3, 3, 3, 3, 3, 3, 3, 3]' "$work/queues"
-value 'all(.queues[]; .type == "aql" and .sources.type == "mqd" and .sources.ring_bytes == "sysfs")' "$work/queues"
+schema_here queues "$work/queues"
+holds "$work/queues" '[.queues[].id] == [range(24)]'
+holds "$work/queues" "[.queues[].active_hqds] | add == $slots"
+holds "$work/queues" '[.queues[].gpu_id] | group_by(.) | map(length) == [3, 3, 3, 3, 3, 3, 3, 3]'
+holds "$work/queues" 'all(.queues[]; .type == "aql" and .sources.type == "mqd" and .sources.ring_bytes == "sysfs")'
 
 "$kfdsched" verify "$process" >"$work/verify" || fail "$(cat "$work/verify")"
 grep -qx "agree: sysfs and mqd tell the same 24 queues" "$work/verify" || fail "$(cat "$work/verify")"
@@ -55,17 +48,17 @@ grep -Eqx "all +$XCCS +24 +$slots +$slots +1:$XCCS +0" "$work/verify" || fail "$
 [ "$(grep -Ecx "[0-9]+ +$XCCS +3 +$((3 * XCCS)) +$((3 * XCCS)) +1:$XCCS +0" "$work/verify")" = 8 ] ||
 	fail "not each GPU: $(cat "$work/verify")"
 "$kfdsched" verify "$process" --trap --json >"$work/verify.json" || fail "$(cat "$work/verify.json")"
-schema verify "$work/verify.json"
-value ".verdict == \"agree\" and .all.compute_queues == 24 and .all.active_hqds == $slots and .all.ratio == \"1:$XCCS\"" "$work/verify.json"
-value 'all(.queues[]; .told.trap == "yes" and .told.mqd == "yes" and .ring_address != null)' "$work/verify.json"
-value '([.gpus[].gpu_id] | length) == 8' "$work/verify.json"
+schema_here verify "$work/verify.json"
+holds "$work/verify.json" ".verdict == \"agree\" and .all.compute_queues == 24 and .all.active_hqds == $slots and .all.ratio == \"1:$XCCS\""
+holds "$work/verify.json" 'all(.queues[]; .told.trap == "yes" and .told.mqd == "yes" and .ring_address != null)'
+holds "$work/verify.json" '([.gpus[].gpu_id] | length) == 8'
 
 "$kfdsched" monitor "$process" --seconds 200ms --interval 100ms >"$work/monitor" || fail "$(cat "$work/monitor")"
 grep -q "sample 1: 24 queues (ids 0-23)$" "$work/monitor" || fail "$(cat "$work/monitor")"
 "$kfdsched" top --once --json >"$work/top" || fail "top: $(cat "$work/top")"
-schema top "$work/top"
-value "[.processes[] | [.queues, .active_hqds, .hqds_per_queue]] == [[24, $slots, $XCCS]]" "$work/top"
-value '[.nodes[].compute_queues] == [3, 3, 3, 3, 3, 3, 3, 3]' "$work/top"
+schema_here top "$work/top"
+holds "$work/top" "[.processes[] | [.queues, .active_hqds, .hqds_per_queue]] == [[24, $slots, $XCCS]]"
+holds "$work/top" '[.nodes[].compute_queues] == [3, 3, 3, 3, 3, 3, 3, 3]'
 
 # Samples of the recorder, too; then it ends as if nobody had looked.
 samples() {
@@ -78,11 +71,11 @@ wait "$recorder" || fail "it failed: $(cat "$work/steps" "$work/words")"
 children=()
 grep -q "^shutdown.pass$" "$work/steps" || fail "it did not end as it should: $(cat "$work/steps")"
 "$kfdsched" analyze "$work/recording" --json >"$work/analyze" || fail "analyze: $(cat "$work/analyze")"
-schema analyze "$work/analyze"
-value "[.nodes[] | [.compute_queues, .active_hqds, .hqds_per_queue.min, .hqds_per_queue.max]] ==
-	[range(8) | [3, $((3 * XCCS)), $XCCS, $XCCS]]" "$work/analyze"
-value "all(.nodes[]; .by_xcc == [range($XCCS) | {xcc: ., queues: 3}])" "$work/analyze"
-value '(.processes | length) == 1 and .processes[0].queues.max == 24 and .exit_code == 0' "$work/analyze"
-value '.baseline.queues == 0 and .final.queues == 0' "$work/analyze"
-value "any(.conclusion[]; contains(\"1:$XCCS\") and contains(\"24 queues in $slots\"))" "$work/analyze"
+schema_here analyze "$work/analyze"
+holds "$work/analyze" "[.nodes[] | [.compute_queues, .active_hqds, .hqds_per_queue.min, .hqds_per_queue.max]] ==
+	[range(8) | [3, $((3 * XCCS)), $XCCS, $XCCS]]"
+holds "$work/analyze" "all(.nodes[]; .by_xcc == [range($XCCS) | {xcc: ., queues: 3}])"
+holds "$work/analyze" '(.processes | length) == 1 and .processes[0].queues.max == 24 and .exit_code == 0'
+holds "$work/analyze" '.baseline.queues == 0 and .final.queues == 0'
+holds "$work/analyze" "any(.conclusion[]; contains(\"1:$XCCS\") and contains(\"24 queues in $slots\"))"
 echo ok

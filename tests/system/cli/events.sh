@@ -5,14 +5,13 @@
 # what its schema says; --follow goes on with what happens, without a gap and nothing twice,
 # and stops cleanly when asked; more than are kept are forgotten from the front.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 in_a_world
 
 events() {
-	"$BUILD/kfdsched" events "$@"
+	"$kfdsched" events "$@"
 }
 # tells FILTER: one of the kept ones is so.
 tells() {
@@ -39,7 +38,7 @@ sleep 0.1 # the cap on holds in a second waits for no resume that comes later
 tell off
 until_true 100 tells '.kind == "resume"' || fail "no resume: $(events)"
 events --json >"$work/events"
-"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/events.json" "$work/events" --lines
+schema events "$work/events" --lines
 jq -es "[.[]|select(.kind == \"suspend\")][0] | .pid == $offline and .cause_pid == $online and
 	.reason == \"preempted\" and .latency_us > 0 and .duration_us > 0" "$work/events" >/dev/null ||
 	fail "nobody listened, and the suspend is not told: $(cat "$work/events")"
@@ -57,10 +56,10 @@ diff -u "$SOURCE/tests/system/cli/events.golden" <(head -n 5 "$work/golden") || 
 
 # From what was to what is, while events come all the time.
 for i in $(seq 12); do
-	"$BUILD/kfdsched" policy observe >/dev/null
-	"$BUILD/kfdsched" policy strict >/dev/null
+	"$kfdsched" policy observe >/dev/null
+	"$kfdsched" policy strict >/dev/null
 	if [ "$i" = 3 ]; then
-		"$BUILD/kfdsched" events --follow --json >"$work/followed" 2>"$work/talk" &
+		"$kfdsched" events --follow --json >"$work/followed" 2>"$work/talk" &
 		follower=$!
 		children+=("$follower")
 	fi
@@ -80,7 +79,7 @@ wait "$follower" || code=$?
 [ "$(events --follow --last 3 --count 2 | wc -l)" = 2 ] || fail "--count 2 printed another number"
 
 # Nobody reads any more: it does not wait for something to tell that to.
-timeout 20 "$BUILD/kfdsched" events --follow | head -n 1 >/dev/null
+timeout 20 "$kfdsched" events --follow | head -n 1 >/dev/null
 [ "${PIPESTATUS[0]}" != 124 ] || fail "nobody reads, and it goes on"
 
 # 256 are kept, the newest.

@@ -3,17 +3,10 @@
 # Every key that status, status PID --dump, queues, doctor, policy, events and the orders print as JSON
 # is told in docs/formats.md, in the section of that command (or of what it repeats).
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 in_a_world
-
-# valid NAME SCHEMA: $work/NAME.json is as docs/schemas has it.
-valid() {
-	"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/$2.json" "$work/$1.json" ||
-		fail "$1 is not as $2.json has it"
-}
 
 # section TITLE: what docs/formats.md says under a heading that begins so.
 section() {
@@ -45,24 +38,24 @@ start_online
 # Something of everything: an order, queues, events, a node that is busy.
 suspend_offline
 has_order() {
-	"$BUILD/kfdsched" status "$offline" --dump --json >"$work/dump.json" &&
+	"$kfdsched" status "$offline" --dump --json >"$work/dump.json" &&
 		jq -e '.lane.order != null and (.lane.events | length) > 0 and
 			(.lane.queues | length) > 0' "$work/dump.json" >/dev/null
 }
 until_true 50 has_order || fail "no order in the dump"
 status >"$work/status.json"
-"$BUILD/kfdsched" queues --json >"$work/queues.json"
-"$BUILD/kfdsched" doctor --json >"$work/doctor.json"
-"$BUILD/kfdsched" policy --json >"$work/policy.json"
-"$BUILD/kfdsched" events --follow --json >"$work/told" &
+"$kfdsched" queues --json >"$work/queues.json"
+"$kfdsched" doctor --json >"$work/doctor.json"
+"$kfdsched" policy --json >"$work/policy.json"
+"$kfdsched" events --follow --json >"$work/told" &
 children+=($!)
 until_true 50 test -s "$work/told" || fail "no events"
 {
-	"$BUILD/kfdsched" suspend "$offline" --for 9 --json
-	"$BUILD/kfdsched" set "$offline" 3 --json
-	"$BUILD/kfdsched" resume "$offline" --json
+	"$kfdsched" suspend "$offline" --for 9 --json
+	"$kfdsched" set "$offline" 3 --json
+	"$kfdsched" resume "$offline" --json
 } | jq -s . >"$work/orders.json"
-"$BUILD/kfdsched" policy observe
+"$kfdsched" policy observe
 tell off
 has_policy() {
 	grep -q '"policy"' "$work/told"
@@ -77,7 +70,7 @@ told policy 5 "kfdsched policy --json"
 told orders 6 "Orders: kfdsched suspend"
 told events 12 "kfdsched events --json"
 told doctor 10 "kfdsched doctor --json"
-valid status status
-valid dump status-dump
-valid doctor doctor
-valid policy policy
+schema status "$work/status.json"
+schema status-dump "$work/dump.json"
+schema doctor "$work/doctor.json"
+schema policy "$work/policy.json"

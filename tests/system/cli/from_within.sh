@@ -3,11 +3,9 @@
 # A container whose processes have the socket of a daemon on the host: from within, kfdsched
 # names processes by the container's numbers, and the daemon knows which they are.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
-world_options=(--gpu mi210)
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 in_a_world
 
 start_daemon
@@ -28,10 +26,10 @@ inner=$(jq '.processes[0].own_pid' "$work/status.json")
 [ "$(jq '.processes[0].pid_namespace' "$work/status.json")" = "$(stat -Lc %i "/proc/$outer/ns/pid")" ] || fail "not its namespace"
 
 within() {
-	nsenter --target "$outer" --pid --mount "$BUILD/kfdsched" "$@"
+	nsenter --target "$outer" --pid --mount "$kfdsched" "$@"
 }
 within queues "$inner" --json >"$work/queues.json"
-"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/queues.json" "$work/queues.json" || fail "not as documented"
+schema queues "$work/queues.json"
 jq -e ".processes[0] | .pid == $inner and .host_pid == null and
 	any(.answers[]; .source == \"daemon\" and .answered)" "$work/queues.json" >/dev/null ||
 	fail "the daemon was not asked for the right one: $(jq -c .processes "$work/queues.json")"
@@ -44,21 +42,16 @@ is_trapped() {
 			.process.host_pid == null" "$work/diagnosis.json" >/dev/null
 }
 until_true 100 is_trapped || fail "not diagnosed: $(jq -c '.processes[0] | del(.levels)' "$work/diagnosis.json")"
-"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/diagnose.json" "$work/diagnosis.json" || fail "not as documented"
+schema diagnose "$work/diagnosis.json"
 # All of them are those of the container.
 within queues --json | jq -e "[.processes[].pid] == [$inner]" >/dev/null || fail "not those of the container"
 # It is ordered about by them, too.
 within preempt "$inner" -n 2 --hold 1ms --pause 1ms --json | jq -e ".pid == $inner and .by_daemon and .succeeded == 2" >/dev/null ||
 	fail "not preempted by the daemon"
-code=0
-within suspend "$inner" --queues 0 >"$work/out" 2>"$work/err" || code=$?
-[ "$code" = 77 ] || fail "its queues are not the daemon's: $(cat "$work/err")"
+expect 77 within suspend "$inner" --queues 0 # its queues are not the daemon's
 # The daemon's own number for it is nobody's, or somebody else's, there.
-code=0
-within queues "$outer" >"$work/out" 2>"$work/err" || code=$?
-if [ "$code" != 1 ] || [ -s "$work/out" ]; then
-	fail "the host's number means something in the container: $(cat "$work/out")"
-fi
+expect 1 within queues "$outer"
+[ ! -s "$work/out" ] || fail "the host's number means something in the container"
 # A process of the host is told of by its place alone.
 LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline "$BUILD/kfdreplay" \
 	--trace "$SOURCE/traces/offline_gemm4000_f32.csv" --rate 5 --seconds 300 >/dev/null 2>&1 &

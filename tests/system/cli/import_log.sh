@@ -6,15 +6,15 @@
 # others' prefixes change nothing; what is cut, binary, endless or hostile is read as far as
 # it says something; what has no room is told; Ctrl-C prints what was read.
 set -eu
-# shellcheck source=tests/lib/cli.inc.sh
-. "$SOURCE/tests/lib/cli.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 logs=$SOURCE/tests/system/cli/logs
 
 import() {
 	"$kfdsched" import-log "$@"
 }
-# same FILE: it adds up to the tables of HIP 7.2.4's.
-same() {
+# adds_up FILE: to the tables of HIP 7.2.4's.
+adds_up() {
 	expect 0 import "$@"
 	diff -u "$logs/hip-7.2.4.golden" "$work/out" || fail "not the tables of the plain log: $*"
 }
@@ -59,34 +59,32 @@ done
 jq -e 'length == 1 and .[0].pid == 3' "$work/alone" >/dev/null || fail "--pid 3"
 jq -e 'length == 1 and (.[0].queues | length == 2)' "$work/mixed" >/dev/null ||
 	fail "both logs have a process 3"
-expect 1 import --pid 99 "$work/both"
-one_line
-said "no line of process 99"
+refused 1 "no line of process 99" import --pid 99 "$work/both"
 
 # The same by other ways.
 log=$logs/hip-7.2.4.log
-same - <"$log"
+adds_up - <"$log"
 sed 's/$/\r/' "$log" >"$work/crlf"
-same "$work/crlf"
+adds_up "$work/crlf"
 sed "s/^/$(printf '\033[33m')/; s/\$/$(printf '\033[0m')/" "$log" >"$work/colours"
-same "$work/colours"
+adds_up "$work/colours"
 sed 's/^/[1,0]<stderr>:2026-11-22T18:19:58.123Z pod-7 /' "$log" >"$work/prefixed"
-same "$work/prefixed"
+adds_up "$work/prefixed"
 awk '{print; print "loss: 0.1 :3:"; printf "...."}' "$log" >"$work/mixed"
-same "$work/mixed"
+adds_up "$work/mixed"
 {
 	head -c 300000 /dev/urandom
 	printf '\n'
 	cat "$log"
 	head -c 100000 /dev/zero
 } >"$work/binary"
-same "$work/binary"
+adds_up "$work/binary"
 {
 	head -c 3000000 /dev/zero | tr '\0' ':'
 	printf '\n'
 	cat "$log"
 } >"$work/long"
-same "$work/long"
+adds_up "$work/long"
 expect 0 import --json "$work/long"
 jq -e --argjson lines "$(wc -l <"$log")" '.cut_lines == 1 and .lines == $lines + 1' "$work/out" >/dev/null ||
 	fail "a line of 3 MB"
@@ -97,20 +95,12 @@ for bytes in 4000 9999 20000; do
 done
 
 # Not for us.
-expect 1 import "$work/none"
-one_line
-said "No such file"
-expect 1 import "$work"
-one_line
-said "Is a directory"
+refused 1 "No such file" import "$work/none"
+refused 1 "Is a directory" import "$work"
 : >"$work/empty"
-expect 1 import "$work/empty"
-one_line
-said "is empty"
+refused 1 "is empty" import "$work/empty"
 head -c 1000000 /dev/urandom >"$work/noise"
-expect 1 import "$work/noise"
-one_line
-said "no line of a HIP log"
+refused 1 "no line of a HIP log" import "$work/noise"
 expect 1 import "$work/$(printf 'a\033[2Jb')"
 ! grep -q "$(printf '\033')" "$work/err" || fail "a file's name reaches the terminal as it is"
 expect 2 import
@@ -142,14 +132,13 @@ expect 0 import "$work/many"
 said "1616 lines are not in here: there was no room for more"
 [ "$(grep -c ' 0x7f00 .* 0x7e00 .* normal ' "$work/out")" = 8192 ] ||
 	fail "9000 queues, one after the other, in room for 8192"
-"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/import-log.json" "$work/json" --lines ||
-	fail "not as documented"
+schema import-log "$work/json" --lines
 
 # A log that goes on: until somebody asks.
 mkfifo "$work/pipe"
 "$kfdsched" import-log "$work/pipe" >"$work/out" 2>"$work/err" &
 reader=$!
-started="$started $reader"
+children+=("$reader")
 exec 9>"$work/pipe"
 cat "$log" >&9
 # It has read everything when it sleeps in front of an empty pipe.

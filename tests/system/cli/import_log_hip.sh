@@ -4,22 +4,22 @@
 # runtimes of `root`, where that is set) is what the simulated GPU executed: each queue's
 # packets and dispatches. HIP 7 logs packets at level 5, so that is the level here.
 set -eu
-# shellcheck source=tests/lib/replay.inc.sh
-. "$SOURCE/tests/lib/replay.inc.sh"
+# shellcheck source=tests/lib/kfdreplay.inc.sh
+. "$SOURCE/tests/lib/kfdreplay.inc.sh"
 
 printf '%s\n' op,launch_ns,start_ns,duration_ns,grid,block,bytes,name \
 	memcpy_h2d,0,0,1000,,,4096, kernel,0,0,5000,132x1x1,64x1x1,, \
-	kernel,0,0,5000,132x1x1,64x1x1,, memcpy_d2h,0,0,1000,,,65536, sync,0,,,,,, >"$DIR/short.csv"
-on_gpu --report "$DIR/report.json" -- env AMD_LOG_LEVEL=5 AMD_LOG_LEVEL_FILE="$DIR/hip.log" \
-	"$REPLAY" --trace "$DIR/short.csv" --api hip --requests 2 >/dev/null
+	kernel,0,0,5000,132x1x1,64x1x1,, memcpy_d2h,0,0,1000,,,65536, sync,0,,,,,, >"$work/short.csv"
+on_gpu --report "$work/report.json" -- env AMD_LOG_LEVEL=5 AMD_LOG_LEVEL_FILE="$work/hip.log" \
+	"$BUILD/kfdreplay" --trace "$work/short.csv" --api hip --requests 2 >/dev/null
 # From 5.6 on, HIP appends its pid to the name.
-cat "$DIR"/hip.log* | "$BUILD/kfdsched" import-log - --json >"$JSON"
-check '.complete' '.processes | length == 1' '.processes[0] | .pid > 0 and (.threads | length > 0)'
+cat "$work"/hip.log* | "$kfdsched" import-log - --json >"$json"
+holds "$json" '.complete' '.processes | length == 1' '.processes[0] | .pid > 0 and (.threads | length > 0)'
 
-logged=$(jq -c '[.processes[].queues[] | select(.dispatches > 0) | [.dispatches, .dispatches + .barriers]] | sort' "$JSON")
-ran=$(jq -c '[.processes[].queues[] | select(.type == "aql" and .dispatches > 0) | [.dispatches, .packets]] | sort' "$DIR/report.json")
+logged=$(jq -c '[.processes[].queues[] | select(.dispatches > 0) | [.dispatches, .dispatches + .barriers]] | sort' "$json")
+ran=$(jq -c '[.processes[].queues[] | select(.type == "aql" and .dispatches > 0) | [.dispatches, .packets]] | sort' "$work/report.json")
 # Not all that runs is HIP's: ROCr 5 has a queue of its own, for copies by a kernel.
 jq -ne --argjson logged "$logged" --argjson ran "$ran" '($logged | length > 0) and ($logged - $ran == [])' >/dev/null ||
 	fail "logged [dispatches, packets]: $logged; executed: $ran"
-check '[.processes[].threads[] | .calls // 0] | add > 8' '[.processes[].queues[].ring_packets] | max >= 4096'
+holds "$json" '[.processes[].threads[] | .calls // 0] | add > 8' '[.processes[].queues[].ring_packets] | max >= 4096'
 echo ok

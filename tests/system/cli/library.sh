@@ -4,8 +4,8 @@
 # shared and static; it needs libc alone, shows its own functions alone, all of which the
 # header has, and says without a daemon what is wrong.
 set -eu
-# shellcheck source=tests/lib/cli.inc.sh
-. "$SOURCE/tests/lib/cli.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 
 into=$work/root
 cmake -DCMAKE_INSTALL_PREFIX="$into" -P "$BUILD/scheduler/lib/cmake_install.cmake" >"$work/out"

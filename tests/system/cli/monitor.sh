@@ -7,28 +7,17 @@
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+# shellcheck source=tests/lib/stand_in.inc.sh
+. "$SOURCE/tests/lib/stand_in.inc.sh"
 in_a_world
 
-kfdsched=$BUILD/kfdsched
-# expect CODE ARGUMENT...: of kfdsched; its output is in $work/out and $work/err.
-expect() {
-	local code=$1 got=0
-	shift
-	"$kfdsched" "$@" >"$work/out" 2>"$work/err" || got=$?
-	[ "$got" = "$code" ] || fail "'$*' exited with $got, not $code: $(cat "$work/out" "$work/err")"
-}
-said() {
-	grep -qF -- "$1" "$work/err" || fail "stderr does not say '$1': $(cat "$work/err")"
-}
-printed() {
-	grep -qF -- "$1" "$work/out" || fail "stdout does not say '$1': $(cat "$work/out")"
-}
+# is_so EXPRESSION: of what it printed, which is as documented.
 is_so() {
-	jq -e "$1" "$work/out" >/dev/null || fail "not so: $1: $(cat "$work/out")"
-	"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/monitor.json" "$work/out"
+	holds "$work/out" "$1"
+	schema monitor "$work/out"
 }
-# start VARIABLE...: a training with these in its environment: $!.
-start() {
+# start_training VARIABLE...: with these in its environment: $!.
+start_training() {
 	env "$@" "$BUILD/kfdreplay" --trace "$offline_trace" --rate 0.01 --seconds 600 >/dev/null 2>&1 &
 	children+=("$!")
 	until_true 300 has_two "$!" || fail "no queues"
@@ -38,14 +27,14 @@ has_two() {
 }
 
 # Without the shim, without a daemon: sysfs knows.
-start
+start_training
 plain=$!
-expect 0 monitor "$plain" --seconds 2 --interval 1
+expect 0 "$kfdsched" monitor "$plain" --seconds 2 --interval 1
 sed -E "s/process $plain/process P/; s/ +$(gpu_id)/ N/; s/\[ *[0-9.]+s\]/[T]/; s/in [0-9.]+ s$/in T/" \
 	"$work/out" >"$work/told"
 diff -u "$SOURCE/tests/system/cli/monitor.golden" "$work/told" || fail "other words"
 [ ! -s "$work/err" ] || fail "it talks: $(cat "$work/err")"
-expect 0 monitor "$plain" --seconds 200ms --interval 1ms --source sysfs --json
+expect 0 "$kfdsched" monitor "$plain" --seconds 200ms --interval 1ms --source sysfs --json
 is_so ".pid == $plain and .samples + .missed_samples == 201 and (.stable or .samples == 1) and
 	.sources == {sysfs: .samples} and [.presence[].present_ratio] == [1, 1]"
 
@@ -58,26 +47,26 @@ has_samples() {
 until_true 300 has_samples killed || fail "nothing is recorded"
 kill -KILL "$killed"
 wait "$killed" 2>/dev/null || true
-expect 0 analyze "$work/killed"
+expect 0 "$kfdsched" analyze "$work/killed"
 printed "It was cut off"
 [ "$(stat -c %a "$work/killed" "$work/killed/index.jsonl" | xargs)" = "700 600" ] || fail "others may read it"
-expect 1 monitor "$plain" --record "$work/killed"
+expect 1 "$kfdsched" monitor "$plain" --record "$work/killed"
 said "not empty"
 mkdir "$work/other"
 ln -s "$work/other" "$work/link"
-expect 1 monitor "$plain" --record "$work/link"
+expect 1 "$kfdsched" monitor "$plain" --record "$work/link"
 said "$work/link"
 [ -z "$(ls -A "$work/other")" ] || fail "it wrote behind a link"
 
 # With a daemon it is asked, but not each millisecond.
 start_daemon
-start "LD_PRELOAD=$BUILD/libkfdshim.so" KFDSHIM_PRIORITY=offline
+start_training "LD_PRELOAD=$BUILD/libkfdshim.so" KFDSHIM_PRIORITY=offline
 shim=$!
 until_true 300 says ".processes[] | select(.pid == $shim) | .queues | length == 2" ||
 	fail "the daemon does not know it"
-expect 0 monitor "$shim" --seconds 0.2 --interval 0.1 --json
+expect 0 "$kfdsched" monitor "$shim" --seconds 0.2 --interval 0.1 --json
 is_so '(.sources | keys) == ["daemon"] and .presence[1].type == "aql"'
-expect 0 monitor "$shim" --seconds 50ms --interval 1ms --json
+expect 0 "$kfdsched" monitor "$shim" --seconds 50ms --interval 1ms --json
 is_so '(.sources | keys) == ["sysfs"] and (.stable or .samples == 1)'
 
 # Asked to stop, and a process that ends.
@@ -87,7 +76,7 @@ until_true 300 has_samples stopped || fail "nothing is recorded"
 kill -TERM "$stopped"
 wait "$stopped" || fail "asked to stop it exits with $?"
 printed "The ids stay"
-expect 0 analyze "$work/stopped" --json
+expect 0 "$kfdsched" analyze "$work/stopped" --json
 jq -e '.complete and .reason == "stopped"' "$work/out" >/dev/null || fail "not ended: $(cat "$work/out")"
 "$kfdsched" monitor "$plain" --seconds 600 --interval 0.1 >"$work/out" 2>"$work/err" &
 stopped=$!
@@ -103,9 +92,7 @@ answer() {
 	mv "$work/answer.new" "$work/answer"
 }
 answer 0,1,2
-FAKE_ANSWER="cat $work/answer" "$FAKES/cli_fake_daemon" --socket "$work/fake" &
-children+=($!)
-until_true 300 test -S "$work/fake" || fail "the stand-in did not start"
+FAKE_ANSWER="cat $work/answer" start_stand_in "$work/fake"
 "$kfdsched" monitor $$ --socket "$work/fake" --seconds 600 --interval 0.1 >"$work/out" 2>"$work/err" &
 stopped=$!
 until_true 300 grep -q 'sample 2: 3 queues (ids 0-2)' "$work/out" || fail "no samples: $(cat "$work/out" "$work/err")"
@@ -117,10 +104,10 @@ printed "not stable: 1 differs from the one before; told by daemon"
 printed "The ids change"
 
 # No process, and none that has queues.
-expect 1 monitor "$plain"
+expect 1 "$kfdsched" monitor "$plain"
 said "there is no process $plain"
-expect 1 monitor $$
+expect 1 "$kfdsched" monitor $$
 said "nobody knows the queues of process $$ (bash)"
 [ ! -s "$work/out" ] || fail "it prints: $(cat "$work/out")"
-expect 2 monitor $$ --source trap --interval 10ms
+expect 2 "$kfdsched" monitor $$ --source trap --interval 10ms
 said "100ms or longer"

@@ -3,8 +3,10 @@
 # kfdsched suspend, resume, set, policy, events where nobody, or not the right one,
 # answers: one line that says what to do, and exit code 1; never for ever.
 set -eu
-# shellcheck source=tests/lib/cli.inc.sh
-. "$SOURCE/tests/lib/cli.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
+# shellcheck source=tests/lib/stand_in.inc.sh
+. "$SOURCE/tests/lib/stand_in.inc.sh"
 export FAKE_ANSWER="cat $SOURCE/tests/system/cli/status.json"
 
 orders=("suspend $$ --for 5" "resume $$" "set $$ online" "policy strict" "policy 7 share share=9%" events)
@@ -13,37 +15,33 @@ orders=("suspend $$ --for 5" "resume $$" "set $$ online" "policy strict" "policy
 each() {
 	for order in "${orders[@]}"; do
 		# shellcheck disable=SC2086 # words
-		expect 1 timeout 30 "$kfdsched" $order --socket "$1"
-		one_line
-		said "$2"
+		refused 1 "$2" timeout 30 "$kfdsched" $order --socket "$1"
 	done
 }
 
 each "$work/none" "no daemon answers at $work/none: start one with 'kfdschedd'"
 # Without one it is tried here. Where there is no driver that is not possible.
 [ -e /dev/kfd ] && none=1 || none=77
-expect "$none" "$kfdsched" suspend $$ --socket "$work/none"
-one_line
-said "/dev/kfd"
+refused "$none" "/dev/kfd" "$kfdsched" suspend $$ --socket "$work/none"
 expect 1 "$kfdsched" resume $$ --socket "$work/none"
 said "; and no 'kfdsched suspend' here holds process $$"
 orders+=("suspend $$")
 touch "$work/file"
 each "$work/file" "is not a socket"
 for fault in "version:no kfdschedd of this version" "refuse:refuses this user"; do
-	FAKE_FAULT=${fault%%:*} start_daemon "$work/${fault%%:*}"
+	FAKE_FAULT=${fault%%:*} start_stand_in "$work/${fault%%:*}"
 	each "$work/${fault%%:*}" "${fault#*:}"
 done
 # One that hangs up.
-start_daemon "$work/s"
+start_stand_in "$work/s"
 orders=("resume $$" "set $$ own" "policy observe")
 each "$work/s" "has gone, or hung up"
 orders=("resume $$" events)
-FAKE_FAULT=silent start_daemon "$work/silent"
+FAKE_FAULT=silent start_stand_in "$work/silent"
 each "$work/silent" "did not answer within 2 s"
 
 # The daemon goes, comes again, and says that the process was resumed meanwhile: it is not held again.
-FAKE_FAULT=resumed FAKE_ANSWER="printf %s resumed" start_daemon "$work/resumed"
+FAKE_FAULT=resumed FAKE_ANSWER="printf %s resumed" start_stand_in "$work/resumed"
 expect 0 timeout 30 "$kfdsched" suspend $$ --socket "$work/resumed"
 printed "resumed"
 [ "$(wc -l <"$work/out")" = 2 ] || fail "it says $(cat "$work/out")"
@@ -51,9 +49,7 @@ printed "resumed"
 # What is no process is not asked about.
 for order in "suspend" "resume" "set"; do
 	# shellcheck disable=SC2046 # words
-	expect 1 "$kfdsched" $order 4194304 $([ $order != set ] || echo none) --socket "$work/none"
-	one_line
-	said "process 4194304: there is no such process"
+	refused 1 "process 4194304: there is no such process" "$kfdsched" $order 4194304 $([ $order != set ] || echo none) --socket "$work/none"
 done
 
 # What policies there are is read from the status.
@@ -64,6 +60,4 @@ expect 0 "$kfdsched" policy 19729 --json --socket "$work/s"
 jq -e '. == {default: {policy: "strict", share_percent: null},
 	nodes: [{gpu_id: 19729, policy: "share", share_percent: 10}]}' "$work/out" >/dev/null ||
 	fail "not the node's policy"
-expect 1 "$kfdsched" policy 4711 --socket "$work/s"
-one_line
-said "there is no node 4711"
+refused 1 "there is no node 4711" "$kfdsched" policy 4711 --socket "$work/s"

@@ -3,8 +3,8 @@
 # Help, manual pages and completions: every verb has all of them, with two examples, and the
 # completions offer what the verbs take.
 set -eu
-# shellcheck source=tests/lib/cli.inc.sh
-. "$SOURCE/tests/lib/cli.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 pages=$BUILD/pages
 
 verbs=$("$kfdsched" help | sed -n 's/^  \([a-z-]*\) .*/\1/p')
@@ -60,7 +60,7 @@ done
 # Processes are those that the driver lists.
 # shellcheck disable=SC2016 # of the world's shell
 "$BUILD/kfdsim" --gpu mi210 -- bash -c '
-	"$BUILD/kfdsched" workload gemm --seconds 20 >/dev/null 2>&1 &
+	"$kfdsched" workload gemm --seconds 20 >/dev/null 2>&1 &
 	for _ in $(seq 100); do
 		[ ! -d /sys/class/kfd/kfd/proc/$! ] || break
 		sleep 0.1

@@ -4,14 +4,11 @@
 # GPU, or one of another user; and one that is used again while it is looked at. Every verb
 # that takes one says so in a sentence, prints nothing else, and touches nobody.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
-world_options=(--gpu mi210)
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 in_a_world
 
-kfdsched=$BUILD/kfdsched
 sleep 0 &
 gone=$!
 wait "$gone"
@@ -42,31 +39,22 @@ until_true 300 has_queues "$target" || fail "no queues"
 until_true 100 has_thread || fail "no thread"
 thread=$(find "/proc/$target/task" -mindepth 1 -maxdepth 1 -printf '%f\n' | grep -vx "$target" | head -n 1)
 
-# refused PATTERN COMMAND...: exit code 1 or 77, a sentence on stderr, no data.
-refused() {
-	local pattern=$1 code=0
-	shift
-	"$@" >"$work/out" 2>"$work/err" </dev/null || code=$?
-	case $code in 1 | 77) ;; *) fail "'$*' ends with $code: $(cat "$work/out" "$work/err")" ;; esac
-	[ ! -s "$work/out" ] || fail "'$*' prints: $(cat "$work/out")"
-	grep -Eq "$pattern" "$work/err" || fail "'$*' does not say $pattern: $(cat "$work/err")"
-	[ "$(wc -l <"$work/err")" = 1 ] || fail "'$*' says more than a sentence: $(cat "$work/err")"
-}
+none="@(1|77)" # the exit codes
 for verb in "queues" "monitor" "top --once" "diagnose" "verify" "preempt" "suspend" "pidmap" "watch --timeout 1 --pid" "compare $target"; do
 	read -ra words <<<"$verb"
-	refused "$gone" "$kfdsched" "${words[@]}" "$gone"
+	refused "$none" "$gone" "$kfdsched" "${words[@]}" "$gone"
 	case $verb in
 	diagnose) ;; # it tells whose thread it is
-	*) refused "$thread" "$kfdsched" "${words[@]}" "$thread" ;;
+	*) refused "$none" "$thread" "$kfdsched" "${words[@]}" "$thread" ;;
 	esac
 	case $verb in
 	diagnose | pidmap) ;; # they tell what a zombie is
-	compare*) refused "$zombie" "$kfdsched" "${words[@]}" "$zombie" ;;
-	*) refused "process $zombie \(sleep\) has ended, and waits for its parent to notice" "$kfdsched" "${words[@]}" "$zombie" ;;
+	compare*) refused "$none" "$zombie" "$kfdsched" "${words[@]}" "$zombie" ;;
+	*) refused "$none" "process $zombie (sleep) has ended, and waits for its parent to notice" "$kfdsched" "${words[@]}" "$zombie" ;;
 	esac
 	case $verb in
 	diagnose | pidmap | watch*) ;; # ... and what a process without a GPU is; or wait for one
-	*) refused "$idle" "$kfdsched" "${words[@]}" "$idle" ;;
+	*) refused "$none" "$idle" "$kfdsched" "${words[@]}" "$idle" ;;
 	esac
 done
 # Whose first thread alone has ended lives on, and is not told to have ended.
@@ -76,12 +64,13 @@ headless=$!
 children+=("$headless")
 until_true 50 grep -qs ') Z ' "/proc/$headless/stat" || fail "its first thread lives"
 for verb in queues monitor verify; do
-	refused "nobody knows" "$kfdsched" "$verb" "$headless"
+	refused "$none" "nobody knows" "$kfdsched" "$verb" "$headless"
 done
 # Somebody else's process: what anybody may see is told, what takes a right is refused.
 as_nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 for verb in preempt suspend; do
-	refused "may not trace|refuses this user" "${as_nobody[@]}" "$kfdsched" "$verb" "$target"
+	refused "$none" "" "${as_nobody[@]}" "$kfdsched" "$verb" "$target"
+	one_line "may not trace|refuses this user"
 done
 "${as_nobody[@]}" "$kfdsched" monitor "$target" --seconds 0.2 --interval 0.1 | grep -q "queues" || fail "nobody may not count queues"
 kill -0 "$target" "$idle" || fail "somebody was hurt"

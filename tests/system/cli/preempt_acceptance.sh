@@ -5,11 +5,9 @@
 # acts, or both at once), with a daemon and without one, the training goes on, nothing
 # stays suspended, no debug session stays, and each of its workgroups has run once.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
-kfdsched=$BUILD/kfdsched
+as_root "$@"
 
 # By the command itself, but for its times.
 if [ -z "${IN_A_WORLD:-}" ]; then
@@ -18,7 +16,7 @@ if [ -z "${IN_A_WORLD:-}" ]; then
 		LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$TRACE" --closed --seconds 600 >/dev/null 2>&1 &
 		p=$!
 		until [ -e /sys/class/kfd/kfd/proc/$p/queues/0 ]; do sleep 0.1; done
-		"$BUILD/kfdsched" preempt $p -n 50 --hold 5ms --pause 5ms --svg "$SVG"
+		"$kfdsched" preempt $p -n 50 --hold 5ms --pause 5ms --svg "$SVG"
 		kill $p' >"$work/out" 2>"$work/err" || fail "$(cat "$work/err")"
 	grep -q '50/50 successes' "$work/out" || fail "$(cat "$work/out" "$work/err")"
 	# Up to the histogram; its lines are what the times were.
@@ -51,9 +49,9 @@ ends() {
 	until_true 50 has_ended "$acting" || fail "its child stays"
 	[ "$1" != child ] || grep -q 'not made' "$work/out" || fail "nothing is told of what was: $(cat "$work/out")"
 	# Free for the next one at once, and that finds it running.
-	until_true 50 again || fail "after SIGKILL of $1 $when: $(cat "$work/err")"
+	until_true 50 succeeds || fail "after SIGKILL of $1 $when: $(cat "$work/err")"
 }
-again() {
+succeeds() {
 	"$kfdsched" preempt "$offline" -n 2 --hold 1ms --pause 1ms --slow 10s >"$work/out" 2>"$work/err" &&
 		grep -q '2/2 successes' "$work/out"
 }
@@ -77,7 +75,7 @@ when="without a daemon"
 for whom in command child both; do
 	ends "$whom"
 done
-[ "$(awk '/TracerPid/ {print $2}' "/proc/$offline/status")" -eq 0 ] || fail "it is still traced"
+[ "$(proc_status "$offline" TracerPid)" -eq 0 ] || fail "it is still traced"
 kill -INT "$offline"
 wait "$offline" || true
 counts_are_right

@@ -16,7 +16,7 @@ timeout 120 "$BUILD/kfdsim" --set bounce_us=20000 --report "$work/report" -- bas
 	# Both of its queues, so that each is suspended as often.
 	until [ -e /sys/class/kfd/kfd/proc/$p/queues/1 ]; do sleep 0.1; done
 	cp /sys/class/kfd/kfd/simulation.json "$work/before"
-	"$BUILD/kfdsched" preempt $p -n 8 --hold 1ms --pause 1ms --json >"$work/preempt"
+	"$kfdsched" preempt $p -n 8 --hold 1ms --pause 1ms --json >"$work/preempt"
 	# The file follows within a tenth, where the machine has time.
 	least=$(($(jq .bounces "$work/before") + 18))
 	for _ in $(seq 100); do

@@ -3,20 +3,14 @@
 # kfdsched queues: a process with the shim and one without, without a daemon and with one;
 # each value is known by the source that can know it, and what nobody knows is "-" and null.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
-world_options=(--gpu mi210)
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 in_a_world
 
-kfdsched=$BUILD/kfdsched
-schema() {
-	"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/$1.json" "$2" || fail "$2 is not as documented"
-}
 # value JQ-EXPRESSION: of the last JSON.
 value() {
-	jq -e "$1" "$work/q.json" >/dev/null || fail "not so: $1: $(jq -c '.queues[0]' "$work/q.json")"
+	holds "$work/q.json" "$1"
 }
 
 # Little work: what it does is not looked at.
@@ -104,23 +98,12 @@ value 'all(.queues[] | select(.type == "sdma"); .suspended == false)'
 "$kfdsched" resume "$with" >/dev/null
 
 # Nobody that has queues, and nobody at all.
-said() {
-	code=0
-	"$kfdsched" queues "$@" >"$work/out" 2>"$work/err" || code=$?
-	if [ "$code" != 1 ] || [ -s "$work/out" ] || [ "$(wc -l <"$work/err")" != 1 ]; then
-		fail "queues $*: $code, $(cat "$work/err")"
-	fi
-}
-said $$
-grep -q "nobody knows queues of process $$" "$work/err" || fail "$(cat "$work/err")"
+refused 1 "nobody knows queues of process $$" "$kfdsched" queues $$
 sleep 0 &
 gone=$!
 wait "$gone"
-said "$gone"
-grep -q "no process $gone" "$work/err" || fail "$(cat "$work/err")"
+refused 1 "no process $gone" "$kfdsched" queues "$gone"
 sleep 60 &
 children+=($!)
-code=0
-"$kfdsched" queues --format c >/dev/null 2>&1 || code=$?
-[ "$code" = 2 ] || fail "--format c without PID ends with $code"
+expect 2 "$kfdsched" queues --format c
 echo "ok"

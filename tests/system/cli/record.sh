@@ -9,21 +9,7 @@ set -eu
 . "$SOURCE/tests/lib/daemon.inc.sh"
 in_a_world
 
-kfdsched=$BUILD/kfdsched
 train="$BUILD/kfdreplay --trace $offline_trace --rate 0.01"
-# expect CODE ARGUMENT...: of kfdsched; its output is in $work/out and $work/err.
-expect() {
-	local code=$1 got=0
-	shift
-	"$kfdsched" "$@" >"$work/out" 2>"$work/err" || got=$?
-	[ "$got" = "$code" ] || fail "'$*' exited with $got, not $code: $(cat "$work/out" "$work/err")"
-}
-is_so() {
-	jq -e "$1" "$work/out" >/dev/null || fail "not so: $1: $(cat "$work/out")"
-}
-schema() {
-	"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/$1.json" "$work/out"
-}
 has_samples() {
 	[ "$(grep -cs '"phase":"sample"' "$work/$1/index.jsonl" || true)" -ge "$2" ] 2>/dev/null
 }
@@ -46,33 +32,33 @@ cd "$work"
 grep -q "the command exited with 3" err || fail "not told: $(cat out err)"
 for kept in out one/stdout.txt; do grep -qx said "$kept" || fail "not in $kept"; done
 for kept in err one/stderr.txt; do grep -qx complained "$kept" || fail "not in $kept"; done
-expect 0 analyze one --json
-schema analyze
-is_so '.complete and .exit_code == 3 and .baseline == {processes: 1, queues: 2} and .final == .baseline and
+expect 0 "$kfdsched" analyze one --json
+schema analyze "$work/out"
+holds "$work/out" '.complete and .exit_code == 3 and .baseline == {processes: 1, queues: 2} and .final == .baseline and
 	(.processes | length) == 1 and .processes[0].comm == "kfdreplay" and .nodes[0].hqds_per_queue == {min: 1, max: 1}'
 name=$(jq -r '.mqds // empty' one/index.jsonl | tail -n 1)
 grep -q "Compute queue on device" "one/$name" || fail "no text of debugfs: $(ls one)"
-expect 1 record -o one -- true
+expect 1 "$kfdsched" record -o one -- true
 grep -q "not empty" "$work/err" || fail "over another recording: $(cat err)"
-expect 1 record -o fails -- "$work/nosuch"
+expect 1 "$kfdsched" record -o fails -- "$work/nosuch"
 grep -q "cannot start '$work/nosuch': No such file" "$work/err" || fail "not why: $(cat err)"
 
 # The same once more, asked to stop.
 "$kfdsched" record -o two --interval 0.2 --json -- bash -c "$train --seconds 600 & wait" >out 2>err &
 recorder=$!
-has_queues() {
+has_queue_samples() {
 	grep -qs '"phase":"sample".*"id":1' two/index.jsonl && has_samples two 3
 }
-until_true 300 has_queues || fail "no samples: $(cat err)"
+until_true 300 has_queue_samples || fail "no samples: $(cat err)"
 kill -TERM "$recorder"
 wait "$recorder" || fail "asked to stop it exits with $?: $(cat err)"
-"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/record.json" out
-is_so '.reason == "stopped" and .samples >= 3 and .most_queues == 2'
-expect 0 analyze two --json
-is_so '.reason == "stopped" and .final.processes == 1'
-expect 0 compare one two --json
-schema compare
-is_so '.common == 2 and .only_a + .only_b + .differing == 0 and .shared_nodes == 1'
+schema record out
+holds "$work/out" '.reason == "stopped" and .samples >= 3 and .most_queues == 2'
+expect 0 "$kfdsched" analyze two --json
+holds "$work/out" '.reason == "stopped" and .final.processes == 1'
+expect 0 "$kfdsched" compare one two --json
+schema compare "$work/out"
+holds "$work/out" '.common == 2 and .only_a + .only_b + .differing == 0 and .shared_nodes == 1'
 
 # Killed: the command does not stay.
 "$kfdsched" record -o three --interval 0.2 -- sh -c 'echo $$ >pid; exec sleep 600' >/dev/null 2>&1 &
@@ -90,13 +76,13 @@ has_second() {
 	"$kfdsched" monitor "$second" --seconds 0.001 2>/dev/null | grep -q '2 queues (ids 0-1)'
 }
 until_true 300 has_second || fail "no queues"
-expect 0 compare "$other" "$second" --json
-schema compare
-is_so '.ids_predictable and .common == 2 and .nodes[0].a_compute_queues == 2 and .nodes[0].compute_slots == 24 and
+expect 0 "$kfdsched" compare "$other" "$second" --json
+schema compare "$work/out"
+holds "$work/out" '.ids_predictable and .common == 2 and .nodes[0].a_compute_queues == 2 and .nodes[0].compute_slots == 24 and
 	(.same_process | not)'
-expect 0 compare one "$other"
+expect 0 "$kfdsched" compare one "$other"
 grep -q "process $other (kfdreplay) queues: 2 in each of 5 samples, stable" out || fail "not told: $(cat out)"
-expect 0 compare "$other" "$other" --json
-is_so .same_process
-expect 1 compare one $$
+expect 0 "$kfdsched" compare "$other" "$other" --json
+holds "$work/out" .same_process
+expect 1 "$kfdsched" compare one $$
 grep -q "nobody knows the queues of process $$" err || fail "not why: $(cat err)"

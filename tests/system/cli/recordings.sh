@@ -5,13 +5,8 @@
 # a picture that is XML. What is missing, empty, cut off, garbage, of another version, a
 # link, a pipe or enormous gets one sentence, or is left out and said.
 set -eu
-# shellcheck source=tests/lib/cli.inc.sh
-. "$SOURCE/tests/lib/cli.inc.sh"
-schema() {
-	"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/$1.json" "$work/out" ||
-		fail "not as docs/schemas/$1.json has it"
-}
-
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 # recording DIR QUEUES NODES HQDS SAMPLES [CHANGE]: QUEUES spread over nodes 1001 and so on;
 # CHANGE, a filter, is applied to each sample as "." with its number as $n.
 recording() {
@@ -47,14 +42,14 @@ for name in server moving; do
 	python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$work/$name.svg" || fail "no XML"
 done
 expect 0 "$kfdsched" analyze server --json
-schema analyze
+schema analyze "$work/out"
 jq -e '.complete and .samples == 5 and .exit_code == 0 and (.processes | length) == 1 and
 	(.processes[0] | .stable and .queues.max == 24) and (.nodes | length) == 8 and
 	([.nodes[].active_hqds] | add) == 96 and all(.nodes[]; .hqds_per_queue == {min: 4, max: 4} and
 		.by_xcc == [range(4) | {xcc: ., queues: 3}])' \
 	"$work/out" >/dev/null || fail "not a server of 24 queues in 96 slots"
 expect 0 "$kfdsched" analyze moving --json
-schema analyze
+schema analyze "$work/out"
 jq -e '.processes[0] | .verdict == "changing" and .changed_samples == 1 and
 	(.attributes | map(select(.changed == ["queue_priority"]) | .queue.id)) == [0] and
 	(.presence | map(select(.id == 3 or .id == 9) | .present_ratio)) == [0.5, 0.5]' "$work/out" >/dev/null ||
@@ -63,7 +58,7 @@ jq -e '.processes[0] | .verdict == "changing" and .changed_samples == 1 and
 expect 0 "$kfdsched" compare server model
 diff -u "$SOURCE/tests/system/cli/compare.golden" "$work/out" || fail "other words of compare"
 expect 0 "$kfdsched" compare server again --json
-schema compare
+schema compare "$work/out"
 jq -e '.ids_predictable and .common == 24 and .only_a + .only_b + .differing == 0 and .shared_nodes == 8' \
 	"$work/out" >/dev/null || fail "two runs with the same ids are not the same"
 expect 0 "$kfdsched" compare again moving --json
@@ -80,8 +75,7 @@ for verb in analyze "compare server"; do
 		link) mkdir -p link && ln -sf "$work/server/index.jsonl" link/index.jsonl ;;
 		fifo) mkdir -p fifo && { [ -p fifo/index.jsonl ] || mkfifo fifo/index.jsonl; } ;;
 		esac
-		expect 1 "$kfdsched" $verb $name
-		one_line
+		refused 1 "" "$kfdsched" $verb $name
 	done
 	# shellcheck disable=SC2086
 	expect 1 "$kfdsched" $verb version
@@ -94,7 +88,8 @@ said "a link, which is not followed"
 for bytes in 700 5000 20000; do
 	rm -rf cut && mkdir cut
 	head -c "$bytes" server/index.jsonl >cut/index.jsonl
-	"$kfdsched" analyze cut >"$work/out" 2>"$work/err" || one_line
+	expect "[01]" "$kfdsched" analyze cut
+	[ -s "$work/out" ] || one_line ""
 done
 mkdir damaged
 {

@@ -3,73 +3,63 @@
 # kfdsched run: the command gets exactly the environment that was asked for,
 # and its exit code comes back; 127 and 126 as shells have them.
 set -eu
-# shellcheck source=tests/lib/cli.inc.sh
-. "$SOURCE/tests/lib/cli.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 mkdir "$work/bin" "$work/lib"
 cp "$kfdsched" "$work/bin"
 cp "$FAKES/libcli_fake_shim.so" "$work/bin/libkfdshim.so"
 kfdsched=$work/bin/kfdsched
 
-has() { grep -qxF -- "$1" "$work/out" || fail "the environment lacks $1"; }
 lacks() { ! grep -q "^$1=" "$work/out" || fail "the environment has $1"; }
 
 expect 0 "$kfdsched" run --priority online --group g1 --slo 1.5s -- /usr/bin/env
-has "LD_PRELOAD=$work/bin/libkfdshim.so"
-has "KFDSHIM_PRIORITY=online"
-has "KFDSHIM_GROUP=g1"
-has "KFDSHIM_SLO=1500000us"
+printed_line "LD_PRELOAD=$work/bin/libkfdshim.so"
+printed_line "KFDSHIM_PRIORITY=online"
+printed_line "KFDSHIM_GROUP=g1"
+printed_line "KFDSHIM_SLO=1500000us"
 [ ! -s "$work/err" ] || fail "run talks"
 
 for priority in offline 0 15; do
 	expect 0 "$kfdsched" run --priority "$priority" env
-	has "KFDSHIM_PRIORITY=$priority"
+	printed_line "KFDSHIM_PRIORITY=$priority"
 	lacks KFDSHIM_GROUP
 	lacks KFDSHIM_SLO
 done
 # In whole microseconds, which is what the shim reads.
 for slo in 20ms=20000us 500us=500us 2s=2000000us 0.5ms=500us 1us=1us; do
 	expect 0 "$kfdsched" run --priority 1 --slo "${slo%=*}" -- env
-	has "KFDSHIM_SLO=${slo#*=}"
+	printed_line "KFDSHIM_SLO=${slo#*=}"
 done
 for slo in 0.4us 5000s soon; do
-	expect 2 "$kfdsched" run --priority 1 --slo "$slo" -- env
-	one_line
-	said "--slo takes a time"
+	refused 2 "--slo takes a time" "$kfdsched" run --priority 1 --slo "$slo" -- env
 done
 
 # Before what is there; an older copy of the shim goes.
 other=$FAKES/libcli_fake_shim.so
 expect 0 env LD_PRELOAD="$other" "$kfdsched" run --priority 1 -- env
-has "LD_PRELOAD=$work/bin/libkfdshim.so:$other"
+printed_line "LD_PRELOAD=$work/bin/libkfdshim.so:$other"
 mkdir "$work/old"
 cp "$other" "$work/old/libkfdshim.so"
 expect 0 env LD_PRELOAD="$work/old/libkfdshim.so $other" "$kfdsched" run --priority 1 -- env
-has "LD_PRELOAD=$work/bin/libkfdshim.so:$other"
+printed_line "LD_PRELOAD=$work/bin/libkfdshim.so:$other"
 
 # Options after the command are the command's.
 expect 0 "$kfdsched" run --priority 1 echo --help --group x
 printed "--help --group x"
 expect 7 "$kfdsched" run --priority 1 -- sh -c 'exit 7'
-expect 127 "$kfdsched" run --priority 1 -- "$work/nosuch"
-one_line
-said "No such file"
+refused 127 "No such file" "$kfdsched" run --priority 1 -- "$work/nosuch"
 touch "$work/plain"
-expect 126 "$kfdsched" run --priority 1 -- "$work/plain"
-one_line
+refused 126 "" "$kfdsched" run --priority 1 -- "$work/plain"
 
 # An installed one has its libraries in ../lib.
 mv "$work/bin/libkfdshim.so" "$work/lib"
 expect 0 "$kfdsched" run --priority 1 -- env
-has "LD_PRELOAD=$work/lib/libkfdshim.so"
+printed_line "LD_PRELOAD=$work/lib/libkfdshim.so"
 rm "$work/lib/libkfdshim.so"
-expect 1 "$kfdsched" run --priority 1 -- env
-one_line
-said "libkfdshim.so is neither"
+refused 1 "libkfdshim.so is neither" "$kfdsched" run --priority 1 -- env
 
 # LD_PRELOAD has no way to quote a blank.
 mkdir "$work/a b"
-cp "$BUILD/kfdsched" "$work/a b"
+cp "$kfdsched" "$work/a b"
 cp "$other" "$work/a b/libkfdshim.so"
-expect 1 "$work/a b/kfdsched" run --priority 1 -- env
-one_line
-said "LD_PRELOAD cannot carry"
+refused 1 "LD_PRELOAD cannot carry" "$work/a b/kfdsched" run --priority 1 -- env

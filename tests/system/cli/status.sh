@@ -3,24 +3,21 @@
 # kfdsched status: the daemon's answer as tables (exactly) and as JSON; every
 # way in which there is no answer is one line and exit code 1.
 set -eu
-# shellcheck source=tests/lib/cli.inc.sh
-. "$SOURCE/tests/lib/cli.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
+# shellcheck source=tests/lib/stand_in.inc.sh
+. "$SOURCE/tests/lib/stand_in.inc.sh"
 export FAKE_ANSWER="cat $SOURCE/tests/system/cli/status.json"
 
-expect 1 "$kfdsched" status --socket "$work/none"
-one_line
-said "no daemon answers at $work/none"
+refused 1 "no daemon answers at $work/none" "$kfdsched" status --socket "$work/none"
 said "kfdschedd"
 expect 1 env KFDSHIM_SOCKET="$work/other" "$kfdsched" status
 said "no daemon answers at $work/other"
 touch "$work/file"
-expect 1 "$kfdsched" status --socket "$work/file"
-one_line
-said "is not a socket"
-expect 1 "$kfdsched" status --socket "/$(printf 'x%.0s' $(seq 120))"
-one_line
+refused 1 "is not a socket" "$kfdsched" status --socket "$work/file"
+refused 1 "" "$kfdsched" status --socket "/$(printf 'x%.0s' $(seq 120))"
 
-start_daemon "$work/s"
+start_stand_in "$work/s"
 expect 0 "$kfdsched" status --socket "$work/s"
 [ ! -s "$work/err" ] || fail "status talks"
 diff -u "$SOURCE/tests/system/cli/status.golden" "$work/out" || fail "the table is not the expected one"
@@ -34,8 +31,6 @@ diff -u "$work/b" "$work/a" || fail "--json is not the daemon's answer"
 
 for fault in "version:no kfdschedd of this version" "garbage:no kfdschedd of this version" \
 	"refuse:refuses this user" "silent:did not answer within"; do
-	FAKE_FAULT=${fault%%:*} start_daemon "$work/${fault%%:*}"
-	expect 1 "$kfdsched" status --socket "$work/${fault%%:*}"
-	one_line
-	said "${fault#*:}"
+	FAKE_FAULT=${fault%%:*} start_stand_in "$work/${fault%%:*}"
+	refused 1 "${fault#*:}" "$kfdsched" status --socket "$work/${fault%%:*}"
 done

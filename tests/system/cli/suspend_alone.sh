@@ -5,23 +5,12 @@
 # who holds it. What the driver refuses is a sentence. Beside a daemon that has the process
 # some queues are not to be had. What the orders print as JSON keeps to its schemas.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 in_a_world
 light_trace=$SOURCE/traces/offline_gemm4000_f32.csv # little for the host to simulate
-kfdsched=$BUILD/kfdsched
 
-# refused CODE WORDS VERB ARGUMENT...: with one line.
-refused() {
-	local want=$1 words=$2 code=0
-	shift 2
-	"$kfdsched" "$@" >"$work/out" 2>"$work/err" || code=$?
-	if [ "$code" -ne "$want" ] || ! grep -qF -- "$words" "$work/err" || [ "$(wc -l <"$work/err")" -ne 1 ]; then
-		fail "$*: not $want and '$words' but $code: $(cat "$work/err")"
-	fi
-}
 # keeps VERB ARGUMENT...: what it prints as JSON is in $work/json; check_schemas comes later.
 keeps() {
 	"$kfdsched" "$@" --json >"$work/json" || fail "$* failed"
@@ -29,11 +18,11 @@ keeps() {
 }
 check_schemas() {
 	for verb in suspend resume set policy; do
-		"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/$verb.json" "$work/$verb.lines" --lines || fail "$verb --json"
+		schema $verb "$work/$verb.lines" --lines
 	done
 }
-# holds ARGUMENT...: suspends in the background: $holder.
-holds() {
+# hold ARGUMENT...: suspends in the background: $holder.
+hold() {
 	: >"$work/said"
 	"$kfdsched" suspend "$offline" "$@" >"$work/said" 2>"$work/err" &
 	holder=$!
@@ -58,7 +47,7 @@ rptr=$(rptr_of "$offline")
 working=$(status | jq "[.processes[].queues[]|select(.type == \"aql\")]|max_by(.ring_bytes).id")
 idle=$(status | jq "[.processes[].queues[]|select(.type == \"aql\" and .id != $working)][0].id")
 
-refused 77 "is kfdschedd's, which suspends whole processes" suspend "$offline" --queues "$working"
+refused 77 "is kfdschedd's, which suspends whole processes" "$kfdsched" suspend "$offline" --queues "$working"
 keeps suspend "$offline" --for 1
 jq -e '.by_daemon and .seconds == 1 and .queues == null' "$work/json" >/dev/null || fail "$(cat "$work/json")"
 keeps resume "$offline"
@@ -72,13 +61,13 @@ jq -e ".nodes[0].share_percent == 20 and .default.policy == \"observe\"" "$work/
 kill -TERM "$daemon"
 until_true 50 has_ended "$daemon" || fail "the daemon stays"
 
-refused 1 "no 'kfdsched suspend' here holds process $offline" resume "$offline"
-holds
-refused 1 "process $offline is held by 'kfdsched suspend' in the foreground (process $holder)" resume "$offline"
-refused 77 "process $offline " suspend "$offline"
-refused 77 "process $offline " preempt "$offline"
+refused 1 "no 'kfdsched suspend' here holds process $offline" "$kfdsched" resume "$offline"
+hold
+refused 1 "process $offline is held by 'kfdsched suspend' in the foreground (process $holder)" "$kfdsched" resume "$offline"
+refused 77 "process $offline " "$kfdsched" suspend "$offline"
+refused 77 "process $offline " "$kfdsched" preempt "$offline"
 resumes 2 0
-holds --json
+hold --json
 jq -e ".queues == [$idle, $working] or .queues == [$working, $idle]" "$work/said" >/dev/null || fail "$(cat "$work/said")"
 jq -c . "$work/said" >>"$work/suspend.lines"
 check_schemas
@@ -86,21 +75,21 @@ resumes 9 137
 until_true 50 "$kfdsched" preempt "$offline" -n 1 >"$work/out" 2>&1 || fail "its child stays: $(cat "$work/out")"
 
 # Some queues: the idle one alone stops nothing, the working one everything.
-holds --queues "$idle"
+hold --queues "$idle"
 grep -q "1 queue of process $offline (kfdreplay) is suspended" "$work/said" || fail "$(cat "$work/said")"
 grep -q 'beware' "$work/err" || fail "no warning"
 "$BUILD/watch_queue" "$offline" "$rptr" 0 10000 >/dev/null || fail "it stands though its queue runs"
 kill -INT "$holder"
 wait "$holder" || fail "it ended with $?"
-holds --queues "0-1,$working"
+hold --queues "0-1,$working"
 kill -INT "$holder"
 wait "$holder" || fail "it ended with $?"
-holds --queues "$working"
+hold --queues "$working"
 resumes 15 0
 "$kfdsched" suspend "$offline" --queues 0,77 >"$work/out" 2>"$work/err" && fail "suspends a queue that is not there"
 grep -q "has no compute queue 77" "$work/err" || fail "$(cat "$work/err")"
 
-refused 1 "does not use /dev/kfd" suspend $$
+refused 1 "does not use /dev/kfd" "$kfdsched" suspend $$
 python3 -c 'import os, time; child = os.fork(); child or os._exit(0); print(child, flush=True); time.sleep(600)' \
 	>"$work/zombie" &
 children+=($!)
@@ -112,9 +101,9 @@ headless=$!
 children+=("$headless")
 until_true 50 grep -q ') Z ' "/proc/$headless/stat" || fail "its first thread lives"
 for verb in suspend preempt; do
-	refused 1 "waits for its parent to notice (a zombie)" $verb "$(cat "$work/zombie")"
-	refused 1 "has lost its first thread" $verb "$headless"
-	refused 1 "there is no such process" $verb 4194304
+	refused 1 "waits for its parent to notice (a zombie)" "$kfdsched" $verb "$(cat "$work/zombie")"
+	refused 1 "has lost its first thread" "$kfdsched" $verb "$headless"
+	refused 1 "there is no such process" "$kfdsched" $verb 4194304
 done
 chmod 755 "$work"
 cp "$kfdsched" "$work"
@@ -126,7 +115,7 @@ for verb in suspend preempt; do
 done
 thread=$(find "/proc/$offline/task" -mindepth 1 -maxdepth 1 -printf '%f\n' | grep -vx "$offline" | head -n 1)
 for verb in preempt suspend resume; do
-	refused 1 "$thread is a thread: name its process" $verb "$thread"
+	refused 1 "$thread is a thread: name its process" "$kfdsched" $verb "$thread"
 done
 
 # Its shim has a session of its own on it where nobody schedules it: a sentence.
@@ -135,7 +124,7 @@ LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline "$BUILD/kfdreplay" --tr
 own=$!
 children+=("$own")
 until_true 100 test -d "/sys/class/kfd/kfd/proc/$own/queues/0" || fail "no queue"
-refused 77 "start kfdschedd, which takes it over" preempt "$own"
+refused 77 "start kfdschedd, which takes it over" "$kfdsched" preempt "$own"
 kill -KILL "$own"
 
 kill -INT "$offline"
@@ -150,7 +139,7 @@ children+=("$offline")
 until_true 100 "$kfdsched" preempt "$offline" -n 5 --hold 5ms --pause 5ms >"$work/out" 2>"$work/err" ||
 	fail "not without the shim: $(cat "$work/err")"
 grep -q '5/5 successes' "$work/out" || fail "$(cat "$work/out")"
-holds
+hold
 kill -INT "$holder"
 wait "$holder" || fail "it ended with $?"
 kill -INT "$offline"
@@ -163,7 +152,7 @@ LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$light_trace" --rate
 offline=$!
 children+=("$offline")
 until_true 100 test -d "/sys/class/kfd/kfd/proc/$offline/queues/0" || fail "no queue"
-holds
+hold
 "$kfdsched" preempt "$offline" -n 3 >/dev/null 2>&1 && fail "two at once"
 kill -KILL "$offline"
 wait "$holder" && fail "it holds the dead"

@@ -3,8 +3,8 @@
 # The picture: well-formed, self-contained, no script, and it says what it has
 # to say, in every kind of run (svg_samples.c).
 set -eu
-# shellcheck source=tests/lib/cli.inc.sh
-. "$SOURCE/tests/lib/cli.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 "$BUILD/cli_svg_samples" "$work"
 count=0
 for file in "$work"/*.svg; do
@@ -18,27 +18,27 @@ for file in "$work"/*.svg; do
 done
 [ "$count" = 7 ] || fail "expected seven samples, not $count"
 
-says() { grep -qxF -- "$2" "$work/$1.txt" || fail "$1 does not say '$2': $(cat "$work/$1.txt")"; }
+tells() { grep -qxF -- "$2" "$work/$1.txt" || fail "$1 does not say '$2': $(cat "$work/$1.txt")"; }
 lacks() { ! grep -qF -- "$2" "$work/$1.txt" || fail "$1 says '$2'"; }
 
-says usual "online_resnet50_b1 beside offline_gpt2m_train_8x1024"
-says usual "Online latency, P50 to P99 (model time, log scale)"
-says usual "Offline throughput, share of alone"
-says usual "does not keep up"
-says usual "P99 2.48 ms"
-says usual "P50 1.02 ms"
-says usual "floor: alone P99 + 2 bounces + save = 2.94 ms"
-says usual "76 %"
-says usual "simulated GPU: mi210, time scale 0.1, bounce 200 us, median save 60.4 us, restore 50.2 us (assumed)"
+tells usual "online_resnet50_b1 beside offline_gpt2m_train_8x1024"
+tells usual "Online latency, P50 to P99 (model time, log scale)"
+tells usual "Offline throughput, share of alone"
+tells usual "does not keep up"
+tells usual "P99 2.48 ms"
+tells usual "P50 1.02 ms"
+tells usual "floor: alone P99 + 2 bounces + save = 2.94 ms"
+tells usual "76 %"
+tells usual "simulated GPU: mi210, time scale 0.1, bounce 200 us, median save 60.4 us, restore 50.2 us (assumed)"
 lacks usual "NOT A VALID RUN"
-says seeds "online: Poisson arrivals, load 20 %; offline: closed loop; 40 s a window; thin lines: lowest to highest seed"
+tells seeds "online: Poisson arrivals, load 20 %; offline: closed loop; 40 s a window; thin lines: lowest to highest seed"
 # Offline steps of three arms, latencies of the two that keep up; three lines each.
 [ "$(grep -c 'class="spread"' "$work/seeds.svg")" = 15 ] || fail "not each spread is drawn"
 ! grep -q 'class="spread"' "$work/usual.svg" || fail "one seed has a spread"
-says invalid "NOT A VALID RUN: the report says why"
-says hardware "hardware: times are wall time; what a bounce costs is not known"
+tells invalid "NOT A VALID RUN: the report says why"
+tells hardware "hardware: times are wall time; what a bounce costs is not known"
 lacks hardware "simulated"
 lacks hardware "floor"
-says one_arm "Offline steps in the window"
+tells one_arm "Offline steps in the window"
 lacks one_arm "alone"
-says names "a &amp;&amp; b &lt;script&gt; beside c"
+tells names "a &amp;&amp; b &lt;script&gt; beside c"

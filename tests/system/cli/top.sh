@@ -5,29 +5,26 @@
 # resumes it; who is suspended from there runs again when top ends, also by kill -9; one frame
 # keeps to its schema; without a daemon sysfs tells what it can, and the rest is not known.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 in_a_world
 # shellcheck source=tests/lib/tmux.inc.sh
 . "$SOURCE/tests/lib/tmux.inc.sh"
-trap 'tmux_end; clean_up' EXIT
-here=$SOURCE/tests/system/cli
 
 start_daemon
 
 # ---- how long nodes had work: as one clock has it, and once for any number of clients ----
 node=$(gpu_id)
-work() {
+work_us() {
 	status | jq -c '[.daemon.uptime_us, .nodes[0].work_us]'
 }
-# grows TIMES: work, over half a second, as often as that passed.
+# grows TIMES: work_us, over half a second, as often as that passed.
 grows() {
 	local before
-	before=$(work)
+	before=$(work_us)
 	sleep 0.5
-	jq -en --argjson a "$before" --argjson b "$(work)" --argjson times "$1" '
+	jq -en --argjson a "$before" --argjson b "$(work_us)" --argjson times "$1" '
 		(($b[1] - $a[1]) - $times * ($b[0] - $a[0])) | fabs <= 2' >/dev/null ||
 		fail "work_us does not grow $1 times as fast as time"
 }
@@ -111,13 +108,13 @@ tmux_begin 120 30 "exec $BUILD/kfdsched top $offline --interval 200ms"
 shows kfdreplay
 keys S y
 soon state_is "$offline" suspended
-"$BUILD/kfdsched" resume "$offline" >/dev/null
+"$kfdsched" resume "$offline" >/dev/null
 shows "Process $offline: "
 keys q
 
 # ---- one frame ----
-"$BUILD/kfdsched" top "$offline" --once --json --interval 300ms >"$work/once.json"
-"$here/schema.py" "$SOURCE/docs/schemas/top.json" "$work/once.json"
+"$kfdsched" top "$offline" --once --json --interval 300ms >"$work/once.json"
+schema top "$work/once.json"
 jq -e --argjson pid "$offline" --argjson node "$node" '
 	(.nodes | length == 1) and .nodes[0].gpu_id == $node and .nodes[0].slots == 24 and
 	.nodes[0].compute_queues == 2 and .nodes[0].busy_source == "daemon" and .nodes[0].busy_ratio > 0 and
@@ -129,8 +126,8 @@ jq -e --argjson pid "$offline" --argjson node "$node" '
 # ---- without a daemon ----
 kill -TERM "$daemon"
 soon has_ended "$daemon"
-"$BUILD/kfdsched" top "$offline" --once --json --interval 50ms >"$work/once.json"
-"$here/schema.py" "$SOURCE/docs/schemas/top.json" "$work/once.json"
+"$kfdsched" top "$offline" --once --json --interval 50ms >"$work/once.json"
+schema top "$work/once.json"
 jq -e '.daemon == null and .nodes[0].busy_source == "sysfs" and .nodes[0].compute_queues == 2 and
 	.processes[0].source == "sysfs" and .processes[0].compute_queues == 2 and
 	.processes[0].level == null and .processes[0].state == null' "$work/once.json" >/dev/null ||
@@ -144,8 +141,5 @@ shows "Only a daemon can do that"
 keys q
 
 # Who uses no GPU.
-got=0
-"$BUILD/kfdsched" top $$ --once --interval 50ms >"$work/out" 2>"$work/err" || got=$?
-if [ $got != 1 ] || ! grep -q "uses no GPU" "$work/err"; then
-	fail "top of a process without a GPU: $(cat "$work/err")"
-fi
+expect 1 "$kfdsched" top $$ --once --interval 50ms
+said "uses no GPU"

@@ -5,44 +5,37 @@
 # the terminal's size; names cannot move the cursor; whatever ends it, the terminal is as it
 # was; a terminal that goes away ends it; where there is none it says what to do.
 set -eu
-# shellcheck source=tests/lib/cli.inc.sh
-. "$SOURCE/tests/lib/cli.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
+# shellcheck source=tests/lib/stand_in.inc.sh
+. "$SOURCE/tests/lib/stand_in.inc.sh"
 # shellcheck source=tests/lib/tmux.inc.sh
 . "$SOURCE/tests/lib/tmux.inc.sh"
-trap 'tmux_end; end' EXIT
 here=$SOURCE/tests/system/cli
 export FAKE_ANSWER="sh $here/top_status.sh"
 
 # golden NAME: the screen becomes that of top_NAME.golden.
+is_golden() {
+	screen >"$work/screen"
+	cmp -s "$here/top_$1.golden" "$work/screen"
+}
 golden() {
-	for ((i = 0; i < 200; i++)); do
-		screen >"$work/screen"
-		if cmp -s "$here/top_$1.golden" "$work/screen"; then
-			return 0
-		fi
-		sleep 0.05
-	done
-	diff -u "$here/top_$1.golden" "$work/screen" || fail "the screen is not top_$1.golden"
+	until_true 100 is_golden "$1" || diff -u "$here/top_$1.golden" "$work/screen" || fail "the screen is not top_$1.golden"
 }
 # Its number, once it runs.
 pid_of_top() {
 	pid=$(pgrep -P "$(tmux_here display-message -p '#{pane_pid}')" -x kfdsched)
 }
-has_gone() {
-	! kill -0 "$1" 2>/dev/null
-}
 
 # ---- without a terminal, or one that nobody knows ----
-expect 2 "$kfdsched" top --socket "$work/none" </dev/null
-one_line
-said "use --once"
+refused 2 "use --once" "$kfdsched" top --socket "$work/none" </dev/null
 expect 2 "$kfdsched" top --json
 said "--once"
 expect 2 "$kfdsched" top --interval 1ms
 said "--interval"
 expect 1 "$kfdsched" top --once 4194304
 said "no process 4194304"
-start_daemon "$work/s"
+start_stand_in "$work/s"
 tmux_begin 80 24 "TERM=nosuch $kfdsched top --socket $work/s; sleep 1000"
 shows "a terminal called 'nosuch'"
 shows "use --once"
@@ -81,8 +74,8 @@ keys q
 shows 'shell:'
 
 # ---- however it ends ----
-# ends HOW COMMAND...: the terminal is as it was.
-ends() {
+# restores HOW COMMAND...: the terminal is as it was.
+restores() {
 	local how=$1
 	shift
 	keys clear Enter
@@ -100,10 +93,10 @@ ends() {
 signal() {
 	kill -"$1" "$pid"
 }
-ends "Ctrl-C" keys C-c
-ends "SIGTERM" signal TERM
-ends "a crash" signal SEGV
-ends "q" keys q
+restores "Ctrl-C" keys C-c
+restores "SIGTERM" signal TERM
+restores "a crash" signal SEGV
+restores "q" keys q
 
 # ---- its terminal goes away ----
 # The kernel sends SIGHUP and SIGCONT then; LeakSanitizer, which stops the process when it ends,
@@ -114,24 +107,24 @@ shows 5000006
 pid_of_top
 gone=$pid
 tmux_end
-soon has_gone "$gone"
+soon has_ended "$gone"
 # One that ignores SIGHUP (nohup) sees the end of its terminal.
 tmux_begin 80 24 "trap '' HUP; $top --socket $work/s; exit"
 shows 5000006
 pid_of_top
 gone=$pid
 tmux_end
-soon has_gone "$gone"
+soon has_ended "$gone"
 
 # ---- one frame ----
 expect 0 "$kfdsched" top --once --interval 50ms --socket "$work/s"
 diff -u "$here/top_once.golden" "$work/out" || fail "--once is not the expected one"
 expect 0 "$kfdsched" top --once --json --interval 50ms --socket "$work/s"
-"$here/schema.py" "$SOURCE/docs/schemas/top.json" "$work/out" || fail "not the schema"
+schema top "$work/out"
 jq -e '[.processes[] | select(.pid == 5000005)][0] |
 	.level == null and .queues == null and .vram_bytes == null and .suspends_per_s == null' \
 	"$work/out" >/dev/null || fail "what is not known is not null"
 expect 0 "$kfdsched" top --once --json --interval 50ms --socket "$work/none"
-"$here/schema.py" "$SOURCE/docs/schemas/top.json" "$work/out" || fail "not the schema without a daemon"
+schema top "$work/out"
 jq -e '.daemon == null and (.why_no_daemon | test("no daemon answers")) and .suspends_per_s == null' \
 	"$work/out" >/dev/null || fail "no daemon, and no word of it"

@@ -11,7 +11,7 @@ in_a_world
 
 # trace ARGUMENT...: in the background, and it listens: $tracing.
 listening() {
-	"$BUILD/kfdsched" events --json | jq -es '[.[]|select(.kind == "listening")]|length' 2>/dev/null
+	"$kfdsched" events --json | jq -es '[.[]|select(.kind == "listening")]|length' 2>/dev/null
 }
 listens_more() {
 	[ "$(listening)" -gt "$1" ]
@@ -19,7 +19,7 @@ listens_more() {
 trace() {
 	local before
 	before=$(listening)
-	"$BUILD/kfdsched" trace "$@" >"$work/timeline" 2>"$work/talk" &
+	"$kfdsched" trace "$@" >"$work/timeline" 2>"$work/talk" &
 	tracing=$!
 	children+=("$tracing")
 	until_true 50 listens_more "$before" || fail "it does not listen: $(cat "$work/talk")"
@@ -31,7 +31,7 @@ end_trace() {
 	[ "$code" = 0 ] || fail "asked to stop, it exited with $code: $(cat "$work/talk")"
 }
 resumed() {
-	[ "$("$BUILD/kfdsched" events --last 1 --json | jq -r .kind)" = resume ]
+	[ "$("$kfdsched" events --last 1 --json | jq -r .kind)" = resume ]
 }
 has_shown() {
 	jq -es "any(.[]; $1)" "$work/timeline" >/dev/null 2>&1
@@ -50,7 +50,7 @@ start_online
 trace --perfetto "$work/picture"
 # Its requests come at random.
 last_begun() {
-	"$BUILD/kfdsched" status "$offline" --dump --json |
+	"$kfdsched" status "$offline" --dump --json |
 		jq '[.lane.events[]|select(.queue_id == 1 and .kind == "active").number]|max // 0'
 }
 begins_after() {
@@ -106,16 +106,16 @@ end_trace
 grep -q "744 events of process $online are not in the trace" "$work/talk" || fail "$(cat "$work/talk")"
 kill -KILL "$offline"
 has_shown ".pid == $offline and .source == \"shim\"" && fail "the other's queues are shown"
-"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/trace.json" "$work/timeline" --lines
+schema trace "$work/timeline" --lines
 
 # A command: its exit code, its stdout beside the timeline, and its queues.
 code=0
-"$BUILD/kfdsched" trace --json -- sh -c 'echo "from within"; '"$BUILD"'/kfdreplay --trace '"$SOURCE"'/traces/offline_gemm4000_f32.csv \
+"$kfdsched" trace --json -- sh -c 'echo "from within"; '"$BUILD"'/kfdreplay --trace '"$SOURCE"'/traces/offline_gemm4000_f32.csv \
 	--rate 10 --requests 20 >/dev/null 2>&1; exit 3' >"$work/timeline" 2>"$work/talk" || code=$?
 [ "$code" = 3 ] || fail "exit code $code, not the command's: $(cat "$work/talk")"
 grep -qx "from within" "$work/talk" || fail "the command's output is not on stderr: $(cat "$work/talk")"
 grep -q "sh ended with exit code 3" "$work/talk" || fail "$(cat "$work/talk")"
-"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/trace.json" "$work/timeline" --lines
+schema trace "$work/timeline" --lines
 replay=$(jq -r 'select(.name == "came" and .comm == "kfdreplay").pid' "$work/timeline")
 # (On a machine that is slow the shim may be there later than the queue.)
 has_shown ".pid == ${replay:-0} and .source == \"shim\" and .queue_id != null" ||
@@ -123,9 +123,9 @@ has_shown ".pid == ${replay:-0} and .source == \"shim\" and .queue_id != null" |
 [ "$(jq -s '[.[].monotonic_ns] | . == sort' "$work/timeline")" = true ] || fail "not in order"
 
 # Nobody reads: it ends, and so does what it started.
-"$BUILD/kfdsched" trace --json --seconds 60 2>"$work/talk" | head -n 1 >"$work/timeline"
+"$kfdsched" trace --json --seconds 60 2>"$work/talk" | head -n 1 >"$work/timeline"
 [ "${PIPESTATUS[0]}" = 1 ] || fail "nobody reads, and it is fine: $(cat "$work/talk")"
 # The time is over: so is the command, which has begun by then.
 code=0
-"$BUILD/kfdsched" trace --seconds 2 -- sleep 60 >"$work/timeline" 2>"$work/talk" || code=$?
+"$kfdsched" trace --seconds 2 -- sleep 60 >"$work/timeline" 2>"$work/talk" || code=$?
 [ "$code" = 143 ] || fail "exit code $code of a command that was told to end"

@@ -9,27 +9,26 @@ set -eu
 in_a_world
 : >"$work/log"
 
-# refused CODE TEXT ARGUMENT...: one line of an error on stderr, nothing on stdout.
-refused() {
-	local code=0 want=$1 text=$2
+# fails CODE TEXT ARGUMENT...: an error with that text on stderr, nothing on stdout.
+fails() {
+	local code=$1 text=$2
 	shift 2
-	"$BUILD/kfdsched" trace "$@" >"$work/out" 2>"$work/talk" </dev/null || code=$?
-	[ "$code" = "$want" ] || fail "trace $*: exit code $code, not $want: $(cat "$work/talk")"
-	grep -qF -- "$text" "$work/talk" || fail "trace $*: $(cat "$work/talk")"
+	expect "$code" "$kfdsched" trace "$@" </dev/null
+	said "$text"
 	[ ! -s "$work/out" ] || fail "trace $*: something on stdout"
 }
-refused 77 "there is nothing to trace here"
-grep -q "no daemon answers at $KFDSHIM_SOCKET" "$work/talk" || fail "$(cat "$work/talk")"
-refused 1 "cannot be read: No such file" --hip-log "$work/none"
-refused 1 "cannot be written: No such file" --perfetto "$work/none/p"
+fails 77 "there is nothing to trace here"
+said "no daemon answers at $KFDSHIM_SOCKET"
+fails 1 "cannot be read: No such file" --hip-log "$work/none"
+fails 1 "cannot be written: No such file" --perfetto "$work/none/p"
 sleep 0 &
 gone=$!
 wait "$gone"
-refused 1 "$gone" --pid "$gone"
-refused 127 "cannot start /nowhere" --perfetto "$work/picture" -- /nowhere
+fails 1 "$gone" --pid "$gone"
+fails 127 "cannot start /nowhere" --perfetto "$work/picture" -- /nowhere
 
 replay=("$BUILD/kfdreplay" --trace "$SOURCE/traces/offline_gemm4000_f32.csv" --closed --requests 1)
-"$BUILD/kfdsched" trace -- "${replay[@]}" >"$work/table" 2>"$work/talk" || fail "$(cat "$work/talk")"
+"$kfdsched" trace -- "${replay[@]}" >"$work/table" 2>"$work/talk" || fail "$(cat "$work/talk")"
 grep -q "no decisions are in the trace: no daemon" "$work/talk" || fail "no word of it: $(cat "$work/talk")"
 grep -q "^kfdshim.*: event " "$work/talk" && fail "the shim's events are shown, too: $(cat "$work/talk")"
 sed -E 's/^ +[0-9.]+ /TIME/; s/ [0-9]+ / PID /; s/pointer [0-9]+/pointer N/; s/type [0-9]+/type T/' \
@@ -39,7 +38,7 @@ for word in "queue created, of KFD type T" "queue has work, write pointer N" "qu
 done
 
 # HIP's own log, and what else the command says.
-"$BUILD/kfdsched" trace --perfetto "$work/picture" --hip -- sh -c \
+"$kfdsched" trace --perfetto "$work/picture" --hip -- sh -c \
 	"echo question; printf 'prompt> ' >&2; exec ${replay[*]} --api hip" >"$work/out" 2>"$work/talk" ||
 	fail "$(cat "$work/talk")"
 grep -q "^question$" "$work/out" || fail "its stdout is not its own"
@@ -54,14 +53,14 @@ jq -e '.traceEvents | any(.ph == "X" and .name == "hipModuleLaunchKernel" and .d
 # 2610, by nothing for a log that was over in the first seconds of this machine.
 log_at() {
 	sed -E "s/: 2610([01][0-9]{6}) us:/: $1\\1 us:/" "$SOURCE/tests/system/cli/logs/hip-5.2.3.log" >"$work/shifted"
-	"$BUILD/kfdsched" trace --seconds 0.2 --hip-log "$work/shifted" "${@:2}" >"$work/out" 2>"$work/talk" ||
+	"$kfdsched" trace --seconds 0.2 --hip-log "$work/shifted" "${@:2}" >"$work/out" 2>"$work/talk" ||
 		fail "$(cat "$work/talk")"
 }
 log_at "" --json
 grep -q "lines of HIP's log are of the time before the trace" "$work/talk" || fail "$(cat "$work/talk")"
 lines=$(jq -s 'if length == 1 then .[0].hip_lines_left_out else {} end | if .future == 0 then .before else 0 end' "$work/out")
 [ "$lines" -gt 50 ] || fail "the past is now: $(head "$work/out")"
-"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/trace.json" "$work/out" --lines || fail "not as documented"
+schema trace "$work/out" --lines
 log_at 90000000 --json
 grep -q "^kfdsched trace: $lines lines of HIP's log have times later than now" "$work/talk" || fail "$(cat "$work/talk")"
 [ "$(jq -cs . "$work/out")" = "[{\"hip_lines_left_out\":{\"before\":0,\"future\":$lines}}]" ] ||
@@ -75,7 +74,7 @@ jq -e ".otherData.hip_lines_left_out == {before: 0, future: $lines}" "$work/pict
 : >"$work/log.hip"
 AMD_LOG_LEVEL=3 "${replay[@]::3}" --rate 10 --seconds 60 --api hip >/dev/null 2>"$work/log.hip" &
 children+=($!)
-"$BUILD/kfdsched" trace --json --pid $! --hip-log "$work/log.hip" >"$work/out" 2>"$work/talk" &
+"$kfdsched" trace --json --pid $! --hip-log "$work/log.hip" >"$work/out" 2>"$work/talk" &
 tracing=$!
 children+=("$tracing")
 has_hip() {

@@ -4,32 +4,23 @@
 # themselves and with a debug session, which leaves nothing behind; what is suspended is in
 # no slot, and no difference; one source alone tells nothing.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 in_a_world
 
-kfdsched=$BUILD/kfdsched
 # verify CODE ARGUMENT...: to $work/out and $work/err.
 verify() {
-	local want=$1 code=0
+	local code=$1
 	shift
-	"$kfdsched" verify "$@" >"$work/out" 2>"$work/err" || code=$?
-	[ "$code" = "$want" ] || fail "verify $*: $code, not $want: $(cat "$work/out" "$work/err")"
-}
-printed() {
-	grep -qF -- "$1" "$work/out" || fail "no '$1' in: $(cat "$work/out")"
+	expect "$code" "$kfdsched" verify "$@"
 }
 value() {
-	jq -e "$1" "$work/out" >/dev/null || fail "not so: $1: $(jq -c . "$work/out")"
-}
-schema() {
-	"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/verify.json" "$work/out" || fail "not as documented"
+	holds "$work/out" "$1"
 }
 
-# start VARIABLE...: three queues that stay until `finish`: $process.
-start() {
+# start_queues VARIABLE...: three queues that stay until end_queues: $process.
+start_queues() {
 	rm -f "$work/hold"
 	mkfifo "$work/hold"
 	env "$@" "$BUILD/matrix_queues" --hold <"$work/hold" >"$work/steps" 2>"$work/words" &
@@ -37,7 +28,7 @@ start() {
 	children+=("$process")
 	exec {hold}>"$work/hold"
 }
-finish() {
+end_queues() {
 	exec {hold}>&-
 	wait "$process" || fail "it did not end as it should: $(cat "$work/steps" "$work/words")"
 	children=()
@@ -48,13 +39,13 @@ three_by() {
 }
 
 # Only the driver knows its queues. Twice with a session: the first has left nothing.
-start
+start_queues
 until_true 300 three_by ring_bytes || fail "no queues: $(cat "$work/steps" "$work/words")"
 verify 0 "$process" --json
 value '.verdict == "agree" and ([.queues[].told.mqd] == ["yes", "alike", "alike"]) and all(.queues[]; .told.trap == null)'
 for _ in 1 2; do
 	verify 0 "$process" --trap --json
-	schema
+	schema verify "$work/out"
 	value 'all(.queues[]; .told.trap == "yes" and .told.mqd == "yes" and .sources.cwsr_bytes == "trap")'
 	value '.all.active_hqds == 3'
 	grep -q "^TracerPid:.0$" "/proc/$process/status" || fail "it is traced still"
@@ -68,17 +59,17 @@ unshare -m sh -c "mount -t tmpfs none /sys/kernel/debug && '$kfdsched' verify $p
 [ "$alone" = 77 ] || fail "one source alone: $alone: $(cat "$work/out")"
 printed "cannot tell: only sysfs answers"
 printed "there is no /sys/kernel/debug/kfd"
-finish
+end_queues
 
 # With the shim, without a daemon.
-start LD_PRELOAD="$BUILD/libkfdshim.so" KFDSHIM_PRIORITY=offline
+start_queues LD_PRELOAD="$BUILD/libkfdshim.so" KFDSHIM_PRIORITY=offline
 with=$process
 until_true 300 three_by hsa_queue || fail "no lane of the one with the shim: $(cat "$work/steps" "$work/words")"
 verify 0 "$with"
 sed -E "s/process $with /process P /; s/0x[0-9a-f]{12}/ADDRESS_______/; s#at /.*#at SOCKET#; s/ +\$//" "$work/out" >"$work/golden"
 diff -u "$SOURCE/tests/system/cli/verify.golden" "$work/golden" || fail "another table"
 verify 0 "$with" --json
-schema
+schema verify "$work/out"
 value '.verdict == "agree" and .looks <= 5 and .differences == []'
 value '[.sources[] | select(.answered) | [.source, .queues]] == [["lane", 3], ["sysfs", 3], ["mqd", 3], ["hqd", 3]]'
 value 'all(.queues[]; .told == {daemon: null, lane: "yes", trap: null, sysfs: "yes", mqd: "yes", hqd: "yes"})'
@@ -96,7 +87,7 @@ verify 0 "$with" --json
 value '.all.active_hqds == 0 and .all.in_no_slot == 3 and .all.ratio == null'
 value 'all(.queues[]; .told.daemon == "yes" and .told.hqd == "no" and .active_hqds == 0)'
 "$kfdsched" resume "$with" >/dev/null
-finish
+end_queues
 
 # Nobody that has queues, nobody at all, a thread; and wrong use.
 verify 1 $$

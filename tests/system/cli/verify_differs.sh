@@ -14,20 +14,20 @@ process=$!
 children+=("$process")
 exec {hold}>"$work/hold"
 described() {
-	"$BUILD/kfdsched" queues "$process" --json >"$work/queues" 2>/dev/null &&
+	"$kfdsched" queues "$process" --json >"$work/queues" 2>/dev/null &&
 		jq -e '[.queues[] | select(.mqds == 2)] | length == 3' "$work/queues" >/dev/null
 }
 until_true 100 described || fail "no queues"
 code=0
-"$BUILD/kfdsched" verify "$process" >"$work/out" || code=$?
+"$kfdsched" verify "$process" >"$work/out" || code=$?
 [ "$code" = 1 ] || fail "ended with $code: $(cat "$work/out")"
 for id in 0 1 2; do
 	grep -Eq "^differs: queue $id \(node [0-9]+\): it has 2 MQDs, and its node 1 XCCs$" "$work/out" ||
 		fail "not queue $id: $(cat "$work/out")"
 done
 grep -q "^differ: 3 differences, the same at 5 looks$" "$work/out" || fail "no verdict: $(cat "$work/out")"
-"$BUILD/kfdsched" verify "$process" --json >"$work/json" || true
-"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/verify.json" "$work/json"
+"$kfdsched" verify "$process" --json >"$work/json" || true
+schema verify "$work/json"
 jq -e '.verdict == "differ" and .looks == 5 and ([.differences[] | [.what, .id, .other]] ==
 	[["mqds", 0, "mqd"], ["mqds", 1, "mqd"], ["mqds", 2, "mqd"]])' "$work/json" >/dev/null || fail "$(cat "$work/json")"
 exec {hold}>&-

@@ -4,16 +4,13 @@
 # its numbers on the host and in its container and is monitored to its end, of a container,
 # by a pattern, by its number, or all at once; in time nobody, and asked to stop, it says so.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
-world_options=(--gpu mi210)
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 in_a_world
 # shellcheck source=tests/lib/container.inc.sh
 . "$SOURCE/tests/lib/container.inc.sh"
 
-kfdsched=$BUILD/kfdsched
 id=3f2a9c0d1e4b5a69788796a5b4c3d2e1f00112233445566778899aabbccddeef
 
 # watch ARGUMENT...: in the background: $watching, its output in $work/out and $work/err.
@@ -35,17 +32,11 @@ ends() {
 	wait "$watching" || got=$?
 	[ "$got" = "$1" ] || fail "watch ended with $got, not $1: $(cat "$work/out" "$work/err")"
 }
-said() {
-	grep -q -- "$1" "$work/err" || fail "stderr does not say '$1': $(cat "$work/err")"
-}
-printed() {
-	grep -q -- "$1" "$work/out" || fail "stdout does not say '$1': $(cat "$work/out")"
-}
 prints() {
 	until_true 300 grep -q -- "$1" "$work/out" || fail "it does not say '$1': $(cat "$work/out" "$work/err")"
 }
-# start ARGUMENT...: a workload: $!.
-start() {
+# start_replay ARGUMENT...: a workload: $!.
+start_replay() {
 	"$BUILD/kfdreplay" --trace "$SOURCE/traces/online_resnet50_b1.csv" --rate 5 "$@" >/dev/null 2>&1 &
 	children+=("$!")
 }
@@ -53,7 +44,7 @@ has_queue() {
 	"$kfdsched" monitor "$1" --seconds 1ms 2>/dev/null | grep -q '1: [1-9][0-9]* queue'
 }
 
-start --seconds 900
+start_replay --seconds 900
 old=$!
 until_true 300 has_queue "$old" || fail "no queue"
 
@@ -66,15 +57,16 @@ said "no new GPU process within"
 
 # One in a container; others are not it.
 watch --container "${id:0:12}" --timeout 120
-start --seconds 900
+start_replay --seconds 900
 other=$!
 run_container docker "/docker/$id" "$work/containers/$id/hostname" /etc/hostname
 inner=$(awk '/^NSpid:/ {print $3}' "/proc/$workload/status")
 prints "queues (ids 0-"
-printed "^new GPU process: host pid $workload, container pid $inner, container docker ${id:0:12}, $BUILD/kfdreplay"
+grep -q "^new GPU process: host pid $workload, container pid $inner, container docker ${id:0:12}, $BUILD/kfdreplay" \
+	"$work/out" || fail "the new one is not told"
 kill -KILL "$workload"
 ends 0
-printed "process $workload (kfdreplay): .*; then it ended"
+grep -q "process $workload (kfdreplay): .*; then it ended" "$work/out" || fail "its end is not told"
 [ "$(grep -c '^new GPU process' "$work/out")" = 1 ] || fail "others, too: $(cat "$work/out")"
 
 # By its number, also one that is there already; asked to stop it tells what it has.
@@ -87,11 +79,11 @@ grep -q already "$work/err" && fail "of --pid nothing is told: $(cat "$work/err"
 
 # All that have a word in their command, each a line; schema.
 watch --all --name 'seconds [23]' --seconds 0.4 --json --timeout 120
-start --seconds 77
+start_replay --seconds 77
 unmeant=$!
-start --seconds 22
+start_replay --seconds 22
 two=$!
-start --seconds 33
+start_replay --seconds 33
 three=$!
 both_done() {
 	[ "$(jq -s '[.[] | select(has("verdict"))] | length' "$work/out")" = 2 ]
@@ -101,14 +93,14 @@ kill -TERM "$watching"
 ends 0
 jq -se "[.[] | select(.kind == \"found\") | .pid] | sort == [$two, $three]" "$work/out" >/dev/null ||
 	fail "not those: $(cat "$work/out")"
-"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/watch.json" "$work/out" --lines || fail "not as documented"
+schema watch "$work/out" --lines
 
 # Nobody came until it was asked to stop (all that were started are there); one that ends without a GPU; what is no process.
 until_true 300 has_queue "$unmeant" || fail "no queue"
 watch
 kill -TERM "$watching"
 ends 1
-said "no new GPU process within [0-9.]* s$"
+grep -q "no new GPU process within [0-9.]* s$" "$work/err" || fail "it does not say that none came"
 sleep 600 &
 gone=$!
 children+=("$gone")
@@ -116,7 +108,7 @@ watch --pid "$gone"
 kill -KILL "$gone"
 wait "$gone" || true
 ends 1
-said "process $gone (.*) has ended without using a GPU"
+grep -q "process $gone (.*) has ended without using a GPU" "$work/err" || fail "it does not say that it ended"
 watch --pid "$gone"
 ends 1
 said "there is no process $gone"

@@ -3,20 +3,20 @@
 # kfdsched workload: each preset runs on a GPU, with the shim where a priority is given; its
 # JSON is kfdreplay's.
 set -eu
-# shellcheck source=tests/lib/cli.inc.sh
-. "$SOURCE/tests/lib/cli.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 
 for preset in gemm cnn transformer llm-decode; do
 	"$BUILD/kfdsim" --gpu mi210 -- "$kfdsched" workload "$preset" --seconds 2 --json >"$work/$preset" 2>"$work/err" &
-	started="$started $!"
+	children+=("$!")
 	pids="${pids:-} $!"
 done
 for pid in $pids; do
 	wait "$pid" || fail "a workload failed: $(cat "$work/err")"
 done
-started=""
+children=()
 for preset in gemm cnn transformer llm-decode; do
-	"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/workload.json" "$work/$preset" || fail "$preset: not as documented"
+	schema workload "$work/$preset"
 done
 mode() {
 	jq -r '"\(.mode) \(.trace) \(.simulated)"' "$work/$1"
@@ -37,8 +37,7 @@ expect 0 "$BUILD/kfdsim" --gpu mi210 -- bash -c '
 	done
 	exit 1' - "$kfdsched"
 
-expect 2 "$kfdsched" workload
-one_line
+refused 2 "" "$kfdsched" workload
 expect 2 "$kfdsched" workload bert
 said "'bert' is no workload: gemm, cnn, transformer or llm-decode"
 expect 2 "$kfdsched" workload gemm --seconds -1

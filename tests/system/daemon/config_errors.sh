@@ -4,41 +4,36 @@
 # line with file, line and what is allowed, exit code 2), whatever stands in the place of
 # the file; and what a good one says counts. tests/unit/daemon/config.c has the mistakes.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 
-# refused WHAT FILE [COMMAND...]: the daemon says WHAT of it, COMMAND starts it.
-refused() {
-	local what=$1 file=$2 code=0
+# wrong WHAT FILE [COMMAND...]: the daemon says WHAT of it, COMMAND starts it.
+wrong() {
+	local what=$1 file=$2
 	shift 2
-	"$@" "$BUILD/kfdschedd" --foreground --config "$file" --socket "$KFDSHIM_SOCKET" \
-		2>"$work/err" || code=$?
-	[ "$code" -eq 2 ] || fail "$file: exit code $code"
-	[ "$(wc -l <"$work/err")" -eq 1 ] || fail "$file: not one line"
-	grep -qF "$what" "$work/err" || fail "$file: $(cat "$work/err")"
+	wrong 2 "$what" "$@" "$BUILD/kfdschedd" --foreground --config "$file" --socket "$KFDSHIM_SOCKET"
 }
 
 printf '[scheduler]\nslow_suspend = 5\n' >"$work/bad.ini"
-refused "$work/bad.ini:2: slow_suspend = 5: must be a whole number with its unit" "$work/bad.ini"
-refused "$work/none: No such file" "$work/none"
-refused "$work: is a folder" "$work"
-refused "not a text file" "$BUILD/lane_client"
+wrong "$work/bad.ini:2: slow_suspend = 5: must be a whole number with its unit" "$work/bad.ini"
+wrong "$work/none: No such file" "$work/none"
+wrong "$work: is a folder" "$work"
+wrong "not a text file" "$BUILD/lane_client"
 head -c 2000000 /dev/zero | tr '\0' '\n' >"$work/huge.ini"
-refused "$work/huge.ini: is larger than 1 MiB" "$work/huge.ini"
-refused "/dev/zero: is not a regular file" /dev/zero
+wrong "$work/huge.ini: is larger than 1 MiB" "$work/huge.ini"
+wrong "/dev/zero: is not a regular file" /dev/zero
 chmod 755 "$work"
 cp "$BUILD/kfdschedd" "$work"
 chmod 600 "$work/bad.ini"
-BUILD=$work refused "$work/bad.ini: Permission denied" "$work/bad.ini" \
+BUILD=$work wrong "$work/bad.ini: Permission denied" "$work/bad.ini" \
 	setpriv --reuid 65534 --clear-groups
 
 # The one that comes with it is good, also with all of its examples, and has every key.
 example=$SOURCE/packaging/kfdschedd.ini
 for section in scheduler 'node 1' authority 'rule a' metrics log; do
 	printf '[%s]\nx = 1\n' "$section" >"$work/keys.ini"
-	refused "known are" "$work/keys.ini"
+	wrong "known are" "$work/keys.ini"
 	known=$(sed 's/.*known are //; s/,//g' "$work/err")
 	for key in $known; do
 		[[ $key == *_us ]] || grep -q "^;*$key = " "$example" || fail "$example has no $key"
@@ -48,12 +43,12 @@ done
 	sed 's/^;\([a-z[]\)/\1/' "$example"
 	printf '[metrics]\nnonsense = 1\n'
 } >"$work/all.ini"
-refused "unknown key nonsense" "$work/all.ini"
+wrong "unknown key nonsense" "$work/all.ini"
 {
 	cat "$example"
 	printf '[log]\nnonsense = 1\n'
 } >"$work/all.ini"
-refused "unknown key nonsense" "$work/all.ini"
+wrong "unknown key nonsense" "$work/all.ini"
 
 printf '[scheduler]\nslow_suspend_us = 123456\n' >"$work/good.ini"
 daemon_options=(--config "$work/good.ini")

@@ -11,12 +11,12 @@ start_daemon
 start_offline --seconds 600
 start_online
 suspend_offline
-[ "$(awk '/TracerPid/ {print $2}' "/proc/$offline/status")" -ne 0 ] || fail "it is not traced"
+[ "$(proc_status "$offline" TracerPid)" -ne 0 ] || fail "it is not traced"
 ms=$("$BUILD/watch_queue" "$offline" "$(rptr_of "$offline")" 300 "$WITHIN_MS" "$daemon" 15) ||
 	fail "not resumed"
 echo "ran again $ms ms after SIGTERM of the daemon"
 wait "$daemon" || fail "the daemon's exit code is $?"
 [ ! -e "$KFDSHIM_SOCKET" ] || fail "the socket is left"
-[ "$(awk '/TracerPid/ {print $2}' "/proc/$offline/status")" -eq 0 ] || fail "it is still traced"
+[ "$(proc_status "$offline" TracerPid)" -eq 0 ] || fail "it is still traced"
 grep -q worker "$work/log" && fail "the worker did not leave by itself"
 end_offline

@@ -9,24 +9,13 @@ set -eu
 . "$SOURCE/tests/lib/daemon.inc.sh"
 in_a_world
 
-# refused CODE TEXT ARGUMENT...: one line on stderr with that text, that code.
-refused() {
-	local code=0 want=$1 text=$2
-	shift 2
-	"$BUILD/kfdsched" status "$@" >"$work/out" 2>"$work/err" </dev/null || code=$?
-	[ "$code" -eq "$want" ] || fail "status $*: exit code $code, not $want"
-	[ "$(wc -l <"$work/err")" -eq 1 ] || fail "status $*: not one line: $(cat "$work/err")"
-	grep -qF -- "$text" "$work/err" || fail "status $*: $(cat "$work/err")"
-	[ ! -s "$work/out" ] || fail "status $*: something on stdout"
-}
-
-refused 1 "no daemon answers" $$ --dump
-refused 2 "wants the PID" --dump
-refused 2 "is no process id" --dump 12x
-refused 2 "one argument too many" 12
+refused 1 "no daemon answers" "$kfdsched" status $$ --dump
+refused 2 "wants the PID" "$kfdsched" status --dump
+refused 2 "is no process id" "$kfdsched" status --dump 12x
+refused 2 "one argument too many" "$kfdsched" status 12
 
 start_daemon
-refused 1 "no process $$ is registered" $$ --dump
+refused 1 "no process $$ is registered" "$kfdsched" status $$ --dump
 
 mkfifo "$work/orders"
 LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline KFDSHIM_GROUP=ranks \
@@ -39,11 +28,11 @@ until_true 50 says ".processes[]|select(.pid == $workload)|.queues|length == 2" 
 printf 'block\n' >&7
 
 dump() {
-	"$BUILD/kfdsched" status "$workload" --dump --json >"$work/dump"
+	"$kfdsched" status "$workload" --dump --json >"$work/dump"
 }
-# told JQ-EXPRESSION: is it so in the dump?
+# told EXPRESSION: of the dump.
 told() {
-	jq -e "$1" "$work/dump" >/dev/null || fail "not so: $1: $(cat "$work/dump")"
+	holds "$work/dump" "$1"
 }
 dump_says() {
 	dump && jq -e "$1" "$work/dump" >/dev/null
@@ -64,7 +53,7 @@ told ".lane.queues[] | select(.hsa_queue == \"$user\") | .state == \"active\" an
 told '.lane.events | length > 0 and ([.[].number] | . == sort) and ([.[].age_us] | . == (sort | reverse))'
 told '(.lane.events | last | .number) == .lane.events_number'
 
-"$BUILD/kfdsched" status "$workload" --dump >"$work/text"
+"$kfdsched" status "$workload" --dump >"$work/text"
 grep -q "^process $workload (shim_workload): priority 2, offline, group ranks" "$work/text" || fail "$(cat "$work/text")"
 grep -q "$user" "$work/text" || fail "the queue is not in the text: $(cat "$work/text")"
 
@@ -76,7 +65,7 @@ told '[.lane.events[] | select(.kind == "destroyed")] | length == 1 and .[0].gpu
 exec 7>&-
 wait "$workload" || fail "the workload ended with $?"
 until_true 50 says ".processes | all(.pid != $workload)" || fail "it is still registered"
-refused 1 "no process $workload is registered" "$workload" --dump
+refused 1 "no process $workload is registered" "$kfdsched" status "$workload" --dump
 
 # Queues that no suspension reaches are named, and entries that make no sense counted.
 # Types: 0 PM4, 1 SDMA, 64 DRM; 9 is none.
@@ -93,7 +82,7 @@ for list in .lane.queues .process.queues; do
 	told "${list}[1] | .type == \"sdma\" and (.not_suspendable | test(\"compute\"))"
 	told "${list}[2] | .type == \"drm\" and (.not_suspendable | test(\"DRM user queue\"))"
 done
-"$BUILD/kfdsched" status "$workload" --dump >"$work/text"
+"$kfdsched" status "$workload" --dump >"$work/text"
 grep -q "drm .*it is a DRM user queue" "$work/text" || fail "$(cat "$work/text")"
 grep -q "^1 more cannot be read" "$work/text" || fail "$(cat "$work/text")"
 exec 7>&-

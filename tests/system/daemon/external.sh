@@ -4,10 +4,9 @@
 # other; and when the worker is stopped (SIGSTOP) meanwhile, its steps go on within 2 s,
 # a SIGUSR1 that is sent to it is handled within 2 s, and the next worker has its tag.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 # shellcheck source=tests/lib/external.inc.sh
 . "$SOURCE/tests/lib/external.inc.sh"
 in_a_world
@@ -20,9 +19,9 @@ must_tag "$target" offline
 until_true 50 about "$target" '.level == "trap" and .shim == false and .priority == 2 and
 	.runtime == "enabled" and .active and (.queues|length) > 0 and .reason == ""' ||
 	fail "no session on it: $(status | jq -c .processes)"
-"$BUILD/kfdsched" status | grep -Eq "^ *$target +kfdreplay +no +2 .* trap " ||
-	fail "the table: $("$BUILD/kfdsched" status)"
-"$BUILD/kfdsched" queues "$target" --json | jq -e '.queues|length > 0' >/dev/null || fail "no queues"
+"$kfdsched" status | grep -Eq "^ *$target +kfdreplay +no +2 .* trap " ||
+	fail "the table: $("$kfdsched" status)"
+"$kfdsched" queues "$target" --json | jq -e '.queues|length > 0' >/dev/null || fail "no queues"
 
 # Stopped for half a second, until the watchdog has killed it: who looks late sees its end.
 is_stopped() {

@@ -5,10 +5,9 @@
 # any other. A daemon in a PID namespace of its own takes nobody in, for the driver's list
 # has other numbers; it says so with what to do, also to who orders from outside.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 # shellcheck source=tests/lib/external.inc.sh
 . "$SOURCE/tests/lib/external.inc.sh"
 in_a_world
@@ -28,7 +27,7 @@ target=$(grep -lsx "PPid:[[:space:]]*$starter" /proc/[0-9]*/status | cut -d / -f
 must_tag "$target" 3
 until_true 50 about "$target" '.shim == false and .priority == 3 and .level == "trap"' ||
 	fail "no session on it: $(status | jq -c .processes)"
-nsenter --target "$target" --pid --mount "$BUILD/kfdsched" set 1 4 >"$work/answer" 2>&1 ||
+nsenter --target "$target" --pid --mount "$kfdsched" set 1 4 >"$work/answer" 2>&1 ||
 	fail "ordered from within: $(cat "$work/answer")"
 about "$target" '.priority == 4' || fail "1 in there is not $target: $(status | jq -c .processes)"
 tell on
@@ -55,11 +54,11 @@ start_in "${inside[@]}"
 # Of all numbers there it is the one that is a latecomer.
 number=$("${inside[@]}" sh -c 'grep -lsx "Name:[[:space:]]*latecomer" /proc/[0-9]*/status' | cut -d / -f 3)
 code=0
-"${inside[@]}" "$BUILD/kfdsched" set "$number" 2 >"$work/out" 2>"$work/answer" || code=$?
+"${inside[@]}" "$kfdsched" set "$number" 2 >"$work/out" 2>"$work/answer" || code=$?
 [ "$code $(wc -l <"$work/answer")" = "1 1" ] || fail "in a container: $code, $(cat "$work/answer")"
 grep -q "driver's list has.* its number: kfdschedd is in another PID namespace.* run it on the host" "$work/answer" ||
 	fail "in a container: $(cat "$work/answer")"
 must_refuse $$ 2 "has not got who orders: .* run kfdschedd on the host"
-"${inside[@]}" "$BUILD/kfdsched" status --json | jq -e '.processes == []' >/dev/null ||
+"${inside[@]}" "$kfdsched" status --json | jq -e '.processes == []' >/dev/null ||
 	fail "somebody was taken in"
 late work

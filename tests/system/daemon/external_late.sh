@@ -6,10 +6,9 @@
 # person had. It is suspended again for who is more urgent, and when nobody is its queue
 # runs. An order about who has not registered ends with his program: then rules count again.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 # shellcheck source=tests/lib/external.inc.sh
 . "$SOURCE/tests/lib/external.inc.sh"
 in_a_world
@@ -62,11 +61,11 @@ once '.shim == false and .priority == 7 and .rule == null'
 late exec ready
 once '.shim == false and .priority == 4 and .rule == "latecomers"'
 must_tag "$target" 3
-"$BUILD/kfdsched" suspend "$target" --for 600 >"$work/answer" || fail "no lease on it"
+"$kfdsched" suspend "$target" --for 600 >"$work/answer" || fail "no lease on it"
 once '.shim == false and .priority == 3 and .state == "suspended"'
 late hello
 once '.shim and .priority == 3 and .priority_ordered and .lease_us > 0 and .state == "suspended"'
-"$BUILD/kfdsched" resume "$target" >"$work/answer" || fail "no end of the lease"
+"$kfdsched" resume "$target" >"$work/answer" || fail "no end of the lease"
 once '.state == "running" and .lease_us == null'
 late work
 must_tag "$target" own

@@ -3,10 +3,9 @@
 # Proves: ROCr 5.2.3 without the shim, which never enables its runtime, is refused with the
 # reason, and runs on unharmed until it is ended. What cannot be tagged is refused with a sentence.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 # shellcheck source=tests/lib/external.inc.sh
 . "$SOURCE/tests/lib/external.inc.sh"
 in_a_world

@@ -3,10 +3,9 @@
 # Proves: a rule with shim = no tags processes without the shim by itself, and those alone;
 # an order counts instead of it; and whom a new configuration does not name is let go.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 # shellcheck source=tests/lib/external.inc.sh
 . "$SOURCE/tests/lib/external.inc.sh"
 # Two processes that fill a GPU at full speed are more than two cores can simulate: the

@@ -13,19 +13,6 @@ if [ "$CASE" = part ]; then
 fi
 in_a_world
 
-# become LEVEL REASON (a regular expression)
-become() {
-	until_true 80 says ".processes[]|select(.pid == $offline)|.level == \"$1\" and
-		(.reason|test(\"$2\"))" ||
-		fail "not at level $1 because '$2': $(status | jq -c '.processes[]|{pid, level, reason}')"
-}
-held() {
-	tell on
-	until_true 50 state_is "$offline" suspended || fail "not held: $(status | jq -c .processes)"
-	tell off
-	until_true 50 state_is "$offline" running || fail "not let go"
-}
-
 if [ "$CASE" = part ]; then
 	start_daemon
 	reason='^its runtime cannot be enabled: Operation not supported'
@@ -41,11 +28,11 @@ else
 fi
 start_online
 start_offline --requests 3000
-become "$offline_level" "$reason"
-held
+comes_to_level "$offline_level" "$reason"
+suspend_and_resume "$offline"
 sleep 2.5
-become "$offline_level" "$reason" # nothing has changed, so nothing is tried
+comes_to_level "$offline_level" "$reason" # nothing has changed, so nothing is tried
 [ "$(grep -c "process $offline .*level " "$work/log")" -eq 1 ] || fail "it was tried again"
-held
+suspend_and_resume "$offline"
 end_offline
 says '.totals.suspends == .totals.resumes and .totals.failures == 0' || fail "suspends and resumes differ"

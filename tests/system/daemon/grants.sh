@@ -3,10 +3,9 @@
 # Proves: one user preempts another's process with a grant only, in the direction that it
 # names, from the moment that it is in force until it is not; a rule gives no such right.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/clients.inc.sh
 . "$SOURCE/tests/lib/clients.inc.sh"
+as_root "$@"
 
 start_clients
 client urgent 65001 15 auto

@@ -16,7 +16,7 @@ tell enable
 until_true 30 says ".processes[]|select(.pid == $online)|.level == \"observe\" and
 	.runtime == \"enabled\" and (.reason|test(\"does not use /dev/kfd\"))" ||
 	fail "a process without /dev/kfd: $(status | jq -c '.processes[0]')"
-[ "$(awk '/TracerPid/ {print $2}' "/proc/$online/status")" -eq 0 ] || fail "it is still traced"
+[ "$(proc_status "$online" TracerPid)" -eq 0 ] || fail "it is still traced"
 
 LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$offline_trace" --closed \
 	--seconds 600 >/dev/null 2>>"$work/log" &

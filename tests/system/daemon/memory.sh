@@ -4,27 +4,21 @@
 # when memory runs out, and so is a worker that follows another; where the daemon has no right
 # to that, it locks what it may, says so once and goes on. The unit gives what is needed.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 
 for line in LimitMEMLOCK=infinity OOMScoreAdjust=-900; do
 	grep -qx "$line" "$BUILD/kfdschedd.service" || fail "the unit has no $line"
 done
 
-# kb PID KEY
-kb() {
-	awk -v key="$2:" '$1 == key {print $2}' "/proc/$1/status"
-}
-
 # Nearly all that it has in memory; under a limit at least half of what that permits.
 is_locked() {
 	local wanted limit
-	wanted=$(($(kb "$1" VmRSS) * 2 / 3))
+	wanted=$(($(proc_status "$1" VmRSS) * 2 / 3))
 	limit=$(awk '/^Max locked memory/ {print $4}' "/proc/$1/limits")
 	[ "$limit" = unlimited ] || [ $((limit / 2048)) -gt "$wanted" ] || wanted=$((limit / 2048))
-	[ "$(kb "$1" VmLck)" -ge "$wanted" ]
+	[ "$(proc_status "$1" VmLck)" -ge "$wanted" ]
 }
 
 is_spared() {
@@ -53,14 +47,14 @@ for turn in first second; do
 	done
 	[ "$turn" = second ] || replace_worker
 done
-# said RIGHT WHAT: once where the daemon lacks the right, else never.
-said() {
+# complains RIGHT WHAT: once where the daemon lacks the right, else never.
+complains() {
 	local wanted=1
 	! may "$1" || wanted=0
 	[ "$(grep -c "$2" "$work/log")" = $wanted ] || fail "it does not say $wanted times: $2"
 }
-said 'ulimit -l unlimited' "memory can be locked"
-said 'echo -900 >/proc/self/oom_score_adj' "when memory runs out"
+complains 'ulimit -l unlimited' "memory can be locked"
+complains 'echo -900 >/proc/self/oom_score_adj' "when memory runs out"
 kill -TERM "$daemon"
 wait "$daemon" || fail "exit code $?"
 
@@ -84,4 +78,4 @@ for line in "memory can be locked" "when memory runs out"; do
 	[ "$(grep -c "$line" "$work/log")" = 1 ] || fail "it does not say once: $line"
 done
 is_locked "$(worker)" || fail "nothing is locked under a limit: $(grep Vm "/proc/$(worker)/status")"
-[ "$(kb "$(worker)" VmLck)" -le 64 ] || fail "there is no limit"
+[ "$(proc_status "$(worker)" VmLck)" -le 64 ] || fail "there is no limit"

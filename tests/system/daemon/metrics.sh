@@ -89,14 +89,9 @@ kill -KILL "$(worker)"
 scraped "with a full log and another worker" kfdsched_log_dropped_lines_total\>=2 \
 	kfdsched_worker_restarts_total==1
 
-# refused CODE TEXT OPTIONS...
-refused() {
-	local code=0 want=$1 text=$2
-	shift 2
-	"$BUILD/kfdschedd" --foreground --socket "$work/other" "$@" 2>"$work/err" || code=$?
-	[ "$code" -eq "$want" ] || fail "$*: exit code $code"
-	grep -q -- "$text" "$work/err" || fail "$*: $(cat "$work/err")"
-	[ ! -e "$work/other" ] || fail "$*: the socket stays"
-}
-refused 1 "port $port: .*--metrics" --metrics "$port"
-refused 2 "1..65535" --metrics 70000
+another=("$BUILD/kfdschedd" --foreground --socket "$work/other" --metrics)
+expect 1 "${another[@]}" "$port"
+grep -q "port $port: .*--metrics" "$work/err" || fail "not why"
+expect 2 "${another[@]}" 70000
+grep -q "1..65535" "$work/err" || fail "not why"
+[ ! -e "$work/other" ] || fail "the socket stays"

@@ -26,10 +26,6 @@ http() {
 	return 1
 }
 
-of() {
-	awk -v key="$2:" '$1 == key {print $2}' "/proc/$1/status"
-}
-
 # priority_of PID: policy and nice value
 priority_of() {
 	sed 's/.*) //' "/proc/$1/stat" | awk '{print $39, $17}'
@@ -41,8 +37,8 @@ confined() {
 	for had in CapInh=0000000000000000 CapPrm=0000000000000000 CapEff=0000000000000000 \
 		CapAmb=0000000000000000 NoNewPrivs=1 Seccomp=2 Seccomp_filters=$((filters + 2)) \
 		Threads=1; do
-		[ "$(of "$1" "${had%=*}")" = "${had#*=}" ] ||
-			fail "${had%=*} is $(of "$1" "${had%=*}"), not ${had#*=}"
+		[ "$(proc_status "$1" "${had%=*}")" = "${had#*=}" ] ||
+			fail "${had%=*} is $(proc_status "$1" "${had%=*}"), not ${had#*=}"
 	done
 	[ "$(priority_of "$1")" = "$(priority_of $$)" ] || fail "its priority is not this script's"
 	for fd in "/proc/$1/fd/"*; do
@@ -60,7 +56,7 @@ confined() {
 	fi
 }
 
-filters=$(of self Seccomp_filters) # of the world's
+filters=$(proc_status self Seccomp_filters) # of the world's
 start_daemon
 scraped "the first" kfdsched_worker_restarts_total==0
 first_http=$(http) || fail "no process kfdschedd-http"
@@ -68,7 +64,7 @@ confined "$first_http"
 start_offline --seconds 300
 start_online
 worker=$(worker)
-[ "$(of "$worker" Seccomp)" = 2 ] || fail "the worker has no filter"
+[ "$(proc_status "$worker" Seccomp)" = 2 ] || fail "the worker has no filter"
 grep -qx kfdschedd-http "/proc/$worker/task/"*/comm && fail "a thread of the worker serves"
 tell cycle 1 5 2000
 scraped "after 5 cycles" "kfdsched_suspends_total>=5"

@@ -7,19 +7,8 @@ set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 
-# refused CODE TEXT OPTIONS...: one line on stderr with that text, that code.
-refused() {
-	local code=0 want=$1 text=$2
-	shift 2
-	"$BUILD/kfdschedd" "$@" >"$work/out" 2>"$work/err" </dev/null || code=$?
-	[ "$code" -eq "$want" ] || fail "$*: exit code $code, not $want"
-	[ "$(wc -l <"$work/err")" -eq 1 ] || fail "$*: not one line: $(cat "$work/err")"
-	grep -qF -- "$text" "$work/err" || fail "$*: $(cat "$work/err")"
-	[ ! -s "$work/out" ] || fail "$*: something on stdout"
-}
-
 start_daemon
-refused 1 "$KFDSHIM_SOCKET already" --foreground --socket "$KFDSHIM_SOCKET"
+refused 1 "$KFDSHIM_SOCKET already" "$BUILD/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET"
 says .daemon.pid || fail "the first one does not answer any more"
 
 first=$(worker)
@@ -48,12 +37,12 @@ kill -TERM "$daemon"
 wait "$daemon" || fail "exit code $?"
 
 echo precious >"$work/file"
-refused 1 "is no socket" --foreground --socket "$work/file"
+refused 1 "is no socket" "$BUILD/kfdschedd" --foreground --socket "$work/file"
 [ "$(cat "$work/file")" = precious ] || fail "a file that is no socket was touched"
-refused 1 "no folder" --foreground --socket "$work/file/below/socket"
-refused 2 "must begin with /" --socket relative/socket
-refused 2 "--nonsense" --nonsense
-refused 2 "unexpected argument" argument
+refused 1 "no folder" "$BUILD/kfdschedd" --foreground --socket "$work/file/below/socket"
+refused 2 "must begin with /" "$BUILD/kfdschedd" --socket relative/socket
+refused 2 "--nonsense" "$BUILD/kfdschedd" --nonsense
+refused 2 "unexpected argument" "$BUILD/kfdschedd" argument
 
 "$BUILD/kfdschedd" --socket "$KFDSHIM_SOCKET" 2>>"$work/log"
 daemon=$(status | jq .daemon.pid)

@@ -6,44 +6,37 @@
 # one line that says what to do. With --json what was done is one object, and a refusal
 # the same line.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 in_a_world
 
-# works SAYS ARGUMENT..., refused SAYS ARGUMENT...: of kfdsched, as `as` is.
+# works SAYS ARGUMENT..., fails SAYS ARGUMENT...: of kfdsched, as `as` is.
 as=()
 works() {
 	local says=$1
 	shift
-	"${as[@]}" "$work/kfdsched" "$@" >"$work/out" 2>"$work/err" ||
-		fail "kfdsched $*: $(cat "$work/err")"
-	grep -qF -- "$says" "$work/out" || fail "kfdsched $*: $(cat "$work/out")"
+	expect 0 "${as[@]}" "$work/kfdsched" "$@"
+	printed "$says"
 }
-refused() {
-	local says=$1 code=0
+fails() {
+	local says=$1
 	shift
 	# without the refusal it would hold
-	"${as[@]}" timeout 30 "$work/kfdsched" "$@" >"$work/out" 2>"$work/err" || code=$?
-	[ "$code $(wc -l <"$work/err")" = "1 1" ] || fail "kfdsched $*: $code, $(cat "$work/err")"
-	grep -qF -- "$says" "$work/err" || fail "kfdsched $*: $(cat "$work/err")"
-	[ ! -s "$work/out" ] || fail "kfdsched $*: refused, it says $(cat "$work/out")"
+	refused 1 "$says" "${as[@]}" timeout 30 "$work/kfdsched" "$@"
 }
 # is_json JQ-CONDITION: what the last command printed is one object, and it holds.
 is_json() {
-	jq -es "length == 1 and (.[0]|$1)" "$work/out" >/dev/null || fail "not $1: $(cat "$work/out")"
+	jq -s . "$work/out" >"$work/printed"
+	holds "$work/printed" "length == 1 and (.[0]|$1)"
 }
 leased() {
 	says ".processes[]|select(.pid == $offline)|.lease_us$1"
 }
-comes_to() {
-	until_true 100 state_is "$offline" "$1" || fail "$2: $(status | jq -c .processes)"
-}
 
-cp "$BUILD/kfdsched" "$work"
+cp "$kfdsched" "$work"
 chmod 755 "$work"
-refused "no daemon answers at" suspend $$ --for 9
+fails "no daemon answers at" suspend $$ --for 9
 printf '[authority]\nadmin_group = 65533\n' >>"$work/patient.ini"
 start_daemon
 start_offline --seconds 600
@@ -54,15 +47,15 @@ as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 for order in "suspend $offline" "suspend $offline --for 9" "resume $offline" "set $offline 15" \
 	"policy observe"; do
 	# shellcheck disable=SC2086 # words
-	refused "user 65534 may not order anything" $order
+	fails "user 65534 may not order anything" $order
 done
 works strict policy
 works '"number"' events --json --last 1
 as=(unshare --user --map-root-user)
-refused "may not order anything" suspend "$offline"
+fails "may not order anything" suspend "$offline"
 as=(unshare --pid --fork --mount-proc)
-refused "from the daemon's own pid namespace" policy observe
-refused "there is no such process" suspend "$offline"
+fails "from the daemon's own pid namespace" policy observe
+fails "there is no such process" suspend "$offline"
 as=()
 says '.totals.suspends == 0 and .daemon.policy == "strict"' || fail "an order without a right"
 
@@ -72,13 +65,13 @@ works "is suspended" suspend "$offline" --for 60
 as=(setpriv --reuid 65534 --regid 65533 --clear-groups)
 works "the lease on process $offline" resume "$offline"
 as=(setpriv --reuid 65534 --regid 65534 --groups "65531,65532")
-refused "may not order anything" resume "$offline"
+fails "may not order anything" resume "$offline"
 as=()
 
-refused "is not registered" suspend $$ --for 1
-refused "is not registered" resume $$ --json
-refused "there is no such process" suspend 4194304 --json
-refused "there is no such process" set 4194304 none --json
+fails "is not registered" suspend $$ --for 1
+fails "is not registered" resume $$ --json
+fails "there is no such process" suspend 4194304 --json
+fails "there is no such process" set 4194304 none --json
 
 # A lease of some time, kept over a worker's death; again, it is another one.
 works "is suspended" suspend "$offline" --for 600

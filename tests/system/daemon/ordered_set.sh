@@ -4,17 +4,13 @@
 # says, and over a worker's death; policies change while work runs, for a node and for
 # all others; `events` tells all of it, in order, with who did it and who caused it.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 in_a_world
 
 order() {
-	"$BUILD/kfdsched" "$@" >"$work/out" 2>&1 || fail "kfdsched $*: $(cat "$work/out")"
-}
-comes_to() {
-	until_true 100 state_is "$offline" "$1" || fail "$2: $(status | jq -c .processes)"
+	"$kfdsched" "$@" >"$work/out" 2>&1 || fail "kfdsched $*: $(cat "$work/out")"
 }
 # has FILTER: an event of it has been told (the last such is in $event).
 has() {
@@ -33,7 +29,7 @@ stays() {
 }
 
 start_daemon
-"$BUILD/kfdsched" events --follow --json >"$work/events" 2>>"$work/log" &
+"$kfdsched" events --follow --json >"$work/events" 2>>"$work/log" &
 children+=($!)
 told '.kind == "listening"'
 start_offline --seconds 600
@@ -90,9 +86,9 @@ comes_to running "the node's policy is not replaced"
 for percent in $(seq 70); do
 	order policy "$gpu" share "share=$percent"
 done
-"$BUILD/kfdsched" policy --json | jq -e ".default.policy == \"strict\" and
+"$kfdsched" policy --json | jq -e ".default.policy == \"strict\" and
 	.nodes == [{gpu_id: $gpu, policy: \"share\", share_percent: 70}]" >/dev/null ||
-	fail "$("$BUILD/kfdsched" policy --json)"
+	fail "$("$kfdsched" policy --json)"
 order policy "$gpu" observe
 order policy
 grep -qE "^$gpu +observe +-" "$work/out" || fail "$(cat "$work/out")"

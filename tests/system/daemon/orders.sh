@@ -20,7 +20,7 @@ start_offline "${work_length[@]}" --api "${API:-hsa}"
 unset KFDSHIM_LEVEL
 start_online
 suspend_offline
-traced=$(sed -n 's/^TracerPid:[[:space:]]*//p' "/proc/$offline/status")
+traced=$(proc_status "$offline" TracerPid)
 if [ "$LEVEL" = trap ]; then
 	# since Linux 6.12.103 the session is enough
 	case ${kernel:-} in

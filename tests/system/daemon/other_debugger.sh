@@ -6,21 +6,14 @@
 # gate. KFDSHIM_LEVEL=trap is never anything less. `kfdsched preempt` acts by the daemon,
 # and fights nobody. And when all that is ours is killed, every queue moves.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 in_a_world
 
-# become LEVEL REASON: $offline comes to it, and the status says why (a regular expression).
-become() {
-	until_true 80 says ".processes[]|select(.pid == $offline)|.level == \"$1\" and
-		(.reason|test(\"$2\"))" ||
-		fail "not at level $1 because '$2': $(status | jq -c '.processes[]|{pid, level, reason}')"
-}
 # preempted: the daemon does it for kfdsched, by whatever level.
 preempted() {
-	"$BUILD/kfdsched" preempt "$offline" -n 1 --hold 1ms --slow 10s >"$work/out" 2>"$work/err" ||
+	"$kfdsched" preempt "$offline" -n 1 --hold 1ms --slow 10s >"$work/out" 2>"$work/err" ||
 		fail "preempt: $(cat "$work/err")"
 	grep -q '1/1 successes (100 %), by the daemon' "$work/out" || fail "$(cat "$work/out")"
 	says ".processes[]|select(.pid == $offline)|.level == \"$1\"" || fail "preempt has fought"
@@ -50,16 +43,16 @@ children+=("$debugger")
 until_true 100 says '.processes|length == 2' || fail "no process under strace"
 offline=$(status | jq '.processes[]|select(.priority == 2).pid')
 children+=("$offline")
-become self "$traced_by"
-[ "$(awk '/TracerPid/ {print $2}' "/proc/$offline/status")" -eq "$debugger" ] || fail "not strace's any more"
+comes_to_level self "$traced_by"
+[ "$(proc_status "$offline" TracerPid)" -eq "$debugger" ] || fail "not strace's any more"
 preempted self
 suspend_and_resume "$offline"
 it_goes_on
 start_daemon
 start_online
-become self "$traced_by"
+comes_to_level self "$traced_by"
 kill -KILL "$debugger"
-become trap '^$'
+comes_to_level trap '^$'
 suspend_and_resume "$offline"
 preempted trap
 kill -KILL "$offline"
@@ -69,14 +62,14 @@ KFDSHIM_LEVEL=trap LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline \
 	strace -D -o "$work/strace" -e trace=none "${replay[@]}" >/dev/null 2>>"$work/log" &
 offline=$!
 children+=("$offline")
-become observe "$traced_by.*KFDSHIM_LEVEL=trap: no other is tried"
+comes_to_level observe "$traced_by.*KFDSHIM_LEVEL=trap: no other is tried"
 tell on
 sleep 0.3
 state_is "$offline" running || fail "held, against its KFDSHIM_LEVEL"
 tell off
-debugger=$(awk '/TracerPid/ {print $2}' "/proc/$offline/status")
+debugger=$(proc_status "$offline" TracerPid)
 kill -KILL "$debugger"
-become trap '^$'
+comes_to_level trap '^$'
 kill -KILL "$offline"
 
 # a session of somebody else, who traces it or not
@@ -90,9 +83,9 @@ for how in traced untraced; do
 	children+=("$offline")
 	until_true 100 says "any(.processes[]; .pid == $offline)" || fail "no process"
 	if [ $how = traced ]; then
-		become gate "$traced_by.*; and none by itself: Operation already in progress"
+		comes_to_level gate "$traced_by.*; and none by itself: Operation already in progress"
 	else
-		become gate "has a debug session already.*; and none by itself: Operation already"
+		comes_to_level gate "has a debug session already.*; and none by itself: Operation already"
 	fi
 	suspend_and_resume "$offline"
 	preempted gate
@@ -101,7 +94,7 @@ for how in traced untraced; do
 		it_goes_on # and his session with it
 	else
 		kill -KILL "$debugger"
-		become trap '^$'
+		comes_to_level trap '^$'
 	fi
 	kill -KILL "$offline"
 done

@@ -3,10 +3,9 @@
 # Proves: a policy written with libkfdsched (examples/own_policy.c) decides: two
 # processes take turns; and when it is killed, both run.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 in_a_world
 # Short requests: on SIGINT kfdreplay cuts off what takes more than a second.
 offline_trace=$SOURCE/traces/offline_gemm4000_f32.csv

@@ -6,10 +6,9 @@
 # users, its worker runs in real time, and a configuration that only root may read is refused
 # with its name.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 unit=$BUILD/kfdschedd.service
 
 # what_unit_says KEY

@@ -6,22 +6,10 @@
 # it leaves as it is, and says why: somebody else traces it, or has a session on it.
 # Where a daemon knows the process, it acts through it.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 in_a_world
-
-kfdsched=$BUILD/kfdsched
-# refused CODE WORDS ARGUMENT...
-refused() {
-	local want=$1 words=$2 code=0
-	shift 2
-	"$kfdsched" preempt "$@" >"$work/out" 2>"$work/err" || code=$?
-	if [ "$code" -ne "$want" ] || ! grep -q "$words" "$work/err" || [ "$(wc -l <"$work/err")" -ne 1 ]; then
-		fail "preempt $*: not $want and '$words' but $code: $(cat "$work/err")"
-	fi
-}
 
 # ends_by WHOM SIGNAL WORDS: in the middle of a long hold.
 ends_by() {
@@ -59,7 +47,7 @@ until_true 50 has_ended "$daemon" || fail "the daemon stays"
 
 "$kfdsched" preempt "$offline" -n 3 --hold 20ms --pause 20ms --slow 10s --json >"$work/preempt.json" ||
 	fail "preempt ended with $?"
-"$SOURCE/tests/system/cli/schema.py" "$SOURCE/docs/schemas/preempt.json" "$work/preempt.json"
+schema preempt "$work/preempt.json"
 jq -e ".pid == $offline and .simulated and (.by_daemon|not) and .asked == 3 and .tried == 3 and .succeeded == 3 and
 	.problem == null and .opening_suspend_us > 0 and .hold_us == 20000 and
 	([.suspend_us, .resume_us][]|0 < .min and .min <= .median and .min <= .mean and .mean <= .max and
@@ -73,15 +61,16 @@ ends_by child 9 'it was killed in its work: the driver has resumed the process'
 ends_by child 19 'it was stopped in its work, and so ended: the driver has resumed the process' # SIGSTOP
 ends_by parent 9 '' # SIGKILL
 
-refused 1 'a suspend took [0-9]* us, which is slow' "$offline" -n 5 --slow 1us --pause 1ms --hold 1ms
+expect 1 "$kfdsched" preempt "$offline" -n 5 --slow 1us --pause 1ms --hold 1ms
+one_line 'a suspend took [0-9]* us, which is slow'
 grep -q '1/1 successes (100 %), 4 of 5 rounds not made' "$work/out" || fail "goes on after a slow one"
-refused 1 "does not use /dev/kfd" $$
-refused 1 'there is no such process' 4000000
+refused 1 "does not use /dev/kfd" "$kfdsched" preempt $$
+refused 1 'there is no such process' "$kfdsched" preempt 4000000
 strace -o "$work/strace" -e trace=none -p "$offline" 2>>"$work/log" &
 debugger=$!
 children+=("$debugger")
 until_true 50 grep -q "^TracerPid:[^0]*$debugger" "/proc/$offline/status" || fail "strace does not trace it"
-refused 77 "process $offline is traced by thread $debugger already (a debugger, strace?)" "$offline"
+refused 77 "process $offline is traced by thread $debugger already (a debugger, strace?)" "$kfdsched" preempt "$offline"
 kill -KILL "$debugger"
 for how in traced untraced; do
 	rm -f "$work/foreign"
@@ -93,7 +82,7 @@ for how in traced untraced; do
 	debugged=$(grep -o '^[0-9]*' "$work/foreign" | head -n 1)
 	children+=("$debugged")
 	[ $how = traced ] && words="is traced by thread $debugger" || words="has a debug session already"
-	refused 77 "process $debugged $words" "$debugged"
+	refused 77 "process $debugged $words" "$kfdsched" preempt "$debugged"
 	kill -KILL "$debugged"
 done
 "$BUILD/kfdreplay" --trace "$offline_trace" --closed --seconds 600 >/dev/null 2>>"$work/log" &
@@ -104,7 +93,7 @@ until_true 50 test -d "/sys/class/kfd/kfd/proc/$old/queues/0" || fail "no queue 
 if ! "$kfdsched" preempt "$old" -n 1 --slow 10s >"$work/out" 2>"$work/err"; then
 	grep -q 'its runtime is in state 0 (not enabled)' "$work/err" || fail "$(cat "$work/err")"
 fi
-[ "$(awk '/TracerPid/ {print $2}' "/proc/$old/status")" -eq 0 ] || fail "it is still traced"
+[ "$(proc_status "$old" TracerPid)" -eq 0 ] || fail "it is still traced"
 kill -KILL "$old"
 
 end_offline

@@ -8,24 +8,18 @@
 # daemon does not read a configuration again that only another user may read. As an
 # ordinary user with CAP_SYS_PTRACE alone the daemon suspends other users' processes.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 in_a_world
-
-# of PID KEY: what /proc/PID/status says.
-of() {
-	awk -v key="$2:" '$1 == key {print $2}' "/proc/$1/status"
-}
 
 # confined WHO PID EFFECTIVE PERMITTED FILTERS
 confined() {
 	local had
 	for had in CapEff="$3" CapPrm="$4" CapInh=0000000000000000 CapAmb=0000000000000000 \
 		NoNewPrivs=1 Seccomp=2 Seccomp_filters="$5"; do
-		[ "$(of "$2" "${had%=*}")" = "${had#*=}" ] ||
-			fail "the $1's ${had%=*} is $(of "$2" "${had%=*}"), not ${had#*=}"
+		[ "$(proc_status "$2" "${had%=*}")" = "${had#*=}" ] ||
+			fail "the $1's ${had%=*} is $(proc_status "$2" "${had%=*}"), not ${had#*=}"
 	done
 }
 
@@ -50,7 +44,7 @@ events_of_both() {
 none=0000000000000000
 trace=0000000000080000    # CAP_SYS_PTRACE
 urgent=0000000000880000   # and CAP_SYS_NICE
-filters=$(of self Seccomp_filters) # of the world's
+filters=$(proc_status self Seccomp_filters) # of the world's
 start_daemon
 start_offline --seconds 600
 start_online

@@ -4,10 +4,9 @@
 # log, once, and the daemon goes on without; the next daemon writes the file anew; and a file that
 # is not a recording is refused.
 set -eu
-# Needs root: it mounts a small disk.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 
 # Of no GPU: the client has none either.
 gpu_id() {
@@ -55,7 +54,10 @@ end_daemon
 
 # A disk with room for the first lines.
 mkdir "$work/disk"
-trap 'code=$?; umount -l "$work/disk"; (exit $code); clean_up' EXIT
+no_disk() {
+	umount -l "$work/disk"
+}
+at_end+=(no_disk)
 mount -t tmpfs -o size=4k,mode=700 none "$work/disk"
 record "$work/disk/full"
 serves
@@ -71,10 +73,7 @@ end_daemon
 
 # What is no recording stays as it was, and no daemon starts.
 echo "a letter" >"$work/letter"
-code=0
-"$BUILD/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET" --record "$work/letter" 2>"$work/err" || code=$?
-[ "$code" = 1 ] || fail "exit code $code"
-grep -q -- "--record $work/letter: it exists and is not a recording" "$work/err" ||
-	fail "not refused: $(cat "$work/err")"
+expect 1 "$BUILD/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET" --record "$work/letter"
+said "--record $work/letter: it exists and is not a recording"
 [ "$(cat "$work/letter")" = "a letter" ] || fail "the letter was overwritten"
 [ ! -e "$KFDSHIM_SOCKET" ] || fail "a socket was left"

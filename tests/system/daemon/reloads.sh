@@ -5,10 +5,9 @@
 # the new one decide at once, both ways; one that is bad, or not there, changes nothing and
 # is told with its line; a worker that is started anew has the one in force.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 in_a_world
 
 ini=$work/c.ini
@@ -17,8 +16,8 @@ config() {
 	printf '%s\n' '[scheduler]' 'slow_suspend = 10s' "$@" >"$ini.new"
 	mv "$ini.new" "$ini"
 }
-# reload SAYS: reads it again; the log has one more line with SAYS then.
-reload() {
+# rereads SAYS: reads it again; the log has one more line with SAYS then.
+rereads() {
 	local before
 	before=$(grep -cF "$1" "$work/log" || true)
 	kill -HUP "$daemon"
@@ -29,7 +28,7 @@ more_than() {
 }
 good() {
 	config "$@"
-	reload "$ini: read again, in force"
+	rereads "$ini: read again, in force"
 }
 # unchanged WHAT: nothing has happened to the suspended process or the worker.
 unchanged() {
@@ -37,9 +36,9 @@ unchanged() {
 		fail "$1: $(status | jq -c .processes)"
 	until_true 50 says ".daemon.worker_pid == $worker" || fail "$1: another worker"
 }
-# refused SAYS: as above, after a file that is none.
-refused() {
-	reload "$1"
+# bad SAYS: as above, after a file that is none.
+bad() {
+	rereads "$1"
 	unchanged "$1"
 	grep -F "$1" "$work/log" | tail -n 1 | grep -q 'the old configuration stays in force$' || fail "$1: not told"
 }
@@ -53,21 +52,21 @@ suspend_offline
 worker=$(worker)
 
 config 'slow_suspnd = 5ms'
-refused "$ini:3: unknown key slow_suspnd in [scheduler]; known are slow_suspend"
+bad "$ini:3: unknown key slow_suspnd in [scheduler]; known are slow_suspend"
 config '[rule a]' 'uid = 0' 'priority = online' '[node all]' 'policy = fair'
-refused "$ini:7: policy = fair: must be strict, share, deadline or observe"
+bad "$ini:7: policy = fair: must be strict, share, deadline or observe"
 rm "$ini"
-refused "$ini: No such file or directory"
+bad "$ini: No such file or directory"
 mkdir "$ini"
-refused "$ini: is a folder"
+bad "$ini: is a folder"
 rmdir "$ini"
 head -c 3000 "$BUILD/lane_client" >"$ini"
-refused "$ini:1: has a byte"
+bad "$ini:1: has a byte"
 
 good 'max_suspended = 20s' '[rule other]' 'uid = 4711' 'priority = online'
 unchanged "a good file that does not concern it"
 config 'slow_suspend_us = 11000000'
-reload "$ini: read again, in force"
+rereads "$ini: read again, in force"
 until_true 50 says '.daemon.slow_suspend_us == 11000000' ||
 	fail "the value does not count"
 unchanged "another figure"
@@ -104,7 +103,7 @@ until_true 50 says '.nodes[0].policy == "share" and .nodes[0].share_percent == 1
 
 # A worker that dies: the next one has what is in force, not what the file says.
 config 'nonsense'
-reload "$ini:3: not \`key = value\`"
+rereads "$ini:3: not \`key = value\`"
 kill -KILL "$worker"
 until_true 100 says ".daemon.worker_pid != $worker and .nodes[0].share_percent == 1" ||
 	fail "another worker, another configuration: $(status | jq -c .nodes)"

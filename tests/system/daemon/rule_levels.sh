@@ -50,7 +50,7 @@ grep -q "process $offline .*level self, because it holds itself" "$work/log" || 
 held
 rule self
 comes auto self '^$'
-"$BUILD/kfdsched" status "$offline" --dump --json | jq -e .lane.own_session >/dev/null || fail "no session on itself"
+"$kfdsched" status "$offline" --dump --json | jq -e .lane.own_session >/dev/null || fail "no session on itself"
 held
 rule trap
 comes self observe 'to nobody .KFDSHIM_LEVEL=self.'

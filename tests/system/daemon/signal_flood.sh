@@ -4,10 +4,9 @@
 # has real-time priority, run without end: after a burst, a signal takes a millisecond. The process
 # gets all of its signals, and is suspended and resumed meanwhile.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 # shellcheck source=tests/lib/external.inc.sh
 . "$SOURCE/tests/lib/external.inc.sh"
 in_a_world

@@ -20,7 +20,7 @@ until_true 50 says ".processes[]|select(.pid == $offline)|
 	fail "not spared: $(status | jq -c .processes)"
 tell off
 until_true 50 state_is "$offline" running || fail "not resumed"
-[ "$(awk '/TracerPid/ {print $2}' "/proc/$offline/status")" -eq 0 ] || fail "it is still traced"
+[ "$(proc_status "$offline" TracerPid)" -eq 0 ] || fail "it is still traced"
 sleep 2.5
 says ".processes[]|select(.pid == $offline)|.level == \"gate\"" || fail "trap is tried again"
 tell on

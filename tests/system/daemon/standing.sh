@@ -4,10 +4,9 @@
 # rule's level is how it is held; a process that says observe is held where a rule gives it
 # a priority, by the gate, and preempts nobody all the same.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/clients.inc.sh
 . "$SOURCE/tests/lib/clients.inc.sh"
+as_root "$@"
 
 # is NAME JQ-EXPRESSION: of that process, soon.
 is() {
@@ -24,12 +23,12 @@ reload '[rule low]' 'gid = 4711' 'priority = 14' '[rule ruled]' 'uid = 0' 'prior
 is ruled '.rule == "ruled" and .priority == 3 and .group == ""'
 say ruled "priority 7" # its own word, which does not count now
 is ruled '.priority == 3'
-"$BUILD/kfdsched" set "${pid[ruled]}" 12 2>/dev/null
+"$kfdsched" set "${pid[ruled]}" 12 2>/dev/null
 is ruled '.priority == 12 and .priority_ordered and .rule == "ruled"'
 reload '[rule ruled]' 'uid = 0' 'priority = 4'
 is urgent '.priority == 4' # it is read
 is ruled '.priority == 12'
-"$BUILD/kfdsched" set "${pid[ruled]}" own 2>/dev/null
+"$kfdsched" set "${pid[ruled]}" own 2>/dev/null
 is ruled '.priority == 4 and (.priority_ordered|not)'
 reload
 is ruled '.rule == null and .priority == 7'
@@ -54,11 +53,11 @@ is watcher '.role == "seen" and .state == "running" and .suspends == 0'
 reload '[rule low]' 'uid = 0' 'shim = yes' 'priority = 8'
 is watcher '.priority == 8 and .state == "running"' # equals do not preempt each other
 obeys watcher
-"$BUILD/kfdsched" set "${pid[urgent]}" 9 2>/dev/null
+"$kfdsched" set "${pid[urgent]}" 9 2>/dev/null
 obeyed watcher
 is watcher '.level == "gate" and .state == "suspended"'
 obeys watcher
-"$BUILD/kfdsched" set "${pid[urgent]}" 7 2>/dev/null
+"$kfdsched" set "${pid[urgent]}" 7 2>/dev/null
 obeyed watcher
 is watcher '.state == "running"'
 is watcher '.active'

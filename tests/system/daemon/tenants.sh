@@ -3,10 +3,9 @@
 # Proves: nobody preempts another user's process, or one of another pid
 # namespace although the user is the same; the same user in the same one does.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 in_a_world
 
 # foreign NAME COMMAND...: a client that COMMAND starts is active until we have looked.

@@ -4,8 +4,9 @@
 # with "all" the whole suite runs for each rule, as a user would see it.
 # Two at a time: a check mostly waits.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$(dirname "$0")/../../lib/as_root.sh" bash "$0" "$@"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
+as_root "$@"
 export suite=${1:-}
 
 # Says which rule is missed.
@@ -21,7 +22,4 @@ export -f notice
 rules=$("$BUILD/kfdconform" --list)
 # shellcheck disable=SC2016 # the inner shell's
 missed=$(xargs -P 2 -I '{}' bash -euc 'notice "$0"' '{}' <<<"$rules")
-[ -z "$missed" ] || {
-	printf 'FAILED: broken and not noticed:\n%s\n' "$missed" >&2
-	exit 1
-}
+[ -z "$missed" ] || fail "broken and not noticed: $missed"

@@ -3,8 +3,8 @@
 # The code objects are for the architectures they are named after, hold the
 # kernel under its name, and kfdreplay carries them as they are.
 set -eu
-# shellcheck source=tests/lib/replay.inc.sh
-. "$SOURCE/tests/lib/replay.inc.sh"
+# shellcheck source=tests/lib/kfdreplay.inc.sh
+. "$SOURCE/tests/lib/kfdreplay.inc.sh"
 
 for gpu in gfx908 gfx90a gfx942; do
 	object=$BUILD/kfdreplay_spin.$gpu.co
@@ -12,11 +12,11 @@ for gpu in gfx908 gfx90a gfx942; do
 	readelf -sW "$object" | grep -q ' kfdreplay_spin\.kd$' || fail "$object lacks the kernel"
 	strings -a "$object" | grep -q "amdgcn-amd-amdhsa--$gpu" || fail "$object is not for $gpu"
 	# the whole file stands in the binary, byte for byte
-	python3 - "$REPLAY" "$object" <<-'PYTHON' || fail "kfdreplay does not carry $object"
+	python3 - "$BUILD/kfdreplay" "$object" <<-'PYTHON' || fail "kfdreplay does not carry $object"
 		import sys
 		binary, code = (open(name, "rb").read() for name in sys.argv[1:])
 		sys.exit(code not in binary)
 	PYTHON
 done
-needed=$(readelf -dW "$REPLAY" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -vE '^lib(c|m|asan|ubsan|tsan)\.so' | xargs)
+needed=$(readelf -dW "$BUILD/kfdreplay" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -vE '^lib(c|m|asan|ubsan|tsan)\.so' | xargs)
 [ "$needed" = libhsa-runtime64.so.1 ] || fail "it needs $needed"

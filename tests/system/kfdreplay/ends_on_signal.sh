@@ -3,23 +3,23 @@
 # SIGTERM ends a run with a result: at once between requests, within a second
 # inside one. A second SIGTERM ends the process.
 set -eu
-# shellcheck source=tests/lib/replay.inc.sh
-. "$SOURCE/tests/lib/replay.inc.sh"
-export DIR
+# shellcheck source=tests/lib/kfdreplay.inc.sh
+. "$SOURCE/tests/lib/kfdreplay.inc.sh"
+export work
 
 # one request of a minute
 printf '%s\r\n' op,launch_ns,start_ns,duration_ns,grid,block,bytes,name \
-	kernel,0,0,60000000000,1x1x1,64x1x1,, sync,1,,,,,, >"$DIR/long.csv"
+	kernel,0,0,60000000000,1x1x1,64x1x1,, sync,1,,,,,, >"$work/long.csv"
 
 # ended SIGNALS OPTIONS...: starts it, waits for its run to begin, sends the
-# signals half a second later; its exit code to $DIR/code, how long it took
-# from then on to $DIR/ms.
-cat >"$DIR/ended" <<'INNER'
+# signals half a second later; its exit code to $work/code, how long it took
+# from then on to $work/ms.
+cat >"$work/ended" <<'INNER'
 signals=$1
 shift
-mkfifo "$DIR/ready"
-exec 4<>"$DIR/ready"
-"$@" --sync-fd 0:4 </dev/null >/dev/null 2>"$DIR/err" &
+mkfifo "$work/ready"
+exec 4<>"$work/ready"
+"$@" --sync-fd 0:4 </dev/null >/dev/null 2>"$work/err" &
 pid=$!
 read -r -n 1 -t 20 -u 4
 sleep 0.5
@@ -30,32 +30,32 @@ for signal in $signals; do
 done
 code=0
 wait "$pid" || code=$?
-echo "$code" >"$DIR/code"
-echo $(($(date +%s%3N) - start)) >"$DIR/ms"
+echo "$code" >"$work/code"
+echo $(($(date +%s%3N) - start)) >"$work/ms"
 INNER
 ended() {
-	rm -f "$DIR/ready" "$JSON"
-	on_gpu -- bash "$DIR/ended" "$@"
+	rm -f "$work/ready" "$json"
+	on_gpu -- bash "$work/ended" "$@"
 }
 within() {
-	[ "$(cat "$DIR/code")" = "$1" ] || fail "exit code $(cat "$DIR/code"), not $1: $(cat "$DIR/err")"
-	[ "$(cat "$DIR/ms")" -lt "$2" ] || fail "it took $(cat "$DIR/ms") ms"
+	[ "$(cat "$work/code")" = "$1" ] || fail "exit code $(cat "$work/code"), not $1: $(cat "$work/err")"
+	[ "$(cat "$work/ms")" -lt "$2" ] || fail "it took $(cat "$work/ms") ms"
 }
 
-ended TERM "$REPLAY" --trace "$RESNET" --seconds 50 --count --json "$JSON"
+ended TERM "$BUILD/kfdreplay" --trace "$resnet" --seconds 50 --count --json "$json"
 within 0 1500
-check '.requests > 5' '.arrived == .requests' '.seconds < 2' '.count.executed == .count.submitted'
+holds "$json" '.requests > 5' '.arrived == .requests' '.seconds < 2' '.count.executed == .count.submitted'
 
-ended INT "$REPLAY" --trace "$RESNET" --rate 0.001 --arrivals fixed --seconds 50 --json "$JSON"
+ended INT "$BUILD/kfdreplay" --trace "$resnet" --rate 0.001 --arrivals fixed --seconds 50 --json "$json"
 within 0 1500
-check '.requests == 0' '.arrived == 0' '.keeps_up' '.latency_us.p50 == 0'
+holds "$json" '.requests == 0' '.arrived == 0' '.keeps_up' '.latency_us.p50 == 0'
 
-ended TERM "$REPLAY" --trace "$DIR/long.csv" --seconds 50 --count --json "$JSON"
+ended TERM "$BUILD/kfdreplay" --trace "$work/long.csv" --seconds 50 --count --json "$json"
 within 0 3000
-check '.requests == 0' '.arrived == 1' '.steps == 0' \
+holds "$json" '.requests == 0' '.arrived == 1' '.steps == 0' \
 	'.count == {"submitted": 1, "executed": 0, "twice": 0, "never": 1}'
-grep -q 'was cut off' "$DIR/err" || fail "it does not say that a request was cut off"
+grep -q 'was cut off' "$work/err" || fail "it does not say that a request was cut off"
 
-ended 'TERM TERM' "$REPLAY" --trace "$DIR/long.csv" --seconds 50 --json "$JSON"
+ended 'TERM TERM' "$BUILD/kfdreplay" --trace "$work/long.csv" --seconds 50 --json "$json"
 within 143 1000
-[ ! -e "$JSON" ] || fail "a result after the second signal"
+[ ! -e "$json" ] || fail "a result after the second signal"

@@ -4,8 +4,8 @@
 # names, and a world starts and computes under exactly this filter: with the capabilities that
 # docker gives to root in a container, and as a plain user. (No engine is asked here.)
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 
 profile=$SOURCE/packaging/seccomp-kfdsim.json
 jq -e '.defaultAction == "SCMP_ACT_ALLOW" and (.syscalls | length > 0) and
@@ -19,12 +19,12 @@ jq -e '[.syscalls[].names[]] | any(. == ("unshare", "clone", "clone3", "mount", 
 
 # Each with arguments that the kernel refuses in another way.
 expect 0 "$BUILD/run_profile" "$profile" --try keyctl bpf perf_event_open open_by_handle_at fsopen io_uring_setup
-same "$(tr '\n' ' ' <"$DIR/out")" "keyctl 1 bpf 1 perf_event_open 1 open_by_handle_at 1 fsopen 38 io_uring_setup 38 "
+same "$(tr '\n' ' ' <"$work/out")" "keyctl 1 bpf 1 perf_event_open 1 open_by_handle_at 1 fsopen 38 io_uring_setup 38 "
 
 # The build folder may lie where only root may go.
-cp "$KFDSIM" "$BUILD/run_profile" "$profile" "$DIR"
-chmod 755 "$DIR"
-cd "$DIR"
+cp "$BUILD/kfdsim" "$BUILD/run_profile" "$profile" "$work"
+chmod 755 "$work"
+cd "$work"
 world=(./run_profile seccomp-kfdsim.json ./kfdsim --)
 as_root=() as_user=()
 if [ "$(id -u)" = 0 ]; then
@@ -40,5 +40,5 @@ has_a_world() {
 has_a_world "${as_root[@]}"
 has_a_world "${as_user[@]}"
 # As root of a container, with a kernel that runs.
-expect 0 "${as_root[@]}" "$BUILD/run_profile" "$profile" "$KFDSIM" -- "$BUILD/kfdreplay" \
+expect 0 "${as_root[@]}" "$BUILD/run_profile" "$profile" "$BUILD/kfdsim" -- "$BUILD/kfdreplay" \
 	--trace "$SOURCE/traces/online_resnet50_b1.csv" --requests 2 --rate 5

@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: MIT
 # The world's memory is full: ENOMEM, and no SIGBUS.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
+as_root "$@"
 
 # The GPUs' memory lies in the world's /run.
-expect 0 "$KFDSIM" --report "$DIR/r.json" -- sh -c 'mount -o remount,size=96M /run && exec "$0"' \
+expect 0 "$BUILD/kfdsim" --report "$work/r.json" -- sh -c 'mount -o remount,size=96M /run && exec "$0"' \
 	"$BUILD/rule_full"
-[ "$(wc -l <"$DIR/out")" = 4 ] || fail "$(cat "$DIR/out")"
+[ "$(wc -l <"$work/out")" = 4 ] || fail "$(cat "$work/out")"

@@ -3,10 +3,10 @@
 # On a host with a GPU, a driver and a scheduler of its own the world has only
 # the simulated ones. That host is played by file systems of a namespace.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 
-cat >"$DIR/host" <<'SCRIPT'
+cat >"$work/host" <<'SCRIPT'
 set -eu
 mount -t tmpfs host /sys
 mount -t tmpfs host /run
@@ -20,11 +20,11 @@ exec "$@"
 SCRIPT
 user=()
 [ "$(id -u)" = 0 ] || user=(--map-root-user)
-host=(unshare "${user[@]}" --mount sh "$DIR/host")
+host=(unshare "${user[@]}" --mount sh "$work/host")
 
 # world PATH: what the world has there.
 world() {
-	"${host[@]}" "$KFDSIM" -- ls -A "$1" | paste -sd ' '
+	"${host[@]}" "$BUILD/kfdsim" -- ls -A "$1" | paste -sd ' '
 }
 same "$(world /sys/class/kfd/kfd/topology/nodes)" '0 1'
 same "$(world /sys/class/drm)" 'card0 renderD128'

@@ -3,31 +3,31 @@
 # The world is the host plus a GPU: devices, sysfs, /run, shared memory and
 # terminals are the host's, and nothing of the GPU is seen outside.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/kfdsim.inc.sh
+. "$SOURCE/tests/lib/kfdsim.inc.sh"
 
 # missing DIRECTORY: what the host's has and the world's does not.
 missing() {
-	expect 0 "$KFDSIM" -- ls -A "$1"
+	expect 0 "$BUILD/kfdsim" -- ls -A "$1"
 	comm -23 <(find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' | LC_ALL=C sort) \
-		<(LC_ALL=C sort "$DIR/out")
+		<(LC_ALL=C sort "$work/out")
 }
 for folder in /dev /sys /sys/class /sys/bus /sys/devices /sys/module /sys/dev/char \
 	/sys/bus/pci/devices /sys/devices/system/cpu /run; do
 	[ ! -d "$folder" ] || same "$folder: $(missing "$folder")" "$folder: "
 done
-same "$("$KFDSIM" -- cat /sys/devices/system/cpu/online)" "$(cat /sys/devices/system/cpu/online)"
-same "$("$KFDSIM" -- head -c 4 /dev/zero | od -An -tx1)" " 00 00 00 00"
+same "$("$BUILD/kfdsim" -- cat /sys/devices/system/cpu/online)" "$(cat /sys/devices/system/cpu/online)"
+same "$("$BUILD/kfdsim" -- head -c 4 /dev/zero | od -An -tx1)" " 00 00 00 00"
 
 # Shared memory goes both ways.
 shared=/dev/shm/kfdsim-test.$$
 echo outside >"$shared"
-same "$("$KFDSIM" -- sh -c "cat '$shared'; echo inside >'$shared'")" outside
+same "$("$BUILD/kfdsim" -- sh -c "cat '$shared'; echo inside >'$shared'")" outside
 same "$(cat "$shared")" inside
 rm "$shared"
 
 # A pseudo-terminal can be opened, by its name too.
-expect 0 "$KFDSIM" -- python3 -c '
+expect 0 "$BUILD/kfdsim" -- python3 -c '
 import os
 main, terminal = os.openpty()
 again = os.open(os.ttyname(terminal), os.O_RDWR | os.O_NOCTTY)
@@ -35,9 +35,9 @@ os.write(again, b"hello")
 assert os.read(main, 5) == b"hello"'
 
 # The scheduler's folder is the world's own.
-same "$("$KFDSIM" -- sh -c 'stat -c %a /run/kfdsched; ls -A /run/kfdsched; : >/run/kfdsched/x')" 755
-same "$("$KFDSIM" -- ls -A /run/kfdsched)" ""
+same "$("$BUILD/kfdsim" -- sh -c 'stat -c %a /run/kfdsched; ls -A /run/kfdsched; : >/run/kfdsched/x')" 755
+same "$("$BUILD/kfdsim" -- ls -A /run/kfdsched)" ""
 
 # Processes are the world's own.
-same "$("$KFDSIM" -- sh -c 'echo $$; cat /proc/1/comm')" "2
+same "$("$BUILD/kfdsim" -- sh -c 'echo $$; cat /proc/1/comm')" "2
 kfdsim-init"

@@ -2,19 +2,19 @@
 # SPDX-License-Identifier: MIT
 # --kernel and --break: what they change by themselves, and what they pick.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 
 json=/sys/class/kfd/kfd/simulation.json
 kernel() {
-	"$KFDSIM" "$@" -- sh -c "cat /sys/module/amdgpu/version; jq -r '.kernel, .profile' $json" | tr '\n' ' '
+	"$BUILD/kfdsim" "$@" -- sh -c "cat /sys/module/amdgpu/version; jq -r '.kernel, .profile' $json" | tr '\n' ' '
 }
 same "$(kernel)" '6.12.95 6.12.95 mi210 '
 same "$(kernel --kernel 6.12.107)" '6.12.107 6.12.107 mi210 '
 same "$(kernel --kernel 7.3 --gpu mi308x)" '7.3 7.3 mi308x '
 # 7.3 tells of gfx942 that a queue can be reset by itself (bit 31).
 capability() {
-	"$KFDSIM" "$@" -- sed -n 's/^capability //p' /sys/class/kfd/kfd/topology/nodes/1/properties
+	"$BUILD/kfdsim" "$@" -- sed -n 's/^capability //p' /sys/class/kfd/kfd/topology/nodes/1/properties
 }
 same "$(capability --gpu mi300x)" 746037888
 same "$(capability --gpu mi300x --kernel 7.3)" 2893521536
@@ -22,13 +22,13 @@ same "$(capability --kernel 7.3)" 746037888
 
 # One of each kind: a machine is picked that has the rule, and only told to
 # break it says so.
-same "$("$KFDSIM" --break unknown_ioctl_is_enotty -- jq -r .broken $json)" unknown_ioctl_is_enotty
-same "$("$KFDSIM" -- jq -r .broken $json)" null
-expect 2 "$KFDSIM" --break nosuch -- true
-said "no rule 'nosuch'"
-expect 2 "$KFDSIM" --kernel 5.15 -- true
-said "6.12.95, 6.12.107 and 7.3, not of '5.15'"
+same "$("$BUILD/kfdsim" --break unknown_ioctl_is_enotty -- jq -r .broken $json)" unknown_ioctl_is_enotty
+same "$("$BUILD/kfdsim" -- jq -r .broken $json)" null
+expect 2 "$BUILD/kfdsim" --break nosuch -- true
+one_line "no rule 'nosuch'"
+expect 2 "$BUILD/kfdsim" --kernel 5.15 -- true
+one_line "6.12.95, 6.12.107 and 7.3, not of '5.15'"
 for gpus in 0 9 x -1 '' 1x; do
-	expect 2 "$KFDSIM" --gpus "$gpus" -- true
-	said 'from 1 to 8'
+	expect 2 "$BUILD/kfdsim" --gpus "$gpus" -- true
+	one_line 'from 1 to 8'
 done

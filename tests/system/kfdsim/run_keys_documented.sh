@@ -3,15 +3,15 @@
 # docs/kfdsim.md tells every option, and every key of --set with its default in
 # each profile.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 
 page=$SOURCE/docs/kfdsim.md
 default() {
 	sed -n "s/^$2 = \([^;]*[^; ]\) *;.*/\1/p" "$SOURCE/sim/profiles/$1.ini"
 }
-expect 2 "$KFDSIM" --set no_such_key=1 -- true
-keys=$(sed -n 's/.*known: //p' "$DIR/err" | tr -d ,)
+expect 2 "$BUILD/kfdsim" --set no_such_key=1 -- true
+keys=$(sed -n 's/.*known: //p' "$work/err" | tr -d ,)
 [ "$(wc -w <<<"$keys")" -gt 70 ] || fail "kfdsim tells few keys: $keys"
 for key in $keys; do
 	row=$(grep "^| \`$key\` |" "$page" | cut -d '|' -f 4-7)
@@ -21,9 +21,9 @@ for key in $keys; do
 done
 # shellcheck disable=SC2016
 same "$(grep -cE '^[|] `[a-z0-9_]+` ([|][^|]*){6}[|]$' "$page")" "$(wc -w <<<"$keys")"
-expect 0 "$KFDSIM" --help
-sed -n 's/^  \(--[a-z-]*\) .*/\1/p' "$DIR/out" >"$DIR/options"
-[ "$(wc -l <"$DIR/options")" -gt 7 ] || fail "--help tells few options"
+expect 0 "$BUILD/kfdsim" --help
+sed -n 's/^  \(--[a-z-]*\) .*/\1/p' "$work/out" >"$work/options"
+[ "$(wc -l <"$work/options")" -gt 7 ] || fail "--help tells few options"
 while read -r option; do
 	grep -q "^| \`${option}[ \`]" "$page" || fail "$option is not on the page"
-done <"$DIR/options"
+done <"$work/options"

@@ -3,8 +3,8 @@
 # kfdsim with few descriptors, no large files: a sentence or
 # an errno for the program, and no crash.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 
 mapfile -t rules < <("$BUILD/kfdconform" --list | grep -E '^(create|queue_snapshot|fork|events?)_' | head -n 12)
 [ "${#rules[@]}" = 12 ] || fail "not enough rules: ${rules[*]}"
@@ -14,15 +14,15 @@ limited() {
 	local status=0
 	(
 		ulimit "$1" "$2"
-		exec timeout 120 "$KFDSIM" -- "$BUILD/kfdconform" "${rules[@]}" >"$DIR/out" 2>"$DIR/err" </dev/null
+		exec timeout 120 "$BUILD/kfdsim" -- "$BUILD/kfdconform" "${rules[@]}" >"$work/out" 2>"$work/err" </dev/null
 	) || status=$?
 	echo "$status"
 }
 
 for descriptors in 8 16 24 30 40; do
 	status=$(limited -n $descriptors)
-	[ "$status" -lt 124 ] || fail "$descriptors descriptors: $status: $(tail -n 3 "$DIR/err")"
-	grep -q 'ERROR: \|runtime error' "$DIR/err" && fail "$descriptors descriptors: $(cat "$DIR/err")"
+	[ "$status" -lt 124 ] || fail "$descriptors descriptors: $status: $(tail -n 3 "$work/err")"
+	grep -q 'ERROR: \|runtime error' "$work/err" && fail "$descriptors descriptors: $(cat "$work/err")"
 done
 same "$(limited -f 1000)" 1
-said 'cannot make the simulated GPU .*File too large'
+one_line 'cannot make the simulated GPU .*File too large'

@@ -3,13 +3,13 @@
 # Packets that move very many bytes: moves.c, the report of it, and what they cost
 # when they have ended.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/kfdsim.inc.sh
+. "$SOURCE/tests/lib/kfdsim.inc.sh"
 
-mkfifo "$DIR/go"
-"$KFDSIM" --report "$DIR/r.json" -- "$BUILD/moves" <"$DIR/go" >"$DIR/out" 2>"$DIR/err" &
+mkfifo "$work/go"
+"$BUILD/kfdsim" --report "$report" -- "$BUILD/moves" <"$work/go" >"$work/out" 2>"$work/err" &
 kfdsim=$!
-exec 3>"$DIR/go"
+exec 3>"$work/go"
 
 family() {
 	echo "$1"
@@ -26,25 +26,20 @@ ticks() {
 	echo "$sum"
 }
 ended_or_gone() {
-	grep -qx ended "$DIR/out" || ! kill -0 "$kfdsim" 2>/dev/null
+	grep -qx ended "$work/out" || ! kill -0 "$kfdsim" 2>/dev/null
 }
 
-wait_for 90 ended_or_gone
-grep -qx ended "$DIR/out" || fail "$(cat "$DIR/err")"
+soon ended_or_gone
+grep -qx ended "$work/out" || fail "$(cat "$work/err")"
 before=$(ticks)
 sleep 1
 spent=$(($(ticks) - before))
 [ "$spent" -lt 40 ] || fail "nothing moves, and it took $spent hundredths of a second"
 echo >&3
 exec 3>&-
-wait "$kfdsim" || fail "$(cat "$DIR/err")"
+wait "$kfdsim" || fail "$(cat "$work/err")"
 
-# holds FILTER: of the list of all queues.
-holds() {
-	jq -e "[.processes[].queues[]] | $1" "$DIR/r.json" >/dev/null ||
-		fail "not so: $1; the queues: $(jq -c '.processes[].queues[]' "$DIR/r.json")"
-}
-holds 'all(.submitted == .packets + .discarded)'
-holds 'any(.type == "sdma" and .packets == 8)'
-holds 'any(.type == "pm4" and .packets == 3)'
-holds '[.[] | select(.type == "sdma" and .discarded > 0)] | length == 4'
+queues 'all(.submitted == .packets + .discarded)'
+queues 'any(.type == "sdma" and .packets == 8)'
+queues 'any(.type == "pm4" and .packets == 3)'
+queues '[.[] | select(.type == "sdma" and .discarded > 0)] | length == 4'

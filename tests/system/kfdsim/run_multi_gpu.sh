@@ -3,10 +3,10 @@
 # Several GPUs, every profile, both partition modes: what the topology says of
 # them agrees with itself and with the device files.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 
-cat >"$DIR/topology.py" <<'PY'
+cat >"$work/topology.py" <<'PY'
 import glob, os, sys
 
 gpus, partitions = int(sys.argv[1]), int(sys.argv[2])
@@ -65,7 +65,7 @@ PY
 
 # look PROFILE GPUS PARTITIONS NUMBERS
 look() {
-	same "$1: $("$KFDSIM" --gpu "$1" --gpus "$2" -- python3 "$DIR/topology.py" "$2" "$3")" "$1: $4"
+	same "$1: $("$BUILD/kfdsim" --gpu "$1" --gpus "$2" -- python3 "$work/topology.py" "$2" "$3")" "$1: $4"
 }
 # As real machines have it (sim/profiles): caches and engines too are counted out
 # by rules, which these numbers confirm.
@@ -80,7 +80,7 @@ look mi300x-cpx 8 8 '152 1 80 4 2 0 90402 1511'
 
 # Hives of four MI210: within one XGMI, across them through the CPU.
 links() {
-	"$KFDSIM" --gpu "$1" --gpus 8 -- sh -c "
+	"$BUILD/kfdsim" --gpu "$1" --gpus 8 -- sh -c "
 		cd /sys/class/kfd/kfd/topology/nodes/1
 		grep -h '^type 11' io_links/*/properties | wc -l
 		ls p2p_links | wc -l
@@ -90,5 +90,5 @@ same "$(links mi210)" '3 4 3 '
 same "$(links mi300x)" '7 0 2 '
 
 # The runtime finds all of them.
-expect 0 "$KFDSIM" --gpus 8 -- rocminfo
-same "$(grep -c '^  Name: *gfx90a' "$DIR/out")" 8
+expect 0 "$BUILD/kfdsim" --gpus 8 -- rocminfo
+same "$(grep -c '^  Name: *gfx90a' "$work/out")" 8

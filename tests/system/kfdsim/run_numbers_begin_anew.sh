@@ -3,24 +3,23 @@
 # A child whose number is below its parent's, because the numbers of processes have begun anew
 # between the two, is not taken for the older one: what the parent opened stays the parent's.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 
-if [ -z "${NUMBERED:-}" ]; then
-	NUMBERED=1 exec unshare --user --map-root-user --pid --fork --mount-proc bash "$0"
-fi
+[ -n "${NUMBERED:-}" ] ||
+	NUMBERED=1 again unshare --user --map-root-user --pid --fork --mount-proc bash "$0"
 
 # Outside of the world, whose processes have numbers in this namespace, too.
-mkfifo "$DIR/last" "$DIR/set"
+mkfifo "$work/last" "$work/set"
 number() {
 	while read -r last; do
 		echo "$last" >/proc/sys/kernel/ns_last_pid
 		echo set
-	done <"$DIR/last" >"$DIR/set"
+	done <"$work/last" >"$work/set"
 }
 number &
 
-cat >"$DIR/program.py" <<-'EOF'
+cat >"$work/program.py" <<-'EOF'
 	import fcntl, os, sys, time
 
 	last, answers = open(sys.argv[1] + "/last", "w", 1), open(sys.argv[1] + "/set")
@@ -60,4 +59,4 @@ cat >"$DIR/program.py" <<-'EOF'
 	    if os.waitpid(pid, 0)[1]:
 	        sys.exit("the parent cannot use its device")
 EOF
-expect 0 "$KFDSIM" -- python3 -IS "$DIR/program.py" "$DIR" "$(cat /proc/sys/kernel/pid_max)"
+expect 0 "$BUILD/kfdsim" -- python3 -IS "$work/program.py" "$work" "$(cat /proc/sys/kernel/pid_max)"

@@ -3,17 +3,17 @@
 # Without root: the same world in a user namespace, in which the command is
 # who it was and has no capability.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 
 # The build folder may lie where only root may go.
-cp "$KFDSIM" "$DIR/kfdsim"
-chmod 755 "$DIR"
-cd "$DIR"
+cp "$BUILD/kfdsim" "$work/kfdsim"
+chmod 755 "$work"
+cd "$work"
 as_user=()
 if [ "$(id -u)" = 0 ]; then
 	as_user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
-	chown 65534 "$DIR"
+	chown 65534 "$work"
 fi
 same "$("${as_user[@]}" ./kfdsim -- id -u)" "$("${as_user[@]}" id -u)"
 same "$("${as_user[@]}" ./kfdsim -- sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status)" \

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Every value of every profile says where it comes from, or that it is assumed.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 
 # A value line without its source, a comment or section line being none.
 bare() {
@@ -13,11 +13,11 @@ for profile in "$SOURCE"/sim/profiles/*.ini; do
 	[ "$(grep -c ' = ' "$profile")" -gt 40 ] || fail "$profile has hardly any value"
 	! bare "$profile" || fail "$profile: the lines above lack their source"
 	# Each [mark] that a source names is explained at the top.
-	sed -n 's/.*; source:.*\(\[[a-z0-9 -]*\]\).*/\1/p' "$profile" | sort -u >"$DIR/marks"
+	sed -n 's/.*; source:.*\(\[[a-z0-9 -]*\]\).*/\1/p' "$profile" | sort -u >"$work/marks"
 	while read -r mark; do
 		grep -qF "; $mark = " "$profile" || fail "$profile does not explain $mark"
-	done <"$DIR/marks"
+	done <"$work/marks"
 done
 # The check can fail.
-printf 'a = 1 ; source: somewhere\nb = 2\n' >"$DIR/bad.ini"
-bare "$DIR/bad.ini" >/dev/null || fail "a line without source is not found"
+printf 'a = 1 ; source: somewhere\nb = 2\n' >"$work/bad.ini"
+bare "$work/bad.ini" >/dev/null || fail "a line without source is not found"

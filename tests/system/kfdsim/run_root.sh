@@ -3,13 +3,12 @@
 # --root: another system's programs in the world of the GPU, nothing changed in
 # its folder, and one line where it is none.
 set -eu
-# Needs root.
-[ "$(id -u)" = 0 ] || exec "$SOURCE/tests/lib/as_root.sh" bash "$0" "$@"
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/kfdsim.inc.sh
+. "$SOURCE/tests/lib/kfdsim.inc.sh"
+as_root "$@"
 
 # A system of one program: a copy of this one's shell with what it loads.
-root=$DIR/system
+root=$work/system
 mkdir -p "$root/usr/bin" "$root/tmp" "$root/etc"
 chmod 1777 "$root/tmp"
 echo other >"$root/etc/name"
@@ -22,14 +21,14 @@ done | sort -u | while read -r library; do
 	cp -L "$library" "$root$library"
 done
 ln -s usr/bin "$root/bin"
-(cd "$root" && find . | sort) >"$DIR/before"
+(cd "$root" && find . | sort) >"$work/before"
 
-mkdir "$DIR/work"
-cd "$DIR/work"
+mkdir "$work/work"
+cd "$work/work"
 echo here >mine
-outside >"$DIR/mounts_before"
+outside >"$work/mounts_before"
 # shellcheck disable=SC2016
-expect 0 "$KFDSIM" --gpus 2 --root "$root" -- sh -euc '
+expect 0 "$BUILD/kfdsim" --gpus 2 --root "$root" -- sh -euc '
 	cat /etc/name mine /sys/class/kfd/kfd/topology/nodes/2/gpu_id /proc/self/comm
 	test -w /dev/kfd
 	test -w /dev/dri/renderD129
@@ -38,32 +37,32 @@ expect 0 "$KFDSIM" --gpus 2 --root "$root" -- sh -euc '
 	test "$PWD" = "$2"
 	echo made >made
 	echo lost >/tmp/lost
-	cat /proc/mounts >mounts' sh "$BUILD" "$DIR/work"
-same "$(sed -n '1p;2p;4p' "$DIR/out" | tr '\n' ' ')" 'other here cat '
+	cat /proc/mounts >mounts' sh "$BUILD" "$work/work"
+same "$(sed -n '1p;2p;4p' "$work/out" | tr '\n' ' ')" 'other here cat '
 same "$(cat made)" made
 ! grep -q 'host_run\|/run/kfdsim' mounts || fail "the old root is still mounted"
-outside >"$DIR/mounts_after"
-cmp -s "$DIR/mounts_before" "$DIR/mounts_after" || fail "something was left mounted"
-(cd "$root" && find . | sort) >"$DIR/after"
-cmp -s "$DIR/before" "$DIR/after" || fail "its folder was changed: $(diff "$DIR/before" "$DIR/after")"
+outside >"$work/mounts_after"
+cmp -s "$work/mounts_before" "$work/mounts_after" || fail "something was left mounted"
+(cd "$root" && find . | sort) >"$work/after"
+cmp -s "$work/before" "$work/after" || fail "its folder was changed: $(diff "$work/before" "$work/after")"
 # PATH is looked up inside.
-expect 127 "$KFDSIM" --root "$root" -- env
-said 'cannot run env'
+expect 127 "$BUILD/kfdsim" --root "$root" -- env
+one_line 'cannot run env'
 
-expect 2 "$KFDSIM" --root "$DIR/nosuch" -- true
-said 'cannot change root to .*nosuch'
-expect 2 "$KFDSIM" --root "$root/etc/name" -- true
-said 'is no folder'
-expect 2 "$KFDSIM" --root "$root/etc" -- true
-said 'holds no system'
-expect 2 "$KFDSIM" --root / -- true
-said 'leave it out'
+expect 2 "$BUILD/kfdsim" --root "$work/nosuch" -- true
+one_line 'cannot change root to .*nosuch'
+expect 2 "$BUILD/kfdsim" --root "$root/etc/name" -- true
+one_line 'is no folder'
+expect 2 "$BUILD/kfdsim" --root "$root/etc" -- true
+one_line 'holds no system'
+expect 2 "$BUILD/kfdsim" --root / -- true
+one_line 'leave it out'
 
 # In a user namespace as well.
-chmod 755 "$DIR"
-chown 65534 "$DIR"
-cd "$DIR"
-cp "$KFDSIM" kfdsim
+chmod 755 "$work"
+chown 65534 "$work"
+cd "$work"
+cp "$BUILD/kfdsim" kfdsim
 same "$(setpriv --reuid 65534 --regid 65534 --clear-groups \
 	./kfdsim --root "$root" -- sh -c 'cat /etc/name; test -w /dev/kfd && echo yes')" \
 	"$(printf 'other\nyes')"

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 # SIGINT, SIGTERM and SIGHUP sent to kfdsim reach the command, which decides.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 
 for signal in INT TERM HUP; do
-	rm -f "$DIR/up"
+	rm -f "$work/up"
 	# Python, as a shell's background jobs start with SIGINT ignored.
-	"$KFDSIM" -- python3 - "$DIR/up" "SIG$signal" >"$DIR/out" <<'PYTHON' &
+	"$BUILD/kfdsim" -- python3 - "$work/up" "SIG$signal" >"$work/out" <<'PYTHON' &
 import signal, sys
 def on_signal(number, frame):
     print(signal.Signals(number).name)
@@ -19,19 +19,19 @@ signal.sigtimedwait([], 20)
 sys.exit(6)
 PYTHON
 	kfdsim=$!
-	wait_for 20 test -e "$DIR/up"
+	soon test -e "$work/up"
 	kill -"$signal" "$kfdsim"
 	status=0
 	wait "$kfdsim" || status=$?
 	same "$signal $status" "$signal 5"
-	same "$(cat "$DIR/out")" "SIG$signal"
+	same "$(cat "$work/out")" "SIG$signal"
 done
 
 # A command that does not handle it dies of it.
-rm -f "$DIR/up"
-"$KFDSIM" -- sh -c ': >"$0/up"; exec sleep 600' "$DIR" &
+rm -f "$work/up"
+"$BUILD/kfdsim" -- sh -c ': >"$0/up"; exec sleep 600' "$work" &
 kfdsim=$!
-wait_for 20 test -e "$DIR/up"
+soon test -e "$work/up"
 kill -TERM "$kfdsim"
 status=0
 wait "$kfdsim" || status=$?

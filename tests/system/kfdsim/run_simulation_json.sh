@@ -3,19 +3,19 @@
 # simulation.json is there from the command's first instruction on, complete,
 # and tells the profile, the time scale and the costs that --set gave.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/kfdsim.inc.sh
+. "$SOURCE/tests/lib/kfdsim.inc.sh"
 
 file=/sys/class/kfd/kfd/simulation.json
 [ ! -e "$file" ] || fail "there is one outside"
-expect 0 "$KFDSIM" --time-scale 0.25 --set bounce_us=345 --set packet_us=0.75 -- cat "$file"
+expect 0 "$BUILD/kfdsim" --time-scale 0.25 --set bounce_us=345 --set packet_us=0.75 -- cat "$file"
 jq -e '.simulated == true and .profile == "mi210" and .time_scale == 0.25
 	and .costs.bounce_us == 345 and .costs.packet_us == 0.75
 	and .bounces == 0 and .bounce_ns == 0
 	and ([.doorbell_delay_ns, .save_ns, .restore_ns][] | has("count") and has("buckets"))' \
-	"$DIR/out" >/dev/null || fail "not as docs/formats.md says: $(cat "$DIR/out")"
+	"$work/out" >/dev/null || fail "not as docs/formats.md says: $(cat "$work/out")"
 # shellcheck disable=SC2016 # expanded in the world
-expect 0 "$KFDSIM" -- sh -c 'jq -e ".pid_namespace == $(stat -Lc %i /proc/self/ns/pid)" "$1"' sh "$file"
-expect 0 "$KFDSIM" -- cat "$file"
-jq -e '.time_scale == 1 and .costs.bounce_us == 200' "$DIR/out" >/dev/null ||
-	fail "not the profile's own: $(cat "$DIR/out")"
+expect 0 "$BUILD/kfdsim" -- sh -c 'jq -e ".pid_namespace == $(stat -Lc %i /proc/self/ns/pid)" "$1"' sh "$file"
+expect 0 "$BUILD/kfdsim" -- cat "$file"
+jq -e '.time_scale == 1 and .costs.bounce_us == 200' "$work/out" >/dev/null ||
+	fail "not the profile's own: $(cat "$work/out")"

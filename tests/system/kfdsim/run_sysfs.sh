@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 # What the world's sysfs and /proc say about the GPU, by every way to it.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 
 # shellcheck disable=SC2016
-expect 0 "$KFDSIM" -- sh -ec '
+expect 0 "$BUILD/kfdsim" -- sh -ec '
 	cd /sys/class/kfd/kfd/topology/nodes
 	cat 1/gpu_id 1/name 1/properties
 	echo links
@@ -20,31 +20,28 @@ expect 0 "$KFDSIM" -- sh -ec '
 	cd /sys/class/drm/renderD128/device
 	cat device
 	cat /sys/module/amdgpu/initstate'
-has() {
-	grep -qx -- "$1" "$DIR/out" || fail "no '$1' in: $(cat "$DIR/out")"
-}
-has 'aldebaran'
-has 'simd_count 416'
-has 'gfx_target_version 90010'
-has 'drm_render_minor 128'
-has 'cwsr_size 63508480'
-has 'ctl_stack_size 36864'
-has 'debug_prop 470'
-has 'max_bandwidth 32000'
-has 'DRIVER=amdgpu'
-has 'PCI_ID=1002:740F'
-has '226:128'
-has 'live'
-same "$(grep -cx 0x740f "$DIR/out")" 3
+printed_line 'aldebaran'
+printed_line 'simd_count 416'
+printed_line 'gfx_target_version 90010'
+printed_line 'drm_render_minor 128'
+printed_line 'cwsr_size 63508480'
+printed_line 'ctl_stack_size 36864'
+printed_line 'debug_prop 470'
+printed_line 'max_bandwidth 32000'
+printed_line 'DRIVER=amdgpu'
+printed_line 'PCI_ID=1002:740F'
+printed_line '226:128'
+printed_line 'live'
+same "$(grep -cx 0x740f "$work/out")" 3
 # The driver can suspend here: bits 15 and 29.
-capability=$(sed -n 's/^capability //p' "$DIR/out")
+capability=$(sed -n 's/^capability //p' "$work/out")
 same "$((capability >> 15 & 1))$((capability >> 29 & 1))" 11
 # cwsr_size, as every other number of the profile, follows --set.
-same "$("$KFDSIM" --set num_cp_queues=7 -- grep num_cp_queues \
+same "$("$BUILD/kfdsim" --set num_cp_queues=7 -- grep num_cp_queues \
 	/sys/class/kfd/kfd/topology/nodes/1/properties)" 'num_cp_queues 7'
 
 # libkmod's way, with its flags, to the list of modules; twice from its start.
-expect 0 "$KFDSIM" -- python3 -c '
+expect 0 "$BUILD/kfdsim" -- python3 -c '
 import os
 for _ in range(2):
     fd = os.open("/proc/modules", os.O_RDONLY)

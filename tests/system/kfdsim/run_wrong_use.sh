@@ -2,22 +2,22 @@
 # SPDX-License-Identifier: MIT
 # Wrong use: one line that says what was wrong, exit code 2, nothing started.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 
 # wrong PATTERN ARGUMENT...: the command would leave a file.
 wrong() {
 	local pattern=$1
 	shift
-	expect 2 "$KFDSIM" "$@" -- touch "$DIR/started"
-	said "$pattern"
-	[ ! -e "$DIR/started" ] || fail "the command ran in spite of: $*"
+	expect 2 "$BUILD/kfdsim" "$@" -- touch "$work/started"
+	one_line "$pattern"
+	[ ! -e "$work/started" ] || fail "the command ran in spite of: $*"
 }
 
-expect 2 "$KFDSIM"
-said 'which command' 'usage'
-expect 2 "$KFDSIM" --gpu mi210 --
-said 'which command'
+expect 2 "$BUILD/kfdsim"
+one_line 'which command' 'usage'
+expect 2 "$BUILD/kfdsim" --gpu mi210 --
+one_line 'which command'
 wrong "'nosuch'.*known: .*mi210" --gpu nosuch
 wrong 'there is no option --nope.*usage' --nope
 wrong 'KEY=VALUE' --set bounce_us
@@ -34,7 +34,7 @@ wrong 'sdma_gb_per_s must be from' --set sdma_gb_per_s=0
 wrong 'time-scale must be a number' --time-scale 0
 wrong 'time-scale must be a number' --time-scale x
 wrong 'time-scale must be a number' --time-scale inf
-wrong 'cannot write the report' --report "$DIR/no/such/folder.json"
-wrong 'cannot write the report' --report "$DIR"
-expect 2 "$KFDSIM" --report
-said 'needs a value'
+wrong 'cannot write the report' --report "$work/no/such/folder.json"
+wrong 'cannot write the report' --report "$work"
+expect 2 "$BUILD/kfdsim" --report
+one_line 'needs a value'

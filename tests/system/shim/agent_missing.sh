@@ -4,8 +4,8 @@
 # works, and with KFDSHIM_LOG=error one line says why nothing is scheduled and what
 # to do. KFDSHIM_DISABLE=1 says nothing at all, another value that it is ignored.
 set -eu
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 cp "$BUILD/libkfdshim.so" "$work"
 
 # workload LIBRARY VARIABLE...: leaves $work/{out,err}.
@@ -21,22 +21,14 @@ workload() {
 # says N [AGENT]: that many lines on stderr, and the workload did what it was told,
 # without the agent's thread, or (AGENT 1) with it.
 says() {
-	if [ "$(wc -l <"$work/err")" != "$1" ]; then
-		echo "FAILED: expected $1 lines, got:" >&2
-		cat "$work/err" >&2
-		exit 1
-	fi
-	if [ "$(grep -c '^ok$' "$work/out")" != 3 ] || [ "$(grep -c kfdshim "$work/out")" != "${2:-0}" ]; then
-		echo "FAILED: the workload said:" >&2
-		cat "$work/out" >&2
-		exit 1
-	fi
+	[ "$(wc -l <"$work/err")" = "$1" ] || fail "expected $1 lines on stderr"
+	[ "$(grep -c '^ok$' "$work/out")" = 3 ] || fail "the workload did not do what it was told"
+	same "$(grep -c kfdshim "$work/out")" "${2:-0}"
 }
 
 workload "$work/libkfdshim.so" KFDSHIM_LOG=error
 says 1
-grep -q 'kfdshim: nothing is scheduled in this process.*libkfdshim-agent.so' "$work/err" ||
-	{ echo "FAILED: unclear: $(cat "$work/err")" >&2; exit 1; }
+one_line 'kfdshim: nothing is scheduled in this process.*libkfdshim-agent.so'
 workload "$work/libkfdshim.so" KFDSHIM_LOG=off
 says 0
 workload "$work/libkfdshim.so" KFDSHIM_PRIORITY=online
@@ -47,8 +39,7 @@ workload "$BUILD/libkfdshim.so" KFDSHIM_DISABLE=0 KFDSHIM_LOG=error
 says 0 1
 workload "$BUILD/libkfdshim.so" KFDSHIM_DISABLE=yes KFDSHIM_LOG=error
 says 1 1
-grep -q 'KFDSHIM_DISABLE=yes is ignored: only 1' "$work/err" ||
-	{ echo "FAILED: unclear: $(cat "$work/err")" >&2; exit 1; }
+said "KFDSHIM_DISABLE=yes is ignored: only 1"
 
 # The first call that wants the agent, with no descriptor or no memory left.
 cat >"$work/limited.py" <<'EOF'
@@ -75,11 +66,7 @@ for kind in files memory; do
 	"$BUILD/kfdsim" -- env LD_PRELOAD="$BUILD/libkfdshim.so" KFDSHIM_LOG=error \
 		python3 "$work/limited.py" $kind >"$work/out" 2>"$work/err"
 	cmp "$work/alone" "$work/out"
-	if [ "$(wc -l <"$work/err")" != 1 ] ||
-		! grep -q "nothing is scheduled in this process.*: raise the limit of .*$kind" "$work/err"; then
-		echo "FAILED: with no $kind left: $(cat "$work/err")" >&2
-		exit 1
-	fi
+	one_line "nothing is scheduled in this process.*: raise the limit of .*$kind"
 done
 # A line that nobody can read, or that there is no room for, is dropped.
 cat >"$work/unheard.py" <<'EOF'
@@ -104,8 +91,7 @@ print(fcntl.ioctl(kfd, get_version, bytes(8))[0])
 EOF
 for reader in gone slow; do
 	got=$("$BUILD/kfdsim" -- env LD_PRELOAD="$work/libkfdshim.so" KFDSHIM_LOG=error \
-		python3 "$work/unheard.py" $reader) ||
-		{ echo "FAILED: a line, when its reader is $reader: $?" >&2; exit 1; }
-	[ "$got" = 1 ] || { echo "FAILED: KFD's version is '$got'" >&2; exit 1; }
+		python3 "$work/unheard.py" $reader) || fail "a line, when its reader is $reader: $?"
+	[ "$got" = 1 ] || fail "KFD's version is '$got'"
 done
 echo ok

@@ -4,6 +4,9 @@
 # to the jump into the next function: at most 12 instructions, none of them a
 # lock, a fence or a call.
 set -eu
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
+
 for name in hsa_signal_store_relaxed hsa_signal_store_screlease \
 	hsa_queue_add_write_index_relaxed hsa_queue_add_write_index_screlease \
 	hsa_queue_cas_write_index_screlease; do
@@ -17,9 +20,7 @@ for name in hsa_signal_store_relaxed hsa_signal_store_screlease \
 	count=$(echo "$code" | wc -l)
 	if ! echo "$code" | tail -1 | grep -q "next_${name#hsa_signal_}" || [ "$count" -gt 12 ] ||
 		echo "$code" | grep -qE '\b(call|lock|[lms]fence|xchg|syscall)'; then
-		echo "FAILED: $name does more than look:" >&2
-		echo "$code" >&2
-		exit 1
+		fail "$name does more than look: $code"
 	fi
 	echo "ok: $name, $count instructions"
 done

@@ -3,11 +3,10 @@
 # The examples of kfdshim.h, without the library and with it: the same words, and
 # with it the calls arrive.
 set -eu
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
+
 want=$'request 1 served\nrequest 2 served\nrequest 3 served'
-fail() {
-	echo "FAILED: $*" >&2
-	exit 1
-}
 
 for program in "$REQUEST" "python3 $SOURCE/examples/request.py"; do
 	[ "$($program)" = "$want" ] || fail "$program, without the library"

@@ -5,16 +5,15 @@
 # no symbol version above GLIBC_2.34; is never unloaded, and runs one function at load,
 # which finds the next ioctl (tests/system/shim/lookups.c); the agent none.
 set -eu
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
+
 lib=$BUILD/libkfdshim.so
 agent=$BUILD/libkfdshim-agent.so
 map=$SOURCE/preload/exports.map
 header=$SOURCE/preload/kfdshim.h
 
-fail() {
-	echo "FAILED: $*" >&2
-	exit 1
-}
-lines() {
+on_a_line() {
 	sort | tr '\n' ' '
 }
 
@@ -47,13 +46,13 @@ api=$(sed -n 's/^[a-z].* \**\(kfdshim_[a-z_]*\)(.*__attribute__((weak));$/\1/p' 
 want=$({
 	printf '%s FUNC\n' $wrapped $api OnLoad OnUnload
 	echo HSA_AMD_TOOL_PRIORITY OBJECT
-} | lines)
-have=$(exported "$lib" | lines)
+} | on_a_line)
+have=$(exported "$lib" | on_a_line)
 [ "$have" = "$want" ] || fail "libkfdshim.so exports '$have', not '$want'"
 # What people read says the same.
-listed=$(sed -n '/global:/,/local:/s/^[[:space:]]*\([A-Za-z_]*\);$/\1/p' "$map" | lines)
-[ "$listed" = "$(exported "$lib" | cut -d ' ' -f 1 | lines)" ] || fail "exports.map lists '$listed'"
-have=$(exported "$agent" | lines)
+listed=$(sed -n '/global:/,/local:/s/^[[:space:]]*\([A-Za-z_]*\);$/\1/p' "$map" | on_a_line)
+[ "$listed" = "$(exported "$lib" | cut -d ' ' -f 1 | on_a_line)" ] || fail "exports.map lists '$listed'"
+have=$(exported "$agent" | on_a_line)
 [ "$have" = 'kfdshim_agent_start FUNC ' ] || fail "the agent exports '$have'"
 
 needed=$(readelf --wide --dynamic "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
@@ -68,7 +67,7 @@ for version in $versions; do
 done
 # What has no version, any library could be bound to; the linker's own weak three.
 loose=$(readelf --wide --dyn-syms "$lib" |
-	awk '$1 ~ /^[0-9]+:$/ && $7 == "UND" && NF >= 8 && $8 !~ /@GLIBC_/ { print $8, $5 }' | lines)
+	awk '$1 ~ /^[0-9]+:$/ && $7 == "UND" && NF >= 8 && $8 !~ /@GLIBC_/ { print $8, $5 }' | on_a_line)
 for name in _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable __gmon_start__; do
 	loose=${loose/"$name WEAK "/}
 done

@@ -4,21 +4,17 @@
 # the same exit code; also in a root folder with little else, and without its agent
 # beside it.
 set -eu
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 # Its log is on: even then there is nothing to say.
 export KFDSHIM_LOG=debug KFDSHIM_PRIORITY=online
 
 # silent EXIT-CODE COMMAND...
 silent() {
-	local want=$1 got=0
+	local want=$1
 	shift
-	"$@" </dev/null >"$work/out" 2>&1 || got=$?
-	if [ "$got" != "$want" ] || [ -s "$work/out" ]; then
-		echo "FAILED: $*: exit code $got, expected $want, and it said:" >&2
-		cat "$work/out" >&2
-		exit 1
-	fi
+	expect "$want" "$@" </dev/null
+	[ "$(cat "$work/out" "$work/err")" = "" ] || fail "$* says something"
 	echo "ok: $want from $*"
 }
 

@@ -3,39 +3,34 @@
 # Programs that are stopped, debugged, setuid, or do nothing but fork, and an init that is killed:
 # the world goes on or ends, and the report says what happened.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/kfdsim.inc.sh
+. "$SOURCE/tests/lib/kfdsim.inc.sh"
 
-export KFDSIM_TEST_MARK=$DIR
-report=$DIR/report.json
-virtual=("$KFDSIM" --virtual --set host_wake_us=0 --report "$report" --)
-# holds EXPRESSION: of the report's object "virtual".
-holds() {
-	jq -e ".virtual | $1" "$report" >/dev/null || fail "not $1: $(jq -c .virtual "$report")"
-}
+export KFDSIM_TEST_MARK=$work
+virtual=("$BUILD/kfdsim" --virtual --set host_wake_us=0 --report "$report" --)
 
 # Stopped by a signal: its own time is over when it goes on.
 expect 0 "${virtual[@]}" bash -c 'sleep 50 & sleep 1; kill -STOP $!; sleep 199; kill -CONT $!; wait'
-holds '.seconds == 200 and .forced == 0 and any(.stopped[]; .command == "sleep" and .rounds > 0)'
+virtual_time '.seconds == 200 and .forced == 0 and any(.stopped[]; .command == "sleep" and .rounds > 0)'
 # By a debugger.
 expect 0 "${virtual[@]}" "$BUILD/time_processes" virtual traced
-holds '.forced == 0 and any(.stopped[]; .command == "time_processes")'
+virtual_time '.forced == 0 and any(.stopped[]; .command == "time_processes")'
 # A year.
 expect 0 "${virtual[@]}" sleep 31536000
-holds '.seconds == 31536000 and .stopped == []'
+virtual_time '.seconds == 31536000 and .stopped == []'
 
 # Setuid: the library is in it, too.
 if [ "$(id -u)" = 0 ]; then
-	chmod 755 "$DIR"
-	install -m 4755 "$BUILD/time_sleeps" "$DIR/setuid"
+	chmod 755 "$work"
+	install -m 4755 "$BUILD/time_sleeps" "$work/setuid"
 	expect 0 "${virtual[@]}" setpriv --reuid 65534 --regid 65534 --clear-groups \
-		"$DIR/setuid" virtual
-	holds '.bypasses == [] and .seconds > 100'
+		"$work/setuid" virtual
+	virtual_time '.bypasses == [] and .seconds > 100'
 fi
 
 # It does nothing but fork, beside a sleeper whose time comes all the same.
 expect 3 "${virtual[@]}" bash -c '(while :; do (:); done) & sleep 0.2; exit 3'
-holds '.forced > 0 and any(.forced_by[]; .command == "bash")'
+virtual_time '.forced > 0 and any(.forced_by[]; .command == "bash")'
 # The same without waiting for its children, of whose CPU time there is no account then.
 expect 3 "${virtual[@]}" python3 -c '
 import os, signal, time
@@ -46,23 +41,23 @@ if not os.fork():
             os._exit(0)
 time.sleep(0.2)
 os._exit(3)'
-holds '.forced > 0'
+virtual_time '.forced > 0'
 # And is killed.
-"${virtual[@]}" bash -c 'while :; do sleep 1000 & echo; done' >"$DIR/out" 2>"$DIR/err" &
+"${virtual[@]}" bash -c 'while :; do sleep 1000 & echo; done' >"$work/out" 2>"$work/err" &
 pid=$!
-wait_for 60 test -s "$DIR/out"
+soon test -s "$work/out"
 kill -9 $pid
 wait $pid 2>/dev/null || status=$?
 same "$status" 137
-wait_for 20 none_marked
+soon none_marked
 
 # The world's first process is killed from outside, while another one sleeps.
-"${virtual[@]}" bash -c 'sleep 1000 & echo; read -r <><(sleep 100000)' >"$DIR/begun" 2>"$DIR/err" &
+"${virtual[@]}" bash -c 'sleep 1000 & echo; read -r <><(sleep 100000)' >"$work/begun" 2>"$work/err" &
 pid=$!
-wait_for 60 test -s "$DIR/begun"
+soon test -s "$work/begun"
 kill -9 "$(tr -d ' ' <"/proc/$pid/task/$pid/children")"
 wait $pid || status=$?
 same "$status" 137
-said 'world was killed'
+one_line 'world was killed'
 same "$(jq .exit_code "$report")" 137
-wait_for 20 none_marked
+soon none_marked

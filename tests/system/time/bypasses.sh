@@ -3,13 +3,12 @@
 # Programs that bypass the time library are named, on standard error and in the report; others are
 # not.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/kfdsim.inc.sh
+. "$SOURCE/tests/lib/kfdsim.inc.sh"
 
-report=$DIR/report.json
-# virtual COMMAND...: its standard error in $DIR/err.
+# virtual COMMAND...: its standard error in $work/err.
 virtual() {
-	expect 0 "$KFDSIM" --virtual --set host_wake_us=0 --report "$report" -- "$@"
+	expect 0 "$BUILD/kfdsim" --virtual --set host_wake_us=0 --report "$report" -- "$@"
 }
 # while_asleep SCRIPT: a shell runs it in the background, and ends it after a virtual minute.
 while_asleep() {
@@ -28,31 +27,31 @@ program=$BUILD/time_static
 for call in nanosleep clock_nanosleep poll futex; do
 	while_asleep '"$0" '"$call &"
 	named time_static 1 false "\"$call\""
-	said "^kfdsim: time_static \(process 3\) has this machine's clock, by which it waited in $call,"
+	one_line "^kfdsim: time_static \(process 3\) has this machine's clock, by which it waited in $call,"
 done
 # It waits for no time, but has the machine's clock.
 virtual sh -c 'sleep 60 | "$0" read; :' "$program"
 named time_static 1 false null
-said 'time_static \(process 4\) has this machine.s clock, because it is without the time library'
+one_line 'time_static \(process 4\) has this machine.s clock, because it is without the time library'
 # Once a program, with the number of its processes; also if a process was another program before.
 while_asleep '"$0" nanosleep & a=$!; (sleep 1; exec "$0" poll) & b=$!; sleep 50
 	kill $a $b; sleep 1000 &'
 named time_static 2 false '"nanosleep"'
-said 'time_static \(process 3 and 1 more\)'
+one_line 'time_static \(process 3 and 1 more\)'
 # It does not stop the others' time.
-jq -e '.virtual.seconds >= 60' "$report" >/dev/null || fail "$(jq -c .virtual "$report")"
+virtual_time '.seconds >= 60'
 
 # With the library, but past it.
 program=$BUILD/time_bypass
 while_asleep '"$0" poll &'
 named time_bypass 1 true '"poll"'
-said '^kfdsim: time_bypass \(process 3\) waited in poll by this machine.s clock, because it called'
+one_line '^kfdsim: time_bypass \(process 3\) waited in poll by this machine.s clock, because it called'
 
 # Programs that keep to the library are not named.
 virtual bash -c 'sleep 100 & read -r -t 5 <><(:); wait; timeout 5 sleep 1000; true'
-[ ! -s "$DIR/err" ] || fail "$(cat "$DIR/err")"
+[ ! -s "$work/err" ] || fail "$(cat "$work/err")"
 for name in sleeps locks polls; do
 	virtual "$BUILD/time_$name" virtual
-	[ ! -s "$DIR/err" ] || fail "$name: $(cat "$DIR/err")"
-	jq -e '.virtual.bypasses == []' "$report" >/dev/null || fail "$(jq -c .virtual "$report")"
+	[ ! -s "$work/err" ] || fail "$name: $(cat "$work/err")"
+	virtual_time '.bypasses == []'
 done

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Commands that use timers take exactly their virtual time, and next to no real time.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 
 # takes SECONDS STATUS COMMAND...: in a virtual world, to the millisecond. The world's own clock
 # is read before and after by a shell, which is another process.
@@ -11,12 +11,12 @@ takes() {
 	local want=$1 status=$2 begin=$SECONDS
 	shift 2
 	# shellcheck disable=SC2016 # this is the inner shell's
-	expect 0 "$KFDSIM" --virtual -- bash -c 'begin=${EPOCHREALTIME/.}
+	expect 0 "$BUILD/kfdsim" --virtual -- bash -c 'begin=${EPOCHREALTIME/.}
 		got=0
 		"$@" || got=$?
 		took=$((${EPOCHREALTIME/.} - begin))
 		echo "$got $((took / 1000000)).$(printf %03d $((took / 1000 % 1000)))"' - "$@"
-	same "$(tail -n 1 "$DIR/out")" "$status $want"
+	same "$(tail -n 1 "$work/out")" "$status $want"
 	[ $((SECONDS - begin)) -lt 60 ] || fail "'$*' took $((SECONDS - begin)) s of real time"
 }
 

@@ -2,30 +2,30 @@
 # SPDX-License-Identifier: MIT
 # What the host costs is charged, each by its own setting: a wake, a dispatch, a driver's call.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 
-# elapsed SETTING COMMAND...: ns of the world's time that it takes, to $DIR/out
+# elapsed SETTING COMMAND...: ns of the world's time that it takes, to $work/out
 elapsed() {
 	local setting=$1
 	shift
 	# shellcheck disable=SC2016 # for the inner shell
-	expect 0 "$KFDSIM" --virtual --set "$setting" -- bash -c \
+	expect 0 "$BUILD/kfdsim" --virtual --set "$setting" -- bash -c \
 		'begin=$(date +%s%N); "$@" >/dev/null; echo $(($(date +%s%N) - begin))' - "$@"
 }
 
 # A sleep is longer by one wake.
 elapsed host_wake_us=0 sleep 1
-same "$(cat "$DIR/out")" 1000000000
+same "$(cat "$work/out")" 1000000000
 elapsed host_wake_us=250 sleep 1
-same "$(cat "$DIR/out")" 1000250000
+same "$(cat "$work/out")" 1000250000
 
 # A request is later by the dispatch that it waits for, and by the wake of its end; none of its
 # calls goes to the driver.
 latency() {
-	expect 0 "$KFDSIM" --virtual --set "$1" -- "$BUILD/kfdreplay" \
-		--trace "$SOURCE/traces/online_resnet50_b1.csv" --requests 3 --json "$DIR/replay.json"
-	jq '.latency_us.p50 * 1000 | round' "$DIR/replay.json"
+	expect 0 "$BUILD/kfdsim" --virtual --set "$1" -- "$BUILD/kfdreplay" \
+		--trace "$SOURCE/traces/online_resnet50_b1.csv" --requests 3 --json "$work/replay.json"
+	jq '.latency_us.p50 * 1000 | round' "$work/replay.json"
 }
 at_first=$(latency host_dispatch_us=1)
 same "$(latency host_dispatch_us=101)" $((at_first + 100000))
@@ -34,7 +34,7 @@ same "$(latency host_ioctl_us=101)" "$at_first"
 
 # rocminfo makes dozens of calls.
 elapsed host_ioctl_us=1 rocminfo
-at_first=$(cat "$DIR/out")
+at_first=$(cat "$work/out")
 elapsed host_ioctl_us=1001 rocminfo
-[ $(($(cat "$DIR/out") - at_first)) -ge 20000000 ] ||
-	fail "rocminfo takes $at_first ns with calls of 1 us, and $(cat "$DIR/out") ns with 1001 us"
+[ $(($(cat "$work/out") - at_first)) -ge 20000000 ] ||
+	fail "rocminfo takes $at_first ns with calls of 1 us, and $(cat "$work/out") ns with 1001 us"

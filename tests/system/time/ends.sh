@@ -3,11 +3,11 @@
 # How a world in virtual time ends: with its command's exit code, when the command, kfdsim or a
 # sleeper is killed, and with processes left that sleep; and it leaves nothing behind.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/kfdsim.inc.sh
+. "$SOURCE/tests/lib/kfdsim.inc.sh"
 
-export KFDSIM_TEST_MARK=$DIR
-virtual=("$KFDSIM" --virtual --)
+export KFDSIM_TEST_MARK=$work
+virtual=("$BUILD/kfdsim" --virtual --)
 expect 0 "${virtual[@]}" true
 expect 42 "${virtual[@]}" sh -c 'sleep 1000; exit 42'
 expect 127 "${virtual[@]}" /nothing
@@ -27,12 +27,12 @@ expect 0 "${virtual[@]}" sh -c 'sleep 100000 & sleep 1'
 
 # The command is killed from outside, and kfdsim itself.
 start() {
-	"${virtual[@]}" sh -c 'echo $$; read line' <"$DIR/in" >"$DIR/out" 2>"$DIR/err" &
+	"${virtual[@]}" sh -c 'echo $$; read line' <"$work/in" >"$work/out" 2>"$work/err" &
 	pid=$!
-	exec 5>"$DIR/in"
-	wait_for 60 test -s "$DIR/out"
+	exec 5>"$work/in"
+	soon test -s "$work/out"
 }
-mkfifo "$DIR/in"
+mkfifo "$work/in"
 start
 kill -TERM $pid
 status=0
@@ -43,4 +43,4 @@ kill -9 $pid
 { wait $pid; } 2>/dev/null || status=$?
 same "$status" 137
 exec 5>&-
-wait_for 20 none_marked
+soon none_marked

@@ -3,10 +3,10 @@
 # Programs that were not built for it: Python's sleeps, locks, queues, selectors and child
 # processes have virtual time, and so has the shell.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 
-cat >"$DIR/waits.py" <<'END'
+cat >"$work/waits.py" <<'END'
 import queue, select, selectors, socket, subprocess, sys, threading, time
 
 def took(seconds, wait, expected=None):
@@ -56,8 +56,8 @@ took(7, select_nothing)
 took(2, lambda: subprocess.run(["sleep", "2"]).returncode, 0)
 assert 80000 < time.time() - wall < 100000
 END
-expect 0 "$KFDSIM" --virtual -- python3 "$DIR/waits.py"
-same "$("$KFDSIM" --virtual -- bash -c 'SECONDS=0; sleep 100; read -r -t 20 <><(:); echo $SECONDS')" 120
+expect 0 "$BUILD/kfdsim" --virtual -- python3 "$work/waits.py"
+same "$("$BUILD/kfdsim" --virtual -- bash -c 'SECONDS=0; sleep 100; read -r -t 20 <><(:); echo $SECONDS')" 120
 begin=$(date +%s)
-end=$("$KFDSIM" --virtual -- sh -c 'sleep 1000000; date +%s')
+end=$("$BUILD/kfdsim" --virtual -- sh -c 'sleep 1000000; date +%s')
 [ $((end - begin)) -ge 1000000 ] || fail "the wall clock went on by $((end - begin)) s"

@@ -3,20 +3,20 @@
 # The GPU's runtimes in virtual time: rocminfo finds the GPU, and kfdreplay has the same result,
 # byte for byte, each time.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 
-expect 0 "$KFDSIM" --virtual -- rocminfo
-grep -q 'Name: *gfx90a' "$DIR/out" || fail "rocminfo shows no GPU: $(cat "$DIR/out")"
+expect 0 "$BUILD/kfdsim" --virtual -- rocminfo
+grep -q 'Name: *gfx90a' "$work/out" || fail "rocminfo shows no GPU: $(cat "$work/out")"
 
 turns=()
 # replay NAME [kfdreplay option]...
 replay() {
 	local name=$1
 	shift
-	expect 0 "$KFDSIM" --virtual "${turns[@]}" --report "$DIR/$name.report" -- \
-		"$BUILD/kfdreplay" --json "$DIR/$name.json" "$@"
-	[ -s "$DIR/$name.json" ] || fail "$name: no result"
+	expect 0 "$BUILD/kfdsim" --virtual "${turns[@]}" --report "$work/$name.report" -- \
+		"$BUILD/kfdreplay" --json "$work/$name.json" "$@"
+	[ -s "$work/$name.json" ] || fail "$name: no result"
 }
 
 twice() {
@@ -24,10 +24,10 @@ twice() {
 	shift
 	replay "$name.1" "$@"
 	replay "$name.2" "$@"
-	cmp "$DIR/$name.1.json" "$DIR/$name.2.json" || {
-		diff "$DIR/$name.1.json" "$DIR/$name.2.json" >&2 || :
-		fail "$name: two results (forced: $(jq -c .virtual.forced_by "$DIR/$name.1.report" \
-			"$DIR/$name.2.report"))"
+	cmp "$work/$name.1.json" "$work/$name.2.json" || {
+		diff "$work/$name.1.json" "$work/$name.2.json" >&2 || :
+		fail "$name: two results (forced: $(jq -c .virtual.forced_by "$work/$name.1.report" \
+			"$work/$name.2.report"))"
 	}
 }
 

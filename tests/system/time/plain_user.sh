@@ -2,22 +2,22 @@
 # SPDX-License-Identifier: MIT
 # Without root: the same virtual time.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/harness.inc.sh
+. "$SOURCE/tests/lib/harness.inc.sh"
 
 # The build folder may lie where only root may go.
-cp "$KFDSIM" "$BUILD/libkfdsim-time.so" "$BUILD/time_sleeps" "$BUILD/time_polls" \
-	"$BUILD/time_processes" "$DIR"
-chmod 755 "$DIR" "$DIR"/*
-cd "$DIR"
+cp "$BUILD/kfdsim" "$BUILD/libkfdsim-time.so" "$BUILD/time_sleeps" "$BUILD/time_polls" \
+	"$BUILD/time_processes" "$work"
+chmod 755 "$work" "$work"/*
+cd "$work"
 as_user=()
 if [ "$(id -u)" = 0 ]; then
 	as_user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
-	chown 65534 "$DIR"
+	chown 65534 "$work"
 fi
 for name in sleeps polls processes; do
 	expect 0 "${as_user[@]}" ./kfdsim --virtual --set host_wake_us=0 --report r.json -- \
 		"./time_$name" virtual
-	jq -e '.virtual.forced == 0' r.json >/dev/null || fail "$name: $(jq -c .virtual r.json)"
+	holds r.json '.virtual.forced == 0'
 done
 same "$("${as_user[@]}" ./kfdsim --virtual -- id -u)" "$("${as_user[@]}" id -u)"

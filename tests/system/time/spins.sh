@@ -3,32 +3,29 @@
 # Time goes on for a program that never waits, and the report counts these rounds and names it;
 # for one that only sleeps there are none.
 set -eu
-# shellcheck source=tests/lib/run.inc.sh
-. "$SOURCE/tests/lib/run.inc.sh"
+# shellcheck source=tests/lib/kfdsim.inc.sh
+. "$SOURCE/tests/lib/kfdsim.inc.sh"
 
-report=$DIR/report.json
 # virtual CASE [kfdsim option]...
 virtual() {
 	local name=$1 status=0
 	shift
-	timeout -s KILL 60 "$KFDSIM" --virtual --set host_wake_us=0 --report "$report" "$@" -- \
+	timeout -s KILL 60 "$BUILD/kfdsim" --virtual --set host_wake_us=0 --report "$report" "$@" -- \
 		"$BUILD/time_spins" virtual "$name" || status=$?
 	[ $status = 0 ] || fail "$name $*: $status"
 }
 
 for name in computes memory shared_memory; do
 	virtual "$name"
-	jq -e '.virtual | .forced > 0 and .seconds > 0 and
-		([.forced_by[] | select(.command == "time_spins") | .rounds] | add) == .forced' \
-		"$report" >/dev/null || fail "$name: $(jq -c .virtual "$report")"
+	virtual_time '.forced > 0 and .seconds > 0 and
+		([.forced_by[] | select(.command == "time_spins") | .rounds] | add) == .forced'
 done
 virtual quiet
-jq -e '.virtual | .forced == 0 and .forced_by == [] and .seconds == 5 and .wakes == 1' "$report" \
-	>/dev/null || fail "quiet: $(jq -c .virtual "$report")"
+virtual_time '.forced == 0 and .forced_by == [] and .seconds == 5 and .wakes == 1'
 
 # A thread that spins for another one lets it run, also where they take turns.
 virtual handover
 virtual handover --seed 1
 
 # What is expected of time is what Linux does.
-"$KFDSIM" --real-time -- "$BUILD/time_spins" real computes memory shared_memory handover quiet
+"$BUILD/kfdsim" --real-time -- "$BUILD/time_spins" real computes memory shared_memory handover quiet

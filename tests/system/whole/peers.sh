@@ -10,8 +10,8 @@
 # with other things the online program falls behind now and then, and has no gaps. At
 # time scale 0.05 and a load average of 17 on two cores it fell behind throughout.
 set -eu
-# shellcheck source=tests/lib/replay.inc.sh
-. "$SOURCE/tests/lib/replay.inc.sh"
+# shellcheck source=tests/lib/kfdreplay.inc.sh
+. "$SOURCE/tests/lib/kfdreplay.inc.sh"
 API=${API:-hsa} LEVEL=${LEVEL:-auto}
 # With HIP's threads in between, how gaps are seen differs by version.
 requests=30 wanted=10
@@ -19,47 +19,47 @@ requests=30 wanted=10
 # By weight the offline one goes on beside, and the online one's busy periods join.
 [ "$LEVEL" != weight ] || wanted=2
 
-cat >"$DIR/both.sh" <<-'END'
+cat >"$work/both.sh" <<-'END'
 	set -eu
-	export LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_SOCKET=$DIR/no-daemon
-	mkdir "$DIR/run"
-	: >"$DIR/offline.log" # it is looked at before its writer is there
-	export XDG_RUNTIME_DIR=$DIR/run
-	KFDSHIM_PRIORITY=offline KFDSHIM_LEVEL=${LEVEL#auto} KFDSHIM_LOG=debug "$REPLAY" --api "$API" \
-		--trace "$GEMM" --seconds 600 --count --json "$DIR/offline.json" \
-		>/dev/null 2>"$DIR/offline.log" &
+	export LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_SOCKET=$work/no-daemon
+	mkdir "$work/run"
+	: >"$work/offline.log" # it is looked at before its writer is there
+	export XDG_RUNTIME_DIR=$work/run
+	KFDSHIM_PRIORITY=offline KFDSHIM_LEVEL=${LEVEL#auto} KFDSHIM_LOG=debug "$BUILD/kfdreplay" --api "$API" \
+		--trace "$gemm" --seconds 600 --count --json "$work/offline.json" \
+		>/dev/null 2>"$work/offline.log" &
 	offline=$!
-	until grep -q "event .*: active" "$DIR/offline.log"; do sleep 0.05; done
-	KFDSHIM_PRIORITY=online KFDSHIM_LOG=error "$REPLAY" --api "$API" --trace "$RESNET" \
-		--load 0.2 --requests $requests --count --json "$DIR/online.json" >/dev/null
+	until grep -q "event .*: active" "$work/offline.log"; do sleep 0.05; done
+	KFDSHIM_PRIORITY=online KFDSHIM_LOG=error "$BUILD/kfdreplay" --api "$API" --trace "$resnet" \
+		--load 0.2 --requests $requests --count --json "$work/online.json" >/dev/null
 	kill -TERM $offline
 	wait $offline || true
 END
-export BUILD SOURCE DIR REPLAY GEMM RESNET API LEVEL requests
-on_gpu --time-scale 0.02 --report "$DIR/report.json" -- bash "$DIR/both.sh" 2>"$DIR/err"
+export BUILD SOURCE work gemm resnet API LEVEL requests
+on_gpu --time-scale 0.02 --report "$work/report.json" -- bash "$work/both.sh" 2>"$work/err"
 # ROCr 7 says of itself at its end that it leaks a signal.
-said=$(grep -v SharedSignalPool "$DIR/err" || true)
+said=$(grep -v SharedSignalPool "$work/err" || true)
 [ -z "$said" ] || fail "it said: $said"
 
-for JSON in "$DIR/offline.json" "$DIR/online.json"; do
-	check '.count.submitted > 0' '.count.executed == .count.submitted' '.count.twice == 0' \
+for json in "$work/offline.json" "$work/online.json"; do
+	holds "$json" '.count.submitted > 0' '.count.executed == .count.submitted' '.count.twice == 0' \
 		'.count.never == 0'
 done
-held=$(grep -c "event .*: held" "$DIR/offline.log") || true
-released=$(grep -c "event .*: released" "$DIR/offline.log") || true
-echo "held $held times for $requests requests; online: $(jq -c .latency_us "$DIR/online.json")"
+held=$(grep -c "event .*: held" "$work/offline.log") || true
+released=$(grep -c "event .*: released" "$work/offline.log") || true
+echo "held $held times for $requests requests; online: $(jq -c .latency_us "$work/online.json")"
 [ "$held" -ge $wanted ] || fail "held $held times for $requests requests"
 [ "$held" = "$released" ] || fail "held $held times, released $released"
-JSON=$DIR/report.json
-check '[.processes[].queues[] | .suspends == .resumes] | all'
+json=$work/report.json
+holds "$json" '[.processes[].queues[] | .suspends == .resumes] | all'
 if [ "$LEVEL" = self ] || [ "$LEVEL" = auto ]; then
 	# ENABLE comes before the runtime has anything to do.
-	first=$(grep -Eom 1 'event .*: (session|created)' "$DIR/offline.log" || true)
+	first=$(grep -Eom 1 'event .*: (session|created)' "$work/offline.log" || true)
 	[ "${first##* }" = session ] || fail "no session before the first queue: $first"
-	check "[.processes[] | [.queues[].suspends] | max] as [\$offline, \$online]
+	holds "$json" "[.processes[] | [.queues[].suspends] | max] as [\$offline, \$online]
 		| \$offline >= $wanted and \$online == 0" \
 		'[.processes[0].queues[].preempted] | add > 0'
 else
-	check '[.processes[].queues[].suspends] | add == 0'
+	holds "$json" '[.processes[].queues[].suspends] | add == 0'
 fi
-[ -z "$(ls "$DIR/run/kfdshim")" ] || fail "left behind: $(ls "$DIR/run/kfdshim")"
+[ -z "$(ls "$work/run/kfdshim")" ] || fail "left behind: $(ls "$work/run/kfdshim")"

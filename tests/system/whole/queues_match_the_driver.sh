@@ -30,4 +30,4 @@ LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline python3 "$SOURCE/exampl
 model=$!
 children+=("$model")
 until_true 200 model_works || fail "the model does not work: $(status | jq -c .processes)"
-"$BUILD/kfdsched" queues --json >"$WORK/q.json" || fail "no queues"
+"$kfdsched" queues --json >"$WORK/q.json" || fail "no queues"
