@@ -12,7 +12,7 @@ as_root "$@"
 wrong() {
 	local what=$1 file=$2
 	shift 2
-	wrong 2 "$what" "$@" "$BUILD/kfdschedd" --foreground --config "$file" --socket "$KFDSHIM_SOCKET"
+	refused 2 "$what" "$@" "$BUILD/kfdschedd" --foreground --config "$file" --socket "$KFDSHIM_SOCKET"
 }
 
 printf '[scheduler]\nslow_suspend = 5\n' >"$work/bad.ini"
