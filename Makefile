@@ -24,12 +24,11 @@ demo-build:
 	@echo "demo: 2/3 build"
 	@$(MAKE) --no-print-directory all TARGET=demo_programs
 
-# The quick tests (docs/testing.md): four at a time because most of them wait, and two of
-# those that have a software GPU.
+# The quick tests (docs/testing.md), four at a time because most of them wait.
 test: tests-built
 	@ctest --test-dir build --output-on-failure --no-tests=error -j 4 -L quick
 
-# Every test; a slow one runs alone.
+# Every test.
 test-all: tests-built
 	@ctest --test-dir build --output-on-failure --no-tests=error -j 4
 

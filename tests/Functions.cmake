@@ -32,16 +32,16 @@ function(unit_tests)
   endforeach()
 endfunction()
 
-# script_tests(NAMES name... [SCRIPT name] [UNDER program] [properties of folder_test]): each runs
+# script_tests(NAMES name... [SCRIPT name] [properties of folder_test]): each runs
 # NAME.sh, or the one SCRIPT.sh, in an environment with BUILD and SOURCE.
 function(script_tests)
-  cmake_parse_arguments(PARSE_ARGV 0 script "" "SCRIPT;UNDER" "NAMES;LABELS;PROCESSORS;TIMEOUT;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 0 script "" "SCRIPT" "NAMES;LABELS;PROCESSORS;TIMEOUT;ENVIRONMENT")
   foreach(name IN LISTS script_NAMES)
     set(script ${name})
     if(script_SCRIPT)
       set(script ${script_SCRIPT})
     endif()
-    folder_test(${name} COMMAND ${script_UNDER} bash ${CMAKE_CURRENT_SOURCE_DIR}/${script}.sh
+    folder_test(${name} COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/${script}.sh
       LABELS ${script_LABELS} PROCESSORS ${script_PROCESSORS} TIMEOUT ${script_TIMEOUT}
       ENVIRONMENT BUILD=${CMAKE_BINARY_DIR} SOURCE=${CMAKE_SOURCE_DIR} ${script_ENVIRONMENT})
   endforeach()
