@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # What the host costs is charged, each by its own setting: a wake, a dispatch, a driver's call.
 set -eu
-# shellcheck source=tests/lib/harness.inc.sh
-. "$SOURCE/tests/lib/harness.inc.sh"
+# shellcheck source=tests/lib/kfdsim.inc.sh
+. "$SOURCE/tests/lib/kfdsim.inc.sh"
 
 # elapsed SETTING COMMAND...: ns of the world's time that it takes, to $work/out
 elapsed() {
@@ -38,3 +38,8 @@ at_first=$(cat "$work/out")
 elapsed host_ioctl_us=1001 rocminfo
 [ $(($(cat "$work/out") - at_first)) -ge 20000000 ] ||
 	fail "rocminfo takes $at_first ns with calls of 1 us, and $(cat "$work/out") ns with 1001 us"
+
+# A thread that spins until another, which is charged for its wake, has done something is no
+# program that never waits.
+expect 0 "$BUILD/kfdsim" --virtual --set host_wake_us=1000 --report "$report" -- "$BUILD/time_spins" virtual handover
+virtual_time '.forced == 0'
