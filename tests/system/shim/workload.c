@@ -7,9 +7,11 @@
  * kfdshim.h.
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,7 @@
 
 #include "common/proc_stat.h"
 #include "preload/kfdshim.h"
+#include "sim/time/page.h"
 #include "tests/system/shim/workload.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
@@ -192,6 +195,12 @@ static void wait_for_threads(void)
 		closedir(dir);
 }
 
+/* The descriptor by which the clock of a virtual world ends a wait. */
+static bool is_worlds(int fd)
+{
+	return fcntl(fd, F_GETSIG) == TIME_EVENT_SIGNAL;
+}
+
 static void list(const char *folder, int comm)
 {
 	DIR *dir = opendir(folder);
@@ -213,7 +222,7 @@ static void list(const char *folder, int comm)
 		} else {
 			n = readlink(path, text, sizeof(text) - 1);
 			text[n > 0 ? n : 0] = '\0';
-			if (strncmp(text, "/dev/kfd", 8) != 0)
+			if (strncmp(text, "/dev/kfd", 8) != 0 && !is_worlds(atoi(entry->d_name)))
 				printf(" %s", text);
 		}
 	}
