@@ -4,11 +4,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,8 +16,8 @@
 
 #define NAMES 64u
 #define NAME_BYTES 64u
-#define SPARE_FILES 32 /* descriptors that are left for all else */
-#define NEW_MAX 512    /* more new numbers than this: everything is read anew */
+#define RESERVE 4u  /* more than a check has open at once beside the files that stay open */
+#define NEW_MAX 512 /* more new numbers than this: everything is read anew */
 
 struct thread {
 	pid_t pid, tid;
@@ -40,8 +38,9 @@ struct idle {
 	struct process *processes;
 	size_t n_threads, cap_threads, n_processes, cap_processes;
 	int loadavg;
-	int reserve;	/* a descriptor that nothing else gets: a proof needs one */
-	int keep_below; /* no file of a thread stays open from this descriptor on */
+	int reserve[RESERVE]; /* descriptors for a check when there are no others */
+	bool full;	      /* there was no descriptor for a file of a thread */
+	int kept_below;	      /* the files of threads are kept open with these numbers */
 	pid_t last;   /* the newest process or thread of the machine when it was read; 0: unknown */
 	pid_t proved; /* the same at the last proof */
 	pid_t busy;   /* process of the thread that was not asleep */
@@ -77,9 +76,25 @@ static ssize_t read_text(int fd, char *text, size_t size)
 }
 
 /* The supervisor has as many files open as it may: nothing is known of the thread. */
-static bool is_full(ssize_t error)
+static bool is_full(struct idle *idle, ssize_t error)
 {
-	return error == -EMFILE || error == -ENFILE;
+	bool full = error == -EMFILE || error == -ENFILE;
+
+	idle->full |= full;
+	return full;
+}
+
+/* False: not all of them can be had. */
+static bool reserve_take(struct idle *idle)
+{
+	bool all = true;
+
+	for (unsigned i = 0; i < RESERVE; i++) {
+		if (idle->reserve[i] < 0)
+			idle->reserve[i] = fcntl(idle->loadavg, F_DUPFD_CLOEXEC, 0);
+		all &= idle->reserve[i] >= 0;
+	}
+	return all;
 }
 
 static ssize_t read_file(pid_t pid, pid_t tid, const char *name, char *text, size_t size)
@@ -101,6 +116,14 @@ static void close_file(int fd)
 {
 	if (fd >= 0)
 		close(fd);
+}
+
+static void reserve_give(struct idle *idle)
+{
+	for (unsigned i = 0; i < RESERVE; i++) {
+		close_file(idle->reserve[i]);
+		idle->reserve[i] = -1;
+	}
 }
 
 static struct process *process_find(const struct idle *idle, pid_t pid)
@@ -142,7 +165,7 @@ static int process_add(struct idle *idle, pid_t pid)
 	return 0;
 }
 
-/* -1 and EMFILE: it is opened for each read. */
+/* A file that stays open, unless the calls that are served would have few descriptors then. */
 static int thread_file(const struct idle *idle, pid_t pid, pid_t tid, const char *name)
 {
 	char path[64];
@@ -150,21 +173,11 @@ static int thread_file(const struct idle *idle, pid_t pid, pid_t tid, const char
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < idle->keep_below)
+	if (fd < idle->kept_below)
 		return fd;
 	close(fd);
 	errno = EMFILE;
 	return -1;
-}
-
-static int files_to_keep(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT_MAX)
-		return INT_MAX;
-	return limit.rlim_cur > 2 * SPARE_FILES ? (int)limit.rlim_cur - SPARE_FILES
-						: (int)limit.rlim_cur / 2;
 }
 
 static int thread_add(struct idle *idle, pid_t pid, pid_t tid)
@@ -178,7 +191,7 @@ static int thread_add(struct idle *idle, pid_t pid, pid_t tid)
 	if (r)
 		return r;
 	fd = thread_file(idle, pid, tid, "wchan");
-	if (fd < 0 && !is_full(-errno))
+	if (fd < 0 && !is_full(idle, -errno))
 		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
 	r = process_add(idle, pid);
 	if (r) {
@@ -221,7 +234,7 @@ static int consider(struct idle *idle, pid_t tid)
 	int r = proc_status_read(tid, status, sizeof(status));
 
 	if (r)
-		return is_full(r) ? r : 0;
+		return is_full(idle, r) ? r : 0;
 	pid = number(status, "\nTgid:");
 	parent = number(status, "\nPPid:");
 	if (!process_find(idle, pid) && !process_find(idle, parent))
@@ -236,8 +249,11 @@ static int numbers_in(const char *path, int (*use)(struct idle *idle, pid_t pid,
 	struct dirent *entry;
 	int r = 0;
 
-	if (!dir)
-		return errno == ENOENT ? 0 : -errno;
+	if (!dir) {
+		r = errno == ENOENT ? 0 : -errno;
+		is_full(idle, r);
+		return r;
+	}
 	while (!r && (entry = readdir(dir)))
 		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
 			r = use(idle, pid, (pid_t)atoi(entry->d_name));
@@ -306,12 +322,11 @@ int idle_open(pid_t init, struct idle **out)
 
 	if (!idle)
 		return -ENOMEM;
-	idle->keep_below = files_to_keep();
 	idle->loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-	r = idle->loadavg < 0 ? -errno : thread_add(idle, init, init);
-	idle->reserve = r ? -1 : dup(idle->loadavg);
-	if (!r && idle->reserve < 0)
-		r = -errno;
+	for (unsigned i = 0; i < RESERVE; i++)
+		idle->reserve[i] = -1;
+	idle->kept_below = (int)(sysconf(_SC_OPEN_MAX) / 2);
+	r = idle->loadavg < 0 || !reserve_take(idle) ? -errno : thread_add(idle, init, init);
 	if (!r && !idle->n_threads)
 		r = -ESRCH;
 	if (r) {
@@ -330,8 +345,8 @@ void idle_close(struct idle *idle)
 		close_file(idle->threads[i].wchan);
 		close_file(idle->threads[i].schedstat);
 	}
+	reserve_give(idle);
 	close_file(idle->loadavg);
-	close_file(idle->reserve);
 	free(idle->threads);
 	free(idle->processes);
 	free(idle);
@@ -360,7 +375,7 @@ static enum look by_state(struct idle *idle, const struct thread *thread, const 
 
 	errno = 0;
 	if (!proc_stat(thread->tid, &stat) || stat.state == 'X')
-		return is_full(-errno) ? BUSY : GONE;
+		return is_full(idle, -errno) ? BUSY : GONE;
 	state = stat.state;
 	if (state == 'T' || state == 't')
 		idle->stopped = thread->pid;
@@ -383,7 +398,7 @@ static enum look look_at(struct idle *idle, const struct thread *thread)
 			    ? read_file(thread->pid, thread->tid, "wchan", name, sizeof(name))
 			    : read_text(thread->wchan, name, sizeof(name));
 		if (n <= 0)
-			return is_full(n) ? BUSY : GONE;
+			return is_full(idle, n) ? BUSY : GONE;
 		if (strcmp(name, "0"))
 			return name_known(idle, name) ? ASLEEP : by_state(idle, thread, name);
 		/* A thread may have gone to sleep and yet stay in its queue for a while (delayed
@@ -392,7 +407,7 @@ static enum look look_at(struct idle *idle, const struct thread *thread)
 		if (n == -EACCES || n == -EPERM) /* another user's: its state is all there is */
 			return by_state(idle, thread, "?");
 		if (n <= 0)
-			return is_full(n) ? BUSY : GONE;
+			return is_full(idle, n) ? BUSY : GONE;
 		if (!strncmp(call, "running", 7))
 			return BUSY;
 	}
@@ -519,7 +534,7 @@ static bool is_still_busy(struct idle *idle)
 	return true;
 }
 
-static bool prove(struct idle *idle)
+static bool check(struct idle *idle)
 {
 	idle->busy = 0;
 	idle->stopped = 0;
@@ -540,12 +555,16 @@ static bool prove(struct idle *idle)
 
 bool idle_check(struct idle *idle)
 {
-	bool proved;
+	bool asleep;
 
-	close(idle->reserve);
-	proved = prove(idle);
-	idle->reserve = dup(idle->loadavg);
-	return proved;
+	idle->full = false;
+	asleep = check(idle);
+	if (!idle->full)
+		return asleep;
+	reserve_give(idle);
+	asleep = check(idle);
+	reserve_take(idle);
+	return asleep;
 }
 
 pid_t idle_busy(const struct idle *idle, uint64_t *cpu)

@@ -141,8 +141,9 @@ static int serve(struct world *world, const struct world_init *init, int time_pa
 	failed = spawn_go(init);
 	rc = failed ? 0 : world_run(world, init->listener, watch.stop);
 	if (rc)
-		failed =
-			complain(STATUS_FAILED, "the simulated driver stopped (%s)", strerror(-rc));
+		failed = complain(
+			STATUS_FAILED, "the simulated driver stopped (%s)%s", strerror(-rc),
+			rc == -EMFILE ? ": raise the limit on open files (ulimit -n)" : "");
 	/* With nobody to answer, the command would wait for ever. */
 	if (failed)
 		kill(init->pid, SIGKILL);

@@ -250,6 +250,28 @@ static void no_descriptors(void **state)
 	idle_close(idle);
 }
 
+/* The others have taken all that there are: the reserve is enough for a proof. */
+static void last_descriptors(void **state)
+{
+	pid_t pid = start(dozes_elsewhere);
+	struct idle *idle = watch(pid);
+	struct rlimit limit, few;
+	int lowest = dup(0);
+
+	(void)state;
+	close(lowest);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	few = (struct rlimit){(rlim_t)lowest, limit.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	await(&shared->begun, 1);
+	assert_true(becomes_idle(idle));
+	kill(pid, SIGUSR1);
+	await(&shared->done, 1);
+	assert_true(becomes_idle(idle));
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	idle_close(idle);
+}
+
 static void *thread_dozes(void *arg)
 {
 	shared->begun++;
@@ -486,10 +508,19 @@ static void one_of_many_runs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(sleeping),		TEST(no_such_process), TEST(running),
-		TEST(zombie),		TEST(stopped),	       TEST(no_descriptors),
-		TEST(many_threads),	TEST(leader_gone),     TEST(vforked),
-		TEST(excuses),		TEST(just_forked),     TEST(forked_after_a_proof),
+		TEST(sleeping),
+		TEST(no_such_process),
+		TEST(running),
+		TEST(zombie),
+		TEST(stopped),
+		TEST(no_descriptors),
+		TEST(last_descriptors),
+		TEST(many_threads),
+		TEST(leader_gone),
+		TEST(vforked),
+		TEST(excuses),
+		TEST(just_forked),
+		TEST(forked_after_a_proof),
 		TEST(one_of_many_runs),
 	};
 
