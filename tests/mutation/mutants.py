@@ -194,6 +194,8 @@ def main():
         start = time.monotonic()
         mutant["result"] = judge(world, mutant, green)
         mutant["seconds"] = round(time.monotonic() - start, 1)
+        if not talks:  # a log: what an interrupted run has found must not be lost
+            sys.stderr.write(f"mutants: {number}/{len(mutants)} {mutant['name']}: {mutant['result']}\n")
     if talks:
         sys.stderr.write("\r\033[K")
     passed = all(mutant["result"] == "noticed" for mutant in mutants)
