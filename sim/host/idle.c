@@ -165,6 +165,11 @@ static int process_add(struct idle *idle, pid_t pid)
 	return 0;
 }
 
+static int files_to_keep(void)
+{
+	return (int)(sysconf(_SC_OPEN_MAX) / 2);
+}
+
 /* A file that stays open, unless the calls that are served would have few descriptors then. */
 static int thread_file(const struct idle *idle, pid_t pid, pid_t tid, const char *name)
 {
@@ -325,7 +330,7 @@ int idle_open(pid_t init, struct idle **out)
 	idle->loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	for (unsigned i = 0; i < RESERVE; i++)
 		idle->reserve[i] = -1;
-	idle->kept_below = (int)(sysconf(_SC_OPEN_MAX) / 2);
+	idle->kept_below = files_to_keep();
 	r = idle->loadavg < 0 || !reserve_take(idle) ? -errno : thread_add(idle, init, init);
 	if (!r && !idle->n_threads)
 		r = -ESRCH;
@@ -472,16 +477,18 @@ static bool clocks_stood(struct idle *idle)
 	return stood;
 }
 
-/* How often the thread was given a core; 0: it has ended, or the kernel does not count. */
-static unsigned long long runs_of(const struct thread *thread)
+/* How often the thread was given a core; 0: it has ended, or the kernel does not count. False: there
+ * was no descriptor to read it with. */
+static bool runs_of(struct idle *idle, const struct thread *thread, unsigned long long *runs)
 {
-	unsigned long long runs = 0;
 	char text[96];
 	ssize_t n = thread->schedstat < 0
 			    ? read_file(thread->pid, thread->tid, "schedstat", text, sizeof(text))
 			    : read_text(thread->schedstat, text, sizeof(text));
 
-	return n > 0 && sscanf(text, "%*u %*u %llu", &runs) == 1 ? runs : 0;
+	if (n <= 0 || sscanf(text, "%*u %*u %llu", runs) != 1)
+		*runs = 0;
+	return n > 0 || !is_full(idle, n);
 }
 
 /* Has it run since the last proof? Then it may run now. */
@@ -489,32 +496,33 @@ static bool is_awake(const struct idle *idle, pid_t pid)
 {
 	const struct process *process = process_find(idle, pid);
 
-	return process && process->cpu_ns != process->proved_ns && !process->excused;
+	return process && process->cpu_ns != process->proved_ns;
 }
 
-/* The same of the threads that may run now. A CPU clock can stand while its thread runs: in a virtual
- * machine the kernel takes the time that the host took away off the threads that run after it. */
-static bool runs_stood(struct idle *idle)
+/* The same of the threads. A CPU clock can stand while its thread runs: in a virtual machine the
+ * kernel takes the time that the host took away off the threads that run after it. Not @all: only those
+ * of processes that have run since the last proof; the counts of the others are of then. */
+static bool runs_stood(struct idle *idle, bool all)
 {
 	bool stood = true;
 
 	for (size_t i = 0; i < idle->n_threads; i++) {
 		struct thread *thread = &idle->threads[i];
-		unsigned long long runs = thread->runs;
+		unsigned long long runs;
 
-		if (is_awake(idle, thread->pid))
-			runs = runs_of(thread);
-		stood &= runs == thread->runs;
+		if (is_excused(idle, thread->pid) || !(all || is_awake(idle, thread->pid)))
+			continue;
+		stood &= runs_of(idle, thread, &runs) && runs == thread->runs;
 		thread->runs = runs;
 	}
 	return stood;
 }
 
-static bool none_ran(struct idle *idle)
+static bool none_ran(struct idle *idle, bool all)
 {
 	bool clocks = clocks_stood(idle);
 
-	return runs_stood(idle) && clocks;
+	return runs_stood(idle, all) && clocks;
 }
 
 static void remember_clocks(struct idle *idle)
@@ -541,10 +549,10 @@ static bool check(struct idle *idle)
 	if (is_still_busy(idle))
 		return false;
 	/* First: a thread that is in fork() while the numbers are read runs after this. */
-	none_ran(idle);
+	none_ran(idle, false);
 	if (read_new(idle))
 		return false;
-	if (!all_asleep(idle) || !none_ran(idle) || newest(idle) != idle->last)
+	if (!all_asleep(idle) || !none_ran(idle, true) || newest(idle) != idle->last)
 		return false;
 	if (!idle->n_excused) { /* they may be in fork() */
 		idle->proved = idle->last;
@@ -562,7 +570,9 @@ bool idle_check(struct idle *idle)
 	if (!idle->full)
 		return asleep;
 	reserve_give(idle);
+	idle->kept_below = 0; /* or the reserve would be spent on the files of threads */
 	asleep = check(idle);
+	idle->kept_below = files_to_keep();
 	reserve_take(idle);
 	return asleep;
 }

@@ -103,14 +103,15 @@ static void serve_one(struct loop *loop)
 }
 
 /* The longer the world has run, the less often a proof is tried: each takes time away from it. */
-static void settle(struct loop *loop)
+static void settle(struct loop *loop, bool called)
 {
 	uint64_t share = (real_ns() - loop->round_ns) / SETTLE_SHARE;
 	struct timespec t = {0, SETTLE_NS};
 
 	if (share > SETTLE_NS)
 		t.tv_nsec = share < SETTLE_MAX_NS ? (long)share : SETTLE_MAX_NS;
-	ppoll(loop->fds, FDS, &t, NULL);
+	/* A call that waits for its turn must not end the pause. */
+	ppoll(loop->fds + (called ? FD_STOP : 0), called ? 1 : FDS, &t, NULL);
 }
 
 /* The entry of a process, or the last one for all others. */
@@ -230,10 +231,11 @@ static bool is_too_long(const struct loop *loop, uint64_t cpu_ns)
 static bool is_storm(struct loop *loop)
 {
 	uint64_t now = real_ns(), cpu_ns;
-	pid_t newest = idle_newest(loop->idle), culprit = 0;
+	pid_t newest, culprit = 0;
 
 	if (now < loop->storm_look_ns)
 		return false;
+	newest = idle_newest(loop->idle);
 	loop->storm_look_ns = now + STORM_LOOK_NS;
 	cpu_ns = idle_cpu(loop->idle, &culprit);
 	/* The CPU time of a process is missing once it has ended and nothing has waited for it. */
@@ -310,7 +312,7 @@ static enum round wait_for_round(struct loop *loop)
 			count_forced(loop);
 			return FORCED;
 		} else {
-			settle(loop);
+			settle(loop, called);
 		}
 	}
 	return ENDED;

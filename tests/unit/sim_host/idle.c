@@ -279,6 +279,50 @@ static void *thread_dozes(void *arg)
 	return arg;
 }
 
+static void go_on(int number)
+{
+	(void)number;
+}
+
+/* Four threads more at each signal. */
+static void grows(void)
+{
+	pthread_t thread;
+
+	signal(SIGUSR1, go_on);
+	shared->begun++;
+	for (;;) {
+		pause();
+		for (unsigned i = 0; i < 4; i++)
+			pthread_create(&thread, NULL, thread_dozes, NULL);
+	}
+}
+
+/* New threads take no descriptor of the reserve for good. */
+static void new_threads_with_the_last_descriptors(void **state)
+{
+	pid_t pid = start(grows);
+	struct idle *idle = watch(pid);
+	struct rlimit limit, few;
+	int lowest = dup(0);
+
+	(void)state;
+	close(lowest);
+	await(&shared->begun, 1);
+	assert_true(becomes_idle(idle));
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	few = (struct rlimit){(rlim_t)lowest, limit.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	for (unsigned n = 5; n <= 13; n += 4) {
+		kill(pid, SIGUSR1);
+		await(&shared->begun, n);
+		assert_true(becomes_idle(idle));
+		assert_int_equal(idle_threads(idle), n);
+	}
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	idle_close(idle);
+}
+
 static void *thread_spins(void *arg)
 {
 	shared->begun++;
@@ -508,19 +552,13 @@ static void one_of_many_runs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(sleeping),
-		TEST(no_such_process),
-		TEST(running),
-		TEST(zombie),
-		TEST(stopped),
-		TEST(no_descriptors),
-		TEST(last_descriptors),
-		TEST(many_threads),
-		TEST(leader_gone),
-		TEST(vforked),
-		TEST(excuses),
-		TEST(just_forked),
-		TEST(forked_after_a_proof),
+		TEST(sleeping),		TEST(no_such_process),
+		TEST(running),		TEST(zombie),
+		TEST(stopped),		TEST(no_descriptors),
+		TEST(last_descriptors), TEST(new_threads_with_the_last_descriptors),
+		TEST(many_threads),	TEST(leader_gone),
+		TEST(vforked),		TEST(excuses),
+		TEST(just_forked),	TEST(forked_after_a_proof),
 		TEST(one_of_many_runs),
 	};
 
