@@ -80,13 +80,17 @@ static int hold_or_act(const struct order *order, const struct suspend_ids *queu
 {
 	struct target target;
 	int code = target_open(&verb_suspend, order->pid, &target), fd;
+	bool was_lost;
 
 	if (code != CLI_GO_ON)
 		return code;
 	fd = kfdsched_hold(order->daemon, order->pid);
-	if (fd == -ECONNRESET)
+	was_lost = fd == -ECONNRESET;
+	if (was_lost)
 		fd = hold_again(order, &target);
-	if (order_has_no_daemon(fd, order->pid))
+	/* The daemon had the process: if its new worker has not, the process has ended, or it has not come
+	 * back yet. */
+	if (order_has_no_daemon(fd, order->pid) && !(was_lost && fd == -ESRCH))
 		code = suspend_direct(order, queues);
 	else if (fd < 0)
 		code = order_tell(&verb_suspend, order, fd);

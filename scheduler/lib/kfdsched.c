@@ -352,15 +352,17 @@ API int kfdsched_events(struct kfdsched *k)
 
 API ssize_t kfdsched_next_event(struct kfdsched *k, int fd, char *text, size_t size, int timeout_ms)
 {
-	ssize_t n = poll_one_ns(fd, POLLIN, wait_end_ms(timeout_ms));
+	struct pollfd event = {.fd = fd, .events = POLLIN};
+	ssize_t n = poll_or_signal_ns(&event, 1, wait_end_ms(timeout_ms));
 
-	if (n == 0)
+	if (n == 0 || n == -EINTR)
 		return -EAGAIN;
-	if (n > 0 && size == 0)
+	if (n < 0)
+		return explain(k, (int)n);
+	if (size == 0)
 		return -EMSGSIZE;
 	/* A short one is cut, but its true length comes back. */
-	if (n > 0)
-		n = recv(fd, text, size - 1, MSG_DONTWAIT | MSG_TRUNC);
+	n = recv(fd, text, size - 1, MSG_DONTWAIT | MSG_TRUNC);
 	if (n < 0)
 		return errno == EINTR || errno == EAGAIN ? -EAGAIN : explain(k, -errno);
 	if (n == 0)
