@@ -165,6 +165,7 @@ static void count_forced(struct loop *loop)
 		any |= loop->spinners[i].excused;
 	}
 	loop->counts->forced += any;
+	loop->counts->outrun += !any;
 }
 
 /* Begins to wait for that process, which has used so much CPU time. */

@@ -35,6 +35,7 @@ struct virtual_counts {
 	uint64_t rounds;   /* proofs of idleness that held */
 	uint64_t busy;	   /* that did not */
 	uint64_t forced;   /* rounds without one */
+	uint64_t outrun;   /* those in which only a charge ended */
 	uint64_t wakes;	   /* of threads whose wait was over */
 	uint64_t waits;	   /* for what is outside of the world: no event was left */
 	uint64_t proof_ns; /* real time, of all proofs that held */

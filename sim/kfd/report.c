@@ -217,10 +217,11 @@ static json_t *virtual_json(const struct world *world)
 	if (!world->time)
 		return NULL;
 	return json_pack(
-		"{s:f, s:I, s:I, s:I, s:o, s:I, s:I, s:f, s:o, s:I, s:O?, s:O?, s:O?}", "seconds",
-		(double)(clock_ns() - world->start_ns) / 1e9, "rounds", (json_int_t)counts->rounds,
-		"busy", (json_int_t)counts->busy, "forced", (json_int_t)counts->forced, "forced_by",
-		named_json(counts->spinners), "wakes", (json_int_t)counts->wakes, "waits",
+		"{s:f, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:f, s:o, s:I, s:O?, s:O?, s:O?}",
+		"seconds", (double)(clock_ns() - world->start_ns) / 1e9, "rounds",
+		(json_int_t)counts->rounds, "busy", (json_int_t)counts->busy, "forced",
+		(json_int_t)counts->forced, "forced_by", named_json(counts->spinners), "outrun",
+		(json_int_t)counts->outrun, "wakes", (json_int_t)counts->wakes, "waits",
 		(json_int_t)counts->waits, "proof_us",
 		counts->rounds ? (double)counts->proof_ns / 1e3 / (double)counts->rounds : 0.0,
 		"stopped", named_json(counts->stopped), "long_jumps", (json_int_t)counts->jumps,
