@@ -3,7 +3,7 @@
  * Stands in for kfdschedd, and takes its options: answers every PROTOCOL_ASK (with a
  * fault every other question, too) with what the shell command FAKE_ANSWER prints. FAKE_FAULT=version answers
  * as another version, =refuse refuses with EPERM, =garbage sends text that is
- * no JSON, =silent never answers, =resumed says of the second and later orders that their process
+ * no JSON, =silent never answers, =resumed says of the second order that its process
  * was resumed. FAKE_COPY: a file that gets the --config.
  */
 #include <errno.h>
@@ -49,7 +49,7 @@ static void serve(int fd, const char *fault)
 		welcome.status = -EPERM;
 	if (welcome.status)
 		left = 0;
-	if (strcmp(fault, "resumed") == 0 && orders++)
+	if (strcmp(fault, "resumed") == 0 && orders++ == 1)
 		welcome.status = -ECANCELED;
 	for (const char *at = text;; at += welcome.bytes) {
 		welcome.bytes = left < PROTOCOL_TEXT_MAX ? left : PROTOCOL_TEXT_MAX;
