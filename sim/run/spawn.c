@@ -2,6 +2,7 @@
 #include "sim/run/spawn.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,9 +69,26 @@ static int receive_fd(int sock)
 	return fd;
 }
 
+/* execvp(3) says EACCES, too, if it only may not search a folder of PATH. */
+static bool is_in_path(const char *name)
+{
+	const char *at = strchr(name, '/') ? NULL : getenv("PATH");
+	char path[PATH_MAX];
+
+	if (!at)
+		return true;
+	for (size_t n; *at; at += n + (at[n] == ':')) {
+		n = strcspn(at, ":");
+		snprintf(path, sizeof(path), "%.*s/%s", (int)n, at, name);
+		if (!access(path, F_OK))
+			return true;
+	}
+	return false;
+}
+
 static _Noreturn void run_command(const struct spawn *spawn)
 {
-	int status;
+	int status, error;
 
 	umask(spawn->umask);
 	if (spawn->ignore_child)
@@ -84,8 +102,11 @@ static _Noreturn void run_command(const struct spawn *spawn)
 	if (spawn->turns)
 		cores_of_world();
 	execvp(spawn->command[0], spawn->command);
-	status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
-	_exit(complain(status, "cannot run %s (%s)", spawn->command[0], strerror(errno)));
+	error = errno;
+	if (error == EACCES && !is_in_path(spawn->command[0]))
+		error = ENOENT;
+	status = error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+	_exit(complain(status, "cannot run %s (%s)", spawn->command[0], strerror(error)));
 }
 
 static int exit_status(int status)

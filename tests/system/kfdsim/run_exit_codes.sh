@@ -18,6 +18,18 @@ expect 127 "$BUILD/kfdsim" -- "$work/nothing/here"
 expect 126 "$BUILD/kfdsim" -- "$work/plain"
 one_line "$work/plain"
 expect 126 "$BUILD/kfdsim" -- "$work"
+# A folder of PATH that may not be searched, because it is another user's: the command is nowhere all
+# the same. Root may search each, but not in a user namespace that does not have its owner.
+closed=/root
+enter=()
+if [ "$(id -u)" = 0 ]; then
+	closed=$work/closed
+	mkdir -m 700 "$closed"
+	chown 65534 "$closed"
+	enter=(unshare --user --map-root-user)
+fi
+PATH=$closed:$PATH expect 127 "${enter[@]}" "$BUILD/kfdsim" -- no-such-command
+PATH=$closed:$PATH expect 0 "${enter[@]}" "$BUILD/kfdsim" -- true
 # A caller that ignores SIGCHLD must not cost the exit code.
 (
 	trap '' CHLD
