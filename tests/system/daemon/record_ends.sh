@@ -20,6 +20,9 @@ recorder() {
 has_no_recorder() {
 	[ -z "$(recorder)" ]
 }
+has_recorder() {
+	[ -n "$(recorder)" ]
+}
 
 # Starts the daemon with another recording, after the end of the last one.
 record() {
@@ -45,6 +48,7 @@ is_full() {
 }
 
 record "$work/first"
+until_true 50 has_recorder || fail "no kfdschedd-rec" # it takes its name once it runs
 kill -KILL "$(recorder)"
 until_true 50 grep -q "the recording has ended: kfdschedd-rec was ended by signal 9" "$work/log" ||
 	fail "the end of kfdschedd-rec is not said"
