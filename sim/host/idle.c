@@ -75,8 +75,9 @@ static ssize_t read_text(int fd, char *text, size_t size)
 	return n;
 }
 
-/* The supervisor has as many files open as it may: nothing is known of the thread. */
-static bool is_full(struct idle *idle, ssize_t error)
+/* Has the supervisor as many files open as it may? Then nothing is known of the thread, which is
+ * noted for the whole check. */
+static bool note_full(struct idle *idle, ssize_t error)
 {
 	bool full = error == -EMFILE || error == -ENFILE;
 
@@ -97,19 +98,33 @@ static bool reserve_take(struct idle *idle)
 	return all;
 }
 
-static ssize_t read_file(pid_t pid, pid_t tid, const char *name, char *text, size_t size)
+/* A file of the thread in /proc. */
+static int open_file(pid_t pid, pid_t tid, const char *name)
 {
 	char path[64];
-	ssize_t n;
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static ssize_t read_file(pid_t pid, pid_t tid, const char *name, char *text, size_t size)
+{
+	int fd = open_file(pid, tid, name);
+	ssize_t n;
+
 	if (fd < 0)
 		return -errno;
 	n = read_text(fd, text, size);
 	close(fd);
 	return n;
+}
+
+/* The same of a file that may be open, as @fd. */
+static ssize_t read_kept(const struct thread *thread, int fd, const char *name, char *text,
+			 size_t size)
+{
+	return fd < 0 ? read_file(thread->pid, thread->tid, name, text, size)
+		      : read_text(fd, text, size);
 }
 
 static void close_file(int fd)
@@ -173,11 +188,8 @@ static int files_to_keep(void)
 /* A file that stays open, unless the calls that are served would have few descriptors then. */
 static int thread_file(const struct idle *idle, pid_t pid, pid_t tid, const char *name)
 {
-	char path[64];
-	int fd;
+	int fd = open_file(pid, tid, name);
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < idle->kept_below)
 		return fd;
 	close(fd);
@@ -196,7 +208,7 @@ static int thread_add(struct idle *idle, pid_t pid, pid_t tid)
 	if (r)
 		return r;
 	fd = thread_file(idle, pid, tid, "wchan");
-	if (fd < 0 && !is_full(idle, -errno))
+	if (fd < 0 && !note_full(idle, -errno))
 		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
 	r = process_add(idle, pid);
 	if (r) {
@@ -239,7 +251,7 @@ static int consider(struct idle *idle, pid_t tid)
 	int r = proc_status_read(tid, status, sizeof(status));
 
 	if (r)
-		return is_full(idle, r) ? r : 0;
+		return note_full(idle, r) ? r : 0;
 	pid = number(status, "\nTgid:");
 	parent = number(status, "\nPPid:");
 	if (!process_find(idle, pid) && !process_find(idle, parent))
@@ -256,7 +268,7 @@ static int numbers_in(const char *path, int (*use)(struct idle *idle, pid_t pid,
 
 	if (!dir) {
 		r = errno == ENOENT ? 0 : -errno;
-		is_full(idle, r);
+		note_full(idle, r);
 		return r;
 	}
 	while (!r && (entry = readdir(dir)))
@@ -380,7 +392,7 @@ static enum look by_state(struct idle *idle, const struct thread *thread, const 
 
 	errno = 0;
 	if (!proc_stat(thread->tid, &stat) || stat.state == 'X')
-		return is_full(idle, -errno) ? BUSY : GONE;
+		return note_full(idle, -errno) ? BUSY : GONE;
 	state = stat.state;
 	if (state == 'T' || state == 't')
 		idle->stopped = thread->pid;
@@ -399,11 +411,9 @@ static enum look look_at(struct idle *idle, const struct thread *thread)
 	ssize_t n;
 
 	for (int again = 0; again < 2; again++) {
-		n = thread->wchan < 0
-			    ? read_file(thread->pid, thread->tid, "wchan", name, sizeof(name))
-			    : read_text(thread->wchan, name, sizeof(name));
+		n = read_kept(thread, thread->wchan, "wchan", name, sizeof(name));
 		if (n <= 0)
-			return is_full(idle, n) ? BUSY : GONE;
+			return note_full(idle, n) ? BUSY : GONE;
 		if (strcmp(name, "0"))
 			return name_known(idle, name) ? ASLEEP : by_state(idle, thread, name);
 		/* A thread may have gone to sleep and yet stay in its queue for a while (delayed
@@ -412,7 +422,7 @@ static enum look look_at(struct idle *idle, const struct thread *thread)
 		if (n == -EACCES || n == -EPERM) /* another user's: its state is all there is */
 			return by_state(idle, thread, "?");
 		if (n <= 0)
-			return is_full(idle, n) ? BUSY : GONE;
+			return note_full(idle, n) ? BUSY : GONE;
 		if (!strncmp(call, "running", 7))
 			return BUSY;
 	}
@@ -482,13 +492,11 @@ static bool clocks_stood(struct idle *idle)
 static bool runs_of(struct idle *idle, const struct thread *thread, unsigned long long *runs)
 {
 	char text[96];
-	ssize_t n = thread->schedstat < 0
-			    ? read_file(thread->pid, thread->tid, "schedstat", text, sizeof(text))
-			    : read_text(thread->schedstat, text, sizeof(text));
+	ssize_t n = read_kept(thread, thread->schedstat, "schedstat", text, sizeof(text));
 
 	if (n <= 0 || sscanf(text, "%*u %*u %llu", runs) != 1)
 		*runs = 0;
-	return n > 0 || !is_full(idle, n);
+	return n > 0 || !note_full(idle, n);
 }
 
 /* Has it run since the last proof? Then it may run now. */

@@ -226,19 +226,36 @@ static void dozes_elsewhere(void)
 		_exit(1);
 }
 
+/* No descriptor from @n on can be opened. Returns the limit that was. */
+static struct rlimit limit_files(rlim_t n)
+{
+	struct rlimit limit, few;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	few = (struct rlimit){n, limit.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	return limit;
+}
+
+static rlim_t lowest_free(void)
+{
+	int fd = dup(0);
+
+	close(fd);
+	return (rlim_t)fd;
+}
+
 /* A thread whose files cannot be opened for want of descriptors has not ended. */
 static void no_descriptors(void **state)
 {
 	pid_t pid = start(dozes_elsewhere);
-	struct rlimit limit, none;
+	struct rlimit limit;
 	struct idle *idle = watch(pid);
 
 	(void)state;
 	await(&shared->begun, 1);
 	assert_true(becomes_idle(idle));
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	none = (struct rlimit){3, limit.rlim_max};
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	limit = limit_files(3);
 	/* It sleeps where none has been seen to, so that its files are needed. */
 	kill(pid, SIGUSR1);
 	await(&shared->done, 1);
@@ -255,14 +272,10 @@ static void last_descriptors(void **state)
 {
 	pid_t pid = start(dozes_elsewhere);
 	struct idle *idle = watch(pid);
-	struct rlimit limit, few;
-	int lowest = dup(0);
+	struct rlimit limit;
 
 	(void)state;
-	close(lowest);
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	few = (struct rlimit){(rlim_t)lowest, limit.rlim_max};
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	limit = limit_files(lowest_free());
 	await(&shared->begun, 1);
 	assert_true(becomes_idle(idle));
 	kill(pid, SIGUSR1);
@@ -303,16 +316,12 @@ static void new_threads_with_the_last_descriptors(void **state)
 {
 	pid_t pid = start(grows);
 	struct idle *idle = watch(pid);
-	struct rlimit limit, few;
-	int lowest = dup(0);
+	struct rlimit limit;
 
 	(void)state;
-	close(lowest);
 	await(&shared->begun, 1);
 	assert_true(becomes_idle(idle));
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	few = (struct rlimit){(rlim_t)lowest, limit.rlim_max};
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	limit = limit_files(lowest_free());
 	for (unsigned n = 5; n <= 13; n += 4) {
 		kill(pid, SIGUSR1);
 		await(&shared->begun, n);
