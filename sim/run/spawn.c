@@ -79,7 +79,7 @@ static bool is_in_path(const char *name)
 		return true;
 	for (size_t n; *at; at += n + (at[n] == ':')) {
 		n = strcspn(at, ":");
-		snprintf(path, sizeof(path), "%.*s/%s", (int)n, at, name);
+		snprintf(path, sizeof(path), "%.*s/%s", n ? (int)n : 1, n ? at : ".", name);
 		if (!access(path, F_OK))
 			return true;
 	}
