@@ -94,7 +94,7 @@ static bool wait_readable(const struct import *import)
 	struct pollfd fds[] = {{.fd = import->fd, .events = POLLIN},
 			       {.fd = stop_fd(), .events = POLLIN}};
 
-	poll_until_ns(fds, 2, WAIT_FOREVER); /* of an error the read will tell */
+	poll_until_ns(fds, 2, WAIT_FOREVER); /* the read reports an error */
 	return !fds[1].revents;
 }
 

@@ -23,7 +23,7 @@ struct outsider {
 	uint64_t looked_ns, threads_ns;
 	uint64_t folder; /* in sysfs; 0: none was there */
 	bool changed;	 /* there is a reason to look */
-	bool watched;	 /* its session tells of its queues */
+	bool watched;	 /* its session reports its queues */
 	unsigned quiet;	 /* looks since a thread was seen in DESTROY_QUEUE */
 	char rule[VALUE_NAME];
 	uint32_t queue_count;

@@ -18,27 +18,27 @@ for file in "$work"/*.svg; do
 done
 [ "$count" = 7 ] || fail "expected seven samples, not $count"
 
-tells() { grep -qxF -- "$2" "$work/$1.txt" || fail "$1 does not say '$2': $(cat "$work/$1.txt")"; }
+has_text() { grep -qxF -- "$2" "$work/$1.txt" || fail "$1 does not say '$2': $(cat "$work/$1.txt")"; }
 lacks() { ! grep -qF -- "$2" "$work/$1.txt" || fail "$1 says '$2'"; }
 
-tells usual "online_resnet50_b1 beside offline_gpt2m_train_8x1024"
-tells usual "Online latency, P50 to P99 (model time, log scale)"
-tells usual "Offline throughput, share of alone"
-tells usual "does not keep up"
-tells usual "P99 2.48 ms"
-tells usual "P50 1.02 ms"
-tells usual "floor: alone P99 + 2 bounces + save = 2.94 ms"
-tells usual "76 %"
-tells usual "simulated GPU: mi210, time scale 0.1, bounce 200 us, median save 60.4 us, restore 50.2 us (assumed)"
+has_text usual "online_resnet50_b1 beside offline_gpt2m_train_8x1024"
+has_text usual "Online latency, P50 to P99 (model time, log scale)"
+has_text usual "Offline throughput, share of alone"
+has_text usual "does not keep up"
+has_text usual "P99 2.48 ms"
+has_text usual "P50 1.02 ms"
+has_text usual "floor: alone P99 + 2 bounces + save = 2.94 ms"
+has_text usual "76 %"
+has_text usual "simulated GPU: mi210, time scale 0.1, bounce 200 us, median save 60.4 us, restore 50.2 us (assumed)"
 lacks usual "NOT A VALID RUN"
-tells seeds "online: Poisson arrivals, load 20 %; offline: closed loop; 40 s a window; thin lines: lowest to highest seed"
+has_text seeds "online: Poisson arrivals, load 20 %; offline: closed loop; 40 s a window; thin lines: lowest to highest seed"
 # Offline steps of three arms, latencies of the two that keep up; three lines each.
 [ "$(grep -c 'class="spread"' "$work/seeds.svg")" = 15 ] || fail "not each spread is drawn"
 ! grep -q 'class="spread"' "$work/usual.svg" || fail "one seed has a spread"
-tells invalid "NOT A VALID RUN: the report says why"
-tells hardware "hardware: times are wall time; what a bounce costs is not known"
+has_text invalid "NOT A VALID RUN: the report says why"
+has_text hardware "hardware: times are wall time; what a bounce costs is not known"
 lacks hardware "simulated"
 lacks hardware "floor"
-tells one_arm "Offline steps in the window"
+has_text one_arm "Offline steps in the window"
 lacks one_arm "alone"
-tells names "a &amp;&amp; b &lt;script&gt; beside c"
+has_text names "a &amp;&amp; b &lt;script&gt; beside c"
