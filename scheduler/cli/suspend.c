@@ -92,6 +92,8 @@ static int hold_or_act(const struct order *order, const struct suspend_ids *queu
 	 * back yet. */
 	if (order_has_no_daemon(fd, order->pid) && !(was_lost && fd == -ESRCH))
 		code = suspend_direct(order, queues);
+	else if (was_lost && fd == -ECANCELED) /* held, and resumed before the answer came */
+		code = order_tell_done(&verb_suspend, order, 0, by_daemon(json_null()));
 	else if (fd < 0)
 		code = order_tell(&verb_suspend, order, fd);
 	else

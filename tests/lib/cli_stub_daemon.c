@@ -4,7 +4,7 @@
  * fault every other question, too) with what the shell command FAKE_ANSWER prints. FAKE_FAULT=version answers
  * as another version, =refuse refuses with EPERM, =garbage sends text that is
  * no JSON, =silent never answers, =resumed says of the second order that its process
- * was resumed. FAKE_COPY: a file that gets the --config.
+ * was resumed, =lost answers so, too, but the first order not at all. FAKE_COPY: a file that gets the --config.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -40,6 +40,8 @@ static void serve(int fd, const char *fault)
 	if (protocol_receive(fd, &hello, sizeof(hello), NULL, NULL, 1000) ||
 	    hello.magic != PROTOCOL_MAGIC || (!fault[0] && hello.kind != PROTOCOL_ASK))
 		return;
+	if (strcmp(fault, "lost") == 0 && orders++ == 0)
+		return;
 	if (strcmp(fault, "garbage") == 0)
 		strcpy(text, "no JSON");
 	left = fault[0] == 'g' ? strlen(text) : answer(text, sizeof(text));
@@ -49,7 +51,7 @@ static void serve(int fd, const char *fault)
 		welcome.status = -EPERM;
 	if (welcome.status)
 		left = 0;
-	if (strcmp(fault, "resumed") == 0 && orders++ == 1)
+	if ((strcmp(fault, "resumed") == 0 && orders++ == 1) || strcmp(fault, "lost") == 0)
 		welcome.status = -ECANCELED;
 	for (const char *at = text;; at += welcome.bytes) {
 		welcome.bytes = left < PROTOCOL_TEXT_MAX ? left : PROTOCOL_TEXT_MAX;

@@ -45,6 +45,10 @@ FAKE_FAULT=resumed FAKE_ANSWER="printf %s resumed" start_stand_in "$work/resumed
 expect 0 timeout 30 "$kfdsched" suspend $$ --socket "$work/resumed"
 printed "resumed"
 [ "$(wc -l <"$work/out")" = 2 ] || fail "it says $(cat "$work/out")"
+# The same before it has answered at all.
+FAKE_FAULT=lost FAKE_ANSWER="printf %s resumed" start_stand_in "$work/lost"
+expect 0 timeout 30 "$kfdsched" suspend $$ --socket "$work/lost"
+printed "resumed"
 
 # What is no process is not asked about.
 for order in "suspend" "resume" "set"; do
