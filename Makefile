@@ -14,7 +14,7 @@ all:
 	@cmake --build --preset release --target $(TARGET)
 
 demo: demo-build
-	@echo "demo: 3/3 an online and an offline process on one software GPU (two to five minutes)"
+	@echo "demo: 3/3 an online and an offline process on one software GPU (one to two minutes)"
 	@packaging/demo.sh
 
 # The part of demo that needs no GPU and no quiet machine.

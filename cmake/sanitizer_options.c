@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// AddressSanitizer's options of every program in a sanitizer build; the environment comes after them.
+
+// AddressSanitizer calls this when it starts, before main and in every process; static storage.
+const char *__asan_default_options(void);
+
+// It demands to be the first library of a process. The preloaded libraries, which have no
+// sanitizer, come before it and take none of the functions that it has to see first.
+__attribute__((visibility("default"))) const char *__asan_default_options(void) {
+	return "verify_asan_link_order=0";
+}
