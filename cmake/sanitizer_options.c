@@ -6,6 +6,7 @@ const char *__asan_default_options(void);
 
 // It demands to be the first library of a process. The preloaded libraries, which have no
 // sanitizer, come before it and take none of the functions that it has to see first.
-__attribute__((visibility("default"))) const char *__asan_default_options(void) {
+__attribute__((visibility("default"))) const char *__asan_default_options(void)
+{
 	return "verify_asan_link_order=0";
 }

@@ -7,6 +7,12 @@
 # Reads BUILD and SOURCE. For in_a_world: root, the system whose runtimes the world has (make
 # matrix); kernel, the release of its driver; world, one more setting.
 
+# What the caller of the tests left open is not theirs; bash keeps the script at 255.
+for descriptor in /proc/self/fd/*; do
+	descriptor=${descriptor##*/}
+	((descriptor < 3 || descriptor == 255)) || exec {descriptor}>&-
+done
+
 work=$(mktemp -d)
 children=()
 at_end=()
