@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Proves: a process whose suspend takes longer than slow_suspend_us (here because
-# a bounce of the simulated GPU takes 200 ms) is resumed, never suspended again, and
+# a bounce of the simulated GPU takes 40 ms) is resumed, never suspended again, and
 # the status says why; it is held at level gate from then on, which suspends nothing.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
-world=bounce_us=200000
+world=bounce_us=40000
 in_a_world
 
-daemon_options=()
+printf '[scheduler]\nslow_suspend_us = 20000\n' >"$work/strict.ini"
+daemon_options=(--config "$work/strict.ini")
 start_daemon
 start_online
 tell on
