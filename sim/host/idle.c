@@ -39,7 +39,7 @@ struct idle {
 	size_t n_threads, cap_threads, n_processes, cap_processes;
 	int loadavg;
 	int reserve[RESERVE]; /* descriptors for a check when there are no others */
-	bool full;	      /* there was no descriptor for a file of a thread */
+	bool full;	      /* a file of a thread could not be read, though it may be there */
 	int kept_below;	      /* the files of threads are kept open with these numbers */
 	pid_t last;   /* the newest process or thread of the machine when it was read; 0: unknown */
 	pid_t proved; /* the same at the last proof */
@@ -72,14 +72,14 @@ static ssize_t read_text(int fd, char *text, size_t size)
 	ssize_t n = pread(fd, text, size - 1, 0);
 
 	text[n > 0 ? n : 0] = '\0';
-	return n;
+	return n < 0 ? -errno : n;
 }
 
-/* Has the supervisor as many files open as it may? Then nothing is known of the thread, which is
- * noted for the whole check. */
+/* Has the supervisor as many files open as it may, or the kernel no memory? Then nothing is known of
+ * the thread, which is noted for the whole check. */
 static bool note_full(struct idle *idle, ssize_t error)
 {
-	bool full = error == -EMFILE || error == -ENFILE;
+	bool full = error == -EMFILE || error == -ENFILE || error == -ENOMEM;
 
 	idle->full |= full;
 	return full;
