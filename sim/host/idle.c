@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,7 +232,11 @@ static void thread_drop(struct idle *idle, size_t at)
 		(--idle->n_threads - at) * sizeof(*idle->threads));
 	if (process && !--process->threads)
 		*process = idle->processes[--idle->n_processes];
-	if (idle->ended)
+	/* Its number may be another thread's by now, which has to be found; what it has asked for by that
+	 * number stays. */
+	if (!kill(thread.tid, 0) || errno != ESRCH)
+		idle->proved = 0;
+	else if (idle->ended)
 		idle->ended(idle->context, thread.tid);
 }
 
@@ -318,9 +323,13 @@ static pid_t newest(const struct idle *idle)
  * them are read again until no thread ran that could still create one. */
 static int read_new(struct idle *idle)
 {
-	pid_t last = newest(idle), from = idle->proved;
+	pid_t last = newest(idle), from;
 	int r = 0;
 
+	/* Numbers that have begun anew may come to the one of the last proof before the next proof. */
+	if (last < idle->last)
+		idle->proved = 0;
+	from = idle->proved;
 	idle->last = last;
 	if (last && last == from)
 		return 0;

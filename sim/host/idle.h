@@ -28,7 +28,8 @@ struct idle;
 int idle_open(pid_t init, struct idle **out);
 void idle_close(struct idle *idle);
 
-/* Called for each thread that has ended; may be NULL. */
+/* Called for each thread that has ended and whose number is none of another thread yet; may be
+ * NULL. */
 void idle_on_end(struct idle *idle, void (*ended)(void *context, pid_t tid), void *context);
 
 bool idle_check(struct idle *idle);
