@@ -105,7 +105,8 @@ class World:
             if "CTestTestfile.cmake" in files:
                 self.read_tests(os.path.join(folder, "CTestTestfile.cmake"))
         outputs = self.must(["ninja", "-C", self.build, "-t", "targets", "all"])
-        self.outputs = {line.split(":")[0] for line in outputs.splitlines()}
+        # Programs and libraries: not what installs, or runs all tests.
+        self.outputs = {line.split(":")[0] for line in outputs.splitlines() if "_LINKER_" in line}
 
     @staticmethod
     def must(command):
@@ -119,21 +120,23 @@ class World:
         for line in read(path).splitlines():
             name = re.match(r'\w+\(\[=\[(\S+)\]=\] ', line)
             if name:
-                words = [w for quoted in re.findall(r'"([^"]*)"', line) for w in re.split("[;=]", quoted)]
+                words = [w for quoted in re.findall(r'"([^"]*)"', line) for w in re.split("[;=:]", quoted)]
                 self.tests.setdefault(name.group(1), []).extend(words)
 
     def named_in(self, script):
         """The programs that a script names, or one that it reads."""
         text = read(script)
-        found = {o for o in re.findall(r"\$(?:BUILD|FAKES)/([\w.-]+)", text) if o in self.outputs}
+        found = set()
+        for name in re.findall(r"\$(?:BUILD|FAKES)/([\w./-]+)", text):
+            found |= {o for o in self.outputs if o == name or os.path.dirname(o) == name}
         for part in re.findall(r'^\s*\. "\$SOURCE/([^"]+)"', text, re.M):
             found |= self.named_in(os.path.join(self.tree, part))
         return found
 
     def targets(self, test):
-        """The programs that its command, environment and script name, and what
-        every test may preload."""
-        found = {"libkfdshim.so", "libkfdshim-agent.so", "kfdsim"}
+        """The programs that its command, environment and script name, and those of
+        ours that it may start or preload without naming them."""
+        found = {"libkfdshim.so", "libkfdshim-agent.so", "kfdsim", "kfdsched", "kfdschedd", "kfdreplay"}
         for word in self.tests[test]:
             if word.startswith(self.tree + "/") and word.endswith(".sh"):
                 found |= self.named_in(word)
