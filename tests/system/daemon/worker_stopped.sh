@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Proves: when the worker is stopped (SIGSTOP) while an offline process is
-# suspended, the watchdog ends it and the process runs again within WITHIN_MS.
+# suspended, the watchdog kills it, the process runs again within WITHIN_MS, another
+# worker serves it, and it loses no work and does none twice.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -16,5 +17,7 @@ ms=$("$BUILD/watch_queue" "$offline" "$(rptr_of "$offline")" 300 "$WITHIN_MS" "$
 	fail "the offline process does not run $WITHIN_MS ms after its scheduler was stopped"
 echo "ran again $ms ms after SIGSTOP"
 grep -q "is stopped: killing it" "$work/log" || fail "the watchdog did not say why"
-until_true 50 says ".daemon.worker_pid != $before" || fail "no other worker"
+until_true 50 says ".daemon.worker_pid != $before and
+	any(.processes[]; .pid == $offline and .level == \"trap\")" ||
+	fail "no other worker took it over"
 end_offline
