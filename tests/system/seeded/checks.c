@@ -16,9 +16,14 @@
 
 static struct check_bounds bounds;
 static uint64_t disturbed_ns, cause_ns[PROGRAMS];
+/* What is new in a lane: at NODES and on, the activity of each node. */
+enum { LEAVING, LEFT, QUEUES_CHANGED, RUNTIME, PRIORITY, ORDER_DONE, NODES };
+#define NEWS (NODES + LANE_NODES)
 /* Since when there is something new for whoever sleeps; 0: there is nothing. */
 static struct {
-	uint64_t lane[SLOTS], order[SLOTS], request[SLOTS], outcome[SLOTS], target[SLOTS];
+	uint64_t lane[SLOTS][NEWS], order[SLOTS], request[SLOTS], outcome[SLOTS], target[SLOTS];
+	uint64_t seen[SLOTS][NEWS]; /* by the worker, of each lane */
+	bool known[SLOTS];
 } unseen;
 
 void checks_begin(const struct check_bounds *of_run)
@@ -128,20 +133,56 @@ static void must_be_seen(uint64_t *since, bool something, uint64_t most_ns, cons
 		     (double)(now_ns() - *since) / 1e6);
 }
 
-/* As far as an agent wakes the worker for it. */
-static bool says_something_new(const struct client *client)
+/* As far as an agent wakes the worker for it: does its lane say something else than the worker has
+ * seen last, which is *seen? */
+static bool is_new(const struct client *client, int news, uint64_t *seen)
 {
 	const struct lane *lane = client->lane;
 
-	for (uint32_t i = 0; i < LANE_NODES && lane->nodes[i].gpu_id; i++)
-		if (lane->nodes[i].activity != client->activity[i])
-			return true;
-	/* A call that a suspension blocks is reported only while there is a suspension. */
-	if (lane->suspended && lane->leaving != client->leaving)
-		return true;
-	return lane->left != client->left || lane->queue_generation != client->generation ||
-	       lane->runtime != client->runtime || lane->priority != client->control.own_priority ||
-	       (client->ordered && lane->order_done == client->order);
+	switch (news) {
+	case LEAVING: /* A call that a suspension blocks is reported only while there is one. */
+		*seen = client->leaving;
+		return lane->suspended && lane->leaving != *seen;
+	case LEFT:
+		*seen = client->left;
+		return lane->left != *seen;
+	case QUEUES_CHANGED:
+		*seen = client->generation;
+		return lane->queue_generation != *seen;
+	case RUNTIME:
+		*seen = client->runtime;
+		return lane->runtime != *seen;
+	case PRIORITY:
+		*seen = (uint64_t)client->control.own_priority;
+		return lane->priority != client->control.own_priority;
+	case ORDER_DONE:
+		*seen = client->order;
+		return client->ordered && lane->order_done == client->order;
+	default:
+		*seen = client->activity[news - NODES];
+		return lane->nodes[news - NODES].gpu_id &&
+		       lane->nodes[news - NODES].activity != *seen;
+	}
+}
+
+/* What is new although the worker has seen something since the last look is newer than that. */
+static void look_at_lane(unsigned i, const struct client *client)
+{
+	bool known = client && client->phase == CLIENT_SERVED && !client->look.late;
+
+	if (!known && unseen.known[i])
+		memset(unseen.lane[i], 0, sizeof(unseen.lane[i]));
+	unseen.known[i] = known;
+	for (int news = 0; known && news < (int)NEWS; news++) {
+		uint64_t seen;
+		bool is = is_new(client, news, &seen);
+
+		if (seen != unseen.seen[i][news])
+			unseen.lane[i][news] = 0;
+		unseen.seen[i][news] = seen;
+		must_be_seen(&unseen.lane[i][news], is, UNSEEN_NS, "something new in a lane",
+			     client->peer.pid);
+	}
 }
 
 static void look_at_lanes(const struct worker *worker)
@@ -153,9 +194,7 @@ static void look_at_lanes(const struct worker *worker)
 		int pid = served ? client->peer.pid : 0;
 		bool runs = served && process_of(pid)->running;
 
-		must_be_seen(&unseen.lane[i],
-			     served && !client->look.late && says_something_new(client), UNSEEN_NS,
-			     "something new in a lane", pid);
+		look_at_lane(i, client);
 		must_be_seen(&unseen.order[i],
 			     runs && client->lane->order != client->lane->order_done,
 			     bounds.order_ns, "an order without an answer", pid);
