@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Proves: on a GPU that has one debug session, the first process has it and others are
 # held at level gate, with the reason; it goes to one that has work when its owner has
-# none, and to the next when its owner ends. Nothing is lost.
+# none, and to the next when its owner ends. Nothing is lost. A priority that its program changes
+# counts from then on.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -55,6 +56,11 @@ counts_are_right
 level_of "$first" trap '^$'
 tell on
 until_true 50 state_is "$first" suspended || fail "not held at trap"
+# And by what it says itself (kfdshim.h), from then on.
+echo priority 15 >&"$orders"
+until_true 50 state_is "$first" running || fail "held at the highest priority"
+echo priority 2 >&"$orders"
+until_true 50 state_is "$first" suspended || fail "not held at a lower priority again"
 tell off
 printf 'finish\ndestroy\nquit\n' >&"$orders"
 wait "$first" || fail "the workload ended with $?"

@@ -12,6 +12,7 @@
 #define SETTLED_NS (30 * MS) /* from a change of a process to what it must have led to */
 #define BEAT_NS (100 * MS)   /* as lane.h promises */
 #define UNSEEN_NS (600 * US) /* the worker's loop has a budget, which is shorter */
+#define STOPPED_NS MS	     /* until a stopped executor is killed, and its sessions end */
 #define SLOTS 256	     /* of clients and executors */
 
 static struct check_bounds bounds;
@@ -222,7 +223,7 @@ static void look_at_executors(const struct worker *worker)
 
 void checks_idle(void)
 {
-	uint64_t beat = daemon_beat_ns();
+	uint64_t beat = daemon_beat_ns(), stopped = daemon_stopped_ns();
 
 	look_at_lanes(daemon_state());
 	if (daemon_table())
@@ -233,6 +234,9 @@ void checks_idle(void)
 	if (beat && now_ns() > beat + BEAT_NS)
 		fail("the worker's heart has not beaten for %.3f ms",
 		     (double)(now_ns() - beat) / 1e6);
+	if (stopped && now_ns() > stopped + STOPPED_NS)
+		fail("an executor has been stopped for %.3f ms",
+		     (double)(now_ns() - stopped) / 1e6);
 }
 
 void check_rest(void)

@@ -4,7 +4,7 @@
  *  - a more urgent process works beside one that can be suspended for a bounded time only;
  *  - none stays suspended for longer than another after the last cause;
  *  - a DESTROY_QUEUE waits for its resume for a moment at most;
- *  - the worker's heart beats;
+ *  - the worker's heart beats, and an executor that is stopped is killed;
  *  - neither the worker nor an executor nor an agent sleeps while there is something for it to
  *    do: a lane with a new value, a request, an outcome, an order;
  * and at the end all slots, counts and sessions are free.

@@ -34,7 +34,8 @@ static struct {
 	const struct worker *state;
 	struct file *channel[2]; /* the worker's end, and the door's */
 	bool leaving, children_ended, worker_ended;
-	unsigned deaths;
+	const struct process *stopped; /* the child; NULL: none is */
+	uint64_t stopped_ns;
 } it;
 
 /* ---- executor processes ---- */
@@ -107,6 +108,8 @@ bool child_reap(struct child *child, int *status)
 	if (!process || !process->gone)
 		return false;
 	fiber_acquire(process);
+	if (it.stopped == process)
+		it.stopped = NULL;
 	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++)
 		if (it.children[i] == process)
 			it.children[i] = NULL;
@@ -118,8 +121,7 @@ bool child_reap(struct child *child, int *status)
 
 bool child_is_stopped(const struct child *child)
 {
-	(void)child;
-	return false;
+	return it.stopped && it.stopped->pid == child->pid;
 }
 
 void child_kill(struct child *child)
@@ -132,14 +134,38 @@ void child_kill(struct child *child)
 	process_kill(process);
 }
 
-void daemon_kill_executor(void)
+static struct process *any_executor(void)
 {
 	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++)
-		if (it.children[i] && it.children[i]->running) {
-			it.deaths++;
-			process_kill(it.children[i]);
-			return;
-		}
+		if (it.children[i] && it.children[i]->running)
+			return it.children[i];
+	return NULL;
+}
+
+void daemon_kill_executor(void)
+{
+	struct process *process = any_executor();
+
+	if (process)
+		process_kill(process);
+}
+
+void daemon_stop_executor(void)
+{
+	struct process *process = any_executor();
+
+	if (!process || it.stopped)
+		return;
+	note("process %d (executor) is stopped", (int)process->pid);
+	fiber_freeze(process, true);
+	it.stopped = process;
+	it.stopped_ns = now_ns();
+	child_gone(process); /* SIGCHLD */
+}
+
+uint64_t daemon_stopped_ns(void)
+{
+	return it.stopped && it.stopped->running ? it.stopped_ns : 0;
 }
 
 /* ---- worker and watchdog ---- */
@@ -266,7 +292,6 @@ void daemon_kill_worker(void)
 {
 	if (!it.worker || !it.worker->running)
 		return;
-	it.deaths++;
 	it.state = NULL;
 	process_kill(it.worker);
 }
@@ -295,7 +320,7 @@ bool daemon_executor_runs(uint32_t number)
 {
 	const struct process *process = it.children[number % EXECUTOR_PROCESSES];
 
-	return process && process->running &&
+	return process && process->running && process != it.stopped &&
 	       it.table->processes[number % EXECUTOR_PROCESSES].state == EXECUTOR_RUNS;
 }
 
@@ -315,11 +340,6 @@ unsigned daemon_executors(void)
 	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++)
 		n += it.children[i] != NULL;
 	return n;
-}
-
-unsigned daemon_deaths(void)
-{
-	return it.deaths;
 }
 
 bool reload_take(const struct reload *reload, uint32_t *number, struct config *out)

@@ -28,8 +28,11 @@ void daemon_configure(const struct core_config *config);
 /* SIGTERM, and no other worker is started. */
 void daemon_leave(void);
 void daemon_kill_worker(void);
-/* One of them, if there is any. */
+/* One of them, if there is any: SIGKILL, SIGSTOP. */
 void daemon_kill_executor(void);
+void daemon_stop_executor(void);
+/* Since when one has been stopped; 0: none is. */
+uint64_t daemon_stopped_ns(void);
 
 /* NULL: it does not run. */
 struct process *daemon_worker(void);
@@ -37,13 +40,12 @@ struct process *daemon_worker(void);
 const struct worker *daemon_state(void);
 /* When its heart beat last; 0: it does not serve yet. */
 uint64_t daemon_beat_ns(void);
-/* NULL: not yet. And: does the executor process of this number run, and is it to? */
+/* NULL: not yet. And: does the executor process of this number run (it is not stopped), and is it
+ * to? */
 const struct executor_table *daemon_table(void);
 bool daemon_executor_runs(uint32_t number);
 /* Slots of the executors' table that are in use, and executor processes. */
 unsigned daemon_slots(void);
 unsigned daemon_executors(void);
-/* How many times a worker or an executor was killed. */
-unsigned daemon_deaths(void);
 
 #endif

@@ -14,6 +14,7 @@
 
 struct queue {
 	bool exists, is_new, suspended;
+	bool waits, unmapped; /* as a new one, and since a session began: see quirks */
 	uint32_t type;
 	uint64_t *rptr, *wptr;
 	int64_t *signal;
@@ -41,6 +42,10 @@ struct context {
 static struct context contexts[CONTEXTS];
 static unsigned context_count;
 static struct driver_ways ways;
+/* What hardware was seen to do otherwise (sim/kfd/world.h); drawn for each run. */
+static struct {
+	bool destroy_suspended_fails, new_queue_waits, enable_leaves_unmapped;
+} quirks;
 
 static int refuse(int error)
 {
@@ -76,7 +81,7 @@ static struct context *context_for(struct process *process)
 
 static bool runs(const struct queue *q)
 {
-	return q->exists && q->left_ns && !q->suspended;
+	return q->exists && q->left_ns && !q->suspended && !q->waits && !q->unmapped;
 }
 
 /* After a change of any queue: what the view says of the process since when. */
@@ -86,7 +91,8 @@ static void review(struct context *c)
 
 	for (int i = 0; i < QUEUES; i++) {
 		work |= c->queues[i].exists && c->queues[i].left_ns;
-		suspended |= c->queues[i].exists && c->queues[i].suspended;
+		suspended |= c->queues[i].exists && (c->queues[i].suspended || c->queues[i].waits ||
+						     c->queues[i].unmapped);
 		running |= runs(&c->queues[i]);
 	}
 	if (work && !c->view.work)
@@ -147,19 +153,20 @@ static void gpu(void *arg)
 	}
 }
 
-static void stop_queue(struct queue *q)
+/* For one of the reasons that are bits of it. */
+static void stop_queue(struct queue *q, bool *reason)
 {
 	if (runs(q)) {
 		uint64_t done = now_ns() - q->since_ns;
 
 		q->left_ns = done < q->left_ns ? q->left_ns - done : 1;
 	}
-	q->suspended = true;
+	*reason = true;
 }
 
 static void let_run(struct queue *q)
 {
-	q->suspended = false;
+	q->suspended = q->waits = q->unmapped = false;
 	q->since_ns = now_ns();
 }
 
@@ -179,7 +186,7 @@ void driver_submit(struct process *process, uint32_t queue, uint64_t ns, int64_t
 static void resume_all(struct context *c)
 {
 	for (int i = 0; i < QUEUES; i++)
-		if (c->queues[i].suspended)
+		if (c->queues[i].suspended || c->queues[i].waits || c->queues[i].unmapped)
 			let_run(&c->queues[i]);
 	review(c);
 }
@@ -306,9 +313,13 @@ static int take_snapshot(struct context *c, struct kfdabi_dbg_trap *a)
 			if (q->is_new)
 				out[n].exception_status = kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW);
 			q->is_new = false;
+			if (q->waits && !q->suspended && !q->unmapped)
+				let_run(q);
+			q->waits = false;
 		}
 		n++;
 	}
+	review(c);
 	a->u.queue_snapshot.num_queues = n;
 	return 0;
 }
@@ -334,7 +345,7 @@ static int suspend(struct context *c, struct kfdabi_dbg_trap *a)
 		}
 		if (q->type == KFD_IOC_QUEUE_TYPE_SDMA)
 			fail("an SDMA queue is to be suspended");
-		stop_queue(q);
+		stop_queue(q, &q->suspended);
 		if (fails)
 			ids[i] |= KFDABI_QUEUE_ERROR;
 		else
@@ -364,11 +375,11 @@ static int resume(struct context *c, struct kfdabi_dbg_trap *a)
 			continue;
 		}
 		/* Runtime or session may have ended meanwhile, and another may have begun. */
-		if (!q->suspended && c->by && c->by_thread == fiber_self() &&
+		if (!q->suspended && !q->unmapped && c->by && c->by_thread == fiber_self() &&
 		    c->runtime == KFDABI_RUNTIME_ENABLED)
 			fail("queue %u of %d is to be resumed, and is not suspended", ids[i],
 			     (int)c->process->pid);
-		if (q->suspended)
+		if (q->suspended || q->unmapped)
 			let_run(q);
 		count++;
 	}
@@ -376,6 +387,25 @@ static int resume(struct context *c, struct kfdabi_dbg_trap *a)
 	c->view.resumes += count > 0;
 	note("driver: %d resumed: %d queues", (int)c->process->pid, count);
 	return count;
+}
+
+/* A session has begun, or a queue with one: it may have to wait. */
+static void hold_as_new(struct context *c, struct queue *q)
+{
+	if (q->exists && q->is_new && quirks.new_queue_waits && c->by &&
+	    (c->subscribed & kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW)))
+		stop_queue(q, &q->waits);
+}
+
+static void begin_session(struct context *c)
+{
+	for (int i = 0; i < QUEUES; i++) {
+		hold_as_new(c, &c->queues[i]);
+		if (c->queues[i].exists && quirks.enable_leaves_unmapped &&
+		    c->runtime == KFDABI_RUNTIME_ENABLED)
+			stop_queue(&c->queues[i], &c->queues[i].unmapped);
+	}
+	review(c);
 }
 
 static int enable(struct context *c, struct kfdabi_dbg_trap *a)
@@ -395,6 +425,7 @@ static int enable(struct context *c, struct kfdabi_dbg_trap *a)
 	c->posted = 0;
 	c->view.session = true;
 	c->view.session_ns = now_ns();
+	begin_session(c);
 	note("driver: %d has a session on %d", (int)c->by->pid, (int)c->process->pid);
 	return 0;
 }
@@ -510,6 +541,7 @@ static int create(struct context *c, struct kfdabi_create_queue *a)
 				       .rptr = (uint64_t *)(uintptr_t)a->read_pointer_address,
 				       .wptr = (uint64_t *)(uintptr_t)a->write_pointer_address};
 	a->queue_id = id;
+	hold_as_new(c, &c->queues[id]);
 	raise_event(c, KFDABI_EC_QUEUE_NEW);
 	review(c);
 	return 0;
@@ -526,6 +558,9 @@ static int destroy(struct context *c, const struct kfd_ioctl_destroy_queue_args 
 
 	if (!q->exists)
 		return refuse(EINVAL);
+	/* Not while its session begins, because the daemon does not announce that suspension. */
+	if (q->suspended && quirks.destroy_suspended_fails && now_ns() > c->view.session_ns + MS)
+		return refuse(EIO);
 	while (q->suspended)
 		fiber_wait(runs_again, q, NEVER);
 	*q = (struct queue){0};
@@ -568,6 +603,9 @@ void driver_begin(const struct driver_ways *of_run)
 	memset(contexts, 0, sizeof(contexts));
 	context_count = 0;
 	ways = *of_run;
+	quirks.destroy_suspended_fails = ways.destroy_may_fail && one_in(2);
+	quirks.new_queue_waits = one_in(4);
+	quirks.enable_leaves_unmapped = one_in(4);
 	fiber_start(NULL, "gpu", gpu, NULL);
 }
 

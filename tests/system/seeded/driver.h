@@ -23,6 +23,7 @@ struct driver_ways {
 	unsigned fails_one_in; /* suspends; 0: none */
 	unsigned slow_one_in;  /* the same: they take 60 ms */
 	bool no_trace;	       /* no process may trace another */
+	bool destroy_may_fail; /* DESTROY_QUEUE of a suspended queue, in half of the runs */
 };
 
 /* Of one process. */

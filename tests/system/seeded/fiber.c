@@ -40,7 +40,7 @@ struct fiber {
 	void *ready_arg;
 	uint64_t until_ns, seen;
 	const void *futex;
-	bool woken;
+	bool woken, frozen;
 	/* sanitizers */
 	void *fake_stack, *thread;
 	unsigned ignoring;
@@ -264,6 +264,8 @@ static void switch_to(struct fiber *to)
 
 static bool can_run(struct fiber *fiber)
 {
+	if (fiber->frozen)
+		return false;
 	if (fiber->state != WAITING)
 		return fiber->state == READY;
 	if (run.now_ns >= fiber->until_ns)
@@ -299,7 +301,7 @@ static uint64_t next_deadline(void)
 	uint64_t next = NEVER;
 
 	for (unsigned i = 0; i < run.end; i++)
-		if (fibers[i].state == WAITING && fibers[i].until_ns < next)
+		if (fibers[i].state == WAITING && !fibers[i].frozen && fibers[i].until_ns < next)
 			next = fibers[i].until_ns;
 	return next;
 }
@@ -513,6 +515,13 @@ void fiber_kill(const struct process *owner)
 	fiber_release(owner);
 	current->state = ENDED;
 	go_on();
+}
+
+void fiber_freeze(const struct process *owner, bool frozen)
+{
+	for (unsigned i = 0; i < run.end; i++)
+		if (fibers[i].owner == owner)
+			fibers[i].frozen = frozen;
 }
 
 bool fiber_any(const struct process *owner)

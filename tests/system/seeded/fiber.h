@@ -59,6 +59,8 @@ unsigned fiber_number(const struct fiber *fiber);
 /* All fibers of a process end where they are; does not return if this is one of them. For
  * ThreadSanitizer they release the process. */
 void fiber_kill(const struct process *owner);
+/* None of them runs until it is false again, or they are killed (SIGSTOP). */
+void fiber_freeze(const struct process *owner, bool frozen);
 bool fiber_any(const struct process *owner);
 
 /* Each has its own errno. */

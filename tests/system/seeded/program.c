@@ -249,12 +249,26 @@ bool program_runs(const struct program *program)
 	return program->process && program->process->running;
 }
 
-void program_exec(struct program *program)
+static bool is_to_end(void *arg)
+{
+	return ((const struct program *)arg)->ends;
+}
+
+/* It has no agent, and nothing to do with GPUs. */
+static void run_other(void *arg)
+{
+	struct program *program = arg;
+
+	fiber_wait(is_to_end, program, NEVER);
+	process_kill(program->process);
+}
+
+void program_exec(struct program *program, bool with)
 {
 	program->priority = program->ways.priority;
 	program->came_ns = now_ns();
 	memset(program->destroys_ns, 0, sizeof(program->destroys_ns));
-	process_exec(program->process, run, program);
+	process_exec(program->process, with ? run : run_other, program);
 }
 
 static void wish(void *arg)

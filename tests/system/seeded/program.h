@@ -41,8 +41,8 @@ void programs_begin(void);
 /* NULL: all images are in use. */
 struct program *program_start(const struct program_ways *ways);
 bool program_runs(const struct program *program);
-/* It is another program from now on. */
-void program_exec(struct program *program);
+/* It is another program from now on, `with` the agent or without. */
+void program_exec(struct program *program, bool with);
 /* From one of its threads to be: another priority. */
 void program_wish(struct program *program, int priority);
 /* All are to rest; all are to end. */

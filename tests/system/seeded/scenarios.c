@@ -33,7 +33,7 @@ const struct scenario scenarios[] = {
 	 .online = 1,
 	 .offline = 2,
 	 .churn = 1,
-	 .driver = SWIFT,
+	 .driver = {.suspend_ns = 500 * US, .destroy_may_fail = true},
 	 .bounds = SHARP},
 	{.name = "killed, and another program",
 	 .online = 2,
@@ -118,6 +118,14 @@ const struct scenario scenarios[] = {
 	 .executor_kills = 2,
 	 .driver = SWIFT,
 	 .bounds = PATIENT},
+	{.name = "executors are stopped",
+	 .online = 1,
+	 .offline = 3,
+	 .churn = 2,
+	 .kills = 1,
+	 .executor_stops = 2,
+	 .driver = SWIFT,
+	 .bounds = PATIENT},
 	{.name = "workers are killed",
 	 .online = 1,
 	 .offline = 3,
@@ -190,7 +198,7 @@ static void exec_program(void)
 	struct program *program = any_program();
 
 	if (program)
-		program_exec(program);
+		program_exec(program, one_in(2));
 }
 
 static void change_mind(void)
@@ -221,6 +229,12 @@ static void kill_executor(void)
 	daemon_kill_executor();
 }
 
+static void stop_executor(void)
+{
+	checks_disturbed();
+	daemon_stop_executor();
+}
+
 static unsigned draw(void (*events[EVENTS_MAX])(void), unsigned n, unsigned most,
 		     void (*event)(void))
 {
@@ -240,6 +254,7 @@ static void disturb(void)
 	n = draw(events, n, it->reloads, reload);
 	n = draw(events, n, it->worker_kills, kill_worker);
 	n = draw(events, n, it->executor_kills, kill_executor);
+	n = draw(events, n, it->executor_stops, stop_executor);
 	for (; n; n--) {
 		unsigned i = (unsigned)random_below(n);
 
@@ -280,7 +295,8 @@ static void play(void *arg)
 	}
 	programs_end();
 	fiber_wait(all_gone, NULL, now_ns() + 10 * SECOND);
-	fiber_sleep(it->worker_kills || it->executor_kills ? QUIT_NS : 100 * MS);
+	fiber_sleep(it->worker_kills || it->executor_kills || it->executor_stops ? QUIT_NS
+										 : 100 * MS);
 	check_ended();
 	daemon_leave();
 	fiber_wait(has_left, NULL, now_ns() + SECOND);

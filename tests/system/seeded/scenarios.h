@@ -14,7 +14,7 @@ struct scenario {
 	const char *level;	  /* KFDSHIM_LEVEL of those that are offline */
 	unsigned churn;		  /* one in so many of these makes and destroys queues; 0: none */
 	/* at most so many, at random times */
-	unsigned kills, execs, wishes, reloads, worker_kills, executor_kills;
+	unsigned kills, execs, wishes, reloads, worker_kills, executor_kills, executor_stops;
 	unsigned users;
 	struct driver_ways driver;
 	struct check_bounds bounds;
