@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "scheduler/daemon/config.h"
 #include "scheduler/daemon/executor_table.h"
 #include "scheduler/daemon/worker.h"
 #include "tests/system/seeded/daemon.h"
@@ -13,6 +14,7 @@
 #define BEAT_NS (100 * MS)   /* as lane.h promises */
 #define UNSEEN_NS (600 * US) /* the worker's loop has a budget, which is shorter */
 #define STOPPED_NS MS	     /* until a stopped executor is killed, and its sessions end */
+#define WORK_NS (200 * MS)   /* in which each program has done a packet */
 #define SLOTS 256	     /* of clients and executors */
 
 static struct check_bounds bounds;
@@ -60,11 +62,42 @@ static const struct client *client_of(const struct program *program)
 	return NULL;
 }
 
-/* Does `a`, which works, have a right to the node that `b` uses? */
+/* Would `a`, if it is more urgent, have a right to the node that `b` uses? */
+static bool may(const struct program *a, const struct program *b)
+{
+	const struct authority *authority = &daemon_config()->authority;
+	bool same = a->ways.uid == b->ways.uid && a->ways.pid_ns == b->ways.pid_ns &&
+		    a->ways.user_ns == b->ways.user_ns;
+
+	for (uint32_t i = 0; !same && i < authority->count; i++)
+		same = authority->grant[i].who.id == a->ways.uid &&
+		       authority->grant[i].whom.id == b->ways.uid;
+	return same && a != b && a->ways.node == b->ways.node;
+}
+
+/* As a rule has it, or as it says itself. */
+static int priority_of(const struct program *program)
+{
+	const struct rules *rules = &daemon_config()->rules;
+
+	for (uint32_t i = 0; i < rules->count; i++)
+		if (rules->rule[i].uids.id[0] == program->ways.uid)
+			return rules->rule[i].priority;
+	return program->priority;
+}
+
 static bool is_before(const struct program *a, const struct program *b)
 {
-	return a->priority > b->priority && b->priority >= 0 && a->ways.uid == b->ways.uid &&
-	       a->ways.node == b->ways.node;
+	return priority_of(a) > priority_of(b) && priority_of(b) >= 0 && may(a, b);
+}
+
+/* Is there, or was there, one for which it can have been suspended? */
+static bool has_rival(const struct program *program)
+{
+	for (int k = 0; k < PROGRAMS && programs[k].process; k++)
+		if (may(&programs[k], program))
+			return true;
+	return false;
 }
 
 /* Both have been known for a while, and so has what could delay it. */
@@ -112,6 +145,12 @@ static void look_at(unsigned i)
 		fail("%d is suspended for %.3f ms, and %.3f ms without a cause",
 		     (int)program->process->pid, (double)(now_ns() - its.suspended_ns) / 1e6,
 		     (double)(now_ns() - cause_ns[i]) / 1e6);
+	/* A new session suspends for a moment, until it is known that it need not. */
+	if (bounds.contention_ns && its.suspended && !has_rival(program) &&
+	    now_ns() > later(later(its.suspended_ns, its.session_ns), disturbed_ns + SETTLED_NS) +
+			       bounds.contention_ns)
+		fail("%d is suspended, and there is none that may preempt it",
+		     (int)program->process->pid);
 	for (int k = 0; k < 2; k++)
 		if (program->destroys_ns[k] &&
 		    now_ns() > later(program->destroys_ns[k], disturbed_ns) + bounds.destroy_ns)
@@ -241,6 +280,7 @@ void checks_idle(void)
 
 void check_rest(void)
 {
+	const struct client *client;
 	struct driver_view its;
 
 	for (unsigned i = 0; i < PROGRAMS && programs[i].process; i++) {
@@ -250,7 +290,34 @@ void check_rest(void)
 			fail("the work of %d does not end", (int)programs[i].process->pid);
 		if (its.suspended)
 			fail("%d stays suspended while all rest", (int)programs[i].process->pid);
+		client = client_of(&programs[i]);
+		if (its.slow && !its.session && client && client->by_order != LANE_LEVEL_GATE)
+			fail("%d is not to be held by its gate after a slow suspend",
+			     (int)programs[i].process->pid);
 	}
+}
+
+static uint64_t packets_before[PROGRAMS];
+
+void check_without(void)
+{
+	struct driver_view its;
+
+	if (daemon_worker())
+		fail("the worker does not leave");
+	for (unsigned i = 0; i < PROGRAMS && programs[i].process; i++) {
+		if (!program_runs(&programs[i]) || !driver_look(programs[i].process, &its))
+			continue;
+		if (its.suspended)
+			fail("%d stays suspended without the daemon",
+			     (int)programs[i].process->pid);
+		packets_before[i] = programs[i].packets;
+	}
+	fiber_sleep(WORK_NS);
+	for (unsigned i = 0; i < PROGRAMS && programs[i].process; i++)
+		if (program_runs(&programs[i]) && programs[i].process->program == 1 &&
+		    programs[i].packets == packets_before[i])
+			fail("%d stands still without the daemon", (int)programs[i].process->pid);
 }
 
 static void must_be_none(uint64_t count, const char *what)

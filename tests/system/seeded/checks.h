@@ -28,7 +28,9 @@ void checks_disturbed(void);
 void check_rest(void);
 /* All programs have ended. */
 void check_ended(void);
-/* And the worker has left. */
+/* The worker has left, programs work: none is suspended, and each goes on. */
+void check_without(void);
+/* The worker has left, and so have the executors. */
 void check_left(void);
 
 #endif

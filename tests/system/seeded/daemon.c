@@ -259,11 +259,10 @@ static void run_door(void *arg)
 
 /* ---- from outside ---- */
 
-void daemon_begin(const struct core_config *config)
+void daemon_begin(const struct config *config)
 {
 	memset(&it, 0, sizeof(it));
-	config_default(&it.reload.config);
-	it.reload.config.core = *config;
+	it.reload.config = *config;
 	it.reload.config.verbose = true;
 	it.reload.number = 1;
 	file_pair(it.channel);
@@ -273,9 +272,10 @@ void daemon_begin(const struct core_config *config)
 	process_start("door", NULL, run_door, NULL);
 }
 
-void daemon_configure(const struct core_config *config)
+void daemon_configure(const struct config *config)
 {
-	it.reload.config.core = *config;
+	it.reload.config = *config;
+	it.reload.config.verbose = true;
 	it.reload.number++;
 	if (it.worker)
 		process_signal(it.worker, SIGHUP);
@@ -296,6 +296,11 @@ void daemon_kill_worker(void)
 	process_kill(it.worker);
 }
 
+const struct config *daemon_config(void)
+{
+	return &it.reload.config;
+}
+
 struct process *daemon_worker(void)
 {
 	return it.worker && it.worker->running ? it.worker : NULL;
@@ -303,7 +308,7 @@ struct process *daemon_worker(void)
 
 const struct worker *daemon_state(void)
 {
-	return it.state;
+	return daemon_worker() ? it.state : NULL;
 }
 
 uint64_t daemon_beat_ns(void)

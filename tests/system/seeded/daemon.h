@@ -10,11 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "scheduler/core/core.h"
 #include "tests/system/seeded/process.h"
 
 #define EXECUTOR_IMAGES 3
 
+struct config;
 struct executor_table;
 struct worker;
 
@@ -22,9 +22,9 @@ struct worker;
 extern struct image watchdog_image, worker_image, executor_images[EXECUTOR_IMAGES];
 
 /* Starts the watchdog, which starts the rest. */
-void daemon_begin(const struct core_config *config);
+void daemon_begin(const struct config *config);
 /* Another configuration, and the signal that says so. */
-void daemon_configure(const struct core_config *config);
+void daemon_configure(const struct config *config);
 /* SIGTERM, and no other worker is started. */
 void daemon_leave(void);
 void daemon_kill_worker(void);
@@ -34,6 +34,8 @@ void daemon_stop_executor(void);
 /* Since when one has been stopped; 0: none is. */
 uint64_t daemon_stopped_ns(void);
 
+/* In force, or soon. */
+const struct config *daemon_config(void);
 /* NULL: it does not run. */
 struct process *daemon_worker(void);
 /* What the worker knows; NULL until its loop has turned once, and when it does not run. */

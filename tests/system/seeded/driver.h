@@ -36,6 +36,7 @@ struct driver_view {
 	uint64_t suspended_ns;	    /* since when */
 	uint64_t running_ns;	    /* since when a queue has work and is not suspended; 0 */
 	bool spared;		    /* a suspend of it has failed, or was slow */
+	bool slow;		    /* was slow, and not of a new queue alone: none is to follow */
 	unsigned suspends, resumes; /* that succeeded */
 };
 

@@ -65,8 +65,8 @@ static int facts(pid_t pid, struct peer_facts *out)
 	*out = (struct peer_facts){.own_pid = pid,
 				   .uid = process->uid,
 				   .started = (uint64_t)pid,
-				   .pid_ns = 1,
-				   .user_ns = 1,
+				   .pid_ns = process->pid_ns,
+				   .user_ns = process->user_ns,
 				   .image = process->program};
 	return 0;
 }

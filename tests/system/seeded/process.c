@@ -177,6 +177,7 @@ struct process *process_start(const char *name, struct image *image, void (*body
 	process->running = true;
 	process->program = 1;
 	process->uid = 1001;
+	process->pid_ns = process->user_ns = 1;
 	if (image)
 		load(image, process);
 	fiber_start(process, process->name, body, arg);

@@ -32,6 +32,7 @@ struct process {
 	uint64_t gone_ns;
 	uint32_t program; /* + 1 with each exec */
 	uid_t uid;
+	uint64_t pid_ns, user_ns;
 	struct allocation *heap;
 	struct file *files[DESCRIPTORS];
 	void (*on_gone)(struct process *process); /* its parent hears of it */

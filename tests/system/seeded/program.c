@@ -239,6 +239,8 @@ struct program *program_start(const struct program_ways *ways)
 								  : "other",
 					    &agent_images[image], run, &programs[i]);
 	programs[i].process->uid = ways->uid;
+	programs[i].process->pid_ns = ways->pid_ns;
+	programs[i].process->user_ns = ways->user_ns;
 	programs[i].process->own = &programs[i];
 	programs[i].process->environment = environment;
 	return &programs[i];

@@ -18,6 +18,7 @@ struct program_ways {
 	int priority;
 	const char *level; /* KFDSHIM_LEVEL; NULL: none */
 	uid_t uid;
+	uint64_t pid_ns, user_ns;
 	uint32_t node;			    /* 0 to DRIVER_NODES - 1 */
 	uint64_t work_most_ns, gap_most_ns; /* a packet's, and between two */
 	bool churn;			    /* it has the second thread */

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "tests/system/seeded/scenarios.h"
 
+#include "scheduler/daemon/config.h"
 #include "tests/system/seeded/daemon.h"
 #include "tests/system/seeded/listener.h"
 #include "tests/system/seeded/program.h"
 
 #define BUSY_NS (150 * MS) /* how long programs work */
 #define EVENTS_MAX 16
-#define IDLE_NS (3200 * MS) /* an executor process without a target ends after 3 s */
-#define QUIT_NS (400 * MS)  /* executors are asked to quit 200 ms before they are killed */
+#define IDLE_NS (3200 * MS)  /* an executor process without a target ends after 3 s */
+#define QUIT_NS (400 * MS)   /* executors are asked to quit 200 ms before they are killed */
+#define CLIMB_NS (3000 * MS) /* a level that was left may be tried again */
 #define LIMIT_NS (60 * SECOND)
+#define USER 1001u
 
 #define SWIFT                                                                                      \
 	{                                                                                          \
@@ -56,12 +59,20 @@ const struct scenario scenarios[] = {
 	 .reloads = 3,
 	 .driver = SWIFT,
 	 .bounds = SHARP},
-	{.name = "two users",
+	{.name = "two tenants",
 	 .online = 2,
 	 .offline = 3,
 	 .churn = 2,
 	 .kills = 2,
-	 .users = 2,
+	 .tenants = 2,
+	 .driver = SWIFT,
+	 .bounds = SHARP},
+	{.name = "grants",
+	 .online = 2,
+	 .offline = 3,
+	 .reloads = 2,
+	 .tenants = 2,
+	 .grants = true,
 	 .driver = SWIFT,
 	 .bounds = SHARP},
 	{.name = "only the tracer",
@@ -138,18 +149,22 @@ const struct scenario scenarios[] = {
 const unsigned scenario_count = sizeof(scenarios) / sizeof(scenarios[0]);
 
 static const struct scenario *it;
+static unsigned apart; /* tenants are by: 0 their users, 1 PID namespaces, 2 user namespaces */
 static bool finished;
 
 static void start_program(bool online)
 {
+	unsigned tenant = it->grants && !one_in(4) ? !online : (unsigned)random_below(it->tenants);
 	struct program_ways ways = {
 		.priority = online ? 15 : (int)random_between(0, 3),
 		.level = online ? NULL : it->level,
-		.uid = 1001 + (uid_t)random_below(it->users),
+		.uid = USER + (apart == 0 ? tenant : 0),
+		.pid_ns = 1 + (apart == 1 ? tenant : 0),
+		.user_ns = 1 + (apart == 2 ? tenant : 0),
 		.node = one_in(4),
-		.work_most_ns = one_in(3) ? 60 * MS
-				: online  ? 2 * MS
-					  : 8 * MS,
+		.work_most_ns = it->grants || one_in(3) ? 60 * MS
+				: online		? 2 * MS
+							: 8 * MS,
 		.gap_most_ns = one_in(3) ? 100 * US
 			       : online	 ? 20 * MS
 					 : 4 * MS,
@@ -169,13 +184,24 @@ static struct program *any_program(void)
 	return NULL;
 }
 
-static struct core_config any_config(void)
+/* Valid until the next call. */
+static const struct config *any_config(void)
 {
-	struct core_config config = CORE_CONFIG_DEFAULT;
+	static struct config config;
 
-	config.hold_over = one_in(2);
-	config.max_holds_per_s = one_in(2) ? 0 : 1000;
-	return config;
+	config_default(&config);
+	config.core.hold_over = one_in(2);
+	config.core.max_holds_per_s = one_in(2) ? 0 : 1000;
+	config.authority.count = it->grants && one_in(2);
+	config.authority.grant[0] = (struct grant){.who = {.kind = PARTY_UID, .id = USER},
+						   .whom = {.kind = PARTY_UID, .id = USER + 1}};
+	config.rules.count = it->grants && one_in(2);
+	config.rules.rule[0] = (struct rule){.name = "other",
+					     .conditions = RULE_UID,
+					     .effects = RULE_PRIORITY,
+					     .uids = {.count = 1, .id = {USER + 1}},
+					     .priority = (int)random_below(16)};
+	return &config;
 }
 
 /* ---- what happens ---- */
@@ -211,10 +237,8 @@ static void change_mind(void)
 
 static void reload(void)
 {
-	struct core_config config = any_config();
-
 	checks_disturbed();
-	daemon_configure(&config);
+	daemon_configure(any_config());
 }
 
 static void kill_worker(void)
@@ -276,6 +300,39 @@ static bool has_left(void *arg)
 	return !daemon_worker();
 }
 
+/* Before the programs do, in the middle of their work, which goes on without. */
+static void leave_early(void)
+{
+	checks_disturbed();
+	daemon_leave();
+	fiber_wait(has_left, NULL, now_ns() + SECOND);
+	fiber_sleep(it->bounds.destroy_ns);
+	check_without();
+	programs_rest();
+	programs_end();
+	fiber_wait(all_gone, NULL, now_ns() + 10 * SECOND);
+	fiber_sleep(500 * MS);
+	check_left();
+}
+
+static void leave_last(void)
+{
+	programs_rest();
+	if (one_in(2)) {
+		fiber_sleep(it->bounds.release_ns + (it->driver.slow_one_in ? CLIMB_NS : 100 * MS));
+		check_rest();
+	}
+	programs_end();
+	fiber_wait(all_gone, NULL, now_ns() + 10 * SECOND);
+	fiber_sleep(it->worker_kills || it->executor_kills || it->executor_stops ? QUIT_NS
+										 : 100 * MS);
+	check_ended();
+	daemon_leave();
+	fiber_wait(has_left, NULL, now_ns() + SECOND);
+	fiber_sleep(one_in(4) ? IDLE_NS : 500 * MS);
+	check_left();
+}
+
 static void play(void *arg)
 {
 	uint64_t begin = now_ns();
@@ -288,35 +345,23 @@ static void play(void *arg)
 	disturb();
 	if (now_ns() < begin + BUSY_NS)
 		fiber_sleep(begin + BUSY_NS - now_ns());
-	programs_rest();
-	if (one_in(2)) {
-		fiber_sleep(it->bounds.release_ns + 100 * MS);
-		check_rest();
-	}
-	programs_end();
-	fiber_wait(all_gone, NULL, now_ns() + 10 * SECOND);
-	fiber_sleep(it->worker_kills || it->executor_kills || it->executor_stops ? QUIT_NS
-										 : 100 * MS);
-	check_ended();
-	daemon_leave();
-	fiber_wait(has_left, NULL, now_ns() + SECOND);
-	fiber_sleep(one_in(4) ? IDLE_NS : 500 * MS);
-	check_left();
+	if (one_in(4))
+		leave_early();
+	else
+		leave_last();
 	finished = true;
 	fiber_stop();
 }
 
 void scenario_run(const struct scenario *scenario)
 {
-	struct core_config config;
-
 	it = scenario;
+	apart = it->grants ? 0 : (unsigned)random_below(3);
 	finished = false;
-	config = any_config();
 	listener_begin();
 	programs_begin();
 	driver_begin(&scenario->driver);
-	daemon_begin(&config);
+	daemon_begin(any_config());
 	checks_begin(&scenario->bounds);
 	fiber_start(NULL, "scenario", play, NULL);
 	fiber_run(now_ns() + LIMIT_NS, checks_idle);

@@ -15,7 +15,8 @@ struct scenario {
 	unsigned churn;		  /* one in so many of these makes and destroys queues; 0: none */
 	/* at most so many, at random times */
 	unsigned kills, execs, wishes, reloads, worker_kills, executor_kills, executor_stops;
-	unsigned users;
+	unsigned tenants;
+	bool grants; /* at times uid 1001 may preempt uid 1002, and a rule is about that */
 	struct driver_ways driver;
 	struct check_bounds bounds;
 };
