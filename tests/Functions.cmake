@@ -15,16 +15,20 @@ function(folder_test name)
   endforeach()
 endfunction()
 
-# unit_tests(NAMES name... [SOURCES file...] [LIBRARIES library...] [properties of folder_test]):
-# NAME.c is the program unit_MODULE_NAME.
+# unit_tests(NAMES name... [SOURCES file...] [LIBRARIES library...] [WORLD] [properties of folder_test]):
+# NAME.c is the program unit_MODULE_NAME. WORLD: its threads wait, so it runs in virtual time.
 function(unit_tests)
-  cmake_parse_arguments(PARSE_ARGV 0 unit "" "" "NAMES;SOURCES;LIBRARIES;LABELS;PROCESSORS;TIMEOUT;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 0 unit "WORLD" "" "NAMES;SOURCES;LIBRARIES;LABELS;PROCESSORS;TIMEOUT;ENVIRONMENT")
   get_filename_component(module ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   foreach(name IN LISTS unit_NAMES)
     set(program unit_${module}_${name})
     add_executable(${program} ${name}.c ${unit_SOURCES})
     target_link_libraries(${program} PRIVATE ${unit_LIBRARIES} PkgConfig::CMOCKA)
-    folder_test(${name} COMMAND ${program} LABELS ${unit_LABELS} PROCESSORS ${unit_PROCESSORS}
+    set(command ${program})
+    if(unit_WORLD AND KFDSHIM_TEST_VIRTUAL)
+      set(command kfdsim -- $<TARGET_FILE:${program}>)
+    endif()
+    folder_test(${name} COMMAND ${command} LABELS ${unit_LABELS} PROCESSORS ${unit_PROCESSORS}
       TIMEOUT ${unit_TIMEOUT} ENVIRONMENT ${unit_ENVIRONMENT})
     if("threads" IN_LIST unit_LABELS)
       add_dependencies(thread_tests ${program})
