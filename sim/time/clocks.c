@@ -4,11 +4,12 @@
  * ever, because its own running keeps time still: after SPIN_LOOKS looks it sleeps for a
  * moment that grows from STEP_MIN_NS to STEP_MAX_NS, or until a GPU has written to memory.
  *
- * CLOCK_MONOTONIC_RAW goes on by itself while it is read. The HSA runtime measures the
- * processor's time stamp counter with it, for 1 ms, and from then on spins for 200 us of that
- * counter before each wait that blocks. The counter is not virtual, so these spins are real
- * time in which virtual time stands still: the shorter the measurement, the shorter they are,
- * and a sleep in it would last until all other processes are idle.
+ * CLOCK_MONOTONIC_RAW goes on by itself while it is read, RAW_SPEED times as fast as this machine's
+ * time. The HSA runtime measures the processor's time stamp counter with it, for 1 ms, and from then
+ * on spins for 200 us of that counter before each wait that blocks, and measures time-outs by it. The
+ * counter is not virtual, so these spins are real time in which virtual time stands still: the faster
+ * the counter seems to be, the shorter they are, and the sooner a time-out is over (hsa.c). Where the
+ * machine takes the core away during the measurement, the counter must not seem slow.
  */
 #include <sched.h>
 #include <stddef.h>
@@ -23,7 +24,7 @@
 #define STEP_MIN_NS 10000u
 #define STEP_MAX_NS 100000u
 #define RAW_LOOKS 100u /* until the raw clock goes on */
-#define RAW_STEP_NS 500u
+#define RAW_SPEED 1000u
 
 static __thread struct {
 	uint64_t seen_ns;
@@ -97,19 +98,34 @@ uint64_t deadline_of(clockid_t clock, const struct timespec *at)
 	return ns > offset ? ns - offset : 0;
 }
 
-/* Ahead of the world's clock, the more the more often this process has read it. */
+static uint64_t machine_ns(void)
+{
+	struct timespec t;
+
+	raw(SYS_clock_gettime, CLOCK_MONOTONIC_RAW, (long)&t, 0, 0, 0, 0);
+	return to_ns(&t);
+}
+
+/* Ahead of the world's clock, the more the longer a thread of this process has read it at once. */
 static uint64_t raw_now_ns(void)
 {
 	static _Atomic uint64_t ahead_ns;
-	static __thread uint64_t seen_ns __attribute__((tls_model("initial-exec")));
-	static __thread unsigned looks __attribute__((tls_model("initial-exec")));
-	uint64_t now = now_ns();
+	static __thread struct {
+		uint64_t seen_ns, machine_ns;
+		unsigned looks;
+	} raw_spin __attribute__((tls_model("initial-exec")));
+	uint64_t now = now_ns(), machine;
 
-	if (now != seen_ns)
-		looks = 0;
-	seen_ns = now;
-	if (++looks > RAW_LOOKS)
-		atomic_fetch_add(&ahead_ns, RAW_STEP_NS);
+	if (now != raw_spin.seen_ns || !raw_spin.looks) {
+		raw_spin.looks = 0;
+		raw_spin.machine_ns = machine_ns();
+	}
+	raw_spin.seen_ns = now;
+	if (++raw_spin.looks > RAW_LOOKS) {
+		machine = machine_ns();
+		atomic_fetch_add(&ahead_ns, RAW_SPEED * (machine - raw_spin.machine_ns));
+		raw_spin.machine_ns = machine;
+	}
 	return now + atomic_load(&ahead_ns);
 }
 
