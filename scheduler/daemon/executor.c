@@ -277,7 +277,7 @@ static void give_back(struct executor *executor)
 void executor_free(struct executor *executor)
 {
 	if (state_of(process_of(executor)) == EXECUTOR_KILLED)
-		executor->state = EXECUTOR_SLOT_LEFT;
+		__atomic_store_n(&executor->state, EXECUTOR_SLOT_LEFT, __ATOMIC_RELEASE);
 	else
 		give_back(executor);
 }
