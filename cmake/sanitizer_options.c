@@ -4,8 +4,8 @@
 // AddressSanitizer calls this when it starts, before main and in every process; static storage.
 const char *__asan_default_options(void);
 
-// It demands to be the first library of a process. The preloaded libraries, which have no
-// sanitizer, come before it and take none of the functions that it has to see first.
+// It demands to be the first library of a process. The preloaded libraries, which have no sanitizer,
+// come before it; what they take over goes on to the next definition, which is the sanitizer's.
 __attribute__((visibility("default"))) const char *__asan_default_options(void)
 {
 	return "verify_asan_link_order=0";

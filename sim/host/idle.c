@@ -496,8 +496,8 @@ static bool clocks_stood(struct idle *idle)
 	return stood;
 }
 
-/* How often the thread was given a core; 0: it has ended, or the kernel does not count. False: there
- * was no descriptor to read it with. */
+/* How often the thread was given a core; 0: it has ended, or the kernel does not count. False: it
+ * could not be read (note_full). */
 static bool runs_of(struct idle *idle, const struct thread *thread, unsigned long long *runs)
 {
 	char text[96];

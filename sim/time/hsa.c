@@ -88,10 +88,10 @@ static uint64_t part_of(uint64_t timeout_ns)
 	return part < timeout_ns / 2 ? part : timeout_ns / 2;
 }
 
-/* The runtime measures its time-out by the processor's counter, too. If that is ahead, it returns
- * early; if it is behind, and the driver wakes the thread for something else, late by up to the
- * time-out. So it gets a part of the time at once. Of the last millisecond it asks the driver again
- * and again. */
+/* The runtime measures its time-out by the processor's counter, too, which seems fast to it (clocks.c)
+ * but goes on in real time: it returns early, or after a wait in the driver that takes virtual time
+ * alone it begins another one and is late. So it gets a part of the time at once, and none of the last
+ * BLOCK_MIN_NS: the driver is waited for in whole milliseconds. */
 static int64_t wait_blocked(wait_function *theirs, uint64_t signal, unsigned condition,
 			    int64_t wanted, uint64_t timeout_ns, unsigned state)
 {

@@ -438,6 +438,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_beside_another), cmocka_unit_test(test_gated),
 	};
 
-	close_range(3, ~0u, 0); /* what the caller of the tests left open is not the workload's */
+	closefrom(3); /* what the caller of the tests left open is not the workload's */
 	return world_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }
