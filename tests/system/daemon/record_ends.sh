@@ -70,8 +70,9 @@ until_true 50 has_no_recorder || fail "kfdschedd-rec has not ended"
 serves
 end_daemon
 
-# The old recording is written anew.
+# The old recording is written anew. The worker starts after the socket listens.
 record "$work/first"
+until_true 50 grep -q ' worker ' "$work/first" || fail "no worker in the recording"
 end_daemon
 [ "$(grep -c ' worker ' "$work/first")" = 1 ] || fail "not written anew: $(cat "$work/first")"
 
