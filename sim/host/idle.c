@@ -392,7 +392,41 @@ static bool name_known(const struct idle *idle, const char *name)
 	return false;
 }
 
+/* How often the thread was given a core; 0: it has ended, or the kernel does not count. False: it
+ * could not be read (note_full). */
+static bool runs_of(struct idle *idle, const struct thread *thread, unsigned long long *runs)
+{
+	char text[96];
+	ssize_t n = read_kept(thread, thread->schedstat, "schedstat", text, sizeof(text));
+
+	if (n <= 0 || sscanf(text, "%*u %*u %llu", runs) != 1)
+		*runs = 0;
+	return n > 0 || !note_full(idle, n);
+}
+
 enum look { BUSY, ASLEEP, GONE };
+
+/* The state that a sleep at that place has; 0: the thread has run meanwhile, or has ended. */
+static char state_at(struct idle *idle, const struct thread *thread, const char *name)
+{
+	unsigned long long before, after;
+	char again[NAME_BYTES];
+	struct proc_stat stat;
+
+	if (!runs_of(idle, thread, &before) ||
+	    read_kept(thread, thread->wchan, "wchan", again, sizeof(again)) <= 0 ||
+	    !proc_stat(thread->tid, &stat) || !runs_of(idle, thread, &after) || before != after ||
+	    strcmp(again, name) != 0)
+		return 0;
+	return stat.state;
+}
+
+/* Only there do threads sleep interruptibly, so the name is enough from now on. */
+static void learn_name(struct idle *idle, const struct thread *thread, const char *name)
+{
+	if (idle->n_asleep < NAMES && state_at(idle, thread, name) == 'S')
+		strcpy(idle->asleep[idle->n_asleep++], name);
+}
 
 static enum look by_state(struct idle *idle, const struct thread *thread, const char *name)
 {
@@ -405,8 +439,8 @@ static enum look by_state(struct idle *idle, const struct thread *thread, const 
 	state = stat.state;
 	if (state == 'T' || state == 't')
 		idle->stopped = thread->pid;
-	if (state == 'S' && strcmp(name, "0") && strcmp(name, "?") && idle->n_asleep < NAMES)
-		strcpy(idle->asleep[idle->n_asleep++], name);
+	if (state == 'S' && strcmp(name, "0") && strcmp(name, "?"))
+		learn_name(idle, thread, name);
 	/* Its child of vfork() has not ended yet. */
 	if (state == 'D' && (!strcmp(name, "kernel_clone") || !strcmp(name, "wait_for_vfork_done")))
 		return ASLEEP;
@@ -494,18 +528,6 @@ static bool clocks_stood(struct idle *idle)
 		idle->processes[i].cpu_ns = ns;
 	}
 	return stood;
-}
-
-/* How often the thread was given a core; 0: it has ended, or the kernel does not count. False: it
- * could not be read (note_full). */
-static bool runs_of(struct idle *idle, const struct thread *thread, unsigned long long *runs)
-{
-	char text[96];
-	ssize_t n = read_kept(thread, thread->schedstat, "schedstat", text, sizeof(text));
-
-	if (n <= 0 || sscanf(text, "%*u %*u %llu", runs) != 1)
-		*runs = 0;
-	return n > 0 || !note_full(idle, n);
 }
 
 /* Has it run since the last proof? Then it may run now. */

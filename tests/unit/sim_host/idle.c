@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* The proof that no thread of a world can run, against processes of every state. */
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +30,7 @@
 #define THREADS 40u
 #define STORM 3000u
 #define PASSES 100000u
+#define GRACES 100u
 
 static struct shared {
 	_Atomic unsigned begun, done;
@@ -556,6 +560,56 @@ static void one_of_many_runs(void **state)
 	idle_close(idle);
 }
 
+static void use_cores(const cpu_set_t *cores)
+{
+	assert_int_equal(sched_setaffinity(0, sizeof(*cores), cores), 0);
+}
+
+/* Sleeps uninterruptibly for a grace period of the kernel, again and again, and in between not. */
+static void wait_for_graces(void)
+{
+	const struct timespec moment = {0, 100000};
+
+	while (!shared->stop) {
+		shared->begun++;
+		if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0)
+			break;
+		shared->done++;
+		nanosleep(&moment, NULL);
+	}
+	shared->ran = true;
+	doze();
+}
+
+/* On one core, so that it takes the core from a check when its sleep ends. */
+static void grace_periods(void **state)
+{
+	unsigned begun, done;
+	struct idle *idle;
+	cpu_set_t all, one;
+	bool proved;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	use_cores(&one);
+	idle = watch(start(wait_for_graces));
+	await(&shared->done, 1);
+	while (shared->done < GRACES) {
+		begun = shared->begun;
+		done = shared->done;
+		proved = idle_check(idle);
+		/* One grace period from the beginning of the check to its end. */
+		assert_false(proved && begun > done && done == shared->done);
+		assert_false(shared->ran);
+	}
+	shared->stop = true;
+	assert_true(becomes_idle(idle));
+	idle_close(idle);
+	use_cores(&all);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_shared, end_started)
 
 int main(void)
@@ -568,7 +622,7 @@ int main(void)
 		TEST(many_threads),	TEST(leader_gone),
 		TEST(vforked),		TEST(excuses),
 		TEST(just_forked),	TEST(forked_after_a_proof),
-		TEST(one_of_many_runs),
+		TEST(one_of_many_runs), TEST(grace_periods),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
