@@ -443,10 +443,6 @@ static void thread_ended(void *context, pid_t tid)
 
 static int open_loop(struct loop *loop)
 {
-	int r = idle_open(loop->world->init, &loop->idle);
-
-	if (r)
-		return r;
 	idle_on_end(loop->idle, thread_ended, loop);
 	loop->bypass = bypass_new(loop->world->init);
 	return loop->bypass ? 0 : -ENOMEM;
@@ -462,6 +458,7 @@ int virtual_loop(struct world *world, int stop_fd)
 {
 	struct loop loop = {
 		.world = world,
+		.idle = world->idle,
 		.counts = &world->virtual,
 		.fds = {[FD_LISTENER] = {.fd = world->listener, .events = POLLIN},
 			[FD_STOP] = {.fd = stop_fd, .events = POLLIN},
@@ -477,7 +474,6 @@ int virtual_loop(struct world *world, int stop_fd)
 		finish(&loop);
 	}
 	bypass_free(loop.bypass);
-	idle_close(loop.idle);
 	return r;
 }
 

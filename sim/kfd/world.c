@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "common/wait.h"
+#include "sim/host/idle.h"
 #include "sim/host/time_slots.h"
 #include "sim/host/timers.h"
 #include "sim/host/virtual.h"
@@ -185,6 +186,7 @@ void world_free(struct world *world)
 		close(world->wake_fd);
 	clock_use(NULL);
 	virtual_counts_free(&world->virtual);
+	idle_close(world->idle);
 	timers_close(world->timers);
 	time_slots_close(world->time);
 	pthread_cond_destroy(&world->move_begun);
@@ -240,6 +242,8 @@ int world_virtual(struct world *world, int page_fd, pid_t init)
 
 	if (!r)
 		r = timers_open(time_slots_page(world->time), &world->timers);
+	if (!r) /* now: once it has been let go, it may have ended */
+		r = idle_open(init, &world->idle);
 	if (r)
 		return r;
 	clock_use(time_slots_clock(world->time));

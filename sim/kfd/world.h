@@ -134,7 +134,8 @@ void world_free(struct world *world);
 void world_counts_in(struct world *world, uint64_t pid_namespace);
 
 /* Before world_run(): the world's time is virtual (sim/time/page.h). @page_fd: the file of the
- * page, which stays the caller's; @init: the world's first process. 0 or a negative errno. */
+ * page, which stays the caller's; @init: the world's first process, which has not been let go yet.
+ * 0 or a negative errno. */
 int world_virtual(struct world *world, int page_fd, pid_t init);
 
 /* Serves notifications of listener_fd and drives the GPUs until stop_fd is
