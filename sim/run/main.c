@@ -125,14 +125,17 @@ static uint64_t pid_namespace_of(pid_t pid)
 static int serve(struct world *world, const struct world_init *init, int time_page, int *status)
 {
 	struct watch watch;
-	int rc, failed = watch_start(&watch, init);
+	int rc, failed = 0;
 
-	if (!failed && time_page >= 0) {
+	if (time_page >= 0) {
 		rc = world_virtual(world, time_page, init->pid);
 		if (rc)
 			failed = complain(STATUS_FAILED, "cannot start the world's clock (%s)",
 					  strerror(-rc));
 	}
+	/* The last that can fail: its thread uses what is here until it is joined. */
+	if (!failed)
+		failed = watch_start(&watch, init);
 	if (failed) {
 		spawn_kill(init);
 		return failed;
