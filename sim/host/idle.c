@@ -1,345 +1,28 @@
 // SPDX-License-Identifier: MIT
 #include "sim/host/idle.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/proc_stat.h"
 #include "common/proc_status.h"
+#include "sim/host/threads.h"
 
 #define NAMES 64u
 #define NAME_BYTES 64u
-#define RESERVE 4u  /* more than a check has open at once beside the files that stay open */
-#define NEW_MAX 512 /* more new numbers than this: everything is read anew */
-
-struct thread {
-	pid_t pid, tid;
-	int wchan, schedstat; /* its files in /proc, open; -1: there are too many open files */
-	unsigned long long runs;
-};
-
-struct process {
-	pid_t pid;
-	unsigned threads;
-	clockid_t clock;
-	uint64_t cpu_ns, proved_ns; /* its CPU time, and that at the last proof */
-	bool excused;
-};
 
 struct idle {
-	struct thread *threads;
-	struct process *processes;
-	size_t n_threads, cap_threads, n_processes, cap_processes;
-	int loadavg;
-	int reserve[RESERVE]; /* descriptors for a check when there are no others */
-	bool full;	      /* a file of a thread could not be read, though it may be there */
-	int kept_below;	      /* the files of threads are kept open with these numbers */
-	pid_t last;   /* the newest process or thread of the machine when it was read; 0: unknown */
-	pid_t proved; /* the same at the last proof */
-	pid_t busy;   /* process of the thread that was not asleep */
+	struct threads all;
+	pid_t busy;			/* process of the thread that was not asleep */
 	pid_t stopped;			/* process of a thread that was stopped */
 	char asleep[NAMES][NAME_BYTES]; /* where threads were seen to sleep interruptibly */
 	size_t n_asleep;
 	unsigned n_excused;
-	void (*ended)(void *context, pid_t tid);
-	void *context;
 };
-
-static int grow(void **array, size_t *cap, size_t n, size_t size)
-{
-	size_t more = *cap ? *cap * 2 : 64;
-	void *bigger;
-
-	if (n < *cap)
-		return 0;
-	bigger = realloc(*array, more * size);
-	if (!bigger)
-		return -ENOMEM;
-	*array = bigger;
-	*cap = more;
-	return 0;
-}
-
-static ssize_t read_text(int fd, char *text, size_t size)
-{
-	ssize_t n = pread(fd, text, size - 1, 0);
-
-	text[n > 0 ? n : 0] = '\0';
-	return n < 0 ? -errno : n;
-}
-
-/* Has the supervisor as many files open as it may, or the kernel no memory? Then nothing is known of
- * the thread, which is noted for the whole check. */
-static bool note_full(struct idle *idle, ssize_t error)
-{
-	bool full = error == -EMFILE || error == -ENFILE || error == -ENOMEM;
-
-	idle->full |= full;
-	return full;
-}
-
-/* False: not all of them can be had. */
-static bool reserve_take(struct idle *idle)
-{
-	bool all = true;
-
-	for (unsigned i = 0; i < RESERVE; i++) {
-		if (idle->reserve[i] < 0)
-			idle->reserve[i] = fcntl(idle->loadavg, F_DUPFD_CLOEXEC, 0);
-		all &= idle->reserve[i] >= 0;
-	}
-	return all;
-}
-
-/* A file of the thread in /proc. */
-static int open_file(pid_t pid, pid_t tid, const char *name)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
-	return open(path, O_RDONLY | O_CLOEXEC);
-}
-
-static ssize_t read_file(pid_t pid, pid_t tid, const char *name, char *text, size_t size)
-{
-	int fd = open_file(pid, tid, name);
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = read_text(fd, text, size);
-	close(fd);
-	return n;
-}
-
-/* The same of a file that may be open, as @fd. */
-static ssize_t read_kept(const struct thread *thread, int fd, const char *name, char *text,
-			 size_t size)
-{
-	return fd < 0 ? read_file(thread->pid, thread->tid, name, text, size)
-		      : read_text(fd, text, size);
-}
-
-static void close_file(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
-
-static void reserve_give(struct idle *idle)
-{
-	for (unsigned i = 0; i < RESERVE; i++) {
-		close_file(idle->reserve[i]);
-		idle->reserve[i] = -1;
-	}
-}
-
-static struct process *process_find(const struct idle *idle, pid_t pid)
-{
-	for (size_t i = 0; i < idle->n_processes; i++)
-		if (idle->processes[i].pid == pid)
-			return &idle->processes[i];
-	return NULL;
-}
-
-static bool thread_known(const struct idle *idle, pid_t tid)
-{
-	for (size_t i = 0; i < idle->n_threads; i++)
-		if (idle->threads[i].tid == tid)
-			return true;
-	return false;
-}
-
-/* The CPU time of a process: clock_getcpuclockid(3). */
-static clockid_t cpu_clock(pid_t pid)
-{
-	return (clockid_t)(~(unsigned)pid << 3 | 2);
-}
-
-static int process_add(struct idle *idle, pid_t pid)
-{
-	struct process *process = process_find(idle, pid);
-
-	if (!process) {
-		int r = grow((void **)&idle->processes, &idle->cap_processes, idle->n_processes,
-			     sizeof(*idle->processes));
-
-		if (r)
-			return r;
-		process = &idle->processes[idle->n_processes++];
-		*process = (struct process){.pid = pid, .clock = cpu_clock(pid)};
-	}
-	process->threads++;
-	return 0;
-}
-
-static int files_to_keep(void)
-{
-	return (int)(sysconf(_SC_OPEN_MAX) / 2);
-}
-
-/* A file that stays open, unless the calls that are served would have few descriptors then. */
-static int thread_file(const struct idle *idle, pid_t pid, pid_t tid, const char *name)
-{
-	int fd = open_file(pid, tid, name);
-
-	if (fd < idle->kept_below)
-		return fd;
-	close(fd);
-	errno = EMFILE;
-	return -1;
-}
-
-static int thread_add(struct idle *idle, pid_t pid, pid_t tid)
-{
-	int r, fd;
-
-	if (thread_known(idle, tid))
-		return 0;
-	r = grow((void **)&idle->threads, &idle->cap_threads, idle->n_threads,
-		 sizeof(*idle->threads));
-	if (r)
-		return r;
-	fd = thread_file(idle, pid, tid, "wchan");
-	if (fd < 0 && !note_full(idle, -errno))
-		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
-	r = process_add(idle, pid);
-	if (r) {
-		close_file(fd);
-		return r;
-	}
-	idle->threads[idle->n_threads++] =
-		(struct thread){pid, tid, fd, thread_file(idle, pid, tid, "schedstat"), 0};
-	return 0;
-}
-
-static void thread_drop(struct idle *idle, size_t at)
-{
-	struct thread thread = idle->threads[at];
-	struct process *process = process_find(idle, thread.pid);
-
-	close_file(thread.wchan);
-	close_file(thread.schedstat);
-	memmove(&idle->threads[at], &idle->threads[at + 1],
-		(--idle->n_threads - at) * sizeof(*idle->threads));
-	if (process && !--process->threads)
-		*process = idle->processes[--idle->n_processes];
-	/* Its number may be another thread's by now, which has to be found; what it has asked for by that
-	 * number stays. */
-	if (!kill(thread.tid, 0) || errno != ESRCH)
-		idle->proved = 0;
-	else if (idle->ended)
-		idle->ended(idle->context, thread.tid);
-}
-
-static pid_t number(const char *status, const char *key)
-{
-	const char *at = proc_status_field(status, key);
-
-	return at ? atoi(at) : 0;
-}
-
-/* Is the task @tid one of the world's? Its process or its parent is known then: one that has lost
- * its parent is a child of the world's init, or of a process that has asked for that. */
-static int consider(struct idle *idle, pid_t tid)
-{
-	char status[1024];
-	pid_t pid, parent;
-	int r = proc_status_read(tid, status, sizeof(status));
-
-	if (r)
-		return note_full(idle, r) ? r : 0;
-	pid = number(status, "\nTgid:");
-	parent = number(status, "\nPPid:");
-	if (!process_find(idle, pid) && !process_find(idle, parent))
-		return 0;
-	return thread_add(idle, pid, tid);
-}
-
-static int numbers_in(const char *path, int (*use)(struct idle *idle, pid_t pid, pid_t tid),
-		      struct idle *idle, pid_t pid)
-{
-	DIR *dir = opendir(path);
-	struct dirent *entry;
-	int r = 0;
-
-	if (!dir) {
-		r = errno == ENOENT ? 0 : -errno;
-		note_full(idle, r);
-		return r;
-	}
-	while (!r && (entry = readdir(dir)))
-		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-			r = use(idle, pid, (pid_t)atoi(entry->d_name));
-	closedir(dir);
-	return r;
-}
-
-static int consider_tasks(struct idle *idle, pid_t unused, pid_t pid)
-{
-	char path[64];
-	int r = consider(idle, pid);
-
-	(void)unused;
-	if (r || !process_find(idle, pid))
-		return r;
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	return numbers_in(path, thread_add, idle, pid);
-}
-
-/* All of the machine; again while new ones are found, because the folder's order is not that of
- * parents and children. */
-static int read_all(struct idle *idle)
-{
-	size_t before;
-	int r;
-
-	do {
-		before = idle->n_threads;
-		r = numbers_in("/proc", consider_tasks, idle, 0);
-	} while (!r && idle->n_threads != before);
-	return r;
-}
-
-static pid_t newest(const struct idle *idle)
-{
-	char text[96], *at;
-
-	if (read_text(idle->loadavg, text, sizeof(text)) <= 0)
-		return 0;
-	at = strrchr(text, ' ');
-	return at ? (pid_t)atoi(at) : 0;
-}
-
-/* What was created since the last proof: a number is given before its task can be read, so all of
- * them are read again until no thread ran that could still create one. */
-static int read_new(struct idle *idle)
-{
-	pid_t last = newest(idle), from;
-	int r = 0;
-
-	/* Numbers that have begun anew may come to the one of the last proof before the next proof. */
-	if (last < idle->last)
-		idle->proved = 0;
-	from = idle->proved;
-	idle->last = last;
-	if (last && last == from)
-		return 0;
-	if (!from || last < from || last - from > NEW_MAX)
-		return read_all(idle);
-	for (pid_t tid = from + 1; tid <= last && !r; tid++)
-		if (!thread_known(idle, tid))
-			r = consider(idle, tid);
-	return r;
-}
 
 int idle_open(pid_t init, struct idle **out)
 {
@@ -348,13 +31,7 @@ int idle_open(pid_t init, struct idle **out)
 
 	if (!idle)
 		return -ENOMEM;
-	idle->loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-	for (unsigned i = 0; i < RESERVE; i++)
-		idle->reserve[i] = -1;
-	idle->kept_below = files_to_keep();
-	r = idle->loadavg < 0 || !reserve_take(idle) ? -errno : thread_add(idle, init, init);
-	if (!r && !idle->n_threads)
-		r = -ESRCH;
+	r = threads_open(&idle->all, init);
 	if (r) {
 		idle_close(idle);
 		return r;
@@ -367,21 +44,14 @@ void idle_close(struct idle *idle)
 {
 	if (!idle)
 		return;
-	for (size_t i = 0; i < idle->n_threads; i++) {
-		close_file(idle->threads[i].wchan);
-		close_file(idle->threads[i].schedstat);
-	}
-	reserve_give(idle);
-	close_file(idle->loadavg);
-	free(idle->threads);
-	free(idle->processes);
+	threads_close(&idle->all);
 	free(idle);
 }
 
 void idle_on_end(struct idle *idle, void (*ended)(void *context, pid_t tid), void *context)
 {
-	idle->ended = ended;
-	idle->context = context;
+	idle->all.ended = ended;
+	idle->all.context = context;
 }
 
 static bool name_known(const struct idle *idle, const char *name)
@@ -393,15 +63,15 @@ static bool name_known(const struct idle *idle, const char *name)
 }
 
 /* How often the thread was given a core; 0: it has ended, or the kernel does not count. False: it
- * could not be read (note_full). */
+ * could not be read (threads_note_full). */
 static bool runs_of(struct idle *idle, const struct thread *thread, unsigned long long *runs)
 {
 	char text[96];
-	ssize_t n = read_kept(thread, thread->schedstat, "schedstat", text, sizeof(text));
+	ssize_t n = thread_read_kept(thread, thread->schedstat, "schedstat", text, sizeof(text));
 
 	if (n <= 0 || sscanf(text, "%*u %*u %llu", runs) != 1)
 		*runs = 0;
-	return n > 0 || !note_full(idle, n);
+	return n > 0 || !threads_note_full(&idle->all, n);
 }
 
 enum look { BUSY, ASLEEP, GONE };
@@ -414,7 +84,7 @@ static char state_at(struct idle *idle, const struct thread *thread, const char 
 	struct proc_stat stat;
 
 	if (!runs_of(idle, thread, &before) ||
-	    read_kept(thread, thread->wchan, "wchan", again, sizeof(again)) <= 0 ||
+	    thread_read_kept(thread, thread->wchan, "wchan", again, sizeof(again)) <= 0 ||
 	    !proc_stat(thread->tid, &stat) || !runs_of(idle, thread, &after) || before != after ||
 	    strcmp(again, name) != 0)
 		return 0;
@@ -435,7 +105,7 @@ static enum look by_state(struct idle *idle, const struct thread *thread, const 
 
 	errno = 0;
 	if (!proc_stat(thread->tid, &stat) || stat.state == 'X')
-		return note_full(idle, -errno) ? BUSY : GONE;
+		return threads_note_full(&idle->all, -errno) ? BUSY : GONE;
 	state = stat.state;
 	if (state == 'T' || state == 't')
 		idle->stopped = thread->pid;
@@ -454,18 +124,18 @@ static enum look look_at(struct idle *idle, const struct thread *thread)
 	ssize_t n;
 
 	for (int again = 0; again < 2; again++) {
-		n = read_kept(thread, thread->wchan, "wchan", name, sizeof(name));
+		n = thread_read_kept(thread, thread->wchan, "wchan", name, sizeof(name));
 		if (n <= 0)
-			return note_full(idle, n) ? BUSY : GONE;
+			return threads_note_full(&idle->all, n) ? BUSY : GONE;
 		if (strcmp(name, "0"))
 			return name_known(idle, name) ? ASLEEP : by_state(idle, thread, name);
 		/* A thread may have gone to sleep and yet stay in its queue for a while (delayed
 		 * dequeue, Linux 6.12); reading this file takes it out. */
-		n = read_file(thread->pid, thread->tid, "syscall", call, sizeof(call));
+		n = thread_read(thread->pid, thread->tid, "syscall", call, sizeof(call));
 		if (n == -EACCES || n == -EPERM) /* another user's: its state is all there is */
 			return by_state(idle, thread, "?");
 		if (n <= 0)
-			return note_full(idle, n) ? BUSY : GONE;
+			return threads_note_full(&idle->all, n) ? BUSY : GONE;
 		if (!strncmp(call, "running", 7))
 			return BUSY;
 	}
@@ -475,15 +145,15 @@ static enum look look_at(struct idle *idle, const struct thread *thread)
 /* The next time it is the first to be read: busy threads stay busy. */
 static void to_front(struct idle *idle, size_t at)
 {
-	struct thread thread = idle->threads[at];
+	struct thread thread = idle->all.threads[at];
 
-	memmove(idle->threads + 1, idle->threads, at * sizeof(thread));
-	idle->threads[0] = thread;
+	memmove(idle->all.threads + 1, idle->all.threads, at * sizeof(thread));
+	idle->all.threads[0] = thread;
 }
 
 static bool is_excused(const struct idle *idle, pid_t pid)
 {
-	const struct process *process = idle->n_excused ? process_find(idle, pid) : NULL;
+	const struct process *process = idle->n_excused ? threads_process(&idle->all, pid) : NULL;
 
 	return process && process->excused;
 }
@@ -492,17 +162,17 @@ static bool all_asleep(struct idle *idle)
 {
 	bool ended = false;
 
-	for (size_t i = 0; i < idle->n_threads;) {
-		enum look look = look_at(idle, &idle->threads[i]);
+	for (size_t i = 0; i < idle->all.n_threads;) {
+		enum look look = look_at(idle, &idle->all.threads[i]);
 
 		if (look == GONE) {
 			/* Its end may have woken one that was read before it. */
-			thread_drop(idle, i);
+			threads_drop(&idle->all, i);
 			ended = true;
 			continue;
 		}
-		if (look == BUSY && !is_excused(idle, idle->threads[i].pid)) {
-			idle->busy = idle->threads[i].pid;
+		if (look == BUSY && !is_excused(idle, idle->all.threads[i].pid)) {
+			idle->busy = idle->all.threads[i].pid;
 			to_front(idle, i);
 			return false;
 		}
@@ -521,11 +191,11 @@ static bool clocks_stood(struct idle *idle)
 {
 	bool stood = true;
 
-	for (size_t i = 0; i < idle->n_processes; i++) {
-		uint64_t ns = cpu_ns(&idle->processes[i]);
+	for (size_t i = 0; i < idle->all.n_processes; i++) {
+		uint64_t ns = cpu_ns(&idle->all.processes[i]);
 
-		stood &= ns == idle->processes[i].cpu_ns || idle->processes[i].excused;
-		idle->processes[i].cpu_ns = ns;
+		stood &= ns == idle->all.processes[i].cpu_ns || idle->all.processes[i].excused;
+		idle->all.processes[i].cpu_ns = ns;
 	}
 	return stood;
 }
@@ -533,7 +203,7 @@ static bool clocks_stood(struct idle *idle)
 /* Has it run since the last proof? Then it may run now. */
 static bool is_awake(const struct idle *idle, pid_t pid)
 {
-	const struct process *process = process_find(idle, pid);
+	const struct process *process = threads_process(&idle->all, pid);
 
 	return process && process->cpu_ns != process->proved_ns;
 }
@@ -545,8 +215,8 @@ static bool runs_stood(struct idle *idle, bool all)
 {
 	bool stood = true;
 
-	for (size_t i = 0; i < idle->n_threads; i++) {
-		struct thread *thread = &idle->threads[i];
+	for (size_t i = 0; i < idle->all.n_threads; i++) {
+		struct thread *thread = &idle->all.threads[i];
 		unsigned long long runs;
 
 		if (is_excused(idle, thread->pid) || !(all || is_awake(idle, thread->pid)))
@@ -566,14 +236,14 @@ static bool none_ran(struct idle *idle, bool all)
 
 static void remember_clocks(struct idle *idle)
 {
-	for (size_t i = 0; i < idle->n_processes; i++)
-		idle->processes[i].proved_ns = idle->processes[i].cpu_ns;
+	for (size_t i = 0; i < idle->all.n_processes; i++)
+		idle->all.processes[i].proved_ns = idle->all.processes[i].cpu_ns;
 }
 
 /* A thread that was busy is so for a while, and this is far less work than a proof. */
 static bool is_still_busy(struct idle *idle)
 {
-	struct thread *thread = idle->n_threads ? &idle->threads[0] : NULL;
+	struct thread *thread = idle->all.n_threads ? &idle->all.threads[0] : NULL;
 
 	if (!thread || look_at(idle, thread) != BUSY || is_excused(idle, thread->pid))
 		return false;
@@ -589,12 +259,13 @@ static bool check(struct idle *idle)
 		return false;
 	/* First: a thread that is in fork() while the numbers are read runs after this. */
 	none_ran(idle, false);
-	if (read_new(idle))
+	if (threads_find(&idle->all))
 		return false;
-	if (!all_asleep(idle) || !none_ran(idle, true) || newest(idle) != idle->last)
+	if (!all_asleep(idle) || !none_ran(idle, true) ||
+	    threads_newest(&idle->all) != idle->all.last)
 		return false;
 	if (!idle->n_excused) { /* they may be in fork() */
-		idle->proved = idle->last;
+		idle->all.proved = idle->all.last;
 		remember_clocks(idle);
 	}
 	return true;
@@ -604,21 +275,19 @@ bool idle_check(struct idle *idle)
 {
 	bool asleep;
 
-	idle->full = false;
+	idle->all.full = false;
 	asleep = check(idle);
-	if (!idle->full)
+	if (!idle->all.full)
 		return asleep;
-	reserve_give(idle);
-	idle->kept_below = 0; /* or the reserve would be spent on the files of threads */
+	threads_reserve_use(&idle->all);
 	asleep = check(idle);
-	idle->kept_below = files_to_keep();
-	reserve_take(idle);
+	threads_reserve_restore(&idle->all);
 	return asleep;
 }
 
 pid_t idle_busy(const struct idle *idle, uint64_t *cpu)
 {
-	struct process busy = {.pid = idle->busy, .clock = cpu_clock(idle->busy)};
+	struct process busy = {.pid = idle->busy, .clock = process_clock(idle->busy)};
 
 	*cpu = busy.pid ? cpu_ns(&busy) : 0;
 	return busy.pid;
@@ -629,15 +298,15 @@ uint64_t idle_cpu(const struct idle *idle, pid_t *most)
 	uint64_t all = 0, highest = 0;
 	struct proc_stat stat;
 
-	for (size_t i = 0; i < idle->n_processes; i++) {
-		uint64_t ticks = proc_stat(idle->processes[i].pid, &stat)
+	for (size_t i = 0; i < idle->all.n_processes; i++) {
+		uint64_t ticks = proc_stat(idle->all.processes[i].pid, &stat)
 					 ? stat.cpu_ticks + stat.child_ticks
 					 : 0;
 
 		all += ticks;
 		if (ticks >= highest) {
 			highest = ticks;
-			*most = idle->processes[i].pid;
+			*most = idle->all.processes[i].pid;
 		}
 	}
 	return all * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
@@ -645,8 +314,8 @@ uint64_t idle_cpu(const struct idle *idle, pid_t *most)
 
 pid_t idle_newest(struct idle *idle)
 {
-	read_new(idle);
-	return idle->last;
+	threads_find(&idle->all);
+	return idle->all.last;
 }
 
 pid_t idle_stopped(const struct idle *idle)
@@ -656,7 +325,7 @@ pid_t idle_stopped(const struct idle *idle)
 
 void idle_excuse(struct idle *idle, pid_t pid)
 {
-	struct process *process = process_find(idle, pid);
+	struct process *process = threads_process(&idle->all, pid);
 
 	if (!process || process->excused)
 		return;
@@ -671,14 +340,14 @@ unsigned idle_excused(const struct idle *idle)
 
 void idle_excuse_none(struct idle *idle)
 {
-	for (size_t i = 0; i < idle->n_processes && idle->n_excused; i++)
-		idle->processes[i].excused = false;
+	for (size_t i = 0; i < idle->all.n_processes && idle->n_excused; i++)
+		idle->all.processes[i].excused = false;
 	idle->n_excused = 0;
 }
 
 void idle_name(pid_t pid, char *name, size_t size)
 {
-	if (read_file(pid, pid, "comm", name, size) <= 0)
+	if (thread_read(pid, pid, "comm", name, size) <= 0)
 		*name = '\0';
 	name[strcspn(name, "\n")] = '\0';
 }
@@ -695,12 +364,12 @@ pid_t idle_number(pid_t tid)
 
 unsigned idle_threads(const struct idle *idle)
 {
-	return (unsigned)idle->n_threads;
+	return (unsigned)idle->all.n_threads;
 }
 
 void idle_each(const struct idle *idle, void (*use)(void *context, pid_t pid, pid_t tid),
 	       void *context)
 {
-	for (size_t i = 0; i < idle->n_threads; i++)
-		use(context, idle->threads[i].pid, idle->threads[i].tid);
+	for (size_t i = 0; i < idle->all.n_threads; i++)
+		use(context, idle->all.threads[i].pid, idle->all.threads[i].tid);
 }
