@@ -474,6 +474,9 @@ int virtual_loop(struct world *world, int stop_fd)
 		finish(&loop);
 	}
 	bypass_free(loop.bypass);
+	/* Where descriptors are few, the report wants those of the proof. */
+	idle_close(world->idle);
+	world->idle = NULL;
 	return r;
 }
 

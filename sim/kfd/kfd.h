@@ -82,7 +82,7 @@ struct world {
 	/* Virtual time (sim/host/virtual.h); NULL: this world runs in real time. */
 	struct time_slots *time;
 	struct timers *timers; /* the same (sim/host/timers.h) */
-	struct idle *idle;     /* the same (sim/host/idle.h) */
+	struct idle *idle;     /* the same (sim/host/idle.h), until its loop has ended */
 	uint64_t woken;	       /* threads of the world that the driver has made run again */
 	pid_t init;	       /* the world's first process */
 	struct virtual_counts virtual;
