@@ -8,6 +8,7 @@
 
 #include <poll.h>
 #include <stdint.h>
+#include <sys/epoll.h>
 
 #define WAIT_FOREVER UINT64_MAX
 
@@ -27,6 +28,10 @@ int poll_or_signal_ns(struct pollfd *fds, nfds_t n, uint64_t moment_ns);
 /* The same of one descriptor, which may be negative (none): its `revents`, 0: none, or a negative
  * errno. */
 int poll_one_ns(int fd, short events, uint64_t moment_ns);
+
+/* epoll_wait(2) until that moment, or 0: only what is ready now. How many are ready, 0: none, or a
+ * negative errno, also -EINTR. Linux 5.11. */
+int epoll_until_ns(int epoll, struct epoll_event *events, int n, uint64_t moment_ns);
 
 /* What it is ready for now. */
 static inline int poll_now(int fd, short events)

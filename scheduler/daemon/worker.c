@@ -20,7 +20,7 @@
 #include "scheduler/daemon/privilege.h"
 #include "scheduler/daemon/record.h"
 
-#define BEAT_MS 40 /* the board promises 100 ms */
+#define BEAT_NS 40000000u /* the board promises 100 ms */
 #define EVENTS 64
 #define ROUNDS 8 /* of deciding, before events are looked at again */
 #define FEW 32u	 /* clients of which every lane can be looked at before a sleep */
@@ -283,26 +283,23 @@ static void sweep(struct worker *worker, uint64_t now)
 	}
 }
 
-static int sleep_ms(const struct worker *worker, uint64_t now)
+static uint64_t sleep_until(const struct worker *worker, uint64_t now)
 {
-	uint64_t until = look_next(worker), answer = answer_next(worker), ms;
+	uint64_t until = look_next(worker), answer = answer_next(worker);
 
 	if (answer < until)
 		until = answer;
 	if (worker->deadline_ns < until)
 		until = worker->deadline_ns;
-	if (until <= now)
-		return 0;
-	ms = (until - now) / 1000000u + 1;
-	return ms < BEAT_MS ? (int)ms : BEAT_MS;
+	return until < now + BEAT_NS ? until : now + BEAT_NS;
 }
 
 static void loop(struct worker *worker)
 {
 	struct epoll_event events[EVENTS];
 	struct budget turn = {0};
-	uint64_t now;
-	int ms, n;
+	uint64_t now, until;
+	int n;
 
 	while (!worker->leaving || worker->executor_count) {
 		decide(worker);
@@ -311,11 +308,11 @@ static void loop(struct worker *worker)
 		reader_turn();
 		feed_turn(&worker->feed, now);
 		set_asleep(worker, true);
-		ms = sleep_ms(worker, now);
+		until = sleep_until(worker, now);
 		if (scan_few(worker, now)) { /* somebody spoke before he saw that we sleep */
 			awake(worker);
 			decide(worker);
-			ms = 0;
+			until = 0;
 		}
 		now = clock_ns();
 		hist_add(&worker->totals.turn, now - worker->now_ns);
@@ -323,7 +320,7 @@ static void loop(struct worker *worker)
 			sleep_until_ns(budget_next(&turn, &turns, now));
 			budget_take(&turn, &turns, clock_ns());
 		}
-		n = epoll_wait(worker->epoll, events, EVENTS, ms);
+		n = epoll_until_ns(worker->epoll, events, EVENTS, until);
 		awake(worker);
 		worker->now_ns = now = clock_ns();
 		for (int i = 0; i < n; i++)

@@ -22,6 +22,8 @@ int played_access(const char *path, int mode);
 int played_close(int fd);
 int played_epoll_create1(int flags);
 int played_epoll_ctl(int epoll, int op, int fd, struct epoll_event *event);
+int played_epoll_pwait2(int epoll, struct epoll_event *out, int most,
+			const struct timespec *timeout, const sigset_t *mask);
 int played_epoll_wait(int epoll, struct epoll_event *out, int most, int timeout_ms);
 int played_eventfd(unsigned count, int flags);
 int played_fcntl(int fd, int command, ...);

@@ -445,16 +445,19 @@ int played_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 			  timeout_ms < 0 ? NEVER : now_ns() + (uint64_t)timeout_ms * MS);
 }
 
+static uint64_t end_of(const struct timespec *timeout)
+{
+	return timeout ? now_ns() + (uint64_t)timeout->tv_sec * SECOND + (uint64_t)timeout->tv_nsec
+		       : NEVER;
+}
+
 int played_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
 		 const sigset_t *mask)
 {
 	HARNESS;
 
 	(void)mask;
-	return poll_until(fds, count,
-			  timeout ? now_ns() + (uint64_t)timeout->tv_sec * SECOND +
-					    (uint64_t)timeout->tv_nsec
-				  : NEVER);
+	return poll_until(fds, count, end_of(timeout));
 }
 
 int played_epoll_create1(int flags)
@@ -543,13 +546,29 @@ static int take_events(struct file *set, struct epoll_event *out, int most)
 	return n;
 }
 
-int played_epoll_wait(int epoll, struct epoll_event *out, int most, int timeout_ms)
+static int epoll_until(int epoll, struct epoll_event *out, int most, uint64_t end)
 {
-	HARNESS;
 	struct file *set = file_of(epoll);
 
 	if (!set)
 		return -1;
-	fiber_wait(any_event, set, timeout_ms < 0 ? NEVER : now_ns() + (uint64_t)timeout_ms * MS);
+	fiber_wait(any_event, set, end);
 	return take_events(set, out, most);
+}
+
+int played_epoll_pwait2(int epoll, struct epoll_event *out, int most,
+			const struct timespec *timeout, const sigset_t *mask)
+{
+	HARNESS;
+
+	(void)mask;
+	return epoll_until(epoll, out, most, end_of(timeout));
+}
+
+int played_epoll_wait(int epoll, struct epoll_event *out, int most, int timeout_ms)
+{
+	HARNESS;
+
+	return epoll_until(epoll, out, most,
+			   timeout_ms < 0 ? NEVER : now_ns() + (uint64_t)timeout_ms * MS);
 }
