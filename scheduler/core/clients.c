@@ -354,6 +354,7 @@ void core_configure(struct core *core, const struct core_config *config)
 	core->policy_count = 0;
 	for (uint32_t i = 0; i < core->unit_top; i++) {
 		core->units[i].window_off_ns = 0;
+		core->units[i].debt_ns = 0;
 		unit_queue(core, &core->units[i]);
 	}
 }

@@ -31,13 +31,14 @@
  * - Starvation bound: a unit is held for at most max_suspended_ns until
  *   it has run for min_run_ns, all its spans of running counted together.
  *   When the bound is reached it gets min_run_ns in one piece.
- * - Rate cap: a client is suspended at most max_holds_per_s times a second: once held its
- *   unit stays so for that part of a second at least; and if it must be resumed before,
- *   it is not suspended again before either.
  * - Of several units the most urgent is resumed first, and whom it presses is not.
- * - Hold-over: suspending and resuming cost time of everybody on the node. A unit that
- *   is not pressed any more stays held as long as that costs (as measured), if most
- *   gaps were shorter (as learned): never more than twice what the best would have.
+ * - A client that was resumed because it was leaving is suspended again CORE_RETRY_NS after its
+ *   last suspension began, at the earliest.
+ * - Hold-over: resuming a unit costs time of its own, and suspending it again time of the more
+ *   urgent work, which weighs online_weight times as much. A unit that is not pressed any more
+ *   is resumed when that promises most, by the gaps in such work that were seen (gaps.h).
+ * - Budget: with max_online_overhead it also waits until that part of the time with more urgent
+ *   work has paid for its suspensions, or there has been no such work for a second.
  * - A lease is a person's order to hold a client, whoever is active; no bound but its
  *   own end.
  *
@@ -56,7 +57,8 @@
 #define CORE_PRIORITIES 16
 #define CORE_PRIORITY_UNSET (-1)
 #define CORE_NEVER UINT64_MAX
-/* Between two tries of a resume that fails, of a suspend that is cancelled. */
+/* Between two tries of a resume that fails, of a suspend that is cancelled; and from one
+ * suspension to the next of a client that had to be resumed because it was leaving. */
 #define CORE_RETRY_NS 10000000u
 
 /* Names a client; 0 is nobody. A name is not given again for a long time, and
@@ -90,15 +92,16 @@ struct core_config {
 	uint64_t max_suspended_ns;
 	uint64_t min_run_ns;
 	uint64_t share_window_ns;
-	uint32_t max_holds_per_s; /* 0: no cap */
+	uint32_t online_weight;	      /* of more urgent work's time; 0..1000 */
+	uint32_t max_online_overhead; /* percent, 0..100; 0: no budget */
 	bool hold_over;
 	struct core_policy policy; /* of nodes without one of their own */
 };
 #define CORE_CONFIG_DEFAULT                                                                        \
 	{                                                                                          \
 		.slow_suspend_ns = 50000000u, .max_suspended_ns = 30000000000u,                    \
-		.min_run_ns = 200000000u, .share_window_ns = 1000000000u, .max_holds_per_s = 200,  \
-		.hold_over = true, .policy = {                                                     \
+		.min_run_ns = 200000000u, .share_window_ns = 1000000000u, .online_weight = 2,      \
+		.max_online_overhead = 0, .hold_over = true, .policy = {                           \
 			.rule = CORE_STRICT,                                                       \
 			.share_percent = 10                                                        \
 		}                                                                                  \

@@ -11,12 +11,6 @@ struct actions {
 	size_t max, suspends, resumes;
 };
 
-/* From one suspension of a client to the next, and of a hold, at least. */
-static uint64_t period_ns(const struct core *core)
-{
-	return core->config.max_holds_per_s ? 1000000000u / core->config.max_holds_per_s : 0;
-}
-
 /* ---- what came of an action ---- */
 
 static void suspend_finished(struct core *core, struct client *c, struct unit *unit, int error,
@@ -38,6 +32,9 @@ static void suspend_finished(struct core *core, struct client *c, struct unit *u
 	}
 	c->suspends++;
 	cost_learn(&unit->suspend_ns, duration_ns);
+	if (unit->unpaid) /* the others of the unit are suspended beside it */
+		unit->debt_ns += duration_ns;
+	unit->unpaid = false;
 	if (duration_ns > core->config.slow_suspend_ns)
 		c->spared = CORE_SPARED_SLOW;
 }
@@ -53,8 +50,8 @@ static void resume_finished(const struct core *core, struct client *c, struct un
 		return;
 	}
 	c->state = CORE_RUNNING;
-	/* It may have been resumed early, because it had to be. */
-	c->not_before = c->suspended_since + period_ns(core);
+	/* A client that makes and destroys queues all the time must not preempt the node as often. */
+	c->not_before = c->early ? c->suspended_since + CORE_RETRY_NS : 0;
 	if (!c->undo) {
 		c->resumes++;
 		cost_learn(&unit->resume_ns, duration_ns);
@@ -231,6 +228,7 @@ static void hold(const struct core *core, struct unit *unit, uint64_t now)
 	unit->held = true;
 	unit->held_since = now;
 	unit->starved = false;
+	unit->unpaid = unit->pressed;
 }
 
 /* It is pressed, and yet it may run. */
@@ -249,7 +247,7 @@ static bool gets_its_share(struct core *core, struct unit *unit, uint32_t percen
 static bool wants_release(struct core *core, struct unit *unit, const struct press *press,
 			  bool leased, uint64_t now, uint64_t *next)
 {
-	uint64_t starved = starved_at(core, unit), earliest;
+	uint64_t starved = starved_at(core, unit), over;
 
 	if (is_being_suspended(core, unit))
 		return false;
@@ -265,11 +263,9 @@ static bool wants_release(struct core *core, struct unit *unit, const struct pre
 	if (press->pressed)
 		return press->share_percent &&
 		       gets_its_share(core, unit, press->share_percent, now, next);
-	earliest = unit->unpressed_since + hold_over_ns(core, unit);
-	if (earliest < unit->held_since + period_ns(core))
-		earliest = unit->held_since + period_ns(core);
-	if (now < earliest)
-		return not_yet(core, unit, next, earliest);
+	over = unit->unpressed_since + hold_over_ns(core, unit);
+	if (now < over)
+		return not_yet(core, unit, next, over);
 	return true;
 }
 
@@ -291,13 +287,8 @@ static void pressure(struct unit *unit, bool pressed, uint64_t now)
 	if (pressed == unit->pressed)
 		return;
 	unit->pressed = pressed;
-	if (!pressed) {
+	if (!pressed)
 		unit->unpressed_since = now;
-		unit->gap_since = unit->held ? now : 0;
-	} else if (unit->gap_since) {
-		gap_learn(unit, now - unit->gap_since);
-		unit->gap_since = 0;
-	}
 }
 
 /* ---- its clients ---- */
@@ -315,6 +306,7 @@ static void act(struct core *core, struct client *c, enum core_verb verb, uint64
 		c->prompt = true;
 	} else {
 		c->state = CORE_RESUMING;
+		c->early = c->leaving;
 	}
 	client_recount(core, c);
 }
@@ -334,6 +326,7 @@ static bool act_on(struct core *core, struct unit *unit, bool leased, uint64_t n
 		else
 			continue;
 		if (now < c->not_before) {
+			c->prompt = false;
 			not_after(next, c->not_before);
 			continue;
 		}
@@ -356,6 +349,7 @@ static bool decide_unit(struct core *core, struct unit *unit, uint64_t now, stru
 	if (out->suspends + out->resumes == out->max)
 		return false;
 	press_look(core, unit, now, &press);
+	urgent_learn(core, unit, press.urgent, now);
 	pressure(unit, press.pressed, now);
 	unit->observed = press.observed;
 	if (!press.pressed)

@@ -31,7 +31,7 @@ static uint64_t off_for(const struct unit *unit, uint64_t now)
 
 /* Where those whom it joins are held, too, it must not be held anew for as long as is
  * allowed. Where they are not it is resumed, as any client that comes back from a call;
- * it is suspended again no sooner than the rate cap says (resume_finished). */
+ * it is not held again before it is back (resume_finished). */
 static void join(const struct client *c, const struct unit *from, struct unit *to, uint64_t now)
 {
 	if (!is_off(c) || !from->held || !to->held)

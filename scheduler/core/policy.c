@@ -4,7 +4,6 @@
 
 #define LEARN_SHIFT 3 /* a new value counts an eighth */
 #define KNOWN 4u      /* values from which on something counts as learned */
-#define ONE 1024u
 
 static uint64_t cost_ns(const struct unit *unit)
 {
@@ -83,7 +82,7 @@ static uint64_t first_due(const struct core *core, const struct node *node, cons
 /* ---- who is pressed ---- */
 
 static void press_by(const struct core *core, const struct unit *unit, const struct node *node,
-		     uint64_t now, struct press *out, bool *all)
+		     bool works, uint64_t now, struct press *out, bool *all)
 {
 	const struct core_policy *policy = node_policy(core, node);
 	uint64_t due = 0;
@@ -91,15 +90,19 @@ static void press_by(const struct core *core, const struct unit *unit, const str
 	if (!(node_pressing(node) >> (unit->priority + 1)))
 		return;
 	if (policy->rule == CORE_OBSERVE) {
-		out->observed = true;
+		out->observed |= works;
 		return;
 	}
 	if (policy->rule == CORE_DEADLINE)
 		due = first_due(core, node, unit);
 	if (due > now) {
-		not_after(&out->later, due);
+		if (works)
+			not_after(&out->later, due);
 		return;
 	}
+	out->urgent = true;
+	if (!works)
+		return;
 	out->pressed = true;
 	if (policy->rule != CORE_SHARE)
 		*all = true;
@@ -115,13 +118,13 @@ void press_look(const struct core *core, const struct unit *unit, uint64_t now, 
 	if (unit->priority < 0)
 		return;
 	FOR_CLIENTS (core, unit, c) {
-		uint32_t working = c->priority < 0 ? 0 : client_working(c);
+		uint32_t known = c->priority < 0 ? 0 : c->held, working = client_working(c);
 
-		while (working) {
-			uint32_t number = (uint32_t)__builtin_ctz(working);
+		for (; known; known &= known - 1) {
+			uint32_t number = (uint32_t)__builtin_ctz(known);
 
-			press_by(core, unit, &core->nodes[c->places[number].node], now, out, &all);
-			working &= working - 1;
+			press_by(core, unit, &core->nodes[c->places[number].node],
+				 working >> number & 1, now, out, &all);
 		}
 	}
 	if (all)
@@ -164,37 +167,48 @@ void share_count(const struct core *core, struct unit *unit, uint64_t since, uin
 
 /* ---- hold-over ---- */
 
-void gap_learn(struct unit *unit, uint64_t gap_ns)
-{
-	uint64_t cost = cost_ns(unit);
-	uint64_t spent = gap_ns < cost ? gap_ns : cost;
-	uint32_t is_short = gap_ns < cost ? ONE : 0;
+/* With so much of more urgent work all debt within the budget is paid off; and a unit whose
+ * debt is not waits no longer than this for more of it. */
+#define BUDGET_NS 1000000000u
 
-	if (unit->gaps == 0) {
-		unit->gap_spent_ns = spent;
-		unit->gap_short = is_short;
-	} else {
-		unit->gap_spent_ns += (spent >> LEARN_SHIFT) - (unit->gap_spent_ns >> LEARN_SHIFT);
-		unit->gap_short += (is_short >> LEARN_SHIFT) - (unit->gap_short >> LEARN_SHIFT);
-	}
-	if (unit->gaps < KNOWN)
-		unit->gaps++;
+/* A single suspension is always within it. */
+static bool budget_is_used_up(const struct core *core, const struct unit *unit)
+{
+	uint64_t budget = BUDGET_NS / 100 * (uint64_t)core->config.max_online_overhead;
+
+	return budget && unit->debt_ns && unit->debt_ns + unit->suspend_ns > budget;
 }
 
-/*
- * Renting skis: held on through a gap, the unit loses the gap; let go, everybody loses
- * what resuming it and suspending it again costs. Who holds on as long as that cost and
- * no longer never loses more than twice what was needed. From gaps that were seen it is
- * known whether holding on pays: it spends gap_spent on each, and saves the cost of the
- * short ones.
- */
+static void pay_off(struct unit *unit, uint64_t ns)
+{
+	unit->debt_ns -= ns < unit->debt_ns ? ns : unit->debt_ns;
+}
+
+void urgent_learn(const struct core *core, struct unit *unit, bool urgent, uint64_t now)
+{
+	uint64_t lasted = now - unit->urgent_since;
+
+	if (urgent == unit->urgent)
+		return;
+	if (!urgent)
+		pay_off(unit, lasted / 100 * core->config.max_online_overhead);
+	else if (unit->urgent_since)
+		gaps_learn(&unit->gaps, lasted);
+	unit->urgent = urgent;
+	unit->urgent_since = now;
+}
+
+/* The driver's call for the way back returns before all queues are on the GPU again: that way
+ * takes as long as the way off, at least. */
 uint64_t hold_over_ns(const struct core *core, const struct unit *unit)
 {
-	uint64_t cost = cost_ns(unit);
+	bool slow = unit->suspend_ns > unit->resume_ns;
+	const struct gaps_costs costs = {
+		.resume_ns = slow ? unit->suspend_ns : unit->resume_ns,
+		.suspend_ns = unit->suspend_ns,
+		.weight = core->config.online_weight,
+	};
+	uint64_t hold_ns = core->config.hold_over ? gaps_hold_ns(&unit->gaps, &costs) : 0;
 
-	if (!core->config.hold_over)
-		return 0;
-	if (unit->gaps < KNOWN)
-		return cost;
-	return unit->gap_spent_ns < cost / ONE * unit->gap_short ? cost : 0;
+	return hold_ns < BUDGET_NS && budget_is_used_up(core, unit) ? BUDGET_NS : hold_ns;
 }

@@ -4,6 +4,7 @@
 #define KFDSHIM_SCHEDULER_CORE_STATE_H
 
 #include "scheduler/core/core.h"
+#include "common/gaps.h"
 
 #define NOBODY UINT32_MAX
 
@@ -47,12 +48,13 @@ struct client {
 	bool leaving;
 	bool passive;
 	bool undo;   /* a suspend failed: one resume cleans up */
+	bool early;  /* its last resume was because it was leaving */
 	bool prompt; /* nothing but activity stands between it and its next action */
 
 	uint32_t place_count;
 	struct place places[CORE_NODES];
 	uint32_t active; /* bit: place where it says that it has work */
-	uint32_t held;	 /* the same since its suspension began: only grows */
+	uint32_t held;	 /* the same since its last suspension began: only grows */
 	struct tally counted;
 
 	uint64_t suspended_since, not_before, lease_until;
@@ -82,10 +84,11 @@ struct unit {
 	uint64_t window, window_off_ns; /* number of the window of a share */
 
 	uint64_t suspend_ns, resume_ns; /* what they cost, learned; 0: not known */
-	uint64_t gap_since;		/* 0: none is being measured */
-	uint32_t gaps;
-	uint64_t gap_spent_ns; /* learned: of a gap as long as the cost at most */
-	uint32_t gap_short;    /* learned: 1024ths of the gaps that are shorter */
+	bool urgent;			/* as of struct press, */
+	uint64_t urgent_since;		/* since then, or not since then; 0: there was none */
+	struct gaps gaps;
+	bool unpaid;	  /* its hold is for more urgent work, and not in the debt yet */
+	uint64_t debt_ns; /* suspensions that max_online_overhead of such work has not paid */
 
 	uint64_t deadline;
 	uint32_t heap_at; /* NOBODY: it has no deadline */
@@ -180,6 +183,7 @@ void timers_due(struct core *core, uint64_t now);
 
 struct press {
 	bool pressed;
+	bool urgent;		/* it is, or would be if it worked wherever it did last */
 	bool observed;		/* it would be, by another policy than CORE_OBSERVE */
 	uint64_t later;		/* if not: when it will be, as it is now */
 	uint32_t share_percent; /* it runs for that much; 0: not a bit */
@@ -193,7 +197,9 @@ uint64_t share_window_end(const struct core *core, uint64_t now);
 /* Keeps account of a time off the GPU that ends now. */
 void share_count(const struct core *core, struct unit *unit, uint64_t since, uint64_t now);
 
-void gap_learn(struct unit *unit, uint64_t gap_ns);
+/* More urgent work comes, or goes. */
+void urgent_learn(const struct core *core, struct unit *unit, bool urgent, uint64_t now);
+/* For how long it is held on when nothing presses it any more. */
 uint64_t hold_over_ns(const struct core *core, const struct unit *unit);
 void cost_learn(uint64_t *cost_ns, uint64_t duration_ns);
 

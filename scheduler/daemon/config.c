@@ -23,6 +23,8 @@ struct reading {
 	int line;
 	char problem[512]; /* without file and line; empty: none */
 	int problem_line;
+	char notice[256]; /* as `problem`, of what is taken without effect */
+	int notice_line;
 
 	struct config *config;
 	const struct section *section; /* NULL: before the first */
@@ -49,7 +51,8 @@ static const struct key scheduler_keys[] = {
 	{"max_suspended", KEY_TIME, 1 * MS, HOUR, CORE(max_suspended_ns), false},
 	{"min_run", KEY_TIME, 0, 60 * S, CORE(min_run_ns), false},
 	{"share_window", KEY_TIME, 10 * MS, 60 * S, CORE(share_window_ns), false},
-	{"max_holds_per_s", KEY_COUNT, 0, 100000, CORE(max_holds_per_s), false},
+	{"online_weight", KEY_COUNT, 0, 1000, CORE(online_weight), false},
+	{"max_online_overhead", KEY_PERCENT, 0, 100, CORE(max_online_overhead), false},
 	{"hold_over", KEY_YES_NO, 0, 0, CORE(hold_over), false},
 	{"slow_suspend_us", KEY_MICROSECONDS, 1000, 60 * S, CORE(slow_suspend_ns), false},
 	{"max_suspended_us", KEY_MICROSECONDS, 1 * MS, HOUR, CORE(max_suspended_ns), false},
@@ -77,6 +80,15 @@ static const struct key rule_keys[] = {
 };
 static const struct key metrics_keys[] = {{.name = "listen", .kind = KEY_LISTEN}};
 static const struct key log_keys[] = {{.name = "level", .kind = KEY_LOG_LEVEL}};
+
+/* Keys of earlier versions: a file that has one still says what it said. */
+static const struct {
+	const char *section, *name, *instead;
+} retired_keys[] = {
+	{"scheduler", "max_holds_per_s",
+	 "the gaps between requests and online_weight decide how often a process is suspended, "
+	 "and max_online_overhead sets a bound"},
+};
 
 /* ---- problems ---- */
 
@@ -225,6 +237,21 @@ static bool begin_section(struct reading *r, char *text)
 	return true;
 }
 
+static bool is_retired(struct reading *r, const char *name)
+{
+	for (size_t i = 0; i < sizeof(retired_keys) / sizeof(*retired_keys); i++) {
+		if (strcmp(retired_keys[i].section, r->section->word) != 0 ||
+		    strcmp(retired_keys[i].name, name) != 0)
+			continue;
+		r->notice_line = r->line;
+		snprintf(r->notice, sizeof(r->notice),
+			 "%s has no effect any more, remove the line: %s", name,
+			 retired_keys[i].instead);
+		return true;
+	}
+	return false;
+}
+
 static bool take_key(struct reading *r, const char *name, const char *value)
 {
 	const struct section *section = r->section;
@@ -233,6 +260,8 @@ static bool take_key(struct reading *r, const char *name, const char *value)
 
 	if (!section)
 		return bad(r, "%s stands before any section, such as [scheduler]", name);
+	if (is_retired(r, name))
+		return true;
 	while (i < section->key_count && strcmp(section->keys[i].name, name) != 0)
 		i++;
 	list_keys(section, known, sizeof(known));
@@ -371,6 +400,7 @@ int config_load(const char *path, struct config *out, char *problem, size_t size
 	const char *why = "no memory";
 	int error = -ENOMEM;
 
+	problem[0] = '\0';
 	if (!r || !config)
 		goto out;
 	why = NULL;
@@ -386,6 +416,8 @@ int config_load(const char *path, struct config *out, char *problem, size_t size
 		snprintf(problem, size, "%s:%d: %s", path, r->problem_line, r->problem);
 	} else {
 		*out = *config;
+		if (r->notice[0])
+			snprintf(problem, size, "%s:%d: %s", path, r->notice_line, r->notice);
 	}
 	fclose(r->file);
 out:

@@ -40,8 +40,9 @@ void config_default(struct config *out);
  * Reads `path`; keys that are absent have their defaults. 0, or a negative errno, and then
  * *out is as it was: -EINVAL for what the file says, else what opening or reading it
  * failed with. `problem` then holds one sentence that begins with the file and, if it is
- * one of a line, the line. Never waits for a file that is no file; may ask the network
- * for names of users.
+ * one of a line, the line. With 0 it is empty, or such a sentence on a line for an earlier
+ * version that has no effect any more. Never waits for a file that is no file; may ask the
+ * network for names of users.
  */
 int config_load(const char *path, struct config *out, char *problem, size_t size);
 

@@ -161,10 +161,10 @@ void feed_configure(struct feed *feed, const struct core_config *c)
 	core_configure(feed->core, c);
 	note(feed,
 	     "config slow_suspend_ns=%" PRIu64 " max_suspended_ns=%" PRIu64 " min_run_ns=%" PRIu64
-	     " share_window_ns=%" PRIu64 " max_holds_per_s=%" PRIu32
+	     " share_window_ns=%" PRIu64 " online_weight=%" PRIu32 " max_online_overhead=%" PRIu32
 	     " hold_over=%s policy=%s share_percent=%" PRIu32,
 	     c->slow_suspend_ns, c->max_suspended_ns, c->min_run_ns, c->share_window_ns,
-	     c->max_holds_per_s, yes_no(c->hold_over), rules[c->policy.rule],
+	     c->online_weight, c->max_online_overhead, yes_no(c->hold_over), rules[c->policy.rule],
 	     c->policy.share_percent);
 }
 

@@ -28,6 +28,10 @@ const char *key_allowed(const struct key *key, char text[static KEY_ALLOWED])
 		snprintf(text, KEY_ALLOWED, "a whole number, %llu..%llu",
 			 (unsigned long long)key->min, (unsigned long long)key->max);
 		return text;
+	case KEY_PERCENT:
+		snprintf(text, KEY_ALLOWED, "whole percent, %llu%%..%llu%%",
+			 (unsigned long long)key->min, (unsigned long long)key->max);
+		return text;
 	case KEY_YES_NO:
 	case KEY_SHIM:
 		return "yes or no";
@@ -148,6 +152,8 @@ static bool take_figure(void *at, const struct key *key, const char *text)
 			return false;
 		*(uint32_t *)at = (uint32_t)number;
 		return true;
+	case KEY_PERCENT:
+		return value_percent(text, (uint32_t)key->min, (uint32_t)key->max, (uint32_t *)at);
 	default:
 		return value_yes_no(text, at);
 	}
@@ -164,6 +170,7 @@ bool key_take(struct config *config, void *target, const struct key *key, const 
 	case KEY_TIME:
 	case KEY_MICROSECONDS:
 	case KEY_COUNT:
+	case KEY_PERCENT:
 	case KEY_YES_NO:
 		return take_figure((char *)config + key->offset, key, text);
 	case KEY_POLICY:

@@ -12,6 +12,7 @@ enum key_kind {
 	KEY_TIME,	  /* ns, from min to max; with a unit */
 	KEY_MICROSECONDS, /* ns, the same; a plain number of microseconds */
 	KEY_COUNT,	  /* uint32_t, from min to max */
+	KEY_PERCENT,	  /* uint32_t, the same, with its sign */
 	KEY_YES_NO,	  /* bool */
 	KEY_POLICY,	  /* of a struct config_node, as is the next */
 	KEY_SHARE,

@@ -147,13 +147,15 @@ static int read_config(struct options *options, struct reload **out)
 {
 	static struct config config; /* large */
 	const char *name = options->config;
-	char problem[1024], *path = NULL;
+	char problem[1024] = "", *path = NULL;
 
 	config_default(&config);
 	if (name && config_load(name, &config, problem, sizeof(problem))) {
 		fprintf(stderr, "%s\n", problem); /* FILE:LINE first, as editors want it */
 		return 2;
 	}
+	if (problem[0])
+		log_error("%s", problem);
 	owners_read(OWNERS_FILE, &config.owners); /* after config_load(), which begins anew */
 	tell_owners(&config.owners);
 	if (!options->metrics_port)

@@ -147,6 +147,8 @@ bool reload_look(struct reload *reload, uint64_t now)
 	good = shared->error == 0;
 	if (good) {
 		publish(shared);
+		if (shared->problem[0])
+			log_error("%s", shared->problem);
 		log_info("%s: read again, in force from now on", reload->path);
 	} else {
 		log_info("%s; the old configuration stays in force", shared->problem);

@@ -97,9 +97,8 @@ static bool prepare(void)
 	f = fopen(config_path, "we");
 	if (!f)
 		return false;
-	/* A slow machine is no reason to spare the offline process; and the next SUSPEND may
-	 * come as soon as this one is undone. */
-	fputs("[scheduler]\nslow_suspend = 10s\nhold_over = no\nmax_holds_per_s = 0\n", f);
+	/* A slow machine is no reason to spare the offline process. */
+	fputs("[scheduler]\nslow_suspend = 10s\nhold_over = no\n", f);
 	fclose(f);
 	fd = open(page_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0 || ftruncate(fd, sizeof(struct wake_page)))

@@ -34,7 +34,6 @@ until_true 100 says ".processes[]|select(.pid == $offline)|.level == \"trap\" an
 	fail "$(status | jq -c .processes)"
 start_online
 suspend_offline
-sleep 0.1 # the cap on holds in a second waits for no resume that comes later
 tell off
 until_true 100 tells '.kind == "resume"' || fail "no resume: $(events)"
 events --json >"$work/events"

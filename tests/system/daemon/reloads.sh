@@ -65,6 +65,9 @@ bad "$ini:1: has a byte"
 
 good 'max_suspended = 20s' '[rule other]' 'uid = 4711' 'priority = online'
 unchanged "a good file that does not concern it"
+good 'max_holds_per_s = 50'
+unchanged "a key of an earlier version"
+grep -qF "$ini:3: max_holds_per_s has no effect any more" "$work/log" || fail "a key without effect is not told"
 config 'slow_suspend_us = 11000000'
 rereads "$ini: read again, in force"
 until_true 50 says '.daemon.slow_suspend_us == 11000000' ||

@@ -191,7 +191,8 @@ static const struct config *any_config(void)
 
 	config_default(&config);
 	config.core.hold_over = one_in(2);
-	config.core.max_holds_per_s = one_in(2) ? 0 : 1000;
+	config.core.online_weight = (uint32_t)random_below(4);
+	config.core.max_online_overhead = one_in(2) ? 0 : 5;
 	config.authority.count = it->grants && one_in(2);
 	config.authority.grant[0] = (struct grant){.who = {.kind = PARTY_UID, .id = USER},
 						   .whom = {.kind = PARTY_UID, .id = USER + 1}};

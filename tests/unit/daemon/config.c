@@ -134,7 +134,8 @@ static void all_of_it(void **state)
 	     "max_suspended_us = 5000000\n"
 	     "  min_run = 100 ms\n"
 	     "share_window = 2s\n"
-	     "max_holds_per_s = 50\n"
+	     "online_weight = 3\n"
+	     "max_online_overhead = 5%\n"
 	     "hold_over = no\r\n"
 	     "\n"
 	     "[node 19729]\n"
@@ -164,7 +165,8 @@ static void all_of_it(void **state)
 	assert_int_equal(config.core.max_suspended_ns, 5000000000);
 	assert_int_equal(config.core.min_run_ns, 100000000);
 	assert_int_equal(config.core.share_window_ns, 2000000000);
-	assert_int_equal(config.core.max_holds_per_s, 50);
+	assert_int_equal(config.core.online_weight, 3);
+	assert_int_equal(config.core.max_online_overhead, 5);
 	assert_false(config.core.hold_over);
 	assert_int_equal(config.core.policy.rule, CORE_DEADLINE);
 	assert_int_equal(config.node_count, 1);
@@ -193,6 +195,23 @@ static void all_of_it(void **state)
 	good("[scheduler]\n[log]\n[metrics]\nlisten = off");
 }
 
+/* What an earlier version wrote is no reason not to start after an upgrade. */
+static void retired(void **state)
+{
+	(void)state;
+	good("[scheduler]\nmin_run = 1s\nmax_holds_per_s = 50\nonline_weight = 3\n");
+	is_told(3, "max_holds_per_s has no effect any more, remove the line");
+	is_told(3, "max_online_overhead");
+	assert_int_equal(config.core.online_weight, 3);
+	good("[scheduler]\nmax_holds_per_s = a word\n");
+	is_told(2, "no effect");
+	good("[scheduler]\nonline_weight = 3\n");
+	assert_string_equal(problem, "");
+	bad(3, "yes or no", "[scheduler]\nmax_holds_per_s = 50\nhold_over = 1\n");
+	bad(2, "unknown key max_holds_per_s", "[log]\nmax_holds_per_s = 50\n");
+	bad(2, "share_window, online_weight, ", "[scheduler]\nmax_hold_per_s = 50\n");
+}
+
 static void mistakes(void **state)
 {
 	(void)state;
@@ -202,7 +221,8 @@ static void mistakes(void **state)
 	bad(3, "whole number of microseconds, 1..60000000",
 	    "[scheduler]\n; a comment\nslow_suspend_us = 50ms\n");
 	bad(2, "0..60000000", "[scheduler]\nmin_run_us = 99999999999999999999\n");
-	bad(2, "0..100000", "[scheduler]\nmax_holds_per_s = -1\n");
+	bad(2, "0..1000", "[scheduler]\nonline_weight = 1001\n");
+	bad(2, "0%..100%", "[scheduler]\nmax_online_overhead = 5\n");
 	bad(2, "yes or no", "[scheduler]\nhold_over = 1\n");
 	bad(3, "is there twice", "[scheduler]\nhold_over = no\nhold_over = no\n");
 	bad(1, "[scheduler], [node GPU_ID|all]", "[sched]\nmin_run_us = 1\n");
@@ -317,9 +337,9 @@ static int remove_folder(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(times),    cmocka_unit_test(words), cmocka_unit_test(all_of_it),
-		cmocka_unit_test(mistakes), cmocka_unit_test(room),  cmocka_unit_test(no_text),
-		cmocka_unit_test(no_file),
+		cmocka_unit_test(times),    cmocka_unit_test(words),   cmocka_unit_test(all_of_it),
+		cmocka_unit_test(mistakes), cmocka_unit_test(room),    cmocka_unit_test(no_text),
+		cmocka_unit_test(no_file),  cmocka_unit_test(retired),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

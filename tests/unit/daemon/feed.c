@@ -141,6 +141,8 @@ static void change(uint32_t at)
 		break;
 	case 9:
 		config.hold_over = draw(2);
+		config.online_weight = draw(1001);
+		config.max_online_overhead = draw(101);
 		config.policy = policy;
 		feed_configure(&feed, &config);
 		break;

@@ -87,6 +87,7 @@ int config_load(const char *path, struct config *config, char *problem, size_t s
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 
 	(void)config;
+	problem[0] = '\0';
 	if (fd < 0 && errno == EACCES)
 		return 0;
 	snprintf(problem, size, "%s could be opened to be written", path);

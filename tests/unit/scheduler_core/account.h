@@ -11,6 +11,7 @@
 
 #define CLIENTS 10
 #define COST_MAX (60 * MS) /* of a suspend, or a resume */
+#define WEIGHT_MAX 4
 #define REST (200 * MS)
 #define WINDOW (1 * S)
 
@@ -21,6 +22,7 @@ struct model {
 	unsigned tenant, may, lets, group;
 	int priority;
 	bool able, refused, spared, leaving, broken;
+	bool early;	       /* resumed because it was leaving */
 	bool stray;	       /* off when it came to others that are not: on its way */
 	uint32_t active, held; /* bit: GPU */
 	enum model_state state;
@@ -291,6 +293,7 @@ static void apply_resume(struct model *m)
 	assert_int_equal(m->state, OFF);
 	assert_true(now >= m->not_before);
 	m->state = COMES;
+	m->early = m->leaving;
 	seen_resume++;
 	if (m->leaving || must_run(m) || !takes_part(m) || m->refused || m->broken || !h->held ||
 	    h->let_go)
@@ -304,8 +307,6 @@ static void apply_resume(struct model *m)
 	} else if (pressure & PART) {
 		seen_share++;
 		assert_true(share_is_used_up(h));
-	} else if (config.max_holds_per_s && off_for(h) < config.max_suspended_ns) {
-		assert_true(now >= h->held_since + S / config.max_holds_per_s);
 	}
 }
 
@@ -340,6 +341,13 @@ static void check_running(const struct model *m, unsigned pressure)
 		assert_true(share_is_used_up(h) || now < rest);
 }
 
+static uint64_t hold_over_max(void)
+{
+	uint64_t most = config.hold_over ? (1 + config.online_weight) * COST_MAX : 0;
+
+	return config.max_online_overhead && most < 1 * S ? 1 * S : most;
+}
+
 static void check_suspended(const struct model *m, unsigned pressure)
 {
 	const struct history *h = history_of(m);
@@ -362,9 +370,7 @@ static void check_suspended(const struct model *m, unsigned pressure)
 		return;
 	/* held over */
 	seen_over++;
-	until = h->cause_gone + (config.hold_over ? 2 * COST_MAX : 0);
-	if (config.max_holds_per_s && until < h->held_since + S / config.max_holds_per_s)
-		until = h->held_since + S / config.max_holds_per_s;
+	until = h->cause_gone + hold_over_max();
 	assert_true(now < until && deadline <= until);
 }
 

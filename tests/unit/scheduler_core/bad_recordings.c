@@ -18,7 +18,7 @@
 /* An offline client works; an online one comes, preempts it, and goes. */
 #define GOOD                                                                                       \
 	WORKER "# two clients\n\n"                                                                 \
-	       "0 config max_holds_per_s=0 hold_over=no\n"                                         \
+	       "0 config online_weight=1 hold_over=no\n"                                           \
 	       "5 add 1 1 0 2\n5 capability 1 able\n5 active 1 4711\n5 decide 0 never\n"           \
 	       "9 add 2 1 0 15\n9 active 2 4711\n9 decide 1 never\n9 suspend 1 yes\n"              \
 	       "12 finished 1 0 3\n12 decide 0 30000000009\n"                                      \
@@ -105,6 +105,9 @@ static void bad_is_refused(void **state)
 		{WORKER "0 config min_run_ns\n", "x:4: min_run_ns: must be KEY=VALUE"},
 		{WORKER "0 config min_run=1\n", "unknown key min_run of the configuration"},
 		{WORKER "0 config hold_over=1\n", "hold_over=1: must be yes or no"},
+		{WORKER "0 config online_weight=1001\n", "must be a number, 0..1000"},
+		{WORKER "0 config max_online_overhead=101\n", "must be a percentage, 0..100"},
+		{WORKER "0 config max_holds_per_s=0\n", "unknown key max_holds_per_s"},
 		{WORKER "0 config policy=share share_percent=0\n", "policy share has a share"},
 		{WORKER "0 decide 9 never\n", "x:4: 9 actions, and there are 8 clients at most"},
 		{WORKER "0 suspend 1 yes\n", "x:4: suspend: 1: must be a client"},

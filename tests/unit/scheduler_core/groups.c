@@ -135,6 +135,7 @@ static void leaving_is_ones_own(void **state)
 	play_done(rank[1]);
 	play_expect_nothing();
 	core_set_leaving(core, rank[1], false);
+	now += CORE_RETRY_NS;
 	play_expect(CORE_SUSPEND, rank[1]);
 }
 

@@ -1,92 +1,219 @@
 // SPDX-License-Identifier: MIT
-/* Proves: the gap between two requests is spent held where that is cheaper than a resume
- * and a suspend, as far as both are known, and never longer than those cost. */
+/* Proves: when more urgent work ends, a unit is held on for as long as gaps.h says of the gaps in
+ * such work where the unit works, or worked last, wherever else there is some; with the costs that
+ * were measured and the weight that is configured; and it makes no difference whether the unit
+ * itself had work when a gap began. */
 #include "tests/unit/scheduler_core/play.h"
 
-#define COST (10 * MS) /* 6 of the suspend, 4 of the resume */
+/* The way back counts as the suspend, which takes longer; that weighs twice as much. */
+#define SUSPEND (6 * MS)
+#define RESUME (4 * MS)
+#define BOUND (3 * SUSPEND)
 
 static core_id low, high;
 
-static int setup(void **state)
+static void configure(uint32_t weight, const struct core_policy *policy)
 {
 	struct core_config config = CORE_CONFIG_DEFAULT;
 
+	config.online_weight = weight;
+	if (policy)
+		config.policy = *policy;
+	core_configure(core, &config);
+}
+
+static int setup(void **state)
+{
 	if (play_setup(state))
 		return -1;
-	config.max_holds_per_s = 0;
-	core_configure(core, &config);
+	configure(2, NULL);
 	low = play_add(2);
 	high = play_add(15);
 	play_active(low, GPU);
 	return 0;
 }
 
-static void suspended(void)
+static void finish(void)
 {
-	play_expect(CORE_SUSPEND, low);
-	core_finished(core, low, 0, 6 * MS, now);
+	for (size_t i = 0; i < action_count; i++)
+		core_finished(core, actions[i].client, 0,
+			      actions[i].verb == CORE_SUSPEND ? SUSPEND : RESUME, now);
 }
 
-static void resumed(void)
+/* A gap begins; returns how much of it `low` spends held. */
+static uint64_t gap(uint64_t length)
 {
-	play_expect(CORE_RESUME, low);
-	core_finished(core, low, 0, 4 * MS, now);
-}
+	uint64_t begin = now, held = length;
 
-/* One request of 50 ms, then a gap; returns how much of it was spent held. */
-static uint64_t request(uint64_t gap)
-{
-	uint64_t idle, held = gap;
-
-	play_active(high, GPU);
-	if (play_decide())
-		core_finished(core, low, 0, 6 * MS, now);
-	assert_int_equal(play_state(low), CORE_SUSPENDED);
-	now += 50 * MS;
-	idle = now;
-	play_idle(high, GPU);
-	if (play_decide() == 0 && deadline < idle + gap) {
+	if (play_decide() == 0 && deadline < begin + length) {
 		now = deadline;
-		assert_int_equal(play_decide(), 1);
+		play_decide();
 	}
-	if (action_count) {
-		held = now - idle;
-		core_finished(core, low, 0, 4 * MS, now);
-	}
-	now = idle + gap;
+	if (play_state(low) == CORE_RESUMING)
+		held = now - begin;
+	finish();
+	now = begin + length;
 	return held;
 }
 
-static void nothing_is_known_at_first(void **state)
+/* One request of 50 ms, then a gap. */
+static uint64_t request_on(uint32_t gpu_id, uint64_t length)
+{
+	play_active(high, gpu_id);
+	play_decide();
+	finish();
+	now += 50 * MS;
+	play_idle(high, gpu_id);
+	return gap(length);
+}
+
+static uint64_t request(uint64_t length)
+{
+	return request_on(GPU, length);
+}
+
+static void costs_bound_it_at_first(void **state)
 {
 	(void)state;
-	play_active(high, GPU);
-	suspended();
-	play_idle(high, GPU);
-	resumed();
+	assert_int_equal(request(1 * S), BOUND);
+	assert_int_equal(request(5 * MS), 5 * MS);
+	assert_int_equal(request(1 * S), BOUND);
+	assert_int_equal(request(1 * S), BOUND);
+	assert_true(request(1 * S) < BOUND); /* four are over */
 }
 
 static void short_gaps_are_held(void **state)
 {
 	(void)state;
-	request(5 * MS); /* costs are learned */
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(request(5 * MS), 5 * MS);
-	/* a long one costs what it would have saved, and no more */
-	assert_in_range(request(1 * S), COST - 1 * MS, COST);
+	assert_int_equal(request(1 * S), BOUND);
+	assert_in_range(request(1 * S), 5 * MS, BOUND - 1); /* one is known */
 }
 
 static void long_gaps_are_not(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 5; i++)
-		assert_true(request(100 * MS) <= COST); /* until that is learned */
+		assert_true(request(100 * MS) <= BOUND);
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(request(100 * MS), 0);
-	/* and they may become short again */
-	for (int i = 0; i < 20; i++)
+	for (int i = 0; i < 128; i++)
 		request(2 * MS);
 	assert_int_equal(request(2 * MS), 2 * MS);
+}
+
+/* 15 ms are more than one way back and one suspend, and less than one and two. */
+static void weight_decides(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 8; i++)
+		request(15 * MS);
+	assert_int_equal(request(15 * MS), 15 * MS);
+	configure(1, NULL);
+	assert_int_equal(request(15 * MS), 0);
+	configure(0, NULL);
+	assert_int_equal(request(15 * MS), 0);
+	configure(1000, NULL);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(request(1 * S), 1 * S);
+}
+
+/* A batch job between two batches: the gaps that it does not see itself are known, too. */
+static void gaps_without_work_count(void **state)
+{
+	(void)state;
+	request(1 * S);
+	play_idle(low, GPU);
+	for (int i = 0; i < 8; i++)
+		request(100 * MS);
+	play_active(low, GPU);
+	assert_int_equal(request(100 * MS), 0);
+}
+
+/* Another node's gaps are none of its own, until it works there, too. */
+static void nodes_of_its_own_count(void **state)
+{
+	core_id other = play_add(15);
+
+	(void)state;
+	play_idle(low, OTHER_GPU); /* known, and without work ever */
+	play_active(other, OTHER_GPU);
+	for (int i = 0; i < 8; i++)
+		request(100 * MS);
+	assert_int_equal(request(100 * MS), 0);
+	play_idle(other, OTHER_GPU);
+	play_active(low, OTHER_GPU);
+	for (int i = 0; i < 200; i++)
+		request_on(i % 2 ? GPU : OTHER_GPU, 2 * MS);
+	assert_int_equal(request(2 * MS), 2 * MS);
+	/* where both nodes are busy by turns without a pause there is no gap */
+	play_active(other, OTHER_GPU);
+	assert_int_equal(request(2 * MS), 2 * MS);
+	now += 100 * MS;
+	play_expect_nothing();
+	play_idle(other, OTHER_GPU);
+	assert_in_range(gap(1 * S), 2 * MS, BOUND);
+}
+
+/* Two of a group, on a node each: the gaps of both nodes are the group's. */
+static void gaps_are_the_groups(void **state)
+{
+	core_id rank[2], busy = play_add(15);
+
+	(void)state;
+	core_remove(core, low);
+	for (int i = 0; i < 2; i++) {
+		rank[i] = core_add(core, 1, 7, 2, now);
+		core_set_capability(core, rank[i], CORE_ABLE);
+		play_active(rank[i], i ? OTHER_GPU : GPU);
+	}
+	low = rank[0];
+	for (int i = 0; i < 8; i++)
+		request(100 * MS);
+	assert_int_equal(request(100 * MS), 0);
+	play_active(busy, OTHER_GPU);
+	assert_int_equal(request(100 * MS), 100 * MS);
+	assert_int_equal(play_state(rank[1]), CORE_SUSPENDED);
+}
+
+/* What does not press it ends no gap. */
+static void observed_nodes_do_not_count(void **state)
+{
+	core_id seen = play_add(15);
+
+	(void)state;
+	configure(2, &(struct core_policy){CORE_OBSERVE, 0});
+	assert_true(core_set_policy(core, GPU, &(struct core_policy){CORE_STRICT, 0}));
+	play_active(low, OTHER_GPU);
+	play_active(seen, OTHER_GPU);
+	for (int i = 0; i < 8; i++)
+		request(100 * MS);
+	assert_int_equal(request(100 * MS), 0);
+}
+
+/* It begins with what its predecessor did: not knowing. */
+static void newcomers_know_nothing(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 8; i++)
+		request(100 * MS);
+	assert_int_equal(request(100 * MS), 0);
+	core_remove(core, low);
+	low = play_add(2);
+	play_active(low, GPU);
+	assert_int_equal(request(100 * MS), BOUND);
+}
+
+static void without_it_nothing_is_held(void **state)
+{
+	struct core_config config = CORE_CONFIG_DEFAULT;
+
+	(void)state;
+	config.hold_over = false;
+	core_configure(core, &config);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(request(1 * MS), 0);
 }
 
 #define HERE(f) cmocka_unit_test_setup_teardown(f, setup, play_teardown)
@@ -94,9 +221,11 @@ static void long_gaps_are_not(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		HERE(nothing_is_known_at_first),
-		HERE(short_gaps_are_held),
-		HERE(long_gaps_are_not),
+		HERE(costs_bound_it_at_first), HERE(short_gaps_are_held),
+		HERE(long_gaps_are_not),       HERE(weight_decides),
+		HERE(gaps_without_work_count), HERE(nodes_of_its_own_count),
+		HERE(gaps_are_the_groups),     HERE(observed_nodes_do_not_count),
+		HERE(newcomers_know_nothing),  HERE(without_it_nothing_is_held),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Proves: a client in a call that a suspension would block is resumed and left
- * alone until the call is over; one that cannot be suspended never is. */
+ * alone until the call is over, and a little longer if that happens all the time; one that
+ * cannot be suspended never is. */
 #include "tests/unit/scheduler_core/play.h"
 
 static void leaving_is_resumed(void **state)
@@ -22,6 +23,38 @@ static void leaving_is_resumed(void **state)
 	core_set_leaving(core, low, false);
 	play_expect(CORE_SUSPEND, low);
 	assert_false(actions[0].prompt);
+}
+
+/* It is preempted no more often for it. */
+static void leaving_again_and_again(void **state)
+{
+	core_id low = play_add(2), high = play_add(15);
+
+	(void)state;
+	play_active(low, GPU);
+	play_active(high, GPU);
+	for (int i = 0; i < 10; i++) {
+		uint64_t begin = now;
+
+		play_expect(CORE_SUSPEND, low);
+		play_done(low);
+		now += 1 * MS;
+		core_set_leaving(core, low, true);
+		play_expect(CORE_RESUME, low);
+		play_done(low);
+		core_set_leaving(core, low, false);
+		play_expect_nothing();
+		assert_int_equal(deadline, begin + CORE_RETRY_NS);
+		now = deadline;
+	}
+	/* it is no end to what others want */
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	play_idle(high, GPU);
+	play_expect(CORE_RESUME, low);
+	play_done(low);
+	play_active(high, GPU);
+	play_expect(CORE_SUSPEND, low);
 }
 
 static void pending_is_left_alone(void **state)
@@ -81,9 +114,8 @@ static void node_figures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		PLAY(leaving_is_resumed),
-		PLAY(pending_is_left_alone),
-		PLAY(refused_is_left_alone),
+		PLAY(leaving_is_resumed),    PLAY(leaving_again_and_again),
+		PLAY(pending_is_left_alone), PLAY(refused_is_left_alone),
 		PLAY(node_figures),
 	};
 

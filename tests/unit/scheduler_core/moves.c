@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Proves: who may preempt whom beyond a tenant, in the direction of the right alone; and a
- * client that moves while it is held is neither let go before the rate cap says, nor held
+ * client that moves while it is held is neither let go before its hold-over ends, nor held
  * beyond the starvation bound, and no action is lost or doubled by it. */
 #include "tests/unit/scheduler_core/play.h"
 
@@ -61,21 +61,20 @@ static void rights_within_a_tenant_matter_not(void **state)
 	play_expect(CORE_RESUME, low);
 }
 
-static void the_cap_goes_along(void **state)
+/* What it has learned, and that it is held on. */
+static void hold_over_goes_along(void **state)
 {
 	struct core_config config = CORE_CONFIG_DEFAULT;
 	core_id high = add(1, 0, 15), low = add(1, 0, 2);
 
 	(void)state;
-	config.hold_over = false;
-	config.max_holds_per_s = 10;
 	core_configure(core, &config);
 	play_expect(CORE_SUSPEND, low);
-	play_done(low);
+	core_finished(core, low, 0, 20 * MS, now);
 	now += 40 * MS;
 	move(low, 2, 0, 0, 7); /* nothing presses it there */
 	play_expect_nothing();
-	assert_int_equal(deadline, now + 60 * MS);
+	assert_int_equal(deadline, now + 60 * MS); /* the way back, and twice a suspension */
 	now = deadline;
 	play_expect(CORE_RESUME, low);
 	assert_int_equal(play_state(high), CORE_RUNNING);
@@ -136,7 +135,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PLAY(rights_have_a_direction), PLAY(rights_within_a_tenant_matter_not),
-		PLAY(the_cap_goes_along),      PLAY(one_of_a_group_goes),
+		PLAY(hold_over_goes_along),    PLAY(one_of_a_group_goes),
 		PLAY(the_bound_goes_along),    PLAY(who_is_gone_moves_nowhere),
 	};
 

@@ -31,7 +31,6 @@ static inline int play_setup(void **state)
 	(void)state;
 	/* which tests of their own switch on */
 	config.hold_over = false;
-	config.max_holds_per_s = 0;
 	now = 1000 * S;
 	core = core_create(&config, 64);
 	return core ? 0 : -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Proves what each policy of a node says, and that a node has its own: share, deadline
- * and observe (strict is everybody else's), a lease, the rate cap. */
+ * and observe (strict is everybody else's), and a lease. */
 #include "tests/unit/scheduler_core/play.h"
 
 #define PERCENT 30
@@ -12,7 +12,6 @@ static void start(const struct core_policy *policy)
 	struct core_config config = CORE_CONFIG_DEFAULT;
 
 	config.hold_over = false;
-	config.max_holds_per_s = 0;
 	config.policy = *policy;
 	core_configure(core, &config);
 	now = 1000 * S; /* where a window begins */
@@ -309,69 +308,14 @@ static void lease(void **state)
 	play_expect(CORE_RESUME, low);
 }
 
-static void rate_cap(void **state)
-{
-	struct core_config config = CORE_CONFIG_DEFAULT;
-
-	(void)state;
-	start(&(struct core_policy){CORE_STRICT, 0});
-	config.hold_over = false;
-	config.max_holds_per_s = 50;
-	core_configure(core, &config);
-	for (int i = 0; i < 10; i++) {
-		play_active(high, GPU);
-		play_expect(CORE_SUSPEND, low);
-		play_done(low);
-		now += 1 * MS;
-		play_idle(high, GPU);
-		play_expect_nothing();
-		assert_int_equal(deadline, now + 19 * MS);
-		now = deadline;
-		play_expect(CORE_RESUME, low);
-		assert_false(actions[0].prompt);
-		play_done(low);
-	}
-}
-
-/* Also for who must be resumed, again and again. */
-static void rate_cap_of_the_leaving(void **state)
-{
-	struct core_config config = CORE_CONFIG_DEFAULT;
-
-	(void)state;
-	start(&(struct core_policy){CORE_STRICT, 0});
-	config.max_holds_per_s = 50;
-	core_configure(core, &config);
-	play_active(high, GPU);
-	for (int i = 0; i < 10; i++) {
-		play_expect(CORE_SUSPEND, low);
-		play_done(low);
-		now += 1 * MS;
-		core_set_leaving(core, low, true);
-		play_expect(CORE_RESUME, low);
-		play_done(low);
-		core_set_leaving(core, low, false);
-		play_expect_nothing();
-		assert_int_equal(deadline, now + 19 * MS);
-		now = deadline;
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		PLAY(share_of_each_window),
-		PLAY(share_is_added_up),
-		PLAY(share_counts_the_way_back),
-		PLAY(strict_beats_share),
-		PLAY(deadline_leaves_slack),
-		PLAY(deadline_without_slack_is_strict),
-		PLAY(deadline_of_who_was_suspended),
-		PLAY(observe_holds_nobody),
-		PLAY(policies_are_replaced),
-		PLAY(lease),
-		PLAY(rate_cap),
-		PLAY(rate_cap_of_the_leaving),
+		PLAY(share_of_each_window),	     PLAY(share_is_added_up),
+		PLAY(share_counts_the_way_back),     PLAY(strict_beats_share),
+		PLAY(deadline_leaves_slack),	     PLAY(deadline_without_slack_is_strict),
+		PLAY(deadline_of_who_was_suspended), PLAY(observe_holds_nobody),
+		PLAY(policies_are_replaced),	     PLAY(lease),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

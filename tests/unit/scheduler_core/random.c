@@ -5,13 +5,13 @@
  * the same world (account.h), after every decision:
  * - nobody less urgent runs beside a more urgent one beyond what the node's policy, the
  *   starvation bound and the exceptions allow;
- * - nothing stays suspended without a cause longer than hold-over and rate cap allow, nor
+ * - nothing stays suspended without a cause longer than hold-over and budget allow, nor
  *   beyond the bound, however the cause went; at the end everything runs;
  * - the clients of a group are held together, or not at all;
  * - nobody presses another tenant without a right; who moves to another tenant or group
  *   while he is held, or others of his group are, is neither let go early nor held longer;
  * - a unit has its share of each window; who is only observed is not held;
- * - nobody is suspended more often than the rate cap allows;
+ * - a client that leaves again and again is not suspended as often;
  * - no action for the dead, one in flight for a client, each answered, also with failure,
  *   and it asks to be called in time;
  * - when all are gone nothing is left in the counts.
@@ -66,8 +66,8 @@ static void finish(struct model *m)
 
 		m->state = RUNS;
 		m->broken = false;
-		if (config.max_holds_per_s)
-			m->not_before = m->off_since + S / config.max_holds_per_s;
+		if (m->early)
+			m->not_before = m->off_since + CORE_RETRY_NS;
 		seen_early += m->not_before > now;
 		if (h->held)
 			return;
@@ -119,7 +119,8 @@ static void configure(void)
 	enum core_rule rule = own.rule;
 
 	config.hold_over = draw(2);
-	config.max_holds_per_s = draw(2) ? 100 : 0;
+	config.online_weight = draw(WEIGHT_MAX + 1);
+	config.max_online_overhead = draw(2) ? draw(101) : 0;
 	if (config.policy.rule != CORE_STRICT)
 		rule = draw(2) ? config.policy.rule : (enum core_rule)draw(4);
 	own = (struct core_policy){rule, config.policy.share_percent};

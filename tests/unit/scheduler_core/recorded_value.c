@@ -93,6 +93,10 @@ bool recorded_value(char kind, const char *text, uint64_t start_ns, uint64_t *ou
 		return recorded_number(text, RECORDED_TIME_MAX, out);
 	case '%':
 		return recorded_number(text, 99, out);
+	case 'o':
+		return recorded_number(text, 100, out);
+	case 'w':
+		return recorded_number(text, 1000, out);
 	case 'p':
 		return take_signed(text, 1, CORE_PRIORITIES - 1, out);
 	case 'e':
@@ -127,6 +131,10 @@ const char *recorded_allowed(char kind)
 		return "a number of nanoseconds, at most 2^60";
 	case '%':
 		return "a percentage, 0..99 (of share 1..99)";
+	case 'o':
+		return "a percentage, 0..100";
+	case 'w':
+		return "a number, 0..1000";
 	case 'p':
 		return "a priority, -1..15";
 	case 'e':

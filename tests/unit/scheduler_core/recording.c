@@ -326,7 +326,7 @@ static const struct event events[] = {
 
 struct figures {
 	uint64_t slow_suspend_ns, max_suspended_ns, min_run_ns, share_window_ns;
-	uint64_t max_holds_per_s, hold_over, policy[2];
+	uint64_t online_weight, max_online_overhead, hold_over, policy[2];
 };
 
 static const struct key {
@@ -338,7 +338,8 @@ static const struct key {
 	{"max_suspended_ns", 't', offsetof(struct figures, max_suspended_ns)},
 	{"min_run_ns", 't', offsetof(struct figures, min_run_ns)},
 	{"share_window_ns", 't', offsetof(struct figures, share_window_ns)},
-	{"max_holds_per_s", 'i', offsetof(struct figures, max_holds_per_s)},
+	{"online_weight", 'w', offsetof(struct figures, online_weight)},
+	{"max_online_overhead", 'o', offsetof(struct figures, max_online_overhead)},
 	{"hold_over", 'y', offsetof(struct figures, hold_over)},
 	{"policy", 'r', offsetof(struct figures, policy[0])},
 	{"share_percent", '%', offsetof(struct figures, policy[1])},
@@ -371,7 +372,8 @@ static bool configure(struct player *p, char **words, unsigned count)
 		.max_suspended_ns = config.max_suspended_ns,
 		.min_run_ns = config.min_run_ns,
 		.share_window_ns = config.share_window_ns,
-		.max_holds_per_s = config.max_holds_per_s,
+		.online_weight = config.online_weight,
+		.max_online_overhead = config.max_online_overhead,
 		.hold_over = config.hold_over,
 		.policy = {config.policy.rule, config.policy.share_percent},
 	};
@@ -386,7 +388,8 @@ static bool configure(struct player *p, char **words, unsigned count)
 		.max_suspended_ns = f.max_suspended_ns,
 		.min_run_ns = f.min_run_ns,
 		.share_window_ns = f.share_window_ns,
-		.max_holds_per_s = (uint32_t)f.max_holds_per_s,
+		.online_weight = (uint32_t)f.online_weight,
+		.max_online_overhead = (uint32_t)f.max_online_overhead,
 		.hold_over = f.hold_over,
 	};
 	if (!take_policy(p, f.policy, &config.policy))

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "common/gaps.h"
+
+#define FIRST_NS 8192u
+#define LONGEST_NS UINT64_C(3600000000000)
+#define KNOWN 4u
+#define MOST 128u /* enough for a gap in fifty; and a change shows within as many */
+
+static uint64_t begin_of(uint32_t bucket)
+{
+	uint64_t octave;
+
+	if (bucket == 0)
+		return 0;
+	octave = (uint64_t)FIRST_NS << ((bucket - 1) / 2);
+	return bucket % 2 ? octave : octave * 181 / 128; /* the square root of 2 */
+}
+
+static uint32_t bucket_of(uint64_t ns)
+{
+	uint32_t bucket;
+
+	if (ns < FIRST_NS)
+		return 0;
+	bucket = 2 * (63u - (uint32_t)__builtin_clzll(ns / FIRST_NS)) + 1;
+	bucket += ns >= begin_of(bucket + 1);
+	return bucket < GAPS_BUCKETS ? bucket : GAPS_BUCKETS - 1;
+}
+
+static void forget_half(struct gaps *gaps)
+{
+	gaps->total = 0;
+	gaps->known = 0;
+	for (uint32_t i = 0; i < GAPS_BUCKETS; i++) {
+		gaps->counts[i] /= 2;
+		gaps->total += gaps->counts[i];
+		gaps->known |= (uint64_t)(gaps->counts[i] > 0) << i;
+	}
+}
+
+static uint64_t at_most(uint64_t ns, uint64_t most)
+{
+	return ns < most ? ns : most;
+}
+
+void gaps_learn(struct gaps *gaps, uint64_t gap_ns)
+{
+	uint64_t ns = at_most(gap_ns, LONGEST_NS);
+	uint32_t at = bucket_of(ns);
+	int64_t off = (int64_t)ns - (int64_t)gaps->means_ns[at];
+
+	gaps->counts[at]++;
+	gaps->means_ns[at] += (uint64_t)(off / (int64_t)gaps->counts[at]);
+	gaps->known |= UINT64_C(1) << at;
+	if (++gaps->total == MOST)
+		forget_half(gaps);
+}
+
+/* Of letting go when `left_ns` of the gap are left. */
+static int64_t gain(uint64_t left_ns, const struct gaps_costs *costs)
+{
+	int64_t ran = (int64_t)left_ns - (int64_t)costs->resume_ns;
+	int64_t late = (int64_t)costs->suspend_ns + (ran < 0 ? -ran : 0);
+
+	return (ran > 0 ? ran : 0) - (int64_t)costs->weight * late;
+}
+
+/* Of all gaps of these buckets, if the unit is held on for so long. */
+static int64_t gain_of(const struct gaps *gaps, uint64_t buckets, uint64_t hold_ns,
+		       const struct gaps_costs *costs)
+{
+	int64_t sum = 0;
+
+	for (; buckets; buckets &= buckets - 1) {
+		uint32_t at = (uint32_t)__builtin_ctzll(buckets);
+
+		sum += gaps->counts[at] * gain(gaps->means_ns[at] - hold_ns, costs);
+	}
+	return sum;
+}
+
+/* Holding on pays only to wait out all gaps of one more bucket. */
+uint64_t gaps_hold_ns(const struct gaps *gaps, const struct gaps_costs *real)
+{
+	const struct gaps_costs costs = {
+		.resume_ns = at_most(real->resume_ns, LONGEST_NS),
+		.suspend_ns = at_most(real->suspend_ns, LONGEST_NS),
+		.weight = real->weight,
+	};
+	uint64_t most = costs.resume_ns + costs.weight * costs.suspend_ns, best_at = most;
+	uint64_t longer = gaps->total < KNOWN ? 0 : gaps->known, hold_ns = 0;
+	int64_t best = 0, sum;
+
+	while (longer) {
+		sum = gain_of(gaps, longer, hold_ns, &costs);
+		if (sum > best) {
+			best = sum;
+			best_at = hold_ns;
+		}
+		if (hold_ns == most)
+			break;
+		hold_ns = at_most(begin_of((uint32_t)__builtin_ctzll(longer) + 1), most);
+		longer &= longer - 1;
+	}
+	return best_at;
+}

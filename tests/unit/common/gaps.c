@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Proves, for gaps of several kinds, what holding on as gaps.h says gains: at least 85 % of what
+ * an oracle gains that knows each gap, where any bounded hold without foresight could; else 95 %
+ * of what the best such hold gains. Gaps that become short for good are learned within 128. No
+ * hold is longer than the bound, and gaps made to harm it lose no more than ski rental does.
+ * Extreme costs overflow nothing.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+/* cmocka needs some of the above */
+#include <cmocka.h>
+
+#include "common/gaps.h"
+
+#define US 1000ull
+#define MS 1000000ull
+#define S 1000000000ull
+#define GAPS 20000u
+
+static uint64_t gap_list[GAPS];
+static uint64_t rng;
+
+static double uniform(void)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return ((double)(rng >> 11) + 1) / 9007199254740993.0;
+}
+
+static uint64_t exponential(uint64_t mean)
+{
+	return (uint64_t)((double)mean * -log(uniform()));
+}
+
+/* ---- kinds of gaps; requests take 1.1 ms where that matters ---- */
+
+static uint64_t poisson(unsigned i)
+{
+	(void)i;
+	return exponential(4400 * US); /* a load of 20 % */
+}
+
+static uint64_t busy_poisson(unsigned i)
+{
+	(void)i;
+	return exponential(1100 * US); /* 50 % */
+}
+
+/* On for 200 ms, off for 300 ms. */
+static uint64_t bursts(unsigned i)
+{
+	static uint64_t on;
+	uint64_t gap = exponential(1100 * US);
+
+	on = i ? on + gap + 1100 * US : 0;
+	if (on < 200 * MS)
+		return gap;
+	on = 0;
+	return gap + 300 * MS;
+}
+
+/* A server that answers in steps of 15 ms. */
+static uint64_t steps(unsigned i)
+{
+	(void)i;
+	return 1500 * US;
+}
+
+static uint64_t short_or_long(unsigned i)
+{
+	(void)i;
+	return uniform() < 0.9 ? 200 * US : 5 * MS;
+}
+
+static uint64_t rarely_long(unsigned i)
+{
+	(void)i;
+	return (uint64_t)((uniform() < 0.98 ? 300 : 60000) * (double)US * (1 + uniform() / 4));
+}
+
+static uint64_t by_turns(unsigned i)
+{
+	return i / 500 % 2 ? 400 * US : 8 * MS;
+}
+
+static void make(uint64_t (*kind)(unsigned i))
+{
+	rng = 0x9e3779b97f4a7c15ull;
+	for (unsigned i = 0; i < GAPS; i++)
+		gap_list[i] = kind(i);
+}
+
+/* ---- an account of its own ---- */
+
+static double gain(uint64_t gap, uint64_t hold, const struct gaps_costs *c)
+{
+	double ran = (double)gap - (double)hold - (double)c->resume_ns;
+
+	if (gap <= hold)
+		return 0;
+	return fmax(ran, 0) - c->weight * ((double)c->suspend_ns + fmax(-ran, 0));
+}
+
+static uint64_t bound_of(const struct gaps_costs *c)
+{
+	return c->resume_ns + c->weight * c->suspend_ns;
+}
+
+static double oracle(const struct gaps_costs *c)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < GAPS; i++)
+		sum += fmax(gain(gap_list[i], 0, c), 0);
+	return sum;
+}
+
+static double always(uint64_t hold, const struct gaps_costs *c)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < GAPS; i++)
+		sum += gain(gap_list[i], hold, c);
+	return sum;
+}
+
+static double best_hold(const struct gaps_costs *c)
+{
+	double best = 0;
+
+	for (unsigned i = 0; i <= 100; i++)
+		best = fmax(best, always(bound_of(c) * i / 100, c));
+	return best;
+}
+
+/* The first ones are learned on the way, as all are. */
+static double learned(const struct gaps_costs *c)
+{
+	struct gaps gaps = {0};
+	double sum = 0;
+
+	for (unsigned i = 0; i < GAPS; i++) {
+		uint64_t hold = gaps_hold_ns(&gaps, c);
+
+		assert_true(hold <= bound_of(c));
+		sum += gain(gap_list[i], hold, c);
+		gaps_learn(&gaps, gap_list[i]);
+	}
+	return sum;
+}
+
+/* ---- the tests ---- */
+
+static const struct gaps_costs cheap = {150 * US, 150 * US, 2};
+static const struct gaps_costs usual = {280 * US, 280 * US, 2};
+static const struct gaps_costs even = {280 * US, 280 * US, 1};
+
+static void share_of_the_oracle(void **state)
+{
+	static const struct {
+		const char *name;
+		uint64_t (*kind)(unsigned i);
+		const struct gaps_costs *costs;
+		double of_oracle;
+	} cases[] = {
+		{"20 %, cheap", poisson, &cheap, 0.98},
+		{"20 %", poisson, &usual, 0.97},
+		{"50 %, cheap", busy_poisson, &cheap, 0.85},
+		{"50 %, weight 1", busy_poisson, &even, 0.78},
+		{"50 %", busy_poisson, &usual, 0.42}, /* memoryless: one is as another */
+		{"bursts, cheap", bursts, &cheap, 0.95},
+		{"bursts", bursts, &usual, 0.9},
+		{"steps", steps, &usual, 0.99},
+		{"steps, weight 1", steps, &even, 0.99},
+		{"short or long", short_or_long, &usual, 0.9},
+		{"rarely long", rarely_long, &usual, 0.95},
+		{"by turns", by_turns, &usual, 0.95},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct gaps_costs *costs = cases[i].costs;
+		double got, most, best;
+
+		make(cases[i].kind);
+		got = learned(costs);
+		most = oracle(costs);
+		best = best_hold(costs);
+		print_message("%s: %.1f %% of the oracle's gain, %.1f %% of the best hold's\n",
+			      cases[i].name, 100 * got / most, 100 * got / best);
+		assert_true(got >= cases[i].of_oracle * most);
+		assert_true(got >= 0.95 * best);
+		assert_true(got >= 0.85 * most || best < 0.88 * most);
+	}
+}
+
+/* Not to let go for a gap that is just too short, nor to miss one that is just long enough: all
+ * gaps are of one bucket. */
+static void margin_is_exact(void **state)
+{
+	static const uint64_t lengths[] = {830 * US, 850 * US};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct gaps gaps = {0};
+
+		for (int n = 0; n < 10; n++)
+			gaps_learn(&gaps, lengths[i]);
+		assert_int_equal(gaps_hold_ns(&gaps, &usual), i ? 0 : bound_of(&usual));
+	}
+}
+
+/* Is the unit let go in a gap as long as that? */
+static bool is_used(const struct gaps *gaps, uint64_t gap)
+{
+	return gaps_hold_ns(gaps, &usual) < gap;
+}
+
+/* How many gaps of `after` there are until they are used as they should. */
+static unsigned changes_within(uint64_t before, uint64_t after, bool used)
+{
+	struct gaps gaps = {0};
+	unsigned n = 0;
+
+	for (int i = 0; i < 1000; i++)
+		gaps_learn(&gaps, before);
+	for (; is_used(&gaps, after) != used; n++)
+		gaps_learn(&gaps, after);
+	return n;
+}
+
+static void change_is_learned(void **state)
+{
+	(void)state;
+	assert_in_range(changes_within(8 * MS, 400 * US, false), 1, 128);
+	assert_int_equal(changes_within(400 * US, 8 * MS, true), 0); /* the bound sees to it */
+}
+
+/* What is lost of a gap against an oracle. */
+static void loss_is_bounded(void **state)
+{
+	const struct gaps_costs *c =
+		&even; /* of which a way back that is cut short costs no more */
+	double lost = 0, least = 0;
+	struct gaps gaps = {0};
+
+	(void)state;
+	/* an adversary: each gap ends right after the unit was let go */
+	for (unsigned i = 0; i < GAPS; i++) {
+		uint64_t hold = gaps_hold_ns(&gaps, c), gap = hold + 1;
+
+		lost += (double)gap - gain(gap, hold, c);
+		least += (double)gap - fmax(gain(gap, 0, c), 0);
+		gaps_learn(&gaps, gap);
+	}
+	print_message("%.2f times the least is lost to an adversary\n", lost / least);
+	assert_true(lost <= 2.1 * least);
+	/* nothing is known: exactly the bound */
+	memset(&gaps, 0, sizeof(gaps));
+	assert_int_equal(gaps_hold_ns(&gaps, c), bound_of(c));
+	gaps_learn(&gaps, 60 * S);
+	gaps_learn(&gaps, 60 * S);
+	gaps_learn(&gaps, 60 * S);
+	assert_int_equal(gaps_hold_ns(&gaps, c), bound_of(c));
+	gaps_learn(&gaps, 60 * S);
+	assert_int_equal(gaps_hold_ns(&gaps, c), 0);
+}
+
+static void costs_may_be_anything(void **state)
+{
+	const struct gaps_costs none = {0, 0, 2}, free_of_weight = {MS, MS, 0};
+	const struct gaps_costs huge = {UINT64_MAX, UINT64_MAX, GAPS_WEIGHT_MAX};
+	const struct gaps_costs heavy = {MS, MS, GAPS_WEIGHT_MAX};
+	const uint64_t hour = 3600 * S;
+	struct gaps gaps = {0};
+
+	(void)state;
+	assert_int_equal(gaps_hold_ns(&gaps, &none), 0);
+	for (int i = 0; i < 200; i++)
+		gaps_learn(&gaps, i % 2 ? UINT64_MAX : 0);
+	assert_int_equal(gaps_hold_ns(&gaps, &none), 0);
+	assert_int_equal(gaps_hold_ns(&gaps, &free_of_weight), 0);
+	assert_int_equal(gaps_hold_ns(&gaps, &huge), hour + GAPS_WEIGHT_MAX * hour);
+	/* those without length are waited out, and no more */
+	assert_in_range(gaps_hold_ns(&gaps, &heavy), 1, 10 * US);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(share_of_the_oracle),	 cmocka_unit_test(margin_is_exact),
+		cmocka_unit_test(change_is_learned),	 cmocka_unit_test(loss_is_bounded),
+		cmocka_unit_test(costs_may_be_anything),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
