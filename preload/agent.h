@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define KFDSHIM_AGENT_ABI 4u
+#define KFDSHIM_AGENT_ABI 5u
 #define KFDSHIM_AGENT_FILE "libkfdshim-agent.so"
 #define KFDSHIM_AGENT_START "kfdshim_agent_start"
 
@@ -57,6 +57,8 @@ struct kfdshim_host {
 	uint32_t *uppers;
 	/* Written by the agent: not 0 while slots may not be reserved at once. */
 	uint32_t *gate;
+	/* The same: active queues. While it is 0, no end is asked for. */
+	uint32_t *active;
 	const struct kfdshim_wishes *wishes;
 };
 
@@ -90,12 +92,15 @@ struct kfdshim_agent {
 	/* A doorbell that the hot table does not hold is about to be rung, or a
 	 * slot of its queue to be reserved. */
 	void (*doorbell)(uint64_t signal);
-	/* The runtime has taken a copy: into which queue, the write pointers tell. */
-	void (*copied)(void);
+	/* The runtime has taken a copy, which ends with that signal (0: none). Its queue is the one
+	 * whose write pointer has moved. */
+	void (*copied)(uint64_t completion);
 	/* hsa_signal_wait_*: before and after. `over`: its condition was met, and every
 	 * packet that names the signal is over: it is at 0, or below. */
 	uint32_t (*wait_begin)(uint64_t signal);
 	void (*wait_end)(uint32_t ticket, uint64_t signal, bool over);
+	/* hsa_signal_load_*: the value is 0, or below. */
+	void (*loaded)(uint64_t signal);
 	/* hsa_queue_create gave this hsa_queue_t; hsa_queue_destroy is about to
 	 * get it. Not with locks of the runtime held. */
 	void (*handle_made)(uint64_t hsa_queue);
@@ -103,8 +108,9 @@ struct kfdshim_agent {
 	/* Slots of an hsa_queue_t are about to be reserved, and the gate is
 	 * closed. It may take 1 s (level gate). */
 	void (*reserve)(uint64_t hsa_queue, uint64_t count);
-	/* This thread is about to sleep in WAIT_EVENTS. */
+	/* This thread is about to sleep in WAIT_EVENTS; it has come back. */
 	void (*events)(void);
+	void (*events_end)(void);
 	/* Not from within another of these functions. */
 	void (*wishes_changed)(void);
 };

@@ -66,12 +66,12 @@ static COLD void before_reserve(const void *queue, uint64_t packets)
 	doorbell(doorbell_of(queue));
 }
 
-static void copied(void)
+static void copied(uint64_t completion)
 {
 	const struct kfdshim_agent *agent = agent_now();
 
 	if (agent)
-		agent->copied();
+		agent->copied(completion);
 }
 
 static uint64_t add_nowhere(const void *queue, uint64_t value)
@@ -185,7 +185,7 @@ RESERVE(hsa_queue_store_write_index_release, store_index_fn, void, store_nowhere
 	{                                                                                          \
 		int status = __atomic_load_n(&next_##name, __ATOMIC_RELAXED) arguments;            \
                                                                                                    \
-		copied();                                                                          \
+		copied(completion);                                                                \
 		return status;                                                                     \
 	}
 

@@ -71,6 +71,8 @@ extern HIDDEN uint32_t uppers; /* atomic; of struct kfdshim_host */
 HIDDEN void doorbell_new(uint64_t signal);
 /* struct kfdshim_host. */
 extern HIDDEN uint32_t gate;
+extern HIDDEN uint32_t active;
+HIDDEN void loaded_final(uint64_t signal);
 
 /* All that a doorbell costs once its queue is known to be active is the first
  * comparison. A null handle is the runtime's to complain about. */
@@ -84,14 +86,25 @@ static inline __attribute__((always_inline)) void doorbell(uint64_t signal)
 		doorbell_new(signal);
 }
 
+/* A value that a load has seen: at 0 or below the packets of the signal are over. */
+static inline __attribute__((always_inline)) int64_t loaded(uint64_t signal, int64_t value)
+{
+	if (__builtin_expect(value <= 0 && __atomic_load_n(&active, __ATOMIC_RELAXED), 0))
+		loaded_final(signal);
+	return value;
+}
+
 /* A wait by `next`, with the agent told before and after. */
 HIDDEN int64_t wait_watched(int64_t (*next)(uint64_t signal, unsigned condition, int64_t compare,
 					    uint64_t timeout, unsigned state),
 			    uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
 			    unsigned state);
 
-/* table.c: functions that are hooked either by symbol or in the API table. */
+/* table.c: functions that are hooked either by symbol or in the API table; loads are at both, since a
+ * second look at an end finds nothing. */
 enum table_function {
+	TABLE_LOAD_RELAXED,
+	TABLE_LOAD_SCACQUIRE,
 	TABLE_STORE_RELAXED,
 	TABLE_STORE_SCRELEASE,
 	TABLE_WAIT_RELAXED,

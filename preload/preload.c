@@ -63,6 +63,7 @@ NEXT entry_wait_scacquire = {"hsa_signal_wait_scacquire", (void *)hsa_signal_wai
 uint64_t hot[KFDSHIM_HOT];
 uint32_t uppers;
 uint32_t gate;
+uint32_t active;
 
 /* If there is no next one: the kernel itself, and for HSA, whose caller cannot
  * exist without its runtime, nothing. */
@@ -167,6 +168,7 @@ static const struct kfdshim_host host = {
 	.hot = hot,
 	.uppers = &uppers,
 	.gate = &gate,
+	.active = &active,
 	.wishes = &program_wishes,
 };
 
@@ -176,6 +178,14 @@ COLD void doorbell_new(uint64_t signal)
 
 	if (agent)
 		agent->doorbell(signal);
+}
+
+COLD void loaded_final(uint64_t signal)
+{
+	const struct kfdshim_agent *agent = agent_now();
+
+	if (agent)
+		agent->loaded(signal);
 }
 
 static bool same_file(const struct stat *a, const struct stat *b)
@@ -213,6 +223,16 @@ static COLD bool is_kfd(int fd)
 	return true;
 }
 
+static int wait_events(const struct kfdshim_agent *agent, int fd, unsigned long request, void *arg)
+{
+	int result;
+
+	agent->events();
+	result = forward(fd, request, arg);
+	agent->events_end();
+	return result;
+}
+
 static COLD int kfd_ioctl(int fd, unsigned long request, void *arg)
 {
 	static bool tried;
@@ -223,7 +243,7 @@ static COLD int kfd_ioctl(int fd, unsigned long request, void *arg)
 	int saved = errno;
 
 	if (nr == KFD_WAIT_EVENTS && agent)
-		agent->events();
+		return wait_events(agent, fd, request, arg);
 	if (was_tried && (!agent || nr >= 64 || !(KFDSHIM_IOCTLS >> nr & 1)))
 		return forward(fd, request, arg);
 	if (!is_kfd(fd)) {

@@ -29,9 +29,11 @@ struct table_version {
 
 typedef void any_fn(void);
 typedef void store_fn(uint64_t signal, int64_t value);
+typedef int64_t load_fn(uint64_t signal);
 typedef int64_t wait_fn(uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
 			unsigned state);
 
+static load_fn load_relaxed, load_scacquire;
 static store_fn store_relaxed, store_screlease;
 static wait_fn wait_relaxed, wait_scacquire;
 
@@ -42,6 +44,8 @@ static struct {
 	any_fn **entry; /* atomic; NULL: not hooked here */
 	bool by_symbol; /* atomic: called by symbol, which hooks it */
 } functions[TABLE_END] = {
+	[TABLE_LOAD_RELAXED] = {.offset = 328, .hook = (any_fn *)load_relaxed},
+	[TABLE_LOAD_SCACQUIRE] = {.offset = 336, .hook = (any_fn *)load_scacquire},
 	[TABLE_STORE_RELAXED] = {.offset = 344, .hook = (any_fn *)store_relaxed},
 	[TABLE_STORE_SCRELEASE] = {.offset = 352, .hook = (any_fn *)store_screlease},
 	[TABLE_WAIT_RELAXED] = {.offset = 360, .hook = (any_fn *)wait_relaxed},
@@ -55,6 +59,16 @@ static struct {
 static bool is_ours(enum table_function f)
 {
 	return !__atomic_load_n(&functions[f].by_symbol, __ATOMIC_RELAXED);
+}
+
+static int64_t load_relaxed(uint64_t signal)
+{
+	return loaded(signal, ((load_fn *)functions[TABLE_LOAD_RELAXED].next)(signal));
+}
+
+static int64_t load_scacquire(uint64_t signal)
+{
+	return loaded(signal, ((load_fn *)functions[TABLE_LOAD_SCACQUIRE].next)(signal));
 }
 
 static void store_relaxed(uint64_t signal, int64_t value)

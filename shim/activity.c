@@ -3,15 +3,12 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <string.h>
 
 #include "common/cancel.h"
 #include "common/clock.h"
 #include "preload/agent.h"
 #include "shim/link_lane.h"
 #include "shim/sampler.h"
-
-#define WAITERS 32u /* threads whose wait is remembered at a time */
 
 /* One outlier (a queue that stood on somebody's signal for a minute) must not
  * make every later end late: each idle forgets a sixteenth. */
@@ -22,19 +19,12 @@ static uint32_t requests; /* somebody left one in a queue */
 static uint64_t *hot;
 static const int64_t *begun; /* requests of the program */
 
-/* Threads that wait now; 0: free. All atomic; only `thread` changes `signal`. */
-static struct waiter {
-	pthread_t thread;
-	uint64_t signal;
-} waiters[WAITERS];
-
 void activity_init(uint64_t *table, const int64_t *requests_begun)
 {
 	begun = requests_begun;
 	pthread_mutex_init(&lock, NULL);
 	requests = 0;
 	hot = table;
-	memset(waiters, 0, sizeof(waiters));
 	for (uint32_t i = 0; i < KFDSHIM_HOT; i++)
 		__atomic_store_n(&hot[i], 0, __ATOMIC_RELAXED);
 }
@@ -95,7 +85,7 @@ void activity_begin(struct queue *q, uint64_t now_ns)
 	q->stalled_ns = 0;
 	q->stood = false;
 	__atomic_store_n(&q->active, true, __ATOMIC_RELEASE);
-	__atomic_add_fetch(&queues.active, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(queues.active, 1, __ATOMIC_RELAXED);
 	node_count(q, true, now_ns);
 	link_queue(q);
 	link_event(LANE_EVENT_QUEUE_ACTIVE, q, q->seen_wptr);
@@ -105,7 +95,7 @@ void activity_begin(struct queue *q, uint64_t now_ns)
 /* The hooks are told already: active is false, and it is not hot. */
 static void deactivated(struct queue *q, uint64_t now_ns)
 {
-	__atomic_sub_fetch(&queues.active, 1, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(queues.active, 1, __ATOMIC_RELAXED);
 	if (!q->blocked)
 		node_count(q, false, now_ns);
 	q->blocked = false;
@@ -248,7 +238,7 @@ void agent_unlock(void)
 	} while (__atomic_load_n(&requests, __ATOMIC_SEQ_CST) && pthread_mutex_trylock(&lock) == 0);
 }
 
-static void request(void)
+void activity_request(void)
 {
 	NOT_CANCELLED;
 
@@ -278,12 +268,10 @@ void activity_doorbell(uint64_t signal)
 		__atomic_store_n(&q->rung, signal, __ATOMIC_RELEASE);
 	rcu_end(read);
 	if (ask)
-		request();
+		activity_request();
 	errno = saved;
 }
 
-/* A copy goes by SDMA or by a kernel of the runtime's own; of neither is the
- * doorbell seen. */
 void activity_copied(void)
 {
 	int saved = errno;
@@ -305,103 +293,7 @@ void activity_copied(void)
 	}
 	rcu_end(read);
 	if (ask)
-		request();
-	errno = saved;
-}
-
-static bool take_waiter(struct waiter *waiter, pthread_t self)
-{
-	pthread_t owner = __atomic_load_n(&waiter->thread, __ATOMIC_RELAXED);
-
-	if (owner != self && owner != 0)
-		return false;
-	return owner == self || __atomic_compare_exchange_n(&waiter->thread, &owner, self, false,
-							    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
-}
-
-/*
- * A thread may leave the runtime's wait without coming by activity_wait_end: it ends in
- * there, or a signal handler jumps out. Nobody is told. But a thread waits once at a
- * time, and who has the name of an ended one (its stack, used again) is not the same; so
- * either takes the old place over, and places do not run out. Until then the signal is
- * taken for one that is waited for, which matters where it stays above 0.
- */
-uint32_t activity_wait_begin(uint64_t signal)
-{
-	pthread_t self = pthread_self();
-	uint32_t first = (uint32_t)((self * UINT64_C(0x9e3779b97f4a7c15)) >> 32), i;
-
-	if (__atomic_load_n(&queues.active, __ATOMIC_RELAXED) == 0)
-		return KFDSHIM_NO_TICKET;
-	for (uint32_t n = 0; n < WAITERS; n++) {
-		i = (first + n) % WAITERS;
-		if (!take_waiter(&waiters[i], self))
-			continue;
-		__atomic_store_n(&waiters[i].signal, signal, __ATOMIC_RELAXED);
-		return i;
-	}
-	return KFDSHIM_NO_TICKET;
-}
-
-/* In a signal handler the thread may have waited once more, in the same place. */
-static void leave_waiter(struct waiter *waiter)
-{
-	if (__atomic_load_n(&waiter->thread, __ATOMIC_RELAXED) != pthread_self())
-		return;
-	__atomic_store_n(&waiter->signal, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&waiter->thread, 0, __ATOMIC_RELEASE);
-}
-
-bool activity_is_waited_for(uint64_t signal)
-{
-	for (uint32_t i = 0; i < WAITERS; i++)
-		if (__atomic_load_n(&waiters[i].signal, __ATOMIC_RELAXED) == signal)
-			return true;
-	return false;
-}
-
-/* Does the end of `signal` show the end of all work of `q`? */
-static bool wait_shows_end(struct queue *q, uint64_t signal, uint64_t *done)
-{
-	uint64_t r, w;
-	bool active;
-
-	if (q->careful || !queue_pointers(q, &r, &w))
-		return false;
-	*done = w;
-	active = __atomic_load_n(&q->active, __ATOMIC_RELAXED);
-	/* An SDMA engine takes its packets in order, and its last one is the
-	 * fence or trap that tells of the copy: drained is done. */
-	if (queue_is_sdma(q))
-		return (active || w != __atomic_load_n(&q->seen_wptr, __ATOMIC_RELAXED)) &&
-		       queue_drained(q, r, w);
-	return active && queue_last_signal(q, w) == signal;
-}
-
-void activity_wait_end(uint32_t ticket, uint64_t signal, bool over)
-{
-	int saved = errno;
-	bool ask = false;
-	uint64_t done;
-	uint32_t end, read;
-	struct queue *q;
-
-	if (ticket < WAITERS)
-		leave_waiter(&waiters[ticket]);
-	if (!over || __atomic_load_n(&queues.active, __ATOMIC_RELAXED) == 0)
-		return;
-	read = rcu_begin();
-	end = __atomic_load_n(&queues.end, __ATOMIC_ACQUIRE);
-	for (uint32_t i = 0; i < end; i++) {
-		q = __atomic_load_n(&queues.table[i], __ATOMIC_ACQUIRE);
-		if (q && wait_shows_end(q, signal, &done)) {
-			__atomic_store_n(&q->done, done, __ATOMIC_RELEASE);
-			ask = true;
-		}
-	}
-	rcu_end(read);
-	if (ask)
-		request();
+		activity_request();
 	errno = saved;
 }
 

@@ -27,9 +27,10 @@ void agent_unlock(void);
 
 /* Hooks; any thread. See struct kfdshim_agent. */
 void activity_doorbell(uint64_t signal);
+/* A copy was asked for: queues whose write pointer has moved are active. */
 void activity_copied(void);
-uint32_t activity_wait_begin(uint64_t signal);
-void activity_wait_end(uint32_t ticket, uint64_t signal, bool over);
+/* Any thread: a request was left in a queue (rung, moved, done). */
+void activity_request(void);
 
 /* Under the lock. The table's hooks into activity: a queue that was inserted
  * or is about to be removed. */
@@ -47,9 +48,6 @@ void activity_try_end(struct queue *queue, uint64_t wptr, uint64_t now_ns);
 void activity_block(struct queue *queue, bool blocked, uint64_t now_ns);
 /* Its memory is gone: nothing can ever show its end. */
 void activity_lose(struct queue *queue, uint64_t now_ns);
-/* Is a thread in a wait on this signal? */
-bool activity_is_waited_for(uint64_t signal);
-
 /* Under the lock: the number of requests that the program says it has begun is
  * another. While it is not 0, every node of the process is active. */
 void activity_requests(uint64_t now_ns);

@@ -15,6 +15,7 @@
 #include "shim/activity.h"
 #include "shim/config.h"
 #include "shim/contexts.h"
+#include "shim/ends.h"
 #include "shim/entries.h"
 #include "shim/gate.h"
 #include "shim/hold.h"
@@ -322,6 +323,7 @@ static void fork_child(void)
 	hold_forget();
 	updates_forget();
 	activity_init(host->hot, &host->wishes->requests);
+	ends_init();
 	gate_init(host->gate);
 }
 
@@ -381,20 +383,22 @@ static void wishes_changed(void)
 static uint32_t wait_begin(uint64_t signal)
 {
 	gate_seen_waiting();
-	return activity_wait_begin(signal);
+	return ends_wait_begin(signal);
 }
 
 static const struct kfdshim_agent agent = {
 	.abi = KFDSHIM_AGENT_ABI,
 	.ioctl = agent_ioctl,
 	.doorbell = activity_doorbell,
-	.copied = activity_copied,
+	.copied = ends_copied,
 	.wait_begin = wait_begin,
-	.wait_end = activity_wait_end,
+	.wait_end = ends_wait_end,
+	.loaded = ends_loaded,
 	.handle_made = handle_made,
 	.handle_gone = handle_gone,
 	.reserve = gate_pass,
 	.events = gate_seen_events,
+	.events_end = ends_events,
 	.wishes_changed = wishes_changed,
 };
 
@@ -406,8 +410,10 @@ kfdshim_agent_start(const struct kfdshim_host *the_host)
 	host = the_host;
 	owner = getpid();
 	queues.uppers = host->uppers;
+	queues.active = host->active;
 	config_read();
 	activity_init(host->hot, &host->wishes->requests);
+	ends_init();
 	gate_init(host->gate);
 	/* Without it a child could write into its parent's lane. */
 	if (pthread_atfork(NULL, NULL, fork_child) != 0)

@@ -3,6 +3,7 @@
 
 #include "shim/activity.h"
 #include "shim/config.h"
+#include "shim/ends.h"
 #include "shim/evidence.h"
 #include "shim/queues.h"
 
@@ -97,7 +98,7 @@ static void look_at_drained(struct queue *q, uint64_t w, uint64_t now_ns)
 		break;
 	case EVIDENCE_UNFINISHED:
 		over = over && quiet >= UNFINISHED_NS;
-		if (!activity_is_waited_for(signal))
+		if (!ends_is_waited_for(signal))
 			break;
 		q->changed_ns = now_ns;
 		over = false;

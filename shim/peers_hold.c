@@ -156,7 +156,7 @@ static bool is_at_rest(void)
 	bool rest;
 
 	agent_lock();
-	rest = hold.ready = queues.active == 0;
+	rest = hold.ready = *queues.active == 0;
 	agent_unlock();
 	return rest;
 }

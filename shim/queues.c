@@ -252,11 +252,13 @@ uint64_t queue_last_signal(const struct queue *queue, uint64_t wptr)
 
 void queues_forget(void)
 {
-	uint32_t *uppers = queues.uppers;
+	uint32_t *uppers = queues.uppers, *active = queues.active;
 
 	memset(&queues, 0, sizeof(queues));
 	queues.uppers = uppers;
+	queues.active = active;
 	__atomic_store_n(uppers, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(active, 0, __ATOMIC_RELAXED);
 }
 
 struct lane_queue queues_entry(const struct queue *q)

@@ -80,8 +80,8 @@ struct node {
 struct queues {
 	struct queue *table[QUEUES_MAX]; /* RCU */
 	uint32_t end;			 /* slots at and above it are empty */
-	uint32_t active;		 /* active queues */
-	uint32_t *uppers;		 /* of the host */
+	uint32_t *uppers;		 /* of the host, as is the next: */
+	uint32_t *active;		 /* active queues; atomic */
 	struct node nodes[LANE_NODES];
 };
 extern struct queues queues;

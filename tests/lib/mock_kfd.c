@@ -158,6 +158,7 @@ void fake_start(void)
 				     .ioctl = fake_ioctl,
 				     .hot = fake.hot,
 				     .uppers = &fake.uppers,
+				     .active = &fake.active,
 				     .gate = &fake.gate,
 				     .wishes = &fake.wishes};
 	fake.agent = kfdshim_agent_start(&host);

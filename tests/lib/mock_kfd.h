@@ -22,6 +22,7 @@ struct fake_kfd {
 	const struct kfdshim_agent *agent;
 	uint64_t hot[KFDSHIM_HOT];
 	uint32_t uppers;
+	uint32_t active;
 	uint32_t gate;
 	struct kfdshim_wishes wishes;
 	/* what it answers */

@@ -34,7 +34,7 @@ struct memory {
 	struct kfdshim_host host;
 	struct kfdshim_wishes wishes;
 	uint64_t hot[KFDSHIM_HOT];
-	uint32_t uppers, gate;
+	uint32_t uppers, gate, active;
 	const struct kfdshim_agent *agent;
 	struct app_queue queues[2];
 	int device;
@@ -185,6 +185,7 @@ static void run(void *arg)
 					.hot = m->hot,
 					.uppers = &m->uppers,
 					.gate = &m->gate,
+					.active = &m->active,
 					.wishes = &m->wishes};
 	m->agent = entries[program->process->image - agent_images](&m->host);
 	fiber_release(m);

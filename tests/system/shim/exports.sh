@@ -26,6 +26,7 @@ exported() {
 
 wrapped="ioctl
 hsa_queue_create hsa_queue_destroy
+hsa_signal_load_relaxed hsa_signal_load_scacquire hsa_signal_load_acquire
 hsa_signal_store_relaxed hsa_signal_store_screlease
 hsa_signal_wait_relaxed hsa_signal_wait_scacquire
 hsa_queue_add_write_index_relaxed hsa_queue_add_write_index_scacquire

@@ -17,9 +17,19 @@
 #include "conform/lab.h"
 
 /* As in hsa_api_trace.h: a version, whose minor number is the size, and functions. */
-enum { INIT = 0, STORE_RELAXED = 41, STORE_SCRELEASE, WAIT_RELAXED, WAIT_SCACQUIRE, END = 125 };
+enum {
+	INIT = 0,
+	LOAD_RELAXED = 39,
+	LOAD_SCACQUIRE,
+	STORE_RELAXED,
+	STORE_SCRELEASE,
+	WAIT_RELAXED,
+	WAIT_SCACQUIRE,
+	END = 125
+};
 
 typedef void any_fn(void);
+typedef int64_t get_fn(uint64_t signal);
 typedef void store_fn(uint64_t signal, int64_t value);
 typedef int64_t wait_fn(uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
 			unsigned state);
@@ -38,6 +48,20 @@ struct root {
 };
 
 static int called; /* 1, 2: which copy's function */
+
+static int64_t get_1(uint64_t signal)
+{
+	(void)signal;
+	called = 1;
+	return 0;
+}
+
+static int64_t get_2(uint64_t signal)
+{
+	(void)signal;
+	called = 2;
+	return 0;
+}
 
 static void store_1(uint64_t signal, int64_t value)
 {
@@ -80,13 +104,14 @@ static struct core bare[3];  /* what they were */
 static load_fn *load;
 static unload_fn *unload;
 
-static void core_fill(int copy, store_fn *store, wait_fn *wait)
+static void core_fill(int copy, get_fn *get, store_fn *store, wait_fn *wait)
 {
 	struct core *core = &cores[copy];
 
 	core->major = 2;
 	core->minor = sizeof(*core);
 	core->functions[INIT] = (any_fn *)core_fill;
+	core->functions[LOAD_RELAXED] = core->functions[LOAD_SCACQUIRE] = (any_fn *)get;
 	core->functions[STORE_RELAXED] = core->functions[STORE_SCRELEASE] = (any_fn *)store;
 	core->functions[WAIT_RELAXED] = core->functions[WAIT_SCACQUIRE] = (any_fn *)wait;
 	bare[copy] = *core;
@@ -105,10 +130,10 @@ static bool hooked(int copy)
 {
 	int n = 0;
 
-	for (int f = STORE_RELAXED; f <= WAIT_SCACQUIRE; f++)
+	for (int f = LOAD_RELAXED; f <= WAIT_SCACQUIRE; f++)
 		n += cores[copy].functions[f] != bare[copy].functions[f];
-	CHECK(n == 0 || n == 4);
-	return n == 4;
+	CHECK(n == 0 || n == 6);
+	return n == 6;
 }
 
 /* Each call reaches the copy whose table it went by. */
@@ -118,6 +143,11 @@ static void call(int copy)
 	const uint64_t handle = (uint64_t)(uintptr_t)signal;
 	any_fn **functions = cores[copy].functions;
 
+	for (int f = LOAD_RELAXED; f <= LOAD_SCACQUIRE; f++) {
+		called = 0;
+		CHECK_IS(((get_fn *)functions[f])(handle), 0);
+		CHECK_IS(called, copy);
+	}
 	for (int f = STORE_RELAXED; f <= STORE_SCRELEASE; f++) {
 		called = 0;
 		((store_fn *)functions[f])(handle, 7);
@@ -188,8 +218,8 @@ int main(int argc, char **argv)
 	*(void **)&load = dlsym(RTLD_DEFAULT, "OnLoad");
 	*(void **)&unload = dlsym(RTLD_DEFAULT, "OnUnload");
 	CHECK(load && unload);
-	core_fill(1, store_1, wait_1);
-	core_fill(2, store_2, wait_2);
+	core_fill(1, get_1, store_1, wait_1);
+	core_fill(2, get_2, store_2, wait_2);
 	begin(1);
 	CHECK(!hooked(1)); /* nobody to tell */
 	open_device();

@@ -60,8 +60,8 @@ static void rung(void)
 
 	world_start();
 	world_create();
-	for (int way = 0; way < 2; way++) {
-		snprintf(bell, sizeof(bell), "bell %d", way);
+	for (int way = 0; way < AWAIT_WAYS; way++) {
+		snprintf(bell, sizeof(bell), "bell %d", way % 2);
 		snprintf(await, sizeof(await), "await %d", way);
 		while (world_again(bell, 2 * TIMES, 2)) {
 			EVENTUALLY(world_active() == 0, 1000);

@@ -32,7 +32,9 @@ void way_jump(int kernels);
 /* "copy WAY": the host to the device; 0: hsa_amd_memory_async_copy, 1: _rect, 2:
  * _on_engine, which an old runtime has not: "none". */
 void way_copy(int way);
-/* "await WAY": waits for `last`; 0: by hsa_signal_wait_scacquire, 1: by _relaxed. */
+#define AWAIT_WAYS 5
+/* "await WAY": waits for `last`; 0: by hsa_signal_wait_scacquire, 1: by _relaxed; from 2 on by a load again
+ * and again: hsa_signal_load_relaxed, _scacquire, _acquire. */
 void way_await(int way);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "tests/system/shim/spin.h"
 
@@ -93,8 +94,22 @@ static void write_barrier(uint64_t index)
 			 __ATOMIC_RELEASE);
 }
 
+static void poll_last(int way)
+{
+	const struct timespec pause = {.tv_nsec = 50000};
+
+	while ((way == 2   ? hsa_signal_load_relaxed
+		: way == 3 ? hsa_signal_load_scacquire
+			   : hsa_signal_load_acquire)(last) > 0)
+		nanosleep(&pause, NULL);
+}
+
 static void await(int way)
 {
+	if (way > 1) {
+		poll_last(way);
+		return;
+	}
 	(way == 1 ? hsa_signal_wait_relaxed : hsa_signal_wait_scacquire)(
 		last, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
 }

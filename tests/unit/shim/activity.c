@@ -242,17 +242,17 @@ static void copies_are_seen_at_once(void)
 	CHECK(fake_queue_create(&sdma, SDMA) == 0);
 	fake_sleep_us(100 * MS);
 	fake_submit(&sdma, NULL);
-	fake.agent->copied();
+	fake.agent->copied(0);
 	CHECK(queue_active(&sdma) && active());
 	fake_drain(&sdma);
 	EVENTUALLY(!active(), 1000);
 	transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);
 	fake_submit(&sdma, NULL);
 	fake_drain(&sdma);
-	fake.agent->copied(); /* over already */
+	fake.agent->copied(0); /* over already */
 	/* At once, or the thread has seen it between submission and end. */
 	EVENTUALLY(fake_daemon_transitions(&daemon_, FAKE_GPU) == transitions + 2, 1000);
-	fake.agent->copied();
+	fake.agent->copied(0);
 	settle();
 	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) == transitions + 2);
 }
@@ -307,6 +307,7 @@ static void equal_pointers_are_not_idle(void)
 	ticket = fake.agent->wait_begin(handle);
 	fake_drain(&q);
 	fake_sleep_us(150 * MS); /* without a wait it would be believed to run for 100 ms */
+	last.value = 0;
 	CHECK(active());
 	fake.agent->wait_end(ticket, handle, true);
 	CHECK(!active());

@@ -458,7 +458,7 @@ static void blocked_is_not_active(void)
 		CHECK(!q[0]->blocked && q[0]->active && queues.nodes[0].active == 1);
 		fake_drain(&made[0]);
 		wait_for(q[0], false);
-		CHECK(queues.nodes[0].active == 0 && queues.active == 0);
+		CHECK(queues.nodes[0].active == 0 && *queues.active == 0);
 		q[0]->longest_ns = 0;
 	}
 }
@@ -492,7 +492,7 @@ static void blocked_revives_with_progress(void)
 	CHECK(q[0]->blocked);
 	fake_waited(&last);
 	CHECK(!q[0]->blocked && !q[0]->active);
-	CHECK(queues.nodes[0].active == 0 && queues.active == 0);
+	CHECK(queues.nodes[0].active == 0 && *queues.active == 0);
 }
 
 /* hsa_amd_barrier_value_packet_t: (value & mask) >= compared. */

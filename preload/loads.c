@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A load may be all by which a program sees the end of its work: runtimes of HIP ask for a signal's
+ * value before they wait for it, and do not wait for one that is final. Wrapped by symbol here and in
+ * the API table as well (table.c), because a second look at the same end finds nothing.
+ */
+#include "preload/internal.h"
+
+typedef int64_t load_fn(uint64_t signal);
+
+load_fn hsa_signal_load_relaxed, hsa_signal_load_scacquire;
+/* The name of HSA 1.0, which all runtimes still have. */
+load_fn hsa_signal_load_acquire;
+
+static int64_t load_nowhere(uint64_t signal)
+{
+	(void)signal;
+	return 0;
+}
+
+#define LOAD(name)                                                                                 \
+	static load_fn find_##name;                                                                \
+	static load_fn *next_##name = find_##name;                                                 \
+	NEXT entry_##name = {#name, (void *)name, (next_pointer *)&next_##name,                    \
+			     (void *)find_##name};                                                 \
+	static COLD int64_t find_##name(uint64_t signal)                                           \
+	{                                                                                          \
+		load_fn *next = (load_fn *)next_or(#name, (void *)name, (void *)load_nowhere);     \
+                                                                                                   \
+		__atomic_store_n(&next_##name, next, __ATOMIC_RELAXED);                            \
+		return next(signal);                                                               \
+	}                                                                                          \
+	EXPORT int64_t name(uint64_t signal)                                                       \
+	{                                                                                          \
+		return loaded(signal, __atomic_load_n(&next_##name, __ATOMIC_RELAXED)(signal));    \
+	}
+LOAD(hsa_signal_load_relaxed)
+LOAD(hsa_signal_load_scacquire)
+LOAD(hsa_signal_load_acquire)

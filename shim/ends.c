@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#include "shim/ends.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "preload/agent.h"
+#include "shim/activity.h"
+#include "shim/evidence.h"
+#include "shim/queues.h"
+#include "shim/rcu.h"
+
+#define WAITERS 32u /* threads whose wait is remembered at a time */
+#define COPIES 64u
+
+/* Threads that wait now; 0: free. All atomic; only `thread` changes `signal`. */
+static struct waiter {
+	pthread_t thread;
+	uint64_t signal;
+} waiters[WAITERS];
+
+/* Signals of copies under way: a load that sees the end of one may be all that is seen of the end of the
+ * queue that the copy has waited for. Atomic; two that share a place are one that is forgotten. */
+static uint64_t copies[COPIES];
+
+void ends_init(void)
+{
+	memset(waiters, 0, sizeof(waiters));
+	memset(copies, 0, sizeof(copies));
+}
+
+static uint64_t *copy_of(uint64_t signal)
+{
+	return &copies[(signal >> 6) % COPIES]; /* an amd_signal_t is 64 bytes */
+}
+
+static bool any_active(void)
+{
+	return __atomic_load_n(queues.active, __ATOMIC_RELAXED) != 0;
+}
+
+static bool take_waiter(struct waiter *waiter, pthread_t self)
+{
+	pthread_t owner = __atomic_load_n(&waiter->thread, __ATOMIC_RELAXED);
+
+	if (owner != self && owner != 0)
+		return false;
+	return owner == self || __atomic_compare_exchange_n(&waiter->thread, &owner, self, false,
+							    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/*
+ * A thread may leave the runtime's wait without coming by ends_wait_end: it ends in there, or a
+ * signal handler jumps out, and no call reports it. But a thread waits once at a time, and one that
+ * has the name of an ended one (its stack, used again) is not the same; so either takes the old place
+ * over, and places do not run out. Until then the signal is taken for one that is waited for, which
+ * matters where it stays above 0.
+ */
+uint32_t ends_wait_begin(uint64_t signal)
+{
+	pthread_t self = pthread_self();
+	uint32_t first = (uint32_t)((self * UINT64_C(0x9e3779b97f4a7c15)) >> 32), i;
+
+	if (!any_active())
+		return KFDSHIM_NO_TICKET;
+	for (uint32_t n = 0; n < WAITERS; n++) {
+		i = (first + n) % WAITERS;
+		if (!take_waiter(&waiters[i], self))
+			continue;
+		__atomic_store_n(&waiters[i].signal, signal, __ATOMIC_RELAXED);
+		return i;
+	}
+	return KFDSHIM_NO_TICKET;
+}
+
+/* In a signal handler the thread may have waited once more, in the same place. */
+static void leave_waiter(struct waiter *waiter)
+{
+	if (__atomic_load_n(&waiter->thread, __ATOMIC_RELAXED) != pthread_self())
+		return;
+	__atomic_store_n(&waiter->signal, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&waiter->thread, 0, __ATOMIC_RELEASE);
+}
+
+bool ends_is_waited_for(uint64_t signal)
+{
+	for (uint32_t i = 0; i < WAITERS; i++)
+		if (__atomic_load_n(&waiters[i].signal, __ATOMIC_RELAXED) == signal)
+			return true;
+	return false;
+}
+
+/* An SDMA engine takes its packets in order, and its last one is the fence or trap that reports the
+ * copy: drained is done. */
+static bool engine_has_ended(const struct queue *q, uint64_t r, uint64_t w)
+{
+	return (__atomic_load_n(&q->active, __ATOMIC_RELAXED) ||
+		w != __atomic_load_n(&q->seen_wptr, __ATOMIC_RELAXED)) &&
+	       queue_drained(q, r, w);
+}
+
+/*
+ * Has `q` ended, after all that is before *done? Queues whose last packet names @signal are asked, with
+ * @any the others, too: each costs a system call. The value is read after the write pointer, because the
+ * program may have used the signal for another packet since its thread saw the end. The read pointer may
+ * lag behind by the last packet.
+ */
+static bool has_ended(const struct queue *q, uint64_t signal, bool any, uint64_t *done)
+{
+	uint64_t r, w, last;
+
+	if (q->careful || !queue_pointers(q, &r, &w))
+		return false;
+	*done = w;
+	if (queue_is_sdma(q))
+		return engine_has_ended(q, r, w);
+	if (!__atomic_load_n(&q->active, __ATOMIC_RELAXED))
+		return false;
+	last = queue_last_signal(q, w);
+	return last && (last == signal || (any && w - r <= 1)) &&
+	       evidence_of_end(q, w, &last) == EVIDENCE_DONE;
+}
+
+static void look_for_ends(uint64_t signal, bool any)
+{
+	int saved = errno;
+	bool ask = false;
+	uint64_t done;
+	uint32_t end, read;
+	struct queue *q;
+
+	read = rcu_begin();
+	end = __atomic_load_n(&queues.end, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < end; i++) {
+		q = __atomic_load_n(&queues.table[i], __ATOMIC_ACQUIRE);
+		if (q && has_ended(q, signal, any, &done)) {
+			__atomic_store_n(&q->done, done, __ATOMIC_RELEASE);
+			ask = true;
+		}
+	}
+	rcu_end(read);
+	if (ask)
+		activity_request();
+	errno = saved;
+}
+
+void ends_wait_end(uint32_t ticket, uint64_t signal, bool over)
+{
+	if (ticket < WAITERS)
+		leave_waiter(&waiters[ticket]);
+	if (over && any_active())
+		look_for_ends(signal, true);
+}
+
+/* Programs load final values again and again, so all queues are asked only at the first one of a copy. */
+void ends_loaded(uint64_t signal)
+{
+	uint64_t *copy = copy_of(signal);
+	bool ends_copy = __atomic_load_n(copy, __ATOMIC_RELAXED) == signal;
+
+	if (ends_copy)
+		__atomic_store_n(copy, 0, __ATOMIC_RELAXED);
+	look_for_ends(signal, ends_copy);
+}
+
+void ends_events(void)
+{
+	if (any_active())
+		look_for_ends(0, true);
+}
+
+/* A copy goes by SDMA or by a kernel of the runtime's own; of neither is the doorbell seen. */
+void ends_copied(uint64_t completion)
+{
+	if (completion)
+		__atomic_store_n(copy_of(completion), completion, __ATOMIC_RELAXED);
+	activity_copied();
+}

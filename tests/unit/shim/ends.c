@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A queue has ended when a thread of the program sees the end of what came last: by a wait for another
+ * signal, a load, or the driver's wait for events. There is no thread of the agent's here.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "common/clock.h"
+#include "shim/activity.h"
+#include "tests/lib/mock_kfd.h"
+
+#define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
+#define SDMA KFD_IOC_QUEUE_TYPE_SDMA
+
+static struct fake_queue made[2];
+static struct queue *q[2];
+
+static void queue(unsigned i, uint32_t type)
+{
+	struct kfdabi_create_queue args;
+
+	fake_queue_memory(&made[i], type, &args);
+	args.queue_id = i;
+	q[i] = queue_new(0, &args, sizeof(args));
+	CHECK(q[i] != NULL);
+	agent_lock();
+	CHECK(queue_insert(q[i]) == 0);
+	activity_queue_added(q[i], clock_ns());
+	agent_unlock();
+}
+
+static void begin(struct fake_signal *last)
+{
+	fake_start();
+	queue(0, AQL);
+	fake_ring(&made[0], NULL);
+	fake_ring(&made[0], last);
+	CHECK(q[0]->active && fake.active == 1);
+}
+
+static void loaded(const struct fake_signal *signal)
+{
+	fake.agent->loaded((uint64_t)(uintptr_t)signal);
+}
+
+/* All that the program waits for is the copy of the result. */
+static void wait_for_what_came_after_it_ends_it(void)
+{
+	struct fake_signal last = {.kind = 1}, copy = {.kind = 1};
+
+	begin(&last);
+	fake_drain(&made[0]);
+	fake_waited(&copy);
+	CHECK(q[0]->active); /* its last packet is not over */
+	last.value = 0;
+	fake_waited(&copy);
+	CHECK(!q[0]->active && fake.active == 0);
+}
+
+/* Before its last packet it has not ended, whatever an old value of that packet's signal says. */
+static void packets_that_are_left_keep_it(void)
+{
+	struct fake_signal last = {.kind = 1}, copy = {.kind = 1};
+
+	begin(&last);
+	last.value = 0;
+	fake_waited(&copy);
+	CHECK(q[0]->active);
+	fake_drain_but_last(&made[0]); /* the read pointer may lag behind by one */
+	fake_waited(&copy);
+	CHECK(!q[0]->active);
+}
+
+static void load_of_the_last_signal_ends_it(void)
+{
+	struct fake_signal last = {.kind = 1}, other = {.kind = 1};
+
+	begin(&last);
+	fake_drain(&made[0]);
+	loaded(&last); /* used again since the program's thread has seen its end */
+	CHECK(q[0]->active);
+	last.value = 0;
+	loaded(&other);
+	CHECK(q[0]->active);
+	loaded(&last);
+	CHECK(!q[0]->active);
+}
+
+static void load_of_a_newer_submission_ends_nothing(void)
+{
+	struct fake_signal last = {.kind = 1};
+
+	begin(&last);
+	fake_submit(&made[0], NULL);
+	last.value = 0;
+	loaded(&last);
+	CHECK(q[0]->active);
+}
+
+/* The signal that a copy was asked for with: its first final value, and no load after it. */
+static void load_of_a_copy_ends_what_it_waited_for(void)
+{
+	struct fake_signal last = {.kind = 1}, copy = {.kind = 1};
+
+	begin(&last);
+	queue(1, SDMA);
+	fake_submit(&made[1], NULL);
+	fake.agent->copied((uint64_t)(uintptr_t)&copy);
+	CHECK(q[1]->active && fake.active == 2);
+	fake_drain(&made[0]);
+	fake_drain(&made[1]);
+	last.value = 0;
+	loaded(&copy);
+	CHECK(!q[0]->active && !q[1]->active);
+	last.value = 1;
+	fake_ring(&made[0], &last);
+	fake_drain(&made[0]);
+	last.value = 0;
+	loaded(&copy);
+	CHECK(q[0]->active);
+}
+
+static void wait_for_events_ends_it(void)
+{
+	struct fake_signal last = {.kind = 1};
+
+	begin(&last);
+	fake_drain(&made[0]);
+	fake.agent->events_end();
+	CHECK(q[0]->active);
+	last.value = 0;
+	fake.agent->events_end();
+	CHECK(!q[0]->active);
+}
+
+/* Freed by the program while another thread's hook is on its way: it ends nothing, and does not crash. */
+static void signal_that_is_gone_ends_nothing(void)
+{
+	static const uint64_t nowhere = 64;
+
+	begin((struct fake_signal *)NULL);
+	fake_drain(&made[0]);
+	fake.agent->loaded(nowhere);
+	fake.agent->wait_end(KFDSHIM_NO_TICKET, nowhere, true);
+	CHECK(q[0]->active);
+}
+
+IN_CHILD(wait_for_what_came_after_it_ends_it)
+IN_CHILD(packets_that_are_left_keep_it)
+IN_CHILD(load_of_the_last_signal_ends_it)
+IN_CHILD(load_of_a_newer_submission_ends_nothing)
+IN_CHILD(load_of_a_copy_ends_what_it_waited_for)
+IN_CHILD(wait_for_events_ends_it)
+IN_CHILD(signal_that_is_gone_ends_nothing)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_wait_for_what_came_after_it_ends_it),
+		cmocka_unit_test(test_packets_that_are_left_keep_it),
+		cmocka_unit_test(test_load_of_the_last_signal_ends_it),
+		cmocka_unit_test(test_load_of_a_newer_submission_ends_nothing),
+		cmocka_unit_test(test_load_of_a_copy_ends_what_it_waited_for),
+		cmocka_unit_test(test_wait_for_events_ends_it),
+		cmocka_unit_test(test_signal_that_is_gone_ends_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
