@@ -176,6 +176,7 @@ static void serve_done(struct queue *q, uint64_t done, uint64_t now_ns)
 
 	if (!queue_pointers(q, &r, &w) || w != done)
 		return;
+	q->found = false;
 	if (q->active)
 		activity_try_end(q, done, now_ns);
 	else if (w != q->seen_wptr)

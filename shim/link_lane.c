@@ -205,6 +205,26 @@ void link_wishes(void)
 	link_lane_wake();
 }
 
+static bool holds_work(uint32_t gpu_id)
+{
+	uint32_t n = __atomic_load_n(&peer.board->node_count, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; i < n && i < LANE_NODES; i++)
+		if (__atomic_load_n(&peer.board->nodes[i].gpu_id, __ATOMIC_RELAXED) == gpu_id)
+			return __atomic_load_n(&peer.board->nodes[i].suspended, __ATOMIC_RELAXED) >
+			       0;
+	return false;
+}
+
+void link_look_at_board(uint64_t now_ns)
+{
+	if (!peer.board)
+		return;
+	for (uint32_t i = 0; i < LANE_NODES && queues.nodes[i].gpu_id; i++)
+		if (queues.nodes[i].active && holds_work(queues.nodes[i].gpu_id))
+			queues.nodes[i].holds_ns = now_ns;
+}
+
 /* A new lane gets everything. */
 static void publish_all(uint64_t now_ns)
 {

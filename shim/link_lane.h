@@ -26,6 +26,8 @@ void link_runtime(void);
 void link_wishes(void);
 void link_vram(uint32_t gpu_id, uint64_t bytes);
 bool link_suspended(void);
+/* Under the lock: notes in queues.nodes where the daemon holds less urgent work now. */
+void link_look_at_board(uint64_t now_ns);
 
 /*
  * Around a call of the driver that a suspended process would sleep in. Begin:

@@ -18,25 +18,47 @@
 #define LOOK_MIN_NS 1000000u
 #define LOOK_MAX_NS 16000000u
 
+/*
+ * While less urgent work is held for a queue whose ends are not shown by a thread, each moment until
+ * the end is found is lost: then it looks closely. The daemon takes less than a millisecond to hold the
+ * work, so a node at which work was held lately counts, too.
+ */
+#define CLOSE_NS 50000u
+#define LATELY_NS 100000000u
+
 /* A completion signal above 0 that nobody waits for may be of a kernel that runs,
  * or in use again: it is believed for so long. */
 #define UNFINISHED_NS 100000000u
 
-static uint64_t period(uint64_t since_ns, uint64_t now_ns)
+static bool is_close(const struct queue *q, uint64_t now_ns)
+{
+	const struct node *node = q->node == NODE_NONE ? NULL : &queues.nodes[q->node];
+
+	return q->active && q->found && node && node->holds_ns &&
+	       now_ns - node->holds_ns < LATELY_NS;
+}
+
+static uint64_t period(const struct queue *q, uint64_t since_ns, uint64_t now_ns)
 {
 	uint64_t part = (now_ns - since_ns) >> LOOK_SHIFT;
 
+	if (is_close(q, now_ns))
+		return CLOSE_NS;
 	if (part < LOOK_MIN_NS)
 		return LOOK_MIN_NS;
 	return part > LOOK_MAX_NS ? LOOK_MAX_NS : part;
 }
 
-/* A gap that is shorter than the sampling period cannot be told from work. */
+/* A gap that is shorter than the sampling period cannot be told from work. After a short burst a shorter
+ * gap is an end. */
 static uint64_t gap_limit(const struct queue *q, uint64_t now_ns)
 {
-	uint64_t look = period(q->since_ns, now_ns);
+	uint64_t look = period(q, q->since_ns, now_ns), burst = q->changed_ns - q->since_ns;
+	uint64_t least = QUIET_MIN_NS;
 
-	return look < QUIET_MIN_NS ? QUIET_MIN_NS : look;
+	if (is_close(q, now_ns) && burst >> LOOK_SHIFT < least)
+		least = burst >> LOOK_SHIFT;
+	return look < least ? least : look;
 }
 
 static uint64_t quiet_limit(const struct queue *q, uint64_t now_ns)
@@ -86,11 +108,12 @@ static void look_at_standing(struct queue *q, uint64_t r, uint64_t now_ns)
 static void look_at_drained(struct queue *q, uint64_t w, uint64_t now_ns)
 {
 	uint64_t quiet = now_ns - q->changed_ns, signal;
+	uint64_t least = is_close(q, now_ns) ? CLOSE_NS : gap_limit(q, now_ns);
 	bool over = quiet >= quiet_limit(q, now_ns);
 
 	q->stalled_ns = 0;
 	q->stood = false;
-	if (quiet < gap_limit(q, now_ns))
+	if (quiet < least)
 		return;
 	switch (evidence_of_end(q, w, &signal)) {
 	case EVIDENCE_DONE:
@@ -106,8 +129,10 @@ static void look_at_drained(struct queue *q, uint64_t w, uint64_t now_ns)
 	case EVIDENCE_NONE:
 		break;
 	}
-	if (over)
-		activity_try_end(q, w, now_ns);
+	if (!over)
+		return;
+	q->found = true;
+	activity_try_end(q, w, now_ns);
 }
 
 static void read_pointer_moved(struct queue *q, uint64_t r, uint64_t now_ns)
@@ -168,10 +193,10 @@ static uint64_t look_after(const struct queue *q, uint64_t now_ns)
 	uint64_t after, quiet, end;
 
 	if (!q->active && !queue_drained(q, q->seen_rptr, q->seen_wptr))
-		return period(q->idle_ns, now_ns);
+		return period(q, q->idle_ns, now_ns);
 	if (!q->active)
-		return q->hooked ? UINT64_MAX : period(q->changed_ns, now_ns);
-	after = period(q->since_ns, now_ns);
+		return q->hooked ? UINT64_MAX : period(q, q->changed_ns, now_ns);
+	after = period(q, q->since_ns, now_ns);
 	if (q->stalled_ns)
 		return after;
 	quiet = now_ns - q->changed_ns;

@@ -58,6 +58,7 @@ struct queue {
 	uint64_t stalled_ns; /* since when it is not empty and rptr stands; 0: is not */
 	uint64_t longest_ns; /* longest such time: at least its longest kernel */
 	bool stood;	     /* a look found rptr where it was at stalled_ns */
+	bool found;	     /* its last end was found by a look, not shown by a thread */
 	bool blocked;	     /* active, but it stands on somebody else's signal: not counted */
 
 	/* atomic */
@@ -75,6 +76,7 @@ struct node {
 	uint32_t active; /* active queues on it that are not blocked, + 1 if `requested` */
 	bool requested;	 /* the program has a request begun */
 	uint64_t since_ns;
+	uint64_t holds_ns; /* when less urgent work was last held on it; 0: never */
 };
 
 struct queues {

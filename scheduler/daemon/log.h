@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "scheduler/daemon/budget.h"
+#include "common/budget.h"
 
 /* Part of it for one thread. All zero: nothing was said yet. */
 struct log_share {

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "scheduler/daemon/budget.h"
+#include "common/budget.h"
 
 struct client;
 struct worker;

@@ -14,7 +14,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "scheduler/daemon/budget.h"
+#include "common/budget.h"
 #include "scheduler/daemon/log.h"
 
 #define USERS_MAX 1024u /* with a connection at a time */

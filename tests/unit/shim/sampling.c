@@ -313,6 +313,87 @@ static void final_value_ends_it(void)
 	}
 }
 
+/* As the sampler does it while the daemon holds others. */
+static uint64_t held_until_idle(const struct queue *which)
+{
+	uint64_t start = now;
+
+	while (which->active && now < start + SECOND) {
+		now = due > now ? due : now;
+		queues.nodes[0].holds_ns = now;
+		look();
+	}
+	return now - start;
+}
+
+/* An end that no thread shows: found late at first, then soon, as long as others are held for it. */
+static void held_work_is_given_back_soon(void)
+{
+	struct fake_signal last = {.kind = 1};
+
+	begin();
+	queue(0, AQL);
+	for (unsigned i = 0; i < 5; i++) {
+		fake_submit(&made[0], &last);
+		due = now;
+		queues.nodes[0].holds_ns = now;
+		wait_for(q[0], true);
+		pass(MS);
+		fake_drain(&made[0]);
+		last.value = 0;
+		CHECK(held_until_idle(q[0]) <= (i ? 100 * US : 4 * MS));
+		pass(20 * MS);
+	}
+	fake_submit(&made[0], NULL);
+	due = now;
+	wait_for(q[0], true);
+	pass(150 * MS); /* none is held any more */
+	CHECK(due - now >= MS);
+}
+
+/* Without a signal, a quarter of the burst is quiet enough. */
+static void short_bursts_end_soon(void)
+{
+	uint64_t start;
+
+	begin();
+	queue(0, AQL);
+	for (unsigned i = 0; i < 5; i++) {
+		fake_submit(&made[0], NULL);
+		due = now;
+		queues.nodes[0].holds_ns = now;
+		wait_for(q[0], true);
+		for (start = now; now < start + 2 * MS; pass(40 * US)) {
+			queues.nodes[0].holds_ns = now;
+			fake_drain(&made[0]);
+			fake_submit(&made[0], NULL);
+			CHECK(q[0]->active);
+		}
+		fake_drain(&made[0]);
+		CHECK(held_until_idle(q[0]) <= (i ? 600 * US : 4 * MS));
+		pass(20 * MS);
+	}
+}
+
+/* Whose ends threads show is not looked at more often. */
+static void shown_ends_want_no_close_looks(void)
+{
+	struct fake_signal last = {.kind = 1};
+
+	begin();
+	queue(0, AQL);
+	q[0]->found = true;
+	fake_ring(&made[0], &last);
+	fake_drain(&made[0]);
+	wait_on(&last);
+	CHECK(!q[0]->found);
+	fake_ring(&made[0], &last);
+	now = due = clock_ns();
+	queues.nodes[0].holds_ns = now;
+	look();
+	CHECK(due - now >= MS);
+}
+
 /* Where it is over and nobody knows, the pointers are equal and the kernel runs: its
  * signal keeps a raw queue, too. Who has a ring that cannot be read has no signal. */
 static void raw_queue_has_a_signal(void)
@@ -560,6 +641,9 @@ IN_CHILD(unseen_work_is_noticed)
 IN_CHILD(idle_is_found_in_time)
 IN_CHILD(kernels_are_measured)
 IN_CHILD(final_value_ends_it)
+IN_CHILD(held_work_is_given_back_soon)
+IN_CHILD(short_bursts_end_soon)
+IN_CHILD(shown_ends_want_no_close_looks)
 IN_CHILD(raw_queue_has_a_signal)
 IN_CHILD(unfinished_signal_keeps_it)
 IN_CHILD(left_waits_do_not_use_places_up)
@@ -583,6 +667,9 @@ int main(void)
 		cmocka_unit_test(test_idle_is_found_in_time),
 		cmocka_unit_test(test_kernels_are_measured),
 		cmocka_unit_test(test_final_value_ends_it),
+		cmocka_unit_test(test_held_work_is_given_back_soon),
+		cmocka_unit_test(test_short_bursts_end_soon),
+		cmocka_unit_test(test_shown_ends_want_no_close_looks),
 		cmocka_unit_test(test_raw_queue_has_a_signal),
 		cmocka_unit_test(test_unfinished_signal_keeps_it),
 		cmocka_unit_test(test_left_waits_do_not_use_places_up),

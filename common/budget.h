@@ -7,8 +7,8 @@
  * Pure: no clock. Times are nanoseconds of one clock that never goes back. Threads: the
  * caller guards it.
  */
-#ifndef KFDSHIM_SCHEDULER_DAEMON_BUDGET_H
-#define KFDSHIM_SCHEDULER_DAEMON_BUDGET_H
+#ifndef KFDSHIM_COMMON_BUDGET_H
+#define KFDSHIM_COMMON_BUDGET_H
 
 #include <stdbool.h>
 #include <stdint.h>

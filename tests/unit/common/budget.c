@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "scheduler/daemon/budget.h"
+#include "common/budget.h"
 
 #define MS 1000000u
 
