@@ -9,6 +9,7 @@
 
 #include "channel/lane.h"
 #include "common/clock.h"
+#include "common/gaps.h"
 #include "shim/activity.h"
 #include "shim/config.h"
 #include "shim/device.h"
@@ -28,18 +29,21 @@
 #define SLOW_MAX 2u
 
 #define OVER_MAX_NS 10000000u
+#define WEIGHT 2u /* online_weight of kfdschedd(8), by default */
 
 static struct {
-	bool wished;	      /* hold_set was told to hold */
-	bool spared;	      /* never again: it was seen to hurt */
-	bool ready;	      /* written under the lock: the first work of ours is to be held */
-	int told;	      /* the failure that was said last */
-	uint64_t retry_ns;    /* before this there is no other try */
-	uint64_t wait_ns;     /* after the next failure */
-	unsigned slow;	      /* slow ones in a row */
-	uint64_t takes_ns;    /* what taking the queues off the GPU last took, */
-	uint64_t gives_ns;    /* and giving them back */
-	uint64_t released_ns; /* since when nobody needs it any more; 0: somebody does */
+	bool wished;	   /* hold_set was told to hold */
+	bool spared;	   /* never again: it was seen to hurt */
+	bool ready;	   /* written under the lock: the first work of ours is to be held */
+	int told;	   /* the failure that was said last */
+	uint64_t retry_ns; /* before this there is no other try */
+	uint64_t wait_ns;  /* after the next failure */
+	unsigned slow;	   /* slow ones in a row */
+	uint64_t takes_ns; /* what taking the queues off the GPU last took, */
+	uint64_t gives_ns; /* and giving them back */
+	bool urgent;	   /* a peer works that this process is to be held for, */
+	uint64_t since_ns; /* since then, or not since then; 0: there was none */
+	struct gaps gaps;  /* between such work */
 } hold;
 
 static enum lane_level level(void)
@@ -166,7 +170,6 @@ static uint64_t decide_urgent(uint64_t now_ns)
 {
 	int lost = hold.wished ? hold_lost(HOLD_BY_PEERS) : 0;
 
-	hold.released_ns = 0;
 	if (lost) {
 		hold.wished = false;
 		failed(-lost, now_ns);
@@ -183,25 +186,29 @@ static uint64_t decide_urgent(uint64_t now_ns)
 	return hold.spared ? UINT64_MAX : hold.retry_ns;
 }
 
-/*
- * Nobody does (any more). Giving the GPU back and taking it again costs both of us
- * a bounce each; waiting costs us the time. Whoever waits as long as that would
- * have cost, and then gives it back, never pays more than twice what he had to.
- */
+/* As the daemon's (scheduler/core/policy.c). */
+static uint64_t hold_over_ns(void)
+{
+	const struct gaps_costs costs = {
+		.resume_ns = hold.gives_ns > hold.takes_ns ? hold.gives_ns : hold.takes_ns,
+		.suspend_ns = hold.takes_ns,
+		.weight = WEIGHT,
+	};
+	uint64_t ns = gaps_hold_ns(&hold.gaps, &costs);
+
+	return ns < OVER_MAX_NS ? ns : OVER_MAX_NS;
+}
+
+/* No peer is, or not any more. */
 static uint64_t decide_quiet(uint64_t now_ns)
 {
-	uint64_t cost_ns = hold.takes_ns + hold.gives_ns;
+	uint64_t until_ns = hold.since_ns + hold_over_ns();
 
 	set_ready(false);
 	if (!hold.wished)
 		return UINT64_MAX;
-	if (hold.released_ns == 0)
-		hold.released_ns = now_ns;
-	if (cost_ns > OVER_MAX_NS)
-		cost_ns = OVER_MAX_NS;
-	if (now_ns < hold.released_ns + cost_ns)
-		return hold.released_ns + cost_ns;
-	hold.released_ns = 0;
+	if (now_ns < until_ns)
+		return until_ns;
 	give();
 	return UINT64_MAX;
 }
@@ -211,8 +218,19 @@ void peers_hold_begin(void)
 	hold.told = 0;
 }
 
+static void learn(uint64_t now_ns, bool urgent)
+{
+	if (urgent == hold.urgent)
+		return;
+	if (urgent && hold.since_ns)
+		gaps_learn(&hold.gaps, now_ns - hold.since_ns);
+	hold.urgent = urgent;
+	hold.since_ns = now_ns;
+}
+
 uint64_t peers_hold_step(uint64_t now_ns, bool urgent)
 {
+	learn(now_ns, urgent);
 	return urgent ? decide_urgent(now_ns) : decide_quiet(now_ns);
 }
 
@@ -220,7 +238,8 @@ void peers_hold_end(void)
 {
 	if (hold.ready)
 		set_ready(false);
-	hold.released_ns = 0;
+	hold.urgent = false;
+	hold.since_ns = 0;
 	give();
 }
 

@@ -170,6 +170,33 @@ static void short_gaps_are_held_over(void)
 	clean();
 }
 
+/* Once some are known to be long, it is given back at the end of the work. */
+static void long_gaps_are_not(void)
+{
+	struct process online;
+	uint64_t ended;
+
+	prepare();
+	hold_cost_us = 5000;
+	be("offline", "", 0);
+	online = start("online", "", 0);
+	EVENTUALLY(files_count(".lane") == 2, 2000);
+	work();
+	for (int i = 0; i < 6; i++) {
+		held_while_it_works(&online, 1);
+		fake_sleep_us(100000);
+	}
+	tell(&online, 'w');
+	EVENTUALLY(is_held(), 1000);
+	fake_sleep_us(20000);
+	ended = clock_ns();
+	tell(&online, 'f');
+	EVENTUALLY(!is_held(), 1000);
+	CHECK(clock_ns() - ended < 8000000u); /* giving back takes 5 ms of it */
+	end(&online, 0);
+	clean();
+}
+
 static void held_by_level(const char *name, enum lane_level level)
 {
 	struct process online;
@@ -238,6 +265,7 @@ IN_CHILD(firmware_that_fails_is_not_asked_again)
 IN_CHILD(slow_firmware_is_not_asked_again)
 IN_CHILD(waits_for_a_core_are_not_the_firmware)
 IN_CHILD(short_gaps_are_held_over)
+IN_CHILD(long_gaps_are_not)
 IN_CHILD(the_level_is_the_process_own)
 IN_CHILD(weight_too)
 IN_CHILD(trap_is_self)
@@ -252,6 +280,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_slow_firmware_is_not_asked_again),
 		cmocka_unit_test(test_waits_for_a_core_are_not_the_firmware),
 		cmocka_unit_test(test_short_gaps_are_held_over),
+		cmocka_unit_test(test_long_gaps_are_not),
 		cmocka_unit_test(test_the_level_is_the_process_own),
 		cmocka_unit_test(test_weight_too),
 		cmocka_unit_test(test_trap_is_self),
