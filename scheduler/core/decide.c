@@ -248,14 +248,16 @@ static bool wants_release(struct core *core, struct unit *unit, const struct pre
 			  bool leased, uint64_t now, uint64_t *next)
 {
 	uint64_t starved = starved_at(core, unit), over;
+	bool beside = unit->starved; /* one that has reached its bound */
 
+	unit->starved = false;
 	if (is_being_suspended(core, unit))
 		return false;
 	if (must_run(core, unit, leased) || !holds_any(core, unit, leased, now))
 		return !not_yet(core, unit, next, CORE_NEVER);
 	if (leased)
 		return not_yet(core, unit, next, CORE_NEVER);
-	if (now >= starved) {
+	if (now >= starved || beside) {
 		unit->starved = press->pressed;
 		return !unit->starved || !not_yet(core, unit, next, CORE_NEVER);
 	}
@@ -267,6 +269,46 @@ static bool wants_release(struct core *core, struct unit *unit, const struct pre
 	if (now < over)
 		return not_yet(core, unit, next, over);
 	return true;
+}
+
+static void starve(struct core *core, struct unit *unit)
+{
+	if (!unit->held || !unit->pressed || unit->starved || is_being_suspended(core, unit))
+		return;
+	unit->starved = true;
+	unit_queue(core, unit);
+}
+
+static void starve_on(struct core *core, struct node *node, uint64_t now)
+{
+	node->starved_ns = now;
+	for (uint32_t at = node->first; at != NOBODY;) {
+		const struct client *c = &core->clients[at / CORE_NODES];
+
+		starve(core, &core->units[c->unit]);
+		at = c->places[at % CORE_NODES].next;
+	}
+}
+
+/* Of all tenants. */
+static void starve_gpu(struct core *core, uint32_t gpu_id, uint64_t now)
+{
+	for (uint32_t n = 0; n < core->node_top; n++)
+		if (core->nodes[n].users && core->nodes[n].gpu_id == gpu_id)
+			starve_on(core, &core->nodes[n], now);
+}
+
+/* A unit that must run disturbs more urgent work: so all that are held on the same GPUs run then,
+ * instead of one after the other. One of several GPUs takes the moment to all of them. */
+static void starve_beside(struct core *core, const struct unit *unit, uint64_t now)
+{
+	FOR_CLIENTS (core, unit, c)
+		for (uint32_t i = 0; i < c->place_count; i++) {
+			const struct node *node = &core->nodes[c->places[i].node];
+
+			if (node->starved_ns != now)
+				starve_gpu(core, node->gpu_id, now);
+		}
 }
 
 void unit_release(const struct core *core, struct unit *unit, uint64_t now)
@@ -356,9 +398,11 @@ static bool decide_unit(struct core *core, struct unit *unit, uint64_t now, stru
 		not_after(&next, press.later);
 	if (leased)
 		not_after(&next, until);
-	if (unit->held && wants_release(core, unit, &press, leased, now, &next))
+	if (unit->held && wants_release(core, unit, &press, leased, now, &next)) {
 		unit_release(core, unit, now);
-	else if (!unit->held && wants_hold(core, unit, &press, leased, now, &next))
+		if (unit->starved)
+			starve_beside(core, unit, now);
+	} else if (!unit->held && wants_hold(core, unit, &press, leased, now, &next))
 		hold(core, unit, now);
 	if (!act_on(core, unit, leased, now, &next, out))
 		return false;

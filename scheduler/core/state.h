@@ -3,8 +3,8 @@
 #ifndef KFDSHIM_SCHEDULER_CORE_STATE_H
 #define KFDSHIM_SCHEDULER_CORE_STATE_H
 
-#include "scheduler/core/core.h"
 #include "common/gaps.h"
+#include "scheduler/core/core.h"
 
 #define NOBODY UINT32_MAX
 
@@ -13,8 +13,9 @@ struct node {
 	uint32_t users; /* clients that know it; 0: free */
 	struct core_rights rights;
 	uint32_t gpu_id;
-	uint32_t first;	    /* of the places here; NOBODY: none */
-	uint32_t suspended; /* clients that are not running and had work here */
+	uint32_t first;	     /* of the places here; NOBODY: none */
+	uint32_t suspended;  /* clients that are not running and had work here */
+	uint64_t starved_ns; /* when units here were last released by the starvation bound */
 	/* Bit p: a unit of priority p is counted. Of those that are on the GPU with work;
 	 * and of all that have work, suspended or not. */
 	uint32_t urgent, working;
@@ -73,7 +74,7 @@ struct unit {
 	uint32_t group;
 	int priority;
 	bool held, pressed, observed;
-	bool starved; /* released by the starvation bound */
+	bool starved; /* released by the starvation bound, its own or a neighbour's; or about to be */
 
 	uint64_t held_since, unpressed_since;
 	uint64_t running_since;

@@ -36,6 +36,7 @@ struct history {
 	uint64_t held_since, runs_since, rest_until;
 	uint64_t off_total, on_total; /* since its last full rest */
 	uint64_t cause_gone;	      /* since when it is held without one; 0: it has one */
+	uint64_t rest_unseen;	      /* it may run until then */
 	uint64_t window, window_off;
 };
 
@@ -285,6 +286,8 @@ static void apply_suspend(struct model *m)
 	seen_suspend++;
 }
 
+static uint64_t last_starved;
+
 static void apply_resume(struct model *m)
 {
 	struct history *h = history_of(m);
@@ -295,6 +298,9 @@ static void apply_resume(struct model *m)
 	m->state = COMES;
 	m->early = m->leaving;
 	seen_resume++;
+	/* After a resume that failed it is held again, which this account does not see. */
+	if (!h->held && (pressure & FULL) && last_starved == now)
+		h->rest_unseen = now + 2 * REST;
 	if (m->leaving || must_run(m) || !takes_part(m) || m->refused || m->broken || !h->held ||
 	    h->let_go)
 		return;
@@ -302,7 +308,10 @@ static void apply_resume(struct model *m)
 	assert_false(is_leased(m));
 	if (pressure & FULL) {
 		seen_starved++;
-		assert_true(off_for(h) >= config.max_suspended_ns);
+		/* its own bound, or beside one that has reached it now */
+		if (off_for(h) >= config.max_suspended_ns)
+			last_starved = now;
+		assert_true(last_starved == now);
 		h->starved = true;
 	} else if (pressure & PART) {
 		seen_share++;
@@ -329,7 +338,7 @@ static void check_running(const struct model *m, unsigned pressure)
 	if (!m->active)
 		return;
 	assert_false(somebody_off(m)); /* all of a group, or none */
-	if (!(pressure & (FULL | PART)))
+	if (!(pressure & (FULL | PART)) || now < h->rest_unseen)
 		return;
 	/* all that it may be held it was, and it has not run for long enough since */
 	if (h->off_total >= config.max_suspended_ns && h->on_total < REST &&

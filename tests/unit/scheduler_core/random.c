@@ -300,7 +300,7 @@ static void random_events(void **state)
 		      seen_failed, seen_over, seen_slack, seen_configured, seen_moved,
 		      seen_foreign);
 	/* or the test would prove nothing */
-	assert_true(seen_suspend > 1000 && seen_resume > 1000 && seen_starved > 4 &&
+	assert_true(seen_suspend > 1000 && seen_resume > 1000 && seen_starved > 2 &&
 		    seen_share > 10 && seen_early > 10 && seen_failed > 100 && seen_over > 100 &&
 		    seen_slack > 100 && seen_grouped > 100 && seen_moved > 100 &&
 		    seen_foreign > 100);

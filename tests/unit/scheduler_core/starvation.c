@@ -91,6 +91,80 @@ static void rest_ends_early_for_nobody_else(void **state)
 	}
 }
 
+static core_id held(core_id c, uint32_t gpu_id)
+{
+	play_active(c, gpu_id);
+	play_expect(CORE_SUSPEND, c);
+	play_done(c);
+	return c;
+}
+
+/* Held at different times, all of a GPU run in the same 200 ms; those of another do later. */
+static void all_of_a_gpu_run_at_once(void **state)
+{
+	core_id late, elsewhere;
+
+	(void)state;
+	play_active(high, OTHER_GPU);
+	now += 20 * S;
+	late = held(play_add(3), GPU);
+	elsewhere = held(play_add(1), OTHER_GPU);
+	now += 10 * S;
+	assert_int_equal(play_decide(), 2);
+	assert_int_equal(play_state(low), CORE_RESUMING);
+	assert_int_equal(play_state(late), CORE_RESUMING);
+	play_done(late);
+	play_done(low);
+	play_expect_nothing();
+	assert_int_equal(deadline, now + 200 * MS);
+	now += 200 * MS;
+	assert_int_equal(play_decide(), 2);
+	play_done(late);
+	play_done(low);
+	now += 20 * S - 200 * MS;
+	play_expect(CORE_RESUME, elsewhere);
+}
+
+/* A group takes the moment to all of its GPUs. */
+static void all_gpus_of_a_group_do(void **state)
+{
+	core_id here, there, beside;
+
+	(void)state;
+	play_active(high, OTHER_GPU);
+	here = core_add(core, 1, 7, 1, now);
+	there = core_add(core, 1, 7, 1, now);
+	core_set_capability(core, here, CORE_ABLE);
+	core_set_capability(core, there, CORE_ABLE);
+	play_active(here, GPU);
+	play_active(there, OTHER_GPU);
+	assert_int_equal(play_decide(), 2);
+	play_done(here);
+	play_done(there);
+	now += 20 * S;
+	beside = held(play_add(1), OTHER_GPU);
+	now += 10 * S;
+	assert_int_equal(play_decide(), 4);
+	assert_int_equal(play_state(beside), CORE_RESUMING);
+}
+
+/* Held by an order, it stays so, also beside one that must run. */
+static void a_lease_is_not_ended(void **state)
+{
+	core_id leased;
+
+	(void)state;
+	leased = held(play_add(1), GPU);
+	core_set_lease(core, leased, now + 60 * S);
+	now += 30 * S;
+	play_expect(CORE_RESUME, low);
+	play_done(low);
+	assert_int_equal(play_state(leased), CORE_SUSPENDED);
+	now += 30 * S - 1;
+	play_decide();
+	assert_int_equal(play_state(leased), CORE_SUSPENDED);
+}
+
 #define HERE(f) cmocka_unit_test_setup_teardown(f, setup, play_teardown)
 
 int main(void)
@@ -100,6 +174,9 @@ int main(void)
 		HERE(short_rests_do_not_count_as_long_ones),
 		HERE(many_short_rests_add_up),
 		HERE(rest_ends_early_for_nobody_else),
+		HERE(all_of_a_gpu_run_at_once),
+		HERE(all_gpus_of_a_group_do),
+		HERE(a_lease_is_not_ended),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
