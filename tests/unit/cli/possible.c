@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+/* What a scheduler that knows the future could do: cases by hand, and the figures that are
+ * known for Poisson arrivals of equal length. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "replay/arrivals.h"
+#include "scheduler/cli/possible.h"
+
+static const struct possible_costs costs = {.suspend_us = 50, .resume_us = 30};
+static struct possible out;
+
+static void play(const struct possible_request *requests, size_t count, double window_us)
+{
+	assert_int_equal(possible_play(requests, count, window_us, &costs, &out), 0);
+}
+
+static bool near(double value, double wanted)
+{
+	return fabs(value - wanted) < 1e-9;
+}
+
+static void test_gaps(void **state)
+{
+	/* 1050..1150, 1150..1220 (it waits), 1240..1300 (20 us of gap are too short) */
+	const struct possible_request requests[] = {{1000, 100}, {1120, 70}, {1240, 60}};
+
+	(void)state;
+	play(requests, 3, 2080);
+	assert_true(near(out.share * 2080, 970 + (2080 - 1300 - 30)));
+	assert_int_equal(out.suspends, 1);
+	assert_true(near(out.p50_us, 100)); /* 100, 60 and 150 */
+	assert_true(near(out.p99_us, 150));
+}
+
+/* A gap as long as the resume gives nothing, and costs nothing. */
+static void test_the_shortest_gap(void **state)
+{
+	const struct possible_request at[] = {{30, 10}}, above[] = {{31, 10}};
+
+	(void)state;
+	play(at, 1, 40);
+	assert_true(out.share == 0 && out.suspends == 0 && near(out.p99_us, 10));
+	play(above, 1, 91);
+	assert_true(near(out.share * 91, 1) && out.suspends == 1 && near(out.p99_us, 60));
+}
+
+/* The delay of one request shortens the gap behind it: 85 of 100 us are left after the first,
+ * less the resume; after the second, which is delayed in its turn, too little for another. */
+static void test_delay_is_played_on(void **state)
+{
+	const struct possible_request requests[] = {{35, 100}, {270, 100}, {450, 100}};
+
+	(void)state;
+	play(requests, 3, 550);
+	/* 35..185, 270..420 (85 us of gap), 450..550 (30 us) */
+	assert_true(near(out.share * 550, 5 + 55));
+	assert_int_equal(out.suspends, 2);
+	assert_true(near(out.p50_us, 150));
+}
+
+static void test_no_request(void **state)
+{
+	(void)state;
+	play(NULL, 0, 300);
+	assert_true(near(out.share, 0.9) && out.suspends == 0 && isnan(out.p50_us));
+}
+
+/* One that lasts beyond the window leaves nothing behind it, and has no latency. */
+static void test_unfinished(void **state)
+{
+	const struct possible_request requests[] = {{100, 10}, {200, INFINITY}, {220, INFINITY}};
+
+	(void)state;
+	play(requests, 3, 1000);
+	assert_true(near(out.share * 1000, 70 + (200 - 160 - 30)));
+	assert_true(near(out.p99_us, 60));
+}
+
+static void test_service(void **state)
+{
+	const struct request_time times[] = {
+		{100, 150}, {120, 190}, {500, 540}, {530, NAN}, {531, NAN}};
+	struct possible_request requests[5];
+
+	(void)state;
+	possible_service(times, 5, requests);
+	assert_true(requests[0].service_us == 50 && requests[1].service_us == 40);
+	assert_true(requests[2].service_us == 40 && requests[2].due_us == 500);
+	assert_true(isinf(requests[3].service_us) && isinf(requests[4].service_us));
+}
+
+/* Two clients, merged: where they meet, the second waits. */
+static void test_merged(void **state)
+{
+	const struct possible_request requests[] = {{100, 40}, {110, 20}, {400, 40}};
+
+	(void)state;
+	play(requests, 3, 440);
+	assert_true(near(out.share * 440, 70 + (400 - 210 - 30)));
+	assert_true(near(out.p99_us, 100) && near(out.p50_us, 90));
+}
+
+static void test_bad_input(void **state)
+{
+	const struct possible_request one = {100, 10};
+	const struct possible_costs unknown = {NAN, 30}, negative = {50, -1};
+
+	(void)state;
+	assert_int_equal(possible_play(&one, 1, 0, &costs, &out), -EINVAL);
+	assert_int_equal(possible_play(&one, 1, NAN, &costs, &out), -EINVAL);
+	assert_int_equal(possible_play(&one, 1, 100, &unknown, &out), -EINVAL);
+	assert_int_equal(possible_play(&one, 1, 100, &negative, &out), -EINVAL);
+	assert_true(isnan(out.share) && isnan(out.p99_us));
+}
+
+/* Poisson arrivals of requests of equal length, for ten minutes, beside the figures of another
+ * program, of ten minutes with its own random numbers: the P99 depends on them most. */
+static void test_known_figures(void **state)
+{
+	static const struct {
+		double service_us, load, bounce_us, share, p99_us, suspends_per_s, p99_error;
+	} known[] = {
+		{980, 0.05, 200, 0.9239, 2082.4, 47.28, 0.03},
+		{980, 0.2, 200, 0.7170, 2664.7, 146.5, 0.05},
+		{980, 0.5, 50, 0.4410, 4377.6, 224.6, 0.05},
+		{980, 0.5, 500, 0.3051, 4686.8, 155.5, 0.05},
+		{980, 0.8, 200, 0.1354, 11593, 109.9, 0.1},
+		{2500, 0.2, 500, 0.7315, 6686.3, 58.62, 0.05},
+		{2500, 0.5, 200, 0.4487, 11360, 89.24, 0.05},
+	};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++) {
+		const double window_us = 600e6, gap_us = known[k].service_us / known[k].load;
+		const struct possible_costs both = {known[k].bounce_us + 78,
+						    known[k].bounce_us + 78};
+		struct possible_request *requests =
+			calloc(2 * (size_t)(window_us / gap_us), sizeof(*requests));
+		struct arrivals arrivals;
+		size_t n = 0;
+
+		assert_non_null(requests);
+		arrivals_start(&arrivals, ARRIVALS_POISSON, 1e6 / gap_us, 1);
+		for (double at; (at = (double)arrivals_next(&arrivals) / 1e3) < window_us;)
+			requests[n++] = (struct possible_request){at, known[k].service_us};
+		assert_int_equal(possible_play(requests, n, window_us, &both, &out), 0);
+		free(requests);
+		assert_true(fabs(out.share / known[k].share - 1) < 0.03);
+		assert_true(fabs(out.p99_us / known[k].p99_us - 1) < known[k].p99_error);
+		assert_true(fabs((double)out.suspends / 600 / known[k].suspends_per_s - 1) < 0.03);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_gaps),
+		cmocka_unit_test(test_the_shortest_gap),
+		cmocka_unit_test(test_delay_is_played_on),
+		cmocka_unit_test(test_no_request),
+		cmocka_unit_test(test_unfinished),
+		cmocka_unit_test(test_service),
+		cmocka_unit_test(test_merged),
+		cmocka_unit_test(test_bad_input),
+		cmocka_unit_test(test_known_figures),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
