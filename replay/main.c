@@ -10,29 +10,36 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "replay/arrivals_file.h"
 #include "replay/json.h"
 #include "replay/run.h"
 
 #define WORLD_FILE "/sys/class/kfd/kfd/simulation.json"
 #define DEFAULT_SEED 1u
 #define RATE_MAX 1e6
+#define FILE_PREFIX "file:"
 
 enum { GO_ON = -1, EXIT_USAGE = 2, EXIT_NOT_HERE = 77 };
 
 struct arguments {
 	const char *trace;
 	const char *json;
+	const char *request_times;
 	const struct rt_api *api;
 	unsigned device;
 	double load; /* 0: not given */
 	bool closed, arrivals_given;
+	enum arrivals_kind arrivals;
+	const char *arrivals_file; /* of ARRIVALS_RECORDED */
+	uint64_t seed;
 	struct run_options run;
 };
 
 static const char usage_line[] =
 	"usage: kfdreplay --trace FILE.csv [--api hsa|hip] [--requests N | --seconds S] "
-	"[--closed | --rate R | --load L] [--arrivals poisson|fixed] [--seed N] "
-	"[--spacing none|recorded] [--count] [--device D] [--json FILE] [--sync-fd R:W]";
+	"[--closed | --rate R | --load L] [--arrivals poisson|fixed|bursty|file:PATH] "
+	"[--seed N] [--spacing none|recorded] [--count] [--device D] [--json FILE] "
+	"[--request-times FILE] [--sync-fd R:W]";
 
 static const char help_text[] =
 	"\n"
@@ -46,7 +53,9 @@ static const char help_text[] =
 	"  --closed           the next request begins when the last is done (default)\n"
 	"  --rate R           requests arrive R times a second, of model time\n"
 	"  --load L           ... at the rate that asks for the share L of the GPU's time\n"
-	"  --arrivals KIND    poisson (default) or fixed distances\n"
+	"  --arrivals KIND    poisson (default); fixed distances; bursty: poisson for 200 ms, none\n"
+	"                     for 300 ms; file:PATH: distances from a file, in microseconds, a\n"
+	"                     line each, all multiplied so that they have the rate\n"
 	"  --seed N           of the arrivals (default 1)\n"
 	"  --spacing KIND     none (default): submit as fast as the runtime takes it;\n"
 	"                     recorded: no earlier than in the recording\n"
@@ -54,6 +63,8 @@ static const char help_text[] =
 	"  --device D         GPU number (default 0)\n"
 	"  --json FILE        write the result (docs/formats.md); - is standard output, without\n"
 	"                     text\n"
+	"  --request-times FILE  when each request arrived, began and ended, as CSV\n"
+	"                     (docs/formats.md); for --rate or --load\n"
 	"  --sync-fd R:W      when ready write a byte to descriptor W, and begin after a\n"
 	"                     byte or the end of the file on R\n"
 	"  --help             this text\n"
@@ -139,6 +150,7 @@ enum option_id {
 	O_COUNT,
 	O_DEVICE,
 	O_JSON,
+	O_REQUEST_TIMES,
 	O_SYNC_FD,
 	O_HELP,
 };
@@ -157,16 +169,32 @@ static const struct option options[] = {
 	{"count", no_argument, NULL, O_COUNT},
 	{"device", required_argument, NULL, O_DEVICE},
 	{"json", required_argument, NULL, O_JSON},
+	{"request-times", required_argument, NULL, O_REQUEST_TIMES},
 	{"sync-fd", required_argument, NULL, O_SYNC_FD},
 	{"help", no_argument, NULL, O_HELP},
 	{NULL, 0, NULL, 0},
 };
 
+static bool parse_arrivals(const char *text, struct arguments *a)
+{
+	static const char *const names[] = {"poisson", "fixed", "bursty"}; /* enum arrivals_kind */
+
+	a->arrivals_given = true;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(text, names[i]) == 0) {
+			a->arrivals = (enum arrivals_kind)i;
+			a->arrivals_file = NULL;
+			return true;
+		}
+	a->arrivals = ARRIVALS_RECORDED;
+	a->arrivals_file = text + strlen(FILE_PREFIX);
+	return strncmp(text, FILE_PREFIX, strlen(FILE_PREFIX)) == 0 && *a->arrivals_file;
+}
+
 /* What the option wants; NULL: the value is good. */
 static const char *take_option(enum option_id option, const char *value, struct arguments *a)
 {
 	uint64_t number = 0;
-	bool fixed = false;
 
 	switch (option) {
 	case O_TRACE:
@@ -177,6 +205,9 @@ static const char *take_option(enum option_id option, const char *value, struct 
 		return strcmp(value, a->api->name) == 0 ? NULL : "hsa or hip";
 	case O_JSON:
 		a->json = value;
+		return NULL;
+	case O_REQUEST_TIMES:
+		a->request_times = value;
 		return NULL;
 	case O_CLOSED:
 		a->closed = true;
@@ -197,13 +228,9 @@ static const char *take_option(enum option_id option, const char *value, struct 
 	case O_LOAD:
 		return parse_positive(value, 1e3, &a->load) ? NULL : "a share of time above 0";
 	case O_ARRIVALS:
-		a->arrivals_given = true;
-		if (!parse_word(value, "poisson", "fixed", &fixed))
-			return "poisson or fixed";
-		a->run.arrivals = fixed ? ARRIVALS_FIXED : ARRIVALS_POISSON;
-		return NULL;
+		return parse_arrivals(value, a) ? NULL : "poisson, fixed, bursty or file:PATH";
 	case O_SEED:
-		return parse_count(value, UINT64_MAX, &a->run.seed) ? NULL : "a whole number";
+		return parse_count(value, UINT64_MAX, &a->seed) ? NULL : "a whole number";
 	case O_SPACING:
 		return parse_word(value, "none", "recorded", &a->run.spaced) ? NULL
 									     : "none or recorded";
@@ -253,6 +280,8 @@ static int parse(int argc, char **argv, struct arguments *a)
 	a->run.open_loop = a->run.rate_per_s > 0 || a->load > 0;
 	if (a->arrivals_given && !a->run.open_loop)
 		return wrong_use("--arrivals is for --rate or --load");
+	if (a->request_times && !a->run.open_loop)
+		return wrong_use("--request-times is for --rate or --load");
 	return GO_ON;
 }
 
@@ -266,6 +295,9 @@ static int report(const struct arguments *a, const struct report *partial)
 		return failed("out of memory");
 	full.latency = &latency;
 	if (a->json && report_write_json(&full, a->json, why, sizeof(why)) != 0)
+		return failed(why);
+	if (a->request_times &&
+	    request_times_write(a->run.times, a->request_times, why, sizeof(why)) != 0)
 		return failed(why);
 	/* The one or the other: what reads JSON wants nothing beside it. */
 	if (!a->json || strcmp(a->json, REPORT_STDOUT) != 0)
@@ -283,10 +315,28 @@ static int open_failed(const struct rt *rt, int rc)
 	return rc == -ENODEV ? EXIT_NOT_HERE : EXIT_FAILURE;
 }
 
-static int play(struct arguments *a, const struct trace *trace, const struct world *world,
-		struct rt *rt)
+/* Once the rate is known. -ENOMEM. */
+static int start_arrivals(struct arguments *a, const struct arrivals_gaps *gaps)
+{
+	struct run_options *run = &a->run;
+	uint64_t window_ns =
+		run->seconds > 0 ? (uint64_t)(run->seconds * 1e9 * run->scale) : UINT64_MAX;
+
+	if (!run->open_loop)
+		return 0;
+	if (a->arrivals == ARRIVALS_RECORDED)
+		arrivals_start_recorded(&run->arrivals, gaps, run->rate_per_s, a->seed);
+	else
+		arrivals_start(&run->arrivals, a->arrivals, run->rate_per_s, a->seed);
+	return run->times ? request_times_open(run->times, &run->arrivals, window_ns, run->requests)
+			  : 0;
+}
+
+static int play(struct arguments *a, const struct trace *trace, const struct arrivals_gaps *gaps,
+		const struct world *world, struct rt *rt)
 {
 	struct run_result result = {0};
+	struct request_times times = {0};
 	struct plan plan = {0};
 	int rc = a->api->open(rt, a->device);
 
@@ -302,6 +352,11 @@ static int play(struct arguments *a, const struct trace *trace, const struct wor
 	}
 	if (a->run.requests == 0 && !(a->run.seconds > 0))
 		a->run.requests = plan.request_count;
+	a->run.times = a->request_times ? &times : NULL;
+	if (start_arrivals(a, gaps) != 0) {
+		plan_free(&plan);
+		return failed("out of memory for --request-times");
+	}
 	rc = rt->api->prepare(rt, &plan, a->run.count);
 	if (rc == 0) {
 		rc = run(rt, &plan, &a->run, &result);
@@ -312,16 +367,18 @@ static int play(struct arguments *a, const struct trace *trace, const struct wor
 		: report(a, &(struct report){trace->name, rt->api->name, rt->gpu_name, world, &plan,
 					     &a->run, &result, NULL});
 	stats_free(&result.stats);
+	request_times_free(&times);
 	plan_free(&plan);
 	return rc;
 }
 
 int main(int argc, char **argv)
 {
-	struct arguments a = {
-		.api = &rt_by_hsa,
-		.run = {.seed = DEFAULT_SEED, .scale = 1, .sync_read = -1, .sync_write = -1}};
+	struct arguments a = {.api = &rt_by_hsa,
+			      .seed = DEFAULT_SEED,
+			      .run = {.scale = 1, .sync_read = -1, .sync_write = -1}};
 	struct trace trace;
+	struct arrivals_gaps gaps = {0};
 	struct world world;
 	struct rt rt;
 	char why[512];
@@ -331,14 +388,17 @@ int main(int argc, char **argv)
 	if (rc != GO_ON)
 		return rc;
 	if (trace_read(a.trace, &trace, why, sizeof(why)) != 0 ||
+	    (a.arrivals_file &&
+	     arrivals_file_read(a.arrivals_file, &gaps, why, sizeof(why)) != 0) ||
 	    world_read(WORLD_FILE, &world, why, sizeof(why)) != 0)
 		return failed(why);
 	a.run.scale = world.time_scale;
 	run_catch_signals();
-	rc = play(&a, &trace, &world, &rt);
+	rc = play(&a, &trace, &gaps, &world, &rt);
 	cut_off = rt.given_up;
 	a.api->close(&rt);
 	trace_free(&trace);
+	arrivals_file_free(&gaps);
 	if (cut_off) {
 		/* What is still on the GPU goes with the process. At exit HIP would
 		 * wait for it, for ever where it never ends. */

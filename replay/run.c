@@ -271,7 +271,7 @@ static int serve_all(struct runner *r)
 
 	for (size_t i = 0; o->requests == 0 || i < o->requests; i++) {
 		const struct plan_request *request = &r->plan->requests[i % r->plan->request_count];
-		uint64_t from = clock_ns();
+		uint64_t from = clock_ns(), begin;
 		int rc;
 
 		show_progress(r, false);
@@ -279,12 +279,16 @@ static int serve_all(struct runner *r)
 			from = r->start_ns + wall_of(r, r->due_ns);
 			sleep_until(r, min_u64(from, r->end_ns));
 		}
-		if (stopped(r) || from >= r->end_ns || clock_ns() >= r->end_ns)
+		if (stopped(r) || from >= r->end_ns || (begin = clock_ns()) >= r->end_ns)
 			return 0;
+		if (o->times)
+			request_times_begin(o->times, r->due_ns, model_of(r, begin - r->start_ns));
 		next_arrival(r);
 		rc = serve(r, request);
 		if (rc <= 0)
 			return rc;
+		if (o->times)
+			request_times_end(o->times, model_of(r, r->last_done_ns - r->start_ns));
 		rc = stats_add(stats, model_of(r, r->last_done_ns - from));
 		if (rc) {
 			snprintf(r->rt->why, sizeof(r->rt->why), "out of memory");
@@ -325,7 +329,7 @@ int run(struct rt *rt, const struct plan *plan, const struct run_options *option
 	*out = (struct run_result){0};
 	/* the default slack of 50 us would be a good part of a small latency */
 	prctl(PR_SET_TIMERSLACK, 1ul);
-	arrivals_start(&r.arrivals, options->arrivals, options->rate_per_s, options->seed);
+	r.arrivals = options->arrivals;
 	r.due_ns = options->open_loop ? arrivals_next(&r.arrivals) : 0;
 	rc = wait_for_go(&r);
 	if (rc)

@@ -23,20 +23,21 @@
 
 #include "replay/arrivals.h"
 #include "replay/plan.h"
+#include "replay/request_times.h"
 #include "replay/rt.h"
 #include "replay/stats.h"
 
 struct run_options {
 	bool open_loop;
-	enum arrivals_kind arrivals;
-	double rate_per_s; /* open loop, model time */
-	uint64_t seed;
-	bool spaced;		   /* submit no earlier than recorded */
-	bool count;		   /* prepare() was told the same */
-	uint64_t requests;	   /* 0: no limit */
-	double seconds;		   /* 0: no limit */
-	double scale;		   /* > 0 */
-	int sync_read, sync_write; /* -1: none; when ready, one byte is written to the
+	double rate_per_s;	     /* open loop, model time */
+	struct arrivals arrivals;    /* open loop: started */
+	struct request_times *times; /* open loop: filled; NULL: not kept */
+	bool spaced;		     /* submit no earlier than recorded */
+	bool count;		     /* prepare() was told the same */
+	uint64_t requests;	     /* 0: no limit */
+	double seconds;		     /* 0: no limit */
+	double scale;		     /* > 0 */
+	int sync_read, sync_write;   /* -1: none; when ready, one byte is written to the
 	                              latter, and the run begins after a byte or the end
 	                              of the file on the former */
 };

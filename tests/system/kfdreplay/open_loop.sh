@@ -12,8 +12,16 @@ holds "$json" '.mode == "open"' '(.seconds - 0.4) | fabs < 0.001' \
 	'.arrived > 50 and .arrived < 130' '.keeps_up' '.backlog <= 5' \
 	'.arrived - .requests == .backlog' '.latency_us.p50 > .gpu_us_per_request * 0.98'
 arrived=$(jq .arrived "$json")
-on_gpu -- "$BUILD/kfdreplay" --trace "$resnet" --load 0.2 --seconds 4 --json "$json" >/dev/null
+on_gpu -- "$BUILD/kfdreplay" --trace "$resnet" --load 0.2 --seconds 4 --json "$json" \
+	--request-times "$work/times" >/dev/null
 holds "$json" ".arrived == $arrived" # the same seed, the same arrivals
+# a line each, served in order, and the same latencies
+awk -F, -v requests="$(jq .requests "$json")" -v max="$(jq .latency_us.max "$json")" '
+	NR == 1 { if ($0 != "due_us,begin_us,end_us") exit 1; next }
+	$1 > $2 || $2 < end { bad = 1 }
+	$3 != "" { n++; end = $3; bad = bad || $3 < $2; if ($3 - $1 > worst) worst = $3 - $1 }
+	END { exit bad || n != requests || worst - max > 1 || max - worst > 1 }' "$work/times" ||
+	fail "the times of the requests: $(cat "$work/times")"
 
 on_gpu -- "$BUILD/kfdreplay" --trace "$resnet" --load 3 --arrivals fixed --seconds 2 --json "$json" >"$work/text"
 holds "$json" '.keeps_up == false' '.backlog > 100' '.arrived - .requests == .backlog' \
