@@ -27,12 +27,13 @@
 struct totals {
 	json_int_t suspends, resumes;
 	struct hist detection, holdover; /* ns, wall */
+	struct hist suspend, resume;	 /* ns, wall: calls */
 };
 
 struct client {
 	const char *role; /* "online", "offline" */
 	struct child *child;
-	char json[PATH_MAX];
+	char json[PATH_MAX], times[PATH_MAX];
 };
 
 struct window {
@@ -89,13 +90,14 @@ static int pause_ms(const struct arm_setup *setup, unsigned ms)
 
 static int read_totals(const json_t *status, struct totals *out)
 {
-	json_t *detection, *holdover;
+	json_t *detection, *holdover, *suspend, *resume;
 
-	if (json_unpack((json_t *)status, "{s:{s:I,s:I,s:o,s:o}}", "totals", "suspends",
+	if (json_unpack((json_t *)status, "{s:{s:I,s:I,s:o,s:o,s:o,s:o}}", "totals", "suspends",
 			&out->suspends, "resumes", &out->resumes, "detection_ns", &detection,
-			"holdover_ns", &holdover) ||
+			"holdover_ns", &holdover, "suspend_ns", &suspend, "resume_ns", &resume) ||
 	    hist_from_json(detection, &out->detection) ||
-	    hist_from_json(holdover, &out->holdover)) {
+	    hist_from_json(holdover, &out->holdover) || hist_from_json(suspend, &out->suspend) ||
+	    hist_from_json(resume, &out->resume)) {
 		progress_note("kfdschedd's answer has no totals as docs/formats.md tells");
 		return -EPROTO;
 	}
@@ -141,18 +143,21 @@ static int start_client(struct window *window, struct client *client, const char
 {
 	const struct arm_setup *setup = window->setup;
 	char name[48], priority[64], socket[PATH_MAX], seed[16];
-	const char *argv[16] = {setup->replay,	"--trace", trace,	"--seconds",
+	const char *argv[18] = {setup->replay,	"--trace", trace,	"--seconds",
 				setup->seconds, "--json",  client->json};
 	const char *environment[] = {FORGET, NULL, NULL, NULL};
 	size_t n = 7;
 
 	if (open) {
 		/* The same arrivals in every arm. */
-		const char *const more[] = {"--arrivals", "poisson",	  "--seed",
-					    seed,	  setup->pace[0], setup->pace[1]};
+		const char *const more[] = {"--arrivals", setup->arrivals, "--seed",
+					    seed,	  setup->pace[0],  setup->pace[1]};
+		const char *const times[] = {"--request-times", client->times};
 
 		snprintf(seed, sizeof(seed), "%u", setup->seed);
 		memcpy(argv + n, more, sizeof(more));
+		if (window->arm == ARM_ALONE)
+			memcpy(argv + n + sizeof(more) / sizeof(more[0]), times, sizeof(times));
 	} else {
 		argv[n] = "--closed";
 	}
@@ -166,6 +171,7 @@ static int start_client(struct window *window, struct client *client, const char
 	}
 	snprintf(client->json, sizeof(client->json), "%s/%s-%s.json", setup->folder,
 		 arm_names[window->arm], client->role);
+	snprintf(client->times, sizeof(client->times), "%s/times.csv", setup->folder);
 	snprintf(name, sizeof(name), "%s: %s kfdreplay", arm_names[window->arm], client->role);
 	client->child =
 		nursery_start(setup->nursery, &(struct child_spec){
@@ -308,6 +314,22 @@ static int client_done(const struct window *window, const struct client *client,
 	return -EINVAL;
 }
 
+/* The times of one seed's requests, where nothing else ran. */
+static int take_requests(const struct window *window, struct colocation *run)
+{
+	struct request_list *list = &run->requests[window->setup->seed - 1];
+	int rc;
+
+	if (window->arm != ARM_ALONE)
+		return 0;
+	request_list_free(list);
+	rc = request_list_read(window->online.times, list);
+	if (rc)
+		progress_note("%s: kfdreplay's times of requests cannot be read: %s", window->name,
+			      strerror(-rc));
+	return rc;
+}
+
 static int take_figures(const struct window *window, struct colocation *run)
 {
 	struct arm_figures *figures = &run->arms[window->arm];
@@ -321,6 +343,8 @@ static int take_figures(const struct window *window, struct colocation *run)
 			return rc;
 		rc = result_online(replay, &figures->online);
 		json_decref(replay);
+		if (rc == 0 && (rc = take_requests(window, run)) != 0)
+			return rc;
 	}
 	if (rc == 0 && window->offline.child) {
 		rc = client_done(window, &window->offline, &replay);
@@ -371,6 +395,10 @@ static int measure(struct window *window, struct colocation *run)
 		figures->resumes = (uint64_t)(totals[1].resumes - totals[0].resumes);
 		figures->detection_us = (double)totals[1].detection.sum / 1e3 * run->time_scale;
 		figures->holdover_us = (double)totals[1].holdover.sum / 1e3 * run->time_scale;
+		hist_subtract(&totals[1].suspend, &totals[0].suspend);
+		hist_subtract(&totals[1].resume, &totals[0].resume);
+		hist_add_all(&run->suspend, &totals[1].suspend);
+		hist_add_all(&run->resume, &totals[1].resume);
 	}
 	free(totals);
 	return rc;
@@ -403,6 +431,27 @@ static int run_clients(const struct arm_setup *setup, enum arm arm, const char *
 	return rc;
 }
 
+/* `path`: of the daemon's configuration. */
+static int make_config(const struct arm_setup *setup, double time_scale, char path[PATH_MAX])
+{
+	FILE *file;
+
+	if (setup->config) {
+		snprintf(path, PATH_MAX, "%s", setup->config);
+		return 0;
+	}
+	snprintf(path, PATH_MAX, "%s/kfdschedd.conf", setup->folder);
+	file = fopen(path, "we");
+	if (!file ||
+	    fprintf(file, "[scheduler]\nslow_suspend_us = %.0f\n", SLOW_SUSPEND_US / time_scale) <
+		    0 ||
+	    fclose(file)) {
+		progress_note("cannot write %s: %m", path);
+		return -EIO;
+	}
+	return 0;
+}
+
 static int start_daemon(const struct arm_setup *setup, const char *socket, double time_scale)
 {
 	char config[PATH_MAX];
@@ -411,17 +460,10 @@ static int start_daemon(const struct arm_setup *setup, const char *socket, doubl
 	const char *const environment[] = {FORGET, NULL};
 	uint64_t end = clock_ns() + DAEMON_MS * MS;
 	json_t *status;
+	int made = make_config(setup, time_scale, config);
 
-	snprintf(config, sizeof(config), "%s/kfdschedd.conf", setup->folder);
-	FILE *file = fopen(config, "we");
-
-	if (!file ||
-	    fprintf(file, "[scheduler]\nslow_suspend_us = %.0f\n", SLOW_SUSPEND_US / time_scale) <
-		    0 ||
-	    fclose(file)) {
-		progress_note("cannot write %s: %m", config);
-		return -EIO;
-	}
+	if (made)
+		return made;
 	if (!nursery_start(setup->nursery, &(struct child_spec){
 						   .name = "trap: kfdschedd",
 						   .argv = argv,

@@ -24,8 +24,10 @@
 struct arm_setup {
 	struct nursery *nursery;
 	const char *online, *offline; /* paths of the traces */
+	const char *arrivals;	      /* for kfdreplay's --arrivals */
 	const char *pace[2];	      /* "--load" or "--rate", and its value */
 	const char *seconds;	      /* wall, for kfdreplay's --seconds */
+	const char *config;	      /* of the daemon; NULL: made for the world's time scale */
 	unsigned seed;		      /* of the arrivals, from 1 on */
 	char replay[PATH_MAX];
 	char daemon[PATH_MAX];
@@ -33,7 +35,8 @@ struct arm_setup {
 	char folder[PATH_MAX / 2]; /* ours alone, removed by the caller */
 };
 
-/* Fills out->arms[arm] and adds to out->doorbell. */
+/* Fills out->arms[arm], arm alone out->requests[seed - 1], too, and adds to out->doorbell,
+ * suspend and resume. */
 int arm_run(const struct arm_setup *setup, enum arm arm, struct colocation *out);
 
 #endif

@@ -15,6 +15,8 @@
 
 struct request {
 	const char *online, *offline;
+	const char *arrivals;
+	const char *config;
 	const char *json, *svg;
 	struct option_number load, rate, seconds;
 	unsigned long seeds; /* 0: not given */
@@ -56,15 +58,27 @@ static int check_output(const char *path)
 	return access(folder, W_OK | X_OK) == 0 ? 0 : -errno;
 }
 
+static const char *arrivals_file(const struct request *request)
+{
+	return strncmp(request->arrivals, "file:", 5) == 0 ? request->arrivals + 5 : NULL;
+}
+
 static int check_files(const struct request *request)
 {
-	const char *const traces[] = {request->online, request->offline};
+	const struct {
+		const char *what, *path;
+	} inputs[] = {
+		{"the trace", request->online},
+		{"the trace", request->offline},
+		{"the arrivals", arrivals_file(request)},
+		{"the configuration", request->config},
+	};
 	const char *const outputs[] = {request->json, request->svg};
 
-	for (unsigned i = 0; i < 2; i++)
-		if (access(traces[i], R_OK) != 0)
-			return cli_failed(&verb_colocate, "cannot read the trace %s: %m",
-					  traces[i]);
+	for (unsigned i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
+		if (inputs[i].path && access(inputs[i].path, R_OK) != 0)
+			return cli_failed(&verb_colocate, "cannot read %s %s: %m", inputs[i].what,
+					  inputs[i].path);
 	for (unsigned i = 0; i < 2; i++) {
 		int rc = outputs[i] ? check_output(outputs[i]) : 0;
 
@@ -75,16 +89,30 @@ static int check_files(const struct request *request)
 	return CLI_DONE;
 }
 
+static int read_arrivals(const char *text, void *into)
+{
+	static const char *const kinds[] = {"poisson", "fixed", "bursty"};
+
+	*(const char **)into = text;
+	for (unsigned i = 0; i < 3; i++)
+		if (strcmp(text, kinds[i]) == 0)
+			return 0;
+	return strncmp(text, "file:", 5) == 0 && text[5] ? 0 : -EINVAL;
+}
+
 static int parse(int argc, char **argv, struct request *out)
 {
 	const struct verb_option options[] = {
 		{OPTION_TEXT("online", &out->online)},
 		{OPTION_TEXT("offline", &out->offline)},
 		{OPTION_READ("arms", out->arms, read_arms, "a list of alone, shared and trap")},
+		{OPTION_READ("arrivals", &out->arrivals, read_arrivals,
+			     "poisson, fixed, bursty or file:PATH")},
 		{OPTION_NUMBER("load", &out->load, 0, "a share of GPU time such as 0.2")},
 		{OPTION_NUMBER("rate", &out->rate, 0, "requests a second")},
 		{OPTION_NUMBER("seconds", &out->seconds, 86400, "seconds, at most a day")},
 		{OPTION_COUNT("seeds", &out->seeds, 1, RESULT_SEEDS_MAX, "a number, 1 to 32")},
+		{OPTION_TEXT("config", &out->config)},
 		{OPTION_TEXT("json", &out->json)},
 		{OPTION_TEXT("svg", &out->svg)},
 		{0},
@@ -285,6 +313,7 @@ static int run(int argc, char **argv)
 	static struct nursery nursery;
 	char online[NAME_MAX + 1], offline[NAME_MAX + 1];
 	struct request request = {
+		.arrivals = "poisson",
 		.load.value = NAN,
 		.rate.value = NAN,
 		.arms = {true, true, true},
@@ -297,6 +326,8 @@ static int run(int argc, char **argv)
 		.nursery = &nursery,
 		.online = request.online,
 		.offline = request.offline,
+		.arrivals = request.arrivals,
+		.config = request.config,
 		.pace = {request.load.text ? "--load" : "--rate",
 			 request.load.text ? request.load.text : request.rate.text},
 	};
@@ -306,6 +337,7 @@ static int run(int argc, char **argv)
 	colocation = (struct colocation){
 		.online = online,
 		.offline = offline,
+		.arrivals = request.arrivals,
 		.load = request.load.value,
 		.rate_per_s = request.rate.value,
 	};
@@ -325,20 +357,25 @@ static int run(int argc, char **argv)
 	nursery_empty(&nursery);
 	remove_folder(setup.folder);
 	nursery_close(&nursery);
-	return code == CLI_DONE ? tell(&request, &colocation) : code;
+	if (code == CLI_DONE)
+		code = tell(&request, &colocation);
+	for (unsigned i = 0; i < RESULT_SEEDS_MAX; i++)
+		request_list_free(&colocation.requests[i]);
+	return code;
 }
 
 const struct verb verb_colocate = {
 	.name = "colocate",
 	.summary = "measure what sharing a GPU costs, with and without the scheduler",
-	.usage = "--online TRACE --offline TRACE [--arms alone,shared,trap] [--load L | --rate R] "
-		 "[--seconds S] [--seeds N] [--json FILE] [--svg FILE]",
+	.usage =
+		"--online TRACE --offline TRACE [--arms alone,shared,trap] [--load L | --rate R] "
+		"[--arrivals poisson|fixed|bursty|file:PATH] [--config FILE] [--seconds S] [--seeds N] [--json FILE] [--svg FILE]",
 	.help = "Plays two recorded models at once on one GPU, with real processes, and tells what\n"
 		"becomes of the online one's latency and the offline one's throughput. On hardware,\n"
 		"or under kfdsim (then every figure is of a simulated GPU, and times are model time:\n"
 		"wall time x time scale).\n"
 		"\n"
-		"  --online TRACE   a trace that is asked for: Poisson arrivals, the same in every arm\n"
+		"  --online TRACE   a trace that is asked for: the same arrivals in every arm\n"
 		"  --offline TRACE  a trace that runs as fast as it can, one step after another\n"
 		"  --arms LIST      of alone, shared, trap; without it all of them\n"
 		"                     alone   online by itself, then offline by itself\n"
@@ -347,6 +384,9 @@ const struct verb verb_colocate = {
 		"                             the offline one while the online one has work\n"
 		"  --load L         online GPU time x rate, 0.2 by default\n"
 		"  --rate R         instead of --load: requests a second (model time)\n"
+		"  --arrivals KIND  poisson, as by default; or as kfdreplay --help says: fixed, bursty,\n"
+		"                   file:PATH (recorded distances)\n"
+		"  --config FILE    the configuration of the private kfdschedd, to compare policies\n"
 		"  --seconds S      wall seconds of a measured window: 20, or 5 in virtual time; alone\n"
 		"                   takes two windows (each client the full time), the others one\n"
 		"  --seeds N        measures each arm so often, with other arrivals: once, or 5 times\n"
@@ -358,6 +398,10 @@ const struct verb verb_colocate = {
 		"every queue off the GPU for each change), to saving and restoring running work, to\n"
 		"detecting work and to holding on after its end: totals of the arm. An online client\n"
 		"whose backlog grew throughout does not keep up, and has no percentiles to speak of.\n"
+		"The line \"possible\" says what a scheduler could reach that knows the future: it\n"
+		"gives each gap between the requests of arm alone to offline that is longer than a\n"
+		"resume, and suspends when the next one arrives. Costs: the simulated GPU's, or on\n"
+		"hardware the median times of the daemon's calls.\n"
 		"In real time a simulated run is valid if the P99 doorbell delay x time scale is at most 5 % of\n"
 		"the online P50 alone, and that P50 at most twice what the trace's GPU time and\n"
 		"the load explain; if it is not, the exit code is 1.\n"

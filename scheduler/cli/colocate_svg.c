@@ -169,6 +169,20 @@ static void right_row(FILE *out, const struct colocation *run, const struct verd
 	svg_text(out, RIGHT_X + wide + 10, middle + 14, "soft beside", "start", text);
 }
 
+/* What a scheduler that knows the future would let offline keep. */
+static void draw_possible(FILE *out, const struct verdict *verdict, double alone_width,
+			  double bottom)
+{
+	double x = RIGHT_X + alone_width * verdict->possible.share;
+	char text[64];
+
+	if (isnan(verdict->possible.share))
+		return;
+	snprintf(text, sizeof(text), "possible: %.0f %%", 100 * verdict->possible.share);
+	svg_line(out, "floor", x, TOP - 14, x, bottom);
+	svg_text(out, x, TOP - 20, "floortext", "middle", text);
+}
+
 static void right_panel(FILE *out, const struct colocation *run, const struct verdict *verdict,
 			double bottom)
 {
@@ -195,24 +209,20 @@ static void right_panel(FILE *out, const struct colocation *run, const struct ve
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		if (run->arms[i].ran)
 			right_row(out, run, verdict, (enum arm)i, full, TOP + ROW * (row++ + 0.5));
+	if (shares && full > 0)
+		draw_possible(out, verdict, RIGHT_W * run->arms[ARM_ALONE].offline.steps / full,
+			      bottom);
 }
 
 static void headings(FILE *out, const struct colocation *run, const struct verdict *verdict,
 		     const char *title)
 {
-	char text[256];
+	char text[256], arrivals[96];
 
 	svg_text(out, MARGIN, 44, "title", "start", title);
-	if (isnan(run->load))
-		snprintf(text, sizeof(text), "online: Poisson arrivals, %g requests/s; ",
-			 run->rate_per_s);
-	else
-		snprintf(text, sizeof(text), "online: Poisson arrivals, load %g %%; ",
-			 100 * run->load);
-	size_t used = strlen(text);
-
-	snprintf(text + used, sizeof(text) - used, "offline: closed loop; %g s%s a window%s",
-		 run->seconds, run->is_virtual ? "" : " (wall)",
+	snprintf(text, sizeof(text), "online: %s; offline: closed loop; %g s%s a window%s",
+		 result_arrivals(run, arrivals, sizeof(arrivals)), run->seconds,
+		 run->is_virtual ? "" : " (wall)",
 		 run->seeds > 1 ? "; thin lines: lowest to highest seed" : "");
 	svg_text(out, MARGIN, 67, "soft", "start", text);
 	if (verdict->validity == RESULT_INVALID)

@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "common/hist.h"
+#include "scheduler/cli/possible_read.h"
 #include "scheduler/cli/simulation.h"
 
 enum arm { ARM_ALONE, ARM_SHARED, ARM_TRAP, ARM_COUNT };
@@ -60,6 +61,7 @@ struct spread {
 
 struct colocation {
 	const char *online, *offline; /* names of the traces */
+	const char *arrivals;	      /* kfdreplay's name of their kind; NULL: poisson */
 	double load, rate_per_s;      /* one of them; the other is NAN */
 	double seconds;		      /* wall, of one measured window */
 	unsigned seeds;		      /* each arm was measured so often, with other arrivals */
@@ -67,8 +69,10 @@ struct colocation {
 	bool is_virtual;   /* simulated, and its times do not depend on the machine */
 	double time_scale; /* 1 on hardware */
 	char profile[64];
-	double bounce_us;     /* NAN on hardware */
-	struct hist doorbell; /* ns, wall, all measured windows */
+	double bounce_us;				/* NAN on hardware */
+	struct hist doorbell;				/* ns, wall, all measured windows */
+	struct hist suspend, resume;			/* ns, wall: the daemon's calls */
+	struct request_list requests[RESULT_SEEDS_MAX]; /* online's in arm alone */
 	struct arm_figures by_seed[RESULT_SEEDS_MAX][ARM_COUNT];
 	/* Of all seeds: the median of each percentile, the mean of ratios and steps, the sum of all
 	 * that is counted or lost (result_combine). */
@@ -86,6 +90,10 @@ struct verdict {
 	double floor_us;			 /* alone P99 + 2 bounces + save */
 	double bound;				 /* trap P99 / floor */
 	double of_alone[ARM_COUNT];		 /* offline throughput, 1 = alone */
+	/* result_possible.h; trap's share and P99 in relation to it */
+	struct possible_costs possible_costs;
+	struct possible possible;
+	double of_possible, of_possible_p99;
 };
 
 /* What kfdreplay wrote. -EINVAL: not as docs/formats.md tells. */
@@ -96,6 +104,10 @@ void result_charge(struct colocation *run, enum arm arm, const struct simulation
 
 /* Fills arms and spread from by_seed. */
 void result_combine(struct colocation *run);
+/* Sorts the values; those that are NAN do not count. NAN: there is no other. */
+double result_median(double *values, unsigned count);
+/* Of the online client, for people: "Poisson arrivals, load 20 %". Returns `text`. */
+const char *result_arrivals(const struct colocation *run, char *text, size_t size);
 
 void result_judge(const struct colocation *run, struct verdict *out);
 json_t *result_json(const struct colocation *run, const struct verdict *verdict);

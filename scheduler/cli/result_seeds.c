@@ -26,18 +26,26 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+double result_median(double *values, unsigned count)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		if (!isnan(values[i]))
+			values[n++] = values[i];
+	if (n == 0)
+		return NAN;
+	qsort(values, n, sizeof(values[0]), compare);
+	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
 static double median(const struct colocation *run, enum arm arm, size_t at)
 {
 	double all[RESULT_SEEDS_MAX];
-	unsigned n = 0;
 
 	for (unsigned seed = 0; seed < run->seeds; seed++)
-		if (!isnan(figure(run, seed, arm, at)))
-			all[n++] = figure(run, seed, arm, at);
-	if (n == 0)
-		return NAN;
-	qsort(all, n, sizeof(all[0]), compare);
-	return n % 2 ? all[n / 2] : (all[n / 2 - 1] + all[n / 2]) / 2;
+		all[seed] = figure(run, seed, arm, at);
+	return result_median(all, run->seeds);
 }
 
 static double sum(const struct colocation *run, enum arm arm, size_t at)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Stands in for kfdreplay: keeps the sync contract and writes figures that can
-# differ by arm and role. Reads FAKE_DIR, and FAKE_REPLAY=fail|mute|early|impossible;
+# differ by arm and role. Reads FAKE_DIR, and FAKE_REPLAY=fail|mute|early|impossible|bad_times;
 # FAKE_SPREAD: P99 under trap depends on the seed. FAKE_OVERLOAD: it does not keep up.
 set -eu
-mode=open load=- seed=- arrivals=-
+mode=open load=- seed=- arrivals=- times=""
 while [ $# -gt 0 ]; do
 	case $1 in
 	--trace) trace=$2 ;;
@@ -14,6 +14,7 @@ while [ $# -gt 0 ]; do
 	--load | --rate) load="$1 $2" ;;
 	--seed) seed=$2 ;;
 	--arrivals) arrivals=$2 ;;
+	--request-times) times=$2 ;;
 	--closed)
 		mode=closed
 		shift
@@ -39,6 +40,7 @@ done
 {
 	echo "pid=$$"
 	echo "trace=$trace mode=$mode pace=$load seed=$seed arrivals=$arrivals seconds=$seconds"
+	[ -z "$times" ] || echo "keeps the times of requests"
 	echo "preload=${LD_PRELOAD-unset}"
 	echo "priority=${KFDSHIM_PRIORITY-unset} group=${KFDSHIM_GROUP-unset} socket=${KFDSHIM_SOCKET-unset}"
 	echo "others=$others"
@@ -69,6 +71,12 @@ p99=2000 keeps=true
 steps=10.5
 [ "$arm" != trap ] || steps=8.4
 if [ "$mode" = open ]; then steps=0; fi
+# 900 us every 9 ms
+[ -z "$times" ] || awk 'BEGIN {
+	print "due_us,begin_us,end_us"
+	for (i = 1; i <= 100; i++) printf "%d,%d,%d\n", 9000 * i, 9000 * i, 9000 * i + 900
+}' >"$times"
+[ -z "$times" ] || [ "${FAKE_REPLAY-}" != bad_times ] || echo 7 >>"$times"
 cat >"$json" <<JSON
 {"trace":"x","simulated":false,"time_scale":1,"agent":"fake","mode":"$mode","requests":100,
  "arrived":100,"steps":$steps,"seconds":$seconds,"gpu_us_per_request":900,"gpu_busy_ratio":0.2,

@@ -37,10 +37,15 @@ grep -qx 'slow_suspend_us = 50000' "$work/config" || fail "the daemon's configur
 grep -qx '\[scheduler\]' "$work/config" || fail "the daemon's configuration"
 for arm in alone shared trap; do said "arm $arm, seed 1 of 1, 1 s"; done
 
-jq -e '(keys == ["arms", "costs", "doorbell_delay_us", "invalid_reason", "load", "offline", "online",
-		 "profile", "rate_per_s", "seconds", "seeds", "simulated", "time_scale", "valid", "virtual"])
+grep -q "keeps the times" "$FAKE_DIR/alone-online.log" || fail "no times of requests alone"
+[ "$(grep -l "keeps the times" "$FAKE_DIR"/*.log | wc -l)" = 1 ] || fail "times of requests in another arm"
+
+jq -e '(keys == ["arms", "arrivals", "costs", "doorbell_delay_us", "invalid_reason", "load", "offline", "online",
+		 "possible", "profile", "rate_per_s", "seconds", "seeds", "simulated", "time_scale", "valid", "virtual"])
 	and .simulated == false and .virtual == false and .seeds == 1 and .profile == null and .time_scale == 1 and .costs == null
 	and .doorbell_delay_us == null and .valid and .invalid_reason == null
+	and .arrivals == "poisson" and (.possible | keys == ["of_alone", "p50_us", "p99_us", "resume_us", "suspend_us",
+		"suspends", "trap_of_possible", "trap_p99_of_possible"])
 	and .online == "on" and .offline == "off" and .load == 0.3 and .rate_per_s == null
 	and .seconds == 1 and (.arms | keys == ["alone", "shared", "trap"])
 	and all(.arms[]; (keys == ["lost", "offline", "online", "resumes", "spread", "suspends"])
@@ -57,6 +62,14 @@ jq -e '.arms | .alone.suspends == 0 and .shared.suspends == 0 and .shared.lost.d
 	and .trap.lost.holdover_us == 30 and .alone.online.keeps_up and (.shared.online.keeps_up | not)
 	and .trap.online.p99_us == 2600 and .trap.offline.steps == 8.4' "$work/report.json" >/dev/null ||
 	fail "the figures: $(jq -c .arms "$work/report.json")"
+
+# 8.95 ms before the first request, 99 gaps of 8.01 ms, 99.01 ms to the end of the second.
+jq -e '.possible | (.suspend_us - 40 | fabs < 1.3) and (.resume_us - 50 | fabs < 1.7) and .suspends == 100
+	and (.of_alone - 0.90095 | fabs < 0.0003) and (.p99_us - 940 | fabs < 1.3)
+	and (.trap_of_possible - 0.8 / 0.90095 | fabs < 0.001)' "$work/report.json" >/dev/null ||
+	fail "what is possible: $(jq -c .possible "$work/report.json")"
+printed "possible, if the future were known: offline keeps 90.1 %, online P99 94"
+printed "; trap keeps 80.0 % (89 % of that), P99 2.60 ms (2.76 x)"
 
 printed "hardware: "
 ! grep -q seeds "$work/out" || fail "a spread of one seed"
@@ -79,6 +92,18 @@ jq -e '.seeds == 3 and (.arms.trap | .online.requests == 300 and .suspends == 30
 	and .online.p99_us == 2800 and .spread.p99_us == [2700, 2900] and .offline.steps == 8.4)' \
 	"$work/seeds.json" >/dev/null || fail "three seeds: $(jq -c .arms.trap "$work/seeds.json")"
 grep -q '^  3 seeds .* 2.70-2.90 ms' "$work/out" || fail "the row of the spread: $(cat "$work/out")"
+
+# Arrivals of another kind, and a configuration for the daemon.
+printf '[scheduler]\npolicy = observe\n' >"$work/own.ini"
+printf '100\n' >"$work/gaps"
+rm "$FAKE_DIR"/*
+expect 0 "$kfdsched" colocate "${traces[@]}" --seconds 0.3 --arms trap --config "$work/own.ini" \
+	--arrivals "file:$work/gaps" --json "$work/r.json"
+logged trap-online "arrivals=file:$work/gaps"
+cmp "$work/own.ini" "$work/config" || fail "the daemon had another configuration"
+jq -e '.possible == null and .arrivals == "file:'"$work/gaps"'"' "$work/r.json" >/dev/null || fail "JSON: $(jq -c . "$work/r.json")"
+printed "online on, recorded arrivals, load 20 %"
+! grep -q possible "$work/out" || fail "without arm alone nothing is possible"
 
 # Only what was asked for is run; without alone there is nothing to judge by.
 rm "$FAKE_DIR"/*

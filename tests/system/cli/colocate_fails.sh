@@ -29,6 +29,8 @@ FAKE_REPLAY=early
 failing 1 "kfdreplay exited with 0" --arms trap --seconds 60 # not waited for
 FAKE_REPLAY=mute
 failing 1 "left no readable JSON" --arms shared
+FAKE_REPLAY=bad_times
+failing 1 "times of requests cannot be read: Invalid argument" --arms alone
 FAKE_REPLAY=""
 
 FAKE_FAULT=garbage failing 1 "kfdschedd does not answer: Protocol error" --arms trap
@@ -46,5 +48,9 @@ one_line ""
 failing 1 "cannot write $work/nosuch/x.svg" --svg "$work/nosuch/x.svg"
 one_line ""
 failing 1 "cannot read the trace $work/nosuch.csv" --online "$work/nosuch.csv"
+one_line ""
+failing 1 "cannot read the arrivals $work/nosuch" --arrivals "file:$work/nosuch"
+one_line ""
+failing 1 "cannot read the configuration $work/nosuch" --config "$work/nosuch"
 one_line ""
 TMPDIR=/$(printf 'x%.0s' $(seq 90)) failing 1 "kfdschedd is neither"

@@ -7,6 +7,8 @@
 #include "scheduler/cli/colocate_svg.h"
 
 static struct colocation run;
+/* A quarter of the 4 s. */
+static struct request_time times[] = {{1e6, 1.5e6}, {3e6, 3.5e6}};
 
 static struct online_figures latencies(double p50, double p99, bool keeps_up)
 {
@@ -34,6 +36,8 @@ static void usual(void)
 		.time_scale = 0.1,
 		.profile = "mi210",
 		.bounce_us = 200,
+		.seeds = 1,
+		.requests = {{times, 2}},
 	};
 	hist_add(&run.doorbell, 20000);
 	run.arms[ARM_ALONE] = (struct arm_figures){

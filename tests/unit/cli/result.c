@@ -148,6 +148,90 @@ static void test_slow_host(void **state)
 	assert_int_equal(verdict.validity, RESULT_VALID);
 }
 
+/* Beside two requests of 100 ms each in 20 s x 0.1. */
+static void test_possible(void **state)
+{
+	static struct request_time times[] = {{500000, 600000}, {1000000, 1100000}};
+	static struct request_time late[] = {{1999000, NAN}};
+	double save, offline, share;
+
+	(void)state;
+	run.seeds = 1;
+	run.requests[0] = (struct request_list){times, 2};
+	result_judge(&run, &verdict);
+	save = verdict.save_us;
+	assert_true(verdict.possible_costs.suspend_us == 200 + save);
+	assert_true(verdict.possible_costs.resume_us == 200 + verdict.restore_us);
+	/* Three gaps, each with a resume, and two suspends that shorten what follows. */
+	offline = 2e6 - 2e5 - 2 * verdict.possible_costs.suspend_us -
+		  3 * verdict.possible_costs.resume_us;
+	share = offline / 2e6;
+	assert_true(fabs(verdict.possible.share - share) < 1e-9);
+	assert_int_equal(verdict.possible.suspends, 2);
+	assert_true(fabs(verdict.possible.p99_us - (100000 + 200 + save)) < 1e-6);
+	assert_true(fabs(verdict.of_possible - 0.75 / share) < 1e-9);
+	assert_true(verdict.of_possible_p99 == 2600 / verdict.possible.p99_us);
+	assert_says("possible, if the future were known: offline keeps 89.9 %, online P99 100 ms; "
+		    "trap keeps 75.0 % (83 % of that), P99 2.60 ms (0.03 x)");
+
+	/* Seeds: the mean of the shares, the median of the percentiles; one without is no figure. */
+	run.seeds = 2;
+	run.requests[1] = (struct request_list){late, 1};
+	result_judge(&run, &verdict);
+	assert_true(verdict.possible.share > (share + 0.99) / 2 && verdict.possible.share < 0.96);
+	assert_int_equal(verdict.possible.suspends, 3);
+	assert_true(verdict.possible.p99_us == 100000 + 200 + save);
+	run.requests[1].times = NULL;
+	result_judge(&run, &verdict);
+	assert_true(isnan(verdict.possible.share));
+
+	/* Nothing was saved: no cost of it is known, and none is assumed. */
+	run.seeds = 1;
+	memset(&run.arms[ARM_TRAP].save, 0, sizeof(run.arms[ARM_TRAP].save));
+	result_judge(&run, &verdict);
+	assert_true(verdict.possible_costs.suspend_us == 200);
+
+	/* Hardware: what the daemon's calls took; unknown where it made none. */
+	run.simulated = false;
+	result_judge(&run, &verdict);
+	assert_true(isnan(verdict.possible.share));
+	hist_add(&run.suspend, 31);
+	hist_add(&run.resume, 17);
+	result_judge(&run, &verdict);
+	assert_true(verdict.possible_costs.suspend_us == 0.031);
+	assert_true(verdict.possible_costs.resume_us == 0.017);
+	assert_false(isnan(verdict.possible.share));
+
+	run.arms[ARM_ALONE].online.keeps_up = false;
+	result_judge(&run, &verdict);
+	assert_true(isnan(verdict.possible.share));
+	json_t *json = result_json(&run, &verdict);
+
+	assert_true(json_is_null(json_object_get(json, "possible")));
+	json_decref(json);
+}
+
+static void test_arrivals_are_told(void **state)
+{
+	char text[96];
+
+	(void)state;
+	assert_string_equal(result_arrivals(&run, text, sizeof(text)),
+			    "Poisson arrivals, load 20 %");
+	run.arrivals = "bursty";
+	run.load = NAN;
+	run.rate_per_s = 50;
+	assert_string_equal(result_arrivals(&run, text, sizeof(text)),
+			    "arrivals in bursts, 50 requests/s");
+	run.arrivals = "file:gaps";
+	assert_string_equal(result_arrivals(&run, text, sizeof(text)),
+			    "recorded arrivals, 50 requests/s");
+	/* Bursts wait for each other: that is not the machine's doing. */
+	run.arms[ARM_ALONE].online.p50_us = 1810;
+	result_judge(&run, &verdict);
+	assert_int_equal(verdict.validity, RESULT_VALID);
+}
+
 static void test_what_cannot_be_judged(void **state)
 {
 	(void)state;
@@ -330,6 +414,8 @@ int main(void)
 		cmocka_unit_test_setup(test_floor_and_bound, fresh),
 		cmocka_unit_test_setup(test_doorbell_rule, fresh),
 		cmocka_unit_test_setup(test_slow_host, fresh),
+		cmocka_unit_test_setup(test_possible, fresh),
+		cmocka_unit_test_setup(test_arrivals_are_told, fresh),
 		cmocka_unit_test_setup(test_what_cannot_be_judged, fresh),
 		cmocka_unit_test_setup(test_does_not_keep_up, fresh),
 		cmocka_unit_test_setup(test_hardware, fresh),

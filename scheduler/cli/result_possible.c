@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/cli/result_possible.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "scheduler/cli/table.h"
+
+static double known(double us)
+{
+	return isnan(us) ? 0 : us;
+}
+
+static double median_us(const struct hist *h)
+{
+	return h->count ? (double)hist_percentile(h, 0.5) / 1e3 : NAN;
+}
+
+static struct possible_costs find_costs(const struct colocation *run, const struct verdict *verdict)
+{
+	if (run->simulated)
+		return (struct possible_costs){
+			.suspend_us = run->bounce_us + known(verdict->save_us),
+			.resume_us = run->bounce_us + known(verdict->restore_us),
+		};
+	return (struct possible_costs){median_us(&run->suspend), median_us(&run->resume)};
+}
+
+/* With the requests of one seed. */
+static struct possible play(const struct colocation *run, unsigned seed,
+			    const struct possible_costs *costs)
+{
+	const struct request_list *list = &run->requests[seed];
+	struct possible_request *requests = calloc(list->count + 1, sizeof(*requests));
+	struct possible possible = POSSIBLE_UNKNOWN;
+
+	if (!requests || !list->times) {
+		free(requests);
+		return possible;
+	}
+	possible_service(list->times, list->count, requests);
+	/* On an error it is unknown. */
+	possible_play(requests, list->count, run->seconds * 1e6 * run->time_scale, costs,
+		      &possible);
+	free(requests);
+	return possible;
+}
+
+static struct possible combine(const struct possible *all, unsigned seeds)
+{
+	double p50_us[RESULT_SEEDS_MAX], p99_us[RESULT_SEEDS_MAX];
+	struct possible out = {0};
+
+	for (unsigned i = 0; i < seeds; i++) {
+		out.share += all[i].share / seeds;
+		out.suspends += all[i].suspends;
+		p50_us[i] = all[i].p50_us;
+		p99_us[i] = all[i].p99_us;
+	}
+	out.p50_us = result_median(p50_us, seeds);
+	out.p99_us = result_median(p99_us, seeds);
+	return out;
+}
+
+void result_find_possible(const struct colocation *run, struct verdict *out)
+{
+	const struct arm_figures *alone = &run->arms[ARM_ALONE], *trap = &run->arms[ARM_TRAP];
+	struct possible all[RESULT_SEEDS_MAX];
+
+	out->possible_costs = find_costs(run, out);
+	out->possible = POSSIBLE_UNKNOWN;
+	out->of_possible = out->of_possible_p99 = NAN;
+	if (!alone->ran || !alone->online.keeps_up || run->seeds == 0)
+		return;
+	for (unsigned i = 0; i < run->seeds; i++)
+		all[i] = play(run, i, &out->possible_costs);
+	out->possible = combine(all, run->seeds);
+	if (trap->ran && out->possible.share > 0)
+		out->of_possible = out->of_alone[ARM_TRAP] / out->possible.share;
+	if (trap->ran && trap->online.keeps_up)
+		out->of_possible_p99 = trap->online.p99_us / out->possible.p99_us;
+}
+
+static json_t *number(double value)
+{
+	return isnan(value) ? json_null() : json_real(value);
+}
+
+json_t *result_possible_json(const struct verdict *verdict)
+{
+	const struct possible *possible = &verdict->possible;
+
+	if (isnan(possible->share))
+		return json_null();
+	return json_pack("{s:f,s:f,s:f,s:o,s:o,s:I,s:o,s:o}", "suspend_us",
+			 verdict->possible_costs.suspend_us, "resume_us",
+			 verdict->possible_costs.resume_us, "of_alone", possible->share, "p50_us",
+			 number(possible->p50_us), "p99_us", number(possible->p99_us), "suspends",
+			 (json_int_t)possible->suspends, "trap_of_possible",
+			 number(verdict->of_possible), "trap_p99_of_possible",
+			 number(verdict->of_possible_p99));
+}
+
+void result_print_possible(const struct colocation *run, const struct verdict *verdict, FILE *out)
+{
+	const struct possible *possible = &verdict->possible;
+	const struct arm_figures *trap = &run->arms[ARM_TRAP];
+	char p99[QUANTITY_BYTES];
+
+	if (isnan(possible->share))
+		return;
+	fprintf(out, "possible, if the future were known: offline keeps %.1f %%, online P99 %s",
+		100 * possible->share, quantity_us(p99, possible->p99_us));
+	if (!isnan(verdict->of_possible))
+		fprintf(out, "; trap keeps %.1f %% (%.0f %% of that)",
+			100 * verdict->of_alone[ARM_TRAP], 100 * verdict->of_possible);
+	if (!isnan(verdict->of_possible_p99))
+		fprintf(out, ", P99 %s (%.2f x)", quantity_us(p99, trap->online.p99_us),
+			verdict->of_possible_p99);
+	fputc('\n', out);
+}
