@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # A thin face: what to type. The building itself stands in CMakeLists.txt.
-.PHONY: all demo demo-build test test-all test-disturbed tests-built bench matrix mutants lint \
+.PHONY: all demo demo-build test test-all test-disturbed tests-built bench goals matrix mutants lint \
 	sanitizers sanitizers-all fresh nightly clean
 
 # What `all` builds; all: everything that is configured.
@@ -46,6 +46,13 @@ bench:
 	@packaging/deps.sh build bench
 	@$(MAKE) --no-print-directory all TARGET=bench_programs
 	@tests/bench/run.sh
+
+# What offline keeps and what online pays, beside what is possible: a table with its goals.
+# GOALS: options of tests/bench/goals.sh, such as --short.
+goals:
+	@packaging/deps.sh demo
+	@$(MAKE) --no-print-directory all TARGET=demo_programs
+	@tests/bench/goals.sh $(GOALS)
 
 # Unmodified programs with each generation of the runtimes, and one table.
 matrix:

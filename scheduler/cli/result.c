@@ -63,7 +63,7 @@ void result_charge(struct colocation *run, enum arm arm, const struct simulation
 	hist_add_all(&run->doorbell, &window->doorbell);
 }
 
-static double median_us(const struct hist *h)
+double result_hist_median_us(const struct hist *h)
 {
 	return h->count ? (double)hist_percentile(h, 0.5) / 1e3 : NAN;
 }
@@ -142,8 +142,8 @@ void result_judge(const struct colocation *run, struct verdict *out)
 	bool doorbells = run->simulated && run->doorbell.count > 0;
 
 	*out = (struct verdict){
-		.save_us = run->simulated ? median_us(&trap->save) : NAN,
-		.restore_us = run->simulated ? median_us(&trap->restore) : NAN,
+		.save_us = run->simulated ? result_hist_median_us(&trap->save) : NAN,
+		.restore_us = run->simulated ? result_hist_median_us(&trap->restore) : NAN,
 		.doorbell_p50_us =
 			doorbells ? (double)hist_percentile(&run->doorbell, 0.5) / 1e3 : NAN,
 		.doorbell_p99_us =

@@ -106,6 +106,8 @@ void result_charge(struct colocation *run, enum arm arm, const struct simulation
 void result_combine(struct colocation *run);
 /* Sorts the values; those that are NAN do not count. NAN: there is no other. */
 double result_median(double *values, unsigned count);
+/* Of a histogram of ns. NAN: it is empty. */
+double result_hist_median_us(const struct hist *h);
 /* Of the online client, for people: "Poisson arrivals, load 20 %". Returns `text`. */
 const char *result_arrivals(const struct colocation *run, char *text, size_t size);
 

@@ -11,11 +11,6 @@ static double known(double us)
 	return isnan(us) ? 0 : us;
 }
 
-static double median_us(const struct hist *h)
-{
-	return h->count ? (double)hist_percentile(h, 0.5) / 1e3 : NAN;
-}
-
 static struct possible_costs find_costs(const struct colocation *run, const struct verdict *verdict)
 {
 	if (run->simulated)
@@ -23,7 +18,8 @@ static struct possible_costs find_costs(const struct colocation *run, const stru
 			.suspend_us = run->bounce_us + known(verdict->save_us),
 			.resume_us = run->bounce_us + known(verdict->restore_us),
 		};
-	return (struct possible_costs){median_us(&run->suspend), median_us(&run->resume)};
+	return (struct possible_costs){result_hist_median_us(&run->suspend),
+				       result_hist_median_us(&run->resume)};
 }
 
 /* With the requests of one seed. */
