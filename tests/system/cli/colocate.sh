@@ -63,6 +63,7 @@ jq -e '.arms | .alone.suspends == 0 and .shared.suspends == 0 and .shared.lost.d
 	and .trap.online.p99_us == 2600 and .trap.offline.steps == 8.4' "$work/report.json" >/dev/null ||
 	fail "the figures: $(jq -c .arms "$work/report.json")"
 
+schema colocate "$work/report.json"
 # 8.95 ms before the first request, 99 gaps of 8.01 ms, 99.01 ms to the end of the second.
 jq -e '.possible | (.suspend_us - 40 | fabs < 1.3) and (.resume_us - 50 | fabs < 1.7) and .suspends == 100
 	and (.of_alone - 0.90095 | fabs < 0.0003) and (.p99_us - 940 | fabs < 1.3)
@@ -103,6 +104,7 @@ logged trap-online "arrivals=file:$work/gaps"
 cmp "$work/own.ini" "$work/config" || fail "the daemon had another configuration"
 jq -e '.possible == null and .arrivals == "file:'"$work/gaps"'"' "$work/r.json" >/dev/null || fail "JSON: $(jq -c . "$work/r.json")"
 printed "online on, recorded arrivals, load 20 %"
+schema colocate "$work/r.json"
 ! grep -q possible "$work/out" || fail "without arm alone nothing is possible"
 
 # Only what was asked for is run; without alone there is nothing to judge by.

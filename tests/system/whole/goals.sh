@@ -14,6 +14,8 @@ printed "1 of 1 goals met"
 jq -e '(.cases | length) == 1 and all(.cases[]; .missed == [] and .keeps.ratio >= 0.85 and .p99_us.ratio <= 1.05
 	and .keeps.possible > 0.2 and .suspends_per_s > 50 and .report.virtual)' "$work/goals.json" >/dev/null ||
 	fail "the JSON: $(jq -c '.cases[] | del(.report)' "$work/goals.json")"
+jq '.cases[0].report' "$work/goals.json" >"$work/report.json"
+schema colocate "$work/report.json"
 xmllint --noout "$work/goals.svg" || fail "the picture is not well-formed"
 
 # Where nothing is suspended, the goal is missed, and the exit code is 1.
