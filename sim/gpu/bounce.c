@@ -108,6 +108,7 @@ void bounce_start(struct gpu *gpu)
 
 	if (fails)
 		span = gpu->hung ? 0 : config->preempt_timeout_ns;
+	gpu->copy_from = time_add(gpu->now, bounce->unmap_ns);
 	gpu->bounce_phase = fails ? BOUNCE_FAIL : BOUNCE_UNMAP;
 	heap_push(&gpu->heap, &gpu->bounce_timer, time_add(gpu->now, span));
 }
@@ -138,8 +139,14 @@ static void take_effect(struct gpu *gpu, const struct bounce *bounce)
 	for (uint32_t i = 0; i < gpu->n_ids; i++)
 		if (gpu->queues[i])
 			adopt(gpu, gpu->queues[i]);
-	for (size_t i = 0; i < bounce->n; i++)
-		gpu->queues[bounce->changes[i].queue]->mapped = bounce->changes[i].map;
+	for (size_t i = 0; i < bounce->n; i++) {
+		const struct gpu_change *change = &bounce->changes[i];
+		struct queue *queue = gpu->queues[change->queue];
+
+		queue->mapped = change->map;
+		queue->suspended = !change->map && change->suspend;
+		times_queue(gpu, queue);
+	}
 	runlist_fill(gpu);
 }
 
@@ -155,6 +162,7 @@ static void unmapped(struct gpu *gpu, struct gpu_event *event)
 	if (live > gpu->units)
 		live = gpu->units;
 	gpu->bounce_phase = BOUNCE_MAP;
+	gpu->copy_from = time_add(gpu->now, gpu->config.map_ns);
 	gpu->restore_ns = restore_cost(gpu, live);
 	heap_push(&gpu->heap, &gpu->bounce_timer,
 		  time_add(gpu->now, time_add(gpu->config.map_ns, gpu->restore_ns)));

@@ -113,6 +113,7 @@ static void hold(struct gpu *gpu, struct queue *queue, uint32_t units)
 	queue_account(gpu, queue);
 	queue->held += units;
 	gpu->free -= units;
+	times_queue(gpu, queue);
 }
 
 static void let_go(struct gpu *gpu, struct queue *queue, uint32_t units)
@@ -120,6 +121,7 @@ static void let_go(struct gpu *gpu, struct queue *queue, uint32_t units)
 	queue_account(gpu, queue);
 	queue->held -= units;
 	gpu->free += units;
+	times_queue(gpu, queue);
 	gpu->hand_out = true;
 }
 

@@ -35,6 +35,7 @@ static void resume(struct gpu *gpu, struct queue *queue)
 	if (queue->phase == CP_WORK || queue->phase == CP_COPY) {
 		queue_account(gpu, queue);
 		queue->working = true;
+		times_queue(gpu, queue);
 	}
 	if (queue->phase == CP_COPY) {
 		link_start(gpu, queue);
@@ -143,6 +144,7 @@ static void retire(struct gpu *gpu, struct queue *queue, struct gpu_event *event
 	queue->stats.packets_retired++;
 	queue_unreserve(gpu, queue, &packet->p);
 	queue->head++;
+	times_queue(gpu, queue);
 	gpu->look_at_slots |= gpu->slicing && queue->head == queue->tail;
 }
 
@@ -207,6 +209,7 @@ void cp_timer_fired(struct gpu *gpu, struct queue *queue)
 		link_stop(gpu, queue);
 	queue_account(gpu, queue);
 	queue->working = false;
+	times_queue(gpu, queue);
 	packet->complete = true;
 	step_over(gpu, queue);
 	engine_yield(gpu, queue);
@@ -222,6 +225,7 @@ void cp_stop(struct gpu *gpu, struct queue *queue)
 	}
 	queue_account(gpu, queue);
 	queue->working = false;
+	times_queue(gpu, queue);
 	/* It stays first in its engine's turn: the packet is not finished. */
 	if (queue->engine && queue->engine->current == queue)
 		queue->engine->current = NULL;
@@ -269,6 +273,7 @@ bool cp_tell_lost(struct gpu *gpu, struct gpu_event *event)
 		event->start_ns = packet->start;
 		queue_unreserve(gpu, queue, &packet->p);
 		queue->head++;
+		times_queue(gpu, queue);
 		return true;
 	}
 	gpu->losing = false;

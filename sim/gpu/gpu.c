@@ -134,9 +134,9 @@ bool gpu_step(struct gpu *gpu, uint64_t until, struct gpu_event *event)
 		} else if (gpu->hand_out) {
 			dispatch_hand_out(gpu);
 		} else if (due && due->t <= until) {
-			gpu->now = due->t;
+			times_pass(gpu, due->t);
 		} else {
-			gpu->now = until;
+			times_pass(gpu, until);
 			return false;
 		}
 	}

@@ -180,6 +180,26 @@ struct gpu_queue_stats {
 	uint64_t preempted; /* bounces, and ends of a slice, that found live state in it */
 };
 
+/*
+ * What the GPU's time since its making went into, each nanosecond into one: their sum is gpu_now().
+ * A copy of an SDMA engine counts as work, as a wave does.
+ */
+enum gpu_time {
+	GPU_TIME_RUN,	     /* work of some queue runs */
+	GPU_TIME_BOUNCE,     /* a bounce, or a change of slices beside which nothing runs */
+	GPU_TIME_SAVE,	     /* of a bounce: for live state */
+	GPU_TIME_RESTORE,    /* likewise */
+	GPU_TIME_HELD_READY, /* idle; a client has work in suspended queues, and another one has
+	                        packets that do not run yet */
+	GPU_TIME_HELD,	     /* the same, and no other client has any */
+	GPU_TIME_IDLE,	     /* idle, and no suspended queue has work */
+	GPU_TIMES
+};
+
+struct gpu_times {
+	uint64_t ns[GPU_TIMES];
+};
+
 struct gpu *gpu_new(const struct gpu_config *config); /* NULL: bad config or no memory */
 void gpu_free(struct gpu *gpu);
 
@@ -203,6 +223,10 @@ int gpu_queue_stats(const struct gpu *gpu, uint32_t queue, struct gpu_queue_stat
 bool gpu_queue_mapped(const struct gpu *gpu, uint32_t queue);
 /* Packets submitted and not yet retired. */
 size_t gpu_queue_depth(const struct gpu *gpu, uint32_t queue);
+
+/* The queue is off, and there is more for it than was submitted, or not any more: that
+ * is work, too, for gpu_times(). */
+int gpu_queue_expect(struct gpu *gpu, uint32_t queue, bool more);
 
 /* Appends a packet at the present time (gpu_now). */
 int gpu_submit(struct gpu *gpu, uint32_t queue, const struct gpu_packet *packet);
@@ -231,6 +255,10 @@ bool gpu_step(struct gpu *gpu, uint64_t until, struct gpu_event *event);
  * out to have nothing then); UINT64_MAX: only new calls can. Later than gpu_now()
  * once gpu_step(gpu, gpu_now(gpu), ...) was false. */
 uint64_t gpu_next(const struct gpu *gpu);
+
+void gpu_times(const struct gpu *gpu, struct gpu_times *out);
+/* For how long work of this client ran, beside others' or not; 0 once it has no queue here. */
+uint64_t gpu_client_run_ns(const struct gpu *gpu, uint64_t client);
 
 /* Units held now, by all queues; what a bounce would have to save. */
 uint64_t gpu_live_units(const struct gpu *gpu);

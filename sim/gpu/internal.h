@@ -121,6 +121,7 @@ struct queue {
 	bool mapped;		      /* as bounces asked */
 	bool on;		      /* mapped, and has a slot */
 	bool chosen;		      /* to have one: see runlist.c */
+	bool suspended;		      /* what took it off was a suspend */
 	bool suspended_yet;	      /* some bounce was its first suspend */
 	uint32_t class, wanted_class; /* of priority; the latter from the next bounce on */
 	struct cus *wanted_open;      /* by XCC: the CU mask from the next bounce on; or NULL */
@@ -159,6 +160,9 @@ struct queue {
 	int64_t shortfall; /* units x time to make up for: cohorts ended early */
 	bool working;	   /* a WORK or COPY packet is running */
 	uint64_t accounted_at;
+	bool expected;	       /* gpu_queue_expect() */
+	bool busy;	       /* times.c: counted as running; with work, and not suspended; */
+	bool ready, held_back; /* with work, and suspended */
 	struct gpu_queue_stats stats;
 	struct seat seats[]; /* by XCC */
 };
@@ -184,6 +188,8 @@ struct client {
 	struct list queues; /* likewise */
 	uint64_t id;
 	bool chosen;
+	uint32_t busy, ready, held; /* queues, as their flags say */
+	uint64_t run_ns, busy_since;
 };
 
 struct link {
@@ -240,6 +246,7 @@ struct gpu {
 	struct timer bounce_timer;
 	uint64_t bounce_count;
 	uint64_t save_ns, restore_ns; /* of the bounce under way */
+	uint64_t copy_from;	      /* when that begins in its present phase */
 	uint64_t live_bounces;	      /* that found live state */
 	bool hung;		      /* a bounce failed: nothing runs until a reset */
 	bool excused;		      /* the bounce that is failing: a reset came before its end */
@@ -254,6 +261,11 @@ struct gpu {
 	struct timer slice_timer; /* the end of the slice, or of the change */
 	uint64_t slice_end, slice_left;
 	uint64_t switch_save_ns, switch_restore_ns;
+
+	struct gpu_times times;
+	uint32_t queues_busy;
+	uint32_t clients_held;	/* with work in suspended queues */
+	uint32_t clients_ready; /* others with work */
 };
 
 static inline uint64_t time_add(uint64_t t, uint64_t span)
@@ -387,6 +399,15 @@ void bounce_start(struct gpu *gpu);
 void bounce_timer_fired(struct gpu *gpu, struct gpu_event *event);
 /* No bounce speaks of this queue any more. */
 void bounce_forget(struct gpu *gpu, uint32_t queue);
+
+/* ---- times.c: what the time goes into ---- */
+
+/* Time goes on to `until`. */
+void times_pass(struct gpu *gpu, uint64_t until);
+/* After any change of a queue's held, working, head, tail or suspended. */
+void times_queue(struct gpu *gpu, struct queue *queue);
+/* It is going. */
+void times_queue_gone(struct gpu *gpu, struct queue *queue);
 
 static inline bool queue_runs(const struct gpu *gpu, const struct queue *queue)
 {

@@ -265,6 +265,7 @@ int gpu_queue_remove(struct gpu *gpu, uint32_t id)
 	cp_forget(gpu, queue);
 	bounce_forget(gpu, id);
 	gpu->reserved -= reserve_capped(queue, queue->reserve_sum);
+	times_queue_gone(gpu, queue);
 	gpu->n_queues--;
 	gpu->queues[id] = NULL;
 	queue_free(gpu, queue);
@@ -353,6 +354,8 @@ int gpu_submit(struct gpu *gpu, uint32_t id, const struct gpu_packet *packet)
 	queue->reserve_cap = cap;
 	queue->reserve_sum = sum;
 	*queue_packet(queue, queue->tail++) = (struct packet){.p = *packet};
+	queue->expected = false;
+	times_queue(gpu, queue);
 	if (queue->cp + 1 == queue->tail)
 		cp_kick(gpu, queue);
 	gpu->look_at_slots |= gpu->slicing && !queue->on;

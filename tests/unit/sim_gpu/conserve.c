@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Several queues under random bounces, priorities, masks, and slices: every
- * workgroup once, no work added or lost. Where the firmware fails: what is lost is
- * what had begun, and everything else runs. */
+ * workgroup once, no work added or lost, and each nanosecond in one of the GPU's
+ * times. Where the firmware fails: what is lost is what had begun, and everything
+ * else runs. */
 #include "tests/unit/sim_gpu/script.h"
 #include "tests/unit/sim_gpu/world.h"
 
@@ -18,11 +19,15 @@ static struct script_result lives(struct script script)
 		all.slices += result.slices;
 		all.failed += result.failed;
 		all.lost += result.lost;
+		for (unsigned i = 0; i < GPU_TIMES; i++)
+			all.times[i] += result.times[i];
 	}
 	/* The script did what it is for. */
 	assert_true(all.bounces > 1000);
 	assert_true(all.preempted > 500);
 	assert_true(all.workgroups > 50000);
+	for (unsigned i = 0; i < GPU_TIMES; i++)
+		assert_true(all.times[i] > 100000);
 	return all;
 }
 

@@ -7,6 +7,7 @@
 #include "tests/unit/sim_gpu/world.h"
 
 #define QUEUES 8u
+#define CLIENTS 4u
 #define PACKETS_MAX 300u /* in one life of a queue */
 #define WGS_MAX 600u
 
@@ -251,7 +252,7 @@ static void add(struct life *life)
 				   : below(life, 3) ? GPU_QUEUE_SDMA
 						    : GPU_QUEUE_XGMI;
 	struct gpu_queue_config config = {
-		.kind = kind, .client = below(life, 4), .engine = GPU_ENGINE_ANY};
+		.kind = kind, .client = below(life, CLIENTS), .engine = GPU_ENGINE_ANY};
 	int id = gpu_queue_add(life->gpu, &config);
 
 	assert_true(id >= 0 && id < (int)QUEUES);
@@ -293,6 +294,40 @@ static void release(struct life *life, uint32_t id)
 			return;
 		}
 	}
+}
+
+/* Each nanosecond is in one of the times; a client ran for no longer than all did. */
+static void check_times(const struct life *life)
+{
+	struct gpu_times times;
+	uint64_t sum = 0;
+
+	gpu_times(life->gpu, &times);
+	for (unsigned i = 0; i < GPU_TIMES; i++)
+		sum += times.ns[i];
+	assert_int_equal(sum, gpu_now(life->gpu));
+	for (uint64_t client = 0; client < CLIENTS; client++)
+		assert_true(gpu_client_run_ns(life->gpu, client) <= times.ns[GPU_TIME_RUN]);
+}
+
+/* All queues are there yet: something ran for as long as each of them, and for no longer than all
+ * of them, one after the other. */
+static void compare_times(struct life *life)
+{
+	uint64_t longest = 0, all = 0;
+	struct gpu_times times;
+
+	gpu_times(life->gpu, &times);
+	for (uint32_t id = 0; id < QUEUES; id++)
+		if (life->queues[id].exists) {
+			uint64_t busy = world_stats(life->gpu, id).busy_ns;
+
+			all += busy;
+			longest = busy > longest ? busy : longest;
+		}
+	assert_true(times.ns[GPU_TIME_RUN] >= longest && times.ns[GPU_TIME_RUN] <= all);
+	for (unsigned i = 0; i < GPU_TIMES; i++)
+		life->result.times[i] += times.ns[i];
 }
 
 static void step(struct life *life)
@@ -430,10 +465,15 @@ struct script_result script_run(const struct script *script)
 	}
 	life->gpu = gpu_new(&config);
 	assert_non_null(life->gpu);
-	for (uint32_t i = 0; i < script->steps; i++)
+	for (uint32_t i = 0; i < script->steps; i++) {
 		step(life);
+		check_times(life);
+	}
 	if (script->finish)
 		finish(life);
+	check_times(life);
+	if (!script->removals)
+		compare_times(life);
 	for (uint32_t id = 0; id < QUEUES; id++)
 		if (life->queues[id].exists) {
 			struct gpu_queue_stats stats = world_stats(life->gpu, id);

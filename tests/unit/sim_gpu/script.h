@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sim/gpu/gpu.h"
+
 struct script {
 	uint64_t seed;
 	uint32_t steps;
@@ -25,6 +27,7 @@ struct script_result {
 	uint64_t hash; /* of every event with all its fields, in order */
 	uint64_t events, bounces, preempted, removed, workgroups;
 	uint64_t slices, failed, lost;
+	uint64_t times[GPU_TIMES]; /* only without removals */
 };
 
 struct script_result script_run(const struct script *script);

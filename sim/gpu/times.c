@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the GPU's time goes into.
+ *
+ * Nothing changes while time passes, so all of it is charged where it passes (gpu_step), to the
+ * state that is then: counts of queues and clients, which times_queue() keeps as a queue changes.
+ */
+#include <errno.h>
+
+#include "sim/gpu/internal.h"
+
+static enum gpu_time idle_as(const struct gpu *gpu)
+{
+	if (!gpu->clients_held)
+		return GPU_TIME_IDLE;
+	return gpu->clients_ready ? GPU_TIME_HELD_READY : GPU_TIME_HELD;
+}
+
+/* A phase of a bounce: first the firmware's own time, then that of the live state. */
+static void pass_bounce(struct gpu *gpu, enum gpu_time copy, uint64_t until)
+{
+	uint64_t from = gpu->now > gpu->copy_from ? gpu->now : gpu->copy_from;
+
+	if (until < from)
+		from = until;
+	gpu->times.ns[GPU_TIME_BOUNCE] += from - gpu->now;
+	gpu->times.ns[copy] += until - from;
+}
+
+void times_pass(struct gpu *gpu, uint64_t until)
+{
+	enum gpu_time as = GPU_TIME_RUN;
+
+	if (gpu->bounce_phase == BOUNCE_UNMAP) {
+		pass_bounce(gpu, GPU_TIME_SAVE, until);
+	} else if (gpu->bounce_phase == BOUNCE_MAP) {
+		pass_bounce(gpu, GPU_TIME_RESTORE, until);
+	} else {
+		if (gpu->bounce_phase == BOUNCE_FAIL || (!gpu->queues_busy && gpu->switching))
+			as = GPU_TIME_BOUNCE;
+		else if (!gpu->queues_busy)
+			as = idle_as(gpu);
+		gpu->times.ns[as] += until - gpu->now;
+	}
+	gpu->now = until;
+}
+
+static void set_busy(struct gpu *gpu, struct queue *queue, bool busy)
+{
+	struct client *client = queue->client;
+
+	if (busy == queue->busy)
+		return;
+	queue->busy = busy;
+	if (busy) {
+		gpu->queues_busy++;
+		if (client->busy++ == 0)
+			client->busy_since = gpu->now;
+	} else {
+		gpu->queues_busy--;
+		if (--client->busy == 0)
+			client->run_ns += gpu->now - client->busy_since;
+	}
+}
+
+static void set_work(struct gpu *gpu, struct queue *queue, bool ready, bool held)
+{
+	struct client *client = queue->client;
+
+	if (ready == queue->ready && held == queue->held_back)
+		return;
+	gpu->clients_held -= client->held > 0;
+	gpu->clients_ready -= !client->held && client->ready > 0;
+	client->ready += (uint32_t)ready - queue->ready;
+	client->held += (uint32_t)held - queue->held_back;
+	gpu->clients_held += client->held > 0;
+	gpu->clients_ready += !client->held && client->ready > 0;
+	queue->ready = ready;
+	queue->held_back = held;
+}
+
+void times_queue(struct gpu *gpu, struct queue *queue)
+{
+	bool work = queue->head < queue->tail || queue->expected;
+
+	set_busy(gpu, queue, queue->held > 0 || queue->working);
+	set_work(gpu, queue, work && !queue->suspended, work && queue->suspended);
+}
+
+void times_queue_gone(struct gpu *gpu, struct queue *queue)
+{
+	set_busy(gpu, queue, false);
+	set_work(gpu, queue, false, false);
+}
+
+int gpu_queue_expect(struct gpu *gpu, uint32_t id, bool more)
+{
+	struct queue *queue = queue_find(gpu, id);
+
+	if (!queue)
+		return -ENOENT;
+	queue->expected = more;
+	times_queue(gpu, queue);
+	return 0;
+}
+
+void gpu_times(const struct gpu *gpu, struct gpu_times *out)
+{
+	*out = gpu->times;
+}
+
+uint64_t gpu_client_run_ns(const struct gpu *gpu, uint64_t id)
+{
+	for (const struct list *node = gpu->clients.next; node != &gpu->clients;
+	     node = node->next) {
+		const struct client *client = list_entry(node, struct client, node);
+
+		if (client->id == id)
+			return client->run_ns + (client->busy ? gpu->now - client->busy_since : 0);
+	}
+	return 0;
+}

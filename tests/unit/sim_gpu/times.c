@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+/* What the GPU's time goes into, to the nanosecond: work, the parts of a bounce, and what it is
+ * idle for while a client is suspended. */
+#include <errno.h>
+
+#include "tests/unit/sim_gpu/world.h"
+
+#define OFFLINE 1u
+#define ONLINE 2u
+
+static struct gpu *gpu;
+static struct gpu_times before;
+
+static uint32_t add(uint64_t client, enum gpu_queue_kind kind)
+{
+	struct gpu_queue_config config = {.kind = kind, .client = client, .engine = GPU_ENGINE_ANY};
+	int id = gpu_queue_add(gpu, &config);
+
+	assert_true(id >= 0);
+	world_bounce(gpu, (uint32_t)id, true);
+	return (uint32_t)id;
+}
+
+static void pass(uint64_t ns)
+{
+	uint64_t until = gpu_now(gpu) + ns;
+	struct gpu_event event;
+
+	while (gpu_step(gpu, until, &event))
+		;
+}
+
+static void suspend(uint32_t queue, bool on)
+{
+	struct gpu_change change = {.queue = queue, .map = !on, .suspend = on};
+
+	assert_int_equal(gpu_bounce(gpu, MAP_TAG, &change, 1), 0);
+}
+
+/* Since the last call, in the order of enum gpu_time. */
+static void expect(const uint64_t (*wanted)[GPU_TIMES])
+{
+	struct gpu_times now;
+
+	gpu_times(gpu, &now);
+	for (unsigned i = 0; i < GPU_TIMES; i++)
+		if (now.ns[i] - before.ns[i] != (*wanted)[i])
+			fail_msg("time %u: %llu instead of %llu", i,
+				 (unsigned long long)(now.ns[i] - before.ns[i]),
+				 (unsigned long long)(*wanted)[i]);
+	before = now;
+}
+#define EXPECT(...) expect(&(const uint64_t[GPU_TIMES]){__VA_ARGS__})
+
+static int begin(void **state)
+{
+	(void)state;
+	gpu = world_small();
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	gpu_free(gpu);
+	return 0;
+}
+
+static void one_suspension(void **state)
+{
+	uint32_t offline = add(OFFLINE, GPU_QUEUE_COMPUTE), online = add(ONLINE, GPU_QUEUE_COMPUTE);
+
+	(void)state;
+	gpu_times(gpu, &before);
+	world_submit(gpu, offline, dispatch(1, 100, 1, 100000)); /* all units */
+	pass(PACKET_NS + 40000);
+	EXPECT([GPU_TIME_RUN] = 40000, [GPU_TIME_IDLE] = PACKET_NS);
+
+	/* A reader may come in the midst of any part. */
+	suspend(offline, true);
+	pass(UNMAP_NS - 1000);
+	EXPECT([GPU_TIME_BOUNCE] = UNMAP_NS - 1000);
+	pass(2000);
+	EXPECT([GPU_TIME_BOUNCE] = 1000, [GPU_TIME_SAVE] = 1000);
+	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
+	EXPECT([GPU_TIME_BOUNCE] = MAP_NS, [GPU_TIME_SAVE] = 100 * SAVE_NS - 1000);
+
+	pass(7000);
+	EXPECT([GPU_TIME_HELD] = 7000);
+	world_submit(gpu, online, dispatch(2, 10, 1, 3000));
+	pass(8000);
+	EXPECT([GPU_TIME_HELD_READY] = PACKET_NS, [GPU_TIME_RUN] = 3000,
+	       [GPU_TIME_HELD] = 5000 - PACKET_NS);
+
+	suspend(offline, false);
+	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
+	EXPECT([GPU_TIME_BOUNCE] = UNMAP_NS + MAP_NS, [GPU_TIME_RESTORE] = 100 * RESTORE_NS);
+	pass(100000);
+	EXPECT([GPU_TIME_RUN] = 60000, [GPU_TIME_IDLE] = 40000);
+	assert_int_equal(gpu_client_run_ns(gpu, OFFLINE), 100000);
+	assert_int_equal(gpu_client_run_ns(gpu, ONLINE), 3000);
+	assert_int_equal(gpu_client_run_ns(gpu, 3), 0);
+}
+
+/* A suspended queue without packets holds nothing back, until there is more for it. */
+static void what_is_to_come_is_work(void **state)
+{
+	uint32_t offline = add(OFFLINE, GPU_QUEUE_COMPUTE);
+
+	(void)state;
+	suspend(offline, true);
+	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
+	gpu_times(gpu, &before);
+	pass(1000);
+	assert_int_equal(gpu_queue_expect(gpu, offline, true), 0);
+	pass(2000);
+	EXPECT([GPU_TIME_IDLE] = 1000, [GPU_TIME_HELD] = 2000);
+	assert_int_equal(gpu_queue_remove(gpu, offline), 0);
+	pass(500);
+	EXPECT([GPU_TIME_IDLE] = 500);
+	assert_int_equal(gpu_queue_expect(gpu, offline, true), -ENOENT);
+}
+
+/* Its other queues are as little another client's as it is on the GPU itself; what a bounce
+ * without a suspend takes off is not held. */
+static void whose_queues(void **state)
+{
+	uint32_t offline = add(OFFLINE, GPU_QUEUE_COMPUTE), copies = add(OFFLINE, GPU_QUEUE_SDMA);
+	uint32_t online = add(ONLINE, GPU_QUEUE_COMPUTE);
+
+	(void)state;
+	world_submit(gpu, offline, dispatch(1, 10, 1, 100000));
+	world_submit(gpu, copies, (struct gpu_packet){.kind = GPU_PACKET_WAIT, .tag = 2});
+	suspend(offline, true);
+	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
+	pass(10 * PACKET_NS);
+	gpu_times(gpu, &before);
+	pass(1000);
+	EXPECT([GPU_TIME_HELD] = 1000);
+	world_submit(gpu, online, (struct gpu_packet){.kind = GPU_PACKET_WAIT, .tag = 3});
+	pass(1000);
+	EXPECT([GPU_TIME_HELD_READY] = 1000);
+
+	assert_int_equal(gpu_queue_remove(gpu, online), 0);
+	world_bounce(gpu, offline, false);
+	gpu_times(gpu, &before);
+	pass(1000);
+	EXPECT([GPU_TIME_IDLE] = 1000);
+}
+
+/* What runs beside something counts once; of each client it counts. */
+static void together(void **state)
+{
+	uint32_t a = add(OFFLINE, GPU_QUEUE_COMPUTE), b = add(OFFLINE, GPU_QUEUE_COMPUTE);
+	uint32_t c = add(ONLINE, GPU_QUEUE_SDMA);
+
+	(void)state;
+	gpu_times(gpu, &before);
+	world_submit(gpu, a, dispatch(1, 10, 1, 1000));
+	world_submit(gpu, b, dispatch(2, 10, 1, 5000));
+	world_submit(gpu, c,
+		     (struct gpu_packet){.kind = GPU_PACKET_WORK, .tag = 3, .busy_ns = 7000});
+	pass(10000);
+	EXPECT([GPU_TIME_RUN] = 7000, [GPU_TIME_IDLE] = 3000);
+	assert_int_equal(gpu_client_run_ns(gpu, OFFLINE), 5000);
+	assert_int_equal(gpu_client_run_ns(gpu, ONLINE), 7000);
+}
+
+#define TIMES(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TIMES(one_suspension),
+		TIMES(what_is_to_come_is_work),
+		TIMES(whose_queues),
+		TIMES(together),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
