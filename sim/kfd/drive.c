@@ -415,8 +415,12 @@ static bool feed(struct world *world)
 		uint64_t before = queue->submitted;
 
 		queue->limit = queue->limit_seen;
+		if (queue->fetched == queue->limit)
+			continue;
 		/* Packets are read when the queue is on the GPU. */
-		if (queue->fetched == queue->limit || !queue->map_wanted)
+		gpu_queue_expect(world->nodes[queue->node].gpu, (uint32_t)queue->gpu_queue,
+				 !queue->map_wanted);
+		if (!queue->map_wanted)
 			continue;
 		drive_fetch(queue);
 		any |= queue->submitted != before;

@@ -70,9 +70,20 @@ struct ioctl_count {
 	uint64_t count;
 };
 
+#define FIGURES_RUNS 64u
+
 /* Cumulative since the world began. */
 struct figures {
 	struct hist doorbell_delay, save, restore;
+	/* As of the last writing (live.c): of each node, and of processes of which work has run
+	 * there; beyond as many as have room they are left out. */
+	struct gpu_times times[WORLD_NODES_MAX];
+	struct {
+		pid_t pid;
+		uint32_t node;
+		uint64_t ns;
+	} runs[FIGURES_RUNS];
+	uint32_t n_runs;
 	uint64_t bounces, bounce_model_ns;
 	uint64_t lost_ns; /* model time that could not be simulated (drive.c) */
 };

@@ -41,17 +41,90 @@ json_t *live_costs(const struct world *world)
 			 (double)world->config.unknown_kernel_ns / 1000.0);
 }
 
+static void take_runs(struct figures *figures, const struct process *process)
+{
+	const struct world *world = process->world;
+	const struct queue *queue;
+	uint64_t here = 0, run_ns;
+
+	TAILQ_FOREACH(queue, &process->queues, link)
+	here |= UINT64_C(1) << queue->node;
+	for (uint32_t i = 0; i < world->nodes_n && figures->n_runs < FIGURES_RUNS; i++) {
+		run_ns = process->run_ns[i];
+		if (here >> i & 1)
+			run_ns += gpu_client_run_ns(world->nodes[i].gpu, process->token);
+		if (!run_ns)
+			continue;
+		figures->runs[figures->n_runs].pid = process->record->pid;
+		figures->runs[figures->n_runs].node = i;
+		figures->runs[figures->n_runs++].ns = run_ns;
+	}
+}
+
+/* What the GPUs count themselves. */
+static void take_times(struct world *world)
+{
+	struct figures *figures = &world->figures;
+	const struct process *process;
+
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		gpu_times(world->nodes[i].gpu, &figures->times[i]);
+	figures->n_runs = 0;
+	TAILQ_FOREACH(process, &world->processes, link)
+	take_runs(figures, process);
+}
+
+static json_t *runs_json(const struct figures *figures, uint32_t node)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < figures->n_runs; i++)
+		if (figures->runs[i].node == node)
+			json_array_append_new(list, json_pack("{s:i, s:I}", "pid",
+							      (int)figures->runs[i].pid, "run_ns",
+							      (json_int_t)figures->runs[i].ns));
+	return list;
+}
+
+static json_t *gpus_json(const struct world *world, const struct figures *figures)
+{
+	static const char *const names[GPU_TIMES] = {
+		[GPU_TIME_RUN] = "run",
+		[GPU_TIME_BOUNCE] = "bounce",
+		[GPU_TIME_SAVE] = "save",
+		[GPU_TIME_RESTORE] = "restore",
+		[GPU_TIME_HELD_READY] = "held_ready",
+		[GPU_TIME_HELD] = "held",
+		[GPU_TIME_IDLE] = "idle",
+	};
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < world->nodes_n; i++) {
+		json_t *times = json_object();
+
+		for (unsigned t = 0; t < GPU_TIMES; t++)
+			json_object_set_new(times, names[t],
+					    json_integer((json_int_t)figures->times[i].ns[t]));
+		json_array_append_new(list,
+				      json_pack("{s:I, s:o, s:o}", "gpu_id",
+						(json_int_t)world->config.gpu_ids[i], "time_ns",
+						times, "processes", runs_json(figures, i)));
+	}
+	return list;
+}
+
 static void write_file(const struct world *world, const struct figures *figures)
 {
 	json_t *json = json_pack(
-		"{s:b, s:s, s:s, s:f, s:b, s:o, s:o, s:I, s:I, s:o, s:o, s:I, s:I}", "simulated", 1,
-		"profile", world->profile, "kernel", kfdabi_kernel_name(world->config.kernel),
-		"time_scale", world->config.time_scale, "virtual", world->time != NULL, "costs",
-		live_costs(world), "doorbell_delay_ns", hist_to_json(&figures->doorbell_delay),
-		"bounces", (json_int_t)figures->bounces, "bounce_ns",
-		(json_int_t)figures->bounce_model_ns, "save_ns", hist_to_json(&figures->save),
-		"restore_ns", hist_to_json(&figures->restore), "lost_ns",
-		(json_int_t)figures->lost_ns, "pid_namespace", (json_int_t)world->pid_namespace);
+		"{s:b, s:s, s:s, s:f, s:b, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:I}",
+		"simulated", 1, "profile", world->profile, "kernel",
+		kfdabi_kernel_name(world->config.kernel), "time_scale", world->config.time_scale,
+		"virtual", world->time != NULL, "costs", live_costs(world), "doorbell_delay_ns",
+		hist_to_json(&figures->doorbell_delay), "bounces", (json_int_t)figures->bounces,
+		"bounce_ns", (json_int_t)figures->bounce_model_ns, "save_ns",
+		hist_to_json(&figures->save), "restore_ns", hist_to_json(&figures->restore), "gpus",
+		gpus_json(world, figures), "lost_ns", (json_int_t)figures->lost_ns, "pid_namespace",
+		(json_int_t)world->pid_namespace);
 	int dir = world->config.sim_json_dirfd, fd;
 
 	if (json && world->config.broken != KFDABI_RULE_NONE)
@@ -141,8 +214,10 @@ void world_counts_in(struct world *world, uint64_t pid_namespace)
 
 void live_write(struct world *world)
 {
-	if (world->config.sim_json_dirfd >= 0)
-		write_file(world, &world->figures);
+	if (world->config.sim_json_dirfd < 0)
+		return;
+	take_times(world);
+	write_file(world, &world->figures);
 }
 
 static uint64_t mark(const struct world *world)
@@ -169,6 +244,7 @@ void live_update(struct world *world, uint64_t now_ns)
 	world->live_ns = now_ns;
 	if (world->time) { /* no thread: it would keep time from going on */
 		world->live_mark = mark(world);
+		take_times(world);
 		write_file(world, &world->figures);
 		return;
 	}
@@ -176,6 +252,7 @@ void live_update(struct world *world, uint64_t now_ns)
 	if (pthread_mutex_trylock(&live->lock))
 		return;
 	world->live_mark = mark(world);
+	take_times(world);
 	live->given = world->figures;
 	live->pending = true;
 	pthread_cond_signal(&live->cond);

@@ -154,6 +154,7 @@ struct process {
 
 	struct queue_list queues;
 	uint64_t queue_ids[QUEUE_IDS_MAX / 64];
+	uint64_t run_ns[WORLD_NODES_MAX]; /* model; of work until it had no queue there */
 
 	bool evicted;	      /* all its queues, on all nodes, by a GPU reset: for ever */
 	uint64_t reset_nodes; /* where it had queues when the GPU was reset */

@@ -27,6 +27,16 @@ static void drop_destroyers(struct queue *queue)
 	}
 }
 
+static void leave_gpu(struct queue *queue, struct node *node)
+{
+	struct process *process = queue->process;
+	uint64_t run_ns = gpu_client_run_ns(node->gpu, process->token);
+
+	gpu_queue_remove(node->gpu, (uint32_t)queue->gpu_queue);
+	/* The GPU forgets a process with its last queue. */
+	process->run_ns[queue->node] += run_ns - gpu_client_run_ns(node->gpu, process->token);
+}
+
 void queue_drop(struct queue *queue)
 {
 	struct process *process = queue->process;
@@ -44,7 +54,7 @@ void queue_drop(struct queue *queue)
 	if (queue->gpu_queue >= 0) {
 		if ((unsigned)queue->gpu_queue < node->n_by_gpu_queue)
 			node->by_gpu_queue[queue->gpu_queue] = NULL;
-		gpu_queue_remove(node->gpu, (uint32_t)queue->gpu_queue);
+		leave_gpu(queue, node);
 	}
 	if (!rule_broken(process->world, RULE_ids_are_used_again_at_once))
 		process->queue_ids[queue->id / 64] &= ~(1ull << (queue->id % 64));

@@ -12,6 +12,9 @@ expect 0 "$BUILD/kfdsim" --time-scale 0.25 --set bounce_us=345 --set packet_us=0
 jq -e '.simulated == true and .profile == "mi210" and .time_scale == 0.25
 	and .costs.bounce_us == 345 and .costs.packet_us == 0.75
 	and .bounces == 0 and .bounce_ns == 0
+	and (.gpus | length == 1) and .gpus[0].processes == [] and (.gpus[0] | .gpu_id > 0
+		and (.time_ns | keys == ["bounce", "held", "held_ready", "idle", "restore", "run", "save"])
+		and .time_ns.run == 0)
 	and ([.doorbell_delay_ns, .save_ns, .restore_ns][] | has("count") and has("buckets"))' \
 	"$work/out" >/dev/null || fail "not as docs/formats.md says: $(cat "$work/out")"
 # shellcheck disable=SC2016 # expanded in the world
