@@ -406,6 +406,7 @@ core_id core_add(struct core *core, uint32_t tenant, uint32_t group, int priorit
 	*c = (struct client){
 		.id = ((uint32_t)core->generation << SLOT_BITS) | slot,
 		.priority = priority,
+		.time_since = now,
 	};
 	if (group)
 		unit = unit_find(core, &rights, group);

@@ -118,6 +118,17 @@ enum core_state { CORE_RUNNING, CORE_SUSPENDING, CORE_SUSPENDED, CORE_RESUMING }
 /* Why an able client is not suspended any more. */
 enum core_spared { CORE_SPARED_NOT, CORE_SPARED_FAILED, CORE_SPARED_SLOW };
 
+/* What a client's time goes into: each nanosecond since core_add() into one. */
+enum core_time {
+	CORE_TIME_RUNNING,
+	CORE_TIME_SUSPENDING, /* until its suspend has succeeded, or failed */
+	CORE_TIME_HELD,	      /* suspended, and its unit is pressed */
+	CORE_TIME_HELD_OVER,  /* suspended, and its unit is not pressed any more */
+	CORE_TIME_ORDERED,    /* suspended, and its unit is leased, pressed or not */
+	CORE_TIME_RESUMING,   /* until a resume has succeeded */
+	CORE_TIMES
+};
+
 enum core_verb { CORE_SUSPEND, CORE_RESUME };
 
 struct core_action {
@@ -142,6 +153,7 @@ struct core_view {
 	uint64_t suspends, resumes; /* succeeded */
 	uint64_t failures;
 	uint64_t suspended_ns; /* in total, the present suspension included */
+	uint64_t time_ns[CORE_TIMES]; /* their sum is how long it has been there */
 	uint64_t request_ns;   /* learned: what a request of it takes at most, nearly always;
 	                          0: not known yet */
 };
@@ -207,6 +219,8 @@ void core_finished(struct core *core, core_id client, int error, uint64_t durati
 size_t core_decide(struct core *core, uint64_t now, struct core_action *actions, size_t max,
 		   uint64_t *deadline);
 
+/* One word. */
+const char *core_time_name(enum core_time time);
 /* false: no such client. */
 bool core_look(const struct core *core, core_id client, uint64_t now, struct core_view *out);
 /* Of a node, all tenants together: does anybody work beside somebody more urgent

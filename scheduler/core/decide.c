@@ -81,6 +81,7 @@ void core_finished(struct core *core, core_id id, int error, uint64_t duration_n
 	else if (c->state == CORE_RESUMING)
 		resume_finished(core, c, unit, error, duration_ns, now);
 	client_recount(core, c);
+	unit_account(core, unit, now);
 	unit_queue(core, unit);
 }
 
@@ -432,12 +433,15 @@ size_t core_decide(struct core *core, uint64_t now, struct core_action *actions,
 {
 	struct actions out = {.list = actions, .max = max};
 	struct unit *unit;
+	bool fits;
 
 	timers_due(core, now);
 	while ((unit = unit_dequeue(core)) != NULL) {
 		if (unit->first == NOBODY)
 			continue;
-		if (!decide_unit(core, unit, now, &out)) {
+		fits = decide_unit(core, unit, now, &out);
+		unit_account(core, unit, now);
+		if (!fits) {
 			unit_queue(core, unit);
 			*deadline = now;
 			return join(&out);
@@ -470,6 +474,7 @@ bool core_look(const struct core *core, core_id id, uint64_t now, struct core_vi
 		.suspended_ns = c->suspended_ns,
 		.request_ns = request_ns(c),
 	};
+	client_times(c, now, out->time_ns);
 	if (c->state != CORE_RUNNING)
 		out->suspended_ns += now - c->suspended_since;
 	return true;

@@ -66,6 +66,9 @@ struct client {
 	uint32_t requests;
 
 	uint64_t suspends, resumes, failures, suspended_ns;
+
+	enum core_time time; /* since time_since */
+	uint64_t time_since, time_ns[CORE_TIMES];
 };
 
 struct unit {
@@ -179,6 +182,12 @@ void timer_set(struct core *core, struct unit *unit, uint64_t at);
 uint64_t timer_next(const struct core *core);
 /* Asks for a look at all that are due. */
 void timers_due(struct core *core, uint64_t now);
+
+/* ---- account.c ---- */
+
+/* After what changes a client's state or why it is held: charges the time until now. */
+void unit_account(const struct core *core, const struct unit *unit, uint64_t now);
+void client_times(const struct client *client, uint64_t now, uint64_t out[CORE_TIMES]);
 
 /* ---- policy.c ---- */
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+/* What a client's time goes into. What its state means is known when the core has decided, and
+ * holds until the next decision: then the time in between is charged. */
+#include "scheduler/core/state.h"
+
+const char *core_time_name(enum core_time time)
+{
+	static const char *const names[CORE_TIMES] = {
+		[CORE_TIME_RUNNING] = "running", [CORE_TIME_SUSPENDING] = "suspending",
+		[CORE_TIME_HELD] = "held",	 [CORE_TIME_HELD_OVER] = "held_over",
+		[CORE_TIME_ORDERED] = "ordered", [CORE_TIME_RESUMING] = "resuming",
+	};
+
+	return names[time];
+}
+
+static bool is_leased(const struct core *core, const struct unit *unit, uint64_t now)
+{
+	FOR_CLIENTS (core, unit, c)
+		if (c->lease_until > now)
+			return true;
+	return false;
+}
+
+static enum core_time time_of(const struct client *c, const struct unit *unit, bool leased)
+{
+	switch (c->state) {
+	case CORE_RUNNING:
+		return CORE_TIME_RUNNING;
+	case CORE_SUSPENDING:
+		return CORE_TIME_SUSPENDING;
+	case CORE_RESUMING:
+		return CORE_TIME_RESUMING;
+	case CORE_SUSPENDED:
+		break;
+	}
+	if (!unit->held) /* its resume has failed, and is tried again */
+		return CORE_TIME_RESUMING;
+	if (leased)
+		return CORE_TIME_ORDERED;
+	return unit->pressed ? CORE_TIME_HELD : CORE_TIME_HELD_OVER;
+}
+
+/* A client may have come after the time at which the others are decided. */
+static uint64_t passed(const struct client *c, uint64_t now)
+{
+	return now > c->time_since ? now - c->time_since : 0;
+}
+
+void client_times(const struct client *c, uint64_t now, uint64_t out[CORE_TIMES])
+{
+	for (unsigned i = 0; i < CORE_TIMES; i++)
+		out[i] = c->time_ns[i];
+	out[c->time] += passed(c, now);
+}
+
+void unit_account(const struct core *core, const struct unit *unit, uint64_t now)
+{
+	bool leased = is_leased(core, unit, now);
+
+	FOR_CLIENTS (core, unit, c) {
+		c->time_ns[c->time] += passed(c, now);
+		c->time_since += passed(c, now);
+		c->time = time_of(c, unit, leased);
+	}
+}
