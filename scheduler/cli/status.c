@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched status: the daemon, its nodes and processes. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -72,6 +73,62 @@ static void process_row(struct table *table, const json_t *process)
 	table_cell(table, "%s", field_text(process, "reason"));
 }
 
+static const char *const times[] = {"running",	 "suspending", "held",
+				    "held_over", "ordered",    "resuming"};
+#define TIMES (sizeof(times) / sizeof(times[0]))
+
+/* NAN: the daemon did not say. */
+static double time_of(const json_t *process, const char *key)
+{
+	return field_number(json_object_get(process, "time_us"), key);
+}
+
+static bool was_suspended(const json_t *process)
+{
+	for (size_t i = 1; i < TIMES; i++)
+		if (time_of(process, times[i]) > 0)
+			return true;
+	return false;
+}
+
+static void time_row(struct table *table, const json_t *process)
+{
+	char text[FIELD_BYTES], span[QUANTITY_BYTES];
+	double all = 0;
+
+	if (!was_suspended(process))
+		return;
+	for (size_t i = 0; i < TIMES; i++)
+		all += time_of(process, times[i]);
+	table_row(table);
+	table_cell(table, "%s", field_integer(text, process, "pid"));
+	table_cell(table, "%s", field_text(process, "comm"));
+	table_cell(table, "%s", quantity_us(span, all));
+	for (size_t i = 0; i < TIMES; i++)
+		if (isnan(all))
+			table_cell(table, TABLE_UNKNOWN);
+		else
+			table_cell(table, "%.1f", 100 * time_of(process, times[i]) / all);
+}
+
+/* Of those that have been suspended at all. */
+static int print_times(const json_t *processes)
+{
+	const json_t *process;
+	size_t i;
+
+	json_array_foreach(processes, i, process)
+	{
+		if (!was_suspended(process))
+			continue;
+		printf("\nsince it came, in percent:\n");
+		return field_table("PID|<COMMAND|FOR|RUNNING|SUSPENDING|HELD|HELD OVER|ORDERED|"
+				   "RESUMING",
+				   processes, time_row);
+	}
+	return 0;
+}
+
 static int print_status(const json_t *status)
 {
 	const json_t *nodes = json_object_get(status, "nodes");
@@ -89,7 +146,8 @@ static int print_status(const json_t *status)
 		printf("no processes are registered\n");
 	else if (field_table("PID|<COMMAND|<SHIM|PRIORITY|<ROLE|<GROUP|<LEVEL|<STATE|<GPU WORK|"
 			     "QUEUES|SUSPENDS|FAILURES|SUSPENDED FOR|<WHY NOT A HIGHER LEVEL",
-			     processes, process_row))
+			     processes, process_row) ||
+		 print_times(processes))
 		return cli_failed(&verb_status, "no memory for the table");
 	return CLI_DONE;
 }
@@ -150,6 +208,11 @@ const struct verb verb_status = {
 		"LEVEL says how a process can be preempted: trap (the daemon suspends its queues),\n"
 		"self, gate or weight (it holds itself back when told to), or observe (it is only\n"
 		"watched; the last column says why).\n"
+		"\n"
+		"Of the processes that have been suspended a second table says what their time went\n"
+		"into since they came, in percent: RUNNING, or free to; SUSPENDING and RESUMING, the\n"
+		"way off the GPU and back; HELD while more urgent work is there; HELD OVER after its\n"
+		"end, because more of it is expected; ORDERED, by an operator.\n"
 		"\n"
 		"Examples:\n"
 		"  kfdsched status 4711 --dump\n"

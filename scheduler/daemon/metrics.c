@@ -46,14 +46,30 @@ static uint32_t concerned(struct worker *worker, struct client *client,
 	return n;
 }
 
+/* The times that the core has counted since the last call. */
+static void settle_times(struct worker *worker, struct client *client, uint64_t now)
+{
+	const struct metrics_figures before = client->tally.figures;
+	struct metrics_figures *figures[LANE_NODES + 2];
+	struct core_view view;
+	uint32_t n;
+
+	if (!core_look(worker->core, client->id, now, &view))
+		return;
+	n = concerned(worker, client, figures);
+	for (uint32_t i = 0; i < n; i++) {
+		if (view.suspended_ns > before.suspended_ns)
+			figures[i]->suspended_ns += view.suspended_ns - before.suspended_ns;
+		for (unsigned t = 0; t < CORE_TIMES; t++)
+			if (view.time_ns[t] > before.time_ns[t])
+				figures[i]->time_ns[t] += view.time_ns[t] - before.time_ns[t];
+	}
+}
+
 void metrics_settle(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct metrics_tally *tally = &client->tally;
-	struct metrics_figures *figures[LANE_NODES + 2];
 	uint64_t passed = 0;
-	struct core_view view;
-	uint64_t more;
-	uint32_t n;
 
 	if (now > tally->settled_ns) {
 		passed = tally->settled_ns ? now - tally->settled_ns : 0;
@@ -68,13 +84,7 @@ void metrics_settle(struct worker *worker, struct client *client, uint64_t now)
 		if (node)
 			node->active_ns += passed;
 	}
-	if (!core_look(worker->core, client->id, now, &view) ||
-	    view.suspended_ns <= tally->figures.suspended_ns)
-		return;
-	more = view.suspended_ns - tally->figures.suspended_ns;
-	n = concerned(worker, client, figures);
-	for (uint32_t i = 0; i < n; i++)
-		figures[i]->suspended_ns += more;
+	settle_times(worker, client, now);
 }
 
 void metrics_acted(struct worker *worker, struct client *client, bool suspend, bool failed)

@@ -107,6 +107,16 @@ static void labels(FILE *out, const struct metrics_snapshot *s, enum scope scope
 		client_labels(out, &s->list[i]);
 }
 
+/* A sample of one of the times. */
+static void time_sample(FILE *out, const struct metrics_snapshot *s, enum scope scope, uint32_t i,
+			enum core_time time)
+{
+	fprintf(out, "%stime_seconds_total{", prefixes[scope]);
+	labels(out, s, scope, i);
+	fprintf(out, "%sstate=\"%s\"} ", scope == ALL ? "" : ",", core_time_name(time));
+	seconds(out, figures_of(s, scope, i)->time_ns[time]);
+}
+
 /* A sample's name and labels, up to its value. */
 static void sample(FILE *out, const struct metrics_snapshot *s, enum scope scope, uint32_t i,
 		   const char *name)
@@ -164,6 +174,11 @@ static void figures(FILE *out, const struct metrics_snapshot *s, enum scope scop
 		sample(out, s, scope, i, "suspended_seconds_total");
 		seconds(out, figures_of(s, scope, i)->suspended_ns);
 	}
+	family(out, scope, "time_seconds_total", "counter",
+	       "Time of clients by what they were in, each moment in one state.", whose[scope]);
+	for (uint32_t i = 0; i < n; i++)
+		for (enum core_time t = 0; t < CORE_TIMES; t++)
+			time_sample(out, s, scope, i, t);
 	for (enum metrics_latency l = 0; l < METRICS_LATENCIES; l++) {
 		family(out, scope, latencies[l].name, "histogram", latencies[l].help, whose[scope]);
 		for (uint32_t i = 0; i < n; i++)

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "channel/lane.h"
+#include "scheduler/core/core.h"
 
 #define METRICS_BOUNDS 13u  /* of a histogram's buckets, without the last, +Inf */
 #define METRICS_NODES 64u   /* that are told apart */
@@ -36,6 +37,7 @@ struct metrics_histogram {
 struct metrics_figures {
 	uint64_t suspends, resumes, failures;
 	uint64_t suspended_ns;
+	uint64_t time_ns[CORE_TIMES];
 	struct metrics_histogram latency[METRICS_LATENCIES];
 };
 

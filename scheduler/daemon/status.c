@@ -205,6 +205,16 @@ static json_t *rule_json(const struct client *client)
 	return rule[0] ? json_string(rule) : json_null();
 }
 
+static json_t *times_json(const struct core_view *view)
+{
+	json_t *times = json_object();
+
+	for (unsigned i = 0; i < CORE_TIMES; i++)
+		json_object_set_new(times, core_time_name(i),
+				    json_integer((json_int_t)(view->time_ns[i] / 1000)));
+	return times;
+}
+
 static const char *const states[] = {"running", "suspending", "suspended", "resuming"};
 
 json_t *status_client(const struct worker *worker, const struct client *client, uint64_t now)
@@ -217,23 +227,23 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 	fine = view.capability == CORE_ABLE && view.spared == CORE_SPARED_NOT &&
 	       !client->level.error; /* as it asked, or by trap */
 	peer_name(client->peer.pid, name);
-	return json_pack("{sI so sI ss sb so ss sb so so so ss ss ss ss sb sb sI sI sI sI sI so}",
-			 "pid", (json_int_t)client->peer.pid, "own_pid",
-			 client->peer.own_pid ? json_integer(client->peer.own_pid) : json_null(),
-			 "pid_namespace", (json_int_t)client->peer.pid_ns, "comm", name, "shim",
-			 (int)!client->outsider, "priority",
-			 client->priority == PRIORITY_UNSET ? json_null()
-							    : json_integer(client->priority),
-			 "role", role(client->priority), "priority_ordered",
-			 (int)client->control.priority_set, "lease_us", lease_json(client, now),
-			 "group", plain(client->group), "rule", rule_json(client), "level",
-			 status_level(client, &view), "reason", fine ? "" : client->reason,
-			 "runtime", status_runtime(client->runtime), "state", states[view.state],
-			 "active", (int)view.active, "observed", (int)view.observed, "suspends",
-			 (json_int_t)view.suspends, "resumes", (json_int_t)view.resumes, "failures",
-			 (json_int_t)view.failures, "suspended_us",
-			 (json_int_t)(view.suspended_ns / 1000), "looks_put_off",
-			 (json_int_t)client->look.put_off, "nodes", client_nodes_json(client));
+	return json_pack(
+		"{sI so sI ss sb so ss sb so so so ss ss ss ss sb sb sI sI sI sI so sI so}", "pid",
+		(json_int_t)client->peer.pid, "own_pid",
+		client->peer.own_pid ? json_integer(client->peer.own_pid) : json_null(),
+		"pid_namespace", (json_int_t)client->peer.pid_ns, "comm", name, "shim",
+		(int)!client->outsider, "priority",
+		client->priority == PRIORITY_UNSET ? json_null() : json_integer(client->priority),
+		"role", role(client->priority), "priority_ordered",
+		(int)client->control.priority_set, "lease_us", lease_json(client, now), "group",
+		plain(client->group), "rule", rule_json(client), "level",
+		status_level(client, &view), "reason", fine ? "" : client->reason, "runtime",
+		status_runtime(client->runtime), "state", states[view.state], "active",
+		(int)view.active, "observed", (int)view.observed, "suspends",
+		(json_int_t)view.suspends, "resumes", (json_int_t)view.resumes, "failures",
+		(json_int_t)view.failures, "suspended_us", (json_int_t)(view.suspended_ns / 1000),
+		"time_us", times_json(&view), "looks_put_off", (json_int_t)client->look.put_off,
+		"nodes", client_nodes_json(client));
 }
 
 /* "queue_counts" follow. */
@@ -244,13 +254,14 @@ json_t *status_client_brief(const struct worker *worker, const struct client *cl
 
 	core_look(worker->core, client->id, now, &view);
 	peer_name(client->peer.pid, name);
-	return json_pack(
-		"{sI ss sb so ss ss ss sb sI sI}", "pid", (json_int_t)client->peer.pid, "comm",
-		name, "shim", (int)!client->outsider, "priority",
-		client->priority == PRIORITY_UNSET ? json_null() : json_integer(client->priority),
-		"role", role(client->priority), "level", status_level(client, &view), "state",
-		states[view.state], "active", (int)view.active, "suspends",
-		(json_int_t)view.suspends, "suspended_us", (json_int_t)(view.suspended_ns / 1000));
+	return json_pack("{sI ss sb so ss ss ss sb sI sI so}", "pid", (json_int_t)client->peer.pid,
+			 "comm", name, "shim", (int)!client->outsider, "priority",
+			 client->priority == PRIORITY_UNSET ? json_null()
+							    : json_integer(client->priority),
+			 "role", role(client->priority), "level", status_level(client, &view),
+			 "state", states[view.state], "active", (int)view.active, "suspends",
+			 (json_int_t)view.suspends, "suspended_us",
+			 (json_int_t)(view.suspended_ns / 1000), "time_us", times_json(&view));
 }
 
 static json_t *share_json(struct core_policy policy)

@@ -18,7 +18,7 @@ import time
 SAMPLE = re.compile(r'^([a-z_][a-z0-9_]*)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\[\\"n])*",?)+)\})? '
                     r'((?:-?[0-9]+(?:\.[0-9]+)?)|\+Inf)$')
 LABEL = re.compile(r'([a-z_]+)="((?:[^"\\\n]|\\[\\"n])*)"(,|$)')
-LABELS = {"version", "node", "pid", "comm", "level", "le"}
+LABELS = {"version", "node", "pid", "comm", "level", "le", "state"}
 UNITS = {"gauge": ("_seconds", "_bytes", ""), "counter": ("_seconds_total", "_bytes_total", "_total"),
          "histogram": ("_seconds", "_bytes")}
 # Without a unit: what is counted or is one of few states.

@@ -32,6 +32,9 @@ scraped "after 20 cycles" "${conditions[@]}" "kfdsched_client_level,pid=$offline
 suspend_offline
 scraped "while suspended" "kfdsched_client_suspended_seconds_total,pid=$offline>=0.5" \
 	"kfdsched_node_suspended_seconds_total,node=$node>=0.5" "kfdsched_node_suspended_clients,node=$node==1" \
+	"kfdsched_client_time_seconds_total,pid=$offline,state=held>=0.5" \
+	"kfdsched_node_time_seconds_total,node=$node,state=held>=0.5" \
+	"kfdsched_client_time_seconds_total,pid=$online,state=held==0" \
 	"kfdsched_client_suspended,pid=$offline==1" "kfdsched_client_active,pid=$online,node=$node==1" \
 	"kfdsched_client_active_seconds_total,pid=$online,node=$node>=0.5" \
 	"kfdsched_node_active_seconds_total,node=$node>=1" \

@@ -107,6 +107,8 @@ static void nodes_and_clients_are_labelled(void **state)
 	strcpy(c->level, "gate");
 	c->priority = -1;
 	c->figures.suspended_ns = UINT64_MAX;
+	c->figures.time_ns[CORE_TIME_HELD_OVER] = 1500000000;
+	snapshot.all.time_ns[CORE_TIME_RUNNING] = 2;
 	c->node_count = 1;
 	c->nodes[0].gpu_id = 7;
 	c->nodes[0].vram_bytes = 1u << 30;
@@ -117,6 +119,10 @@ static void nodes_and_clients_are_labelled(void **state)
 	has("kfdsched_node_active_seconds_total{node=\"4294967295\"} 0.500000000");
 	has("kfdsched_node_resume_seconds_bucket{node=\"4294967295\",le=\"+Inf\"} 0");
 #define C "pid=\"42\",comm=\"a\\\"b\\\\c\\nd\""
+	has("# TYPE kfdsched_time_seconds_total counter");
+	has("kfdsched_time_seconds_total{state=\"running\"} 0.000000002");
+	has("kfdsched_node_time_seconds_total{node=\"4294967295\",state=\"ordered\"} 0.000000000");
+	has("kfdsched_client_time_seconds_total{" C ",state=\"held_over\"} 1.500000000");
 	has("kfdsched_client_level{" C ",level=\"gate\"} 1");
 	has("kfdsched_client_priority{" C "} -1");
 	has("kfdsched_client_vram_bytes{" C ",node=\"7\"} 1073741824");
