@@ -14,12 +14,17 @@
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/field.h"
 #include "scheduler/cli/progress.h"
+#include "scheduler/observe/observe.h"
 
 #define MS UINT64_C(1000000)
 #define READY_MS 60000	   /* a runtime that loads on a simulated driver is slow */
 #define DAEMON_MS 10000	   /* until kfdschedd answers */
 #define REGISTERED_MS 5000 /* until both clients can be scheduled */
 #define LEAVE_MS 60000	   /* from the end of the window to the end of a client */
+/* Where the time went is read well within a window: what is read may be so old, and the clients
+ * end with it. */
+#define TIME_BEGIN_NS ((SIMULATION_LAG_MS + 50) * MS)
+#define TIME_END_NS (50 * MS)
 /* slow_suspend_us of the design, wall time at time scale 1. */
 #define SLOW_SUSPEND_US 50000.0
 
@@ -42,6 +47,7 @@ struct window {
 	const char *name;   /* for talk: "alone (online)" */
 	const char *socket; /* of the arm's daemon; NULL: none, and no shim */
 	struct client online, offline;
+	struct time_reading time[2];
 };
 
 /* Everything a child does not inherit: only what this arm means decides how it
@@ -265,25 +271,77 @@ static int go(struct client *client)
 	return rc;
 }
 
-/* From "go" to the end of the time. */
-static int run_window(struct window *window, double seconds)
+/* For how long the daemon has held the offline client over; NAN: that is not known. */
+static double held_over_us(const struct window *window)
 {
-	uint64_t start = clock_ns();
-	uint64_t end = start + (uint64_t)(seconds * 1e9);
-	uint64_t now;
-	int rc = go(&window->online);
+	json_t *status;
+	double us;
 
-	if (rc == 0)
-		rc = go(&window->offline);
-	while (rc == 0 && (now = clock_ns()) < end) {
-		uint64_t left_ms = (end - now) / MS + 1;
+	if (!window->socket)
+		return 0;
+	if (ask_daemon(window->socket, 0, &status))
+		return NAN;
+	us = field_number(
+		json_object_get(process_of(status, window->offline.child->pid), "time_us"),
+		"held_over");
+	json_decref(status);
+	return us;
+}
+
+static void read_time(const struct window *window, const struct colocation *run,
+		      struct time_reading *out)
+{
+	pid_t pid;
+
+	out->n_gpus = 0;
+	if (!window->offline.child)
+		return;
+	out->wall_ns = clock_ns();
+	out->held_over_us = held_over_us(window);
+	pid = run->simulated ? observe_host_pid(window->offline.child->pid) : 0;
+	if (pid && time_read(SIMULATION_PATH, pid, out))
+		progress_note("%s: %s does not say where the time went", window->name,
+			      SIMULATION_PATH);
+}
+
+/* On until `until`, in a window of `seconds` since `start`. */
+static int run_until(const struct window *window, uint64_t start, double seconds, uint64_t until)
+{
+	uint64_t now;
+	int rc = 0;
+
+	while (rc == 0 && (now = clock_ns()) < until) {
+		uint64_t left_ms = (until - now) / MS + 1;
 
 		progress_live("%s, seed %u: %.0f of %g s", window->name, window->setup->seed,
 			      (double)(now - start) / 1e9, seconds);
 		rc = nursery_pump(window->setup->nursery, left_ms < 500 ? (int)left_ms : 500);
 		/* Clients end a few ms after their time, which is soon where we are woken late. */
-		if (rc == 0 && clock_ns() < end)
+		if (rc == 0 && clock_ns() < until)
 			rc = all_live(window->setup);
+	}
+	return rc;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* From "go" to the end of the time. */
+static int run_window(struct window *window, const struct colocation *run)
+{
+	uint64_t start = clock_ns(), span = (uint64_t)(run->seconds * 1e9);
+	const uint64_t until[] = {start + least(TIME_BEGIN_NS, span / 4),
+				  start + span - least(TIME_END_NS, span / 4), start + span};
+	int rc = go(&window->online);
+
+	if (rc == 0)
+		rc = go(&window->offline);
+	for (unsigned i = 0; rc == 0 && i < 3; i++) {
+		rc = run_until(window, start, run->seconds, until[i]);
+		if (rc == 0 && i < 2)
+			read_time(window, run, &window->time[i]);
 	}
 	return rc;
 }
@@ -377,13 +435,15 @@ static int measure(struct window *window, struct colocation *run)
 	if (rc == 0 && window->socket)
 		rc = ask_totals(window, &totals[0]);
 	if (rc == 0)
-		rc = run_window(window, run->seconds);
+		rc = run_window(window, run);
 	if (rc == 0 && window->socket)
 		rc = ask_totals(window, &totals[1]);
 	if (rc == 0)
 		rc = read_simulation(run, &after);
 	if (rc == 0)
 		rc = take_figures(window, run);
+	if (rc == 0 && window->offline.child)
+		time_between(&window->time[0], &window->time[1], run->time_scale, &figures->time);
 	if (rc == 0 && run->simulated) {
 		simulation_subtract(&after, &before);
 		result_charge(run, window->arm, &after);
@@ -393,8 +453,8 @@ static int measure(struct window *window, struct colocation *run)
 		hist_subtract(&totals[1].holdover, &totals[0].holdover);
 		figures->suspends = (uint64_t)(totals[1].suspends - totals[0].suspends);
 		figures->resumes = (uint64_t)(totals[1].resumes - totals[0].resumes);
-		figures->detection_us = (double)totals[1].detection.sum / 1e3 * run->time_scale;
-		figures->holdover_us = (double)totals[1].holdover.sum / 1e3 * run->time_scale;
+		figures->suspend_delay_us = (double)totals[1].detection.sum / 1e3 * run->time_scale;
+		figures->resume_delay_us = (double)totals[1].holdover.sum / 1e3 * run->time_scale;
 		hist_subtract(&totals[1].suspend, &totals[0].suspend);
 		hist_subtract(&totals[1].resume, &totals[0].resume);
 		hist_add_all(&run->suspend, &totals[1].suspend);
@@ -496,10 +556,7 @@ int arm_run(const struct arm_setup *setup, enum arm arm, struct colocation *out)
 	char socket[PATH_MAX];
 	int rc = 0;
 
-	out->arms[arm] = (struct arm_figures){
-		.bounce_us = out->simulated ? 0 : NAN,
-		.save_restore_us = out->simulated ? 0 : NAN,
-	};
+	out->arms[arm] = (struct arm_figures){0};
 	if (!progress_is_live())
 		progress_note("arm %s, seed %u of %u, %g s%s", arm_names[arm], setup->seed,
 			      out->seeds, out->seconds,

@@ -27,12 +27,12 @@ static const char style[] =
 	".spread{stroke:#1b2533;stroke-width:1.5}\n"
 	".floor{stroke:#b42318;stroke-width:1.5;stroke-dasharray:5 4}.floortext{fill:#b42318;"
 	"font-size:12px}\n"
-	".inbar{fill:#ffffff;font-weight:600}"
+	".inbar{fill:#ffffff;font-weight:600}" COLOCATE_SVG_TIME_STYLE
 	".beside{paint-order:stroke;stroke:#ffffff;stroke-width:5px;stroke-linejoin:round}\n";
 static const char dark[] =
 	".wrong,.floortext{fill:#ff8a80}.floor{stroke:#ff8a80}.mark,.spread{stroke:#f4f7fb}"
 	".alone{fill:#8796ad}.shared{fill:#e58a32}.trap{fill:#1fb5a3}.inbar{fill:#14110c}"
-	".beside{stroke:#11161d}";
+	".beside{stroke:#11161d}" COLOCATE_SVG_TIME_DARK;
 
 static struct svg_scale find_scale(const struct colocation *run, const struct verdict *verdict)
 {
@@ -244,10 +244,10 @@ void colocate_svg(const struct colocation *run, const struct verdict *verdict, F
 
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		rows += run->arms[i].ran;
-	double bottom = TOP + ROW * rows;
+	double bottom = TOP + ROW * rows, end = colocate_svg_times(NULL, run, bottom + 44);
 
 	snprintf(title, sizeof(title), "%s beside %s", run->online, run->offline);
-	svg_begin(out, WIDTH, bottom + 72, title, style, dark);
+	svg_begin(out, WIDTH, end + 28, title, style, dark);
 	headings(out, run, verdict, title);
 	svg_scale_grid(out, &scale, TOP - 8, bottom, LEFT_LABELS);
 	svg_line(out, "base", LEFT_X, bottom, LEFT_X + LEFT_W, bottom);
@@ -259,6 +259,7 @@ void colocate_svg(const struct colocation *run, const struct verdict *verdict, F
 	right_panel(out, run, verdict, bottom);
 	result_world(run, verdict, world, sizeof(world));
 	snprintf(note, sizeof(note), "%s%s", run->simulated ? "simulated GPU: " : "", world);
-	svg_text(out, MARGIN, bottom + 52, "note", "start", note);
+	colocate_svg_times(out, run, bottom + 44);
+	svg_text(out, MARGIN, end + 8, "note", "start", note);
 	svg_end(out);
 }

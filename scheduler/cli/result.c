@@ -56,8 +56,6 @@ void result_charge(struct colocation *run, enum arm arm, const struct simulation
 {
 	struct arm_figures *figures = &run->arms[arm];
 
-	figures->bounce_us += (double)window->bounce_ns / 1e3;
-	figures->save_restore_us += (double)(window->save.sum + window->restore.sum) / 1e3;
 	hist_add_all(&figures->save, &window->save);
 	hist_add_all(&figures->restore, &window->restore);
 	hist_add_all(&run->doorbell, &window->doorbell);
@@ -188,15 +186,15 @@ static json_t *arm_json(const struct arm_figures *arm, const struct spread *spre
 	const struct online_figures *online = &arm->online;
 
 	return json_pack(
-		"{s:{s:o,s:o,s:o,s:o,s:I,s:o,s:b},s:{s:o,s:o},s:o,s:I,s:I,s:{s:o,s:o,s:o,s:o}}",
+		"{s:{s:o,s:o,s:o,s:o,s:I,s:o,s:b},s:{s:o,s:o},s:o,s:I,s:I,s:o,s:{s:o,s:o}}",
 		"online", "p50_us", number(online->p50_us), "p90_us", number(online->p90_us),
 		"p99_us", number(online->p99_us), "p999_us", number(online->p999_us), "requests",
 		online->requests, "gpu_busy_ratio", number(online->gpu_busy_ratio), "keeps_up",
 		online->keeps_up, "offline", "steps", number(arm->offline.steps), "gpu_busy_ratio",
 		number(arm->offline.gpu_busy_ratio), "spread", spread_json(spread), "suspends",
-		(json_int_t)arm->suspends, "resumes", (json_int_t)arm->resumes, "lost", "bounce_us",
-		number(arm->bounce_us), "save_restore_us", number(arm->save_restore_us),
-		"detection_us", number(arm->detection_us), "holdover_us", number(arm->holdover_us));
+		(json_int_t)arm->suspends, "resumes", (json_int_t)arm->resumes, "time_percent",
+		time_json(&arm->time), "delays_us", "suspend", number(arm->suspend_delay_us),
+		"resume", number(arm->resume_delay_us));
 }
 
 json_t *result_json(const struct colocation *run, const struct verdict *verdict)
@@ -282,8 +280,6 @@ static void arm_row(struct table *table, const struct colocation *run,
 	const struct online_figures *online = &arm->online;
 	const double latencies[] = {online->p50_us, online->p90_us, online->p99_us,
 				    online->p999_us};
-	const double lost[] = {arm->bounce_us, arm->save_restore_us, arm->detection_us,
-			       arm->holdover_us};
 	char text[QUANTITY_BYTES];
 
 	table_row(table);
@@ -300,8 +296,6 @@ static void arm_row(struct table *table, const struct colocation *run,
 	else
 		table_cell(table, "%.0f %%", 100 * verdict->of_alone[which]);
 	table_cell(table, "%llu", (unsigned long long)arm->suspends);
-	for (unsigned i = 0; i < 4; i++)
-		table_cell(table, "%s", quantity_us(text, lost[i]));
 }
 
 static void range_cell(struct table *table, const struct range *range)
@@ -337,8 +331,22 @@ static void spread_row(struct table *table, const struct colocation *run, enum a
 	else
 		table_cell(table, "%.0f-%.0f %%", 100 * spread->of_alone.low,
 			   100 * spread->of_alone.high);
-	for (unsigned i = 0; i < 5; i++)
-		table_cell(table, "%s", "");
+	table_cell(table, "%s", "");
+}
+
+static int print_times(const struct colocation *run, FILE *out)
+{
+	struct table *table = time_table();
+	int rc;
+
+	if (!table)
+		return -ENOMEM;
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		if (run->arms[i].ran)
+			time_row(table, arm_names[i], &run->arms[i].time);
+	rc = table_print(table, out);
+	table_free(table);
+	return rc;
 }
 
 static void print_bound(const struct colocation *run, const struct verdict *verdict, FILE *out)
@@ -361,8 +369,7 @@ static void print_bound(const struct colocation *run, const struct verdict *verd
 int result_print(const struct colocation *run, const struct verdict *verdict, FILE *out)
 {
 	struct table *table =
-		table_new("<ARM|P50|P90|P99|P99.9|REQUESTS|OFFLINE STEPS|OF ALONE|SUSPENDS|"
-			  "LOST: BOUNCES|SAVE+RESTORE|DETECTION|HOLDOVER");
+		table_new("<ARM|P50|P90|P99|P99.9|REQUESTS|OFFLINE STEPS|OF ALONE|SUSPENDS");
 	char world[256], arrivals[96];
 
 	if (!table)
@@ -388,6 +395,9 @@ int result_print(const struct colocation *run, const struct verdict *verdict, FI
 	int rc = table_print(table, out);
 
 	table_free(table);
+	fputc('\n', out);
+	if (!rc)
+		rc = print_times(run, out);
 	fputc('\n', out);
 	print_bound(run, verdict, out);
 	result_print_possible(run, verdict, out);

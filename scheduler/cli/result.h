@@ -17,6 +17,7 @@
 
 #include "common/hist.h"
 #include "scheduler/cli/possible_read.h"
+#include "scheduler/cli/result_time.h"
 #include "scheduler/cli/simulation.h"
 
 enum arm { ARM_ALONE, ARM_SHARED, ARM_TRAP, ARM_COUNT };
@@ -43,8 +44,10 @@ struct arm_figures {
 	struct online_figures online;
 	struct offline_figures offline;
 	uint64_t suspends, resumes;
-	/* Lost time, the total of the arm. The first two are NAN on hardware. */
-	double bounce_us, save_restore_us, detection_us, holdover_us;
+	struct result_time time; /* of the window in which offline ran */
+	/* The daemon's delays, in sum: from the activity that caused a suspend, and from the end
+	 * that caused a resume, to the driver call's entry. */
+	double suspend_delay_us, resume_delay_us;
 	struct hist save, restore; /* ns */
 };
 
@@ -75,7 +78,7 @@ struct colocation {
 	struct request_list requests[RESULT_SEEDS_MAX]; /* online's in arm alone */
 	struct arm_figures by_seed[RESULT_SEEDS_MAX][ARM_COUNT];
 	/* Of all seeds: the median of each percentile, the mean of ratios and steps, the sum of all
-	 * that is counted or lost (result_combine). */
+	 * that is counted, and of times (result_combine). */
 	struct arm_figures arms[ARM_COUNT];
 	struct spread spread[ARM_COUNT];
 };

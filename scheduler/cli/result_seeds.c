@@ -108,8 +108,7 @@ void result_combine(struct colocation *run)
 					 AT(online.p999_us)};
 	static const size_t means[] = {AT(online.gpu_busy_ratio), AT(online.gpu_us),
 				       AT(offline.steps), AT(offline.gpu_busy_ratio)};
-	static const size_t sums[] = {AT(bounce_us), AT(save_restore_us), AT(detection_us),
-				      AT(holdover_us)};
+	static const size_t sums[] = {AT(suspend_delay_us), AT(resume_delay_us), AT(time.all_us)};
 
 	for (unsigned arm = 0; arm < ARM_COUNT; arm++) {
 		run->arms[arm] = (struct arm_figures){0};
@@ -121,6 +120,9 @@ void result_combine(struct colocation *run)
 			    sum(run, (enum arm)arm, means[i]) / run->seeds);
 		for (unsigned i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
 			set(run, (enum arm)arm, sums[i], sum(run, (enum arm)arm, sums[i]));
+		for (unsigned i = 0; i < TIME_SHARES; i++)
+			set(run, (enum arm)arm, AT(time.us[i]),
+			    sum(run, (enum arm)arm, AT(time.us[i])));
 	}
 	for (unsigned arm = 0; arm < ARM_COUNT; arm++)
 		find_spread(run, (enum arm)arm);

@@ -33,6 +33,17 @@ has_text usual "possible: 75 %"
 lacks one_arm "possible"
 has_text usual "simulated GPU: mi210, time scale 0.1, bounce 200 us, median save 60.4 us, restore 50.2 us (assumed)"
 lacks usual "NOT A VALID RUN"
+has_text usual "Where the GPU's time went while offline was there"
+has_text usual "idle, offline held"
+for percent in 55 22 6; do
+	has_text usual "$percent %"
+done
+[ "$(grep -c '<rect class="time[0-7]" .* height="24"' "$work/usual.svg")" = 24 ] || fail "not each time is drawn"
+# A bar is as long as the whole.
+awk -F'"' '/<rect class="time[0-7]".* height="24"/ {sum[$6] += $8}
+	END {for (y in sum) {n++; if (sum[y] < 651.5 || sum[y] > 652.5) exit 1} exit n != 3}' "$work/usual.svg" ||
+	fail "bars of another length"
+lacks hardware "time went"
 has_text seeds "online: Poisson arrivals, load 20 %; offline: closed loop; 40 s a window; thin lines: lowest to highest seed"
 # Offline steps of three arms, latencies of the two that keep up; three lines each.
 [ "$(grep -c 'class="spread"' "$work/seeds.svg")" = 15 ] || fail "not each spread is drawn"

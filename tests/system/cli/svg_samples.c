@@ -46,6 +46,11 @@ static void usual(void)
 		.ran = true, .online = latencies(9.1e6, 18e6, false), .offline = {10.02, 0.95}};
 	run.arms[ARM_TRAP] = (struct arm_figures){
 		.ran = true, .online = latencies(1020, 3060, true), .offline = {7.98, 0.74}};
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		run.arms[i].time =
+			(struct result_time){.us = {990, 0, 0, 0, 0, 0, 0, 10}, .all_us = 1000};
+	run.arms[ARM_TRAP].time =
+		(struct result_time){.us = {550, 220, 60, 30, 49, 20, 61, 10}, .all_us = 1000};
 	hist_add(&run.arms[ARM_TRAP].save, 60000);
 	hist_add(&run.arms[ARM_TRAP].save, 60000);
 	hist_add(&run.arms[ARM_TRAP].save, 70000);
@@ -103,6 +108,11 @@ int main(int argc, char **argv)
 	run.bounce_us = NAN;
 	run.load = NAN;
 	run.rate_per_s = 220;
+	for (unsigned i = 0; i < ARM_COUNT; i++) {
+		run.arms[i].time = time_unknown();
+		run.arms[i].time.us[TIME_HOLD_OVER] = 10;
+		run.arms[i].time.all_us = 1000;
+	}
 	save(argv[1], "hardware");
 
 	usual();

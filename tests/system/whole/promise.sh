@@ -16,4 +16,12 @@ check "shared is far worse" \
 	'(.arms.shared.online.keeps_up | not) or .arms.shared.online.p99_us > 5 * .arms.alone.online.p99_us'
 check "offline under trap keeps at least a fifth of alone" \
 	'.arms.trap.offline.steps >= 0.2 * .arms.alone.offline.steps'
+check "each arm says where the time went, to 100 % within 1" \
+	'all(.arms[].time_percent; all(.[]; . >= 0) and (add | 99 < . and . < 101))'
+check "alone, offline runs or has gaps of its own" \
+	'.arms.alone.time_percent | .offline_ran > 90 and .offline_ran + .own_gaps > 99'
+check "under trap, bounces and online work have their part, and offline ran for what it kept" \
+	'.arms | (.trap.time_percent | .online > 10 and .bounces > 0 and .save_restore > 0) and
+	(.trap.time_percent.offline_ran / .alone.time_percent.offline_ran - .trap.offline.steps / .alone.offline.steps |
+	 -0.1 < . and . < 0.1)'
 check "it was done by suspending" '.arms.trap.suspends > 10 and .arms.shared.suspends == 0'

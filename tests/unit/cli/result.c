@@ -82,11 +82,11 @@ static void assert_says(const char *needle)
 static void test_charges_add_up(void **state)
 {
 	(void)state;
-	assert_true(run.arms[ARM_TRAP].bounce_us == 1200);
-	assert_true(run.arms[ARM_TRAP].save_restore_us == 288);
+	assert_int_equal(run.arms[ARM_TRAP].save.count, 6);
+	assert_int_equal(run.arms[ARM_TRAP].restore.sum, 96000);
 	assert_int_equal(run.doorbell.count, 6);
 	assert_int_equal(run.doorbell.max, 100000);
-	assert_true(run.arms[ARM_ALONE].bounce_us == 0);
+	assert_int_equal(run.arms[ARM_ALONE].save.count, 0);
 }
 
 static void test_floor_and_bound(void **state)
@@ -286,7 +286,7 @@ static void test_hardware(void **state)
 	run.time_scale = 1;
 	run.bounce_us = NAN;
 	for (unsigned i = 0; i < ARM_COUNT; i++)
-		run.arms[i].bounce_us = run.arms[i].save_restore_us = NAN;
+		run.arms[i].time = time_unknown();
 	memset(&run.doorbell, 0, sizeof(run.doorbell));
 	result_judge(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_VALID);
@@ -326,7 +326,7 @@ static void test_json_of_a_simulated_run(void **state)
 	json_decref(json);
 }
 
-/* Of seeds: the median of a percentile, the mean of the steps, the sum of what was lost and
+/* Of seeds: the median of a percentile, the mean of the steps, the sum of times and of what was
  * counted, and the lowest and the highest beside. An arm of which one seed does not keep up
  * does not. */
 static void test_seeds(void **state)
@@ -342,14 +342,17 @@ static void test_seeds(void **state)
 			*one = run.arms[ARM_ALONE];
 			one->online.p99_us = p99_us[seed];
 			one->offline.steps = steps[seed];
-			one->bounce_us = 100;
+			one->time = (struct result_time){.us = {[TIME_BOUNCES] = 100},
+							 .all_us = 1000 * (seed + 1)};
+			one->resume_delay_us = 100;
 			one->suspends = 7;
 		}
 	run.by_seed[1][ARM_SHARED].online.keeps_up = false;
 	result_combine(&run);
 	assert_true(run.arms[ARM_TRAP].online.p99_us == 2300);
 	assert_true(run.arms[ARM_TRAP].offline.steps == 10);
-	assert_true(run.arms[ARM_TRAP].bounce_us == 300);
+	assert_true(run.arms[ARM_TRAP].resume_delay_us == 300);
+	assert_true(time_percent(&run.arms[ARM_TRAP].time, TIME_BOUNCES) == 5);
 	assert_int_equal(run.arms[ARM_TRAP].suspends, 21);
 	assert_int_equal(run.arms[ARM_TRAP].online.requests, 300);
 	assert_true(run.spread[ARM_TRAP].p99_us.low == 2000);

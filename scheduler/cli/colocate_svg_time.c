@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+/* The last panel of a colocate run's picture: for each arm a bar of where the GPU's time went. */
+#include <math.h>
+#include <stdio.h>
+
+#include "scheduler/cli/colocate_svg.h"
+#include "scheduler/cli/svg_draw.h"
+
+/* Pixels. */
+#define NAME_X 36
+#define BAR_X 176
+#define BAR_W 652 /* 100 % */
+#define BAR 24
+#define ROW 40
+#define HEAD 34	  /* above the first row */
+#define LEGEND 22 /* of its lines */
+#define LEGEND_COLUMNS 4u
+#define LEGEND_W 163
+#define TEXT_PERCENT 5 /* of the bar has room for its figure */
+
+static bool is_known(const struct colocation *run, enum arm arm)
+{
+	return run->arms[arm].ran && !isnan(time_percent(&run->arms[arm].time, TIME_OFFLINE));
+}
+
+static void draw_bar(FILE *out, const struct colocation *run, enum arm arm, double middle)
+{
+	double x = BAR_X;
+	char text[32];
+
+	svg_text(out, NAME_X, middle + 5, "name", "start", arm_names[arm]);
+	for (enum time_share i = 0; i < TIME_SHARES; i++) {
+		double percent = time_percent(&run->arms[arm].time, i);
+		double wide = BAR_W * percent / 100;
+
+		fprintf(out,
+			"<rect class=\"time%d\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+			"height=\"%d\"/>\n",
+			(int)i, x, middle - BAR / 2.0, wide, BAR);
+		snprintf(text, sizeof(text), "%.0f %%", percent);
+		if (percent >= TEXT_PERCENT)
+			svg_text(out, x + wide / 2, middle + 4.5, "intime", "middle", text);
+		x += wide;
+	}
+}
+
+static void draw_legend(FILE *out, double top)
+{
+	static const char *const names[TIME_SHARES] = {
+		[TIME_OFFLINE] = "offline ran",
+		[TIME_ONLINE] = "online work",
+		[TIME_BOUNCES] = "bounces",
+		[TIME_SAVE_RESTORE] = "save and restore",
+		[TIME_DETECTION] = "detection",
+		[TIME_HOLD_OVER] = "hold-over",
+		[TIME_IDLE_HELD] = "idle, offline held",
+		[TIME_OWN_GAPS] = "offline's own gaps",
+	};
+
+	for (unsigned i = 0; i < TIME_SHARES; i++) {
+		double x = BAR_X + LEGEND_W * (i % LEGEND_COLUMNS);
+		double y = top + LEGEND * (i / LEGEND_COLUMNS);
+
+		fprintf(out,
+			"<rect class=\"time%u\" x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"12\" "
+			"rx=\"2\"/>\n",
+			i, x, y);
+		svg_text(out, x + 18, y + 10.5, "soft", "start", names[i]);
+	}
+}
+
+double colocate_svg_times(FILE *out, const struct colocation *run, double top)
+{
+	double y = top + HEAD;
+
+	for (unsigned i = 0; i < ARM_COUNT; i++) {
+		if (!is_known(run, (enum arm)i))
+			continue;
+		if (out)
+			draw_bar(out, run, (enum arm)i, y + ROW / 2.0);
+		y += ROW;
+	}
+	if (y == top + HEAD)
+		return top;
+	if (out) {
+		svg_text(out, NAME_X, top + 14, "head", "start",
+			 "Where the GPU's time went while offline was there");
+		draw_legend(out, y + 8);
+	}
+	return y + 8 + LEGEND * ((TIME_SHARES + LEGEND_COLUMNS - 1) / LEGEND_COLUMNS) + 16;
+}
