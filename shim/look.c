@@ -49,14 +49,14 @@ static uint64_t period(const struct queue *q, uint64_t since_ns, uint64_t now_ns
 	return part > LOOK_MAX_NS ? LOOK_MAX_NS : part;
 }
 
-/* A gap that is shorter than the sampling period cannot be told from work. After a short burst a shorter
- * gap is an end. */
+/* A gap that is shorter than the sampling period cannot be told from work. After a short burst of copies a
+ * shorter gap is an end; of kernels it is not, because equal pointers can hide the last one. */
 static uint64_t gap_limit(const struct queue *q, uint64_t now_ns)
 {
 	uint64_t look = period(q, q->since_ns, now_ns), burst = q->changed_ns - q->since_ns;
 	uint64_t least = QUIET_MIN_NS;
 
-	if (is_close(q, now_ns) && burst >> LOOK_SHIFT < least)
+	if (is_close(q, now_ns) && queue_is_sdma(q) && burst >> LOOK_SHIFT < least)
 		least = burst >> LOOK_SHIFT;
 	return look < least ? least : look;
 }

@@ -351,13 +351,13 @@ static void held_work_is_given_back_soon(void)
 	CHECK(due - now >= MS);
 }
 
-/* Without a signal, a quarter of the burst is quiet enough. */
+/* After copies, a quarter of the burst is quiet enough. */
 static void short_bursts_end_soon(void)
 {
 	uint64_t start;
 
 	begin();
-	queue(0, AQL);
+	queue(0, SDMA);
 	for (unsigned i = 0; i < 5; i++) {
 		fake_submit(&made[0], NULL);
 		due = now;
@@ -373,6 +373,29 @@ static void short_bursts_end_soon(void)
 		CHECK(held_until_idle(q[0]) <= (i ? 600 * US : 4 * MS));
 		pass(20 * MS);
 	}
+}
+
+/* Where the read pointer passes a packet when it is taken up, equal pointers are no end: a kernel without
+ * a signal keeps its queue for the shortest quiet time, also while others are held for it. */
+static void kernels_outlast_a_short_quiet_time(void)
+{
+	begin();
+	queue(0, AQL);
+	queue(1, KFD_IOC_QUEUE_TYPE_COMPUTE);
+	for (unsigned i = 0; i < 2; i++)
+		for (unsigned kernels = 0; kernels < 4; kernels++) {
+			fake_submit(&made[i], NULL);
+			fake_drain(&made[i]);
+			due = now;
+			queues.nodes[0].holds_ns = now;
+			wait_for(q[i], true);
+			for (uint64_t end = now + 3 * MS / 2; now < end; pass(40 * US)) {
+				queues.nodes[0].holds_ns = now;
+				CHECK(q[i]->active);
+			}
+			CHECK(held_until_idle(q[i]) <= MS);
+			CHECK(q[i]->found);
+		}
 }
 
 /* Whose ends threads show is not looked at more often. */
@@ -643,6 +666,7 @@ IN_CHILD(kernels_are_measured)
 IN_CHILD(final_value_ends_it)
 IN_CHILD(held_work_is_given_back_soon)
 IN_CHILD(short_bursts_end_soon)
+IN_CHILD(kernels_outlast_a_short_quiet_time)
 IN_CHILD(shown_ends_want_no_close_looks)
 IN_CHILD(raw_queue_has_a_signal)
 IN_CHILD(unfinished_signal_keeps_it)
@@ -669,6 +693,7 @@ int main(void)
 		cmocka_unit_test(test_final_value_ends_it),
 		cmocka_unit_test(test_held_work_is_given_back_soon),
 		cmocka_unit_test(test_short_bursts_end_soon),
+		cmocka_unit_test(test_kernels_outlast_a_short_quiet_time),
 		cmocka_unit_test(test_shown_ends_want_no_close_looks),
 		cmocka_unit_test(test_raw_queue_has_a_signal),
 		cmocka_unit_test(test_unfinished_signal_keeps_it),
