@@ -7,6 +7,7 @@
 #include "common/cancel.h"
 #include "common/clock.h"
 #include "preload/agent.h"
+#include "shim/evidence.h"
 #include "shim/link_lane.h"
 #include "shim/sampler.h"
 
@@ -112,20 +113,29 @@ void activity_block(struct queue *q, bool blocked, uint64_t now_ns)
 	link_event(blocked ? LANE_EVENT_QUEUE_BLOCKED : LANE_EVENT_QUEUE_ACTIVE, q, q->seen_wptr);
 }
 
+/* A slot before `wptr` that was reserved and named an old packet's signal may have been filled since. */
+static bool is_over(const struct queue *q, uint64_t wptr)
+{
+	uint64_t r, w, signal;
+
+	if (!queue_pointers(q, &r, &w))
+		return true;
+	return w == wptr &&
+	       (queue_drained(q, r, w) || evidence_of_end(q, w, &signal) == EVIDENCE_DONE);
+}
+
 /*
- * Flag, then look: the submitter moves the write pointer and then reads the hot table, we
- * clear the hot table and then read the write pointer, so one of us sees the other. (Its
- * read may pass its store on the way if that was a plain one; then the sampler sees the
- * pointer at its next look, and before it sleeps it makes such a pair impossible.)
+ * Flag, then look: the submitter moves the write pointer, fills the slot and then reads the hot
+ * table, we clear the hot table and then read pointer and slot, so one of us sees the other. (Its
+ * read may pass a plain store on the way; the sampler sees such a pointer at its next look, and
+ * before it sleeps it makes such a pair impossible.)
  */
 void activity_try_end(struct queue *q, uint64_t wptr, uint64_t now_ns)
 {
-	uint64_t r, w;
-
 	__atomic_store_n(&q->active, false, __ATOMIC_RELAXED);
 	hot_clear(q->doorbell);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (queue_pointers(q, &r, &w) && w != wptr) {
+	if (!is_over(q, wptr)) {
 		__atomic_store_n(&q->active, true, __ATOMIC_RELEASE);
 		hot_set(q->doorbell);
 		return;

@@ -6,8 +6,8 @@
  * now. Where a completion signal stands, in a packet and the value in itself, is the
  * hardware's rule, not a runtime's.
  *
- * Under the agent's lock, for queues in the table. A look costs a system call
- * for each signal: the sampler's thread only.
+ * Under the agent's lock, for queues in the table; evidence_of_end() within rcu_begin() as well, if the
+ * queue is not `careful`. Each signal costs a system call.
  */
 #ifndef KFDSHIM_SHIM_EVIDENCE_H
 #define KFDSHIM_SHIM_EVIDENCE_H

@@ -149,6 +149,51 @@ static void signal_that_is_gone_ends_nothing(void)
 	CHECK(q[0]->active);
 }
 
+/* A ring that has been used up once: its next slot holds an old packet, whose signal is final. */
+static void begin_second_lap(struct fake_signal *old)
+{
+	fake_start();
+	queue(0, AQL);
+	for (unsigned i = 0; i < FAKE_PACKETS; i++)
+		fake_submit(&made[0], old);
+	fake_drain(&made[0]);
+	old->value = 0;
+}
+
+static void reserve(unsigned i)
+{
+	__atomic_add_fetch(made[i].wptr, 1, __ATOMIC_SEQ_CST);
+}
+
+/* What another thread reserves and fills. */
+static void fill_last(unsigned i, struct fake_signal *completion)
+{
+	__atomic_sub_fetch(made[i].wptr, 1, __ATOMIC_SEQ_CST);
+	fake_submit(&made[i], completion);
+}
+
+/* A thread sees an end between another's reservation and its doorbell, and comes to the lock after that. */
+static void slot_that_is_filled_meanwhile_is_no_end(void)
+{
+	struct fake_signal old = {.kind = 1}, last = {.kind = 1};
+	uint64_t bell;
+
+	begin_second_lap(&old);
+	bell = (uint64_t)(uintptr_t)made[0].doorbell;
+	fake.agent->doorbell(bell); /* the hint */
+	CHECK(q[0]->active);
+	reserve(0);
+	agent_lock();
+	fake.agent->events_end();
+	fill_last(0, &last);
+	CHECK(fake.hot[kfdshim_hot(bell)] == bell); /* so the hook of its doorbell passes it on */
+	agent_unlock();
+	CHECK(q[0]->active);
+	last.value = 0;
+	loaded(&last);
+	CHECK(!q[0]->active);
+}
+
 IN_CHILD(wait_for_what_came_after_it_ends_it)
 IN_CHILD(packets_that_are_left_keep_it)
 IN_CHILD(load_of_the_last_signal_ends_it)
@@ -156,6 +201,7 @@ IN_CHILD(load_of_a_newer_submission_ends_nothing)
 IN_CHILD(load_of_a_copy_ends_what_it_waited_for)
 IN_CHILD(wait_for_events_ends_it)
 IN_CHILD(signal_that_is_gone_ends_nothing)
+IN_CHILD(slot_that_is_filled_meanwhile_is_no_end)
 
 int main(void)
 {
@@ -167,6 +213,7 @@ int main(void)
 		cmocka_unit_test(test_load_of_a_copy_ends_what_it_waited_for),
 		cmocka_unit_test(test_wait_for_events_ends_it),
 		cmocka_unit_test(test_signal_that_is_gone_ends_nothing),
+		cmocka_unit_test(test_slot_that_is_filled_meanwhile_is_no_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
