@@ -104,7 +104,8 @@ static bool engine_has_ended(const struct queue *q, uint64_t r, uint64_t w)
  * Has `q` ended, after all that is before *done? Queues whose last packet names @signal are asked, with
  * @any the others, too: each costs a system call. The value is read after the write pointer, because the
  * program may have used the signal for another packet since its thread saw the end. The read pointer may
- * lag behind by the last packet.
+ * lag behind by the last packet. But a slot that is reserved and not filled yet names an old signal, and
+ * the hook that corrects it at the doorbell (activity_try_end) is there for hooked queues alone.
  */
 static bool has_ended(const struct queue *q, uint64_t signal, bool any, uint64_t *done)
 {
@@ -115,7 +116,8 @@ static bool has_ended(const struct queue *q, uint64_t signal, bool any, uint64_t
 	*done = w;
 	if (queue_is_sdma(q))
 		return engine_has_ended(q, r, w);
-	if (!__atomic_load_n(&q->active, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(&q->active, __ATOMIC_RELAXED) ||
+	    (w != r && !__atomic_load_n(&q->hooked, __ATOMIC_RELAXED)))
 		return false;
 	last = queue_last_signal(q, w);
 	return last && (last == signal || (any && w - r <= 1)) &&

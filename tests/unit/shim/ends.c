@@ -194,6 +194,26 @@ static void slot_that_is_filled_meanwhile_is_no_end(void)
 	CHECK(!q[0]->active);
 }
 
+/* No hook hears the doorbell that is rung when the slot is full. */
+static void slot_of_an_unhooked_queue_is_no_end(void)
+{
+	struct fake_signal old = {.kind = 1}, last = {.kind = 1};
+
+	begin_second_lap(&old);
+	fake.agent->copied(0);
+	CHECK(q[0]->active && !q[0]->hooked);
+	reserve(0);
+	fake.agent->events_end();
+	CHECK(q[0]->active);
+	loaded(&old); /* the copy before this one */
+	CHECK(q[0]->active);
+	fill_last(0, &last);
+	fake_drain(&made[0]);
+	last.value = 0;
+	loaded(&last);
+	CHECK(!q[0]->active);
+}
+
 IN_CHILD(wait_for_what_came_after_it_ends_it)
 IN_CHILD(packets_that_are_left_keep_it)
 IN_CHILD(load_of_the_last_signal_ends_it)
@@ -202,6 +222,7 @@ IN_CHILD(load_of_a_copy_ends_what_it_waited_for)
 IN_CHILD(wait_for_events_ends_it)
 IN_CHILD(signal_that_is_gone_ends_nothing)
 IN_CHILD(slot_that_is_filled_meanwhile_is_no_end)
+IN_CHILD(slot_of_an_unhooked_queue_is_no_end)
 
 int main(void)
 {
@@ -214,6 +235,7 @@ int main(void)
 		cmocka_unit_test(test_wait_for_events_ends_it),
 		cmocka_unit_test(test_signal_that_is_gone_ends_nothing),
 		cmocka_unit_test(test_slot_that_is_filled_meanwhile_is_no_end),
+		cmocka_unit_test(test_slot_of_an_unhooked_queue_is_no_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -593,6 +593,7 @@ static void blocked_revives_with_progress(void)
 	head(0)[2] = (uint64_t)(uintptr_t)&foreign;
 	head(0)[7] = (uint64_t)(uintptr_t)&last;
 	pass(40 * MS);
+	fake.agent->doorbell((uint64_t)(uintptr_t)made[0].doorbell);
 	CHECK(q[0]->blocked);
 	fake_waited(&last);
 	CHECK(!q[0]->blocked && !q[0]->active);
