@@ -101,11 +101,20 @@ static bool engine_has_ended(const struct queue *q, uint64_t r, uint64_t w)
 }
 
 /*
+ * The read pointer may lag behind the last packet's signal. But a slot that is reserved and not filled yet
+ * names an old signal, which the doorbell's hook corrects (activity_try_end), of hooked queues alone; and a
+ * signal whose end was found wrong (look.c) would show it again at every load.
+ */
+static bool may_lag(const struct queue *q, uint64_t w)
+{
+	return __atomic_load_n(&q->hooked, __ATOMIC_RELAXED) &&
+	       w != __atomic_load_n(&q->refuted, __ATOMIC_RELAXED);
+}
+
+/*
  * Has `q` ended, after all that is before *done? Queues whose last packet names @signal are asked, with
  * @any the others, too: each costs a system call. The value is read after the write pointer, because the
- * program may have used the signal for another packet since its thread saw the end. The read pointer may
- * lag behind by the last packet. But a slot that is reserved and not filled yet names an old signal, and
- * the hook that corrects it at the doorbell (activity_try_end) is there for hooked queues alone.
+ * program may have used the signal for another packet since its thread saw the end.
  */
 static bool has_ended(const struct queue *q, uint64_t signal, bool any, uint64_t *done)
 {
@@ -116,8 +125,7 @@ static bool has_ended(const struct queue *q, uint64_t signal, bool any, uint64_t
 	*done = w;
 	if (queue_is_sdma(q))
 		return engine_has_ended(q, r, w);
-	if (!__atomic_load_n(&q->active, __ATOMIC_RELAXED) ||
-	    (w != r && !__atomic_load_n(&q->hooked, __ATOMIC_RELAXED)))
+	if (!__atomic_load_n(&q->active, __ATOMIC_RELAXED) || (w != r && !may_lag(q, w)))
 		return false;
 	last = queue_last_signal(q, w);
 	return last && (last == signal || (any && w - r <= 1)) &&

@@ -150,12 +150,14 @@ static void read_pointer_moved(struct queue *q, uint64_t r, uint64_t now_ns)
 /*
  * A wait has shown the end of the last packet. Without barrier bits one before it may
  * still run; and the read pointer may lag behind what the wait has shown, but not for
- * long: where it goes on standing before the end, there is work.
+ * long: where it goes on standing before the end, there is work, and no value shows its end.
  */
 static void look_at_idle(struct queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
 {
-	if (!queue_drained(q, r, w) && now_ns - q->idle_ns >= QUIET_MIN_NS)
-		activity_begin(q, now_ns);
+	if (queue_drained(q, r, w) || now_ns - q->idle_ns < QUIET_MIN_NS)
+		return;
+	__atomic_store_n(&q->refuted, w, __ATOMIC_RELAXED);
+	activity_begin(q, now_ns);
 }
 
 static void look_at(struct queue *q, uint64_t now_ns, bool suspended)

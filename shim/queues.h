@@ -69,6 +69,8 @@ struct queue {
 	uint64_t rung;	 /* request: activate, this doorbell is about to be rung */
 	bool moved;	 /* request: look at the write pointer */
 	uint64_t done;	 /* request: all up to this write pointer is over */
+	/* the write pointer of a shown end before which rptr stood */
+	uint64_t refuted;
 };
 
 struct node {

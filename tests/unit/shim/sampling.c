@@ -203,6 +203,33 @@ static void work_behind_a_wait_is_found(void)
 	}
 }
 
+/* ... and stays active, however often a thread sees that value: or each of them would give back what is
+ * held for it, until the next look takes it again. */
+static void work_behind_a_load_stays_active(void)
+{
+	struct fake_signal last = {.kind = 1};
+	uint64_t handle = (uint64_t)(uintptr_t)&last;
+
+	begin();
+	queue(0, AQL);
+	fake_ring(&made[0], NULL);
+	fake_ring(&made[0], &last);
+	wait_on(&last);
+	wait_for(q[0], true);
+	for (unsigned i = 0; i < 100; i++) {
+		fake.agent->loaded(handle);
+		CHECK(q[0]->active);
+		pass(MS);
+	}
+	fake_drain(&made[0]); /* all of it: the value says that it is over */
+	fake.agent->loaded(handle);
+	CHECK(!q[0]->active);
+	fake_ring(&made[0], &last); /* what was submitted since is another matter */
+	last.value = 0;
+	fake.agent->loaded(handle);
+	CHECK(!q[0]->active);
+}
+
 /* The read pointer lags behind what the wait has shown: no work, and no looks when it
  * has come up. */
 static void lagging_read_pointer_is_no_work(void)
@@ -660,6 +687,7 @@ IN_CHILD(busy_queues_cost_little)
 IN_CHILD(standing_queues_cost_little)
 IN_CHILD(covered_queues_cost_nothing)
 IN_CHILD(work_behind_a_wait_is_found)
+IN_CHILD(work_behind_a_load_stays_active)
 IN_CHILD(lagging_read_pointer_is_no_work)
 IN_CHILD(unseen_work_is_noticed)
 IN_CHILD(idle_is_found_in_time)
@@ -687,6 +715,7 @@ int main(void)
 		cmocka_unit_test(test_standing_queues_cost_little),
 		cmocka_unit_test(test_covered_queues_cost_nothing),
 		cmocka_unit_test(test_work_behind_a_wait_is_found),
+		cmocka_unit_test(test_work_behind_a_load_stays_active),
 		cmocka_unit_test(test_lagging_read_pointer_is_no_work),
 		cmocka_unit_test(test_unseen_work_is_noticed),
 		cmocka_unit_test(test_idle_is_found_in_time),
