@@ -152,9 +152,9 @@ struct core_view {
 	                               cannot be suspended */
 	uint64_t suspends, resumes; /* succeeded */
 	uint64_t failures;
-	uint64_t suspended_ns; /* in total, the present suspension included */
+	uint64_t suspended_ns;	      /* in total, the present suspension included */
 	uint64_t time_ns[CORE_TIMES]; /* their sum is how long it has been there */
-	uint64_t request_ns;   /* learned: what a request of it takes at most, nearly always;
+	uint64_t request_ns;	      /* learned: what a request of it takes at most, nearly always;
 	                          0: not known yet */
 };
 
