@@ -278,7 +278,7 @@ static void node_begin(struct core *core, struct node *node, const struct core_r
 
 static uint32_t node_for(struct core *core, const struct core_rights *rights, uint32_t gpu_id)
 {
-	uint32_t at, room = core->node_top;
+	uint32_t at, room = core->node_top, beside = NOBODY;
 
 	for (at = 0; at < core->node_top; at++) {
 		const struct node *node = &core->nodes[at];
@@ -287,12 +287,28 @@ static uint32_t node_for(struct core *core, const struct core_rights *rights, ui
 			room = at;
 		else if (node->gpu_id == gpu_id && same_rights(&node->rights, rights))
 			return at;
+		else if (node->gpu_id == gpu_id)
+			beside = at;
 	}
 	/* There is room: each client has some for CORE_NODES. */
 	if (room == core->node_top)
 		core->node_top++;
 	node_begin(core, &core->nodes[room], rights, gpu_id);
+	core->nodes[room].beside = beside == NOBODY ? room : core->nodes[beside].beside;
+	if (beside != NOBODY)
+		core->nodes[beside].beside = room;
 	return room;
+}
+
+/* No client knows it any more. */
+static void node_end(struct core *core, struct node *node)
+{
+	struct node *before = node;
+
+	while (&core->nodes[before->beside] != node)
+		before = &core->nodes[before->beside];
+	before->beside = node->beside;
+	core->granted -= node->rights.may || node->rights.lets;
 }
 
 static struct place *place_at(struct core *core, uint32_t at)
@@ -341,7 +357,7 @@ void client_leave_places(struct core *core, struct client *c)
 		if (place->next != NOBODY)
 			place_at(core, place->next)->previous = place->previous;
 		if (--node->users == 0)
-			core->granted -= node->rights.may || node->rights.lets;
+			node_end(core, node);
 	}
 	c->place_count = 0;
 }

@@ -292,11 +292,14 @@ static void starve_on(struct core *core, struct node *node, uint64_t now)
 }
 
 /* Of all tenants. */
-static void starve_gpu(struct core *core, uint32_t gpu_id, uint64_t now)
+static void starve_gpu(struct core *core, uint32_t first, uint64_t now)
 {
-	for (uint32_t n = 0; n < core->node_top; n++)
-		if (core->nodes[n].users && core->nodes[n].gpu_id == gpu_id)
-			starve_on(core, &core->nodes[n], now);
+	uint32_t n = first;
+
+	do {
+		starve_on(core, &core->nodes[n], now);
+		n = core->nodes[n].beside;
+	} while (n != first);
 }
 
 /* A unit that must run disturbs more urgent work: so all that are held on the same GPUs run then,
@@ -304,12 +307,9 @@ static void starve_gpu(struct core *core, uint32_t gpu_id, uint64_t now)
 static void starve_beside(struct core *core, const struct unit *unit, uint64_t now)
 {
 	FOR_CLIENTS (core, unit, c)
-		for (uint32_t i = 0; i < c->place_count; i++) {
-			const struct node *node = &core->nodes[c->places[i].node];
-
-			if (node->starved_ns != now)
-				starve_gpu(core, node->gpu_id, now);
-		}
+		for (uint32_t i = 0; i < c->place_count; i++)
+			if (core->nodes[c->places[i].node].starved_ns != now)
+				starve_gpu(core, c->places[i].node, now);
 }
 
 void unit_release(const struct core *core, struct unit *unit, uint64_t now)

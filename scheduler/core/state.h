@@ -13,6 +13,7 @@ struct node {
 	uint32_t users; /* clients that know it; 0: free */
 	struct core_rights rights;
 	uint32_t gpu_id;
+	uint32_t beside;     /* the next in the ring of this GPU's nodes that have users */
 	uint32_t first;	     /* of the places here; NOBODY: none */
 	uint32_t suspended;  /* clients that are not running and had work here */
 	uint64_t starved_ns; /* when units here were last released by the starvation bound */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Proves: 30 s suspended at most, then 200 ms of running in one piece; short
  * rests in between do not renew the 30 s, a full one does. */
+#include <time.h>
+
 #include "tests/unit/scheduler_core/play.h"
 
 static core_id low, high;
@@ -165,6 +167,46 @@ static void a_lease_is_not_ended(void **state)
 	assert_int_equal(play_state(leased), CORE_SUSPENDED);
 }
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * S + (uint64_t)t.tv_nsec;
+}
+
+/* With a thousand clients of 16 GPUs each, all let go at once: no search for each of those GPUs, which would
+ * take what adding them took. */
+static void thousand_clients_are_released_soon(void **state)
+{
+	struct core_config config = CORE_CONFIG_DEFAULT;
+	static struct core_action all[1000];
+	struct core *large = core_create(&config, 1001);
+	uint64_t begin, add_ns;
+	core_id c = core_add(large, 1, 0, 15, now);
+	size_t n;
+
+	(void)state;
+	core_set_activity(large, c, GPU, true, now);
+	begin = cpu_ns();
+	for (uint32_t i = 0; i < 1000; i++) {
+		c = core_add(large, 1, 0, 2, now);
+		core_set_capability(large, c, CORE_ABLE);
+		core_set_activity(large, c, GPU, true, now);
+		for (uint32_t gpu = 1; gpu < CORE_NODES; gpu++)
+			core_set_activity(large, c, GPU + i * CORE_NODES + gpu, false, now);
+	}
+	add_ns = cpu_ns() - begin;
+	n = core_decide(large, now, all, 1000, &deadline);
+	assert_int_equal(n, 1000);
+	for (size_t i = 0; i < n; i++)
+		core_finished(large, all[i].client, 0, 1 * MS, now);
+	begin = cpu_ns();
+	assert_int_equal(core_decide(large, now + 30 * S, all, 1000, &deadline), 1000);
+	assert_true(cpu_ns() - begin < add_ns / 10);
+	core_destroy(large);
+}
+
 #define HERE(f) cmocka_unit_test_setup_teardown(f, setup, play_teardown)
 
 int main(void)
@@ -177,6 +219,7 @@ int main(void)
 		HERE(all_of_a_gpu_run_at_once),
 		HERE(all_gpus_of_a_group_do),
 		HERE(a_lease_is_not_ended),
+		HERE(thousand_clients_are_released_soon),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
