@@ -280,8 +280,12 @@ static void starve(struct core *core, struct unit *unit)
 	unit_queue(core, unit);
 }
 
+/* In another tenant some unit may reach its bound at any time: the units of a node run for that no more
+ * often than their own bound lets them. */
 static void starve_on(struct core *core, struct node *node, uint64_t now)
 {
+	if (node->starved_ns && now - node->starved_ns < core->config.max_suspended_ns)
+		return;
 	node->starved_ns = now;
 	for (uint32_t at = node->first; at != NOBODY;) {
 		const struct client *c = &core->clients[at / CORE_NODES];

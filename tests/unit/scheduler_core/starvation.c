@@ -167,6 +167,54 @@ static void a_lease_is_not_ended(void **state)
 	assert_int_equal(play_state(leased), CORE_SUSPENDED);
 }
 
+#define FAR 16 /* GPUs that only another tenant has, as its lanes say */
+
+/* Does what is due until then; how often `low` was resumed. */
+static unsigned resumes_until(uint64_t end)
+{
+	unsigned resumes = 0;
+
+	for (;;) {
+		for (size_t n = play_decide(); n; n = play_decide())
+			for (size_t i = 0; i < n; i++) {
+				resumes +=
+					actions[i].client == low && actions[i].verb == CORE_RESUME;
+				play_done(actions[i].client);
+			}
+		if (deadline > end)
+			break;
+		now = deadline;
+	}
+	now = end;
+	return resumes;
+}
+
+/* Another tenant has units held elsewhere, as many as it likes, each of which comes to this GPU a second
+ * before its bound. Beside them `low` runs no more often than by its own bound. */
+static void bounds_of_others_add_no_release(void **state)
+{
+	core_id there[FAR] = {0}, online = core_add(core, 2, 0, 15, now);
+	unsigned resumes = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < FAR; i++)
+		assert_true(core_set_activity(core, online, 100 + i, true, now));
+	for (unsigned s = 0; s < 10 * 32; s++) {
+		for (unsigned i = 0; i < FAR; i++) {
+			if (s % 32 == (2 * i + 29) % 32)
+				core_set_activity(core, there[i], GPU, true, now);
+			if (s % 32 != 2 * i)
+				continue;
+			core_remove(core, there[i]);
+			there[i] = core_add(core, 2, 0, 2, now);
+			core_set_capability(core, there[i], CORE_ABLE);
+			core_set_activity(core, there[i], 100 + i, true, now);
+		}
+		resumes += resumes_until(now + 1 * S);
+	}
+	assert_in_range(resumes, 10 * 32 / 31, 10 * 32 / 30);
+}
+
 static uint64_t cpu_ns(void)
 {
 	struct timespec t;
@@ -219,6 +267,7 @@ int main(void)
 		HERE(all_of_a_gpu_run_at_once),
 		HERE(all_gpus_of_a_group_do),
 		HERE(a_lease_is_not_ended),
+		HERE(bounds_of_others_add_no_release),
 		HERE(thousand_clients_are_released_soon),
 	};
 
