@@ -30,14 +30,20 @@
 #define LONG_SLEEP_NS 10000000u /* who sleeps longer wants to be woken by doorbells */
 #define NO_BARRIER_NS 10000000u /* period of a kernel without membarrier(2) */
 #define DEAF_NS 10000000u	/* of a sleep that nothing can end */
-/* Looks that follow closely cost 2 % of a core where a wake costs 5 us, after the first hundred. */
-static const struct budget_rule close_looks = {.burst = 100, .period_ns = 250000};
+/* Looks that follow closely cost 2 % of a core: one in the time of 50 wakes, and at once what 25 ms give. */
+#define CLOSE_WAKES 50u
+#define CLOSE_AHEAD_NS 25000000u
 #define CLOSE_BELOW_NS 1000000u
+/* A wake takes 5 us on a server, 40 us in a virtual machine; longer, if all cores are busy. */
+#define WAKE_MIN_NS 5000u
+#define WAKE_MAX_NS 40000u
+#define WAKE_SHIFT 3 /* a new one counts an eighth */
 /* Little is touched of it; a program's thread-local variables lie in it too. */
 #define STACK_BYTES (256u * 1024u)
 
 uint64_t sampler_longest_ns = 10000000000u;
 
+static uint64_t wake_ns = WAKE_MIN_NS; /* what a wake takes here: so late its sleeps end */
 static bool started;
 static bool sleeping;
 static bool asked;	 /* to look at everything once more before it sleeps long */
@@ -136,26 +142,42 @@ static uint64_t longest_sleep(void)
 static uint64_t spare(uint64_t now_ns, uint64_t after)
 {
 	static struct budget budget;
+	struct budget_rule rule = {.period_ns = CLOSE_WAKES * wake_ns};
 	uint64_t next;
 
 	if (after >= CLOSE_BELOW_NS)
 		return after;
-	next = budget_next(&budget, &close_looks, now_ns + after);
-	budget_take(&budget, &close_looks, next);
+	rule.burst = 1 + (uint32_t)(CLOSE_AHEAD_NS / rule.period_ns);
+	next = budget_next(&budget, &rule, now_ns + after);
+	budget_take(&budget, &rule, next);
 	return next - now_ns;
+}
+
+static void learn_wake(uint64_t late_ns)
+{
+	if (late_ns < WAKE_MIN_NS)
+		late_ns = WAKE_MIN_NS;
+	if (late_ns > WAKE_MAX_NS)
+		late_ns = WAKE_MAX_NS;
+	wake_ns = wake_ns - (wake_ns >> WAKE_SHIFT) + (late_ns >> WAKE_SHIFT);
 }
 
 static void sleep_until(uint64_t now_ns, uint64_t until_ns)
 {
-	uint64_t last_ns = now_ns + longest_sleep(), count;
+	uint64_t end_ns = now_ns + longest_sleep(), count;
 	struct pollfd fds[3] = {
 		{.fd = wake_fd, .events = POLLIN},
 		{.fd = link_socket(), .events = POLLIN},
 		{.fd = peers_socket(), .events = POLLIN},
 	};
-	int n = poll_until_ns(fds, 3, until_ns < last_ns ? until_ns : last_ns);
+	int n;
 
+	if (until_ns < end_ns)
+		end_ns = until_ns;
+	n = poll_until_ns(fds, 3, end_ns);
 	__atomic_store_n(&sleeping, false, __ATOMIC_SEQ_CST);
+	if (n == 0 && now_ns < end_ns)
+		learn_wake(clock_ns() - end_ns);
 	if (n <= 0)
 		return;
 	/* Reading what is the program's would take it away. */
