@@ -218,7 +218,10 @@ static bool holds_work(uint32_t gpu_id)
 
 void link_look_at_board(uint64_t now_ns)
 {
-	if (!peer.board)
+	int priority = link_lane_priority();
+
+	/* No work is held for an offline process. One without a priority may have got it from the daemon. */
+	if (!peer.board || (priority != PRIORITY_UNSET && priority <= PRIORITY_OFFLINE))
 		return;
 	for (uint32_t i = 0; i < LANE_NODES && queues.nodes[i].gpu_id; i++)
 		if (queues.nodes[i].active && holds_work(queues.nodes[i].gpu_id))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * How often the agent's thread looks while less urgent work is held on the GPU: its wakes take 2 % of a core
- * at most, whatever a wake takes.
+ * at most, whatever a wake takes, and none of that in a process for which no work is held.
  *
  *     close_looks WAKE_US    what a wake takes in this world (kfdsim --set host_wake_us)
  */
@@ -64,12 +64,19 @@ static void online_looks_closely(void)
 	CHECK(n * wake_us <= 21000);
 }
 
+static void offline_does_not(void)
+{
+	CHECK(looks_a_second("offline") <= REGULAR_MOST);
+}
+
 IN_CHILD(online_looks_closely)
+IN_CHILD(offline_does_not)
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_online_looks_closely),
+		cmocka_unit_test(test_offline_does_not),
 	};
 
 	if (argc != 2)
