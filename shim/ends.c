@@ -128,8 +128,9 @@ static bool has_ended(const struct queue *q, uint64_t signal, bool any, uint64_t
 	if (!__atomic_load_n(&q->active, __ATOMIC_RELAXED) || (w != r && !may_lag(q, w)))
 		return false;
 	last = queue_last_signal(q, w);
-	return last && (last == signal || (any && w - r <= 1)) &&
-	       evidence_of_end(q, w, &last) == EVIDENCE_DONE;
+	if (!last || last == signal)
+		return last && evidence_is_final(last);
+	return any && w - r <= 1 && evidence_of_end(q, w, &last) == EVIDENCE_DONE;
 }
 
 static void look_for_ends(uint64_t signal, bool any)

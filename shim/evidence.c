@@ -40,6 +40,13 @@ static bool signal_value(uint64_t signal, int64_t *value)
 	return memory_read(value, signal + SIGNAL_VALUE, sizeof(*value));
 }
 
+bool evidence_is_final(uint64_t signal)
+{
+	int64_t value;
+
+	return memory_read_mapped(&value, signal + SIGNAL_VALUE, sizeof(value)) && value <= 0;
+}
+
 /* Of an AQL queue that no runtime made, or whose owner may have freed it, the ring is
  * perhaps no memory of ours. */
 static uint64_t last_signal_careful(const struct queue *queue, uint64_t wptr)

@@ -18,6 +18,14 @@
 
 static struct fake_queue made[2];
 static struct queue *q[2];
+static bool forbidden; /* process_vm_writev */
+
+bool __real_memory_read(void *to, uint64_t address, size_t size);
+bool __wrap_memory_read(void *to, uint64_t address, size_t size);
+bool __wrap_memory_read(void *to, uint64_t address, size_t size)
+{
+	return !forbidden && __real_memory_read(to, address, size);
+}
 
 static void queue(unsigned i, uint32_t type)
 {
@@ -90,6 +98,25 @@ static void load_of_the_last_signal_ends_it(void)
 	CHECK(!q[0]->active);
 }
 
+/* A sandbox may forbid the call by which signals are read that may be gone. */
+static void own_signal_is_read_in_a_sandbox(void)
+{
+	struct fake_signal last = {.kind = 1};
+
+	begin(&last);
+	fake_drain(&made[0]);
+	forbidden = true;
+	loaded(&last);
+	CHECK(q[0]->active);
+	last.value = 0;
+	loaded(&last);
+	CHECK(!q[0]->active);
+	fake_ring(&made[0], &last);
+	fake_drain(&made[0]);
+	fake_waited(&last);
+	CHECK(!q[0]->active);
+}
+
 static void load_of_a_newer_submission_ends_nothing(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -137,6 +164,12 @@ static void wait_for_events_ends_it(void)
 	CHECK(!q[0]->active);
 }
 
+static uint64_t *queue_end_signal(const struct fake_queue *queue)
+{
+	return (uint64_t *)((char *)queue->memory + 4096 + (*queue->wptr - 1) % FAKE_PACKETS * 64 +
+			    56);
+}
+
 /* Freed by the program while another thread's hook is on its way: it ends nothing, and does not crash. */
 static void signal_that_is_gone_ends_nothing(void)
 {
@@ -146,6 +179,11 @@ static void signal_that_is_gone_ends_nothing(void)
 	fake_drain(&made[0]);
 	fake.agent->loaded(nowhere);
 	fake.agent->wait_end(KFDSHIM_NO_TICKET, nowhere, true);
+	CHECK(q[0]->active);
+	fake_submit(&made[0], NULL);
+	*queue_end_signal(&made[0]) = nowhere;
+	fake_drain(&made[0]);
+	fake.agent->loaded(nowhere);
 	CHECK(q[0]->active);
 }
 
@@ -217,6 +255,7 @@ static void slot_of_an_unhooked_queue_is_no_end(void)
 IN_CHILD(wait_for_what_came_after_it_ends_it)
 IN_CHILD(packets_that_are_left_keep_it)
 IN_CHILD(load_of_the_last_signal_ends_it)
+IN_CHILD(own_signal_is_read_in_a_sandbox)
 IN_CHILD(load_of_a_newer_submission_ends_nothing)
 IN_CHILD(load_of_a_copy_ends_what_it_waited_for)
 IN_CHILD(wait_for_events_ends_it)
@@ -230,6 +269,7 @@ int main(void)
 		cmocka_unit_test(test_wait_for_what_came_after_it_ends_it),
 		cmocka_unit_test(test_packets_that_are_left_keep_it),
 		cmocka_unit_test(test_load_of_the_last_signal_ends_it),
+		cmocka_unit_test(test_own_signal_is_read_in_a_sandbox),
 		cmocka_unit_test(test_load_of_a_newer_submission_ends_nothing),
 		cmocka_unit_test(test_load_of_a_copy_ends_what_it_waited_for),
 		cmocka_unit_test(test_wait_for_events_ends_it),
