@@ -4,10 +4,10 @@
  * is shown (docs/architecture.md); a node while one of its queues is.
  *
  * Signs of work: a slot that is reserved, a copy, a doorbell about to be rung, a
- * write pointer that moved. Signs of its end, strongest first: a thread came back
- * from a wait on the completion signal of the queue's last packet, and nothing was
- * submitted since; that signal is 0 and the pointers are equal; pointers equal and
- * quiet for 1.5 times its longest kernel.
+ * write pointer that moved. Signs of its end, strongest first: a thread of the
+ * program has seen an end (ends.h), and nothing was submitted since; the signal of
+ * the queue's last packet is 0 and the pointers are equal; pointers equal and quiet
+ * for 1.5 times its longest kernel.
  *
  * Threads: hooks never wait for the lock. They leave a request in the queue;
  * whoever holds the lock serves it before leaving.

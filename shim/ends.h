@@ -2,8 +2,9 @@
 /*
  * Ends that a thread of the program sees: it comes back from a wait for a signal, or has loaded a final
  * value, or comes back from the driver's wait for events. A queue has ended if the signal of its last
- * packet is final after its write pointer was read (evidence.h), whatever was waited for: work that
- * other work waits for on the GPU ends with that.
+ * packet is final after its write pointer was read (evidence.h), also if the thread has waited for
+ * another signal: a kernel is over when the copy is that waited for it on the GPU. A signal that counts
+ * from 0 downwards is final at once: its queue is idle until the sampler finds that its read pointer stands.
  *
  * Threads: any. The hooks never wait for a lock; they leave a request (activity.h).
  */

@@ -167,7 +167,7 @@ static void a_lease_is_not_ended(void **state)
 	assert_int_equal(play_state(leased), CORE_SUSPENDED);
 }
 
-#define FAR 16 /* GPUs that only another tenant has, as its lanes say */
+#define FAR 16 /* GPUs that another tenant's lanes name, and no other */
 
 /* Does what is due until then; how often `low` was resumed. */
 static unsigned resumes_until(uint64_t end)

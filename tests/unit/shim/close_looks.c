@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * How often the agent's thread looks while less urgent work is held on the GPU: its wakes take 2 % of a core
- * at most, whatever a wake takes, and none of that in a process for which no work is held.
+ * at most, also where a wake takes long, and none of that in a process for which no work is held.
  *
  *     close_looks WAKE_US    what a wake takes in this world (kfdsim --set host_wake_us)
  */

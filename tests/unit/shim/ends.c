@@ -69,7 +69,7 @@ static void wait_for_what_came_after_it_ends_it(void)
 	CHECK(!q[0]->active && fake.active == 0);
 }
 
-/* Before its last packet it has not ended, whatever an old value of that packet's signal says. */
+/* Before its last packet it has not ended, even if that packet's signal has an old value that is final. */
 static void packets_that_are_left_keep_it(void)
 {
 	struct fake_signal last = {.kind = 1}, copy = {.kind = 1};

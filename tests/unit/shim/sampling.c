@@ -425,7 +425,7 @@ static void kernels_outlast_a_short_quiet_time(void)
 		}
 }
 
-/* Whose ends threads show is not looked at more often. */
+/* A queue is not looked at more often if threads show its ends. */
 static void shown_ends_want_no_close_looks(void)
 {
 	struct fake_signal last = {.kind = 1};
