@@ -31,7 +31,7 @@
  * - Starvation bound: a unit is held for at most max_suspended_ns until
  *   it has run for min_run_ns, all its spans of running counted together.
  *   When the bound is reached it gets min_run_ns in one piece, and with it all units that are
- *   held on one of its GPUs, of all tenants, but those on a GPU once in max_suspended_ns at most.
+ *   held on a GPU where it has work, of all tenants, but once in max_suspended_ns at most.
  * - Of several units the most urgent is resumed first, and whom it presses is not.
  * - A client that was resumed because it was leaving is suspended again CORE_RETRY_NS after its
  *   last suspension began, at the earliest.

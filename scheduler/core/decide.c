@@ -289,9 +289,11 @@ static void starve_on(struct core *core, struct node *node, uint64_t now)
 	node->starved_ns = now;
 	for (uint32_t at = node->first; at != NOBODY;) {
 		const struct client *c = &core->clients[at / CORE_NODES];
+		uint32_t number = at % CORE_NODES;
 
-		starve(core, &core->units[c->unit]);
-		at = c->places[at % CORE_NODES].next;
+		if (client_working(c) >> number & 1)
+			starve(core, &core->units[c->unit]);
+		at = c->places[number].next;
 	}
 }
 
@@ -307,13 +309,16 @@ static void starve_gpu(struct core *core, uint32_t first, uint64_t now)
 }
 
 /* A unit that must run disturbs more urgent work: so all that are held on the same GPUs run then,
- * instead of one after the other. One of several GPUs takes the moment to all of them. */
+ * instead of one after the other. One that has work on several GPUs takes the moment to all of them. */
 static void starve_beside(struct core *core, const struct unit *unit, uint64_t now)
 {
 	FOR_CLIENTS (core, unit, c)
-		for (uint32_t i = 0; i < c->place_count; i++)
-			if (core->nodes[c->places[i].node].starved_ns != now)
-				starve_gpu(core, c->places[i].node, now);
+		for (uint32_t working = client_working(c); working; working &= working - 1) {
+			uint32_t node = c->places[__builtin_ctz(working)].node;
+
+			if (core->nodes[node].starved_ns != now)
+				starve_gpu(core, node, now);
+		}
 }
 
 void unit_release(const struct core *core, struct unit *unit, uint64_t now)

@@ -150,6 +150,29 @@ static void all_gpus_of_a_group_do(void **state)
 	assert_int_equal(play_state(beside), CORE_RESUMING);
 }
 
+/* A GPU on which a unit has no work, though it had some, is none of its own. */
+static void a_gpu_without_its_work_does_not(void **state)
+{
+	core_id both, elsewhere;
+
+	(void)state;
+	play_active(high, OTHER_GPU);
+	both = play_add(2);
+	play_active(both, OTHER_GPU);
+	play_idle(both, OTHER_GPU);
+	held(both, GPU);
+	now += 10 * S;
+	elsewhere = play_add(1);
+	play_active(elsewhere, GPU);
+	play_idle(elsewhere, GPU);
+	held(elsewhere, OTHER_GPU);
+	now += 20 * S;
+	assert_int_equal(play_decide(), 2);
+	assert_int_equal(play_state(both), CORE_RESUMING);
+	assert_int_equal(play_state(low), CORE_RESUMING);
+	assert_int_equal(play_state(elsewhere), CORE_SUSPENDED);
+}
+
 /* Held by an order, it stays so, also beside one that must run. */
 static void a_lease_is_not_ended(void **state)
 {
@@ -183,6 +206,7 @@ static unsigned resumes_until(uint64_t end)
 			}
 		if (deadline > end)
 			break;
+		assert_true(deadline > now);
 		now = deadline;
 	}
 	now = end;
@@ -266,6 +290,7 @@ int main(void)
 		HERE(rest_ends_early_for_nobody_else),
 		HERE(all_of_a_gpu_run_at_once),
 		HERE(all_gpus_of_a_group_do),
+		HERE(a_gpu_without_its_work_does_not),
 		HERE(a_lease_is_not_ended),
 		HERE(bounds_of_others_add_no_release),
 		HERE(thousand_clients_are_released_soon),
