@@ -160,12 +160,39 @@ static void short_gaps_are_held_over(void)
 		tell(&online, 'f');
 		fake_sleep_us(1000);
 		tell(&online, 'w');
-		longer += clock_ns() - begun > 8000000u; /* it is held over for 10 ms */
+		longer += clock_ns() - begun > 8000000u; /* it is held over for 15 ms */
 		fake_sleep_us(2000);
 	}
 	CHECK(releases <= 5 + longer); /* this machine makes some of the gaps long */
 	tell(&online, 'f');
 	EVENTUALLY(!is_held(), 1000);
+	end(&online, 0);
+	clean();
+}
+
+/* Also where both are slow: after a gap of 15 ms it would not be back yet. */
+static void gaps_that_gain_nothing_are_held_over(void)
+{
+	struct process online;
+
+	prepare();
+	hold_cost_us = 20000;
+	be("offline", "", 0);
+	online = start("online", "", 0);
+	EVENTUALLY(files_count(".lane") == 2, 2000);
+	work();
+	held_while_it_works(&online, 1);
+	tell(&online, 'w');
+	EVENTUALLY(is_held(), 1000);
+	fake_sleep_us(100000);
+	releases = 0;
+	for (int i = 0; i < 20; i++) {
+		tell(&online, 'f');
+		fake_sleep_us(15000);
+		tell(&online, 'w');
+		fake_sleep_us(50000);
+	}
+	CHECK(releases == 0);
 	end(&online, 0);
 	clean();
 }
@@ -265,6 +292,7 @@ IN_CHILD(firmware_that_fails_is_not_asked_again)
 IN_CHILD(slow_firmware_is_not_asked_again)
 IN_CHILD(waits_for_a_core_are_not_the_firmware)
 IN_CHILD(short_gaps_are_held_over)
+IN_CHILD(gaps_that_gain_nothing_are_held_over)
 IN_CHILD(long_gaps_are_not)
 IN_CHILD(the_level_is_the_process_own)
 IN_CHILD(weight_too)
@@ -280,6 +308,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_slow_firmware_is_not_asked_again),
 		cmocka_unit_test(test_waits_for_a_core_are_not_the_firmware),
 		cmocka_unit_test(test_short_gaps_are_held_over),
+		cmocka_unit_test(test_gaps_that_gain_nothing_are_held_over),
 		cmocka_unit_test(test_long_gaps_are_not),
 		cmocka_unit_test(test_the_level_is_the_process_own),
 		cmocka_unit_test(test_weight_too),
