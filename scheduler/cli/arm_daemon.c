@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+/* The daemon of arm trap: started, and asked. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/hist_json.h"
+#include "scheduler/cli/arm_window.h"
+#include "scheduler/cli/ask.h"
+#include "scheduler/cli/field.h"
+#include "scheduler/cli/progress.h"
+
+#define DAEMON_MS 10000	   /* until kfdschedd answers */
+#define REGISTERED_MS 5000 /* until both clients can be scheduled */
+/* slow_suspend_us of the design, wall time at time scale 1. */
+#define SLOW_SUSPEND_US 50000.0
+
+static int read_totals(const json_t *status, struct totals *out)
+{
+	json_t *detection, *holdover, *suspend, *resume;
+
+	if (json_unpack((json_t *)status, "{s:{s:I,s:I,s:o,s:o,s:o,s:o}}", "totals", "suspends",
+			&out->suspends, "resumes", &out->resumes, "detection_ns", &detection,
+			"holdover_ns", &holdover, "suspend_ns", &suspend, "resume_ns", &resume) ||
+	    hist_from_json(detection, &out->detection) ||
+	    hist_from_json(holdover, &out->holdover) || hist_from_json(suspend, &out->suspend) ||
+	    hist_from_json(resume, &out->resume)) {
+		progress_note("kfdschedd's answer has no totals as docs/formats.md tells");
+		return -EPROTO;
+	}
+	return 0;
+}
+
+/* A daemon that does not answer has often just ended: that says more. */
+static int no_answer(const struct arm_setup *setup, int error)
+{
+	int rc = arm_pause_ms(setup, 200);
+
+	if (rc)
+		return rc;
+	progress_note("trap: kfdschedd does not answer: %s", strerror(-error));
+	return error;
+}
+
+int arm_ask_totals(const struct window *window, struct totals *out)
+{
+	json_t *status;
+	int rc = ask_daemon(window->socket, 0, &status);
+
+	if (rc)
+		return no_answer(window->setup, rc);
+	rc = read_totals(status, out);
+	json_decref(status);
+	return rc;
+}
+
+static const json_t *process_of(const json_t *status, pid_t pid)
+{
+	json_t *process;
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "processes"), i,
+			   process) if (json_integer_value(json_object_get(process, "pid")) ==
+					pid) return process;
+	return NULL;
+}
+
+int arm_wait_registered(const struct window *window)
+{
+	const char *disabled = getenv("KFDSHIM_DISABLE");
+	uint64_t end = clock_ns() + REGISTERED_MS * MS;
+	char reason[160] = "they did not register";
+
+	if (disabled && strcmp(disabled, "1") == 0) {
+		progress_note("%s: KFDSHIM_DISABLE=1, so nothing will be suspended", window->name);
+		return 0;
+	}
+	progress_live("%s: waiting until both clients are registered", window->name);
+	while (clock_ns() < end) {
+		json_t *status;
+		int rc = ask_daemon(window->socket, 0, &status);
+
+		if (rc == 0) {
+			const json_t *online = process_of(status, window->online.child->pid);
+			const json_t *offline = process_of(status, window->offline.child->pid);
+			bool trap = strcmp(field_text(offline, "level"), "trap") == 0;
+
+			if (offline && !trap)
+				snprintf(reason, sizeof(reason), "offline is at level %s: %s",
+					 field_text(offline, "level"),
+					 field_text(offline, "reason"));
+			json_decref(status);
+			if (online && trap)
+				return 0;
+		}
+		rc = arm_pause_ms(window->setup, 50);
+		if (rc)
+			return rc;
+	}
+	progress_note("%s: going on, but the clients cannot be scheduled: %s", window->name,
+		      reason);
+	return 0;
+}
+
+double arm_held_over_us(const struct window *window)
+{
+	json_t *status;
+	double us;
+
+	if (!window->socket)
+		return 0;
+	if (ask_daemon(window->socket, 0, &status))
+		return NAN;
+	us = field_number(
+		json_object_get(process_of(status, window->offline.child->pid), "time_us"),
+		"held_over");
+	json_decref(status);
+	return us;
+}
+
+/* `path`: of the daemon's configuration. */
+static int make_config(const struct arm_setup *setup, double time_scale, char path[PATH_MAX])
+{
+	FILE *file;
+
+	if (setup->config) {
+		snprintf(path, PATH_MAX, "%s", setup->config);
+		return 0;
+	}
+	snprintf(path, PATH_MAX, "%s/kfdschedd.conf", setup->folder);
+	file = fopen(path, "we");
+	if (!file ||
+	    fprintf(file, "[scheduler]\nslow_suspend_us = %.0f\n", SLOW_SUSPEND_US / time_scale) <
+		    0 ||
+	    fclose(file)) {
+		progress_note("cannot write %s: %m", path);
+		return -EIO;
+	}
+	return 0;
+}
+
+int arm_start_daemon(const struct arm_setup *setup, const char *socket, double time_scale)
+{
+	char config[PATH_MAX];
+	const char *const argv[] = {setup->daemon, "--foreground", "--socket", socket,
+				    "--config",	   config,	   NULL};
+	const char *const environment[] = {FORGET, NULL};
+	uint64_t end = clock_ns() + DAEMON_MS * MS;
+	json_t *status;
+	int made = make_config(setup, time_scale, config);
+
+	if (made)
+		return made;
+	if (!nursery_start(setup->nursery, &(struct child_spec){
+						   .name = "trap: kfdschedd",
+						   .argv = argv,
+						   .environment = environment,
+						   .death_signal = SIGTERM,
+					   })) {
+		progress_note("cannot start %s: %m", setup->daemon);
+		return -ECHILD;
+	}
+	progress_live("trap: waiting for kfdschedd");
+	while (clock_ns() < end) {
+		int rc = arm_pause_ms(setup, 20);
+
+		if (rc)
+			return rc;
+		rc = ask_daemon(socket, 0, &status);
+		if (rc == 0) {
+			json_decref(status);
+			return 0;
+		}
+		if (rc != -ENOENT && rc != -ECONNREFUSED && rc != -EAGAIN)
+			return no_answer(setup, rc);
+	}
+	progress_note("trap: kfdschedd did not answer within %d s", DAEMON_MS / 1000);
+	return -ETIMEDOUT;
+}
