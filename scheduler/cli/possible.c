@@ -17,14 +17,33 @@ void possible_service(const struct request_time *times, size_t count, struct pos
 	}
 }
 
-static int compare(const void *a, const void *b)
+static int compare(double x, double y)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-
 	return (x > y) - (x < y);
 }
 
-static double rank(const double *sorted, size_t count, double p)
+static int compare_arrivals(const void *a, const void *b)
+{
+	return compare(((const struct possible_request *)a)->due_us,
+		       ((const struct possible_request *)b)->due_us);
+}
+
+void possible_merge(struct possible_request *requests, size_t count)
+{
+	qsort(requests, count, sizeof(*requests), compare_arrivals);
+}
+
+static int compare_values(const void *a, const void *b)
+{
+	return compare(*(const double *)a, *(const double *)b);
+}
+
+void values_sort(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), compare_values);
+}
+
+double values_rank(const double *sorted, size_t count, double p)
 {
 	return count ? sorted[(size_t)ceil(p * (double)count) - 1] : NAN;
 }
@@ -63,10 +82,10 @@ int possible_play(const struct possible_request *requests, size_t count, double 
 			latency_us[completed++] = free_us - request->due_us;
 	}
 	offline_us += given_us(window_us - free_us, costs);
-	qsort(latency_us, completed, sizeof(*latency_us), compare);
+	values_sort(latency_us, completed);
 	*out = (struct possible){.share = offline_us / window_us,
-				 .p50_us = rank(latency_us, completed, 0.5),
-				 .p99_us = rank(latency_us, completed, 0.99),
+				 .p50_us = values_rank(latency_us, completed, 0.5),
+				 .p99_us = values_rank(latency_us, completed, 0.99),
 				 .suspends = suspends};
 	free(latency_us);
 	return 0;

@@ -16,8 +16,9 @@
  * The rule takes no account of that shorter gap. For Poisson arrivals the best threshold, found
  * by trying, gives at most 2 % more of the share.
  *
- * Requests of several online clients are one list, merged by arrival, if the clients exclude
- * each other on the node; each service time is then that of its client alone.
+ * Requests of several online clients are one list, merged by arrival; each service time is that
+ * of its client alone. This is conservative: on a GPU two requests of different clients that
+ * overlap may run side by side, so that both are done earlier and the gap behind them is longer.
  *
  * Units: microseconds from the start of the window on; model time. Threads: any.
  */
@@ -55,9 +56,16 @@ struct possible {
  * arrival, or from the end of the request before it if that is later. Writes `count` to `out`. */
 void possible_service(const struct request_time *times, size_t count, struct possible_request *out);
 
+/* Puts the requests of several clients in the order of their arrival. */
+void possible_merge(struct possible_request *requests, size_t count);
+
 /* `requests`: sorted by arrival, `count` of them. 0; -ENOMEM; -EINVAL: the window is not above
  * 0, or a cost is negative or not known (NAN). */
 int possible_play(const struct possible_request *requests, size_t count, double window_us,
 		  const struct possible_costs *costs, struct possible *out);
+
+/* In ascending order; and the value of rank `p` (0..1) in it, by nearest rank, NAN: there is none. */
+void values_sort(double *values, size_t count);
+double values_rank(const double *sorted, size_t count, double p);
 
 #endif

@@ -2,7 +2,6 @@
 /* One figure from those of several seeds. */
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include "scheduler/cli/result.h"
 
@@ -19,13 +18,6 @@ static void set(struct colocation *run, enum arm arm, size_t at, double value)
 	*(double *)((char *)&run->arms[arm] + at) = value;
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 double result_median(double *values, unsigned count)
 {
 	unsigned n = 0;
@@ -35,7 +27,7 @@ double result_median(double *values, unsigned count)
 			values[n++] = values[i];
 	if (n == 0)
 		return NAN;
-	qsort(values, n, sizeof(values[0]), compare);
+	values_sort(values, n);
 	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 

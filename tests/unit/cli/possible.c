@@ -103,12 +103,18 @@ static void test_service(void **state)
 /* Two clients, merged: where they meet, the second waits. */
 static void test_merged(void **state)
 {
-	const struct possible_request requests[] = {{100, 40}, {110, 20}, {400, 40}};
+	struct possible_request requests[] = {{100, 40}, {400, 40}, {110, 20}, {390, INFINITY}};
 
 	(void)state;
+	possible_merge(requests, 3);
 	play(requests, 3, 440);
 	assert_true(near(out.share * 440, 70 + (400 - 210 - 30)));
 	assert_true(near(out.p99_us, 100) && near(out.p50_us, 90));
+	/* Behind one that lasts on, none is completed. */
+	possible_merge(requests, 4);
+	play(requests, 4, 600);
+	assert_true(near(out.share * 600, 70 + (390 - 210 - 30)));
+	assert_true(near(out.p99_us, 100));
 }
 
 static void test_bad_input(void **state)
