@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+/* The figures of a colocate run as text: its tables, and sentences of them. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "scheduler/cli/result_possible.h"
+#include "scheduler/cli/table.h"
+
+const char *result_arrivals(const struct colocation *run, char *text, size_t size)
+{
+	static const struct {
+		const char *kind, *says;
+	} kinds[] = {
+		{"poisson", "Poisson arrivals"},
+		{"fixed", "arrivals at fixed distances"},
+		{"bursty", "arrivals in bursts"},
+	};
+	const char *says = "recorded arrivals";
+	int n;
+
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(run->arrivals ? run->arrivals : "poisson", kinds[i].kind) == 0)
+			says = kinds[i].says;
+	n = snprintf(text, size, "%s, ", says);
+	if (isnan(run->load))
+		snprintf(text + n, size - (size_t)n, "%g requests/s", run->rate_per_s);
+	else
+		snprintf(text + n, size - (size_t)n, "load %g %%", 100 * run->load);
+	return text;
+}
+
+void result_world(const struct colocation *run, const struct verdict *verdict, char *text,
+		  size_t size)
+{
+	char bounce[QUANTITY_BYTES], save[QUANTITY_BYTES], restore[QUANTITY_BYTES];
+
+	if (!run->simulated) {
+		snprintf(text, size,
+			 "hardware: times are wall time; what a bounce costs is not known");
+		return;
+	}
+	quantity_us(bounce, run->bounce_us);
+	int n = snprintf(text, size, "%s, %stime scale %g, bounce %s", run->profile,
+			 run->is_virtual ? "virtual time, " : "", run->time_scale, bounce);
+
+	if (!isnan(verdict->save_us) && !isnan(verdict->restore_us) && n > 0 && (size_t)n < size)
+		n += snprintf(text + n, size - (size_t)n, ", median save %s, restore %s",
+			      quantity_us(save, verdict->save_us),
+			      quantity_us(restore, verdict->restore_us));
+	if (n > 0 && (size_t)n < size)
+		snprintf(text + n, size - (size_t)n, " (assumed)");
+}
+
+static void arm_row(struct table *table, const struct colocation *run,
+		    const struct verdict *verdict, enum arm which)
+{
+	const struct arm_figures *arm = &run->arms[which];
+	const struct online_figures *online = &arm->online;
+	const double latencies[] = {online->p50_us, online->p90_us, online->p99_us,
+				    online->p999_us};
+	char text[QUANTITY_BYTES];
+
+	table_row(table);
+	table_cell(table, "%s", arm_names[which]);
+	if (online->keeps_up)
+		for (unsigned i = 0; i < 4; i++)
+			table_cell(table, "%s", quantity_us(text, latencies[i]));
+	else
+		table_span(table, 4, "does not keep up");
+	table_cell(table, "%" JSON_INTEGER_FORMAT, online->requests);
+	table_cell(table, "%.2f", arm->offline.steps);
+	if (isnan(verdict->of_alone[which]))
+		table_cell(table, TABLE_UNKNOWN);
+	else
+		table_cell(table, "%.0f %%", 100 * verdict->of_alone[which]);
+	table_cell(table, "%llu", (unsigned long long)arm->suspends);
+}
+
+static void range_cell(struct table *table, const struct range *range)
+{
+	char low[QUANTITY_BYTES], high[QUANTITY_BYTES];
+
+	quantity_us(low, range->low);
+	quantity_us(high, range->high);
+	/* "1.08-1.12 ms" where the unit is one. */
+	if (strcmp(strchr(low, ' '), strchr(high, ' ')) == 0)
+		*strchr(low, ' ') = '\0';
+	table_cell(table, "%s-%s", low, high);
+}
+
+/* Below an arm's row: the lowest and the highest of its seeds. */
+static void spread_row(struct table *table, const struct colocation *run, enum arm which)
+{
+	const struct spread *spread = &run->spread[which];
+	const struct range *const latencies[] = {&spread->p50_us, &spread->p90_us, &spread->p99_us,
+						 &spread->p999_us};
+
+	table_row(table);
+	table_cell(table, "  %u seeds", run->seeds);
+	if (run->arms[which].online.keeps_up)
+		for (unsigned i = 0; i < 4; i++)
+			range_cell(table, latencies[i]);
+	else
+		table_span(table, 4, "");
+	table_cell(table, "%s", "");
+	table_cell(table, "%.2f-%.2f", spread->steps.low, spread->steps.high);
+	if (isnan(spread->of_alone.low))
+		table_cell(table, TABLE_UNKNOWN);
+	else
+		table_cell(table, "%.0f-%.0f %%", 100 * spread->of_alone.low,
+			   100 * spread->of_alone.high);
+	table_cell(table, "%s", "");
+}
+
+static int print_times(const struct colocation *run, FILE *out)
+{
+	struct table *table = time_table();
+	int rc;
+
+	if (!table)
+		return -ENOMEM;
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		if (run->arms[i].ran)
+			time_row(table, arm_names[i], &run->arms[i].time);
+	rc = table_print(table, out);
+	table_free(table);
+	return rc;
+}
+
+static void print_bound(const struct colocation *run, const struct verdict *verdict, FILE *out)
+{
+	const struct arm_figures *trap = &run->arms[ARM_TRAP];
+	char floor[QUANTITY_BYTES], p99[QUANTITY_BYTES];
+
+	if (isnan(verdict->floor_us))
+		return;
+	quantity_us(floor, verdict->floor_us);
+	fprintf(out, "floor: alone P99 + 2 bounces%s = %s; ",
+		isnan(verdict->save_us) ? " (no save was charged)" : " + save", floor);
+	if (isnan(verdict->bound))
+		fprintf(out, "trap does not keep up\n");
+	else
+		fprintf(out, "trap P99 %s is %.2f x that\n", quantity_us(p99, trap->online.p99_us),
+			verdict->bound);
+}
+
+int result_print(const struct colocation *run, const struct verdict *verdict, FILE *out)
+{
+	struct table *table =
+		table_new("<ARM|P50|P90|P99|P99.9|REQUESTS|OFFLINE STEPS|OF ALONE|SUSPENDS");
+	char world[256], arrivals[96];
+
+	if (!table)
+		return -ENOMEM;
+	result_world(run, verdict, world, sizeof(world));
+	fprintf(out, "%s%s\n", run->simulated ? "SIMULATED GPU: " : "", world);
+	fprintf(out, "online %s, %s; offline %s, closed loop; %g s%s a window%s\n", run->online,
+		result_arrivals(run, arrivals, sizeof(arrivals)), run->offline, run->seconds,
+		run->is_virtual ? "" : " (wall)",
+		run->simulated ? "; times below are model time" : "");
+	if (run->seeds > 1)
+		fprintf(out,
+			"%u seeds: medians of the percentiles, means of the steps, totals of the "
+			"rest; the lowest and the highest below\n",
+			run->seeds);
+	fputc('\n', out);
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		if (run->arms[i].ran) {
+			arm_row(table, run, verdict, (enum arm)i);
+			if (run->seeds > 1)
+				spread_row(table, run, (enum arm)i);
+		}
+	int rc = table_print(table, out);
+
+	table_free(table);
+	fputc('\n', out);
+	if (!rc)
+		rc = print_times(run, out);
+	fputc('\n', out);
+	print_bound(run, verdict, out);
+	result_print_possible(run, verdict, out);
+	if (verdict->validity == RESULT_INVALID)
+		fprintf(out, "INVALID: %s\n", verdict->reason);
+	else if (verdict->validity == RESULT_NOT_JUDGED)
+		fprintf(out, "validity not judged: %s\n", verdict->reason);
+	return rc;
+}
