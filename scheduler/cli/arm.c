@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "scheduler/cli/arm_window.h"
 #include "scheduler/cli/progress.h"
+#include "scheduler/cli/result_clients.h"
 #include "scheduler/observe/observe.h"
 
 /* Where the time went is read well within a window: what is read may be so old, and the clients
@@ -68,14 +69,16 @@ static int read_simulation(const struct colocation *run, struct simulation *out)
 static void read_time(const struct window *window, const struct colocation *run,
 		      struct time_reading *out)
 {
+	const struct client *offline = arm_first_offline(window);
 	pid_t pid;
 
 	out->n_gpus = 0;
-	if (!window->offline.child)
+	if (!offline)
 		return;
 	out->wall_ns = clock_ns();
 	out->held_over_us = arm_held_over_us(window);
-	pid = run->simulated ? observe_host_pid(window->offline.child->pid) : 0;
+	out->several = run->offline_clients.count > 1;
+	pid = run->simulated ? observe_host_pid(offline->child->pid) : 0;
 	if (pid && time_read(SIMULATION_PATH, pid, out))
 		progress_note("%s: %s does not say where the time went", window->name,
 			      SIMULATION_PATH);
@@ -111,10 +114,8 @@ static int run_window(struct window *window, const struct colocation *run)
 	uint64_t start = clock_ns(), span = (uint64_t)(run->seconds * 1e9);
 	const uint64_t until[] = {start + least(TIME_BEGIN_NS, span / 4),
 				  start + span - least(TIME_END_NS, span / 4), start + span};
-	int rc = arm_go(&window->online);
+	int rc = arm_go(window);
 
-	if (rc == 0)
-		rc = arm_go(&window->offline);
 	for (unsigned i = 0; rc == 0 && i < 3; i++) {
 		rc = run_until(window, start, run->seconds, until[i]);
 		if (rc == 0 && i < 2)
@@ -149,7 +150,7 @@ static int measure(struct window *window, struct colocation *run)
 		rc = read_simulation(run, &after);
 	if (rc == 0)
 		rc = arm_take_figures(window, run);
-	if (rc == 0 && window->offline.child)
+	if (rc == 0 && arm_first_offline(window))
 		time_between(&window->time[0], &window->time[1], run->time_scale, &figures->time);
 	if (rc == 0 && run->simulated) {
 		simulation_subtract(&after, &before);
@@ -171,58 +172,103 @@ static int measure(struct window *window, struct colocation *run)
 	return rc;
 }
 
-static int run_clients(const struct arm_setup *setup, enum arm arm, const char *name, bool online,
-		       bool offline, const char *socket, struct colocation *run)
+/* Starts, measures and ends the clients that were added. */
+static int run_clients(struct window *window, const char *name, struct colocation *run)
 {
-	struct window window = {
-		.setup = setup,
-		.arm = arm,
-		.name = name,
-		.socket = socket,
-		.online.role = "online",
-		.offline.role = "offline",
-	};
-	int rc = 0;
+	int rc;
 
-	/* One after the other, so that which is first does not depend on the machine. */
-	if (online)
-		rc = arm_start_client(&window, &window.online, setup->online, true);
-	if (rc == 0 && online)
-		rc = arm_wait_ready(&window, window.online.child);
-	if (rc == 0 && offline)
-		rc = arm_start_client(&window, &window.offline, setup->offline, false);
-	if (rc == 0 && offline)
-		rc = arm_wait_ready(&window, window.offline.child);
+	window->name = name;
+	rc = arm_start_clients(window);
 	if (rc == 0)
-		rc = measure(&window, run);
+		rc = measure(window, run);
+	nursery_empty(window->setup->nursery);
+	window->count = 0;
 	return rc;
 }
 
-int arm_run(const struct arm_setup *setup, enum arm arm, struct colocation *out)
+static int run_alone(struct window *window, struct colocation *run)
+{
+	unsigned online = run->online_clients.count;
+	char name[32] = "alone (online)";
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < online; i++) {
+		if (online > 1)
+			snprintf(name, sizeof(name), "alone (online %u)", i + 1);
+		arm_add_clients(window, true, i, 1);
+		rc = run_clients(window, name, run);
+	}
+	if (rc || window->setup->seed > 1)
+		return rc;
+	arm_add_clients(window, false, 0, run->offline_clients.count);
+	return run_clients(window, "alone (offline)", run);
+}
+
+static int run_together(struct window *window, struct colocation *run)
 {
 	char socket[PATH_MAX];
 	int rc = 0;
 
-	out->arms[arm] = (struct arm_figures){0};
+	if (window->arm == ARM_TRAP) {
+		snprintf(socket, sizeof(socket), "%s/socket", window->setup->folder);
+		window->socket = socket;
+		rc = arm_start_daemon(window->setup, socket, run->time_scale);
+	}
+	arm_add_clients(window, true, 0, run->online_clients.count);
+	arm_add_clients(window, false, 0, run->offline_clients.count);
+	if (rc == 0)
+		rc = run_clients(window, arm_names[window->arm], run);
+	window->socket = NULL;
+	return rc;
+}
+
+/* From each client's figures those of all. The times of requests alone stay with `run`. */
+static int take_all(struct window *window, struct colocation *run)
+{
+	struct arm_figures *figures = &run->arms[window->arm];
+	int rc = result_all_online(run, window->requests, figures);
+
+	if (rc)
+		progress_note("no memory for the times of requests");
+	/* Alone with a further seed there was none of them. */
+	if (window->arm != ARM_ALONE || window->setup->seed == 1)
+		result_all_offline(run, figures);
+	if (window->arm == ARM_ALONE) {
+		memcpy(run->requests[window->setup->seed - 1], window->requests,
+		       sizeof(window->requests));
+		memset(window->requests, 0, sizeof(window->requests));
+	}
+	return rc;
+}
+
+static void say_arm(const struct arm_setup *setup, enum arm arm, const struct colocation *run)
+{
+	unsigned windows = arm == ARM_ALONE ? setup->online->count + (setup->seed == 1) : 1;
+	char times[32] = "";
+
+	if (windows == 2)
+		strcpy(times, " twice");
+	else if (windows > 2)
+		snprintf(times, sizeof(times), " %u times", windows);
 	if (!progress_is_live())
 		progress_note("arm %s, seed %u of %u, %g s%s", arm_names[arm], setup->seed,
-			      out->seeds, out->seconds,
-			      arm == ARM_ALONE && setup->seed == 1 ? " twice" : "");
-	if (arm == ARM_ALONE) {
-		rc = run_clients(setup, arm, "alone (online)", true, false, NULL, out);
-		nursery_empty(setup->nursery);
-		if (rc == 0 && setup->seed == 1)
-			rc = run_clients(setup, arm, "alone (offline)", false, true, NULL, out);
-	} else if (arm == ARM_SHARED) {
-		rc = run_clients(setup, arm, "shared", true, true, NULL, out);
-	} else {
-		snprintf(socket, sizeof(socket), "%s/socket", setup->folder);
-		rc = arm_start_daemon(setup, socket, out->time_scale);
-		if (rc == 0)
-			rc = run_clients(setup, arm, "trap", true, true, socket, out);
-	}
+			      run->seeds, run->seconds, times);
+}
+
+int arm_run(const struct arm_setup *setup, enum arm arm, struct colocation *out)
+{
+	struct window window = {.setup = setup, .arm = arm};
+	int rc;
+
+	out->arms[arm] = (struct arm_figures){0};
+	say_arm(setup, arm, out);
+	rc = arm == ARM_ALONE ? run_alone(&window, out) : run_together(&window, out);
+	if (rc == 0)
+		rc = take_all(&window, out);
 	progress_clear();
 	nursery_empty(setup->nursery);
+	for (unsigned i = 0; i < RESULT_CLIENTS_MAX; i++)
+		request_list_free(&window.requests[i]);
 	out->arms[arm].ran = rc == 0;
 	return rc;
 }

@@ -3,9 +3,10 @@
  * One arm of colocate: starts its processes, measures its window or windows,
  * reads what they and the instruments say, and ends them.
  *
- * alone   online alone, then offline alone, nothing preloaded
- * shared  both, nothing preloaded
- * trap    both with the shim, and a kfdschedd of their own
+ * alone   each online client by itself, then all offline ones together; nothing preloaded
+ * shared  all of them, nothing preloaded
+ * trap    all of them with the shim, and a kfdschedd of their own; offline clients of a group
+ *         are one unit
  *
  * Offline alone has no arrivals, so that it is the same with every seed: it runs with the first.
  *
@@ -23,12 +24,12 @@
 
 struct arm_setup {
 	struct nursery *nursery;
-	const char *online, *offline; /* paths of the traces */
-	const char *arrivals;	      /* for kfdreplay's --arrivals */
-	const char *pace[2];	      /* "--load" or "--rate", and its value */
-	const char *seconds;	      /* wall, for kfdreplay's --seconds */
-	const char *config;	      /* of the daemon; NULL: made for the world's time scale */
-	unsigned seed;		      /* of the arrivals, from 1 on */
+	const struct client_set *online, *offline; /* with the paths of the traces */
+	const char *arrivals;			   /* for kfdreplay's --arrivals */
+	const char *pace[2]; /* "--load" or "--rate", and its value for each */
+	const char *seconds; /* wall, for kfdreplay's --seconds */
+	const char *config;  /* of the daemon; NULL: made for the world's time scale */
+	unsigned seed;	     /* of the arrivals, 1 to RESULT_SEEDS_MAX */
 	char replay[PATH_MAX];
 	char daemon[PATH_MAX];
 	char shim[PATH_MAX];

@@ -11,40 +11,64 @@
 #define READY_MS 60000 /* a runtime that loads on a simulated driver is slow */
 #define LEAVE_MS 60000 /* from the end of the window to the end of a client */
 
-int arm_start_client(struct window *window, struct client *client, const char *trace, bool open)
+void arm_add_clients(struct window *window, bool open, unsigned from, unsigned count)
+{
+	const struct client_set *set = open ? window->setup->online : window->setup->offline;
+	const char *kind = open ? "online" : "offline";
+
+	for (unsigned i = from; i < from + count; i++) {
+		struct client *client = &window->clients[window->count++];
+
+		*client = (struct client){
+			.open = open, .index = i, .trace = set->traces[i], .group = set->groups[i]};
+		if (set->count == 1)
+			snprintf(client->name, sizeof(client->name), "%s", kind);
+		else
+			snprintf(client->name, sizeof(client->name), "%s%u", kind, i + 1);
+	}
+}
+
+const struct client *arm_first_offline(const struct window *window)
+{
+	for (unsigned i = 0; i < window->count; i++)
+		if (!window->clients[i].open)
+			return &window->clients[i];
+	return NULL;
+}
+
+/* Alone for what is possible; of several clients for the percentiles of all. */
+static bool keeps_times(const struct window *window, const struct client *client)
+{
+	return client->open && (window->arm == ARM_ALONE || window->setup->online->count > 1);
+}
+
+/* `what`: "json" or "csv". */
+static void output_path(const struct window *window, const struct client *client, const char *what,
+			char path[PATH_MAX])
+{
+	snprintf(path, PATH_MAX, "%s/%s-%s.%s", window->setup->folder, arm_names[window->arm],
+		 client->name, what);
+}
+
+static int spawn(const struct window *window, struct client *client, const char *const *argv)
 {
 	const struct arm_setup *setup = window->setup;
-	char name[48], priority[64], socket[PATH_MAX], seed[16];
-	const char *argv[18] = {setup->replay,	"--trace", trace,	"--seconds",
-				setup->seconds, "--json",  client->json};
-	const char *environment[] = {FORGET, NULL, NULL, NULL};
-	size_t n = 7;
+	char name[48], priority[32], socket[PATH_MAX], group[128];
+	const char *environment[] = {FORGET, NULL, NULL, NULL, NULL};
+	size_t n = sizeof(environment) / sizeof(environment[0]) - 4;
 
-	if (open) {
-		/* The same arrivals in every arm. */
-		const char *const more[] = {"--arrivals", setup->arrivals, "--seed",
-					    seed,	  setup->pace[0],  setup->pace[1]};
-		const char *const times[] = {"--request-times", client->times};
-
-		snprintf(seed, sizeof(seed), "%u", setup->seed);
-		memcpy(argv + n, more, sizeof(more));
-		if (window->arm == ARM_ALONE)
-			memcpy(argv + n + sizeof(more) / sizeof(more[0]), times, sizeof(times));
-	} else {
-		argv[n] = "--closed";
-	}
+	snprintf(name, sizeof(name), "%s: %s kfdreplay", arm_names[window->arm], client->name);
 	if (window->socket) {
-		size_t last = sizeof(environment) / sizeof(environment[0]) - 3;
-
-		snprintf(priority, sizeof(priority), "KFDSHIM_PRIORITY=%s", client->role);
+		snprintf(priority, sizeof(priority), "KFDSHIM_PRIORITY=%s",
+			 client->open ? "online" : "offline");
 		snprintf(socket, sizeof(socket), "KFDSHIM_SOCKET=%s", window->socket);
-		environment[last] = priority;
-		environment[last + 1] = socket;
+		environment[n++] = priority;
+		environment[n++] = socket;
 	}
-	snprintf(client->json, sizeof(client->json), "%s/%s-%s.json", setup->folder,
-		 arm_names[window->arm], client->role);
-	snprintf(client->times, sizeof(client->times), "%s/times.csv", setup->folder);
-	snprintf(name, sizeof(name), "%s: %s kfdreplay", arm_names[window->arm], client->role);
+	if (window->socket && client->group) {
+		snprintf(group, sizeof(group), "KFDSHIM_GROUP=%s", client->group);
+		environment[n++] = group;
+	}
 	client->child =
 		nursery_start(setup->nursery, &(struct child_spec){
 						      .name = name,
@@ -60,7 +84,35 @@ int arm_start_client(struct window *window, struct client *client, const char *t
 	return -ECHILD;
 }
 
-int arm_wait_ready(const struct window *window, const struct child *child)
+static int start_client(const struct window *window, struct client *client)
+{
+	const struct arm_setup *setup = window->setup;
+	char seed[16], json[PATH_MAX], times[PATH_MAX];
+	const char *argv[18] = {setup->replay,	"--trace", client->trace, "--seconds",
+				setup->seconds, "--json",  json};
+	size_t n = 7;
+
+	output_path(window, client, "json", json);
+	output_path(window, client, "csv", times);
+	/* The same arrivals in every arm, and others for each client. */
+	snprintf(seed, sizeof(seed), "%u", setup->seed + RESULT_SEEDS_MAX * client->index);
+	if (client->open) {
+		const char *const more[] = {"--arrivals", setup->arrivals, "--seed",
+					    seed,	  setup->pace[0],  setup->pace[1]};
+
+		memcpy(argv + n, more, sizeof(more));
+		n += sizeof(more) / sizeof(more[0]);
+	} else {
+		argv[n++] = "--closed";
+	}
+	if (keeps_times(window, client)) {
+		argv[n++] = "--request-times";
+		argv[n++] = times;
+	}
+	return spawn(window, client, argv);
+}
+
+static int wait_ready(const struct window *window, const struct child *child)
 {
 	uint64_t end = clock_ns() + READY_MS * MS;
 
@@ -78,19 +130,38 @@ int arm_wait_ready(const struct window *window, const struct child *child)
 	return 0;
 }
 
-int arm_go(struct client *client)
+int arm_start_clients(struct window *window)
 {
-	int rc = client->child ? child_go(client->child) : 0;
+	int rc = 0;
 
-	if (rc)
-		progress_note("%s cannot be told to begin: %s", client->child->name, strerror(-rc));
+	/* One after the other, so that which is first does not depend on the machine. */
+	for (unsigned i = 0; rc == 0 && i < window->count; i++) {
+		rc = start_client(window, &window->clients[i]);
+		if (rc == 0)
+			rc = wait_ready(window, window->clients[i].child);
+	}
 	return rc;
+}
+
+int arm_go(const struct window *window)
+{
+	for (unsigned i = 0; i < window->count; i++) {
+		struct child *child = window->clients[i].child;
+		int rc = child_go(child);
+
+		if (rc) {
+			progress_note("%s cannot be told to begin: %s", child->name, strerror(-rc));
+			return rc;
+		}
+	}
+	return 0;
 }
 
 static int client_done(const struct window *window, const struct client *client, json_t **out)
 {
 	const struct child *child = client->child;
 	uint64_t end = clock_ns() + LEAVE_MS * MS;
+	char path[PATH_MAX];
 	json_error_t error;
 
 	while (!child->ended) {
@@ -106,53 +177,52 @@ static int client_done(const struct window *window, const struct client *client,
 	}
 	if (!WIFEXITED(child->status) || WEXITSTATUS(child->status) != 0)
 		return arm_child_failed(child);
-	*out = json_load_file(client->json, 0, &error);
+	output_path(window, client, "json", path);
+	*out = json_load_file(path, 0, &error);
 	if (*out)
 		return 0;
 	progress_note("%s left no readable JSON: %s", child->name, error.text);
 	return -EINVAL;
 }
 
-/* The times of one seed's requests, where nothing else ran. */
-static int take_requests(const struct window *window, struct colocation *run)
+static int take_requests(struct window *window, const struct client *client)
 {
-	struct request_list *list = &run->requests[window->setup->seed - 1];
+	char path[PATH_MAX];
 	int rc;
 
-	if (window->arm != ARM_ALONE)
+	if (!keeps_times(window, client))
 		return 0;
-	request_list_free(list);
-	rc = request_list_read(window->online.times, list);
+	output_path(window, client, "csv", path);
+	rc = request_list_read(path, &window->requests[client->index]);
 	if (rc)
 		progress_note("%s: kfdreplay's times of requests cannot be read: %s", window->name,
 			      strerror(-rc));
 	return rc;
 }
 
-int arm_take_figures(const struct window *window, struct colocation *run)
+static int take_client(struct window *window, const struct client *client,
+		       struct arm_figures *figures)
 {
-	struct arm_figures *figures = &run->arms[window->arm];
 	json_t *replay = NULL;
+	int rc = client_done(window, client, &replay);
+
+	if (rc)
+		return rc;
+	rc = client->open ? result_online(replay, &figures->online_of[client->index])
+			  : result_offline(replay, &figures->offline_of[client->index]);
+	json_decref(replay);
+	if (rc == 0)
+		return take_requests(window, client);
+	progress_note("%s: kfdreplay's JSON is not as docs/formats.md tells", window->name);
+	return rc;
+}
+
+int arm_take_figures(struct window *window, struct colocation *run)
+{
 	int rc = 0;
 
 	progress_live("%s: ending", window->name);
-	if (window->online.child) {
-		rc = client_done(window, &window->online, &replay);
-		if (rc)
-			return rc;
-		rc = result_online(replay, &figures->online);
-		json_decref(replay);
-		if (rc == 0 && (rc = take_requests(window, run)) != 0)
-			return rc;
-	}
-	if (rc == 0 && window->offline.child) {
-		rc = client_done(window, &window->offline, &replay);
-		if (rc)
-			return rc;
-		rc = result_offline(replay, &figures->offline);
-		json_decref(replay);
-	}
-	if (rc)
-		progress_note("%s: kfdreplay's JSON is not as docs/formats.md tells", window->name);
+	for (unsigned i = 0; rc == 0 && i < window->count; i++)
+		rc = take_client(window, &window->clients[i], &run->arms[window->arm]);
 	return rc;
 }

@@ -13,7 +13,7 @@
 #include "scheduler/cli/progress.h"
 
 #define DAEMON_MS 10000	   /* until kfdschedd answers */
-#define REGISTERED_MS 5000 /* until both clients can be scheduled */
+#define REGISTERED_MS 5000 /* until all clients can be scheduled */
 /* slow_suspend_us of the design, wall time at time scale 1. */
 #define SLOW_SUSPEND_US 50000.0
 
@@ -67,6 +67,24 @@ static const json_t *process_of(const json_t *status, pid_t pid)
 	return NULL;
 }
 
+/* Each client is known, and each offline one can be suspended; if one cannot, why. */
+static bool all_registered(const struct window *window, const json_t *status, char *reason,
+			   size_t size)
+{
+	for (unsigned i = 0; i < window->count; i++) {
+		const struct client *client = &window->clients[i];
+		const json_t *process = process_of(status, client->child->pid);
+		bool trap = strcmp(field_text(process, "level"), "trap") == 0;
+
+		if (process && !client->open && !trap)
+			snprintf(reason, size, "%s is at level %s: %s", client->name,
+				 field_text(process, "level"), field_text(process, "reason"));
+		if (!process || (!client->open && !trap))
+			return false;
+	}
+	return true;
+}
+
 int arm_wait_registered(const struct window *window)
 {
 	const char *disabled = getenv("KFDSHIM_DISABLE");
@@ -77,22 +95,16 @@ int arm_wait_registered(const struct window *window)
 		progress_note("%s: KFDSHIM_DISABLE=1, so nothing will be suspended", window->name);
 		return 0;
 	}
-	progress_live("%s: waiting until both clients are registered", window->name);
+	progress_live("%s: waiting until all clients are registered", window->name);
 	while (clock_ns() < end) {
 		json_t *status;
 		int rc = ask_daemon(window->socket, 0, &status);
 
 		if (rc == 0) {
-			const json_t *online = process_of(status, window->online.child->pid);
-			const json_t *offline = process_of(status, window->offline.child->pid);
-			bool trap = strcmp(field_text(offline, "level"), "trap") == 0;
+			bool all = all_registered(window, status, reason, sizeof(reason));
 
-			if (offline && !trap)
-				snprintf(reason, sizeof(reason), "offline is at level %s: %s",
-					 field_text(offline, "level"),
-					 field_text(offline, "reason"));
 			json_decref(status);
-			if (online && trap)
+			if (all)
 				return 0;
 		}
 		rc = arm_pause_ms(window->setup, 50);
@@ -106,18 +118,26 @@ int arm_wait_registered(const struct window *window)
 
 double arm_held_over_us(const struct window *window)
 {
+	double us = 0;
+	unsigned n = 0;
 	json_t *status;
-	double us;
 
 	if (!window->socket)
 		return 0;
 	if (ask_daemon(window->socket, 0, &status))
 		return NAN;
-	us = field_number(
-		json_object_get(process_of(status, window->offline.child->pid), "time_us"),
-		"held_over");
+	for (unsigned i = 0; i < window->count; i++) {
+		const struct client *client = &window->clients[i];
+
+		if (client->open)
+			continue;
+		us += field_number(
+			json_object_get(process_of(status, client->child->pid), "time_us"),
+			"held_over");
+		n++;
+	}
 	json_decref(status);
-	return us;
+	return us / n;
 }
 
 /* `path`: of the daemon's configuration. */

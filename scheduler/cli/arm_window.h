@@ -24,9 +24,11 @@ struct totals {
 };
 
 struct client {
-	const char *role; /* "online", "offline" */
+	char name[24];	/* "online", or of several the second "online2" */
+	bool open;	/* online: with arrivals; otherwise it runs as fast as it can */
+	unsigned index; /* among those of its kind */
+	const char *trace, *group;
 	struct child *child;
-	char json[PATH_MAX], times[PATH_MAX];
 };
 
 struct window {
@@ -34,8 +36,10 @@ struct window {
 	enum arm arm;
 	const char *name;   /* for talk: "alone (online)" */
 	const char *socket; /* of the arm's daemon; NULL: none, and no shim */
-	struct client online, offline;
+	struct client clients[2 * RESULT_CLIENTS_MAX];
+	unsigned count;
 	struct time_reading time[2];
+	struct request_list requests[RESULT_CLIENTS_MAX]; /* of the online clients that keep them */
 };
 
 /* ---- arm.c ---- */
@@ -48,21 +52,26 @@ int arm_pause_ms(const struct arm_setup *setup, unsigned ms);
 
 /* ---- arm_clients.c ---- */
 
-/* @open: with arrivals; otherwise it runs as fast as it can. */
-int arm_start_client(struct window *window, struct client *client, const char *trace, bool open);
-int arm_wait_ready(const struct window *window, const struct child *child);
-int arm_go(struct client *client);
-/* Waits until the clients have ended, and reads what they say. */
-int arm_take_figures(const struct window *window, struct colocation *run);
+/* Adds the online or the offline clients from `from` on, `count` of them. */
+void arm_add_clients(struct window *window, bool open, unsigned from, unsigned count);
+/* The first offline client; NULL: there is none. */
+const struct client *arm_first_offline(const struct window *window);
+/* Starts all, one after the other, and waits until each is ready. */
+int arm_start_clients(struct window *window);
+/* Lets all begin. */
+int arm_go(const struct window *window);
+/* Waits until the clients have ended, and reads what they say: into the arm's figures of each
+ * client, and window->requests. */
+int arm_take_figures(struct window *window, struct colocation *run);
 
 /* ---- arm_daemon.c ---- */
 
 int arm_start_daemon(const struct arm_setup *setup, const char *socket, double time_scale);
-/* Until the daemon can suspend the offline client for the online one. That it
+/* Until the daemon can suspend the offline clients for the online ones. That it
  * cannot is a finding, not an error: the arm then shows no suspends. */
 int arm_wait_registered(const struct window *window);
 int arm_ask_totals(const struct window *window, struct totals *out);
-/* For how long the daemon has held the offline client over; NAN: that is not known. */
+/* For how long the daemon has held the offline clients over, the mean; NAN: that is not known. */
 double arm_held_over_us(const struct window *window);
 
 #endif

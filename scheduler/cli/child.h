@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define CHILDREN 3
+#define CHILDREN 17 /* eight clients of each kind, and their daemon */
 
 struct child {
 	char name[48]; /* in front of what it says on stderr */

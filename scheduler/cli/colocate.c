@@ -8,13 +8,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "channel/protocol.h"
 #include "scheduler/cli/arm.h"
 #include "scheduler/cli/colocate_svg.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/progress.h"
+#include "scheduler/cli/result_clients.h"
 
 struct request {
-	const char *online, *offline;
+	/* Paths of the traces; count: how often it was given, which may be too often. */
+	struct client_set online, offline;
 	const char *arrivals;
 	const char *config;
 	const char *json, *svg;
@@ -43,6 +46,31 @@ static int read_arms(const char *text, void *into)
 	}
 }
 
+static int read_client(const char *text, void *into)
+{
+	struct client_set *set = into;
+
+	if (text[0] == '\0')
+		return -EINVAL;
+	if (set->count < RESULT_CLIENTS_MAX)
+		set->traces[set->count] = text;
+	set->count++;
+	return 0;
+}
+
+/* Of the offline client before it. */
+static int read_group(const char *text, void *into)
+{
+	struct client_set *set = into;
+	size_t length = strlen(text);
+
+	if (set->count == 0 || length == 0 || length >= PROTOCOL_GROUP_MAX)
+		return -EINVAL;
+	if (set->count <= RESULT_CLIENTS_MAX)
+		set->groups[set->count - 1] = text;
+	return 0;
+}
+
 /* The folder has to take the file when the measuring is over. */
 static int check_output(const char *path)
 {
@@ -63,30 +91,34 @@ static const char *arrivals_file(const struct request *request)
 	return strncmp(request->arrivals, "file:", 5) == 0 ? request->arrivals + 5 : NULL;
 }
 
+static int check_input(const char *what, const char *path)
+{
+	if (!path || access(path, R_OK) == 0)
+		return CLI_DONE;
+	return cli_failed(&verb_colocate, "cannot read %s %s: %m", what, path);
+}
+
 static int check_files(const struct request *request)
 {
-	const struct {
-		const char *what, *path;
-	} inputs[] = {
-		{"the trace", request->online},
-		{"the trace", request->offline},
-		{"the arrivals", arrivals_file(request)},
-		{"the configuration", request->config},
-	};
 	const char *const outputs[] = {request->json, request->svg};
+	int code = CLI_DONE;
 
-	for (unsigned i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
-		if (inputs[i].path && access(inputs[i].path, R_OK) != 0)
-			return cli_failed(&verb_colocate, "cannot read %s %s: %m", inputs[i].what,
-					  inputs[i].path);
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; !code && i < request->online.count; i++)
+		code = check_input("the trace", request->online.traces[i]);
+	for (unsigned i = 0; !code && i < request->offline.count; i++)
+		code = check_input("the trace", request->offline.traces[i]);
+	if (!code)
+		code = check_input("the arrivals", arrivals_file(request));
+	if (!code)
+		code = check_input("the configuration", request->config);
+	for (unsigned i = 0; !code && i < 2; i++) {
 		int rc = outputs[i] ? check_output(outputs[i]) : 0;
 
 		if (rc)
-			return cli_failed(&verb_colocate, "cannot write %s: %s", outputs[i],
+			code = cli_failed(&verb_colocate, "cannot write %s: %s", outputs[i],
 					  strerror(-rc));
 	}
-	return CLI_DONE;
+	return code;
 }
 
 static int read_arrivals(const char *text, void *into)
@@ -100,11 +132,23 @@ static int read_arrivals(const char *text, void *into)
 	return strncmp(text, "file:", 5) == 0 && text[5] ? 0 : -EINVAL;
 }
 
+static int check_count(const char *kind, const struct client_set *set)
+{
+	if (set->count == 0)
+		return cli_usage(&verb_colocate, "no --%s trace", kind);
+	if (set->count > RESULT_CLIENTS_MAX)
+		return cli_usage(&verb_colocate, "--%s can be given %u times, not %u", kind,
+				 RESULT_CLIENTS_MAX, set->count);
+	return 0;
+}
+
 static int parse(int argc, char **argv, struct request *out)
 {
 	const struct verb_option options[] = {
-		{OPTION_TEXT("online", &out->online)},
-		{OPTION_TEXT("offline", &out->offline)},
+		{OPTION_READ("online", &out->online, read_client, "a trace")},
+		{OPTION_READ("offline", &out->offline, read_client, "a trace")},
+		{OPTION_READ("group", &out->offline, read_group,
+			     "a name of 1 to 63 bytes, after the --offline that is in the group")},
 		{OPTION_READ("arms", out->arms, read_arms, "a list of alone, shared and trap")},
 		{OPTION_READ("arrivals", &out->arrivals, read_arrivals,
 			     "poisson, fixed, bursty or file:PATH")},
@@ -121,9 +165,8 @@ static int parse(int argc, char **argv, struct request *out)
 
 	if (code != CLI_GO_ON)
 		return code;
-	if (!out->online || !out->offline)
-		return cli_usage(&verb_colocate, "no --%s trace",
-				 out->online ? "offline" : "online");
+	if (check_count("online", &out->online) || check_count("offline", &out->offline))
+		return CLI_USAGE;
 	if (out->load.text && out->rate.text)
 		return cli_usage(&verb_colocate, "--load and --rate exclude each other");
 	if (!out->load.text && !out->rate.text)
@@ -131,7 +174,12 @@ static int parse(int argc, char **argv, struct request *out)
 	return CLI_GO_ON;
 }
 
-/* "traces/online_x.csv" -> "online_x" */
+/* What the clients are called: "traces/online_x.csv" is online_x. */
+struct names {
+	char traces[RESULT_CLIENTS_MAX][NAME_MAX + 1];
+	char title[1024];
+};
+
 static void trace_name(const char *path, char *name, size_t size)
 {
 	const char *slash = strrchr(path, '/');
@@ -141,6 +189,18 @@ static void trace_name(const char *path, char *name, size_t size)
 
 	if (dot && dot != name)
 		*dot = '\0';
+}
+
+/* Returns the title of all. */
+static const char *name_clients(const struct client_set *paths, struct names *names,
+				struct client_set *out)
+{
+	*out = *paths;
+	for (unsigned i = 0; i < paths->count; i++) {
+		trace_name(paths->traces[i], names->traces[i], sizeof(names->traces[i]));
+		out->traces[i] = names->traces[i];
+	}
+	return result_title(out, names->title, sizeof(names->title));
 }
 
 static int find_binaries(struct arm_setup *setup)
@@ -263,6 +323,12 @@ static int tell(const struct request *request, const struct colocation *run)
 	return code;
 }
 
+static void copy_offline(const struct arm_figures *from, struct arm_figures *to)
+{
+	to->offline = from->offline;
+	memcpy(to->offline_of, from->offline_of, sizeof(to->offline_of));
+}
+
 static int measure_arm(struct arm_setup *setup, enum arm arm, struct colocation *run)
 {
 	int rc = 0;
@@ -271,7 +337,7 @@ static int measure_arm(struct arm_setup *setup, enum arm arm, struct colocation 
 		setup->seed = i + 1;
 		rc = arm_run(setup, arm, run);
 		if (arm == ARM_ALONE && i > 0)
-			run->arms[arm].offline = run->by_seed[0][arm].offline;
+			copy_offline(&run->by_seed[0][arm], &run->arms[arm]);
 		run->by_seed[i][arm] = run->arms[arm];
 	}
 	return rc;
@@ -307,11 +373,49 @@ static void set_extent(struct request *request, struct arm_setup *setup, struct 
 	run->seeds = (unsigned)request->seeds;
 }
 
+/* Each online client has an equal part. `text`: room for it. */
+static void set_pace(const struct request *request, struct arm_setup *setup, char *text,
+		     size_t size)
+{
+	const struct option_number *pace = request->load.text ? &request->load : &request->rate;
+
+	setup->pace[0] = request->load.text ? "--load" : "--rate";
+	setup->pace[1] = pace->text;
+	if (request->online.count == 1)
+		return;
+	snprintf(text, size, "%.9g", pace->value / request->online.count);
+	setup->pace[1] = text;
+}
+
+static int measure_all(const struct request *request, struct arm_setup *setup,
+		       struct colocation *run)
+{
+	int code;
+
+	if (nursery_open(setup->nursery))
+		return cli_failed(&verb_colocate, "cannot take signals: %m");
+	code = make_folder(setup);
+	if (code == CLI_DONE)
+		code = measure(request, setup, run);
+	nursery_empty(setup->nursery);
+	remove_folder(setup->folder);
+	nursery_close(setup->nursery);
+	return code;
+}
+
+static void free_requests(struct colocation *run)
+{
+	for (unsigned seed = 0; seed < RESULT_SEEDS_MAX; seed++)
+		for (unsigned i = 0; i < RESULT_CLIENTS_MAX; i++)
+			request_list_free(&run->requests[seed][i]);
+}
+
 static int run(int argc, char **argv)
 {
 	static struct colocation colocation;
 	static struct nursery nursery;
-	char online[NAME_MAX + 1], offline[NAME_MAX + 1];
+	struct names online, offline;
+	char pace[32];
 	struct request request = {
 		.arrivals = "poisson",
 		.load.value = NAN,
@@ -324,23 +428,20 @@ static int run(int argc, char **argv)
 		return code;
 	struct arm_setup setup = {
 		.nursery = &nursery,
-		.online = request.online,
-		.offline = request.offline,
+		.online = &request.online,
+		.offline = &request.offline,
 		.arrivals = request.arrivals,
 		.config = request.config,
-		.pace = {request.load.text ? "--load" : "--rate",
-			 request.load.text ? request.load.text : request.rate.text},
 	};
 
-	trace_name(request.online, online, sizeof(online));
-	trace_name(request.offline, offline, sizeof(offline));
 	colocation = (struct colocation){
-		.online = online,
-		.offline = offline,
 		.arrivals = request.arrivals,
 		.load = request.load.value,
 		.rate_per_s = request.rate.value,
 	};
+	colocation.online = name_clients(&request.online, &online, &colocation.online_clients);
+	colocation.offline = name_clients(&request.offline, &offline, &colocation.offline_clients);
+	set_pace(&request, &setup, pace, sizeof(pace));
 	code = check_files(&request);
 	if (code == CLI_DONE)
 		code = find_binaries(&setup);
@@ -349,18 +450,10 @@ static int run(int argc, char **argv)
 	if (code)
 		return code;
 	set_extent(&request, &setup, &colocation);
-	if (nursery_open(&nursery))
-		return cli_failed(&verb_colocate, "cannot take signals: %m");
-	code = make_folder(&setup);
-	if (code == CLI_DONE)
-		code = measure(&request, &setup, &colocation);
-	nursery_empty(&nursery);
-	remove_folder(setup.folder);
-	nursery_close(&nursery);
+	code = measure_all(&request, &setup, &colocation);
 	if (code == CLI_DONE)
 		code = tell(&request, &colocation);
-	for (unsigned i = 0; i < RESULT_SEEDS_MAX; i++)
-		request_list_free(&colocation.requests[i]);
+	free_requests(&colocation);
 	return code;
 }
 
@@ -368,34 +461,47 @@ const struct verb verb_colocate = {
 	.name = "colocate",
 	.summary = "measure what sharing a GPU costs, with and without the scheduler",
 	.usage =
-		"--online TRACE --offline TRACE [--arms alone,shared,trap] [--load L | --rate R] "
+		"--online TRACE... --offline TRACE [--group G]... [--arms alone,shared,trap] [--load L | --rate R] "
 		"[--arrivals poisson|fixed|bursty|file:PATH] [--config FILE] [--seconds S] [--seeds N] [--json FILE] [--svg FILE]",
-	.help = "Plays two recorded models at once on one GPU, with real processes, and tells what\n"
-		"becomes of the online one's latency and the offline one's throughput. On hardware,\n"
+	.help = "Plays recorded models at once on one GPU, with real processes, and reports what\n"
+		"becomes of the latency of online ones and the throughput of offline ones. On hardware,\n"
 		"or under kfdsim (then every figure is of a simulated GPU, and times are model time:\n"
 		"wall time x time scale).\n"
 		"\n"
-		"  --online TRACE   a trace that is asked for: the same arrivals in every arm\n"
-		"  --offline TRACE  a trace that runs as fast as it can, one step after another\n"
+		"  --online TRACE   a trace that is asked for: the same arrivals in every arm; up to 8\n"
+		"                   times, each a process of its own with arrivals of its own\n"
+		"  --offline TRACE  a trace that runs as fast as it can, one step after another; up to 8\n"
+		"                   times\n"
+		"  --group G        the group (KFDSHIM_GROUP) of the --offline before it: in arm trap the\n"
+		"                   clients of a group are suspended and resumed as one\n"
 		"  --arms LIST      of alone, shared, trap; without it all of them\n"
-		"                     alone   online by itself, then offline by itself\n"
-		"                     shared  both, without any of ours\n"
-		"                     trap    both with libkfdshim.so; a private kfdschedd suspends\n"
-		"                             the offline one while the online one has work\n"
-		"  --load L         online GPU time x rate, 0.2 by default\n"
-		"  --rate R         instead of --load: requests a second (model time)\n"
+		"                     alone   each online one by itself, then all offline ones together:\n"
+		"                             OF ALONE is of what they have without any online one\n"
+		"                     shared  all, without any of ours\n"
+		"                     trap    all with libkfdshim.so; a private kfdschedd suspends\n"
+		"                             the offline ones while an online one has work\n"
+		"  --load L         online GPU time x rate, 0.2 by default; of all online clients\n"
+		"                   together, each having an equal part\n"
+		"  --rate R         instead of --load: requests a second (model time), likewise\n"
 		"  --arrivals KIND  poisson, as by default; or as kfdreplay --help says: fixed, bursty,\n"
-		"                   file:PATH (recorded distances)\n"
+		"                   file:PATH (recorded distances; each client begins at another)\n"
 		"  --config FILE    the configuration of the private kfdschedd, to compare policies\n"
 		"  --seconds S      wall seconds of a measured window: 20, or 5 in virtual time; alone\n"
-		"                   takes two windows (each client the full time), the others one\n"
+		"                   takes one for each online client and one for the offline ones, the\n"
+		"                   others one\n"
 		"  --seeds N        measures each arm so often, with other arrivals: once, or 5 times\n"
 		"                   in virtual time; the table shows how far they are apart\n"
 		"  --json FILE      the figures; keys as in docs/formats.md\n"
 		"  --svg FILE       the figures as a picture\n"
 		"\n"
+		"If there are several clients of a kind, a row of an arm is of all of them: percentiles\n"
+		"of all requests, and steps of which each counts by its GPU time, 1 for the mean of the\n"
+		"clients' steps. So OF ALONE is the sum of the clients' shares of alone, each weighted by\n"
+		"the part of the offline GPU time that the client has alone. Below it are rows of each.\n"
+		"\n"
 		"A second table shows where the GPU's time went while offline was there, in percent\n"
-		"that add up to 100; the sums of all seeds; on hardware only HOLD-OVER is known:\n"
+		"that add up to 100; the sums of all seeds; on hardware only HOLD-OVER is known. With\n"
+		"several offline clients OFFLINE RAN and ONLINE are not known apart:\n"
 		"  OFFLINE RAN   work of it ran, beside online's or not\n"
 		"  ONLINE        work of online ran alone\n"
 		"  BOUNCES       the driver took all queues off the GPU and put them back, as it\n"
@@ -412,7 +518,8 @@ const struct verb verb_colocate = {
 		"The line \"possible\" says what a scheduler could reach that knows the future: it\n"
 		"gives each gap between the requests of arm alone to offline that is longer than a\n"
 		"resume, and suspends when the next one arrives. Costs: the simulated GPU's, or on\n"
-		"hardware the median times of the daemon's calls.\n"
+		"hardware the median times of the daemon's calls. Requests of several online clients\n"
+		"are served one by one there; on a GPU they may run side by side.\n"
 		"In real time a simulated run is valid if the P99 doorbell delay x time scale is at most 5 % of\n"
 		"the online P50 alone, and that P50 at most twice what the trace's GPU time and\n"
 		"the load explain; if it is not, the exit code is 1.\n"
@@ -421,7 +528,8 @@ const struct verb verb_colocate = {
 		"  kfdsim --gpu mi210 --virtual -- kfdsched colocate \\\n"
 		"      --online traces/online_resnet50_b1.csv \\\n"
 		"      --offline traces/offline_gpt2m_train_8x1024.csv --svg report.svg\n"
-		"  kfdsched colocate --online serve.csv --offline train.csv --arms alone,trap \\\n"
-		"      --load 0.4 --seconds 60 --json report.json\n",
+		"  kfdsched colocate --online chat.csv --online search.csv \\\n"
+		"      --offline rank0.csv --group job --offline rank1.csv --group job \\\n"
+		"      --arms alone,trap --load 0.4 --seconds 60 --json report.json\n",
 	.run = run,
 };

@@ -215,7 +215,7 @@ static void right_panel(FILE *out, const struct colocation *run, const struct ve
 }
 
 static void headings(FILE *out, const struct colocation *run, const struct verdict *verdict,
-		     const char *title)
+		     const char *title, const char *names)
 {
 	char text[256], arrivals[96];
 
@@ -225,6 +225,8 @@ static void headings(FILE *out, const struct colocation *run, const struct verdi
 		 run->is_virtual ? "" : " (wall)",
 		 run->seeds > 1 ? "; thin lines: lowest to highest seed" : "");
 	svg_text(out, MARGIN, 67, "soft", "start", text);
+	if (names)
+		svg_text(out, MARGIN, 84, "soft", "start", names);
 	if (verdict->validity == RESULT_INVALID)
 		svg_text(out, WIDTH - MARGIN, 67, "wrong", "end",
 			 "NOT A VALID RUN: the report says why");
@@ -240,15 +242,18 @@ void colocate_svg(const struct colocation *run, const struct verdict *verdict, F
 {
 	struct svg_scale scale = find_scale(run, verdict);
 	unsigned rows = 0;
-	char title[640], world[256], note[320];
+	bool several = run->online_clients.count > 1 || run->offline_clients.count > 1;
+	char names[2100], title[64], world[256], note[320];
 
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		rows += run->arms[i].ran;
 	double bottom = TOP + ROW * rows, end = colocate_svg_times(NULL, run, bottom + 44);
 
-	snprintf(title, sizeof(title), "%s beside %s", run->online, run->offline);
-	svg_begin(out, WIDTH, end + 28, title, style, dark);
-	headings(out, run, verdict, title);
+	snprintf(names, sizeof(names), "%s beside %s", run->online, run->offline);
+	snprintf(title, sizeof(title), "%u online beside %u offline clients",
+		 run->online_clients.count, run->offline_clients.count);
+	svg_begin(out, WIDTH, end + 28, several ? title : names, style, dark);
+	headings(out, run, verdict, several ? title : names, several ? names : NULL);
 	svg_scale_grid(out, &scale, TOP - 8, bottom, LEFT_LABELS);
 	svg_line(out, "base", LEFT_X, bottom, LEFT_X + LEFT_W, bottom);
 	/* The floor lies over the bars that end somewhere, and under the text in

@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "scheduler/cli/field.h"
+#include "scheduler/cli/result_clients.h"
 #include "scheduler/cli/result_possible.h"
 #include "scheduler/cli/table.h"
 
@@ -48,8 +50,9 @@ int result_offline(const json_t *replay, struct offline_figures *out)
 	*out = (struct offline_figures){
 		.steps = field_number(replay, "steps"),
 		.gpu_busy_ratio = field_number(replay, "gpu_busy_ratio"),
+		.gpu_us = field_number(replay, "gpu_us_per_request"),
 	};
-	return isnan(out->steps) || isnan(out->gpu_busy_ratio) ? -EINVAL : 0;
+	return isnan(out->steps) || isnan(out->gpu_busy_ratio) || isnan(out->gpu_us) ? -EINVAL : 0;
 }
 
 void result_charge(struct colocation *run, enum arm arm, const struct simulation *window)
@@ -81,56 +84,70 @@ static bool has_bursts(const struct colocation *run)
 	       strcmp(run->arrivals, "fixed") != 0;
 }
 
+static void refuse(struct verdict *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void refuse(struct verdict *out, const char *fmt, ...)
+{
+	va_list arguments;
+
+	out->validity = RESULT_INVALID;
+	va_start(arguments, fmt);
+	vsnprintf(out->reason, sizeof(out->reason), fmt, arguments);
+	va_end(arguments);
+}
+
+/* By what online client `i` did alone in real time. */
+static void judge_client(const struct colocation *run, unsigned i, struct verdict *out)
+{
+	const struct online_figures *alone = client_online(run, &run->arms[ARM_ALONE], i);
+	bool several = run->online_clients.count > 1;
+	char delay[QUANTITY_BYTES], p50[QUANTITY_BYTES], whose[48] = "";
+
+	if (several)
+		snprintf(whose, sizeof(whose), " of %s", run->online_clients.traces[i]);
+	quantity_us(p50, alone->p50_us);
+	/* kfdsim has precedence over its callers: it may be prompt, and they not. Requests that
+	 * arrive in bursts wait for each other on any machine. */
+	if (isnan(alone->p50_us))
+		refuse(out,
+		       "the doorbell delay is judged by the online P50 alone%s, and no request "
+		       "was completed there",
+		       whose);
+	else if (!has_bursts(run) && alone->p50_us > HOST_SHARE * explained_us(alone))
+		refuse(out,
+		       "the online P50 alone%s (%s) is more than %g x what the trace's GPU time "
+		       "and this load explain (%s): the machine is too busy to submit in time, "
+		       "use a smaller --time-scale",
+		       whose, p50, HOST_SHARE, quantity_us(delay, explained_us(alone)));
+	else if (out->doorbell_p99_us * run->time_scale > DOORBELL_SHARE * alone->p50_us)
+		refuse(out,
+		       "P99 doorbell delay %s (wall) x time scale %g is more than %g %% of the "
+		       "online P50 alone%s (%s): the machine is too busy, use a smaller "
+		       "--time-scale",
+		       quantity_us(delay, out->doorbell_p99_us), run->time_scale,
+		       100 * DOORBELL_SHARE, whose, p50);
+}
+
 static void judge_validity(const struct colocation *run, struct verdict *out)
 {
 	const struct arm_figures *alone = &run->arms[ARM_ALONE];
-	char delay[QUANTITY_BYTES], p50[QUANTITY_BYTES];
 
 	out->validity = RESULT_VALID;
-	if (alone->ran && !alone->online.keeps_up) {
-		out->validity = RESULT_INVALID;
-		snprintf(out->reason, sizeof(out->reason),
-			 "online does not keep up even alone, so nothing can be compared with it: "
-			 "lower --load");
+	if (alone->ran && !alone->online.keeps_up)
+		refuse(out,
+		       "online does not keep up even alone, so nothing can be compared with it: "
+		       "lower --load");
+	else if (run->simulated && run->doorbell.count == 0)
+		refuse(out, "kfdsim reports no doorbell at all in the measured windows");
+	else if (!run->simulated || run->is_virtual) /* the machine has no part in it */
 		return;
+	else if (!alone->ran) {
+		refuse(out,
+		       "the doorbell delay is judged by the online P50 alone, and arm alone was "
+		       "not run");
+		out->validity = RESULT_NOT_JUDGED;
 	}
-	if (!run->simulated)
-		return;
-	if (run->doorbell.count == 0) {
-		out->validity = RESULT_INVALID;
-		snprintf(out->reason, sizeof(out->reason),
-			 "kfdsim reports no doorbell at all in the measured windows");
-		return;
-	}
-	if (run->is_virtual) /* the machine has no part in it */
-		return;
-	if (!alone->ran || isnan(alone->online.p50_us)) {
-		out->validity = alone->ran ? RESULT_INVALID : RESULT_NOT_JUDGED;
-		snprintf(out->reason, sizeof(out->reason),
-			 "the doorbell delay is judged by the online P50 alone, and %s",
-			 alone->ran ? "no request was completed there" : "arm alone was not run");
-		return;
-	}
-	/* kfdsim has precedence over its callers: it may be prompt, and they not. Requests that
-	 * arrive in bursts wait for each other on any machine. */
-	if (!has_bursts(run) && alone->online.p50_us > HOST_SHARE * explained_us(&alone->online)) {
-		out->validity = RESULT_INVALID;
-		snprintf(out->reason, sizeof(out->reason),
-			 "the online P50 alone (%s) is more than %g x what the trace's GPU time "
-			 "and this load explain (%s): the machine is too busy to submit in time, "
-			 "use a smaller --time-scale",
-			 quantity_us(p50, alone->online.p50_us), HOST_SHARE,
-			 quantity_us(delay, explained_us(&alone->online)));
-		return;
-	}
-	if (out->doorbell_p99_us * run->time_scale <= DOORBELL_SHARE * alone->online.p50_us)
-		return;
-	out->validity = RESULT_INVALID;
-	snprintf(out->reason, sizeof(out->reason),
-		 "P99 doorbell delay %s (wall) x time scale %g is more than %g %% of the online "
-		 "P50 alone (%s): the machine is too busy, use a smaller --time-scale",
-		 quantity_us(delay, out->doorbell_p99_us), run->time_scale, 100 * DOORBELL_SHARE,
-		 quantity_us(p50, alone->online.p50_us));
+	for (unsigned i = 0; out->validity == RESULT_VALID && i < run->online_clients.count; i++)
+		judge_client(run, i, out);
 }
 
 void result_judge(const struct colocation *run, struct verdict *out)
@@ -181,20 +198,56 @@ static json_t *spread_json(const struct spread *spread)
 			 range_json(&spread->of_alone));
 }
 
-static json_t *arm_json(const struct arm_figures *arm, const struct spread *spread)
+static json_t *online_json(const struct online_figures *online)
 {
-	const struct online_figures *online = &arm->online;
+	return json_pack("{s:o,s:o,s:o,s:o,s:I,s:o,s:b}", "p50_us", number(online->p50_us),
+			 "p90_us", number(online->p90_us), "p99_us", number(online->p99_us),
+			 "p999_us", number(online->p999_us), "requests", online->requests,
+			 "gpu_busy_ratio", number(online->gpu_busy_ratio), "keeps_up",
+			 online->keeps_up);
+}
 
-	return json_pack(
-		"{s:{s:o,s:o,s:o,s:o,s:I,s:o,s:b},s:{s:o,s:o},s:o,s:I,s:I,s:o,s:{s:o,s:o}}",
-		"online", "p50_us", number(online->p50_us), "p90_us", number(online->p90_us),
-		"p99_us", number(online->p99_us), "p999_us", number(online->p999_us), "requests",
-		online->requests, "gpu_busy_ratio", number(online->gpu_busy_ratio), "keeps_up",
-		online->keeps_up, "offline", "steps", number(arm->offline.steps), "gpu_busy_ratio",
-		number(arm->offline.gpu_busy_ratio), "spread", spread_json(spread), "suspends",
-		(json_int_t)arm->suspends, "resumes", (json_int_t)arm->resumes, "time_percent",
-		time_json(&arm->time), "delays_us", "suspend", number(arm->suspend_delay_us),
-		"resume", number(arm->resume_delay_us));
+static json_t *offline_json(const struct offline_figures *offline)
+{
+	return json_pack("{s:o,s:o}", "steps", number(offline->steps), "gpu_busy_ratio",
+			 number(offline->gpu_busy_ratio));
+}
+
+/* Each client by itself. */
+static json_t *clients_json(const struct colocation *run, enum arm which)
+{
+	const struct arm_figures *arm = &run->arms[which];
+	const struct client_set *online = &run->online_clients, *offline = &run->offline_clients;
+	json_t *lists[] = {json_array(), json_array()}, *one;
+
+	for (unsigned i = 0; i < online->count; i++) {
+		one = online_json(client_online(run, arm, i));
+		json_object_set_new(one, "trace", json_string(online->traces[i]));
+		json_array_append_new(lists[0], one);
+	}
+	for (unsigned i = 0; i < offline->count; i++) {
+		one = offline_json(client_offline(run, arm, i));
+		json_object_set_new(one, "trace", json_string(offline->traces[i]));
+		json_object_set_new(one, "group",
+				    offline->groups[i] ? json_string(offline->groups[i])
+						       : json_null());
+		json_object_set_new(one, "of_alone", number(client_of_alone(run, which, i)));
+		json_array_append_new(lists[1], one);
+	}
+	return json_pack("{s:o,s:o}", "online", lists[0], "offline", lists[1]);
+}
+
+static json_t *arm_json(const struct colocation *run, enum arm which)
+{
+	const struct arm_figures *arm = &run->arms[which];
+
+	return json_pack("{s:o,s:o,s:o,s:o,s:I,s:I,s:o,s:{s:o,s:o}}", "online",
+			 online_json(&arm->online), "offline", offline_json(&arm->offline),
+			 "clients", clients_json(run, which), "spread",
+			 spread_json(&run->spread[which]), "suspends", (json_int_t)arm->suspends,
+			 "resumes", (json_int_t)arm->resumes, "time_percent", time_json(&arm->time),
+			 "delays_us", "suspend", number(arm->suspend_delay_us), "resume",
+			 number(arm->resume_delay_us));
 }
 
 json_t *result_json(const struct colocation *run, const struct verdict *verdict)
@@ -210,8 +263,7 @@ json_t *result_json(const struct colocation *run, const struct verdict *verdict)
 		valid = json_boolean(verdict->validity == RESULT_VALID);
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		if (run->arms[i].ran)
-			json_object_set_new(arms, arm_names[i],
-					    arm_json(&run->arms[i], &run->spread[i]));
+			json_object_set_new(arms, arm_names[i], arm_json(run, (enum arm)i));
 	return json_pack(
 		"{s:b,s:b,s:o,s:f,s:s,s:s,s:s,s:o,s:o,s:f,s:i,s:o,s:o,s:o,s:o,s:o,s:o}",
 		"simulated", run->simulated, "virtual", run->is_virtual, "profile",

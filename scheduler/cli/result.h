@@ -37,12 +37,23 @@ struct online_figures {
 struct offline_figures {
 	double steps;
 	double gpu_busy_ratio;
+	double gpu_us; /* a step's, the trace's own sum of durations */
+};
+
+#define RESULT_CLIENTS_MAX 8u /* of each kind */
+
+/* The clients of one kind. */
+struct client_set {
+	unsigned count;
+	const char *traces[RESULT_CLIENTS_MAX];
+	const char *groups[RESULT_CLIENTS_MAX]; /* NULL: it is in none */
 };
 
 struct arm_figures {
 	bool ran;
-	struct online_figures online;
-	struct offline_figures offline;
+	/* Of all clients of the kind (result_clients.h), and of each. */
+	struct online_figures online, online_of[RESULT_CLIENTS_MAX];
+	struct offline_figures offline, offline_of[RESULT_CLIENTS_MAX];
 	uint64_t suspends, resumes;
 	struct result_time time; /* of the window in which offline ran */
 	/* The daemon's delays, in sum: from the activity that caused a suspend, and from the end
@@ -63,19 +74,21 @@ struct spread {
 };
 
 struct colocation {
-	const char *online, *offline; /* names of the traces */
-	const char *arrivals;	      /* kfdreplay's name of their kind; NULL: poisson */
-	double load, rate_per_s;      /* one of them; the other is NAN */
-	double seconds;		      /* wall, of one measured window */
-	unsigned seeds;		      /* each arm was measured so often, with other arrivals */
+	const char *online, *offline; /* the clients' names, as a title has them */
+	struct client_set online_clients, offline_clients; /* the names of their traces */
+	const char *arrivals;	 /* kfdreplay's name of their kind; NULL: poisson */
+	double load, rate_per_s; /* of all clients; one of them, the other is NAN */
+	double seconds;		 /* wall, of one measured window */
+	unsigned seeds;		 /* each arm was measured so often, with other arrivals */
 	bool simulated;
 	bool is_virtual;   /* simulated, and its times do not depend on the machine */
 	double time_scale; /* 1 on hardware */
 	char profile[64];
-	double bounce_us;				/* NAN on hardware */
-	struct hist doorbell;				/* ns, wall, all measured windows */
-	struct hist suspend, resume;			/* ns, wall: the daemon's calls */
-	struct request_list requests[RESULT_SEEDS_MAX]; /* online's in arm alone */
+	double bounce_us;	     /* NAN on hardware */
+	struct hist doorbell;	     /* ns, wall, all measured windows */
+	struct hist suspend, resume; /* ns, wall: the daemon's calls */
+	/* Of each online client in arm alone. */
+	struct request_list requests[RESULT_SEEDS_MAX][RESULT_CLIENTS_MAX];
 	struct arm_figures by_seed[RESULT_SEEDS_MAX][ARM_COUNT];
 	/* Of all seeds: the median of each percentile, the mean of ratios and steps, the sum of all
 	 * that is counted, and of times (result_combine). */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "scheduler/cli/result_clients.h"
 #include "scheduler/cli/table.h"
 
 static double known(double us)
@@ -11,7 +12,9 @@ static double known(double us)
 	return isnan(us) ? 0 : us;
 }
 
-static struct possible_costs find_costs(const struct colocation *run, const struct verdict *verdict)
+/* Of one client. */
+static struct possible_costs client_costs(const struct colocation *run,
+					  const struct verdict *verdict)
 {
 	if (run->simulated)
 		return (struct possible_costs){
@@ -22,22 +25,52 @@ static struct possible_costs find_costs(const struct colocation *run, const stru
 				       result_hist_median_us(&run->resume)};
 }
 
+static struct possible_costs find_costs(const struct colocation *run, const struct verdict *verdict)
+{
+	struct possible_costs costs = client_costs(run, verdict);
+	unsigned calls = client_smallest_unit(&run->offline_clients);
+
+	costs.suspend_us *= calls;
+	costs.resume_us *= calls;
+	return costs;
+}
+
+/* One list, from those of one seed's clients. NULL: a client has none, or there is no memory. */
+static struct possible_request *merge(const struct request_list *lists, unsigned clients,
+				      size_t *count)
+{
+	struct possible_request *requests;
+	size_t room = 1;
+
+	*count = 0;
+	for (unsigned i = 0; i < clients; i++) {
+		if (!lists[i].times)
+			return NULL;
+		room += lists[i].count;
+	}
+	requests = calloc(room, sizeof(*requests));
+	for (unsigned i = 0; requests && i < clients; i++) {
+		possible_service(lists[i].times, lists[i].count, requests + *count);
+		*count += lists[i].count;
+	}
+	if (requests)
+		possible_merge(requests, *count);
+	return requests;
+}
+
 /* With the requests of one seed. */
 static struct possible play(const struct colocation *run, unsigned seed,
 			    const struct possible_costs *costs)
 {
-	const struct request_list *list = &run->requests[seed];
-	struct possible_request *requests = calloc(list->count + 1, sizeof(*requests));
 	struct possible possible = POSSIBLE_UNKNOWN;
+	size_t count;
+	struct possible_request *requests =
+		merge(run->requests[seed], run->online_clients.count, &count);
 
-	if (!requests || !list->times) {
-		free(requests);
-		return possible;
-	}
-	possible_service(list->times, list->count, requests);
 	/* On an error it is unknown. */
-	possible_play(requests, list->count, run->seconds * 1e6 * run->time_scale, costs,
-		      &possible);
+	if (requests)
+		possible_play(requests, count, run->seconds * 1e6 * run->time_scale, costs,
+			      &possible);
 	free(requests);
 	return possible;
 }

@@ -5,7 +5,9 @@
  *
  * Unknown (NAN, null in JSON) if arm alone did not run or did not keep up, or a cost is not
  * known. On a simulated GPU the costs are its bounce and the median save and restore of arm trap
- * (none where nothing was saved), on hardware the medians of the daemon's calls.
+ * (none where nothing was saved), on hardware the medians of the daemon's calls. The driver
+ * suspends and resumes one process a call; what is possible takes as many calls as the smallest
+ * unit of offline clients has members, for one of them at a time is enough to use the GPU.
  */
 #ifndef KFDSHIM_CLI_RESULT_POSSIBLE_H
 #define KFDSHIM_CLI_RESULT_POSSIBLE_H

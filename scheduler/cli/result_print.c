@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "scheduler/cli/result_clients.h"
 #include "scheduler/cli/result_possible.h"
 #include "scheduler/cli/table.h"
 
@@ -24,9 +25,11 @@ const char *result_arrivals(const struct colocation *run, char *text, size_t siz
 			says = kinds[i].says;
 	n = snprintf(text, size, "%s, ", says);
 	if (isnan(run->load))
-		snprintf(text + n, size - (size_t)n, "%g requests/s", run->rate_per_s);
+		n += snprintf(text + n, size - (size_t)n, "%g requests/s", run->rate_per_s);
 	else
-		snprintf(text + n, size - (size_t)n, "load %g %%", 100 * run->load);
+		n += snprintf(text + n, size - (size_t)n, "load %g %%", 100 * run->load);
+	if (run->online_clients.count > 1)
+		snprintf(text + n, size - (size_t)n, " in all");
 	return text;
 }
 
@@ -52,29 +55,71 @@ void result_world(const struct colocation *run, const struct verdict *verdict, c
 		snprintf(text + n, size - (size_t)n, " (assumed)");
 }
 
-static void arm_row(struct table *table, const struct colocation *run,
-		    const struct verdict *verdict, enum arm which)
+/* Four of them. */
+static void latency_cells(struct table *table, const struct online_figures *online)
 {
-	const struct arm_figures *arm = &run->arms[which];
-	const struct online_figures *online = &arm->online;
 	const double latencies[] = {online->p50_us, online->p90_us, online->p99_us,
 				    online->p999_us};
 	char text[QUANTITY_BYTES];
 
-	table_row(table);
-	table_cell(table, "%s", arm_names[which]);
 	if (online->keeps_up)
 		for (unsigned i = 0; i < 4; i++)
 			table_cell(table, "%s", quantity_us(text, latencies[i]));
 	else
 		table_span(table, 4, "does not keep up");
 	table_cell(table, "%" JSON_INTEGER_FORMAT, online->requests);
-	table_cell(table, "%.2f", arm->offline.steps);
-	if (isnan(verdict->of_alone[which]))
+}
+
+static void of_alone_cell(struct table *table, double of_alone)
+{
+	if (isnan(of_alone))
 		table_cell(table, TABLE_UNKNOWN);
 	else
-		table_cell(table, "%.0f %%", 100 * verdict->of_alone[which]);
+		table_cell(table, "%.0f %%", 100 * of_alone);
+}
+
+static void blank_cells(struct table *table, unsigned n)
+{
+	while (n--)
+		table_cell(table, "%s", "");
+}
+
+static void arm_row(struct table *table, const struct colocation *run,
+		    const struct verdict *verdict, enum arm which)
+{
+	const struct arm_figures *arm = &run->arms[which];
+
+	table_row(table);
+	table_cell(table, "%s", arm_names[which]);
+	latency_cells(table, &arm->online);
+	table_cell(table, "%.2f", arm->offline.steps);
+	of_alone_cell(table, verdict->of_alone[which]);
 	table_cell(table, "%llu", (unsigned long long)arm->suspends);
+}
+
+/* Below an arm's row, where it is of several clients of a kind. */
+static void client_rows(struct table *table, const struct colocation *run, enum arm which)
+{
+	const struct client_set *online = &run->online_clients, *offline = &run->offline_clients;
+	const struct arm_figures *arm = &run->arms[which];
+
+	for (unsigned i = 0; online->count > 1 && i < online->count; i++) {
+		table_row(table);
+		table_cell(table, "  %s", online->traces[i]);
+		latency_cells(table, client_online(run, arm, i));
+		blank_cells(table, 3);
+	}
+	for (unsigned i = 0; offline->count > 1 && i < offline->count; i++) {
+		table_row(table);
+		if (offline->groups[i])
+			table_cell(table, "  %s (%s)", offline->traces[i], offline->groups[i]);
+		else
+			table_cell(table, "  %s", offline->traces[i]);
+		blank_cells(table, 5);
+		table_cell(table, "%.2f", client_offline(run, arm, i)->steps);
+		of_alone_cell(table, client_of_alone(run, which, i));
+		blank_cells(table, 1);
+	}
 }
 
 static void range_cell(struct table *table, const struct range *range)
@@ -145,14 +190,10 @@ static void print_bound(const struct colocation *run, const struct verdict *verd
 			verdict->bound);
 }
 
-int result_print(const struct colocation *run, const struct verdict *verdict, FILE *out)
+static void print_heading(const struct colocation *run, const struct verdict *verdict, FILE *out)
 {
-	struct table *table =
-		table_new("<ARM|P50|P90|P99|P99.9|REQUESTS|OFFLINE STEPS|OF ALONE|SUSPENDS");
 	char world[256], arrivals[96];
 
-	if (!table)
-		return -ENOMEM;
 	result_world(run, verdict, world, sizeof(world));
 	fprintf(out, "%s%s\n", run->simulated ? "SIMULATED GPU: " : "", world);
 	fprintf(out, "online %s, %s; offline %s, closed loop; %g s%s a window%s\n", run->online,
@@ -164,16 +205,39 @@ int result_print(const struct colocation *run, const struct verdict *verdict, FI
 			"%u seeds: medians of the percentiles, means of the steps, totals of the "
 			"rest; the lowest and the highest below\n",
 			run->seeds);
+	if (run->offline_clients.count > 1)
+		fprintf(out, "a row of an arm: a step of each offline client counts by its GPU "
+			     "time, 1 for the mean of theirs\n");
 	fputc('\n', out);
-	for (unsigned i = 0; i < ARM_COUNT; i++)
-		if (run->arms[i].ran) {
-			arm_row(table, run, verdict, (enum arm)i);
-			if (run->seeds > 1)
-				spread_row(table, run, (enum arm)i);
-		}
-	int rc = table_print(table, out);
+}
 
+static int print_arms(const struct colocation *run, const struct verdict *verdict, FILE *out)
+{
+	struct table *table =
+		table_new("<ARM|P50|P90|P99|P99.9|REQUESTS|OFFLINE STEPS|OF ALONE|SUSPENDS");
+	int rc;
+
+	if (!table)
+		return -ENOMEM;
+	for (unsigned i = 0; i < ARM_COUNT; i++) {
+		if (!run->arms[i].ran)
+			continue;
+		arm_row(table, run, verdict, (enum arm)i);
+		if (run->seeds > 1)
+			spread_row(table, run, (enum arm)i);
+		client_rows(table, run, (enum arm)i);
+	}
+	rc = table_print(table, out);
 	table_free(table);
+	return rc;
+}
+
+int result_print(const struct colocation *run, const struct verdict *verdict, FILE *out)
+{
+	int rc;
+
+	print_heading(run, verdict, out);
+	rc = print_arms(run, verdict, out);
 	fputc('\n', out);
 	if (!rc)
 		rc = print_times(run, out);

@@ -60,17 +60,26 @@ static struct range range(const struct colocation *run, enum arm arm, size_t at)
 	return range;
 }
 
+static void count_online(struct online_figures *all, const struct online_figures *one)
+{
+	all->keeps_up &= one->keeps_up;
+	all->requests += one->requests;
+}
+
 static void count(struct colocation *run, enum arm arm)
 {
 	struct arm_figures *all = &run->arms[arm];
 
 	all->ran = all->online.keeps_up = true;
+	for (unsigned i = 0; i < RESULT_CLIENTS_MAX; i++)
+		all->online_of[i].keeps_up = true;
 	for (unsigned seed = 0; seed < run->seeds; seed++) {
 		const struct arm_figures *one = &run->by_seed[seed][arm];
 
 		all->ran &= one->ran;
-		all->online.keeps_up &= one->online.keeps_up;
-		all->online.requests += one->online.requests;
+		count_online(&all->online, &one->online);
+		for (unsigned i = 0; i < run->online_clients.count; i++)
+			count_online(&all->online_of[i], &one->online_of[i]);
 		all->suspends += one->suspends;
 		all->resumes += one->resumes;
 		hist_add_all(&all->save, &one->save);
@@ -94,28 +103,53 @@ static void find_spread(struct colocation *run, enum arm arm)
 			: (struct range){NAN, NAN};
 }
 
-void result_combine(struct colocation *run)
+static void set_mean(struct colocation *run, enum arm arm, size_t at)
 {
-	static const size_t medians[] = {AT(online.p50_us), AT(online.p90_us), AT(online.p99_us),
-					 AT(online.p999_us)};
-	static const size_t means[] = {AT(online.gpu_busy_ratio), AT(online.gpu_us),
-				       AT(offline.steps), AT(offline.gpu_busy_ratio)};
+	set(run, arm, at, sum(run, arm, at) / run->seeds);
+}
+
+/* `at`: of a struct online_figures. */
+static void combine_online(struct colocation *run, enum arm arm, size_t at)
+{
+	static const size_t medians[] = {
+		offsetof(struct online_figures, p50_us), offsetof(struct online_figures, p90_us),
+		offsetof(struct online_figures, p99_us), offsetof(struct online_figures, p999_us)};
+
+	for (unsigned i = 0; i < sizeof(medians) / sizeof(medians[0]); i++)
+		set(run, arm, at + medians[i], median(run, arm, at + medians[i]));
+	set_mean(run, arm, at + offsetof(struct online_figures, gpu_busy_ratio));
+	set_mean(run, arm, at + offsetof(struct online_figures, gpu_us));
+}
+
+static void combine_offline(struct colocation *run, enum arm arm, size_t at)
+{
+	set_mean(run, arm, at + offsetof(struct offline_figures, steps));
+	set_mean(run, arm, at + offsetof(struct offline_figures, gpu_busy_ratio));
+	set_mean(run, arm, at + offsetof(struct offline_figures, gpu_us));
+}
+
+static void combine_arm(struct colocation *run, enum arm arm)
+{
 	static const size_t sums[] = {AT(suspend_delay_us), AT(resume_delay_us), AT(time.all_us)};
 
-	for (unsigned arm = 0; arm < ARM_COUNT; arm++) {
-		run->arms[arm] = (struct arm_figures){0};
-		count(run, (enum arm)arm);
-		for (unsigned i = 0; i < sizeof(medians) / sizeof(medians[0]); i++)
-			set(run, (enum arm)arm, medians[i], median(run, (enum arm)arm, medians[i]));
-		for (unsigned i = 0; i < sizeof(means) / sizeof(means[0]); i++)
-			set(run, (enum arm)arm, means[i],
-			    sum(run, (enum arm)arm, means[i]) / run->seeds);
-		for (unsigned i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
-			set(run, (enum arm)arm, sums[i], sum(run, (enum arm)arm, sums[i]));
-		for (unsigned i = 0; i < TIME_SHARES; i++)
-			set(run, (enum arm)arm, AT(time.us[i]),
-			    sum(run, (enum arm)arm, AT(time.us[i])));
-	}
+	run->arms[arm] = (struct arm_figures){0};
+	count(run, arm);
+	combine_online(run, arm, AT(online));
+	for (unsigned i = 0; i < run->online_clients.count; i++)
+		combine_online(run, arm, AT(online_of[i]));
+	combine_offline(run, arm, AT(offline));
+	for (unsigned i = 0; i < run->offline_clients.count; i++)
+		combine_offline(run, arm, AT(offline_of[i]));
+	for (unsigned i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
+		set(run, arm, sums[i], sum(run, arm, sums[i]));
+	for (unsigned i = 0; i < TIME_SHARES; i++)
+		set(run, arm, AT(time.us[i]), sum(run, arm, AT(time.us[i])));
+}
+
+void result_combine(struct colocation *run)
+{
+	for (unsigned arm = 0; arm < ARM_COUNT; arm++)
+		combine_arm(run, (enum arm)arm);
 	for (unsigned arm = 0; arm < ARM_COUNT; arm++)
 		find_spread(run, (enum arm)arm);
 }

@@ -104,7 +104,7 @@ static unsigned busiest(const struct time_reading *earlier, const struct time_re
 static void share_out(const double us[TIME_PARTS], double process_us, double held_over_us,
 		      struct result_time *out)
 {
-	double offline = fmin(process_us, us[PART_RUN]);
+	double offline = isnan(process_us) ? NAN : fmin(process_us, us[PART_RUN]);
 	double over = fmin(held_over_us, us[PART_HELD]);
 
 	*out = (struct result_time){.us = {
@@ -143,7 +143,8 @@ void time_between(const struct time_reading *earlier, const struct time_reading 
 		return;
 	for (unsigned part = 0; part < TIME_PARTS; part++)
 		us[part] = (double)(to->ns[part] - from->ns[part]) / 1e3;
-	share_out(us, (double)(to->process_ns - from->process_ns) / 1e3, held_over_us, out);
+	share_out(us, later->several ? NAN : (double)(to->process_ns - from->process_ns) / 1e3,
+		  held_over_us, out);
 }
 
 /* ---- output ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the time of the GPU went while an offline process was to run on it, in shares that add up
+ * Where the time of the GPU went while offline processes were to run on it, in shares that add up
  * to the whole. What kfdsim counts of the GPU (docs/formats.md, simulation.json) says all of it but
  * for how long the daemon held the process over, which the daemon says; on hardware nothing but
  * that is known.
@@ -11,6 +11,7 @@
 #define KFDSHIM_CLI_RESULT_TIME_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -53,11 +54,12 @@ enum time_part {
 /* What has been counted at one moment. */
 struct time_reading {
 	uint64_t wall_ns;
-	double held_over_us; /* of the process, by the daemon; wall */
+	double held_over_us; /* of the process, or the mean of several, by the daemon; wall */
+	bool several;	     /* of processes: for how long work of any ran is not known */
 	unsigned n_gpus;     /* 0: they are not known */
 	struct time_gpu {
 		uint64_t ns[TIME_PARTS];
-		uint64_t process_ns; /* for which work of the process ran */
+		uint64_t process_ns; /* for which work of the one process ran */
 	} gpus[TIME_GPUS];
 };
 

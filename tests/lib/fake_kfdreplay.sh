@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 # Stands in for kfdreplay: keeps the sync contract and writes figures that can
 # differ by arm and role. Reads FAKE_DIR, and FAKE_REPLAY=fail|mute|early|impossible|bad_times;
-# FAKE_SPREAD: P99 under trap depends on the seed. FAKE_OVERLOAD: it does not keep up.
+# FAKE_SPREAD: P99 under trap depends on the seed. FAKE_OVERLOAD: it does not keep up. Of several
+# clients the second online one takes 1 ms longer, and the second offline one has steps three times
+# as long and keeps half as much.
 set -eu
 mode=open load=- seed=- arrivals=- times=""
 while [ $# -gt 0 ]; do
@@ -55,9 +57,11 @@ shared/offline/impossible)
 	exit 77
 	;;
 esac
+touch "$FAKE_DIR/live-$$"
 printf r >&"${sync#*:}"
 read -r -N 1 _ <&"${sync%:*}"
 echo "$$" >>"$FAKE_DIR/begun"
+echo "together=$(find "$FAKE_DIR" -name 'live-*' | wc -l)" >>"$FAKE_DIR/$name.log"
 [ "${FAKE_REPLAY-}" != early ] || exit 0
 # As kfdreplay does: a few ms after the end of the seconds.
 sleep "$seconds"
@@ -71,15 +75,20 @@ p99=2000 keeps=true
 steps=10.5
 [ "$arm" != trap ] || steps=8.4
 if [ "$mode" = open ]; then steps=0; fi
-# 900 us every 9 ms
-[ -z "$times" ] || awk 'BEGIN {
+gpu_us=900
+[ "$role" != online2 ] || gpu_us=1900
+[ "$role" != offline2 ] || gpu_us=2700
+[ "$arm/$role" != trap/offline2 ] || steps=4.2
+# Every 9 ms within the window.
+[ -z "$times" ] || awk -v us="$gpu_us" -v seconds="$seconds" 'BEGIN {
 	print "due_us,begin_us,end_us"
-	for (i = 1; i <= 100; i++) printf "%d,%d,%d\n", 9000 * i, 9000 * i, 9000 * i + 900
+	for (i = 1; i <= 100 && 9000 * i + us < 1e6 * seconds; i++) printf "%d,%d,%d\n", 9000 * i, 9000 * i, 9000 * i + us
 }' >"$times"
 [ -z "$times" ] || [ "${FAKE_REPLAY-}" != bad_times ] || echo 7 >>"$times"
 cat >"$json" <<JSON
 {"trace":"x","simulated":false,"time_scale":1,"agent":"fake","mode":"$mode","requests":100,
- "arrived":100,"steps":$steps,"seconds":$seconds,"gpu_us_per_request":900,"gpu_busy_ratio":0.2,
+ "arrived":100,"steps":$steps,"seconds":$seconds,"gpu_us_per_request":$gpu_us,"gpu_busy_ratio":0.2,
  "rate_per_s":220,"latency_us":{"mean":1000,"p50":900,"p90":1500,"p99":$p99,"p999":3000,"max":4000},
  "keeps_up":$keeps,"backlog":0,"count":null}
 JSON
+rm "$FAKE_DIR/live-$$"

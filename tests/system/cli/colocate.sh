@@ -48,10 +48,12 @@ jq -e '(keys == ["arms", "arrivals", "costs", "doorbell_delay_us", "invalid_reas
 		"suspends", "trap_of_possible", "trap_p99_of_possible"])
 	and .online == "on" and .offline == "off" and .load == 0.3 and .rate_per_s == null
 	and .seconds == 1 and (.arms | keys == ["alone", "shared", "trap"])
-	and all(.arms[]; (keys == ["delays_us", "offline", "online", "resumes", "spread", "suspends", "time_percent"])
+	and all(.arms[]; (keys == ["clients", "delays_us", "offline", "online", "resumes", "spread", "suspends", "time_percent"])
 		and (.online | keys == ["gpu_busy_ratio", "keeps_up", "p50_us", "p90_us", "p999_us",
 					"p99_us", "requests"])
 		and (.offline | keys == ["gpu_busy_ratio", "steps"])
+		and .clients.online == [.online + {trace: "on"}]
+		and .clients.offline == [.offline + {trace: "off", group: null, of_alone: .clients.offline[0].of_alone}]
 		and (.delays_us | keys == ["resume", "suspend"])
 		and (.time_percent | keys == ["bounces", "detection", "hold_over", "idle_held", "offline_ran",
 					      "online", "own_gaps", "save_restore"])

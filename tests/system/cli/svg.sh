@@ -16,7 +16,7 @@ for file in "$work"/*.svg; do
 	# The text, tags away.
 	sed -e '/<style>/,/<\/style>/d' -e 's/<[^>]*>//g' "$file" >"${file%.svg}.txt"
 done
-[ "$count" = 7 ] || fail "expected seven samples, not $count"
+[ "$count" = 8 ] || fail "expected eight samples, not $count"
 
 has_text() { grep -qxF -- "$2" "$work/$1.txt" || fail "$1 does not say '$2': $(cat "$work/$1.txt")"; }
 lacks() { ! grep -qF -- "$2" "$work/$1.txt" || fail "$1 says '$2'"; }
@@ -54,4 +54,7 @@ lacks hardware "simulated"
 lacks hardware "floor"
 has_text one_arm "Offline steps in the window"
 lacks one_arm "alone"
+has_text several "2 online beside 4 offline clients"
+has_text several "online: Poisson arrivals, load 20 % in all; offline: closed loop; 40 s (wall) a window"
+has_text several "online_resnet50_b1 + online_llama1b_decode_b1 beside 2 x offline_gpt2m_train_8x1024 (a) + 2 x offline_gemm4000_f32 (b)"
 has_text names "a &amp;&amp; b &lt;script&gt; beside c"

@@ -29,6 +29,8 @@ static void usual(void)
 	run = (struct colocation){
 		.online = "online_resnet50_b1",
 		.offline = "offline_gpt2m_train_8x1024",
+		.online_clients = {1, {"online_resnet50_b1"}, {NULL}},
+		.offline_clients = {1, {"offline_gpt2m_train_8x1024"}, {NULL}},
 		.load = 0.2,
 		.rate_per_s = NAN,
 		.seconds = 40,
@@ -37,15 +39,15 @@ static void usual(void)
 		.profile = "mi210",
 		.bounce_us = 200,
 		.seeds = 1,
-		.requests = {{times, 2}},
+		.requests = {{{times, 2}}},
 	};
 	hist_add(&run.doorbell, 20000);
 	run.arms[ARM_ALONE] = (struct arm_figures){
-		.ran = true, .online = latencies(909, 2475, true), .offline = {10.53, 0.98}};
+		.ran = true, .online = latencies(909, 2475, true), .offline = {10.53, 0.98, 0}};
 	run.arms[ARM_SHARED] = (struct arm_figures){
-		.ran = true, .online = latencies(9.1e6, 18e6, false), .offline = {10.02, 0.95}};
+		.ran = true, .online = latencies(9.1e6, 18e6, false), .offline = {10.02, 0.95, 0}};
 	run.arms[ARM_TRAP] = (struct arm_figures){
-		.ran = true, .online = latencies(1020, 3060, true), .offline = {7.98, 0.74}};
+		.ran = true, .online = latencies(1020, 3060, true), .offline = {7.98, 0.74, 0}};
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		run.arms[i].time =
 			(struct result_time){.us = {990, 0, 0, 0, 0, 0, 0, 10}, .all_us = 1000};
@@ -118,6 +120,14 @@ int main(int argc, char **argv)
 	usual();
 	run.arms[ARM_ALONE].ran = run.arms[ARM_SHARED].ran = false;
 	save(argv[1], "one_arm");
+
+	/* Several clients: what each did is in the table alone. */
+	usual();
+	run.online = "online_resnet50_b1 + online_llama1b_decode_b1";
+	run.offline = "2 x offline_gpt2m_train_8x1024 (a) + 2 x offline_gemm4000_f32 (b)";
+	run.online_clients.count = 2;
+	run.offline_clients.count = 4;
+	save(argv[1], "several");
 
 	usual();
 	run.online = "a && b <script>";

@@ -26,6 +26,8 @@ static int fresh(void **state)
 	run = (struct colocation){
 		.online = "on",
 		.offline = "off",
+		.online_clients = {1, {"on"}, {NULL}},
+		.offline_clients = {1, {"off"}, {NULL}},
 		.load = 0.2,
 		.rate_per_s = NAN,
 		.seconds = 20,
@@ -38,7 +40,7 @@ static int fresh(void **state)
 		run.arms[i] = (struct arm_figures){
 			.ran = true,
 			.online = {900, 1500, 2000, 3000, 100, 0.2, true, 800},
-			.offline = {10, 0.9},
+			.offline = {10, 0.9, 90000},
 		};
 	run.arms[ARM_SHARED].online.keeps_up = false;
 	run.arms[ARM_TRAP].online.p99_us = 2600;
@@ -157,7 +159,7 @@ static void test_possible(void **state)
 
 	(void)state;
 	run.seeds = 1;
-	run.requests[0] = (struct request_list){times, 2};
+	run.requests[0][0] = (struct request_list){times, 2};
 	result_judge(&run, &verdict);
 	save = verdict.save_us;
 	assert_true(verdict.possible_costs.suspend_us == 200 + save);
@@ -176,12 +178,12 @@ static void test_possible(void **state)
 
 	/* Seeds: the mean of the shares, the median of the percentiles; one without is no figure. */
 	run.seeds = 2;
-	run.requests[1] = (struct request_list){late, 1};
+	run.requests[1][0] = (struct request_list){late, 1};
 	result_judge(&run, &verdict);
 	assert_true(verdict.possible.share > (share + 0.99) / 2 && verdict.possible.share < 0.96);
 	assert_int_equal(verdict.possible.suspends, 3);
 	assert_true(verdict.possible.p99_us == 100000 + 200 + save);
-	run.requests[1].times = NULL;
+	run.requests[1][0].times = NULL;
 	result_judge(&run, &verdict);
 	assert_true(isnan(verdict.possible.share));
 
@@ -394,7 +396,7 @@ static void test_reads_kfdreplay(void **state)
 	assert_int_equal(result_online(json, &online), 0);
 	assert_true(online.p50_us == 1 && online.p999_us == 4.5 && online.requests == 5);
 	assert_int_equal(result_offline(json, &offline), 0);
-	assert_true(offline.steps == 5.25);
+	assert_true(offline.steps == 5.25 && offline.gpu_us == 800);
 	json_decref(json);
 
 	json = json_loads(none, 0, NULL);

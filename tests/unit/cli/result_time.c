@@ -123,6 +123,19 @@ static void test_shares(void **state)
 	assert_true(result.all_us == 100);
 }
 
+/* Of several processes it is not known for how long work of any of them ran. */
+static void test_several_processes(void **state)
+{
+	(void)state;
+	SPEND(50000, 4, [PART_RUN] = 70000, [PART_HELD] = 10000, [PART_IDLE] = 20000);
+	second.several = true;
+	time_between(&first, &second, 1, &result);
+	assert_true(isnan(time_percent(&result, TIME_OFFLINE)));
+	assert_true(isnan(time_percent(&result, TIME_ONLINE)));
+	assert_true(time_percent(&result, TIME_DETECTION) == 6);
+	assert_true(time_percent(&result, TIME_OWN_GAPS) == 20);
+}
+
 /* The daemon's reading and the GPU's are not of the same instant. */
 static void test_what_cannot_be_is_cut(void **state)
 {
@@ -194,6 +207,7 @@ int main(void)
 		cmocka_unit_test(test_reads),
 		cmocka_unit_test(test_refuses_what_is_not_documented),
 		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_several_processes),
 		cmocka_unit_test(test_what_cannot_be_is_cut),
 		cmocka_unit_test(test_time_scale),
 		cmocka_unit_test(test_what_is_not_known),
