@@ -24,7 +24,8 @@ Plays each case by kfdsched colocate, arms alone and trap, and prints a line:
 
 Without --online: resnet50 and llama decode at 5, 20, 50 and 80 % beside gpt2m training and beside
 gemm4000, bounces of 50, 200 and 500 us; at 20 % in bursts, and at heavy-tailed distances (log-normal,
-made here); and the server. Windows of 10 s and five seeds: more than an hour.
+made here); at 20 % both together, beside gpt2m training and beside two of each offline trace, each
+two in a group; and the server. Windows of 10 s and five seeds: some hours.
 
   --short           windows of 2 s, one seed, bounces of 200 us
   --only PATTERN    the cases whose name (--list) the extended regular expression matches
@@ -94,14 +95,16 @@ heavy_tailed() {
 	}'
 }
 
-# cases: one a line: NAME ONLINE PACE VALUE ARRIVALS OFFLINE BOUNCE GOAL, separated by tabs.
+# cases: one a line: NAME ONLINE PACE VALUE ARRIVALS OFFLINE BOUNCE GOAL, separated by tabs. Several
+# clients are separated by |; a word @GROUP is of the client before it. Then the names of both kinds
+# follow.
 a_case() {
-	local on=${1##*/} off=${5##*/} name pace=$3
+	local on=${8:-${1##*/}} off=${9:-${5##*/}} name pace=$3
 	on=${on%.csv} on=${on#online_} off=${off%.csv} off=${off#offline_}
 	[ "$2" = --rate ] || pace=$(awk -v load="$3" 'BEGIN { print 100 * load "%" }')
 	name=$on/$pace/${4%%:*}/$off/${6}us
 	[ "$7" = possible ] || name=$name/$7
-	printf '%s\t' "$name" "$@"
+	printf '%s\t' "$name" "${@:1:7}"
 	echo
 }
 cases() {
@@ -122,6 +125,11 @@ cases() {
 				a_case "$on" --load 0.2 "$kind" "${offlines[0]}" "$bounce" possible
 			done
 		done
+	done
+	local two="${onlines[0]}|${onlines[1]}" groups="${offlines[0]}|@a|${offlines[0]}|@a|${offlines[1]}|@b|${offlines[1]}|@b"
+	for bounce in ${bounces//,/ }; do
+		a_case "$two" --load 0.2 poisson "${offlines[0]}" "$bounce" possible resnet50+llama1b
+		a_case "$two" --load 0.2 poisson "$groups" "$bounce" possible resnet50+llama1b 2gpt2m+2gemm4000
 	done
 	for goal in steps weight1; do
 		a_case "$traces/online_server_15ms_synthetic.csv" --rate 60.606 fixed "${offlines[0]}" 200 "$goal"
@@ -182,12 +190,26 @@ live() {
 	[ ! -t 2 ] || printf '\r\033[K%s' "$*" >&2
 }
 
+# clients KIND CLIENTS: leaves the options for them in $options.
+clients() {
+	local words word
+	IFS='|' read -r -a words <<<"$2"
+	for word in "${words[@]}"; do
+		case $word in
+		@*) options+=(--group "${word#@}") ;;
+		*) options+=("--$1" "$word") ;;
+		esac
+	done
+}
+
 # play JSON LOG ONLINE PACE VALUE ARRIVALS OFFLINE BOUNCE GOAL
 play() {
-	local config=()
+	local config=() options=()
+	clients online "$3"
+	clients offline "$7"
 	[ "$9" != weight1 ] || config=(--config "$work/weight1.ini")
-	"$build/kfdsim" --gpu mi210 --virtual --set "bounce_us=$8" -- "$build/kfdsched" colocate --online "$3" \
-		--offline "$7" "$4" "$5" --arrivals "$6" --arms alone,trap --seconds "$seconds" --seeds "$seeds" \
+	"$build/kfdsim" --gpu mi210 --virtual --set "bounce_us=$8" -- "$build/kfdsched" colocate \
+		"${options[@]}" "$4" "$5" --arrivals "$6" --arms alone,trap --seconds "$seconds" --seeds "$seeds" \
 		"${config[@]}" --json "$1" >"$2" 2>&1 &
 	child=$!
 }

@@ -32,6 +32,6 @@ said "--online and --offline go together"
 expect 2 "$goals" --seconds
 said "--seconds needs a value"
 expect 0 "$goals" --list
-[ "$(wc -l <"$work/out")" = 62 ] || fail "not 62 cases"
+[ "$(wc -l <"$work/out")" = 68 ] || fail "not 68 cases"
 expect 1 "$goals" --short --online "$work/none.csv" --offline "$work/none.csv" --load 0.2
 said "cannot read the trace $work/none.csv"
