@@ -130,7 +130,7 @@ static void test_seeds_of_each(void **state)
 /* The requests of all are one list, and a suspension takes a call for each client of a unit. */
 static void test_possible(void **state)
 {
-	struct request_time serve[] = {{500000, 500100}}, chat[] = {{500050, 500250}};
+	struct request_time serve[] = {{500050, 500250}}, chat[] = {{500000, 500100}};
 	struct verdict verdict;
 
 	(void)state;
@@ -145,7 +145,7 @@ static void test_possible(void **state)
 	assert_true(fabs(verdict.possible_costs.suspend_us - 60) < 2);
 	assert_true(fabs(verdict.possible_costs.resume_us - 90) < 3);
 	assert_int_equal(verdict.possible.suspends, 1);
-	/* 500060..500160, 500160..500360 */
+	/* chat 500060..500160, serve 500160..500360 */
 	assert_true(near(verdict.possible.p99_us, 250 + verdict.possible_costs.suspend_us));
 	/* One that is in no group is a unit. */
 	run.offline_clients.groups[2] = NULL;
