@@ -138,14 +138,14 @@ static uint64_t longest_sleep(void)
 	return fd < 0 ? DEAF_NS : longest;
 }
 
-/* As long as the budget of close looks wants. */
+/* As long as the budget of close looks wants; 0: asked for, so at once. */
 static uint64_t spare(uint64_t now_ns, uint64_t after)
 {
 	static struct budget budget;
 	struct budget_rule rule = {.period_ns = CLOSE_WAKES * wake_ns};
 	uint64_t next;
 
-	if (after >= CLOSE_BELOW_NS)
+	if (after == 0 || after >= CLOSE_BELOW_NS)
 		return after;
 	rule.burst = 1 + (uint32_t)(CLOSE_AHEAD_NS / rule.period_ns);
 	next = budget_next(&budget, &rule, now_ns + after);
