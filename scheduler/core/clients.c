@@ -157,6 +157,8 @@ static void recount(struct core *core, struct client *c, int priority, struct ta
 			node->suspended += to.absent & bit ? 1u : -1u;
 		if (changed.working & bit)
 			count(&node->working, node->working_count, priority, to.working & bit);
+		if (changed.working & bit & ~to.working && node->suspended)
+			turn_ends(core, node);
 		if (!(changed.urgent & bit))
 			continue;
 		before = node->urgent;

@@ -38,6 +38,10 @@
  * - Hold-over: resuming a unit costs time of its own, and suspending it again time of the more
  *   urgent work, which weighs online_weight times as much. A unit that is not pressed any more
  *   is resumed when that promises most, by the gaps in such work that were seen (gaps.h).
+ * - Turns: of the units of one priority that are held for the same work on a node, one is resumed in a
+ *   gap, the one that ran longest ago. The others follow when it has no work there any more, or when
+ *   that promises most although each gains only a quarter beside another (turns.c). Each that runs
+ *   when a gap ends is a suspension more.
  * - Budget: with max_online_overhead it also waits until that part of the time with more urgent
  *   work has paid for its suspensions, or there has been no such work for a second.
  * - A lease is a person's order to hold a client, whoever is active; no bound but its

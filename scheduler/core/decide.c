@@ -126,7 +126,7 @@ static bool wants_suspend(const struct client *c, bool leased)
 	       (leased || (c->active && c->priority >= 0));
 }
 
-static bool hindered(const struct core *core, const struct unit *unit, bool leased)
+bool unit_hindered(const struct core *core, const struct unit *unit, bool leased)
 {
 	FOR_CLIENTS (core, unit, c)
 		if (takes_part(c, leased) &&
@@ -184,7 +184,7 @@ static bool is_being_suspended(const struct core *core, const struct unit *unit)
 	return false;
 }
 
-static uint64_t leased_until(const struct core *core, const struct unit *unit)
+uint64_t unit_leased_until(const struct core *core, const struct unit *unit)
 {
 	uint64_t until = 0;
 
@@ -205,7 +205,7 @@ static bool wants_hold(struct core *core, struct unit *unit, const struct press 
 				c->prompt = press->later == CORE_NEVER;
 		return false;
 	}
-	if (hindered(core, unit, leased) || !can_act(core, unit, leased, now, next))
+	if (unit_hindered(core, unit, leased) || !can_act(core, unit, leased, now, next))
 		return not_yet(core, unit, next, CORE_NEVER);
 	if (leased)
 		return true;
@@ -245,13 +245,26 @@ static bool gets_its_share(struct core *core, struct unit *unit, uint32_t percen
 	return false;
 }
 
+/* It is not pressed any more, and waits for the time that promises most, or for its turn. */
+static bool is_held_over(struct core *core, struct unit *unit, uint64_t now, uint64_t *next)
+{
+	uint64_t over = unit->unpressed_since + hold_over_ns(core, unit, false);
+
+	if (now < over)
+		return !not_yet(core, unit, next, over);
+	over = unit->unpressed_since + hold_over_ns(core, unit, true);
+	unit->waits = now < over && others_turn(core, unit, now);
+	return unit->waits && !not_yet(core, unit, next, over);
+}
+
 static bool wants_release(struct core *core, struct unit *unit, const struct press *press,
 			  bool leased, uint64_t now, uint64_t *next)
 {
-	uint64_t starved = starved_at(core, unit), over;
+	uint64_t starved = starved_at(core, unit);
 	bool beside = unit->starved; /* one that has reached its bound */
 
 	unit->starved = false;
+	unit->waits = false;
 	if (is_being_suspended(core, unit))
 		return false;
 	if (must_run(core, unit, leased) || !holds_any(core, unit, leased, now))
@@ -266,10 +279,7 @@ static bool wants_release(struct core *core, struct unit *unit, const struct pre
 	if (press->pressed)
 		return press->share_percent &&
 		       gets_its_share(core, unit, press->share_percent, now, next);
-	over = unit->unpressed_since + hold_over_ns(core, unit);
-	if (now < over)
-		return not_yet(core, unit, next, over);
-	return true;
+	return !is_held_over(core, unit, now, next);
 }
 
 static void starve(struct core *core, struct unit *unit)
@@ -394,7 +404,7 @@ static bool act_on(struct core *core, struct unit *unit, bool leased, uint64_t n
 /* false: no room for all its actions. */
 static bool decide_unit(struct core *core, struct unit *unit, uint64_t now, struct actions *out)
 {
-	uint64_t next = CORE_NEVER, until = leased_until(core, unit);
+	uint64_t next = CORE_NEVER, until = unit_leased_until(core, unit);
 	bool leased = until > now, was_held = unit->held;
 	struct press press;
 
@@ -476,7 +486,7 @@ bool core_look(const struct core *core, core_id id, uint64_t now, struct core_vi
 		.pressed = unit->pressed,
 		.held = unit->held,
 		.observed = unit->observed,
-		.hindered = hindered(core, unit, false),
+		.hindered = unit_hindered(core, unit, false),
 		.suspends = c->suspends,
 		.resumes = c->resumes,
 		.failures = c->failures,

@@ -198,15 +198,20 @@ void urgent_learn(const struct core *core, struct unit *unit, bool urgent, uint6
 	unit->urgent_since = now;
 }
 
+/* A unit beside another gains one part in so many of the time. This is assumed: how much of the GPU
+ * two processes leave to each other is not known, and all or nothing are both possible. */
+#define BESIDE 4u
+
 /* The driver's call for the way back returns before all queues are on the GPU again: that way
  * takes as long as the way off, at least. */
-uint64_t hold_over_ns(const struct core *core, const struct unit *unit)
+uint64_t hold_over_ns(const struct core *core, const struct unit *unit, bool beside)
 {
+	uint32_t weight = core->config.online_weight * (beside ? BESIDE : 1);
 	bool slow = unit->suspend_ns > unit->resume_ns;
 	const struct gaps_costs costs = {
 		.resume_ns = slow ? unit->suspend_ns : unit->resume_ns,
 		.suspend_ns = unit->suspend_ns,
-		.weight = core->config.online_weight,
+		.weight = weight < GAPS_WEIGHT_MAX ? weight : GAPS_WEIGHT_MAX,
 	};
 	uint64_t hold_ns = core->config.hold_over ? gaps_hold_ns(&unit->gaps, &costs) : 0;
 

@@ -79,6 +79,7 @@ struct unit {
 	int priority;
 	bool held, pressed, observed;
 	bool starved; /* released by the starvation bound, its own or a neighbour's; or about to be */
+	bool waits;   /* for its turn */
 
 	uint64_t held_since, unpressed_since;
 	uint64_t running_since;
@@ -140,6 +141,11 @@ static inline void not_after(uint64_t *deadline, uint64_t t)
 		*deadline = t;
 }
 
+/* A client has an order to be suspended until then, or had one. */
+uint64_t unit_leased_until(const struct core *core, const struct unit *unit);
+/* A client of it cannot be suspended (any more), so the unit is not held. */
+bool unit_hindered(const struct core *core, const struct unit *unit, bool leased);
+
 /* Brings the nodes' counts in line with the client, and asks for a look at whom that
  * concerns. */
 void client_recount(struct core *core, struct client *client);
@@ -190,6 +196,13 @@ void timers_due(struct core *core, uint64_t now);
 void unit_account(const struct core *core, const struct unit *unit, uint64_t now);
 void client_times(const struct client *client, uint64_t now, uint64_t out[CORE_TIMES]);
 
+/* ---- turns.c ---- */
+
+/* Where the unit works, does another of its priority run, or will it first? */
+bool others_turn(const struct core *core, const struct unit *unit, uint64_t now);
+/* A client works there no longer. */
+void turn_ends(struct core *core, const struct node *node);
+
 /* ---- policy.c ---- */
 
 struct press {
@@ -210,8 +223,9 @@ void share_count(const struct core *core, struct unit *unit, uint64_t since, uin
 
 /* More urgent work comes, or goes. */
 void urgent_learn(const struct core *core, struct unit *unit, bool urgent, uint64_t now);
-/* For how long it is held on when nothing presses it any more. */
-uint64_t hold_over_ns(const struct core *core, const struct unit *unit);
+/* For how long it is held on when nothing presses it any more; `beside`: where another unit has its
+ * turn. */
+uint64_t hold_over_ns(const struct core *core, const struct unit *unit, bool beside);
 void cost_learn(uint64_t *cost_ns, uint64_t duration_ns);
 
 void request_learn(struct client *client, uint64_t duration_ns);

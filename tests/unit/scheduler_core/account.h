@@ -352,7 +352,7 @@ static void check_running(const struct model *m, unsigned pressure)
 
 static uint64_t hold_over_max(void)
 {
-	uint64_t most = config.hold_over ? (1 + config.online_weight) * COST_MAX : 0;
+	uint64_t most = config.hold_over ? (1 + 4 * config.online_weight) * COST_MAX : 0;
 
 	return config.max_online_overhead && most < 1 * S ? 1 * S : most;
 }

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+/* Proves: of the units of one priority that are held for the same work, one is resumed when a gap
+ * begins, the one that ran longest ago; the others follow when it has no work there any more, or
+ * at the time that promises most if they gain a quarter of what they run. Units that wait for no
+ * gap there, or cannot be suspended, have no turn. */
+#include "tests/unit/scheduler_core/play.h"
+
+#define COST (2 * MS)
+#define FIRST (3 * COST) /* costs_bound_it_at_first: the way back, and a suspend of weight 2 */
+#define BESIDE (9 * COST)
+#define UNITS 3
+
+static core_id low[UNITS], high;
+
+static int setup(void **state)
+{
+	struct core_config config = CORE_CONFIG_DEFAULT;
+
+	if (play_setup(state))
+		return -1;
+	core_configure(core, &config);
+	high = play_add(15);
+	for (int i = 0; i < UNITS; i++) {
+		low[i] = play_add(2);
+		play_active(low[i], GPU);
+	}
+	return 0;
+}
+
+static void decide(void)
+{
+	play_decide();
+	for (size_t i = 0; i < action_count; i++)
+		core_finished(core, actions[i].client, 0, COST, now);
+}
+
+/* All deadlines until then. */
+static void until(uint64_t end)
+{
+	for (decide(); action_count || deadline <= end; decide())
+		if (!action_count)
+			now = deadline;
+	now = end;
+}
+
+static void request(void)
+{
+	play_active(high, GPU);
+	until(now + 10 * MS);
+	play_idle(high, GPU);
+}
+
+static bool runs(core_id c)
+{
+	return play_state(c) == CORE_RUNNING;
+}
+
+/* Bit: low[i] runs. */
+static unsigned running(void)
+{
+	unsigned all = 0;
+
+	for (int i = 0; i < UNITS; i++)
+		all |= (unsigned)runs(low[i]) << i;
+	return all;
+}
+
+static unsigned running_after(uint64_t gap)
+{
+	request();
+	until(now + gap);
+	return running();
+}
+
+static void one_runs_in_each_gap_in_turn(void **state)
+{
+	unsigned seen = 0, last = 0;
+
+	(void)state;
+	for (int i = 0; i < 2 * UNITS; i++) {
+		unsigned one = running_after(FIRST + 1 * MS);
+
+		assert_int_equal(__builtin_popcount(one), 1);
+		assert_int_not_equal(one, last);
+		if (i % UNITS == 0)
+			seen = 0;
+		assert_int_equal(one & seen, 0);
+		seen |= one;
+		last = one;
+	}
+}
+
+static void none_runs_sooner_than_alone(void **state)
+{
+	(void)state;
+	assert_int_equal(running_after(FIRST - 1), 0);
+	assert_int_equal(__builtin_popcount(running_after(FIRST)), 1);
+}
+
+static void others_follow_in_a_long_gap(void **state)
+{
+	(void)state;
+	assert_int_equal(__builtin_popcount(running_after(BESIDE - 1)), 1);
+	until(now + 1);
+	assert_int_equal(running(), 7);
+}
+
+/* At once, because the hold of all is over; and one after the other. */
+static void next_follows_when_the_work_ends(void **state)
+{
+	unsigned one = running_after(FIRST + 1 * MS), two;
+	core_id first = low[__builtin_ctz(one)];
+
+	(void)state;
+	play_idle(first, GPU);
+	until(now);
+	two = running();
+	assert_int_equal(__builtin_popcount(two & ~one), 1);
+	core_remove(core, low[__builtin_ctz(two & ~one)]);
+	until(now);
+	assert_int_equal(play_state(low[__builtin_ctz(7 & ~two)]), CORE_RUNNING);
+}
+
+/* A unit that is ordered to be suspended runs in no gap. */
+static void order_is_no_turn(void **state)
+{
+	(void)state;
+	for (int i = 0; i < UNITS; i++)
+		if (i != 1)
+			core_set_lease(core, low[i], now + 100 * S);
+	until(now);
+	assert_int_equal(running_after(FIRST), 2);
+}
+
+static void pressed_units_have_no_turn(void **state)
+{
+	core_id other = play_add(15);
+
+	(void)state;
+	play_active(low[0], OTHER_GPU);
+	play_active(low[2], OTHER_GPU);
+	play_active(other, OTHER_GPU);
+	assert_int_equal(running_after(FIRST), 2);
+}
+
+/* One that goes on while others are held has no share in their gaps. */
+static void others_that_go_on_have_no_turn(void **state)
+{
+	(void)state;
+	core_set_capability(core, low[0], CORE_REFUSED);
+	assert_int_equal(__builtin_popcount(running_after(FIRST) & ~1u), 1);
+}
+
+/* Nor has a group, because of one that cannot be suspended. */
+static void groups_that_go_on_have_no_turn(void **state)
+{
+	core_id rank[2];
+
+	(void)state;
+	core_remove(core, low[0]);
+	for (int i = 0; i < 2; i++) {
+		rank[i] = core_add(core, 1, 7, 2, now);
+		core_set_capability(core, rank[i], i ? CORE_ABLE : CORE_REFUSED);
+		play_active(rank[i], GPU);
+	}
+	low[0] = rank[1];
+	assert_int_equal(__builtin_popcount(running_after(FIRST) & ~1u), 1);
+}
+
+static void other_priorities_do_not_wait(void **state)
+{
+	core_id lower = play_add(1);
+
+	(void)state;
+	play_active(lower, GPU);
+	for (int i = 1; i < UNITS; i++)
+		play_idle(low[i], GPU);
+	for (int i = 0; i < 2; i++) { /* in the second it has been held for longer */
+		request();
+		until(now + FIRST);
+		assert_true(runs(low[0]));
+		assert_false(runs(lower)); /* pressed */
+	}
+	play_idle(low[0], GPU);
+	until(now + FIRST);
+	assert_true(runs(lower));
+}
+
+static void nodes_have_turns_of_their_own(void **state)
+{
+	core_id other = play_add(15);
+
+	(void)state;
+	play_idle(low[0], GPU);
+	play_active(low[0], OTHER_GPU);
+	play_active(other, OTHER_GPU);
+	play_active(high, GPU);
+	until(now + 10 * MS);
+	play_idle(other, OTHER_GPU);
+	play_idle(high, GPU);
+	until(now + FIRST);
+	assert_true(runs(low[0]));
+	assert_int_equal(__builtin_popcount(running() & ~1u), 1);
+}
+
+/* They are not held for the same work. */
+static void tenants_have_turns_of_their_own(void **state)
+{
+	core_id busy = core_add(core, 2, 0, 2, now);
+
+	(void)state;
+	core_set_capability(core, busy, CORE_ABLE);
+	play_active(busy, GPU);
+	assert_int_equal(__builtin_popcount(running_after(FIRST)), 1);
+	assert_true(runs(busy));
+}
+
+static void groups_have_one_turn(void **state)
+{
+	core_id rank[2];
+
+	(void)state;
+	core_remove(core, low[0]);
+	core_remove(core, low[1]);
+	for (int i = 0; i < 2; i++) {
+		rank[i] = core_add(core, 1, 7, 2, now);
+		core_set_capability(core, rank[i], CORE_ABLE);
+		play_active(rank[i], GPU);
+	}
+	for (int i = 0; i < 4; i++) {
+		request();
+		until(now + FIRST + 1 * MS);
+		assert_int_equal(runs(rank[0]), runs(rank[1]));
+		assert_int_equal(runs(rank[0]), !runs(low[2]));
+	}
+}
+
+static void without_hold_over_there_are_none(void **state)
+{
+	struct core_config config = CORE_CONFIG_DEFAULT;
+
+	(void)state;
+	config.hold_over = false;
+	core_configure(core, &config);
+	assert_int_equal(running_after(0), 7);
+}
+
+#define HERE(f) cmocka_unit_test_setup_teardown(f, setup, play_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		HERE(one_runs_in_each_gap_in_turn),
+		HERE(none_runs_sooner_than_alone),
+		HERE(others_follow_in_a_long_gap),
+		HERE(next_follows_when_the_work_ends),
+		HERE(order_is_no_turn),
+		HERE(pressed_units_have_no_turn),
+		HERE(others_that_go_on_have_no_turn),
+		HERE(groups_that_go_on_have_no_turn),
+		HERE(other_priorities_do_not_wait),
+		HERE(nodes_have_turns_of_their_own),
+		HERE(tenants_have_turns_of_their_own),
+		HERE(groups_have_one_turn),
+		HERE(without_hold_over_there_are_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
