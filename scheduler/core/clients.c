@@ -149,6 +149,7 @@ static void recount(struct core *core, struct client *c, int priority, struct ta
 	uint32_t places = changed.urgent | changed.working | changed.absent;
 
 	c->counted = to;
+	core->turns += places != 0;
 	for (; places; places &= places - 1) {
 		uint32_t bit = places & -places, before;
 		struct node *node = &core->nodes[c->places[__builtin_ctz(bit)].node];
@@ -158,7 +159,7 @@ static void recount(struct core *core, struct client *c, int priority, struct ta
 		if (changed.working & bit)
 			count(&node->working, node->working_count, priority, to.working & bit);
 		if (changed.working & bit & ~to.working && node->suspended)
-			turn_ends(core, node);
+			turn_ends(core, node, priority);
 		if (!(changed.urgent & bit))
 			continue;
 		before = node->urgent;
@@ -194,6 +195,7 @@ void unit_prioritise(struct core *core, struct unit *unit)
 			recount(core, c, unit->priority,
 				(struct tally){.absent = c->counted.absent});
 		unit->priority = priority;
+		unit->waits = false;
 		FOR_CLIENTS (core, unit, c)
 			client_recount(core, c);
 	}
@@ -373,6 +375,8 @@ void core_configure(struct core *core, const struct core_config *config)
 	for (uint32_t i = 0; i < core->unit_top; i++) {
 		core->units[i].window_off_ns = 0;
 		core->units[i].debt_ns = 0;
+		core->units[i].waits = false;
+		core->units[i].over_ns[false] = core->units[i].over_ns[true] = 0;
 		unit_queue(core, &core->units[i]);
 	}
 }

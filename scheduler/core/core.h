@@ -181,8 +181,8 @@ struct core_policy core_policy_of(const struct core *core, uint32_t gpu_id);
 core_id core_add(struct core *core, uint32_t tenant, uint32_t group, int priority, uint64_t now);
 /*
  * It has other rights from now on, or is of another group; all else of it stays as it is,
- * what is in flight, too. Alone it keeps what it has been held for, with bound, share and
- * cap; from others it takes that along; and among others it finds what they have been
+ * what is in flight, too. Alone it keeps what it has been held for, with bound and
+ * share; from others it takes that along; and among others it finds what they have been
  * held for, but counts as starved no less than it was.
  */
 void core_move(struct core *core, core_id client, const struct core_rights *rights, uint32_t group,

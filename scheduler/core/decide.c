@@ -33,7 +33,7 @@ static void suspend_finished(struct core *core, struct client *c, struct unit *u
 	c->suspends++;
 	cost_learn(&unit->suspend_ns, duration_ns);
 	if (unit->unpaid) /* the others of the unit are suspended beside it */
-		unit->debt_ns += duration_ns;
+		debt_add(core, unit, duration_ns);
 	unit->unpaid = false;
 	if (duration_ns > core->config.slow_suspend_ns)
 		c->spared = CORE_SPARED_SLOW;
@@ -219,7 +219,7 @@ static bool wants_hold(struct core *core, struct unit *unit, const struct press 
 	return true;
 }
 
-static void hold(const struct core *core, struct unit *unit, uint64_t now)
+static void hold(struct core *core, struct unit *unit, uint64_t now)
 {
 	unit->ran_ns += now - unit->running_since;
 	if (unit->ran_ns >= core->config.min_run_ns) {
@@ -229,6 +229,7 @@ static void hold(const struct core *core, struct unit *unit, uint64_t now)
 	unit->held = true;
 	unit->held_since = now;
 	unit->starved = false;
+	core->turns++;
 	unit->unpaid = unit->pressed;
 }
 
@@ -245,15 +246,17 @@ static bool gets_its_share(struct core *core, struct unit *unit, uint32_t percen
 	return false;
 }
 
-/* It is not pressed any more, and waits for the time that promises most, or for its turn. */
-static bool is_held_over(struct core *core, struct unit *unit, uint64_t now, uint64_t *next)
+/* The unit is contended no longer, and waits for the time of the highest expected gain, or for its
+ * turn; `waits`: it has waited for its turn so far, which turn_ends() has not ended. */
+static bool is_held_over(struct core *core, struct unit *unit, bool waits, uint64_t now,
+			 uint64_t *next)
 {
-	uint64_t over = unit->unpressed_since + hold_over_ns(core, unit, false);
+	uint64_t over = hold_over_end(core, unit, false);
 
 	if (now < over)
 		return !not_yet(core, unit, next, over);
-	over = unit->unpressed_since + hold_over_ns(core, unit, true);
-	unit->waits = now < over && others_turn(core, unit, now);
+	over = hold_over_end(core, unit, true);
+	unit->waits = now < over && (waits || others_turn(core, unit, now));
 	return unit->waits && !not_yet(core, unit, next, over);
 }
 
@@ -262,6 +265,7 @@ static bool wants_release(struct core *core, struct unit *unit, const struct pre
 {
 	uint64_t starved = starved_at(core, unit);
 	bool beside = unit->starved; /* one that has reached its bound */
+	bool waits = unit->waits;
 
 	unit->starved = false;
 	unit->waits = false;
@@ -279,7 +283,7 @@ static bool wants_release(struct core *core, struct unit *unit, const struct pre
 	if (press->pressed)
 		return press->share_percent &&
 		       gets_its_share(core, unit, press->share_percent, now, next);
-	return !is_held_over(core, unit, now, next);
+	return !is_held_over(core, unit, waits, now, next);
 }
 
 static void starve(struct core *core, struct unit *unit)
@@ -349,6 +353,8 @@ static void pressure(struct unit *unit, bool pressed, uint64_t now)
 	if (pressed == unit->pressed)
 		return;
 	unit->pressed = pressed;
+	unit->waits = false;
+	unit->over_ns[false] = unit->over_ns[true] = 0;
 	if (!pressed)
 		unit->unpressed_since = now;
 }
@@ -454,6 +460,7 @@ size_t core_decide(struct core *core, uint64_t now, struct core_action *actions,
 	struct unit *unit;
 	bool fits;
 
+	core->turns++;
 	timers_due(core, now);
 	while ((unit = unit_dequeue(core)) != NULL) {
 		if (unit->first == NOBODY)

@@ -171,10 +171,24 @@ void share_count(const struct core *core, struct unit *unit, uint64_t since, uin
  * debt is not waits no longer than this for more of it. */
 #define BUDGET_NS 1000000000u
 
+static uint64_t budget_ns(const struct core *core)
+{
+	return BUDGET_NS / 100 * (uint64_t)core->config.max_online_overhead;
+}
+
+/* More is not owed: suspensions at the begin of rare requests, which never pay for them, would
+ * else be paid by hours of later work. */
+void debt_add(const struct core *core, struct unit *unit, uint64_t duration_ns)
+{
+	uint64_t most = budget_ns(core) + unit->suspend_ns;
+
+	unit->debt_ns = unit->debt_ns + duration_ns < most ? unit->debt_ns + duration_ns : most;
+}
+
 /* A single suspension is always within it. */
 static bool budget_is_used_up(const struct core *core, const struct unit *unit)
 {
-	uint64_t budget = BUDGET_NS / 100 * (uint64_t)core->config.max_online_overhead;
+	uint64_t budget = budget_ns(core);
 
 	return budget && unit->debt_ns && unit->debt_ns + unit->suspend_ns > budget;
 }
@@ -182,6 +196,24 @@ static bool budget_is_used_up(const struct core *core, const struct unit *unit)
 static void pay_off(struct unit *unit, uint64_t ns)
 {
 	unit->debt_ns -= ns < unit->debt_ns ? ns : unit->debt_ns;
+}
+
+/* One slow call can make a unit too costly for every gap, and then no gap shows that its calls are quick:
+ * after so many gaps in a row it is tried again at half the cost. */
+#define MISSED_MAX 64u
+
+/* A gap has ended in which the unit was held over, or was not. */
+static void missed_learn(const struct core *core, struct unit *unit, uint64_t now)
+{
+	if (unit->waits || budget_is_used_up(core, unit) || unit_leased_until(core, unit) > now)
+		return;
+	if (!unit->held || unit->held_since >= unit->urgent_since)
+		unit->missed = 0;
+	else if (++unit->missed == MISSED_MAX) {
+		unit->missed = 0;
+		unit->suspend_ns -= unit->suspend_ns / 2;
+		unit->resume_ns -= unit->resume_ns / 2;
+	}
 }
 
 void urgent_learn(const struct core *core, struct unit *unit, bool urgent, uint64_t now)
@@ -192,8 +224,10 @@ void urgent_learn(const struct core *core, struct unit *unit, bool urgent, uint6
 		return;
 	if (!urgent)
 		pay_off(unit, lasted / 100 * core->config.max_online_overhead);
-	else if (unit->urgent_since)
+	else if (unit->urgent_since) {
 		gaps_learn(&unit->gaps, lasted);
+		missed_learn(core, unit, now);
+	}
 	unit->urgent = urgent;
 	unit->urgent_since = now;
 }
@@ -216,4 +250,13 @@ uint64_t hold_over_ns(const struct core *core, const struct unit *unit, bool bes
 	uint64_t hold_ns = core->config.hold_over ? gaps_hold_ns(&unit->gaps, &costs) : 0;
 
 	return hold_ns < BUDGET_NS && budget_is_used_up(core, unit) ? BUDGET_NS : hold_ns;
+}
+
+uint64_t hold_over_end(const struct core *core, struct unit *unit, bool beside)
+{
+	uint64_t *over_ns = &unit->over_ns[beside];
+
+	if (!*over_ns)
+		*over_ns = unit->unpressed_since + hold_over_ns(core, unit, beside);
+	return *over_ns;
 }

@@ -25,6 +25,11 @@ struct node {
 	 * such nodes. */
 	uint32_t foreign;
 	uint32_t foreign_count[CORE_PRIORITIES];
+	struct {		/* the unit that is first in turn here, of one priority; turns.c */
+		uint64_t as_of; /* core->turns; if that has changed: not known */
+		int priority;
+		struct unit *unit; /* NULL: none */
+	} turn;
 };
 
 /* A node of a client. A place is named by the client's slot and its own number. */
@@ -79,9 +84,11 @@ struct unit {
 	int priority;
 	bool held, pressed, observed;
 	bool starved; /* released by the starvation bound, its own or a neighbour's; or about to be */
-	bool waits;   /* for its turn */
+	bool waits;   /* for its turn, because another unit was before it when it asked */
 
 	uint64_t held_since, unpressed_since;
+	uint64_t over_ns[2]; /* the time until which this gap is held over, alone and [1] beside
+				another unit; 0: not known yet */
 	uint64_t running_since;
 	uint64_t ran_ns;     /* since its last rest from being held was full */
 	uint64_t stretch_ns; /* held meanwhile, the present time excluded */
@@ -90,6 +97,7 @@ struct unit {
 	uint64_t window, window_off_ns; /* number of the window of a share */
 
 	uint64_t suspend_ns, resume_ns; /* what they cost, learned; 0: not known */
+	uint32_t missed;		/* gaps in a row in which it was held over to the end */
 	bool urgent;			/* as of struct press, */
 	uint64_t urgent_since;		/* since then, or not since then; 0: there was none */
 	struct gaps gaps;
@@ -116,6 +124,7 @@ struct core {
 	struct client *clients;
 	struct unit *units;
 	struct node *nodes;
+	uint64_t turns; /* counts what may change which unit is first in turn */
 
 	/* Units to look at, a list for each priority; list p + 1 is of priority p. */
 	uint32_t *queue_next;
@@ -198,10 +207,12 @@ void client_times(const struct client *client, uint64_t now, uint64_t out[CORE_T
 
 /* ---- turns.c ---- */
 
-/* Where the unit works, does another of its priority run, or will it first? */
-bool others_turn(const struct core *core, const struct unit *unit, uint64_t now);
-/* A client works there no longer. */
-void turn_ends(struct core *core, const struct node *node);
+/* Returns whether another unit of its priority is before `unit` in turn on a node where it works. For
+ * a unit that is held, contended no longer, and has been held over for long enough. */
+bool others_turn(struct core *core, const struct unit *unit, uint64_t now);
+/* A client of a unit of that priority works on the node no longer: asks for a look at the first of the
+ * units that wait for their turn there. */
+void turn_ends(struct core *core, const struct node *node, int priority);
 
 /* ---- policy.c ---- */
 
@@ -223,9 +234,14 @@ void share_count(const struct core *core, struct unit *unit, uint64_t since, uin
 
 /* More urgent work comes, or goes. */
 void urgent_learn(const struct core *core, struct unit *unit, bool urgent, uint64_t now);
+/* A suspension for more urgent work is owed to max_online_overhead. */
+void debt_add(const struct core *core, struct unit *unit, uint64_t duration_ns);
 /* For how long it is held on when nothing presses it any more; `beside`: where another unit has its
  * turn. */
 uint64_t hold_over_ns(const struct core *core, const struct unit *unit, bool beside);
+/* Returns the time until which it is held over in this gap, found once in a gap. For a unit that is
+ * contended no longer. */
+uint64_t hold_over_end(const struct core *core, struct unit *unit, bool beside);
 void cost_learn(uint64_t *cost_ns, uint64_t duration_ns);
 
 void request_learn(struct client *client, uint64_t duration_ns);

@@ -1,72 +1,111 @@
 // SPDX-License-Identifier: MIT
 /*
- * The units that are held for the same work take turns in its gaps: each that runs when the gap
- * ends is one suspension more that the work must wait for, and together they hardly get more of
- * the GPU than one of them.
+ * The units that are held for the same work take turns in its gaps: each unit that runs when the
+ * gap ends is one suspension more that the work must wait for, and together the units hardly get
+ * more of the GPU than one of them.
  */
 #include "scheduler/core/state.h"
 
-/* Is it suspended for more urgent work that is over, and before `unit` in the order of turns?
- * Since all that ran are held anew when a gap ends, the first is the one that has run longest ago. */
-static bool is_ahead(const struct core *core, const struct unit *other, const struct unit *unit,
-		     uint64_t now)
+/* All units that ran are held anew when a gap ends, so the first in turn is the unit that ran
+ * longest ago. */
+static bool is_before(const struct unit *a, const struct unit *b)
+{
+	return a->held_since != b->held_since ? a->held_since < b->held_since : a < b;
+}
+
+/* Will the unit be resumed in this gap, now or so soon that waiting for it costs less than the
+ * suspension that is saved? */
+static bool is_resumed_soon(const struct core *core, struct unit *unit, uint64_t now)
 {
 	struct press press;
+	uint64_t over;
 
-	if (!other->held || unit_leased_until(core, other) > now)
+	if (unit_leased_until(core, unit) > now)
 		return false;
-	if (other->held_since > unit->held_since ||
-	    (other->held_since == unit->held_since && other > unit))
+	press_look(core, unit, now, &press);
+	if (press.pressed)
 		return false;
-	press_look(core, other, now, &press);
-	return !press.pressed;
+	/* If this gap has just begun, the unit may not have been decided in it yet. */
+	over = unit->pressed ? now + hold_over_ns(core, unit, false)
+			     : hold_over_end(core, unit, false);
+	return over <= now + unit->suspend_ns;
 }
 
-static bool has_turn(const struct core *core, const struct client *c, const struct unit *unit,
-		     uint64_t now)
+/* Does the client's unit run in this gap for work that it shows, so that another can wait for it? A
+ * passive client has a queue at all times and perhaps no work. */
+static bool takes_turn(const struct core *core, const struct client *c, struct unit *unit,
+		       uint64_t now)
 {
-	const struct unit *other = &core->units[c->unit];
-
-	if (other == unit || other->priority != unit->priority)
+	if (c->passive || c->leaving)
 		return false;
 	if (c->state == CORE_SUSPENDED)
-		return is_ahead(core, other, unit, now);
-	return !other->held && c->capability == CORE_ABLE && !unit_hindered(core, other, false);
+		return unit->held && is_resumed_soon(core, unit, now);
+	return !unit->held && c->capability == CORE_ABLE && !unit_hindered(core, unit, false);
 }
 
-static bool others_turn_on(const struct core *core, const struct node *node,
-			   const struct unit *unit, uint64_t now)
+static struct unit *find_first(const struct core *core, const struct node *node, int priority,
+			       uint64_t now)
 {
+	struct unit *first = NULL;
+
 	for (uint32_t at = node->first; at != NOBODY;) {
 		const struct client *c = &core->clients[at / CORE_NODES];
+		struct unit *unit = &core->units[c->unit];
 		uint32_t number = at % CORE_NODES;
 
-		if (client_working(c) >> number & 1 && has_turn(core, c, unit, now))
-			return true;
+		if (unit->priority == priority && client_working(c) >> number & 1 &&
+		    (!first || is_before(unit, first)) && takes_turn(core, c, unit, now))
+			first = unit;
 		at = c->places[number].next;
 	}
-	return false;
+	return first;
 }
 
-bool others_turn(const struct core *core, const struct unit *unit, uint64_t now)
+/* Many units may ask for the same node in one decision: found once, until something changes. */
+static const struct unit *first_in_turn(const struct core *core, struct node *node, int priority,
+					uint64_t now)
 {
+	if (node->turn.as_of != core->turns || node->turn.priority != priority) {
+		node->turn.unit = find_first(core, node, priority, now);
+		node->turn.priority = priority;
+		node->turn.as_of = core->turns;
+	}
+	return node->turn.unit;
+}
+
+bool others_turn(struct core *core, const struct unit *unit, uint64_t now)
+{
+	const struct unit *first;
+
+	if (unit->priority < 0)
+		return false;
 	FOR_CLIENTS (core, unit, c)
-		for (uint32_t working = client_working(c); working; working &= working - 1)
-			if (others_turn_on(core,
-					   &core->nodes[c->places[__builtin_ctz(working)].node],
-					   unit, now))
+		for (uint32_t working = c->passive ? 0 : client_working(c); working;
+		     working &= working - 1) {
+			uint32_t node = c->places[__builtin_ctz(working)].node;
+
+			first = first_in_turn(core, &core->nodes[node], unit->priority, now);
+			if (first && is_before(first, unit))
 				return true;
+		}
 	return false;
 }
 
-void turn_ends(struct core *core, const struct node *node)
+/* One alone: if its turn is not this one either, it waits on, and no unit behind it has a turn. */
+void turn_ends(struct core *core, const struct node *node, int priority)
 {
+	struct unit *next = NULL;
+
 	for (uint32_t at = node->first; at != NOBODY;) {
 		const struct client *c = &core->clients[at / CORE_NODES];
 		struct unit *unit = &core->units[c->unit];
 
-		if (unit->waits)
-			unit_queue(core, unit);
+		if (unit->waits && unit->priority == priority && (!next || is_before(unit, next)))
+			next = unit;
 		at = c->places[at % CORE_NODES].next;
 	}
+	if (!next)
+		return;
+	next->waits = false;
+	unit_queue(core, next);
 }

@@ -205,6 +205,26 @@ static void newcomers_know_nothing(void **state)
 	assert_int_equal(request(100 * MS), BOUND);
 }
 
+/* A process had to wait for a core, say: no gap is as long as that cost. */
+static void one_slow_call_is_forgotten(void **state)
+{
+	uint64_t held = 1;
+
+	(void)state;
+	play_active(high, GPU);
+	play_expect(CORE_SUSPEND, low);
+	core_finished(core, low, 0, 40 * MS, now);
+	now += 50 * MS;
+	play_idle(high, GPU);
+	assert_int_equal(gap(20 * MS), 20 * MS);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(request(20 * MS), 20 * MS);
+	for (int i = 0; held && i < 156; i++)
+		held = request(20 * MS);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(request(20 * MS), 0);
+}
+
 static void without_it_nothing_is_held(void **state)
 {
 	struct core_config config = CORE_CONFIG_DEFAULT;
@@ -221,11 +241,12 @@ static void without_it_nothing_is_held(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		HERE(costs_bound_it_at_first), HERE(short_gaps_are_held),
-		HERE(long_gaps_are_not),       HERE(weight_decides),
-		HERE(gaps_without_work_count), HERE(nodes_of_its_own_count),
-		HERE(gaps_are_the_groups),     HERE(observed_nodes_do_not_count),
-		HERE(newcomers_know_nothing),  HERE(without_it_nothing_is_held),
+		HERE(costs_bound_it_at_first),	  HERE(short_gaps_are_held),
+		HERE(long_gaps_are_not),	  HERE(weight_decides),
+		HERE(gaps_without_work_count),	  HERE(nodes_of_its_own_count),
+		HERE(gaps_are_the_groups),	  HERE(observed_nodes_do_not_count),
+		HERE(newcomers_know_nothing),	  HERE(one_slow_call_is_forgotten),
+		HERE(without_it_nothing_is_held),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

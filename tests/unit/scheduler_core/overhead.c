@@ -116,6 +116,21 @@ static void a_second_without_ends_it(void **state)
 	play_expect(CORE_RESUME, low);
 }
 
+/* What they do not pay is not left to those that come after them. */
+static void rare_requests_owe_little(void **state)
+{
+	(void)state;
+	spend(1 * MS);
+	for (int i = 0; i < 50; i++) {
+		now += 1 * S;
+		play_expect(CORE_RESUME, low);
+		play_done(low);
+		now += 1 * S;
+		assert_false(request(1 * MS, 1 * MS));
+	}
+	assert_true(request(250 * MS, 1 * MS));
+}
+
 static void starvation_ends_it(void **state)
 {
 	(void)state;
@@ -206,11 +221,11 @@ static void a_reload_begins_anew(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		HERE(budget_is_kept),	      HERE(advance_is_of_one_second),
-		HERE(more_than_the_budget),   HERE(a_second_without_ends_it),
-		HERE(starvation_ends_it),     HERE(a_hold_is_paid_once),
-		HERE(what_never_was_is_free), HERE(leases_are_free),
-		HERE(a_reload_begins_anew),
+		HERE(budget_is_kept),		HERE(advance_is_of_one_second),
+		HERE(more_than_the_budget),	HERE(a_second_without_ends_it),
+		HERE(rare_requests_owe_little), HERE(starvation_ends_it),
+		HERE(a_hold_is_paid_once),	HERE(what_never_was_is_free),
+		HERE(leases_are_free),		HERE(a_reload_begins_anew),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

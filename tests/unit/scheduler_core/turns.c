@@ -2,7 +2,7 @@
 /* Proves: of the units of one priority that are held for the same work, one is resumed when a gap
  * begins, the one that ran longest ago; the others follow when it has no work there any more, or
  * at the time that promises most if they gain a quarter of what they run. Units that wait for no
- * gap there, or cannot be suspended, have no turn. */
+ * gap there, that are not resumed in so short a gap, or cannot be suspended, have no turn. */
 #include "tests/unit/scheduler_core/play.h"
 
 #define COST (2 * MS)
@@ -11,6 +11,7 @@
 #define UNITS 3
 
 static core_id low[UNITS], high;
+static uint64_t first_costs; /* what a call costs low[0] */
 
 static int setup(void **state)
 {
@@ -19,6 +20,7 @@ static int setup(void **state)
 	if (play_setup(state))
 		return -1;
 	core_configure(core, &config);
+	first_costs = COST;
 	high = play_add(15);
 	for (int i = 0; i < UNITS; i++) {
 		low[i] = play_add(2);
@@ -31,7 +33,8 @@ static void decide(void)
 {
 	play_decide();
 	for (size_t i = 0; i < action_count; i++)
-		core_finished(core, actions[i].client, 0, COST, now);
+		core_finished(core, actions[i].client, 0,
+			      actions[i].client == low[0] ? first_costs : COST, now);
 }
 
 /* All deadlines until then. */
@@ -141,6 +144,64 @@ static void pressed_units_have_no_turn(void **state)
 	play_active(low[2], OTHER_GPU);
 	play_active(other, OTHER_GPU);
 	assert_int_equal(running_after(FIRST), 2);
+}
+
+/* The gaps are too short for it: it does not keep the others from them. */
+static void units_that_wait_longer_have_no_turn(void **state)
+{
+	unsigned last = 0;
+
+	(void)state;
+	first_costs = 10 * COST;
+	for (int i = 0; i < 3 * UNITS; i++) {
+		unsigned one = running_after(FIRST + 1 * MS);
+
+		assert_true(one == 2 || one == 4);
+		assert_int_not_equal(one, last);
+		last = one;
+	}
+}
+
+/* By little: then the others wait for it, instead of one suspension more. */
+static void units_that_wait_little_longer_have_turns(void **state)
+{
+	(void)state;
+	first_costs = COST + COST / 8;
+	assert_int_equal(running_after(FIRST + FIRST / 2), 1);
+}
+
+/* In a gap that is long enough for it its turn is not that of those that ran before it. */
+static void units_behind_do_not_keep_a_turn(void **state)
+{
+	(void)state;
+	first_costs = 10 * COST;
+	assert_int_equal(running_after(10 * FIRST - 1), 6);
+	until(now + 1);
+	assert_int_equal(running(), 7);
+}
+
+/* Its work does not show: it may have none, so it runs beside that of the others. */
+static void passive_units_have_no_turn(void **state)
+{
+	unsigned last = 0;
+
+	(void)state;
+	core_set_passive(core, low[0]);
+	for (int i = 0; i < 4; i++) {
+		unsigned all = running_after(FIRST + 1 * MS);
+
+		assert_true(all == 3 || all == 5);
+		assert_int_not_equal(all, last);
+		last = all;
+	}
+}
+
+/* It is not suspended, so it has no share in the gaps. */
+static void leaving_units_have_no_turn(void **state)
+{
+	(void)state;
+	core_set_leaving(core, low[0], true);
+	assert_int_equal(__builtin_popcount(running_after(FIRST) & ~1u), 1);
 }
 
 /* One that goes on while others are held has no share in their gaps. */
@@ -256,6 +317,11 @@ int main(void)
 		HERE(next_follows_when_the_work_ends),
 		HERE(order_is_no_turn),
 		HERE(pressed_units_have_no_turn),
+		HERE(units_that_wait_longer_have_no_turn),
+		HERE(units_that_wait_little_longer_have_turns),
+		HERE(units_behind_do_not_keep_a_turn),
+		HERE(passive_units_have_no_turn),
+		HERE(leaving_units_have_no_turn),
 		HERE(others_that_go_on_have_no_turn),
 		HERE(groups_that_go_on_have_no_turn),
 		HERE(other_priorities_do_not_wait),
