@@ -4,6 +4,8 @@
 #define FIRST_NS 8192u
 #define LONGEST_NS UINT64_C(3600000000000)
 #define KNOWN 4u
+#define COST_SHIFT 3
+#define MISSED_MAX 64u
 #define MOST 128u /* enough for a gap in fifty; and a change shows within as many */
 
 static uint64_t begin_of(uint32_t bucket)
@@ -54,6 +56,24 @@ void gaps_learn(struct gaps *gaps, uint64_t gap_ns)
 	gaps->known |= UINT64_C(1) << at;
 	if (++gaps->total == MOST)
 		forget_half(gaps);
+}
+
+void gaps_cost_learn(uint64_t *cost_ns, uint64_t duration_ns)
+{
+	if (*cost_ns)
+		*cost_ns += (duration_ns >> COST_SHIFT) - (*cost_ns >> COST_SHIFT);
+	else
+		*cost_ns = duration_ns;
+}
+
+void gaps_missed(struct gaps *gaps, bool missed, uint64_t *suspend_ns, uint64_t *resume_ns)
+{
+	gaps->missed = missed ? gaps->missed + 1 : 0;
+	if (gaps->missed < MISSED_MAX)
+		return;
+	gaps->missed = 0;
+	*suspend_ns -= *suspend_ns / 2;
+	*resume_ns -= *resume_ns / 2;
 }
 
 /* Of letting go when `left_ns` of the gap are left. */

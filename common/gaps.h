@@ -12,6 +12,7 @@
 #ifndef KFDSHIM_COMMON_GAPS_H
 #define KFDSHIM_COMMON_GAPS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define GAPS_BUCKETS 42u      /* up to 8 us, then half octaves, up to 8 s and more */
@@ -19,8 +20,9 @@
 
 /* A histogram that forgets. All zero: none is known. */
 struct gaps {
-	uint32_t total; /* of the counts */
-	uint64_t known; /* bit: that bucket has some */
+	uint32_t missed; /* the last so many, in a row */
+	uint32_t total;	 /* of the counts */
+	uint64_t known;	 /* bit: that bucket has some */
 	uint32_t counts[GAPS_BUCKETS];
 	uint64_t means_ns[GAPS_BUCKETS];
 };
@@ -34,6 +36,16 @@ struct gaps_costs {
 
 /* Half of all that is known is forgotten at every 128th gap. */
 void gaps_learn(struct gaps *gaps, uint64_t gap_ns);
+
+/* What a call costs: a mean in which a new duration counts an eighth; 0: not known. */
+void gaps_cost_learn(uint64_t *cost_ns, uint64_t duration_ns);
+
+/*
+ * A gap has ended, and the unit was held to its end, or was not. One slow call can make a unit too
+ * costly for every gap, and then no further call shows that it was slow only once: at the 64th gap
+ * in a row that it missed both costs become half.
+ */
+void gaps_missed(struct gaps *gaps, bool missed, uint64_t *suspend_ns, uint64_t *resume_ns);
 
 /*
  * For how long to hold on: the time of the highest expected gain, but never for longer than

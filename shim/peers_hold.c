@@ -40,8 +40,8 @@ static struct {
 	uint64_t retry_ns; /* before this there is no other try */
 	uint64_t wait_ns;  /* after the next failure */
 	unsigned slow;	   /* slow ones in a row */
-	uint64_t takes_ns; /* what taking the queues off the GPU last took, */
-	uint64_t gives_ns; /* and giving them back */
+	uint64_t takes_ns; /* what it costs to take the queues off the GPU, */
+	uint64_t gives_ns; /* and to give them back; learned */
 	bool urgent;	   /* a peer works that this process is to be held for, */
 	uint64_t since_ns; /* since then, or not since then; 0: there was none */
 	struct gaps gaps;  /* between such work */
@@ -94,7 +94,7 @@ static void failed(int err, uint64_t now_ns)
 
 static void taken(uint64_t took_ns)
 {
-	hold.takes_ns = took_ns;
+	gaps_cost_learn(&hold.takes_ns, took_ns);
 	hold.wait_ns = 0;
 	hold.slow = took_ns > SLOW_NS ? hold.slow + 1 : 0;
 	if (hold.slow == SLOW_MAX)
@@ -117,35 +117,43 @@ static uint64_t waited_for_core_ns(void)
 	return at ? strtoull(at, NULL, 10) : 0;
 }
 
-/* Doing so once more is to renew it, and costs nothing. Waits are read before the first and
- * after the last look at the clock, so that none of them counts as the hold's own time; those
+/* Sets the hold; returns hold_set()'s result and how long it took. Waits are read before the first
+ * and after the last look at the clock, so that none of them counts as the hold's own time; those
  * outside of the two looks are subtracted with the others, hence the comparison. */
+static int set_timed(bool held, uint64_t *took_ns)
+{
+	uint64_t waited_ns = waited_for_core_ns(), begin_ns = clock_ns();
+	int err = hold_set(HOLD_BY_PEERS, level(), held);
+
+	*took_ns = clock_ns() - begin_ns;
+	waited_ns = waited_for_core_ns() - waited_ns;
+	*took_ns = *took_ns > waited_ns ? *took_ns - waited_ns : 0;
+	return err;
+}
+
+/* Doing so once more is to renew it, and costs nothing. */
 static void take(uint64_t now_ns)
 {
 	bool anew = !hold.wished;
-	uint64_t waited_ns = anew ? waited_for_core_ns() : 0;
-	uint64_t begin_ns = clock_ns(), took_ns;
-	int err = hold_set(HOLD_BY_PEERS, level(), true);
+	uint64_t took_ns;
+	int err = anew ? set_timed(true, &took_ns) : hold_set(HOLD_BY_PEERS, level(), true);
 
-	took_ns = clock_ns() - begin_ns;
 	hold.wished = !err;
-	if (err) {
+	if (err)
 		failed(err, now_ns);
-	} else if (anew) {
-		waited_ns = waited_for_core_ns() - waited_ns;
-		taken(took_ns > waited_ns ? took_ns - waited_ns : 0);
-	}
+	else if (anew)
+		taken(took_ns);
 }
 
 static void give(void)
 {
-	uint64_t begin_ns = clock_ns();
+	uint64_t took_ns;
 
 	if (!hold.wished)
 		return;
 	hold.wished = false;
-	hold_set(HOLD_BY_PEERS, level(), false);
-	hold.gives_ns = clock_ns() - begin_ns;
+	set_timed(false, &took_ns);
+	gaps_cost_learn(&hold.gives_ns, took_ns);
 }
 
 static void set_ready(bool ready)
@@ -223,8 +231,10 @@ static void learn(uint64_t now_ns, bool urgent)
 {
 	if (urgent == hold.urgent)
 		return;
-	if (urgent && hold.since_ns)
+	if (urgent && hold.since_ns) {
 		gaps_learn(&hold.gaps, now_ns - hold.since_ns);
+		gaps_missed(&hold.gaps, hold.wished, &hold.takes_ns, &hold.gives_ns);
+	}
 	hold.urgent = urgent;
 	hold.since_ns = now_ns;
 }

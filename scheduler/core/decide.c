@@ -31,7 +31,7 @@ static void suspend_finished(struct core *core, struct client *c, struct unit *u
 		return;
 	}
 	c->suspends++;
-	cost_learn(&unit->suspend_ns, duration_ns);
+	gaps_cost_learn(&unit->suspend_ns, duration_ns);
 	if (unit->unpaid) /* the others of the unit are suspended beside it */
 		debt_add(core, unit, duration_ns);
 	unit->unpaid = false;
@@ -54,7 +54,7 @@ static void resume_finished(const struct core *core, struct client *c, struct un
 	c->not_before = c->early ? c->suspended_since + CORE_RETRY_NS : 0;
 	if (!c->undo) {
 		c->resumes++;
-		cost_learn(&unit->resume_ns, duration_ns);
+		gaps_cost_learn(&unit->resume_ns, duration_ns);
 	}
 	c->suspended_ns += now - c->suspended_since;
 	c->interrupted = true;

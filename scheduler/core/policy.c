@@ -2,20 +2,11 @@
 /* What the policies of the nodes say of a unit, and what they learn for that. */
 #include "scheduler/core/state.h"
 
-#define LEARN_SHIFT 3 /* a new value counts an eighth */
-#define KNOWN 4u      /* values from which on something counts as learned */
+#define KNOWN 4u /* values from which on something counts as learned */
 
 static uint64_t cost_ns(const struct unit *unit)
 {
 	return unit->suspend_ns && unit->resume_ns ? unit->suspend_ns + unit->resume_ns : 0;
-}
-
-void cost_learn(uint64_t *cost, uint64_t duration_ns)
-{
-	if (!*cost)
-		*cost = duration_ns;
-	else
-		*cost += (duration_ns >> LEARN_SHIFT) - (*cost >> LEARN_SHIFT);
 }
 
 /* ---- requests ---- */
@@ -198,22 +189,14 @@ static void pay_off(struct unit *unit, uint64_t ns)
 	unit->debt_ns -= ns < unit->debt_ns ? ns : unit->debt_ns;
 }
 
-/* One slow call can make a unit too costly for every gap, and then no gap shows that its calls are quick:
- * after so many gaps in a row it is tried again at half the cost. */
-#define MISSED_MAX 64u
-
-/* A gap has ended in which the unit was held over, or was not. */
+/* A gap has ended. What kept the unit held may have been another thing than the costs. */
 static void missed_learn(const struct core *core, struct unit *unit, uint64_t now)
 {
+	bool missed = unit->held && unit->held_since < unit->urgent_since;
+
 	if (unit->waits || budget_is_used_up(core, unit) || unit_leased_until(core, unit) > now)
 		return;
-	if (!unit->held || unit->held_since >= unit->urgent_since)
-		unit->missed = 0;
-	else if (++unit->missed == MISSED_MAX) {
-		unit->missed = 0;
-		unit->suspend_ns -= unit->suspend_ns / 2;
-		unit->resume_ns -= unit->resume_ns / 2;
-	}
+	gaps_missed(&unit->gaps, missed, &unit->suspend_ns, &unit->resume_ns);
 }
 
 void urgent_learn(const struct core *core, struct unit *unit, bool urgent, uint64_t now)

@@ -97,7 +97,6 @@ struct unit {
 	uint64_t window, window_off_ns; /* number of the window of a share */
 
 	uint64_t suspend_ns, resume_ns; /* what they cost, learned; 0: not known */
-	uint32_t missed;		/* gaps in a row in which it was held over to the end */
 	bool urgent;			/* as of struct press, */
 	uint64_t urgent_since;		/* since then, or not since then; 0: there was none */
 	struct gaps gaps;
@@ -242,7 +241,6 @@ uint64_t hold_over_ns(const struct core *core, const struct unit *unit, bool bes
 /* Returns the time until which it is held over in this gap, found once in a gap. For a unit that is
  * contended no longer. */
 uint64_t hold_over_end(const struct core *core, struct unit *unit, bool beside);
-void cost_learn(uint64_t *cost_ns, uint64_t duration_ns);
 
 void request_learn(struct client *client, uint64_t duration_ns);
 /* 0: not known yet. */

@@ -274,6 +274,32 @@ static void loss_is_bounded(void **state)
 	assert_int_equal(gaps_hold_ns(&gaps, c), 0);
 }
 
+/* The first cost whole, then the mean; half of it at each 64th gap in a row that was missed. */
+static void costs_of_missed_gaps(void **state)
+{
+	struct gaps gaps = {0};
+	uint64_t suspend_ns = 0, resume_ns = 0;
+
+	(void)state;
+	gaps_cost_learn(&suspend_ns, 8000);
+	gaps_cost_learn(&resume_ns, 800);
+	gaps_cost_learn(&resume_ns, 1600);
+	assert_int_equal(suspend_ns, 8000);
+	assert_int_equal(resume_ns, 900);
+	for (int i = 0; i < 63; i++)
+		gaps_missed(&gaps, true, &suspend_ns, &resume_ns);
+	gaps_missed(&gaps, false, &suspend_ns, &resume_ns);
+	for (int i = 0; i < 63; i++)
+		gaps_missed(&gaps, true, &suspend_ns, &resume_ns);
+	assert_int_equal(suspend_ns, 8000);
+	gaps_missed(&gaps, true, &suspend_ns, &resume_ns);
+	assert_int_equal(suspend_ns, 4000);
+	assert_int_equal(resume_ns, 450);
+	for (int i = 0; i < 64 * 20; i++)
+		gaps_missed(&gaps, true, &suspend_ns, &resume_ns);
+	assert_int_equal(suspend_ns, 1); /* known still */
+}
+
 static void costs_may_be_anything(void **state)
 {
 	const struct gaps_costs none = {0, 0, 2}, free_of_weight = {MS, MS, 0};
@@ -296,9 +322,9 @@ static void costs_may_be_anything(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(share_of_the_oracle),	 cmocka_unit_test(margin_is_exact),
-		cmocka_unit_test(change_is_learned),	 cmocka_unit_test(loss_is_bounded),
-		cmocka_unit_test(costs_may_be_anything),
+		cmocka_unit_test(share_of_the_oracle),	cmocka_unit_test(margin_is_exact),
+		cmocka_unit_test(change_is_learned),	cmocka_unit_test(loss_is_bounded),
+		cmocka_unit_test(costs_of_missed_gaps), cmocka_unit_test(costs_may_be_anything),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

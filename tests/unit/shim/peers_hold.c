@@ -116,10 +116,11 @@ static void slow_firmware_is_not_asked_again(void)
 	clean();
 }
 
-/* Nor are its waits for a core the firmware's, whenever they are. */
+/* Nor are its waits for a core the firmware's, whenever they are; they lengthen no hold either. */
 static void waits_for_a_core_are_not_the_firmware(void)
 {
 	struct process online;
+	uint64_t ended_ns = 0;
 
 	prepare();
 	waits_ns = 200000000;
@@ -128,6 +129,16 @@ static void waits_for_a_core_are_not_the_firmware(void)
 	online = start("online", "", 0);
 	EVENTUALLY(files_count(".lane") == 2, 2000);
 	work();
+	hold_cost_us = 100000;
+	for (int i = 0; i < 2; i++) {
+		tell(&online, 'w');
+		EVENTUALLY(is_held(), 1000);
+		tell(&online, 'f');
+		ended_ns = clock_ns();
+		EVENTUALLY(!is_held(), 1000);
+	}
+	CHECK(clock_ns() - ended_ns < 150000000u); /* giving back takes 100 of it */
+	hold_cost_us = 0;
 	held_while_it_works(&online, 4);
 	CHECK(waited_ns >= 8 * waits_ns);
 	end(&online, 0);
