@@ -30,20 +30,23 @@
 #define LONG_SLEEP_NS 10000000u /* who sleeps longer wants to be woken by doorbells */
 #define NO_BARRIER_NS 10000000u /* period of a kernel without membarrier(2) */
 #define DEAF_NS 10000000u	/* of a sleep that nothing can end */
-/* Looks that follow closely cost 2 % of a core: one in the time of 50 wakes, and at once what 25 ms give. */
-#define CLOSE_WAKES 50u
+/* Looks that follow closely cost 2 % of a core: one in 50 times what a wake and the look take, and at
+ * once what 25 ms give. */
+#define CLOSE_PART 50u
 #define CLOSE_AHEAD_NS 25000000u
 #define CLOSE_BELOW_NS 1000000u
 /* A wake takes 5 us on a server, 40 us in a virtual machine; longer, if all cores are busy. */
 #define WAKE_MIN_NS 5000u
 #define WAKE_MAX_NS 40000u
-#define WAKE_SHIFT 3 /* a new one counts an eighth */
+#define TURN_MAX_NS 1000000u /* longer the thread was kept from running */
+#define LEARN_SHIFT 3	     /* a new value counts an eighth */
 /* Little is touched of it; a program's thread-local variables lie in it too. */
 #define STACK_BYTES (256u * 1024u)
 
 uint64_t sampler_longest_ns = 10000000000u;
 
 static uint64_t wake_ns = WAKE_MIN_NS; /* what a wake takes here: so late its sleeps end */
+static uint64_t turn_ns; /* what it does between two sleeps takes: a system call for some queues */
 static bool started;
 static bool sleeping;
 static bool asked;	 /* to look at everything once more before it sleeps long */
@@ -142,7 +145,7 @@ static uint64_t longest_sleep(void)
 static uint64_t spare(uint64_t now_ns, uint64_t after)
 {
 	static struct budget budget;
-	struct budget_rule rule = {.period_ns = CLOSE_WAKES * wake_ns};
+	struct budget_rule rule = {.period_ns = CLOSE_PART * (wake_ns + turn_ns)};
 	uint64_t next;
 
 	if (after == 0 || after >= CLOSE_BELOW_NS)
@@ -153,13 +156,13 @@ static uint64_t spare(uint64_t now_ns, uint64_t after)
 	return next - now_ns;
 }
 
-static void learn_wake(uint64_t late_ns)
+static void learn(uint64_t *ns, uint64_t took_ns, uint64_t least, uint64_t most)
 {
-	if (late_ns < WAKE_MIN_NS)
-		late_ns = WAKE_MIN_NS;
-	if (late_ns > WAKE_MAX_NS)
-		late_ns = WAKE_MAX_NS;
-	wake_ns = wake_ns - (wake_ns >> WAKE_SHIFT) + (late_ns >> WAKE_SHIFT);
+	if (took_ns < least)
+		took_ns = least;
+	if (took_ns > most)
+		took_ns = most;
+	*ns = *ns - (*ns >> LEARN_SHIFT) + (took_ns >> LEARN_SHIFT);
 }
 
 static void sleep_until(uint64_t now_ns, uint64_t until_ns)
@@ -177,7 +180,7 @@ static void sleep_until(uint64_t now_ns, uint64_t until_ns)
 	n = poll_until_ns(fds, 3, end_ns);
 	__atomic_store_n(&sleeping, false, __ATOMIC_SEQ_CST);
 	if (n == 0 && now_ns < end_ns)
-		learn_wake(clock_ns() - end_ns);
+		learn(&wake_ns, clock_ns() - end_ns, WAKE_MIN_NS, WAKE_MAX_NS);
 	if (n <= 0)
 		return;
 	/* Reading what is the program's would take it away. */
@@ -213,6 +216,7 @@ static void *sampler(void *arg)
 		/* A long sleep is broken off by the first doorbell. */
 		if (after > LONG_SLEEP_NS)
 			after = look_before_sleep(after);
+		learn(&turn_ns, clock_ns() - now_ns, 0, TURN_MAX_NS);
 		after = spare(now_ns, after);
 		if (after < UINT64_MAX && now_ns + after < until_ns)
 			until_ns = now_ns + after;

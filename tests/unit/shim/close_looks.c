@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * How often the agent's thread looks while less urgent work is held on the GPU: its wakes take 2 % of a core
- * at most, also where a wake takes long, and none of that in a process for which no work is held.
+ * How often the agent's thread looks while less urgent work is held on the GPU: its wakes and looks
+ * take 2 % of a core at most, also where these take long, and none of that in a process for which
+ * no work is held.
  *
  *     close_looks WAKE_US    what a wake takes in this world (kfdsim --set host_wake_us)
  */
@@ -23,6 +24,7 @@ static struct fake_daemon daemon_;
 static struct fake_queue q;
 static unsigned looks; /* atomic */
 static unsigned wake_us;
+static unsigned look_us; /* what a look takes more */
 
 void __real_link_look_at_board(uint64_t now_ns);
 void __wrap_link_look_at_board(uint64_t now_ns);
@@ -30,6 +32,8 @@ void __wrap_link_look_at_board(uint64_t now_ns)
 {
 	__atomic_add_fetch(&looks, 1, __ATOMIC_RELAXED);
 	__real_link_look_at_board(now_ns);
+	if (look_us)
+		fake_sleep_us(look_us);
 }
 
 /* In a second of a long kernel, after an end that a look has found. */
@@ -64,18 +68,27 @@ static void online_looks_closely(void)
 	CHECK(n * wake_us <= 21000);
 }
 
+/* Of many queues, say, each of which costs a system call. */
+static void looks_that_take_long_are_rare(void)
+{
+	look_us = 300;
+	CHECK(looks_a_second("online") <= REGULAR_MOST);
+}
+
 static void offline_does_not(void)
 {
 	CHECK(looks_a_second("offline") <= REGULAR_MOST);
 }
 
 IN_CHILD(online_looks_closely)
+IN_CHILD(looks_that_take_long_are_rare)
 IN_CHILD(offline_does_not)
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_online_looks_closely),
+		cmocka_unit_test(test_looks_that_take_long_are_rare),
 		cmocka_unit_test(test_offline_does_not),
 	};
 
