@@ -31,7 +31,7 @@ int sleep_until_ns(uint64_t moment_ns)
 	return -clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &moment, NULL);
 }
 
-static struct timespec left_until(uint64_t moment_ns)
+struct timespec wait_left(uint64_t moment_ns)
 {
 	uint64_t now = moment_ns && moment_ns != WAIT_FOREVER ? clock_ns() : 0;
 
@@ -40,7 +40,7 @@ static struct timespec left_until(uint64_t moment_ns)
 
 int poll_or_signal_ns(struct pollfd *fds, nfds_t n, uint64_t moment_ns)
 {
-	const struct timespec left = left_until(moment_ns);
+	const struct timespec left = wait_left(moment_ns);
 	int ready = ppoll(fds, n, moment_ns == WAIT_FOREVER ? NULL : &left, NULL);
 
 	return ready < 0 ? -errno : ready;
@@ -62,12 +62,4 @@ int poll_one_ns(int fd, short events, uint64_t moment_ns)
 	int ready = poll_until_ns(&one, 1, moment_ns);
 
 	return ready > 0 ? one.revents : ready;
-}
-
-int epoll_until_ns(int epoll, struct epoll_event *events, int n, uint64_t moment_ns)
-{
-	const struct timespec left = left_until(moment_ns);
-	int ready = epoll_pwait2(epoll, events, n, moment_ns == WAIT_FOREVER ? NULL : &left, NULL);
-
-	return ready < 0 ? -errno : ready;
 }

@@ -8,12 +8,14 @@
 
 #include <poll.h>
 #include <stdint.h>
-#include <sys/epoll.h>
+#include <time.h>
 
 #define WAIT_FOREVER UINT64_MAX
 
 /* The moment that is so many milliseconds away; negative: WAIT_FOREVER. */
 uint64_t wait_end_ms(int ms);
+/* What is left until then; 0: nothing. Of WAIT_FOREVER it means nothing. */
+struct timespec wait_left(uint64_t moment_ns);
 
 /* A signal handler that runs meanwhile does not shorten it. */
 void sleep_ns(uint64_t ns);
@@ -28,10 +30,6 @@ int poll_or_signal_ns(struct pollfd *fds, nfds_t n, uint64_t moment_ns);
 /* The same of one descriptor, which may be negative (none): its `revents`, 0: none, or a negative
  * errno. */
 int poll_one_ns(int fd, short events, uint64_t moment_ns);
-
-/* epoll_wait(2) until that moment, or 0: only what is ready now. How many are ready, 0: none, or a
- * negative errno, also -EINTR. Linux 5.11. */
-int epoll_until_ns(int epoll, struct epoll_event *events, int n, uint64_t moment_ns);
 
 /* What it is ready for now. */
 static inline int poll_now(int fd, short events)

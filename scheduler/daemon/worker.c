@@ -13,6 +13,7 @@
 
 #include "common/clock.h"
 #include "common/wait.h"
+#include "common/wait_epoll.h"
 #include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/memory.h"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# libkfdshim.so as the dynamic linker sees it: exports exactly the wrapped names, the
-# two of a tools library with its priority, and kfdshim.h; needs libc.so.6 alone and
-# no symbol version above GLIBC_2.34; is never unloaded, and runs one function at load,
-# which finds the next ioctl (tests/system/shim/lookups.c); the agent none.
+# libkfdshim.so as the dynamic linker sees it: exports exactly the wrapped names, the two of a
+# tools library with its priority, and kfdshim.h; needs libc.so.6 alone; is never unloaded, and runs
+# one function at load, which finds the next ioctl (tests/system/shim/lookups.c); the agent none.
+# Both ask for no symbol version above GLIBC_2.34, with which RHEL 9 comes.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -58,13 +58,17 @@ have=$(exported "$agent" | on_a_line)
 
 needed=$(readelf --wide --dynamic "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 [ "$needed" = libc.so.6 ] || fail "libkfdshim.so needs '$needed'"
-# Every version that it asks for, also those of no symbol (GLIBC_ABI_DT_RELR).
-versions=$(readelf --wide --version-info "$lib" | sed -n 's/.* Name: \([^ ]*\) .*Flags:.*Version:.*/\1/p' | sort -u)
-[ -n "$versions" ] || fail "no needed versions can be read"
-for version in $versions; do
-	[[ $version =~ ^GLIBC_2\.[0-9]+(\.[0-9]+)?$ ]] || fail "libkfdshim.so needs $version"
-	[ "$(printf '%s\nGLIBC_2.34\n' "$version" | sort -V | tail -n 1)" = GLIBC_2.34 ] ||
-		fail "libkfdshim.so needs $version, newer than GLIBC_2.34"
+# versions FILE: every version that it asks for, also those of no symbol (GLIBC_ABI_DT_RELR).
+versions() {
+	readelf --wide --version-info "$1" | sed -n 's/.* Name: \([^ ]*\) .*Flags:.*Version:.*/\1/p' | sort -u
+}
+for so in "$lib" "$agent"; do
+	[ -n "$(versions "$so")" ] || fail "no needed versions of $so can be read"
+	for version in $(versions "$so"); do
+		[[ $version =~ ^GLIBC_2\.[0-9]+(\.[0-9]+)?$ ]] || fail "$so needs $version"
+		[ "$(printf '%s\nGLIBC_2.34\n' "$version" | sort -V | tail -n 1)" = GLIBC_2.34 ] ||
+			fail "$so needs $version, newer than GLIBC_2.34"
+	done
 done
 # What has no version, any library could be bound to; the linker's own weak three.
 loose=$(readelf --wide --dyn-syms "$lib" |
@@ -86,4 +90,4 @@ for so in "$lib" "$agent"; do
 	[ "$size" = "$want" ] || fail "$so has constructors: $size bytes of them"
 	! readelf --wide --segments "$so" | grep -q ' TLS ' || fail "$so has thread-local variables"
 done
-echo "ok: exports, needs, symbol versions $(tr '\n' ' ' <<<"$versions")"
+echo "ok: exports, needs, symbol versions $(versions "$lib" | on_a_line)"

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#include "common/wait_epoll.h"
+
+#include <errno.h>
+
+#include "common/wait.h"
+
+#define NS_PER_MS 1000000u
+
+static int timeout_ms(uint64_t moment_ns, const struct timespec *left)
+{
+	if (moment_ns == WAIT_FOREVER)
+		return -1;
+	if (left->tv_sec >= 1000000) /* and then once more */
+		return 1000000000;
+	return (int)(left->tv_sec * 1000 + (left->tv_nsec + (long)NS_PER_MS - 1) / (long)NS_PER_MS);
+}
+
+int epoll_until_ns(int epoll, struct epoll_event *events, int n, uint64_t moment_ns)
+{
+	const struct timespec left = wait_left(moment_ns);
+	int ready = epoll_pwait2(epoll, events, n, moment_ns == WAIT_FOREVER ? NULL : &left, NULL);
+
+	if (ready < 0 && errno == ENOSYS)
+		ready = epoll_wait(epoll, events, n, timeout_ms(moment_ns, &left));
+	return ready < 0 ? -errno : ready;
+}
