@@ -47,6 +47,10 @@ static int read_gpu(const json_t *gpu, pid_t pid, struct time_gpu *out)
 	size_t i;
 
 	*out = (struct time_gpu){0};
+	if (json_is_null(processes)) { /* more than it lists */
+		out->process_unknown = true;
+		rc = 0;
+	}
 	for (unsigned part = 0; !rc && part < TIME_PARTS; part++)
 		rc = read_ns(times, part_keys[part], &out->ns[part]);
 	/* A process has an entry for each of its contexts. */
@@ -139,11 +143,14 @@ void time_between(const struct time_reading *earlier, const struct time_reading 
 	from = &earlier->gpus[i];
 	to = &later->gpus[i];
 	/* It has ended, or the daemon did not say. */
-	if (to->process_ns < from->process_ns || isnan(held_over_us))
+	if ((!to->process_unknown && to->process_ns < from->process_ns) || isnan(held_over_us))
 		return;
 	for (unsigned part = 0; part < TIME_PARTS; part++)
 		us[part] = (double)(to->ns[part] - from->ns[part]) / 1e3;
-	share_out(us, later->several ? NAN : (double)(to->process_ns - from->process_ns) / 1e3,
+	share_out(us,
+		  later->several || to->process_unknown
+			  ? NAN
+			  : (double)(to->process_ns - from->process_ns) / 1e3,
 		  held_over_us, out);
 }
 

@@ -59,7 +59,8 @@ struct time_reading {
 	unsigned n_gpus;     /* 0: they are not known */
 	struct time_gpu {
 		uint64_t ns[TIME_PARTS];
-		uint64_t process_ns; /* for which work of the one process ran */
+		uint64_t process_ns;  /* for which work of the one process ran */
+		bool process_unknown; /* because there are too many processes */
 	} gpus[TIME_GPUS];
 };
 

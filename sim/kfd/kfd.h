@@ -76,7 +76,7 @@ struct ioctl_count {
 struct figures {
 	struct hist doorbell_delay, save, restore;
 	/* As of the last writing (live.c): of each node, and of processes of which work has run
-	 * there; beyond as many as have room they are left out. */
+	 * there; more_runs: there is no room for all. */
 	struct gpu_times times[WORLD_NODES_MAX];
 	struct {
 		pid_t pid;
@@ -84,6 +84,7 @@ struct figures {
 		uint64_t ns;
 	} runs[FIGURES_RUNS];
 	uint32_t n_runs;
+	bool more_runs;
 	uint64_t bounces, bounce_model_ns;
 	uint64_t lost_ns; /* model time that could not be simulated (drive.c) */
 };

@@ -49,12 +49,15 @@ static void take_runs(struct figures *figures, const struct process *process)
 
 	TAILQ_FOREACH(queue, &process->queues, link)
 	here |= UINT64_C(1) << queue->node;
-	for (uint32_t i = 0; i < world->nodes_n && figures->n_runs < FIGURES_RUNS; i++) {
+	for (uint32_t i = 0; i < world->nodes_n; i++) {
 		run_ns = process->run_ns[i];
 		if (here >> i & 1)
 			run_ns += gpu_client_run_ns(world->nodes[i].gpu, process->token);
 		if (!run_ns)
 			continue;
+		figures->more_runs |= figures->n_runs == FIGURES_RUNS;
+		if (figures->more_runs)
+			return;
 		figures->runs[figures->n_runs].pid = process->record->pid;
 		figures->runs[figures->n_runs].node = i;
 		figures->runs[figures->n_runs++].ns = run_ns;
@@ -70,15 +73,16 @@ static void take_times(struct world *world)
 	for (uint32_t i = 0; i < world->nodes_n; i++)
 		gpu_times(world->nodes[i].gpu, &figures->times[i]);
 	figures->n_runs = 0;
+	figures->more_runs = false;
 	TAILQ_FOREACH(process, &world->processes, link)
 	take_runs(figures, process);
 }
 
 static json_t *runs_json(const struct figures *figures, uint32_t node)
 {
-	json_t *list = json_array();
+	json_t *list = figures->more_runs ? json_null() : json_array();
 
-	for (uint32_t i = 0; i < figures->n_runs; i++)
+	for (uint32_t i = 0; !figures->more_runs && i < figures->n_runs; i++)
 		if (figures->runs[i].node == node)
 			json_array_append_new(list, json_pack("{s:i, s:I}", "pid",
 							      (int)figures->runs[i].pid, "run_ns",

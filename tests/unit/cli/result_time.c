@@ -20,7 +20,7 @@
 #define GPU(run, held, idle, processes)                                                            \
 	"{\"gpu_id\":7,\"time_ns\":{\"run\":" #run ",\"bounce\":2000,\"save\":300,"                \
 	"\"restore\":100,\"held_ready\":50,\"held\":" #held ",\"idle\":" #idle "},"                \
-	"\"processes\":[" processes "]}"
+	"\"processes\":" processes "}"
 #define WORLD(gpus) "{\"gpus\":[" gpus "]}"
 
 static char path[] = "/tmp/cli_result_time_XXXXXX";
@@ -53,8 +53,8 @@ static void test_reads(void **state)
 	(void)state;
 	assert_int_equal(
 		read_text(WORLD(GPU(900, 70, 5,
-				    "{\"pid\":3,\"run_ns\":400},{\"pid\":4,\"run_ns\":500},"
-				    "{\"pid\":3,\"run_ns\":40}") "," GPU(0, 0, 9, "")),
+				    "[{\"pid\":3,\"run_ns\":400},{\"pid\":4,\"run_ns\":500},"
+				    "{\"pid\":3,\"run_ns\":40}]") "," GPU(0, 0, 9, "null")),
 			  3, &first),
 		0);
 	assert_int_equal(first.n_gpus, 2);
@@ -62,7 +62,8 @@ static void test_reads(void **state)
 	assert_int_equal(first.gpus[0].ns[PART_HELD], 70);
 	assert_int_equal(first.gpus[0].process_ns, 440);
 	assert_int_equal(first.gpus[1].ns[PART_IDLE], 9);
-	assert_int_equal(first.gpus[1].process_ns, 0);
+	assert_false(first.gpus[0].process_unknown);
+	assert_true(first.gpus[1].process_unknown);
 }
 
 static void test_refuses_what_is_not_documented(void **state)
@@ -73,9 +74,9 @@ static void test_refuses_what_is_not_documented(void **state)
 		"{}",
 		WORLD(""),
 		WORLD("{}"),
-		WORLD(GPU(-1, 0, 0, "")),
-		WORLD(GPU(1, "x", 0, "")),
-		WORLD(GPU(1, 0, 0, "{\"pid\":3}")),
+		WORLD(GPU(-1, 0, 0, "[]")),
+		WORLD(GPU(1, "x", 0, "[]")),
+		WORLD(GPU(1, 0, 0, "[{\"pid\":3}]")),
 	};
 
 	(void)state;
@@ -177,6 +178,13 @@ static void test_what_is_not_known(void **state)
 	second.gpus[1].process_ns = 0;
 	time_between(&first, &second, 1, &result);
 	nothing_but(false);
+	/* One of many processes, if there are too many to list. */
+	SPEND(0, 0, [PART_RUN] = 10);
+	second.gpus[1].process_ns = 0;
+	second.gpus[1].process_unknown = true;
+	time_between(&first, &second, 1, &result);
+	assert_true(isnan(result.us[TIME_OFFLINE]) && isnan(result.us[TIME_ONLINE]));
+	assert_true(result.us[TIME_DETECTION] == 0);
 	result = time_unknown();
 	nothing_but(false);
 	/* Hardware. */
