@@ -15,7 +15,7 @@ jq -r "$tsv" | awk -F'\t' '
 		if (value < 0) { text(x + 4, y + 13, "soft", "start", "-"); return }
 		wide = 150 * (value < 2 ? value : 2)
 		printf "<rect class=\"%s\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"14\" rx=\"2\"/>\n", \
-			missed ? "missed" : "met", x, y, wide > 1 ? wide : 1
+			missed ? "missed" : "met", x, y, (wide > 1 ? wide : 1)
 		text(x + wide + 6, y + 12, "soft", "start", sprintf("%.2f", value))
 	}
 	{ name[NR] = $1; keeps[NR] = $2; p99[NR] = $3; missed[NR] = $4 }

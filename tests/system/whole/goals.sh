@@ -17,6 +17,7 @@ jq -e '(.cases | length) == 1 and all(.cases[]; .missed == [] and .keeps.ratio >
 jq '.cases[0].report' "$work/goals.json" >"$work/report.json"
 schema colocate "$work/report.json"
 xmllint --noout "$work/goals.svg" || fail "the picture is not well-formed"
+[ "$(grep -c '<rect class="met"' "$work/goals.svg")" = 2 ] || fail "the picture has not two bars"
 
 # Where nothing is suspended, the goal is missed, and the exit code is 1.
 KFDSHIM_DISABLE=1 expect 1 "$goals" --short --seconds 0.3 --only '^resnet50_b1/50%/poisson/gpt2m'
