@@ -27,7 +27,8 @@ static const struct budget_rule client_rule = {.burst = 20, .period_ns = 1000000
 /* In each of the two processes that a user can cause lines of: worker and door. */
 static const struct budget_rule user_rule = {.burst = 100, .period_ns = 400000000u};
 
-/* A file takes a line in any case; the others may not have room for it. */
+/* A file takes a line in any case; the others may not have room for it. `way` and own_fd are of
+ * the file's pipe, too. */
 static enum { FILE_LIKE, OWN, SOCKET, SHARED } way = SHARED;
 static int own_fd = -1;
 static bool journal;
@@ -53,6 +54,19 @@ void log_open(void)
 		if (own_fd >= 0)
 			way = OWN;
 	}
+}
+
+bool log_is_file(void)
+{
+	return way == FILE_LIKE;
+}
+
+void log_to_pipe(int fd)
+{
+	if (way == OWN)
+		close(own_fd);
+	own_fd = fd;
+	way = fd < 0 ? FILE_LIKE : OWN;
 }
 
 void log_count_in(struct log_losses *shared)
@@ -99,6 +113,8 @@ static bool put(const char *text, size_t length)
 	switch (way) {
 	case OWN:
 		n = write(own_fd, text, length);
+		if (n < 0 && errno == EPIPE) /* kfdschedd-log was killed */
+			n = write(STDERR_FILENO, text, length);
 		break;
 	case SOCKET:
 		n = send(STDERR_FILENO, text, length, MSG_DONTWAIT | MSG_NOSIGNAL);

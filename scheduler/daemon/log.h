@@ -2,7 +2,8 @@
 /*
  * What the daemon says, on stderr: one line a call, whole, from any thread of any of its
  * processes. Nobody ever waits for whoever reads: a line that stderr does not take at once
- * is dropped, and the next that it takes says how many were.
+ * is dropped, and the next that it takes says how many were. Into a regular file another process
+ * writes (log_file.h).
  *
  * What others can cause has a share: lines about one client, and lines caused by one user,
  * so that nobody floods the log or hides another's lines in the flood. What a share does
@@ -38,6 +39,11 @@ int log_descriptor(void);
 
 /* Before any thread: finds out what stderr is, and gets a way to it that does not wait. */
 void log_open(void);
+/* Then: is it a regular file, to which a write may wait? */
+bool log_is_file(void);
+/* Before any thread: lines go to this pipe from now on, which does not wait; -1: to stderr, and a
+ * pipe that was there is closed. */
+void log_to_pipe(int fd);
 /* Also what happens at every suspension? The configuration may say so, and for good who
  * started the daemon (log_verbose). */
 void log_set_verbose(bool wanted);

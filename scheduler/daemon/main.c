@@ -14,6 +14,7 @@
 #include "scheduler/daemon/config.h"
 #include "scheduler/daemon/listener.h"
 #include "scheduler/daemon/log.h"
+#include "scheduler/daemon/log_file.h"
 #include "scheduler/daemon/metrics_http.h"
 #include "scheduler/daemon/record.h"
 #include "scheduler/daemon/reload.h"
@@ -237,11 +238,13 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	}
+	log_file_begin();
 	if (options.record)
 		log_info("recording to %s", options.record);
 	log_info("listening at %s", listener.ino ? options.socket : "the socket that was passed");
 	code = watchdog_run(&listener, reload);
 	listener_remove_root(&listener);
 	listener_remove(&listener, options.socket);
+	log_file_end();
 	return code;
 }

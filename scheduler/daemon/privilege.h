@@ -31,7 +31,7 @@ void privilege_reader(uint64_t *refused);
 void privilege_door(uint64_t *refused);
 /* The process that serves metrics, before it accepts a connection: no right at all. */
 void privilege_metrics(uint64_t *refused);
-/* The process that writes a recording (record.h): the same. */
+/* The process that writes a recording (record.h), or the log (log_file.h): the same. */
 void privilege_record(uint64_t *refused);
 
 #endif

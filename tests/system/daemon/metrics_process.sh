@@ -33,7 +33,8 @@ priority_of() {
 
 # confined PID
 confined() {
-	local had mappings fd
+	local had mappings fd lines
+	lines=$(readlink "/proc/$(pgrep -P "$daemon" -x kfdschedd-log)/fd/0") # of the log
 	for had in CapInh=0000000000000000 CapPrm=0000000000000000 CapEff=0000000000000000 \
 		CapAmb=0000000000000000 NoNewPrivs=1 Seccomp=2 Seccomp_filters=$((filters + 2)) \
 		Threads=1; do
@@ -43,7 +44,7 @@ confined() {
 	[ "$(priority_of "$1")" = "$(priority_of $$)" ] || fail "its priority is not this script's"
 	for fd in "/proc/$1/fd/"*; do
 		case $(readlink "$fd") in
-		socket:* | anon_inode:*eventpoll* | /dev/null) ;;
+		socket:* | anon_inode:*eventpoll* | /dev/null | "$lines") ;;
 		"$work/log") [ "${fd##*/}" = 2 ] || fail "descriptor ${fd##*/} is the log" ;;
 		*) fail "it has $(readlink "$fd") open" ;;
 		esac
