@@ -135,7 +135,10 @@ static int serve(struct worker *worker, struct client *client, uint64_t now)
 static void register_workload(struct worker *worker, struct client *client, uint64_t now)
 {
 	int error = peer_identify(client->socket, client->since_ns, reader_facts, &client->peer);
+	struct subject subject;
 
+	if (error == -EINPROGRESS)
+		return;
 	if (error) {
 		log_user(&door_user(worker, client->uid)->log, "a workload is not taken: %s",
 			 error == -ESRCH ? "it is gone, or not in the daemon's pid namespace"
@@ -143,11 +146,16 @@ static void register_workload(struct worker *worker, struct client *client, uint
 		refuse(worker, client, error);
 		return;
 	}
+	error = reader_subject(client->peer.pid, &subject);
+	if (error == -EINPROGRESS)
+		return;
 	replace(worker, client);
 	peer_name(client->peer.pid, client->name);
-	error = standing_came(worker, client);
-	if (!error)
+	/* Of a process that is gone nothing is known: its pidfd says so in a moment. */
+	if (error != -EAGAIN) {
+		standing_came(worker, client, &subject);
 		error = serve(worker, client, now);
+	}
 	if (error) {
 		log_user(&door_user(worker, client->uid)->log, "process %d (%s) is not taken: %s",
 			 (int)client->peer.pid, client->name, strerror(-error));
@@ -163,11 +171,12 @@ static void register_workload(struct worker *worker, struct client *client, uint
 	control_came(worker, client, now);
 }
 
-struct client *client_adopt(struct worker *worker, const struct peer *peer, int priority,
-			    struct outsider *outsider, uint64_t now)
+struct client *client_adopt(struct worker *worker, const struct peer *peer,
+			    const struct subject *subject, int priority, struct outsider *outsider,
+			    uint64_t now)
 {
 	struct client *client = client_new(worker, -1, now);
-	int lane_fd, error;
+	int lane_fd;
 
 	if (!client) {
 		close(peer->pidfd);
@@ -177,8 +186,8 @@ struct client *client_adopt(struct worker *worker, const struct peer *peer, int 
 	client->priority = client->control.own_priority = priority;
 	client->outsider = outsider;
 	peer_name(peer->pid, client->name);
-	error = standing_came(worker, client);
-	lane_fd = error ? -1 : lane_create(&client->lane);
+	standing_came(worker, client, subject);
+	lane_fd = lane_create(&client->lane);
 	if (lane_fd >= 0) {
 		close(lane_fd);
 		client->lane->priority = priority;
@@ -196,9 +205,16 @@ struct client *client_adopt(struct worker *worker, const struct peer *peer, int 
 	return client;
 }
 
-static void greeted(struct worker *worker, struct client *client,
-		    const struct protocol_hello *hello, uint64_t now)
+static uint64_t asker_of(const struct client *client)
 {
+	return (uint64_t)client->serial << 16 | client->slot;
+}
+
+/* Perhaps once more. */
+static void greeted(struct worker *worker, struct client *client, uint64_t now)
+{
+	const struct protocol_hello *hello = &client->hello;
+
 	if (hello->magic != PROTOCOL_MAGIC || hello->version != PROTOCOL_VERSION) {
 		refuse(worker, client, -EPROTO);
 		return;
@@ -244,6 +260,13 @@ static void greeted(struct worker *worker, struct client *client,
 	register_workload(worker, client, now);
 }
 
+static void greet(struct worker *worker, struct client *client, uint64_t now)
+{
+	reader_begin(asker_of(client));
+	greeted(worker, client, now);
+	reader_end();
+}
+
 void client_accept(struct worker *worker, int socket, uid_t owner, bool trusted,
 		   const struct greeter_message *message, uint64_t now)
 {
@@ -259,11 +282,24 @@ void client_accept(struct worker *worker, int socket, uid_t owner, bool trusted,
 	client->by_door = true;
 	client->uid = owner;
 	client->trusted = trusted;
+	client->hello = message->hello;
 	/* The socket is shut for reading, so EPOLLHUP, which epoll always reports, is enough. */
 	if (worker_watch(worker, socket, EPOLLET, WORKER_SOCKET, client->slot))
 		client_gone(worker, client, NULL);
 	else
-		greeted(worker, client, &message->hello, now);
+		greet(worker, client, now);
+}
+
+void client_answered(struct worker *worker, uint64_t asker, uint64_t now)
+{
+	struct client *client = worker->clients[asker & 0xffff];
+
+	if (!client || client->phase == CLIENT_DEAD || asker_of(client) != asker)
+		return;
+	if (client->phase == CLIENT_GREETING)
+		greet(worker, client, now);
+	else
+		client_overdue(worker, client, now);
 }
 
 void client_hung_up(struct worker *worker, struct client *client, uint64_t now)
@@ -305,17 +341,26 @@ void client_release(struct worker *worker, struct client *client, uint64_t now)
 	syscall(SYS_futex, &client->lane->released, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-void client_overdue(struct worker *worker, struct client *client, uint64_t now)
+/* Its socket has hung up: is it another program? */
+static void look_at_program(struct worker *worker, struct client *client, uint64_t now)
 {
-	if (client->phase == CLIENT_SERVED && client->hung_up_ns && now >= client->hung_up_ns) {
-		if (peer_replaced(&client->peer, reader_facts) > 0) {
-			client_gone(worker, client, "is another program now");
-			return;
-		}
-		client->hung_up_ns = now + client->hung_up_wait_ns;
-		if (client->hung_up_wait_ns < HUNG_UP_MAX_NS)
-			client->hung_up_wait_ns *= 2;
+	int replaced = peer_replaced(&client->peer, reader_facts);
+
+	if (replaced == -EINPROGRESS)
+		return;
+	if (replaced > 0) {
+		client_gone(worker, client, "is another program now");
+		return;
 	}
+	client->hung_up_ns = now + client->hung_up_wait_ns;
+	if (client->hung_up_wait_ns < HUNG_UP_MAX_NS)
+		client->hung_up_wait_ns *= 2;
+}
+
+static void look_at(struct worker *worker, struct client *client, uint64_t now)
+{
+	if (client->phase == CLIENT_SERVED && client->hung_up_ns && now >= client->hung_up_ns)
+		look_at_program(worker, client, now);
 	if (client->phase == CLIENT_SERVED)
 		standing_overdue(worker, client, now);
 	if (client->phase == CLIENT_SERVED && client->outsider) {
@@ -336,6 +381,15 @@ void client_overdue(struct worker *worker, struct client *client, uint64_t now)
 		level_fall(worker, client, -ECONNRESET,
 			   "its debug session was ended by somebody else", now);
 	}
+}
+
+void client_overdue(struct worker *worker, struct client *client, uint64_t now)
+{
+	if (client->phase == CLIENT_GREETING) /* greet() has its answers */
+		return;
+	reader_begin(asker_of(client));
+	look_at(worker, client, now);
+	reader_end();
 }
 
 /* ---- going ---- */
@@ -371,6 +425,7 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 			 "process %d (%s): %u lines about it were left out", (int)client->peer.pid,
 			 client->name, client->log.left_out);
 	look_forget(worker, client);
+	reader_forget(asker_of(client));
 	answer_gone(worker, client);
 	client->phase = CLIENT_DEAD;
 	control_gone(worker, client);

@@ -28,7 +28,7 @@ struct worker;
 struct outsider;
 
 enum client_phase {
-	CLIENT_GREETING, /* its hello is being served */
+	CLIENT_GREETING, /* its hello is being served, perhaps in several runs (reader.h) */
 	CLIENT_SERVED,	 /* a workload with a lane */
 	CLIENT_HOLDING,	 /* a command that waits for a suspend, or has one held (control.h) */
 	CLIENT_READING,	 /* a command that is told what happens (events.h) */
@@ -45,6 +45,7 @@ struct client {
 	int socket, wake_fd; /* wake_fd: it wakes us; -1: it has none, as has an outsider */
 	int told;	     /* negative errno of the last action, 0: none; it was logged */
 	uint64_t since_ns;
+	struct protocol_hello hello;
 
 	struct peer peer;
 	struct standing standing;
@@ -107,8 +108,11 @@ void client_accept(struct worker *worker, int socket, uid_t owner, bool trusted,
 		   const struct greeter_message *message, uint64_t now);
 /* A process that is not connected and does not know of us (outsider.h), with a lane
  * that only we have. Takes peer->pidfd, whatever happens. NULL: no room or memory. */
-struct client *client_adopt(struct worker *worker, const struct peer *peer, int priority,
-			    struct outsider *outsider, uint64_t now);
+struct client *client_adopt(struct worker *worker, const struct peer *peer,
+			    const struct subject *subject, int priority, struct outsider *outsider,
+			    uint64_t now);
+/* An answer has come (reader_answered()). */
+void client_answered(struct worker *worker, uint64_t asker, uint64_t now);
 /* Its peer has closed the connection. */
 void client_hung_up(struct worker *worker, struct client *client, uint64_t now);
 /* scan.c. Looks at the lane and tells the core what is new. Was there anything? */

@@ -85,7 +85,6 @@ static struct client *workload(const struct worker *worker, pid_t pid, uint64_t 
 
 struct target {
 	pid_t pid;
-	int pidfd; /* the owner of the struct closes it */
 	uint64_t started;
 	char name[16];
 	struct client *client; /* NULL: it is not registered */
@@ -124,41 +123,51 @@ static pid_t translate(const struct worker *worker, const struct peer *from, pid
 	return found ? found : -ENOTTY;
 }
 
-/* Opens its pidfd. A number that was given to another process since the order was sent
- * shows in the inode of the pidfd. */
-static int open_target(const struct protocol_hello *hello, struct target *out)
+/* A number that was given to another process since the order was sent shows in the inode of the
+ * pidfd. */
+static int hold_target(struct client *from, const struct protocol_hello *hello, pid_t pid)
 {
-	struct peer_facts its;
 	struct stat st;
 
-	out->pidfd = (int)syscall(SYS_pidfd_open, out->pid, 0);
-	if (out->pidfd < 0)
+	if (from->control.pidfd < 0)
+		from->control.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (from->control.pidfd < 0)
 		return -errno;
-	if (fstat(out->pidfd, &st) == 0 && hello->target_inode &&
-	    st.st_ino != hello->target_inode) {
-		close(out->pidfd);
-		return -ESRCH;
-	}
-	if (reader_facts(out->pid, &its) == -EAGAIN) {
-		close(out->pidfd);
-		return -EAGAIN;
-	}
+	return fstat(from->control.pidfd, &st) == 0 && hello->target_inode &&
+			       st.st_ino != hello->target_inode
+		       ? -ESRCH
+		       : 0;
+}
+
+/* The pidfd is kept while answers are awaited: what is read by number is of its process. */
+static int open_target(struct client *from, const struct protocol_hello *hello, struct target *out)
+{
+	struct peer_facts its;
+	int error = hold_target(from, hello, out->pid);
+
+	if (error)
+		return error;
+	error = reader_facts(out->pid, &its);
+	if (reader_has_none(error))
+		return error;
 	out->started = its.started;
 	peer_name(out->pid, out->name);
 	return 0;
 }
 
 /* The order names a process by its number in the PID namespace of the sender, so it cannot
- * name a process that this namespace does not show. false: the order is answered.
- * The caller closes out->pidfd. */
+ * name a process that this namespace does not show. false: the order is answered, or waits for
+ * an answer itself. */
 static bool find_target(struct worker *worker, struct client *from,
 			const struct protocol_hello *hello, struct target *out)
 {
 	pid_t pid = translate(worker, &from->peer, hello->target_pid);
 	int error;
 
-	*out = (struct target){.pid = pid, .pidfd = -1};
-	error = pid > 0 ? open_target(hello, out) : (int)pid;
+	*out = (struct target){.pid = pid};
+	error = pid > 0 ? open_target(from, hello, out) : (int)pid;
+	if (error == -EINPROGRESS)
+		return false;
 	if (!error) {
 		out->client = workload(worker, out->pid, out->started);
 		return true;
@@ -211,8 +220,11 @@ static int ordered_priority(const struct client *client)
 	return client->control.priority_set ? client->priority : PRIORITY_OWN;
 }
 
+/* Unless it may turn out that there is some. */
 static void no_room(struct worker *worker, struct client *from)
 {
+	if (reader_waits())
+		return;
 	answer(worker, from, -ENOSPC, "the daemon remembers orders about %u processes at most",
 	       KEPT_PROCESSES);
 }
@@ -259,7 +271,8 @@ static const char *never(const struct client *client, const struct core_view *vi
 }
 
 static void order_suspend(struct worker *worker, struct client *from,
-			  const struct protocol_hello *hello, struct target *about, uint64_t now)
+			  const struct protocol_hello *hello, const struct target *about,
+			  uint64_t now)
 {
 	const struct target target = *about;
 	struct client *client = target.client;
@@ -285,8 +298,6 @@ static void order_suspend(struct worker *worker, struct client *from,
 		 from->name, from->peer.uid, (int)target.pid, target.name,
 		 hello->lease_s ? " for a time" : "");
 	from->phase = CLIENT_HOLDING;
-	from->control.pidfd = target.pidfd;
-	about->pidfd = -1;
 	from->control.pid = target.pid;
 	from->control.started = target.started;
 	from->control.asked_ns = now;
@@ -357,7 +368,7 @@ void control_overdue(struct worker *worker, struct client *client, uint64_t now)
 		end_lease(worker, client, now);
 }
 
-static void order_resume(struct worker *worker, struct client *from, struct target *about,
+static void order_resume(struct worker *worker, struct client *from, const struct target *about,
 			 uint64_t now)
 {
 	const struct target target = *about;
@@ -418,11 +429,13 @@ static void order_tag(struct worker *worker, struct client *from, const struct t
 	if (priority == PRIORITY_OWN && known && !target->client)
 		error = 0;
 	else
-		error = outsider_tag(worker, target->pid,
+		error = outsider_tag(worker, target->pid, from->control.pidfd,
 				     priority == PRIORITY_OWN ? PRIORITY_UNSET : priority, problem,
 				     sizeof(problem));
 	if (error) {
 		kept_store(&worker->beat->kept, &before);
+		if (error == -EINPROGRESS)
+			return;
 		answer(worker, from, error, "%s", problem);
 		return;
 	}
@@ -443,7 +456,7 @@ static void order_tag(struct worker *worker, struct client *from, const struct t
 }
 
 static void order_priority(struct worker *worker, struct client *from,
-			   const struct protocol_hello *hello, struct target *about)
+			   const struct protocol_hello *hello, const struct target *about)
 {
 	const struct target target = *about;
 	struct client *client = target.client;
@@ -551,8 +564,6 @@ static void order_about(struct worker *worker, struct client *from,
 		order_resume(worker, from, &target, now);
 	else
 		order_priority(worker, from, hello, &target);
-	if (target.pidfd >= 0)
-		close(target.pidfd);
 }
 
 void control_order(struct worker *worker, struct client *client, const struct protocol_hello *hello,
@@ -560,6 +571,8 @@ void control_order(struct worker *worker, struct client *client, const struct pr
 {
 	int error = peer_identify(client->socket, client->since_ns, reader_facts, &client->peer);
 
+	if (error == -EINPROGRESS)
+		return;
 	if (error) {
 		if (error == -ESRCH)
 			answer(worker, client, error,

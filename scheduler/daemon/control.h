@@ -32,7 +32,7 @@ struct control {
 	bool leased;	   /* a person wants it suspended */
 	uint64_t lease_ns; /* until then; 0: not for a time */
 
-	/* of a command that waits or holds: about whom */
+	/* of a command, while its order is served or it waits or holds: about whom */
 	int pidfd; /* -1: of nobody */
 	pid_t pid;
 	uint64_t started, asked_ns;

@@ -41,7 +41,7 @@ static struct kept_process *room(struct kept *kept)
 		struct kept_process *p = &kept->processes[i];
 		struct peer_facts its;
 
-		if (reader_facts(p->pid, &its) != -EAGAIN && its.started != p->started) {
+		if (!reader_has_none(reader_facts(p->pid, &its)) && its.started != p->started) {
 			set_used(&p->used, false);
 			return p;
 		}

@@ -192,7 +192,8 @@ void level_fall(struct worker *worker, struct client *client, int error, const c
 		return;
 	level->never_trap |= error == -EIO || error == -EOPNOTSUPP;
 	explain(worker, client, error, why);
-	level->unseen = error == -EPERM && reader_right_has_come(client->peer.pid);
+	level->unseen = false;
+	level->unjudged = error == -EPERM;
 	if (by_trap && error != -ESRCH)
 		plan_climb(level, now);
 	/* An outsider that has queues will not enable its runtime any more. */
@@ -317,12 +318,12 @@ static bool may_take_session(struct worker *worker, const struct client *client,
 	return false; /* but soon */
 }
 
-/* Does it look as if trap would work now? */
-static bool looks_good(struct worker *worker, const struct client *client, uint64_t now)
+/* Does it look as if trap would work now? -EINPROGRESS: that is being read. */
+static int looks_good(struct worker *worker, const struct client *client, uint64_t now)
 {
 	switch (client->level.error) {
 	case -EPERM:
-		return !client->level.unseen && reader_right_has_come(client->peer.pid);
+		return client->level.unseen ? 0 : reader_right_has_come(client->peer.pid);
 	case -EAGAIN:
 		return tracer_nobody_has(client->peer.pid);
 	case -EACCES:
@@ -347,12 +348,16 @@ static void try_trap(struct worker *worker, struct client *client)
 static void climb(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct core_view view;
+	int good;
 
 	if (client->executor || client->ordered || client->leaving != client->left ||
 	    !control_may_be_held(client) || !core_look(worker->core, client->id, now, &view) ||
 	    view.state != CORE_RUNNING)
 		return;
-	if (!looks_good(worker, client, now)) {
+	good = looks_good(worker, client, now);
+	if (good == -EINPROGRESS)
+		return;
+	if (good <= 0) {
 		client->level.climb_ns =
 			now + (client->level.error == -EBUSY ? LOOK_NS / 5 : LOOK_NS);
 		return;
@@ -376,7 +381,7 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 	if (LANE_ORDER_LEVEL(client->order) != (uint32_t)client->by_order) { /* to climb */
 		client->own_session = lane_word(&client->lane->own_session);
 		if (!error && client->own_session == LANE_OWN_NONE)
-			climb(worker, client, now);
+			level->climb_ns = now; /* level_step() */
 		else
 			leave_level(worker, client, client->by_order);
 		return;
@@ -398,12 +403,23 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 	client->greeted = false; /* its capability is looked at */
 }
 
+/* The right was refused: if it seems to be there, it would not help to wait for it. */
+static void judge(struct client *client)
+{
+	int right = reader_right_has_come(client->peer.pid);
+
+	client->level.unjudged = right == -EINPROGRESS;
+	client->level.unseen = right > 0;
+}
+
 void level_step(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct level *level = &client->level;
 
 	if (client->phase != CLIENT_SERVED || worker->leaving)
 		return;
+	if (level->unjudged)
+		judge(client);
 	if (level->changing)
 		arrive(worker, client, now);
 	else if (level->climb_ns && now >= level->climb_ns)

@@ -16,6 +16,7 @@ struct level {
 	enum lane_level to;
 	bool never_trap; /* a suspend failed or was slow */
 	bool unseen;	 /* what forbids tracing it cannot be seen from outside */
+	bool unjudged;	 /* whether that is so is not known yet */
 	bool told;	 /* the log has it, since it was last at trap */
 	int error;	 /* why not trap, as of trap_attach(); 0: it may be trap */
 	char why[KFD_REASON];

@@ -17,14 +17,17 @@
 #define LOOK_NS 1000000000u   /* at its queues, without a reason */
 #define HASTE_NS 20000000u    /* the same with one: it may make queues without end */
 #define THREADS_NS 100000000u /* at its threads, while it is suspended */
+#define THREADS_PART 20u      /* of the time, at most: very many threads take long */
 #define QUIET_LOOKS 2	      /* in a row, and it destroys no queues any more */
 
 struct outsider {
-	uint64_t looked_ns, threads_ns;
-	uint64_t folder; /* in sysfs; 0: none was there */
-	bool changed;	 /* there is a reason to look */
-	bool watched;	 /* its session reports its queues */
-	unsigned quiet;	 /* looks since a thread was seen in DESTROY_QUEUE */
+	uint64_t looked_ns;
+	uint64_t program_ns; /* when it was last seen to be the same program */
+	uint64_t threads_ns; /* of the next look at its threads */
+	uint64_t folder;     /* in sysfs; 0: none was there */
+	bool changed;	     /* there is a reason to look */
+	bool watched;	     /* its session reports its queues */
+	unsigned quiet;	     /* looks since a thread was seen in DESTROY_QUEUE */
 	char rule[VALUE_NAME];
 	uint32_t queue_count;
 	struct sysfs_queue queues[SYSFS_QUEUES];
@@ -58,19 +61,19 @@ static void tag_again(struct worker *worker, struct client *client, int priority
 	client_reconsider(worker, client);
 }
 
-/* *out is the process that was found to be one that can be tagged; the caller owns its pidfd. */
-static int hold(pid_t pid, struct peer *out, char *problem, size_t size)
+/* *out is the process of the pidfd, found to be one that can be tagged; the caller owns
+ * out->pidfd. */
+static int hold(pid_t pid, int pidfd, struct peer *out, struct subject *subject, char *problem,
+		size_t size)
 {
 	struct peer_facts found;
 	int error = reader_target(pid, &found, problem, size);
 
 	if (error)
 		return error;
-	error = peer_open(pid, reader_facts, out);
-	if (!error && out->started != found.started) {
-		close(out->pidfd);
-		error = -ESRCH;
-	}
+	error = reader_subject(pid, subject);
+	if (!error)
+		error = peer_of(pid, pidfd, &found, out);
 	if (error == -EAGAIN)
 		snprintf(problem, size, "process %d cannot be read now: try again in 10 s",
 			 (int)pid);
@@ -79,25 +82,21 @@ static int hold(pid_t pid, struct peer *out, char *problem, size_t size)
 	return error;
 }
 
-/* started: of the process that is meant; 0: whichever has the number. */
-static int tag_new(struct worker *worker, pid_t pid, uint64_t started, int priority,
-		   const char *rule, char *problem, size_t size)
+static int tag_new(struct worker *worker, pid_t pid, int pidfd, int priority, const char *rule,
+		   char *problem, size_t size)
 {
-	uint64_t folder = sysfs_folder(pid); /* first: an exec from now on shows */
+	uint64_t folder = sysfs_folder(pid);
 	struct outsider *outsider;
 	struct client *client;
+	struct subject subject;
 	struct peer peer;
-	int error = hold(pid, &peer, problem, size);
+	int error = hold(pid, pidfd, &peer, &subject, problem, size);
 
 	if (error)
 		return error;
-	if (started && peer.started != started) {
-		close(peer.pidfd);
-		snprintf(problem, size, "process %d is another one by now", (int)pid);
-		return -ESRCH;
-	}
 	outsider = calloc(1, sizeof(*outsider));
-	client = outsider ? client_adopt(worker, &peer, priority, outsider, clock_ns()) : NULL;
+	client = outsider ? client_adopt(worker, &peer, &subject, priority, outsider, clock_ns())
+			  : NULL;
 	if (!client) {
 		if (!outsider)
 			close(peer.pidfd);
@@ -129,7 +128,7 @@ static int check_priority(pid_t pid, int priority, char *problem, size_t size)
 	return -EINVAL;
 }
 
-static int tag(struct worker *worker, pid_t pid, uint64_t started, int priority, const char *rule,
+static int tag(struct worker *worker, pid_t pid, int pidfd, int priority, const char *rule,
 	       char *problem, size_t size)
 {
 	struct client *client = client_of_pid(worker, pid);
@@ -144,18 +143,19 @@ static int tag(struct worker *worker, pid_t pid, uint64_t started, int priority,
 	if (error)
 		return error;
 	if (!client)
-		return tag_new(worker, pid, started, priority, rule, problem, size);
+		return tag_new(worker, pid, pidfd, priority, rule, problem, size);
 	snprintf(client->outsider->rule, sizeof(client->outsider->rule), "%s", rule);
 	tag_again(worker, client, priority);
 	return 0;
 }
 
-int outsider_tag(struct worker *worker, pid_t pid, int priority, char *problem, size_t size)
+int outsider_tag(struct worker *worker, pid_t pid, int pidfd, int priority, char *problem,
+		 size_t size)
 {
 	struct client *client = client_of_pid(worker, pid);
 
 	if (priority != PRIORITY_UNSET || (client && !client->outsider))
-		return tag(worker, pid, 0, priority, "", problem, size);
+		return tag(worker, pid, pidfd, priority, "", problem, size);
 	if (client) {
 		client_gone(worker, client, "is not tagged any more");
 		return 0;
@@ -164,43 +164,15 @@ int outsider_tag(struct worker *worker, pid_t pid, int priority, char *problem, 
 	return -ESRCH;
 }
 
-int outsider_tag_by_rule(struct worker *worker, pid_t pid, uint64_t started, int priority,
+int outsider_tag_by_rule(struct worker *worker, pid_t pid, int pidfd, int priority,
 			 const char *rule, char *problem, size_t size)
 {
-	return tag(worker, pid, started, priority, rule, problem, size);
+	return tag(worker, pid, pidfd, priority, rule, problem, size);
 }
 
 const char *outsider_rule(const struct outsider *outsider)
 {
 	return outsider->rule;
-}
-
-/* 0: done, or not to be done; -EAGAIN. */
-static int restore(struct worker *worker, const struct kept_process *kept)
-{
-	struct peer_facts its;
-	char problem[256];
-	int error;
-
-	/* A process with the shim comes by itself. */
-	if (!kept->used || kept->priority < 0 || client_of_pid(worker, kept->pid))
-		return 0;
-	error = reader_facts(kept->pid, &its);
-	if (error == -EAGAIN || its.started != kept->started)
-		return error == -EAGAIN ? error : 0;
-	error = outsider_tag(worker, kept->pid, kept->priority, problem, sizeof(problem));
-	if (error)
-		log_debug("not tagged again: %s", problem);
-	return error == -EAGAIN ? error : 0;
-}
-
-bool outsider_restore(struct worker *worker)
-{
-	bool all = true;
-
-	for (uint32_t i = 0; i < KEPT_PROCESSES; i++)
-		all &= restore(worker, &worker->beat->kept.processes[i]) == 0;
-	return all;
 }
 
 /* ---- looking ---- */
@@ -233,11 +205,16 @@ static void look(struct client *client, uint64_t now)
 
 static void start(struct worker *worker, struct client *client)
 {
+	int shim;
+
 	if (client->executor || client->refused || worker->leaving ||
 	    client->priority == PRIORITY_UNSET || !has_compute(client->outsider, 0))
 		return;
 	/* Its agent came after the tag, and could not register here. */
-	if (reader_has_shim(client->peer.pid))
+	shim = reader_has_shim(client->peer.pid);
+	if (shim == -EINPROGRESS)
+		return;
+	if (shim > 0)
 		client_cannot(worker, client, "the shim is in it, and has not registered here");
 	else
 		client_attach(worker, client, true);
@@ -249,14 +226,20 @@ static void look_at_threads(struct worker *worker, struct client *client, uint64
 	struct outsider *outsider = client->outsider;
 	struct lane *lane = client->lane;
 	struct core_view view;
+	uint64_t took_ns;
+	int destroys;
 
-	if (now < outsider->threads_ns + THREADS_NS)
+	if (now < outsider->threads_ns)
 		return;
 	if (lane->leaving == lane->left &&
 	    (!core_look(worker->core, client->id, now, &view) || view.state == CORE_RUNNING))
 		return;
-	outsider->threads_ns = now;
-	if (reader_destroys(client->peer.pid)) {
+	destroys = reader_destroys(client->peer.pid, &took_ns);
+	if (destroys == -EINPROGRESS)
+		return;
+	took_ns *= THREADS_PART;
+	outsider->threads_ns = now + (took_ns > THREADS_NS ? took_ns : THREADS_NS);
+	if (destroys > 0) {
 		outsider->quiet = 0;
 		outsider->changed = true;
 		if (lane->leaving == lane->left)
@@ -289,31 +272,32 @@ static void forget_order(struct worker *worker, const struct peer *peer)
 }
 
 /* Where addresses are not randomised an exec need not show in the place of the stack. */
-static bool is_another_program(const struct client *client)
+static bool is_another_program(const struct client *client, uint64_t now)
 {
 	struct outsider *outsider = client->outsider;
 	uint64_t folder = sysfs_folder(client->peer.pid), before = outsider->folder;
+	int replaced = peer_replaced(&client->peer, reader_facts);
 
 	if (folder)
 		outsider->folder = folder;
-	return (before && folder && folder != before) ||
-	       peer_replaced(&client->peer, reader_facts) > 0;
+	if (replaced != -EINPROGRESS)
+		outsider->program_ns = now;
+	return (before && folder && folder != before) || replaced > 0;
 }
 
 void outsider_overdue(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct outsider *outsider = client->outsider;
 
-	if ((client->lost_ns || now >= outsider->looked_ns + LOOK_NS) &&
-	    is_another_program(client)) {
+	if ((client->lost_ns || now >= outsider->program_ns + LOOK_NS) &&
+	    is_another_program(client, now)) {
 		forget_order(worker, &client->peer);
 		client_gone(worker, client, "is another program now: its tag is gone, too");
 		return;
 	}
-	if (now >= outsider->looked_ns + (outsider->changed ? HASTE_NS : LOOK_NS)) {
+	if (now >= outsider->looked_ns + (outsider->changed ? HASTE_NS : LOOK_NS))
 		look(client, now);
-		start(worker, client);
-	}
+	start(worker, client);
 	if (client->attached && !outsider->watched) {
 		executor_ask(client->executor, EXECUTOR_WATCH);
 		outsider_changed(client);

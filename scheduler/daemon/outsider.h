@@ -33,21 +33,18 @@ struct outsider;
 /*
  * Somebody with the right to has it that process `pid` has this priority, 0 to 14, or
  * from now on none (PRIORITY_UNSET): then it is let go. Again with a priority: also what
- * was refused before is tried again. 0, or a negative errno and one sentence in
- * `problem`: as target_open(), -EINVAL no such priority, -ESRCH it was not tagged.
+ * was refused before is tried again. pidfd: of the process, the caller's, open since before the
+ * first run (reader.h). 0, or a negative errno and one sentence in `problem`: as target_open(),
+ * -EINVAL no such priority, -ESRCH it was not tagged, -EINPROGRESS as in reader.h.
  */
-int outsider_tag(struct worker *worker, pid_t pid, int priority, char *problem, size_t size);
+int outsider_tag(struct worker *worker, pid_t pid, int pidfd, int priority, char *problem,
+		 size_t size);
 
-/* The same by a rule of that name, for the process that began then (struct peer);
- * never one that an order has tagged. */
-int outsider_tag_by_rule(struct worker *worker, pid_t pid, uint64_t started, int priority,
+/* The same by a rule of that name; never of one that an order has tagged. */
+int outsider_tag_by_rule(struct worker *worker, pid_t pid, int pidfd, int priority,
 			 const char *rule, char *problem, size_t size);
 /* Which rule has tagged it; empty: an order. */
 const char *outsider_rule(const struct outsider *outsider);
-/* When a worker begins: tags the processes that an earlier worker had tagged by an order
- * (kept.h). false: some of them could not be read; to be called again. */
-bool outsider_restore(struct worker *worker);
-
 /* At every turn of the loop, for one that is served: what is due? */
 void outsider_overdue(struct worker *worker, struct client *client, uint64_t now);
 /* Its session has told of something (EXECUTOR_CHANGED). */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -58,19 +59,13 @@ static void read_rules(struct worker *worker)
 	}
 }
 
-/* What rules say of it; PRIORITY_UNSET: nothing that tags it; -EAGAIN: that is not known now. */
-static int priority_of(const struct worker *worker, pid_t pid, struct verdict *verdict)
+/* What rules say of it; PRIORITY_UNSET: nothing that tags it. */
+static int priority_of(const struct worker *worker, const struct subject *subject,
+		       struct verdict *verdict)
 {
-	struct subject subject;
-	int error;
-
 	*verdict = (struct verdict){.priority = PRIORITY_UNSET};
-	if (!worker->outsider_rules.rules)
-		return PRIORITY_UNSET;
-	error = reader_subject(pid, &subject);
-	if (error == -EAGAIN)
-		return error;
-	if (error || !rules_match(worker->outsider_rules.rules, &subject, verdict))
+	if (!worker->outsider_rules.rules ||
+	    !rules_match(worker->outsider_rules.rules, subject, verdict))
 		return PRIORITY_UNSET;
 	if (!(verdict->effects & RULE_PRIORITY) ||
 	    (verdict->effects & RULE_LEVEL && verdict->level == PROTOCOL_LEVEL_OBSERVE))
@@ -78,60 +73,107 @@ static int priority_of(const struct worker *worker, pid_t pid, struct verdict *v
 	return verdict->priority;
 }
 
-static bool is_ordered(const struct worker *worker, pid_t pid, uint64_t started)
-{
-	const struct kept_process *kept = kept_find(&worker->beat->kept, pid, started);
-
-	return kept && kept->priority != PRIORITY_OWN;
-}
-
-static void look_at(struct worker *worker, pid_t pid)
+static int tag_by_rule(struct worker *worker, pid_t pid, int pidfd)
 {
 	struct verdict verdict;
+	struct subject subject;
 	char problem[256];
-	struct peer_facts its;
-	int priority;
+	int priority, error;
 
-	if (pid == getpid() || client_of_pid(worker, pid))
-		return;
-	if (reader_facts(pid, &its) == -EAGAIN || !its.started ||
-	    is_ordered(worker, pid, its.started))
-		return;
-	priority = priority_of(worker, pid, &verdict);
-	if (priority == PRIORITY_UNSET || priority == -EAGAIN)
-		return;
-	if (outsider_tag_by_rule(worker, pid, its.started, priority, verdict.rule, problem,
-				 sizeof(problem)) != 0)
+	if (!worker->outsider_rules.rules)
+		return 0;
+	error = reader_subject(pid, &subject);
+	priority = error ? PRIORITY_UNSET : priority_of(worker, &subject, &verdict);
+	if (priority == PRIORITY_UNSET)
+		return error;
+	error = outsider_tag_by_rule(worker, pid, pidfd, priority, verdict.rule, problem,
+				     sizeof(problem));
+	if (error && error != -EINPROGRESS)
 		log_debug("rule %s: not tagged: %s", verdict.rule, problem);
+	return error;
 }
 
-/* After a change of the configuration: is it still what rules say? */
-static void look_again(struct worker *worker, struct client *client)
+/* An earlier worker had tagged it. */
+static int tag_by_order(struct worker *worker, const struct kept_process *kept, int pidfd)
 {
-	pid_t pid = client->peer.pid;
+	char problem[256];
+	int error;
+
+	if (kept->priority < 0)
+		return 0;
+	error = outsider_tag(worker, kept->pid, pidfd, kept->priority, problem, sizeof(problem));
+	if (error && error != -EINPROGRESS)
+		log_debug("not tagged again: %s", problem);
+	worker->outsider_rules.unrestored |= error == -EAGAIN;
+	return error;
+}
+
+/* -EINPROGRESS: to be called again for the same. */
+static int look_at(struct worker *worker, pid_t pid, int pidfd)
+{
+	const struct kept_process *kept;
+	struct peer_facts its;
+	int error;
+
+	/* A process with the shim comes by itself. */
+	if (pid == getpid() || client_of_pid(worker, pid))
+		return 0;
+	error = reader_facts(pid, &its);
+	if (error == -EINPROGRESS)
+		return error;
+	worker->outsider_rules.unrestored |= error == -EAGAIN;
+	if (!its.started)
+		return 0;
+	kept = kept_find(&worker->beat->kept, pid, its.started);
+	if (kept && kept->priority != PRIORITY_OWN)
+		return tag_by_order(worker, kept, pidfd);
+	return tag_by_rule(worker, pid, pidfd);
+}
+
+void outsider_rules_again(struct worker *worker, struct client *client)
+{
+	struct subject subject = client->standing.subject;
 	struct verdict verdict;
 	char problem[256];
 	int priority;
 
 	if (!outsider_rule(client->outsider)[0])
 		return;
-	priority = priority_of(worker, pid, &verdict);
+	subject.shim = false;
+	priority = priority_of(worker, &subject, &verdict);
 	if (priority == PRIORITY_UNSET)
 		client_gone(worker, client, "is not tagged any more: no rule says so");
-	else if (priority == -EAGAIN)
-		worker->outsider_rules.outdated = true;
 	else
-		outsider_tag_by_rule(worker, pid, client->peer.started, priority, verdict.rule,
-				     problem, sizeof(problem));
+		outsider_tag_by_rule(worker, client->peer.pid, client->peer.pidfd, priority,
+				     verdict.rule, problem, sizeof(problem));
 }
 
 static void look_at_tagged(struct worker *worker)
 {
-	worker->outsider_rules.outdated = false;
 	for (uint32_t i = 0; i < worker->client_end; i++)
 		if (worker->clients[i] && worker->clients[i]->phase == CLIENT_SERVED &&
 		    worker->clients[i]->outsider)
-			look_again(worker, worker->clients[i]);
+			outsider_rules_again(worker, worker->clients[i]);
+}
+
+/* false: what was asked about it has not been answered yet. */
+static bool look_at_next(struct worker *worker)
+{
+	struct outsider_rules *own = &worker->outsider_rules;
+	pid_t pid = own->pids[own->next];
+
+	if (own->pidfd < 0)
+		own->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	reader_begin(READER_RULES);
+	if (own->pidfd >= 0)
+		look_at(worker, pid, own->pidfd);
+	if (reader_end())
+		return false;
+	if (own->pidfd >= 0)
+		close(own->pidfd);
+	own->pidfd = -1;
+	own->next++;
+	return true;
 }
 
 /* Some of the processes: each may take two or three requests to kfdschedd-read. */
@@ -141,11 +183,33 @@ static void look_at_some(struct worker *worker)
 	uint64_t end = clock_ns() + WORK_NS;
 
 	while (own->next < own->count && clock_ns() < end)
-		look_at(worker, own->pids[own->next++]);
+		if (!look_at_next(worker))
+			return;
 	if (own->next < own->count)
 		return;
 	free(own->pids);
 	own->pids = NULL;
+}
+
+static void list_processes(struct worker *worker)
+{
+	struct outsider_rules *own = &worker->outsider_rules;
+	const struct kept *kept = &worker->beat->kept;
+
+	own->next = own->count = 0;
+	own->pids = calloc(PROCESSES + KEPT_PROCESSES, sizeof(*own->pids));
+	for (uint32_t i = 0; own->pids && own->unrestored && i < KEPT_PROCESSES; i++)
+		if (kept->processes[i].used && kept->processes[i].priority >= 0)
+			own->pids[own->count++] = kept->processes[i].pid;
+	own->unrestored = false;
+	if (own->pids && own->rules)
+		own->count += sysfs_processes(own->pids + own->count, PROCESSES);
+}
+
+void outsider_rules_begin(struct worker *worker)
+{
+	worker->outsider_rules.pidfd = -1;
+	worker->outsider_rules.unrestored = true;
 }
 
 void outsider_rules_look(struct worker *worker, uint64_t now)
@@ -159,16 +223,9 @@ void outsider_rules_look(struct worker *worker, uint64_t now)
 	}
 	if (worker->leaving)
 		return;
-	if (!own->pids && now >= own->looked_ns + LOOK_NS &&
-	    (own->rules || own->outdated || own->unrestored)) {
+	if (!own->pids && now >= own->looked_ns + LOOK_NS && (own->rules || own->unrestored)) {
 		own->looked_ns = now;
-		if (own->unrestored)
-			own->unrestored = !outsider_restore(worker);
-		if (own->outdated)
-			look_at_tagged(worker);
-		own->pids = own->rules ? calloc(PROCESSES, sizeof(*own->pids)) : NULL;
-		own->count = own->pids ? sysfs_processes(own->pids, PROCESSES) : 0;
-		own->next = 0;
+		list_processes(worker);
 	}
 	if (own->pids)
 		look_at_some(worker);

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct client;
 struct rules;
 struct worker;
 
@@ -27,10 +28,15 @@ struct outsider_rules {
 	uint64_t looked_ns;
 	pid_t *pids; /* to look at in the next turns; NULL: none */
 	size_t count, next;
-	bool unrestored; /* a process tagged for an earlier worker could not be read */
-	bool outdated;	 /* a process tagged by the rules before these could not be read */
+	int pidfd;	 /* of the next one, while it is read; -1 */
+	bool unrestored; /* a process tagged for an earlier worker has not been read */
 };
 
+/* When a worker begins: the processes that an earlier one had tagged by an order (kept.h) are
+ * tagged again. */
+void outsider_rules_begin(struct worker *worker);
+/* What the kernel says of a tagged process may have changed: do rules still say so? */
+void outsider_rules_again(struct worker *worker, struct client *client);
 /* At every turn of the loop. */
 void outsider_rules_look(struct worker *worker, uint64_t now);
 

@@ -55,8 +55,10 @@ int peer_replaced(const struct peer *peer, peer_reader *read)
 {
 	struct peer_facts now;
 
-	if (read(peer->pid, &now) == -EAGAIN)
-		return -EAGAIN;
+	int error = read(peer->pid, &now);
+
+	if (error == -EAGAIN || error == -EINPROGRESS)
+		return error;
 	/* 0: it is ending */
 	return peer->image && now.image && now.image != peer->image;
 }
@@ -170,8 +172,7 @@ uid_t peer_uid(pid_t pid)
 	return read_identity(pid, &its) == 0 ? its.uid : (uid_t)-1;
 }
 
-/* *by_number: the kernel gives no pidfd of the peer, so its number alone is known. */
-static int open_pidfd(int socket, pid_t number, bool *by_number, struct peer *out)
+static int open_pidfd(int socket, pid_t number, struct peer *out)
 {
 	socklen_t size = sizeof(out->pidfd);
 
@@ -180,13 +181,14 @@ static int open_pidfd(int socket, pid_t number, bool *by_number, struct peer *ou
 		if (out->pid > 0)
 			return 0;
 		close(out->pidfd);
+		out->pidfd = -1;
 		return -ESRCH;
 	}
 	/* EINVAL, in newer kernels ESRCH: it has been waited for already. Its number may be
 	 * another process's now, which it would be taken for below. */
 	if (errno != ENOPROTOOPT)
 		return errno == EINVAL || errno == ENODATA ? -ESRCH : -errno;
-	*by_number = true;
+	out->by_number = true;
 	if (number <= 0)
 		return -ESRCH;
 	out->pid = number;
@@ -235,16 +237,23 @@ int peer_read(pid_t pid, struct peer_facts *out)
 	return error;
 }
 
-/* By number: what else there is to know. Its pidfd is there; closed on failure. */
-static int describe(peer_reader *read, struct peer *out, struct peer_facts *facts)
+static void fill(struct peer *out, const struct peer_facts *facts)
 {
-	int error = read(out->pid, facts);
-
 	out->pid_ns = facts->pid_ns;
 	out->user_ns = facts->user_ns;
 	out->image = facts->image;
 	out->started = facts->started;
 	out->own_pid = facts->own_pid;
+}
+
+/* By number: what else there is to know. Its pidfd is there; closed on failure. */
+static int describe(peer_reader *read, struct peer *out, struct peer_facts *facts)
+{
+	int error = read(out->pid, facts);
+
+	if (error == -EINPROGRESS)
+		return error;
+	fill(out, facts);
 	/* All that was read by pid was its own if it still lives. */
 	if (!error && peer_ended(out))
 		error = -ESRCH;
@@ -255,29 +264,47 @@ static int describe(peer_reader *read, struct peer *out, struct peer_facts *fact
 	return error;
 }
 
-int peer_identify(int socket, uint64_t accepted_ns, peer_reader *read, struct peer *out)
+/* The socket's other end. Its pidfd is there. */
+static int find_peer(int socket, struct peer *out)
 {
 	struct ucred cred;
 	socklen_t size = sizeof(cred);
-	struct peer_facts facts;
-	bool by_number = false;
-	int error;
 
 	*out = (struct peer){.pidfd = -1};
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &cred, &size) < 0)
 		return -errno;
 	out->uid = cred.uid;
 	read_groups(socket, cred.gid, out);
-	error = open_pidfd(socket, cred.pid, &by_number, out);
+	return open_pidfd(socket, cred.pid, out);
+}
+
+int peer_identify(int socket, uint64_t accepted_ns, peer_reader *read, struct peer *out)
+{
+	struct peer_facts facts;
+	int error = out->pidfd < 0 ? find_peer(socket, out) : 0;
+
 	if (!error)
 		error = describe(read, out, &facts);
 	/* A start time has the resolution of a clock tick, so the number may have been used
 	 * again within it: a process of another user is never the client. */
-	if (error || !by_number ||
-	    (started_before(facts.started, accepted_ns) && facts.uid == cred.uid))
+	if (error || !out->by_number ||
+	    (started_before(facts.started, accepted_ns) && facts.uid == out->uid))
 		return error;
 	close(out->pidfd);
 	out->pidfd = -1;
+	return -ESRCH;
+}
+
+int peer_of(pid_t pid, int pidfd, const struct peer_facts *facts, struct peer *out)
+{
+	*out = (struct peer){.pid = pid, .uid = facts->uid};
+	fill(out, facts);
+	out->pidfd = fcntl(pidfd, F_DUPFD_CLOEXEC, 0);
+	if (out->pidfd < 0)
+		return -errno;
+	if (!peer_ended(out))
+		return 0;
+	close(out->pidfd);
 	return -ESRCH;
 }
 

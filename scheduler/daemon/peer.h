@@ -20,6 +20,7 @@ struct peer {
 				      but that */
 	uint64_t pid_ns, user_ns;  /* inode numbers */
 	uint64_t image;		   /* changes with exec; 0: not to be seen */
+	bool by_number;		   /* the kernel gave its number, and no pidfd of it */
 };
 
 /* What /proc says of the process that has a number. */
@@ -31,7 +32,7 @@ struct peer_facts {
 
 /* Reads it. 0; -ESRCH: it is gone; -EACCES: its namespaces are hidden from us. It may wait for
  * as long as the process likes, so the worker passes another function to the ones below, which
- * may fail with -EAGAIN as well (reader.h). */
+ * may fail with -EAGAIN and -EINPROGRESS as well (reader.h). */
 int peer_read(pid_t pid, struct peer_facts *out);
 typedef int peer_reader(pid_t pid, struct peer_facts *out);
 
@@ -41,6 +42,8 @@ typedef int peer_reader(pid_t pid, struct peer_facts *out);
  * that of the credentials (so there a process that changes its user between connect
  * and hello is refused). -ESRCH: it is gone, or not in our pid namespace; -EACCES: its
  * namespaces are hidden from us, so its tenant is not known; or what `read` failed with.
+ * out->pidfd is -1 at first. After -EINPROGRESS it is open, and to be kept for the next call:
+ * what is read by number is the process's own only if the pidfd is older.
  */
 int peer_identify(int socket, uint64_t accepted_ns, peer_reader *read, struct peer *out);
 
@@ -48,10 +51,14 @@ int peer_identify(int socket, uint64_t accepted_ns, peer_reader *read, struct pe
  * what pidfd_open(2) failed with. */
 int peer_open(pid_t pid, peer_reader *read, struct peer *out);
 
+/* The same without a read: the facts were read when the pidfd, which is the caller's, was open.
+ * *out has one of its own. */
+int peer_of(pid_t pid, int pidfd, const struct peer_facts *facts, struct peer *out);
+
 bool peer_ended(const struct peer *peer);
 bool peer_in_group(const struct peer *peer, gid_t group);
 /* 1: it is another program now, because an exec happened since peer_identify(); 0: it is not;
- * -EAGAIN. */
+ * -EAGAIN and -EINPROGRESS as `read`. */
 int peer_replaced(const struct peer *peer, peer_reader *read);
 /* The process that has number `pid` in the PID namespace of process `of`, in our own. -ESRCH:
  * no process has, or it is not in ours; -ENOTTY: before Linux 6.12, the kernel translates no

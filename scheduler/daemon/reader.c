@@ -3,27 +3,28 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/wait.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/reader_message.h"
 #include "scheduler/daemon/users.h"
 
 #define MS 1000000ull
-#define LOOK_MS 1 /* a read takes 0.1 ms */
+#define LOOK_NS MS /* a read takes 0.1 ms */
 /* What the processes of one user may cost in ALONE_NS: in waits, and in reads that are long, for
- * example of very many mappings. That is less than the watchdog leaves the loop (watchdog.c). */
+ * example of very many mappings. */
 #define WAIT_MAX_NS (20 * MS)
 #define WORK_MAX_NS (300 * MS)
-#define ASK_LOOKS 200u	/* the machine may stand still */
-#define DYING_LOOKS 25u /* for a process that has been killed, and its successor */
+#define ASK_LOOKS 1000u /* the machine may stand still */
 #define ALONE_NS (10000 * MS)
 #define ALONE 64u
+#define ASKERS 64u /* lists of entries, by asker */
 
 /* What the reads of a user's processes, or of one process of a trusted user, have cost since. */
 struct alone {
@@ -33,9 +34,24 @@ struct alone {
 	bool left_alone; /* until ALONE_NS after since_ns */
 };
 
-/* One request. */
-struct asked {
+/* What was asked for an asker, until its code needs no further answer. */
+struct entry {
+	LIST_ENTRY(entry) same; /* askers with the same list */
+	STAILQ_ENTRY(entry) later;
+	uint64_t asker;
+	struct reader_request request;
+	struct reader_answer *answer; /* NULL: not yet */
+	int error;		      /* there will be none: negative */
+	bool queued, fresh;	      /* fresh: reader_answered() has not named its asker */
+};
+
+/* The request that is on its way. */
+struct flight {
+	struct entry *entry;	       /* NULL: it is forgotten */
+	struct reader_request request; /* number 0: none */
+	pid_t process;		       /* that it was sent to; 0: none has run then */
 	unsigned looks;
+	uint64_t look_ns; /* of the next look */
 	uint64_t cpu_ns;
 	pid_t reader;	     /* of which cpu_ns is */
 	struct alone *costs; /* NULL: nothing so far */
@@ -46,9 +62,37 @@ static struct {
 	struct reader_state *state;
 	const struct owners *owners;
 	uint64_t number;
-	unsigned turn_looks; /* at all requests of this turn of the loop */
+	struct flight flight;
+	uint64_t asker; /* whose code runs; 0: that of none */
+	bool waits;
+	LIST_HEAD(, entry) entries[ASKERS];
+	STAILQ_HEAD(, entry) queue, answered; /* not sent yet; fresh */
 	struct alone alone[ALONE];
 } reader = {.socket = -1};
+
+static void entry_free(struct entry *entry)
+{
+	LIST_REMOVE(entry, same);
+	if (entry->queued)
+		STAILQ_REMOVE(&reader.queue, entry, entry, later);
+	if (entry->fresh)
+		STAILQ_REMOVE(&reader.answered, entry, entry, later);
+	if (reader.flight.entry == entry)
+		reader.flight.entry = NULL;
+	free(entry->answer);
+	free(entry);
+}
+
+void reader_forget(uint64_t asker)
+{
+	struct entry *entry = LIST_FIRST(&reader.entries[asker % ASKERS]), *next;
+
+	for (; entry; entry = next) {
+		next = LIST_NEXT(entry, same);
+		if (entry->asker == asker)
+			entry_free(entry);
+	}
+}
 
 void reader_use(int socket, struct reader_state *state, int wake_fd, const struct owners *owners)
 {
@@ -56,13 +100,44 @@ void reader_use(int socket, struct reader_state *state, int wake_fd, const struc
 	reader.state = state;
 	reader.wake_fd = wake_fd;
 	reader.owners = owners;
+	for (unsigned i = 0; i < ASKERS; i++)
+		while (!LIST_EMPTY(&reader.entries[i]))
+			entry_free(LIST_FIRST(&reader.entries[i]));
+	STAILQ_INIT(&reader.queue);
+	STAILQ_INIT(&reader.answered);
+	reader.flight = (struct flight){0};
 	memset(reader.alone, 0, sizeof(reader.alone));
 	reader.number = clock_ns(); /* another worker's answers may be on their way */
 }
 
-void reader_turn(void)
+void reader_begin(uint64_t asker)
 {
-	reader.turn_looks = 0;
+	reader.asker = asker;
+	reader.waits = false;
+}
+
+bool reader_waits(void)
+{
+	return reader.waits;
+}
+
+bool reader_end(void)
+{
+	if (!reader.waits)
+		reader_forget(reader.asker);
+	reader.asker = 0;
+	return reader.waits;
+}
+
+uint64_t reader_answered(void)
+{
+	struct entry *entry = STAILQ_FIRST(&reader.answered);
+
+	if (!entry)
+		return 0;
+	STAILQ_REMOVE_HEAD(&reader.answered, later);
+	entry->fresh = false;
+	return entry->asker;
 }
 
 static bool is_over(const struct alone *alone, uint64_t now)
@@ -142,15 +217,6 @@ static void have_killed(pid_t process)
 	(void)!write(reader.wake_fd, &one, sizeof(one));
 }
 
-static bool receive(uint64_t number, struct reader_answer *answer)
-{
-	while (recv(reader.socket, answer, sizeof(*answer), MSG_DONTWAIT) ==
-	       (ssize_t)sizeof(*answer))
-		if (answer->number == number)
-			return true;
-	return false;
-}
-
 static uint64_t cpu_of(pid_t process)
 {
 	clockid_t clock;
@@ -159,22 +225,23 @@ static uint64_t cpu_of(pid_t process)
 }
 
 /* What this look costs the user. The time since the last look is no measure, because the loop
- * itself may have had no core: a look at a reader that waits counts LOOK_MS, one at a reader that
+ * itself may have had no core: a look at a reader that waits counts LOOK_NS, one at a reader that
  * runs counts what it has computed. */
-static void charge(struct asked *asked, pid_t process, char state, pid_t pid)
+static void charge(struct flight *flight, pid_t process, char state)
 {
 	uint64_t cpu = cpu_of(process);
 
-	if (!asked->costs)
-		asked->costs = find_or_add(pid, clock_ns());
+	if (!flight->costs)
+		flight->costs = find_or_add(flight->request.pid, clock_ns());
 	if (state != 'D' && state != 'S')
 		/* No processor time of it is known while it ends. */
-		asked->costs->worked_ns +=
-			asked->reader == process && cpu > asked->cpu_ns ? cpu - asked->cpu_ns : 0;
+		flight->costs->worked_ns += flight->reader == process && cpu > flight->cpu_ns
+						    ? cpu - flight->cpu_ns
+						    : 0;
 	else
-		asked->costs->waited_ns += LOOK_MS * MS;
-	asked->reader = process;
-	asked->cpu_ns = cpu;
+		flight->costs->waited_ns += LOOK_NS;
+	flight->reader = process;
+	flight->cpu_ns = cpu;
 }
 
 static bool is_too_much(const struct alone *costs)
@@ -182,126 +249,213 @@ static bool is_too_much(const struct alone *costs)
 	return costs->waited_ns >= WAIT_MAX_NS || costs->worked_ns >= WORK_MAX_NS;
 }
 
+/* ---- the request that is on its way ---- */
+
+static void answered(struct entry *entry, const struct reader_answer *answer, int error)
+{
+	entry->answer = answer ? malloc(sizeof(*answer)) : NULL;
+	if (entry->answer) {
+		*entry->answer = *answer;
+		entry->answer->problem[sizeof(answer->problem) - 1] = '\0';
+	} else {
+		entry->error = error;
+	}
+	entry->fresh = true;
+	STAILQ_INSERT_TAIL(&reader.answered, entry, later);
+}
+
+/* answer: NULL: there is none. */
+static void land(const struct reader_answer *answer)
+{
+	struct entry *entry = reader.flight.entry;
+
+	reader.flight = (struct flight){0};
+	if (entry)
+		answered(entry, answer, -EAGAIN);
+}
+
+static void receive(void)
+{
+	struct reader_answer answer;
+
+	while (recv(reader.socket, &answer, sizeof(answer), MSG_DONTWAIT) ==
+	       (ssize_t)sizeof(answer))
+		if (answer.number == reader.flight.request.number && answer.number)
+			land(&answer);
+}
+
+static pid_t process_now(void)
+{
+	return __atomic_load_n(&reader.state->pid, __ATOMIC_ACQUIRE);
+}
+
+/* To the process that runs, or will: false: neither. */
+static bool send_flight(pid_t process)
+{
+	reader.flight.process = process;
+	return process >= 0 && send(reader.socket, &reader.flight.request,
+				    sizeof(reader.flight.request), MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
+}
+
 /* There was no answer before the reader, `process`, was in this state. false: there will be
  * none. */
-static bool look(struct asked *asked, pid_t process, char state, pid_t pid)
+static bool look(struct flight *flight, pid_t process, char state)
 {
-	asked->looks++;
-	if (process < 0 || ++reader.turn_looks >= ASK_LOOKS)
+	if (++flight->looks >= ASK_LOOKS || process < 0)
 		return false;
-	if (process == 0)
-		return asked->looks < ASK_LOOKS;
-	/* A dying one waits for another process than `pid`. */
-	if (process == __atomic_load_n(&reader.state->stuck, __ATOMIC_ACQUIRE))
-		return asked->looks < DYING_LOOKS;
-	charge(asked, process, state, pid);
-	if (is_too_much(asked->costs)) {
-		leave_alone(asked->costs, pid, clock_ns());
+	/* A dying one waits for another process than this request is about. */
+	if (process == 0 || process == __atomic_load_n(&reader.state->stuck, __ATOMIC_ACQUIRE))
+		return true;
+	if (process != flight->process)
+		return send_flight(process);
+	charge(flight, process, state);
+	if (is_too_much(flight->costs)) {
+		leave_alone(flight->costs, flight->request.pid, clock_ns());
 		have_killed(process);
 		return false;
 	}
 	if (state == 'T' || state == 't')
 		have_killed(process);
-	return asked->looks < ASK_LOOKS;
-}
-
-static bool wait_for(uint64_t number, pid_t pid, struct reader_answer *answer)
-{
-	struct asked asked = {0};
-	pid_t process;
-	char state;
-
-	do {
-		if (poll_one_ns(reader.socket, POLLIN, wait_end_ms(LOOK_MS)) > 0 &&
-		    receive(number, answer))
-			return true;
-		process = __atomic_load_n(&reader.state->pid, __ATOMIC_ACQUIRE);
-		state = process > 0 ? peer_state(process) : '\0';
-		/* One that has answered sleeps, too. */
-		if (receive(number, answer))
-			return true;
-	} while (look(&asked, process, state, pid));
-	return false;
-}
-
-/* true: there is an answer. */
-static bool ask(struct reader_request *request, struct reader_answer *answer)
-{
-	if (reader.turn_looks >= ASK_LOOKS || is_alone(request->pid, clock_ns()) ||
-	    __atomic_load_n(&reader.state->pid, __ATOMIC_ACQUIRE) < 0)
-		return false;
-	request->number = ++reader.number;
-	if (send(reader.socket, request, sizeof(*request), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ||
-	    !wait_for(request->number, request->pid, answer))
-		return false;
-	answer->problem[sizeof(answer->problem) - 1] = '\0';
 	return true;
 }
 
-static int ask_for(enum reader_what what, pid_t pid, pid_t other, struct reader_answer *answer)
+static void look_at_flight(uint64_t now)
 {
-	struct reader_request request = {.what = what, .pid = pid, .other = other};
+	struct flight *flight = &reader.flight;
+	pid_t process = process_now();
+	char state = process > 0 ? peer_state(process) : '\0';
 
-	return ask(&request, answer) ? answer->result : -EAGAIN;
+	receive(); /* one that has answered sleeps, too */
+	if (!flight->request.number)
+		return;
+	flight->look_ns = now + LOOK_NS;
+	if (!look(flight, process, state))
+		land(NULL);
+}
+
+static void send_next(uint64_t now)
+{
+	struct entry *entry = STAILQ_FIRST(&reader.queue);
+
+	STAILQ_REMOVE_HEAD(&reader.queue, later);
+	entry->queued = false;
+	entry->request.number = ++reader.number;
+	reader.flight = (struct flight){
+		.entry = entry, .request = entry->request, .look_ns = now + LOOK_NS};
+	if (is_alone(entry->request.pid, now) || !send_flight(process_now()))
+		land(NULL);
+}
+
+void reader_step(uint64_t now)
+{
+	receive();
+	if (reader.flight.request.number && now >= reader.flight.look_ns)
+		look_at_flight(now);
+	while (!reader.flight.request.number && !STAILQ_EMPTY(&reader.queue))
+		send_next(now);
+}
+
+uint64_t reader_next(void)
+{
+	if (!STAILQ_EMPTY(&reader.answered))
+		return 0;
+	return reader.flight.request.number ? reader.flight.look_ns : UINT64_MAX;
+}
+
+/* ---- asking ---- */
+
+static struct entry *entry_for(const struct reader_request *request)
+{
+	struct entry *entry;
+
+	LIST_FOREACH(entry, &reader.entries[reader.asker % ASKERS], same)
+	if (entry->asker == reader.asker && entry->request.what == request->what &&
+	    entry->request.pid == request->pid && entry->request.other == request->other)
+		return entry;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return NULL;
+	entry->asker = reader.asker;
+	entry->request = *request;
+	entry->queued = true;
+	LIST_INSERT_HEAD(&reader.entries[reader.asker % ASKERS], entry, same);
+	STAILQ_INSERT_TAIL(&reader.queue, entry, later);
+	return entry;
+}
+
+/* *answer: NULL if there is none, which the result says why. */
+static int ask(enum reader_what what, pid_t pid, pid_t other, const struct reader_answer **answer)
+{
+	const struct reader_request request = {.what = what, .pid = pid, .other = other};
+	struct entry *entry = reader.asker ? entry_for(&request) : NULL;
+
+	*answer = entry ? entry->answer : NULL;
+	if (*answer)
+		return (*answer)->result;
+	if (!entry || entry->error)
+		return entry ? entry->error : -EAGAIN;
+	reader.waits = true;
+	return -EINPROGRESS;
 }
 
 int reader_facts(pid_t pid, struct peer_facts *out)
 {
-	struct reader_answer answer;
-	int error = ask_for(READER_FACTS, pid, 0, &answer);
+	const struct reader_answer *answer;
+	int error = ask(READER_FACTS, pid, 0, &answer);
 
-	*out = error == -EAGAIN ? (struct peer_facts){0} : answer.facts;
+	*out = answer ? answer->facts : (struct peer_facts){0};
 	return error;
 }
 
 int reader_subject(pid_t pid, struct subject *out)
 {
-	struct reader_answer answer;
-	int error = ask_for(READER_SUBJECT, pid, 0, &answer);
+	const struct reader_answer *answer;
+	int error = ask(READER_SUBJECT, pid, 0, &answer);
 
-	*out = error == -EAGAIN ? (struct subject){.pid = pid, .uid = (uid_t)-1} : answer.subject;
+	*out = answer ? answer->subject : (struct subject){.pid = pid, .uid = (uid_t)-1};
 	return error;
 }
 
 pid_t reader_number(pid_t of, pid_t pid)
 {
-	struct reader_answer answer;
+	const struct reader_answer *answer;
 
-	return ask_for(READER_NUMBER, of, pid, &answer);
+	return ask(READER_NUMBER, of, pid, &answer);
 }
 
 int reader_target(pid_t pid, struct peer_facts *out, char *problem, size_t size)
 {
-	struct reader_answer answer = {0};
-	int error = ask_for(READER_TARGET, pid, 0, &answer);
+	const struct reader_answer *answer;
+	int error = ask(READER_TARGET, pid, 0, &answer);
 
-	*out = answer.facts;
-	if (error == -EAGAIN)
+	*out = answer ? answer->facts : (struct peer_facts){0};
+	if (answer)
+		snprintf(problem, size, "%s", answer->problem);
+	else
 		snprintf(problem, size, "process %d cannot be read now: try again in %llu s",
 			 (int)pid, ALONE_NS / 1000 / MS);
-	else
-		snprintf(problem, size, "%s", answer.problem);
 	return error;
 }
 
-static bool is_so(enum reader_what what, pid_t pid)
+int reader_has_shim(pid_t pid)
 {
-	struct reader_answer answer;
+	const struct reader_answer *answer;
 
-	return ask_for(what, pid, 0, &answer) > 0;
+	return ask(READER_HAS_SHIM, pid, 0, &answer);
 }
 
-bool reader_has_shim(pid_t pid)
+int reader_destroys(pid_t pid, uint64_t *took_ns)
 {
-	return is_so(READER_HAS_SHIM, pid);
+	const struct reader_answer *answer;
+	int result = ask(READER_DESTROYS, pid, 0, &answer);
+
+	*took_ns = answer ? answer->took_ns : 0;
+	return result;
 }
 
-bool reader_destroys(pid_t pid)
+int reader_right_has_come(pid_t pid)
 {
-	return is_so(READER_DESTROYS, pid);
-}
+	const struct reader_answer *answer;
 
-bool reader_right_has_come(pid_t pid)
-{
-	return is_so(READER_RIGHT_HAS_COME, pid);
+	return ask(READER_RIGHT_HAS_COME, pid, 0, &answer);
 }

@@ -31,6 +31,7 @@ struct reader_request {
 struct reader_answer {
 	uint64_t number;
 	int32_t result;
+	uint64_t took_ns; /* from the request to this answer */
 	union {
 		struct peer_facts facts; /* also of READER_TARGET */
 		struct subject subject;

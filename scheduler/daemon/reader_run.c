@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/wait.h"
 #include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/mappings.h"
@@ -74,7 +75,9 @@ int reader_run(int socket, const void *counts, uint64_t *refused)
 		if (n != (ssize_t)sizeof(request))
 			return 1;
 		answer.number = request.number;
+		answer.took_ns = clock_ns();
 		answer.result = result_of(&request, &answer);
+		answer.took_ns = clock_ns() - answer.took_ns;
 		(void)!write(socket, &answer, sizeof(answer));
 		filter_report();
 	}

@@ -93,45 +93,48 @@ static enum protocol_level level_of(const struct client *client)
 	return level;
 }
 
-/* What configuration and kernel say of it now. -EAGAIN: as before, because it cannot be read. */
-static int look_up(struct worker *worker, struct client *client)
+/* What the configuration says of it, as it was read last. */
+static void look_up(struct worker *worker, struct client *client)
 {
-	struct standing *standing = &client->standing, before = *standing;
+	struct standing *standing = &client->standing;
+	uint64_t may = standing->may, lets = standing->lets;
+	const struct subject *subject = &standing->subject;
 	const char *group;
-	struct subject subject;
 
-	/* Of who is gone nothing is known: its pidfd tells that in a moment. */
-	if (reader_subject(client->peer.pid, &subject) == -EAGAIN)
-		return -EAGAIN;
-	subject.uid = client->peer.uid;
-	subject.shim = true;
 	if (!client->outsider) /* outsider_rules.h */
-		rules_match(&worker->config.rules, &subject, &standing->verdict);
-	authority_match(&worker->config.authority, &subject, &standing->may, &standing->lets);
+		rules_match(&worker->config.rules, subject, &standing->verdict);
+	authority_match(&worker->config.authority, subject, &standing->may, &standing->lets);
 	group = ruled(client, RULE_GROUP) ? standing->verdict.group : standing->group;
-	if (standing->may == before.may && standing->lets == before.lets &&
-	    strcmp(client->group, group) == 0)
-		return 0;
+	if (standing->may == may && standing->lets == lets && strcmp(client->group, group) == 0)
+		return;
 	snprintf(client->group, sizeof(client->group), "%s", group);
 	client->group_number = group_of(worker, client);
-	return 0;
 }
 
-int standing_came(struct worker *worker, struct client *client)
+/* Is it another than before? */
+static bool take_subject(struct client *client, const struct subject *subject)
 {
-	int error;
+	struct subject before = client->standing.subject;
 
+	client->standing.subject = *subject;
+	client->standing.subject.uid = client->peer.uid;
+	client->standing.subject.shim = true;
+	return memcmp(&before, &client->standing.subject, sizeof(before)) != 0;
+}
+
+void standing_came(struct worker *worker, struct client *client, const struct subject *subject)
+{
 	client->tenant = tenant_of(worker, client);
-	error = look_up(worker, client);
-	if (error || client->outsider)
-		return error;
+	take_subject(client, subject);
+	look_up(worker, client);
+	if (client->outsider)
+		return;
 	client->priority = standing_priority(client);
 	client->slo_us = slo_of(client);
 	level_begin(client, level_of(client));
 	if (client->standing.verdict.rule[0])
 		log_info("process %d (%s): rule %s", (int)client->peer.pid, client->name,
 			 client->standing.verdict.rule);
-	return 0;
 }
 
 void standing_place(struct worker *worker, const struct client *client, uint64_t now)
@@ -161,13 +164,7 @@ static void configured(struct worker *worker, struct client *client, uint64_t no
 	char before[VALUE_NAME];
 
 	memcpy(before, standing->verdict.rule, sizeof(before));
-	standing->again_ns = 0;
-	if (look_up(worker, client) == -EAGAIN) {
-		standing->again_ns = now + AGAIN_NS;
-		/* The bits are of grants that the new configuration may not have. */
-		standing->may = standing->lets = 0;
-		client->group_number = group_of(worker, client);
-	}
+	look_up(worker, client);
 	if (strcmp(before, standing->verdict.rule) != 0)
 		log_info("process %d (%s): %s%s", (int)client->peer.pid, client->name,
 			 standing->verdict.rule[0] ? "rule " : "no rule any more",
@@ -179,13 +176,31 @@ static void configured(struct worker *worker, struct client *client, uint64_t no
 
 void standing_configured(struct worker *worker, uint64_t now)
 {
-	for (uint32_t i = 0; i < worker->client_end; i++)
-		if (worker->clients[i] && worker->clients[i]->phase == CLIENT_SERVED)
-			configured(worker, worker->clients[i], now);
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		struct client *client = worker->clients[i];
+
+		if (!client || client->phase != CLIENT_SERVED)
+			continue;
+		configured(worker, client, now);
+		client->standing.again_ns = now;
+	}
 }
 
 void standing_overdue(struct worker *worker, struct client *client, uint64_t now)
 {
-	if (client->standing.again_ns && now >= client->standing.again_ns)
-		configured(worker, client, now);
+	struct standing *standing = &client->standing;
+	struct subject subject;
+	int error;
+
+	if (!standing->again_ns || now < standing->again_ns)
+		return;
+	error = reader_subject(client->peer.pid, &subject);
+	if (error == -EINPROGRESS)
+		return;
+	standing->again_ns = error == -EAGAIN ? now + AGAIN_NS : 0;
+	if (error || !take_subject(client, &subject))
+		return;
+	configured(worker, client, now);
+	if (client->outsider)
+		outsider_rules_again(worker, client);
 }

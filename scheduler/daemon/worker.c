@@ -255,9 +255,22 @@ static void handle(struct worker *worker, const struct epoll_event *event, uint6
 	case WORKER_DONE:
 		collect_outcomes(worker, now);
 		break;
+	case WORKER_READ:
+		break; /* take_answers() follows */
 	default:
 		client_event(worker, kind, event->data.u64, now);
 	}
+}
+
+/* What kfdschedd-read has answered: what asked for it goes on. */
+static void take_answers(struct worker *worker, uint64_t now)
+{
+	uint64_t asker;
+
+	reader_step(now);
+	while ((asker = reader_answered()) != 0)
+		if (asker != READER_RULES)
+			client_answered(worker, asker, now);
 }
 
 /* Frees the dead, and now and then looks for what should have happened by now. */
@@ -292,6 +305,8 @@ static uint64_t sleep_until(const struct worker *worker, uint64_t now)
 		until = answer;
 	if (worker->deadline_ns < until)
 		until = worker->deadline_ns;
+	if (reader_next() < until)
+		until = reader_next();
 	return until < now + BEAT_NS ? until : now + BEAT_NS;
 }
 
@@ -306,7 +321,7 @@ static void loop(struct worker *worker)
 		decide(worker);
 		now = clock_ns();
 		beat(worker, now);
-		reader_turn();
+		reader_step(now); /* sends what the turn has asked */
 		feed_turn(&worker->feed, now);
 		set_asleep(worker, true);
 		until = sleep_until(worker, now);
@@ -328,6 +343,7 @@ static void loop(struct worker *worker)
 			handle(worker, &events[i], now);
 		look_late(worker, now);
 		act(worker); /* before anything that nobody waits for */
+		take_answers(worker, now);
 		answer_step(worker, now);
 		sweep(worker, now);
 		metrics_publish(worker, now);
@@ -353,7 +369,8 @@ static int open_all(struct worker *worker)
 		return -ENOMEM;
 	if (worker_watch(worker, worker->channel, EPOLLIN, WORKER_CHANNEL, 0) ||
 	    worker_watch(worker, worker->signals, EPOLLIN, WORKER_SIGNAL, 0) ||
-	    worker_watch(worker, worker->done_fd, EPOLLIN, WORKER_DONE, 0))
+	    worker_watch(worker, worker->done_fd, EPOLLIN, WORKER_DONE, 0) ||
+	    worker_watch(worker, worker->reader, EPOLLIN, WORKER_READ, 0))
 		return -ENOMEM;
 	return 0;
 }
@@ -366,6 +383,7 @@ int worker_run(int channel, int reader, const struct reload *reload, struct beat
 
 	worker->channel = channel;
 	worker->done_fd = executors_done_fd(executors);
+	worker->reader = reader;
 	executor_use(executors_table(executors), executors_want_fd(executors));
 	reader_use(reader, &beat_page->reader, executors_want_fd(executors),
 		   &worker->config.owners);
@@ -389,7 +407,7 @@ int worker_run(int channel, int reader, const struct reload *reload, struct beat
 	worker->now_ns = clock_ns();
 	nodes_read(worker, worker->now_ns);
 	peer_own_namespaces(&worker->own_pid_ns, &worker->own_user_ns);
-	worker->outsider_rules.unrestored = !outsider_restore(worker);
+	outsider_rules_begin(worker);
 	worker->totals = beat_page->totals;
 	__atomic_store_n(&beat_page->serving, 1, __ATOMIC_RELEASE);
 	loop(worker);

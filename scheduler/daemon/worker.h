@@ -33,6 +33,7 @@ enum worker_event {
 	WORKER_CHANNEL, /* connections */
 	WORKER_SIGNAL,
 	WORKER_DONE,
+	WORKER_READ, /* an answer (reader.h) */
 	WORKER_SOCKET,
 	WORKER_PIDFD,
 	WORKER_WAKE,
@@ -65,6 +66,7 @@ struct worker {
 	int channel; /* from the process that accepts connections */
 	int epoll, signals;
 	int done_fd; /* executors write it */
+	int reader;  /* the connection to kfdschedd-read */
 	bool leaving, said_awake;
 	uint64_t own_pid_ns, own_user_ns;
 	uint32_t client_end; /* slots from here on are free */

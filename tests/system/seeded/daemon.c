@@ -173,8 +173,10 @@ uint64_t daemon_stopped_ns(void)
 static void run_worker(void *arg)
 {
 	(void)arg;
-	worker_run(file_open(fiber_process(), file_hold(it.channel[0])), -1, &it.reload, &it.beat,
-		   &it.door_beat, it.executors);
+	/* Nothing comes from the process that reads (played_parts.c). */
+	worker_run(file_open(fiber_process(), file_hold(it.channel[0])),
+		   file_open(fiber_process(), file_new(EVENT)), &it.reload, &it.beat, &it.door_beat,
+		   it.executors);
 	process_kill(fiber_process());
 }
 

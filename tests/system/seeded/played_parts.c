@@ -100,26 +100,59 @@ int reader_target(pid_t pid, struct peer_facts *out, char *problem, size_t size)
 	return facts(pid, out) ? -ESRCH : -EEXIST;
 }
 
-bool reader_has_shim(pid_t pid)
+int reader_has_shim(pid_t pid)
 {
 	(void)pid;
 	return true;
 }
 
-bool reader_destroys(pid_t pid)
+int reader_destroys(pid_t pid, uint64_t *took_ns)
+{
+	(void)pid;
+	*took_ns = 0;
+	return false;
+}
+
+int reader_right_has_come(pid_t pid)
 {
 	(void)pid;
 	return false;
 }
 
-bool reader_right_has_come(pid_t pid)
+/* Its answers come at once. */
+void reader_step(uint64_t now)
 {
-	(void)pid;
+	(void)now;
+}
+
+uint64_t reader_next(void)
+{
+	return UINT64_MAX;
+}
+
+uint64_t reader_answered(void)
+{
+	return 0;
+}
+
+void reader_begin(uint64_t asker)
+{
+	(void)asker;
+}
+
+bool reader_end(void)
+{
 	return false;
 }
 
-void reader_turn(void)
+bool reader_waits(void)
 {
+	return false;
+}
+
+void reader_forget(uint64_t asker)
+{
+	(void)asker;
 }
 
 void reader_use(int socket, struct reader_state *state, int wake_fd, const struct owners *owners)
@@ -162,13 +195,13 @@ int peer_identify(int socket, uint64_t accepted_ns, peer_reader *read, struct pe
 	return file ? open_peer(file->whose, out) : -EBADF;
 }
 
-int peer_open(pid_t pid, peer_reader *read, struct peer *out)
+int peer_of(pid_t pid, int pidfd, const struct peer_facts *its, struct peer *out)
 {
-	HARNESS;
-	struct process *process = process_of(pid);
-
-	(void)read;
-	return process ? open_peer(process, out) : -ESRCH;
+	(void)pid;
+	(void)pidfd;
+	(void)its;
+	(void)out;
+	return -ESRCH; /* as reader_target() */
 }
 
 bool peer_ended(const struct peer *peer)

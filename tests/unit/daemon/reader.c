@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Proves, with a played kfdschedd-read at the other end of the connection: an answer to an
- * earlier request is not taken; a reader that runs is waited for, one that waits, or is
+ * Proves, with a played kfdschedd-read at the other end of the connection: nothing waits for an
+ * answer, and the code that asks gets it when it runs again, and again until it asks nothing more;
+ * requests are sent one after the other, also when the code that asked for one is gone; an answer
+ * to an earlier request is not taken; a reader that runs is waited for, one that waits, or is
  * stopped, is to be killed; the user of the process that was read, or the owner of that
  * subordinate user, is then left alone, other users are not, and of a trusted user only that
- * process is; waits that are short add up, and count by looks, so that a
- * loop without a core blames no user; while a killed reader ends, no other user is left alone;
- * without a reader for a while nothing is asked.
+ * process is; waits that are short add up, and count by looks, so that a loop without a core
+ * blames no user; while a killed reader ends, no other user is left alone, and its successor gets
+ * the request; without a reader for a while nothing is asked.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +17,7 @@
 /* cmocka needs the four above */
 #include <cmocka.h>
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
@@ -29,6 +32,7 @@
 #define USER (geteuid() + 1) /* the daemon's own user is trusted */
 #define SUBORDINATE 3000000005u
 #define FRIEND (geteuid() + 2)
+#define SAME 64u   /* askers that are so far apart are in one list */
 #define SHORT 10u  /* looks: less than the limit, and more than a third of it */
 #define AWAY_MS 30 /* more than the limit */
 
@@ -48,7 +52,7 @@ static struct {
 	uint64_t waits;	    /* for its answer: the number of a request */
 	unsigned looks;	    /* at its state, since the request */
 	unsigned away_at;   /* after this look the loop has no core for AWAY_MS */
-	bool same_turn;	    /* of the loop, as the request before */
+	uint64_t now_ns;    /* of the loop's turns */
 	pid_t read_pid;
 	uid_t uid;	/* of each process */
 	unsigned taken; /* requests */
@@ -129,6 +133,7 @@ static int begin(void **state)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, played.ends) < 0)
 		return -1;
 	played.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	played.now_ns = 1000000000u;
 	played.state.pid = getpid();
 	played.process_state = 'R';
 	played.uid = USER;
@@ -153,17 +158,47 @@ static void plays(enum play how, char process_state)
 	__atomic_store_n(&played.process_state, process_state, __ATOMIC_RELEASE);
 }
 
-/* The answer is the number of the process. */
+/* One run of the code that asks; the answer is the number of the process. */
+static pid_t run(uint64_t asker, pid_t pid)
+{
+	pid_t result;
+
+	reader_begin(asker);
+	result = reader_number(pid, 1);
+	assert_int_equal(reader_waits(), result == -EINPROGRESS);
+	assert_int_equal(reader_end(), result == -EINPROGRESS);
+	return result;
+}
+
+/* Turns of the loop until an answer has come for an asker: which. */
+static uint64_t turns(void)
+{
+	uint64_t asker;
+
+	reader_step(played.now_ns);
+	while ((asker = reader_answered()) == 0) {
+		/* When something comes, or when the reader is to be looked at. */
+		struct pollfd p = {.fd = played.ends[0], .events = POLLIN};
+
+		if (reader_next() == UINT64_MAX)
+			return 0;
+		if (poll(&p, 1, 1) == 0)
+			played.now_ns = reader_next();
+		reader_step(played.now_ns);
+	}
+	return asker;
+}
+
 static bool reads(pid_t pid, uid_t uid)
 {
 	pid_t result;
 
-	if (!played.same_turn)
-		reader_turn();
 	played.uid = uid;
 	played.read_pid = pid;
 	played.looks = 0;
-	result = reader_number(pid, 1);
+	assert_int_equal(run(7, pid), -EINPROGRESS);
+	assert_int_equal(turns(), 7);
+	result = run(7, pid);
 	assert_true(result == pid || result == -EAGAIN);
 	return result == pid;
 }
@@ -181,6 +216,7 @@ static void another(void)
 {
 	assert_true(is_to_be_killed());
 	__atomic_store_n(&played.state.stuck, 0, __ATOMIC_RELEASE);
+	played.state.pid = played.state.pid == getpid() ? getppid() : getpid();
 	plays(PLAY_ANSWER, 'R');
 }
 
@@ -262,26 +298,72 @@ static void while_it_ends_no_other_user_is_blamed(void **state)
 	(void)state;
 	plays(PLAY_WAIT, 'D');
 	assert_false(reads(10, USER));
-	assert_false(reads(11, FRIEND));
+	played.uid = FRIEND;
+	assert_int_equal(run(8, 11), -EINPROGRESS);
+	for (unsigned i = 0; i < 100; i++) {
+		reader_step(played.now_ns);
+		played.now_ns = reader_next();
+	}
+	assert_int_equal(reader_answered(), 0);
+	while (__atomic_load_n(&played.taken, __ATOMIC_ACQUIRE) < 2)
+		usleep(1000); /* the dying one has taken it */
+	another();
+	assert_int_equal(turns(), 8);
+	assert_int_equal(run(8, 11), 11);
+	assert_true(reads(12, FRIEND));
+}
+
+/* What was asked before is still there in the run that asks the next. */
+static void a_run_has_all_its_answers(void **state)
+{
+	(void)state;
+	for (unsigned answers = 0; answers < 3; answers++) {
+		reader_begin(7);
+		assert_int_equal(reader_number(10, 1), answers > 0 ? 10 : -EINPROGRESS);
+		if (answers > 0)
+			assert_int_equal(reader_number(11, 1), answers > 1 ? 11 : -EINPROGRESS);
+		assert_int_equal(reader_end(), answers < 2);
+		if (answers < 2)
+			assert_int_equal(turns(), 7);
+	}
+	assert_int_equal(run(7, 10), -EINPROGRESS); /* anew */
+}
+
+static void answers_are_of_who_asked(void **state)
+{
+	(void)state;
+	assert_int_equal(run(7, 10), -EINPROGRESS);
+	assert_int_equal(run(7 + SAME, 10), -EINPROGRESS);
+	assert_int_equal(run(7 + 2 * SAME, 12), -EINPROGRESS);
+	reader_forget(7 + SAME);
+	assert_int_equal(turns(), 7);
+	assert_int_equal(run(7 + SAME, 10), -EINPROGRESS); /* not that of 7 */
+	assert_int_equal(turns(), 7 + 2 * SAME);
+	assert_int_equal(turns(), 7 + SAME);
+	assert_int_equal(turns(), 0);
+	assert_int_equal(run(7 + 2 * SAME, 12), 12);
+	assert_int_equal(run(7, 10), 10);
+}
+
+/* Nothing will run again for it, and the reader waits for its process all the same. */
+static void a_forgotten_request_is_looked_after(void **state)
+{
+	(void)state;
+	plays(PLAY_WAIT, 'D');
+	assert_int_equal(run(7, 10), -EINPROGRESS);
+	reader_step(played.now_ns);
+	reader_forget(7);
+	assert_int_equal(turns(), 0);
 	another();
 	assert_true(reads(11, FRIEND));
 }
 
-/* Of users that have done nothing before. */
-static void a_turn_waits_as_long_as_one_request_may(void **state)
+static void outside_of_a_run_nothing_is_asked(void **state)
 {
-	unsigned looks;
-
 	(void)state;
-	plays(PLAY_WAIT, 'R');
-	assert_false(reads(10, USER));
-	looks = played.looks;
-	played.same_turn = true;
-	assert_false(reads(11, FRIEND));
-	assert_int_equal(played.looks, 0);
-	played.same_turn = false;
-	assert_false(reads(11, FRIEND));
-	assert_int_equal(played.looks, looks);
+	assert_int_equal(reader_number(10, 1), -EAGAIN);
+	assert_int_equal(turns(), 0);
+	assert_int_equal(played.taken, 0);
 }
 
 static void without_a_reader_nothing_is_asked(void **state)
@@ -316,7 +398,10 @@ int main(void)
 		TEST(short_waits_add_up),
 		TEST(a_loop_without_a_core_is_no_wait),
 		TEST(while_it_ends_no_other_user_is_blamed),
-		TEST(a_turn_waits_as_long_as_one_request_may),
+		TEST(a_run_has_all_its_answers),
+		TEST(answers_are_of_who_asked),
+		TEST(a_forgotten_request_is_looked_after),
+		TEST(outside_of_a_run_nothing_is_asked),
 		TEST(without_a_reader_nothing_is_asked),
 		TEST(a_stopped_reader_is_replaced),
 	};
