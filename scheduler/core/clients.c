@@ -477,6 +477,10 @@ void core_forgive(struct core *core, core_id id)
 	if (!c)
 		return;
 	c->spared = CORE_SPARED_NOT;
+	c->slow = 0;
+	if (c->not_before == c->slow_until)
+		c->not_before = 0;
+	c->slow_until = 0;
 	unit_queue(core, unit_of(core, c));
 }
 

@@ -23,10 +23,11 @@
  * - Without a priority: neither preempted nor preempting, also in a group.
  * - A unit is not held if one of its clients cannot be suspended: it would go on, and
  *   spin for the others.
- * - One action in flight per client. After a suspend that failed or took
- *   longer than slow_suspend_ns the client is never suspended again (the
- *   driver resets the GPU when its firmware cannot preempt). What a failed
- *   suspend left behind is undone by a resume.
+ * - One action in flight per client. After a suspend that failed the client is never suspended
+ *   again (the driver resets the GPU when its firmware cannot preempt), and what it left behind is
+ *   undone by a resume. After one that took longer than slow_suspend_ns it is left alone for
+ *   CORE_SLOW_PAUSE_NS, after a second one in a row for twice as long, and after CORE_SLOW_MAX in a
+ *   row for good: a host that is busy for a moment is slow, too.
  * - A failed resume is tried again, for as long as it takes.
  * - Starvation bound: a unit is held for at most max_suspended_ns until
  *   it has run for min_run_ns, all its spans of running counted together.
@@ -65,6 +66,10 @@
 /* Between two tries of a resume that fails, of a suspend that is cancelled; and from one
  * suspension to the next of a client that had to be resumed because it was leaving. */
 #define CORE_RETRY_NS 10000000u
+
+/* Slow suspends in a row. */
+#define CORE_SLOW_MAX 3u
+#define CORE_SLOW_PAUSE_NS 1000000000u
 
 /* Names a client; 0 is nobody. A name is not given again for a long time, and
  * every function takes the name of a client that is gone: nothing happens. */

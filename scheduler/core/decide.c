@@ -13,6 +13,14 @@ struct actions {
 
 /* ---- what came of an action ---- */
 
+static void slow_learn(struct client *c, bool slow, uint64_t now)
+{
+	c->slow = slow ? c->slow + 1 : 0;
+	c->slow_until = slow ? now + ((uint64_t)CORE_SLOW_PAUSE_NS << (c->slow - 1)) : 0;
+	if (c->slow >= CORE_SLOW_MAX)
+		c->spared = CORE_SPARED_SLOW;
+}
+
 static void suspend_finished(struct core *core, struct client *c, struct unit *unit, int error,
 			     uint64_t duration_ns, uint64_t now)
 {
@@ -35,8 +43,7 @@ static void suspend_finished(struct core *core, struct client *c, struct unit *u
 	if (unit->unpaid) /* the others of the unit are suspended beside it */
 		debt_add(core, unit, duration_ns);
 	unit->unpaid = false;
-	if (duration_ns > core->config.slow_suspend_ns)
-		c->spared = CORE_SPARED_SLOW;
+	slow_learn(c, duration_ns > core->config.slow_suspend_ns, now);
 }
 
 static void resume_finished(const struct core *core, struct client *c, struct unit *unit, int error,
@@ -52,6 +59,8 @@ static void resume_finished(const struct core *core, struct client *c, struct un
 	c->state = CORE_RUNNING;
 	/* A client that makes and destroys queues all the time must not preempt the node as often. */
 	c->not_before = c->early ? c->suspended_since + CORE_RETRY_NS : 0;
+	if (c->not_before < c->slow_until)
+		c->not_before = c->slow_until;
 	if (!c->undo) {
 		c->resumes++;
 		gaps_cost_learn(&unit->resume_ns, duration_ns);

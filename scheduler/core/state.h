@@ -64,6 +64,8 @@ struct client {
 	uint32_t held;	 /* the same since its last suspension began: only grows */
 	struct tally counted;
 
+	uint32_t slow; /* its last suspends, so many in a row */
+	uint64_t slow_until;
 	uint64_t suspended_since, not_before, lease_until;
 
 	uint64_t slo_ns, busy_since;

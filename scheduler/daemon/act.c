@@ -112,6 +112,29 @@ static void measure(struct worker *worker, struct client *client,
 	}
 }
 
+/* What the core is to judge a suspend by. One that took long because other calls of the process had
+ * its mutex, or because it has queues on many GPUs, shows nothing of a GPU. */
+static uint64_t judged_ns(struct worker *worker, struct client *client,
+			  const struct executor_report *report)
+{
+	uint64_t slow_ns = worker->config.core.slow_suspend_ns;
+	const struct trap_cost *cost = &report->cost;
+
+	/* By gate and weight no wave is saved. */
+	if (client->by_order == LANE_LEVEL_GATE || client->by_order == LANE_LEVEL_WEIGHT)
+		return 0;
+	if (client->acting != CORE_SUSPEND || report->error || trap_gpu_ns(cost) > slow_ns ||
+	    (cost->duration_ns <= slow_ns && cost->waited_ns <= slow_ns))
+		return cost->duration_ns;
+	log_client(
+		&client->log,
+		"process %d (%s): a suspend took %llu us on %u GPUs, after a wait of %llu us for "
+		"other driver calls of the process: it shows no GPU that does not preempt",
+		(int)client->peer.pid, client->name, (unsigned long long)(cost->duration_ns / 1000),
+		cost->gpus, (unsigned long long)(cost->waited_ns / 1000));
+	return cost->duration_ns < slow_ns ? cost->duration_ns : slow_ns;
+}
+
 void client_acted(struct worker *worker, struct client *client,
 		  const struct executor_report *report, uint64_t now)
 {
@@ -126,11 +149,7 @@ void client_acted(struct worker *worker, struct client *client,
 	measure(worker, client, report);
 	events_acted(worker, client, report);
 	core_look(worker->core, client->id, now, &before);
-	/* By gate and weight no wave is saved: nothing there shows a slow firmware. */
-	feed_finished(&worker->feed, client->id, report->error,
-		      client->by_order == LANE_LEVEL_NONE || client->by_order == LANE_LEVEL_SELF
-			      ? report->cost.duration_ns
-			      : 0,
+	feed_finished(&worker->feed, client->id, report->error, judged_ns(worker, client, report),
 		      now);
 	core_look(worker->core, client->id, now, &after);
 	if (after.state == CORE_RUNNING)
@@ -145,8 +164,9 @@ void client_acted(struct worker *worker, struct client *client,
 	if (after.spared == before.spared)
 		return;
 	if (after.spared == CORE_SPARED_SLOW)
-		snprintf(client->reason, sizeof(client->reason), "a suspend took %llu us",
-			 (unsigned long long)(report->cost.duration_ns / 1000));
+		snprintf(client->reason, sizeof(client->reason),
+			 "a suspend took %llu us, the last of %u in a row that were slow",
+			 (unsigned long long)(report->cost.duration_ns / 1000), CORE_SLOW_MAX);
 	else
 		snprintf(client->reason, sizeof(client->reason), "a suspend failed: %s",
 			 strerror(-report->error));
@@ -158,27 +178,26 @@ void client_acted(struct worker *worker, struct client *client,
 
 /* ---- its session ---- */
 
-static void attached(struct worker *worker, struct client *client, const struct trap_cost *settled,
-		     uint64_t now)
+static void attached(struct worker *worker, struct client *client, uint64_t now)
 {
-	char why[KFD_REASON];
-
 	client->attached = true;
 	client->reason[0] = '\0';
 	level_risen(client, now);
 	__atomic_store_n(&client->lane->session, 1, __ATOMIC_RELEASE);
-	if (settled->duration_ns > worker->config.core.slow_suspend_ns) {
-		snprintf(why, sizeof(why), "a suspend took %llu us",
-			 (unsigned long long)(settled->duration_ns / 1000));
-		level_fall(worker, client, -EIO, why, now);
-		return;
-	}
 	if (client->runtime == LANE_RUNTIME_ENABLED)
 		feed_set_capability(&worker->feed, client->id, CORE_ABLE);
 	log_info("process %d (%s): level trap", (int)client->peer.pid, client->name);
 	events_level(worker, client, true);
 	/* queues that came between the session's start and now */
 	executor_ask(client->executor, EXECUTOR_COLLECT);
+}
+
+/* For now, or for good: what asks for it gets a reason in any case. */
+static void refuse(struct client *client, const char *why)
+{
+	client->refused = true;
+	if (!client->reason[0])
+		snprintf(client->reason, sizeof(client->reason), "%s", why);
 }
 
 /* The session has ended, and its executor has not. */
@@ -188,7 +207,7 @@ static void lost(struct worker *worker, struct client *client, uint64_t now)
 		return;
 	/* Most often the process is ending: the driver ends the session
 	 * before the pidfd says so. If not, it is worth a line. */
-	client->refused = true;
+	refuse(client, "it is ending, or its debug session was ended by another process");
 	client->lost_ns = now;
 	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 }
@@ -214,7 +233,7 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 		return;
 	outcome = executor_take(client->executor, &report);
 	if (outcome & EXECUTOR_ATTACHED)
-		attached(worker, client, &report.cost, now);
+		attached(worker, client, now);
 	if (outcome & EXECUTOR_REFUSED) {
 		const char *why = executor_reason(client->executor, &error);
 
@@ -237,7 +256,8 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 		worker->executor_count--;
 		client->executor = NULL;
 		client->attached = false;
-		client->refused |= !client->level.changing;
+		if (!client->level.changing)
+			refuse(client, "it has ended, or its debug session has");
 		feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 		__atomic_store_n(&client->lane->session, 0, __ATOMIC_RELEASE);
 		set_suspended(client, false);

@@ -113,13 +113,16 @@ static int suspend(struct target *target, struct trap_cost *cost)
 	int error = trap_suspend(target->trap, cost);
 
 	/* Its runtime was turned off meanwhile, which it does not announce. */
-	if (error == -EPERM && target->watching) {
-		struct trap_cost undo;
+	bool off = error == -EPERM && target->watching;
+	bool gone = error && trap_is_gone(target->trap, error);
+	struct trap_cost undo;
 
-		trap_resume(target->trap, &undo);
-		error = -ECANCELED;
-	}
-	return error;
+	if (!off && !gone)
+		return error;
+	trap_resume(target->trap, &undo);
+	if (gone)
+		tell(target->slot, EXECUTOR_LOST);
+	return -ECANCELED;
 }
 
 static void act(struct target *target, uint32_t requests)

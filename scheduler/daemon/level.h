@@ -6,7 +6,7 @@
  * open a debug session on itself (self), where that can help: nobody needs the right to
  * trace for it. Else, or if it cannot either, gate is the floor. What stood in the way
  * is kept, and tried again: after 1 s, then 2, 4, up to 30 s; what can be looked at from
- * outside (is it traced?), each second. After a suspend that failed or was slow the way
+ * outside (is it traced?), each second. After a suspend that failed, or several that were slow, the way
  * back is closed. Every other level is what it was asked to be, or observe, with the
  * reason; trap is tried again like auto's.
  *
@@ -27,7 +27,7 @@ void level_begin(struct client *client, uint32_t asked);
  * trap_attach(). -EIO: the firmware failed, or was slow. */
 void level_fall(struct worker *worker, struct client *client, int error, const char *why,
 		uint64_t now);
-/* A suspend failed (error) or was slow (0). */
+/* A suspend failed (error), or several in a row were slow (0). */
 void level_failed(struct worker *worker, struct client *client, int error, uint64_t now);
 /* It has a session of the daemon. */
 void level_risen(struct client *client, uint64_t now);

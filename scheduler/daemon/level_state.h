@@ -14,7 +14,7 @@ struct level {
 	enum protocol_level asked; /* KFDSHIM_LEVEL */
 	bool changing;		   /* it is on its way to `to`, by a session if that is NONE */
 	enum lane_level to;
-	bool never_trap; /* a suspend failed or was slow */
+	bool never_trap; /* a suspend failed, or several were slow */
 	bool unseen;	 /* what forbids tracing it cannot be seen from outside */
 	bool unjudged;	 /* whether that is so is not known yet */
 	bool told;	 /* the log has it, since it was last at trap */

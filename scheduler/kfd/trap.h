@@ -33,12 +33,33 @@
 struct trap;
 struct kfdabi_queue_snapshot;
 
-/* What a suspend or a resume cost: entry into the driver, and from there to
- * the end of the last call that it took. entry_ns 0: no call was needed. */
+/*
+ * What a suspend or a resume cost: entry into the driver, and from there to
+ * the end of the last call that it took. entry_ns 0: no call was needed.
+ *
+ * Not all of that is the GPU's. DBG_TRAP holds the mutex of its target (target->mutex in
+ * kfd_ioctl_set_debug_trap, kfd_chardev.c), and so waits for each other call of the target that
+ * has it, such as an ALLOC_MEMORY_OF_GPU that pins pages; and GPUs are preempted one after the
+ * other (the loop over p->pdds in suspend_queues, kfd_device_queue_manager.c). So after a suspend
+ * that took longer than TRAP_QUICK_NS, or waited, the next one is preceded by a snapshot, which takes the same
+ * mutex and touches no GPU: how long that waits is `waited_ns`, and not part of duration_ns.
+ */
+#define TRAP_QUICK_NS 10000000u
+#define TRAP_FREE_NS 1000000u /* a snapshot that took longer has waited */
 struct trap_cost {
 	uint64_t entry_ns;
 	uint64_t duration_ns;
+	uint64_t waited_ns;
+	uint32_t gpus; /* of a suspend: on which a queue was to be suspended */
 };
+/* What one GPU took of a suspend, at most; 0: the mutex was taken by other calls just then, so it
+ * cannot be told. */
+static inline uint64_t trap_gpu_ns(const struct trap_cost *cost)
+{
+	if (cost->waited_ns >= TRAP_FREE_NS)
+		return 0;
+	return cost->gpus > 1 ? cost->duration_ns / cost->gpus : cost->duration_ns;
+}
 
 /* pidfd stays the caller's, and open for the trap's life. NULL: no memory. */
 struct trap *trap_create(pid_t pid, int pidfd);
@@ -92,6 +113,8 @@ bool trap_pending(const struct trap *trap);
  * is not enabled any more.
  */
 int trap_suspend(struct trap *trap, struct trap_cost *cost);
+/* Did it fail because the process is ending, or because its session has ended, which resumes it? */
+bool trap_is_gone(struct trap *trap, int error);
 /*
  * From now on of the queues that are there only these are suspended, and none that comes
  * later, also not one that takes such an id: for who knows what he does, since a queue

@@ -75,6 +75,7 @@ int trap_learn_queues(struct trap *trap)
 			continue;
 		old = queue_by_id(trap->queues, trap->queue_count, s->queue_id);
 		fresh[count].id = s->queue_id;
+		fresh[count].gpu_id = s->gpu_id;
 		/* ids are used again at once: a new queue is not the one we knew */
 		if (s->exception_status & new_bit)
 			old = NULL;
@@ -167,15 +168,42 @@ static int suspend_all(struct trap *trap, struct trap_cost *cost)
 	return -EBUSY;
 }
 
+static uint64_t wait_for_mutex(struct trap *trap)
+{
+	uint64_t began = clock_ns();
+
+	trap_probe(trap);
+	return clock_ns() - began;
+}
+
+static uint32_t count_gpus(const struct trap *trap)
+{
+	uint32_t gpus = 0, k;
+
+	for (uint32_t i = 0; i < trap->queue_count; i++) {
+		const struct trap_queue *q = &trap->queues[i];
+
+		for (k = 0; k < i; k++)
+			if (is_due(&trap->queues[k]) && trap->queues[k].gpu_id == q->gpu_id)
+				break;
+		gpus += is_due(q) && k == i;
+	}
+	return gpus;
+}
+
 int trap_suspend(struct trap *trap, struct trap_cost *cost)
 {
 	int error;
 
 	*cost = (struct trap_cost){0};
 	trap->held = true;
+	if (trap->slow)
+		cost->waited_ns = wait_for_mutex(trap);
+	cost->gpus = count_gpus(trap);
 	error = suspend_all(trap, cost);
 	if (cost->entry_ns)
 		cost->duration_ns = clock_ns() - cost->entry_ns;
+	trap->slow = cost->duration_ns > TRAP_QUICK_NS || cost->waited_ns >= TRAP_FREE_NS;
 	return error;
 }
 
@@ -212,6 +240,11 @@ uint32_t trap_suspended(const struct trap *trap, uint32_t *ids, uint32_t room)
 		n++;
 	}
 	return n;
+}
+
+bool trap_is_gone(struct trap *trap, int error)
+{
+	return error == -ESRCH || (error == -EINVAL && trap_probe(trap) == -EINVAL);
 }
 
 void trap_forget_suspended(struct trap *trap)

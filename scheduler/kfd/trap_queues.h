@@ -14,7 +14,7 @@
 #include "abi/kfd_abi.h"
 
 struct trap_queue {
-	uint32_t id;
+	uint32_t id, gpu_id;
 	bool suspended; /* or flagged so by a failure */
 	bool spared;	/* others were chosen */
 };
@@ -29,6 +29,7 @@ struct trap {
 	/* trap_queues.c's */
 	bool held;   /* the process is meant to be suspended */
 	bool chosen; /* of its queues, some */
+	bool slow;   /* the last suspend was not quick: the next is measured more closely */
 	uint32_t queue_count;
 	uint32_t new_queues; /* seen by snapshots, in total */
 	struct trap_queue queues[KFDABI_QUEUE_ARRAY_MAX];

@@ -476,6 +476,8 @@ static void expire(struct world *world, uint64_t now)
 		firmware_expire(world, now);
 	if (now >= world->next_deadline_ns)
 		events_expire(world, now);
+	if (now >= world->next_pinned_ns)
+		pins_expire(world, now);
 }
 
 /* What files and records show of the world. */
@@ -549,6 +551,8 @@ static uint64_t next_event(const struct world *world, const struct node *but)
 	at = next_doorbell(world);
 	if (at < first)
 		first = at;
+	if (world->next_pinned_ns < first)
+		first = world->next_pinned_ns;
 	at = world->next_deadline_ns;
 	if (at < first && (!world->time || at < clock_ns() + FAR_NS))
 		first = at;

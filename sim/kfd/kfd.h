@@ -143,6 +143,7 @@ struct world {
 	uint64_t driven_ns; /* wall: when the GPU was last brought up to date */
 	uint64_t last_doorbell_ns;
 	uint64_t next_deadline_ns; /* of WAIT_EVENTS; UINT64_MAX: none */
+	uint64_t next_pinned_ns;   /* of pin.c; UINT64_MAX: none */
 	uint64_t next_check_ns;	   /* look for processes that exec'ed */
 	unsigned n_destroyers;	   /* calls of DESTROY_QUEUE that sleep */
 	unsigned n_waiting;	   /* queues that stand on a value in memory */

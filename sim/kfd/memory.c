@@ -305,7 +305,7 @@ int ioctl_alloc_memory(struct call *call)
 		procfs_vram(process, bo->node);
 	a->handle = bo->handle;
 	a->mmap_offset = offset;
-	return 0;
+	return bo->flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR ? pin_begin(call) : 0;
 }
 
 int ioctl_free_memory(struct call *call)

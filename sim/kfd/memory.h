@@ -180,4 +180,11 @@ int drm_files_start(struct world *world);
 void drm_files_reap(struct world *world); /* processes that have ended, dmabufs closed */
 void drm_files_stop(struct world *world);
 
+/* pin.c: the pages of a call are pinned, which takes pin_us with the mutex of the process held. 0:
+ * no time; CALL_PENDING: answered with 0 then. */
+int pin_begin(struct call *call);
+void pins_expire(struct world *world, uint64_t now_ns);
+/* Its process is dying. */
+void pin_forget(struct process *process);
+
 #endif

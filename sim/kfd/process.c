@@ -311,6 +311,7 @@ void process_die(struct process *process)
 	events_release(process);
 	debug_process_died(process);
 	kernels_release(process);
+	pin_forget(process);
 	process->locked = false;
 	TAILQ_CONCAT(&blocked, &process->blocked, link);
 	while ((call = TAILQ_FIRST(&blocked))) {

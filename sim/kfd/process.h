@@ -132,7 +132,9 @@ struct process {
 	/* The kernel's process->mutex. */
 	bool locked;
 	struct call_list blocked;
-	bool disable_later; /* its debugger died while it was locked */
+	bool disable_later;   /* its debugger died while it was locked */
+	struct call *pinning; /* an allocation that has it; NULL: none */
+	uint64_t pinned_ns;   /* until then */
 
 	uint64_t slot; /* of the doorbell pages */
 	volatile uint64_t *doorbells[WORLD_NODES_MAX];

@@ -90,6 +90,7 @@ int world_new(const struct world_config *config, struct world **out)
 	TAILQ_INIT(&world->moves);
 	TAILQ_INIT(&world->moved);
 	world->next_deadline_ns = UINT64_MAX;
+	world->next_pinned_ns = UINT64_MAX;
 	world->start_ns = clock_ns();
 	world->profile = strdup(config->profile);
 	world->slots = calloc(SLOTS_MAX / 64, sizeof *world->slots);

@@ -70,7 +70,8 @@ struct world_switches {
 	bool suspend_mask_keeps_new;  /* SUSPEND's exception mask does not collect */
 	bool destroy_suspended_fails; /* EIO, where the source says that it sleeps */
 
-	uint64_t preempt_ns;	   /* model: so much later do queues with live work come off */
+	uint64_t preempt_ns; /* model: so much later do queues with live work come off */
+	uint64_t pin_ns; /* wall: an allocation of the caller's own pages holds its mutex so long */
 	uint64_t preempt_fails_at; /* of a node, counted from 1: this bounce never ends; 0: none */
 	uint64_t preemption_timeout_ns; /* wall: then the driver gives up on the firmware */
 	uint64_t reset_ns;		/* wall: a GPU reset takes this long */

@@ -45,7 +45,7 @@ struct profile {
 	uint64_t queue_preemption_timeout_ms, gpu_reset_ms; /* wall time */
 	/* Costs, in model time. */
 	double preempt_us;
-	double bounce_us, packet_us, sdma_packet_us, unknown_kernel_us;
+	double pin_us, bounce_us, packet_us, sdma_packet_us, unknown_kernel_us;
 	double save_gb_per_s, restore_gb_per_s, blit_gb_per_s;
 	double sdma_gb_per_s, host_gb_per_s, peer_gb_per_s; /* an engine; links */
 	/* Oversubscription, and what parts differ in. */

@@ -336,7 +336,8 @@ static int suspend(struct context *c, struct kfdabi_dbg_trap *a)
 		return refuse(EPERM);
 	fiber_sleep(cost / 2);
 	c->view.spared |= fails || slow;
-	c->view.slow |= slow && !c->view.suspended;
+	if (!c->view.suspended)
+		c->view.slow = slow ? c->view.slow + 1 : 0;
 	for (uint32_t i = 0; i < a->u.suspend.num_queues; i++) {
 		struct queue *q = ids[i] < QUEUES ? &c->queues[ids[i]] : NULL;
 
@@ -416,8 +417,9 @@ static int enable(struct context *c, struct kfdabi_dbg_trap *a)
 
 	if (c->by)
 		return refuse(EALREADY);
-	if (c->view.slow)
-		fail("%d gets a session again after a slow suspend", (int)c->process->pid);
+	if (c->view.slow >= DRIVER_SLOW_MAX)
+		fail("%d gets a session again after %u slow suspends", (int)c->process->pid,
+		     c->view.slow);
 	if (!file)
 		return -1;
 	memcpy((void *)(uintptr_t)a->u.enable.rinfo_ptr, &info, sizeof(info));

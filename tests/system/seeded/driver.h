@@ -36,9 +36,13 @@ struct driver_view {
 	uint64_t suspended_ns;	    /* since when */
 	uint64_t running_ns;	    /* since when a queue has work and is not suspended; 0 */
 	bool spared;		    /* a suspend of it has failed, or was slow */
-	bool slow;		    /* was slow, and not of a new queue alone: none is to follow */
+	unsigned slow;		    /* were slow, so many in a row, and not of new queues alone */
 	unsigned suspends, resumes; /* that succeeded */
 };
+
+/* After so many in a row no session is to follow. The daemon's rule is about those that its core has
+ * asked for (CORE_SLOW_MAX); the first one of a session is not. */
+#define DRIVER_SLOW_MAX 8u
 
 void driver_begin(const struct driver_ways *ways);
 void driver_end(void);

@@ -97,8 +97,9 @@ const struct scenario scenarios[] = {
 	 .offline = 3,
 	 .churn = 2,
 	 .kills = 1,
-	 .driver = {.suspend_ns = 5 * MS, .slow_one_in = 8},
-	 .bounds = {.release_ns = 400 * MS, .destroy_ns = 200 * MS, .order_ns = 150 * MS}},
+	 .driver = {.suspend_ns = 5 * MS, .slow_one_in = 2},
+	 /* what a suspend cost is what a unit is held over by (hold_over_ns) */
+	 .bounds = {.release_ns = 2500 * MS, .destroy_ns = 200 * MS, .order_ns = 150 * MS}},
 	{.name = "they hold themselves",
 	 .online = 1,
 	 .offline = 2,

@@ -28,6 +28,7 @@ static int play_snapshot(struct kfdabi_dbg_trap *a)
 	uint32_t n = 0;
 
 	played.snapshots++;
+	usleep(played.snapshot_us);
 	for (uint32_t i = 0; i < PLAYED_QUEUES; i++) {
 		struct played_queue *q = &played.queues[i];
 
@@ -37,6 +38,7 @@ static int play_snapshot(struct kfdabi_dbg_trap *a)
 			memset(&out[n], 0, sizeof(out[n]));
 			out[n].queue_id = i;
 			out[n].queue_type = q->type;
+			out[n].gpu_id = q->gpu_id;
 			if (q->is_new)
 				out[n].exception_status = kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW);
 			q->is_new = q->new_again > 0;
@@ -55,6 +57,9 @@ static int play_suspend(struct kfdabi_dbg_trap *a)
 
 	played.suspends++;
 	assert_int_equal(a->u.suspend.grace_period, 1);
+	usleep(played.suspend_us);
+	if (played.suspend_error)
+		return fails(played.suspend_error);
 	for (uint32_t i = 0; i < a->u.suspend.num_queues; i++) {
 		struct played_queue *q = ids[i] < PLAYED_QUEUES ? &played.queues[ids[i]] : NULL;
 

@@ -19,7 +19,7 @@
 
 struct played_queue {
 	bool exists, is_new, suspended;
-	uint32_t type;
+	uint32_t type, gpu_id;
 	unsigned new_again; /* becomes new so many times after a snapshot */
 };
 
@@ -30,7 +30,9 @@ struct played_kfd {
 	unsigned runtime_state;
 	int enable_error;
 	bool firmware_fails;
-	unsigned posted; /* runtime events */
+	int suspend_error;
+	unsigned suspend_us, snapshot_us; /* how long they take */
+	unsigned posted;		  /* runtime events */
 	unsigned suspends, resumes, snapshots, disables;
 	int dbg_fd;
 	uint64_t subscribed;

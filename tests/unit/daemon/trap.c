@@ -406,6 +406,73 @@ static void runtime_events_are_replaced(void **state)
 	assert_int_equal(played.posted, 2);
 }
 
+static void suspend_takes(unsigned us, unsigned snapshots)
+{
+	unsigned before = played.snapshots;
+
+	played.suspend_us = us;
+	assert_int_equal(trap_suspend(trap, &cost), 0);
+	assert_int_equal(played.snapshots, before + snapshots);
+	assert_true(cost.duration_ns >= us * 1000);
+	played.suspend_us = 0;
+}
+
+static void resumed(void)
+{
+	struct trap_cost resume;
+
+	assert_int_equal(trap_resume(trap, &resume), 0);
+}
+
+/* Other calls of the process have its mutex. */
+static void a_wait_for_the_mutex_is_told_apart(void **state)
+{
+	(void)state;
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	suspend_takes(15000, 0); /* no call more while suspends are quick */
+	assert_int_equal(trap_gpu_ns(&cost), cost.duration_ns);
+	resumed();
+	played.snapshot_us = 5000;
+	suspend_takes(15000, 1);
+	assert_true(cost.waited_ns >= 5000000);
+	assert_int_equal(trap_gpu_ns(&cost), 0);
+	resumed();
+	played.snapshot_us = 0;
+	suspend_takes(0, 1);
+	if (cost.duration_ns > TRAP_QUICK_NS || cost.waited_ns >= TRAP_FREE_NS)
+		return; /* this machine stood still */
+	resumed();
+	suspend_takes(0, 0);
+}
+
+static void gpus_take_their_time_one_after_another(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 6; i++) {
+		played_queue_made(i, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+		played.queues[i].gpu_id = 100 + i / 2;
+	}
+	attach();
+	suspend_takes(30000, 0);
+	assert_int_equal(cost.gpus, 3);
+	assert_int_equal(trap_gpu_ns(&cost), cost.duration_ns / 3);
+}
+
+static void what_is_ending_is_told_from_what_fails(void **state)
+{
+	(void)state;
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	played.suspend_error = ESRCH;
+	assert_int_equal(trap_suspend(trap, &cost), -ESRCH);
+	assert_true(trap_is_gone(trap, -ESRCH));
+	assert_false(trap_is_gone(trap, -EIO));
+	assert_false(trap_is_gone(trap, -EINVAL));
+	played_session_end();
+	assert_true(trap_is_gone(trap, -EINVAL));
+}
+
 static void the_dead_are_not_attached_to(void **state)
 {
 	(void)state;
@@ -441,6 +508,9 @@ int main(void)
 		HERE(a_runtime_that_was_disabled_has_resumed),
 		HERE(a_lost_right_is_no_resume),
 		HERE(runtime_events_are_replaced),
+		HERE(a_wait_for_the_mutex_is_told_apart),
+		HERE(gpus_take_their_time_one_after_another),
+		HERE(what_is_ending_is_told_from_what_fails),
 		HERE(the_dead_are_not_attached_to),
 	};
 

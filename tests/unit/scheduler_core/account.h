@@ -26,6 +26,8 @@ struct model {
 	bool stray;	       /* off when it came to others that are not: on its way */
 	uint32_t active, held; /* bit: GPU */
 	enum model_state state;
+	unsigned slow; /* suspends in a row */
+	uint64_t slow_until;
 	uint64_t not_before, off_since, lease_until, slo, busy_since;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Proves: a client whose suspend failed or was slow is never suspended again
- * and never left suspended; a failed resume is repeated until it works. */
+/* Proves: a client whose suspend failed, or of which several in a row were slow, is never
+ * suspended again and never left suspended; after a slow one it is left alone for a while, twice as
+ * long after the next, and one that is not slow ends the row; a failed resume is repeated until it
+ * works. */
 #include "tests/unit/scheduler_core/play.h"
 
 static core_id low, high;
@@ -48,15 +50,51 @@ static void failed_suspend_is_undone_and_the_last(void **state)
 	assert_int_equal(view.failures, 1);
 }
 
-static void slow_suspend_is_the_last(void **state)
+/* The suspend that is in flight took so long, and its cause is over. */
+static void suspend_took(uint64_t duration_ns)
 {
-	(void)state;
-	core_finished(core, low, 0, 50 * MS + 1, now);
+	core_finished(core, low, 0, duration_ns, now);
 	play_expect_nothing(); /* it succeeded, so it holds */
 	play_idle(high, GPU);
 	play_expect(CORE_RESUME, low);
 	play_done(low);
+}
+
+/* It is left alone for so long, although there is a cause. */
+static void expect_pause(uint64_t pause_ns)
+{
+	play_active(high, GPU);
+	play_expect_nothing();
+	assert_int_equal(deadline, now + pause_ns);
+	now += pause_ns - 1;
+	play_expect_nothing();
+	now++;
+	play_expect(CORE_SUSPEND, low);
+}
+
+static void slow_suspends_in_a_row_are_the_last(void **state)
+{
+	(void)state;
+	suspend_took(50 * MS + 1);
+	expect_pause(1 * S);
+	suspend_took(9 * S);
+	expect_pause(2 * S);
+	suspend_took(50 * MS + 1);
 	expect_spared(CORE_SPARED_SLOW);
+}
+
+static void a_quick_suspend_ends_the_row(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		suspend_took(60 * MS);
+		expect_pause(1 * S);
+		suspend_took(60 * MS);
+		expect_pause(2 * S);
+		suspend_took(1 * MS);
+		play_active(high, GPU);
+		play_expect(CORE_SUSPEND, low);
+	}
 }
 
 /* Who is held by other means from now on has a new beginning. */
@@ -125,9 +163,13 @@ static void resume_is_repeated(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		HERE(failed_suspend_is_undone_and_the_last), HERE(slow_suspend_is_the_last),
-		HERE(the_forgiven_are_suspended_again),	     HERE(fast_enough_is_not_slow),
-		HERE(cancelled_counts_as_nothing),	     HERE(resume_is_repeated),
+		HERE(failed_suspend_is_undone_and_the_last),
+		HERE(slow_suspends_in_a_row_are_the_last),
+		HERE(a_quick_suspend_ends_the_row),
+		HERE(the_forgiven_are_suspended_again),
+		HERE(fast_enough_is_not_slow),
+		HERE(cancelled_counts_as_nothing),
+		HERE(resume_is_repeated),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

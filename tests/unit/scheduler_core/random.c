@@ -11,7 +11,8 @@
  * - nobody presses another tenant without a right; who moves to another tenant or group
  *   while he is held, or others of his group are, is neither let go early nor held longer;
  * - a unit has its share of each window; who is only observed is not held;
- * - a client that leaves again and again is not suspended as often;
+ * - a client that leaves again and again is not suspended as often, nor one whose suspends are
+ *   slow, and after several in a row not at all;
  * - no action for the dead, one in flight for a client, each answered, also with failure,
  *   and it asks to be called in time;
  * - when all are gone nothing is left in the counts.
@@ -26,7 +27,7 @@
 #define WORLD 5000 /* events until the next world */
 
 static uint64_t rng;
-static unsigned long seen_early, seen_failed, seen_configured, seen_moved;
+static unsigned long seen_early, seen_failed, seen_configured, seen_moved, seen_slow;
 
 static uint32_t draw(uint32_t n)
 {
@@ -36,10 +37,18 @@ static uint32_t draw(uint32_t n)
 	return (uint32_t)(rng >> 33) % n;
 }
 
+static void count_slow(struct model *m, bool slow)
+{
+	m->slow = slow ? m->slow + 1 : 0;
+	m->slow_until = slow ? now + (m->slow == 1 ? 1 * S : 2 * S) : 0;
+	m->spared |= m->slow == CORE_SLOW_MAX;
+	seen_slow += m->slow == CORE_SLOW_MAX;
+}
+
 static void finish(struct model *m)
 {
 	int error = draw(300) == 0 ? -EIO : 0;
-	uint64_t duration = draw(500) == 0 ? COST_MAX : 1 + draw(5 * MS);
+	uint64_t duration = draw(m->slow ? 2 : 50) == 0 ? COST_MAX : 1 + draw(5 * MS);
 
 	if (m->state == GOES && draw(30) == 0) {
 		core_finished(core, m->id, -ECANCELED, 0, now);
@@ -56,8 +65,8 @@ static void finish(struct model *m)
 		m->state = OFF;
 		if (error)
 			m->broken = m->spared = true;
-		else if (duration > 50 * MS)
-			m->spared = true;
+		else
+			count_slow(m, duration > 50 * MS);
 	} else if (error) {
 		m->state = OFF;
 		m->not_before = now + CORE_RETRY_NS;
@@ -68,6 +77,8 @@ static void finish(struct model *m)
 		m->broken = false;
 		if (m->early)
 			m->not_before = m->off_since + CORE_RETRY_NS;
+		if (m->not_before < m->slow_until)
+			m->not_before = m->slow_until;
 		seen_early += m->not_before > now;
 		if (h->held)
 			return;
@@ -303,7 +314,7 @@ static void random_events(void **state)
 	assert_true(seen_suspend > 1000 && seen_resume > 1000 && seen_starved > 2 &&
 		    seen_share > 10 && seen_early > 10 && seen_failed > 100 && seen_over > 100 &&
 		    seen_slack > 100 && seen_grouped > 100 && seen_moved > 100 &&
-		    seen_foreign > 100);
+		    seen_foreign > 100 && seen_slow > 0);
 }
 
 int main(void)

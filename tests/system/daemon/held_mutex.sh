@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: a process whose other driver calls hold its mutex, so that each suspend of it waits longer
+# than slow_suspend_us, is not taken for a GPU that does not preempt: it is suspended again and
+# again. One whose GPU itself takes long is not suspended any more after three in a row (SLOW=1),
+# with the reason.
+set -eu
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+world=pin_us=500000
+[ -z "${SLOW:-}" ] || world=preempt_us=80000
+in_a_world
+
+printf '[scheduler]\nslow_suspend_us = 50000\nhold_over = no\n' >"$work/patient.ini"
+start_daemon
+start_online
+export PINNING=$work/pinning LD_PRELOAD=$PINNING_LIBRARY:$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline
+KFDSHIM_LEVEL='trap' "$BUILD/kfdreplay" --trace "$offline_trace" --closed --seconds 600 >/dev/null \
+	2>>"$work/log" &
+offline=$!
+unset LD_PRELOAD
+children+=("$offline")
+until_true 100 says ".processes[]|select(.pid == $offline)|.level == \"trap\" and .active" ||
+	fail "no offline process at level trap: $(status | jq -c .processes)"
+
+cycle() {
+	tell on
+	until_true 29 state_is "$offline" suspended || return 1 # more than the longest pause
+	tell off
+	until_true 100 state_is "$offline" running || fail "not resumed"
+}
+if [ -n "${SLOW:-}" ]; then
+	times=0
+	while cycle; do
+		times=$((times + 1))
+		[ $times -lt 5 ] || fail "suspended for the fifth time by a GPU that takes 80 ms"
+	done
+	[ $times = 3 ] || fail "suspended $times times, not 3"
+	says ".processes[]|select(.pid == $offline)|
+		.reason|test(\"a suspend took [0-9]+ us, the last of 3 in a row\")" ||
+		fail "no reason: $(status | jq -c .processes)"
+	exit
+fi
+: >"$PINNING"
+for _ in {1..5}; do
+	sleep 0.2 # into the next allocation: a resume ends with one
+	cycle || fail "not suspended: $(status | jq -c .processes)"
+done
+says '.totals.suspend_ns.max > 50000000' || fail "no suspend was slow, so nothing is shown"
+says ".processes[]|select(.pid == $offline)|.reason == \"\"" ||
+	fail "there is a reason: $(status | jq -c .processes)"
