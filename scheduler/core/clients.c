@@ -168,16 +168,61 @@ static void recount(struct core *core, struct client *c, int priority, struct ta
 	}
 }
 
+bool client_presses(const struct client *c)
+{
+	return c->priority >= 0 && !c->passive && present(c) && c->active;
+}
+
+/* By deadline it matters which of its clients press, and what they have to reach. */
+static void objective_changed(struct core *core, const struct unit *unit)
+{
+	FOR_CLIENTS (core, unit, c)
+		for (uint32_t places = c->counted.urgent; places; places &= places - 1) {
+			const struct node *node =
+				&core->nodes[c->places[__builtin_ctz(places)].node];
+
+			urgent_changed(core, node, node->urgent);
+		}
+}
+
+/* What one client of a group does counts on the nodes of all of them: a rank that has nothing in
+ * flight has some as soon as the others are done. */
+void unit_recount(struct core *core, struct unit *unit)
+{
+	bool urgent = false, working = false, others = false;
+
+	FOR_CLIENTS (core, unit, c) {
+		others |= c->presses != client_presses(c);
+		c->presses = client_presses(c);
+		urgent |= c->presses;
+		working |= c->priority >= 0 && client_working(c);
+	}
+	FOR_CLIENTS (core, unit, c) {
+		uint32_t presses_on = unit->group ? client_places(c) : c->active;
+		uint32_t works_on = unit->group ? client_places(c) : client_working(c);
+		bool counts = c->priority >= 0;
+
+		recount(core, c, unit->priority,
+			(struct tally){
+				.urgent = urgent && counts && !c->passive && present(c) ? presses_on
+											: 0,
+				.working = working && counts ? works_on : 0,
+				.absent = c->state == CORE_RUNNING ? 0 : c->held,
+			});
+	}
+	if (others && unit->group)
+		objective_changed(core, unit);
+}
+
 void client_recount(struct core *core, struct client *c)
 {
-	bool counts = c->priority >= 0;
+	unit_recount(core, unit_of(core, c));
+}
 
-	recount(core, c, unit_of(core, c)->priority,
-		(struct tally){
-			.urgent = counts && !c->passive && present(c) ? c->active : 0,
-			.working = counts ? client_working(c) : 0,
-			.absent = c->state == CORE_RUNNING ? 0 : c->held,
-		});
+void client_uncount(struct core *core, struct client *c)
+{
+	c->active = c->held = 0;
+	recount(core, c, unit_of(core, c)->priority, (struct tally){0});
 }
 
 /* ---- units ---- */
@@ -196,10 +241,16 @@ void unit_prioritise(struct core *core, struct unit *unit)
 				(struct tally){.absent = c->counted.absent});
 		unit->priority = priority;
 		unit->waits = false;
-		FOR_CLIENTS (core, unit, c)
-			client_recount(core, c);
+		unit_recount(core, unit);
 	}
 	unit_queue(core, unit);
+}
+
+void unit_left(struct core *core, struct unit *unit)
+{
+	unit_recount(core, unit);
+	objective_changed(core, unit);
+	unit_prioritise(core, unit);
 }
 
 struct unit *unit_find(const struct core *core, const struct core_rights *rights, uint32_t group)
@@ -451,13 +502,12 @@ void core_remove(struct core *core, core_id id)
 	if (!c)
 		return;
 	unit = unit_of(core, c);
-	c->active = c->held = 0;
-	client_recount(core, c);
+	client_uncount(core, c);
 	client_leave_places(core, c);
 	client_unlink(core, c);
 	c->id = 0;
 	if (unit->first != NOBODY)
-		unit_prioritise(core, unit);
+		unit_left(core, unit);
 }
 
 void core_set_capability(struct core *core, core_id id, enum core_capability capability)
@@ -512,9 +562,7 @@ void core_set_slo(struct core *core, core_id id, uint64_t slo_ns)
 	if (!c)
 		return;
 	c->slo_ns = slo_ns;
-	for (uint32_t i = 0; i < c->place_count; i++)
-		urgent_changed(core, &core->nodes[c->places[i].node],
-			       core->nodes[c->places[i].node].urgent);
+	objective_changed(core, unit_of(core, c));
 }
 
 bool core_set_activity(struct core *core, core_id id, uint32_t gpu_id, bool active, uint64_t now)

@@ -6,8 +6,9 @@
  *
  * A *unit* is what is held and let go as a whole: the clients of one group of one
  * tenant, or one client that has no group. Its priority is that of its most urgent
- * client. A unit is *pressed* while, on a node where a client of it is active, a client
- * of a unit of higher priority is active that may preempt it (the same tenant's, or with
+ * client. A group is active while any of its clients is, on all nodes that any of them has named;
+ * a client without a group on those that it says. A unit is *pressed* while, on a node where it is
+ * active, a unit of higher priority is active that may preempt it (the same tenant's, or with
  * a right to), and the node's policy says so:
  *   strict    at once
  *   share     the same, but of each share_window_ns the unit runs for a share

@@ -314,7 +314,7 @@ static void starve_on(struct core *core, struct node *node, uint64_t now)
 		const struct client *c = &core->clients[at / CORE_NODES];
 		uint32_t number = at % CORE_NODES;
 
-		if (client_working(c) >> number & 1)
+		if (c->counted.working >> number & 1)
 			starve(core, &core->units[c->unit]);
 		at = c->places[number].next;
 	}
@@ -336,7 +336,7 @@ static void starve_gpu(struct core *core, uint32_t first, uint64_t now)
 static void starve_beside(struct core *core, const struct unit *unit, uint64_t now)
 {
 	FOR_CLIENTS (core, unit, c)
-		for (uint32_t working = client_working(c); working; working &= working - 1) {
+		for (uint32_t working = c->counted.working; working; working &= working - 1) {
 			uint32_t node = c->places[__builtin_ctz(working)].node;
 
 			if (core->nodes[node].starved_ns != now)

@@ -58,8 +58,7 @@ void core_move(struct core *core, core_id id, const struct core_rights *rights, 
 		gpu_ids[i] = core->nodes[c->places[i].node].gpu_id;
 	active = c->active;
 	held = c->held;
-	c->active = c->held = 0;
-	client_recount(core, c);
+	client_uncount(core, c);
 	client_leave_places(core, c);
 
 	to = group ? unit_find(core, rights, group) : NULL;
@@ -80,8 +79,8 @@ void core_move(struct core *core, core_id id, const struct core_rights *rights, 
 		client_place(core, c, gpu_ids[i]);
 	c->active = active;
 	c->held = held;
-	if (from->first != NOBODY)
-		unit_prioritise(core, from);
+	if (from != to && from->first != NOBODY)
+		unit_left(core, from);
 	unit_prioritise(core, to);
 	client_recount(core, c);
 }

@@ -44,7 +44,16 @@ static uint64_t due_at(const struct client *c, const struct unit *unit)
 	return c->busy_since + c->slo_ns - need;
 }
 
-/* The earliest of those that are there. */
+/* The earliest of those of its clients that are there. */
+static void not_after_due_of(const struct core *core, const struct unit *of,
+			     const struct unit *unit, uint64_t *due)
+{
+	FOR_CLIENTS (core, of, c)
+		if (client_presses(c))
+			not_after(due, due_at(c, unit));
+}
+
+/* The earliest of those units that are there. */
 static void not_after_due(const struct core *core, const struct node *node, const struct unit *unit,
 			  uint64_t *due)
 {
@@ -52,9 +61,10 @@ static void not_after_due(const struct core *core, const struct node *node, cons
 		const struct client *c = &core->clients[at / CORE_NODES];
 		uint32_t number = at % CORE_NODES;
 
-		if (c->counted.urgent >> number & 1 &&
-		    core->units[c->unit].priority > unit->priority)
-			not_after(due, due_at(c, unit));
+		const struct unit *of = &core->units[c->unit];
+
+		if (c->counted.urgent >> number & 1 && of->priority > unit->priority)
+			not_after_due_of(core, of, unit, due);
 		at = c->places[number].next;
 	}
 }
@@ -109,7 +119,8 @@ void press_look(const struct core *core, const struct unit *unit, uint64_t now, 
 	if (unit->priority < 0)
 		return;
 	FOR_CLIENTS (core, unit, c) {
-		uint32_t known = c->priority < 0 ? 0 : c->held, working = client_working(c);
+		uint32_t known = c->priority < 0 ? 0 : c->held | c->counted.working;
+		uint32_t working = c->counted.working;
 
 		for (; known; known &= known - 1) {
 			uint32_t number = (uint32_t)__builtin_ctz(known);

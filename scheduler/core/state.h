@@ -60,6 +60,7 @@ struct client {
 
 	uint32_t place_count;
 	struct place places[CORE_NODES];
+	bool presses;	 /* as of the last recount: client_presses() */
 	uint32_t active; /* bit: place where it says that it has work */
 	uint32_t held;	 /* the same since its last suspension began: only grows */
 	struct tally counted;
@@ -156,11 +157,23 @@ uint64_t unit_leased_until(const struct core *core, const struct unit *unit);
 /* A client of it cannot be suspended (any more), so the unit is not held. */
 bool unit_hindered(const struct core *core, const struct unit *unit, bool leased);
 
-/* Brings the nodes' counts in line with the client, and asks for a look at whom that
- * concerns. */
+/* Brings the nodes' counts in line with the client, and with the others of its group, and asks for
+ * a look at whom that concerns. */
 void client_recount(struct core *core, struct client *client);
-/* Where it has work, suspended or not: bits of its places. */
+/* It is in no count any more; the others of its group are to be recounted. */
+void client_uncount(struct core *core, struct client *client);
+void unit_recount(struct core *core, struct unit *unit);
+/* A client has gone out of it, and others are in it. */
+void unit_left(struct core *core, struct unit *unit);
+/* Where it has work itself, suspended or not: bits of its places. Where it counts as having some,
+ * with its group: client->counted.working. */
 uint32_t client_working(const struct client *client);
+static inline uint32_t client_places(const struct client *client)
+{
+	return (uint32_t)((1ull << client->place_count) - 1);
+}
+/* Is its activity that of somebody who preempts, and is on the GPU? */
+bool client_presses(const struct client *client);
 const struct core_policy *node_policy(const struct core *core, const struct node *node);
 static inline bool same_rights(const struct core_rights *a, const struct core_rights *b)
 {

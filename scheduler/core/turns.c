@@ -53,7 +53,7 @@ static struct unit *find_first(const struct core *core, const struct node *node,
 		struct unit *unit = &core->units[c->unit];
 		uint32_t number = at % CORE_NODES;
 
-		if (unit->priority == priority && client_working(c) >> number & 1 &&
+		if (unit->priority == priority && c->counted.working >> number & 1 &&
 		    (!first || is_before(unit, first)) && takes_turn(core, c, unit, now))
 			first = unit;
 		at = c->places[number].next;
@@ -80,7 +80,7 @@ bool others_turn(struct core *core, const struct unit *unit, uint64_t now)
 	if (unit->priority < 0)
 		return false;
 	FOR_CLIENTS (core, unit, c)
-		for (uint32_t working = c->passive ? 0 : client_working(c); working;
+		for (uint32_t working = c->passive ? 0 : c->counted.working; working;
 		     working &= working - 1) {
 			uint32_t node = c->places[__builtin_ctz(working)].node;
 

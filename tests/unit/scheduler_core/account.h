@@ -25,6 +25,7 @@ struct model {
 	bool early;	       /* resumed because it was leaving */
 	bool stray;	       /* off when it came to others that are not: on its way */
 	uint32_t active, held; /* bit: GPU */
+	uint32_t named;	       /* the same: those of which it has said anything */
 	enum model_state state;
 	unsigned slow; /* suspends in a row */
 	uint64_t slow_until;
@@ -100,6 +101,41 @@ static bool is_late(const struct model *o)
 	       now >= o->busy_since + o->slo - view.request_ns;
 }
 
+/* Where it works by its own word. */
+static uint32_t works_on(const struct model *m)
+{
+	return m->priority < 0 ? 0 : m->state == RUNS ? m->active : m->held;
+}
+
+/* `there`: only if it is on the GPU. */
+static bool presses(const struct model *m, bool there)
+{
+	return m->priority >= 0 && m->active && !(there && (m->state == GOES || m->state == OFF));
+}
+
+/* Of a group each works, and presses, on all its nodes while any does. */
+static uint32_t counts_on(const struct model *of)
+{
+	if (!of->group)
+		return works_on(of);
+	FOR_UNIT (m, of)
+		if (of->priority >= 0 && works_on(m))
+			return of->named;
+	return 0;
+}
+
+static uint32_t presses_on(const struct model *of, bool there)
+{
+	if (!of->group)
+		return presses(of, there) ? of->active : 0;
+	if (of->priority < 0 || (there && (of->state == GOES || of->state == OFF)))
+		return 0;
+	FOR_UNIT (m, of)
+		if (presses(m, there))
+			return of->named;
+	return 0;
+}
+
 /* What presses it, all that does. */
 enum pressure { NONE, SLACK = 1, PART = 2, FULL = 4 };
 
@@ -113,7 +149,10 @@ static unsigned pressure_by(const struct model *o, int gpu)
 	case CORE_SHARE:
 		return PART;
 	case CORE_DEADLINE:
-		return is_late(o) ? FULL : SLACK;
+		FOR_UNIT (m, o)
+			if (presses(m, true) && is_late(m))
+				return FULL;
+		return SLACK;
 	default:
 		return FULL;
 	}
@@ -128,14 +167,12 @@ static unsigned pressure_of(const struct model *of, bool there)
 	if (urgent < 0)
 		return NONE;
 	FOR_UNIT (m, of) {
-		uint32_t where = m->priority < 0 ? 0 : m->state == RUNS ? m->active : m->held;
+		uint32_t where = counts_on(m);
 
 		FOR_ALL (o) {
-			uint32_t both = where & o->active;
+			uint32_t both = where & presses_on(o, there);
 
-			if (!both || o->priority < 0 || !may_preempt(o, m) || together(o, m) ||
-			    urgency(o) <= urgent ||
-			    (there && (o->state == GOES || o->state == OFF)))
+			if (!both || !may_preempt(o, m) || together(o, m) || urgency(o) <= urgent)
 				continue;
 			seen_foreign += o->tenant != m->tenant;
 			for (; both; both &= both - 1)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Proves: the clients of a group are held and let go together, wherever they work; with
- * the priority of the most urgent; not at all if one of them cannot be. */
+ * the priority of the most urgent; not at all if one of them cannot be. A group works, and presses
+ * others, on all nodes of its clients while any of them works. */
 #include "tests/unit/scheduler_core/play.h"
 
 #define RANKS 4
@@ -68,6 +69,92 @@ static void idle_ranks_follow(void **state)
 	play_done(rank[3]);
 	play_idle(high, 1);
 	expect_all(CORE_RESUME, RANKS);
+}
+
+/* The others wait for the one that works: who preempts the node of one of these holds it up. */
+static void an_idle_rank_has_its_node(void **state)
+{
+	(void)state;
+	for (unsigned i = 1; i < RANKS; i++)
+		play_idle(rank[i], 1 + i);
+	play_active(high, 3);
+	play_expect(CORE_SUSPEND, rank[0]);
+	play_done(rank[0]);
+	play_idle(high, 3);
+	play_expect(CORE_RESUME, rank[0]);
+	play_done(rank[0]);
+	play_idle(rank[0], 1);
+	play_active(high, 3);
+	play_expect_nothing();
+}
+
+/* A group that is urgent has its nodes while any of it works. */
+static void an_urgent_group_has_all_its_nodes(void **state)
+{
+	core_id online[2] = {add(9, 15), add(9, 15)}, low = play_add(1);
+
+	(void)state;
+	play_active(online[1], 21);
+	play_idle(online[1], 21);
+	play_active(low, 21);
+	play_expect_nothing();
+	play_active(online[0], 20);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	play_idle(online[0], 20);
+	play_expect(CORE_RESUME, low);
+	play_done(low);
+	play_active(online[0], 20);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	core_remove(core, online[0]); /* with what it had in flight */
+	play_expect(CORE_RESUME, low);
+}
+
+/* Of what others of its group work on, too: a request that takes a group has one objective. */
+static void a_deadline_is_of_who_works(void **state)
+{
+	core_id online[2] = {add(9, 15), add(9, 15)}, low = play_add(1);
+
+	(void)state;
+	assert_true(core_set_policy(core, 21, &(struct core_policy){.rule = CORE_DEADLINE}));
+	core_set_slo(core, online[0], 100 * MS);
+	for (int i = 0; i < 8; i++) { /* until what a request takes is known */
+		play_active(online[0], 20);
+		now += 10 * MS;
+		play_idle(online[0], 20);
+	}
+	play_active(online[1], 21);
+	play_idle(online[1], 21);
+	now += 10 * S;
+	play_active(low, 21);
+	play_active(online[0], 20);
+	play_expect_nothing(); /* there is time */
+	assert_true(deadline > now && deadline < now + 100 * MS);
+	now = deadline;
+	play_expect(CORE_SUSPEND, low);
+}
+
+/* Another of the group begins to work, which has no objective, where all of it counts already. */
+static void each_that_works_has_its_deadline(void **state)
+{
+	core_id online[2] = {add(9, 15), add(9, 15)}, low = play_add(1);
+
+	(void)state;
+	assert_true(core_set_policy(core, 21, &(struct core_policy){.rule = CORE_DEADLINE}));
+	core_set_slo(core, online[0], 10 * S);
+	for (int i = 0; i < 8; i++) {
+		play_active(online[0], 20);
+		now += 10 * MS;
+		play_idle(online[0], 20);
+	}
+	play_active(online[1], 21);
+	play_idle(online[1], 21);
+	play_active(low, 21);
+	play_active(online[0], 20);
+	play_expect_nothing();
+	play_active(online[1], 21);
+	play_expect(CORE_SUSPEND, low);
 }
 
 static void newcomers_too(void **state)
@@ -166,6 +253,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		HERE(together),
 		HERE(idle_ranks_follow),
+		HERE(an_idle_rank_has_its_node),
+		HERE(an_urgent_group_has_all_its_nodes),
+		HERE(a_deadline_is_of_who_works),
+		HERE(each_that_works_has_its_deadline),
 		HERE(newcomers_too),
 		HERE(one_that_cannot_be),
 		HERE(a_failure_is_everybodys),

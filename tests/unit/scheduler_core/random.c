@@ -7,7 +7,8 @@
  *   starvation bound and the exceptions allow;
  * - nothing stays suspended without a cause longer than hold-over and budget allow, nor
  *   beyond the bound, however the cause went; at the end everything runs;
- * - the clients of a group are held together, or not at all;
+ * - the clients of a group are held together, or not at all, and each presses and is pressed on
+ *   all nodes of the group while any of them works;
  * - nobody presses another tenant without a right; who moves to another tenant or group
  *   while he is held, or others of his group are, is neither let go early nor held longer;
  * - a unit has its share of each window; who is only observed is not held;
@@ -121,6 +122,7 @@ static void change_activity(struct model *m)
 		m->busy_since = now;
 	m->active = (m->active & ~(1u << gpu)) | (unsigned)active << gpu;
 	m->held |= m->active;
+	m->named |= 1u << gpu;
 	assert_true(core_set_activity(core, m->id, 100 + gpu, active, now));
 }
 
