@@ -24,7 +24,9 @@ struct core *core_create(const struct core_config *config, uint32_t max_clients)
 	core->queue_next = calloc(max_clients, sizeof(*core->queue_next));
 	core->heap = calloc(max_clients, sizeof(*core->heap));
 	core->nodes = calloc((size_t)max_clients * CORE_NODES, sizeof(*core->nodes));
-	if (!core->clients || !core->units || !core->queue_next || !core->heap || !core->nodes) {
+	core->gpus = calloc((size_t)max_clients * CORE_NODES, sizeof(*core->gpus));
+	if (!core->clients || !core->units || !core->queue_next || !core->heap || !core->nodes ||
+	    !core->gpus) {
 		core_destroy(core);
 		return NULL;
 	}
@@ -40,6 +42,7 @@ void core_destroy(struct core *core)
 	free(core->queue_next);
 	free(core->heap);
 	free(core->nodes);
+	free(core->gpus);
 	free(core);
 }
 
@@ -85,15 +88,16 @@ static void count(uint32_t *mask, uint32_t counts[CORE_PRIORITIES], int priority
 }
 
 /* Those that are pressed by now, or are not any more: a unit of priority p is while
- * somebody above p is urgent. By deadline it also matters who that is. */
-static void queue_concerned(struct core *core, const struct node *node, uint32_t before)
+ * somebody above p is urgent. By deadline it also matters when that must be alone. */
+static void queue_concerned(struct core *core, const struct node *node, uint32_t before,
+			    bool due_changed)
 {
 	uint32_t a = highest(before), b = highest(node_pressing(node));
 	uint32_t low = a < b ? a : b, high = a < b ? b : a;
 	const struct client *c;
 	struct unit *unit;
 
-	if (node_policy(core, node)->rule == CORE_DEADLINE)
+	if (due_changed && node_policy(core, node)->rule == CORE_DEADLINE)
 		low = 0;
 	if (low == high)
 		return;
@@ -122,22 +126,37 @@ static void count_foreign(struct node *node, uint32_t priorities, uint32_t up)
 	}
 }
 
-/* What is urgent there has changed, or who it is. */
-static void urgent_changed(struct core *core, const struct node *node, uint32_t before)
+/* Its part in the sums of its GPU: does anybody work there beside somebody more urgent? */
+static void node_sum(struct core *core, struct node *node)
 {
+	bool urgent = node->working &&
+		      highest(node_pressing(node)) > (uint32_t)__builtin_ctz(node->working) + 1;
+	struct gpu *gpu = &core->gpus[node->gpu];
+
+	gpu->urgent += (uint32_t)urgent - (uint32_t)node->summed_urgent;
+	gpu->suspended += node->suspended - node->summed_suspended;
+	node->summed_urgent = urgent;
+	node->summed_suspended = node->suspended;
+}
+
+/* What is urgent there has changed, or who it is. */
+static void urgent_changed(struct core *core, struct node *node, uint32_t before)
+{
+	bool by_deadline = node_policy(core, node)->rule == CORE_DEADLINE;
+	bool due_changed = by_deadline && node_dues(core, node);
 	uint32_t other_before;
 
-	queue_concerned(core, node, before | node->foreign);
+	queue_concerned(core, node, before | node->foreign, due_changed);
 	if (!core->granted)
 		return;
-	for (uint32_t i = 0; i < core->node_top; i++) {
-		struct node *other = &core->nodes[i];
-
+	for (struct node *other = &core->nodes[node->beside]; other != node;
+	     other = &core->nodes[other->beside]) {
 		if (!node_presses(node, other))
 			continue;
 		other_before = node_pressing(other);
 		count_foreign(other, before ^ node->urgent, node->urgent);
-		queue_concerned(core, other, other_before);
+		node_sum(core, other);
+		queue_concerned(core, other, other_before, due_changed);
 	}
 }
 
@@ -160,11 +179,12 @@ static void recount(struct core *core, struct client *c, int priority, struct ta
 			count(&node->working, node->working_count, priority, to.working & bit);
 		if (changed.working & bit & ~to.working && node->suspended)
 			turn_ends(core, node, priority);
-		if (!(changed.urgent & bit))
-			continue;
-		before = node->urgent;
-		count(&node->urgent, node->urgent_count, priority, to.urgent & bit);
-		urgent_changed(core, node, before);
+		if (changed.urgent & bit) {
+			before = node->urgent;
+			count(&node->urgent, node->urgent_count, priority, to.urgent & bit);
+			urgent_changed(core, node, before);
+		}
+		node_sum(core, node);
 	}
 }
 
@@ -178,8 +198,7 @@ static void objective_changed(struct core *core, const struct unit *unit)
 {
 	FOR_CLIENTS (core, unit, c)
 		for (uint32_t places = c->counted.urgent; places; places &= places - 1) {
-			const struct node *node =
-				&core->nodes[c->places[__builtin_ctz(places)].node];
+			struct node *node = &core->nodes[c->places[__builtin_ctz(places)].node];
 
 			urgent_changed(core, node, node->urgent);
 		}
@@ -319,11 +338,37 @@ const struct core_policy *node_policy(const struct core *core, const struct node
 	return policy_of(core, node->gpu_id);
 }
 
+/* For one node more. There is room: each node has some. */
+static uint32_t gpu_for(struct core *core, uint32_t gpu_id)
+{
+	uint32_t at, room = core->gpu_top;
+
+	for (at = 0; at < core->gpu_top; at++) {
+		if (core->gpus[at].nodes && core->gpus[at].gpu_id == gpu_id)
+			break;
+		if (!core->gpus[at].nodes)
+			room = at;
+	}
+	if (at == core->gpu_top) {
+		at = room;
+		core->gpus[at] = (struct gpu){.gpu_id = gpu_id};
+		core->gpu_top += room == core->gpu_top;
+	}
+	core->gpus[at].nodes++;
+	return at;
+}
+
 /* Nobody knows it yet. */
 static void node_begin(struct core *core, struct node *node, const struct core_rights *rights,
 		       uint32_t gpu_id)
 {
-	*node = (struct node){.users = 1, .rights = *rights, .gpu_id = gpu_id, .first = NOBODY};
+	*node = (struct node){.users = 1,
+			      .rights = *rights,
+			      .gpu_id = gpu_id,
+			      .gpu = gpu_for(core, gpu_id),
+			      .first = NOBODY};
+	for (int i = 0; i < CORE_PRIORITIES; i++)
+		node->due_ns[i] = CORE_NEVER;
 	for (uint32_t i = 0; i < core->node_top; i++)
 		if (node_presses(&core->nodes[i], node))
 			count_foreign(node, core->nodes[i].urgent, UINT32_MAX);
@@ -363,6 +408,7 @@ static void node_end(struct core *core, struct node *node)
 	while (&core->nodes[before->beside] != node)
 		before = &core->nodes[before->beside];
 	before->beside = node->beside;
+	core->gpus[node->gpu].nodes--;
 	core->granted -= node->rights.may || node->rights.lets;
 }
 
@@ -419,10 +465,19 @@ void client_leave_places(struct core *core, struct client *c)
 
 /* ---- what is told ---- */
 
+/* Where dues count now they may not have been kept. */
+static void policies_changed(struct core *core)
+{
+	for (uint32_t i = 0; i < core->node_top; i++)
+		if (core->nodes[i].users)
+			node_dues(core, &core->nodes[i]);
+}
+
 void core_configure(struct core *core, const struct core_config *config)
 {
 	core->config = *config;
 	core->policy_count = 0;
+	policies_changed(core);
 	for (uint32_t i = 0; i < core->unit_top; i++) {
 		core->units[i].window_off_ns = 0;
 		core->units[i].debt_ns = 0;
@@ -448,6 +503,7 @@ bool core_set_policy(struct core *core, uint32_t gpu_id, const struct core_polic
 		if (at == core->policy_count)
 			core->policy_count++;
 	}
+	policies_changed(core);
 	for (uint32_t i = 0; i < core->unit_top; i++)
 		unit_queue(core, &core->units[i]);
 	return true;
@@ -620,14 +676,13 @@ void core_look_node(const struct core *core, uint32_t gpu_id, bool *urgent, uint
 {
 	*urgent = false;
 	*suspended = 0;
-	for (uint32_t i = 0; i < core->node_top; i++) {
-		const struct node *node = &core->nodes[i];
+	for (uint32_t i = 0; i < core->gpu_top; i++) {
+		const struct gpu *gpu = &core->gpus[i];
 
-		if (!node->users || node->gpu_id != gpu_id)
+		if (!gpu->nodes || gpu->gpu_id != gpu_id)
 			continue;
-		*suspended += node->suspended;
-		if (node->working &&
-		    highest(node_pressing(node)) > (uint32_t)__builtin_ctz(node->working) + 1)
-			*urgent = true;
+		*suspended = gpu->suspended;
+		*urgent = gpu->urgent > 0;
+		return;
 	}
 }

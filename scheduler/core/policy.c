@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* What the policies of the nodes say of a unit, and what they learn for that. */
+#include <string.h>
+
 #include "scheduler/core/state.h"
 
 #define KNOWN 4u /* values from which on something counts as learned */
@@ -33,51 +35,64 @@ uint64_t request_ns(const struct client *c)
 	return c->requests < KNOWN ? 0 : c->mean_ns + 4 * c->deviation_ns;
 }
 
-/* From when on nobody less urgent may run beside it. Beside somebody it may get nowhere,
- * so what its request takes alone must still fit in afterwards. */
-static uint64_t due_at(const struct client *c, const struct unit *unit)
+/* From when on nobody less urgent may run beside it, but for what the other's suspension takes.
+ * Beside somebody it may get nowhere, so what its request takes alone must still fit in
+ * afterwards. */
+static uint64_t due_of(const struct client *c)
 {
-	uint64_t need = request_ns(c) + cost_ns(unit);
+	uint64_t need = request_ns(c);
 
-	if (!c->slo_ns || !request_ns(c) || need >= c->slo_ns)
+	if (!c->slo_ns || !need || need >= c->slo_ns)
 		return 0;
 	return c->busy_since + c->slo_ns - need;
 }
 
 /* The earliest of those of its clients that are there. */
-static void not_after_due_of(const struct core *core, const struct unit *of,
-			     const struct unit *unit, uint64_t *due)
+static void not_after_due_of(const struct core *core, const struct unit *of, uint64_t *due)
 {
 	FOR_CLIENTS (core, of, c)
 		if (client_presses(c))
-			not_after(due, due_at(c, unit));
+			not_after(due, due_of(c));
 }
 
-/* The earliest of those units that are there. */
-static void not_after_due(const struct core *core, const struct node *node, const struct unit *unit,
-			  uint64_t *due)
+bool node_dues(const struct core *core, struct node *node)
 {
-	for (uint32_t at = node->first; at != NOBODY;) {
+	uint64_t due[CORE_PRIORITIES];
+	bool changed;
+
+	for (int i = 0; i < CORE_PRIORITIES; i++)
+		due[i] = CORE_NEVER;
+	for (uint32_t at = node->first; node->urgent && at != NOBODY;) {
 		const struct client *c = &core->clients[at / CORE_NODES];
+		const struct unit *of = &core->units[c->unit];
 		uint32_t number = at % CORE_NODES;
 
-		const struct unit *of = &core->units[c->unit];
-
-		if (c->counted.urgent >> number & 1 && of->priority > unit->priority)
-			not_after_due_of(core, of, unit, due);
+		if (c->counted.urgent >> number & 1)
+			not_after_due_of(core, of, &due[of->priority]);
 		at = c->places[number].next;
 	}
+	changed = memcmp(due, node->due_ns, sizeof(due)) != 0;
+	memcpy(node->due_ns, due, sizeof(due));
+	return changed;
+}
+
+static void not_after_dues(const struct node *node, const struct unit *unit, uint64_t *due)
+{
+	for (uint32_t more = node->urgent >> (unit->priority + 1) << (unit->priority + 1); more;
+	     more &= more - 1)
+		not_after(due, node->due_ns[__builtin_ctz(more)]);
 }
 
 static uint64_t first_due(const struct core *core, const struct node *node, const struct unit *unit)
 {
-	uint64_t due = CORE_NEVER;
+	uint64_t due = CORE_NEVER, cost = cost_ns(unit);
 
-	not_after_due(core, node, unit, &due);
-	for (uint32_t i = 0; node->foreign && i < core->node_top; i++)
-		if (node_presses(&core->nodes[i], node))
-			not_after_due(core, &core->nodes[i], unit, &due);
-	return due;
+	not_after_dues(node, unit, &due);
+	for (const struct node *other = &core->nodes[node->beside]; node->foreign && other != node;
+	     other = &core->nodes[other->beside])
+		if (node_presses(other, node))
+			not_after_dues(other, unit, &due);
+	return due > cost ? due - cost : 0;
 }
 
 /* ---- who is pressed ---- */

@@ -30,6 +30,19 @@ struct node {
 		int priority;
 		struct unit *unit; /* NULL: none */
 	} turn;
+	uint32_t gpu; /* of core->gpus, in whose sums it is as: */
+	uint32_t summed_suspended;
+	bool summed_urgent;
+	/* By priority: when the first of those of `urgent` must be alone, but for what the other's
+	 * suspension takes (node_dues()). Of a node by deadline only. */
+	uint64_t due_ns[CORE_PRIORITIES];
+};
+
+/* What is asked of a GPU (core_look_node()): sums over its nodes. */
+struct gpu {
+	uint32_t nodes; /* 0: free */
+	uint32_t gpu_id;
+	uint32_t suspended, urgent;
 };
 
 /* A node of a client. A place is named by the client's slot and its own number. */
@@ -120,12 +133,13 @@ struct core {
 	uint32_t policy_count;
 
 	uint32_t max_clients;
-	uint32_t top, unit_top, node_top; /* from here on they were never used */
-	uint32_t granted;		  /* nodes of more rights than a tenant's */
+	uint32_t top, unit_top, node_top, gpu_top; /* from here on they were never used */
+	uint32_t granted;			   /* nodes of more rights than a tenant's */
 	uint16_t generation;
 	struct client *clients;
 	struct unit *units;
 	struct node *nodes;
+	struct gpu *gpus;
 	uint64_t turns; /* counts what may change which unit is first in turn */
 
 	/* Units to look at, a list for each priority; list p + 1 is of priority p. */
@@ -238,6 +252,9 @@ struct press {
 	uint32_t share_percent; /* it runs for that much; 0: not a bit */
 };
 void press_look(const struct core *core, const struct unit *unit, uint64_t now, struct press *out);
+
+/* Brings due_ns up to date. true: it has changed. */
+bool node_dues(const struct core *core, struct node *node);
 
 /* What of this window it may still be held: the rest and its way back are its own. */
 uint64_t share_left(const struct core *core, const struct unit *unit, uint32_t percent,

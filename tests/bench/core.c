@@ -7,8 +7,13 @@
  * changes; and the worst for a few, 16 on one node, of which the online one begins and
  * ends all the time, so that each event concerns all others.
  *
- *     bench_core             measures
- *     bench_core few|many    what callgrind counts, nothing else
+ * And how that grows from 10 to 100 and 1,000 clients, on 8 nodes by deadline, with all nodes asked
+ * for their sums after each event, as the daemon's loop does: of containers (each a tenant, with an
+ * online and an offline client on one node), and of one tenant (a sixteenth of its clients online).
+ *
+ *     bench_core                          measures
+ *     bench_core few|many                 what callgrind counts, nothing else
+ *     bench_core containers|tenant N      the same of N clients
  */
 #include <math.h>
 #include <stdio.h>
@@ -27,6 +32,7 @@
 #define TIMED_FEW 200000u
 #define TIMED_MANY 1000000u
 #define COUNTED 20000u
+#define GROWTH 3
 
 struct play {
 	struct core *core;
@@ -49,14 +55,20 @@ static uint32_t draw(struct play *play, uint32_t n)
 	return (uint32_t)(play->rng >> 33) % n;
 }
 
-static void begin(struct play *play, uint32_t clients)
+static void begin_core(struct play *play, enum core_rule rule)
 {
-	const struct core_config config = CORE_CONFIG_DEFAULT;
+	struct core_config config = CORE_CONFIG_DEFAULT;
 
+	config.policy.rule = rule;
 	*play = (struct play){.now = 1000000000u, .rng = 0x9e3779b97f4a7c15u};
 	play->core = core_create(&config, CLIENTS_MAX);
 	if (!play->core)
 		exit(1);
+}
+
+static void begin(struct play *play, uint32_t clients)
+{
+	begin_core(play, CORE_STRICT);
 	for (uint32_t i = 0; i < clients; i++) {
 		play->clients[i] = core_add(play->core, 1, 0, i % 16 ? 2 : 15, play->now);
 		core_set_capability(play->core, play->clients[i], CORE_ABLE);
@@ -102,6 +114,46 @@ __attribute__((noinline)) void play_many(struct play *play, unsigned n)
 	memset(active, 0, sizeof active);
 }
 
+#define NODES 8u
+
+/* Client i of either population is on that node. */
+static uint32_t node_of(bool containers, uint32_t i)
+{
+	return (containers ? i / 2 : i) % NODES;
+}
+
+static void begin_growing(struct play *play, bool containers, uint32_t clients)
+{
+	begin_core(play, CORE_DEADLINE);
+	for (uint32_t i = 0; i < clients; i++) {
+		bool online = containers ? i % 2 : i / NODES % 16 == 0;
+
+		play->clients[i] = core_add(play->core, containers ? 1 + i / 2 : 1, 0,
+					    online ? 15 : 2, play->now);
+		core_set_capability(play->core, play->clients[i], CORE_ABLE);
+		if (online)
+			core_set_slo(play->core, play->clients[i], 50000000);
+	}
+}
+
+void play_growing(struct play *play, bool containers, uint32_t clients, unsigned n);
+__attribute__((noinline)) void play_growing(struct play *play, bool containers, uint32_t clients,
+					    unsigned n)
+{
+	static bool active[CLIENTS_MAX];
+	uint32_t client, suspended;
+	bool urgent;
+
+	for (unsigned i = 0; i < n; i++) {
+		client = draw(play, clients);
+		active[client] = !active[client];
+		event(play, client, node_of(containers, client), active[client]);
+		for (uint32_t node = 0; node < NODES; node++)
+			core_look_node(play->core, 100 + node, &urgent, &suspended);
+	}
+	memset(active, 0, sizeof active);
+}
+
 static void begin_few(struct play *play)
 {
 	begin(play, 16);
@@ -132,11 +184,15 @@ static double many(struct play *play)
 }
 
 /* Says on stdout how many events there were. An exit status. */
-static int counted(bool of_few)
+static int counted(const char *what, uint32_t clients)
 {
+	bool containers = !strcmp(what, "containers");
 	struct play play;
 
-	if (of_few) {
+	if (clients) {
+		begin_growing(&play, containers, clients);
+		play_growing(&play, containers, clients, COUNTED);
+	} else if (!strcmp(what, "few")) {
 		begin_few(&play);
 		play_few(&play, COUNTED);
 	} else {
@@ -162,8 +218,8 @@ static double total(const char *path)
 	return all;
 }
 
-/* Instructions an event. Ends the program if callgrind does not come to its end. */
-static double count(const char *self, const char *what)
+/* Instructions an event, in play_WHAT. Ends the program if callgrind does not come to its end. */
+static double count(const char *self, const char *play, const char *what)
 {
 	char path[] = "/tmp/kfdshim-bench-XXXXXX", command[4096];
 	double events = 0, all;
@@ -173,7 +229,7 @@ static double count(const char *self, const char *what)
 	snprintf(command, sizeof command,
 		 "exec valgrind -q --log-file=/dev/null --tool=callgrind --toggle-collect=play_%s "
 		 "--callgrind-out-file=%s '%s' %s",
-		 what, path, self, what);
+		 play, path, self, what);
 	from = fd < 0 ? NULL : popen(command, "re");
 	if (!from || fscanf(from, "%lf", &events) != 1 || pclose(from) || events < COUNTED) {
 		fprintf(stderr, "bench_core: callgrind did not come to its end\n");
@@ -185,6 +241,23 @@ static double count(const char *self, const char *what)
 	return all > 0 ? all / events : NAN;
 }
 
+/* What 1,000 clients cost in place of 10. */
+static void growth(struct bench *bench, const char *self, const char *what, const char *name)
+{
+	char arguments[64], label[128];
+	double of[3];
+
+	for (unsigned i = 0, clients = 10; i < 3; i++, clients *= 10) {
+		snprintf(arguments, sizeof(arguments), "%s %u", what, clients);
+		of[i] = count(self, "growing", arguments);
+		snprintf(label, sizeof(label), "instructions an event by deadline: %s, %u clients",
+			 name, clients);
+		bench_figure(bench, label, of[i], "", NULL, 0);
+	}
+	snprintf(label, sizeof(label), "the growth from 10 clients to 1,000: %s", name);
+	bench_figure(bench, label, of[2] / of[0], "x", "at_most", GROWTH);
+}
+
 int main(int argc, char **argv)
 {
 	double burst[ROUNDS], mixed[ROUNDS];
@@ -192,7 +265,7 @@ int main(int argc, char **argv)
 	struct play play;
 
 	if (argc > 1)
-		return counted(!strcmp(argv[1], "few"));
+		return counted(argv[1], argc > 2 ? (uint32_t)atoi(argv[2]) : 0);
 	bench_begin(&bench, "core", "The scheduler's core alone");
 	for (int i = 0; i < ROUNDS; i++) {
 		burst[i] = few(&play);
@@ -201,9 +274,11 @@ int main(int argc, char **argv)
 		core_destroy(play.core);
 	}
 	bench_figure(&bench, "instructions an event: 1,000 clients on 8 nodes",
-		     count(argv[0], "many"), "", "at_most", 1000);
+		     count(argv[0], "many", "many"), "", "at_most", 1000);
 	bench_figure(&bench, "the same: 16 clients, each event concerns 15 of them",
-		     count(argv[0], "few"), "", "at_most", 10000);
+		     count(argv[0], "few", "few"), "", "at_most", 10000);
+	growth(&bench, argv[0], "containers", "containers");
+	growth(&bench, argv[0], "tenant", "one tenant");
 	bench_figure(&bench, "events a second: 1,000 clients on 8 nodes, median of 7 runs",
 		     bench_median(mixed, ROUNDS), "million/s", NULL, 0);
 	bench_figure(&bench, "the same: 16 clients, each event concerns 15 of them",

@@ -10,6 +10,7 @@
 #include "tests/unit/scheduler_core/play.h"
 
 #define CLIENTS 10
+#define GPUS 3
 #define COST_MAX (60 * MS) /* of a suspend, or a resume */
 #define WEIGHT_MAX 4
 #define REST (200 * MS)
@@ -431,6 +432,32 @@ static bool is_held(const struct model *m)
 	return view.held;
 }
 
+/* Does anybody work there beside somebody more urgent? */
+static bool is_urgent_on(unsigned gpu)
+{
+	FOR_ALL (m) {
+		if (!(counts_on(m) >> gpu & 1))
+			continue;
+		FOR_ALL (o)
+			if (presses_on(o, true) >> gpu & 1 && may_preempt(o, m) &&
+			    urgency(o) > urgency(m))
+				return true;
+	}
+	return false;
+}
+
+static void check_node(unsigned gpu)
+{
+	uint32_t suspended, expected = 0;
+	bool urgent;
+
+	core_look_node(core, 100 + gpu, &urgent, &suspended);
+	FOR_ALL (m)
+		expected += m->state != RUNS && m->held >> gpu & 1;
+	assert_int_equal(suspended, expected);
+	assert_int_equal(urgent, is_urgent_on(gpu));
+}
+
 static void decide(void)
 {
 	unsigned pressure[CLIENTS];
@@ -463,6 +490,8 @@ static void decide(void)
 		seen_slack += m->state == RUNS && on == SLACK;
 		seen_grouped += m->group && m->state == GOES;
 	}
+	for (unsigned gpu = 0; gpu < GPUS; gpu++)
+		check_node(gpu);
 	assert_true(deadline > now);
 }
 

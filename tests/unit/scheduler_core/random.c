@@ -16,7 +16,8 @@
  *   slow, and after several in a row not at all;
  * - no action for the dead, one in flight for a client, each answered, also with failure,
  *   and it asks to be called in time;
- * - when all are gone nothing is left in the counts.
+ * - what is asked of a node is so at any time, and when all are gone nothing is left in the
+ *   counts.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,6 @@
 
 #include "tests/unit/scheduler_core/account.h"
 
-#define GPUS 3
 #define WORLD 5000 /* events until the next world */
 
 static uint64_t rng;
