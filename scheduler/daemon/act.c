@@ -252,6 +252,7 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 	if (outcome & EXECUTOR_ENDED) {
 		/* an action that nobody will finish any more */
 		feed_finished(&worker->feed, client->id, 0, 0, now);
+		worker->by_executor[executor_number(client->executor)] = NULL;
 		executor_free(client->executor);
 		worker->executor_count--;
 		client->executor = NULL;

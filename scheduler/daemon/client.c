@@ -417,6 +417,7 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 	client->wants_release = false;
 	if (client->executor) {
 		executor_ask(client->executor, EXECUTOR_KICK | EXECUTOR_QUIT);
+		worker->by_executor[executor_number(client->executor)] = NULL;
 		worker->orphans[worker->orphan_count++] = client->executor;
 		client->executor = NULL;
 	}

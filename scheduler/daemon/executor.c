@@ -285,16 +285,18 @@ void executor_free(struct executor *executor)
 /* Its process is EXECUTOR_KILLED or EXECUTOR_DIED, which is `state`. */
 static void abort_slot(struct executor *executor, uint32_t state)
 {
-	if (executor->state == EXECUTOR_SLOT_USED)
+	if (executor->state == EXECUTOR_SLOT_USED) {
 		__atomic_fetch_or(&executor->outcome,
 				  EXECUTOR_ENDED | EXECUTOR_ABORTED |
 					  (executor->hung ? EXECUTOR_HUNG : 0),
 				  __ATOMIC_SEQ_CST);
-	else if (executor->state == EXECUTOR_SLOT_LEFT && state == EXECUTOR_DIED)
+		executor_table_tell(table, executor);
+	} else if (executor->state == EXECUTOR_SLOT_LEFT && state == EXECUTOR_DIED) {
 		give_back(executor);
+	}
 }
 
-void executor_look(void)
+static void look_at_processes(void)
 {
 	bool any = false;
 
@@ -312,4 +314,22 @@ void executor_look(void)
 	}
 	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++)
 		clear(&table->processes[i]);
+}
+
+uint32_t executor_number(const struct executor *executor)
+{
+	return (uint32_t)(executor - table->slots);
+}
+
+void executor_collect(void (*told)(uint32_t number, void *context), void *context)
+{
+	look_at_processes();
+	for (uint32_t i = 0; i < EXECUTOR_SLOTS / 64; i++) {
+		uint64_t bits = __atomic_load_n(&table->told[i], __ATOMIC_RELAXED);
+
+		if (bits)
+			bits = __atomic_exchange_n(&table->told[i], 0, __ATOMIC_SEQ_CST);
+		for (; bits; bits &= bits - 1)
+			told(i * 64 + (uint32_t)__builtin_ctzll(bits), context);
+	}
 }

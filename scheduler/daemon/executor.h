@@ -73,9 +73,11 @@ int executor_start(pid_t pid, uint64_t started, const struct executor_tenant *te
 		   struct executor **out);
 /* For any process that has mapped the table. */
 void executor_ask(struct executor *executor, uint32_t requests);
-/* When done_fd was written, before executor_take(): ends the executors whose process has
- * ended or was killed. */
-void executor_look(void);
+/* Its number, below EXECUTOR_SLOTS; no two that are not freed have the same. */
+uint32_t executor_number(const struct executor *executor);
+/* When done_fd was written: ends the executors whose process has ended or was killed, and calls
+ * `told` for the number of each that may have something to tell since the last call. */
+void executor_collect(void (*told)(uint32_t number, void *context), void *context);
 /* Takes the outcome; the report is of EXECUTOR_ACTED, or of EXECUTOR_ATTACHED: what the
  * first suspend cost. */
 uint32_t executor_take(struct executor *executor, struct executor_report *report);

@@ -46,6 +46,7 @@ struct target {
 	struct target *next;
 };
 
+static struct executor_table *the_table;
 static struct executor_process *self;
 static int done_fd, epoll_fd, signals_fd;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the next two, and device_fd */
@@ -91,6 +92,7 @@ static void tell(struct executor *slot, uint32_t outcome)
 	uint64_t one = 1;
 
 	__atomic_fetch_or(&slot->outcome, outcome, __ATOMIC_SEQ_CST);
+	executor_table_tell(the_table, slot);
 	(void)!write(done_fd, &one, sizeof(one));
 }
 
@@ -431,6 +433,7 @@ int executor_run(struct executor_table *table, uint32_t number, int outcome_fd, 
 	struct rlimit files;
 	int error;
 
+	the_table = table;
 	self = &table->processes[number];
 	done_fd = outcome_fd;
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {

@@ -64,8 +64,18 @@ struct executor {
 
 struct executor_table {
 	uint32_t slot_end; /* worker: slots from here on were never used */
+	/* A bit for each slot that has an outcome since the worker looked last: set after the
+	 * outcome, by all. It says only where to look, so a bit too many does no harm. */
+	uint64_t told[EXECUTOR_SLOTS / 64];
 	struct executor_process processes[EXECUTOR_PROCESSES];
 	struct executor slots[EXECUTOR_SLOTS];
 };
+
+static inline void executor_table_tell(struct executor_table *table, const struct executor *slot)
+{
+	uint32_t at = (uint32_t)(slot - table->slots);
+
+	__atomic_fetch_or(&table->told[at / 64], UINT64_C(1) << at % 64, __ATOMIC_SEQ_CST);
+}
 
 #endif

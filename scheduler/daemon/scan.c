@@ -44,6 +44,7 @@ void client_attach(struct worker *worker, struct client *client, bool patient)
 				   &client->executor);
 
 	if (!error) {
+		worker->by_executor[executor_number(client->executor)] = client;
 		worker->executor_count++;
 		return;
 	}

@@ -149,17 +149,22 @@ static void decide(struct worker *worker)
 	nodes_publish(worker);
 }
 
-static void collect_outcomes(struct worker *worker, uint64_t now)
+static void executor_told(uint32_t number, void *context)
+{
+	struct worker *worker = context;
+
+	if (worker->by_executor[number])
+		client_outcome(worker, worker->by_executor[number], worker->now_ns);
+}
+
+static void collect_outcomes(struct worker *worker)
 {
 	struct executor_report report;
 	uint64_t count;
 	uint32_t kept = 0;
 
 	(void)!read(worker->done_fd, &count, sizeof(count));
-	executor_look();
-	for (uint32_t i = 0; i < worker->client_end; i++)
-		if (worker->clients[i])
-			client_outcome(worker, worker->clients[i], now);
+	executor_collect(executor_told, worker);
 	for (uint32_t i = 0; i < worker->orphan_count; i++) {
 		struct executor *executor = worker->orphans[i];
 
@@ -253,7 +258,7 @@ static void handle(struct worker *worker, const struct epoll_event *event, uint6
 		take_signals(worker);
 		break;
 	case WORKER_DONE:
-		collect_outcomes(worker, now);
+		collect_outcomes(worker);
 		break;
 	case WORKER_READ:
 		break; /* take_answers() follows */

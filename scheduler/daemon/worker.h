@@ -80,8 +80,9 @@ struct worker {
 	struct budget causes;
 	uint32_t last_tenant, last_group;
 	struct client *clients[WORKER_CLIENTS];
-	struct client *by_core[WORKER_CLIENTS];	  /* by core_index() */
-	struct executor *orphans[EXECUTOR_SLOTS]; /* their client is gone, they end */
+	struct client *by_core[WORKER_CLIENTS];	    /* by core_index() */
+	struct client *by_executor[EXECUTOR_SLOTS]; /* by executor_number() */
+	struct executor *orphans[EXECUTOR_SLOTS];   /* their client is gone, they end */
 	uint32_t orphan_count;
 	uint32_t executor_count; /* the orphans included */
 	uint32_t to_release;	 /* clients with wants_release */

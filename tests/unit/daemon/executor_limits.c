@@ -3,7 +3,8 @@
  * however many tenants it is and however many of its processes do not end, so that another
  * user's target gets a process that no target of the first user is in; users together leave
  * the last sixteenth to root; and four processes that do not end are the most that a tenant
- * can have, also if it has left and come again meanwhile. */
+ * can have, also if it has left and come again meanwhile. And: of all targets those alone are
+ * looked at that have something to tell. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,6 +32,20 @@ static void start_all(void)
 	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++)
 		if (table->processes[i].state == EXECUTOR_WANTED)
 			table->processes[i].state = EXECUTOR_RUNS;
+}
+
+static uint32_t told[EXECUTOR_SLOTS], told_count;
+
+static void note(uint32_t number, void *context)
+{
+	(void)context;
+	told[told_count++] = number;
+}
+
+static void look(void)
+{
+	told_count = 0;
+	executor_collect(note, NULL);
 }
 
 /* A target of the uid's tenant of this number. Its process; or a negative errno. */
@@ -62,7 +77,7 @@ static int begin(void **state)
 static void kill_process(int number)
 {
 	table->processes[number].state = EXECUTOR_KILLED;
-	executor_look();
+	look();
 }
 
 static void a_user_of_many_tenants_has_half_of_the_processes(void **state)
@@ -173,8 +188,41 @@ static void four_stuck_processes_are_a_tenants_most(void **state)
 	assert_true(target_of(BOB, 1, NULL) >= 0);
 	/* The kernel has ended one. */
 	table->processes[executor->process].state = EXECUTOR_DIED;
-	executor_look();
+	look();
 	assert_true(target_of(ALICE, 1, NULL) >= 0);
+}
+
+/* However many others there are. */
+static void those_alone_are_looked_at_that_tell(void **state)
+{
+	struct executor *executors[100];
+	struct executor_report report;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100; i++)
+		assert_true(target_of(ALICE, 1, &executors[i]) >= 0);
+	look();
+	assert_int_equal(told_count, 0);
+	for (uint32_t i = 17; i < 100; i += 50) {
+		executors[i]->outcome = EXECUTOR_ACTED;
+		executor_table_tell(table, executors[i]);
+	}
+	look();
+	assert_int_equal(told_count, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct executor *executor = executors[17 + 50 * i];
+
+		assert_int_equal(told[i], executor_number(executor));
+		assert_int_equal(executor_take(executor, &report), EXECUTOR_ACTED);
+	}
+	look();
+	assert_int_equal(told_count, 0);
+	/* Its process is killed before it could tell. */
+	executors[3]->outcome = EXECUTOR_ACTED;
+	table->processes[executors[3]->process].state = EXECUTOR_KILLED;
+	look();
+	assert_int_equal(told_count, 100);
+	assert_true(executor_take(executors[3], &report) & EXECUTOR_ENDED);
 }
 
 int main(void)
@@ -187,6 +235,7 @@ int main(void)
 		cmocka_unit_test_setup(a_user_has_half_of_the_slots, begin),
 		cmocka_unit_test_setup(a_slot_that_is_given_back_counts_no_more, begin),
 		cmocka_unit_test_setup(four_stuck_processes_are_a_tenants_most, begin),
+		cmocka_unit_test_setup(those_alone_are_looked_at_that_tell, begin),
 	};
 
 	table = calloc(1, sizeof(*table));
