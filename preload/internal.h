@@ -100,8 +100,7 @@ HIDDEN int64_t wait_watched(int64_t (*next)(uint64_t signal, unsigned condition,
 			    uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
 			    unsigned state);
 
-/* table.c: functions that are hooked either by symbol or in the API table; loads are at both, since a
- * second look at an end finds nothing. */
+/* table.c: functions that are hooked both by symbol and in the API table. */
 enum table_function {
 	TABLE_LOAD_RELAXED,
 	TABLE_LOAD_SCACQUIRE,
@@ -111,10 +110,8 @@ enum table_function {
 	TABLE_WAIT_SCACQUIRE,
 	TABLE_END
 };
-/* A program has called it by symbol: that is where it is hooked. */
-HIDDEN bool table_is_for_symbol(enum table_function f);
-/* Else: true, the call is the runtime's own, and the table's hook sees it; false:
- * the symbol's hook has it from now on. */
-HIDDEN bool table_first_call(enum table_function f, const void *caller);
+/* `exported` is the runtime's own function, by which calls by symbol go on: what it leads to, past
+ * our hook in the table; or `exported`, if another tool stands there, or no hook of ours. */
+HIDDEN void *table_past(enum table_function f, void *exported);
 
 #endif

@@ -37,8 +37,8 @@ wait_fn hsa_signal_wait_relaxed, hsa_signal_wait_scacquire;
  * The pointers begin at a function that finds the next symbol, so that later calls
  * test nothing. ioctl's is found when this library starts: a program's first one may
  * come from a signal handler, an allocator, or between fork and exec. Only those of
- * other libraries' constructors may come before. A store's first call by symbol has
- * more to do than to find it, so what next_resolve() finds waits beside the pointer.
+ * other libraries' constructors may come before. The runtime's own stores are
+ * kept beside those pointers, which may lead past them (table.c).
  */
 static ioctl_fn find_ioctl;
 static store_fn find_store_relaxed, find_store_screlease;
@@ -119,28 +119,36 @@ static COLD int find_ioctl(int fd, unsigned long request, ...)
 	return __atomic_load_n(&next_ioctl, __ATOMIC_RELAXED)(fd, request, arg);
 }
 
+static void aim(enum table_function f, store_fn **next, store_fn *const *found)
+{
+	store_fn *exported = __atomic_load_n(found, __ATOMIC_RELAXED);
+
+	if (exported)
+		__atomic_store_n(next, (store_fn *)table_past(f, (void *)exported),
+				 __ATOMIC_RELAXED);
+}
+
+/* Where the calls by symbol go on. Tools may come into the table, and leave it, while they are made. */
+static void aim_stores(void)
+{
+	aim(TABLE_STORE_RELAXED, &next_store_relaxed, &found_store_relaxed);
+	aim(TABLE_STORE_SCRELEASE, &next_store_screlease, &found_store_screlease);
+}
+
 static COLD void find_store_relaxed(uint64_t signal, int64_t value)
 {
-	store_fn *next = __atomic_load_n(&found_store_relaxed, __ATOMIC_RELAXED);
-
-	table_first_call(TABLE_STORE_RELAXED, NULL);
-	if (next)
-		__atomic_store_n(&next_store_relaxed, next, __ATOMIC_RELAXED);
-	else
-		next = FIND(next_store_relaxed, hsa_signal_store_relaxed, store_nowhere);
-	next(signal, value);
+	if (!__atomic_load_n(&found_store_relaxed, __ATOMIC_RELAXED))
+		FIND(found_store_relaxed, hsa_signal_store_relaxed, store_nowhere);
+	aim_stores();
+	__atomic_load_n(&next_store_relaxed, __ATOMIC_RELAXED)(signal, value);
 }
 
 static COLD void find_store_screlease(uint64_t signal, int64_t value)
 {
-	store_fn *next = __atomic_load_n(&found_store_screlease, __ATOMIC_RELAXED);
-
-	table_first_call(TABLE_STORE_SCRELEASE, NULL);
-	if (next)
-		__atomic_store_n(&next_store_screlease, next, __ATOMIC_RELAXED);
-	else
-		next = FIND(next_store_screlease, hsa_signal_store_screlease, store_nowhere);
-	next(signal, value);
+	if (!__atomic_load_n(&found_store_screlease, __ATOMIC_RELAXED))
+		FIND(found_store_screlease, hsa_signal_store_screlease, store_nowhere);
+	aim_stores();
+	__atomic_load_n(&next_store_screlease, __ATOMIC_RELAXED)(signal, value);
 }
 
 static COLD int64_t find_wait_relaxed(uint64_t signal, unsigned condition, int64_t compare,
@@ -176,6 +184,7 @@ COLD void doorbell_new(uint64_t signal)
 {
 	const struct kfdshim_agent *agent = agent_now();
 
+	aim_stores();
 	if (agent)
 		agent->doorbell(signal);
 }
@@ -292,15 +301,13 @@ int64_t wait_watched(wait_fn *next, uint64_t signal, unsigned condition, int64_t
 	return value;
 }
 
-static inline int64_t wait_by_symbol(enum table_function f, wait_fn **pointer, const void *caller,
-				     uint64_t signal, unsigned condition, int64_t compare,
-				     uint64_t timeout, unsigned state)
+static int64_t wait_by_symbol(enum table_function f, wait_fn **pointer, uint64_t signal,
+			      unsigned condition, int64_t compare, uint64_t timeout, unsigned state)
 {
-	wait_fn *next = __atomic_load_n(pointer, __ATOMIC_RELAXED);
+	wait_fn *exported = __atomic_load_n(pointer, __ATOMIC_RELAXED);
 
-	if (!table_is_for_symbol(f) && table_first_call(f, caller))
-		return next(signal, condition, compare, timeout, state);
-	return wait_watched(next, signal, condition, compare, timeout, state);
+	return wait_watched((wait_fn *)table_past(f, (void *)exported), signal, condition, compare,
+			    timeout, state);
 }
 
 /* DRM user queues matter in processes that use KFD. */
@@ -343,14 +350,13 @@ EXPORT void hsa_signal_store_screlease(uint64_t signal, int64_t value)
 EXPORT int64_t hsa_signal_wait_relaxed(uint64_t signal, unsigned condition, int64_t compare,
 				       uint64_t timeout, unsigned state)
 {
-	return wait_by_symbol(TABLE_WAIT_RELAXED, &next_wait_relaxed, __builtin_return_address(0),
-			      signal, condition, compare, timeout, state);
+	return wait_by_symbol(TABLE_WAIT_RELAXED, &next_wait_relaxed, signal, condition, compare,
+			      timeout, state);
 }
 
 EXPORT int64_t hsa_signal_wait_scacquire(uint64_t signal, unsigned condition, int64_t compare,
 					 uint64_t timeout, unsigned state)
 {
-	return wait_by_symbol(TABLE_WAIT_SCACQUIRE, &next_wait_scacquire,
-			      __builtin_return_address(0), signal, condition, compare, timeout,
-			      state);
+	return wait_by_symbol(TABLE_WAIT_SCACQUIRE, &next_wait_scacquire, signal, condition,
+			      compare, timeout, state);
 }

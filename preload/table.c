@@ -7,9 +7,11 @@
  * would change the environment of every program, go to all its children, and load us
  * twice in newer runtimes; the sampler sees such a process anyway.
  *
- * Whoever calls by symbol comes by the table, too. So each function is hooked in
- * one place only: in the table until the first call by symbol, from then on at the
- * symbol. Calls of the runtime itself count as calls by table.
+ * A process may call by both ways, and a call by symbol goes by the table, too. So both
+ * are hooked, and a call by symbol passes over the table as long as our hook is what
+ * stands there: it is seen once, and takes no more jumps than without us. Where another
+ * tool stands in the entry the call goes to that tool, and the second of our hooks
+ * finds nothing new.
  */
 #include <link.h>
 #include <stddef.h>
@@ -42,7 +44,6 @@ static struct {
 	any_fn *const hook;
 	any_fn *next;	/* what stood there */
 	any_fn **entry; /* atomic; NULL: not hooked here */
-	bool by_symbol; /* atomic: called by symbol, which hooks it */
 } functions[TABLE_END] = {
 	[TABLE_LOAD_RELAXED] = {.offset = 328, .hook = (any_fn *)load_relaxed},
 	[TABLE_LOAD_SCACQUIRE] = {.offset = 336, .hook = (any_fn *)load_scacquire},
@@ -56,11 +57,6 @@ static struct {
 	uintptr_t inside, low, high; /* of the runtime's library */
 } runtime;
 
-static bool is_ours(enum table_function f)
-{
-	return !__atomic_load_n(&functions[f].by_symbol, __ATOMIC_RELAXED);
-}
-
 static int64_t load_relaxed(uint64_t signal)
 {
 	return loaded(signal, ((load_fn *)functions[TABLE_LOAD_RELAXED].next)(signal));
@@ -73,38 +69,28 @@ static int64_t load_scacquire(uint64_t signal)
 
 static void store_relaxed(uint64_t signal, int64_t value)
 {
-	if (is_ours(TABLE_STORE_RELAXED))
-		doorbell(signal);
+	doorbell(signal);
 	((store_fn *)functions[TABLE_STORE_RELAXED].next)(signal, value);
 }
 
 static void store_screlease(uint64_t signal, int64_t value)
 {
-	if (is_ours(TABLE_STORE_SCRELEASE))
-		doorbell(signal);
+	doorbell(signal);
 	((store_fn *)functions[TABLE_STORE_SCRELEASE].next)(signal, value);
-}
-
-static int64_t wait_by(enum table_function f, uint64_t signal, unsigned condition, int64_t compare,
-		       uint64_t timeout, unsigned state)
-{
-	wait_fn *next = (wait_fn *)functions[f].next;
-
-	if (!is_ours(f))
-		return next(signal, condition, compare, timeout, state);
-	return wait_watched(next, signal, condition, compare, timeout, state);
 }
 
 static int64_t wait_relaxed(uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
 			    unsigned state)
 {
-	return wait_by(TABLE_WAIT_RELAXED, signal, condition, compare, timeout, state);
+	return wait_watched((wait_fn *)functions[TABLE_WAIT_RELAXED].next, signal, condition,
+			    compare, timeout, state);
 }
 
 static int64_t wait_scacquire(uint64_t signal, unsigned condition, int64_t compare,
 			      uint64_t timeout, unsigned state)
 {
-	return wait_by(TABLE_WAIT_SCACQUIRE, signal, condition, compare, timeout, state);
+	return wait_watched((wait_fn *)functions[TABLE_WAIT_SCACQUIRE].next, signal, condition,
+			    compare, timeout, state);
 }
 
 /* Another tool may stand in the entry by now: it calls us, and we only pass on. */
@@ -118,21 +104,16 @@ static void take_out(enum table_function f)
 					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
-COLD bool table_first_call(enum table_function f, const void *caller)
+void *table_past(enum table_function f, void *exported)
 {
-	uintptr_t at = (uintptr_t)caller;
+	any_fn **entry = __atomic_load_n(&functions[f].entry, __ATOMIC_ACQUIRE);
+	uintptr_t at = (uintptr_t)exported;
 
-	if (__atomic_load_n(&functions[f].entry, __ATOMIC_ACQUIRE) && at >= runtime.low &&
-	    at < runtime.high)
-		return true;
-	__atomic_store_n(&functions[f].by_symbol, true, __ATOMIC_SEQ_CST);
-	take_out(f);
-	return false;
-}
-
-bool table_is_for_symbol(enum table_function f)
-{
-	return !is_ours(f);
+	/* Of two copies of the runtime each has its own table. */
+	if (!entry || __atomic_load_n(entry, __ATOMIC_ACQUIRE) != functions[f].hook ||
+	    at < runtime.low || at >= runtime.high)
+		return exported;
+	return (void *)functions[f].next;
 }
 
 static int find_runtime(struct dl_phdr_info *info, size_t size, void *data)
@@ -161,14 +142,11 @@ static void hook(char *core, enum table_function f)
 	any_fn **entry = (any_fn **)(void *)(core + functions[f].offset);
 	any_fn *now = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
 
-	if (!is_ours(f) || !now || now == functions[f].hook)
+	if (!now || now == functions[f].hook)
 		return;
 	functions[f].next = now;
 	__atomic_store_n(&functions[f].entry, entry, __ATOMIC_RELEASE);
 	__atomic_store_n(entry, functions[f].hook, __ATOMIC_SEQ_CST);
-	/* The first call by symbol may have been just now. */
-	if (!is_ours(f))
-		take_out(f);
 }
 
 /* Another copy of the runtime is in the process (a framework's own beside the system's),

@@ -26,6 +26,10 @@
 #define CLOSE_NS 50000u
 #define LATELY_NS 100000000u
 
+/* A program may ring one queue through the hooks and past them (it resolves some functions by handle). So
+ * many starts in a row that are announced show that it does not, or that the one was the runtime's own. */
+#define ANNOUNCED 16u
+
 /* A completion signal above 0 that nobody waits for may be of a kernel that runs,
  * or in use again: it is believed for so long. */
 #define UNFINISHED_NS 100000000u
@@ -160,6 +164,12 @@ static void look_at_idle(struct queue *q, uint64_t r, uint64_t w, uint64_t now_n
 	activity_begin(q, now_ns);
 }
 
+/* A hook's request may wait for the lock that this look holds. */
+static bool is_missed(const struct queue *q)
+{
+	return q->hooked && !q->active && __atomic_load_n(&q->rung, __ATOMIC_RELAXED) == 0;
+}
+
 static void look_at(struct queue *q, uint64_t now_ns, bool suspended)
 {
 	uint64_t r, w;
@@ -171,6 +181,8 @@ static void look_at(struct queue *q, uint64_t now_ns, bool suspended)
 	}
 	if (r != q->seen_rptr)
 		read_pointer_moved(q, r, now_ns);
+	if (w != q->seen_wptr && is_missed(q))
+		q->missed = ANNOUNCED;
 	if (w != q->seen_wptr)
 		activity_submitted(q, r, w, now_ns);
 	if (!q->active)
@@ -197,7 +209,7 @@ static uint64_t look_after(const struct queue *q, uint64_t now_ns)
 	if (!q->active && !queue_drained(q, q->seen_rptr, q->seen_wptr))
 		return period(q, q->idle_ns, now_ns);
 	if (!q->active)
-		return q->hooked ? UINT64_MAX : period(q, q->changed_ns, now_ns);
+		return queue_is_covered(q) ? UINT64_MAX : period(q, q->changed_ns, now_ns);
 	after = period(q, q->since_ns, now_ns);
 	if (q->stalled_ns)
 		return after;

@@ -272,7 +272,7 @@ struct lane_queue queues_entry(const struct queue *q)
 		.priority = q->priority,
 		.percent = q->percent,
 		.cu_bits = q->cu_bits,
-		.hooked = q->hooked,
+		.hooked = queue_is_covered(q),
 		.cooperative = q->cooperative,
 		.ring_address = q->update_ring,
 		.ring_bytes = q->update_bytes,

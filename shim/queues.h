@@ -59,6 +59,8 @@ struct queue {
 	uint64_t longest_ns; /* longest such time: at least its longest kernel */
 	bool stood;	     /* a look found rptr where it was at stalled_ns */
 	bool found;	     /* its last end was found by a look, not shown by a thread */
+	uint32_t missed;     /* a look found work that no hook had announced: until so many starts
+				more are announced, the hooks do not cover it */
 	bool blocked;	     /* active, but it stands on somebody else's signal: not counted */
 
 	/* atomic */
@@ -121,6 +123,12 @@ static inline bool queue_is_sdma(const struct queue *queue)
 {
 	return queue->type != KFD_IOC_QUEUE_TYPE_COMPUTE &&
 	       queue->type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
+}
+
+/* Under the lock: a hook announces each start of its work. */
+static inline bool queue_is_covered(const struct queue *queue)
+{
+	return queue->hooked && queue->missed == 0;
 }
 
 /* Reads both pointers; under the lock, or within rcu_begin() for a queue

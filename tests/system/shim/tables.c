@@ -190,22 +190,44 @@ static void two_runtimes(void)
 	CHECK(!hooked(2));
 }
 
-/* From its first call by symbol on, a function is hooked there, and not in the table,
- * though its next symbol was known before. */
-static void called_by_symbol(void)
+static void store_by_another_tool(uint64_t signal, int64_t value)
 {
-	static int64_t signal[8] __attribute__((aligned(64))) = {1};
-	any_fn **now = cores[1].functions, **was = bare[1].functions;
+	(void)signal;
+	(void)value;
+	called = 3;
+}
+
+/* Calls by symbol leave the table's hooks in place, for other code of the process goes by them. They
+ * pass over those of the runtime that they reach, and over no other tool's. */
+static void called_by_symbol(void *runtime)
+{
+	/* a doorbell, of a queue that is none of ours */
+	static int64_t signal[8] __attribute__((aligned(64))) = {-1};
+	const uint64_t handle = (uint64_t)(uintptr_t)signal;
+	any_fn **now = cores[1].functions;
 	store_fn *store;
 
 	*(void **)&store = dlsym(RTLD_DEFAULT, "hsa_signal_store_screlease");
 	CHECK(store);
-	begin(1);
-	CHECK(hooked(1));
-	store((uint64_t)(uintptr_t)signal, 7);
+	begin(1); /* another copy's table */
+	store(handle, 7);
 	CHECK_IS(signal[1], 7); /* the fake runtime's */
-	CHECK(now[STORE_SCRELEASE] == was[STORE_SCRELEASE]);
-	CHECK(now[STORE_RELAXED] != was[STORE_RELAXED]);
+	CHECK(hooked(1));
+	unload();
+
+	*(void **)&now[INIT] = dlsym(runtime, "hsa_signal_store_screlease");
+	begin(1); /* its own */
+	called = 0;
+	store(handle, 8);
+	CHECK(called == 1 && signal[1] == 7);
+	CHECK(hooked(1));
+	call(1);
+
+	/* The fake runtime goes by no table, so that is where the call must come. */
+	now[STORE_SCRELEASE] = (any_fn *)store_by_another_tool;
+	store(handle, 9);
+	CHECK_IS(signal[1], 9);
+	now[STORE_SCRELEASE] = bare[1].functions[STORE_SCRELEASE];
 	unload();
 	CHECK(!hooked(1));
 }
@@ -213,22 +235,23 @@ static void called_by_symbol(void)
 int main(int argc, char **argv)
 {
 	bool disabled = argc > 2 && strcmp(argv[2], "disabled") == 0;
+	void *runtime;
 
-	CHECK(argc > 1 && dlopen(argv[1], RTLD_NOW | RTLD_LOCAL));
+	CHECK(argc > 1 && (runtime = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL)));
 	*(void **)&load = dlsym(RTLD_DEFAULT, "OnLoad");
 	*(void **)&unload = dlsym(RTLD_DEFAULT, "OnUnload");
 	CHECK(load && unload);
 	core_fill(1, get_1, store_1, wait_1);
 	core_fill(2, get_2, store_2, wait_2);
 	begin(1);
-	CHECK(!hooked(1)); /* nobody to tell */
+	CHECK(!hooked(1)); /* there is no agent yet */
 	open_device();
 	if (disabled) {
 		begin(1);
 		CHECK(!hooked(1));
 	} else {
 		two_runtimes();
-		called_by_symbol();
+		called_by_symbol(runtime);
 	}
 	puts("ok");
 	return 0;
