@@ -59,8 +59,6 @@ static void seen(bool runtime)
 {
 	uint64_t mine = (uint64_t)pthread_self() << 1 | runtime, found, *at;
 
-	if (config.level != PROTOCOL_LEVEL_GATE)
-		return;
 	for (;;) {
 		at = my_entry(&found);
 		if (!at)

@@ -26,8 +26,8 @@ void gate_pass(uint64_t hsa_queue, uint64_t count);
  * What a thread was seen doing first says whose it is: the runtime's own wait in
  * WAIT_EVENTS, the program's come there through hsa_signal_wait_*. Who was seen
  * doing neither counts as the program's; with HSA_ENABLE_INTERRUPT=0, where the
- * runtime's threads poll, only the process's first thread does. Any thread; nothing
- * is remembered at other levels.
+ * runtime's threads poll, only the process's first thread does. Any thread; at every
+ * level, for the daemon may come to the gate at each.
  */
 void gate_seen_waiting(void);
 void gate_seen_events(void);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Holding back from within: the daemon's order is carried out by a debug session
- * of the process on itself (level self), or by keeping its threads from
- * submitting (gate), with a driver and a daemon that the test plays.
+ * of the process on itself (level self) or by UPDATE_QUEUE, with a driver and a
+ * daemon that the test plays. Level gate: gate.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -249,113 +249,6 @@ static void fork_child_forgets(void)
 	CHECK(fake_trap_standing() == 0);
 }
 
-static struct {
-	struct fake_queue *queue;
-	uint64_t ns;
-	bool runtime, program, passed;
-} passer;
-
-static uint32_t gate(void)
-{
-	return __atomic_load_n(&fake.gate, __ATOMIC_SEQ_CST);
-}
-
-/* A thread that reserves a slot, as libkfdshim.so tells it. */
-static void *reserve(void *arg)
-{
-	uint64_t begun = clock_ns();
-
-	(void)arg;
-	if (passer.runtime)
-		fake.agent->events();
-	if (passer.program)
-		fake.agent->wait_end(fake.agent->wait_begin(0), 0, false);
-	if (gate())
-		fake.agent->reserve(passer.queue->hsa_queue, 1);
-	passer.ns = clock_ns() - begun;
-	__atomic_store_n(&passer.passed, true, __ATOMIC_RELEASE);
-	return NULL;
-}
-
-static bool has_passed(void)
-{
-	return __atomic_load_n(&passer.passed, __ATOMIC_ACQUIRE);
-}
-
-static pthread_t reserve_on_thread(bool runtime)
-{
-	pthread_t thread;
-
-	passer.queue = &q;
-	passer.runtime = runtime;
-	passer.passed = false;
-	CHECK(pthread_create(&thread, NULL, reserve, NULL) == 0);
-	return thread;
-}
-
-static void begin_gated(void)
-{
-	begin("gate");
-	CHECK(fake_queue_create(&q, AQL) == 0);
-	meet();
-	CHECK(gate() == 0);
-	CHECK(order(LANE_LEVEL_GATE, true) == 0);
-	CHECK(gate() == 1);
-}
-
-static void gate_holds_until_opened(void)
-{
-	pthread_t thread;
-
-	begin_gated();
-	thread = reserve_on_thread(false);
-	fake_sleep_us(100000);
-	CHECK(!has_passed());
-	CHECK(order(LANE_LEVEL_GATE, false) == 0);
-	EVENTUALLY(has_passed(), 500);
-	pthread_join(thread, NULL);
-	CHECK(fake_trap.suspends == 0 && !fake_trap.session);
-}
-
-static void gate_holds_for_a_second(void)
-{
-	begin_gated();
-	pthread_join(reserve_on_thread(false), NULL);
-	CHECK(passer.ns >= 1000000000u && gate() == 1);
-}
-
-static void gate_is_open_for_the_runtime(void)
-{
-	begin_gated();
-	pthread_join(reserve_on_thread(true), NULL);
-	CHECK(passer.ns < 1000000000u && gate() == 1);
-}
-
-/* Two packets may be in flight: there are two, then one ends. */
-static void gate_with_a_limit(void)
-{
-	pthread_t thread;
-
-	setenv("KFDSHIM_GATE", "2", 1);
-	begin_gated();
-	fake_submit(&q, NULL);
-	fake_submit(&q, NULL);
-	thread = reserve_on_thread(false);
-	fake_sleep_us(100000);
-	CHECK(!has_passed());
-	fake_drain(&q);
-	EVENTUALLY(has_passed(), 500);
-	pthread_join(thread, NULL);
-	CHECK(gate() == 1);
-}
-
-static void gate_opens_when_the_daemon_dies(void)
-{
-	begin_gated();
-	fake_daemon_die(&daemon_);
-	EVENTUALLY(gate() == 0, 1000);
-}
-
 /* What the runtime says meanwhile counts after, and a new queue is held too. */
 static void weight_is_merged(void)
 {
@@ -509,24 +402,6 @@ static void runs_after_a_stretch_of_pieces(void)
 	nothing_forbidden();
 }
 
-/* The runtime's threads poll: only who is known to be the program's waits. */
-static void gate_without_interrupts(void)
-{
-	pthread_t thread;
-
-	setenv("HSA_ENABLE_INTERRUPT", "0", 1);
-	begin_gated();
-	pthread_join(reserve_on_thread(false), NULL);
-	CHECK(passer.ns < 1000000000u && gate() == 1);
-	passer.program = true;
-	thread = reserve_on_thread(false);
-	fake_sleep_us(100000);
-	CHECK(!has_passed());
-	CHECK(order(LANE_LEVEL_GATE, false) == 0);
-	EVENTUALLY(has_passed(), 500);
-	pthread_join(thread, NULL);
-}
-
 IN_CHILD(weight_is_merged)
 IN_CHILD(stopped_by_updates)
 IN_CHILD(updates_fail)
@@ -534,12 +409,6 @@ IN_CHILD(updates_need_the_danger_named)
 IN_CHILD(lost_hold_is_told)
 IN_CHILD(runs_after_a_stretch)
 IN_CHILD(runs_after_a_stretch_of_pieces)
-IN_CHILD(gate_without_interrupts)
-IN_CHILD(gate_holds_until_opened)
-IN_CHILD(gate_holds_for_a_second)
-IN_CHILD(gate_is_open_for_the_runtime)
-IN_CHILD(gate_with_a_limit)
-IN_CHILD(gate_opens_when_the_daemon_dies)
 IN_CHILD(session_from_the_runtime_on)
 IN_CHILD(no_session_at_other_levels)
 IN_CHILD(order_is_carried_out)
@@ -577,12 +446,6 @@ int main(void)
 		cmocka_unit_test(test_lost_hold_is_told),
 		cmocka_unit_test(test_runs_after_a_stretch),
 		cmocka_unit_test(test_runs_after_a_stretch_of_pieces),
-		cmocka_unit_test(test_gate_without_interrupts),
-		cmocka_unit_test(test_gate_holds_until_opened),
-		cmocka_unit_test(test_gate_holds_for_a_second),
-		cmocka_unit_test(test_gate_is_open_for_the_runtime),
-		cmocka_unit_test(test_gate_with_a_limit),
-		cmocka_unit_test(test_gate_opens_when_the_daemon_dies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

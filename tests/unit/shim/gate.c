@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Level gate: threads wait before they reserve a slot while the process is held, those of
+ * the runtime do not, with a driver and a daemon that the test plays.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "abi/kfd_abi.h"
+#include "common/clock.h"
+#include "tests/lib/mock_debug.h"
+#include "tests/lib/mock_kfd.h"
+#include "tests/lib/shim_stub_daemon.h"
+
+#define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
+
+static struct fake_daemon daemon_;
+static struct fake_queue q;
+static unsigned number;
+
+static void begin(const char *level)
+{
+	setenv("KFDSHIM_LEVEL", level, 1);
+	fake_daemon_open(&daemon_);
+	fake_start();
+	CHECK(fake_runtime(1) == 0);
+}
+
+static void meet(void)
+{
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
+	fake_daemon_remove(&daemon_);
+	__atomic_store_n(&daemon_.board->heartbeat_ns, clock_ns() + 60000000000u, __ATOMIC_RELAXED);
+}
+
+/* Returns the client's errno. */
+static int order(enum lane_level level, unsigned what)
+{
+	uint32_t word = LANE_ORDER(level, what, ++number);
+
+	__atomic_store_n(&daemon_.lane->order, word, __ATOMIC_RELEASE);
+	fake_daemon_wake(&daemon_);
+	EVENTUALLY(__atomic_load_n(&daemon_.lane->order_done, __ATOMIC_ACQUIRE) == word, 1000);
+	return daemon_.lane->order_errno;
+}
+
+static struct {
+	struct fake_queue *queue;
+	uint64_t ns;
+	bool runtime, program, passed;
+} passer;
+
+static uint32_t gate(void)
+{
+	return __atomic_load_n(&fake.gate, __ATOMIC_SEQ_CST);
+}
+
+/* A thread that reserves a slot, as libkfdshim.so tells it. */
+static void *reserve(void *arg)
+{
+	uint64_t begun = clock_ns();
+
+	(void)arg;
+	if (passer.runtime)
+		fake.agent->events();
+	if (passer.program)
+		fake.agent->wait_end(fake.agent->wait_begin(0), 0, false);
+	if (gate())
+		fake.agent->reserve(passer.queue->hsa_queue, 1);
+	passer.ns = clock_ns() - begun;
+	__atomic_store_n(&passer.passed, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static bool has_passed(void)
+{
+	return __atomic_load_n(&passer.passed, __ATOMIC_ACQUIRE);
+}
+
+static pthread_t reserve_on_thread(bool runtime)
+{
+	pthread_t thread;
+
+	passer.queue = &q;
+	passer.runtime = runtime;
+	passer.passed = false;
+	CHECK(pthread_create(&thread, NULL, reserve, NULL) == 0);
+	return thread;
+}
+
+static void begin_gated_at(const char *level)
+{
+	begin(level);
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	meet();
+	CHECK(gate() == 0);
+	CHECK(order(LANE_LEVEL_GATE, true) == 0);
+	CHECK(gate() == 1);
+}
+
+static void begin_gated(void)
+{
+	begin_gated_at("gate");
+}
+
+static void gate_holds_until_opened(void)
+{
+	pthread_t thread;
+
+	begin_gated();
+	thread = reserve_on_thread(false);
+	fake_sleep_us(100000);
+	CHECK(!has_passed());
+	CHECK(order(LANE_LEVEL_GATE, false) == 0);
+	EVENTUALLY(has_passed(), 500);
+	pthread_join(thread, NULL);
+	CHECK(fake_trap.suspends == 0 && !fake_trap.session);
+}
+
+static void gate_holds_for_a_second(void)
+{
+	begin_gated();
+	pthread_join(reserve_on_thread(false), NULL);
+	CHECK(passer.ns >= 1000000000u && gate() == 1);
+}
+
+static void gate_is_open_for_the_runtime(void)
+{
+	begin_gated();
+	pthread_join(reserve_on_thread(true), NULL);
+	CHECK(passer.ns < 1000000000u && gate() == 1);
+}
+
+/* ... also where the daemon has come to the gate by itself: nothing better works, or a rule wants it. */
+static void gate_of_auto_is_open_for_the_runtime(void)
+{
+	begin_gated_at("auto");
+	pthread_join(reserve_on_thread(true), NULL);
+	CHECK(passer.ns < 1000000000u && gate() == 1);
+}
+
+static void gate_of_observe_is_open_for_the_runtime(void)
+{
+	begin_gated_at("observe");
+	pthread_join(reserve_on_thread(true), NULL);
+	CHECK(passer.ns < 1000000000u && gate() == 1);
+}
+
+/* Two packets may be in flight: there are two, then one ends. */
+static void gate_with_a_limit(void)
+{
+	pthread_t thread;
+
+	setenv("KFDSHIM_GATE", "2", 1);
+	begin_gated();
+	fake_submit(&q, NULL);
+	fake_submit(&q, NULL);
+	thread = reserve_on_thread(false);
+	fake_sleep_us(100000);
+	CHECK(!has_passed());
+	fake_drain(&q);
+	EVENTUALLY(has_passed(), 500);
+	pthread_join(thread, NULL);
+	CHECK(gate() == 1);
+}
+
+static void gate_opens_when_the_daemon_dies(void)
+{
+	begin_gated();
+	fake_daemon_die(&daemon_);
+	EVENTUALLY(gate() == 0, 1000);
+}
+
+/* The runtime's threads poll: only who is known to be the program's waits. */
+static void gate_without_interrupts(void)
+{
+	pthread_t thread;
+
+	setenv("HSA_ENABLE_INTERRUPT", "0", 1);
+	begin_gated();
+	pthread_join(reserve_on_thread(false), NULL);
+	CHECK(passer.ns < 1000000000u && gate() == 1);
+	passer.program = true;
+	thread = reserve_on_thread(false);
+	fake_sleep_us(100000);
+	CHECK(!has_passed());
+	CHECK(order(LANE_LEVEL_GATE, false) == 0);
+	EVENTUALLY(has_passed(), 500);
+	pthread_join(thread, NULL);
+}
+
+IN_CHILD(gate_without_interrupts)
+IN_CHILD(gate_holds_until_opened)
+IN_CHILD(gate_holds_for_a_second)
+IN_CHILD(gate_is_open_for_the_runtime)
+IN_CHILD(gate_of_auto_is_open_for_the_runtime)
+IN_CHILD(gate_of_observe_is_open_for_the_runtime)
+IN_CHILD(gate_with_a_limit)
+IN_CHILD(gate_opens_when_the_daemon_dies)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_gate_without_interrupts),
+		cmocka_unit_test(test_gate_holds_until_opened),
+		cmocka_unit_test(test_gate_holds_for_a_second),
+		cmocka_unit_test(test_gate_is_open_for_the_runtime),
+		cmocka_unit_test(test_gate_of_auto_is_open_for_the_runtime),
+		cmocka_unit_test(test_gate_of_observe_is_open_for_the_runtime),
+		cmocka_unit_test(test_gate_with_a_limit),
+		cmocka_unit_test(test_gate_opens_when_the_daemon_dies),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
