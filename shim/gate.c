@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,81 +15,63 @@
 
 #define WAIT_NS 1000000000u
 #define LOOK_NS 1000000u /* with a limit above 0: is there room? */
-#define THREADS 256u	 /* a power of two */
 
 static uint32_t *gate;
 
-/* pthread_self() << 1 | the runtime's. An entry is never changed: a thread that
- * gets the name of one that has ended counts as that one. */
-static uint64_t threads[THREADS];
-static bool crowded; /* no room: whose a thread is cannot be told any more */
+/* Of each thread, as its own data under `key`: what it was seen doing first. */
+enum whose { UNSEEN, PROGRAMS, RUNTIMES };
+static pthread_key_t key;
+static int key_error = -1; /* 0: there is a key; -1: not asked for yet; else an errno */
 
 void gate_init(uint32_t *word)
 {
 	gate = word;
 	__atomic_store_n(gate, 0, __ATOMIC_RELAXED);
-	memset(threads, 0, sizeof(threads));
-	crowded = false;
+	if (key_error != 0)
+		key_error = pthread_key_create(&key, NULL);
 }
 
-void gate_set(bool closed)
+int gate_set(bool closed)
 {
+	if (closed && key_error)
+		return -key_error;
 	__atomic_store_n(gate, closed, __ATOMIC_SEQ_CST);
 	if (!closed)
 		syscall(SYS_futex, gate, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	return 0;
 }
 
-/* The entry of this thread, or where it belongs; NULL: there is no room. */
-static uint64_t *my_entry(uint64_t *found)
+static enum whose whose(void)
 {
-	uint64_t me = (uint64_t)pthread_self();
-
-	for (uint32_t i = 0; i < THREADS; i++) {
-		uint64_t *at = &threads[((me >> 12) + i) % THREADS];
-
-		*found = __atomic_load_n(at, __ATOMIC_RELAXED);
-		if (*found == 0 || *found >> 1 == me)
-			return at;
-	}
-	return NULL;
+	return (enum whose)(uintptr_t)pthread_getspecific(key);
 }
 
-static void seen(bool runtime)
+/* Where there is no memory for it, the thread is as one that was not seen. */
+static void seen(enum whose now)
 {
-	uint64_t mine = (uint64_t)pthread_self() << 1 | runtime, found, *at;
+	int saved = errno;
 
-	for (;;) {
-		at = my_entry(&found);
-		if (!at)
-			__atomic_store_n(&crowded, true, __ATOMIC_RELAXED);
-		if (!at || found != 0)
-			return;
-		if (__atomic_compare_exchange_n(at, &found, mine, false, __ATOMIC_RELAXED,
-						__ATOMIC_RELAXED))
-			return;
-	}
+	if (key_error == 0 && whose() == UNSEEN)
+		(void)pthread_setspecific(key, (const void *)(uintptr_t)now);
+	errno = saved;
 }
 
 void gate_seen_waiting(void)
 {
-	seen(false);
+	seen(PROGRAMS);
 }
 
 void gate_seen_events(void)
 {
-	seen(true);
+	seen(RUNTIMES);
 }
 
 static bool may_wait(void)
 {
-	uint64_t found;
-
-	if (__atomic_load_n(&crowded, __ATOMIC_RELAXED) || !my_entry(&found))
-		return false;
 	/* Its threads poll then, and are never seen in WAIT_EVENTS. */
-	if (found == 0 && config.no_interrupts)
+	if (whose() == UNSEEN && config.no_interrupts)
 		return gettid() == getpid();
-	return !(found & 1);
+	return whose() != RUNTIMES;
 }
 
 /* Within the limit, or no queue that we can read. */

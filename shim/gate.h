@@ -16,7 +16,9 @@
 
 /* `word`: the host's; not 0 while the gate is closed. Also in the fork child. */
 void gate_init(uint32_t *word);
-void gate_set(bool closed);
+/* 0, or a negative errno: it stays open, because whose a thread is cannot be remembered
+ * (-EAGAIN: the program has used all of pthread_key_create()). Opening never fails. */
+int gate_set(bool closed);
 
 /* Hook, any thread: `count` slots of this hsa_queue_t are about to be reserved,
  * and the gate is closed. Returns when they may be. Keeps errno. */

@@ -138,10 +138,8 @@ static int take(enum lane_level level)
 {
 	int err;
 
-	if (level == LANE_LEVEL_GATE) {
-		gate_set(true);
-		return 0;
-	}
+	if (level == LANE_LEVEL_GATE)
+		return gate_set(true);
 	if (level != LANE_LEVEL_WEIGHT && level != LANE_LEVEL_SELF)
 		return -EOPNOTSUPP;
 	if (is_by_updates(level)) {
@@ -166,7 +164,7 @@ static int take(enum lane_level level)
 static int give_back(enum lane_level level)
 {
 	if (level == LANE_LEVEL_GATE)
-		gate_set(false);
+		return gate_set(false);
 	if (is_by_updates(level))
 		return !device_is_kept() ? 0 : updates_set(it.host, device_fd(), UPDATES_AS_SAID);
 	return level == LANE_LEVEL_SELF ? self_resume() : 0;

@@ -117,6 +117,26 @@ pthread_t played_pthread_self(void)
 	return (pthread_t)fiber_self();
 }
 
+int played_pthread_key_create(pthread_key_t *key, void (*end)(void *))
+{
+	(void)end;
+	*key = 0;
+	return 0;
+}
+
+int played_pthread_setspecific(pthread_key_t key, const void *value)
+{
+	(void)key;
+	*fiber_specific() = value;
+	return 0;
+}
+
+void *played_pthread_getspecific(pthread_key_t key)
+{
+	(void)key;
+	return (void *)(uintptr_t)*fiber_specific();
+}
+
 int played_pthread_setcancelstate(int state, int *old)
 {
 	(void)state;

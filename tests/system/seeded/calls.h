@@ -72,6 +72,9 @@ int played_pthread_attr_setdetachstate(pthread_attr_t *attr, int state);
 int played_pthread_attr_setstacksize(pthread_attr_t *attr, size_t size);
 int played_pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*body)(void *),
 			  void *arg);
+void *played_pthread_getspecific(pthread_key_t key);
+int played_pthread_key_create(pthread_key_t *key, void (*end)(void *));
+int played_pthread_setspecific(pthread_key_t key, const void *value);
 int played_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr);
 int played_pthread_mutex_lock(pthread_mutex_t *mutex);
 int played_pthread_mutex_trylock(pthread_mutex_t *mutex);

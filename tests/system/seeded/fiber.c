@@ -35,6 +35,7 @@ struct fiber {
 	char *stack;
 	unsigned weight; /* how often it is chosen */
 	int error;	 /* its errno */
+	const void *specific;
 	/* WAITING */
 	bool (*ready)(void *arg);
 	void *ready_arg;
@@ -470,6 +471,11 @@ struct fiber *fiber_start(struct process *owner, const char *name, void (*body)(
 	fiber->context.uc_stack.ss_size = STACK_BYTES;
 	makecontext(&fiber->context, enter, 0);
 	return fiber;
+}
+
+const void **fiber_specific(void)
+{
+	return &current->specific;
 }
 
 struct fiber *fiber_self(void)

@@ -68,6 +68,9 @@ int *fiber_errno(void);
 #undef errno
 #define errno (*fiber_errno())
 
+/* What it keeps by pthread_setspecific(): a process has one key. NULL at first. */
+const void **fiber_specific(void);
+
 /* Another fiber may run now. And the same at a point (points.h), mostly not. */
 void fiber_yield(void);
 void played_point(void);

@@ -3,6 +3,7 @@
  * Level gate: threads wait before they reserve a slot while the process is held, those of
  * the runtime do not, with a driver and a daemon that the test plays.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,6 +61,16 @@ static uint32_t gate(void)
 	return __atomic_load_n(&fake.gate, __ATOMIC_SEQ_CST);
 }
 
+/* hsa_signal_wait_*, which sleeps in WAIT_EVENTS. */
+static void wait_in_the_driver(void)
+{
+	uint32_t ticket = fake.agent->wait_begin(0);
+
+	fake.agent->events();
+	fake.agent->events_end();
+	fake.agent->wait_end(ticket, 0, false);
+}
+
 /* A thread that reserves a slot, as libkfdshim.so tells it. */
 static void *reserve(void *arg)
 {
@@ -69,7 +80,7 @@ static void *reserve(void *arg)
 	if (passer.runtime)
 		fake.agent->events();
 	if (passer.program)
-		fake.agent->wait_end(fake.agent->wait_begin(0), 0, false);
+		wait_in_the_driver();
 	if (gate())
 		fake.agent->reserve(passer.queue->hsa_queue, 1);
 	passer.ns = clock_ns() - begun;
@@ -112,13 +123,19 @@ static void gate_holds_until_opened(void)
 {
 	pthread_t thread;
 
-	begin_gated();
-	thread = reserve_on_thread(false);
-	fake_sleep_us(100000);
-	CHECK(!has_passed());
-	CHECK(order(LANE_LEVEL_GATE, false) == 0);
-	EVENTUALLY(has_passed(), 500);
-	pthread_join(thread, NULL);
+	for (int waited = 0; waited < 2; waited++) {
+		if (waited)
+			CHECK(order(LANE_LEVEL_GATE, true) == 0);
+		else
+			begin_gated();
+		passer.program = waited;
+		thread = reserve_on_thread(false);
+		fake_sleep_us(100000);
+		CHECK(!has_passed());
+		CHECK(order(LANE_LEVEL_GATE, false) == 0);
+		EVENTUALLY(has_passed(), 500);
+		pthread_join(thread, NULL);
+	}
 	CHECK(fake_trap.suspends == 0 && !fake_trap.session);
 }
 
@@ -149,6 +166,60 @@ static void gate_of_observe_is_open_for_the_runtime(void)
 	begin_gated_at("observe");
 	pthread_join(reserve_on_thread(true), NULL);
 	CHECK(passer.ns < 1000000000u && gate() == 1);
+}
+
+static pthread_barrier_t all_are_there, may_end;
+
+static void *wait_once(void *arg)
+{
+	(void)arg;
+	wait_in_the_driver();
+	pthread_barrier_wait(&all_are_there);
+	pthread_barrier_wait(&may_end);
+	return NULL;
+}
+
+/* More threads at a time than any table would have had room for, and the gate holds. */
+static void gate_holds_among_many_threads(void)
+{
+	enum { MANY = 300 };
+	pthread_t threads[MANY], thread;
+	pthread_attr_t small;
+
+	begin_gated();
+	pthread_barrier_init(&all_are_there, NULL, MANY + 1);
+	pthread_barrier_init(&may_end, NULL, MANY + 1);
+	pthread_attr_init(&small);
+	CHECK(pthread_attr_setstacksize(&small, 1 << 18) == 0);
+	for (int i = 0; i < MANY; i++)
+		CHECK(pthread_create(&threads[i], &small, wait_once, NULL) == 0);
+	pthread_barrier_wait(&all_are_there);
+	thread = reserve_on_thread(false);
+	fake_sleep_us(100000);
+	CHECK(!has_passed());
+	CHECK(order(LANE_LEVEL_GATE, false) == 0);
+	EVENTUALLY(has_passed(), 500);
+	pthread_join(thread, NULL);
+	pthread_barrier_wait(&may_end);
+	for (int i = 0; i < MANY; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* Without thread-specific data the program's threads are not known: such a gate would hold the runtime's,
+ * or hold none. */
+static void gate_that_knows_no_threads_is_refused(void)
+{
+	pthread_key_t key;
+
+	while (pthread_key_create(&key, NULL) == 0)
+		;
+	begin("gate");
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	meet();
+	CHECK(order(LANE_LEVEL_GATE, true) == EAGAIN);
+	CHECK(gate() == 0);
+	pthread_join(reserve_on_thread(false), NULL);
+	CHECK(passer.ns < 1000000000u);
 }
 
 /* Two packets may be in flight: there are two, then one ends. */
@@ -200,6 +271,8 @@ IN_CHILD(gate_holds_for_a_second)
 IN_CHILD(gate_is_open_for_the_runtime)
 IN_CHILD(gate_of_auto_is_open_for_the_runtime)
 IN_CHILD(gate_of_observe_is_open_for_the_runtime)
+IN_CHILD(gate_holds_among_many_threads)
+IN_CHILD(gate_that_knows_no_threads_is_refused)
 IN_CHILD(gate_with_a_limit)
 IN_CHILD(gate_opens_when_the_daemon_dies)
 
@@ -212,6 +285,8 @@ int main(void)
 		cmocka_unit_test(test_gate_is_open_for_the_runtime),
 		cmocka_unit_test(test_gate_of_auto_is_open_for_the_runtime),
 		cmocka_unit_test(test_gate_of_observe_is_open_for_the_runtime),
+		cmocka_unit_test(test_gate_holds_among_many_threads),
+		cmocka_unit_test(test_gate_that_knows_no_threads_is_refused),
 		cmocka_unit_test(test_gate_with_a_limit),
 		cmocka_unit_test(test_gate_opens_when_the_daemon_dies),
 	};
