@@ -78,6 +78,8 @@ static void node_count(struct queue *q, bool active, uint64_t now_ns)
 
 void activity_begin(struct queue *q, uint64_t now_ns)
 {
+	if (q->stopped)
+		return;
 	q->changed_ns = now_ns;
 	hot_set(q->doorbell);
 	if (q->active)
@@ -310,19 +312,39 @@ void activity_copied(void)
 	errno = saved;
 }
 
+/* Whatever its pointers say. */
+static void end(struct queue *q, uint64_t now_ns)
+{
+	__atomic_store_n(&q->active, false, __ATOMIC_RELAXED);
+	hot_clear(q->doorbell);
+	deactivated(q, now_ns);
+	link_queue(q);
+	link_event(LANE_EVENT_QUEUE_IDLE, q, q->seen_wptr);
+}
+
 void activity_lose(struct queue *q, uint64_t now_ns)
 {
-	bool active = q->active;
-
 	queue_lost(q);
-	if (active) {
-		__atomic_store_n(&q->active, false, __ATOMIC_RELAXED);
-		hot_clear(q->doorbell);
-		deactivated(q, now_ns);
-	}
-	link_queue(q);
-	if (active)
-		link_event(LANE_EVENT_QUEUE_IDLE, q, q->seen_wptr);
+	if (q->active)
+		end(q, now_ns);
+	else
+		link_queue(q);
+}
+
+void activity_stop(struct queue *q, bool stopped, uint64_t now_ns)
+{
+	uint64_t r, w;
+
+	if (q->stopped == stopped)
+		return;
+	q->stopped = stopped;
+	if (stopped && q->active)
+		end(q, now_ns);
+	if (stopped || !queue_pointers(q, &r, &w))
+		return;
+	seen(q, w);
+	if (!queue_drained(q, r, w))
+		activity_begin(q, now_ns);
 }
 
 /* Of a queue that is there although its DESTROY failed, the runtime has freed the

@@ -126,6 +126,8 @@ static int update_queue(int fd, unsigned long request, void *arg)
 		q->update_bytes = args.ring_size;
 		moved = args.ring_base_address != q->ring || args.ring_size != q->ring_bytes;
 		__atomic_store_n(&q->ring_moved, moved, __ATOMIC_RELAXED);
+		activity_stop(q, queue_args_stop(q->update_ring, q->update_bytes, q->percentage),
+			      clock_ns());
 		changed(q);
 	}
 	agent_unlock();

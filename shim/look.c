@@ -227,7 +227,7 @@ uint64_t look_at_queues(uint64_t now_ns, bool suspended)
 
 	for (uint32_t i = 0; i < queues.end; i++) {
 		q = queues.table[i];
-		if (!q || !q->readable)
+		if (!q || !q->readable || q->stopped)
 			continue;
 		look_at(q, now_ns, suspended);
 		after = look_after(q, now_ns);

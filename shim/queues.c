@@ -67,6 +67,7 @@ struct queue *queue_new(uint32_t context, const struct kfdabi_create_queue *args
 	q->priority = q->told_priority = a.queue_priority;
 	q->percentage = q->told_percentage = a.queue_percentage;
 	q->percent = a.queue_percentage & 0xff; /* bits 15:8 are the target XCC */
+	q->stopped = queue_args_stop(q->ring, q->ring_bytes, q->percentage);
 	/* Later they are read in the same way. */
 	read = q->careful ? memory_read : memory_read_mapped;
 	q->readable = read(&word, a.read_pointer_address, sizeof(word)) &&

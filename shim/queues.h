@@ -61,6 +61,7 @@ struct queue {
 	bool found;	     /* its last end was found by a look, not shown by a thread */
 	uint32_t missed;     /* a look found work that no hook had announced: until so many starts
 				more are announced, the hooks do not cover it */
+	bool stopped;	     /* by UPDATE_QUEUE of the runtime: the driver has it off the GPU */
 	bool blocked;	     /* active, but it stands on somebody else's signal: not counted */
 
 	/* atomic */
@@ -129,6 +130,12 @@ static inline bool queue_is_sdma(const struct queue *queue)
 static inline bool queue_is_covered(const struct queue *queue)
 {
 	return queue->hooked && queue->missed == 0;
+}
+
+/* The driver runs no queue of these (kfd_process_queue_manager.c, is_active). */
+static inline bool queue_args_stop(uint64_t ring, uint64_t ring_bytes, uint32_t percentage)
+{
+	return ring == 0 || ring_bytes == 0 || (percentage & 0xff) == 0;
 }
 
 /* Reads both pointers; under the lock, or within rcu_begin() for a queue

@@ -320,11 +320,12 @@ static void raw_queue(void)
 {
 	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct kfdabi_create_queue args = {
-		.queue_type = AQL, .gpu_id = FAKE_GPU, .ring_size = 4096};
+		.queue_type = AQL, .gpu_id = FAKE_GPU, .ring_size = 4096, .queue_percentage = 100};
 	struct lane_queue entry;
 	struct fake_queue q;
 
 	begin(&q);
+	args.ring_base_address = (uint64_t)(uintptr_t)page;
 	CHECK(page != MAP_FAILED && munmap(page, 4096) == 0);
 	args.read_pointer_address = (uint64_t)(uintptr_t)(page + 4096);
 	args.write_pointer_address = (uint64_t)(uintptr_t)(page + 4096 + 8);

@@ -12,95 +12,10 @@
 
 #include <cmocka.h>
 
-#include "common/clock.h"
-#include "shim/activity.h"
-#include "shim/config.h"
-#include "shim/look.h"
-#include "tests/lib/mock_kfd.h"
+#include "tests/lib/sampled_queues.h"
 
-#define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
-#define SDMA KFD_IOC_QUEUE_TYPE_SDMA
-#define US 1000ull
-#define MS 1000000ull
-#define SECOND 1000000000ull
 /* 0.5 % of a core where a wake costs 40 us, as in a virtual machine. */
 #define WAKES_A_SECOND 125u
-
-static struct fake_queue made[17];
-static struct queue *q[17];
-static uint64_t now, due;
-
-static void queue_of(unsigned i, uint32_t type, bool runtime)
-{
-	struct kfdabi_create_queue args;
-
-	fake_queue_memory(&made[i], type, &args);
-	if (!runtime) /* no hsa_queue_t says where the ring is */
-		((uint64_t *)made[i].memory)[1] = 0;
-	args.queue_id = i;
-	q[i] = queue_new(0, &args, sizeof(args));
-	CHECK(q[i] != NULL);
-	agent_lock();
-	CHECK(queue_insert(q[i]) == 0);
-	activity_queue_added(q[i], now);
-	agent_unlock();
-	due = now;
-	CHECK(type != AQL || (q[i]->hsa_queue != 0) == runtime);
-}
-
-static void queue(unsigned i, uint32_t type)
-{
-	queue_of(i, type, true);
-}
-
-static void begin(void)
-{
-	fake_start();
-	now = clock_ns(); /* hooks read the real clock */
-	due = UINT64_MAX;
-}
-
-static void look(void)
-{
-	uint64_t after;
-
-	agent_lock();
-	after = look_at_queues(now, false);
-	agent_unlock();
-	due = after == UINT64_MAX ? after : now + after;
-	CHECK(after > 0);
-}
-
-/* Looks whenever one is due until then; how many there were. */
-static unsigned until(uint64_t end)
-{
-	unsigned looks = 0;
-
-	for (; due <= end; looks++) {
-		now = due > now ? due : now;
-		look();
-	}
-	now = end;
-	return looks;
-}
-
-static unsigned pass(uint64_t ns)
-{
-	return until(now + ns);
-}
-
-/* How long until the queue is (not) active; at most 20 s. */
-static uint64_t wait_for(const struct queue *which, bool active)
-{
-	uint64_t start = now;
-
-	while (which->active != active && now < start + 20 * SECOND) {
-		CHECK(due != UINT64_MAX);
-		now = due > now ? due : now;
-		look();
-	}
-	return now - start;
-}
 
 static uint64_t period_after(uint64_t ns)
 {
@@ -592,134 +507,6 @@ static void old_signal_is_no_evidence(void)
 	CHECK(wait_for(q[0], false) <= 4 * MS);
 }
 
-static uint64_t *head(unsigned i)
-{
-	return (uint64_t *)((char *)made[i].memory + 4096 + *made[i].rptr % FAKE_PACKETS * 64);
-}
-
-static void barrier(unsigned i, uint16_t type, const struct fake_signal *on)
-{
-	fake_submit(&made[i], NULL);
-	head(i)[0] = type;
-	head(i)[2] = (uint64_t)(uintptr_t)on;
-}
-
-/* It stands on a signal that somebody else has to set. */
-static void blocked_is_not_active(void)
-{
-	static const uint16_t types[] = {3, 5};
-	struct fake_signal foreign = {.kind = 1};
-
-	begin();
-	queue(0, AQL);
-	for (unsigned i = 0; i < 2; i++) {
-		foreign.value = 1;
-		barrier(0, types[i], &foreign);
-		wait_for(q[0], true);
-		CHECK(!q[0]->blocked && queues.nodes[0].active == 1);
-		pass(20 * MS);
-		CHECK(q[0]->blocked && queues.nodes[0].active == 0);
-		pass(SECOND);
-		CHECK(q[0]->blocked);
-		CHECK(q[0]->longest_ns == 0); /* that was no kernel */
-		foreign.value = 0;
-		pass(16 * MS);
-		CHECK(!q[0]->blocked && q[0]->active && queues.nodes[0].active == 1);
-		fake_drain(&made[0]);
-		wait_for(q[0], false);
-		CHECK(queues.nodes[0].active == 0 && *queues.active == 0);
-		q[0]->longest_ns = 0;
-	}
-}
-
-static void blocked_revives_with_progress(void)
-{
-	struct fake_signal foreign = {.kind = 1, .value = 1}, last = {.kind = 1};
-
-	begin();
-	queue(0, AQL);
-	barrier(0, 3, &foreign);
-	fake_submit(&made[0], NULL);
-	wait_for(q[0], true);
-	pass(20 * MS);
-	CHECK(q[0]->blocked);
-	/* More behind it is no progress. */
-	fake_submit(&made[0], &last);
-	pass(20 * MS);
-	CHECK(q[0]->blocked);
-	__atomic_add_fetch(made[0].rptr, 1, __ATOMIC_SEQ_CST);
-	pass(16 * MS);
-	CHECK(!q[0]->blocked && queues.nodes[0].active == 1);
-	/* An end that a wait shows ends a blocked one, too. */
-	barrier(0, 3, &foreign);
-	fake_drain(&made[0]);
-	__atomic_sub_fetch(made[0].rptr, 1, __ATOMIC_SEQ_CST);
-	head(0)[0] = 3;
-	head(0)[2] = (uint64_t)(uintptr_t)&foreign;
-	head(0)[7] = (uint64_t)(uintptr_t)&last;
-	pass(40 * MS);
-	fake.agent->doorbell((uint64_t)(uintptr_t)made[0].doorbell);
-	CHECK(q[0]->blocked);
-	fake_waited(&last);
-	CHECK(!q[0]->blocked && !q[0]->active);
-	CHECK(queues.nodes[0].active == 0 && *queues.active == 0);
-}
-
-/* hsa_amd_barrier_value_packet_t: (value & mask) >= compared. */
-static void barrier_value_blocks(void)
-{
-	struct fake_signal foreign = {.kind = 1, .value = 0x105};
-
-	begin();
-	queue(0, AQL);
-	fake_submit(&made[0], NULL);
-	head(0)[0] = 2u << 16;
-	head(0)[1] = (uint64_t)(uintptr_t)&foreign;
-	head(0)[2] = 6;
-	head(0)[3] = 0xff;
-	head(0)[4] = 3;
-	wait_for(q[0], true);
-	pass(20 * MS);
-	CHECK(q[0]->blocked);
-	foreign.value = 6;
-	pass(16 * MS);
-	CHECK(!q[0]->blocked);
-}
-
-static void these_are_not_blocked(void)
-{
-	struct fake_signal met = {.kind = 1}, unmet = {.kind = 1, .value = 1};
-
-	begin();
-	for (unsigned i = 0; i < 5; i++)
-		queue(i, AQL);
-	queue(5, KFD_IOC_QUEUE_TYPE_SDMA);
-	barrier(0, 3, &met);
-	barrier(1, 5, &unmet);
-	head(1)[3] = (uint64_t)(uintptr_t)&met; /* one of two is enough */
-	barrier(2, 3, NULL);
-	barrier(3, 3, (const struct fake_signal *)64); /* freed */
-	barrier(4, 2, &unmet);			       /* a kernel */
-	barrier(5, 3, &unmet);			       /* its ring is not ours to read */
-	pass(SECOND);
-	for (unsigned i = 0; i < 6; i++)
-		CHECK(q[i]->active && !q[i]->blocked);
-	CHECK(queues.nodes[0].active == 6);
-}
-
-/* It could run beside somebody's request at any moment. */
-static void offline_is_never_blocked(void)
-{
-	struct fake_signal foreign = {.kind = 1, .value = 1};
-
-	setenv("KFDSHIM_PRIORITY", "offline", 1);
-	begin();
-	queue(0, AQL);
-	barrier(0, 3, &foreign);
-	pass(SECOND);
-	CHECK(q[0]->active && !q[0]->blocked);
-}
-
 IN_CHILD(quiet_queues_cost_little)
 IN_CHILD(busy_queues_cost_little)
 IN_CHILD(standing_queues_cost_little)
@@ -740,11 +527,6 @@ IN_CHILD(raw_queue_has_a_signal)
 IN_CHILD(unfinished_signal_keeps_it)
 IN_CHILD(left_waits_do_not_use_places_up)
 IN_CHILD(old_signal_is_no_evidence)
-IN_CHILD(blocked_is_not_active)
-IN_CHILD(blocked_revives_with_progress)
-IN_CHILD(barrier_value_blocks)
-IN_CHILD(these_are_not_blocked)
-IN_CHILD(offline_is_never_blocked)
 
 int main(void)
 {
@@ -769,11 +551,6 @@ int main(void)
 		cmocka_unit_test(test_unfinished_signal_keeps_it),
 		cmocka_unit_test(test_left_waits_do_not_use_places_up),
 		cmocka_unit_test(test_old_signal_is_no_evidence),
-		cmocka_unit_test(test_blocked_is_not_active),
-		cmocka_unit_test(test_blocked_revives_with_progress),
-		cmocka_unit_test(test_barrier_value_blocks),
-		cmocka_unit_test(test_these_are_not_blocked),
-		cmocka_unit_test(test_offline_is_never_blocked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Queues of the agent's and looks at them in virtual time: the sampler's looks are called
+ * here, with no thread of the agent's. Hooks read the real clock.
+ */
+#ifndef KFDSHIM_TESTS_SAMPLED_QUEUES_H
+#define KFDSHIM_TESTS_SAMPLED_QUEUES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/clock.h"
+#include "shim/activity.h"
+#include "shim/look.h"
+#include "tests/lib/mock_kfd.h"
+
+#define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
+#define SDMA KFD_IOC_QUEUE_TYPE_SDMA
+#define US 1000ull
+#define MS 1000000ull
+#define SECOND 1000000000ull
+
+static struct fake_queue made[17];
+static struct queue *q[17];
+static uint64_t now, due;
+
+static inline void queue_of(unsigned i, uint32_t type, bool runtime)
+{
+	struct kfdabi_create_queue args;
+
+	fake_queue_memory(&made[i], type, &args);
+	if (!runtime) /* no hsa_queue_t says where the ring is */
+		((uint64_t *)made[i].memory)[1] = 0;
+	args.queue_id = made[i].id = i;
+	q[i] = queue_new(0, &args, sizeof(args));
+	CHECK(q[i] != NULL);
+	agent_lock();
+	CHECK(queue_insert(q[i]) == 0);
+	activity_queue_added(q[i], now);
+	agent_unlock();
+	due = now;
+	CHECK(type != AQL || (q[i]->hsa_queue != 0) == runtime);
+}
+
+static inline void queue(unsigned i, uint32_t type)
+{
+	queue_of(i, type, true);
+}
+
+static inline void begin(void)
+{
+	fake_start();
+	now = clock_ns(); /* hooks read the real clock */
+	due = UINT64_MAX;
+}
+
+static inline void look(void)
+{
+	uint64_t after;
+
+	agent_lock();
+	after = look_at_queues(now, false);
+	agent_unlock();
+	due = after == UINT64_MAX ? after : now + after;
+	CHECK(after > 0);
+}
+
+/* Looks whenever one is due until then; how many there were. */
+static inline unsigned until(uint64_t end)
+{
+	unsigned looks = 0;
+
+	for (; due <= end; looks++) {
+		now = due > now ? due : now;
+		look();
+	}
+	now = end;
+	return looks;
+}
+
+static inline unsigned pass(uint64_t ns)
+{
+	return until(now + ns);
+}
+
+/* How long until the queue is (not) active; at most 20 s. */
+static inline uint64_t wait_for(const struct queue *which, bool active)
+{
+	uint64_t start = now;
+
+	while (which->active != active && now < start + 20 * SECOND) {
+		CHECK(due != UINT64_MAX);
+		now = due > now ? due : now;
+		look();
+	}
+	return now - start;
+}
+
+#endif

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Queues whose read pointer stands: at a barrier, because the runtime has stopped them, and how
+ * long their kernels are taken to last after it. In virtual time (sampled_queues.h).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/sampled_queues.h"
+
+static uint64_t *head(unsigned i)
+{
+	return (uint64_t *)((char *)made[i].memory + 4096 + *made[i].rptr % FAKE_PACKETS * 64);
+}
+
+static void barrier(unsigned i, uint16_t type, const struct fake_signal *on)
+{
+	fake_submit(&made[i], NULL);
+	head(i)[0] = type;
+	head(i)[2] = (uint64_t)(uintptr_t)on;
+}
+
+/* It stands on a signal that somebody else has to set. */
+static void blocked_is_not_active(void)
+{
+	static const uint16_t types[] = {3, 5};
+	struct fake_signal foreign = {.kind = 1};
+
+	begin();
+	queue(0, AQL);
+	for (unsigned i = 0; i < 2; i++) {
+		foreign.value = 1;
+		barrier(0, types[i], &foreign);
+		wait_for(q[0], true);
+		CHECK(!q[0]->blocked && queues.nodes[0].active == 1);
+		pass(20 * MS);
+		CHECK(q[0]->blocked && queues.nodes[0].active == 0);
+		pass(SECOND);
+		CHECK(q[0]->blocked);
+		CHECK(q[0]->longest_ns == 0); /* that was no kernel */
+		foreign.value = 0;
+		pass(16 * MS);
+		CHECK(!q[0]->blocked && q[0]->active && queues.nodes[0].active == 1);
+		fake_drain(&made[0]);
+		wait_for(q[0], false);
+		CHECK(queues.nodes[0].active == 0 && *queues.active == 0);
+		q[0]->longest_ns = 0;
+	}
+}
+
+static void blocked_revives_with_progress(void)
+{
+	struct fake_signal foreign = {.kind = 1, .value = 1}, last = {.kind = 1};
+
+	begin();
+	queue(0, AQL);
+	barrier(0, 3, &foreign);
+	fake_submit(&made[0], NULL);
+	wait_for(q[0], true);
+	pass(20 * MS);
+	CHECK(q[0]->blocked);
+	/* More behind it is no progress. */
+	fake_submit(&made[0], &last);
+	pass(20 * MS);
+	CHECK(q[0]->blocked);
+	__atomic_add_fetch(made[0].rptr, 1, __ATOMIC_SEQ_CST);
+	pass(16 * MS);
+	CHECK(!q[0]->blocked && queues.nodes[0].active == 1);
+	/* An end that a wait shows ends a blocked one, too. */
+	barrier(0, 3, &foreign);
+	fake_drain(&made[0]);
+	__atomic_sub_fetch(made[0].rptr, 1, __ATOMIC_SEQ_CST);
+	head(0)[0] = 3;
+	head(0)[2] = (uint64_t)(uintptr_t)&foreign;
+	head(0)[7] = (uint64_t)(uintptr_t)&last;
+	pass(40 * MS);
+	fake.agent->doorbell((uint64_t)(uintptr_t)made[0].doorbell);
+	CHECK(q[0]->blocked);
+	fake_waited(&last);
+	CHECK(!q[0]->blocked && !q[0]->active);
+	CHECK(queues.nodes[0].active == 0 && *queues.active == 0);
+}
+
+/* hsa_amd_barrier_value_packet_t: (value & mask) >= compared. */
+static void barrier_value_blocks(void)
+{
+	struct fake_signal foreign = {.kind = 1, .value = 0x105};
+
+	begin();
+	queue(0, AQL);
+	fake_submit(&made[0], NULL);
+	head(0)[0] = 2u << 16;
+	head(0)[1] = (uint64_t)(uintptr_t)&foreign;
+	head(0)[2] = 6;
+	head(0)[3] = 0xff;
+	head(0)[4] = 3;
+	wait_for(q[0], true);
+	pass(20 * MS);
+	CHECK(q[0]->blocked);
+	foreign.value = 6;
+	pass(16 * MS);
+	CHECK(!q[0]->blocked);
+}
+
+static void these_are_not_blocked(void)
+{
+	struct fake_signal met = {.kind = 1}, unmet = {.kind = 1, .value = 1};
+
+	begin();
+	for (unsigned i = 0; i < 5; i++)
+		queue(i, AQL);
+	queue(5, KFD_IOC_QUEUE_TYPE_SDMA);
+	barrier(0, 3, &met);
+	barrier(1, 5, &unmet);
+	head(1)[3] = (uint64_t)(uintptr_t)&met; /* one of two is enough */
+	barrier(2, 3, NULL);
+	barrier(3, 3, (const struct fake_signal *)64); /* freed */
+	barrier(4, 2, &unmet);			       /* a kernel */
+	barrier(5, 3, &unmet);			       /* its ring is not ours to read */
+	pass(SECOND);
+	for (unsigned i = 0; i < 6; i++)
+		CHECK(q[i]->active && !q[i]->blocked);
+	CHECK(queues.nodes[0].active == 6);
+}
+
+/* It could run beside somebody's request at any moment. */
+static void offline_is_never_blocked(void)
+{
+	struct fake_signal foreign = {.kind = 1, .value = 1};
+
+	setenv("KFDSHIM_PRIORITY", "offline", 1);
+	begin();
+	queue(0, AQL);
+	barrier(0, 3, &foreign);
+	pass(SECOND);
+	CHECK(q[0]->active && !q[0]->blocked);
+}
+
+/* UPDATE_QUEUE, as the runtime does it. */
+static void update(unsigned i, bool ring, uint32_t percent)
+{
+	struct kfd_ioctl_update_queue_args args = {
+		.ring_base_address = ring ? q[i]->ring : 0,
+		.ring_size = (uint32_t)q[i]->ring_bytes,
+		.queue_id = made[i].id,
+		.queue_percentage = percent,
+		.queue_priority = 7,
+	};
+
+	CHECK(fake.agent->ioctl(fake.fd, AMDKFD_IOC_UPDATE_QUEUE, &args) == 0);
+	now = due = clock_ns();
+}
+
+static bool all_is_idle(void)
+{
+	return !q[0]->active && queues.nodes[0].active == 0 && *queues.active == 0;
+}
+
+/* A packet of a queue that faulted, which its runtime has stopped: it never ends, and it is no work. The
+ * driver takes a queue off the GPU whose percentage or ring is 0. */
+static void stopped_by_the_runtime_is_idle(void)
+{
+	struct fake_signal last = {.kind = 1};
+
+	begin();
+	queue(0, AQL);
+	for (unsigned ring = 0; ring < 2; ring++) {
+		fake_ring(&made[0], &last);
+		now = due = clock_ns();
+		pass(50 * MS);
+		CHECK(q[0]->active);
+		update(0, ring, ring ? 0 : 100);
+		CHECK(all_is_idle());
+		CHECK(pass(10 * SECOND) <= 1 && all_is_idle());
+		/* More of it is no work either. */
+		fake_submit(&made[0], &last);
+		fake_ring(&made[0], &last);
+		look();
+		CHECK(pass(10 * SECOND) <= 1 && all_is_idle());
+		update(0, true, 100);
+		CHECK(q[0]->active && queues.nodes[0].active == 1);
+		fake_drain(&made[0]);
+		fake_waited(&last);
+		CHECK(all_is_idle());
+	}
+	update(0, true, 0);
+	update(0, true, 100);
+	CHECK(all_is_idle()); /* there is nothing to do */
+}
+
+IN_CHILD(stopped_by_the_runtime_is_idle)
+IN_CHILD(blocked_is_not_active)
+IN_CHILD(blocked_revives_with_progress)
+IN_CHILD(barrier_value_blocks)
+IN_CHILD(these_are_not_blocked)
+IN_CHILD(offline_is_never_blocked)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stopped_by_the_runtime_is_idle),
+		cmocka_unit_test(test_blocked_is_not_active),
+		cmocka_unit_test(test_blocked_revives_with_progress),
+		cmocka_unit_test(test_barrier_value_blocks),
+		cmocka_unit_test(test_these_are_not_blocked),
+		cmocka_unit_test(test_offline_is_never_blocked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
