@@ -11,8 +11,7 @@
 #include "shim/link_lane.h"
 #include "shim/sampler.h"
 
-/* One outlier (a queue that stood on somebody's signal for a minute) must not
- * make every later end late: each idle forgets a sixteenth. */
+/* One outlier must not make every later end late: each idle forgets a sixteenth. */
 #define FORGET_SHIFT 4
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

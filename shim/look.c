@@ -26,6 +26,13 @@
 #define CLOSE_NS 50000u
 #define LATELY_NS 100000000u
 
+/* Longer kernels are not expected: one packet that stood for seconds must not make each later end late. */
+#define KERNEL_MAX_NS 100000000u
+
+/* Between looks so far apart the process was stopped, or had no core: when the read pointer moved in that
+ * time is not known. */
+#define FAR_NS (4 * LOOK_MAX_NS)
+
 /* A program may ring one queue through the hooks and past them (it resolves some functions by handle). So
  * many starts in a row that are announced show that it does not, or that the one was the runtime's own. */
 #define ANNOUNCED 16u
@@ -73,10 +80,18 @@ static uint64_t quiet_limit(const struct queue *q, uint64_t now_ns)
 	return kernel < gap ? gap : kernel;
 }
 
+static void measure_anew(struct queue *q)
+{
+	q->stalled_ns = 0;
+	q->stood = false;
+}
+
 static void stalled(struct queue *q, uint64_t now_ns)
 {
 	uint64_t standing = now_ns - q->stalled_ns;
 
+	if (standing > KERNEL_MAX_NS)
+		standing = KERNEL_MAX_NS;
 	q->longest_ns = standing > q->longest_ns ? standing : q->longest_ns;
 	q->stood = true;
 }
@@ -115,8 +130,7 @@ static void look_at_drained(struct queue *q, uint64_t w, uint64_t now_ns)
 	uint64_t least = is_close(q, now_ns) ? CLOSE_NS : gap_limit(q, now_ns);
 	bool over = quiet >= quiet_limit(q, now_ns);
 
-	q->stalled_ns = 0;
-	q->stood = false;
+	measure_anew(q);
 	if (quiet < least)
 		return;
 	switch (evidence_of_end(q, w, &signal)) {
@@ -146,8 +160,7 @@ static void read_pointer_moved(struct queue *q, uint64_t r, uint64_t now_ns)
 		stalled(q, now_ns);
 	q->seen_rptr = r;
 	q->changed_ns = now_ns;
-	q->stalled_ns = 0;
-	q->stood = false;
+	measure_anew(q);
 	activity_block(q, false, now_ns);
 }
 
@@ -191,8 +204,7 @@ static void look_at(struct queue *q, uint64_t now_ns, bool suspended)
 		return;
 	if (suspended) {
 		q->changed_ns = now_ns;
-		q->stalled_ns = 0;
-		q->stood = false;
+		measure_anew(q);
 		return;
 	}
 	if (queue_drained(q, r, w))
@@ -222,13 +234,17 @@ static uint64_t look_after(const struct queue *q, uint64_t now_ns)
 
 uint64_t look_at_queues(uint64_t now_ns, bool suspended)
 {
+	bool far = now_ns - queues.looked_ns > FAR_NS;
 	uint64_t next = UINT64_MAX, after;
 	struct queue *q;
 
+	queues.looked_ns = now_ns;
 	for (uint32_t i = 0; i < queues.end; i++) {
 		q = queues.table[i];
 		if (!q || !q->readable || q->stopped)
 			continue;
+		if (far)
+			measure_anew(q);
 		look_at(q, now_ns, suspended);
 		after = look_after(q, now_ns);
 		next = after < next ? after : next;

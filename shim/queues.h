@@ -56,7 +56,7 @@ struct queue {
 	uint64_t since_ns;		    /* when it last became active, or blocked */
 	uint64_t idle_ns;		    /* when its end was last judged */
 	uint64_t stalled_ns; /* since when it is not empty and rptr stands; 0: is not */
-	uint64_t longest_ns; /* longest such time: at least its longest kernel */
+	uint64_t longest_ns; /* longest such time: its longest kernel, as far as looks tell */
 	bool stood;	     /* a look found rptr where it was at stalled_ns */
 	bool found;	     /* its last end was found by a look, not shown by a thread */
 	uint32_t missed;     /* a look found work that no hook had announced: until so many starts
@@ -87,6 +87,7 @@ struct node {
 struct queues {
 	struct queue *table[QUEUES_MAX]; /* RCU */
 	uint32_t end;			 /* slots at and above it are empty */
+	uint64_t looked_ns;		 /* when the sampler last looked at all */
 	uint32_t *uppers;		 /* of the host, as is the next: */
 	uint32_t *active;		 /* active queues; atomic */
 	struct node nodes[LANE_NODES];

@@ -192,6 +192,60 @@ static void stopped_by_the_runtime_is_idle(void)
 	CHECK(all_is_idle()); /* there is nothing to do */
 }
 
+static void burst(unsigned i, uint64_t ns)
+{
+	for (uint64_t end = now + ns; now < end; pass(200 * US)) {
+		fake_submit(&made[i], NULL);
+		fake_drain(&made[i]);
+	}
+}
+
+/* After a kernel of 2 s each burst counts as work for a moment longer, not for seconds. No signal says
+ * when it ends. */
+static void long_kernel_is_not_expected_for_ever(void)
+{
+	begin();
+	queue(0, AQL);
+	fake_submit(&made[0], NULL);
+	wait_for(q[0], true);
+	pass(2 * SECOND);
+	fake_drain(&made[0]);
+	CHECK(wait_for(q[0], false) <= 200 * MS);
+	for (unsigned i = 0; i < 10; i++) {
+		fake_submit(&made[0], NULL);
+		wait_for(q[0], true);
+		burst(0, 5 * MS);
+		CHECK(q[0]->active);
+		CHECK(wait_for(q[0], false) <= 200 * MS);
+		pass(SECOND);
+	}
+}
+
+/* SIGSTOP, or a machine without a core for it: what happened meanwhile was not seen, so how long a packet
+ * stood is not known. */
+static void stop_of_the_process_is_no_kernel(void)
+{
+	begin();
+	queue(0, AQL);
+	for (unsigned ends = 0; ends < 2; ends++) {
+		fake_submit(&made[0], NULL);
+		wait_for(q[0], true);
+		pass(3 * MS);
+		CHECK(q[0]->active && q[0]->longest_ns <= 3 * MS);
+		if (ends)
+			fake_drain(&made[0]);
+		now = due = now + 90 * MS;
+		look();
+		CHECK(q[0]->longest_ns <= 3 * MS);
+		fake_drain(&made[0]);
+		wait_for(q[0], false);
+		pass(SECOND);
+		q[0]->longest_ns = 0;
+	}
+}
+
+IN_CHILD(long_kernel_is_not_expected_for_ever)
+IN_CHILD(stop_of_the_process_is_no_kernel)
 IN_CHILD(stopped_by_the_runtime_is_idle)
 IN_CHILD(blocked_is_not_active)
 IN_CHILD(blocked_revives_with_progress)
@@ -202,6 +256,8 @@ IN_CHILD(offline_is_never_blocked)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_long_kernel_is_not_expected_for_ever),
+		cmocka_unit_test(test_stop_of_the_process_is_no_kernel),
 		cmocka_unit_test(test_stopped_by_the_runtime_is_idle),
 		cmocka_unit_test(test_blocked_is_not_active),
 		cmocka_unit_test(test_blocked_revives_with_progress),
