@@ -15,6 +15,7 @@
 #include "shim/link_lane.h"
 #include "shim/sampler.h"
 #include "shim/self.h"
+#include "shim/topology.h"
 #include "shim/updates.h"
 
 #define RUN_NS 200000000u /* it runs for so long after hold_stretch_ns */
@@ -56,7 +57,8 @@ bool hold_stands(void)
 
 bool hold_by_updates(void)
 {
-	return config.update_queue && config.level == PROTOCOL_LEVEL_SELF && device_is_kept();
+	return config.update_queue && config.level == PROTOCOL_LEVEL_SELF && device_is_kept() &&
+	       topology_saves_waves();
 }
 
 bool hold_own_session(int *error)
@@ -111,6 +113,8 @@ static int open_session(void)
 
 	if (self_is_open())
 		return 0;
+	if (!topology_saves_waves())
+		return -EOPNOTSUPP;
 	err = self_open(it.host);
 	__atomic_store_n(&it.session_error, -err, __ATOMIC_RELEASE);
 	if (err)
@@ -140,7 +144,8 @@ static int take(enum lane_level level)
 
 	if (level == LANE_LEVEL_GATE)
 		return gate_set(true);
-	if (level != LANE_LEVEL_WEIGHT && level != LANE_LEVEL_SELF)
+	/* Without CWSR each of their changes waits for the kernels on the GPU, and may reset it. */
+	if ((level != LANE_LEVEL_WEIGHT && level != LANE_LEVEL_SELF) || !topology_saves_waves())
 		return -EOPNOTSUPP;
 	if (is_by_updates(level)) {
 		err = updates_set(it.host, device_fd(), as_of(level));
@@ -356,6 +361,7 @@ static void keep_device(const struct kfdshim_host *host, int fd)
 
 	if (device_is_kept())
 		return;
+	(void)topology_saves_waves(); /* read now: later it is asked under the agent's lock */
 	it.host = host;
 	err = device_keep(fd);
 	if (err)
@@ -385,7 +391,7 @@ static bool session_may_be_needed(void)
 {
 	int priority = __atomic_load_n(&config.priority, __ATOMIC_RELAXED);
 
-	if (config.update_queue)
+	if (config.update_queue || !topology_saves_waves())
 		return false;
 	switch (config.level) {
 	case PROTOCOL_LEVEL_SELF:

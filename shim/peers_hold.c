@@ -15,6 +15,7 @@
 #include "shim/device.h"
 #include "shim/hold.h"
 #include "shim/queues.h"
+#include "shim/topology.h"
 
 #define CHECK_NS 100000000u /* while held, so that a peer's death is noticed */
 #define BUSY_NS 10000000u   /* after a hold that was not possible at the moment */
@@ -54,6 +55,8 @@ static enum lane_level level(void)
 		return LANE_LEVEL_GATE;
 	case PROTOCOL_LEVEL_WEIGHT:
 		return LANE_LEVEL_WEIGHT;
+	case PROTOCOL_LEVEL_AUTO:
+		return topology_saves_waves() ? LANE_LEVEL_SELF : LANE_LEVEL_GATE;
 	default:
 		return LANE_LEVEL_SELF;
 	}

@@ -102,7 +102,7 @@ static bool enable(const struct kfdshim_host *host, int fd, uint32_t gpu_id)
 	struct kfdabi_runtime_enable args;
 	int err = 0, tries = 0;
 
-	if (!can_debug(host, fd, gpu_id, capability)) {
+	if (!can_debug(host, fd, gpu_id, capability) || !topology_saves_waves()) {
 		set_state(LANE_RUNTIME_NEVER, EOPNOTSUPP);
 		return capability != 0;
 	}
@@ -154,7 +154,10 @@ static int forward_enable(const struct kfdshim_host *host, int fd, unsigned long
 	if (result == 0) {
 		decided = true;
 		hold_runtime_on(host, fd);
-		set_state(LANE_RUNTIME_ENABLED, 0);
+		if (topology_saves_waves())
+			set_state(LANE_RUNTIME_ENABLED, 0);
+		else
+			set_state(LANE_RUNTIME_NEVER, EOPNOTSUPP);
 	}
 	pthread_mutex_unlock(&enable_lock);
 	errno = err;

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/cwsr.h"
+#include "shim/config.h"
+
 #define TOPOLOGY "/sys/class/kfd/kfd/topology/nodes"
 #define NODES_MAX 256
 
@@ -80,6 +83,22 @@ uint64_t topology_capability(uint32_t gpu_id)
 		if (files.gpu_id == gpu_id)
 			return property(&files, "capability", &capability) ? capability : 0;
 	return 0;
+}
+
+bool topology_saves_waves(void)
+{
+	enum { UNREAD, SAVED, LOST };
+	static int known; /* atomic */
+	char why[CWSR_WHY];
+
+	if (__atomic_load_n(&known, __ATOMIC_RELAXED) == UNREAD) {
+		bool lost = cwsr_is_missing(why);
+
+		if (lost)
+			say(LOG_INFO, "%s: held by level gate alone", why);
+		__atomic_store_n(&known, lost ? LOST : SAVED, __ATOMIC_RELAXED);
+	}
+	return __atomic_load_n(&known, __ATOMIC_RELAXED) == SAVED;
 }
 
 uint32_t topology_gpu_of_render(unsigned minor)

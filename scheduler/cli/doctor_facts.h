@@ -30,6 +30,7 @@ struct doctor_node {
 	int render_error;	/* of opening /dev/dri/renderD<minor> */
 	int64_t queue_slots;	/* for compute queues (num_cp_queues) */
 	int64_t compute_queues; /* of all processes */
+	int64_t cwsr_size;	/* 0: the driver saves no waves; -1: older ones do not tell */
 	int64_t vram_bytes, xccs;
 	char partition[16]; /* SPX, CPX, ...; "": it has no modes, or is not told */
 	char memory_partition[16];

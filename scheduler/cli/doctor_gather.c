@@ -182,6 +182,7 @@ static void gather_node(struct doctor_node *node, const char *nth)
 	read_property(&node->render_minor, "drm_render_minor", NODES "/%s/properties", nth);
 	read_property(&node->queue_slots, "num_cp_queues", NODES "/%s/properties", nth);
 	read_property(&node->xccs, "num_xcc", NODES "/%s/properties", nth);
+	read_property(&node->cwsr_size, "cwsr_size", NODES "/%s/properties", nth);
 	gather_memory(node, nth);
 	gather_partition(node, nth);
 	if (node->render_minor <= 0)
@@ -225,6 +226,7 @@ static void add_node(struct doctor_facts *facts, const char *nth)
 				     .render_minor = -1,
 				     .render_error = -1,
 				     .queue_slots = -1,
+				     .cwsr_size = -1,
 				     .compute_queues = -1,
 				     .vram_bytes = -1,
 				     .xccs = -1};

@@ -209,21 +209,39 @@ static void judge_version(const struct doctor_facts *facts, struct doctor_findin
 			      KFD_MINOR, LINUX_MAJOR, LINUX_MINOR);
 }
 
+/* The module's parameter, and what the driver says of each GPU (common/cwsr.h). */
+static void judge_cwsr(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+	bool missing = false;
+
+	if (facts->cwsr_enable == 0) {
+		doctor_find(out, "cwsr", 0, 0, DOCTOR_MISSING,
+			    "running waves cannot be saved (cwsr_enable=0): level gate alone");
+		doctor_advise(out, "load amdgpu without cwsr_enable=0: look in /etc/modprobe.d and "
+				   "at the kernel's command line");
+		return;
+	}
+	for (size_t i = 0; i < facts->node_count; i++) {
+		if (facts->nodes[i].cwsr_size != 0)
+			continue;
+		missing = true;
+		doctor_find(out, "cwsr", facts->nodes[i].gpu_id, 0, DOCTOR_MISSING,
+			    "running waves cannot be saved (cwsr_size 0): level gate alone");
+		doctor_advise(out, "this driver does not use CWSR on this GPU: hold processes by "
+				   "KFDSHIM_LEVEL=gate, or use another kernel");
+	}
+	if (!missing && facts->cwsr_enable < 0)
+		doctor_find(out, "cwsr", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+	else if (!missing)
+		doctor_find(out, "cwsr", 0, 0, DOCTOR_OK, "running waves can be saved");
+}
+
 /* The module's parameters, which hold for all GPUs. */
 static void judge_parameters(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	static const char *const policies[] = {"firmware", "firmware, never oversubscribed"};
 
-	if (facts->cwsr_enable < 0) {
-		doctor_find(out, "cwsr", 0, 0, DOCTOR_CANNOT_KNOW, "-");
-	} else if (facts->cwsr_enable > 0) {
-		doctor_find(out, "cwsr", 0, 0, DOCTOR_OK, "running waves can be saved");
-	} else {
-		doctor_find(out, "cwsr", 0, 0, DOCTOR_MISSING,
-			    "running waves cannot be saved (cwsr_enable=0)");
-		doctor_advise(out, "load amdgpu without cwsr_enable=0: look in /etc/modprobe.d and "
-				   "at the kernel's command line");
-	}
+	judge_cwsr(facts, out);
 	if (facts->sched_policy < 0) {
 		doctor_find(out, "sched_policy", 0, 0, DOCTOR_CANNOT_KNOW, "-");
 	} else if (facts->sched_policy < SCHED_POLICY_NO_FIRMWARE) {

@@ -126,6 +126,9 @@ void client_explain(struct client *client);
 void client_set_priority(struct worker *worker, struct client *client, int priority,
 			 const struct client *by);
 void client_reconsider(struct worker *worker, struct client *client);
+/* Why the driver never debugs its runtime: the sentence of what the driver lacks, or `what` and the
+ * lane's errno. */
+void client_why_never(const struct client *client, const char *what, char why[KFD_REASON]);
 /* Opens a session on it; `patient` as in executor_start(). */
 void client_attach(struct worker *worker, struct client *client, bool patient);
 /* act.c, up to client_acted. Its executor may have something to tell. */

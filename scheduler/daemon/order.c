@@ -54,9 +54,7 @@ static void set_capability(struct worker *worker, struct client *client)
 		/* a rule says self, its session was ended, or its runtime has begun again */
 		level_again(worker, client);
 	} else if (client->runtime == LANE_RUNTIME_NEVER) {
-		snprintf(why, sizeof(why), "it has no debug session on itself: %s",
-			 strerror(lane_word((const uint32_t *)&client->lane->runtime_errno) &
-				  0xfff));
+		client_why_never(client, "it has no debug session on itself", why);
 		if (level_may_change(client))
 			level_fall(worker, client, -EOPNOTSUPP, why, clock_ns());
 		else

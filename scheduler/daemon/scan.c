@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/cwsr.h"
 #include "scheduler/daemon/client.h"
 #include "scheduler/daemon/level.h"
 #include "scheduler/daemon/log.h"
@@ -58,6 +59,16 @@ void client_attach(struct worker *worker, struct client *client, bool patient)
 	level_fall(worker, client, -EAGAIN, why, worker->now_ns);
 }
 
+void client_why_never(const struct client *client, const char *what, char why[KFD_REASON])
+{
+	uint32_t error = lane_word((const uint32_t *)&client->lane->runtime_errno);
+
+	/* The shim looks at the same files and has no room for a sentence. */
+	if (error == EOPNOTSUPP && cwsr_is_missing(why))
+		return;
+	snprintf(why, KFD_REASON, "%s: %s", what, strerror(error & 0xfff));
+}
+
 /* The level follows from the runtime's state, the priority and the session. */
 static void runtime_changed(struct worker *worker, struct client *client)
 {
@@ -76,9 +87,7 @@ static void runtime_changed(struct worker *worker, struct client *client)
 	case LANE_RUNTIME_NEVER:
 		if (client->attached)
 			break;
-		snprintf(why, sizeof(why), "its runtime cannot be enabled: %s",
-			 strerror(lane_word((const uint32_t *)&client->lane->runtime_errno) &
-				  0xfff));
+		client_why_never(client, "its runtime cannot be enabled", why);
 		level_fall(worker, client, -EOPNOTSUPP, why, clock_ns());
 		break;
 	default:

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "abi/kfd_abi.h"
+#include "common/cwsr.h"
 #include "common/proc_file.h"
 
 #define NODES "/sys/class/kfd/kfd/topology/nodes"
@@ -40,6 +41,10 @@ int kfd_device_open(char reason[static KFD_REASON])
 		snprintf(reason, KFD_REASON,
 			 "KFD %u.%u cannot suspend queues: needs 1.13, which is Linux 6.5",
 			 version.major_version, version.minor_version);
+		close(fd);
+		return -EOPNOTSUPP;
+	}
+	if (cwsr_is_missing(reason)) {
 		close(fd);
 		return -EOPNOTSUPP;
 	}

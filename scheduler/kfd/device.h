@@ -13,8 +13,8 @@
 
 /*
  * Opens /dev/kfd (close-on-exec) and checks that its interface knows
- * DBG_TRAP: KFD 1.13, Linux 6.5. Returns the descriptor or a negative errno
- * with the reason written. Only the process that opens it can use it (the
+ * DBG_TRAP: KFD 1.13, Linux 6.5; and that the driver saves waves (cwsr.h).
+ * Returns the descriptor or a negative errno with the reason written. Only the process that opens it can use it (the
  * driver compares thread group leaders), and while it is open the card's
  * partition mode cannot be changed, so open it when it is needed.
  */

@@ -207,9 +207,10 @@ static int module(const struct machine *m)
 				   kfdabi_kernel_name(m->kernel));
 	if (!status)
 		status = tree_folder("sys/module/amdgpu/holders");
-	/* How the simulated driver was loaded: it has no other ways. */
+	/* How the simulated driver was loaded. */
 	if (!status)
-		status = tree_file("sys/module/amdgpu/parameters/cwsr_enable", "1\n");
+		status = tree_file("sys/module/amdgpu/parameters/cwsr_enable", "%u\n",
+				   (unsigned)m->node_profile.cwsr_enable);
 	if (!status)
 		status = tree_file("sys/module/amdgpu/parameters/sched_policy", "0\n");
 	return status;

@@ -83,7 +83,8 @@ static const struct key keys[] = {
 	WHOLE(max_engine_clk_ccompute, 1, 100000),
 	WHOLE(capability, 0, U32),
 	WHOLE(debug_prop, 0, U64),
-	WHOLE(cwsr_size, 4096, U32),
+	WHOLE(cwsr_enable, 0, 1),
+	WHOLE(cwsr_size, 0, U32),
 	WHOLE(ctl_stack_size, 4096, U32),
 	WHOLE(vram_bytes, 1048576, 1099511627776.0),
 	WHOLE(gtt_bytes, 1048576, 1099511627776.0),
@@ -294,8 +295,8 @@ int profile_check(const struct profile *p)
 				"simd_count and array_count must divide among num_xcc XCCs");
 	if (p->partitions > 1 && p->partitions != p->num_xcc)
 		return complain(STATUS_USAGE, "in mode CPX, num_xcc stays as the profile has it");
-	if (p->cwsr_size <= p->ctl_stack_size)
-		return complain(STATUS_USAGE, "cwsr_size must be larger than ctl_stack_size");
+	if (p->cwsr_size && p->cwsr_size <= p->ctl_stack_size)
+		return complain(STATUS_USAGE, "cwsr_size must be 0 or larger than ctl_stack_size");
 	return 0;
 }
 
@@ -396,7 +397,9 @@ void profile_to_world(const struct profile *whole, struct world_config *out)
 		.unmap_ns = bounce_ns / 2,
 		.map_ns = bounce_ns - bounce_ns / 2,
 		/* An XCC's save area holds every wave it can have: one wave's share. */
-		.save_bytes_unit = (p->cwsr_size - p->ctl_stack_size) * p->num_xcc / (cus * units),
+		.save_bytes_unit = p->cwsr_size ? (p->cwsr_size - p->ctl_stack_size) * p->num_xcc /
+							  (cus * units)
+						: 0,
 		.save_bytes_us = bytes_us(p->save_gb_per_s),
 		.restore_bytes_us = bytes_us(p->restore_gb_per_s),
 		.sdma_engines = (uint32_t)p->num_sdma_engines,

@@ -30,7 +30,7 @@ struct profile {
 	uint64_t lds_size_in_kb, num_gws, num_cp_queues;
 	uint64_t num_sdma_engines, num_sdma_xgmi_engines, num_sdma_queues_per_engine;
 	uint64_t max_engine_clk_fcompute, max_engine_clk_ccompute; /* MHz */
-	uint64_t capability, debug_prop, cwsr_size, ctl_stack_size;
+	uint64_t capability, debug_prop, cwsr_enable, cwsr_size, ctl_stack_size;
 	/* Memory. */
 	uint64_t vram_bytes, gtt_bytes, mem_width, mem_clk_max;
 	uint64_t l1_size_in_kb, l1_line_bytes, l2_size_in_kb, l2_line_bytes;

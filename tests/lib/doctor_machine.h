@@ -38,6 +38,7 @@ static inline struct doctor_facts good(void)
 		.render_minor = 128,
 		.queue_slots = 24,
 		.compute_queues = 3,
+		.cwsr_size = 63508480,
 		.vram_bytes = 64 * GIB,
 		.xccs = 1,
 		.policy = "strict",

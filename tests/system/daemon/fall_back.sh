@@ -1,21 +1,32 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Proves: a process that cannot have a debug session of the daemon is held by the next
-# level down, and the status says why: gate where the part cannot debug (CASE=part), self
-# where the daemon may not trace (CASE=right). What does not change is not tried again.
+# level down, and the status says why: gate where the part cannot debug (CASE=part) or the driver
+# saves no waves (CASE=cwsr: on a GPU; CASE=cwsr_off: on none), self where the daemon may not
+# trace (CASE=right). What does not change is not tried again. Without CWSR nothing else touches
+# queues either: no session for kfdsched preempt, and a named level is observed.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 
-# the capability without its bits for debugging (15 and 29)
-if [ "$CASE" = part ]; then
+case $CASE in
+part) # the capability without its bits for debugging (15 and 29)
 	world=capability=$((746037888 & ~(1 << 15) & ~(1 << 29)))
-fi
+	reason='^its runtime cannot be enabled: Operation not supported'
+	;;
+cwsr)
+	world=cwsr_size=0
+	reason='^running waves cannot be saved by GPU [0-9]+ .cwsr_size 0'
+	;;
+cwsr_off)
+	world=cwsr_enable=0
+	reason='^running waves cannot be saved .amdgpu.cwsr_enable=0'
+	;;
+esac
 in_a_world
 
-if [ "$CASE" = part ]; then
+if [ "$CASE" != right ]; then
 	start_daemon
-	reason='^its runtime cannot be enabled: Operation not supported'
 	offline_level=gate
 else
 	"$BUILD/run_deny" ptrace "$BUILD/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET" \
@@ -36,3 +47,14 @@ comes_to_level "$offline_level" "$reason" # nothing has changed, so nothing is t
 suspend_and_resume "$offline"
 end_offline
 says '.totals.suspends == .totals.resumes and .totals.failures == 0' || fail "suspends and resumes differ"
+case $CASE in cwsr*)
+	offline_level=observe
+	for named in trap self; do
+		KFDSHIM_LEVEL=$named start_offline --seconds 600
+		comes_to_level observe "${reason#^}"
+		expect '[1-9]*' "$kfdsched" preempt "$offline"
+		said "running waves cannot be saved"
+		end_offline
+	done
+	;;
+esac

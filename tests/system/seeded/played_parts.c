@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "abi/kfd_abi.h"
+#include "common/cwsr.h"
 #include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/privilege.h"
@@ -269,6 +270,18 @@ uint64_t topology_capability(uint32_t gpu_id)
 {
 	(void)gpu_id;
 	return KFDABI_CAP_DEBUG | KFDABI_CAP_FIRMWARE_DEBUG;
+}
+
+bool topology_saves_waves(void)
+{
+	return true;
+}
+
+/* The daemon's own look. */
+bool cwsr_is_missing(char why[static CWSR_WHY])
+{
+	why[0] = '\0';
+	return false;
 }
 
 uint32_t topology_gpu_of_render(unsigned minor)

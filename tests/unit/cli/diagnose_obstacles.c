@@ -25,6 +25,10 @@ static void no_cwsr(void)
 {
 	facts.machine.cwsr_enable = 0;
 }
+static void no_cwsr_on_it(void)
+{
+	facts.machine.nodes[0].cwsr_size = 0;
+}
 static void no_firmware(void)
 {
 	facts.machine.sched_policy = 2;
@@ -109,6 +113,8 @@ static void test_one_by_one(void **state)
 		 DIAGNOSE_NO},
 		{old_kfd, "kfd_version", "Linux 6.5", "KFD 1.12", DIAGNOSE_NO, DIAGNOSE_NO},
 		{no_cwsr, "cwsr", "/etc/modprobe.d", "cwsr_enable=0", DIAGNOSE_NO, DIAGNOSE_NO},
+		{no_cwsr_on_it, "cwsr", "KFDSHIM_LEVEL=gate", "cwsr_size 0", DIAGNOSE_NO,
+		 DIAGNOSE_NO},
 		{no_firmware, "sched_policy", "sched_policy=2", "without firmware", DIAGNOSE_NO,
 		 DIAGNOSE_NO},
 		{no_debugging, "debugging", "KFDSHIM_LEVEL=gate", "does not debug", DIAGNOSE_NO,

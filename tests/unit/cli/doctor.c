@@ -60,6 +60,10 @@ static void no_cwsr(struct doctor_facts *f)
 {
 	f->cwsr_enable = 0;
 }
+static void no_cwsr_on_it(struct doctor_facts *f)
+{
+	f->nodes[0].cwsr_size = 0;
+}
 static void no_firmware(struct doctor_facts *f)
 {
 	f->sched_policy = 2;
@@ -245,6 +249,7 @@ static const struct {
 	{no_device, "kfd_device", DOCTOR_MISSING, "--device /dev/kfd"},
 	{no_group, "kfd_device", DOCTOR_MISSING, "usermod -aG render somebody"},
 	{no_cwsr, "cwsr", DOCTOR_MISSING, "cwsr_enable"},
+	{no_cwsr_on_it, "cwsr", DOCTOR_MISSING, "KFDSHIM_LEVEL=gate"},
 	{no_firmware, "sched_policy", DOCTOR_MISSING, "sched_policy=2"},
 	{no_gpu, "gpu", DOCTOR_MISSING, "kfdsim"},
 	{forbidden_gpus, "gpu", DOCTOR_MISSING, "device rules"},
@@ -331,6 +336,7 @@ static void test_unknown_is_no_fault(void **state)
 					.render_error = -1,
 					.queue_slots = -1,
 					.compute_queues = -1,
+					.cwsr_size = -1,
 					.vram_bytes = -1,
 					.xccs = -1};
 	f.nodes = nodes;

@@ -33,6 +33,32 @@ int __wrap_open(const char *path, int flags, ...)
 	return fd;
 }
 
+static bool saves_waves = true;
+
+bool __wrap_topology_saves_waves(void);
+
+bool __wrap_topology_saves_waves(void)
+{
+	return saves_waves;
+}
+
+/* Where the driver saves no waves; self would reset the GPU. */
+static void without_cwsr_by_the_gate(void)
+{
+	struct process online;
+
+	prepare();
+	saves_waves = false;
+	expected_level = LANE_LEVEL_GATE;
+	be("offline", "", 0);
+	online = start("online", "", 0);
+	EVENTUALLY(files_count(".lane") == 2, 2000);
+	work();
+	held_while_it_works(&online, 3);
+	end(&online, 0);
+	clean();
+}
+
 static void a_refused_hold_is_no_hold(void)
 {
 	struct process online;
@@ -298,6 +324,7 @@ static void work_that_begins_late_is_held_at_once(void)
 }
 
 IN_CHILD(a_refused_hold_is_no_hold)
+IN_CHILD(without_cwsr_by_the_gate)
 IN_CHILD(failures_are_tried_more_rarely)
 IN_CHILD(firmware_that_fails_is_not_asked_again)
 IN_CHILD(slow_firmware_is_not_asked_again)
@@ -314,6 +341,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_refused_hold_is_no_hold),
+		cmocka_unit_test(test_without_cwsr_by_the_gate),
 		cmocka_unit_test(test_failures_are_tried_more_rarely),
 		cmocka_unit_test(test_firmware_that_fails_is_not_asked_again),
 		cmocka_unit_test(test_slow_firmware_is_not_asked_again),
