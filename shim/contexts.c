@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "shim/config.h"
+#include "shim/descriptor.h"
 #include "shim/entries.h"
 #include "shim/queues.h"
 #include "shim/sampler.h"
@@ -32,6 +33,7 @@ static struct {
 	ino_t ino;
 	unsigned missed; /* the sampler's */
 } contexts[CONTEXT_UNSEEN];
+_Static_assert(CONTEXT_UNSEEN < DESCRIPTOR_MARK, "its mark is one of its own");
 static bool any;  /* atomic: there has been one */
 static bool told; /* atomic: of one too many */
 static uint64_t next_ns;
@@ -59,7 +61,8 @@ static void set_state(uint32_t number, enum state state)
 /*
  * The mark of an open file is the signal that it would send on input (F_SETSIG).
  * The driver never sends one, so nothing else depends on it; it goes wherever
- * dup takes the file, and ends with it. A signal number ends at 64.
+ * dup takes the file, and ends with it. A signal number ends at 64, which marks
+ * files of the agent's own (descriptor.h).
  */
 void context_new(int fd)
 {

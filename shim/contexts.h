@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define CONTEXT_PRIMARY 0u
-#define CONTEXT_UNSEEN 64u /* of one of the many: not told apart from others */
+#define CONTEXT_UNSEEN 63u /* of one of the many: not told apart from others */
 
 /* After CREATE_PROCESS succeeded on it. Of the numbers from 1 on it gets the first
  * that is free; with none left that is said, and its queues are not seen. */

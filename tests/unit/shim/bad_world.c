@@ -294,7 +294,7 @@ static void too_many_contexts(void)
 
 		CHECK(fake.agent->ioctl(fd, _IO('K', KFDABI_CREATE_PROCESS), NULL) == 0);
 	}
-	said("63 KFD contexts", "use fewer");
+	said("62 KFD contexts", "use fewer");
 }
 
 static void no_socket_allowed(void)

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "abi/kfd_abi.h"
+#include "shim/descriptor.h"
 #include "tests/lib/mock_kfd.h"
 #include "tests/lib/shim_stub_daemon.h"
 
@@ -208,6 +209,7 @@ static void more_contexts_than_marks(void)
 			first = last;
 		new_context(last);
 	}
+	CHECK(!descriptor_is_ours(last)); /* its mark is no file's of ours */
 	CHECK(fake_queue_create(&other, SDMA) == 0);
 	CHECK(fake_daemon_queue_count(&daemon_) == 1 && listed(0, 0) == 1);
 	CHECK(close(first) == 0);
