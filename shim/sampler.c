@@ -178,6 +178,9 @@ static void sleep_until(uint64_t now_ns, uint64_t until_ns)
 	if (until_ns < end_ns)
 		end_ns = until_ns;
 	n = poll_until_ns(fds, 3, end_ns);
+	/* Its limit of files is below the number of entries, which counts those without a file. */
+	if (n == -EINVAL)
+		sleep_until_ns(end_ns < now_ns + DEAF_NS ? end_ns : now_ns + DEAF_NS);
 	__atomic_store_n(&sleeping, false, __ATOMIC_SEQ_CST);
 	if (n == 0 && now_ns < end_ns)
 		learn(&wake_ns, clock_ns() - end_ns, WAKE_MIN_NS, WAKE_MAX_NS);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -265,6 +266,35 @@ static void the_table_fills_later(void)
 	said("Too many open files", "raise the limit of open files");
 }
 
+static _Atomic unsigned sleeps; /* that the agent's thread has asked for */
+
+int __real_poll_until_ns(struct pollfd *fds, nfds_t n, uint64_t moment_ns);
+int __wrap_poll_until_ns(struct pollfd *fds, nfds_t n, uint64_t moment_ns);
+
+int __wrap_poll_until_ns(struct pollfd *fds, nfds_t n, uint64_t moment_ns)
+{
+	sleeps++;
+	return __real_poll_until_ns(fds, n, moment_ns);
+}
+
+/* ppoll refuses more entries than the limit is: the thread sleeps all the same, and sees work. */
+static void fewer_files_than_are_polled(void)
+{
+	struct fake_queue q;
+
+	begin();
+	fake_start();
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	fake_sleep_us(100000);
+	limit(RLIMIT_NOFILE, 1);
+	sleeps = 0;
+	fake_sleep_us(1000000);
+	CHECK(sleeps > 0 && sleeps <= 250);
+	fake_ring(&q, NULL);
+	fake_drain(&q);
+	EVENTUALLY(__atomic_load_n(&fake.active, __ATOMIC_SEQ_CST) == 0, 1000);
+}
+
 /* The socket is there from the start, its daemon answers once the limit is set. */
 static void no_memory_to_map(void)
 {
@@ -378,6 +408,7 @@ IN_CHILD(a_wake_that_is_a_pipe)
 IN_CHILD(no_descriptor_left)
 IN_CHILD(the_table_fills_later)
 IN_CHILD(no_memory_to_map)
+IN_CHILD(fewer_files_than_are_polled)
 IN_CHILD(too_many_contexts)
 IN_CHILD(no_socket_allowed)
 IN_CHILD(a_folder_that_others_can_write)
@@ -397,6 +428,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_no_descriptor_left),
 		cmocka_unit_test(test_the_table_fills_later),
 		cmocka_unit_test(test_no_memory_to_map),
+		cmocka_unit_test(test_fewer_files_than_are_polled),
 		cmocka_unit_test(test_too_many_contexts),
 		cmocka_unit_test(test_no_socket_allowed),
 		cmocka_unit_test(test_a_folder_that_others_can_write),
