@@ -228,8 +228,10 @@ int protocol_receive(int fd, void *data, size_t size, int *fds, size_t *nfds, in
 		err = -EPROTO;
 	else if (got == 0)
 		err = -ECONNRESET;
-	else if ((size_t)got != size || (msg.msg_flags & MSG_CTRUNC))
+	else if ((size_t)got != size)
 		err = -EPROTO;
+	else if (msg.msg_flags & MSG_CTRUNC) /* and there was room for all: no number was free */
+		err = -EMFILE;
 	if (err) {
 		for (size_t i = 0; i < count; i++) {
 			close(fds[i]);

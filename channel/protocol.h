@@ -147,8 +147,8 @@ bool protocol_is_served(const char *path);
 int protocol_send(int fd, const void *data, size_t size, const int *fds, size_t nfds);
 /* Receives one packet of exactly `size` bytes; *nfds in: room, out: received
  * (all close-on-exec; the caller owns them). -EPROTO: another size, or more
- * descriptors than room (then none is left open). -EAGAIN: `timeout_ms` over.
- * -ECONNRESET: hung up. */
+ * descriptors than room (then none is left open). -EMFILE: this process may have no
+ * more of them (the same). -EAGAIN: `timeout_ms` over. -ECONNRESET: hung up. */
 int protocol_receive(int fd, void *data, size_t size, int *fds, size_t *nfds, int timeout_ms);
 /* One packet of an answer: head->bytes of `text` behind *head. Returns as protocol_send(). */
 int protocol_send_text(int fd, const struct protocol_welcome *head, const char *text);

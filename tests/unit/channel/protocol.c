@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -119,6 +120,28 @@ static void flood_of_descriptors(void **state)
 	assert_int_equal(open_fds(), before);
 }
 
+/* No number is free for the descriptors: that is no other version's packet. */
+static void no_room_for_descriptors(void **state)
+{
+	int null = open("/dev/null", O_RDONLY), fds[3] = {null, null, null}, got[3], before;
+	char data[sizeof(struct protocol_hello)] = {0};
+	struct protocol_hello out;
+	struct rlimit old, none;
+	size_t room = 3;
+
+	(void)state;
+	before = open_fds();
+	assert_int_equal(protocol_send(pair[0], data, sizeof(data), fds, 3), 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = old;
+	none.rlim_cur = 3;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(protocol_receive(pair[1], &out, sizeof(out), got, &room, 0), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(open_fds(), before);
+	close(null);
+}
+
 static void silence_and_hang_up(void **state)
 {
 	struct protocol_hello out;
@@ -198,6 +221,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(packet_and_descriptors, setup, teardown),
 		cmocka_unit_test_setup_teardown(wrong_packets_leak_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(flood_of_descriptors, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_room_for_descriptors, setup, teardown),
 		cmocka_unit_test_setup_teardown(silence_and_hang_up, setup, teardown),
 		cmocka_unit_test(connects),
 		cmocka_unit_test(priorities),
