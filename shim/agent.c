@@ -414,6 +414,7 @@ kfdshim_agent_start(const struct kfdshim_host *the_host)
 	queues.uppers = host->uppers;
 	queues.active = host->active;
 	config_read();
+	runtime_find();
 	activity_init(host->hot, &host->wishes->requests);
 	ends_init();
 	gate_init(host->gate);

@@ -23,7 +23,8 @@
  * not be created before it. */
 static pthread_mutex_t enable_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool decided; /* under enable_lock: there is nothing (more) to try */
-static bool ours;    /* under enable_lock: enabled by us, not by the runtime */
+static uint64_t r_debug;
+static bool ours; /* under enable_lock: enabled by us, not by the runtime */
 
 /* under the agent's lock */
 static enum lane_runtime state = LANE_RUNTIME_UNKNOWN;
@@ -54,8 +55,9 @@ static void set_state(enum lane_runtime new_state, int new_reason)
 	agent_unlock();
 }
 
-/* Where a debugger finds the loaded code objects, if there is such a place. */
-static uint64_t find_r_debug(void)
+/* Where a debugger finds the loaded code objects, if there is such a place. Not at the first queue: the
+ * runtime holds locks there which another thread's dlopen may wait for. */
+void runtime_find(void)
 {
 	void *handle, *symbol = NULL;
 
@@ -67,7 +69,7 @@ static uint64_t find_r_debug(void)
 	if (!symbol)
 		symbol = dlsym(RTLD_DEFAULT, "_amdgpu_r_debug");
 	(void)dlerror(); /* a message of ours is not the program's */
-	return (uint64_t)(uintptr_t)symbol;
+	r_debug = (uint64_t)(uintptr_t)symbol;
 }
 
 static bool driver_can_debug(const struct kfdshim_host *host, int fd)
@@ -108,7 +110,7 @@ static bool enable(const struct kfdshim_host *host, int fd, uint32_t gpu_id)
 	}
 	do {
 		args = (struct kfdabi_runtime_enable){
-			.r_debug = find_r_debug(),
+			.r_debug = r_debug,
 			.mode_mask = KFDABI_RUNTIME_MODE_ENABLE,
 		};
 		err = host->ioctl(fd, KFDABI_IOC_RUNTIME_ENABLE, &args) == 0 ? 0 : errno;

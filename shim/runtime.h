@@ -14,6 +14,9 @@
 #include "channel/lane.h"
 #include "preload/agent.h"
 
+/* At the agent's start, which comes with the runtime's first ioctl: what RUNTIME_ENABLE is to name. It
+ * looks up symbols. */
+void runtime_find(void);
 /* Before a CREATE_QUEUE on gpu_id goes to the driver: announces the runtime if
  * nobody has, and the driver and the node can debug. Keeps errno. */
 void runtime_before_queue(const struct kfdshim_host *host, int fd, uint32_t gpu_id);

@@ -2,7 +2,7 @@
 /*
  * When libkfdshim.so looks for the functions that it wraps: the next ioctl before
  * main, those of HSA when the device is first used, if a runtime is there. So the
- * first ioctl and the first doorbell do not look up, load or allocate anything. This
+ * first ioctl, the first queue and the first doorbell do not look up, load or allocate anything. This
  * program counts: its dlsym, dlopen and malloc stand before libc's.
  * Usage: test_shim_lookups CASE FOLDER-OF-THE-FAKE-LIBRARIES, with libkfdshim.so
  * preloaded, where a (simulated) device is.
@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -120,13 +121,36 @@ static void before(int argc, char **argv, char **environment)
 static void (*before_all)(int argc, char **argv, char **environment)
 	__attribute__((section(".preinit_array"), used)) = before;
 
-static void open_device(void)
+static int open_device(void)
 {
 	struct kfd_ioctl_get_version_args version;
 	int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
 
 	CHECK(fd >= 0 && ioctl(fd, AMDKFD_IOC_GET_VERSION, &version) == 0);
 	CHECK(!dlerror());
+	return fd;
+}
+
+/* A runtime holds locks of its own around CREATE_QUEUE, which a library that another thread loads
+ * may want: before it goes to the driver, the runtime is announced without a look-up. (The driver
+ * refuses this queue; that comes after.) */
+static void first_queue(int fd)
+{
+	struct kfdabi_create_queue args = {.queue_type = KFD_IOC_QUEUE_TYPE_COMPUTE_AQL};
+	char path[128];
+	FILE *file;
+
+	for (int node = 0; args.gpu_id == 0; node++) {
+		snprintf(path, sizeof(path), "/sys/class/kfd/kfd/topology/nodes/%d/gpu_id", node);
+		file = fopen(path, "re");
+		CHECK(file && fscanf(file, "%" SCNu32, &args.gpu_id) == 1);
+		fclose(file);
+	}
+	count(true);
+	CHECK(ioctl(fd, _IOWR('K', KFDABI_CREATE_QUEUE, struct kfdabi_create_queue), &args) != 0);
+	count(false);
+	CHECK_IS(lookups, 0);
+	CHECK_IS(loads, 0);
 }
 
 static framework_fn *open_framework(const char *folder, int flags)
@@ -188,7 +212,7 @@ int main(int argc, char **argv)
 		first_ioctl();
 	} else if (strcmp(name, "global") == 0 || strcmp(name, "local") == 0) {
 		call = open_framework(argv[2], name[0] == 'g' ? RTLD_GLOBAL : RTLD_LOCAL);
-		open_device();
+		first_queue(open_device());
 		call_twice(call);
 		nothing_counted();
 		call_what_is_nowhere();
