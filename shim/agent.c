@@ -133,7 +133,7 @@ static int update_queue(int fd, unsigned long request, void *arg)
 	agent_unlock();
 	updates_end();
 	if (moved) /* the caller may free the old ring now */
-		rcu_wait();
+		(void)rcu_wait();
 	errno = err;
 	return result;
 }

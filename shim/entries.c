@@ -27,7 +27,7 @@ struct queue *entry_take(uint32_t context, uint32_t id)
 		take_out(q);
 	agent_unlock();
 	if (q)
-		rcu_wait();
+		q->kept |= !rcu_wait();
 	return q;
 }
 
@@ -94,7 +94,7 @@ bool entries_drop_context(uint32_t context)
 			take_out(gone);
 		agent_unlock();
 		if (gone) {
-			rcu_wait();
+			gone->kept = !rcu_wait();
 			queue_free(gone);
 		}
 	} while (gone && left);

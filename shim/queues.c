@@ -80,7 +80,8 @@ struct queue *queue_new(uint32_t context, const struct kfdabi_create_queue *args
 
 void queue_free(struct queue *queue)
 {
-	free(queue);
+	if (!queue->kept)
+		free(queue);
 }
 
 static uint32_t node_of(uint32_t gpu_id)

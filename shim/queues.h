@@ -38,6 +38,7 @@ struct queue {
 	uint64_t hsa_queue; /* 0: not made by an HSA runtime, as far as we can tell. Atomic */
 	uint64_t cwsr_address;
 	uint32_t cwsr_bytes;
+	bool kept;     /* a reader may still have it: it is never freed (rcu.h) */
 	bool readable; /* its pointer words can be read; no more after queue_lost */
 	bool careful;  /* ... but only by memory_read: after a failed DESTROY, of a secondary
 	                  context, of DRM */
@@ -98,7 +99,7 @@ extern struct queues queues;
  * valid. NULL: no memory, or a struct too short to name the queue. Not in the
  * table yet. */
 struct queue *queue_new(uint32_t context, const struct kfdabi_create_queue *args, uint32_t size);
-void queue_free(struct queue *queue); /* not in the table; no reader left */
+void queue_free(struct queue *queue); /* not in the table; no reader left, or `kept` */
 
 /* Under the lock. queue_insert: -ENOSPC. */
 int queue_insert(struct queue *queue);

@@ -3,25 +3,32 @@
 
 #include <pthread.h>
 
+#include "common/clock.h"
 #include "common/wait.h"
 
 #define LOOK_NS 20000 /* a reader that is not through at once has lost its core */
+#define WAIT_NS 100000000u
 
 struct rcu rcu;
 
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
-void rcu_wait(void)
+bool rcu_wait(void)
 {
+	uint64_t end_ns = clock_ns() + WAIT_NS;
+	bool ended = true;
 	uint32_t index;
 
 	pthread_mutex_lock(&one_at_a_time);
 	for (int i = 0; i < 2; i++) {
 		index = __atomic_fetch_add(&rcu.turn, 1, __ATOMIC_SEQ_CST) & 1;
-		while (__atomic_load_n(&rcu.readers[index], __ATOMIC_SEQ_CST) != 0)
+		while (__atomic_load_n(&rcu.readers[index], __ATOMIC_SEQ_CST) != 0 && ended) {
 			sleep_ns(LOOK_NS);
+			ended = clock_ns() < end_ns;
+		}
 	}
 	pthread_mutex_unlock(&one_at_a_time);
+	return ended;
 }
 
 void rcu_forget(void)

@@ -15,6 +15,7 @@
 #ifndef KFDSHIM_SHIM_RCU_H
 #define KFDSHIM_SHIM_RCU_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct rcu {
@@ -37,8 +38,10 @@ static inline void rcu_end(uint32_t index)
 	__atomic_sub_fetch(&rcu.readers[index], 1, __ATOMIC_SEQ_CST);
 }
 
-/* Returns when every reader of before has ended. Not within a read. */
-void rcu_wait(void);
+/* true: every reader of before has ended. false: one has not in 100 ms. It stands in a debugger, or has
+ * left its read by a jump out of a signal handler and will never end it; what it may have found must
+ * stay in memory. Not within a read. */
+bool rcu_wait(void);
 
 /* Fork child: the parent's readers are not here. */
 void rcu_forget(void);

@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "abi/kfd_abi.h"
+#include "common/clock.h"
 #include "shim/activity.h"
 #include "shim/queues.h"
 #include "shim/rcu.h"
@@ -314,6 +316,27 @@ static void structs_of_any_size(void)
 	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0 && entry.hsa_queue == q.hsa_queue);
 }
 
+/* A thread that never ends its read of the table: it stands in a debugger, or a signal handler has jumped
+ * out of it. The program's DESTROY_QUEUE comes back all the same, and what the thread may read stays. */
+static void reader_that_never_ends(void)
+{
+	struct queue *read;
+	struct fake_queue q;
+	uint64_t begun;
+
+	begin(&q);
+	alarm(20);
+	rcu_begin();
+	read = queue_by_hsa(q.hsa_queue);
+	CHECK(read != NULL);
+	begun = clock_ns();
+	CHECK(fake_queue_destroy(&q) == 0);
+	CHECK(clock_ns() - begun < 1000000000u);
+	CHECK(read->id == q.id); /* a sanitizer sees whether it was freed */
+	CHECK(fake_queue_create(&q, AQL) == 0);
+	CHECK(fake_daemon_queue_count(&daemon_) == 1);
+}
+
 /* An AQL queue that no HSA runtime made: no hsa_queue_t is made up for it, and
  * looking for one before the read pointer's page does not crash. */
 static void raw_queue(void)
@@ -383,6 +406,7 @@ IN_CHILD(gone_with_eio)
 IN_CHILD(ids_come_again)
 IN_CHILD(failed_create_is_no_queue)
 IN_CHILD(structs_of_any_size)
+IN_CHILD(reader_that_never_ends)
 IN_CHILD(raw_queue)
 IN_CHILD(bad_pointers_go_to_the_driver)
 IN_CHILD(more_queues_than_the_lane_shows)
@@ -404,6 +428,7 @@ int main(void)
 		cmocka_unit_test(test_ids_come_again),
 		cmocka_unit_test(test_failed_create_is_no_queue),
 		cmocka_unit_test(test_structs_of_any_size),
+		cmocka_unit_test(test_reader_that_never_ends),
 		cmocka_unit_test(test_raw_queue),
 		cmocka_unit_test(test_bad_pointers_go_to_the_driver),
 		cmocka_unit_test(test_more_queues_than_the_lane_shows),
