@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The wrapped symbols. First half: logic, all static. Second half: what is
- * exported (exports.map lists the same names).
+ * The wrapped stores, waits and ioctl (exports.map lists all names; hints.c, loads.c
+ * and handles.c have the others).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -32,6 +32,9 @@ typedef int64_t wait_fn(uint64_t signal, unsigned condition, int64_t compare, ui
 int ioctl(int fd, unsigned long request, ...);
 store_fn hsa_signal_store_relaxed, hsa_signal_store_screlease;
 wait_fn hsa_signal_wait_relaxed, hsa_signal_wait_scacquire;
+/* The names of HSA 1.0, which all runtimes still have. */
+store_fn hsa_signal_store_release;
+wait_fn hsa_signal_wait_acquire;
 
 /*
  * The pointers begin at a function that finds the next symbol, so that later calls
@@ -41,24 +44,7 @@ wait_fn hsa_signal_wait_relaxed, hsa_signal_wait_scacquire;
  * kept beside those pointers, which may lead past them (table.c).
  */
 static ioctl_fn find_ioctl;
-static store_fn find_store_relaxed, find_store_screlease;
-static wait_fn find_wait_relaxed, find_wait_scacquire;
-
 static ioctl_fn *next_ioctl = find_ioctl;
-static store_fn *next_store_relaxed = find_store_relaxed;
-static store_fn *next_store_screlease = find_store_screlease;
-static store_fn *found_store_relaxed, *found_store_screlease; /* atomic */
-static wait_fn *next_wait_relaxed = find_wait_relaxed;
-static wait_fn *next_wait_scacquire = find_wait_scacquire;
-
-NEXT entry_store_relaxed = {"hsa_signal_store_relaxed", (void *)hsa_signal_store_relaxed,
-			    (next_pointer *)&found_store_relaxed, NULL};
-NEXT entry_store_screlease = {"hsa_signal_store_screlease", (void *)hsa_signal_store_screlease,
-			      (next_pointer *)&found_store_screlease, NULL};
-NEXT entry_wait_relaxed = {"hsa_signal_wait_relaxed", (void *)hsa_signal_wait_relaxed,
-			   (next_pointer *)&next_wait_relaxed, (void *)find_wait_relaxed};
-NEXT entry_wait_scacquire = {"hsa_signal_wait_scacquire", (void *)hsa_signal_wait_scacquire,
-			     (next_pointer *)&next_wait_scacquire, (void *)find_wait_scacquire};
 
 uint64_t hot[KFDSHIM_HOT];
 uint32_t uppers;
@@ -119,6 +105,29 @@ static COLD int find_ioctl(int fd, unsigned long request, ...)
 	return __atomic_load_n(&next_ioctl, __ATOMIC_RELAXED)(fd, request, arg);
 }
 
+/* One of hsa_signal_store_*. */
+#define STORE(name)                                                                                \
+	static store_fn find_##name;                                                               \
+	static store_fn *next_##name = find_##name;                                                \
+	static store_fn *found_##name; /* atomic */                                                \
+	NEXT entry_##name = {#name, (void *)name, (next_pointer *)&found_##name, NULL};            \
+	static COLD void find_##name(uint64_t signal, int64_t value)                               \
+	{                                                                                          \
+		if (!__atomic_load_n(&found_##name, __ATOMIC_RELAXED))                             \
+			FIND(found_##name, name, store_nowhere);                                   \
+		aim_stores();                                                                      \
+		__atomic_load_n(&next_##name, __ATOMIC_RELAXED)(signal, value);                    \
+	}                                                                                          \
+	EXPORT void name(uint64_t signal, int64_t value)                                           \
+	{                                                                                          \
+		doorbell(signal);                                                                  \
+		__atomic_load_n(&next_##name, __ATOMIC_RELAXED)(signal, value);                    \
+	}
+static void aim_stores(void);
+STORE(hsa_signal_store_relaxed)
+STORE(hsa_signal_store_screlease)
+STORE(hsa_signal_store_release)
+
 static void aim(enum table_function f, store_fn **next, store_fn *const *found)
 {
 	store_fn *exported = __atomic_load_n(found, __ATOMIC_RELAXED);
@@ -131,38 +140,10 @@ static void aim(enum table_function f, store_fn **next, store_fn *const *found)
 /* Where the calls by symbol go on. Tools may come into the table, and leave it, while they are made. */
 static void aim_stores(void)
 {
-	aim(TABLE_STORE_RELAXED, &next_store_relaxed, &found_store_relaxed);
-	aim(TABLE_STORE_SCRELEASE, &next_store_screlease, &found_store_screlease);
-}
-
-static COLD void find_store_relaxed(uint64_t signal, int64_t value)
-{
-	if (!__atomic_load_n(&found_store_relaxed, __ATOMIC_RELAXED))
-		FIND(found_store_relaxed, hsa_signal_store_relaxed, store_nowhere);
-	aim_stores();
-	__atomic_load_n(&next_store_relaxed, __ATOMIC_RELAXED)(signal, value);
-}
-
-static COLD void find_store_screlease(uint64_t signal, int64_t value)
-{
-	if (!__atomic_load_n(&found_store_screlease, __ATOMIC_RELAXED))
-		FIND(found_store_screlease, hsa_signal_store_screlease, store_nowhere);
-	aim_stores();
-	__atomic_load_n(&next_store_screlease, __ATOMIC_RELAXED)(signal, value);
-}
-
-static COLD int64_t find_wait_relaxed(uint64_t signal, unsigned condition, int64_t compare,
-				      uint64_t timeout, unsigned state)
-{
-	return FIND(next_wait_relaxed, hsa_signal_wait_relaxed,
-		    wait_nowhere)(signal, condition, compare, timeout, state);
-}
-
-static COLD int64_t find_wait_scacquire(uint64_t signal, unsigned condition, int64_t compare,
-					uint64_t timeout, unsigned state)
-{
-	return FIND(next_wait_scacquire, hsa_signal_wait_scacquire,
-		    wait_nowhere)(signal, condition, compare, timeout, state);
+	aim(TABLE_STORE_RELAXED, &next_hsa_signal_store_relaxed, &found_hsa_signal_store_relaxed);
+	aim(TABLE_STORE_SCRELEASE, &next_hsa_signal_store_screlease,
+	    &found_hsa_signal_store_screlease);
+	aim(TABLE_STORE_SCRELEASE, &next_hsa_signal_store_release, &found_hsa_signal_store_release);
 }
 
 static int forward(int fd, unsigned long request, void *arg)
@@ -310,6 +291,28 @@ static int64_t wait_by_symbol(enum table_function f, wait_fn **pointer, uint64_t
 			    timeout, state);
 }
 
+/* One of hsa_signal_wait_*, and its place in the table. */
+#define WAIT(name, f)                                                                              \
+	static wait_fn find_##name;                                                                \
+	static wait_fn *next_##name = find_##name;                                                 \
+	NEXT entry_##name = {#name, (void *)name, (next_pointer *)&next_##name,                    \
+			     (void *)find_##name};                                                 \
+	static COLD int64_t find_##name(uint64_t signal, unsigned condition, int64_t compare,      \
+					uint64_t timeout, unsigned state)                          \
+	{                                                                                          \
+		return FIND(next_##name, name, wait_nowhere)(signal, condition, compare, timeout,  \
+							     state);                               \
+	}                                                                                          \
+	EXPORT int64_t name(uint64_t signal, unsigned condition, int64_t compare,                  \
+			    uint64_t timeout, unsigned state)                                      \
+	{                                                                                          \
+		return wait_by_symbol(f, &next_##name, signal, condition, compare, timeout,        \
+				      state);                                                      \
+	}
+WAIT(hsa_signal_wait_relaxed, TABLE_WAIT_RELAXED)
+WAIT(hsa_signal_wait_scacquire, TABLE_WAIT_SCACQUIRE)
+WAIT(hsa_signal_wait_acquire, TABLE_WAIT_SCACQUIRE)
+
 /* DRM user queues matter in processes that use KFD. */
 static COLD int drm_ioctl(int fd, unsigned long request, void *arg)
 {
@@ -333,30 +336,4 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	if (__builtin_expect((request & 0xffff) == (KFDSHIM_DRM_TYPE << 8 | KFDSHIM_DRM_USERQ), 0))
 		return drm_ioctl(fd, request, arg);
 	return forward(fd, request, arg);
-}
-
-EXPORT void hsa_signal_store_relaxed(uint64_t signal, int64_t value)
-{
-	doorbell(signal);
-	__atomic_load_n(&next_store_relaxed, __ATOMIC_RELAXED)(signal, value);
-}
-
-EXPORT void hsa_signal_store_screlease(uint64_t signal, int64_t value)
-{
-	doorbell(signal);
-	__atomic_load_n(&next_store_screlease, __ATOMIC_RELAXED)(signal, value);
-}
-
-EXPORT int64_t hsa_signal_wait_relaxed(uint64_t signal, unsigned condition, int64_t compare,
-				       uint64_t timeout, unsigned state)
-{
-	return wait_by_symbol(TABLE_WAIT_RELAXED, &next_wait_relaxed, signal, condition, compare,
-			      timeout, state);
-}
-
-EXPORT int64_t hsa_signal_wait_scacquire(uint64_t signal, unsigned condition, int64_t compare,
-					 uint64_t timeout, unsigned state)
-{
-	return wait_by_symbol(TABLE_WAIT_SCACQUIRE, &next_wait_scacquire, signal, condition,
-			      compare, timeout, state);
 }

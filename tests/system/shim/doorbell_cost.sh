@@ -7,7 +7,7 @@ set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
 
-for name in hsa_signal_store_relaxed hsa_signal_store_screlease \
+for name in hsa_signal_store_relaxed hsa_signal_store_screlease hsa_signal_store_release \
 	hsa_queue_add_write_index_relaxed hsa_queue_add_write_index_screlease \
 	hsa_queue_cas_write_index_screlease; do
 	# Up to the first jump that leaves the function: the path of a doorbell
@@ -18,7 +18,7 @@ for name in hsa_signal_store_relaxed hsa_signal_store_screlease \
 			on && NF { print }
 			on && /jmp +\*/ { exit }' | grep -v nop)
 	count=$(echo "$code" | wc -l)
-	if ! echo "$code" | tail -1 | grep -q "next_${name#hsa_signal_}" || [ "$count" -gt 12 ] ||
+	if ! echo "$code" | tail -1 | grep -q "next_$name" || [ "$count" -gt 12 ] ||
 		echo "$code" | grep -qE '\b(call|lock|[lms]fence|xchg|syscall)'; then
 		fail "$name does more than look: $code"
 	fi

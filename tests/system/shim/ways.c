@@ -53,7 +53,7 @@ static void reserved(void)
 	world_end();
 }
 
-/* A doorbell that is the first to tell, by both functions; and both waits. */
+/* A doorbell that is the first to tell, by each function; and each wait and load. */
 static void rung(void)
 {
 	char bell[32], await[32];
@@ -61,7 +61,7 @@ static void rung(void)
 	world_start();
 	world_create();
 	for (int way = 0; way < AWAIT_WAYS; way++) {
-		snprintf(bell, sizeof(bell), "bell %d", way % 2);
+		snprintf(bell, sizeof(bell), "bell %d", way % BELL_WAYS);
 		snprintf(await, sizeof(await), "await %d", way);
 		while (world_again(bell, 2 * TIMES, 2)) {
 			EVENTUALLY(world_active() == 0, 1000);

@@ -22,7 +22,8 @@ void must(hsa_status_t status, const char *what);
 void way_reserve(int way);
 void way_publish(int n);
 /* "bell WAY": a barrier that the doorbell is the first to tell of; 0: by
- * hsa_signal_store_screlease, 1: by _relaxed. */
+ * hsa_signal_store_screlease, 1: by _relaxed, 2: by _release, its name of HSA 1.0. */
+#define BELL_WAYS 3
 void way_bell(int way);
 /* "work MS": a kernel that lasts so long, and nothing is waited for. */
 void way_work(int ms);
@@ -32,9 +33,9 @@ void way_jump(int kernels);
 /* "copy WAY": the host to the device; 0: hsa_amd_memory_async_copy, 1: _rect, 2:
  * _on_engine, which an old runtime has not: "none". */
 void way_copy(int way);
-#define AWAIT_WAYS 5
+#define AWAIT_WAYS 6
 /* "await WAY": waits for `last`; 0: by hsa_signal_wait_scacquire, 1: by _relaxed; from 2 on by a load again
- * and again: hsa_signal_load_relaxed, _scacquire, _acquire. */
+ * and again: hsa_signal_load_relaxed, _scacquire, _acquire; 5: by hsa_signal_wait_acquire, of HSA 1.0. */
 void way_await(int way);
 
 #endif

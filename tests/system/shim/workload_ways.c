@@ -106,12 +106,14 @@ static void poll_last(int way)
 
 static void await(int way)
 {
-	if (way > 1) {
+	if (way > 1 && way < 5) {
 		poll_last(way);
 		return;
 	}
-	(way == 1 ? hsa_signal_wait_relaxed : hsa_signal_wait_scacquire)(
-		last, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
+	(way == 1   ? hsa_signal_wait_relaxed
+	 : way == 5 ? hsa_signal_wait_acquire
+		    : hsa_signal_wait_scacquire)(last, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
+						 HSA_WAIT_STATE_BLOCKED);
 }
 
 void way_publish(int n)
@@ -130,8 +132,9 @@ void way_bell(int way)
 
 	write_barrier(at);
 	__atomic_store_n(wptr, at + 1, __ATOMIC_SEQ_CST);
-	(way == 1 ? hsa_signal_store_relaxed : hsa_signal_store_screlease)(queue->doorbell_signal,
-									   (hsa_signal_value_t)at);
+	(way == 1   ? hsa_signal_store_relaxed
+	 : way == 2 ? hsa_signal_store_release
+		    : hsa_signal_store_screlease)(queue->doorbell_signal, (hsa_signal_value_t)at);
 	puts("ok");
 }
 
