@@ -46,6 +46,19 @@ static void hot_clear(uint64_t signal)
 		__atomic_store_n(&hot[kfdshim_hot(signal)], 0, __ATOMIC_RELAXED);
 }
 
+/* Both doorbells: an intercept queue's stands for the queue's own. */
+static void hot_on(const struct queue *q)
+{
+	hot_set(q->doorbell);
+	hot_set(__atomic_load_n(&q->upper_doorbell, __ATOMIC_RELAXED));
+}
+
+static void hot_off(const struct queue *q)
+{
+	hot_clear(q->doorbell);
+	hot_clear(__atomic_load_n(&q->upper_doorbell, __ATOMIC_RELAXED));
+}
+
 static void node_add(uint32_t index, bool active, uint64_t now_ns)
 {
 	struct node *node = &queues.nodes[index];
@@ -80,7 +93,7 @@ void activity_begin(struct queue *q, uint64_t now_ns)
 	if (q->stopped)
 		return;
 	q->changed_ns = now_ns;
-	hot_set(q->doorbell);
+	hot_on(q);
 	if (q->active)
 		return;
 	q->since_ns = now_ns;
@@ -134,11 +147,11 @@ static bool is_over(const struct queue *q, uint64_t wptr)
 void activity_try_end(struct queue *q, uint64_t wptr, uint64_t now_ns)
 {
 	__atomic_store_n(&q->active, false, __ATOMIC_RELAXED);
-	hot_clear(q->doorbell);
+	hot_off(q);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!is_over(q, wptr)) {
 		__atomic_store_n(&q->active, true, __ATOMIC_RELEASE);
-		hot_set(q->doorbell);
+		hot_on(q);
 		return;
 	}
 	seen(q, wptr);
@@ -315,7 +328,7 @@ void activity_copied(void)
 static void end(struct queue *q, uint64_t now_ns)
 {
 	__atomic_store_n(&q->active, false, __ATOMIC_RELAXED);
-	hot_clear(q->doorbell);
+	hot_off(q);
 	deactivated(q, now_ns);
 	link_queue(q);
 	link_event(LANE_EVENT_QUEUE_IDLE, q, q->seen_wptr);
@@ -323,6 +336,7 @@ static void end(struct queue *q, uint64_t now_ns)
 
 void activity_lose(struct queue *q, uint64_t now_ns)
 {
+	hot_off(q);
 	queue_lost(q);
 	if (q->active)
 		end(q, now_ns);
@@ -344,6 +358,14 @@ void activity_stop(struct queue *q, bool stopped, uint64_t now_ns)
 	seen(q, w);
 	if (!queue_drained(q, r, w))
 		activity_begin(q, now_ns);
+}
+
+void activity_part(uint64_t hsa_queue)
+{
+	for (uint32_t i = 0; i < queues.end; i++)
+		if (queues.table[i] && queues.table[i]->upper == hsa_queue)
+			hot_off(queues.table[i]);
+	queue_part(hsa_queue);
 }
 
 /* Of a queue that is there although its DESTROY failed, the runtime has freed the
@@ -379,7 +401,7 @@ void activity_queue_removed(struct queue *q, uint64_t now_ns)
 		__atomic_store_n(&q->active, false, __ATOMIC_RELAXED);
 		deactivated(q, now_ns);
 	}
-	hot_clear(q->doorbell);
+	hot_off(q);
 	q->doorbell = 0;
 	__atomic_store_n(&q->rung, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&q->done, 0, __ATOMIC_RELAXED);

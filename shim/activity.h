@@ -37,6 +37,9 @@ void activity_request(void);
 void activity_queue_added(struct queue *queue, uint64_t now_ns);
 void activity_queue_removed(struct queue *queue, uint64_t now_ns);
 
+/* Under the lock. queue_part(), and the handle's doorbell is hot no more. */
+void activity_part(uint64_t hsa_queue);
+
 /* Under the lock: what a look at the pointers finds (look.h). There is work. */
 void activity_begin(struct queue *queue, uint64_t now_ns);
 /* The write pointer has moved since it was last seen. */

@@ -348,7 +348,7 @@ static void handle_gone(uint64_t hsa_queue)
 
 	agent_lock();
 	if (getpid() == owner)
-		queue_part(hsa_queue);
+		activity_part(hsa_queue);
 	agent_unlock();
 	errno = saved;
 }

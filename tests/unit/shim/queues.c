@@ -337,6 +337,45 @@ static void reader_that_never_ends(void)
 	CHECK(fake_daemon_queue_count(&daemon_) == 1);
 }
 
+/* As libkfdshim.so does with a signal that no doorbell need be. Was the agent called? */
+static bool store_by_the_program(const struct fake_signal *signal)
+{
+	uint64_t handle = (uint64_t)(uintptr_t)signal;
+
+	if (__atomic_load_n(&fake.hot[kfdshim_hot(handle)], __ATOMIC_RELAXED) == handle)
+		return false;
+	fake.agent->doorbell(handle);
+	return true;
+}
+
+/* A profiler's queue before the real one: while that is known to be active, its doorbell costs what any
+ * other does; and its place in the table does not outlive it. */
+static void intercept_queue_enters_the_hot_table(void)
+{
+	static struct fake_signal bell = {.kind = 1}, last = {.kind = 1};
+	static uint64_t upper[8]; /* an hsa_queue_t: doorbell at 16, id at 32 */
+	struct fake_queue q;
+
+	begin(&q);
+	upper[2] = (uint64_t)(uintptr_t)&bell;
+	upper[4] = ((uint64_t *)q.memory)[4] = 77;
+	fake.agent->handle_made((uint64_t)(uintptr_t)upper);
+	CHECK(fake.uppers == 1);
+	for (int i = 0; i < 3; i++) {
+		CHECK(store_by_the_program(&bell));
+		EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
+		CHECK(!store_by_the_program(&bell));
+		fake_submit(&q, &last);
+		fake_drain(&q);
+		fake_waited(&last);
+		EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 0, 1000);
+	}
+	CHECK(store_by_the_program(&bell));
+	EVENTUALLY(!store_by_the_program(&bell), 1000);
+	fake.agent->handle_gone((uint64_t)(uintptr_t)upper);
+	CHECK(fake.uppers == 0 && store_by_the_program(&bell));
+}
+
 /* An AQL queue that no HSA runtime made: no hsa_queue_t is made up for it, and
  * looking for one before the read pointer's page does not crash. */
 static void raw_queue(void)
@@ -407,6 +446,7 @@ IN_CHILD(ids_come_again)
 IN_CHILD(failed_create_is_no_queue)
 IN_CHILD(structs_of_any_size)
 IN_CHILD(reader_that_never_ends)
+IN_CHILD(intercept_queue_enters_the_hot_table)
 IN_CHILD(raw_queue)
 IN_CHILD(bad_pointers_go_to_the_driver)
 IN_CHILD(more_queues_than_the_lane_shows)
@@ -429,6 +469,7 @@ int main(void)
 		cmocka_unit_test(test_failed_create_is_no_queue),
 		cmocka_unit_test(test_structs_of_any_size),
 		cmocka_unit_test(test_reader_that_never_ends),
+		cmocka_unit_test(test_intercept_queue_enters_the_hot_table),
 		cmocka_unit_test(test_raw_queue),
 		cmocka_unit_test(test_bad_pointers_go_to_the_driver),
 		cmocka_unit_test(test_more_queues_than_the_lane_shows),
