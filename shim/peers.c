@@ -24,6 +24,10 @@
  * and where so many wait, an ARRIVE may be among those that were lost. */
 #define FULL 8u
 
+/* What a thread that rings tells itself; the agent's own tells the others. */
+#define DIRECT 4u
+#define CHECK_NS 100000000u /* while held: is anything missed, does each still live? */
+
 #define LOOK 'l'   /* a node of the sender became active or idle */
 #define ARRIVE 'a' /* the sender is new, or has another priority */
 
@@ -34,6 +38,11 @@ struct peer {
 	int priority;
 	char group[LANE_GROUP_MAX];
 	struct sockaddr_un address;
+	bool untold; /* atomic: of the last change of ours */
+	bool stale;  /* its lane is to be read again */
+	/* as its lane was last read */
+	uint32_t gpu_ids[LANE_NODES];
+	bool busy[LANE_NODES];
 	/* at the last look */
 	uint32_t nodes, active; /* bits in look.gpus */
 };
@@ -48,6 +57,9 @@ static pid_t started_by;
 static struct sockaddr_un own_address;
 static bool up;		  /* the files are there, and tell the truth */
 static bool rescan;	  /* atomic: a peer has come, or does not answer */
+static bool changed;	  /* atomic: what `urgent` follows from */
+static bool urgent;	  /* a more urgent peer works where this process has queues */
+static uint64_t check_ns; /* when everything is read again, while held */
 static uint64_t retry_ns; /* before this there is no other try of making them */
 static int told_error;	  /* what was said last */
 
@@ -113,10 +125,34 @@ static void write_node(uint32_t slot)
 	write_lane(&own.nodes[slot], sizeof(own.nodes[slot]));
 }
 
+static void set_changed(void)
+{
+	__atomic_store_n(&changed, true, __ATOMIC_SEQ_CST);
+}
+
+/* Those that may have to hold themselves back: the less urgent ones, and of another node than before the
+ * own group, which is one unit. Were there any but the first few? */
+static bool tell_few(bool new_node)
+{
+	int mine = unit_priority(config.group, priority());
+	uint32_t told = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (same_group(peers[i].group, config.group) ? !new_node
+							     : priority_of(&peers[i]) >= mine)
+			continue;
+		if (told++ < DIRECT)
+			send_to(&peers[i].address, LOOK);
+		else
+			__atomic_store_n(&peers[i].untold, true, __ATOMIC_RELAXED);
+	}
+	return told > DIRECT;
+}
+
 void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns)
 {
-	int saved = errno, slot, mine;
-	bool is_new;
+	int saved = errno, slot;
+	bool is_new, more;
 
 	if (!up)
 		return;
@@ -127,14 +163,19 @@ void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns)
 	if (!lane_node_set(&own, (uint32_t)slot, active, now_ns) && !is_new)
 		return;
 	write_node((uint32_t)slot);
-	mine = unit_priority(config.group, priority());
-	for (uint32_t i = 0; i < count; i++)
-		if (priority_of(&peers[i]) < mine && !same_group(peers[i].group, config.group))
-			send_to(&peers[i].address, LOOK);
+	set_changed();
+	more = tell_few(is_new);
 	/* The sampler's own sleep may be a short one, which work does not end. */
-	if (active && peers_hold_awaits_work())
+	if (more || (active && peers_hold_awaits_work()))
 		send_to(&own_address, LOOK);
 	errno = saved;
+}
+
+static void tell_rest(void)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (__atomic_exchange_n(&peers[i].untold, false, __ATOMIC_RELAXED))
+			send_to(&peers[i].address, LOOK);
 }
 
 /* An entry as the file has it, which is told of nothing that changes with work. */
@@ -158,6 +199,7 @@ void peers_queue(const struct queue *q)
 
 	if (!up)
 		return;
+	set_changed();
 	entry = queues_entry(q);
 	entry.state = LANE_QUEUE_IDLE;
 	entry.hooked = 0;
@@ -168,8 +210,10 @@ void peers_queue_gone(const struct queue *q)
 {
 	static const struct lane_queue none;
 
-	if (up)
-		write_queue(q->slot, &none);
+	if (!up)
+		return;
+	set_changed();
+	write_queue(q->slot, &none);
 }
 
 /* ---- who is there ---- */
@@ -182,14 +226,43 @@ static bool is_known(const char *name)
 	return strcmp(files.name, name) == 0;
 }
 
+/* As its lane says. It has to know that we have seen another priority: meanwhile its work was not, or not
+ * to be, told to us. */
+static void read_peer(struct peer *peer)
+{
+	static struct lane copy; /* its head alone is ever touched */
+	int before = peer->priority;
+	struct lane_node node;
+
+	peer->stale = false;
+	memset(peer->gpu_ids, 0, sizeof(peer->gpu_ids));
+	if (peers_read(peer->fd, &copy) != 0)
+		return;
+	for (uint32_t i = 0; lane_node_read(&copy, i, &node) == 0; i++) {
+		peer->gpu_ids[i] = node.gpu_id;
+		peer->busy[i] = node.activity & 1;
+	}
+	__atomic_store_n(&peer->priority, copy.priority, __ATOMIC_RELAXED);
+	if (copy.priority != before)
+		send_to(&peer->address, LOOK);
+}
+
+static void all_stale(void)
+{
+	for (uint32_t i = 0; i < count; i++)
+		peers[i].stale = true;
+	set_changed();
+}
+
 static void add(const char *name, pid_t pid)
 {
 	struct peer *peer = &peers[count];
-	static struct lane copy; /* its head alone is ever touched */
+	static struct lane copy;
 
 	if (count == PEERS_MAX)
 		return;
 	memset(peer, 0, sizeof(*peer));
+	peer->stale = true;
 	peer->fd = peers_open(&files, name, pid);
 	if (peer->fd < 0)
 		return;
@@ -219,6 +292,7 @@ static void drop(uint32_t i)
 
 static void drop_dead(void)
 {
+	set_changed();
 	for (uint32_t i = count; i-- > 0;)
 		if (peers_check(&files, peers[i].fd, peers[i].name, peers[i].pid) != 0)
 			drop(i);
@@ -245,6 +319,7 @@ static void scan(char what)
 	closedir(dir);
 	for (uint32_t i = known; i < count; i++)
 		send_to(&peers[i].address, what);
+	all_stale();
 }
 
 /* ---- beginning and end ---- */
@@ -331,19 +406,13 @@ static uint32_t gpu_bit(uint32_t gpu_id)
 	return 1u << look.count++;
 }
 
-static void read_peer(struct peer *peer)
+static void note_nodes(struct peer *peer)
 {
-	static struct lane copy;
-	struct lane_node node;
-
 	peer->nodes = peer->active = 0;
-	if (peers_read(peer->fd, &copy) != 0)
-		return;
-	__atomic_store_n(&peer->priority, copy.priority, __ATOMIC_RELAXED);
-	for (uint32_t i = 0; lane_node_read(&copy, i, &node) == 0; i++) {
-		peer->nodes |= gpu_bit(node.gpu_id);
-		if (node.activity & 1)
-			peer->active |= gpu_bit(node.gpu_id);
+	for (uint32_t i = 0; i < LANE_NODES && peer->gpu_ids[i]; i++) {
+		peer->nodes |= gpu_bit(peer->gpu_ids[i]);
+		if (peer->busy[i])
+			peer->active |= gpu_bit(peer->gpu_ids[i]);
 	}
 }
 
@@ -385,8 +454,11 @@ static bool is_urgent_elsewhere(void)
 	uint32_t ours;
 
 	look.count = 0;
-	for (uint32_t i = 0; i < count; i++)
-		read_peer(&peers[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		if (peers[i].stale)
+			read_peer(&peers[i]);
+		note_nodes(&peers[i]);
+	}
 	ours = nodes_of_ours();
 	for (uint32_t i = 0; i < count; i++)
 		if (!same_group(peers[i].group, config.group) &&
@@ -396,15 +468,59 @@ static bool is_urgent_elsewhere(void)
 	return false;
 }
 
-/* Says what has come; whatever it is, there is something to look at. */
+/* By its file's name: its folder may have another one there. */
+static struct peer *peer_at(const struct sockaddr_un *address)
+{
+	const char *file = strrchr(address->sun_path, '/');
+	size_t length;
+
+	for (uint32_t i = 0; file && i < count; i++) {
+		length = strlen(peers[i].name);
+		if (strncmp(file + 1, peers[i].name, length) == 0 && file[1 + length] == '.')
+			return &peers[i];
+	}
+	return NULL;
+}
+
+/* Of each that says something the lane is read. */
 static void drain_socket(void)
 {
+	struct sockaddr_un from = {0};
+	socklen_t length = sizeof(from);
+	struct peer *peer;
 	uint32_t n = 0;
 	char what;
 
-	while (recv(files.socket, &what, 1, MSG_DONTWAIT) >= 0)
+	while (recvfrom(files.socket, &what, 1, MSG_DONTWAIT, (struct sockaddr *)&from, &length) >=
+	       0) {
 		if (what != LOOK || ++n == FULL)
 			__atomic_store_n(&rescan, true, __ATOMIC_RELAXED);
+		from.sun_path[sizeof(from.sun_path) - 1] = '\0';
+		peer = peer_at(&from);
+		if (peer)
+			peer->stale = true;
+		set_changed();
+		from = (struct sockaddr_un){0};
+		length = sizeof(from);
+	}
+}
+
+/* While held, whatever was not told, and the end of a process, are found. */
+static void check(uint64_t now_ns)
+{
+	if (!peers_hold_stands() || now_ns < check_ns)
+		return;
+	check_ns = now_ns + CHECK_NS;
+	drop_dead();
+	all_stale();
+}
+
+/* Anew, if something is new. */
+static bool is_urgent(void)
+{
+	if (__atomic_exchange_n(&changed, false, __ATOMIC_SEQ_CST))
+		urgent = is_urgent_elsewhere();
+	return urgent;
 }
 
 /* By kfdshim.h, at run time. */
@@ -414,6 +530,7 @@ static void tell_priority(void)
 	write_lane(&own.priority, sizeof(own.priority));
 	for (uint32_t i = 0; i < count; i++)
 		send_to(&peers[i].address, ARRIVE);
+	all_stale();
 }
 
 uint64_t peers_step(uint64_t now_ns, bool alone)
@@ -433,12 +550,12 @@ uint64_t peers_step(uint64_t now_ns, bool alone)
 		return retry_ns;
 	}
 	drain_socket();
-	if (peers_hold_stands())
-		drop_dead();
+	tell_rest();
+	check(now_ns);
 	if (__atomic_load_n(&rescan, __ATOMIC_RELAXED))
 		scan(LOOK);
 	if (queues_any())
-		return peers_hold_step(now_ns, is_urgent_elsewhere());
+		return peers_hold_step(now_ns, is_urgent());
 	/* Until the first one wakes us. */
 	peers_hold_end();
 	return UINT64_MAX;
@@ -470,7 +587,7 @@ void peers_forget(void)
 		descriptor_close(&peers[i].fd);
 	count = 0;
 	peers_own_close(&files, false);
-	up = rescan = false;
+	up = rescan = changed = urgent = false;
 	peers_hold_forget();
 	retry_ns = 0;
 	told_error = 0;

@@ -40,7 +40,8 @@ void peers_lost(void);
 void peers_stop(void);
 
 /* Under the lock: a node of this process became active or idle, or is new. Tells
- * peers of lower priority. Keeps errno. */
+ * peers of lower priority: a few itself, so that a doorbell's cost is bounded; the rest
+ * in peers_step(). Keeps errno. */
 void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns);
 
 /* Under the lock: a queue is new or another one, or gone. Keep errno. */

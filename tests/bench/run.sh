@@ -29,6 +29,7 @@ run core "$build/bench_core"
 run model "$build/bench_model" traces/online_resnet50_b1.csv traces/offline_gpt2m_train_8x1024.csv
 run wake "$build/kfdsim" -- "$build/bench_wake" "$build/kfdschedd" "$build/libkfdshim.so" \
 	"$build/bench_wake_work" "$build/libbench_wake_entry.so"
+run peers "$build/bench_peers"
 run import-log "$build/bench_import_log" "$build/kfdsched" tests/system/cli/logs/hip-7.2.4.log \
 	"$(df --output=avail /dev/shm 2>/dev/null | awk -v out="$out" 'NR == 2 && $1 > 1500000 {shm = 1}
 		END {print shm ? "/dev/shm" : out}')"

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What 64 processes without a daemon cost one of them: its system calls are counted. The agent's own
+ * sources are in this program, with a driver that it plays; one process plays the other 63.
+ *
+ *     bench_peers
+ */
+#include <stdio.h>
+
+#include "common/clock.h"
+#include "common/wait.h"
+#include "tests/bench/report.h"
+#include "tests/lib/many_peers.h"
+
+#define RINGS 21
+#define SECOND_NS UINT64_C(1000000000)
+
+static struct fake_queue queue;
+static struct fake_signal last = {.kind = 1};
+
+static void meet(const char *priority, int theirs)
+{
+	many_start(theirs);
+	setenv("KFDSHIM_PRIORITY", priority, 1);
+	fake_start();
+	CHECK(fake_queue_create(&queue, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) == 0);
+	for (int met = 0; met < MANY; met += many_tell('n'))
+		sleep_ns(10000000);
+	sleep_ns(SECOND_NS / 5);
+}
+
+/* In a child each, for a process has one agent. The result comes by a file. */
+static void quiet(double *out)
+{
+	meet("offline", PRIORITY_ONLINE);
+	fake_ring(&queue, &last);
+	sleep_ns(SECOND_NS / 5);
+	lanes_read = calls_of_agent = 0;
+	sleep_ns(SECOND_NS);
+	out[0] = lanes_read;
+	out[1] = calls_of_agent;
+	many_end();
+}
+
+static void rung(double *out)
+{
+	double us[RINGS];
+	uint64_t begun;
+
+	meet("online", PRIORITY_OFFLINE);
+	out[0] = 0;
+	for (int i = 0; i < RINGS; i++) {
+		calls_of_program = 0;
+		begun = clock_ns();
+		fake_ring(&queue, &last);
+		us[i] = (double)(clock_ns() - begun) / 1e3;
+		out[0] = calls_of_program > out[0] ? calls_of_program : out[0];
+		for (int told = 0; told < MANY; told += many_tell('n'))
+			sleep_ns(1000000);
+		fake_drain(&queue);
+		fake_waited(&last);
+		for (int told = 0; told < MANY; told += many_tell('n'))
+			sleep_ns(1000000);
+	}
+	out[1] = bench_median(us, RINGS);
+	many_end();
+}
+
+static bool in_child(void (*body)(double *out), double out[2])
+{
+	int ends[2], status;
+	double figures[2] = {0};
+	pid_t pid;
+
+	if (pipe(ends))
+		return false;
+	pid = fork();
+	if (pid == 0) {
+		body(figures);
+		_exit(write(ends[1], figures, sizeof(figures)) != (ssize_t)sizeof(figures));
+	}
+	close(ends[1]);
+	return pid > 0 && read(ends[0], out, sizeof(figures)) == (ssize_t)sizeof(figures) &&
+	       waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+int main(void)
+{
+	double quietly[2], ringing[2];
+	struct bench b;
+
+	if (!in_child(quiet, quietly) || !in_child(rung, ringing)) {
+		fprintf(stderr, "bench_peers: it did not come to its end\n");
+		return 1;
+	}
+	bench_begin(&b, "peers", "64 processes without a daemon");
+	bench_figure(&b, "reads of 63 silent peers' lanes a second, while a kernel stands",
+		     quietly[0], "", "at_most", 0);
+	bench_figure(&b, "... all of the agent's calls for peers and descriptors", quietly[1], "",
+		     "at_most", 400);
+	bench_figure(&b, "system calls of the doorbell that begins work before 63 less urgent ones",
+		     ringing[0], "", "at_most", 20);
+	bench_figure(&b, "... that doorbell, median of 21", ringing[1], "us", NULL, 0);
+	return bench_end(&b);
+}

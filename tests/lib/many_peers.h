@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One process that plays many peers of another (shim/peers.h), each with a lane that it has locked and
+ * a socket, and the system calls of this one, which is linked with
+ * -Wl,--wrap=pread,--wrap=pwrite,--wrap=sendto,--wrap=recvfrom,--wrap=fcntl. Included once by a program.
+ */
+#ifndef KFDSHIM_TESTS_MANY_PEERS_H
+#define KFDSHIM_TESTS_MANY_PEERS_H
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "channel/lane.h"
+#include "channel/protocol.h"
+#include "tests/lib/mock_kfd.h"
+
+#define MANY 63 /* and this process: 64 */
+
+/* Made by each thread: of the program, which rings, and of the agent. */
+static _Atomic unsigned calls_of_program, calls_of_agent, lanes_read;
+
+static inline void count_call(void)
+{
+	if (gettid() == getpid())
+		calls_of_program++;
+	else
+		calls_of_agent++;
+}
+
+ssize_t __real_pread(int fd, void *to, size_t size, off_t at);
+ssize_t __wrap_pread(int fd, void *to, size_t size, off_t at);
+ssize_t __real_pwrite(int fd, const void *from, size_t size, off_t at);
+ssize_t __wrap_pwrite(int fd, const void *from, size_t size, off_t at);
+ssize_t __real_sendto(int fd, const void *from, size_t size, int flags, const struct sockaddr *to,
+		      socklen_t length);
+ssize_t __wrap_sendto(int fd, const void *from, size_t size, int flags, const struct sockaddr *to,
+		      socklen_t length);
+ssize_t __real_recvfrom(int fd, void *to, size_t size, int flags, struct sockaddr *from,
+			socklen_t *length);
+ssize_t __wrap_recvfrom(int fd, void *to, size_t size, int flags, struct sockaddr *from,
+			socklen_t *length);
+int __real_fcntl(int fd, int command, ...);
+int __wrap_fcntl(int fd, int command, ...);
+
+ssize_t __wrap_pread(int fd, void *to, size_t size, off_t at)
+{
+	count_call();
+	lanes_read++;
+	return __real_pread(fd, to, size, at);
+}
+
+ssize_t __wrap_pwrite(int fd, const void *from, size_t size, off_t at)
+{
+	count_call();
+	return __real_pwrite(fd, from, size, at);
+}
+
+ssize_t __wrap_sendto(int fd, const void *from, size_t size, int flags, const struct sockaddr *to,
+		      socklen_t length)
+{
+	count_call();
+	return __real_sendto(fd, from, size, flags, to, length);
+}
+
+ssize_t __wrap_recvfrom(int fd, void *to, size_t size, int flags, struct sockaddr *from,
+			socklen_t *length)
+{
+	count_call();
+	return __real_recvfrom(fd, to, size, flags, from, length);
+}
+
+int __wrap_fcntl(int fd, int command, ...)
+{
+	va_list list;
+	void *arg;
+
+	va_start(list, command);
+	arg = va_arg(list, void *);
+	va_end(list);
+	count_call();
+	return __real_fcntl(fd, command, arg);
+}
+
+static char many_folder[80];
+
+static struct many {
+	pid_t pid;
+	int to, from;
+} many;
+
+static inline struct sockaddr_un many_address(const char *name)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%.80s/%.20s", many_folder, name);
+	return address;
+}
+
+static inline int many_bind(int number)
+{
+	struct sockaddr_un address;
+	char name[20];
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	snprintf(name, sizeof(name), "%d-%d.socket", (int)getpid(), number);
+	address = many_address(name);
+	CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0);
+	return fd;
+}
+
+static inline void many_lane(int number, int priority)
+{
+	static struct lane lane;
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	char path[128];
+	int fd;
+
+	lane.magic = LANE_MAGIC;
+	lane.version = LANE_VERSION;
+	lane.size = sizeof(lane);
+	lane.priority = priority;
+	lane.nodes[0].gpu_id = FAKE_GPU;
+	lane.nodes[0].activity = 2;
+	snprintf(path, sizeof(path), "%s/%d-%d.lane", many_folder, (int)getpid(), number);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	CHECK(fd >= 0 && write(fd, &lane, sizeof(lane)) == (ssize_t)sizeof(lane));
+	CHECK(__real_fcntl(fd, F_SETLK, &whole) == 0);
+}
+
+/* A datagram of the first peer to the other process. */
+static inline void many_send(int fd)
+{
+	struct sockaddr_un address;
+	struct dirent *entry;
+	char own[16];
+	DIR *dir = opendir(many_folder);
+
+	snprintf(own, sizeof(own), "%d-", (int)getpid());
+	CHECK(dir != NULL);
+	while ((entry = readdir(dir)))
+		if (strstr(entry->d_name, ".socket") && strncmp(entry->d_name, own, strlen(own))) {
+			address = many_address(entry->d_name);
+			CHECK(__real_sendto(fd, "l", 1, 0, (struct sockaddr *)&address,
+					    sizeof(address)) == 1);
+		}
+	closedir(dir);
+}
+
+/* 's': sends one; 'n': how many have got any since it was asked last. */
+static inline void many_play(int priority, int from, int to)
+{
+	int sockets[MANY];
+	char word, byte;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (int i = 0; i < MANY; i++) {
+		sockets[i] = many_bind(i);
+		many_lane(i, priority);
+	}
+	CHECK(write(to, "", 1) == 1);
+	while (read(from, &word, 1) == 1) {
+		char got = 0;
+
+		if (word == 's')
+			many_send(sockets[0]);
+		for (int i = 0; word == 'n' && i < MANY; i++) {
+			bool any = false;
+
+			while (__real_recvfrom(sockets[i], &byte, 1, 0, NULL, NULL) == 1)
+				any = true;
+			got = (char)(got + any);
+		}
+		CHECK(write(to, &got, 1) == 1);
+	}
+	_exit(0);
+}
+
+static inline int many_tell(char word)
+{
+	char got;
+
+	CHECK(write(many.to, &word, 1) == 1 && read(many.from, &got, 1) == 1);
+	return got;
+}
+
+/* Before the agent is started. The folder of peers is there then, and in the environment. */
+static inline void many_start(int priority)
+{
+	static char runtime[] = "/tmp/kfdshim-many-XXXXXX";
+	int in[2], out[2];
+	char byte;
+
+	CHECK(mkdtemp(runtime) != NULL);
+	snprintf(many_folder, sizeof(many_folder), "%s/kfdshim", runtime);
+	CHECK(mkdir(many_folder, 0700) == 0);
+	setenv("XDG_RUNTIME_DIR", runtime, 1);
+	setenv("KFDSHIM_SOCKET", "/nowhere/socket", 1);
+	CHECK(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0);
+	many.pid = fork();
+	if (many.pid == 0)
+		many_play(priority, in[0], out[1]);
+	close(in[0]);
+	close(out[1]);
+	many.to = in[1];
+	many.from = out[0];
+	CHECK(many.pid > 0 && read(many.from, &byte, 1) == 1);
+}
+
+static inline void many_end(void)
+{
+	char command[160];
+
+	kill(many.pid, SIGKILL);
+	CHECK(waitpid(many.pid, NULL, 0) == many.pid);
+	snprintf(command, sizeof(command), "rm -rf %.60s/..", many_folder);
+	command[strlen(command) - 3] = '\0'; /* the folder above */
+	CHECK(system(command) == 0);
+}
+
+#endif

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+/* What peers cost where there are 64 of them: system calls, counted. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/many_peers.h"
+
+#define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
+
+static struct fake_queue queue;
+static struct fake_signal last = {.kind = 1};
+
+/* The agent has met them all: each got its greeting. */
+static void meet(const char *priority, int theirs)
+{
+	many_start(theirs);
+	setenv("KFDSHIM_PRIORITY", priority, 1);
+	fake_start();
+	CHECK(fake_queue_create(&queue, AQL) == 0);
+	for (int met = 0; met < MANY; met += many_tell('n'))
+		fake_sleep_us(10000);
+	fake_sleep_us(100000);
+}
+
+/* A kernel stands, so the sampler looks at it 62 times a second. Of the peers nothing is new. */
+static void peers_that_say_nothing_are_not_read(void)
+{
+	meet("offline", PRIORITY_ONLINE);
+	fake_ring(&queue, &last);
+	fake_sleep_us(100000);
+	lanes_read = calls_of_agent = 0;
+	fake_sleep_us(1000000);
+	CHECK(lanes_read == 0);
+	CHECK(calls_of_agent <= 400); /* a few a look */
+	/* One says that something is: that one is read. */
+	many_tell('s');
+	EVENTUALLY(lanes_read > 0, 1000);
+	fake_sleep_us(100000);
+	CHECK(lanes_read == 1);
+	many_end();
+}
+
+/* Work of the most urgent one begins, and ends: all others are told, few of them by its own thread. */
+static void doorbell_wakes_few(void)
+{
+	meet("online", PRIORITY_OFFLINE);
+	for (int i = 0; i < 6; i++) {
+		calls_of_program = 0;
+		if (i % 2 == 0) {
+			fake_ring(&queue, &last);
+		} else {
+			fake_drain(&queue);
+			fake_waited(&last);
+		}
+		CHECK(calls_of_program <= 20);
+		for (int told = 0, n = 0; told < MANY && n < 1000; told += many_tell('n'), n++) {
+			CHECK(n < 999);
+			fake_sleep_us(1000);
+		}
+	}
+	many_end();
+}
+
+IN_CHILD(peers_that_say_nothing_are_not_read)
+IN_CHILD(doorbell_wakes_few)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_peers_that_say_nothing_are_not_read),
+		cmocka_unit_test(test_doorbell_wakes_few),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
