@@ -324,7 +324,7 @@ void activity_copied(void)
 	errno = saved;
 }
 
-/* Whatever its pointers say. */
+/* Its pointers are not asked. */
 static void end(struct queue *q, uint64_t now_ns)
 {
 	__atomic_store_n(&q->active, false, __ATOMIC_RELAXED);

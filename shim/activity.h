@@ -49,7 +49,7 @@ void activity_try_end(struct queue *queue, uint64_t wptr, uint64_t now_ns);
 /* It stands on somebody else's signal, or does no more. A blocked queue stays active for
  * the hooks: a doorbell behind the barrier is no progress, and costs nothing. */
 void activity_block(struct queue *queue, bool blocked, uint64_t now_ns);
-/* The runtime has stopped it, or started it again. Stopped it is idle, whatever is left in it: a kernel
+/* The runtime has stopped it, or started it again. Stopped it is idle, also with packets left in it: a kernel
  * that faulted is never finished. */
 void activity_stop(struct queue *queue, bool stopped, uint64_t now_ns);
 /* Its memory is gone: nothing can ever show its end. */

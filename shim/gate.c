@@ -19,7 +19,7 @@
 static uint32_t *gate;
 
 /* Of each thread, as its own data under `key`: what it was seen doing first. */
-enum whose { UNSEEN, PROGRAMS, RUNTIMES };
+enum thread_kind { UNSEEN, PROGRAMS, RUNTIMES };
 static pthread_key_t key;
 static int key_error = -1; /* 0: there is a key; -1: not asked for yet; else an errno */
 
@@ -41,17 +41,17 @@ int gate_set(bool closed)
 	return 0;
 }
 
-static enum whose whose(void)
+static enum thread_kind own_kind(void)
 {
-	return (enum whose)(uintptr_t)pthread_getspecific(key);
+	return (enum thread_kind)(uintptr_t)pthread_getspecific(key);
 }
 
 /* Where there is no memory for it, the thread is as one that was not seen. */
-static void seen(enum whose now)
+static void seen(enum thread_kind now)
 {
 	int saved = errno;
 
-	if (key_error == 0 && whose() == UNSEEN)
+	if (key_error == 0 && own_kind() == UNSEEN)
 		(void)pthread_setspecific(key, (const void *)(uintptr_t)now);
 	errno = saved;
 }
@@ -69,9 +69,9 @@ void gate_seen_events(void)
 static bool may_wait(void)
 {
 	/* Its threads poll then, and are never seen in WAIT_EVENTS. */
-	if (whose() == UNSEEN && config.no_interrupts)
+	if (own_kind() == UNSEEN && config.no_interrupts)
 		return gettid() == getpid();
-	return whose() != RUNTIMES;
+	return own_kind() != RUNTIMES;
 }
 
 /* Within the limit, or no queue that we can read. */

@@ -16,7 +16,7 @@
 
 /* `word`: the host's; not 0 while the gate is closed. Also in the fork child. */
 void gate_init(uint32_t *word);
-/* 0, or a negative errno: it stays open, because whose a thread is cannot be remembered
+/* 0, or a negative errno: it stays open, because it cannot be remembered which threads are the runtime's
  * (-EAGAIN: the program has used all of pthread_key_create()). Opening never fails. */
 int gate_set(bool closed);
 

@@ -24,7 +24,7 @@
  * and where so many wait, an ARRIVE may be among those that were lost. */
 #define FULL 8u
 
-/* What a thread that rings tells itself; the agent's own tells the others. */
+/* A thread that rings wakes so many peers; the agent's own thread wakes the others. */
 #define DIRECT 4u
 #define CHECK_NS 100000000u /* while held: is anything missed, does each still live? */
 
@@ -38,8 +38,8 @@ struct peer {
 	int priority;
 	char group[LANE_GROUP_MAX];
 	struct sockaddr_un address;
-	bool untold; /* atomic: of the last change of ours */
-	bool stale;  /* its lane is to be read again */
+	bool unwoken; /* atomic: of the last change of ours */
+	bool stale;   /* its lane is to be read again */
 	/* as its lane was last read */
 	uint32_t gpu_ids[LANE_NODES];
 	bool busy[LANE_NODES];
@@ -132,21 +132,21 @@ static void set_changed(void)
 
 /* Those that may have to hold themselves back: the less urgent ones, and of another node than before the
  * own group, which is one unit. Were there any but the first few? */
-static bool tell_few(bool new_node)
+static bool wake_few(bool new_node)
 {
 	int mine = unit_priority(config.group, priority());
-	uint32_t told = 0;
+	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		if (same_group(peers[i].group, config.group) ? !new_node
 							     : priority_of(&peers[i]) >= mine)
 			continue;
-		if (told++ < DIRECT)
+		if (n++ < DIRECT)
 			send_to(&peers[i].address, LOOK);
 		else
-			__atomic_store_n(&peers[i].untold, true, __ATOMIC_RELAXED);
+			__atomic_store_n(&peers[i].unwoken, true, __ATOMIC_RELAXED);
 	}
-	return told > DIRECT;
+	return n > DIRECT;
 }
 
 void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns)
@@ -164,17 +164,17 @@ void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns)
 		return;
 	write_node((uint32_t)slot);
 	set_changed();
-	more = tell_few(is_new);
+	more = wake_few(is_new);
 	/* The sampler's own sleep may be a short one, which work does not end. */
 	if (more || (active && peers_hold_awaits_work()))
 		send_to(&own_address, LOOK);
 	errno = saved;
 }
 
-static void tell_rest(void)
+static void wake_rest(void)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (__atomic_exchange_n(&peers[i].untold, false, __ATOMIC_RELAXED))
+		if (__atomic_exchange_n(&peers[i].unwoken, false, __ATOMIC_RELAXED))
 			send_to(&peers[i].address, LOOK);
 }
 
@@ -226,8 +226,8 @@ static bool is_known(const char *name)
 	return strcmp(files.name, name) == 0;
 }
 
-/* As its lane says. It has to know that we have seen another priority: meanwhile its work was not, or not
- * to be, told to us. */
+/* Of another priority than before: until now this process and the peer may not have sent each other what
+ * follows from it, so the peer reads this lane again, too. */
 static void read_peer(struct peer *peer)
 {
 	static struct lane copy; /* its head alone is ever touched */
@@ -505,7 +505,7 @@ static void drain_socket(void)
 	}
 }
 
-/* While held, whatever was not told, and the end of a process, are found. */
+/* While held, a datagram that was lost and the end of a process are found. */
 static void check(uint64_t now_ns)
 {
 	if (!peers_hold_stands() || now_ns < check_ns)
@@ -550,7 +550,7 @@ uint64_t peers_step(uint64_t now_ns, bool alone)
 		return retry_ns;
 	}
 	drain_socket();
-	tell_rest();
+	wake_rest();
 	check(now_ns);
 	if (__atomic_load_n(&rescan, __ATOMIC_RELAXED))
 		scan(LOOK);

@@ -63,7 +63,7 @@ void client_why_never(const struct client *client, const char *what, char why[KF
 {
 	uint32_t error = lane_word((const uint32_t *)&client->lane->runtime_errno);
 
-	/* The shim looks at the same files and has no room for a sentence. */
+	/* The shim reads the same files, and its lane has no room for a sentence. */
 	if (error == EOPNOTSUPP && cwsr_is_missing(why))
 		return;
 	snprintf(why, KFD_REASON, "%s: %s", what, strerror(error & 0xfff));

@@ -79,6 +79,24 @@ static void counter_above_0_is_not_over(void **state)
 	assert_true(over(LT, 8, 0));
 }
 
+typedef int64_t wait_fn(uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
+			unsigned state);
+wait_fn hsa_signal_wait_relaxed, hsa_signal_wait_scacquire, hsa_signal_wait_acquire;
+
+/* By each of its names. There is no runtime, so each comes back with what it waited for. */
+static void each_name_is_watched(void **state)
+{
+	wait_fn *const names[] = {hsa_signal_wait_relaxed, hsa_signal_wait_scacquire,
+				  hsa_signal_wait_acquire};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		told = -1;
+		assert_int_equal(names[i](64, EQ, 0, 1000, 0), 0);
+		assert_int_equal(told, 1);
+	}
+}
+
 int main(void)
 {
 	static const struct kfdshim_agent agent = {
@@ -87,6 +105,7 @@ int main(void)
 		cmocka_unit_test(unmet_is_not_over),
 		cmocka_unit_test(last_value_is_over),
 		cmocka_unit_test(counter_above_0_is_not_over),
+		cmocka_unit_test(each_name_is_watched),
 	};
 
 	agent_loaded = &agent;
