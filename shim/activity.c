@@ -188,7 +188,7 @@ static void serve_rung(struct queue *q, uint64_t signal, uint64_t now_ns)
 		return;
 	}
 	if (!q->active && q->missed)
-		q->missed--;
+		__atomic_store_n(&q->missed, q->missed - 1, __ATOMIC_RELAXED);
 	q->doorbell = signal;
 	__atomic_store_n(&q->hooked, true, __ATOMIC_RELAXED);
 	activity_begin(q, now_ns);

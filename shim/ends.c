@@ -102,13 +102,12 @@ static bool engine_has_ended(const struct queue *q, uint64_t r, uint64_t w)
 
 /*
  * The read pointer may lag behind the last packet's signal. But a slot that is reserved and not filled yet
- * names an old signal, which the doorbell's hook corrects (activity_try_end), of hooked queues alone; and a
+ * names an old signal, which the doorbell's hook corrects (activity_try_end), of covered queues alone; and a
  * signal whose end was found wrong (look.c) would show it again at every load.
  */
 static bool may_lag(const struct queue *q, uint64_t w)
 {
-	return __atomic_load_n(&q->hooked, __ATOMIC_RELAXED) &&
-	       w != __atomic_load_n(&q->refuted, __ATOMIC_RELAXED);
+	return queue_is_covered(q) && w != __atomic_load_n(&q->refuted, __ATOMIC_RELAXED);
 }
 
 /*

@@ -195,7 +195,7 @@ static void look_at(struct queue *q, uint64_t now_ns, bool suspended)
 	if (r != q->seen_rptr)
 		read_pointer_moved(q, r, now_ns);
 	if (w != q->seen_wptr && is_missed(q))
-		q->missed = ANNOUNCED;
+		__atomic_store_n(&q->missed, ANNOUNCED, __ATOMIC_RELAXED);
 	if (w != q->seen_wptr)
 		activity_submitted(q, r, w, now_ns);
 	if (!q->active)

@@ -60,8 +60,6 @@ struct queue {
 	uint64_t longest_ns; /* longest such time: its longest kernel, as far as looks tell */
 	bool stood;	     /* a look found rptr where it was at stalled_ns */
 	bool found;	     /* its last end was found by a look, not shown by a thread */
-	uint32_t missed;     /* a look found work that no hook had announced: until so many starts
-				more are announced, the hooks do not cover it */
 	bool stopped;	     /* by UPDATE_QUEUE of the runtime: the driver has it off the GPU */
 	bool blocked;	     /* active, but it stands on somebody else's signal: not counted */
 
@@ -69,6 +67,8 @@ struct queue {
 	uint64_t upper_doorbell; /* of `upper`; 0: none */
 	bool active;
 	bool hooked;	 /* a doorbell hook has seen it */
+	uint32_t missed; /* a look found work that no hook had announced: until so many starts
+			    more are announced, the hooks do not cover it */
 	bool ring_moved; /* UPDATE_QUEUE gave it another ring: do not read `ring` */
 	uint64_t rung;	 /* request: activate, this doorbell is about to be rung */
 	bool moved;	 /* request: look at the write pointer */
@@ -128,10 +128,11 @@ static inline bool queue_is_sdma(const struct queue *queue)
 	       queue->type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
 }
 
-/* Under the lock: a hook announces each start of its work. */
+/* A hook announces each start of its work. Under the lock, or within rcu_begin(). */
 static inline bool queue_is_covered(const struct queue *queue)
 {
-	return queue->hooked && queue->missed == 0;
+	return __atomic_load_n(&queue->hooked, __ATOMIC_RELAXED) &&
+	       __atomic_load_n(&queue->missed, __ATOMIC_RELAXED) == 0;
 }
 
 /* The driver runs no queue of these (kfd_process_queue_manager.c, is_active). */

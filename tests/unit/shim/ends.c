@@ -11,6 +11,7 @@
 
 #include "common/clock.h"
 #include "shim/activity.h"
+#include "shim/look.h"
 #include "tests/lib/mock_kfd.h"
 
 #define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
@@ -252,6 +253,28 @@ static void slot_of_an_unhooked_queue_is_no_end(void)
 	CHECK(!q[0]->active);
 }
 
+/* Nor is it heard, perhaps, if this queue was rung past the hooks lately. */
+static void slot_rung_past_the_hooks_is_no_end(void)
+{
+	struct fake_signal old = {.kind = 1};
+
+	begin_second_lap(&old);
+	fake.agent->doorbell((uint64_t)(uintptr_t)made[0].doorbell);
+	loaded(&old);
+	CHECK(!q[0]->active && queue_is_covered(q[0]));
+	fake_submit(&made[0], &old);
+	agent_lock();
+	look_at_queues(clock_ns(), false);
+	agent_unlock();
+	CHECK(q[0]->active && !queue_is_covered(q[0]));
+	fake_drain(&made[0]);
+	reserve(0);
+	old.value = 0;
+	fake.agent->events_end();
+	loaded(&old);
+	CHECK(q[0]->active);
+}
+
 IN_CHILD(wait_for_what_came_after_it_ends_it)
 IN_CHILD(packets_that_are_left_keep_it)
 IN_CHILD(load_of_the_last_signal_ends_it)
@@ -262,6 +285,7 @@ IN_CHILD(wait_for_events_ends_it)
 IN_CHILD(signal_that_is_gone_ends_nothing)
 IN_CHILD(slot_that_is_filled_meanwhile_is_no_end)
 IN_CHILD(slot_of_an_unhooked_queue_is_no_end)
+IN_CHILD(slot_rung_past_the_hooks_is_no_end)
 
 int main(void)
 {
@@ -276,6 +300,7 @@ int main(void)
 		cmocka_unit_test(test_signal_that_is_gone_ends_nothing),
 		cmocka_unit_test(test_slot_that_is_filled_meanwhile_is_no_end),
 		cmocka_unit_test(test_slot_of_an_unhooked_queue_is_no_end),
+		cmocka_unit_test(test_slot_rung_past_the_hooks_is_no_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
