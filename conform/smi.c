@@ -11,6 +11,7 @@
 #include "conform/lab.h"
 
 #define LATE_MS 2000
+#define VIOLATION_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_MEMORY_VIOLATION)
 #define QUIET_MS 20
 #define BIT(event) (1ull << ((event)-1))
 #define ALL_EVENTS (~0ull)
@@ -226,11 +227,13 @@ void check_smi_process_end_at_exit(void)
 }
 
 /* How many bytes of memory faults, one after the other until there are `bytes` in
- * all, a descriptor that nobody reads has kept. */
+ * all, a descriptor that is not read has kept. A debugger that keeps the faults to itself
+ * keeps the process from being evicted by the first. */
 static size_t kept_of(size_t bytes)
 {
 	static char text[16384];
 	struct kfdabi_create_queue args, again;
+	struct kfdabi_runtime_info info;
 	struct raw_queue queue;
 	size_t told = 0, n;
 	struct gpu_file gpu;
@@ -238,6 +241,8 @@ static size_t kept_of(size_t bytes)
 	ssize_t got;
 
 	gpu_open(&gpu);
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	CHECK_IS(trap_enable(gpu.kfd, getpid(), VIOLATION_MASK, STDOUT_FILENO, &info), 0);
 	fd = smi_open(gpu.kfd, gpu.gpu_id, BIT(KFDABI_SMI_VMFAULT));
 	unread = smi_open(gpu.kfd, gpu.gpu_id, BIT(KFDABI_SMI_VMFAULT));
 	queue_args(&gpu, &queue, &args);

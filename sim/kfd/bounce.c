@@ -30,8 +30,8 @@ bool queue_active(const struct queue *queue)
 		return false;
 	return queue->ring && queue->ring_bytes &&
 	       (queue->percent || rule_broken(world, RULE_resume_maps_only_if_percent_permits)) &&
-	       !process->evicted && !queue->leaving && !queue->stalled && !process->dead &&
-	       !held_as_new(queue);
+	       !process->evictions[queue->node] && !queue->leaving && !queue->stalled &&
+	       !process->dead && !held_as_new(queue);
 }
 
 uint64_t nodes_active(const struct world *world)
@@ -61,6 +61,13 @@ struct bounce *bounce_new(struct process *process, struct call *call,
 
 static void bounce_go_on(struct bounce *bounce);
 
+static void bounce_free(struct bounce *bounce)
+{
+	process_unref(bounce->process);
+	free(bounce->ids);
+	free(bounce);
+}
+
 static void bounce_end(struct bounce *bounce)
 {
 	struct process *process = bounce->process;
@@ -69,6 +76,12 @@ static void bounce_end(struct bounce *bounce)
 		bounce->again--;
 		bounce->next_node = 0;
 		bounce_go_on(bounce);
+		return;
+	}
+	if (bounce->by_driver) {
+		if (bounce->unmapped && !process->dead)
+			bounce->unmapped(bounce);
+		bounce_free(bounce);
 		return;
 	}
 	process_ref(process);
@@ -85,9 +98,7 @@ static void bounce_end(struct bounce *bounce)
 		bounce->released(bounce);
 	if (bounce->call)
 		call_answer(bounce->call, bounce->result);
-	process_unref(process);
-	free(bounce->ids);
-	free(bounce);
+	bounce_free(bounce);
 }
 
 /* Taking all off: the firmware waits for waves to end by themselves, as long as
@@ -185,7 +196,10 @@ static void bounce_go_on(struct bounce *bounce)
 
 void bounce_begin(struct bounce *bounce)
 {
-	process_lock(bounce->process);
+	if (bounce->by_driver)
+		process_ref(bounce->process);
+	else
+		process_lock(bounce->process);
 	bounce_go_on(bounce);
 }
 

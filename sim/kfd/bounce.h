@@ -21,7 +21,10 @@ struct node;
 struct bounce {
 	struct world *world;
 	struct process *process; /* referenced; locked from bounce_begin() until it is over */
-	struct call *call;	 /* answered with `result` at the end; may be NULL */
+	/* Of the driver's own, on one node: it does not lock the process, which may die meanwhile;
+	 * released is not called, and unmapped not for the dead. */
+	bool by_driver;
+	struct call *call; /* answered with `result` at the end; may be NULL */
 	int result;
 	uint64_t nodes;	     /* mask of those that bounce, one after another */
 	uint64_t failed;     /* of them: where the firmware did not answer */
@@ -64,6 +67,10 @@ bool queue_active(const struct queue *queue);
 void bounce_collected(struct process *process);
 /* Nodes whose runlist is not empty: elsewhere a change costs nothing. */
 uint64_t nodes_active(const struct world *world);
+
+/* evict.c: the process has a memory fault on that node, at process->violation[node], which no
+ * debugger keeps to itself: it is evicted and then told. */
+void fault_passed_on(struct process *process, uint32_t node);
 
 /* reset.c: firmware that does not answer, and the GPU reset that follows. */
 /* From now on nothing can be preempted on this node (debugfs: hang_hws). */

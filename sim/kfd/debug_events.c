@@ -84,9 +84,12 @@ void debug_queue_deleted(struct process *process, uint32_t node)
 
 bool debug_memory_violation(struct process *process, uint32_t node, uint64_t va)
 {
+	const struct world *world = process->world;
+
 	process->violation[node] = va;
 	return debug_raise_device(process, node, MEMORY_MASK) &&
-	       !rule_broken(process->world, RULE_memory_violation_goes_to_debugger);
+	       !rule_broken(world, RULE_memory_violation_goes_to_debugger) &&
+	       !rule_broken(world, RULE_memory_violation_evicts_nothing);
 }
 
 int debug_send_event(struct call *call, struct process *target)
@@ -103,8 +106,10 @@ int debug_send_event(struct call *call, struct process *target)
 		if (node < 0)
 			return rule_broken(world, RULE_send_event_unknown_gpu_is_enodev) ? 0
 											 : -ENODEV;
-		if (!rule_broken(world, RULE_memory_violation_can_be_passed_on))
+		if (rule_broken(world, RULE_memory_violation_passed_on_evicts))
 			event_memory_fault(target, gpu_id, target->violation[node]);
+		else if (!rule_broken(world, RULE_memory_violation_can_be_passed_on))
+			fault_passed_on(target, (uint32_t)node);
 		mask &= ~MEMORY_MASK;
 	}
 	if (mask & RUNTIME_MASK)

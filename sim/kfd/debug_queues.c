@@ -183,6 +183,8 @@ static bool resume_one(struct queue *queue)
 {
 	const struct world *world = queue->process->world;
 
+	if (rule_broken(world, RULE_resume_leaves_the_evicted_off))
+		queue->process->evictions[queue->node] = 0;
 	if (queue->suspended) {
 		debug_resume_queue(queue);
 		return true;

@@ -70,7 +70,7 @@ void drive_fault(struct queue *queue, uint64_t va)
 		    process->record->pid, process->record->comm, queue->id, (unsigned long long)va);
 	process->fault_told = true;
 	if (!debug_memory_violation(process, queue->node, va))
-		event_memory_fault(process, process->world->nodes[queue->node].gpu_id, va);
+		fault_passed_on(process, queue->node);
 	smi_vm_fault(process, queue->node);
 }
 

@@ -229,7 +229,8 @@ bool drive_has_work(const struct world *world, pid_t pid);
 uint64_t drive_due(const struct world *world); /* wall; UINT64_MAX: something is reported before */
 void drive_fetch(struct queue *queue);
 void drive_reread_wptr(struct node *node); /* after a map: work without a doorbell */
-/* A GPU access failed: the queue stops, the process gets a memory fault. */
+/* A GPU access failed: the queue stops, the process gets a memory fault, and unless a debugger
+ * takes that, the driver evicts its queues on this node. */
 void drive_fault(struct queue *queue, uint64_t va);
 int drive_submit(struct queue *queue, const struct packet *packet,
 		 const struct gpu_packet *gpu_packet); /* -EAGAIN: no room */

@@ -158,7 +158,8 @@ struct process {
 	uint64_t queue_ids[QUEUE_IDS_MAX / 64];
 	uint64_t run_ns[WORLD_NODES_MAX]; /* model; of work until it had no queue there */
 
-	bool evicted;	      /* all its queues, on all nodes, by a GPU reset: for ever */
+	/* The driver's qpd->evicted: while it is not 0 all its queues there are off (evict.c). */
+	uint32_t evictions[WORLD_NODES_MAX];
 	uint64_t reset_nodes; /* where it had queues when the GPU was reset */
 	bool saved_before;    /* savearea.c has written something */
 

@@ -308,6 +308,8 @@ int ioctl_create_queue(struct call *call)
 	a->queue_id = queue->id;
 	a->doorbell_offset =
 		doorbell_offset(process, (uint32_t)node) + 8ull * queue->doorbell_index;
+	if (rule_broken(call->world, RULE_queue_of_an_evicted_process_is_off))
+		process->evictions[node] = 0;
 	bounce->queue = queue;
 	bounce->queue_id = queue->id;
 	bounce->released = created_released;

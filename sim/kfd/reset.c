@@ -97,10 +97,11 @@ static void evict_all(struct world *world, uint32_t failed)
 	{
 		if (has_queue_on(process, failed))
 			process->reset_nodes |= 1ull << failed;
-		for (uint32_t i = 0; i < world->nodes_n; i++)
+		for (uint32_t i = 0; i < world->nodes_n; i++) {
+			process->evictions[i]++;
 			if (process->vm[i].file)
 				smi_queue_eviction(process, i, SMI_BY_SUSPEND);
-		process->evicted = true;
+		}
 	}
 	for (uint32_t i = 0; i < world->nodes_n; i++) {
 		take_all_off(&world->nodes[i]);

@@ -2,7 +2,8 @@
 /*
  * What an SMI descriptor holds is limited (1024 bytes by the rules of 6.12):
  * events that do not fit are lost as a whole, and after reading there is room
- * again. A descriptor that is closed is let go of.
+ * again. A descriptor that is closed is let go of. The faults are kept by a debugger, so that
+ * the first does not evict the process.
  */
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #define FIFO_BYTES 1024
 #define FAULTS 70 /* each about 20 bytes */
 #define BAD_ADDRESS 0x20000u
+#define VIOLATION_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_MEMORY_VIOLATION)
 
 static int smi_open(const struct gpu_file *gpu)
 {
@@ -46,10 +48,13 @@ int main(void)
 {
 	char text[4 * FIFO_BYTES];
 	ssize_t n, line, total = 0;
+	struct kfdabi_runtime_info info;
 	struct gpu_file gpu;
 	int fd;
 
 	gpu_open(&gpu);
+	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	CHECK_IS(trap_enable(gpu.kfd, getpid(), VIOLATION_MASK, STDOUT_FILENO, &info), 0);
 	fd = smi_open(&gpu);
 	fault(&gpu);
 	line = read(fd, text, sizeof text);

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+/* What a memory fault does to the queues of its process. */
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "conform/checks.h"
+#include "conform/desk.h"
+
+#define BAD_ADDRESS 0x20000u
+#define LATE_MS 2000u
+#define VIOLATION_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_MEMORY_VIOLATION)
+
+static uint32_t memory_event(const struct desk *desk)
+{
+	struct kfd_ioctl_create_event_args a = {.event_type = KFD_IOC_EVENT_MEMORY};
+
+	CHECK_IS(lab_ioctl(desk->gpu.kfd, KFDABI_CREATE_EVENT, &a, sizeof a), 0);
+	return a.event_id;
+}
+
+static void wait_for(const struct desk *desk, uint32_t event)
+{
+	struct kfd_event_data data = {.event_id = event};
+	struct kfd_ioctl_wait_events_args a = {
+		.events_ptr = (uint64_t)(uintptr_t)&data, .num_events = 1, .timeout = LATE_MS};
+
+	CHECK_IS(lab_ioctl(desk->gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a), 0);
+	CHECK_IS(a.wait_result, KFD_IOC_WAIT_RESULT_COMPLETE);
+}
+
+static void write_nowhere(struct raw_queue *queue)
+{
+	queue_barrier(queue, NULL, (struct signal *)BAD_ADDRESS);
+	queue_ring(queue);
+}
+
+/* The first queue faults, and the driver has told it; it has evicted before it tells. */
+static void fault(struct desk *desk)
+{
+	uint32_t event = memory_event(desk);
+
+	write_nowhere(&desk->queues[0]);
+	wait_for(desk, event);
+}
+
+void check_memory_fault_evicts_the_process(void)
+{
+	struct signal *work;
+	struct desk desk;
+
+	desk_open(&desk, 2);
+	work = &desk.signals[desk.sent++];
+	work->value = 1;
+	queue_work_begun(&desk.queues[1], 60, work);
+	fault(&desk);
+	CHECK(stays_away(&desk.gpu, &work->value, 0, 200));
+	CHECK(desk_stands(&desk, desk_send(&desk, &desk.queues[1])));
+}
+
+void check_memory_fault_is_of_one_gpu(void)
+{
+	struct gpu_file second;
+	struct signal *signal;
+	struct raw_queue far;
+	struct desk desk;
+
+	desk_open(&desk, 1);
+	gpu_open_too(&second, &desk.gpu, 1);
+	queue_new(&second, &far);
+	signal = signals_new(&second);
+	fault(&desk);
+	signal->value = 1;
+	queue_barrier(&far, NULL, signal);
+	queue_ring(&far);
+	CHECK(desk_done(signal));
+}
+
+void check_queue_of_an_evicted_process_is_off(void)
+{
+	struct desk desk;
+
+	desk_open(&desk, 1);
+	fault(&desk);
+	queue_new(&desk.gpu, &desk.queues[1]);
+	CHECK(desk_stands(&desk, desk_send(&desk, &desk.queues[1])));
+}
+
+void check_resume_leaves_the_evicted_off(void)
+{
+	struct desk desk;
+
+	desk_open(&desk, 2);
+	desk_suspend_one(&desk, &desk.queues[1]);
+	fault(&desk);
+	desk_resume_one(&desk, &desk.queues[1]);
+	CHECK(desk_stands(&desk, desk_send(&desk, &desk.queues[1])));
+}
+
+/* A session that takes memory violations, and one that has come. */
+static void violate(struct desk *desk)
+{
+	struct kfdabi_dbg_trap a = {0};
+	uint64_t until = clock_ns() + LATE_MS * 1000000ull;
+
+	desk_prepare(desk);
+	for (unsigned i = 0; i < 2; i++)
+		queue_new(&desk->gpu, &desk->queues[i]);
+	desk_enable(desk, VIOLATION_MASK);
+	write_nowhere(&desk->queues[0]);
+	while (desk_trap(desk, &a, KFDABI_TRAP_QUERY_DEBUG_EVENT) == -EAGAIN) {
+		CHECK(clock_ns() < until);
+		sleep_ms(1);
+	}
+}
+
+void check_memory_violation_evicts_nothing(void)
+{
+	struct desk desk;
+
+	violate(&desk);
+	CHECK(desk_runs(&desk, &desk.queues[1]));
+}
+
+void check_memory_violation_passed_on_evicts(void)
+{
+	struct kfdabi_dbg_trap a = {.u.send_runtime_event.exception_mask = VIOLATION_MASK};
+	struct desk desk;
+	uint32_t event;
+
+	violate(&desk);
+	event = memory_event(&desk);
+	a.u.send_runtime_event.gpu_id = desk.gpu.gpu_id;
+	CHECK_IS(desk_trap(&desk, &a, KFDABI_TRAP_SEND_RUNTIME_EVENT), 0);
+	wait_for(&desk, event);
+	CHECK(desk_stands(&desk, desk_send(&desk, &desk.queues[1])));
+}
