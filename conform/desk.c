@@ -164,6 +164,14 @@ void desk_sdma(struct desk *desk, struct raw_queue *queue)
 	CHECK_IS(queue_create(&desk->gpu, queue, &args), 0);
 }
 
+void desk_sdma_put(struct raw_queue *queue, const uint32_t *packet, size_t bytes)
+{
+	memcpy((char *)queue->ring.cpu + queue->written, packet, bytes);
+	queue->written += bytes; /* bytes, here */
+	__atomic_store_n(queue_wptr(queue), queue->written, __ATOMIC_RELEASE);
+	__atomic_store_n(queue->doorbell, queue->written, __ATOMIC_RELEASE);
+}
+
 volatile int64_t *desk_fence(struct raw_queue *queue, uint32_t value)
 {
 	char *at = (char *)queue->pointers[1].cpu + FENCE_OFFSET;
@@ -171,9 +179,6 @@ volatile int64_t *desk_fence(struct raw_queue *queue, uint32_t value)
 	uint32_t packet[4] = {SDMA_FENCE, 0, 0, value};
 
 	memcpy(packet + 1, &address, sizeof address);
-	memcpy((char *)queue->ring.cpu + queue->written, packet, sizeof packet);
-	queue->written += sizeof packet; /* bytes, here */
-	__atomic_store_n(queue_wptr(queue), queue->written, __ATOMIC_RELEASE);
-	__atomic_store_n(queue->doorbell, queue->written, __ATOMIC_RELEASE);
+	desk_sdma_put(queue, packet, sizeof packet);
 	return (volatile int64_t *)at;
 }

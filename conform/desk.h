@@ -51,6 +51,8 @@ int desk_update(struct desk *desk, const struct raw_queue *queue, bool ring, uin
 
 /* An SDMA queue; its ring starts with zeros, which are nops. */
 void desk_sdma(struct desk *desk, struct raw_queue *queue);
+/* An SDMA packet, and rung. */
+void desk_sdma_put(struct raw_queue *queue, const uint32_t *packet, size_t bytes);
 /* A fence packet that writes `value` behind the read pointer; rung. */
 volatile int64_t *desk_fence(struct raw_queue *queue, uint32_t value);
 

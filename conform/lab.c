@@ -159,6 +159,7 @@ int queue_create(const struct gpu_file *gpu, struct raw_queue *queue,
 		    (off_t)(args->doorbell_offset - in_page));
 	CHECK(page != MAP_FAILED);
 	queue->doorbell = (volatile uint64_t *)(page + in_page);
+	queue->doorbell_at = in_page;
 	return 0;
 }
 

@@ -102,6 +102,7 @@ struct raw_queue {
 	uint32_t id;
 	struct buffer ring, pointers[2], eop, save;
 	volatile uint64_t *doorbell;
+	uint64_t doorbell_at; /* bytes from the start of the process's doorbells of that GPU */
 	uint64_t written;
 	uint64_t kernel; /* work.c: its descriptor, once loaded */
 };

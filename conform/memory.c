@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "conform/checks.h"
-#include "conform/lab.h"
+#include "conform/desk.h"
 
 #define PAGE 4096u
 #define MIB (1ull << 20)
@@ -203,6 +203,40 @@ void check_doorbell_memory_is_two_pages(void)
 	CHECK_IS(alloc(&gpu, &a), -EINVAL);
 	a.size = 2 * PAGE;
 	CHECK_IS(alloc(&gpu, &a), 0);
+}
+
+/* The process's doorbells as its GPU sees them. */
+static uint64_t doorbells_for_gpu(const struct gpu_file *gpu)
+{
+	alloc_args a = request(gpu, 2 * PAGE,
+			       KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE);
+
+	CHECK_IS(alloc(gpu, &a), 0);
+	CHECK_IS(map(gpu, a.handle), 0);
+	return a.va_addr;
+}
+
+void check_gpu_write_rings_a_doorbell(void)
+{
+	enum { SDMA_WRITE = 2, DWORDS = 2 };
+	struct raw_queue sdma, *queue;
+	struct signal *sent;
+	struct desk desk;
+	uint64_t at, value;
+
+	desk_open(&desk, 1);
+	queue = &desk.queues[0];
+	desk_sdma(&desk, &sdma);
+	/* Once this is here the queues are mapped, and their write pointers have been read. */
+	CHECK(comes(desk_fence(&sdma, 1), 1, DESK_RUNS_MS));
+	sent = desk_send_silently(&desk, queue);
+	at = doorbells_for_gpu(&desk.gpu) + queue->doorbell_at;
+	value = queue->written - 1;
+	desk_sdma_put(&sdma,
+		      (uint32_t[]){SDMA_WRITE, (uint32_t)at, (uint32_t)(at >> 32), DWORDS - 1,
+				   (uint32_t)value, (uint32_t)(value >> 32)},
+		      24);
+	CHECK(desk_done(sent));
 }
 
 void check_mmio_memory_is_one_page(void)

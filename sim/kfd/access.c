@@ -31,7 +31,7 @@ enum {
 };
 
 struct place {
-	char *direct;  /* NULL: not ours */
+	char *direct;  /* pages of ours, or doorbells; NULL: neither */
 	uint64_t cpu;  /* in the process, if direct is NULL */
 	uint64_t room; /* bytes from here to the buffer's end */
 };
@@ -52,8 +52,13 @@ static int find_place(const struct process *process, uint64_t va, struct place *
 		place->direct = pages_at(mapping->pages, mapping->offset + (va - mapping->va));
 		return 0;
 	}
+	if (mapping->doorbells && !rule_broken(process->world, RULE_gpu_write_rings_a_doorbell)) {
+		place->direct = mapping->doorbells + mapping->offset + (va - mapping->va);
+		process->world->gpu_rang = true;
+		return 0;
+	}
 	if (!mapping->cpu_va)
-		return -EFAULT; /* doorbells, MMIO */
+		return -EFAULT; /* MMIO */
 	place->cpu = mapping->cpu_va + (va - mapping->va);
 	return 0;
 }

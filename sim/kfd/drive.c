@@ -371,6 +371,16 @@ static void scan_doorbells(struct world *world)
 	}
 }
 
+/* Did a packet ring? */
+static bool look_at_rung(struct world *world)
+{
+	if (!world->gpu_rang)
+		return false;
+	world->gpu_rang = false;
+	scan_doorbells(world);
+	return true;
+}
+
 static uint64_t next_doorbell(const struct world *world)
 {
 	uint64_t first = UINT64_MAX;
@@ -428,6 +438,12 @@ static bool feed(struct world *world)
 	return any;
 }
 
+/* Is there more to do at this instant, now that the GPUs have done what was due? */
+static bool goes_on(struct world *world)
+{
+	return feed(world) || look_at_waiting(world) || moves_end(world) || look_at_rung(world);
+}
+
 /* False: a thread of a virtual world has been woken, and runs before anything else happens. */
 static bool advance(struct world *world)
 {
@@ -467,7 +483,7 @@ static void keep_up(struct world *world, uint64_t now)
 	/* What is new is of now, and not of the time that was caught up with. */
 	do
 		advance(world);
-	while (feed(world) || look_at_waiting(world) || moves_end(world));
+	while (goes_on(world));
 }
 
 static void expire(struct world *world, uint64_t now)
@@ -511,7 +527,7 @@ bool drive_settle(struct world *world)
 	do
 		if (!advance(world))
 			return false;
-	while (feed(world) || look_at_waiting(world) || moves_end(world));
+	while (goes_on(world));
 	expire(world, clock_ns());
 	keep_house(world, clock_ns());
 	return world->woken == woken;

@@ -142,6 +142,7 @@ struct world {
 	bool behind;	    /* the last turn has lost time */
 	uint64_t driven_ns; /* wall: when the GPU was last brought up to date */
 	uint64_t last_doorbell_ns;
+	bool gpu_rang; /* a packet has reached doorbells, which were not looked at since */
 	uint64_t next_deadline_ns; /* of WAIT_EVENTS; UINT64_MAX: none */
 	uint64_t next_pinned_ns;   /* of pin.c; UINT64_MAX: none */
 	uint64_t next_check_ns;	   /* look for processes that exec'ed */

@@ -335,6 +335,9 @@ static int bo_map(struct process *process, struct bo *bo, uint32_t node)
 		.va = bo->va,
 		.size = bo->pages ? bo->pages->bytes : page_up(bo->size),
 		.pages = bo->pages,
+		.doorbells = bo->flags & KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL
+				     ? (char *)(uintptr_t)process->doorbells[bo->node]
+				     : NULL,
 		.cpu_va = bo->cpu_va,
 		.owner = bo,
 	};

@@ -54,7 +54,8 @@ struct pages {
 struct mapping {
 	uint64_t va, size;
 	struct pages *pages; /* NULL: not ours */
-	uint64_t offset;     /* of va in the pages */
+	char *doorbells;     /* pages NULL: the process's doorbells on one node, or NULL */
+	uint64_t offset;     /* of va in the pages, or in the doorbells */
 	uint64_t cpu_va;     /* USERPTR: where it lies in the process; else 0 */
 	const void *owner;   /* who mapped it */
 };
