@@ -217,9 +217,27 @@ static int read_packet(struct queue *queue, uint64_t at, struct aql *aql)
 	return 0;
 }
 
+static const char *error_name(enum queue_error_code code)
+{
+	switch (code) {
+	case QUEUE_ERROR_DIMENSION:
+		return "a dispatch with a size of 0 or with too many workgroups";
+	case QUEUE_ERROR_GROUP_MEMORY:
+		return "a workgroup with more group memory than a compute unit has";
+	case QUEUE_ERROR_CODE:
+		return "a dispatch without a kernel";
+	case QUEUE_ERROR_GROUP_SIZE:
+		return "a workgroup with more waves than a compute unit holds";
+	case QUEUE_ERROR_VENDOR:
+		return "a vendor packet of an unknown format";
+	default:
+		return "a packet of an unknown type";
+	}
+}
+
 /* The packet at queue->fetched into the model; *va: what a fault is about. 0, a
  * queue_error_code, or negative: -EAGAIN not yet, -EFAULT. */
-static int fetch_one(struct queue *queue, uint64_t *va)
+static int fetch_one(struct queue *queue, uint64_t *va, unsigned *header)
 {
 	struct packet packet = {.at = queue->fetched, .end = queue->fetched + 1};
 	struct gpu_packet to = {0};
@@ -229,6 +247,7 @@ static int fetch_one(struct queue *queue, uint64_t *va)
 	*va = queue->hw_ring;
 	if (read_packet(queue, queue->fetched, &aql))
 		return -EFAULT;
+	*header = aql.header;
 	if ((aql.header & 0xff) == AQL_INVALID)
 		return -EAGAIN;
 	if (is_pm4_ib(&aql))
@@ -241,6 +260,7 @@ static int fetch_one(struct queue *queue, uint64_t *va)
 void aql_fetch(struct queue *queue)
 {
 	uint64_t slots = queue->hw_ring_bytes / AQL_BYTES, va;
+	unsigned header;
 	int r = 0;
 
 	while (!r && !queue->stopped && queue->submitted - queue->done < QUEUE_AHEAD) {
@@ -252,13 +272,15 @@ void aql_fetch(struct queue *queue)
 		if ((int64_t)(queue->limit - queue->fetched) <= 0 ||
 		    queue->fetched - queue->retired >= slots)
 			return;
-		r = fetch_one(queue, &va);
+		r = fetch_one(queue, &va, &header);
 	}
 	/* An error is met when everything before it is done. */
 	if (!r || r == -EAGAIN || queue->submitted != queue->done)
 		return;
 	if (r > 0)
-		queue_error(queue, (enum queue_error_code)r);
+		queue_error(queue, (enum queue_error_code)r, "%s (AQL packet %llu, header 0x%04x)",
+			    error_name((enum queue_error_code)r),
+			    (unsigned long long)queue->fetched, header);
 	else
 		drive_fault(queue, va);
 }

@@ -62,13 +62,12 @@ void drive_fault(struct queue *queue, uint64_t va)
 {
 	struct process *process = queue->process;
 
-	queue->stopped = true;
-	if (process->dead)
+	if (process->dead) {
+		queue->stopped = true;
 		return;
-	if (!process->fault_told)
-		say("simulated GPU memory fault: pid %d (%s), queue %u, near address 0x%llx",
-		    process->record->pid, process->record->comm, queue->id, (unsigned long long)va);
-	process->fault_told = true;
+	}
+	queue_halt(queue, "memory fault of the simulated GPU %u at address 0x%llx",
+		   process->world->nodes[queue->node].gpu_id, (unsigned long long)va);
 	if (!debug_memory_violation(process, queue->node, va))
 		fault_passed_on(process, queue->node);
 	smi_vm_fault(process, queue->node);

@@ -45,8 +45,13 @@ void fault_passed_on(struct process *process, uint32_t node)
 	for (uint32_t i = 0; i < world->nodes_n; i++)
 		if (i != node && rule_broken(world, RULE_memory_fault_is_of_one_gpu))
 			evict(process, i, NULL);
-	if (rule_broken(world, RULE_memory_fault_evicts_the_process) || process->evictions[node])
+	if (rule_broken(world, RULE_memory_fault_evicts_the_process) || process->evictions[node]) {
 		event_memory_fault(process, world->nodes[node].gpu_id, process->violation[node]);
-	else
-		evict(process, node, tell_fault);
+		return;
+	}
+	evict(process, node, tell_fault);
+	if (!process->lost[node])
+		say("pid %d (%s): the driver has evicted its queues from GPU %u for good",
+		    process->record->pid, process->record->comm, world->nodes[node].gpu_id);
+	process->lost[node] = "evicted after a memory fault";
 }

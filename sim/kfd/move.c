@@ -127,8 +127,7 @@ int move_begin(struct queue *queue)
 	if (r > 0 && !moving->held) {
 		moving->held = malloc(HELD_MAX * sizeof *moving->held);
 		if (!moving->held) {
-			say("no memory for a copy of many bytes: queue %u of pid %d stops",
-			    queue->id, queue->process->record->pid);
+			queue_halt(queue, "no memory for a copy of many bytes");
 			moving->move.fault = moving->move.dst;
 			r = -ENOMEM;
 		}

@@ -73,23 +73,10 @@ static void advance(struct pm4_code *code, uint32_t dwords)
 	code->dwords -= dwords;
 }
 
-/* The length of the packet at the start of `code`, and its opcode. */
-static int packet_at(struct queue *queue, const struct pm4_code *code, uint32_t *dwords,
+static int packet_at(const struct queue *queue, const struct pm4_code *code, uint32_t *dwords,
 		     uint32_t *op)
 {
-	uint32_t header;
-
-	if (!code->dwords)
-		return -EAGAIN;
-	if (pm4_read(queue, code, 0, &header, 1))
-		return -EFAULT;
-	*dwords = pm4_length(header, op);
-	if (!*dwords)
-		return -EBADMSG;
-	if (*dwords <= code->dwords)
-		return 0;
-	/* The ring's rest comes with a later doorbell, unless it never fits. */
-	return code->ring && *dwords <= queue->hw_ring_bytes / 4 ? -EAGAIN : -EBADMSG;
+	return code->dwords ? pm4_packet(queue, code, dwords, op) : -EAGAIN;
 }
 
 static bool stands_alone(uint32_t op)
@@ -321,7 +308,7 @@ static void fetch_failed(struct queue *queue, int r)
 	if (r == -EAGAIN || queue->submitted != queue->done)
 		return;
 	if (r == -EBADMSG)
-		queue_error(queue, is_aql(queue) ? QUEUE_ERROR_VENDOR : QUEUE_ERROR_UNSUPPORTED);
+		pm4_error(queue, &code);
 	else
 		drive_fault(queue, code.ring ? queue->hw_ring : code.at);
 }

@@ -16,6 +16,7 @@ enum pm4_op {
 	PM4_DISPATCH_DIRECT = 0x15,
 	PM4_ATOMIC_MEM = 0x1e,
 	PM4_REG_RMW = 0x21,
+	PM4_PRED_EXEC = 0x23,
 	PM4_CONTEXT_CONTROL = 0x28,
 	PM4_WRITE_DATA = 0x37,
 	PM4_WAIT_REG_MEM = 0x3c,
@@ -37,6 +38,13 @@ enum pm4_op {
 
 /* Dwords of the packet with this header; 0: the engine does not know it. */
 uint32_t pm4_length(uint32_t header, uint32_t *op);
+/* Of the packet at the start of the code, which has a dword at least: its opcode, and its dwords
+ * or, where it makes the engine skip those behind it, all of them as one NOP. -EFAULT, -EBADMSG:
+ * the engine does not know it, -EAGAIN: it is not all there yet. */
+int pm4_packet(const struct queue *queue, const struct pm4_code *code, uint32_t *dwords,
+	       uint32_t *op);
+/* The queue stops at the packet at the start of the code. */
+void pm4_error(struct queue *queue, const struct pm4_code *code);
 /* Does it wait until what was launched before has ended? */
 bool pm4_flushes(uint32_t op);
 /* n dwords from the code's dword `first` on. */

@@ -19,6 +19,7 @@ static const uint8_t lengths[256] = {
 	[PM4_DISPATCH_DIRECT] = 5,
 	[PM4_ATOMIC_MEM] = 9,
 	[PM4_REG_RMW] = 4,
+	[PM4_PRED_EXEC] = 2,
 	[PM4_CONTEXT_CONTROL] = 3,
 	[PM4_WRITE_DATA] = 4,
 	[PM4_WAIT_REG_MEM] = 7,
@@ -63,6 +64,51 @@ int pm4_read(const struct queue *queue, const struct pm4_code *code, uint32_t fi
 	if (code->ring)
 		return ring_read(queue, (code->at + first) * 4, to, 4ull * n);
 	return access_read(queue->process, code->at + 4ull * first, to, 4ull * n);
+}
+
+/* A PRED_EXEC whose XCCs are none of the node's: how many dwords behind it are not executed. The
+ * XCCs are bits 31:24 of its second dword, the dwords bits 13:0 (PACKET3_PRED_EXEC in soc15d.h).
+ * What it lets one XCC do is done here once, as is what all XCCs do alike. */
+static uint32_t predicated(const struct queue *queue, uint32_t d)
+{
+	const struct world *world = queue->process->world;
+	const uint32_t mine = (1u << world->config.gpu.xccs) - 1;
+
+	if (rule_broken(world, RULE_pred_exec_is_for_the_xccs_it_names))
+		return 0;
+	return d >> 24 & mine ? 0 : d & 0x3fff;
+}
+
+int pm4_packet(const struct queue *queue, const struct pm4_code *code, uint32_t *dwords,
+	       uint32_t *op)
+{
+	uint32_t d[2] = {0};
+
+	if (pm4_read(queue, code, 0, d, code->dwords < 2 ? 1 : 2))
+		return -EFAULT;
+	*dwords = pm4_length(d[0], op);
+	if (!*dwords)
+		return -EBADMSG;
+	if (*op == PM4_PRED_EXEC && code->dwords >= *dwords) {
+		*dwords += predicated(queue, d[1]);
+		*op = PM4_NOP;
+	}
+	if (*dwords <= code->dwords)
+		return 0;
+	/* The ring's rest comes with a later doorbell, unless it never fits. */
+	return code->ring && *dwords <= queue->hw_ring_bytes / 4 ? -EAGAIN : -EBADMSG;
+}
+
+void pm4_error(struct queue *queue, const struct pm4_code *code)
+{
+	enum queue_error_code error = is_aql(queue) ? QUEUE_ERROR_VENDOR : QUEUE_ERROR_UNSUPPORTED;
+	uint32_t header = 0;
+
+	pm4_read(queue, code, 0, &header, 1);
+	queue_error(queue, error,
+		    "unknown or malformed PM4 packet 0x%02x (header 0x%08x at %s0x%llx)",
+		    header >> 8 & 0xff, header, code->ring ? "dword " : "address ",
+		    (unsigned long long)code->at);
 }
 
 static uint64_t qword(const uint32_t *d)
@@ -183,11 +229,10 @@ void pm4_effect(struct queue *queue, struct packet *packet, uint64_t now_ns)
 {
 	while (packet->code.dwords) {
 		const struct pm4_code code = packet->code;
-		uint32_t header, dwords, op;
-		int r = pm4_read(queue, &code, 0, &header, 1);
+		uint32_t dwords, op;
+		int r = pm4_packet(queue, &code, &dwords, &op);
 
-		dwords = r ? 0 : pm4_length(header, &op);
-		if (!r && (!dwords || dwords > code.dwords))
+		if (r == -EAGAIN)
 			r = -EBADMSG;
 		if (!r) {
 			packet->code.at += code.ring ? dwords : 4ull * dwords;
@@ -195,7 +240,7 @@ void pm4_effect(struct queue *queue, struct packet *packet, uint64_t now_ns)
 			r = effect(queue, &code, op, dwords, now_ns);
 		}
 		if (r == -EBADMSG)
-			queue_error(queue, QUEUE_ERROR_UNSUPPORTED);
+			pm4_error(queue, &code);
 		else if (r < 0)
 			drive_fault(queue, code.ring ? queue->hw_ring : code.at);
 		if (r)

@@ -160,8 +160,9 @@ struct process {
 
 	/* The driver's qpd->evicted: while it is not 0 all its queues there are off (evict.c). */
 	uint32_t evictions[WORLD_NODES_MAX];
-	uint64_t reset_nodes; /* where it had queues when the GPU was reset */
-	bool saved_before;    /* savearea.c has written something */
+	const char *lost[WORLD_NODES_MAX]; /* why they are off for good; NULL: they are not */
+	uint64_t reset_nodes;		   /* where it had queues when the GPU was reset */
+	bool saved_before;		   /* savearea.c has written something */
 
 	/* Debugger interface. */
 	uint32_t runtime_state; /* enum kfdabi_runtime_state */
@@ -180,7 +181,7 @@ struct process {
 	struct call_list runtime_sleepers; /* RUNTIME_ENABLE that wait for one */
 
 	struct kernel_map *kernels; /* kernels.c */
-	bool fault_told;
+	unsigned stops_said;	    /* queues whose stop was said */
 };
 TAILQ_HEAD(process_list, process);
 

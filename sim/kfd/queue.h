@@ -99,6 +99,7 @@ struct queue_record {
 	uint64_t dispatches, timed_only, suspends, resumes;
 	struct gpu_queue_stats stats;
 	struct queue *live; /* NULL once destroyed */
+	char stopped[128];  /* why it takes no packets any more; "": it does */
 };
 
 /* Where a queue stands in hardware (hqd.c; engine and rlc: queue_create.c). */
@@ -194,7 +195,11 @@ enum queue_error_code {
 	QUEUE_ERROR_GROUP_SIZE = 21,
 	QUEUE_ERROR_VENDOR = 23,
 };
-void queue_error(struct queue *queue, enum queue_error_code code);
+/* The rest is what was found and where, as for printf. */
+void queue_error(struct queue *queue, enum queue_error_code code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The queue takes no packets any more; says why, and so does the report. */
+void queue_halt(struct queue *queue, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Exceptions of the queue, to its runtime, as that has asked for them. */
 void queue_tell_runtime(const struct queue *queue, uint64_t mask);
 

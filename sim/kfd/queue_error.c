@@ -8,7 +8,13 @@
  * kfd_process.c of Linux 6.12). What firmware sends for a PM4 ring is not
  * known: "unsupported packet" is assumed.
  */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "sim/kfd/kfd.h"
+
+#define STOPS_SAID 16u /* of a process */
 
 /* amd_queue_t and amd_signal_t, in bytes from their start */
 enum { QUEUE_RPTR = 128, QUEUE_INACTIVE_SIGNAL = 192, SIGNAL_VALUE = 8 };
@@ -51,12 +57,41 @@ void queue_tell_runtime(const struct queue *queue, uint64_t mask)
 		event_fire(process, to.event);
 }
 
-void queue_error(struct queue *queue, enum queue_error_code code)
+static void stop(struct queue *queue, const char *format, va_list args)
+{
+	const struct process_record *process = queue->process->record;
+	struct queue_record *record = queue->record;
+
+	queue->stopped = true;
+	if (record->stopped[0])
+		return;
+	vsnprintf(record->stopped, sizeof record->stopped, format, args);
+	if (queue->process->stops_said >= STOPS_SAID)
+		return;
+	say("pid %d (%s): queue %u stops: %s", process->pid, process->comm, queue->id,
+	    record->stopped);
+	if (++queue->process->stops_said == STOPS_SAID)
+		say("pid %d: queues that stop from here on are in the report only", process->pid);
+}
+
+void queue_halt(struct queue *queue, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	stop(queue, format, args);
+	va_end(args);
+}
+
+void queue_error(struct queue *queue, enum queue_error_code code, const char *format, ...)
 {
 	struct process *process = queue->process;
 	uint64_t mask = kfdabi_ec_mask(code), signal = 0, value = signal_code(code);
+	va_list args;
 
-	queue->stopped = true;
+	va_start(args, format);
+	stop(queue, format, args);
+	va_end(args);
 	if (process->dead)
 		return;
 	if (is_aql(queue))

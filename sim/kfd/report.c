@@ -70,10 +70,19 @@ static uint64_t in_flight(const struct queue *queue)
 	return n;
 }
 
+static const char *why_stopped(const struct queue *queue)
+{
+	return queue->record->stopped[0] ? queue->record->stopped
+					 : queue->process->lost[queue->node];
+}
+
 void report_queue_gone(struct queue *queue)
 {
 	struct node *node = &queue->process->world->nodes[queue->node];
+	const char *why = why_stopped(queue);
 
+	if (why && why != queue->record->stopped)
+		snprintf(queue->record->stopped, sizeof queue->record->stopped, "%s", why);
 	gpu_queue_stats(node->gpu, (uint32_t)queue->gpu_queue, &queue->record->stats);
 	queue->record->discarded += in_flight(queue);
 	queue->record->live = NULL;
@@ -96,6 +105,7 @@ static const char *type_name(uint32_t type)
 static json_t *queue_json(struct queue_record *record)
 {
 	struct gpu_queue_stats stats = record->stats;
+	const char *stopped = record->stopped[0] ? record->stopped : NULL;
 	uint64_t discarded = record->discarded;
 
 	if (record->live) { /* the world ends, and it with it */
@@ -104,16 +114,17 @@ static json_t *queue_json(struct queue_record *record)
 		gpu_queue_stats(queue->process->world->nodes[queue->node].gpu,
 				(uint32_t)queue->gpu_queue, &stats);
 		discarded += in_flight(queue);
+		stopped = why_stopped(queue);
 	}
-	return json_pack("{s:i, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I}", "id",
-			 (int)record->id, "type", type_name(record->type), "gpu_id",
+	return json_pack("{s:i, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:s?}",
+			 "id", (int)record->id, "type", type_name(record->type), "gpu_id",
 			 (int)record->gpu_id, "submitted", (json_int_t)record->submitted, "packets",
 			 (json_int_t)record->packets, "discarded", (json_int_t)discarded,
 			 "dispatches", (json_int_t)record->dispatches, "timed_only",
 			 (json_int_t)record->timed_only, "busy_us", (double)stats.busy_ns / 1000.0,
 			 "workgroups", (json_int_t)stats.wgs_done, "suspends",
 			 (json_int_t)record->suspends, "resumes", (json_int_t)record->resumes,
-			 "preempted", (json_int_t)stats.preempted);
+			 "preempted", (json_int_t)stats.preempted, "stopped", stopped);
 }
 
 static json_t *processes_json(struct world *world)

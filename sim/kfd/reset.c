@@ -99,6 +99,7 @@ static void evict_all(struct world *world, uint32_t failed)
 			process->reset_nodes |= 1ull << failed;
 		for (uint32_t i = 0; i < world->nodes_n; i++) {
 			process->evictions[i]++;
+			process->lost[i] = "evicted for a GPU reset";
 			if (process->vm[i].file)
 				smi_queue_eviction(process, i, SMI_BY_SUSPEND);
 		}

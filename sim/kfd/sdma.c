@@ -249,6 +249,16 @@ static int next_unit(struct queue *queue)
 	return r;
 }
 
+static void sdma_error(struct queue *queue, const struct pm4_code *code)
+{
+	uint32_t header = 0;
+
+	pm4_read(queue, code, 0, &header, 1);
+	queue_halt(queue, "unknown or malformed SDMA packet %u.%u (header 0x%08x at %s0x%llx)",
+		   header & 0xff, header >> 8 & 0xff, header, code->ring ? "dword " : "address ",
+		   (unsigned long long)code->at);
+}
+
 void sdma_fetch(struct queue *queue)
 {
 	struct pm4_code code;
@@ -262,8 +272,7 @@ void sdma_fetch(struct queue *queue)
 		return;
 	code = current(queue);
 	if (r == -EBADMSG)
-		say("unknown SDMA packet at byte %llu of queue %u of pid %d: the queue stops",
-		    (unsigned long long)queue->fetched, queue->id, queue->process->record->pid);
+		sdma_error(queue, &code);
 	drive_fault(queue,
 		    code.ring ? queue->hw_ring + queue->fetched % queue->hw_ring_bytes : code.at);
 }
