@@ -41,6 +41,44 @@ void report_kernel(struct world *world, uint32_t kernel)
 		world->kernels[kernel].dispatches++;
 }
 
+/* Of the kernels that were timed only, the one with the most dispatches that does not come before
+ * @before or is it (NULL: none does). */
+static const struct kernel_record *next_timed(const struct world *world,
+					      const struct kernel_record *before)
+{
+	const struct kernel_record *next = NULL;
+
+	for (const struct kernel_record *kernel = world->kernels;
+	     kernel < world->kernels + world->n_kernels; kernel++) {
+		if (kernel->executed || !kernel->dispatches ||
+		    (before && (kernel->dispatches > before->dispatches ||
+				(kernel->dispatches == before->dispatches && kernel <= before))))
+			continue;
+		if (!next || kernel->dispatches > next->dispatches)
+			next = kernel;
+	}
+	return next;
+}
+
+uint64_t world_timed_only(const struct world *world, char *names, size_t room)
+{
+	const struct kernel_record *kernel = NULL;
+	uint64_t dispatches = 0;
+	size_t n = 0;
+
+	*names = '\0';
+	while ((kernel = next_timed(world, kernel))) {
+		const char *before = dispatches ? ", " : "";
+
+		dispatches += kernel->dispatches;
+		if (n + strlen(kernel->name) + sizeof ", ..." <= room)
+			n += (size_t)snprintf(names + n, room - n, "%s%s", before, kernel->name);
+		else if (n + sizeof ", ..." <= room && (!n || names[n - 1] != '.'))
+			n += (size_t)snprintf(names + n, room - n, "%s...", before);
+	}
+	return dispatches;
+}
+
 void report_unknown(struct world *world, uint8_t type, uint32_t nr)
 {
 	for (size_t i = 0; i < world->n_unknown; i++)

@@ -143,6 +143,10 @@ int world_virtual(struct world *world, int page_fd, pid_t init);
  * readable (0) or no task is left under the filter (0). */
 int world_run(struct world *world, int listener_fd, int stop_fd);
 
+/* How many dispatches took their time and were not executed; @names, if there were any: what kernels
+ * these were, the most frequent first, as many as have room. */
+uint64_t world_timed_only(const struct world *world, char *names, size_t room);
+
 /* The object of docs/formats.md "kfdsim --report" without "exit_code", which
  * the runner adds. A new reference; NULL: no memory. */
 json_t *world_report(struct world *world);

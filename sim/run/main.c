@@ -156,6 +156,19 @@ static int serve(struct world *world, const struct world_init *init, int time_pa
 	return failed;
 }
 
+/* Says so if kernels were not executed; the exit status if that is to be a failure. */
+static int tell_timed(const struct options *o, const struct world *world)
+{
+	char names[256];
+	uint64_t n = world_timed_only(world, names, sizeof names);
+
+	if (!n)
+		return 0;
+	return complain(o->fail_on_timed ? STATUS_FAILED : 0,
+			"%llu kernel%s timed, not executed, and wrote nothing: %s",
+			(unsigned long long)n, n == 1 ? " was" : "s were", names);
+}
+
 static int run(const struct options *o, const struct machine *machine, struct spawn *spawn,
 	       struct report *report)
 {
@@ -180,9 +193,10 @@ static int run(const struct options *o, const struct machine *machine, struct sp
 	if (!status)
 		status = serve(world, &init, tree.time_page, &command_status);
 	if (!status) {
-		int bad = report->path ? report_write(report, world_report(world), command_status)
-				       : 0;
+		int bad = tell_timed(o, world);
 
+		if (report->path)
+			bad |= report_write(report, world_report(world), command_status);
 		status = bad && !command_status ? bad : command_status;
 	}
 	world_free(world);

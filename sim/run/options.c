@@ -37,6 +37,8 @@ static const char help_text[] =
 	"  --break RULE        answer one rule of the driver wrongly (kfdconform --list)\n"
 	"  --root DIR          COMMAND sees this folder as / (packaging/roots.sh makes some)\n"
 	"  --report FILE.json  write at the end what ran, and what did not (docs/formats.md)\n"
+	"  --fail-on-timed     end with 1 if a kernel was timed and not executed; a line on\n"
+	"                      standard error names such kernels in any case\n"
 	"  --help              this text\n"
 	"\n"
 	"docs/kfdsim.md tells every key, and what is as on hardware and what is not.\n"
@@ -139,6 +141,9 @@ static int parse_option(struct options *o, int option, char **argv)
 	case 'r':
 		o->report = optarg;
 		return 0;
+	case 'f':
+		o->fail_on_timed = true;
+		return 0;
 	case 'h':
 		o->help = true;
 		return 0;
@@ -165,6 +170,7 @@ int options_parse(struct options *o, int argc, char **argv)
 		{"break", required_argument, NULL, 'b'},
 		{"root", required_argument, NULL, 'R'},
 		{"report", required_argument, NULL, 'r'},
+		{"fail-on-timed", no_argument, NULL, 'f'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
