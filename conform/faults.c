@@ -96,6 +96,15 @@ void check_resume_leaves_the_evicted_off(void)
 	CHECK(desk_stands(&desk, desk_send(&desk, &desk.queues[1])));
 }
 
+void check_suspend_counts_the_evicted(void)
+{
+	struct desk desk;
+
+	desk_open(&desk, 2);
+	fault(&desk);
+	desk_suspend_one(&desk, &desk.queues[1]);
+}
+
 /* A session that takes memory violations, and one that has come. */
 static void violate(struct desk *desk)
 {

@@ -238,6 +238,31 @@ void bounce_timer_fired(struct gpu *gpu, struct gpu_event *event)
 		failed(gpu, event);
 }
 
+/* Off, and without what had begun. */
+static void reset_queue(struct gpu *gpu, struct queue *queue)
+{
+	cp_stop(gpu, queue);
+	for (uint32_t x = 0; x < gpu->config.xccs; x++)
+		list_remove(&queue->seats[x].restoring);
+	queue_drop_cohorts(gpu, queue);
+	queue_set_on(gpu, queue, false);
+	queue->mapped = false;
+	cp_lose(gpu, queue);
+}
+
+int gpu_queue_reset(struct gpu *gpu, uint32_t queue)
+{
+	struct queue *found = queue_find(gpu, queue);
+
+	if (!found)
+		return -ENOENT;
+	if (gpu->bounce_phase != BOUNCE_MAP)
+		return -EBUSY;
+	reset_queue(gpu, found);
+	times_queue(gpu, found);
+	return 0;
+}
+
 void gpu_reset(struct gpu *gpu)
 {
 	bool was_hung = gpu->hung;
@@ -245,19 +270,9 @@ void gpu_reset(struct gpu *gpu)
 	gpu->hung = false;
 	runlist_stop(gpu);
 	gpu->slicing = false;
-	for (uint32_t i = 0; i < gpu->n_ids; i++) {
-		struct queue *queue = gpu->queues[i];
-
-		if (!queue)
-			continue;
-		cp_stop(gpu, queue);
-		for (uint32_t x = 0; x < gpu->config.xccs; x++)
-			list_remove(&queue->seats[x].restoring);
-		queue_drop_cohorts(gpu, queue);
-		queue_set_on(gpu, queue, false);
-		queue->mapped = false;
-		cp_lose(gpu, queue);
-	}
+	for (uint32_t i = 0; i < gpu->n_ids; i++)
+		if (gpu->queues[i])
+			reset_queue(gpu, gpu->queues[i]);
 	if (gpu->bounce_phase != BOUNCE_FAIL)
 		return;
 	heap_cancel(&gpu->heap, &gpu->bounce_timer);

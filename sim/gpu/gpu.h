@@ -247,6 +247,10 @@ int gpu_bounce_within(struct gpu *gpu, uint64_t tag, const struct gpu_change *ch
  * after it are served. */
 void gpu_reset(struct gpu *gpu);
 
+/* The same to one queue, while all are off for a bounce (its UNMAPPED was the last event); it stays
+ * off until another bounce maps it. -ENOENT; -EBUSY: the queues are not off. */
+int gpu_queue_reset(struct gpu *gpu, uint32_t queue);
+
 /* Goes on to the next event at or before `until`. True: *event is filled and
  * gpu_now() is its time, and calls made now happen then. False: nothing more
  * up to `until`, and gpu_now() == until (never backwards). */

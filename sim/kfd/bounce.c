@@ -30,8 +30,8 @@ bool queue_active(const struct queue *queue)
 		return false;
 	return queue->ring && queue->ring_bytes &&
 	       (queue->percent || rule_broken(world, RULE_resume_maps_only_if_percent_permits)) &&
-	       !process->evictions[queue->node] && !queue->leaving && !queue->stalled &&
-	       !process->dead && !held_as_new(queue);
+	       !process->evictions[queue->node] && !queue->reset && !queue->leaving &&
+	       !queue->stalled && !process->dead && !held_as_new(queue);
 }
 
 uint64_t nodes_active(const struct world *world)
@@ -56,6 +56,7 @@ struct bounce *bounce_new(struct process *process, struct call *call,
 	bounce->call = call;
 	bounce->unmapped = unmapped;
 	bounce->grace = KFDABI_GRACE_DEFAULT;
+	bounce->stuck = -1;
 	return bounce;
 }
 
@@ -63,6 +64,8 @@ static void bounce_go_on(struct bounce *bounce);
 
 static void bounce_free(struct bounce *bounce)
 {
+	if (bounce->evicts && !bounce->process->dead)
+		evict_for_memory(bounce->process);
 	process_unref(bounce->process);
 	free(bounce->ids);
 	free(bounce);
@@ -111,6 +114,8 @@ static uint64_t unmap_time(const struct bounce *bounce, const struct node *node)
 
 	if (!gpu_live_units(node->gpu))
 		return ns;
+	if (bounce->stuck >= 0)
+		ns += (uint64_t)((double)config->switches.unmap_latency_ns * config->time_scale);
 	ns += config->switches.preempt_ns;
 	if (bounce->grace == KFDABI_GRACE_DEFAULT)
 		return ns;
@@ -184,8 +189,11 @@ static void bounce_go_on(struct bounce *bounce)
 		if (!(bounce->nodes >> (node - world->nodes) & 1))
 			continue;
 		node->bounces++;
+		bounce->evicts |=
+			!bounce->by_driver && node->bounces == world->config.switches.evict_at;
 		if (!firmware_answers(node, bounce))
 			return;
+		bounce->stuck = firmware_stuck_queue(node);
 		if (!ask_node(bounce, node))
 			return;
 		say("no memory for a bounce: the simulated GPU is not to be trusted");
@@ -256,6 +264,9 @@ void bounce_event(struct node *node, const struct gpu_event *event)
 	note_saved(node);
 	if (!bounce)
 		return; /* an eviction: reset.c */
+	if (bounce->stuck >= 0)
+		firmware_reset_queue(node, bounce->stuck);
+	bounce->stuck = -1;
 	hqd_update(bounce->process, (uint32_t)(node - world->nodes));
 	world->figures.bounces++;
 	world->figures.bounce_model_ns += event->unmap_ns + world->config.gpu.map_ns;

@@ -21,7 +21,9 @@ struct node;
 struct bounce {
 	struct world *world;
 	struct process *process; /* referenced; locked from bounce_begin() until it is over */
-	/* Of the driver's own, on one node: it does not lock the process, which may die meanwhile;
+	int stuck;   /* the GPU model's id of a queue of the node that does not come off; -1 */
+	bool evicts; /* a switch: when it is over, its process is evicted */
+	/* Of the driver's own: it does not lock the process, which may die meanwhile;
 	 * released is not called, and unmapped not for the dead. */
 	bool by_driver;
 	struct call *call; /* answered with `result` at the end; may be NULL */
@@ -71,6 +73,11 @@ uint64_t nodes_active(const struct world *world);
 /* evict.c: the process has a memory fault on that node, at process->violation[node], which no
  * debugger keeps to itself: it is evicted and then told. */
 void fault_passed_on(struct process *process, uint32_t node);
+/* As if memory were short: the process's queues go from all of its GPUs, and come back when
+ * evictions_expire() finds that their time is over. */
+void evict_for_memory(struct process *process);
+void evictions_expire(struct world *world, uint64_t now_ns);
+uint64_t evictions_due(const struct world *world); /* wall; UINT64_MAX: nothing to wait for */
 
 /* reset.c: firmware that does not answer, and the GPU reset that follows. */
 /* From now on nothing can be preempted on this node (debugfs: hang_hws). */
@@ -78,6 +85,11 @@ void firmware_hang(struct world *world, uint32_t node);
 /* Will a bounce of the node, begun now, be answered? If not it is kept until the
  * driver gives up, and fails then or, during a reset, at once. */
 bool firmware_answers(struct node *node, struct bounce *bounce);
+/* Does a compute queue of the node not come off in the bounce that begins now? Its id in the GPU
+ * model, or -1. */
+int firmware_stuck_queue(struct node *node);
+/* The bounce has taken all others off: the driver resets that queue. */
+void firmware_reset_queue(struct node *node, int gpu_queue);
 void firmware_expire(struct world *world, uint64_t now_ns);
 uint64_t firmware_due(const struct world *world); /* wall; UINT64_MAX: nothing to wait for */
 void firmware_forget(struct node *node);	  /* the world ends */

@@ -15,9 +15,10 @@
 
 void debug_resume_queue(struct queue *queue)
 {
-	if (queue->suspended)
-		queue->record->resumes++;
-	queue->suspended = false;
+	if (!queue->suspended)
+		return;
+	queue->record->resumes++;
+	queue->suspended = queue->reset = false;
 }
 
 /* The entry's own bit 31 does not hinder a match: the driver sets it everywhere
@@ -170,6 +171,9 @@ static bool suspend_one(struct queue *queue)
 	    rule_broken(world, RULE_suspend_reaches_sdma_queues))
 		return false;
 	if (!queue_active(queue) && rule_broken(world, RULE_suspend_flags_an_inactive_queue))
+		return false;
+	if (queue->process->evictions[queue->node] &&
+	    rule_broken(world, RULE_suspend_counts_the_evicted))
 		return false;
 	queue->suspended = true;
 	queue->stalled = false;

@@ -489,6 +489,8 @@ static void expire(struct world *world, uint64_t now)
 {
 	if (now >= firmware_due(world))
 		firmware_expire(world, now);
+	if (now >= evictions_due(world))
+		evictions_expire(world, now);
 	if (now >= world->next_deadline_ns)
 		events_expire(world, now);
 	if (now >= world->next_pinned_ns)
@@ -561,6 +563,9 @@ static uint64_t next_event(const struct world *world, const struct node *but)
 		if (&world->nodes[i] != but && next_of_gpu(&world->nodes[i]) < first)
 			first = next_of_gpu(&world->nodes[i]);
 
+	if (at < first)
+		first = at;
+	at = evictions_due(world);
 	if (at < first)
 		first = at;
 	at = next_doorbell(world);

@@ -5,29 +5,105 @@
  * kfd_device_queue_manager.c). It counts them for each process and GPU, and a queue that is
  * created meanwhile is off from the start. The GPU resets of reset.c count, too.
  *
- * A memory fault evicts the process from the GPU where it happened, and nothing ever restores it
+ * Where memory is short, a worker evicts a process from all of its GPUs, and another restores it
+ * (evict_process_worker and restore_process_worker in kfd_process.c). Memory never is short here:
+ * a switch makes it so. A memory fault evicts the process from the GPU where it happened, and nothing ever restores it
  * (kfd_set_dbg_ev_from_interrupt and kfd_dbg_send_exception_to_runtime in kfd_debug.c).
  */
+#include "common/clock.h"
 #include "sim/kfd/files.h"
 
+#define RESTORE_NS 100000000u /* PROCESS_RESTORE_TIME_MS */
+
 /* Evictions come from the driver's workers, which take no mutex of the process. */
-static void bounce_for(struct process *process, uint32_t node, void (*unmapped)(struct bounce *))
+static void bounce_for(struct process *process, uint64_t nodes, void (*unmapped)(struct bounce *))
 {
 	struct bounce *bounce = bounce_new(process, NULL, unmapped);
 
 	if (!bounce) {
-		say("no memory for an eviction: queues of pid %d go on", process->pid);
+		say("no memory for an eviction: queues of pid %d stay as they are", process->pid);
 		return;
 	}
 	bounce->by_driver = true;
-	bounce->nodes = 1ull << node;
+	bounce->nodes = nodes;
 	bounce_begin(bounce);
+}
+
+static void count_eviction(struct process *process, uint32_t node)
+{
+	if (!process->evictions[node]++)
+		process->evicted_since_ns[node] = clock_ns();
 }
 
 static void evict(struct process *process, uint32_t node, void (*evicted)(struct bounce *))
 {
-	process->evictions[node]++;
-	bounce_for(process, node, evicted);
+	count_eviction(process, node);
+	bounce_for(process, 1ull << node, evicted);
+}
+
+void evict_for_memory(struct process *process)
+{
+	uint64_t nodes = 0;
+
+	/* A second worker finds the eviction fence signalled, and takes its own eviction back. */
+	if (process->restore_due_ns)
+		return;
+	for (uint32_t i = 0; i < process->world->nodes_n; i++) {
+		if (!process->vm[i].file)
+			continue;
+		smi_queue_eviction(process, i, SMI_BY_TTM);
+		count_eviction(process, i);
+		nodes |= 1ull << i;
+	}
+	process->restore_due_ns = clock_ns() + RESTORE_NS;
+	bounce_for(process, nodes, NULL);
+}
+
+/* Of several evictions only the last restore brings the queues back, and counts. */
+static bool restore_node(struct process *process, uint32_t node)
+{
+	struct queue *queue;
+
+	smi_queue_restore(process, node, false);
+	if (!process->evictions[node] || --process->evictions[node])
+		return false;
+	TAILQ_FOREACH(queue, &process->queues, link)
+	if (queue->node == node)
+		queue->reset = false;
+	process->evicted_ns[node] += clock_ns() - process->evicted_since_ns[node];
+	procfs_evicted(process, node);
+	return true;
+}
+
+static void restore(struct process *process)
+{
+	uint64_t nodes = 0;
+
+	process->restore_due_ns = 0;
+	for (uint32_t i = 0; i < process->world->nodes_n; i++)
+		if (process->vm[i].file && restore_node(process, i))
+			nodes |= 1ull << i;
+	bounce_for(process, nodes, NULL);
+}
+
+void evictions_expire(struct world *world, uint64_t now_ns)
+{
+	struct process *process;
+
+	TAILQ_FOREACH(process, &world->processes, link)
+	if (process->restore_due_ns && process->restore_due_ns <= now_ns)
+		restore(process);
+}
+
+uint64_t evictions_due(const struct world *world)
+{
+	const struct process *process;
+	uint64_t due = UINT64_MAX;
+
+	TAILQ_FOREACH(process, &world->processes, link)
+	if (process->restore_due_ns && process->restore_due_ns < due)
+		due = process->restore_due_ns;
+	return due;
 }
 
 static void tell_fault(struct bounce *bounce)

@@ -31,6 +31,7 @@ void procfs_queue_gone(const struct queue *queue);
 void procfs_queue_resized(struct queue *queue); /* UPDATE_QUEUE was here */
 /* process->vram[node] has changed. */
 void procfs_vram(struct process *process, uint32_t node);
+void procfs_evicted(struct process *process, uint32_t node); /* evicted_ns[node], likewise */
 /* Figures that are sampled (cu_occupancy, sdma): every 10 ms while there is
  * work, and at once after procfs_touch(). */
 void procfs_touch(struct world *world);

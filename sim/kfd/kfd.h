@@ -47,6 +47,7 @@ struct node {
 	/* bounce.c, reset.c */
 	uint64_t bounces;	  /* begun */
 	bool all_off;		  /* a bounce took all queues off and mapped none */
+	bool stuck_yet;		  /* a switch: a queue has not come off once */
 	bool hung, resetting;	  /* the firmware does not answer; a reset is under way */
 	uint64_t firmware_due_ns; /* wall: the driver gives up, or the reset is over; 0: no */
 	struct bounce_list stuck; /* wait for that */

@@ -161,8 +161,10 @@ struct process {
 	/* The driver's qpd->evicted: while it is not 0 all its queues there are off (evict.c). */
 	uint32_t evictions[WORLD_NODES_MAX];
 	const char *lost[WORLD_NODES_MAX]; /* why they are off for good; NULL: they are not */
-	uint64_t reset_nodes;		   /* where it had queues when the GPU was reset */
-	bool saved_before;		   /* savearea.c has written something */
+	uint64_t evicted_ns[WORLD_NODES_MAX], evicted_since_ns[WORLD_NODES_MAX]; /* till restored */
+	uint64_t restore_due_ns;						 /* 0: not */
+	uint64_t reset_nodes; /* where it had queues when the GPU was reset */
+	bool saved_before;    /* savearea.c has written something */
 
 	/* Debugger interface. */
 	uint32_t runtime_state; /* enum kfdabi_runtime_state */

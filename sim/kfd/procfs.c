@@ -33,6 +33,7 @@ struct procfs {
 
 #define VRAM "vram_%u"
 #define SDMA "sdma_%u"
+#define EVICTED "stats_%u/evicted_ms"
 #define OCCUPANCY "stats_%u/cu_occupancy"
 
 struct number {
@@ -426,6 +427,19 @@ void procfs_vram(struct process *process, uint32_t node)
 			   process->vram[node]);
 }
 
+void procfs_evicted(struct process *process, uint32_t node)
+{
+	struct world *world = process->world;
+	char name[2 * TEXT_BYTES], text[TEXT_BYTES];
+
+	if (!process->folder)
+		return;
+	snprintf(name, sizeof name, EVICTED, world->nodes[node].gpu_id);
+	snprintf(text, sizeof text, "%llu\n",
+		 (unsigned long long)(process->evicted_ns[node] / 1000000));
+	put_text(world, process->folder->dir, name, text);
+}
+
 /* Rules about suspension that are to be answered wrongly. */
 static void answer_wrongly(const struct queue *queue)
 {
@@ -436,8 +450,7 @@ static void answer_wrongly(const struct queue *queue)
 	if (rule_broken(world, RULE_proc_suspended_queue_stays_listed)) {
 		procfs_queue_gone(queue);
 	} else if (rule_broken(world, RULE_proc_evicted_ms_excludes_suspension)) {
-		snprintf(name, sizeof name, "stats_%u/evicted_ms",
-			 world->nodes[queue->node].gpu_id);
+		snprintf(name, sizeof name, EVICTED, world->nodes[queue->node].gpu_id);
 		put_text(world, dir, name, "20\n");
 	} else if (rule_broken(world, RULE_proc_vram_of_suspended_stays)) {
 		snprintf(name, sizeof name, VRAM, world->nodes[queue->node].gpu_id);

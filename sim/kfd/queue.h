@@ -132,8 +132,9 @@ struct queue {
 	bool being_destroyed;
 	bool leaving;		     /* will be freed at the next unmap */
 	struct call_list destroyers; /* DESTROY_QUEUE calls that sleep until it is resumed */
-	bool stopped;		     /* after an error in its packets: fetches no more */
-	bool map_wanted;	     /* what the last bounce asked for */
+	bool reset;	 /* alone, by the driver: off until something activates it anew */
+	bool stopped;	 /* after an error in its packets: fetches no more */
+	bool map_wanted; /* what the last bounce asked for */
 
 	uint32_t doorbell_index;
 	volatile uint64_t *doorbell;

@@ -9,7 +9,14 @@
  * the driver evicts every process from all of them, and it never brings these back:
  * only processes that come later run again. Till the driver gives up, the queues
  * that were mapped go on. Not simulated: what a reset does to the contents of VRAM,
- * the reset of a single queue, and the neighbours in a hive that are reset together.
+ * and the neighbours in a hive that are reset together.
+ *
+ * From Linux 6.12 on the firmware gives up on a compute queue that does not come off
+ * and takes the others; the driver then resets that queue alone, and the call that
+ * waited succeeds (unmap_queues_cpsch, reset_hung_queues and set_queue_as_reset in
+ * kfd_device_queue_manager.c). The process of the queue gets a HW-exception event,
+ * and its UPDATE_QUEUE fails from then on. A RESUME of the queue, or the restore of an
+ * evicted process, maps it again; that it does nothing then is assumed.
  */
 #include <errno.h>
 
@@ -33,6 +40,8 @@ static bool fails_now(const struct node *node)
 	const struct world_switches *switches = &node->world->config.switches;
 	double slow_ns = (double)switches->preempt_ns / node->world->config.time_scale;
 
+	if (switches->preempt_stuck_queue)
+		return false;
 	return node->bounces == switches->preempt_fails_at ||
 	       (slow_ns > (double)switches->preemption_timeout_ns && gpu_live_units(node->gpu));
 }
@@ -53,6 +62,56 @@ bool firmware_answers(struct node *node, struct bounce *bounce)
 		node->firmware_due_ns = clock_ns() + world->config.switches.preemption_timeout_ns;
 	TAILQ_INSERT_TAIL(&node->stuck, bounce, link);
 	return false;
+}
+
+/* The compute queue with the most live work; -1: none has any. */
+static int busiest(const struct node *node)
+{
+	uint64_t most = 0;
+	int found = -1;
+
+	for (unsigned i = 0; i < node->n_by_gpu_queue; i++) {
+		uint64_t units = node->by_gpu_queue[i] ? gpu_queue_units(node->gpu, i) : 0;
+
+		if (units > most && is_compute_type(node->by_gpu_queue[i]->type)) {
+			most = units;
+			found = (int)i;
+		}
+	}
+	return found;
+}
+
+int firmware_stuck_queue(struct node *node)
+{
+	const struct world_switches *switches = &node->world->config.switches;
+	uint64_t at = switches->preempt_fails_at;
+	int queue;
+
+	if (!switches->preempt_stuck_queue || (at ? node->bounces != at : node->stuck_yet))
+		return -1;
+	queue = busiest(node);
+	node->stuck_yet = queue >= 0;
+	return queue;
+}
+
+void firmware_reset_queue(struct node *node, int gpu_queue)
+{
+	struct queue *queue = node->by_gpu_queue[gpu_queue];
+	uint64_t mask = 1ull << index_of(node);
+	struct process *process;
+
+	if (!queue)
+		return;
+	gpu_queue_reset(node->gpu, (uint32_t)gpu_queue);
+	queue_halt(queue, "reset by the driver, because it did not come off the GPU");
+	queue->reset = true;
+	node->active_queues -= queue->map_wanted;
+	queue->map_wanted = false;
+	queue->process->reset_nodes |= mask;
+	hqd_update(queue->process, index_of(node));
+	TAILQ_FOREACH(process, &node->world->processes, link)
+	if (process->reset_nodes & mask)
+		event_hw_exception(process, node->gpu_id);
 }
 
 /* The model's side of an eviction: all off, and no call waits for it. */
@@ -98,7 +157,7 @@ static void evict_all(struct world *world, uint32_t failed)
 		if (has_queue_on(process, failed))
 			process->reset_nodes |= 1ull << failed;
 		for (uint32_t i = 0; i < world->nodes_n; i++) {
-			process->evictions[i]++;
+			process->evictions[i]++; /* never restored: evicted_ms does not show it */
 			process->lost[i] = "evicted for a GPU reset";
 			if (process->vm[i].file)
 				smi_queue_eviction(process, i, SMI_BY_SUSPEND);

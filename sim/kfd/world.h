@@ -73,6 +73,9 @@ struct world_switches {
 	uint64_t preempt_ns; /* model: so much later do queues with live work come off */
 	uint64_t pin_ns; /* wall: an allocation of the caller's own pages holds its mutex so long */
 	uint64_t preempt_fails_at; /* of a node, counted from 1: this bounce never ends; 0: none */
+	bool preempt_stuck_queue;  /* it is one queue that does not come off, and the bounce ends */
+	uint64_t unmap_latency_ns; /* wall: when the firmware has given up on that queue */
+	uint64_t evict_at; /* likewise: after this bounce its process is evicted for a while */
 	uint64_t preemption_timeout_ns; /* wall: then the driver gives up on the firmware */
 	uint64_t reset_ns;		/* wall: a GPU reset takes this long */
 	/* How long the firmware waits for waves to end by themselves: units of 1024

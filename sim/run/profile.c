@@ -40,16 +40,16 @@ struct key {
 	size_t offset;
 	bool real; /* a double; otherwise uint64_t */
 	double min, max;
+	const char *words[3]; /* what it may be instead of a number: the index of one of them */
 };
 
-#define WHOLE(field, low, high)                                                                    \
+#define KEY(field, ...)                                                                            \
 	{                                                                                          \
-#field, offsetof(struct profile, field), false, low, high                          \
+		.name = #field, .offset = offsetof(struct profile, field), __VA_ARGS__             \
 	}
-#define REAL(field, low, high)                                                                     \
-	{                                                                                          \
-#field, offsetof(struct profile, field), true, low, high                           \
-	}
+#define WHOLE(field, low, high) KEY(field, .min = (low), .max = (high))
+#define REAL(field, low, high) KEY(field, .real = true, .min = (low), .max = (high))
+#define WORDS(field, ...) KEY(field, .words = {__VA_ARGS__})
 #define U32 4294967295.0
 #define U64 18446744073709551615.0
 
@@ -106,7 +106,10 @@ static const struct key keys[] = {
 	WHOLE(suspend_mask_keeps_new, 0, 1),
 	WHOLE(destroy_suspended_fails, 0, 1),
 	WHOLE(preempt_fails_at, 0, U32),
+	WORDS(preempt_stuck, "firmware", "queue"),
+	WHOLE(evict_at, 0, U32),
 	WHOLE(queue_preemption_timeout_ms, 1, 1e6),
+	WHOLE(unmap_latency_ms, 1, 1e6),
 	WHOLE(gpu_reset_ms, 0, 1e6),
 	WHOLE(grace_default, 0, 255),
 	WHOLE(link_weight, 0, U32),
@@ -145,12 +148,24 @@ static const struct key *find_key(const char *name)
 	return NULL;
 }
 
-/* -EINVAL: not a number of this kind; -ERANGE: not one the key may have. */
+static int store_word(uint64_t *field, const struct key *key, const char *text)
+{
+	for (uint64_t i = 0; i < COUNT(key->words) && key->words[i]; i++)
+		if (!strcmp(key->words[i], text)) {
+			*field = i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+/* -EINVAL: not a number of this kind, or no such word; -ERANGE: not one the key may have. */
 static int store(struct profile *profile, const struct key *key, const char *text)
 {
 	char *end;
 	void *field = (char *)profile + key->offset;
 
+	if (key->words[0])
+		return store_word(field, key, text);
 	errno = 0;
 	if (key->real) {
 		double value = strtod(text, &end);
@@ -273,6 +288,9 @@ int profile_set(struct profile *profile, const char *assignment)
 	if (rc == -ERANGE)
 		return complain(STATUS_USAGE, "--set: %s must be from %.15g to %.15g, not %s", name,
 				key->min, key->max, equals + 1);
+	if (rc && key->words[0])
+		return complain(STATUS_USAGE, "--set: %s must be %s or %s, not '%s'", name,
+				key->words[0], key->words[1], equals + 1);
 	if (rc)
 		return complain(STATUS_USAGE, "--set: %s must be %s, not '%s'", name,
 				key->real ? "a number" : "a whole number", equals + 1);
@@ -385,6 +403,9 @@ void profile_to_world(const struct profile *whole, struct world_config *out)
 		.preempt_ns = (uint64_t)llround(p->preempt_us * 1000.0),
 		.pin_ns = (uint64_t)llround(p->pin_us * 1000.0),
 		.preempt_fails_at = p->preempt_fails_at,
+		.preempt_stuck_queue = p->preempt_stuck,
+		.unmap_latency_ns = p->unmap_latency_ms * 1000000u,
+		.evict_at = p->evict_at,
 		.preemption_timeout_ns = p->queue_preemption_timeout_ms * 1000000u,
 		.reset_ns = p->gpu_reset_ms * 1000000u,
 		.grace_default = (uint32_t)p->grace_default,

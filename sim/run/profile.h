@@ -41,8 +41,8 @@ struct profile {
 	/* What hardware may do otherwise, and what can be made to go wrong. */
 	uint64_t unmatched_resume_unmaps, new_queue_waits, suspend_mask_keeps_new;
 	uint64_t rptr_at_consumption;
-	uint64_t destroy_suspended_fails, preempt_fails_at, grace_default;
-	uint64_t queue_preemption_timeout_ms, gpu_reset_ms; /* wall time */
+	uint64_t destroy_suspended_fails, preempt_fails_at, preempt_stuck, evict_at, grace_default;
+	uint64_t queue_preemption_timeout_ms, unmap_latency_ms, gpu_reset_ms; /* wall time */
 	/* Costs, in model time. */
 	double preempt_us;
 	double pin_us, bounce_us, packet_us, sdma_packet_us, unknown_kernel_us;

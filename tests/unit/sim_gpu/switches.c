@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* What is off by default: the first suspend, preemption that is slow or fails, and
  * the reset that follows. */
+#include <errno.h>
+
 #include "tests/unit/sim_gpu/world.h"
 
 #define FIRST_NS 12000000u
@@ -195,6 +197,38 @@ static void reset_before_the_timeout(void **state)
 	gpu_free(gpu);
 }
 
+/* One queue alone, between the halves of a bounce: what had begun in it is lost, the rest of it and
+ * all that others had goes on. */
+static void reset_of_one(void **state)
+{
+	struct gpu *gpu = world_with(world_config());
+	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu_event event;
+
+	(void)state;
+	world_submit(gpu, a, dispatch(1, 10, 1, 10000));
+	world_submit(gpu, a, barrier_of(dispatch(2, 1, 1, 10000)));
+	world_submit(gpu, b, dispatch(3, 10, 1, 10000));
+	advance(gpu, 2 * PACKET_NS);
+	assert_int_equal(gpu_queue_reset(gpu, a), -EBUSY);
+	assert_int_equal(gpu_queue_reset(gpu, 99), -ENOENT);
+	assert_int_equal(gpu_bounce(gpu, 8, NULL, 0), 0);
+	world_until(gpu, GPU_EVENT_UNMAPPED, 8);
+	assert_int_equal(gpu_queue_reset(gpu, a), 0);
+	event = world_event(gpu);
+	assert_int_equal(event.type, GPU_EVENT_LOST);
+	assert_int_equal(event.queue, a);
+	assert_int_equal(event.tag, 1);
+	assert_false(gpu_queue_mapped(gpu, a));
+	world_until(gpu, GPU_EVENT_RETIRED, 3);
+	assert_int_equal(gpu_queue_depth(gpu, a), 1);
+	assert_int_equal(gpu_live_units(gpu), 0);
+	world_bounce(gpu, a, true);
+	world_until(gpu, GPU_EVENT_RETIRED, 2);
+	gpu_free(gpu);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +237,7 @@ int main(void)
 		cmocka_unit_test(failed_preemption),
 		cmocka_unit_test(reset),
 		cmocka_unit_test(reset_before_the_timeout),
+		cmocka_unit_test(reset_of_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Evictions for memory, and suspensions: each has its own flag, and a queue runs when neither is
+ * set. Two GPUs; evict_at is the bounce of the first GPU by which the process suspends a queue
+ * ("suspended") or makes its last one ("running").
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "conform/desk.h"
+
+#define LATE_MS 10000u
+#define RESTORE_MS 100u
+#define EVICTION_AND_RESTORE ((1ull << 8) | (1ull << 9))
+
+static struct desk desk;
+static struct gpu_file second;
+static struct raw_queue far;
+static int smi;
+
+static int smi_open(void)
+{
+	struct kfd_ioctl_smi_events_args a = {.gpuid = desk.gpu.gpu_id};
+	uint64_t mask = EVICTION_AND_RESTORE;
+
+	CHECK_IS(lab_ioctl(desk.gpu.kfd, KFDABI_SMI_EVENTS, &a, sizeof a), 0);
+	CHECK_IS(write((int)a.anon_fd, &mask, sizeof mask), sizeof mask);
+	return (int)a.anon_fd;
+}
+
+/* Waits for the next event: '9' eviction by TTM, 'a' restore. */
+static void event_comes(char number)
+{
+	char line[128];
+	ssize_t n;
+
+	for (unsigned i = 0; (n = read(smi, line, sizeof line - 1)) < 0; i++) {
+		CHECK(i < LATE_MS);
+		sleep_ms(1);
+	}
+	line[n] = '\0';
+	CHECK_IS(line[0], number);
+	CHECK(strstr(line, number == '9' ? " 2\n" : " 0\n"));
+}
+
+static unsigned evicted_ms(const struct gpu_file *gpu)
+{
+	char path[96], text[16] = "";
+	FILE *file;
+
+	snprintf(path, sizeof path, "/sys/class/kfd/kfd/proc/%d/stats_%u/evicted_ms", getpid(),
+		 gpu->gpu_id);
+	file = fopen(path, "r");
+	CHECK(file && fgets(text, sizeof text, file));
+	fclose(file);
+	return (unsigned)atoi(text);
+}
+
+static struct signal *send_far(struct signal *signal)
+{
+	signal->value = 1;
+	queue_barrier(&far, NULL, signal);
+	queue_ring(&far);
+	return signal;
+}
+
+static void restored(void)
+{
+	event_comes('a');
+	CHECK(evicted_ms(&desk.gpu) >= RESTORE_MS);
+	CHECK(evicted_ms(&second) >= RESTORE_MS);
+}
+
+/* The driver evicts right after the suspension: RESUME does not bring the queue back, the restore
+ * does, and what was under way goes on. On the other GPU nothing runs meanwhile either. */
+static void while_suspended(void)
+{
+	struct signal *work, *other = signals_new(&second), *young;
+	double left;
+
+	work = desk_suspend_at_work(&desk, &desk.queues[0], &left);
+	event_comes('9');
+	CHECK_IS(evicted_ms(&desk.gpu), 0);
+	desk_resume_one(&desk, &desk.queues[0]);
+	send_far(other);
+	queue_new(&desk.gpu, &desk.queues[1]);
+	young = desk_send(&desk, &desk.queues[1]);
+	CHECK(desk_stands(&desk, young));
+	CHECK(work->value == 1 && other->value == 1);
+	restored();
+	CHECK(desk_done(work) && desk_done(young));
+	CHECK(comes(&other->value, 0, LATE_MS));
+}
+
+/* Evicted first, then suspended: it counts, and the restore does not bring the queue back. */
+static void while_running(void)
+{
+	struct signal *work, *other;
+
+	event_comes('9');
+	work = desk_send(&desk, &desk.queues[0]);
+	desk_suspend_one(&desk, &desk.queues[0]);
+	other = send_far(signals_new(&second));
+	restored();
+	CHECK(comes(&other->value, 0, LATE_MS)); /* it was not suspended */
+	CHECK(desk_stands(&desk, work));
+	desk_resume_one(&desk, &desk.queues[0]);
+	CHECK(desk_done(work));
+	CHECK(evicted_ms(&desk.gpu) < 2 * RESTORE_MS); /* the suspension does not count */
+}
+
+int main(int argc, char **argv)
+{
+	bool suspended = argc > 1 && !strcmp(argv[1], "suspended");
+
+	desk_prepare(&desk);
+	smi = smi_open();
+	gpu_open_too(&second, &desk.gpu, 1);
+	desk_enable(&desk, 0);
+	queue_new(&desk.gpu, &desk.queues[0]);
+	queue_new(&second, &far);
+	desk_collect(&desk);
+	if (suspended)
+		while_suspended();
+	else
+		while_running();
+	return 0;
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A compute queue that does not come off the GPU: the firmware gives up on it, the driver resets it
+ * alone, and the SUSPEND that asked succeeds. Run with preempt_stuck = queue and
+ * unmap_latency_ms = 200.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "conform/desk.h"
+
+#define LATENCY_MS 200u
+#define LATE_MS 10000u
+
+static uint32_t hw_event(const struct gpu_file *gpu)
+{
+	struct kfd_ioctl_create_event_args a = {.event_type = KFD_IOC_EVENT_HW_EXCEPTION};
+
+	CHECK_IS(lab_ioctl(gpu->kfd, KFDABI_CREATE_EVENT, &a, sizeof a), 0);
+	return a.event_id;
+}
+
+/* Has it come? */
+static bool hw_event_is_set(const struct gpu_file *gpu, uint32_t id)
+{
+	struct kfd_event_data data = {.event_id = id};
+	struct kfd_ioctl_wait_events_args a = {.events_ptr = (uint64_t)(uintptr_t)&data,
+					       .num_events = 1};
+	struct kfd_hsa_hw_exception_data what;
+
+	CHECK_IS(lab_ioctl(gpu->kfd, KFDABI_WAIT_EVENTS, &a, sizeof a), 0);
+	if (a.wait_result != KFD_IOC_WAIT_RESULT_COMPLETE)
+		return false;
+	memcpy(&what, &data, sizeof what);
+	CHECK_IS(what.gpu_id, gpu->gpu_id);
+	CHECK_IS(what.reset_cause, KFD_HW_EXCEPTION_GPU_HANG);
+	return true;
+}
+
+/* Another process of the GPU: its work goes on, and it is told nothing. */
+static void neighbour(int from, int to)
+{
+	struct raw_queue queue;
+	struct signal *signal;
+	struct gpu_file gpu;
+	uint32_t event;
+
+	gpu_open(&gpu);
+	event = hw_event(&gpu);
+	signal = signals_new(&gpu);
+	queue_new(&gpu, &queue);
+	tell(to);
+	hear(from);
+	signal->value = 1;
+	queue_barrier(&queue, NULL, signal);
+	queue_ring(&queue);
+	CHECK(comes(&signal->value, 0, LATE_MS));
+	CHECK(!hw_event_is_set(&gpu, event));
+}
+
+/* Both queues count, and the stuck one has cost the firmware's patience. */
+static void suspend_both(struct desk *desk)
+{
+	uint32_t ids[2] = {desk->queues[0].id, desk->queues[1].id};
+	uint64_t begin = clock_ns();
+
+	CHECK_IS(desk_suspend(desk, ids, 2), 2);
+	CHECK(clock_ns() - begin >= LATENCY_MS * 1000000ull);
+	CHECK_IS(ids[0], desk->queues[0].id);
+	CHECK_IS(ids[1], desk->queues[1].id);
+}
+
+int main(void)
+{
+	struct signal *work;
+	struct child child;
+	struct desk desk;
+	uint32_t event;
+
+	child_start(&child, neighbour);
+	hear(child.from);
+	desk_open(&desk, 2);
+	event = hw_event(&desk.gpu);
+	work = &desk.signals[desk.sent++];
+	work->value = 1;
+	queue_work_begun(&desk.queues[0], 1000, work);
+	CHECK(!hw_event_is_set(&desk.gpu, event));
+	suspend_both(&desk);
+	CHECK(hw_event_is_set(&desk.gpu, event));
+
+	/* The next suspension is as quick as any; what was reset does not run again, the rest does. */
+	desk_resume_one(&desk, &desk.queues[1]);
+	CHECK(desk_runs(&desk, &desk.queues[1]));
+	desk_resume_one(&desk, &desk.queues[0]);
+	CHECK(desk_stands(&desk, desk_send(&desk, &desk.queues[0])));
+	CHECK(stays_away(&desk.gpu, &work->value, 0, 1500));
+	queue_new(&desk.gpu, &desk.queues[2]);
+	CHECK(desk_runs(&desk, &desk.queues[2]));
+	tell(child.to);
+	CHECK_IS(child_end(&child), 0);
+	CHECK_IS(desk_update(&desk, &desk.queues[1], true, 100), -EACCES);
+	CHECK_IS(queue_destroy(&desk.gpu, desk.queues[0].id), 0);
+	return 0;
+}
