@@ -316,7 +316,7 @@ static void expect_fault(const struct awaited *event, uint64_t va)
 	struct kfd_hsa_memory_exception_data data;
 
 	memcpy(&data, event, sizeof data);
-	CHECK_IS(data.va & ~4095ull, va & ~4095ull);
+	CHECK_IS(data.va, va & ~4095ull);
 	CHECK_IS(data.gpu_id, gpu.gpu_id);
 	CHECK(data.failure.NotPresent);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* What a memory fault does to the queues of its process. */
+#include <string.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -18,14 +19,18 @@ static uint32_t memory_event(const struct desk *desk)
 	return a.event_id;
 }
 
-static void wait_for(const struct desk *desk, uint32_t event)
+/* The page that the fault is told of. */
+static uint64_t wait_for(const struct desk *desk, uint32_t event)
 {
 	struct kfd_event_data data = {.event_id = event};
 	struct kfd_ioctl_wait_events_args a = {
 		.events_ptr = (uint64_t)(uintptr_t)&data, .num_events = 1, .timeout = LATE_MS};
+	struct kfd_hsa_memory_exception_data what;
 
 	CHECK_IS(lab_ioctl(desk->gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a), 0);
 	CHECK_IS(a.wait_result, KFD_IOC_WAIT_RESULT_COMPLETE);
+	memcpy(&what, &data, sizeof what);
+	return what.va;
 }
 
 static void write_nowhere(struct raw_queue *queue)
@@ -73,6 +78,20 @@ void check_memory_fault_is_of_one_gpu(void)
 	queue_barrier(&far, NULL, signal);
 	queue_ring(&far);
 	CHECK(desk_done(signal));
+}
+
+void check_sdma_fault_tells_where_it_stopped(void)
+{
+	enum { SDMA_FENCE = 5 };
+	struct raw_queue sdma;
+	struct desk desk;
+	uint32_t event;
+
+	desk_prepare(&desk);
+	desk_sdma(&desk, &sdma);
+	event = memory_event(&desk);
+	desk_sdma_put(&sdma, (uint32_t[]){SDMA_FENCE, BAD_ADDRESS + 16, 0, 1}, 16);
+	CHECK_IS(wait_for(&desk, event), BAD_ADDRESS);
 }
 
 void check_queue_of_an_evicted_process_is_off(void)

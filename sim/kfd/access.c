@@ -36,6 +36,13 @@ struct place {
 	uint64_t room; /* bytes from here to the buffer's end */
 };
 
+/* The GPU could not reach that. */
+static int fault_at(const struct process *process, uint64_t va)
+{
+	process->world->fault_va = va;
+	return -EFAULT;
+}
+
 static int find_place(const struct process *process, uint64_t va, struct place *place)
 {
 	const struct mapping *mapping = memory_find(process, process->acting, va);
@@ -45,7 +52,7 @@ static int find_place(const struct process *process, uint64_t va, struct place *
 		/* The process's own memory, page by page: its attributes change. */
 		place->room = PAGE_BYTES - va % PAGE_BYTES;
 		place->cpu = va;
-		return svm_covers(process, process->acting, va, 1) ? 0 : -EFAULT;
+		return svm_covers(process, process->acting, va, 1) ? 0 : fault_at(process, va);
 	}
 	place->room = mapping->va + mapping->size - va;
 	if (mapping->pages) {
@@ -58,7 +65,7 @@ static int find_place(const struct process *process, uint64_t va, struct place *
 		return 0;
 	}
 	if (!mapping->cpu_va)
-		return -EFAULT; /* MMIO */
+		return fault_at(process, va); /* MMIO */
 	place->cpu = mapping->cpu_va + (va - mapping->va);
 	return 0;
 }
@@ -104,9 +111,8 @@ static int transfer(const struct process *process, uint64_t *va, void *local, si
 			return r;
 		part = place.room < n ? (size_t)place.room : n;
 		if (!place.direct) {
-			r = remote(process, place.cpu, at, part, write);
-			if (r)
-				return r;
+			if (remote(process, place.cpu, at, part, write))
+				return fault_at(process, *va);
 		} else if (write) {
 			memcpy(place.direct, at, part);
 		} else {
@@ -116,7 +122,7 @@ static int transfer(const struct process *process, uint64_t *va, void *local, si
 		at += part;
 		n -= part;
 	}
-	return heap_whole(process->world);
+	return heap_whole(process->world) ? fault_at(process, *va) : 0;
 }
 
 int access_read(const struct process *process, uint64_t va, void *to, size_t n)
@@ -328,12 +334,12 @@ int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint6
 				r = remote(process, d.cpu, between, part, true);
 		}
 		if (r)
-			return r;
+			return fault_at(process, *fault);
 		dst += part;
 		src += part;
 		bytes -= part;
 	}
-	return heap_whole(process->world);
+	return heap_whole(process->world) ? fault_at(process, dst) : 0;
 }
 
 int access_fill(const struct process *process, uint64_t dst, uint64_t bytes, const void *pattern,

@@ -235,16 +235,15 @@ static const char *error_name(enum queue_error_code code)
 	}
 }
 
-/* The packet at queue->fetched into the model; *va: what a fault is about. 0, a
- * queue_error_code, or negative: -EAGAIN not yet, -EFAULT. */
-static int fetch_one(struct queue *queue, uint64_t *va, unsigned *header)
+/* The packet at queue->fetched into the model. 0, a queue_error_code, or negative: -EAGAIN not yet,
+ * -EFAULT, -ENOMEM. */
+static int fetch_one(struct queue *queue, unsigned *header)
 {
 	struct packet packet = {.at = queue->fetched, .end = queue->fetched + 1};
 	struct gpu_packet to = {0};
 	struct aql aql;
 	int r;
 
-	*va = queue->hw_ring;
 	if (read_packet(queue, queue->fetched, &aql))
 		return -EFAULT;
 	*header = aql.header;
@@ -252,14 +251,13 @@ static int fetch_one(struct queue *queue, uint64_t *va, unsigned *header)
 		return -EAGAIN;
 	if (is_pm4_ib(&aql))
 		return enter_pm4(queue, &aql);
-	*va = aql.dispatch.kernarg;
 	r = parse(queue, &aql, &packet, &to);
 	return r ? r : drive_submit(queue, &packet, &to);
 }
 
 void aql_fetch(struct queue *queue)
 {
-	uint64_t slots = queue->hw_ring_bytes / AQL_BYTES, va;
+	uint64_t slots = queue->hw_ring_bytes / AQL_BYTES;
 	unsigned header;
 	int r = 0;
 
@@ -272,7 +270,7 @@ void aql_fetch(struct queue *queue)
 		if ((int64_t)(queue->limit - queue->fetched) <= 0 ||
 		    queue->fetched - queue->retired >= slots)
 			return;
-		r = fetch_one(queue, &va, &header);
+		r = fetch_one(queue, &header);
 	}
 	/* An error is met when everything before it is done. */
 	if (!r || r == -EAGAIN || queue->submitted != queue->done)
@@ -281,8 +279,10 @@ void aql_fetch(struct queue *queue)
 		queue_error(queue, (enum queue_error_code)r, "%s (AQL packet %llu, header 0x%04x)",
 			    error_name((enum queue_error_code)r),
 			    (unsigned long long)queue->fetched, header);
+	else if (r == -EFAULT)
+		drive_fault(queue);
 	else
-		drive_fault(queue, va);
+		queue_halt(queue, "no memory for its packets (%s)", strerror(-r));
 }
 
 static int64_t signal_value(const struct process *process, uint64_t signal)
@@ -335,12 +335,12 @@ static void pass(struct queue *queue, uint64_t end)
 		uint64_t slot = queue->hw_ring + queue->passed * AQL_BYTES % queue->hw_ring_bytes;
 
 		if (access_write(queue->process, slot, &invalid, sizeof invalid)) {
-			drive_fault(queue, slot);
+			drive_fault(queue);
 			return;
 		}
 	}
 	if (access_write(queue->process, queue->rptr_address, &end, sizeof end))
-		drive_fault(queue, queue->rptr_address);
+		drive_fault(queue);
 }
 
 /* A barrier or a wait holds the packet processor; a kernel does not. */
@@ -360,7 +360,8 @@ static int begin_move(struct queue *queue, struct packet *packet)
 
 	if (packet->kind == PACKET_BLIT) {
 		if (blit_move(queue->process, &packet->blit, move, &fault)) {
-			drive_fault(queue, fault);
+			queue->process->world->fault_va = fault;
+			drive_fault(queue);
 			return 1;
 		}
 	} else if (packet->kind == PACKET_COPY || packet->kind == PACKET_FILL) {
@@ -394,5 +395,5 @@ void aql_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 		pass(queue, packet->end);
 	if (!queue->stopped && packet->signal &&
 	    complete_signal(process, packet->signal, packet->start_ns, end_ns))
-		drive_fault(queue, packet->signal);
+		drive_fault(queue);
 }

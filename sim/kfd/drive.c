@@ -58,14 +58,18 @@ void drive_fetch(struct queue *queue)
 		sdma_fetch(queue);
 }
 
-void drive_fault(struct queue *queue, uint64_t va)
+void drive_fault(struct queue *queue)
 {
 	struct process *process = queue->process;
+	uint64_t va = process->world->fault_va;
 
 	if (process->dead) {
 		queue->stopped = true;
 		return;
 	}
+	if (!is_compute_type(queue->type) &&
+	    rule_broken(process->world, RULE_sdma_fault_tells_where_it_stopped))
+		va = queue->hw_ring;
 	queue_halt(queue, "memory fault of the simulated GPU %u at address 0x%llx",
 		   process->world->nodes[queue->node].gpu_id, (unsigned long long)va);
 	if (!debug_memory_violation(process, queue->node, va))
@@ -184,7 +188,7 @@ static void workgroups_ended(struct queue *queue, const struct gpu_event *event)
 			packet->spin.cells + 4ull * (event->first + (uint64_t)i * event->stride);
 
 		if (access_add32(queue->process, cell, 1)) {
-			drive_fault(queue, cell);
+			drive_fault(queue);
 			return;
 		}
 	}

@@ -229,7 +229,10 @@ void event_memory_fault(struct process *process, uint32_t gpu_id, uint64_t va)
 {
 	memset(&process->fault, 0, sizeof process->fault);
 	process->fault.failure.NotPresent = 1;
-	process->fault.va = rule_broken(process->world, RULE_memory_event_tells_the_fault) ? 0 : va;
+	/* The driver has the page from the fault's interrupt, and no more. */
+	process->fault.va = rule_broken(process->world, RULE_memory_event_tells_the_fault)
+				    ? 0
+				    : va & ~(uint64_t)(PAGE_BYTES - 1);
 	process->fault.gpu_id = gpu_id;
 	for (uint32_t id = 0; id < process->cap_events; id++)
 		if (process->events[id].used && process->events[id].type == KFD_IOC_EVENT_MEMORY)

@@ -160,6 +160,7 @@ struct world {
 
 	/* For the report. */
 	struct figures figures;
+	uint64_t fault_va;	/* what the last access of a GPU that failed could not reach */
 	uint64_t plain_updates; /* signals that had to be updated without an atomic */
 	struct kernel_record *kernels;
 	size_t n_kernels, cap_kernels;
@@ -231,9 +232,9 @@ bool drive_has_work(const struct world *world, pid_t pid);
 uint64_t drive_due(const struct world *world); /* wall; UINT64_MAX: something is reported before */
 void drive_fetch(struct queue *queue);
 void drive_reread_wptr(struct node *node); /* after a map: work without a doorbell */
-/* A GPU access failed: the queue stops, the process gets a memory fault, and unless a debugger
+/* The last access failed: the queue stops, the process gets a memory fault, and unless a debugger
  * takes that, the driver evicts its queues on this node. */
-void drive_fault(struct queue *queue, uint64_t va);
+void drive_fault(struct queue *queue);
 int drive_submit(struct queue *queue, const struct packet *packet,
 		 const struct gpu_packet *gpu_packet); /* -EAGAIN: no room */
 

@@ -128,12 +128,12 @@ int move_begin(struct queue *queue)
 		moving->held = malloc(HELD_MAX * sizeof *moving->held);
 		if (!moving->held) {
 			queue_halt(queue, "no memory for a copy of many bytes");
-			moving->move.fault = moving->move.dst;
+			world->fault_va = moving->move.dst;
 			r = -ENOMEM;
 		}
 	}
 	if (r < 0) {
-		drive_fault(queue, moving->move.fault);
+		drive_fault(queue);
 		return 1;
 	}
 	moving->under_way = true;
@@ -192,7 +192,7 @@ static bool next_slice(struct world *world)
 		return false;
 	}
 	if (r < 0)
-		drive_fault(queue, queue->moving.move.fault);
+		drive_fault(queue);
 	queue->moving.over = true;
 	TAILQ_INSERT_TAIL(&world->moved, queue, mover);
 	return true;

@@ -309,8 +309,10 @@ static void fetch_failed(struct queue *queue, int r)
 		return;
 	if (r == -EBADMSG)
 		pm4_error(queue, &code);
+	else if (r == -EFAULT)
+		drive_fault(queue);
 	else
-		drive_fault(queue, code.ring ? queue->hw_ring : code.at);
+		queue_halt(queue, "no memory for its packets (%s)", strerror(-r));
 }
 
 bool pm4_inside(const struct queue *queue)

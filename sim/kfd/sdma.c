@@ -249,14 +249,26 @@ static int next_unit(struct queue *queue)
 	return r;
 }
 
-static void sdma_error(struct queue *queue, const struct pm4_code *code)
+/* The queue stops at the packet at the start of the code. That one which is not known ends as a
+ * memory fault is assumed. */
+static void failed(struct queue *queue, const struct pm4_code *code, int r)
 {
+	struct world *world = queue->process->world;
 	uint32_t header = 0;
 
-	pm4_read(queue, code, 0, &header, 1);
-	queue_halt(queue, "unknown or malformed SDMA packet %u.%u (header 0x%08x at %s0x%llx)",
-		   header & 0xff, header >> 8 & 0xff, header, code->ring ? "dword " : "address ",
-		   (unsigned long long)code->at);
+	if (r == -EBADMSG) {
+		pm4_read(queue, code, 0, &header, 1);
+		queue_halt(queue,
+			   "unknown or malformed SDMA packet %u.%u (header 0x%08x at %s0x%llx)",
+			   header & 0xff, header >> 8 & 0xff, header,
+			   code->ring ? "dword " : "address ", (unsigned long long)code->at);
+		world->fault_va = code->ring ? queue->hw_ring + code->at * 4 % queue->hw_ring_bytes
+					     : code->at;
+	}
+	if (r == -EBADMSG || r == -EFAULT)
+		drive_fault(queue);
+	else
+		queue_halt(queue, "no memory for its packets (%s)", strerror(-r));
 }
 
 void sdma_fetch(struct queue *queue)
@@ -271,10 +283,7 @@ void sdma_fetch(struct queue *queue)
 	if (!r || r == -EAGAIN || queue->submitted != queue->done)
 		return;
 	code = current(queue);
-	if (r == -EBADMSG)
-		sdma_error(queue, &code);
-	drive_fault(queue,
-		    code.ring ? queue->hw_ring + queue->fetched % queue->hw_ring_bytes : code.at);
+	failed(queue, &code, r);
 }
 
 static int copy_rect(struct queue *queue, const struct sdma *s)
@@ -389,7 +398,7 @@ void sdma_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 			r = effect(queue, &code, &s, end_ns);
 		}
 		if (r < 0)
-			drive_fault(queue, code.ring ? queue->hw_ring : code.at);
+			failed(queue, &code, r);
 		if (r)
 			return;
 	}
@@ -397,5 +406,5 @@ void sdma_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 	 * overwritten. */
 	if (!packet->part &&
 	    access_write(queue->process, queue->rptr_address, &packet->end, sizeof packet->end))
-		drive_fault(queue, queue->rptr_address);
+		drive_fault(queue);
 }

@@ -21,7 +21,7 @@ stopped() {
 stopped 'a packet of an unknown type .AQL packet 1, header 0x' "$BUILD/rule_packets"
 stopped 'unknown or malformed PM4 packet 0x.* dword ' "$BUILD/rule_pm4"
 stopped 'unknown or malformed SDMA packet ' "$BUILD/rule_sdma"
-stopped 'memory fault of the simulated GPU [0-9]* at address 0x20000' \
+stopped 'memory fault of the simulated GPU [0-9]* at address 0x200' \
 	"$BUILD/kfdconform" --here memory_fault_evicts_the_process
 holds "$work/r.json" '[.processes[].queues[].stopped] | .[1] == "evicted after a memory fault"'
 grep -q 'the driver has evicted its queues from GPU [0-9]* for good' "$work/err" || fail "no line of the eviction"
