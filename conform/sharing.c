@@ -263,6 +263,26 @@ void check_svm_attributes_persist(void)
 	CHECK_IS(a.attrs[0].value, KFD_IOCTL_SVM_LOCATION_UNDEFINED);
 }
 
+void check_svm_attributes_end_with_the_memory(void)
+{
+	struct svm_call a = {.attrs[0] = {KFD_IOCTL_SVM_ATTR_GRANULARITY, 5}};
+	char *at = addresses(4 * PAGE, PROT_READ | PROT_WRITE);
+	struct kfd_ioctl_get_version_args version = {0};
+	struct gpu_file gpu;
+
+	open_with_svm(&gpu);
+	CHECK_IS(svm(&gpu, &a, KFD_IOCTL_SVM_OP_SET_ATTR, at, 4 * PAGE, 1), 0);
+	CHECK(!munmap(at + PAGE, 2 * PAGE));
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
+	CHECK(mmap(at + PAGE, 2 * PAGE, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at + PAGE);
+	for (unsigned i = 0; i < 4; i++) {
+		a.attrs[0].value = 0;
+		CHECK_IS(svm(&gpu, &a, KFD_IOCTL_SVM_OP_GET_ATTR, at + i * PAGE, PAGE, 1), 0);
+		CHECK((a.attrs[0].value == 5) == (i == 0 || i == 3));
+	}
+}
+
 void check_alloc_in_an_svm_range_is_eaddrinuse(void)
 {
 	struct svm_call svm_args = {.attrs[0] = {KFD_IOCTL_SVM_ATTR_GRANULARITY, 5}};

@@ -174,6 +174,8 @@ void ioctl_execute(struct call *call)
 	if (call_answered_before(call))
 		return;
 	call->process->acting = NODE_ANY;
+	if (call->nr != KFDABI_WAIT_EVENTS)
+		svm_look(call->process);
 	outer = world->serving;
 	world->serving = call;
 	r = entry->run(call);

@@ -156,6 +156,9 @@ int ioctl_dmabuf_info(struct call *call);
 /* svm.c */
 struct kfd_ioctl_alloc_memory_of_gpu_args;
 int ioctl_svm(struct call *call);
+/* The driver forgets attributes when their memory is unmapped. Here that is looked for at each call
+ * of the process but those that wait: what was unmapped and mapped anew in between is not seen. */
+void svm_look(struct process *process);
 int ioctl_set_xnack_mode(struct call *call);
 /* Would that allocation lie in a range with attributes? */
 bool svm_overlaps(struct process *process, const struct kfd_ioctl_alloc_memory_of_gpu_args *a);

@@ -330,6 +330,44 @@ static int get(struct call *call, struct kfd_ioctl_svm_args *a)
 	return r;
 }
 
+/* Takes [start, end) out of the ranges. */
+static void forget(struct process *process, uint64_t start, uint64_t end)
+{
+	struct svm *svm = process->svm;
+	size_t i = after(svm, start);
+
+	if (i >= svm->n || svm->ranges[i].start >= end || split(process, start) ||
+	    split(process, end))
+		return;
+	svm = process->svm; /* splitting may have moved it */
+	for (i = after(svm, start); i < svm->n && svm->ranges[i].start < end; svm->n--)
+		memmove(&svm->ranges[i], &svm->ranges[i + 1],
+			(svm->n - i - 1) * sizeof svm->ranges[0]);
+}
+
+void svm_look(struct process *process)
+{
+	uint64_t from, to, end = 0;
+	char path[40], line[512];
+	FILE *maps;
+
+	if (!process->svm || !process->svm->n ||
+	    rule_broken(process->world, RULE_svm_attributes_end_with_the_memory))
+		return;
+	snprintf(path, sizeof path, "/proc/%d/maps", process->pid);
+	maps = fopen(path, "re");
+	while (maps && fgets(line, sizeof line, maps))
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) == 2) {
+			forget(process, end, from);
+			end = to;
+		}
+	if (!maps)
+		return;
+	if (end)
+		forget(process, end, UINT64_MAX);
+	fclose(maps);
+}
+
 int ioctl_svm(struct call *call)
 {
 	struct kfd_ioctl_svm_args *a = (void *)call->data;
