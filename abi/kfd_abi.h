@@ -148,6 +148,10 @@ enum kfdabi_trap_mask {
 };
 #define KFDABI_WATCH_POINTS 4u /* of one GPU, for all its processes */
 #define KFDABI_FLAG_SINGLE_MEM_OP 1u
+#define KFDABI_FLAG_SINGLE_ALU_OP 2u
+/* Of the topology's capability: where SET_FLAGS takes these. */
+#define KFDABI_CAP_SINGLE_MEM_OP (1u << 18)
+#define KFDABI_CAP_SINGLE_ALU_OP (1u << 30)
 
 /* Exception codes. In a mask, a code's bit is kfdabi_ec_mask(). */
 enum kfdabi_exception {

@@ -205,6 +205,21 @@ void check_disable_clears_flags(void)
 	CHECK_IS(flags, 0);
 }
 
+void check_flags_single_alu_is_eacces(void)
+{
+	uint32_t flags = KFDABI_FLAG_SINGLE_ALU_OP;
+	struct gpu_shape shape;
+	uint64_t capability;
+
+	session();
+	CHECK_IS(lab_shape(0, &shape), 0);
+	CHECK_IS(lab_node_number(shape.node, "properties", "capability", &capability), 0);
+	if (capability & KFDABI_CAP_SINGLE_ALU_OP)
+		SKIP("this GPU executes single ALU operations");
+	CHECK_IS(set_flags(&flags), -EACCES);
+	CHECK_IS(flags, 0);
+}
+
 void check_flags_unsupported_are_eacces(void)
 {
 	uint32_t flags = KFDABI_FLAG_SINGLE_MEM_OP;

@@ -34,11 +34,11 @@ uint64_t restore_cost(const struct gpu *gpu, uint64_t units)
 
 int gpu_bounce(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n)
 {
-	return gpu_bounce_within(gpu, tag, changes, n, gpu->config.unmap_ns);
+	return gpu_bounce_within(gpu, tag, changes, n, gpu->config.unmap_ns, gpu->config.map_ns);
 }
 
 int gpu_bounce_within(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n,
-		      uint64_t unmap_ns)
+		      uint64_t unmap_ns, uint64_t map_ns)
 {
 	if (n > 0 && !changes)
 		return -EINVAL;
@@ -50,7 +50,7 @@ int gpu_bounce_within(struct gpu *gpu, uint64_t tag, const struct gpu_change *ch
 
 	if (!bounce)
 		return -ENOMEM;
-	*bounce = (struct bounce){.tag = tag, .unmap_ns = unmap_ns, .n = n};
+	*bounce = (struct bounce){.tag = tag, .unmap_ns = unmap_ns, .map_ns = map_ns, .n = n};
 	if (n > 0)
 		memcpy(bounce->changes, changes, n * sizeof(*changes));
 	while (*end)
@@ -162,15 +162,16 @@ static void unmapped(struct gpu *gpu, struct gpu_event *event)
 	if (live > gpu->units)
 		live = gpu->units;
 	gpu->bounce_phase = BOUNCE_MAP;
-	gpu->copy_from = time_add(gpu->now, gpu->config.map_ns);
+	gpu->copy_from = time_add(gpu->now, bounce->map_ns);
 	gpu->restore_ns = restore_cost(gpu, live);
 	heap_push(&gpu->heap, &gpu->bounce_timer,
-		  time_add(gpu->now, time_add(gpu->config.map_ns, gpu->restore_ns)));
+		  time_add(gpu->now, time_add(bounce->map_ns, gpu->restore_ns)));
 	*event = (struct gpu_event){
 		.type = GPU_EVENT_UNMAPPED,
 		.t = gpu->now,
 		.tag = bounce->tag,
 		.unmap_ns = bounce->unmap_ns,
+		.map_ns = bounce->map_ns,
 		.save_ns = gpu->save_ns,
 	};
 }

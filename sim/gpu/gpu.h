@@ -159,6 +159,7 @@ struct gpu_event {
 	uint32_t stride;       /* WORKGROUPS: 1, or the XCCs where these are of one XCC only */
 	uint64_t start_ns;     /* RETIRED, LOST: when it began to take effect */
 	uint64_t unmap_ns;     /* UNMAPPED: what this took without saving */
+	uint64_t map_ns;       /* UNMAPPED: what the other half takes without restoring */
 	uint64_t save_ns;      /* UNMAPPED, SLICED: charged for saving live state */
 	uint64_t restore_ns;   /* MAPPED, SLICED: charged for restoring it */
 };
@@ -238,9 +239,9 @@ int gpu_release(struct gpu *gpu, uint32_t queue);
  * same, as the driver's flags have; nothing runs after it, and every further
  * bounce fails at once, until gpu_reset(). */
 int gpu_bounce(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n);
-/* The same, its first half taking unmap_ns instead of the configuration's. */
+/* The same, its halves taking these times instead of the configuration's. */
 int gpu_bounce_within(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n,
-		      uint64_t unmap_ns);
+		      uint64_t unmap_ns, uint64_t map_ns);
 /* Resets the GPU: every packet that has begun and is not retired is dropped, with
  * its LOST event, and all queues are off until a bounce maps them; what has not
  * begun stays in them. A bounce that was about to fail by itself fails now; those

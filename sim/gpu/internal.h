@@ -200,7 +200,7 @@ struct link {
 
 struct bounce {
 	struct bounce *next;
-	uint64_t tag, unmap_ns;
+	uint64_t tag, unmap_ns, map_ns;
 	size_t n;
 	struct gpu_change changes[];
 };

@@ -112,6 +112,9 @@ static uint64_t unmap_time(const struct bounce *bounce, const struct node *node)
 	uint64_t unit_ns = 1024000000ull / config->chip.engine_khz;
 	uint64_t ns = config->gpu.unmap_ns, usual = config->switches.grace_default * unit_ns;
 
+	/* With no list on the GPU there is nothing to take off (unmap_queues_cpsch). */
+	if (!node->active_queues || node->all_off)
+		return 0;
 	if (!gpu_live_units(node->gpu))
 		return ns;
 	if (bounce->stuck >= 0)
@@ -120,6 +123,19 @@ static uint64_t unmap_time(const struct bounce *bounce, const struct node *node)
 	if (bounce->grace == KFDABI_GRACE_DEFAULT)
 		return ns;
 	return ns - (usual < ns ? usual : ns) + bounce->grace * unit_ns;
+}
+
+/* Putting a list on, if there is a queue for it (map_queues_cpsch). */
+static uint64_t map_time(const struct bounce *bounce, const struct node *node)
+{
+	for (unsigned i = 0; i < node->n_by_gpu_queue && !bounce->unmap_only; i++) {
+		const struct queue *queue = node->by_gpu_queue[i];
+
+		if (queue &&
+		    (queue->process == bounce->process ? queue_active(queue) : queue->map_wanted))
+			return bounce->world->config.gpu.map_ns;
+	}
+	return 0;
 }
 
 /* What the model has to do about a queue: 1 map, 0 unmap, -1 nothing. */
@@ -169,7 +185,7 @@ static int ask_node(struct bounce *bounce, struct node *node)
 		changes[n++].map = map;
 	}
 	r = gpu_bounce_within(node->gpu, (uint64_t)(uintptr_t)bounce, changes, n,
-			      unmap_time(bounce, node));
+			      unmap_time(bounce, node), map_time(bounce, node));
 	free(changes);
 	if (r)
 		return r;
@@ -268,8 +284,8 @@ void bounce_event(struct node *node, const struct gpu_event *event)
 		firmware_reset_queue(node, bounce->stuck);
 	bounce->stuck = -1;
 	hqd_update(bounce->process, (uint32_t)(node - world->nodes));
-	world->figures.bounces++;
-	world->figures.bounce_model_ns += event->unmap_ns + world->config.gpu.map_ns;
+	world->figures.bounces += event->unmap_ns || event->map_ns;
+	world->figures.bounce_model_ns += event->unmap_ns + event->map_ns;
 	if (event->save_ns)
 		hist_add(&world->figures.save, event->save_ns);
 	bounce_go_on(bounce);

@@ -54,8 +54,10 @@ void debug_arm(struct process *target, struct bounce *bounce)
 	if (rule_broken(world, RULE_enable_many_per_gpu))
 		per_vmid = false;
 	bounce->nodes |= nodes_active(world);
-	if (per_vmid)
+	if (per_vmid) {
+		bounce->grace = debug_grace(world, 0);
 		return;
+	}
 	for (uint32_t i = 0; i < world->nodes_n; i++)
 		if (world->nodes[i].debug_vmid && world->nodes[i].debug_vmid != target) {
 			target->runtime_state = KFDABI_RUNTIME_BUSY;
@@ -121,7 +123,7 @@ static void session_clear(struct process *target)
 
 static void resumed(struct bounce *bounce)
 {
-	queues_wake_destroyers(bounce->process, RULE_disable_wakes_destroy);
+	queues_wake_destroyers(bounce->process, UINT64_MAX, RULE_disable_wakes_destroy);
 }
 
 /* `call`: DISABLE; NULL: the debugger died. */
@@ -283,7 +285,7 @@ static void enabled(struct bounce *bounce)
 	/* Meanwhile the debugger may have ended; it could not be helped then. */
 	if (target->session && target->debugger && target->debugger->dead)
 		target->disable_later = true;
-	queues_wake_destroyers(target, RULE_disable_wakes_destroy);
+	queues_wake_destroyers(target, UINT64_MAX, RULE_disable_wakes_destroy);
 }
 
 bool debug_with_gws(const struct world *world)

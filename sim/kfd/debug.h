@@ -36,6 +36,9 @@ int debug_resume(struct call *call, struct process *target);
 /* snapshot.c */
 int debug_queue_snapshot(struct call *call, struct process *target);
 int debug_device_snapshot(struct call *call, struct process *target);
+/* debug_queues.c: what a grace period of that number is to this kernel and firmware. The driver's
+ * own bounces for the debugger (debug_lock_and_unmap) ask for 0. */
+uint32_t debug_grace(const struct world *world, uint32_t asked);
 /* debug_queues.c: it may be mapped again at the next bounce. */
 void debug_resume_queue(struct queue *queue);
 

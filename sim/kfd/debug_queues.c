@@ -126,8 +126,9 @@ static void array_done(struct bounce *bounce)
 	if (bounce->ids) /* a failed copy is only logged by the driver */
 		(void)call_write(bounce->call, bounce->ids_address, bounce->ids,
 				 bounce->n_ids * sizeof *bounce->ids);
-	if (bounce->resume && !bounce->failed)
-		queues_wake_destroyers(bounce->process, RULE_resume_wakes_destroy);
+	if (bounce->resume)
+		queues_wake_destroyers(bounce->process, bounce->nodes & ~bounce->failed,
+				       RULE_resume_wakes_destroy);
 }
 
 static int read_ids(struct call *call, struct bounce *bounce, uint64_t address, uint32_t n)
@@ -258,7 +259,7 @@ static int array(struct call *call, struct bounce *bounce, uint64_t address, uin
 /* The register field has 8 bits, and 0 makes the driver write 1: until Linux 7.3
  * looks whether the firmware takes a 0, but then forgets to write the field at
  * all, so that the default stays. */
-static uint32_t effective_grace(const struct world *world, uint32_t asked)
+uint32_t debug_grace(const struct world *world, uint32_t asked)
 {
 	const struct world_chip *chip = &world->config.chip;
 	uint32_t safe = chip->gfx_target_version == 90010 ? 63 : 96;
@@ -285,7 +286,7 @@ int debug_suspend(struct call *call, struct process *target)
 	if (!bounce)
 		return -ENOMEM;
 	bounce->clear_mask = a->u.suspend.exception_mask;
-	bounce->grace = effective_grace(call->world, a->u.suspend.grace_period);
+	bounce->grace = debug_grace(call->world, a->u.suspend.grace_period);
 	return array(call, bounce, a->u.suspend.queue_array_ptr, a->u.suspend.num_queues);
 }
 

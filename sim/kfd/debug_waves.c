@@ -27,6 +27,7 @@ static int refresh(struct call *call, struct process *target, uint64_t nodes)
 	if (!bounce)
 		return -ENOMEM;
 	bounce->nodes = nodes;
+	bounce->grace = debug_grace(target->world, 0);
 	bounce_begin(bounce);
 	return CALL_PENDING;
 }
@@ -138,14 +139,17 @@ int debug_set_flags(struct call *call, struct process *target)
 	struct kfdabi_dbg_trap *a = (void *)call->data;
 	uint32_t before = target->debug_flags, wanted = a->u.set_flags.flags;
 	const struct world *world = call->world;
+	uint32_t capability = world->config.chip.capability;
 
 	a->u.set_flags.flags = rule_broken(world, RULE_flags_tell_previous) ? wanted : before;
-	if (!per_vmid(world)) {
-		if (wanted & KFDABI_FLAG_SINGLE_MEM_OP &&
-		    !rule_broken(world, RULE_flags_unsupported_are_eacces))
-			return -EACCES;
+	if (wanted & KFDABI_FLAG_SINGLE_MEM_OP && !(capability & KFDABI_CAP_SINGLE_MEM_OP) &&
+	    !rule_broken(world, RULE_flags_unsupported_are_eacces))
+		return -EACCES;
+	if (wanted & KFDABI_FLAG_SINGLE_ALU_OP && !(capability & KFDABI_CAP_SINGLE_ALU_OP) &&
+	    !rule_broken(world, RULE_flags_single_alu_is_eacces))
+		return -EACCES;
+	target->debug_flags = wanted;
+	if (!per_vmid(world))
 		return 0;
-	}
-	target->debug_flags = wanted & KFDABI_FLAG_SINGLE_MEM_OP;
 	return refresh(call, target, nodes_active(world));
 }

@@ -181,8 +181,8 @@ int ioctl_wave_state(struct call *call);
 void queues_forget_interrupted(struct world *world); /* DESTROYs that a signal took out */
 struct queue *queue_by_id(const struct process *process, uint32_t id);
 void queue_drop(struct queue *queue);
-/* Some queue may have been resumed; `rule`: by what. */
-void queues_wake_destroyers(struct process *process, enum kfdabi_rule rule);
+/* Some queue on these nodes may have been resumed; `rule`: by what. */
+void queues_wake_destroyers(struct process *process, uint64_t nodes, enum kfdabi_rule rule);
 /* Process teardown: unmaps and drops all its queues, then drops one reference. */
 void queues_tear_down(struct process *process);
 

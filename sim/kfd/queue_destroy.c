@@ -159,7 +159,7 @@ int ioctl_destroy_queue(struct call *call)
 	return CALL_PENDING;
 }
 
-void queues_wake_destroyers(struct process *process, enum kfdabi_rule rule)
+void queues_wake_destroyers(struct process *process, uint64_t nodes, enum kfdabi_rule rule)
 {
 	struct queue *queue;
 	struct call *call;
@@ -168,7 +168,7 @@ void queues_wake_destroyers(struct process *process, enum kfdabi_rule rule)
 		return;
 	TAILQ_FOREACH(queue, &process->queues, link)
 	{
-		if (queue->suspended)
+		if (queue->suspended || !(nodes >> queue->node & 1))
 			continue;
 		while ((call = TAILQ_FIRST(&queue->destroyers))) {
 			TAILQ_REMOVE(&queue->destroyers, call, link);

@@ -49,7 +49,7 @@ static void tell_and_sleep(struct bounce *bounce)
 	struct process *process = bounce->process;
 	struct call *call = bounce->call;
 
-	queues_wake_destroyers(process, RULE_runtime_disable_wakes_destroy);
+	queues_wake_destroyers(process, UINT64_MAX, RULE_runtime_disable_wakes_destroy);
 	debug_raise(process, NULL, RUNTIME_MASK);
 	if (process->dead || !sleeps(process))
 		return;

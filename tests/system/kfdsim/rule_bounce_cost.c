@@ -46,12 +46,16 @@ int main(void)
 	struct signal *signal;
 	struct gpu_file gpu;
 	struct child child;
+	long long cost;
 	uint64_t start;
 	int turn = 0;
 
 	gpu_open(&gpu);
 	signal = signals_new(&gpu);
+	/* There is no list on the GPU yet, so nothing is waited for. */
+	start = clock_ns();
 	queue_new(&gpu, &queue);
+	CHECK(clock_ns() - start < 50 * MS);
 	child_start(&child, neighbour);
 	hear(child.from);
 	sleep_ms(300); /* the bounce of the own queue is over */
@@ -87,5 +91,10 @@ int main(void)
 	CHECK_IS(queue_update(&gpu, &queue, 100), 0);
 	CHECK(clock_ns() - start >= 99 * MS);
 	CHECK_IS(child_end(&child), 0);
+
+	/* With the last queue the list is empty, and is not put on again. */
+	cost = lab_settled("bounce_ns");
+	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
+	CHECK_IS(lab_settled("bounce_ns") - cost, 100 * MS);
 	return 0;
 }

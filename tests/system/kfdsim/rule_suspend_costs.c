@@ -2,9 +2,20 @@
 /*
  * rule_suspend_costs (GRACE NS)...: what a SUSPEND with that grace period costs
  * while the queue has live work, in model time, as simulation.json tells it. One
- * queue for all, so that the first pair is its first suspend.
+ * queue for all, so that the first pair is its first suspend. With GRACE "flags" it
+ * is a SET_FLAGS.
  */
+#include <string.h>
+
 #include "conform/desk.h"
+
+/* One of the driver's own bounces for the debugger. */
+static void set_flags(struct desk *desk)
+{
+	struct kfdabi_dbg_trap a = {0};
+
+	CHECK_IS(desk_trap(desk, &a, KFDABI_TRAP_SET_FLAGS), 0);
+}
 
 static void suspend(struct desk *desk, uint32_t grace)
 {
@@ -21,7 +32,7 @@ int main(int argc, char **argv)
 	struct signal *work;
 	struct desk desk;
 
-	desk_open(&desk, 1);
+	desk_open(&desk, 2); /* the second one keeps the list from being empty */
 	work = &desk.signals[desk.sent++];
 	for (int i = 1; i + 1 < argc; i += 2) {
 		long long cost;
@@ -32,7 +43,10 @@ int main(int argc, char **argv)
 			queue_ring(&desk.queues[0]);
 		}
 		cost = lab_settled("bounce_ns");
-		suspend(&desk, (uint32_t)strtoul(argv[i], NULL, 0));
+		if (!strcmp(argv[i], "flags"))
+			set_flags(&desk);
+		else
+			suspend(&desk, (uint32_t)strtoul(argv[i], NULL, 0));
 		cost = lab_settled("bounce_ns") - cost;
 		fprintf(stderr, "grace %s: %lld ns\n", argv[i], cost);
 		CHECK_IS(cost, atoll(argv[i + 1]));
