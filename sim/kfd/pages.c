@@ -260,6 +260,29 @@ void system_give(struct world *world, uint64_t bytes)
 	debugfs_changed(world);
 }
 
+/* mem_info_vram_used of the node's GPU, of which it may be a part. Where the file is not there nothing
+ * is told. */
+static void tell_used(const struct world *world, const struct node *node)
+{
+	uint32_t bus = world->config.locations[node - world->nodes] >> 8 & 0xff;
+	uint64_t used = 0;
+	char text[96];
+	int fd, n;
+
+	snprintf(text, sizeof text, "../../../pci0000:00/0000:%02x:00.0/mem_info_vram_used", bus);
+	fd = openat(world->config.sim_json_dirfd, text, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		if ((world->config.locations[i] >> 8 & 0xff) == bus)
+			used += world->nodes[i].vram_used;
+	n = snprintf(text, sizeof text, "%llu\n", (unsigned long long)used);
+	/* A reader in between finds the number in the first line. */
+	if (pwrite(fd, text, (size_t)n, 0) == n && ftruncate(fd, n))
+		say("cannot cut mem_info_vram_used (%s)", strerror(errno));
+	close(fd);
+}
+
 static int account(struct world *world, struct node *node, uint64_t bytes, bool vram)
 {
 	uint64_t limit = world->config.vram_bytes, reserved = vram_reserved(world);
@@ -273,6 +296,7 @@ static int account(struct world *world, struct node *node, uint64_t bytes, bool 
 			return -ENOMEM;
 		node->vram_used += bytes;
 		node->vram_aligned += up(bytes, VRAM_STEP);
+		tell_used(world, node);
 		return 0;
 	}
 	if (bytes > world->config.gtt_bytes || world->gtt_used > world->config.gtt_bytes - bytes ||
@@ -287,6 +311,7 @@ static void unaccount(struct world *world, struct node *node, uint64_t bytes, bo
 	if (vram) {
 		node->vram_used -= bytes;
 		node->vram_aligned -= up(bytes, VRAM_STEP);
+		tell_used(world, node);
 	} else {
 		world->gtt_used -= bytes;
 		system_give(world, bytes);

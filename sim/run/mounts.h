@@ -55,6 +55,7 @@ int mounts_world(const struct root *root, bool virtual_time);
 /* Files of the tree; relative to TREE. Missing folders are made. */
 int tree_file(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int tree_folder(const char *path);
+int tree_bytes(const char *path, const void *bytes, size_t n); /* the same of any bytes */
 int tree_link(const char *path, const char *target);
 
 #endif

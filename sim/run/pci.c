@@ -108,10 +108,45 @@ static int pci_identity(const struct machine *m, const struct machine_gpu *gpu)
 	pci_path(path, gpu->bus, "unique_id");
 	if (!status)
 		status = tree_file(path, "%016" PRIx64 "\n", gpu->unique_id);
-	pci_path(path, gpu->bus, "mem_info_vram_total");
-	if (!status)
-		status = tree_file(path, "%" PRIu64 "\n", p->vram_bytes);
 	return status;
+}
+
+/* The header of the configuration space as lspci and libpciaccess read it (the PCI specification's
+ * type 0); the capabilities behind it are not there. */
+static int pci_config(const struct machine *m, const struct machine_gpu *gpu)
+{
+	const struct profile *p = m->profile;
+	uint8_t header[64] = {
+		[0x00] = VENDOR_AMD & 0xff,
+		[0x01] = VENDOR_AMD >> 8,
+		[0x02] = p->device_id & 0xff,
+		[0x03] = (uint8_t)(p->device_id >> 8),
+		[0x04] = 0x06, /* memory space, bus master */
+		[0x08] = (uint8_t)p->pci_revision,
+		[0x0a] = CLASS_DISPLAY_OTHER >> 8 & 0xff,
+		[0x0b] = CLASS_DISPLAY_OTHER >> 16,
+		[0x2c] = VENDOR_AMD & 0xff,
+		[0x2d] = VENDOR_AMD >> 8,
+		[0x2e] = p->device_id & 0xff,
+		[0x2f] = (uint8_t)(p->device_id >> 8),
+	};
+	char path[PATH_BYTES];
+
+	pci_path(path, gpu->bus, "config");
+	return tree_bytes(path, header, sizeof(header));
+}
+
+/* mem_info_vram_used follows the allocations (sim/kfd/pages.c). The topology has one CPU node. */
+static int pci_memory(const struct machine *m, const struct machine_gpu *gpu)
+{
+	char path[PATH_BYTES];
+	int status;
+
+	pci_path(path, gpu->bus, "mem_info_vram_total");
+	status = tree_file(path, "%" PRIu64 "\n", m->profile->vram_bytes);
+	if (!status)
+		status = pci_text(gpu->bus, "mem_info_vram_used", "0");
+	return status ? status : pci_text(gpu->bus, "numa_node", "0");
 }
 
 /* Partition modes exist where there are several XCCs (amdgpu_gfx.c). */
@@ -176,6 +211,10 @@ static int pci_device(const struct machine *m, const struct machine_gpu *gpu)
 	char path[PATH_BYTES], target[PATH_BYTES];
 	int status = pci_identity(m, gpu);
 
+	if (!status)
+		status = pci_config(m, gpu);
+	if (!status)
+		status = pci_memory(m, gpu);
 	if (!status)
 		status = partition_mode(m, gpu);
 	if (!status)

@@ -64,6 +64,23 @@ int tree_file(const char *path, const char *format, ...)
 	return bad ? complain(STATUS_FAILED, "cannot write %s", full) : 0;
 }
 
+int tree_bytes(const char *path, const void *bytes, size_t n)
+{
+	char full[PATH_MAX];
+	FILE *file;
+	int bad, status = tree_path(full, sizeof(full), path, 0);
+
+	if (status)
+		return status;
+	file = fopen(full, "we");
+	if (!file)
+		return complain(STATUS_FAILED, "cannot make %s (%s)", full, strerror(errno));
+	bad = fwrite(bytes, 1, n, file) != n;
+	bad |= fclose(file) != 0;
+	bad |= chmod(full, 0444) != 0;
+	return bad ? complain(STATUS_FAILED, "cannot write %s", full) : 0;
+}
+
 int tree_link(const char *path, const char *target)
 {
 	char full[PATH_MAX];

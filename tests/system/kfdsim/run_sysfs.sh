@@ -46,3 +46,12 @@ import os
 for _ in range(2):
     fd = os.open("/proc/modules", os.O_RDONLY)
     assert os.read(fd, 7) == b"amdgpu "'
+
+# What monitors and lspci ask of the PCI device; mem_info_vram_used: rule_vram.
+# shellcheck disable=SC2016
+expect 0 "$BUILD/kfdsim" -- sh -ec '
+	cd /sys/class/drm/card0/device
+	echo "numa $(cat numa_node) vram $(cat mem_info_vram_used)"
+	echo "config$(od -An -tx2 -N4 config) $(wc -c <config)"'
+printed_line 'numa 0 vram 0'
+printed_line 'config 1002 740f 64'
