@@ -188,6 +188,7 @@ static int run(const struct options *o, const struct machine *machine, struct sp
 	spawn->trap_open = tree.modules >= 0;
 	spawn->virtual_time = o->virtual_time;
 	spawn->turns = o->seed != 0;
+	spawn->wait_all = o->wait_all;
 	status = spawn_init(spawn, &init);
 	let_go_of_streams();
 	if (!status)

@@ -39,6 +39,7 @@ static const char help_text[] =
 	"  --report FILE.json  write at the end what ran, and what did not (docs/formats.md)\n"
 	"  --fail-on-timed     end with 1 if a kernel was timed and not executed; a line on\n"
 	"                      standard error names such kernels in any case\n"
+	"  --wait-all          run until the last process has ended, not only COMMAND\n"
 	"  --help              this text\n"
 	"\n"
 	"docs/kfdsim.md tells every key, and what is as on hardware and what is not.\n"
@@ -144,6 +145,9 @@ static int parse_option(struct options *o, int option, char **argv)
 	case 'f':
 		o->fail_on_timed = true;
 		return 0;
+	case 'w':
+		o->wait_all = true;
+		return 0;
 	case 'h':
 		o->help = true;
 		return 0;
@@ -171,6 +175,7 @@ int options_parse(struct options *o, int argc, char **argv)
 		{"root", required_argument, NULL, 'R'},
 		{"report", required_argument, NULL, 'r'},
 		{"fail-on-timed", no_argument, NULL, 'f'},
+		{"wait-all", no_argument, NULL, 'w'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};

@@ -11,7 +11,7 @@
 
 #define OPTIONS_USAGE                                                                                                 \
 	"kfdsim [--virtual [--seed N] | --real-time] [--gpu PROFILE] [--gpus N] [--kernel VERSION] [--time-scale X] " \
-	"[--set KEY=VALUE]... [--break RULE] [--root DIR] [--report FILE.json] [--fail-on-timed] "                    \
+	"[--set KEY=VALUE]... [--break RULE] [--root DIR] [--report FILE.json] [--fail-on-timed] [--wait-all] "       \
 	"-- COMMAND [ARGUMENT]..."
 #define OPTIONS_SETS_MAX 64
 
@@ -27,6 +27,7 @@ struct options {
 	char **command;
 	bool virtual_time;
 	uint64_t seed; /* 0: none */
+	bool wait_all;
 	bool fail_on_timed;
 	bool help;
 };

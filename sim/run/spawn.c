@@ -114,17 +114,22 @@ static int exit_status(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Reaps everything until the command ends. */
-static _Noreturn void reap(pid_t command)
+/* Reaps everything until the command ends, or all do: each orphan is the init's child. */
+static _Noreturn void reap(pid_t command, bool wait_all)
 {
+	int result = STATUS_FAILED;
+
 	for (;;) {
 		int status;
 		pid_t pid = wait(&status);
 
-		if (pid == command)
-			_exit(exit_status(status));
+		if (pid == command) {
+			result = exit_status(status);
+			if (!wait_all)
+				_exit(result);
+		}
 		if (pid < 0 && errno != EINTR)
-			_exit(STATUS_FAILED);
+			_exit(result);
 	}
 }
 
@@ -167,7 +172,7 @@ static _Noreturn void init_main(const struct spawn *spawn, int control)
 		send_fd(control, pidfd);
 	/* Whoever reads the command's output must see its end, not ours. */
 	syscall(SYS_close_range, 0u, ~0u, 0u);
-	reap(command);
+	reap(command, spawn->wait_all);
 }
 
 int spawn_init(const struct spawn *spawn, struct world_init *out)

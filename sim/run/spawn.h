@@ -3,8 +3,9 @@
  * The processes of a world. Its init (pid 1 of a new pid namespace, a child of
  * the supervisor) puts the file systems in place, installs the filter, starts
  * the command as pid 2, reaps orphans and ends with the command's exit status
- * (128 + n for signal n); with it ends everything that still runs inside. It
- * dies with the supervisor, however that ends.
+ * (128 + n for signal n) when the command has ended, or with wait_all everything
+ * else, too; with it ends everything that still runs inside. It dies with the
+ * supervisor, however that ends.
  */
 #ifndef KFDSHIM_SIM_RUN_SPAWN_H
 #define KFDSHIM_SIM_RUN_SPAWN_H
@@ -21,6 +22,7 @@ struct spawn {
 	sigset_t mask; /* the command's signal mask */
 	mode_t umask;  /* and its umask */
 	bool virtual_time;
+	bool wait_all;	       /* the world lasts until its last process has ended */
 	bool turns;	       /* the world's threads share one core */
 	bool ignore_child;     /* and whether it starts with SIGCHLD ignored */
 	bool ignore_file_size; /* and SIGXFSZ */

@@ -2,6 +2,7 @@
 #include "sim/run/watch.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
@@ -29,7 +30,10 @@ static void hand_on(const struct watch *watch, int command)
 	 * has had it already. */
 	if (info.ssi_code == SI_KERNEL)
 		return;
-	syscall(SYS_pidfd_send_signal, command, (int)info.ssi_signo, NULL, 0u);
+	/* With the command gone, what is left of the world (--wait-all) ends. */
+	if (syscall(SYS_pidfd_send_signal, command, (int)info.ssi_signo, NULL, 0u) &&
+	    errno == ESRCH)
+		kill(watch->init->pid, SIGKILL);
 }
 
 static void *watch_main(void *arg)

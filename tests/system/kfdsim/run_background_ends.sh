@@ -11,3 +11,17 @@ expect 4 env "$mark" "$BUILD/kfdsim" -- sh -c 'setsid sleep 600 & exit 4'
 [ $((SECONDS - start)) -lt 10 ] || fail "it took $((SECONDS - start)) s"
 none_marked || fail "still there: $(marked)"
 expect 6 "$BUILD/kfdsim" -- sh -c '(setsid sh -c "exit 1" &); sleep 0.5; exit 6'
+
+# With --wait-all it waits, and the exit code is the command's; a signal that comes when the command
+# has gone ends what is left.
+# shellcheck disable=SC2016
+expect 4 "$BUILD/kfdsim" --wait-all -- sh -c '(setsid sh -c "sleep 0.5; : >$0/late" &); exit 4' "$work"
+[ -e "$work/late" ] || fail "--wait-all did not wait for the last process"
+# shellcheck disable=SC2016
+env "$mark" "$BUILD/kfdsim" --wait-all -- sh -c 'setsid sleep 600 & : >$0/gone' "$work" 2>"$work/err" &
+world=$!
+until [ -e "$work/gone" ]; do sleep 0.1; done
+# The first one may still meet the command.
+while kill -TERM $world 2>/dev/null; do sleep 0.1; done
+wait $world && fail "a killed world ended well"
+none_marked || fail "still there: $(marked)"
