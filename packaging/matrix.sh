@@ -238,6 +238,11 @@ shim() {
 			behaves "shim holds $api by $level" env APIS="$api" LEVEL="$level" bash tests/system/whole/counts.sh
 		done
 	done
+	# Programs whose kernels are long enough that suspensions meet them.
+	for api in $apis; do
+		behaves "shim holds long kernels, $api" bash tests/system/whole/held_program.sh \
+			"$build/matrix_$api" "$build"
+	done
 	for api in $apis; do
 		behaves "shim peers, $api" env API="$api" bash tests/system/whole/peers.sh
 	done
