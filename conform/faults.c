@@ -19,7 +19,7 @@ static uint32_t memory_event(const struct desk *desk)
 	return a.event_id;
 }
 
-/* The page that the fault is told of. */
+/* The page that the event names. */
 static uint64_t wait_for(const struct desk *desk, uint32_t event)
 {
 	struct kfd_event_data data = {.event_id = event};
@@ -39,7 +39,7 @@ static void write_nowhere(struct raw_queue *queue)
 	queue_ring(queue);
 }
 
-/* The first queue faults, and the driver has told it; it has evicted before it tells. */
+/* The first queue faults, and the event has come, which the driver sends after the eviction. */
 static void fault(struct desk *desk)
 {
 	uint32_t event = memory_event(desk);

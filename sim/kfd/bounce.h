@@ -71,7 +71,7 @@ void bounce_collected(struct process *process);
 uint64_t nodes_active(const struct world *world);
 
 /* evict.c: the process has a memory fault on that node, at process->violation[node], which no
- * debugger keeps to itself: it is evicted and then told. */
+ * debugger keeps to itself: it is evicted, and then gets its event. */
 void fault_passed_on(struct process *process, uint32_t node);
 /* As if memory were short: the process's queues go from all of its GPUs, and come back when
  * evictions_expire() finds that their time is over. */

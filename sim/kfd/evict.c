@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Evictions: the driver takes all queues of a process off a GPU, whatever their state, and the
+ * Evictions: the driver takes all queues of a process off a GPU, in any state, and the
  * debugger's flags are not touched by it (evict_process_queues_cpsch in
  * kfd_device_queue_manager.c). It counts them for each process and GPU, and a queue that is
  * created meanwhile is off from the start. The GPU resets of reset.c count, too.

@@ -260,8 +260,8 @@ void system_give(struct world *world, uint64_t bytes)
 	debugfs_changed(world);
 }
 
-/* mem_info_vram_used of the node's GPU, of which it may be a part. Where the file is not there nothing
- * is told. */
+/* mem_info_vram_used of the node's GPU, of which it may be a part. Without the file it does
+ * nothing. */
 static void tell_used(const struct world *world, const struct node *node)
 {
 	uint32_t bus = world->config.locations[node - world->nodes] >> 8 & 0xff;

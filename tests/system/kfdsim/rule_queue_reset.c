@@ -38,7 +38,7 @@ static bool hw_event_is_set(const struct gpu_file *gpu, uint32_t id)
 	return true;
 }
 
-/* Another process of the GPU: its work goes on, and it is told nothing. */
+/* Another process of the GPU: its work goes on, and it gets no event. */
 static void neighbour(int from, int to)
 {
 	struct raw_queue queue;

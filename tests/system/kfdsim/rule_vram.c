@@ -17,7 +17,7 @@ static uint64_t available(const struct gpu_file *gpu)
 }
 
 /* As monitors read it. */
-static unsigned long long told(void)
+static unsigned long long vram_used(void)
 {
 	FILE *file = fopen("/sys/class/drm/card0/device/mem_info_vram_used", "r");
 	unsigned long long used;
@@ -36,7 +36,7 @@ int main(void)
 	CHECK_IS(available(&gpu), 64 * MIB);
 	CHECK_IS(buffer_new(&gpu, 65 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &first), -ENOMEM);
 	CHECK_IS(buffer_new(&gpu, 40 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &first), 0);
-	CHECK_IS(told(), 40 * MIB);
+	CHECK_IS(vram_used(), 40 * MIB);
 	memset(first.cpu, 0x77, MIB);
 	CHECK_IS(available(&gpu), 24 * MIB);
 	CHECK_IS(buffer_new(&gpu, 25 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &second), -ENOMEM);
@@ -46,7 +46,7 @@ int main(void)
 	CHECK_IS(buffer_new(&gpu, 4096, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &third), 0);
 	CHECK_IS(buffer_free(&gpu, &first), 0);
 	CHECK_IS(buffer_free(&gpu, &first), -EINVAL);
-	CHECK_IS(told(), 24 * MIB);
+	CHECK_IS(vram_used(), 24 * MIB);
 	CHECK_IS(buffer_new(&gpu, 40 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &first), 0);
 	for (size_t i = 0; i < MIB; i++)
 		CHECK(!((char *)first.cpu)[i]);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Whatever stops a queue of the GPU says why, on standard error and in the report: an unknown
+# What stops a queue of the GPU is said with its reason, on standard error and in the report: an unknown
 # packet of each kind, a memory fault, and the eviction that follows it.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
