@@ -12,6 +12,9 @@
 #include "scheduler/daemon/outsider.h"
 #include "scheduler/daemon/worker.h"
 
+/* How long the firmware waits for a compute queue to come off the GPU; then the driver resets that
+ * queue alone, and the call succeeds (KFD_UNMAP_LATENCY_MS in the driver's kfd_priv.h). */
+#define UNMAP_LATENCY_NS 4000000000ull
 #define CAUSE_MAX_NS 1000000000u /* beyond that it is no delay but nonsense of a lane */
 
 static void set_suspended(struct client *client, bool suspended)
@@ -223,6 +226,22 @@ static void aborted(struct worker *worker, struct client *client, bool hung, uin
 		level_fall(worker, client, -ECONNRESET, "its executor process was ended", now);
 }
 
+/* A suspend that succeeded after so long has cost a queue: its work is lost, and suspending what is
+ * left of the process does not bring it back. */
+static void look_for_reset(struct worker *worker, struct client *client,
+			   const struct executor_report *report, uint64_t now)
+{
+	static const char why[] = "a suspend took so long that the driver has reset a compute "
+				  "queue, which did not come off the GPU";
+
+	if (client->acting != CORE_SUSPEND || report->error ||
+	    report->cost.duration_ns < UNMAP_LATENCY_NS || client->by_order != LANE_LEVEL_NONE)
+		return;
+	log_info("process %d (%s): %s: start it anew if it was its own", (int)client->peer.pid,
+		 client->name, why);
+	level_fall(worker, client, -EIO, why, now);
+}
+
 void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct executor_report report;
@@ -239,8 +258,10 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 
 		level_fall(worker, client, error, why, now);
 	}
-	if (outcome & EXECUTOR_ACTED)
+	if (outcome & EXECUTOR_ACTED) {
 		client_acted(worker, client, &report, now);
+		look_for_reset(worker, client, &report, now);
+	}
 	if (outcome & EXECUTOR_CHANGED)
 		outsider_changed(client);
 	if (outcome & EXECUTOR_NOT_COLLECTED && !client->refused)

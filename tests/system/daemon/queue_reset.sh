@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: a suspend that ends because the driver has reset a queue that did not come off the GPU
+# (from Linux 6.12 on, after 4 s) is said, and the process is not suspended by trap again.
+set -eu
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+
+world=preempt_stuck=queue
+in_a_world
+
+start_daemon
+start_online
+start_offline --requests 3000
+tell on
+until_true 300 grep -q "process $offline (kfdreplay): .*the driver has reset a compute queue" "$work/log" ||
+	fail "a reset is not said: $(cat "$work/log")"
+tell off
+# What is left of it is held by the gate, and trap is not tried again.
+comes_to_level gate 'the driver has reset a compute queue'
+tell on
+sleep 2.5
+tell off
+comes_to_level gate 'the driver has reset a compute queue'
+[ "$(grep -c "process $offline .*level trap" "$work/log")" = 1 ] || fail "trap was tried again"
+until_true 100 state_is "$offline" running || fail "it stays held: $(status | jq -c .processes)"
