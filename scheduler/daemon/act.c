@@ -237,7 +237,7 @@ static void look_for_reset(struct worker *worker, struct client *client,
 	if (client->acting != CORE_SUSPEND || report->error ||
 	    report->cost.duration_ns < UNMAP_LATENCY_NS || client->by_order != LANE_LEVEL_NONE)
 		return;
-	log_info("process %d (%s): %s: start it anew if it was its own", (int)client->peer.pid,
+	log_info("process %d (%s): %s: if that was its own, start it anew", (int)client->peer.pid,
 		 client->name, why);
 	level_fall(worker, client, -EIO, why, now);
 }
