@@ -49,18 +49,16 @@ struct work {
 	struct preempt_result *result;
 };
 
-bool preempt_count(const struct preempt_job *job, struct preempt_result *result, double suspend_us,
-		   double resume_us)
+bool preempt_count(const struct preempt_job *job, struct preempt_result *result,
+		   struct preempt_round round)
 {
-	result->rounds[result->done] =
-		(struct preempt_round){.suspend_us = suspend_us, .resume_us = resume_us};
-	result->done++;
-	if (suspend_us <= job->slow_us)
+	result->rounds[result->done++] = round;
+	if (round.suspend_us <= job->slow_us)
 		return true;
 	snprintf(result->problem, sizeof(result->problem),
 		 "a suspend took %.0f us, which is slow: the driver resets a GPU that does not "
 		 "preempt (--slow)",
-		 suspend_us);
+		 round.suspend_us);
 	return false;
 }
 

@@ -31,13 +31,13 @@ struct preempt_result {
 	double opening_us;	  /* what the session's own first suspend took; NAN: none known */
 	char problem[KFD_REASON]; /* why not all; empty: all */
 	struct preempt_round {
-		double suspend_us, resume_us;
-	} rounds[]; /* those that are done */
+		double suspend_us, held_us, resume_us; /* held: between the two */
+	} rounds[];				       /* those that are done */
 };
 
 /* One that was suspended and resumed. false: it was slow, so the last; told. */
-bool preempt_count(const struct preempt_job *job, struct preempt_result *result, double suspend_us,
-		   double resume_us);
+bool preempt_count(const struct preempt_job *job, struct preempt_result *result,
+		   struct preempt_round round);
 /* Shows on a terminal how far it is. */
 void preempt_progress(const struct preempt_job *job, const struct preempt_result *result);
 
@@ -58,7 +58,7 @@ struct preempt_times {
 };
 
 struct preempt_figures {
-	struct preempt_times suspend, resume;
+	struct preempt_times suspend, held, resume;
 };
 
 /* -ENOMEM, or 0 and preempt_figures_free() ends it. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -59,55 +60,80 @@ static void wait_us(struct act *act, int fd, double us)
 	}
 }
 
-/* The next event of this kind about the process: what the call took; < 0: none came. */
-static double next(struct act *act, const char *kind)
+/* A call of the driver, as the daemon's event has it. */
+struct call {
+	double end_us; /* CLOCK_REALTIME */
+	double duration_us;
+};
+
+/* The next event of this kind about the process; false: none came. */
+static bool next(struct act *act, const char *kind, struct call *out)
 {
 	uint64_t end = clock_ns() + EVENT_MS * UINT64_C(1000000), now;
 	char text[KFDSCHED_EVENT_BYTES];
-	double us = -1;
+	bool found = false;
 
-	while (us < 0 && (now = clock_ns()) < end) {
+	while (!found && (now = clock_ns()) < end) {
 		const char *got;
-		json_int_t pid = 0, duration = 0;
+		json_int_t pid = 0, duration = 0, time = 0;
 		json_t *event;
 
 		if (kfdsched_next_event(act->k, act->events, text, sizeof(text),
 					(int)((end - now) / 1000000u)) < 0)
-			return -1;
+			return false;
 		event = json_loads(text, 0, NULL);
-		if (event &&
-		    json_unpack(event, "{ss sI sI}", "kind", &got, "pid", &pid, "duration_us",
-				&duration) == 0 &&
-		    pid == act->job->daemon_pid && strcmp(got, kind) == 0)
-			us = (double)duration;
+		found = event &&
+			json_unpack(event, "{ss sI sI sI}", "kind", &got, "pid", &pid, "time_us",
+				    &time, "duration_us", &duration) == 0 &&
+			pid == act->job->daemon_pid && strcmp(got, kind) == 0;
+		if (found)
+			*out = (struct call){(double)time, (double)duration};
 		json_decref(event);
 	}
-	return us;
+	return found;
+}
+
+/* Counts from the end of the suspend, so that the way of its answer to us is part of the hold. */
+static void hold(struct act *act, int fd, const struct call *suspend)
+{
+	double since_us = (double)clock_of(CLOCK_REALTIME) / 1e3 - suspend->end_us;
+
+	wait_us(act, fd, fmax(0, act->job->hold_us - fmax(0, since_us)));
+}
+
+static bool count(struct act *act, const struct call *suspend, const struct call *resume)
+{
+	const struct preempt_round round = {
+		.suspend_us = suspend->duration_us,
+		.held_us = fmax(0, resume->end_us - resume->duration_us - suspend->end_us),
+		.resume_us = resume->duration_us,
+	};
+
+	return preempt_count(act->job, act->result, round);
 }
 
 /* It is held: for as long as is wanted, and until it has been resumed. false: the last. */
 static bool held(struct act *act, int fd)
 {
-	double suspend_us = next(act, "suspend"), resume_us;
-	bool ended;
+	struct call suspend, resume;
+	bool suspended = next(act, "suspend", &suspend), ended;
 
-	if (suspend_us >= 0)
-		wait_us(act, fd, act->job->hold_us);
+	if (suspended)
+		hold(act, fd, &suspend);
 	ended = has_ended(act);
 	if (!ended && kfdsched_held(act->k, fd, 0) != 0)
 		problem(act, "the lease was ended", kfdsched_sentence(act->k));
-	else if (!ended && suspend_us < 0)
+	else if (!ended && !suspended)
 		problem(act, "it was suspended before, for somebody else", "");
 	close(fd);
 	if (act->result->problem[0])
 		return false;
-	resume_us = next(act, "resume");
-	if (resume_us < 0) {
+	if (!next(act, "resume", &resume)) {
 		if (!has_ended(act))
 			problem(act, "it stays suspended, for somebody else", "");
 		return false;
 	}
-	return preempt_count(act->job, act->result, suspend_us, resume_us);
+	return count(act, &suspend, &resume);
 }
 
 static bool once(struct act *act)

@@ -49,8 +49,15 @@ static bool once(const struct preempt_job *job, struct session *session,
 	else if (!suspended.entry_ns)
 		problem(result, "it has no compute queue that could be suspended", "");
 	else
-		return preempt_count(job, result, (double)suspended.duration_ns / 1e3,
-				     (double)resumed.duration_ns / 1e3);
+		return preempt_count(
+			job, result,
+			(struct preempt_round){
+				.suspend_us = (double)suspended.duration_ns / 1e3,
+				.held_us = (double)(resumed.entry_ns - suspended.entry_ns -
+						    suspended.duration_ns) /
+					   1e3,
+				.resume_us = (double)resumed.duration_ns / 1e3,
+			});
 	return false;
 }
 

@@ -46,17 +46,20 @@ int preempt_figures(const struct preempt_result *result, struct preempt_figures 
 
 	*out = (struct preempt_figures){
 		.suspend = {.count = count, .sorted = calloc(count + 1, sizeof(double))},
+		.held = {.count = count, .sorted = calloc(count + 1, sizeof(double))},
 		.resume = {.count = count, .sorted = calloc(count + 1, sizeof(double))},
 	};
-	if (!out->suspend.sorted || !out->resume.sorted) {
+	if (!out->suspend.sorted || !out->held.sorted || !out->resume.sorted) {
 		preempt_figures_free(out);
 		return -ENOMEM;
 	}
 	for (unsigned i = 0; i < count; i++) {
 		out->suspend.sorted[i] = result->rounds[i + 1].suspend_us;
+		out->held.sorted[i] = result->rounds[i + 1].held_us;
 		out->resume.sorted[i] = result->rounds[i + 1].resume_us;
 	}
 	sum_up(&out->suspend);
+	sum_up(&out->held);
 	sum_up(&out->resume);
 	return 0;
 }
@@ -64,6 +67,7 @@ int preempt_figures(const struct preempt_result *result, struct preempt_figures 
 void preempt_figures_free(struct preempt_figures *figures)
 {
 	free(figures->suspend.sorted);
+	free(figures->held.sorted);
 	free(figures->resume.sorted);
 	*figures = (struct preempt_figures){0};
 }
@@ -91,6 +95,7 @@ static int print_table(const struct preempt_figures *figures)
 	if (!table)
 		return -ENOMEM;
 	row(table, "suspend", &figures->suspend);
+	row(table, "held", &figures->held);
 	row(table, "resume", &figures->resume);
 	rc = table_print(table, stdout);
 	table_free(table);
@@ -111,7 +116,7 @@ static void print_head(const struct preempt_job *job, const struct preempt_resul
 		printf(", %u of %u rounds not made", job->times - result->tried, job->times);
 	printf(", by %s%s\n", job->daemon_pid ? "the daemon" : "a debug session of kfdsched's own",
 	       job->simulated ? ", on a simulated GPU" : "");
-	printf("held for %s each time, with %s between\n", quantity_us(hold, job->hold_us),
+	printf("to be held for %s each time, with %s between\n", quantity_us(hold, job->hold_us),
 	       quantity_us(pause, job->pause_us));
 }
 
@@ -122,7 +127,7 @@ int preempt_print(const struct preempt_job *job, const struct preempt_result *re
 		{"suspend", figures->suspend.sorted, figures->suspend.count},
 		{"resume", figures->resume.sorted, figures->resume.count},
 	};
-	char suspend[QUANTITY_BYTES], resume[QUANTITY_BYTES];
+	char suspend[QUANTITY_BYTES], held[QUANTITY_BYTES], resume[QUANTITY_BYTES];
 	int rc;
 
 	print_head(job, result);
@@ -130,8 +135,9 @@ int preempt_print(const struct preempt_job *job, const struct preempt_result *re
 		printf("opening the session: suspend %s\n",
 		       quantity_us(suspend, result->opening_us));
 	if (result->done)
-		printf("first round: suspend %s, resume %s\n",
+		printf("first round: suspend %s, held %s, resume %s\n",
 		       quantity_us(suspend, result->rounds[0].suspend_us),
+		       quantity_us(held, result->rounds[0].held_us),
 		       quantity_us(resume, result->rounds[0].resume_us));
 	if (!figures->suspend.count)
 		return 0;
@@ -158,22 +164,23 @@ static json_t *first_json(const struct preempt_result *result)
 {
 	if (!result->done)
 		return json_null();
-	return json_pack("{sf sf}", "suspend_us", result->rounds[0].suspend_us, "resume_us",
-			 result->rounds[0].resume_us);
+	return json_pack("{sf sf sf}", "suspend_us", result->rounds[0].suspend_us, "held_us",
+			 result->rounds[0].held_us, "resume_us", result->rounds[0].resume_us);
 }
 
 int preempt_print_json(const struct preempt_job *job, const struct preempt_result *result,
 		       const struct preempt_figures *figures)
 {
 	json_t *root = json_pack(
-		"{sI ss sb sb sI sI sI sf sf so so so so ss?}", "pid", (json_int_t)job->target.pid,
-		"comm", job->target.name, "simulated", (int)job->simulated, "by_daemon",
-		job->daemon_pid != 0, "asked", (json_int_t)job->times, "tried",
-		(json_int_t)result->tried, "succeeded", (json_int_t)result->done, "hold_us",
-		job->hold_us, "pause_us", job->pause_us, "opening_suspend_us",
+		"{sI ss sb sb sI sI sI sf sf so so so so so ss?}", "pid",
+		(json_int_t)job->target.pid, "comm", job->target.name, "simulated",
+		(int)job->simulated, "by_daemon", job->daemon_pid != 0, "asked",
+		(json_int_t)job->times, "tried", (json_int_t)result->tried, "succeeded",
+		(json_int_t)result->done, "hold_us", job->hold_us, "pause_us", job->pause_us,
+		"opening_suspend_us",
 		isnan(result->opening_us) ? json_null() : json_real(result->opening_us), "first",
-		first_json(result), "suspend_us", times_json(&figures->suspend), "resume_us",
-		times_json(&figures->resume), "problem",
+		first_json(result), "suspend_us", times_json(&figures->suspend), "held_us",
+		times_json(&figures->held), "resume_us", times_json(&figures->resume), "problem",
 		result->problem[0] ? result->problem : NULL);
 	int rc = root ? plain_json_print(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12))
 		      : -1;

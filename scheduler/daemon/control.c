@@ -302,6 +302,7 @@ static void order_suspend(struct worker *worker, struct client *from,
 	from->control.started = target.started;
 	from->control.asked_ns = now;
 	from->control.holds = hello->lease_s == 0;
+	worker->orders_wait = true;
 	lease(worker, client, now);
 }
 
@@ -357,6 +358,22 @@ static void command_overdue(struct worker *worker, struct client *from, uint64_t
 		look_at_suspend(worker, from, client, now);
 	else if (!client && poll_now(from->control.pidfd, POLLIN) != 0)
 		answer(worker, from, -ESRCH, "process %d has ended", (int)from->control.pid);
+}
+
+/* What an order wants has come true in this turn of the loop, or in none. */
+void control_step(struct worker *worker, uint64_t now)
+{
+	if (!worker->orders_wait)
+		return;
+	worker->orders_wait = false;
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		struct client *client = worker->clients[i];
+
+		if (!client || client->phase != CLIENT_HOLDING || client->control.answered)
+			continue;
+		command_overdue(worker, client, now);
+		worker->orders_wait |= client->phase == CLIENT_HOLDING && !client->control.answered;
+	}
 }
 
 void control_overdue(struct worker *worker, struct client *client, uint64_t now)

@@ -55,7 +55,9 @@ void control_order(struct worker *worker, struct client *client, const struct pr
 void control_came(struct worker *worker, struct client *client, uint64_t now);
 /* A workload or a command has gone (it is CLIENT_DEAD). */
 void control_gone(struct worker *worker, struct client *client);
-/* At every turn of the loop. */
+/* At every turn of the loop: answers the orders to suspend that have come true. */
+void control_step(struct worker *worker, uint64_t now);
+/* At every sweep: a process that has ended while it is held, a lease that has. */
 void control_overdue(struct worker *worker, struct client *client, uint64_t now);
 /* Might anybody want it suspended, other processes or a person? */
 bool control_may_be_held(const struct client *client);

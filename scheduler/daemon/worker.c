@@ -349,6 +349,7 @@ static void loop(struct worker *worker)
 		look_late(worker, now);
 		act(worker); /* before anything that nobody waits for */
 		take_answers(worker, now);
+		control_step(worker, now);
 		answer_step(worker, now);
 		sweep(worker, now);
 		metrics_publish(worker, now);

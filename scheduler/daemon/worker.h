@@ -68,6 +68,7 @@ struct worker {
 	int done_fd; /* executors write it */
 	int reader;  /* the connection to kfdschedd-read */
 	bool leaving, said_awake;
+	bool orders_wait; /* a command is not answered yet that wants a process suspended */
 	uint64_t own_pid_ns, own_user_ns;
 	uint32_t client_end; /* slots from here on are free */
 	uint32_t dead;	     /* clients that are CLIENT_DEAD */

@@ -29,7 +29,7 @@ static struct preempt_result *rounds(unsigned n, const double *us)
 	result->tried = result->done = n;
 	result->opening_us = NAN;
 	for (unsigned i = 0; i < n; i++)
-		result->rounds[i] = (struct preempt_round){us[i], 2 * us[i]};
+		result->rounds[i] = (struct preempt_round){us[i], 3 * us[i], 2 * us[i]};
 	return result;
 }
 
@@ -45,6 +45,7 @@ static void the_first_round_is_apart(void **state)
 	assert_true(figures.suspend.min == 1 && figures.suspend.max == 5);
 	assert_true(figures.suspend.mean == 3 && figures.suspend.p50 == 3);
 	assert_true(figures.suspend.p90 == 5 && figures.resume.p50 == 6);
+	assert_true(figures.held.p50 == 9);
 	preempt_figures_free(&figures);
 	free(result);
 }
