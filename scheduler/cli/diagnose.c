@@ -83,7 +83,7 @@ static size_t choose(const struct job *job, const struct people *people, pid_t *
 		const struct person *person = &people->list[i];
 
 		if (job->pid ? process_pid_inside(&person->who) == job->pid
-			     : person->gpu == PROCESS_GPU_YES && !process_is_ours(&person->who))
+			     : person->gpu == PROCESS_GPU_YES && !process_is_ours(person->who.pid))
 			pids[count++] = person->who.pid;
 	}
 	return count;

@@ -18,6 +18,7 @@
 #include "scheduler/cli/doctor_read.h"
 #include "scheduler/kfd/device.h"
 #include "scheduler/observe/observe.h"
+#include "scheduler/observe/process.h"
 #include "scheduler/observe/sources.h"
 
 #define PROCESSES "/sys/class/kfd/kfd/proc"
@@ -135,15 +136,6 @@ static void read_folder(struct doctor_facts *facts, struct doctor_process *p, co
 		closedir(dir);
 }
 
-/* We, and daemons: they have the device open, and no work. */
-static bool is_ours(int pid)
-{
-	char comm[32] = "";
-
-	read_text(comm, sizeof(comm), "/proc/%d/comm", pid);
-	return pid == getpid() || !strncmp(comm, "kfdsched", strlen("kfdsched"));
-}
-
 static int add_seen(struct doctor_facts *facts)
 {
 	/* The driver names them as the machine's first pid namespace does. */
@@ -164,7 +156,7 @@ static int add_seen(struct doctor_facts *facts)
 			continue;
 		if (!named) {
 			facts->processes_hidden = true;
-		} else if (!is_ours(pid)) {
+		} else if (!process_is_ours(pid)) {
 			p = process_of(facts, pid);
 			if (p)
 				p->uses_gpu = DOCTOR_YES;

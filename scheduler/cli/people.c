@@ -59,7 +59,7 @@ static int look(struct person *out, struct people *people, pid_t pid, const stru
 	if (out->who.kernel || out->who.state == 'Z')
 		out->gpu = PROCESS_GPU_NO;
 	people->hidden += out->gpu == PROCESS_GPU_UNKNOWN;
-	if (wish->gpu && (out->gpu != PROCESS_GPU_YES || process_is_ours(&out->who)))
+	if (wish->gpu && (out->gpu != PROCESS_GPU_YES || process_is_ours(pid)))
 		return 0;
 	if (wish->container && !container_names_fit(names, &out->who.container, wish->container))
 		return 0;
@@ -132,6 +132,16 @@ int people_need_gpu(const struct verb *verb)
 		return CLI_DONE;
 	cli_failed(verb, "there is no AMD GPU here: neither /dev/kfd nor /sys/class/kfd (load "
 			 "amdgpu; in a container: give it --device /dev/kfd)");
+	return CLI_IMPOSSIBLE;
+}
+
+int people_need_list(const struct verb *verb, const char *socket)
+{
+	char why[OBSERVE_WHY];
+
+	if (observe_can_list(socket, why) == 0)
+		return CLI_DONE;
+	cli_failed(verb, "%s", why);
 	return CLI_IMPOSSIBLE;
 }
 

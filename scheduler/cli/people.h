@@ -38,6 +38,9 @@ int people_one(const struct verb *verb, pid_t pid, struct process_identity *out)
 
 /* Sees that there are GPUs to be used, in words: CLI_DONE, or CLI_IMPOSSIBLE and said. */
 int people_need_gpu(const struct verb *verb);
+/* Sees that all processes that use a GPU can be known here (observe_can_list()), in words:
+ * CLI_DONE, or CLI_IMPOSSIBLE and said. */
+int people_need_list(const struct verb *verb, const char *socket);
 /* Says that no container is called so, and why it may be called so all the same. */
 int people_no_container(const struct verb *verb, const char *container,
 			struct container_names *names);

@@ -263,8 +263,9 @@ static int look(const struct job *job, struct observer *beside, struct seen *out
 }
 
 /* No source has listed a queue by its id, and one that would have could not be asked. */
-static int say_why_none(const struct seen *seen)
+static int say_why_none(const struct job *job, const struct seen *seen)
 {
+	char why[OBSERVE_WHY];
 	const struct observe_answer *answers = seen->observation.answer;
 	bool first = true;
 
@@ -279,7 +280,7 @@ static int say_why_none(const struct seen *seen)
 		first = false;
 	}
 	fputc('\n', stderr);
-	return CLI_FAILED;
+	return observe_can_list(job->socket, why) == 0 ? CLI_FAILED : CLI_IMPOSSIBLE;
 }
 
 static int look_at_one(const struct job *job, struct seen *out)
@@ -294,7 +295,7 @@ static int look_at_one(const struct job *job, struct seen *out)
 	if (rc)
 		return cli_failed(&verb_queues, "looking at process %d failed: %s", job->pid,
 				  strerror(-rc));
-	return out->observation.listed ? CLI_GO_ON : say_why_none(out);
+	return out->observation.listed ? CLI_GO_ON : say_why_none(job, out);
 }
 
 /* How many could be looked at; those that end meanwhile are left out. */
@@ -328,6 +329,9 @@ static int show(const struct job *job)
 	struct seen *list = NULL;
 	int n = 1, rc = 0, code = CLI_GO_ON;
 
+	if (!job->pid && (code = people_need_list(&verb_queues, job->socket)) != CLI_DONE)
+		return code;
+	code = CLI_GO_ON;
 	if (job->pid) {
 		list = calloc(1, sizeof(*list));
 		code = list ? look_at_one(job, list) : CLI_FAILED;
@@ -384,7 +388,8 @@ const struct verb verb_queues = {
 		"without it, with a daemon and without. Asked are, in this order: the daemon, the shim's\n"
 		"lane, the driver's sysfs, debugfs (root), and for write and read pointers the process's\n"
 		"own memory; TOLD BY names those that knew something. What nobody knows is '-'. Nothing\n"
-		"is stopped or traced.\n"
+		"is stopped or traced. The exit code is 77 where it cannot be known which processes there\n"
+		"are: without a driver, or in a container without the daemon's socket.\n"
 		"\n"
 		"WORK: the shim sees work in it. PRIORITY is the queue's own, of the driver (0 to 15).\n"
 		"CUS: compute units in its mask. WPTR and RPTR count AQL packets, PM4 dwords, SDMA bytes.\n"

@@ -137,6 +137,8 @@ static int run(int argc, char **argv)
 
 	if (code == CLI_GO_ON && options.pid)
 		code = is_there(options.pid);
+	if (code == CLI_GO_ON && people_need_list(&verb_top, options.socket) != CLI_DONE)
+		code = CLI_IMPOSSIBLE;
 	if (code != CLI_GO_ON)
 		return code;
 	if (stop_begin())
@@ -153,7 +155,9 @@ const struct verb verb_top = {
 		"the shim, or PID alone. ? lists the keys: sort, filter, open a process down to its\n"
 		"queues, suspend and resume it, give it a priority. Who is suspended from here runs\n"
 		"again when top ends, however it ends. A value that is not known is '-'; without a\n"
-		"daemon levels, states, suspensions and the time in which nodes had work are not.\n"
+		"daemon levels, states, suspensions and the time in which nodes had work are not. The exit\n"
+		"code is 77 where it cannot be known which processes there are: without a driver, or in a\n"
+		"container without the daemon's socket.\n"
 		"\n"
 		"  --interval TIME  between two looks: 50ms to 60s, 1s without it\n"
 		"  --once           prints one frame as text, after two looks, and ends\n"

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/own_names.h"
 #include "scheduler/daemon/child.h"
 #include "scheduler/daemon/executor_run.h"
 #include "scheduler/daemon/executor_table.h"
@@ -114,7 +115,7 @@ static void start(struct executors *executors, uint32_t number, uint64_t now)
 	struct process *process = &executors->processes[number];
 	pid_t pid;
 
-	process->child.name = "kfdschedd-exec";
+	process->child.name = NAME_EXECUTOR;
 	process->killed_ns = 0;
 	process->logged = false;
 	pid = child_start(&process->child, now);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/own_names.h"
 #include "scheduler/daemon/landlock.h"
 #include "scheduler/daemon/log.h"
 
@@ -68,7 +69,7 @@ static _Noreturn void read_file(struct shared *shared, const char *path)
 	sigset_t none;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	prctl(PR_SET_NAME, "kfdschedd-conf");
+	prctl(PR_SET_NAME, NAME_CONFIG);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	confine();

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/own_names.h"
 #include "common/wait.h"
 #include "scheduler/daemon/beat.h"
 #include "scheduler/daemon/child.h"
@@ -367,11 +368,11 @@ static int watchdog_open(struct watchdog *w, const struct listener *listener)
 int watchdog_run(const struct listener *listener, struct reload *reload)
 {
 	struct watchdog w = {.reload = reload,
-			     .worker = {.name = "kfdschedd-work"},
-			     .door = {.name = "kfdschedd-door"},
-			     .http = {.name = "kfdschedd-http"},
-			     .reader = {.name = "kfdschedd-read"},
-			     .record = {.name = "kfdschedd-rec"}};
+			     .worker = {.name = NAME_WORKER},
+			     .door = {.name = NAME_DOOR},
+			     .http = {.name = NAME_HTTP},
+			     .reader = {.name = NAME_READER},
+			     .record = {.name = NAME_RECORD}};
 	struct pollfd p[2];
 	uint64_t now;
 

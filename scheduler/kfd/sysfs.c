@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PROCESSES "/sys/class/kfd/kfd/proc"
-
 /* enum kfd_queue_type; XGMI was 4 until Linux 6.12 */
 #define TYPE_COMPUTE 0u
 #define TYPE_SDMA 1u
@@ -71,7 +69,7 @@ int sysfs_queues(pid_t pid, struct sysfs_queue *out, size_t max)
 	size_t n = 0;
 	DIR *dir;
 
-	snprintf(path, sizeof(path), PROCESSES "/%d/queues", (int)pid);
+	snprintf(path, sizeof(path), SYSFS_PROCESSES "/%d/queues", (int)pid);
 	dir = opendir(path);
 	if (!dir)
 		return -ENOENT;
@@ -87,13 +85,13 @@ uint64_t sysfs_folder(pid_t pid)
 	char path[64];
 	struct stat st;
 
-	snprintf(path, sizeof(path), PROCESSES "/%d", (int)pid);
+	snprintf(path, sizeof(path), SYSFS_PROCESSES "/%d", (int)pid);
 	return stat(path, &st) ? 0 : st.st_ino;
 }
 
 size_t sysfs_processes(pid_t *out, size_t max)
 {
-	DIR *dir = opendir(PROCESSES);
+	DIR *dir = opendir(SYSFS_PROCESSES);
 	struct dirent *entry;
 	unsigned long pid;
 	size_t n = 0;

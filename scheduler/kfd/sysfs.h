@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define SYSFS_PROCESSES "/sys/class/kfd/kfd/proc"
+
 /* The driver's most ids of one process. */
 #define SYSFS_QUEUES 1024u
 

@@ -93,7 +93,14 @@ pid_t observe_host_pid(pid_t pid);
 bool observe_names_match(void);
 
 /* All processes that use a GPU, by our own numbers: the daemon's and, where its numbers
- * are ours, sysfs'. Their number (at most `max` are written), sorted, or -errno. */
+ * are ours, sysfs', without those of kfdsched and kfdschedd. Their number (at most `max` are
+ * written), sorted, or -errno. */
 int observe_processes(const char *socket, pid_t *out, size_t max);
+/*
+ * Can such a list be complete here? 0: the driver's is, or a daemon answers. -ENODEV: there is no
+ * driver; -EXDEV: the driver's numbers are of another pid namespace, and no daemon answers. `why`
+ * is then a sentence without a full stop that says what to do.
+ */
+int observe_can_list(const char *socket, char why[static OBSERVE_WHY]);
 
 #endif

@@ -87,7 +87,7 @@ static void read_command(pid_t pid, char out[static PROCESS_COMMAND])
 	plain_ascii(out);
 }
 
-static void read_name(pid_t pid, char out[static 16])
+void process_name(pid_t pid, char out[static 16])
 {
 	char text[32];
 	ssize_t n = read_file(pid, "comm", text, sizeof(text));
@@ -124,7 +124,7 @@ int process_read(pid_t pid, struct process_identity *out)
 	if (sscanf(behind(status, "\nUid:") ?: "", "%*u %ld", &number) == 1)
 		out->uid = (uid_t)number;
 	read_pids(status, out);
-	read_name(pid, out->comm);
+	process_name(pid, out->comm);
 	read_command(pid, out->command);
 	if (!out->kernel && out->state != 'Z')
 		container_read(pid, out->depth, &out->container);

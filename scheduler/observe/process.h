@@ -80,8 +80,11 @@ int process_read(pid_t pid, struct process_identity *out);
 const char *process_sentence(char text[static PROCESS_SENTENCE], pid_t pid, int error);
 /* What /proc/PID/stat's letter means: "sleeping", "zombie", ... */
 const char *process_state_name(char state);
-/* It is kfdsched or kfdschedd: they may have the device open, and have no work. */
-bool process_is_ours(const struct process_identity *identity);
+/* /proc/PID/comm, plain; empty: it cannot be read. */
+void process_name(pid_t pid, char out[static 16]);
+/* It is a process of kfdsched or kfdschedd, by its exact name (common/own_names.h) and, where
+ * /proc shows that, by its program. These may have the device open, and have no work on it. */
+bool process_is_ours(pid_t pid);
 /* Its number in its own pid namespace, which is its container's; 0: it is in none. */
 pid_t process_pid_inside(const struct process_identity *identity);
 /* Every field, null where it is not known (docs/formats.md). NULL: no memory. */

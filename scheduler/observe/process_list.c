@@ -3,11 +3,13 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/own_names.h"
 #include "common/plain_text.h"
 #include "scheduler/observe/observe.h"
 #include "scheduler/observe/process.h"
@@ -89,11 +91,36 @@ enum process_gpu process_gpu(pid_t pid)
 	return access(path, F_OK) == 0 ? PROCESS_GPU_YES : PROCESS_GPU_NO;
 }
 
-bool process_is_ours(const struct process_identity *identity)
+/* Its program is called otherwise, as far as /proc shows it to this user. */
+static bool is_another_program(pid_t pid)
 {
-	/* kfdschedd's other processes are called kfdschedd-... */
-	return strcmp(identity->comm, "kfdsched") == 0 ||
-	       strncmp(identity->comm, "kfdschedd", strlen("kfdschedd")) == 0;
+	static const char deleted[] = " (deleted)"; /* an upgrade has replaced it */
+	char path[64], program[PATH_MAX];
+	const char *name;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	n = readlink(path, program, sizeof(program) - 1);
+	if (n <= 0)
+		return false;
+	program[n] = '\0';
+	n -= (ssize_t)strlen(deleted);
+	if (n > 0 && strcmp(program + n, deleted) == 0)
+		program[n] = '\0';
+	name = strrchr(program, '/') ? strrchr(program, '/') + 1 : program;
+	return strcmp(name, NAME_COMMAND) != 0 && strcmp(name, NAME_DAEMON) != 0;
+}
+
+bool process_is_ours(pid_t pid)
+{
+	static const char *const names[] = {OWN_NAMES};
+	char comm[16];
+
+	process_name(pid, comm);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(comm, names[i]) == 0)
+			return !is_another_program(pid);
+	return false;
 }
 
 pid_t process_pid_inside(const struct process_identity *identity)

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* Which processes use a GPU. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "scheduler/kfd/sysfs.h"
+#include "scheduler/lib/kfdsched.h"
+#include "scheduler/observe/observe.h"
+#include "scheduler/observe/process.h"
 #include "scheduler/observe/sources.h"
 
 #define PROCESSES 4096u /* more are not looked at */
@@ -14,6 +18,38 @@ static int in_order(const void *a, const void *b)
 	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
 
 	return (x > y) - (x < y);
+}
+
+static bool daemon_answers(const char *socket, char why[static OBSERVE_WHY / 2])
+{
+	struct kfdsched *daemon = kfdsched_open(socket);
+	char *text = NULL;
+	int rc = daemon ? kfdsched_summary(daemon, &text) : -ENOMEM;
+
+	snprintf(why, OBSERVE_WHY / 2, "%s", daemon ? kfdsched_sentence(daemon) : "no memory");
+	free(text);
+	kfdsched_close(daemon);
+	return rc == 0;
+}
+
+int observe_can_list(const char *socket, char why[static OBSERVE_WHY])
+{
+	char daemon[OBSERVE_WHY / 2];
+	bool driver = access(SYSFS_PROCESSES, F_OK) == 0;
+
+	if ((driver && observe_names_match()) || daemon_answers(socket, daemon))
+		return 0;
+	if (driver) {
+		snprintf(why, OBSERVE_WHY,
+			 "which processes use a GPU cannot be known here: the driver counts in "
+			 "another pid namespace, and %s (in a container: mount it)",
+			 daemon);
+		return -EXDEV;
+	}
+	snprintf(why, OBSERVE_WHY,
+		 "there is no AMD GPU here: " SYSFS_PROCESSES " does not exist (load amdgpu; in a "
+		 "container: give it --device /dev/kfd and the machine's /sys)");
+	return -ENODEV;
 }
 
 int observe_processes(const char *socket, pid_t *out, size_t max)
@@ -28,8 +64,8 @@ int observe_processes(const char *socket, pid_t *out, size_t max)
 		n += sysfs_processes(all + n, PROCESSES);
 	qsort(all, n, sizeof(*all), in_order);
 	for (size_t i = 0; i < n; i++) {
-		/* Whoever opens the device is listed by the driver; we are no user. */
-		if (all[i] == getpid() || (kept && all[kept - 1] == all[i]))
+		/* The driver lists each process that has the device open, ours too. */
+		if ((kept && all[kept - 1] == all[i]) || process_is_ours(all[i]))
 			continue;
 		all[kept++] = all[i];
 	}

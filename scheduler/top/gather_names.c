@@ -63,7 +63,7 @@ static void read_name(struct name *name, uint64_t now)
 	name->started = 0;
 	rc = process_read(name->pid, &identity);
 	name->gone = rc == -ESRCH || rc == -EINVAL;
-	name->ours = !rc && process_is_ours(&identity);
+	name->ours = !rc && process_is_ours(name->pid);
 	if (rc)
 		return;
 	name->started = identity.started;

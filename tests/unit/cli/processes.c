@@ -12,7 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,6 +42,55 @@ static void this_process(void **state)
 	assert_true(process_is(&who));
 	who.started++;
 	assert_false(process_is(&who)); /* the number is another's now */
+}
+
+/* A copy of /bin/sleep that is called so, in a folder of its own; its number. */
+static pid_t start_called(const char *folder, const char *name)
+{
+	char path[128], command[300];
+	pid_t pid;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(command, sizeof(command), "cp /bin/sleep %s", path);
+	assert_int_equal(system(command), 0);
+	pid = fork();
+	if (pid == 0) {
+		execl(path, path, "60", NULL);
+		_exit(1);
+	}
+	for (int i = 0; i < 1000 && process_read(pid, &who) == 0 && strcmp(who.comm, name); i++)
+		usleep(10000);
+	unlink(path);
+	assert_string_equal(who.comm, name);
+	return pid;
+}
+
+/* By its exact name and, where that can be read, by its program, which may have been replaced. */
+static void what_is_ours(void **state)
+{
+	static const struct {
+		const char *name;
+		bool ours;
+	} cases[] = {{"kfdsched", true},
+		     {"kfdschedd", true},
+		     {"kfdsched_bench", false},
+		     {"kfdschedd_user", false}};
+	char folder[] = "/tmp/kfdshim-ours-XXXXXX", before[16];
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		pid = start_called(folder, cases[i].name);
+		assert_int_equal(process_is_ours(pid), cases[i].ours);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	rmdir(folder);
+	process_name(getpid(), before);
+	prctl(PR_SET_NAME, "kfdschedd-work");
+	assert_false(process_is_ours(getpid())); /* a name that a program gave itself */
+	prctl(PR_SET_NAME, before);
 }
 
 static void what_is_no_process(void **state)
@@ -176,6 +227,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(this_process),
+		cmocka_unit_test(what_is_ours),
 		cmocka_unit_test(what_is_no_process),
 		cmocka_unit_test(zombie),
 		cmocka_unit_test(thread),
