@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/parse.h"
 #include "common/stderr.h"
 
 struct config config;
@@ -82,69 +83,38 @@ static void read_level(const char *value)
 	config.observe = config.level == PROTOCOL_LEVEL_OBSERVE;
 }
 
-/* A number with one of the units, "20ms" or "40G"; false: not that. */
-static bool read_quantity(const char *text, const char *const *units, const uint64_t *factors,
-			  unsigned n, uint64_t *out)
-{
-	unsigned long long value;
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno)
-		return false;
-	for (unsigned i = 0; i < n; i++)
-		if (strcmp(end, units[i]) == 0)
-			return !__builtin_mul_overflow(value, factors[i], out);
-	return false;
-}
-
 static void read_slo(const char *value)
 {
-	static const char *const units[] = {"us", "ms", "s"};
-	static const uint64_t factors[] = {1, 1000, 1000000};
-	uint64_t us;
+	uint64_t ns;
 
 	if (!value || !*value)
 		return;
-	if (read_quantity(value, units, factors, 3, &us) && us > 0 && us <= UINT32_MAX)
-		config.slo_us = (uint32_t)us;
+	if (parse_time_ns(value, &ns) && ns >= 1000 && ns / 1000 <= UINT32_MAX)
+		config.slo_us = (uint32_t)(ns / 1000);
 	else
-		say(LOG_ERROR, "KFDSHIM_SLO=%s is ignored: it is a time, such as 500us, 20ms or 1s",
-		    value);
+		say(LOG_ERROR,
+		    "KFDSHIM_SLO=%s is ignored: it is a time, such as 500us, 20ms or 1.5s", value);
 }
 
 static void read_vram_limit(const char *value)
 {
-	static const char *const units[] = {"", "K", "M", "G", "T"};
-	static const uint64_t factors[] = {1, 1ull << 10, 1ull << 20, 1ull << 30, 1ull << 40};
-
 	config.vram_limit_bytes = UINT64_MAX;
 	if (!value || !*value)
 		return;
-	if (!read_quantity(value, units, factors, 5, &config.vram_limit_bytes)) {
-		config.vram_limit_bytes = UINT64_MAX;
+	if (!parse_bytes(value, &config.vram_limit_bytes))
 		say(LOG_ERROR,
 		    "KFDSHIM_VRAM_LIMIT=%s is ignored: it is a number of bytes, such as 40G or "
 		    "512M",
 		    value);
-	}
 }
 
 static void read_gate(const char *value)
 {
-	static const char *const units[] = {""};
-	static const uint64_t factors[] = {1};
-
 	if (!value || !*value)
 		return;
-	if (!read_quantity(value, units, factors, 1, &config.gate_packets)) {
-		config.gate_packets = 0;
+	if (!parse_uint(value, &config.gate_packets))
 		say(LOG_ERROR, "KFDSHIM_GATE=%s is ignored: it is a number of packets, such as 4",
 		    value);
-	}
 }
 
 static void read_update_queue(const char *value)

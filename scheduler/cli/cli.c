@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/parse.h"
 #include "common/plain_text.h"
 
 #define SHIM_NAME "libkfdshim.so"
@@ -37,6 +39,8 @@ void cli_say(const char *fmt, ...)
 int cli_help(const struct verb *verb)
 {
 	printf("Usage: kfdsched %s %s\n\n%s", verb->name, verb->usage, verb->help);
+	if (verb->exits)
+		printf("\nExit status:\n%s\n", verb->exits);
 	return CLI_DONE;
 }
 
@@ -62,6 +66,17 @@ int cli_failed(const struct verb *verb, const char *fmt, ...)
 	va_end(ap);
 	fputc('\n', stderr);
 	return CLI_FAILED;
+}
+
+void cli_warn_session(const struct verb *verb, int pid)
+{
+	if (access("/dev/kfd", F_OK) == 0) /* else none can be opened */
+		cli_failed(verb, "opens a debug session on process %d: " CLI_SESSION_DANGER, pid);
+}
+
+int cli_exit_code(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 int cli_pid(const char *text)
@@ -90,27 +105,12 @@ int cli_positive(const char *text, double *out)
 
 int cli_duration_us(const char *text, double *out)
 {
-	static const struct {
-		const char *unit;
-		double us;
-	} units[] = {{"us", 1}, {"ms", 1e3}, {"s", 1e6}};
-	size_t digits = strspn(text, "0123456789.");
-	char number[32];
-	double value;
+	uint64_t ns;
 
-	if (digits == 0 || digits >= sizeof(number))
+	if (!parse_time_ns(text, &ns) || ns == 0)
 		return -EINVAL;
-	memcpy(number, text, digits);
-	number[digits] = '\0';
-	if (cli_positive(number, &value))
-		return -EINVAL;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strcmp(text + digits, units[i].unit) == 0) {
-			*out = value * units[i].us;
-			return 0;
-		}
-	}
-	return -EINVAL;
+	*out = (double)ns / 1e3;
+	return 0;
 }
 
 int cli_beside(const char *name, char path[PATH_MAX])

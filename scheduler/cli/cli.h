@@ -16,6 +16,7 @@
 #define CLI_FAILED 1
 #define CLI_USAGE 2
 #define CLI_IMPOSSIBLE 77
+#define CLI_EXITS "0 done, 1 failed, 2 wrong use, 77 not possible here."
 /* No exit code: what was to be found out allows to go on. */
 #define CLI_GO_ON (-1)
 
@@ -25,6 +26,7 @@ struct verb {
 	const char *summary; /* a few words, for the list of verbs */
 	const char *usage;   /* what follows "kfdsched VERB", one line */
 	const char *help;    /* options and two examples */
+	const char *exits;   /* what its exit codes mean; NULL: CLI_EXITS */
 	int (*run)(int argc, char **argv);
 };
 
@@ -44,11 +46,17 @@ int cli_usage(const struct verb *verb, const char *fmt, ...) __attribute__((form
 /* One line on stderr, "kfdsched VERB: ...". CLI_FAILED. */
 int cli_failed(const struct verb *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* One line on stderr, before a debug session is opened on process `pid`: what that can do to it. */
+#define CLI_SESSION_DANGER "on a real GPU a busy runtime has died of opening a debug session"
+void cli_warn_session(const struct verb *verb, int pid);
+
+/* A command's exit code of what waitpid(2) has given; 128 + N: signal N ended it. */
+int cli_exit_code(int status);
 /* A process id; 0: it is none. */
 int cli_pid(const char *text);
 /* A finite number > 0, nothing behind it. -EINVAL otherwise. */
 int cli_positive(const char *text, double *out);
-/* A duration with its unit, "20ms", "1.5s", "500us". -EINVAL otherwise. */
+/* A time above 0 as common/parse.h has it, "20ms", "1.5s", "500 us". -EINVAL otherwise. */
 int cli_duration_us(const char *text, double *out);
 
 /* The absolute path of a binary that belongs to this kfdsched: in its own

@@ -18,6 +18,7 @@
 
 #include "channel/lane.h"
 #include "channel/protocol.h"
+#include "common/parse.h"
 #include "preload/agent.h"
 #include "scheduler/cli/cli.h"
 #include "scheduler/cli/doctor_read.h"
@@ -292,12 +293,12 @@ static bool wrong_level(const char *value)
 	return protocol_level(value, &level) != 0;
 }
 
-/* The shim reads whole numbers, of microseconds that fit into 32 bits. */
+/* The shim keeps it in microseconds, in 32 bits. */
 static bool wrong_slo(const char *value)
 {
-	double us;
+	uint64_t ns;
 
-	return strchr(value, '.') || cli_duration_us(value, &us) || us > UINT32_MAX;
+	return !parse_time_ns(value, &ns) || ns < 1000 || ns / 1000 > UINT32_MAX;
 }
 
 static bool wrong_group(const char *value)

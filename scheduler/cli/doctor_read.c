@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/parse.h"
+
 #define MOST_BYTES (1u << 20)
 
 static FILE *open_it(const char *format, va_list ap)
@@ -178,24 +180,10 @@ int64_t read_integer(const json_t *object, const char *key)
 
 int read_bytes(int64_t *out, const char *text)
 {
-	static const char units[] = "KMGT";
-	const char *unit;
-	char *end;
+	uint64_t bytes;
 
-	if (text[0] < '0' || text[0] > '9')
+	if (!parse_bytes(text, &bytes) || bytes > INT64_MAX)
 		return -EINVAL;
-	errno = 0;
-	unsigned long long value = strtoull(text, &end, 10);
-	unsigned shift = 0;
-
-	if (*end) {
-		unit = strchr(units, *end);
-		if (!unit || end[1])
-			return -EINVAL;
-		shift = 10 * (unsigned)(unit - units + 1);
-	}
-	if (errno || value > (uint64_t)INT64_MAX >> shift)
-		return -EINVAL;
-	*out = (int64_t)(value << shift);
+	*out = (int64_t)bytes;
 	return 0;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/daemon/value.h"
 
-#include <errno.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "common/parse.h"
 
 #define LISTEN "127.0.0.1:" /* the only address: what is told there is nobody else's */
 
@@ -16,24 +16,11 @@ static const struct {
 } units[] = {{"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
 #define UNITS (sizeof(units) / sizeof(*units))
 
-/* The digits at the beginning; NULL: there are none, or too many. */
-static const char *digits(const char *text, uint64_t *out)
-{
-	char *end;
-
-	if (*text < '0' || *text > '9') /* strtoull would take blanks and signs */
-		return NULL;
-	errno = 0;
-	*out = strtoull(text, &end, 10);
-	return errno ? NULL : end;
-}
-
 bool value_number(const char *text, uint64_t min, uint64_t max, uint64_t *out)
 {
 	uint64_t number;
-	const char *end = digits(text, &number);
 
-	if (!end || *end || number < min || number > max)
+	if (!parse_uint(text, &number) || number < min || number > max)
 		return false;
 	*out = number;
 	return true;
@@ -41,29 +28,26 @@ bool value_number(const char *text, uint64_t min, uint64_t max, uint64_t *out)
 
 bool value_time(const char *text, uint64_t min_ns, uint64_t max_ns, uint64_t *out_ns)
 {
-	uint64_t number, ns;
-	const char *end = digits(text, &number);
+	uint64_t ns;
 
-	if (!end)
+	if (!parse_time_ns(text, &ns) || ns < min_ns || ns > max_ns)
 		return false;
-	end += strspn(end, " \t");
-	for (size_t i = 0; i < UNITS; i++) {
-		if (strcmp(end, units[i].name) != 0)
-			continue;
-		if (__builtin_mul_overflow(number, units[i].ns, &ns) || ns < min_ns || ns > max_ns)
-			return false;
-		*out_ns = ns;
-		return true;
-	}
-	return false;
+	*out_ns = ns;
+	return true;
 }
 
 bool value_percent(const char *text, uint32_t min, uint32_t max, uint32_t *out)
 {
+	size_t length = strspn(text, "0123456789");
+	char digits[16];
 	uint64_t number;
-	const char *end = digits(text, &number);
 
-	if (!end || strcmp(end + strspn(end, " \t"), "%") != 0 || number < min || number > max)
+	if (length >= sizeof(digits) ||
+	    strcmp(text + length + strspn(text + length, " \t"), "%") != 0)
+		return false;
+	memcpy(digits, text, length);
+	digits[length] = '\0';
+	if (!value_number(digits, min, max, &number))
 		return false;
 	*out = (uint32_t)number;
 	return true;

@@ -16,7 +16,7 @@
 
 /* Decimal digits only. */
 bool value_number(const char *text, uint64_t min, uint64_t max, uint64_t *out);
-/* A whole number and one of us, ms, s, such as "50ms" or "50 ms". */
+/* As common/parse.h has it: "50ms", "1.5 s". */
 bool value_time(const char *text, uint64_t min_ns, uint64_t max_ns, uint64_t *out_ns);
 /* "20%" */
 bool value_percent(const char *text, uint32_t min, uint32_t max, uint32_t *out);

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "common/parse.h"
+
+#include <stddef.h>
+#include <string.h>
+
+struct unit {
+	const char *name;
+	uint64_t factor;
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* What stands behind the digits at the beginning; NULL: they do not fit. */
+static const char *read_digits(const char *text, uint64_t *out)
+{
+	*out = 0;
+	for (; is_digit(*text); text++)
+		if (__builtin_mul_overflow(*out, 10, out) ||
+		    __builtin_add_overflow(*out, (uint64_t)(*text - '0'), out))
+			return NULL;
+	return text;
+}
+
+bool parse_uint(const char *text, uint64_t *out)
+{
+	uint64_t value;
+	const char *end = read_digits(text, &value);
+
+	if (!end || end == text || *end)
+		return false;
+	*out = value;
+	return true;
+}
+
+static const struct unit *find_unit(const struct unit *units, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(units[i].name, name) == 0)
+			return &units[i];
+	return NULL;
+}
+
+/* The digits of a fraction, of this unit: from the last to the first, so that nothing but what
+ * is below one is lost. */
+static uint64_t fraction_of(const char *digits, size_t n, uint64_t factor)
+{
+	uint64_t value = 0;
+
+	while (n--)
+		value = ((uint64_t)(digits[n] - '0') * factor + value) / 10;
+	return value;
+}
+
+static bool read_quantity(const char *text, const struct unit *units, size_t n, uint64_t *out)
+{
+	const char *end, *fraction = "";
+	const struct unit *unit;
+	size_t digits, blanks;
+	uint64_t value;
+
+	end = read_digits(text, &value);
+	if (!end)
+		return false;
+	digits = (size_t)(end - text);
+	if (*end == '.') {
+		fraction = ++end;
+		while (is_digit(*end))
+			end++;
+		digits += (size_t)(end - fraction);
+	}
+	blanks = strspn(end, " \t");
+	unit = blanks && !end[blanks] ? NULL : find_unit(units, n, end + blanks);
+	if (!digits || !unit || __builtin_mul_overflow(value, unit->factor, &value) ||
+	    __builtin_add_overflow(
+		    value, fraction_of(fraction, strspn(fraction, "0123456789"), unit->factor),
+		    &value))
+		return false;
+	*out = value;
+	return true;
+}
+
+bool parse_time_ns(const char *text, uint64_t *out)
+{
+	static const struct unit units[] = {{"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+
+	return read_quantity(text, units, sizeof(units) / sizeof(*units), out);
+}
+
+bool parse_bytes(const char *text, uint64_t *out)
+{
+	static const struct unit units[] = {
+		{"", 1},
+		{"K", UINT64_C(1) << 10},
+		{"M", UINT64_C(1) << 20},
+		{"G", UINT64_C(1) << 30},
+		{"T", UINT64_C(1) << 40},
+	};
+
+	return read_quantity(text, units, sizeof(units) / sizeof(*units), out);
+}
