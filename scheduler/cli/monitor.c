@@ -48,10 +48,11 @@ static int run(int argc, char **argv)
 			return cli_usage(&verb_monitor,
 					 "--source trap opens a debug session for each sample: "
 					 "--interval is 100ms or longer");
+		cli_warn_session(&verb_monitor, wanted.pid);
 		fprintf(stderr,
-			"kfdsched monitor: each sample opens a debug session: it interrupts "
-			"the GPUs of that process for a moment, and no other debugger can "
-			"attach meanwhile\n");
+			"kfdsched monitor: each sample opens one: it interrupts the GPUs of "
+			"that process for a moment, and no other debugger can attach "
+			"meanwhile\n");
 	}
 	code = stop_begin();
 	if (code)
@@ -75,7 +76,8 @@ const struct verb verb_monitor = {
 		"  --source auto      whom to ask: auto takes the daemon, what the shim writes, sysfs and\n"
 		"                     debugfs, the first that knows, and below 100ms sysfs where it\n"
 		"                     can. trap opens a debug session for each sample, which interrupts\n"
-		"                     the GPUs for a moment. debugfs names no ids and wants root\n"
+		"                     the GPUs for a moment; on a real GPU a busy runtime has died of\n"
+		"                     opening a debug session. debugfs names no ids and wants root\n"
 		"  --record DIR       keeps each sample in a new folder, with the raw text of debugfs\n"
 		"                     (MQDs and HQDs) where it can be read: kfdsched analyze DIR\n"
 		"  --json             one object at the end; docs/formats.md names the keys\n"

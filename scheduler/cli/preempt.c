@@ -38,7 +38,7 @@ struct options {
 	int pid;
 	unsigned long times;		   /* 0: not given */
 	double hold_us, pause_us, slow_us; /* 0: not given */
-	bool stress, json;
+	bool stress, json, yes;
 	const char *svg, *socket;
 };
 
@@ -185,6 +185,7 @@ static int read_options(int argc, char **argv, struct options *out)
 			     "a time such as 50ms, at most 30s")},
 		{OPTION_TEXT("svg", &out->svg)},
 		{OPTION_FLAG("stress", &out->stress)},
+		{OPTION_FLAG("yes", &out->yes), .letter = 'y'},
 		{OPTION_JSON(&out->json)},
 		{OPTION_SOCKET(&out->socket)},
 		{WORD_PID(&out->pid)},
@@ -211,6 +212,32 @@ static void set_up(const struct options *options, struct preempt_job *job)
 					    : SLOW_US;
 	job->socket = options->socket;
 	job->daemon_pid = ask_number(options->socket, options->pid);
+}
+
+static bool asks_and_hears_yes(void)
+{
+	char line[16] = "";
+
+	fputs("go on? [y/N] ", stderr);
+	return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y');
+}
+
+/* Before a session of our own is opened on a real GPU a person has to agree: on the terminal, or
+ * by --yes where there is none. CLI_GO_ON, or the exit code. */
+static int consent(const struct options *options, const struct preempt_job *job)
+{
+	bool settled = options->yes || job->simulated;
+
+	if (job->daemon_pid)
+		return CLI_GO_ON;
+	if (!settled && !(isatty(STDIN_FILENO) && isatty(STDERR_FILENO)))
+		return cli_usage(&verb_preempt,
+				 CLI_SESSION_DANGER ": --yes says that process %d may be lost",
+				 options->pid);
+	cli_warn_session(&verb_preempt, options->pid);
+	if (settled || asks_and_hears_yes())
+		return CLI_GO_ON;
+	return cli_failed(&verb_preempt, "nothing was done");
 }
 
 static int measure(const struct preempt_job *job, const struct options *options)
@@ -247,7 +274,9 @@ static int run(int argc, char **argv)
 	if (code != CLI_GO_ON)
 		return code;
 	set_up(&options, &job);
-	code = measure(&job, &options);
+	code = consent(&options, &job);
+	if (code == CLI_GO_ON)
+		code = measure(&job, &options);
 	target_close(&job.target);
 	return code;
 }
@@ -256,13 +285,15 @@ const struct verb verb_preempt = {
 	.name = "preempt",
 	.summary = "take a process off the GPU and give it back, to see what that takes",
 	.usage = "PID [-n TIMES] [--hold TIME] [--pause TIME] [--stress] [--slow TIME] [--svg "
-		 "FILE] [--json] [--socket PATH]",
+		 "FILE] [--yes] [--json] [--socket PATH]",
 	.help = "Suspends all compute queues of PID at once, holds them, resumes them, and again, and\n"
 		"tells how long each took: the first one apart, the rest as quantiles and as a histogram.\n"
 		"A process that kfdschedd knows is preempted by it, by that process' level, and you need\n"
 		"the right to order. Any other needs no shim, but a runtime that the driver can debug\n"
 		"(ROCm 6.1.2 or newer), and you need the right to trace it; no debugger can work on it\n"
-		"meanwhile. Every change stops all processes of that GPU for a moment. However this\n"
+		"meanwhile; and " CLI_SESSION_DANGER ",\n"
+		"so it asks before, or wants --yes where it is not run on a terminal.\n"
+		"Every change stops all processes of that GPU for a moment. However this\n"
 		"command ends, the process runs on; Ctrl-C shows what was measured so far.\n"
 		"\n"
 		"  -n TIMES       100 without it\n"
@@ -272,6 +303,7 @@ const struct verb verb_preempt = {
 		"  --slow TIME    ends after a suspend that took longer, for a GPU that does not preempt\n"
 		"                 is reset by the driver; 50ms without it, on a simulated GPU no bound\n"
 		"  --svg FILE     a plot of how many took how long\n"
+		"  -y, --yes      the process may be lost: does not ask\n"
 		"  --json         docs/formats.md names the keys\n"
 		"  --socket PATH  where a daemon would listen; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"

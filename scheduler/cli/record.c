@@ -351,9 +351,11 @@ static int record(const struct record_options *options)
 			cli_failed(&verb_record, "%s", s->why);
 		}
 		tell(s, stopped);
-		/* Asked to stop is no failure of the command. */
-		if (s->broken || s->shown.lost || (!stopped && s->shown.status != 0))
+		/* A command that was asked to stop has not failed. */
+		if (s->broken || s->shown.lost)
 			code = CLI_FAILED;
+		else if (!stopped)
+			code = cli_exit_code(s->shown.status);
 	}
 	forget(s);
 	observation_free(&s->observation);
@@ -408,8 +410,7 @@ const struct verb verb_record = {
 		"debugfs where that can be read; who uses a GPU after its end; and what it wrote, which\n"
 		"is shown as well. It runs without libkfdshim.so unless you preload that (kfdsched run).\n"
 		"Ctrl-C ends the command, and what was recorded is kept. What it asks others to start,\n"
-		"such as a container engine, is not its own: kfdsched watch finds those. Exit code 0 if\n"
-		"COMMAND's is, and 1 if not.\n"
+		"such as a container engine, is not its own: kfdsched watch finds those.\n"
 		"\n"
 		"  --samples 10     so many at most; then its end is waited for\n"
 		"  --interval 10    a sample each so many seconds, or a time such as 100ms\n"
@@ -422,5 +423,8 @@ const struct verb verb_record = {
 		"Examples:\n"
 		"  kfdsched record -o run1 -- python3 train.py\n"
 		"  kfdsched record --interval 1 --samples 60 -o run2 -- kfdsched run --priority offline -- ./serve\n",
+	.exits =
+		"COMMAND's, 128 + N if signal N ended it; 0 after Ctrl-C; 1 if something could not be\n"
+		"recorded, which a line on stderr says; 2 wrong use.",
 	.run = run,
 };

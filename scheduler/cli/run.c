@@ -72,11 +72,11 @@ const struct verb verb_run = {
 		"  --group G     the name of the group that the process belongs to\n"
 		"  --slo T       its latency objective (KFDSHIM_SLO): 20ms, 1.5s, 500us\n"
 		"\n"
-		"The exit code is the command's; 127 when it is not found, 126 when it cannot be\n"
-		"executed.\n"
-		"\n"
 		"Examples:\n"
 		"  kfdsched run --priority online --slo 20ms -- python3 serve.py\n"
 		"  kfdsched run --priority offline --group night -- python3 train.py --epochs 10\n",
+	.exits =
+		"the command's; 127 if it is not found, 126 if it cannot be executed; 1 if it was not\n"
+		"started, 2 wrong use.",
 	.run = run,
 };

@@ -253,34 +253,29 @@ const char *sampling_meaning(const struct sampling *s, const char *whose,
 {
 	switch (sampling_verdict(s)) {
 	case SAMPLING_UNKNOWN:
-		snprintf(
-			text, SAMPLING_MEANING,
-			"No source knew the queues, so nothing can be said about suspending them.");
+		snprintf(text, SAMPLING_MEANING, "No source knew the queues.");
 		break;
 	case SAMPLING_NONE:
-		snprintf(text, SAMPLING_MEANING,
-			 "There was no queue in any sample: there is nothing to suspend.");
+		snprintf(text, SAMPLING_MEANING, "There was no queue in any sample.");
 		break;
 	case SAMPLING_UNNAMED:
 		snprintf(text, SAMPLING_MEANING,
-			 "There are queues, but debugfs names no ids: ask another source for what "
-			 "is to be suspended.");
+			 "There were queues, but debugfs names no ids: another source may.");
 		break;
 	case SAMPLING_ONCE:
 		snprintf(text, SAMPLING_MEANING,
-			 "One sample does not say whether the ids stay: take more before "
-			 "suspending by id.");
+			 "One sample was taken, which does not show whether the ids stay.");
 		break;
 	case SAMPLING_STABLE:
 		snprintf(text, SAMPLING_MEANING,
-			 "The ids stay: the queues of process %s can be suspended by id, and ids "
-			 "collected once stay good.",
-			 whose);
+			 "The ids were the same in all %zu samples. Whether the process can be "
+			 "suspended was not tried: 'kfdsched diagnose %s' says.",
+			 s->samples, whose);
 		break;
 	default:
 		snprintf(text, SAMPLING_MEANING,
-			 "The ids change: collect the queues of process %s anew before each "
-			 "suspend; a list kept from before misses new ones.",
+			 "The ids changed: a list of the queues of process %s that was collected "
+			 "in one sample misses some in another.",
 			 whose);
 	}
 	return text;

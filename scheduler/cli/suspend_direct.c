@@ -182,6 +182,7 @@ int suspend_direct(const struct order *order, const struct suspend_ids *queues)
 
 	if (code != CLI_GO_ON)
 		return code;
+	cli_warn_session(&verb_suspend, order->pid);
 	if (hold.some)
 		fprintf(stderr,
 			"kfdsched suspend: beware: a process whose queues wait for each other can "

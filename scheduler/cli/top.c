@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/plain_text.h"
 #include "scheduler/cli/options.h"
@@ -137,7 +138,9 @@ static int run(int argc, char **argv)
 
 	if (code == CLI_GO_ON && options.pid)
 		code = is_there(options.pid);
-	if (code == CLI_GO_ON && people_need_list(&verb_top, options.socket) != CLI_DONE)
+	/* Without a terminal live() names the wrong use. */
+	if (code == CLI_GO_ON && (options.once || isatty(STDOUT_FILENO)) &&
+	    people_need_list(&verb_top, options.socket) != CLI_DONE)
 		code = CLI_IMPOSSIBLE;
 	if (code != CLI_GO_ON)
 		return code;

@@ -102,10 +102,13 @@ const struct verb verb_trace = {
 		"                   /run/kfdsched/socket\n"
 		"\n"
 		"COMMAND gets the shim, as by 'kfdsched run'; where the timeline is on stdout, its\n"
-		"own output goes to stderr. The exit code is COMMAND's.\n"
+		"own output goes to stderr.\n"
 		"\n"
 		"Examples:\n"
 		"  kfdsched trace --seconds 5 --perfetto trace.json\n"
 		"  kfdsched trace --hip -- kfdsched run --priority online -- python3 serve.py\n",
+	.exits =
+		"COMMAND's, 128 + N if signal N ended it; without one 0 done, 1 failed, 2 wrong use, 77 if\n"
+		"there is nothing to trace here.",
 	.run = run,
 };

@@ -93,8 +93,7 @@ bool command_has_ended(struct command *command)
 
 int command_code(const struct command *command)
 {
-	return WIFSIGNALED(command->status) ? 128 + WTERMSIG(command->status)
-					    : WEXITSTATUS(command->status);
+	return cli_exit_code(command->status);
 }
 
 void command_close(struct command *command)

@@ -76,27 +76,33 @@ static int nobody_knows(const struct verified *v)
 		first = false;
 	}
 	fputs(first ? " it has none\n" : "\n", stderr);
-	return CLI_FAILED;
+	return CLI_IMPOSSIBLE;
+}
+
+/* 1 is for what differs alone: whatever keeps it from being known is 77. */
+static int cannot_know(const struct job *job, const char *what, int error)
+{
+	cli_failed(&verb_verify, "%s process %d failed: %s", what, job->pid, strerror(-error));
+	return CLI_IMPOSSIBLE;
 }
 
 static int verify(const struct job *job, struct verified *v)
 {
-	int r, code = people_one(&verb_verify, job->pid, &v->identity);
+	int r;
 
-	if (code != CLI_GO_ON)
-		return code;
+	if (people_one(&verb_verify, job->pid, &v->identity) != CLI_GO_ON)
+		return CLI_IMPOSSIBLE;
+	if (job->trap)
+		cli_warn_session(&verb_verify, job->pid);
 	v->n_gpus = topology_gpus(v->gpus, TOPOLOGY_GPUS);
 	r = look(job, v);
-	if (r == -ESRCH)
-		return cli_failed(&verb_verify, "process %d has ended", job->pid);
 	if (r)
-		return cli_failed(&verb_verify, "looking at process %d failed: %s", job->pid,
-				  strerror(-r));
+		return cannot_know(job, "looking at", r);
 	if (!v->verify.rows)
 		return nobody_knows(v);
 	r = job->json ? verify_print_json(v) : verify_print(v);
 	if (r)
-		return cli_failed(&verb_verify, "no memory for the output");
+		return cannot_know(job, "printing", r);
 	switch (verify_verdict(&v->verify)) {
 	case VERIFY_AGREE:
 		return CLI_DONE;
@@ -124,7 +130,7 @@ static int run(int argc, char **argv)
 		return code;
 	v = calloc(1, sizeof(*v));
 	if (!v)
-		return cli_failed(&verb_verify, "no memory");
+		return cannot_know(&job, "looking at", -ENOMEM);
 	code = verify(&job, v);
 	observation_free(&v->seen);
 	verify_free(&v->verify);
@@ -144,16 +150,18 @@ const struct verb verb_verify = {
 		"suspended, evicted or waits. debugfs is for root.\n"
 		"\n"
 		"  --trap         also the driver's own snapshot, by a debug session that is opened for it:\n"
+		"                 " CLI_SESSION_DANGER ";\n"
 		"                 it interrupts all work on those GPUs for a moment, and cannot be had\n"
 		"                 where the daemon or a debugger has the process\n"
 		"  --json         docs/formats.md names the keys\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"
-		"Exit status 0: they agree, 1: they differ, 77: fewer than two of them answer.\n"
-		"\n"
 		"Examples:\n"
 		"  kfdsched verify 4711\n"
 		"  sudo kfdsched verify 4711 --trap --json | jq .verdict\n",
+	.exits =
+		"0 they agree, 1 they differ, 2 wrong use, 77 it cannot be known, because fewer than\n"
+		"two of them answer or there is no such process.",
 	.run = run,
 };

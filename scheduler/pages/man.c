@@ -79,9 +79,10 @@ void pages_man_verb(const struct verb *verb, FILE *out)
 		}
 		text = piece(text, out);
 	}
-	fputs("# EXIT STATUS\n\n0 done, 1 failed, 2 wrong use, 77 not possible here.\n\n"
-	      "# SEE ALSO\n\n*kfdsched*(1)\n",
-	      out);
+	text = verb->exits ? verb->exits : CLI_EXITS;
+	fputs("# EXIT STATUS\n\n", out);
+	plain(text, strlen(text), out);
+	fputs("\n\n# SEE ALSO\n\n*kfdsched*(1)\n", out);
 }
 
 void pages_man_overview(FILE *out)
@@ -100,5 +101,6 @@ void pages_man_overview(FILE *out)
 		plain(e->verb->summary, strlen(e->verb->summary), out);
 		fputs("\n\n", out);
 	}
-	fputs("# EXIT STATUS\n\n0 done, 1 failed, 2 wrong use, 77 not possible here.\n", out);
+	fputs("# EXIT STATUS\n\n" CLI_EXITS " run, record and trace pass their command's on.\n",
+	      out);
 }

@@ -7,7 +7,7 @@ set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 as_root "$@"
-commands=("queues" "queues --json" "top --once" "top --once --json" "top")
+commands=("queues" "queues --json" "top --once" "top --once --json")
 if [ -z "${IN_A_WORLD:-}" ] && [ ! -e /sys/class/kfd ]; then
 	for words in "${commands[@]}"; do
 		# shellcheck disable=SC2086 # words

@@ -127,7 +127,7 @@ keep
 is "[.processes[].pid] == [$inner_pod]"
 is ".processes[0].container | .engine == \"containerd\" and .id == null"
 # The driver's list has other numbers, and nobody is taken for another.
-expect 1 within "$docker_init" "$kfdsched" queues "$inner"
+expect 77 within "$docker_init" "$kfdsched" queues "$inner"
 [ ! -s "$work/out" ] || fail "queues from within"
 
 # ---- no container ----

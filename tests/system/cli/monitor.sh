@@ -75,7 +75,7 @@ stopped=$!
 until_true 300 has_samples stopped || fail "nothing is recorded"
 kill -TERM "$stopped"
 wait "$stopped" || fail "asked to stop it exits with $?"
-printed "The ids stay"
+printed "The ids were the same in all"
 expect 0 "$kfdsched" analyze "$work/stopped" --json
 jq -e '.complete and .reason == "stopped"' "$work/out" >/dev/null || fail "not ended: $(cat "$work/out")"
 "$kfdsched" monitor "$plain" --seconds 600 --interval 0.1 >"$work/out" 2>"$work/err" &
@@ -101,7 +101,7 @@ until_true 300 grep -q '4 queues (ids 0,2,5-6), new 5-6, gone 1$' "$work/out" ||
 kill -TERM "$stopped"
 wait "$stopped" || fail "asked to stop it exits with $?"
 printed "not stable: 1 differs from the one before; told by daemon"
-printed "The ids change"
+printed "The ids changed"
 
 # No process, and none that has queues.
 expect 1 "$kfdsched" monitor "$plain"

@@ -51,7 +51,7 @@ for _ in 1 2; do
 	grep -q "^TracerPid:.0$" "/proc/$process/status" || fail "it is traced still"
 done
 thread=$(find "/proc/$process/task" -mindepth 1 -maxdepth 1 -printf '%f\n' | grep -vx "$process" | head -n 1)
-verify 1 "$thread"
+verify 77 "$thread"
 grep -q "thread" "$work/err" || fail "$(cat "$work/err")"
 # Without debugfs only sysfs is left.
 alone=0
@@ -90,12 +90,12 @@ value 'all(.queues[]; .told.daemon == "yes" and .told.hqd == "no" and .active_hq
 end_queues
 
 # Nobody that has queues, nobody at all, a thread; and wrong use.
-verify 1 $$
+verify 77 $$
 grep -q "nobody knows queues of process $$" "$work/err" || fail "$(cat "$work/err")"
 sleep 0 &
 gone=$!
 wait "$gone"
-verify 1 "$gone"
+verify 77 "$gone"
 grep -q "no process $gone" "$work/err" || fail "$(cat "$work/err")"
 verify 2
 verify 2 x
