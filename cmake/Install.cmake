@@ -6,8 +6,9 @@ install(TARGETS kfdschedd RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR})
 install(TARGETS kfdsched kfdreplay RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS kfdshim kfdshim-agent LIBRARY DESTINATION lib)
 install(FILES preload/kfdshim.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES README.md SECURITY.md LICENSE packaging/kfdschedd.ini
+install(FILES README.md SECURITY.md LICENSE packaging/kfdschedd.ini docs/formats.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs/schemas DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.json")
 # The unit names the daemon by the prefix that the build was configured with.
 configure_file(packaging/kfdschedd.service.in kfdschedd.service @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/kfdschedd.service packaging/kfdschedd.socket

@@ -12,6 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "common/version.h"
 #include "conform/lab.h"
 #include "conform/suite.h"
 
@@ -34,6 +35,7 @@ static const char help_text[] =
 	"                    the kernel that runs, or that kfdsim plays)\n"
 	"  --here            check the one RULE in this process, for a debugger\n"
 	"  --help            this text\n"
+	"  --version         prints release, commit and protocol\n"
 	"\n"
 	"Exit code: 0 no rule failed, 1 some did, 2 wrong use, 3 none failed, but the machine\n"
 	"was too busy to check some, 77 no GPU here.\n";
@@ -222,8 +224,11 @@ int main(int argc, char **argv)
 	struct kfdabi_machine machine;
 	struct tally tally = {0};
 	struct options o;
-	int status = parse(&o, argc, argv);
+	int status;
 
+	if (version_shown(argc, argv, "kfdconform"))
+		return 0;
+	status = parse(&o, argc, argv);
 	if (status)
 		return status;
 	if (o.help) {

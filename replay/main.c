@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/version.h"
 #include "replay/arrivals_file.h"
 #include "replay/json.h"
 #include "replay/run.h"
@@ -68,6 +69,7 @@ static const char help_text[] =
 	"  --sync-fd R:W      when ready write a byte to descriptor W, and begin after a\n"
 	"                     byte or the end of the file on R\n"
 	"  --help             this text\n"
+	"  --version          prints release, commit and protocol\n"
 	"\n"
 	"Latency counts from the scheduled arrival. Model time is wall time x the time\n"
 	"scale of kfdsim; on hardware the two are one. SIGTERM ends the run early and\n"
@@ -383,7 +385,7 @@ int main(int argc, char **argv)
 	struct rt rt;
 	char why[512];
 	bool cut_off;
-	int rc = parse(argc, argv, &a);
+	int rc = version_shown(argc, argv, "kfdreplay") ? 0 : parse(argc, argv, &a);
 
 	if (rc != GO_ON)
 		return rc;

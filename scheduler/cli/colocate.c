@@ -98,6 +98,11 @@ static int check_input(const char *what, const char *path)
 	return cli_failed(&verb_colocate, "cannot read %s %s: %m", what, path);
 }
 
+static bool is_stdout(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
+
 static int check_files(const struct request *request)
 {
 	const char *const outputs[] = {request->json, request->svg};
@@ -112,7 +117,7 @@ static int check_files(const struct request *request)
 	if (!code)
 		code = check_input("the configuration", request->config);
 	for (unsigned i = 0; !code && i < 2; i++) {
-		int rc = outputs[i] ? check_output(outputs[i]) : 0;
+		int rc = outputs[i] && !is_stdout(outputs[i]) ? check_output(outputs[i]) : 0;
 
 		if (rc)
 			code = cli_failed(&verb_colocate, "cannot write %s: %s", outputs[i],
@@ -285,8 +290,8 @@ static int world_of(struct colocation *run)
 static int write_file(const char *path, const struct colocation *run, const struct verdict *verdict,
 		      bool svg)
 {
-	FILE *file = fopen(path, "we");
-	bool written = false;
+	bool to_stdout = is_stdout(path), written = false;
+	FILE *file = to_stdout ? stdout : fopen(path, "we");
 
 	if (file && svg) {
 		colocate_svg(run, verdict, file);
@@ -299,7 +304,7 @@ static int write_file(const char *path, const struct colocation *run, const stru
 		fputc('\n', file);
 		json_decref(json);
 	}
-	if (file && (ferror(file) | fclose(file)))
+	if (file && (ferror(file) | (to_stdout ? fflush(file) : fclose(file))))
 		written = false;
 	return written ? CLI_DONE : cli_failed(&verb_colocate, "cannot write %s: %m", path);
 }
@@ -310,7 +315,7 @@ static int tell(const struct request *request, const struct colocation *run)
 	int code = CLI_DONE;
 
 	result_judge(run, &verdict);
-	if (result_print(run, &verdict, stdout))
+	if (!is_stdout(request->json) && result_print(run, &verdict, stdout))
 		code = cli_failed(&verb_colocate, "no memory for the table");
 	if (request->json)
 		code |= write_file(request->json, run, &verdict, false);
@@ -491,7 +496,7 @@ const struct verb verb_colocate = {
 		"                   others one\n"
 		"  --seeds N        measures each arm so often, with other arrivals: once, or 5 times\n"
 		"                   in virtual time; the table shows how far they are apart\n"
-		"  --json FILE      the figures; keys as in docs/formats.md\n"
+		"  --json FILE      the figures; keys as in docs/formats.md. -: on stdout, without the table\n"
 		"  --svg FILE       the figures as a picture\n"
 		"\n"
 		"If there are several clients of a kind, a row of an arm is of all of them: percentiles\n"

@@ -30,7 +30,8 @@ static int parse(int argc, char **argv, struct options *out)
 	const struct verb_option options[] = {
 		{OPTION_FLAG("follow", &out->follow), .letter = 'f'},
 		{OPTION_COUNT("last", &out->last, 0, LONG_MAX, "a number of events")},
-		{OPTION_COUNT("count", &out->count, 1, LONG_MAX, "a number of events")},
+		{OPTION_COUNT("count", &out->count, 1, LONG_MAX, "a number of events"),
+		 .letter = 'n'},
 		{OPTION_JSON(&out->json)},
 		{OPTION_SOCKET(&out->socket)},
 		{0},
@@ -201,7 +202,7 @@ const struct verb verb_events = {
 		"  -f, --follow   goes on with what happens, until Ctrl-C; who reads too slowly is\n"
 		"                 told how many were lost\n"
 		"  --last N       of those that are kept the last N alone; 0 with --follow: none\n"
-		"  --count N      with --follow: ends after so many\n"
+		"  -n, --count N  with --follow: ends after so many\n"
 		"  --json         one JSON object a line (docs/formats.md)\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/version.h"
+
 /* A heading has no verb. */
 static const struct {
 	const struct verb *verb;
@@ -36,7 +38,8 @@ static int overview(void)
 		else
 			printf("  %-10s %s\n", verbs[i].verb->name, verbs[i].verb->summary);
 	}
-	printf("\n'kfdsched help VERB' tells more, with examples.\n"
+	printf("\n'kfdsched help VERB' tells more, with examples; 'kfdsched --version' release and "
+	       "commit.\n"
 	       "Exit codes: 0 done, 1 failed, 2 wrong use, 77 not possible here.\n");
 	return CLI_DONE;
 }
@@ -62,6 +65,8 @@ static int dispatch(int argc, char **argv)
 
 	if (argc < 2)
 		return wrong("no verb", "");
+	if (version_shown(argc, argv, "kfdsched"))
+		return CLI_DONE;
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		return overview();
 	if (strcmp(argv[1], "help") == 0) {

@@ -176,7 +176,7 @@ static int show(const struct preempt_job *job, const struct options *options,
 static int read_options(int argc, char **argv, struct options *out)
 {
 	const struct verb_option options[] = {
-		{OPTION_COUNT(NULL, &out->times, 1, TIMES_MAX, "1 to 100000"), .letter = 'n'},
+		{OPTION_COUNT("count", &out->times, 1, TIMES_MAX, "1 to 100000"), .letter = 'n'},
 		{OPTION_TIME("hold", &out->hold_us, 0, HOLD_MAX_US,
 			     "a time such as 100ms, at most 30s")},
 		{OPTION_TIME("pause", &out->pause_us, 0, PAUSE_MAX_US,
@@ -296,7 +296,7 @@ const struct verb verb_preempt = {
 		"Every change stops all processes of that GPU for a moment. However this\n"
 		"command ends, the process runs on; Ctrl-C shows what was measured so far.\n"
 		"\n"
-		"  -n TIMES       100 without it\n"
+		"  -n, --count TIMES  100 without it\n"
 		"  --hold TIME    how long it stays suspended each time; 100ms without it\n"
 		"  --pause TIME   how long it runs between; 500ms without it\n"
 		"  --stress       1000 times, and 10ms between\n"

@@ -10,6 +10,7 @@
 #include "scheduler/cli/dump.h"
 #include "scheduler/cli/field.h"
 #include "scheduler/cli/options.h"
+#include "scheduler/observe/sources.h"
 
 static void print_daemon(const json_t *daemon)
 {
@@ -152,31 +153,50 @@ static int print_status(const json_t *status)
 	return CLI_DONE;
 }
 
+/* Leaves the one process, by its number here. CLI_GO_ON; or `status` is freed, and one line said. */
+static int keep_process(json_t *status, const char *socket, int pid)
+{
+	bool otherwise = source_daemon_counts_otherwise(socket);
+	json_t *list = json_object_get(status, "processes");
+	size_t i = json_array_size(list);
+
+	while (i-- > 0)
+		if (source_daemon_number(json_array_get(list, i), otherwise) != pid)
+			json_array_remove(list, i);
+	if (json_array_size(list))
+		return CLI_GO_ON;
+	json_decref(status);
+	return cli_failed(&verb_status,
+			  "no process %d is registered with the daemon: 'kfdsched status' lists "
+			  "those that are, 'kfdsched diagnose %d' says why it is not",
+			  pid, pid);
+}
+
 static int run(int argc, char **argv)
 {
-	const char *socket = NULL, *word = NULL;
+	const char *socket = NULL;
 	bool as_json = false, dump = false;
+	int pid = 0;
 	const struct verb_option options[] = {
 		{OPTION_FLAG("dump", &dump)},
 		{OPTION_JSON(&as_json)},
 		{OPTION_SOCKET(&socket)},
-		{OPTION_TEXT("PID", &word), .word = true, .optional = true},
+		{WORD_PID(&pid), .optional = true},
 		{0},
 	};
 	json_t *status;
-	int pid = 0, code = options_read(&verb_status, argc, argv, options);
+	int code = options_read(&verb_status, argc, argv, options);
 
-	if (code == CLI_GO_ON && dump && !word)
+	if (code == CLI_GO_ON && dump && !pid)
 		return cli_usage(&verb_status, "--dump wants the PID of a process");
-	if (code == CLI_GO_ON && word)
-		code = dump ? options_pid(&verb_status, word, &pid)
-			    : options_too_many(&verb_status, word);
 	if (code != CLI_GO_ON)
 		return code;
 
 	/* The table has no line for each queue, of which there may be thousands. */
-	code = pid || as_json ? ask_status(&verb_status, socket, pid, &status)
-			      : ask_summary(&verb_status, socket, &status);
+	code = dump || as_json ? ask_status(&verb_status, socket, dump ? pid : 0, &status)
+			       : ask_summary(&verb_status, socket, &status);
+	if (code == CLI_GO_ON && pid && !dump)
+		code = keep_process(status, socket, pid);
 	if (code != CLI_GO_ON)
 		return code;
 	code = CLI_DONE;
@@ -186,7 +206,7 @@ static int run(int argc, char **argv)
 	} else {
 		/* What listens there need not be kfdschedd. */
 		plain_json_strings(status);
-		code = pid ? dump_print(&verb_status, status) : print_status(status);
+		code = dump ? dump_print(&verb_status, status) : print_status(status);
 	}
 	json_decref(status);
 	return code;
@@ -195,10 +215,11 @@ static int run(int argc, char **argv)
 const struct verb verb_status = {
 	.name = "status",
 	.summary = "what the daemon knows: its GPUs, and the processes on them",
-	.usage = "[PID --dump] [--json] [--socket PATH]",
+	.usage = "[PID [--dump]] [--json] [--socket PATH]",
 	.help = "Asks kfdschedd and prints its nodes (a node is one KFD gpu_id: a GPU or a\n"
 		"partition of one) and the processes that use them. A value that is not known is '-'.\n"
 		"\n"
+		"  PID            of the processes this one alone\n"
 		"  PID --dump     all that is known of one process: its nodes, its queues, the orders\n"
 		"                 it has and what happened last in it\n"
 		"  --json         the daemon's own answer; keys as in docs/formats.md\n"

@@ -30,8 +30,8 @@ struct options {
 static int parse(int argc, char **argv, struct options *out)
 {
 	const struct verb_option options[] = {
-		{OPTION_TIME("interval", &out->interval_us, LEAST_US, MOST_US,
-			     "a time such as 500ms, of 50ms to 60s")},
+		{OPTION_SECONDS("interval", &out->interval_us, LEAST_US, MOST_US,
+				"seconds, or a time such as 500ms, of 50ms to 60s")},
 		{OPTION_FLAG("once", &out->once)},
 		{OPTION_JSON(&out->json)},
 		{OPTION_SOCKET(&out->socket)},
@@ -152,7 +152,7 @@ static int run(int argc, char **argv)
 const struct verb verb_top = {
 	.name = "top",
 	.summary = "nodes and processes, live, like htop",
-	.usage = "[PID] [--interval TIME] [--once [--json]] [--socket PATH]",
+	.usage = "[PID] [--interval 1] [--once [--json]] [--socket PATH]",
 	.help = "Shows how busy the nodes are, their queues against hardware slots, how often the daemon\n"
 		"suspends and how long that takes; and the processes that use a GPU, with or without\n"
 		"the shim, or PID alone. ? lists the keys: sort, filter, open a process down to its\n"
@@ -162,7 +162,7 @@ const struct verb verb_top = {
 		"code is 77 where it cannot be known which processes there are: without a driver, or in a\n"
 		"container without the daemon's socket.\n"
 		"\n"
-		"  --interval TIME  between two looks: 50ms to 60s, 1s without it\n"
+		"  --interval 1     seconds between two looks, or a time such as 500ms; 50ms to 60s\n"
 		"  --once           prints one frame as text, after two looks, and ends\n"
 		"  --json           the same as one JSON object (docs/formats.md)\n"
 		"  --socket PATH    where the daemon listens; without it KFDSHIM_SOCKET, or\n"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "channel/protocol.h"
+#include "common/version.h"
 #include "scheduler/daemon/config.h"
 #include "scheduler/daemon/listener.h"
 #include "scheduler/daemon/log.h"
@@ -23,7 +24,7 @@
 
 #define USAGE                                                                                      \
 	"usage: kfdschedd [--config FILE] [--socket PATH] [--metrics PORT] [--foreground] "        \
-	"[--verbose] [--record FILE]"
+	"[--verbose] [--record FILE] | --version"
 #define HELP                                                                                       \
 	USAGE "\n"                                                                                 \
 	      "  --record FILE  write what the scheduler hears and decides to FILE, at most 256 "  \
@@ -212,6 +213,8 @@ int main(int argc, char **argv)
 	char problem[512];
 	int code;
 
+	if (version_shown(argc, argv, "kfdschedd"))
+		return 0;
 	log_open();
 	if (service_has_journal())
 		log_to_journal();

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/version.h"
 #include "sim/kfd/world.h"
 #include "sim/run/filter.h"
 #include "sim/run/machine.h"
@@ -216,6 +217,8 @@ int main(int argc, char **argv)
 	int status;
 
 	fill_standard_descriptors();
+	if (version_shown(argc, argv, "kfdsim"))
+		return 0;
 	status = options_parse(&options, argc, argv);
 	if (!status && options.help) {
 		options_help();

@@ -41,6 +41,7 @@ static const char help_text[] =
 	"                      standard error names such kernels in any case\n"
 	"  --wait-all          run until the last process has ended, not only COMMAND\n"
 	"  --help              this text\n"
+	"  --version           prints release, commit and protocol\n"
 	"\n"
 	"docs/kfdsim.md tells every key, and what is as on hardware and what is not.\n"
 	"Exit code: COMMAND's; else 1 failed, 2 wrong use, 77 not possible here.\n";

@@ -30,7 +30,7 @@ wrong "not '0ms'" run --priority 3 --slo 0ms -- true
 wrong "--group" run --priority 3 --group "" -- true
 wrong "--group" run --priority 3 --group "$(printf 'g%.0s' $(seq 64))" -- true
 wrong "no command" run --priority online
-wrong "one argument too many" status now
+wrong "'now' is no process id" status now
 wrong "wrong option --json=1" status --json=1
 wrong "'0' is no process id" queues 0
 wrong "'12x' is no process id" queues 12x
@@ -75,7 +75,7 @@ wrong "name its log with --hip-log" trace --hip
 wrong "no PID" preempt
 wrong "'0' is no process id" preempt 0
 wrong "one argument too many" preempt 1 2
-wrong "-n takes 1 to 100000, not '0'" preempt 1 -n 0
+wrong "--count takes 1 to 100000, not '0'" preempt 1 -n 0
 wrong "--hold takes a time such as 100ms, at most 30s, not '31s'" preempt 1 --hold 31s
 wrong "--pause takes a time such as 500ms, at most 600s, not '5'" preempt 1 --pause 5
 wrong "--slow takes a time such as 50ms, at most 30s, not '0ms'" preempt 1 --slow 0ms
