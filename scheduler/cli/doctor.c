@@ -8,6 +8,7 @@
 
 #include "common/plain_text.h"
 #include "scheduler/cli/doctor_judge.h"
+#include "scheduler/cli/gpus.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/table.h"
 
@@ -36,11 +37,11 @@ static int print_json(const struct doctor_facts *facts, const struct doctor_find
 					found_json(f), "advice", plain_or_null(f->advice)));
 	}
 	json_t *root = json_pack(
-		"{sb so so sb so so}", "simulated", (int)facts->simulated, "profile",
+		"{sb so so sb so so so}", "simulated", (int)facts->simulated, "profile",
 		plain_or_null(facts->profile), "kernel",
 		plain_or_null(facts->simulated ? facts->simulated_kernel : facts->release),
 		"usable", (int)doctor_usable(findings), "pid", number_or_null(facts->asked_pid),
-		"findings", list);
+		"gpus", gpus_json(), "findings", list);
 	int rc = root ? plain_json_print(root, stdout, JSON_INDENT(2)) : -1;
 
 	putchar('\n');
@@ -48,13 +49,39 @@ static int print_json(const struct doctor_facts *facts, const struct doctor_find
 	return rc;
 }
 
-/* "kernel", "GPU 19729 render node", "process 12 level". */
-static void subject(char *text, size_t size, const struct doctor_finding *f)
+/* Findings that differ by their GPU alone: the same on each of eight cards is one thing to mend. */
+static bool is_alike(const struct doctor_finding *a, const struct doctor_finding *b)
 {
+	return a->gpu_id && b->gpu_id && a->verdict == b->verdict &&
+	       strcmp(a->check, b->check) == 0 && strcmp(a->advice, b->advice) == 0;
+}
+
+/* How many such there are from `at` on; 0: an earlier one stands for it. */
+static unsigned count_alike(const struct doctor_findings *findings, size_t at)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < findings->count; i++) {
+		if (i != at && !is_alike(&findings->list[i], &findings->list[at]))
+			continue;
+		if (i < at)
+			return 0;
+		count++;
+	}
+	return count;
+}
+
+/* "kernel", "GPU 0 render node", "process 12 level"; "GPU 0 and 7 others render node". */
+static void subject(char *text, size_t size, const struct doctor_finding *f, unsigned others)
+{
+	char name[GPU_NAME_SHORT], more[32] = "";
 	int used = 0;
 
+	if (others)
+		snprintf(more, sizeof(more), " and %u other%s", others, others > 1 ? "s" : "");
 	if (f->gpu_id)
-		used = snprintf(text, size, "GPU %u", f->gpu_id);
+		used = snprintf(text, size, "GPU %s%s",
+				gpu_name_short(name, gpus_name(f->gpu_id), f->gpu_id), more);
 	else if (f->pid)
 		used = snprintf(text, size, "process %d", f->pid);
 	if (f->gpu_id && !strcmp(f->check, "gpu"))
@@ -65,10 +92,37 @@ static void subject(char *text, size_t size, const struct doctor_finding *f)
 			*c = ' ';
 }
 
-static int print_table(const struct doctor_facts *facts, const struct doctor_findings *findings)
+static void print_row(struct table *table, const struct doctor_finding *f, unsigned others)
+{
+	const struct gpu_name *gpu = strcmp(f->check, "gpu") == 0 ? gpus_name(f->gpu_id) : NULL;
+	char text[96], name[GPU_NAME_LONG];
+
+	subject(text, sizeof(text), f, others);
+	table_row(table);
+	table_cell(table, "%s", text);
+	table_cell(table, "%s", doctor_verdict_name(f->verdict));
+	table_cell(table, "%s%s%s", gpu ? gpu_name_long(name, gpu) : "", gpu ? ": " : "", f->found);
+	table_cell(table, "%s", f->advice);
+}
+
+/* The rest in one line, so that a machine without problems says so. */
+static void print_summary(const struct doctor_findings *findings, size_t gpus)
+{
+	unsigned n[4] = {0};
+
+	for (size_t i = 0; i < findings->count; i++)
+		n[findings->list[i].verdict]++;
+	printf("%zu GPU%s, %zu checks: %u missing, %u warnings, %u unknown, %u ok%s\n", gpus,
+	       gpus == 1 ? "" : "s", findings->count, n[DOCTOR_MISSING], n[DOCTOR_WARNING],
+	       n[DOCTOR_CANNOT_KNOW], n[DOCTOR_OK], n[DOCTOR_OK] ? " (-v shows all)" : "");
+}
+
+static int print_table(const struct doctor_facts *facts, const struct doctor_findings *findings,
+		       bool whole)
 {
 	struct table *table = table_new("<WHAT|<VERDICT|<FOUND|<ADVICE");
-	char text[96];
+	size_t rows = 0;
+	int rc = 0;
 
 	if (!table)
 		return -1;
@@ -79,21 +133,26 @@ static int print_table(const struct doctor_facts *facts, const struct doctor_fin
 		       facts->simulated_kernel[0] ? facts->simulated_kernel : "?");
 	for (size_t i = 0; i < findings->count; i++) {
 		const struct doctor_finding *f = &findings->list[i];
+		unsigned alike = whole ? 1 : count_alike(findings, i);
 
-		subject(text, sizeof(text), f);
-		table_row(table);
-		table_cell(table, "%s", text);
-		table_cell(table, "%s", doctor_verdict_name(f->verdict));
-		table_cell(table, "%s", f->found);
-		table_cell(table, "%s", f->advice);
+		if (!alike ||
+		    (!whole && (f->verdict == DOCTOR_OK || f->verdict == DOCTOR_CANNOT_KNOW)))
+			continue;
+		print_row(table, f, alike - 1);
+		rows++;
 	}
-	int rc = table_print(table, stdout);
-
+	if (rows)
+		rc = table_print(table, stdout);
 	table_free(table);
+	if (!whole) {
+		if (rows)
+			putchar('\n');
+		print_summary(findings, facts->node_count);
+	}
 	return rc;
 }
 
-static int report(const char *socket, int pid, bool as_json)
+static int report(const char *socket, int pid, bool as_json, bool whole)
 {
 	struct doctor_findings findings = {0};
 	struct doctor_facts facts;
@@ -104,7 +163,8 @@ static int report(const char *socket, int pid, bool as_json)
 		rc = findings.failed ? -ENOMEM : 0;
 	}
 	if (!rc)
-		rc = as_json ? print_json(&facts, &findings) : print_table(&facts, &findings);
+		rc = as_json ? print_json(&facts, &findings)
+			     : print_table(&facts, &findings, whole);
 	code = rc			  ? cli_failed(&verb_doctor, "no memory for the findings")
 	       : doctor_usable(&findings) ? CLI_DONE
 					  : CLI_FAILED;
@@ -116,9 +176,10 @@ static int report(const char *socket, int pid, bool as_json)
 static int run(int argc, char **argv)
 {
 	const char *socket = NULL;
-	bool as_json = false;
+	bool as_json = false, whole = false;
 	int pid = 0;
 	const struct verb_option options[] = {
+		{OPTION_FLAG("verbose", &whole), .letter = 'v'},
 		{OPTION_JSON(&as_json)},
 		{OPTION_SOCKET(&socket)},
 		{WORD_PID(&pid), .optional = true},
@@ -130,17 +191,20 @@ static int run(int argc, char **argv)
 		return code;
 	if (pid && kill(pid, 0) != 0 && errno == ESRCH)
 		return cli_failed(&verb_doctor, "process %d is gone", pid);
-	return report(socket, pid, as_json);
+	/* Of one process all matters. */
+	return report(socket, pid, as_json, whole || pid);
 }
 
 const struct verb verb_doctor = {
 	.name = "doctor",
 	.summary = "what stands in the way of preemption here, and what mends it",
-	.usage = "[PID] [--json] [--socket PATH]",
+	.usage = "[PID] [-v] [--json] [--socket PATH]",
 	.help = "Looks at kernel, driver, GPUs, rights, the daemon, the shim and the processes that use\n"
-		"a GPU: one line each, and one advice where something is amiss. With PID: how that\n"
-		"process can be preempted, and what stands in the way of a better level.\n"
+		"a GPU, and prints what is amiss, with one advice each, and a summary; what is the same on\n"
+		"several GPUs once. With PID: how that process can be preempted, and what stands in the\n"
+		"way of a better level.\n"
 		"\n"
+		"  -v, --verbose  all that was checked, one line each\n"
 		"  --json         docs/formats.md names the keys\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"

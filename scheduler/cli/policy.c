@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "channel/protocol.h"
+#include "common/parse.h"
 #include "common/plain_text.h"
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/field.h"
+#include "scheduler/cli/gpus.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/table.h"
 #include "scheduler/lib/kfdsched.h"
@@ -19,18 +21,18 @@ struct asked {
 	bool json;
 };
 
-/* A gpu_id: digits and nothing else. */
+/* Any name of a GPU here; or another gpu_id, which the daemon may know. */
 static bool read_node(const char *text, unsigned *out)
 {
-	char *end;
-	unsigned long n;
+	uint64_t n;
 
-	if (*text < '0' || *text > '9')
+	*out = gpus_find(text);
+	if (*out)
+		return true;
+	if (!parse_uint(text, &n) || n == 0 || n > UINT_MAX)
 		return false;
-	errno = 0;
-	n = strtoul(text, &end, 10);
 	*out = (unsigned)n;
-	return !errno && *end == '\0' && n > 0 && n <= UINT_MAX;
+	return true;
 }
 
 /* "share=20" or "share=20%". */
@@ -77,11 +79,12 @@ static void policy_row(struct table *table, const char *where, const json_t *ent
 	table_cell(table, "%s", where);
 	table_cell(table, "%s", field_text(entry, "policy"));
 	table_cell(table, "%s", field_integer(text, entry, "share_percent"));
+	gpus_cells(table, (uint32_t)json_integer_value(json_object_get(entry, "gpu_id")));
 }
 
 static int print_policies(const json_t *policies, bool all)
 {
-	struct table *table = table_new("<NODE|<POLICY|SHARE %");
+	struct table *table = table_new("<NODE|<POLICY|SHARE %|" GPUS_COLUMNS);
 	char text[FIELD_BYTES];
 	json_t *node;
 	size_t i;
@@ -200,7 +203,8 @@ const struct verb verb_policy = {
 	.name = "policy",
 	.summary = "how a GPU is shared between urgent work and the rest",
 	.usage = "[NODE] [strict|share share=PERCENT|deadline|observe] [--json] [--socket PATH]",
-	.help = "Without a policy: prints what is in force on each node (a KFD gpu_id), or on NODE.\n"
+	.help = "Without a policy: prints what is in force on each node, or on NODE. NODE is a GPU's index,\n"
+		"PCI address, render node or gpu_id; 'kfdsched status' prints all of them.\n"
 		"With one: from now on it is in force on NODE, or on all nodes that have none of their\n"
 		"own, until the daemon ends: what shall last stands in its configuration. Setting needs\n"
 		"root, or the daemon's admin_group.\n"

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/plain_text.h"
+#include "scheduler/cli/gpus.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/people.h"
 #include "scheduler/cli/table.h"
@@ -117,6 +118,7 @@ static void row(struct table *table, const struct job *job, const struct seen *s
 	if (job->addresses)
 		for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++)
 			table_cell(table, "%s", observe_text(text, queue, addresses[i]));
+	table_cell(table, "%s", gpu_name_short(text, gpus_name(queue->gpu_id), queue->gpu_id));
 	table_cell(table, "%s", told(text, queue));
 }
 
@@ -125,9 +127,9 @@ static int print_table(const struct job *job, const struct seen *list, size_t n)
 	struct table *table = table_new(
 		job->addresses ? "PID|HOST PID|IN CONTAINER|<COMMAND|QUEUE|NODE|<TYPE|<STATE|<WORK|"
 				 "PRIORITY|CUS|RING|WPTR|RPTR|BACKLOG|<RING ADDRESS|<WPTR ADDRESS|"
-				 "<RPTR ADDRESS|<CWSR ADDRESS|CWSR|<HSA_QUEUE_T|<TOLD BY"
+				 "<RPTR ADDRESS|<CWSR ADDRESS|CWSR|<HSA_QUEUE_T|GPU|<TOLD BY"
 			       : "PID|HOST PID|IN CONTAINER|<COMMAND|QUEUE|NODE|<TYPE|<STATE|<WORK|"
-				 "PRIORITY|CUS|RING|WPTR|RPTR|BACKLOG|<TOLD BY");
+				 "PRIORITY|CUS|RING|WPTR|RPTR|BACKLOG|GPU|<TOLD BY");
 	size_t queues = 0;
 	int rc = 0;
 

@@ -9,6 +9,7 @@
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/dump.h"
 #include "scheduler/cli/field.h"
+#include "scheduler/cli/gpus.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/observe/sources.h"
 
@@ -33,6 +34,7 @@ static void node_row(struct table *table, const json_t *node)
 	table_cell(table, "%s", field_integer(text, node, "suspended"));
 	table_cell(table, "%s", field_text(node, "policy"));
 	table_cell(table, "%s", field_integer(text, node, "share_percent"));
+	gpus_cells(table, (uint32_t)json_integer_value(json_object_get(node, "gpu_id")));
 }
 
 /* The number of its queues; -1: the daemon did not say. */
@@ -138,8 +140,9 @@ static int print_status(const json_t *status)
 	print_daemon(json_object_get(status, "daemon"));
 	if (json_array_size(nodes) > 0) {
 		putchar('\n');
-		if (field_table("NODE|<URGENT WORK|SUSPENDED PROCESSES|<POLICY|SHARE %", nodes,
-				node_row))
+		if (field_table(
+			    "NODE|<URGENT WORK|SUSPENDED PROCESSES|<POLICY|SHARE %|" GPUS_COLUMNS,
+			    nodes, node_row))
 			return cli_failed(&verb_status, "no memory for the table");
 	}
 	putchar('\n');

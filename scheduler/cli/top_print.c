@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "scheduler/cli/cli.h"
+#include "scheduler/cli/gpus.h"
 #include "scheduler/cli/table.h"
 
 static void cell_number(struct table *table, int64_t value)
@@ -33,8 +34,8 @@ static const char *rate(char text[static QUANTITY_BYTES], double value)
 static int print_nodes(const struct top_frame *frame)
 {
 	static const char *const sources[] = {"", "work (daemon)", "CUs (sysfs)"};
-	struct table *table =
-		table_new("NODE|<GPU|BUSY %|<OF|QUEUES|SLOTS|<URGENT WORK|SUSPENDED|<POLICY");
+	struct table *table = table_new(
+		"NODE|<GPU|BUSY %|<OF|QUEUES|SLOTS|<URGENT WORK|SUSPENDED|<POLICY|" GPUS_COLUMNS);
 	char text[QUANTITY_BYTES];
 	int rc;
 
@@ -54,6 +55,7 @@ static int print_nodes(const struct top_frame *frame)
 		cell_word(table, node->urgent < 0 ? "" : node->urgent ? "yes" : "no");
 		cell_number(table, node->suspended);
 		cell_word(table, node->policy);
+		gpus_cells(table, node->gpu_id);
 	}
 	rc = table_print(table, stdout);
 	table_free(table);

@@ -54,7 +54,7 @@ tools" ] || fail "the lines are: $(xargs <"$work/checks")"
 		kernel '.found | test("rules of 6.12.95")' \
 		daemon '.verdict == "warning" and (.advice | test("start one as root"))'
 
-	expect 0 "$bin/kfdsched" doctor
+	expect 0 "$bin/kfdsched" doctor -v
 	[ ! -s "$work/err" ] || fail "doctor talks"
 	head -n 1 "$work/out" | grep -q '^SIMULATED GPU: mi210, .*6\.12\.95' || fail "not said: simulated"
 	[ "$(grep -c '^WHAT  *VERDICT  *FOUND  *ADVICE$' "$work/out")" = 1 ] || fail "not one table"
@@ -232,7 +232,7 @@ if [ ! -e /sys/class/kfd ]; then
 		kfd_device '.verdict == "missing"' \
 		driver '.verdict == "missing" and (.advice | test("modprobe"))' \
 		cwsr '.verdict == "unknown" and .found == null'
-	expect 1 "$kfdsched" doctor --socket "$work/none"
+	expect 1 "$kfdsched" doctor -v --socket "$work/none"
 	! grep -q SIMULATED "$work/out" || fail "simulated, without kfdsim"
 	grep -q '^cwsr  *unknown  -$' "$work/out" || fail "what is not known is not '-'"
 fi

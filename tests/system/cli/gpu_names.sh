@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# GPUs have the names that people use: status, policy, queues, top and doctor print index, marketing
+# name, PCI address, render node and partition, and `policy` takes any of them. doctor prints what
+# is amiss, what is the same on several GPUs once, and a summary; -v prints all.
+set -eu
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
+
+if [ -z "${IN_A_WORLD:-}" ]; then
+	# Eight cards, one of them in partitions: few lines, and each partition has its number.
+	# shellcheck disable=SC2016 # of the world's shell
+	"$BUILD/kfdsim" --gpu mi308x --gpus 8 -- sh -c '"$kfdsched" doctor >"$1"; "$kfdsched" doctor -v >"$2"
+		"$kfdsched" doctor --json >"$3"; true' sh "$work/out" "$work/all" "$work/doctor.json"
+	[ "$(wc -l <"$work/out")" -lt 20 ] || fail "doctor prints $(wc -l <"$work/out") lines for eight GPUs"
+	printed "8 GPUs, "
+	printed "(-v shows all)"
+	! grep -qE "^[^ ].*  ok  " "$work/out" || fail "doctor prints what is in order"
+	[ "$(grep -c "render node  *ok" "$work/all")" = 8 ] || fail "-v has not each GPU"
+	schema doctor "$work/doctor.json"
+	holds "$work/doctor.json" '[.gpus[].index] == [range(0; 8)]' 'all(.gpus[]; .bdf != null and .render_minor >= 128)'
+fi
+in_a_world
+
+start_daemon
+offline_trace=$SOURCE/traces/offline_gemm4000_f32.csv
+start_offline --seconds 600
+"$kfdsched" doctor --json >"$work/doctor.json" || true
+id=$(jq '.gpus[0].gpu_id' "$work/doctor.json")
+bdf=$(jq -r '.gpus[0].bdf' "$work/doctor.json")
+holds "$work/doctor.json" '.gpus | length == 1 and .[0].index == 0 and .[0].render_minor == 128 and .[0].partitions == 1'
+[ ! -e /usr/share/libdrm/amdgpu.ids ] || holds "$work/doctor.json" '.gpus[0].product == "AMD Instinct MI210"'
+for command in "status" "policy" "top --once --interval 50ms" "doctor -v"; do
+	# shellcheck disable=SC2086 # words
+	"$kfdsched" $command >"$work/out" || true
+	printed "$bdf, renderD128, gpu_id $id"
+done
+expect 0 "$kfdsched" queues "$offline"
+grep -qE "^.* GPU +TOLD BY" "$work/out" && grep -qE " 0 +daemon" "$work/out" || fail "queues has no GPU: $(cat "$work/out")"
+for word in 0 gpu0 "$bdf" "${bdf#0000:}" renderD128 /dev/dri/renderD128 "$id"; do
+	expect 0 "$kfdsched" policy "$word" observe
+	says ".nodes[0].policy == \"observe\"" || fail "'$word' is not the GPU"
+	expect 0 "$kfdsched" policy "$word" strict
+done
+refused 2 "" "$kfdsched" policy renderD129 observe
