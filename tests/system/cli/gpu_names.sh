@@ -37,7 +37,8 @@ for command in "status" "policy" "top --once --interval 50ms" "doctor -v"; do
 	printed "$bdf, renderD128, gpu_id $id"
 done
 expect 0 "$kfdsched" queues "$offline"
-grep -qE "^.* GPU +TOLD BY" "$work/out" && grep -qE " 0 +daemon" "$work/out" || fail "queues has no GPU: $(cat "$work/out")"
+grep -qE "^.* GPU +TOLD BY" "$work/out" || fail "queues has no column GPU: $(cat "$work/out")"
+grep -qE " 0 +daemon" "$work/out" || fail "queues has no GPU: $(cat "$work/out")"
 for word in 0 gpu0 "$bdf" "${bdf#0000:}" renderD128 /dev/dri/renderD128 "$id"; do
 	expect 0 "$kfdsched" policy "$word" observe
 	says ".nodes[0].policy == \"observe\"" || fail "'$word' is not the GPU"

@@ -50,4 +50,4 @@ kill -KILL "$(worker)"
 soon says '.daemon.worker_pid > 0 and any(.processes[]; .level == "trap")'
 code=0
 wait "$watching" || code=$?
-[ "$code" = 1 ] && [ ! -s "$work/out" ] || fail "watch ended with $code: $(cat "$work/out")"
+[[ $code = 1 && ! -s $work/out ]] || fail "watch ended with $code: $(cat "$work/out")"

@@ -28,7 +28,9 @@ run='(setsid '$train' --seconds 600 >/dev/null 2>&1 & echo $! >left)
 	echo said; echo complained >&2; kill $(cat left)
 	while kill -0 $(cat left) 2>/dev/null; do sleep 0.1; done; exit 3'
 cd "$work"
-"$kfdsched" record -o one --samples 1000 --interval 0.2 -- bash -c "$run" run one >out 2>err && fail "exit code 3 is none" || [ $? = 3 ] || fail "it ends with $?, not with the command's 3"
+code=0
+"$kfdsched" record -o one --samples 1000 --interval 0.2 -- bash -c "$run" run one >out 2>err || code=$?
+[ "$code" = 3 ] || fail "it ends with $code, not with the command's 3"
 grep -q "the command exited with 3" err || fail "not told: $(cat out err)"
 for kept in out one/stdout.txt; do grep -qx said "$kept" || fail "not in $kept"; done
 for kept in err one/stderr.txt; do grep -qx complained "$kept" || fail "not in $kept"; done
