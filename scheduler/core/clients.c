@@ -19,6 +19,9 @@ struct core *core_create(const struct core_config *config, uint32_t max_clients)
 	}
 	core->config = *config;
 	core->max_clients = max_clients;
+	core->free_node = core->free_gpu = NOBODY;
+	for (uint32_t i = 0; i < GPU_CHAINS; i++)
+		core->chains[i] = NOBODY;
 	core->clients = calloc(max_clients, sizeof(*core->clients));
 	core->units = calloc(max_clients, sizeof(*core->units));
 	core->queue_next = calloc(max_clients, sizeof(*core->queue_next));
@@ -112,9 +115,8 @@ static void queue_concerned(struct core *core, const struct node *node, uint32_t
 
 bool node_presses(const struct node *node, const struct node *other)
 {
-	return node != other && node->users && other->users && node->gpu_id == other->gpu_id &&
-	       (node->rights.tenant == other->rights.tenant ||
-		(node->rights.may & other->rights.lets));
+	return node != other && (node->rights.tenant == other->rights.tenant ||
+				 (node->rights.may & other->rights.lets));
 }
 
 static void count_foreign(struct node *node, uint32_t priorities, uint32_t up)
@@ -131,7 +133,7 @@ static void node_sum(struct core *core, struct node *node)
 {
 	bool urgent = node->working &&
 		      highest(node_pressing(node)) > (uint32_t)__builtin_ctz(node->working) + 1;
-	struct gpu *gpu = &core->gpus[node->gpu];
+	struct gpu *gpu = node_gpu(core, node);
 
 	gpu->urgent += (uint32_t)urgent - (uint32_t)node->summed_urgent;
 	gpu->suspended += node->suspended - node->summed_suspended;
@@ -149,8 +151,7 @@ static void urgent_changed(struct core *core, struct node *node, uint32_t before
 	queue_concerned(core, node, before | node->foreign, due_changed);
 	if (!core->granted)
 		return;
-	for (struct node *other = &core->nodes[node->beside]; other != node;
-	     other = &core->nodes[other->beside]) {
+	FOR_NODES (core, node_gpu(core, node), other) {
 		if (!node_presses(node, other))
 			continue;
 		other_before = node_pressing(other);
@@ -338,78 +339,103 @@ const struct core_policy *node_policy(const struct core *core, const struct node
 	return policy_of(core, node->gpu_id);
 }
 
-/* For one node more. There is room: each node has some. */
-static uint32_t gpu_for(struct core *core, uint32_t gpu_id)
-{
-	uint32_t at, room = core->gpu_top;
+/* ---- GPUs ---- */
 
-	for (at = 0; at < core->gpu_top; at++) {
-		if (core->gpus[at].nodes && core->gpus[at].gpu_id == gpu_id)
-			break;
-		if (!core->gpus[at].nodes)
-			room = at;
-	}
-	if (at == core->gpu_top) {
-		at = room;
-		core->gpus[at] = (struct gpu){.gpu_id = gpu_id};
-		core->gpu_top += room == core->gpu_top;
-	}
-	core->gpus[at].nodes++;
+static uint32_t *gpu_chain(struct core *core, uint32_t gpu_id)
+{
+	return &core->chains[gpu_id * UINT32_C(0x9e3779b1) >> (32 - GPU_CHAIN_BITS)];
+}
+
+/* NOBODY: no client knows it. */
+static uint32_t gpu_find(const struct core *core, uint32_t gpu_id)
+{
+	uint32_t at = *gpu_chain((struct core *)core, gpu_id);
+
+	while (at != NOBODY && core->gpus[at].gpu_id != gpu_id)
+		at = core->gpus[at].next;
 	return at;
 }
 
-/* Nobody knows it yet. */
-static void node_begin(struct core *core, struct node *node, const struct core_rights *rights,
-		       uint32_t gpu_id)
+/* There is room: each client has some for CORE_NODES. */
+static uint32_t gpu_begin(struct core *core, uint32_t gpu_id)
 {
-	*node = (struct node){.users = 1,
-			      .rights = *rights,
-			      .gpu_id = gpu_id,
-			      .gpu = gpu_for(core, gpu_id),
+	uint32_t at = core->free_gpu, *chain = gpu_chain(core, gpu_id);
+
+	if (at == NOBODY)
+		at = core->gpu_top++;
+	else
+		core->free_gpu = core->gpus[at].next;
+	core->gpus[at] = (struct gpu){.gpu_id = gpu_id, .first = NOBODY, .next = *chain};
+	*chain = at;
+	return at;
+}
+
+/* It has no node any more. */
+static void gpu_end(struct core *core, struct gpu *gpu)
+{
+	uint32_t at = (uint32_t)(gpu - core->gpus), *link = gpu_chain(core, gpu->gpu_id);
+
+	while (*link != at)
+		link = &core->gpus[*link].next;
+	*link = gpu->next;
+	gpu->next = core->free_gpu;
+	core->free_gpu = at;
+}
+
+/* ---- nodes ---- */
+
+static uint32_t node_begin(struct core *core, const struct core_rights *rights, uint32_t gpu)
+{
+	uint32_t at = core->free_node;
+	struct node *node;
+
+	if (at == NOBODY)
+		at = core->node_top++;
+	else
+		core->free_node = core->nodes[at].next;
+	node = &core->nodes[at];
+	*node = (struct node){.rights = *rights,
+			      .gpu_id = core->gpus[gpu].gpu_id,
+			      .gpu = gpu,
+			      .next = core->gpus[gpu].first,
 			      .first = NOBODY};
 	for (int i = 0; i < CORE_PRIORITIES; i++)
 		node->due_ns[i] = CORE_NEVER;
-	for (uint32_t i = 0; i < core->node_top; i++)
-		if (node_presses(&core->nodes[i], node))
-			count_foreign(node, core->nodes[i].urgent, UINT32_MAX);
-	node->users = 0;
+	FOR_NODES (core, &core->gpus[gpu], other)
+		if (node_presses(other, node))
+			count_foreign(node, other->urgent, UINT32_MAX);
+	core->gpus[gpu].first = at;
 	core->granted += rights->may || rights->lets;
+	return at;
 }
 
 static uint32_t node_for(struct core *core, const struct core_rights *rights, uint32_t gpu_id)
 {
-	uint32_t at, room = core->node_top, beside = NOBODY;
+	uint32_t gpu = gpu_find(core, gpu_id);
 
-	for (at = 0; at < core->node_top; at++) {
-		const struct node *node = &core->nodes[at];
-
-		if (!node->users)
-			room = at;
-		else if (node->gpu_id == gpu_id && same_rights(&node->rights, rights))
-			return at;
-		else if (node->gpu_id == gpu_id)
-			beside = at;
-	}
-	/* There is room: each client has some for CORE_NODES. */
-	if (room == core->node_top)
-		core->node_top++;
-	node_begin(core, &core->nodes[room], rights, gpu_id);
-	core->nodes[room].beside = beside == NOBODY ? room : core->nodes[beside].beside;
-	if (beside != NOBODY)
-		core->nodes[beside].beside = room;
-	return room;
+	if (gpu == NOBODY)
+		gpu = gpu_begin(core, gpu_id);
+	FOR_NODES (core, &core->gpus[gpu], node)
+		if (same_rights(&node->rights, rights))
+			return (uint32_t)(node - core->nodes);
+	return node_begin(core, rights, gpu);
 }
 
 /* No client knows it any more. */
 static void node_end(struct core *core, struct node *node)
 {
-	struct node *before = node;
+	uint32_t at = (uint32_t)(node - core->nodes);
+	struct gpu *gpu = node_gpu(core, node);
+	uint32_t *link = &gpu->first;
 
-	while (&core->nodes[before->beside] != node)
-		before = &core->nodes[before->beside];
-	before->beside = node->beside;
-	core->gpus[node->gpu].nodes--;
+	while (*link != at)
+		link = &core->nodes[*link].next;
+	*link = node->next;
+	node->next = core->free_node;
+	core->free_node = at;
 	core->granted -= node->rights.may || node->rights.lets;
+	if (gpu->first == NOBODY)
+		gpu_end(core, gpu);
 }
 
 static struct place *place_at(struct core *core, uint32_t at)
@@ -674,15 +700,13 @@ void core_set_lease(struct core *core, core_id id, uint64_t until_ns)
 
 void core_look_node(const struct core *core, uint32_t gpu_id, bool *urgent, uint32_t *suspended)
 {
+	uint32_t gpu;
+
 	*urgent = false;
 	*suspended = 0;
-	for (uint32_t i = 0; i < core->gpu_top; i++) {
-		const struct gpu *gpu = &core->gpus[i];
-
-		if (!gpu->nodes || gpu->gpu_id != gpu_id)
-			continue;
-		*suspended = gpu->suspended;
-		*urgent = gpu->urgent > 0;
+	gpu = gpu_find(core, gpu_id);
+	if (gpu == NOBODY)
 		return;
-	}
+	*suspended = core->gpus[gpu].suspended;
+	*urgent = core->gpus[gpu].urgent > 0;
 }

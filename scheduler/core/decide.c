@@ -320,27 +320,19 @@ static void starve_on(struct core *core, struct node *node, uint64_t now)
 	}
 }
 
-/* Of all tenants. */
-static void starve_gpu(struct core *core, uint32_t first, uint64_t now)
-{
-	uint32_t n = first;
-
-	do {
-		starve_on(core, &core->nodes[n], now);
-		n = core->nodes[n].beside;
-	} while (n != first);
-}
-
 /* A unit that must run disturbs more urgent work: so all that are held on the same GPUs run then,
  * instead of one after the other. One that has work on several GPUs takes the moment to all of them. */
 static void starve_beside(struct core *core, const struct unit *unit, uint64_t now)
 {
 	FOR_CLIENTS (core, unit, c)
 		for (uint32_t working = c->counted.working; working; working &= working - 1) {
-			uint32_t node = c->places[__builtin_ctz(working)].node;
+			const struct node *node =
+				&core->nodes[c->places[__builtin_ctz(working)].node];
 
-			if (core->nodes[node].starved_ns != now)
-				starve_gpu(core, node, now);
+			if (node->starved_ns == now)
+				continue;
+			FOR_NODES (core, node_gpu(core, node), other) /* of all tenants */
+				starve_on(core, other, now);
 		}
 }
 

@@ -88,10 +88,10 @@ static uint64_t first_due(const struct core *core, const struct node *node, cons
 	uint64_t due = CORE_NEVER, cost = cost_ns(unit);
 
 	not_after_dues(node, unit, &due);
-	for (const struct node *other = &core->nodes[node->beside]; node->foreign && other != node;
-	     other = &core->nodes[other->beside])
-		if (node_presses(other, node))
-			not_after_dues(other, unit, &due);
+	if (node->foreign)
+		FOR_NODES (core, node_gpu(core, node), other)
+			if (node_presses(other, node))
+				not_after_dues(other, unit, &due);
 	return due > cost ? due - cost : 0;
 }
 

@@ -13,7 +13,7 @@ struct node {
 	uint32_t users; /* clients that know it; 0: free */
 	struct core_rights rights;
 	uint32_t gpu_id;
-	uint32_t beside;     /* the next in the ring of this GPU's nodes that have users */
+	uint32_t next;	     /* of this GPU, or of the free ones; NOBODY: none */
 	uint32_t first;	     /* of the places here; NOBODY: none */
 	uint32_t suspended;  /* clients that are not running and had work here */
 	uint64_t starved_ns; /* when units here were last released by the starvation bound */
@@ -30,7 +30,7 @@ struct node {
 		int priority;
 		struct unit *unit; /* NULL: none */
 	} turn;
-	uint32_t gpu; /* of core->gpus, in whose sums it is as: */
+	uint32_t gpu; /* of core->gpus, in which sums it is as: */
 	uint32_t summed_suspended;
 	bool summed_urgent;
 	/* By priority: when the first of those of `urgent` must be alone, but for what the other's
@@ -38,12 +38,18 @@ struct node {
 	uint64_t due_ns[CORE_PRIORITIES];
 };
 
-/* What is asked of a GPU (core_look_node()): sums over its nodes. */
+/* A GPU that clients know: its nodes, one for each rights, and what is asked of it
+ * (core_look_node()): sums over them. */
 struct gpu {
-	uint32_t nodes; /* 0: free */
 	uint32_t gpu_id;
+	uint32_t first; /* of its nodes */
+	uint32_t next;	/* of the same chain, or of the free ones; NOBODY: none */
 	uint32_t suspended, urgent;
 };
+
+/* GPUs are found in chains, by a hash of gpu_id. */
+#define GPU_CHAIN_BITS 8
+#define GPU_CHAINS (1u << GPU_CHAIN_BITS)
 
 /* A node of a client. A place is named by the client's slot and its own number. */
 struct place {
@@ -134,6 +140,8 @@ struct core {
 
 	uint32_t max_clients;
 	uint32_t top, unit_top, node_top, gpu_top; /* from here on they were never used */
+	uint32_t free_node, free_gpu;		   /* the first of those that are free again */
+	uint32_t chains[GPU_CHAINS];		   /* the first GPU of each */
 	uint32_t granted;			   /* nodes of more rights than a tenant's */
 	uint16_t generation;
 	struct client *clients;
@@ -198,7 +206,19 @@ static inline uint32_t node_pressing(const struct node *node)
 {
 	return node->urgent | node->foreign;
 }
-/* Is it of the same GPU, and may its clients preempt the other's? */
+/* NULL: the end. */
+static inline struct node *node_at(const struct core *core, uint32_t at)
+{
+	return at == NOBODY ? NULL : &core->nodes[at];
+}
+/* The nodes of a GPU. */
+#define FOR_NODES(core, gpu, n)                                                                    \
+	for (struct node * (n) = node_at(core, (gpu)->first); (n); (n) = node_at(core, (n)->next))
+static inline struct gpu *node_gpu(const struct core *core, const struct node *node)
+{
+	return &core->gpus[node->gpu];
+}
+/* May its clients preempt those of another node of the same GPU? */
 bool node_presses(const struct node *node, const struct node *other);
 /* The client's place for a node, new if need be; -1: no room. */
 int client_place(struct core *core, struct client *client, uint32_t gpu_id);
