@@ -71,19 +71,14 @@ static bool present(const struct client *c)
 	return c->state == CORE_RUNNING || c->state == CORE_RESUMING;
 }
 
-uint32_t client_working(const struct client *c)
-{
-	return c->state == CORE_RUNNING ? c->active : c->held;
-}
-
 static uint32_t highest(uint32_t mask)
 {
 	return mask ? 32u - (uint32_t)__builtin_clz(mask) : 0;
 }
 
-static void count(uint32_t *mask, uint32_t counts[CORE_PRIORITIES], int priority, bool up)
+static void count(uint32_t *mask, uint16_t counts[CORE_PRIORITIES], int priority, bool up)
 {
-	counts[priority] += up ? 1u : -1u;
+	counts[priority] += up ? 1 : -1;
 	if (counts[priority])
 		*mask |= 1u << priority;
 	else
@@ -161,28 +156,33 @@ static void urgent_changed(struct core *core, struct node *node, uint32_t before
 	}
 }
 
-/* Brings the client from what it is counted as to what it is to be counted as. */
-static void recount(struct core *core, struct client *c, int priority, struct tally to)
+/* Brings a word of the client's places from what they are counted as to what they are to be. */
+static void recount(struct core *core, struct client *c, int priority, uint32_t word,
+		    uint64_t urgent, uint64_t working, uint64_t absent)
 {
-	struct tally changed = {c->counted.urgent ^ to.urgent, c->counted.working ^ to.working,
-				c->counted.absent ^ to.absent};
-	uint32_t places = changed.urgent | changed.working | changed.absent;
+	struct tally *counted = &c->counted;
+	uint64_t urgent_new = counted->urgent.words[word] ^ urgent;
+	uint64_t working_new = counted->working.words[word] ^ working;
+	uint64_t absent_new = counted->absent.words[word] ^ absent;
 
-	c->counted = to;
-	core->turns += places != 0;
-	for (; places; places &= places - 1) {
-		uint32_t bit = places & -places, before;
-		struct node *node = &core->nodes[c->places[__builtin_ctz(bit)].node];
+	counted->urgent.words[word] = urgent;
+	counted->working.words[word] = working;
+	counted->absent.words[word] = absent;
+	core->turns += (urgent_new | working_new | absent_new) != 0;
+	for (uint64_t left = urgent_new | working_new | absent_new; left; left &= left - 1) {
+		uint32_t at = word * NODE_SET_WORD + (uint32_t)__builtin_ctzll(left), before;
+		struct node *node = &core->nodes[c->places[at].node];
+		uint64_t bit = left & -left;
 
-		if (changed.absent & bit)
-			node->suspended += to.absent & bit ? 1u : -1u;
-		if (changed.working & bit)
-			count(&node->working, node->working_count, priority, to.working & bit);
-		if (changed.working & bit & ~to.working && node->suspended)
+		if (absent_new & bit)
+			node->suspended += absent & bit ? 1u : -1u;
+		if (working_new & bit)
+			count(&node->working, node->working_count, priority, working & bit);
+		if (working_new & bit & ~working && node->suspended)
 			turn_ends(core, node, priority);
-		if (changed.urgent & bit) {
+		if (urgent_new & bit) {
 			before = node->urgent;
-			count(&node->urgent, node->urgent_count, priority, to.urgent & bit);
+			count(&node->urgent, node->urgent_count, priority, urgent & bit);
 			urgent_changed(core, node, before);
 		}
 		node_sum(core, node);
@@ -191,18 +191,45 @@ static void recount(struct core *core, struct client *c, int priority, struct ta
 
 bool client_presses(const struct client *c)
 {
-	return c->priority >= 0 && !c->passive && present(c) && c->active;
+	return c->priority >= 0 && !c->passive && present(c) && node_set_any(&c->active);
 }
 
 /* By deadline it matters which of its clients press, and what they have to reach. */
 static void objective_changed(struct core *core, const struct unit *unit)
 {
 	FOR_CLIENTS (core, unit, c)
-		for (uint32_t places = c->counted.urgent; places; places &= places - 1) {
-			struct node *node = &core->nodes[c->places[__builtin_ctz(places)].node];
+		FOR_PLACES (c, &c->counted.urgent, number) {
+			struct node *node = &core->nodes[c->places[number].node];
 
 			urgent_changed(core, node, node->urgent);
 		}
+}
+
+/* Word of all its places. */
+static uint64_t places_word(const struct client *c, uint32_t word)
+{
+	uint32_t more = c->place_count - word * NODE_SET_WORD;
+
+	return more < NODE_SET_WORD ? (UINT64_C(1) << more) - 1 : UINT64_MAX;
+}
+
+/* urgent, working: a client of its unit presses, or works. */
+static void client_count(struct core *core, struct client *c, const struct unit *unit, bool urgent,
+			 bool working)
+{
+	const struct node_set *works = client_working(c);
+	bool counts = c->priority >= 0;
+
+	urgent = urgent && counts && !c->passive && present(c);
+	working = working && counts;
+	for (uint32_t i = 0; i < client_words(c); i++) {
+		uint64_t all = places_word(c, i);
+
+		recount(core, c, unit->priority, i,
+			urgent ? (unit->group ? all : c->active.words[i]) : 0,
+			working ? (unit->group ? all : works->words[i]) : 0,
+			c->state == CORE_RUNNING ? 0 : c->held.words[i]);
+	}
 }
 
 /* What one client of a group does counts on the nodes of all of them: a rank that has nothing in
@@ -212,24 +239,15 @@ void unit_recount(struct core *core, struct unit *unit)
 	bool urgent = false, working = false, others = false;
 
 	FOR_CLIENTS (core, unit, c) {
-		others |= c->presses != client_presses(c);
-		c->presses = client_presses(c);
-		urgent |= c->presses;
-		working |= c->priority >= 0 && client_working(c);
-	}
-	FOR_CLIENTS (core, unit, c) {
-		uint32_t presses_on = unit->group ? client_places(c) : c->active;
-		uint32_t works_on = unit->group ? client_places(c) : client_working(c);
-		bool counts = c->priority >= 0;
+		bool presses = client_presses(c);
 
-		recount(core, c, unit->priority,
-			(struct tally){
-				.urgent = urgent && counts && !c->passive && present(c) ? presses_on
-											: 0,
-				.working = working && counts ? works_on : 0,
-				.absent = c->state == CORE_RUNNING ? 0 : c->held,
-			});
+		others |= c->presses != presses;
+		c->presses = presses;
+		urgent |= presses;
+		working |= c->priority >= 0 && node_set_any(client_working(c));
 	}
+	FOR_CLIENTS (core, unit, c)
+		client_count(core, c, unit, urgent, working);
 	if (others && unit->group)
 		objective_changed(core, unit);
 }
@@ -241,8 +259,20 @@ void client_recount(struct core *core, struct client *c)
 
 void client_uncount(struct core *core, struct client *c)
 {
-	c->active = c->held = 0;
-	recount(core, c, unit_of(core, c)->priority, (struct tally){0});
+	int priority = unit_of(core, c)->priority;
+
+	c->active = c->held = (struct node_set){0};
+	for (uint32_t i = 0; i < client_words(c); i++)
+		recount(core, c, priority, i, 0, 0, 0);
+}
+
+/* It is counted as absent alone. */
+static void discount(struct core *core, struct client *c)
+{
+	int priority = unit_of(core, c)->priority;
+
+	for (uint32_t i = 0; i < client_words(c); i++)
+		recount(core, c, priority, i, 0, 0, c->counted.absent.words[i]);
 }
 
 /* ---- units ---- */
@@ -257,8 +287,7 @@ void unit_prioritise(struct core *core, struct unit *unit)
 	if (priority != unit->priority) {
 		/* Out of the counts of the old one, into those of the new. */
 		FOR_CLIENTS (core, unit, c)
-			recount(core, c, unit->priority,
-				(struct tally){.absent = c->counted.absent});
+			discount(core, c);
 		unit->priority = priority;
 		unit->waits = false;
 		unit_recount(core, unit);
@@ -650,7 +679,7 @@ void core_set_slo(struct core *core, core_id id, uint64_t slo_ns)
 bool core_set_activity(struct core *core, core_id id, uint32_t gpu_id, bool active, uint64_t now)
 {
 	struct client *c = client_find(core, id);
-	uint32_t before;
+	bool before, after;
 	int place;
 
 	if (!c)
@@ -658,18 +687,16 @@ bool core_set_activity(struct core *core, core_id id, uint32_t gpu_id, bool acti
 	place = client_place(core, c, gpu_id);
 	if (place < 0)
 		return false;
-	before = c->active;
-	if (active) {
-		c->active |= 1u << place;
-		c->held |= 1u << place;
-	} else {
-		c->active &= ~(1u << place);
-	}
-	if (!before && c->active) {
+	before = node_set_any(&c->active);
+	node_set_put(&c->active, (uint32_t)place, active);
+	if (active)
+		node_set_put(&c->held, (uint32_t)place, true);
+	after = node_set_any(&c->active);
+	if (!before && after) {
 		c->busy_since = now;
 		c->interrupted = false;
 	}
-	if (before && !c->active && !c->interrupted && c->state == CORE_RUNNING)
+	if (before && !after && !c->interrupted && c->state == CORE_RUNNING)
 		request_learn(c, now - c->busy_since);
 	client_recount(core, c);
 	unit_queue(core, unit_of(core, c));

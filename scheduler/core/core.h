@@ -59,8 +59,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CORE_NODES 16u	  /* nodes one client can use */
-#define CORE_POLICIES 64u /* nodes with a policy of their own */
+#include "common/nodes.h"
+
+#define CORE_NODES GPU_NODES_MAX    /* nodes one client can use */
+#define CORE_POLICIES GPU_NODES_MAX /* nodes with a policy of their own */
 #define CORE_PRIORITIES 16
 #define CORE_PRIORITY_UNSET (-1)
 #define CORE_NEVER UINT64_MAX

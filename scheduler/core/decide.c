@@ -132,7 +132,7 @@ static bool takes_part(const struct client *c, bool leased)
 static bool wants_suspend(const struct client *c, bool leased)
 {
 	return c->capability == CORE_ABLE && c->spared == CORE_SPARED_NOT && !c->leaving &&
-	       (leased || (c->active && c->priority >= 0));
+	       (leased || (c->priority >= 0 && node_set_any(&c->active)));
 }
 
 bool unit_hindered(const struct core *core, const struct unit *unit, bool leased)
@@ -314,7 +314,7 @@ static void starve_on(struct core *core, struct node *node, uint64_t now)
 		const struct client *c = &core->clients[at / CORE_NODES];
 		uint32_t number = at % CORE_NODES;
 
-		if (c->counted.working >> number & 1)
+		if (node_set_has(&c->counted.working, number))
 			starve(core, &core->units[c->unit]);
 		at = c->places[number].next;
 	}
@@ -325,9 +325,8 @@ static void starve_on(struct core *core, struct node *node, uint64_t now)
 static void starve_beside(struct core *core, const struct unit *unit, uint64_t now)
 {
 	FOR_CLIENTS (core, unit, c)
-		for (uint32_t working = c->counted.working; working; working &= working - 1) {
-			const struct node *node =
-				&core->nodes[c->places[__builtin_ctz(working)].node];
+		FOR_PLACES (c, &c->counted.working, number) {
+			const struct node *node = &core->nodes[c->places[number].node];
 
 			if (node->starved_ns == now)
 				continue;
@@ -490,7 +489,7 @@ bool core_look(const struct core *core, core_id id, uint64_t now, struct core_vi
 		.state = c->state,
 		.capability = c->capability,
 		.spared = c->spared,
-		.active = c->active != 0,
+		.active = node_set_any(&c->active),
 		.pressed = unit->pressed,
 		.held = unit->held,
 		.observed = unit->observed,

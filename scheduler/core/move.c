@@ -44,7 +44,8 @@ void core_move(struct core *core, core_id id, const struct core_rights *rights, 
 	       uint64_t now)
 {
 	struct client *c = client_find(core, id);
-	uint32_t gpu_ids[CORE_NODES], places, active, held;
+	uint32_t gpu_ids[CORE_NODES], places;
+	struct node_set active, held;
 	struct unit *from, *to;
 
 	if (!c)

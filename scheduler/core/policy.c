@@ -67,7 +67,7 @@ bool node_dues(const struct core *core, struct node *node)
 		const struct unit *of = &core->units[c->unit];
 		uint32_t number = at % CORE_NODES;
 
-		if (c->counted.urgent >> number & 1)
+		if (node_set_has(&c->counted.urgent, number))
 			not_after_due_of(core, of, &due[of->priority]);
 		at = c->places[number].next;
 	}
@@ -134,15 +134,15 @@ void press_look(const struct core *core, const struct unit *unit, uint64_t now, 
 	if (unit->priority < 0)
 		return;
 	FOR_CLIENTS (core, unit, c) {
-		uint32_t known = c->priority < 0 ? 0 : c->held | c->counted.working;
-		uint32_t working = c->counted.working;
+		struct node_set known = c->held;
 
-		for (; known; known &= known - 1) {
-			uint32_t number = (uint32_t)__builtin_ctz(known);
-
+		if (c->priority < 0)
+			continue;
+		node_set_add(&known, &c->counted.working);
+		FOR_PLACES (c, &known, number)
 			press_by(core, unit, &core->nodes[c->places[number].node],
-				 working >> number & 1, now, out, &all);
-		}
+				 node_set_has(&c->counted.working, (uint32_t)number), now, out,
+				 &all);
 	}
 	if (all)
 		out->share_percent = 0;

@@ -20,11 +20,11 @@ struct node {
 	/* Bit p: a unit of priority p is counted. Of those that are on the GPU with work;
 	 * and of all that have work, suspended or not. */
 	uint32_t urgent, working;
-	uint32_t urgent_count[CORE_PRIORITIES], working_count[CORE_PRIORITIES];
+	uint16_t urgent_count[CORE_PRIORITIES], working_count[CORE_PRIORITIES];
 	/* The same as `urgent` of clients of other rights, which may preempt these; counts of
 	 * such nodes. */
 	uint32_t foreign;
-	uint32_t foreign_count[CORE_PRIORITIES];
+	uint16_t foreign_count[CORE_PRIORITIES];
 	struct {		/* the unit that is first in turn here, of one priority; turns.c */
 		uint64_t as_of; /* core->turns; if that has changed: not known */
 		int priority;
@@ -58,9 +58,9 @@ struct place {
 };
 #define PLACE(slot, number) ((slot)*CORE_NODES + (number))
 
-/* Where a client is counted, and as what: bits of its places. */
+/* Where a client is counted, and as what. */
 struct tally {
-	uint32_t urgent, working, absent;
+	struct node_set urgent, working, absent;
 };
 
 struct client {
@@ -78,10 +78,9 @@ struct client {
 	bool prompt; /* nothing but activity stands between it and its next action */
 
 	uint32_t place_count;
-	struct place places[CORE_NODES];
-	bool presses;	 /* as of the last recount: client_presses() */
-	uint32_t active; /* bit: place where it says that it has work */
-	uint32_t held;	 /* the same since its last suspension began: only grows */
+	bool presses;		/* as of the last recount: client_presses() */
+	struct node_set active; /* where it says that it has work */
+	struct node_set held;	/* the same since its last suspension began: only grows */
 	struct tally counted;
 
 	uint32_t slow; /* its last suspends, so many in a row */
@@ -97,6 +96,8 @@ struct client {
 
 	enum core_time time; /* since time_since */
 	uint64_t time_since, time_ns[CORE_TIMES];
+
+	struct place places[CORE_NODES];
 };
 
 struct unit {
@@ -187,15 +188,26 @@ void client_uncount(struct core *core, struct client *client);
 void unit_recount(struct core *core, struct unit *unit);
 /* A client has gone out of it, and others are in it. */
 void unit_left(struct core *core, struct unit *unit);
-/* Where it has work itself, suspended or not: bits of its places. Where it counts as having some,
- * with its group: client->counted.working. */
-uint32_t client_working(const struct client *client);
-static inline uint32_t client_places(const struct client *client)
+/* Where it has work itself, suspended or not. Where it counts as having some, with its group:
+ * client->counted.working. */
+static inline const struct node_set *client_working(const struct client *client)
 {
-	return (uint32_t)((1ull << client->place_count) - 1);
+	return client->state == CORE_RUNNING ? &client->active : &client->held;
 }
 /* Is its activity that of somebody who preempts, and is on the GPU? */
 bool client_presses(const struct client *client);
+/* So many words of a set of its places can have any in them. */
+static inline uint32_t client_words(const struct client *client)
+{
+	return (client->place_count + NODE_SET_WORD - 1) / NODE_SET_WORD;
+}
+/* Each place of `client` in the set; `number` is declared. Leave it by return alone. */
+#define FOR_PLACES(client, set, number)                                                            \
+	for (uint32_t word_ = 0; word_ < client_words(client); word_++)                            \
+		for (uint64_t bits_ = (set)->words[word_], number;                                 \
+		     bits_ &&                                                                      \
+		     (number = word_ * NODE_SET_WORD + (uint32_t)__builtin_ctzll(bits_), true);    \
+		     bits_ &= bits_ - 1)
 const struct core_policy *node_policy(const struct core *core, const struct node *node);
 static inline bool same_rights(const struct core_rights *a, const struct core_rights *b)
 {

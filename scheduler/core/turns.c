@@ -53,7 +53,7 @@ static struct unit *find_first(const struct core *core, const struct node *node,
 		struct unit *unit = &core->units[c->unit];
 		uint32_t number = at % CORE_NODES;
 
-		if (unit->priority == priority && c->counted.working >> number & 1 &&
+		if (unit->priority == priority && node_set_has(&c->counted.working, number) &&
 		    (!first || is_before(unit, first)) && takes_turn(core, c, unit, now))
 			first = unit;
 		at = c->places[number].next;
@@ -79,15 +79,17 @@ bool others_turn(struct core *core, const struct unit *unit, uint64_t now)
 
 	if (unit->priority < 0)
 		return false;
-	FOR_CLIENTS (core, unit, c)
-		for (uint32_t working = c->passive ? 0 : c->counted.working; working;
-		     working &= working - 1) {
-			uint32_t node = c->places[__builtin_ctz(working)].node;
+	FOR_CLIENTS (core, unit, c) {
+		if (c->passive)
+			continue;
+		FOR_PLACES (c, &c->counted.working, number) {
+			struct node *node = &core->nodes[c->places[number].node];
 
-			first = first_in_turn(core, &core->nodes[node], unit->priority, now);
+			first = first_in_turn(core, node, unit->priority, now);
 			if (first && is_before(first, unit))
 				return true;
 		}
+	}
 	return false;
 }
 

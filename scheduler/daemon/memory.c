@@ -102,6 +102,12 @@ void memory_lock(void)
 	(void)lock_all();
 }
 
+void memory_lock_new(void)
+{
+	if (!is_unlimited())
+		(void)lock_what_fits();
+}
+
 void memory_prepare(void)
 {
 	const struct rlimit none = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};

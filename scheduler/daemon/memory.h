@@ -18,5 +18,7 @@ void memory_prepare(void);
  * on. Under a limit (RLIMIT_MEMLOCK) only what fits of what is mapped now. Silent on failure,
  * because memory_prepare() has failed in the same way. */
 void memory_lock(void);
+/* The same of what it has mapped since; without a limit there is nothing to do. */
+void memory_lock_new(void);
 
 #endif

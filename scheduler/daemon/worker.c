@@ -401,13 +401,14 @@ int worker_run(int channel, int reader, const struct reload *reload, struct beat
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
+	memory_lock(); /* of the core's tables, which have room for far more than there is, what is used */
 	if (open_all(worker)) {
 		log_error("the worker cannot start: %s", strerror(errno));
 		return 1;
 	}
 	door_open(worker);
 	configure(worker);
-	memory_lock();
+	memory_lock_new();
 	privilege_urgent(true);
 	privilege_worker(&beat_page->refused_calls);
 	worker->now_ns = clock_ns();

@@ -386,6 +386,10 @@ void memory_lock(void)
 {
 }
 
+void memory_lock_new(void)
+{
+}
+
 void filter_report(void)
 {
 }

@@ -269,9 +269,9 @@ static void room(void **state)
 	*strstr(text, "[rule r64]") = '\0';
 	good(text);
 	used = 0;
-	for (int i = 1; i <= 65; i++)
+	for (int i = 1; i <= 129; i++)
 		used += (size_t)sprintf(text + used, "[node %d]\npolicy = strict\n", i);
-	bad(64 * 2 + 1, "at most 64 nodes", text);
+	bad(128 * 2 + 1, "at most 128 nodes", text);
 }
 
 static void no_text(void **state)

@@ -265,8 +265,8 @@ static void thousand_clients_are_released_soon(void **state)
 		c = core_add(large, 1, 0, 2, now);
 		core_set_capability(large, c, CORE_ABLE);
 		core_set_activity(large, c, GPU, true, now);
-		for (uint32_t gpu = 1; gpu < CORE_NODES; gpu++)
-			core_set_activity(large, c, GPU + i * CORE_NODES + gpu, false, now);
+		for (uint32_t gpu = 1; gpu < 16; gpu++)
+			core_set_activity(large, c, GPU + i * 16 + gpu, false, now);
 	}
 	add_ns = cpu_ns() - begin;
 	n = core_decide(large, now, all, 1000, &deadline);

@@ -87,6 +87,40 @@ static void nodes_are_apart(void **state)
 	play_expect(CORE_SUSPEND, low);
 }
 
+/* Two machines like eight MI300X in mode CPX have so many: the clients meet on each, by turns, also when
+ * the less urgent one is of another group meanwhile, and its policy is each node's own. */
+static void many_nodes_are_apart(void **state)
+{
+	const struct core_policy observe = {.rule = CORE_OBSERVE};
+	const struct core_rights rights = {.tenant = 1};
+	core_id low = play_add(2), high = play_add(15);
+
+	(void)state;
+	for (uint32_t n = 0; n < 128; n++)
+		play_idle(low, GPU + n);
+	for (uint32_t n = 128; n-- > 0;) {
+		play_active(low, GPU + n);
+		play_active(high, GPU + n);
+		play_expect(CORE_SUSPEND, low);
+		play_done(low);
+		play_expect_nothing();
+		core_move(core, low, &rights, n, now);
+		play_idle(high, GPU + n);
+		play_expect(CORE_RESUME, low);
+		play_done(low);
+		play_idle(low, GPU + n);
+		play_active(high, GPU + (n + 64) % 128);
+		play_expect_nothing();
+		play_idle(high, GPU + (n + 64) % 128);
+		assert_true(core_set_policy(core, GPU + n, &observe));
+		play_active(low, GPU + n);
+		play_active(high, GPU + n);
+		play_expect_nothing();
+		play_idle(high, GPU + n);
+		play_idle(low, GPU + n);
+	}
+}
+
 static void tenants_are_apart(void **state)
 {
 	core_id low = play_add(2);
@@ -290,6 +324,7 @@ int main(void)
 		PLAY(idle_is_left_alone_until_it_works),
 		PLAY(a_priority_may_change),
 		PLAY(nodes_are_apart),
+		PLAY(many_nodes_are_apart),
 		PLAY(tenants_are_apart),
 		PLAY(equals_share),
 		PLAY(unset_is_never_scheduled),

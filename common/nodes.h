@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How many GPUs (KFD nodes: a GPU, or a partition of one) of a machine are told apart, by every part
+ * of this project: eight MI300X in mode CPX are 64. Who meets one more says so, once. And a set of
+ * them, by whatever numbers below that its user gives them.
+ */
+#ifndef KFDSHIM_COMMON_NODES_H
+#define KFDSHIM_COMMON_NODES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define GPU_NODES_MAX 128u
+
+#define NODE_SET_WORD 64u
+#define NODE_SET_WORDS (GPU_NODES_MAX / NODE_SET_WORD)
+_Static_assert(GPU_NODES_MAX % NODE_SET_WORD == 0, "whole words");
+
+struct node_set {
+	uint64_t words[NODE_SET_WORDS]; /* bit n % 64 of word n / 64: n is in it */
+};
+
+static inline bool node_set_has(const struct node_set *set, uint32_t n)
+{
+	return set->words[n / NODE_SET_WORD] >> (n % NODE_SET_WORD) & 1;
+}
+
+static inline void node_set_put(struct node_set *set, uint32_t n, bool in)
+{
+	uint64_t *word = &set->words[n / NODE_SET_WORD];
+	uint64_t bit = UINT64_C(1) << (n % NODE_SET_WORD);
+
+	*word = in ? *word | bit : *word & ~bit;
+}
+
+static inline bool node_set_any(const struct node_set *set)
+{
+	uint64_t any = 0;
+
+	for (uint32_t i = 0; i < NODE_SET_WORDS; i++)
+		any |= set->words[i];
+	return any != 0;
+}
+
+static inline void node_set_add(struct node_set *to, const struct node_set *set)
+{
+	for (uint32_t i = 0; i < NODE_SET_WORDS; i++)
+		to->words[i] |= set->words[i];
+}
+
+/* Is any in both? */
+static inline bool node_sets_meet(const struct node_set *a, const struct node_set *b)
+{
+	uint64_t both = 0;
+
+	for (uint32_t i = 0; i < NODE_SET_WORDS; i++)
+		both |= a->words[i] & b->words[i];
+	return both != 0;
+}
+
+#endif
