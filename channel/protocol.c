@@ -18,6 +18,22 @@ union control {
 	struct cmsghdr align;
 };
 
+uint32_t protocol_common(const struct protocol_hello *hello)
+{
+	uint32_t newest = hello->newest ? hello->newest : hello->version;
+
+	if (hello->magic != PROTOCOL_MAGIC || newest < hello->version || newest < PROTOCOL_OLDEST ||
+	    hello->version > PROTOCOL_VERSION)
+		return 0;
+	return newest < PROTOCOL_VERSION ? newest : PROTOCOL_VERSION;
+}
+
+bool protocol_is_welcome(const struct protocol_welcome *welcome)
+{
+	return welcome->magic == PROTOCOL_MAGIC && welcome->version >= PROTOCOL_OLDEST &&
+	       welcome->version <= PROTOCOL_VERSION;
+}
+
 int protocol_priority(const char *text, int *out)
 {
 	int value = 0;
@@ -282,9 +298,9 @@ static int receive_piece(int fd, struct protocol_welcome *head, char *text, int 
 		return -errno;
 	if (got == 0)
 		return -ECONNRESET;
-	if ((size_t)got < sizeof(*head) || head->magic != PROTOCOL_MAGIC ||
-	    head->version != PROTOCOL_VERSION || head->bytes > PROTOCOL_TEXT_MAX ||
-	    (size_t)got != sizeof(*head) + head->bytes || head->status > 0)
+	if ((size_t)got < sizeof(*head) || !protocol_is_welcome(head) ||
+	    head->bytes > PROTOCOL_TEXT_MAX || (size_t)got != sizeof(*head) + head->bytes ||
+	    head->status > 0)
 		return -EPROTO;
 	return 0;
 }

@@ -26,6 +26,12 @@
  * Or with PROTOCOL_RECENT: answered as PROTOCOL_ASK, the text is a list of the last
  * events.
  *
+ * Versions. A hello says which ones its sender speaks, from the oldest to the newest; the welcome
+ * says which one is spoken: the newest that both know. Structs grow at their end alone, so a packet
+ * and a lane of an older version are the beginning of those of a newer one. Daemon, shim and command
+ * speak the version before their own, too: a host's daemon may be upgraded before or after its
+ * containers. A daemon of version 4 knows no range and takes the oldest for the one.
+ *
  * Beside the socket of the daemon is one that only root and the daemon's own user can
  * connect to (PROTOCOL_ROOT): its connections come first, so no crowd at the other one
  * keeps root out. protocol_connect() takes it where it may.
@@ -40,7 +46,9 @@
 #include "channel/lane.h"
 
 #define PROTOCOL_MAGIC 0x4453464bu /* "KFSD" */
-#define PROTOCOL_VERSION 4u
+#define PROTOCOL_VERSION 4u	   /* the newest, */
+#define PROTOCOL_OLDEST 4u	   /* and the oldest that is spoken here; what all refusals have */
+#define PROTOCOL_HELLO_MAX 1024u   /* bytes of a newer version's: what is behind ours is not read */
 #define PROTOCOL_SOCKET "/run/kfdsched/socket"
 #define PROTOCOL_ROOT ".root" /* what follows the socket's name in that of root's own */
 #define PROTOCOL_GROUP_MAX LANE_GROUP_MAX
@@ -94,7 +102,7 @@ enum protocol_level {
 
 struct protocol_hello {
 	uint32_t magic;
-	uint32_t version;
+	uint32_t version; /* the oldest that its sender speaks */
 	uint32_t kind;
 	int32_t priority;	/* shim: its own; PROTOCOL_PRIORITY: what it gets */
 	uint32_t level;		/* shim: enum protocol_level */
@@ -108,7 +116,7 @@ struct protocol_hello {
 	uint32_t share_percent; /* PROTOCOL_POLICY: 1..99 with share, else 0 */
 	char group[PROTOCOL_GROUP_MAX]; /* NUL-terminated, may be empty */
 	int32_t target_pid;		/* order: the process, in the sender's PID namespace */
-	uint32_t pad;			/* 0 */
+	uint32_t newest;		/* version that its sender speaks; 0: `version` */
 	uint64_t target_inode; /* order: st_ino of its pidfd, which from Linux 6.9 on no other
 				    process has, so a number that is used again is noticed */
 };
@@ -116,11 +124,16 @@ struct protocol_hello {
 /* A welcome, and the head of each packet of an answer. */
 struct protocol_welcome {
 	uint32_t magic;
-	uint32_t version;
-	int32_t status; /* 0, or a negative errno: refused, and no descriptors follow */
-	uint32_t more;	/* 1: another packet of the same answer follows */
-	uint64_t bytes; /* of text behind this struct, at most PROTOCOL_TEXT_MAX */
+	uint32_t version; /* that is spoken */
+	int32_t status;	  /* 0, or a negative errno: refused, and no descriptors follow */
+	uint32_t more;	  /* 1: another packet of the same answer follows */
+	uint64_t bytes;	  /* of text behind this struct, at most PROTOCOL_TEXT_MAX */
 };
+
+/* The version to speak with the sender of this hello; 0: none in common, or no hello at all. */
+uint32_t protocol_common(const struct protocol_hello *hello);
+/* Of a welcome, or the head of an answer: is it one, of a version that is spoken here? */
+bool protocol_is_welcome(const struct protocol_welcome *welcome);
 
 /* Parses KFDSHIM_PRIORITY: "online", "offline", "0".."15". -EINVAL otherwise. */
 int protocol_priority(const char *text, int *out);

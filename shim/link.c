@@ -99,7 +99,7 @@ static const char *advice(int err)
 	case ENOTSOCK:
 		return "remove what is there, or set KFDSHIM_SOCKET";
 	case EPROTO:
-		return "use daemon and shim of one version";
+		return "use versions of daemon and shim that are next to each other";
 	default:
 		return remedy(-err, "look into the daemon's log");
 	}
@@ -139,7 +139,8 @@ static int send_hello(void)
 {
 	struct protocol_hello hello = {
 		.magic = PROTOCOL_MAGIC,
-		.version = PROTOCOL_VERSION,
+		.version = PROTOCOL_OLDEST,
+		.newest = PROTOCOL_VERSION,
 		.kind = PROTOCOL_SHIM,
 		.priority = link_lane_priority(),
 		.level = config.level,
@@ -169,7 +170,7 @@ static void greet(uint64_t now_ns)
 
 static int check_welcome(const struct protocol_welcome *welcome, size_t nfds)
 {
-	if (welcome->magic != PROTOCOL_MAGIC || welcome->version != PROTOCOL_VERSION)
+	if (!protocol_is_welcome(welcome))
 		return -EPROTO;
 	if (welcome->status != 0)
 		return welcome->status < 0 ? welcome->status : -EPROTO;

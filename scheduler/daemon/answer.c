@@ -241,7 +241,7 @@ static int send_piece(struct client *client)
 {
 	struct answer *answer = &client->answer;
 	struct protocol_welcome head = {
-		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .status = answer->error};
+		.magic = PROTOCOL_MAGIC, .version = client->version, .status = answer->error};
 	int error = 0;
 
 	if (answer->error) {

@@ -63,7 +63,7 @@ static struct client *client_new(struct worker *worker, int socket, uint64_t now
 static void refuse(struct worker *worker, struct client *client, int error)
 {
 	const struct protocol_welcome welcome = {
-		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .status = error};
+		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_OLDEST, .status = error};
 
 	log_debug("a connection is refused: %s", strerror(-error));
 	protocol_send(client->socket, &welcome, sizeof(welcome), NULL, 0);
@@ -94,7 +94,7 @@ static void replace(struct worker *worker, const struct client *client)
 static int send_welcome(struct worker *worker, struct client *client, int lane_fd)
 {
 	const struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC,
-						 .version = PROTOCOL_VERSION};
+						 .version = client->version};
 	const int fds[PROTOCOL_WELCOME_FDS] = {lane_fd, worker->board_fd, client->wake_fd};
 
 	return protocol_send(client->socket, &welcome, sizeof(welcome), fds, PROTOCOL_WELCOME_FDS);
@@ -215,7 +215,8 @@ static void greeted(struct worker *worker, struct client *client, uint64_t now)
 {
 	const struct protocol_hello *hello = &client->hello;
 
-	if (hello->magic != PROTOCOL_MAGIC || hello->version != PROTOCOL_VERSION) {
+	client->version = protocol_common(hello);
+	if (!client->version) {
 		refuse(worker, client, -EPROTO);
 		return;
 	}
@@ -271,7 +272,7 @@ void client_accept(struct worker *worker, int socket, uid_t owner, bool trusted,
 		   const struct greeter_message *message, uint64_t now)
 {
 	const struct protocol_welcome full = {
-		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .status = -ENOSPC};
+		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_OLDEST, .status = -ENOSPC};
 	struct client *client = client_new(worker, socket, message->accepted_ns);
 
 	if (!client) {

@@ -46,6 +46,7 @@ struct client {
 	int told;	     /* negative errno of the last action, 0: none; it was logged */
 	uint64_t since_ns;
 	struct protocol_hello hello;
+	uint32_t version; /* of the protocol, that is spoken with it */
 
 	struct peer peer;
 	struct standing standing;

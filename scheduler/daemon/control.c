@@ -32,7 +32,7 @@ _Static_assert((int)PROTOCOL_POLICY_STRICT == (int)CORE_STRICT &&
 static void say(struct client *client, int status, const char *sentence)
 {
 	const struct protocol_welcome head = {.magic = PROTOCOL_MAGIC,
-					      .version = PROTOCOL_VERSION,
+					      .version = client->version,
 					      .status = status,
 					      .bytes = strlen(sentence)};
 

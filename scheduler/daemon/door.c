@@ -98,7 +98,7 @@ void door_look(struct worker *worker, uint64_t now)
 static void refuse(struct worker *worker, int fd, int error)
 {
 	const struct protocol_welcome welcome = {
-		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .status = error};
+		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_OLDEST, .status = error};
 
 	__atomic_fetch_add(&worker->door_beat->refused, 1, __ATOMIC_RELAXED);
 	protocol_send(fd, &welcome, sizeof(welcome), NULL, 0);

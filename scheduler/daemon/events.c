@@ -140,7 +140,7 @@ static bool has_room(const struct worker *worker, const struct client *client)
 int events_subscribe(struct worker *worker, struct client *client)
 {
 	const struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC,
-						 .version = PROTOCOL_VERSION};
+						 .version = client->version};
 	const int sndbuf = SNDBUF_BYTES;
 	int error;
 

@@ -136,7 +136,7 @@ static void dispose(int fd, uid_t owner, uint64_t now)
 static void refuse(int fd, uid_t owner, int error, uint64_t now)
 {
 	const struct protocol_welcome welcome = {
-		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .status = error};
+		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_OLDEST, .status = error};
 
 	__atomic_fetch_add(&door.with->beat->refused, 1, __ATOMIC_RELAXED);
 	protocol_send(fd, &welcome, sizeof(welcome), NULL, 0);
@@ -233,11 +233,11 @@ static void take_hello(struct pending *pending, uint64_t now)
 		drop(pending, now);
 		return;
 	}
-	if (got != sizeof(*hello)) {
+	if (got < (ssize_t)sizeof(*hello) || got > (ssize_t)PROTOCOL_HELLO_MAX) {
 		log_user(&user_of(owner, now)->log,
-			 "a connection of user %u is refused: its first packet has %zd bytes, not "
-			 "the %zu of a hello of version %u",
-			 owner, got, sizeof(*hello), PROTOCOL_VERSION);
+			 "a connection of user %u is refused: its first packet has %zd bytes, a "
+			 "hello of version %u has %zu",
+			 owner, got, PROTOCOL_VERSION, sizeof(*hello));
 		refuse(leave(pending, now), owner, -EPROTO, now);
 		return;
 	}

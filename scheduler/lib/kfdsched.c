@@ -148,7 +148,8 @@ static int ask(struct kfdsched *k, struct protocol_hello *hello, int timeout_ms,
 	*text = NULL;
 	k->answer_ms = timeout_ms;
 	hello->magic = PROTOCOL_MAGIC;
-	hello->version = PROTOCOL_VERSION;
+	hello->version = PROTOCOL_OLDEST;
+	hello->newest = PROTOCOL_VERSION;
 	if (fd == -ECONNREFUSED && is_no_socket(k->socket))
 		fd = -ENOTSOCK;
 	if (fd < 0)

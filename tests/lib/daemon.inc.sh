@@ -104,9 +104,10 @@ executor() {
 # A client without GPU work that says it has some, of $online_priority: $online,
 # told by `tell WORD`.
 online_priority=15
+online_client=$BUILD/lane_client
 start_online() {
 	mkfifo "$work/words" "$work/answers"
-	"$BUILD/lane_client" "$KFDSHIM_SOCKET" "$online_priority" "$(gpu_id)" \
+	"$online_client" "$KFDSHIM_SOCKET" "$online_priority" "$(gpu_id)" \
 		<"$work/words" >"$work/answers" 2>>"$work/log" &
 	online=$!
 	children+=("$online")

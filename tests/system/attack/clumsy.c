@@ -69,7 +69,7 @@ static void sizes(void)
 	memcpy(bytes, &hello, sizeof(hello));
 	for (size_t size = 0; size < sizeof(hello); size++)
 		send_bad("bytes", (unsigned)size, bytes, size);
-	for (size_t size = sizeof(hello) + 1; size <= HUGE_PACKET; size *= 2)
+	for (size_t size = PROTOCOL_HELLO_MAX + 1; size <= HUGE_PACKET; size *= 2)
 		send_bad("bytes", (unsigned)size, bytes, size);
 	send_bad("bytes", HUGE_PACKET, bytes, HUGE_PACKET);
 }

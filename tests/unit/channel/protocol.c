@@ -46,6 +46,41 @@ static int open_fds(void)
 	return n;
 }
 
+/* From the oldest to the newest that a sender speaks; one of version 4 knows no range. */
+static void version_in_common(void **state)
+{
+	static const struct {
+		uint32_t oldest, newest, common;
+	} of[] = {
+		{0, 0, 0},
+		{PROTOCOL_OLDEST, 0, PROTOCOL_OLDEST},
+		{PROTOCOL_VERSION, 0, PROTOCOL_VERSION},
+		{PROTOCOL_OLDEST, PROTOCOL_VERSION, PROTOCOL_VERSION},
+		{PROTOCOL_VERSION, PROTOCOL_VERSION + 1, PROTOCOL_VERSION},
+		{1, UINT32_MAX, PROTOCOL_VERSION},
+		{1, PROTOCOL_OLDEST, PROTOCOL_OLDEST},
+		{1, PROTOCOL_OLDEST - 1, 0},
+		{PROTOCOL_OLDEST - 1, 0, 0},
+		{PROTOCOL_VERSION + 1, 0, 0},
+		{PROTOCOL_VERSION + 1, PROTOCOL_VERSION + 2, 0},
+		{PROTOCOL_VERSION, PROTOCOL_VERSION - 1, 0},
+		{UINT32_MAX, 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		struct protocol_hello hello = {
+			.magic = PROTOCOL_MAGIC, .version = of[i].oldest, .newest = of[i].newest};
+		struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC,
+						   .version = of[i].common};
+
+		assert_int_equal(protocol_common(&hello), of[i].common);
+		assert_int_equal(protocol_is_welcome(&welcome), of[i].common != 0);
+		hello.magic++;
+		assert_int_equal(protocol_common(&hello), 0);
+	}
+}
+
 static void packet_and_descriptors(void **state)
 {
 	struct protocol_hello in = {.magic = PROTOCOL_MAGIC, .priority = 15}, out;
@@ -218,6 +253,7 @@ static void priorities(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(version_in_common),
 		cmocka_unit_test_setup_teardown(packet_and_descriptors, setup, teardown),
 		cmocka_unit_test_setup_teardown(wrong_packets_leak_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(flood_of_descriptors, setup, teardown),

@@ -210,7 +210,7 @@ static void a_daemon_of_another_version(void)
 	pid = answering(welcome, 0, -1);
 	fake_start();
 	run();
-	said("Protocol error", "of one version");
+	said("Protocol error", "next to each other");
 	finish(pid);
 }
 
@@ -225,7 +225,7 @@ static void a_lane_of_the_wrong_size(void)
 	pid = answering(fine, 0, fd);
 	fake_start();
 	run();
-	said("Protocol error", "of one version");
+	said("Protocol error", "next to each other");
 	finish(pid);
 }
 
@@ -240,7 +240,7 @@ static void a_wake_that_is_a_pipe(void)
 	pid = answering(fine, 2, ends[1]);
 	fake_start();
 	run();
-	said("Protocol error", "of one version");
+	said("Protocol error", "next to each other");
 	finish(pid);
 }
 

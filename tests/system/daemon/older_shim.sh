@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: a shim of the version before is served (its bytes, tests/lib/protocol_4.h): work is held
+# for it and given back, and its board says so. So a container need not be built anew when its host's
+# daemon is upgraded.
+set -eu
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+in_a_world
+
+start_daemon
+start_offline --seconds 600
+online_client=$OLDER_CLIENT
+start_online
+tell on 0
+comes_to suspended "nothing is held for the older one"
+tell holds 0
+tell off 0
+comes_to running "not given back"
+end_offline
+says ".processes[]|select(.pid == $online)|.priority == 15 and .nodes[0].gpu_id == $(gpu_id)" ||
+	fail "it is not listed: $(status | jq -c .processes)"

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+/* What a shim or a daemon of version 4 writes and reads stands where it stood, with its meaning. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "channel/protocol.h"
+#include "tests/lib/protocol_4.h"
+
+#define SAME(then, now, field)                                                                     \
+	_Static_assert(offsetof(struct then, field) == offsetof(struct now, field) &&              \
+			       sizeof(((struct then *)0)->field) ==                                \
+				       sizeof(((struct now *)0)->field),                           \
+		       #field)
+
+SAME(v4_hello, protocol_hello, magic);
+SAME(v4_hello, protocol_hello, version);
+SAME(v4_hello, protocol_hello, kind);
+SAME(v4_hello, protocol_hello, priority);
+SAME(v4_hello, protocol_hello, level);
+SAME(v4_hello, protocol_hello, slo_us);
+SAME(v4_hello, protocol_hello, pid);
+SAME(v4_hello, protocol_hello, verb);
+SAME(v4_hello, protocol_hello, lease_s);
+SAME(v4_hello, protocol_hello, gpu_id);
+SAME(v4_hello, protocol_hello, policy);
+SAME(v4_hello, protocol_hello, share_percent);
+SAME(v4_hello, protocol_hello, group);
+SAME(v4_hello, protocol_hello, target_pid);
+SAME(v4_hello, protocol_hello, target_inode);
+SAME(v4_welcome, protocol_welcome, version);
+SAME(v4_welcome, protocol_welcome, status);
+SAME(v4_welcome, protocol_welcome, more);
+SAME(v4_welcome, protocol_welcome, bytes);
+_Static_assert(sizeof(struct protocol_welcome) == sizeof(struct v4_welcome), "text is behind it");
+
+SAME(v4_lane, lane, magic);
+SAME(v4_lane, lane, version);
+SAME(v4_lane, lane, size);
+SAME(v4_lane, lane, runtime);
+SAME(v4_lane, lane, runtime_errno);
+SAME(v4_lane, lane, queue_generation);
+SAME(v4_lane, lane, leaving);
+SAME(v4_lane, lane, left);
+SAME(v4_lane, lane, own_session);
+SAME(v4_lane, lane, order_done);
+SAME(v4_lane, lane, order_errno);
+SAME(v4_lane, lane, events_number);
+SAME(v4_lane, lane, priority);
+SAME(v4_lane, lane, slo_us);
+SAME(v4_lane, lane, order_us);
+SAME(v4_lane, lane, group);
+SAME(v4_lane, lane, queue_end);
+SAME(v4_lane, lane, session);
+SAME(v4_lane, lane, suspended);
+SAME(v4_lane, lane, released);
+SAME(v4_lane, lane, order);
+SAME(v4_lane, lane, nodes);
+SAME(v4_lane, lane, queues);
+SAME(v4_lane, lane, events);
+SAME(v4_lane_node, lane_node, activity);
+SAME(v4_lane_node, lane_node, active_ns);
+SAME(v4_lane_node, lane_node, idle_ns);
+SAME(v4_lane_node, lane_node, vram_bytes);
+SAME(v4_lane_queue, lane_queue, state);
+SAME(v4_lane_queue, lane_queue, cwsr_bytes);
+SAME(v4_lane_event, lane_event, value);
+SAME(v4_board, board, heartbeat_ns);
+SAME(v4_board, board, asleep);
+SAME(v4_board, board, node_count);
+SAME(v4_board_node, board_node, urgent);
+SAME(v4_board_node, board_node, suspended);
+
+static void hello_of_then_is_known(void **state)
+{
+	struct v4_hello then = {.magic = PROTOCOL_MAGIC, .version = V4_PROTOCOL};
+	struct protocol_hello now = {0};
+
+	(void)state;
+	memcpy(&now, &then, sizeof(then));
+	assert_int_equal(protocol_common(&now), V4_PROTOCOL);
+	then.version = 3;
+	memcpy(&now, &then, sizeof(then));
+	assert_int_equal(protocol_common(&now), 0);
+}
+
+/* A daemon of version 4 takes no other number, and no other size. */
+static void hello_of_now_is_known_then(void **state)
+{
+	(void)state;
+	assert_int_equal(PROTOCOL_OLDEST, V4_PROTOCOL);
+	assert_int_equal(sizeof(struct protocol_hello), sizeof(struct v4_hello));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(hello_of_then_is_known),
+		cmocka_unit_test(hello_of_now_is_known_then),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
