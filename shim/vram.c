@@ -18,14 +18,13 @@
 #define PAGE 4096u /* the driver's; sizes are rounded up to it */
 #define FIRST_ROOM 256u
 
-/* Handles are a KFD context's own. Sizes are whole pages, so their low bits have room for
- * context and node. */
-#define NODE_BITS 6u
+/* Handles are a KFD context's own. */
+#define PAGES_BITS 50
 struct buffer {
 	uint64_t handle;
-	uint64_t word; /* bytes | context << NODE_BITS | node + 1; 0: a free place */
+	uint64_t pages : PAGES_BITS, context : 6, place : 8; /* place: node + 1; 0: a free one */
 };
-_Static_assert(LANE_NODES < 1u << NODE_BITS && CONTEXT_UNSEEN << NODE_BITS <= PAGE, "they fit");
+_Static_assert(LANE_NODES < 1u << 8 && CONTEXT_UNSEEN < 1u << 6, "they fit");
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -42,18 +41,12 @@ static size_t place(uint64_t handle)
 	return (size_t)((handle * 0x9e3779b97f4a7c15ull) >> 32) & (room - 1);
 }
 
-static uint32_t context_in(struct buffer buffer)
-{
-	return (uint32_t)(buffer.word % PAGE) >> NODE_BITS;
-}
-
 /* Where this handle is, or else the free place that ends the search. */
 static size_t find(uint32_t context, uint64_t handle)
 {
 	size_t i = place(handle);
 
-	while (buffers[i].word &&
-	       (buffers[i].handle != handle || context_in(buffers[i]) != context))
+	while (buffers[i].place && (buffers[i].handle != handle || buffers[i].context != context))
 		i = (i + 1) & (room - 1);
 	return i;
 }
@@ -69,22 +62,27 @@ static bool grow(void)
 	buffers = wider;
 	room = room ? 2 * room : FIRST_ROOM;
 	for (size_t i = 0; i < old_room; i++)
-		if (old[i].word)
-			buffers[find(context_in(old[i]), old[i].handle)] = old[i];
+		if (old[i].place)
+			buffers[find(old[i].context, old[i].handle)] = old[i];
 	free(old);
 	return true;
 }
 
 static uint32_t node_in(struct buffer buffer)
 {
-	return (uint32_t)(buffer.word % (1u << NODE_BITS)) - 1;
+	return buffer.place - 1u;
+}
+
+static uint64_t bytes_in(struct buffer buffer)
+{
+	return (uint64_t)buffer.pages * PAGE;
 }
 
 static void give_back(struct buffer buffer)
 {
 	uint64_t *bytes = &nodes[node_in(buffer)].bytes;
 
-	__atomic_store_n(bytes, *bytes - (buffer.word & -(uint64_t)PAGE), __ATOMIC_RELAXED);
+	__atomic_store_n(bytes, *bytes - bytes_in(buffer), __ATOMIC_RELAXED);
 }
 
 static bool insert(struct buffer buffer)
@@ -93,8 +91,8 @@ static bool insert(struct buffer buffer)
 
 	if (used + 1 > room / 2 && !grow())
 		return false;
-	i = find(context_in(buffer), buffer.handle);
-	if (buffers[i].word) /* the old one is gone without a FREE that we saw */
+	i = find(buffer.context, buffer.handle);
+	if (buffers[i].place) /* the old one is gone without a FREE that we saw */
 		give_back(buffers[i]);
 	else
 		used++;
@@ -112,10 +110,10 @@ static struct buffer take(uint32_t context, uint64_t handle)
 		return none;
 	hole = find(context, handle);
 	found = buffers[hole];
-	if (!found.word)
+	if (!found.place)
 		return none;
 	used--;
-	for (i = (hole + 1) & (room - 1); buffers[i].word; i = (i + 1) & (room - 1)) {
+	for (i = (hole + 1) & (room - 1); buffers[i].place; i = (i + 1) & (room - 1)) {
 		home = place(buffers[i].handle);
 		if (((i - home) & (room - 1)) < ((i - hole) & (room - 1)))
 			continue;
@@ -129,12 +127,20 @@ static struct buffer take(uint32_t context, uint64_t handle)
 /* LANE_NODES: no room for another. */
 static uint32_t node_of(uint32_t gpu_id)
 {
+	static bool reported;
+
 	for (uint32_t i = 0; i < LANE_NODES; i++) {
 		if (nodes[i].gpu_id == 0)
 			__atomic_store_n(&nodes[i].gpu_id, gpu_id, __ATOMIC_RELEASE);
 		if (nodes[i].gpu_id == gpu_id)
 			return i;
 	}
+	if (!reported)
+		say(LOG_ERROR,
+		    "this process uses more than %u GPUs: its VRAM on the others, %u among them, is not "
+		    "counted, and KFDSHIM_VRAM_LIMIT does not bind there",
+		    LANE_NODES, gpu_id);
+	reported = true;
 	return LANE_NODES;
 }
 
@@ -150,7 +156,8 @@ static bool reserve(uint32_t node, uint64_t bytes)
 {
 	uint64_t sum;
 
-	if (__builtin_add_overflow(nodes[node].bytes, bytes, &sum) || sum > config.vram_limit_bytes)
+	if (__builtin_add_overflow(nodes[node].bytes, bytes, &sum) ||
+	    sum > config.vram_limit_bytes || sum / PAGE >> PAGES_BITS)
 		return false;
 	__atomic_store_n(&nodes[node].bytes, sum, __ATOMIC_RELAXED);
 	return true;
@@ -187,7 +194,7 @@ static void settle(struct buffer buffer, bool is_there)
 	} else if (!insert(buffer)) {
 		give_back(buffer);
 		say(LOG_ERROR, "%llu bytes of VRAM are counted no more, no memory for that: %s",
-		    (unsigned long long)(buffer.word & -(uint64_t)PAGE), remedy(ENOMEM, ""));
+		    (unsigned long long)bytes_in(buffer), remedy(ENOMEM, ""));
 	}
 	publish(node_in(buffer));
 	pthread_mutex_unlock(&lock);
@@ -225,7 +232,9 @@ int vram_alloc(const struct kfdshim_host *host, int fd, unsigned long request, v
 	if (result == 0)
 		memcpy(&args, arg, sizeof(args));
 	buffer = (struct buffer){.handle = args.handle,
-				 .word = bytes | context << NODE_BITS | (node + 1)};
+				 .pages = bytes / PAGE & ((1ull << PAGES_BITS) - 1),
+				 .context = context & 0x3f,
+				 .place = (node + 1) & 0xff};
 	if (node < LANE_NODES)
 		settle(buffer, result == 0);
 	errno = err;
@@ -246,7 +255,7 @@ int vram_free(const struct kfdshim_host *host, int fd, unsigned long request, vo
 		pthread_mutex_unlock(&lock);
 	}
 	result = host->ioctl(fd, request, arg);
-	if (!buffer.word)
+	if (!buffer.place)
 		return result;
 	err = errno;
 	settle(buffer, result != 0);
@@ -261,7 +270,7 @@ void vram_context_ended(uint32_t context)
 	pthread_mutex_lock(&lock);
 	/* What moves up comes to a place that is looked at next. */
 	for (size_t i = 0; i < room;) {
-		if (!buffers[i].word || context_in(buffers[i]) != context) {
+		if (!buffers[i].place || buffers[i].context != context) {
 			i++;
 			continue;
 		}
