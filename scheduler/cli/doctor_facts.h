@@ -17,7 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DOCTOR_NODES 64 /* of a machine: eight GPUs of eight partitions */
+#include "common/nodes.h"
+
+#define DOCTOR_NODES ((int)GPU_NODES_MAX) /* of a machine */
 
 enum doctor_known { DOCTOR_UNKNOWN = -1, DOCTOR_NO = 0, DOCTOR_YES = 1 };
 
@@ -67,7 +69,7 @@ struct doctor_process {
 	bool env_disabled;		 /* KFDSHIM_DISABLE=1 */
 	int64_t vram_limit;		 /* bytes a node; -1: none, or not known */
 	size_t node_count;		 /* nodes where it has memory or queues */
-	uint32_t gpu_ids[16];		 /* of those */
+	uint32_t gpu_ids[GPU_NODES_MAX]; /* of those */
 };
 
 struct doctor_daemon {

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/nodes.h"
 #include "scheduler/cli/table.h"
 
 enum time_share {
@@ -49,7 +50,7 @@ enum time_part {
 	TIME_PARTS
 };
 
-#define TIME_GPUS 64u
+#define TIME_GPUS GPU_NODES_MAX
 
 /* What has been counted at one moment. */
 struct time_reading {

@@ -11,8 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/nodes.h"
+
 /* The driver's most: eight cards in eight partitions. */
-#define TOPOLOGY_GPUS 64u
+#define TOPOLOGY_GPUS GPU_NODES_MAX
 
 struct topology_gpu {
 	uint32_t gpu_id;
