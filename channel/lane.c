@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -26,135 +27,163 @@
 /* Fields of struct lane_queue after `seq`, as 32-bit words. */
 #define QUEUE_WORDS (sizeof(struct lane_queue) / sizeof(uint32_t))
 
-static int memory_create(const char *name, size_t size, void **out)
+size_t lane_bytes(uint32_t version)
 {
-	void *map;
-	int fd, err;
+	if (version == LANE_OLDEST)
+		return offsetof(struct lane, more_nodes);
+	return version == LANE_VERSION ? sizeof(struct lane) : 0;
+}
 
-	fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+size_t board_bytes(uint32_t version)
+{
+	if (version == LANE_OLDEST)
+		return offsetof(struct board, nodes[LANE_NODES_2]);
+	return version == LANE_VERSION ? sizeof(struct board) : 0;
+}
+
+/* Maps `size` bytes, of which the file has `bytes`: behind the file's last page they are memory of
+ * this process alone. */
+static int map_file(int fd, size_t bytes, size_t size, int prot, void **out)
+{
+	void *map = mmap(NULL, size, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int err;
+
+	if (map == MAP_FAILED)
+		return -errno;
+	if (mmap(map, bytes, prot, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
+		err = -errno;
+		munmap(map, size);
+		return err;
+	}
+	*out = map;
+	return 0;
+}
+
+static int memory_fd(const char *name, size_t bytes)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL), err;
+
 	if (fd < 0 && errno == EINVAL) /* before Linux 6.3 */
 		fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -errno;
-	map = MAP_FAILED;
 	/* A write of the last byte gives it its size: the daemon's filter of system calls has
 	 * none that could shorten a file. */
-	if (pwrite(fd, "", 1, (off_t)size - 1) == 1)
-		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (map == MAP_FAILED) {
-		err = -errno;
-		close(fd);
-		return err;
-	}
-	*out = map;
-	return fd;
-}
-
-static int memory_seal(int fd, void *map, size_t size, int seals)
-{
-	int err;
-
-	if (fcntl(fd, F_ADD_SEALS, seals | F_SEAL_SEAL) == 0)
+	if (pwrite(fd, "", 1, (off_t)bytes - 1) == 1)
 		return fd;
 	err = -errno;
-	munmap(map, size);
 	close(fd);
 	return err;
 }
 
-static int memory_map(int fd, size_t size, int prot, int seals, void **out)
+/* Lanes and boards begin so. */
+struct head {
+	uint64_t magic;
+	uint32_t version, size;
+};
+_Static_assert(offsetof(struct lane, size) == offsetof(struct head, size) &&
+		       offsetof(struct board, size) == offsetof(struct head, size),
+	       "heads");
+
+struct kind {
+	const char *name;
+	uint64_t magic;
+	size_t (*bytes)(uint32_t version);
+	size_t size; /* of the mapping */
+	int seals, prot;
+};
+static const struct kind lanes = {
+	.name = "kfdshim-lane",
+	.magic = LANE_MAGIC,
+	.bytes = lane_bytes,
+	.size = sizeof(struct lane),
+	.seals = SEALS_SIZE,
+	.prot = PROT_READ | PROT_WRITE,
+};
+static const struct kind boards = {
+	.name = "kfdshim-board",
+	.magic = BOARD_MAGIC,
+	.bytes = board_bytes,
+	.size = sizeof(struct board),
+	.seals = SEALS_BOARD,
+	.prot = PROT_READ,
+};
+
+static int memory_create(const struct kind *kind, uint32_t version, void **out)
 {
+	size_t bytes = kind->bytes(version);
+	int fd = memory_fd(kind->name, bytes), err;
+
+	if (fd < 0)
+		return fd;
+	err = map_file(fd, bytes, kind->size, PROT_READ | PROT_WRITE, out);
+	if (!err) {
+		*(struct head *)*out = (struct head){kind->magic, version, (uint32_t)bytes};
+		if (fcntl(fd, F_ADD_SEALS, kind->seals | F_SEAL_SEAL) == 0)
+			return fd;
+		err = -errno;
+		munmap(*out, kind->size);
+	}
+	close(fd);
+	return err;
+}
+
+static int memory_map(const struct kind *kind, int fd, void **out)
+{
+	struct head head;
 	struct stat st;
-	void *map;
 	int have;
 
 	if (fstat(fd, &st) != 0)
 		return -errno;
 	have = fcntl(fd, F_GET_SEALS);
-	if (!S_ISREG(st.st_mode) || have < 0 || (have & seals) != seals ||
-	    st.st_size != (off_t)size)
+	if (!S_ISREG(st.st_mode) || have < 0 || (have & kind->seals) != kind->seals)
 		return -EPROTO;
-	map = mmap(NULL, size, prot, MAP_SHARED, fd, 0);
-	if (map == MAP_FAILED)
-		return -errno;
-	*out = map;
-	return 0;
+	if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+	    head.magic != kind->magic || head.size == 0 || head.size != kind->bytes(head.version) ||
+	    st.st_size != (off_t)head.size)
+		return -EPROTO;
+	return map_file(fd, head.size, kind->size, kind->prot, out);
 }
 
-int lane_create(struct lane **out)
+int lane_create(uint32_t version, struct lane **out)
 {
-	struct lane *lane;
 	void *map;
-	int fd;
+	int fd = memory_create(&lanes, version, &map);
 
-	fd = memory_create("kfdshim-lane", sizeof(struct lane), &map);
-	if (fd < 0)
-		return fd;
-	lane = map;
-	lane->magic = LANE_MAGIC;
-	lane->version = LANE_VERSION;
-	lane->size = sizeof(struct lane);
-	fd = memory_seal(fd, map, sizeof(struct lane), SEALS_SIZE);
 	if (fd >= 0)
-		*out = lane;
+		*out = map;
 	return fd;
 }
 
-int board_create(struct board **out)
+int board_create(uint32_t version, struct board **out)
 {
-	struct board *board;
 	void *map;
-	int fd;
+	int fd = memory_create(&boards, version, &map);
 
-	fd = memory_create("kfdshim-board", sizeof(struct board), &map);
-	if (fd < 0)
-		return fd;
-	board = map;
-	board->magic = BOARD_MAGIC;
-	board->version = LANE_VERSION;
-	board->size = sizeof(struct board);
-	fd = memory_seal(fd, map, sizeof(struct board), SEALS_BOARD);
 	if (fd >= 0)
-		*out = board;
+		*out = map;
 	return fd;
 }
 
 int lane_map(int fd, struct lane **out)
 {
-	struct lane *lane;
 	void *map;
-	int err;
+	int err = memory_map(&lanes, fd, &map);
 
-	err = memory_map(fd, sizeof(struct lane), PROT_READ | PROT_WRITE, SEALS_SIZE, &map);
-	if (err)
-		return err;
-	lane = map;
-	if (lane->magic != LANE_MAGIC || lane->version != LANE_VERSION ||
-	    lane->size != sizeof(struct lane)) {
-		munmap(map, sizeof(struct lane));
-		return -EPROTO;
-	}
-	*out = lane;
-	return 0;
+	if (!err)
+		*out = map;
+	return err;
 }
 
 int board_map(int fd, const struct board **out)
 {
-	const struct board *board;
 	void *map;
-	int err;
+	int err = memory_map(&boards, fd, &map);
 
-	err = memory_map(fd, sizeof(struct board), PROT_READ, SEALS_BOARD, &map);
-	if (err)
-		return err;
-	board = map;
-	if (board->magic != BOARD_MAGIC || board->version != LANE_VERSION ||
-	    board->size != sizeof(struct board)) {
-		munmap(map, sizeof(struct board));
-		return -EPROTO;
-	}
-	*out = board;
-	return 0;
+	if (!err)
+		*out = map;
+	return err;
 }
 
 void lane_unmap(struct lane *lane)
@@ -229,12 +258,12 @@ int lane_node_slot(struct lane *lane, uint32_t gpu_id)
 {
 	uint32_t have;
 
-	for (uint32_t i = 0; i < LANE_NODES; i++) {
-		have = __atomic_load_n(&lane->nodes[i].gpu_id, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < lane_nodes(lane->version); i++) {
+		have = lane_node_id(lane, i);
 		if (have == gpu_id)
 			return (int)i;
 		if (have == 0) {
-			__atomic_store_n(&lane->nodes[i].gpu_id, gpu_id, __ATOMIC_RELEASE);
+			__atomic_store_n(&lane_node(lane, i)->gpu_id, gpu_id, __ATOMIC_RELEASE);
 			return (int)i;
 		}
 	}
@@ -249,7 +278,7 @@ bool lane_node_set(struct lane *lane, uint32_t slot, bool active, uint64_t now_n
 
 	if (slot >= LANE_NODES)
 		return false;
-	node = &lane->nodes[slot];
+	node = lane_node(lane, slot);
 	word = __atomic_load_n(&node->activity, __ATOMIC_RELAXED);
 	changed = (word & 1) != active;
 	if (changed) {
@@ -299,12 +328,10 @@ int lane_node_read(const struct lane *lane, uint32_t slot, struct lane_node *out
 {
 	const struct lane_node *node;
 
-	if (slot >= LANE_NODES)
-		return -ENOENT;
-	node = &lane->nodes[slot];
-	out->gpu_id = __atomic_load_n(&node->gpu_id, __ATOMIC_ACQUIRE);
+	out->gpu_id = lane_node_id(lane, slot);
 	if (out->gpu_id == 0)
 		return -ENOENT;
+	node = lane_node((struct lane *)(uintptr_t)lane, slot);
 	out->pad = 0;
 	/* The times are stored before the word that announces them. */
 	out->activity = __atomic_load_n(&node->activity, __ATOMIC_ACQUIRE);

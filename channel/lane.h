@@ -13,6 +13,8 @@
  * - The client keeps its own truth and copies it into a lane, so that a new
  *   daemon gets everything from a fresh lane.
  * - Times are CLOCK_MONOTONIC nanoseconds.
+ * - Structs grow at their end alone. A lane or board of LANE_OLDEST is mapped as one of this version:
+ *   what it lacks reads as 0, and what is written there stays in the mapping.
  */
 #ifndef KFDSHIM_CHANNEL_LANE_H
 #define KFDSHIM_CHANNEL_LANE_H
@@ -21,13 +23,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/nodes.h"
+
 #define LANE_MAGIC 0x31454e414c44464bull  /* "KFDLANE1" */
 #define BOARD_MAGIC 0x3144524f4244464bull /* "KFDBORD1" */
-#define LANE_VERSION 2u
-#define LANE_NODES 16u	   /* KFD nodes one process can use */
-#define LANE_QUEUES 512u   /* queue table */
-#define LANE_GROUP_MAX 64u /* with its NUL */
-#define LANE_EVENTS 256u   /* the last of them are kept; a power of two */
+#define LANE_VERSION 3u
+#define LANE_OLDEST 2u		 /* the same without what is behind its part (lane_bytes()) */
+#define LANE_NODES GPU_NODES_MAX /* KFD nodes one process can use */
+#define LANE_NODES_2 16u	 /* in version 2 */
+#define LANE_QUEUES 512u	 /* queue table */
+#define LANE_GROUP_MAX 64u	 /* with its NUL */
+#define LANE_EVENTS 256u	 /* the last of them are kept; a power of two */
 
 /* Has this process a debug-capable runtime (KFD RUNTIME_ENABLE)? */
 enum lane_runtime {
@@ -138,7 +144,7 @@ struct lane {
 	/* written by whoever makes the lane before anybody else has it */
 	uint64_t magic;
 	uint32_t version;
-	uint32_t size; /* sizeof(struct lane) */
+	uint32_t size; /* lane_bytes(version) */
 
 	/* client */
 	_Alignas(64) uint32_t runtime; /* enum lane_runtime */
@@ -166,9 +172,12 @@ struct lane {
 	                                  alone until left == leaving. A futex: woken on change */
 	uint32_t order;		       /* LANE_ORDER(), 0: none yet; the client is woken after */
 
-	_Alignas(64) struct lane_node nodes[LANE_NODES];
+	_Alignas(64) struct lane_node nodes[LANE_NODES_2]; /* lane_node() has all of them */
 	_Alignas(64) struct lane_queue queues[LANE_QUEUES];
 	struct lane_event events[LANE_EVENTS];
+
+	/* client; from version 3 on */
+	struct lane_node more_nodes[LANE_NODES - LANE_NODES_2];
 };
 
 struct board_node {
@@ -188,13 +197,35 @@ struct board {
 	struct board_node nodes[LANE_NODES];
 };
 
+/* Of a lane, of a board of this version; 0: it is not known here. */
+size_t lane_bytes(uint32_t version);
+size_t board_bytes(uint32_t version);
+/* So many nodes are in a lane, or on a board, of this version. */
+static inline uint32_t lane_nodes(uint32_t version)
+{
+	return version == LANE_OLDEST ? LANE_NODES_2 : LANE_NODES;
+}
+/* Below LANE_NODES. */
+static inline struct lane_node *lane_node(struct lane *lane, uint32_t slot)
+{
+	return slot < LANE_NODES_2 ? &lane->nodes[slot] : &lane->more_nodes[slot - LANE_NODES_2];
+}
+/* The gpu_id of a slot; 0: it is free, or out of range. */
+static inline uint32_t lane_node_id(const struct lane *lane, uint32_t slot)
+{
+	if (slot >= LANE_NODES)
+		return 0;
+	return __atomic_load_n(&lane_node((struct lane *)(uintptr_t)lane, slot)->gpu_id,
+			       __ATOMIC_ACQUIRE);
+}
+
 /*
  * Making and mapping. lane_create/board_create: daemon; fd is close-on-exec
  * and size-sealed (the board also F_SEAL_FUTURE_WRITE, so only the returned
  * mapping can write it). Return an fd or a negative errno; *out is the mapping.
  */
-int lane_create(struct lane **out);
-int board_create(struct board **out);
+int lane_create(uint32_t version, struct lane **out);
+int board_create(uint32_t version, struct board **out);
 /* Client: maps what the daemon sent. Checks size, seals, magic, version:
  * -EPROTO, and nothing is mapped, when any of them is not ours. */
 int lane_map(int fd, struct lane **out);
@@ -205,7 +236,7 @@ void board_unmap(const struct board *board);
 /* Client: publish. One writing thread at a time (the agent's own lock). */
 void lane_queue_write(struct lane *lane, uint32_t slot, const struct lane_queue *queue);
 void lane_queue_clear(struct lane *lane, uint32_t slot);
-/* Slot of the node in this lane, appending it if it is new; -ENOSPC. */
+/* Slot of the node in this lane, appending it if it is new; -ENOSPC: its version has no room. */
 int lane_node_slot(struct lane *lane, uint32_t gpu_id);
 /* Marks the node active or idle at `now_ns`; does nothing if it already is.
  * Returns true if it changed. Ends with a full fence, so that the caller may

@@ -46,7 +46,7 @@
 #include "channel/lane.h"
 
 #define PROTOCOL_MAGIC 0x4453464bu /* "KFSD" */
-#define PROTOCOL_VERSION 4u	   /* the newest, */
+#define PROTOCOL_VERSION 5u	   /* the newest, */
 #define PROTOCOL_OLDEST 4u	   /* and the oldest that is spoken here; what all refusals have */
 #define PROTOCOL_HELLO_MAX 1024u   /* bytes of a newer version's: what is behind ours is not read */
 #define PROTOCOL_SOCKET "/run/kfdsched/socket"
@@ -129,6 +129,12 @@ struct protocol_welcome {
 	uint32_t more;	  /* 1: another packet of the same answer follows */
 	uint64_t bytes;	  /* of text behind this struct, at most PROTOCOL_TEXT_MAX */
 };
+
+/* The version of lane and board that goes with one of the protocol. */
+static inline uint32_t protocol_lane(uint32_t version)
+{
+	return version < PROTOCOL_VERSION ? LANE_OLDEST : LANE_VERSION;
+}
 
 /* The version to speak with the sender of this hello; 0: none in common, or no hello at all. */
 uint32_t protocol_common(const struct protocol_hello *hello);

@@ -90,9 +90,28 @@ void link_event(enum lane_event_kind kind, const struct queue *q, uint64_t value
 	lane_event_add(peer.lane, &event);
 }
 
+/* A daemon of the version before has room for fewer. */
+static int slot_of(uint32_t gpu_id)
+{
+	static bool reported;
+	int slot = peer.lane ? lane_node_slot(peer.lane, gpu_id) : -ENOSPC;
+	bool older;
+
+	if (slot >= 0 || !peer.lane || reported)
+		return slot;
+	reported = true;
+	older = peer.lane->version != LANE_VERSION;
+	say(LOG_ERROR,
+	    "the daemon can be told of %u GPUs of a process%s: work on the others, %u among them, is "
+	    "not scheduled%s",
+	    lane_nodes(peer.lane->version), older ? ", because it is of an older version" : "",
+	    gpu_id, older ? "; upgrade kfdschedd" : "");
+	return slot;
+}
+
 void link_node(uint32_t node, bool active, uint64_t now_ns)
 {
-	int slot = peer.lane ? lane_node_slot(peer.lane, queues.nodes[node].gpu_id) : -ENOSPC;
+	int slot = slot_of(queues.nodes[node].gpu_id);
 
 	/* The daemon first: peers cost system calls, and act only where it does not. */
 	if (slot >= 0 && lane_node_set(peer.lane, (uint32_t)slot, active, now_ns))
@@ -123,11 +142,12 @@ void link_runtime(void)
 
 void link_vram(uint32_t gpu_id, uint64_t bytes)
 {
-	int slot = peer.lane ? lane_node_slot(peer.lane, gpu_id) : -ENOSPC;
+	int slot = slot_of(gpu_id);
 
 	/* Nobody waits for it: no wake. */
 	if (slot >= 0)
-		__atomic_store_n(&peer.lane->nodes[slot].vram_bytes, bytes, __ATOMIC_RELAXED);
+		__atomic_store_n(&lane_node(peer.lane, (uint32_t)slot)->vram_bytes, bytes,
+				 __ATOMIC_RELAXED);
 }
 
 bool link_suspended(void)
@@ -205,15 +225,24 @@ void link_wishes(void)
 	link_lane_wake();
 }
 
-static bool holds_work(uint32_t gpu_id)
+static bool is_at(uint32_t i, uint32_t gpu_id)
 {
-	uint32_t n = __atomic_load_n(&peer.board->node_count, __ATOMIC_RELAXED);
+	return __atomic_load_n(&peer.board->nodes[i].gpu_id, __ATOMIC_RELAXED) == gpu_id;
+}
 
-	for (uint32_t i = 0; i < n && i < LANE_NODES; i++)
-		if (__atomic_load_n(&peer.board->nodes[i].gpu_id, __ATOMIC_RELAXED) == gpu_id)
-			return __atomic_load_n(&peer.board->nodes[i].suspended, __ATOMIC_RELAXED) >
-			       0;
-	return false;
+/* It is mostly where it was. */
+static bool holds_work(struct node *node)
+{
+	uint32_t n = __atomic_load_n(&peer.board->node_count, __ATOMIC_RELAXED), i = 0;
+
+	if (!is_at(node->on_board, node->gpu_id)) {
+		while (i < n && i < LANE_NODES && !is_at(i, node->gpu_id))
+			i++;
+		if (i == n || i == LANE_NODES)
+			return false;
+		node->on_board = i;
+	}
+	return __atomic_load_n(&peer.board->nodes[node->on_board].suspended, __ATOMIC_RELAXED) > 0;
 }
 
 void link_look_at_board(uint64_t now_ns)
@@ -224,7 +253,7 @@ void link_look_at_board(uint64_t now_ns)
 	if (!peer.board || (priority != PRIORITY_UNSET && priority <= PRIORITY_OFFLINE))
 		return;
 	for (uint32_t i = 0; i < LANE_NODES && queues.nodes[i].gpu_id; i++)
-		if (queues.nodes[i].active && holds_work(queues.nodes[i].gpu_id))
+		if (queues.nodes[i].active && holds_work(&queues.nodes[i]))
 			queues.nodes[i].holds_ns = now_ns;
 }
 

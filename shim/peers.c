@@ -44,7 +44,7 @@ struct peer {
 	uint32_t gpu_ids[LANE_NODES];
 	bool busy[LANE_NODES];
 	/* at the last look */
-	uint32_t nodes, active; /* bits in look.gpus */
+	struct node_set nodes, active; /* of look.gpus */
 };
 
 /* The sampler's thread writes all of it; `peers`, `count`, `own` and `files`
@@ -63,9 +63,9 @@ static uint64_t check_ns; /* when everything is read again, while held */
 static uint64_t retry_ns; /* before this there is no other try of making them */
 static int told_error;	  /* what was said last */
 
-/* gpu_ids by the bit that stands for them in one look. */
+/* gpu_ids by the number that stands for them in one look. */
 static struct {
-	uint32_t gpus[32];
+	uint32_t gpus[LANE_NODES];
 	uint32_t count;
 } look;
 
@@ -122,7 +122,7 @@ static void write_lane(const void *part, size_t size)
 
 static void write_node(uint32_t slot)
 {
-	write_lane(&own.nodes[slot], sizeof(own.nodes[slot]));
+	write_lane(lane_node(&own, slot), sizeof(struct lane_node));
 }
 
 static void set_changed(void)
@@ -159,7 +159,7 @@ void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns)
 	slot = lane_node_slot(&own, gpu_id);
 	if (slot < 0)
 		return;
-	is_new = own.nodes[slot].activity == 0;
+	is_new = lane_node(&own, (uint32_t)slot)->activity == 0;
 	if (!lane_node_set(&own, (uint32_t)slot, active, now_ns) && !is_new)
 		return;
 	write_node((uint32_t)slot);
@@ -354,6 +354,7 @@ static void start(uint64_t now_ns)
 	int err;
 
 	memset(&own, 0, offsetof(struct lane, queues[lane_queue_end(&own)]));
+	memset(own.more_nodes, 0, sizeof(own.more_nodes));
 	own.magic = LANE_MAGIC;
 	own.version = LANE_VERSION;
 	own.size = sizeof(own);
@@ -395,63 +396,80 @@ void peers_stop(void)
 
 /* ---- the decision ---- */
 
-static uint32_t gpu_bit(uint32_t gpu_id)
+static void put(struct node_set *set, uint32_t gpu_id)
 {
-	for (uint32_t i = 0; i < look.count; i++)
-		if (look.gpus[i] == gpu_id)
-			return 1u << i;
-	if (gpu_id == 0 || look.count == sizeof(look.gpus) / sizeof(look.gpus[0]))
-		return 0;
-	look.gpus[look.count] = gpu_id;
-	return 1u << look.count++;
+	static bool reported;
+	uint32_t i = 0;
+
+	while (i < look.count && look.gpus[i] != gpu_id)
+		i++;
+	if (i == look.count && i == LANE_NODES) {
+		if (!reported)
+			say(LOG_ERROR,
+			    "the processes of this user name more than %u GPUs: on the others, %u among "
+			    "them, none is held for another without a daemon",
+			    LANE_NODES, gpu_id);
+		reported = true;
+		return;
+	}
+	if (i == look.count)
+		look.gpus[look.count++] = gpu_id;
+	node_set_put(set, i, true);
 }
 
 static void note_nodes(struct peer *peer)
 {
-	peer->nodes = peer->active = 0;
+	peer->nodes = peer->active = (struct node_set){0};
 	for (uint32_t i = 0; i < LANE_NODES && peer->gpu_ids[i]; i++) {
-		peer->nodes |= gpu_bit(peer->gpu_ids[i]);
+		put(&peer->nodes, peer->gpu_ids[i]);
 		if (peer->busy[i])
-			peer->active |= gpu_bit(peer->gpu_ids[i]);
+			put(&peer->active, peer->gpu_ids[i]);
 	}
 }
 
 /* Nodes where this process has queues now, and those of its group. */
-static uint32_t nodes_of_ours(void)
+static struct node_set nodes_of_ours(void)
 {
-	uint32_t bits = 0;
+	struct node_set nodes = {0};
 
 	agent_lock();
 	for (uint32_t i = 0; i < queues.end; i++)
-		if (queues.table[i])
-			bits |= gpu_bit(queues.table[i]->gpu_id);
+		if (queues.table[i] && queues.table[i]->gpu_id)
+			put(&nodes, queues.table[i]->gpu_id);
 	agent_unlock();
 	for (uint32_t i = 0; i < count; i++)
 		if (same_group(peers[i].group, config.group))
-			bits |= peers[i].nodes;
-	return bits;
+			node_set_add(&nodes, &peers[i].nodes);
+	return nodes;
 }
 
 /* Where the unit of this peer is active. */
-static uint32_t unit_active(const struct peer *peer)
+static struct node_set unit_active(const struct peer *peer)
 {
-	uint32_t nodes = 0, active = 0;
+	struct node_set nodes = {0}, active = {0}, none = {0};
 
 	if (peer->group[0] == '\0')
 		return peer->active;
 	for (uint32_t i = 0; i < count; i++) {
 		if (!same_group(peers[i].group, peer->group))
 			continue;
-		nodes |= peers[i].nodes;
-		active |= peers[i].active;
+		node_set_add(&nodes, &peers[i].nodes);
+		node_set_add(&active, &peers[i].active);
 	}
-	return active ? nodes : 0;
+	return node_set_any(&active) ? nodes : none;
+}
+
+static bool is_active_on(const struct peer *peer, const struct node_set *nodes)
+{
+	struct node_set active = unit_active(peer);
+
+	return node_sets_meet(&active, nodes);
 }
 
 static bool is_urgent_elsewhere(void)
 {
 	int mine = unit_priority(config.group, priority());
-	uint32_t ours;
+	struct node_set ours;
 
 	look.count = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -463,7 +481,7 @@ static bool is_urgent_elsewhere(void)
 	for (uint32_t i = 0; i < count; i++)
 		if (!same_group(peers[i].group, config.group) &&
 		    unit_priority(peers[i].group, peers[i].priority) > mine &&
-		    (unit_active(&peers[i]) & ours))
+		    is_active_on(&peers[i], &ours))
 			return true;
 	return false;
 }

@@ -211,7 +211,8 @@ int peers_open(const struct peers_own *own, const char *name, pid_t pid)
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
-	    st.st_size != (off_t)sizeof(struct lane))
+	    (st.st_size != (off_t)lane_bytes(LANE_VERSION) &&
+	     st.st_size != (off_t)lane_bytes(LANE_OLDEST)))
 		err = -EPROTO;
 	else
 		err = peers_check(own, fd, name, pid);
@@ -223,11 +224,17 @@ int peers_open(const struct peers_own *own, const char *name, pid_t pid)
 
 int peers_read(int fd, struct lane *copy)
 {
+	const ssize_t more = sizeof(copy->more_nodes);
+
 	if (pread(fd, copy, PEERS_LANE_BYTES, 0) != (ssize_t)PEERS_LANE_BYTES)
 		return -EPROTO;
-	if (copy->magic != LANE_MAGIC || copy->version != LANE_VERSION ||
-	    copy->size != sizeof(struct lane) || copy->priority < 0 ||
+	if (copy->magic != LANE_MAGIC || copy->size == 0 ||
+	    copy->size != lane_bytes(copy->version) || copy->priority < 0 ||
 	    copy->priority > PRIORITY_ONLINE || !memchr(copy->group, '\0', sizeof(copy->group)))
+		return -EPROTO;
+	memset(copy->more_nodes, 0, sizeof(copy->more_nodes));
+	if (copy->version == LANE_VERSION && lane_node_id(copy, LANE_NODES_2 - 1) &&
+	    pread(fd, copy->more_nodes, (size_t)more, offsetof(struct lane, more_nodes)) != more)
 		return -EPROTO;
 	return 0;
 }

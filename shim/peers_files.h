@@ -12,7 +12,7 @@
 #include "channel/lane.h"
 #include "shim/config.h"
 
-/* What a reader needs of a lane: all before its queues. */
+/* What a reader needs of a lane: all before its queues, and more_nodes where those are used. */
 #define PEERS_LANE_BYTES offsetof(struct lane, queues)
 #define PEERS_NAME 48 /* "PID-START" with its end */
 
@@ -43,7 +43,8 @@ bool peers_name(const char *file, char name[PEERS_NAME], pid_t *pid);
 int peers_open(const struct peers_own *own, const char *name, pid_t pid);
 /* 0, or as peers_open. */
 int peers_check(const struct peers_own *own, int fd, const char *name, pid_t pid);
-/* Copies what it says, checked: every field within its range. -EPROTO. */
+/* Copies what it says, checked: every field within its range. One of the version before is one of
+ * our kind. -EPROTO. */
 int peers_read(int fd, struct lane *copy);
 /* Where its datagrams go. false: too long a path. */
 bool peers_address(const struct peers_own *own, const char *name, struct sockaddr_un *out);

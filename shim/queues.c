@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/config.h"
 #include "shim/contexts.h"
 #include "shim/memory.h"
 
@@ -84,6 +85,18 @@ void queue_free(struct queue *queue)
 		free(queue);
 }
 
+static void report_overflow(uint32_t gpu_id)
+{
+	static bool reported;
+
+	if (!reported)
+		say(LOG_ERROR,
+		    "this process uses more than %u GPUs: its queues on the others, %u among them, are "
+		    "seen, and their work is not",
+		    LANE_NODES, gpu_id);
+	reported = true;
+}
+
 static uint32_t node_of(uint32_t gpu_id)
 {
 	for (uint32_t i = 0; i < LANE_NODES; i++) {
@@ -92,6 +105,7 @@ static uint32_t node_of(uint32_t gpu_id)
 		if (queues.nodes[i].gpu_id == gpu_id)
 			return i;
 	}
+	report_overflow(gpu_id);
 	return NODE_NONE;
 }
 

@@ -82,6 +82,7 @@ struct node {
 	uint32_t active; /* active queues on it that are not blocked, + 1 if `requested` */
 	bool requested;	 /* the program has a request begun */
 	uint64_t since_ns;
+	uint32_t on_board; /* where it was found on the daemon's board last */
 	uint64_t holds_ns; /* when less urgent work was last held on it; 0: never */
 };
 

@@ -263,7 +263,7 @@ static void gather_limits(struct doctor_facts *facts)
 {
 	struct rlimit files;
 	struct lane *lane;
-	int fd = lane_create(&lane);
+	int fd = lane_create(LANE_VERSION, &lane);
 
 	facts->lane_error = fd < 0 ? -fd : 0;
 	if (fd >= 0) {

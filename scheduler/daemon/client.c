@@ -95,15 +95,18 @@ static int send_welcome(struct worker *worker, struct client *client, int lane_f
 {
 	const struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC,
 						 .version = client->version};
-	const int fds[PROTOCOL_WELCOME_FDS] = {lane_fd, worker->board_fd, client->wake_fd};
+	const int fds[PROTOCOL_WELCOME_FDS] = {lane_fd, nodes_board(worker, client->version),
+					       client->wake_fd};
 
+	if (fds[1] < 0)
+		return fds[1];
 	return protocol_send(client->socket, &welcome, sizeof(welcome), fds, PROTOCOL_WELCOME_FDS);
 }
 
 /* Gives it its lane. 0 or a negative errno. */
 static int serve(struct worker *worker, struct client *client, uint64_t now)
 {
-	int lane_fd = lane_create(&client->lane), error;
+	int lane_fd = lane_create(protocol_lane(client->version), &client->lane), error;
 
 	if (lane_fd < 0)
 		return lane_fd;
@@ -187,7 +190,7 @@ struct client *client_adopt(struct worker *worker, const struct peer *peer,
 	client->outsider = outsider;
 	peer_name(peer->pid, client->name);
 	standing_came(worker, client, subject);
-	lane_fd = lane_create(&client->lane);
+	lane_fd = lane_create(LANE_VERSION, &client->lane);
 	if (lane_fd >= 0) {
 		close(lane_fd);
 		client->lane->priority = priority;

@@ -133,7 +133,7 @@ static void picture_of_client(struct worker *worker, const struct client *client
 		out->nodes[out->node_count].active = client->activity[i] & 1;
 		out->nodes[out->node_count].active_ns = client->tally.active_ns[i];
 		out->nodes[out->node_count++].vram_bytes =
-			__atomic_load_n(&client->lane->nodes[i].vram_bytes, __ATOMIC_RELAXED);
+			__atomic_load_n(&lane_node(client->lane, i)->vram_bytes, __ATOMIC_RELAXED);
 	}
 }
 

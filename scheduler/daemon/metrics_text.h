@@ -15,9 +15,9 @@
 #include "channel/lane.h"
 #include "scheduler/core/core.h"
 
-#define METRICS_BOUNDS 13u  /* of a histogram's buckets, without the last, +Inf */
-#define METRICS_NODES 64u   /* that are told apart */
-#define METRICS_LISTED 128u /* clients that are told by name */
+#define METRICS_BOUNDS 13u	    /* of a histogram's buckets, without the last, +Inf */
+#define METRICS_NODES GPU_NODES_MAX /* that are told apart */
+#define METRICS_LISTED 128u	    /* clients that are told by name */
 
 enum metrics_latency {
 	METRICS_DETECTION, /* from what caused a suspend to SUSPEND's entry */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The board's nodes: what the driver has, and how urgent it is there. */
+#include "scheduler/daemon/log.h"
 #include "scheduler/daemon/worker.h"
 #include "scheduler/kfd/device.h"
 
@@ -18,19 +19,61 @@ bool nodes_known(const struct worker *worker, uint32_t gpu_id)
 	return false;
 }
 
+/* As many as it has room for. */
+static void name_nodes(struct board *board, const uint32_t *ids, uint32_t n)
+{
+	uint32_t room = lane_nodes(board->version);
+
+	n = n < room ? n : room;
+	for (uint32_t i = 0; i < n; i++)
+		store(&board->nodes[i].gpu_id, ids[i]);
+	store(&board->node_count, n);
+}
+
+static void report_overflow(size_t n)
+{
+	static bool reported;
+
+	if (n > LANE_NODES && !reported)
+		log_error(
+			"this machine has more than %u GPUs: those that 'kfdsched status' does not "
+			"list are not scheduled",
+			LANE_NODES);
+	reported |= n > LANE_NODES;
+}
+
 void nodes_read(struct worker *worker, uint64_t now)
 {
-	struct board *board = worker->board;
-	uint32_t ids[LANE_NODES];
+	uint32_t ids[LANE_NODES + 1];
 	size_t n;
 
 	if (worker->nodes_read_ns && now < worker->nodes_read_ns + REREAD_NS)
 		return;
 	worker->nodes_read_ns = now;
-	n = kfd_device_nodes(ids, LANE_NODES);
-	for (size_t i = 0; i < n; i++)
-		store(&board->nodes[i].gpu_id, ids[i]);
-	store(&board->node_count, (uint32_t)n);
+	n = kfd_device_nodes(ids, LANE_NODES + 1);
+	report_overflow(n);
+	name_nodes(worker->board, ids, (uint32_t)n);
+	if (worker->older_board)
+		name_nodes(worker->older_board, ids, (uint32_t)n);
+}
+
+int nodes_board(struct worker *worker, uint32_t version)
+{
+	const struct board *board = worker->board;
+	uint32_t ids[LANE_NODES];
+
+	if (protocol_lane(version) == LANE_VERSION)
+		return worker->board_fd;
+	if (worker->older_board)
+		return worker->older_board_fd;
+	worker->older_board_fd = board_create(LANE_OLDEST, &worker->older_board);
+	if (worker->older_board_fd < 0)
+		return worker->older_board_fd;
+	for (uint32_t i = 0; i < board->node_count; i++)
+		ids[i] = board->nodes[i].gpu_id;
+	name_nodes(worker->older_board, ids, board->node_count);
+	worker->older_board->heartbeat_ns = board->heartbeat_ns;
+	return worker->older_board_fd;
 }
 
 static struct node_work *work_on(struct worker *worker, uint32_t gpu_id)
@@ -77,7 +120,7 @@ uint64_t nodes_work_ns(const struct worker *worker, uint32_t gpu_id, uint64_t no
 
 void nodes_publish(struct worker *worker)
 {
-	struct board *board = worker->board;
+	struct board *board = worker->board, *older = worker->older_board;
 
 	for (uint32_t i = 0; i < board->node_count; i++) {
 		uint32_t suspended;
@@ -86,5 +129,9 @@ void nodes_publish(struct worker *worker)
 		core_look_node(worker->core, board->nodes[i].gpu_id, &urgent, &suspended);
 		store(&board->nodes[i].urgent, urgent);
 		store(&board->nodes[i].suspended, suspended);
+		if (!older || i >= older->node_count)
+			continue;
+		store(&older->nodes[i].urgent, urgent);
+		store(&older->nodes[i].suspended, suspended);
 	}
 }

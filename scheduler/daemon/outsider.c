@@ -185,8 +185,8 @@ static void publish(struct client *client, uint64_t now)
 	for (uint32_t i = 0; i < outsider->queue_count; i++)
 		if (sysfs_is_compute(&outsider->queues[i]))
 			lane_node_slot(lane, outsider->queues[i].gpu_id);
-	for (uint32_t i = 0; i < LANE_NODES && lane->nodes[i].gpu_id; i++)
-		lane_node_set(lane, i, has_compute(outsider, lane->nodes[i].gpu_id), now);
+	for (uint32_t i = 0; lane_node_id(lane, i); i++)
+		lane_node_set(lane, i, has_compute(outsider, lane_node_id(lane, i)), now);
 }
 
 static void look(struct client *client, uint64_t now)

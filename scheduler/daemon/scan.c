@@ -192,7 +192,7 @@ bool client_scan(struct worker *worker, struct client *client, uint64_t now)
 	uint32_t runtime, generation;
 	bool changed = false;
 
-	for (uint32_t i = 0; i < LANE_NODES && lane_word(&client->lane->nodes[i].gpu_id); i++)
+	for (uint32_t i = 0; lane_node_id(client->lane, i); i++)
 		changed |= scan_node(worker, client, i, now);
 	changed |= client_scan_leaving(worker, client);
 	changed |= scan_priority(worker, client);

@@ -57,10 +57,14 @@ static void beat(struct worker *worker, uint64_t now)
 {
 	__atomic_store_n(&worker->beat->beat_ns, now, __ATOMIC_RELEASE);
 	__atomic_store_n(&worker->board->heartbeat_ns, now, __ATOMIC_RELEASE);
+	if (worker->older_board)
+		__atomic_store_n(&worker->older_board->heartbeat_ns, now, __ATOMIC_RELEASE);
 }
 
 static void set_asleep(struct worker *worker, bool asleep)
 {
+	if (worker->older_board)
+		__atomic_store_n(&worker->older_board->asleep, asleep, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&worker->board->asleep, asleep, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
@@ -361,7 +365,7 @@ static int open_all(struct worker *worker)
 {
 	sigset_t set;
 
-	worker->board_fd = board_create(&worker->board);
+	worker->board_fd = board_create(LANE_VERSION, &worker->board);
 	worker->core = feed_create(&worker->feed, &worker->config.core, WORKER_CLIENTS,
 				   record_pipe(), record_start_ns(), clock_ns());
 	worker->epoll = epoll_create1(EPOLL_CLOEXEC);

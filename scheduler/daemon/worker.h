@@ -61,8 +61,9 @@ struct worker {
 	struct feed feed;
 	struct beat *beat;
 	struct door_beat *door_beat;
-	struct board *board;
-	int board_fd;
+	struct board *board,
+		*older_board; /* older_board: NULL until a client has come that needs it */
+	int board_fd, older_board_fd;
 	int channel; /* from the process that accepts connections */
 	int epoll, signals;
 	int done_fd; /* executors write it */
@@ -115,6 +116,9 @@ void worker_unwatch(struct worker *worker, int fd);
 void nodes_read(struct worker *worker, uint64_t now);
 bool nodes_known(const struct worker *worker, uint32_t gpu_id);
 void nodes_publish(struct worker *worker);
+/* The file of the board for clients of this version of the protocol, which stays the worker's, or a
+ * negative errno. That of an older one has the first nodes alone. */
+int nodes_board(struct worker *worker, uint32_t version);
 /* A client's work on a node begins or ends; and what that comes to since this worker began. */
 void nodes_work(struct worker *worker, uint32_t gpu_id, bool begins, uint64_t now);
 uint64_t nodes_work_ns(const struct worker *worker, uint32_t gpu_id, uint64_t now);

@@ -71,6 +71,11 @@ static bool is_lane_of(int fd, pid_t pid)
 	return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_WRLCK && lock.l_pid == pid;
 }
 
+static bool is_lane_size(size_t size)
+{
+	return size == lane_bytes(LANE_VERSION) || size == lane_bytes(LANE_OLDEST);
+}
+
 /* A descriptor that is named as a lane, and is this process's; the file behind it, or -1. */
 static int open_lane(struct proc_files *files, int folder, const char *name)
 {
@@ -87,7 +92,7 @@ static int open_lane(struct proc_files *files, int folder, const char *name)
 	if (!end || strncmp(end, LANE_END, strlen(LANE_END)) != 0 || !strstr(target, "/kfdshim"))
 		return -1;
 	fd = proc_files_open(files, folder, name);
-	if (fd >= 0 && (fstat(fd, &file) != 0 || file.st_size != (off_t)sizeof(struct lane) ||
+	if (fd >= 0 && (fstat(fd, &file) != 0 || !is_lane_size((size_t)file.st_size) ||
 			!is_lane_of(fd, files->pid))) {
 		close(fd);
 		fd = -1;
@@ -175,8 +180,8 @@ static int read_lane(const struct lane *lane, struct observe_list *out, WHY)
 {
 	struct lane_queue queue;
 
-	if (lane->magic != LANE_MAGIC || lane->version != LANE_VERSION ||
-	    lane->size != sizeof(struct lane)) {
+	if (lane->magic != LANE_MAGIC || lane->size == 0 ||
+	    lane->size != lane_bytes(lane->version)) {
 		snprintf(why, OBSERVE_WHY,
 			 "its lane is of another version of libkfdshim.so: use the kfdsched that "
 			 "belongs to it");
@@ -206,8 +211,8 @@ static bool copy_lane(struct source_lane *lane)
 			break;
 		if (lane->copied && generation == lane->copy->queue_generation)
 			return true;
-		lane->copied = pread(lane->fd, lane->copy, sizeof(struct lane), 0) ==
-			       (ssize_t)sizeof(struct lane);
+		lane->copied = pread(lane->fd, lane->copy, sizeof(struct lane), 0) >=
+			       (ssize_t)lane_bytes(LANE_OLDEST);
 		if (!lane->copied)
 			break;
 	}

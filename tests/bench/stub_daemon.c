@@ -50,8 +50,8 @@ const struct lane *greeter_accept(void)
 	client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	must(client >= 0 && !protocol_receive(client, &hello, sizeof hello, NULL, NULL, WAIT_MS),
 	     "hello");
-	fds[0] = lane_create(&lane);
-	fds[1] = board_create(&board);
+	fds[0] = lane_create(LANE_VERSION, &lane);
+	fds[1] = board_create(LANE_VERSION, &board);
 	fds[2] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	for (unsigned i = 0; i < PROTOCOL_WELCOME_FDS; i++)
 		must(fds[i] >= 0, "lane and board");

@@ -30,7 +30,7 @@ void fake_daemon_listen(struct fake_daemon *d)
 	must(d->listener >= 0, "socket");
 	must(bind(d->listener, (struct sockaddr *)&addr, sizeof(addr)) == 0, "bind");
 	must(listen(d->listener, 8) == 0, "listen");
-	d->board_fd = board_create(&d->board);
+	d->board_fd = board_create(LANE_VERSION, &d->board);
 	must(d->board_fd >= 0, "board");
 	d->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	must(d->event_fd >= 0, "eventfd");
@@ -49,14 +49,21 @@ void fake_daemon_open(struct fake_daemon *d)
 
 static int serve(struct fake_daemon *d)
 {
-	struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION};
+	uint32_t version = d->version ? d->version : PROTOCOL_VERSION;
+	struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC, .version = version};
 	int fds[PROTOCOL_WELCOME_FDS], err;
 
 	err = protocol_receive(d->client, &d->hello, sizeof(d->hello), NULL, NULL, MEETS_MS);
 	if (err)
 		return err;
-	fds[0] = lane_create(&d->lane);
+	fds[0] = lane_create(protocol_lane(version), &d->lane);
 	must(fds[0] >= 0, "lane");
+	if (d->version) {
+		close(d->board_fd);
+		board_unmap(d->board);
+		d->board_fd = board_create(protocol_lane(version), &d->board);
+		must(d->board_fd >= 0, "board");
+	}
 	fds[1] = d->board_fd;
 	fds[2] = d->event_fd;
 	err = protocol_send(d->client, &welcome, sizeof(welcome), fds, PROTOCOL_WELCOME_FDS);

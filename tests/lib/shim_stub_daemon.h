@@ -19,6 +19,7 @@ struct fake_daemon {
 	int listener;
 	struct board *board;
 	int board_fd, event_fd;
+	uint32_t version; /* of the protocol; 0: this one */
 	/* the last client */
 	int client;
 	struct protocol_hello hello;

@@ -393,7 +393,8 @@ static void *tear(void *seed)
 			words[(size_t)rand_r(&state) % n] = (uint32_t)rand_r(&state) % 3;
 		torn_lane->events_number = (uint64_t)rand_r(&state) << 40;
 		torn_lane->queue_generation = (uint32_t)rand_r(&state);
-		torn_lane->nodes[rand_r(&state) % LANE_NODES].gpu_id = (uint32_t)rand_r(&state) % 2;
+		lane_node(torn_lane, (uint32_t)rand_r(&state) % LANE_NODES)->gpu_id =
+			(uint32_t)rand_r(&state) % 2;
 		torn_lane->leaving = (uint32_t)rand_r(&state);
 		torn_lane->order_done = torn_lane->order;
 		torn_lane->order_errno = -rand_r(&state);

@@ -6,6 +6,7 @@
  *
  *   lane_client SOCKET PRIORITY GPU_ID [LEVEL]
  *
+ *   use GPU_ID         what follows is about this node
  *   on, off            the node becomes active, idle
  *   random SEED N US   N times on and off, each for up to US microseconds
  *   play SEED MS US    the same, until MS milliseconds are over
@@ -110,7 +111,7 @@ static bool preempts(bool somebody, uint32_t gpu_id)
 
 static int cycle(unsigned seed, unsigned times, unsigned max_us)
 {
-	uint32_t gpu_id = lane->nodes[node].gpu_id;
+	uint32_t gpu_id = lane_node_id(lane, node);
 
 	srandom(seed);
 	for (unsigned i = 0; i < 2 * times; i++) {
@@ -152,6 +153,12 @@ static int obey(const char *line)
 
 	if (strcmp(line, "on") == 0) {
 		set(true);
+	} else if (sscanf(line, "use %u", &a) == 1) {
+		int slot = lane_node_slot(lane, a);
+
+		if (slot < 0)
+			return slot;
+		node = (uint32_t)slot;
 	} else if (strcmp(line, "off") == 0) {
 		set(false);
 	} else if (sscanf(line, "random %u %u %u", &a, &b, &c) == 3 && c > 0) {
@@ -190,7 +197,7 @@ static int obey(const char *line)
 		lane_queue_write(lane, a,
 				 &(struct lane_queue){.used = 1,
 						      .queue_id = a,
-						      .gpu_id = lane->nodes[node].gpu_id,
+						      .gpu_id = lane_node_id(lane, node),
 						      .type = b,
 						      .percent = 100});
 		wake();
@@ -200,7 +207,7 @@ static int obey(const char *line)
 				       &(struct lane_event){.ns = clock_ns(),
 							    .kind = b & 1 ? LANE_EVENT_QUEUE_IDLE
 									  : LANE_EVENT_QUEUE_ACTIVE,
-							    .gpu_id = lane->nodes[node].gpu_id,
+							    .gpu_id = lane_node_id(lane, node),
 							    .value = b});
 	} else if (strcmp(line, "hang_up") == 0) {
 		close(sock);

@@ -200,8 +200,8 @@ static bool is_new(const struct client *client, int news, uint64_t *seen)
 		return client->ordered && lane->order_done == client->order;
 	default:
 		*seen = client->activity[news - NODES];
-		return lane->nodes[news - NODES].gpu_id &&
-		       lane->nodes[news - NODES].activity != *seen;
+		return lane_node_id(lane, news - NODES) &&
+		       lane_node((struct lane *)(uintptr_t)lane, news - NODES)->activity != *seen;
 	}
 }
 

@@ -85,7 +85,7 @@ static void foreign_boards(void **state)
 static void size_is_sealed(void **state)
 {
 	struct lane *lane;
-	int fd = lane_create(&lane);
+	int fd = lane_create(LANE_VERSION, &lane);
 
 	(void)state;
 	assert_true(fd >= 0);
@@ -99,7 +99,7 @@ static void torn_entries(void **state)
 {
 	struct lane_queue out;
 	struct lane *lane;
-	int fd = lane_create(&lane);
+	int fd = lane_create(LANE_VERSION, &lane);
 
 	(void)state;
 	assert_true(fd >= 0);
@@ -124,7 +124,7 @@ static void fields_out_of_range(void **state)
 	const uint32_t bad[] = {2, 1024, 5, 16, 101, 2, 3, 2};
 	struct lane_queue out;
 	struct lane *lane;
-	int fd = lane_create(&lane);
+	int fd = lane_create(LANE_VERSION, &lane);
 
 	(void)state;
 	assert_true(fd >= 0);
@@ -147,7 +147,7 @@ static void foreign_events(void **state)
 {
 	struct lane_event out;
 	struct lane *lane;
-	int fd = lane_create(&lane);
+	int fd = lane_create(LANE_VERSION, &lane);
 
 	(void)state;
 	assert_true(fd >= 0);

@@ -22,7 +22,7 @@ static struct lane *daemon_lane, *client_lane;
 static int setup(void **state)
 {
 	(void)state;
-	fd = lane_create(&daemon_lane);
+	fd = lane_create(LANE_VERSION, &daemon_lane);
 	if (fd < 0 || lane_map(fd, &client_lane) != 0)
 		return -1;
 	return 0;
@@ -120,8 +120,13 @@ static void nodes_count_transitions(void **state)
 	assert_int_equal(lane_node_read(daemon_lane, 0, &node), 0);
 	assert_int_equal(node.activity, 2 << 1);
 	assert_int_equal(node.idle_ns, 300);
-	for (uint32_t i = 2; i < LANE_NODES; i++)
+	for (uint32_t i = 2; i < 128; i++) {
 		assert_int_equal(lane_node_slot(client_lane, 5000 + i), i);
+		assert_true(lane_node_set(client_lane, i, true, 400 + i));
+		assert_int_equal(lane_node_read(daemon_lane, i, &node), 0);
+		assert_int_equal(node.gpu_id, 5000 + i);
+		assert_int_equal(node.active_ns, 400 + i);
+	}
 	assert_int_equal(lane_node_slot(client_lane, 9999), -ENOSPC);
 }
 
@@ -227,7 +232,7 @@ static void only_the_daemon_writes_the_board(void **state)
 {
 	struct board *board;
 	const struct board *view;
-	int board_fd = board_create(&board);
+	int board_fd = board_create(LANE_VERSION, &board);
 
 	(void)state;
 	assert_true(board_fd >= 0);

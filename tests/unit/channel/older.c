@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* What a shim or a daemon of version 4 writes and reads stands where it stood, with its meaning. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -95,11 +98,63 @@ static void hello_of_now_is_known_then(void **state)
 	assert_int_equal(sizeof(struct protocol_hello), sizeof(struct v4_hello));
 }
 
+/* A lane as a library of then takes it, seen from both sides. */
+static void lane_of_then(void **state)
+{
+	struct lane *daemons, *clients;
+	int fd = lane_create(LANE_OLDEST, &daemons);
+	const struct v4_lane *then;
+	struct lane_node node;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_size, sizeof(struct v4_lane));
+	assert_int_equal(lane_map(fd, &clients), 0);
+	then = (const struct v4_lane *)clients;
+	assert_int_equal(then->version, V4_LANE);
+	assert_int_equal(then->size, sizeof(struct v4_lane));
+	for (uint32_t i = 0; i < V4_NODES; i++) {
+		assert_int_equal(lane_node_slot(clients, 100 + i), i);
+		assert_int_equal(then->nodes[i].gpu_id, 100 + i);
+	}
+	assert_int_equal(lane_node_slot(clients, 99), -ENOSPC);
+	/* What is behind it is there for neither side. */
+	clients->more_nodes[sizeof(clients->more_nodes) / sizeof(node) - 1].gpu_id = 1;
+	assert_int_equal(lane_node_read(daemons, V4_NODES - 1, &node), 0);
+	assert_int_equal(lane_node_read(daemons, V4_NODES, &node), -ENOENT);
+	assert_int_equal(lane_node_read(daemons, LANE_NODES - 1, &node), -ENOENT);
+	lane_unmap(clients);
+	lane_unmap(daemons);
+	close(fd);
+}
+
+static void board_of_then(void **state)
+{
+	const struct board *clients;
+	struct board *daemons;
+	int fd = board_create(LANE_OLDEST, &daemons);
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_size, sizeof(struct v4_board));
+	assert_int_equal(board_map(fd, &clients), 0);
+	daemons->nodes[V4_NODES - 1].suspended = 4711;
+	assert_int_equal(((const struct v4_board *)clients)->nodes[V4_NODES - 1].suspended, 4711);
+	assert_int_equal(clients->nodes[LANE_NODES - 1].gpu_id, 0);
+	board_unmap(clients);
+	board_unmap(daemons);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hello_of_then_is_known),
 		cmocka_unit_test(hello_of_now_is_known_then),
+		cmocka_unit_test(lane_of_then),
+		cmocka_unit_test(board_of_then),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,7 +211,7 @@ static void lanes_are_made(void)
 {
 	struct board *board;
 	struct lane *lane;
-	int fd = lane_create(&lane), board_fd = board_create(&board);
+	int fd = lane_create(LANE_VERSION, &lane), board_fd = board_create(LANE_VERSION, &board);
 	struct stat st;
 
 	MUST(fd >= 0 && fstat(fd, &st) == 0 && st.st_size == (off_t)sizeof(*lane));

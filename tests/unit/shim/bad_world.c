@@ -178,7 +178,7 @@ static pid_t answering(struct protocol_welcome welcome, unsigned place, int fd)
 	if (pid != 0)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	fds[0] = lane_create(&daemon_.lane);
+	fds[0] = lane_create(LANE_VERSION, &daemon_.lane);
 	fds[1] = daemon_.board_fd;
 	fds[2] = daemon_.event_fd;
 	if (fd >= 0)

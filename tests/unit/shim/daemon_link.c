@@ -35,7 +35,8 @@ static void says_who_it_is(void)
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	setenv("KFDSHIM_GROUP", "ranks", 1);
 	begin(&q);
-	CHECK(daemon_.hello.magic == PROTOCOL_MAGIC && daemon_.hello.version == PROTOCOL_VERSION);
+	CHECK(daemon_.hello.magic == PROTOCOL_MAGIC && daemon_.hello.version == PROTOCOL_OLDEST);
+	CHECK(daemon_.hello.newest == PROTOCOL_VERSION);
 	CHECK(daemon_.hello.kind == PROTOCOL_SHIM);
 	CHECK(daemon_.hello.priority == PRIORITY_OFFLINE);
 	CHECK(strcmp(daemon_.hello.group, "ranks") == 0);

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A process that uses 128 GPUs, as two machines of eight MI300X in mode CPX would have: the work on
+ * each is told, and KFDSHIM_VRAM_LIMIT binds on each. What is beyond is said once. A daemon of the
+ * version before is told of 16.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "abi/kfd_abi.h"
+#include "common/clock.h"
+#include "shim/activity.h"
+#include "tests/lib/mock_kfd.h"
+#include "tests/lib/protocol_4.h"
+#include "tests/lib/shim_stub_daemon.h"
+
+#define GPUS 128u
+#define FIRST 1000u
+#define MIB (1ull << 20)
+
+static struct fake_daemon daemon_;
+static struct fake_queue made[GPUS + 2];
+static int said_fd;
+
+static void queue_on(uint32_t i)
+{
+	struct kfdabi_create_queue args;
+	struct queue *q;
+
+	fake_queue_memory(&made[i], KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, &args);
+	args.queue_id = made[i].id = i + 1;
+	args.gpu_id = FIRST + i;
+	q = queue_new(0, &args, sizeof(args));
+	CHECK(q != NULL);
+	agent_lock();
+	CHECK(queue_insert(q) == 0);
+	activity_queue_added(q, clock_ns());
+	agent_unlock();
+}
+
+/* One queue is the driver's: it makes the agent look for the daemon. */
+static void begin(uint32_t version)
+{
+	struct fake_queue first;
+
+	said_fd = memfd_create("said", MFD_CLOEXEC);
+	CHECK(said_fd >= 0 && dup2(said_fd, STDERR_FILENO) >= 0);
+	setenv("KFDSHIM_LOG", "error", 1);
+	setenv("KFDSHIM_VRAM_LIMIT", "3M", 1);
+	fake_daemon_open(&daemon_);
+	daemon_.version = version;
+	fake_start();
+	CHECK(fake_queue_create(&first, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) == 0);
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
+	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
+	fake_daemon_remove(&daemon_);
+}
+
+/* How often the log has a text. */
+static unsigned said(const char *what)
+{
+	static char text[1 << 16];
+	ssize_t n = pread(said_fd, text, sizeof(text) - 1, 0);
+	unsigned times = 0;
+
+	text[n > 0 ? n : 0] = '\0';
+	for (const char *at = text; (at = strstr(at, what)); at++)
+		times++;
+	return times;
+}
+
+static void work(uint32_t i, int while_it_works, int after)
+{
+	struct fake_signal last = {.kind = 1};
+
+	fake_ring(&made[i], &last);
+	CHECK(fake_daemon_active(&daemon_, FIRST + i) == while_it_works);
+	fake_drain(&made[i]);
+	fake_waited(&last);
+	CHECK(fake_daemon_active(&daemon_, FIRST + i) == after);
+}
+
+/* The first queue's GPU is one of them. */
+static void work_is_told_of_128(void)
+{
+	begin(PROTOCOL_VERSION);
+	for (uint32_t i = 0; i < GPUS - 1; i++)
+		queue_on(i);
+	for (uint32_t i = GPUS - 1; i-- > 0;)
+		work(i, 1, 0);
+	CHECK(said("GPUs") == 0);
+	queue_on(GPUS - 1);
+	queue_on(GPUS);
+	work(GPUS - 1, -1, -1);
+	CHECK(said("uses more than 128 GPUs") == 1);
+	EVENTUALLY(fake_daemon_queue_count(&daemon_) == GPUS + 2, 1000);
+}
+
+static void limit_binds_on_128(void)
+{
+	uint64_t handle;
+
+	begin(PROTOCOL_VERSION);
+	for (uint32_t i = 0; i < GPUS; i++) {
+		CHECK(fake_alloc(FIRST + i, 2 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &handle) == 0);
+		errno = 0;
+		CHECK(fake_alloc(FIRST + i, 2 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &handle) == -1 &&
+		      errno == ENOMEM);
+	}
+	CHECK(said("does not bind") == 0);
+	for (uint32_t i = 0; i < 3; i++)
+		CHECK(fake_alloc(FIRST + GPUS + i, 4 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_VRAM,
+				 &handle) == 0);
+	CHECK(said("does not bind") == 1);
+}
+
+static void older_daemon_is_told_of_16(void)
+{
+	begin(V4_PROTOCOL);
+	for (uint32_t i = 0; i < 20; i++)
+		queue_on(i);
+	for (uint32_t i = 0; i < V4_NODES - 1; i++)
+		work(i, 1, 0);
+	CHECK(said("told of 16 GPUs of a process, because it is of an older version") == 1);
+	CHECK(said("upgrade kfdschedd") == 1);
+	for (uint32_t i = V4_NODES - 1; i < 20; i++)
+		work(i, -1, -1);
+	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 21, 1000);
+	CHECK(said("GPUs") == 1);
+}
+
+IN_CHILD(work_is_told_of_128)
+IN_CHILD(limit_binds_on_128)
+IN_CHILD(older_daemon_is_told_of_16)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_work_is_told_of_128),
+		cmocka_unit_test(test_limit_binds_on_128),
+		cmocka_unit_test(test_older_daemon_is_told_of_16),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
