@@ -90,14 +90,19 @@ void link_event(enum lane_event_kind kind, const struct queue *q, uint64_t value
 	lane_event_add(peer.lane, &event);
 }
 
-/* A daemon of the version before has room for fewer. */
-static int slot_of(uint32_t gpu_id)
+/* A daemon of the version before has room for fewer. `guess`: it may be there. */
+static int slot_of(uint32_t gpu_id, uint32_t guess)
 {
 	static bool reported;
-	int slot = peer.lane ? lane_node_slot(peer.lane, gpu_id) : -ENOSPC;
 	bool older;
+	int slot;
 
-	if (slot >= 0 || !peer.lane || reported)
+	if (!peer.lane)
+		return -ENOSPC;
+	if (lane_node_id(peer.lane, guess) == gpu_id)
+		return (int)guess;
+	slot = lane_node_slot(peer.lane, gpu_id);
+	if (slot >= 0 || reported)
 		return slot;
 	reported = true;
 	older = peer.lane->version != LANE_VERSION;
@@ -111,7 +116,7 @@ static int slot_of(uint32_t gpu_id)
 
 void link_node(uint32_t node, bool active, uint64_t now_ns)
 {
-	int slot = slot_of(queues.nodes[node].gpu_id);
+	int slot = slot_of(queues.nodes[node].gpu_id, node);
 
 	/* The daemon first: peers cost system calls, and act only where it does not. */
 	if (slot >= 0 && lane_node_set(peer.lane, (uint32_t)slot, active, now_ns))
@@ -142,7 +147,7 @@ void link_runtime(void)
 
 void link_vram(uint32_t gpu_id, uint64_t bytes)
 {
-	int slot = slot_of(gpu_id);
+	int slot = slot_of(gpu_id, 0);
 
 	/* Nobody waits for it: no wake. */
 	if (slot >= 0)

@@ -263,13 +263,15 @@ static bool unit_leased(const struct worker *worker, const struct client *client
 static uint32_t meeting(const struct client *client, const struct client *other, bool active,
 			uint64_t *since)
 {
-	for (uint32_t a = 0; a < LANE_NODES && other->gpu_id[a]; a++)
+	for (uint32_t a = 0; a < LANE_NODES && other->gpu_id[a]; a++) {
+		if ((other->activity[a] & 1) != active)
+			continue;
 		for (uint32_t b = 0; b < LANE_NODES && client->gpu_id[b]; b++)
-			if (other->gpu_id[a] == client->gpu_id[b] &&
-			    (other->activity[a] & 1) == active) {
+			if (other->gpu_id[a] == client->gpu_id[b]) {
 				*since = active ? other->active_ns[a] : other->idle_ns[a];
 				return other->gpu_id[a];
 			}
+	}
 	return 0;
 }
 

@@ -29,6 +29,21 @@ static struct metrics_node *node_of(struct worker *worker, uint32_t gpu_id)
 	return NULL;
 }
 
+_Static_assert(METRICS_NODES <= UINT8_MAX, "at[]");
+
+/* The same of a node of the client, which mostly stands where it stood. */
+static struct metrics_node *nth_of(struct worker *worker, struct client *client, uint32_t i)
+{
+	struct metrics_node *nodes = worker->beat->metrics.nodes;
+	struct metrics_node *node = &nodes[client->tally.at[i]];
+
+	if (node->gpu_id != client->gpu_id[i]) {
+		node = node_of(worker, client->gpu_id[i]);
+		client->tally.at[i] = node ? (uint8_t)(node - nodes) : 0;
+	}
+	return node;
+}
+
 /* Whose figures an event of this client counts for: all, its own, and its nodes'. */
 static uint32_t concerned(struct worker *worker, struct client *client,
 			  struct metrics_figures *out[LANE_NODES + 2])
@@ -38,7 +53,7 @@ static uint32_t concerned(struct worker *worker, struct client *client,
 	out[n++] = &worker->beat->metrics.all;
 	out[n++] = &client->tally.figures;
 	for (uint32_t i = 0; i < LANE_NODES && client->gpu_id[i]; i++) {
-		struct metrics_node *node = node_of(worker, client->gpu_id[i]);
+		struct metrics_node *node = nth_of(worker, client, i);
 
 		if (node)
 			out[n++] = &node->figures;
@@ -76,11 +91,12 @@ void metrics_settle(struct worker *worker, struct client *client, uint64_t now)
 		tally->settled_ns = now;
 	}
 	for (uint32_t i = 0; passed && i < LANE_NODES && client->gpu_id[i]; i++) {
-		struct metrics_node *node = node_of(worker, client->gpu_id[i]);
+		struct metrics_node *node;
 
 		if (!(client->activity[i] & 1))
 			continue;
 		tally->active_ns[i] += passed;
+		node = nth_of(worker, client, i);
 		if (node)
 			node->active_ns += passed;
 	}

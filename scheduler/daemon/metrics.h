@@ -31,6 +31,8 @@ struct metrics_kept {
 struct metrics_tally {
 	struct metrics_figures figures;
 	uint64_t active_ns[LANE_NODES];
+	uint8_t at
+		[LANE_NODES]; /* where the node stands in metrics_kept, when it was last looked for */
 	uint64_t settled_ns;
 };
 
