@@ -6,9 +6,10 @@ set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
 
+export PYTHONPATH=$SOURCE/python PYTHONDONTWRITEBYTECODE=1
 want=$'request 1 served\nrequest 2 served\nrequest 3 served'
 
-for program in "$REQUEST" "python3 $SOURCE/examples/request.py"; do
+for program in "$REQUEST" "python3 $SOURCE/examples/python/request.py"; do
 	[ "$($program)" = "$want" ] || fail "$program, without the library"
 	[ "$(LD_PRELOAD=$BUILD/libkfdshim.so $program)" = "$want" ] || fail "$program, with it"
 done

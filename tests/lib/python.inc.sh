@@ -1,0 +1,27 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# The examples in Python beside the daemon. Brings daemon.inc.sh.
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+
+export PYTHONPATH=$SOURCE/python:$SOURCE/tests/lib PYTHONDONTWRITEBYTECODE=1
+
+# example NAME OUT WORD...: examples/python/NAME.py in the background, with the library, its output
+# in $work/OUT: $started.
+example() {
+	LD_PRELOAD=$BUILD/libkfdshim.so python3 "$SOURCE/examples/python/$1.py" "${@:3}" \
+		>"$work/$2" 2>>"$work/err" &
+	started=$!
+	children+=("$started")
+}
+
+# trained OUT PID...: each of these trainings ends in good order, and has made steps.
+trained() {
+	local out=$1 pid
+	for pid in "${@:2}"; do
+		kill -TERM "$pid"
+		wait "$pid" || fail "train.py ended with $?"
+	done
+	grep -qE '^train.py: [1-9][0-9]* steps in ' "$work/$out" || fail "no steps: $(cat "$work/$out")"
+	[ ! -s "$work/err" ] || fail "something on stderr"
+}
