@@ -16,7 +16,7 @@ tests="libcmocka-dev libhsakmt-dev rocminfo python3 python3-jsonschema tmux ncur
 # The test of newer GPUs makes a root folder with a newer ROCr (roots.sh).
 tests="$tests debian-archive-keyring"
 # What the benchmarks run, and count with.
-bench="libhsa-runtime64-1 valgrind"
+bench="libhsa-runtime64-1 valgrind python3"
 # What the matrix of runtimes builds (tests of the shim) and runs here, and makes the root folders
 # of others with.
 matrix="libcmocka-dev libhsakmt-dev libhsa-runtime64-1 rocminfo libamdhip64-5 debian-archive-keyring python3 jq"
