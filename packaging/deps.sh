@@ -12,7 +12,7 @@ build="gcc libc6-dev make cmake ninja-build pkg-config
 demo="libhsa-runtime64-1 jq"
 # What the tests and checks call.
 tests="libcmocka-dev libhsakmt-dev rocminfo python3 python3-jsonschema tmux ncurses-base mandoc bsdextrautils zsh strace binutils util-linux uidmap procps libxml2-utils git
- clang-format-14 cppcheck shellcheck libasan8 libubsan1 libtsan2 libamdhip64-5"
+ clang-format-14 cppcheck shellcheck libasan8 libubsan1 libtsan2 libamdhip64-5 curl"
 # The test of newer GPUs makes a root folder with a newer ROCr (roots.sh).
 tests="$tests debian-archive-keyring"
 # What the benchmarks run, and count with.

@@ -10,6 +10,7 @@ import threading
 
 BUILD = pathlib.Path(__file__).resolve().parents[2] / "build"
 COMPUTE_UNITS = 63  # hipDeviceAttributeMultiprocessorCount
+BLOCKING_WAIT = 4  # hipDeviceScheduleBlockingSync: a wait sleeps, and leaves the core to others
 THREADS = 256
 LDS_BYTES = 65536  # a workgroup that takes all of it has its compute unit alone
 TICKS_PER_SECOND = 100_000_000
@@ -33,6 +34,7 @@ class Gpu:
         self.hip.hipModuleLaunchKernel.argtypes = (
             [ctypes.c_void_p] + [ctypes.c_uint] * 7 + [ctypes.c_void_p] * 3)
         self.call("hipInit", 0)
+        self.call("hipSetDeviceFlags", BLOCKING_WAIT)
         units = ctypes.c_int()
         self.call("hipDeviceGetAttribute", ctypes.byref(units), COMPUTE_UNITS, 0)
         self.compute_units = units.value

@@ -23,7 +23,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=float("inf"),
                         help="default: until SIGTERM or Ctrl-C")
     options = parser.parse_args()
-    kfdshim.set_priority(0)  # or KFDSHIM_PRIORITY=offline, and the program needs no line at all
+    kfdshim.set_priority(2)  # or KFDSHIM_PRIORITY=offline, and the program needs no line at all
     gpu = hip.Gpu()
     steps, begin = 0, time.monotonic()
     signal.signal(signal.SIGTERM, signal.default_int_handler)

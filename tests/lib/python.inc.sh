@@ -4,12 +4,17 @@
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 
-export PYTHONPATH=$SOURCE/python:$SOURCE/tests/lib PYTHONDONTWRITEBYTECODE=1
+# The source tree as its users have it: the build in build/.
+tree=$work/tree
+mkdir "$tree"
+cp -r "$SOURCE/python" "$SOURCE/examples" "$tree"
+ln -s "$BUILD" "$tree/build"
+export PYTHONPATH=$tree/python:$SOURCE/tests/lib PYTHONDONTWRITEBYTECODE=1 no_proxy=127.0.0.1
 
 # example NAME OUT WORD...: examples/python/NAME.py in the background, with the library, its output
 # in $work/OUT: $started.
 example() {
-	LD_PRELOAD=$BUILD/libkfdshim.so python3 "$SOURCE/examples/python/$1.py" "${@:3}" \
+	LD_PRELOAD=$BUILD/libkfdshim.so python3 "$tree/examples/python/$1.py" "${@:3}" \
 		>"$work/$2" 2>>"$work/err" &
 	started=$!
 	children+=("$started")
