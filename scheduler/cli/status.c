@@ -17,8 +17,8 @@ static void print_daemon(const json_t *daemon)
 {
 	char pid[FIELD_BYTES], worker[FIELD_BYTES], uptime[QUANTITY_BYTES], slow[QUANTITY_BYTES];
 
-	printf("kfdschedd %s (worker %s), up %s, policy %s; not suspended again after a suspend "
-	       "longer than %s\n",
+	printf("kfdschedd %s (worker %s), up %s, policy %s; not suspended again after three "
+	       "suspends in a row longer than %s\n",
 	       field_integer(pid, daemon, "pid"), field_integer(worker, daemon, "worker_pid"),
 	       quantity_us(uptime, field_number(daemon, "uptime_us")), field_text(daemon, "policy"),
 	       quantity_us(slow, field_number(daemon, "slow_suspend_us")));

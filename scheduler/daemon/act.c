@@ -13,7 +13,8 @@
 #include "scheduler/daemon/worker.h"
 
 /* How long the firmware waits for a compute queue to come off the GPU; then the driver resets that
- * queue alone, and the call succeeds (KFD_UNMAP_LATENCY_MS in the driver's kfd_priv.h). */
+ * queue alone, and the call succeeds (KFD_UNMAP_LATENCY_MS in the driver's kfd_priv.h; newer
+ * drivers wait for 45 % of their parameter queue_preemption_timeout_ms, by default 4,050 ms). */
 #define UNMAP_LATENCY_NS 4000000000ull
 #define CAUSE_MAX_NS 1000000000u /* beyond that it is no delay but nonsense of a lane */
 
@@ -226,16 +227,16 @@ static void aborted(struct worker *worker, struct client *client, bool hung, uin
 		level_fall(worker, client, -ECONNRESET, "its executor process was ended", now);
 }
 
-/* A suspend that succeeded after so long has cost a queue: its work is lost, and suspending what is
- * left of the process does not bring it back. */
+/* A suspend that succeeded after so long, and did not wait for other calls of the process, has cost a
+ * queue: its work is lost, and suspending what is left of the process does not bring it back. */
 static void look_for_reset(struct worker *worker, struct client *client,
-			   const struct executor_report *report, uint64_t now)
+			   const struct trap_cost *cost, uint64_t now)
 {
 	static const char why[] = "a suspend took so long that the driver has reset a compute "
 				  "queue, which did not come off the GPU";
 
-	if (client->acting != CORE_SUSPEND || report->error ||
-	    report->cost.duration_ns < UNMAP_LATENCY_NS || client->by_order != LANE_LEVEL_NONE)
+	if (cost->duration_ns < UNMAP_LATENCY_NS || client->by_order != LANE_LEVEL_NONE ||
+	    trap_gpu_ns(cost) <= worker->config.core.slow_suspend_ns)
 		return;
 	log_info("process %d (%s): %s: if that was its own, start it anew", (int)client->peer.pid,
 		 client->name, why);
@@ -251,8 +252,11 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 	if (!client->executor)
 		return;
 	outcome = executor_take(client->executor, &report);
-	if (outcome & EXECUTOR_ATTACHED)
+	if (outcome & EXECUTOR_ATTACHED) {
 		attached(worker, client, now);
+		if (!(outcome & EXECUTOR_ACTED)) /* the report is of the first suspend */
+			look_for_reset(worker, client, &report.cost, now);
+	}
 	if (outcome & EXECUTOR_REFUSED) {
 		const char *why = executor_reason(client->executor, &error);
 
@@ -260,7 +264,8 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 	}
 	if (outcome & EXECUTOR_ACTED) {
 		client_acted(worker, client, &report, now);
-		look_for_reset(worker, client, &report, now);
+		if (client->acting == CORE_SUSPEND && !report.error)
+			look_for_reset(worker, client, &report.cost, now);
 	}
 	if (outcome & EXECUTOR_CHANGED)
 		outsider_changed(client);
