@@ -16,9 +16,10 @@
 #define NAME_RECORD "kfdschedd-rec"
 #define NAME_EXECUTOR "kfdschedd-exec"
 #define NAME_CONFIG "kfdschedd-conf"
+#define NAME_LOG "kfdschedd-log"
 
 #define OWN_NAMES                                                                                  \
 	NAME_COMMAND, NAME_DAEMON, NAME_WORKER, NAME_DOOR, NAME_HTTP, NAME_READER, NAME_RECORD,    \
-		NAME_EXECUTOR, NAME_CONFIG
+		NAME_EXECUTOR, NAME_CONFIG, NAME_LOG
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/own_names.h"
 #include "common/wait.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/privilege.h"
@@ -38,7 +39,7 @@ static _Noreturn void copy(int in)
 	sigset_t all;
 	ssize_t n;
 
-	prctl(PR_SET_NAME, "kfdschedd-log");
+	prctl(PR_SET_NAME, NAME_LOG);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	dup2(in, STDIN_FILENO);
