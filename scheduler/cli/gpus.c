@@ -3,18 +3,17 @@
 
 #include <stdbool.h>
 
+#include "common/nodes.h"
 #include "common/plain_text.h"
-
-#define GPUS_MAX 128 /* sixteen cards of eight partitions */
 
 static const struct gpu_name *all(size_t *n)
 {
-	static struct gpu_name names[GPUS_MAX];
+	static struct gpu_name names[GPU_NODES_MAX];
 	static size_t count;
 	static bool is_read;
 
 	if (!is_read)
-		count = gpu_names_read("", names, GPUS_MAX);
+		count = gpu_names_read("", names, GPU_NODES_MAX);
 	is_read = true;
 	*n = count;
 	return names;

@@ -240,13 +240,6 @@ int options_too_many(const struct verb *verb, const char *word)
 	return cli_usage(verb, "'%s' is one argument too many", word);
 }
 
-int options_pid(const struct verb *verb, const char *word, int *pid)
-{
-	const struct verb_option option = {WORD_PID(pid)};
-
-	return take(verb, &option, word);
-}
-
 int options_read(const struct verb *verb, int argc, char **argv, const struct verb_option *options)
 {
 	int code = read_options(verb, argc, argv, ":", options);

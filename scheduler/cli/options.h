@@ -113,8 +113,6 @@ int options_read(const struct verb *verb, int argc, char **argv, const struct ve
 int options_before_command(const struct verb *verb, int argc, char **argv,
 			   const struct verb_option *options, char ***command);
 
-/* For a word that can be read only when others are known. */
-int options_pid(const struct verb *verb, const char *word, int *pid);
 int options_too_many(const struct verb *verb, const char *word);
 
 #endif

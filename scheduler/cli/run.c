@@ -18,7 +18,7 @@ static int run(int argc, char **argv)
 {
 	const char *priority = NULL, *group = NULL;
 	double slo_us = 0;
-	/* The shim reads whole numbers of them. */
+	/* The shim keeps whole microseconds. */
 	const struct verb_option options[] = {
 		{OPTION_PRIORITY(&priority)},
 		{OPTION_NAME("group", &group, PROTOCOL_GROUP_MAX - 1, "a name of 1 to 63 bytes")},

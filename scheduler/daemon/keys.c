@@ -16,7 +16,7 @@ const char *key_allowed(const struct key *key, char text[static KEY_ALLOWED])
 	switch (key->kind) {
 	case KEY_TIME:
 	case KEY_SLO:
-		snprintf(text, KEY_ALLOWED, "a whole number with its unit (us, ms, s), %s..%s", low,
+		snprintf(text, KEY_ALLOWED, "a number with its unit (us, ms, s), %s..%s", low,
 			 high);
 		return text;
 	case KEY_MICROSECONDS:

@@ -13,7 +13,6 @@
 
 #include "common/nodes.h"
 
-/* The driver's most: eight cards in eight partitions. */
 #define TOPOLOGY_GPUS GPU_NODES_MAX
 
 struct topology_gpu {

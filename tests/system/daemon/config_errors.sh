@@ -16,7 +16,7 @@ wrong() {
 }
 
 printf '[scheduler]\nslow_suspend = 5\n' >"$work/bad.ini"
-wrong "$work/bad.ini:2: slow_suspend = 5: must be a whole number with its unit" "$work/bad.ini"
+wrong "$work/bad.ini:2: slow_suspend = 5: must be a number with its unit" "$work/bad.ini"
 wrong "$work/none: No such file" "$work/none"
 wrong "$work: is a folder" "$work"
 wrong "not a text file" "$BUILD/lane_client"
