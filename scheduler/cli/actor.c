@@ -56,8 +56,12 @@ static int await(enum actor_end *end)
 
 	*end = ACTOR_RETURNED;
 	for (;;) {
-		if (waitpid(acting, &status, WUNTRACED) < 0)
-			continue; /* a signal was forwarded */
+		if (waitpid(acting, &status, WUNTRACED) < 0) {
+			if (errno == EINTR)
+				continue; /* a signal was forwarded */
+			*end = ACTOR_KILLED;
+			return CLI_FAILED;
+		}
 		if (!WIFSTOPPED(status))
 			break;
 		*end = ACTOR_STOPPED;
@@ -73,11 +77,14 @@ static int await(enum actor_end *end)
 int actor_run(const struct verb *verb, int (*act)(void *context, int signals), void *context,
 	      enum actor_end *end)
 {
-	struct sigaction action = {.sa_handler = forward};
+	struct sigaction action = {.sa_handler = forward}, old[ENDING];
 	pid_t parent = getpid();
 	sigset_t set, before;
+	int code;
 
 	*end = ACTOR_RETURNED;
+	/* If SIGCHLD is inherited as ignored, the kernel reaps the child by itself. */
+	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&set);
 	for (size_t i = 0; i < ENDING; i++)
 		if (!is_unwanted(ending[i]))
@@ -98,10 +105,15 @@ int actor_run(const struct verb *verb, int (*act)(void *context, int signals), v
 	}
 	for (size_t i = 0; i < ENDING; i++)
 		if (!is_unwanted(ending[i]))
-			sigaction(ending[i], &action, NULL);
+			sigaction(ending[i], &action, &old[i]);
 	sigemptyset(&set);
 	sigprocmask(SIG_SETMASK, &set, NULL);
-	return await(end);
+	code = await(end);
+	/* The number of the child may be another process's from now on. */
+	for (size_t i = 0; i < ENDING; i++)
+		if (!is_unwanted(ending[i]))
+			sigaction(ending[i], &old[i], NULL);
+	return code;
 }
 
 const char *actor_sentence(enum actor_end end)
