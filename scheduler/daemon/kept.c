@@ -80,23 +80,27 @@ bool kept_store(struct kept *kept, const struct kept_process *process)
 
 bool kept_store_policy(struct kept *kept, uint32_t gpu_id, const struct core_policy *policy)
 {
-	struct kept_policy *place = NULL;
+	struct kept_policy *place = NULL, *before = NULL;
 
 	for (uint32_t i = 0; i < KEPT_POLICIES; i++) {
 		struct kept_policy *p = &kept->policies[i];
 
-		if (used(&p->used) && p->gpu_id == gpu_id) {
-			place = p;
-			break;
-		}
-		if (!used(&p->used) && !place)
+		if (used(&p->used) && p->gpu_id == gpu_id)
+			before = p;
+		else if (!used(&p->used))
 			place = p;
 	}
+	if (!place)
+		place = before;
 	if (!place)
 		return false;
 	set_used(&place->used, false);
 	place->gpu_id = gpu_id;
 	place->policy = *policy;
 	set_used(&place->used, true);
+	/* A worker that is killed before leaves both policies, one killed above the old one, if the
+	 * table is not full. */
+	if (before && before != place)
+		set_used(&before->used, false);
 	return true;
 }

@@ -212,7 +212,7 @@ static void start(struct worker *worker, struct client *client)
 		return;
 	/* Its agent came after the tag, and could not register here. */
 	shim = reader_has_shim(client->peer.pid);
-	if (shim == -EINPROGRESS)
+	if (reader_has_none(shim))
 		return;
 	if (shim > 0)
 		client_cannot(worker, client, "the shim is in it, and has not registered here");
