@@ -87,7 +87,6 @@ struct doctor_daemon {
 	enum doctor_known sys_ptrace; /* its worker has CAP_SYS_PTRACE */
 	int64_t open_files;	      /* its worker's limit */
 	int64_t other_pid;	      /* a kfdschedd that is not the one that answered; 0: none */
-	bool socket_is_set;	      /* by --socket or KFDSHIM_SOCKET */
 };
 
 struct doctor_facts {

@@ -184,8 +184,12 @@ static int look(struct monitor *m, const struct observe_list **list, enum observ
 	const char *why;
 
 	*list = recorded_best(&m->observation, source, &why);
-	if (*source == OBSERVE_NOBODY)
-		snprintf(m->why, sizeof(m->why), "%s", why);
+	if (*source != OBSERVE_NOBODY)
+		return 0;
+	snprintf(m->why, sizeof(m->why), "%s", why);
+	for (unsigned i = OBSERVE_NOBODY + 1; i < OBSERVE_SOURCES; i++)
+		if (m->observation.answer[i].asked && m->observation.answer[i].error)
+			m->error = m->observation.answer[i].error;
 	return 0;
 }
 

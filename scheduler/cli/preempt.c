@@ -138,16 +138,17 @@ static int write_svg(const struct preempt_job *job, const struct preempt_result 
 		     const struct preempt_figures *figures, const char *path)
 {
 	FILE *svg = fopen(path, "we");
-	bool whole = svg != NULL;
+	int error = svg ? 0 : errno;
 
 	if (svg) {
 		preempt_svg(job, result, figures, svg);
-		whole = !ferror(svg);
-		whole = fclose(svg) == 0 && whole;
+		error = ferror(svg) ? EIO : 0;
+		if (fclose(svg) != 0)
+			error = errno;
 	}
-	return whole ? CLI_DONE
-		     : cli_failed(&verb_preempt, "%s could not be written: %s", path,
-				  strerror(errno));
+	return error ? cli_failed(&verb_preempt, "%s could not be written: %s", path,
+				  strerror(error))
+		     : CLI_DONE;
 }
 
 static int show(const struct preempt_job *job, const struct options *options,

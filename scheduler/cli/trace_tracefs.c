@@ -253,8 +253,10 @@ int tracefs_open(struct tracefs *tracefs, const char *root, const char *name)
 	if (proc_namespace(0, "pid") == PROC_FIRST_PID_NAMESPACE)
 		tracefs_remove_leftovers(root);
 	snprintf(path, sizeof(path), "%s/instances/%s", root, name);
-	if (strlen(path) >= sizeof(tracefs->folder))
+	if (strlen(path) >= sizeof(tracefs->folder)) {
+		say(tracefs, "the path of a trace instance in %s/instances is too long", root);
 		return -ENAMETOOLONG;
+	}
 	if (mkdir(path, 0700) != 0 && errno != EEXIST) {
 		error = -errno;
 		say(tracefs, "no trace instance can be made in %s/instances: %s", root,
