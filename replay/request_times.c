@@ -48,7 +48,8 @@ void request_times_begin(struct request_times *times, uint64_t due_ns, uint64_t 
 
 void request_times_end(struct request_times *times, uint64_t end_ns)
 {
-	times->spans[times->count - 1].end_ns = end_ns;
+	if (times->count > 0 && !times->spans[times->count - 1].end_ns)
+		times->spans[times->count - 1].end_ns = end_ns;
 }
 
 static void put_span(FILE *file, const struct request_span *span)

@@ -146,9 +146,13 @@ static bool is_compute(const json_t *queue)
 
 static int take_node(const json_t *json, struct top_state *state)
 {
-	uint32_t gpu_id = (uint32_t)number(json, "gpu_id");
-	struct top_node *node = top_find_node(state, gpu_id);
+	int64_t gpu_id_or_none = number(json, "gpu_id");
+	uint32_t gpu_id = (uint32_t)gpu_id_or_none;
+	struct top_node *node;
 
+	if (gpu_id_or_none < 0)
+		return 0;
+	node = top_find_node(state, gpu_id);
 	if (!node)
 		node = top_state_node(state, gpu_id);
 	if (!node)
