@@ -56,10 +56,33 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 	return true;
 }
 
+/* When `other` became active (has become idle) on a node that the client uses, the last time. 0: on
+ * none. */
+static uint64_t caused_ns(const struct client *client, const struct client *other, bool suspend)
+{
+	uint64_t latest = 0, at;
+
+	for (uint32_t a = 0; a < LANE_NODES && other->gpu_id[a]; a++) {
+		if ((other->activity[a] & 1) != suspend)
+			continue;
+		for (uint32_t b = 0; b < LANE_NODES && client->gpu_id[b]; b++) {
+			if (other->gpu_id[a] != client->gpu_id[b])
+				continue;
+			at = suspend ? other->active_ns[a] : other->idle_ns[a];
+			/* both must be active for a suspend */
+			if (suspend && client->active_ns[b] > at)
+				at = client->active_ns[b];
+			if (at > latest)
+				latest = at;
+		}
+	}
+	return latest;
+}
+
 void client_find_cause(struct worker *worker, struct client *client)
 {
 	bool suspend = client->acting == CORE_SUSPEND;
-	uint64_t latest = 0;
+	uint64_t latest = 0, at;
 
 	for (uint32_t i = 0; i < worker->client_end; i++) {
 		const struct client *other = worker->clients[i];
@@ -67,20 +90,9 @@ void client_find_cause(struct worker *worker, struct client *client)
 		if (!other || other->phase != CLIENT_SERVED || !standing_may(other, client) ||
 		    other->priority <= client->priority)
 			continue;
-		for (uint32_t a = 0; a < LANE_NODES && other->gpu_id[a]; a++)
-			for (uint32_t b = 0; b < LANE_NODES && client->gpu_id[b]; b++) {
-				uint64_t at;
-
-				if (other->gpu_id[a] != client->gpu_id[b] ||
-				    (other->activity[a] & 1) != suspend)
-					continue;
-				at = suspend ? other->active_ns[a] : other->idle_ns[a];
-				/* both must be active for a suspend */
-				if (suspend && client->active_ns[b] > at)
-					at = client->active_ns[b];
-				if (at > latest)
-					latest = at;
-			}
+		at = caused_ns(client, other, suspend);
+		if (at > latest)
+			latest = at;
 	}
 	client->cause_ns = latest;
 }
