@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* What a client's time goes into. What its state means is known when the core has decided, and
- * holds until the next decision: then the time in between is charged. */
+/* Categories of each client's time (enum core_time). The category is known when the core has
+ * decided, and holds until the next decision, which charges the time in between to it. */
 #include "scheduler/core/state.h"
 
 const char *core_time_name(enum core_time time)
@@ -22,6 +22,7 @@ static bool is_leased(const struct core *core, const struct unit *unit, uint64_t
 	return false;
 }
 
+/* The category that a client's time belongs to in its present state. */
 static enum core_time time_of(const struct client *c, const struct unit *unit, bool leased)
 {
 	switch (c->state) {
@@ -34,14 +35,15 @@ static enum core_time time_of(const struct client *c, const struct unit *unit, b
 	case CORE_SUSPENDED:
 		break;
 	}
-	if (!unit->held) /* its resume has failed, and is tried again */
+	if (!unit->held) /* a resume has failed and is tried again */
 		return CORE_TIME_RESUMING;
 	if (leased)
 		return CORE_TIME_ORDERED;
 	return unit->pressed ? CORE_TIME_HELD : CORE_TIME_HELD_OVER;
 }
 
-/* A client may have come after the time at which the others are decided. */
+/* Time since the last charge. A client may have been added after `now`, the time of the decision
+ * for the others. */
 static uint64_t passed(const struct client *c, uint64_t now)
 {
 	return now > c->time_since ? now - c->time_since : 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-/* Clients, their units, and the nodes where they have work: who is there, and what they
- * say. What follows from it is decide.c's. */
+/* Clients, their gangs, and the node entries where they have work; the functions that report
+ * events. Decisions are made in decide.c. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "scheduler/core/state.h"
 
 #define SLOT_BITS 16
-#define SLOT_MASK ((1u << SLOT_BITS) - 1) /* as core_index */
+#define SLOT_MASK ((1u << SLOT_BITS) - 1) /* as in core_index() */
 
 struct core *core_create(const struct core_config *config, uint32_t max_clients)
 {
@@ -65,17 +65,19 @@ static struct unit *unit_of(const struct core *core, const struct client *c)
 
 /* ---- counts ---- */
 
-/* Is it on the GPU, or about to be? */
+/* Is the client on the GPU, or being resumed? */
 static bool present(const struct client *c)
 {
 	return c->state == CORE_RUNNING || c->state == CORE_RESUMING;
 }
 
+/* The highest bit of the mask plus one; 0: no bit is set. */
 static uint32_t highest(uint32_t mask)
 {
 	return mask ? 32u - (uint32_t)__builtin_clz(mask) : 0;
 }
 
+/* Counts one more or one fewer of a priority, and keeps its bit in the mask. */
 static void count(uint32_t *mask, uint16_t counts[CORE_PRIORITIES], int priority, bool up)
 {
 	counts[priority] += up ? 1 : -1;
@@ -85,8 +87,10 @@ static void count(uint32_t *mask, uint16_t counts[CORE_PRIORITIES], int priority
 		*mask &= ~(1u << priority);
 }
 
-/* Those that are pressed by now, or are not any more: a unit of priority p is while
- * somebody above p is urgent. By deadline it also matters when that must be alone. */
+/* Queues the gangs on a node entry whose contention may have changed. A gang of priority p is
+ * contended while work above p is active there, so these are the gangs between the old and the new
+ * highest priority (`before`: the old mask). Under policy deadline the times in due_ns matter as
+ * well, so then these are all gangs below the higher of both. */
 static void queue_concerned(struct core *core, const struct node *node, uint32_t before,
 			    bool due_changed)
 {
@@ -114,6 +118,8 @@ bool node_presses(const struct node *node, const struct node *other)
 				 (node->rights.may & other->rights.lets));
 }
 
+/* Counts the changed priorities of another node entry in this one, whose clients they can preempt.
+ * up: the bits that are set now. */
 static void count_foreign(struct node *node, uint32_t priorities, uint32_t up)
 {
 	for (; priorities; priorities &= priorities - 1) {
@@ -123,7 +129,8 @@ static void count_foreign(struct node *node, uint32_t priorities, uint32_t up)
 	}
 }
 
-/* Its part in the sums of its GPU: does anybody work there beside somebody more urgent? */
+/* Updates the part of this node entry in the sums of its GPU. It is urgent if a client has work
+ * there with a lower priority than the highest that is active. */
 static void node_sum(struct core *core, struct node *node)
 {
 	bool urgent = node->working &&
@@ -136,7 +143,8 @@ static void node_sum(struct core *core, struct node *node)
 	node->summed_suspended = node->suspended;
 }
 
-/* What is urgent there has changed, or who it is. */
+/* To be called when `urgent` of a node entry has changed, or the clients behind it. Updates the
+ * node entries whose clients they can preempt, and queues the gangs that are concerned. */
 static void urgent_changed(struct core *core, struct node *node, uint32_t before)
 {
 	bool by_deadline = node_policy(core, node)->rule == CORE_DEADLINE;
@@ -156,7 +164,8 @@ static void urgent_changed(struct core *core, struct node *node, uint32_t before
 	}
 }
 
-/* Brings a word of the client's places from what they are counted as to what they are to be. */
+/* Changes the counts of the places in one word of the client's sets: from those in c->counted to
+ * the given ones. */
 static void recount(struct core *core, struct client *c, int priority, uint32_t word,
 		    uint64_t urgent, uint64_t working, uint64_t absent)
 {
@@ -194,7 +203,8 @@ bool client_presses(const struct client *c)
 	return c->priority >= 0 && !c->passive && present(c) && node_set_any(&c->active);
 }
 
-/* By deadline it matters which of its clients press, and what they have to reach. */
+/* To be called when the gang's active clients or their objectives have changed, because policy
+ * deadline depends on both. */
 static void objective_changed(struct core *core, const struct unit *unit)
 {
 	FOR_CLIENTS (core, unit, c)
@@ -205,7 +215,7 @@ static void objective_changed(struct core *core, const struct unit *unit)
 		}
 }
 
-/* Word of all its places. */
+/* The word with the bits of all places of the client. */
 static uint64_t places_word(const struct client *c, uint32_t word)
 {
 	uint32_t more = c->place_count - word * NODE_SET_WORD;
@@ -213,7 +223,8 @@ static uint64_t places_word(const struct client *c, uint32_t word)
 	return more < NODE_SET_WORD ? (UINT64_C(1) << more) - 1 : UINT64_MAX;
 }
 
-/* urgent, working: a client of its unit presses, or works. */
+/* Updates the counts of one client. urgent: a client of its gang preempts (client_presses());
+ * working: one has work, suspended or not. */
 static void client_count(struct core *core, struct client *c, const struct unit *unit, bool urgent,
 			 bool working)
 {
@@ -232,8 +243,8 @@ static void client_count(struct core *core, struct client *c, const struct unit 
 	}
 }
 
-/* What one client of a group does counts on the nodes of all of them: a rank that has nothing in
- * flight has some as soon as the others are done. */
+/* The activity of one client of a group counts on the nodes of all of them, because a rank that has
+ * no work in flight gets some as soon as the others are done. */
 void unit_recount(struct core *core, struct unit *unit)
 {
 	bool urgent = false, working = false, others = false;
@@ -266,7 +277,7 @@ void client_uncount(struct core *core, struct client *c)
 		recount(core, c, priority, i, 0, 0, 0);
 }
 
-/* It is counted as absent alone. */
+/* Takes the client out of the counts that are kept by priority. */
 static void discount(struct core *core, struct client *c)
 {
 	int priority = unit_of(core, c)->priority;
@@ -275,7 +286,7 @@ static void discount(struct core *core, struct client *c)
 		recount(core, c, priority, i, 0, 0, c->counted.absent.words[i]);
 }
 
-/* ---- units ---- */
+/* ---- gangs ---- */
 
 void unit_prioritise(struct core *core, struct unit *unit)
 {
@@ -285,7 +296,7 @@ void unit_prioritise(struct core *core, struct unit *unit)
 		if (c->priority > priority)
 			priority = c->priority;
 	if (priority != unit->priority) {
-		/* Out of the counts of the old one, into those of the new. */
+		/* Leave the counts of the old priority, then enter those of the new one. */
 		FOR_CLIENTS (core, unit, c)
 			discount(core, c);
 		unit->priority = priority;
@@ -319,7 +330,7 @@ struct unit *unit_new(struct core *core)
 	uint32_t at = 0;
 	struct unit *unit;
 
-	/* There is room: each has a client. */
+	/* There is room, because each gang in use has a client. */
 	while (at < core->unit_top && core->units[at].first != NOBODY)
 		at++;
 	if (at == core->unit_top)
@@ -329,7 +340,7 @@ struct unit *unit_new(struct core *core)
 		.first = NOBODY,
 		.priority = CORE_PRIORITY_UNSET,
 		.heap_at = NOBODY,
-		.queued = unit->queued, /* it may still stand in the queue */
+		.queued = unit->queued, /* the old gang of this index may still be queued */
 	};
 	return unit;
 }
@@ -353,7 +364,7 @@ void client_unlink(struct core *core, struct client *c)
 		timer_set(core, unit, CORE_NEVER);
 }
 
-/* ---- nodes ---- */
+/* ---- policies of nodes ---- */
 
 static const struct core_policy *policy_of(const struct core *core, uint32_t gpu_id)
 {
@@ -375,7 +386,7 @@ static uint32_t *gpu_chain(struct core *core, uint32_t gpu_id)
 	return &core->chains[gpu_id * UINT32_C(0x9e3779b1) >> (32 - GPU_CHAIN_BITS)];
 }
 
-/* NOBODY: no client knows it. */
+/* The index of a GPU; no index if no client uses it. */
 static uint32_t gpu_find(const struct core *core, uint32_t gpu_id)
 {
 	uint32_t at = *gpu_chain((struct core *)core, gpu_id);
@@ -385,7 +396,7 @@ static uint32_t gpu_find(const struct core *core, uint32_t gpu_id)
 	return at;
 }
 
-/* There is room: each client has some for CORE_NODES. */
+/* Adds a GPU. There is room, because the array has CORE_NODES entries for each client. */
 static uint32_t gpu_begin(struct core *core, uint32_t gpu_id)
 {
 	uint32_t at = core->free_gpu, *chain = gpu_chain(core, gpu_id);
@@ -399,7 +410,7 @@ static uint32_t gpu_begin(struct core *core, uint32_t gpu_id)
 	return at;
 }
 
-/* It has no node any more. */
+/* Frees a GPU that has no node entry any more. */
 static void gpu_end(struct core *core, struct gpu *gpu)
 {
 	uint32_t at = (uint32_t)(gpu - core->gpus), *link = gpu_chain(core, gpu->gpu_id);
@@ -413,6 +424,7 @@ static void gpu_end(struct core *core, struct gpu *gpu)
 
 /* ---- nodes ---- */
 
+/* Adds a node entry. Active clients of other rights that can preempt there are counted at once. */
 static uint32_t node_begin(struct core *core, const struct core_rights *rights, uint32_t gpu)
 {
 	uint32_t at = core->free_node;
@@ -438,6 +450,7 @@ static uint32_t node_begin(struct core *core, const struct core_rights *rights, 
 	return at;
 }
 
+/* The index of the node entry of these rights on a GPU; adds both where they do not exist. */
 static uint32_t node_for(struct core *core, const struct core_rights *rights, uint32_t gpu_id)
 {
 	uint32_t gpu = gpu_find(core, gpu_id);
@@ -450,7 +463,7 @@ static uint32_t node_for(struct core *core, const struct core_rights *rights, ui
 	return node_begin(core, rights, gpu);
 }
 
-/* No client knows it any more. */
+/* Frees a node entry that no client uses any more. */
 static void node_end(struct core *core, struct node *node)
 {
 	uint32_t at = (uint32_t)(node - core->nodes);
@@ -518,9 +531,10 @@ void client_leave_places(struct core *core, struct client *c)
 	c->place_count = 0;
 }
 
-/* ---- what is told ---- */
+/* ---- events ---- */
 
-/* Where dues count now they may not have been kept. */
+/* Recalculates due_ns everywhere, because it was not kept up to date where the policy was not
+ * deadline. */
 static void policies_changed(struct core *core)
 {
 	for (uint32_t i = 0; i < core->node_top; i++)
@@ -653,7 +667,7 @@ void core_set_priority(struct core *core, core_id id, int priority)
 		return;
 	c->priority = priority;
 	unit_prioritise(core, unit_of(core, c));
-	client_recount(core, c); /* it may take part from now on, or not any more */
+	client_recount(core, c); /* the client may have got a priority, or lost it */
 }
 
 void core_set_passive(struct core *core, core_id id)
@@ -723,7 +737,7 @@ void core_set_lease(struct core *core, core_id id, uint64_t until_ns)
 	unit_queue(core, unit_of(core, c));
 }
 
-/* ---- what is asked ---- */
+/* ---- queries ---- */
 
 void core_look_node(const struct core *core, uint32_t gpu_id, bool *urgent, uint32_t *suspended)
 {

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
-/* Which units are held, and what follows for their clients. */
+/* Decides which gangs are held, and which of their clients are suspended or resumed for that. */
 #include <errno.h>
 #include <string.h>
 
 #include "scheduler/core/state.h"
 
-/* Suspends from the front, resumes from the back. */
+/* The caller's array, filled with suspends from the front and resumes from the back. */
 struct actions {
 	struct core_action *list;
 	size_t max, suspends, resumes;
 };
 
-/* ---- what came of an action ---- */
+/* ---- results of actions ---- */
 
+/* Records whether the last suspend was slow. The pause doubles with each one in a row, and
+ * CORE_SLOW_MAX in a row exempt the client for good. */
 static void slow_learn(struct client *c, bool slow, uint64_t now)
 {
 	c->slow = slow ? c->slow + 1 : 0;
@@ -40,7 +42,7 @@ static void suspend_finished(struct core *core, struct client *c, struct unit *u
 	}
 	c->suspends++;
 	gaps_cost_learn(&unit->suspend_ns, duration_ns);
-	if (unit->unpaid) /* the others of the unit are suspended beside it */
+	if (unit->unpaid) /* once a hold: the clients of a gang are suspended at the same time */
 		debt_add(core, unit, duration_ns);
 	unit->unpaid = false;
 	slow_learn(c, duration_ns > core->config.slow_suspend_ns, now);
@@ -57,7 +59,8 @@ static void resume_finished(const struct core *core, struct client *c, struct un
 		return;
 	}
 	c->state = CORE_RUNNING;
-	/* A client that makes and destroys queues all the time must not preempt the node as often. */
+	/* A client that creates and destroys queues all the time must not cause a suspension, and
+	 * with it a preemption of the whole node, each time. */
 	c->not_before = c->early ? c->suspended_since + CORE_RETRY_NS : 0;
 	if (c->not_before < c->slow_until)
 		c->not_before = c->slow_until;
@@ -94,9 +97,9 @@ void core_finished(struct core *core, core_id id, int error, uint64_t duration_n
 	unit_queue(core, unit);
 }
 
-/* ---- the unit ---- */
+/* ---- the gang ---- */
 
-/* When the starvation bound ends this time of being held. */
+/* When the starvation bound ends the present hold. */
 static uint64_t starved_at(const struct core *core, const struct unit *unit)
 {
 	uint64_t max = core->config.max_suspended_ns;
@@ -104,7 +107,8 @@ static uint64_t starved_at(const struct core *core, const struct unit *unit)
 	return unit->held_since + (unit->stretch_ns < max ? max - unit->stretch_ns : 0);
 }
 
-/* Who was held for as long as is allowed must first have run for as long as it must. */
+/* Until when the gang must run before it can be held again, because it has been on hold for
+ * max_suspended_ns and has not run for min_run_ns since; 0: no limit. */
 static uint64_t rest_until(const struct core *core, const struct unit *unit)
 {
 	uint64_t min = core->config.min_run_ns;
@@ -114,7 +118,8 @@ static uint64_t rest_until(const struct core *core, const struct unit *unit)
 	return unit->running_since + (min - unit->ran_ns);
 }
 
-/* It must wait for something: what it does then is not prompt. */
+/* Lowers *next to `until` and returns false, for conditions that are not met yet. The actions that
+ * follow later are not prompt, because they had to wait. */
 static bool not_yet(struct core *core, struct unit *unit, uint64_t *next, uint64_t until)
 {
 	FOR_CLIENTS (core, unit, c)
@@ -123,7 +128,7 @@ static bool not_yet(struct core *core, struct unit *unit, uint64_t *next, uint64
 	return false;
 }
 
-/* Who has no priority is only seen, unless a person has it suspended. */
+/* A client without a priority takes part in a hold only by an operator's lease. */
 static bool takes_part(const struct client *c, bool leased)
 {
 	return c->priority >= 0 || leased;
@@ -144,7 +149,7 @@ bool unit_hindered(const struct core *core, const struct unit *unit, bool leased
 	return false;
 }
 
-/* Whom to suspend, now. */
+/* Can a client of the gang be suspended now? If only later, *next is lowered to that time. */
 static bool can_act(const struct core *core, const struct unit *unit, bool leased, uint64_t now,
 		    uint64_t *next)
 {
@@ -158,7 +163,8 @@ static bool can_act(const struct core *core, const struct unit *unit, bool lease
 	return false;
 }
 
-/* A client of it can be held no more, so none can. */
+/* Does a client that takes part have to run, because it cannot be suspended or its suspend has
+ * failed? Then no client of the gang can be held. */
 static bool must_run(const struct core *core, const struct unit *unit, bool leased)
 {
 	FOR_CLIENTS (core, unit, c)
@@ -173,8 +179,8 @@ static bool wants_resume(const struct unit *unit, const struct client *c, bool l
 	       !takes_part(c, leased);
 }
 
-/* Is there a suspension? Whom it was for may be in a call that it would block, or on
- * the way back although a resume has failed. */
+/* Does the hold still keep a client suspended? It does not if each of them is in a teardown call,
+ * or has a failed resume that is to be repeated. */
 static bool holds_any(const struct core *core, const struct unit *unit, bool leased, uint64_t now)
 {
 	FOR_CLIENTS (core, unit, c)
@@ -184,7 +190,7 @@ static bool holds_any(const struct core *core, const struct unit *unit, bool lea
 	return false;
 }
 
-/* What is in flight is awaited. */
+/* Is a suspend in flight? The decision to release waits for its end. */
 static bool is_being_suspended(const struct core *core, const struct unit *unit)
 {
 	FOR_CLIENTS (core, unit, c)
@@ -203,6 +209,8 @@ uint64_t unit_leased_until(const struct core *core, const struct unit *unit)
 	return until;
 }
 
+/* Should the gang, which is not on hold, be held now? If only later, *next is lowered to the time
+ * of the next try. */
 static bool wants_hold(struct core *core, struct unit *unit, const struct press *press, bool leased,
 		       uint64_t now, uint64_t *next)
 {
@@ -228,6 +236,7 @@ static bool wants_hold(struct core *core, struct unit *unit, const struct press 
 	return true;
 }
 
+/* Begins a hold. If the gang has run for min_run_ns in all, the starvation bound counts from 0. */
 static void hold(struct core *core, struct unit *unit, uint64_t now)
 {
 	unit->ran_ns += now - unit->running_since;
@@ -242,7 +251,7 @@ static void hold(struct core *core, struct unit *unit, uint64_t now)
 	unit->unpaid = unit->pressed;
 }
 
-/* It is pressed, and yet it may run. */
+/* Does the gang, which is on hold and contended, have to run for its share now? */
 static bool gets_its_share(struct core *core, struct unit *unit, uint32_t percent, uint64_t now,
 			   uint64_t *next)
 {
@@ -250,13 +259,14 @@ static bool gets_its_share(struct core *core, struct unit *unit, uint32_t percen
 
 	if (left == 0)
 		return !not_yet(core, unit, next, CORE_NEVER);
-	/* It may be held on into the next window, where the account is anew. */
+	/* With time left beyond the end of the window the hold goes on into the next one, whose
+	 * account starts at 0. */
 	not_after(next, now + left < end ? now + left : end);
 	return false;
 }
 
-/* The unit is contended no longer, and waits for the time of the highest expected gain, or for its
- * turn; `waits`: it has waited for its turn so far, which turn_ends() has not ended. */
+/* Is the gang, which is uncontended, held on until the time of the highest expected gain, or until
+ * its turn? waits: it waited for its turn before, and turn_ends() has not ended the wait. */
 static bool is_held_over(struct core *core, struct unit *unit, bool waits, uint64_t now,
 			 uint64_t *next)
 {
@@ -269,11 +279,13 @@ static bool is_held_over(struct core *core, struct unit *unit, bool waits, uint6
 	return unit->waits && !not_yet(core, unit, next, over);
 }
 
+/* Should the gang, which is on hold, be released now? If only later, *next is lowered to the time
+ * of the next try. */
 static bool wants_release(struct core *core, struct unit *unit, const struct press *press,
 			  bool leased, uint64_t now, uint64_t *next)
 {
 	uint64_t starved = starved_at(core, unit);
-	bool beside = unit->starved; /* one that has reached its bound */
+	bool beside = unit->starved; /* to be released with another gang; see starve() */
 	bool waits = unit->waits;
 
 	unit->starved = false;
@@ -295,6 +307,7 @@ static bool wants_release(struct core *core, struct unit *unit, const struct pre
 	return !is_held_over(core, unit, waits, now, next);
 }
 
+/* Marks a gang on hold to be released with another one that has reached its starvation bound. */
 static void starve(struct core *core, struct unit *unit)
 {
 	if (!unit->held || !unit->pressed || unit->starved || is_being_suspended(core, unit))
@@ -303,8 +316,9 @@ static void starve(struct core *core, struct unit *unit)
 	unit_queue(core, unit);
 }
 
-/* In another tenant some unit may reach its bound at any time: the units of a node run for that no more
- * often than their own bound lets them. */
+/* Releases the gangs on a node entry with a gang that has reached its starvation bound. Gangs of
+ * other tenants may reach theirs at any time, so that happens at most once in max_suspended_ns,
+ * which is as often as the own bound would release these gangs. */
 static void starve_on(struct core *core, struct node *node, uint64_t now)
 {
 	if (node->starved_ns && now - node->starved_ns < core->config.max_suspended_ns)
@@ -320,8 +334,9 @@ static void starve_on(struct core *core, struct node *node, uint64_t now)
 	}
 }
 
-/* A unit that must run disturbs more urgent work: so all that are held on the same GPUs run then,
- * instead of one after the other. One that has work on several GPUs takes the moment to all of them. */
+/* A gang that has reached its starvation bound disturbs more urgent work when it runs. So all gangs
+ * that are held on the same GPUs run in the same span, instead of one after the other. A gang with
+ * work on several GPUs releases the gangs on all of them. */
 static void starve_beside(struct core *core, const struct unit *unit, uint64_t now)
 {
 	FOR_CLIENTS (core, unit, c)
@@ -348,6 +363,7 @@ void unit_release(const struct core *core, struct unit *unit, uint64_t now)
 	}
 }
 
+/* Records whether the gang is contended. */
 static void pressure(struct unit *unit, bool pressed, uint64_t now)
 {
 	if (pressed == unit->pressed)
@@ -379,7 +395,8 @@ static void act(struct core *core, struct client *c, enum core_verb verb, uint64
 	client_recount(core, c);
 }
 
-/* false: no room for an action. */
+/* Starts the actions that the gang's clients need now; *next is lowered to the time of those that
+ * have to wait. Returns false if there is no room for an action. */
 static bool act_on(struct core *core, struct unit *unit, bool leased, uint64_t now, uint64_t *next,
 		   struct actions *out)
 {
@@ -407,7 +424,8 @@ static bool act_on(struct core *core, struct unit *unit, bool leased, uint64_t n
 	return true;
 }
 
-/* false: no room for all its actions. */
+/* Evaluates one gang and starts the actions that follow. Returns false if there is no room for all
+ * of them; the gang has to be evaluated again then. */
 static bool decide_unit(struct core *core, struct unit *unit, uint64_t now, struct actions *out)
 {
 	uint64_t next = CORE_NEVER, until = unit_leased_until(core, unit);
@@ -434,11 +452,12 @@ static bool decide_unit(struct core *core, struct unit *unit, uint64_t now, stru
 		return false;
 	timer_set(core, unit, next);
 	if (unit->held != was_held)
-		unit_queue(core, unit); /* how long it may be so */
+		unit_queue(core, unit); /* once more, for the time when this state ends */
 	return true;
 }
 
-/* What was written from the back, in order, after the suspends. */
+/* Moves the resumes, which were written from the back, behind the suspends, in the order in which
+ * they were decided. Returns the number of all actions. */
 static size_t join(struct actions *out)
 {
 	struct core_action *from = out->list + (out->max - out->resumes), *to, swap;

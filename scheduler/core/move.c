@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A client becomes another's, or of another group, while it is held or not. */
+/* Changes of a client's rights or group, possibly while it is held. */
 #include "scheduler/core/state.h"
 
 static bool is_off(const struct client *c)
@@ -7,8 +7,8 @@ static bool is_off(const struct client *c)
 	return c->state == CORE_SUSPENDED || c->state == CORE_SUSPENDING;
 }
 
-/* It was one of several: it takes along what those have been held for, but is held itself
- * only if it is off the GPU. */
+/* Makes a new gang for a client that leaves others: with a copy of their history, but on hold
+ * only if the client itself is off the GPU. */
 static struct unit *split(struct core *core, const struct client *c, const struct unit *from,
 			  uint64_t now)
 {
@@ -24,14 +24,16 @@ static struct unit *split(struct core *core, const struct client *c, const struc
 	return to;
 }
 
+/* Time on hold that counts for the starvation bound. */
 static uint64_t off_for(const struct unit *unit, uint64_t now)
 {
 	return unit->stretch_ns + (unit->held ? now - unit->held_since : 0);
 }
 
-/* Where those whom it joins are held, too, it must not be held anew for as long as is
- * allowed. Where they are not it is resumed, as any client that comes back from a call;
- * it is not held again before it is back (resume_finished). */
+/* Prepares gang `to` for a client that joins it. If both gangs are on hold, the client must not be
+ * held for the whole max_suspended_ns once more, so `to` counts as held for at least as long as
+ * `from`. If `to` is not on hold the client is resumed, as after a teardown call; it is not
+ * suspended again before its resume has finished (resume_finished()). */
 static void join(const struct client *c, const struct unit *from, struct unit *to, uint64_t now)
 {
 	if (!is_off(c) || !from->held || !to->held)
@@ -53,7 +55,8 @@ void core_move(struct core *core, core_id id, const struct core_rights *rights, 
 	from = &core->units[c->unit];
 	if (from->group == group && same_rights(&from->rights, rights))
 		return;
-	/* Out of all counts and lists, and with the same places into those of its own. */
+	/* Node entries belong to rights: leave those of the old rights, and enter those of the
+	 * new ones with the same GPUs. */
 	places = c->place_count;
 	for (uint32_t i = 0; i < places; i++)
 		gpu_ids[i] = core->nodes[c->places[i].node].gpu_id;

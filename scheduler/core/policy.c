@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-/* What the policies of the nodes say of a unit, and what they learn for that. */
+/* Contention of a gang under the policies of its nodes, and what is learned for that: durations of
+ * requests, costs of actions, and gaps in more urgent work. */
 #include <string.h>
 
 #include "scheduler/core/state.h"
 
-#define KNOWN 4u /* values from which on something counts as learned */
+#define KNOWN 4u /* number of requests from which on their duration is known */
 
+/* Cost of a suspend and its resume; 0: not known yet. */
 static uint64_t cost_ns(const struct unit *unit)
 {
 	return unit->suspend_ns && unit->resume_ns ? unit->suspend_ns + unit->resume_ns : 0;
@@ -35,9 +37,10 @@ uint64_t request_ns(const struct client *c)
 	return c->requests < KNOWN ? 0 : c->mean_ns + 4 * c->deviation_ns;
 }
 
-/* From when on nobody less urgent may run beside it, but for what the other's suspension takes.
- * Beside somebody it may get nowhere, so what its request takes alone must still fit in
- * afterwards. */
+/* The time from which on the client has to be alone on the GPU to meet its objective; the time to
+ * suspend the others is not subtracted. The client may make no progress beside other work, so the
+ * whole duration of its request must still fit in from then on. 0, at once: it has no objective,
+ * its requests are not known yet, or they do not fit in the objective. */
 static uint64_t due_of(const struct client *c)
 {
 	uint64_t need = request_ns(c);
@@ -47,7 +50,7 @@ static uint64_t due_of(const struct client *c)
 	return c->busy_since + c->slo_ns - need;
 }
 
-/* The earliest of those of its clients that are there. */
+/* Lowers *due to the earliest time of the gang's active clients. */
 static void not_after_due_of(const struct core *core, const struct unit *of, uint64_t *due)
 {
 	FOR_CLIENTS (core, of, c)
@@ -76,6 +79,8 @@ bool node_dues(const struct core *core, struct node *node)
 	return changed;
 }
 
+/* Lowers *due to the earliest time of those priorities on the node entry that are above the
+ * gang's. */
 static void not_after_dues(const struct node *node, const struct unit *unit, uint64_t *due)
 {
 	for (uint32_t more = node->urgent >> (unit->priority + 1) << (unit->priority + 1); more;
@@ -83,6 +88,8 @@ static void not_after_dues(const struct node *node, const struct unit *unit, uin
 		not_after(due, node->due_ns[__builtin_ctz(more)]);
 }
 
+/* When the gang has to be suspended to make way in time for more urgent work on this node, of its
+ * own rights or of others that can preempt it; 0: at once. */
 static uint64_t first_due(const struct core *core, const struct node *node, const struct unit *unit)
 {
 	uint64_t due = CORE_NEVER, cost = cost_ns(unit);
@@ -95,8 +102,10 @@ static uint64_t first_due(const struct core *core, const struct node *node, cons
 	return due > cost ? due - cost : 0;
 }
 
-/* ---- who is pressed ---- */
+/* ---- contention ---- */
 
+/* Adds to *out the contention of the gang on one node. works: the gang has work there; otherwise
+ * the node counts only for `urgent`. *all is set if the policy gives the gang no share there. */
 static void press_by(const struct core *core, const struct unit *unit, const struct node *node,
 		     bool works, uint64_t now, struct press *out, bool *all)
 {
@@ -128,7 +137,7 @@ static void press_by(const struct core *core, const struct unit *unit, const str
 
 void press_look(const struct core *core, const struct unit *unit, uint64_t now, struct press *out)
 {
-	bool all = false; /* on some node it may not run at all */
+	bool all = false; /* contended on some node without a share */
 
 	*out = (struct press){.later = CORE_NEVER};
 	if (unit->priority < 0)
@@ -150,7 +159,7 @@ void press_look(const struct core *core, const struct unit *unit, uint64_t now, 
 
 /* ---- shares ---- */
 
-/* Of the window of now, with what was since `since`. */
+/* Time off the GPU in the share window of `now`, with the time since `since` as time off. */
 static uint64_t off_in_window(const struct core *core, const struct unit *unit, uint64_t since,
 			      uint64_t now)
 {
@@ -184,8 +193,9 @@ void share_count(const struct core *core, struct unit *unit, uint64_t since, uin
 
 /* ---- hold-over ---- */
 
-/* With so much of more urgent work all debt within the budget is paid off; and a unit whose
- * debt is not waits no longer than this for more of it. */
+/* This much more urgent work pays off all debt that is within the budget. A gang that waits for
+ * its debt to be paid off is resumed after this time without more urgent work in any case, so that
+ * the GPU does not wait idle for requests that may never come. */
 #define BUDGET_NS 1000000000u
 
 static uint64_t budget_ns(const struct core *core)
@@ -193,8 +203,8 @@ static uint64_t budget_ns(const struct core *core)
 	return BUDGET_NS / 100 * (uint64_t)core->config.max_online_overhead;
 }
 
-/* More is not owed: suspensions at the begin of rare requests, which never pay for them, would
- * else be paid by hours of later work. */
+/* The debt has an upper limit, because rare requests never pay for their suspensions: without the
+ * limit hours of later work would have to pay off what they left. */
 void debt_add(const struct core *core, struct unit *unit, uint64_t duration_ns)
 {
 	uint64_t most = budget_ns(core) + unit->suspend_ns;
@@ -202,7 +212,7 @@ void debt_add(const struct core *core, struct unit *unit, uint64_t duration_ns)
 	unit->debt_ns = unit->debt_ns + duration_ns < most ? unit->debt_ns + duration_ns : most;
 }
 
-/* A single suspension is always within it. */
+/* Would one more suspension exceed the budget? A single suspension without debt never does. */
 static bool budget_is_used_up(const struct core *core, const struct unit *unit)
 {
 	uint64_t budget = budget_ns(core);
@@ -215,7 +225,8 @@ static void pay_off(struct unit *unit, uint64_t ns)
 	unit->debt_ns -= ns < unit->debt_ns ? ns : unit->debt_ns;
 }
 
-/* A gap has ended. What kept the unit held may have been another thing than the costs. */
+/* Records whether the gang missed a gap that has ended. A gap counts only if the costs kept the gang
+ * on hold, and not its turn, the budget or a lease. */
 static void missed_learn(const struct core *core, struct unit *unit, uint64_t now)
 {
 	bool missed = unit->held && unit->held_since < unit->urgent_since;
@@ -241,12 +252,12 @@ void urgent_learn(const struct core *core, struct unit *unit, bool urgent, uint6
 	unit->urgent_since = now;
 }
 
-/* A unit beside another gains one part in so many of the time. This is assumed: how much of the GPU
- * two processes leave to each other is not known, and all or nothing are both possible. */
+/* A gang that runs beside another one gains 1/BESIDE of the time. This is assumed: how much of the
+ * GPU two processes leave to each other is not known, and both all and nothing are possible. */
 #define BESIDE 4u
 
-/* The driver's call for the way back returns before all queues are on the GPU again: that way
- * takes as long as the way off, at least. */
+/* The driver's RESUME_QUEUES returns before all queues are on the GPU again, so the measured
+ * duration is too short: a resume is taken to last at least as long as a suspend. */
 uint64_t hold_over_ns(const struct core *core, const struct unit *unit, bool beside)
 {
 	uint32_t weight = core->config.online_weight * (beside ? BESIDE : 1);

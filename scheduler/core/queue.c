@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Which units are to be looked at: those that an event concerns, the most urgent first,
- * and those that are due, by a binary heap. */
+/* The gangs that the next decision evaluates: those that an event concerns, the most urgent first,
+ * and those whose deadline is over, from a binary heap. */
 #include "scheduler/core/state.h"
 
 static uint32_t index_of(const struct core *core, const struct unit *unit)
@@ -39,6 +39,8 @@ struct unit *unit_dequeue(struct core *core)
 	return &core->units[at];
 }
 
+/* ---- the heap of deadlines ---- */
+
 static void put(struct core *core, uint32_t at, uint32_t unit)
 {
 	core->heap[at] = unit;
@@ -50,7 +52,7 @@ static uint64_t key(const struct core *core, uint32_t at)
 	return core->units[core->heap[at]].deadline;
 }
 
-/* The unit at `at` goes where its deadline belongs. */
+/* Moves the gang at index `at` up or down to where its deadline belongs. */
 static void sift(struct core *core, uint32_t at)
 {
 	uint32_t unit = core->heap[at], child;

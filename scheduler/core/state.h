@@ -1,134 +1,174 @@
 /* SPDX-License-Identifier: MIT */
-/* What the core's files share: its state, and the steps by which it changes. */
+/*
+ * Internal state of the scheduler core, and the functions that its files call in each other.
+ * Only files of scheduler/core include this header; users of the core include core.h.
+ *
+ * Terms, with the names that the code has for them:
+ *  - gang (struct unit): the clients that are held and released together;
+ *  - node entry (struct node): one GPU as the clients of one set of rights see it. A GPU has as
+ *    many node entries as there are sets of rights among the clients that use it;
+ *  - contended (`pressed`): more urgent work is active on a node that the gang uses, and the
+ *    node's policy does not let the gang run beside that work.
+ *
+ * Lists are made of indices into the arrays of struct core. No function allocates, reads a clock
+ * or does I/O. Times are nanoseconds of the clock that the caller passes in. Threads: none; the
+ * caller serialises all calls.
+ */
 #ifndef KFDSHIM_SCHEDULER_CORE_STATE_H
 #define KFDSHIM_SCHEDULER_CORE_STATE_H
 
 #include "common/gaps.h"
 #include "scheduler/core/core.h"
 
-#define NOBODY UINT32_MAX
+#define NOBODY UINT32_MAX /* an index of no entry: the end of a list, or in no list */
 
-/* One node as clients of the same rights see it. */
+/* A node entry: one GPU as the clients of one set of rights see it. */
 struct node {
-	uint32_t users; /* clients that know it; 0: free */
+	uint32_t users; /* number of clients with a place here; 0: the entry is free */
 	struct core_rights rights;
 	uint32_t gpu_id;
-	uint32_t next;	     /* of this GPU, or of the free ones; NOBODY: none */
-	uint32_t first;	     /* of the places here; NOBODY: none */
-	uint32_t suspended;  /* clients that are not running and had work here */
-	uint64_t starved_ns; /* when units here were last released by the starvation bound */
-	/* Bit p: a unit of priority p is counted. Of those that are on the GPU with work;
-	 * and of all that have work, suspended or not. */
+	uint32_t next;	     /* next node entry of this GPU, or next free one; or none */
+	uint32_t first;	     /* first place of the list of places here; or none */
+	uint32_t suspended;  /* number of clients that are not running and had work here */
+	uint64_t starved_ns; /* last time when gangs here were released by the starvation bound;
+				0: never */
+	/* Bit p of `urgent`: a client that can preempt is on the GPU with work, in a gang of
+	 * priority p. Bit p of `working`: a client has work in such a gang, suspended or not. A
+	 * client of a group counts here if any client of the group is active or has work. */
 	uint32_t urgent, working;
+	/* Number of clients behind each of these bits. */
 	uint16_t urgent_count[CORE_PRIORITIES], working_count[CORE_PRIORITIES];
-	/* The same as `urgent` of clients of other rights, which may preempt these; counts of
-	 * such nodes. */
+	/* Bit p: a client with other rights that can preempt the clients of this node entry is
+	 * active with priority p. foreign_count[p]: number of node entries with such a client. */
 	uint32_t foreign;
 	uint16_t foreign_count[CORE_PRIORITIES];
-	struct {		/* the unit that is first in turn here, of one priority; turns.c */
-		uint64_t as_of; /* core->turns; if that has changed: not known */
+	/* The gang of `priority` that is first in turn here (turns.c), NULL if there is none; valid
+	 * while as_of is core->turns. */
+	struct {
+		uint64_t as_of;
 		int priority;
-		struct unit *unit; /* NULL: none */
+		struct unit *unit;
 	} turn;
-	uint32_t gpu; /* of core->gpus, in which sums it is as: */
+	uint32_t gpu; /* index in core->gpus */
+	/* The values of this entry that the sums of its GPU contain at present. */
 	uint32_t summed_suspended;
 	bool summed_urgent;
-	/* By priority: when the first of those of `urgent` must be alone, but for what the other's
-	 * suspension takes (node_dues()). Of a node by deadline only. */
+	/* Kept up to date under policy deadline only. due_ns[p]: the first time from which a
+	 * client of priority p has to be alone on the GPU to meet its objective; the time to
+	 * suspend the others is not subtracted. 0: at once; CORE_NEVER: no such client. See
+	 * node_dues(). */
 	uint64_t due_ns[CORE_PRIORITIES];
 };
 
-/* A GPU that clients know: its nodes, one for each rights, and what is asked of it
- * (core_look_node()): sums over them. */
+/* A GPU that at least one client uses, with the sums over its node entries that
+ * core_look_node() returns. */
 struct gpu {
 	uint32_t gpu_id;
-	uint32_t first; /* of its nodes */
-	uint32_t next;	/* of the same chain, or of the free ones; NOBODY: none */
+	uint32_t first; /* its first node entry */
+	uint32_t next;	/* next GPU of the hash chain, or next free one; or none */
+	/* Sum of `suspended`; number of node entries where work runs beside more urgent work. */
 	uint32_t suspended, urgent;
 };
 
-/* GPUs are found in chains, by a hash of gpu_id. */
+/* Size of the hash table of GPUs by gpu_id. GPUs with the same hash are in one chain. */
 #define GPU_CHAIN_BITS 8
 #define GPU_CHAINS (1u << GPU_CHAIN_BITS)
 
-/* A node of a client. A place is named by the client's slot and its own number. */
+/* A client's entry in the list of a node entry. */
 struct place {
-	uint32_t node;
-	uint32_t previous, next; /* of the same node */
+	uint32_t node;		 /* index in core->nodes */
+	uint32_t previous, next; /* places of the same node entry; or none */
 };
+/* The index of a place: of the client's slot, and of the place among the client's own. */
 #define PLACE(slot, number) ((slot)*CORE_NODES + (number))
 
-/* Where a client is counted, and as what. */
+/* How a client is counted at present; bit n of a set: place n of the client. */
 struct tally {
+	/* Places where it is counted in `urgent`, `working` and `suspended` of the node entry. */
 	struct node_set urgent, working, absent;
 };
 
 struct client {
-	core_id id; /* 0: free */
-	uint32_t unit;
-	uint32_t next; /* of the same unit */
-	int priority;
+	core_id id;    /* 0: the slot is free */
+	uint32_t unit; /* index of its gang in core->units */
+	uint32_t next; /* next client of the same gang; or none */
+	int priority;  /* 0..15 or CORE_PRIORITY_UNSET */
 	enum core_capability capability;
 	enum core_state state;
 	enum core_spared spared;
-	bool leaving;
-	bool passive;
-	bool undo;   /* a suspend failed: one resume cleans up */
-	bool early;  /* its last resume was because it was leaving */
-	bool prompt; /* nothing but activity stands between it and its next action */
+	bool leaving; /* in a teardown call that a suspension would block; core_set_leaving() */
+	bool passive; /* can be preempted, never preempts; core_set_passive() */
+	bool undo;    /* a suspend failed: one resume has to clean up */
+	bool early;   /* the last resume was because of `leaving` */
+	bool prompt;  /* the next action depends on activity alone; core_action.prompt */
 
 	uint32_t place_count;
-	bool presses;		/* as of the last recount: client_presses() */
-	struct node_set active; /* where it says that it has work */
-	struct node_set held;	/* the same since its last suspension began: only grows */
+	bool presses;		/* client_presses(), at the last recount */
+	struct node_set active; /* places where the client reports work */
+	struct node_set held;	/* places with work at any time since the last suspension began */
 	struct tally counted;
 
-	uint32_t slow; /* its last suspends, so many in a row */
-	uint64_t slow_until;
+	uint32_t slow;	     /* number of slow suspends in a row */
+	uint64_t slow_until; /* ns; no suspend before, because of the last slow one; 0: none */
+	/* ns; begin of the last suspension; no action before (0: no limit); end of the lease
+	 * (0: none). */
 	uint64_t suspended_since, not_before, lease_until;
 
+	/* ns; objective: the time that a request is allowed to take (0: none); when the client
+	 * last became active, which is when its request began. */
 	uint64_t slo_ns, busy_since;
-	bool interrupted;		/* its request: how long it takes alone does not show */
-	uint64_t mean_ns, deviation_ns; /* of its requests */
-	uint32_t requests;
+	bool interrupted; /* suspended during this request, so its duration is not learned */
+	uint64_t mean_ns, deviation_ns; /* of the durations of its requests */
+	uint32_t requests; /* number of requests learned; counted as far as policy.c needs */
 
+	/* Totals; suspended_ns without the present suspension. */
 	uint64_t suspends, resumes, failures, suspended_ns;
 
-	enum core_time time; /* since time_since */
-	uint64_t time_since, time_ns[CORE_TIMES];
+	enum core_time time;			  /* category of the time since time_since */
+	uint64_t time_since, time_ns[CORE_TIMES]; /* ns; the totals are those until time_since */
 
 	struct place places[CORE_NODES];
 };
 
+/* A gang. */
 struct unit {
-	uint32_t first; /* client; NOBODY: free */
+	uint32_t first; /* its first client; none: the gang is free */
 	struct core_rights rights;
-	uint32_t group;
-	int priority;
+	uint32_t group; /* 0: one client without a group */
+	int priority;	/* the highest of its clients */
+	/* As of the last decision: on hold; contended; `observed` of struct press. */
 	bool held, pressed, observed;
-	bool starved; /* released by the starvation bound, its own or a neighbour's; or about to be */
-	bool waits;   /* for its turn, because another unit was before it when it asked */
+	bool starved; /* released, or to be released at the next decision, because the starvation
+			  bound of this gang or of another one on the same GPU is reached */
+	bool waits;   /* uncontended, and held on until its turn (turns.c) */
 
+	/* ns; begin of the last hold; when the gang was last no longer contended. */
 	uint64_t held_since, unpressed_since;
-	uint64_t over_ns[2]; /* the time until which this gap is held over, alone and [1] beside
-				another unit; 0: not known yet */
-	uint64_t running_since;
-	uint64_t ran_ns;     /* since its last rest from being held was full */
-	uint64_t stretch_ns; /* held meanwhile, the present time excluded */
-	uint64_t run_until;  /* not held before */
+	/* ns; end of the hold-over in this gap: alone, and [1] while another gang has its turn;
+	 * 0: not calculated yet. */
+	uint64_t over_ns[2];
+	uint64_t running_since; /* ns; begin of the present span of running */
+	/* The starvation bound adds these up over several holds, until the gang has run for
+	 * min_run_ns in all. */
+	uint64_t ran_ns;     /* running time, the present span excluded */
+	uint64_t stretch_ns; /* time on hold, the present hold excluded */
+	uint64_t run_until;  /* ns; no hold before */
 
-	uint64_t window, window_off_ns; /* number of the window of a share */
+	/* Number of a share window, and the time off the GPU in that window, in ns. */
+	uint64_t window, window_off_ns;
 
-	uint64_t suspend_ns, resume_ns; /* what they cost, learned; 0: not known */
-	bool urgent;			/* as of struct press, */
-	uint64_t urgent_since;		/* since then, or not since then; 0: there was none */
-	struct gaps gaps;
-	bool unpaid;	  /* its hold is for more urgent work, and not in the debt yet */
-	uint64_t debt_ns; /* suspensions that max_online_overhead of such work has not paid */
+	uint64_t suspend_ns, resume_ns; /* learned duration of such an action; 0: not known */
+	bool urgent;			/* as in struct press, as of the last decision */
+	uint64_t urgent_since;		/* ns; when `urgent` last changed; 0: never */
+	struct gaps gaps;		/* lengths of the gaps in more urgent work */
+	bool unpaid;	  /* the present hold is for more urgent work, and its cost is not in
+			     debt_ns yet */
+	uint64_t debt_ns; /* cost of suspensions that max_online_overhead percent of the more
+			     urgent work's time has not paid off yet */
 
-	uint64_t deadline;
-	uint32_t heap_at; /* NOBODY: it has no deadline */
-	bool queued;
+	uint64_t deadline; /* ns; next decision without an event */
+	uint32_t heap_at;  /* index in core->heap; none: it has no deadline */
+	bool queued;	   /* in one of the lists of core->queue_* */
 };
 
 struct core {
@@ -136,178 +176,219 @@ struct core {
 	struct {
 		uint32_t gpu_id;
 		struct core_policy policy;
-	} policies[CORE_POLICIES];
+	} policies[CORE_POLICIES]; /* of nodes with a policy of their own */
 	uint32_t policy_count;
 
 	uint32_t max_clients;
-	uint32_t top, unit_top, node_top, gpu_top; /* from here on they were never used */
-	uint32_t free_node, free_gpu;		   /* the first of those that are free again */
-	uint32_t chains[GPU_CHAINS];		   /* the first GPU of each */
-	uint32_t granted;			   /* nodes of more rights than a tenant's */
-	uint16_t generation;
-	struct client *clients;
-	struct unit *units;
-	struct node *nodes;
-	struct gpu *gpus;
-	uint64_t turns; /* counts what may change which unit is first in turn */
+	/* Entries of the arrays from these indices on have never been used. */
+	uint32_t top, unit_top, node_top, gpu_top;
+	uint32_t free_node, free_gpu; /* heads of the lists of entries that are free again */
+	uint32_t chains[GPU_CHAINS];  /* first GPU of each hash chain; or none */
+	uint32_t granted;	      /* number of node entries with rights beyond the tenant */
+	uint16_t generation;	      /* upper half of the last core_id */
+	struct client *clients;	      /* [max_clients] */
+	struct unit *units;	      /* [max_clients] */
+	struct node *nodes;	      /* [max_clients * CORE_NODES] */
+	struct gpu *gpus;	      /* [max_clients * CORE_NODES] */
+	uint64_t turns; /* number of changes that can change which gang is first in turn */
 
-	/* Units to look at, a list for each priority; list p + 1 is of priority p. */
+	/* Gangs that the next core_decide() evaluates, in one list for each priority; list
+	 * p + 1 is that of priority p. */
 	uint32_t *queue_next;
 	uint32_t queue_first[CORE_PRIORITIES + 1], queue_last[CORE_PRIORITIES + 1];
-	uint32_t queued; /* bit: that list has some */
-	uint32_t *heap;	 /* of units, by deadline */
+	uint32_t queued; /* bit: that list is not empty */
+	uint32_t *heap;	 /* binary heap of gangs by deadline, the earliest first */
 	uint32_t heap_count;
 };
 
+/* ---- clients.c ---- */
+
+/* Returns the client with this id; NULL if there is none any more. */
 struct client *client_find(const struct core *core, core_id id);
-/* NULL: the end. */
+/* Returns the client of a slot; NULL at the end of a list. */
 static inline struct client *client_at(const struct core *core, uint32_t slot)
 {
 	return slot == NOBODY ? NULL : &core->clients[slot];
 }
+/* Loops over the clients of a gang; declares `c`. */
 #define FOR_CLIENTS(core, unit, c)                                                                 \
 	for (struct client * (c) = client_at(core, (unit)->first); (c);                            \
 	     (c) = client_at(core, (c)->next))
 
+/* Lowers *deadline to `t` if `t` is earlier. */
 static inline void not_after(uint64_t *deadline, uint64_t t)
 {
 	if (t < *deadline)
 		*deadline = t;
 }
 
-/* A client has an order to be suspended until then, or had one. */
+/* Returns the latest end of the leases of the gang's clients, in ns, which may be over;
+ * 0: none of them has a lease. decide.c. */
 uint64_t unit_leased_until(const struct core *core, const struct unit *unit);
-/* A client of it cannot be suspended (any more), so the unit is not held. */
+/* Returns true if a client that takes part in the gang cannot be suspended, or is exempt from
+ * suspension, so that the gang must not be held. leased: the gang is leased, so clients without a
+ * priority take part, too. decide.c. */
 bool unit_hindered(const struct core *core, const struct unit *unit, bool leased);
 
-/* Brings the nodes' counts in line with the client, and with the others of its group, and asks for
- * a look at whom that concerns. */
+/* Updates the counts of the node entries after a change of this client or of another one of its
+ * gang, and queues the gangs that the change concerns for the next decision. */
 void client_recount(struct core *core, struct client *client);
-/* It is in no count any more; the others of its group are to be recounted. */
+/* Takes the client out of all counts and clears its activity. The caller has to recount the
+ * others of its gang. */
 void client_uncount(struct core *core, struct client *client);
+/* client_recount() for all clients of a gang. */
 void unit_recount(struct core *core, struct unit *unit);
-/* A client has gone out of it, and others are in it. */
+/* Updates counts, priority and objectives of a gang that a client has left and that still has
+ * clients. */
 void unit_left(struct core *core, struct unit *unit);
-/* Where it has work itself, suspended or not. Where it counts as having some, with its group:
- * client->counted.working. */
+/* Returns the places where the client itself has work, suspended or not. Those where it counts
+ * as having work, because its group has, are in client->counted.working. */
 static inline const struct node_set *client_working(const struct client *client)
 {
 	return client->state == CORE_RUNNING ? &client->active : &client->held;
 }
-/* Is its activity that of somebody who preempts, and is on the GPU? */
+/* Returns true if the client preempts less urgent work at present: it has a priority, is active,
+ * is on the GPU or being resumed, and is not passive. */
 bool client_presses(const struct client *client);
-/* So many words of a set of its places can have any in them. */
+/* Returns the number of words of a set of places that the client's places need. */
 static inline uint32_t client_words(const struct client *client)
 {
 	return (client->place_count + NODE_SET_WORD - 1) / NODE_SET_WORD;
 }
-/* Each place of `client` in the set; `number` is declared. Leave it by return alone. */
+/* Loops over the places of `client` that are in the set; declares `number`. The body must not
+ * contain `break`, because the macro is two nested loops; `return` is fine. */
 #define FOR_PLACES(client, set, number)                                                            \
 	for (uint32_t word_ = 0; word_ < client_words(client); word_++)                            \
 		for (uint64_t bits_ = (set)->words[word_], number;                                 \
 		     bits_ &&                                                                      \
 		     (number = word_ * NODE_SET_WORD + (uint32_t)__builtin_ctzll(bits_), true);    \
 		     bits_ &= bits_ - 1)
+/* Returns the policy in force on a node entry: that of its GPU, else the common one. Valid until
+ * the next change of policies. */
 const struct core_policy *node_policy(const struct core *core, const struct node *node);
 static inline bool same_rights(const struct core_rights *a, const struct core_rights *b)
 {
 	return a->tenant == b->tenant && a->may == b->may && a->lets == b->lets;
 }
-/* Priorities that press there: bit p. */
+/* Returns the priorities of active work that can preempt the clients of this node entry;
+ * bit p: priority p. */
 static inline uint32_t node_pressing(const struct node *node)
 {
 	return node->urgent | node->foreign;
 }
-/* NULL: the end. */
+/* Returns the node entry with this index; NULL at the end of a list. */
 static inline struct node *node_at(const struct core *core, uint32_t at)
 {
 	return at == NOBODY ? NULL : &core->nodes[at];
 }
-/* The nodes of a GPU. */
+/* Loops over the node entries of a GPU; declares `n`. */
 #define FOR_NODES(core, gpu, n)                                                                    \
 	for (struct node * (n) = node_at(core, (gpu)->first); (n); (n) = node_at(core, (n)->next))
 static inline struct gpu *node_gpu(const struct core *core, const struct node *node)
 {
 	return &core->gpus[node->gpu];
 }
-/* May its clients preempt those of another node of the same GPU? */
+/* Returns true if clients of `node` have the right to preempt clients of `other`, another node
+ * entry of the same GPU. */
 bool node_presses(const struct node *node, const struct node *other);
-/* The client's place for a node, new if need be; -1: no room. */
+/* Returns the number of the client's place for a GPU, which is added if the client has none;
+ * -1 if the client uses CORE_NODES others already. */
 int client_place(struct core *core, struct client *client, uint32_t gpu_id);
-/* It knows no node any more. */
+/* Removes all places of the client, and node entries that no client uses any more. The client must
+ * not be counted (client_uncount()). */
 void client_leave_places(struct core *core, struct client *client);
-/* Out of its unit, which may then be free; into another. */
+/* Takes the client out of its gang; if the gang is empty then, it is free and has no deadline. */
 void client_unlink(struct core *core, struct client *client);
+/* Puts the client, which is in no gang, into this one. */
 void client_link(struct core *core, struct client *client, struct unit *unit);
-/* NULL: there is none. group: not 0. */
+/* Returns the gang of a group, with exactly these rights; NULL: there is none. `group` is not 0. */
 struct unit *unit_find(const struct core *core, const struct core_rights *rights, uint32_t group);
-/* A free one, with nothing in it but what says that it is in no list. */
+/* Returns a new gang without clients. There is always room, because there are no more gangs
+ * than clients. It is free again unless a client is linked. */
 struct unit *unit_new(struct core *core);
-/* Its priority is that of its most urgent client. */
+/* Sets the gang's priority to the highest of its clients, updates the counts, and queues it. */
 void unit_prioritise(struct core *core, struct unit *unit);
-/* It is held no longer. */
+/* Ends the hold of a gang and accounts for it; the decision then resumes its clients. decide.c. */
 void unit_release(const struct core *core, struct unit *unit, uint64_t now);
 
-/* The unit is looked at by the next core_decide. */
+/* ---- queue.c ---- */
+
+/* Queues the gang, so that the next core_decide() evaluates it. */
 void unit_queue(struct core *core, struct unit *unit);
-/* The most urgent of them: whom it presses when it runs need not be resumed. NULL: none. */
+/* Returns the most urgent queued gang and removes it from its list; NULL: none is queued. Because
+ * the most urgent is evaluated first, a gang that becomes contended by its resume is not resumed
+ * for a moment. */
 struct unit *unit_dequeue(struct core *core);
-/* The same at that time; CORE_NEVER: not. */
+/* Sets the time when the gang is to be queued without an event; CORE_NEVER: none. */
 void timer_set(struct core *core, struct unit *unit, uint64_t at);
-/* The earliest; CORE_NEVER. */
+/* Returns the earliest such time of all gangs; CORE_NEVER: none. */
 uint64_t timer_next(const struct core *core);
-/* Asks for a look at all that are due. */
+/* Queues all gangs whose time has come, and clears these times. */
 void timers_due(struct core *core, uint64_t now);
 
 /* ---- account.c ---- */
 
-/* After what changes a client's state or why it is held: charges the time until now. */
+/* Charges the time until `now` to the gang's clients. Must be called after each change of a
+ * client's state and of the reason why it is held, because the time since the last call is
+ * charged by what was in force then. */
 void unit_account(const struct core *core, const struct unit *unit, uint64_t now);
+/* Writes the client's times until `now` to `out`, in ns. */
 void client_times(const struct client *client, uint64_t now, uint64_t out[CORE_TIMES]);
 
 /* ---- turns.c ---- */
 
-/* Returns whether another unit of its priority is before `unit` in turn on a node where it works. For
- * a unit that is held, contended no longer, and has been held over for long enough. */
+/* Returns true if, on a node where the gang has work, another gang of the same priority is before it
+ * in turn. For a gang that is on hold, uncontended, and has been held over for long enough. */
 bool others_turn(struct core *core, const struct unit *unit, uint64_t now);
-/* A client of a unit of that priority works on the node no longer: asks for a look at the first of the
- * units that wait for their turn there. */
+/* Queues the first of the gangs of this priority that wait for their turn on this node entry. To be
+ * called when a client of such a gang has no work there any more. */
 void turn_ends(struct core *core, const struct node *node, int priority);
 
 /* ---- policy.c ---- */
 
+/* The contention of a gang at one moment. */
 struct press {
-	bool pressed;
-	bool urgent;		/* it is, or would be if it worked wherever it did last */
-	bool observed;		/* it would be, by another policy than CORE_OBSERVE */
-	uint64_t later;		/* if not: when it will be, as it is now */
-	uint32_t share_percent; /* it runs for that much; 0: not a bit */
+	bool pressed;		/* contended */
+	bool urgent;		/* contended, or would be with work at all places of its last
+				   hold; gaps in this are what hold-over learns */
+	bool observed;		/* would be contended under another policy than CORE_OBSERVE */
+	uint64_t later;		/* ns; if not contended: when it will be, all else unchanged;
+				   CORE_NEVER: not */
+	uint32_t share_percent; /* if contended: part of each window in which it runs; 0: none */
 };
+/* Evaluates contention of a gang by the policies of the nodes that it uses. */
 void press_look(const struct core *core, const struct unit *unit, uint64_t now, struct press *out);
 
-/* Brings due_ns up to date. true: it has changed. */
+/* Recalculates node->due_ns. Returns true if it has changed. */
 bool node_dues(const struct core *core, struct node *node);
 
-/* What of this window it may still be held: the rest and its way back are its own. */
+/* Returns for how long, in ns, the gang can still be held in this share window: the rest of the
+ * window belongs to the gang, and the time of its resume counts as held. percent: the gang's
+ * share. */
 uint64_t share_left(const struct core *core, const struct unit *unit, uint32_t percent,
 		    uint64_t now);
+/* Returns when the share window of `now` ends, in ns. */
 uint64_t share_window_end(const struct core *core, uint64_t now);
-/* Keeps account of a time off the GPU that ends now. */
+/* Adds a time off the GPU that began at `since` and ends now to the account of its window. */
 void share_count(const struct core *core, struct unit *unit, uint64_t since, uint64_t now);
 
-/* More urgent work comes, or goes. */
+/* Records that more urgent work begins or ends for the gang: learns the gap, or pays off debt.
+ * Does nothing if `urgent` has not changed. */
 void urgent_learn(const struct core *core, struct unit *unit, bool urgent, uint64_t now);
-/* A suspension for more urgent work is owed to max_online_overhead. */
+/* Adds the duration of a suspension for more urgent work to the gang's debt. */
 void debt_add(const struct core *core, struct unit *unit, uint64_t duration_ns);
-/* For how long it is held on when nothing presses it any more; `beside`: where another unit has its
- * turn. */
+/* Returns the hold-over, in ns: for how long the gang is held on after it is no longer contended.
+ * beside: another gang of the same priority has its turn on the node, so that resuming this one
+ * gains less. */
 uint64_t hold_over_ns(const struct core *core, const struct unit *unit, bool beside);
-/* Returns the time until which it is held over in this gap, found once in a gap. For a unit that is
- * contended no longer. */
+/* Returns the end of the hold-over in the present gap, in ns, which is calculated once a gap. For a
+ * gang that is uncontended. */
 uint64_t hold_over_end(const struct core *core, struct unit *unit, bool beside);
 
+/* Updates what is learned of the client's requests by the duration of one. */
 void request_learn(struct client *client, uint64_t duration_ns);
-/* 0: not known yet. */
+/* Returns the duration that nearly all requests of the client stay below: the mean and four mean
+ * deviations, in ns; 0: not known yet. */
 uint64_t request_ns(const struct client *client);
 
 #endif

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * The units that are held for the same work take turns in its gaps: each unit that runs when the
- * gap ends is one suspension more that the work must wait for, and together the units hardly get
- * more of the GPU than one of them.
+ * Turns: gangs of one priority that are held for the same work run one at a time in the gaps of
+ * that work. Each gang that runs when a gap ends costs one more suspension, for which the work has
+ * to wait, and several gangs together hardly get more of the GPU than one of them.
  */
 #include "scheduler/core/state.h"
 
-/* All units that ran are held anew when a gap ends, so the first in turn is the unit that ran
- * longest ago. */
+/* The order of turns is that of the begins of the holds. All gangs that ran are held again when a
+ * gap ends, so the first one is the gang that ran longest ago. */
 static bool is_before(const struct unit *a, const struct unit *b)
 {
 	return a->held_since != b->held_since ? a->held_since < b->held_since : a < b;
 }
 
-/* Will the unit be resumed in this gap, now or so soon that waiting for it costs less than the
- * suspension that is saved? */
+/* Will the gang, which is on hold, be resumed in this gap, at present or so soon that to wait for it
+ * costs less than the suspension that the wait saves? */
 static bool is_resumed_soon(const struct core *core, struct unit *unit, uint64_t now)
 {
 	struct press press;
@@ -25,14 +25,15 @@ static bool is_resumed_soon(const struct core *core, struct unit *unit, uint64_t
 	press_look(core, unit, now, &press);
 	if (press.pressed)
 		return false;
-	/* If this gap has just begun, the unit may not have been decided in it yet. */
+	/* If the gap has just begun, the gang may not have been evaluated in it yet. */
 	over = unit->pressed ? now + hold_over_ns(core, unit, false)
 			     : hold_over_end(core, unit, false);
 	return over <= now + unit->suspend_ns;
 }
 
-/* Does the client's unit run in this gap for work that it shows, so that another can wait for it? A
- * passive client has a queue at all times and perhaps no work. */
+/* Should other gangs wait for the client's gang in this gap? Not for a passive client, because it
+ * counts as active also without work, and not for a gang that cannot be suspended, because it costs
+ * no suspension. */
 static bool takes_turn(const struct core *core, const struct client *c, struct unit *unit,
 		       uint64_t now)
 {
@@ -61,7 +62,8 @@ static struct unit *find_first(const struct core *core, const struct node *node,
 	return first;
 }
 
-/* Many units may ask for the same node in one decision: found once, until something changes. */
+/* The result is kept until something changes, because in one decision many gangs may need it for
+ * the same node entry. */
 static const struct unit *first_in_turn(const struct core *core, struct node *node, int priority,
 					uint64_t now)
 {
@@ -93,7 +95,7 @@ bool others_turn(struct core *core, const struct unit *unit, uint64_t now)
 	return false;
 }
 
-/* One alone: if its turn is not this one either, it waits on, and no unit behind it has a turn. */
+/* Only the first one is queued: if it has to wait on, the gangs behind it have to, too. */
 void turn_ends(struct core *core, const struct node *node, int priority)
 {
 	struct unit *next = NULL;
