@@ -18,13 +18,14 @@
 #define SEALS_SIZE (F_SEAL_SHRINK | F_SEAL_GROW)
 #define SEALS_BOARD (SEALS_SIZE | F_SEAL_FUTURE_WRITE)
 
-/* A writer holds an entry for nanoseconds; who is torn this often is hostile. */
+/* Bound on the tries to read an entry. A client writes an entry within nanoseconds, so only a
+ * hostile one changes it this often. */
 #define READ_TRIES 64
-#define QUEUE_IDS 1024u /* KFD gives ids below this */
+#define QUEUE_IDS 1024u /* KFD's ids are below this */
 #define PRIORITIES 16u
 #define QUEUE_TYPES 5u /* as of KFD 1.17: the last is "SDMA by engine" */
 
-/* Fields of struct lane_queue after `seq`, as 32-bit words. */
+/* struct lane_queue as 32-bit words; word 0 is `seq`. */
 #define QUEUE_WORDS (sizeof(struct lane_queue) / sizeof(uint32_t))
 
 size_t lane_bytes(uint32_t version)
@@ -41,8 +42,8 @@ size_t board_bytes(uint32_t version)
 	return version == LANE_VERSION ? sizeof(struct board) : 0;
 }
 
-/* Maps `size` bytes, of which the file has `bytes`: behind the file's last page they are memory of
- * this process alone. */
+/* Maps `size` bytes. The first `bytes` are those of the file; the pages behind the file's last page
+ * are private to this process, so that a file of an older version needs no special case. */
 static int map_file(int fd, size_t bytes, size_t size, int prot, void **out)
 {
 	void *map = mmap(NULL, size, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -59,16 +60,17 @@ static int map_file(int fd, size_t bytes, size_t size, int prot, void **out)
 	return 0;
 }
 
+/* Creates a memfd of this size. Returns an fd or a negative errno. */
 static int memory_fd(const char *name, size_t bytes)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL), err;
 
-	if (fd < 0 && errno == EINVAL) /* before Linux 6.3 */
+	if (fd < 0 && errno == EINVAL) /* MFD_NOEXEC_SEAL is new in Linux 6.3 */
 		fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -errno;
-	/* A write of the last byte gives it its size: the daemon's filter of system calls has
-	 * none that could shorten a file. */
+	/* Write the last byte to set the size, because the daemon's system call filter does not
+	 * allow calls that could shorten a file (ftruncate). */
 	if (pwrite(fd, "", 1, (off_t)bytes - 1) == 1)
 		return fd;
 	err = -errno;
@@ -76,7 +78,7 @@ static int memory_fd(const char *name, size_t bytes)
 	return err;
 }
 
-/* Lanes and boards begin so. */
+/* The first fields of struct lane and of struct board. */
 struct head {
 	uint64_t magic;
 	uint32_t version, size;
@@ -85,12 +87,13 @@ _Static_assert(offsetof(struct lane, size) == offsetof(struct head, size) &&
 		       offsetof(struct board, size) == offsetof(struct head, size),
 	       "heads");
 
+/* A kind of shared memory. */
 struct kind {
 	const char *name;
 	uint64_t magic;
 	size_t (*bytes)(uint32_t version);
-	size_t size; /* of the mapping */
-	int seals, prot;
+	size_t size;	 /* of the mapping, in bytes */
+	int seals, prot; /* needed on its fd; protection of a client's mapping */
 };
 static const struct kind lanes = {
 	.name = "kfdshim-lane",
@@ -197,8 +200,8 @@ void board_unmap(const struct board *board)
 }
 
 /*
- * Entries are copied word by word with atomic accesses: the other side may
- * read or, if it is hostile, write them at any moment.
+ * Entries are copied word by word with atomic accesses, because the other side can read them at
+ * any moment, and, if it is hostile, also write them.
  */
 static void entry_load(const struct lane_queue *entry, struct lane_queue *out)
 {
@@ -209,6 +212,8 @@ static void entry_load(const struct lane_queue *entry, struct lane_queue *out)
 		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 }
 
+/* Writes an entry under its sequence counter: odd, fields, even. A reader that finds the same even
+ * number before and after its copy has a consistent one. */
 static void entry_store(struct lane_queue *entry, const struct lane_queue *queue)
 {
 	uint32_t *to = (uint32_t *)entry;
@@ -236,6 +241,8 @@ void lane_queue_write(struct lane *lane, uint32_t slot, const struct lane_queue 
 
 	if (slot >= LANE_QUEUES)
 		return;
+	/* A change of `state` alone is no change of the table; it happens with each burst of
+	 * work. */
 	old.seq = new.seq = 0;
 	entry_load(&lane->queues[slot], &old);
 	old.state = new.state;
@@ -291,6 +298,7 @@ bool lane_node_set(struct lane *lane, uint32_t slot, bool active, uint64_t now_n
 	return changed;
 }
 
+/* Are all fields of the copy within their ranges? Addresses cannot be checked. */
 static bool queue_in_range(const struct lane_queue *q)
 {
 	return q->used == 1 && q->queue_id < QUEUE_IDS && q->gpu_id != 0 &&
@@ -333,7 +341,7 @@ int lane_node_read(const struct lane *lane, uint32_t slot, struct lane_node *out
 		return -ENOENT;
 	node = lane_node((struct lane *)(uintptr_t)lane, slot);
 	out->pad = 0;
-	/* The times are stored before the word that announces them. */
+	/* Load this word first: the client stores the times before the word. */
 	out->activity = __atomic_load_n(&node->activity, __ATOMIC_ACQUIRE);
 	out->active_ns = __atomic_load_n(&node->active_ns, __ATOMIC_RELAXED);
 	out->idle_ns = __atomic_load_n(&node->idle_ns, __ATOMIC_RELAXED);
@@ -346,6 +354,8 @@ void lane_event_add(struct lane *lane, const struct lane_event *event)
 	uint64_t number = __atomic_load_n(&lane->events_number, __ATOMIC_RELAXED) + 1;
 	struct lane_event *to = &lane->events[number % LANE_EVENTS];
 
+	/* The number is 0 while the event is written, so that no reader takes a mixture of the old
+	 * event and the new one for either. */
 	__atomic_store_n(&to->number, 0, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	__atomic_store_n(&to->ns, event->ns, __ATOMIC_RELAXED);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Words for what a lane holds: in the shim's log, the daemon's status and dumps. */
+/* Names of values in client shared memory, for the shim's log, the daemon's status and dumps. */
 #include "channel/lane.h"
 
 static const char *name_of(const char *const *names, uint32_t n, uint32_t value)

@@ -102,8 +102,8 @@ const char *protocol_policy_name(enum protocol_policy policy)
 	return policies[policy];
 }
 
-/* Not blocking, because a daemon that accepts no connection must not delay the thread that
- * watches the queues. A full backlog is -EAGAIN. */
+/* The socket is non-blocking, because a daemon that accepts no connections must not delay the
+ * thread that samples the queues. A full backlog is -EAGAIN. */
 static int connect_to(const struct sockaddr_un *addr)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
@@ -114,7 +114,7 @@ static int connect_to(const struct sockaddr_un *addr)
 		return fd;
 	err = -errno;
 	close(fd);
-	/* A socket of another type, and a file that is none. */
+	/* EPROTOTYPE: a socket of another type. Report both as "no socket of this type". */
 	return err == -EPROTOTYPE ? -ENOTSOCK : err;
 }
 
@@ -148,8 +148,9 @@ bool protocol_is_served(const char *path)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return false;
-	/* One of another type answers before it is asked for anything; a file whose
-	 * owner is dead refuses (unix_find_bsd in Linux' net/unix/af_unix.c). */
+	/* Connect with another type on purpose: the kernel then fails with EPROTOTYPE before it
+	 * notifies the owner. A socket file without a living owner is ECONNREFUSED instead
+	 * (unix_find_bsd in Linux' net/unix/af_unix.c). */
 	err = connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) == 0 ? 0 : errno;
 	close(fd);
 	return err == EPROTOTYPE;
@@ -183,7 +184,7 @@ int protocol_send(int fd, const void *data, size_t size, const int *fds, size_t 
 	return (size_t)sent == size ? 0 : -EMSGSIZE;
 }
 
-/* Waits until `fd` can be read; 0, -EAGAIN when the time is over. */
+/* Waits until `fd` is readable. Returns 0; -EAGAIN when the time is over; or a negative errno. */
 static int wait_readable(int fd, int timeout_ms)
 {
 	int ready = poll_one_ns(fd, POLLIN, wait_end_ms(timeout_ms));
@@ -191,8 +192,8 @@ static int wait_readable(int fd, int timeout_ms)
 	return ready > 0 ? 0 : ready ? ready : -EAGAIN;
 }
 
-/* Moves the descriptors of `msg` to `fds`; closes all of them and returns
- * false if there are more than `room`. */
+/* Moves the fds of `msg` to `fds`. Returns false if there are more than `room`; those beyond are
+ * closed, and the caller has to close the others. */
 static bool take_fds(struct msghdr *msg, int *fds, size_t room, size_t *count)
 {
 	struct cmsghdr *header;
@@ -235,7 +236,7 @@ int protocol_receive(int fd, void *data, size_t size, int *fds, size_t *nfds, in
 			return err;
 		msg.msg_control = &control;
 		msg.msg_controllen = sizeof(control);
-		/* MSG_TRUNC: the packet's true length comes back. */
+		/* MSG_TRUNC: return the full length of a packet that is longer than the buffer. */
 		got = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT | MSG_TRUNC);
 	} while (got < 0 && errno == EINTR);
 	if (got < 0)
@@ -246,7 +247,7 @@ int protocol_receive(int fd, void *data, size_t size, int *fds, size_t *nfds, in
 		err = -ECONNRESET;
 	else if ((size_t)got != size)
 		err = -EPROTO;
-	else if (msg.msg_flags & MSG_CTRUNC) /* and there was room for all: no number was free */
+	else if (msg.msg_flags & MSG_CTRUNC) /* the buffer has room, so no fd number was free */
 		err = -EMFILE;
 	if (err) {
 		for (size_t i = 0; i < count; i++) {
@@ -277,7 +278,8 @@ int protocol_send_text(int fd, const struct protocol_welcome *head, const char *
 	return (size_t)sent == sizeof(*head) + head->bytes ? 0 : -EMSGSIZE;
 }
 
-/* One packet: its head, and its text at `text`, which has room for PROTOCOL_TEXT_MAX. */
+/* Receives one packet of a reply: its head, and its text, for which `text` has PROTOCOL_TEXT_MAX
+ * bytes of room. */
 static int receive_piece(int fd, struct protocol_welcome *head, char *text, int timeout_ms)
 {
 	struct iovec parts[] = {

@@ -1,40 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What goes over the daemon's socket (SOCK_SEQPACKET, one struct a packet).
+ * The protocol on the daemon's socket (SOCK_SEQPACKET, one struct a packet).
  *
- * A client sends one packet, its hello, and nothing after it: the daemon shuts the
- * connection for reading then, so a later send fails with EPIPE. No descriptor may come
- * with it: where the kernel can refuse them (SO_PASSRIGHTS, Linux 6.16), the send fails
- * with EPERM, else the connection is closed. The peer's identity comes from the kernel
+ * A client sends one packet, its hello, and nothing after it: the daemon then shuts the
+ * connection down for reading, so a later send fails with EPIPE. The hello must not carry file
+ * descriptors: where the kernel can refuse them (SO_PASSRIGHTS, Linux 6.16) the send fails with
+ * EPERM, elsewhere the daemon closes the connection. The peer's identity comes from the kernel
  * (SO_PEERPIDFD), never from the hello.
  *
- * Shim: gets a welcome with three descriptors (SCM_RIGHTS, in this order: lane, board,
- * eventfd that wakes the daemon). Each later packet only wakes it, because of an order in
- * the lane; its content means nothing. A socket is used for that because the daemon must
- * write to nothing that a client can lock or make full: a pipe can be locked by a reader,
- * an eventfd be made to block by its O_NONBLOCK, which all that have it share. The end of
- * a client is its pidfd, never a hang-up.
- * Command: sends hello with PROTOCOL_ASK, gets an answer: the state of all, or with `pid`
- * all that is known of one workload, as JSON text. An answer is one packet or several: each
- * is a struct protocol_welcome and `bytes` bytes of text; `more` is 1 in all but the last.
- * Or with PROTOCOL_ORDER, and (but for PROTOCOL_POLICY) the process that it is about,
- * as the sender's PID namespace numbers it. The answer's text is one sentence, whether
- * it is done (0) or refused.
- * Or with PROTOCOL_EVENTS: after the answer, which has no text, each packet is
- * one event as JSON text (docs/formats.md) of at most PROTOCOL_EVENT_MAX bytes. A reader
- * that does not read loses some, and gets their number instead.
- * Or with PROTOCOL_RECENT: answered as PROTOCOL_ASK, the text is a list of the last
- * events.
+ * PROTOCOL_SHIM: the reply is a welcome with three fds (SCM_RIGHTS, in this order: client shared
+ * memory, daemon shared memory, the eventfd that wakes the daemon). Each later packet only wakes
+ * the client, because of a hold command in its shared memory; the content of the packet has no
+ * meaning. A socket is used for that because the daemon must not write to anything that a client
+ * can lock or fill: a reader can lock a pipe, and can make an eventfd block through O_NONBLOCK,
+ * which is shared by all that have the file open. The end of a client is the exit of its process,
+ * by pidfd, never a hang-up.
  *
- * Versions. A hello says which ones its sender speaks, from the oldest to the newest; the welcome
- * says which one is spoken: the newest that both know. Structs grow at their end alone, so a packet
- * and a lane of an older version are the beginning of those of a newer one. Daemon, shim and command
- * speak the version before their own, too: a host's daemon may be upgraded before or after its
- * containers. A daemon of version 4 knows no range and takes the oldest for the one.
+ * A command sends one of these kinds:
+ * PROTOCOL_ASK: the reply is JSON text: the state of all workloads, or, with `pid`, everything
+ * about one workload. A reply is one packet or several: each is a struct protocol_welcome and
+ * `bytes` bytes of text; `more` is 1 in all but the last.
+ * PROTOCOL_ORDER: a control request, with the process that it is about (except for
+ * PROTOCOL_POLICY), numbered as in the sender's PID namespace. The reply's text is one sentence,
+ * both if the request is done (status 0) and if it is refused.
+ * PROTOCOL_EVENTS: after the reply, which has no text, each packet is one event as JSON text
+ * (docs/formats.md) of at most PROTOCOL_EVENT_MAX bytes. A client that does not read loses
+ * events, and receives their number instead.
+ * PROTOCOL_RECENT: the reply is as that to PROTOCOL_ASK; its text is a list of the last events.
  *
- * Beside the socket of the daemon is one that only root and the daemon's own user can
- * connect to (PROTOCOL_ROOT): its connections come first, so no crowd at the other one
- * keeps root out. protocol_connect() takes it where it may.
+ * Versions: a hello contains the oldest and the newest version that its sender supports. The
+ * welcome contains the version in use, which is the newest that both support. Structs grow at
+ * their end only, so a packet or client shared memory of an older version is the beginning of one
+ * of a newer version. Daemon, shim and command also support the version before their own, because
+ * a host's daemon can be upgraded before or after its containers. A daemon of version 4 does not
+ * know of a range, and takes the oldest version in the hello as the only one.
+ *
+ * Beside the daemon's socket is a second one that only root and the daemon's own user can connect
+ * to (PROTOCOL_ROOT). Its connections are served first, so that a crowd at the first socket cannot
+ * keep root out. protocol_connect() uses it when it is allowed to.
  */
 #ifndef KFDSHIM_CHANNEL_PROTOCOL_H
 #define KFDSHIM_CHANNEL_PROTOCOL_H
@@ -46,19 +49,21 @@
 #include "channel/lane.h"
 
 #define PROTOCOL_MAGIC 0x4453464bu /* "KFSD" */
-#define PROTOCOL_VERSION 5u	   /* the newest, */
-#define PROTOCOL_OLDEST 4u	   /* and the oldest that is spoken here; what all refusals have */
-#define PROTOCOL_HELLO_MAX 1024u   /* bytes of a newer version's: what is behind ours is not read */
+#define PROTOCOL_VERSION 5u	   /* newest version that is supported here */
+#define PROTOCOL_OLDEST 4u	   /* oldest one; also the version of each refusal */
+#define PROTOCOL_HELLO_MAX                                                                         \
+	1024u /* bytes of a hello of a newer version; the part behind
+				      struct protocol_hello is not read */
 #define PROTOCOL_SOCKET "/run/kfdsched/socket"
-#define PROTOCOL_ROOT ".root" /* what follows the socket's name in that of root's own */
+#define PROTOCOL_ROOT ".root" /* suffix of the socket for root */
 #define PROTOCOL_GROUP_MAX LANE_GROUP_MAX
 
 enum protocol_kind {
 	PROTOCOL_SHIM = 1,   /* a workload registers */
-	PROTOCOL_ASK = 2,    /* a command asks for the daemon's state */
-	PROTOCOL_ORDER = 3,  /* a command wants something done */
-	PROTOCOL_EVENTS = 4, /* a command wants to be told what happens */
-	PROTOCOL_RECENT = 5, /* a command asks what has happened lately */
+	PROTOCOL_ASK = 2,    /* a command queries the daemon's state */
+	PROTOCOL_ORDER = 3,  /* a command sends a control request (enum protocol_verb) */
+	PROTOCOL_EVENTS = 4, /* a command subscribes to events */
+	PROTOCOL_RECENT = 5, /* a command queries the last events */
 };
 
 enum protocol_verb {
@@ -68,10 +73,10 @@ enum protocol_verb {
 	PROTOCOL_POLICY = 4,
 };
 
-/* Of each process what changes, and how many queues it has on which node. */
+/* A brief state: for each process the values that change, and its number of queues on each node. */
 #define PROTOCOL_BRIEF 1u
 
-/* As enum core_rule. */
+/* Same values as enum core_rule. */
 enum protocol_policy {
 	PROTOCOL_POLICY_STRICT = 0,
 	PROTOCOL_POLICY_SHARE = 1,
@@ -82,99 +87,123 @@ enum protocol_policy {
 #define PROTOCOL_EVENT_MAX 4096u
 
 #define PROTOCOL_WELCOME_FDS 3u
-#define PROTOCOL_TEXT_MAX 16384u /* bytes of text in one packet of an answer */
+#define PROTOCOL_TEXT_MAX 16384u /* bytes of text in one packet of a reply */
 
-/* KFDSHIM_LEVEL: how this process may be held back. */
+/* KFDSHIM_LEVEL: by which level the process can be held. */
 enum protocol_level {
 	PROTOCOL_LEVEL_AUTO = 0,
 	PROTOCOL_LEVEL_TRAP = 1,
 	PROTOCOL_LEVEL_SELF = 2,
 	PROTOCOL_LEVEL_GATE = 3,
 	PROTOCOL_LEVEL_WEIGHT = 4,
-	PROTOCOL_LEVEL_OBSERVE = 5, /* neither holds others back nor is held */
+	PROTOCOL_LEVEL_OBSERVE = 5, /* not held, and does not cause holds */
 };
 
-/* Priorities of the contract: 0..15, 15 the most urgent. */
-#define PRIORITY_OWN (-2)   /* in an order: what the process says of itself */
-#define PRIORITY_UNSET (-1) /* seen, never scheduled */
+/* Priorities: 0..15, 15 the most urgent. */
+#define PRIORITY_OWN (-2)   /* in a control request: the priority that the process has set itself */
+#define PRIORITY_UNSET (-1) /* shown, never scheduled */
 #define PRIORITY_OFFLINE 2
 #define PRIORITY_ONLINE 15
 
+/* The only packet of a client. Each field names the kinds (enum protocol_kind, here without
+ * PROTOCOL_) or verbs that use it. */
 struct protocol_hello {
 	uint32_t magic;
-	uint32_t version; /* the oldest that its sender speaks */
-	uint32_t kind;
-	int32_t priority;	/* shim: its own; PROTOCOL_PRIORITY: what it gets */
-	uint32_t level;		/* shim: enum protocol_level */
-	uint32_t slo_us;	/* shim: what its requests may take; 0: it does not say */
-	int32_t pid;		/* ask: of whom, as the daemon sees it; 0: of all */
-	uint32_t verb;		/* order: enum protocol_verb; ask of all: 0 or PROTOCOL_BRIEF */
-	uint32_t lease_s;	/* PROTOCOL_SUSPEND: for so long; 0: while the connection lasts */
-	uint32_t gpu_id;	/* PROTOCOL_POLICY: of this node; 0: of all that have none of
-				   their own */
-	uint32_t policy;	/* PROTOCOL_POLICY: enum protocol_policy */
-	uint32_t share_percent; /* PROTOCOL_POLICY: 1..99 with share, else 0 */
+	uint32_t version; /* oldest version that the sender supports */
+	uint32_t kind;	  /* enum protocol_kind */
+	int32_t priority; /* SHIM: its own; ORDER, verb PROTOCOL_PRIORITY: the new one */
+	uint32_t level;	  /* SHIM: enum protocol_level */
+	uint32_t slo_us;  /* SHIM: us that its requests are allowed to take; 0: no objective */
+	int32_t pid;	  /* ASK: the process, in the daemon's PID namespace; 0: all */
+	uint32_t verb;	  /* ORDER: enum protocol_verb; ASK for all: 0 or PROTOCOL_BRIEF */
+	uint32_t lease_s; /* PROTOCOL_SUSPEND: duration in s; 0: while the connection lasts */
+	uint32_t gpu_id;  /* PROTOCOL_POLICY: the node; 0: all without a policy of their own */
+	uint32_t policy;  /* PROTOCOL_POLICY: enum protocol_policy */
+	uint32_t share_percent;		/* PROTOCOL_POLICY: 1..99 with share, else 0 */
 	char group[PROTOCOL_GROUP_MAX]; /* NUL-terminated, may be empty */
-	int32_t target_pid;		/* order: the process, in the sender's PID namespace */
-	uint32_t newest;		/* version that its sender speaks; 0: `version` */
-	uint64_t target_inode; /* order: st_ino of its pidfd, which from Linux 6.9 on no other
-				    process has, so a number that is used again is noticed */
+	int32_t target_pid;		/* ORDER: the process, in the sender's PID namespace */
+	uint32_t newest;		/* newest version that the sender supports; 0: `version` */
+	uint64_t target_inode; /* ORDER: st_ino of its pidfd, by which a reused PID is detected;
+				  unique from Linux 6.9 on */
 };
 
-/* A welcome, and the head of each packet of an answer. */
+/* A welcome, and the head of each packet of a reply. */
 struct protocol_welcome {
 	uint32_t magic;
-	uint32_t version; /* that is spoken */
-	int32_t status;	  /* 0, or a negative errno: refused, and no descriptors follow */
-	uint32_t more;	  /* 1: another packet of the same answer follows */
-	uint64_t bytes;	  /* of text behind this struct, at most PROTOCOL_TEXT_MAX */
+	uint32_t version; /* version in use */
+	int32_t status;	  /* 0, or a negative errno: refused, and no fds follow */
+	uint32_t more;	  /* 1: another packet of the same reply follows */
+	uint64_t bytes;	  /* bytes of text behind this struct, at most PROTOCOL_TEXT_MAX */
 };
 
-/* The version of lane and board that goes with one of the protocol. */
+/* Returns the version of shared memory that belongs to a version of the protocol. */
 static inline uint32_t protocol_lane(uint32_t version)
 {
 	return version < PROTOCOL_VERSION ? LANE_OLDEST : LANE_VERSION;
 }
 
-/* The version to speak with the sender of this hello; 0: none in common, or no hello at all. */
+/* Returns the version to use with the sender of a hello; 0: it supports none that is supported
+ * here, or the struct is no hello. */
 uint32_t protocol_common(const struct protocol_hello *hello);
-/* Of a welcome, or the head of an answer: is it one, of a version that is spoken here? */
+/* Returns true if the struct is a welcome, or the head of a reply, of a supported version. */
 bool protocol_is_welcome(const struct protocol_welcome *welcome);
 
-/* Parses KFDSHIM_PRIORITY: "online", "offline", "0".."15". -EINVAL otherwise. */
+/* ---- names ---- */
+
+/* Parses KFDSHIM_PRIORITY: "online", "offline", "0".."15". Returns 0, or -EINVAL for another text;
+ * *out is set on success only. */
 int protocol_priority(const char *text, int *out);
 
-/* Parses KFDSHIM_LEVEL: "auto", "trap", "self", "gate", "weight", "observe".
- * -EINVAL otherwise. */
+/* Parses KFDSHIM_LEVEL: "auto", "trap", "self", "gate", "weight", "observe". Returns 0, or -EINVAL
+ * for another text. */
 int protocol_level(const char *text, enum protocol_level *out);
+/* Returns the name of a level, a static string. */
 const char *protocol_level_name(enum protocol_level level);
 
-/* Parses "strict", "share", "deadline", "observe". -EINVAL otherwise. */
+/* Parses "strict", "share", "deadline", "observe". Returns 0, or -EINVAL for another text. */
 int protocol_policy(const char *text, enum protocol_policy *out);
+/* Returns the name of a policy, a static string. */
 const char *protocol_policy_name(enum protocol_policy policy);
 
-/* Connects to `path` (close-on-exec, non-blocking), as root to its root's socket if that
- * answers. A negative errno: -ENOENT and -ECONNREFUSED mean that no daemon is there,
- * -ENOTSOCK not a socket of our type, -EAGAIN that more clients wait than the daemon takes:
- * try again. */
+/* ---- packets ---- */
+
+/*
+ * Connects to the socket at `path`; as root, to the socket for root beside it, if that answers.
+ * Never blocks. Returns an fd (close-on-exec, non-blocking, owned by the caller), or a negative
+ * errno:
+ *  -ENOENT, -ECONNREFUSED: there is no daemon;
+ *  -ENOTSOCK: the file is not a socket of this type;
+ *  -ENAMETOOLONG: the path does not fit in a socket's address;
+ *  -EAGAIN: the daemon's backlog is full; a later try can succeed.
+ */
 int protocol_connect(const char *path);
-/* Has a living process a socket of our type at `path`? It is not connected to, and
- * learns nothing of it. false also if that cannot be told. */
+/* Returns true if a living process has a SOCK_SEQPACKET socket at `path`. That process does not
+ * notice, because no connection is made. Returns false also if the answer cannot be found out. */
 bool protocol_is_served(const char *path);
-/* One packet with up to `nfds` descriptors (at most 16). Never blocks: -EAGAIN
- * if the peer does not read. -EPIPE, and no signal, if it hung up. */
+/* Sends one packet with up to 16 fds, which stay open. Never blocks, raises no signal. Returns 0 or
+ * a negative errno; -EAGAIN: the peer does not read; -EPIPE: the peer has hung up. */
 int protocol_send(int fd, const void *data, size_t size, const int *fds, size_t nfds);
-/* Receives one packet of exactly `size` bytes; *nfds in: room, out: received
- * (all close-on-exec; the caller owns them). -EPROTO: another size, or more
- * descriptors than room (then none is left open). -EMFILE: this process may have no
- * more of them (the same). -EAGAIN: `timeout_ms` over. -ECONNRESET: hung up. */
+/*
+ * Receives one packet of exactly `size` bytes. *nfds: room in `fds` on entry, number of fds on
+ * return (close-on-exec, owned by the caller). nfds NULL: no fds are accepted. Returns 0 or a
+ * negative errno; no received fd is left open then:
+ *  -EPROTO: the packet has another size, or more fds than there is room for;
+ *  -EMFILE: this process has reached its limit of fds;
+ *  -EAGAIN: no packet within `timeout_ms` (negative: no limit);
+ *  -ECONNRESET: the peer has hung up.
+ */
 int protocol_receive(int fd, void *data, size_t size, int *fds, size_t *nfds, int timeout_ms);
-/* One packet of an answer: head->bytes of `text` behind *head. Returns as protocol_send(). */
+/* Sends one packet of a reply: *head and head->bytes bytes of `text`. Returns as
+ * protocol_send(). */
 int protocol_send_text(int fd, const struct protocol_welcome *head, const char *text);
-/* A whole answer: packets until one without `more`. Returns the status of the last, and the
- * text, NUL-terminated, in *text, which the caller frees (NULL: there is none); -EPROTO if a
- * packet is none of an answer or all exceed `most` bytes, else as protocol_receive().
- * `timeout_ms` counts for each packet. */
+/*
+ * Receives a whole reply: packets until one without `more`. `timeout_ms` counts for each packet.
+ * *text: the text, NUL-terminated, to be freed by the caller; NULL: there is none. Returns the
+ * status of the last packet, or an error:
+ *  -EPROTO: a packet is not part of a reply, or the text is longer than `most` bytes;
+ *  -ENOMEM;
+ *  others as protocol_receive().
+ */
 int protocol_receive_text(int fd, char **text, size_t most, int timeout_ms);
 
 #endif
