@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How often something may happen: `burst` times at once, and once in each `period_ns`
- * in the long run. A budget that is all zero is full. Kept as the time at which it is full
- * again (the generic cell rate algorithm, ITU-T I.371), so there is nothing to refill.
+ * A rate limit: an event is allowed `burst` times at once, and once in each `period_ns` in the long
+ * run. The state is the time at which the budget is full again (the generic cell rate algorithm,
+ * ITU-T I.371), so that nothing has to be refilled. A budget that is all zero is full.
  *
- * Pure: no clock. Times are nanoseconds of one clock that never goes back. Threads: the
- * caller guards it.
+ * Pure: no clock. Times are nanoseconds of one clock that never goes back. Threads: the caller
+ * serialises the calls for a budget.
  */
 #ifndef KFDSHIM_COMMON_BUDGET_H
 #define KFDSHIM_COMMON_BUDGET_H
@@ -22,7 +22,7 @@ struct budget {
 	uint64_t full_ns;
 };
 
-/* The first time from `now` on at which there is something to take. */
+/* Returns the first time, not before `now`, at which budget_take() succeeds. */
 static inline uint64_t budget_next(const struct budget *budget, const struct budget_rule *rule,
 				   uint64_t now)
 {
@@ -31,7 +31,7 @@ static inline uint64_t budget_next(const struct budget *budget, const struct bud
 	return budget->full_ns > now + ahead ? budget->full_ns - ahead : now;
 }
 
-/* Takes one; false: nothing is left, and nothing was taken. */
+/* Counts one event. Returns false if the limit is reached; the event does not count then. */
 static inline bool budget_take(struct budget *budget, const struct budget_rule *rule, uint64_t now)
 {
 	if (budget_next(budget, rule, now) > now)
@@ -40,7 +40,7 @@ static inline bool budget_take(struct budget *budget, const struct budget_rule *
 	return true;
 }
 
-/* Is it as if nothing had ever been taken? */
+/* Returns true if the budget is full, so that its state can be dropped. */
 static inline bool budget_full(const struct budget *budget, uint64_t now)
 {
 	return budget->full_ns <= now;

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hook is no cancellation point: neither ioctl nor ringing a doorbell is one, while
- * open, read, write, close and nanosleep are. A thread that is cancelled in one of those
- * would end in the middle of somebody else's call, with our locks held. So what may use
- * them puts it off, and gives the thread back as it was.
+ * Protection from thread cancellation, for code that runs in threads of the application.
+ *
+ * A hook must not be a cancellation point: neither ioctl nor the ring of a doorbell is one, but
+ * open, read, write, close and nanosleep are. A thread that is cancelled in one of these would end
+ * in the middle of the application's call, with locks of the agent held. So hooks that can reach
+ * such a call disable cancellation and restore the thread's state at their end.
  */
 #ifndef KFDSHIM_COMMON_CANCEL_H
 #define KFDSHIM_COMMON_CANCEL_H
 
 #include <pthread.h>
 
-/* Takes what cancel_off returned. */
+/* Restores the state that cancel_off() returned. */
 static inline void cancel_as_before(const int *state)
 {
 	pthread_setcancelstate(*state, NULL);
 }
 
+/* Disables cancellation of the calling thread. Returns the state before. */
 static inline int cancel_off(void)
 {
 	int state;
@@ -24,7 +27,7 @@ static inline int cancel_off(void)
 	return state;
 }
 
-/* Until the end of the block. */
+/* Disables cancellation until the end of the enclosing block. */
 #define NOT_CANCELLED                                                                              \
 	__attribute__((cleanup(cancel_as_before), unused)) const int cancel_state = cancel_off()
 

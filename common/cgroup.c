@@ -11,7 +11,7 @@ const char *cgroup_next(const char **text, size_t *length, bool *unified)
 		line = *text;
 		end = line + strcspn(line, "\n");
 		*text = *end ? end + 1 : end;
-		/* NUMBER:CONTROLLERS:PATH; no controllers: the unified one */
+		/* NUMBER:CONTROLLERS:PATH; the unified hierarchy has no controllers here */
 		path = memchr(line, ':', (size_t)(end - line));
 		path = path ? memchr(path + 1, ':', (size_t)(end - path - 1)) : NULL;
 		if (!path || path[1] != '/')
@@ -33,6 +33,8 @@ void cgroup_path(const char *text, char *out, size_t size)
 	while ((path = cgroup_next(&text, &length, &unified))) {
 		if (length >= size)
 			continue;
+		/* "/" only while there is no path; another one only in place of none or "/",
+		 * unless it is the unified one. */
 		if (length == 1 ? out[0] != '\0' : !unified && out[0] && out[1])
 			continue;
 		memcpy(out, path, length);

@@ -5,7 +5,7 @@
 
 #define NS_PER_S 1000000000u
 
-static const volatile uint64_t *source;
+static const volatile uint64_t *source; /* atomic; NULL: CLOCK_MONOTONIC */
 
 uint64_t clock_of(clockid_t id)
 {

@@ -10,7 +10,7 @@
 #define PARAMETER "/sys/module/amdgpu/parameters/cwsr_enable"
 #define NODES "/sys/class/kfd/kfd/topology/nodes"
 #define NODES_MAX 256
-#define PROPERTIES 8192 /* bytes of a node's: lines of "name value" */
+#define PROPERTIES 8192 /* bytes of a node's properties: lines of "name value" */
 
 static int read_file(const char *path, char *text, size_t size)
 {
@@ -25,7 +25,8 @@ static int read_file(const char *path, char *text, size_t size)
 	return n < 0 ? -EIO : 0;
 }
 
-/* -ENOENT: there is no such node. A CPU's is "0", and those that a device cgroup hides cannot be read. */
+/* Reads the gpu_id of a node, which is "0" for a CPU. Returns 0 or a negative errno; -ENOENT: there
+ * is no such node. A node that a device cgroup hides cannot be read. */
 static int gpu_of(int node, char gpu_id[16])
 {
 	char path[96];
@@ -37,6 +38,7 @@ static int gpu_of(int node, char gpu_id[16])
 	return error;
 }
 
+/* Does the driver report that it has no save area for the waves of this node? */
 static bool has_no_area(int node)
 {
 	char path[96], properties[PROPERTIES];

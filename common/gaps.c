@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "common/gaps.h"
 
-#define FIRST_NS 8192u
-#define LONGEST_NS UINT64_C(3600000000000)
-#define KNOWN 4u
-#define COST_SHIFT 3
-#define MISSED_MAX 64u
-#define MOST 128u /* enough for a gap in fifty; and a change shows within as many */
+#define FIRST_NS 8192u			   /* upper end of the first bucket */
+#define LONGEST_NS UINT64_C(3600000000000) /* an hour */
+#define KNOWN 4u			   /* number of gaps from which on they are used */
+/* Number of gaps after which the counts are halved: a gap that occurs once in fifty is still known,
+ * and a change of the gaps shows within as many. */
+#define COST_SHIFT 3   /* weight of a new duration: 1/8 */
+#define MISSED_MAX 64u /* missed gaps in a row after which costs are halved */
+#define MOST 128u
 
+/* The lower end of a bucket. */
 static uint64_t begin_of(uint32_t bucket)
 {
 	uint64_t octave;
@@ -76,7 +79,7 @@ void gaps_missed(struct gaps *gaps, bool missed, uint64_t *suspend_ns, uint64_t 
 	*resume_ns -= *resume_ns / 2;
 }
 
-/* Of letting go when `left_ns` of the gap are left. */
+/* The gain of a release when `left_ns` of the gap are left; can be negative. */
 static int64_t gain(uint64_t left_ns, const struct gaps_costs *costs)
 {
 	int64_t ran = (int64_t)left_ns - (int64_t)costs->resume_ns;
@@ -85,7 +88,7 @@ static int64_t gain(uint64_t left_ns, const struct gaps_costs *costs)
 	return (ran > 0 ? ran : 0) - (int64_t)costs->weight * late;
 }
 
-/* Of all gaps of these buckets, if the unit is held on for so long. */
+/* The gain over all gaps in these buckets (bits), if the hold-over is hold_ns. */
 static int64_t gain_of(const struct gaps *gaps, uint64_t buckets, uint64_t hold_ns,
 		       const struct gaps_costs *costs)
 {
@@ -99,7 +102,8 @@ static int64_t gain_of(const struct gaps *gaps, uint64_t buckets, uint64_t hold_
 	return sum;
 }
 
-/* Holding on pays only to wait out all gaps of one more bucket. */
+/* A longer hold-over is worth trying only if it outlasts all gaps of one more bucket, so only the
+ * ends of the known buckets are tried. */
 uint64_t gaps_hold_ns(const struct gaps *gaps, const struct gaps_costs *real)
 {
 	const struct gaps_costs costs = {

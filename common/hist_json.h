@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A histogram as JSON: {"count":N,"sum":S,"max":M,"buckets":[[upper,count],...]}
- * with the empty buckets left out.
+ * A histogram as JSON: {"count":N,"sum":S,"max":M,"buckets":[[upper,count],...]}, without the empty
+ * buckets. Threads: any.
  */
 #ifndef KFDSHIM_COMMON_HIST_JSON_H
 #define KFDSHIM_COMMON_HIST_JSON_H
@@ -10,7 +10,10 @@
 
 #include "common/hist.h"
 
-json_t *hist_to_json(const struct hist *h);		  /* a new reference; NULL: no memory */
-int hist_from_json(const json_t *json, struct hist *out); /* -EINVAL: not one */
+/* Returns the histogram as JSON, a new reference; NULL: memory is short. */
+json_t *hist_to_json(const struct hist *h);
+/* Reads a histogram from JSON. Returns 0, or -EINVAL if it is none; *out is changed in both
+ * cases. */
+int hist_from_json(const json_t *json, struct hist *out);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many GPUs (KFD nodes: a GPU, or a partition of one) of a machine are told apart, by every part
- * of this project: eight MI300X in mode CPX are 64. Who meets one more says so, once. And a set of
- * them, by whatever numbers below that its user gives them.
+ * The number of GPUs of a machine (KFD nodes: a GPU, or a partition of one) that every part of this
+ * project supports; eight MI300X in mode CPX are 64. A part that finds more of them reports that
+ * once. And a set of GPUs, by numbers below the maximum that the user of the set assigns.
+ *
+ * Pure. Threads: the caller serialises changes of a set.
  */
 #ifndef KFDSHIM_COMMON_NODES_H
 #define KFDSHIM_COMMON_NODES_H
@@ -16,15 +18,18 @@
 #define NODE_SET_WORDS (GPU_NODES_MAX / NODE_SET_WORD)
 _Static_assert(GPU_NODES_MAX % NODE_SET_WORD == 0, "whole words");
 
+/* A set of numbers below GPU_NODES_MAX. All zero: empty. */
 struct node_set {
-	uint64_t words[NODE_SET_WORDS]; /* bit n % 64 of word n / 64: n is in it */
+	uint64_t words[NODE_SET_WORDS]; /* bit n % 64 of word n / 64: n is in the set */
 };
 
+/* Returns true if `n` is in the set. */
 static inline bool node_set_has(const struct node_set *set, uint32_t n)
 {
 	return set->words[n / NODE_SET_WORD] >> (n % NODE_SET_WORD) & 1;
 }
 
+/* Adds `n` to the set, or removes it. */
 static inline void node_set_put(struct node_set *set, uint32_t n, bool in)
 {
 	uint64_t *word = &set->words[n / NODE_SET_WORD];
@@ -33,6 +38,7 @@ static inline void node_set_put(struct node_set *set, uint32_t n, bool in)
 	*word = in ? *word | bit : *word & ~bit;
 }
 
+/* Returns true if the set is not empty. */
 static inline bool node_set_any(const struct node_set *set)
 {
 	uint64_t any = 0;
@@ -42,13 +48,14 @@ static inline bool node_set_any(const struct node_set *set)
 	return any != 0;
 }
 
+/* Adds all numbers in `set` to `to`. */
 static inline void node_set_add(struct node_set *to, const struct node_set *set)
 {
 	for (uint32_t i = 0; i < NODE_SET_WORDS; i++)
 		to->words[i] |= set->words[i];
 }
 
-/* Is any in both? */
+/* Returns true if a number is in both sets. */
 static inline bool node_sets_meet(const struct node_set *a, const struct node_set *b)
 {
 	uint64_t both = 0;

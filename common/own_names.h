@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the processes of kfdsched and kfdschedd are called (/proc/PID/comm). They have /dev/kfd
- * open and no work on a GPU, so the command lists them nowhere as users of one. The daemon takes
- * the names from here, so that a process of its own cannot be missing in the list.
+ * Names of the processes of kfdsched and kfdschedd (/proc/PID/comm). These processes have /dev/kfd
+ * open but no work on a GPU, so the command does not list them as users of a GPU. The daemon sets
+ * its processes' names from here, so that none can be missing in the list.
  */
 #ifndef KFDSHIM_COMMON_OWN_NAMES_H
 #define KFDSHIM_COMMON_OWN_NAMES_H
@@ -18,6 +18,7 @@
 #define NAME_CONFIG "kfdschedd-conf"
 #define NAME_LOG "kfdschedd-log"
 
+/* All of these names, as the initializer of an array. */
 #define OWN_NAMES                                                                                  \
 	NAME_COMMAND, NAME_DAEMON, NAME_WORKER, NAME_DOOR, NAME_HTTP, NAME_READER, NAME_RECORD,    \
 		NAME_EXECUTOR, NAME_CONFIG, NAME_LOG

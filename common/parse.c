@@ -14,7 +14,8 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* What stands behind the digits at the beginning; NULL: they do not fit. */
+/* Reads the digits at the beginning of the text; *out is 0 without any. Returns the text behind;
+ * NULL: the number does not fit. */
 static const char *read_digits(const char *text, uint64_t *out)
 {
 	*out = 0;
@@ -44,8 +45,8 @@ static const struct unit *find_unit(const struct unit *units, size_t n, const ch
 	return NULL;
 }
 
-/* The digits of a fraction, of this unit: from the last to the first, so that nothing but what
- * is below one is lost. */
+/* The value of the digits of a decimal fraction, multiplied by factor. Works from the last digit to
+ * the first, so that only what is below 1 is lost. */
 static uint64_t fraction_of(const char *digits, size_t n, uint64_t factor)
 {
 	uint64_t value = 0;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Characters that a terminal obeys or does not show: controls, Unicode's default ignorable
- * ones (DerivedCoreProperties.txt), the separators of lines, annotations. In order. */
+/* Characters that a terminal obeys or does not show: controls, the default ignorable ones of
+ * Unicode (DerivedCoreProperties.txt), line separators, annotations. Sorted. */
 static const struct {
 	uint32_t first, last;
 } hidden[] = {
@@ -18,6 +18,7 @@ static const struct {
 
 size_t plain_decode(const char *text, uint32_t *out)
 {
+	/* Smallest character that needs so many bytes; a longer encoding is invalid. */
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
 	const unsigned char *at = (const unsigned char *)text;
 	size_t n = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;

@@ -10,11 +10,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define LOOKUPS_MAX 8u
-/* A user can make very many mounts in a namespace of its own. */
+#define LOOKUPS_MAX 8u /* searches in lists of mounts for one process */
+/* Bytes of a list of mounts that are read. Limited, because a user can make very many mounts in a
+ * mount namespace of its own. */
 #define MOUNTS_MAX (1u << 20)
 
-/* One line of mountinfo, as far as it matters here. */
+/* The fields of a line of /proc/PID/mountinfo that are needed here. */
 struct mount {
 	uint64_t id;
 	unsigned major, minor;
@@ -41,7 +42,8 @@ static bool parse_mount(const char *line, struct mount *out)
 	return true;
 }
 
-/* The mount of that number, or with `like` one of the same file system. */
+/* Searches the file `list` for the mount with this number, or, if `like` is not NULL, for one of
+ * the same file system. */
 static bool find_mount(const char *list, uint64_t id, const struct mount *like, struct mount *out)
 {
 	FILE *f = fopen(list, "re");
@@ -62,9 +64,9 @@ static bool find_mount(const char *list, uint64_t id, const struct mount *like, 
 	return found;
 }
 
-/* Types that the kernel serves alone. An overlay reads files of the file systems below it,
- * which may be served by a process: it is taken only if it is mounted in this process's
- * namespace as well, because a user cannot mount there. */
+/* Is the file system one that the kernel serves without a process? An overlay reads files of the
+ * file systems below it, which may be served by a process. So it is accepted only if it is mounted
+ * in this process's namespace as well, because a user cannot mount there. */
 static bool is_served_by_kernel(const struct mount *mount)
 {
 	static const char *const types[] = {"tmpfs", "ramfs", "ext2",	  "ext3",  "ext4",
@@ -79,6 +81,7 @@ static bool is_served_by_kernel(const struct mount *mount)
 	       find_mount("/proc/self/mountinfo", 0, mount, &own);
 }
 
+/* Is the file of this fd on a trusted file system? */
 static bool is_trusted(struct proc_files *files, int fd, const struct statx *file)
 {
 	struct mount mount;
@@ -91,7 +94,8 @@ static bool is_trusted(struct proc_files *files, int fd, const struct statx *fil
 	if (files->lookups++ >= LOOKUPS_MAX)
 		return false;
 	snprintf(list, sizeof(list), "/proc/%d/mountinfo", (int)files->pid);
-	/* A process that has left the namespace of its program: that one may be ours. */
+	/* A process may have left the mount namespace of its program, which can be this process's
+	 * namespace. */
 	if (!find_mount(list, file->stx_mnt_id, NULL, &mount) &&
 	    !find_mount("/proc/self/mountinfo", file->stx_mnt_id, NULL, &mount))
 		return false;
@@ -104,7 +108,8 @@ static bool is_trusted(struct proc_files *files, int fd, const struct statx *fil
 	return true;
 }
 
-/* What an O_PATH descriptor names, for reading. O_NONBLOCK: a user may hold a lease on it. */
+/* Opens the file of an O_PATH fd for reading. O_NONBLOCK, because a user may hold a lease
+ * (fcntl(2)) on the file, for whose end the open would wait. */
 static int reopen(int path_fd)
 {
 	char path[64];
@@ -115,7 +120,8 @@ static int reopen(int path_fd)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Closes path_fd. files NULL: on any file system. */
+/* Opens the regular file of an O_PATH fd for reading, and closes path_fd. files NULL: any file
+ * system is accepted. */
 static int open_regular(struct proc_files *files, int path_fd)
 {
 	struct statx file;
@@ -150,8 +156,9 @@ int proc_files_open(struct proc_files *files, int folder, const char *name)
 	return fd < 0 ? -errno : open_regular(files, fd);
 }
 
-/* The name `*path` begins with, in the folder `fd`, which is closed; -ELOOP: a link. A name is
- * looked up only in a folder whose file system answers by itself. */
+/* Opens (O_PATH) the first name of `*path` in the directory `fd`, closes fd, and moves *path behind
+ * the name. The name is searched only if the directory is on a trusted file system. -ELOOP:
+ * "..". */
 static int step(struct proc_files *files, int fd, const char **path)
 {
 	size_t length = strcspn(*path, "/");
@@ -177,7 +184,7 @@ static int step(struct proc_files *files, int fd, const char **path)
 	return rc;
 }
 
-/* An O_PATH descriptor. */
+/* Opens (O_PATH) the file with this path in the process's root directory. */
 static int walk(struct proc_files *files, const char *path)
 {
 	char root[64];

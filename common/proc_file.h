@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that another user's process chooses: behind its descriptors, its program, its root
- * folder. Opening such a file can have an effect (a device), wait for a writer (a pipe), or
- * wait for a process of that user for ever (FUSE). So a file is taken with O_PATH, which does
- * neither, judged, and opened for reading only if it is a regular file on a file system that
- * no user's process serves.
+ * Reads files that a process of another user has chosen: behind its fds, its program, in its root
+ * directory. To open such a file can have an effect (a device), can block until there is a writer
+ * (a pipe), or can block for ever because of a process of that user (FUSE). So the file is opened
+ * with O_PATH first, which does none of this, then checked, and opened for reading only if it is a
+ * regular file on a file system that is not served by a user's process.
  *
- * Threads: any; a struct proc_files belongs to one. Errors: negative errno. -EINVAL: not a
- * regular file; -EXDEV: on a file system that is not trusted, or not known.
+ * Threads: any, but only one for each struct proc_files. The functions return an fd (close-on-exec,
+ * owned by the caller) or 0, or a negative errno:
+ *  -EINVAL: not a regular file; -EXDEV: on a file system that is not trusted, or not known.
  */
 #ifndef KFDSHIM_COMMON_PROC_FILE_H
 #define KFDSHIM_COMMON_PROC_FILE_H
@@ -17,29 +18,34 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Several files of one process. The last mount that was trusted is kept, with a descriptor
- * on it so that its number is not given to another one. */
+/* State for reading several files of one process. The last mount that was found to be trusted is
+ * cached, with an fd on it so that its number is not reused. */
 struct proc_files {
 	pid_t pid;
-	int pin;	  /* -1: none */
-	uint64_t mount;	  /* of pin */
-	unsigned lookups; /* in the lists of mounts: they are long, and limited in number */
+	int pin;	  /* fd on the cached mount; -1: none */
+	uint64_t mount;	  /* number of that mount */
+	unsigned lookups; /* searches in the list of mounts, which is long, so they are limited */
 };
 
+/* Initialises the state; the caller has to call proc_files_end(). */
 void proc_files_begin(struct proc_files *files, pid_t pid);
+/* Releases the state. */
 void proc_files_end(struct proc_files *files);
 
-/* The file behind a link of /proc/PID or /proc/PID/fd, which is `folder`; read-only. */
+/* Opens the file behind a link in the directory `folder`, which is /proc/PID or /proc/PID/fd. */
 int proc_files_open(struct proc_files *files, int folder, const char *name);
-/* The file of that absolute path in the process's root folder; no link is followed. */
+/* Opens the file with this absolute path in the process's root directory. Links are not followed:
+ * -ELOOP, or -ENOTDIR for a link in place of a directory. */
 int proc_files_open_path(struct proc_files *files, const char *path);
-/* 0: something is there, -ENOENT: nothing, or another error: not known. */
+/* Returns 0 if there is a file with this path, -ENOENT if there is none, another error if that
+ * cannot be found out. */
 int proc_files_find(struct proc_files *files, const char *path);
 
-/* A regular file of a folder that this user named: no link, pipe or device is opened. */
+/* Opens a regular file of a directory that the user of this program has named, on any file system.
+ * Links, pipes and devices are not opened. */
 int plain_file_open(int folder, const char *name);
 
-/* stat(2) that asks no file server: what the kernel knows already. */
+/* statx(2) with the attributes that the kernel has already, without a request to a file server. */
 int proc_file_stat(int folder, const char *name, struct statx *out);
 
 #endif

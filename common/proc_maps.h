@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which files a process has in its memory (/proc/PID/maps).
+ * Files that a process has mapped (/proc/PID/maps).
  *
- * Threads: any. It reads all of a text that has a line for each mapping: not for often.
+ * Threads: any. Reads the whole text, which has a line for each mapping, so this is not for
+ * frequent use.
  */
 #ifndef KFDSHIM_COMMON_PROC_MAPS_H
 #define KFDSHIM_COMMON_PROC_MAPS_H
@@ -11,11 +12,14 @@
 #include <sys/types.h>
 
 /*
- * 1: it has one whose name, without its folders, begins with `name` (a library's version
- * may follow); 0: none. Negative errno: it cannot be seen, -ESRCH also where there is no
- * memory (a zombie, a thread of the kernel). path: where it is, as the process's namespace
- * has it; of several that which is highest in memory, as a rule the one that was loaded
- * first. NULL, and size 0: not wanted. It stays as it is where none is found.
+ * Searches for a mapped file whose name, without directories, begins with `name` (a library's
+ * version can follow). Returns 1: there is one; 0: there is none; or a negative errno if the
+ * process cannot be read, which is -ESRCH also for a process without memory (a zombie, a kernel
+ * thread).
+ *
+ * path: on success the path of the file in the process's mount namespace; of several files that
+ * with the highest address, which is usually the one that was loaded first. NULL, with size 0: not
+ * needed. Not changed if there is no such file.
  */
 int proc_maps_find(pid_t pid, const char *name, char *path, size_t size);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * In which namespaces a process is (/proc/PID/ns).
+ * Namespaces of a process (/proc/PID/ns).
  *
- * Threads: any. It takes no lock and no memory, and leaves an errno.
+ * Threads: any. Takes no lock, allocates nothing, does not keep errno.
  */
 #ifndef KFDSHIM_COMMON_PROC_NAMESPACE_H
 #define KFDSHIM_COMMON_PROC_NAMESPACE_H
@@ -10,11 +10,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The number of the machine's first pid namespace (PROC_PID_INIT_INO). */
+/* Number of the initial PID namespace (PROC_PID_INIT_INO). */
 #define PROC_FIRST_PID_NAMESPACE 4026531836u
 
-/* The number of a process's namespace; kind: "pid", "user", ...; pid 0: of ours. 0, with
- * an errno: the process is gone, or it may not be seen. */
+/* Returns the number of a process's namespace of a kind ("pid", "user", ...); pid 0: of this
+ * process. Returns 0 with errno set if the process is gone, or must not be read. */
 uint64_t proc_namespace(pid_t pid, const char *kind);
 
 #endif

@@ -10,7 +10,7 @@
 #define PF_EXITING 0x00000004u
 #define PF_KTHREAD 0x00200000u
 
-/* As proc(5) counts them; the second is the name in brackets. */
+/* Numbers of the fields in proc(5). Field 2 is the name in brackets. */
 enum {
 	STATE = 3,
 	PPID = 4,
@@ -38,7 +38,7 @@ bool proc_stat(pid_t pid, struct proc_stat *out)
 	n = read(fd, text, sizeof(text) - 1);
 	close(fd);
 	text[n > 0 ? n : 0] = '\0';
-	at = strrchr(text, ')'); /* of the name, which may hold anything */
+	at = strrchr(text, ')'); /* end of the name, which can contain any character */
 	if (!at || at + 3 >= text + n)
 		return false;
 	field[STATE] = (unsigned char)at[2];

@@ -14,7 +14,7 @@ const char *quantity_us(char text[QUANTITY_BYTES], double us)
 		strcpy(text, "-");
 		return text;
 	}
-	/* 999.5 would be written as "1000 us". */
+	/* From 999.5 on the rounded number would be 1000. */
 	while (unit < 2 && us >= 999.5) {
 		us /= 1000;
 		unit++;

@@ -28,7 +28,7 @@ static bool add_quoted(char *out, size_t size, const char *text)
 	for (; *text && fits; text++) {
 		const char one[] = {*text, '\0'};
 
-		/* There is no escape between the quotes: it stands between two quoted parts. */
+		/* A quote cannot be escaped within quotes: end them, escape it, begin again. */
 		fits = add(out, size, &used, *text == '\'' ? "'\\''" : one);
 	}
 	return fits && add(out, size, &used, "'");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A name as one word of a command line that the user is to copy. Names of cgroups, files and
- * sockets are other users' choice, and a shell would run what stands in them.
+ * Quotes a name as one word of a command line that a message suggests to the user. Names of
+ * cgroups, files and sockets can be chosen by other users, and a shell would run commands in them.
  * Threads: any.
  */
 #ifndef KFDSHIM_COMMON_SHELL_WORD_H
@@ -10,10 +10,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* In single quotes if a shell would not take it as it is. false, and `out` is empty: it is
- * empty, does not fit, or a terminal would not show it as it is, so that a copy were another name. */
+/* Writes the word to `out`, in single quotes if a shell would not take it as it is. Returns false,
+ * with `out` empty, if the text is empty, begins with "-" (an option), does not fit, or would be
+ * shown differently on a terminal, so that a copy of it would be another name. */
 bool shell_word(char *out, size_t size, const char *text);
-/* The same word, or else `otherwise`: what the user is to put there, as "USER". */
+/* Returns the word, or `otherwise` if shell_word() fails: a placeholder for the user, as "USER". */
 const char *shell_word_or(char *out, size_t size, const char *text, const char *otherwise);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A line on a descriptor that is the program's. It may be a pipe whose reader has gone,
- * where write would be a SIGPIPE, or one that is full, where it would block whoever
- * has called: such a line is dropped. A pipe that is writable has room for PIPE_BUF
- * bytes, which a line has not more than. Between the look and the write another thread
- * may still fill it, or its reader may go.
+ * Writes a line to stderr of the application in which this code runs.
+ *
+ * stderr can be a pipe without a reader, where write would raise SIGPIPE, or a full pipe, where
+ * write would block the caller. In both cases the line is dropped. A pipe that is writable has room
+ * for PIPE_BUF bytes, and a line is not longer than that. A small race remains: between poll and
+ * write another thread can fill the pipe, or its reader can go.
  */
 #ifndef KFDSHIM_COMMON_STDERR_H
 #define KFDSHIM_COMMON_STDERR_H
@@ -13,12 +14,12 @@
 #include <stddef.h>
 #include <unistd.h>
 
-/* Leaves an errno. */
+/* Writes a line of `n` bytes, at most PIPE_BUF. Does not keep errno. Threads: any. */
 static inline void stderr_line(const char *line, size_t n)
 {
 	struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
 
-	/* Without a reader it is POLLOUT and POLLERR, at a socket's end POLLHUP. */
+	/* A pipe without a reader also has POLLERR, a socket without a peer POLLHUP. */
 	if (poll(&fd, 1, 0) == 1 && fd.revents == POLLOUT)
 		(void)!write(STDERR_FILENO, line, n);
 }

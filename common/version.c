@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "version_data.h" /* made at each build (cmake/version.cmake) */
+#include "version_data.h" /* generated at each build (cmake/version.cmake) */
 
 bool version_shown(int argc, char **argv, const char *program)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The waits of all our own programs. A moment is a time of clock_ns(). packaging/lint.sh lists
- * what waits in another way, and why. Threads: any.
+ * Waits of the programs of this project. A moment is a time of clock_ns(), in ns. packaging/lint.sh
+ * lists the code that waits in another way, and why. Threads: any.
  */
 #ifndef KFDSHIM_COMMON_WAIT_H
 #define KFDSHIM_COMMON_WAIT_H
@@ -10,28 +10,30 @@
 #include <stdint.h>
 #include <time.h>
 
-#define WAIT_FOREVER UINT64_MAX
+#define WAIT_FOREVER UINT64_MAX /* a moment: no limit */
 
-/* The moment that is so many milliseconds away; negative: WAIT_FOREVER. */
+/* Returns the moment that is `ms` milliseconds away; 0 for 0, which means "do not wait";
+ * WAIT_FOREVER for a negative number. */
 uint64_t wait_end_ms(int ms);
-/* What is left until then; 0: nothing. Of WAIT_FOREVER it means nothing. */
+/* Returns the time that is left until this moment, 0 if it has passed. Not for WAIT_FOREVER. */
 struct timespec wait_left(uint64_t moment_ns);
 
-/* A signal handler that runs meanwhile does not shorten it. */
+/* Sleeps for this time. A signal handler that runs in between does not shorten it. */
 void sleep_ns(uint64_t ns);
-/* 0, or -EINTR: a signal handler has run. */
+/* Sleeps until this moment of CLOCK_MONOTONIC. Returns 0, or -EINTR if a signal handler has run. */
 int sleep_until_ns(uint64_t moment_ns);
 
-/* poll(2) until that moment, or 0: only what is ready now. How many are ready, 0: none, or a
- * negative errno. A signal handler that runs meanwhile does not end it. */
+/* poll(2) until this moment; 0: returns at once. Returns the number of fds that are ready, 0 if
+ * none is, or a negative errno. A signal handler that runs in between does not end the wait. */
 int poll_until_ns(struct pollfd *fds, nfds_t n, uint64_t moment_ns);
-/* The same, and -EINTR: a signal handler has run, and the `revents` are as they were. */
+/* As poll_until_ns(), but returns -EINTR if a signal handler has run; `revents` are not changed
+ * then. */
 int poll_or_signal_ns(struct pollfd *fds, nfds_t n, uint64_t moment_ns);
-/* The same of one descriptor, which may be negative (none): its `revents`, 0: none, or a negative
- * errno. */
+/* As poll_until_ns() for one fd; a negative fd is never ready. Returns its `revents`, 0 if it is
+ * not ready, or a negative errno. */
 int poll_one_ns(int fd, short events, uint64_t moment_ns);
 
-/* What it is ready for now. */
+/* Returns the `revents` of an fd at present. */
 static inline int poll_now(int fd, short events)
 {
 	return poll_one_ns(fd, events, 0);
