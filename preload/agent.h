@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The contract between libkfdshim.so (the host) and libkfdshim-agent.so.
- * Both come from one build and stand in one folder; `abi` catches a mixture.
+ * The interface between libkfdshim.so (the preload library, here "the host") and
+ * libkfdshim-agent.so (the agent). Both come from one build and are installed in one directory;
+ * `abi` detects a mixture of builds.
  *
- * The agent is loaded at the first ioctl of type 'K' on /dev/kfd and stays.
- * Its functions can be called from any thread, at any time until the process
- * is gone, with locks of the HSA runtime held. They never call hsa_*, never
- * block (but ioctl and reserve, below), and keep errno, except that ioctl() leaves
- * the errno of the call it forwarded.
+ * The agent is loaded at the first ioctl of type 'K' on /dev/kfd and stays loaded. Its functions
+ * can be called by any thread, at any time until the process ends, with locks of the HSA runtime
+ * held. They never call hsa_*, never block (except ioctl and reserve, see below), and keep errno
+ * (except ioctl, which leaves the errno of the call that it forwarded).
  */
 #ifndef KFDSHIM_PRELOAD_AGENT_H
 #define KFDSHIM_PRELOAD_AGENT_H
@@ -20,10 +20,10 @@
 #define KFDSHIM_AGENT_START "kfdshim_agent_start"
 
 /*
- * Doorbells whose queue is known to be active: hot[kfdshim_hot(signal)] is
- * that signal's handle. The agent writes the table, the doorbell hook reads it
- * without a fence: after it has cleared an entry, the agent looks at the
- * queue's write pointer again.
+ * Size of the cache of doorbells whose queue is known to be active: hot[kfdshim_hot(signal)] is the
+ * handle of such a signal. The agent writes the table; the doorbell hook reads it without a fence.
+ * Because of that the agent reads the queue's write pointer once more after it has cleared an
+ * entry, so that a ring that the hook skipped meanwhile is not lost.
  */
 #define KFDSHIM_HOT 256u
 
@@ -32,91 +32,99 @@ static inline uint32_t kfdshim_hot(uint64_t signal)
 	return (uint32_t)(signal >> 6) % KFDSHIM_HOT; /* an amd_signal_t is 64 bytes */
 }
 
-/* From <amd_hsa_signal.h>, equal in ROCr 5.2 to 7.2: */
+/* Offsets in amd_signal_t, in bytes; from <amd_hsa_signal.h>, equal in ROCr 5.2 to 7.2. */
 #define KFDSHIM_SIGNAL_KIND 0	    /* int64_t; negative: a doorbell */
-#define KFDSHIM_SIGNAL_QUEUE_PTR 48 /* of a doorbell: its queue's hsa_queue_t */
+#define KFDSHIM_SIGNAL_QUEUE_PTR 48 /* pointer; in a doorbell: the hsa_queue_t of its queue */
 
-/* What the program itself asks for (kfdshim.h). The host writes, atomically, and
- * then calls agent->wishes_changed. */
-#define KFDSHIM_UNASKED INT64_MIN
+/* The settings that the program makes by kfdshim.h. Atomic; the host writes them, and calls
+ * agent->wishes_changed() after each change. */
+#define KFDSHIM_UNASKED INT64_MIN /* not set by the program: the environment applies */
 struct kfdshim_wishes {
-	int64_t priority; /* 0..15, or KFDSHIM_UNASKED: the environment's */
-	int64_t slo_us;	  /* 0..UINT32_MAX, the same */
-	int64_t requests; /* begun and not ended */
+	int64_t priority; /* 0..15, or KFDSHIM_UNASKED */
+	int64_t slo_us;	  /* 0..UINT32_MAX (0: no objective), or KFDSHIM_UNASKED */
+	int64_t requests; /* number of requests that have begun and not ended */
 };
 
+/* What the host provides to the agent. Static memory of the host. */
 struct kfdshim_host {
-	uint32_t abi;
+	uint32_t abi; /* KFDSHIM_AGENT_ABI */
 	uint32_t pad;
-	/* The next ioctl: -1 and errno, as always. */
+	/* The next definition of ioctl(2), so that the agent bypasses the host's wrapper. Returns
+	 * -1 with errno on an error. */
 	int (*ioctl)(int fd, unsigned long request, void *arg);
-	uint64_t *hot; /* KFDSHIM_HOT words, all 0 */
-	/* Atomic, written by the agent: queues that the program knows by another
-	 * handle. While it is not 0, doorbell() is also told of signals that are
-	 * no doorbells. */
+	uint64_t *hot; /* cache of active doorbells: KFDSHIM_HOT words, all 0 at first */
+	/* Number of intercept queues, for which the program has another handle than the
+	 * driver's queue has. While it is not 0 the host also passes signals that are no doorbells
+	 * to agent->doorbell(). Atomic, written by the agent. */
 	uint32_t *uppers;
-	/* Written by the agent: not 0 while slots may not be reserved at once. */
+	/* Not 0: the submission gate is closed, so slots of a queue must not be reserved before
+	 * agent->reserve(). Atomic, written by the agent. */
 	uint32_t *gate;
-	/* The same: active queues. While it is 0, no end is asked for. */
+	/* Number of active queues. While it is 0 the host does not call agent->loaded(). Atomic,
+	 * written by the agent. */
 	uint32_t *active;
 	const struct kfdshim_wishes *wishes;
 };
 
-/* By number: CREATE, DESTROY, UPDATE_QUEUE, SET_CU_MASK, ALLOC_QUEUE_GWS,
- * RUNTIME_ENABLE, CREATE_PROCESS, ALLOC and FREE_MEMORY_OF_GPU. */
+/* KFD ioctls that the host passes to the agent; bit: number of the ioctl. CREATE, DESTROY and
+ * UPDATE_QUEUE, SET_CU_MASK, ALLOC_QUEUE_GWS, RUNTIME_ENABLE, CREATE_PROCESS, ALLOC and
+ * FREE_MEMORY_OF_GPU. */
 #define KFDSHIM_IOCTLS                                                                             \
 	(UINT64_C(1) << 0x02 | UINT64_C(1) << 0x03 | UINT64_C(1) << 0x07 | UINT64_C(1) << 0x1a |   \
 	 UINT64_C(1) << 0x1e | UINT64_C(1) << 0x25 | UINT64_C(1) << 0x27 | UINT64_C(1) << 0x16 |   \
 	 UINT64_C(1) << 0x17)
 
-/* The one command of DRM that the agent wants: AMDGPU_USERQ, type 'd'. */
+/* The only DRM command that the host passes to the agent: AMDGPU_USERQ, type 'd'. */
 #define KFDSHIM_DRM_TYPE 'd'
 #define KFDSHIM_DRM_USERQ 0x56u
 
-#define KFDSHIM_NO_TICKET 0xffffffffu
+#define KFDSHIM_NO_TICKET 0xffffffffu /* wait_begin() has recorded nothing */
 
+/* What the agent provides to the host. Static memory of the agent. */
 struct kfdshim_agent {
-	uint32_t abi;
+	uint32_t abi; /* KFDSHIM_AGENT_ABI */
 	uint32_t pad;
 	/*
-	 * One of KFDSHIM_IOCTLS on /dev/kfd, or KFDSHIM_DRM_USERQ on any file.
-	 * Forwards it through host->ioctl, once, but an allocation beyond
-	 * KFDSHIM_VRAM_LIMIT. The first CREATE_QUEUE may issue GET_VERSION and
-	 * RUNTIME_ENABLE before it, and makes another thread's first
-	 * CREATE_QUEUE wait for that. An UPDATE_QUEUE of a held process goes on
-	 * with other values (shim/updates.h). A DESTROY_QUEUE or runtime disable
-	 * by a suspended process waits for its resume: at most 10 ms for the
-	 * daemon; at level self, for the suspension under way and its resume.
+	 * An ioctl of KFDSHIM_IOCTLS on /dev/kfd, or KFDSHIM_DRM_USERQ on any file. Forwards it
+	 * through host->ioctl, once, except an allocation beyond KFDSHIM_VRAM_LIMIT, which fails.
+	 *  - The first CREATE_QUEUE can issue GET_VERSION and RUNTIME_ENABLE before it; the first
+	 *    CREATE_QUEUE of another thread waits for that.
+	 *  - An UPDATE_QUEUE of a held process is forwarded with other values (shim/updates.h).
+	 *  - A DESTROY_QUEUE or runtime disable of a suspended process waits until the process is
+	 *    resumed: at most 10 ms for the daemon; at level self, for the end of a suspension that
+	 *    is in progress and for its resume.
 	 */
 	int (*ioctl)(int fd, unsigned long request, void *arg);
-	/* A doorbell that the hot table does not hold is about to be rung, or a
-	 * slot of its queue to be reserved. */
+	/* A doorbell that the hot table does not contain is about to be rung, or a slot of its
+	 * queue is about to be reserved. */
 	void (*doorbell)(uint64_t signal);
-	/* The runtime has taken a copy, which ends with that signal (0: none). Its queue is the one
-	 * whose write pointer has moved. */
+	/* The runtime has accepted a copy that ends with this signal (0: none). The queue of the
+	 * copy is the one whose write pointer has moved. */
 	void (*copied)(uint64_t completion);
-	/* hsa_signal_wait_*: before and after. `over`: its condition was met, and every
-	 * packet that names the signal is over: it is at 0, or below. */
+	/* Called before and after hsa_signal_wait_*. The ticket that wait_begin() returns is passed
+	 * to wait_end(). over: the condition of the wait was met and the signal is at 0 or below,
+	 * so all packets that name the signal are over. */
 	uint32_t (*wait_begin)(uint64_t signal);
 	void (*wait_end)(uint32_t ticket, uint64_t signal, bool over);
-	/* hsa_signal_load_*: the value is 0, or below. */
+	/* A hsa_signal_load_* has returned 0 or less. */
 	void (*loaded)(uint64_t signal);
-	/* hsa_queue_create gave this hsa_queue_t; hsa_queue_destroy is about to
-	 * get it. Not with locks of the runtime held. */
+	/* handle_made: hsa_queue_create() has returned this hsa_queue_t. handle_gone: the program
+	 * has called hsa_queue_destroy() for it, which is about to begin. Both are called without
+	 * locks of the runtime. */
 	void (*handle_made)(uint64_t hsa_queue);
 	void (*handle_gone)(uint64_t hsa_queue);
-	/* Slots of an hsa_queue_t are about to be reserved, and the gate is
-	 * closed. It may take 1 s (level gate). */
+	/* `count` slots of an hsa_queue_t are about to be reserved while the gate is closed. Blocks
+	 * for up to 1 s (level gate). */
 	void (*reserve)(uint64_t hsa_queue, uint64_t count);
-	/* This thread is about to sleep in WAIT_EVENTS; it has come back. */
+	/* Called before and after WAIT_EVENTS, in which the calling thread sleeps. */
 	void (*events)(void);
 	void (*events_end)(void);
-	/* Not from within another of these functions. */
+	/* *host->wishes has changed. Must not be called from within another of these functions. */
 	void (*wishes_changed)(void);
 };
 
-/* Exported by the agent as KFDSHIM_AGENT_START; called once. NULL: it cannot
- * work here, and the host passes everything through. */
+/* The function that the agent exports as KFDSHIM_AGENT_START; the host calls it once. Returns NULL
+ * if the agent cannot work in this process; the host then passes everything through. */
 typedef const struct kfdshim_agent *kfdshim_agent_start_fn(const struct kfdshim_host *host);
 
 #endif

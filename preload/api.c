@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdshim.h: what the program says of itself, kept until the agent is there. */
+/* The functions of kfdshim.h. The settings are kept here until the agent is loaded. */
 #include <errno.h>
 #include <pthread.h>
 
@@ -13,7 +13,9 @@ static struct kfdshim_wishes wishes = {.priority = KFDSHIM_UNASKED, .slo_us = KF
 
 extern const struct kfdshim_wishes program_wishes __attribute__((alias("wishes")));
 
-/* An agent that is being loaded now reads them after this, or is seen here. */
+/* Notifies the agent of a change. The fence orders the caller's store before the load of
+ * agent_loaded: an agent that is being loaded at this moment either is found here, or reads the new
+ * settings afterwards. */
 static void tell(void)
 {
 	const struct kfdshim_agent *agent;
@@ -26,7 +28,7 @@ static void tell(void)
 	errno = saved;
 }
 
-/* What its parent had begun is its parent's to end. */
+/* The requests that the parent has begun are ended by the parent. */
 static void fork_child(void)
 {
 	__atomic_store_n(&wishes.requests, 0, __ATOMIC_SEQ_CST);
@@ -50,7 +52,8 @@ EXPORT void kfdshim_request_end(void)
 {
 	int64_t n = __atomic_load_n(&wishes.requests, __ATOMIC_SEQ_CST);
 
-	/* One end too many is not a debt. */
+	/* Ignore an unmatched kfdshim_request_end(): the count never drops below zero, so the next
+	 * kfdshim_request_begin() still marks the process as active. */
 	do {
 		if (n <= 0)
 			return;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * The handles by which a program knows its queues. Which queues there are the
- * ioctls tell; here is only learnt when the program's handle is another than the
- * driver's queue has: a profiler's intercept queue, a second hsa_queue_t before
- * the real one. Not wrapped is hsa_amd_queue_create, which only runtimes after
- * 7.2 have: its queues are seen by the ioctl, and a definition of ours would tell
- * programs that ask for the name that an older runtime has it.
+ * The handles that a program has for its queues. The queues themselves are known from the ioctls.
+ * These hooks only find out that the program has another handle than the one of the driver's queue:
+ * that of a profiler's intercept queue, which is a second hsa_queue_t before the real one.
+ *
+ * hsa_amd_queue_create, which only runtimes after 7.2 have, is not wrapped. Its queues are known
+ * from the ioctl, and a definition here would make programs that search for the name believe that
+ * an older runtime has it.
  */
 #include "preload/internal.h"
 
 #define STATUS_SUCCESS 0
 
-/* hsa_agent_t goes where a uint64_t goes. */
+/* hsa_agent_t is passed like a uint64_t. */
 typedef int create_fn(uint64_t agent, uint32_t size, uint32_t type, void *callback, void *data,
 		      uint32_t private_bytes, uint32_t group_bytes, void **queue);
 typedef int destroy_fn(void *queue);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * Work announces itself before its doorbell: a slot of a ring is reserved, or a
- * copy is asked for. Wrapped like the doorbells in preload.c, and as cheap once the
- * queue is known to be active.
+ * Early signs of work, which come before its doorbell: the reservation of a slot in a queue's ring,
+ * and the start of a copy. The functions are wrapped like the doorbells in preload.c, and are as
+ * cheap once the queue is known to be active.
  */
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "preload/internal.h"
 
-/* hsa_queue_t's doorbell_signal, equal in ROCr 5.2 to 7.2. */
+/* Offset of doorbell_signal in hsa_queue_t, in bytes; equal in ROCr 5.2 to 7.2. */
 #define QUEUE_DOORBELL 16
 
 typedef uint64_t add_fn(const void *queue, uint64_t value);
 typedef uint64_t cas_fn(const void *queue, uint64_t expected, uint64_t value);
 typedef void store_index_fn(const void *queue, uint64_t value);
-/* hsa_agent_t and hsa_signal_t go where a uint64_t goes. */
+/* hsa_agent_t and hsa_signal_t are passed like a uint64_t. */
 typedef int copy_fn(void *to, uint64_t to_agent, const void *from, uint64_t from_agent, size_t size,
 		    uint32_t waits, const uint64_t *wait_for, uint64_t completion);
 typedef int copy_engine_fn(void *to, uint64_t to_agent, const void *from, uint64_t from_agent,
@@ -31,7 +31,7 @@ add_fn hsa_queue_add_write_index_screlease, hsa_queue_add_write_index_scacq_scre
 cas_fn hsa_queue_cas_write_index_relaxed, hsa_queue_cas_write_index_scacquire;
 cas_fn hsa_queue_cas_write_index_screlease, hsa_queue_cas_write_index_scacq_screl;
 store_index_fn hsa_queue_store_write_index_relaxed, hsa_queue_store_write_index_screlease;
-/* The same functions by their names of HSA 1.0, which all runtimes still have. */
+/* The same functions by their names of HSA 1.0, which all runtimes still export. */
 add_fn hsa_queue_add_write_index_acquire, hsa_queue_add_write_index_release;
 add_fn hsa_queue_add_write_index_acq_rel;
 cas_fn hsa_queue_cas_write_index_acquire, hsa_queue_cas_write_index_release;
@@ -46,8 +46,8 @@ static inline __attribute__((always_inline)) uint64_t doorbell_of(const void *qu
 	return *(const uint64_t *)((const char *)queue + QUEUE_DOORBELL);
 }
 
-/* The queue is known to be active and the gate (agent.h) is open: one branch for both,
- * which saves the instruction that the function's landing pad costs. */
+/* Is the queue known to be active, and the gate (agent.h) open? Both conditions share one branch,
+ * which saves as much as the function's landing pad costs. */
 static inline __attribute__((always_inline)) bool passes(const void *queue)
 {
 	uint64_t signal = doorbell_of(queue);
@@ -56,7 +56,8 @@ static inline __attribute__((always_inline)) bool passes(const void *queue)
 	return __builtin_expect((other | __atomic_load_n(&gate, __ATOMIC_RELAXED)) == 0, 1);
 }
 
-/* The hint comes after the wait: what waits is no work yet. */
+/* Wait for the gate first and report the work afterwards, because a packet that waits is no work on
+ * the queue yet. */
 static COLD void before_reserve(const void *queue, uint64_t packets)
 {
 	const struct kfdshim_agent *agent = agent_now();
@@ -66,6 +67,7 @@ static COLD void before_reserve(const void *queue, uint64_t packets)
 	doorbell(doorbell_of(queue));
 }
 
+/* Notifies the agent of a copy that the runtime has accepted. */
 static void copied(uint64_t completion)
 {
 	const struct kfdshim_agent *agent = agent_now();
@@ -94,8 +96,9 @@ static void store_nowhere(const void *queue, uint64_t value)
 	(void)value;
 }
 
-/* Two tail calls, so that the usual way saves no register. A store returns what is
- * nothing, which GNU C permits. */
+/* Wraps a function that reserves `packets` slots of `queue`. Both calls are tail calls, so that the
+ * fast path saves no registers. For a function without a result `return` has a void expression,
+ * which GNU C permits. */
 #define RESERVE(name, type, result, none, packets, parameters, arguments)                          \
 	static type find_##name;                                                                   \
 	static type *next_##name = find_##name;                                                    \
@@ -120,7 +123,7 @@ static void store_nowhere(const void *queue, uint64_t value)
 		else                                                                               \
 			return first_##name arguments;                                             \
 	}
-/* One by one, for cppcheck 2.10 fails at macros in macros. */
+/* Not by a macro over these macros, because cppcheck 2.10 fails on that. */
 #define ADD (const void *queue, uint64_t value)
 RESERVE(hsa_queue_add_write_index_relaxed, add_fn, uint64_t, add_nowhere, value, ADD,
 	(queue, value))
@@ -137,7 +140,8 @@ RESERVE(hsa_queue_add_write_index_release, add_fn, uint64_t, add_nowhere, value,
 RESERVE(hsa_queue_add_write_index_acq_rel, add_fn, uint64_t, add_nowhere, value, ADD,
 	(queue, value))
 
-/* What another thread has taken meanwhile fails in the runtime, as always. */
+/* The report is made before the exchange; that the exchange can fail because of another thread does
+ * no harm. */
 #define CAS (const void *queue, uint64_t expected, uint64_t value)
 RESERVE(hsa_queue_cas_write_index_relaxed, cas_fn, uint64_t, cas_nowhere, value - expected, CAS,
 	(queue, expected, value))
@@ -162,9 +166,11 @@ RESERVE(hsa_queue_store_write_index_screlease, store_index_fn, void, store_nowhe
 RESERVE(hsa_queue_store_write_index_release, store_index_fn, void, store_nowhere, 1, STORE,
 	(queue, value))
 
-/* A copy's queue is known when the runtime has written it. Old runtimes (5.2.3) have no
- * copy_on_engine; it is wrapped nevertheless, for HIP 6 and 7 copy by it. Who asks for
- * the name under an old one finds ours, which answers with an error. */
+/* Wraps a function that starts a copy. The agent is notified afterwards, because only then has the
+ * runtime moved the write pointer of the queue that it chose. Old runtimes (5.2.3) have no
+ * hsa_amd_memory_async_copy_on_engine. It is wrapped nevertheless, because HIP 6 and 7 copy by it;
+ * a program that searches for the name under an old runtime finds this one, which returns an
+ * error. */
 #define COPY(name, type, none_name, parameters, arguments)                                         \
 	static int none_name parameters                                                            \
 	{                                                                                          \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of libkfdshim.so share. */
+/* Internal declarations of libkfdshim.so: how the next definition of a wrapped function is found,
+ * the agent, and the fast paths of the hooks. Any thread; no locks; libc only. */
 #ifndef KFDSHIM_PRELOAD_INTERNAL_H
 #define KFDSHIM_PRELOAD_INTERNAL_H
 
@@ -11,51 +12,56 @@
 #define COLD __attribute__((noinline, cold))
 #define HIDDEN __attribute__((visibility("hidden")))
 
-/* hsa_status_t, for calls that no runtime, or none that has them, can answer. */
+/* hsa_status_t of calls that fail because no loaded runtime has the function. */
 #define STATUS_ERROR 0x1000
 
-/* The definition of `name` after ours, `self`: by RTLD_NEXT, else in the
- * loaded libraries. The library that holds it stays loaded from then on. `none`
- * if there is none; never `self`; keeps errno. */
+/* Returns the definition of `name` that follows this library's own, `self`: by RTLD_NEXT, else from
+ * the loaded libraries. The library that contains it stays loaded from then on. Returns `none` if
+ * there is no such definition; never returns `self`. Keeps errno. */
 void *next_or(const char *name, void *self, void *none);
 
 /*
- * Every wrapped function of HSA has one, by NEXT. At the agent's load next_resolve()
- * finds what can be found then: later calls come with locks of the runtime held,
- * which another thread may want in its dlopen, with the linker's lock that dlsym
- * needs. What is not there yet is found at its first call.
+ * An entry for each wrapped function of HSA, made by NEXT. next_resolve() finds the next
+ * definitions that exist when the agent is loaded. It runs that early because later calls come with
+ * locks of the runtime held: another thread can wait for such a lock inside dlopen, while it holds
+ * the dynamic linker's lock that dlsym needs. A definition that does not exist yet is found at the
+ * first call.
  */
 typedef void *next_pointer __attribute__((may_alias)); /* of any function's type */
 struct next {
 	const char *name;
 	void *self;
-	next_pointer *pointer; /* atomic: where the next symbol is kept */
-	void *unfound;	       /* what is there until it is found */
+	next_pointer *pointer; /* variable with the next definition; atomic */
+	void *unfound;	       /* value of that variable until the definition is found */
 };
 #define NEXT static const struct next __attribute__((section("kfdshim_next"), used))
 
 /*
- * By the same rules, but that of libraries outside the scope of RTLD_NEXT only a
- * runtime's own is asked: while none is there, another one could be a wrapper that
- * leads back to us. Pointers that were found stay. Once; keeps errno; dlerror() may
- * have a message of it.
+ * Finds the next definitions of all wrapped functions of HSA, as next_or() does, with one
+ * difference: of the libraries outside the scope of RTLD_NEXT only those of an HSA runtime are
+ * searched, because before a runtime is loaded another library could be a wrapper that leads back
+ * to this one. Pointers that have been found already stay. To be called once. Keeps errno; can
+ * leave a message for dlerror().
  */
 void next_resolve(void);
 
-/* The agent, or NULL: not loaded (yet), switched off, or not loadable. */
+/* The agent; NULL: not loaded (yet), switched off, or it cannot be loaded. Atomic. */
 extern const struct kfdshim_agent *agent_loaded;
-/* Loads the agent at the first call; later calls return at once. */
+/* Loads the agent at the first call; later calls return at once. Returns agent_loaded. Not a
+ * cancellation point. */
 const struct kfdshim_agent *agent_load(const struct kfdshim_host *host);
 
-/* What the program asks for; api.c. */
+/* The program's settings (kfdshim.h). Defined in api.c. */
 extern const struct kfdshim_wishes program_wishes;
 
+/* Returns the agent, or NULL. */
 static inline const struct kfdshim_agent *agent_now(void)
 {
 	return __atomic_load_n(&agent_loaded, __ATOMIC_ACQUIRE);
 }
 
-/* The function's next symbol, kept in `pointer`; without one, `none`. */
+/* Finds the next definition of function `name`, stores it in `pointer` and returns it; `none` if
+ * there is no such definition. */
 #define FIND(pointer, name, none)                                                                  \
 	({                                                                                         \
 		__typeof__(pointer) f =                                                            \
@@ -65,17 +71,19 @@ static inline const struct kfdshim_agent *agent_now(void)
 		f;                                                                                 \
 	})
 
-/* See KFDSHIM_HOT. */
+/* The memory behind the pointers of the same names in struct kfdshim_host. */
 extern HIDDEN uint64_t hot[KFDSHIM_HOT];
-extern HIDDEN uint32_t uppers; /* atomic; of struct kfdshim_host */
+extern HIDDEN uint32_t uppers;
+/* Slow path of doorbell(): passes the signal to the agent. */
 HIDDEN void doorbell_new(uint64_t signal);
-/* struct kfdshim_host. */
 extern HIDDEN uint32_t gate;
 extern HIDDEN uint32_t active;
+/* Slow path of loaded(): passes the signal to the agent. */
 HIDDEN void loaded_final(uint64_t signal);
 
-/* All that a doorbell costs once its queue is known to be active is the first
- * comparison. A null handle is the runtime's to complain about. */
+/* To be called before a doorbell is rung or a slot is reserved. Once the queue is known to be
+ * active this costs only the first comparison. A null handle is ignored here, because the runtime
+ * reports it. */
 static inline __attribute__((always_inline)) void doorbell(uint64_t signal)
 {
 	if (__builtin_expect(__atomic_load_n(&hot[kfdshim_hot(signal)], __ATOMIC_RELAXED) == signal,
@@ -86,7 +94,8 @@ static inline __attribute__((always_inline)) void doorbell(uint64_t signal)
 		doorbell_new(signal);
 }
 
-/* A value that a load has seen: at 0 or below the packets of the signal are over. */
+/* To be called with the value that a load of the signal has returned; returns that value. At 0 or
+ * below all packets that name the signal are over. */
 static inline __attribute__((always_inline)) int64_t loaded(uint64_t signal, int64_t value)
 {
 	if (__builtin_expect(value <= 0 && __atomic_load_n(&active, __ATOMIC_RELAXED), 0))
@@ -94,13 +103,14 @@ static inline __attribute__((always_inline)) int64_t loaded(uint64_t signal, int
 	return value;
 }
 
-/* A wait by `next`, with the agent told before and after. */
+/* Calls `next`, one of hsa_signal_wait_*, and notifies the agent before and after. Returns the
+ * value that the wait returned. */
 HIDDEN int64_t wait_watched(int64_t (*next)(uint64_t signal, unsigned condition, int64_t compare,
 					    uint64_t timeout, unsigned state),
 			    uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
 			    unsigned state);
 
-/* table.c: functions that are hooked both by symbol and in the API table. */
+/* Functions that are hooked both by symbol and in the runtime's API table (table.c). */
 enum table_function {
 	TABLE_LOAD_RELAXED,
 	TABLE_LOAD_SCACQUIRE,
@@ -110,8 +120,10 @@ enum table_function {
 	TABLE_WAIT_SCACQUIRE,
 	TABLE_END
 };
-/* `exported` is the runtime's own function, by which calls by symbol go on: what it leads to, past
- * our hook in the table; or `exported`, if another tool stands there, or no hook of ours. */
+/* Returns the function that a call by symbol should continue with. `exported` is the runtime's
+ * exported function, which jumps through the API table. While this library's hook is in the table,
+ * the result is the function behind that hook, so that a call passes one hook only. Otherwise (no
+ * hook there, or one of another tool) it is `exported`. */
 HIDDEN void *table_past(enum table_function f, void *exported);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kfdshim.h: for a program that knows more about its work than its queues show.
- * Include it and build as always; nothing is linked. Under libkfdshim.so the
- * calls have effect, without it they do nothing. (They are weak references:
- * position-independent code, which is the compiler's default, is needed.)
+ * kfdshim.h: for applications that can describe their work better than their queues show it.
  *
- * Any thread, at any time but in a signal handler; errno is kept; none of them
- * blocks or fails loudly. A child of fork keeps priority and SLO, and has no
+ * Include this file and build as usual; nothing is linked. The calls have an effect while
+ * libkfdshim.so is preloaded, and do nothing otherwise. They are weak references, so the program
+ * has to be position-independent code, which is the compiler's default.
+ *
+ * The functions can be called by any thread at any time, but not by a signal handler. They keep
+ * errno, do not block and print nothing. After fork(2) the child keeps priority and SLO, and has no
  * requests.
  */
 #ifndef KFDSHIM_H
@@ -17,19 +18,21 @@ extern "C" {
 #endif
 
 /*
- * A request begins, a request has ended. From its begin to its end the process
- * counts as active on each GPU where it has queues, also while the CPU works for
- * the request and the GPU has nothing to do. They are counted: requests may
- * overlap, begin and end may be called by different threads.
+ * Report the begin and the end of a request. In between the process counts as active on each GPU
+ * where it has queues, also while the CPU works for the request and the GPU is idle. Requests are
+ * counted, so they can overlap, and begin and end can be called by different threads. An end
+ * without a begin is ignored.
  */
 void kfdshim_request_begin(void) __attribute__((weak));
 void kfdshim_request_end(void) __attribute__((weak));
 
-/* 0..15, 15 the most urgent; in the place of KFDSHIM_PRIORITY. 0, or -EINVAL. */
+/* Sets the priority, 0..15, 15 the most urgent; replaces KFDSHIM_PRIORITY. Returns 0, or -EINVAL if
+ * the value is out of range. */
 int kfdshim_set_priority(int priority) __attribute__((weak));
 
-/* What a request may take, in microseconds, 0: unknown; in the place of
- * KFDSHIM_SLO. 0, or -EINVAL. Policy `deadline` of kfdschedd decides by it. */
+/* Sets the time that a request is allowed to take, in microseconds; 0: unknown; replaces
+ * KFDSHIM_SLO. kfdschedd's policy `deadline` uses it. Returns 0, or -EINVAL if the value is
+ * negative or above UINT32_MAX. */
 int kfdshim_set_slo(long long microseconds) __attribute__((weak));
 
 #ifdef __cplusplus

@@ -15,14 +15,14 @@
 #include "common/stderr.h"
 #include "preload/internal.h"
 
-#define AGENT_BYTES (1u << 20) /* of addresses, more than it takes */
+#define AGENT_BYTES (1u << 20) /* address space; more than the agent needs */
 
 const struct kfdshim_agent *agent_loaded;
 
 static const struct kfdshim_host *load_host;
 static pthread_once_t load_once = PTHREAD_ONCE_INIT;
 
-/* The lines that this library itself says, and only if it was asked to. Keeps errno. */
+/* Prints a line on stderr, if KFDSHIM_LOG is set to any level but off. Keeps errno. */
 __attribute__((format(printf, 1, 2))) static void complain(const char *format, ...)
 {
 	const char *level = getenv("KFDSHIM_LOG");
@@ -43,6 +43,7 @@ __attribute__((format(printf, 1, 2))) static void complain(const char *format, .
 	errno = saved;
 }
 
+/* Reports that the agent is not loaded, why, and how to fix that. */
 static void cannot(const char *why, const char *remedy)
 {
 	complain("nothing is scheduled in this process, it runs as without us: %s: %s", why,
@@ -63,9 +64,9 @@ static const char *remedy_of(int err)
 }
 
 /*
- * The absolute path of this library. The linker's name for it is what
- * LD_PRELOAD said, which a program that changed its folder cannot open any
- * more; the kernel knows better.
+ * Finds the absolute path of this library in the kernel's list of mappings. The dynamic linker has
+ * only the name from LD_PRELOAD, and a relative one is wrong after the program has changed its
+ * working directory. Returns 0 or a negative errno.
  */
 static int own_path(char *path, size_t size)
 {
@@ -96,6 +97,8 @@ static int own_path(char *path, size_t size)
 	return err;
 }
 
+/* Writes the path of the agent, which is in the directory of this library. Returns 0 or a negative
+ * errno. */
 static int agent_path(char *path, size_t size)
 {
 	Dl_info info;
@@ -118,7 +121,8 @@ static int agent_path(char *path, size_t size)
 	return 0;
 }
 
-/* dlopen does not tell which error it met: what it needs is tried here. 0: unknown. */
+/* Finds out why dlopen failed, which does not return an errno: tries the operations that dlopen
+ * needs. Returns the errno of the first that fails; 0: unknown. */
 static int load_error(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -134,7 +138,8 @@ static int load_error(const char *path)
 	return 0;
 }
 
-/* Once: an agent that comes after the first queues would not know of them. */
+/* Loads the agent. Called once only, because an agent that is loaded after the first queues have
+ * been created would not know them. */
 static void load(void)
 {
 	const char *off = getenv("KFDSHIM_DISABLE");
@@ -144,7 +149,7 @@ static void load(void)
 	void *handle;
 	int err;
 
-	next_resolve(); /* switched off or not: our hooks stand in the way */
+	next_resolve(); /* needed even if the agent is switched off: the hooks still forward */
 	if (off && strcmp(off, "1") == 0)
 		return;
 	if (off && *off && strcmp(off, "0") != 0)
@@ -167,7 +172,7 @@ static void load(void)
 		return;
 	}
 	__atomic_store_n(&agent_loaded, agent, __ATOMIC_SEQ_CST);
-	agent->wishes_changed(); /* of before, or of just now */
+	agent->wishes_changed(); /* settings made before, or at this moment (api.c) */
 }
 
 const struct kfdshim_agent *agent_load(const struct kfdshim_host *host)
@@ -176,6 +181,6 @@ const struct kfdshim_agent *agent_load(const struct kfdshim_host *host)
 
 	load_host = host;
 	pthread_once(&load_once, load);
-	(void)dlerror(); /* next.c */
+	(void)dlerror(); /* leave no message of this library; see next.c */
 	return __atomic_load_n(&agent_loaded, __ATOMIC_ACQUIRE);
 }

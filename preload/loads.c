@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * A load may be all by which a program sees the end of its work: runtimes of HIP ask for a signal's
- * value before they wait for it, and do not wait for one that is final. Wrapped by symbol here and in
- * the API table as well (table.c), because a second look at the same end finds nothing.
+ * The wrapped loads of signals. A program may notice the end of its work by a load alone: HIP
+ * runtimes load a signal's value before they wait for the signal, and do not wait if the value is
+ * final. The loads are wrapped by symbol here and in the API table as well (table.c). A load that
+ * passes both hooks does no harm, because the second report of the same end changes nothing.
  */
 #include "preload/internal.h"
 
 typedef int64_t load_fn(uint64_t signal);
 
 load_fn hsa_signal_load_relaxed, hsa_signal_load_scacquire;
-/* The name of HSA 1.0, which all runtimes still have. */
+/* The name of HSA 1.0, which all runtimes still export. */
 load_fn hsa_signal_load_acquire;
 
 static int64_t load_nowhere(uint64_t signal)

@@ -10,18 +10,21 @@
 #include "preload/internal.h"
 
 /*
- * Each dlsym and dlopen, also one that succeeds, drops the calling thread's pending
- * dlerror() message (glibc 2.36). We cannot put a program's back; but hot calls make
- * none of them, and ioctl none at all, so it is lost only when its first call of a
- * name, or its first ioctl on the device, stands between its failure and its question.
- * Messages of our own failures are never left behind.
+ * The next definitions of wrapped functions.
+ *
+ * Each dlsym and dlopen, also one that succeeds, drops the calling thread's pending dlerror()
+ * message (glibc 2.36), and this library cannot restore a message of the program. But it makes such
+ * calls only at the first call of a wrapped function, and at the first ioctl on the device. So the
+ * program's message is lost only if one of these comes between the failure and the program's
+ * dlerror(). Messages of failures in this library are never left behind.
  */
 
 extern const struct next __start_kfdshim_next[] HIDDEN;
 extern const struct next __stop_kfdshim_next[] HIDDEN;
 
+/* Search for the n-th loaded library, or the n-th HSA runtime, for dl_iterate_phdr(). */
 struct nth_object {
-	size_t left;
+	size_t left; /* number of libraries still to be skipped */
 	bool runtime_only, found;
 	char name[PATH_MAX];
 };
@@ -50,9 +53,9 @@ static int nth_object(struct dl_phdr_info *info, size_t size, void *data)
 }
 
 /*
- * Looks in one loaded library after the other. Names are taken one at a time,
- * because dlopen inside dl_iterate_phdr takes the linker's locks in the wrong
- * order. A handle that yields something keeps its reference.
+ * Searches one loaded library after the other. Their names are fetched one at a time, because a
+ * dlopen inside of dl_iterate_phdr would take the dynamic linker's locks in the wrong order. The
+ * handle of the library that has the symbol is not closed, so that this library stays loaded.
  */
 static void *search(const char *name, void *self, bool runtime_only)
 {
@@ -76,6 +79,7 @@ static void *search(const char *name, void *self, bool runtime_only)
 	}
 }
 
+/* The segment with the address `f`, and the library that it belongs to. */
 struct owner {
 	uintptr_t f, begin, end; /* end 0: not found */
 	char name[PATH_MAX];
@@ -101,9 +105,9 @@ static int is_owner(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* The pointer is kept for ever, so the library must be: it may have been loaded after
- * the program's start, and be closed. Not by dladdr, which looks through all its symbols;
- * and who comes next is most often of the same library. */
+/* Keeps the library of `f` loaded, because the pointer is kept for ever and a library that was
+ * loaded after the program's start could be closed. Does not use dladdr, which searches all symbols
+ * of the library. *last is a cache: the next symbol is most often in the same library. */
 static void pin(void *f, struct owner *last)
 {
 	if ((uintptr_t)f >= last->begin && (uintptr_t)f < last->end)
@@ -113,9 +117,9 @@ static void pin(void *f, struct owner *last)
 		(void)dlopen(last->name, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-/* A host program that loads HIP with RTLD_LOCAL (Python does) keeps the runtime out
- * of the scope that RTLD_NEXT searches. The runtime's own library first: another one
- * could be a wrapper that leads back to us. */
+/* A program that loads HIP with RTLD_LOCAL (as Python does) keeps the runtime out of the scope that
+ * RTLD_NEXT searches, so loaded libraries are searched as well. The runtime's own library comes
+ * first, because another one could be a wrapper that leads back to this library. */
 static void *find(const char *name, void *self, bool runtime_only, struct owner *last)
 {
 	void *f = dlsym(RTLD_NEXT, name);
@@ -134,7 +138,7 @@ void *next_or(const char *name, void *self, void *none)
 	int saved = errno;
 	void *f = find(name, self, false, &none_yet);
 
-	(void)dlerror(); /* left only if the last library could not be opened */
+	(void)dlerror(); /* drop the message that is left if a library could not be opened */
 	errno = saved;
 	return f ? f : none;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The wrapped stores, waits and ioctl (exports.map lists all names; hints.c, loads.c
- * and handles.c have the others).
+ * The wrapped stores and waits of signals, and ioctl. exports.map lists all wrapped names; the
+ * others are in hints.c, loads.c and handles.c.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,14 +14,14 @@
 
 #include "preload/internal.h"
 
-/* Bits 15:8 of a command are its type, bits 7:0 its number. The structs grow
- * and with them the rest of the word, so nothing else is compared. */
+/* Bits 15:8 of an ioctl command are its type, bits 7:0 its number. Nothing else is compared,
+ * because the rest contains the size of the struct, which grows. */
 #define KFD_TYPE 'K'
 #define KFD_WAIT_EVENTS 0x0cu
 
-/* hsa_signal_t is a struct of one uint64_t and goes where a uint64_t goes;
- * hsa_signal_value_t is int64_t, hsa_signal_condition_t and hsa_wait_state_t
- * are enums. Declared here, so that no HSA header is needed to build this. */
+/* Declarations of the wrapped functions, so that no HSA header is needed to build this library.
+ * hsa_signal_t is a struct of one uint64_t, which is passed like a uint64_t; hsa_signal_value_t is
+ * int64_t; hsa_signal_condition_t and hsa_wait_state_t are enums. */
 enum condition { CONDITION_EQ = 0, CONDITION_NE = 1, CONDITION_LT = 2, CONDITION_GTE = 3 };
 
 typedef int ioctl_fn(int fd, unsigned long request, ...);
@@ -32,16 +32,20 @@ typedef int64_t wait_fn(uint64_t signal, unsigned condition, int64_t compare, ui
 int ioctl(int fd, unsigned long request, ...);
 store_fn hsa_signal_store_relaxed, hsa_signal_store_screlease;
 wait_fn hsa_signal_wait_relaxed, hsa_signal_wait_scacquire;
-/* The names of HSA 1.0, which all runtimes still have. */
+/* The names of HSA 1.0, which all runtimes still export. */
 store_fn hsa_signal_store_release;
 wait_fn hsa_signal_wait_acquire;
 
 /*
- * The pointers begin at a function that finds the next symbol, so that later calls
- * test nothing. ioctl's is found when this library starts: a program's first one may
- * come from a signal handler, an allocator, or between fork and exec. Only those of
- * other libraries' constructors may come before. The runtime's own stores are
- * kept beside those pointers, which may lead past them (table.c).
+ * Each wrapped function calls its next definition through a pointer. At first the pointer leads to
+ * a function that finds this definition, so that later calls need no test.
+ *
+ * The pointer for ioctl is set when this library is initialised, because a program's first ioctl
+ * may come from a signal handler, from an allocator, or between fork and exec. Only the ioctls of
+ * other libraries' constructors can come earlier.
+ *
+ * Stores have two pointers: next_NAME, by which calls continue, and found_NAME, the runtime's
+ * exported function. They differ while the API table is hooked (table.c), which next_NAME bypasses.
  */
 static ioctl_fn find_ioctl;
 static ioctl_fn *next_ioctl = find_ioctl;
@@ -51,8 +55,8 @@ uint32_t uppers;
 uint32_t gate;
 uint32_t active;
 
-/* If there is no next one: the kernel itself, and for HSA, whose caller cannot
- * exist without its runtime, nothing. */
+/* Used if there is no next definition: for ioctl the system call. The functions of HSA do nothing
+ * then, because a caller without a runtime cannot exist. */
 static int ioctl_syscall(int fd, unsigned long request, ...)
 {
 	va_list list;
@@ -80,12 +84,14 @@ static int64_t wait_nowhere(uint64_t signal, unsigned condition, int64_t compare
 	return compare;
 }
 
-/* What follows us in the scope has been there since the program's start, and stays. */
+/* The library with the next ioctl needs no reference to stay loaded: it has been loaded since the
+ * program's start. */
 __attribute__((constructor)) static void find_ioctl_early(void)
 {
 	ioctl_fn *next = (ioctl_fn *)dlsym(RTLD_NEXT, "ioctl");
 
-	/* Ours: another library wraps dlsym and asks in its own name. */
+	/* dlsym returns this library's own ioctl if another library wraps dlsym, because then that
+	 * library is the caller. */
 	if (!next || next == ioctl)
 		next = ioctl_syscall;
 	__atomic_store_n(&next_ioctl, next, __ATOMIC_RELAXED);
@@ -105,7 +111,7 @@ static COLD int find_ioctl(int fd, unsigned long request, ...)
 	return __atomic_load_n(&next_ioctl, __ATOMIC_RELAXED)(fd, request, arg);
 }
 
-/* One of hsa_signal_store_*. */
+/* Wraps one of hsa_signal_store_*. */
 #define STORE(name)                                                                                \
 	static store_fn find_##name;                                                               \
 	static store_fn *next_##name = find_##name;                                                \
@@ -128,6 +134,7 @@ STORE(hsa_signal_store_relaxed)
 STORE(hsa_signal_store_screlease)
 STORE(hsa_signal_store_release)
 
+/* Sets *next to what follows the hook in the API table, or to the runtime's exported function. */
 static void aim(enum table_function f, store_fn **next, store_fn *const *found)
 {
 	store_fn *exported = __atomic_load_n(found, __ATOMIC_RELAXED);
@@ -137,7 +144,8 @@ static void aim(enum table_function f, store_fn **next, store_fn *const *found)
 				 __ATOMIC_RELAXED);
 }
 
-/* Where the calls by symbol go on. Tools may come into the table, and leave it, while they are made. */
+/* Updates the pointers by which stores by symbol continue. Repeated from time to time, because
+ * tools can enter the API table and leave it while the program runs. */
 static void aim_stores(void)
 {
 	aim(TABLE_STORE_RELAXED, &next_hsa_signal_store_relaxed, &found_hsa_signal_store_relaxed);
@@ -146,6 +154,7 @@ static void aim_stores(void)
 	aim(TABLE_STORE_SCRELEASE, &next_hsa_signal_store_release, &found_hsa_signal_store_release);
 }
 
+/* Calls the next ioctl. */
 static int forward(int fd, unsigned long request, void *arg)
 {
 	return __atomic_load_n(&next_ioctl, __ATOMIC_RELAXED)(fd, request, arg);
@@ -182,14 +191,15 @@ static bool same_file(const struct stat *a, const struct stat *b)
 {
 	if (S_ISCHR(a->st_mode))
 		return S_ISCHR(b->st_mode) && a->st_rdev == b->st_rdev;
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino; /* a simulated one */
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino; /* kfdsim's is no device */
 }
 
 /*
- * 'K' is also the console's type. Which file a descriptor is for is asked anew each
- * time, because descriptors are closed and used again; the calls that ask are rare.
- * Which file the device is, is asked until it is found: later the program may hide it
- * from itself (chroot, a sandbox), and go on using the descriptors it has.
+ * Is the fd open on /dev/kfd? The type 'K' alone does not show that, because it is the console's
+ * type, too. The file of the fd is checked each time, because fds are closed and reused; the calls
+ * that need this check are rare. The identity of the device is read until it has been found once,
+ * and then kept: a program can hide the device from itself later (chroot, a sandbox) and continue
+ * to use the fds that it has.
  */
 static COLD bool is_kfd(int fd)
 {
@@ -213,6 +223,7 @@ static COLD bool is_kfd(int fd)
 	return true;
 }
 
+/* WAIT_EVENTS, with the agent notified before and after. */
 static int wait_events(const struct kfdshim_agent *agent, int fd, unsigned long request, void *arg)
 {
 	int result;
@@ -223,10 +234,12 @@ static int wait_events(const struct kfdshim_agent *agent, int fd, unsigned long 
 	return result;
 }
 
+/* An ioctl of type 'K'. The first one on /dev/kfd loads the agent. */
 static COLD int kfd_ioctl(int fd, unsigned long request, void *arg)
 {
 	static bool tried;
-	/* In this order: an agent that is not there after the try never will be. */
+	/* Read `tried` first: if the agent is missing although the try was made, it stays
+	 * missing. */
 	bool was_tried = __atomic_load_n(&tried, __ATOMIC_ACQUIRE);
 	const struct kfdshim_agent *agent = agent_now();
 	unsigned nr = request & 0xff;
@@ -250,6 +263,7 @@ static COLD int kfd_ioctl(int fd, unsigned long request, void *arg)
 	return agent->ioctl(fd, request, arg);
 }
 
+/* Is the condition of a wait met by this value? */
 static bool met(int64_t value, unsigned condition, int64_t compare)
 {
 	switch (condition) {
@@ -277,11 +291,13 @@ int64_t wait_watched(wait_fn *next, uint64_t signal, unsigned condition, int64_t
 		return next(signal, condition, compare, timeout, state);
 	ticket = agent->wait_begin(signal);
 	value = next(signal, condition, compare, timeout, state);
-	/* Above 0 packets are left: a counter of several, of which the first will do. */
+	/* Above 0 some packets are not over: the signal counts several, and the wait was for the
+	 * first of them. */
 	agent->wait_end(ticket, signal, value <= 0 && met(value, condition, compare));
 	return value;
 }
 
+/* A wait by symbol, which continues behind this library's hook in the API table (table_past()). */
 static int64_t wait_by_symbol(enum table_function f, wait_fn **pointer, uint64_t signal,
 			      unsigned condition, int64_t compare, uint64_t timeout, unsigned state)
 {
@@ -291,7 +307,7 @@ static int64_t wait_by_symbol(enum table_function f, wait_fn **pointer, uint64_t
 			    timeout, state);
 }
 
-/* One of hsa_signal_wait_*, and its place in the table. */
+/* Wraps one of hsa_signal_wait_*; `f` is its entry in the API table. */
 #define WAIT(name, f)                                                                              \
 	static wait_fn find_##name;                                                                \
 	static wait_fn *next_##name = find_##name;                                                 \
@@ -313,7 +329,7 @@ WAIT(hsa_signal_wait_relaxed, TABLE_WAIT_RELAXED)
 WAIT(hsa_signal_wait_scacquire, TABLE_WAIT_SCACQUIRE)
 WAIT(hsa_signal_wait_acquire, TABLE_WAIT_SCACQUIRE)
 
-/* DRM user queues matter in processes that use KFD. */
+/* Passes DRM user queues to the agent, if there is one: only a process that uses KFD loads it. */
 static COLD int drm_ioctl(int fd, unsigned long request, void *arg)
 {
 	const struct kfdshim_agent *agent = agent_now();
@@ -321,7 +337,7 @@ static COLD int drm_ioctl(int fd, unsigned long request, void *arg)
 	return agent ? agent->ioctl(fd, request, arg) : forward(fd, request, arg);
 }
 
-/* What the dynamic linker sees. */
+/* ---- the exported ioctl ---- */
 
 EXPORT int ioctl(int fd, unsigned long request, ...)
 {

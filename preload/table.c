@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * The runtime's API table, for processes that reach the runtime by dlsym: all its
- * exported functions jump through that table. A tools library is given it in
- * hsa_init: from ROCr 6 on any loaded one that exports HSA_AMD_TOOL_PRIORITY, in
- * ROCr 5 only those that HSA_TOOLS_LIB names. We do not set that variable: it
- * would change the environment of every program, go to all its children, and load us
- * twice in newer runtimes; the sampler sees such a process anyway.
+ * Hooks in the runtime's API table, for processes that reach the runtime by dlsym: all exported
+ * functions of the runtime jump through that table.
  *
- * A process may call by both ways, and a call by symbol goes by the table, too. So both
- * are hooked, and a call by symbol passes over the table as long as our hook is what
- * stands there: it is seen once, and takes no more jumps than without us. Where another
- * tool stands in the entry the call goes to that tool, and the second of our hooks
- * finds nothing new.
+ * The runtime passes the table to tools libraries in hsa_init: from ROCr 6 on to each loaded
+ * library that exports HSA_AMD_TOOL_PRIORITY, in ROCr 5 only to those that HSA_TOOLS_LIB names.
+ * This library does not set that variable, because that would change the environment of every
+ * program and of all its children, and would load this library twice in newer runtimes. The sampler
+ * finds the work of such a process in any case.
+ *
+ * A process can call both ways, and a call by symbol jumps through the table as well. So both ways
+ * are hooked, and a call by symbol bypasses the table as long as this library's hook is there: the
+ * call is then reported once, and takes no more jumps than without this library. If another tool's
+ * hook is in the entry, the call goes to that tool, and the second report changes nothing.
  */
 #include <link.h>
 #include <stddef.h>
@@ -19,15 +20,15 @@
 
 #include "preload/internal.h"
 
-/* hsa_api_trace.h, equal in ROCr 5.2 to 7.2: a table begins with its version,
- * whose minor number is the table's size. */
+/* From hsa_api_trace.h, equal in ROCr 5.2 to 7.2: a table begins with its version, whose minor
+ * number is the size of the table in bytes. */
 struct table_version {
 	uint32_t major, minor, step, reserved;
 };
-#define ROOT_CORE 16u /* in the root table: where the core table is */
+#define ROOT_CORE 16u /* offset of the pointer to the core table, in the root table */
 #define ROOT_BYTES (ROOT_CORE + sizeof(void *))
 #define CORE_MAJOR_MAX 2u /* 1: ROCr 5, 2: ROCr 6 and 7 */
-#define CORE_INIT 16u
+#define CORE_INIT 16u	  /* offset of hsa_init in the core table */
 
 typedef void any_fn(void);
 typedef void store_fn(uint64_t signal, int64_t value);
@@ -40,10 +41,10 @@ static store_fn store_relaxed, store_screlease;
 static wait_fn wait_relaxed, wait_scacquire;
 
 static struct {
-	const uint32_t offset; /* in the core table */
+	const uint32_t offset; /* of its entry in the core table, in bytes */
 	any_fn *const hook;
-	any_fn *next;	/* what stood there */
-	any_fn **entry; /* atomic; NULL: not hooked here */
+	any_fn *next;	/* the entry's value before the hook */
+	any_fn **entry; /* the entry; atomic; NULL: not hooked */
 } functions[TABLE_END] = {
 	[TABLE_LOAD_RELAXED] = {.offset = 328, .hook = (any_fn *)load_relaxed},
 	[TABLE_LOAD_SCACQUIRE] = {.offset = 336, .hook = (any_fn *)load_scacquire},
@@ -54,7 +55,7 @@ static struct {
 };
 
 static struct {
-	uintptr_t inside, low, high; /* of the runtime's library */
+	uintptr_t inside, low, high; /* the runtime's library: an address in it, and its range */
 } runtime;
 
 static int64_t load_relaxed(uint64_t signal)
@@ -93,7 +94,8 @@ static int64_t wait_scacquire(uint64_t signal, unsigned condition, int64_t compa
 			    compare, timeout, state);
 }
 
-/* Another tool may stand in the entry by now: it calls us, and we only pass on. */
+/* Puts the entry's old value back, unless another tool has hooked the entry meanwhile. That tool
+ * calls this library's hook, which then only forwards. */
 static void take_out(enum table_function f)
 {
 	any_fn *ours = functions[f].hook;
@@ -109,13 +111,14 @@ void *table_past(enum table_function f, void *exported)
 	any_fn **entry = __atomic_load_n(&functions[f].entry, __ATOMIC_ACQUIRE);
 	uintptr_t at = (uintptr_t)exported;
 
-	/* Of two copies of the runtime each has its own table. */
+	/* Two copies of the runtime have a table each, so `exported` must be of the hooked one. */
 	if (!entry || __atomic_load_n(entry, __ATOMIC_ACQUIRE) != functions[f].hook ||
 	    at < runtime.low || at >= runtime.high)
 		return exported;
 	return (void *)functions[f].next;
 }
 
+/* For dl_iterate_phdr(): finds the range of the library that contains runtime.inside. */
 static int find_runtime(struct dl_phdr_info *info, size_t size, void *data)
 {
 	uintptr_t low = UINTPTR_MAX, high = 0, begin, end;
@@ -137,6 +140,7 @@ static int find_runtime(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
+/* Hooks one entry of the core table, unless it is empty or hooked already. */
 static void hook(char *core, enum table_function f)
 {
 	any_fn **entry = (any_fn **)(void *)(core + functions[f].offset);
@@ -144,13 +148,14 @@ static void hook(char *core, enum table_function f)
 
 	if (!now || now == functions[f].hook)
 		return;
+	/* `next` first: the hook can be called as soon as it is in the table. */
 	functions[f].next = now;
 	__atomic_store_n(&functions[f].entry, entry, __ATOMIC_RELEASE);
 	__atomic_store_n(entry, functions[f].hook, __ATOMIC_SEQ_CST);
 }
 
-/* Another copy of the runtime is in the process (a framework's own beside the system's),
- * and its functions are those that our hooks lead to. */
+/* Does the process have another copy of the runtime (a framework's own beside the system's) whose
+ * table is hooked already? The hooks lead to the functions of one copy only. */
 static bool is_of_another(const char *core)
 {
 	char *entry;
@@ -167,9 +172,9 @@ bool OnLoad(void *table, uint64_t version, uint64_t failed_count, const char *co
 void OnUnload(void);
 extern const uint32_t HSA_AMD_TOOL_PRIORITY;
 
-/* In hsa_init, with the runtime's locks held, and after it has opened the device and
- * asked for its version (Runtime::Load, in each generation): without an agent now there
- * will be none. Whatever the table is, the runtime goes on: true. */
+/* Called by the runtime in hsa_init, with locks of the runtime held, after the runtime has opened
+ * the device and read its version (Runtime::Load, in each generation). So the agent has been loaded
+ * by now, or never will be. Returns true in every case, so that hsa_init goes on. */
 EXPORT bool OnLoad(void *table, uint64_t version, uint64_t failed_count, const char *const *failed)
 {
 	struct table_version have;
@@ -198,9 +203,10 @@ EXPORT bool OnLoad(void *table, uint64_t version, uint64_t failed_count, const c
 	return true;
 }
 
-/* The runtime has put its table back, or is about to. Calls that are on their way
- * still find `next`. Which runtime it is, is not said: the end of a second one that was
- * not hooked ends the first one's hooks, too, and leaves it to the sampler. */
+/* Called by the runtime when it has restored its table, or is about to. `next` stays set for calls
+ * that are in progress. The call does not show which runtime it comes from: the end of a second one
+ * that was not hooked removes the hooks of the first one, too, whose work is then found by the
+ * sampler. */
 EXPORT void OnUnload(void)
 {
 	for (unsigned f = 0; f < TABLE_END; f++) {
@@ -209,5 +215,5 @@ EXPORT void OnUnload(void)
 	}
 }
 
-/* Tools are loaded in the order of this number: before those that do not care. */
+/* Tools are loaded in the order of this number; this one comes before tools that set none. */
 EXPORT const uint32_t HSA_AMD_TOOL_PRIORITY = 10;
