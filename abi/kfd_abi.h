@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of the KFD ioctl ABI that system headers may be too old to have.
- * Older parts come from <linux/kfd_ioctl.h>. All names here are ours, so that
- * a newer system header never clashes; tests/unit/kfd compares the two where the
- * header has both.
+ * The part of the KFD ioctl ABI that the system's header may be too old to contain. Older parts
+ * come from <linux/kfd_ioctl.h>. All names here have the prefix kfdabi, so that they never clash
+ * with those of a newer system header; tests/unit/kfd compares both where the system's header has
+ * the same definition.
  *
- * Facts: include/uapi/linux/kfd_ioctl.h of Linux, KFD 1.13 (Linux 6.5) to 1.23.
+ * In structs, "out" marks fields that the driver writes, "in" what the caller passes in a field
+ * that the driver overwrites.
+ *
+ * Source: include/uapi/linux/kfd_ioctl.h of Linux, KFD 1.13 (Linux 6.5) to 1.23.
  */
 #ifndef KFDSHIM_ABI_KFD_H
 #define KFDSHIM_ABI_KFD_H
 
 #include <linux/kfd_ioctl.h>
 
-/* The header shifts a signed 1 into the sign bit. */
+/* Redefined, because the system's header shifts a signed 1 into the sign bit. */
 #undef KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE
 #define KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE (1u << 31)
 #include <stdint.h>
 #include <sys/ioctl.h>
 
-/* ioctl numbers (low byte of the command; the driver looks at nothing else
- * but the size) */
+/* Numbers of the ioctls: the low byte of the command. The driver evaluates only this number and the
+ * size. */
 #define KFDABI_TYPE 'K'
 enum kfdabi_nr {
 	KFDABI_GET_VERSION = 0x01,
@@ -58,11 +61,11 @@ enum kfdabi_nr {
 	KFDABI_DBG_TRAP = 0x26,
 	KFDABI_CREATE_PROCESS = 0x27, /* since KFD 1.19; no argument */
 	KFDABI_PROFILER = 0x28,
-	KFDABI_NR_END = 0x29, /* numbers from here on are unknown: ENOTTY */
+	KFDABI_NR_END = 0x29, /* unknown to the driver from here on: ENOTTY */
 };
 
-/* The queue type after those of the system header: an SDMA or XGMI queue on the
- * engine that sdma_engine_id names. */
+/* A queue type that older system headers do not have: an SDMA or XGMI queue on the engine that
+ * sdma_engine_id names. */
 #define KFDABI_QUEUE_TYPE_SDMA_BY_ENG_ID 4u
 
 /* CREATE_QUEUE as of KFD 1.17: eight bytes longer than the older one. */
@@ -86,14 +89,14 @@ struct kfdabi_create_queue {
 	uint32_t pad;
 };
 
-/* EXPORT_DMABUF (KFD 1.11): a buffer becomes a descriptor. */
+/* EXPORT_DMABUF (KFD 1.11): makes a dma-buf fd of a buffer. */
 struct kfdabi_export_dmabuf {
 	uint64_t handle;
 	uint32_t flags;	    /* O_CLOEXEC */
 	uint32_t dmabuf_fd; /* out */
 };
 
-/* RUNTIME_ENABLE: the runtime announces itself. */
+/* RUNTIME_ENABLE: the runtime registers with the driver for debugging. */
 #define KFDABI_RUNTIME_MODE_ENABLE 1u
 #define KFDABI_RUNTIME_MODE_TTMP_SAVE 2u
 struct kfdabi_runtime_enable {
@@ -131,7 +134,7 @@ enum kfdabi_dbg_trap_op {
 	KFDABI_TRAP_GET_DEVICE_SNAPSHOT = 14,
 };
 
-/* Wave launch: only waves that start from now on are concerned. */
+/* Modes of wave launch. A change applies only to waves that start after it. */
 enum kfdabi_launch_mode {
 	KFDABI_LAUNCH_NORMAL = 0,
 	KFDABI_LAUNCH_HALT = 1,
@@ -146,17 +149,18 @@ enum kfdabi_trap_mask {
 	KFDABI_TRAP_MASK_MEMORY_VIOLATION = 0x100,
 	KFDABI_TRAP_MASK_WAVE_START = 1 << 30, /* gfx11 and later */
 };
-#define KFDABI_WATCH_POINTS 4u /* of one GPU, for all its processes */
+#define KFDABI_WATCH_POINTS 4u /* number on each GPU, for all processes together */
+/* Flags of SET_FLAGS, and the bits of a node's capability in the topology that show that the GPU
+ * accepts them. */
 #define KFDABI_FLAG_SINGLE_MEM_OP 1u
 #define KFDABI_FLAG_SINGLE_ALU_OP 2u
-/* Of the topology's capability: where SET_FLAGS takes these. */
 #define KFDABI_CAP_SINGLE_MEM_OP (1u << 18)
 #define KFDABI_CAP_SINGLE_ALU_OP (1u << 30)
 
-/* Exception codes. In a mask, a code's bit is kfdabi_ec_mask(). */
+/* Exception codes. The bit of a code in an exception mask is kfdabi_ec_mask(). */
 enum kfdabi_exception {
 	KFDABI_EC_NONE = 0,
-	/* of a queue */
+	/* exceptions of a queue */
 	KFDABI_EC_QUEUE_WAVE_ABORT = 1,
 	KFDABI_EC_QUEUE_WAVE_TRAP = 2,
 	KFDABI_EC_QUEUE_WAVE_MATH_ERROR = 3,
@@ -173,37 +177,40 @@ enum kfdabi_exception {
 	KFDABI_EC_QUEUE_PACKET_VENDOR_UNSUPPORTED = 23,
 	KFDABI_EC_QUEUE_PREEMPTION_ERROR = 30,
 	KFDABI_EC_QUEUE_NEW = 31,
-	/* of a GPU */
+	/* exceptions of a GPU */
 	KFDABI_EC_DEVICE_QUEUE_DELETE = 32,
 	KFDABI_EC_DEVICE_MEMORY_VIOLATION = 33,
 	KFDABI_EC_DEVICE_RAS_ERROR = 34,
 	KFDABI_EC_DEVICE_FATAL_HALT = 35,
 	KFDABI_EC_DEVICE_NEW = 36,
-	/* of the process */
+	/* exceptions of the process */
 	KFDABI_EC_PROCESS_RUNTIME = 48,
 	KFDABI_EC_PROCESS_DEVICE_REMOVE = 49,
 };
 
-/* The three groups, as masks. */
+/* All codes of a queue, of a GPU and of the process, as masks. */
 #define KFDABI_EC_QUEUE_MASK UINT64_C(0x607f803f)
 #define KFDABI_EC_DEVICE_MASK UINT64_C(0xf80000000)
 #define KFDABI_EC_PROCESS_MASK UINT64_C(0x1800000000000)
 
+/* Returns the mask with the bit of an exception code, which must not be KFDABI_EC_NONE. */
 static inline uint64_t kfdabi_ec_mask(unsigned code)
 {
 	return UINT64_C(1) << (code - 1);
 }
 
-/* In a queue array that SUSPEND or RESUME has written back. */
+/* Bits of an entry of the queue array that SUSPEND_QUEUES or RESUME_QUEUES has written back, the
+ * mask of the queue id in it, and the longest array that the driver accepts. */
 #define KFDABI_QUEUE_ERROR (1u << 30)
 #define KFDABI_QUEUE_INVALID (1u << 31)
 #define KFDABI_QUEUE_ID_MASK 0x3fffffffu
 #define KFDABI_QUEUE_ARRAY_MAX 1024u
-#define KFDABI_GRACE_DEFAULT 0xffffffffu
+#define KFDABI_GRACE_DEFAULT 0xffffffffu /* a grace period: the driver's default */
 
+/* DBG_TRAP: the debug interface; `op` selects the member of the union. */
 struct kfdabi_dbg_trap {
-	uint32_t pid; /* in the caller's pid namespace */
-	uint32_t op;
+	uint32_t pid; /* target process, in the caller's PID namespace */
+	uint32_t op;  /* enum kfdabi_dbg_trap_op */
 	union {
 		struct {
 			uint64_t exception_mask;
@@ -221,8 +228,8 @@ struct kfdabi_dbg_trap {
 		} set_exceptions_enabled;
 		struct {
 			uint32_t override_mode; /* enum kfdabi_override_mode */
-			uint32_t enable_mask;	/* in: new, out: before */
-			uint32_t support_mask;	/* in: wanted, out: what there is */
+			uint32_t enable_mask;	/* in: new value, out: old value */
+			uint32_t support_mask;	/* in: requested, out: supported */
 			uint32_t pad;
 		} launch_override;
 		struct {
@@ -252,26 +259,26 @@ struct kfdabi_dbg_trap {
 			uint32_t id;
 		} clear_watch;
 		struct {
-			uint32_t flags; /* in: new, out: before */
+			uint32_t flags; /* in: new value, out: old value */
 			uint32_t pad;
 		} set_flags;
 		struct {
-			uint64_t exception_mask; /* in: to clear, out: raised */
-			uint32_t gpu_id;	 /* out; with a queue's, too */
+			uint64_t exception_mask; /* in: to be cleared, out: raised */
+			uint32_t gpu_id;	 /* out; also for an exception of a queue */
 			uint32_t queue_id;	 /* out */
 		} query_event;
 		struct {
 			uint64_t info_ptr;
-			uint32_t info_size; /* in: room, out: what there is */
-			uint32_t source_id; /* a queue's or a GPU's */
+			uint32_t info_size; /* in: room, out: bytes available */
+			uint32_t source_id; /* queue id or gpu_id */
 			uint32_t exception_code;
 			uint32_t clear_exception;
 		} query_info;
 		struct {
 			uint64_t exception_mask;
 			uint64_t snapshot_buf_ptr;
-			uint32_t num_queues; /* in: room, out: how many there are */
-			uint32_t entry_size; /* in: stride, out: bytes written of each */
+			uint32_t num_queues; /* in: room, out: number of queues that exist */
+			uint32_t entry_size; /* in: stride, out: bytes written for each */
 		} queue_snapshot;
 		struct {
 			uint64_t exception_mask;
@@ -315,17 +322,17 @@ struct kfdabi_device_snapshot {
 	uint32_t gfx_target_version;
 	uint32_t simd_count;
 	uint32_t max_waves_per_simd;
-	uint32_t array_count; /* of one XCC */
+	uint32_t array_count; /* number of arrays of one XCC */
 	uint32_t simd_arrays_per_engine;
 	uint32_t num_xcc;
 	uint32_t capability;
 	uint32_t debug_prop;
-	uint32_t capability2; /* here the entry of KFD 1.17 ends */
+	uint32_t capability2; /* last field of the entry of KFD 1.17 */
 	uint32_t pad;
 };
 #define KFDABI_DEVICE_SNAPSHOT_BYTES_1_17 120u
 
-/* SMI events: numbers of the events of SMI_EVENTS; in a mask 1 << (number - 1). */
+/* Numbers of the events of SMI_EVENTS; the bit of an event in a mask is 1 << (number - 1). */
 enum kfdabi_smi_event {
 	KFDABI_SMI_VMFAULT = 1,
 	KFDABI_SMI_THERMAL_THROTTLE = 2,
@@ -357,7 +364,8 @@ _Static_assert(sizeof(struct kfdabi_device_snapshot) == 128, "device snapshot");
 #define KFDABI_IOC_GET_VERSION                                                                     \
 	_IOR(KFDABI_TYPE, KFDABI_GET_VERSION, struct kfd_ioctl_get_version_args)
 
-/* Node capability bits (topology `capability`). */
+/* Bits of `capability` of a node in the topology: queues can be debugged; the firmware supports
+ * debugging. */
 #define KFDABI_CAP_DEBUG (1u << 15)
 #define KFDABI_CAP_FIRMWARE_DEBUG (1u << 29)
 

@@ -27,10 +27,10 @@ static const struct {
 
 static const struct {
 	const char *name;
-	unsigned version[3];
+	unsigned version[3]; /* first release with these rules */
 } kernels[KFDABI_KERNELS] = {
 	[KFDABI_LINUX_6_12_95] = {"6.12.95", {6, 12, 95}},
-	[KFDABI_LINUX_6_12_107] = {"6.12.107", {6, 12, 103}}, /* its rules came with .103 */
+	[KFDABI_LINUX_6_12_107] = {"6.12.107", {6, 12, 103}}, /* rules are new in .103 */
 	[KFDABI_LINUX_7_3] = {"7.3", {7, 0, 0}},
 };
 
@@ -56,7 +56,7 @@ const char *kfdabi_rule_area(enum kfdabi_rule rule)
 	return title;
 }
 
-/* How many characters have to be changed, put in or left out. */
+/* The edit distance: how many characters have to be changed, inserted or removed. */
 static unsigned distance(const char *a, const char *b)
 {
 	unsigned row[NAME_MAX_LENGTH + 1], left, corner;
@@ -97,8 +97,8 @@ const char *kfdabi_rule_near(const char *name)
 
 bool kfdabi_per_vmid(uint32_t gfx_target_version)
 {
-	/* The driver asks for the GC version (kfd_dbg_is_per_vmid_supported): 9.4.2, 9.4.3,
-	 * 9.4.4, 9.5.0, and 11 on. In the topology 9.4.2 is 90010 (gfx90a), and the first
+	/* The driver decides by the GC version (kfd_dbg_is_per_vmid_supported): 9.4.2, 9.4.3,
+	 * 9.4.4, 9.5.0, and from 11 on. In the topology 9.4.2 is 90010 (gfx90a), and the first
 	 * steppings of 9.4.3 are 90400 and 90401 (gfx940, gfx941; kgd2kfd_probe of older
 	 * kernels). */
 	return gfx_target_version == 90010 ||

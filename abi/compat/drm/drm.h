@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Debian's linux-libc-dev leaves drm/ to libdrm-dev, which keeps it in libdrm/;
- * <linux/kfd_ioctl.h> asks for <drm/drm.h>. Searched last: a system that has the
- * real one uses it. */
+/* Stands in for <drm/drm.h>, which <linux/kfd_ioctl.h> includes: Debian's linux-libc-dev leaves
+ * drm/ to libdrm-dev, which installs the file in libdrm/. This directory is searched last, so that
+ * a system with the real file uses that. */
 #include <libdrm/drm.h>
