@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * A policy of your own, with libkfdsched: processes take turns on the GPU, each for
- * some seconds, whatever their priorities are.
+ * A policy made with libkfdsched: processes take turns on the GPU, each for some seconds, whatever
+ * their priorities are.
  *
  *   cc own_policy.c -lkfdsched -o own_policy
  *   ./own_policy SECONDS PID PID...      (as root, or in the daemon's admin_group)
  *
- * Every suspension is a lease that is a little longer than a turn: when this program
- * ends, however it does, all of them run again.
+ * Every suspension is a lease that is a little longer than a turn, so that all processes run again
+ * when this program ends for whatever reason.
  */
 #include <errno.h>
 #include <kfdsched.h>
@@ -21,14 +21,14 @@ static struct kfdsched *daemon_;
 static pid_t pids[PROCESSES];
 static int count;
 
-/* false: there is nothing more to do for it. */
+/* Returns 0 if the process takes no further turns, because it has ended or cannot be suspended. */
 static int can_go_on(int error, pid_t pid)
 {
 	if (error == 0)
 		return 1;
 	fprintf(stderr, "process %d: %s\n", (int)pid, kfdsched_sentence(daemon_));
 	if (error != -ESRCH && error != -EOPNOTSUPP)
-		exit(1); /* no daemon, no right: nothing is suspended for long */
+		exit(1); /* no daemon, or not permitted; the leases end soon */
 	return 0;
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * A server that tells libkfdshim.so about its requests. From the top folder:
+ * A server that reports its requests to libkfdshim.so. From the top directory:
  *
  *     cc -Ipreload -o request examples/request.c
  *     LD_PRELOAD=libkfdshim.so ./request
  *
- * Between request_begin and request_end this process counts as active on its GPUs,
- * so offline work does not creep into the moments in which the CPU prepares the
- * next kernel. Without the library the calls do nothing.
+ * Between kfdshim_request_begin() and kfdshim_request_end() this process counts as active on its
+ * GPUs, so that no offline work starts while the CPU prepares the next kernel. Without the library
+ * the calls do nothing.
  */
 #include <stdio.h>
 #include <time.h>

@@ -19,16 +19,17 @@
 
 #define API __attribute__((visibility("default")))
 
-#define ANSWER_MS 2000
-#define CONNECT_PAUSE_MS 5
-/* An order to suspend is answered when it is done, after two seconds at most. */
+#define ANSWER_MS 2000	   /* limit of the wait for a reply */
+#define CONNECT_PAUSE_MS 5 /* pause between two tries to connect */
+/* The same limit for a request to suspend: the daemon replies when the process is suspended, or
+ * after two seconds. */
 #define SUSPEND_MS 5000
-/* Far above what a thousand processes need; a length beyond it is no answer. */
+/* Longest reply that is accepted; far above the state of a thousand processes. */
 #define ANSWER_BYTES (64u << 20)
 
 struct kfdsched {
 	char *socket;
-	int answer_ms; /* what the last question was given */
+	int answer_ms; /* limit of the last request */
 	char sentence[640];
 };
 
@@ -71,9 +72,10 @@ API const char *kfdsched_sentence(const struct kfdsched *k)
 	return k->sentence;
 }
 
-/* ---- one question ---- */
+/* ---- a request ---- */
 
-/* The kernel refuses such a file in the words it has for a dead daemon. */
+/* Is there a file at the path that is no socket? connect(2) fails with ECONNREFUSED then, as for
+ * the socket of a daemon that has ended. */
 static bool is_no_socket(const char *path)
 {
 	struct stat status;
@@ -81,7 +83,7 @@ static bool is_no_socket(const char *path)
 	return stat(path, &status) == 0 && !S_ISSOCK(status.st_mode);
 }
 
-/* The sentence for an error without one of the daemon's own; returns the error. */
+/* Sets the sentence for an error that has none from the daemon. Returns the error. */
 static int explain(struct kfdsched *k, int error)
 {
 	switch (error) {
@@ -126,8 +128,7 @@ static int explain(struct kfdsched *k, int error)
 	return error;
 }
 
-/* While more clients wait than the daemon takes, tries again, for as long as an answer may
- * take. As protocol_connect(). */
+/* protocol_connect(), repeated for up to timeout_ms while the daemon's backlog is full. */
 static int connect_patiently(const char *socket, int timeout_ms)
 {
 	int fd = protocol_connect(socket);
@@ -139,8 +140,8 @@ static int connect_patiently(const char *socket, int timeout_ms)
 	return fd;
 }
 
-/* Asks, and takes the answer. The connection (>= 0) or an error, which is explained;
- * *text is the caller's either way. */
+/* Sends a request and receives the reply. Returns the fd of the connection, or an error, for which
+ * the sentence is set. *text is to be freed by the caller in both cases. */
 static int ask(struct kfdsched *k, struct protocol_hello *hello, int timeout_ms, char **text)
 {
 	int fd = connect_patiently(k->socket, timeout_ms), rc;
@@ -163,7 +164,8 @@ static int ask(struct kfdsched *k, struct protocol_hello *hello, int timeout_ms,
 	return explain(k, rc);
 }
 
-/* An order: the sentence is the daemon's. The connection, or an error. */
+/* Sends a control request; the daemon's reply becomes the sentence. Returns the fd of the
+ * connection, or an error. */
 static int order(struct kfdsched *k, struct protocol_hello *hello)
 {
 	char *text;
@@ -177,6 +179,8 @@ static int order(struct kfdsched *k, struct protocol_hello *hello)
 	return fd;
 }
 
+/* Closes the fd of a connection, which is not needed any more. Returns 0, or the error that is
+ * passed in place of an fd. */
 static int closed(int fd)
 {
 	if (fd < 0)
@@ -185,7 +189,8 @@ static int closed(int fd)
 	return 0;
 }
 
-/* The same about a process. */
+/* As order(), for a request about a process. Its pidfd stays open during the request, so that the
+ * PID cannot be reused. */
 static int order_about(struct kfdsched *k, struct protocol_hello *hello, pid_t pid)
 {
 	int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1, error = errno, fd;
@@ -195,7 +200,7 @@ static int order_about(struct kfdsched *k, struct protocol_hello *hello, pid_t p
 		say(k, "%d is no process id", (int)pid);
 		return -EINVAL;
 	}
-	/* The latter is what newer kernels say. */
+	/* ENOENT on newer kernels. */
 	if (pidfd < 0 && (error == EINVAL || error == ENOENT)) {
 		say(k, "%d is a thread: name its process", (int)pid);
 		return -EINVAL;
@@ -212,7 +217,7 @@ static int order_about(struct kfdsched *k, struct protocol_hello *hello, pid_t p
 	return fd;
 }
 
-/* ---- the calls ---- */
+/* ---- functions of the library ---- */
 
 static int status(struct kfdsched *k, pid_t pid, uint32_t verb, char **json)
 {
@@ -362,7 +367,7 @@ API ssize_t kfdsched_next_event(struct kfdsched *k, int fd, char *text, size_t s
 		return explain(k, (int)n);
 	if (size == 0)
 		return -EMSGSIZE;
-	/* A short one is cut, but its true length comes back. */
+	/* MSG_TRUNC: return the full length of an event that is longer than the buffer. */
 	n = recv(fd, text, size - 1, MSG_DONTWAIT | MSG_TRUNC);
 	if (n < 0)
 		return errno == EINTR || errno == EAGAIN ? -EAGAIN : explain(k, -errno);

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libkfdsched: what kfdsched asks kfdschedd, for programs of your own: see the state,
- * suspend and resume processes, give them priorities, nodes policies, and be told what
- * happens.
+ * libkfdsched: a client of kfdschedd for other programs, with the functions of the kfdsched
+ * command: query the state, suspend and resume processes, set priorities of processes and policies
+ * of nodes, and receive events.
  *
- * Asking and events are for any local user. Orders are for root and for the group that
- * admin_group names in the daemon's configuration. A suspension is always a lease: for a
- * number of seconds, or for as long as you hold a descriptor; so nothing stays suspended
- * because the program that wanted it is gone. Priorities and policies last until the
- * process, or the daemon, ends.
+ * Any local user can query the state and receive events. Control requests (suspend, hold, resume,
+ * set_priority, set_policy) are for root and for the group that admin_group names in the daemon's
+ * configuration. A suspension is always a lease: it lasts for a number of seconds, or while the
+ * caller keeps an fd open. So no process stays suspended when the program that requested it has
+ * ended. Priorities and policies last until the process, or the daemon, ends.
  *
- * Errors: functions return 0 or a descriptor, or a negative errno, and then
- * kfdsched_sentence() says in one sentence what happened and what to do:
- *   -ENOENT, -ECONNREFUSED  no daemon is there      -ESRCH       no such workload
- *   -EPERM                  you may not             -EOPNOTSUPP  it cannot be suspended
- *   -EAGAIN                 no answer in time       -EPROTO      not a daemon of this version
- *   -EINVAL                 an argument             -ENODEV      no such node
- * Each question is a connection of its own: a daemon that was started again is no error.
- * Threads: one at a time for each struct kfdsched; no signals, no globals.
+ * Errors: the functions return 0 or an fd on success, and a negative errno otherwise;
+ * kfdsched_sentence() then returns one sentence with the cause and the remedy:
+ *   -ENOENT, -ECONNREFUSED  there is no daemon      -ESRCH       no such workload
+ *   -EPERM                  not permitted           -EOPNOTSUPP  it cannot be suspended
+ *   -EAGAIN                 no reply in time        -EPROTO      not a daemon of this version
+ *   -EINVAL                 invalid argument        -ENODEV      no such node
+ *
+ * Each request uses a new connection, so a restart of the daemon causes no error. A request fails
+ * if there is no reply for two seconds, a request to suspend after five.
+ * Threads: one at a time for each struct kfdsched. No signals, no global state.
  */
 #ifndef KFDSCHED_H
 #define KFDSCHED_H
@@ -29,56 +31,75 @@
 extern "C" {
 #endif
 
-#define KFDSCHED_EVENT_BYTES 4096 /* enough for any event */
+#define KFDSCHED_EVENT_BYTES 4096 /* size of a buffer that any event fits in */
 
-/* In kfdsched_set_priority(), beside 0 to 15 (15 is the most urgent). */
-#define KFDSCHED_PRIORITY_NONE (-1) /* watched, never scheduled */
-#define KFDSCHED_PRIORITY_OWN (-2)  /* what the process says itself */
+/* Values of kfdsched_set_priority() beside 0 to 15 (15 is the most urgent). */
+#define KFDSCHED_PRIORITY_NONE (-1) /* shown, never scheduled */
+#define KFDSCHED_PRIORITY_OWN (-2)  /* the priority that the process has set itself */
 
 struct kfdsched;
 
-/* socket: where the daemon listens; NULL: KFDSHIM_SOCKET, or /run/kfdsched/socket.
- * Nothing is connected yet. NULL: no memory. */
+/* Creates a handle; does not connect yet. socket: path of the daemon's socket; NULL:
+ * $KFDSHIM_SOCKET, or /run/kfdsched/socket. Returns NULL if memory is short. */
 struct kfdsched *kfdsched_open(const char *socket);
-void kfdsched_close(struct kfdsched *k); /* NULL is allowed */
-/* What the last call came to: why it failed, or what the daemon has done. Lives until the
- * next call. */
+/* Frees a handle; NULL is allowed. */
+void kfdsched_close(struct kfdsched *k);
+/* Returns the result of the last call in one sentence: why it failed, or what the daemon has done.
+ * Valid until the next call with this handle. */
 const char *kfdsched_sentence(const struct kfdsched *k);
 
-/* The daemon's state as JSON (docs/formats.md), of all with pid 0, else all that is known
- * of that workload, named as the daemon sees it. *json is yours to free(). */
+/* ---- queries ---- */
+
+/* Sets *json to the daemon's state (docs/formats.md), to be freed by the caller with free(). pid:
+ * the workload, in the daemon's PID namespace, of which everything is reported; 0: all. Returns 0
+ * or an error; *json is NULL then. */
 int kfdsched_status(struct kfdsched *k, pid_t pid, char **json);
 
-/* The same of all in a few words ("queue_counts" in place of "queues"): for who asks many
- * times a second. A daemon of an older version answers in full. */
+/* As kfdsched_status() for all workloads, but brief ("queue_counts" in place of "queues"), for
+ * programs that poll many times a second. A daemon of an older version reports everything. */
 int kfdsched_summary(struct kfdsched *k, char **json);
 
-/* Suspends a process for that many seconds, 1 to 86400, and waits until it is suspended,
- * two seconds at most. Again: the new time counts. */
+/* ---- control ---- */
+
+/* Suspends a process for 1 to 86400 seconds, and waits until it is suspended; the daemon gives up
+ * after two seconds. A second call replaces the time of the first. */
 int kfdsched_suspend(struct kfdsched *k, pid_t pid, unsigned seconds);
-/* The same until the descriptor that it returns is closed (by your end, too). It becomes
- * readable when the suspension has ended otherwise: ask kfdsched_held(). */
+/* Suspends a process until the fd that is returned is closed, which the end of the caller does,
+ * too. The fd becomes readable when the suspension has ended for another reason; kfdsched_held()
+ * returns that reason. */
 int kfdsched_hold(struct kfdsched *k, pid_t pid);
-/* Waits that long for that end (-1: without bound). 0: it goes on; -ECANCELED: somebody
- * resumed it; -ESRCH: it has ended; -ECONNRESET: the daemon is gone. */
+/*
+ * Waits for the end of a suspension by kfdsched_hold(), for up to timeout_ms (-1: no limit).
+ * Returns
+ *  0: it goes on; -ECANCELED: the process was resumed by another request; -ESRCH: the process has
+ *  ended; -ECONNRESET: the daemon is gone.
+ */
 int kfdsched_held(struct kfdsched *k, int fd, int timeout_ms);
-/* Ends every lease on it, whoever gave it. */
+/* Ends all leases on a process, also those of other programs. */
 int kfdsched_resume(struct kfdsched *k, pid_t pid);
 
+/* Sets the priority of a process: 0 to 15, or KFDSCHED_PRIORITY_*. */
 int kfdsched_set_priority(struct kfdsched *k, pid_t pid, int priority);
-/* policy: "strict", "share" (then share_percent is 1 to 99, else 0), "deadline",
- * "observe". gpu_id 0: on all nodes that have none of their own. */
+/* Sets the policy of a node: "strict", "share", "deadline" or "observe". share_percent: 1 to 99
+ * with "share", else 0. gpu_id 0: the policy of all nodes without one of their own. */
 int kfdsched_set_policy(struct kfdsched *k, unsigned gpu_id, const char *policy,
 			unsigned share_percent);
 
-/* What has happened lately, as JSON text: a list of the last events (256 at most, the
- * oldest first) that the daemon keeps. *json is yours to free(). */
+/* ---- events ---- */
+
+/* Sets *json to a list of the last events that the daemon keeps (at most 256, the oldest first), to
+ * be freed by the caller with free(). */
 int kfdsched_recent_events(struct kfdsched *k, char **json);
-/* A descriptor that is readable when there is an event, to be closed by you. */
+/* Subscribes to events. Returns an fd that is readable when there is an event, to be closed by the
+ * caller. */
 int kfdsched_events(struct kfdsched *k);
-/* The next one as JSON text (docs/formats.md), within timeout_ms (-1: without bound).
- * Its length; -EAGAIN: none in time; -ECONNRESET: the daemon is gone; -EMSGSIZE: it did
- * not fit, and is lost. */
+/*
+ * Reads the next event as JSON text (docs/formats.md), waiting for up to timeout_ms (-1: no limit).
+ * Returns the length of the text, or
+ *  -EAGAIN: no event in time, or a signal handler has run;
+ *  -ECONNRESET: the daemon is gone;
+ *  -EMSGSIZE: the event does not fit in `size` bytes, and is lost.
+ */
 ssize_t kfdsched_next_event(struct kfdsched *k, int fd, char *text, size_t size, int timeout_ms);
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Completions. What a word may be is decided here, and written down for either shell. */
+/* Generates the completions: finds out the possible values of each argument, and writes them in the
+ * language of either shell. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +8,11 @@
 #include "scheduler/pages/pages.h"
 #include "scheduler/pages/usage.h"
 
-/* Where the driver lists the processes that use a GPU, and the nodes. */
+/* Directories in which the driver lists the processes that use a GPU, and the nodes. */
 #define PIDS "/sys/class/kfd/kfd/proc"
 #define NODES "/sys/class/kfd/kfd/topology/nodes"
 
+/* Kinds of values, each completed in another way. */
 enum kind { KIND_NONE, KIND_CHOICE, KIND_PID, KIND_NODE, KIND_FILE, KIND_COMMAND };
 
 static enum kind kind_of(const char *value)
@@ -29,7 +31,7 @@ static enum kind kind_of(const char *value)
 	return KIND_NONE;
 }
 
-/* "table|c|json" as words; 0..15 stands for itself. */
+/* Writes "table|c|json" as words; 0..15 stays as it is. */
 static void choices(const char *value, FILE *out)
 {
 	for (; *value; value++)
@@ -46,14 +48,15 @@ static int parse(const struct verb *verb, struct usage *usage)
 	return rc;
 }
 
-/* ---- what both have ---- */
+/* ---- both shells ---- */
 
 struct shell {
-	const char *before; /* the word under the cursor's left neighbour */
+	const char *before; /* expression for the word before the one under the cursor */
+	/* Writes the code that offers the values of a kind. */
 	void (*offer)(enum kind kind, const char *value, FILE *out);
 };
 
-/* case arms: behind an option that takes a value, what that may be. */
+/* Writes case arms for the values of options. */
 static void after_options(const struct shell *shell, const struct verb *verb,
 			  const struct usage *usage, FILE *out)
 {
@@ -68,7 +71,7 @@ static void after_options(const struct shell *shell, const struct verb *verb,
 	}
 }
 
-/* case arms: the verb's options, and what may stand without one. */
+/* Writes a case arm with the verb's options and its other arguments. */
 static void alone(const struct shell *shell, const struct verb *verb, const struct usage *usage,
 		  FILE *out)
 {
@@ -88,6 +91,7 @@ static void alone(const struct shell *shell, const struct verb *verb, const stru
 	fputs("\t\t;;\n", out);
 }
 
+/* Writes the case statements for all verbs. Returns 0, or -EINVAL for a wrong usage line. */
 static int arms(const struct shell *shell, FILE *out)
 {
 	struct usage usage;
@@ -208,7 +212,7 @@ static void offer_zsh(enum kind kind, const char *value, FILE *out)
 	}
 }
 
-/* In single quotes, with a colon that is no separator. */
+/* Writes text for use within single quotes, with escaped colons, which zsh takes for separators. */
 static void quoted(const char *text, FILE *out)
 {
 	for (; *text; text++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched_pages DIR: writes the sources of manual pages and the completions there. */
+/* kfdsched_pages DIR: writes the sources of the manual pages and the completions to DIR. */
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* Manual pages, in scdoc's language: paragraphs flow, what is indented stays as it is. */
+/* Generates the manual pages in scdoc's language. Paragraphs of the help text are filled; indented
+ * lines are kept as they are. */
 #include <string.h>
 
 #include "scheduler/pages/pages.h"
 
-/* Everything that scdoc would take for its own, made plain. */
+/* Writes text with scdoc's special characters escaped. */
 static void plain(const char *text, size_t length, FILE *out)
 {
 	for (size_t i = 0; i < length; i++) {
@@ -19,13 +20,13 @@ static bool is_block(const char *line)
 	return line[0] == ' ';
 }
 
-/* The next line is of the same kind, and stands right below. */
+/* Does the paragraph or indented block go on in the next line? */
 static bool goes_on(const char *end, bool block)
 {
 	return end[0] == '\n' && end[1] != '\0' && end[1] != '\n' && is_block(end + 1) == block;
 }
 
-/* One paragraph, or one indented block; what is behind it. */
+/* Writes one paragraph or one indented block. Returns the text behind it. */
 static const char *piece(const char *text, FILE *out)
 {
 	bool block = is_block(text);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is made of the verbs for those who do not ask the command itself: a manual page
- * each (scdoc's source), and completions for bash and zsh. Run when kfdsched is built.
+ * Generates documents from the verbs of the kfdsched command: a manual page for each (source for
+ * scdoc), and completions for bash and zsh. The program is run when kfdsched is built.
  *
- * Threads: none. Each writes all it has to `out`; the caller looks for errors there.
+ * Threads: none. The functions write everything to `out` and do not check it for errors; the caller
+ * does.
  */
 #ifndef KFDSHIM_PAGES_PAGES_H
 #define KFDSHIM_PAGES_PAGES_H
@@ -12,17 +13,21 @@
 
 #include "scheduler/cli/cli.h"
 
+/* A verb, or a heading of the verbs that follow. */
 struct pages_entry {
 	const struct verb *verb; /* NULL: a heading */
 	const char *heading;
 };
 
-/* Ends with an entry that is neither. */
+/* The verbs and headings in the order of verbs.def. The last entry has neither. */
 extern const struct pages_entry pages_verbs[];
 
+/* Writes the manual page of a verb. */
 void pages_man_verb(const struct verb *verb, FILE *out);
+/* Writes the manual page of the command, which lists the verbs. */
 void pages_man_overview(FILE *out);
-/* -EINVAL: the usage of a verb is not of usage.h's form; told on stderr. */
+/* Write the completion for a shell. Return 0, or -EINVAL if the usage line of a verb cannot be
+ * parsed (usage.h); a message is printed on stderr then. */
 int pages_bash(FILE *out);
 int pages_zsh(FILE *out);
 

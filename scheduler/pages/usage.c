@@ -10,8 +10,8 @@ bool usage_is_choice(const char *value)
 	return strchr(value, '|') && !isupper((unsigned char)value[0]);
 }
 
-/* A word between blanks, without its brackets and dots. *closed: a bracket ends with it,
- * so the next one is not its value. false: the line is at its end. */
+/* Reads the next word between blanks, without its brackets and dots. *closed: a bracket ends with
+ * this word, so the next word is not its value. Returns false at the end of the line. */
 static bool next_word(const char **line, char text[USAGE_TEXT], bool *closed)
 {
 	size_t n = 0;
@@ -36,13 +36,13 @@ static bool next_word(const char **line, char text[USAGE_TEXT], bool *closed)
 
 int usage_parse(const char *line, struct usage *out)
 {
-	struct usage_word *before = NULL; /* an option that may take the next word */
+	struct usage_word *before = NULL; /* the option whose value the next word can be */
 	char text[USAGE_TEXT];
 	bool closed;
 
 	memset(out, 0, sizeof(*out));
 	while (next_word(&line, text, &closed)) {
-		/* Between two of which one is given; and what begins somebody else's words. */
+		/* "|" separates alternatives; "--" begins the words of another command. */
 		if (strcmp(text, "|") == 0 || strcmp(text, "--") == 0 || text[0] == '\0') {
 			before = NULL;
 			continue;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A verb's usage line, taken apart: which options it has, what each takes, and what stands
- * without one. Manual pages and completions are made of it, so that there is one place
- * where a verb says what it takes (cli.h, struct verb).
+ * Parser of a verb's usage line (cli.h, struct verb): its options, their values, and its other
+ * arguments. Completions are generated from it, so that each verb describes its arguments in one
+ * place only.
  *
- * The line is of words: --option, -o, VALUE or a|b|c behind one, VALUE or a|b|c alone;
- * [ ] around what may be left out, "..." behind what may come again. Pure. Threads: any.
+ * The line consists of words: --option, -o, VALUE or a|b|c behind an option, VALUE or a|b|c alone;
+ * [ ] around optional words, "..." behind a word that can be repeated. Pure. Threads: any.
  */
 #ifndef KFDSHIM_PAGES_USAGE_H
 #define KFDSHIM_PAGES_USAGE_H
@@ -17,8 +17,8 @@
 #define USAGE_TEXT 128
 
 struct usage_word {
-	char option[USAGE_TEXT]; /* "--seconds"; empty: it stands alone */
-	char value[USAGE_TEXT];	 /* "N", "table|c|json"; empty: the option takes none */
+	char option[USAGE_TEXT]; /* "--seconds"; empty: an argument without an option */
+	char value[USAGE_TEXT];	 /* "N", "table|c|json"; empty: the option has no value */
 };
 
 struct usage {
@@ -26,9 +26,9 @@ struct usage {
 	size_t count;
 };
 
-/* -EINVAL: it is not of that form (or of too many words). */
+/* Parses a usage line. Returns 0, or -EINVAL if it has more than USAGE_WORDS words. */
 int usage_parse(const char *line, struct usage *out);
-/* It names what may stand there, as lower case words: table|c|json. */
+/* Returns true if the value is a list of possible words in lower case, as table|c|json. */
 bool usage_is_choice(const char *value);
 
 #endif
