@@ -11,13 +11,16 @@
 #include "shim/link_lane.h"
 #include "shim/sampler.h"
 
-/* One outlier must not make every later end late: each idle forgets a sixteenth. */
+/* Each end forgets 1/16 of the longest kernel, so that one exceptionally long kernel does not delay
+ * every later end. */
 #define FORGET_SHIFT 4
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t requests; /* somebody left one in a queue */
+static uint32_t requests; /* atomic; not 0: a request is pending in a queue */
+/* Both belong to the preload library: the table of active doorbells, and the program's count of
+ * requests in progress. */
 static uint64_t *hot;
-static const int64_t *begun; /* requests of the program */
+static const int64_t *begun;
 
 void activity_init(uint64_t *table, const int64_t *requests_begun)
 {
@@ -46,7 +49,8 @@ static void hot_clear(uint64_t signal)
 		__atomic_store_n(&hot[kfdshim_hot(signal)], 0, __ATOMIC_RELAXED);
 }
 
-/* Both doorbells: an intercept queue's stands for the queue's own. */
+/* An intercept queue's doorbell also means work of the queue behind it, so both go into the
+ * table. */
 static void hot_on(const struct queue *q)
 {
 	hot_set(q->doorbell);
@@ -107,7 +111,8 @@ void activity_begin(struct queue *q, uint64_t now_ns)
 	sampler_wake();
 }
 
-/* The hooks are told already: active is false, and it is not hot. */
+/* Accounts for a queue that has become idle. The caller has already hidden it from the hooks:
+ * `active` is false, and its doorbells are not in the table of active doorbells. */
 static void deactivated(struct queue *q, uint64_t now_ns)
 {
 	__atomic_sub_fetch(queues.active, 1, __ATOMIC_RELAXED);
@@ -127,7 +132,8 @@ void activity_block(struct queue *q, bool blocked, uint64_t now_ns)
 	link_event(blocked ? LANE_EVENT_QUEUE_BLOCKED : LANE_EVENT_QUEUE_ACTIVE, q, q->seen_wptr);
 }
 
-/* A slot before `wptr` that was reserved and named an old packet's signal may have been filled since. */
+/* Checks once more that everything before `wptr` is over. A reserved slot that still named the
+ * signal of an old packet may have been filled since the first check. */
 static bool is_over(const struct queue *q, uint64_t wptr)
 {
 	uint64_t r, w, signal;
@@ -139,10 +145,12 @@ static bool is_over(const struct queue *q, uint64_t wptr)
 }
 
 /*
- * Flag, then look: the submitter moves the write pointer, fills the slot and then reads the hot
- * table, we clear the hot table and then read pointer and slot, so one of us sees the other. (Its
- * read may pass a plain store on the way; the sampler sees such a pointer at its next look, and
- * before it sleeps it makes such a pair impossible.)
+ * Makes the queue idle without losing a submission that happens at the same time. The submitter
+ * moves the write pointer, fills the slot and then reads the table of active doorbells. This
+ * function clears the table entry and then reads read pointer and slot. So at least one of the two
+ * sees the other. (If the submitter's store was a plain one, its read of the table can pass it. The
+ * sampler then sees the write pointer at its next poll, and before it sleeps it excludes such a
+ * pair by membarrier().)
  */
 void activity_try_end(struct queue *q, uint64_t wptr, uint64_t now_ns)
 {
@@ -162,7 +170,8 @@ void activity_try_end(struct queue *q, uint64_t wptr, uint64_t now_ns)
 	link_event(LANE_EVENT_QUEUE_IDLE, q, wptr);
 }
 
-/* A burst that began and drained between two looks: seen, and over. */
+/* The queue was used and has drained again between two polls: reports an active and an idle
+ * event. */
 static void pulse(struct queue *q, uint64_t wptr, uint64_t now_ns)
 {
 	link_event(LANE_EVENT_QUEUE_ACTIVE, q, q->seen_wptr);
@@ -181,8 +190,8 @@ static void serve_rung(struct queue *q, uint64_t signal, uint64_t now_ns)
 
 	if (!q->readable)
 		return;
-	/* The queue's own write pointer moves when its owner has passed the packets
-	 * on, so no end can be told from it and this bell: it stays the sampler's. */
+	/* The queue's own write pointer moves only when the owner of the intercept queue has passed
+	 * the packets on. No end can be concluded from this doorbell; the sampler finds it. */
 	if (signal == q->upper_doorbell) {
 		activity_begin(q, now_ns);
 		return;
@@ -209,7 +218,7 @@ static void serve_done(struct queue *q, uint64_t done, uint64_t now_ns)
 		pulse(q, w, now_ns);
 }
 
-/* An SDMA engine's last packet tells of the copy, so drained is over. */
+/* The last packet of an SDMA queue reports the copy, so an SDMA queue that has drained is over. */
 void activity_submitted(struct queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
 {
 	if (!q->active && queue_is_sdma(q) && queue_drained(q, r, w)) {
@@ -228,6 +237,8 @@ static void serve_moved(struct queue *q, uint64_t now_ns)
 		activity_submitted(q, r, w, now_ns);
 }
 
+/* Serves the requests that hooks have left in queues. `requests` is cleared first: a request that
+ * arrives during the loop sets it again. Under the lock. */
 static void serve(void)
 {
 	uint64_t now_ns = 0, rung, done;
@@ -261,7 +272,8 @@ void agent_unlock(void)
 	do {
 		serve();
 		pthread_mutex_unlock(&lock);
-		/* A request that came after serve() and found the lock held. */
+		/* Serve a request that arrived after serve() while the lock was still held: its
+		 * hook could not take the lock and did not wait. */
 	} while (__atomic_load_n(&requests, __ATOMIC_SEQ_CST) && pthread_mutex_trylock(&lock) == 0);
 }
 
@@ -284,7 +296,8 @@ void activity_doorbell(uint64_t signal)
 
 	read = rcu_begin();
 	q = queue_by_hsa(hsa_queue);
-	/* Active and yet not hot: its place in the table is taken by another. */
+	/* If the queue is active and hooked, its doorbell is missing in the table only because
+	 * another doorbell has taken its place there; no request is needed then. */
 	ask = q && (!__atomic_load_n(&q->active, __ATOMIC_SEQ_CST) ||
 		    !__atomic_load_n(&q->hooked, __ATOMIC_RELAXED));
 	if (!q) {
@@ -324,7 +337,7 @@ void activity_copied(void)
 	errno = saved;
 }
 
-/* Its pointers are not asked. */
+/* Makes the queue idle without reading its pointers. */
 static void end(struct queue *q, uint64_t now_ns)
 {
 	__atomic_store_n(&q->active, false, __ATOMIC_RELAXED);
@@ -368,8 +381,9 @@ void activity_part(uint64_t hsa_queue)
 	queue_part(hsa_queue);
 }
 
-/* Of a queue that is there although its DESTROY failed, the runtime has freed the
- * memory, and now given it to this one. */
+/* If DESTROY_QUEUE of an old queue failed, the runtime has freed its memory all the same. If `q`
+ * has the same hsa_queue_t, that memory now belongs to `q`, so the old queue must not be read any
+ * more. */
 static void take_memory_over(const struct queue *q, uint64_t now_ns)
 {
 	struct queue *old;
@@ -390,7 +404,7 @@ void activity_queue_added(struct queue *q, uint64_t now_ns)
 	link_queue(q);
 	if (q->node != NODE_NONE)
 		link_node(q->node, queues.nodes[q->node].active > 0, now_ns);
-	activity_requests(now_ns); /* its node may be new */
+	activity_requests(now_ns); /* the node of this queue may be new */
 	if (queue_pointers(q, &r, &w) && !queue_drained(q, r, w))
 		activity_begin(q, now_ns);
 }

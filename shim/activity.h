@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Is there work? A queue is active from the first sign of work until its end
- * is shown (docs/architecture.md); a node while one of its queues is.
+ * Decides which queues and nodes are active. A queue is active from the first sign of work until
+ * its end is shown (docs/architecture.md). A node is active while one of its queues is active and
+ * not blocked, or while a request of the program is in progress.
  *
- * Signs of work: a slot that is reserved, a copy, a doorbell about to be rung, a
- * write pointer that moved. Signs of its end, strongest first: a thread of the
- * program has seen an end (ends.h), and nothing was submitted since; the signal of
- * the queue's last packet is 0 and the pointers are equal; pointers equal and quiet
- * for 1.5 times its longest kernel.
+ * Signs of work: a reserved slot, a copy, a doorbell that is about to be rung, a write pointer that
+ * moved.
  *
- * Threads: hooks never wait for the lock. They leave a request in the queue;
- * whoever holds the lock serves it before leaving.
+ * Signs of the end, strongest first:
+ * - a thread of the program has seen an end (ends.h), and nothing was submitted since then;
+ * - the completion signal of the queue's last packet is 0 or below, and the pointers are equal;
+ * - the pointers are equal and have not moved for 1.5 times the queue's longest kernel.
+ *
+ * Threads: a hook never waits for the agent's lock. It leaves a request in the queue (`rung`,
+ * `moved`, `done`), and a thread that holds the lock serves all requests before it releases the
+ * lock.
  */
 #ifndef KFDSHIM_SHIM_ACTIVITY_H
 #define KFDSHIM_SHIM_ACTIVITY_H
@@ -20,46 +24,57 @@
 
 #include "shim/queues.h"
 
-/* The agent's lock. It is held for memory accesses and a write to an eventfd,
- * nothing longer. */
+/* The agent's lock. It is held only for memory accesses and a write to an eventfd, never for
+ * anything longer. agent_unlock() serves the requests of hooks first. */
 void agent_lock(void);
 void agent_unlock(void);
 
-/* Hooks; any thread. See struct kfdshim_agent. */
+/* Hook of struct kfdshim_agent: @signal is a doorbell that is not in the table of active doorbells.
+ * Any thread; keeps errno. */
 void activity_doorbell(uint64_t signal);
-/* A copy was asked for: queues whose write pointer has moved are active. */
+/* Hook: the runtime has accepted a copy. Queues whose write pointer has moved become active. Any
+ * thread; keeps errno. */
 void activity_copied(void);
-/* Any thread: a request was left in a queue (rung, moved, done). */
+/* Serves the requests that were left in queues, or leaves that to the thread that holds the lock.
+ * Never waits. Any thread. */
 void activity_request(void);
 
-/* Under the lock. The table's hooks into activity: a queue that was inserted
- * or is about to be removed. */
+/* The queue was inserted into the table: publishes it, and makes it active if its ring is not
+ * empty. Under the lock. */
 void activity_queue_added(struct queue *queue, uint64_t now_ns);
+/* The queue is about to be removed from the table: it is no longer active or published. Under the
+ * lock. */
 void activity_queue_removed(struct queue *queue, uint64_t now_ns);
 
-/* Under the lock. queue_part(), and the handle's doorbell is hot no more. */
+/* As queue_part(); also takes the handle's doorbell out of the table of active doorbells. Under the
+ * lock. */
 void activity_part(uint64_t hsa_queue);
 
-/* Under the lock: what a look at the pointers finds (look.h). There is work. */
+/* Results of polling the pointers (look.h), all under the lock. This one: the queue has work, so it
+ * becomes active. Does nothing to a stopped queue. */
 void activity_begin(struct queue *queue, uint64_t now_ns);
-/* The write pointer has moved since it was last seen. */
+/* The write pointer has moved since it was last seen. The queue becomes active; an SDMA queue that
+ * has drained already is reported as active and idle at once. */
 void activity_submitted(struct queue *queue, uint64_t rptr, uint64_t wptr, uint64_t now_ns);
-/* Of an active one: all before `wptr` is over. Idle, unless more was submitted. */
+/* Everything before @wptr of an active queue is over. The queue becomes idle, unless more was
+ * submitted meanwhile. */
 void activity_try_end(struct queue *queue, uint64_t wptr, uint64_t now_ns);
-/* It stands on somebody else's signal, or does no more. A blocked queue stays active for
- * the hooks: a doorbell behind the barrier is no progress, and costs nothing. */
+/* @blocked: the queue's first packet is a barrier that waits for a signal; or it no longer waits. A
+ * blocked queue stays active for the hooks, because a doorbell behind the barrier is no progress,
+ * and a hook that finds the queue active costs nothing. */
 void activity_block(struct queue *queue, bool blocked, uint64_t now_ns);
-/* The runtime has stopped it, or started it again. Stopped it is idle, also with packets left in it: a kernel
- * that faulted is never finished. */
+/* The runtime has stopped the queue by UPDATE_QUEUE, or started it again. A stopped queue is idle
+ * even if packets are left in its ring, because a kernel that faulted never finishes. */
 void activity_stop(struct queue *queue, bool stopped, uint64_t now_ns);
-/* Its memory is gone: nothing can ever show its end. */
+/* The queue's memory is gone, so its end can no longer be shown: the queue becomes idle. */
 void activity_lose(struct queue *queue, uint64_t now_ns);
-/* Under the lock: the number of requests that the program says it has begun is
- * another. While it is not 0, every node of the process is active. */
+/* The number of requests in progress, which the program reports by kfdshim.h, has changed. While it
+ * is above 0, every node of the process is active. Under the lock. */
 void activity_requests(uint64_t now_ns);
 
-/* `hot`: the host's table; `begun`: requests. Also in the fork child, where it
- * forgets all. */
+/* Sets the initial state, at the start and in a fork child. @hot is the table of active
+ * doorbells in struct kfdshim_host, @begun the program's count of requests in progress; both
+ * must stay valid. */
 void activity_init(uint64_t *hot, const int64_t *begun);
 
 #endif

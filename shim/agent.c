@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The agent's face to libkfdshim.so (preload/agent.h), and what happens to a
- * queue ioctl on its way to the driver and back.
+ * The functions that libkfdshim.so calls (preload/agent.h), and the handling of each KFD ioctl
+ * around its forwarding to the driver.
+ *
+ * Threads: the hooks run in any thread of the program.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -30,10 +32,10 @@
 #include "shim/updates.h"
 #include "shim/vram.h"
 
-#define CU_MASK_WORDS 32u /* the driver looks at no more than 1024 CUs */
+#define CU_MASK_WORDS 32u /* the driver uses at most 1024 CUs */
 
 static const struct kfdshim_host *host;
-static pid_t owner; /* the process whose queues these are */
+static pid_t owner; /* the process that the agent was started in, or the last fork child */
 
 kfdshim_agent_start_fn kfdshim_agent_start;
 
@@ -42,6 +44,7 @@ static uint32_t args_size(unsigned long request)
 	return (uint32_t)_IOC_SIZE((unsigned)request);
 }
 
+/* Records a queue that the driver has created. */
 static void created(uint32_t context, const struct kfdabi_create_queue *args, uint32_t size)
 {
 	struct queue *q;
@@ -85,7 +88,7 @@ static int create_queue(int fd, unsigned long request, void *arg)
 	return result;
 }
 
-/* Under the lock. */
+/* Publishes a change of a queue's settings. Under the lock. */
 static void changed(const struct queue *q)
 {
 	link_queue(q);
@@ -96,7 +99,8 @@ static int update_queue(int fd, unsigned long request, void *arg)
 {
 	struct kfd_ioctl_update_queue_args args, merged;
 	uint32_t size = args_size(request);
-	/* A later driver's may be longer: what follows ours goes on as it is. */
+	/* A later driver's struct may be longer: the bytes behind the known part are forwarded
+	 * unchanged. */
 	char whole[size + 1] __attribute__((aligned(8)));
 	struct queue *q;
 	int result, err;
@@ -132,13 +136,14 @@ static int update_queue(int fd, unsigned long request, void *arg)
 	}
 	agent_unlock();
 	updates_end();
-	if (moved) /* the caller may free the old ring now */
+	/* The caller may free the old ring after this call, so wait for readers of it. */
+	if (moved)
 		(void)rcu_wait();
 	errno = err;
 	return result;
 }
 
-/* Both are told only when the driver has taken them. */
+/* ALLOC_QUEUE_GWS and SET_CU_MASK are recorded after the driver has accepted them. */
 static int alloc_queue_gws(int fd, unsigned long request, void *arg)
 {
 	struct kfd_ioctl_alloc_queue_gws_args args;
@@ -161,7 +166,7 @@ static int alloc_queue_gws(int fd, unsigned long request, void *arg)
 	return result;
 }
 
-/* -1: it cannot be read. */
+/* Counts the bits of a CU mask. Returns -1 if the mask cannot be read. */
 static int count_bits(uint64_t address, uint32_t bits)
 {
 	uint32_t word;
@@ -222,8 +227,8 @@ static int destroy_queue(int fd, unsigned long request, void *arg)
 	err = errno;
 	hold_leave_end();
 	link_leave_end(lane);
-	/* EIO, ETIME: the driver reports trouble, and the queue is gone. EINVAL:
-	 * it knows no such queue. */
+	/* After EIO and ETIME the driver has destroyed the queue in spite of the error. EINVAL
+	 * means that the driver has no such queue. After any other error the queue still exists. */
 	if (q && result != 0 && err != EIO && err != ETIME && err != EINVAL)
 		entry_put_back(q, err);
 	else if (q)
@@ -232,7 +237,8 @@ static int destroy_queue(int fd, unsigned long request, void *arg)
 	return result;
 }
 
-/* AMDGPU_USERQ. What there is to know stands in args before the call. */
+/* AMDGPU_USERQ: creates or frees a DRM user queue. All that is needed is in *arg before the call,
+ * except the id of a new queue, which the driver writes to its first word. */
 static int user_queue(int fd, unsigned long request, void *arg)
 {
 	struct render_userq args = {0};
@@ -260,7 +266,7 @@ static int user_queue(int fd, unsigned long request, void *arg)
 			    "driver suspends it for nobody",
 			    q->id, gpu_id);
 			entry_add_new(q);
-			sampler_start(); /* it may be the only queue there is */
+			sampler_start(); /* it may be the first queue of the process */
 			sampler_wake();
 		}
 	}
@@ -273,7 +279,7 @@ static int agent_ioctl(int fd, unsigned long request, void *arg)
 	unsigned nr = _IOC_NR((unsigned)request);
 	int saved = errno;
 
-	/* A child made by a bare clone, which no fork handler saw. */
+	/* A child made by clone() without the fork handlers: the state is its parent's. */
 	if (getpid() != owner)
 		return host->ioctl(fd, request, arg);
 	NOT_CANCELLED;
@@ -305,9 +311,9 @@ static int agent_ioctl(int fd, unsigned long request, void *arg)
 }
 
 /*
- * fork: the child has no thread of ours, no queue and no link; what the parent had
- * stays untouched, and our memory of it is left where it is (a fork child may not
- * free).
+ * In a fork child: it has no sampler thread, no queue and no connection. What belongs to the parent
+ * stays untouched, and the memory of the agent is not freed, because a fork child must not call
+ * free().
  */
 static void fork_child(void)
 {
@@ -363,7 +369,8 @@ static void wishes_changed(void)
 	if (getpid() != owner)
 		return;
 	agent_lock();
-	/* Under the lock: of two threads, the one that comes last has the newest. */
+	/* Read under the lock, so that of two threads the one that comes last publishes the newest
+	 * values. */
 	priority = __atomic_load_n(&wishes->priority, __ATOMIC_SEQ_CST);
 	slo_us = __atomic_load_n(&wishes->slo_us, __ATOMIC_SEQ_CST);
 	if (priority != KFDSHIM_UNASKED && priority != config.priority) {
@@ -379,7 +386,7 @@ static void wishes_changed(void)
 		link_wishes();
 	agent_unlock();
 	if (again)
-		sampler_wake(); /* peers have to be told */
+		sampler_wake(); /* the sampler publishes the priority to the peers */
 }
 
 static uint32_t wait_begin(uint64_t signal)
@@ -418,7 +425,7 @@ kfdshim_agent_start(const struct kfdshim_host *the_host)
 	activity_init(host->hot, &host->wishes->requests);
 	ends_init();
 	gate_init(host->gate);
-	/* Without it a child could write into its parent's lane. */
+	/* Without the handler a fork child could write into its parent's shared memory. */
 	if (pthread_atfork(NULL, NULL, fork_child) != 0)
 		return NULL;
 	return &agent;

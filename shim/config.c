@@ -56,7 +56,8 @@ static void read_log(const char *value)
 			config.log = (enum log_level)i;
 }
 
-/* Copies a text that must fit; false: left empty, and said. */
+/* Copies the value of a variable. Returns false, with *to empty, if it is not set or too long; a
+ * value that is too long is logged. */
 static bool read_text(const char *name, char *to, size_t size)
 {
 	const char *value = getenv(name);
@@ -154,7 +155,7 @@ void config_read(void)
 	read_slo(getenv("KFDSHIM_SLO"));
 	read_gate(getenv("KFDSHIM_GATE"));
 	read_update_queue(getenv("KFDSHIM_UPDATE_QUEUE"));
-	/* ROCr's, which looks for exactly this. */
+	/* A variable of ROCr, which compares it with "0". */
 	value = getenv("HSA_ENABLE_INTERRUPT");
 	config.no_interrupts = value && strcmp(value, "0") == 0;
 	read_vram_limit(getenv("KFDSHIM_VRAM_LIMIT"));

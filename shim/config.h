@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the environment asks of this process, read once when the agent starts (later
- * the program may be changing it), and the only place that writes to stderr.
+ * Settings from the environment, read once when the agent starts, because the program may change
+ * its environment later. This module is also the only place that writes to stderr.
+ *
+ * Threads: config_read() runs before any other thread uses the agent. `priority` and `slo_us` can
+ * change later by kfdshim.h: under the agent's lock, and atomically.
  */
 #ifndef KFDSHIM_SHIM_CONFIG_H
 #define KFDSHIM_SHIM_CONFIG_H
@@ -18,27 +21,29 @@ enum log_level { LOG_OFF, LOG_ERROR, LOG_INFO, LOG_DEBUG };
 struct config {
 	int priority; /* PRIORITY_UNSET, or 0..15 */
 	char group[PROTOCOL_GROUP_MAX];
-	char socket[108];		    /* as long as a socket's address can be */
-	char runtime_folder[CONFIG_FOLDER]; /* XDG_RUNTIME_DIR, empty: none */
+	char socket[108];		    /* size of sun_path in a socket address */
+	char runtime_folder[CONFIG_FOLDER]; /* XDG_RUNTIME_DIR; empty: none */
+	/* KFDSHIM_LEVEL, or PROTOCOL_LEVEL_AUTO. */
 	enum protocol_level level;
-	bool observe;		   /* level observe: neither preempts nor is preempted */
-	uint32_t slo_us;	   /* 0: none */
-	uint64_t gate_packets;	   /* level gate: in flight while it is held */
-	bool update_queue;	   /* level self by UPDATE_QUEUE (updates.h) */
-	bool no_interrupts;	   /* the HSA runtime's threads never sleep in the driver */
-	uint64_t vram_limit_bytes; /* UINT64_MAX: none */
+	bool observe;		   /* level observe: never preempts, is never preempted */
+	uint32_t slo_us;	   /* latency objective, us; 0: none */
+	uint64_t gate_packets;	   /* level gate: packets in flight while held */
+	bool update_queue;	   /* level self uses UPDATE_QUEUE (updates.h) */
+	bool no_interrupts;	   /* HSA_ENABLE_INTERRUPT=0: the runtime's threads poll */
+	uint64_t vram_limit_bytes; /* bytes for each node; UINT64_MAX: no limit */
 	enum log_level log;
 };
 
 extern struct config config;
 
-/* A value that cannot be read is said once and counts as unset. */
+/* Reads the environment into `config`. A value that cannot be parsed is logged once and counts as
+ * unset. */
 void config_read(void);
-/* One line on stderr, if KFDSHIM_LOG asks for this level and it can be written at
- * once. Keeps errno. */
+/* Writes one line to stderr if KFDSHIM_LOG enables @level and the line can be written without
+ * waiting. Any thread; keeps errno. */
 __attribute__((format(printf, 2, 3))) void say(enum log_level level, const char *format, ...);
-/* What to do about this errno, for the end of such a line; `otherwise`, where the
- * number alone does not tell. */
+/* Returns advice about @err for the end of a log line: how to raise the limit that EMFILE, ENFILE
+ * or ENOMEM report, and @otherwise for every other errno. */
 const char *remedy(int err, const char *otherwise);
 
 #endif

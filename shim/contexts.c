@@ -16,29 +16,32 @@
 #include "shim/sampler.h"
 #include "shim/vram.h"
 
+/* Period of the scans. */
 #define LOOK_NS 1000000000u
-/* A descriptor may move to a lower number while we look: one miss is none. */
+/* Scans without a trace of a context before it counts as ended. One is not enough, because a file
+ * descriptor may move to a lower number (dup) during the scan. */
 #define MISSES 2u
 
 enum state {
 	FREE,
-	NEW, /* its file is not marked yet */
+	NEW, /* the number is taken, the file is not marked yet */
 	LIVE,
 };
 
-/* By number; those from CONTEXT_UNSEEN on are never used. */
+/* Indexed by context number. Entry 0, the primary context, is not used. */
 static struct {
 	enum state state; /* atomic */
-	dev_t dev;	  /* of its file, constant while it is LIVE */
+	dev_t dev;	  /* device and inode of the context's file, constant while LIVE */
 	ino_t ino;
-	unsigned missed; /* the sampler's */
+	unsigned missed; /* scans in a row without a trace; sampler's thread only */
 } contexts[CONTEXT_UNSEEN];
 _Static_assert(CONTEXT_UNSEEN < DESCRIPTOR_MARK, "its mark is one of its own");
-static bool any;  /* atomic: there has been one */
-static bool told; /* atomic: of one too many */
+static bool any;  /* atomic: there has been a secondary context */
+static bool told; /* atomic: a context too many has been logged */
+/* Time of the next scan; sampler's thread only. */
 static uint64_t next_ns;
 
-/* CONTEXT_UNSEEN: none is free. */
+/* Reserves the lowest free number. Returns CONTEXT_UNSEEN if none is free. */
 static uint32_t take_number(void)
 {
 	uint32_t number = 1;
@@ -59,10 +62,10 @@ static void set_state(uint32_t number, enum state state)
 }
 
 /*
- * The mark of an open file is the signal that it would send on input (F_SETSIG).
- * The driver never sends one, so nothing else depends on it; it goes wherever
- * dup takes the file, and ends with it. A signal number ends at 64, which marks
- * files of the agent's own (descriptor.h).
+ * The context number is stored in the open file as the signal that the file would send on input
+ * (F_SETSIG). The driver never sends one, so nothing else depends on it. dup() copies the mark with
+ * the file, and it ends with the file. Signal numbers end at 64, which marks files of the agent
+ * itself (descriptor.h).
  */
 void context_new(int fd)
 {
@@ -88,7 +91,9 @@ void context_new(int fd)
 		contexts[number].missed = 0;
 		set_state(number, err ? FREE : LIVE);
 	}
-	sampler_wake(); /* without queues this is when numbers of ended ones come free */
+	/* Without queues the scan runs only now, so it frees numbers of contexts that have
+	 * ended. */
+	sampler_wake();
 	errno = saved;
 }
 
@@ -103,7 +108,8 @@ uint32_t context_of(int fd)
 	return number > 0 ? (uint32_t)number : CONTEXT_PRIMARY;
 }
 
-/* Marks those of `known` that a descriptor is open for. */
+/* Sets @found for each context of @known that a file descriptor of this process belongs to. Returns
+ * false if the directory cannot be read. */
 static bool look_at_descriptors(const bool known[CONTEXT_UNSEEN], bool found[CONTEXT_UNSEEN])
 {
 	struct dirent *entry;
@@ -111,7 +117,8 @@ static bool look_at_descriptors(const bool known[CONTEXT_UNSEEN], bool found[CON
 	int fd, number;
 	DIR *dir;
 
-	dir = opendir("/proc/thread-self/fd"); /* the first thread, `self`, may have ended */
+	/* "self" is the first thread, which may have ended */
+	dir = opendir("/proc/thread-self/fd");
 	if (!dir)
 		return false;
 	while ((entry = readdir(dir))) {
@@ -119,7 +126,8 @@ static bool look_at_descriptors(const bool known[CONTEXT_UNSEEN], bool found[CON
 			continue;
 		fd = atoi(entry->d_name);
 		number = fcntl(fd, F_GETSIG);
-		/* Others may use the mark for what it is meant for. */
+		/* The program may use F_SETSIG for its real purpose, so device and inode must
+		 * match, too. */
 		if (number > 0 && number < (int)CONTEXT_UNSEEN && known[number] &&
 		    fstatat(fd, "", &st, AT_EMPTY_PATH) == 0 && st.st_dev == contexts[number].dev &&
 		    st.st_ino == contexts[number].ino)
@@ -129,7 +137,8 @@ static bool look_at_descriptors(const bool known[CONTEXT_UNSEEN], bool found[CON
 	return true;
 }
 
-/* Those that were there before the look, and not in it. Are any left? */
+/* Scans, and forgets the contexts that have ended. Only contexts that existed before the scan can
+ * have been missed by it. Returns true if any context is left. */
 static bool forget_ended(void)
 {
 	bool before[CONTEXT_UNSEEN] = {false}, found[CONTEXT_UNSEEN] = {false}, left = false;

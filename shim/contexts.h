@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which KFD process a descriptor of /dev/kfd speaks for. All descriptors of a
- * process share one, the primary, unless CREATE_PROCESS (KFD 1.19) was called
- * on one: from then on it is a context of its own, in the same address space,
- * with queue ids of its own. The driver remembers that in the open file, so a
- * copy made by dup is the same context, and a number used again is not.
+ * KFD contexts: to which KFD process an open file of /dev/kfd belongs. All open files of a process
+ * share the primary context, unless CREATE_PROCESS (KFD 1.19) was called on one of them: that file
+ * is then a context of its own, in the same address space, with queue ids of its own. The driver
+ * stores the context in the open file, so a copy made by dup() has the same context, and a file
+ * descriptor number that is used again has not.
  *
- * A context ends with its last descriptor, and its queues with it, without a
- * DESTROY_QUEUE: who has secondary contexts has them looked for once a second
- * while there are queues, else when one more is made.
+ * A secondary context is destroyed with its queues when its last file descriptor is closed, without
+ * a DESTROY_QUEUE. A process that has secondary contexts is therefore scanned for them once a
+ * second while it has queues, and otherwise whenever another context is made.
  *
- * Any thread; errno is kept.
+ * Threads: any, except contexts_step(). errno is kept.
  */
 #ifndef KFDSHIM_SHIM_CONTEXTS_H
 #define KFDSHIM_SHIM_CONTEXTS_H
@@ -18,18 +18,20 @@
 #include <stdint.h>
 
 #define CONTEXT_PRIMARY 0u
-#define CONTEXT_UNSEEN 63u /* of one of the many: not told apart from others */
+#define CONTEXT_UNSEEN 63u /* number of every context that could not get one of its own */
 
-/* After CREATE_PROCESS succeeded on it. Of the numbers from 1 on it gets the first
- * that is free; with none left that is said, and its queues are not seen. */
+/* Registers a new context after CREATE_PROCESS succeeded on @fd. The context gets the lowest free
+ * number from 1 on. If no number is free, that is logged once and the queues of the context are not
+ * seen. */
 void context_new(int fd);
-/* 0: the primary. */
+/* Returns the number of the context that @fd belongs to; CONTEXT_PRIMARY for the primary one. */
 uint32_t context_of(int fd);
-/* The sampler's thread. Forgets contexts that have ended, with their queues, two
- * looks after that. When it wants to be called again (CLOCK_MONOTONIC ns,
- * UINT64_MAX: not by itself). */
+/* Scans for contexts that have ended, and removes a context with its queues after two scans did not
+ * find it. An entry stays while one of its queues is active.
+ * Returns the time of the next call, CLOCK_MONOTONIC ns; UINT64_MAX: no call is needed until
+ * sampler_wake(). Sampler's thread only. */
 uint64_t contexts_step(uint64_t now_ns);
-/* Fork child. */
+/* In a fork child: forgets all contexts. */
 void contexts_forget(void);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptors of a guest. */
+/* File descriptors that the agent opens in the program's process. The program may close or reuse
+ * any of them, so each is marked and is checked before use. Threads: any. */
 #ifndef KFDSHIM_SHIM_DESCRIPTOR_H
 #define KFDSHIM_SHIM_DESCRIPTOR_H
 
@@ -9,18 +10,22 @@
 #include <unistd.h>
 
 /*
- * A program may close what it has not opened, and its next file has one of our numbers
- * then. So our files are marked: by the signal that they would send on input, which none
- * ever does (F_SETSIG; it is the file's, not the number's). Nobody else would choose the
- * last of the real-time signals. contexts.c marks files of the driver by other numbers.
+ * A program may close file descriptors that it did not open, and its next file then gets one of the
+ * agent's numbers. The agent therefore marks its open files with F_SETSIG: the signal that the file
+ * would send on input, which none of these files ever does. The mark belongs to the open file, not
+ * to the number. 64 is the last real-time signal, which no program is expected to choose for this
+ * purpose. contexts.c marks files of the driver with smaller numbers.
  */
 #define DESCRIPTOR_MARK 64
 
 /*
- * A program that has closed its standard input, output or error writes there all
- * the same, and must not write into something of ours: none of our descriptors
- * stays below 3. Takes fd, marks its file and gives the descriptor to use in its place
- * (close-on-exec), or -1 and errno, as it was given; fd is closed then.
+ * Marks the open file behind @fd and returns the close-on-exec file descriptor to use instead of
+ * @fd. Numbers 0 to 2 are replaced by a higher one, because a program that has closed its standard
+ * input, output or error still writes there, and must not write into a file of the agent.
+ *
+ * Takes ownership of @fd. A negative @fd is returned as it is, so that the result of open() can be
+ * passed directly.
+ * Returns the file descriptor, or -1 with errno; @fd is closed then.
  */
 static inline int descriptor_keep(int fd)
 {
@@ -42,8 +47,8 @@ static inline int descriptor_keep(int fd)
 	return -1;
 }
 
-/* Before anything that would hurt another file: reading, writing, closing. Keeps
- * errno. */
+/* Returns true if @fd still is an open file of the agent. Needed before each read, write or close,
+ * which would otherwise act on a file of the program. Keeps errno. */
 static inline bool descriptor_is_ours(int fd)
 {
 	int err = errno, mark = fd < 0 ? -1 : fcntl(fd, F_GETSIG);
@@ -52,7 +57,7 @@ static inline bool descriptor_is_ours(int fd)
 	return mark == DESCRIPTOR_MARK;
 }
 
-/* Forgets it, and closes it if the number is still ours. Keeps errno. */
+/* Sets *fd to -1, and closes the file if the number still belongs to the agent. Keeps errno. */
 static inline void descriptor_close(int *fd)
 {
 	int err = errno;

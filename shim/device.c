@@ -12,10 +12,11 @@
 #define DEVICE "/dev/kfd"
 
 static struct {
-	int fd; /* atomic; -1: none */
+	int fd; /* file descriptor in use; atomic; -1: none */
+	/* The device file, by which a descriptor of it is recognised. */
 	dev_t dev;
 	ino_t ino;
-	int copy; /* of the program's; -1: none */
+	int copy; /* copy of the program's file descriptor; -1: none */
 } device = {.fd = -1, .copy = -1};
 
 static bool is_device(int fd)
@@ -25,14 +26,16 @@ static bool is_device(int fd)
 	return fstat(fd, &st) == 0 && st.st_dev == device.dev && st.st_ino == device.ino;
 }
 
-/* Both: the number may be that of another file of ours, or of the program's own. */
+/* Both checks are needed: the number may belong to another file of the agent, or to a file of the
+ * same device that the program has opened. */
 static bool is_ours(int fd)
 {
 	return descriptor_is_ours(fd) && is_device(fd);
 }
 
-/* A copy cannot be marked, for the program's own would be with it. So it may be the
- * program's own by now; calls by that do the same. */
+/* A copy cannot be marked, because that would mark the program's file, too. Its number may
+ * therefore belong to the program by now; if it is a file of the primary context, driver calls by
+ * it do the same. */
 static bool is_copy(int fd)
 {
 	return fd >= 0 && fd == device.copy && is_device(fd) && context_of(fd) == CONTEXT_PRIMARY;
@@ -43,7 +46,7 @@ static void set(int fd)
 	__atomic_store_n(&device.fd, fd, __ATOMIC_RELEASE);
 }
 
-/* -1 and errno. */
+/* Opens the device. Returns -1 with errno on failure; ENODEV: the name is now another device. */
 static int open_device(void)
 {
 	int fd = descriptor_keep(open(DEVICE, O_RDWR | O_CLOEXEC));

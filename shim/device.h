@@ -1,29 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agent's own descriptor of the driver, for calls that no hook forwards, because the
- * runtime may close its own. It is opened anew, for all descriptors of a process but those
- * of other contexts are one KFD process. A program may close this one as well (closefrom),
- * and its number may be another file's by then, also one of the device that the program
- * has opened itself: it is told apart by its mark (descriptor.h), and opened once more
- * where need be. Where the name cannot be opened (a sandbox), it is a copy of one of the
- * program's first context. Whose that is cannot be told later, so it is never closed, and
- * serves again.
+ * The agent's own open file of /dev/kfd, for driver calls that do not come from a hook: the runtime
+ * may close its own at any time.
  *
- * Threads: under the lock of hold.c, but for device_is_kept.
+ * The device is opened anew, because all open files of a process, except those of secondary
+ * contexts, belong to one KFD process. A program may close this file too (closefrom()), and its
+ * number may then belong to another file, even to one of the same device that the program has
+ * opened itself. The agent recognises its own file by the mark (descriptor.h), and opens the device
+ * again when the mark is gone.
+ *
+ * If the device cannot be opened by name (a sandbox), the agent uses a copy of a file descriptor of
+ * the program's primary context. A copy cannot be marked, because that would mark the program's
+ * file as well. Its owner cannot be verified later, so it is never closed; it can be used again
+ * after device_drop().
+ *
+ * Threads: under the lock of hold.c, except device_is_kept(), which any thread may call.
  */
 #ifndef KFDSHIM_SHIM_DEVICE_H
 #define KFDSHIM_SHIM_DEVICE_H
 
 #include <stdbool.h>
 
-/* 0, or a negative errno. */
+/* Opens the device for the agent. @fd is a file descriptor of the primary context that the program
+ * has open; it identifies the device and is copied if need be.
+ * Returns 0, or a negative errno. */
 int device_keep(int fd);
+/* Returns true between a successful device_keep() and device_drop(). Any thread. */
 bool device_is_kept(void);
-/* To call the driver by. -1 and errno: it cannot be had back (any more). */
+/* Returns the file descriptor for a driver call, opened again if it was lost; or -1 with errno if
+ * the device cannot be opened. The file descriptor stays this module's. */
 int device_fd(void);
-/* Closes it, unless it is a copy. */
+/* Gives up the device. Closes the file descriptor, unless it is a copy. */
 void device_drop(void);
-/* Fork child: closes it, and what it was a copy of is the parent's. */
+/* In a fork child: as device_drop(), and forgets the copy, which is the parent's. */
 void device_forget(void);
 
 #endif

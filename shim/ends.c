@@ -11,17 +11,20 @@
 #include "shim/queues.h"
 #include "shim/rcu.h"
 
-#define WAITERS 32u /* threads whose wait is remembered at a time */
+#define WAITERS 32u /* threads whose waits are remembered at a time */
+/* Places for signals of copies. */
 #define COPIES 64u
 
-/* Threads that wait now; 0: free. All atomic; only `thread` changes `signal`. */
+/* Threads that are waiting; thread 0: free place. All atomic; only the thread itself changes
+ * `signal`. */
 static struct waiter {
 	pthread_t thread;
 	uint64_t signal;
 } waiters[WAITERS];
 
-/* Signals of copies under way: a load that sees the end of one may be all that is seen of the end of the
- * queue that the copy has waited for. Atomic; two that share a place are one that is forgotten. */
+/* Signals of copies in progress. A load that sees the end of a copy may be the only sign of the end
+ * of the queue for which the copy has waited. Atomic. If two signals share a place, the older one
+ * is forgotten. */
 static uint64_t copies[COPIES];
 
 void ends_init(void)
@@ -51,11 +54,11 @@ static bool take_waiter(struct waiter *waiter, pthread_t self)
 }
 
 /*
- * A thread may leave the runtime's wait without coming by ends_wait_end: it ends in there, or a
- * signal handler jumps out, and no call reports it. But a thread waits once at a time, and one that
- * has the name of an ended one (its stack, used again) is not the same; so either takes the old place
- * over, and places do not run out. Until then the signal is taken for one that is waited for, which
- * matters where it stays above 0.
+ * A thread may leave the runtime's wait without a call of ends_wait_end(): it may end in there, or
+ * a signal handler may jump out, and no call reports that. A thread has only one wait at a time,
+ * and a new thread can have the pthread_t of one that has ended, because it uses the same stack. In
+ * both cases the old place is taken over, so places do not run out. Until then its signal counts as
+ * waited for, which has an effect only while the signal stays above 0.
  */
 uint32_t ends_wait_begin(uint64_t signal)
 {
@@ -74,7 +77,8 @@ uint32_t ends_wait_begin(uint64_t signal)
 	return KFDSHIM_NO_TICKET;
 }
 
-/* In a signal handler the thread may have waited once more, in the same place. */
+/* Frees the place, unless it was freed already: the thread may have waited once more, in a signal
+ * handler, in the same place. */
 static void leave_waiter(struct waiter *waiter)
 {
 	if (__atomic_load_n(&waiter->thread, __ATOMIC_RELAXED) != pthread_self())
@@ -91,8 +95,8 @@ bool ends_is_waited_for(uint64_t signal)
 	return false;
 }
 
-/* An SDMA engine takes its packets in order, and its last one is the fence or trap that reports the
- * copy: drained is done. */
+/* An SDMA engine executes its packets in order, and its last one is the fence or trap that reports
+ * the copy, so an SDMA queue that has drained is over. */
 static bool engine_has_ended(const struct queue *q, uint64_t r, uint64_t w)
 {
 	return (__atomic_load_n(&q->active, __ATOMIC_RELAXED) ||
@@ -101,9 +105,10 @@ static bool engine_has_ended(const struct queue *q, uint64_t r, uint64_t w)
 }
 
 /*
- * The read pointer may lag behind the last packet's signal. But a slot that is reserved and not filled yet
- * names an old signal, which the doorbell's hook corrects (activity_try_end), of covered queues alone; and a
- * signal whose end was found wrong (look.c) would show it again at every load.
+ * Returns true if the read pointer of the queue may lag behind the last packet's signal. A slot
+ * that is reserved and not filled yet names an old signal. The doorbell's hook corrects that
+ * (activity_try_end()), but only for covered queues. A signal whose end was refuted (look.c) would
+ * report the same end again at every load.
  */
 static bool may_lag(const struct queue *q, uint64_t w)
 {
@@ -111,9 +116,10 @@ static bool may_lag(const struct queue *q, uint64_t w)
 }
 
 /*
- * Has `q` ended, after all that is before *done? Queues whose last packet names @signal are asked, with
- * @any the others, too: each costs a system call. The value is read after the write pointer, because the
- * program may have used the signal for another packet since its thread saw the end.
+ * Returns true if all work of @q before *done is over. A queue whose last packet names @signal is
+ * checked; with @any, all others, too: each costs a system call. The value of the signal is read
+ * after the write pointer, because the program may have used the signal for another packet since
+ * its thread saw the end.
  */
 static bool has_ended(const struct queue *q, uint64_t signal, bool any, uint64_t *done)
 {
@@ -132,6 +138,7 @@ static bool has_ended(const struct queue *q, uint64_t signal, bool any, uint64_t
 	return any && w - r <= 1 && evidence_of_end(q, w, &last) == EVIDENCE_DONE;
 }
 
+/* Leaves a request in each queue that has ended. */
 static void look_for_ends(uint64_t signal, bool any)
 {
 	int saved = errno;
@@ -163,7 +170,8 @@ void ends_wait_end(uint32_t ticket, uint64_t signal, bool over)
 		look_for_ends(signal, true);
 }
 
-/* Programs load final values again and again, so all queues are asked only at the first one of a copy. */
+/* Programs load final values again and again, so all queues are checked only when the first load of
+ * a copy's signal is seen. */
 void ends_loaded(uint64_t signal)
 {
 	uint64_t *copy = copy_of(signal);
@@ -180,7 +188,8 @@ void ends_events(void)
 		look_for_ends(0, true);
 }
 
-/* A copy goes by SDMA or by a kernel of the runtime's own; of neither is the doorbell seen. */
+/* The runtime executes a copy by SDMA or by a kernel of its own; the hooks see the doorbell of
+ * neither. */
 void ends_copied(uint64_t completion)
 {
 	if (completion)

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ends that a thread of the program sees: it comes back from a wait for a signal, or has loaded a final
- * value, or comes back from the driver's wait for events. A queue has ended if the signal of its last
- * packet is final after its write pointer was read (evidence.h), also if the thread has waited for
- * another signal: a kernel is over when the copy is that waited for it on the GPU. A signal that counts
- * from 0 downwards is final at once: its queue is idle until the sampler finds that its read pointer stands.
+ * Ends of work that a thread of the program observes: a wait for a signal returns, a load returns a
+ * final value (0 or below), or the driver's wait for events returns.
  *
- * Threads: any. The hooks never wait for a lock; they leave a request (activity.h).
+ * A queue has ended if the completion signal of its last packet is final, read after the queue's
+ * write pointer (evidence.h). The signal for which the thread waited may be another one: when a
+ * copy is over that waited on the GPU for a kernel, the kernel is over, too. A signal that counts
+ * from 0 downwards is final at once, so its queue is idle until the sampler finds that the read
+ * pointer stands still before the end.
+ *
+ * Threads: any. The hooks never wait for a lock; they leave a request in the queue (activity.h).
  */
 #ifndef KFDSHIM_SHIM_ENDS_H
 #define KFDSHIM_SHIM_ENDS_H
@@ -14,17 +17,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Hooks. See struct kfdshim_agent. */
+/* Hooks of struct kfdshim_agent, any thread. The thread is about to wait for @signal.
+ * Returns a ticket for ends_wait_end(), or KFDSHIM_NO_TICKET if no queue is active or all places
+ * are taken. */
 uint32_t ends_wait_begin(uint64_t signal);
+/* The wait has returned. @over: the condition was met and the signal is final. Keeps errno. */
 void ends_wait_end(uint32_t ticket, uint64_t signal, bool over);
+/* The thread has loaded a final value of @signal. Keeps errno. */
 void ends_loaded(uint64_t signal);
+/* The thread has returned from the driver's wait for events. Keeps errno. */
 void ends_events(void);
+/* The runtime has accepted a copy that ends with signal @completion (0: none). Calls
+ * activity_copied(). */
 void ends_copied(uint64_t completion);
 
-/* Is a thread in a wait on this signal? */
+/* Returns true if a thread is waiting for @signal. Any thread. */
 bool ends_is_waited_for(uint64_t signal);
 
-/* At the start, and in the fork child. */
+/* Forgets all waits and copies: at the start, and in a fork child. */
 void ends_init(void);
 
 #endif

@@ -9,7 +9,8 @@
 #include "shim/hold.h"
 #include "shim/link_lane.h"
 
-/* Under the lock. The caller waits for readers before it frees it. */
+/* Removes a queue from activity, table and published state. Under the lock; the caller waits for
+ * readers before it frees the queue. */
 static void take_out(struct queue *q)
 {
 	activity_queue_removed(q, clock_ns());
@@ -33,7 +34,9 @@ struct queue *entry_take(uint32_t context, uint32_t id)
 
 static void add(struct queue *q)
 {
-	const struct queue told = {.type = q->type}; /* in the table it is anybody's */
+	/* Once in the table, another thread may destroy and free the queue, so keep a copy of what
+	 * is needed afterwards. */
+	const struct queue told = {.type = q->type};
 	int err;
 
 	agent_lock();
@@ -62,8 +65,8 @@ void entry_add_new(struct queue *q)
 
 void entry_put_back(struct queue *q, int err)
 {
-	/* Interrupted: the thunk asks again. After anything else ROCr frees the
-	 * memory although the queue is there. */
+	/* If the call was interrupted, the thunk repeats it. After any other error ROCr frees the
+	 * memory of the queue although the queue still exists. */
 	if (err != EINTR && err != EAGAIN)
 		q->careful = true;
 	agent_lock();

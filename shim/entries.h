@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queues coming and going: the table (queues.h), what is told of it (link.h) and
- * the activity change together here. Any thread, not under the agent's lock.
+ * Adds and removes queues: the table (queues.h), the published state (link_lane.h) and the activity
+ * change together here, under one hold of the agent's lock.
+ *
+ * Threads: any, but not with the agent's lock held.
  */
 #ifndef KFDSHIM_SHIM_ENTRIES_H
 #define KFDSHIM_SHIM_ENTRIES_H
@@ -11,18 +13,21 @@
 
 #include "shim/queues.h"
 
-/* Into the table and into the lane; if that cannot be, the queue is freed and only
- * unseen. An entry of the same id, whose end nobody saw, goes. */
+/* Adds the queue to the table and to the client's shared memory. If the table is full, that is
+ * logged and the queue is freed, so that its work is not seen. An older entry with the same context
+ * and id is removed first: its end was not seen. Takes ownership of @queue. */
 void entry_add_new(struct queue *queue);
 
-/* Out of it, NULL: there is none. The owner frees the queue's memory when the
- * driver has destroyed it: from here on nothing of ours reads it. The caller frees
- * the entry, or puts it back: the DESTROY_QUEUE failed with this errno. */
+/* Removes the queue from the table before DESTROY_QUEUE is forwarded, and waits for readers: after
+ * the return the agent reads nothing of its memory, so the runtime may free it.
+ * Returns the queue, which belongs to the caller, or NULL if the table has none. The caller then
+ * calls queue_free(), or entry_put_back() if the call failed. */
 struct queue *entry_take(uint32_t context, uint32_t id);
+/* Adds a queue again whose DESTROY_QUEUE failed with the positive errno @err. Takes ownership. */
 void entry_put_back(struct queue *queue, int err);
 
-/* The context has ended: its entries go, but those that are active. Has it any
- * left? */
+/* Removes and frees all queues of a KFD context that has ended, except the active ones.
+ * Returns true if queues of the context are left. */
 bool entries_drop_context(uint32_t context);
 
 #endif

@@ -6,18 +6,19 @@
 
 #include "shim/memory.h"
 
-/* amd_signal_t, equal in ROCr 5.2 to 7.2. */
+/* Offset of the value in an amd_signal_t, equal in ROCr 5.2 to 7.2. */
 #define SIGNAL_VALUE 8u
 
-/* HSA 1.2, 2.9: packet formats. Bits 7:0 of the header are the type. */
+/* AQL packet formats (HSA 1.2, 2.9). Bits 7:0 of the header are the type. */
 #define TYPE_VENDOR 0u
 #define TYPE_BARRIER_AND 3u
 #define TYPE_BARRIER_OR 5u
 #define BARRIER_SIGNALS 5u
 
-/* hsa_amd_barrier_value_packet_t: a vendor packet with this format byte. */
+/* An hsa_amd_barrier_value_packet_t is a vendor packet with this format byte. */
 #define VENDOR_BARRIER_VALUE 2u
 
+/* A barrier packet: barrier-and and barrier-or use `signals`, barrier-value uses `compare`. */
 struct barrier {
 	uint16_t header;
 	uint8_t format; /* of vendor packets; reserved in barriers */
@@ -31,7 +32,7 @@ struct barrier {
 		} compare;
 	};
 	uint64_t pad2;
-	uint64_t completion; /* in every packet */
+	uint64_t completion; /* completion signal, at this offset in every packet */
 };
 _Static_assert(sizeof(struct barrier) == AQL_PACKET, "an AQL packet");
 
@@ -47,8 +48,8 @@ bool evidence_is_final(uint64_t signal)
 	return memory_read_mapped(&value, signal + SIGNAL_VALUE, sizeof(value)) && value <= 0;
 }
 
-/* Of an AQL queue that no runtime made, or whose owner may have freed it, the ring is
- * perhaps no memory of ours. */
+/* As queue_last_signal(), for an AQL queue that no runtime made or whose owner may have freed it:
+ * the ring may not be mapped in this process. */
 static uint64_t last_signal_careful(const struct queue *queue, uint64_t wptr)
 {
 	uint64_t packets = queue->ring_bytes / AQL_PACKET, at, signal;
@@ -72,7 +73,9 @@ enum evidence evidence_of_end(const struct queue *queue, uint64_t wptr, uint64_t
 	return value <= 0 ? EVIDENCE_DONE : EVIDENCE_UNFINISHED;
 }
 
-/* And: all signals that are named are 0. Or: one of them is. */
+/* Returns true if the condition is not met. Barrier-and (@all) is met when all its signals are 0,
+ * barrier-or when one of them is. Null handles are ignored; a signal that cannot be read counts as
+ * met. */
 static bool signals_unmet(const struct barrier *packet, bool all)
 {
 	bool named = false, zero;
@@ -91,6 +94,7 @@ static bool signals_unmet(const struct barrier *packet, bool all)
 	return named && !all;
 }
 
+/* Returns true if the comparison of a barrier-value packet does not hold. */
 static bool compare_unmet(const struct barrier *packet)
 {
 	int64_t value;
@@ -125,7 +129,7 @@ bool evidence_of_block(const struct queue *queue, uint64_t rptr)
 		return false;
 	head = (const void *)(uintptr_t)(queue->ring + (rptr % packets) * AQL_PACKET);
 	header = __atomic_load_n((const uint16_t *)head, __ATOMIC_ACQUIRE);
-	/* Mostly a kernel's, and then that was all. */
+	/* Most packets are kernel dispatches: return before the packet is copied. */
 	if ((header & 0xff) != TYPE_VENDOR && (header & 0xff) != TYPE_BARRIER_AND &&
 	    (header & 0xff) != TYPE_BARRIER_OR)
 		return false;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an AQL queue's ring tells beside its pointers. Of rings that no HSA runtime made
- * (queue.hsa_queue) nobody knows whether the CPU may read them: that is done through
- * the kernel, and so is the reading of signals, which the program may have freed by
- * now. Where a completion signal stands, in a packet and the value in itself, is the
- * hardware's rule, not a runtime's.
+ * Reads the ring of an AQL queue, for what the pointers do not show: whether the last packet has
+ * completed, and whether the first one is a barrier that waits.
  *
- * Under the agent's lock, for queues in the table; evidence_of_end() within rcu_begin() as well, if the
- * queue is not `careful`. Each signal costs a system call, of 1.5 us in a virtual machine.
+ * It is not known whether the CPU can read a ring that no HSA runtime made (`hsa_queue` is 0), so
+ * such a ring is read through the kernel (memory_read()). So are the values of signals, because the
+ * program may have freed a signal meanwhile. The offset of the completion signal in a packet, and
+ * of the value in a signal, are given by the hardware and not by a runtime.
+ *
+ * Threads: under the agent's lock, for queues in the table. evidence_of_end() also within
+ * rcu_begin(), if the queue is not `careful`. Each signal costs a system call: 1.5 us in a virtual
+ * machine.
  */
 #ifndef KFDSHIM_SHIM_EVIDENCE_H
 #define KFDSHIM_SHIM_EVIDENCE_H
@@ -19,20 +22,21 @@
 
 enum evidence {
 	EVIDENCE_NONE,	     /* no completion signal, or it cannot be read */
-	EVIDENCE_DONE,	     /* it says that the packet is over */
-	EVIDENCE_UNFINISHED, /* it says, or seems to say, that it is not */
+	EVIDENCE_DONE,	     /* the signal is 0 or below: the packet is over */
+	EVIDENCE_UNFINISHED, /* the signal is above 0: perhaps not over */
 };
 
-/* The completion signal of the packet before `wptr` (*signal; 0: none). It is counted
- * down to 0; one above 0 may also be a counter of several packets, or in use again. */
+/* Checks the completion signal of the packet before @wptr and stores its handle in *signal (0:
+ * none). A packet counts its signal down to 0 when it is over. A value above 0 may also belong to a
+ * counter of several packets, or to a signal that is in use again. */
 enum evidence evidence_of_end(const struct queue *queue, uint64_t wptr, uint64_t *signal);
 
-/* Is a signal final that the program's thread has just read, so that it is hardly ever gone? A quick system
- * call, which sandboxes allow. */
+/* Returns true if @signal is final (0 or below). Only for a signal that a thread of the program has
+ * just read, so that it is hardly ever freed. A quick system call, which sandboxes allow. */
 bool evidence_is_final(uint64_t signal);
 
-/* Is the packet at `rptr` a barrier whose condition is not met? Of an HSA runtime's
- * queues only. */
+/* Returns true if the packet at @rptr is a barrier whose condition is not met. Only for queues of
+ * an HSA runtime; false for others. */
 bool evidence_of_block(const struct queue *queue, uint64_t rptr);
 
 #endif

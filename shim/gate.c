@@ -13,15 +13,16 @@
 #include "shim/config.h"
 #include "shim/queues.h"
 
+/* Longest wait of a thread. */
 #define WAIT_NS 1000000000u
-#define LOOK_NS 1000000u /* with a limit above 0: is there room? */
+#define LOOK_NS 1000000u /* with a limit above 0: period of the checks for room */
 
 static uint32_t *gate;
 
-/* Of each thread, as its own data under `key`: what it was seen doing first. */
+/* Kind of a thread, by what it was seen to do first; stored as thread-specific data under `key`. */
 enum thread_kind { UNSEEN, PROGRAMS, RUNTIMES };
 static pthread_key_t key;
-static int key_error = -1; /* 0: there is a key; -1: not asked for yet; else an errno */
+static int key_error = -1; /* 0: there is a key; -1: not created yet; else an errno */
 
 void gate_init(uint32_t *word)
 {
@@ -46,7 +47,7 @@ static enum thread_kind own_kind(void)
 	return (enum thread_kind)(uintptr_t)pthread_getspecific(key);
 }
 
-/* Where there is no memory for it, the thread is as one that was not seen. */
+/* Stores the kind of the calling thread. Without memory for it the thread stays UNSEEN. */
 static void seen(enum thread_kind now)
 {
 	int saved = errno;
@@ -66,15 +67,17 @@ void gate_seen_events(void)
 	seen(RUNTIMES);
 }
 
+/* Returns true if the calling thread is not one of the runtime. */
 static bool may_wait(void)
 {
-	/* Its threads poll then, and are never seen in WAIT_EVENTS. */
+	/* The runtime's threads poll then and are never seen in WAIT_EVENTS. */
 	if (own_kind() == UNSEEN && config.no_interrupts)
 		return gettid() == getpid();
 	return own_kind() != RUNTIMES;
 }
 
-/* Within the limit, or no queue that we can read. */
+/* Returns true if the packets in flight and @count more are within the limit, or if the queue is
+ * unknown or cannot be read directly. */
 static bool has_room(uint64_t hsa_queue, uint64_t count)
 {
 	uint64_t rptr, wptr;

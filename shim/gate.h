@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Level gate: while the process is held, its threads wait before they reserve a
- * slot in a queue. (Holding back the doorbell alone leaks: the write pointer is
- * read from memory whenever the queue is mapped again.) What was submitted
- * before goes on.
+ * Level gate: while the process is held, its threads wait before they reserve a slot in a queue.
+ * Packets that are in a queue already still run. Holding back the doorbell alone would not be
+ * enough, because the driver reads the write pointer from memory whenever it maps the queue again.
  *
- * A thread waits at most 1 s at a stretch, then submits what it came for: locks
- * may be held around it, and watchdogs run. Threads of the runtime never wait.
+ * A thread waits at most 1 s at a time and then submits its packets, because it may hold locks that
+ * other threads need, and watchdogs may run. Threads of the HSA runtime never wait. A queue that is
+ * not in the agent's table, or whose pointers can be read only through the kernel, is not gated.
  */
 #ifndef KFDSHIM_SHIM_GATE_H
 #define KFDSHIM_SHIM_GATE_H
@@ -14,22 +14,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* `word`: the host's; not 0 while the gate is closed. Also in the fork child. */
+/* Sets the initial state, at the start and in a fork child: the gate is open. @word is
+ * kfdshim_host.gate; it is not 0 while the gate is closed. */
 void gate_init(uint32_t *word);
-/* 0, or a negative errno: it stays open, because it cannot be remembered which threads are the runtime's
- * (-EAGAIN: the program has used all of pthread_key_create()). Opening never fails. */
+/* Closes or opens the gate. Opening wakes all waiting threads and never fails.
+ * Returns 0, or a negative errno if the gate cannot be closed, because the kind of a thread cannot
+ * be stored and the runtime's threads would wait, too (-EAGAIN: the program has used all keys of
+ * pthread_key_create()). */
 int gate_set(bool closed);
 
-/* Hook, any thread: `count` slots of this hsa_queue_t are about to be reserved,
- * and the gate is closed. Returns when they may be. Keeps errno. */
+/* Hook: the calling thread is about to reserve @count slots of this hsa_queue_t, and the gate is
+ * closed. Waits until the slots may be reserved, at most 1 s. Any thread; keeps errno. */
 void gate_pass(uint64_t hsa_queue, uint64_t count);
 
 /*
- * What a thread was seen doing first says whose it is: the runtime's own wait in
- * WAIT_EVENTS, the program's come there through hsa_signal_wait_*. Who was seen
- * doing neither counts as the program's; with HSA_ENABLE_INTERRUPT=0, where the
- * runtime's threads poll, only the process's first thread does. Any thread; at every
- * level, for the daemon may come to the gate at each.
+ * Classify the calling thread by what it is seen to do first: the runtime's threads wait in
+ * WAIT_EVENTS by themselves, the program's threads get there from hsa_signal_wait_*. A thread that
+ * has done neither counts as one of the program. With HSA_ENABLE_INTERRUPT=0 the runtime's threads
+ * poll and are never seen in WAIT_EVENTS, so then such a thread counts as one of the program only
+ * if it is the first thread of the process.
+ *
+ * Any thread. Called at every level, because the daemon may choose level gate at any time.
  */
 void gate_seen_waiting(void);
 void gate_seen_events(void);

@@ -18,31 +18,35 @@
 #include "shim/topology.h"
 #include "shim/updates.h"
 
-#define RUN_NS 200000000u /* it runs for so long after hold_stretch_ns */
+#define RUN_NS 200000000u /* pause after hold_stretch_ns, in which the process runs */
+/* Period of hold_step() while held. */
 #define CHECK_NS 100000000u
-#define RETRY_NS 10000000u /* between two tries of a release that fails */
+#define RETRY_NS 10000000u /* between two tries of what has failed */
 
 uint64_t hold_stretch_ns = 30000000000u;
 uint64_t hold_lease_ns = 3000000000u;
 
-/* Before the agent's lock, never within it. */
+/* Taken before the agent's lock, never with the agent's lock held. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
 	const struct kfdshim_host *host;
+	/* Positive errno of the last try to open the device or a session; 0: it worked. Atomic. */
 	int session_error;
 	struct {
 		bool hold;
-		int lost; /* errno of a hold that is over without its wish */
+		int lost; /* positive errno of a lost hold, until hold_lost() reports it */
 		uint64_t renewed_ns;
 	} wishes[HOLD_BY_END];
-	enum lane_level level; /* named last */
-	bool held;	       /* in effect, by `level` */
-	uint64_t since_ns;     /* of this stretch; 0: none */
+	enum lane_level level; /* the level that was named last */
+	bool held;	       /* a hold is in effect, by `level`; atomic */
+	uint64_t since_ns;     /* begin of this time on hold; 0: none */
+	/* End of the pause after hold_stretch_ns. */
 	uint64_t run_until_ns;
-	uint32_t leavers; /* threads in calls that a held process would sleep in */
+	uint32_t leavers; /* threads in driver calls in which a held process would sleep */
+	/* A queue was created since the last hold_step(). */
 	bool new_queues;
-	bool told_session; /* the lane says that there is one on itself */
+	bool told_session; /* the session was published to the daemon */
 } it;
 
 bool hold_is_held(void)
@@ -126,7 +130,7 @@ static int open_session(void)
 	return err;
 }
 
-/* ---- the levels ---- */
+/* ---- levels ---- */
 
 static bool is_by_updates(enum lane_level level)
 {
@@ -144,7 +148,8 @@ static int take(enum lane_level level)
 
 	if (level == LANE_LEVEL_GATE)
 		return gate_set(true);
-	/* Without CWSR each of their changes waits for the kernels on the GPU, and may reset it. */
+	/* Without CWSR each change of a queue waits for the kernels on the GPU, and a wait that is
+	 * too long resets the GPU. */
 	if ((level != LANE_LEVEL_WEIGHT && level != LANE_LEVEL_SELF) || !topology_saves_waves())
 		return -EOPNOTSUPP;
 	if (is_by_updates(level)) {
@@ -153,7 +158,7 @@ static int take(enum lane_level level)
 			updates_set(it.host, device_fd(), UPDATES_AS_SAID);
 		return err;
 	}
-	/* Once more, if somebody else had ended the session. */
+	/* Try once more if another process has ended the session meanwhile. */
 	for (int i = 0; i < 2; i++) {
 		err = open_session();
 		if (!err)
@@ -175,7 +180,7 @@ static int give_back(enum lane_level level)
 	return level == LANE_LEVEL_SELF ? self_resume() : 0;
 }
 
-/* ---- the decision ---- */
+/* ---- decision ---- */
 
 static int release(void)
 {
@@ -186,9 +191,9 @@ static int release(void)
 	return err;
 }
 
-/* Nothing can be held now: the runtime is not enabled (the device is kept from there
- * on), or a thread is in a call that sleeps while a session has queues suspended. A
- * wish that was granted stays, for afterwards. */
+/* Returns true if levels self and weight cannot hold the process now: the runtime is not enabled
+ * (the device is kept from then on), or a thread is in a driver call that sleeps while the session
+ * has queues suspended. A request that was granted stays, and is applied afterwards. */
 static bool must_wait(void)
 {
 	if (it.level != LANE_LEVEL_SELF && it.level != LANE_LEVEL_WEIGHT)
@@ -196,8 +201,9 @@ static bool must_wait(void)
 	return !device_is_kept() || (it.leavers > 0 && !is_by_updates(it.level));
 }
 
-/* Makes true what is wanted. A stretch goes on while a release is but for somebody's
- * call: else who makes such calls often enough would never run for longer. */
+/* Makes the state follow the requests: takes or releases the hold. The time on hold goes on while
+ * the process is released only for a driver call: otherwise a process that makes such calls often
+ * enough would never get its pause. */
 static int apply(uint64_t now_ns)
 {
 	bool due = wanted() && now_ns >= it.run_until_ns;
@@ -215,7 +221,7 @@ static int apply(uint64_t now_ns)
 		drop_wishes(err);
 	if (!it.since_ns)
 		it.since_ns = now_ns;
-	/* What a failed try has left behind is released by hold_step. */
+	/* hold_step() releases what a failed try has left suspended. */
 	set_held(!err || hold_stands());
 	if (err)
 		tell(LANE_EVENT_FAILED, (uint64_t)-err);
@@ -246,8 +252,9 @@ int hold_set(enum hold_by by, enum lane_level level, bool hold)
 
 	pthread_mutex_lock(&lock);
 	err = change(by, level, hold, clock_ns());
-	it.wishes[by].renewed_ns = clock_ns(); /* the driver may take its time */
-	it.wishes[by].lost = 0;		       /* it is the answer */
+	/* read again, because the driver call may take long */
+	it.wishes[by].renewed_ns = clock_ns();
+	it.wishes[by].lost = 0; /* `err` reports it */
 	pthread_mutex_unlock(&lock);
 	return err;
 }
@@ -301,8 +308,8 @@ static void collect(void)
 	if (!it.new_queues)
 		return;
 	it.new_queues = false;
-	/* Which fails when the session has been ended from elsewhere: then
-	 * nothing is suspended either. */
+	/* The snapshot fails if another process has ended the session; then nothing is suspended
+	 * either. */
 	if (self_is_open() && (err = self_collect()) != 0) {
 		if (it.held && it.level == LANE_LEVEL_SELF && !config.update_queue)
 			drop_wishes(err);
@@ -317,7 +324,8 @@ static void collect(void)
 	drop_wishes(err);
 }
 
-/* Whoever ends the session lets the process run, and nobody says so. */
+/* If another process ends the session, the driver resumes this process without any notification, so
+ * the session is checked. */
 static void check_session(void)
 {
 	if (it.held && self_is_suspended() && self_check() == -EINVAL)
@@ -335,18 +343,18 @@ uint64_t hold_step(uint64_t now_ns)
 	if (apply(now_ns) != 0)
 		next_ns = now_ns + RETRY_NS;
 	else if (something_lost())
-		next_ns = now_ns; /* the link has to tell */
+		next_ns = now_ns; /* link_step() reports it to the daemon */
 	else if (it.held)
 		next_ns = now_ns + CHECK_NS;
 	else if (wanted() && it.run_until_ns > now_ns)
 		next_ns = it.run_until_ns;
-	if (self_is_open() != it.told_session) /* somebody else has ended it */
+	if (self_is_open() != it.told_session) /* another process has ended the session */
 		tell_session();
 	pthread_mutex_unlock(&lock);
 	return next_ns;
 }
 
-/* ---- what happens to the process ---- */
+/* ---- events of the process ---- */
 
 static void tell_runtime(void)
 {
@@ -361,7 +369,8 @@ static void keep_device(const struct kfdshim_host *host, int fd)
 
 	if (device_is_kept())
 		return;
-	(void)topology_saves_waves(); /* read now: later it is asked under the agent's lock */
+	/* read now, because later calls come under the agent's lock */
+	(void)topology_saves_waves();
 	it.host = host;
 	err = device_keep(fd);
 	if (err)
@@ -383,9 +392,9 @@ void hold_device(const struct kfdshim_host *host, int fd)
 }
 
 /*
- * Now, before there is a queue, for ENABLE on a runtime that is busy was seen to kill
- * the process. Where there is a daemon, it is the daemon's to have one. And there may
- * be only one on a GPU (one VMID for debugging): none for who is never held.
+ * Decides whether the session is opened now, before a queue exists, because ENABLE on a busy
+ * runtime was seen to kill the process. If there is a daemon, the daemon opens the session. A
+ * process that is never held opens none, because a GPU can have only one (one VMID for debugging).
  */
 static bool session_may_be_needed(void)
 {
@@ -414,7 +423,7 @@ void hold_runtime_on(const struct kfdshim_host *host, int fd)
 	if (device_is_kept() && session_may_be_needed())
 		open_session();
 	pthread_mutex_unlock(&lock);
-	sampler_wake(); /* what had to wait for this */
+	sampler_wake(); /* serve requests that had to wait for the runtime */
 	errno = saved;
 }
 
@@ -434,7 +443,7 @@ void hold_runtime_off(void)
 
 	pthread_mutex_lock(&lock);
 	close_session();
-	/* What could not be released is tried again, with the device. */
+	/* If a release failed, the device is kept, because hold_step() needs it to try again. */
 	if (!it.held || !is_by_updates(it.level) || release() == 0)
 		device_drop();
 	pthread_mutex_unlock(&lock);
@@ -474,7 +483,7 @@ void hold_leave_begin(void)
 		err = apply(clock_ns());
 	pthread_mutex_unlock(&lock);
 	if (err)
-		sampler_wake(); /* to try again */
+		sampler_wake(); /* hold_step() tries again */
 	errno = saved;
 }
 

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Holding this process back from within: whether, for whom, by which level.
- * The one place that decides it; the levels themselves are self.c (a debug
- * session on itself), gate.c (submits nothing more) and updates.c (priorities;
- * and level self without a session, where KFDSHIM_UPDATE_QUEUE asks for it).
+ * Holds this process back from within. This is the one module that decides whether the process is
+ * held, on whose request and by which level. The levels are self.c (a debug session of the process
+ * on itself), gate.c (submits nothing more) and updates.c (queue priorities; level self without a
+ * session if KFDSHIM_UPDATE_QUEUE enables it).
  *
- * Two may want it: the daemon (its order, link.c) and, without a daemon, a peer
- * (peers.c). It is held while any of them does, by the level named last.
+ * There are two requesters: the daemon (its hold command, link.c) and, without a daemon, a peer
+ * (peers_hold.c). The process is held while at least one of them requests it, by the level that was
+ * named last.
+ *
+ * Threads: one mutex of this module. It is taken before the agent's lock, never with the agent's
+ * lock held. "The agent's thread" is the sampler's (sampler.h).
  */
 #ifndef KFDSHIM_SHIM_HOLD_H
 #define KFDSHIM_SHIM_HOLD_H
@@ -18,70 +22,84 @@
 #include "preload/agent.h"
 #include "shim/queues.h"
 
-/* Tests make them shorter. */
-extern uint64_t hold_stretch_ns; /* 30 s */
-extern uint64_t hold_lease_ns;	 /* 3 s */
+/* Limits; tests make them shorter. */
+extern uint64_t hold_stretch_ns; /* 30 s: longest time on hold without a pause */
+extern uint64_t hold_lease_ns;	 /* 3 s: a hold request that is not renewed ends */
 
 enum hold_by { HOLD_BY_DAEMON, HOLD_BY_PEERS, HOLD_BY_END };
 
 /*
- * The agent's own thread, not under the lock. In effect when it returns. 0, or a
- * negative errno: it cannot be by this level, and the process is not held.
- * -ECANCELED: nothing was tried, for a thread is in a call that a held process
- * would sleep in, or the runtime is not enabled. -EOPNOTSUPP: no such level.
- * What was granted outlives both: it is in effect again when they are over.
- * A wish to hold is a lease: whoever has it renews it, or it is over after
- * hold_lease_ns. After hold_stretch_ns at a stretch the process runs for 200 ms;
- * a release for such a call does not end the stretch.
+ * Sets or drops the hold request of @by, and applies it before it returns. The agent's thread, not
+ * under the agent's lock.
+ *
+ * A request to hold is a lease: it ends hold_lease_ns after the last hold_set() or hold_renew().
+ * After hold_stretch_ns without a pause the process runs for 200 ms and is then held again. A
+ * release for a driver call (hold_leave_begin()) is not such a pause. A request that was granted
+ * stays in force during both, and is applied again when they are over.
+ *
+ * Returns 0, or a negative errno if this level cannot hold the process; the request is then
+ * dropped.
+ * - -ECANCELED: nothing was tried, because a thread is in a driver call in which a held process
+ *   would sleep, or because the runtime is not enabled.
+ * - -EOPNOTSUPP: there is no such level, or the driver does not save running waves.
+ * - After a failed release the process is still held, and hold_step() releases it when no request
+ *   is left.
  */
 int hold_set(enum hold_by by, enum lane_level level, bool hold);
-/* The same thread, of a process that nobody wants held. Whoever is to hold it knows before
- * he does whether that can be: level self has its debug session from now on, another has
- * none (unless KFDSHIM_LEVEL says self). 0, or a negative errno as of hold_set(). */
+/* Prepares a process that is not held for a later hold, so that the requester learns in advance
+ * whether the level works. Level self opens the debug session now. Another level closes it, unless
+ * KFDSHIM_LEVEL is self. The agent's thread.
+ * Returns 0, or a negative errno as hold_set(). */
 int hold_prepare(enum lane_level level);
-/* The same thread: the wish is still there, if there is one. */
+/* Renews the lease of the request of @by, if there is one. The agent's thread. */
 void hold_renew(enum hold_by by);
-/* The same thread. A hold that hold_set had said to be in effect is over, and
- * nobody asked for that: why (errno), once; else 0. The wish is dropped. The limits
- * in time, and calls that a held process would sleep in, are no such loss. */
+/* Reports a hold that hold_set() had granted to @by and that has ended without a release, once. The
+ * request was dropped. The limits in time, and driver calls in which a held process would sleep,
+ * are not reported. The agent's thread.
+ * Returns the positive errno that ended the hold, or 0. */
 int hold_lost(enum hold_by by);
-/* The agent's own thread, at least every 100 ms while held: leases, limits in
- * time. When it wants to be called again (CLOCK_MONOTONIC ns, UINT64_MAX: not
- * by itself). */
+/* Ends leases, applies the limits in time, suspends new queues of a held process and repeats what
+ * has failed. The agent's thread; to be called at least every 100 ms while the process is held.
+ * Returns the time of the next call, CLOCK_MONOTONIC ns; UINT64_MAX: no call is needed. */
 uint64_t hold_step(uint64_t now_ns);
-/* Gives up a debug session on itself, resuming first; the daemon may then have
- * one. Nothing happens if there is none. The agent's own thread. */
+/* Drops the peers' request and closes the debug session of the process on itself, after a
+ * resume, so that the daemon can open one. With KFDSHIM_LEVEL=self the session stays. The
+ * agent's thread. */
 void hold_hand_over(void);
-/* Any thread. Held at all; and: its queues stand, which tells nothing about
- * kernels. */
+/* Returns true while a hold is in effect. Any thread. */
 bool hold_is_held(void);
+/* Returns true if queues may be off the GPU because of a hold. A read pointer that does not move is
+ * then no sign of a running kernel. Any thread. */
 bool hold_stands(void);
-/* Any thread. Has it a debug session on itself? *error: 0, or the (positive)
- * errno that the last try to open one ended with. */
+/* Returns true if the process has a debug session on itself. *error is 0, or the positive errno of
+ * the last try to open one. Any thread. */
 bool hold_own_session(int *error);
-/* Any thread. Level self, and it can be carried out, by UPDATE_QUEUE. */
+/* Returns true if level self is configured and works by UPDATE_QUEUE. Any thread. */
 bool hold_by_updates(void);
 
-/* Before a CREATE_QUEUE on `fd`: what UPDATE_QUEUE needs, if a level wants that. Not
- * under the agent's lock; keeps errno. */
+/* Before a CREATE_QUEUE on @fd: opens the device for UPDATE_QUEUE if level weight or
+ * KFDSHIM_UPDATE_QUEUE is configured. Not under the agent's lock; keeps errno. */
 void hold_device(const struct kfdshim_host *host, int fd);
-/* RUNTIME_ENABLE has succeeded on `fd`, or is about to be undone. This opens the
- * session at level `self`, and at `auto` and `trap` if there is no daemon and a peer
- * may hold this process; else the first hold does. Or it ends it: the driver's runtime
- * disable would sleep with one. Not under the agent's lock; both keep errno. */
+/* RUNTIME_ENABLE has succeeded on @fd. Keeps the device (device.h), and opens the debug session of
+ * the process on itself at level self, and at levels auto and trap if there is no daemon and a peer
+ * may hold this process. Otherwise the first hold opens it. Not under the agent's lock; keeps
+ * errno. */
 void hold_runtime_on(const struct kfdshim_host *host, int fd);
+/* The runtime is about to be disabled. Closes the session, because the driver's runtime disable
+ * would sleep while one is open, and gives up the device. Not under the agent's lock; keeps
+ * errno. */
 void hold_runtime_off(void);
 
-/* Any thread, around a call of the driver that a suspended process would sleep in
- * (DESTROY_QUEUE, runtime disable): resumes first and stays away until the end.
- * Not under the lock. */
+/* Around a driver call in which a suspended process would sleep (DESTROY_QUEUE, runtime disable):
+ * begin resumes the process, and it is not suspended again until end. Any thread, not under the
+ * agent's lock; both keep errno. */
 void hold_leave_begin(void);
 void hold_leave_end(void);
-/* After a CREATE_QUEUE, not under the lock: of a held process the new queue is
- * held too, by the agent's thread, at its next turn. */
+/* After a CREATE_QUEUE: if the process is held, the agent's thread holds the new queue, too, in its
+ * next iteration. Any thread, not under the agent's lock. */
 void hold_queue_created(const struct queue *queue);
 
-/* Fork child. */
+/* In a fork child: forgets holds, session and device. */
 void hold_forget(void);
 
 #endif

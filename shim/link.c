@@ -18,27 +18,33 @@
 #include "shim/peers.h"
 #include "shim/queues.h"
 
+/* Time between two connects. */
 #define RETRY_NS 1000000000u
-#define WELCOME_NS 1000000000u /* a daemon that says nothing for so long is asked anew */
+#define WELCOME_NS 1000000000u /* no welcome after this time: connect again */
+/* A daemon without a heartbeat for this time is disconnected. */
 #define SILENCE_NS 3000000000u
-#define FRESH_NS 1000000000u /* a daemon whose heart has not beaten for so long holds nobody */
+#define FRESH_NS 1000000000u /* no heartbeat for this time: leases are not renewed */
 #define UNUSED_FD (-1)
 
+/* DOWN: not connected. GREETED: hello sent, welcome awaited. UP: connected. LOST: the daemon is
+ * gone, but threads may still use its shared memory. */
 enum link_state { LINK_DOWN, LINK_GREETED, LINK_UP, LINK_LOST };
 
-/* Of the sampler's thread. */
+/* State of the connection. Sampler's thread only. */
 static struct {
 	enum link_state state;
 	int socket;
-	uint64_t next_ns; /* LINK_DOWN: next try; LINK_GREETED: give up */
-	uint32_t order;	  /* the last one carried out, or 0; its level is held by it */
-	int told;	  /* the error that was last spoken of */
-	bool alone;	  /* none took us when we last asked, or it is lost */
+	uint64_t next_ns; /* LINK_DOWN: next try; LINK_GREETED: time-out */
+	/* The hold command that was carried out last, or 0. While it is a hold, its level holds
+	 * this process. */
+	uint32_t order;
+	int told;   /* last error that was logged */
+	bool alone; /* the last connect failed, or the daemon is lost */
 } peer = {.socket = UNUSED_FD};
 
-/* An eventfd is the one kind of file here that has no type. Of a pipe or a socket the
- * other end may be closed, and a write be a SIGPIPE in the program; one to a file may take
- * long. */
+/* An eventfd is the only kind of file here without a file type in st_mode. A pipe or socket must be
+ * refused, because a write after the other end is closed would raise SIGPIPE in the program; and a
+ * write to a regular file may take long. */
 static bool is_eventfd(int fd)
 {
 	struct stat st;
@@ -65,14 +71,15 @@ static int adopt(int fds[PROTOCOL_WELCOME_FDS], uint64_t now_ns)
 		err = -errno;
 	else if (!is_eventfd(fds[2]))
 		err = -EPROTO;
-	else /* A full one must not hold up a runtime's thread. */
+	else /* Non-blocking, so that a full eventfd does not block a thread of the runtime. */
 		fcntl(fds[2], F_SETFL, fcntl(fds[2], F_GETFL) | O_NONBLOCK);
 	if (err) {
 		lane_unmap(lane);
 		board_unmap(board);
 		return err;
 	}
-	/* Before it learns that it may have a debug session on this process. */
+	/* Give up the peers' hold and the self session before the daemon learns that it may open a
+	 * session on this process. */
 	peers_stop();
 	hold_hand_over();
 	agent_lock();
@@ -118,7 +125,8 @@ static void no_daemon(int err)
 		    strerror(-err), advice(err));
 }
 
-/* The kernel refuses a file that is no socket as it does one that nobody serves. */
+/* Connects to the daemon's socket. For a file that is no socket the kernel returns ECONNREFUSED, as
+ * it does for a socket without a listener; this function then returns -ENOTSOCK. */
 static int connect_daemon(void)
 {
 	int fd = protocol_connect(config.socket);
@@ -133,8 +141,8 @@ static int connect_daemon(void)
 	return fd;
 }
 
-/* Composed once the daemon has been reached, so that it holds what the application has set
- * while there was none. */
+/* The hello is built after the connect, so that it has what the application set while there was no
+ * daemon. */
 static int send_hello(void)
 {
 	struct protocol_hello hello = {
@@ -211,14 +219,14 @@ static void take_welcome(uint64_t now_ns)
 	say(LOG_INFO, "seen by the daemon at %s", config.socket);
 }
 
-/* The lane goes when nobody uses it any more. */
+/* Disconnects, when no thread uses the shared memory any more. */
 static void let_go(uint64_t now_ns)
 {
 	if (!link_lane_end())
 		return;
 	say(LOG_INFO, "the lane of the daemon at %s is given up", config.socket);
 	down(now_ns);
-	peer.next_ns = now_ns; /* its successor may be there already */
+	peer.next_ns = now_ns; /* a new daemon may be there already */
 }
 
 static bool daemon_lives(uint64_t now_ns)
@@ -226,7 +234,7 @@ static bool daemon_lives(uint64_t now_ns)
 	return link_lane_heartbeat_ns() + FRESH_NS > now_ns;
 }
 
-/* A hold that was acknowledged is over. */
+/* Reports to the daemon that a hold that was acknowledged has been lost. */
 static void tell_lost(struct lane *lane)
 {
 	int lost = hold_lost(HOLD_BY_DAEMON);
@@ -237,7 +245,7 @@ static void tell_lost(struct lane *lane)
 	link_lane_wake();
 }
 
-/* The daemon's order, if it is a new one, and the lease of the old one. */
+/* Carries out a new hold command, or renews the lease of the current one. */
 static void serve_order(uint64_t now_ns)
 {
 	struct lane *lane = peer.state == LINK_UP ? link_lane() : NULL;
@@ -246,14 +254,15 @@ static void serve_order(uint64_t now_ns)
 	int err;
 
 	if (order == peer.order) {
-		/* What is not renewed ends by itself (hold.h). */
+		/* A lease that is not renewed ends by itself (hold.h). */
 		if (LANE_ORDER_HOLD(order) && daemon_lives(now_ns))
 			hold_renew(HOLD_BY_DAEMON);
 		tell_lost(lane);
 		return;
 	}
 	begun_ns = clock_ns();
-	/* No daemon, or a new one that has not ordered anything: it runs. */
+	/* Without a daemon, or with a new one that has not sent a command yet, `order` is 0:
+	 * release. */
 	err = hold_set(HOLD_BY_DAEMON, LANE_ORDER_LEVEL(order ? order : peer.order),
 		       LANE_ORDER_HOLD(order));
 	if (!err && LANE_ORDER_PREPARE(order))
@@ -268,7 +277,8 @@ static void serve_order(uint64_t now_ns)
 	link_lane_wake();
 }
 
-/* Looked at whenever the sampler is awake, which it is while there is work. */
+/* Returns true if the daemon's heartbeat has stopped. Called in each iteration of the sampler,
+ * which is awake while there is work. */
 static bool is_silent(uint64_t now_ns)
 {
 	uint64_t beat = link_lane_heartbeat_ns();
@@ -299,7 +309,7 @@ uint64_t link_step(uint64_t now_ns)
 	case LINK_LOST:
 		return now_ns + 1000000u;
 	case LINK_DOWN:
-		/* Without queues nobody is asked for; the first one wakes us. */
+		/* Without queues no connect is needed; the first queue wakes the sampler. */
 		return queues_any() ? peer.next_ns : UINT64_MAX;
 	default:
 		return peer.next_ns;
@@ -329,7 +339,8 @@ int link_socket(void)
 	return peer.state == LINK_GREETED || peer.state == LINK_UP ? peer.socket : UNUSED_FD;
 }
 
-/* After the welcome each packet is a wake, for which link_step() finds the order. */
+/* After the welcome each packet is only a wake; link_step() then finds the hold command in the
+ * shared memory. */
 void link_readable(void)
 {
 	char bytes[8];
@@ -345,7 +356,7 @@ void link_readable(void)
 		got = recv(peer.socket, bytes, sizeof(bytes), MSG_DONTWAIT);
 	while (got > 0);
 	if (got == 0 || (errno != EAGAIN && errno != EINTR))
-		peer.state = LINK_LOST; /* it has hung up */
+		peer.state = LINK_LOST; /* the daemon has closed the connection */
 }
 
 void link_forget(void)

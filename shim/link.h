@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The link to the daemon: handshake, orders, and its end. What goes through the lane that
- * comes with it: link_lane.h.
+ * Connection to the daemon: handshake, hold commands, and its end. link_lane.h has the shared
+ * memory that comes with the connection.
  */
 #ifndef KFDSHIM_SHIM_LINK_H
 #define KFDSHIM_SHIM_LINK_H
@@ -9,21 +9,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The sampler's thread only. link_step connects, at most once a second, takes
- * the welcome, and returns when it wants to be called again (CLOCK_MONOTONIC
- * ns, UINT64_MAX: not by itself; so it is where there is neither a daemon nor a
- * queue). link_socket: to be polled for reading, -1: none. link_readable: it can
- * be read. */
+/* Connects at most once a second, receives the daemon's welcome, carries out hold commands, and
+ * disconnects from a daemon that is silent. Sampler's thread only.
+ * Returns the time of the next call, CLOCK_MONOTONIC ns; UINT64_MAX: no call is needed. That is so
+ * while connected, and while there is neither a daemon nor a queue. */
 uint64_t link_step(uint64_t now_ns);
+/* Returns the socket that is to be polled for reading, or -1. Sampler's thread only. */
 int link_socket(void);
+/* link_socket() is readable: reads the wake packets of the daemon, and notices a hang-up. Sampler's
+ * thread only. */
 void link_readable(void);
-/* The sampler's thread: no daemon is there, or it says nothing. */
+/* Returns true if no daemon serves this process: none accepted the last connection, or the last one
+ * is gone. Sampler's thread only. */
 bool link_alone(void);
-/* Any thread, not under the lock: a daemon has taken this process, or would be there
- * to be asked. Keeps errno. */
+/* Returns true if the process is connected to a daemon, or if a daemon listens on the socket. Any
+ * thread, not under the agent's lock; keeps errno. */
 bool link_has_daemon(void);
 
-/* Fork child: lets go of everything, the lane too; the parent's stays as it is. */
+/* In a fork child: closes the connection and unmaps the shared memory, without any effect on the
+ * parent's. */
 void link_forget(void);
 
 #endif

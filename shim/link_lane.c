@@ -16,13 +16,16 @@
 #include "shim/runtime.h"
 #include "shim/vram.h"
 
+/* Longest wait for the daemon to resume this process. */
 #define LEAVE_NS 10000000u
 
-/* Written under the agent's lock: by the sampler's thread, but `leavers`. */
+/* State of the connection. Written under the agent's lock, by the sampler's thread only, except
+ * `leavers`. */
 static struct {
-	struct lane *lane; /* NULL: no daemon */
+	struct lane *lane; /* this client's shared memory; NULL: no daemon */
+	/* The daemon's shared memory. */
 	const struct board *board;
-	int wake_fd;	  /* wakes the daemon */
+	int wake_fd;	  /* eventfd that wakes the daemon */
 	uint32_t leavers; /* threads that use `lane` without the lock */
 } peer = {.wake_fd = -1};
 
@@ -36,7 +39,8 @@ static void wake(void)
 	errno = saved;
 }
 
-/* Every change before this is fenced from the look at `asleep`. */
+/* The fence orders every earlier change of the shared memory before the read of `asleep`. The
+ * daemon sets `asleep`, fences and then reads the changes, so it cannot miss one and sleep. */
 void link_lane_wake(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -55,7 +59,8 @@ void link_queue(const struct queue *q)
 	generation = peer.lane->queue_generation;
 	entry = queues_entry(q);
 	lane_queue_write(peer.lane, q->slot, &entry);
-	/* Activity is told by the node; the table's change by this. */
+	/* A change of activity is reported by link_node(); wake the daemon only for a change of the
+	 * table. */
 	if (peer.lane->queue_generation != generation)
 		link_lane_wake();
 }
@@ -90,7 +95,8 @@ void link_event(enum lane_event_kind kind, const struct queue *q, uint64_t value
 	lane_event_add(peer.lane, &event);
 }
 
-/* A daemon of the version before has room for fewer. `guess`: it may be there. */
+/* Returns the slot of a node in the client's shared memory, or -ENOSPC. A daemon of the previous
+ * version has room for fewer nodes. @guess is the slot where the node probably is. */
 static int slot_of(uint32_t gpu_id, uint32_t guess)
 {
 	static bool reported;
@@ -118,7 +124,8 @@ void link_node(uint32_t node, bool active, uint64_t now_ns)
 {
 	int slot = slot_of(queues.nodes[node].gpu_id, node);
 
-	/* The daemon first: peers cost system calls, and act only where it does not. */
+	/* The daemon first: peers cost system calls, and peers act only where the daemon does
+	 * not. */
 	if (slot >= 0 && lane_node_set(peer.lane, (uint32_t)slot, active, now_ns))
 		link_lane_wake();
 	peers_node(queues.nodes[node].gpu_id, active, now_ns);
@@ -134,7 +141,8 @@ void link_runtime(void)
 		return;
 	runtime_state(&state, &reason);
 	own = hold_own_session(&err);
-	/* Never both: a session of its own, and a runtime that the daemon may debug. */
+	/* The two values must never allow both a session of this process and one of the daemon, so
+	 * the session is withdrawn before the runtime is published, and published after it. */
 	if (!own)
 		__atomic_store_n(&peer.lane->own_session, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&peer.lane->runtime_errno, reason, __ATOMIC_RELAXED);
@@ -149,7 +157,7 @@ void link_vram(uint32_t gpu_id, uint64_t bytes)
 {
 	int slot = slot_of(gpu_id, 0);
 
-	/* Nobody waits for it: no wake. */
+	/* no wake, because nothing waits for this value */
 	if (slot >= 0)
 		__atomic_store_n(&lane_node(peer.lane, (uint32_t)slot)->vram_bytes, bytes,
 				 __ATOMIC_RELAXED);
@@ -160,6 +168,8 @@ bool link_suspended(void)
 	return peer.lane && __atomic_load_n(&peer.lane->suspended, __ATOMIC_ACQUIRE);
 }
 
+/* Waits until the daemon has resumed this process for the announced call with number @mine, at most
+ * 10 ms. */
 static void wait_released(struct lane *lane, uint32_t mine)
 {
 	uint64_t end = clock_ns() + LEAVE_NS, now = clock_ns();
@@ -171,7 +181,7 @@ static void wait_released(struct lane *lane, uint32_t mine)
 		if ((int32_t)(released - mine) >= 0)
 			return;
 		left.tv_nsec = (long)(end - now);
-		/* Shared between processes, so not FUTEX_PRIVATE. */
+		/* The futex is shared between processes, hence no FUTEX_PRIVATE_FLAG. */
 		syscall(SYS_futex, &lane->released, FUTEX_WAIT, released, &left, NULL, 0);
 	}
 	say(LOG_INFO, "the daemon did not resume this process within 10 ms of being asked");
@@ -190,7 +200,8 @@ struct lane *link_leave_begin(void)
 	agent_unlock();
 	if (!lane)
 		return NULL;
-	/* Announce, then look: the daemon sets `suspended`, then looks here. */
+	/* Announce the call, then read `suspended`. The daemon sets `suspended`, then reads the
+	 * announcement, so at least one side sees the other. */
 	mine = __atomic_add_fetch(&lane->leaving, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&lane->suspended, __ATOMIC_SEQ_CST)) {
 		wake();
@@ -235,7 +246,8 @@ static bool is_at(uint32_t i, uint32_t gpu_id)
 	return __atomic_load_n(&peer.board->nodes[i].gpu_id, __ATOMIC_RELAXED) == gpu_id;
 }
 
-/* It is mostly where it was. */
+/* Returns true if the daemon holds less urgent work on the node. The node mostly is at the same
+ * index as last time. */
 static bool holds_work(struct node *node)
 {
 	uint32_t n = __atomic_load_n(&peer.board->node_count, __ATOMIC_RELAXED), i = 0;
@@ -254,7 +266,8 @@ void link_look_at_board(uint64_t now_ns)
 {
 	int priority = link_lane_priority();
 
-	/* No work is held for an offline process. One without a priority may have got it from the daemon. */
+	/* No work is held for an offline process. A process without a priority may have got one
+	 * from the daemon. */
 	if (!peer.board || (priority != PRIORITY_UNSET && priority <= PRIORITY_OFFLINE))
 		return;
 	for (uint32_t i = 0; i < LANE_NODES && queues.nodes[i].gpu_id; i++)
@@ -262,7 +275,7 @@ void link_look_at_board(uint64_t now_ns)
 			queues.nodes[i].holds_ns = now_ns;
 }
 
-/* A new lane gets everything. */
+/* Publishes the whole state into new shared memory. */
 static void publish_all(uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < queues.end; i++)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the daemon is told through the lane, and asked there. Without a daemon there is no
- * lane: only the debug log (link_event) and the peers (link_node, link_queue) are told. The
- * agent's own state is complete, and a daemon that comes (or comes back) gets all of it.
+ * Publishes the state of this process in the shared memory of the client (`struct lane`), and reads
+ * the daemon's fields there and in the daemon's shared memory (`struct board`).
+ *
+ * Without a daemon there is no shared memory: only the debug log (link_event()) and the peers
+ * (link_node(), link_queue()) get the changes. The agent's own state is complete, so a daemon that
+ * starts, or starts again, gets all of it.
  */
 #ifndef KFDSHIM_SHIM_LINK_LANE_H
 #define KFDSHIM_SHIM_LINK_LANE_H
@@ -13,47 +16,64 @@
 #include "channel/lane.h"
 #include "shim/queues.h"
 
-/* Under the lock: copies into the lane, wakes the daemon if it sleeps. */
+/* Publishes one queue: to the peers, and to the client's shared memory. Wakes the daemon if it
+ * sleeps and the queue table has changed. Under the agent's lock. */
 void link_queue(const struct queue *queue);
+/* Withdraws a queue that is being removed from the table. Under the agent's lock. */
 void link_queue_gone(const struct queue *queue);
-/* What happened, for the lane and the debug log, in the order of the calls. NULL:
- * to the process, not to one queue. `value`: lane.h says of what. */
+/* Appends an event to the client's shared memory and writes it to the debug log, in the order of
+ * the calls. @queue is NULL if the event concerns the process. lane.h documents @value for each
+ * kind. Under the agent's lock. */
 void link_event(enum lane_event_kind kind, const struct queue *queue, uint64_t value);
+/* Publishes that the node with this index in queues.nodes[] is active or idle: to the daemon, then
+ * to the peers. Under the agent's lock. */
 void link_node(uint32_t node, bool active, uint64_t now_ns);
+/* Publishes whether the runtime is enabled and whether the process has a debug session on itself.
+ * Under the agent's lock. */
 void link_runtime(void);
-/* Priority or SLO are others than they were: the lane says so, nothing else of the
- * link changes. */
+/* Publishes priority and SLO after the application changed them. Nothing else of the connection
+ * changes. Under the agent's lock. */
 void link_wishes(void);
+/* Publishes the VRAM that this process has allocated on a node, in bytes. Does not wake the daemon.
+ * Under the agent's lock. */
 void link_vram(uint32_t gpu_id, uint64_t bytes);
+/* Returns true if the daemon has suspended this process, or is about to. Sampler's thread. */
 bool link_suspended(void);
-/* Under the lock: notes in queues.nodes where the daemon holds less urgent work now. */
+/* Notes in queues.nodes on which nodes the daemon holds less urgent work now. Under the agent's
+ * lock. */
 void link_look_at_board(uint64_t now_ns);
 
 /*
- * Around a call of the driver that a suspended process would sleep in. Begin:
- * announces it and, if the process is suspended, waits at most 10 ms for the
- * daemon to resume it. NULL: no daemon; else for link_leave_end. Not under the
- * lock.
+ * Around a driver call in which a suspended process would sleep. Begin announces the call and, if
+ * the process is suspended, waits at most 10 ms for the daemon to resume it. Any thread, not under
+ * the agent's lock; both keep errno.
+ * Begin returns the shared memory to pass to end, or NULL if there is no daemon.
  */
 struct lane *link_leave_begin(void);
 void link_leave_end(struct lane *lane);
 
 /* ---- for link.c: the sampler's thread ---- */
 
-/* Under the lock: takes over all three, and tells everything. wake_fd wakes the daemon. */
+/* Starts to use a new connection, and publishes the whole state. @wake_fd is the eventfd that wakes
+ * the daemon. Takes ownership of all three. Under the agent's lock. */
 void link_lane_begin(struct lane *lane, const struct board *board, int wake_fd, uint64_t now_ns);
-/* Not under the lock. false: somebody is in the middle of a call of the driver, and uses
- * the lane; or there is none. */
+/* Ends the use of the shared memory and unmaps it. Not under the agent's lock.
+ * Returns false if there is none, or if a thread between link_leave_begin() and link_leave_end()
+ * still uses it; the caller then tries again later. */
 bool link_lane_end(void);
-/* Also under the lock. NULL: there is none. */
+/* Returns the client's shared memory, or NULL. Any thread with the agent's lock held; the sampler's
+ * thread also without it. */
 struct lane *link_lane(void);
-/* While there is a lane. After a change of it: wakes the daemon, if it sleeps. And when its
- * heart beat last (CLOCK_MONOTONIC ns; 0: not yet). */
+/* Wakes the daemon if it sleeps; to be called after a change of the client's shared memory. Only
+ * while there is a connection. */
 void link_lane_wake(void);
+/* Returns the daemon's last heartbeat, CLOCK_MONOTONIC ns; 0: none yet. Only while there is a
+ * connection. */
 uint64_t link_lane_heartbeat_ns(void);
-/* As the daemon is to know it. Any thread. */
+/* Returns the priority that is published to the daemon: PRIORITY_UNSET at level observe. Any
+ * thread. */
 int link_lane_priority(void);
-/* Fork child. */
+/* In a fork child: unmaps the shared memory and closes the eventfd. */
 void link_lane_forget(void);
 
 #endif

@@ -7,40 +7,43 @@
 #include "shim/evidence.h"
 #include "shim/queues.h"
 
-#define QUIET_MIN_NS 2000000u /* shorter gaps between kernels are not an end */
+#define QUIET_MIN_NS 2000000u /* a shorter gap between kernels is not an end */
 
 /*
- * The sampling period. A wake of a thread costs 3 us on a good day and 40 us in a
- * virtual machine, so it looks no oftener than it has use for: after a quarter of
- * the time that things have been as they are, within these bounds.
+ * The polling period. A wake of a thread costs 3 us at best and 40 us in a virtual machine, so a
+ * queue is polled after a quarter of the time for which its state has lasted, within these bounds.
  */
 #define LOOK_SHIFT 2
 #define LOOK_MIN_NS 1000000u
 #define LOOK_MAX_NS 16000000u
 
 /*
- * While less urgent work is held for a queue whose ends are not shown by a thread, each moment until
- * the end is found is lost: then it looks closely. The daemon takes less than a millisecond to hold the
- * work, so a node at which work was held lately counts, too.
+ * While less urgent work is held for a queue whose ends are not reported by a thread of the
+ * program, every moment until the end is found is lost to all processes, so the queue is polled at
+ * this period. The daemon takes less than a millisecond to hold the work, so a node on which work
+ * was held lately counts, too.
  */
 #define CLOSE_NS 50000u
 #define LATELY_NS 100000000u
 
-/* Longer kernels are not expected: one packet that stood for seconds must not make each later end late. */
+/* Limit of the longest kernel that is learned: one packet that ran for seconds must not delay every
+ * later end. */
 #define KERNEL_MAX_NS 100000000u
 
-/* Between looks so far apart the process was stopped, or had no core: when the read pointer moved in that
- * time is not known. */
+/* If two polls are farther apart than this, the process was stopped or had no core, so it is not
+ * known when the read pointer moved in between. */
 #define FAR_NS (4 * LOOK_MAX_NS)
 
-/* A program may ring one queue through the hooks and past them (it resolves some functions by handle). So
- * many starts in a row that are announced show that it does not, or that the one was the runtime's own. */
+/* A program may ring the doorbell of a queue both through the hooks and around them (it resolves
+ * some functions by handle). After this number of starts in a row that were announced, the hooks
+ * are trusted again: the one start that was missed may have been the runtime's own. */
 #define ANNOUNCED 16u
 
-/* A completion signal above 0 that nobody waits for may be of a kernel that runs,
- * or in use again: it is believed for so long. */
+/* A completion signal above 0 for which no thread waits may belong to a kernel that runs, or may be
+ * in use again. It keeps the queue active for this time. */
 #define UNFINISHED_NS 100000000u
 
+/* Returns true if the queue is polled at CLOSE_NS. */
 static bool is_close(const struct queue *q, uint64_t now_ns)
 {
 	const struct node *node = q->node == NODE_NONE ? NULL : &queues.nodes[q->node];
@@ -49,6 +52,7 @@ static bool is_close(const struct queue *q, uint64_t now_ns)
 	       now_ns - node->holds_ns < LATELY_NS;
 }
 
+/* Returns the polling period of a queue whose state has lasted since @since_ns, in ns. */
 static uint64_t period(const struct queue *q, uint64_t since_ns, uint64_t now_ns)
 {
 	uint64_t part = (now_ns - since_ns) >> LOOK_SHIFT;
@@ -60,8 +64,9 @@ static uint64_t period(const struct queue *q, uint64_t since_ns, uint64_t now_ns
 	return part > LOOK_MAX_NS ? LOOK_MAX_NS : part;
 }
 
-/* A gap that is shorter than the sampling period cannot be told from work. After a short burst of copies a
- * shorter gap is an end; of kernels it is not, because equal pointers can hide the last one. */
+/* Returns the shortest quiet time that can be an end, in ns. A gap that is shorter than the polling
+ * period cannot be distinguished from work. After a short burst of copies a shorter gap is an end;
+ * after kernels it is not, because equal pointers can hide the last kernel. */
 static uint64_t gap_limit(const struct queue *q, uint64_t now_ns)
 {
 	uint64_t look = period(q, q->since_ns, now_ns), burst = q->changed_ns - q->since_ns;
@@ -72,6 +77,7 @@ static uint64_t gap_limit(const struct queue *q, uint64_t now_ns)
 	return look < least ? least : look;
 }
 
+/* Returns the quiet time after which equal pointers alone mean the end, in ns. */
 static uint64_t quiet_limit(const struct queue *q, uint64_t now_ns)
 {
 	uint64_t kernel = q->longest_ns + q->longest_ns / 2;
@@ -86,6 +92,7 @@ static void measure_anew(struct queue *q)
 	q->stood = false;
 }
 
+/* The read pointer has not moved since q->stalled_ns: learns the length of the kernel. */
 static void stalled(struct queue *q, uint64_t now_ns)
 {
 	uint64_t standing = now_ns - q->stalled_ns;
@@ -96,9 +103,9 @@ static void stalled(struct queue *q, uint64_t now_ns)
 	q->stood = true;
 }
 
-/* Not drained. Its first packet is being carried out, or waits. An offline process's queue
- * is never called blocked: from one moment to the next it could run beside somebody's
- * request. */
+/* Polls a queue whose ring is not empty: its first packet runs or waits. A queue of an offline
+ * process is never reported as blocked, because it could begin to run beside a request of an online
+ * process at any moment. */
 static void look_at_standing(struct queue *q, uint64_t r, uint64_t now_ns)
 {
 	bool may = config.priority == PRIORITY_UNSET || config.priority > PRIORITY_OFFLINE;
@@ -107,8 +114,8 @@ static void look_at_standing(struct queue *q, uint64_t r, uint64_t now_ns)
 		q->stalled_ns = now_ns;
 		return;
 	}
-	/* Where the read pointer passes a packet when it is taken up, the kernel
-	 * before the barrier may still run: as long as one ever did. */
+	/* On parts where the read pointer passes a packet when it is taken up, the kernel before
+	 * the barrier may still run, so the queue counts as blocked only after its quiet time. */
 	if (may && evidence_of_block(q, r)) {
 		if (now_ns - q->stalled_ns >= quiet_limit(q, now_ns))
 			activity_block(q, true, now_ns);
@@ -122,8 +129,9 @@ static void look_at_standing(struct queue *q, uint64_t r, uint64_t now_ns)
 	stalled(q, now_ns);
 }
 
-/* Drained. Where the read pointer passes a packet when it is taken up, the last
- * kernel may still run; its signal tells, or whoever waits for that, or time. */
+/* Polls a queue whose ring is empty. On parts where the read pointer passes a packet when it is
+ * taken up, the last kernel may still run. Its completion signal shows the end, or a thread that
+ * waits for that signal, or the quiet time. */
 static void look_at_drained(struct queue *q, uint64_t w, uint64_t now_ns)
 {
 	uint64_t quiet = now_ns - q->changed_ns, signal;
@@ -155,7 +163,7 @@ static void look_at_drained(struct queue *q, uint64_t w, uint64_t now_ns)
 
 static void read_pointer_moved(struct queue *q, uint64_t r, uint64_t now_ns)
 {
-	/* It stood until some moment after the last look. */
+	/* The read pointer moved at some time after the last poll. */
 	if (q->stood)
 		stalled(q, now_ns);
 	q->seen_rptr = r;
@@ -165,9 +173,9 @@ static void read_pointer_moved(struct queue *q, uint64_t r, uint64_t now_ns)
 }
 
 /*
- * A wait has shown the end of the last packet. Without barrier bits one before it may
- * still run; and the read pointer may lag behind what the wait has shown, but not for
- * long: where it goes on standing before the end, there is work, and no value shows its end.
+ * Polls a queue that a thread's wait has shown to be idle. Without barrier bits a packet before the
+ * last one may still run. The read pointer may also lag behind what the wait has shown, but not for
+ * long: if it stays before the end, there is work, and no signal value can show its end.
  */
 static void look_at_idle(struct queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
 {
@@ -177,7 +185,8 @@ static void look_at_idle(struct queue *q, uint64_t r, uint64_t w, uint64_t now_n
 	activity_begin(q, now_ns);
 }
 
-/* A hook's request may wait for the lock that this look holds. */
+/* Returns true if new work of a hooked queue was not announced. A request of its hook may be
+ * waiting for the lock that this poll holds. */
 static bool is_missed(const struct queue *q)
 {
 	return q->hooked && !q->active && __atomic_load_n(&q->rung, __ATOMIC_RELAXED) == 0;
@@ -213,7 +222,7 @@ static void look_at(struct queue *q, uint64_t now_ns, bool suspended)
 		look_at_standing(q, r, now_ns);
 }
 
-/* When does this queue want the next look? */
+/* Returns the time until the queue is to be polled next, in ns. */
 static uint64_t look_after(const struct queue *q, uint64_t now_ns)
 {
 	uint64_t after, quiet, end;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One look at the pointers of every queue: has work begun that no hook has seen, does a
- * kernel stand, waits one for a barrier, is it over? Who asks often pays for it, so it is
- * also said when the next look is worth it.
+ * Polls the pointers of every queue. One poll finds work that no hook has seen, kernels that run
+ * (the read pointer stands still), barriers that wait, and the end of work. Each poll costs the
+ * program CPU time, so it also computes when the next poll is worth its cost.
  *
- * Under the agent's lock, by the sampler's thread (evidence.h).
+ * Threads: the sampler's, under the agent's lock (evidence.h).
  */
 #ifndef KFDSHIM_SHIM_LOOK_H
 #define KFDSHIM_SHIM_LOOK_H
@@ -12,9 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* `suspended`: the queues stand because they are suspended, which tells nothing about
- * kernels. Returns after how many ns to look again; UINT64_MAX: every queue is seen by a
- * hook and drained. */
+/* Polls all queues. @suspended: the queues are suspended, so a read pointer that does not move is
+ * no sign of a running kernel.
+ * Returns the time until the next poll in ns; UINT64_MAX: hooks announce the work of every queue,
+ * and all queues have drained. */
 uint64_t look_at_queues(uint64_t now_ns, bool suspended);
 
 #endif

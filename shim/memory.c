@@ -8,14 +8,15 @@
 #include <unistd.h>
 
 /*
- * What a call is to write somewhere the kernel reads by loads, as any argument of the
- * caller's; the pages it takes of the place where it writes. So this is a write from
- * there to here: process_vm_readv would take pages from there, which a device's memory
- * (VM_IO, VM_PFNMAP: GTT and VRAM) has none of, and EFAULT it would be.
+ * process_vm_writev() from this process to itself. The kernel reads the source of that call by
+ * loads, as any argument of the caller, and takes pages only of the destination. So the source is
+ * the address in question, and the destination is @to. process_vm_readv() would take pages of that
+ * address; memory of a device (VM_IO, VM_PFNMAP: GTT and VRAM) has none, so the call would fail
+ * with EFAULT.
  *
- * By the calling thread's number: the process's is its first thread's, which may have
- * ended, and one that has ended has no memory. Without libc's function, for which a
- * sanitizer would call it an access.
+ * The process is named by the calling thread, because the first thread, whose number is that of the
+ * process, may have ended and then has no memory. libc's function is not used, because a sanitizer
+ * would treat it as an access.
  */
 bool memory_read(void *to, uint64_t address, size_t size)
 {
@@ -29,15 +30,16 @@ bool memory_read(void *to, uint64_t address, size_t size)
 	return n == (long)size;
 }
 
-/* The kernel takes a set of signals from there, and then finds that nothing is to be done
- * with it: no effect, and EFAULT only if a load would be a SIGSEGV. */
+/* Checks an address by rt_sigprocmask() with an invalid operation: the kernel copies the signal set
+ * from the address and then rejects the operation. The call has no effect, and fails with EFAULT
+ * only if a load would raise SIGSEGV. */
 static bool is_mapped(uint64_t word)
 {
 	const int nothing = -1;
 	int saved = errno;
 	bool mapped;
 
-	if (!word) /* no set is what that would be */
+	if (!word) /* address 0 means "no set", so the kernel would not read it */
 		return false;
 	mapped = syscall(SYS_rt_sigprocmask, nothing, word, NULL, sizeof(uint64_t)) == 0 ||
 		 errno != EFAULT;
@@ -45,7 +47,7 @@ static bool is_mapped(uint64_t word)
 	return mapped;
 }
 
-/* One word as one: somebody may be writing it. */
+/* An aligned word is read by one load, because another thread may be writing it. */
 static void load(void *to, uint64_t address, size_t size)
 {
 	uint64_t word;

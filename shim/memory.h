@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading memory of this process that may not be there. */
+/* Safe reads of memory of this process that may not be mapped. Any thread; keeps errno. */
 #ifndef KFDSHIM_SHIM_MEMORY_H
 #define KFDSHIM_SHIM_MEMORY_H
 
@@ -7,17 +7,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* By a system call on ourselves (process_vm_writev): a bad address is `false`, not a
- * SIGSEGV. A device's memory is read, too: GTT and VRAM that are mapped through the
- * render node, where runtimes keep the words of some queues (HSA_USERPTR_FOR_PAGED_MEM=0;
- * SDMA queues of newer thunks; queues of gfx11). false also where a sandbox forbids the
- * call. Any thread; keeps errno. */
+/*
+ * Reads by a system call on this process (process_vm_writev()), so that a bad address returns false
+ * and does not raise SIGSEGV. Memory of a device is read, too: GTT and VRAM that are mapped through
+ * the render node, where runtimes keep the pointer words of some queues
+ * (HSA_USERPTR_FOR_PAGED_MEM=0; SDMA queues of newer thunks; queues of gfx11).
+ * Returns false also if a sandbox forbids the call.
+ */
 bool memory_read(void *to, uint64_t address, size_t size);
 
 /*
- * The same by loads, where nobody unmaps the memory meanwhile: of a queue that is being
- * created, and what a caller has handed to the driver. A bad address is `false`, not a
- * SIGSEGV; a sandbox may forbid what it will. Any thread; keeps errno.
+ * Reads by loads, for memory that no thread unmaps meanwhile: the words of a queue that is being
+ * created, and arguments that a caller has passed to the driver. A bad address returns false and
+ * does not raise SIGSEGV. Works also where a sandbox forbids process_vm_writev().
  */
 bool memory_read_mapped(void *to, uint64_t address, size_t size);
 

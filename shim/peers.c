@@ -16,60 +16,64 @@
 #include "shim/peers_hold.h"
 #include "shim/queues.h"
 
-#define PEERS_MAX 64u /* the others are not seen */
+#define PEERS_MAX 64u /* peers beyond this number are not seen */
+/* Directory entries that one scan reads. */
 #define FILES_MAX 4096u
-#define RETRY_NS 10000000000u /* after files that could not be made */
+#define RETRY_NS 10000000000u /* after the files could not be made */
 
-/* Linux queues 11 datagrams for a process that does not look (max_dgram_qlen is 10),
- * and where so many wait, an ARRIVE may be among those that were lost. */
+/* Linux queues 11 datagrams for a receiver that does not read them (max_dgram_qlen is 10). If this
+ * number was waiting, an ARRIVE may be among those that were lost. */
 #define FULL 8u
 
-/* A thread that rings wakes so many peers; the agent's own thread wakes the others. */
+/* Peers that a thread wakes directly when it rings a doorbell; the agent's thread wakes the
+ * others. */
 #define DIRECT 4u
-#define CHECK_NS 100000000u /* while held: is anything missed, does each still live? */
+#define CHECK_NS 100000000u /* period of a full check while held */
 
 #define LOOK 'l'   /* a node of the sender became active or idle */
 #define ARRIVE 'a' /* the sender is new, or has another priority */
 
+/* A peer. Sampler's thread only, unless noted otherwise. */
 struct peer {
 	char name[PEERS_NAME];
 	pid_t pid;
-	int fd; /* of its lane */
+	int fd; /* its shared-memory file, open for reading */
 	int priority;
 	char group[LANE_GROUP_MAX];
 	struct sockaddr_un address;
-	bool unwoken; /* atomic: of the last change of ours */
-	bool stale;   /* its lane is to be read again */
-	/* as its lane was last read */
+	bool unwoken; /* atomic: not notified of the last change of this process */
+	bool stale;   /* its file has to be read again */
+	/* From the last read of its file. */
 	uint32_t gpu_ids[LANE_NODES];
 	bool busy[LANE_NODES];
-	/* at the last look */
-	struct node_set nodes, active; /* of look.gpus */
+	/* From the last call of is_urgent_elsewhere(); bit numbers are indices in look.gpus. */
+	struct node_set nodes, active;
 };
 
-/* The sampler's thread writes all of it; `peers`, `count`, `own` and `files`
- * change under the agent's lock. */
+/* Written by the sampler's thread only; `peers`, `count`, `own` and `files` change under the
+ * agent's lock. */
 static struct peer peers[PEERS_MAX];
 static uint32_t count;
-static struct lane own; /* what the file says; of its events nothing */
+static struct lane own; /* content of this process's file; its events are unused */
 static struct peers_own files = {.folder = -1, .lane = -1, .socket = -1};
+/* The process that made the files. */
 static pid_t started_by;
 static struct sockaddr_un own_address;
-static bool up;		  /* the files are there, and tell the truth */
-static bool rescan;	  /* atomic: a peer has come, or does not answer */
-static bool changed;	  /* atomic: what `urgent` follows from */
-static bool urgent;	  /* a more urgent peer works where this process has queues */
-static uint64_t check_ns; /* when everything is read again, while held */
-static uint64_t retry_ns; /* before this there is no other try of making them */
-static int told_error;	  /* what was said last */
+static bool up;		  /* the files exist and are kept up to date */
+static bool rescan;	  /* atomic: a peer is new, or cannot be reached */
+static bool changed;	  /* atomic: an input of `urgent` has changed */
+static bool urgent;	  /* a more urgent peer is active on a node of this process */
+static uint64_t check_ns; /* next full check while held */
+static uint64_t retry_ns; /* earliest time of the next try to make the files */
+static int told_error;	  /* last error that was logged */
 
-/* gpu_ids by the number that stands for them in one look. */
+/* GPUs that one call of is_urgent_elsewhere() has met; the index is the bit number in node sets. */
 static struct {
 	uint32_t gpus[LANE_NODES];
 	uint32_t count;
 } look;
 
-/* Whoever has no priority holds nobody back and is not held back. */
+/* The priority of a peer; a process with PRIORITY_UNSET neither holds peers back nor is held. */
 static int priority_of(const struct peer *peer)
 {
 	return __atomic_load_n(&peer->priority, __ATOMIC_RELAXED);
@@ -90,7 +94,8 @@ static bool same_group(const char *a, const char *b)
 	return a[0] != '\0' && strcmp(a, b) == 0;
 }
 
-/* Of the unit that this group is; `highest` begins as one member's. */
+/* Returns the priority of the gang with this group name: the highest of its members, and of
+ * @highest, the priority of one member. */
 static int unit_priority(const char *group, int highest)
 {
 	if (same_group(config.group, group) && priority() > highest)
@@ -108,12 +113,12 @@ static void send_to(const struct sockaddr_un *address, char what)
 	if (sendto(files.socket, &what, 1, MSG_DONTWAIT | MSG_NOSIGNAL,
 		   (const struct sockaddr *)address, sizeof(*address)) == 1)
 		return;
-	/* Full: it has not looked yet, and will. */
+	/* If its queue is full (EAGAIN), the peer has not read its socket yet and will. */
 	if (errno != EAGAIN)
 		__atomic_store_n(&rescan, true, __ATOMIC_RELAXED);
 }
 
-/* A part of `own`, to the file. */
+/* Writes a part of `own` to the same place of the file. */
 static void write_lane(const void *part, size_t size)
 {
 	if (descriptor_is_ours(files.lane))
@@ -130,8 +135,9 @@ static void set_changed(void)
 	__atomic_store_n(&changed, true, __ATOMIC_SEQ_CST);
 }
 
-/* Those that may have to hold themselves back: the less urgent ones, and of another node than before the
- * own group, which is one unit. Were there any but the first few? */
+/* Wakes the peers that may have to hold themselves back: those with a lower priority and, if this
+ * process uses a new node, those of its own group, which is one gang. Returns true if there are
+ * more of them than may be woken here. */
 static bool wake_few(bool new_node)
 {
 	int mine = unit_priority(config.group, priority());
@@ -165,7 +171,7 @@ void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns)
 	write_node((uint32_t)slot);
 	set_changed();
 	more = wake_few(is_new);
-	/* The sampler's own sleep may be a short one, which work does not end. */
+	/* A short sleep of the sampler is not ended by work, so send it a datagram, too. */
 	if (more || (active && peers_hold_awaits_work()))
 		send_to(&own_address, LOOK);
 	errno = saved;
@@ -178,7 +184,8 @@ static void wake_rest(void)
 			send_to(&peers[i].address, LOOK);
 }
 
-/* An entry as the file has it, which is told of nothing that changes with work. */
+/* Writes an entry of the queue table to the file, if it differs. The caller has removed what
+ * changes with work. */
 static void write_queue(uint32_t slot, const struct lane_queue *entry)
 {
 	uint32_t generation = own.queue_generation;
@@ -216,7 +223,7 @@ void peers_queue_gone(const struct queue *q)
 	write_queue(q->slot, &none);
 }
 
-/* ---- who is there ---- */
+/* ---- finding peers ---- */
 
 static bool is_known(const char *name)
 {
@@ -226,11 +233,12 @@ static bool is_known(const char *name)
 	return strcmp(files.name, name) == 0;
 }
 
-/* Of another priority than before: until now this process and the peer may not have sent each other what
- * follows from it, so the peer reads this lane again, too. */
+/* Reads a peer's file. If the peer's priority has changed, one of the two processes may have missed
+ * changes of the other that follow from it, so the peer is notified and reads the file of this
+ * process again, too. */
 static void read_peer(struct peer *peer)
 {
-	static struct lane copy; /* its head alone is ever touched */
+	static struct lane copy; /* only its first part is ever used */
 	int before = peer->priority;
 	struct lane_node node;
 
@@ -298,7 +306,8 @@ static void drop_dead(void)
 			drop(i);
 }
 
-/* Who is new here is told `what`: of what happened before that, it was not. */
+/* Scans the directory for peers that have come or gone. New peers get the datagram @what, because
+ * they were not notified of earlier changes. */
 static void scan(char what)
 {
 	char name[PEERS_NAME];
@@ -322,11 +331,11 @@ static void scan(char what)
 	all_stale();
 }
 
-/* ---- beginning and end ---- */
+/* ---- start and stop ---- */
 
 static void failed(int err, const char *why, uint64_t now_ns)
 {
-	/* The link to the daemon meets these too, and speaks of them. */
+	/* link.c meets these errors as well and logs them. */
 	bool said = err == -ENOTSUP || err == -EMFILE || err == -ENFILE;
 
 	retry_ns = now_ns + RETRY_NS;
@@ -394,8 +403,9 @@ void peers_stop(void)
 	peers_own_close(&files, true);
 }
 
-/* ---- the decision ---- */
+/* ---- decision ---- */
 
+/* Adds a GPU to a set of nodes, with the number that it has in look.gpus. */
 static void put(struct node_set *set, uint32_t gpu_id)
 {
 	static bool reported;
@@ -427,7 +437,7 @@ static void note_nodes(struct peer *peer)
 	}
 }
 
-/* Nodes where this process has queues now, and those of its group. */
+/* Returns the nodes where this process or a member of its group has queues. */
 static struct node_set nodes_of_ours(void)
 {
 	struct node_set nodes = {0};
@@ -443,7 +453,8 @@ static struct node_set nodes_of_ours(void)
 	return nodes;
 }
 
-/* Where the unit of this peer is active. */
+/* Returns the nodes that the peer's gang keeps busy: if a member is active, all nodes where a
+ * member has queues. */
 static struct node_set unit_active(const struct peer *peer)
 {
 	struct node_set nodes = {0}, active = {0}, none = {0};
@@ -466,6 +477,8 @@ static bool is_active_on(const struct peer *peer, const struct node_set *nodes)
 	return node_sets_meet(&active, nodes);
 }
 
+/* Returns true if a gang of higher priority is active on a node that this process, or its group,
+ * uses. */
 static bool is_urgent_elsewhere(void)
 {
 	int mine = unit_priority(config.group, priority());
@@ -486,7 +499,8 @@ static bool is_urgent_elsewhere(void)
 	return false;
 }
 
-/* By its file's name: its folder may have another one there. */
+/* Finds the sender of a datagram by the file name of its socket: the sender may see the directory
+ * under another path. */
 static struct peer *peer_at(const struct sockaddr_un *address)
 {
 	const char *file = strrchr(address->sun_path, '/');
@@ -500,7 +514,7 @@ static struct peer *peer_at(const struct sockaddr_un *address)
 	return NULL;
 }
 
-/* Of each that says something the lane is read. */
+/* Reads all datagrams and marks the files of their senders to be read again. */
 static void drain_socket(void)
 {
 	struct sockaddr_un from = {0};
@@ -523,7 +537,7 @@ static void drain_socket(void)
 	}
 }
 
-/* While held, a datagram that was lost and the end of a process are found. */
+/* While held: finds changes whose datagram was lost, and peers that have died. */
 static void check(uint64_t now_ns)
 {
 	if (!peers_hold_stands() || now_ns < check_ns)
@@ -533,7 +547,7 @@ static void check(uint64_t now_ns)
 	all_stale();
 }
 
-/* Anew, if something is new. */
+/* Returns `urgent`, computed again if an input has changed. */
 static bool is_urgent(void)
 {
 	if (__atomic_exchange_n(&changed, false, __ATOMIC_SEQ_CST))
@@ -541,7 +555,7 @@ static bool is_urgent(void)
 	return urgent;
 }
 
-/* By kfdshim.h, at run time. */
+/* The application has changed the priority by kfdshim.h: publishes it to all peers. */
 static void tell_priority(void)
 {
 	own.priority = priority();
@@ -574,7 +588,7 @@ uint64_t peers_step(uint64_t now_ns, bool alone)
 		scan(LOOK);
 	if (queues_any())
 		return peers_hold_step(now_ns, is_urgent());
-	/* Until the first one wakes us. */
+	/* Without queues nothing can be held; the first queue wakes the sampler. */
 	peers_hold_end();
 	return UINT64_MAX;
 }
@@ -592,7 +606,8 @@ int peers_socket(void)
 	return up && queues_any() ? files.socket : -1;
 }
 
-/* Who ends without it (a signal, _exit) is found to be dead. */
+/* Removes the files at a normal exit. A process that ends without it (a signal, _exit()) is found
+ * to be dead by its peers. */
 __attribute__((destructor)) static void leave(void)
 {
 	if (up && getpid() == started_by)

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Without a daemon: the shims of one user find each other and hold themselves
- * back for a peer of higher priority.
+ * Peers: without a daemon, the shims of one user find each other, and each holds its own process
+ * back while a peer of higher priority is active.
  *
- * Where: $XDG_RUNTIME_DIR/kfdshim, or if that variable is not set, or names no folder
- * of this user, /dev/shm/kfdshim-UID.
- * Each process has there PID-START.lane (a struct lane of which it writes the fixed
- * fields, nodes[], and for whoever looks from outside queues[] without what changes with
- * work: state and hooked) and PID-START.socket (datagrams: one byte says that
- * there is something to look at). START is a clock in us when they were made, so that
- * an exec leads to other names.
+ * Directory: $XDG_RUNTIME_DIR/kfdshim; /dev/shm/kfdshim-UID if that variable is not set or does not
+ * name a directory of this user. Each process has two files there:
+ * - PID-START.lane: a struct lane. The process writes its fixed fields, nodes[], and for observers
+ *   from outside queues[], without the fields that change with work (state and hooked).
+ * - PID-START.socket: receives datagrams; one byte announces a change.
  *
- * Only the owner writes a lane, by pwrite, and others pread it: neither side
- * maps it, so that nobody can be hurt by a file cut short or a full tmpfs. Its
- * owner holds a POSIX lock on it for life: no lock, no process, and the files
- * are removed; a lock whose owner's pid is not the one in the name comes from
- * another pid namespace, and that peer is left alone.
+ * START is the clock in us when the files were made, so that a process has other names after an
+ * exec.
  *
- * Processes of one KFDSHIM_GROUP are one unit: of its members' highest priority,
- * on all nodes where any of them has queues, active while any of them is.
+ * Only the owner writes its file, by pwrite(), and the others read it by pread(). No process maps
+ * it, so a file that is cut short and a full tmpfs harm no process. The owner holds a POSIX lock on
+ * the file for its whole life. A file without a lock belongs to a process that is dead, and is
+ * removed. If the lock's owner has another pid than the file's name, the peer lives in another pid
+ * namespace and is ignored.
+ *
+ * The processes of one KFDSHIM_GROUP are one gang: it has the highest priority of its members, uses
+ * all nodes where a member has queues, and is active while a member is.
  */
 #ifndef KFDSHIM_SHIM_PEERS_H
 #define KFDSHIM_SHIM_PEERS_H
@@ -28,27 +29,30 @@
 
 #include "shim/queues.h"
 
-/* The sampler's thread only. `alone`: there is no daemon. Returns when it wants
- * to be called again (CLOCK_MONOTONIC ns, UINT64_MAX: not by itself; so it is without
- * queues), or when peers_socket (-1: none, or not now) can be read. Decides, and calls
- * hold_set. */
+/* Finds peers, reads their changes, decides whether to hold this process, and calls hold_set().
+ * @alone: there is no daemon; otherwise peers_stop() is done. Sampler's thread only.
+ * Returns the time of the next call, CLOCK_MONOTONIC ns; UINT64_MAX: no call is needed, for example
+ * without queues. To be called also when peers_socket() is readable. */
 uint64_t peers_step(uint64_t now_ns, bool alone);
+/* Returns the socket to be polled for reading; -1: none, or not now. Sampler's thread only. */
 int peers_socket(void);
-/* Its descriptors are not there any more: the program has closed them. */
+/* The program has closed the file descriptors of this module: stops, and tries again after 10 s.
+ * Sampler's thread only. */
 void peers_lost(void);
-/* A daemon is there: releases what a peer held, tells the peers no more. */
+/* A daemon has taken over: releases what was held for a peer, and removes the files of this
+ * process. Sampler's thread only. */
 void peers_stop(void);
 
-/* Under the lock: a node of this process became active or idle, or is new. Tells
- * peers of lower priority: a few itself, so that a doorbell's cost is bounded; the rest
- * in peers_step(). Keeps errno. */
+/* A node of this process became active or idle, or is new. Writes it to the file of this process
+ * and notifies the peers of lower priority: a few of them directly, so that the cost of a doorbell
+ * is bounded, the others in peers_step(). Under the agent's lock; keeps errno. */
 void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns);
 
-/* Under the lock: a queue is new or another one, or gone. Keep errno. */
+/* A queue is new, has changed, or is gone. Under the agent's lock; both keep errno. */
 void peers_queue(const struct queue *queue);
 void peers_queue_gone(const struct queue *queue);
 
-/* Fork child. */
+/* In a fork child: closes what belongs to the parent, without removing its files. */
 void peers_forget(void);
 
 #endif

@@ -16,7 +16,7 @@
 
 #define LANE_END ".lane"
 #define SOCKET_END ".socket"
-#define NEW_END ".new" /* a lane that is not yet locked */
+#define NEW_END ".new" /* a shared-memory file that is not locked yet */
 
 static bool is_own_folder(const char *path)
 {
@@ -25,9 +25,10 @@ static bool is_own_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-/* In XDG_RUNTIME_DIR; where that is not set or not there, as in containers, or is
- * somebody else's, as under su and sudo, in /dev/shm. Root could make it there, but then
- * whose it is could not. */
+/* Makes the directory: in XDG_RUNTIME_DIR, or in /dev/shm if that variable is not set, or its
+ * directory does not exist, as in containers, or belongs to another user, as under su and sudo.
+ * (Root could make it in the other user's directory, but that user could then no longer make its
+ * own.) */
 static int make_folder(struct peers_own *own)
 {
 	if (is_own_folder(config.runtime_folder))
@@ -37,8 +38,8 @@ static int make_folder(struct peers_own *own)
 	return mkdir(own->path, 0700) == 0 || errno == EEXIST ? 0 : -errno;
 }
 
-/* Made 0700 if it is not there. One that anybody else could read or write is not
- * used. */
+/* Opens the directory, and makes it with mode 0700 if it does not exist. A directory that another
+ * user could read or write is refused. */
 static int open_folder(struct peers_own *own)
 {
 	struct stat st;
@@ -47,7 +48,7 @@ static int open_folder(struct peers_own *own)
 	err = make_folder(own);
 	if (err)
 		return err;
-	/* /dev/shm is everybody's: another user may have made it before. */
+	/* Every user can write to /dev/shm, so another user may have made it before. */
 	if (lstat(own->path, &st) == 0 && st.st_uid != geteuid()) {
 		own->owner = st.st_uid;
 		return -EPERM;
@@ -75,7 +76,8 @@ static int lock_lane(int fd)
 	return fcntl(fd, F_SETLK, &lock) == 0 ? 0 : -errno;
 }
 
-/* Whole and locked before it has its name. */
+/* Makes the file under a temporary name, so that it is complete and locked when it gets its real
+ * name. */
 static int make_lane(struct peers_own *own, const struct lane *lane)
 {
 	char fresh[PEERS_NAME + 16], file[PEERS_NAME + 16];
@@ -127,13 +129,13 @@ int peers_own_open(struct peers_own *own, const struct lane *lane, const char **
 	int err;
 
 	*own = (struct peers_own){.folder = -1, .lane = -1, .socket = -1, .owner = PEERS_NO_OWNER};
-	/* After an exec it is another one, too: who removes the dead one's files
-	 * cannot hit those of the living. */
+	/* The start time makes the name different after an exec, so a peer that removes the files
+	 * of the dead process cannot hit those of the new one. */
 	snprintf(own->name, sizeof(own->name), "%d-%llu", (int)getpid(),
 		 (unsigned long long)clock_ns() / 1000u);
 	*why = "the folder";
 	err = open_folder(own);
-	/* The socket first: a peer that sees the lane may write to it. */
+	/* The socket first, because a peer that sees the other file may send to it. */
 	if (!err) {
 		*why = "the socket in";
 		err = make_socket(own);

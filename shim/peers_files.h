@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The files by which peers meet: the directory, one's own, those of others. */
+/* Files by which peers find each other (peers.h): the directory, the files of this process, and
+ * those of its peers. Threads: the sampler's, except peers_own_unlink(). */
 #ifndef KFDSHIM_SHIM_PEERS_FILES_H
 #define KFDSHIM_SHIM_PEERS_FILES_H
 
@@ -12,41 +13,61 @@
 #include "channel/lane.h"
 #include "shim/config.h"
 
-/* What a reader needs of a lane: all before its queues, and more_nodes where those are used. */
+/* Bytes of a peer's file that are always read: all before the queues. more_nodes is read if
+ * used. */
 #define PEERS_LANE_BYTES offsetof(struct lane, queues)
-#define PEERS_NAME 48 /* "PID-START" with its end */
+#define PEERS_NAME 48 /* "PID-START" and a suffix, in bytes with the NUL */
 
 #define PEERS_NO_OWNER ((uid_t)-1)
 
+/* Files of this process. */
 struct peers_own {
-	int folder, lane, socket;     /* -1: none */
-	char path[CONFIG_FOLDER + 8]; /* of the folder */
+	int folder, lane, socket;     /* file descriptors; -1: none */
+	char path[CONFIG_FOLDER + 8]; /* path of the directory */
+	/* "PID-START", without a suffix */
 	char name[PEERS_NAME];
-	uid_t owner; /* of the folder; after an error: PEERS_NO_OWNER, or another user's */
+	/* Owner of the directory. After an error: another user that has taken the name, or
+	 * PEERS_NO_OWNER. */
+	uid_t owner;
 };
 
-/* Makes folder, lane (with what *lane says) and socket. 0, or a negative errno;
- * *why then says of what, in words; -ENOTSUP, this process can have no socket at
- * all, -EMFILE, -ENFILE. On failure nothing is left open; where another user has taken
- * the folder's name, own->owner is that user. */
+/*
+ * Makes the directory, the socket, and the shared-memory file with the content of *lane.
+ *
+ * Returns 0, or a negative errno; *why is then a phrase for the object that failed, and nothing is
+ * left open. If another user owns the directory's name, own->owner is that user.
+ * - -ENOTSUP: this process cannot have a socket at all.
+ * - -EMFILE, -ENFILE: the limit of open files is reached.
+ */
 int peers_own_open(struct peers_own *own, const struct lane *lane, const char **why);
-/* Takes them away again, or for a fork child only lets go of them. */
+/* Closes the files. @remove also unlinks them; a fork child must not do that, because they are its
+ * parent's. */
 void peers_own_close(struct peers_own *own, bool remove);
-/* Takes the names away alone. Any thread. */
+/* Unlinks the files without closing them. Any thread. */
 void peers_own_unlink(const struct peers_own *own);
 
-/* Is this the name of a lane, "PID-START.lane"? Fills `name` without the end. */
+/* Returns true if @file is "PID-START.lane". Fills @name (without the suffix) and *pid. */
 bool peers_name(const char *file, char name[PEERS_NAME], pid_t *pid);
 
-/* Opens the lane of a peer. Its fd, or -ESRCH: its process is dead (and its files
- * are removed now), -EXDEV: of another pid namespace, -EPROTO: not of our kind. */
+/*
+ * Opens the shared-memory file of a peer for reading and checks it.
+ *
+ * Returns its file descriptor, which is the caller's, or a negative errno.
+ * - -ESRCH: its process is dead; its files have been removed.
+ * - -EXDEV: its process lives in another pid namespace.
+ * - -EPROTO: it is not a regular file of this user with the size of a version that is known.
+ */
 int peers_open(const struct peers_own *own, const char *name, pid_t pid);
-/* 0, or as peers_open. */
+/* Checks whether the process of an open file still lives. Removes the files of a process that is
+ * dead.
+ * Returns 0, -ESRCH or -EXDEV as peers_open(), or another negative errno. */
 int peers_check(const struct peers_own *own, int fd, const char *name, pid_t pid);
-/* Copies what it says, checked: every field within its range. One of the version before is one of
- * our kind. -EPROTO. */
+/* Copies the fields that peers use, and checks that every field is within its range. A file of the
+ * previous version is accepted.
+ * Returns 0, or -EPROTO. */
 int peers_read(int fd, struct lane *copy);
-/* Where its datagrams go. false: too long a path. */
+/* Fills the address of the socket of a peer.
+ * Returns false if the path is too long. */
 bool peers_address(const struct peers_own *own, const char *name, struct sockaddr_un *out);
 
 #endif

@@ -17,37 +17,41 @@
 #include "shim/queues.h"
 #include "shim/topology.h"
 
-#define CHECK_NS 100000000u /* while held, so that a peer's death is noticed */
-#define BUSY_NS 10000000u   /* after a hold that was not possible at the moment */
+#define CHECK_NS 100000000u /* period while held, so that a peer's death is noticed */
+#define BUSY_NS 10000000u   /* after a hold that was not possible at that moment */
 
-/* Each try of a hold that fails costs everybody on the node some bounces: the next
- * is after 100 ms, twice that, and so on. */
+/* Each failed try costs every process on the node some runlist updates ("bounces"). The next try is
+ * after 100 ms, then after twice that, and so on up to 10 s. */
 #define FAILED_MIN_NS 100000000u
 #define FAILED_MAX_NS 10000000000u
-/* A hold that takes this long, waits for a core left out, is a firmware that hardly preempts. One
- * may be the machine's fault. */
+/* A hold that takes longer than this, without the time spent waiting for a core, means firmware
+ * that hardly preempts. Once it may be the machine's fault, so SLOW_MAX in a row are needed. */
 #define SLOW_NS 50000000u
 #define SLOW_MAX 2u
 
-#define WEIGHT 2u /* online_weight of kfdschedd(8), by default */
-/* The bound (gaps.h) where both calls just pass as quick; one may have waited for a core. */
+#define WEIGHT 2u /* default of online_weight in kfdschedd(8) */
+/* Upper limit of the hold-over: the bound of gaps.h for the slowest calls that still count as
+ * quick; the measured times may be longer, because a call may have waited for a core. */
 #define OVER_MAX_NS ((1 + WEIGHT) * SLOW_NS)
 
 static struct {
-	bool wished;	   /* hold_set was told to hold */
-	bool spared;	   /* never again: it was seen to hurt */
-	bool ready;	   /* written under the lock: the first work of ours is to be held */
-	int told;	   /* the failure that was said last */
-	uint64_t retry_ns; /* before this there is no other try */
-	uint64_t wait_ns;  /* after the next failure */
-	unsigned slow;	   /* slow ones in a row */
-	uint64_t takes_ns; /* what it costs to take the queues off the GPU, */
-	uint64_t gives_ns; /* and to give them back; learned */
-	bool urgent;	   /* a peer works that this process is to be held for, */
-	uint64_t since_ns; /* since then, or not since then; 0: there was none */
-	struct gaps gaps;  /* between such work */
+	bool wished; /* a hold request of this module is granted */
+	bool spared; /* exempt: holding this process was seen to do harm */
+	/* the next work of this process is to be held; written under the agent's lock */
+	bool ready;
+	int told;	   /* last failure that was logged, negative errno */
+	uint64_t retry_ns; /* earliest time of the next try */
+	uint64_t wait_ns;  /* delay after the last failure; 0: it succeeded since */
+	unsigned slow;	   /* slow holds in a row */
+	uint64_t takes_ns; /* learned duration of a hold call; gaps_cost_learn() */
+	uint64_t gives_ns; /* learned duration of a release call */
+	bool urgent;	   /* a peer has more urgent work */
+	/* When `urgent` last changed; 0: never. */
+	uint64_t since_ns;
+	struct gaps gaps; /* gaps between spans of more urgent work */
 } hold;
 
+/* Returns the level by which this process holds itself for a peer. */
 static enum lane_level level(void)
 {
 	switch (config.level) {
@@ -70,7 +74,8 @@ static void spare(const char *why)
 	    why);
 }
 
-/* The driver resets a GPU whose firmware does not preempt. */
+/* A hold has failed: decides when it is tried again. After -EIO or -ETIME it is not, because the
+ * driver resets a GPU whose firmware does not preempt. */
 static void failed(int err, uint64_t now_ns)
 {
 	if (err == -ECANCELED && device_is_kept()) {
@@ -78,7 +83,9 @@ static void failed(int err, uint64_t now_ns)
 		return;
 	}
 	if (err == -ECANCELED)
-		err = -EOPNOTSUPP; /* nothing here can suspend: that does not pass quickly */
+		/* The device is not kept, so nothing can suspend this process, which does not
+		 * change soon. */
+		err = -EOPNOTSUPP;
 	if (err == -EIO || err == -ETIME) {
 		spare("the firmware did not preempt it");
 		return;
@@ -104,8 +111,9 @@ static void taken(uint64_t took_ns)
 		spare("that took longer than 50 ms twice");
 }
 
-/* How long this thread, since it began, could run and had no core: the second number of
- * schedstat (Linux's Documentation/scheduler/sched-stats.rst). 0: the kernel does not say. */
+/* Returns for how long this thread, since it began, could run and had no core, in ns: the second
+ * number of schedstat (Linux's Documentation/scheduler/sched-stats.rst). 0: the kernel does not
+ * report it. */
 static uint64_t waited_for_core_ns(void)
 {
 	int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
@@ -120,9 +128,10 @@ static uint64_t waited_for_core_ns(void)
 	return at ? strtoull(at, NULL, 10) : 0;
 }
 
-/* Sets the hold; returns hold_set()'s result and how long it took. Waits are read before the first
- * and after the last look at the clock, so that none of them counts as the hold's own time; those
- * outside of the two looks are subtracted with the others, hence the comparison. */
+/* Holds the process or releases it. Returns hold_set()'s result; *took_ns: the duration of the call
+ * in ns, without waits for a core. The waits are read before the first and after the last reading
+ * of the clock, so that none of them counts as the call's own time. Waits outside of the two clock
+ * readings are subtracted as well, hence the comparison before the subtraction. */
 static int set_timed(bool held, uint64_t *took_ns)
 {
 	uint64_t waited_ns = waited_for_core_ns(), begin_ns = clock_ns();
@@ -134,7 +143,7 @@ static int set_timed(bool held, uint64_t *took_ns)
 	return err;
 }
 
-/* Doing so once more is to renew it, and costs nothing. */
+/* Holds the process, or renews the lease, which costs nothing. */
 static void take(uint64_t now_ns)
 {
 	bool anew = !hold.wished;
@@ -148,6 +157,7 @@ static void take(uint64_t now_ns)
 		taken(took_ns);
 }
 
+/* Releases the process. */
 static void give(void)
 {
 	uint64_t took_ns;
@@ -166,7 +176,8 @@ static void set_ready(bool ready)
 	agent_unlock();
 }
 
-/* While nothing of ours is in flight, suspending it would cost both a bounce. */
+/* Returns true if the process has no work in flight: suspending it would cost both sides a runlist
+ * update ("bounce") for nothing. Its next work is then to wake the sampler. */
 static bool is_at_rest(void)
 {
 	bool rest;
@@ -177,7 +188,7 @@ static bool is_at_rest(void)
 	return rest;
 }
 
-/* Somebody more urgent works. */
+/* More urgent work of a peer is active. Returns the time of the next call. */
 static uint64_t decide_urgent(uint64_t now_ns)
 {
 	int lost = hold.wished ? hold_lost(HOLD_BY_PEERS) : 0;
@@ -198,7 +209,8 @@ static uint64_t decide_urgent(uint64_t now_ns)
 	return hold.spared ? UINT64_MAX : hold.retry_ns;
 }
 
-/* As the daemon's (scheduler/core/policy.c). */
+/* Returns for how long the process stays on hold after the more urgent work has ended, in ns;
+ * computed as in the daemon (scheduler/core/policy.c). */
 static uint64_t hold_over_ns(void)
 {
 	const struct gaps_costs costs = {
@@ -211,7 +223,7 @@ static uint64_t hold_over_ns(void)
 	return ns < OVER_MAX_NS ? ns : OVER_MAX_NS;
 }
 
-/* No peer is, or not any more. */
+/* No more urgent work is active. Returns the time of the next call. */
 static uint64_t decide_quiet(uint64_t now_ns)
 {
 	uint64_t until_ns = hold.since_ns + hold_over_ns();

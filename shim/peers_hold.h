@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Holding this process for a peer: when that is worth what it costs, and what becomes of
- * it when it fails. That somebody more urgent works is for peers.c to find.
+ * Decides when to hold this process for a peer: when a hold is worth its cost, and what to do after
+ * a hold has failed. peers.c finds out whether more urgent work is active.
  *
- * The sampler's thread, but where it says so.
+ * Threads: the sampler's, unless noted otherwise.
  */
 #ifndef KFDSHIM_SHIM_PEERS_HOLD_H
 #define KFDSHIM_SHIM_PEERS_HOLD_H
@@ -11,19 +11,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Peers are met from now on: what cannot be done is said (anew). */
+/* The use of peers begins: errors are logged again. */
 void peers_hold_begin(void);
-/* Does somebody more urgent work where this process has queues? Returns when to ask
- * again (CLOCK_MONOTONIC ns; UINT64_MAX: not by itself). */
+/* Decides and applies the hold. @urgent: more urgent work of a peer is active on a node where this
+ * process, or its group, has queues.
+ * Returns the time of the next call, CLOCK_MONOTONIC ns; UINT64_MAX: no call is needed. */
 uint64_t peers_hold_step(uint64_t now_ns, bool urgent);
-/* It goes on: nothing of it can be in a peer's way, or peers are not met any more. */
+/* Releases the process: it has no queues, or peers are no longer used. */
 void peers_hold_end(void);
+/* Returns true while the process is held for a peer. */
 bool peers_hold_stands(void);
 
-/* Under the agent's lock: the first work is to be held, and so to wake the sampler. */
+/* Returns true if the process is idle but its next work is to be held, so that this work must wake
+ * the sampler. Under the agent's lock. */
 bool peers_hold_awaits_work(void);
 
-/* Fork child. */
+/* In a fork child: forgets everything. */
 void peers_hold_forget(void);
 
 #endif

@@ -10,21 +10,25 @@
 #include "shim/memory.h"
 
 /*
- * struct amd_queue_s, equal in ROCr 5.2 to 7.2: read_dispatch_id, whose address
- * CREATE_QUEUE gets, at 128; the hsa_queue_t at 0, with base_address at 8 and
- * size (in packets) at 24. The runtime fills those before it creates the queue.
+ * Offsets in struct amd_queue_s, equal in ROCr 5.2 to 7.2. read_dispatch_id, whose address
+ * CREATE_QUEUE gets, is at 128. The hsa_queue_t is at 0, with base_address at 8 and size (in
+ * packets) at 24. The runtime fills those before it creates the queue.
  */
 #define AMD_QUEUE_RPTR 128u
 #define HSA_QUEUE_BASE 8u
 #define HSA_QUEUE_DOORBELL 16u
 #define HSA_QUEUE_SIZE 24u
-#define HSA_QUEUE_ID 32u   /* an intercept queue has that of the queue behind it */
-#define AQL_COMPLETION 56u /* completion_signal, in every packet the standard names */
+/* An intercept queue has the id of the queue behind it. */
+#define HSA_QUEUE_ID 32u
+/* Offset of completion_signal in every packet that the standard defines. */
+#define AQL_COMPLETION 56u
 
 struct queues queues;
 
 typedef bool read_fn(void *to, uint64_t address, size_t size);
 
+/* Returns the address of the hsa_queue_t if the memory before the read pointer looks like one of an
+ * HSA runtime with this ring, else 0. */
 static uint64_t find_hsa_queue(const struct queue *queue, read_fn *read)
 {
 	uint64_t base, hsa = (uint64_t)(uintptr_t)queue->rptr - AMD_QUEUE_RPTR;
@@ -54,7 +58,8 @@ struct queue *queue_new(uint32_t context, const struct kfdabi_create_queue *args
 	if (!q)
 		return NULL;
 	q->context = context;
-	/* It ends with its last descriptor, without a DESTROY_QUEUE. */
+	/* A secondary context is destroyed when its last file descriptor is closed, without a
+	 * DESTROY_QUEUE. Its queue memory may therefore be freed at any time. */
 	q->careful = context != CONTEXT_PRIMARY;
 	q->id = a.queue_id;
 	q->gpu_id = a.gpu_id;
@@ -67,9 +72,9 @@ struct queue *queue_new(uint32_t context, const struct kfdabi_create_queue *args
 	q->cwsr_bytes = a.ctx_save_restore_size;
 	q->priority = q->told_priority = a.queue_priority;
 	q->percentage = q->told_percentage = a.queue_percentage;
-	q->percent = a.queue_percentage & 0xff; /* bits 15:8 are the target XCC */
+	q->percent = a.queue_percentage & 0xff; /* bits 15:8: target XCC */
 	q->stopped = queue_args_stop(q->ring, q->ring_bytes, q->percentage);
-	/* Later they are read in the same way. */
+	/* Check that the pointers can be read, by the same kind of read that will be used later. */
 	read = q->careful ? memory_read : memory_read_mapped;
 	q->readable = read(&word, a.read_pointer_address, sizeof(word)) &&
 		      read(&word, a.write_pointer_address, sizeof(word));
@@ -97,6 +102,8 @@ static void report_overflow(uint32_t gpu_id)
 	reported = true;
 }
 
+/* Returns the index of a GPU in queues.nodes[], appending it if it is new; NODE_NONE if there is no
+ * room. */
 static uint32_t node_of(uint32_t gpu_id)
 {
 	for (uint32_t i = 0; i < LANE_NODES; i++) {
@@ -222,8 +229,8 @@ struct queue *queue_by_hsa(uint64_t hsa_queue)
 	return NULL;
 }
 
-/* A queue that is back from a failed DESTROY: its owner may have freed it all
- * the same. The runtime's own words about it tell. */
+/* Reads the pointers of a queue whose memory may have been freed, for example after a failed
+ * DESTROY_QUEUE. The values count only if the hsa_queue_t still describes this ring. */
 static bool pointers_careful(const struct queue *queue, uint64_t *rptr, uint64_t *wptr)
 {
 	if (queue->hsa_queue && find_hsa_queue(queue, memory_read) != queue->hsa_queue)

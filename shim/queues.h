@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queues of this process, as the KFD ioctls tell them: the agent's truth,
- * of which the lane is a copy.
+ * Table of the queues of this process, filled from the KFD ioctls. The table is the agent's own
+ * record; the shared memory of the client (`struct lane`) and the file that peers read are copies
+ * of it.
  *
- * A queue is in the table from the return of CREATE_QUEUE to the moment before
- * DESTROY_QUEUE goes to the driver. While it is there its pointer words and
- * its ring may be read; the runtime frees them after DESTROY_QUEUE.
+ * A queue is in the table from the return of CREATE_QUEUE until just before DESTROY_QUEUE is
+ * forwarded to the driver. While a queue is in the table its pointer words and its ring may be
+ * read; the runtime frees both after DESTROY_QUEUE.
  *
- * Threads: the table changes under the agent's lock (activity.h). Who holds
- * the lock may use any queue; who does not, only within rcu_begin().
+ * Threads: the table changes under the agent's lock (activity.h). A thread that holds the lock may
+ * use any queue. A thread without the lock may use a queue only between rcu_begin() and rcu_end().
+ *
+ * Ownership: queue_new() allocates a queue, queue_free() frees it. A queue in the table belongs to
+ * the table; queue_remove() gives it back to the caller.
  */
 #ifndef KFDSHIM_SHIM_QUEUES_H
 #define KFDSHIM_SHIM_QUEUES_H
@@ -21,138 +25,187 @@
 #include "channel/lane.h"
 #include "shim/rcu.h"
 
-#define QUEUES_MAX 1024u /* KFD's ids are below this; the first LANE_QUEUES are shown */
+/* KFD's queue ids are below this. Only the first LANE_QUEUES slots are published. */
+#define QUEUES_MAX 1024u
 #define NODE_NONE UINT32_MAX
-/* Bytes of CREATE_QUEUE's struct, up to the id. */
+/* Smallest CREATE_QUEUE struct that is usable, in bytes: it ends with the queue's id. */
 #define QUEUE_ARGS_MIN (offsetof(struct kfdabi_create_queue, queue_id) + sizeof(uint32_t))
 #define AQL_PACKET 64u /* bytes (HSA 1.2, 2.9) */
 
 struct queue {
-	/* constant once in the table, but for a queue that comes back */
-	uint32_t context; /* contexts.h */
+	/* Constant while the queue is in the table. `slot`, `node` and `careful` can change when a
+	 * queue is inserted again because its DESTROY_QUEUE failed. */
+	uint32_t context; /* number of the KFD context (contexts.h) */
 	uint32_t id, gpu_id, type;
 	uint32_t slot;
-	uint32_t node; /* index into nodes[], or NODE_NONE: no room left */
+	uint32_t node; /* index into queues.nodes[]; NODE_NONE: nodes[] was full */
 	uint64_t ring, ring_bytes;
 	const uint64_t *rptr, *wptr;
-	uint64_t hsa_queue; /* 0: not made by an HSA runtime, as far as we can tell. Atomic */
+	/* Address of the queue's hsa_queue_t; 0: the queue does not look like one of an HSA
+	 * runtime. Atomic. */
+	uint64_t hsa_queue;
 	uint64_t cwsr_address;
 	uint32_t cwsr_bytes;
-	bool kept;     /* a reader may still have it: it is never freed (rcu.h) */
-	bool readable; /* its pointer words can be read; no more after queue_lost */
-	bool careful;  /* ... but only by memory_read: after a failed DESTROY, of a secondary
-	                  context, of DRM */
+	bool kept;     /* a reader may still use it, so it is never freed (rcu.h) */
+	bool readable; /* the pointer words can be read; cleared by queue_lost() */
+	/* The pointer words and the ring may be freed or unmapped at any time, so they are read by
+	 * memory_read() only. Set after a failed DESTROY_QUEUE, for queues of secondary KFD
+	 * contexts and for DRM user queues. */
+	bool careful;
 
-	/* under the lock */
+	/* From here on: protected by the agent's lock. */
+	/* The runtime's own values, from CREATE_QUEUE or the last UPDATE_QUEUE. */
 	uint32_t priority, percent;
-	uint32_t percentage; /* the whole word, of which `percent` is the low byte */
-	uint32_t told_percentage, told_priority; /* what the driver was told (updates.h) */
-	uint32_t cu_bits;			 /* CUs in its mask; 0: it has none */
-	uint64_t upper;	  /* an intercept queue's hsa_queue_t before this one; 0: none */
-	bool cooperative; /* it has the node's GWS */
-	uint64_t update_ring, update_bytes; /* what UPDATE_QUEUE last said */
-	uint64_t doorbell;		    /* signal handle that the hooks know it by */
-	uint64_t seen_wptr, seen_rptr;	    /* at the last look */
-	uint64_t changed_ns;		    /* when either last moved */
-	uint64_t since_ns;		    /* when it last became active, or blocked */
-	uint64_t idle_ns;		    /* when its end was last judged */
-	uint64_t stalled_ns; /* since when it is not empty and rptr stands; 0: is not */
-	uint64_t longest_ns; /* longest such time: its longest kernel, as far as looks tell */
-	bool stood;	     /* a look found rptr where it was at stalled_ns */
-	bool found;	     /* its last end was found by a look, not shown by a thread */
-	bool stopped;	     /* by UPDATE_QUEUE of the runtime: the driver has it off the GPU */
-	bool blocked;	     /* active, but it stands on somebody else's signal: not counted */
+	uint32_t percentage; /* queue_percentage, the whole word; `percent` is its low byte */
+	/* Values that the driver received last. They differ from the runtime's values while the
+	 * process is held by UPDATE_QUEUE (updates.h). */
+	uint32_t told_percentage, told_priority;
+	uint32_t cu_bits; /* number of CUs in the CU mask; 0: no mask */
+	uint64_t upper;	  /* hsa_queue_t of the intercept queue in front of it; 0: none */
+	bool cooperative; /* the queue has the node's GWS (ALLOC_QUEUE_GWS) */
+	/* Ring of the last UPDATE_QUEUE, at first that of CREATE_QUEUE: address and size in
+	 * bytes. */
+	uint64_t update_ring, update_bytes;
+	uint64_t doorbell; /* handle of the doorbell signal that the hooks saw; 0: none */
+	uint64_t seen_wptr, seen_rptr; /* pointers at the last poll or event */
+	/* Last doorbell, or last change of either pointer. This time and the following ones are
+	 * CLOCK_MONOTONIC ns. */
+	uint64_t changed_ns;
+	uint64_t since_ns; /* last time that the queue became active, or that `blocked` changed */
+	uint64_t idle_ns;  /* last time that the queue was found idle */
+	/* Start of the time in which the ring was not empty and the read pointer did not move; 0:
+	 * the queue is not stalled. */
+	uint64_t stalled_ns;
+	/* Longest such time that polls have measured: an estimate of the longest kernel. At most
+	 * 100 ms, and a sixteenth is forgotten at each end. */
+	uint64_t longest_ns;
+	bool stood; /* a poll found rptr unchanged since stalled_ns */
+	/* The last end was found by a poll, not reported by a thread of the program (ends.h). */
+	bool found;
+	/* The runtime has stopped the queue by UPDATE_QUEUE, so the driver has it off the GPU. */
+	bool stopped;
+	/* Active, but its first packet is a barrier that waits for a signal. The queue is not
+	 * counted in node.active. */
+	bool blocked;
 
-	/* atomic */
-	uint64_t upper_doorbell; /* of `upper`; 0: none */
+	/* From here on: atomic; hooks access these fields without the lock. */
+	uint64_t upper_doorbell; /* doorbell signal of `upper`; 0: none */
 	bool active;
-	bool hooked;	 /* a doorbell hook has seen it */
-	uint32_t missed; /* a look found work that no hook had announced: until so many starts
-			    more are announced, the hooks do not cover it */
-	bool ring_moved; /* UPDATE_QUEUE gave it another ring: do not read `ring` */
-	uint64_t rung;	 /* request: activate, this doorbell is about to be rung */
-	bool moved;	 /* request: look at the write pointer */
-	uint64_t done;	 /* request: all up to this write pointer is over */
-	/* the write pointer of a shown end before which rptr stood */
+	bool hooked; /* a hook has seen its doorbell */
+	/* Not 0 after a poll found work that no hook had announced. Counts down with each start
+	 * that is announced; the hooks cover the queue again when it is 0. */
+	uint32_t missed;
+	/* UPDATE_QUEUE changed the ring, so `ring` must not be read. */
+	bool ring_moved;
+	uint64_t rung; /* request: this doorbell is about to be rung; 0: none */
+	bool moved;    /* request: check the write pointer */
+	uint64_t done; /* request: all work before this write pointer is over */
+	/* Write pointer of an end that a thread reported and that a poll refuted, because the read
+	 * pointer stayed before it. */
 	uint64_t refuted;
 };
 
 struct node {
-	uint32_t gpu_id; /* 0: free */
-	uint32_t active; /* active queues on it that are not blocked, + 1 if `requested` */
-	bool requested;	 /* the program has a request begun */
+	uint32_t gpu_id; /* 0: free entry */
+	/* Active queues on the node that are not blocked, plus 1 if `requested`. */
+	uint32_t active;
+	bool requested; /* a request of the program is in progress (kfdshim.h) */
+	/* CLOCK_MONOTONIC ns of the last change between idle and active. */
 	uint64_t since_ns;
-	uint32_t on_board; /* where it was found on the daemon's board last */
-	uint64_t holds_ns; /* when less urgent work was last held on it; 0: never */
+	/* Index of the node in the daemon's shared memory at the last check: a hint. */
+	uint32_t on_board;
+	/* When the daemon was last seen to hold less urgent work on the node, CLOCK_MONOTONIC ns;
+	 * 0: never. */
+	uint64_t holds_ns;
 };
 
 struct queues {
-	struct queue *table[QUEUES_MAX]; /* RCU */
-	uint32_t end;			 /* slots at and above it are empty */
-	uint64_t looked_ns;		 /* when the sampler last looked at all */
-	uint32_t *uppers;		 /* of the host, as is the next: */
-	uint32_t *active;		 /* active queues; atomic */
+	struct queue *table[QUEUES_MAX]; /* written under the lock, read within rcu_begin() */
+	uint32_t end;			 /* slots from this one on are empty */
+	uint64_t looked_ns;		 /* last poll of all queues, CLOCK_MONOTONIC ns */
+	/* Both point into struct kfdshim_host (preload/agent.h): the number of queues with an
+	 * intercept queue, and the number of active queues. Atomic. */
+	uint32_t *uppers;
+	uint32_t *active;
 	struct node nodes[LANE_NODES];
 };
 extern struct queues queues;
 
-/* A queue as CREATE_QUEUE returned it in that context; `size` bytes of *args are
- * valid. NULL: no memory, or a struct too short to name the queue. Not in the
- * table yet. */
+/* Allocates a queue from the arguments of a successful CREATE_QUEUE. @context is its KFD context,
+ * @size the number of valid bytes in *args. The queue is not in the table yet; the caller owns it.
+ * Returns NULL if there is no memory, or if @size is below QUEUE_ARGS_MIN. Any thread. */
 struct queue *queue_new(uint32_t context, const struct kfdabi_create_queue *args, uint32_t size);
-void queue_free(struct queue *queue); /* not in the table; no reader left, or `kept` */
+/* Frees a queue that is not in the table. No reader may still use it, unless `kept` is set: then
+ * the memory is not freed. */
+void queue_free(struct queue *queue);
 
-/* Under the lock. queue_insert: -ENOSPC. */
+/* Puts the queue into a free slot and makes readers see it. Sets `slot` and `node`. Under the lock.
+ * Returns 0, or -ENOSPC if all QUEUES_MAX slots are used. */
 int queue_insert(struct queue *queue);
+/* Takes the queue out of the table. The caller must call rcu_wait() before it frees the queue,
+ * because readers may still use it. Under the lock. */
 void queue_remove(struct queue *queue);
+/* Returns the queue with this context and KFD id, or NULL. Under the lock. */
 struct queue *queue_by_id(uint32_t context, uint32_t id);
-/* Under the lock. A program's handle: if it is none of the queues', but has the id
- * of one, it stands before that one, and the doorbell of both is heard. */
+/* Registers the handle that hsa_queue_create() gave to the program. If the handle is not the
+ * hsa_queue_t of a known queue but has the id of one, it is an intercept queue (a profiler's) in
+ * front of that queue: from then on both doorbells are signs of work of that queue. Under the
+ * lock. */
 void queue_join(uint64_t hsa_queue);
+/* Reverts queue_join() for this handle, which is about to be destroyed. Under the lock. */
 void queue_part(uint64_t hsa_queue);
-/* Under the lock. A `careful` one's memory is freed: nothing of it is read again, and
- * who has the hsa_queue_t's address from now on is another queue. */
+/* The memory of a `careful` queue was freed. The queue stays in the table, but nothing of its
+ * memory is read again, and it gives up its hsa_queue_t address, which another queue may use from
+ * now on. Under the lock. */
 void queue_lost(struct queue *queue);
-/* Within rcu_begin(). NULL: not one of ours. */
+/* Returns the queue with this hsa_queue_t, or NULL. Within rcu_begin(). */
 struct queue *queue_by_hsa(uint64_t hsa_queue);
+/* Returns the queue whose intercept queue has this doorbell signal, or NULL. Within rcu_begin(). */
 struct queue *queue_by_upper(uint64_t doorbell);
 
-/* Any thread. */
+/* Returns true if the table has a queue. Any thread. */
 static inline bool queues_any(void)
 {
 	return __atomic_load_n(&queues.end, __ATOMIC_ACQUIRE) > 0;
 }
 
+/* Returns true if the queue is not a compute queue: an SDMA or a DRM user queue. */
 static inline bool queue_is_sdma(const struct queue *queue)
 {
 	return queue->type != KFD_IOC_QUEUE_TYPE_COMPUTE &&
 	       queue->type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
 }
 
-/* A hook announces each start of its work. Under the lock, or within rcu_begin(). */
+/* Returns true if a hook announces each start of work on this queue. Under the lock, or within
+ * rcu_begin(). */
 static inline bool queue_is_covered(const struct queue *queue)
 {
 	return __atomic_load_n(&queue->hooked, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&queue->missed, __ATOMIC_RELAXED) == 0;
 }
 
-/* The driver runs no queue of these (kfd_process_queue_manager.c, is_active). */
+/* Returns true if the driver does not run a queue with these values (is_active in
+ * kfd_process_queue_manager.c). */
 static inline bool queue_args_stop(uint64_t ring, uint64_t ring_bytes, uint32_t percentage)
 {
 	return ring == 0 || ring_bytes == 0 || (percentage & 0xff) == 0;
 }
 
-/* Reads both pointers; under the lock, or within rcu_begin() for a queue
- * that is not `careful`. false: they cannot be read (any more). */
+/* Reads both pointers of the queue. Under the lock, or within rcu_begin() if the queue is not
+ * `careful`.
+ * Returns false if they cannot be read, or can no longer be read. */
 bool queue_pointers(const struct queue *queue, uint64_t *rptr, uint64_t *wptr);
+/* Returns true if these pointers mean that the ring is empty. For PM4 queues the read pointer is an
+ * offset into the ring in dwords, for the other types it counts as the write pointer does. */
 bool queue_drained(const struct queue *queue, uint64_t rptr, uint64_t wptr);
-/* The completion signal of the AQL packet before `wptr`; 0: none, or unknown. */
+/* Returns the completion signal of the AQL packet before @wptr; 0: the packet has none, or the ring
+ * cannot be read. */
 uint64_t queue_last_signal(const struct queue *queue, uint64_t wptr);
 
-/* Fork child: forget all; nothing is freed. */
+/* In a fork child: empties the table without freeing anything. */
 void queues_forget(void);
 
-/* Under the lock: the queue as a lane tells of it. */
+/* Returns the queue in the form that the client's shared memory has. Under the lock. */
 struct lane_queue queues_entry(const struct queue *queue);
 
 #endif

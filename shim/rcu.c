@@ -6,7 +6,8 @@
 #include "common/clock.h"
 #include "common/wait.h"
 
-#define LOOK_NS 20000 /* a reader that is not through at once has lost its core */
+#define LOOK_NS 20000 /* a reader that has not ended by then has lost its core */
+/* Longest wait for readers. */
 #define WAIT_NS 100000000u
 
 struct rcu rcu;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Readers of the table of queues that take no lock, and who waits until they are
- * through: before the memory that a queue points to goes, every reader that can have
- * found the queue has ended.
+ * Lock-free readers of the queue table, and a wait for them: before memory that a queue points to
+ * is freed, every reader that may have found the queue must have ended.
  *
- * Two counters of readers, and an index that says which one counts newcomers. Who
- * waits turns the index and waits for the other counter to be 0, twice: a reader that
- * has read the index and counts itself late is in either. Readers come here only when
- * something changes (a queue becomes active or idle), so one shared line is cheap
- * enough; a read is some memory accesses long.
+ * There are two counters of readers, and an index that selects the counter for new readers. The
+ * waiting thread flips the index and waits until the other counter is 0, twice, because a reader
+ * that has read the index before a flip and counts itself after it can be in either counter.
+ * Readers come here only when something changes (a queue becomes active or idle), so one shared
+ * cache line is cheap enough. A read lasts for a few memory accesses.
  *
- * Threads: any, with or without locks, in signal handlers too.
+ * Threads: any, with or without locks, also in signal handlers.
  */
 #ifndef KFDSHIM_SHIM_RCU_H
 #define KFDSHIM_SHIM_RCU_H
@@ -19,12 +18,14 @@
 #include <stdint.h>
 
 struct rcu {
-	uint32_t turn; /* its low bit is the index */
+	uint32_t turn; /* number of flips; the low bit is the index */
+	/* readers that are counted by each index */
 	uint32_t readers[2];
 } __attribute__((aligned(64)));
 extern struct rcu rcu;
 
-/* What rcu_end wants back. Reads may be nested. */
+/* Begins a read. Reads may be nested.
+ * Returns the value to pass to rcu_end(). */
 static inline uint32_t rcu_begin(void)
 {
 	uint32_t index = __atomic_load_n(&rcu.turn, __ATOMIC_SEQ_CST) & 1;
@@ -33,17 +34,19 @@ static inline uint32_t rcu_begin(void)
 	return index;
 }
 
+/* Ends a read; @index is what rcu_begin() returned. */
 static inline void rcu_end(uint32_t index)
 {
 	__atomic_sub_fetch(&rcu.readers[index], 1, __ATOMIC_SEQ_CST);
 }
 
-/* true: every reader of before has ended. false: one has not in 100 ms. It stands in a debugger, or has
- * left its read by a jump out of a signal handler and will never end it; what it may have found must
- * stay in memory. Not within a read. */
+/* Waits for all readers that began before the call, at most 100 ms. Not within a read.
+ * Returns true if all of them have ended. False: a reader is stopped in a debugger, or a signal
+ * handler has jumped out of its read, which then never ends; what the reader may have found must
+ * stay in memory. */
 bool rcu_wait(void);
 
-/* Fork child: the parent's readers are not here. */
+/* In a fork child: forgets the readers, which are threads of the parent. */
 void rcu_forget(void);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "shim/topology.h"
 
-#define CONTEXT_FIRST 0x10000u /* above those of KFD (contexts.h) */
+#define CONTEXT_FIRST 0x10000u /* above the context numbers of KFD (contexts.h) */
 
 uint32_t render_context(int fd, uint32_t *gpu_id)
 {
@@ -18,7 +18,7 @@ uint32_t render_context(int fd, uint32_t *gpu_id)
 	ssize_t n;
 
 	*gpu_id = 0;
-	/* `self` is the first thread, which may have ended. */
+	/* "self" is the first thread, which may have ended. */
 	snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", fd);
 	n = readlink(path, name, sizeof(name) - 1);
 	if (n > 0 && sscanf(name, "/dev/dri/renderD%u", &minor) == 1)

@@ -16,17 +16,18 @@
 #include "shim/memory.h"
 #include "shim/topology.h"
 
-/* RUNTIME_ENABLE sleeps, and can be interrupted, only under a debugger. */
+/* RUNTIME_ENABLE sleeps, and can be interrupted, only while a debugger is attached. */
 #define INTERRUPTED_MAX 16
 
-/* Held across the first CREATE_QUEUE's enable: a second thread's queue must
- * not be created before it. */
+/* Held while the first CREATE_QUEUE enables the runtime: the queue of a second thread must not be
+ * created before that. */
 static pthread_mutex_t enable_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool decided; /* under enable_lock: there is nothing (more) to try */
+static bool decided; /* under enable_lock: no further try is needed */
+/* Address of _amdgpu_r_debug; 0: not found. */
 static uint64_t r_debug;
-static bool ours; /* under enable_lock: enabled by us, not by the runtime */
+static bool ours; /* under enable_lock: enabled by the agent, not by the runtime */
 
-/* under the agent's lock */
+/* Under the agent's lock. */
 static enum lane_runtime state = LANE_RUNTIME_UNKNOWN;
 static int reason;
 
@@ -35,11 +36,11 @@ void runtime_state(enum lane_runtime *state_out, int *reason_out)
 	int err;
 	bool own = hold_own_session(&err);
 
-	/* Who only wants to be observed is never said to be suspendable, nor is a
-	 * process with a session of its own: the daemon could not open one. */
+	/* A process at level observe is never published as suspendable. Neither is a process with a
+	 * session on itself, because the daemon could not open one. */
 	*state_out = config.observe || own ? LANE_RUNTIME_UNKNOWN : state;
 	*reason_out = config.observe ? 0 : reason;
-	/* Nor is who wants to suspend itself alone. */
+	/* Neither is a process with level self, which suspends only itself. */
 	if (config.level == PROTOCOL_LEVEL_SELF && !own && state == LANE_RUNTIME_ENABLED) {
 		*state_out = err ? LANE_RUNTIME_NEVER : LANE_RUNTIME_UNKNOWN;
 		*reason_out = err;
@@ -55,8 +56,8 @@ static void set_state(enum lane_runtime new_state, int new_reason)
 	agent_unlock();
 }
 
-/* Where a debugger finds the loaded code objects, if there is such a place. Not at the first queue: the
- * runtime holds locks there which another thread's dlopen may wait for. */
+/* Finds the place where a debugger finds the loaded code objects, if there is one. Not at the first
+ * queue, because the runtime then holds locks for which another thread's dlopen() may wait. */
 void runtime_find(void)
 {
 	void *handle, *symbol = NULL;
@@ -68,7 +69,7 @@ void runtime_find(void)
 	}
 	if (!symbol)
 		symbol = dlsym(RTLD_DEFAULT, "_amdgpu_r_debug");
-	(void)dlerror(); /* a message of ours is not the program's */
+	(void)dlerror(); /* drop the message, which the program must not see */
 	r_debug = (uint64_t)(uintptr_t)symbol;
 }
 
@@ -97,7 +98,8 @@ static bool can_debug(const struct kfdshim_host *host, int fd, uint32_t gpu_id, 
 	return false;
 }
 
-/* Is it decided? A call that names no node will fail, and decides nothing. */
+/* Enables the runtime, if possible. Returns true if the result is final. It is not if the call
+ * names no node: that call will fail and decides nothing. */
 static bool enable(const struct kfdshim_host *host, int fd, uint32_t gpu_id)
 {
 	uint64_t capability = topology_capability(gpu_id);
@@ -116,7 +118,7 @@ static bool enable(const struct kfdshim_host *host, int fd, uint32_t gpu_id)
 		err = host->ioctl(fd, KFDABI_IOC_RUNTIME_ENABLE, &args) == 0 ? 0 : errno;
 	} while (err == EINTR && ++tries < INTERRUPTED_MAX);
 	ours = err == 0;
-	if (err == 0 || err == EBUSY) { /* busy: somebody has, before we were loaded */
+	if (err == 0 || err == EBUSY) { /* EBUSY: it was enabled before the agent was loaded */
 		hold_runtime_on(host, fd);
 		set_state(LANE_RUNTIME_ENABLED, 0);
 		return true;
@@ -141,7 +143,7 @@ void runtime_before_queue(const struct kfdshim_host *host, int fd, uint32_t gpu_
 	errno = saved;
 }
 
-/* The runtime announces itself. */
+/* Forwards a RUNTIME_ENABLE of the runtime. */
 static int forward_enable(const struct kfdshim_host *host, int fd, unsigned long request, void *arg)
 {
 	int result, err;
@@ -149,8 +151,8 @@ static int forward_enable(const struct kfdshim_host *host, int fd, unsigned long
 	pthread_mutex_lock(&enable_lock);
 	result = host->ioctl(fd, request, arg);
 	err = errno;
-	/* What it asks for is so already, by us: it must not learn of us by an
-	 * error, for ROCr's hsa_init would fail. */
+	/* The agent has enabled the runtime before. That must not be visible as an error, because
+	 * ROCr's hsa_init() would fail. */
 	if (result != 0 && err == EBUSY && ours)
 		result = 0;
 	if (result == 0) {
@@ -166,7 +168,7 @@ static int forward_enable(const struct kfdshim_host *host, int fd, unsigned long
 	return result;
 }
 
-/* ... or says goodbye. A suspended process would sleep in there. */
+/* Forwards a runtime disable of the runtime. A suspended process would sleep in that call. */
 static int forward_disable(const struct kfdshim_host *host, int fd, unsigned long request,
 			   void *arg)
 {
@@ -178,7 +180,8 @@ static int forward_disable(const struct kfdshim_host *host, int fd, unsigned lon
 	before = state;
 	why = reason;
 	agent_unlock();
-	/* First the word, so that nobody opens a session that outlives it. */
+	/* Publish the new state first, so that the daemon opens no session that outlives the
+	 * runtime. */
 	set_state(LANE_RUNTIME_UNKNOWN, 0);
 	lane = link_leave_begin();
 	hold_runtime_off();
@@ -202,7 +205,7 @@ int runtime_ioctl(const struct kfdshim_host *host, int fd, unsigned long request
 {
 	struct kfdabi_runtime_enable args = {0};
 
-	/* Of another context it is another process's, to the driver. */
+	/* For the driver another context is another process. */
 	if (context_of(fd) != CONTEXT_PRIMARY ||
 	    !memory_read_mapped(&args, (uintptr_t)arg, sizeof(args)))
 		return host->ioctl(fd, request, arg);

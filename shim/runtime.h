@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * KFD's RUNTIME_ENABLE: only a process that has announced its runtime can be
- * suspended (kfd_ioctl_set_debug_trap). ROCr since 6.1 does it in hsa_init;
- * ROCr 5.2.3 asks with an older call that upstream kernels do not know. The
- * driver refuses it once a queue exists (EEXIST), so the last moment for doing
- * it in the runtime's place is inside the first CREATE_QUEUE.
+ * KFD's RUNTIME_ENABLE. The driver suspends only processes that have enabled their runtime
+ * (kfd_ioctl_set_debug_trap). ROCr does this in hsa_init() since 6.1; ROCr 5.2.3 uses an older call
+ * that upstream kernels do not have. The driver refuses RUNTIME_ENABLE once a queue exists
+ * (EEXIST), so the agent can do it in place of the runtime only within the first CREATE_QUEUE.
  */
 #ifndef KFDSHIM_SHIM_RUNTIME_H
 #define KFDSHIM_SHIM_RUNTIME_H
@@ -14,19 +13,21 @@
 #include "channel/lane.h"
 #include "preload/agent.h"
 
-/* At the agent's start, which comes with the runtime's first ioctl: what RUNTIME_ENABLE is to name. It
- * looks up symbols. */
+/* Finds the address that RUNTIME_ENABLE passes to the driver (_amdgpu_r_debug). At the agent's
+ * start, which is the runtime's first ioctl; looks up symbols. */
 void runtime_find(void);
-/* Before a CREATE_QUEUE on gpu_id goes to the driver: announces the runtime if
- * nobody has, and the driver and the node can debug. Keeps errno. */
+/* Before a CREATE_QUEUE on @gpu_id is forwarded: enables the runtime, if that has not been done and
+ * driver and node support debugging. Any thread; keeps errno. */
 void runtime_before_queue(const struct kfdshim_host *host, int fd, uint32_t gpu_id);
-/* RUNTIME_ENABLE by the runtime itself; forwards it, in place of the host. */
+/* Handles and forwards a RUNTIME_ENABLE (enable or disable) of the runtime itself. Any thread.
+ * Returns as ioctl(): 0, or -1 with errno. */
 int runtime_ioctl(const struct kfdshim_host *host, int fd, unsigned long request, void *arg);
 
-/* What the lane is told; *reason is an errno or 0. */
+/* Returns the state to be published to the daemon; *reason is a positive errno or 0. Under the
+ * agent's lock. */
 void runtime_state(enum lane_runtime *state, int *reason);
 
-/* Fork child. */
+/* In a fork child: nothing is enabled. */
 void runtime_forget(void);
 
 #endif

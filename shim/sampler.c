@@ -27,30 +27,34 @@
 #include "shim/peers.h"
 #include "shim/queues.h"
 
-#define LONG_SLEEP_NS 10000000u /* who sleeps longer wants to be woken by doorbells */
-#define NO_BARRIER_NS 10000000u /* period of a kernel without membarrier(2) */
-#define DEAF_NS 10000000u	/* of a sleep that nothing can end */
-/* Looks that follow closely cost 2 % of a core: one in 50 times what a wake and the look take, and at
- * once what 25 ms give. */
+#define LONG_SLEEP_NS 10000000u /* a longer sleep is ended by sampler_wake() */
+#define NO_BARRIER_NS 10000000u /* polling period on a kernel without membarrier(2) */
+#define DEAF_NS 10000000u	/* length of a sleep that nothing can end */
+/* Limit of closely spaced polls, 2 % of a core: one in 50 times the duration of a wake and a poll,
+ * and in advance as many as 25 ms allow. Sleeps below CLOSE_BELOW_NS count as closely spaced. */
 #define CLOSE_PART 50u
 #define CLOSE_AHEAD_NS 25000000u
 #define CLOSE_BELOW_NS 1000000u
-/* A wake takes 5 us on a server, 40 us in a virtual machine; longer, if all cores are busy. */
+/* A wake takes 5 us on a server and 40 us in a virtual machine, more if all cores are busy. */
 #define WAKE_MIN_NS 5000u
 #define WAKE_MAX_NS 40000u
-#define TURN_MAX_NS 1000000u /* longer the thread was kept from running */
-#define LEARN_SHIFT 3	     /* a new value counts an eighth */
-/* Little is touched of it; a program's thread-local variables lie in it too. */
+#define TURN_MAX_NS 1000000u /* a longer turn of the loop was a wait for a core */
+#define LEARN_SHIFT 3	     /* weight of a new measurement: 1/8 */
+/* The thread uses little of its stack, but the program's thread-local variables are part of it. */
 #define STACK_BYTES (256u * 1024u)
 
 uint64_t sampler_longest_ns = 10000000000u;
 
-static uint64_t wake_ns = WAKE_MIN_NS; /* what a wake takes here: so late its sleeps end */
-static uint64_t turn_ns; /* what it does between two sleeps takes: a system call for some queues */
+static uint64_t wake_ns = WAKE_MIN_NS; /* measured duration of a wake: how late the sleeps end */
+/* Measured duration of a turn of the loop without its sleep. A poll makes a system call for each
+ * queue that has drained. */
+static uint64_t turn_ns;
+/* Both atomic. `sleeping`: the thread begins a long sleep, or is in one. */
 static bool started;
 static bool sleeping;
-static bool asked;	 /* to look at everything once more before it sleeps long */
-static int wake_fd = -1; /* atomic */
+/* sampler_wake() was called: poll everything once more before a long sleep. */
+static bool asked;
+static int wake_fd = -1; /* eventfd that ends the sleep; atomic */
 
 void sampler_wake(void)
 {
@@ -72,8 +76,8 @@ void sampler_forget(void)
 	started = sleeping = asked = false;
 }
 
-/* The time is that of the look: whatever came before it, in this thread or while it
- * waited for the lock, is older. */
+/* Polls all queues. The clock is read under the lock, so that everything that happened before the
+ * poll, in this thread or while it waited for the lock, has an earlier time. */
 static uint64_t look(void)
 {
 	bool suspended = link_suspended() || hold_stands();
@@ -92,18 +96,20 @@ static bool barrier_everywhere(void)
 {
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
 		return true;
-	/* Not registered yet, which takes milliseconds: here nobody waits for it. */
+	/* Register if that has not been done. It takes milliseconds, but no other thread waits for
+	 * the sampler here. */
 	return errno == EPERM &&
 	       syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
 	       syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
 /*
- * Before a long sleep: flag, then look again, so that a doorbell of meanwhile is
- * seen, and a wish of meanwhile that only the other steps of the loop see. Before a
- * sleep that doorbells are to end, more is needed. A submitter moves the write pointer, then
- * reads the hot table; if its store was a plain one, the read may have passed it.
- * After a barrier in every running thread of the process that is over.
+ * Before a long sleep: sets `sleeping`, then polls again, so that a doorbell that was rung
+ * meanwhile is seen. If sampler_wake() was called meanwhile, the whole loop runs again.
+ *
+ * Before a sleep that only doorbells end, more is needed. A submitter moves the write pointer and
+ * then reads the table of active doorbells. If its store was a plain one, the read may have passed
+ * it. After a barrier in every running thread of the process, such a store is visible to the poll.
  */
 static uint64_t look_before_sleep(uint64_t after)
 {
@@ -119,13 +125,14 @@ static uint64_t look_before_sleep(uint64_t after)
 }
 
 /*
- * A program may close all that it has not opened itself, and use the numbers again.
- * What it has there may never be readable, so nothing but a look before each sleep
- * tells. Returns how long that may be: a wake of meanwhile may have found nothing.
+ * Returns the longest sleep that is allowed, in ns, and opens the eventfd again if the program has
+ * closed it or uses its number. A file of the program at that number might never become readable,
+ * so only a check before each sleep notices this. 0: a wake came meanwhile and may not have found
+ * the eventfd.
  *
- * Of what is closed during the sleep nobody is told: ppoll goes on waiting for the file,
- * which has no number any more to be written by. Therefore no sleep is without an end;
- * so many seconds, once, are what such a program loses.
+ * A close during the sleep is not reported: ppoll() goes on waiting for the file, which no longer
+ * has a number to be written by. Therefore no sleep is without an end; such a program loses this
+ * many seconds, once.
  */
 static uint64_t longest_sleep(void)
 {
@@ -141,7 +148,8 @@ static uint64_t longest_sleep(void)
 	return fd < 0 ? DEAF_NS : longest;
 }
 
-/* As long as the budget of close looks wants; 0: asked for, so at once. */
+/* Lengthens @after, the time until the next poll, where the budget of closely spaced polls is used
+ * up. 0 means a wake was requested and stays 0. */
 static uint64_t spare(uint64_t now_ns, uint64_t after)
 {
 	static struct budget budget;
@@ -156,6 +164,7 @@ static uint64_t spare(uint64_t now_ns, uint64_t after)
 	return next - now_ns;
 }
 
+/* Updates the mean *ns by a measurement, limited to least..most. */
 static void learn(uint64_t *ns, uint64_t took_ns, uint64_t least, uint64_t most)
 {
 	if (took_ns < least)
@@ -178,7 +187,8 @@ static void sleep_until(uint64_t now_ns, uint64_t until_ns)
 	if (until_ns < end_ns)
 		end_ns = until_ns;
 	n = poll_until_ns(fds, 3, end_ns);
-	/* Its limit of files is below the number of entries, which counts those without a file. */
+	/* EINVAL: the limit of open files is below the number of entries, which counts entries
+	 * without a file, too. */
 	if (n == -EINVAL)
 		sleep_until_ns(end_ns < now_ns + DEAF_NS ? end_ns : now_ns + DEAF_NS);
 	__atomic_store_n(&sleeping, false, __ATOMIC_SEQ_CST);
@@ -186,7 +196,7 @@ static void sleep_until(uint64_t now_ns, uint64_t until_ns)
 		learn(&wake_ns, clock_ns() - end_ns, WAKE_MIN_NS, WAKE_MAX_NS);
 	if (n <= 0)
 		return;
-	/* Reading what is the program's would take it away. */
+	/* Check first: reading a file of the program would take data from it. */
 	if (fds[0].revents && descriptor_is_ours(wake_fd))
 		(void)!read(wake_fd, &count, sizeof(count));
 	if (fds[1].revents)
@@ -201,7 +211,7 @@ static void *sampler(void *arg)
 
 	(void)arg;
 	prctl(PR_SET_NAME, "kfdshim");
-	prctl(PR_SET_TIMERSLACK, 1000ul); /* ns; by default a short sleep takes 50 us more */
+	prctl(PR_SET_TIMERSLACK, 1000ul); /* ns; the default makes a short sleep 50 us longer */
 	for (;;) {
 		__atomic_store_n(&asked, false, __ATOMIC_SEQ_CST);
 		now_ns = clock_ns();
@@ -216,7 +226,7 @@ static void *sampler(void *arg)
 		held_ns = hold_step(clock_ns());
 		if (held_ns < until_ns)
 			until_ns = held_ns;
-		/* A long sleep is broken off by the first doorbell. */
+		/* The first doorbell must end a long sleep. */
 		if (after > LONG_SLEEP_NS)
 			after = look_before_sleep(after);
 		learn(&turn_ns, clock_ns() - now_ns, 0, TURN_MAX_NS);
@@ -228,7 +238,8 @@ static void *sampler(void *arg)
 	return NULL;
 }
 
-/* Ready before the thread is: hooks of other threads may wake it at once. */
+/* The eventfd is opened before the thread starts, because hooks of other threads may wake it at
+ * once. */
 static int start_thread(void)
 {
 	sigset_t all, old;
@@ -245,7 +256,8 @@ static int start_thread(void)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	err = pthread_create(&thread, &attr, sampler, NULL);
-	if (err == EINVAL) { /* too small for this program's thread-local variables */
+	/* EINVAL: the stack is too small for the program's thread-local variables */
+	if (err == EINVAL) {
 		pthread_attr_destroy(&attr);
 		pthread_attr_init(&attr);
 		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agent's one thread, "kfdshim": looks at the queues' pointers while there
- * is something to look at, and keeps the link to the daemon.
+ * The sampler: the one thread of the agent, "kfdshim". It polls the pointers of the queues while
+ * that is needed, and serves the connection to the daemon, the peers and the holds.
  */
 #ifndef KFDSHIM_SHIM_SAMPLER_H
 #define KFDSHIM_SHIM_SAMPLER_H
 
 #include <stdint.h>
 
-/* Tests make it shorter. The longest sleep while there are queues; without, 6 times
- * that. */
+/* Longest sleep while there are queues; six times as long without queues. Tests make it shorter. */
 extern uint64_t sampler_longest_ns; /* 10 s */
 
-/* Starts the thread at the first call. All signals are blocked in it. If it
- * cannot be started, that is said, and nothing in this process is scheduled. */
+/* Starts the thread at the first call, with all signals blocked. If it cannot be started, that is
+ * logged, and nothing in this process is scheduled. Keeps errno. */
 void sampler_start(void);
-/* Ends its sleep, if it sleeps; if the program has closed what that takes, the sleep
- * lasts its time, and only that one. Any thread; keeps errno. */
+/* Makes the thread run its loop again soon: ends a long sleep; a sleep of at most 10 ms ends by
+ * itself. If the program has closed the eventfd for this, that one sleep lasts its full time. Any
+ * thread; keeps errno. */
 void sampler_wake(void);
-/* Fork child: there is no such thread here. */
+/* In a fork child: forgets the thread, which the child does not have. */
 void sampler_forget(void);
 
 #endif

@@ -12,25 +12,26 @@
 #include "shim/descriptor.h"
 #include "shim/device.h"
 
-#define GRACE_SHORTEST 1u /* 0 means the default on some kernels */
+#define GRACE_SHORTEST 1u /* 0 would mean the default on some kernels */
+/* Tries to suspend queues that are created meanwhile. */
 #define SUSPEND_TRIES 10
-#define HASTY_TRIES 4 /* without a pause */
+#define HASTY_TRIES 4 /* tries without a pause */
 #define PAUSE_NS 100000
 
 struct entry {
 	uint32_t id;
-	bool suspended; /* or flagged so by a failure */
+	bool suspended; /* or still flagged after a failure */
 };
 
 static struct {
 	const struct kfdshim_host *host;
-	int event_fd; /* ENABLE wants one; nobody reads it */
+	int event_fd; /* required by ENABLE; never read */
 	bool open, suspended;
 	uint32_t count;
 	struct entry queues[KFDABI_QUEUE_ARRAY_MAX];
 } self = {.event_fd = -1};
 
-/* The driver writes into these; pages that no queue needs are never touched. */
+/* Buffers for the driver. Static, so that pages that no queue needs are never touched. */
 static uint32_t call[KFDABI_QUEUE_ARRAY_MAX];
 static struct kfdabi_queue_snapshot snapshot[KFDABI_QUEUE_ARRAY_MAX];
 
@@ -54,8 +55,9 @@ static void set_suspended(bool suspended)
 	__atomic_store_n(&self.suspended, suspended, __ATOMIC_RELEASE);
 }
 
-/* Positive results are real: how many queues. Any living thread names the process;
- * its first one may have ended, and the driver knows no process by that (ESRCH). */
+/* Calls DBG_TRAP. A positive result is the number of queues. Any living thread can name the
+ * process; its first thread may have ended, and the driver finds no process by that number
+ * (ESRCH). */
 static int trap(struct kfdabi_dbg_trap *args)
 {
 	int r;
@@ -67,6 +69,7 @@ static int trap(struct kfdabi_dbg_trap *args)
 	return r < 0 ? -errno : r;
 }
 
+/* Records that no queue is suspended. */
 static void all_run(void)
 {
 	for (uint32_t i = 0; i < self.count; i++)
@@ -82,9 +85,9 @@ static void session_over(void)
 	set_open(false);
 }
 
-/* -EINVAL says that there is no session, and nothing else does. If there was one,
- * somebody else has ended it, which resumes everything. (Before Linux 6.12.103 that
- * needs no right.) */
+/* Calls GET_QUEUE_SNAPSHOT. -EINVAL means that there is no session; no other error does. If there
+ * was one, another process has ended it, which has resumed everything. (Before Linux 6.12.103
+ * ending it requires no right.) */
 static int call_snapshot(struct kfdabi_dbg_trap *args)
 {
 	int r = trap(args);
@@ -94,6 +97,7 @@ static int call_snapshot(struct kfdabi_dbg_trap *args)
 	return r;
 }
 
+/* Checks for a session by a snapshot without queues. Returns -EINVAL if there is none. */
 static int probe(void)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_GET_QUEUE_SNAPSHOT};
@@ -110,7 +114,7 @@ static const struct entry *entry_of(uint32_t id)
 	return NULL;
 }
 
-/* Which queues there are; clears their being new. */
+/* Reads the list of compute queues, and clears their flag "new". */
 static int take_snapshot(void)
 {
 	const uint64_t new_bit = kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW);
@@ -135,7 +139,7 @@ static int take_snapshot(void)
 		    s->queue_type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL)
 			continue;
 		fresh[count].id = s->queue_id;
-		/* A new queue of an old one's id is not the old one. */
+		/* A new queue with the id of an old one is not the old queue. */
 		fresh[count].suspended = old && old->suspended && !(s->exception_status & new_bit);
 		count++;
 	}
@@ -144,6 +148,7 @@ static int take_snapshot(void)
 	return 0;
 }
 
+/* Fills call[] with the ids of the queues in this state. Returns their number. */
 static uint32_t gather(bool suspended)
 {
 	uint32_t n = 0;
@@ -154,7 +159,8 @@ static uint32_t gather(bool suspended)
 	return n;
 }
 
-/* 0, -EAGAIN: some were skipped, or another negative errno. */
+/* Suspends the queues that are not suspended yet, once. Returns 0, -EAGAIN if the driver has
+ * skipped some (new ones), or another negative errno. */
 static int suspend_rest(void)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_SUSPEND_QUEUES};
@@ -180,7 +186,8 @@ static int suspend_rest(void)
 			result = -EIO;
 		else if (flags & KFDABI_QUEUE_INVALID && result == 0)
 			result = -EAGAIN;
-		/* After a failure of the firmware it stays flagged. */
+		/* After a failure of the firmware the queue stays flagged as suspended in the
+		 * driver. */
 		q->suspended = flags & KFDABI_QUEUE_ERROR || !(flags & KFDABI_QUEUE_INVALID);
 	}
 	return result;
@@ -222,7 +229,8 @@ int self_resume(void)
 	if (r < 0) {
 		int session = probe();
 
-		/* No session, or a runtime that is off: both have resumed all. */
+		/* Without a session, or with the runtime disabled, the driver has resumed
+		 * everything. */
 		if (session != -EINVAL && !(r == -EPERM && session >= 0))
 			return r;
 		all_run();
@@ -233,7 +241,7 @@ int self_resume(void)
 
 		if (!q->suspended)
 			continue;
-		/* INVALID is a queue that is gone. */
+		/* INVALID means that the queue is gone. */
 		q->suspended = call[next++] & KFDABI_QUEUE_ERROR;
 		if (q->suspended)
 			result = -EIO;
@@ -259,12 +267,12 @@ static void end_session(void)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_DISABLE};
 
-	trap(&args); /* resumes everything, also what RESUME could not */
+	trap(&args); /* resumes everything, also queues that RESUME could not */
 	session_over();
 }
 
-/* Queues that were there before the session go through a suspend and a resume,
- * so that their state is known: ENABLE was seen to leave them stopped. */
+/* Suspends and resumes queues that existed before the session, so that their state is known: ENABLE
+ * was seen to leave them stopped. */
 static int settle(void)
 {
 	int err = take_snapshot(), undo;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A debug session of this process on itself (DBG_TRAP; the driver asks for no
- * ptrace right when target and caller are one): how its compute queues are
- * taken off the GPU and given back from within.
+ * Self session: a debug session of this process on itself (DBG_TRAP). The driver requires no ptrace
+ * right when caller and target are the same process. It takes the compute queues off the GPU and
+ * gives them back from within.
  *
- * The driver's rules that shape this (kfd_debug.c, kfd_chardev.c and
+ * Rules of the driver that shape this module (kfd_debug.c, kfd_chardev.c and
  * kfd_device_queue_manager.c of Linux 6.5 to 7.3):
- * - ENABLE succeeds when nothing was armed: runtime state 1 alone counts.
- * - A queue is born "new"; SUSPEND skips it, marked INVALID, until a snapshot
- *   has cleared that.
- * - A suspended queue's DESTROY_QUEUE sleeps until RESUME; a runtime disable
- *   with a session open sleeps until a debugger answers, so it has to be closed
- *   before.
+ * - ENABLE succeeds even if the runtime is not enabled and nothing was armed. Only the runtime
+ *   state 1 that it returns means that the session works.
+ * - A queue is created with the flag "new". SUSPEND skips such a queue and marks it INVALID, until
+ *   a snapshot has cleared the flag.
+ * - DESTROY_QUEUE of a suspended queue sleeps until RESUME. A runtime disable with an open session
+ *   sleeps until a debugger answers, so the session has to be closed before.
  *
- * Threads: one call at a time (the lock of hold.c), but self_is_open and
- * self_is_suspended, which are for any thread. No call allocates.
+ * Threads: one call at a time (the lock of hold.c), except self_is_open() and self_is_suspended(),
+ * which any thread may call. No call allocates memory.
  */
 #ifndef KFDSHIM_SHIM_SELF_H
 #define KFDSHIM_SHIM_SELF_H
@@ -23,26 +23,42 @@
 
 #include "preload/agent.h"
 
-/* Opens the session; the device is kept (device.h), and the runtime has been enabled.
- * 0, also if it is open; or a negative errno, and nothing is left behind. -EALREADY: somebody else's session is there. */
+/*
+ * Opens the session, if it is not open. The device is kept (device.h) and the runtime is enabled.
+ *
+ * Returns 0, or a negative errno; nothing is left behind then.
+ * - -EALREADY: another debugger has a session on this process.
+ * - -EBUSY: the runtime is not enabled, or a queue keeps the flag "new".
+ */
 int self_open(const struct kfdshim_host *host);
-/* Resumes, and ends it. */
+/* Resumes all queues and closes the session, if it is open. */
 void self_close(void);
+/* Returns true while the session is open, as far as is known. Any thread. */
 bool self_is_open(void);
 
-/* All compute queues in one call. 0, or a negative errno; self_resume() after
- * that too. -EIO: the firmware failed; -EBUSY: a queue stays new; -EINVAL, and it is
- * not open any more: somebody else has ended the session. */
+/*
+ * Suspends all compute queues in one driver call.
+ *
+ * Returns 0, or a negative errno. The caller then calls self_resume(), because some queues may be
+ * suspended.
+ * - -EIO: the firmware has failed.
+ * - -EBUSY: a queue keeps the flag "new".
+ * - -EINVAL, and self_is_open() is false: another process has ended the session.
+ */
 int self_suspend(void);
-/* Exactly what was suspended. 0 also if the session is gone. */
+/* Resumes exactly the queues that were suspended.
+ * Returns 0, also if the session is gone, or a negative errno. */
 int self_resume(void);
+/* Returns true if queues may be suspended. Any thread. */
 bool self_is_suspended(void);
-/* 0: the session is there. -EINVAL: it was, and is not open any more. */
+/* Checks whether the session still exists.
+ * Returns 0; -EINVAL if another process has ended it, and it is no longer open then; or another
+ * negative errno if the check itself has failed. */
 int self_check(void);
-/* After a creation of a queue: it is new no longer. */
+/* After a queue was created: clears its flag "new". Returns 0 or a negative errno. */
 int self_collect(void);
 
-/* Fork child: the parent's session is not this process's. */
+/* In a fork child: forgets the session, which is the parent's. */
 void self_forget(void);
 
 #endif

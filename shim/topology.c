@@ -38,7 +38,7 @@ static int read_file(int node, const char *name, char *text, size_t size)
 	return 0;
 }
 
-/* The next GPU's node from *node on, which becomes the one after it. */
+/* Finds the next GPU from node *node on and reads its files; *node becomes the number after it. */
 static bool next_gpu(int *node, struct node_files *files)
 {
 	char text[32];
@@ -88,7 +88,7 @@ uint64_t topology_capability(uint32_t gpu_id)
 bool topology_saves_waves(void)
 {
 	enum { UNREAD, SAVED, LOST };
-	static int known; /* atomic */
+	static int known; /* result of the first call; atomic */
 	char why[CWSR_WHY];
 
 	if (__atomic_load_n(&known, __ATOMIC_RELAXED) == UNREAD) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The driver's topology in sysfs: what a node says of itself. A node that the device
- * cgroup keeps from this process is as if it were not there. Each call opens and
- * reads files: for the creation of a queue, not for a hook. Any thread; errno is not
- * kept.
+ * Reads the driver's topology in sysfs. A node that the device cgroup hides from this process
+ * counts as absent. Each call opens and reads files, so these functions are for the creation of a
+ * queue and not for a hot hook. Any thread; errno is not kept.
  */
 #ifndef KFDSHIM_SHIM_TOPOLOGY_H
 #define KFDSHIM_SHIM_TOPOLOGY_H
@@ -11,12 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The node's `capability`; 0: no such node. */
+/* Returns the node's `capability` property; 0: there is no such node. */
 uint64_t topology_capability(uint32_t gpu_id);
-/* May queues be taken off the GPU, that is, does the driver save running waves (common/cwsr.h)? Read at
- * the first call, which says so if it does not; later ones cost nothing. */
+/* Returns true if queues can be taken off the GPU, that is, if the driver saves running waves
+ * (common/cwsr.h). The first call reads files, and logs if it is not so; later calls cost
+ * nothing. */
 bool topology_saves_waves(void);
-/* The gpu_id of the node whose render node has this minor number; 0: none. */
+/* Returns the gpu_id of the node whose render node has this minor number; 0: there is none. */
 uint32_t topology_gpu_of_render(unsigned minor);
 
 #endif

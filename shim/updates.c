@@ -12,12 +12,15 @@
 #include "shim/queues.h"
 
 #define LOWEST 0u
-#define PERCENT 0xffu /* of queue_percentage; the byte above is a PM4 queue's XCC */
+/* Mask of the percentage in queue_percentage. The byte above it is a PM4 queue's XCC. */
+#define PERCENT 0xffu
 
-/* After the lock of hold.c, before the agent's: what the driver was told and what
- * is in the table change together. */
+/* Taken after the lock of hold.c and before the agent's lock. The values that the driver has and
+ * those in the table change together under it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* The values that the driver gets now. */
 static enum updates_as told_as;
+/* Atomic: queues may be stopped. */
 static bool stand;
 static struct kfd_ioctl_update_queue_args updates[QUEUES_MAX];
 
@@ -26,6 +29,7 @@ bool updates_stand(void)
 	return __atomic_load_n(&stand, __ATOMIC_ACQUIRE);
 }
 
+/* Replaces the runtime's values by those that the driver is to get. */
 static void merge(struct kfd_ioctl_update_queue_args *args)
 {
 	if (told_as == UPDATES_LOWEST)
@@ -34,7 +38,8 @@ static void merge(struct kfd_ioctl_update_queue_args *args)
 		args->queue_percentage &= ~PERCENT;
 }
 
-/* What the driver has yet to be told. */
+/* Fills updates[] with the queues whose values the driver does not have yet. Returns their
+ * number. */
 static uint32_t gather(void)
 {
 	uint32_t n = 0;
@@ -61,6 +66,7 @@ static uint32_t gather(void)
 	return n;
 }
 
+/* Records what the driver has accepted. */
 static void done(const struct kfd_ioctl_update_queue_args *args)
 {
 	struct queue *q;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Holding back by UPDATE_QUEUE: level weight (while held, the compute queues have
- * the lowest priority), and level self where KFDSHIM_UPDATE_QUEUE asks for it
- * (they are stopped: percentage 0, by which the driver takes a queue off the GPU,
- * saves its waves and lets DESTROY_QUEUE pass).
+ * Holds the process back by UPDATE_QUEUE. Two uses:
+ * - level weight: while held, the compute queues have the lowest priority;
+ * - level self if KFDSHIM_UPDATE_QUEUE enables it: the compute queues are stopped (percentage 0).
+ *   The driver then takes them off the GPU, saves their waves, and DESTROY_QUEUE does not sleep.
  *
- * UPDATE_QUEUE sets ring, percentage and priority together, so ours are merged with
- * the runtime's own: what it says is kept in the table (queues.h), the driver is
- * told something else instead while the process is held, and its last word after.
- * A queue that the runtime has stopped itself therefore stays stopped, and one that
- * it starts again starts when the process is released.
+ * UPDATE_QUEUE sets ring, percentage and priority together, so these values are merged with the
+ * runtime's own. The runtime's values are kept in the table (queues.h). While the process is held
+ * the driver gets other values; after the release it gets the runtime's last values. A queue that
+ * the runtime has stopped itself therefore stays stopped, and a queue that the runtime starts
+ * meanwhile starts when the process is released.
  *
- * Each changed queue costs one bounce of its node (kfd_device_queue_manager.c), so
- * the driver is told only what it was not told last.
+ * Each changed queue costs one runlist update ("bounce") of its node (kfd_device_queue_manager.c),
+ * so a value that the driver has already is not sent again.
  */
 #ifndef KFDSHIM_SHIM_UPDATES_H
 #define KFDSHIM_SHIM_UPDATES_H
@@ -23,23 +23,29 @@
 
 struct kfd_ioctl_update_queue_args;
 
+/* The values that the driver gets: the runtime's own, lowest priority, or percentage 0. */
 enum updates_as { UPDATES_AS_SAID, UPDATES_LOWEST, UPDATES_STOPPED };
 
-/* For all compute queues of the first context, also those that are new: again with
- * the same `as`, only these are told. Under the lock of hold.c, which a
- * DESTROY_QUEUE takes first: none of the queues can go meanwhile. 0, or the first
- * negative errno; all are tried. A queue that the driver does not know, or that a
- * reset has taken, is said to be so and counts as done. */
+/*
+ * Sends the values of @as for all compute queues of the primary context. Another call with the same
+ * @as sends them only for queues that are new or have changed. @fd is the device.
+ *
+ * A queue that the driver does not have, or that a GPU reset has destroyed, is logged and counts as
+ * done. Under the lock of hold.c, which each DESTROY_QUEUE takes first, so that no queue is
+ * destroyed meanwhile.
+ * Returns 0, or the first negative errno after all queues were tried.
+ */
 int updates_set(const struct kfdshim_host *host, int fd, enum updates_as as);
-/* Any thread: queues may be stopped, by the above alone. */
+/* Returns true if updates_set() may have stopped queues. Any thread. */
 bool updates_stand(void);
 
-/* Around the runtime's own UPDATE_QUEUE, until what it said is in the table.
- * begin: *args becomes what the driver is to be told. Not under the agent's lock. */
+/* Around an UPDATE_QUEUE of the runtime, until its values are in the table. Begin takes the lock of
+ * this module and, if @compute is set, replaces *args by the values that the driver is to get. End
+ * releases the lock. Not under the agent's lock. */
 void updates_begin(struct kfd_ioctl_update_queue_args *args, bool compute);
 void updates_end(void);
 
-/* Fork child. */
+/* In a fork child: nothing is held. */
 void updates_forget(void);
 
 #endif

@@ -15,25 +15,27 @@
 #include "shim/link_lane.h"
 #include "shim/memory.h"
 
-#define PAGE 4096u /* the driver's; sizes are rounded up to it */
+#define PAGE 4096u /* page size of the driver; sizes are rounded up to it */
 #define FIRST_ROOM 256u
 
-/* Handles are a KFD context's own. */
+/* One allocation. Its key is handle and context, because each KFD context has handles of its
+ * own. */
 #define PAGES_BITS 50
 struct buffer {
 	uint64_t handle;
-	uint64_t pages : PAGES_BITS, context : 6, place : 8; /* place: node + 1; 0: a free one */
+	/* place: index in nodes[] + 1; 0: free entry */
+	uint64_t pages : PAGES_BITS, context : 6, place : 8;
 };
 _Static_assert(LANE_NODES < 1u << 8 && CONTEXT_UNSEEN < 1u << 6, "they fit");
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* All under `lock`; `nodes` is also read, field by field, by vram_publish. */
+/* All protected by `lock`; vram_publish() also reads single fields of `nodes` without it. */
 static struct {
-	uint32_t gpu_id; /* 0: free */
+	uint32_t gpu_id; /* 0: free entry */
 	uint64_t bytes;
 } nodes[LANE_NODES];
-static struct buffer *buffers; /* open addressing, by handle */
+static struct buffer *buffers; /* hash table with open addressing, key: handle */
 static size_t room, used;
 
 static size_t place(uint64_t handle)
@@ -41,7 +43,7 @@ static size_t place(uint64_t handle)
 	return (size_t)((handle * 0x9e3779b97f4a7c15ull) >> 32) & (room - 1);
 }
 
-/* Where this handle is, or else the free place that ends the search. */
+/* Returns the index of this handle, or of the free entry where the search ends. */
 static size_t find(uint32_t context, uint64_t handle)
 {
 	size_t i = place(handle);
@@ -92,7 +94,7 @@ static bool insert(struct buffer buffer)
 	if (used + 1 > room / 2 && !grow())
 		return false;
 	i = find(buffer.context, buffer.handle);
-	if (buffers[i].place) /* the old one is gone without a FREE that we saw */
+	if (buffers[i].place) /* the old one was freed by a call that was not seen */
 		give_back(buffers[i]);
 	else
 		used++;
@@ -100,7 +102,8 @@ static bool insert(struct buffer buffer)
 	return true;
 }
 
-/* The entries after a freed one may have come by its place: they move up. */
+/* Removes an entry and returns it; all zero: not found. Entries after the removed one may have been
+ * placed past it, so they move up. */
 static struct buffer take(uint32_t context, uint64_t handle)
 {
 	struct buffer none = {0}, found;
@@ -124,7 +127,7 @@ static struct buffer take(uint32_t context, uint64_t handle)
 	return found;
 }
 
-/* LANE_NODES: no room for another. */
+/* Returns the index of a GPU in nodes[], appending it if it is new; LANE_NODES: no room. */
 static uint32_t node_of(uint32_t gpu_id)
 {
 	static bool reported;
@@ -151,7 +154,8 @@ static void publish(uint32_t node)
 	agent_unlock();
 }
 
-/* Before the driver is asked, so that two threads cannot both take the last. */
+/* Adds the bytes before the call is forwarded, so that two threads cannot both get the last of
+ * them. Returns false if they are beyond the limit. */
 static bool reserve(uint32_t node, uint64_t bytes)
 {
 	uint64_t sum;
@@ -172,7 +176,7 @@ static void refused(uint32_t gpu_id, uint64_t bytes)
 	    (unsigned long long)(config.vram_limit_bytes - nodes[node_of(gpu_id)].bytes));
 }
 
-/* Bytes that this call takes; 0: none of VRAM, or not to be counted. */
+/* Returns the bytes that this call allocates; 0: not VRAM, or not counted. */
 static uint64_t bytes_of(const struct kfd_ioctl_alloc_memory_of_gpu_args *args)
 {
 	uint64_t bytes = args->size;
@@ -185,7 +189,7 @@ static uint64_t bytes_of(const struct kfd_ioctl_alloc_memory_of_gpu_args *args)
 					 : (bytes + PAGE - 1) & -(uint64_t)PAGE;
 }
 
-/* The driver has answered: it is a buffer (still), or its bytes are free again. */
+/* After the driver call: the buffer exists (still), or its bytes are free again. */
 static void settle(struct buffer buffer, bool is_there)
 {
 	pthread_mutex_lock(&lock);
@@ -247,8 +251,8 @@ int vram_free(const struct kfdshim_host *host, int fd, unsigned long request, vo
 	struct buffer buffer = {0};
 	int result, err;
 
-	/* Out of the table before the call: the driver may give the handle to
-	 * another thread before this one is back. Its bytes count until then. */
+	/* Remove the entry before the call, because the driver may give the handle to another
+	 * thread before this one has returned. The bytes count until then. */
 	if (memory_read_mapped(&args, (uintptr_t)arg, sizeof(args))) {
 		pthread_mutex_lock(&lock);
 		buffer = take(context_of(fd), args.handle);
@@ -268,7 +272,7 @@ void vram_context_ended(uint32_t context)
 	struct buffer gone;
 
 	pthread_mutex_lock(&lock);
-	/* What moves up comes to a place that is looked at next. */
+	/* take() moves later entries up, so the same index is checked again. */
 	for (size_t i = 0; i < room;) {
 		if (!buffers[i].place || buffers[i].context != context) {
 			i++;

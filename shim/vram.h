@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Device memory of this process: how much of it each node has given, and the
- * limit of KFDSHIM_VRAM_LIMIT, which holds for each node by itself.
+ * VRAM of this process: counts how much was allocated on each node, and enforces
+ * KFDSHIM_VRAM_LIMIT, which applies to each node separately.
  *
- * Counted is what the driver counts for this process (kfd_chardev.c, the
- * `vram_<gpuid>` of sysfs): ALLOC_MEMORY_OF_GPU with the VRAM flag, in whole
- * pages, half of it for AQL queue memory, which is mapped twice. An imported
- * dmabuf costs whoever allocated it. Memory that the driver gives by other ways
- * (SVM ranges, DRM buffers) is neither counted nor limited.
+ * The count follows the driver's own (kfd_chardev.c, the `vram_<gpuid>` of sysfs):
+ * ALLOC_MEMORY_OF_GPU with the VRAM flag, in whole pages; AQL queue memory counts half of its size,
+ * because it is mapped twice. An imported dmabuf counts for the process that allocated it. Memory
+ * that the driver allocates by other calls (SVM ranges, DRM buffers) is neither counted nor
+ * limited.
  *
- * Any thread; one lock, held for memory accesses alone, never with the agent's
- * lock taken before it.
+ * Threads: any. One lock, held for memory accesses only. The agent's lock is taken within it, never
+ * before it.
  */
 #ifndef KFDSHIM_SHIM_VRAM_H
 #define KFDSHIM_SHIM_VRAM_H
@@ -19,18 +19,20 @@
 
 #include "preload/agent.h"
 
-/* Forward the call, but an allocation beyond the limit: ENOMEM, as of a full
- * node, and the driver never learns of it. */
+/* Forwards an ALLOC_MEMORY_OF_GPU and counts it. An allocation beyond the limit is not forwarded
+ * and fails with ENOMEM, as on a full node.
+ * Returns as ioctl(): 0, or -1 with errno. */
 int vram_alloc(const struct kfdshim_host *host, int fd, unsigned long request, void *arg);
+/* Forwards a FREE_MEMORY_OF_GPU and counts it. Returns as ioctl(). */
 int vram_free(const struct kfdshim_host *host, int fd, unsigned long request, void *arg);
 
-/* A context has ended, and its memory with it. Not with the agent's lock. */
+/* A KFD context has ended, so its memory is free. Not under the agent's lock. */
 void vram_context_ended(uint32_t context);
 
-/* Under the agent's lock: all nodes' bytes into the lane. */
+/* Publishes the bytes of all nodes to the client's shared memory. Under the agent's lock. */
 void vram_publish(void);
 
-/* Fork child: the memory is its parent's. */
+/* In a fork child: counts nothing, because the memory is the parent's. */
 void vram_forget(void);
 
 #endif
