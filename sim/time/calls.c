@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * syscall(2): a program's own waits by number. And the filters that a program installs for
- * itself: what this library needs is allowed in front of them.
+ * syscall() and prctl(): waits that a program makes by system call number, and seccomp filters that
+ * a program installs for itself. Such a filter gets a prefix that allows what this library needs.
  */
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -20,8 +20,8 @@
 
 #include "sim/time/library.h"
 
-/* FUTEX_WAIT's time is relative, FUTEX_WAIT_BITSET's absolute; only the bit set that matches
- * every wake can be served. */
+/* Returns true for futex waits with a time-out. The time of FUTEX_WAIT is relative, that of
+ * FUTEX_WAIT_BITSET absolute. Only the bit set that matches every wake can be served. */
 static bool is_timed_futex(const long a[6])
 {
 	int command = (int)a[1] & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
@@ -42,8 +42,8 @@ static long timed_futex(const long a[6])
 			   relative ? deadline_after(to_ns(t)) : deadline_of(clock, t));
 }
 
-/* The time is absolute; with as many words as the kernel takes none is left for the end of the time,
- * and the wait is the kernel's. */
+/* futex_waitv() with an absolute time. If the program passes as many words as the kernel takes, no
+ * word is left for the end of the time, and the kernel waits in real time. */
 static long timed_futex_waitv(const long a[6])
 {
 	const struct timespec *t = (const struct timespec *)a[3];
@@ -63,8 +63,8 @@ static long selected(const long a[6], const struct timespec *t, const sigset_t *
 	return pselect((int)a[0], (fd_set *)a[1], (fd_set *)a[2], (fd_set *)a[3], t, mask);
 }
 
-/* Returns as the C library does. What is left of a time is written by select() alone: that of the
- * others may lie in memory that cannot be written, which the kernel passes over. */
+/* Returns as the C library does. Only select() writes what is left of the time: the time of the
+ * other calls may lie in read-only memory, which the kernel tolerates. */
 static long wait_for_events(long nr, const long a[6])
 {
 	const struct timespec *t = (const struct timespec *)(nr == SYS_ppoll ? a[2] : a[3]);
@@ -93,7 +93,8 @@ static long wait_for_events(long nr, const long a[6])
 	}
 }
 
-/* syscall() is no cancellation point, as these functions are. */
+/* Calls @wait without being a cancellation point, because syscall() is none but these functions
+ * are. Returns the result or a negative errno. */
 static long uncancelled(long (*wait)(long nr, const long a[6]), long nr, const long a[6])
 {
 	int state;
@@ -120,7 +121,8 @@ static long sleep_by_number(long nr, const long a[6])
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1),                                           \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-/* Whatever is not allowed here goes on to the program's filter, which follows. */
+/* Prefix of a program's filter. A call that it does not allow goes on to the program's filter,
+ * which follows it. */
 static const struct sock_filter ours[] = {
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 27),
@@ -142,6 +144,7 @@ static const struct sock_filter ours[] = {
 };
 #define OURS (sizeof(ours) / sizeof(*ours))
 
+/* Installs the program's filter behind the prefix. Returns as raw(). */
 static long install(long nr, const long a[6], const struct sock_fprog *program)
 {
 	struct sock_filter code[BPF_MAXINSNS];
@@ -155,6 +158,7 @@ static long install(long nr, const long a[6], const struct sock_fprog *program)
 	return raw(nr, a[0], a[1], (long)&longer, a[3], a[4], a[5]);
 }
 
+/* Serves a call in virtual time, or passes it to the kernel. Returns as raw(). */
 static long served(long nr, const long a[6])
 {
 	switch (nr) {

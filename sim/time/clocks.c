@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * The clocks. A thread that reads them again and again while no time passes would wait for
- * ever, because its own running keeps time still: after SPIN_LOOKS looks it sleeps for a
- * moment that grows from STEP_MIN_NS to STEP_MAX_NS, or until a GPU has written to memory.
+ * Clocks. A thread that reads a clock again and again while no time passes would wait forever,
+ * because the clock stands still as long as the thread runs. After SPIN_LOOKS readings it therefore
+ * sleeps for a time that grows from STEP_MIN_NS to STEP_MAX_NS, or until a GPU has written to
+ * memory.
  *
- * CLOCK_MONOTONIC_RAW goes on by itself while it is read, RAW_SPEED times as fast as this machine's
- * time. The HSA runtime measures the processor's time stamp counter with it, for 1 ms, and from then
- * on spins for 200 us of that counter before each wait that blocks, and measures time-outs by it. The
- * counter is not virtual, so these spins are real time in which virtual time stands still: the faster
- * the counter seems to be, the shorter they are, and the sooner a time-out is over (hsa.c). Where the
- * machine takes the core away during the measurement, the counter must not seem slow.
+ * CLOCK_MONOTONIC_RAW advances while it is read, RAW_SPEED times as fast as the host's time. The
+ * HSA runtime uses it for 1 ms to measure the processor's time stamp counter. From then on it spins
+ * for 200 us of that counter before each wait that blocks, and measures time-outs by it. The
+ * counter is not virtual, so these spins take real time in which virtual time stands still. The
+ * faster the counter seems to be, the shorter these spins are, and the sooner a time-out is over
+ * (hsa.c). RAW_SPEED is large, so that the counter does not seem slow even if the host takes the
+ * core away during the measurement.
  */
 #include <sched.h>
 #include <stddef.h>
@@ -18,14 +20,18 @@
 
 #include "sim/time/library.h"
 
+/* Readings in a row without passing time after which a thread counts as spinning. */
 #define SPIN_LOOKS 10000u
-#define SPIN_AGAIN 200u /* looks until a thread that was spinning is so again */
+#define SPIN_AGAIN 200u /* readings until a thread that was spinning counts as spinning again */
+/* Weight of a sched_yield(), in readings. */
 #define YIELD_LOOKS 10u
 #define STEP_MIN_NS 10000u
 #define STEP_MAX_NS 100000u
-#define RAW_LOOKS 100u /* until the raw clock goes on */
+#define RAW_LOOKS 100u /* readings until the raw clock advances by itself */
 #define RAW_SPEED 1000u
 
+/* Of the calling thread: time at the last reading, weight of the readings since time passed, last
+ * pause. */
 static __thread struct {
 	uint64_t seen_ns;
 	unsigned looks;
@@ -36,7 +42,9 @@ void clock_looked(unsigned weight)
 {
 	uint64_t now = now_ns();
 
-	/* Time that passes while this thread looks is passed by others, unless it has slept. */
+	/* If time passes between two readings, this thread does not stop the clock, so the count
+	 * starts again. That does not hold if the time passed in a pause of this thread (step_ns is
+	 * not 0). */
 	if (now != spin.seen_ns && !spin.step_ns)
 		spin.looks = 0;
 	spin.seen_ns = now;
@@ -98,6 +106,7 @@ uint64_t deadline_of(clockid_t clock, const struct timespec *at)
 	return ns > offset ? ns - offset : 0;
 }
 
+/* Returns CLOCK_MONOTONIC_RAW of the host, ns. */
 static uint64_t machine_ns(void)
 {
 	struct timespec t;
@@ -106,7 +115,8 @@ static uint64_t machine_ns(void)
 	return to_ns(&t);
 }
 
-/* Ahead of the world's clock, the more the longer a thread of this process has read it at once. */
+/* Returns CLOCK_MONOTONIC_RAW, ns. It runs ahead of CLOCK_MONOTONIC, the more the longer threads of
+ * this process have read it in one go. */
 static uint64_t raw_now_ns(void)
 {
 	static _Atomic uint64_t ahead_ns;
@@ -129,7 +139,7 @@ static uint64_t raw_now_ns(void)
 	return now + atomic_load(&ahead_ns);
 }
 
-/* The clocks of CPU time are those of the machine. */
+/* Returns false for clocks of CPU time, which stay those of the host. */
 static bool is_virtual(clockid_t clock)
 {
 	return clock >= 0 && clock != CLOCK_PROCESS_CPUTIME_ID &&

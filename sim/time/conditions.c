@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Condition variables of our own in the program's pthread_cond_t. glibc waits within itself,
- * where no other symbol can step in, so none of its functions may work on the same object:
- * all of them are here.
+ * Condition variables, implemented anew in the program's pthread_cond_t. glibc waits inside its own
+ * functions, where no other symbol can be put in between. So none of its functions may work on the
+ * same object, and all of them are replaced here.
  *
- * A wait sleeps while `sequence` is what it was when the mutex was given up; signal and
- * broadcast change it. Waits may end without a signal, as POSIX allows. All zero is
+ * A wait sleeps while `sequence` has the value that it had when the mutex was released; signal and
+ * broadcast change it. A wait may end without a signal, as POSIX allows. All zero is
  * PTHREAD_COND_INITIALIZER.
  */
 #include <limits.h>
@@ -19,9 +19,9 @@
 
 struct condition {
 	uint32_t sequence;
-	uint32_t waiters; /* two each, and one while it is being destroyed */
-	int clock;	  /* of pthread_cond_timedwait(): CLOCK_REALTIME is 0 */
-	uint32_t shared;  /* by several processes */
+	uint32_t waiters; /* 2 for each waiter, plus 1 while it is being destroyed */
+	int clock;	  /* clock of pthread_cond_timedwait(); CLOCK_REALTIME is 0 */
+	uint32_t shared;  /* used by several processes */
 };
 _Static_assert(sizeof(struct condition) <= sizeof(pthread_cond_t), "pthread_cond_t");
 _Static_assert(CLOCK_REALTIME == 0, "the clock of PTHREAD_COND_INITIALIZER");
@@ -52,8 +52,8 @@ static long futex_of(const struct condition *c, uint32_t *word, int command, uin
 		   0, 0);
 }
 
-/* POSIX allows it, and to use the memory anew, as soon as the waiters were woken: they may not
- * have left yet. */
+/* POSIX allows destroying the condition, and reusing its memory, as soon as the waiters were woken.
+ * They may not have left yet, so wait for them. */
 EXPORT int pthread_cond_destroy(pthread_cond_t *cond)
 {
 	struct condition *c = in(cond);
@@ -89,7 +89,7 @@ struct waiter {
 	pthread_mutex_t *mutex;
 };
 
-/* Touches the condition for the last time. */
+/* Ends a wait; the condition is not accessed afterwards. */
 static void sign_off(struct condition *c)
 {
 	bool shared = c->shared;
@@ -99,7 +99,7 @@ static void sign_off(struct condition *c)
 		    INT_MAX, 0, 0, 0);
 }
 
-/* Also if the thread is cancelled in its wait. */
+/* Cleanup of a wait; runs also if the thread is cancelled in it. */
 static void leave(void *arg)
 {
 	const struct waiter *waiter = arg;
@@ -122,7 +122,8 @@ static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t dea
 		return r;
 	}
 	pthread_cleanup_push(leave, &waiter);
-	/* What happens in between touches nothing that a cancellation could break. */
+	/* Nothing between the two calls changes state that a cancellation could leave
+	 * inconsistent. */
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
 	r = futex_until(&c->sequence, sequence, c->shared, deadline_ns);
 	pthread_setcanceltype(type, NULL);
@@ -149,7 +150,7 @@ EXPORT int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t
 	return pthread_cond_clockwait(cond, mutex, in(cond)->clock, at);
 }
 
-/* threads.h */
+/* The functions of threads.h. */
 static pthread_cond_t *as_pthread(cnd_t *cond)
 {
 	return (pthread_cond_t *)(void *)cond;

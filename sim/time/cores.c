@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Where the world's threads take turns they share one core (sim/host/cores.h), and one that left
- * it, or had another policy, would run beside the others. Programs ask for that: the HSA runtime
- * allows its threads all cores, kfdschedd asks for real-time priority. The calls return success.
+ * With --seed the threads of the simulation take turns on one core (sim/host/cores.h). A thread
+ * that left that core, or had another policy, would run beside the others. Programs try both: the
+ * HSA runtime allows its threads all cores, and kfdschedd sets a real-time priority. These calls
+ * then do nothing and return success.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Calls of the GPUs' drivers, /dev/kfd and /dev/dri: charged, and if time has passed in one, it
- * has slept. The numbers of their commands name them; the supervisor serves the calls.
+ * ioctl() of the GPU drivers, /dev/kfd and /dev/dri, recognised by command number; the supervisor
+ * serves the calls. Each call is charged; if time has passed in a call, the thread has slept, and a
+ * wake is charged as well.
  *
- * ROCr 6.4 has a thread that waits for events again and again without ever sleeping, on real
- * GPUs too, because the age that it passes stays behind the event's. After SPIN_CALLS such calls
- * the thread sleeps before each, until a GPU or a program does something that it could wait for,
- * at most for a time that grows from STEP_MIN_NS to STEP_MAX_NS.
+ * ROCr 6.4 has a thread that waits for events again and again without ever sleeping, on real GPUs
+ * too, because the event age that it passes stays behind the event's. After SPIN_CALLS such calls
+ * the thread sleeps before each further one, until a GPU or a program does something for which it
+ * could wait. The sleep grows from STEP_MIN_NS to at most STEP_MAX_NS.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +22,8 @@
 #define STEP_MAX_NS 1000000u
 
 static __thread struct {
-	unsigned calls; /* in a row that have not slept */
+	unsigned calls; /* calls in a row that have not slept */
+	/* last pause, ns; 0: none */
 	uint64_t step_ns;
 } spin __attribute__((tls_model("initial-exec")));
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Active waits for a signal of the HSA runtime. The runtime measures them by the processor's
- * time stamp counter, which is not virtual, and looks at memory meanwhile, so time would stand
- * still for as long as they last. Here the thread sleeps, and looks again whenever a GPU has
- * written to memory, and now and then because another thread may have.
+ * Waits for signals of the HSA runtime. An active wait of the runtime measures its time-out by the
+ * processor's time stamp counter, which is not virtual, and polls memory meanwhile, so virtual time
+ * would stand still for as long as it lasts. Here the thread sleeps instead, and checks the signal
+ * whenever a GPU has written to memory, and from time to time, because another thread may have
+ * written it.
  *
- * A wait that may block is the runtime's own, again until the time is over. The prototypes are
- * those of hsa.h, where a signal is a 64-bit handle; this library is not linked with the runtime.
+ * A wait that may block is left to the runtime, repeatedly until the time is over. The prototypes
+ * are those of hsa.h, where a signal is a 64-bit handle; this library is not linked with the
+ * runtime.
  */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -30,7 +32,7 @@ int64_t hsa_signal_wait_relaxed(uint64_t, unsigned, int64_t, uint64_t, unsigned)
 int64_t hsa_signal_wait_acquire(uint64_t, unsigned, int64_t, uint64_t, unsigned);
 int64_t hsa_signal_wait_scacquire(uint64_t, unsigned, int64_t, uint64_t, unsigned);
 
-/* The runtime's function: of a library that was loaded for one other library alone, too. */
+/* Finds a function of the runtime, also if the runtime was loaded with RTLD_LOCAL. */
 static void *runtime(const char *name)
 {
 	void *found = dlsym(RTLD_NEXT, name), *handle;
@@ -64,6 +66,7 @@ static load_function *find_load(void)
 	return load;
 }
 
+/* Waits until the condition is met or until @until, ns. Returns the last value. */
 static int64_t wait_active(uint64_t signal, unsigned condition, int64_t wanted, uint64_t until)
 {
 	load_function *load = find_load();
@@ -78,7 +81,7 @@ static int64_t wait_active(uint64_t signal, unsigned condition, int64_t wanted, 
 	}
 }
 
-/* The time-out that the runtime gets; the shorter the nearer the end is. */
+/* Returns the time-out to pass to the runtime: shorter, the nearer the end is. */
 static uint64_t part_of(uint64_t timeout_ns)
 {
 	uint64_t part = timeout_ns / BLOCK_PARTS;
@@ -88,10 +91,13 @@ static uint64_t part_of(uint64_t timeout_ns)
 	return part < timeout_ns / 2 ? part : timeout_ns / 2;
 }
 
-/* The runtime measures its time-out by the processor's counter, too, which seems fast to it (clocks.c)
- * but goes on in real time: it returns early, or after a wait in the driver that takes virtual time
- * alone it begins another one and is late. So it gets a part of the time at once, and none of the last
- * BLOCK_MIN_NS: the driver is waited for in whole milliseconds. */
+/*
+ * Waits by the runtime's function. The runtime measures its time-out, too, by the processor's
+ * counter, which seems fast to it (clocks.c) but runs in real time. It therefore returns early; or
+ * after a wait in the driver that takes only virtual time it begins another one and is late. So the
+ * runtime gets a part of the time at once, and none of the last BLOCK_MIN_NS, because the driver
+ * waits in whole milliseconds.
+ */
 static int64_t wait_blocked(wait_function *theirs, uint64_t signal, unsigned condition,
 			    int64_t wanted, uint64_t timeout_ns, unsigned state)
 {

@@ -13,7 +13,8 @@
 #define WAITV_32 2u	   /* FUTEX_32 */
 #define WAITV_PRIVATE 128u /* FUTEX_PRIVATE_FLAG */
 
-/* The thread that this is of; a child of fork() has its parent's. */
+/* Data of the calling thread. `tid` shows whether it is valid: a child of fork() has a copy of its
+ * parent's. */
 static __thread struct {
 	pid_t tid;
 	struct time_slot *slot;
@@ -42,8 +43,9 @@ static struct time_page *map_page(void)
 	return NULL;
 }
 
-/* The first call of any function may come before the constructor: of another library's. Two
- * threads that map it at once have two mappings of one page. */
+/* The first call may come before this library's constructor, from the constructor of another
+ * library. Two threads that map the page at the same time get two mappings of one page, which does
+ * no harm. */
 struct time_page *time_page(void)
 {
 	struct time_page *page;
@@ -56,12 +58,13 @@ struct time_page *time_page(void)
 	return page;
 }
 
-/* Before the program can close, hide or forbid what is needed for it. */
+/* Maps the page before the program can close, hide or forbid what is needed for it. */
 __attribute__((constructor)) static void start(void)
 {
 	time_page();
 }
 
+/* Returns the slot of the calling thread, requested from the supervisor at first; NULL: none. */
 static struct time_slot *slot_of_thread(void)
 {
 	pid_t tid = (pid_t)raw(SYS_gettid, 0, 0, 0, 0, 0, 0);
@@ -74,7 +77,7 @@ static struct time_slot *slot_of_thread(void)
 		return NULL;
 	mine.slot = &time_page()->slots[number];
 	mine.tid = tid;
-	/* A parent's descriptor is the parent's wait: the next one takes its place. */
+	/* The copy of a parent's file descriptor belongs to the parent's wait, so replace it. */
 	if (mine.event >= 0)
 		wait_event(mine.event);
 	return mine.slot;
@@ -130,7 +133,8 @@ long raw_cancellable(long nr, long a, long b, long c, long d, long e, long f)
 	return r;
 }
 
-/* The program may have put another file in its place. */
+/* Returns true if the file is an event file descriptor: the program may have put another file in
+ * its place. */
 static bool is_event(int fd)
 {
 	return fd >= 0 && raw(SYS_fcntl, fd, F_GETSIG, 0, 0, 0, 0) == TIME_EVENT_SIGNAL;
@@ -154,8 +158,9 @@ uint64_t deadline_after(uint64_t ns)
 	return ns < NEVER - now ? now + ns : NEVER;
 }
 
-/* With a time-out, which is never over, the kernel does not make the wait again after a signal
- * handler with SA_RESTART: a sleep ends then. */
+/* Sleeps on the slot's futex. The time-out is never over. It is passed because without one the
+ * kernel would restart the wait after a signal handler with SA_RESTART, whereas a sleep has to end
+ * then. */
 static long wait_due(const struct waiting *waiting, bool cancellable)
 {
 	static const struct timespec never = {1ll << 31, 0};
@@ -167,6 +172,7 @@ static long wait_due(const struct waiting *waiting, bool cancellable)
 	return raw(SYS_futex, word, FUTEX_WAIT, 0, (long)&never, 0, TIME_OWN_CALL);
 }
 
+/* Sleeps until @deadline_ns, as sleep_until() but without the cost of a wake. */
 static int sleep_at(uint64_t deadline_ns, enum time_wait wait, bool cancellable)
 {
 	struct waiting waiting;
@@ -175,7 +181,7 @@ static int sleep_at(uint64_t deadline_ns, enum time_wait wait, bool cancellable)
 	if (deadline_ns <= now_ns())
 		return 0;
 	if (!wait_begin(&waiting, deadline_ns, wait))
-		return 0; /* the supervisor is gone, and the world ends with it */
+		return 0; /* the supervisor is gone, and the simulation ends with it */
 	while (r != -EINTR && !wait_is_due(&waiting))
 		r = wait_due(&waiting, cancellable);
 	wait_end(&waiting);
@@ -212,8 +218,9 @@ void charge_wake(void)
 	charge(time_page()->wake_ns);
 }
 
-/* The thread's own word is the first: of two that have come the kernel names the last, and a wake
- * at a word of the program must not be lost. */
+/* Waits on the words and on the thread's own `due`. That one is the first, because the kernel
+ * returns the last of several words that were woken, and a wake at a word of the program must not
+ * be lost. */
 static long wait_all(const struct waiting *waiting, const struct futex_word *words, unsigned n)
 {
 	struct futex_word all[FUTEX_WORDS_MAX];
@@ -229,7 +236,8 @@ static long wait_all(const struct waiting *waiting, const struct futex_word *wor
 	return r < 0 ? r : -EAGAIN;
 }
 
-/* Without a call: a thread that waited in the kernel for a moment would count as asleep. */
+/* Compares the words without a system call: a thread that waits in the kernel even for a moment
+ * would count as asleep. */
 static long look_once(const struct futex_word *words, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside the time library: the page, the calling thread's slot, and raw system calls.
+ * Internal interface of the time library: the shared page, the slot of the calling thread, raw
+ * system calls, and waits in virtual time.
  *
- * The library is a guest in every process of the world: it allocates no memory, opens no file
- * after its start, and leaves signals, masks and errno of the program alone. Where there is no
- * page (a process that sees another /run), each function is the C library's.
+ * The library is loaded into every process of the simulation. It allocates no memory (except for a
+ * poll of more than 64 file descriptors, and for the helper threads of timers), opens no file after
+ * its start, and does not change the program's signals, signal masks or errno. In a process without
+ * the page (it sees another /run) each function behaves as the C library's.
+ *
+ * Threads: any. Unless noted otherwise a function returns 0 or a result, or a negative errno, and
+ * needs the page.
  */
 #ifndef KFDSHIM_SIM_TIME_LIBRARY_H
 #define KFDSHIM_SIM_TIME_LIBRARY_H
@@ -25,11 +30,13 @@
 #define EXPORT __attribute__((visibility("default")))
 #define NS_PER_S 1000000000ull
 #define NEVER UINT64_MAX
-#define FAR_S (100ll * 365 * 86400) /* no clock gets there: as good as never */
+#define FAR_S (100ll * 365 * 86400) /* no clock gets there, so it counts as never */
 
-/* NULL: this process has no virtual time. */
+/* Returns the shared page, mapped at the first call; NULL: this process has no virtual time. */
 struct time_page *time_page(void);
 
+/* A system call by number, without libc. Returns the kernel's result, which is a negative errno on
+ * failure. x86-64 only. */
 static inline long raw(long nr, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
@@ -42,7 +49,7 @@ static inline long raw(long nr, long a, long b, long c, long d, long e, long f)
 	return result;
 }
 
-/* As the C library returns it: -1 and errno, or the result. */
+/* Converts a result of raw() to the C library's form: the result, or -1 with errno. */
 static inline long returned(long result)
 {
 	if (result >= 0 || result < -4095)
@@ -51,7 +58,7 @@ static inline long returned(long result)
 	return -1;
 }
 
-/* NEVER, if it is too long. */
+/* Converts a time to ns; NEVER if it is FAR_S seconds or longer. @t must be valid (is_valid()). */
 static inline uint64_t to_ns(const struct timespec *t)
 {
 	if (t->tv_sec >= FAR_S)
@@ -69,59 +76,69 @@ static inline bool is_valid(const struct timespec *t)
 	return t->tv_sec >= 0 && t->tv_nsec >= 0 && t->tv_nsec < (long)NS_PER_S;
 }
 
-/* The world's CLOCK_MONOTONIC; only if there is a page. */
+/* Returns CLOCK_MONOTONIC of the simulation, ns. Only if there is a page. */
 static inline uint64_t now_ns(void)
 {
 	return atomic_load_explicit(&time_page()->now_ns, memory_order_acquire);
 }
 
-/* A clock by which a thread can sleep, or a timer run, in virtual time. */
+/* Returns true if threads can sleep and timers can run by this clock in virtual time. */
 bool clock_can_wake(clockid_t clock);
-/* CLOCK_MONOTONIC minus what @clock shows is -clock_offset(clock). */
+/* Returns the value of @clock minus CLOCK_MONOTONIC, ns. 0 for clocks that are not virtual. */
 uint64_t clock_offset(clockid_t clock);
-/* An absolute time of @clock as one of CLOCK_MONOTONIC; 0 if it is over, NEVER if it is far. */
+/* Converts an absolute time of @clock to CLOCK_MONOTONIC, ns; 0 if it is over, NEVER if it is too
+ * far away. */
 uint64_t deadline_of(clockid_t clock, const struct timespec *at);
-/* now + ns, or NEVER. */
+/* Returns the current time plus @ns, or NEVER. */
 uint64_t deadline_after(uint64_t ns);
 
-/* A wait of the calling thread, and the one that it was in: a signal handler may wait, too. */
+/* State of a wait of the calling thread. It saves the content of the thread's slot, because a
+ * signal handler may begin a wait while the thread is in one. */
 struct waiting {
+	/* The slot, and what it held before wait_begin(). */
 	struct time_slot *slot;
 	uint64_t deadline_ns, effects;
 	uint32_t due, wait;
 };
 
-/* Announces that the calling thread waits for @deadline_ns. Each wait_begin() needs a
- * wait_end(). False: no slot; the caller must not sleep without a time-out. */
+/* Announces to the supervisor that the calling thread waits until @deadline_ns. Each wait_begin()
+ * that returns true needs a wait_end() with the same *waiting.
+ * Returns false if the thread has no slot; the caller must not sleep without a time-out then. */
 bool wait_begin(struct waiting *waiting, uint64_t deadline_ns, enum time_wait wait);
+/* Ends a wait, and restores what the slot held before it. */
 void wait_end(const struct waiting *waiting);
+/* Returns true if the supervisor has ended the wait. */
 bool wait_is_due(const struct waiting *waiting);
-/* raw(), in which a cancellation ends the thread. */
+/* As raw(), and a cancellation point. */
 long raw_cancellable(long nr, long a, long b, long c, long d, long e, long f);
-/* The calling thread's event descriptor, or -1. @lost: the one it had is not usable. */
+/* Returns the event file descriptor of the calling thread, which becomes readable when its wait is
+ * due, or -1. @lost: the number that turned out to be unusable and is to be replaced; -1: none. */
 int wait_event(int lost);
 
-/* When a thread that sleeps until @deadline_ns runs again: the wake is charged. */
+/* Returns when a thread that sleeps until @deadline_ns runs again: the cost of the wake is
+ * added. */
 static inline uint64_t wakes_at(uint64_t deadline_ns)
 {
 	uint64_t cost = time_page()->wake_ns;
 
 	return deadline_ns < NEVER - cost ? deadline_ns + cost : deadline_ns;
 }
-/* Charges the calling thread: it does nothing for so long. */
+/* Charges @cost_ns of virtual time to the calling thread: it does nothing for that time. */
 void charge(uint64_t cost_ns);
-/* The same for a wake by something else than time. */
+/* Charges the cost of a wake (page->wake_ns) that was not caused by time. */
 void charge_wake(void);
 
-/* Sleeps until @deadline_ns, and a wake longer unless it spins. 0, or -EINTR if a signal handler
- * has run. A cancellation point, unless it spins. */
+/* Sleeps until @deadline_ns, and for the cost of a wake unless @wait is TIME_WAIT_SPIN. A
+ * cancellation point unless it is TIME_WAIT_SPIN.
+ * Returns 0, or -EINTR if a signal handler has run. */
 int sleep_until(uint64_t deadline_ns, enum time_wait wait);
 
-/* For a loop that tries something again and again until @until_ns: sleeps for *@pause_ns, and makes
- * the next pause twice as long while it is below @most_ns. Returns as sleep_until(). */
+/* One pause of a loop that tries something again and again until @until_ns: sleeps for *@pause_ns,
+ * and doubles it for the next call while it is below @most_ns. Returns as sleep_until(). */
 int sleep_pause(uint64_t *pause_ns, uint64_t most_ns, uint64_t until_ns, enum time_wait wait);
 
-/* The pause of a thread that spins, twice as long as its last one (0: there was none). */
+/* Returns the next pause of a thread that spins: @least_ns at first (@last_ns is 0), then twice the
+ * last one, at most @most_ns. */
 static inline uint64_t spin_step(uint64_t last_ns, uint64_t least_ns, uint64_t most_ns)
 {
 	uint64_t step = last_ns ? 2 * last_ns : least_ns;
@@ -129,8 +146,9 @@ static inline uint64_t spin_step(uint64_t last_ns, uint64_t least_ns, uint64_t m
 	return step < most_ns ? step : most_ns;
 }
 
-/* futex(2): waits at @word while it is @value, until @deadline_ns (NEVER: for ever).
- * 0, -EAGAIN, -EINTR or -ETIMEDOUT. @shared: the word is used by several processes. */
+/* futex(2) in virtual time: waits while *@word is @value, until @deadline_ns (NEVER: without an
+ * end). @shared: the word is used by several processes.
+ * Returns 0, -EAGAIN, -EINTR or -ETIMEDOUT. */
 int futex_until(uint32_t *word, uint32_t value, bool shared, uint64_t deadline_ns);
 
 /* struct futex_waitv of Linux 5.16; system headers may lack it. */
@@ -140,19 +158,20 @@ struct futex_word {
 };
 #define FUTEX_WORDS_MAX 128u
 
-/* futex_waitv(2): the same at @n words, fewer than FUTEX_WORDS_MAX. Returns the index of a word at
- * which the thread was woken, or a negative errno. */
+/* futex_waitv(2) in virtual time, on @n words, fewer than FUTEX_WORDS_MAX.
+ * Returns the index of a word at which the thread was woken, or a negative errno. */
 long futexes_until(const struct futex_word *words, unsigned n, uint64_t deadline_ns);
 
-/* ppoll(2) until @until (ns of CLOCK_MONOTONIC): the number of ready descriptors, 0 when the time
- * is over, or a negative errno. @fds: of type struct pollfd. @mask may be NULL. */
+/* ppoll(2) until @until (CLOCK_MONOTONIC, ns) in virtual time. @fds is an array of struct pollfd;
+ * @mask may be NULL.
+ * Returns the number of ready file descriptors, 0 when the time is over, or a negative errno. */
 struct pollfd;
 long poll_until(struct pollfd *fds, unsigned long n, uint64_t until, const sigset_t *mask);
 
-/* Counts a look at the clock, which is @weight looks; a thread that looks again and again
- * while no time passes sleeps until the next event. */
+/* Counts a reading of the clock with weight @weight. A thread that reads the clock again and again
+ * while no time passes would stop the simulation, so it sleeps until the next event (clocks.c). */
 void clock_looked(unsigned weight);
-/* The calling thread has waited as a thread should: it does not spin. */
+/* The calling thread has slept in a regular wait, so it does not spin: resets the count. */
 void clock_waited(void);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Waiting for a semaphore, a lock or a thread until a time. A semaphore is waited for as glibc
- * does it (its layout is part of its ABI); the others are rare, and are tried again and again
- * with pauses of virtual time.
+ * Timed waits for a semaphore, a lock or the end of a thread. A semaphore is waited for in the same
+ * way as in glibc, because its layout is part of glibc's ABI. The others are rare, and are tried
+ * again and again with pauses of virtual time.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -13,14 +13,15 @@
 #define PAUSE_MIN_NS 20000u
 #define PAUSE_MAX_NS 1000000u
 
-/* sem_t of glibc on 64-bit machines: the value in the low half, the number of waiters above. */
+/* sem_t of glibc on 64-bit machines: the value in the low half of `data`, the number of waiters in
+ * the high half. */
 struct semaphore {
 	uint64_t data;
-	uint32_t shared; /* 0: one process */
+	uint32_t shared; /* 0: used by one process only */
 };
 #define ONE_WAITER (1ull << 32)
 
-/* Also if the thread is cancelled in its wait. */
+/* Cleanup of a wait; runs also if the thread is cancelled in it. */
 static void leave(void *semaphore)
 {
 	struct semaphore *s = semaphore;
@@ -68,7 +69,8 @@ EXPORT int sem_timedwait(sem_t *restrict sem, const struct timespec *restrict at
 	return sem_clockwait(sem, CLOCK_REALTIME, at);
 }
 
-/* Tries @attempt until it answers anything but EBUSY, or until @at of @clock. */
+/* Calls @attempt until it returns something other than EBUSY, or until @at of @clock. Returns its
+ * result, ETIMEDOUT or EINVAL. */
 static int try_cancellable(int (*attempt)(void *), void *object, clockid_t clock,
 			   const struct timespec *at)
 {
@@ -89,7 +91,7 @@ static int try_cancellable(int (*attempt)(void *), void *object, clockid_t clock
 	return r;
 }
 
-/* To wait for a lock is no cancellation point. */
+/* As try_cancellable(), but no cancellation point: waiting for a lock is none. */
 static int try_until(int (*attempt)(void *), void *object, clockid_t clock,
 		     const struct timespec *at)
 {

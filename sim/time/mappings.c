@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A program that gives up its memory of others (a sandbox that unmaps what is shared, or makes it
- * read-only) keeps the page: without it each of its waits would end it.
+ * munmap() and mprotect(). A program that gives up memory it shares with others (a sandbox that
+ * unmaps it or makes it read-only) keeps the time page, because without the page each of its waits
+ * would crash it.
  */
 #include <stddef.h>
 #include <sys/mman.h>
@@ -9,6 +10,7 @@
 
 #include "sim/time/library.h"
 
+/* Returns true if the range overlaps the page. */
 static bool holds_page(const void *at, size_t size)
 {
 	uintptr_t page = (uintptr_t)time_page(), start = (uintptr_t)at;

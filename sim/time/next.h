@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside the time library: the C library's own functions, for calls that are none of virtual time. */
+/* The C library's own functions, for calls of the time library that are not in virtual time. */
 #ifndef KFDSHIM_SIM_TIME_NEXT_H
 #define KFDSHIM_SIM_TIME_NEXT_H
 
@@ -11,14 +11,16 @@
 #include <time.h>
 #include <unistd.h>
 
+/* One pointer for each function of next.def, with that function's type. */
 struct next {
 #define NEXT(name) __typeof__(&(name)) name;
 #include "sim/time/next.def"
 #undef NEXT
 };
 
-/* Found when the library starts, or earlier if another library's constructor makes such a call:
- * dlsym() must not run in a signal handler. */
+/* Returns the table. It is filled when the library starts, or earlier if a constructor of another
+ * library makes such a call. It is not filled later, because dlsym() must not run in a signal
+ * handler. Any thread. */
 const struct next *next(void);
 
 #endif

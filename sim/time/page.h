@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The contract between the supervisor of a virtual world (sim/host) and the time library
- * (libkfdsim-time.so), which every dynamically linked process of that world loads.
+ * Contract between the supervisor of a simulation in virtual time (sim/host) and the time library
+ * (libkfdsim-time.so), which every dynamically linked process of that simulation loads.
  *
- * The page is one file, mapped by all of them. The supervisor writes the clock; a thread that
- * waits for time writes its deadline into its own slot and then sleeps in the kernel without a
- * time-out. The clock moves only while no thread of the world can run, so whatever the
- * supervisor reads here then is complete.
+ * The page is one file that all of them map. The supervisor writes the clock. A thread that waits
+ * for time writes its deadline into its own slot and then sleeps in the kernel without a time-out.
+ * The clock moves only while no thread of the simulation can run, so everything that the supervisor
+ * reads here at that moment is complete.
  *
- * A thread gets its slot and its event descriptor from the supervisor by ioctl numbers
- * that the world's seccomp filter reports: so the supervisor knows the thread by its own
- * number of it, whatever PID namespace the thread is in.
+ * A thread gets its slot and its event file descriptor from the supervisor by ioctl() numbers that
+ * the seccomp filter of the simulation reports. The supervisor therefore identifies the thread by
+ * its number in the supervisor's own PID namespace, whatever namespace the thread is in.
  *
- * Times are nanoseconds of the world's CLOCK_MONOTONIC.
+ * Costs of the host are charged: a thread that is charged does nothing for that much virtual time.
+ *
+ * Times are nanoseconds of the simulation's CLOCK_MONOTONIC.
  */
 #ifndef KFDSHIM_SIM_TIME_PAGE_H
 #define KFDSHIM_SIM_TIME_PAGE_H
@@ -21,7 +23,7 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 
-#define TIME_FOLDER "/run/kfdsim-time" /* as the world sees it */
+#define TIME_FOLDER "/run/kfdsim-time" /* path inside the simulation */
 #define TIME_PAGE TIME_FOLDER "/page"
 #define TIME_LIBRARY TIME_FOLDER "/libkfdsim-time.so"
 
@@ -29,36 +31,39 @@
 #define TIME_VERSION 1u
 #define TIME_SLOTS 8192u
 
-/* Returns the caller's slot. */
+/* Returns the index of the caller's slot. */
 #define TIME_IOC_SLOT _IO('K', 0xf0)
-/* Returns a descriptor that becomes readable when the caller's slot is due. The argument is a
- * descriptor to replace, or -1. */
+/* Returns a file descriptor that becomes readable when the caller's slot is due. The argument is a
+ * file descriptor to replace, or -1. */
 #define TIME_IOC_EVENT _IO('K', 0xf1)
-/* An operation on a timer (sim/time/timer_call.h). */
+/* Performs an operation on a timer (sim/time/timer_call.h). */
 #define TIME_IOC_TIMER _IO('K', 0xf2)
 
-/* By fcntl(F_GETSIG) these descriptors, and those of timers, are known from a program's: they send no
- * signal, but have the number of one. */
+/* F_SETSIG marks of event file descriptors and of timers. fcntl(F_GETSIG) returns the mark, which
+ * distinguishes them from files of the program. They send no signal. */
 #define TIME_EVENT_SIGNAL 61
 #define TIME_TIMER_SIGNAL 60
 
-/* The sixth argument, which futex(2) ignores, of the library's own futex calls that have a time-out.
- * It has no call of another kind with one, so all others are a program's own. */
+/* Sixth argument of the futex calls with a time-out that the library itself makes; futex(2) ignores
+ * it. The library makes no other kind of call with a time-out, so a call without this mark is one
+ * of the program. */
 #define TIME_OWN_CALL 0x6b666474
 
 enum time_wait {
-	TIME_WAIT_FUTEX,  /* on `due` */
-	TIME_WAIT_EVENT,  /* on the event descriptor */
-	TIME_WAIT_CHARGE, /* as TIME_WAIT_FUTEX; the thread does not wait, it is charged */
-	TIME_WAIT_SPIN,	  /* as TIME_WAIT_FUTEX; over, too, when a GPU has written to memory */
+	TIME_WAIT_FUTEX,  /* sleeps on the futex `due` */
+	TIME_WAIT_EVENT,  /* polls the event file descriptor */
+	TIME_WAIT_CHARGE, /* as TIME_WAIT_FUTEX; not a wait of the program, but a charge */
+	TIME_WAIT_SPIN,	  /* as TIME_WAIT_FUTEX; also ends when a GPU has written to memory */
 };
 
+/* The slot of a thread. The thread writes it to begin and end a wait. The supervisor sets `due`,
+ * and clears the slot when another thread gets it. */
 struct time_slot {
-	_Atomic uint64_t deadline_ns; /* 0: the thread does not wait for time */
+	_Atomic uint64_t deadline_ns; /* end of the wait; 0: the thread does not wait for time */
 	_Atomic uint32_t due;	      /* 1: the supervisor has ended the wait */
 	_Atomic uint32_t wait;	      /* enum time_wait */
-	uint64_t effects;	      /* page->effects when the wait began */
-	uint64_t pad[5];	      /* a cache line */
+	uint64_t effects;	      /* value of page->effects when the wait began */
+	uint64_t pad[5];	      /* fills a cache line */
 };
 
 struct time_page {
@@ -67,12 +72,14 @@ struct time_page {
 	_Atomic uint64_t now_ns;
 	uint64_t realtime_ns;	  /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
 	uint64_t boottime_ns;	  /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
-	_Atomic uint64_t effects; /* writes of the GPUs that a program may poll for */
-	/* What the host costs, charged: a thread that has slept, a call of a GPU's driver. */
+	_Atomic uint64_t effects; /* number of GPU writes for which a program may poll */
+	/* Costs of the host that are charged, ns: of a wake after a sleep, and of an ioctl of a GPU
+	 * driver. */
 	uint32_t wake_ns, ioctl_ns;
-	uint32_t turns;		       /* 1: threads stay on the core that they have (--seed) */
-	_Atomic uint32_t socket_times; /* 1: a socket of the world has had a time-out */
-	_Atomic uint64_t posix_timers; /* timers that end when their process executes a program */
+	uint32_t turns;		       /* 1: threads stay on their core (--seed) */
+	_Atomic uint32_t socket_times; /* 1: a socket of the simulation has had a time-out */
+	/* Number of POSIX timers, which end when their process executes a program. */
+	_Atomic uint64_t posix_timers;
 	struct time_slot slots[TIME_SLOTS];
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Waiting for descriptors until a time: the thread's event descriptor is polled beside them,
- * without a time-out. epoll descriptors can be polled, too; select() becomes a poll();
+ * Waits for file descriptors until a time: the thread's event file descriptor is polled beside
+ * them, without a time-out. An epoll file descriptor is polled itself; select() becomes a poll();
  * sigtimedwait() polls a signalfd.
  */
 #include <poll.h>
@@ -17,8 +17,8 @@
 #include "sim/time/library.h"
 
 #define MASK_BYTES 8
-#define FEW 64u		/* descriptors that are copied to the stack */
-#define LOOK_WEIGHT 20u /* a call that does not wait, in looks at the clock */
+#define FEW 64u		/* number of file descriptors that are copied to the stack */
+#define LOOK_WEIGHT 20u /* weight of a call that does not wait, in readings of the clock */
 #define NAP_MIN_NS 50000u
 #define NAP_MAX_NS 1000000u
 
@@ -31,7 +31,8 @@ static long do_poll(struct pollfd *fds, nfds_t n, bool wait, const sigset_t *mas
 	return raw(SYS_ppoll, (long)fds, (long)n, (long)&none, (long)mask, MASK_BYTES, 0);
 }
 
-/* Without an event descriptor (the process has as many as it may): looks now and then. */
+/* Polls from time to time, without an event file descriptor, if the process has as many files as it
+ * is allowed. */
 static long poll_by_looking(struct pollfd *fds, nfds_t n, uint64_t until, const sigset_t *mask)
 {
 	uint64_t nap = NAP_MIN_NS;
@@ -46,8 +47,8 @@ static long poll_by_looking(struct pollfd *fds, nfds_t n, uint64_t until, const 
 	}
 }
 
-/* @fds has room for one more behind its @n; @event is that one's descriptor. -EAGAIN: neither
- * time nor a descriptor has ended it. */
+/* Polls @n file descriptors and the event file descriptor @event. @fds has room for one more entry.
+ * Returns as ppoll(), or -EAGAIN if the poll ended for neither time nor a file descriptor. */
 static long poll_with_event(struct pollfd *fds, nfds_t n, uint64_t until, int event,
 			    const sigset_t *mask)
 {
@@ -69,7 +70,8 @@ static long poll_with_event(struct pollfd *fds, nfds_t n, uint64_t until, int ev
 	return r || is_due || now_ns() >= until ? r : -EAGAIN;
 }
 
-/* The descriptors and one more. NULL: no memory. */
+/* Copies the array, with room for one more entry: to @few if it fits. Returns NULL if there is no
+ * memory. */
 static struct pollfd *copy_of(const struct pollfd *fds, nfds_t n, struct pollfd few[FEW + 1])
 {
 	struct pollfd *copy = n <= FEW ? few : malloc((n + 1) * sizeof(*copy));
@@ -99,8 +101,9 @@ long poll_until(struct pollfd *fds, nfds_t n, uint64_t until, const sigset_t *ma
 	r = -EAGAIN;
 	while (r == -EAGAIN && event >= 0) {
 		r = poll_with_event(copy, n, until, event, mask);
-		/* Woken by nothing: the program has closed the descriptor, or has another file there,
-		 * or a wait that was left in a signal handler had ended. */
+		/* The poll was woken for no reason: the program has closed the event file
+		 * descriptor, or has another file there, or a wait that a signal handler left
+		 * unfinished has ended. */
 		if (r == -EAGAIN)
 			event = wait_event(event);
 	}
@@ -108,7 +111,7 @@ long poll_until(struct pollfd *fds, nfds_t n, uint64_t until, const sigset_t *ma
 		give_results(fds, n, copy);
 	if (copy != few)
 		free(copy);
-	/* -EINVAL: with one more they are more than the process may have. */
+	/* -EINVAL: with one entry more they exceed the limit of open files of the process. */
 	if (event < 0 || r == -EINVAL)
 		return poll_by_looking(fds, n, until, mask);
 	if (r > 0)
@@ -151,7 +154,7 @@ EXPORT int poll(struct pollfd *fds, nfds_t n, int ms)
 	return ppoll(fds, n, ms < 0 ? NULL : &t, NULL);
 }
 
-/* What the headers make of them with _FORTIFY_SOURCE. */
+/* Names that the headers use instead with _FORTIFY_SOURCE. */
 int __poll_chk(struct pollfd *, nfds_t, int, size_t);
 int __ppoll_chk(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t);
 void __chk_fail(void) __attribute__((noreturn));
@@ -247,7 +250,8 @@ static nfds_t fds_of_sets(int n, const fd_set *r, const fd_set *w, const fd_set 
 	return count;
 }
 
-/* A descriptor that select() would not answer with has hung up: it is not polled any more. */
+/* A file descriptor with an event that select() would not report, such as a hang-up, is no longer
+ * polled: poll() ignores negative numbers. */
 #define LEFT_OUT(fd) (~(fd))
 
 static bool is_in(const fd_set *set, const struct pollfd *fd)
@@ -265,7 +269,8 @@ static int mark_set(fd_set *set, const struct pollfd *fd, short events)
 	return 0;
 }
 
-/* The poll has ended for nothing that the sets ask for. */
+/* Returns true if the poll has ended only for events that the sets do not contain, and leaves out
+ * the file descriptors that have them. */
 static bool is_for_nothing(struct pollfd *fds, nfds_t n, const fd_set *r, const fd_set *w,
 			   const fd_set *x)
 {
@@ -333,7 +338,7 @@ EXPORT int pselect(int n, fd_set *r, fd_set *w, fd_set *x, const struct timespec
 	return (int)returned(select_until(n, r, w, x, deadline_after(to_ns(t)), mask));
 }
 
-/* Linux writes what is left of the time. */
+/* Linux writes the time that is left to *t, so this function does it, too. */
 EXPORT int select(int n, fd_set *r, fd_set *w, fd_set *x, struct timeval *t)
 {
 	uint64_t until, now;
@@ -371,8 +376,8 @@ static void close_signals(void *fd)
 		raw(SYS_close, *(int *)fd, 0, 0, 0, 0, 0);
 }
 
-/* The set's signals are blocked, as sigtimedwait(2) asks for, so that they stay pending for
- * the descriptor to show. */
+/* Waits for a signal by polling a signalfd. The program has blocked the signals of the set, as
+ * sigtimedwait(2) requires, so they stay pending and the signalfd shows them. */
 static long signal_until(const sigset_t *set, siginfo_t *info, uint64_t until)
 {
 	struct pollfd pending = {.events = POLLIN};

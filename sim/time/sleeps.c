@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* Sleeping: nothing is waited for but time. */
+/* Sleeps: waits for nothing but time. */
 #include <sys/syscall.h>
 #include <threads.h>
 #include <unistd.h>
 
 #include "sim/time/library.h"
 
-/* 0, or -EINTR with what is left in @left. */
+/* Sleeps for @ns. Returns 0, or -EINTR with the time that is left in *left. */
 static int sleep_for(uint64_t ns, struct timespec *left)
 {
 	uint64_t until = deadline_after(ns), now;
@@ -24,7 +24,7 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t,
 {
 	if (clock == CLOCK_THREAD_CPUTIME_ID)
 		return EINVAL;
-	/* The other clocks are refused by the kernel, or count CPU time, which is the machine's. */
+	/* The kernel refuses the other clocks, or they count CPU time, which is the host's. */
 	if (!time_page() || !clock_can_wake(clock))
 		return (int)-raw_cancellable(SYS_clock_nanosleep, clock, flags, (long)t, (long)left,
 					     0, 0);
@@ -64,7 +64,7 @@ EXPORT unsigned sleep(unsigned seconds)
 	return 0;
 }
 
-/* threads.h: -1 if a signal came, another negative value for an error. */
+/* threads.h: returns -1 after a signal, and another negative value for an error. */
 EXPORT int thrd_sleep(const struct timespec *t, struct timespec *left)
 {
 	int r = clock_nanosleep(CLOCK_REALTIME, 0, t, left);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Time-outs of sockets (SO_RCVTIMEO, SO_SNDTIMEO). The kernel keeps them with the socket, and in
- * its own time; so calls here never wait in the kernel: they try, and poll until the virtual
- * time is over. What is not served here (splice, a C library's own streams) has the kernel's real
- * time.
+ * Time-outs of sockets (SO_RCVTIMEO, SO_SNDTIMEO) in virtual time. The kernel stores them in the
+ * socket and applies them in real time, so these functions never wait in the kernel: they try, and
+ * poll until the virtual time is over. Calls that are not replaced (splice(), the C library's own
+ * streams) have the kernel's real time.
  *
- * The values are the kernel's, which counts in ticks of 1 to 10 ms and rounds up: what applies
- * to a socket after dup, fork, exec and being passed on is the kernel's answer, too. The page
- * shows whether any socket of the world has had one, so that calls of other worlds cost a load.
+ * The values are read from the kernel, which counts in ticks of 1 to 10 ms and rounds up. So the
+ * kernel also determines what applies to a socket after dup(), fork(), execve() and passing it to
+ * another process. The page shows whether any socket of the simulation has had a time-out, so that
+ * calls in other simulations cost one load.
  *
- * Calls without a time-out are the C library's, because they can be cancelled.
+ * Calls without a time-out go to the C library's functions, because those can be cancelled.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -33,7 +34,7 @@ ssize_t __recv_chk(int, void *, size_t, size_t, int);
 ssize_t __recvfrom_chk(int, void *restrict, size_t, size_t, int, struct sockaddr *restrict,
 		       socklen_t *restrict);
 
-/* Has a socket of the world had a time-out? */
+/* Returns true if a socket of the simulation has had a time-out. */
 static inline bool any_times(void)
 {
 	const struct time_page *page = time_page();
@@ -41,8 +42,8 @@ static inline bool any_times(void)
 	return page && atomic_load_explicit(&page->socket_times, memory_order_relaxed);
 }
 
-/* The time-out of a call that may wait: @option of the socket @fd, ns; 0: it has none, or does
- * not wait. */
+/* Returns the time-out of a call on @fd, ns: the value of @option; 0 if it has none, or if the call
+ * does not wait. */
 static uint64_t time_of(int fd, int option, int flags)
 {
 	struct timeval t = {0};
@@ -55,12 +56,14 @@ static uint64_t time_of(int fd, int option, int flags)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_usec * 1000;
 }
 
-/* One wait of a call, which may be made again and again. */
+/* State of the wait of one call, which may try several times. */
 struct wait {
 	int fd;
 	short events;
 	uint64_t until;
-	uint64_t nap_ns; /* the next one, if it is ready and yet has nothing; 0: the first */
+	/* Next pause, if the socket is ready but the call still finds nothing; 0: the first
+	 * time. */
+	uint64_t nap_ns;
 };
 
 static struct wait wait_of(int fd, short events, uint64_t ns)
@@ -68,8 +71,8 @@ static struct wait wait_of(int fd, short events, uint64_t ns)
 	return (struct wait){fd, events, deadline_after(ns), 0};
 }
 
-/* Waits until the call may be tried again. 0, or -EAGAIN when the time is over, or -EINTR. A
- * cancellation ends it, because the program's call would be one that can be cancelled. */
+/* Waits until the call can be tried again. A cancellation point, because the program's call is one.
+ * Returns 0, -EAGAIN when the time is over, or -EINTR. */
 static long wait_again(struct wait *wait)
 {
 	struct pollfd ready = {.fd = wait->fd, .events = wait->events};
@@ -93,7 +96,7 @@ static long wait_again(struct wait *wait)
 	return r > 0 ? 0 : r < 0 ? r : -EAGAIN;
 }
 
-/* sendmsg(2) or recvmsg(2), chosen by @nr, without waiting in the kernel. */
+/* sendmsg(2) or recvmsg(2), selected by @nr, without waiting in the kernel. */
 static long try_message(long nr, int fd, struct msghdr *message, int flags)
 {
 	return raw(nr, fd, (long)message, flags | MSG_DONTWAIT, 0, 0, 0);
@@ -117,7 +120,8 @@ static bool is_stream(int fd)
 	return type == SOCK_STREAM;
 }
 
-/* The part of the message's memory that begins at @done: within one element of its vector. */
+/* Returns the part of the message's memory that begins at byte @done, up to the end of one element
+ * of its vector. */
 static struct iovec part_at(const struct msghdr *message, size_t done)
 {
 	struct iovec part = {0};
@@ -131,9 +135,9 @@ static struct iovec part_at(const struct msghdr *message, size_t done)
 	return (struct iovec){(char *)part.iov_base + done, part.iov_len - done};
 }
 
-/* Moves all that the message holds, because a stream may take or give it in parts. The first
- * part has the message's address and control data. Returns how much was moved, or a negative
- * errno if it is nothing. */
+/* Transfers everything that the message holds, in parts, because a stream may accept or return
+ * less. The first part has the message's address and control data.
+ * Returns the number of bytes, or a negative errno if it is none. */
 static long move_all(long nr, struct wait *wait, struct msghdr *message, int flags)
 {
 	size_t done = 0, all = bytes_of(message);
@@ -156,7 +160,7 @@ static long move_all(long nr, struct wait *wait, struct msghdr *message, int fla
 	return done ? (long)done : r;
 }
 
-/* A message of another kind, or a stream's that may be shorter than asked for. */
+/* Transfers once: for sockets other than streams, and for streams where less is enough. */
 static long move_once(long nr, struct wait *wait, struct msghdr *message, int flags)
 {
 	long r;
@@ -228,8 +232,8 @@ EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 	return ns ? receive(fd, message, flags, ns) : next()->recvmsg(fd, message, flags);
 }
 
-/* If time has passed in the read of a timer descriptor, the thread has slept. Others' reads are not
- * charged. */
+/* Reads, and charges a wake if time has passed in the read of a timer file descriptor, because the
+ * thread has then slept. Reads of other files are not charged. */
 static ssize_t read_charged(int fd, void *buffer, size_t n)
 {
 	uint64_t before = now_ns();
@@ -241,7 +245,7 @@ static ssize_t read_charged(int fd, void *buffer, size_t n)
 	return r;
 }
 
-/* Reading nothing waits for nothing. */
+/* A read of 0 bytes does not wait. */
 EXPORT ssize_t read(int fd, void *buffer, size_t n)
 {
 	if (any_times() && n && time_of(fd, SO_RCVTIMEO, 0))
@@ -257,7 +261,7 @@ EXPORT ssize_t readv(int fd, const struct iovec *parts, int n)
 	return ns ? receive(fd, &message, 0, ns) : next()->readv(fd, parts, n);
 }
 
-/* The names by which a program calls them that was compiled with checks of its buffers. */
+/* Names by which a program calls these functions if it was compiled with checks of its buffers. */
 EXPORT ssize_t __read_chk(int fd, void *buffer, size_t n, size_t size)
 {
 	if (n > size)
@@ -322,8 +326,8 @@ EXPORT ssize_t writev(int fd, const struct iovec *parts, int n)
 	return ns ? send_out(fd, &message, 0, ns) : next()->writev(fd, parts, n);
 }
 
-/* There is no accept that does not wait. If another thread takes the connection between the
- * poll and the call, the call waits in the kernel's time. */
+/* There is no flag for an accept() that does not wait. If another thread takes the connection
+ * between the poll and the call, the call waits in real time. */
 EXPORT int accept4(int fd, struct sockaddr *restrict from, socklen_t *restrict length, int flags)
 {
 	uint64_t ns = any_times() ? time_of(fd, SO_RCVTIMEO, 0) : 0;
@@ -344,7 +348,7 @@ EXPORT int accept(int fd, struct sockaddr *restrict from, socklen_t *restrict le
 	return accept4(fd, from, length, 0);
 }
 
-/* What has become of a connection that was begun. */
+/* Returns the result of a connect() in progress: 0 or a negative errno. */
 static long connected(int fd)
 {
 	int error = 0;
@@ -354,7 +358,8 @@ static long connected(int fd)
 	return -error;
 }
 
-/* A local socket's connection is not begun while the other's queue is full (EAGAIN). */
+/* Connects in virtual time. A local socket returns EAGAIN, and begins no connection, while the
+ * queue of the other socket is full; then connect() is tried again. */
 static long connect_until(int fd, const struct sockaddr *to, socklen_t length, struct wait *wait)
 {
 	long flags = raw(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0), r, waited;
@@ -384,7 +389,7 @@ EXPORT int connect(int fd, const struct sockaddr *to, socklen_t length)
 	return next()->connect(fd, to, length);
 }
 
-/* The time-out is checked after each message, as Linux does it. */
+/* The time-out is checked after each message, as in Linux. */
 EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags, struct timespec *t)
 {
 	uint64_t ns = any_times() ? time_of(fd, SO_RCVTIMEO, flags) : 0, until;

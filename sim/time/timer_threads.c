@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * SIGEV_THREAD: one helper thread for each such timer. It reads the timer's descriptor, and
- * starts a thread for the program's function when it has counted, as the C library does it. It
- * ends when the timer was deleted, and with the process.
+ * Timers with SIGEV_THREAD: each has one helper thread. It reads the timer's eventfd, and after
+ * each expiration starts a thread for the program's function, as the C library does. It ends when
+ * the timer was deleted, and with the process.
  */
 #include <linux/futex.h>
 #include <pthread.h>
@@ -12,8 +12,8 @@
 #include "sim/time/library.h"
 #include "sim/time/timers.h"
 
-/* What a thread is started with lies on the stack of the thread that starts it, which goes on
- * when `taken` is 1: a futex. */
+/* Arguments of a new thread lie on the stack of the thread that starts it. That thread waits until
+ * `taken` is 1, a futex, before it goes on. */
 struct helper {
 	const struct sigevent *event;
 	int fd;
@@ -38,7 +38,8 @@ static void wait_until_taken(uint32_t *taken)
 		raw(SYS_futex, (long)taken, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
 }
 
-/* Of the program's attributes only these: the others point to memory that is the program's. */
+/* Copies only some of the program's attributes: the others point to memory of the program, which
+ * may be freed. */
 static void copy_attributes(pthread_attr_t *to, const pthread_attr_t *from)
 {
 	size_t bytes;
@@ -63,7 +64,8 @@ static void *run_function(void *arg)
 	return NULL;
 }
 
-/* An expiration for which no thread can be started is lost, as in the C library. */
+/* Starts a thread for the program's function. If no thread can be started, the expiration is lost,
+ * as in the C library. */
 static void start_run(const struct sigevent *event, const pthread_attr_t *attributes)
 {
 	struct run run = {event->sigev_notify_function, event->sigev_value, 0};
@@ -87,7 +89,7 @@ static void *help(void *arg)
 	while (count < TIME_HELPER_ENDS) {
 		n = raw(SYS_read, fd, (long)&count, sizeof(count), 0, 0, 0);
 		if (n < 0 && n != -EINTR)
-			break; /* the program has closed it */
+			break; /* the program has closed the file descriptor */
 		if (n == sizeof(count) && count < TIME_HELPER_ENDS)
 			start_run(&event, &attributes);
 	}
@@ -96,7 +98,8 @@ static void *help(void *arg)
 	return NULL;
 }
 
-/* The helper has no signals, so that the program's handlers run in the program's threads. */
+/* Starts the helper with all signals blocked, so that the program's handlers run in the program's
+ * threads. */
 static int start_helper(struct helper *helper)
 {
 	pthread_attr_t detached;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Timers: timer descriptors, ITIMER_REAL and POSIX timers of the virtual clocks. The supervisor
- * keeps and fires them (timer_call.h), so this library remembers none of them. Timers of CPU
- * time are the machine's, as its CPU clocks are.
+ * Timers of the virtual clocks: timer file descriptors, ITIMER_REAL and POSIX timers. The
+ * supervisor keeps and fires them (timer_call.h), so this library has no state of them. Timers of
+ * CPU time are the host's, as the clocks of CPU time are.
  *
- * A POSIX timer's id is ID_BASE and the supervisor's number; the C library's own ids are small
+ * The id of a POSIX timer is ID_BASE | the supervisor's number; the C library's own ids are small
  * numbers or negative ones.
  */
 #include <stddef.h>
@@ -33,9 +33,9 @@ long timer_call(uint64_t what, uint64_t number, uint64_t first, uint64_t second)
 	return r;
 }
 
-/* A program does not inherit the POSIX timers of the one that it replaces: they are deleted when
- * it starts, or earlier if a constructor of another library makes one. fork() copies `begun`, and
- * a child has no timers to delete. */
+/* A program does not inherit the POSIX timers of the program that it replaces by execve(). They are
+ * deleted when it starts, or earlier if a constructor of another library makes a timer. fork()
+ * copies `begun`; a child has no timers to delete. */
 __attribute__((constructor)) static void begin(void)
 {
 	static _Atomic bool begun;
@@ -45,7 +45,7 @@ __attribute__((constructor)) static void begin(void)
 		timer_call(TIME_OP_EXEC, 0, 0, 0);
 }
 
-/* timerfd_settime(2) and timer_settime(2). Returns 0 or a negative errno. */
+/* Implements timerfd_settime(2) and timer_settime(2). Returns 0 or a negative errno. */
 static long set(enum time_space space, uint64_t number, bool absolute, const struct itimerspec *new,
 		struct itimerspec *old)
 {
@@ -65,7 +65,7 @@ static long set(enum time_space space, uint64_t number, bool absolute, const str
 	return left < 0 ? left : 0;
 }
 
-/* timerfd_gettime(2) and timer_gettime(2). */
+/* Implements timerfd_gettime(2) and timer_gettime(2). Returns 0 or a negative errno. */
 static long get(enum time_space space, uint64_t number, struct itimerspec *now)
 {
 	long interval = timer_call(TIME_WHAT(TIME_OP_INTERVAL, space), number, 0, 0);
@@ -77,7 +77,8 @@ static long get(enum time_space space, uint64_t number, struct itimerspec *now)
 	return 0;
 }
 
-/* The kernel judges the arguments, and its descriptor is given back for one of ours. */
+/* The kernel checks the arguments; its file descriptor is then closed and replaced by one of the
+ * supervisor. */
 EXPORT int timerfd_create(clockid_t clock, int flags)
 {
 	long fd = raw(SYS_timerfd_create, clock, flags, 0, 0, 0, 0), made;
@@ -90,7 +91,8 @@ EXPORT int timerfd_create(clockid_t clock, int flags)
 	return made < 0 ? (int)returned(made) : (int)(made & INT32_MAX);
 }
 
-/* -ENOENT: the descriptor is not one of ours. */
+/* -ENOENT from set() means that the file descriptor is not one of the supervisor; then it is the
+ * kernel's. */
 EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old)
 {
 	long r = -ENOENT;
@@ -124,7 +126,8 @@ static struct itimerspec spec_of(const struct itimerval *t)
 				   {t->it_value.tv_sec, t->it_value.tv_usec * 1000}};
 }
 
-/* What is left is never shown as 0, which means that the timer is not armed. */
+/* Converts to microseconds. Time that is left is never rounded to 0, which would mean that the
+ * timer is not armed. */
 static struct itimerval val_of(const struct itimerspec *t)
 {
 	struct itimerval v = {{t->it_interval.tv_sec, t->it_interval.tv_nsec / 1000},
@@ -135,7 +138,7 @@ static struct itimerval val_of(const struct itimerspec *t)
 	return v;
 }
 
-/* The timer exists once it was set: until then it is all zero. */
+/* As get() for ITIMER_REAL, which exists once it was set: until then it is all zero. */
 static long get_real(struct itimerspec *now)
 {
 	long r = get(TIME_SPACE_REAL, 0, now);
@@ -186,7 +189,7 @@ EXPORT int getitimer(__itimer_which_t which, struct itimerval *now)
 	return (int)returned(r);
 }
 
-/* What was left is rounded as Linux rounds it: never to 0. */
+/* The time that was left is rounded as in Linux, and never to 0. */
 EXPORT unsigned alarm(unsigned seconds)
 {
 	const struct itimerspec new = {{0}, {(time_t)seconds, 0}};
@@ -218,7 +221,7 @@ static timer_t timer_id(long made)
 	return (timer_t)(ID_BASE | (unsigned long)(made >> 32));
 }
 
-/* Is it one of the virtual clocks' timers? */
+/* Returns true if the supervisor keeps this timer. */
 static bool is_ours(timer_t timer)
 {
 	return time_page() && ((unsigned long)(uintptr_t)timer & ~ID_MASK) == ID_BASE;
@@ -249,7 +252,8 @@ static long make_signal(clockid_t clock, const struct sigevent *event)
 
 EXPORT int timer_create(clockid_t clock, struct sigevent *restrict event, timer_t *restrict timer)
 {
-	/* Without one its value is the timer's id; the kernel's number of it is not known yet. */
+	/* Default event. sigev_value should be the timer's id, but the supervisor's number is not
+	 * known yet. */
 	struct sigevent alarm_event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
 	long made;
 
