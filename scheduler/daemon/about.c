@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the daemon tells of itself: which it is, and what has befallen it. */
+/* Adds the daemon's version and its failure counters to the object "daemon" of the status. */
 #include "scheduler/daemon/status.h"
 
 static json_t *count(const uint64_t *at)

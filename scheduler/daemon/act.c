@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What becomes of the core's actions on a client, and of its debug session. */
+/* Execution of the core's actions on a client, and the state of its debug session. */
 #include "scheduler/daemon/client.h"
 
 #include <errno.h>
@@ -12,11 +12,11 @@
 #include "scheduler/daemon/outsider.h"
 #include "scheduler/daemon/worker.h"
 
-/* How long the firmware waits for a compute queue to come off the GPU; then the driver resets that
- * queue alone, and the call succeeds (KFD_UNMAP_LATENCY_MS in the driver's kfd_priv.h; newer
- * drivers wait for 45 % of their parameter queue_preemption_timeout_ms, by default 4,050 ms). */
+/* Time that the firmware waits for a compute queue to leave the GPU. After that the driver
+ * resets that queue only, and the suspend succeeds (KFD_UNMAP_LATENCY_MS in the driver's
+ * kfd_priv.h). */
 #define UNMAP_LATENCY_NS 4000000000ull
-#define CAUSE_MAX_NS 1000000000u /* beyond that it is no delay but nonsense of a lane */
+#define CAUSE_MAX_NS 1000000000u /* a longer delay is a wrong timestamp of a client */
 
 static void set_suspended(struct client *client, bool suspended)
 {
@@ -33,7 +33,7 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 	if (client->by_order)
 		return order_act(worker, client, now);
 	if (!client->executor) {
-		/* its end has let the process go, and so resumed it */
+		/* the end of the executor has ended the session, which resumed the process */
 		feed_finished(&worker->feed, client->id, 0, 0, now);
 		set_suspended(client, false);
 		return true;
@@ -42,22 +42,23 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 		executor_ask(client->executor, EXECUTOR_RESUME);
 		return true;
 	}
-	/* Say it, then look: the client announces that it leaves, then looks
-	 * at `suspended`. One of the two sees the other. */
+	/* Set `suspended` first, then read `leaving`. The client increments `leaving` first,
+	 * then reads `suspended`. So at least one of the two sees the other's write. */
 	set_suspended(client, true);
 	if (lane_word(&client->lane->leaving) != lane_word(&client->lane->left)) {
 		set_suspended(client, false);
 		client_scan_leaving(worker, client);
 		feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
-		/* both words may have changed back meanwhile; that is news too */
+		/* both words may have changed back meanwhile, so the core must decide again in
+		 * any case */
 		return false;
 	}
 	executor_ask(client->executor, EXECUTOR_SUSPEND);
 	return true;
 }
 
-/* When `other` became active (has become idle) on a node that the client uses, the last time. 0: on
- * none. */
+/* Returns the last time when `other` became active (for a suspend) or idle (for a resume) on a node
+ * that the client uses, in ns; 0: it did not. */
 static uint64_t caused_ns(const struct client *client, const struct client *other, bool suspend)
 {
 	uint64_t latest = 0, at;
@@ -117,7 +118,7 @@ static void measure(struct worker *worker, struct client *client,
 	hist_add(suspend ? &t->suspend : &t->resume, report->cost.duration_ns);
 	metrics_latency(worker, client, suspend ? METRICS_SUSPEND : METRICS_RESUME,
 			report->cost.duration_ns);
-	/* the cause's time is the client's word */
+	/* the time of the cause comes from the client, so it must be checked */
 	if (client->acting_prompt && client->cause_ns && client->cause_ns <= entry &&
 	    entry - client->cause_ns < CAUSE_MAX_NS) {
 		client->news.has_latency = true;
@@ -128,15 +129,16 @@ static void measure(struct worker *worker, struct client *client,
 	}
 }
 
-/* What the core is to judge a suspend by. One that took long because other calls of the process had
- * its mutex, or because it has queues on many GPUs, shows nothing of a GPU. */
+/* Returns the time by which the core judges whether a suspend was slow. A suspend that was slow
+ * because other calls of the process held its mutex, or because it has queues on many GPUs, does
+ * not indicate a GPU that does not preempt. */
 static uint64_t judged_ns(struct worker *worker, struct client *client,
 			  const struct executor_report *report)
 {
 	uint64_t slow_ns = worker->config.core.slow_suspend_ns;
 	const struct trap_cost *cost = &report->cost;
 
-	/* By gate and weight no wave is saved. */
+	/* Levels gate and weight save no waves. */
 	if (client->by_order == LANE_LEVEL_GATE || client->by_order == LANE_LEVEL_WEIGHT)
 		return 0;
 	if (client->acting != CORE_SUSPEND || report->error || trap_gpu_ns(cost) > slow_ns ||
@@ -172,7 +174,7 @@ void client_acted(struct worker *worker, struct client *client,
 		set_suspended(client, false);
 	log_debug("process %d: %s took %llu us", (int)client->peer.pid, verb,
 		  (unsigned long long)(report->cost.duration_ns / 1000));
-	/* A resume is tried again and again. */
+	/* A failed resume is repeated, so log only a new error. */
 	if (report->error && report->error != client->told)
 		log_client(&client->log, "process %d (%s): %s failed: %s", (int)client->peer.pid,
 			   client->name, verb, strerror(-report->error));
@@ -192,7 +194,7 @@ void client_acted(struct worker *worker, struct client *client,
 	level_failed(worker, client, report->error, now);
 }
 
-/* ---- its session ---- */
+/* ---- debug session ---- */
 
 static void attached(struct worker *worker, struct client *client, uint64_t now)
 {
@@ -204,11 +206,11 @@ static void attached(struct worker *worker, struct client *client, uint64_t now)
 		feed_set_capability(&worker->feed, client->id, CORE_ABLE);
 	log_info("process %d (%s): level trap", (int)client->peer.pid, client->name);
 	events_level(worker, client, true);
-	/* queues that came between the session's start and now */
+	/* collect the queues that were created since the session began */
 	executor_ask(client->executor, EXECUTOR_COLLECT);
 }
 
-/* For now, or for good: what asks for it gets a reason in any case. */
+/* The client cannot be held, for now or permanently. A reason that is already set stays. */
 static void refuse(struct client *client, const char *why)
 {
 	client->refused = true;
@@ -216,19 +218,19 @@ static void refuse(struct client *client, const char *why)
 		snprintf(client->reason, sizeof(client->reason), "%s", why);
 }
 
-/* The session has ended, and its executor has not. */
+/* The session has ended, but its executor has not. */
 static void lost(struct worker *worker, struct client *client, uint64_t now)
 {
 	if (!client->attached || client->refused || worker->leaving || client->level.changing)
 		return;
-	/* Most often the process is ending: the driver ends the session
-	 * before the pidfd says so. If not, it is worth a line. */
+	/* Usually the process is ending: the driver ends the session before the pidfd reports
+	 * the end. Otherwise client_overdue() logs the loss after LOST_NS. */
 	refuse(client, "it is ending, or its debug session was ended by another process");
 	client->lost_ns = now;
 	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 }
 
-/* Nothing more comes from its executor. */
+/* The executor reports nothing more. `hung`: its driver call does not return. */
 static void aborted(struct worker *worker, struct client *client, bool hung, uint64_t now)
 {
 	if (hung)
@@ -239,8 +241,8 @@ static void aborted(struct worker *worker, struct client *client, bool hung, uin
 		level_fall(worker, client, -ECONNRESET, "its executor process was ended", now);
 }
 
-/* A suspend that succeeded after so long, and did not wait for other calls of the process, has cost a
- * queue: its work is lost, and suspending what is left of the process does not bring it back. */
+/* A suspend that succeeded after this time has cost a queue: the driver has reset it and its
+ * work is lost. Suspending the rest of the process does not bring it back. */
 static void look_for_reset(struct worker *worker, struct client *client,
 			   const struct trap_cost *cost, uint64_t now)
 {
@@ -288,7 +290,7 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 	if (outcome & EXECUTOR_ABORTED)
 		aborted(worker, client, outcome & EXECUTOR_HUNG, now);
 	if (outcome & EXECUTOR_ENDED) {
-		/* an action that nobody will finish any more */
+		/* end an action in flight that the executor does not complete any more */
 		feed_finished(&worker->feed, client->id, 0, 0, now);
 		worker->by_executor[executor_number(client->executor)] = NULL;
 		executor_free(client->executor);

@@ -19,7 +19,7 @@
 #define REST_NS 1000000u
 #define RETRY_NS 5000000u
 
-/* ---- its text ---- */
+/* ---- text of a reply ---- */
 
 static void put(struct answer *answer, const char *text, size_t length)
 {
@@ -44,7 +44,8 @@ static void put_text(struct answer *answer, const char *text)
 	put(answer, text, strlen(text));
 }
 
-/* Takes `json`; of its text what is left when so many characters are taken off. */
+/* Appends the text of `json` without its first `front` and last `back` characters. Takes the
+ * reference. */
 static void put_json(struct answer *answer, json_t *json, size_t front, size_t back)
 {
 	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
@@ -57,7 +58,7 @@ static void put_json(struct answer *answer, json_t *json, size_t front, size_t b
 	free(text);
 }
 
-/* An object to which more keys are to come: `next` begins them. */
+/* Appends an object without its closing brace, and then `next`, which begins its next key. */
 static void put_open(struct answer *answer, json_t *object, const char *next)
 {
 	put_json(answer, object, 0, 1);
@@ -65,7 +66,7 @@ static void put_open(struct answer *answer, json_t *object, const char *next)
 	answer->first = true;
 }
 
-/* The elements of a list go on. */
+/* Appends elements to a list that was begun before. Takes the reference. */
 static void put_elements(struct answer *answer, json_t *list)
 {
 	if (json_array_size(list) == 0) {
@@ -78,14 +79,14 @@ static void put_elements(struct answer *answer, json_t *list)
 	put_json(answer, list, 1, 1);
 }
 
-/* ---- its pieces ---- */
+/* ---- pieces of a reply ---- */
 
 static bool is_process(const struct client *client, int pid)
 {
 	return client && client->phase == CLIENT_SERVED && (pid <= 0 || client->peer.pid == pid);
 }
 
-/* NULL: it has gone since. */
+/* Returns the process that is being described, or NULL if it has ended. */
 static const struct client *process(const struct worker *worker, const struct answer *answer)
 {
 	const struct client *client = worker->clients[answer->slot];
@@ -137,7 +138,7 @@ static void process_queues(const struct worker *worker, struct answer *answer)
 	answer->stage = answer->pid > 0 ? ANSWER_LANE : ANSWER_PROCESS;
 }
 
-/* The parts of a dump; they end with the process. */
+/* Appends a piece of a dump. It ends with an error if the process ends. */
 static void dump(const struct worker *worker, struct answer *answer, uint64_t now)
 {
 	const struct client *client = process(worker, answer);
@@ -189,7 +190,7 @@ static void recent(const struct worker *worker, struct answer *answer)
 	answer->stage = ANSWER_DONE;
 }
 
-/* Histograms are what is longest of it. */
+/* The brief form omits histograms, because they are the longest part. */
 static json_t *head(const struct worker *worker, const struct answer *answer, uint64_t now)
 {
 	json_t *json = status_head(worker, now), *totals = json_object_get(json, "totals");
@@ -236,7 +237,7 @@ static void piece(const struct worker *worker, struct answer *answer, uint64_t n
 
 /* ---- sending ---- */
 
-/* Sends what there is of the piece. -EAGAIN: the client has no room. */
+/* Sends the rest of the piece. Returns -EAGAIN if the client has no room. */
 static int send_piece(struct client *client)
 {
 	struct answer *answer = &client->answer;
@@ -245,7 +246,7 @@ static int send_piece(struct client *client)
 	int error = 0;
 
 	if (answer->error) {
-		answer->sent = answer->length; /* no text with an error */
+		answer->sent = answer->length; /* an error carries no text */
 		return protocol_send_text(client->socket, &head, "");
 	}
 	while (!error && answer->sent < answer->length) {
@@ -267,7 +268,7 @@ static void forget_text(struct answer *answer)
 	answer->length = answer->room = answer->sent = 0;
 }
 
-/* One piece more, or what is left of the last; then the client's turn is over. */
+/* Sends the rest of a piece, or makes and sends one more. Then it is the turn of another client. */
 static void serve(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct answer *answer = &client->answer;
@@ -295,7 +296,7 @@ static void serve(struct worker *worker, struct client *client, uint64_t now)
 		answer->stage = ANSWER_SENT;
 }
 
-/* ---- whose turn it is ---- */
+/* ---- order of clients ---- */
 
 static bool is_due(struct worker *worker, const struct client *client, uint64_t now)
 {
@@ -305,7 +306,8 @@ static bool is_due(struct worker *worker, const struct client *client, uint64_t 
 	       door_user(worker, client->uid)->answers < ANSWER_OF_USER;
 }
 
-/* Root's; else the next one after the last. NULL: none can go on now. */
+/* Returns the next client: a trusted one, otherwise the next after the last one; NULL: none can
+ * continue now. */
 static struct client *next_asker(struct worker *worker, uint64_t now)
 {
 	struct client *found = NULL;

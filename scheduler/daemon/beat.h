@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The page that worker and watchdog share. Each field has one writer, and is
- * accessed with the __atomic builtins. */
+/*
+ * Two pages of shared memory, each with a heartbeat: struct beat of the watchdog and the worker,
+ * and struct door_beat of the watchdog and the process that accepts connections
+ * (kfdschedd-door).
+ *
+ * The watchdog maps both before its first fork and keeps them, so that their content survives
+ * each worker. Each field has the one writer that is named with it, except the counters, which
+ * several processes increment atomically. A word that one process writes while another process
+ * may read it is accessed with the __atomic builtins.
+ */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_BEAT_H
 #define KFDSHIM_SCHEDULER_DAEMON_BEAT_H
 
@@ -13,25 +21,30 @@
 #include "scheduler/daemon/totals.h"
 
 struct beat {
-	uint64_t started_ns; /* watchdog: when the daemon began */
-	uint64_t restarts;   /* watchdog: workers after the first */
-	uint64_t beat_ns;    /* worker's loop; the watchdog sets it at each start */
-	uint32_t serving;    /* worker's loop: 1 once it runs */
+	uint64_t started_ns; /* watchdog: when the daemon started, CLOCK_MONOTONIC ns */
+	uint64_t restarts;   /* watchdog: number of workers started after the first */
+	/* heartbeat of the worker's loop, ns; set by the watchdog at each start */
+	uint64_t beat_ns;
+	/* worker: 1 once its loop runs; set to 0 by the watchdog at each start */
+	uint32_t serving;
 	struct reader_state reader;
-	struct kept kept;	     /* worker: for the next one */
-	uint64_t refused_calls;	     /* filter.h: of all processes of the daemon */
-	struct log_losses log;	     /* log.h: of them, too */
-	struct metrics_kept metrics; /* worker: for the next one, too */
-	struct totals totals;	     /* the same, once a second and at its end */
+	struct kept kept; /* worker: control requests, saved for the next worker */
+	/* refused system calls (filter.h), of all processes without a counter of their own */
+	uint64_t refused_calls;
+	/* log lines lost (log.h), of all processes without a counter of their own */
+	struct log_losses log;
+	struct metrics_kept metrics; /* worker: metrics, which the next worker continues */
+	/* worker: totals, which the next worker continues; stored once a second and at its end */
+	struct totals totals;
 };
 
-/* A page of its own for the process that accepts connections (greeter.h), which is trusted
- * less and has none of the above. */
+/* The page of the process that accepts connections (greeter.h). It is separate from struct beat
+ * because that process reads untrusted input: it is trusted less, and cannot write struct beat. */
 struct door_beat {
-	uint64_t beat_ns; /* its heartbeat; the watchdog sets it at each start */
-	uint64_t refused; /* connections, by it and by the worker */
-	uint64_t refused_calls;
-	struct log_losses log;
+	uint64_t beat_ns;	/* its heartbeat, ns; set by the watchdog at each start */
+	uint64_t refused;	/* connections refused, by this process and by the worker */
+	uint64_t refused_calls; /* of this process (filter.h) */
+	struct log_losses log;	/* of this process */
 };
 
 #endif

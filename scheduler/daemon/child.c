@@ -12,7 +12,7 @@
 
 #define MS 1000000ull
 #define QUICK_NS (5000 * MS)
-#define PAUSE_FIRST_NS (100 * MS) /* before the third start in a row */
+#define PAUSE_FIRST_NS (100 * MS) /* delay after the second quick end in a row */
 #define PAUSE_MAX_NS (5000 * MS)
 
 pid_t child_start(struct child *child, uint64_t now)
@@ -27,7 +27,9 @@ pid_t child_start(struct child *child, uint64_t now)
 		return error;
 	}
 	if (pid == 0) {
-		/* Without a watchdog no process may hold another one. */
+		/* A process of the daemon must not outlive the watchdog, because nothing else
+		 * would end the suspensions that it holds. The check of getppid() covers a
+		 * watchdog that ended before prctl(). */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			_exit(1);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that the watchdog starts and starts again: the worker, and the processes
- * that serve it. Each ends with the watchdog (PR_SET_PDEATHSIG).
+ * A child process that the watchdog starts, and restarts when it ends: the worker, and the
+ * processes that serve it. The kernel kills each of them when the watchdog ends
+ * (PR_SET_PDEATHSIG).
  *
- * All functions are for the watchdog, which has one thread.
+ * Times are CLOCK_MONOTONIC in ns.
+ *
+ * Threads: the watchdog, which has one thread.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_CHILD_H
 #define KFDSHIM_SCHEDULER_DAEMON_CHILD_H
@@ -13,34 +16,39 @@
 #include <sys/types.h>
 
 struct child {
-	const char *name; /* of the process, at most 15 characters; the caller owns it */
-	pid_t pid;	  /* 0: it does not run */
-	bool killed;	  /* by child_kill(), and not reaped yet */
-	unsigned quick_deaths;
-	uint64_t since_ns;	/* when it was started last; 0: never */
-	uint64_t next_start_ns; /* not before */
+	const char *name;	/* its name in /proc, at most 15 characters; owned by the caller */
+	pid_t pid;		/* 0: not running */
+	bool killed;		/* child_kill() was called, and the process is not reaped yet */
+	unsigned quick_deaths;	/* ends in a row within 5 s of the start */
+	uint64_t since_ns;	/* time of the last start; 0: never started */
+	uint64_t next_start_ns; /* earliest time of the next start */
 };
 
 /*
- * Forks. Returns 0 in the new process, which ends with _exit(); in the watchdog the
- * process id, or a negative errno after a log line (`next_start_ns` is set then).
- * `now`: CLOCK_MONOTONIC in ns, as everywhere here.
+ * Forks. In the new process it sets the parent-death signal and the process name. That process
+ * must end with _exit().
+ *
+ * Returns
+ *   0 in the new process;
+ *   the process id in the watchdog;
+ *   a negative errno if fork() failed, after a log line. `next_start_ns` is then set to 5 s
+ *     later.
  */
 pid_t child_start(struct child *child, uint64_t now);
 
-/* Has it ended? true once per process, with its status as of waitpid(2). */
+/* Reaps the process if it has ended. Returns true once for each process that ended, with its
+ * status as waitpid(2) reports it. Does not block. */
 bool child_reap(struct child *child, int *status);
 
-/* Is it stopped (SIGSTOP)? */
+/* Returns true if the process is stopped by a signal (SIGSTOP). */
 bool child_is_stopped(const struct child *child);
 
-/*
- * After child_reap(): logs the end and sets when the process may start again. A process
- * that ends within 5 s twice in a row waits 100 ms, then 200 ms, up to 5 s.
- */
+/* Logs the end of a process that child_reap() has returned, and sets the earliest time of the
+ * next start. A process that ends within 5 s of its start twice in a row is delayed by 100 ms,
+ * then 200 ms, and so on up to 5 s. */
 void child_failed(struct child *child, int status, uint64_t now);
 
-/* SIGKILL, once. Nothing if it does not run. */
+/* Sends SIGKILL once. Does nothing if the process does not run or was killed before. */
 void child_kill(struct child *child);
 
 #endif

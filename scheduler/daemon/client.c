@@ -21,10 +21,10 @@
 #include "scheduler/daemon/reader.h"
 #include "scheduler/daemon/worker.h"
 
-/* From one look at the program of a client that has hung up to the next: twice the last one. */
+/* Delay between two checks of the program of a workload that has hung up; doubled each time. */
 #define HUNG_UP_MIN_NS 20000000u
 #define HUNG_UP_MAX_NS 1000000000u
-#define LOST_NS 1000000000u /* from the end of a session to the end of its process */
+#define LOST_NS 1000000000u /* time for a process to end after its session has ended */
 
 static void close_fd(int *fd)
 {
@@ -33,7 +33,7 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* ---- coming ---- */
+/* ---- registration ---- */
 
 static struct client *client_new(struct worker *worker, int socket, uint64_t now)
 {
@@ -79,7 +79,7 @@ struct client *client_of_pid(const struct worker *worker, pid_t pid)
 	return NULL;
 }
 
-/* A process that comes a second time (after exec) replaces what it was. */
+/* A process that registers again, after exec, replaces its earlier client. */
 static void replace(struct worker *worker, const struct client *client)
 {
 	for (uint32_t i = 0; i < worker->client_end; i++) {
@@ -103,7 +103,7 @@ static int send_welcome(struct worker *worker, struct client *client, int lane_f
 	return protocol_send(client->socket, &welcome, sizeof(welcome), fds, PROTOCOL_WELCOME_FDS);
 }
 
-/* Gives it its lane. 0 or a negative errno. */
+/* Creates the shared memory and sends it to the workload. Returns 0 or a negative errno. */
 static int serve(struct worker *worker, struct client *client, uint64_t now)
 {
 	int lane_fd = lane_create(protocol_lane(client->version), &client->lane), error;
@@ -112,8 +112,8 @@ static int serve(struct worker *worker, struct client *client, uint64_t now)
 		return lane_fd;
 	client->lane->priority = client->control.own_priority;
 	client->lane->slo_us = client->standing.slo_us;
-	/* One of its own: a shared one could be drained or filled by anybody.
-	 * Edge triggered, it need never be read. */
+	/* Each client has an eventfd of its own, because any client could drain or fill a shared
+	 * one. It is watched edge-triggered, so it is never read. */
 	client->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	error = client->wake_fd < 0 ? -errno : 0;
 	if (!error)
@@ -154,7 +154,8 @@ static void register_workload(struct worker *worker, struct client *client, uint
 		return;
 	replace(worker, client);
 	peer_name(client->peer.pid, client->name);
-	/* Of a process that is gone nothing is known: its pidfd says so in a moment. */
+	/* -EAGAIN: the attributes cannot be read now, so the process is refused. A process that is
+	 * gone (-ESRCH) is registered without attributes; its pidfd reports its end soon. */
 	if (error != -EAGAIN) {
 		standing_came(worker, client, &subject);
 		error = serve(worker, client, now);
@@ -199,7 +200,7 @@ struct client *client_adopt(struct worker *worker, const struct peer *peer,
 		standing_place(worker, client, now);
 	}
 	if (!client->id || worker_watch(worker, peer->pidfd, EPOLLIN, WORKER_PIDFD, client->slot)) {
-		client->outsider = NULL; /* it stays the caller's */
+		client->outsider = NULL; /* on failure the caller keeps it */
 		client_gone(worker, client, NULL);
 		return NULL;
 	}
@@ -213,7 +214,7 @@ static uint64_t asker_of(const struct client *client)
 	return (uint64_t)client->serial << 16 | client->slot;
 }
 
-/* Perhaps once more. */
+/* Handles the hello; runs again from the beginning when an answer has arrived. */
 static void greeted(struct worker *worker, struct client *client, uint64_t now)
 {
 	const struct protocol_hello *hello = &client->hello;
@@ -287,7 +288,8 @@ void client_accept(struct worker *worker, int socket, uid_t owner, bool trusted,
 	client->uid = owner;
 	client->trusted = trusted;
 	client->hello = message->hello;
-	/* The socket is shut for reading, so EPOLLHUP, which epoll always reports, is enough. */
+	/* The socket is shut down for reading, so EPOLLHUP, which epoll always reports, is the
+	 * only event needed. */
 	if (worker_watch(worker, socket, EPOLLET, WORKER_SOCKET, client->slot))
 		client_gone(worker, client, NULL);
 	else
@@ -312,15 +314,15 @@ void client_hung_up(struct worker *worker, struct client *client, uint64_t now)
 		client_gone(worker, client, NULL);
 		return;
 	}
-	/* A hang-up is not its end: but exec closes the socket too, and
-	 * what it was before is over then. That may show a little later:
-	 * descriptors are closed before the new program has its stack. */
+	/* A hang-up is not the end of the process. But exec closes the socket, too, and then the
+	 * registered program has ended. This can become visible a little later, because exec
+	 * closes descriptors before the new program has its stack. */
 	client->hung_up_ns = now;
 	client->hung_up_wait_ns = HUNG_UP_MIN_NS;
 	client_overdue(worker, client, now);
 }
 
-/* ---- being there ---- */
+/* ---- service ---- */
 
 void client_cannot(struct worker *worker, struct client *client, const char *why)
 {
@@ -345,7 +347,7 @@ void client_release(struct worker *worker, struct client *client, uint64_t now)
 	syscall(SYS_futex, &client->lane->released, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Its socket has hung up: is it another program? */
+/* The connection was closed: checks whether the process runs another program now. */
 static void look_at_program(struct worker *worker, struct client *client, uint64_t now)
 {
 	int replaced = peer_replaced(&client->peer, reader_facts);
@@ -371,7 +373,7 @@ static void look_at(struct worker *worker, struct client *client, uint64_t now)
 		outsider_overdue(worker, client, now);
 		if (client->phase == CLIENT_DEAD)
 			return;
-		client_scan(worker, client, now); /* nobody wakes us for its lane */
+		client_scan(worker, client, now); /* it has no eventfd to wake the loop */
 	}
 	control_overdue(worker, client, now);
 	if (client->phase == CLIENT_READING)
@@ -396,7 +398,7 @@ void client_overdue(struct worker *worker, struct client *client, uint64_t now)
 	reader_end();
 }
 
-/* ---- going ---- */
+/* ---- end ---- */
 
 void client_gone(struct worker *worker, struct client *client, const char *why)
 {
@@ -435,7 +437,8 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 	client->phase = CLIENT_DEAD;
 	control_gone(worker, client);
 	worker->dead++;
-	/* The process has the one, its executor the other, and the door may keep the last. */
+	/* The process has a copy of the first descriptor, the executor of the second, and door.c
+	 * may keep the third open: remove all of them from epoll before they are closed. */
 	worker_unwatch(worker, client->wake_fd);
 	worker_unwatch(worker, client->peer.pidfd);
 	worker_unwatch(worker, client->socket);

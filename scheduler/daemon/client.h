@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One connection: first unknown, then a workload with a lane, or a command
- * that asks. All functions for the loop's thread.
+ * A connection to the daemon: at first unknown, then a workload with shared memory (struct
+ * lane), or a command with a request. A process without the shim (outsider.h) is a client
+ * without a connection.
+ *
+ * The functions are implemented in client.c (connections, life of a client), scan.c (shared
+ * memory, runtime state) and act.c (actions, debug session).
+ *
+ * Threads: the worker's loop only.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_CLIENT_H
 #define KFDSHIM_SCHEDULER_DAEMON_CLIENT_H
@@ -28,129 +34,174 @@ struct worker;
 struct outsider;
 
 enum client_phase {
-	CLIENT_GREETING, /* its hello is being served, perhaps in several runs (reader.h) */
-	CLIENT_SERVED,	 /* a workload with a lane */
-	CLIENT_HOLDING,	 /* a command that waits for a suspend, or has one held (control.h) */
-	CLIENT_READING,	 /* a command that is told what happens (events.h) */
-	CLIENT_ASKING,	 /* a command that waits for an answer (answer.h) */
-	CLIENT_DEAD,	 /* freed when the loop has gone through its events */
+	CLIENT_GREETING, /* its hello is being handled, perhaps in several runs (reader.h) */
+	CLIENT_SERVED,	 /* a workload with shared memory */
+	CLIENT_HOLDING,	 /* a command that waits for a suspend, or holds one (control.h) */
+	CLIENT_READING,	 /* a command that receives events (events.h) */
+	CLIENT_ASKING,	 /* a command that waits for a reply (answer.h) */
+	CLIENT_DEAD,	 /* freed at the end of the loop iteration */
 };
 
+/* A member of worker->clients. client_bury() frees it. */
 struct client {
 	enum client_phase phase;
+	/* index in worker->clients; number that differs for successive clients of a slot */
 	uint32_t slot, serial;
-	bool by_door;	     /* it is counted there, for this user: */
-	uid_t uid;	     /* the owner of its uid (owners.h) */
-	bool trusted;	     /* root's, or of the daemon's own user */
-	int socket, wake_fd; /* wake_fd: it wakes us; -1: it has none, as has an outsider */
-	int told;	     /* negative errno of the last action, 0: none; it was logged */
-	uint64_t since_ns;
+	bool by_door; /* counted by door.c, for the user `uid` */
+	uid_t uid;    /* owner of the peer's uid (owners.h) */
+	bool trusted; /* connection of root or of the daemon's own user */
+	/* wake_fd: eventfd by which the client wakes the loop; -1 for an external process */
+	int socket, wake_fd;
+	/* negative errno of the last action, which was logged; 0: it succeeded */
+	int told;
+	uint64_t since_ns; /* when the connection was accepted */
 	struct protocol_hello hello;
-	uint32_t version; /* of the protocol, that is spoken with it */
+	uint32_t version; /* version of the protocol in use on this connection */
 
 	struct peer peer;
 	struct standing standing;
-	char name[16];
-	uint32_t tenant, group_number; /* as the core has them */
-	int priority;		       /* as it counts; the next two, too */
-	uint32_t slo_us;
-	char group[PROTOCOL_GROUP_MAX];
-	core_id id;
+	char name[16];			/* of the process */
+	uint32_t tenant, group_number;	/* numbers that the core uses */
+	int priority;			/* effective priority (standing.h) */
+	uint32_t slo_us;		/* effective objective; 0: none */
+	char group[PROTOCOL_GROUP_MAX]; /* effective name of the group; may be empty */
+	core_id id;			/* 0: not known to the core */
 
-	struct lane *lane;	   /* hostile; an outsider's is the daemon's own (outsider.h) */
-	struct outsider *outsider; /* NULL: it has the shim */
+	/* shared memory, hostile input; of an external process: private to the daemon */
+	struct lane *lane;
+	/* state of an external process (outsider.h); NULL: it has the shim */
+	struct outsider *outsider;
 	struct look look;
 	struct log_share log;
-	/* the lane's words as they were seen last */
+	/* copies of words in `lane`, as of the last scan */
 	uint32_t runtime, generation, leaving, left;
 	uint32_t gpu_id[LANE_NODES];
 	uint64_t activity[LANE_NODES], active_ns[LANE_NODES], idle_ns[LANE_NODES];
 
-	/* who holds itself back, by which level (order.h); NONE: by a session */
+	/* level at which the client itself carries out holds (order.h); NONE: the daemon uses a
+	 * session */
 	enum lane_level by_order;
-	struct level level; /* why, and what it may come to */
-	bool preparing;	    /* the order is to prepare: no action of the core's */
-	bool greeted;	    /* its lane was looked at once */
-	bool ordered;	    /* an order is not acknowledged yet */
-	bool obeys;	    /* the last one was to hold itself, and it said that it does */
-	uint32_t own_session, order, order_number;
-	uint64_t ordered_ns;
+	struct level level; /* reason for the level, and planned changes */
+	bool preparing;	    /* the command in flight is LANE_PREPARE, not an action of the core */
+	bool greeted;	    /* order.c has evaluated if it can be held; false: the next scan does */
+	bool ordered;	    /* a command has not been acknowledged yet */
+	bool obeys;	    /* the client has acknowledged that it holds itself */
+	uint32_t own_session, order, order_number; /* enum lane_own; last command, and its number */
+	uint64_t ordered_ns;			   /* when that command was sent */
 
-	struct executor *executor; /* NULL: none, or it was refused */
-	bool attached;
-	bool refused; /* once and for all */
-	bool wants_release;
-	uint64_t hung_up_ns;	  /* of the next look at its program; 0: it has not hung up */
-	uint64_t hung_up_wait_ns; /* from that look to the one after it */
-	uint64_t lost_ns;	  /* when another process ended its session; 0: no, or logged */
-	char reason[KFD_REASON];  /* why it cannot be suspended; may be empty */
+	struct executor *executor; /* thread with its debug session; NULL: none */
+	bool attached;		   /* `executor` has opened the session */
+	bool refused;		   /* it cannot be held at its present level */
+	bool wants_release; /* lane->released must be updated when it runs (client_release()) */
+	/* time of the next check of its program; 0: the connection is open */
+	uint64_t hung_up_ns;
+	uint64_t hung_up_wait_ns; /* time from that check to the next */
+	/* when another process ended its session; 0: never, or already handled */
+	uint64_t lost_ns;
+	char reason[KFD_REASON]; /* why it cannot be suspended; may be empty */
 
-	bool acting_prompt; /* of the action in flight */
-	enum core_verb acting;
-	uint64_t cause_ns; /* when what caused it happened; 0: unknown */
+	bool acting_prompt;    /* core_action.prompt of the action in flight */
+	enum core_verb acting; /* the action in flight, or the last one */
+	uint64_t cause_ns;     /* when the cause of the action happened; 0: unknown */
 
 	struct control control;
-	struct answer answer; /* CLIENT_ASKING */
-	struct news news;     /* events.h */
+	struct answer answer; /* state of CLIENT_ASKING */
+	struct news news;     /* state of events.c */
 	struct metrics_tally tally;
 };
 
-/* A word that the client writes. */
+/* Reads a word that the client writes. */
 static inline uint32_t lane_word(const uint32_t *at)
 {
 	return __atomic_load_n(at, __ATOMIC_ACQUIRE);
 }
 
-/* The served client that is process `pid` of the daemon's PID namespace; NULL: there is none. */
+/* Returns the workload (CLIENT_SERVED) with the given pid in the daemon's PID namespace, or
+ * NULL. */
 struct client *client_of_pid(const struct worker *worker, pid_t pid);
-/* A connection was let in, for this owner of its uid; trusted: users_is_trusted() says so of the
- * uid. Serves its hello. The client owns `socket`, whatever happens. */
+
+/* Creates a client for an admitted connection and handles its hello. `owner` is the owner of its
+ * uid, `trusted` the result of users_is_trusted() for that uid. Takes ownership of `socket`,
+ * also if it fails. */
 void client_accept(struct worker *worker, int socket, uid_t owner, bool trusted,
 		   const struct greeter_message *message, uint64_t now);
-/* A process that is not connected and does not know of us (outsider.h), with a lane
- * that only we have. Takes peer->pidfd, whatever happens. NULL: no room or memory. */
+
+/*
+ * Creates a client for a process that is not connected and does not know the daemon
+ * (outsider.h), with shared memory that only the daemon has. Takes ownership of peer->pidfd in
+ * any case, and of `outsider` on success.
+ *
+ * Returns NULL if there is no slot or no memory.
+ */
 struct client *client_adopt(struct worker *worker, const struct peer *peer,
 			    const struct subject *subject, int priority, struct outsider *outsider,
 			    uint64_t now);
-/* An answer has come (reader_answered()). */
+
+/* An answer of kfdschedd-read for `asker` has arrived (reader_answered()): runs the code again
+ * that waits for it. */
 void client_answered(struct worker *worker, uint64_t asker, uint64_t now);
-/* Its peer has closed the connection. */
+
+/* The peer has closed the connection. A command ends; a workload may still live. */
 void client_hung_up(struct worker *worker, struct client *client, uint64_t now);
-/* scan.c. Looks at the lane and tells the core what is new. Was there anything? */
+
+/* Scans the shared memory and passes changes to the core. Returns true if something had changed.
+ * (scan.c) */
 bool client_scan(struct worker *worker, struct client *client, uint64_t now);
-/* The same for the calls alone that a suspension would block. */
+
+/* The same, but only for the announcements of calls that a suspension would block. */
 bool client_scan_leaving(struct worker *worker, struct client *client);
-/* Why it is not suspended, before anything was tried: into its `reason`. */
+
+/* Writes the reason why the client is not suspended, before anything was tried, to
+ * client->reason. */
 void client_explain(struct client *client);
-/* It has this priority from now on; by: whose order it was, NULL: its own word. And:
- * whether it can be suspended is to be looked at anew. */
+
+/* Sets the effective priority. `by` is the command that requested it; NULL: the workload itself,
+ * or its rule. */
 void client_set_priority(struct worker *worker, struct client *client, int priority,
 			 const struct client *by);
+
+/* Evaluates again whether the client can be suspended. */
 void client_reconsider(struct worker *worker, struct client *client);
-/* Why the driver never debugs its runtime: the sentence of what the driver lacks, or `what` and the
- * lane's errno. */
+
+/* Writes to `why` the reason why the driver never debugs the client's runtime: what the driver
+ * lacks, or `what` and the errno in the shared memory. */
 void client_why_never(const struct client *client, const char *what, char why[KFD_REASON]);
-/* Opens a session on it; `patient` as in executor_start(). */
+
+/* Starts to open a debug session of the daemon on the client. `patient` as in executor_start(). */
 void client_attach(struct worker *worker, struct client *client, bool patient);
-/* act.c, up to client_acted. Its executor may have something to tell. */
+
+/* Handles the outcomes of the client's executor, if there are any. */
 void client_outcome(struct worker *worker, struct client *client, uint64_t now);
-/* Carries out one action of the core; false: it was cancelled. */
+
+/* Starts an action of the core. Returns false if it was cancelled, and the core must decide
+ * again. */
 bool client_act(struct worker *worker, struct client *client, const struct core_action *action,
 		uint64_t now);
-/* After the actions of a decision: since when was the cause of its one there? */
+
+/* Sets client->cause_ns of an action that the activity of another client caused. Called after
+ * all actions of a decision have been started. */
 void client_find_cause(struct worker *worker, struct client *client);
-/* An action ended (for order.c, too). */
+
+/* An action has ended: reports it to the core, to metrics and to events. order.c calls it, too. */
 void client_acted(struct worker *worker, struct client *client,
 		  const struct executor_report *report, uint64_t now);
-/* It cannot be held, once and for all. */
+
+/* The client cannot be held at its level; logs the reason and sends an event. */
 void client_cannot(struct worker *worker, struct client *client, const char *why);
-/* Tells a client that wants to leave that it may, if it may. */
+
+/* Permits an announced call (DESTROY_QUEUE or runtime disable) if the client is not suspended:
+ * publishes lane->released and wakes its waiters. */
 void client_release(struct worker *worker, struct client *client, uint64_t now);
-/* At every turn of the loop: is something overdue? */
+
+/* Called in each sweep (every 20 ms), and when an answer has arrived: does all that is overdue. */
 void client_overdue(struct worker *worker, struct client *client, uint64_t now);
-/* It has ended; `why` completes a sentence, NULL says nothing. */
+
+/* The client has ended: removes it from the core and from all lists. `why` completes a log line;
+ * NULL: nothing is logged. The struct stays valid until client_bury(). */
 void client_gone(struct worker *worker, struct client *client, const char *why);
-/* Frees what client_gone() has left, once no event can name it. */
+
+/* Frees a client after client_gone(), when no event in the current loop iteration can refer to
+ * it. */
 void client_bury(struct worker *worker, struct client *client);
 
 #endif

@@ -16,30 +16,32 @@
 #define MS UINT64_C(1000000)
 #define S (1000 * MS)
 #define HOUR (3600 * S)
-#define SLO_MAX (UINT32_MAX * UINT64_C(1000)) /* as the lane can tell it */
+#define SLO_MAX (UINT32_MAX * UINT64_C(1000)) /* the range of slo_us in struct lane */
 
+/* State of the parser while a file is read. */
 struct reading {
 	FILE *file;
 	int line;
-	char problem[512]; /* without file and line; empty: none */
+	char problem[512]; /* without file name and line number; empty: no problem */
 	int problem_line;
-	char notice[256]; /* as `problem`, of what is taken without effect */
+	char notice[256]; /* as `problem`, about a line that is accepted without effect */
 	int notice_line;
 
 	struct config *config;
-	const struct section *section; /* NULL: before the first */
+	const struct section *section; /* NULL: before the first section */
 	int section_line;
-	uint32_t seen; /* bit: key of this section */
-	void *target;  /* what the keys of this section are about */
+	uint32_t seen; /* keys of this section that were seen; bit i: keys[i] */
+	void *target;  /* the object that this section describes */
 	struct config_node every_node;
 };
 
+/* A type of section. */
 struct section {
 	const char *word, *usage;
-	bool named;
-	/* It begins; false: a problem was told. */
+	bool named; /* its heading has a name: [rule NAME] */
+	/* Called at the heading; NULL: nothing to do. Returns false after reporting a problem. */
 	bool (*begin)(struct reading *r, const char *name);
-	/* It is over: what is missing? NULL: nothing. */
+	/* Called at the end of the section. Returns the description of what is missing, or NULL. */
 	const char *(*end)(const struct reading *r);
 	const struct key *keys;
 	size_t key_count;
@@ -81,7 +83,8 @@ static const struct key rule_keys[] = {
 static const struct key metrics_keys[] = {{.name = "listen", .kind = KEY_LISTEN}};
 static const struct key log_keys[] = {{.name = "level", .kind = KEY_LOG_LEVEL}};
 
-/* Keys of earlier versions: a file that has one still says what it said. */
+/* Keys of earlier versions. A file that still has one is accepted, and a notice names the
+ * replacement. */
 static const struct {
 	const char *section, *name, *instead;
 } retired_keys[] = {
@@ -94,7 +97,7 @@ static const struct {
 
 static bool bad(struct reading *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Always false; the first one counts. */
+/* Records a problem; only the first one is kept. Always returns false. */
 static bool bad(struct reading *r, const char *format, ...)
 {
 	va_list args;
@@ -208,7 +211,7 @@ static bool end_section(struct reading *r)
 	return false;
 }
 
-/* `text` is what stands between the brackets. */
+/* `text` is the text between the brackets. */
 static bool begin_section(struct reading *r, char *text)
 {
 	char *name = text + strcspn(text, " \t");
@@ -228,7 +231,7 @@ static bool begin_section(struct reading *r, char *text)
 		return bad(r, "unknown section [%s%s%s]; known are %s", text, *name ? " " : "",
 			   name, known);
 	}
-	r->section = NULL; /* of which is wrong there is no end, either */
+	r->section = NULL; /* a section with a wrong heading has no end() either */
 	if (section->begin && !section->begin(r, name))
 		return false;
 	r->section = section;
@@ -276,10 +279,11 @@ static bool take_key(struct reading *r, const char *name, const char *value)
 	return true;
 }
 
-/* ---- lines ---- */
+/* ---- lines of the file ---- */
 
-/* What inih does not see: the number of a line, one that it would cut, sections without
- * keys; and a file that is no text. */
+/* inih does not report the number of a line, a line that it cuts, a section without keys, or a
+ * file that is not text. So next_line() and this function check them. This function handles the
+ * headings of sections. */
 static bool look_at(struct reading *r, const char *line)
 {
 	char copy[CONFIG_LINE_MAX + 1];
@@ -290,13 +294,13 @@ static bool look_at(struct reading *r, const char *line)
 	snprintf(copy, sizeof(copy), "%s", line + 1);
 	end = strchr(copy, ']');
 	if (!end)
-		return true; /* inih says so */
+		return true; /* inih reports this error */
 	*end = '\0';
 	return end_section(r) && begin_section(r, copy);
 }
 
-/* As fgets(3), for inih; the line comes without the blanks before it, for inih would take
- * an indented one for a part of the one before. */
+/* Reader function for inih, as fgets(3). It removes leading blanks, because inih would treat an
+ * indented line as a continuation of the line before. */
 static char *next_line(char *line, int room, void *user)
 {
 	struct reading *r = user;
@@ -331,16 +335,16 @@ static char *next_line(char *line, int room, void *user)
 	return line;
 }
 
-/* 1: taken, 0: a problem, as inih wants it. */
+/* Handler for inih. Returns 1 if the key was accepted, 0 at a problem. */
 static int take(void *user, const char *section, const char *name, const char *value)
 {
-	(void)section; /* cut after 49 characters */
+	(void)section; /* unused because inih cuts it after 49 characters */
 	return take_key(user, name, value);
 }
 
-/* ---- the file ---- */
+/* ---- file ---- */
 
-/* 0 or a negative errno with a few words. */
+/* Opens the file. Returns 0, or a negative errno with a short reason in *why. */
 static int open_file(const char *path, FILE **out, const char **why)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), error;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's configuration file (docs/formats.md; packaging/kfdschedd.ini is one with
- * every key): sections of `key = value`. All of it is plain data without pointers: the
- * process that reads it hands it to others in one piece.
+ * The daemon's configuration file: sections of `key = value`. docs/formats.md describes it, and
+ * packaging/kfdschedd.ini contains each key. A struct config is plain data without pointers, so
+ * that the process that reads the file can pass it to the other processes as one block.
+ *
+ * Threads: the main thread of the first process, and the process that reads the file again
+ * (reload.h).
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_CONFIG_H
 #define KFDSHIM_SCHEDULER_DAEMON_CONFIG_H
@@ -15,34 +18,40 @@
 #include "scheduler/daemon/owners.h"
 #include "scheduler/daemon/rules.h"
 
-#define CONFIG_BYTES_MAX (1u << 20) /* of the file */
+#define CONFIG_BYTES_MAX (1u << 20) /* maximum size of the file, bytes */
 #define CONFIG_LINE_MAX 197u	    /* characters of a line; inih has no room for more */
 
+/* A node with a policy of its own. */
 struct config_node {
 	uint32_t gpu_id;
 	struct core_policy policy;
 };
 
 struct config {
-	struct core_config core; /* with the policy of nodes without one of their own */
+	struct core_config core; /* core.policy: of the nodes without one of their own */
 	uint32_t node_count;
 	struct config_node node[CORE_POLICIES];
 	struct authority authority;
 	struct rules rules;
-	struct owners owners;  /* of /etc/subuid, not of the file */
-	uint16_t metrics_port; /* of 127.0.0.1; 0: off */
-	bool verbose;
+	struct owners owners;  /* from /etc/subuid, not from the file */
+	uint16_t metrics_port; /* port on 127.0.0.1; 0: no metrics */
+	bool verbose;	       /* [log] level = debug */
 };
 
+/* Sets the defaults of all keys; no rules, grants, nodes or owners. */
 void config_default(struct config *out);
 
 /*
- * Reads `path`; keys that are absent have their defaults. 0, or a negative errno, and then
- * *out is as it was: -EINVAL for what the file says, else what opening or reading it
- * failed with. `problem` then holds one sentence that begins with the file and, if it is
- * one of a line, the line. With 0 it is empty, or such a sentence on a line for an earlier
- * version that has no effect any more. Never waits for a file that is no file; may ask the
- * network for names of users.
+ * Reads `path` into *out. Keys that are absent get their defaults. Does not block on a file that
+ * is not a regular file. May use the network to resolve user and group names.
+ *
+ * Returns
+ *   0: `problem` is empty, or one sentence about a line for an earlier version that has no
+ *     effect any more;
+ *   -EINVAL: the content of the file is wrong;
+ *   another negative errno: the file cannot be opened or read.
+ * After an error *out is unchanged, and `problem` holds one sentence that begins with the file
+ * name and, if a line is wrong, the number of that line.
  */
 int config_load(const char *path, struct config *out, char *problem, size_t size);
 

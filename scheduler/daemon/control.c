@@ -18,7 +18,7 @@
 #include "scheduler/daemon/worker.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-/* How long an order to suspend is not answered because it may still come true. */
+/* time in which a suspend request is not answered because it may still take effect */
 #define SUSPEND_WAIT_NS (2 * SECOND_NS)
 
 _Static_assert((int)PROTOCOL_POLICY_STRICT == (int)CORE_STRICT &&
@@ -27,7 +27,7 @@ _Static_assert((int)PROTOCOL_POLICY_STRICT == (int)CORE_STRICT &&
 		       (int)PROTOCOL_POLICY_OBSERVE == (int)CORE_OBSERVE,
 	       "the numbers of the protocol are the core's");
 
-/* ---- answers ---- */
+/* ---- replies ---- */
 
 static void say(struct client *client, int status, const char *sentence)
 {
@@ -42,7 +42,7 @@ static void say(struct client *client, int status, const char *sentence)
 static void answer(struct worker *worker, struct client *client, int status, const char *format,
 		   ...) __attribute__((format(printf, 4, 5)));
 
-/* The last word on an order. */
+/* Sends the final reply to a request and ends the command. */
 static void answer(struct worker *worker, struct client *client, int status, const char *format,
 		   ...)
 {
@@ -59,7 +59,7 @@ static void answer(struct worker *worker, struct client *client, int status, con
 	client_gone(worker, client, NULL);
 }
 
-/* ---- whose, and about whom ---- */
+/* ---- sender and target of a request ---- */
 
 bool control_may(const struct worker *worker, const struct peer *peer)
 {
@@ -83,6 +83,7 @@ static struct client *workload(const struct worker *worker, pid_t pid, uint64_t 
 	return NULL;
 }
 
+/* The process that a request is about. */
 struct target {
 	pid_t pid;
 	uint64_t started;
@@ -90,8 +91,9 @@ struct target {
 	struct client *client; /* NULL: it is not registered */
 };
 
-/* Before Linux 6.12 the kernel translates no process ids: those that registered from the
- * same PID namespace said theirs. 0: it is none of them. */
+/* Searches for a workload with the number `pid` in the PID namespace of `from`. Needed before
+ * Linux 6.12, where the kernel does not translate pids; registered workloads have reported
+ * theirs. Returns its pid in the daemon's namespace; 0: not found. */
 static pid_t find_registered(const struct worker *worker, const struct peer *from, pid_t pid)
 {
 	for (uint32_t i = 0; i < worker->client_end; i++) {
@@ -104,7 +106,8 @@ static pid_t find_registered(const struct worker *worker, const struct peer *fro
 	return 0;
 }
 
-/* The process that `from` calls `pid`, in our PID namespace; or a negative errno. */
+/* Returns the pid, in the daemon's PID namespace, of the process that has the number `pid` in
+ * the namespace of `from`; or a negative errno. */
 static pid_t translate(const struct worker *worker, const struct peer *from, pid_t pid)
 {
 	pid_t found;
@@ -114,7 +117,7 @@ static pid_t translate(const struct worker *worker, const struct peer *from, pid
 	if (from->pid_ns == worker->own_pid_ns)
 		return pid;
 	found = reader_number(from->pid, pid);
-	/* The namespace was that of the peer if it has not ended. */
+	/* The namespace that was read belongs to the peer if the peer still lives. */
 	if (found > 0 && peer_ended(from))
 		return -ESRCH;
 	if (found != -ENOTTY)
@@ -123,8 +126,8 @@ static pid_t translate(const struct worker *worker, const struct peer *from, pid
 	return found ? found : -ENOTTY;
 }
 
-/* A number that was given to another process since the order was sent shows in the inode of the
- * pidfd. */
+/* Opens a pidfd of the target. The inode of the pidfd shows whether the pid has been reused
+ * since the request was sent. */
 static int hold_target(struct client *from, const struct protocol_hello *hello, pid_t pid)
 {
 	struct stat st;
@@ -139,7 +142,8 @@ static int hold_target(struct client *from, const struct protocol_hello *hello, 
 		       : 0;
 }
 
-/* The pidfd is kept while answers are awaited: what is read by number is of its process. */
+/* The pidfd stays open while answers are awaited, so that what is read by pid belongs to its
+ * process. */
 static int open_target(struct client *from, const struct protocol_hello *hello, struct target *out)
 {
 	struct peer_facts its;
@@ -155,9 +159,9 @@ static int open_target(struct client *from, const struct protocol_hello *hello, 
 	return 0;
 }
 
-/* The order names a process by its number in the PID namespace of the sender, so it cannot
- * name a process that this namespace does not show. false: the order is answered, or waits for
- * an answer itself. */
+/* Finds the target. A request names a process by its number in the sender's PID namespace, so it
+ * cannot name a process that the sender does not see. Returns false if the request was answered,
+ * or waits for kfdschedd-read. */
 static bool find_target(struct worker *worker, struct client *from,
 			const struct protocol_hello *hello, struct target *out)
 {
@@ -201,7 +205,8 @@ static void not_registered(struct worker *worker, struct client *from, const str
 	       (int)target->pid, target->name, (int)target->pid);
 }
 
-/* priority: PRIORITY_OWN, or what is ordered. false: there is no room. */
+/* Saves the requests about a client. `priority` is the requested one, or PRIORITY_OWN. Returns
+ * false if there is no room. */
 static bool keep(struct worker *worker, const struct client *client, int priority,
 		 uint64_t lease_ns)
 {
@@ -220,7 +225,7 @@ static int ordered_priority(const struct client *client)
 	return client->control.priority_set ? client->priority : PRIORITY_OWN;
 }
 
-/* Unless it may turn out that there is some. */
+/* Replies that the table is full, unless an awaited answer may free an entry. */
 static void no_room(struct worker *worker, struct client *from)
 {
 	if (reader_waits())
@@ -238,7 +243,7 @@ static bool is_about(const struct client *command, const struct client *client)
 	       command->control.started == client->peer.started;
 }
 
-/* Makes the core's lease what there is to it. */
+/* Passes to the core the lease that results from the time and from all connected commands. */
 static void lease(struct worker *worker, struct client *client, uint64_t now)
 {
 	uint64_t until = client->control.lease_ns > now ? client->control.lease_ns : 0;
@@ -262,7 +267,7 @@ bool control_may_be_held(const struct client *client)
 	       (client->priority != PRIORITY_UNSET && client->priority != PRIORITY_ONLINE);
 }
 
-/* Why it will never be; NULL: it may. */
+/* Returns the reason why the client will never be suspended, or NULL. */
 static const char *never(const struct client *client, const struct core_view *view)
 {
 	if (client->refused || view->spared != CORE_SPARED_NOT)
@@ -309,11 +314,12 @@ static void order_suspend(struct worker *worker, struct client *from,
 static void end_lease(struct worker *worker, struct client *client, uint64_t now)
 {
 	client->control.lease_ns = 0;
-	keep(worker, client, ordered_priority(client), 0); /* less than there was */
+	/* cannot fail: an existing entry shrinks */
+	keep(worker, client, ordered_priority(client), 0);
 	lease(worker, client, now);
 }
 
-/* Is the one suspended now whom this command wants to be? */
+/* Replies to a suspend request if its target is suspended now, or if it cannot be. */
 static void look_at_suspend(struct worker *worker, struct client *from, struct client *client,
 			    uint64_t now)
 {
@@ -353,14 +359,14 @@ static void command_overdue(struct worker *worker, struct client *from, uint64_t
 {
 	struct client *client = workload(worker, from->control.pid, from->control.started);
 
-	/* Between two programs of one process it is not registered. */
+	/* A process is not registered while it changes its program by exec. */
 	if (client && !from->control.answered)
 		look_at_suspend(worker, from, client, now);
 	else if (!client && poll_now(from->control.pidfd, POLLIN) != 0)
 		answer(worker, from, -ESRCH, "process %d has ended", (int)from->control.pid);
 }
 
-/* What an order wants has come true in this turn of the loop, or in none. */
+/* Only this loop iteration can have completed a suspend that a request waits for. */
 void control_step(struct worker *worker, uint64_t now)
 {
 	if (!worker->orders_wait)
@@ -420,7 +426,8 @@ static void order_resume(struct worker *worker, struct client *from, const struc
 
 /* ---- priorities ---- */
 
-/* One that says nothing itself: the order is all there is, or what rules say. */
+/* Sets the priority of a process without the shim. It has no priority of its own, so only the
+ * request counts, or the rules. */
 static void order_tag(struct worker *worker, struct client *from, const struct target *target,
 		      int priority)
 {
@@ -442,7 +449,8 @@ static void order_tag(struct worker *worker, struct client *from, const struct t
 		no_room(worker, from);
 		return;
 	}
-	/* Its own word, which it has not: what rules say counts again, in a second. */
+	/* PRIORITY_OWN removes the request. The process has no own priority, so the rules apply
+	 * again, within a second. */
 	if (priority == PRIORITY_OWN && known && !target->client)
 		error = 0;
 	else
@@ -565,9 +573,9 @@ void control_policies(struct worker *worker)
 					&kept->policies[i].policy);
 }
 
-/* ---- the course of things ---- */
+/* ---- requests ---- */
 
-/* An order about a process. */
+/* A request about a process. */
 static void order_about(struct worker *worker, struct client *from,
 			const struct protocol_hello *hello, uint64_t now)
 {
@@ -657,7 +665,7 @@ void control_gone(struct worker *worker, struct client *client)
 		if (held)
 			lease(worker, held, clock_ns());
 	}
-	/* An exec ends what it was, not the process. */
+	/* An exec ends the client, but not the process, so its requests are kept. */
 	if (client->id && client->peer.pidfd >= 0 && peer_ended(&client->peer))
 		kept_forget(&worker->beat->kept, client->peer.pid, client->peer.started);
 }

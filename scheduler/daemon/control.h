@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What people order (PROTOCOL_ORDER): that a process stands still for a while, goes on,
- * has another priority; that a node has another policy. Each order is answered with one
- * sentence, and logged with whose it was.
+ * Control requests (PROTOCOL_ORDER): suspend or resume a process, set its priority, set the
+ * policy of a node. Each request is answered with one sentence, and logged with its sender.
  *
- * A suspension that a person wants is always leased: for a number of seconds, or for as
- * long as the command's connection lasts. `resume` ends both. A priority that a person
- * gave counts until the process ends, whatever it says of itself, or until it is taken
- * back. What is ordered outlives the worker (kept.h), not the daemon.
+ * A suspension by request always has a lease: a number of seconds, or as long as the command's
+ * connection is open. `resume` ends both. A priority by request is in force until the process
+ * ends, whatever the process requests itself, or until it is withdrawn. Requests survive the
+ * worker (kept.h), but not the daemon.
  *
- * All functions for the loop's thread.
+ * Threads: the worker's loop only.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_CONTROL_H
 #define KFDSHIM_SCHEDULER_DAEMON_CONTROL_H
@@ -26,40 +25,46 @@ struct worker;
 
 /* A part of struct client. */
 struct control {
-	/* of a workload */
-	int own_priority;  /* what it says */
-	bool priority_set; /* and a person says otherwise */
-	bool leased;	   /* a person wants it suspended */
-	uint64_t lease_ns; /* until then; 0: not for a time */
+	/* fields of a workload */
+	int own_priority;  /* the priority that it requests itself */
+	bool priority_set; /* a request has set another priority */
+	bool leased;	   /* a request holds it suspended now */
+	uint64_t lease_ns; /* end of a lease in seconds, CLOCK_MONOTONIC ns; 0: none */
 
-	/* of a command, while its order is served or it waits or holds: about whom */
-	int pidfd; /* -1: of nobody */
+	/* fields of a command, while its request is handled, waits or holds: its target */
+	int pidfd; /* pidfd of the target; -1: none */
 	pid_t pid;
-	uint64_t started, asked_ns;
-	bool holds;    /* while the connection lasts */
-	bool answered; /* that it is suspended, or will be */
+	uint64_t started, asked_ns; /* start time of the target; when the suspend was requested */
+	bool holds;		    /* the lease lasts as long as the connection */
+	bool answered; /* the command was informed that the target is suspended, or will be */
 };
 
-/* May this peer order? Root and members of the configuration's admin_group may,
- * unless they are of another user namespace than the daemon: there anybody is root. */
+/* Returns true if the peer is allowed to send control requests: root, and members of admin_group
+ * of the configuration. A process of another user namespace than the daemon's is never allowed,
+ * because any user can be root there. */
 bool control_may(const struct worker *worker, const struct peer *peer);
 
-/* After core_configure(), which forgets them: the policies that were ordered, this worker
- * or an earlier one. */
+/* Sets the policies that requests have set, in this worker or an earlier one, again. Called
+ * after core_configure(), which drops them. */
 void control_policies(struct worker *worker);
 
-/* An order came. */
+/* Handles the request in `hello`. May be run again after an answer of kfdschedd-read. */
 void control_order(struct worker *worker, struct client *client, const struct protocol_hello *hello,
 		   uint64_t now);
-/* A workload is served from now on: what was ordered of it counts. */
+
+/* A workload has registered: applies the requests about it. */
 void control_came(struct worker *worker, struct client *client, uint64_t now);
-/* A workload or a command has gone (it is CLIENT_DEAD). */
+
+/* A workload or a command has ended (it is CLIENT_DEAD). */
 void control_gone(struct worker *worker, struct client *client);
-/* At every turn of the loop: answers the orders to suspend that have come true. */
+
+/* Called in each loop iteration: replies to suspend requests that have taken effect. */
 void control_step(struct worker *worker, uint64_t now);
-/* At every sweep: a process that has ended while it is held, a lease that has. */
+
+/* Called in each sweep: handles the end of a target, and of leases. */
 void control_overdue(struct worker *worker, struct client *client, uint64_t now);
-/* Might anybody want it suspended, other processes or a person? */
+
+/* Returns true if the client may have to be suspended, for other processes or by request. */
 bool control_may_be_held(const struct client *client);
 
 #endif

@@ -16,8 +16,9 @@
 #include "scheduler/daemon/owners.h"
 #include "scheduler/daemon/worker.h"
 
-#define AT_ONCE 8	   /* let in during one turn of the loop: each costs 0.1 ms */
-#define SNDBUF_BYTES 16384 /* the kernel doubles it; a packet more may wait */
+#define AT_ONCE 8 /* connections admitted in one loop iteration: each costs 0.1 ms */
+/* the kernel doubles this value; one more packet than fits can be queued */
+#define SNDBUF_BYTES 16384
 #define UNREAD_NS 20000000u
 #define UNREAD_MANY_NS 200000000u
 
@@ -50,8 +51,6 @@ static void give_slot_free(struct worker *worker, uid_t owner)
 	worker->door.taken--;
 }
 
-/* Is there a packet that the client has not read? None is left once its last descriptor of
- * the connection is closed. */
 bool door_is_unread(int socket)
 {
 	int bytes = 0;
@@ -66,7 +65,8 @@ void door_left(struct worker *worker, uid_t owner, int socket)
 	if (door_is_unread(socket)) {
 		door->unread[door->unread_count++] =
 			(struct door_unread){.socket = socket, .owner = owner};
-		/* For the client this is the end of the connection. */
+		/* The client must see the end of the connection now, although the worker keeps
+		 * its socket. */
 		shutdown(socket, SHUT_RDWR);
 		return;
 	}
@@ -95,6 +95,7 @@ void door_look(struct worker *worker, uint64_t now)
 	door->unread_count = kept;
 }
 
+/* Replies with a negative errno and closes the connection. */
 static void refuse(struct worker *worker, int fd, int error)
 {
 	const struct protocol_welcome welcome = {
@@ -117,7 +118,8 @@ static void let_in(struct worker *worker, int fd, const struct greeter_message *
 	bool trusted;
 	uid_t owner;
 
-	/* What a client does not read is memory of ours. */
+	/* Limit the send buffer: packets that a client does not read occupy memory of the
+	 * daemon. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof(sndbuf));
 	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size);
 	owner = owners_find(&worker->config.owners, cred.uid);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* All that the lane of one workload holds, for `kfdsched status PID --dump`. */
+/* The complete shared memory of one workload, for `kfdsched status PID --dump`. */
 #include <errno.h>
 #include <jansson.h>
 
 #include "scheduler/daemon/status.h"
 
-/* null: it has not happened. What a client says may lie in the future. */
+/* Age of a time in us; null: it has not happened; 0: in the future, which a client can write. */
 static json_t *age(uint64_t then_ns, uint64_t now_ns)
 {
 	if (then_ns == 0)
@@ -72,7 +72,7 @@ static json_t *event_json(const struct lane_event *event, uint64_t now_ns)
 			  age(event->ns, now_ns), "monotonic_us", (json_int_t)(event->ns / 1000),
 			  "kind", lane_event_name(event->kind), "value", (json_int_t)event->value);
 
-	/* Of the process as a whole: no queue is on node 0. */
+	/* An event of the process as a whole has gpu_id 0 and no queue. */
 	json_object_set_new(json, "context",
 			    event->gpu_id ? json_integer(event->context) : json_null());
 	json_object_set_new(json, "queue_id",

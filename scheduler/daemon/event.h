@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One thing that the daemon has done or seen, as it is kept: small, and made into JSON
- * (docs/formats.md) only for somebody who reads it. Threads: any; no state.
+ * An event of the daemon in the form in which it is kept: small, and converted to JSON
+ * (docs/formats.md) only for a reader.
+ *
+ * Threads: any; no state.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_EVENT_H
 #define KFDSHIM_SCHEDULER_DAEMON_EVENT_H
@@ -16,7 +18,7 @@
 #include "scheduler/kfd/device.h"
 
 enum event_kind {
-	EVENT_LISTENING, /* somebody reads from now on */
+	EVENT_LISTENING, /* a reader has connected */
 	EVENT_CAME,
 	EVENT_WENT,
 	EVENT_LEVEL,
@@ -28,32 +30,33 @@ enum event_kind {
 };
 
 struct event {
-	uint64_t number; /* of this worker; from 1 */
-	uint64_t time_us;
+	uint64_t number;  /* counts from 1 in each worker */
+	uint64_t time_us; /* wall time */
 	enum event_kind kind;
-	pid_t pid; /* of the process; LISTENING: the worker; POLICY: nobody */
-	char comm[16];
-	int priority;		      /* CAME, PRIORITY; PRIORITY_UNSET */
-	uid_t uid;		      /* CAME */
-	const char *level;	      /* LEVEL, SUSPEND, RESUME; lives for ever, as the next one */
-	const char *cause;	      /* SUSPEND, RESUME: why; NULL: not known */
-	char reason[KFD_REASON];      /* WENT, LEVEL */
-	uint32_t gpu_ids[LANE_NODES]; /* SUSPEND, RESUME; up to the first 0 */
-	pid_t cause_pid;	      /* 0: nobody's, or not known; so the next two */
-	uint32_t cause_gpu_id;
-	bool has_latency; /* SUSPEND, RESUME: the time of the cause is known */
-	uint64_t latency_us, duration_us;
-	int error; /* 0, or a negative errno */
-	bool leased;
-	uint32_t gpu_id; /* POLICY: 0: of all that have none of their own */
+	pid_t pid;	   /* the process; LISTENING: the worker; POLICY: unused */
+	char comm[16];	   /* name of the process */
+	int priority;	   /* CAME, PRIORITY; or PRIORITY_UNSET */
+	uid_t uid;	   /* CAME */
+	const char *level; /* LEVEL, SUSPEND, RESUME; static string */
+	/* SUSPEND, RESUME: the reason, a static string; NULL: unknown */
+	const char *cause;
+	char reason[KFD_REASON];	  /* WENT, LEVEL */
+	uint32_t gpu_ids[LANE_NODES];	  /* SUSPEND, RESUME; ends at the first 0 */
+	pid_t cause_pid;		  /* process that caused it; 0: none or unknown */
+	uint32_t cause_gpu_id;		  /* node of that process; 0: none or unknown */
+	bool has_latency;		  /* SUSPEND, RESUME: latency_us is valid */
+	uint64_t latency_us, duration_us; /* from the cause to the driver call; of that call */
+	int error;			  /* 0, or a negative errno */
+	bool leased;			  /* LEASE */
+	uint32_t gpu_id;		  /* POLICY; 0: all nodes without their own */
 	enum protocol_policy policy;
 	uint32_t share_percent;
-	bool ordered; /* PRIORITY, POLICY: by somebody, who is: */
+	bool ordered; /* PRIORITY, POLICY: by a request of process by_pid, user by_uid */
 	pid_t by_pid;
 	uid_t by_uid;
 };
 
-/* NULL: no memory. */
+/* Returns a new JSON object, which the caller owns; NULL: no memory. */
 json_t *event_to_json(const struct event *event);
 
 #endif

@@ -15,8 +15,9 @@
 #include "scheduler/daemon/worker.h"
 
 #define RETRY_NS 20000000u
-#define SNDBUF_BYTES 100000 /* some hundred events */
-/* With so many, each is looked at for the cause of each decision though nobody listens. */
+#define SNDBUF_BYTES 100000 /* bytes; room for several hundred events */
+/* Up to this number of clients, the cause of each decision is determined even if there are no
+ * readers. */
 #define FEW_CLIENTS 64u
 
 /* ---- readers ---- */
@@ -46,8 +47,9 @@ static int send_lost(const struct client *reader)
 	return error;
 }
 
-/* What is missing is told first, in its place. Who does not read is not tried at every
- * event: that would cost more than the events do. */
+/* Reports lost events first, at their place in the sequence. A reader that does not read is not
+ * tried at each event, because that would cost more than the events do. Returns true if nothing
+ * is left to report. */
 static bool is_told(struct client *reader)
 {
 	uint64_t now;
@@ -70,7 +72,7 @@ static void tell_reader(struct client *reader, const char *text)
 		reader->news.lost++;
 }
 
-/* The place of the next event, which tell() ends. */
+/* Returns the entry for the next event. The caller fills it and passes it to tell(). */
 static struct event *begin(struct worker *worker, enum event_kind kind)
 {
 	struct event *event = &worker->events.kept[++worker->events.number % EVENTS_KEPT];
@@ -114,7 +116,7 @@ json_t *events_recent(const struct worker *worker, uint64_t *at, uint64_t newest
 	uint64_t number = worker->events.number;
 	json_t *list = json_array();
 
-	/* Those that were overwritten since the answer was begun. */
+	/* Skip events that were overwritten since the reply was begun. */
 	if (number > EVENTS_KEPT && *at < number - EVENTS_KEPT)
 		*at = number - EVENTS_KEPT;
 	for (uint32_t i = 0; i < STATUS_PIECE && *at < newest; i++)
@@ -123,7 +125,7 @@ json_t *events_recent(const struct worker *worker, uint64_t *at, uint64_t newest
 	return list;
 }
 
-/* One user that is not root has a quarter of the places at most. */
+/* A user that is not trusted can have a quarter of the places at most. */
 static bool has_room(const struct worker *worker, const struct client *client)
 {
 	uint32_t same = 0;
@@ -169,7 +171,7 @@ void events_gone(struct worker *worker)
 	worker->events.readers--;
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static void set_by(struct event *event, const struct client *by)
 {
@@ -246,7 +248,7 @@ static bool same_unit(const struct client *a, const struct client *b)
 	       (a->group_number && a->group_number == b->group_number && a->tenant == b->tenant);
 }
 
-/* Does a person want its unit suspended? */
+/* Returns true if a request holds a client of the same gang. */
 static bool unit_leased(const struct worker *worker, const struct client *client)
 {
 	for (uint32_t i = 0; i < worker->client_end; i++) {
@@ -259,7 +261,7 @@ static bool unit_leased(const struct worker *worker, const struct client *client
 	return false;
 }
 
-/* The node where both are known, and `other` is active (or has become idle); 0: none. */
+/* Returns a node that both clients use and on which `other` is active (or idle); 0: none. */
 static uint32_t meeting(const struct client *client, const struct client *other, bool active,
 			uint64_t *since)
 {
@@ -275,8 +277,8 @@ static uint32_t meeting(const struct client *client, const struct client *other,
 	return 0;
 }
 
-/* For a suspend the most urgent that is active beside it, for a resume the last that
- * became idle. */
+/* Determines the cause of an action: of a suspend, the active client with the highest priority
+ * on a common node; of a resume, the client that became idle last. */
 static void find_culprit(const struct worker *worker, struct client *client, bool suspend)
 {
 	uint64_t best = 0;
@@ -323,7 +325,7 @@ void events_decided(struct worker *worker, struct client *client, uint64_t now)
 	client->news.reason = NULL;
 	client->news.cause_pid = 0;
 	client->news.cause_gpu_id = 0;
-	/* Of a thousand clients it takes time, which nobody may ever ask for. */
+	/* With many clients this takes time, and the result may never be needed. */
 	if (!worker->events.readers && worker->client_end > FEW_CLIENTS)
 		return;
 	if (suspend)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the daemon does and why, told to whoever asks (PROTOCOL_EVENTS), as it happens:
- * one JSON object a packet (docs/formats.md). They show what the status shows, to
- * whom the status is shown. The last of them are kept for who asks afterwards
- * (PROTOCOL_RECENT).
+ * Events: what the daemon does, and why, sent to commands as it happens (PROTOCOL_EVENTS), one
+ * JSON object a packet (docs/formats.md). An event contains nothing that the status does not
+ * show, and a user that can read the status can read events. The last EVENTS_KEPT events are
+ * kept for later queries (PROTOCOL_RECENT).
  *
- * A reader that does not read loses events and is told how many; nobody waits for one.
- * JSON is made for readers alone. All functions for the loop's thread.
+ * A reader that does not read its socket loses events and receives their number instead; nothing
+ * waits for a reader. JSON is generated only if there are readers.
+ *
+ * Threads: the worker's loop only.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_EVENTS_H
 #define KFDSHIM_SCHEDULER_DAEMON_EVENTS_H
@@ -21,54 +23,72 @@
 struct client;
 struct worker;
 
-#define EVENTS_READERS 16u
-#define EVENTS_KEPT 256u /* a power of two */
+#define EVENTS_READERS 16u /* at a time */
+#define EVENTS_KEPT 256u   /* events; a power of two */
 
 /* A part of struct worker. */
 struct events {
 	uint32_t readers;
-	uint64_t number; /* of the last event */
+	uint64_t number; /* number of the last event */
 	struct event kept[EVENTS_KEPT];
 };
 
 /* A part of struct client. */
 struct news {
-	/* of a workload: why its action in flight (NULL: not looked up), and who caused it
-	 * (0: nobody) */
+	/* of a workload: reason of its action in flight (NULL: not determined), the process that
+	 * caused it (0: none), and the node */
 	const char *reason;
 	int cause_pid;
 	uint32_t cause_gpu_id;
-	bool by_lease;	  /* its last suspension */
+	bool by_lease;	  /* its last suspension was by request */
 	bool has_latency; /* latency_ns is known */
 	uint64_t latency_ns;
-	/* of a reader: not sent, and not told yet; and when that is tried again */
+	/* of a reader: number of events lost and not reported yet; time of the next attempt to
+	 * report it */
 	uint64_t lost, retry_ns;
 };
 
-/* A command that said hello with PROTOCOL_EVENTS. 0, or -EUSERS: there are too many. */
+/* Makes the client a reader (CLIENT_READING). Returns 0; -EUSERS: too many readers, in total or
+ * of its user; or an error of the socket. */
 int events_subscribe(struct worker *worker, struct client *client);
-/* At every turn of the loop, for a reader. */
+
+/* Called in each sweep for a reader: reports lost events. */
 void events_overdue(struct client *client);
-/* It is CLIENT_DEAD from now on. */
+
+/* A reader has ended. */
 void events_gone(struct worker *worker);
 
-/* The kept ones after number *at, a few (STATUS_PIECE) at a time until *at is `newest`; the
- * caller owns the list. */
+/* Returns the kept events after number *at up to `newest` as a JSON array, at most STATUS_PIECE
+ * at a time, and advances *at. The caller repeats the call until *at is `newest`, and owns the
+ * array. */
 json_t *events_recent(const struct worker *worker, uint64_t *at, uint64_t newest);
 
-/* An action of the core is on its way: remembers why. */
+/* Determines the reason of an action of the core that was just started. It is kept in
+ * client->news. */
 void events_decided(struct worker *worker, struct client *client, uint64_t now);
-/* It ended. */
+
+/* The action has ended: sends an event. */
 void events_acted(struct worker *worker, const struct client *client,
 		  const struct executor_report *report);
 
+/* A workload has registered, or an external process was given a priority. */
 void events_came(struct worker *worker, const struct client *client);
+
+/* A workload has ended; `why` completes a sentence. */
 void events_went(struct worker *worker, const struct client *client, const char *why);
-/* It can be suspended, or cannot, with its reason. */
+
+/* The level of the client has changed. `able`: it can be suspended; otherwise client->reason is
+ * the reason. */
 void events_level(struct worker *worker, const struct client *client, bool able);
-/* by: whose order; NULL: its own, or the daemon's. */
+
+/* The effective priority has changed. `by` is the command that requested it; NULL: the workload
+ * itself, or the daemon. */
 void events_priority(struct worker *worker, const struct client *client, const struct client *by);
+
+/* A suspension by request has begun or ended. */
 void events_lease(struct worker *worker, const struct client *client);
+
+/* The request `by` has set the policy of a node (gpu_id 0: of all nodes without their own). */
 void events_policy(struct worker *worker, uint32_t gpu_id, const struct core_policy *policy,
 		   const struct client *by);
 

@@ -12,8 +12,8 @@
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/users.h"
 
-#define ATTACH_TRIES 100 /* 2 s: longer than a predecessor takes to die */
-#define STUCK_MAX 4u	 /* processes of one tenant that are killed and do not end */
+#define ATTACH_TRIES 100 /* attempts, in 2 s: longer than a debugger takes to end */
+#define STUCK_MAX 4u	 /* limit of processes of one tenant that were killed and do not end */
 
 static struct executor_table *table;
 static int want_fd = -1;
@@ -41,7 +41,7 @@ void executor_use(struct executor_table *shared, int fd)
 
 /* ---- processes ---- */
 
-/* false: it is about to end. */
+/* Adds a target to a process. Returns false if the process is about to end. */
 static bool join(struct executor_process *process)
 {
 	uint32_t load = __atomic_load_n(&process->load, __ATOMIC_SEQ_CST);
@@ -53,8 +53,8 @@ static bool join(struct executor_process *process)
 	return false;
 }
 
-/* Root's and the daemon's own user's tenants have no limit but the table's. A subordinate uid of
- * root is not root. */
+/* The limits do not apply to root and the daemon's own user. A subordinate uid of root does not
+ * count as root. */
 static bool is_trusted(const struct executor_tenant *tenant)
 {
 	return users_is_trusted(tenant->uid);
@@ -70,7 +70,7 @@ static bool same_owner(const struct executor_tenant *a, const struct executor_te
 	return a->owner == b->owner;
 }
 
-/* If there is no other way: may targets of `a` be in a process of `b`? */
+/* Last resort: returns true if targets of `a` can be in a process of `b`. */
 static bool may_share(const struct executor_tenant *a, const struct executor_tenant *b)
 {
 	return is_trusted(a) || !is_trusted(b);
@@ -81,7 +81,7 @@ static bool may_share_of_owner(const struct executor_tenant *a, const struct exe
 	return same_owner(a, b) && may_share(a, b);
 }
 
-/* The process that fits with the fewest targets. */
+/* Selects the matching process with the fewest targets. Returns false if there is none. */
 static bool join_one_of(const struct executor_tenant *tenant,
 			bool (*fits)(const struct executor_tenant *a,
 				     const struct executor_tenant *b),
@@ -103,6 +103,7 @@ static bool join_one_of(const struct executor_tenant *tenant,
 	return least != EXECUTOR_LEAVES && join(&table->processes[*number]);
 }
 
+/* Requests a new process from the watchdog. Returns false if the table is full. */
 static bool want_another(const struct executor_tenant *tenant, uint32_t *number)
 {
 	uint64_t one = 1;
@@ -122,7 +123,7 @@ static bool want_another(const struct executor_tenant *tenant, uint32_t *number)
 	return false;
 }
 
-/* What is in use of processes or slots, and of that: by one owner. */
+/* Number of processes or slots in use: all, and those of one owner. */
 struct use {
 	uint32_t all, own;
 };
@@ -132,7 +133,7 @@ static bool has_room(const struct executor_tenant *tenant, const struct use *use
 	return is_trusted(tenant) || (use->own < total / 2 && use->all < total - total / 16);
 }
 
-/* A process for one more target of the tenant: 0, -EBUSY or -ENOSPC. */
+/* Selects a process for another target of the tenant. Returns 0, -EBUSY or -ENOSPC. */
 static int find_process(const struct executor_tenant *tenant, uint32_t *number)
 {
 	static bool logged;
@@ -177,7 +178,7 @@ void executor_count(uint32_t *processes, uint32_t *stuck)
 
 /* ---- targets ---- */
 
-/* NULL: there is none, or the owner has what it can have. */
+/* Returns a free slot, or NULL if there is none or the owner has reached its limit. */
 static struct executor *free_slot(const struct executor_tenant *tenant)
 {
 	struct executor *found = NULL;
@@ -253,6 +254,7 @@ bool executor_runtime(const struct executor *executor)
 	return __atomic_load_n(&executor->runtime, __ATOMIC_ACQUIRE);
 }
 
+/* Makes the entry of an ended process free once no slot refers to it. */
 static void clear(struct executor_process *process)
 {
 	if (state_of(process) == EXECUTOR_DIED &&
@@ -260,14 +262,14 @@ static void clear(struct executor_process *process)
 		__atomic_store_n(&process->state, EXECUTOR_FREE, __ATOMIC_RELEASE);
 }
 
-/* Nothing uses the slot any more. */
+/* Frees a slot that nothing uses any more. */
 static void give_back(struct executor *executor)
 {
 	struct executor_process *process = process_of(executor);
 
 	__atomic_store_n(&executor->state, EXECUTOR_SLOT_FREE, __ATOMIC_RELEASE);
 	if (__atomic_sub_fetch(&process->load, 1, __ATOMIC_SEQ_CST) == 0) {
-		/* It waits for its end from now on, without a target. */
+		/* Wake the process: without a target, it waits for its own end. */
 		__atomic_fetch_add(&process->calls, 1, __ATOMIC_SEQ_CST);
 		wake(&process->calls);
 	}
@@ -282,7 +284,7 @@ void executor_free(struct executor *executor)
 		give_back(executor);
 }
 
-/* Its process is EXECUTOR_KILLED or EXECUTOR_DIED, which is `state`. */
+/* Aborts the executor in a slot. `state` of its process is EXECUTOR_KILLED or EXECUTOR_DIED. */
 static void abort_slot(struct executor *executor, uint32_t state)
 {
 	if (executor->state == EXECUTOR_SLOT_USED) {

@@ -28,20 +28,21 @@
 
 #define STACK_BYTES (128u * 1024u)
 #define ATTACH_PAUSE_NS 20000000
-#define IDLE_S 3 /* without a target, before the process ends */
+#define IDLE_S 3 /* seconds without a target before the process ends */
 #define EVENTS 16
 
-/* How often a stop of a target is served: each takes a core at this process's priority, and a
- * target can signal itself without end. */
+/* Rate limit for handling stops of a target. Each takes CPU time at this process's priority, and
+ * a target can send itself signals without end. */
 static const struct budget_rule stops = {.burst = 100, .period_ns = 1000000};
 
+/* A target and its debug session, used by its thread. */
 struct target {
 	struct executor *slot;
 	struct trap *trap;
 	int pidfd;
-	uint64_t serial;
-	bool watching;
-	bool stopped; /* and not served yet */
+	uint64_t serial; /* identifies the target in events of epoll */
+	bool watching;	 /* trap_watch_queues() is active */
+	bool stopped;	 /* a stop has not been handled yet */
 	struct budget stops;
 	struct target *next;
 };
@@ -49,12 +50,14 @@ struct target {
 static struct executor_table *the_table;
 static struct executor_process *self;
 static int done_fd, epoll_fd, signals_fd;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the next two, and device_fd */
+/* protects `targets`, last_serial and device_fd */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct target *targets;
-static uint64_t last_serial; /* 0 is the signals' */
+static uint64_t last_serial; /* 0 is used for signals */
 static int device_fd = -1;
 
-/* From the first need on. */
+/* Opens /dev/kfd when it is needed first. Returns the descriptor, or a negative errno with
+ * `reason`. */
 static int the_device(char *reason)
 {
 	int result;
@@ -72,7 +75,8 @@ static int futex_wait(uint32_t *word, uint32_t value, const struct timespec *wai
 	return syscall(SYS_futex, word, FUTEX_WAIT, value, wait, NULL, 0) < 0 ? -errno : 0;
 }
 
-/* What is asked, all of it; waits for it, `wait_ns` at most if not negative. */
+/* Returns all pending requests. Waits for one; at most `wait_ns` if that is not negative, and
+ * then returns 0. */
 static uint32_t asked(struct executor *slot, long wait_ns)
 {
 	const struct timespec wait = {.tv_nsec = wait_ns};
@@ -87,6 +91,7 @@ static uint32_t asked(struct executor *slot, long wait_ns)
 	}
 }
 
+/* Reports outcomes to the worker. */
 static void tell(struct executor *slot, uint32_t outcome)
 {
 	uint64_t one = 1;
@@ -96,7 +101,7 @@ static void tell(struct executor *slot, uint32_t outcome)
 	(void)!write(done_fd, &one, sizeof(one));
 }
 
-/* Between these two the watchdog counts the time. */
+/* The watchdog limits the time between begin_work() and end_work(). */
 static void begin_work(struct executor *slot)
 {
 	__atomic_store_n(&slot->busy, 1, __ATOMIC_RELEASE);
@@ -108,13 +113,13 @@ static void end_work(struct executor *slot)
 	__atomic_fetch_add(&slot->turns, 1, __ATOMIC_RELEASE);
 }
 
-/* ---- one target ---- */
+/* ---- target ---- */
 
 static int suspend(struct target *target, struct trap_cost *cost)
 {
 	int error = trap_suspend(target->trap, cost);
 
-	/* Its runtime was turned off meanwhile, which it does not announce. */
+	/* The runtime was disabled meanwhile; a process without the shim does not announce that. */
 	bool off = error == -EPERM && target->watching;
 	bool gone = error && trap_is_gone(target->trap, error);
 	struct trap_cost undo;
@@ -138,7 +143,7 @@ static void act(struct target *target, uint32_t requests)
 	tell(target->slot, EXECUTOR_ACTED);
 }
 
-/* The session has an event. */
+/* Handles an event of the session. */
 static void answer(struct target *target)
 {
 	bool enabled = target->slot->runtime;
@@ -153,7 +158,8 @@ static void answer(struct target *target)
 	tell(target->slot, EXECUTOR_CHANGED | (error ? EXECUTOR_NOT_COLLECTED : 0));
 }
 
-/* The pidfd is this process' own: it must be of the process that was named. */
+/* Opens a pidfd of its own, and checks by the start time that it refers to the requested
+ * process. */
 static int open_target(struct target *target, char *reason)
 {
 	struct executor *slot = target->slot;
@@ -174,14 +180,14 @@ static int open_target(struct target *target, char *reason)
 	return error;
 }
 
-/* 0: attached. Otherwise the reason is written, or it is -ECANCELED: it is to quit. Queues
- * that are there go through a suspend. */
+/* Opens the session; existing queues are suspended and resumed once. Returns 0; -ECANCELED if
+ * EXECUTOR_QUIT was requested; otherwise a negative errno with the reason in the slot. */
 static int attach(struct target *target)
 {
 	struct executor *slot = target->slot;
 	int error, device = -1;
 
-	begin_work(slot); /* a read in /proc may wait, too (reader.h) */
+	begin_work(slot); /* a read in /proc can block, too (reader.h) */
 	error = open_target(target, slot->reason);
 	if (!error)
 		device = the_device(slot->reason);
@@ -205,7 +211,7 @@ static void watch_session(struct target *target)
 	epoll_ctl(epoll_fd, EPOLL_CTL_ADD, trap_events_fd(target->trap), &event);
 }
 
-/* false: it is to quit, or the process has ended. */
+/* Returns false if the thread must end: EXECUTOR_QUIT, or the target has ended. */
 static bool carry_out(struct target *target, uint32_t requests)
 {
 	struct trap *trap = target->trap;
@@ -226,7 +232,7 @@ static bool carry_out(struct target *target, uint32_t requests)
 	return false;
 }
 
-/* Until a stop may be served; -1: there is none. */
+/* Returns the time until a stop can be handled, ns; -1: there is no stop. */
 static long until_stop(const struct target *target)
 {
 	uint64_t now = clock_ns();
@@ -234,7 +240,7 @@ static long until_stop(const struct target *target)
 	return target->stopped ? (long)(budget_next(&target->stops, &stops, now) - now) : -1;
 }
 
-/* EXECUTOR_KICK becomes due when the budget allows it; other requests are due at once. */
+/* Delays EXECUTOR_KICK until the rate limit allows it; other requests are carried out at once. */
 static uint32_t due(struct target *target, uint32_t requests)
 {
 	target->stopped |= requests & EXECUTOR_KICK;
@@ -290,23 +296,23 @@ static void *run(void *arg)
 
 	slot->error = error;
 	if (error == 0) {
-		slot->runtime = 1; /* or there would be no session */
+		slot->runtime = 1; /* a session is only opened on an enabled runtime */
 		tell(slot, EXECUTOR_ATTACHED);
 		add(target);
 		watch_session(target);
-		executor_ask(slot, EXECUTOR_KICK); /* for a signal that came before add() */
+		executor_ask(slot, EXECUTOR_KICK); /* a signal may have arrived before add() */
 		serve(target);
 	} else if (error != -ECANCELED) {
 		tell(slot, EXECUTOR_REFUSED);
 	}
 	dispose(target);
-	tell(slot, EXECUTOR_ENDED); /* the slot is the worker's again */
+	tell(slot, EXECUTOR_ENDED); /* the worker owns the slot again */
 	return NULL;
 }
 
-/* ---- the process ---- */
+/* ---- process ---- */
 
-/* Of the process's life, or the target's: nothing waits for its end. */
+/* The thread is detached, because nothing waits for its end. */
 static int start_thread(void *(*body)(void *), void *arg)
 {
 	pthread_attr_t attr;
@@ -336,6 +342,7 @@ static int begin(struct executor *slot)
 	return error;
 }
 
+/* Starts a thread for each new slot of this process. */
 static void take_new(struct executor_table *table, uint32_t number)
 {
 	uint32_t end = __atomic_load_n(&table->slot_end, __ATOMIC_ACQUIRE);
@@ -358,7 +365,8 @@ static void take_new(struct executor_table *table, uint32_t number)
 	}
 }
 
-/* A stop or an end of a traced process, but the signals of several coalesce. */
+/* SIGCHLD reports a stop or the end of a target, but several signals can be merged into one. So
+ * all targets are checked. */
 static void kick_all(void)
 {
 	struct signalfd_siginfo info;
@@ -402,7 +410,7 @@ static void *wait_for_events(void *arg)
 	return arg;
 }
 
-/* SIGCHLD is blocked in all threads, as it is in the watchdog. */
+/* SIGCHLD is blocked in all threads; the watchdog has blocked it before the fork. */
 static int begin_events(void)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u64 = 0};
@@ -418,7 +426,7 @@ static int begin_events(void)
 	return start_thread(wait_for_events, NULL);
 }
 
-/* true: without a target for so long, it takes no other. */
+/* Returns true if there is still no target; the process then accepts no other. */
 static bool leaves(void)
 {
 	uint32_t none = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory that worker, watchdog and executor processes share: which targets there are,
- * what is asked about each, and which process serves it. The watchdog maps it before its
- * first fork.
+ * The memory that the worker, the watchdog and executor processes share: the targets, the
+ * requests about each, and the process that serves it. The watchdog maps it before its first
+ * fork.
  *
- * Each field has the writer that is named with it, is accessed with the __atomic builtins
- * where another process may write at the same time, and is checked by each reader that uses
- * it as an index. A process may be killed between any two instructions.
+ * Each field has the writer that is named with it. It is accessed with the __atomic builtins
+ * where another process may write at the same time, and each reader that uses it as an index
+ * checks it. A process may be killed between any two instructions.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_EXECUTOR_TABLE_H
 #define KFDSHIM_SCHEDULER_DAEMON_EXECUTOR_TABLE_H
@@ -18,59 +18,66 @@
 #include "scheduler/kfd/device.h"
 
 #define EXECUTOR_PROCESSES 256u
-/* In `load`: the process ends because it has no target, and takes no other. */
+/* Flag in `load`: the process ends because it has no target, and accepts no other. */
 #define EXECUTOR_LEAVES (1u << 31)
 
 enum executor_process_state {
 	EXECUTOR_FREE,
-	EXECUTOR_WANTED, /* by the worker; the watchdog is to start it */
-	EXECUTOR_RUNS,	 /* by the watchdog, from here on */
-	EXECUTOR_KILLED, /* and it has not ended yet */
-	EXECUTOR_DIED,	 /* the worker takes its slots back, then it is free */
+	EXECUTOR_WANTED, /* set by the worker: the watchdog must start the process */
+	EXECUTOR_RUNS,	 /* set by the watchdog: the process is running */
+	/* set by the watchdog: killed, or requested to end; it has not ended yet */
+	EXECUTOR_KILLED,
+	/* set by the watchdog: ended; the worker frees its slots, then the entry */
+	EXECUTOR_DIED,
 };
 
+/* One executor process. */
 struct executor_process {
-	uint32_t state;
+	uint32_t state;		       /* enum executor_process_state */
 	struct executor_tenant tenant; /* worker */
-	uint32_t load;	/* worker: slots with this process; the process: EXECUTOR_LEAVES */
-	uint32_t calls; /* futex, worker: counts changes of its slots */
+	uint32_t load;	/* worker: number of its slots; the process itself: EXECUTOR_LEAVES */
+	uint32_t calls; /* futex; worker: incremented at each change of its slots */
 };
 
 enum executor_slot_state {
 	EXECUTOR_SLOT_FREE,
 	EXECUTOR_SLOT_USED,
-	EXECUTOR_SLOT_LEFT, /* its client is done with it, and its process was killed */
+	EXECUTOR_SLOT_LEFT, /* freed by the worker, while its killed process lives */
 };
 
-/* One target. */
+/* One target, and its executor thread. */
 struct executor {
-	_Alignas(64) uint32_t state; /* worker; written last */
-	uint32_t process;	     /* worker, as the next five */
-	uid_t owner;		     /* of its tenant */
-	pid_t pid;
-	uint64_t started;  /* as in struct peer */
-	uint32_t tries;	   /* to attach */
-	uint32_t hung;	   /* watchdog: this one is why the process was killed */
-	uint32_t requests; /* futex; what is asked and not taken */
-	uint32_t taken;	   /* the process, as all below: it has a thread for it */
-	uint32_t busy;	   /* the thread carries out what it has taken */
-	uint32_t turns;	   /* counts what it has carried out */
-	uint32_t outcome;
-	uint32_t runtime; /* 1: enabled */
-	int32_t error;	  /* of attaching */
-	struct executor_report report;
-	char reason[KFD_REASON];
+	_Alignas(64) uint32_t state; /* worker; enum executor_slot_state, written last */
+	uint32_t process;	     /* worker; index in processes[] */
+	uid_t owner;		     /* worker; owner of its tenant */
+	pid_t pid;		     /* worker */
+	uint64_t started;	     /* worker; start time, as in struct peer */
+	uint32_t tries;		     /* worker; attempts to attach */
+	/* watchdog: the driver call on this target is why the process was killed */
+	uint32_t hung;
+	/* futex; requests that the thread has not taken; any process adds some */
+	uint32_t requests;
+	uint32_t taken;	  /* its process: 1 once it has a thread for this slot */
+	uint32_t busy;	  /* thread: 1 while it carries out a request */
+	uint32_t turns;	  /* thread: number of requests carried out */
+	uint32_t outcome; /* thread and worker: enum executor_outcome; cleared by the worker */
+	uint32_t runtime; /* thread: 1: the target's runtime is enabled */
+	int32_t error;	  /* thread: result of attaching */
+	struct executor_report report; /* thread: result of the last action */
+	char reason[KFD_REASON];       /* thread: `error` as a sentence */
 };
 
 struct executor_table {
 	uint32_t slot_end; /* worker: slots from here on were never used */
-	/* A bit for each slot that has an outcome since the worker looked last: set after the
-	 * outcome, by all. It says only where to look, so a bit too many does no harm. */
+	/* One bit for each slot that has an outcome since the worker's last check, set by any
+	 * process after the outcome. It is only a hint where to search, so a surplus bit does no
+	 * harm. */
 	uint64_t told[EXECUTOR_SLOTS / 64];
 	struct executor_process processes[EXECUTOR_PROCESSES];
 	struct executor slots[EXECUTOR_SLOTS];
 };
 
+/* Sets the bit of a slot in `told`. */
 static inline void executor_table_tell(struct executor_table *table, const struct executor *slot)
 {
 	uint32_t at = (uint32_t)(slot - table->slots);

@@ -20,22 +20,23 @@
 
 #define MS 1000000ull
 #define WORK_MAX_NS (10000 * MS)
-#define WORK_LOOKS 20u	   /* at least: it may be the watchdog that was stopped */
-#define QUIT_NS (200 * MS) /* from the request to quit to the kill */
-#define END_MAX_NS (1000 * MS)
-#define UNNEEDED 16
+/* minimum number of checks, because the watchdog itself may have been stopped */
+#define WORK_LOOKS 20u
+#define QUIT_NS (200 * MS)     /* time from the request to quit to the kill */
+#define END_MAX_NS (1000 * MS) /* time from the kill to a log message */
+#define UNNEEDED 16	       /* see executors_without() */
 
-/* What the watchdog has seen of a slot. */
+/* Observation of a slot, to detect a driver call that does not return. */
 struct seen {
-	uint64_t since_ns; /* it has had the same work since; 0: none */
-	uint32_t turns, looks;
+	uint64_t since_ns;     /* when its present work began; 0: it has none */
+	uint32_t turns, looks; /* copy of the slot's `turns`; number of checks */
 };
 
 struct process {
 	struct child child;
-	pid_t pid;	    /* the last one */
-	uint64_t killed_ns; /* 0: it was not, nor asked to quit */
-	bool logged;	    /* that it does not end */
+	pid_t pid;	    /* the last one, also after its end */
+	uint64_t killed_ns; /* when its end was requested, or it was killed; 0: neither */
+	bool logged;	    /* it was logged that it does not end */
 };
 
 struct executors {
@@ -101,7 +102,7 @@ static uint32_t state_of(const struct executors *executors, uint32_t number)
 	return __atomic_load_n(&executors->table->processes[number].state, __ATOMIC_ACQUIRE);
 }
 
-/* The worker is to see it. */
+/* Sets the state and wakes the worker. */
 static void set_state(struct executors *executors, uint32_t number, uint32_t state)
 {
 	uint64_t one = 1;
@@ -142,13 +143,13 @@ static void kill_one(struct executors *executors, uint32_t number, uint64_t now)
 	set_state(executors, number, EXECUTOR_KILLED);
 }
 
-/* What the worker has written of a slot stands there before this says so. */
+/* The acquire load makes visible what the worker wrote to the slot before. */
 static bool is_used(const struct executor *slot)
 {
 	return __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == EXECUTOR_SLOT_USED;
 }
 
-/* Asks the threads of a process to end their sessions. How many are there? */
+/* Requests the threads of a process to end their sessions. Returns their number. */
 static unsigned ask_to_quit(struct executors *executors, uint32_t number)
 {
 	struct executor_table *table = executors->table;
@@ -166,16 +167,16 @@ static unsigned ask_to_quit(struct executors *executors, uint32_t number)
 }
 
 /*
- * The driver ends the sessions of a process that has ended, one after the other, and those
- * of no other process while it waits for the mutex of one target (it holds
- * kfd_processes_srcu, for which each other process' end waits). So each thread ends its own
- * session first, and a target that lets that wait delays no other.
+ * The driver ends the sessions of an ended process one after the other. While it waits for the
+ * mutex of one target, it ends no session of any other process, because it holds
+ * kfd_processes_srcu, for which the end of each other process waits. So each thread ends its own
+ * session first, and a target that lets this wait delays no other.
  */
 static void dismiss(struct executors *executors, uint32_t number, uint64_t now)
 {
 	struct process *process = &executors->processes[number];
 
-	/* Without the worker that asked for it nothing would end its sessions. */
+	/* The worker that requested it is gone, so nothing would end its sessions. */
 	if (state_of(executors, number) == EXECUTOR_WANTED && !process->child.pid)
 		set_state(executors, number, EXECUTOR_DIED);
 	if (!process->child.pid || state_of(executors, number) != EXECUTOR_RUNS)
@@ -188,7 +189,7 @@ static void dismiss(struct executors *executors, uint32_t number, uint64_t now)
 	set_state(executors, number, EXECUTOR_KILLED);
 }
 
-/* Its last thread has ended. */
+/* The last thread of a process has ended. */
 static void ended(struct executors *executors, uint32_t number, int status)
 {
 	const struct process *process = &executors->processes[number];
@@ -217,7 +218,7 @@ static void look_at_children(struct executors *executors, uint64_t now)
 	}
 }
 
-/* Has it had the same work for too long? */
+/* Returns true if the slot has had the same work for too long. */
 static bool hangs(struct seen *seen, const struct executor *slot, uint64_t now)
 {
 	uint32_t turns = __atomic_load_n(&slot->turns, __ATOMIC_ACQUIRE);

@@ -11,7 +11,7 @@
 
 #include "scheduler/daemon/log.h"
 
-#define LINE 320u /* no line is longer: the longest is of a configuration with all figures */
+#define LINE 320u /* maximum length of a line; the longest is a configuration with all values */
 
 static const char *const rules[] = {
 	[CORE_STRICT] = "strict",
@@ -20,7 +20,7 @@ static const char *const rules[] = {
 	[CORE_OBSERVE] = "observe",
 };
 
-/* ---- the recording ---- */
+/* ---- recording ---- */
 
 static void stop(struct feed *feed)
 {
@@ -31,7 +31,8 @@ static void stop(struct feed *feed)
 	feed->used = 0;
 }
 
-/* The whole lines that one write takes. There is always one: LINE is below FEED_PIECE. */
+/* Returns the length of the complete lines that one write accepts. It is never 0, because LINE
+ * is below FEED_PIECE. */
 static size_t piece(const char *text, size_t used)
 {
 	const char *end;
@@ -53,7 +54,7 @@ void feed_flush(struct feed *feed)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno != EAGAIN) {
-			stop(feed); /* the process that writes the file has said why it ended */
+			stop(feed); /* kfdschedd-rec has ended and has logged the reason */
 			return;
 		}
 		if (n < 0)
@@ -78,7 +79,7 @@ static bool has_room(struct feed *feed)
 	return false;
 }
 
-/* One line, with the time. */
+/* Records one line with the present time. */
 __attribute__((format(printf, 2, 3))) static void note(struct feed *feed, const char *format, ...)
 {
 	va_list args;
@@ -95,7 +96,7 @@ __attribute__((format(printf, 2, 3))) static void note(struct feed *feed, const 
 	feed->changed = true;
 }
 
-/* A call about a client that the core does not know changes nothing, and is not recorded. */
+/* A call about a client that the core does not know changes nothing, so it is not recorded. */
 static bool is_noted(const struct feed *feed, core_id client)
 {
 	return feed->living && client && feed->living[core_index(client)] == client;
@@ -113,7 +114,7 @@ static const char *yes_no(bool yes)
 	return yes ? "yes" : "no";
 }
 
-/* A time that may be CORE_NEVER. */
+/* Formats a time; CORE_NEVER is "never". */
 static const char *time_text(const struct feed *feed, uint64_t at, char text[static 24])
 {
 	if (at == CORE_NEVER)
@@ -130,7 +131,7 @@ void feed_turn(struct feed *feed, uint64_t now)
 	feed_flush(feed);
 }
 
-/* ---- the core's calls ---- */
+/* ---- calls of the core ---- */
 
 const struct core *feed_create(struct feed *feed, const struct core_config *config,
 			       uint32_t max_clients, int out, uint64_t start_ns, uint64_t now)

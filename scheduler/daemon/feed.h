@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The only way from the worker to the core: each function makes the core's call of the same
- * name (core.h) and, with --record, writes a line of it to the recording (docs/formats.md).
+ * The only interface between the worker and the core. Each function calls the function of the
+ * core with the same name (core.h); with --record it also writes a line about the call to the
+ * recording (docs/formats.md).
  *
- * The core wants times that never go back. Parts of the loop's turn pass the time when the turn
- * began, although the core has decided since with a later one: the core gets the later one.
+ * The core requires times that never decrease. Some code passes the start time of the loop
+ * iteration although the core has decided with a later time since; the core then gets the later
+ * time.
  *
- * A line goes to a pipe that a process of its own empties into the file (record.h). Nothing
- * waits for that process: lines that the pipe does not take stay in a buffer, and when that is
- * full the recording ends, with a line in the log. Lines reach the pipe whole.
+ * Lines are written to a pipe, and a separate process copies the pipe to the file (record.h).
+ * Nothing waits for that process: lines for which the pipe has no room stay in a buffer, and
+ * when the buffer is full, the recording ends with a log line. Each line reaches the pipe
+ * complete.
  *
- * Threads: the worker's loop.
+ * Threads: the worker's loop only.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_FEED_H
 #define KFDSHIM_SCHEDULER_DAEMON_FEED_H
@@ -22,31 +25,32 @@
 
 #include "scheduler/core/core.h"
 
-#define FEED_BUFFER (1u << 20)
-#define FEED_PIECE PIPE_BUF /* of one write, which the pipe takes as a whole or not at all */
-#define FEED_FLUSH_NS UINT64_C(40000000)
+#define FEED_BUFFER (1u << 20) /* bytes */
+/* bytes of one write, which the pipe accepts completely or not at all */
+#define FEED_PIECE PIPE_BUF
+#define FEED_FLUSH_NS UINT64_C(40000000) /* maximum delay of a line */
 
 struct feed {
 	struct core *core;
-	uint64_t now_ns;      /* the last time that the core was given */
-	uint64_t deadline_ns; /* as the core said last */
-	bool changed;	      /* an event since the last decision */
+	uint64_t now_ns;      /* latest time that was passed to the core */
+	uint64_t deadline_ns; /* last deadline of the core */
+	bool changed;	      /* an event has happened since the last decision */
 
-	/* The recording; all NULL and 0 without one. */
-	int out;
-	uint64_t start_ns; /* its times are relative to this */
-	char *text;	   /* not in the pipe yet */
-	size_t used;
+	/* state of the recording; NULL and 0 if there is none */
+	int out;	   /* the pipe; -1: no recording */
+	uint64_t start_ns; /* times in the recording are relative to this */
+	char *text;	   /* lines that are not in the pipe yet */
+	size_t used;	   /* bytes in `text` */
 	uint64_t flushed_ns;
-	core_id *living; /* clients by core_index() */
+	core_id *living; /* known clients, by core_index() */
 };
 
-/*
- * An empty core for that many clients. out: the pipe, written without waiting; -1: there is no
- * recording. Returns the core, to look at; NULL: no memory.
- */
+/* Creates the core for `max_clients` clients. `out` is the non-blocking pipe, -1: no recording;
+ * the caller keeps ownership. Returns the core for reading, or NULL if there is no memory. */
 const struct core *feed_create(struct feed *feed, const struct core_config *config,
 			       uint32_t max_clients, int out, uint64_t start_ns, uint64_t now);
+
+/* Frees the core and the buffers of the recording. */
 void feed_destroy(struct feed *feed);
 
 void feed_configure(struct feed *feed, const struct core_config *config);
@@ -66,14 +70,17 @@ void feed_set_leaving(struct feed *feed, core_id client, bool leaving);
 void feed_set_lease(struct feed *feed, core_id client, uint64_t until_ns);
 void feed_finished(struct feed *feed, core_id client, int error, uint64_t duration_ns,
 		   uint64_t now);
-/* Not recorded if it can change nothing: no event since the last one, and no deadline. */
+
+/* The call is not recorded if it cannot change anything: no event since the last decision, and
+ * no deadline has passed. */
 size_t feed_decide(struct feed *feed, uint64_t now, struct core_action *actions, size_t max,
 		   uint64_t *deadline);
 
-/* Once in a turn of the loop: passes on what has been recorded, in pieces, at most every
- * FEED_FLUSH_NS or when there is a whole piece. */
+/* Called in each loop iteration: writes recorded lines to the pipe, when FEED_FLUSH_NS has
+ * passed or FEED_PIECE bytes are there. */
 void feed_turn(struct feed *feed, uint64_t now);
-/* The same, and all that the pipe takes: when the worker ends. */
+
+/* Writes as many of the recorded lines as the pipe accepts. Called when the worker ends. */
 void feed_flush(struct feed *feed);
 
 #endif

@@ -24,7 +24,7 @@
 #include "abi/kfd_abi.h"
 #include "scheduler/daemon/log.h"
 
-#define CALLS 1024 /* numbers above are named once, together */
+#define CALLS 1024 /* larger call numbers share one entry */
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
 #ifndef PR_SET_VMA
@@ -35,14 +35,14 @@
 #define NS_GET_TGID_FROM_PIDNS _IOR(NSIO, 0x7, int)
 #endif
 
-#define IOCTL_MASK 0xffffu /* type and number: KFD's structs may grow */
+#define IOCTL_MASK 0xffffu /* type and number only, because KFD's structs may grow */
 #define NAMESPACES                                                                                 \
 	(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | \
 	 CLONE_NEWCGROUP)
 
-/* Whatever their arguments, in every process. */
+/* Calls that each process can make with any arguments. */
 static const int basic[] = {
-	/* descriptors that are there */
+	/* open descriptors */
 	SCMP_SYS(read),
 	SCMP_SYS(write),
 	SCMP_SYS(writev),
@@ -62,7 +62,7 @@ static const int basic[] = {
 	SCMP_SYS(brk),
 	SCMP_SYS(munmap),
 	SCMP_SYS(madvise),
-	/* itself; sigaltstack: of a sanitizer, when a thread ends */
+	/* the process itself; a sanitizer calls sigaltstack when a thread ends */
 	SCMP_SYS(getpid),
 	SCMP_SYS(gettid),
 	SCMP_SYS(exit),
@@ -73,9 +73,10 @@ static const int basic[] = {
 	SCMP_SYS(sigaltstack),
 };
 
-/* All but the processes that accept connections and serve metrics. */
+/* All processes except those that accept connections, serve metrics, or write the recording or
+ * the log. */
 static const int common[] = {
-	/* files and pipes; descriptors that are there */
+	/* files and pipes; open descriptors */
 	SCMP_SYS(pread64),
 	SCMP_SYS(pwrite64),
 	SCMP_SYS(readv),
@@ -113,7 +114,7 @@ static const int common[] = {
 	SCMP_SYS(mremap),
 	SCMP_SYS(mprotect),
 	SCMP_SYS(getrandom),
-	/* itself */
+	/* the process itself */
 	SCMP_SYS(getppid),
 	SCMP_SYS(getuid),
 	SCMP_SYS(geteuid),
@@ -133,21 +134,21 @@ static const int common[] = {
 	SCMP_SYS(sched_get_priority_max),
 	SCMP_SYS(getpriority),
 	SCMP_SYS(getcpu),
-	/* targets; peers without SO_PEERPIDFD */
+	/* targets; peers on kernels without SO_PEERPIDFD */
 	SCMP_SYS(pidfd_open),
 };
 
-/* Of sockets that are there: not in an executor process, which has none, nor in kfdschedd-read,
- * which reads and writes one. */
+/* Calls on open sockets. Not for an executor process, which has no sockets, and not for
+ * kfdschedd-read, which uses read() and write() on one. */
 static const int sockets[] = {
 	SCMP_SYS(accept4),     SCMP_SYS(recvmsg),     SCMP_SYS(recvfrom),   SCMP_SYS(sendmsg),
 	SCMP_SYS(sendto),      SCMP_SYS(shutdown),    SCMP_SYS(getsockopt), SCMP_SYS(setsockopt),
 	SCMP_SYS(getsockname), SCMP_SYS(getpeername),
 };
 
-/* The watchdog: its lock, its socket's file, its worker, and what a worker does at its start;
- * and what the child that reads the configuration needs to resolve names of users (nscd, sssd
- * and systemd are asked by sockets of AF_UNIX). */
+/* The watchdog: its lock, its socket file, its children, and what a worker does at its start.
+ * Also what the child that reads the configuration needs to resolve user names (nscd, sssd and
+ * systemd are reached by AF_UNIX sockets). */
 static const int watchdogs[] = {
 	SCMP_SYS(flock),
 	SCMP_SYS(unlink),
@@ -164,13 +165,13 @@ static const int watchdogs[] = {
 	SCMP_SYS(mlockall),
 	SCMP_SYS(landlock_create_ruleset),
 	SCMP_SYS(landlock_restrict_self),
-	/* of the door */
+	/* kfdschedd-door */
 	SCMP_SYS(dup2),
 	SCMP_SYS(dup3),
 	SCMP_SYS(close_range),
 };
 
-/* The process that accepts connections, whatever their arguments. */
+/* The process that accepts connections: calls with any arguments. */
 static const int doors[] = {
 	/* connections */
 	SCMP_SYS(accept4),
@@ -180,7 +181,7 @@ static const int doors[] = {
 	SCMP_SYS(shutdown),
 	SCMP_SYS(getsockopt),
 	SCMP_SYS(epoll_create1),
-	/* processes that close what may block (sink.h) */
+	/* processes that close descriptors that may block (sink.h) */
 	SCMP_SYS(pipe2),
 	SCMP_SYS(dup2),
 	SCMP_SYS(dup3),
@@ -188,17 +189,19 @@ static const int doors[] = {
 	SCMP_SYS(wait4),
 	SCMP_SYS(set_robust_list),
 	SCMP_SYS(rseq),
-	/* memory; itself */
+	/* memory; the process itself */
 	SCMP_SYS(mmap),
 	SCMP_SYS(geteuid),
 };
 
-/* What a worker asks of descriptors. F_SETOWN and F_SETSIG would send any process a signal. */
+/* The fcntl(2) commands of a worker. F_SETOWN and F_SETSIG could send a signal to any process,
+ * so they are not in the list. */
 static const unsigned fcntls[] = {
 	F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_ADD_SEALS, F_GET_SEALS,
 };
 
-/* Of a tracer that lets its targets be what they are: no memory, no registers. */
+/* The ptrace(2) requests of a tracer that does not change its targets: no access to memory or
+ * registers. */
 static const unsigned traces[] = {
 	PTRACE_INTERRUPT,
 	PTRACE_CONT,
@@ -209,12 +212,12 @@ static const unsigned traces[] = {
 static const uint32_t driver_ioctls[] = {KFDABI_IOC_GET_VERSION & IOCTL_MASK,
 					 KFDABI_IOC_DBG_TRAP &IOCTL_MASK};
 
-static const uint32_t client_ioctls[] = {SIOCOUTQ}; /* has a client read what it was sent */
+static const uint32_t client_ioctls[] = {SIOCOUTQ}; /* has a client read all that was sent to it? */
 static const uint32_t reader_ioctls[] = {NS_GET_TGID_FROM_PIDNS & IOCTL_MASK};
 
 static uint64_t *refused_calls;
-static uint64_t refused_here;		   /* by this process */
-static uint8_t refused_numbers[CALLS + 1]; /* 1: refused; 2: and named */
+static uint64_t refused_here;		   /* number of calls refused to this process */
+static uint8_t refused_numbers[CALLS + 1]; /* 1: refused; 2: refused and logged */
 
 static int allow(scmp_filter_ctx filter, int call)
 {
@@ -230,15 +233,16 @@ static int allow_all(scmp_filter_ctx filter, const int *calls, size_t count)
 	return error;
 }
 
-/* abort(3). A filter is installed by the process for which it holds, so the number is its
- * own; the watchdog's filter, which its children have too, may signal others. */
+/* For abort(3). A filter is installed by the process to which it applies, so getpid() is the
+ * right number. Only the watchdog's filter, which its children inherit, allows signals to
+ * others. */
 static int allow_abort(scmp_filter_ctx filter)
 {
 	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
 				SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
 }
 
-/* Priorities, limits and signals: of the caller alone. */
+/* Priorities, limits and signals, for the calling process only. */
 static int allow_on_itself(scmp_filter_ctx filter, bool worker)
 {
 	int error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
@@ -266,7 +270,8 @@ static int allow_ioctls(scmp_filter_ctx filter, const uint32_t *list, size_t cou
 	return error;
 }
 
-/* Without an option: PTRACE_O_EXITKILL would kill the target with its tracer. */
+/* PTRACE_SEIZE without options, because PTRACE_O_EXITKILL would kill the target when its tracer
+ * ends. */
 static int allow_tracing(scmp_filter_ctx filter)
 {
 	int error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 2,
@@ -292,23 +297,23 @@ static int allow_clients(scmp_filter_ctx filter)
 	return error ? error : allow_ioctls(filter, client_ioctls, COUNT(client_ioctls));
 }
 
-/* A line of the log may go to a socket. */
+/* The log may be a socket. */
 static int allow_log(scmp_filter_ctx filter)
 {
 	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sendto), 2,
 				SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO), SCMP_A4(SCMP_CMP_EQ, 0));
 }
 
-/* What depends on arguments. */
+/* Calls that depend on arguments. */
 static int allow_some(scmp_filter_ctx filter, enum filter_role role)
 {
-	bool worker = role != FILTER_WATCHDOG; /* or an executor process */
+	bool worker = role != FILTER_WATCHDOG; /* any role but the watchdog */
 	const scmp_datum_t never =
 		O_WRONLY | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY) | (worker ? O_CREAT : 0);
 	int error;
 
-	/* To read; the device, to read and write. The watchdog makes its lock; else no file is
-	 * made, and none emptied. */
+	/* Open for reading; and /dev/kfd for reading and writing. No role may truncate a file,
+	 * and only the watchdog may create one (its lock). */
 	error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
 				 SCMP_A2(SCMP_CMP_MASKED_EQ, never, 0));
 	if (!error)
@@ -325,8 +330,9 @@ static int allow_some(scmp_filter_ctx filter, enum filter_role role)
 	for (size_t i = 0; i < COUNT(fcntls) && !error && worker; i++)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
 					 SCMP_A1(SCMP_CMP_EQ, fcntls[i]));
-	/* An executor process begins threads; the watchdog processes, too. clone3's flags cannot be seen
-	 * by a filter: the C library then takes clone. */
+	/* Children of the watchdog can create threads; the watchdog can create processes, too. A
+	 * filter cannot read the flags of clone3, so clone3 fails with ENOSYS and the C library
+	 * uses clone. */
 	if (!error)
 		error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	if (!error)
@@ -340,14 +346,15 @@ static int allow_some(scmp_filter_ctx filter, enum filter_role role)
 	if (!error && worker)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
 					 SCMP_A0(SCMP_CMP_EQ, PR_SET_VMA));
-	/* sd_notify; names of users */
+	/* for sd_notify and for names of users */
 	if (!error && !worker)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
 					 SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
 	return error;
 }
 
-/* What HTTP over a listening socket needs: no open, no new descriptor but of a connection. */
+/* Calls that HTTP over a listening socket needs. No file can be opened; the only new descriptors
+ * are accepted connections. */
 static const int servers[] = {
 	SCMP_SYS(readv),  SCMP_SYS(nanosleep), SCMP_SYS(clock_nanosleep),
 	SCMP_SYS(mremap), SCMP_SYS(getrandom),
@@ -361,7 +368,7 @@ static int allow_serving(scmp_filter_ctx filter)
 
 	if (!error)
 		error = allow_all(filter, sockets, COUNT(sockets));
-	/* No memory in which code could be written. */
+	/* No executable memory, so that no code can be written. */
 	for (size_t i = 0; i < COUNT(memory) && !error; i++)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, memory[i], 1,
 					 SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
@@ -371,7 +378,7 @@ static int allow_serving(scmp_filter_ctx filter)
 	return error ? error : allow_abort(filter);
 }
 
-/* What the role needs. */
+/* The register with the result of a system call, in the context of a signal handler. */
 #if defined(__x86_64__)
 #define RESULT(context) ((context)->uc_mcontext.gregs[REG_RAX])
 #elif defined(__aarch64__)
@@ -379,7 +386,8 @@ static int allow_serving(scmp_filter_ctx filter)
 #endif
 
 #ifdef RESULT
-/* The call was not made; this is its result. In a handler, so nothing but stores. */
+/* Handler of SIGSYS: the call was not made, and this sets its result. It only stores values,
+ * because it runs in a signal handler. */
 static void refuse(int signal, siginfo_t *info, void *context)
 {
 	unsigned number = (unsigned)info->si_syscall;
@@ -396,7 +404,7 @@ static void refuse(int signal, siginfo_t *info, void *context)
 }
 #endif
 
-/* Of the process that accepts connections, all that depends on arguments. */
+/* The process that accepts connections: calls that depend on arguments. */
 static int allow_door(scmp_filter_ctx filter)
 {
 	int error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
@@ -451,7 +459,7 @@ int filter_install(enum filter_role role, uint64_t *refused)
 	filter = seccomp_init(otherwise);
 	if (!filter)
 		return -ENOMEM;
-	/* Without this a call of another architecture's table would end the thread. */
+	/* Otherwise a call of another architecture's table would kill the thread. */
 	error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, otherwise);
 	if (!error)
 		error = allow_role(filter, role);

@@ -19,36 +19,37 @@
 #include "scheduler/daemon/users.h"
 
 #ifndef SO_PASSRIGHTS
-#define SO_PASSRIGHTS 83 /* Linux 6.16 */
+#define SO_PASSRIGHTS 83 /* since Linux 6.16 */
 #endif
 
-#define AT_ONCE 64	     /* connections accepted in one turn of the loop */
+#define AT_ONCE 64	     /* connections accepted in one loop iteration */
 #define SPARE 32u	     /* descriptors of the process itself */
-#define HELLO_NS 1000000000u /* a client has so long to send its hello */
-#define PASS_NS 5000000000u  /* the worker has so long to take it */
-#define NAP_MS 10	     /* after the system ran out of descriptors */
+#define HELLO_NS 1000000000u /* time for a client to send its hello */
+#define PASS_NS 5000000000u  /* time for the worker to take the connection */
+#define NAP_MS 10	     /* pause after the system ran out of descriptors */
 #define LOOK_MS 100
 #define EVENTS 64
 
 enum source { SOURCE_LISTENER, SOURCE_ROOT, SOURCE_CHANNEL, SOURCE_PENDING };
 
+/* A connection that has not been passed on. */
 struct pending {
-	int fd; /* -1: free */
-	bool trusted, ready;
+	int fd;		     /* -1: free entry */
+	bool trusted, ready; /* ready: the hello is complete */
 	uid_t owner;
-	uint64_t turn; /* of its user */
+	uint64_t turn; /* number of the last turn of its user */
 	struct greeter_message message;
 };
 
-/* The process has one thread, and this is its state. */
+/* State of the process, which has one thread. */
 static struct {
 	const struct greeter *with;
 	int epoll;
-	bool refuses;	/* the kernel refuses descriptors */
+	bool refuses;	/* the kernel refuses descriptors (SO_PASSRIGHTS) */
 	bool listening; /* the socket for all users is watched */
-	bool waiting;	/* for room in the channel */
+	bool waiting;	/* connections wait for room in the channel */
 	uint32_t slots, taken, ready;
-	uint64_t turns; /* connections that were passed on */
+	uint64_t turns; /* number of connections passed on */
 	uint32_t config_number;
 	struct config config;
 	struct users users;
@@ -67,12 +68,18 @@ static struct user *user_of(uid_t owner, uint64_t now)
 	return users_find(&door.users, owner, now);
 }
 
-/* ---- what is in a connection ---- */
+/* ---- content of a connection ---- */
 
-/* May the next packet be taken? 0, -ENODATA: it is the end, -EBADMSG: descriptors are with the
- * packet, or another negative errno. A packet of no bytes and the end differ in the credentials
- * of the sender (SO_PASSCRED), which each packet has. There is no room for anything behind them,
- * so the kernel only flags that there are descriptors. */
+/*
+ * Checks whether the next packet can be received. MSG_PEEK without room for descriptors makes
+ * the kernel only set MSG_CTRUNC if there are some. SO_PASSCRED attaches credentials to each
+ * packet, which distinguishes an empty packet from the end of the connection.
+ *
+ * Returns 0, or
+ *   -ENODATA: end of the connection;
+ *   -EBADMSG: the packet carries descriptors;
+ *   another negative errno.
+ */
 static int look_at_next(int fd)
 {
 	union {
@@ -88,8 +95,8 @@ static int look_at_next(int fd)
 	return msg.msg_flags & MSG_CTRUNC ? -EBADMSG : 0;
 }
 
-/* Takes one packet: its true length, or a negative errno as look_at_next(). Where the kernel
- * refuses descriptors a packet of no bytes is as good as the end. */
+/* Receives one packet. Returns its true length, or a negative errno as look_at_next(). Where the
+ * kernel refuses descriptors, an empty packet counts as the end of the connection. */
 static ssize_t take(int fd, void *data, size_t size)
 {
 	struct iovec iov = {.iov_base = data, .iov_len = size};
@@ -105,8 +112,8 @@ static ssize_t take(int fd, void *data, size_t size)
 	return got == 0 && door.refuses ? -ENODATA : got;
 }
 
-/* Nothing more can be sent to it, and what was sent is thrown away. false: descriptors are
- * in it. */
+/* Shuts the connection down for reading, and discards what was sent. Returns false if
+ * descriptors are in it. */
 static bool empty(int fd)
 {
 	struct protocol_hello rest;
@@ -119,9 +126,9 @@ static bool empty(int fd)
 	return got != -EBADMSG;
 }
 
-/* ---- the end of a connection here ---- */
+/* ---- end of a connection ---- */
 
-/* One that is not in the table. */
+/* Closes a connection that is not in the table, or leaves it to another process. */
 static void dispose(int fd, uid_t owner, uint64_t now)
 {
 	if (empty(fd)) {
@@ -143,7 +150,7 @@ static void refuse(int fd, uid_t owner, int error, uint64_t now)
 	dispose(fd, owner, now);
 }
 
-/* Takes a connection out of the table; the caller owns the descriptor then. */
+/* Removes a connection from the table. Returns its descriptor, which the caller then owns. */
 static int leave(struct pending *pending, uint64_t now)
 {
 	int fd = pending->fd;
@@ -163,9 +170,9 @@ static void drop(struct pending *pending, uint64_t now)
 	dispose(leave(pending, now), owner, now);
 }
 
-/* ---- passing on ---- */
+/* ---- transfer to the worker ---- */
 
-/* Its user has had a turn. */
+/* The user of a connection has had its turn. */
 static void end_turn(uid_t owner, uint64_t now)
 {
 	uint64_t turn = ++door.turns;
@@ -176,7 +183,7 @@ static void end_turn(uid_t owner, uint64_t now)
 			door.pending[i].turn = turn;
 }
 
-/* false: the channel is full. */
+/* Returns false if the channel is full. */
 static bool pass(struct pending *pending, uint64_t now)
 {
 	int error = protocol_send(door.with->channel, &pending->message, sizeof(pending->message),
@@ -187,11 +194,12 @@ static bool pass(struct pending *pending, uint64_t now)
 	if (error)
 		log_error("cannot pass a connection on: %s", strerror(-error));
 	end_turn(pending->owner, now);
-	close(leave(pending, now)); /* it is empty */
+	close(leave(pending, now)); /* cannot block: the connection is empty */
 	return true;
 }
 
-/* A trusted user's; else that of the user whose last turn was the longest ago. */
+/* Returns the next connection to pass on: one of a trusted user, otherwise one of the user whose
+ * last turn is the longest ago. */
 static struct pending *next_ready(void)
 {
 	struct pending *found = NULL;
@@ -247,11 +255,11 @@ static void take_hello(struct pending *pending, uint64_t now)
 	}
 	pending->ready = true;
 	door.ready++;
-	/* From now on epoll reports a hang-up only. */
+	/* Without events, epoll reports only a hang-up. */
 	watch(EPOLL_CTL_MOD, pending->fd, 0, SOURCE_PENDING, (uint32_t)(pending - door.pending));
 }
 
-/* ---- coming ---- */
+/* ---- new connections ---- */
 
 static void let_in(int fd, uint64_t now)
 {
@@ -287,7 +295,7 @@ static void let_in(int fd, uint64_t now)
 				    .owner = owner,
 				    .turn = user->turn,
 				    .message = {.accepted_ns = now}};
-	take_hello(pending, now); /* mostly it is there */
+	take_hello(pending, now); /* the hello has usually arrived by now */
 }
 
 static void listen_to_all(bool listening)
@@ -310,14 +318,15 @@ static void accept_some(int listener, uint64_t now)
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
 			log_user(&user_of(geteuid(), now)->log, "a connection cannot be taken: %s",
 				 strerror(errno));
-			poll_until_ns(NULL, 0, wait_end_ms(NAP_MS)); /* the filter has no sleep */
+			/* a pause; the filter allows no sleep */
+			poll_until_ns(NULL, 0, wait_end_ms(NAP_MS));
 		}
 		if (errno != ECONNABORTED && errno != EINTR)
 			return;
 	}
 }
 
-/* ---- the loop ---- */
+/* ---- loop ---- */
 
 static void drop_overdue(uint64_t now)
 {
@@ -348,7 +357,7 @@ static void handle(const struct epoll_event *event, uint64_t now)
 			take_hello(pending, now);
 		break;
 	default:
-		break; /* the channel has room: pass_all() follows */
+		break; /* pass_all() uses the room in the channel */
 	}
 }
 
@@ -365,7 +374,7 @@ static void loop(void)
 		n = epoll_wait(door.epoll, events, EVENTS, LOOK_MS);
 		now = clock_ns();
 		__atomic_store_n(&door.with->beat->beat_ns, now, __ATOMIC_RELEASE);
-		/* Root's first: what it sends is passed on first, too. */
+		/* The socket for root first, so that its connections are also passed on first. */
 		for (int i = 0; i < n; i++)
 			if (events[i].data.u64 >> 32 == SOURCE_ROOT)
 				handle(&events[i], now);
@@ -413,7 +422,7 @@ int greeter_run(const struct greeter *greeter)
 	door.slots = count_slots();
 	for (uint32_t i = 0; i < GREETER_PENDING; i++)
 		door.pending[i].fd = -1;
-	/* Accepted connections inherit both. */
+	/* Accepted connections inherit both options. */
 	door.refuses = set_both(SO_PASSRIGHTS, 0) == 0;
 	error = door.refuses ? 0 : set_both(SO_PASSCRED, 1);
 	if (!error)

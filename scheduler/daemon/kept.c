@@ -32,6 +32,9 @@ const struct kept_process *kept_find(const struct kept *kept, pid_t pid, uint64_
 	return find(kept, pid, started);
 }
 
+/* Returns a free entry, or the entry of a process that has ended, or NULL. An entry counts as
+ * ended only if another process has its pid now, or if no process has it: then reader_facts()
+ * reports another start time, or 0. */
 static struct kept_process *room(struct kept *kept)
 {
 	for (uint32_t i = 0; i < KEPT_PROCESSES; i++)
@@ -71,7 +74,8 @@ bool kept_store(struct kept *kept, const struct kept_process *process)
 		return false;
 	p->pid = process->pid;
 	p->started = process->started;
-	/* One word each, so each is whole at any time. */
+	/* Each of the two is one word, so a worker that is killed here leaves no half-written
+	 * value. */
 	__atomic_store_n(&p->priority, process->priority, __ATOMIC_RELEASE);
 	__atomic_store_n(&p->lease_ns, process->lease_ns, __ATOMIC_RELEASE);
 	set_used(&p->used, true);

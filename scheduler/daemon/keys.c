@@ -6,7 +6,6 @@
 
 #include "scheduler/daemon/value.h"
 
-/* What stands behind the `=` may be this. */
 const char *key_allowed(const struct key *key, char text[static KEY_ALLOWED])
 {
 	char low[24], high[24];

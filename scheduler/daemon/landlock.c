@@ -7,7 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The interface as of version 6 (Linux 6.12); headers may be older than the kernel. */
+/* The interface as of version 6 (Linux 6.12), declared here because the system headers may be
+ * older than the kernel. */
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_restrict_self 446
@@ -21,12 +22,12 @@ struct ruleset {
 enum {
 	FILES_EXECUTE = 1u << 0,
 	FILES_WRITE = 1u << 1,
-	FILES_FIRST = 0x1ff0, /* removing, and making of each kind */
+	FILES_FIRST = 0x1ff0, /* rights to remove files, and to create files of each type */
 	FILES_REFER = 1u << 13,
 	FILES_TRUNCATE = 1u << 14,
 	FILES_IOCTL = 1u << 15,
 	NET_TCP = 3,	/* bind, connect */
-	SCOPES_ALL = 3, /* abstract sockets, signals */
+	SCOPES_ALL = 3, /* abstract Unix sockets, signals */
 };
 
 int landlock_version(void)
@@ -36,8 +37,8 @@ int landlock_version(void)
 	return version > 0 ? (int)version : 0;
 }
 
-/* What a version knows, for the kernel refuses what it does not. The struct ends where that
- * version's ends. */
+/* Fills *out with the restrictions that `version` supports, because the kernel rejects a ruleset
+ * with unknown bits. Returns the size of the struct in that version. */
 static size_t all_but_reading(int version, struct ruleset *out)
 {
 	*out = (struct ruleset){.files = FILES_EXECUTE | FILES_WRITE | FILES_FIRST};
@@ -69,7 +70,8 @@ int landlock_read_only(void)
 	fd = (int)syscall(SYS_landlock_create_ruleset, &ruleset, size, 0);
 	if (fd < 0)
 		return -errno;
-	/* Nothing is allowed by a rule, so all that the ruleset names is forbidden. */
+	/* The ruleset has no rules that allow anything, so all access that it names is
+	 * forbidden. */
 	error = syscall(SYS_landlock_restrict_self, fd, 0) == 0 ? 0 : -errno;
 	close(fd);
 	return error;

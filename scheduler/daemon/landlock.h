@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Landlock (Linux 5.13 and newer) for the process that reads the configuration: it takes away
- * from root, too, what a process may do with files.
+ * Landlock (Linux 5.13 and newer) for the process that reads the configuration. It restricts
+ * access to files, even for root.
  *
- * Worker and watchdog have none: a process in such a domain may trace only processes of the
- * same domain, whatever its capabilities, and may not read which namespaces others are in.
- * Children inherit the domain, so the watchdog cannot have one either.
+ * The worker and the watchdog do not use it. A process in a Landlock domain can trace only
+ * processes of the same domain, whatever its capabilities, and cannot read which namespaces
+ * other processes are in. Children inherit the domain, so the watchdog cannot be in one either.
  *
- * Threads: the calling one, and what it begins.
+ * Threads: applies to the calling thread and to the threads and processes that it creates.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_LANDLOCK_H
 #define KFDSHIM_SCHEDULER_DAEMON_LANDLOCK_H
 
-/* From now on files are read only: none is opened to be written, made, removed, renamed or run;
- * no TCP port is bound or connected to, no other process is traced or signalled, as far as this
- * kernel knows these rights. Needs no-new-privs. 0; -ENOSYS: this kernel has no Landlock, or it
- * is turned off. */
+/*
+ * Allows only reading of files from now on: no file can be opened for writing, created, removed,
+ * renamed or executed, no TCP port bound or connected to, no other process traced or signalled,
+ * as far as this kernel supports these restrictions. Needs no-new-privs.
+ *
+ * Returns
+ *   0;
+ *   -ENOSYS: this kernel has no Landlock, or it is disabled;
+ *   another negative errno: the ruleset could not be created or applied.
+ */
 int landlock_read_only(void);
-/* The version of the kernel's interface; 0: none. */
+
+/* Returns the version of the kernel's Landlock interface; 0 if there is none. */
 int landlock_version(void);
 
 #endif

@@ -15,7 +15,7 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define PAUSE_MIN_NS SECOND_NS
 #define PAUSE_MAX_NS (30 * SECOND_NS)
-#define LOOK_NS SECOND_NS /* between two looks from outside */
+#define LOOK_NS SECOND_NS /* between two checks from outside */
 #define IDLE_NS (SECOND_NS * 9 / 10)
 #define MOVE_NS (2 * SECOND_NS)
 
@@ -24,8 +24,8 @@ void level_begin(struct client *client, uint32_t asked)
 	client->by_order = order_level(asked);
 	client->level.asked =
 		asked <= PROTOCOL_LEVEL_OBSERVE ? (enum protocol_level)asked : PROTOCOL_LEVEL_AUTO;
-	/* A rule says auto of one that gives its session to nobody (shim/hold.c): of what
-	 * works, self is the best. */
+	/* The rule sets level auto for a client that does not give up its own session
+	 * (shim/hold.c). Of the levels that work, self is the best. */
 	if (client->level.asked == PROTOCOL_LEVEL_AUTO &&
 	    client->standing.level == PROTOCOL_LEVEL_SELF) {
 		client->by_order = LANE_LEVEL_SELF;
@@ -63,9 +63,10 @@ void level_tell(struct worker *worker, struct client *client)
 	client->level.told = true;
 }
 
-/* ---- the one session of a GPU ---- */
+/* ---- the only session of a GPU ---- */
 
-/* May both have nodes in common? Who has named none yet may use any. */
+/* Returns true if both clients may use a common node. A client that has not named a node yet may
+ * use any. */
 static bool share_nodes(const struct client *a, const struct client *b)
 {
 	if (!a->gpu_id[0] || !b->gpu_id[0])
@@ -82,7 +83,7 @@ static bool has_session(const struct client *client)
 	return client->executor || client->own_session == LANE_OWN_SESSION;
 }
 
-/* Who has the one session of the client's GPU; NULL: nobody of ours. */
+/* Returns the client that has the only session of a GPU of `client`, or NULL. */
 static struct client *holder_for(const struct worker *worker, const struct client *client)
 {
 	for (uint32_t i = 0; i < worker->client_end; i++) {
@@ -95,10 +96,10 @@ static struct client *holder_for(const struct worker *worker, const struct clien
 	return NULL;
 }
 
-/* ---- down ---- */
+/* ---- change to a lower level ---- */
 
-/* A session on itself needs no right to trace; but the GPU's one session, a runtime
- * that is off and a firmware that fails are the same for both. */
+/* Selects the level below trap. A session on itself needs no right to trace. But if the GPU has
+ * only one session, the runtime is disabled or the firmware fails, self fails as trap does. */
 static enum lane_level below_trap(int error)
 {
 	switch (error) {
@@ -127,17 +128,17 @@ static void plan_climb(struct level *level, uint64_t now)
 	level->climb_ns = now + level->pause_ns;
 }
 
-/* On its way: it is not held until it has arrived. */
+/* Starts a change. The client is not held until the change is complete. */
 static void leave_level(struct worker *worker, struct client *client, enum lane_level to)
 {
 	client->level.changing = true;
 	client->level.to = to;
 	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 	if (client->executor)
-		executor_ask(client->executor, EXECUTOR_QUIT); /* which resumes it */
+		executor_ask(client->executor, EXECUTOR_QUIT); /* its end resumes the client */
 }
 
-/* It has no other level. */
+/* No other level is possible: the client is only observed. */
 static void observe(struct worker *worker, struct client *client)
 {
 	struct level *level = &client->level;
@@ -161,7 +162,7 @@ static void observe(struct worker *worker, struct client *client)
 	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 }
 
-/* What kept it from trap stays the first reason. */
+/* Records the reason. The obstacle to trap stays the first reason. */
 static void explain(const struct worker *worker, struct client *client, int error, const char *why)
 {
 	struct level *level = &client->level;
@@ -196,12 +197,13 @@ void level_fall(struct worker *worker, struct client *client, int error, const c
 	level->unjudged = error == -EPERM;
 	if (by_trap && error != -ESRCH)
 		plan_climb(level, now);
-	/* An outsider that has queues will not enable its runtime any more. */
+	/* A process without the shim that has queues will not enable its runtime any more. */
 	if (level->never_trap || (client->outsider && error == -EPROTO))
 		level->climb_ns = 0;
 	if (!level_may_change(client) || error == -ESRCH)
 		observe(worker, client);
-	else if (error == -ETIMEDOUT) /* stopped? The same again, when it answers. */
+	/* It may be stopped: the same level again, when it acknowledges. */
+	else if (error == -ETIMEDOUT)
 		leave_level(worker, client, client->by_order);
 	else
 		leave_level(worker, client, by_trap ? below_trap(error) : LANE_LEVEL_GATE);
@@ -213,13 +215,14 @@ void level_failed(struct worker *worker, struct client *client, int error, uint6
 
 	if (!level_may_change(client) || error == -ETIMEDOUT)
 		return;
-	/* By self it may be that there is no session to be had. */
+	/* At level self, the error may also be that no session is possible. */
 	if (client->by_order == LANE_LEVEL_NONE || error == 0 || error == -ETIME)
 		error = -EIO;
 	snprintf(why, sizeof(why), "%s", client->reason);
 	level_fall(worker, client, error, why, now);
 }
 
+/* Completes a change, once the old session has ended and the client runs. */
 static void arrive(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct core_view view;
@@ -240,7 +243,7 @@ void level_again(struct worker *worker, struct client *client)
 	leave_level(worker, client, client->by_order);
 }
 
-/* ---- up ---- */
+/* ---- change to level trap ---- */
 
 void level_risen(struct client *client, uint64_t now)
 {
@@ -259,8 +262,8 @@ static bool has_work(const struct worker *worker, const struct client *client, u
 	return core_look(worker->core, client->id, now, &view) && view.active;
 }
 
-/* Of those who wait for the same session and have work: the least urgent, who will be
- * held most. */
+/* Returns true if `client` is the next one to get the session: of the clients that wait for it
+ * and have work, the one with the lowest priority, because it will be held most often. */
 static bool is_next(const struct worker *worker, const struct client *client, uint64_t now)
 {
 	if (!has_work(worker, client, now))
@@ -279,7 +282,7 @@ static bool is_next(const struct worker *worker, const struct client *client, ui
 	return true;
 }
 
-/* Idle at two looks, and not active between them. */
+/* Returns true if the client was idle at two checks and not active between them. */
 static bool stays_idle(const struct worker *worker, struct client *client, uint64_t now)
 {
 	struct level *level = &client->level;
@@ -296,7 +299,9 @@ static bool stays_idle(const struct worker *worker, struct client *client, uint6
 	return level->idle_ns && now >= level->idle_ns + IDLE_NS;
 }
 
-/* The GPU's one session is with somebody else: is it the client's turn? */
+/* Another client has the only session of the GPU. Returns true if the session is free now. If
+ * its holder has been idle for long enough, the holder's level is lowered, which frees the
+ * session later. */
 static bool may_take_session(struct worker *worker, const struct client *client, uint64_t now)
 {
 	struct client *holder;
@@ -315,10 +320,11 @@ static bool may_take_session(struct worker *worker, const struct client *client,
 		 "the one debug session of its GPU went to process %d, which has work",
 		 (int)client->peer.pid);
 	level_fall(worker, holder, -EBUSY, why, now);
-	return false; /* but soon */
+	return false; /* the session becomes free soon */
 }
 
-/* Does it look as if trap would work now? -EINPROGRESS: that is being read. */
+/* Returns > 0 if trap is likely to work now, 0 if not, and -EINPROGRESS while the answer of
+ * kfdschedd-read is awaited. */
 static int looks_good(struct worker *worker, const struct client *client, uint64_t now)
 {
 	switch (client->level.error) {
@@ -363,7 +369,7 @@ static void climb(struct worker *worker, struct client *client, uint64_t now)
 		return;
 	}
 	if (client->own_session == LANE_OWN_SESSION) {
-		/* It gives up its own session first. */
+		/* The client must give up its own session first. */
 		feed_set_capability(&worker->feed, client->id, CORE_PENDING);
 		order_prepare(client, LANE_LEVEL_GATE, now);
 	} else if (client->outsider || lane_word(&client->lane->runtime) == LANE_RUNTIME_ENABLED) {
@@ -378,10 +384,11 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 
 	if (level->changing || client->refused || worker->leaving)
 		return;
-	if (LANE_ORDER_LEVEL(client->order) != (uint32_t)client->by_order) { /* to climb */
+	/* it was prepared for an attempt to reach trap */
+	if (LANE_ORDER_LEVEL(client->order) != (uint32_t)client->by_order) {
 		client->own_session = lane_word(&client->lane->own_session);
 		if (!error && client->own_session == LANE_OWN_NONE)
-			level->climb_ns = now; /* level_step() */
+			level->climb_ns = now; /* so that level_step() tries trap at once */
 		else
 			leave_level(worker, client, client->by_order);
 		return;
@@ -400,10 +407,11 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 	}
 	if (level->error)
 		level_tell(worker, client);
-	client->greeted = false; /* its capability is looked at */
+	client->greeted = false; /* so that the next scan evaluates whether it can be suspended */
 }
 
-/* The right was refused: if it seems to be there, it would not help to wait for it. */
+/* Called after the right to trace was refused. If the right seems to exist, waiting for it would
+ * not help. */
 static void judge(struct client *client)
 {
 	int right = reader_right_has_come(client->peer.pid);

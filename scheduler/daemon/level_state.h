@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What level.c keeps of one client. */
+/*
+ * State of level.c for one client.
+ */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_LEVEL_STATE_H
 #define KFDSHIM_SCHEDULER_DAEMON_LEVEL_STATE_H
 
@@ -11,19 +13,23 @@
 #include "scheduler/kfd/device.h"
 
 struct level {
-	enum protocol_level asked; /* KFDSHIM_LEVEL */
-	bool changing;		   /* it is on its way to `to`, by a session if that is NONE */
+	enum protocol_level asked; /* KFDSHIM_LEVEL, or the level of its rule */
+	/* it changes to `to`; LANE_LEVEL_NONE: to a session of the daemon (level trap) */
+	bool changing;
 	enum lane_level to;
-	bool never_trap; /* a suspend failed, or several were slow */
-	bool unseen;	 /* what forbids tracing it cannot be seen from outside */
-	bool unjudged;	 /* whether that is so is not known yet */
-	bool told;	 /* the log has it, since it was last at trap */
-	int error;	 /* why not trap, as of trap_attach(); 0: it may be trap */
-	char why[KFD_REASON];
-	uint64_t climb_ns; /* the next try for trap; 0: none */
-	uint64_t pause_ns; /* between two of them */
-	uint64_t attached_ns;
-	/* on who has the one session of a GPU: idle since, with so many transitions */
+	/* a suspend failed, several were slow, or the driver does not support it */
+	bool never_trap;
+	bool unseen;   /* the obstacle to tracing it cannot be observed from outside */
+	bool unjudged; /* it is not known yet whether `unseen` holds */
+	bool told;     /* the level was logged since the client was last at level trap */
+	/* why it is not at level trap, as trap_attach() returns it; 0: trap is possible */
+	int error;
+	char why[KFD_REASON]; /* `error` as a sentence */
+	uint64_t climb_ns;    /* time of the next attempt to reach level trap; 0: none */
+	uint64_t pause_ns;    /* delay between two attempts, ns */
+	uint64_t attached_ns; /* when its session was opened; 0: it has none */
+	/* of a client with the only debug session of a GPU: idle since, and its activity
+	 * transitions then */
 	uint64_t idle_ns, transitions;
 };
 

@@ -17,11 +17,12 @@
 #include "channel/protocol.h"
 #include "common/wait.h"
 
-#define BACKLOG 1024 /* as many as there is room for may come at once */
+#define BACKLOG 1024 /* connections queued: as many as there are slots can arrive at once */
 #define DYING_MS 5000
 
-/* The folder, locked for as long as the descriptor is open, so that of two
- * daemons that start at once one sees the other's socket. */
+/* Creates and locks the directory of the socket. The lock lasts as long as the returned
+ * descriptor is open, so that of two daemons that start at the same time the second one finds
+ * the socket of the first. */
 static int lock_folder(const char *path)
 {
 	char copy[PATH_MAX];
@@ -39,9 +40,12 @@ static int lock_folder(const char *path)
 	return fd;
 }
 
-/* A connection to a daemon that lives; else as protocol_connect(). The processes of one that was
- * killed hold its socket until each has had a core to end on; then a connection hangs up, and
- * there is no other. A daemon that lives hangs up on a silent one after a second. */
+/*
+ * Returns a connection to a running daemon, or an error as protocol_connect(). The processes of
+ * a killed daemon hold its socket until each of them has had CPU time to exit; then the
+ * connection hangs up, and a second attempt fails. A running daemon hangs up a silent connection
+ * after a second; the second attempt then succeeds.
+ */
 static int connect_to_daemon(const char *path)
 {
 	int fd = protocol_connect(path);
@@ -53,12 +57,12 @@ static int connect_to_daemon(const char *path)
 	return protocol_connect(path);
 }
 
-/* 0: the path is free now. */
+/* Returns 0 if the path is free now. */
 static int clear_path(const char *path, char *problem, size_t size)
 {
 	int fd = connect_to_daemon(path);
 
-	if (fd >= 0 || fd == -EAGAIN) { /* -EAGAIN: a daemon too busy to accept */
+	if (fd >= 0 || fd == -EAGAIN) { /* -EAGAIN: a daemon that is too busy to accept */
 		if (fd >= 0)
 			close(fd);
 		snprintf(problem, size,
@@ -150,7 +154,8 @@ void listener_remove(const struct listener *listener, const char *path)
 		unlink(path);
 }
 
-/* The path of root's socket. false: ours has no path, or it would be too long. */
+/* Writes the path of the socket for root. Returns false if our socket has no path, or if the
+ * path would be too long. */
 static bool root_path(int fd, char *path, size_t size)
 {
 	struct sockaddr_un address = {0};
@@ -172,10 +177,11 @@ int listener_open_root(struct listener *out)
 	out->root_fd = -1;
 	if (!root_path(out->fd, path, sizeof(path)))
 		return -ENAMETOOLONG;
-	/* What is left of an earlier daemon: the lock of the socket itself is ours. */
+	/* A file here is left over from an earlier daemon, because this daemon already owns the
+	 * socket beside it. */
 	if (unlink(path) < 0 && errno != ENOENT)
 		return -errno;
-	mask = umask(0177); /* no moment in which others could connect */
+	mask = umask(0177); /* so that other users cannot connect before chmod() */
 	error = bind_and_listen(path, 0600, &root);
 	umask(mask);
 	if (!error)

@@ -1,32 +1,45 @@
 /* SPDX-License-Identifier: MIT */
-/* The socket files of the daemon: one daemon for one path. */
+/*
+ * The socket files of the daemon. There is one daemon for one path.
+ *
+ * Threads: main() and the watchdog, before and after the other processes run.
+ */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_LISTENER_H
 #define KFDSHIM_SCHEDULER_DAEMON_LISTENER_H
 
 #include <stddef.h>
 #include <sys/types.h>
 
+/* The listening sockets. The caller owns both descriptors. */
 struct listener {
-	int fd;
-	int root_fd; /* PROTOCOL_ROOT: for root and our own user alone; -1: there is none */
-	dev_t dev;   /* of the file, to remove none but our own */
-	ino_t ino;   /* 0: passed by systemd, so nothing to remove */
+	int fd;	     /* listening socket for all users */
+	int root_fd; /* PROTOCOL_ROOT: for root and the daemon's own user; -1: none */
+	dev_t dev;   /* device of the socket file, so that only our own file is removed */
+	/* inode of the socket file; 0: passed by systemd, so there is no file to remove */
+	ino_t ino;
 };
 
 /*
- * Makes the folder if need be, replaces a socket that nobody listens to, and
- * listens; any local user may connect. A negative errno and one sentence in
- * `problem`; -EADDRINUSE: a daemon answers there.
+ * Listens at `path`, to which any local user can connect. Creates the directory if it does not
+ * exist, and replaces a socket file without a listener.
+ *
+ * Returns 0, or a negative errno with one sentence in `problem`; -EADDRINUSE: another daemon
+ * listens there.
  */
 int listener_open(const char *path, struct listener *out, char *problem, size_t size);
+
+/* Removes the socket file at `path` if it is the one that listener_open() has created. */
 void listener_remove(const struct listener *listener, const char *path);
 
 /*
- * Listens at root's own socket beside the one at out->fd, wherever that came from. The
- * daemon can do without: a negative errno, and out->root_fd is -1. Its file is removed by
- * listener_remove_root().
+ * Listens at the socket for root beside the socket out->fd, whether that was opened here or
+ * passed by systemd. The daemon can run without it.
+ *
+ * Returns 0, or a negative errno with out->root_fd -1.
  */
 int listener_open_root(struct listener *out);
+
+/* Removes the file of the socket for root, if there is one. */
 void listener_remove_root(const struct listener *listener);
 
 #endif

@@ -24,7 +24,8 @@ int lock_path(int listener, char *path, size_t size)
 	return 0;
 }
 
-/* Whoever had it last may have removed it between our open and our lock. */
+/* The last holder of the lock may have removed the file between our open() and our flock(). The
+ * lock is then on a file without a name and has no effect, so the caller tries again. */
 static int take_once(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

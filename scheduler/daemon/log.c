@@ -15,30 +15,32 @@
 #include "common/plain_text.h"
 #include "common/wait.h"
 
-/* syslog(3) */
+/* priorities of syslog(3) */
 #define PRIORITY_ERROR 3
 #define PRIORITY_WARNING 4
 #define PRIORITY_INFO 6
 #define PRIORITY_DEBUG 7
 
-#define LINE 600 /* below PIPE_BUF: a pipe takes all of it or nothing */
+#define LINE 600 /* bytes; below PIPE_BUF, so that a pipe accepts the whole line or nothing */
 
 static const struct budget_rule client_rule = {.burst = 20, .period_ns = 1000000000u};
-/* In each of the two processes that a user can cause lines of: worker and door. */
+/* A user can cause lines in two processes, the worker and kfdschedd-door. Each of the two
+ * applies this limit. */
 static const struct budget_rule user_rule = {.burst = 100, .period_ns = 400000000u};
 
-/* A file takes a line in any case; the others may not have room for it. `way` and own_fd are of
- * the file's pipe, too. */
+/* How lines are written. FILE_LIKE: write() to stderr, which always accepts a line. OWN: write()
+ * to own_fd, a non-blocking open file of our own, or the pipe to kfdschedd-log. SOCKET: send()
+ * without waiting. SHARED: check for room, then write() to stderr. */
 static enum { FILE_LIKE, OWN, SOCKET, SHARED } way = SHARED;
 static int own_fd = -1;
 static bool journal;
-static bool always, verbose;	     /* verbose: any thread reads it, the loop's writes it */
-static uint32_t dropped;	     /* and not told yet */
-static struct log_losses own_losses; /* until log_count_in() */
+static bool always, verbose;	     /* verbose: written by the loop's thread, read by any thread */
+static uint32_t dropped;	     /* lines, not reported yet */
+static struct log_losses own_losses; /* used until log_count_in() is called */
 static struct log_losses *losses = &own_losses;
 
-/* O_NONBLOCK belongs to the open file, which others may have too: so of a pipe or a
- * terminal we open one of our own. */
+/* O_NONBLOCK belongs to the open file description, which other processes may share. So for a
+ * pipe or a terminal, a second open file description is opened. */
 void log_open(void)
 {
 	struct stat st;
@@ -98,14 +100,14 @@ void log_verbose(void)
 	log_set_verbose(true);
 }
 
-/* What has no way of its own is looked at first: between the look and the write another
- * process may still fill it. */
+/* For a stderr without a non-blocking way. It is not exact: another process can fill the pipe
+ * between this check and the write. */
 static bool has_room(void)
 {
 	return poll_now(STDERR_FILENO, POLLOUT) == POLLOUT;
 }
 
-/* false: it was not taken, for want of room. */
+/* Returns false if the line was not accepted because there was no room. */
 static bool put(const char *text, size_t length)
 {
 	ssize_t n = 0;
@@ -129,7 +131,7 @@ static bool put(const char *text, size_t length)
 	return n >= 0 || (errno != EAGAIN && errno != ENOBUFS);
 }
 
-/* What each line begins with. */
+/* Writes the prefix of a line. Returns its length. */
 static size_t begin(char text[static LINE], int priority)
 {
 	return (size_t)(journal ? snprintf(text, LINE, "<%d>", priority)
@@ -142,7 +144,8 @@ static void drop(void)
 	__atomic_add_fetch(&losses->dropped, 1, __ATOMIC_RELAXED);
 }
 
-/* false: it is told with a later line. */
+/* Reports the number of dropped lines, if any. Returns false if there is no room for that line;
+ * the number is then kept for a later one. */
 static bool tell_dropped(void)
 {
 	uint32_t lost = __atomic_exchange_n(&dropped, 0, __ATOMIC_RELAXED);
@@ -215,7 +218,8 @@ void log_debug(const char *format, ...)
 	va_end(args);
 }
 
-/* May the share have a line? If so: what it was not granted before is told. */
+/* Charges the budget for a line. If it is granted, the number of lines that were not granted
+ * before is logged first. */
 static bool granted(struct log_share *share, const struct budget_rule *rule, const char *of)
 {
 	if (!budget_take(&share->budget, rule, clock_ns())) {

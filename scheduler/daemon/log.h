@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the daemon says, on stderr: one line a call, whole, from any thread of any of its
- * processes. Nobody ever waits for whoever reads: a line that stderr does not take at once
- * is dropped, and the next that it takes says how many were. Into a regular file another process
- * writes (log_file.h).
+ * The daemon's log on stderr. Each call writes one complete line, from any thread of any process
+ * of the daemon. No call waits for the reader of the log: a line that stderr does not accept at
+ * once is dropped, and the next accepted line is preceded by the number of dropped lines. If
+ * stderr is a regular file, a separate process writes it (log_file.h).
  *
- * What others can cause has a share: lines about one client, and lines caused by one user,
- * so that nobody floods the log or hides another's lines in the flood. What a share does
- * not grant is counted, and told with its next line.
+ * Lines that clients or users can cause are limited: there is a budget for the lines about each
+ * client and one for the lines that each user causes. So no client can flood the log or hide
+ * lines about another client in a flood. Lines beyond the budget are counted, and the next line
+ * within the budget is preceded by that count.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_LOG_H
 #define KFDSHIM_SCHEDULER_DAEMON_LOG_H
@@ -17,47 +18,65 @@
 
 #include "common/budget.h"
 
-/* Part of it for one thread. All zero: nothing was said yet. */
+/*
+ * The budget of a client or of a user. All zero: no line was logged yet.
+ *
+ * Threads: one thread uses a struct log_share.
+ */
 struct log_share {
 	struct budget budget;
-	uint32_t left_out;
+	uint32_t left_out; /* lines beyond the budget, not reported yet */
 };
 
-/* Lines that are not in the log, of all processes that share it; counts only grow. */
+/* Number of lines that are missing in the log, of all processes that share this struct. The
+ * counters only increase. */
 struct log_losses {
 	uint64_t dropped;  /* stderr had no room */
-	uint64_t left_out; /* of a share */
+	uint64_t left_out; /* beyond the budget of a client or a user */
 };
 
-/* Before any thread: from now on they are counted there, for good. The processes that are
- * forked later count in the same place if it is shared memory. Once more in a forked
- * process: its own lines are counted in the new place alone. */
+/*
+ * Counts lost lines in *losses from now on, and adds those counted so far. Processes that are
+ * forked later count in the same place if it is shared memory. A forked process can call it
+ * again: its own lines are then counted in the new place only.
+ *
+ * Threads: call it before the process starts a second thread. `losses` must stay valid for the
+ * life of the process.
+ */
 void log_count_in(struct log_losses *losses);
 
-/* The descriptor that lines go to; -1: stderr. */
+/* Returns the file descriptor that lines are written to; -1 if it is stderr itself. */
 int log_descriptor(void);
 
-/* Before any thread: finds out what stderr is, and gets a way to it that does not wait. */
+/* Determines the type of stderr and opens a non-blocking way to it. Call it once, before the
+ * process starts a second thread. */
 void log_open(void);
-/* Then: is it a regular file, to which a write may wait? */
+
+/* Returns true if stderr is a regular file, a write to which may block. Valid after log_open(). */
 bool log_is_file(void);
-/* Before any thread: lines go to this pipe from now on, which does not wait; -1: to stderr, and a
- * pipe that was there is closed. */
+
+/* Writes lines to the non-blocking pipe `fd` from now on. With -1, closes the pipe and writes to
+ * stderr again. Call it before the process starts a second thread. */
 void log_to_pipe(int fd);
-/* Also what happens at every suspension? The configuration may say so, and for good who
- * started the daemon (log_verbose). */
+
+/* Enables or disables log_debug(), as the configuration sets it. log_verbose() enables it
+ * permanently, whatever the configuration sets (option --verbose, KFDSCHEDD_LOG=debug). */
 void log_set_verbose(bool wanted);
 void log_verbose(void);
 
-/* Before any thread: stderr is systemd's journal, so a line begins with its priority in
- * place of our name. */
+/* Begins each line with its priority, "<N>", instead of the program's name, because stderr is
+ * connected to systemd's journal. Call it before the process starts a second thread. */
 void log_to_journal(void);
 
-/* What somebody should mend; what happens; and what happens often. */
+/* log_error: a problem that an administrator should fix. log_info: a change of state. log_debug:
+ * events of each suspension; written only if verbose. Control characters in a line are replaced.
+ * Any thread can call these. */
 __attribute__((format(printf, 1, 2))) void log_error(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void log_info(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void log_debug(const char *format, ...);
-/* log_info within `share`, of a client or of a user. */
+
+/* As log_info(), within the budget `share` of a client (20 lines at once, then 1 a second), or
+ * of a user (100 lines at once, then 5 in 2 s). Loop thread of the process that owns the share. */
 __attribute__((format(printf, 2, 3))) void log_client(struct log_share *share, const char *format,
 						      ...);
 __attribute__((format(printf, 2, 3))) void log_user(struct log_share *share, const char *format,

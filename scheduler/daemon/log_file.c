@@ -16,7 +16,7 @@
 #include "scheduler/daemon/privilege.h"
 
 #define PIECE 65536u
-#define LOOK_NS 1000000u /* at its end */
+#define LOOK_NS 1000000u /* ns; polling interval in log_file_end() */
 
 static pid_t writer;
 
@@ -26,12 +26,13 @@ static void put(const char *text, ssize_t length)
 		ssize_t n = write(STDERR_FILENO, text, (size_t)length);
 
 		if (n < 0 && errno != EINTR)
-			return; /* the disk is full: later lines may find room */
+			return; /* for example a full disk; drop this piece, later lines may fit */
 		text += n > 0 ? n : 0;
 		length -= n > 0 ? n : 0;
 	}
 }
 
+/* The main function of kfdschedd-log. */
 static _Noreturn void copy(int in)
 {
 	static char text[PIECE];

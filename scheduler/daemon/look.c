@@ -12,7 +12,8 @@
 static const struct budget_rule client_rule = {.burst = 100, .period_ns = LATE_NS};
 static const struct budget_rule user_rule = {.burst = 6000, .period_ns = 16667};
 
-/* Takes one look out of both budgets. */
+/* Charges one scan to the budgets of the client and of its user. Returns false if one of them
+ * has nothing left. */
 static bool take(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct user *user = door_user(worker, client->uid);
@@ -24,8 +25,8 @@ static bool take(struct worker *worker, struct client *client, uint64_t now)
 	return budget_take(&client->look.budget, &client_rule, now);
 }
 
-/* Edge triggered and never read: what was written meanwhile is told when it is watched
- * again, as if it were new. */
+/* The eventfd is watched edge-triggered and never read. epoll reports writes that happened while
+ * it was not watched as soon as it is watched again. */
 static void watch(struct worker *worker, struct client *client, bool wake)
 {
 	struct epoll_event event = {
@@ -47,7 +48,8 @@ static void put_off(struct worker *worker, struct client *client, uint64_t now)
 	watch(worker, client, false);
 	if (looks->late_count == 0)
 		looks->next_ns = now + LATE_NS;
-	looks->late[looks->late_count++] = (uint16_t)client->slot; /* each is there once */
+	/* each client is in the list once */
+	looks->late[looks->late_count++] = (uint16_t)client->slot;
 	if (client->look.named || budget_next(&client->look.budget, &client_rule, now) <= now)
 		return;
 	client->look.named = true;
@@ -70,7 +72,7 @@ bool look_unasked(struct worker *worker, struct client *client, uint64_t now)
 {
 	if (client->look.late || !client_scan(worker, client, now))
 		return false;
-	/* The next one, if that was too many. */
+	/* If the budget is exhausted, the next scan is deferred. */
 	if (!take(worker, client, now))
 		put_off(worker, client, now);
 	return true;
@@ -84,7 +86,7 @@ void look_late(struct worker *worker, uint64_t now)
 	if (!looks->late_count || now < looks->next_ns)
 		return;
 	looks->next_ns = now + LATE_NS;
-	/* From the end, where the last one takes the place of who leaves the list. */
+	/* From the end, because the last element replaces the one that is removed. */
 	for (uint32_t i = looks->late_count; i-- > 0;) {
 		client = worker->clients[looks->late[i]];
 		if (!take(worker, client, now))

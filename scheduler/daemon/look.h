@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How often a lane is looked at. A client may write its lane and its eventfd as often as
- * it likes; it is looked at 2,000 times a second at most, and all clients of one user
- * together 60,000 times. What is beyond that is put off for half a millisecond, together
- * with others that are, and nothing of the client wakes the loop meanwhile. Who is put off
- * is counted in the status; who it is by himself, not by his user's other clients, is named
- * in the log, once.
+ * Rate limit for scans of the clients' shared memory (struct lane). A client can write its
+ * shared memory and its eventfd at any rate. The daemon scans it at most 2,000 times a second,
+ * and all clients of one user together at most 60,000 times. A scan beyond that is deferred for
+ * half a millisecond, together with other deferred scans; until then the client's eventfd does
+ * not wake the loop.
  *
- * All functions for the loop's thread.
+ * Deferred scans are counted in the status (`looks_put_off`). A client that exceeds its own
+ * limit, not only that of its user, is named in the log once.
+ *
+ * Threads: the worker's loop only.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_LOOK_H
 #define KFDSHIM_SCHEDULER_DAEMON_LOOK_H
@@ -22,29 +24,35 @@ struct worker;
 
 #define LOOKS_CLIENTS 1024u
 
-/* Of one client. */
+/* State of one client. */
 struct look {
 	struct budget budget;
-	uint64_t put_off; /* so many looks */
-	bool late, named;
+	uint64_t put_off; /* number of scans deferred */
+	bool late, named; /* a scan is deferred now; the client was named in the log */
 };
 
-/* Of the worker. */
+/* State of the worker. */
 struct looks {
-	uint64_t next_ns; /* when those who are late are looked at */
+	uint64_t next_ns; /* time at which the deferred scans are made */
 	uint32_t late_count;
-	uint16_t late[LOOKS_CLIENTS]; /* slots */
+	uint16_t late[LOOKS_CLIENTS]; /* slots of clients with a deferred scan */
 };
 
-/* It has woken us. Was there anything new? */
+/* The client has written its eventfd: scans its shared memory, or defers the scan. Returns true
+ * if something had changed. */
 bool look_woken(struct worker *worker, struct client *client, uint64_t now);
-/* Nobody has woken us: only a look that finds something counts. */
+
+/* Scans without a wake-up by the client. Only a scan that finds a change is charged to the
+ * budgets. Returns true if something had changed. */
 bool look_unasked(struct worker *worker, struct client *client, uint64_t now);
-/* At every turn: those who are late, if it is time. */
+
+/* Called in each loop iteration: makes the deferred scans when they are due. */
 void look_late(struct worker *worker, uint64_t now);
-/* It has gone. */
+
+/* Removes a client that has ended. */
 void look_forget(struct worker *worker, struct client *client);
-/* When it is; UINT64_MAX: nobody is late. */
+
+/* Returns the time at which look_late() is due; UINT64_MAX if no scan is deferred. */
 uint64_t look_next(const struct worker *worker);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdschedd: options, configuration, socket; then the watchdog. */
+/* kfdschedd: options, configuration and sockets; then the watchdog. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -34,7 +34,7 @@ struct options {
 	const char *config;
 	const char *socket;
 	const char *record;    /* NULL: no recording */
-	uint16_t metrics_port; /* 0: none */
+	uint16_t metrics_port; /* 0: no metrics */
 	bool foreground;
 };
 
@@ -49,7 +49,7 @@ static bool parse_port(const char *text, uint16_t *out)
 	return true;
 }
 
-/* -1: go on; else the exit code. */
+/* Returns -1 to go on, otherwise the exit code. */
 static int parse_options(int argc, char **argv, struct options *out)
 {
 	static const struct option known[] = {
@@ -100,8 +100,9 @@ static int parse_options(int argc, char **argv, struct options *out)
 	return 2;
 }
 
-/* In the process that stays: 0. The socket listens, so whoever started us may
- * go on at once. stderr stays what it is: that is where the log goes. */
+/* Continues in a child process, where it returns 0. The socket is listening already, so the
+ * process that started the daemon can use it at once. stderr is kept because the log is written
+ * to it. */
 static int go_into_background(void)
 {
 	int null;
@@ -122,8 +123,8 @@ static int go_into_background(void)
 	return 0;
 }
 
-/* As it is called from any folder; the links in it are followed anew each time. NULL: it
- * cannot be. The caller frees. */
+/* Returns `path` as an absolute path, with symbolic links not resolved, so that these are
+ * followed anew at each reload. Returns NULL on failure. The caller frees it. */
 static char *absolute(const char *path)
 {
 	char *folder = path[0] == '/' ? strdup("") : getcwd(NULL, 0), *whole = NULL;
@@ -143,22 +144,22 @@ static void tell_owners(const struct owners *owners)
 		log_info("%s: only the first %u ranges are used", OWNERS_FILE, OWNERS_MAX);
 }
 
-/* What the file says (options go before it), and where it is to be found later. The
- * exit code. */
+/* Reads the configuration; options take precedence over it. Stores what is needed to read it
+ * again in *out. Returns the exit code. */
 static int read_config(struct options *options, struct reload **out)
 {
-	static struct config config; /* large */
+	static struct config config; /* static because it is large */
 	const char *name = options->config;
 	char problem[1024] = "", *path = NULL;
 
 	config_default(&config);
 	if (name && config_load(name, &config, problem, sizeof(problem))) {
-		fprintf(stderr, "%s\n", problem); /* FILE:LINE first, as editors want it */
+		fprintf(stderr, "%s\n", problem); /* FILE:LINE first, as editors expect */
 		return 2;
 	}
 	if (problem[0])
 		log_error("%s", problem);
-	owners_read(OWNERS_FILE, &config.owners); /* after config_load(), which begins anew */
+	owners_read(OWNERS_FILE, &config.owners); /* after config_load(), which resets them */
 	tell_owners(&config.owners);
 	if (!options->metrics_port)
 		options->metrics_port = config.metrics_port;
@@ -170,7 +171,7 @@ static int read_config(struct options *options, struct reload **out)
 	return *out ? 0 : 1;
 }
 
-/* At the sockets that systemd passes, and for the others at what the options say. Opens the
+/* Uses the sockets that systemd passes, and opens the others as the options require. Opens the
  * recording, too. */
 static int listen_to_all(const struct options *options, struct listener *out, char *problem,
 			 size_t size)
@@ -190,7 +191,7 @@ static int listen_to_all(const struct options *options, struct listener *out, ch
 		metrics_http_use(passed.metrics);
 	else if (options->metrics_port)
 		error = metrics_http_listen(options->metrics_port, problem, size);
-	/* Last, so that a daemon that cannot start empties no recording. */
+	/* Last, so that a daemon that cannot start does not truncate a recording. */
 	if (!error && options->record)
 		error = record_open(options->record, problem, size);
 	if (error) {

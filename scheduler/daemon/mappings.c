@@ -14,8 +14,8 @@ struct range {
 	size_t size;
 };
 
-/* Shared mappings that this process may write, without that at `keep`. Their number, or a
- * negative errno. */
+/* Lists the shared mappings that this process can write, except the one at `keep`. Returns their
+ * number or a negative errno. */
 static int writable_mappings(const void *keep, struct range out[static MAPPINGS])
 {
 	FILE *maps = fopen("/proc/self/maps", "re");

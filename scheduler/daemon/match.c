@@ -28,7 +28,7 @@ static bool any_gid(const struct rule_ids *ids, const struct subject *s)
 	return false;
 }
 
-/* An empty text is one that nobody knows. */
+/* An empty text is an unknown attribute, which no pattern matches. */
 static bool fits(const char *pattern, const char *text)
 {
 	return text[0] && fnmatch(pattern, text, 0) == 0;

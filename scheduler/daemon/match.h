@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the configuration says of a process: which rule applies, and which grants. Pure:
- * a subject in, a verdict out.
+ * Evaluation of the configuration for a process: which rule applies to it, and which grants.
+ *
+ * Pure: attributes of a process in (struct subject), result out (struct verdict).
+ *
+ * Threads: any.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_MATCH_H
 #define KFDSHIM_SCHEDULER_DAEMON_MATCH_H
@@ -12,38 +15,40 @@
 
 #include "scheduler/daemon/rules.h"
 
-#define SUBJECT_GIDS 64u
-#define SUBJECT_PATH 1024u
+#define SUBJECT_GIDS 64u   /* further groups of a process are not read */
+#define SUBJECT_PATH 1024u /* bytes, with the NUL */
 
-/* A process as the kernel describes it (subject.h). */
+/* Attributes of a process as the kernel reports them (subject.h). */
 struct subject {
-	pid_t pid; /* in our pid namespace */
-	uid_t uid;
-	gid_t gids[SUBJECT_GIDS];
+	pid_t pid;		  /* in the PID namespace of the daemon */
+	uid_t uid;		  /* effective */
+	gid_t gids[SUBJECT_GIDS]; /* the effective one, then the supplementary ones */
 	uint32_t gid_count;
-	bool native;			  /* in our own pid and user namespace */
-	bool shim;			  /* it is a client of the daemon by itself */
-	char cgroup[SUBJECT_PATH];	  /* begins with `/`; empty: not known */
-	char exe[SUBJECT_PATH];		  /* the same */
-	char container[CONTAINER_ID + 1]; /* 64 hexadecimal digits; empty: in none */
+	bool native;			  /* in the PID and user namespace of the daemon */
+	bool shim;			  /* it has the shim, which has registered it as a client */
+	char cgroup[SUBJECT_PATH];	  /* begins with `/`; empty: unknown */
+	char exe[SUBJECT_PATH];		  /* path of the program; empty: unknown */
+	char container[CONTAINER_ID + 1]; /* 64 hexadecimal digits; empty: not in a container */
 };
 
+/* What a rule sets for a process. */
 struct verdict {
-	char rule[VALUE_NAME]; /* empty: none applies */
-	uint32_t effects;      /* enum rule_effect: which of the following count */
+	char rule[VALUE_NAME]; /* name of the rule; empty: no rule applies */
+	uint32_t effects;      /* set of enum rule_effect: the fields below that are set */
 	int priority;
 	enum protocol_level level;
 	uint32_t slo_us;
 	char group[PROTOCOL_GROUP_MAX];
 };
 
-/* The first rule of which all conditions hold (of the values of a condition: one). What
- * is not known of the subject holds for no condition. false: none, and *out says so. */
+/* Finds the first rule of which all conditions hold; a condition holds if one of its values
+ * matches. A condition on an attribute that is not known does not hold. Returns false if no rule
+ * applies; *out is then empty. */
 bool rules_match(const struct rules *rules, const struct subject *subject, struct verdict *out);
 
-/* Of which grants it is the one who may preempt, and of which one who may be preempted:
- * bit i stands for grant i. uid and gid count for native processes only: the root of
- * every container has the same uid. */
+/* Determines the grants that concern a process. Bit i of *who: grant i allows the process to
+ * preempt others. Bit i of *whom: grant i allows others to preempt the process. uid and gid of a
+ * grant match only native processes, because root has the same uid in each container. */
 void authority_match(const struct authority *authority, const struct subject *subject,
 		     uint64_t *who, uint64_t *whom);
 

@@ -14,7 +14,8 @@
 #include "scheduler/daemon/log.h"
 
 #define SCORE "/proc/self/oom_score_adj"
-/* Not -1000: if the daemon itself is what fills the memory, it must go. */
+/* Not -1000, so that the kernel can still kill the daemon if it is the process that fills the
+ * memory. */
 #define SCORE_WANTED (-900)
 
 static int read_score(int *out)
@@ -63,8 +64,8 @@ static bool is_unlimited(void)
 	return getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
 }
 
-/* Of the present mappings each one that the limit has room for, from the lowest address on:
- * the program, its heap and its tables, then the libraries. 0: all of them. */
+/* Locks each present mapping that the limit has room for, in order of addresses: the program,
+ * its heap and its tables, then the libraries. Returns 0 if all of them are locked. */
 static int lock_what_fits(void)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
@@ -75,7 +76,7 @@ static int lock_what_fits(void)
 
 	while (f && getline(&line, &size, f) > 0) {
 		if (sscanf(line, "%lx-%lx %c", &from, &to, &right) != 3 || right != 'r' ||
-		    strstr(line, "[v")) /* the kernel's own pages */
+		    strstr(line, "[v")) /* pages of the kernel ([vdso], [vvar]) */
 			continue;
 		if (mlock((const void *)from, to - from) != 0)
 			error = -errno;
@@ -86,12 +87,12 @@ static int lock_what_fits(void)
 	return error;
 }
 
-/* Later mappings only without a limit: at a limit they would fail. */
+/* Future mappings are locked only without a limit, because at a limit they would fail. */
 static int lock_all(void)
 {
 	if (!is_unlimited())
 		return lock_what_fits();
-	/* The second call leaves alone what the first one has locked. */
+	/* The second call does not change what the first call has locked. */
 	if (mlockall(MCL_CURRENT) != 0 || mlockall(MCL_FUTURE | MCL_ONFAULT) != 0)
 		return -errno;
 	return 0;
@@ -113,8 +114,8 @@ void memory_prepare(void)
 	const struct rlimit none = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
 
 	spare_us();
-	setrlimit(RLIMIT_MEMLOCK, &none); /* lock_all() looks up whether it worked */
-	/* At a limit this process may still have the right to pass it, a worker has not. */
+	setrlimit(RLIMIT_MEMLOCK, &none); /* lock_all() checks whether it worked */
+	/* With a limit, this process may still be privileged to exceed it, but a worker is not. */
 	if (lock_all() != 0 || !is_unlimited())
 		log_info("not all of the daemon's memory can be locked: on a machine that swaps "
 			 "the scheduler is late. Raise the limit on locked memory "

@@ -1,24 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon under memory pressure. Its pages stay in memory, because a page that is read back
- * from the disk between an online request and its preemption is the request's latency, and a
- * watchdog that waits for one is late. The kernel ends other processes first, because each end
- * of a worker resumes everything.
+ * Behaviour of the daemon under memory pressure.
+ * - Its pages are locked in memory. If a page had to be read back from the disk between an
+ *   online request and the preemption for it, that time would be added to the request's latency;
+ *   and a watchdog that waits for a page would act too late.
+ * - Its OOM score is lowered, so that the kernel kills other processes first: each end of a
+ *   worker resumes all processes that it holds.
  *
- * Both need rights that the daemon does not keep: they are taken at the start, or the service
- * manager has given what they would change. Without them the daemon runs all the same.
+ * Both need rights that the daemon gives up. They are set at the start while it still has these
+ * rights, or the service manager has set them before. Without them the daemon runs nevertheless.
+ *
+ * Threads: any; no state. The locks are those of the calling process.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_MEMORY_H
 #define KFDSHIM_SCHEDULER_DAEMON_MEMORY_H
 
-/* The watchdog, before it gives up its rights; its workers inherit the limit and the place in
- * the kernel's order, not the locks. What fails is said in the log. */
+/* Lowers the OOM score, raises RLIMIT_MEMLOCK and locks the memory of the watchdog. Called
+ * before the watchdog gives up its rights. Its children inherit the score and the limit, but not
+ * the locks. Failures are logged. */
 void memory_prepare(void);
-/* This process: all that it has mapped now, and of later mappings each page from its first use
- * on. Under a limit (RLIMIT_MEMLOCK) only what fits of what is mapped now. Silent on failure,
- * because memory_prepare() has failed in the same way. */
+
+/*
+ * Locks the memory of the calling process: all present mappings as a whole, and of later
+ * mappings each page from its first use on. If RLIMIT_MEMLOCK is limited, only those of the
+ * present mappings that fit. Failures are not logged, because memory_prepare() has already
+ * logged the same failure.
+ */
 void memory_lock(void);
-/* The same of what it has mapped since; without a limit there is nothing to do. */
+
+/* As memory_lock(), for mappings created since. Without a limit there is nothing to do. */
 void memory_lock_new(void);
 
 #endif

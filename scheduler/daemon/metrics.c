@@ -11,7 +11,8 @@
 
 #define PICTURE_NS 1000000000u
 
-/* NULL: the driver has no such node (a lane may say anything), or there is no room. */
+/* Returns the counters of a node, or NULL if the driver has no such node (a client can write any
+ * number) or if there is no room. */
 static struct metrics_node *node_of(struct worker *worker, uint32_t gpu_id)
 {
 	struct metrics_node *nodes = worker->beat->metrics.nodes;
@@ -31,7 +32,8 @@ static struct metrics_node *node_of(struct worker *worker, uint32_t gpu_id)
 
 _Static_assert(METRICS_NODES <= UINT8_MAX, "at[]");
 
-/* The same of a node of the client, which mostly stands where it stood. */
+/* Returns the counters of the client's node `i`. Its position rarely changes, so the last one is
+ * tried first. */
 static struct metrics_node *nth_of(struct worker *worker, struct client *client, uint32_t i)
 {
 	struct metrics_node *nodes = worker->beat->metrics.nodes;
@@ -44,7 +46,8 @@ static struct metrics_node *nth_of(struct worker *worker, struct client *client,
 	return node;
 }
 
-/* Whose figures an event of this client counts for: all, its own, and its nodes'. */
+/* Lists the counters that an event of this client concerns: the daemon's, its own, and those of
+ * its nodes. Returns their number. */
 static uint32_t concerned(struct worker *worker, struct client *client,
 			  struct metrics_figures *out[LANE_NODES + 2])
 {
@@ -61,7 +64,7 @@ static uint32_t concerned(struct worker *worker, struct client *client,
 	return n;
 }
 
-/* The times that the core has counted since the last call. */
+/* Adds the times that the core has counted since the last call. */
 static void settle_times(struct worker *worker, struct client *client, uint64_t now)
 {
 	const struct metrics_figures before = client->tally.figures;
@@ -158,7 +161,8 @@ static void picture_of_nodes(struct worker *worker, struct metrics_snapshot *out
 	const struct board *board = worker->board;
 
 	for (uint32_t i = 0; i < board->node_count; i++)
-		node_of(worker, board->nodes[i].gpu_id); /* an idle one is told, too */
+		/* so that idle nodes are in the snapshot, too */
+		node_of(worker, board->nodes[i].gpu_id);
 	out->node_count = 0;
 	for (uint32_t i = 0; i < METRICS_NODES; i++) {
 		struct metrics_node *node = &out->nodes[out->node_count];
@@ -184,7 +188,7 @@ void metrics_publish(struct worker *worker, uint64_t now)
 	out->log_dropped = __atomic_load_n(&worker->beat->log.dropped, __ATOMIC_RELAXED);
 	out->log_left_out = __atomic_load_n(&worker->beat->log.left_out, __ATOMIC_RELAXED);
 	out->clients = out->listed = 0;
-	/* In the order of their slots, which they keep: who is listed stays so. */
+	/* By slot, which a client keeps, so that a client that is listed stays listed. */
 	for (uint32_t i = 0; i < worker->client_end; i++) {
 		struct client *client = worker->clients[i];
 

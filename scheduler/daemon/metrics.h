@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the metrics are counted from: hooks of the loop, and a picture of it all once a
+ * Collection of the metrics: functions that the loop calls at events, and a snapshot once a
  * second for the process that serves HTTP (metrics_share.h, metrics_http.h).
  *
- * What is counted of the daemon and of nodes stands in memory that outlives the worker
- * (beat.h), so that those counters never go back; a client's begin with its connection.
- * A node counts an action on a client if the client has queues there: all of a process
- * are suspended by one call.
+ * Counters of the daemon and of nodes are in memory that outlives the worker (struct beat), so
+ * that they never decrease. Counters of a client begin with its connection. An action on a
+ * client counts for each node where the client has queues, because all queues of a process are
+ * suspended by one call.
  *
- * All functions for the loop's thread.
+ * Threads: the worker's loop only.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_METRICS_H
 #define KFDSHIM_SCHEDULER_DAEMON_METRICS_H
@@ -21,28 +21,33 @@
 struct client;
 struct worker;
 
-/* Written by the worker, one at a time; kept by the watchdog. */
+/* Written by the worker, of which there is one at a time; the watchdog keeps the memory. */
 struct metrics_kept {
 	struct metrics_figures all;
 	struct metrics_node nodes[METRICS_NODES];
 };
 
-/* Of one client; begins as zeros. */
+/* Counters of one client; zero at the start. */
 struct metrics_tally {
 	struct metrics_figures figures;
-	uint64_t active_ns[LANE_NODES];
+	uint64_t active_ns[LANE_NODES]; /* time with work, by node of the client */
 	uint8_t at
-		[LANE_NODES]; /* where the node stands in metrics_kept, when it was last looked for */
-	uint64_t settled_ns;
+		[LANE_NODES]; /* index in metrics_kept.nodes of each node, as of the last search */
+	uint64_t settled_ns;  /* time up to which the times are counted; 0: none */
 };
 
-/* Brings the times up to `now`: before a client's activity changes, and before it goes. */
+/* Counts times up to `now`. Called before a client's activity changes and before the client is
+ * removed. */
 void metrics_settle(struct worker *worker, struct client *client, uint64_t now);
-/* An action ended. */
+
+/* An action on the client has ended. */
 void metrics_acted(struct worker *worker, struct client *client, bool suspend, bool failed);
+
+/* Adds a latency in ns to the histograms of the client, its nodes and the daemon. */
 void metrics_latency(struct worker *worker, struct client *client, enum metrics_latency latency,
 		     uint64_t ns);
-/* At every turn of the loop: a new picture, if it is time and anybody can ask for it. */
+
+/* Called in each loop iteration: makes a new snapshot, once a second, if metrics are served. */
 void metrics_publish(struct worker *worker, uint64_t now);
 
 #endif

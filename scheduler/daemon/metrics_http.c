@@ -24,10 +24,10 @@
 #include "scheduler/daemon/privilege.h"
 
 #define BACKLOG 32
-#define CONNECTIONS 16u	   /* at a time; the others wait to be accepted */
-#define IDLE_S 5u	   /* a connection on which nothing moves is closed */
-#define REQUEST_BYTES 8192 /* of memory that a request may take */
-#define NAP_MS 50	   /* until a connection that waits for a worker is considered again */
+#define CONNECTIONS 16u	   /* at a time; others wait to be accepted */
+#define IDLE_S 5u	   /* seconds; an inactive connection is closed */
+#define REQUEST_BYTES 8192 /* bytes of memory for a request */
+#define NAP_MS 50	   /* pause before a connection that waits for a worker is tried again */
 #define TYPE "text/plain; version=0.0.4; charset=utf-8"
 
 static int listener = -1;
@@ -43,7 +43,7 @@ int metrics_http_listen(uint16_t port, char *problem, size_t size)
 	int error = 0;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	/* connections of a daemon before us may linger */
+	/* connections of an earlier daemon may still be closing */
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
 	    bind(fd, (const struct sockaddr *)&here, sizeof(here)) < 0 || listen(fd, BACKLOG) < 0)
 		error = -errno;
@@ -64,7 +64,8 @@ void metrics_http_use(int socket)
 	listener = socket;
 }
 
-/* Of the last snapshot, and of this process. false: there is none. */
+/* Copies the last snapshot and adds the counters of this process. Returns false if there is no
+ * snapshot. */
 static bool latest(struct metrics_snapshot *out)
 {
 	const struct metrics_reader *own = metrics_share_counts();
@@ -79,7 +80,7 @@ static bool latest(struct metrics_snapshot *out)
 
 static struct MHD_Response *tell_metrics(void)
 {
-	static struct metrics_snapshot snapshot; /* large */
+	static struct metrics_snapshot snapshot; /* static because it is large */
 	char *text = NULL;
 	size_t bytes = 0;
 	FILE *out = open_memstream(&text, &bytes);
@@ -126,7 +127,8 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection, cons
 	}
 	if (!response)
 		return MHD_NO;
-	/* One answer a connection: a later one would not ask for a worker where none runs. */
+	/* One reply a connection. A later request on it would not wait while no worker is
+	 * running. */
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 	result = MHD_queue_response(connection, code, response);
 	MHD_destroy_response(response);
@@ -146,7 +148,7 @@ static bool has_room(struct MHD_Daemon *server)
 	return info && info->num_connections < CONNECTIONS;
 }
 
-/* false: what waits there cannot be accepted now. */
+/* Returns false if the waiting connections cannot be accepted now. */
 static bool accept_waiting(struct MHD_Daemon *server)
 {
 	while (has_room(server)) {
@@ -158,12 +160,12 @@ static bool accept_waiting(struct MHD_Daemon *server)
 		if (fd < 0)
 			return errno == EAGAIN;
 		MHD_add_connection(server, fd, (struct sockaddr *)&address,
-				   size); /* or closes it */
+				   size); /* closes `fd` if it fails */
 	}
 	return true;
 }
 
-/* Until a connection has been idle for too long; -1: there is none. */
+/* Returns the time until a connection has been inactive for too long; -1: there is none. */
 static int timeout_ms(struct MHD_Daemon *server)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
@@ -192,8 +194,8 @@ static int serve(struct MHD_Daemon *server)
 	return 1;
 }
 
-/* Standard input and output become /dev/null; stderr, the log and the listening socket
- * stay. 0 or a negative errno. */
+/* Closes all descriptors except stderr, the log and the listening socket. Standard input and
+ * output become /dev/null. Returns 0 or a negative errno. */
 static int close_others(void)
 {
 	int log = log_descriptor(), kept[2];
@@ -220,7 +222,7 @@ static int close_others(void)
 	return 0;
 }
 
-/* The daemon may have been started with another priority; a scrape is never urgent. */
+/* The daemon may have been started with another priority. Serving metrics is never urgent. */
 static void be_ordinary(void)
 {
 	const struct sched_param ordinary = {.sched_priority = 0};
@@ -230,7 +232,8 @@ static void be_ordinary(void)
 		setpriority(PRIO_PROCESS, 0, 0);
 }
 
-/* Gives up what the process has of the daemon's others. 0 or a negative errno. */
+/* Gives up descriptors and memory that other processes of the daemon use. Returns 0 or a
+ * negative errno. */
 static int separate(void)
 {
 	int error = close_others();
@@ -245,7 +248,7 @@ int metrics_http_run(void)
 	int error = separate();
 
 	be_ordinary();
-	tzset(); /* reads a file; for the date in an answer */
+	tzset(); /* reads a file, which the filter forbids later; needed for the date in a reply */
 	if (!error)
 		server = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
 					  answer, NULL, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,

@@ -10,17 +10,18 @@
 #include "scheduler/daemon/mappings.h"
 
 #define SLOTS 2u
-#define READ_TRIES 8 /* one snapshot a second is written */
+#define READ_TRIES 8 /* more than enough, because one snapshot a second is written */
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
 
 struct snapshots {
 	uint32_t current; /* worker: 1; watchdog: 0, when that worker has ended */
-	uint32_t number;  /* of the last whole snapshot, in slot[number % SLOTS]; 0: none */
+	/* number of the last complete snapshot, which is in slot[number % SLOTS]; 0: none */
+	uint32_t number;
 	struct metrics_snapshot slot[SLOTS];
 };
 
-static struct snapshots *written;	 /* NULL in the reader */
-static const struct snapshots *readable; /* the same memory */
+static struct snapshots *written;	 /* the memory for writing; NULL in the reader */
+static const struct snapshots *readable; /* the same memory, read-only */
 static struct metrics_reader *reader;
 
 static void *map(int fd, size_t size, int protection)
@@ -39,7 +40,7 @@ int metrics_share_create(void)
 		error = -errno;
 	if (!error && !(written = map(fd, sizeof(*written), PROT_READ | PROT_WRITE)))
 		error = -errno;
-	/* From here on the file can be mapped to read it only. */
+	/* From here on the file can only be mapped read-only. */
 	if (!error && fcntl(fd, F_ADD_SEALS, SEALS) < 0)
 		error = -errno;
 	if (!error && (!(readable = map(fd, sizeof(*written), PROT_READ)) ||
@@ -62,7 +63,8 @@ struct metrics_snapshot *metrics_share_room(void)
 {
 	if (!written)
 		return NULL;
-	/* Not before the number of the other slot: its reader would miss the change. */
+	/* The number of the other slot must be visible before writes to this slot, because the
+	 * reader would otherwise miss that its copy is torn. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	return &written->slot[(written->number + 1) % SLOTS];
 }

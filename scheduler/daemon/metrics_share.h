@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Snapshots from the worker to the process that serves them, in one direction: the reader
- * has the memory mapped read-only and cannot map it otherwise (the file behind it is
- * sealed and closed), so whatever becomes of the reader, the worker never reads a word
- * that it wrote. There are two slots; the number of the last whole snapshot says which one
- * to read, and a number that changed during a copy says to copy again.
+ * Shared memory for metrics snapshots, from the worker to the process that serves them ("the
+ * reader", kfdschedd-http). It works in one direction: the reader has the memory mapped
+ * read-only and cannot map it otherwise, because the file behind it is sealed and closed. So the
+ * worker never reads a word that the reader wrote, even if an attacker takes over the reader.
  *
- * The memory is the watchdog's, so snapshots outlive the worker, and the counts of the
- * reader's own outlive the reader.
+ * There are two slots. The number of the last complete snapshot selects the slot to read; if the
+ * number has changed during a copy, the copy is repeated.
+ *
+ * The watchdog owns the memory, so snapshots outlive the worker, and the reader's own counters
+ * outlive the reader.
+ *
+ * Threads: one writing thread in the worker, one in the watchdog, one reading thread in
+ * kfdschedd-http.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_METRICS_SHARE_H
 #define KFDSHIM_SCHEDULER_DAEMON_METRICS_SHARE_H
@@ -18,30 +23,36 @@
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/metrics_text.h"
 
-/* What the reader counts of itself; the reader writes, the next reader goes on. */
+/* Counters of the reader itself. The reader writes them, and the next reader continues. */
 struct metrics_reader {
 	uint64_t refused_calls;
 	struct log_losses log;
 };
 
-/* The watchdog, before forks: 0 or a negative errno. Without it the rest does nothing. */
+/* Watchdog, before the first fork: creates the memory. Returns 0 or a negative errno. Without it
+ * the other functions have no effect. */
 int metrics_share_create(void);
-/* The watchdog, when a worker has ended: its snapshot is no longer current. */
+
+/* Watchdog: a worker has ended, so its snapshot is not current any more. */
 void metrics_share_worker_ended(void);
 
-/* The worker: where to write the next snapshot (NULL: no process serves them), and then
- * that it is whole. */
+/* Worker: metrics_share_room() returns the slot for the next snapshot, or NULL if no process
+ * serves metrics. metrics_share_publish() publishes the slot after it was filled. */
 struct metrics_snapshot *metrics_share_room(void);
 void metrics_share_publish(void);
 
-/* The reader: its own counts. */
+/* Reader: returns its own counters. */
 struct metrics_reader *metrics_share_counts(void);
-/* The reader, before it serves: unmaps every shared mapping that the process could write
- * (those of watchdog and worker), but for its own counts. 0 or a negative errno. */
+
+/* Reader, before it serves: unmaps each shared mapping that the process can write (those of the
+ * watchdog and the worker), except its own counters. Returns 0 or a negative errno. */
 int metrics_share_read_only(void);
-/* Is there a snapshot of a worker that runs? */
+
+/* Returns true if there is a snapshot of a worker that is running. */
 bool metrics_share_current(void);
-/* A copy of the last one. false: there is none, or its writer is faster than a copy. */
+
+/* Copies the last snapshot. Returns false if there is none, or if snapshots are written faster
+ * than they can be copied. */
 bool metrics_share_read(struct metrics_snapshot *out);
 
 #endif

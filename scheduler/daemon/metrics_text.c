@@ -7,8 +7,8 @@
 
 #define S 1000000000u
 
-/* What a suspend is expected to take (sub-milliseconds), what is too long for the
- * driver (50 ms is not done twice), and the firmware's timeout (9 s). */
+/* Bounds of the buckets: the expected time of a suspend (below a millisecond), the limit for a
+ * slow suspend (50 ms), and the firmware's timeout (9 s). */
 static const struct {
 	uint64_t ns;
 	const char *le;
@@ -33,7 +33,7 @@ static const struct {
 
 static const struct {
 	const char *name, *help;
-	size_t offset; /* of a count in struct metrics_figures */
+	size_t offset; /* of a counter in struct metrics_figures */
 } counts[] = {
 	{"suspends_total", "Suspends that succeeded.", offsetof(struct metrics_figures, suspends)},
 	{"resumes_total", "Resumes that succeeded.", offsetof(struct metrics_figures, resumes)},
@@ -41,7 +41,7 @@ static const struct {
 	 offsetof(struct metrics_figures, failures)},
 };
 
-/* Whose figures: a name's middle, and a sample's labels. */
+/* The scope of a metric: it determines the prefix of the name and the labels. */
 enum scope { ALL, NODE, CLIENT };
 
 static const char *const prefixes[] = {"kfdsched_", "kfdsched_node_", "kfdsched_client_"};
@@ -64,7 +64,7 @@ static void family(FILE *out, enum scope scope, const char *name, const char *ty
 		*more ? " " : "", more, prefixes[scope], name, type);
 }
 
-/* Exactly, which a double could not be for long. */
+/* Writes a time in seconds exactly; a double would lose precision. */
 static void seconds(FILE *out, uint64_t ns)
 {
 	fprintf(out, "%" PRIu64 ".%09" PRIu64 "\n", ns / S, ns % S);
@@ -87,7 +87,7 @@ static void client_labels(FILE *out, const struct metrics_client *client)
 	fputc('"', out);
 }
 
-/* How many there are of a scope, their figures, and their labels. */
+/* Number of objects in a scope; the next functions return their counters and write their labels. */
 static uint32_t how_many(const struct metrics_snapshot *s, enum scope scope)
 {
 	return scope == ALL ? 1 : scope == NODE ? s->node_count : s->listed;
@@ -107,7 +107,7 @@ static void labels(FILE *out, const struct metrics_snapshot *s, enum scope scope
 		client_labels(out, &s->list[i]);
 }
 
-/* A sample of one of the times. */
+/* Writes a sample of one of the times. */
 static void time_sample(FILE *out, const struct metrics_snapshot *s, enum scope scope, uint32_t i,
 			enum core_time time)
 {
@@ -117,7 +117,7 @@ static void time_sample(FILE *out, const struct metrics_snapshot *s, enum scope 
 	seconds(out, figures_of(s, scope, i)->time_ns[time]);
 }
 
-/* A sample's name and labels, up to its value. */
+/* Writes the name and labels of a sample; its value follows. */
 static void sample(FILE *out, const struct metrics_snapshot *s, enum scope scope, uint32_t i,
 		   const char *name)
 {
@@ -154,7 +154,7 @@ static void histogram(FILE *out, const struct metrics_snapshot *s, enum scope sc
 	fprintf(out, "%" PRIu64 "\n", sum);
 }
 
-/* What there is of each scope. */
+/* Writes the metrics that all scopes have. */
 static void figures(FILE *out, const struct metrics_snapshot *s, enum scope scope)
 {
 	uint32_t n = how_many(s, scope);
@@ -258,7 +258,7 @@ static void vram(FILE *out, const struct metrics_client *c, uint32_t node)
 	fprintf(out, "%" PRIu64 "\n", c->nodes[node].vram_bytes);
 }
 
-/* What a client has beside its figures, and some of it for each of its nodes. */
+/* Metrics that only clients have; `by_node`: one for each node of the client. */
 static const struct {
 	const char *name, *type, *help;
 	bool by_node;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The board's nodes: what the driver has, and how urgent it is there. */
+/* The nodes in struct board: which nodes the driver has, and the core's state of each. */
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/worker.h"
 #include "scheduler/kfd/device.h"
@@ -19,7 +19,7 @@ bool nodes_known(const struct worker *worker, uint32_t gpu_id)
 	return false;
 }
 
-/* As many as it has room for. */
+/* Writes as many nodes as the page has room for. */
 static void name_nodes(struct board *board, const uint32_t *ids, uint32_t n)
 {
 	uint32_t room = lane_nodes(board->version);
@@ -83,7 +83,8 @@ static struct node_work *work_on(struct worker *worker, uint32_t gpu_id)
 	for (uint32_t i = 0; i < LANE_NODES; i++) {
 		if (work[i].gpu_id == gpu_id)
 			return &work[i];
-		/* A lane may say anything: those that the driver has not get no place. */
+		/* Shared memory of a client can contain any number: nodes that the driver does
+		 * not have get no entry. */
 		if (work[i].gpu_id == 0) {
 			if (!nodes_known(worker, gpu_id))
 				return NULL;

@@ -11,8 +11,8 @@
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/worker.h"
 
-/* A client's thread needs milliseconds on a busy host; who needs this long is
- * stopped, or does not obey. */
+/* A thread of a client needs milliseconds to acknowledge on a busy host. A client that needs
+ * this long is stopped, or does not follow commands. */
 #define ANSWER_NS 1000000000u
 
 enum lane_level order_level(uint32_t level)
@@ -29,7 +29,8 @@ enum lane_level order_level(uint32_t level)
 	}
 }
 
-/* Can it? Level self needs a session of its own; the others nothing. */
+/* Updates whether the client can be held. Level self needs a debug session of its own, or
+ * UPDATE_QUEUE; the other levels need nothing. */
 static void set_capability(struct worker *worker, struct client *client)
 {
 	bool able = client->by_order != LANE_LEVEL_SELF || client->own_session != LANE_OWN_NONE;
@@ -51,7 +52,7 @@ static void set_capability(struct worker *worker, struct client *client)
 		}
 		client->reason[0] = '\0';
 	} else if (client->runtime == LANE_RUNTIME_ENABLED) {
-		/* a rule says self, its session was ended, or its runtime has begun again */
+		/* a rule set level self, its session was ended, or its runtime was enabled again */
 		level_again(worker, client);
 	} else if (client->runtime == LANE_RUNTIME_NEVER) {
 		client_why_never(client, "it has no debug session on itself", why);
@@ -65,7 +66,8 @@ static void set_capability(struct worker *worker, struct client *client)
 	}
 }
 
-/* The answer is in; error and time as the client says, which may be anything. */
+/* The client has acknowledged. `error` and `took_us` are values from the client and may be
+ * anything. */
 static void answered(struct worker *worker, struct client *client, uint32_t error, uint32_t took_us,
 		     uint64_t now)
 {
@@ -82,7 +84,7 @@ static void answered(struct worker *worker, struct client *client, uint32_t erro
 		level_prepared(worker, client, report.error, now);
 		return;
 	}
-	/* It could not be at that moment, and nothing was tried. */
+	/* A hold was not possible at that moment, and nothing was tried. */
 	if (error == ECANCELED && client->acting == CORE_SUSPEND) {
 		feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
 		return;
@@ -91,7 +93,7 @@ static void answered(struct worker *worker, struct client *client, uint32_t erro
 	client_acted(worker, client, &report, now);
 }
 
-/* It said that it held itself, and says now why it does not any more. */
+/* The client had acknowledged a hold and now reports that it is not held any more. */
 static void lost(struct worker *worker, struct client *client, uint32_t error, uint64_t now)
 {
 	char why[KFD_REASON];
@@ -134,7 +136,8 @@ static void give(struct client *client, enum lane_level level, uint32_t what, ui
 	client->obeys = false;
 	client->ordered_ns = now;
 	__atomic_store_n(&client->lane->order, client->order, __ATOMIC_SEQ_CST);
-	/* Without room there are wakes that it has not read. */
+	/* If there is no room, the client has wake-ups that it has not read yet, so none is
+	 * needed. */
 	protocol_send(client->socket, &any, sizeof(any), NULL, 0);
 }
 
@@ -161,11 +164,11 @@ void order_overdue(struct worker *worker, struct client *client, uint64_t now)
 {
 	if (!client->ordered || client->preparing || now < client->ordered_ns + ANSWER_NS)
 		return;
-	/* We may be the ones who stood still. */
+	/* The daemon itself may have been stopped: check the acknowledgement again. */
 	if (lane_word(&client->lane->order_done) == client->order)
 		return;
-	/* A release that is in its lane is its own to read; and no hold lasts
-	 * that nobody renews (shim/hold.h). */
+	/* A release is in the client's shared memory and the client will read it. A hold also
+	 * ends by itself when the daemon does not renew it (shim/hold.h). */
 	if (client->acting == CORE_RESUME) {
 		answered(worker, client, 0, 0, now);
 		return;

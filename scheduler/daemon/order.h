@@ -1,26 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clients that hold themselves back (KFDSHIM_LEVEL=self, gate, weight, and who fell to
- * self or gate, level.h): the core's actions become orders in the lane, and the client
- * acknowledges them. No session is opened on such a process, and it is not traced.
+ * Clients that carry out holds themselves: KFDSHIM_LEVEL self, gate or weight, and clients that
+ * have fallen to level self or gate (level.h). An action of the core becomes a command in the
+ * shared memory of the client (LANE_ORDER), which the client acknowledges. The daemon opens no
+ * debug session on such a process and does not trace it.
  *
- * All functions for the loop's thread, and for clients with client->by_order.
+ * Threads: the worker's loop only, and only for clients with client->by_order.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_ORDER_H
 #define KFDSHIM_SCHEDULER_DAEMON_ORDER_H
 
 #include "scheduler/daemon/client.h"
 
-/* How a client that says hello with `level` is held; NONE: not by orders. */
+/* Returns the level for commands of a client with KFDSHIM_LEVEL `level`; LANE_LEVEL_NONE: it is
+ * not held by commands. */
 enum lane_level order_level(uint32_t level);
-/* Looks at what the lane says of it. Was there anything new? */
+
+/* Reads the client's session, runtime state and acknowledgement. Returns true if something had
+ * changed. */
 bool order_scan(struct worker *worker, struct client *client, uint64_t now);
-/* The client is to have what the level needs (LANE_PREPARE); level_prepared() follows,
- * when it answers: one that is stopped by a debugger does so later. */
+
+/* Commands the client to prepare `level` (LANE_PREPARE). When the client acknowledges,
+ * level_prepared() is called; a client that is stopped by a debugger acknowledges later. */
 void order_prepare(struct client *client, enum lane_level level, uint64_t now);
-/* Carries out one action of the core; false: it was cancelled. */
+
+/* Carries out the core's action client->acting. Returns false if it was cancelled because the
+ * client is about to destroy a queue. */
 bool order_act(struct worker *worker, struct client *client, uint64_t now);
-/* At every turn of the loop: an order that nobody acknowledges. */
+
+/* Called in each sweep: handles a command that was not acknowledged within 1 s. */
 void order_overdue(struct worker *worker, struct client *client, uint64_t now);
 
 #endif

@@ -14,20 +14,25 @@
 #include "scheduler/daemon/worker.h"
 #include "scheduler/kfd/sysfs.h"
 
-#define LOOK_NS 1000000000u   /* at its queues, without a reason */
-#define HASTE_NS 20000000u    /* the same with one: it may make queues without end */
-#define THREADS_NS 100000000u /* at its threads, while it is suspended */
-#define THREADS_PART 20u      /* of the time, at most: very many threads take long */
-#define QUIET_LOOKS 2	      /* in a row, and it destroys no queues any more */
+#define LOOK_NS 1000000000u /* between two reads of its queues without an event */
+/* between two reads of its queues after an event; it may create queues without end */
+#define HASTE_NS 20000000u
+#define THREADS_NS 100000000u /* between two checks of its threads, while it is suspended */
+/* at most this fraction of the time is spent on that check, which takes long with very many
+ * threads */
+#define THREADS_PART 20u
+/* checks in a row without a DESTROY_QUEUE, after which it counts as finished */
+#define QUIET_LOOKS 2
 
+/* State of an external process. */
 struct outsider {
-	uint64_t looked_ns;
-	uint64_t program_ns; /* when it was last seen to be the same program */
-	uint64_t threads_ns; /* of the next look at its threads */
-	uint64_t folder;     /* in sysfs; 0: none was there */
-	bool changed;	     /* there is a reason to look */
-	bool watched;	     /* its session reports its queues */
-	unsigned quiet;	     /* looks since a thread was seen in DESTROY_QUEUE */
+	uint64_t looked_ns;  /* last read of its queues */
+	uint64_t program_ns; /* last check that it still runs the same program */
+	uint64_t threads_ns; /* time of the next check of its threads */
+	uint64_t folder;     /* number of its directory in sysfs; 0: it had none */
+	bool changed;	     /* an event requires a read of its queues */
+	bool watched;	     /* its session reports new queues */
+	unsigned quiet;	     /* checks since a thread was seen in DESTROY_QUEUE */
 	char rule[VALUE_NAME];
 	uint32_t queue_count;
 	struct sysfs_queue queues[SYSFS_QUEUES];
@@ -47,11 +52,11 @@ static bool has_compute(const struct outsider *outsider, uint32_t gpu_id)
 	return false;
 }
 
-/* ---- tagging ---- */
+/* ---- priorities ---- */
 
 static void tag_again(struct worker *worker, struct client *client, int priority)
 {
-	/* What it would say itself. */
+	/* the value that a shim would write */
 	store((uint32_t *)&client->lane->priority, (uint32_t)priority);
 	client->control.own_priority = priority;
 	if (!client->executor)
@@ -61,7 +66,7 @@ static void tag_again(struct worker *worker, struct client *client, int priority
 	client_reconsider(worker, client);
 }
 
-/* *out is the process of the pidfd, found to be one that can be tagged; the caller owns
+/* Checks that the process of `pidfd` can be tagged, and fills *out and *subject. The caller owns
  * out->pidfd. */
 static int hold(pid_t pid, int pidfd, struct peer *out, struct subject *subject, char *problem,
 		size_t size)
@@ -175,8 +180,9 @@ const char *outsider_rule(const struct outsider *outsider)
 	return outsider->rule;
 }
 
-/* ---- looking ---- */
+/* ---- checks of a process ---- */
 
+/* Writes the nodes and their activity into the shared memory, as a shim would. */
 static void publish(struct client *client, uint64_t now)
 {
 	struct outsider *outsider = client->outsider;
@@ -196,13 +202,15 @@ static void look(struct client *client, uint64_t now)
 
 	outsider->looked_ns = now;
 	outsider->changed = false;
-	/* Its folder goes with the last descriptor: after exec, or at its end. */
+	/* The directory disappears with the last descriptor of the device: after an exec, or
+	 * when the process ends. */
 	outsider->queue_count = n > 0 ? (uint32_t)n : 0;
 	publish(client, now);
 	if (!client->attached && !client->refused)
 		client_explain(client);
 }
 
+/* Opens a session as soon as there are compute queues. */
 static void start(struct worker *worker, struct client *client)
 {
 	int shim;
@@ -210,7 +218,8 @@ static void start(struct worker *worker, struct client *client)
 	if (client->executor || client->refused || worker->leaving ||
 	    client->priority == PRIORITY_UNSET || !has_compute(client->outsider, 0))
 		return;
-	/* Its agent came after the tag, and could not register here. */
+	/* The shim's agent was loaded after the process had been tagged, and could not register
+	 * here. */
 	shim = reader_has_shim(client->peer.pid);
 	if (reader_has_none(shim))
 		return;
@@ -220,7 +229,9 @@ static void start(struct worker *worker, struct client *client)
 		client_attach(worker, client, true);
 }
 
-/* What the shim announces, found too late by at most a look and a resume. */
+/* Checks the threads of a suspended process for a DESTROY_QUEUE that sleeps until the queue is
+ * resumed. The shim announces such calls in advance. A process without the shim cannot, so its
+ * call is delayed by at most one checking interval (THREADS_NS) plus one resume. */
 static void look_at_threads(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct outsider *outsider = client->outsider;
@@ -258,7 +269,8 @@ void outsider_changed(struct client *client)
 						      : LANE_RUNTIME_UNKNOWN);
 }
 
-/* The order was about the program; a lease is on the process. */
+/* A requested priority belongs to the program that was running; a lease belongs to the process,
+ * so it is kept. */
 static void forget_order(struct worker *worker, const struct peer *peer)
 {
 	const struct kept_process *known = kept_find(&worker->beat->kept, peer->pid, peer->started);
@@ -271,7 +283,9 @@ static void forget_order(struct worker *worker, const struct peer *peer)
 	kept_store(&worker->beat->kept, &rest);
 }
 
-/* Where addresses are not randomised an exec need not show in the place of the stack. */
+/* Returns true if the process runs another program since an exec. Where addresses are not
+ * randomised, the address of the stack need not change with an exec, so the number of the sysfs
+ * directory is compared, too. */
 static bool is_another_program(const struct client *client, uint64_t now)
 {
 	struct outsider *outsider = client->outsider;
@@ -307,7 +321,7 @@ void outsider_overdue(struct worker *worker, struct client *client, uint64_t now
 		look_at_threads(worker, client, now);
 }
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
 const char *outsider_pending(const struct client *client)
 {

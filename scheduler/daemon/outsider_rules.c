@@ -18,9 +18,10 @@
 
 #define LOOK_NS 1000000000u
 #define PROCESSES 4096u
-#define WORK_NS 2000000u /* in one turn of the loop */
+#define WORK_NS 2000000u /* in one loop iteration */
 
-/* Can it be followed? If not, it is said once. */
+/* Returns true if a rule with `shim = no` can be applied. Otherwise the reason is logged once a
+ * configuration. */
 static bool can_be_followed(const struct rule *rule)
 {
 	const char *why = NULL;
@@ -59,7 +60,7 @@ static void read_rules(struct worker *worker)
 	}
 }
 
-/* What rules say of it; PRIORITY_UNSET: nothing that tags it. */
+/* Returns the priority that the rules give to a process, or PRIORITY_UNSET. */
 static int priority_of(const struct worker *worker, const struct subject *subject,
 		       struct verdict *verdict)
 {
@@ -93,7 +94,7 @@ static int tag_by_rule(struct worker *worker, pid_t pid, int pidfd)
 	return error;
 }
 
-/* An earlier worker had tagged it. */
+/* A request in an earlier worker has given the process a priority. */
 static int tag_by_order(struct worker *worker, const struct kept_process *kept, int pidfd)
 {
 	char problem[256];
@@ -108,14 +109,15 @@ static int tag_by_order(struct worker *worker, const struct kept_process *kept, 
 	return error;
 }
 
-/* -EINPROGRESS: to be called again for the same. */
+/* Compares a process with requests and rules. Returns -EINPROGRESS if it must be called again
+ * for the same process. */
 static int look_at(struct worker *worker, pid_t pid, int pidfd)
 {
 	const struct kept_process *kept;
 	struct peer_facts its;
 	int error;
 
-	/* A process with the shim comes by itself. */
+	/* A process with the shim registers itself. */
 	if (pid == getpid() || client_of_pid(worker, pid))
 		return 0;
 	error = reader_facts(pid, &its);
@@ -156,7 +158,7 @@ static void look_at_tagged(struct worker *worker)
 			outsider_rules_again(worker, worker->clients[i]);
 }
 
-/* false: what was asked about it has not been answered yet. */
+/* Returns false while the answers about this process are awaited. */
 static bool look_at_next(struct worker *worker)
 {
 	struct outsider_rules *own = &worker->outsider_rules;
@@ -176,7 +178,7 @@ static bool look_at_next(struct worker *worker)
 	return true;
 }
 
-/* Some of the processes: each may take two or three requests to kfdschedd-read. */
+/* Checks some of the processes. Each may need two or three requests to kfdschedd-read. */
 static void look_at_some(struct worker *worker)
 {
 	struct outsider_rules *own = &worker->outsider_rules;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Outsiders by rule: rules of the configuration that say `shim = no`. Every second the
- * processes that use the driver and have no shim are looked at, and the first such rule
- * that applies tags them. Other rules do not concern them: what is meant for those who
- * take part must not have strangers traced. Of the effects only the priority counts, and
- * level = observe, which spares them.
+ * Priorities for external processes (outsider.h) by rules of the configuration with `shim = no`.
+ * Once a second, the processes that use the driver and have no shim are compared with these
+ * rules, and the first matching rule gives the process its priority. Other rules do not apply to
+ * such processes, because a rule for processes with the shim must not cause the daemon to trace
+ * other processes. Of the effects of a rule only the priority counts, and level = observe, which
+ * exempts the process.
  *
- * An order about a process counts instead of any rule (control.h). Without such a rule
- * this costs nothing. For the loop's thread.
+ * A control request about a process overrides all rules (control.h). Without a rule of this kind
+ * this module costs nothing.
+ *
+ * Threads: the worker's loop only.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_OUTSIDER_RULES_H
 #define KFDSHIM_SCHEDULER_DAEMON_OUTSIDER_RULES_H
@@ -23,21 +26,24 @@ struct worker;
 
 /* A part of struct worker. */
 struct outsider_rules {
-	uint32_t config_number; /* of which configuration they are */
-	struct rules *rules;	/* NULL: there are none */
-	uint64_t looked_ns;
-	pid_t *pids; /* to look at in the next turns; NULL: none */
+	uint32_t config_number; /* number of the configuration that the rules belong to */
+	struct rules *rules;	/* rules with `shim = no`; NULL: none */
+	uint64_t looked_ns;	/* when the processes were listed last */
+	pid_t *pids;		/* processes to check in the next loop iterations; NULL: none */
 	size_t count, next;
-	int pidfd;	 /* of the next one, while it is read; -1 */
-	bool unrestored; /* a process tagged for an earlier worker has not been read */
+	int pidfd; /* of the process that is being read; -1: none */
+	/* a process with a priority from an earlier worker could not be read yet */
+	bool unrestored;
 };
 
-/* When a worker begins: the processes that an earlier one had tagged by an order (kept.h) are
- * tagged again. */
+/* Called when a worker starts: processes to which a request has given a priority in an earlier
+ * worker (kept.h) will get it again. */
 void outsider_rules_begin(struct worker *worker);
-/* What the kernel says of a tagged process may have changed: do rules still say so? */
+
+/* The attributes of an external process may have changed: evaluates the rules for it again. */
 void outsider_rules_again(struct worker *worker, struct client *client);
-/* At every turn of the loop. */
+
+/* Called in each loop iteration; works for 2 ms at most. */
 void outsider_rules_look(struct worker *worker, uint64_t now);
 
 #endif

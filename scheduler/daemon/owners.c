@@ -23,7 +23,7 @@ static bool parse_number(const char *text, uint32_t *out)
 	return true;
 }
 
-/* A name, or a number. */
+/* A user name or a number. */
 static bool parse_user(const char *text, uid_t *out)
 {
 	const struct passwd *user;
@@ -39,7 +39,7 @@ static bool parse_user(const char *text, uid_t *out)
 	return user != NULL;
 }
 
-/* USER:FIRST:COUNT; `line` is cut into its fields. */
+/* Parses USER:FIRST:COUNT. Writes NUL bytes into `line` at the colons. */
 static bool parse_line(char *line, struct owner_range *out)
 {
 	char *first = strchr(line, ':'), *count = first ? strchr(first + 1, ':') : NULL;
@@ -74,6 +74,8 @@ void owners_read(const char *path, struct owners *out)
 
 	*out = (struct owners){0};
 	while (f && fgets(line, sizeof(line), f)) {
+		/* A line longer than the buffer arrives in several pieces. It is counted as bad
+		 * once, at its first piece, and its other pieces are skipped. */
 		bool begins = whole;
 		char *end = strchr(line, '\n');
 

@@ -20,7 +20,7 @@
 #include "common/proc_stat.h"
 #include "common/wait.h"
 
-#ifndef NS_GET_TGID_FROM_PIDNS /* Linux 6.12 */
+#ifndef NS_GET_TGID_FROM_PIDNS /* since Linux 6.12 */
 #define NS_GET_TGID_FROM_PIDNS _IOR(NSIO, 0x7, int)
 #endif
 #ifndef SO_PEERGROUPS
@@ -59,7 +59,7 @@ int peer_replaced(const struct peer *peer, peer_reader *read)
 
 	if (error == -EAGAIN || error == -EINPROGRESS)
 		return error;
-	/* 0: it is ending */
+	/* 0: the process is ending */
 	return peer->image && now.image && now.image != peer->image;
 }
 
@@ -114,7 +114,7 @@ pid_t peer_read_number(pid_t of, pid_t pid)
 	return found < 0 && error != EINVAL ? -error : -ENOTTY;
 }
 
-/* The pid may be another process' by now: that one started later than the
+/* The pid may have been reused by another process. That process then started after the
  * connection was made. */
 static bool started_before(uint64_t start, uint64_t monotonic_ns)
 {
@@ -142,8 +142,8 @@ char peer_state(pid_t pid)
 	return state;
 }
 
-/* Its effective user, which is what a connection has, too, and the last of its numbers, which
- * is its own. -ESRCH: it is gone. */
+/* Reads the effective uid, which is the one that a connection has, too, and the last number of
+ * NSpid, which is the pid in the process's own namespace. Returns -ESRCH if the process is gone. */
 static int read_identity(pid_t pid, struct peer_facts *out)
 {
 	char path[64], line[256];
@@ -184,8 +184,8 @@ static int open_pidfd(int socket, pid_t number, struct peer *out)
 		out->pidfd = -1;
 		return -ESRCH;
 	}
-	/* EINVAL, in newer kernels ESRCH: it has been waited for already. Its number may be
-	 * another process's now, which it would be taken for below. */
+	/* EINVAL, in newer kernels ESRCH: the process has been reaped already. Its pid may
+	 * belong to another process now, so the method below must not be used. */
 	if (errno != ENOPROTOOPT)
 		return errno == EINVAL || errno == ENODATA ? -ESRCH : -errno;
 	out->by_number = true;
@@ -246,7 +246,7 @@ static void fill(struct peer *out, const struct peer_facts *facts)
 	out->own_pid = facts->own_pid;
 }
 
-/* By number: what else there is to know. Its pidfd is there; closed on failure. */
+/* Reads by pid what remains to be known. The pidfd is open; it is closed on failure. */
 static int describe(peer_reader *read, struct peer *out, struct peer_facts *facts)
 {
 	int error = read(out->pid, facts);
@@ -254,7 +254,7 @@ static int describe(peer_reader *read, struct peer *out, struct peer_facts *fact
 	if (error == -EINPROGRESS)
 		return error;
 	fill(out, facts);
-	/* All that was read by pid was its own if it still lives. */
+	/* What was read by pid belongs to the process if that still lives now. */
 	if (!error && peer_ended(out))
 		error = -ESRCH;
 	if (error) {
@@ -264,7 +264,7 @@ static int describe(peer_reader *read, struct peer *out, struct peer_facts *fact
 	return error;
 }
 
-/* The socket's other end. Its pidfd is there. */
+/* Reads the credentials and opens the pidfd of the socket's peer. */
 static int find_peer(int socket, struct peer *out)
 {
 	struct ucred cred;
@@ -285,8 +285,9 @@ int peer_identify(int socket, uint64_t accepted_ns, peer_reader *read, struct pe
 
 	if (!error)
 		error = describe(read, out, &facts);
-	/* A start time has the resolution of a clock tick, so the number may have been used
-	 * again within it: a process of another user is never the client. */
+	/* A start time has the resolution of a clock tick, so the pid may have been reused
+	 * within that tick. The check of the uid ensures that a process of another user is never
+	 * taken for the client. */
 	if (error || !out->by_number ||
 	    (started_before(facts.started, accepted_ns) && facts.uid == out->uid))
 		return error;

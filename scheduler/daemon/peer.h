@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is at the other end of a socket: what the kernel says, never the peer. */
+/*
+ * Identity of the process at the other end of a socket, or with a given pid, as the kernel
+ * reports it. Nothing is taken from the process itself.
+ *
+ * Threads: any; no state.
+ */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_PEER_H
 #define KFDSHIM_SCHEDULER_DAEMON_PEER_H
 
@@ -10,70 +15,99 @@
 #define PEER_GROUPS 64u
 
 struct peer {
-	pid_t pid;	  /* in our pid namespace */
-	pid_t own_pid;	  /* in its own; 0: not to be seen */
-	int pidfd;	  /* the owner of the struct closes it */
-	uint64_t started; /* clock ticks since boot: with the pid it names one process */
-	uid_t uid;
+	pid_t pid;     /* in the PID namespace of the daemon */
+	pid_t own_pid; /* in its own PID namespace; 0: unknown */
+	int pidfd;     /* closed by the owner of the struct */
+	/* start time, clock ticks since boot: pid and start time name one process */
+	uint64_t started;
+	uid_t uid; /* effective */
 	uint32_t group_count;
-	gid_t groups[PEER_GROUPS]; /* the first is its primary one; of more than fit none
-				      but that */
-	uint64_t pid_ns, user_ns;  /* inode numbers */
-	uint64_t image;		   /* changes with exec; 0: not to be seen */
-	bool by_number;		   /* the kernel gave its number, and no pidfd of it */
+	/* The first is the primary group. If there are more groups than fit, only the primary
+	 * group is stored. */
+	gid_t groups[PEER_GROUPS];
+	uint64_t pid_ns, user_ns; /* inode numbers of its namespaces */
+	uint64_t image;		  /* start of its stack, which changes with exec; 0: unknown */
+	/* identified by pid only, because the kernel has no SO_PEERPIDFD */
+	bool by_number;
 };
 
-/* What /proc says of the process that has a number. */
+/* What /proc contains about the process that has a pid now. */
 struct peer_facts {
 	pid_t own_pid;
 	uid_t uid;
-	uint64_t started, pid_ns, user_ns, image; /* as above */
+	uint64_t started, pid_ns, user_ns, image; /* as in struct peer */
 };
 
-/* Reads it. 0; -ESRCH: it is gone; -EACCES: its namespaces are hidden from us. It may wait for
- * as long as the process likes, so the worker passes another function to the ones below, which
- * may fail with -EAGAIN and -EINPROGRESS as well (reader.h). */
+/*
+ * Reads *out. Returns 0; -ESRCH: no such process; -EACCES: its namespaces cannot be read.
+ *
+ * The call can block for as long as the process wants. So the worker passes another function of
+ * this type to the functions below, which can also fail with -EAGAIN and -EINPROGRESS
+ * (reader.h).
+ */
 int peer_read(pid_t pid, struct peer_facts *out);
 typedef int peer_reader(pid_t pid, struct peer_facts *out);
 
 /*
- * By SO_PEERPIDFD, before Linux 6.5 by SO_PEERCRED, pidfd_open, a start time that
- * must lie before `accepted_ns` (CLOCK_MONOTONIC), and an effective uid that must be
- * that of the credentials (so there a process that changes its user between connect
- * and hello is refused). -ESRCH: it is gone, or not in our pid namespace; -EACCES: its
- * namespaces are hidden from us, so its tenant is not known; or what `read` failed with.
- * out->pidfd is -1 at first. After -EINPROGRESS it is open, and to be kept for the next call:
- * what is read by number is the process's own only if the pidfd is older.
+ * Identifies the peer of a socket: by SO_PEERPIDFD, or on kernels before Linux 6.5 by
+ * SO_PEERCRED and pidfd_open(2). In the second case the start time must be before `accepted_ns`
+ * (CLOCK_MONOTONIC), and the effective uid must be that of the credentials, so that a process
+ * that changes its user between connect and hello is refused.
+ *
+ * out->pidfd must be -1 at the first call. After -EINPROGRESS it is open, and *out must be
+ * passed unchanged to the next call: what is read by pid belongs to the process only if the
+ * pidfd is older than the read.
+ *
+ * Returns 0, and the caller owns out->pidfd, or
+ *   -ESRCH: the process is gone, or not in the daemon's PID namespace;
+ *   -EACCES: its namespaces cannot be read, so that its tenant is unknown;
+ *   an error of `read`.
  */
 int peer_identify(int socket, uint64_t accepted_ns, peer_reader *read, struct peer *out);
 
-/* The same of a process that is known by its number alone; it need not be connected. Also
- * what pidfd_open(2) failed with. */
+/* As peer_identify(), for a process that is known by its pid only and need not be connected.
+ * Also returns the errors of pidfd_open(2). */
 int peer_open(pid_t pid, peer_reader *read, struct peer *out);
 
-/* The same without a read: the facts were read when the pidfd, which is the caller's, was open.
- * *out has one of its own. */
+/* As peer_open(), without a read: `facts` were read while `pidfd` was open. `pidfd` stays the
+ * caller's; *out gets a copy. Returns 0; -ESRCH if the process has ended; or the error of the
+ * copy. */
 int peer_of(pid_t pid, int pidfd, const struct peer_facts *facts, struct peer *out);
 
+/* Returns true if the process has ended. */
 bool peer_ended(const struct peer *peer);
+
+/* Returns true if `group` is one of the stored groups. */
 bool peer_in_group(const struct peer *peer, gid_t group);
-/* 1: it is another program now, because an exec happened since peer_identify(); 0: it is not;
- * -EAGAIN and -EINPROGRESS as `read`. */
+
+/* Returns 1 if the process runs another program now, because of an exec since peer_identify(); 0
+ * if not; -EAGAIN or -EINPROGRESS of `read`. */
 int peer_replaced(const struct peer *peer, peer_reader *read);
-/* The process that has number `pid` in the PID namespace of process `of`, in our own. -ESRCH:
- * no process has, or it is not in ours; -ENOTTY: before Linux 6.12, the kernel translates no
- * numbers; -EACCES: we may not see the namespace. It may wait as peer_read() may. */
+
+/*
+ * Translates a pid: returns the pid in the daemon's PID namespace of the process that has the
+ * number `pid` in the PID namespace of process `of`. Can block as peer_read() can. Errors:
+ *   -ESRCH: no such process, or not in the daemon's PID namespace;
+ *   -ENOTTY: the kernel does not translate numbers (before Linux 6.12);
+ *   -EACCES: the namespace cannot be read.
+ */
 pid_t peer_read_number(pid_t of, pid_t pid);
-/* As in struct peer; 0: there is no such process. It may wait, too. */
+
+/* Returns the start time as in struct peer; 0: no such process. Can block, too. */
 uint64_t peer_started(pid_t pid);
-/* The effective one; -1: there is no such process. */
+
+/* Returns the effective uid; (uid_t)-1: no such process. */
 uid_t peer_uid(pid_t pid);
-/* The state of its lead thread, as in its status, which can be read without a wait (the same in
- * stat cannot); '\0': there is no such process. */
+
+/* Returns the state of its lead thread (R, S, D, T, ...) from /proc/PID/status, which can be
+ * read without blocking, unlike /proc/PID/stat; '\0': no such process. */
 char peer_state(pid_t pid);
-/* Our own namespaces, as in struct peer. */
+
+/* Reads the daemon's own namespaces, as in struct peer. */
 void peer_own_namespaces(uint64_t *pid_ns, uint64_t *user_ns);
-/* The name of its lead thread, in characters that may stand anywhere. */
+
+/* Reads the name of its lead thread, reduced to printable ASCII; empty if there is no such
+ * process. */
 void peer_name(pid_t pid, char name[static 16]);
 
 #endif

@@ -15,7 +15,8 @@
 #define NICE (-15)
 #define NICE_DOOR (-5)
 
-/* Of `wanted`, what is permitted now stays so; `effective`: and is in effect. */
+/* Keeps of the capabilities in `wanted` those that are permitted now, and drops all others. If
+ * `effective`, those are made effective, too. */
 static void keep(const cap_value_t *wanted, int count, bool effective)
 {
 	cap_t now = cap_get_proc(), next = cap_init();
@@ -58,9 +59,9 @@ void privilege_watchdog(uint64_t *refused)
 	confine(FILTER_WATCHDOG, refused);
 }
 
-/* The loop and the executors must not wait for a core behind the processes that they schedule,
- * and they use very little of one. One above the lowest real-time priority, because programs
- * that run for long in real time use the lowest. */
+/* The loop and the executors must not wait for a CPU behind the processes that they schedule,
+ * and they use very little CPU time. Programs that run in real time for long use the lowest
+ * real-time priority, so the daemon uses one above it. */
 void privilege_urgent(bool say)
 {
 	const struct sched_param low = {.sched_priority = sched_get_priority_min(SCHED_RR) + 1};

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the daemon may do, beyond what any process of its user may: trace processes
- * (CAP_SYS_PTRACE), and run in real time (CAP_SYS_NICE), the latter only while a worker or
- * an executor process starts. The watchdog uses neither: it has them permitted, so that each
- * of these can have them, and none effective. kfdschedd-read (reader.h) needs the first to read
- * in /proc which namespaces other users' processes are in; its filter forbids it to trace. Started
- * without them the daemon does without. All processes have no-new-privs and a filter of
- * system calls (filter.h).
+ * Privileges of the daemon's processes. Beyond the rights of any process of its user, the daemon
+ * uses
+ * - CAP_SYS_PTRACE, to trace processes, and in kfdschedd-read (reader.h) to read in /proc which
+ *   namespaces processes of other users are in; the filter of kfdschedd-read forbids tracing;
+ * - CAP_SYS_NICE, to run in real time or at a higher priority, only while a worker, an executor
+ *   process, kfdschedd-read or kfdschedd-door starts.
  *
- * For a process of one thread; a failure is said in the log and not fatal.
+ * The watchdog uses neither: it keeps both permitted, so that its children can use them, and
+ * none effective. If the daemon is started without them, it runs without them. All processes
+ * have no-new-privs and a filter of system calls (filter.h).
+ *
+ * Threads: a process with one thread. Failures are logged and not fatal. `refused` is the
+ * counter of filter_install().
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_PRIVILEGE_H
 #define KFDSHIM_SCHEDULER_DAEMON_PRIVILEGE_H
@@ -16,22 +20,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The watchdog, when it has opened all it needs. refused: as of filter_install(). */
+/* Drops the privileges of the watchdog, once it has opened all that it needs. */
 void privilege_watchdog(uint64_t *refused);
-/* The first step of a worker, an executor process or the reader: both rights in effect, and
- * real-time priority, or a higher one. say: in the log if neither is to be had. */
+
+/* First step of a worker, an executor process or kfdschedd-read: makes both capabilities
+ * effective, and sets a real-time priority or, if that is not allowed, a higher one. `say`: log
+ * if neither is allowed. */
 void privilege_urgent(bool say);
-/* And before it takes anything from outside, for good: no right at all. */
+
+/* Drops all capabilities of the worker permanently, before it receives anything from outside. */
 void privilege_worker(uint64_t *refused);
-/* Tracing alone. */
+
+/* Drops all capabilities but CAP_SYS_PTRACE, and installs the filter of an executor process or
+ * of kfdschedd-read. */
 void privilege_executor(uint64_t *refused);
+
+/* As privilege_executor(), for kfdschedd-read. */
 void privilege_reader(uint64_t *refused);
-/* The process that accepts connections (greeter.h): no right at all, for good. Before, it takes
- * a higher priority where that is allowed, but not a real-time one: strangers can keep it busy. */
+
+/* Drops all capabilities of kfdschedd-door (greeter.h) permanently. Before that it sets a higher
+ * priority if that is allowed; not a real-time priority, because any local user can keep this
+ * process busy. */
 void privilege_door(uint64_t *refused);
-/* The process that serves metrics, before it accepts a connection: no right at all. */
+
+/* Drops all capabilities of the process that serves metrics, before it accepts a connection. */
 void privilege_metrics(uint64_t *refused);
-/* The process that writes a recording (record.h), or the log (log_file.h): the same. */
+
+/* The same for the process that writes a recording (record.h) or the log (log_file.h). */
 void privilege_record(uint64_t *refused);
 
 #endif

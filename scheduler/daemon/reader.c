@@ -16,45 +16,47 @@
 #include "scheduler/daemon/users.h"
 
 #define MS 1000000ull
-#define LOOK_NS MS /* a read takes 0.1 ms */
-/* What the processes of one user may cost in ALONE_NS: in waits, and in reads that are long, for
- * example of very many mappings. */
+#define LOOK_NS MS /* between two checks of a request; a read takes 0.1 ms */
+/* Limits for the processes of one user in ALONE_NS: time of waits, and CPU time of long reads,
+ * for example of very many mappings. */
 #define WAIT_MAX_NS (20 * MS)
 #define WORK_MAX_NS (300 * MS)
-#define ASK_LOOKS 1000u /* the machine may stand still */
+#define ASK_LOOKS 1000u /* large, because the whole machine may stand still for a while */
 #define ALONE_NS (10000 * MS)
 #define ALONE 64u
-#define ASKERS 64u /* lists of entries, by asker */
+#define ASKERS 64u /* hash lists of entries, by asker */
 
-/* What the reads of a user's processes, or of one process of a trusted user, have cost since. */
+/* Costs of the reads of a user's processes, or of one process of a trusted user. */
 struct alone {
 	uid_t owner;
-	pid_t pid; /* 0: all of the user's */
+	pid_t pid; /* 0: all processes of the user */
 	uint64_t since_ns, waited_ns, worked_ns;
-	bool left_alone; /* until ALONE_NS after since_ns */
+	bool left_alone; /* not read until ALONE_NS after since_ns */
 };
 
-/* What was asked for an asker, until its code needs no further answer. */
+/* A request of an asker with its answer. It is kept until the asker's code needs no further
+ * answer. */
 struct entry {
-	LIST_ENTRY(entry) same; /* askers with the same list */
+	LIST_ENTRY(entry) same; /* entries in the same hash list */
 	STAILQ_ENTRY(entry) later;
 	uint64_t asker;
 	struct reader_request request;
 	struct reader_answer *answer; /* NULL: not yet */
-	int error;		      /* there will be none: negative */
-	bool queued, fresh;	      /* fresh: reader_answered() has not named its asker */
+	int error;		      /* negative: there will be no answer */
+	/* waits to be sent; reader_answered() has not returned its asker yet */
+	bool queued, fresh;
 };
 
-/* The request that is on its way. */
+/* The request that has been sent and not answered. */
 struct flight {
-	struct entry *entry;	       /* NULL: it is forgotten */
-	struct reader_request request; /* number 0: none */
-	pid_t process;		       /* that it was sent to; 0: none has run then */
+	struct entry *entry;	       /* NULL: its asker has dropped it */
+	struct reader_request request; /* number 0: there is no request */
+	pid_t process;		       /* pid that it was sent to; 0: no process was running then */
 	unsigned looks;
-	uint64_t look_ns; /* of the next look */
+	uint64_t look_ns; /* time of the next check */
 	uint64_t cpu_ns;
-	pid_t reader;	     /* of which cpu_ns is */
-	struct alone *costs; /* NULL: nothing so far */
+	pid_t reader;	     /* the pid to which cpu_ns belongs */
+	struct alone *costs; /* NULL: no costs so far */
 };
 
 static struct {
@@ -63,10 +65,11 @@ static struct {
 	const struct owners *owners;
 	uint64_t number;
 	struct flight flight;
-	uint64_t asker; /* whose code runs; 0: that of none */
+	uint64_t asker; /* asker whose code runs; 0: none */
 	bool waits;
 	LIST_HEAD(, entry) entries[ASKERS];
-	STAILQ_HEAD(, entry) queue, answered; /* not sent yet; fresh */
+	/* entries that wait to be sent; entries with `fresh` set */
+	STAILQ_HEAD(, entry) queue, answered;
 	struct alone alone[ALONE];
 } reader = {.socket = -1};
 
@@ -107,7 +110,8 @@ void reader_use(int socket, struct reader_state *state, int wake_fd, const struc
 	STAILQ_INIT(&reader.answered);
 	reader.flight = (struct flight){0};
 	memset(reader.alone, 0, sizeof(reader.alone));
-	reader.number = clock_ns(); /* another worker's answers may be on their way */
+	/* so that answers to an earlier worker do not match a request of this one */
+	reader.number = clock_ns();
 }
 
 void reader_begin(uint64_t asker)
@@ -145,6 +149,7 @@ static bool is_over(const struct alone *alone, uint64_t now)
 	return now >= alone->since_ns + ALONE_NS;
 }
 
+/* Returns a new account for the costs of reading process `pid`. */
 static struct alone entry_of(pid_t pid, uint64_t now)
 {
 	uid_t uid = peer_uid(pid);
@@ -155,7 +160,7 @@ static struct alone entry_of(pid_t pid, uint64_t now)
 			      .since_ns = now};
 }
 
-/* NULL: there is none. */
+/* Returns the present account of the same user or process, or NULL. */
 static struct alone *find(const struct alone *its)
 {
 	for (uint32_t i = 0; i < ALONE; i++) {
@@ -168,7 +173,7 @@ static struct alone *find(const struct alone *its)
 	return NULL;
 }
 
-/* A new one takes the place of the oldest. */
+/* Returns the account of `pid`; a new one replaces the oldest. */
 static struct alone *find_or_add(pid_t pid, uint64_t now)
 {
 	struct alone its = entry_of(pid, now), *found = find(&its);
@@ -208,7 +213,7 @@ static void leave_alone(struct alone *its, pid_t pid, uint64_t now)
 		 ALONE_NS / 1000 / MS);
 }
 
-/* The watchdog kills it and starts another. */
+/* Asks the watchdog to kill kfdschedd-read and to start another. */
 static void have_killed(pid_t process)
 {
 	uint64_t one = 1;
@@ -224,9 +229,9 @@ static uint64_t cpu_of(pid_t process)
 	return clock_getcpuclockid(process, &clock) == 0 ? clock_of(clock) : 0;
 }
 
-/* What this look costs the user. The time since the last look is no measure, because the loop
- * itself may have had no core: a look at a reader that waits counts LOOK_NS, one at a reader that
- * runs counts what it has computed. */
+/* Charges this check to the user. The time since the last check is no measure, because the loop
+ * itself may have had no CPU. A check of a process that waits counts LOOK_NS; a check of a
+ * process that runs counts the CPU time that it has used since. */
 static void charge(struct flight *flight, pid_t process, char state)
 {
 	uint64_t cpu = cpu_of(process);
@@ -234,7 +239,7 @@ static void charge(struct flight *flight, pid_t process, char state)
 	if (!flight->costs)
 		flight->costs = find_or_add(flight->request.pid, clock_ns());
 	if (state != 'D' && state != 'S')
-		/* No processor time of it is known while it ends. */
+		/* While the process is ending, its CPU time is not known. */
 		flight->costs->worked_ns += flight->reader == process && cpu > flight->cpu_ns
 						    ? cpu - flight->cpu_ns
 						    : 0;
@@ -249,7 +254,7 @@ static bool is_too_much(const struct alone *costs)
 	return costs->waited_ns >= WAIT_MAX_NS || costs->worked_ns >= WORK_MAX_NS;
 }
 
-/* ---- the request that is on its way ---- */
+/* ---- request in flight ---- */
 
 static void answered(struct entry *entry, const struct reader_answer *answer, int error)
 {
@@ -264,7 +269,7 @@ static void answered(struct entry *entry, const struct reader_answer *answer, in
 	STAILQ_INSERT_TAIL(&reader.answered, entry, later);
 }
 
-/* answer: NULL: there is none. */
+/* Ends the request; `answer` is NULL if there is none. */
 static void land(const struct reader_answer *answer)
 {
 	struct entry *entry = reader.flight.entry;
@@ -289,7 +294,8 @@ static pid_t process_now(void)
 	return __atomic_load_n(&reader.state->pid, __ATOMIC_ACQUIRE);
 }
 
-/* To the process that runs, or will: false: neither. */
+/* Sends the request to the running process, or leaves it in the socket for the next one. Returns
+ * false if no process will run soon. */
 static bool send_flight(pid_t process)
 {
 	reader.flight.process = process;
@@ -297,13 +303,13 @@ static bool send_flight(pid_t process)
 				    sizeof(reader.flight.request), MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
 }
 
-/* There was no answer before the reader, `process`, was in this state. false: there will be
- * none. */
+/* Checks a request without an answer, while kfdschedd-read (`process`) is in `state`. Returns
+ * false if there will be no answer. */
 static bool look(struct flight *flight, pid_t process, char state)
 {
 	if (++flight->looks >= ASK_LOOKS || process < 0)
 		return false;
-	/* A dying one waits for another process than this request is about. */
+	/* A process that is being killed does not wait because of this request. */
 	if (process == 0 || process == __atomic_load_n(&reader.state->stuck, __ATOMIC_ACQUIRE))
 		return true;
 	if (process != flight->process)
@@ -325,7 +331,7 @@ static void look_at_flight(uint64_t now)
 	pid_t process = process_now();
 	char state = process > 0 ? peer_state(process) : '\0';
 
-	receive(); /* one that has answered sleeps, too */
+	receive(); /* a process that has answered sleeps, too, so take its answer first */
 	if (!flight->request.number)
 		return;
 	flight->look_ns = now + LOOK_NS;
@@ -362,7 +368,7 @@ uint64_t reader_next(void)
 	return reader.flight.request.number ? reader.flight.look_ns : UINT64_MAX;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static struct entry *entry_for(const struct reader_request *request)
 {
@@ -383,7 +389,8 @@ static struct entry *entry_for(const struct reader_request *request)
 	return entry;
 }
 
-/* *answer: NULL if there is none, which the result says why. */
+/* Returns the result of a request, and its answer in *answer. If there is no answer, *answer is
+ * NULL and the result is -EAGAIN or -EINPROGRESS. */
 static int ask(enum reader_what what, pid_t pid, pid_t other, const struct reader_answer **answer)
 {
 	const struct reader_request request = {.what = what, .pid = pid, .other = other};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What worker and kfdschedd-read (reader.h) say to each other: one packet each. */
+/*
+ * Messages between the worker and kfdschedd-read (reader.h), one packet each.
+ */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_READER_MESSAGE_H
 #define KFDSHIM_SCHEDULER_DAEMON_READER_MESSAGE_H
 
@@ -22,21 +24,21 @@ enum reader_what {
 };
 
 struct reader_request {
-	uint64_t number; /* of the request, in its answer */
+	uint64_t number; /* number of the request, repeated in its answer */
 	uint32_t what;
 	pid_t pid;
-	pid_t other; /* READER_NUMBER: which number in the PID namespace of `pid` */
+	pid_t other; /* READER_NUMBER: the number to translate, in the PID namespace of `pid` */
 };
 
 struct reader_answer {
 	uint64_t number;
-	int32_t result;
-	uint64_t took_ns; /* from the request to this answer */
+	int32_t result;	  /* return value of the function */
+	uint64_t took_ns; /* ns from the request's arrival to this answer */
 	union {
-		struct peer_facts facts; /* also of READER_TARGET */
+		struct peer_facts facts; /* also with READER_TARGET */
 		struct subject subject;
 	};
-	char problem[READER_PROBLEM];
+	char problem[READER_PROBLEM]; /* READER_TARGET: one sentence */
 };
 
 #endif

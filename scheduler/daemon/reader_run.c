@@ -46,7 +46,8 @@ static int32_t result_of(const struct reader_request *request, struct reader_ans
 	return -EINVAL;
 }
 
-/* The last of the requests: the worker has given up those before it. < 0 or too short: none. */
+/* Receives the last queued request: the worker has given up the earlier ones. Returns the size
+ * of the packet; less than a request, or negative: no request. */
 static ssize_t take(int socket, struct reader_request *request)
 {
 	ssize_t n;

@@ -26,7 +26,7 @@ static uint64_t start_ns, header_bytes;
 
 /* ---- opening ---- */
 
-/* Why the file must not be written anew; NULL: it may. */
+/* Returns the reason why the file must not be overwritten, or NULL. */
 static const char *foreign(int fd)
 {
 	char begin[sizeof(MAGIC) - 1];
@@ -51,7 +51,7 @@ static const char *foreign(int fd)
 	return NULL;
 }
 
-/* 0 or a negative errno. */
+/* Writes the first lines and creates the pipe. Returns 0 or a negative errno. */
 static int begin(int fd)
 {
 	char text[96];
@@ -72,14 +72,14 @@ static int begin(int fd)
 
 int record_open(const char *path, char *problem, size_t size)
 {
-	/* O_NONBLOCK: a FIFO or a device is refused, and not waited for. */
+	/* O_NONBLOCK: a FIFO or a device must be refused without waiting for it. */
 	int fd = open(path,
 		      O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | O_APPEND,
 		      0600);
 	int error = fd < 0 ? -errno : 0;
 	const char *why = NULL;
 
-	signal(SIGXFSZ, SIG_IGN); /* a file at a limit of the system is an error of a write */
+	signal(SIGXFSZ, SIG_IGN); /* a file at a resource limit is then an error of write() */
 	if (error == -ELOOP)
 		why = "it is a symbolic link";
 	else if (!error)
@@ -137,8 +137,8 @@ static int put(int out, const char *text, size_t length)
 	return 0;
 }
 
-/* The piece does not fit: the line that it goes on with is ended, for a piece of the pipe may
- * begin and end within one. */
+/* The piece does not fit: completes the line that was begun, because a piece of the pipe may
+ * begin and end within a line. */
 static int finish_line(int out, const char *text, size_t length, bool in_line)
 {
 	const char *end = in_line ? memchr(text, '\n', length) : NULL;
@@ -149,7 +149,7 @@ static int finish_line(int out, const char *text, size_t length, bool in_line)
 
 int record_copy(int in, int out, uint64_t written, uint64_t max)
 {
-	static char text[PIECE]; /* not on the stack of a process that locks its memory */
+	static char text[PIECE]; /* not on the stack, which is locked in memory */
 	bool in_line = false;
 	int error = 0;
 

@@ -17,14 +17,14 @@
 
 #define READ_MAX_NS UINT64_C(10000000000)
 
-/* In memory that watchdog, worker and reader share. */
+/* Memory that the watchdog, the worker and the process that reads the file share. */
 struct shared {
-	/* Of what is in force, in config[number % 2]; the other is being written only
-	 * before the number after that is told. */
+	/* Number of the configuration in force, which is config[number % 2]. The other element
+	 * is written only before the next number is published. */
 	uint32_t number;
 	struct config config[2];
 
-	/* reader */
+	/* written by the process that reads the file */
 	int error;
 	char problem[768];
 	struct config read;
@@ -33,7 +33,7 @@ struct shared {
 struct reload {
 	struct shared *shared;
 	char *path;
-	pid_t reader; /* 0: none */
+	pid_t reader; /* process id; 0: not running */
 	bool killed, again;
 	uint64_t since_ns;
 };
@@ -56,6 +56,7 @@ struct reload *reload_create(const char *path, const struct config *config)
 	return reload;
 }
 
+/* Restricts the process that reads the file; without Landlock in the kernel it runs without. */
 static void confine(void)
 {
 	int error = landlock_read_only();
@@ -93,7 +94,8 @@ void reload_begin(struct reload *reload, uint64_t now)
 	}
 	reload->again = reload->killed = false;
 	reload->since_ns = now;
-	reload->shared->error = -EIO; /* until it is told */
+	/* remains if the process dies before it has stored a result */
+	reload->shared->error = -EIO;
 	snprintf(reload->shared->problem, sizeof(reload->shared->problem), "%s: reading it failed",
 		 reload->path);
 	pid = fork();
@@ -111,12 +113,12 @@ static void publish(struct shared *shared)
 	uint32_t number = shared->number + 1;
 
 	if (number == 0)
-		number = 2; /* 0 is nobody's; the other slot is still the other */
+		number = 2; /* 0 means no configuration; 2 selects the same element as 0 would */
 	shared->config[number % 2] = shared->read;
 	__atomic_store_n(&shared->number, number, __ATOMIC_SEQ_CST);
 }
 
-/* false: it has not ended. */
+/* Returns false while the process runs. Kills it after READ_MAX_NS. */
 static bool has_ended(struct reload *reload, uint64_t now)
 {
 	if (waitpid(reload->reader, NULL, WNOHANG) != 0)

@@ -62,7 +62,7 @@ bool rules_take_containers(struct rule_texts *out, const char *text)
 
 /* ---- grants ---- */
 
-/* What follows the word at the beginning of `text`; NULL: it is not there. */
+/* Returns the text after `word` and blanks if `text` begins with them, otherwise NULL. */
 static const char *after(const char *text, const char *word)
 {
 	size_t length = strlen(word);

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rules of the configuration: which processes are what, and who of another tenant may
- * preempt whom. Plain data without pointers, so that a process can hand all of it to
- * another in one piece. What they say of a process: match.h.
+ * Rules and grants of the configuration. A rule sets the attributes of the processes that it
+ * matches. A grant allows processes to preempt processes of another tenant. match.h evaluates
+ * both for a process.
+ *
+ * Plain data without pointers, so that a process can pass all of it to another process as one
+ * block.
+ *
+ * Threads: any; no state. Names of users and groups are resolved as value.h describes.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_RULES_H
 #define KFDSHIM_SCHEDULER_DAEMON_RULES_H
@@ -17,10 +22,10 @@
 #include "scheduler/daemon/value.h"
 
 #define RULES_MAX 64u
-#define RULE_VALUES 8u	  /* of one condition */
-#define RULE_PATTERN 192u /* with its NUL; a line of the file is not longer */
-#define GRANTS_MAX 64u	  /* a bit each (match.h) */
-#define CONTAINER_MIN 6u  /* digits of an id's beginning, of 64 */
+#define RULE_VALUES 8u	  /* values of one condition */
+#define RULE_PATTERN 192u /* bytes, with the NUL; a line of the file is not longer */
+#define GRANTS_MAX 64u	  /* one bit each (match.h) */
+#define CONTAINER_MIN 6u  /* digits of the beginning of an id, of 64 */
 #define CONTAINER_ID CGROUP_ID
 
 enum rule_condition {
@@ -39,11 +44,13 @@ enum rule_effect {
 	RULE_SLO = 1 << 3,
 };
 
+/* Patterns of a condition, or beginnings of container ids. */
 struct rule_texts {
 	uint32_t count;
 	char text[RULE_VALUES][RULE_PATTERN];
 };
 
+/* uids or gids of a condition. */
 struct rule_ids {
 	uint32_t count;
 	uint32_t id[RULE_VALUES];
@@ -51,13 +58,15 @@ struct rule_ids {
 
 struct rule {
 	char name[VALUE_NAME];
-	uint32_t conditions, effects; /* bits; what is not there is unset below */
+	/* sets of enum rule_condition and enum rule_effect; a field whose bit is not set has no
+	 * meaning */
+	uint32_t conditions, effects;
 
 	struct rule_ids uids, gids;
 	struct rule_texts cgroups, executables, containers;
-	bool shim;
+	bool shim; /* RULE_SHIM: value that the process must have */
 
-	int priority; /* PRIORITY_UNSET: seen, never scheduled */
+	int priority; /* PRIORITY_UNSET: the process is listed but never scheduled */
 	enum protocol_level level;
 	uint32_t slo_us;
 	char group[PROTOCOL_GROUP_MAX];
@@ -65,39 +74,43 @@ struct rule {
 
 struct rules {
 	uint32_t count;
-	struct rule rule[RULES_MAX]; /* the first that applies is the one */
+	struct rule rule[RULES_MAX]; /* the first rule that matches applies */
 };
 
 enum party_kind { PARTY_ALL, PARTY_UID, PARTY_GID, PARTY_CGROUP };
 
+/* A set of processes: one side of a grant. */
 struct party {
 	enum party_kind kind;
 	uint32_t id;
 	char cgroup[RULE_PATTERN];
 };
 
-/* `who` may preempt `whom`. */
+/* Processes of `who` can preempt processes of `whom`. */
 struct grant {
 	struct party who, whom;
 };
 
+/* The section [authority]. */
 struct authority {
-	bool has_admin_group; /* else control is root's alone */
+	bool has_admin_group; /* false: only root can send control requests */
 	gid_t admin_group;
 	uint32_t count;
 	struct grant grant[GRANTS_MAX];
 };
 
-/*
- * One value of the file each, into what is still empty. false: it is not allowed, or there
- * is no room for it.
- */
+/* Each function parses one value of the file and stores it in *out, which is empty before.
+ * Returns false if the value is not allowed or if there is no room for it. */
 bool rules_take_uids(struct rule_ids *out, const char *text);
 bool rules_take_gids(struct rule_ids *out, const char *text);
-/* Patterns as fnmatch(3) has them, from the first `/` on; `*` also stands for `/`. */
+
+/* Patterns as in fnmatch(3), beginning with `/`; `*` also matches `/`. */
 bool rules_take_paths(struct rule_texts *out, const char *text);
+
+/* Beginnings of container ids, CONTAINER_MIN to CONTAINER_ID hexadecimal digits each. */
 bool rules_take_containers(struct rule_texts *out, const char *text);
-/* "uid NAME over cgroup /PATTERN": appends it. */
+
+/* Parses "uid NAME over cgroup /PATTERN" and appends the grant. */
 bool rules_take_grant(struct authority *out, const char *text);
 
 #endif

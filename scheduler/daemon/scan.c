@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a client's lane says, and the level that follows from it. */
+/* Scans of a client's shared memory, and changes of its level that follow from them. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,13 +63,14 @@ void client_why_never(const struct client *client, const char *what, char why[KF
 {
 	uint32_t error = lane_word((const uint32_t *)&client->lane->runtime_errno);
 
-	/* The shim reads the same files, and its lane has no room for a sentence. */
+	/* The shim reads the same files, but its shared memory has no room for a sentence. */
 	if (error == EOPNOTSUPP && cwsr_is_missing(why))
 		return;
 	snprintf(why, KFD_REASON, "%s: %s", what, strerror(error & 0xfff));
 }
 
-/* The level follows from the runtime's state, the priority and the session. */
+/* The runtime's state has changed: opens a session, or updates whether the client can be
+ * suspended. */
 static void runtime_changed(struct worker *worker, struct client *client)
 {
 	char why[KFD_REASON];
@@ -102,7 +103,7 @@ static bool scan_node(struct worker *worker, struct client *client, uint32_t slo
 	if (lane_node_read(client->lane, slot, &node) != 0)
 		return false;
 	if (node.gpu_id != client->gpu_id[slot]) {
-		/* Nodes are appended, never changed: who does it loses it. */
+		/* The protocol only appends nodes. A client that changes a node loses it. */
 		if (client->gpu_id[slot])
 			return false;
 		client->gpu_id[slot] = node.gpu_id;
@@ -127,7 +128,7 @@ void client_reconsider(struct worker *worker, struct client *client)
 		return;
 	client_explain(client);
 	if (client->by_order)
-		client->greeted = false; /* its capability is looked at anew */
+		client->greeted = false; /* so that the next scan evaluates if it can be held */
 	else
 		runtime_changed(worker, client);
 }
@@ -145,7 +146,7 @@ void client_set_priority(struct worker *worker, struct client *client, int prior
 	client_reconsider(worker, client);
 }
 
-/* kfdshim.h: the program may change its mind. */
+/* The program may change its priority (kfdshim.h). */
 static bool scan_priority(struct worker *worker, struct client *client)
 {
 	int priority = (int)lane_word((const uint32_t *)&client->lane->priority);
@@ -171,7 +172,7 @@ static bool scan_slo(struct worker *worker, struct client *client)
 
 bool client_scan_leaving(struct worker *worker, struct client *client)
 {
-	/* `left` first: it never gets ahead of `leaving`, seen in this order */
+	/* `left` first: read in this order, it is never ahead of `leaving` */
 	uint32_t left = lane_word(&client->lane->left);
 	uint32_t leaving = lane_word(&client->lane->leaving);
 

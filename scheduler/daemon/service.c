@@ -18,7 +18,7 @@
 
 #define US 1000u
 
-/* What systemd has been told. */
+/* the state that systemd was notified of last */
 static bool ready, told_well;
 static pid_t told_worker;
 static uint64_t next_ping_ns;
@@ -36,6 +36,7 @@ static bool is_loopback(int fd)
 	return IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&address)->sin6_addr);
 }
 
+/* Checks one passed socket and stores it in the field of its kind. */
 static int take(int fd, struct service_sockets *out, char *problem, size_t size)
 {
 	int *slot = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the daemon has to do with systemd (sd-daemon.h): sockets that it passes, and
- * what it is told. Without systemd nothing of this does anything.
+ * Interface to systemd (sd-daemon.h): sockets that systemd passes, and notifications to it.
+ * Without systemd, none of the functions has an effect.
  *
- * For main and the watchdog.
+ * Threads: main() and the watchdog.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_SERVICE_H
 #define KFDSHIM_SCHEDULER_DAEMON_SERVICE_H
@@ -14,22 +14,34 @@
 #include <sys/types.h>
 
 struct service_sockets {
-	int daemon, metrics; /* listening; -1: not passed */
+	int daemon, metrics; /* listening sockets; -1: not passed */
 };
 
-/* What LISTEN_FDS passes: a SOCK_SEQPACKET socket, and a TCP socket of loopback for the
- * metrics, each at most once. 0, or a negative errno and one sentence in `problem`. */
+/*
+ * Takes the sockets that LISTEN_FDS passes: a SOCK_SEQPACKET socket for the daemon and a TCP
+ * socket on loopback for the metrics, each at most once. The caller owns them.
+ *
+ * Returns 0, or a negative errno with one sentence in `problem`.
+ */
 int service_sockets(struct service_sockets *out, char *problem, size_t size);
 
-/* At every look of the watchdog: is all well, by this worker? The
- * first time that it is the service is ready; while it is systemd's watchdog is told in
- * time, if it wants to be. */
+/*
+ * Called in each iteration of the watchdog's loop. `well`: the worker `worker` runs and its
+ * heartbeat is recent. Reports READY=1 the first time that `well` is true, changes of the state
+ * as STATUS=, and while `well` is true WATCHDOG=1 at a third of the interval that systemd
+ * requires, if it does.
+ */
 void service_look(pid_t worker, bool well, uint64_t now_ns);
+
+/* Reports that the daemon is stopping. */
 void service_stopping(void);
-/* The configuration is being read; and it has been. */
+
+/* Report that the daemon is reading its configuration again, and that it has finished. */
 void service_reloading(void);
 void service_reloaded(void);
-/* Is stderr the journal's? Lines then begin with their priority. */
+
+/* Returns true if stderr is connected to systemd's journal (JOURNAL_STREAM). Log lines then
+ * begin with their priority. */
 bool service_has_journal(void);
 
 #endif

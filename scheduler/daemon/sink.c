@@ -16,8 +16,9 @@
 
 static uint32_t count; /* processes that have not ended */
 
-/* In the new process: has nothing but `fd`, and is the last that has it, once the door has
- * closed the other end of the pipe. Its end closes `fd`. */
+/* Runs in the new process. It keeps only `fd` and its end of the pipe. When kfdschedd-door has
+ * closed the other end of the pipe, it has also closed its copy of `fd`, so this process is the
+ * last holder of `fd` and its exit closes it. */
 static void swallow(int fd, int door_end, int own_end)
 {
 	char none;
@@ -52,7 +53,7 @@ void sink_add(int fd)
 		return;
 	}
 	count++;
-	close(fd); /* not the last one */
+	close(fd); /* cannot block: the new process still has a copy */
 	close(ends[1]);
 	if (count == GREETER_SINKS)
 		log_error("%u processes are stuck in closing descriptors that clients sent: only "

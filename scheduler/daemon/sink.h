@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the door leaves connections that hold descriptors of their sender's choice: each
- * is closed by a process of its own, which may be stuck in that for as long as the sender
- * likes. Needed only before Linux 6.16 (greeter.h).
+ * Closing of connections that hold file descriptors chosen by their sender. Closing such a
+ * descriptor can block for as long as the sender wants, so a separate process closes each
+ * connection. Needed only on kernels before Linux 6.16 (greeter.h).
  *
- * For the door, which has one thread.
+ * Threads: kfdschedd-door, which has one thread.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_SINK_H
 #define KFDSHIM_SCHEDULER_DAEMON_SINK_H
 
 #include <stdbool.h>
 
-/* Takes `fd`, whatever happens: without a process for it, it stays open. */
+/* Forks a process that closes `fd`. Takes ownership of `fd` in any case. If the process cannot
+ * be created, `fd` stays open for the life of kfdschedd-door and an error is logged. */
 void sink_add(int fd);
-/* Forgets the processes that have ended. */
+
+/* Reaps the processes that have ended. */
 void sink_reap(void);
-/* May there be another one? */
+
+/* Returns true if another process may be created, that is if fewer than GREETER_SINKS are
+ * running. */
 bool sink_room(void);
 
 #endif

@@ -13,9 +13,10 @@
 
 #define AGAIN_NS 5000000000u
 
-/* ---- whose ---- */
+/* ---- tenant and group ---- */
 
-/* Processes of one user, pid namespace and user namespace are one tenant. */
+/* Returns the tenant of a client: the processes of one user, PID namespace and user namespace
+ * are one tenant. */
 static uint32_t tenant_of(struct worker *worker, const struct client *client)
 {
 	for (uint32_t i = 0; i < worker->client_end; i++) {
@@ -36,8 +37,8 @@ static bool same_rights(const struct client *a, const struct client *b)
 	       a->standing.lets == b->standing.lets;
 }
 
-/* Those of one tenant with the same rights and the same name of a group are a group. 0: it
- * has none. */
+/* Returns the group number of a client. Clients of one tenant with the same rights and the same
+ * group name are one group. 0: no group. */
 static uint32_t group_of(struct worker *worker, const struct client *client)
 {
 	if (!client->group[0])
@@ -57,7 +58,7 @@ bool standing_may(const struct client *who, const struct client *whom)
 	return who->tenant == whom->tenant || (who->standing.may & whom->standing.lets);
 }
 
-/* ---- what ---- */
+/* ---- effective values ---- */
 
 static bool ruled(const struct client *client, uint32_t effect)
 {
@@ -93,7 +94,7 @@ static enum protocol_level level_of(const struct client *client)
 	return level;
 }
 
-/* What the configuration says of it, as it was read last. */
+/* Evaluates the configuration for a client, with the attributes that were read last. */
 static void look_up(struct worker *worker, struct client *client)
 {
 	struct standing *standing = &client->standing;
@@ -101,7 +102,7 @@ static void look_up(struct worker *worker, struct client *client)
 	const struct subject *subject = &standing->subject;
 	const char *group;
 
-	if (!client->outsider) /* outsider_rules.h */
+	if (!client->outsider) /* the rules for external processes are in outsider_rules.h */
 		rules_match(&worker->config.rules, subject, &standing->verdict);
 	authority_match(&worker->config.authority, subject, &standing->may, &standing->lets);
 	group = ruled(client, RULE_GROUP) ? standing->verdict.group : standing->group;
@@ -111,7 +112,7 @@ static void look_up(struct worker *worker, struct client *client)
 	client->group_number = group_of(worker, client);
 }
 
-/* Is it another than before? */
+/* Stores the attributes. Returns true if they differ from those before. */
 static bool take_subject(struct client *client, const struct subject *subject)
 {
 	struct subject before = client->standing.subject;

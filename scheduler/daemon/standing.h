@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client counts as: by its own word; or by the rule of the configuration that
- * applies to it, which is stronger; or by what a person orders (control.h), which is the
- * strongest. And whose it is: whom it may preempt, and who it.
+ * Effective attributes of a client: its priority, objective (SLO), level, group and rights. In
+ * order of increasing strength, a value comes from
+ * - the client itself;
+ * - the rule of the configuration that matches the client;
+ * - a control request (control.h).
  *
- * Who says level observe of itself preempts nobody, whatever a rule says. Held it is
- * where a rule or a person gives it a priority: by the gate, for its runtime is not
- * enabled.
+ * A client that requests level observe for itself preempts no other client, whatever a rule
+ * sets. It is held if a rule or a control request gives it a priority: by the gate, because its
+ * runtime is not enabled.
  *
- * All functions for the loop's thread.
+ * Threads: the worker's loop only.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_STANDING_H
 #define KFDSHIM_SCHEDULER_DAEMON_STANDING_H
@@ -22,35 +24,48 @@
 struct client;
 struct worker;
 
-/* A part of struct client. Its own priority stands in struct control. */
+/* A part of struct client. The priority that the client requests itself is in struct control. */
 struct standing {
-	/* what it says itself */
+	/* values that the client requests itself */
 	uint32_t slo_us;
 	enum protocol_level level;
 	char group[PROTOCOL_GROUP_MAX];
 
-	struct subject subject; /* as it was read last */
+	struct subject subject; /* attributes as they were read last */
 	struct verdict verdict;
-	uint64_t may, lets; /* bits of grants (match.h) */
-	uint64_t again_ns;  /* when to read it again; 0: not */
+	/* sets of grants, one bit each (match.h): it preempts others by them; others preempt it
+	 * by them */
+	uint64_t may, lets;
+	/* time to read the attributes again, CLOCK_MONOTONIC ns; 0: not planned */
+	uint64_t again_ns;
 };
 
-/* Its peer is known, what it says itself, and what the kernel says of it: all else follows
- * (client->priority, slo_us, group, tenant, by_order). An outsider has its priority from
- * elsewhere. */
+/* Computes the effective attributes of a new client (priority, slo_us, group, tenant, by_order)
+ * from its identity, its own values and `subject`. The priority of an external process
+ * (outsider.h) is set elsewhere. */
 void standing_came(struct worker *worker, struct client *client, const struct subject *subject);
-/* The core has it: whose it is there. */
+
+/* Passes the tenant, rights and group of the client to the core, after the core has added the
+ * client. */
 void standing_place(struct worker *worker, const struct client *client, uint64_t now);
-/* Its priority and its objective by its rule, or else by its own word, which may have
- * changed: they count from now on, unless a person ordered otherwise. */
+
+/* Returns the effective priority by rule or by the client's own value, without control requests. */
 int standing_priority(const struct client *client);
+
+/* The client's own priority or SLO may have changed: applies the effective ones, except a
+ * priority that a control request has set. */
 void standing_changed(struct worker *worker, struct client *client);
-/* Another configuration is in force: of every client, by what was read of it last. Then each is
- * read again. A level counts from the next time that a process comes. */
+
+/* A new configuration is in force: evaluates it for each client with the attributes that were
+ * read last. Then the attributes of each client are read again. A level takes effect when a
+ * process registers the next time. */
 void standing_configured(struct worker *worker, uint64_t now);
-/* At every turn of the loop, between reader_begin() and reader_end(): reads it, if that is due. */
+
+/* Called in each sweep, between reader_begin() and reader_end(): reads the attributes again if
+ * that is due. */
 void standing_overdue(struct worker *worker, struct client *client, uint64_t now);
-/* May `who` preempt `whom`, if it is more urgent? */
+
+/* Returns true if `who` can preempt `whom` when `who` is more urgent. */
 bool standing_may(const struct client *who, const struct client *whom);
 
 #endif

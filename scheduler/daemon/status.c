@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The daemon's state as JSON (docs/formats.md), in a memfd for who asks. */
+/* The daemon's state as JSON (docs/formats.md), for answer.c. */
 #include <errno.h>
 #include <jansson.h>
 #include <linux/kfd_ioctl.h>
@@ -16,7 +16,7 @@
 #include "scheduler/daemon/outsider.h"
 #include "scheduler/daemon/status.h"
 
-#define ROLE_ONLINE_FROM 8 /* the upper half of the priorities */
+#define ROLE_ONLINE_FROM 8 /* the upper half of the priorities counts as online */
 
 json_t *status_hex(uint64_t value)
 {
@@ -170,7 +170,7 @@ const char *status_runtime(uint32_t state)
 	}
 }
 
-/* What a client says of itself may be no UTF-8. */
+/* Text from a client may not be valid UTF-8, which JSON requires. */
 static json_t *plain(const char *text)
 {
 	char copy[PROTOCOL_GROUP_MAX];
@@ -179,7 +179,7 @@ static json_t *plain(const char *text)
 	return json_string(plain_ascii(copy));
 }
 
-/* What is left of it; -1: for as long as a command lasts; null: there is none. */
+/* Remaining time of the lease, us; -1: until a command disconnects; null: no lease. */
 static json_t *lease_json(const struct client *client, uint64_t now)
 {
 	if (!client->control.leased)
@@ -196,7 +196,7 @@ const char *status_level(const struct client *client, const struct core_view *vi
 	return client->by_order ? lane_level_name(client->by_order) : "trap";
 }
 
-/* Which rule of the configuration says what it is; null: none. */
+/* The rule of the configuration that set the attributes; null: none. */
 static json_t *rule_json(const struct client *client)
 {
 	const char *rule =
@@ -225,7 +225,8 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 
 	core_look(worker->core, client->id, now, &view);
 	fine = view.capability == CORE_ABLE && view.spared == CORE_SPARED_NOT &&
-	       !client->level.error; /* as it asked, or by trap */
+	       /* no reason to show: level trap, or the level that it requested */
+	       !client->level.error;
 	peer_name(client->peer.pid, name);
 	return json_pack(
 		"{sI so sI ss sb so ss sb so so so ss ss ss ss sb sb sI sI sI sI so sI so}", "pid",
@@ -246,7 +247,7 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 		"nodes", client_nodes_json(client));
 }
 
-/* "queue_counts" follow. */
+/* The caller appends "queue_counts". */
 json_t *status_client_brief(const struct worker *worker, const struct client *client, uint64_t now)
 {
 	struct core_view view = {0};

@@ -10,9 +10,10 @@
 #include "common/cgroup.h"
 #include "common/proc_namespace.h"
 
-#define TEXT_MAX 16384u /* of a file in /proc; a process has some ten cgroups at most */
+#define TEXT_MAX 16384u /* bytes of a file in /proc; a process has about ten cgroups at most */
 
-/* The whole file as text; NULL: it cannot be read, or is longer. The caller frees. */
+/* Reads a whole file as text. Returns NULL if it cannot be read or is longer than TEXT_MAX - 1.
+ * The caller frees it. */
 static char *read_text(pid_t pid, const char *name)
 {
 	char path[64], *text = malloc(TEXT_MAX);
@@ -33,7 +34,7 @@ static char *read_text(pid_t pid, const char *name)
 	return text;
 }
 
-/* The numbers behind a word at the beginning of a line. */
+/* Returns the text after `word`, or NULL. */
 static const char *behind(const char *text, const char *word)
 {
 	const char *at = strstr(text, word);
@@ -63,7 +64,8 @@ static void read_ids(const char *status, struct subject *out)
 
 static void read_exe(pid_t pid, char out[static SUBJECT_PATH])
 {
-	static const char gone[] = " (deleted)"; /* as after an upgrade */
+	/* the kernel appends this when the file was replaced, for example by an upgrade */
+	static const char gone[] = " (deleted)";
 	const size_t tail = sizeof(gone) - 1;
 	char path[64];
 	ssize_t n;

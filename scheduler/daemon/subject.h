@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* A process as the kernel describes it in /proc, for rules and grants (match.h). */
+/*
+ * Reads the attributes of a process in /proc, for rules and grants (match.h).
+ *
+ * Threads: any; no state. Reads in /proc can block (reader.h), so only kfdschedd-read calls it.
+ */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_SUBJECT_H
 #define KFDSHIM_SCHEDULER_DAEMON_SUBJECT_H
 
 #include "scheduler/daemon/match.h"
 
 /*
- * Reads what can be read of `pid`; the rest stays empty, and so fits no condition. It is
- * of that process only if that still lives afterwards: ask its pidfd. shim is left false.
- * -ESRCH: it is gone.
+ * Reads the attributes of `pid`. An attribute that cannot be read stays empty, and so matches no
+ * condition. `shim` is set to false. The result belongs to the intended process only if that
+ * process still lives afterwards; the caller checks its pidfd.
+ *
+ * Returns 0, or -ESRCH if there is no such process.
  */
 int subject_read(pid_t pid, struct subject *out);
 

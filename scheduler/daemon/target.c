@@ -17,10 +17,10 @@
 #include "scheduler/kfd/device.h"
 #include "scheduler/kfd/sysfs.h"
 
-#define FILES 1024 /* that are looked at, of a process that has any number of them */
+#define FILES 1024 /* descriptors that are checked; a process can have any number */
 
-/* Of a thread: the process that it belongs to ("Tgid"), or that one's parent ("PPid"); 0: it is
- * gone. */
+/* Returns the process that a thread belongs to ("Tgid"), or the parent of that process ("PPid");
+ * 0: no such thread. */
 static pid_t relative_of(pid_t tid, const char *which)
 {
 	char path[64], line[128];
@@ -38,14 +38,14 @@ static pid_t relative_of(pid_t tid, const char *which)
 	return found;
 }
 
-/* The preloaded library may be there and do nothing (KFDSHIM_DISABLE); the agent is
- * loaded when it does something. */
+/* The preloaded library may be present but disabled (KFDSHIM_DISABLE); the agent is loaded only
+ * when the shim is active. */
 bool target_has_shim(pid_t pid)
 {
 	return proc_maps_find(pid, "libkfdshim-agent.so", NULL, 0) == 1;
 }
 
-/* What the number names, before it is held on to. */
+/* Checks by pid, before the pidfd is open. */
 static int check_number(pid_t pid, char *problem, size_t size)
 {
 	struct proc_stat seen;
@@ -55,7 +55,7 @@ static int check_number(pid_t pid, char *problem, size_t size)
 		snprintf(problem, size, "%d is not the number of a process", (int)pid);
 		return -EINVAL;
 	}
-	/* all of its processes are the watchdog's children, and this is one of them */
+	/* all processes of the daemon are children of the watchdog, and so is this one */
 	if (pid == getppid() || relative_of(pid, "PPid") == getppid()) {
 		snprintf(problem, size, "process %d is kfdschedd itself", (int)pid);
 		return -EINVAL;
@@ -84,8 +84,8 @@ static int check_number(pid_t pid, char *problem, size_t size)
 	return 0;
 }
 
-/* The driver names processes as the first PID namespace does (lead_thread->pid in
- * kfd_process.c). Seen from another one, a number in its list is somebody else's. */
+/* The driver lists processes by their pid in the initial PID namespace (lead_thread->pid in
+ * kfd_process.c). In another namespace, such a number belongs to another process. */
 static int check_use(pid_t pid, char *problem, size_t size)
 {
 	int has = kfd_device_opened_by(pid, FILES);
@@ -138,11 +138,11 @@ int target_open(pid_t pid, struct peer *out, char *problem, size_t size)
 			 strerror(-error));
 	if (error)
 		return error;
-	/* Again, now that the number cannot be given to another. */
+	/* Repeat the check, now that the pidfd shows if the pid is reused. */
 	error = check_number(pid, problem, size);
 	if (!error)
 		error = check_use(pid, problem, size);
-	/* All that was read by number was its own if it still lives. */
+	/* What was read by pid belongs to the process if that still lives now. */
 	if (!error && peer_ended(out)) {
 		snprintf(problem, size, "process %d has just ended", (int)pid);
 		error = -ESRCH;
@@ -168,7 +168,7 @@ static bool thread_destroys(int tasks, const char *tid)
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
-	/* "running" while it is in no call that it sleeps in */
+	/* the file contains "running" unless the thread sleeps in a system call */
 	return sscanf(text, "%lu %lx %lx", &number, &fd, &request) == 3 && number == SYS_ioctl &&
 	       _IOC_TYPE(request) == KFDABI_TYPE &&
 	       _IOC_NR(request) == _IOC_NR(AMDKFD_IOC_DESTROY_QUEUE);

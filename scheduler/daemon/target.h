@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that somebody names by its number: which one is it, and can it be
- * tagged? It knows nothing of us, so all there is to go by is /proc and sysfs.
+ * Checks of a process that a request or a rule names by pid: is it the intended process, and can
+ * it be an external process (outsider.h)? It does not know the daemon, so only /proc and sysfs
+ * are available.
+ *
+ * Threads: kfdschedd-read, because reads in /proc can block (reader.h).
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_TARGET_H
 #define KFDSHIM_SCHEDULER_DAEMON_TARGET_H
@@ -13,21 +16,25 @@
 #include "scheduler/daemon/peer.h"
 
 /*
- * 0: *out is that process and no later one of the same number, and the caller owns its
- * pidfd. Otherwise a negative errno and one sentence in `problem`: -ESRCH no such
- * process (wrong number, another namespace, a zombie), -EINVAL one that cannot be
- * tagged (a thread, of the kernel, the daemon itself), -ENODEV it does not use the
- * driver, or cannot be found in its list, -EEXIST the shim is in it, -EACCES it may not
- * be looked at.
+ * Checks process `pid` and opens a pidfd of it.
+ *
+ * Returns 0: *out describes that process and not a later one with the same pid, and the caller
+ * owns out->pidfd. Otherwise returns a negative errno with one sentence in `problem`:
+ *   -ESRCH: no such process (wrong number, another namespace, a zombie);
+ *   -EINVAL: it cannot have a priority (a thread, a kernel thread, the daemon itself);
+ *   -ENODEV: it does not use the driver, or is not found in the driver's list;
+ *   -EEXIST: it has the shim;
+ *   -EACCES: its namespaces cannot be read.
  */
 int target_open(pid_t pid, struct peer *out, char *problem, size_t size);
 
-/* Has it the shim, and does that do something? false also where that may not be seen. */
+/* Returns true if the process has the shim and the shim is not disabled; false also if that
+ * cannot be read. */
 bool target_has_shim(pid_t pid);
 
-/* Is a thread of it inside DESTROY_QUEUE? There it sleeps until the queue is
- * resumed (wait_on_destroy_queue), which nobody announces for it. Reads a file
- * for each of its threads. */
+/* Returns true if a thread of the process is in DESTROY_QUEUE, where it sleeps until the queue
+ * is resumed (wait_on_destroy_queue in the driver). A process without the shim does not announce
+ * that. Reads one file for each thread. */
 bool target_destroys(pid_t pid);
 
 #endif

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What has been counted since the daemon began, whichever worker did. */
+/*
+ * Counters of the whole daemon since it started. They include those of earlier workers.
+ *
+ * Plain data. The worker's loop writes it; struct beat keeps a copy for the next worker.
+ */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_TOTALS_H
 #define KFDSHIM_SCHEDULER_DAEMON_TOTALS_H
 
@@ -8,9 +12,10 @@
 #include "common/hist.h"
 
 struct totals {
-	uint64_t suspends, resumes, failures, looks;
-	struct hist detection, holdover, suspend, resume; /* ns, wall */
-	struct hist turn;				  /* ns, wall: the loop's, without sleep */
+	uint64_t suspends, resumes, failures, looks; /* looks: scans of a client's shared memory */
+	struct hist detection, holdover, suspend, resume; /* ns of wall time */
+	/* ns of wall time of a loop iteration, without its sleep */
+	struct hist turn;
 };
 
 #endif

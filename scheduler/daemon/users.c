@@ -3,10 +3,12 @@
 
 #include <stddef.h>
 
-/* All clients of a user connect again at once when a worker was replaced. */
+/* The burst is this large because all clients of a user connect again at once when a worker has
+ * been replaced. */
 static const struct budget_rule comes = {.burst = USERS_MAX, .period_ns = 2000000u};
 
-/* Does it hold nothing that would be forgotten? */
+/* An entry can be reused only if no connection refers to it and its budgets are full, because a
+ * user could otherwise get new budgets by reconnecting. */
 static bool is_free(const struct user *user, uint64_t now)
 {
 	return user->connections == 0 && budget_full(&user->comes, now) &&

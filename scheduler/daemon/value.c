@@ -8,7 +8,7 @@
 
 #include "common/parse.h"
 
-#define LISTEN "127.0.0.1:" /* the only address: what is told there is nobody else's */
+#define LISTEN "127.0.0.1:" /* the only address: metrics are not for other machines */
 
 static const struct {
 	const char *name;
@@ -63,7 +63,7 @@ bool value_yes_no(const char *text, bool *out)
 	return true;
 }
 
-/* The greatest number is nobody's: chown(2) and others take it for "as it is". */
+/* The largest number is not a valid id: chown(2) and other calls interpret it as "unchanged". */
 static bool id(const char *text, uint32_t *out)
 {
 	uint64_t number;

@@ -33,35 +33,38 @@
 #include "scheduler/daemon/worker.h"
 
 #define MS 1000000ull
-#define LOOK_NS (50 * MS)
-#define BEAT_MAX_NS (500 * MS)
-#define LEAVE_MAX_NS (15000 * MS)
-#define DOOR_MAX_NS (1000 * MS)
+#define LOOK_NS (50 * MS)	  /* period of the watchdog's loop */
+#define BEAT_MAX_NS (500 * MS)	  /* age of the worker's heartbeat */
+#define LEAVE_MAX_NS (15000 * MS) /* time for a worker to end after SIGTERM */
+#define DOOR_MAX_NS (1000 * MS)	  /* age of the heartbeat of kfdschedd-door */
 #define OWN_FILES 8
 #define FILES (OWN_FILES + RECORD_FILES)
-#define END_MAX_NS (2000 * MS) /* for executor processes that have no session any more */
+/* time for executor processes to end, which have no session any more */
+#define END_MAX_NS (2000 * MS)
 
 struct watchdog {
 	struct beat *beat;
 	struct reload *reload;
 	int signals;
 	struct greeter greeter;
-	int channel; /* the worker's end */
+	int channel; /* the worker's end of the channel */
 	char lock[128];
 	struct child worker, door;
-	struct child http; /* with a socket for metrics */
+	struct child http; /* only with a socket for metrics */
 	struct child reader;
-	struct child record; /* with --record */
-	int reader_ends[2];  /* the worker's, and the process' */
-	int files[FILES];    /* all that processes inherit; -1: not there */
+	struct child record; /* only with --record */
+	/* the connection between both: end of the worker, end of kfdschedd-read */
+	int reader_ends[2];
+	int files[FILES]; /* all that children inherit; -1: none */
 	struct executors *executors;
-	int lock_error;		/* the last error of the lock that was logged */
-	unsigned late;		/* looks in a row that found the heartbeat too old */
-	unsigned door_late;	/* as late, of the door's heartbeat */
-	uint64_t leaving_since; /* 0: not asked to */
-	uint64_t left_since;	/* 0: the last worker has not ended yet */
-	bool children;		/* one may have ended or stopped */
-	bool reloading;		/* and systemd knows it */
+	int lock_error; /* last error of the lock that was logged */
+	unsigned late;	/* checks in a row that found the heartbeat too old */
+	/* checks in a row that found the heartbeat of kfdschedd-door too old */
+	unsigned door_late;
+	uint64_t leaving_since; /* when its end was requested; 0: it was not */
+	uint64_t left_since;	/* when the last worker ended; 0: it has not */
+	bool children;		/* a child may have ended or stopped */
+	bool reloading;		/* systemd was notified of a reload */
 };
 
 static bool too_old(const struct watchdog *w, uint64_t now)
@@ -73,7 +76,7 @@ static void look_after(struct watchdog *w, uint64_t now)
 {
 	if (!w->worker.pid || w->worker.killed)
 		return;
-	/* Twice, because this process may itself be the one that was late. */
+	/* Two checks in a row, because the watchdog itself may have been delayed. */
 	w->late = too_old(w, now) ? w->late + 1 : 0;
 	if (w->late >= 2)
 		log_error("worker %d %s: killing it and its executors, the driver resumes what "
@@ -85,10 +88,10 @@ static void look_after(struct watchdog *w, uint64_t now)
 	else
 		return;
 	child_kill(&w->worker);
-	executors_kill(w->executors, now); /* also if the worker cannot end */
+	executors_kill(w->executors, now); /* even if the worker cannot end */
 }
 
-/* The worker's lock; < 0: not now. */
+/* Returns a descriptor that holds the worker's lock; < 0: not available now. */
 static int take_lock(struct watchdog *w)
 {
 	int fd = lock_take(w->lock);
@@ -105,7 +108,7 @@ static int take_lock(struct watchdog *w)
 	return fd;
 }
 
-/* In a new process: closes what it inherited, but for these. */
+/* In a new child: closes the inherited descriptors, except these three. */
 static void keep_files(const struct watchdog *w, int a, int b, int c)
 {
 	for (int i = 0; i < FILES; i++)
@@ -128,7 +131,7 @@ static void start(struct watchdog *w, uint64_t now)
 	if (pid == 0) {
 		keep_files(w, w->channel, w->reader_ends[0], record_pipe());
 		_exit(worker_run(w->channel, w->reader_ends[0], w->reload, w->beat, w->greeter.beat,
-				 w->executors)); /* it has the lock */
+				 w->executors)); /* it has inherited the lock */
 	}
 	close(lock);
 	if (pid < 0)
@@ -145,20 +148,22 @@ static void reap(struct watchdog *w, uint64_t now)
 	if (!child_reap(&w->worker, &status))
 		return;
 	metrics_share_worker_ended();
-	executors_kill(w->executors, now); /* it may have ended by itself */
+	executors_kill(w->executors, now); /* the worker may have ended without being killed */
 	if (!w->leaving_since)
 		child_failed(&w->worker, status, now);
 }
 
-/* The process that writes the recording comes to the end of what is in the pipe. */
+/* Closes the pipe, so that kfdschedd-rec ends after it has written the rest. */
 static void end_record(struct watchdog *w)
 {
 	record_close();
-	record_files(w->files + OWN_FILES); /* the numbers may be those of other files soon */
+	/* forget closed descriptors, whose numbers may be reused */
+	record_files(w->files + OWN_FILES);
 }
 
-/* The last worker has ended: have its executors, the process that has the port of the metrics,
- * and the one that writes the recording? An executor that does not end is left to the kernel. */
+/* Returns true if the last worker has ended, and its executor processes, the process that has
+ * the metrics port and the one that writes the recording have ended, too. An executor process
+ * that does not end in time is left to the kernel. */
 static bool have_all_ended(struct watchdog *w, uint64_t now)
 {
 	if (w->worker.pid || !w->leaving_since)
@@ -171,8 +176,8 @@ static bool have_all_ended(struct watchdog *w, uint64_t now)
 	       now > w->left_since + END_MAX_NS;
 }
 
-/* The process that accepts connections. It holds nothing of others, so it is killed if it stands
- * still, seen twice because this process may itself have been late. */
+/* Keeps kfdschedd-door running. It holds no debug session, so it is killed if its heartbeat
+ * stops; two checks in a row must find that, because the watchdog itself may have been delayed. */
 static void look_after_door(struct watchdog *w, uint64_t now)
 {
 	int status;
@@ -195,7 +200,7 @@ static void look_after_door(struct watchdog *w, uint64_t now)
 		child_kill(&w->door);
 }
 
-/* Keeps the process running that reads in /proc for the worker. */
+/* Keeps kfdschedd-read running, which reads in /proc for the worker. */
 static void look_after_reader(struct watchdog *w, uint64_t now)
 {
 	struct reader_state *state = &w->beat->reader;
@@ -223,7 +228,7 @@ static void look_after_reader(struct watchdog *w, uint64_t now)
 	__atomic_store_n(&state->pid, pid > 0 ? pid : -1, __ATOMIC_RELEASE);
 }
 
-/* Keeps the process running that serves metrics. */
+/* Keeps kfdschedd-http running, which serves metrics. */
 static void look_after_http(struct watchdog *w, uint64_t now)
 {
 	int status;
@@ -237,8 +242,8 @@ static void look_after_http(struct watchdog *w, uint64_t now)
 		_exit(metrics_http_run());
 }
 
-/* The process that writes the recording. No second one: after the end of the first, lines may be
- * missing. */
+/* Starts kfdschedd-rec, which writes the recording. It is not restarted, because lines may be
+ * missing after its end. */
 static void look_after_record(struct watchdog *w, uint64_t now)
 {
 	const int *files = w->files + OWN_FILES;
@@ -303,18 +308,19 @@ static int watchdog_signals(void)
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	/* ^Z would stop both of us, and whoever is suspended with us */
+	/* ^Z would stop watchdog and worker, and the processes that are suspended would stay so */
 	signal(SIGTSTP, SIG_IGN);
 	signal(SIGTTIN, SIG_IGN);
 	signal(SIGTTOU, SIG_IGN);
 	return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-/* Two connected sockets: the door's end, and the worker's. They outlive both, so what the
- * door has passed on waits for the next worker. */
+/* Creates two pairs of connected sockets: from kfdschedd-door to the worker, and between the
+ * worker and kfdschedd-read. The watchdog keeps all ends, so that connections that
+ * kfdschedd-door has passed on wait for the next worker. */
 static int open_channel(struct watchdog *w)
 {
-	const int least = 0; /* the kernel's minimum has room for some five connections */
+	const int least = 0; /* the kernel's minimum, which has room for about five connections */
 	int ends[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0 ||
@@ -326,7 +332,7 @@ static int open_channel(struct watchdog *w)
 											 : 0;
 }
 
-/* Zeros that processes forked later share. */
+/* Returns zeroed memory that is shared with processes forked later; NULL with errno. */
 static void *shared_page(size_t size)
 {
 	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parent of the worker and of the executor processes. It never opens /dev/kfd, so
- * nothing that the GPU does can hold it up; what it can do is kill an executor process,
- * whereupon the driver ends its debug sessions and resumes every queue of theirs.
+ * The watchdog: the parent of all processes of the daemon. It never opens /dev/kfd, so nothing
+ * that the GPU does can block it. If an executor process blocks, the watchdog kills it, and the
+ * driver then ends its debug sessions and resumes all queues that these have suspended.
+ *
+ * Threads: one.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_WATCHDOG_H
 #define KFDSHIM_SCHEDULER_DAEMON_WATCHDOG_H
@@ -11,11 +13,12 @@
 #include "scheduler/daemon/reload.h"
 
 /*
- * Runs workers, one after the other, until SIGTERM or SIGINT, and then until
- * the last has resumed everything. SIGHUP: the configuration is read again. A worker is killed when its
- * heartbeat is older than 500 ms, an executor process as executors.h says; when a
- * worker ends, all executor processes do. Returns the exit code. In a process that it
- * starts it does not return.
+ * Runs workers, one after the other, until SIGTERM or SIGINT, and then until the last worker has
+ * resumed all processes. SIGHUP makes it read the configuration again. A worker is killed if its
+ * heartbeat is older than 500 ms, an executor process as executors.h describes. When a worker
+ * ends, all executor processes are ended, too.
+ *
+ * Returns the exit code. Does not return in the processes that it forks.
  */
 int watchdog_run(const struct listener *listener, struct reload *reload);
 

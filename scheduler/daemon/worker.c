@@ -21,20 +21,20 @@
 #include "scheduler/daemon/privilege.h"
 #include "scheduler/daemon/record.h"
 
-#define BEAT_NS 40000000u /* the board promises 100 ms */
+#define BEAT_NS 40000000u /* maximum sleep; struct board guarantees a heartbeat within 100 ms */
 #define EVENTS 64
-#define ROUNDS 8 /* of deciding, before events are looked at again */
-#define FEW 32u	 /* clients of which every lane can be looked at before a sleep */
+#define ROUNDS 8 /* decisions in a row, before events are handled again */
+#define FEW 32u	 /* number of clients up to which all are scanned before the loop sleeps */
 #define SWEEP_NS 20000000u
 #define KEEP_NS 1000000000u
 #define CAUSE_LOOKS 1024u /* clients that are searched for the causes of one decision */
 
-/* Turns of the loop that something from outside causes. Beyond that several events share
- * one, and wait for it a quarter of a millisecond at most. */
+/* Limit of loop iterations that events cause. Beyond it several events share an iteration, and
+ * wait for it a quarter of a millisecond at most. */
 static const struct budget_rule turns = {.burst = 100, .period_ns = 250000u};
 static const struct budget_rule causes = {.burst = 64, .period_ns = 1000000u};
 
-static struct worker the_worker; /* large, and there is one */
+static struct worker the_worker; /* static because it is large */
 
 int worker_watch(struct worker *worker, int fd, uint32_t events, enum worker_event kind,
 		 uint32_t slot)
@@ -69,8 +69,9 @@ static void set_asleep(struct worker *worker, bool asleep)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Any lane that says something new? Only few are looked at unasked: with more clients we
- * are always said to sleep, so each of them wakes us, whose lane alone is looked at. */
+/* Scans the shared memory of all clients before going to sleep. Only done with up to FEW
+ * clients. With more, `asleep` is always set, so every client writes its eventfd after a change,
+ * and only the clients that did are scanned. Returns true if something had changed. */
 static bool scan_few(struct worker *worker, uint64_t now)
 {
 	bool changed = false;
@@ -92,7 +93,8 @@ static void awake(struct worker *worker)
 	if (worker->client_end > FEW)
 		return;
 	set_asleep(worker, false);
-	worker->said_awake = true; /* who has seen that will not wake us */
+	/* a client that has read `asleep` as 0 did not write its eventfd */
+	worker->said_awake = true;
 }
 
 static void release_all(struct worker *worker, uint64_t now)
@@ -102,8 +104,8 @@ static void release_all(struct worker *worker, uint64_t now)
 			client_release(worker, worker->clients[i], now);
 }
 
-/* What the figures need only is looked up when everything is on its way, and with many
- * clients not for each. */
+/* Determines the causes of prompt actions, which only statistics need. So it is done after all
+ * actions have been started, and with many clients not for each action. */
 static void find_causes(struct worker *worker, size_t n)
 {
 	uint32_t looks = 0;
@@ -120,7 +122,7 @@ static void find_causes(struct worker *worker, size_t n)
 	}
 }
 
-/* Lets the core decide and hands out its actions. */
+/* Lets the core decide and starts its actions. */
 static void act(struct worker *worker)
 {
 	bool again = true;
@@ -153,6 +155,7 @@ static void decide(struct worker *worker)
 	nodes_publish(worker);
 }
 
+/* Callback of executor_collect(). */
 static void executor_told(uint32_t number, void *context)
 {
 	struct worker *worker = context;
@@ -182,7 +185,7 @@ static void collect_outcomes(struct worker *worker)
 	worker->orphan_count = kept;
 }
 
-/* Everybody is resumed and let go by his executor's end. */
+/* Ends the daemon's work: the end of its executor resumes and releases each client. */
 static void leave(struct worker *worker)
 {
 	if (worker->leaving)
@@ -265,13 +268,13 @@ static void handle(struct worker *worker, const struct epoll_event *event, uint6
 		collect_outcomes(worker);
 		break;
 	case WORKER_READ:
-		break; /* take_answers() follows */
+		break; /* take_answers() handles it */
 	default:
 		client_event(worker, kind, event->data.u64, now);
 	}
 }
 
-/* What kfdschedd-read has answered: what asked for it goes on. */
+/* Receives answers of kfdschedd-read, and runs the code that waits for them. */
 static void take_answers(struct worker *worker, uint64_t now)
 {
 	uint64_t asker;
@@ -282,7 +285,7 @@ static void take_answers(struct worker *worker, uint64_t now)
 			client_answered(worker, asker, now);
 }
 
-/* Frees the dead, and now and then looks for what should have happened by now. */
+/* Frees ended clients, and every SWEEP_NS handles what is overdue. */
 static void sweep(struct worker *worker, uint64_t now)
 {
 	bool look = now >= worker->swept_ns + SWEEP_NS;
@@ -330,11 +333,12 @@ static void loop(struct worker *worker)
 		decide(worker);
 		now = clock_ns();
 		beat(worker, now);
-		reader_step(now); /* sends what the turn has asked */
+		reader_step(now); /* sends the requests of this iteration */
 		feed_turn(&worker->feed, now);
 		set_asleep(worker, true);
 		until = sleep_until(worker, now);
-		if (scan_few(worker, now)) { /* somebody spoke before he saw that we sleep */
+		/* a client changed its memory before it saw `asleep` */
+		if (scan_few(worker, now)) {
 			awake(worker);
 			decide(worker);
 			until = 0;
@@ -351,7 +355,7 @@ static void loop(struct worker *worker)
 		for (int i = 0; i < n; i++)
 			handle(worker, &events[i], now);
 		look_late(worker, now);
-		act(worker); /* before anything that nobody waits for */
+		act(worker); /* before all less urgent work */
 		take_answers(worker, now);
 		control_step(worker, now);
 		answer_step(worker, now);
@@ -405,7 +409,9 @@ int worker_run(int channel, int reader, const struct reload *reload, struct beat
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	memory_lock(); /* of the core's tables, which have room for far more than there is, what is used */
+	/* The core's tables have room for far more clients than there are; of these only the
+	 * pages in use are locked. */
+	memory_lock();
 	if (open_all(worker)) {
 		log_error("the worker cannot start: %s", strerror(errno));
 		return 1;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The worker: one loop that decides. It reads the lanes, feeds the core, hands
- * the core's actions to executors, and never waits for any of them.
+ * The worker process: one loop that decides. It scans the shared memory of the clients, passes
+ * events to the core (scheduler/core), passes the core's actions to executors, and never waits
+ * for any of them.
  *
- * Threads: everything here belongs to the loop's thread, but what executor.h
- * says of itself.
+ * nodes.c implements the functions nodes_*().
+ *
+ * Threads: the worker's loop only, except what executor.h states about its functions.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_WORKER_H
 #define KFDSHIM_SCHEDULER_DAEMON_WORKER_H
@@ -28,99 +30,117 @@
 
 #define WORKER_CLIENTS DOOR_SLOTS
 
-/* What an epoll event is about. */
+/* The source of an epoll event. */
 enum worker_event {
-	WORKER_CHANNEL, /* connections */
-	WORKER_SIGNAL,
-	WORKER_DONE,
-	WORKER_READ, /* an answer (reader.h) */
-	WORKER_SOCKET,
-	WORKER_PIDFD,
-	WORKER_WAKE,
+	WORKER_CHANNEL, /* connections from kfdschedd-door */
+	WORKER_SIGNAL,	/* the signalfd */
+	WORKER_DONE,	/* outcomes of executors */
+	WORKER_READ,	/* answers of kfdschedd-read (reader.h) */
+	WORKER_SOCKET,	/* a client's connection; the kinds from here on belong to a client */
+	WORKER_PIDFD,	/* end of a client's process */
+	WORKER_WAKE,	/* a client's eventfd */
 };
 
-/* The client's serial goes along: an event that was on its way when its slot got another
- * client is nobody's. */
+/* Encodes the source of an epoll event. The serial of the client is included so that an event
+ * that was pending when its slot was given to another client is ignored. */
 static inline uint64_t worker_event_data(enum worker_event kind, uint32_t serial, uint32_t slot)
 {
 	return (uint64_t)kind << 56 | (uint64_t)serial << 16 | slot;
 }
 
-/* How long processes with the shim had work on a node, however many at once. */
+/* Time in which at least one process with the shim had work on a node. */
 struct node_work {
-	uint32_t gpu_id;  /* 0: free */
-	uint32_t clients; /* that have work there now */
-	uint64_t since_ns, ns;
+	uint32_t gpu_id;       /* 0: free entry */
+	uint32_t clients;      /* number that have work now */
+	uint64_t since_ns, ns; /* when `clients` became > 0; total until then */
 };
 
+/* State of the worker; there is one. */
 struct worker {
 	const struct reload *reload;
-	struct config config; /* in force */
-	uint32_t config_number;
-	const struct core *core; /* to look at; its changes go through the feed */
+	struct config config;	 /* configuration in force */
+	uint32_t config_number;	 /* its number (reload_take()) */
+	const struct core *core; /* read-only: changes go through `feed` */
 	struct feed feed;
 	struct beat *beat;
 	struct door_beat *door_beat;
 	struct board *board,
-		*older_board; /* older_board: NULL until a client has come that needs it */
-	int board_fd, older_board_fd;
-	int channel; /* from the process that accepts connections */
+		/* older_board: for clients of the version before; NULL until the first one */
+		*older_board;
+	int board_fd, older_board_fd; /* files of both, to send to clients */
+	int channel;		      /* connections from kfdschedd-door */
 	int epoll, signals;
-	int done_fd; /* executors write it */
-	int reader;  /* the connection to kfdschedd-read */
+	int done_fd; /* eventfd that executors write */
+	int reader;  /* connection to kfdschedd-read */
+	/* the daemon is ending; board->asleep was 0 since the last scan of all clients */
 	bool leaving, said_awake;
-	bool orders_wait; /* a command is not answered yet that wants a process suspended */
-	uint64_t own_pid_ns, own_user_ns;
-	uint32_t client_end; /* slots from here on are free */
-	uint32_t dead;	     /* clients that are CLIENT_DEAD */
-	uint32_t serial;     /* of the last client */
-	uint64_t now_ns;     /* when this turn of the loop began */
-	uint64_t swept_ns, totals_kept_ns;
+	bool orders_wait;		   /* a suspend request has not been answered yet */
+	uint64_t own_pid_ns, own_user_ns;  /* inode numbers of the daemon's namespaces */
+	uint32_t client_end;		   /* slots from here on are free */
+	uint32_t dead;			   /* number of clients that are CLIENT_DEAD */
+	uint32_t serial;		   /* serial of the newest client */
+	uint64_t now_ns;		   /* start of this loop iteration, CLOCK_MONOTONIC ns */
+	uint64_t swept_ns, totals_kept_ns; /* last sweep; last copy of `totals` to `beat` */
 	struct door door;
 	struct looks looks;
 	struct answers answers;
-	struct budget causes;
-	uint32_t last_tenant, last_group;
+	struct budget causes;		  /* searches for the cause of an action */
+	uint32_t last_tenant, last_group; /* last number given to each */
 	struct client *clients[WORKER_CLIENTS];
 	struct client *by_core[WORKER_CLIENTS];	    /* by core_index() */
 	struct client *by_executor[EXECUTOR_SLOTS]; /* by executor_number() */
-	struct executor *orphans[EXECUTOR_SLOTS];   /* their client is gone, they end */
+	/* executors without a client, which are ending */
+	struct executor *orphans[EXECUTOR_SLOTS];
 	uint32_t orphan_count;
-	uint32_t executor_count; /* the orphans included */
+	uint32_t executor_count; /* executors in use, including orphans */
 	uint32_t to_release;	 /* clients with wants_release */
-	uint64_t deadline_ns;
-	uint64_t nodes_read_ns;
+	uint64_t deadline_ns;	 /* next deadline of the core */
+	uint64_t nodes_read_ns;	 /* last nodes_read(); 0: never */
 	struct node_work work[LANE_NODES];
-	uint64_t metrics_due_ns;
-	uint64_t session_moved_ns; /* level.c: from one process to another */
-	struct core_action actions[WORKER_CLIENTS];
+	uint64_t metrics_due_ns;   /* next snapshot of the metrics */
+	uint64_t session_moved_ns; /* last move of a session between processes (level.c) */
+	struct core_action actions[WORKER_CLIENTS]; /* of the last decision */
 	struct totals totals;
 	struct outsider_rules outsider_rules;
 	struct events events;
 };
 
-/* The worker's process, with its ends of the channel to the door (greeter.h) and of the
- * connection to the process that reads in /proc (reader.h): returns its exit code. */
+/*
+ * The main function of the worker process. `channel` is its end of the channel from
+ * kfdschedd-door (greeter.h), `reader` its end of the connection to kfdschedd-read (reader.h).
+ * Returns the exit code of the process: 0 after all clients have been resumed, 1 if it could not
+ * start.
+ */
 int worker_run(int channel, int reader, const struct reload *reload, struct beat *beat,
 	       struct door_beat *door_beat, struct executors *executors);
 
-/* Watches fd for the events of epoll_ctl(2). 0 or a negative errno. */
+/* Adds `fd` to the loop with the events of epoll_ctl(2). Returns 0 or a negative errno. */
 int worker_watch(struct worker *worker, int fd, uint32_t events, enum worker_event kind,
 		 uint32_t slot);
-/* Before it is closed, where somebody else may have the file open too: the events of an
- * open file go on, to whoever has the slot then. -1: nothing. */
+
+/* Removes `fd` (-1: nothing) from the loop. Needed before close() if another process may have a
+ * copy of it: epoll would keep reporting events of the open file, for a slot that may belong to
+ * another client. */
 void worker_unwatch(struct worker *worker, int fd);
 
-/* nodes.c: brings the board's nodes up to date with sysfs (at most once a
- * second), and with what the core says of them. */
+/* Reads the nodes from sysfs into the shared pages (struct board), at most once a second. */
 void nodes_read(struct worker *worker, uint64_t now);
+
+/* Returns true if the driver has this node, as of the last nodes_read(). */
 bool nodes_known(const struct worker *worker, uint32_t gpu_id);
+
+/* Writes the core's state of each node into the shared pages. */
 void nodes_publish(struct worker *worker);
-/* The file of the board for clients of this version of the protocol, which stays the worker's, or a
- * negative errno. That of an older one has the first nodes alone. */
+
+/* Returns the file of struct board for clients of this version of the protocol, or a negative
+ * errno. The worker keeps ownership. The file of the older version has room for the first 16
+ * nodes only. */
 int nodes_board(struct worker *worker, uint32_t version);
-/* A client's work on a node begins or ends; and what that comes to since this worker began. */
+
+/* Work of a client on a node begins or ends. */
 void nodes_work(struct worker *worker, uint32_t gpu_id, bool begins, uint64_t now);
+
+/* Returns the time in ns in which clients had work on the node since this worker started. */
 uint64_t nodes_work_ns(const struct worker *worker, uint32_t gpu_id, uint64_t now);
 
 #endif
