@@ -51,6 +51,8 @@ int kfd_device_open(char reason[static KFD_REASON])
 	return fd;
 }
 
+/* Character devices are the same if their device numbers are equal, whatever their file names are.
+ * Other files are the same if they are the same inode. */
 static bool is_same(const struct statx *a, const struct statx *b)
 {
 	return S_ISCHR(a->stx_mode) && S_ISCHR(b->stx_mode)
@@ -84,6 +86,7 @@ int kfd_device_opened_by(pid_t pid, unsigned looks)
 	return found;
 }
 
+/* Returns 0 for a node without a GPU, and if it cannot be read. */
 static uint32_t gpu_id_of(const char *node)
 {
 	char path[sizeof(NODES) + 300];

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /dev/kfd as the daemon's executor processes hold it, and which nodes the driver has.
+ * The device /dev/kfd: opens it for debug sessions, finds the processes that have it open, and
+ * lists the driver's GPU nodes. Used by the daemon's executor processes and by kfdsched.
+ *
+ * Threads: any. No state is kept. Errors: negative errno.
  */
 #ifndef KFDSHIM_SCHEDULER_KFD_DEVICE_H
 #define KFDSHIM_SCHEDULER_KFD_DEVICE_H
@@ -9,25 +12,34 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define KFD_REASON 256 /* room for one sentence */
+#define KFD_REASON 256 /* bytes of a buffer for one sentence, with its NUL */
 
 /*
- * Opens /dev/kfd (close-on-exec) and checks that its interface knows
- * DBG_TRAP: KFD 1.13, Linux 6.5; and that the driver saves waves (cwsr.h).
- * Returns the descriptor or a negative errno with the reason written. Only the process that opens it can use it (the
- * driver compares thread group leaders), and while it is open the card's
- * partition mode cannot be changed, so open it when it is needed.
+ * Opens /dev/kfd (close-on-exec) for debug sessions. Checks that the interface has DBG_TRAP (KFD
+ * 1.13, Linux 6.5) and that the driver saves running waves (common/cwsr.h).
+ *
+ * Only the process that opens the fd can use it, because the driver compares thread group leaders.
+ * While it is open, the partition mode of the card cannot be changed; so it should be opened only
+ * when it is needed. The caller closes it.
+ *
+ * Returns the fd, or a negative errno with a sentence in `reason`:
+ * -EOPNOTSUPP  the driver is too old, or does not save waves
+ * Errors of open(2) and of the version ioctl are passed on.
  */
 int kfd_device_open(char reason[static KFD_REASON]);
 
 /*
- * Has a process /dev/kfd open, by whatever name? 1: yes; 0: no; -E2BIG: it has more than
- * `looks` descriptors, and the device is not among the first. Other negative errnos: there
- * is no /dev/kfd here, no such process, or its descriptors are not ours to see.
+ * Checks whether a process has /dev/kfd open, under any file name.
+ *
+ * looks: limit of the entries of /proc/PID/fd that are checked, "." and ".." included.
+ * Returns 1 or 0, or a negative errno:
+ * -E2BIG  the limit was reached and the device was not among the entries checked
+ * other   there is no /dev/kfd here, there is no such process, or its fds may not be read
  */
 int kfd_device_opened_by(pid_t pid, unsigned looks);
 
-/* gpu_ids of the nodes in sysfs, at most `max`; CPUs have none. */
+/* Writes the gpu_ids of the GPU nodes in sysfs, at most `max`, in no order. CPU nodes are left out.
+ * Returns their number. */
 size_t kfd_device_nodes(uint32_t *gpu_ids, size_t max);
 
 #endif

@@ -33,7 +33,7 @@ static FILE *open_file(const char *root, const char *format, ...)
 	return fopen(path, "re");
 }
 
-/* The first line of a device's file; empty: there is none. */
+/* Reads the first line of a file of the PCI device. `out` is empty if there is no such file. */
 static void read_line(const char *root, const char *bdf, const char *name, char *out, size_t size)
 {
 	FILE *file = open_file(root, DEVICES "/%s/%s", bdf, name);
@@ -49,7 +49,7 @@ static void read_line(const char *root, const char *bdf, const char *name, char 
 
 /* ---- marketing names ---- */
 
-/* A line is "DEVICE,\tREVISION,\tNAME", both in hexadecimal. */
+/* A line of amdgpu.ids is "DEVICE,\tREVISION,\tNAME", with both numbers in hexadecimal. */
 static bool read_id(const char *line, unsigned device, unsigned revision, char *out, size_t size)
 {
 	unsigned its_device, its_revision;
@@ -68,7 +68,7 @@ static void read_product(const char *root, struct gpu_name *gpu)
 	char device[16], revision[16], line[160];
 	FILE *ids;
 
-	/* Boards with an own memory for it (FRU) have their name there. */
+	/* Cards with a FRU memory have their product name in it, which the driver shows here. */
 	read_line(root, gpu->bdf, "product_name", gpu->product, sizeof(gpu->product));
 	if (gpu->product[0])
 		return;
@@ -111,7 +111,8 @@ static bool read_properties(const char *root, unsigned node, struct gpu_name *gp
 	return true;
 }
 
-/* AMD's own driver counts partitions in the function of the address; the device has 0. */
+/* AMD's own driver stores the number of the partition in the function bits of location_id. The PCI
+ * device itself has function 0, so try that if there is no device with the given function. */
 static void read_device(const char *root, const struct location *at, struct gpu_name *gpu)
 {
 	char text[8];
@@ -137,7 +138,7 @@ static bool read_gpu(const char *root, unsigned node, struct gpu_name *out)
 	if (fscanf(file, "%" SCNu32, &out->gpu_id) != 1)
 		out->gpu_id = 0;
 	fclose(file);
-	if (!out->gpu_id || !read_properties(root, node, out, &location)) /* a CPU has no id */
+	if (!out->gpu_id || !read_properties(root, node, out, &location)) /* a CPU node has id 0 */
 		return false;
 	read_device(root, &location, out);
 	return true;

@@ -10,11 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* enum kfd_queue_type; XGMI was 4 until Linux 6.12 */
+/* Values of the driver's enum kfd_queue_type. XGMI is not named here, because it was 4 until Linux
+ * 6.12 and is another number since: every other value is taken as XGMI. */
 #define TYPE_COMPUTE 0u
 #define TYPE_SDMA 1u
 
-/* A name that is nothing but a number below `max`. */
+/* Returns true if the whole name is a decimal number below `max`. */
 static bool number_of(const char *name, unsigned long max, unsigned long *out)
 {
 	char *end;

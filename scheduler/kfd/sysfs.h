@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What /sys/class/kfd/kfd/proc tells of every process that uses the driver
- * (kfd_process.c): world readable, whoever asks. Its numbers are of the initial
- * PID namespace, so only a process in that one can compare them with its own.
- * A folder vanishes some time after its process has ended.
+ * Processes and queues as the driver lists them in /sys/class/kfd/kfd/proc (kfd_process.c).
+ *
+ * The files are world readable. The directories are named by pids of the initial PID namespace, so
+ * only a process in that namespace can compare these pids with its own. The directory of a process
+ * disappears some time after the process has ended.
+ *
+ * Threads: any. No state is kept.
  */
 #ifndef KFDSHIM_SCHEDULER_KFD_SYSFS_H
 #define KFDSHIM_SCHEDULER_KFD_SYSFS_H
@@ -15,32 +18,37 @@
 
 #define SYSFS_PROCESSES "/sys/class/kfd/kfd/proc"
 
-/* The driver's most ids of one process. */
+/* Maximum number of queue ids of one process in the driver; ids are smaller. */
 #define SYSFS_QUEUES 1024u
 
 struct sysfs_queue {
 	uint32_t id;
 	uint32_t gpu_id;
-	uint32_t type; /* the driver's own number, see below */
-	uint64_t ring_bytes;
+	uint32_t type;	     /* enum kfd_queue_type of the driver, see sysfs_type_name() */
+	uint64_t ring_bytes; /* size of the ring buffer */
 };
 
-/* Queues of its first KFD context (a debugger reaches no other), in no order, at
- * most `max`; those that vanish meanwhile are left out. Their number, or -ENOENT:
- * the process does not use the driver. */
+/*
+ * Reads the queues of the process's first KFD context (a debug session reaches no other), at most
+ * `max`, in no order. Queues that disappear while they are read are left out.
+ * Returns their number, or -ENOENT if the process does not use the driver.
+ */
 int sysfs_queues(pid_t pid, struct sysfs_queue *out, size_t max);
-/* One queue's folder `name` in the folder `dir` of queues. false: it is none, or it has
- * vanished. */
+/* Reads the queue directory `name` in the open directory `dir` of queues. Returns false if `name`
+ * is no queue directory, or has disappeared. */
 bool sysfs_queue_read(int dir, const char *name, struct sysfs_queue *out);
-/* The number of the process' folder, which no other has: after an exec the process has another
- * folder as soon as it uses the driver again. 0: it does not use the driver. */
+/*
+ * Returns the inode number of the process's directory, which no other directory has, or 0 if the
+ * process does not use the driver. After an exec the process gets a new directory as soon as it
+ * uses the driver again.
+ */
 uint64_t sysfs_folder(pid_t pid);
-/* Of all processes that use the driver, at most `max`; their number. */
+/* Reads the pids of all processes that use the driver, at most `max`. Returns their number. */
 size_t sysfs_processes(pid_t *out, size_t max);
 
-/* AQL and PM4: sysfs does not tell them apart. */
+/* Returns true for a compute queue. sysfs does not distinguish AQL from PM4. */
 bool sysfs_is_compute(const struct sysfs_queue *queue);
-/* "compute", "sdma" or "xgmi". */
+/* Returns "compute", "sdma" or "xgmi" (a static string). */
 const char *sysfs_type_name(const struct sysfs_queue *queue);
 
 #endif

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The GPUs as the driver's topology in sysfs describes them. World readable, but a device
- * cgroup hides GPUs (the driver answers EPERM), and then they are not listed.
+ * The GPUs in the driver's topology (/sys/class/kfd/kfd/topology/nodes).
  *
- * It changes only with a card's partition mode, which changes gpu_ids, too.
+ * The files are world readable. A device cgroup can hide a GPU: reading then fails with EPERM, and
+ * the GPU is not listed. The topology changes only when the partition mode of a card changes, which
+ * changes the gpu_ids, too.
+ *
+ * Threads: any. No state is kept.
  */
 #ifndef KFDSHIM_SCHEDULER_KFD_TOPOLOGY_H
 #define KFDSHIM_SCHEDULER_KFD_TOPOLOGY_H
@@ -13,23 +16,26 @@
 
 #include "common/nodes.h"
 
+/* Enough for eight cards in eight partitions each (64). */
 #define TOPOLOGY_GPUS GPU_NODES_MAX
 
 struct topology_gpu {
 	uint32_t gpu_id;
-	uint32_t node;		     /* its number in sysfs */
-	uint32_t gfx_target_version; /* 90402: gfx942 */
-	uint32_t xccs;		     /* at least 1: older drivers do not tell */
-	uint32_t cp_queues;	     /* hardware slots for compute queues, of one XCC */
-	uint32_t sdma_engines;	     /* numbered from 0; */
-	uint32_t xgmi_engines;	     /* behind them */
-	uint32_t sdma_queues;	     /* slots of each such engine */
-	uint32_t simds, simds_per_cu;
+	uint32_t node;		     /* number of the node's directory in sysfs */
+	uint32_t gfx_target_version; /* 90402 for gfx942 */
+	uint32_t xccs;		     /* XCCs of the node; 1 if the driver is too old to report it */
+	uint32_t cp_queues;	     /* hardware slots for compute queues on one XCC */
+	uint32_t sdma_engines;	     /* SDMA engines, numbered from 0 */
+	uint32_t xgmi_engines;	     /* SDMA engines for XGMI, numbered after the others */
+	uint32_t sdma_queues;	     /* hardware slots of each SDMA engine of either kind */
+	uint32_t simds, simds_per_cu; /* SIMDs of the node, and of one compute unit */
 };
 
-/* Sorted by node, at most `max`; their number. */
+/* Reads at most `max` GPUs, in no defined selection if there are more, and sorts them by node.
+ * Returns their number; 0 if there is no driver. A property that the driver does not report is 0,
+ * except xccs. */
 size_t topology_gpus(struct topology_gpu *out, size_t max);
-/* NULL: none of them. */
+/* Returns the entry with that gpu_id, or NULL. */
 const struct topology_gpu *topology_find(const struct topology_gpu *gpus, size_t n,
 					 uint32_t gpu_id);
 

@@ -11,7 +11,7 @@
 
 #include "common/wait.h"
 
-#define DETACH_TRIES 1000 /* of a millisecond */
+#define DETACH_TRIES 1000 /* polls, 1 ms apart */
 
 static long field_of(pid_t pid, const char *file, const char *format)
 {
@@ -44,7 +44,9 @@ static int yama(void)
 	return scope;
 }
 
-/* Why did the kernel refuse? It says EPERM to everything. */
+/* Find the reason of an EPERM of PTRACE_SEIZE: the kernel has no other error for the various
+ * causes. tracer: thread that traces the target, or 0. Writes `reason`; returns -EAGAIN or
+ * -EPERM. */
 static int refused(pid_t pid, long tracer, char *reason)
 {
 	int scope;
@@ -89,7 +91,8 @@ int tracer_seize(pid_t pid, char reason[static KFD_REASON])
 	int error = seize(pid);
 	long tracer = error == EPERM ? tracer_of(pid) : 0;
 
-	/* Whoever had it may have let go just now, and that is no lack of rights. */
+	/* Try again if no tracer is visible: a previous tracer may have detached just now, and then
+	 * the EPERM was not for lack of permission. */
 	if (error == EPERM && tracer == 0) {
 		error = seize(pid);
 		tracer = error == EPERM ? tracer_of(pid) : 0;
@@ -111,19 +114,20 @@ bool tracer_right_has_come(pid_t pid)
 {
 	char path[64], text[64];
 
-	/* Who may read this link may trace (ptrace_may_access), but for Yama. */
+	/* The kernel checks ptrace_may_access() for this link as it does for tracing, except that
+	 * Yama is not consulted. */
 	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
 	return tracer_nobody_has(pid) && readlink(path, text, sizeof(text)) > 0 && yama() == 0;
 }
 
-/* One stop of the target: what made it, and how does it go on? */
+/* Let the target continue after one stop, in the way that fits the cause of the stop. */
 static void forward(pid_t pid, int status)
 {
 	int signal = WSTOPSIG(status);
 
 	if (status >> 16 == PTRACE_EVENT_STOP) {
-		/* a group-stop stays one, and SIGCONT ends it; after that, or
-		 * after an interrupt, the stop's signal is SIGTRAP */
+		/* A group-stop must last until SIGCONT, as it would without a tracer (LISTEN). With
+		 * SIGTRAP the stop is the one after SIGCONT or after PTRACE_INTERRUPT. */
 		if (signal == SIGTRAP)
 			ptrace(PTRACE_CONT, pid, NULL, NULL);
 		else
@@ -168,7 +172,8 @@ int tracer_detach(pid_t pid)
 		if (got < 0 || (got == pid && !WIFSTOPPED(status)))
 			return -ESRCH;
 		if (got == pid) {
-			/* it may be another stop than the one asked for */
+			/* A signal may have stopped the target before the interrupt did. That
+			 * signal must be delivered. */
 			signal = status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status);
 			ptrace(PTRACE_DETACH, pid, NULL, (void *)(long)signal);
 			return 0;

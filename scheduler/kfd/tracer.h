@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ptrace side of a target: hold its lead thread so that the driver lets
- * the calling thread act on it (kfd_ioctl_set_debug_trap compares the lead
- * thread's tracer with the calling thread), and be invisible to it: every
- * signal goes on at once, stops of job control work.
+ * ptrace attachment to the lead thread (thread group leader) of a target process.
  *
- * Threads: all calls for one target from one thread, for life. SIGCHLD tells
- * that there may be something to serve. When the thread ends, the kernel lets
- * all its targets go.
+ * The driver accepts debug calls on a target from the thread that traces the target's lead thread
+ * (kfd_ioctl_set_debug_trap compares that tracer with the calling thread). The attachment must not
+ * disturb the target: every signal is forwarded at once, and job control stops work as usual.
+ *
+ * Threads: all calls for one target must come from one thread for the life of the attachment,
+ * except where a function says otherwise. SIGCHLD announces that a stop or the end of a target may
+ * have to be handled by tracer_serve(). When the thread ends, the kernel detaches all its targets.
  */
 #ifndef KFDSHIM_SCHEDULER_KFD_TRACER_H
 #define KFDSHIM_SCHEDULER_KFD_TRACER_H
@@ -17,26 +18,46 @@
 
 #include "scheduler/kfd/device.h"
 
-/* Does not stop the target. 0, or a negative errno with the reason: -EAGAIN
- * somebody else traces it now, -ESRCH it is gone, -EPERM no right. */
+/*
+ * Attaches by PTRACE_SEIZE, without stopping the target.
+ *
+ * Returns 0, or a negative errno with a sentence in `reason`:
+ * -EAGAIN  another process traces the target now
+ * -ESRCH   the target has ended
+ * -EPERM   no permission to trace the target
+ * Other errors of ptrace(2) are passed on.
+ */
 int tracer_seize(pid_t pid, char reason[static KFD_REASON]);
 
-/* Looks from outside, which the process does not notice. Does nobody trace it? And: when
- * there was no right to (-EPERM), might there be one now? Where Yama restricts tracing
- * that cannot be seen: false. */
+/* Returns true if no process traces the target. Reads /proc only, so the target does not notice.
+ * Any thread. */
 bool tracer_nobody_has(pid_t pid);
+/*
+ * Returns true if tracer_seize() may succeed now, after it failed with -EPERM before. Reads /proc
+ * only. Where Yama restricts tracing, permission is not visible in /proc: returns false. Any
+ * thread.
+ */
 bool tracer_right_has_come(pid_t pid);
 
-/* Forwards the signal that has stopped the target, if one has; the next stop is another SIGCHLD,
- * so a target that signals itself without end cannot keep the caller here. 0, or -ESRCH: it has
- * ended, and has been waited for, without which its parent would never hear of its end. */
+/*
+ * Handles one stop of the target, if there is one: forwards the signal that stopped it and lets
+ * the target continue. Only one, because the next stop sends another SIGCHLD; a target that keeps
+ * signalling itself can therefore not keep the caller in this function.
+ *
+ * Returns 0, or -ESRCH if the target has ended. Its end has been waited for then; otherwise the
+ * target's parent would never be notified of it.
+ */
 int tracer_serve(pid_t pid);
 
-/* Is there something to serve? For any thread of the process. */
+/* Returns true if tracer_serve() has something to handle. Any thread of the process. */
 bool tracer_pending(pid_t pid);
 
-/* Lets go; waits at most a second for a target that cannot be interrupted,
- * then leaves it to the end of the thread. -ESRCH: the target has ended. */
+/*
+ * Detaches from the target. Waits up to 1 s for a target that does not react to the interrupt.
+ *
+ * Returns 0, -ESRCH if the target has ended, or -ETIMEDOUT. After -ETIMEDOUT the target stays
+ * attached until the calling thread ends.
+ */
 int tracer_detach(pid_t pid);
 
 #endif

@@ -69,7 +69,8 @@ void trap_answer_runtime(struct trap *trap)
 	char events[64];
 	ssize_t n = read(trap->events_fd, events, sizeof(events));
 
-	/* each took the event that was posted ahead */
+	/* Each byte is one change of the runtime, which consumed the runtime event that was posted
+	 * in advance. So post another for each. */
 	for (; n > 0; n--)
 		post_runtime_event(trap);
 }
@@ -83,7 +84,8 @@ int trap_watch_queues(struct trap *trap)
 	return trap_call(trap, &args);
 }
 
-/* Has the runtime turned on or off since it was asked last? */
+/* Returns true if the runtime has turned on or off since the last query; *enabled: the new
+ * state. */
 static bool runtime_changed(struct trap *trap, bool *enabled)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_QUERY_EXCEPTION_INFO};
@@ -106,7 +108,8 @@ int trap_answer_events(struct trap *trap, bool *enabled)
 	ssize_t n = read(trap->events_fd, events, sizeof(events));
 	int error = trap_collect(trap);
 
-	/* One event for each new queue; each other one took what was posted ahead. */
+	/* The fd delivers one byte for each new queue and one for each change of the runtime. Each
+	 * change consumed the runtime event that was posted in advance, so post as many again. */
 	fresh = trap->new_queues - before;
 	if (runtime_changed(trap, enabled))
 		for (ssize_t left = n > (ssize_t)fresh ? n - (ssize_t)fresh : 1; left > 0; left--)
@@ -148,7 +151,7 @@ static void enable_sentence(const struct trap *trap, int error, char *reason)
 	snprintf(reason, KFD_REASON, "no debug session on process %d: %s", (int)trap->pid, why);
 }
 
-/* 0, or a negative errno with the reason. *state: of the target's runtime. */
+/* *state: KFDABI_RUNTIME_* of the target. Returns 0, or a negative errno with `reason`. */
 static int open_session(struct trap *trap, uint32_t *state, char *reason)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_ENABLE};
@@ -162,14 +165,15 @@ static int open_session(struct trap *trap, uint32_t *state, char *reason)
 			 strerror(-error));
 		return error;
 	}
-	/* A pipe, because the driver writes nothing to an eventfd; the reader
-	 * stays open, or the write would raise SIGPIPE in the target. */
+	/* A pipe, because the driver's one-byte write does nothing on an eventfd. The read end
+	 * stays open for the whole session, because the driver's write would otherwise raise
+	 * SIGPIPE in the target. */
 	args.u.enable.exception_mask = kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME);
 	args.u.enable.rinfo_ptr = (uintptr_t)&info;
 	args.u.enable.rinfo_size = sizeof(info);
 	args.u.enable.dbg_fd = (uint32_t)ends[1];
 	error = trap_call(trap, &args);
-	close(ends[1]); /* so that the end of the session hangs up */
+	close(ends[1]); /* only the driver holds it now, so the end of the session is a hang-up */
 	if (error < 0) {
 		close(ends[0]);
 		enable_sentence(trap, error, reason);
@@ -201,8 +205,8 @@ static int start_session(struct trap *trap, char *reason)
 	return state == KFDABI_RUNTIME_BUSY ? -EBUSY : -EPROTO;
 }
 
-/* Queues that were there before the session: through a suspend and a resume
- * once, so that their state is known (ENABLE was seen to leave them stopped). */
+/* Suspend and resume the queues that existed before the session once, so that their state is known:
+ * ENABLE was observed to leave such queues stopped. */
 static int settle_queues(struct trap *trap, struct trap_cost *cost, char *reason)
 {
 	struct trap_cost resumed;
@@ -232,23 +236,23 @@ static int has_ended(const struct trap *trap, char *reason)
 	return -ESRCH;
 }
 
-/* The owner of a session need not be the tracer any more since Linux 6.12.103, and a
- * process that nobody traces is not stopped by each of its signals, nor by us when we
- * hang. Which driver allows it no number tells (AMD's own is told apart by none): let
- * go, and ask. EPERM: stay attached. */
+/* Detach from the target if the driver allows calls of a session's owner that is no tracer (Linux
+ * 6.12.103 and later). An untraced process does not stop at each of its signals, and cannot be
+ * stuck in a stop because this process hangs. No version number shows which driver allows it
+ * (AMD's own driver has none for that), so detach and probe. On EPERM attach again. */
 static int try_without(struct trap *trap, char *reason)
 {
 	int error = tracer_detach(trap->pid);
 
 	if (error == -ETIMEDOUT)
-		return 0; /* it is traced still */
+		return 0; /* the target is still traced, which every driver accepts */
 	trap->seized = false;
 	if (error) {
 		snprintf(reason, KFD_REASON, "process %d has ended", (int)trap->pid);
 	} else if (trap_probe(trap) == -EPERM) {
 		error = tracer_seize(trap->pid, reason);
 		trap->seized = error == 0;
-		if (!error) /* is it still who it was? */
+		if (!error) /* while detached, the pid may have become another process's */
 			error = has_ended(trap, reason);
 	}
 	if (error)
@@ -258,7 +262,8 @@ static int try_without(struct trap *trap, char *reason)
 
 static int check_target(struct trap *trap, char *reason)
 {
-	/* Seized, so the pid stays; was it the right one? */
+	/* The target is seized, so its pid cannot be reused from here on. If the pidfd shows that
+	 * the process has ended, the pid had already been reused before. */
 	int error = has_ended(trap, reason);
 
 	if (error)

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A debug session on one process: how its compute queues are taken off the
- * GPU and given back (DBG_TRAP, KFD 1.13).
+ * Debug session on one process (the target): suspends the target's compute queues, so that the
+ * GPU preempts them, and resumes them. The interface is the ioctl DBG_TRAP of KFD 1.13 (Linux 6.5).
  *
- * The driver's rules that shape this (kfd_debug.c, kfd_chardev.c and
- * kfd_device_queue_manager.c of Linux 6.5 to 7.3; what real GPUs were seen to
- * do differently is covered too):
- * - A queue is born "new" and SUSPEND skips it, marked INVALID, until a
- *   snapshot has cleared that; it may become new a second time just after.
- * - There is no suspended process: a queue created later runs, so it is
- *   suspended by trap_collect().
- * - A failed suspend leaves queues flagged as suspended: RESUME clears that.
- * - ENABLE succeeds when nothing was armed; runtime state 1 alone counts.
- * - The target's RUNTIME_ENABLE waits for SEND_RUNTIME_EVENT while a session
- *   exists, so one is always posted ahead.
- * - Before Linux 6.12.103 the tracing thread alone may act; later the session's owner
- *   may, whether he traces or not. AMD's own driver: by version. So it is tried.
+ * Driver rules that this module depends on (kfd_debug.c, kfd_chardev.c and
+ * kfd_device_queue_manager.c of Linux 6.5 to 7.3). Deviations that were observed on real GPUs are
+ * handled, too.
+ * - A queue starts in the state "new". SUSPEND_QUEUES skips a new queue and marks it INVALID until
+ *   a queue snapshot has cleared that state. The queue can become new a second time just after.
+ * - Only queues are suspended, not a process. A queue that the target creates later runs, until
+ *   trap_collect() suspends it.
+ * - A failed suspend leaves queues flagged as suspended. RESUME_QUEUES clears the flag.
+ * - ENABLE succeeds even when no debugging was armed. Only runtime state 1 (enabled) in its result
+ *   means that the session works.
+ * - While a session exists, the target's RUNTIME_ENABLE waits for SEND_RUNTIME_EVENT. Therefore
+ *   one such event is always posted in advance.
+ * - Before Linux 6.12.103 only the thread that traces the target can make these calls. Later
+ *   kernels let the process that owns the session make them, whether it traces the target or not.
+ *   In AMD's own driver it depends on the version. trap_attach() therefore tries it.
  *
- * Threads: every call for one target from one thread for life (it may be its tracer),
- * but trap_pending. Times are CLOCK_MONOTONIC nanoseconds. No call allocates
- * but trap_create.
+ * Threads: all calls for one target must come from the same thread for the life of the struct trap,
+ * because that thread may be the tracer. Exception: trap_pending(). Only trap_create() allocates
+ * memory. Times are CLOCK_MONOTONIC nanoseconds.
  */
 #ifndef KFDSHIM_SCHEDULER_KFD_TRAP_H
 #define KFDSHIM_SCHEDULER_KFD_TRAP_H
@@ -34,26 +36,30 @@ struct trap;
 struct kfdabi_queue_snapshot;
 
 /*
- * What a suspend or a resume cost: entry into the driver, and from there to
- * the end of the last call that it took. entry_ns 0: no call was needed.
+ * Cost of one suspend or resume.
  *
- * Not all of that is the GPU's. DBG_TRAP holds the mutex of its target (target->mutex in
- * kfd_ioctl_set_debug_trap, kfd_chardev.c), and so waits for each other call of the target that
- * has it, such as an ALLOC_MEMORY_OF_GPU that pins pages; and GPUs are preempted one after the
- * other (the loop over p->pdds in suspend_queues, kfd_device_queue_manager.c). So after a suspend
- * that took longer than TRAP_QUICK_NS, or waited, the next one is preceded by a snapshot, which takes the same
- * mutex and touches no GPU: how long that waits is `waited_ns`, and not part of duration_ns.
+ * duration_ns is not only the time of the GPU, for two reasons. First, DBG_TRAP takes the mutex of
+ * its target (target->mutex in kfd_ioctl_set_debug_trap, kfd_chardev.c), so it waits for any other
+ * call of the target that holds this mutex, for example an ALLOC_MEMORY_OF_GPU that pins pages.
+ * Second, the driver preempts the GPUs of the target one after the other (the loop over p->pdds in
+ * suspend_queues, kfd_device_queue_manager.c).
+ *
+ * To measure the first part, trap_suspend() takes a queue snapshot before the suspend if the
+ * previous suspend took longer than TRAP_QUICK_NS or had to wait. A snapshot takes the same mutex
+ * and touches no GPU. Its duration is waited_ns, which is not part of duration_ns.
  */
-#define TRAP_QUICK_NS 10000000u
-#define TRAP_FREE_NS 1000000u /* a snapshot that took longer has waited */
+#define TRAP_QUICK_NS 10000000u /* 10 ms: limit of a quick suspend */
+#define TRAP_FREE_NS 1000000u /* 1 ms: a snapshot that takes this long had to wait for the mutex */
 struct trap_cost {
-	uint64_t entry_ns;
-	uint64_t duration_ns;
-	uint64_t waited_ns;
-	uint32_t gpus; /* of a suspend: on which a queue was to be suspended */
+	uint64_t entry_ns;    /* time of the first driver call; 0: no call was needed */
+	uint64_t duration_ns; /* from entry_ns to the end of the last driver call */
+	uint64_t waited_ns;   /* duration of the snapshot before a suspend; 0: no snapshot taken */
+	uint32_t gpus;	      /* GPUs with a queue that was to be suspended; resume: 0 */
 };
-/* What one GPU took of a suspend, at most; 0: the mutex was taken by other calls just then, so it
- * cannot be told. */
+/*
+ * Upper bound of the time that the suspend took on one GPU, in ns.
+ * Returns 0 if other calls of the target held the mutex, so that the time is not known.
+ */
 static inline uint64_t trap_gpu_ns(const struct trap_cost *cost)
 {
 	if (cost->waited_ns >= TRAP_FREE_NS)
@@ -61,85 +67,127 @@ static inline uint64_t trap_gpu_ns(const struct trap_cost *cost)
 	return cost->gpus > 1 ? cost->duration_ns / cost->gpus : cost->duration_ns;
 }
 
-/* pidfd stays the caller's, and open for the trap's life. NULL: no memory. */
+/*
+ * Allocates the state for a target. No session is opened yet.
+ *
+ * pidfd remains owned by the caller, which must keep it open until trap_destroy().
+ * Returns NULL if there is no memory.
+ */
 struct trap *trap_create(pid_t pid, int pidfd);
-/* Frees; a session that is still open stays the driver's to end. */
+/* Frees the state (NULL is allowed). Does not end an open session; that is left to the driver. */
 void trap_destroy(struct trap *trap);
 
 /*
- * Seizes the lead thread, opens the session, suspends and resumes once the queues that
- * are there (*settled: what that suspend cost), and lets go of the thread if the driver
- * obeys the owner of a session without. Call it only when the target has enabled its
- * runtime, or its RUNTIME_ENABLE would sleep. 0, or a negative errno with a sentence in
- * `reason`, and then nothing is left behind:
- * -EAGAIN, -EALREADY  somebody else traces it or has a session on it, perhaps a
- *                     predecessor that is dying
- * -EPERM              no right to trace it
- * -EBUSY              its GPU debugs another process (one a GPU, on parts that do not
- *                     debug by VMID), or has its global wave sync
- * -EIO                its queues could not be suspended
- * -ESRCH              it has ended, or does not use the device
+ * Opens a debug session on the target:
+ * 1. seizes the lead thread of the target (ptrace);
+ * 2. enables the session;
+ * 3. suspends and resumes all existing compute queues once, so that their state is known;
+ * 4. detaches from the thread if the driver accepts calls of a session's owner that is no tracer.
+ *
+ * The target must have enabled its runtime before this call, because its RUNTIME_ENABLE would
+ * otherwise sleep. kfd_fd: from kfd_device_open(), must stay open until trap_detach().
+ * *settled: cost of the suspend in step 3; zeros if the target has no compute queue.
+ *
+ * Returns 0, or a negative errno with a sentence in `reason`. On failure no session and no ptrace
+ * attachment remains.
+ * -EAGAIN, -EALREADY  another process traces the target or has a session on it (this can be a
+ *                     predecessor of the caller that is still exiting)
+ * -EPERM              no permission to trace the target
+ * -EBUSY              the target's GPU debugs another process (parts that do not debug by VMID
+ *                     allow one session per GPU), or the target uses global wave sync
+ * -EPROTO             the target's runtime is not enabled, or in an error state
+ * -ENODEV             the target sees a GPU older than gfx9
+ * -EIO                the first suspend or resume failed
+ * -ESRCH              the target has ended, or does not use /dev/kfd
+ * Errors of ptrace(2), pipe2(2) and the ioctl are passed on.
  */
 int trap_attach(struct trap *trap, int kfd_fd, struct trap_cost *settled,
 		char reason[static KFD_REASON]);
 
 /*
- * Looks, and leaves nothing behind: a session that is opened, asked for its snapshot and
- * ended at once, without a suspend, and without taking from any queue that it is new. The
- * runtime need not be enabled. How many queues there are, of which the first `max` are in
- * out[], newest first; or as trap_attach() fails. Not while the trap is attached.
+ * Takes one queue snapshot: opens a session, reads the snapshot and ends the session at once.
+ * Nothing is suspended, and the state "new" of queues is not cleared. The runtime of the target
+ * does not have to be enabled. Must not be called while the trap is attached.
+ *
+ * Returns the number of queues of the target; out[] holds the first `max` of them, newest first.
+ * Fails with the errors of trap_attach() and a sentence in `reason`.
  */
 int trap_look(struct trap *trap, int kfd_fd, struct kfdabi_queue_snapshot *out, uint32_t max,
 	      char reason[static KFD_REASON]);
 
-/* Ends the session, which resumes everything, and lets go of the target. */
+/* Resumes all queues, ends the session and detaches from the target. */
 void trap_detach(struct trap *trap);
 
-/* Readable: the target's runtime is turning on or off: trap_answer_runtime().
- * Hung up: the session has ended. Belongs to the trap; -1 without a session. */
+/*
+ * Returns the fd on which the driver reports events of the session, or -1 without a session. The
+ * fd belongs to the trap; the caller polls it only.
+ * Readable: the target's runtime is turning on or off; call trap_answer_runtime().
+ * Hang-up: the session has ended.
+ */
 int trap_events_fd(const struct trap *trap);
+/* Lets the target continue its RUNTIME_ENABLE or runtime disable, and posts the next runtime event
+ * in advance. */
 void trap_answer_runtime(struct trap *trap);
 
-/* Forwards the target's signals, if it is traced. -ESRCH: it has ended; of one that is
- * not traced the pidfd alone tells that. */
+/*
+ * Forwards a pending signal to the target, if this thread traces it.
+ * Returns 0, or -ESRCH if the traced target has ended. The end of a target that is not traced is
+ * visible by its pidfd only.
+ */
 int trap_serve(struct trap *trap);
-/* Is there a signal or the end to serve? For any thread. */
+/* Returns true if trap_serve() has a stop or the end of the target to handle. Any thread. */
 bool trap_pending(const struct trap *trap);
 
 /*
- * All compute queues (AQL and PM4), in one call of the shortest grace period.
- * 0, or a negative errno; call trap_resume() after that too. -EIO: the
- * firmware failed; -EBUSY: a queue cannot be suspended; -EPERM: the runtime
- * is not enabled any more.
+ * Suspends all compute queues (AQL and PM4) in one driver call with the shortest grace period.
+ *
+ * Returns 0 or a negative errno. After an error, trap_resume() must be called as well, because some
+ * queues may be suspended, or flagged so.
+ * -EIO    the firmware failed
+ * -EBUSY  a queue cannot be suspended
+ * -EPERM  the runtime is not enabled any more
  */
 int trap_suspend(struct trap *trap, struct trap_cost *cost);
-/* Did it fail because the process is ending, or because its session has ended, which resumes it? */
+/* Returns true if `error` of trap_suspend() means that the target is exiting, or that its session
+ * has ended (the driver then resumes the target). */
 bool trap_is_gone(struct trap *trap, int error);
 /*
- * From now on of the queues that are there only these are suspended, and none that comes
- * later, also not one that takes such an id: for who knows what he does, since a queue
- * that stands while its process' others run can make the process wait for ever. While
- * nothing is suspended. 0, or -ENOENT, and *missing is no compute queue of it: then all
- * are still meant.
+ * Restricts later suspends to the queues in ids[]. No other queue is suspended, nor any queue that
+ * is created later, even if it gets one of these ids again.
+ *
+ * Only for callers that know the target: a process can wait for ever if one of its queues is
+ * suspended while the others run. Must be called while nothing is suspended.
+ * Returns 0, the negative errno of the snapshot, or -ENOENT if *missing is no compute queue of the
+ * target. After an error there is no restriction.
  */
 int trap_choose(struct trap *trap, const uint32_t *ids, uint32_t count, uint32_t *missing);
-/* Of those that trap_suspend() has suspended the first `room` ids; how many there are. */
+/* Returns the number of queues that are suspended now, and writes the ids of the first `room`. */
 uint32_t trap_suspended(const struct trap *trap, uint32_t *ids, uint32_t room);
-/* Exactly what was suspended; 0 also if that is nothing, or if the session is
- * gone, for then the driver has done it. */
+/*
+ * Resumes exactly the queues that trap_suspend() or trap_collect() suspended.
+ * Returns 0 or a negative errno. Also 0 if nothing was suspended, or if the session or the target
+ * is gone, because the driver has resumed the queues then.
+ */
 int trap_resume(struct trap *trap, struct trap_cost *cost);
-/* After every creation or destruction of a queue by the target. 0, or what
- * kept a new queue of a suspended target from being suspended. */
+/*
+ * Learns the current queues, and suspends new ones if the target is suspended. Must be called after
+ * each creation or destruction of a queue by the target.
+ * Returns 0, or a negative errno if a new queue of a suspended target could not be suspended.
+ */
 int trap_collect(struct trap *trap);
 
 /*
- * For a target that announces nothing (no shim): from now on trap_events_fd() is
- * readable also after each creation of a queue, and trap_answer_events() is called
- * then instead of trap_answer_runtime(). 0 or a negative errno.
+ * For a target without the shim, which does not announce its queues: makes trap_events_fd()
+ * readable after each creation of a queue, too. From then on, the caller handles the fd by
+ * trap_answer_events() instead of trap_answer_runtime().
+ * Returns 0 or a negative errno.
  */
 int trap_watch_queues(struct trap *trap);
-/* Collects new queues, and answers for the runtime if it has turned on or off; then
- * *enabled says which. Result as of trap_collect(). */
+/*
+ * Does the work of trap_collect(). If the runtime has turned on or off, also lets the target
+ * continue as trap_answer_runtime() does, and writes the new state to *enabled.
+ * Returns the result of trap_collect().
+ */
 int trap_answer_events(struct trap *trap, bool *enabled);
 
 #endif

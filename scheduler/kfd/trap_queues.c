@@ -8,10 +8,10 @@
 #include "common/wait.h"
 #include "scheduler/kfd/trap.h"
 
-#define GRACE_SHORTEST 1u /* 0 means the default on some kernels */
-#define SUSPEND_TRIES 10
-#define HASTY_TRIES 4 /* without a pause */
-#define PAUSE_NS 100000
+#define GRACE_SHORTEST 1u /* shortest grace period; 0 means the default on some kernels */
+#define SUSPEND_TRIES 10  /* SUSPEND_QUEUES calls until a skipped queue is given up */
+#define HASTY_TRIES 4	  /* the first of these tries, made without a pause */
+#define PAUSE_NS 100000	  /* 100 us between the later tries */
 
 int trap_call(struct trap *trap, struct kfdabi_dbg_trap *args)
 {
@@ -76,7 +76,7 @@ int trap_learn_queues(struct trap *trap)
 		old = queue_by_id(trap->queues, trap->queue_count, s->queue_id);
 		fresh[count].id = s->queue_id;
 		fresh[count].gpu_id = s->gpu_id;
-		/* ids are used again at once: a new queue is not the one we knew */
+		/* The driver reuses ids at once: a new queue is not the known queue of that id. */
 		if (s->exception_status & new_bit)
 			old = NULL;
 		fresh[count].suspended = old && old->suspended;
@@ -94,7 +94,7 @@ static void enter(struct trap_cost *cost)
 		cost->entry_ns = clock_ns();
 }
 
-/* Is it meant to be suspended, and is not? */
+/* true: the queue still has to be suspended. */
 static bool is_due(const struct trap_queue *q)
 {
 	return !q->suspended && !q->spared;
@@ -115,8 +115,8 @@ static uint32_t gather(struct trap *trap, bool (*fits)(const struct trap_queue *
 	return n;
 }
 
-/* One SUSPEND of everything that is not suspended. 0, -EAGAIN: some were
- * skipped, or another negative errno. */
+/* One SUSPEND_QUEUES call for all queues that are not suspended yet.
+ * Returns 0, -EAGAIN if the driver skipped some, or another negative errno. */
 static int suspend_rest(struct trap *trap, struct trap_cost *cost)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_SUSPEND_QUEUES};
@@ -145,7 +145,8 @@ static int suspend_rest(struct trap *trap, struct trap_cost *cost)
 			result = -EIO;
 		else if (flags & KFDABI_QUEUE_INVALID && result == 0)
 			result = -EAGAIN;
-		/* after a failure of the firmware it stays flagged */
+		/* After a firmware failure (ERROR) the driver keeps the queue flagged as suspended,
+		 * so it needs a resume, too. */
 		q->suspended = flags & KFDABI_QUEUE_ERROR || !(flags & KFDABI_QUEUE_INVALID);
 	}
 	return result;
@@ -254,15 +255,16 @@ void trap_forget_suspended(struct trap *trap)
 		trap->queues[i].suspended = false;
 }
 
-/* RESUME was refused altogether: is there still something to resume? */
+/* RESUME_QUEUES failed as a whole. Returns 0 if the driver has resumed the queues itself, else the
+ * error. */
 static int resume_refused(struct trap *trap, int error)
 {
 	int session = trap_probe(trap);
 
 	if (error == -ESRCH || session == -EINVAL || session == -ESRCH ||
 	    (error == -EPERM && session == 0)) {
-		/* No process, no session, or a runtime that was turned off (the
-		 * driver answers EPERM then): each of these has resumed it. */
+		/* The process is gone, the session is gone, or the runtime was turned off (then the
+		 * driver returns EPERM). In each case the driver has resumed the queues. */
 		trap_forget_suspended(trap);
 		return 0;
 	}
@@ -290,7 +292,7 @@ static int resume_rest(struct trap *trap, struct trap_cost *cost)
 
 		if (!q->suspended)
 			continue;
-		/* only ERROR is a failure; INVALID is a queue that is gone */
+		/* Only ERROR is a failure. INVALID means that the queue no longer exists. */
 		q->suspended = trap->call[next++] & KFDABI_QUEUE_ERROR;
 		if (q->suspended)
 			result = -EIO;
@@ -316,8 +318,8 @@ int trap_collect(struct trap *trap)
 	struct trap_cost cost = {0};
 	int error;
 
-	/* A snapshot fails when the process or the session is ending, which is
-	 * told elsewhere; and SUSPEND takes another one where it needs it. */
+	/* Ignore a failed snapshot: it means that the process or the session is ending, which the
+	 * pidfd or trap_events_fd() reports. */
 	if (trap_learn_queues(trap) != 0 || !trap->held)
 		return 0;
 	error = suspend_all(trap, &cost);

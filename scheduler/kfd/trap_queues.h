@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the two halves of trap.h share: trap.c has the target and the session on it,
- * trap_queues.c its queues, which of them stand, and the driver's call that both use.
- * Threads: as in trap.h.
+ * Private part of trap.h, shared by its two source files. trap.c handles the target and the debug
+ * session on it. trap_queues.c keeps the list of the target's queues and their state, and makes the
+ * ioctl that both files use.
+ *
+ * Threads: as in trap.h. Ownership: a struct trap belongs to the caller of trap_create().
  */
 #ifndef KFDSHIM_SCHEDULER_KFD_TRAP_QUEUES_H
 #define KFDSHIM_SCHEDULER_KFD_TRAP_QUEUES_H
@@ -13,40 +15,47 @@
 
 #include "abi/kfd_abi.h"
 
+/* One compute queue of the target. */
 struct trap_queue {
 	uint32_t id, gpu_id;
-	bool suspended; /* or flagged so by a failure */
-	bool spared;	/* others were chosen */
+	bool suspended; /* suspended, or flagged so by a failed suspend */
+	bool spared;	/* not among the queues of trap_choose(), so never suspended */
 };
 
 struct trap {
 	pid_t pid;
-	int pidfd;
-	int kfd_fd;
-	int events_fd; /* -1: no session */
-	bool seized;
+	int pidfd;     /* owned by the caller of trap_create() */
+	int kfd_fd;    /* owned by the caller of trap_attach() */
+	int events_fd; /* owned; read end of the driver's event pipe; -1: no session */
+	bool seized;   /* this thread traces the target */
 
-	/* trap_queues.c's */
-	bool held;   /* the process is meant to be suspended */
-	bool chosen; /* of its queues, some */
-	bool slow;   /* the last suspend was not quick: the next is measured more closely */
-	uint32_t queue_count;
-	uint32_t new_queues; /* seen by snapshots, in total */
+	/* Used by trap_queues.c only. */
+	bool held;	      /* trap_suspend() was called, trap_resume() did not succeed yet */
+	bool chosen;	      /* trap_choose() restricts the queues to suspend */
+	bool slow;	      /* last suspend was not quick: measure the wait before the next */
+	uint32_t queue_count; /* entries of queues[] */
+	uint32_t new_queues;  /* new queues that snapshots have reported, in total */
 	struct trap_queue queues[KFDABI_QUEUE_ARRAY_MAX];
-	uint32_t call[KFDABI_QUEUE_ARRAY_MAX]; /* the driver writes into it */
+	uint32_t call[KFDABI_QUEUE_ARRAY_MAX]; /* queue ids of a call; the driver ORs in flags */
 	struct kfdabi_queue_snapshot snapshot[KFDABI_QUEUE_ARRAY_MAX];
 };
 
-/* DBG_TRAP on the target. The driver's result, which may be a number of queues, or a
- * negative errno. */
+/*
+ * Makes the ioctl DBG_TRAP for the target; repeats it on EINTR. args->pid is set here.
+ * Returns the driver's result (for some operations a number of queues) or a negative errno.
+ */
 int trap_call(struct trap *trap, struct kfdabi_dbg_trap *args);
-/* Is there a session? -EINVAL says no, and nothing else does. */
+/* Probes for a session by an empty queue snapshot. Only -EINVAL means that the target has no
+ * session; any other result does not. */
 int trap_probe(struct trap *trap);
 
-/* Learns which compute queues there are, and clears their being new. 0 or a negative
- * errno. */
+/*
+ * Reads the compute queues of the target into trap->queues and clears their state "new".
+ * Returns 0 or a negative errno.
+ */
 int trap_learn_queues(struct trap *trap);
-/* The driver has resumed all, or ended the session, which does that. */
+/* Marks all queues as not suspended, without a driver call. For use after the driver has resumed
+ * them itself, for example because the session ended. */
 void trap_forget_suspended(struct trap *trap);
 
 #endif

@@ -11,7 +11,8 @@
 #include "common/proc_file.h"
 #include "scheduler/observe/observe.h"
 
-/* A node of Kubernetes has many mounts; a container can make more than we want to read. */
+/* Limit of the bytes that are read: a Kubernetes node has many mounts, and a container could create
+ * any number of them. */
 #define TEXT_MAX (1u << 20)
 
 const char *container_engine_name(enum container_engine engine)
@@ -41,7 +42,8 @@ const char *container_clue_name(enum container_clue clue)
 	return (unsigned)clue < CONTAINER_CLUES ? names[clue] : "-";
 }
 
-/* At most TEXT_MAX of whole lines. NULL: it cannot be read. The caller frees. */
+/* Read at most TEXT_MAX bytes, cut after the last whole line. Closes f. Returns NULL if f is NULL
+ * or there is no memory; the caller frees the text. */
 static char *read_text(FILE *f)
 {
 	char *text = f ? malloc(TEXT_MAX + 1) : NULL, *end;
@@ -86,7 +88,7 @@ static bool by_mounts(pid_t pid, struct container *out)
 	return told;
 }
 
-/* A file of its root. */
+/* Open a file in the root directory of the process. */
 static FILE *open_its(pid_t pid, const char *file)
 {
 	struct proc_files files;
@@ -98,8 +100,8 @@ static FILE *open_its(pid_t pid, const char *file)
 	return fd < 0 ? NULL : fdopen(fd, "r");
 }
 
-/* Not by /.dockerenv: that is in every root that was made of an image of docker's, of a
- * virtual machine, too. */
+/* /.dockerenv is no evidence: every root file system made from a docker image has it, also that of
+ * a virtual machine. */
 static bool by_file(pid_t pid, struct container *out)
 {
 	char *text = read_text(open_its(pid, "/run/.containerenv"));
@@ -109,7 +111,8 @@ static bool by_file(pid_t pid, struct container *out)
 	return told;
 }
 
-/* Its `what` in /proc is another one than ours. false: not, or hidden from us. */
+/* Returns true if the link `what` in /proc/PID leads to another object than `ours`. Returns false
+ * if it does not, or if this user may not read it. */
 static bool differs(pid_t pid, const char *what, const char *ours)
 {
 	char path[64];
@@ -122,8 +125,8 @@ static bool differs(pid_t pid, const char *what, const char *ours)
 }
 
 /*
- * Mounts of its own alone make no container: systemd gives them to services, on the same
- * root. Nor does a root of its own (chroot).
+ * A mount namespace alone is no container, because systemd gives services one on the same root. Nor
+ * is a root directory alone (chroot). Both together are.
  */
 static bool by_namespaces(pid_t pid, unsigned depth)
 {

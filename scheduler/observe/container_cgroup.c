@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
-/* Containers as their engines name their cgroups. */
+/* Detects a container by the cgroup names that container engines use. */
 #include <limits.h>
 #include <string.h>
 
 #include "common/cgroup.h"
 #include "scheduler/observe/container.h"
 
-#define NAMES 64u /* of one path; the kernel allows more, and engines nest a few */
+#define NAMES 64u /* names of one path; the kernel allows more, but engines nest only a few */
 
 struct word {
 	const char *text;
 	enum container_engine engine;
 };
 
-/* What stands before the id in the name of a cgroup. */
+/* Prefixes of the id in the name of a cgroup. */
 static const struct word prefixes[] = {
 	{"docker-", CONTAINER_DOCKER},	    {"libpod-payload-", CONTAINER_PODMAN},
 	{"libpod-", CONTAINER_PODMAN},	    {"cri-containerd-", CONTAINER_CONTAINERD},
 	{"nerdctl-", CONTAINER_CONTAINERD}, {"crio-", CONTAINER_CRIO},
 };
 
-/* The cgroup above one that has nothing but an id for a name. Kubernetes' own say what
- * the pod is, but not which engine runs it. */
+/* Names of the parent of a cgroup whose name is the id only. Kubernetes' own parents are not here:
+ * they name the pod, but not the engine. */
 static const struct word parents[] = {
 	{"docker", CONTAINER_DOCKER},
 	{"default", CONTAINER_CONTAINERD},
@@ -33,7 +33,8 @@ static bool is_id(const char *text)
 	return strspn(text, "0123456789abcdef") == CGROUP_ID && !text[CGROUP_ID];
 }
 
-/* "docker-ID", and of a runtime that takes systemd's slices for folders "SLICE:docker:ID". */
+/* Parse "docker-ID", or "SLICE:docker:ID" from a runtime that gets systemd's notation but uses it
+ * as a plain directory name. */
 static bool prefixed(char *name, struct container *out)
 {
 	char *colon = strrchr(name, ':');
@@ -43,7 +44,7 @@ static bool prefixed(char *name, struct container *out)
 
 		*colon = '-';
 		if (before) {
-			*before = '\0'; /* the slice is left, which names the pod */
+			*before = '\0'; /* leaves the slice, which pod_of_name() needs */
 			name = before + 1;
 		}
 	}
@@ -79,7 +80,8 @@ static void of_name(char *name, const char *parent, struct container *out)
 			out->engine = parents[i].engine;
 }
 
-/* "podUID", "kubepods-burstable-podUID.slice": there with '_' for the '-' of the uid. */
+/* Parse "podUID" or "kubepods-burstable-podUID.slice". In the latter the uid has '_' in place of
+ * '-'. */
 static void pod_of_name(char *name, struct container *out)
 {
 	const char *at = strncmp(name, "pod", 3) == 0 ? name : strstr(name, "-pod");
@@ -99,7 +101,8 @@ static void pod_of_name(char *name, struct container *out)
 			*c = '-';
 }
 
-/* Cuts the path into its names. */
+/* Parse one cgroup path, from its last name to its first, so that the innermost container is found.
+ * Modifies the path. */
 static bool of_path(char *path, struct container *out)
 {
 	char *names[NAMES], *rest = path, *name;
@@ -138,7 +141,8 @@ bool container_of_cgroup(const char *text, struct container *out)
 			continue;
 		memcpy(path, at, length);
 		path[length] = '\0';
-		/* Controllers may differ; the first that says whose it is has it. */
+		/* The paths of the controllers can differ. The first path that names an engine is
+		 * used. */
 		if (of_path(path, &found) &&
 		    (out->engine == CONTAINER_NONE || out->engine == CONTAINER_UNKNOWN))
 			*out = found;

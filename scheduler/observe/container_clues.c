@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-/* What engines leave in a container, for where its cgroup cannot be seen. */
+/* Detects a container by the mounts and files that engines create in it, for processes whose cgroup
+ * is not visible. */
 #include <string.h>
 
 #include "common/cgroup.h"
 #include "common/plain_text.h"
 #include "scheduler/observe/container.h"
 
-/* Ids as they stand in the mounts over one container's /etc and /run. */
+/* Ids found in the mounts over a container's /etc and /run. */
 struct clues {
-	char docker[CONTAINER_ID_MAX];	/* its own, or the one whose network it shares */
-	char storage[CONTAINER_ID_MAX]; /* podman's likewise; CRI-O's is the pod's */
-	char own[CONTAINER_ID_MAX];	/* podman's own */
-	char nerdctl[CONTAINER_ID_MAX];
-	bool sandbox; /* containerd's for a pod, which has an id of its own */
+	char docker[CONTAINER_ID_MAX];	/* the container, or the one whose network it uses */
+	char storage[CONTAINER_ID_MAX]; /* podman: likewise; CRI-O: id of the pod */
+	char own[CONTAINER_ID_MAX];	/* podman: always the container itself */
+	char nerdctl[CONTAINER_ID_MAX]; /* id in the path of nerdctl's hosts file */
+	bool sandbox; /* containerd: directory of the pod, whose id differs from its containers' */
 	char pod_uid[sizeof(((struct container *)NULL)->pod_uid)];
 };
 
@@ -24,7 +25,8 @@ static void copy_id(char out[static CONTAINER_ID_MAX], const char *text, size_t 
 	out[CGROUP_ID] = '\0';
 }
 
-/* What stands between `before` and `behind`, which ends the path. NULL: not that. */
+/* Returns the part of the path between the last `before` and `behind`, which must end the path, and
+ * its length. Returns NULL if the path has no such part. */
 static const char *between(const char *path, const char *before, const char *behind, size_t *length)
 {
 	const char *at = NULL, *end = path + strlen(path) - strlen(behind);
@@ -53,7 +55,7 @@ static void over_etc(struct clues *clues, const char *root, const char *file)
 		clues->sandbox = true;
 		return;
 	}
-	/* .../etchosts/NAMESPACE/ID/hosts */
+	/* nerdctl: .../etchosts/NAMESPACE/ID/hosts */
 	if ((at = between(root, "/etchosts/", file, &n)) && (slash = memchr(at, '/', n))) {
 		copy_id(clues->nerdctl, slash + 1, (size_t)(at + n - slash - 1));
 		return;
@@ -82,8 +84,8 @@ static void read_mount(struct clues *clues, const char *root, const char *point)
 }
 
 /*
- * Containers of a pod share what is mounted there, so in a pod an id is the pod's and not
- * the container's.
+ * Choose engine and id from the clues. The containers of a pod share these mounts, so an id found
+ * in a pod is that of the pod, not of the container, and is dropped.
  */
 static bool decide(const struct clues *clues, struct container *out)
 {
@@ -117,7 +119,7 @@ bool container_of_mounts(char *text, struct container *out)
 
 	*out = (struct container){0};
 	while ((line = strsep(&text, "\n"))) {
-		/* id parent device ROOT POINT ... */
+		/* mountinfo (proc_pid_mountinfo(5)): id parent device ROOT POINT ... */
 		char *field[5];
 		size_t n = 0;
 
@@ -129,7 +131,7 @@ bool container_of_mounts(char *text, struct container *out)
 	return decide(&clues, out);
 }
 
-/* KEY="VALUE" */
+/* Parse a line KEY="VALUE". */
 static bool value_of(const char *line, const char *key, char *out, size_t size)
 {
 	size_t length = strlen(key), n;

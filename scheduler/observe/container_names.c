@@ -22,7 +22,7 @@ struct answer {
 struct container_names {
 	struct answer *answer;
 	size_t count;
-	int failed[TOOLS]; /* 0, or what the tool failed with last */
+	int failed[TOOLS]; /* last error of each tool; 0: none */
 	char problem[256];
 };
 
@@ -66,7 +66,7 @@ static enum tool tool_of(const struct container *container)
 	}
 }
 
-/* docker's begins with a slash. */
+/* Check the output of a tool and copy the name. docker puts a slash in front of it. */
 static int take_name(const char *text, char out[static CONTAINER_NAME_MAX])
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -113,7 +113,8 @@ static const struct answer *find(struct container_names *names, enum tool tool, 
 	answer += names->count++;
 	*answer = (struct answer){0};
 	snprintf(answer->id, sizeof(answer->id), "%s", id);
-	/* One that hangs is not waited for again, for each of many containers. */
+	/* Do not run a missing or hanging tool again, so that many containers do not cost a timeout
+	 * each. */
 	if (names->failed[tool] == -ENOENT || names->failed[tool] == -ETIMEDOUT)
 		answer->error = names->failed[tool];
 	else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A container engine's command, for as long as one may wait for it. */
+/* Runs the command of a container engine, with a timeout. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 #define VARIABLES 4096u
 #define NAP_NS 2000000u
 
-/* Ours without what was preloaded for us. */
+/* Copy the environment without LD_PRELOAD, so that the command does not load the shim. */
 static void environment(char **out)
 {
 	size_t n = 0;
@@ -28,7 +28,8 @@ static void environment(char **out)
 	out[n] = NULL;
 }
 
-/* A process group of its own, so that none of it stays; signals as they are by default. */
+/* Start the command in a process group of its own, so that all of its processes can be killed, with
+ * default signal handling. */
 static int start(const char *const *argv, int output, pid_t *pid)
 {
 	static char *variables[VARIABLES];
@@ -56,7 +57,7 @@ static int start(const char *const *argv, int output, pid_t *pid)
 	return -error;
 }
 
-/* Until it closes its end. */
+/* Read the output until the command closes it. */
 static int take(int from, char *out, size_t size, uint64_t deadline)
 {
 	struct pollfd fd = {.fd = from, .events = POLLIN};
@@ -109,7 +110,7 @@ int container_names_run(const char *const *argv, char *out, size_t size, unsigne
 		error = take(pipes[0], out, size, deadline);
 		if (!error)
 			error = await(pid, deadline);
-		/* It is not waited for yet, so the number is its group's. */
+		/* The child has not been reaped yet, so its pid still names its process group. */
 		kill(-pid, SIGKILL);
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 			;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* debugfs kfd/hqds: by node and XCC the hardware slots, and behind each its registers. */
+/* Parses debugfs kfd/hqds: for each node and XCC the hardware slots, each followed by its
+ * registers. */
 #include <errno.h>
 #include <string.h>
 
@@ -15,12 +16,12 @@ struct hqds {
 		    const struct topology_gpu *gpu);
 	void *arg;
 	char *why;
-	int unknown; /* -EOPNOTSUPP: the words of a node's slots are, as `why` says */
+	int unknown; /* -EOPNOTSUPP: a node's register layout is not known, see `why` */
 	bool in_node;
 	uint32_t gpu_id;
-	const struct topology_gpu *gpu; /* NULL: its words are not known */
+	const struct topology_gpu *gpu; /* of gpu_id; NULL: its register layout is not known */
 
-	/* The slot whose registers are being read. */
+	/* The slot whose registers are being read; line: its heading, words: registers so far. */
 	enum kind kind;
 	struct debugfs_slot slot;
 	size_t line;
@@ -120,7 +121,8 @@ static int take_head(struct hqds *h, const struct lines *lines)
 	return 0;
 }
 
-/* Registers are told one after the other; each gap between them begins a row. */
+/* The registers of a slot follow each other in the rows. A gap in the register numbers starts a new
+ * row, so a row can be short; the offsets of the rows are not needed. */
 static int take_row(struct hqds *h, const struct lines *lines, const uint32_t *row, unsigned n)
 {
 	if (h->kind == NO_SLOT)
@@ -184,7 +186,7 @@ int debugfs_slots(const struct debugfs_text *text,
 
 struct rings {
 	struct observe_list *out;
-	size_t node_first; /* of the GPU that is being told */
+	size_t node_first; /* first entry of the current GPU in `out` */
 	uint32_t gpu_id;
 	bool no_memory;
 };
@@ -205,6 +207,8 @@ static void describe(struct observe_queue *queue, const struct debugfs_slot *slo
 	}
 }
 
+/* Doorbell and ring address together identify a queue: the same ring address can occur in two
+ * processes. */
 static bool is_ring(const struct observe_queue *queue, const struct debugfs_slot *slot)
 {
 	return queue->gpu_id == slot->gpu_id &&

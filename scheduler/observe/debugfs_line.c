@@ -64,7 +64,7 @@ unsigned line_row(const struct lines *lines, uint32_t *offset, uint32_t words[LI
 	return at == end ? n : 0;
 }
 
-/* false: no number, or one that is too large. */
+/* Returns false if there is no number, or if it does not fit 32 bits. */
 static bool number(const char **at, const char *end, unsigned base, uint32_t *out)
 {
 	uint64_t value = 0;

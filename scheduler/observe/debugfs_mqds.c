@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* debugfs kfd/mqds: by process its queues, and behind each its descriptors' words. */
+/* Parses debugfs kfd/mqds: for each process its queues, each followed by the words of its MQDs. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,22 +12,23 @@ struct mqds {
 	const struct debugfs_text *text;
 	struct observe_list *out;
 	char *why;
-	bool mine, found; /* this process is the one that was asked for; it was there */
-	uint32_t pasid;	  /* 0: not told */
-	int unknown;	  /* -EOPNOTSUPP: the words of a queue are, as `why` says */
-	bool broken;	  /* the text is, as `why` says */
+	/* mine: the current lines belong to the requested process. found: the text has it. */
+	bool mine, found;
+	uint32_t pasid; /* 0: not reported */
+	int unknown;	/* -EOPNOTSUPP: the layout of a queue's MQDs is not known, see `why` */
+	bool broken;	/* the text has an error, see `why` */
 
-	/* The queue whose descriptors are being read. */
+	/* The queue whose MQDs are being read. */
 	enum kind kind;
 	uint32_t gpu_id;
-	const struct topology_gpu *gpu; /* NULL: its words are not known */
-	unsigned dumps;			/* descriptors that are whole */
-	size_t line;			/* where the next one begins, */
-	unsigned words;			/* and what there is of it */
-	uint32_t now[MQD_WORDS];
-	uint32_t first[MQD_WORDS];
-	bool masked; /* some CU is not in its mask, */
-	uint64_t cus;
+	const struct topology_gpu *gpu; /* NULL: the layout of its MQDs is not known */
+	unsigned dumps;			/* complete MQDs so far */
+	size_t line;			/* line in which the current MQD begins */
+	unsigned words;			/* words of the current MQD so far */
+	uint32_t now[MQD_WORDS];	/* the current MQD */
+	uint32_t first[MQD_WORDS];	/* the first MQD of the queue */
+	bool masked;			/* a CU mask excludes at least one CU */
+	uint64_t cus;			/* bits set in the CU masks */
 };
 
 static unsigned whole_dump(const struct mqds *m)
@@ -35,7 +36,7 @@ static unsigned whole_dump(const struct mqds *m)
 	return m->kind == COMPUTE_QUEUE ? MQD_WORDS : SDMA_WORDS;
 }
 
-/* Each XCC's descriptor has its own part of the mask. */
+/* Add up the CU masks: the MQD of each XCC has its own part of the queue's mask. */
 static void count_cus(struct mqds *m)
 {
 	static const uint8_t engines[] = {MQD_SE0, MQD_SE1,	MQD_SE2,     MQD_SE3,
@@ -100,8 +101,9 @@ static int add_queue(struct mqds *m)
 		compute_queue(m, queue);
 	else if (m->gpu)
 		words_sdma(queue, m->first, m->gpu, m->first[SDMA_ENGINE], OBSERVE_MQD);
-	/* An SDMA queue has one. Behind a compute queue's the driver dumps it, and what lies
-	 * behind it in memory, once for each XCC (it does not set the number back). */
+	/* An SDMA queue has one MQD, even if there are several dumps: after a compute queue, the
+	 * driver does not reset its count of XCCs, and dumps the MQD and the memory behind it once
+	 * for each XCC. */
 	if (!m->broken)
 		observe_set(queue, OBSERVE_MQDS, compute ? m->dumps : 1, OBSERVE_MQD);
 	return 0;
@@ -157,7 +159,8 @@ static int take_row(struct mqds *m, const struct lines *lines, uint32_t offset, 
 	return 0;
 }
 
-/* Of a debugger on old kernels, and what should not be. */
+/* Returns true for the heading of a queue that is not reported: the debugger's queue (DIQ) on old
+ * kernels, and queues of a type that the driver does not know. */
 static bool is_other_queue(const struct lines *lines)
 {
 	static const char *const others[] = {
@@ -181,7 +184,8 @@ static bool begins_process(struct mqds *m, const struct lines *lines, pid_t pid)
 		return false;
 	m->mine = numbers[0] == (uint32_t)pid;
 	m->found |= m->mine;
-	/* Linux 6.14 put the pid where the pasid was, and later made it decimal. */
+	/* Linux 6.14 prints the pid in place of the PASID, and later kernels in decimal. In both
+	 * cases the PASID is not known. */
 	m->pasid = hex && numbers[1] != numbers[0] ? numbers[1] : 0;
 	return true;
 }
@@ -204,8 +208,8 @@ static int take_head(struct mqds *m, const struct lines *lines, pid_t pid)
 	return 0;
 }
 
-/* In what is of another process only the next one's first line is looked for: it may be
- * megabytes. */
+/* Skip the lines of other processes quickly, because these can be megabytes: only a heading of a
+ * process is parsed there. */
 static int take_line(struct mqds *m, const struct lines *lines, pid_t pid)
 {
 	uint32_t offset, row[LINE_WORDS];

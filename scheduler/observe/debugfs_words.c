@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#define RING_SHIFT_MAX 40u /* what is larger is no ring */
+#define RING_SHIFT_MAX 40u /* log2 of the dwords; a larger value is no ring size */
 
 bool words_known(const struct topology_gpu *gpu)
 {
@@ -26,14 +26,15 @@ static void set_ring(struct observe_queue *queue, uint64_t base, unsigned log2_d
 		observe_set(queue, OBSERVE_RING_BYTES, 4ull << log2_dw, source);
 }
 
-/* The driver's map of priorities to those of pipes. */
+/* The driver's mapping of queue priorities to the three pipe priorities. */
 static uint32_t pipe_of(uint32_t priority)
 {
 	return priority < 7 ? 0 : priority < 11 ? 1 : 2;
 }
 
-/* Linux 7.2 ceased to write the queue's own priority, so 0 may mean that; what the pipe
- * has is only one of three classes. */
+/* From Linux 7.2 on the driver does not write the queue's priority, so 0 can mean that it is not
+ * known. The pipe priority alone is not reported, because it has three classes only; it must match
+ * the queue's priority. */
 void words_priority(struct observe_queue *queue, const uint32_t *hqd, bool zero_is_told,
 		    enum observe_source source)
 {

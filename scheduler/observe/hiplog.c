@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What is left of a line. */
+/* The part of a line that is not parsed yet. */
 struct rest {
 	const char *at, *end;
 };
@@ -29,7 +29,7 @@ static void skip_blanks(struct rest *rest)
 		rest->at++;
 }
 
-/* Goes behind the first such word. */
+/* Skip everything up to and including the first occurrence of the word. */
 static bool skip_to(struct rest *rest, const char *word, size_t length)
 {
 	const char *found = memmem(rest->at, (size_t)(rest->end - rest->at), word, length);
@@ -40,7 +40,8 @@ static bool skip_to(struct rest *rest, const char *word, size_t length)
 	return true;
 }
 
-/* A number of more digits is none: it would not fit, and JSON could not carry it. */
+/* Maximum numbers of digits. A longer number is refused: it might not fit 64 bits, or the
+ * signed integers of JSON. */
 #define DECIMAL_DIGITS 18
 #define HEX_DIGITS 16
 
@@ -59,7 +60,7 @@ static bool decimal(struct rest *rest, uint64_t *out)
 	return true;
 }
 
-/* The value of a digit, and 1 more; 0: it is none. */
+/* Value of each hexadecimal digit plus 1; 0: no digit. */
 static const unsigned char hex_digit[256] = {
 	['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,
 	['6'] = 7,  ['7'] = 8,	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
@@ -87,7 +88,7 @@ static bool hex(struct rest *rest, uint64_t *out)
 	return take(rest, WORD("0x")) && hex_digits(rest, out);
 }
 
-/* An address; 0 is what a runtime prints for one that it does not have. */
+/* Read an address. 0 is ignored: the runtime prints it if it has no address. */
 static void address(struct rest *rest, uint64_t *out, unsigned *has, unsigned bit)
 {
 	uint64_t value;
@@ -104,7 +105,7 @@ static void number(struct rest *rest, uint64_t *out, unsigned *has, unsigned bit
 		*has |= bit;
 }
 
-/* ":LEVEL:FILE  :LINE: TIME us: ", of which the rest may be the message at once. */
+/* Parse the prefix ":LEVEL:FILE  :LINE: TIME us: ". The message can follow it directly. */
 static bool prefix(struct rest *rest, struct hiplog_record *out)
 {
 	const char *colon;
@@ -129,8 +130,9 @@ static bool prefix(struct rest *rest, struct hiplog_record *out)
 	return take(rest, WORD(": ")) && decimal(rest, &out->us) && take(rest, WORD(" us: "));
 }
 
-/* "[pid:7     tid:0x7f00]", "[pid:7 tid: 0x7f00]", "7    : [tid:0x7f00]", or nothing.
- * true: the first of them, which tells 5.7 and later from what was before. */
+/* Parse "[pid:7     tid:0x7f00]", "[pid:7 tid: 0x7f00]", "7    : [tid:0x7f00]", or nothing. Returns
+ * true for the forms that start with "[pid:": HIP 5.7 and later write these, older versions do
+ * not. */
 static bool who(struct rest *rest, struct hiplog_record *out)
 {
 	struct rest at = *rest;
@@ -156,7 +158,8 @@ static bool who(struct rest *rest, struct hiplog_record *out)
 	return bracket;
 }
 
-/* The runtime colours the names of functions, and so may whoever kept the log. */
+/* Skip blanks and terminal colour sequences: the runtime colours function names, and the program
+ * that stored the log may have added colours, too. */
 static void skip_colours(struct rest *rest)
 {
 	for (;;) {
@@ -173,7 +176,7 @@ static void skip_colours(struct rest *rest)
 	}
 }
 
-/* Up to the first of `stop`, at most; false: it is not there. */
+/* Take the text up to the first `stop` character as a name. Returns false if there is none. */
 static bool name_until(struct rest *rest, struct hiplog_text *name, char stop)
 {
 	const char *end = memchr(rest->at, stop, (size_t)(rest->end - rest->at));
@@ -185,7 +188,7 @@ static bool name_until(struct rest *rest, struct hiplog_text *name, char stop)
 	return true;
 }
 
-/* rptr and wptr stand at the end of a long line. */
+/* Read rptr and wptr. They are at the end of a long line, so it is searched from its end. */
 static void pointers(struct rest *rest, struct hiplog_record *out)
 {
 	const char *at = rest->end;
@@ -207,7 +210,8 @@ static void pointers(struct rest *rest, struct hiplog_record *out)
 	}
 }
 
-/* "[SWq=0x.., ]HWq=0x..[, id=1], Dispatch Header = 0x.. (...)...[, rptr=1, wptr=2]" */
+/* Parse "[SWq=0x.., ]HWq=0x..[, id=1], Dispatch Header = 0x.. (...)...[, rptr=1, wptr=2]".
+ * bracket: result of who(). */
 static void packet(struct rest *rest, struct hiplog_record *out, bool bracket)
 {
 	struct rest at = *rest;
@@ -219,11 +223,11 @@ static void packet(struct rest *rest, struct hiplog_record *out, bool bracket)
 		return;
 	address(&at, &out->hwq, &out->has, HIPLOG_HAS_HWQ);
 
-	/* The word in front of " Header = " is its kind; more fields may stand before. */
+	/* The word in front of " Header = " is the kind of packet. More fields can precede it. */
 	struct rest fields = at;
 
 	if (!skip_to(&at, WORD(" Header = "))) {
-		/* Cut, so what it is about is not sure. */
+		/* The line is cut, so the kind is not known: drop the fields again. */
 		out->has &= HIPLOG_HAS_PID | HIPLOG_HAS_THREAD;
 		return;
 	}
@@ -240,7 +244,8 @@ static void packet(struct rest *rest, struct hiplog_record *out, bool bracket)
 
 	struct rest kind = {word, end};
 
-	/* 5.7 to 6.1 have no SWq=, and print the ring but for one kind of barrier. */
+	/* Decide whether HWq= is the ring or the hsa_queue_t. It is the ring if there is SWq=. HIP
+	 * 5.7 to 6.1 have no SWq= and print the ring, except for BarrierValue packets. */
 	if (out->has & HIPLOG_HAS_HWQ &&
 	    (both || (bracket && !begins(&kind, WORD("BarrierValue"))))) {
 		out->ring = out->hwq;
@@ -254,7 +259,7 @@ static void packet(struct rest *rest, struct hiplog_record *out, bool bracket)
 		out->kind = HIPLOG_PACKET;
 }
 
-/* "... with size 4096 with priority 1, cooperative: 0" */
+/* Parse "... with size 4096 with priority 1, cooperative: 0". */
 static void created(struct rest *rest, struct hiplog_record *out)
 {
 	uint64_t cooperative;
@@ -270,7 +275,7 @@ static void created(struct rest *rest, struct hiplog_record *out)
 	}
 }
 
-/* "[space]0x7f00 (2)" */
+/* Parse "[space]0x7f00 (2)": hardware queue and number of streams. */
 static void references(struct rest *rest, struct hiplog_record *out, enum hiplog_kind kind)
 {
 	skip_blanks(rest);
@@ -301,8 +306,8 @@ static void pool(struct rest *rest, struct hiplog_record *out)
 	out->kind = HIPLOG_POOL;
 }
 
-/* "HSA [Async ]Copy ... completion_signal=": the lines of one copy that have no signal
- * tell how it is done. */
+/* Parse "HSA [Async ]Copy ... completion_signal=". Other lines about the same copy have no signal;
+ * they only describe how it is done, and are not counted as a copy. */
 static void copy(struct rest *rest, struct hiplog_record *out)
 {
 	struct rest at = *rest;
@@ -327,7 +332,7 @@ static void aborted(struct rest *rest, struct hiplog_record *out)
 	out->name = (struct hiplog_text){rest->at, (size_t)(rest->end - rest->at)};
 }
 
-/* "hipMalloc ( ... )", "hipMalloc: Returned hipSuccess : ...: duration: 18 us" */
+/* Parse "hipMalloc ( ... )" or "hipMalloc: Returned hipSuccess : ...: duration: 18 us". */
 static void function(struct rest *rest, struct hiplog_record *out)
 {
 	const char *at = rest->at;
@@ -393,7 +398,8 @@ static void read_s(struct rest *rest, struct hiplog_record *out, bool bracket)
 	}
 }
 
-/* What the message says. Most begin with a word of their own. */
+/* Parse the message. Its first letter selects the candidates, because most kinds start with a word
+ * of their own. */
 static void message(struct rest *rest, struct hiplog_record *out, bool bracket)
 {
 	if (rest->at == rest->end)
@@ -463,7 +469,7 @@ bool hiplog_parse(const char *line, size_t bytes, struct hiplog_record *out)
 
 	while (rest.end > rest.at && (rest.end[-1] == '\r' || rest.end[-1] == '\n'))
 		rest.end--;
-	/* The first prefix that is whole: what stands before it is somebody else's. */
+	/* Find the first complete prefix of HIP. Text in front of it is from another program. */
 	for (;;) {
 		struct rest found = rest;
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One line of the log that HIP writes with AMD_LOG_LEVEL 3 to 5 (docs/formats.md).
+ * Parser for one line of the log that HIP writes with AMD_LOG_LEVEL 3 to 5 (docs/formats.md).
  *
- * Versions differ, and nothing in a log says which one wrote it, so fields are found by
- * their names, wherever they stand, and what a line does not say is not there:
+ * The format differs between versions of HIP, and a log does not contain its version. So fields are
+ * found by their names, at any position, and a field that a line does not have is absent from the
+ * record. What the versions write:
  *
  *                   HIP 5.2          6.1           6.2           6.4            7.2
  *   pid and thread  every line       every line    every line    level 4 up     level 4 up
@@ -16,8 +17,8 @@
  * Sources: ROCm CLR, rocclr/utils/debug.cpp (the prefix), device/rocm/rocdevice.cpp,
  * rocvirtual.cpp, rocblit.cpp; real logs in tests/system/cli/logs.
  *
- * Pure, allocates nothing, reads nothing beyond the line. Threads: any. The texts of a
- * record point into the line; control characters in them are as the line has them.
+ * Pure; allocates nothing and reads nothing beyond the line. Threads: any. The texts of a record
+ * point into the line. Control characters in them are not removed.
  */
 #ifndef KFDSHIM_OBSERVE_HIPLOG_H
 #define KFDSHIM_OBSERVE_HIPLOG_H
@@ -27,24 +28,24 @@
 #include <stdint.h>
 
 enum hiplog_kind {
-	HIPLOG_OTHER,	 /* a line of the log, of which only the prefix is read */
-	HIPLOG_CREATED,	 /* a hardware queue: packets, priority, cooperative */
-	HIPLOG_ACQUIRED, /* a stream got it: references */
-	HIPLOG_RELEASED, /* a stream left it: references */
-	HIPLOG_DELETED,
-	HIPLOG_ABORTED,	 /* the runtime reports an error of the queue: name is the error */
-	HIPLOG_POOL,	 /* queues of one device before the next one: pool */
-	HIPLOG_DISPATCH, /* a packet that starts a kernel */
-	HIPLOG_BARRIER,	 /* a barrier packet */
-	HIPLOG_PACKET,	 /* another one: name is what the log calls it */
-	HIPLOG_KERNEL,	 /* name is the kernel that this thread dispatches next */
-	HIPLOG_COPY,	 /* a copy that is left to the HSA runtime */
-	HIPLOG_CALL,	 /* name is a HIP function that begins */
-	HIPLOG_RETURN,	 /* name is one that ends; result, and duration if it is told */
+	HIPLOG_OTHER,	 /* any other line of the log; only its prefix is parsed */
+	HIPLOG_CREATED,	 /* hardware queue created; has packets, priority, cooperative */
+	HIPLOG_ACQUIRED, /* hardware queue assigned to a stream; has references */
+	HIPLOG_RELEASED, /* hardware queue released by a stream; has references */
+	HIPLOG_DELETED,	 /* hardware queue deleted */
+	HIPLOG_ABORTED,	 /* error of a queue, reported by the runtime; name: the error */
+	HIPLOG_POOL,	 /* number of queues of a device, before it creates one more; has pool */
+	HIPLOG_DISPATCH, /* packet that starts a kernel */
+	HIPLOG_BARRIER,	 /* barrier packet */
+	HIPLOG_PACKET,	 /* another packet; name: its kind as written in the log */
+	HIPLOG_KERNEL,	 /* name: the kernel that this thread dispatches next */
+	HIPLOG_COPY,	 /* copy that is done by the HSA runtime */
+	HIPLOG_CALL,	 /* begin of a HIP function; name: the function */
+	HIPLOG_RETURN,	 /* end of a HIP function; has name, result, and duration in some logs */
 	HIPLOG_KINDS
 };
 
-/* What a record has besides its kind. */
+/* Bits of hiplog_record.has: the fields that are valid. */
 #define HIPLOG_HAS_PID (1u << 0)
 #define HIPLOG_HAS_THREAD (1u << 1)
 #define HIPLOG_HAS_HSA_QUEUE (1u << 2)
@@ -72,41 +73,42 @@ struct hiplog_record {
 	enum hiplog_kind kind;
 	unsigned has;
 	unsigned level;
-	uint64_t us;	 /* CLOCK_MONOTONIC of the machine that wrote it */
-	uint64_t pid;	 /* as the process saw itself: in its own pid namespace */
-	uint64_t thread; /* its pthread_t: no thread id of the kernel, and one process' own */
-	struct hiplog_text before; /* in the line, but not of this log */
-	struct hiplog_text file;   /* of the runtime's source */
+	uint64_t us;	 /* CLOCK_MONOTONIC of the machine that wrote the log, us */
+	uint64_t pid;	 /* pid in the process's own pid namespace */
+	uint64_t thread; /* pthread_t of the thread: unique in its process, no kernel thread id */
+	struct hiplog_text before; /* text in front of the log's prefix */
+	struct hiplog_text file;   /* source file of the runtime */
 	struct hiplog_text message;
 	struct hiplog_text name;
 	struct hiplog_text result;
 	uint64_t hsa_queue; /* address of the hsa_queue_t */
-	uint64_t ring;	    /* address of its ring */
-	uint64_t hwq;	    /* one of the two; which one is the version's choice */
-	uint64_t hsa_id;    /* the HSA runtime's number of the queue; not KFD's */
-	/* In packets. wptr is the index of this very packet: the queue's own write pointer
-	 * is one more from then on. Of both, HIP prints the low 32 bits. */
+	uint64_t ring;	    /* address of the queue's ring buffer */
+	uint64_t hwq;	    /* either hsa_queue or ring: it depends on the version which */
+	uint64_t hsa_id;    /* the HSA runtime's id of the queue, not KFD's */
+	/* In packets, low 32 bits only. wptr is the index of this packet, so the write pointer of
+	 * the queue is wptr + 1 after it. */
 	uint64_t rptr, wptr;
-	uint64_t packets;    /* that fit in the ring */
+	uint64_t packets;    /* size of the ring, in packets */
 	uint64_t priority;   /* hsa_amd_queue_priority_t: 0 low, 1 normal, 2 high */
-	uint64_t references; /* streams that share the queue, after this line */
-	uint64_t bytes;	     /* of a copy */
-	uint64_t engines;    /* mask of the SDMA engine that was chosen; 0: by the runtime */
+	uint64_t references; /* streams that share the queue after this line */
+	uint64_t bytes;	     /* size of a copy */
+	uint64_t engines;    /* mask of the chosen SDMA engine; 0: the runtime chooses */
 	uint64_t duration_us;
 	uint64_t pool[HIPLOG_POOL_SIZES];
 	bool cooperative;
 };
 
-/* The longest line that HIP writes is a prefix and 4095 characters. What is beyond this
- * need not be handed over. */
+/* Bytes of a line that are enough for hiplog_parse(). HIP writes at most a prefix and 4095
+ * characters; the rest of a longer line can be cut. */
 #define HIPLOG_LINE_MAX 8192u
 
 /*
- * Reads one line, without its newline. A text before it (another program's, a container's
- * or a job's prefix) is skipped. false: it is no line of such a log, and *out means nothing.
+ * Parses one line. Text in front of HIP's prefix (from another program, a container or a job
+ * scheduler) is skipped and recorded in out->before. A newline at the end is ignored.
+ * Returns false, with *out undefined, if this is no line of a HIP log.
  */
 bool hiplog_parse(const char *line, size_t bytes, struct hiplog_record *out);
 
-const char *hiplog_priority_name(uint64_t priority); /* "low", "normal", "high"; "-" */
+const char *hiplog_priority_name(uint64_t priority); /* "low", "normal", "high"; "-": other */
 
 #endif

@@ -8,7 +8,8 @@
 
 #define SIMULATION "/sys/class/kfd/kfd/simulation.json"
 
-/* The driver counts as the machine's first pid namespace does; a simulated one says. */
+/* Returns the pid namespace whose pids the driver uses: the initial one on hardware. The simulated
+ * driver names its own in simulation.json. */
 static uint64_t of_driver(void)
 {
 	json_t *world = json_load_file(SIMULATION, 0, NULL), *said;
@@ -22,7 +23,8 @@ static uint64_t of_driver(void)
 	return out;
 }
 
-/* A /proc of another namespace (unshare(1) without --mount-proc) has other numbers. */
+/* Returns false if /proc is mounted from another pid namespace (for example after unshare(1)
+ * without --mount-proc), so that its pids are not the caller's. */
 static bool proc_is_ours(void)
 {
 	char text[16];

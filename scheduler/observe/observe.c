@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* One sample: every source is asked, and what they tell is joined. */
+/* Takes samples: queries each source and joins the results. */
 #include "scheduler/observe/observe.h"
 
 #include <errno.h>
@@ -17,14 +17,14 @@
 
 struct observer {
 	struct observe_options options;
-	bool there;	   /* there was such a process */
-	uint64_t started;  /* with the pid it names one process */
-	int pidfd;	   /* the same, and quicker to ask; -1: there is none */
-	pid_t host_pid;	   /* 0: not known from here */
-	bool other_daemon; /* its numbers are not ours */
+	bool there;	   /* the process existed at observe_open() */
+	uint64_t started;  /* its start time (proc_stat.h), to detect a reused pid */
+	int pidfd;	   /* serves the same purpose, but is faster to check; -1: not available */
+	pid_t host_pid;	   /* in the driver's numbering; 0: not known from here */
+	bool other_daemon; /* the daemon is in another pid namespace */
 	struct source_lane *lane;
 	struct source_sysfs *sysfs;
-	struct source_debugfs *debugfs; /* its own, or of options.beside */
+	struct source_debugfs *debugfs; /* owned, or that of options.beside */
 };
 
 static bool wants(const struct observer *observer, enum observe_source source)
@@ -51,7 +51,8 @@ struct observer *observe_open(const struct observe_options *options)
 		observe_close(observer);
 		return NULL;
 	}
-	/* First the descriptor: of whom it is, that one is then alive with these numbers. */
+	/* Open the pidfd before the other values are read: while the pidfd reports a living
+	 * process, these values are known to belong to the same process. */
 	observer->pidfd = (int)syscall(SYS_pidfd_open, options->pid, 0);
 	observer->there = proc_stat(options->pid, &stat);
 	observer->started = stat.started;
@@ -149,8 +150,8 @@ static void ask_all(struct observer *observer, struct observation *out)
 	for (enum observe_source s = OBSERVE_LANE; s <= OBSERVE_HQD; s++) {
 		struct observe_answer *answer = &out->answer[s];
 
-		/* The lane came with the daemon's answer; memory is read when it is known
-		 * where. */
+		/* The daemon's reply contains the client's shared memory already. The memory of the
+		 * process is read later, when the addresses are known. */
 		if (!wants(observer, s) || answer->asked || s == OBSERVE_MEMORY)
 			continue;
 		answer->asked = true;
@@ -164,8 +165,9 @@ static void ask_all(struct observer *observer, struct observation *out)
 	}
 }
 
-/* Registers name no process: of all slots those that hold a queue of this one. Its
- * descriptors say which, by their doorbells; without them only rings can be compared. */
+/* Keep only the hardware slots that hold a queue of this process. Registers do not name a process,
+ * so the slots are compared by doorbell with the MQDs of the process; without MQDs, by the ring
+ * addresses of its queues. */
 static void keep_own_hqds(struct observation *out)
 {
 	const struct observe_answer *mqds = &out->answer[OBSERVE_MQD];
@@ -182,7 +184,8 @@ static void keep_own_hqds(struct observation *out)
 	all->count = kept;
 }
 
-/* All slots were read, and none has this ring: it is not on the GPU now. */
+/* Set the number of slots to 0 for each queue that was not found in any slot: if all slots were
+ * read, such a queue is not on the GPU now. */
 static void none_active(const struct observation *out, struct observe_list *list)
 {
 	if (!out->answer[OBSERVE_HQD].asked || out->answer[OBSERVE_HQD].error)
@@ -211,7 +214,8 @@ static int join(struct observation *out)
 		if (answer->asked && !answer->error)
 			out->listed |= OBSERVE_BIT(s);
 	}
-	/* Slots to descriptors first: both know rings, where ids may be all that is known. */
+	/* Join slots to MQDs first, because both have ring addresses. The queues of the other
+	 * sources may have ids only. */
 	keep_own_hqds(out);
 	none_active(out, &out->answer[OBSERVE_MQD].list);
 	if (!rc)
@@ -238,7 +242,8 @@ int observe_sample(struct observer *observer, struct observation *out)
 	}
 	observe_backlog(&out->queues);
 	observe_list_sort(&out->queues);
-	/* What was read may be the next process's of that number. */
+	/* Check again: if the process ended meanwhile, the pid may have been reused, and the data
+	 * may be of the new process. */
 	out->alive = is_alive(observer);
 	return rc ? rc : out->alive ? 0 : -ESRCH;
 }

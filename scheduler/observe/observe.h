@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looks at the queues of one process, from outside, as often as one likes.
+ * Samples the queues of one process from outside, as often as the caller likes.
  *
- * Nothing here suspends, stops or attaches to a process, but for the source OBSERVE_TRAP,
- * which is asked only when it is named in `sources`: it opens a debug session for the
- * snapshot and ends it again (a bounce or two of each GPU, and it cannot be had beside
- * another debugger).
+ * No source suspends, stops or attaches to the process, with one exception: OBSERVE_TRAP opens a
+ * debug session, takes a queue snapshot and ends the session. This costs each GPU of the process
+ * one or two runlist updates, and fails while another debugger has a session on the process. It is
+ * used only if `sources` names it.
  *
- * Threads: one observer in one thread. Ownership: observe_open/observe_close; an
- * observation is zeroed to begin with, can be used for sample after sample, and is ended
- * by observation_free(). Errors: a negative errno, with a sentence where one is named.
+ * Threads: an observer is used by one thread at a time. Ownership: observe_open() and
+ * observe_close(). The caller zeroes a struct observation once, can pass it to any number of
+ * samples, and ends it by observation_free(). Errors: negative errno, with a sentence in `why`
+ * where a function has that parameter.
  */
 #ifndef KFDSHIM_OBSERVE_OBSERVE_H
 #define KFDSHIM_OBSERVE_OBSERVE_H
@@ -18,9 +19,9 @@
 
 #include "scheduler/observe/queue.h"
 
-#define OBSERVE_WHY 256 /* room for a sentence */
+#define OBSERVE_WHY 256 /* bytes of a buffer for one sentence, with its NUL */
 
-/* Whom `queues` and its like ask when nobody chose: all but TRAP. */
+/* Default set of sources (kfdsched queues and others): all but OBSERVE_TRAP. */
 enum {
 	OBSERVE_ALL = OBSERVE_BIT(OBSERVE_DAEMON) | OBSERVE_BIT(OBSERVE_LANE) |
 		      OBSERVE_BIT(OBSERVE_SYSFS) | OBSERVE_BIT(OBSERVE_MEMORY) |
@@ -30,76 +31,93 @@ enum {
 struct observer;
 
 struct observe_options {
-	pid_t pid;	    /* in our pid namespace */
+	pid_t pid;	    /* pid in the caller's pid namespace */
 	unsigned sources;   /* OBSERVE_BIT()s; 0: OBSERVE_ALL */
-	const char *socket; /* of the daemon; NULL: the session's own. Kept, not copied */
-	/* One of the same socket that is open for longer, or NULL: where the daemon counts is
-	 * not asked again, and what it or another one beside it has read of debugfs a moment
-	 * ago is not read again, for on hardware that reads registers. */
+	const char *socket; /* daemon's socket; NULL: libkfdsched's default. Kept, not copied */
+	/* Another observer with the same socket, which must stay open longer; NULL: none. The two
+	 * share debugfs texts of the last 200 ms, because on hardware reading debugfs reads
+	 * registers, and the knowledge whether the daemon runs in another pid namespace. */
 	struct observer *beside;
 };
 
-/* NULL: no memory. Whether there is such a process is found by the first sample. */
+/* Returns NULL if there is no memory. A process that does not exist is reported by the first
+ * sample. */
 struct observer *observe_open(const struct observe_options *options);
 void observe_close(struct observer *observer); /* NULL is allowed */
 
-/* What one source said. */
+/* Result of one source in a sample. */
 struct observe_answer {
-	bool asked;
-	int error;	       /* 0; -ENOENT: it knows nothing of that process; others: see why */
-	char why[OBSERVE_WHY]; /* one sentence, when error != 0 */
+	bool asked;	       /* the source was queried in this sample */
+	int error;	       /* 0; -ENOENT: no data about this process; others: see why */
+	char why[OBSERVE_WHY]; /* one sentence if error != 0 */
 	struct observe_list list;
 	size_t unmatched; /* entries that could not be joined to a queue id */
 };
 
+/* One sample: the result of each source, and the queues joined from all of them. */
 struct observation {
-	uint64_t ns;	 /* CLOCK_MONOTONIC, when it began */
-	pid_t host_pid;	 /* as the driver numbers it; 0: not known from here */
-	bool alive;	 /* false: that process has ended (its number may be another's) */
-	uint32_t listed; /* OBSERVE_BIT of the sources that told queues by id */
+	uint64_t ns;	 /* CLOCK_MONOTONIC at the begin of the sample */
+	pid_t host_pid;	 /* pid in the driver's numbering; 0: not known from here */
+	bool alive;	 /* false: the process has ended; its pid may be reused */
+	uint32_t listed; /* OBSERVE_BIT()s of the sources that listed queues by id */
 	struct observe_list queues;
 	struct observe_answer answer[OBSERVE_SOURCES];
 };
 
 /*
- * One sample of all sources. 0 also where no source knows anything: see the answers.
- * -ESRCH: the process has ended since observe_open (a number that was used again is
- * noticed), and *out has alive false.
+ * Takes one sample from all sources of the observer.
+ *
+ * Returns 0 also if no source has data; see out->answer[]. Errors:
+ * -ESRCH   the process has ended since observe_open(); out->alive is false. A reused pid is noticed
+ * -ENOMEM  no memory
  */
 int observe_sample(struct observer *observer, struct observation *out);
+/* Frees the memory of an observation and zeroes it. */
 void observation_free(struct observation *observation);
 
 /*
- * Only which queues there are: id, context, gpu_id, type, ring size, from the first source
- * of `sources` that knows (daemon, lane, trap, sysfs, debugfs); as cheap as can be, for a
- * thousand a second. sysfs: what a queue id says is read again only when its folder is
- * another one. *source: who it was. -ENOENT: nobody knows; why[] says for the last one
- * that was asked. -ESRCH as above.
+ * Lists the queues only: id, context, gpu_id, type and ring size, from the first source of
+ * `sources` that has data (in the order daemon, lane, trap, sysfs, debugfs). Cheap enough for a
+ * thousand calls a second: from sysfs, the files of a queue are read again only if its id has a new
+ * directory.
+ *
+ * *source: the source of the list. Returns 0, or a negative errno:
+ * -ESRCH   as observe_sample()
+ * -ENOMEM  no memory
+ * others   no source has data; this is the error of the last source queried, with its reason in
+ *          `why` (-ENOENT: it has no data about the process)
  */
 int observe_ids(struct observer *observer, struct observe_list *out, enum observe_source *source,
 		char why[static OBSERVE_WHY]);
 
-/* The raw text of debugfs kfd/mqds (OBSERVE_MQD) or kfd/hqds (OBSERVE_HQD) that the last
- * sample read, NUL-terminated; NULL: none. Valid until the next sample. */
+/* Returns the raw text of debugfs kfd/mqds (OBSERVE_MQD) or kfd/hqds (OBSERVE_HQD) that the last
+ * sample read, NUL-terminated, or NULL if there is none. *bytes: its length. The text belongs to
+ * the observer and is valid until the next sample. */
 const char *observe_raw(const struct observer *observer, enum observe_source source, size_t *bytes);
 
 /*
- * The driver's number (host's pid) of a process of our pid namespace. 0: it cannot be
- * known from here, for /sys/class/kfd/kfd/proc counts in the machine's first pid namespace
- * and we are in another one. Where a daemon runs there, it may know: ask it.
+ * Translates a pid of the caller's pid namespace into the driver's numbering (the host's pid).
+ * Returns 0 if it cannot be known from here: /sys/class/kfd/kfd/proc uses the initial pid
+ * namespace, and the caller is in another one. A daemon in the initial namespace may know the pid.
  */
 pid_t observe_host_pid(pid_t pid);
-/* We are in the pid namespace in which the driver counts. */
+/* Returns true if the caller is in the pid namespace whose pids the driver uses. */
 bool observe_names_match(void);
 
-/* All processes that use a GPU, by our own numbers: the daemon's and, where its numbers
- * are ours, sysfs', without those of kfdsched and kfdschedd. Their number (at most `max` are
- * written), sorted, or -errno. */
+/*
+ * Lists all processes that use a GPU by their pids in the caller's namespace, sorted. The list
+ * joins the daemon's and, if the driver's pids are those of the caller's namespace, sysfs'.
+ * Processes of kfdsched and kfdschedd are left out.
+ * Returns their number, of which at most `max` are written to out[], or a negative errno.
+ */
 int observe_processes(const char *socket, pid_t *out, size_t max);
 /*
- * Can such a list be complete here? 0: the driver's is, or a daemon answers. -ENODEV: there is no
- * driver; -EXDEV: the driver's numbers are of another pid namespace, and no daemon answers. `why`
- * is then a sentence without a full stop that says what to do.
+ * Checks whether observe_processes() can be complete here.
+ *
+ * Returns 0 if the driver's list is complete or a daemon replies. On error `why` is a sentence
+ * without a full stop that contains what to do:
+ * -ENODEV  there is no driver
+ * -EXDEV   the driver's pids are of another pid namespace, and no daemon replies
  */
 int observe_can_list(const char *socket, char why[static OBSERVE_WHY]);
 

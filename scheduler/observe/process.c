@@ -16,7 +16,7 @@
 
 #define STATUS_BYTES 8192u
 
-/* Up to size - 1 bytes, NUL behind them; how many, or a negative errno. */
+/* Read up to size - 1 bytes and add a NUL. Returns the number of bytes or a negative errno. */
 static ssize_t read_file(pid_t pid, const char *name, char *out, size_t size)
 {
 	char path[64];
@@ -36,7 +36,7 @@ static ssize_t read_file(pid_t pid, const char *name, char *out, size_t size)
 	return got < 0 && n == 0 ? -error : n;
 }
 
-/* What is behind a word at the beginning of a line. */
+/* Returns the text behind the first occurrence of `word`, or NULL. */
 static const char *behind(const char *status, const char *word)
 {
 	const char *at = strstr(status, word);
@@ -98,6 +98,7 @@ void process_name(pid_t pid, char out[static 16])
 	plain_ascii(out);
 }
 
+/* /proc shows nothing of this process. kill() distinguishes a hidden process from a missing one. */
 static int no_such(pid_t pid)
 {
 	return kill(pid, 0) == 0 || errno == EPERM ? -EACCES : -ESRCH;
@@ -139,7 +140,7 @@ bool process_is(const struct process_identity *identity)
 	return proc_stat(identity->pid, &stat) && stat.started == identity->started;
 }
 
-/* 0: it is no thread of a process that can be seen. */
+/* Returns 0 if tid is no thread of a visible process. */
 static pid_t process_of_thread(pid_t tid)
 {
 	char status[STATUS_BYTES];

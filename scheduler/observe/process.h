@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who a process is: its numbers in every pid namespace, its container, its command. From
- * /proc alone.
+ * Identity of a process: its pids in every pid namespace, its container, its command. Read from
+ * /proc only.
  *
- * Numbers are those of /proc, which is to be of our own pid namespace. Threads: any.
- * Errors: negative errno. What cannot be read stays empty, 0 or unknown.
+ * pids are those of /proc, which must belong to the caller's pid namespace. Threads: any. Errors:
+ * negative errno. A value that cannot be read stays empty, 0 or unknown.
  */
 #ifndef KFDSHIM_OBSERVE_PROCESS_H
 #define KFDSHIM_OBSERVE_PROCESS_H
@@ -14,15 +14,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PROCESS_NAMESPACES 8u /* nested pid namespaces that are told */
+#define PROCESS_NAMESPACES 8u /* nested pid namespaces that are recorded */
 #define PROCESS_COMMAND 256u
 #define CONTAINER_ID_MAX 65u
 #define CONTAINER_NAME_MAX 128u
 
-/* What made the cgroup or the namespaces that the process is in. */
+/* The container engine that created the cgroup or the namespaces of the process. */
 enum container_engine {
 	CONTAINER_NONE,	   /* no container */
-	CONTAINER_UNKNOWN, /* other namespaces than ours, and no cgroup that says whose */
+	CONTAINER_UNKNOWN, /* a container, but nothing shows of which engine */
 	CONTAINER_DOCKER,
 	CONTAINER_PODMAN,
 	CONTAINER_CONTAINERD,
@@ -31,13 +31,13 @@ enum container_engine {
 };
 const char *container_engine_name(enum container_engine engine); /* "docker", ...; "-" */
 
-/* How it was found out. */
+/* Evidence by which the container was detected. */
 enum container_clue {
 	CONTAINER_CLUE_NONE,
-	CONTAINER_CLUE_CGROUP,	   /* the path of its cgroup */
+	CONTAINER_CLUE_CGROUP,	   /* path of the cgroup */
 	CONTAINER_CLUE_FILE,	   /* /run/.containerenv, which podman writes */
-	CONTAINER_CLUE_MOUNTS,	   /* what is mounted over its /etc */
-	CONTAINER_CLUE_NAMESPACES, /* only that it has others than the machine's first */
+	CONTAINER_CLUE_MOUNTS,	   /* mounts over the container's /etc */
+	CONTAINER_CLUE_NAMESPACES, /* only namespaces that differ from the initial ones */
 	CONTAINER_CLUES
 };
 const char *container_clue_name(enum container_clue clue); /* "cgroup", ...; "-" */
@@ -45,61 +45,72 @@ const char *container_clue_name(enum container_clue clue); /* "cgroup", ...; "-"
 struct container {
 	enum container_engine engine;
 	enum container_clue clue;
-	char id[CONTAINER_ID_MAX];     /* as the engine has it; empty: not known */
-	char name[CONTAINER_NAME_MAX]; /* empty: not asked, or not known */
-	char pod_uid[64];	       /* Kubernetes; empty: no pod */
+	char id[CONTAINER_ID_MAX]; /* the engine's id, 64 hexadecimal digits; empty: not known */
+	char name[CONTAINER_NAME_MAX]; /* empty: not requested yet, or not known */
+	char pod_uid[64];	       /* uid of the Kubernetes pod; empty: no pod */
 };
 
 struct process_identity {
-	pid_t pid;	  /* in our pid namespace */
-	uint64_t started; /* common/proc_stat.h: with the pid it names one process */
-	char state;	  /* as there: 'S', 'T', 'Z', ... */
-	bool kernel;	  /* a thread of the kernel */
-	uid_t uid;	  /* the effective one; -1: not known */
-	pid_t tracer;	  /* 0: none (or one of another namespace, which is not told) */
-	/* From our namespace to its own, innermost last; [0] is pid. */
+	pid_t pid;	  /* in the caller's pid namespace */
+	uint64_t started; /* ticks since boot (common/proc_stat.h); unique together with pid */
+	char state;	  /* letter in /proc/PID/stat: 'S', 'T', 'Z', ... */
+	bool kernel;	  /* a kernel thread */
+	uid_t uid;	  /* effective uid; -1: not known */
+	pid_t tracer;	  /* 0: none, or one of another pid namespace, which /proc hides */
+	/* pids[0..depth-1]: from the caller's pid namespace to the process's own, innermost last;
+	 * pids[0] is pid. */
 	pid_t pids[PROCESS_NAMESPACES];
 	unsigned depth;
-	pid_t host_pid; /* in the machine's first pid namespace; 0: not known from here */
-	char comm[16];	/* as `command`; of a process that has no arguments that is all */
-	char command[PROCESS_COMMAND]; /* arguments, with blanks between; cut; control
-					  characters are '?' */
+	pid_t host_pid; /* in the initial pid namespace; 0: not known from here */
+	char comm[16]; /* /proc/PID/comm, in plain ASCII; the only name if there are no arguments */
+	/* Arguments separated by blanks, cut to size. Everything but printable ASCII is '?'. */
+	char command[PROCESS_COMMAND];
 	struct container container;
 };
 
 /*
- * -ESRCH: there is no process of that number (a zombie is one). -EINVAL: it is a thread.
- * -EACCES: there is one, and /proc hides it from us (its option hidepid).
- * Its container without a name. Reads a dozen files: who looks often keeps the answer, and
- * asks process_is().
+ * Reads the identity of a process; the name of its container is left empty. Reads about a dozen
+ * files, so a caller that needs the identity often should keep it and check it by process_is().
+ *
+ * Returns 0 (also for a zombie), or a negative errno:
+ * -ESRCH   there is no process with that pid
+ * -EINVAL  the number is that of a thread
+ * -EACCES  the process exists, but /proc hides it from the caller (mount option hidepid)
  */
 int process_read(pid_t pid, struct process_identity *out);
-/* What process_read failed with, as a sentence without a full stop: "there is no process
+/* Formats an error of process_read() as a sentence without a full stop: "there is no process
  * 7: ...", "7 is a thread of process 5: ...", ... Returns `text`. */
 #define PROCESS_SENTENCE 128
 const char *process_sentence(char text[static PROCESS_SENTENCE], pid_t pid, int error);
-/* What /proc/PID/stat's letter means: "sleeping", "zombie", ... */
+/* Returns the meaning of the state letter of /proc/PID/stat: "sleeping", "zombie", ...; "-":
+ * none. */
 const char *process_state_name(char state);
-/* /proc/PID/comm, plain; empty: it cannot be read. */
+/* Reads /proc/PID/comm in plain ASCII; `out` is empty if it cannot be read. */
 void process_name(pid_t pid, char out[static 16]);
-/* It is a process of kfdsched or kfdschedd, by its exact name (common/own_names.h) and, where
- * /proc shows that, by its program. These may have the device open, and have no work on it. */
+/*
+ * Returns true for a process of kfdsched or kfdschedd, recognised by its exact name
+ * (common/own_names.h) and, where /proc shows it, by its program file. Such a process can have the
+ * device open, but has no work on it.
+ */
 bool process_is_ours(pid_t pid);
-/* Its number in its own pid namespace, which is its container's; 0: it is in none. */
+/* Returns the pid in the process's own pid namespace, which is that of its container; 0 if the
+ * process is in no container. */
 pid_t process_pid_inside(const struct process_identity *identity);
-/* Every field, null where it is not known (docs/formats.md). NULL: no memory. */
+/* Returns an object with every field, null if not known (docs/formats.md); NULL: no memory. */
 json_t *process_json(const struct process_identity *identity);
 
 enum process_gpu { PROCESS_GPU_UNKNOWN, PROCESS_GPU_NO, PROCESS_GPU_YES };
 /*
- * It uses an AMD GPU: in the driver's list where its numbers are ours; elsewhere it has
- * mapped /dev/kfd, which can be seen of one's own processes only.
+ * Checks whether the process uses an AMD GPU. If the driver's pids are those of the caller's pid
+ * namespace, its list decides. Otherwise the process must have /dev/kfd mapped, which is visible
+ * only for processes that the caller may read; else PROCESS_GPU_UNKNOWN.
  */
 enum process_gpu process_gpu(pid_t pid);
-/* All processes of /proc, ascending. Their number, or a negative errno; the caller frees. */
+/* Lists the pids of all processes in /proc, ascending, in *out, which the caller frees. Returns
+ * their number or a negative errno. */
 ssize_t process_list(pid_t **out);
 
-/* It is still the same one. */
+/* Returns true if the pid still belongs to the same process. */
 bool process_is(const struct process_identity *identity);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which processes there are, which of them use a GPU, and one as JSON. */
+/* Lists processes, detects the use of a GPU, and writes a process as JSON. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -58,7 +58,8 @@ ssize_t process_list(pid_t **out)
 	return (ssize_t)count;
 }
 
-/* A child that only inherited the file has no mappings of it (VM_DONTCOPY). */
+/* Check for mappings, not for an open fd: a child that only inherited the fd has no mappings of the
+ * device (VM_DONTCOPY) and does not use the GPU. */
 static enum process_gpu maps_device(pid_t pid)
 {
 	enum process_gpu out = PROCESS_GPU_NO;
@@ -91,10 +92,11 @@ enum process_gpu process_gpu(pid_t pid)
 	return access(path, F_OK) == 0 ? PROCESS_GPU_YES : PROCESS_GPU_NO;
 }
 
-/* Its program is called otherwise, as far as /proc shows it to this user. */
+/* Returns true if /proc shows that the program file is neither kfdsched nor kfdschedd. Returns
+ * false if this user may not read the link. */
 static bool is_another_program(pid_t pid)
 {
-	static const char deleted[] = " (deleted)"; /* an upgrade has replaced it */
+	static const char deleted[] = " (deleted)"; /* suffix after an upgrade replaced the file */
 	char path[64], program[PATH_MAX];
 	const char *name;
 	ssize_t n;

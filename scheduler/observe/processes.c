@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which processes use a GPU. */
+/* Lists the processes that use a GPU, from the daemon and from sysfs. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "scheduler/observe/process.h"
 #include "scheduler/observe/sources.h"
 
-#define PROCESSES 4096u /* more are not looked at */
+#define PROCESSES 4096u /* limit for the list of the daemon, and for that of sysfs */
 
 static int in_order(const void *a, const void *b)
 {
@@ -64,7 +64,8 @@ int observe_processes(const char *socket, pid_t *out, size_t max)
 		n += sysfs_processes(all + n, PROCESSES);
 	qsort(all, n, sizeof(*all), in_order);
 	for (size_t i = 0; i < n; i++) {
-		/* The driver lists each process that has the device open, ours too. */
+		/* Skip processes of kfdsched and kfdschedd: the driver lists each process that has
+		 * the device open. */
 		if ((kept && all[kept - 1] == all[i]) || process_is_ours(all[i]))
 			continue;
 		all[kept++] = all[i];

@@ -157,7 +157,7 @@ void observe_set(struct observe_queue *queue, enum observe_field field, uint64_t
 		 enum observe_source source)
 {
 	struct observe_value *at = &queue->field[field];
-	/* The one thing in which less is known by who is believed more. */
+	/* The only case in which a source of lower trust has the more exact value. */
 	bool finer = field == OBSERVE_TYPE && at->value == OBSERVE_COMPUTE &&
 		     (value == OBSERVE_AQL || value == OBSERVE_PM4);
 
@@ -182,7 +182,8 @@ static void join(struct observe_queue *into, const struct observe_queue *from)
 			observe_set(into, f, from->field[f].value, from->field[f].source);
 }
 
-/* The only one that has the same; NULL: none, or several. */
+/* Returns the only queue on the same node with the same value of `field`; NULL if there is none or
+ * several. */
 static struct observe_queue *only_one(const struct observe_list *list,
 				      const struct observe_queue *queue, enum observe_field field)
 {
@@ -200,7 +201,7 @@ static struct observe_queue *only_one(const struct observe_list *list,
 	return found;
 }
 
-/* Nothing but node, engine and size speaks for the two being one. */
+/* Weakest match: same node, same kind of engine and same ring size. */
 static bool alike(const struct observe_queue *a, const struct observe_queue *b)
 {
 	return a->gpu_id == b->gpu_id && observe_known(a, OBSERVE_TYPE) &&
@@ -219,20 +220,22 @@ static struct observe_queue *exactly(const struct observe_list *into,
 	found = only_one(into, queue, OBSERVE_DOORBELL);
 	if (!found)
 		found = only_one(into, queue, OBSERVE_RING_ADDRESS);
-	/* Two doorbells that are known and not the same are two queues. */
+	/* Queues with different doorbells are different queues, even if their rings have the same
+	 * address (in two processes). */
 	if (found && observe_known(found, OBSERVE_DOORBELL) &&
 	    observe_known(queue, OBSERVE_DOORBELL) && !same(found, queue, OBSERVE_DOORBELL))
 		found = NULL;
 	return found;
 }
 
-/* The ring of `queue` is one of those that nobody has told yet. */
+/* true: `entry` may be `queue`, because no source has reported the ring address of `queue`. */
 static bool may_be(const struct observe_queue *queue, const struct observe_queue *entry)
 {
 	return queue->id != OBSERVE_NO_ID && !observe_known(queue, OBSERVE_RING_ADDRESS) &&
 	       alike(queue, entry);
 }
 
+/* Remove from *common each value that *other does not have, too. */
 static void keep_common(struct observe_queue *common, const struct observe_queue *other)
 {
 	for (unsigned f = 0; f < OBSERVE_FIELDS; f++)
@@ -242,8 +245,9 @@ static void keep_common(struct observe_queue *common, const struct observe_queue
 	common->told_by |= other->told_by;
 }
 
-/* As many on either side: which is which nobody knows, but what all of the entries have,
- * each of the queues has. done[]: of the entries that were joined. */
+/* Join entries to queues by alike(), if there are as many of one as of the other. It is not known
+ * which entry is which queue, but a value that all entries have in common is valid for each queue.
+ * done[i]: entry i is joined. Returns false if the numbers differ. */
 static bool join_alike(struct observe_list *into, const struct observe_list *from, size_t first,
 		       bool *done)
 {
@@ -441,7 +445,7 @@ int observe_from_json(const json_t *json, struct observe_queue *out)
 		const json_t *value = json_object_get(json, fields[f].key);
 		const json_t *who = json_object_get(told, fields[f].key);
 
-		/* A key that a later version has added is no mistake of this one. */
+		/* A missing key is no error: another version may not have it. */
 		if (!value || json_is_null(value))
 			continue;
 		out->field[f].source = source_of(json_string_value(who));

@@ -13,7 +13,7 @@ static uint32_t xccs_of(const struct topology_gpu *gpus, size_t n, uint32_t gpu_
 	return gpu ? gpu->xccs : 0;
 }
 
-/* none_is_zero: slots were read, so that a queue that has none is in none. */
+/* none_is_zero: all slots were read, so a queue without OBSERVE_HQDS is in no slot. */
 static void count(struct ratio *ratio, const struct observe_queue *queue, uint32_t xccs,
 		  bool none_is_zero)
 {
@@ -81,7 +81,7 @@ static size_t sum(const struct observe_list *list, bool none_is_zero,
 		uint32_t xccs = xccs_of(gpus, n_gpus, queue->gpu_id);
 		struct ratio *one;
 
-		/* Not knowing its engine, we cannot say which count it belongs to. */
+		/* Without the type it is not known whether this is a compute or an SDMA queue. */
 		if (!observe_known(queue, OBSERVE_TYPE))
 			continue;
 		one = entry(out, &n, max, queue->gpu_id, xccs);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* What kfdschedd tells of a process: its own word, and the lane's, which it reads. */
+/* Queries kfdschedd about a process. The reply has the daemon's own data and the content of the
+ * client's shared memory (struct lane), which the daemon reads. */
 #include <errno.h>
 #include <jansson.h>
 #include <limits.h>
@@ -15,7 +16,8 @@
 #include "scheduler/lib/kfdsched.h"
 #include "scheduler/observe/sources.h"
 
-/* Of another user's process that cannot be seen; but it has a number here. */
+/* If the namespace of another user's process may not be read, it is taken as the same, because the
+ * process has a pid here. */
 static bool same_namespace(pid_t pid)
 {
 	uint64_t its = proc_namespace(pid, "pid");
@@ -23,8 +25,8 @@ static bool same_namespace(pid_t pid)
 	return !its || its == proc_namespace(0, "pid");
 }
 
-/* One outside of our container has other numbers for the same processes, so it would be
- * asked about somebody else. */
+/* A daemon outside of the caller's container has other pids for the same processes. Without this
+ * check it would be queried about the wrong process. */
 bool source_daemon_counts_otherwise(const char *path)
 {
 	const char *named = getenv("KFDSHIM_SOCKET");
@@ -72,8 +74,8 @@ static void set_address(struct observe_queue *queue, enum observe_field field, c
 		observe_set(queue, field, value, source);
 }
 
-/* What stands in a queue of the status, and in one of a lane, alike. NULL: no memory, or
- * it is none. */
+/* Add the values that a queue of the status and a queue of the shared memory have in common.
+ * Returns NULL if there is no memory or `json` is no queue. */
 static struct observe_queue *add(struct observe_list *list, const json_t *json,
 				 enum observe_source source)
 {
@@ -109,8 +111,8 @@ static struct observe_queue *add(struct observe_list *list, const json_t *json,
 	return queue;
 }
 
-/* Only an order that takes queues off the GPU suspends them; between two states it is not
- * known which. Others than compute queues run on. */
+/* Only the levels trap and self suspend queues, and compute queues only. During a transition
+ * (suspending, resuming) it is not known whether a queue is suspended, so nothing is set. */
 static void set_suspended(struct observe_queue *queue, const json_t *process)
 {
 	const char *state = json_string_value(json_object_get(process, "state"));
@@ -154,7 +156,7 @@ static void read_lane(const json_t *root, struct observe_list *daemon, struct ob
 	}
 }
 
-/* One without the shim: what the daemon found out about its queues. */
+/* A process without the shim has no shared memory. The daemon reports the queues that it found. */
 static void read_outsider(const json_t *root, struct observe_list *daemon)
 {
 	const json_t *process = json_object_get(root, "process"), *json;
@@ -173,7 +175,7 @@ static void read_outsider(const json_t *root, struct observe_list *daemon)
 	}
 }
 
-/* The list of all that it knows; NULL: it does not answer, or not so. */
+/* Returns the daemon's list of all processes, or NULL if there is no reply or it has no list. */
 static json_t *all_processes(struct kfdsched *asked)
 {
 	char *text = NULL;
@@ -200,7 +202,8 @@ pid_t source_daemon_number(const json_t *process, bool otherwise)
 	return pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
 }
 
-/* The daemon's number of a process of our namespace. 0: it knows none. */
+/* Returns the daemon's pid of a process of the caller's namespace; 0: the daemon does not know
+ * it. */
 static pid_t number_there(struct kfdsched *asked, pid_t pid)
 {
 	json_t *list = all_processes(asked), *process;

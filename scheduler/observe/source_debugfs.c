@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* debugfs kfd/mqds and kfd/hqds, read as a whole: the driver writes the whole text when it
- * is opened, and reads registers of every slot for hqds. */
+/* Reads debugfs kfd/mqds and kfd/hqds. Each text is read as a whole, because the driver writes the
+ * whole text when the file is opened. For hqds it reads the registers of every slot then. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,16 +13,17 @@
 #include "scheduler/observe/sources.h"
 
 #define DEBUGFS "/sys/kernel/debug"
-#define SHARED_NS 200000000u
-#define TEXT_FIRST 65536u
-/* 1024 queues of eight XCCs are 46 MB a process. What is longer is not the driver's. */
+#define SHARED_NS 200000000u /* 200 ms: age up to which a shared text is used again */
+#define TEXT_FIRST 65536u    /* first size of the buffer, bytes */
+/* A process with 1024 queues on eight XCCs needs 46 MB. A longer text is refused (-EFBIG), because
+ * it is not the driver's. */
 #define TEXT_MAX (1024u << 20)
 
 struct text {
 	char *at;
 	size_t bytes, room;
-	bool there;  /* the last reading succeeded */
-	uint64_t ns; /* when that was */
+	bool there;  /* the last reading succeeded, so the text is valid */
+	uint64_t ns; /* CLOCK_MONOTONIC of that reading */
 };
 
 struct source_debugfs {
@@ -65,7 +66,7 @@ const char *source_debugfs_text(const struct source_debugfs *debugfs, enum obser
 	return text->at;
 }
 
-/* Why there is no such file, or none for us. */
+/* Write the reason for which a debugfs file cannot be read. Returns -error. */
 static int no_file(const char *name, int error, char *why)
 {
 	if (error == ENOENT && access(DEBUGFS "/kfd", F_OK) == 0)
@@ -139,7 +140,7 @@ static int read_text(struct source_debugfs *debugfs, const char *name, struct te
 		return no_file(name, -r, why);
 	text->there = true;
 	text->ns = clock_ns();
-	/* A card that is partitioned anew has other nodes. */
+	/* Read the topology again, too: a change of the partition mode changes the nodes. */
 	debugfs->n_gpus = topology_gpus(debugfs->gpus, TOPOLOGY_GPUS);
 	return 0;
 }

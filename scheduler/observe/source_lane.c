@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * The lane of a process that runs with the shim and without a daemon. The shim keeps it in
- * a file by which peers meet (shim/peers.h), which it has open, so it is found among the
- * process's descriptors: in whatever container, folder and mount namespace it stands. They
- * are looked through once: the file is the lane of whoever holds the lock on it, and that
- * lock ends with the descriptor, at an exec, and with the process.
- * It is hostile input, copied and checked by channel/lane.c.
+ * Reads the shared memory (struct lane) of a process that runs with the shim and without a daemon.
+ *
+ * Without a daemon, the shim keeps its struct lane in a file, by which processes find each other
+ * (shim/peers.h), and has that file open. So the file is found among the fds of the process, in any
+ * container, directory and mount namespace. The fds are searched once, and the found file is kept
+ * open. The process also has the files of other processes open. Its own is the one that it holds a
+ * lock on; the lock ends when the fd is closed, at an exec, and with the process.
+ *
+ * The content is hostile input: it is copied, and checked by channel/lane.c.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,18 +26,18 @@
 #include "scheduler/observe/sources.h"
 
 #define LANE_END ".lane"
-#define TRIES 10 /* of a copy, while queues come and go */
+#define TRIES 10 /* attempts to get a consistent copy while queues are created or destroyed */
 
-/* A process that has none may have any number of descriptors: it is looked for again when
- * 20 times as long has passed as that took. */
+/* A process without such a file may have any number of fds. To limit the cost, the next search
+ * starts after PAUSE times the duration of the last one, at most PAUSE_MAX_NS. */
 #define PAUSE 20u
-#define PAUSE_MAX_NS 1000000000u
+#define PAUSE_MAX_NS 1000000000u /* 1 s */
 
 struct source_lane {
-	int fd;		      /* -1: none */
-	struct lane *copy;    /* of the file; NULL: not needed yet */
-	bool copied;	      /* all of it, of this file */
-	uint64_t look_due_ns; /* without one */
+	int fd;		      /* the file of the process; -1: not found */
+	struct lane *copy;    /* copy of the file; NULL: not allocated yet */
+	bool copied;	      /* copy is complete, and of this file */
+	uint64_t look_due_ns; /* fd is -1: earliest time of the next search */
 };
 
 struct source_lane *source_lane_new(void)
@@ -63,7 +66,8 @@ void source_lane_free(struct source_lane *lane)
 	free(lane);
 }
 
-/* Its peers' lanes it has open, too, and between fork and exec its parent's. */
+/* Check which process holds the lock: the process also has the files of its peers open, and between
+ * fork and exec that of its parent. */
 static bool is_lane_of(int fd, pid_t pid)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -76,7 +80,8 @@ static bool is_lane_size(size_t size)
 	return size == lane_bytes(LANE_VERSION) || size == lane_bytes(LANE_OLDEST);
 }
 
-/* A descriptor that is named as a lane, and is this process's; the file behind it, or -1. */
+/* Open the file behind an fd of the process, if its name and size are those of a struct lane and
+ * the process holds the lock on it. Returns the new fd, or -1. */
 static int open_lane(struct proc_files *files, int folder, const char *name)
 {
 	char target[512];
@@ -187,7 +192,8 @@ static int read_lane(const struct lane *lane, struct observe_list *out, WHY)
 			 "belongs to it");
 		return -EPROTO;
 	}
-	/* The queues' states are not in this file: only the daemon is told of them. */
+	/* The state of the queues (active, idle) is not in this file: the shim reports it to the
+	 * daemon only. */
 	for (uint32_t slot = 0; slot < lane_queue_end(lane); slot++)
 		if (lane_queue_read(lane, slot, &queue) == 0 && add(&queue, out) != 0) {
 			snprintf(why, OBSERVE_WHY, "no memory");
@@ -196,8 +202,9 @@ static int read_lane(const struct lane *lane, struct observe_list *out, WHY)
 	return 0;
 }
 
-/* All of it, as it was between two changes of the queues: who writes it ends a change with
- * another generation, and while there is none the copy is as good as new. */
+/* Copy the file as it was between two changes of its queues. The shim sets another generation at
+ * the end of each change. So the copy is consistent if the generation in the file is that of the
+ * copy after copying; and as long as that stays the same, an old copy is still current. */
 static bool copy_lane(struct source_lane *lane)
 {
 	uint32_t generation;

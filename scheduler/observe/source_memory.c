@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Write and read pointers, read where they lie: in the process's memory, by /proc/PID/mem,
- * which stops nobody, and which reads what a render node maps, too (the driver's access
- * function; process_vm_readv(2) takes ordinary pages only).
+ * Reads write and read pointers in the memory of the process, by /proc/PID/mem. This does not stop
+ * the process. It can also read memory that is mapped from a render node, through the driver's
+ * access function; process_vm_readv(2) can read ordinary pages only.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #define AQL_PACKET_BYTES 64u
 #define DWORD_BYTES 4u
 
-/* 0: nobody knows in what it counts. */
+/* Returns the bytes of one step of the queue's pointers; 0: not known. */
 static uint64_t unit(const struct observe_queue *queue)
 {
 	if (!observe_known(queue, OBSERVE_TYPE))
@@ -58,7 +58,7 @@ int source_memory(pid_t pid, struct observe_list *list, WHY)
 		struct observe_queue *queue = &list->queue[i];
 		uint64_t wptr, rptr, bytes = unit(queue);
 
-		/* The read pointer first: it cannot then be ahead of the other. */
+		/* Read the read pointer first, so that it is never ahead of the write pointer. */
 		if (!bytes || !read_word(fd, queue, OBSERVE_RPTR_ADDRESS, &rptr) ||
 		    !read_word(fd, queue, OBSERVE_WPTR_ADDRESS, &wptr))
 			continue;
@@ -77,7 +77,8 @@ void observe_backlog(struct observe_list *list)
 		const struct observe_value *rptr = &queue->field[OBSERVE_RPTR];
 		uint64_t bytes = unit(queue);
 
-		/* Of one look: two sources do not look at the same moment. */
+		/* Only if both are from the same source: two sources are read at different
+		 * times. */
 		if (bytes && wptr->source != OBSERVE_NOBODY && wptr->source == rptr->source &&
 		    wptr->value >= rptr->value)
 			observe_set(queue, OBSERVE_BACKLOG_BYTES,

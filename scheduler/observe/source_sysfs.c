@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The driver's own list of a process's queues. Made to be asked a thousand times a second:
- * the folder stays open, and what a queue's files say, which never changes, is read when
- * the folder of that id is a new one. An id is used again at once, but its folder then has
- * another inode number (kernfs gives them out in turn; so does tmpfs, for kfdsim).
+ * Reads the driver's list of a process's queues in sysfs.
+ *
+ * Fast enough for a thousand samples a second: the directory of the process stays open, and the
+ * files of a queue, which never change, are read only if its directory is new. A queue id is reused
+ * at once, but its directory then has another inode number (kernfs assigns inode numbers in
+ * sequence; so does tmpfs, which kfdsim uses).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,14 +20,14 @@
 #define PROCESSES "/sys/class/kfd/kfd/proc"
 
 struct known {
-	ino_t inode; /* 0: none */
+	ino_t inode; /* of the queue's directory when `queue` was read; 0: not read */
 	struct sysfs_queue queue;
 };
 
 struct source_sysfs {
-	pid_t pid; /* whose folder is open; 0: nobody's */
-	DIR *folder;
-	struct known known[SYSFS_QUEUES];
+	pid_t pid;			  /* process whose directory is open; 0: none */
+	DIR *folder;			  /* its directory `queues`; NULL: not open */
+	struct known known[SYSFS_QUEUES]; /* cache, by queue id */
 };
 
 struct source_sysfs *source_sysfs_new(void)
@@ -100,7 +102,7 @@ static int read_folder(struct source_sysfs *sysfs, struct observe_list *out)
 		known = &sysfs->known[id];
 		if (known->inode != entry->d_ino) {
 			known->inode = 0;
-			/* It may be on its way in or out. */
+			/* Skip a directory that is just being created or removed. */
 			if (!sysfs_queue_read(dirfd(sysfs->folder), entry->d_name, &queue))
 				continue;
 			*known = (struct known){.inode = entry->d_ino, .queue = queue};
@@ -128,7 +130,8 @@ int source_sysfs(struct source_sysfs *sysfs, pid_t host_pid, struct observe_list
 	rc = read_folder(sysfs, out);
 	if (rc)
 		snprintf(why, OBSERVE_WHY, "no memory");
-	/* Nothing is there, or the folder itself has gone: then its name has, too. */
+	/* An empty list can mean that the directory itself was removed. Opening it again by its
+	 * name shows that. */
 	if (!rc && out->count == 0)
 		rc = open_folder(sysfs, host_pid, why);
 	return rc;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The driver's queue snapshot of a debug session that is opened for it alone. */
+/* Reads the driver's queue snapshot, in a debug session that is opened for this purpose only. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,8 @@ static int add_queue(struct observe_list *out, const struct kfdabi_queue_snapsho
 	return 0;
 }
 
-/* As sources.h has it: who has a session is busy, who does not use the driver unknown. */
+/* Convert errors of trap_look() to those of sources.h: -EBUSY if the process has a session or is
+ * traced, -ENOENT if it has ended or does not use the driver. */
 static int told(int error)
 {
 	switch (error) {

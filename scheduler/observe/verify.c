@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What stays as it is while a queue lives, or is changed by its process alone. */
+/* Fields that are constant for the life of a queue, or changed by its process only. Other fields
+ * would differ merely because the sources are read at different times. */
 static const enum observe_field compared[] = {
 	OBSERVE_TYPE,	      OBSERVE_RING_BYTES, OBSERVE_RING_ADDRESS, OBSERVE_WPTR_ADDRESS,
 	OBSERVE_RPTR_ADDRESS, OBSERVE_PRIORITY,	  OBSERVE_PERCENT,	OBSERVE_CWSR_ADDRESS,
@@ -34,7 +35,8 @@ static bool same(const struct observe_queue *a, const struct observe_queue *b,
 
 /* ---- rows ---- */
 
-/* A debugfs entry is that queue: by its doorbell and ring, as far as both are known. */
+/* Returns true if a debugfs entry is this queue: same ring address, and same doorbell if both
+ * doorbells are known. */
 static bool fits(const struct observe_queue *queue, const struct observe_queue *entry)
 {
 	if (queue->gpu_id != entry->gpu_id || !same(queue, entry, OBSERVE_RING_ADDRESS))
@@ -57,6 +59,8 @@ static void tell(struct verify_row *row, enum observe_source source, enum verify
 	row->by[source] = entry;
 }
 
+/* Find the row of an entry by its id, or without an id by fits(). A row that already has an entry
+ * of this source is skipped. */
 static struct verify_row *row_of(struct verify *v, const struct observe_queue *entry,
 				 enum observe_source source)
 {
@@ -73,7 +77,8 @@ static struct verify_row *row_of(struct verify *v, const struct observe_queue *e
 	return NULL;
 }
 
-/* Its ring is told as another one, but it writes and reads where this one does. */
+/* Find the row with the same addresses of write and read pointer. The ring addresses may differ:
+ * that is a difference to report, not another queue. */
 static struct verify_row *row_of_pointers(struct verify *v, const struct observe_queue *entry,
 					  enum observe_source source)
 {
@@ -88,7 +93,8 @@ static struct verify_row *row_of_pointers(struct verify *v, const struct observe
 	return NULL;
 }
 
-/* One whose ring nobody has told, so that it may be this one. */
+/* Find a row that may be this entry: same node, engine and ring size, and no source has reported
+ * its ring address. */
 static struct verify_row *row_alike(struct verify *v, const struct observe_queue *entry,
 				    enum observe_source source)
 {
@@ -102,7 +108,7 @@ static struct verify_row *row_alike(struct verify *v, const struct observe_queue
 	return NULL;
 }
 
-/* The row of what a slot has: that of its descriptor, where nobody else knows its ring. */
+/* Find the row of a hardware slot by the MQD, for a queue whose ring address only debugfs knows. */
 static struct verify_row *row_of_descriptor(struct verify *v, const struct observe_queue *entry)
 {
 	for (size_t i = 0; i < v->rows; i++)
@@ -129,7 +135,7 @@ static void place(struct verify *v, const struct observe_queue *entry, enum obse
 		tell(row, source, how, entry);
 		return;
 	}
-	/* Nobody else has it. */
+	/* No other source lists this queue. */
 	row = &v->row[v->rows++];
 	memset(row, 0, sizeof(*row));
 	row->queue = entry;
@@ -145,7 +151,8 @@ static bool is_placed(const struct verify *v, const struct observe_queue *entry,
 	return false;
 }
 
-/* Queues first that can be told for certain: what is alike takes what is left. */
+/* Place the entries that can be identified first. The others are placed by weaker criteria in the
+ * rows that remain. */
 static void place_all(struct verify *v, const struct observe_list *list, enum observe_source source)
 {
 	for (size_t i = 0; i < list->count; i++)
@@ -226,7 +233,8 @@ static int differ_by(struct verify *v, const struct verify_row *row, enum verify
 	return 0;
 }
 
-/* Does that source list all queues of this kind? Slots hold only what is mapped. */
+/* Returns true if the source lists all queues of this kind, so that a missing queue is a
+ * difference. Hardware slots hold mapped queues only. */
 static bool must_have(const struct verify_row *row, enum observe_source source)
 {
 	const struct observe_queue *queue = row->queue;
@@ -254,7 +262,8 @@ static int find_missing(struct verify *v, const struct verify_row *row)
 static bool tells(const struct verify_row *row, enum observe_source source,
 		  enum observe_field field)
 {
-	/* Alike is alike in type and size, and whose the rest is nobody knows. */
+	/* Not for VERIFY_ALIKE: type and size are equal by definition, and the other values may be
+	 * of another queue. */
 	return row->told[source] == VERIFY_TOLD && row->by[source]->field[field].source == source;
 }
 
@@ -267,8 +276,8 @@ static bool agree(enum observe_field field, uint64_t a, uint64_t b)
 	return a == b;
 }
 
-/* While level weight holds a process back, the shim tells the driver the lowest priority
- * for its queues, and everybody else what the process set. */
+/* While level weight holds a process, the shim sets the lowest priority for its queues in the
+ * driver, but reports to the daemon and in its shared memory the priority that the process set. */
 static bool is_lowered(enum observe_field field, enum observe_source a, enum observe_source b,
 		       uint64_t value_b)
 {
@@ -356,7 +365,8 @@ static int compare_counts(struct verify *v, const struct verify_row *row, uint32
 	return r;
 }
 
-/* The daemon reads the lane, and slots tell what is mapped of what others list. */
+/* Returns the independent sources. The daemon is not one beside the client's shared memory, because
+ * it reads that memory. Hardware slots are not one, because they hold mapped queues only. */
 static uint32_t witnesses(const struct observation *seen)
 {
 	uint32_t who = 0;

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The same queues as each source tells them, side by side, and where they differ.
+ * Compares what each source reports about the same queues (kfdsched verify).
  *
- * Sources are read one after the other, so what changes in between differs without any of
- * them being wrong: verify_keep() leaves what differs again when they are read again.
+ * The sources are read one after the other, so a change in between appears as a difference. To
+ * filter that out, the caller samples twice: verify_keep() keeps only the differences that appear
+ * in both comparisons.
  *
- * What is no difference: a value that a source does not tell; a queue that no hardware slot
- * has now (it is held, evicted or waits for its turn); the lowest priority in a descriptor
- * where the shim tells what the process set (level weight holds it back so); CU masks, of
- * which the shim counts what was asked for and the driver what there is; queues of the render node (DRM),
- * which KFD does not know; queues of a process's further KFD contexts, which a debugger's
- * snapshot and sysfs' first folder do not have.
+ * The following is not counted as a difference:
+ * - a value that a source does not report;
+ * - a queue that is in no hardware slot now, because it is suspended, evicted or waits for a slot;
+ * - the lowest priority in an MQD while the shim reports the priority that the process set: level
+ *   weight holds a process by this priority;
+ * - CU masks, because the shim counts the CUs that were requested, and the driver those that exist;
+ * - queues of the render node (DRM), which KFD does not know;
+ * - queues of further KFD contexts of the process, which are not in a debug session's snapshot, nor
+ *   in the first sysfs directory of the process.
  *
  * Pure. Threads: any. Errors: -ENOMEM.
  */
@@ -20,41 +24,42 @@
 #include "scheduler/kfd/topology.h"
 #include "scheduler/observe/observe.h"
 
-/* The sources that list queues, in their order. */
+/* Loops over the sources that list queues, in the order of enum observe_source. */
 #define FOR_VERIFIED(source)                                                                       \
 	for (enum observe_source source = OBSERVE_DAEMON; source <= OBSERVE_HQD; source++)         \
 		if (source != OBSERVE_MEMORY)
 
-/* How a source has a queue. */
+/* How a source reports a queue. */
 enum verify_told {
-	VERIFY_NO_ANSWER, /* the source was not asked, or did not answer */
-	VERIFY_NOT,	  /* it does not have it */
-	VERIFY_ALIKE,	  /* it has as many of that node, engine and ring size, and does not
-			     say which is which */
-	VERIFY_TOLD
+	VERIFY_NO_ANSWER, /* the source was not queried, or failed */
+	VERIFY_NOT,	  /* the source does not list the queue */
+	VERIFY_ALIKE, /* the source lists a queue of the same node, engine and ring size, but it is
+			     not known whether it is this one */
+	VERIFY_TOLD   /* the source lists the queue */
 };
 
-/* Points into the observation. */
+/* One queue and what each source reports about it. The pointers point into the observation. */
 struct verify_row {
-	const struct observe_queue *queue; /* by all sources together */
-	enum verify_told told[OBSERVE_SOURCES];
-	const struct observe_queue *by[OBSERVE_SOURCES]; /* as that source has it; NULL */
+	const struct observe_queue *queue;		 /* joined from all sources */
+	enum verify_told told[OBSERVE_SOURCES];		 /* by source */
+	const struct observe_queue *by[OBSERVE_SOURCES]; /* the source's entry; NULL: none */
 };
 
 enum verify_what {
-	VERIFY_MISSING,	  /* `b` does not have the queue, `a` has */
-	VERIFY_FIELD,	  /* they do not tell the same of `field` */
-	VERIFY_NODE,	  /* nor of its GPU */
-	VERIFY_MQD_COUNT, /* not a descriptor for each XCC */
-	VERIFY_HQD_COUNT, /* active in some XCCs and not in others */
+	VERIFY_MISSING,	  /* source a lists the queue, source b does not */
+	VERIFY_FIELD,	  /* a and b report different values of `field` */
+	VERIFY_NODE,	  /* a and b report different GPUs */
+	VERIFY_MQD_COUNT, /* number of MQDs differs from the number of XCCs */
+	VERIFY_HQD_COUNT, /* queue is active on some XCCs, but not on all */
 };
 
 struct verify_difference {
 	enum verify_what what;
-	uint32_t context, id, gpu_id; /* the queue; OBSERVE_NO_ID as usual */
-	uint64_t ring;		      /* 0: not known */
-	enum observe_field field;
-	enum observe_source a, b;
+	uint32_t context, id, gpu_id; /* of the queue; id can be OBSERVE_NO_ID */
+	uint64_t ring;		      /* address of the ring buffer; 0: not known */
+	enum observe_field field;     /* VERIFY_FIELD only */
+	enum observe_source a, b;     /* VERIFY_*_COUNT: b only */
+	/* VERIFY_FIELD: the two values. VERIFY_*_COUNT: XCCs of the node, and the number found. */
 	uint64_t value_a, value_b;
 };
 
@@ -65,22 +70,29 @@ struct verify {
 	size_t rows;
 	struct verify_difference *difference;
 	size_t differences, room;
-	uint32_t witnesses; /* OBSERVE_BIT of who listed queues, each by itself */
-	size_t alike;	    /* rows that some source has only so */
-	size_t lowered;	    /* rows whose priority is the lowest, as level weight has it */
+	uint32_t witnesses; /* OBSERVE_BIT()s of the independent sources that listed queues */
+	size_t alike;	    /* rows with VERIFY_ALIKE in at least one source */
+	size_t lowered;	    /* priorities found lowered to the lowest, as level weight does */
 };
 
-/* Fills *out, which is zeroed or of an earlier call. gpus: of this machine; may be none. */
+/*
+ * Compares all sources of an observation. *out is zeroed, or from an earlier call; it points into
+ * the observation, which must stay unchanged as long as the rows are used.
+ * gpus: topology of this machine; n_gpus can be 0. Returns 0 or -ENOMEM.
+ */
 int verify_compare(const struct observation *observation, const struct topology_gpu *gpus,
 		   size_t n_gpus, struct verify *out);
-/* Leaves in *now the differences that were in *before too; the values may have changed. */
+/* Removes from *now the differences that *before does not have. Their values are not compared. */
 void verify_keep(struct verify *now, const struct verify *before);
+/* Frees the memory of a comparison and zeroes it. */
 void verify_free(struct verify *verify);
 
-/* CANNOT_TELL: fewer than two sources that know of each other nothing. */
+/* Returns VERIFY_DIFFER if there is a difference. Without any, returns VERIFY_CANNOT_TELL if fewer
+ * than two independent sources listed queues, else VERIFY_AGREE. */
 enum verify_verdict verify_verdict(const struct verify *verify);
 
-/* "queue 3 (node 12440): sysfs says ring_bytes 4 KiB, mqd 8 KiB". Returns `text`. */
+/* Writes a difference as a sentence: "queue 3 (node 12440): ring_bytes is 4 KiB to sysfs, and 8 KiB
+ * to mqd". Returns `text`. */
 #define VERIFY_TEXT 192
 const char *verify_sentence(char text[VERIFY_TEXT], const struct verify_difference *difference);
 
