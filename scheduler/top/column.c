@@ -41,7 +41,7 @@ static void word(char *text, const char *value)
 		snprintf(text, TOP_CELL, "%s", value);
 }
 
-/* Four figures at most, so that it fits: "512K", "1.5G", "16.0G". */
+/* Format a number of bytes in at most five characters: "512K", "1.5G", "16.0G". */
 static void bytes(char *text, double value)
 {
 	static const char units[] = "BKMGTP";
@@ -115,7 +115,7 @@ const char *top_column_text(char text[static TOP_CELL], const struct top_row *ro
 	return text;
 }
 
-/* The value of a column that is one; NAN: not known. */
+/* Returns the value of a numeric column; NAN: not known. */
 static double number(const struct top_row *row, enum top_column column)
 {
 	const struct top_process *process = row->process;
@@ -152,6 +152,7 @@ static double number(const struct top_row *row, enum top_column column)
 	return value < 0 ? NAN : value;
 }
 
+/* Returns the text of a text column; NULL for a numeric one. */
 static const char *name(const struct top_row *row, enum top_column column)
 {
 	switch (column) {

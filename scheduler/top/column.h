@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The columns of the list of processes: what each shows of a row, how wide it is, and which
- * stay when the terminal is narrow. Pure. Threads: any.
+ * Columns of the process list of kfdsched top: their texts, widths and order, and which of them
+ * remain on a narrow terminal. Pure. Threads: any.
  */
 #ifndef KFDSHIM_TOP_COLUMN_H
 #define KFDSHIM_TOP_COLUMN_H
@@ -31,25 +31,33 @@ enum top_column {
 
 struct top_column_info {
 	const char *title;
-	unsigned width; /* of TOP_COMMAND: at least; it has what is left */
-	bool left;
-	/* The larger, the sooner it goes when there is no room; 0: it stays. */
+	unsigned width; /* characters; TOP_COMMAND: minimum, it gets the remaining width */
+	bool left;	/* text is aligned left */
+	/* Rank for hiding if the terminal is too narrow, largest first; 0: never hidden. */
 	unsigned goes;
-	bool largest_first; /* how one wants to see it sorted */
+	bool largest_first; /* default sort order is descending */
 };
+/* Returns the description of a column (static). */
 const struct top_column_info *top_column_info(enum top_column column);
 
-/* The text of a cell, "-" if it is not known. Names are as the process says: whoever
- * prints them makes them harmless. Returns `text`. */
+/*
+ * Writes the text of a cell, "-" if the value is not known. Returns `text`.
+ * Names come unchanged from the process, so the caller must filter them for a terminal
+ * (screen_text() does).
+ */
 #define TOP_CELL 264u
 const char *top_column_text(char text[static TOP_CELL], const struct top_row *row,
 			    enum top_column column);
-/* < 0: a before b. What is not known comes last, whatever the direction. */
+/* Returns < 0 if a comes before b, > 0 if after. Unknown values come last in both directions; rows
+ * with equal values are sorted by pid. */
 int top_column_compare(const struct top_row *a, const struct top_row *b, enum top_column column,
 		       bool reverse);
 
-/* Which of the columns that somebody wants fit next to each other with a blank between;
- * false: this one is not shown. The width that is left for TOP_COMMAND. */
+/*
+ * Selects the columns that fit `width` characters, with one blank between two columns.
+ * wanted[]: columns to show if possible; columns that are never hidden are shown in any case.
+ * shown[]: the result. Returns the width that remains for TOP_COMMAND, 0 if none does.
+ */
 unsigned top_columns_fit(unsigned width, const bool wanted[static TOP_COLUMNS],
 			 bool shown[static TOP_COLUMNS]);
 

@@ -6,16 +6,16 @@
 
 #include "common/clock.h"
 
-#define DEBUGFS_NS 5000000000u
+#define DEBUGFS_NS 5000000000u /* 5 s: minimum time between two samples with debugfs */
 enum { REGISTERS = OBSERVE_BIT(OBSERVE_MQD) | OBSERVE_BIT(OBSERVE_HQD) };
 
 struct detail {
 	const char *socket;
 	pid_t pid;
-	struct observer *often, *seldom; /* without and with debugfs */
-	struct observation seen, registers;
-	uint64_t registers_ns; /* of the last look with debugfs; 0: none */
-	bool any;
+	struct observer *often, *seldom;    /* without and with debugfs */
+	struct observation seen, registers; /* last sample of each */
+	uint64_t registers_ns;		    /* time of the last sample with debugfs; 0: none */
+	bool any;			    /* `seen` is valid */
 };
 
 struct detail *detail_open(const char *socket)
@@ -60,7 +60,8 @@ static int begin(struct detail *detail, pid_t pid)
 	return -ENOMEM;
 }
 
-/* What debugfs told, and nobody since, into what was seen now. */
+/* Merge the last debugfs values into the current sample, but only values that no other source has
+ * reported in this sample. (debugfs is read less often, because it is expensive.) */
 static void add_registers(struct detail *detail)
 {
 	const struct observe_list *from = &detail->registers.queues;

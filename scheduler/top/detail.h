@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queues of the one process that somebody has opened, from all sources that neither
- * stop nor attach to it. debugfs, which makes the driver read registers, is read once in
- * five seconds at most; what it told stands until then.
+ * Queues of the process that the user has opened in kfdsched top, from all sources that neither
+ * stop the process nor attach to it. debugfs makes the driver read registers, so it is read at most
+ * every 5 s; its last values are shown in between.
  *
  * Threads: one. Errors: negative errno.
  */
@@ -13,16 +13,16 @@
 
 struct detail;
 
-/* socket: as in observe_options. NULL: no memory. */
+/* socket: as in struct observe_options; kept, not copied. Returns NULL if there is no memory. */
 struct detail *detail_open(const char *socket);
 void detail_close(struct detail *detail); /* NULL is allowed */
 
-/* Looks at that process, which may be another one than last time. -ENOMEM; that it has
- * ended is no error: see detail_seen(). */
+/* Samples the process, which may be another one than in the last call. Returns 0 or -ENOMEM. The
+ * end of the process is no error; detail_seen() shows it. */
 int detail_look(struct detail *detail, pid_t pid);
-/* What was seen last; NULL: nothing. Valid until the next look. */
+/* Returns the last sample, or NULL if there is none. Valid until the next detail_look(). */
 const struct observation *detail_seen(const struct detail *detail);
-/* The next look begins anew, also at the same number. */
+/* Drops all samples, so that the next detail_look() starts anew even for the same pid. */
 void detail_forget(struct detail *detail);
 
 #endif

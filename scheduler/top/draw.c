@@ -8,10 +8,10 @@
 #include "common/quantity.h"
 #include "scheduler/top/draw_panels.h"
 
-#define BAR 12u
-#define WIDE 100u /* from here on there is room for */
+#define BAR 12u	  /* width of the bar of a node */
+#define WIDE 100u /* width of the screen from which on the bar has BAR_WIDE */
 #define BAR_WIDE 20u
-#define LIST_LEAST 8u /* lines that nodes leave for all else */
+#define LIST_LEAST 8u /* lines that the nodes leave for everything else */
 
 static const char *plural(size_t n)
 {
@@ -171,7 +171,7 @@ static void draw_row(struct screen *screen, unsigned line, const struct top_ui *
 		screen_fill(screen, line, INK_CHOSEN);
 }
 
-/* CPID only where somebody is in a container. */
+/* Show the column CPID only if at least one process has another pid in its container. */
 static void want(const struct top_frame *frame, bool wanted[static TOP_COLUMNS])
 {
 	for (unsigned c = 0; c < TOP_COLUMNS; c++)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Draws a frame and what somebody does with it onto a screen: at any size, from 80x24 on
- * with all that matters; lines are cut and columns go, nothing is wrapped.
+ * Draws a frame and the state of the user interface on a screen of any size. From 80x24 on all
+ * important values are visible. On smaller screens lines are cut and columns are hidden; nothing is
+ * wrapped.
  *
- * Pure but for LC_CTYPE (screen.h). Threads: none.
+ * Pure, except that it depends on LC_CTYPE (screen.h). Threads: starts none.
  */
 #ifndef KFDSHIM_TOP_DRAW_H
 #define KFDSHIM_TOP_DRAW_H
@@ -12,8 +13,8 @@
 #include "scheduler/top/screen.h"
 #include "scheduler/top/ui.h"
 
-/* `ui` learns how many rows there are room for and which columns are shown. `queues`: what
- * was seen of ui->subject last; NULL: nothing yet. */
+/* Draws the whole screen. Stores in `ui` the number of rows that fit and the columns that are
+ * shown. queues: last sample of ui->subject; NULL: none yet. */
 void draw(struct screen *screen, struct top_ui *ui, const struct top_frame *frame,
 	  const struct observation *queues);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The queues of a process, the choice of a column, the help. */
+/* Draws the queues of a process, the choice of the sort column, and the help. */
 #include "scheduler/top/draw_panels.h"
 
 #include <stdio.h>
@@ -7,7 +7,8 @@
 
 /* ---- queues ---- */
 
-/* Those at the end go first. OBSERVE_FIELDS: not a field, but what draw_cell() says. */
+/* Columns of the queue list; on a narrow screen the last ones are hidden. OBSERVE_FIELDS: the value
+ * is no field of the queue, see cell(). */
 static const struct {
 	const char *title;
 	unsigned width;
@@ -34,7 +35,7 @@ static const struct {
 static const char *cell(char text[static OBSERVE_TEXT], const struct observe_queue *queue,
 			size_t column)
 {
-	/* A mask of none is that of all. */
+	/* A queue without a CU mask can use all CUs. */
 	if (columns[column].field == OBSERVE_CU_BITS && observe_known(queue, OBSERVE_CU_BITS) &&
 	    queue->field[OBSERVE_CU_BITS].value == 0)
 		return strcpy(text, "all");
@@ -81,7 +82,7 @@ static void draw_queue_lines(struct screen *screen, unsigned line, struct top_ui
 	}
 }
 
-/* Who told something, and why the others did not. */
+/* List the sources that reported data, and those that failed. */
 static void draw_sources(struct screen *screen, unsigned line, const struct observation *seen)
 {
 	const char *between = "Told by ";
@@ -127,7 +128,7 @@ void draw_queues(struct screen *screen, struct top_ui *ui, const struct top_fram
 	draw_queue_lines(screen, titles, ui, seen);
 }
 
-/* ---- which column? ---- */
+/* ---- sort column ---- */
 
 void draw_sort(struct screen *screen, unsigned line, const struct top_ui *ui)
 {

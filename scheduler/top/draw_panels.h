@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands in the list's place, for draw.c alone. Contracts as there. */
+/* Panels that draw.c shows in place of the process list. Used by draw.c only; contracts as in
+ * draw.h. */
 #ifndef KFDSHIM_TOP_DRAW_PANELS_H
 #define KFDSHIM_TOP_DRAW_PANELS_H
 
 #include "scheduler/top/draw.h"
 
-/* All but the last line. */
+/* Fill the screen except for its last line. draw_queues(): queues of ui->subject; seen: its last
+ * sample, or NULL. */
 void draw_help(struct screen *screen);
 void draw_queues(struct screen *screen, struct top_ui *ui, const struct top_frame *frame,
 		 const struct observation *seen);
-/* From `line` on. */
+/* Draws the choice of the sort column, from `line` on. */
 void draw_sort(struct screen *screen, unsigned line, const struct top_ui *ui);
 
 #endif

@@ -6,15 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The worker counts from its beginning: what another one told is no earlier state. */
+/* Returns true if both samples are from the same worker of the daemon. Its counts start at 0 when
+ * it starts, so they cannot be compared with those of another worker. */
 static bool same_daemon(const struct top_state *before, const struct top_state *now)
 {
 	return before && before->by_daemon && now->by_daemon &&
 	       before->worker_pid == now->worker_pid && before->daemon_pid == now->daemon_pid;
 }
 
-/* How much a count has grown in a second; NAN: one of the two is not known, or it is
- * another one, for counts never shrink. */
+/* Returns the growth of a count per second. NAN if one of the values is not known, or if the count
+ * shrank: counts only grow, so it is another count then. */
 static double rate(int64_t before, int64_t now, double seconds)
 {
 	if (seconds <= 0 || before < 0 || now < before)
@@ -30,7 +31,8 @@ static void node_row(struct top_node_row *row, const struct top_node *node,
 
 	*row = (struct top_node_row){.node = node, .busy_ratio = NAN};
 	if (!isnan(work)) {
-		/* The two clocks were not read at the same moment. */
+		/* The work time and the time of the sample are not read at the same moment, so the
+		 * quotient can exceed 1. */
 		row->busy_ratio = work > 1 ? 1 : work;
 		row->busy_by = TOP_BUSY_DAEMON;
 	} else if (node->work_us < 0 && node->occupied >= 0 && node->compute_units > 0) {
@@ -58,7 +60,8 @@ static void process_row(struct top_row *row, const struct top_process *process,
 		row->held_ratio = 1;
 }
 
-/* What happened between the two, from counts that only grow. */
+/* Percentiles, in us, of the events between two samples: the difference of two histograms whose
+ * counts only grow. */
 static int latencies(const struct hist *before, const struct hist *now, double *p50, double *p99)
 {
 	struct hist *span;
@@ -146,7 +149,7 @@ static int make_room(void **array, size_t *room, size_t count, size_t size)
 int top_frame_make(struct top_frame *frame, const struct top_state *before,
 		   const struct top_state *now, const struct top_view *view)
 {
-	/* Who counts anew has other processes' and nodes' counts, too. */
+	/* A new worker of the daemon restarts the counts of processes and nodes, too. */
 	const struct top_state *counted = same_daemon(before, now) ? before : NULL;
 	struct top_view wanted = *view;
 	int rc;

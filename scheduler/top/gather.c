@@ -13,15 +13,16 @@
 #include "scheduler/top/gather_names.h"
 #include "scheduler/top/gather_registers.h"
 
-/* A daemon that does not answer costs two seconds each time. */
-#define PATIENCE_NS 5000000000u
+/* Each query of a daemon that does not reply waits for two seconds. So it is not queried again for
+ * this time. */
+#define PATIENCE_NS 5000000000u /* 5 s */
 
 struct gatherer {
 	struct kfdsched *daemon;
-	uint64_t silent_ns; /* it did not answer then */
+	uint64_t silent_ns; /* time of the last query without a reply; 0: none */
 	const char *socket;
-	pid_t asked_worker; /* whom elsewhere is about */
-	bool elsewhere;
+	pid_t asked_worker; /* worker of the daemon for which `elsewhere` is valid */
+	bool elsewhere;	    /* the daemon is in another pid namespace */
 	struct driver *driver;
 	struct names *names;
 	struct registers *registers;
@@ -56,7 +57,8 @@ void gather_close(struct gatherer *g)
 	free(g);
 }
 
-/* Half an answer is none: what it left is taken away again. */
+/* Add the daemon's data to *out. If the format of a reply is wrong, the part that was already added
+ * is removed again. */
 static int ask_daemon(struct gatherer *g, struct top_state *out)
 {
 	char *text = NULL;
@@ -89,7 +91,7 @@ static int ask_daemon(struct gatherer *g, struct top_state *out)
 			 "belongs to it");
 		rc = 0;
 	}
-	/* Asked of each worker once: where it runs does not change. */
+	/* Check this once for each worker, because a process keeps its pid namespace. */
 	if (out->by_daemon && out->worker_pid != g->asked_worker) {
 		g->elsewhere = source_daemon_counts_otherwise(g->socket);
 		g->asked_worker = out->worker_pid;

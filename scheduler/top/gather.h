@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looks at the machine for kfdsched top: the daemon, and for what it does not tell the
- * driver's files in /sys/class/kfd and /proc. Those are read once a second at most, however
- * often one looks, and nothing here stops or suspends anybody.
+ * Samples the machine for kfdsched top. The first source is the daemon. Values that it does not
+ * report are read from the driver's files in /sys/class/kfd and from /proc, at most once a second,
+ * however often the caller samples. No process is stopped or suspended.
  *
  * Threads: one for each gatherer. Errors: negative errno.
  */
@@ -13,13 +13,18 @@
 
 struct gatherer;
 
-/* socket: of the daemon; NULL: libkfdsched's own choice. Kept, not copied. NULL: no memory. */
+/* socket: of the daemon; NULL: libkfdsched's default; kept, not copied. Returns NULL if there is no
+ * memory. */
 struct gatherer *gather_open(const char *socket);
 void gather_close(struct gatherer *gatherer); /* NULL is allowed */
 
-/* One look, in place of what *out held. registers: hardware slots are wanted, for which
- * debugfs is read, once in five seconds at most. -ENOMEM. A daemon that is not there or does
- * not answer is no error: out->why says so. */
+/*
+ * Takes one sample, which replaces the content of *out.
+ * registers: also read debugfs for the hardware slots, at most every 5 s.
+ *
+ * Returns 0 or -ENOMEM. A daemon that does not exist or does not reply is no error; out->why has
+ * the reason then.
+ */
 int gather_look(struct gatherer *gatherer, bool registers, struct top_state *out);
 
 #endif

@@ -15,8 +15,8 @@
 
 #define TOPOLOGY "/sys/class/kfd/kfd/topology/nodes"
 #define PROCESSES "/sys/class/kfd/kfd/proc"
-#define MOST 4096u	     /* processes */
-#define REREAD_NS 1000000000 /* sysfs is read again */
+#define MOST 4096u	     /* maximum number of processes */
+#define REREAD_NS 1000000000 /* 1 s: time between two readings of the processes in sysfs */
 
 struct gpu {
 	uint32_t gpu_id;
@@ -24,20 +24,20 @@ struct gpu {
 	int32_t slots, compute_units;
 };
 
-/* What the driver told of one process last. */
+/* Last values of one process in sysfs. */
 struct seen {
 	pid_t pid;
-	bool queues_read;
+	bool queues_read; /* the queue counts are valid */
 	int32_t queues, compute_queues;
-	int32_t compute_on[TOPOLOGY_GPUS]; /* by the place of the node in gpus[] */
-	int32_t occupied_on[TOPOLOGY_GPUS];
+	int32_t compute_on[TOPOLOGY_GPUS];  /* compute queues, by index in driver.gpus[] */
+	int32_t occupied_on[TOPOLOGY_GPUS]; /* compute units that hold waves, by the same index */
 	int64_t vram_bytes;
 };
 
 struct driver {
 	struct gpu gpus[TOPOLOGY_GPUS];
 	size_t gpu_count;
-	uint64_t read_ns; /* 0: never */
+	uint64_t read_ns; /* time of the last reading of the processes; 0: never */
 	struct seen *seen;
 	size_t seen_count, seen_room;
 	struct sysfs_queue queue[SYSFS_QUEUES];
@@ -126,8 +126,8 @@ static void read_queues(struct driver *driver, struct seen *seen)
 	}
 }
 
-/* `queues`: those, too; `waves`: and how many compute units it holds, which costs the
- * driver a walk through registers. */
+/* queues: read the queues, too. waves: also read the number of compute units that the process
+ * occupies, for which the driver reads registers. */
 static void read_process(struct driver *driver, struct seen *seen, bool queues, bool waves)
 {
 	char path[sizeof(PROCESSES) + 64];
@@ -197,7 +197,7 @@ static int add_nodes(const struct driver *driver, struct top_state *state)
 		node->slots = gpu->slots;
 		node->compute_units = gpu->compute_units;
 		if (node->queues < 0)
-			node->queues = 0; /* who has some adds them */
+			node->queues = 0; /* add_process() adds the queues */
 	}
 	return 0;
 }
@@ -208,7 +208,8 @@ static int add_process(const struct driver *driver, const struct seen *seen,
 	struct top_process *process = top_find_process(state, seen->pid);
 	bool by_daemon = process != NULL;
 
-	/* The daemon knew it when this was read, and knows it no more: it has gone. */
+	/* The queues were not read because the daemon knew the process then. Now the daemon does
+	 * not know it any more, so the process has ended. */
 	if (!process && !seen->queues_read)
 		return 0;
 	if (!process)
@@ -237,9 +238,10 @@ int driver_add(struct driver *driver, struct top_state *state)
 	int rc;
 
 	for (size_t i = 0; i < state->node_count && !driver->gpu_count; i++)
-		read_gpus(driver); /* the module was loaded meanwhile */
+		read_gpus(driver); /* amdgpu was loaded after driver_open() */
 	rc = add_nodes(driver, state);
-	/* Where our numbers are not the driver's, its files tell of others. */
+	/* If the driver uses the pids of another namespace, a pid in its files may be another
+	 * process here. */
 	if (rc || state->elsewhere || !observe_names_match())
 		return rc;
 	if (!driver->read_ns || state->ns - driver->read_ns >= REREAD_NS) {

@@ -9,24 +9,24 @@
 #include "common/proc_stat.h"
 #include "scheduler/observe/process.h"
 
-#define CHECK_NS 1000000000u  /* is it another process of that number? */
-#define REREAD_NS 5000000000u /* an exec */
+#define CHECK_NS 1000000000u  /* 1 s: time between two checks for a reused pid */
+#define REREAD_NS 5000000000u /* 5 s: after it the name is read again; an exec changes it */
 
 struct name {
 	pid_t pid, inner_pid;
 	uint64_t started; /* common/proc_stat.h */
 	uint64_t read_ns, checked_ns;
-	bool gone;     /* there is no such process; of that number may be a thread */
-	bool ours;     /* of kfdschedd, or kfdsched */
-	uint64_t used; /* the last look that asked for it */
+	bool gone;     /* no process has this pid (a thread may have it) */
+	bool ours;     /* process of kfdschedd or kfdsched */
+	uint64_t used; /* names.looks of the last sample that had this process */
 	char command[TOP_COMMAND_BYTES];
 };
 
-/* In the order of the state's processes as far as they stay the same. */
+/* Cache of names, mostly in the order of the processes in the state, so that find() is fast. */
 struct names {
 	struct name *name;
 	size_t count, room;
-	uint64_t looks;
+	uint64_t looks; /* number of samples */
 };
 
 struct names *names_open(void)
@@ -41,7 +41,7 @@ void names_close(struct names *names)
 	free(names);
 }
 
-/* How much of it is the folder of the program. */
+/* Returns the length of the directory part of the program's path, which is not shown. */
 static size_t folder(const char *command)
 {
 	size_t end = strcspn(command, " "), begin = end;
@@ -73,6 +73,7 @@ static void read_name(struct name *name, uint64_t now)
 		name->inner_pid = identity.pids[identity.depth - 1];
 }
 
+/* Update a name if it is due, or if the pid belongs to another process now. */
 static void keep_up(struct name *name, uint64_t now)
 {
 	struct proc_stat stat;
@@ -87,6 +88,7 @@ static void keep_up(struct name *name, uint64_t now)
 	}
 }
 
+/* near: index at which the entry probably is. Adds an entry if there is none; NULL: no memory. */
 static struct name *find(struct names *names, pid_t pid, size_t near)
 {
 	struct name *grown;
@@ -120,7 +122,8 @@ int names_add(struct names *names, struct top_state *state)
 			return -ENOMEM;
 		keep_up(name, state->ns);
 		name->used = names->looks;
-		/* sysfs keeps the dead for a while. The daemon may count otherwise than we. */
+		/* Remove processes that have ended, because sysfs lists them for some time. Not
+		 * those of the daemon, because its pids may be of another namespace. */
 		if (!process->by_daemon && (name->gone || name->ours))
 			continue;
 		process->inner_pid = name->inner_pid;

@@ -10,10 +10,10 @@
 #include "scheduler/observe/ratio.h"
 #include "scheduler/observe/sources.h"
 
-#define REREAD_NS 5000000000u
-#define RESTS 200u /* times as long as it took: half a percent of a core */
+#define REREAD_NS 5000000000u /* 5 s: minimum time between two readings */
+#define RESTS 200u /* pause after a reading, as a multiple of its duration: 0.5 % of a core */
 
-/* The compute queues of one process. */
+/* The queues of one process in debugfs, and their ratio to hardware slots. */
 struct found {
 	pid_t pid;
 	struct observe_list queues;
@@ -22,7 +22,7 @@ struct found {
 
 struct registers {
 	struct source_debugfs *debugfs;
-	uint64_t next_ns; /* when it may be read again; 0: now */
+	uint64_t next_ns; /* earliest time of the next reading; 0: now */
 	struct found *found;
 	size_t count, room;
 };
@@ -84,8 +84,8 @@ static struct found *find_or_add(struct registers *registers, pid_t pid)
 	return found;
 }
 
-/* The text is cut where each process begins, so that it is gone through once, and not once
- * for each of them. A process with several contexts stands there several times. */
+/* Cut the text at the heading of each process and parse the parts, so that the text is read once in
+ * total and not once for each process. A process with several contexts has several parts. */
 static int take_mqds(struct registers *registers, struct debugfs_text text)
 {
 	static const char head[] = "Process ";
@@ -97,7 +97,7 @@ static int take_mqds(struct registers *registers, struct debugfs_text text)
 		struct found *found;
 		size_t left;
 
-		/* The line after this one that begins so. */
+		/* Find the next heading of a process. */
 		for (next = at; next < end;) {
 			next = memchr(next, '\n', (size_t)(end - next));
 			next = next ? next + 1 : end;
@@ -118,7 +118,8 @@ static int take_mqds(struct registers *registers, struct debugfs_text text)
 	return rc == -ENOMEM ? rc : 0;
 }
 
-/* Those whose ring is known, and in no slot: they are not on the GPU now. */
+/* Set the number of slots to 0 for queues with a known ring that were found in no slot: they are
+ * not on the GPU now. */
 static void none_active(struct observe_list *queues)
 {
 	for (size_t i = 0; i < queues->count; i++) {
@@ -142,7 +143,7 @@ static int read_all(struct registers *registers)
 
 	forget(registers);
 	rc = source_hqds(registers->debugfs, &hqds, why);
-	/* Of nobody: the text alone is wanted. */
+	/* pid 0: only the text is needed; take_mqds() parses it. */
 	if (!rc)
 		source_mqds(registers->debugfs, 0, &none, why);
 	text.at = rc ? NULL : source_debugfs_text(registers->debugfs, OBSERVE_MQD, &text.bytes);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * In how many hardware slots the queues of each process are, from debugfs; for gather.c
- * alone. Contracts as there. To write its texts the driver reads the registers of every
- * slot, and dumps every descriptor, so this is done once in five seconds at most, and less
- * often where it takes long; between those a process has what it had.
+ * Number of hardware slots that the queues of each process occupy, from debugfs. Used by gather.c
+ * only; contracts as in gather.h.
+ *
+ * To write these texts the driver reads the registers of every slot and dumps every MQD. So they
+ * are read at most every 5 s, and less often if that takes long. In between, the last values are
+ * used.
  */
 #ifndef KFDSHIM_TOP_GATHER_REGISTERS_H
 #define KFDSHIM_TOP_GATHER_REGISTERS_H
@@ -11,10 +13,11 @@
 #include "scheduler/top/state.h"
 
 struct registers;
-struct registers *registers_open(void);
+struct registers *registers_open(void);		   /* returns NULL if there is no memory */
 void registers_close(struct registers *registers); /* NULL is allowed */
 
-/* 0 or -ENOMEM; that debugfs may not be read is no error. */
+/* Adds MQDs, HQDs and their ratio to each process. Returns 0 or -ENOMEM. If debugfs cannot be read,
+ * nothing is added, without an error. */
 int registers_add(struct registers *registers, struct top_state *state);
 
 #endif

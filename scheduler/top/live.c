@@ -13,7 +13,8 @@
 #include "scheduler/top/orders.h"
 #include "scheduler/top/terminal.h"
 
-/* So often a terminal may say that there is a key, and have none, before it counts as gone. */
+/* Number of consecutive polls that report stdin as readable while there is no key, after which the
+ * terminal counts as closed. */
 #define EMPTY_READS 20u
 
 struct live {
@@ -22,13 +23,13 @@ struct live {
 	struct orders *orders;
 	struct detail *detail;
 	struct top_state state[2];
-	unsigned looks; /* the last is in state[looks % 2] */
+	unsigned looks; /* number of samples; the last one is in state[looks % 2] */
 	struct top_frame frame;
 	struct screen screen;
 	struct top_ui ui;
 	unsigned empty_reads;
 	bool quit;
-	bool again; /* something was done: look at once */
+	bool again; /* an action was done: take the next sample at once */
 };
 
 static int look(struct live *live)
@@ -59,7 +60,7 @@ static int show(struct live *live)
 	return 0;
 }
 
-/* Orders can take two seconds: that one is under way is shown first. */
+/* Do the action of a key. A suspend can take two seconds, so a message is shown before it. */
 static int act(struct live *live, enum ui_action action)
 {
 	struct top_ui *ui = &live->ui;
@@ -91,12 +92,12 @@ static int act(struct live *live, enum ui_action action)
 	return rc;
 }
 
-/* All keys that wait. */
+/* Handle all keys that are waiting. readable: poll() reported stdin as readable. */
 static int keys(struct live *live, bool readable)
 {
 	int rc = 0, key = terminal_key();
 
-	/* A terminal that is gone is readable for ever. */
+	/* stdin of a closed terminal stays readable, without a key. */
 	live->empty_reads = readable && key == TERMINAL_NO_KEY ? live->empty_reads + 1 : 0;
 	if (live->empty_reads >= EMPTY_READS)
 		return -EIO;
@@ -106,7 +107,8 @@ static int keys(struct live *live, bool readable)
 	return rc;
 }
 
-/* Until `until_ns`, or until there is something to do. */
+/* Wait until `until_ns`, or until there is a key, a signal, a request to stop, or the end of a
+ * suspension; and handle it. */
 static int wait_for_something(struct live *live, uint64_t until_ns)
 {
 	struct pollfd fd[2 + ORDERS_HOLDS] = {
@@ -116,7 +118,8 @@ static int wait_for_something(struct live *live, uint64_t until_ns)
 	nfds_t n = 2 + orders_poll(live->orders, fd + 2);
 	int ready = poll_or_signal_ns(fd, n, until_ns);
 
-	/* A signal is as good as a key: the size may have changed. */
+	/* Treat a signal (-EINTR) like a key: it may be SIGWINCH, after which ncurses returns a
+	 * key. */
 	if (ready < 0 && ready != -EINTR)
 		return ready;
 	if (fd[1].revents)
@@ -141,7 +144,7 @@ static int go_on(struct live *live)
 		if (now >= next) {
 			rc = look(live);
 			next += live->options->interval_ns;
-			/* Late by more than one: it does not catch up. */
+			/* If a whole interval was missed, do not catch up. */
 			if (next < now)
 				next = now + live->options->interval_ns;
 		}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kfdsched top on a terminal, until somebody quits, it goes away, or `stop_fd` is readable.
+ * Runs kfdsched top on a terminal until the user quits, the terminal is closed, or `stop_fd`
+ * becomes readable.
  *
- * Threads: one, of a process without others. Errors: negative errno.
+ * Threads: must be the only thread of its process. Errors: negative errno.
  */
 #ifndef KFDSHIM_TOP_LIVE_H
 #define KFDSHIM_TOP_LIVE_H
@@ -11,13 +12,19 @@
 #include <sys/types.h>
 
 struct live_options {
-	const char *socket; /* of the daemon; NULL: libkfdsched's own choice */
-	pid_t pid;	    /* this process alone; 0: all */
-	uint64_t interval_ns;
-	int stop_fd; /* polled, never read */
+	const char *socket;   /* of the daemon; NULL: libkfdsched's default */
+	pid_t pid;	      /* show this process only; 0: all */
+	uint64_t interval_ns; /* time between two samples */
+	int stop_fd;	      /* polled, never read */
 };
 
-/* -ENOTTY, -ENODEV: terminal_begin(). -ENOMEM. -EIO: the terminal has gone. */
+/*
+ * Returns 0, or a negative errno:
+ * -ENOTTY, -ENODEV  as terminal_begin()
+ * -ENOMEM           no memory
+ * -EIO              the terminal was closed
+ * Errors of poll(2) are passed on.
+ */
 int live_run(const struct live_options *options);
 
 #endif

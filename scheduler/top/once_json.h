@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One frame as JSON (docs/formats.md). Pure. Threads: none. */
+/* Writes one frame as JSON (docs/formats.md). Pure. Threads: starts none. */
 #ifndef KFDSHIM_TOP_ONCE_JSON_H
 #define KFDSHIM_TOP_ONCE_JSON_H
 
@@ -7,7 +7,7 @@
 
 #include "scheduler/top/frame.h"
 
-/* NULL: no memory. */
+/* Returns a new object, or NULL if there is no memory. */
 json_t *once_json(const struct top_frame *frame);
 
 #endif

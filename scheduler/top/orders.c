@@ -10,6 +10,7 @@
 #include "channel/protocol.h"
 #include "scheduler/lib/kfdsched.h"
 
+/* A process that is suspended as long as fd (from kfdsched_hold()) is open. */
 struct hold {
 	pid_t pid;
 	int fd;

@@ -11,8 +11,8 @@
 
 #include "common/plain_text.h"
 
-#define BYTES_OF_ONE 4u /* the longest character */
-#define PRINT_BYTES 512u
+#define BYTES_OF_ONE 4u	 /* bytes of the longest UTF-8 character */
+#define PRINT_BYTES 512u /* buffer for one text; the rest is cut */
 
 int screen_begin(struct screen *screen, unsigned width, unsigned height)
 {
@@ -52,8 +52,8 @@ void screen_free(struct screen *screen)
 	*screen = (struct screen){0};
 }
 
-/* Columns of a character that a terminal just shows; 0: of one that it obeys, or that
- * changes what stands beside it. */
+/* Returns the width of a character in columns. 0: the terminal would interpret it (a control
+ * character), or it would change the characters beside it. */
 static unsigned columns_of(uint32_t c)
 {
 	int width;
@@ -91,7 +91,7 @@ unsigned screen_harmless(char *out, size_t size, const char *text, unsigned colu
 	return used;
 }
 
-/* Text that is harmless already. */
+/* Append filtered text to a line. Text that does not fit is dropped. */
 static void add(struct screen *screen, struct screen_line *line, enum screen_ink ink,
 		const char *text, unsigned columns)
 {

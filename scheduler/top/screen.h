@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A screen of text: lines that are filled from left to right, never wider than it is, in
- * inks that a terminal may have or not. terminal.c shows one; tests read its lines.
+ * A screen of text in memory: lines that are filled from left to right and never exceed the width,
+ * in "inks" that a terminal maps to colours or attributes, if it has them. terminal.c shows a
+ * screen; tests read its lines.
  *
- * Every text is made harmless: control characters, invalid UTF-8, characters without a
- * width of their own and those that turn the direction of writing become '?'; outside UTF-8
- * (LC_CTYPE) all but ASCII does. A character of two columns is never cut.
+ * Every text is filtered: control characters, invalid UTF-8, characters without a width of their
+ * own and characters that change the writing direction become '?'. Outside UTF-8 (LC_CTYPE) all
+ * characters except ASCII do. A character of two columns is never cut.
  *
- * Threads: none. Ownership: begins as zeros, ended by screen_free().
+ * Threads: starts none. Ownership: the caller zeroes a screen once, and ends it by screen_free().
  */
 #ifndef KFDSHIM_TOP_SCREEN_H
 #define KFDSHIM_TOP_SCREEN_H
@@ -19,27 +20,28 @@ enum screen_ink {
 	INK_PLAIN,
 	INK_FAINT,
 	INK_STRONG,
-	INK_TITLE,    /* of the list */
-	INK_CHOSEN,   /* the row one is at */
-	INK_BAR,      /* of the busy share */
-	INK_URGENT,   /* online */
-	INK_HELD,     /* suspended */
-	INK_QUESTION, /* waits for an answer */
+	INK_TITLE,    /* column titles */
+	INK_CHOSEN,   /* the selected row */
+	INK_BAR,      /* bar of the busy share */
+	INK_URGENT,   /* online processes */
+	INK_HELD,     /* suspended processes */
+	INK_QUESTION, /* question that waits for a key */
 	INKS
 };
 
-#define SCREEN_SPANS 48u
+#define SCREEN_SPANS 48u /* maximum number of spans in a line */
 
+/* A part of a line in one ink. */
 struct screen_span {
-	unsigned column; /* where it begins */
-	size_t start;	 /* in the line's text */
+	unsigned column; /* first column */
+	size_t start;	 /* first byte in the line's text */
 	enum screen_ink ink;
 };
 
 struct screen_line {
 	char *text;
 	size_t bytes;
-	unsigned columns; /* that are filled */
+	unsigned columns; /* columns filled so far */
 	unsigned spans;
 	struct screen_span span[SCREEN_SPANS];
 };
@@ -48,28 +50,29 @@ struct screen {
 	unsigned width, height;
 	bool utf8;
 	struct screen_line *line;
-	bool cursor; /* shown, at: */
+	bool cursor; /* show the cursor at cursor_line, cursor_column */
 	unsigned cursor_line, cursor_column;
 };
 
-/* Empty, and of that size. 0 or -ENOMEM. */
+/* Empties the screen and sets its size, in characters. Returns 0 or -ENOMEM. */
 int screen_begin(struct screen *screen, unsigned width, unsigned height);
+/* Frees the memory of a screen and zeroes it. */
 void screen_free(struct screen *screen);
 
-/* Adds to a line what fits; lines beyond the last are no error. */
+/* Append text to a line, cut to the width. A line beyond the last is ignored. */
 void screen_text(struct screen *screen, unsigned line, enum screen_ink ink, const char *text);
 void screen_print(struct screen *screen, unsigned line, enum screen_ink ink, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/* The same in exactly so many columns: cut, or filled with blanks. */
+/* Appends text in exactly `columns` columns: cut, or padded with blanks. */
 void screen_cell(struct screen *screen, unsigned line, enum screen_ink ink, const char *text,
 		 unsigned columns, bool left);
-/* Blanks up to the right edge. */
+/* Fills a line with blanks up to the right edge. */
 void screen_fill(struct screen *screen, unsigned line, enum screen_ink ink);
-/* The cursor stands where the next text of that line would. */
+/* Puts the cursor behind the text of a line. */
 void screen_cursor(struct screen *screen, unsigned line);
 
-/* `text`, harmless, in at most so many columns and `size` bytes with its NUL. The columns
- * that it takes. */
+/* Filters `text` into out[size], cut to `columns` columns and to `size` bytes including the NUL.
+ * Returns the number of columns used. */
 unsigned screen_harmless(char *out, size_t size, const char *text, unsigned columns, bool utf8);
 
 #endif

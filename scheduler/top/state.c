@@ -114,7 +114,7 @@ static int64_t number(const json_t *object, const char *key)
 	return json_is_integer(value) ? json_integer_value(value) : TOP_UNKNOWN;
 }
 
-/* One that is out of range is as good as none. */
+/* A count that is out of range is treated as not known. */
 static int32_t count(const json_t *object, const char *key)
 {
 	int64_t value = number(object, key);
@@ -164,14 +164,14 @@ static int take_node(const json_t *json, struct top_state *state)
 	return 0;
 }
 
-/* -1 and more are not there. */
+/* Add a count, unless it is not known or out of range. */
 static void add_to(int32_t *at, int64_t more)
 {
 	if (more > 0 && more < INT32_MAX / 2 && *at < INT32_MAX / 2)
 		*at = (*at < 0 ? 0 : *at) + (int32_t)more;
 }
 
-/* What a daemon tells in place of queues that is asked often. */
+/* kfdsched_summary() has counts of the queues for each node instead of the queues. */
 static void take_counts(const json_t *counts, struct top_state *state, struct top_process *process)
 {
 	const json_t *entry;

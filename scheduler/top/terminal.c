@@ -16,27 +16,28 @@
 
 #include "scheduler/top/ui.h"
 
-#define ESCAPE_MS 25 /* after which Esc is a key, and not the beginning of one */
-#define RESTORE 128
+#define ESCAPE_MS 25 /* ms after which ESC counts as the key Esc, not as the start of a sequence */
+#define RESTORE 128  /* bytes for the sequences that restore the terminal */
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 #define FATAL (sizeof(fatal) / sizeof(fatal[0]))
 
 static SCREEN *curses;
-static struct termios modes;  /* as they were */
-static char restore[RESTORE]; /* what ends our use of the terminal, as it wants it */
+static struct termios modes;  /* modes before terminal_begin() */
+static char restore[RESTORE]; /* output that restores the terminal after a fatal signal */
 static size_t restore_bytes;
 
-/* ---- however it ends ---- */
+/* ---- restoring the terminal ---- */
 
-/* Only what a signal handler may. */
+/* Handler of fatal signals. Only async-signal-safe calls are allowed here, so ncurses is not
+ * used. */
 static void crashed(int number)
 {
 	ssize_t done = write(STDOUT_FILENO, restore, restore_bytes);
 
 	(void)done;
 	tcsetattr(STDIN_FILENO, TCSANOW, &modes);
-	raise(number); /* SA_RESETHAND: the signal itself */
+	raise(number); /* SA_RESETHAND has restored the default action, so this ends the process */
 }
 
 static void keep_capability(const char *name)
@@ -112,7 +113,7 @@ int terminal_begin(void)
 		return -ENOTTY;
 	setlocale(LC_CTYPE, "");
 	tcgetattr(STDIN_FILENO, &modes);
-	/* initscr() would end the process if it does not know the terminal. */
+	/* Not initscr(), because it ends the process if the terminal type is not known. */
 	curses = newterm(NULL, stdout, stdin);
 	if (!curses)
 		return -ENODEV;
@@ -192,5 +193,5 @@ int terminal_key(void)
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (keys[i].curses == key)
 			return keys[i].key;
-	return key < 0x100 ? key : 0; /* 0: one that means nothing */
+	return key < 0x100 ? key : 0; /* 0: a key without meaning */
 }

@@ -1,25 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The terminal of kfdsched top, by ncurses: shows screens, tells keys. It is restored by
- * terminal_end(), and by fatal signals (SIGSEGV, SIGABRT ...) before they end us.
+ * The terminal of kfdsched top, through ncurses: shows screens and reads keys. terminal_end()
+ * restores the terminal. So does a handler of fatal signals (SIGSEGV, SIGABRT ...) before the
+ * process ends.
  *
- * Threads: one. There is one terminal, so these are globals of terminal.c.
+ * Threads: one. A process has one terminal, so the state is global in terminal.c.
  */
 #ifndef KFDSHIM_TOP_TERMINAL_H
 #define KFDSHIM_TOP_TERMINAL_H
 
 #include "scheduler/top/screen.h"
 
-/* Of stdin and stdout. -ENOTTY: one of them is no terminal; -ENODEV: nobody knows what
- * TERM names. */
+/*
+ * Takes over the terminal of stdin and stdout. Returns 0, or a negative errno:
+ * -ENOTTY  stdin or stdout is no terminal
+ * -ENODEV  the terminal type in TERM is not known
+ */
 int terminal_begin(void);
-void terminal_end(void);
+void terminal_end(void); /* allowed also if terminal_begin() failed */
 
-/* As it is now, and whether it shows UTF-8. 0 or -ENOMEM. */
+/* Empties `screen` and sets it to the current size and encoding of the terminal. Returns 0 or
+ * -ENOMEM. */
 int terminal_screen(struct screen *screen);
+/* Draws the screen on the terminal. */
 void terminal_show(const struct screen *screen);
-/* The next key (ui.h); TERMINAL_NO_KEY: none is waiting; TERMINAL_RESIZED: it has another
- * size. Does not wait. */
+/*
+ * Reads the next key without waiting. Returns a character or an enum ui_key (ui.h), 0 for a key
+ * without meaning, TERMINAL_NO_KEY if no key is waiting, or TERMINAL_RESIZED if the size of the
+ * terminal has changed.
+ */
 #define TERMINAL_NO_KEY (-1)
 #define TERMINAL_RESIZED (-2)
 int terminal_key(void);

@@ -24,7 +24,7 @@ void ui_settle(struct top_ui *ui, const struct top_frame *frame, unsigned page)
 	ui->page = page ? page : 1;
 	while (i < count && frame->rows[i].process->pid != ui->chosen)
 		i++;
-	/* It has gone: who stands there now. */
+	/* The process is gone: select the row that is at its place now. */
 	if (i == count)
 		i = count == 0 ? 0 : ui->index < count ? ui->index : count - 1;
 	ui->index = i;
@@ -33,7 +33,7 @@ void ui_settle(struct top_ui *ui, const struct top_frame *frame, unsigned page)
 		ui->first = i;
 	if (i >= ui->first + ui->page)
 		ui->first = i - ui->page + 1;
-	/* No empty lines below while there are rows above. */
+	/* Show no empty lines at the end while there are rows above the first one shown. */
 	if (ui->first + ui->page > count)
 		ui->first = count > ui->page ? count - ui->page : 0;
 	if (ui->queue_first + ui->page > ui->queue_count)
@@ -72,7 +72,7 @@ static void sort_by(struct top_ui *ui, enum top_column column)
 	ui->view.reverse = top_column_info(column)->largest_first;
 }
 
-/* The next column that is shown, in that direction. */
+/* Sort by the next visible column. step: 1 or -1. */
 static void sort_beside(struct top_ui *ui, int step)
 {
 	unsigned c = ui->view.sort;
@@ -90,7 +90,7 @@ static void say(struct top_ui *ui, const char *text)
 	snprintf(ui->said, sizeof(ui->said), "%s", text);
 }
 
-/* Begins a question about the chosen process. */
+/* Enter a mode that concerns the selected process, unless that is not possible here. */
 static void about(struct top_ui *ui, const struct top_frame *frame, enum ui_mode mode)
 {
 	pid_t pid = ui->under == UI_QUEUES ? ui->subject : ui->chosen;
@@ -127,7 +127,7 @@ static enum ui_action quit(struct top_ui *ui)
 	return UI_NOTHING;
 }
 
-/* What the list and the queues of a process have in common. */
+/* Keys that work both in the list and in the view of a process's queues. */
 static enum ui_action common_key(struct top_ui *ui, const struct top_frame *frame, int key)
 {
 	switch (key) {
@@ -213,7 +213,7 @@ static enum ui_action queues_key(struct top_ui *ui, const struct top_frame *fram
 		return UI_NOTHING;
 	case 'j':
 	case UI_KEY_DOWN:
-		ui->queue_first++; /* ui_settle() brings it back */
+		ui->queue_first++; /* ui_settle() limits it */
 		return UI_NOTHING;
 	case UI_KEY_PAGE_UP:
 		ui->queue_first -= ui->queue_first < ui->page ? ui->queue_first : ui->page;
@@ -243,7 +243,7 @@ static void sort_key(struct top_ui *ui, int key)
 	}
 }
 
-/* Types a word. true: it is ended, by Enter or (empty) by Escape. */
+/* Edit the word. Returns true at its end: Enter, or Escape, which empties the word. */
 static bool typed(struct top_ui *ui, int key)
 {
 	size_t length = strlen(ui->word);
@@ -255,7 +255,7 @@ static bool typed(struct top_ui *ui, int key)
 	case UI_KEY_ENTER:
 		return true;
 	case UI_KEY_BACKSPACE:
-		/* A character of UTF-8 is its first byte and those that continue it. */
+		/* Remove a whole UTF-8 character: the continuation bytes and the first byte. */
 		while (length && ((unsigned char)ui->word[length - 1] & 0xc0) == 0x80)
 			length--;
 		ui->word[length ? length - 1 : 0] = '\0';

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the person at kfdsched top does: keys in, what is shown and what is to be done out.
+ * User interface state of kfdsched top: a key changes what is shown, or returns an action for the
+ * caller.
  *
- * Pure: no I/O, no clock. Threads: none. Nothing is owned.
+ * Pure: no I/O, no clock. Threads: starts none. Owns no memory.
  */
 #ifndef KFDSHIM_TOP_UI_H
 #define KFDSHIM_TOP_UI_H
 
 #include "scheduler/top/frame.h"
 
-/* Keys that are no characters. A character of several bytes comes byte by byte. */
+/* Keys that are no characters. A character of several bytes (UTF-8) arrives byte by byte. */
 enum ui_key {
 	UI_KEY_UP = 0x1000,
 	UI_KEY_DOWN,
@@ -30,23 +31,24 @@ enum ui_key {
 
 enum ui_mode {
 	UI_LIST,
-	UI_QUEUES,   /* of one process */
-	UI_SORT,     /* by which column? */
-	UI_FILTER,   /* is being typed */
-	UI_PRIORITY, /* is being typed */
-	UI_ASK_SUSPEND,
+	UI_QUEUES,	/* queues of one process */
+	UI_SORT,	/* choice of the sort column */
+	UI_FILTER,	/* input of the filter */
+	UI_PRIORITY,	/* input of a priority */
+	UI_ASK_SUSPEND, /* confirmation, as the next two */
 	UI_ASK_RESUME,
-	UI_ASK_QUIT, /* processes that we hold would run again */
+	UI_ASK_QUIT, /* needed because processes that are suspended here would be resumed */
 	UI_HELP,
 };
 
+/* Action that the caller has to do after a key. */
 enum ui_action {
 	UI_NOTHING,
 	UI_QUIT,
-	UI_LOOK,       /* at the queues of ui->subject, now */
-	UI_SUSPEND,    /* ui->subject */
-	UI_RESUME,     /* the same */
-	UI_PRIORITISE, /* the same: ui->word */
+	UI_LOOK,       /* sample the queues of ui->subject now */
+	UI_SUSPEND,    /* suspend ui->subject */
+	UI_RESUME,     /* resume ui->subject */
+	UI_PRIORITISE, /* set the priority of ui->subject to ui->word */
 };
 
 #define UI_WORD 64u
@@ -54,26 +56,30 @@ enum ui_action {
 
 struct top_ui {
 	enum ui_mode mode;
-	enum ui_mode under; /* UI_LIST or UI_QUEUES: where questions are asked */
+	enum ui_mode under; /* UI_LIST or UI_QUEUES: the view to which other modes return */
 	struct top_view view;
-	pid_t chosen;  /* the row one is at */
-	size_t index;  /* where it was last */
-	size_t first;  /* row that is the first shown */
-	unsigned page; /* rows that were shown last */
-	size_t queue_first;
-	size_t queue_count; /* of what is shown in UI_QUEUES */
-	unsigned column;    /* UI_SORT: which one is at */
-	bool shown[TOP_COLUMNS];
-	pid_t subject;	    /* whom a question or UI_QUEUES is about */
-	char name[21];	    /* of it */
-	char word[UI_WORD]; /* what is being typed */
-	char said[UI_SAID]; /* one sentence until the next key; or empty */
-	unsigned holds;	    /* processes that are suspended as long as we run */
+	pid_t chosen;		 /* process of the selected row */
+	size_t index;		 /* last index of that row */
+	size_t first;		 /* index of the first row that is shown */
+	unsigned page;		 /* number of rows that fit the screen */
+	size_t queue_first;	 /* UI_QUEUES: first queue that is shown */
+	size_t queue_count;	 /* UI_QUEUES: number of queues */
+	unsigned column;	 /* UI_SORT: selected column */
+	bool shown[TOP_COLUMNS]; /* columns that are shown; set by draw() */
+	pid_t subject;		 /* process of the question, or of UI_QUEUES */
+	char name[21];		 /* name of that process */
+	char word[UI_WORD];	 /* text input */
+	char said[UI_SAID];	 /* sentence for the user, until the next key; or empty */
+	unsigned holds;		 /* processes that stay suspended only while top runs */
 };
 
+/* Sets the initial state. pid: show this process only; 0: all. */
 void ui_begin(struct top_ui *ui, pid_t pid);
+/* Handles one key (a character or enum ui_key). frame: the one on the screen. Returns the action
+ * for the caller. */
 enum ui_action ui_key(struct top_ui *ui, const struct top_frame *frame, int key);
-/* Finds the chosen row again in another frame, and scrolls so that it is among `page`. */
+/* Finds the selected process in a new frame, and scrolls so that its row is among the `page` rows
+ * that are shown. If the process is gone, the row at its last index is selected. */
 void ui_settle(struct top_ui *ui, const struct top_frame *frame, unsigned page);
 
 #endif
