@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* splitmix64 (Steele, Lea, Flood 2014): any seed will do, 0 included. */
+/* splitmix64 (Steele, Lea, Flood 2014). Any seed is good, also 0. */
 static uint64_t next_random(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -38,7 +38,7 @@ static double next_gap_ns(struct arrivals *arrivals)
 	switch (arrivals->kind) {
 	case ARRIVALS_POISSON:
 	case ARRIVALS_BURSTY:
-		/* (0, 1]: never the logarithm of 0 */
+		/* u is in (0, 1], so that the logarithm of 0 cannot occur. */
 		u = ((double)(next_random(&arrivals->state) >> 11) + 1) * 0x1p-53;
 		return arrivals->gap_ns * -log(u);
 	case ARRIVALS_RECORDED:

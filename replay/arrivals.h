@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When requests arrive in an open loop: an endless stream of times, the same
- * for the same seed. Pure. Model time, nanoseconds from the start of the run.
+ * Arrival times of requests in an open loop: an endless sequence, which is the same for the same
+ * seed.
+ *
+ * Pure. Threads: any, one at a time for each struct. Times are model time, in ns from the start of
+ * the run.
  */
 #ifndef KFDSHIM_REPLAY_ARRIVALS_H
 #define KFDSHIM_REPLAY_ARRIVALS_H
@@ -9,14 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bursty: Poisson arrivals for the first part of each period, none for the rest; the rate is
- * that of the whole. */
-#define ARRIVALS_BURST_NS 200000000u
-#define ARRIVALS_PERIOD_NS 500000000u
+/* Bursty arrivals: Poisson in the first part of each period, none in the rest. The rate is the mean
+ * over the whole period. */
+#define ARRIVALS_BURST_NS 200000000u  /* 200 ms */
+#define ARRIVALS_PERIOD_NS 500000000u /* 500 ms */
 
 enum arrivals_kind { ARRIVALS_POISSON, ARRIVALS_FIXED, ARRIVALS_BURSTY, ARRIVALS_RECORDED };
 
-/* Recorded distances between arrivals; used again from the first when they are over. */
+/* Recorded distances between arrivals. After the last one the first is used again. */
 struct arrivals_gaps {
 	double *ns;
 	size_t count; /* > 0 */
@@ -25,21 +28,22 @@ struct arrivals_gaps {
 
 struct arrivals {
 	enum arrivals_kind kind;
-	double gap_ns; /* mean */
-	double at_ns;  /* the last one given out; bursty: without the pauses */
-	uint64_t state;
-	const struct arrivals_gaps *gaps; /* recorded: borrowed */
-	size_t next;			  /* of gaps */
+	double gap_ns;			  /* mean distance; bursty: within the bursts */
+	double at_ns;			  /* last arrival; bursty: without the pauses */
+	uint64_t state;			  /* of the random numbers */
+	const struct arrivals_gaps *gaps; /* recorded: not owned, must outlive this struct */
+	size_t next;			  /* recorded: index of the next gap */
 };
 
-/* A kind other than recorded. */
+/* Starts a sequence of any kind but ARRIVALS_RECORDED. rate_per_s: mean rate, > 0. */
 void arrivals_start(struct arrivals *arrivals, enum arrivals_kind kind, double rate_per_s,
 		    uint64_t seed);
-/* The gaps in their order, all longer or shorter by one factor, so that their mean gives the rate.
- * Seeds 0 and 1 begin with the first gap, others anywhere. */
+/* Starts a sequence of recorded gaps in their order. All gaps are multiplied by one factor, so
+ * that their mean gives the rate. Seeds 0 and 1 start with the first gap, other seeds at a
+ * random one. */
 void arrivals_start_recorded(struct arrivals *arrivals, const struct arrivals_gaps *gaps,
 			     double rate_per_s, uint64_t seed);
-/* The next arrival; the first is one gap after the start. */
+/* Returns the next arrival time. The first is one gap after the start. */
 uint64_t arrivals_next(struct arrivals *arrivals);
 
 #endif

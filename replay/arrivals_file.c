@@ -21,11 +21,11 @@ static int add(struct arrivals_gaps *gaps, size_t *room, double us)
 		*room = more;
 	}
 	gaps->ns[gaps->count++] = us * 1e3;
-	gaps->mean_ns += us * 1e3; /* the sum, until all are read */
+	gaps->mean_ns += us * 1e3; /* the sum; arrivals_file_read() makes it the mean */
 	return 0;
 }
 
-/* false: the line holds no distance. Comments and empty lines give *skip. */
+/* Returns false if the line is no distance. Comments and empty lines set *skip and return true. */
 static bool parse_line(char *line, double *us, bool *skip)
 {
 	char *end;

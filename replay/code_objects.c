@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The paths come from CMakeLists.txt, which also rebuilds this file when they change. */
+/* Embed the file `path` as code_object_GPU[]. CMakeLists.txt defines the paths, and rebuilds this
+ * file when their content changes. */
 #define EMBED(gpu, path)                                                                           \
 	__asm__(".pushsection .rodata\n"                                                           \
 		".balign 4096\n"                                                                   \

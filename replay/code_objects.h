@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The code objects of spin.cl that this binary carries, one for each GPU
- * architecture it was built for.
+ * Code objects of spin.cl that are embedded in the binary, one for each GPU architecture for which
+ * it was built. Threads: any.
  */
 #ifndef KFDSHIM_REPLAY_CODE_OBJECTS_H
 #define KFDSHIM_REPLAY_CODE_OBJECTS_H
@@ -12,13 +12,13 @@
 
 struct code_object {
 	const char *gpu;	/* processor name of the ISA: "gfx90a" */
-	const char *data, *end; /* of the ELF file */
+	const char *data, *end; /* first byte of the ELF file, and the byte behind it */
 };
 extern const struct code_object code_objects[CODE_OBJECTS];
 
-/* The one for this processor, or NULL. */
+/* Returns the code object for a processor name, or NULL. */
 const struct code_object *code_object_find(const char *gpu);
-/* The names of all, for talk: "gfx908, gfx90a"; returns `text`. */
+/* Writes the names of all for a message: "gfx908, gfx90a". Returns `text`. */
 const char *code_object_list(char *text, size_t size);
 
 #endif

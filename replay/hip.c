@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * The same through HIP: a stream, hipModuleLaunchKernel for a dispatch,
- * hipMemcpyAsync for a copy. The library is found at run time, whichever of its
- * generations is there, and spoken to without its headers: handles are pointers,
- * and the functions here kept their parameters from HIP 5 to 7.
+ * struct rt_api through HIP: a stream, hipModuleLaunchKernel for a dispatch, hipMemcpyAsync for a
+ * copy.
  *
- * HIP's wait has no timeout. A thread of ours waits in hipStreamSynchronize and
- * tells the caller; that costs a request two wakes of a thread.
+ * The library is loaded at run time, in the newest version that is installed, and called without
+ * its headers: handles are pointers, and the functions used here have the same parameters from HIP
+ * 5 to 7.
+ *
+ * HIP has no wait with a timeout. So a thread of this module (the waiter) waits in
+ * hipStreamSynchronize and posts a semaphore. That costs two thread wake-ups for each request.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -35,11 +37,11 @@ struct rt_hip {
 	void *module, *kernel, *stream;
 	void *host_buffer, *device_buffer[2];
 	pthread_t waiter;
-	bool waits;    /* there is a waiter */
-	bool promised; /* ... and it was told to wait */
-	sem_t ask, done;
-	int wait_error; /* HIP's, of the last wait */
-	/* what is called for every operation */
+	bool waits;	 /* the waiter thread is running */
+	bool promised;	 /* the waiter shall wait for the stream; false: it shall end */
+	sem_t ask, done; /* ask: starts the waiter. done: the waiter has finished */
+	int wait_error;	 /* HIP's error of the last wait; 0: none */
+	/* Functions that are called for every operation. */
 	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
 		      void *, void **, void **);
 	int (*copy)(void *, const void *, size_t, int, void *);
@@ -55,7 +57,7 @@ static int check(struct rt *rt, int error, const char *what)
 	return -EIO;
 }
 
-/* Into *out, a pointer to a function. */
+/* Find a function of the library. out: address of a pointer to a function. */
 static int find(struct rt *rt, const char *name, void *out)
 {
 	void *symbol = dlsym(rt->hip->library, name);
@@ -68,7 +70,8 @@ static int find(struct rt *rt, const char *name, void *out)
 	return 0;
 }
 
-/* Calls NAME, a function of these parameters. 0, or a negative errno. */
+/* Find and call the function `name` with parameters of these types. Value: 0 or a negative
+ * errno. */
 #define HIP(rt, name, types, ...)                                                                  \
 	({                                                                                         \
 		int(*function) types = NULL;                                                       \
@@ -101,8 +104,8 @@ static int open_library(struct rt *rt)
 	return 0;
 }
 
-/* HIP's name for a GPU stands in a struct that changes with its generation: the
- * code object that it takes tells as much. */
+/* Load the first code object that HIP accepts. This also gives the name of the GPU, which HIP has
+ * only in a struct whose layout changes between versions. */
 static int load_kernel(struct rt *rt)
 {
 	int (*load)(void **, const void *) = NULL;
@@ -211,7 +214,8 @@ static int make_buffers(struct rt *rt, const struct plan *plan)
 	    (rc = HIP(rt, hipMalloc, (void **, size_t), &hip->device_buffer[1], bytes)))
 		return rc;
 	memset(hip->host_buffer, 0, bytes);
-	/* The runtime makes its copy queues at the first copy of a kind. */
+	/* The runtime creates its copy queues at the first copy of a kind, which must not happen
+	 * during the measurement. */
 	for (enum plan_kind kind = PLAN_H2D; rc == 0 && kind <= PLAN_D2D; kind++)
 		if (plan->uses[kind])
 			rc = copy(rt, kind, sizeof(uint32_t));
@@ -262,7 +266,7 @@ static int launch(struct rt *rt, const struct plan_op *op)
 		     "hipModuleLaunchKernel");
 }
 
-/* From here on somebody waits for all that was submitted. */
+/* Start the waiter, which waits for everything that was submitted. */
 static int end_by_hip(struct rt *rt)
 {
 	if (rt->ended)
@@ -309,8 +313,8 @@ static void close_by_hip(struct rt *rt)
 {
 	struct rt_hip *hip = rt->hip;
 
-	/* The waiter may be in the runtime, and the GPU in our memory: both end with
-	 * the process. */
+	/* After stop_queue(), release nothing: the waiter may still be in the runtime, and the GPU
+	 * may still use the buffers. Both end with the process. */
 	if (rt->given_up || !hip)
 		return;
 	if (hip->waits) {

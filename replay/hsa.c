@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Device, memory, code object, queue: what is there before the first request.
+// Sets up the HSA runtime before the first request: device, memory, code object, queue.
 #include "replay/rt.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "replay/code_objects.h"
 
-#define RING_PACKETS 16384u /* what HIP asks for */
+#define RING_PACKETS 16384u /* size of the queue, the same as HIP's */
 
 __attribute__((format(printf, 3, 4))) static int fail(struct rt *rt, int code, const char *format,
 						      ...)
@@ -23,7 +23,7 @@ __attribute__((format(printf, 3, 4))) static int fail(struct rt *rt, int code, c
 	return code;
 }
 
-/* 0, or -EIO with the runtime's own word for what went wrong. */
+/* Returns 0, or -EIO with the runtime's name of the error in rt->why. */
 static int check(struct rt *rt, hsa_status_t status, const char *what)
 {
 	if (status == HSA_STATUS_SUCCESS || status == HSA_STATUS_INFO_BREAK)
@@ -54,7 +54,8 @@ static hsa_status_t on_agent(hsa_agent_t agent, void *data)
 	return HSA_STATUS_SUCCESS;
 }
 
-/* "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-" -> "gfx90a" */
+/* Extract the processor name from the ISA name: "gfx90a" from
+ * "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-". */
 static int read_gpu_name(struct rt *rt)
 {
 	char name[256] = "";
@@ -81,7 +82,7 @@ static int read_gpu_name(struct rt *rt)
 }
 
 struct pool_search {
-	hsa_amd_memory_pool_t *fine, *coarse, *kernarg; /* NULL: not wanted */
+	hsa_amd_memory_pool_t *fine, *coarse, *kernarg; /* results; NULL: not needed */
 };
 
 static hsa_status_t on_pool(hsa_amd_memory_pool_t pool, void *data)
@@ -312,7 +313,7 @@ static int make_signals(struct rt *rt, const struct plan *plan)
 		if (copies > most)
 			most = copies;
 	}
-	/* one that a copy waits for and one that it completes */
+	/* Each copy needs two links at most: one to wait for and one that it completes. */
 	rt->hsa.links = calloc(most * 2 + 1, sizeof(*rt->hsa.links));
 	rt->hsa.marks = calloc(plan->max_ops, sizeof(*rt->hsa.marks));
 	if (!rt->hsa.links || !rt->hsa.marks)
@@ -325,8 +326,9 @@ static int make_signals(struct rt *rt, const struct plan *plan)
 	return rc;
 }
 
-/* The runtime makes its copy queues at the first copy of a kind; a queue made
- * in the middle of a measurement would stop every queue of the GPU for a time. */
+/* Do one small copy of a kind before the measurement. The runtime creates its copy queues at the
+ * first copy of a kind, and a queue created during the measurement would stop all queues of the GPU
+ * for some time. */
 static int copy_once(struct rt *rt, enum plan_kind kind)
 {
 	hsa_signal_value_t value;
@@ -385,8 +387,8 @@ static void close_by_hsa(struct rt *rt)
 	void *memory[] = {rt->hsa.kernargs, rt->cells, rt->hsa.host_buffer,
 			  rt->hsa.device_buffer[0], rt->hsa.device_buffer[1]};
 
-	/* A copy that waits for a kernel that never ends still reads its signal:
-	 * then the driver cleans up, at exit, when its queue is gone as well. */
+	/* After stop_queue(), release nothing: a copy may still wait for a kernel that never ends,
+	 * and reads its signal. The driver cleans up at exit, together with the copy's queue. */
 	if (rt->opened && !rt->given_up) {
 		if (rt->hsa.queue)
 			hsa_queue_destroy(rt->hsa.queue);

@@ -37,7 +37,7 @@ static double busy_ratio(const struct run_result *result)
 	return result->seconds > 0 ? result->busy_ns / 1e9 / result->seconds : 0;
 }
 
-/* What was asked for, or in a closed loop what came of it. */
+/* Returns the requested rate, or in a closed loop the rate that resulted. */
 static double rate(const struct report *report)
 {
 	const struct run_result *result = report->result;

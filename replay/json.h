@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What kfdreplay reads and writes as JSON: docs/formats.md.
- * Errors: a negative errno and one sentence in `why`.
+ * JSON that kfdreplay reads and writes (docs/formats.md), and its report as text.
+ *
+ * Threads: any. Errors: a negative errno, with one sentence in `why`.
  */
 #ifndef KFDSHIM_REPLAY_JSON_H
 #define KFDSHIM_REPLAY_JSON_H
@@ -11,17 +12,20 @@
 
 #include "replay/run.h"
 
+/* The machine of the run: hardware, or a simulation by kfdsim. */
 struct world {
 	bool simulated;
-	double time_scale; /* 1 on hardware */
+	double time_scale; /* model time / wall time; 1 on hardware */
 };
 
-/* Reads kfdsim's simulation.json; where there is none, this is hardware. */
+/* Reads kfdsim's simulation.json at `path`. Without such a file the machine is taken as hardware.
+ * Returns 0, or -EINVAL if the file cannot be read or has no valid time_scale. */
 int world_read(const char *path, struct world *out, char *why, size_t why_size);
 
+/* Everything that a report contains; not owned. */
 struct report {
-	const char *trace;
-	const char *api; /* "hsa", "hip" */
+	const char *trace; /* name of the trace */
+	const char *api;   /* "hsa" or "hip" */
 	const char *gpu_name;
 	const struct world *world;
 	const struct plan *plan;
@@ -31,9 +35,9 @@ struct report {
 };
 
 #define REPORT_STDOUT "-"
-/* To the file, or to stdout (REPORT_STDOUT). 0, or -EIO with a sentence in why. */
+/* Writes the report as JSON to a file, or to stdout (REPORT_STDOUT). Returns 0 or -EIO. */
 int report_write_json(const struct report *report, const char *path, char *why, size_t why_size);
-/* A few lines for a person, to stdout. */
+/* Prints the report as a few lines of text to stdout. */
 void report_print(const struct report *report);
 
 #endif

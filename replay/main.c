@@ -31,7 +31,7 @@ struct arguments {
 	double load; /* 0: not given */
 	bool closed, arrivals_given;
 	enum arrivals_kind arrivals;
-	const char *arrivals_file; /* of ARRIVALS_RECORDED */
+	const char *arrivals_file; /* ARRIVALS_RECORDED only */
 	uint64_t seed;
 	struct run_options run;
 };
@@ -193,7 +193,7 @@ static bool parse_arrivals(const char *text, struct arguments *a)
 	return strncmp(text, FILE_PREFIX, strlen(FILE_PREFIX)) == 0 && *a->arrivals_file;
 }
 
-/* What the option wants; NULL: the value is good. */
+/* Returns NULL if the value is valid, else a description of the valid values. */
 static const char *take_option(enum option_id option, const char *value, struct arguments *a)
 {
 	uint64_t number = 0;
@@ -249,7 +249,7 @@ static const char *take_option(enum option_id option, const char *value, struct 
 	return NULL;
 }
 
-/* GO_ON, or the exit code. */
+/* Returns GO_ON, or the exit code. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
 	int option, index = 0;
@@ -301,7 +301,7 @@ static int report(const struct arguments *a, const struct report *partial)
 	if (a->request_times &&
 	    request_times_write(a->run.times, a->request_times, why, sizeof(why)) != 0)
 		return failed(why);
-	/* The one or the other: what reads JSON wants nothing beside it. */
+	/* Print no text if the JSON goes to stdout, because a program reads it there. */
 	if (!a->json || strcmp(a->json, REPORT_STDOUT) != 0)
 		report_print(&full);
 	if (fflush(stdout) != 0)
@@ -317,7 +317,7 @@ static int open_failed(const struct rt *rt, int rc)
 	return rc == -ENODEV ? EXIT_NOT_HERE : EXIT_FAILURE;
 }
 
-/* Once the rate is known. -ENOMEM. */
+/* Start the sequence of arrivals. To be called when the rate is known. Returns 0 or -ENOMEM. */
 static int start_arrivals(struct arguments *a, const struct arrivals_gaps *gaps)
 {
 	struct run_options *run = &a->run;
@@ -363,7 +363,7 @@ static int play(struct arguments *a, const struct trace *trace, const struct arr
 	if (rc == 0) {
 		rc = run(rt, &plan, &a->run, &result);
 		if (rc)
-			rt->api->stop_queue(rt); /* something may still be in it */
+			rt->api->stop_queue(rt); /* operations may still be in the queue */
 	}
 	rc = rc ? failed(rt->why)
 		: report(a, &(struct report){trace->name, rt->api->name, rt->gpu_name, world, &plan,
@@ -402,8 +402,8 @@ int main(int argc, char **argv)
 	trace_free(&trace);
 	arrivals_file_free(&gaps);
 	if (cut_off) {
-		/* What is still on the GPU goes with the process. At exit HIP would
-		 * wait for it, for ever where it never ends. */
+		/* Operations that are still on the GPU end with the process. exit() is not used,
+		 * because HIP's exit handlers would wait for them, possibly for ever. */
 		fflush(NULL);
 		_exit(rc);
 	}

@@ -20,7 +20,7 @@ static uint64_t ticks_of(uint64_t ns)
 
 static void plan_kernel(const struct trace_row *row, uint32_t units, struct plan_op *op)
 {
-	/* an AQL packet's grid is 32 bits of threads */
+	/* The grid size in an AQL packet is a 32-bit number of threads. */
 	uint64_t most = UINT32_MAX / PLAN_THREADS / units;
 	uint64_t shared = clamp_u64(PLAN_RECORDED_THREADS / row->threads, 1, UINT64_MAX);
 	uint64_t wave = PLAN_RECORDED_UNITS * shared; /* workgroups */
@@ -62,7 +62,7 @@ static void plan_row(const struct trace_row *row, uint32_t units, struct plan_op
 		op->kind = PLAN_D2H;
 		break;
 	case TRACE_MEMCPY_D2D:
-	case TRACE_SYNC: /* the reader keeps none */
+	case TRACE_SYNC: /* does not occur: the reader stores no sync rows */
 		op->kind = PLAN_D2D;
 		break;
 	}

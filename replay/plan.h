@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a recorded trace to operations for a given GPU. Pure.
+ * Converts a recorded trace into operations for a given GPU.
  *
- * The recorded GPU has 132 multiprocessors. A kernel of G workgroups that took
- * D there becomes
+ * Kernels. The recorded GPU has 132 multiprocessors. A recorded kernel of G workgroups and duration
+ * D becomes a spin kernel:
  *
- *   G >= 132   w = round(G / (132 x shared)) waves, at least one and no more
- *              than D / 1 us: w x (compute units) workgroups that spin D / w
- *              each: it fills our GPU, as it filled the recorded one, and gives
- *              way as often
- *   G < 132    round(G / 132 x compute units) workgroups (at least one) that
- *              spin D: the same share of the GPU, for the same time
+ *   G >= 132   w = round(G / (132 x shared)) waves of workgroups, at least one, at most D / 1 us.
+ *              It has w x (compute units) workgroups, each of which spins for D / w. So it fills
+ *              this GPU as it filled the recorded one, and yields compute units as often.
+ *   G < 132    It has round(G / 132 x compute units) workgroups (at least one), each of which spins
+ *              for D. So it uses the same share of the GPU for the same time.
  *
- * where `shared` = workgroups that ran on one multiprocessor at a time.
+ * `shared` is the number of workgroups that ran on one multiprocessor at a time. A recording does
+ * not contain it, so there are two assumptions:
+ * - `shared` is the number that fits if a thread uses 64 registers. With 65536 registers for each
+ *   multiprocessor (NVIDIA H200, Hopper tuning guide) there is room for 1024 threads, so it is
+ *   1024 / (threads of a workgroup), at least one.
+ * - All workgroups that shared a multiprocessor become one workgroup here, which occupies a whole
+ *   compute unit (it is dispatched with all 64 KiB of LDS). So these kernels leave no room for
+ *   others, where the recorded ones may have left some.
  *
- * Two assumptions, because a recording does not say how many those were:
- * - `shared` is what fits by registers if a thread has 64 of them, as many as
- *   leave room for 1024 threads (NVIDIA's H200: 65536 a multiprocessor, Hopper
- *   tuning guide): 1024 / threads of a workgroup, at least one.
- * - What shared a multiprocessor becomes one workgroup here, which takes a
- *   whole compute unit (it is dispatched with all 64 KiB of LDS): our kernels
- *   leave no room beside them where the recorded ones may have left some.
+ * Copies remain copies of the same number of bytes. The runtime does them, and they take as long as
+ * this machine needs.
  *
- * Copies stay copies of the same number of bytes, done by the runtime: they
- * take what they take on this machine. A memset is a spin of its recorded
- * duration in the same queue: the runtime's fill call is synchronous and would
- * put a host wait into the stream, and a copy would go by another queue and
- * two more dependencies, while what drivers do for a memset is a small kernel
- * in the stream. It takes a compute unit for each 64 KiB that it clears.
+ * A memset becomes a spin kernel of its recorded duration in the same queue, with a workgroup for
+ * each 64 KiB, at most one for each compute unit. That is similar to what drivers do: a small
+ * kernel in the stream. The runtime's fill call is not used, because it is synchronous and would
+ * put a host wait into the stream. A copy is not used, because it would go through another queue
+ * and need two more dependencies.
  *
- * Units: nanoseconds of the recording; ticks of the 100 MHz counter (10 ns).
+ * Pure. Threads: any. Units: ns of the recording; ticks of the 100 MHz counter (10 ns).
  */
 #ifndef KFDSHIM_REPLAY_PLAN_H
 #define KFDSHIM_REPLAY_PLAN_H
@@ -41,28 +41,28 @@
 #include "replay/trace.h"
 
 #define PLAN_RECORDED_UNITS 132u    /* multiprocessors of the recorded GPU */
-#define PLAN_RECORDED_THREADS 1024u /* resident on one of them, at 64 registers */
+#define PLAN_RECORDED_THREADS 1024u /* resident threads of a multiprocessor, at 64 registers */
 #define PLAN_TICK_NS 10u
-#define PLAN_THREADS 256u /* of a workgroup */
-#define PLAN_LDS_BYTES 65536u
+#define PLAN_THREADS 256u     /* threads of a workgroup of the spin kernel */
+#define PLAN_LDS_BYTES 65536u /* LDS of a workgroup of the spin kernel */
 
 enum plan_kind { PLAN_SPIN, PLAN_H2D, PLAN_D2H, PLAN_D2D };
 #define PLAN_KINDS 4u
 
 struct plan_op {
 	enum plan_kind kind;
-	uint32_t workgroups;  /* spin: > 0 */
-	uint64_t ticks;	      /* spin: > 0, each workgroup's */
-	uint64_t cell;	      /* spin: its first cell within the request */
-	uint64_t bytes;	      /* copies */
-	uint64_t duration_ns; /* as recorded */
-	uint64_t launch_ns;   /* as recorded, from the request's first operation on */
+	uint32_t workgroups;  /* spin: number of workgroups, > 0 */
+	uint64_t ticks;	      /* spin: duration of each workgroup, > 0 */
+	uint64_t cell;	      /* spin: index of its first cell (--count) within the request */
+	uint64_t bytes;	      /* copy: size */
+	uint64_t duration_ns; /* recorded duration */
+	uint64_t launch_ns; /* recorded launch, since the launch of the request's first operation */
 };
 
 struct plan_request {
-	size_t first, count;  /* ops; count > 0 */
-	uint64_t duration_ns; /* recorded, all of its operations */
-	uint64_t cells;	      /* workgroups, all of its operations */
+	size_t first, count;  /* index of the first operation, and their number, > 0 */
+	uint64_t duration_ns; /* sum of the recorded durations of its operations */
+	uint64_t cells;	      /* sum of the workgroups of its operations */
 };
 
 struct plan {
@@ -70,18 +70,20 @@ struct plan {
 	struct plan_op *ops;
 	size_t op_count;
 	struct plan_request *requests;
-	size_t request_count; /* > 0 */
-	size_t max_ops;	      /* of one request */
-	uint64_t max_cells;   /* of one request */
-	uint64_t max_bytes;   /* of one copy */
-	bool uses[PLAN_KINDS];
-	double mean_ns; /* recorded GPU time of a request, the mean over all */
+	size_t request_count;  /* > 0 */
+	size_t max_ops;	       /* most operations of a request */
+	uint64_t max_cells;    /* most cells of a request */
+	uint64_t max_bytes;    /* largest copy */
+	bool uses[PLAN_KINDS]; /* kinds of operations that occur */
+	double mean_ns;	       /* mean recorded GPU time of a request */
 };
 
-/* -ENOMEM, or -EINVAL: no compute units. */
+/* Makes a plan for a GPU with that number of compute units. Returns 0, -ENOMEM, or -EINVAL if
+ * compute_units is 0 or above 65535, or the trace has no request. Ended by plan_free(). */
 int plan_make(const struct trace *trace, uint32_t compute_units, struct plan *out);
 void plan_free(struct plan *plan);
-/* What a spin takes alone on the GPU: its waves x its ticks. */
+/* Returns the duration of a spin kernel that has the GPU for itself, in ns: its waves x its
+ * ticks. */
 uint64_t plan_spin_ns(const struct plan *plan, const struct plan_op *op);
 
 #endif

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 24 bytes a request: 2.4 GB. */
+/* Maximum number of requests; with 24 bytes each that is 2.4 GB. */
 #define REQUESTS_MAX 100000000u
 
 int request_times_open(struct request_times *times, const struct arrivals *arrivals,
 		       uint64_t window_ns, uint64_t requests)
 {
 	struct arrivals ahead = *arrivals;
-	size_t room = 1; /* the one that ends the count */
+	size_t room = 1; /* for the request that ends the count below */
 
 	if (requests == 0)
 		requests = UINT64_MAX;
@@ -26,8 +26,8 @@ int request_times_open(struct request_times *times, const struct arrivals *arriv
 	times->spans = malloc(room * sizeof(*times->spans));
 	if (!times->spans)
 		return -ENOMEM;
-	/* A page that was never written would be a fault while a request waits; filled with zeros it
-	 * would not be written either (calloc). */
+	/* Write all pages now, so that no page fault occurs during the run. Not with zeros: a
+	 * compiler may turn malloc() and memset(0) into calloc(), which does not write the pages. */
 	memset(times->spans, 0xff, room * sizeof(*times->spans));
 	times->room = room;
 	return 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When each request of an open loop arrived, began and ended: docs/formats.md. The memory is
- * allocated and written before the run, so that a request costs two stores.
+ * Records when each request of an open loop arrived, began and ended (docs/formats.md). The memory
+ * is allocated and written before the run, so that recording a request costs two stores only.
  *
- * Model time, nanoseconds from the start of the run. Threads: the caller's one.
+ * Times are model time, in ns from the start of the run. Threads: the caller's one.
  */
 #ifndef KFDSHIM_REPLAY_REQUEST_TIMES_H
 #define KFDSHIM_REPLAY_REQUEST_TIMES_H
@@ -15,20 +15,24 @@
 
 struct request_times {
 	struct request_span {
-		uint64_t due_ns, begin_ns, end_ns; /* end 0: not done within the window */
+		uint64_t due_ns, begin_ns, end_ns; /* end_ns 0: not complete within the window */
 	} * spans;
 	size_t count, room;
 };
 
-/* Makes room for the requests of a run whose arrivals begin as in *arrivals, which is not
- * changed: up to `requests` (0: no limit), within `window_ns`. -ENOMEM. */
+/*
+ * Allocates memory for the requests that will arrive within `window_ns`, at most `requests` of them
+ * (0: no limit). arrivals: the sequence of the run, before its first arrival; it is not changed.
+ * Returns 0 or -ENOMEM (also for more than 100 million requests).
+ */
 int request_times_open(struct request_times *times, const struct arrivals *arrivals,
 		       uint64_t window_ns, uint64_t requests);
 void request_times_free(struct request_times *times);
+/* Records the begin of a request. */
 void request_times_begin(struct request_times *times, uint64_t due_ns, uint64_t begin_ns);
-/* The end of the request that began last. */
+/* Records the end of the request that began last. */
 void request_times_end(struct request_times *times, uint64_t end_ns);
-/* 0, or -EIO with a sentence in `why`. */
+/* Writes the times as CSV. Returns 0, or -EIO with a sentence in `why`. */
 int request_times_write(const struct request_times *times, const char *path, char *why,
 			size_t why_size);
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One GPU through a real runtime: HSA itself (hsa.c, submit.c), or HIP above it
- * (hip.c).
+ * Runs requests on one GPU through a real runtime: HSA directly (hsa.c, submit.c), or HIP (hip.c).
  *
- * A request is a chain: request_begin(), then its operations in order, then
- * request_end(), then wait() until it is done.
+ * For each request the caller calls request_begin(), then submit() for each of its operations in
+ * order, then request_end(), then wait() until the request is complete.
  *
- * Errors: a negative errno, with one sentence in rt->why: -ENODEV no GPU or no
- * such runtime here, or none of ours for it (exit 77), -ERANGE no such device
- * (exit 2), others are failures. Threads: the caller's one.
+ * Errors: a negative errno, with one sentence in rt->why:
+ * -ENODEV  no GPU, no such runtime, or no code object for the GPU (exit code 77)
+ * -ERANGE  no device with that number (exit code 2)
+ * others   failures (exit code 1)
+ *
+ * Threads: the caller's one.
  */
 #ifndef KFDSHIM_REPLAY_RT_H
 #define KFDSHIM_REPLAY_RT_H
@@ -26,17 +28,17 @@ struct rt_hip;
 
 struct rt {
 	const struct rt_api *api;
-	bool opened;	   /* the runtime has been initialised */
-	bool given_up;	   /* stop_queue() was called */
-	char gpu_name[64]; /* processor name of its ISA: "gfx90a" */
-	uint32_t compute_units;
-	uint32_t *cells; /* --count: one for each workgroup of the largest request */
+	bool opened;		/* the runtime is initialised */
+	bool given_up;		/* stop_queue() was called */
+	char gpu_name[64];	/* processor name of the GPU's ISA: "gfx90a" */
+	uint32_t compute_units; /* of the GPU */
+	uint32_t *cells;	/* --count: one for each workgroup of the largest request */
 
-	/* the request under way */
+	/* The current request. */
 	const struct plan *plan;
 	const struct plan_request *request;
-	size_t submitted; /* operations */
-	bool ended;	  /* its end is promised */
+	size_t submitted; /* number of operations submitted so far */
+	bool ended;	  /* its end was requested, so wait() will report it */
 
 	struct rt_hsa hsa;
 	struct rt_hip *hip;
@@ -44,38 +46,40 @@ struct rt {
 };
 
 struct rt_api {
-	const char *name;
-	/* What to open. `compute_units` and `gpu_name` are known after the first
-	 * call, the rest needs the plan made for them. */
+	const char *name; /* "hsa" or "hip" */
+	/* Initialises the runtime for one device. Sets compute_units and gpu_name, from which the
+	 * caller makes the plan. */
 	int (*open)(struct rt *rt, unsigned device);
+	/* Creates queue, memory and kernel for the plan. count: also the cells. */
 	int (*prepare)(struct rt *rt, const struct plan *plan, bool count);
-	/* Safe after any failure; not with a request under way. */
+	/* Releases everything. Allowed after any failure, but not with a current request. */
 	void (*close)(struct rt *rt);
-	/* Gives up the request under way. HSA: destroys the queue, so that what has
-	 * not run never will; HIP cannot: the process' end does. Only close() may
-	 * follow; the cells stay readable until then. */
+	/* Gives up the current request. HSA: destroys the queue, so that operations that have not
+	 * run yet never run. HIP: not possible; they end with the process. Only close() is allowed
+	 * afterwards; the cells stay readable until then. */
 	void (*stop_queue)(struct rt *rt);
+	/* Makes `request` the current request. */
 	void (*request_begin)(struct rt *rt, const struct plan_request *request);
-	/* Submits the next operation of the request, of which there must be one.
-	 * -EAGAIN: the ring is full, nothing was done (HIP waits by itself). */
+	/* Submits the next operation of the request; there must be one.
+	 * -EAGAIN: the ring is full, nothing was done (HIP waits itself instead). */
 	int (*submit)(struct rt *rt);
-	/* After the last operation, or after any when the request is given up
-	 * there. -EAGAIN as above. */
+	/* To be called after the last operation, or after any operation if the rest of the request
+	 * is given up. -EAGAIN as above. */
 	int (*request_end)(struct rt *rt);
-	/* 1 done, 0 not within `timeout_ns` (wall time; it may last 1 ms longer),
-	 * -EIO. */
+	/* Waits for the end of the request, for timeout_ns of wall time (up to 1 ms longer).
+	 * Returns 1 if the request is complete, 0 if not, or -EIO. */
 	int (*wait)(struct rt *rt, uint64_t timeout_ns);
-	/* The recorded time of the operations that are finished, over that of the
-	 * whole request: 0..1. HSA: a kernel counts once the queue's read index is
-	 * past it; on parts that pass a packet when they take it, that is one kernel
-	 * too early. HIP does not tell: 0 until all is done. */
+	/* Returns the recorded time of the finished operations, divided by that of the whole
+	 * request: 0 to 1. HSA: a kernel counts as finished when the queue's read index has passed
+	 * its packet. On parts whose read index passes a packet when it starts, that is one kernel
+	 * too early. HIP gives no information: 0 until the request is complete. */
 	double (*finished_share)(const struct rt *rt);
 };
 extern const struct rt_api rt_by_hsa, rt_by_hip;
 
 #define RT_CELLS_BYTES_MAX (1ull << 32)
 
-/* Are so many bytes of cells too many? 0 or -E2BIG. */
+/* Returns 0, or -E2BIG with a sentence in rt->why if the cells would need too much memory. */
 static inline int rt_check_cells(struct rt *rt, size_t bytes)
 {
 	if (bytes <= RT_CELLS_BYTES_MAX)

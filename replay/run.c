@@ -12,10 +12,10 @@
 #include "common/wait.h"
 
 #define SECOND_NS 1000000000ull
-#define SLICE_NS (SECOND_NS / 10) /* how long a signal may go unnoticed */
-#define RING_NAP_NS 50000u
-#define DRAIN_NS (10 * SECOND_NS)
-#define GRACE_NS SECOND_NS
+#define SLICE_NS (SECOND_NS / 10) /* longest wait without a check for a signal */
+#define RING_NAP_NS 50000u	  /* 50 us: pause before a full ring is tried again */
+#define DRAIN_NS (10 * SECOND_NS) /* time for the last request to finish after the window */
+#define GRACE_NS SECOND_NS	  /* time for the current request to finish after a signal */
 
 struct runner {
 	struct rt *rt;
@@ -23,12 +23,12 @@ struct runner {
 	const struct run_options *options;
 	struct run_result *out;
 	struct arrivals arrivals;
-	uint64_t due_ns;	   /* next arrival, model time */
-	uint64_t start_ns, end_ns; /* wall; end_ns UINT64_MAX: no limit */
-	uint64_t stop_ns;	   /* when a signal was noticed; 0: none was */
-	uint64_t last_done_ns;
-	uint64_t progress_ns;		      /* when a line was last shown; 0: no terminal */
-	const struct plan_request *under_way; /* neither done nor given up */
+	uint64_t due_ns;		      /* next arrival, model time since start_ns */
+	uint64_t start_ns, end_ns;	      /* window in wall time; end_ns UINT64_MAX: no limit */
+	uint64_t stop_ns;		      /* wall time at which a signal was noticed; 0: none */
+	uint64_t last_done_ns;		      /* wall time at which the last request was complete */
+	uint64_t progress_ns;		      /* time of the last progress line; 0: no terminal */
+	const struct plan_request *under_way; /* current request; NULL: complete or given up */
 };
 
 static volatile sig_atomic_t signalled;
@@ -56,7 +56,7 @@ static bool stopped(struct runner *r)
 	return r->stop_ns != 0;
 }
 
-/* Until when a request under way may still complete. */
+/* Returns the time until which the current request can still complete and count. */
 static uint64_t limit_ns(struct runner *r)
 {
 	uint64_t limit = r->end_ns;
@@ -71,8 +71,8 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Absolute, so that what happens between two looks at the clock is not lost.
- * Returns early when a signal has come. */
+/* Sleep until an absolute time, so that delays between two reads of the clock do not add up.
+ * Returns early after a signal. */
 static void sleep_until(struct runner *r, uint64_t until_ns)
 {
 	uint64_t now;
@@ -84,7 +84,7 @@ static void sleep_until(struct runner *r, uint64_t until_ns)
 	}
 }
 
-/* Model time to wall time, both lengths. */
+/* Convert a duration from model time to wall time. */
 static uint64_t wall_of(const struct runner *r, uint64_t model_ns)
 {
 	return (uint64_t)((double)model_ns / r->options->scale);
@@ -95,8 +95,8 @@ static uint64_t model_of(const struct runner *r, uint64_t wall_ns)
 	return (uint64_t)((double)wall_ns * r->options->scale);
 }
 
-/* Tells `sync_write` that all is ready, and waits for a byte, or the end of
- * the file, on `sync_read`. */
+/* Write a byte to sync_write, to notify that everything is ready, and wait for a byte or the end of
+ * file on sync_read. */
 static int wait_for_go(struct runner *r)
 {
 	const int fd = r->options->sync_read;
@@ -126,7 +126,7 @@ static int wait_for_go(struct runner *r)
 	return 0;
 }
 
-/* Submits as much as the limit lets it. */
+/* Submit the operations of a request, until all are submitted or limit_ns() is reached. */
 static int submit_all(struct runner *r, const struct plan_request *request)
 {
 	const struct plan_op *ops = &r->plan->ops[request->first];
@@ -154,7 +154,8 @@ static int submit_all(struct runner *r, const struct plan_request *request)
 	return 0;
 }
 
-/* 1 done, 0 not by then. The limit is looked at in slices: a signal moves it. */
+/* Wait until the request is complete (returns 1) or the limit is reached (returns 0). The limit is
+ * computed again for every slice of the wait, because a signal changes it. */
 static int wait_done(struct runner *r, uint64_t (*limit)(struct runner *))
 {
 	for (;;) {
@@ -182,7 +183,7 @@ static uint64_t drain_limit_ns(struct runner *r)
 	return limit;
 }
 
-/* Looks at the cells of what was submitted, and clears them. */
+/* Count and clear the cells of the operations that were submitted. */
 static void check_cells(struct runner *r, const struct plan_request *request)
 {
 	struct run_result *out = r->out;
@@ -203,7 +204,8 @@ static void check_cells(struct runner *r, const struct plan_request *request)
 	out->count.submitted += used;
 }
 
-/* 1: done, counted by the caller. 0: it was not done within the window. */
+/* Run one request. Returns 1 if it is complete (the caller counts it), 0 if it was not complete
+ * within the window, or a negative errno. */
 static int serve(struct runner *r, const struct plan_request *request)
 {
 	int rc;
@@ -226,7 +228,7 @@ static int serve(struct runner *r, const struct plan_request *request)
 	return rc < 0 ? rc : 0;
 }
 
-/* The window is over with a request under way. */
+/* The window has ended, but the current request is not complete. Let it finish, or cut it off. */
 static int give_up(struct runner *r)
 {
 	const struct plan_request *request = r->under_way;
@@ -263,7 +265,7 @@ static void next_arrival(struct runner *r)
 		r->due_ns = arrivals_next(&r->arrivals);
 }
 
-/* Requests until the window ends. */
+/* Run requests until the window ends. */
 static int serve_all(struct runner *r)
 {
 	const struct run_options *o = r->options;
@@ -299,7 +301,8 @@ static int serve_all(struct runner *r)
 	return 0;
 }
 
-/* What came between the last request served and the end. */
+/* Compute the values that depend on the end of the window. In an open loop this includes the
+ * requests that arrived after the last one that was started. */
 static void close_books(struct runner *r)
 {
 	struct run_result *out = r->out;
@@ -327,7 +330,7 @@ int run(struct rt *rt, const struct plan *plan, const struct run_options *option
 	int rc;
 
 	*out = (struct run_result){0};
-	/* the default slack of 50 us would be a good part of a small latency */
+	/* The default timer slack of 50 us would be a large part of a short latency. */
 	prctl(PR_SET_TIMERSLACK, 1ul);
 	r.arrivals = options->arrivals;
 	r.due_ns = options->open_loop ? arrivals_next(&r.arrivals) : 0;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The measured run: requests one after another, in order, through one queue.
+ * The measured run: requests one after the other, in order, through one queue.
  *
- * Closed loop: the next request begins when the last one is done. Open loop:
- * requests arrive by a schedule of their own, wait for their turn, and their
- * latency counts from the scheduled arrival.
+ * Closed loop: a request begins when the previous one is complete. Open loop: requests arrive by
+ * their own schedule and wait for their turn; their latency counts from the scheduled arrival.
  *
- * Times: `seconds` is wall time. Rates, latencies and the result's seconds are
- * model time = wall time x scale (scale 1 on hardware).
+ * Times: options.seconds is wall time. Rates, latencies and result.seconds are model time = wall
+ * time x scale (scale is 1 on hardware).
  *
- * The window ends after so many requests, or so many seconds, or at SIGTERM or
- * SIGINT. What is under way at the end of the seconds is not among the
- * completed requests; it is left 10 s more to run dry, so that nothing is cut
- * off in the middle. After a signal it has 1 s in which it still counts. What
- * has not run by then is taken off the GPU with its queue.
+ * The window of measurement ends after options.requests requests, after options.seconds, or at
+ * SIGTERM or SIGINT. A request that runs at the end of the seconds does not count as completed. It
+ * gets 10 s more to finish, so that it is not cut off. After a signal the current request gets 1 s
+ * in which it still counts. A request that has not finished by then is given up (stop_queue()).
+ *
+ * Threads: the caller's one.
  */
 #ifndef KFDSHIM_REPLAY_RUN_H
 #define KFDSHIM_REPLAY_RUN_H
@@ -29,34 +29,34 @@
 
 struct run_options {
 	bool open_loop;
-	double rate_per_s;	     /* open loop, model time */
-	struct arrivals arrivals;    /* open loop: started */
-	struct request_times *times; /* open loop: filled; NULL: not kept */
-	bool spaced;		     /* submit no earlier than recorded */
-	bool count;		     /* prepare() was told the same */
-	uint64_t requests;	     /* 0: no limit */
-	double seconds;		     /* 0: no limit */
-	double scale;		     /* > 0 */
-	int sync_read, sync_write;   /* -1: none; when ready, one byte is written to the
-	                              latter, and the run begins after a byte or the end
-	                              of the file on the former */
+	double rate_per_s;	     /* open loop: mean rate, in model time */
+	struct arrivals arrivals;    /* open loop: started sequence, before its first arrival */
+	struct request_times *times; /* open loop: receives the times; NULL: not recorded */
+	bool spaced;		     /* submit operations no earlier than recorded */
+	bool count;		     /* check the cells; same value as for prepare() */
+	uint64_t requests;	     /* end of the window; 0: no limit */
+	double seconds;		     /* end of the window, wall time; 0: no limit */
+	double scale;		     /* model time / wall time, > 0 */
+	/* fds to synchronise with another process; -1: none. When everything is ready, one byte is
+	 * written to sync_write. The run begins after a byte or end of file on sync_read. */
+	int sync_read, sync_write;
 };
 
 struct run_result {
-	struct stats stats; /* completed requests; the caller frees it */
-	uint64_t arrived;
-	double seconds;
-	double steps;	/* completed, and the finished share of the one under way */
-	double busy_ns; /* recorded GPU time of the completed requests */
-	bool keeps_up;
+	struct stats stats; /* completed requests; freed by the caller */
+	uint64_t arrived;   /* requests that arrived within the window */
+	double seconds;	    /* length of the window, model time */
+	double steps;	    /* completed requests, plus the finished share of the last one */
+	double busy_ns;	    /* recorded GPU time of the completed requests */
+	bool keeps_up;	    /* see stats_keeps_up(); closed loop: true */
 	struct {
 		uint64_t submitted, executed, twice, never; /* workgroups */
 	} count;
 };
 
-/* From now on SIGTERM and SIGINT end the run; a second one ends the process. */
+/* Makes the first SIGTERM or SIGINT end the run. A second one ends the process. */
 void run_catch_signals(void);
-/* Returns a negative errno and a sentence in rt->why. */
+/* Does the run. Returns 0, or a negative errno with a sentence in rt->why. */
 int run(struct rt *rt, const struct plan *plan, const struct run_options *options,
 	struct run_result *out);
 

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The one kernel of kfdreplay: it keeps its place on a compute unit for a
-// given time and does nothing else.
+// The only kernel of kfdreplay: it occupies a compute unit for a given time and does nothing else.
 //
-// A wave looks at the 100 MHz realtime counter again and again and ends when
-// it has *run* for `ticks`. The counter goes on while a wave is preempted, so
-// a step of more than GAP ticks between two looks is taken for a preemption:
-// it counts as one tick (which also makes sure that every wave ends). Two
-// looks are about 0.2 us apart on a wave that runs.
+// A wave reads the 100 MHz realtime counter in a loop, and ends when it has *run* for `ticks`. The
+// counter continues while a wave is preempted. So a step of more than GAP ticks between two reads
+// is taken as a preemption and counts as one tick (which also guarantees that every wave ends). On
+// a running wave two reads are about 0.2 us apart.
 //
-// `cells`, if not null, has one word for each workgroup; no other workgroup
-// touches it, so a plain addition is enough. kfdsim models this kernel by its
-// name and these two arguments and carries out the addition itself.
+// `cells`, if not null, has one word for each workgroup. No other workgroup writes that word, so a
+// plain addition is enough. kfdsim recognises this kernel by its name and these two arguments, and
+// does the addition itself.
 
 #define GAP 5000ul /* 50 us */
 
@@ -21,7 +19,7 @@ void kfdreplay_spin(ulong ticks, global volatile uint *cells)
 	ulong last = __builtin_amdgcn_s_memrealtime();
 
 	while (left > 0) {
-		__builtin_amdgcn_s_sleep(1); /* 64 clocks without an issue slot */
+		__builtin_amdgcn_s_sleep(1); /* no instruction issued for 64 clocks */
 		ulong now = __builtin_amdgcn_s_memrealtime();
 		ulong step = now - last;
 

@@ -34,7 +34,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A sorted copy; NULL: no memory, or nothing to copy. */
+/* Returns a sorted copy, or NULL if there is no memory or count is 0. */
 static uint64_t *sorted(const uint64_t *values, size_t count)
 {
 	uint64_t *copy = count ? malloc(count * sizeof(*copy)) : NULL;
@@ -79,7 +79,8 @@ int stats_summarise(const struct stats *stats, struct stats_summary *out)
 	return 0;
 }
 
-/* 0 without memory for a copy: the summary, which needs more, fails then. */
+/* Returns 0 if there is no memory for a copy. That error is not reported here, because
+ * stats_summarise(), which needs more memory, fails then, too. */
 static double median(const uint64_t *values, size_t count)
 {
 	uint64_t *copy = sorted(values, count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Requests into the queue: packets, copies, the wait.
+// Submits requests to the HSA queue: packets, copies, and the wait for the end.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #define PACKETS_PER_OP 2u /* a barrier and a dispatch */
 
-/* The runtime's texts are "NAME: a sentence or two"; the name is enough. */
+/* The runtime's texts have the form "NAME: a sentence or two"; see hsa_name_length(). */
 const char *hsa_name(hsa_status_t status)
 {
 	const char *text = NULL;
@@ -43,7 +43,8 @@ static bool ring_full(const struct rt *rt)
 	return written - read + PACKETS_PER_OP > rt->hsa.queue->size;
 }
 
-/* Writes a packet, its first word last, and rings the doorbell. Returns its index. */
+/* Write a packet and ring the doorbell. The first word is written last, because its header makes
+ * the packet valid. Returns the index of the packet. */
 static uint64_t publish(struct rt *rt, const void *packet)
 {
 	uint64_t index = hsa_queue_add_write_index_screlease(rt->hsa.queue, 1);
@@ -100,6 +101,7 @@ static uint64_t publish_dispatch(struct rt *rt, const struct plan_op *op, hsa_fe
 	return publish(rt, &packet);
 }
 
+/* Take the next unused link signal of the request, with value 1. */
 static hsa_signal_t next_link(struct rt *rt)
 {
 	hsa_signal_t link = rt->hsa.links[rt->hsa.links_used++];
@@ -136,7 +138,8 @@ void hsa_request_begin(struct rt *rt, const struct plan_request *request)
 	hsa_signal_store_relaxed(rt->hsa.done, 1);
 }
 
-/* A copy after kernels waits for the link that the last of them completes. */
+/* A copy after kernels waits for the link signal of the last kernel; a copy after a copy, for that
+ * of the copy. */
 static int submit_copy(struct rt *rt, const struct plan_op *op, bool last, struct rt_mark *mark)
 {
 	hsa_signal_t done = last ? rt->hsa.done : next_link(rt);
@@ -152,8 +155,8 @@ static int submit_copy(struct rt *rt, const struct plan_op *op, bool last, struc
 	return 0;
 }
 
-/* What the host or a copy engine reads next is released to system scope; all
- * else stays on the GPU. */
+/* A kernel releases its writes to system scope if the host or a copy engine reads next, that is if
+ * it is the last operation or the next one is a copy. Otherwise agent scope is enough. */
 static void submit_kernel(struct rt *rt, const struct plan_op *op, bool last, struct rt_mark *mark)
 {
 	bool before_copy = !last && op[1].kind != PLAN_SPIN;

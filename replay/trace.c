@@ -22,13 +22,13 @@ static const char *const op_names[] = {"kernel",     "memcpy_h2d", "memcpy_d2h",
 struct reader {
 	const char *path;
 	size_t line;
-	char *text; /* the present line, fields cut apart by NUL */
+	char *text; /* current line; its fields are separated by NUL */
 	char *fields[FIELDS];
 	uint64_t last_launch_ns;
 	struct trace *trace;
 	size_t row_room, request_room;
-	size_t open_first; /* first row of the request that no sync has closed */
-	size_t open_line;  /* the line it stands in */
+	size_t open_first; /* first row of the request that has no sync yet */
+	size_t open_line;  /* line of that row */
 	char *error;
 	size_t error_size;
 };
@@ -49,7 +49,7 @@ __attribute__((format(printf, 3, 4))) static int fail(struct reader *r, const ch
 	return -EINVAL;
 }
 
-/* Reads digits from *at on, and moves *at behind them. */
+/* Read a number at *at, and set *at behind it. */
 static int read_number(struct reader *r, enum field field, char **at, uint64_t max, uint64_t *out)
 {
 	const char *name = field_names[field];
@@ -81,7 +81,7 @@ static int read_whole_number(struct reader *r, enum field field, uint64_t max, u
 	return rc;
 }
 
-/* "AxBxC", each at least 1: their product. */
+/* Read "AxBxC", each at least 1. *out: the product. */
 static int read_extent(struct reader *r, enum field field, uint64_t max, uint64_t *out)
 {
 	char *at = r->fields[field];
@@ -115,7 +115,7 @@ static int must_be_empty(struct reader *r, enum field field, enum trace_op op)
 	return 0;
 }
 
-/* The name is the rest of the line, commas and all. */
+/* Cut the line into its fields. The last field, the name, can contain commas. */
 static int cut_fields(struct reader *r)
 {
 	char *at = r->text;

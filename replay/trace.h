@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recorded model trace: what one model asked of a GPU, operation by
- * operation. The file's format stands in traces/README.md.
+ * A recorded model trace: the operations of one model on a GPU, in order. The format of the file is
+ * documented in traces/README.md.
  *
- * The reader is strict: a trace decides what a measurement means, so a line
- * that is not exactly right is an error, named by file, line and column
- * (bytes, from 1). Lines may end in CR LF. Rows end in a `sync`, which closes
- * a request; sync rows are not kept as operations.
+ * The reader is strict, because the meaning of a measurement depends on the trace: any line that is
+ * not exactly in the format is an error, which names file, line and column (in bytes, from 1).
+ * Lines can end in CR LF. A row `sync` ends a request; it is not stored as an operation.
  *
- * Units: nanoseconds, bytes, workgroups. Ownership: trace_free() releases all.
+ * Units: ns, bytes, workgroups. Threads: any. Ownership: trace_free() releases everything.
  */
 #ifndef KFDSHIM_REPLAY_TRACE_H
 #define KFDSHIM_REPLAY_TRACE_H
@@ -25,7 +24,7 @@ enum trace_op {
 	TRACE_SYNC,
 };
 
-/* What a line may say at most; anything above is taken for damage. */
+/* Maximum values in a line. A larger value is an error, because the file is probably damaged. */
 #define TRACE_TIME_MAX 1000000000000000ull /* launch_ns, start_ns: eleven days */
 #define TRACE_DURATION_MAX 60000000000ull  /* duration_ns: a minute */
 #define TRACE_BYTES_MAX (1ull << 40)
@@ -36,26 +35,26 @@ struct trace_row {
 	enum trace_op op; /* never TRACE_SYNC */
 	uint64_t launch_ns;
 	uint64_t duration_ns;
-	uint64_t groups;  /* kernel: workgroups of its grid */
-	uint64_t threads; /* kernel: of one workgroup */
-	uint64_t bytes;	  /* copies and memsets */
+	uint64_t groups;  /* kernel: workgroups of the grid */
+	uint64_t threads; /* kernel: threads of a workgroup */
+	uint64_t bytes;	  /* copy and memset: size */
 };
 
 struct trace_request {
-	size_t first, count;  /* rows */
+	size_t first, count;  /* index of the first row, and number of rows */
 	uint64_t duration_ns; /* sum over its rows */
 };
 
 struct trace {
-	char *name; /* the file's, without folder and .csv */
+	char *name; /* name of the file without directory and .csv */
 	struct trace_row *rows;
 	size_t row_count;
 	struct trace_request *requests;
 	size_t request_count; /* > 0 */
 };
 
-/* Reads a file. On failure returns a negative errno (-EINVAL: its contents),
- * writes one sentence without a newline to `error` and leaves *out empty. */
+/* Reads a file. Returns 0. On failure returns a negative errno (-EINVAL: error in the content),
+ * writes one sentence without a newline to `error`, and leaves *out empty. */
 int trace_read(const char *path, struct trace *out, char *error, size_t error_size);
 void trace_free(struct trace *trace);
 
