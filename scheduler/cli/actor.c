@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* A child that holds another process, and the parent that watches the child. */
 #include "scheduler/cli/actor.h"
 
 #include <errno.h>
@@ -13,10 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What ends the work early. The parent passes them on. */
+/* Signals that end the work early; the parent forwards them to the child. */
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 #define ENDING (sizeof(ending) / sizeof(ending[0]))
 
+/* The child, for the signal handler. */
 static pid_t acting;
 
 void *actor_memory(size_t bytes)
@@ -31,7 +33,8 @@ static void forward(int signal)
 	kill(acting, signal);
 }
 
-/* Who ignores SIGHUP (nohup) means it; SIGINT a shell ignores for what it starts with &. */
+/* An ignored SIGHUP stays ignored, because nohup has set it so on purpose. An ignored SIGINT does
+ * not: a shell ignores it for every command that is started with &. */
 static bool is_unwanted(int signal)
 {
 	struct sigaction now;
@@ -39,6 +42,7 @@ static bool is_unwanted(int signal)
 	return signal == SIGHUP && sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
+/* In the child: opens the signalfd and runs act(). */
 static int child(const struct verb *verb, int (*act)(void *context, int signals), void *context,
 		 const sigset_t *set)
 {
@@ -49,7 +53,9 @@ static int child(const struct verb *verb, int (*act)(void *context, int signals)
 	return act(context, signals);
 }
 
-/* A child that stands still resumes nobody; its end does. */
+/* Waits for the child's end, and kills the child if it is stopped (SIGSTOP, a debugger): a stopped
+ * child keeps the target suspended, whereas its death ends the session, and the driver or the
+ * daemon resumes the target. Returns the exit code. */
 static int await(enum actor_end *end)
 {
 	int status = 0;
@@ -90,7 +96,9 @@ int actor_run(const struct verb *verb, int (*act)(void *context, int signals), v
 		if (!is_unwanted(ending[i]))
 			sigaddset(&set, ending[i]);
 	sigaddset(&set, SIGCHLD);
-	sigaddset(&set, SIGTSTP); /* it goes on: its target must not stand meanwhile */
+	/* The child must not stop on Ctrl-Z, because its target would stay suspended meanwhile.
+	 * So SIGTSTP is blocked, but not read from the signalfd. */
+	sigaddset(&set, SIGTSTP);
 	sigprocmask(SIG_BLOCK, &set, &before);
 	sigdelset(&set, SIGTSTP);
 	fflush(NULL);
@@ -100,6 +108,8 @@ int actor_run(const struct verb *verb, int (*act)(void *context, int signals), v
 		return cli_failed(verb, "no process for it: %s", strerror(errno));
 	}
 	if (acting == 0) {
+		/* If the parent has died before prctl(), the kernel sends no signal: the child
+		 * then has another parent, and exits. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		exit(getppid() == parent ? child(verb, act, context, &set) : CLI_FAILED);
 	}

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A child that takes somebody else's process off the GPU, and its parent, which watches
- * over it. The child's end, however it comes, resumes everything: the driver ends the
- * sessions of a debugger that dies, and the daemon the leases of who hangs up. The parent
- * opens nothing, so that it can always end a child that was stopped in its work; and its
- * own end is the child's (PR_SET_PDEATHSIG).
+ * Takes another process off the GPU from within a child process, while the parent watches
+ * the child.
+ *
+ * The work is done in a child because the child's death undoes it, whatever its cause: the
+ * driver ends the debug sessions of a debugger that has died and resumes their queues, and
+ * the daemon ends the leases of a connection that was closed. The parent opens nothing, so
+ * that it can always kill a child that was stopped (SIGSTOP, a debugger) during its work.
+ * If the parent dies, the kernel kills the child (PR_SET_PDEATHSIG).
  *
  * Threads: none; one child at a time.
  */
@@ -17,24 +20,36 @@
 #include "scheduler/cli/cli.h"
 
 enum actor_end {
-	ACTOR_RETURNED,
-	ACTOR_KILLED,  /* by a signal: a kill, or a crash */
-	ACTOR_STOPPED, /* by a signal, and therefore ended */
+	ACTOR_RETURNED, /* act() returned, or the child could not be started */
+	ACTOR_KILLED,	/* ended by a signal: a kill, or a crash */
+	ACTOR_STOPPED,	/* stopped by a signal, and therefore killed by the parent */
 };
 
-/* Memory that parent and child share, all 0, until the process ends. NULL: there is none. */
+/*
+ * Maps `bytes` of memory, all 0, that the parent and the child of actor_run() share. It is
+ * never unmapped. What the child has stored there is still readable after its death.
+ * Returns NULL if there is no memory.
+ */
 void *actor_memory(size_t bytes);
 
 /*
- * Runs act() in a child, until it ends. signals: a signalfd without waiting; SIGCHLD tells
- * that a process it traces may have stopped, each other one asks it to come to an end.
- * SIGTSTP (Ctrl-Z) does not reach it. What act() returned, below 256; CLI_FAILED without
- * a child (then a line was said, and *end is ACTOR_RETURNED), or if it was ended.
+ * Runs act() in a child process and waits until the child ends.
+ *
+ * signals (argument of act()): a non-blocking signalfd, owned by the child. SIGCHLD in it
+ * means that a process that the child traces may have stopped. On every other signal in it
+ * (SIGINT, SIGTERM, SIGHUP, SIGQUIT) act() has to finish early and return. Ctrl-Z (SIGTSTP)
+ * is blocked in the child and has no effect, so that the target is not kept suspended.
+ *
+ * Returns what act() returned, which has to be below 256, or CLI_FAILED:
+ *   no child could be started: a line was printed, and *end is ACTOR_RETURNED;
+ *   the child was ended by a signal: *end is ACTOR_KILLED or ACTOR_STOPPED.
+ * The handlers that forward signals to the child stay installed after the return.
  */
 int actor_run(const struct verb *verb, int (*act)(void *context, int signals), void *context,
 	      enum actor_end *end);
 
-/* Why there is no more, for `end`: "it was killed in its work: ...". */
+/* Returns the reason why the child delivers no more results, as the beginning of a message:
+ * "it was killed in its work". The text is static. */
 const char *actor_sentence(enum actor_end end);
 
 #endif

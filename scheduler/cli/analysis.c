@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Counts the queues of a recording, sample by sample. */
 #include "scheduler/cli/analysis.h"
 
 #include <errno.h>
@@ -35,6 +36,7 @@ bool analysis_is_setting(enum observe_field field)
 
 /* ---- nodes ---- */
 
+/* Finds or adds the node. NULL: there is no room for more nodes. */
 static struct analysed_node *node_of(struct analysis *a, uint32_t gpu_id)
 {
 	for (size_t i = 0; i < a->nodes; i++)
@@ -47,6 +49,7 @@ static struct analysed_node *node_of(struct analysis *a, uint32_t gpu_id)
 	return &a->node[a->nodes++];
 }
 
+/* Returns an integer above 0, or -1: not known. */
 static int64_t positive(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
@@ -76,7 +79,7 @@ void analysis_nodes(struct analysis *a, const json_t *nodes)
 	}
 }
 
-/* What one sample has on a node, of all processes. */
+/* Counts of one sample on one node, all processes together. */
 struct tally {
 	size_t queues, compute, mapped;
 	uint64_t mqds, hqds;
@@ -92,7 +95,8 @@ static void count_xccs(struct tally *tally, const struct observe_queue *queue)
 		tally->in_xcc[i] += xccs->value >> i & 1;
 }
 
-/* Those of one process; slots as scheduler/observe/ratio.h counts them. */
+/* Adds the queues of one process to the counts of the sample (`tally`, one entry per node).
+ * Hardware slots are counted by the rules of scheduler/observe/ratio.h. */
 static void count_queues(struct analysis *a, struct tally *tally, const struct observe_list *list)
 {
 	struct ratio ratio[ANALYSIS_NODES], all;
@@ -130,6 +134,8 @@ static void count_queues(struct analysis *a, struct tally *tally, const struct o
 	}
 }
 
+/* Keeps the maxima over the samples. The numbers of hardware slots are kept together, from the
+ * sample with the most HQDs, so that they belong to one moment. */
 static void keep_most(struct analysis *a, const struct tally *tally)
 {
 	for (size_t i = 0; i < a->nodes; i++, tally++) {
@@ -151,6 +157,7 @@ static void keep_most(struct analysis *a, const struct tally *tally)
 
 /* ---- processes ---- */
 
+/* Finds the process by pid and start time, or adds it. NULL: no memory. */
 static struct analysed_process *process_of(struct analysis *a, const struct recorded_process *seen)
 {
 	for (size_t i = a->count; i-- > 0;)
@@ -171,6 +178,8 @@ static struct analysed_process *process_of(struct analysis *a, const struct reco
 	return p;
 }
 
+/* Finds the queue by binary search, or inserts it at its place in the order of context and id.
+ * NULL: no memory. */
 static struct analysed_queue *queue_of(struct analysed_process *p, const struct observe_queue *seen)
 {
 	uint64_t key = SAMPLING_KEY(seen->context, seen->id);
@@ -203,6 +212,7 @@ static struct analysed_queue *queue_of(struct analysed_process *p, const struct 
 	return &p->queue[low];
 }
 
+/* Adds what a sample has of one queue; without an id, it cannot be followed over time. */
 static int take_queue(struct analysed_process *p, const struct observe_queue *seen)
 {
 	if (seen->id == OBSERVE_NO_ID)
@@ -216,7 +226,8 @@ static int take_queue(struct analysed_process *p, const struct observe_queue *se
 	queue->last.told_by |= seen->told_by;
 	for (unsigned f = 0; f < OBSERVE_FIELDS; f++) {
 		const struct observe_value *now = &seen->field[f], *then = &queue->last.field[f];
-		/* sysfs has one word for AQL and PM4. */
+		/* sysfs reports AQL and PM4 queues alike, as compute. A change between "compute"
+		 * and one of the two is therefore no change, and the more precise type is kept. */
 		bool vague = f == OBSERVE_TYPE && observe_is_compute(now->value) &&
 			     observe_is_compute(then->value) &&
 			     (now->value == OBSERVE_COMPUTE || then->value == OBSERVE_COMPUTE);
@@ -230,6 +241,7 @@ static int take_queue(struct analysed_process *p, const struct observe_queue *se
 	return 0;
 }
 
+/* Adds what a sample has of one process: times, name, ids and settings of its queues. */
 static int take_process(struct analysis *a, const struct recorded_process *seen, double seconds)
 {
 	struct analysed_process *p = process_of(a, seen);
@@ -241,7 +253,7 @@ static int take_process(struct analysis *a, const struct recorded_process *seen,
 		p->first_seconds = seconds;
 	p->last_seconds = seconds;
 	p->host_pid = seen->host_pid;
-	/* An exec gives it another one: the last is told. */
+	/* An exec changes the name; the last one is reported. */
 	memcpy(p->comm, seen->comm, sizeof(p->comm));
 	rc = sampling_add(&p->sampling, &seen->queues, seen->source);
 	for (size_t i = 0; rc == 0 && i < seen->queues.count && p->count < SAMPLING_QUEUES; i++)
@@ -251,6 +263,7 @@ static int take_process(struct analysis *a, const struct recorded_process *seen,
 
 /* ---- the course of the count ---- */
 
+/* Merges a later point into an earlier one. */
 static void join(struct analysed_point *into, const struct analysed_point *other)
 {
 	into->to = other->to;
@@ -260,6 +273,8 @@ static void join(struct analysed_point *into, const struct analysed_point *other
 		into->max = other->max;
 }
 
+/* Adds a sample to the curve. When all points are used, neighbours are merged in pairs, and each
+ * point stands for twice as many samples. So the curve always covers the whole recording. */
 static void add_point(struct analysis *a, double seconds, size_t queues)
 {
 	const struct analysed_point now = {
@@ -286,6 +301,7 @@ static void add_point(struct analysis *a, double seconds, size_t queues)
 
 /* ---- a sample ---- */
 
+/* Counts the queues of other processes, in a sample from before or after the recorded command. */
 static void take_others(struct analysed_others *out, const struct recorded_sample *sample)
 {
 	*out = (struct analysed_others){.known = true, .processes = sample->count};
@@ -295,6 +311,7 @@ static void take_others(struct analysed_others *out, const struct recorded_sampl
 
 int analysis_add(struct analysis *a, const struct recorded_sample *sample)
 {
+	/* Indexed like a->node. */
 	struct tally tally[ANALYSIS_NODES] = {0};
 	size_t queues = 0, known = 0;
 	int rc;
@@ -319,7 +336,8 @@ int analysis_add(struct analysis *a, const struct recorded_sample *sample)
 		count_queues(a, tally, &seen->queues);
 	}
 	keep_most(a, tally);
-	/* Where nobody knew, there is no count; where there is no process, it is 0. */
+	/* If no source reported queues, the sample has no count. If there was no process, the count
+	 * is 0. */
 	if (known > 0 || sample->count == 0)
 		add_point(a, sample->seconds, queues);
 	return 0;

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a recording says of processes' queues: how many over time, which ids, what each of
- * them was set to and whether that changed, and in how many hardware slots (HQDs) one is.
+ * Evaluates a recording (recording.h): how many queues the processes had over time, with
+ * which ids, how each queue was configured and whether that changed, and how many hardware
+ * slots (HQDs) a queue occupied.
  *
- * Pure, and in memory that its different queues take, however long the recording is.
- * Threads: one at a time. Ownership: zeroed to begin with, ended by analysis_free().
+ * Samples are added one after the other. Memory grows with the number of different queues
+ * in the recording, not with its length.
+ *
+ * Pure, except that analysis_chart() and analysis_svg() write to the FILE that they are given.
+ * Threads: one at a time for each analysis. Ownership: the caller zeroes a struct analysis
+ * before its first use and ends it with analysis_free().
  */
 #ifndef KFDSHIM_CLI_ANALYSIS_H
 #define KFDSHIM_CLI_ANALYSIS_H
@@ -16,80 +21,95 @@
 #include "scheduler/cli/sampling.h"
 #include "scheduler/kfd/topology.h"
 
-#define ANALYSIS_POINTS 512u /* of the course of the count; neighbours are joined */
+/* Points of the curve of the queue count. When all are used, neighbours are merged in pairs, so
+ * that each point then stands for twice as many samples. */
+#define ANALYSIS_POINTS 512u
 #define ANALYSIS_PROCESSES 4096u
 #define ANALYSIS_NODES 256u
-#define ANALYSIS_XCCS 16u /* that are told apart; by their numbers in the GPU */
+#define ANALYSIS_XCCS 16u /* XCCs that are counted separately, by their number in the GPU */
 
 struct analysed_queue {
-	struct observe_queue last; /* each value as it was last known */
-	uint32_t changed;	   /* 1 << enum observe_field: it had several values */
+	struct observe_queue last; /* for each field, the last value that was known */
+	uint32_t changed;	   /* bit mask of enum observe_field: fields with several values */
 };
 
 struct analysed_process {
 	pid_t pid, host_pid;
-	uint64_t started;
-	char comm[RECORDED_COMM];
-	double first_seconds, last_seconds;
-	struct sampling sampling;
-	struct analysed_queue *queue; /* by context, then id */
-	size_t count, room;
+	uint64_t started;	  /* with pid, identifies the process */
+	char comm[RECORDED_COMM]; /* of the last sample: an exec changes it */
+	double first_seconds,
+		last_seconds;	      /* samples with this process; s since the recording began */
+	struct sampling sampling;     /* ids over time */
+	struct analysed_queue *queue; /* sorted by context, then id; owned */
+	size_t count, room;	      /* entries used and allocated */
 };
 
-/* The most that one sample had on a node, and what a queue there can have. */
+/* One GPU node: maxima over the samples, all processes together. */
 struct analysed_node {
 	uint32_t gpu_id;
-	int64_t compute_slots, xccs;  /* -1: not known */
-	size_t queues, compute;	      /* most in one sample; compute: of all processes together */
-	uint64_t mqds, hqds;	      /* together, in the sample with the most HQDs */
-	size_t in_xcc[ANALYSIS_XCCS]; /* compute queues in a slot of each XCC, in that sample */
-	size_t mapped;		      /* queues that were in a slot, in that sample */
-	bool hqds_known;
-	uint64_t least, most; /* HQDs of a compute queue that was in a slot; 0: never one */
+	int64_t compute_slots, xccs; /* from the recording's first line; -1: not known */
+	size_t queues, compute;	     /* most queues, most compute queues, in one sample */
+	/* In the sample with the most HQDs: sums of MQDs and of HQDs; compute queues with a slot in
+	 * each XCC; compute queues with a slot in any XCC. */
+	uint64_t mqds, hqds;
+	size_t in_xcc[ANALYSIS_XCCS];
+	size_t mapped;
+	bool hqds_known;      /* false: mqds, hqds, in_xcc and mapped mean nothing */
+	uint64_t least, most; /* HQDs of one mapped compute queue; 0: none was ever mapped */
 };
 
+/* Consecutive samples, merged into one point of the curve. */
 struct analysed_point {
-	double from, to; /* seconds */
+	double from, to; /* first and last sample; s since the recording began */
 	size_t min, max; /* queues of all processes */
 };
 
-/* Before the command began, and after it ended. */
+/* GPU use by other processes, before the recorded command began or after it ended. */
 struct analysed_others {
-	bool known;
+	bool known; /* false: the recording has no such sample */
 	size_t processes, queues;
 };
 
 struct analysis {
-	size_t samples;
-	struct analysed_process *process; /* in the order in which they came */
-	size_t count, room;
-	size_t unkept; /* entries of more processes and nodes than are kept */
+	size_t samples;			  /* without those before the command and after it */
+	struct analysed_process *process; /* in order of appearance; owned */
+	size_t count, room;		  /* processes: used and allocated */
+	size_t unkept; /* entries dropped: beyond ANALYSIS_PROCESSES or ANALYSIS_NODES */
 	struct analysed_node node[ANALYSIS_NODES];
 	size_t nodes;
-	struct topology_gpu gpu[TOPOLOGY_GPUS]; /* of the machine that was recorded */
+	struct topology_gpu gpu[TOPOLOGY_GPUS]; /* GPUs of the machine that was recorded */
 	size_t gpus;
 	struct analysed_point point[ANALYSIS_POINTS];
 	size_t points;
-	size_t per_point, in_point; /* samples that one stands for; that the last has */
+	size_t per_point, in_point; /* samples a full point has; samples in the last point */
 	struct analysed_others before, after;
 };
 
-/* Slots and XCCs of the nodes, as the recording's first line has them. */
+/* Takes the compute slots and XCCs of the GPUs from `nodes`, the array in the recording's first
+ * line. To be called before the first analysis_add(). Entries without a gpu_id are ignored. */
 void analysis_nodes(struct analysis *analysis, const json_t *nodes);
-/* 0 or -ENOMEM. */
+/*
+ * Adds the next sample of the recording. A sample of the time before the command began or after
+ * it ended only sets `before` or `after`.
+ * Returns 0 or -ENOMEM; after -ENOMEM the sample is counted in part.
+ */
 int analysis_add(struct analysis *analysis, const struct recorded_sample *sample);
 void analysis_free(struct analysis *analysis);
 
-/* Of these a change says that somebody set the queue anew; the others move by themselves. */
+/* Returns true if a change of the field means that the queue was reconfigured (ring, priority,
+ * CU mask, ...), false for fields that change while it runs: pointers, backlog, activity,
+ * suspension and hardware slots. */
 bool analysis_is_setting(enum observe_field field);
 
-/* The count over time as a few lines of characters. */
+/* Prints the queue count over time as a text chart of at most 8 rows and 60 columns. Prints
+ * nothing if no sample has a count. */
 void analysis_chart(const struct analysis *analysis, FILE *out);
-/* The same as a picture: self-contained SVG. */
+/* Writes the same curve as self-contained SVG. */
 void analysis_svg(const struct analysis *analysis, const char *title, FILE *out);
-/* Plain words, a sentence each. NULL: no memory. */
+/* Returns the findings as a JSON array of sentences, owned by the caller. NULL: no memory. */
 json_t *analysis_conclusion(const struct analysis *analysis);
-/* docs/formats.md, kfdsched analyze --json, without what is of the recording itself. */
+/* Returns the keys of `kfdsched analyze --json` (docs/formats.md), except those about the
+ * recording itself, which the caller adds. The caller owns the object. */
 json_t *analysis_json(const struct analysis *analysis);
 
 #endif

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* The curve of the queue count of a recording, as SVG. */
 #include <math.h>
 #include <stdio.h>
 
@@ -13,18 +14,19 @@
 #define TOP 64.0
 #define BOTTOM 48.0
 
-#define STEPS 6 /* have room on each axis */
+#define STEPS 6 /* grid steps that fit on an axis */
 
 static const char style[] = ".line{stroke:#0e9384;stroke-width:2;fill:none}"
 			    ".area{fill:#0e9384;opacity:.18}\n";
 static const char dark[] = ".line{stroke:#1fb5a3}.area{fill:#1fb5a3}";
 
+/* Maps seconds and queue counts to pixels. `top`: the count at the upper edge of the plot. */
 static double x_of(const struct analysis *a, double seconds)
 {
 	double first = a->point[0].from, range = a->point[a->points - 1].to - first;
 	double share = range > 0 ? (seconds - first) / range : 0;
 
-	/* Whoever wrote the recording may have turned the clock back. */
+	/* The times of a recording are not trusted: they may go backwards. */
 	share = share < 0 ? 0 : share > 1 ? 1 : share;
 	return LEFT + share * (WIDTH - LEFT - RIGHT);
 }
@@ -34,7 +36,7 @@ static double y_of(double queues, double top)
 	return HEIGHT - BOTTOM - queues / top * (HEIGHT - TOP - BOTTOM);
 }
 
-/* A step for each point, to the begin of the next one. */
+/* Writes the corners of the curve: each point is a level line up to the start of the next one. */
 static void steps(const struct analysis *a, double top, FILE *out)
 {
 	for (size_t i = 0; i < a->points; i++) {
@@ -45,6 +47,7 @@ static void steps(const struct analysis *a, double top, FILE *out)
 	}
 }
 
+/* Draws a grid line for every whole step of at least one queue. */
 static void queues_axis(double top, FILE *out)
 {
 	double step = fmax(svg_step(top, STEPS), 1);
@@ -59,6 +62,7 @@ static void queues_axis(double top, FILE *out)
 	}
 }
 
+/* Labels the time axis. Less than 1 us of range gets a single label. */
 static void time_axis(const struct analysis *a, FILE *out)
 {
 	double first = a->point[0].from, range = a->point[a->points - 1].to - first;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* The output of an analysis: text chart, sentences, JSON. */
 #include <string.h>
 
 #include "scheduler/cli/analysis.h"
@@ -9,6 +10,7 @@
 
 /* ---- the chart ---- */
 
+/* Returns the highest queue count of the curve. */
 static size_t highest(const struct analysis *a)
 {
 	size_t max = 0;
@@ -23,7 +25,7 @@ void analysis_chart(const struct analysis *a, FILE *out)
 {
 	size_t max = highest(a);
 	unsigned columns = a->points < CHART_WIDTH ? (unsigned)a->points : CHART_WIDTH;
-	/* One column a sample is hard to see: two or more of them where there is room. */
+	/* Few samples would give a narrow chart, so each gets up to 8 columns if there is room. */
 	unsigned wide = columns ? CHART_WIDTH / columns : 0;
 	unsigned height = max < CHART_HEIGHT ? (unsigned)max : CHART_HEIGHT;
 
@@ -31,7 +33,7 @@ void analysis_chart(const struct analysis *a, FILE *out)
 		return;
 	wide = wide > 8 ? 8 : wide;
 	for (unsigned row = height; row > 0; row--) {
-		/* The least count that fills this row. */
+		/* The lowest count that reaches this row. */
 		size_t least = (row * max + height - 1) / height;
 
 		fprintf(out, "%6zu |", least);
@@ -68,6 +70,7 @@ static const char *plural(size_t n)
 	return n == 1 ? "" : "s";
 }
 
+/* Adds a sentence about how many queues the processes had in total. */
 static void say_counts(const struct analysis *a, json_t *list)
 {
 	size_t max = highest(a), min = max;
@@ -89,6 +92,8 @@ static void say_counts(const struct analysis *a, json_t *list)
 			  a->count == 1 ? "" : "es", min, max, a->samples);
 }
 
+/* Adds a sentence about how many queues were reconfigured. A changed setting under the same id may
+ * also mean that the queue was destroyed and another queue got its id. */
 static void say_settings(const struct analysis *a, json_t *list)
 {
 	size_t queues = 0, changed = 0;
@@ -121,7 +126,7 @@ static bool same_mapping(const struct analysed_node *a, const struct analysed_no
 	return a->least == b->least && a->most == b->most && a->xccs == b->xccs;
 }
 
-/* One sentence for all nodes of which the same is to be said. */
+/* Adds one sentence about HQDs per queue for all nodes with the same ratio as node `first`. */
 static void say_ratio(const struct analysis *a, size_t first, json_t *list)
 {
 	const struct analysed_node *n = &a->node[first];
@@ -153,6 +158,8 @@ static void say_ratio(const struct analysis *a, size_t first, json_t *list)
 			where, least, most);
 }
 
+/* Adds the ratio of HQDs to queues, one sentence for all nodes that are alike, and a sentence for
+ * each node with more compute queues than slots. */
 static void say_mapping(const struct analysis *a, json_t *list)
 {
 	bool any = false;
@@ -181,6 +188,7 @@ static void say_mapping(const struct analysis *a, json_t *list)
 	}
 }
 
+/* Adds sentences about GPU use by other processes before and after the recorded command. */
 static void say_others(const struct analysis *a, json_t *list)
 {
 	if (a->before.known && a->before.processes > 0)
@@ -228,11 +236,13 @@ json_t *analysis_conclusion(const struct analysis *a)
 
 /* ---- JSON ---- */
 
+/* Returns null for -1, which means not known. */
 static json_t *or_null(int64_t value)
 {
 	return value < 0 ? json_null() : json_integer(value);
 }
 
+/* Returns a process: its ids over time, and each queue with the fields that had several values. */
 static json_t *process_json(const struct analysed_process *p)
 {
 	json_t *out = sampling_json(&p->sampling), *queues = json_array();
@@ -262,6 +272,7 @@ static json_t *process_json(const struct analysed_process *p)
 	return out;
 }
 
+/* Returns the maxima of a node; null for what no sample has. */
 static json_t *node_json(const struct analysed_node *n)
 {
 	json_t *each = n->most == 0 ? json_null()

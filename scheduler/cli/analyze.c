@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched analyze: what a recording says, in four tables and plain words. */
+/* kfdsched analyze: evaluates a recording and prints it as four tables and a conclusion. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,6 +18,7 @@ struct analyze_options {
 
 /* ---- as tables ---- */
 
+/* Writes the names of the settings that changed, separated by commas. Returns them, or "no". */
 static const char *changed_text(const struct analysed_queue *queue, char *text, size_t size)
 {
 	size_t n = 0;
@@ -30,6 +31,8 @@ static const char *changed_text(const struct analysed_queue *queue, char *text, 
 	return n ? text : "no";
 }
 
+/* Prints how each queue of the process was configured. The column of contexts is only there if the
+ * process has several, which the last queue shows, because queues are sorted by context. */
 static void attribute_table(const struct analysed_process *p)
 {
 	static const enum observe_field shown[] = {
@@ -69,7 +72,7 @@ static void number_cell(struct table *table, bool known, uint64_t value)
 		table_cell(table, "%s", TABLE_UNKNOWN);
 }
 
-/* "0:3 1:3 2:3 3:3". */
+/* Writes how many compute queues had a slot in each XCC, as "XCC:QUEUES": "0:3 1:3 2:3 3:3". */
 static const char *in_each_xcc(const struct analysed_node *n, char *text, size_t size)
 {
 	size_t used = 0;
@@ -82,6 +85,7 @@ static const char *in_each_xcc(const struct analysed_node *n, char *text, size_t
 	return text;
 }
 
+/* Prints the maxima of each node. */
 static void node_table(const struct analysis *a)
 {
 	struct table *table = table_new("NODE|XCCS|QUEUES|COMPUTE|SLOTS|MQDS|ACTIVE HQDS|"
@@ -121,6 +125,7 @@ static void process_line(const struct analysed_process *p)
 	printf(", seen from %.1f s to %.1f s\n", p->first_seconds, p->last_seconds);
 }
 
+/* Prints the four tables and the conclusion. */
 static void show(const struct analysis *a)
 {
 	json_t *words = analysis_conclusion(a);
@@ -165,6 +170,9 @@ static void show(const struct analysis *a)
 
 /* ---- the recording around it ---- */
 
+/* Prints the facts of the recording itself: which command of kfdsched made it, the recorded
+ * command, whether it is complete, and how the command ended. Texts of a recording are not trusted,
+ * so control characters are replaced. */
 static void show_head(const char *dir, const struct recording *r, const struct analysis *a)
 {
 	const json_t *head = recording_head(r), *word;
@@ -202,6 +210,7 @@ static void show_head(const char *dir, const struct recording *r, const struct a
 		       json_integer_value(word));
 }
 
+/* Returns the analysis with the keys about the recording itself added. */
 static json_t *whole_json(const char *dir, const struct recording *r, const struct analysis *a)
 {
 	json_t *out = analysis_json(a);
@@ -230,6 +239,7 @@ static json_t *whole_json(const char *dir, const struct recording *r, const stru
 	return out;
 }
 
+/* Writes the curve of the queue count to a file. Returns the exit code. */
 static int write_svg(const char *path, const char *dir, const struct analysis *a)
 {
 	FILE *out = fopen(path, "we");
@@ -246,6 +256,8 @@ static int write_svg(const char *path, const char *dir, const struct analysis *a
 	return CLI_DONE;
 }
 
+/* Reads the recording and prints the result. A recording that was cut off is evaluated as far as it
+ * goes; one without any complete sample is an error. */
 static int analyze(const struct analyze_options *options)
 {
 	struct recorded_sample sample = {0};

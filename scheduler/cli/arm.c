@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: MIT
+/*
+ * The windows of one arm, and what is measured in them.
+ *
+ * A window: start the clients (arm_clients.c) and wait until all are ready, in arm trap until the
+ * daemon knows them; read the counters of the simulation and of the daemon; make all clients begin;
+ * wait for the window's end; read the counters again; wait until the clients have ended, and read
+ * their results.
+ */
 #include "scheduler/cli/arm.h"
 
 #include <errno.h>
@@ -12,8 +20,9 @@
 #include "scheduler/cli/result_clients.h"
 #include "scheduler/observe/observe.h"
 
-/* Where the time went is read well within a window: what is read may be so old, and the clients
- * end with it. */
+/* The GPU's time is read at two moments well within a window: simulation.json may be up to
+ * SIMULATION_LAG_MS old, so the first reading waits until it covers the window's beginning, and the
+ * second is taken before the clients end, which is at the window's end. */
 #define TIME_BEGIN_NS ((SIMULATION_LAG_MS + 50) * MS)
 #define TIME_END_NS (50 * MS)
 
@@ -27,7 +36,7 @@ int arm_child_failed(const struct child *child)
 		       : -ECHILD;
 }
 
-/* One that has ended is a failure. */
+/* Returns 0 while all children run. A child that has ended during a measurement is an error. */
 static int all_live(const struct arm_setup *setup)
 {
 	for (unsigned i = 0; i < setup->nursery->count; i++)
@@ -54,6 +63,7 @@ int arm_pause_ms(const struct arm_setup *setup, unsigned ms)
 	return rc;
 }
 
+/* Reads the costs that the simulation has charged so far. Does nothing on hardware. */
 static int read_simulation(const struct colocation *run, struct simulation *out)
 {
 	int rc;
@@ -66,6 +76,8 @@ static int read_simulation(const struct colocation *run, struct simulation *out)
 	return rc;
 }
 
+/* Reads how the GPU's time was spent so far, as seen from the first offline client. On hardware
+ * only the daemon's hold-over time is known. Without an offline client nothing is read. */
 static void read_time(const struct window *window, const struct colocation *run,
 		      struct time_reading *out)
 {
@@ -84,7 +96,8 @@ static void read_time(const struct window *window, const struct colocation *run,
 			      SIMULATION_PATH);
 }
 
-/* On until `until`, in a window of `seconds` since `start`. */
+/* Waits until `until` (clock_ns()) and shows the progress of the window, which began at `start` and
+ * lasts `seconds`. A child that ends before `until` is an error. */
 static int run_until(const struct window *window, uint64_t start, double seconds, uint64_t until)
 {
 	uint64_t now;
@@ -96,7 +109,8 @@ static int run_until(const struct window *window, uint64_t start, double seconds
 		progress_live("%s, seed %u: %.0f of %g s", window->name, window->setup->seed,
 			      (double)(now - start) / 1e9, seconds);
 		rc = nursery_pump(window->setup->nursery, left_ms < 500 ? (int)left_ms : 500);
-		/* Clients end a few ms after their time, which is soon where we are woken late. */
+		/* Clients end a few ms after their time. If this process is woken late, some may
+		 * have ended already, so they are only checked before `until`. */
 		if (rc == 0 && clock_ns() < until)
 			rc = all_live(window->setup);
 	}
@@ -108,10 +122,12 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* From "go" to the end of the time. */
+/* Makes the clients begin, and waits for the end of the window. Reads the GPU's time near its
+ * beginning and near its end. */
 static int run_window(struct window *window, const struct colocation *run)
 {
 	uint64_t start = clock_ns(), span = (uint64_t)(run->seconds * 1e9);
+	/* In a short window, the readings are a quarter of the window away from its ends. */
 	const uint64_t until[] = {start + least(TIME_BEGIN_NS, span / 4),
 				  start + span - least(TIME_END_NS, span / 4), start + span};
 	int rc = arm_go(window);
@@ -124,7 +140,9 @@ static int run_window(struct window *window, const struct colocation *run)
 	return rc;
 }
 
-/* Starts, measures and reads; the caller ends the children. */
+/* Measures one window of clients that are ready, and adds the result to `run`. Counters of the
+ * simulation and of the daemon are read before and after the window, and their differences count.
+ * The caller ends the children. */
 static int measure(struct window *window, struct colocation *run)
 {
 	struct simulation before = {0}, after = {0};
@@ -135,7 +153,8 @@ static int measure(struct window *window, struct colocation *run)
 	if (!totals)
 		return rc;
 	rc = window->socket ? arm_wait_registered(window) : 0;
-	/* What start-up charged has to be in the file before it is read. */
+	/* Wait until simulation.json includes the costs of the start-up, so that the difference
+	 * leaves them out. */
 	if (rc == 0)
 		rc = arm_pause_ms(window->setup, SIMULATION_LAG_MS + 50);
 	if (rc == 0)
@@ -153,6 +172,7 @@ static int measure(struct window *window, struct colocation *run)
 	if (rc == 0 && arm_first_offline(window))
 		time_between(&window->time[0], &window->time[1], run->time_scale, &figures->time);
 	if (rc == 0 && run->simulated) {
+		/* Only what was charged during the window counts. */
 		simulation_subtract(&after, &before);
 		result_charge(run, window->arm, &after);
 	}
@@ -172,7 +192,8 @@ static int measure(struct window *window, struct colocation *run)
 	return rc;
 }
 
-/* Starts, measures and ends the clients that were added. */
+/* Starts the clients that were added to the window, measures them and ends them. `name`: of the
+ * window, for messages. */
 static int run_clients(struct window *window, const char *name, struct colocation *run)
 {
 	int rc;
@@ -186,6 +207,8 @@ static int run_clients(struct window *window, const char *name, struct colocatio
 	return rc;
 }
 
+/* Measures one window for each online client, and one for all offline clients together with the
+ * first seed. */
 static int run_alone(struct window *window, struct colocation *run)
 {
 	unsigned online = run->online_clients.count;
@@ -204,6 +227,7 @@ static int run_alone(struct window *window, struct colocation *run)
 	return run_clients(window, "alone (offline)", run);
 }
 
+/* Measures all clients in one window; in arm trap beside a daemon of their own. */
 static int run_together(struct window *window, struct colocation *run)
 {
 	char socket[PATH_MAX];
@@ -222,7 +246,8 @@ static int run_together(struct window *window, struct colocation *run)
 	return rc;
 }
 
-/* From each client's figures those of all. The times of requests alone stay with `run`. */
+/* Combines the results of each client into those of all clients. In arm alone the request times
+ * move from the window to `run`; in the other arms arm_run() frees them. */
 static int take_all(struct window *window, struct colocation *run)
 {
 	struct arm_figures *figures = &run->arms[window->arm];
@@ -230,7 +255,7 @@ static int take_all(struct window *window, struct colocation *run)
 
 	if (rc)
 		progress_note("no memory for the times of requests");
-	/* Alone with a further seed there was none of them. */
+	/* In arm alone the offline clients run with the first seed only. */
 	if (window->arm != ARM_ALONE || window->setup->seed == 1)
 		result_all_offline(run, figures);
 	if (window->arm == ARM_ALONE) {
@@ -241,6 +266,7 @@ static int take_all(struct window *window, struct colocation *run)
 	return rc;
 }
 
+/* Prints which arm begins and how many windows it has, if there is no live progress line. */
 static void say_arm(const struct arm_setup *setup, enum arm arm, const struct colocation *run)
 {
 	unsigned windows = arm == ARM_ALONE ? setup->online->count + (setup->seed == 1) : 1;

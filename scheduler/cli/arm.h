@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One arm of colocate: starts its processes, measures its window or windows,
- * reads what they and the instruments say, and ends them.
+ * Runs one arm of a colocate experiment with one seed: starts its processes, measures its window
+ * or windows, reads the results of the processes, the simulation and the daemon, and ends the
+ * processes.
  *
- * alone   each online client by itself, then all offline ones together; nothing preloaded
- * shared  all of them, nothing preloaded
- * trap    all of them with the shim, and a kfdschedd of their own; offline clients of a group
- *         are one unit
+ * alone   each online client by itself, one window each; then all offline clients together in
+ *         one window; nothing is preloaded
+ * shared  all clients in one window; nothing is preloaded
+ * trap    all clients in one window, with libkfdshim.so and a private kfdschedd; offline clients
+ *         with the same group form one gang
  *
- * Offline alone has no arrivals, so that it is the same with every seed: it runs with the first.
+ * The offline clients alone have no arrivals, so that their result is the same with every seed:
+ * they run with the first seed only.
  *
- * The measured window begins when every client stands ready (kfdreplay
+ * A measured window begins when every client has reported that it is ready (kfdreplay
  * --sync-fd), so that neither start-up nor registration is measured.
- * Threads: none. Errors: the sentence has been printed; -EINTR asked to stop,
- * -EOPNOTSUPP a child says that it is not possible here (77), others failed.
+ *
+ * Threads: none. Errors: a negative errno, after a message was printed. -EINTR: a signal
+ * stopped the run. -EOPNOTSUPP: a child exited with 77, not possible here. Others: it failed.
  */
 #ifndef KFDSHIM_CLI_ARM_H
 #define KFDSHIM_CLI_ARM_H
@@ -22,22 +26,27 @@
 #include "scheduler/cli/cli.h"
 #include "scheduler/cli/result.h"
 
+/* Everything is borrowed from the caller for the time of arm_run(). */
 struct arm_setup {
 	struct nursery *nursery;
 	const struct client_set *online, *offline; /* with the paths of the traces */
-	const char *arrivals;			   /* for kfdreplay's --arrivals */
-	const char *pace[2]; /* "--load" or "--rate", and its value for each */
-	const char *seconds; /* wall, for kfdreplay's --seconds */
-	const char *config;  /* of the daemon; NULL: made for the world's time scale */
+	const char *arrivals;			   /* for kfdreplay --arrivals */
+	const char *pace[2]; /* "--load" or "--rate", and the value for each online client */
+	const char *seconds; /* wall time of a window, for kfdreplay --seconds */
+	const char *config;  /* daemon's configuration file; NULL: made for the run's time scale */
 	unsigned seed;	     /* of the arrivals, 1 to RESULT_SEEDS_MAX */
 	char replay[PATH_MAX];
 	char daemon[PATH_MAX];
 	char shim[PATH_MAX];
-	char folder[PATH_MAX / 2]; /* ours alone, removed by the caller */
+	char folder[PATH_MAX / 2]; /* private directory; the caller removes it */
 };
 
-/* Fills out->arms[arm], arm alone out->requests[seed - 1], too, and adds to out->doorbell,
- * suspend and resume. */
+/*
+ * Runs the arm and ends all of its processes, also after an error. Fills out->arms[arm]; arm
+ * alone also fills out->requests[seed - 1], which the caller frees. Adds the window's delays and
+ * the durations of the daemon's calls to out->doorbell, suspend and resume.
+ * Returns 0 or an error as in the header of this file.
+ */
 int arm_run(const struct arm_setup *setup, enum arm arm, struct colocation *out);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The clients of an arm's window: started, begun, and what they say at their end. */
+/* The clients of a measured window: starts them, makes them begin, reads their results. */
 #include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -8,8 +8,9 @@
 #include "scheduler/cli/arm_window.h"
 #include "scheduler/cli/progress.h"
 
-#define READY_MS 60000 /* a runtime that loads on a simulated driver is slow */
-#define LEAVE_MS 60000 /* from the end of the window to the end of a client */
+#define READY_MS                                                                                   \
+	60000 /* until a client is ready: loading a runtime on a simulated driver is slow */
+#define LEAVE_MS 60000 /* from the end of the window until a client has ended */
 
 void arm_add_clients(struct window *window, bool open, unsigned from, unsigned count)
 {
@@ -36,13 +37,15 @@ const struct client *arm_first_offline(const struct window *window)
 	return NULL;
 }
 
-/* Alone for what is possible; of several clients for the percentiles of all. */
+/* Returns true if kfdreplay has to record the time of each request of the client: in arm alone,
+ * from which the possible gain is computed (result_possible.h), and with several online clients,
+ * whose percentiles are taken over the requests of all. */
 static bool keeps_times(const struct window *window, const struct client *client)
 {
 	return client->open && (window->arm == ARM_ALONE || window->setup->online->count > 1);
 }
 
-/* `what`: "json" or "csv". */
+/* Builds the path of an output file of the client's kfdreplay. `what`: "json" or "csv". */
 static void output_path(const struct window *window, const struct client *client, const char *what,
 			char path[PATH_MAX])
 {
@@ -50,6 +53,8 @@ static void output_path(const struct window *window, const struct client *client
 		 client->name, what);
 }
 
+/* Starts the client's kfdreplay. With a daemon, it gets the shim, its priority, its group and the
+ * socket; without one, it inherits nothing that could schedule it. */
 static int spawn(const struct window *window, struct client *client, const char *const *argv)
 {
 	const struct arm_setup *setup = window->setup;
@@ -84,6 +89,7 @@ static int spawn(const struct window *window, struct client *client, const char 
 	return -ECHILD;
 }
 
+/* Builds the arguments of the client's kfdreplay and starts it. */
 static int start_client(const struct window *window, struct client *client)
 {
 	const struct arm_setup *setup = window->setup;
@@ -94,7 +100,7 @@ static int start_client(const struct window *window, struct client *client)
 
 	output_path(window, client, "json", json);
 	output_path(window, client, "csv", times);
-	/* The same arrivals in every arm, and others for each client. */
+	/* A seed gives the same arrivals in every arm, but different ones for each client. */
 	snprintf(seed, sizeof(seed), "%u", setup->seed + RESULT_SEEDS_MAX * client->index);
 	if (client->open) {
 		const char *const more[] = {"--arrivals", setup->arrivals, "--seed",
@@ -112,6 +118,8 @@ static int start_client(const struct window *window, struct client *client)
 	return spawn(window, client, argv);
 }
 
+/* Waits until the client has loaded its runtime and its trace, and has reported that it is
+ * ready. */
 static int wait_ready(const struct window *window, const struct child *child)
 {
 	uint64_t end = clock_ns() + READY_MS * MS;
@@ -134,7 +142,7 @@ int arm_start_clients(struct window *window)
 {
 	int rc = 0;
 
-	/* One after the other, so that which is first does not depend on the machine. */
+	/* One after the other, so that their order does not depend on the machine's timing. */
 	for (unsigned i = 0; rc == 0 && i < window->count; i++) {
 		rc = start_client(window, &window->clients[i]);
 		if (rc == 0)
@@ -157,6 +165,7 @@ int arm_go(const struct window *window)
 	return 0;
 }
 
+/* Waits until the client has ended, and parses the JSON that it has written. */
 static int client_done(const struct window *window, const struct client *client, json_t **out)
 {
 	const struct child *child = client->child;
@@ -185,6 +194,7 @@ static int client_done(const struct window *window, const struct client *client,
 	return -EINVAL;
 }
 
+/* Reads the times of the client's requests, if it has recorded them. */
 static int take_requests(struct window *window, const struct client *client)
 {
 	char path[PATH_MAX];
@@ -200,6 +210,7 @@ static int take_requests(struct window *window, const struct client *client)
 	return rc;
 }
 
+/* Waits for the client's end and reads its results. */
 static int take_client(struct window *window, const struct client *client,
 		       struct arm_figures *figures)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The daemon of arm trap: started, and asked. */
+/* The private daemon of arm trap: starts it, and queries it. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,11 +12,14 @@
 #include "scheduler/cli/field.h"
 #include "scheduler/cli/progress.h"
 
-#define DAEMON_MS 10000	   /* until kfdschedd answers */
+#define DAEMON_MS 10000	   /* until kfdschedd replies */
 #define REGISTERED_MS 5000 /* until all clients can be scheduled */
-/* slow_suspend_us of the design, wall time at time scale 1. */
+/* The daemon's default of slow_suspend_us, wall time at time scale 1. Suspends at another time
+ * scale take longer by that factor, so the limit is scaled as well: the daemon stops suspending a
+ * process of which three suspends in a row were slower than the limit. */
 #define SLOW_SUSPEND_US 50000.0
 
+/* Takes the totals from the daemon's reply. */
 static int read_totals(const json_t *status, struct totals *out)
 {
 	json_t *detection, *holdover, *suspend, *resume;
@@ -33,7 +36,9 @@ static int read_totals(const json_t *status, struct totals *out)
 	return 0;
 }
 
-/* A daemon that does not answer has often just ended: that says more. */
+/* Reports that the daemon does not reply. Waits a moment first, because a daemon that does not
+ * reply has often just ended, and arm_pause_ms() then reports its exit code, which is more
+ * useful. */
 static int no_answer(const struct arm_setup *setup, int error)
 {
 	int rc = arm_pause_ms(setup, 200);
@@ -56,6 +61,7 @@ int arm_ask_totals(const struct window *window, struct totals *out)
 	return rc;
 }
 
+/* Finds the entry of a client by its pid. NULL: the daemon does not know it. */
 static const json_t *process_of(const json_t *status, pid_t pid)
 {
 	json_t *process;
@@ -67,7 +73,9 @@ static const json_t *process_of(const json_t *status, pid_t pid)
 	return NULL;
 }
 
-/* Each client is known, and each offline one can be suspended; if one cannot, why. */
+/* Returns true if the daemon knows every client and can suspend every offline client. Otherwise
+ * writes into `reason` why an offline client cannot be suspended, if the daemon has reported
+ * that. */
 static bool all_registered(const struct window *window, const json_t *status, char *reason,
 			   size_t size)
 {
@@ -91,6 +99,7 @@ int arm_wait_registered(const struct window *window)
 	uint64_t end = clock_ns() + REGISTERED_MS * MS;
 	char reason[160] = "they did not register";
 
+	/* No client will register if the user has disabled the shim. */
 	if (disabled && strcmp(disabled, "1") == 0) {
 		progress_note("%s: KFDSHIM_DISABLE=1, so nothing will be suspended", window->name);
 		return 0;
@@ -124,6 +133,7 @@ double arm_held_over_us(const struct window *window)
 
 	if (!window->socket)
 		return 0;
+	/* A failed query only makes the time unknown; it does not end the measurement. */
 	if (ask_daemon(window->socket, 0, &status))
 		return NAN;
 	for (unsigned i = 0; i < window->count; i++) {
@@ -140,7 +150,8 @@ double arm_held_over_us(const struct window *window)
 	return us / n;
 }
 
-/* `path`: of the daemon's configuration. */
+/* Writes the path of the daemon's configuration into `path`: the user's file, or one that is made
+ * here with slow_suspend_us for the time scale. */
 static int make_config(const struct arm_setup *setup, double time_scale, char path[PATH_MAX])
 {
 	FILE *file;
@@ -193,6 +204,7 @@ int arm_start_daemon(const struct arm_setup *setup, const char *socket, double t
 			json_decref(status);
 			return 0;
 		}
+		/* Its socket does not exist yet, or nothing listens there yet: try again. */
 		if (rc != -ENOENT && rc != -ECONNREFUSED && rc != -EAGAIN)
 			return no_answer(setup, rc);
 	}

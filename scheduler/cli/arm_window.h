@@ -1,77 +1,86 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of arm.c: the clients of a measured window (arm_clients.c), and the daemon beside
- * them (arm_daemon.c). Threads: none. Errors: as in arm.h.
+ * Shared by the parts of arm.c: the clients of a measured window (arm_clients.c), and the
+ * private daemon of arm trap (arm_daemon.c). Threads: none. Errors: as in arm.h.
  */
 #ifndef KFDSHIM_CLI_ARM_WINDOW_H
 #define KFDSHIM_CLI_ARM_WINDOW_H
 
 #include "scheduler/cli/arm.h"
 
-#define MS UINT64_C(1000000)
+#define MS UINT64_C(1000000) /* ns */
 
-/* Everything a child does not inherit: only what this arm means decides how it
- * is scheduled. KFDSHIM_DISABLE and KFDSHIM_LOG stay the user's. */
+/* Variables that a child does not inherit, so that only the arm decides how the child is
+ * scheduled. KFDSHIM_DISABLE and KFDSHIM_LOG are inherited from the user. */
 #define FORGET                                                                                     \
 	"KFDSHIM_PRIORITY", "KFDSHIM_GROUP", "KFDSHIM_SLO", "KFDSHIM_LEVEL", "KFDSHIM_VRAM_LIMIT", \
 		"KFDSHIM_SOCKET", "KFDSHIM_GATE", "KFDSHIM_UPDATE_QUEUE"
 
-/* What the daemon has done since it started. */
+/* What the daemon has counted since it started. */
 struct totals {
 	json_int_t suspends, resumes;
-	struct hist detection, holdover; /* ns, wall */
-	struct hist suspend, resume;	 /* ns, wall: calls */
+	struct hist detection, holdover; /* delays; ns, wall time */
+	struct hist suspend, resume;	 /* durations of the driver calls; ns, wall time */
 };
 
+/* One client of a window: a kfdreplay process. */
 struct client {
-	char name[24];	/* "online", or of several the second "online2" */
-	bool open;	/* online: with arrivals; otherwise it runs as fast as it can */
-	unsigned index; /* among those of its kind */
+	char name[24];	/* "online"; with several of a kind "online1", "online2" */
+	bool open;	/* open loop: an online client with arrivals; false: as fast as it can */
+	unsigned index; /* among the clients of its kind, from 0 */
 	const char *trace, *group;
-	struct child *child;
+	struct child *child; /* owned by the nursery; NULL until it is started */
 };
 
 struct window {
 	const struct arm_setup *setup;
 	enum arm arm;
-	const char *name;   /* for talk: "alone (online)" */
-	const char *socket; /* of the arm's daemon; NULL: none, and no shim */
+	const char *name;   /* for messages: "alone (online)" */
+	const char *socket; /* of the arm's daemon; NULL: no daemon and no shim */
 	struct client clients[2 * RESULT_CLIENTS_MAX];
 	unsigned count;
-	struct time_reading time[2];
-	struct request_list requests[RESULT_CLIENTS_MAX]; /* of the online clients that keep them */
+	struct time_reading time[2]; /* at the window's beginning and end */
+	/* Request times of the online clients that record them, by client index; owned. */
+	struct request_list requests[RESULT_CLIENTS_MAX];
 };
 
 /* ---- arm.c ---- */
 
-/* Says how the child ended. */
+/* Prints how the child ended. Returns -EOPNOTSUPP if it exited with 77, otherwise -ECHILD. */
 int arm_child_failed(const struct child *child);
-/* One round of waiting, in which no child may end. */
+/* Handles events of the children for up to timeout_ms. A child that has ended is an error. */
 int arm_pump(const struct arm_setup *setup, int timeout_ms);
+/* Handles events of the children, as arm_pump() does, until `ms` of wall time have passed. */
 int arm_pause_ms(const struct arm_setup *setup, unsigned ms);
 
 /* ---- arm_clients.c ---- */
 
-/* Adds the online or the offline clients from `from` on, `count` of them. */
+/* Adds `count` online clients (open true) or offline clients to the window, beginning with the
+ * one at index `from` of the setup. Starts nothing. */
 void arm_add_clients(struct window *window, bool open, unsigned from, unsigned count);
-/* The first offline client; NULL: there is none. */
+/* Returns the first offline client. NULL: there is none. */
 const struct client *arm_first_offline(const struct window *window);
-/* Starts all, one after the other, and waits until each is ready. */
+/* Starts all clients, one after the other, each when the one before it is ready; up to 60 s
+ * each. */
 int arm_start_clients(struct window *window);
-/* Lets all begin. */
+/* Makes all clients, which have to be ready, begin their work. */
 int arm_go(const struct window *window);
-/* Waits until the clients have ended, and reads what they say: into the arm's figures of each
- * client, and window->requests. */
+/* Waits until the clients have ended, up to 60 s each, and reads their results into the figures
+ * of the arm for each client, and into window->requests. */
 int arm_take_figures(struct window *window, struct colocation *run);
 
 /* ---- arm_daemon.c ---- */
 
+/* Starts kfdschedd on `socket` and waits up to 10 s until it replies. */
 int arm_start_daemon(const struct arm_setup *setup, const char *socket, double time_scale);
-/* Until the daemon can suspend the offline clients for the online ones. That it
- * cannot is a finding, not an error: the arm then shows no suspends. */
+/* Waits up to 5 s until the daemon knows all clients and can suspend each offline client. If it
+ * cannot, a message is printed and 0 is returned all the same, because that is a result of the
+ * experiment and not an error: the arm then shows no suspends. */
 int arm_wait_registered(const struct window *window);
+/* Queries the daemon's totals. */
 int arm_ask_totals(const struct window *window, struct totals *out);
-/* For how long the daemon has held the offline clients over, the mean; NAN: that is not known. */
+/* Returns the time for which the daemon has held the offline clients over, as the mean of the
+ * clients; us, wall time. 0 without a daemon; NAN: not known. */
 double arm_held_over_us(const struct window *window);
 
 #endif

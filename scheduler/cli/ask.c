@@ -16,7 +16,8 @@ const char *ask_socket(void)
 	return path && path[0] != '\0' ? path : PROTOCOL_SOCKET;
 }
 
-/* With `verb` an error is printed as one line. */
+/* Queries the state: of one workload, of all, or (summary) of all in brief. Prints an error as one
+ * line if `verb` is not NULL. */
 static int ask(const struct verb *verb, const char *socket, int pid, bool summary, json_t **out)
 {
 	struct kfdsched *daemon = kfdsched_open(socket);
@@ -49,6 +50,7 @@ int ask_daemon(const char *socket, int pid, json_t **out)
 
 int ask_number(const char *socket, int pid)
 {
+	/* true: the daemon counts in another pid namespace than this process. */
 	bool otherwise = source_daemon_counts_otherwise(socket);
 	const json_t *process;
 	json_int_t number = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks the daemon for its state, by libkfdsched (scheduler/lib/kfdsched.h).
+ * Queries the daemon's state through libkfdsched (scheduler/lib/kfdsched.h).
  *
- * Threads: none. Errors: a negative errno; ask_status() makes it a sentence.
+ * Each query is a connection of its own. Threads: none. Errors: a negative errno;
+ * ask_status() and ask_summary() print a message instead. Ownership: the caller owns the JSON.
  */
 #ifndef KFDSHIM_CLI_ASK_H
 #define KFDSHIM_CLI_ASK_H
@@ -11,20 +12,31 @@
 
 #include "scheduler/cli/cli.h"
 
-/* The socket of this session: KFDSHIM_SOCKET, or the default. */
+/* Returns the path of the daemon's socket: KFDSHIM_SOCKET, or the default. */
 const char *ask_socket(void);
-/* The daemon's JSON (docs/formats.md); the caller owns *out. -ENOENT and
- * -ECONNREFUSED: no daemon there. -EPROTO: the answer was not understood.
- * -EAGAIN: none within two seconds. Others: as the daemon refused. `pid` 0: of
- * all; else all that it knows of that workload, -ESRCH: there is none. */
+/*
+ * Queries the daemon's state as JSON (docs/formats.md). pid 0: the state of all clients;
+ * otherwise everything that the daemon knows of that workload, by the daemon's number for it.
+ * Returns 0 with *out set, or with *out NULL
+ *   -ENOENT, -ECONNREFUSED  there is no daemon at `socket`
+ *   -EPROTO                 the reply could not be parsed
+ *   -EAGAIN                 no reply within two seconds
+ *   -ESRCH                  the daemon knows no such workload
+ *   others                  as the daemon refused
+ */
 int ask_daemon(const char *socket, int pid, json_t **out);
-/* The same, and one line says why not: CLI_GO_ON, or the exit code to end with. */
+/* Queries the daemon as ask_daemon() does. Returns CLI_GO_ON; after an error prints one
+ * line that says why, and returns the exit code. */
 int ask_status(const struct verb *verb, const char *socket, int pid, json_t **out);
-/* The same of all, with a count of each process's queues per node (`queue_counts`) in the
- * place of the queues. */
+/* Queries all clients as ask_status() does, but with the number of each process's queues per
+ * node (`queue_counts`) instead of the queues. */
 int ask_summary(const struct verb *verb, const char *socket, json_t **out);
-/* A daemon answers, and knows that process: its number for it, which is another than ours
- * where it counts in another pid namespace. Then it alone acts on it. 0: it does not. */
+/*
+ * Returns the daemon's number for the process `pid`, which is a number of the caller's pid
+ * namespace: the two differ if the daemon counts in another pid namespace. A process that the
+ * daemon knows is acted upon by the daemon alone. Returns 0 if no daemon replies, or if it does
+ * not know the process.
+ */
 int ask_number(const char *socket, int pid);
 
 #endif

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: MIT
+/*
+ * How a child with `sync` is synchronized: it gets --sync-fd R:W, writes one byte to W when it is
+ * ready, and waits until it can read one from R (child_go()). If W is closed without a byte, the
+ * child does not become ready.
+ */
 #include "scheduler/cli/child.h"
 
 #include <errno.h>
@@ -18,8 +23,8 @@
 #include "scheduler/cli/progress.h"
 
 #define ARGUMENTS 32
-/* How long a child may take to go by itself before it is killed, and how long
- * a killed one may hang in the driver before we say so and leave it. */
+/* Time that a child has to end after SIGTERM before it gets SIGKILL, and time that a killed child
+ * can hang in the driver before it is reported and left behind. */
 #define TERM_MS 3000
 #define KILL_MS 15000
 
@@ -40,9 +45,11 @@ int nursery_open(struct nursery *nursery)
 	sigaddset(&ours, SIGTERM);
 	sigaddset(&ours, SIGHUP);
 	sigaddset(&ours, SIGCHLD);
-	/* Inherited as ignored, SIGCHLD would make the kernel reap behind us. */
+	/* If SIGCHLD is inherited as ignored, the kernel reaps children itself, and their exit
+	 * status is lost. */
 	signal(SIGCHLD, SIG_DFL);
-	/* A child that died must not take us along when it is told to go. */
+	/* child_go() on a child that has died must fail with EPIPE instead of ending this
+	 * process. */
 	signal(SIGPIPE, SIG_IGN);
 	if (sigprocmask(SIG_BLOCK, &ours, &nursery->before))
 		return -errno;
@@ -56,7 +63,8 @@ int nursery_open(struct nursery *nursery)
 	return 0;
 }
 
-/* In the new process. Only returns by exec or exit. */
+/* Turns the forked process into the child: stderr goes to the pipe `talk`, stdin and stdout to
+ * /dev/null. Ends with exec or exit. sync: read end of `go`, write end of `ready`. */
 static _Noreturn void become(const struct child_spec *spec, const struct nursery *nursery,
 			     pid_t parent, int talk, const int sync[2])
 {
@@ -73,7 +81,7 @@ static _Noreturn void become(const struct child_spec *spec, const struct nursery
 	}
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, spec->death_signal);
-	/* We may have died between the fork and the line above. */
+	/* If the parent has died before the prctl() above, the signal does not come. */
 	if (getppid() != parent)
 		_exit(126);
 	signal(SIGPIPE, SIG_DFL);
@@ -90,7 +98,7 @@ static _Noreturn void become(const struct child_spec *spec, const struct nursery
 	}
 	argv[n] = NULL;
 	for (size_t i = 0; spec->environment && spec->environment[i]; i++) {
-		/* putenv() removes a name that has no '='. */
+		/* putenv() of a name without '=' removes the variable. */
 		if (putenv((char *)spec->environment[i]))
 			_exit(126);
 	}
@@ -117,6 +125,7 @@ struct child *nursery_start(struct nursery *nursery, const struct child_spec *sp
 	    (spec->sync && (pipe2(ready, O_CLOEXEC) || pipe2(go, O_CLOEXEC))))
 		goto out;
 	fcntl(talk[0], F_SETFL, O_NONBLOCK);
+	/* Otherwise the child would write buffered output of this process again. */
 	fflush(NULL);
 	pid_t pid = fork();
 
@@ -124,7 +133,7 @@ struct child *nursery_start(struct nursery *nursery, const struct child_spec *sp
 		goto out;
 	if (pid == 0)
 		become(spec, nursery, parent, talk[1], (int[2]){go[0], ready[1]});
-	/* In both processes, so that neither can be late. */
+	/* Set by both processes, so that the group exists for whichever runs first. */
 	setpgid(pid, pid);
 	child = &nursery->list[nursery->count++];
 	*child = (struct child){.pid = pid, .talk = talk[0], .ready = ready[0], .go = go[1]};
@@ -142,9 +151,11 @@ out:;
 	return child;
 }
 
+/* Prints the line of the child that is in the buffer, prefixed with the child's name. */
 static void repeat(struct child *child)
 {
-	/* Programs put their name in front themselves; once is enough. */
+	/* Programs begin their messages with their own name, which is also the last word of
+	 * child->name. Print it once. */
 	const char *program = strrchr(child->name, ' ');
 	size_t length = program ? strlen(++program) : 0;
 	size_t skip = 0;
@@ -158,7 +169,7 @@ static void repeat(struct child *child)
 	child->used = 0;
 }
 
-/* Repeats the whole lines that are there; at the end also what is left. */
+/* Reads the child's stderr and prints all complete lines; at its end also the incomplete one. */
 static void listen_to(struct child *child)
 {
 	char c[512];
@@ -180,6 +191,8 @@ static void listen_to(struct child *child)
 	}
 }
 
+/* Notes that the child is ready, if it has written its byte. A closed pipe (EOF) means that it is
+ * not. */
 static void take_ready(struct child *child)
 {
 	char byte;
@@ -188,6 +201,8 @@ static void take_ready(struct child *child)
 	close_fd(&child->ready);
 }
 
+/* If the child has ended, kills what is left of its process group, reaps the child and prints the
+ * rest of its messages. */
 static void reap(struct child *child)
 {
 	siginfo_t info = {0};
@@ -196,7 +211,8 @@ static void reap(struct child *child)
 	    waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
 	    info.si_pid == 0)
 		return;
-	/* As long as it is a zombie its group cannot be anybody else's. */
+	/* The group id cannot be used again while its leader is a zombie, so kill the remaining
+	 * processes of the group before reaping the leader. */
 	kill(-child->pid, SIGKILL);
 	waitpid(child->pid, &child->status, 0);
 	child->ended = true;
@@ -211,6 +227,7 @@ int nursery_pump(struct nursery *nursery, int timeout_ms)
 	struct signalfd_siginfo info;
 	int ready;
 
+	/* poll() ignores entries whose fd is -1: closed pipes, and children that are not there. */
 	fds[0] = (struct pollfd){.fd = nursery->signals, .events = POLLIN};
 	for (unsigned i = 0; i < CHILDREN; i++) {
 		struct child *child = &nursery->list[i];
@@ -255,6 +272,7 @@ const char *child_end_text(const struct child *child, char text[64])
 	return text;
 }
 
+/* Waits up to `ms` for the child's end. Returns true if it has ended. */
 static bool wait_for(struct nursery *nursery, const struct child *child, unsigned ms)
 {
 	uint64_t end = clock_ns() + ms * UINT64_C(1000000);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes of one measurement: started, listened to, ended. Whatever
- * happens to us, none of them stays: each is a process group of its own, is
- * told by the kernel when we die, and is ended by its process id.
+ * The child processes of one measurement: starts them, forwards their messages, and ends them.
  *
- * While a nursery is open SIGINT, SIGTERM, SIGHUP and SIGCHLD are blocked and
- * taken in nursery_pump(), so that an interrupt goes through the same cleaning
- * up as an error. One nursery at a time. Threads: none.
- * Errors: a negative errno; -EINTR means that somebody asked us to stop.
+ * No child outlives the parent: each is a process group of its own, gets a signal from the
+ * kernel when the parent dies, and is ended by its process id.
+ *
+ * While a nursery (a set of children that end together) is open, SIGINT, SIGTERM, SIGHUP and
+ * SIGCHLD are blocked and read in nursery_pump(), so that an interrupt is cleaned up on the same
+ * path as an error. SIGPIPE is ignored from nursery_open() on.
+ *
+ * One nursery at a time. Threads: none. Errors: a negative errno; -EINTR: a signal (SIGINT,
+ * SIGTERM, SIGHUP) stops the measurement.
  */
 #ifndef KFDSHIM_CLI_CHILD_H
 #define KFDSHIM_CLI_CHILD_H
@@ -20,47 +23,56 @@
 #define CHILDREN 17 /* eight clients of each kind, and their daemon */
 
 struct child {
-	char name[48]; /* in front of what it says on stderr */
+	char name[48]; /* prefix of its lines on stderr */
 	pid_t pid;
 	bool ended;
-	int status;	 /* of waitpid(2), once ended */
-	int talk;	 /* its stderr; -1: none */
-	int ready;	 /* -1: none, or it has been ready */
-	int go;		 /* -1: none, or it has been told */
-	bool is_ready;	 /* it wrote its byte */
-	char line[1024]; /* of its stderr, not yet repeated */
-	size_t used;
+	int status;	 /* from waitpid(2); valid once ended */
+	int talk;	 /* pipe from its stderr; -1: closed */
+	int ready;	 /* pipe on which it reports that it is ready; -1: none, or done */
+	int go;		 /* pipe that makes it begin; -1: none, or done */
+	bool is_ready;	 /* it has written its byte */
+	char line[1024]; /* incomplete line of its stderr */
+	size_t used;	 /* bytes in `line` */
 };
 
 struct nursery {
 	struct child list[CHILDREN];
 	unsigned count;
-	int signals;
-	int stopped_by; /* 0, or the signal that asked us to stop */
-	sigset_t before;
+	int signals;	 /* signalfd */
+	int stopped_by;	 /* signal that stops the measurement; 0: none yet */
+	sigset_t before; /* signal mask to restore */
 };
 
 struct child_spec {
 	const char *name;
 	const char *const *argv;	/* argv[0] is an absolute path; NULL-terminated */
 	const char *const *environment; /* "NAME=VALUE" sets, "NAME" removes; NULL-terminated */
-	const char *shim;		/* library to preload; NULL: none of ours */
+	const char *shim;		/* libkfdshim.so to preload; NULL: none */
 	bool sync;			/* add --sync-fd R:W, and fill ready and go */
-	int death_signal;		/* that the kernel sends it when we die */
+	int death_signal;		/* signal from the kernel when the parent dies */
 };
 
+/* Opens the nursery: blocks the signals and makes `nursery` empty. Returns 0 or an error. */
 int nursery_open(struct nursery *nursery);
-/* The child, valid until nursery_empty(); NULL with errno. */
+/* Starts a child, whose name is copied. Returns the child, valid until nursery_empty(), or NULL
+ * with errno (EMFILE: CHILDREN are there). A failed exec shows as exit code 126 or 127. */
 struct child *nursery_start(struct nursery *nursery, const struct child_spec *spec);
-/* Waits up to `timeout_ms` for something to happen and takes it in. */
+/*
+ * Waits up to timeout_ms for an event and handles all that have happened: prints lines that
+ * children wrote to stderr, notes which are ready, and reaps those that have ended, together
+ * with the rest of their process group. Returns 0, -EINTR or another error.
+ */
 int nursery_pump(struct nursery *nursery, int timeout_ms);
-/* Lets a ready child begin. */
+/* Makes a child that is ready begin its work. Returns 0 or an error. */
 int child_go(struct child *child);
-/* "exited with 3", "was ended by SIGSEGV". */
+/* Writes how the child ended into `text`, "exited with 3" or "was ended by SIGSEGV", and returns
+ * it. */
 const char *child_end_text(const struct child *child, char text[64]);
-/* Ends what still runs, the youngest first, and forgets all. */
+/* Ends all children, the youngest first, and forgets them: SIGTERM, after 3 s SIGKILL to the
+ * group. A child that is still there 15 s later hangs in the driver and is left behind with a
+ * message. */
 void nursery_empty(struct nursery *nursery);
-/* Empties it and gives the signals back. */
+/* Empties the nursery and restores the signal mask. */
 void nursery_close(struct nursery *nursery);
 
 #endif

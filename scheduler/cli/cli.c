@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* What all commands share: messages, numbers in arguments, other binaries, LD_PRELOAD. */
 #include "scheduler/cli/cli.h"
 
 #include <errno.h>
@@ -15,7 +16,8 @@
 
 #define SHIM_NAME "libkfdshim.so"
 
-/* Text on its way to a terminal: names in it are other users' choice. */
+/* Prints a text with control characters replaced: names in it are chosen by other users, and a
+ * terminal obeys control characters. */
 static void talk(FILE *out, const char *fmt, va_list ap)
 {
 	char *text = NULL;
@@ -70,7 +72,7 @@ int cli_failed(const struct verb *verb, const char *fmt, ...)
 
 void cli_warn_session(const struct verb *verb, int pid)
 {
-	if (access("/dev/kfd", F_OK) == 0) /* else none can be opened */
+	if (access("/dev/kfd", F_OK) == 0) /* otherwise no session can be opened */
 		cli_failed(verb, "opens a debug session on process %d: " CLI_SESSION_DANGER, pid);
 }
 
@@ -91,7 +93,7 @@ int cli_positive(const char *text, double *out)
 {
 	char *end;
 
-	/* strtod also takes blanks, signs, "inf" and hexadecimal: not meant here. */
+	/* strtod() also accepts blanks, "inf", "nan" and hexadecimal, which are wrong here. */
 	if (text[strspn(text, "0123456789.eE-+")] != '\0' || text[0] == '\0')
 		return -EINVAL;
 	errno = 0;
@@ -127,14 +129,15 @@ int cli_beside(const char *name, char path[PATH_MAX])
 		char tried[2 * PATH_MAX];
 
 		snprintf(tried, sizeof(tried), "%s%s%s", self, folders[i], name);
-		/* Resolved, because what inherits the path may change its folder
-		 * and because "bin/../lib" reads badly in a process' environment. */
+		/* Resolved, because a process that inherits the path may change its directory, and
+		 * because "bin/../lib" is hard to read in the environment of a process. */
 		if (realpath(tried, path))
 			return 0;
 	}
 	return -ENOENT;
 }
 
+/* Returns true if an entry of LD_PRELOAD is libkfdshim.so, in any directory. */
 static bool is_shim(const char *entry, size_t length)
 {
 	const size_t n = strlen(SHIM_NAME);

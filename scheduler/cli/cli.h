@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the verbs of kfdsched share: the dispatch table's entry, exit codes,
- * how wrong use is told, and where the other binaries of a build are found.
+ * Shared by all commands of kfdsched: the entry of the command table, exit codes, messages
+ * about failures and wrong use, and where to find the other binaries of the build.
  *
- * Threads: none. stdout is data, stderr is talk.
+ * Data goes to stdout, messages go to stderr. Threads: none.
  */
 #ifndef KFDSHIM_CLI_CLI_H
 #define KFDSHIM_CLI_CLI_H
@@ -17,17 +17,17 @@
 #define CLI_USAGE 2
 #define CLI_IMPOSSIBLE 77
 #define CLI_EXITS "0 done, 1 failed, 2 wrong use, 77 not possible here."
-/* No exit code: what was to be found out allows to go on. */
+/* Not an exit code: the check has succeeded, and the command continues. */
 #define CLI_GO_ON (-1)
 
-/* One verb. `run` gets argv[0] = the verb and returns the exit code. */
+/* One command of kfdsched. */
 struct verb {
 	const char *name;
-	const char *summary; /* a few words, for the list of verbs */
-	const char *usage;   /* what follows "kfdsched VERB", one line */
-	const char *help;    /* options and two examples */
-	const char *exits;   /* what its exit codes mean; NULL: CLI_EXITS */
-	int (*run)(int argc, char **argv);
+	const char *summary;		   /* a few words, for the list of commands */
+	const char *usage;		   /* what follows "kfdsched COMMAND", one line */
+	const char *help;		   /* options and two examples */
+	const char *exits;		   /* meaning of its exit codes; NULL: CLI_EXITS */
+	int (*run)(int argc, char **argv); /* argv[0]: the command's name; returns the exit code */
 };
 
 #define VERB_HEADING(text)
@@ -36,35 +36,42 @@ struct verb {
 #undef VERB
 #undef VERB_HEADING
 
-/* Prints the verb's help on stdout; CLI_DONE. */
+/* Prints the command's help on stdout. Returns CLI_DONE. */
 int cli_help(const struct verb *verb);
-/* One line on stdout; what a terminal would obey or hide in it becomes '?', as in the lines
- * below. */
+/* Prints one line on stdout. Characters that a terminal would interpret or hide become '?',
+ * because names in the text are chosen by other users; the same in the functions below. */
 void cli_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* One line on stderr: what is wrong, and the usage. CLI_USAGE. */
+/* Prints one line on stderr: what is wrong with the arguments, and the usage. Returns
+ * CLI_USAGE. */
 int cli_usage(const struct verb *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* One line on stderr, "kfdsched VERB: ...". CLI_FAILED. */
+/* Prints one line on stderr, "kfdsched COMMAND: ...". Returns CLI_FAILED. */
 int cli_failed(const struct verb *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* One line on stderr, before a debug session is opened on process `pid`: what that can do to it. */
 #define CLI_SESSION_DANGER "on a real GPU a busy runtime has died of opening a debug session"
+/* Prints one line on stderr about the danger of a debug session on process `pid`, before the
+ * session is opened. Prints nothing without /dev/kfd, where no session can be opened. */
 void cli_warn_session(const struct verb *verb, int pid);
 
-/* A command's exit code of what waitpid(2) has given; 128 + N: signal N ended it. */
+/* Returns the exit code for `status`, which waitpid(2) has filled; 128 + N if signal N ended
+ * the process. */
 int cli_exit_code(int status);
-/* A process id; 0: it is none. */
+/* Parses a process id. Returns 0 if `text` is none. */
 int cli_pid(const char *text);
-/* A finite number > 0, nothing behind it. -EINVAL otherwise. */
+/* Parses a finite decimal number above 0 with nothing behind it. Returns 0 or -EINVAL. */
 int cli_positive(const char *text, double *out);
-/* A time above 0 as common/parse.h has it, "20ms", "1.5s", "500 us". -EINVAL otherwise. */
+/* Parses a time above 0 in the grammar of common/parse.h ("20ms", "1.5s", "500 us") into
+ * microseconds. Returns 0 or -EINVAL. */
 int cli_duration_us(const char *text, double *out);
 
-/* The absolute path of a binary that belongs to this kfdsched: in its own
- * folder, or (libraries of an installed one) in ../lib. -ENOENT: neither. */
+/* Finds the absolute path of another binary of this build: in the directory of kfdsched, or in
+ * ../lib (libraries of an installed kfdsched). Returns 0, or -ENOENT if it is in neither. */
 int cli_beside(const char *name, char path[PATH_MAX]);
-/* Sets LD_PRELOAD: every earlier libkfdshim.so is taken out of it, and `shim`
- * (NULL: nothing) goes before the rest. -EINVAL: the path has a space or a
- * colon, which LD_PRELOAD cannot carry. */
+/*
+ * Sets LD_PRELOAD of this process, for children that it will start: removes every
+ * libkfdshim.so, and puts `shim` (NULL: nothing) before the remaining libraries.
+ * Returns 0, -ENOMEM, or -EINVAL if the path has a space or a colon, which separate entries
+ * of LD_PRELOAD.
+ */
 int cli_preload(const char *shim);
 
 #endif

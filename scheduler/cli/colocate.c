@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched colocate: what one GPU for two does to both of them, by experiment. */
+/*
+ * kfdsched colocate: measures how online and offline processes affect each other on one GPU.
+ *
+ * Checks the arguments and files, finds the binaries, reads the facts of the simulation, runs each
+ * arm with each seed (arm.h), combines the results of the seeds (result.h), and prints them.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
@@ -16,16 +21,18 @@
 #include "scheduler/cli/result_clients.h"
 
 struct request {
-	/* Paths of the traces; count: how often it was given, which may be too often. */
+	/* Paths of the traces. count: how often the option was given, which may exceed
+	 * RESULT_CLIENTS_MAX until check_count(). */
 	struct client_set online, offline;
 	const char *arrivals;
 	const char *config;
-	const char *json, *svg;
-	struct option_number load, rate, seconds;
-	unsigned long seeds; /* 0: not given */
+	const char *json, *svg;			  /* output files; "-": stdout; NULL: none */
+	struct option_number load, rate, seconds; /* .text NULL: not given */
+	unsigned long seeds;			  /* 0: not given */
 	bool arms[ARM_COUNT];
 };
 
+/* Reads a list of arms separated by commas. -EINVAL: an unknown arm. */
 static int read_arms(const char *text, void *into)
 {
 	bool *arms = into;
@@ -46,6 +53,7 @@ static int read_arms(const char *text, void *into)
 	}
 }
 
+/* Adds a trace to the clients of a kind; further ones than there is room for are only counted. */
 static int read_client(const char *text, void *into)
 {
 	struct client_set *set = into;
@@ -58,7 +66,7 @@ static int read_client(const char *text, void *into)
 	return 0;
 }
 
-/* Of the offline client before it. */
+/* Reads the group of the --offline that precedes it on the command line. */
 static int read_group(const char *text, void *into)
 {
 	struct client_set *set = into;
@@ -71,7 +79,8 @@ static int read_group(const char *text, void *into)
 	return 0;
 }
 
-/* The folder has to take the file when the measuring is over. */
+/* Checks before the measurement that an output file can be written after it: the file is writable,
+ * or its directory is. */
 static int check_output(const char *path)
 {
 	char folder[PATH_MAX];
@@ -86,6 +95,7 @@ static int check_output(const char *path)
 	return access(folder, W_OK | X_OK) == 0 ? 0 : -errno;
 }
 
+/* Returns the path of "file:PATH". NULL: arrivals are of another kind. */
 static const char *arrivals_file(const struct request *request)
 {
 	return strncmp(request->arrivals, "file:", 5) == 0 ? request->arrivals + 5 : NULL;
@@ -103,6 +113,7 @@ static bool is_stdout(const char *path)
 	return path && strcmp(path, "-") == 0;
 }
 
+/* Checks that inputs can be read and outputs written, before a measurement that takes minutes. */
 static int check_files(const struct request *request)
 {
 	const char *const outputs[] = {request->json, request->svg};
@@ -126,6 +137,7 @@ static int check_files(const struct request *request)
 	return code;
 }
 
+/* Checks the kind of arrivals; kfdreplay parses it. */
 static int read_arrivals(const char *text, void *into)
 {
 	static const char *const kinds[] = {"poisson", "fixed", "bursty"};
@@ -137,6 +149,7 @@ static int read_arrivals(const char *text, void *into)
 	return strncmp(text, "file:", 5) == 0 && text[5] ? 0 : -EINVAL;
 }
 
+/* Checks how many clients of a kind there are. Returns 0 or CLI_USAGE. */
 static int check_count(const char *kind, const struct client_set *set)
 {
 	if (set->count == 0)
@@ -179,12 +192,13 @@ static int parse(int argc, char **argv, struct request *out)
 	return CLI_GO_ON;
 }
 
-/* What the clients are called: "traces/online_x.csv" is online_x. */
+/* Names of the clients, from the names of their traces: "traces/online_x.csv" is online_x. */
 struct names {
 	char traces[RESULT_CLIENTS_MAX][NAME_MAX + 1];
 	char title[1024];
 };
 
+/* Writes the name of a trace: its file name without the extension. */
 static void trace_name(const char *path, char *name, size_t size)
 {
 	const char *slash = strrchr(path, '/');
@@ -196,7 +210,8 @@ static void trace_name(const char *path, char *name, size_t size)
 		*dot = '\0';
 }
 
-/* Returns the title of all. */
+/* Fills *out with the names of the clients of one kind, which are stored in *names. Returns the
+ * title for all of them. */
 static const char *name_clients(const struct client_set *paths, struct names *names,
 				struct client_set *out)
 {
@@ -208,6 +223,7 @@ static const char *name_clients(const struct client_set *paths, struct names *na
 	return result_title(out, names->title, sizeof(names->title));
 }
 
+/* Finds the programs and the shim of this build. */
 static int find_binaries(struct arm_setup *setup)
 {
 	const struct {
@@ -231,6 +247,8 @@ static int find_binaries(struct arm_setup *setup)
 	return CLI_DONE;
 }
 
+/* Makes the private directory for the daemon's socket and the clients' output. A path of a socket
+ * is limited by sun_path (108 bytes), so a long TMPDIR is an error. */
 static int make_folder(struct arm_setup *setup)
 {
 	const char *base = getenv("TMPDIR");
@@ -250,6 +268,7 @@ static int make_folder(struct arm_setup *setup)
 	return CLI_DONE;
 }
 
+/* Removes the private directory and the files in it. */
 static void remove_folder(const char *path)
 {
 	DIR *folder = path[0] != '\0' ? opendir(path) : NULL;
@@ -265,6 +284,7 @@ static void remove_folder(const char *path)
 		progress_note("cannot remove %s: %m", path);
 }
 
+/* Fills the facts of the simulation, if there is one. Without simulation.json it is hardware. */
 static int world_of(struct colocation *run)
 {
 	struct simulation simulation;
@@ -287,6 +307,7 @@ static int world_of(struct colocation *run)
 	return CLI_DONE;
 }
 
+/* Writes the result to a file, or to stdout for "-": as SVG, or as JSON. Returns the exit code. */
 static int write_file(const char *path, const struct colocation *run, const struct verdict *verdict,
 		      bool svg)
 {
@@ -309,6 +330,7 @@ static int write_file(const char *path, const struct colocation *run, const stru
 	return written ? CLI_DONE : cli_failed(&verb_colocate, "cannot write %s: %m", path);
 }
 
+/* Prints the table, writes JSON and SVG, and reports an invalid run as a failure. */
 static int tell(const struct request *request, const struct colocation *run)
 {
 	struct verdict verdict;
@@ -328,12 +350,15 @@ static int tell(const struct request *request, const struct colocation *run)
 	return code;
 }
 
+/* Copies the results of the offline clients. */
 static void copy_offline(const struct arm_figures *from, struct arm_figures *to)
 {
 	to->offline = from->offline;
 	memcpy(to->offline_of, from->offline_of, sizeof(to->offline_of));
 }
 
+/* Runs an arm once for each seed. The offline clients alone run only with the first seed, and their
+ * result is used for the others. */
 static int measure_arm(struct arm_setup *setup, enum arm arm, struct colocation *run)
 {
 	int rc = 0;
@@ -348,6 +373,7 @@ static int measure_arm(struct arm_setup *setup, enum arm arm, struct colocation 
 	return rc;
 }
 
+/* Runs the chosen arms. Returns the exit code. */
 static int measure(const struct request *request, struct arm_setup *setup, struct colocation *run)
 {
 	int rc = 0;
@@ -364,7 +390,9 @@ static int measure(const struct request *request, struct arm_setup *setup, struc
 	return rc ? CLI_FAILED : CLI_DONE;
 }
 
-/* In virtual time, where there is no luck with the machine, more arrivals and shorter windows. */
+/* Sets the number of seeds and the window's length where the user has not. In virtual time the
+ * results do not depend on the machine's timing, so shorter windows suffice, and more different
+ * arrivals are worth more. */
 static void set_extent(struct request *request, struct arm_setup *setup, struct colocation *run)
 {
 	const struct option_number seconds = {20, "20"}, virtual_seconds = {5, "5"};
@@ -378,7 +406,8 @@ static void set_extent(struct request *request, struct arm_setup *setup, struct 
 	run->seeds = (unsigned)request->seeds;
 }
 
-/* Each online client has an equal part. `text`: room for it. */
+/* Sets the load or rate of each online client: an equal part of the whole. `text`: buffer for it,
+ * used until the run's end. */
 static void set_pace(const struct request *request, struct arm_setup *setup, char *text,
 		     size_t size)
 {
@@ -392,6 +421,8 @@ static void set_pace(const struct request *request, struct arm_setup *setup, cha
 	setup->pace[1] = text;
 }
 
+/* Measures with the nursery open and in a private directory. All children are ended before the
+ * directory is removed, because they write into it. */
 static int measure_all(const struct request *request, struct arm_setup *setup,
 		       struct colocation *run)
 {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* The picture of a colocate run: its two upper panels. */
 #include "scheduler/cli/colocate_svg.h"
 
 #include <math.h>
@@ -7,17 +8,17 @@
 #include "scheduler/cli/svg_draw.h"
 #include "scheduler/cli/table.h"
 
-/* Pixels. Two panels whose rows stand beside each other, one row an arm. */
+/* Pixels. Two panels side by side, with one row per arm. */
 #define WIDTH 960
 #define MARGIN 36
-#define TOP 150 /* of the first row */
+#define TOP 150 /* upper edge of the first row */
 #define ROW 76
 #define BAR 24
-#define LEFT_X 176 /* plot of the left panel, after its labels */
+#define LEFT_X 176 /* left edge of the left panel's plot, after its labels */
 #define LEFT_W 344
-#define LEFT_LABELS 6 /* have room below it */
+#define LEFT_LABELS 6 /* axis labels that fit below it */
 #define RIGHT_X 636
-#define RIGHT_W 192 /* 100 % */
+#define RIGHT_W 192 /* width of 100 % */
 #define RIGHT_NAME_X 568
 
 static const char style[] =
@@ -34,6 +35,8 @@ static const char dark[] =
 	".alone{fill:#8796ad}.shared{fill:#e58a32}.trap{fill:#1fb5a3}.inbar{fill:#14110c}"
 	".beside{stroke:#11161d}" COLOCATE_SVG_TIME_DARK;
 
+/* Finds a logarithmic scale for all latencies that are shown. An arm that does not keep up has no
+ * meaningful percentiles, so it does not count. */
 static struct svg_scale find_scale(const struct colocation *run, const struct verdict *verdict)
 {
 	struct svg_scale scale = svg_scale_begin(LEFT_X, LEFT_W);
@@ -54,9 +57,9 @@ static struct svg_scale find_scale(const struct colocation *run, const struct ve
 	return scale;
 }
 
-#define CAP 5 /* half of a cap of such a line */
+#define CAP 5 /* half the height of the caps at both ends of a spread line */
 
-/* From the lowest to the highest of the seeds. */
+/* Draws a line with caps from the lowest to the highest result of the seeds. */
 static void draw_spread(FILE *out, const struct colocation *run, double from, double to, double y)
 {
 	if (run->seeds < 2 || isnan(from) || isnan(to))
@@ -66,12 +69,14 @@ static void draw_spread(FILE *out, const struct colocation *run, double from, do
 	svg_line(out, "spread", to, y - CAP, to, y + CAP);
 }
 
+/* Draws the bar of an arm that does not keep up: an arrow to the right edge. */
 static void open_bar(FILE *out, const struct colocation *run, const struct svg_scale *scale,
 		     enum arm arm, double middle)
 {
 	const struct arm_figures *alone = &run->arms[ARM_ALONE];
 	double right = LEFT_X + LEFT_W;
-	/* It is never faster than alone; what it becomes has no end. */
+	/* An arm that does not keep up has no P50. It cannot be faster than alone, so its bar
+	 * begins at the P50 alone, and ends as an arrow because the latency grows without bound. */
 	double x = alone->ran && alone->online.keeps_up && alone->online.p50_us > 0
 			   ? svg_scale_x(scale, alone->online.p50_us)
 			   : LEFT_X;
@@ -82,6 +87,8 @@ static void open_bar(FILE *out, const struct colocation *run, const struct svg_s
 	svg_text(out, (x + right) / 2, middle + 4.5, "inbar", "middle", "does not keep up");
 }
 
+/* Draws the latency of an arm: a bar from P50 to P99, with the spread of P99 over the seeds below
+ * it. */
 static void left_row(FILE *out, const struct colocation *run, const struct svg_scale *scale,
 		     enum arm arm, double middle)
 {
@@ -112,6 +119,7 @@ static void left_row(FILE *out, const struct colocation *run, const struct svg_s
 		    svg_scale_x(scale, run->spread[arm].p99_us.high), middle + BAR / 2.0 + 12);
 }
 
+/* Draws the rows of the arms that keep up, or of those that do not. Other rows keep their place. */
 static void left_rows(FILE *out, const struct colocation *run, const struct svg_scale *scale,
 		      bool keeps_up)
 {
@@ -126,6 +134,7 @@ static void left_rows(FILE *out, const struct colocation *run, const struct svg_
 	}
 }
 
+/* Marks the lowest P99 that any preemption could reach: P99 alone, two bounces and a save. */
 static void draw_floor(FILE *out, const struct verdict *verdict, const struct svg_scale *scale,
 		       double bottom)
 {
@@ -138,11 +147,12 @@ static void draw_floor(FILE *out, const struct verdict *verdict, const struct sv
 	svg_line(out, "floor", x, TOP - 14, x, bottom);
 	snprintf(text, sizeof(text), "floor: alone P99 + 2 bounces%s = %s",
 		 isnan(verdict->save_us) ? "" : " + save", quantity_us(figure, verdict->floor_us));
-	/* Kept inside the panel: the text is about 250 wide. */
+	/* Keep the text, about 250 pixels wide, inside the panel. */
 	svg_text(out, fmin(fmax(x, LEFT_X + 100), LEFT_X + LEFT_W - 110), TOP - 20, "floortext",
 		 "middle", text);
 }
 
+/* Draws the offline throughput of an arm. `full`: steps that fill the panel's width. */
 static void right_row(FILE *out, const struct colocation *run, const struct verdict *verdict,
 		      enum arm arm, double full, double middle)
 {
@@ -169,7 +179,7 @@ static void right_row(FILE *out, const struct colocation *run, const struct verd
 	svg_text(out, RIGHT_X + wide + 10, middle + 14, "soft beside", "start", text);
 }
 
-/* What a scheduler that knows the future would let offline keep. */
+/* Marks the offline throughput that a scheduler with knowledge of all arrivals could reach. */
 static void draw_possible(FILE *out, const struct verdict *verdict, double alone_width,
 			  double bottom)
 {
@@ -183,6 +193,7 @@ static void draw_possible(FILE *out, const struct verdict *verdict, double alone
 	svg_text(out, x, TOP - 20, "floortext", "middle", text);
 }
 
+/* Draws the offline throughput: in percent of arm alone, if that has run, otherwise in steps. */
 static void right_panel(FILE *out, const struct colocation *run, const struct verdict *verdict,
 			double bottom)
 {
@@ -193,7 +204,7 @@ static void right_panel(FILE *out, const struct colocation *run, const struct ve
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		if (run->arms[i].ran)
 			most = fmax(most, run->arms[i].offline.steps);
-	/* An arm a little above 100 % is noise; its bar must not leave the panel. */
+	/* Noise can lift an arm a little above 100 %, and its bar must stay inside the panel. */
 	full = shares ? fmax(run->arms[ARM_ALONE].offline.steps, most / 1.05) : most;
 	for (unsigned percent = 0; shares && full > 0 && percent <= 100; percent += 50) {
 		double x = RIGHT_X + RIGHT_W * percent / 100.0 *
@@ -214,6 +225,7 @@ static void right_panel(FILE *out, const struct colocation *run, const struct ve
 			      bottom);
 }
 
+/* Draws titles and subtitles. `names`: second line of the title; NULL: none. */
 static void headings(FILE *out, const struct colocation *run, const struct verdict *verdict,
 		     const char *title, const char *names)
 {
@@ -256,8 +268,8 @@ void colocate_svg(const struct colocation *run, const struct verdict *verdict, F
 	headings(out, run, verdict, several ? title : names, several ? names : NULL);
 	svg_scale_grid(out, &scale, TOP - 8, bottom, LEFT_LABELS);
 	svg_line(out, "base", LEFT_X, bottom, LEFT_X + LEFT_W, bottom);
-	/* The floor lies over the bars that end somewhere, and under the text in
-	 * those that do not. */
+	/* The floor line is drawn over the bars of arms that keep up, but under the bars of those
+	 * that do not, whose text it would cross. */
 	left_rows(out, run, &scale, true);
 	draw_floor(out, verdict, &scale, bottom);
 	left_rows(out, run, &scale, false);

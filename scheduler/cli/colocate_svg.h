@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A colocate run as a picture: online latency by arm on the left, offline
- * throughput by arm on the right, where the GPU's time went below. Self-contained SVG without scripts, legible
- * on light and on dark ground. Threads: none.
+ * Draws the result of a colocate run as self-contained SVG without scripts, legible on light and
+ * dark backgrounds: online latency by arm on the left, offline throughput by arm on the right,
+ * and below both how the GPU's time was spent. Threads: none.
  */
 #ifndef KFDSHIM_CLI_COLOCATE_SVG_H
 #define KFDSHIM_CLI_COLOCATE_SVG_H
 
 #include "scheduler/cli/result.h"
 
+/* Writes the whole picture to `out`. The caller checks ferror(). */
 void colocate_svg(const struct colocation *run, const struct verdict *verdict, FILE *out);
 
-/* The panel below, from `top` on; no arm: none. Draws nothing where `out` is NULL. Returns its
- * lower end. */
+/*
+ * Draws the lower panel, one bar for each arm, with its upper edge at y = `top` pixels. Draws
+ * nothing if `out` is NULL, so that the caller can measure the panel's height first.
+ * Returns y of the lower edge; `top` if the times are not known in any arm.
+ */
 double colocate_svg_times(FILE *out, const struct colocation *run, double top);
-/* Its classes, for light and for dark ground; timeN is of enum time_share. */
+/* CSS classes of that panel for a light and for a dark background; timeN has the number N of
+ * enum time_share. */
 #define COLOCATE_SVG_TIME_STYLE                                                                    \
 	".time0{fill:#0e9384}.time1{fill:#7c8aa0}.time2{fill:#b42318}.time3{fill:#d97a1e}"         \
 	".time4{fill:#8e5bb5}.time5{fill:#b08a16}.time6{fill:#3f6fb0}.time7{fill:#c3cbd6}"         \

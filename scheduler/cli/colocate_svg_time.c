@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The last panel of a colocate run's picture: for each arm a bar of where the GPU's time went. */
+/* The lower panel of a colocate run's picture: a bar for each arm with the shares of GPU time. */
 #include <math.h>
 #include <stdio.h>
 
@@ -9,20 +9,22 @@
 /* Pixels. */
 #define NAME_X 36
 #define BAR_X 176
-#define BAR_W 652 /* 100 % */
+#define BAR_W 652 /* width of 100 % */
 #define BAR 24
 #define ROW 40
-#define HEAD 34	  /* above the first row */
-#define LEGEND 22 /* of its lines */
+#define HEAD 34	  /* space above the first row */
+#define LEGEND 22 /* height of a line of the legend */
 #define LEGEND_COLUMNS 4u
 #define LEGEND_W 163
-#define TEXT_PERCENT 5 /* of the bar has room for its figure */
+#define TEXT_PERCENT 5 /* narrowest share whose number fits into the bar */
 
+/* Returns true if the arm has run and its times are known; on hardware most are not. */
 static bool is_known(const struct colocation *run, enum arm arm)
 {
 	return run->arms[arm].ran && !isnan(time_percent(&run->arms[arm].time, TIME_OFFLINE));
 }
 
+/* Draws the bar of an arm; a share that is too narrow has no number. */
 static void draw_bar(FILE *out, const struct colocation *run, enum arm arm, double middle)
 {
 	double x = BAR_X;

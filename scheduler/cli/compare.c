@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched compare: two recordings, two processes, or one of each, beside each other. */
+/* kfdsched compare: compares two recordings, two running processes, or one of each. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -14,14 +14,14 @@
 #include "scheduler/cli/table.h"
 #include "scheduler/observe/process.h"
 
-/* Of a process that runs: enough to see whether its queues come and go all the time. */
+/* Samples of a running process: enough to see whether its queues change all the time. */
 #define LIVE_SAMPLES 5u
 #define LIVE_NS UINT64_C(200000000)
 
 struct side {
-	char name[128]; /* as the user called it, for sentences */
-	const char *dir;
-	struct process_identity process; /* pid 0: a recording */
+	char name[128];			 /* the user's word for it, for messages */
+	const char *dir;		 /* of the recording; NULL: a process */
+	struct process_identity process; /* pid 0: the side is a recording */
 	struct observer *observer;
 	struct observation observation;
 	struct analysis analysis;
@@ -29,6 +29,8 @@ struct side {
 
 /* ---- a recording ---- */
 
+/* Reads a whole recording into the analysis. One that was cut off or is damaged is used as far as
+ * it can be read. */
 static int read_recording(struct side *side)
 {
 	struct recorded_sample sample = {0};
@@ -61,6 +63,7 @@ static int read_recording(struct side *side)
 
 /* ---- a process ---- */
 
+/* Prepares to sample a running process. */
 static int open_process(struct side *side, const char *socket)
 {
 	const struct observe_options options = {.pid = side->process.pid, .socket = socket};
@@ -72,6 +75,7 @@ static int open_process(struct side *side, const char *socket)
 	return side->observer ? CLI_DONE : cli_failed(&verb_compare, "no memory");
 }
 
+/* Takes one sample of a running process and adds it to the analysis. */
 static int look(struct side *side, double seconds)
 {
 	struct recorded_process process = {.pid = side->process.pid,
@@ -87,7 +91,7 @@ static int look(struct side *side, double seconds)
 	if (rc)
 		return cli_failed(&verb_compare, "cannot look at process %d: %s",
 				  (int)side->process.pid, strerror(-rc));
-	/* Lent, not given. */
+	/* The list stays owned by the observation; analysis_add() copies from it. */
 	process.queues = *recorded_best(&side->observation, &process.source, &unknown);
 	if (process.source == OBSERVE_NOBODY)
 		return cli_failed(&verb_compare, "nobody knows the queues of process %d (%s): %s",
@@ -99,7 +103,8 @@ static int look(struct side *side, double seconds)
 		       : CLI_DONE;
 }
 
-/* Both at the same time, where both run. */
+/* Samples the sides that are running processes, both at the same time. A signal to stop ends it
+ * early, but not before the first sample. */
 static int watch(struct side *sides)
 {
 	uint64_t began = clock_ns();
@@ -119,9 +124,10 @@ static int watch(struct side *sides)
 	return CLI_DONE;
 }
 
-/* ---- which it is ---- */
+/* ---- a recording or a process ---- */
 
-/* A number is a process, unless a slash says that it is a folder. */
+/* Opens a side. A number is a process; a directory whose name is a number has to be written with a
+ * slash (./4711). */
 static int take_side(const char *word, const char *socket, struct side *side)
 {
 	char sentence[PROCESS_SENTENCE];
@@ -147,8 +153,9 @@ static int take_side(const char *word, const char *socket, struct side *side)
 	return open_process(side, socket);
 }
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
+/* Share of samples in which the queue was present; "-" if the side does not have it. */
 static void share_cell(struct table *table, const struct sampled_queue *queue, double share)
 {
 	if (queue)
@@ -157,6 +164,7 @@ static void share_cell(struct table *table, const struct sampled_queue *queue, d
 		table_cell(table, "%s", TABLE_UNKNOWN);
 }
 
+/* Node and type of a queue: "12440 aql". */
 static const char *kind_of(const struct sampled_queue *queue, char text[64])
 {
 	if (!queue)
@@ -167,6 +175,7 @@ static const char *kind_of(const struct sampled_queue *queue, char text[64])
 	return text;
 }
 
+/* Prints what a side is: its processes and how many queues they had. */
 static void show_side(char letter, const struct side *side)
 {
 	const struct analysis *a = &side->analysis;
@@ -179,6 +188,7 @@ static void show_side(char letter, const struct side *side)
 	}
 }
 
+/* Prints the comparison as text. */
 static void show(const struct comparison *c, const struct side *sides)
 {
 	static const char *const words[COMPARED_KINDS] = {"both", "differs", "only A", "only B"};
@@ -213,6 +223,7 @@ static void show(const struct comparison *c, const struct side *sides)
 	json_decref(conclusion);
 }
 
+/* Opens both sides, samples those that run, compares them and prints the result. */
 static int compare(const char *const *words, const char *socket, bool json)
 {
 	struct side *sides = calloc(2, sizeof(*sides));

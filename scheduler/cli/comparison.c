@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+/* Compares the queues of two analyses: pairs the queues of each pair of processes by id, then the
+ * nodes by gpu_id, and derives from both whether ids can be predicted and whether slots suffice. */
 #include "scheduler/cli/comparison.h"
 
 #include <errno.h>
@@ -34,7 +36,8 @@ static int by_pid(const void *a, const void *b)
 	return ((*x)->pid > (*y)->pid) - ((*x)->pid < (*y)->pid);
 }
 
-/* NULL: no memory, or none. */
+/* Returns the processes of an analysis sorted by pid; the caller frees the array. NULL: no
+ * memory. */
 static const struct analysed_process **in_order(const struct analysis *a)
 {
 	const struct analysed_process **list = calloc(a->count + 1, sizeof(const void *));
@@ -46,23 +49,27 @@ static const struct analysed_process **in_order(const struct analysis *a)
 	return list;
 }
 
+/* Returns true if both are on the same node and of the same type. A type that is not known
+ * matches. */
 static bool same_kind(const struct sampled_queue *a, const struct sampled_queue *b)
 {
 	if (a->gpu_id != b->gpu_id)
 		return false;
 	if (a->type.source == OBSERVE_NOBODY || b->type.source == OBSERVE_NOBODY)
 		return true;
-	/* sysfs has one word for AQL and PM4. */
+	/* sysfs reports AQL and PM4 queues alike, as compute. */
 	if (a->type.value == OBSERVE_COMPUTE || b->type.value == OBSERVE_COMPUTE)
 		return observe_is_compute(a->type.value) == observe_is_compute(b->type.value);
 	return a->type.value == b->type.value;
 }
 
+/* Returns the share of samples with known ids in which the queue was present. */
 static double share_of(const struct sampling *s, const struct sampled_queue *queue)
 {
 	return queue && s->named ? (double)queue->seen / (double)s->named : 0;
 }
 
+/* Adds the result for one queue id, of which one side may have none. */
 static void put(struct comparison *c, size_t process, const struct sampling *a,
 		const struct sampling *b, const struct sampled_queue *qa,
 		const struct sampled_queue *qb)
@@ -86,7 +93,8 @@ static void put(struct comparison *c, size_t process, const struct sampling *a,
 	c->kind[where]++;
 }
 
-/* Both are sorted by context and id. */
+/* Pairs the queues of two processes by context and id. Both lists are sorted by them, so one pass
+ * suffices. */
 static void pair(struct comparison *c, size_t process, const struct sampling *a,
 		 const struct sampling *b)
 {
@@ -106,6 +114,7 @@ static void pair(struct comparison *c, size_t process, const struct sampling *a,
 
 /* ---- nodes ---- */
 
+/* Finds or adds the node. There is always room: each side has at most ANALYSIS_NODES nodes. */
 static struct compared_node *node_of(struct comparison *c, const struct analysed_node *n)
 {
 	for (size_t i = 0; i < c->nodes; i++)
@@ -115,6 +124,7 @@ static struct compared_node *node_of(struct comparison *c, const struct analysed
 	return &c->node[c->nodes++];
 }
 
+/* Combines the nodes of both sides, with the most compute queues of each. */
 static void join_nodes(struct comparison *c)
 {
 	for (size_t i = 0; i < c->a->nodes; i++)
@@ -123,7 +133,8 @@ static void join_nodes(struct comparison *c)
 		struct compared_node *node = node_of(c, &c->b->node[i]);
 
 		node->b = c->b->node[i].compute;
-		/* Two machines may have one gpu_id for different parts: the smaller is safe. */
+		/* On two machines, the same gpu_id may be two different GPUs: take the smaller
+		 * number of slots. */
 		if (c->b->node[i].compute_slots > 0 &&
 		    (node->slots < 0 || c->b->node[i].compute_slots < node->slots))
 			node->slots = c->b->node[i].compute_slots;
@@ -132,9 +143,9 @@ static void join_nodes(struct comparison *c)
 		c->shared += c->node[i].a > 0 && c->node[i].b > 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole comparison ---- */
 
-/* 1: each process kept its queues. -1: that cannot be said. */
+/* Returns whether each process kept the same queues throughout: 1 yes, 0 no, -1 not known. */
 static int stays(const struct analysis *a)
 {
 	int all = a->count > 0 ? 1 : -1;
@@ -152,6 +163,8 @@ static int stays(const struct analysis *a)
 	return all;
 }
 
+/* Returns whether ids can be predicted. They can if every id is the same on both sides and no
+ * process changed its queues while it was observed. */
 static int foretell(const struct comparison *c)
 {
 	int a = stays(c->a), b = stays(c->b);
@@ -202,8 +215,9 @@ int comparison_make(const struct analysis *a, const struct analysis *b, struct c
 	return 0;
 }
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
+/* Adds sentences about which ids both sides have, and whether ids can be predicted. */
 static void say_ids(const struct comparison *c, json_t *list, const char *a, const char *b)
 {
 	if (c->same_process)
@@ -234,6 +248,8 @@ static void say_ids(const struct comparison *c, json_t *list, const char *a, con
 			  "id, or too few samples.");
 }
 
+/* Adds sentences about the GPUs that both would share when they run at the same time, and whether
+ * their compute queues fit into the hardware slots. */
 static void say_overlap(const struct comparison *c, json_t *list, const char *a, const char *b)
 {
 	bool over = false;
@@ -303,7 +319,7 @@ static json_t *queue_json(const struct compared_queue *q)
 			 "b_present_ratio", q->b_share);
 }
 
-/* What one side is: its processes, each with how many queues and whether they stayed. */
+/* Describes one side: its processes, each with the number of its queues and whether they stayed. */
 static json_t *side_json(const struct analysis *a, const char *name)
 {
 	json_t *processes = json_array(), *called = json_string(name);

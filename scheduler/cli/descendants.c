@@ -11,13 +11,15 @@
 #include "scheduler/cli/cli.h"
 #include "scheduler/cli/doctor_read.h"
 
-#define PROCESSES 65536u
+#define PROCESSES 65536u /* most processes that are read from /proc */
 
 struct entry {
 	pid_t pid, parent;
-	bool zombie, ours;
+	bool zombie, ours; /* ours: a descendant, as found so far */
 };
 
+/* Reads pid, parent and state of one process. Returns false if the name is no pid, or if the
+ * process has ended. */
 static bool read_entry(const char *name, struct entry *out)
 {
 	char text[1024], state;
@@ -26,7 +28,8 @@ static bool read_entry(const char *name, struct entry *out)
 	out->pid = cli_pid(name);
 	if (out->pid == 0 || read_text(text, sizeof(text), "/proc/%s/stat", name))
 		return false;
-	/* The name in front of it may hold brackets and blanks. */
+	/* The process's name, in brackets before the state, may itself contain brackets and
+	 * blanks. */
 	const char *rest = strrchr(text, ')');
 
 	if (!rest || sscanf(rest + 1, " %c %d", &state, &parent) != 2)
@@ -44,6 +47,8 @@ static int by_pid(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
+/* Returns true if the parent is `root` or a descendant that was found already. `list` is sorted by
+ * pid. */
 static bool has_our_parent(const struct entry *list, size_t n, pid_t root, const struct entry *e)
 {
 	const struct entry key = {.pid = e->parent};
@@ -75,7 +80,8 @@ int descendants_of(pid_t root, pid_t *out, size_t max)
 		n += read_entry(entry->d_name, &list[n]);
 	closedir(dir);
 	qsort(list, n, sizeof(*list), by_pid);
-	/* A parent may have a greater number than its child: until nothing is new. */
+	/* A parent can have a higher pid than its child, so repeat until a pass finds nothing
+	 * new. */
 	while (more) {
 		more = false;
 		for (size_t i = 0; i < n; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes that a process has started, and theirs, as /proc has them now. Those whose
- * parent has ended are found too if `root` is their subreaper (prctl(2)).
+ * Finds the processes that a process has started, and those that they have started, in /proc as
+ * it is now. A process whose parent has ended is found too if `root` is its subreaper (prctl(2)).
  *
  * Threads: any. Errors: negative errno.
  */
@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Without `root` itself, zombies and threads; sorted, at most `max`. Their number. */
+/* Writes the pids of all descendants of `root` to `out`, ascending, at most `max`, without `root`
+ * itself, zombies and threads. Returns how many were written, or -ENOMEM or another error. */
 int descendants_of(pid_t root, pid_t *out, size_t max);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched diagnose: the story of one process, and what to do about it. */
+/* kfdsched diagnose: reports on one process, or those of a container, and advises what to do. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/people.h"
 
+/* Reports why a process could not be examined. */
 static int refused(pid_t pid, int error)
 {
 	char text[PROCESS_SENTENCE];
@@ -22,12 +23,13 @@ static int refused(pid_t pid, int error)
 struct job {
 	const char *socket, *container;
 	struct container_names *names;
-	int pid; /* with a container: in there; 0: all that use a GPU */
-	bool json;
-	bool simulated; /* out */
+	int pid;	/* with a container: its number in there; 0: all that use a GPU */
+	bool json;	/* print one JSON object */
+	bool simulated; /* result: the machine is a simulation */
 };
 
-/* One process; with `list`, its JSON goes there. */
+/* Examines one process. Prints the diagnosis, or appends it as JSON to `list` if that is not
+ * NULL. */
 static int diagnose(struct job *job, pid_t pid, json_t *list)
 {
 	struct diagnose_facts facts;
@@ -50,6 +52,7 @@ static int diagnose(struct job *job, pid_t pid, json_t *list)
 	return code;
 }
 
+/* Examines the processes. Succeeds if at least one could be examined. */
 static int report(struct job *job, const pid_t *pids, size_t count)
 {
 	json_t *list = job->json ? json_array() : NULL;
@@ -58,7 +61,8 @@ static int report(struct job *job, const pid_t *pids, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		if (i && !job->json)
 			printf("\n\n");
-		/* Of several, one may end meanwhile. */
+		/* One of several processes may end in the meantime: the others are reported all the
+		 * same. */
 		if (diagnose(job, pids[i], list) == CLI_DONE)
 			code = CLI_DONE;
 	}
@@ -74,7 +78,8 @@ static int report(struct job *job, const pid_t *pids, size_t count)
 	return code;
 }
 
-/* Those of the container that are meant, in pids[people->count]; how many. */
+/* Writes the processes of the container that are meant to pids, which has room for all: the one
+ * with that number in the container, or else all that use a GPU. Returns how many. */
 static size_t choose(const struct job *job, const struct people *people, pid_t *pids)
 {
 	size_t count = 0;
@@ -89,6 +94,7 @@ static size_t choose(const struct job *job, const struct people *people, pid_t *
 	return count;
 }
 
+/* Finds the processes of the container and examines them. */
 static int report_container(struct job *job)
 {
 	const struct people_wish wish = {.container = job->container, .socket = job->socket};

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kfdsched diagnose: what is known of one process, and what follows from it. doctor is
- * the machine's and the session's check; its facts and its judgement are used here.
+ * kfdsched diagnose: collects what is known of one process, and evaluates whether and how it can
+ * be preempted. kfdsched doctor checks the machine and the session; its facts and its checks
+ * are used here too, so that the two commands never disagree.
  *
- * diagnose_gather() finds out, diagnose_judge() judges (pure: no I/O, no clock; tests make
- * its facts up), diagnose_print() and diagnose_json() tell. What could not be found out is
- * unknown and never taken for "no", as in doctor_facts.h. Threads: none.
+ * diagnose_gather() collects the facts. diagnose_judge() evaluates them; it is pure (no I/O, no
+ * clock), and tests call it with invented facts. diagnose_print() and diagnose_json() print the
+ * result. A fact that could not be found out is unknown and is never taken for "no", as in
+ * doctor_facts.h. Threads: none.
  */
 #ifndef KFDSHIM_CLI_DIAGNOSE_H
 #define KFDSHIM_CLI_DIAGNOSE_H
@@ -18,91 +20,110 @@
 #include "scheduler/observe/process.h"
 
 struct diagnose_facts {
-	pid_t asked; /* the number that was named: of a thread, where who.pid is another */
+	pid_t asked; /* number that the user gave; a thread of who.pid if the two differ */
 	struct process_identity who;
-	char user[32];
-	unsigned threads; /* 0: not known */
-	pid_t parent;	  /* 0: none, or of another namespace */
+	char user[32];	  /* name, or "uid N" */
+	unsigned threads; /* number of its threads; 0: not known */
+	pid_t parent;	  /* 0: none, or one of another pid namespace */
 	char parent_name[16];
 	enum doctor_known paused;	       /* its cgroup is frozen ("docker pause") */
-	char thaw[256];			       /* the file that thaws it; "": not known */
-	enum doctor_known dumpable;	       /* NO: CAP_SYS_PTRACE alone may look or trace */
-	enum doctor_known same_user_namespace; /* as ours */
+	char thaw[256];			       /* file that thaws that cgroup; "": not known */
+	enum doctor_known dumpable;	       /* NO: reading or tracing it needs CAP_SYS_PTRACE */
+	enum doctor_known same_user_namespace; /* the same as kfdsched's */
 
-	struct doctor_facts machine; /* asked_pid is who.pid */
-	struct observation seen;     /* its queues */
+	struct doctor_facts machine; /* collected with asked_pid = who.pid */
+	struct observation seen;     /* its queues, as the sources report them */
 };
 
-/* What is known of the process among the machine's; NULL: nothing. */
+/* Returns the entry of the process in facts->machine. NULL: there is none. */
 const struct doctor_process *diagnose_process(const struct diagnose_facts *facts);
 
-/* `socket` of the daemon. 0; -ESRCH: there is no such process; -EACCES: it may not even be
- * seen; -ENOMEM. Ended by diagnose_free(), whatever came of it. */
+/*
+ * Collects the facts about process `pid`, which may also be the number of a thread. `socket`:
+ * path of the daemon's socket. diagnose_free() ends *facts, also after an error. Returns 0 or
+ *   -ESRCH   there is no such process, or it has ended in the meantime
+ *   -EACCES  there is one, but /proc hides it from this user
+ *   -ENOMEM
+ */
 int diagnose_gather(struct diagnose_facts *facts, const char *socket, pid_t pid);
 void diagnose_free(struct diagnose_facts *facts);
 
-/* May a level be had? */
-enum diagnose_can { DIAGNOSE_NO, DIAGNOSE_YES, DIAGNOSE_NOW, DIAGNOSE_UNKNOWN };
+/* Availability of a level. */
+enum diagnose_can {
+	DIAGNOSE_NO,
+	DIAGNOSE_YES, /* possible, but the process is not at this level now */
+	DIAGNOSE_NOW, /* the process is at this level */
+	DIAGNOSE_UNKNOWN
+};
 const char *diagnose_can_name(enum diagnose_can can); /* "no", "yes", "now", "-" */
 
 struct diagnose_level {
 	const char *name; /* "trap", "self", "gate", "weight", "observe" */
 	enum diagnose_can can;
-	char why[320];	   /* "": nothing to say */
-	char advice[320];  /* what mends it, where `can` is NO; "": nothing does, or not needed */
-	const char *check; /* the finding that stands in its way; NULL: none alone */
+	char why[320];	   /* reason or condition; "": none */
+	char advice[320];  /* remedy if `can` is NO; "": there is none, or none is needed */
+	const char *check; /* name of the finding that prevents the level; NULL: no single one */
 };
 #define DIAGNOSE_LEVELS 5
 
-/* Queues of one type on one GPU, as one source tells. */
+/* Queues of one type on one GPU, as reported by one source. */
 struct diagnose_queues {
 	uint32_t gpu_id;
 	uint64_t type; /* enum observe_type; OBSERVE_TYPES: not known */
 	enum observe_source source;
 	unsigned count;
 };
-#define DIAGNOSE_QUEUES 96 /* different ones that are told */
+#define DIAGNOSE_QUEUES 96 /* entries kept; further ones are only in the totals */
 
 struct diagnosis {
 	char sentence[1280];	       /* the verdict */
-	enum doctor_known preemptible; /* now, as it is */
+	enum doctor_known preemptible; /* in the present state */
 	enum doctor_known uses_gpu;
-	const char *level;  /* "trap", ..., "none"; NULL: not known */
-	const char *best;   /* the best that is NOW or YES; NULL: none, or not known */
-	char state[192];    /* what its state means */
-	char evidence[256]; /* how it is known that it uses a GPU, or that it does not */
-	char runtime[384];  /* is its runtime enabled for debugging? */
+	const char *level;  /* present level: "trap", ..., "none"; NULL: not known */
+	const char *best;   /* best level that is NOW or YES; NULL: none, or not known */
+	char state[192];    /* meaning of the process's state */
+	char evidence[256]; /* grounds for uses_gpu */
+	char runtime[384];  /* whether its runtime is enabled for debugging */
 	enum doctor_known debug_enabled;
-	struct diagnose_level levels[DIAGNOSE_LEVELS]; /* the best first */
-	struct diagnose_level by_hand; /* can 'kfdsched suspend' and 'preempt' hold it? never NOW */
+	struct diagnose_level levels[DIAGNOSE_LEVELS]; /* best first */
+	/* Whether 'kfdsched suspend' and 'preempt' can hold the process; never NOW. */
+	struct diagnose_level by_hand;
 	struct diagnose_queues queues[DIAGNOSE_QUEUES];
-	size_t queue_kinds, queue_count, gpu_count; /* of all queues, if queues_known */
+	size_t queue_kinds, queue_count, gpu_count; /* of all queues; valid if queues_known */
 	bool queues_known;
-	enum doctor_known held;		 /* its queues are suspended, or it is held back, now */
-	struct doctor_findings findings; /* what stands in the way, the worst first */
+	enum doctor_known held; /* now: its queues are suspended, or its submissions held back */
+	struct doctor_findings findings; /* obstacles, worst first */
 };
 
-/* 0 or -ENOMEM; ended by diagnosis_free() either way. The facts must outlive it. */
+/* Evaluates the facts, which have to outlive *out. diagnosis_free() ends *out, also after an
+ * error. Returns 0 or -ENOMEM. */
 int diagnose_judge(const struct diagnose_facts *facts, struct diagnosis *out);
 void diagnosis_free(struct diagnosis *diagnosis);
 
-/* On stdout. 0, or -ENOMEM. */
+/* Prints the diagnosis as text on stdout. Returns 0 or -ENOMEM. */
 int diagnose_print(const struct diagnose_facts *facts, const struct diagnosis *diagnosis);
-/* NULL: no memory. docs/formats.md names the keys. */
+/* Returns the diagnosis as a JSON object with the keys of docs/formats.md, owned by the caller.
+ * NULL: no memory. */
 json_t *diagnose_json(const struct diagnose_facts *facts, const struct diagnosis *diagnosis);
 
-/* Parts of diagnose_judge(), in files of their own. */
+/* ---- parts of diagnose_judge() ---- */
+
+/* Evaluates each level and by_hand from the facts and the findings so far. */
 void diagnose_judge_levels(const struct diagnose_facts *facts, struct diagnosis *out);
+/* Makes doctor's findings, adds those that only concern this process, and evaluates the levels.
+ * Sets findings.failed if there is no memory. */
 void diagnose_judge_findings(const struct diagnose_facts *facts, struct diagnosis *out);
-/* Leaves what stands in the way: one line for one cause. */
+/* Reduces the findings to the obstacles of this process, with one line for one cause, and sorts
+ * them. Sets findings.failed if there is no memory. */
 void diagnose_keep_obstacles(const struct diagnose_facts *facts, struct diagnosis *out);
-/* The one that it has with the daemon, or would have from what it was started with. Below
- * 0: none, or not known. */
+/* Returns the priority that the process has with the daemon or, if the daemon does not know it,
+ * would have from its environment. Below 0: none, or not known. */
 int diagnose_priority(const struct doctor_process *p);
-/* Ended, or of the kernel: nobody preempts it, nor needs to. */
+/* Returns true if the process has ended or is a kernel thread: it cannot be preempted and need
+ * not be. */
 bool diagnose_is_dead(const struct diagnose_facts *facts);
-/* The first finding of that check that is a warning or a missing thing; NULL: none. Of a
- * GPU's checks only those of GPUs that the process uses count. */
+/* Returns the first finding of `check` with the verdict WARNING or MISSING. Findings about a GPU
+ * count only if the process uses that GPU. NULL: there is none. */
 const struct doctor_finding *diagnose_amiss(const struct diagnose_facts *facts,
 					    const struct doctor_findings *findings,
 					    const char *check);

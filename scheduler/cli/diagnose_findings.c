@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* What stands in the way of one process: doctor's findings that concern it, and those
- * that are about this process alone. */
+/*
+ * The obstacles to preempting one process: doctor's findings that concern it, and further ones
+ * about this process alone.
+ *
+ * First all findings are made, because diagnose_levels.c uses them; diagnose_keep_obstacles() then
+ * removes those that do not concern the process, or that another line reports better.
+ */
 #include "scheduler/cli/diagnose.h"
 
 #include <stdio.h>
@@ -14,11 +19,11 @@ bool diagnose_is_dead(const struct diagnose_facts *facts)
 {
 	char state = facts->who.state;
 
-	/* The first thread may have ended, and others go on. */
+	/* A process whose first thread has ended is a zombie too, while its other threads run. */
 	return facts->who.kernel || ((state == 'Z' || state == 'X') && facts->threads <= 1);
 }
 
-/* May be of this GPU, as far as is known. */
+/* Returns true if the process uses the GPU, or if it is not known which GPUs it uses. */
 static bool uses_node(const struct doctor_process *p, uint32_t gpu_id)
 {
 	if (!p || !p->node_count)
@@ -45,13 +50,15 @@ const struct doctor_finding *diagnose_amiss(const struct diagnose_facts *facts,
 	return NULL;
 }
 
-/* Has it the one debug session of its GPU? */
+/* Returns true if a debug session on the process exists, by the daemon (level trap) or by its own
+ * shim (level self). */
 static bool has_session(const struct doctor_process *p)
 {
 	return p->registered == DOCTOR_YES &&
 	       (!strcmp(p->level, "trap") || !strcmp(p->level, "self"));
 }
 
+/* Finds another process that has the only debug session of a GPU which this process uses. */
 static void find_session(const struct diagnose_facts *facts, const struct doctor_process *p,
 			 struct doctor_findings *out)
 {
@@ -84,6 +91,7 @@ static void find_session(const struct diagnose_facts *facts, const struct doctor
 	}
 }
 
+/* Finds a state in which the process does not run: frozen, stopped, or waiting in the kernel. */
 static void find_state(const struct diagnose_facts *facts, struct doctor_findings *out)
 {
 	const int pid = facts->who.pid;
@@ -92,7 +100,8 @@ static void find_state(const struct diagnose_facts *facts, struct doctor_finding
 	if (facts->paused == DOCTOR_YES) {
 		doctor_find(out, "state", 0, pid, DOCTOR_WARNING,
 			    "its cgroup is frozen, as 'docker pause' does");
-		/* The command is the line's end, in no quotes: the word has its own. */
+		/* The command ends the line without quotes around it, because shell_word() adds
+		 * quotes of its own. */
 		if (facts->thaw[0] && shell_word(file, sizeof(file), facts->thaw))
 			doctor_advise(out, "thaw it: 'docker unpause', or as root: echo 0 > %s",
 				      file);
@@ -110,7 +119,8 @@ static void find_state(const struct diagnose_facts *facts, struct doctor_finding
 	}
 }
 
-/* Who asks may not look, or the one who would act may not trace. */
+/* Finds missing rights: of the user to read the process's data, or of the daemon (without one, of
+ * the user) to trace it. */
 static void find_rights(const struct diagnose_facts *facts, const struct doctor_process *p,
 			struct doctor_findings *out)
 {
@@ -145,7 +155,8 @@ static void find_rights(const struct diagnose_facts *facts, const struct doctor_
 	}
 }
 
-/* Of the machine's, what concerns a process that is there and uses its GPU already. */
+/* Returns true if a finding of doctor concerns a process that already runs and uses its GPU. Checks
+ * about opening devices, about the start of programs and about other processes do not. */
 static bool concerns(const struct diagnose_facts *facts, const struct doctor_process *p,
 		     const struct doctor_finding *f)
 {
@@ -157,10 +168,12 @@ static bool concerns(const struct diagnose_facts *facts, const struct doctor_pro
 	};
 	bool program = !strcmp(f->check, "shim") || !strcmp(f->check, "agent");
 
-	/* They are for the next start, where it lacks the shim. */
+	/* Findings about the libraries matter for the next start of a process that lacks the
+	 * shim. */
 	if (program && p->shim != DOCTOR_NO)
 		return false;
-	/* Daemons in the way of nobody but themselves. */
+	/* A daemon in another pid namespace traces from there, so ptrace refused in this one does
+	 * not matter. */
 	if (!strcmp(f->check, "ptrace") && facts->machine.daemon.here == DOCTOR_NO)
 		return false;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
@@ -169,6 +182,7 @@ static bool concerns(const struct diagnose_facts *facts, const struct doctor_pro
 	return !f->gpu_id || uses_node(p, f->gpu_id);
 }
 
+/* Compares two findings: MISSING, WARNING, unknown, ok. */
 static int worst_first(const void *a, const void *b)
 {
 	static const int rank[] = {[DOCTOR_MISSING] = 0,
@@ -179,10 +193,11 @@ static int worst_first(const void *a, const void *b)
 
 	if (rank[x->verdict] != rank[y->verdict])
 		return rank[x->verdict] - rank[y->verdict];
-	/* The process before the machine. */
+	/* With the same verdict, findings about the process precede those about the machine. */
 	return (y->pid != 0) - (x->pid != 0);
 }
 
+/* Returns the first finding of that check. NULL: there is none. */
 static const struct doctor_finding *find_check(const struct doctor_findings *findings,
 					       const char *check)
 {
@@ -192,17 +207,19 @@ static const struct doctor_finding *find_check(const struct doctor_findings *fin
 	return NULL;
 }
 
-/* Another line tells of the same, and better. */
+/* Returns true if another line reports the same problem, and more precisely. */
 static bool is_told(const struct diagnose_facts *facts, const struct diagnosis *judged,
 		    const struct doctor_finding *f)
 {
 	const struct diagnose_level *trap = &judged->levels[0];
 	const struct doctor_process *p = diagnose_process(facts);
 
-	/* One session a GPU: in the way of whoever has not got it. */
+	/* The GPU allows one debug session: an obstacle only for a process without it, and finding
+	 * "session" names the process that has it. */
 	if (!strcmp(f->check, "debugging") && f->verdict == DOCTOR_WARNING)
 		return has_session(p) || find_check(&judged->findings, "session");
-	/* It is held; and why not by trap has a line of its own. */
+	/* The process can be held at some level, and the reason against level trap has a line of
+	 * its own. */
 	return f->level && trap->check && judged->preemptible == DOCTOR_YES;
 }
 
@@ -234,7 +251,7 @@ void diagnose_keep_obstacles(const struct diagnose_facts *facts, struct diagnosi
 	free(out->list);
 	out->list = list;
 	out->count = kept;
-	for (size_t i = 1; i < kept; i++) /* stable, as qsort is not */
+	for (size_t i = 1; i < kept; i++) /* insertion sort: stable, unlike qsort() */
 		for (size_t k = i; k && worst_first(&out->list[k - 1], &out->list[k]) > 0; k--) {
 			struct doctor_finding swapped = out->list[k];
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What /proc, the driver, the daemon and the queues' sources tell of one process. */
+/* Collects the facts about one process from /proc, the driver, the daemon and the queue sources. */
 #include "scheduler/cli/diagnose.h"
 
 #include <errno.h>
@@ -15,8 +15,7 @@
 
 #define CGROUPS "/sys/fs/cgroup"
 
-/* The number behind `key` in /proc/PID/status; of several in that line the first. -1: not
- * to be seen. */
+/* Returns the first number behind `key` in the text of /proc/PID/status. -1: there is none. */
 static long long status_number(const char *status, const char *key)
 {
 	const char *at = strstr(status, key);
@@ -24,6 +23,7 @@ static long long status_number(const char *status, const char *key)
 	return at ? strtoll(at + strlen(key), NULL, 10) : -1;
 }
 
+/* Reads the number of threads, and the parent. */
 static void read_status(struct diagnose_facts *facts)
 {
 	size_t bytes;
@@ -43,8 +43,9 @@ static void read_status(struct diagnose_facts *facts)
 	free(status);
 }
 
-/* Files of a process that may be dumped are its user's, of another they are root's
- * (task_dump_owner, fs/proc/base.c), so of root's own this cannot be told. */
+/* Finds out whether the process is dumpable: the files in /proc/PID belong to its user if it is,
+ * otherwise to root (task_dump_owner(), fs/proc/base.c). For a process of root both look the same,
+ * so it stays unknown. */
 static void read_dumpable(struct diagnose_facts *facts)
 {
 	struct stat st;
@@ -63,7 +64,9 @@ static void read_user_namespace(struct diagnose_facts *facts)
 		facts->same_user_namespace = its == ours ? DOCTOR_YES : DOCTOR_NO;
 }
 
-/* By what stops all of a container: the unified hierarchy's freezer, or the older one. */
+/* Finds out whether a cgroup of the process is frozen, which is how a container is paused. `line`:
+ * one line of /proc/PID/cgroup, "ID:CONTROLLERS:PATH", which is modified. Without controllers it is
+ * the unified hierarchy (cgroup.events); in the older one the controller is "freezer". */
 static void read_cgroup(struct diagnose_facts *facts, char *line)
 {
 	char *controllers = strchr(line, ':'),
@@ -71,7 +74,8 @@ static void read_cgroup(struct diagnose_facts *facts, char *line)
 	int64_t frozen;
 	char text[32];
 
-	/* Above our own cgroup namespace nothing can be named. */
+	/* A path that begins with /.. lies above the cgroup namespace of this process and cannot be
+	 * opened. */
 	if (!path || !strncmp(path, ":/..", 4))
 		return;
 	*path++ = '\0';
@@ -86,6 +90,7 @@ static void read_cgroup(struct diagnose_facts *facts, char *line)
 	}
 }
 
+/* Checks the cgroup of each hierarchy until one shows whether the process is frozen. */
 static void read_paused(struct diagnose_facts *facts)
 {
 	size_t bytes;
@@ -97,7 +102,7 @@ static void read_paused(struct diagnose_facts *facts)
 	free(text);
 }
 
-/* The process that a thread is of; 0: there is none of that number. */
+/* Returns the process to which a thread belongs. 0: there is no thread of that number. */
 static pid_t leader_of(pid_t pid)
 {
 	int64_t leader = 0;
@@ -106,6 +111,7 @@ static pid_t leader_of(pid_t pid)
 	return (pid_t)leader;
 }
 
+/* Identifies the process by its number, which may be that of one of its threads, and its user. */
 static int identify(struct diagnose_facts *facts)
 {
 	int rc = process_read(facts->asked, &facts->who);
@@ -124,6 +130,7 @@ static int identify(struct diagnose_facts *facts)
 	return 0;
 }
 
+/* Takes one sample of the process's queues from all sources. */
 static int look_at_queues(struct diagnose_facts *facts, const char *socket)
 {
 	const struct observe_options options = {.pid = facts->who.pid, .socket = socket};
@@ -131,7 +138,8 @@ static int look_at_queues(struct diagnose_facts *facts, const char *socket)
 
 	if (!observer)
 		return -ENOMEM;
-	/* What ends meanwhile is found at the end, and what cannot be seen is in the answers. */
+	/* The result needs no check: diagnose_gather() finds at its end whether the process has
+	 * ended, and errors of the sources are in the observation. */
 	observe_sample(observer, &facts->seen);
 	observe_close(observer);
 	return 0;
@@ -158,7 +166,7 @@ int diagnose_gather(struct diagnose_facts *facts, const char *socket, pid_t pid)
 	rc = doctor_gather(&facts->machine, socket, facts->who.pid);
 	if (!rc && !diagnose_is_dead(facts))
 		rc = look_at_queues(facts, socket);
-	/* Another may have its number by now. */
+	/* The process may have ended meanwhile, and another one may have its number. */
 	return rc ? rc : process_is(&facts->who) ? 0 : -ESRCH;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The diagnosis for programs. */
+/* The diagnosis as JSON. */
 #include <string.h>
 
 #include "common/plain_text.h"
@@ -10,25 +10,27 @@ static json_t *number_or_null(long long number)
 	return number > 0 ? json_integer(number) : json_null();
 }
 
-/* -1: not known. */
+/* Returns null for -1, which means not known. */
 static json_t *count_or_null(int64_t count)
 {
 	return count >= 0 ? json_integer((json_int_t)count) : json_null();
 }
 
+/* Returns null if it is not known. */
 static json_t *yes_or_null(enum doctor_known known)
 {
 	return known == DOCTOR_UNKNOWN ? json_null() : json_boolean(known);
 }
 
-/* null: nobody; else who, the name null where it is not to be seen. */
+/* Returns another process as {"pid", "comm"}, "comm" null if its name cannot be read. Returns null
+ * if there is no such process. */
 static json_t *other_json(long long pid, const char *name)
 {
 	return pid > 0 ? json_pack("{sI so}", "pid", (json_int_t)pid, "comm", plain_or_null(name))
 		       : json_null();
 }
 
-/* As pidmap tells of it, and more. */
+/* Returns the keys that pidmap has for a process, and further ones. */
 static json_t *story_json(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
 {
 	const struct doctor_process *p = diagnose_process(facts);
@@ -40,7 +42,7 @@ static json_t *story_json(const struct diagnose_facts *facts, const struct diagn
 			  other_json(facts->parent, facts->parent_name), "tracer",
 			  p ? other_json(p->tracer, p->tracer_name) : json_null());
 
-	/* It may be a thread's: `tracer` has the process. */
+	/* tracer_pid can be the number of a thread. `tracer` has the process, and replaces it. */
 	json_object_del(process, "tracer_pid");
 	if (json_object_update_missing(process, more)) {
 		json_decref(process);
@@ -50,6 +52,7 @@ static json_t *story_json(const struct diagnose_facts *facts, const struct diagn
 	return process;
 }
 
+/* Returns the queues by GPU, type and source; null if no source reported queues by id. */
 static json_t *queues_json(const struct diagnosis *diagnosis)
 {
 	json_t *list = json_array();
@@ -74,7 +77,7 @@ static json_t *queues_json(const struct diagnosis *diagnosis)
 	return list;
 }
 
-/* What each source that was asked said. */
+/* Returns the result of each source that was queried: its number of queues, or its problem. */
 static json_t *sources_json(const struct observation *seen)
 {
 	json_t *sources = json_object();
@@ -96,6 +99,7 @@ static json_t *sources_json(const struct observation *seen)
 	return sources;
 }
 
+/* Returns the facts about GPU use, queues and runtime. */
 static json_t *gpu_json(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
 {
 	const struct doctor_process *p = diagnose_process(facts);
@@ -115,6 +119,7 @@ static json_t *gpu_json(const struct diagnose_facts *facts, const struct diagnos
 		yes_or_null(diagnosis->debug_enabled), "rocr", plain_or_null(rocr));
 }
 
+/* Returns whether a level is possible, and why not. */
 static json_t *can_json(const struct diagnose_level *level)
 {
 	return json_pack("{so so so}", "can",
@@ -124,6 +129,7 @@ static json_t *can_json(const struct diagnose_level *level)
 			 "why", plain_or_null(level->why), "advice", plain_or_null(level->advice));
 }
 
+/* Returns the levels, the best first. */
 static json_t *levels_json(const struct diagnosis *diagnosis)
 {
 	json_t *list = json_array();
@@ -137,9 +143,10 @@ static json_t *levels_json(const struct diagnosis *diagnosis)
 	return list;
 }
 
+/* Returns the obstacles. A finding about the level is shortened to its reason. */
 static json_t *findings_json(const struct doctor_findings *findings)
 {
-	static const char unknown[] = "-"; /* it is for readers of a table */
+	static const char unknown[] = "-"; /* "-" is for tables; null in JSON */
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < findings->count; i++) {

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* One verdict about one process, and what it rests on. */
+/*
+ * Evaluates the facts about one process: the verdict, and its grounds.
+ *
+ * Later steps use the results of earlier ones: state, queues, GPU use, runtime, doctor's findings,
+ * levels (diagnose_levels.c), verdict. The findings are reduced to obstacles last, because the
+ * levels and the verdict refer to findings that are no obstacles.
+ */
 #include "scheduler/cli/diagnose.h"
 
 #include <errno.h>
@@ -18,13 +24,14 @@ const struct doctor_process *diagnose_process(const struct diagnose_facts *facts
 	return NULL;
 }
 
-/* "gdb (77)". */
+/* Writes a process as "gdb (77)" into `text`. */
 static const char *who(char text[48], const char *name, long long pid)
 {
 	snprintf(text, 48, "%s (%lld)", name[0] ? name : "process", pid);
 	return text;
 }
 
+/* Describes the state of the process. */
 static void judge_state(const struct diagnose_facts *facts, struct diagnosis *out)
 {
 	const struct doctor_process *p = diagnose_process(facts);
@@ -85,6 +92,8 @@ static void add_evidence(struct diagnosis *out, const char *what)
 		 what);
 }
 
+/* Evaluates whether the process uses a GPU: yes if any fact shows it, no only if a fact speaks
+ * against it and none for it. */
 static void judge_use(const struct diagnose_facts *facts, const struct doctor_process *p,
 		      struct diagnosis *out)
 {
@@ -114,7 +123,8 @@ static void judge_use(const struct diagnose_facts *facts, const struct doctor_pr
 		if (!p || (p->uses_gpu != DOCTOR_YES && p->registered != DOCTOR_YES))
 			add_evidence(out, "it has queues");
 	}
-	/* Many programs load it and use no GPU. */
+	/* A loaded HSA runtime is mentioned but proves nothing, because many programs load it
+	 * without using a GPU. */
 	if (p && p->rocr[0])
 		add_evidence(out, "an HSA runtime is loaded");
 	out->uses_gpu = yes ? DOCTOR_YES : no ? DOCTOR_NO : DOCTOR_UNKNOWN;
@@ -124,6 +134,7 @@ static void judge_use(const struct diagnose_facts *facts, const struct doctor_pr
 	}
 }
 
+/* Counts a queue under its GPU, type and source. */
 static void count_queue(struct diagnosis *out, const struct observe_queue *queue)
 {
 	const struct observe_value *type = &queue->field[OBSERVE_TYPE];
@@ -152,6 +163,9 @@ static void count_queue(struct diagnosis *out, const struct observe_queue *queue
 		out->queues[out->queue_kinds++] = kind;
 }
 
+/* Evaluates whether the HSA runtime of the process is enabled for debugging, which suspension
+ * needs. The daemon knows it for its clients. For others only the release of the runtime and the
+ * presence of the shim are known. */
 static void judge_runtime(const struct diagnose_facts *facts, const struct doctor_process *p,
 			  struct diagnosis *out)
 {
@@ -189,7 +203,7 @@ static void judge_runtime(const struct diagnose_facts *facts, const struct docto
 	}
 }
 
-/* "uses 2 GPUs with 6 queues". */
+/* Writes the GPU use as a part of the verdict: "uses 2 GPUs with 6 queues". */
 static void use_words(const struct diagnosis *out, char *text, size_t size)
 {
 	if (out->uses_gpu == DOCTOR_NO)
@@ -207,6 +221,7 @@ static void use_words(const struct diagnosis *out, char *text, size_t size)
 			 out->held == DOCTOR_YES ? " (held back now)" : "");
 }
 
+/* Returns the state as a part of the verdict. */
 static const char *state_words(const struct diagnose_facts *facts, char text[96])
 {
 	const struct doctor_process *p = diagnose_process(facts);
@@ -229,7 +244,7 @@ static const char *state_words(const struct diagnose_facts *facts, char text[96]
 	}
 }
 
-/* What is amiss with its level; NULL: nothing. */
+/* Returns the finding about the level of the process, if it is not ok. NULL: there is none. */
 static const struct doctor_finding *level_line(const struct diagnosis *out)
 {
 	for (size_t i = 0; i < out->findings.count; i++)
@@ -246,6 +261,8 @@ static const struct diagnose_level *level_named(const struct diagnosis *out, con
 	return NULL;
 }
 
+/* Evaluates whether the process can be preempted, and describes it as the last part of the
+ * verdict. */
 static void judge_held(const struct diagnose_facts *facts, struct diagnosis *out, char *text,
 		       size_t size)
 {
@@ -274,7 +291,7 @@ static void judge_held(const struct diagnose_facts *facts, struct diagnosis *out
 								 : "is preempted by nobody",
 				 line->found + line->why, line->advice[0] ? "; do: " : "",
 				 line->advice);
-		else /* on its way, or as it was asked for */
+		else /* the daemon still tries, or KFDSHIM_LEVEL is observe */
 			snprintf(text, size, "is not preempted: %.310s",
 				 level_named(out, "observe")->why);
 	} else {
@@ -285,6 +302,7 @@ static void judge_held(const struct diagnose_facts *facts, struct diagnosis *out
 	}
 }
 
+/* Composes the verdict: state, GPU use, and whether the process can be preempted. */
 static void judge_sentence(const struct diagnose_facts *facts, struct diagnosis *out)
 {
 	const struct process_identity *id = &facts->who;
@@ -322,7 +340,7 @@ int diagnose_judge(const struct diagnose_facts *facts, struct diagnosis *out)
 	out->queues_known = seen->listed != 0;
 	for (size_t i = 0; i < seen->queues.count; i++)
 		count_queue(out, &seen->queues.queue[i]);
-	/* At a level without suspension the daemon alone knows. */
+	/* The daemon knows it at every level, whereas queues show only suspension. */
 	if (p && p->registered == DOCTOR_YES && p->state[0])
 		out->held = strcmp(p->state, "running") ? DOCTOR_YES : DOCTOR_NO;
 	judge_use(facts, p, out);

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* Each level of preemption: has the process it, can it have it, and if not, why? */
+/*
+ * Evaluates for each level of preemption: is it the present one, is it possible, if not, why?
+ *
+ * The functions no_...() that return a bool return true if the level is settled: usually they have
+ * found an obstacle and have set its reason, its advice and, if it is a finding, its check. A level
+ * is evaluated by calling them one after the other until one returns true.
+ */
 #include "scheduler/cli/diagnose.h"
 
 #include <errno.h>
@@ -10,7 +16,7 @@
 #include "abi/rules.h"
 #include "channel/protocol.h"
 
-#define YAMA_NOBODY 3
+#define YAMA_NOBODY 3 /* ptrace_scope: no process is allowed to trace */
 #define RUN "start it with 'kfdsched run --priority P -- COMMAND'"
 
 const char *diagnose_can_name(enum diagnose_can can)
@@ -32,6 +38,7 @@ int diagnose_priority(const struct doctor_process *p)
 static void no(struct diagnose_level *level, const char *advice, const char *why, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Makes the level impossible, for that reason. */
 static void no(struct diagnose_level *level, const char *advice, const char *why, ...)
 {
 	va_list ap;
@@ -43,6 +50,7 @@ static void no(struct diagnose_level *level, const char *advice, const char *why
 	snprintf(level->advice, sizeof(level->advice), "%s", advice);
 }
 
+/* Makes the level impossible because of a finding, whose text and advice it takes over. */
 static void no_because_of(struct diagnose_level *level, const struct doctor_finding *finding)
 {
 	if (finding->gpu_id)
@@ -58,6 +66,7 @@ static void yes(struct diagnose_level *level, const char *why)
 	snprintf(level->why, sizeof(level->why), "%s", why);
 }
 
+/* Returns the finding about the present level. NULL: there is none. */
 static const struct doctor_finding *line_of(const struct diagnosis *out)
 {
 	for (size_t i = 0; i < out->findings.count; i++)
@@ -66,7 +75,8 @@ static const struct doctor_finding *line_of(const struct diagnosis *out)
 	return NULL;
 }
 
-/* No GPU that it uses can take queues off, or none at all. */
+/* Returns true, and sets the reason, if kernel, driver or a GPU of the process cannot suspend
+ * queues. */
 static bool no_debugging(const struct diagnose_facts *facts, const struct diagnosis *out,
 			 struct diagnose_level *level)
 {
@@ -84,7 +94,8 @@ static bool no_debugging(const struct diagnose_facts *facts, const struct diagno
 	return false;
 }
 
-/* Trap and self need a runtime that is enabled for debugging. */
+/* Returns true, and sets the reason, if the HSA runtime is not enabled for debugging and will not
+ * be. Levels trap and self need that. */
 static bool no_runtime(const struct doctor_process *p, struct diagnose_level *level)
 {
 	char name[64];
@@ -103,7 +114,8 @@ static bool no_runtime(const struct doctor_process *p, struct diagnose_level *le
 	return false;
 }
 
-/* Its GPU debugs one process at a time, and that is another one. */
+/* Returns true, and sets the reason, if the GPU allows one debug session and another process has
+ * it. */
 static bool no_session(const struct diagnosis *out, struct diagnose_level *level)
 {
 	for (size_t i = 0; i < out->findings.count; i++)
@@ -114,7 +126,9 @@ static bool no_session(const struct diagnosis *out, struct diagnose_level *level
 	return false;
 }
 
-/* What only the shim in the process can do. */
+/* Returns true, and sets the reason, if the process has no working shim, which levels self, gate
+ * and weight need. Also returns true, with the level unknown, if it is not known whether the
+ * process has the shim. */
 static bool no_shim(const struct doctor_process *p, const struct doctor_finding *line,
 		    struct diagnose_level *level)
 {
@@ -142,7 +156,8 @@ static bool no_shim(const struct doctor_process *p, const struct doctor_finding 
 	return true;
 }
 
-/* Its priority decides whether anybody holds it, at any level. */
+/* Returns true if a process that the daemon knows is held at no level, because of its priority; the
+ * level is then possible on that condition. */
 static bool no_priority(const struct doctor_process *p, struct diagnose_level *level)
 {
 	if (p->registered != DOCTOR_YES)
@@ -158,6 +173,7 @@ static bool no_priority(const struct doctor_process *p, struct diagnose_level *l
 	return false;
 }
 
+/* Returns true, and sets the reason, if KFDSHIM_LEVEL of the process is another level. */
 static bool chosen_another(const struct doctor_process *p, struct diagnose_level *level)
 {
 	if (p->shim == DOCTOR_NO || !p->env_level[0] || !strcmp(p->env_level, "auto") ||
@@ -168,7 +184,8 @@ static bool chosen_another(const struct doctor_process *p, struct diagnose_level
 	return true;
 }
 
-/* Whoever it is that would trace it. */
+/* Returns true, and sets the reason, if no process at all can trace this one: a debugger already
+ * does, or Yama forbids it. */
 static bool nobody_may_trace(const struct diagnose_facts *facts, const struct doctor_process *p,
 			     const struct diagnosis *out, struct diagnose_level *level)
 {
@@ -189,6 +206,8 @@ static bool nobody_may_trace(const struct diagnose_facts *facts, const struct do
 	return true;
 }
 
+/* Returns true, and sets the reason, if the daemon cannot trace the process, or if there is no
+ * daemon that could. */
 static bool no_tracing(const struct diagnose_facts *facts, const struct doctor_process *p,
 		       const struct diagnosis *out, struct diagnose_level *level)
 {
@@ -208,7 +227,7 @@ static bool no_tracing(const struct diagnose_facts *facts, const struct doctor_p
 		no_because_of(level, f);
 		return true;
 	}
-	/* One user may trace his own. */
+	/* Without CAP_SYS_PTRACE, a user can trace only the user's own dumpable processes. */
 	f = diagnose_amiss(facts, &out->findings, "sys_ptrace");
 	if (f && (facts->dumpable == DOCTOR_NO || facts->who.uid != machine->uid)) {
 		no_because_of(level, f);
@@ -220,6 +239,7 @@ static bool no_tracing(const struct diagnose_facts *facts, const struct doctor_p
 	return f != NULL;
 }
 
+/* Evaluates level trap: the daemon traces the process and suspends its queues. */
 static void judge_trap(const struct diagnose_facts *facts, const struct doctor_process *p,
 		       const struct doctor_finding *line, const struct diagnosis *out,
 		       struct diagnose_level *level)
@@ -232,7 +252,7 @@ static void judge_trap(const struct diagnose_facts *facts, const struct doctor_p
 	if (line->verdict == DOCTOR_CANNOT_KNOW) {
 		level->can = DIAGNOSE_UNKNOWN;
 	} else if (p->registered == DOCTOR_YES && line->verdict == DOCTOR_OK) {
-		/* It has begun a moment ago. */
+		/* The daemon has seen the process only a moment ago and still tries. */
 		yes(level, line->found + line->why);
 	} else if (p->registered == DOCTOR_YES || p->shim == DOCTOR_YES) {
 		no(level, line->advice, "%.310s", line->found + line->why);
@@ -244,6 +264,7 @@ static void judge_trap(const struct diagnose_facts *facts, const struct doctor_p
 	}
 }
 
+/* Evaluates the levels that the shim in the process carries out: self, gate and weight. */
 static void judge_own(const struct diagnose_facts *facts, const struct doctor_process *p,
 		      const struct doctor_finding *line, const struct diagnosis *out,
 		      struct diagnose_level *level)
@@ -267,7 +288,8 @@ static void judge_own(const struct diagnose_facts *facts, const struct doctor_pr
 		yes(level, "");
 }
 
-/* An order goes to the daemon that has the process. */
+/* Evaluates suspend and preempt for a process that the daemon knows: kfdsched sends the daemon a
+ * request. */
 static void judge_ordered(const struct diagnosis *out, struct diagnose_level *level)
 {
 	const struct diagnose_level *trap = &out->levels[0];
@@ -282,7 +304,8 @@ static void judge_ordered(const struct diagnosis *out, struct diagnose_level *le
 	}
 }
 
-/* Else kfdsched opens a debug session of its own, and what that needs is asked of us. */
+/* Evaluates suspend and preempt. If the daemon does not know the process, kfdsched opens a debug
+ * session itself, so that the rights of the user of kfdsched count. */
 static void judge_by_hand(const struct diagnose_facts *facts, const struct doctor_process *p,
 			  const struct diagnosis *out, struct diagnose_level *level)
 {
@@ -295,7 +318,8 @@ static void judge_by_hand(const struct diagnose_facts *facts, const struct docto
 	if (no_debugging(facts, out, level) || no_runtime(p, level) || no_session(out, level) ||
 	    nobody_may_trace(facts, p, out, level))
 		return;
-	/* Who is never held back has no session on itself. */
+	/* A shim opens the session on its own process only if the process can be held back, that
+	 * is, with a priority below online. */
 	if (out->level && !strcmp(out->level, "self") && diagnose_priority(p) < PRIORITY_ONLINE)
 		no(level, "start kfdschedd as root, which takes it over",
 		   "its shim holds it back by the one debug session that there is");

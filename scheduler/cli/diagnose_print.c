@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The diagnosis for people: one verdict, what it rests on, and what mends it. */
+/* The diagnosis as text: the verdict, its grounds, and what to do. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 static void say(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* "  state      it sleeps"; what is not known is "-". */
+/* Prints a line with a label, " state it sleeps"; an empty text is printed as "-". */
 static void say(const char *what, const char *fmt, ...)
 {
 	char text[1280];
@@ -24,6 +24,8 @@ static void say(const char *what, const char *fmt, ...)
 	printf("  %-10s  %s\n", what, text[0] ? text : TABLE_UNKNOWN);
 }
 
+/* Prints the numbers of the process in each pid namespace, from kfdsched's to its own, and on the
+ * machine. */
 static void say_pids(const struct process_identity *id)
 {
 	char text[256];
@@ -42,6 +44,7 @@ static void say_pids(const struct process_identity *id)
 	say("pids", "%s", text);
 }
 
+/* Prints the container: engine, id (12 digits), name and Kubernetes pod. */
 static void say_container(const struct container *container)
 {
 	char pod[80] = "";
@@ -68,6 +71,7 @@ static void say_tracer(const struct doctor_process *p)
 		    (long long)p->tracer);
 }
 
+/* Prints the facts about the process itself. Of a kernel thread there is only the state. */
 static void print_process(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
 {
 	const struct process_identity *id = &facts->who;
@@ -87,6 +91,7 @@ static void print_process(const struct diagnose_facts *facts, const struct diagn
 	say_tracer(diagnose_process(facts));
 }
 
+/* Prints the queues, one line per GPU, type and source; only the first line has the label. */
 static void print_queues(const struct diagnosis *diagnosis)
 {
 	char what[16] = "queues";
@@ -106,6 +111,7 @@ static void print_queues(const struct diagnosis *diagnosis)
 	}
 }
 
+/* Prints whether the process is held now, and how often and how long it has been. */
 static void say_held(const struct doctor_process *p, enum doctor_known held)
 {
 	static const char *const words[] = {"not now", "now"};
@@ -120,6 +126,7 @@ static void say_held(const struct doctor_process *p, enum doctor_known held)
 		    (long long)p->suspends, quantity_us(text, (double)p->suspended_us));
 }
 
+/* Prints the facts about GPU use. "by hand": whether suspend and preempt can hold the process. */
 static void print_gpu(const struct doctor_process *p, const struct diagnosis *diagnosis)
 {
 	static const char *const answers[] = {"no", "yes"};
@@ -138,6 +145,7 @@ static void print_gpu(const struct doctor_process *p, const struct diagnosis *di
 	    diagnosis->by_hand.advice[0] ? "; do: " : "", diagnosis->by_hand.advice);
 }
 
+/* Prints the levels as a table, the best first. */
 static int print_levels(const struct diagnosis *diagnosis)
 {
 	struct table *table = table_new("<LEVEL|<CAN IT|<WHY");
@@ -159,6 +167,7 @@ static int print_levels(const struct diagnosis *diagnosis)
 	return rc;
 }
 
+/* Prints the obstacles as a table. */
 static int print_findings(const struct doctor_findings *findings)
 {
 	struct table *table = table_new("<WHAT IS IN THE WAY|<FOUND|<WHAT MENDS IT");
@@ -179,7 +188,8 @@ static int print_findings(const struct doctor_findings *findings)
 				*c = ' ';
 		table_row(table);
 		table_cell(table, "%s", what);
-		/* The verdict names the process already. */
+		/* The verdict has named the process, so print only the reason of a finding about
+		 * the level. */
 		table_cell(table, "%s", f->level ? f->found + f->why : f->found);
 		table_cell(table, "%s", f->advice);
 	}

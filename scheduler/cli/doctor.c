@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched doctor: what stands in the way of preemption here, and what mends it. */
+/* kfdsched doctor: checks whether preemption works on this machine, and advises how to fix it. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,12 +17,13 @@ static json_t *number_or_null(long long number)
 	return number ? json_integer(number) : json_null();
 }
 
-/* "-" is for readers of the table. */
+/* A finding that is not known is "-" in the table and null in JSON. */
 static json_t *found_json(const struct doctor_finding *finding)
 {
 	return strcmp(finding->found, TABLE_UNKNOWN) ? plain_json(finding->found) : json_null();
 }
 
+/* Prints all findings and the GPUs as JSON. */
 static int print_json(const struct doctor_facts *facts, const struct doctor_findings *findings)
 {
 	json_t *list = json_array();
@@ -49,14 +50,16 @@ static int print_json(const struct doctor_facts *facts, const struct doctor_find
 	return rc;
 }
 
-/* Findings that differ by their GPU alone: the same on each of eight cards is one thing to mend. */
+/* Returns true if two findings differ only in their GPU: the same problem on each of eight GPUs is
+ * shown as one. */
 static bool is_alike(const struct doctor_finding *a, const struct doctor_finding *b)
 {
 	return a->gpu_id && b->gpu_id && a->verdict == b->verdict &&
 	       strcmp(a->check, b->check) == 0 && strcmp(a->advice, b->advice) == 0;
 }
 
-/* How many such there are from `at` on; 0: an earlier one stands for it. */
+/* Returns how many findings are like the one at `at`, itself included. 0: an earlier one is like it
+ * and has already been shown for all. */
 static unsigned count_alike(const struct doctor_findings *findings, size_t at)
 {
 	unsigned count = 0;
@@ -71,7 +74,8 @@ static unsigned count_alike(const struct doctor_findings *findings, size_t at)
 	return count;
 }
 
-/* "kernel", "GPU 0 render node", "process 12 level"; "GPU 0 and 7 others render node". */
+/* Writes the subject of a finding: "kernel", "GPU 0 render node", "process 12 level". `others`:
+ * further GPUs with the same finding, "GPU 0 and 7 others render node". */
 static void subject(char *text, size_t size, const struct doctor_finding *f, unsigned others)
 {
 	char name[GPU_NAME_SHORT], more[32] = "";
@@ -105,7 +109,8 @@ static void print_row(struct table *table, const struct doctor_finding *f, unsig
 	table_cell(table, "%s", f->advice);
 }
 
-/* The rest in one line, so that a machine without problems says so. */
+/* Prints how many findings there are of each verdict, so that a machine without problems shows that
+ * it was checked. */
 static void print_summary(const struct doctor_findings *findings, size_t gpus)
 {
 	unsigned n[4] = {0};
@@ -117,6 +122,8 @@ static void print_summary(const struct doctor_findings *findings, size_t gpus)
 	       n[DOCTOR_CANNOT_KNOW], n[DOCTOR_OK], n[DOCTOR_OK] ? " (-v shows all)" : "");
 }
 
+/* Prints the findings as a table. whole: all of them; otherwise only problems, one row for findings
+ * that are alike, and a summary. */
 static int print_table(const struct doctor_facts *facts, const struct doctor_findings *findings,
 		       bool whole)
 {
@@ -152,6 +159,7 @@ static int print_table(const struct doctor_facts *facts, const struct doctor_fin
 	return rc;
 }
 
+/* Collects the facts, evaluates them and prints the findings. Returns the exit code. */
 static int report(const char *socket, int pid, bool as_json, bool whole)
 {
 	struct doctor_findings findings = {0};
@@ -191,7 +199,7 @@ static int run(int argc, char **argv)
 		return code;
 	if (pid && kill(pid, 0) != 0 && errno == ESRCH)
 		return cli_failed(&verb_doctor, "process %d is gone", pid);
-	/* Of one process all matters. */
+	/* Of one process all findings are shown. */
 	return report(socket, pid, as_json, whole || pid);
 }
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What kfdsched doctor knows of a machine, a session and its processes: filled by
- * doctor_gather.c and its neighbours, judged by doctor_judge.c, made up by tests.
+ * The facts that kfdsched doctor and diagnose know of a machine, a session and its processes.
+ * doctor_gather.c and its neighbours collect them, doctor_judge.c evaluates them, and tests
+ * invent them.
  *
- * What could not be found out stays unknown, and is never taken for "no": -1 in a
- * number, DOCTOR_UNKNOWN in a yes-or-no, "" in a text. doctor_facts_init() sets
- * all to unknown. Errors are positive errnos, 0: it worked, -1: not tried.
- * Threads: none. Ownership: doctor_facts_free() frees nodes and processes.
+ * A fact that could not be found out is unknown and is never taken for "no": -1 in a number,
+ * DOCTOR_UNKNOWN in a yes-or-no, "" in a text. doctor_facts_init() sets all facts to unknown.
+ * Errors are positive errnos; 0: it worked, -1: not tried.
+ *
+ * Threads: none. Ownership: doctor_facts_free() frees the nodes and the processes.
  */
 #ifndef KFDSHIM_CLI_DOCTOR_FACTS_H
 #define KFDSHIM_CLI_DOCTOR_FACTS_H
@@ -19,7 +21,7 @@
 
 #include "common/nodes.h"
 
-#define DOCTOR_NODES ((int)GPU_NODES_MAX) /* of a machine */
+#define DOCTOR_NODES ((int)GPU_NODES_MAX) /* GPU nodes of a machine that are examined */
 
 enum doctor_known { DOCTOR_UNKNOWN = -1, DOCTOR_NO = 0, DOCTOR_YES = 1 };
 
@@ -29,130 +31,145 @@ struct doctor_node {
 	int64_t gfx_target_version; /* 90010 is gfx90a */
 	int64_t capability;	    /* KFDABI_CAP_* */
 	int64_t render_minor;
-	int render_error;	/* of opening /dev/dri/renderD<minor> */
-	int64_t queue_slots;	/* for compute queues (num_cp_queues) */
-	int64_t compute_queues; /* of all processes */
-	int64_t cwsr_size;	/* 0: the driver saves no waves; -1: older ones do not tell */
+	int render_error;	/* errno of opening /dev/dri/renderD<minor> */
+	int64_t queue_slots;	/* slots for compute queues (num_cp_queues) */
+	int64_t compute_queues; /* queues of all processes */
+	int64_t cwsr_size; /* 0: the driver saves no waves; -1: older drivers do not report it */
 	int64_t vram_bytes, xccs;
-	char partition[16]; /* SPX, CPX, ...; "": it has no modes, or is not told */
+	char partition[16]; /* SPX, CPX, ...; "": no partition modes, or not reported */
 	char memory_partition[16];
-	char policy[16]; /* of the daemon there */
+	char policy[16]; /* the daemon's policy for the node */
 };
 
-/* A process that the daemon knows, or that has /dev/kfd open, or was asked for. */
+/* A process that the daemon knows, that the driver lists, or that the user named. */
 struct doctor_process {
 	int pid;
 	char comm[16];
-	enum doctor_known uses_gpu; /* it has a folder in kfd/proc */
+	enum doctor_known uses_gpu; /* it has a directory in /sys/class/kfd/kfd/proc */
 
-	/* from the daemon; registered NO: it does not know it, or there is none */
-	enum doctor_known registered;
+	/* ---- from the daemon ---- */
+	enum doctor_known registered; /* NO: the daemon does not know it, or no daemon replied */
 	char level[16], reason[256], runtime[16];
 	int64_t priority; /* 0 to 15; -1: it has none */
-	bool outsider;	  /* without the shim, tagged by a rule or a command */
+	bool outsider;	  /* without the shim, tagged by a match rule or a command */
 	unsigned drm_queues;
 	char state[16]; /* "running", "suspended", ... */
 	int64_t suspends, suspended_us;
 
-	/* from /proc */
+	/* ---- from /proc ---- */
 	enum doctor_known shim;	    /* libkfdshim.so is in its memory */
-	enum doctor_known kfd_open; /* /dev/kfd is among its descriptors */
+	enum doctor_known kfd_open; /* /dev/kfd is among its open files */
+	/* Set-ID or with file capabilities; linked statically; not a 64-bit ELF program. */
 	enum doctor_known set_id, static_program, other_class;
-	int64_t tracer; /* process that traces it, 0: none */
-	int64_t tracer_parent;
+	int64_t tracer;	       /* pid of the process that traces it; 0: none */
+	int64_t tracer_parent; /* pid of the tracer's parent */
 	char tracer_name[16];
 	char rocr[PATH_MAX]; /* file of its HSA runtime */
 	enum doctor_known environment_read;
 	char env_priority[64], env_level[64], env_socket[128];
-	char preload[PATH_MAX];		 /* the libkfdshim.so of its LD_PRELOAD; "": none */
-	enum doctor_known preload_there; /* such a file is there, as it sees files */
+	char preload[PATH_MAX];		 /* libkfdshim.so in its LD_PRELOAD; "": none */
+	enum doctor_known preload_there; /* that file exists, in its own root directory */
 	bool env_disabled;		 /* KFDSHIM_DISABLE=1 */
-	int64_t vram_limit;		 /* bytes a node; -1: none, or not known */
-	size_t node_count;		 /* nodes where it has memory or queues */
-	uint32_t gpu_ids[GPU_NODES_MAX]; /* of those */
+	int64_t vram_limit;		 /* bytes per node; -1: none, or not known */
+	size_t node_count;		 /* nodes on which it has memory or queues */
+	uint32_t gpu_ids[GPU_NODES_MAX]; /* gpu_ids of those nodes */
 };
 
 struct doctor_daemon {
 	char socket[128];
-	int error; /* of asking; 0: it answered */
+	int error; /* errno of the query; 0: the daemon replied */
 	int64_t answer_us;
-	int64_t pid, worker_pid; /* as itself sees them */
-	enum doctor_known here;	 /* that pid is a kfdschedd in our pid namespace */
+	int64_t pid, worker_pid; /* in the daemon's own pid namespace */
+	enum doctor_known here;	 /* `pid` is a kfdschedd in kfdsched's pid namespace */
 	char version[32];
 	int64_t uptime_us, failures, suspends;
-	int64_t restarts;	      /* workers before this one, of the same daemon */
-	int64_t refused_calls;	      /* that its own filter forbade it */
-	int64_t room, refused;	      /* connections it can have, and has refused */
-	int64_t elsewhere;	      /* its processes of other pid namespaces, not in the list */
+	int64_t restarts;      /* workers before the present one, of the same daemon */
+	int64_t refused_calls; /* system calls that the daemon's own seccomp filter refused */
+	int64_t room, refused; /* connections: the most that it can have; refused so far */
+	int64_t elsewhere;     /* clients in other pid namespaces, not in facts.processes */
 	enum doctor_known sys_ptrace; /* its worker has CAP_SYS_PTRACE */
-	int64_t open_files;	      /* its worker's limit */
-	int64_t other_pid;	      /* a kfdschedd that is not the one that answered; 0: none */
+	int64_t open_files;	      /* RLIMIT_NOFILE of its worker */
+	int64_t other_pid; /* if none replied: a kfdschedd that runs nevertheless; 0: none found */
 };
 
 struct doctor_facts {
+	/* ---- simulation ---- */
 	bool simulated;
 	char profile[64], simulated_kernel[32];
 
+	/* ---- kernel, driver and GPUs ---- */
 	char release[65];
 	enum doctor_known module; /* amdgpu is loaded, or built in */
 	enum doctor_known out_of_tree;
 	char driver_version[64];
 	int64_t cwsr_enable, sched_policy; /* parameters of the module */
-	int kfd_error;			   /* of opening /dev/kfd */
-	int64_t kfd_group;		   /* gid of /dev/kfd, with its name */
+	int kfd_error;			   /* errno of opening /dev/kfd */
+	int64_t kfd_group;		   /* gid of /dev/kfd; its name follows */
 	char kfd_group_name[32];
-	int64_t kfd_major, kfd_minor;
+	int64_t kfd_major, kfd_minor; /* version of the KFD interface */
 	struct doctor_node *nodes;
 	size_t node_count;
-	bool more_nodes;	  /* than DOCTOR_NODES */
-	unsigned forbidden_nodes; /* of others, as a container's device cgroup says */
+	bool more_nodes;	  /* the machine has more than DOCTOR_NODES */
+	unsigned forbidden_nodes; /* nodes that the container's device cgroup forbids */
 
+	/* ---- the user's rights ---- */
 	unsigned uid; /* effective */
 	char user[32];
-	enum doctor_known sys_ptrace; /* we have CAP_SYS_PTRACE */
+	enum doctor_known sys_ptrace; /* kfdsched has CAP_SYS_PTRACE */
 	int64_t yama;		      /* ptrace_scope; -1: this kernel has no Yama */
-	int ptrace_error;	      /* of letting ourselves be traced */
+	int ptrace_error;	      /* errno of PTRACE_TRACEME in a child of kfdsched */
 	enum doctor_known initial_pid_namespace;
-	char hidepid[16]; /* "": /proc hides nothing */
+	char hidepid[16]; /* option of the mount of /proc; "": /proc hides nothing */
 
 	struct doctor_daemon daemon;
 
-	char shim[PATH_MAX], agent[PATH_MAX]; /* "": not found */
-	char preload_problem[256];	      /* what the dynamic linker says; "": it takes it */
+	/* ---- what the shim needs ---- */
+	char shim[PATH_MAX], agent[PATH_MAX]; /* libraries of this build; "": not found */
+	char preload_problem[256];	      /* message of the dynamic linker; "": none */
 	enum doctor_known preload_works;
 	char agent_problem[256];
 	enum doctor_known agent_works;
-	char runtime_folder[PATH_MAX];
-	char runtime_problem[128]; /* "": usable */
-	bool runtime_taken;	   /* the problem is that another user has made it */
-	int lane_error, eventfd_error;
-	int64_t open_files;  /* our limit */
-	char rocr[PATH_MAX]; /* file of the HSA runtime that programs find; "": none */
+	char runtime_folder[PATH_MAX]; /* directory in which shims find each other */
+	char runtime_problem[128];     /* "": usable */
+	bool runtime_taken;	       /* the problem is that another user has made it */
+	int lane_error, eventfd_error; /* errno of making a sealed memfd; an eventfd */
+	int64_t open_files;	       /* RLIMIT_NOFILE of kfdsched */
+	char rocr[PATH_MAX];	       /* file of the HSA runtime that programs load; "": none */
 
-	/* environment */
-	bool env_disabled, no_interrupts;
+	/* ---- environment ---- */
+	bool env_disabled, no_interrupts; /* KFDSHIM_DISABLE=1; HSA_ENABLE_INTERRUPT=0 */
 	char env_wrong[96]; /* a KFDSHIM_ variable that counts as unset, with its value */
 	char tools[256];    /* HSA_TOOLS_LIB */
 
-	struct doctor_process *processes;
+	struct doctor_process *processes; /* sorted by pid; owned */
 	size_t process_count;
-	bool processes_hidden; /* kfd/proc has the host's pids, and we are in a container */
-	int asked_pid;	       /* 0: of all */
+	bool processes_hidden; /* in a container: kfd/proc has pids of the host's namespace */
+	int asked_pid;	       /* 0: all processes */
 };
 
 void doctor_facts_init(struct doctor_facts *facts);
 void doctor_facts_free(struct doctor_facts *facts);
 void doctor_process_init(struct doctor_process *process, int pid);
 
-/* doctor_gather.c: fills what can be found out. `socket`: NULL is the session's
- * own; `pid` 0: of all processes. -ENOMEM, or 0. */
+/*
+ * Initializes *facts and collects all facts that can be found out. `socket`: path of the
+ * daemon's socket, not NULL. `pid`: process to examine, 0: all processes. doctor_facts_free()
+ * ends *facts, also after an error. Opens /dev/kfd for a moment, and starts child processes.
+ * Returns 0 or -ENOMEM.
+ */
 int doctor_gather(struct doctor_facts *facts, const char *socket, int pid);
 
-/* The parts of doctor_gather(), each in a file of its own. `status`: what the daemon
- * answered, NULL without one; the caller owns it. */
+/* ---- parts of doctor_gather(), each in a file of its own ---- */
+
+/* Collects the rights of this user and what the kernel and the container allow. */
 void doctor_gather_rights(struct doctor_facts *facts);
+/* Collects what a program that is started in this session finds: the shim, the directory in
+ * which shims meet, limits, the HSA runtime, environment variables. */
 void doctor_gather_shim(struct doctor_facts *facts);
+/* Queries the daemon. *status: its reply, owned by the caller; NULL if there was none. */
 void doctor_gather_daemon(struct doctor_facts *facts, const char *socket, json_t **status);
+/* Collects the processes from the daemon's reply (`status`, may be NULL), the driver's list and
+ * /proc, and counts the compute queues of each node. Returns 0 or -ENOMEM. */
 int doctor_gather_processes(struct doctor_facts *facts, const json_t *status);
 
 #endif

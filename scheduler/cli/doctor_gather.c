@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Kernel, driver and GPUs, from uname, sysfs and /dev/kfd. */
+/* Collects the facts about kernel, driver and GPUs from uname, sysfs and /dev/kfd. */
 #include "scheduler/cli/doctor_facts.h"
 
 #include <dirent.h>
@@ -21,8 +21,9 @@
 
 #define MODULE "/sys/module/amdgpu"
 #define NODES "/sys/class/kfd/kfd/topology/nodes"
+/* Heap types of memory banks (kfd_crat.h). */
 #define VRAM_PUBLIC 1
-#define VRAM_PRIVATE 2 /* heap types of memory banks (kfd_crat.h) */
+#define VRAM_PRIVATE 2
 
 void doctor_process_init(struct doctor_process *process, int pid)
 {
@@ -91,6 +92,7 @@ void doctor_facts_free(struct doctor_facts *facts)
 	facts->node_count = facts->process_count = 0;
 }
 
+/* Reads whether amdgpu is loaded, its origin and its parameters. */
 static void gather_driver(struct doctor_facts *facts)
 {
 	char text[64];
@@ -98,7 +100,8 @@ static void gather_driver(struct doctor_facts *facts)
 	facts->module = access(MODULE, F_OK) ? DOCTOR_NO : DOCTOR_YES;
 	if (facts->module == DOCTOR_NO)
 		return;
-	/* Built into the kernel it has no such file; out of tree it says "O". */
+	/* A driver that is built into the kernel has no such file; for one out of tree the file has
+	 * an "O". */
 	if (!read_text(text, sizeof(text), MODULE "/taint"))
 		facts->out_of_tree = strchr(text, 'O') ? DOCTOR_YES : DOCTOR_NO;
 	read_text(facts->driver_version, sizeof(facts->driver_version), MODULE "/version");
@@ -106,6 +109,8 @@ static void gather_driver(struct doctor_facts *facts)
 	read_number(&facts->sched_policy, MODULE "/parameters/sched_policy");
 }
 
+/* Opens /dev/kfd for a moment to read the version of its interface, and reads the group of the
+ * device. */
 static void gather_device(struct doctor_facts *facts)
 {
 	struct kfd_ioctl_get_version_args version = {0};
@@ -129,7 +134,9 @@ static void gather_device(struct doctor_facts *facts)
 	close(fd);
 }
 
-/* Of the GPU's PCI device, which a partition's render node does not lead to. */
+/* Reads the partition modes from the GPU's PCI device, which the render node of a partition does
+ * not lead to. Its address is location_id (bus, slot, function) and domain in the node's
+ * properties. */
 static void gather_partition(struct doctor_node *node, const char *nth)
 {
 	int64_t location = -1, domain = 0;
@@ -141,7 +148,8 @@ static void gather_partition(struct doctor_node *node, const char *nth)
 		return;
 	bus = (unsigned)(location >> 8 & 0xff);
 	slot = (unsigned)(location >> 3 & 0x1f);
-	/* AMD's own driver counts partitions in the function; the device has 0. */
+	/* AMD's own driver puts the number of the partition into the function; the device has
+	 * function 0. */
 	for (function = (unsigned)(location & 7);; function = 0) {
 		char device[64];
 
@@ -156,6 +164,7 @@ static void gather_partition(struct doctor_node *node, const char *nth)
 	}
 }
 
+/* Adds up the VRAM of the node. */
 static void gather_memory(struct doctor_node *node, const char *nth)
 {
 	int64_t banks = 0, bytes, type;
@@ -172,6 +181,8 @@ static void gather_memory(struct doctor_node *node, const char *nth)
 	}
 }
 
+/* Reads the properties of a node, and tries to open its render node. `nth`: directory of the
+ * node. */
 static void gather_node(struct doctor_node *node, const char *nth)
 {
 	char path[64];
@@ -204,15 +215,16 @@ static int is_number(const struct dirent *entry)
 	return entry->d_name[0] >= '0' && entry->d_name[0] <= '9';
 }
 
+/* Adds the node if it is a GPU that may be used. */
 static void add_node(struct doctor_facts *facts, const char *nth)
 {
 	int64_t gpu_id = 0;
 	int rc = read_number(&gpu_id, NODES "/%s/gpu_id", nth);
 
-	/* So says the driver where the device cgroup forbids the GPU (kfd_topology.c). */
+	/* The driver returns EPERM if the device cgroup forbids the GPU (kfd_topology.c). */
 	if (rc == -EPERM)
 		facts->forbidden_nodes++;
-	if (rc || gpu_id <= 0) /* a CPU has none */
+	if (rc || gpu_id <= 0) /* 0: a CPU node */
 		return;
 	if (facts->node_count == DOCTOR_NODES) {
 		facts->more_nodes = true;
@@ -233,6 +245,7 @@ static void add_node(struct doctor_facts *facts, const char *nth)
 	gather_node(node, nth);
 }
 
+/* Reads the nodes in the order of their numbers. Returns 0 or -ENOMEM. */
 static int gather_nodes(struct doctor_facts *facts)
 {
 	struct dirent **list = NULL;
@@ -250,6 +263,7 @@ static int gather_nodes(struct doctor_facts *facts)
 	return 0;
 }
 
+/* Takes the policy of each node from the daemon's reply. */
 static void gather_policies(struct doctor_facts *facts, const json_t *status)
 {
 	json_t *entry;
@@ -276,7 +290,7 @@ int doctor_gather(struct doctor_facts *facts, const char *socket, int pid)
 
 	doctor_facts_init(facts);
 	facts->asked_pid = pid;
-	/* One that cannot be read is no hardware either. */
+	/* A file that exists but cannot be read still shows that the GPU is simulated. */
 	if (simulation_read(SIMULATION_PATH, &simulation) != -ENOENT) {
 		facts->simulated = true;
 		snprintf(facts->profile, sizeof(facts->profile), "%s", simulation.profile);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The daemon: its answer, and what /proc tells of it. */
+/* Collects the facts about the daemon: its reply, and its entries in /proc. */
 #include "scheduler/cli/doctor_facts.h"
 
 #include <dirent.h>
@@ -25,8 +25,8 @@ static bool is_daemon(int64_t pid)
 	       !strcmp(comm, DAEMON);
 }
 
-/* One in another pid namespace is a container's, or a simulated world's. Who may not
- * see takes it for ours. */
+/* Returns true if the process is in another pid namespace, that of a container or a simulation. If
+ * that cannot be read, it counts as being in this one. */
 static bool is_elsewhere(int64_t pid)
 {
 	uint64_t its = proc_namespace((pid_t)pid, "pid"), ours = proc_namespace(0, "pid");
@@ -34,7 +34,8 @@ static bool is_elsewhere(int64_t pid)
 	return its && ours && its != ours;
 }
 
-/* One that runs, whatever it listens to; 0: none is seen. */
+/* Returns the pid of a kfdschedd that runs in this pid namespace, on whichever socket it listens.
+ * 0: none is visible. */
 static int64_t find_daemon(void)
 {
 	DIR *dir = opendir("/proc");
@@ -52,6 +53,7 @@ static int64_t find_daemon(void)
 	return found;
 }
 
+/* Reads how many files the worker can open. */
 static void gather_limit(struct doctor_daemon *daemon)
 {
 	char *text, *at;
@@ -64,6 +66,8 @@ static void gather_limit(struct doctor_daemon *daemon)
 	free(text);
 }
 
+/* Takes the facts from the daemon's reply. /proc is only read if the daemon is in this pid
+ * namespace, because its pids mean other processes otherwise. */
 static void read_status(struct doctor_daemon *daemon, const json_t *status)
 {
 	const json_t *about = json_object_get(status, "daemon");
@@ -84,7 +88,8 @@ static void read_status(struct doctor_daemon *daemon, const json_t *status)
 	daemon->here = is_daemon(daemon->pid) ? DOCTOR_YES : DOCTOR_NO;
 	if (daemon->here != DOCTOR_YES)
 		return;
-	/* of the watchdog, which hands it on to those of its processes that use it */
+	/* Of the watchdog, because the daemon's processes that need the capability inherit it
+	 * from there. */
 	if (!read_mask(&capabilities, "CapPrm", "/proc/%lld/status", (long long)daemon->pid))
 		daemon->sys_ptrace = capabilities >> CAP_SYS_PTRACE & 1 ? DOCTOR_YES : DOCTOR_NO;
 	gather_limit(daemon);

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* The processes that the daemon knows, and those that the driver does. */
+/*
+ * Collects the facts about the processes that the daemon knows or the driver lists, and about the
+ * one that the user named.
+ *
+ * Files of other users' processes can only be read with the right to trace them; what cannot be
+ * read stays unknown.
+ */
 #include "scheduler/cli/doctor_facts.h"
 
 #include <dirent.h>
@@ -23,9 +29,9 @@
 
 #define PROCESSES "/sys/class/kfd/kfd/proc"
 #define COMPUTE "0" /* the type of a compute queue in sysfs */
-#define FILES 4096u /* that are looked at, of a process that has any number of them */
+#define FILES 4096u /* open files that are checked; a process can have any number */
 
-/* The process, added if it is new. NULL: no memory. */
+/* Finds or adds the process. NULL: no memory. */
 static struct doctor_process *process_of(struct doctor_facts *facts, int pid)
 {
 	struct doctor_process *list = facts->processes;
@@ -43,6 +49,7 @@ static struct doctor_process *process_of(struct doctor_facts *facts, int pid)
 	return list;
 }
 
+/* Notes that the process uses the node. */
 static void on_node(struct doctor_process *p, int64_t gpu_id)
 {
 	for (size_t i = 0; i < p->node_count; i++)
@@ -52,6 +59,7 @@ static void on_node(struct doctor_process *p, int64_t gpu_id)
 		p->gpu_ids[p->node_count++] = (uint32_t)gpu_id;
 }
 
+/* Adds the processes in the daemon's reply. Clients in other pid namespaces are only counted. */
 static int add_registered(struct doctor_facts *facts, const json_t *status)
 {
 	bool otherwise = facts->daemon.here != DOCTOR_YES;
@@ -91,7 +99,8 @@ static int add_registered(struct doctor_facts *facts, const json_t *status)
 	return 0;
 }
 
-/* A queue of any process: it takes a slot of its node. */
+/* Counts a queue in the driver's list on its node, because every compute queue needs a slot there,
+ * and notes the node for process `p` (NULL: it is not examined). */
 static void add_queue(struct doctor_facts *facts, struct doctor_process *p, const char *process,
 		      const char *queue)
 {
@@ -108,7 +117,8 @@ static void add_queue(struct doctor_facts *facts, struct doctor_process *p, cons
 			facts->nodes[i].compute_queues++;
 }
 
-/* One folder of the driver's list. p NULL: whose it is is not our business. */
+/* Reads the directory of one process in the driver's list: its queues, and the nodes on which it
+ * has VRAM. p NULL: only the queues are counted. */
 static void read_folder(struct doctor_facts *facts, struct doctor_process *p, const char *process)
 {
 	const struct dirent *entry;
@@ -136,9 +146,11 @@ static void read_folder(struct doctor_facts *facts, struct doctor_process *p, co
 		closedir(dir);
 }
 
+/* Adds the processes in the driver's list, and counts the queues of all processes on each node. In
+ * a container the list has pids of another namespace, so only the queues are counted. */
 static int add_seen(struct doctor_facts *facts)
 {
-	/* The driver names them as the machine's first pid namespace does. */
+	/* The driver lists processes by their pids in the machine's first pid namespace. */
 	bool named = observe_names_match();
 	const struct dirent *entry;
 	DIR *dir = opendir(PROCESSES);
@@ -169,6 +181,7 @@ static int add_seen(struct doctor_facts *facts)
 	return rc;
 }
 
+/* Reads from the memory map whether the shim is loaded, and which HSA runtime. */
 static void read_maps(struct doctor_process *p)
 {
 	int shim = proc_maps_find(p->pid, "libkfdshim.so", NULL, 0);
@@ -179,7 +192,8 @@ static void read_maps(struct doctor_process *p)
 	proc_maps_find(p->pid, "libhsa-runtime64.so", p->rocr, sizeof(p->rocr));
 }
 
-/* What the dynamic linker goes by when it preloads. */
+/* Reads the facts of the program file that decide whether the dynamic linker preloads libraries:
+ * set-ID, file capabilities, ELF class, and whether it is linked dynamically (has PT_INTERP). */
 static void read_program(struct doctor_process *p)
 {
 	Elf64_Ehdr head;
@@ -215,13 +229,14 @@ static void read_program(struct doctor_process *p)
 	close(fd);
 }
 
+/* Reads which process traces this one, and that process's parent. */
 static void read_tracer(struct doctor_process *p)
 {
 	int64_t thread, tracer;
 
 	if (read_property(&thread, "TracerPid", "/proc/%d/status", p->pid))
 		return;
-	/* A thread's number: whose? */
+	/* TracerPid can be a thread: find the process to which it belongs. */
 	if (thread <= 0 || read_property(&tracer, "Tgid", "/proc/%lld/status", (long long)thread))
 		tracer = thread;
 	p->tracer = tracer;
@@ -232,6 +247,7 @@ static void read_tracer(struct doctor_process *p)
 		p->tracer_parent = -1;
 }
 
+/* Reads whether /dev/kfd is open. */
 static void read_descriptors(struct doctor_process *p)
 {
 	int has = kfd_device_opened_by(p->pid, FILES);
@@ -239,7 +255,8 @@ static void read_descriptors(struct doctor_process *p)
 	p->kfd_open = has == 1 ? DOCTOR_YES : has == 0 ? DOCTOR_NO : DOCTOR_UNKNOWN;
 }
 
-/* As the process sees it; not known where a link is on the way. */
+/* Returns whether a file exists in the root directory of the process. Unknown if the path contains
+ * a symbolic link, which proc_files_find() does not follow. */
 static enum doctor_known is_there(int pid, const char *path)
 {
 	struct proc_files files;
@@ -251,7 +268,8 @@ static enum doctor_known is_there(int pid, const char *path)
 	return rc == 0 ? DOCTOR_YES : rc == -ENOENT ? DOCTOR_NO : DOCTOR_UNKNOWN;
 }
 
-/* The first libkfdshim.so that it was started to preload, as it sees files. */
+/* Finds the first libkfdshim.so in the value of LD_PRELOAD, and whether that file exists for the
+ * process. */
 static void read_preload(struct doctor_process *p, const char *value)
 {
 	static const char name[] = "libkfdshim.so";
@@ -270,6 +288,7 @@ static void read_preload(struct doctor_process *p, const char *value)
 	}
 }
 
+/* Reads one entry of the environment. */
 static void read_variable(struct doctor_process *p, const char *entry)
 {
 	static const char name[] = "KFDSHIM_", preload[] = "LD_PRELOAD=";
@@ -293,6 +312,8 @@ static void read_variable(struct doctor_process *p, const char *entry)
 		read_bytes(&p->vram_limit, value);
 }
 
+/* Reads the variables with which the process was started. environment_read NO: this user is not
+ * allowed to read them. */
 static void read_environment(struct doctor_process *p)
 {
 	size_t bytes;
@@ -302,7 +323,7 @@ static void read_environment(struct doctor_process *p)
 	for (size_t at = 0; text && at < bytes; at += strlen(text + at) + 1)
 		read_variable(p, text + at);
 	free(text);
-	/* Without the shim nobody keeps to it. */
+	/* Without the shim the limit has no effect. */
 	if (p->shim == DOCTOR_NO || p->env_disabled)
 		p->vram_limit = -1;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Who we are, and what this kernel and container let anybody do. */
+/* Collects the rights of this user, and what the kernel and the container allow. */
 #include "scheduler/cli/doctor_facts.h"
 
 #include <errno.h>
@@ -16,7 +16,8 @@
 #include "common/proc_namespace.h"
 #include "scheduler/cli/doctor_read.h"
 
-/* A child tries, because a sandbox may answer by killing. */
+/* Tries PTRACE_TRACEME in a child, because a sandbox may kill the caller for it. Returns the errno;
+ * EPERM if the child was killed; -1 if it could not be tried. */
 static int try_ptrace(void)
 {
 	int status;
@@ -32,7 +33,7 @@ static int try_ptrace(void)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
 }
 
-/* The option of the last mount on /proc. */
+/* Reads the option hidepid of the last mount on /proc, which hides the earlier ones. */
 static void gather_hidepid(char *out, size_t size)
 {
 	FILE *file = fopen("/proc/self/mountinfo", "re");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a program that is started from here would find: the shim, the folder where
+/* Collects what a program that is started in this session finds: the shim, the directory in which
  * shims meet, limits, the HSA runtime, variables. */
 #include "scheduler/cli/doctor_facts.h"
 
@@ -24,12 +24,12 @@
 #include "scheduler/cli/doctor_read.h"
 
 #define ROCR "libhsa-runtime64.so.1"
-#define SAID 8192
-#define FOLDER_MOST 71 /* of XDG_RUNTIME_DIR (shim/config.h) */
+#define SAID 8192      /* bytes kept of a program's output */
+#define FOLDER_MOST 71 /* longest XDG_RUNTIME_DIR that the shim uses (shim/config.h) */
 
 extern char **environ;
 
-/* What a program said that has ended; cut. Closes the pipe's end. */
+/* Reads a program's output from a pipe until its end, cut to the buffer, and closes `fd`. */
 static void take(int fd, char said[SAID])
 {
 	size_t used = 0;
@@ -41,8 +41,8 @@ static void take(int fd, char said[SAID])
 	close(fd);
 }
 
-/* Our own environment without the linker's variables, and with these two. The
- * caller frees the array alone. */
+/* Returns the environment of this process without the variables of the dynamic linker, and with the
+ * two given ones. The caller frees the array, but not the strings. NULL: no memory. */
 static char **linker_environment(char *preload, char *trace)
 {
 	size_t n = 0, kept = 0;
@@ -62,9 +62,9 @@ static char **linker_environment(char *preload, char *trace)
 }
 
 /*
- * Lets the dynamic linker load ourselves with `library` preloaded, and say what it
- * loads: it ends then, and no instruction of the library runs (ld.so(8),
- * LD_TRACE_LOADED_OBJECTS). 0 or a negative errno.
+ * Starts kfdsched with `library` preloaded and LD_TRACE_LOADED_OBJECTS set: the dynamic linker then
+ * prints what it loads and exits, so that no code of the library runs (ld.so(8)). Returns 0, with
+ * its stdout in `loaded` and its stderr in `complaint`, or a negative errno.
  */
 static int ask_linker(const char *library, char loaded[SAID], char complaint[SAID])
 {
@@ -97,6 +97,7 @@ static int ask_linker(const char *library, char loaded[SAID], char complaint[SAI
 	free(environment);
 	close(out[1]);
 	close(err[1]);
+	/* One after the other, because the few lines on stderr fit into its pipe meanwhile. */
 	take(out[0], loaded);
 	take(err[0], complaint);
 	if (!rc)
@@ -105,7 +106,8 @@ static int ask_linker(const char *library, char loaded[SAID], char complaint[SAI
 	return -rc;
 }
 
-/* Can it be loaded, with all that it needs? */
+/* Checks whether the dynamic linker can load the library with all its dependencies. If not, writes
+ * the reason into `problem`. */
 static enum doctor_known loads(const char *library, char *problem, size_t size)
 {
 	char loaded[SAID], complaint[SAID], *at;
@@ -130,10 +132,12 @@ static enum doctor_known loads(const char *library, char *problem, size_t size)
 		snprintf(problem, size, "%.*s", (int)strcspn(complaint, "\n"), complaint);
 		return DOCTOR_NO;
 	}
-	/* A name that the linker leaves out, as for set-user-ID programs. */
+	/* Without a complaint, the linker still does not preload in some cases, for example for
+	 * set-user-ID programs. */
 	return strstr(loaded, library) ? DOCTOR_YES : DOCTOR_UNKNOWN;
 }
 
+/* Replaces the driver for the agent: every call fails. */
 static int no_ioctl(int fd, unsigned long request, void *arg)
 {
 	(void)fd;
@@ -143,8 +147,8 @@ static int no_ioctl(int fd, unsigned long request, void *arg)
 	return -1;
 }
 
-/* In a child: starts the agent as libkfdshim.so of our build does. It begins its
- * thread with the first queue, so nothing runs. */
+/* Starts the agent in the way in which the libkfdshim.so of this build does. Called in a child. The
+ * agent starts its thread with the first queue only, so nothing runs. */
 static bool starts(const char *agent)
 {
 	static uint64_t hot[KFDSHIM_HOT];
@@ -167,7 +171,7 @@ static bool starts(const char *agent)
 	return started && started->abi == KFDSHIM_AGENT_ABI;
 }
 
-/* Is it of our build, as far as its interface tells? */
+/* Checks in a child whether the agent accepts the ABI of this build. */
 static void try_agent(struct doctor_facts *facts)
 {
 	int status;
@@ -189,6 +193,7 @@ static void try_agent(struct doctor_facts *facts)
 		 "it is of another build (not ABI %u)", KFDSHIM_AGENT_ABI);
 }
 
+/* Finds the shim and its agent, and checks that both can be loaded. */
 static void gather_libraries(struct doctor_facts *facts)
 {
 	char folder[PATH_MAX];
@@ -213,7 +218,8 @@ static void gather_libraries(struct doctor_facts *facts)
 		try_agent(facts);
 }
 
-/* The runtime that the linker finds, or else ROCm's own folder. */
+/* Finds the HSA runtime that programs load: the one that the dynamic linker finds, or else the one
+ * in the directory of ROCm. */
 static void gather_rocr(struct doctor_facts *facts)
 {
 	char loaded[SAID], complaint[SAID], path[PATH_MAX];
@@ -229,7 +235,8 @@ static void gather_rocr(struct doctor_facts *facts)
 		facts->rocr[0] = '\0';
 }
 
-/* The folder that shim/peers_files.c takes, and whether it would. */
+/* Finds the directory in which shims find each other, by the rules of shim/peers_files.c, and
+ * checks whether a shim accepts it: owned by the user, with mode 0700. */
 static void gather_folder(struct doctor_facts *facts)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -259,6 +266,8 @@ static void gather_folder(struct doctor_facts *facts)
 	}
 }
 
+/* Tries to create what the shim needs for its connection to the daemon: the shared memory of a
+ * client and an eventfd. Reads the limit of open files. */
 static void gather_limits(struct doctor_facts *facts)
 {
 	struct rlimit files;
@@ -293,7 +302,7 @@ static bool wrong_level(const char *value)
 	return protocol_level(value, &level) != 0;
 }
 
-/* The shim keeps it in microseconds, in 32 bits. */
+/* The shim stores the value in microseconds, in 32 bits. */
 static bool wrong_slo(const char *value)
 {
 	uint64_t ns;
@@ -315,9 +324,11 @@ static bool wrong_bytes(const char *value)
 
 static bool wrong_socket(const char *value)
 {
-	return strlen(value) > 107; /* sun_path */
+	return strlen(value) > 107; /* bytes of sun_path, without the NUL */
 }
 
+/* Checks the values of the KFDSHIM_ variables in this session, by the rules of the shim. Only the
+ * first wrong one is kept. */
 static void gather_environment(struct doctor_facts *facts)
 {
 	static const struct {

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* The list of findings, and what is judged of kernel and driver. */
+/*
+ * The list of findings, and the checks of kernel and driver.
+ *
+ * A check adds its finding also if all is well, or if its facts are not known ("-"), so that
+ * `doctor -v` shows what was checked. A problem that follows from another one stays unknown, or
+ * names the other one, so that one cause gets one advice.
+ */
 #include "scheduler/cli/doctor_judge.h"
 
 #include <errno.h>
@@ -11,11 +17,11 @@
 #include "abi/rules.h"
 #include "common/shell_word.h"
 
-/* From here on the driver has DBG_TRAP across processes. */
+/* The first versions of KFD and Linux whose driver supports DBG_TRAP on other processes. */
 #define KFD_MINOR 13
 #define LINUX_MAJOR 6
 #define LINUX_MINOR 5
-#define SCHED_POLICY_NO_FIRMWARE 2
+#define SCHED_POLICY_NO_FIRMWARE 2 /* amdgpu.sched_policy: queues without firmware */
 
 const char *doctor_verdict_name(enum doctor_verdict verdict)
 {
@@ -68,7 +74,7 @@ bool doctor_usable(const struct doctor_findings *findings)
 	return true;
 }
 
-/* Whose rules the driver here follows, in words. */
+/* Describes the rules that the driver follows. */
 static const char *rules_text(enum kfdabi_kernel kernel)
 {
 	switch (kernel) {
@@ -81,6 +87,8 @@ static const char *rules_text(enum kfdabi_kernel kernel)
 	}
 }
 
+/* Returns true if that kernel release supports DBG_TRAP on other processes. *known: `release` has a
+ * known format. */
 static bool new_enough(const char *release, bool *known)
 {
 	unsigned major, minor;
@@ -89,6 +97,7 @@ static bool new_enough(const char *release, bool *known)
 	return *known && (major > LINUX_MAJOR || (major == LINUX_MAJOR && minor >= LINUX_MINOR));
 }
 
+/* Checks that the kernel can suspend queues, and reports which rules its driver follows. */
 static void judge_kernel(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	bool known, enough = new_enough(facts->release, &known);
@@ -106,7 +115,8 @@ static void judge_kernel(const struct doctor_facts *facts, struct doctor_finding
 		doctor_find(out, "kernel", 0, 0, DOCTOR_CANNOT_KNOW, "-");
 		return;
 	}
-	/* What can be asked says more: AMD's own driver brings the interface to older kernels. */
+	/* The version of KFD counts more than the kernel's: AMD's own driver brings the interface
+	 * to older kernels. */
 	if (enough || facts->kfd_minor >= 0) {
 		doctor_find(out, "kernel", 0, 0, DOCTOR_OK, "Linux %s; %s", facts->release,
 			    rules_text(kfdabi_kernel_of_release(facts->release)));
@@ -118,6 +128,7 @@ static void judge_kernel(const struct doctor_facts *facts, struct doctor_finding
 		      LINUX_MAJOR, LINUX_MINOR);
 }
 
+/* Checks that the driver is loaded, and whether it is the kernel's own. */
 static void judge_driver(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	const char *version = facts->driver_version[0] ? facts->driver_version : "no version";
@@ -131,7 +142,8 @@ static void judge_driver(const struct doctor_facts *facts, struct doctor_finding
 		doctor_advise(out, "load it with 'modprobe amdgpu', on a machine with an AMD GPU; "
 				   "without one try 'kfdsim -- kfdsched doctor'");
 	} else if (facts->out_of_tree == DOCTOR_YES) {
-		/* Its numbers say little of its behaviour, so the daemon probes that. */
+		/* The version of such a driver does not determine its behaviour, so the daemon
+		 * probes that. */
 		doctor_find(out, "driver", 0, 0, DOCTOR_WARNING,
 			    "amdgpu out of tree (%s), whose rules may differ from the kernel's",
 			    version);
@@ -144,6 +156,7 @@ static void judge_driver(const struct doctor_facts *facts, struct doctor_finding
 	}
 }
 
+/* Checks that /dev/kfd can be opened; the advice depends on the reason. */
 static void judge_device(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	char group[96], user[96];
@@ -171,7 +184,7 @@ static void judge_device(const struct doctor_facts *facts, struct doctor_finding
 		if (facts->kfd_error == EPERM || facts->uid == 0)
 			doctor_advise(out, "a container's device rules forbid it: give it the "
 					   "device (docker run --device /dev/kfd)");
-		else if (facts->kfd_group == 0) /* nobody is to be put into root's group */
+		else if (facts->kfd_group == 0) /* users must not be added to root's group */
 			doctor_advise(out,
 				      "give /dev/kfd to the group render by a udev rule, as "
 				      "ROCm's packages do, and add %s to that group",
@@ -192,6 +205,7 @@ static void judge_device(const struct doctor_facts *facts, struct doctor_finding
 	}
 }
 
+/* Checks the version of the KFD interface. */
 static void judge_version(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	if (facts->kfd_major < 0) {
@@ -209,7 +223,8 @@ static void judge_version(const struct doctor_facts *facts, struct doctor_findin
 			      KFD_MINOR, LINUX_MAJOR, LINUX_MINOR);
 }
 
-/* The module's parameter, and what the driver says of each GPU (common/cwsr.h). */
+/* Checks that running waves can be saved: the module's parameter, and the size of the save area
+ * that the driver reports for each GPU (common/cwsr.h). */
 static void judge_cwsr(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	bool missing = false;
@@ -236,7 +251,7 @@ static void judge_cwsr(const struct doctor_facts *facts, struct doctor_findings 
 		doctor_find(out, "cwsr", 0, 0, DOCTOR_OK, "running waves can be saved");
 }
 
-/* The module's parameters, which hold for all GPUs. */
+/* Checks the module's parameters, which apply to all GPUs. */
 static void judge_parameters(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	static const char *const policies[] = {"firmware", "firmware, never oversubscribed"};
@@ -267,7 +282,7 @@ const char *doctor_rocr_name(char text[64], const char *file)
 
 	name = name ? name + 1 : file;
 	if (sscanf(name, "libhsa-runtime64.so.1.%u.%u", &minor, &build) == 2) {
-		/* AMD's packages put the release in the last place. */
+		/* Packages of AMD have the release in the last number: 60102 is 6.1.2. */
 		if (build >= 10000) {
 			snprintf(text, 64, "%u.%u.%u", build / 10000, build / 100 % 100,
 				 build % 100);
@@ -315,7 +330,7 @@ void doctor_judge(const struct doctor_facts *facts, struct doctor_findings *out)
 		doctor_judge_processes(facts, out);
 		return;
 	}
-	/* Of the rest, what may stand in its way. */
+	/* Of the findings about the machine, keep those that may be obstacles. */
 	for (size_t i = kept; i < out->count; i++)
 		if (out->list[i].verdict == DOCTOR_WARNING ||
 		    out->list[i].verdict == DOCTOR_MISSING)

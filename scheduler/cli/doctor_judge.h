@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What follows from the facts: one finding for each thing that was looked at,
- * with one advice where something is amiss. Pure: no I/O, no clock.
+ * Evaluates the facts of doctor_facts.h: makes one finding for each check, with one advice if
+ * something is wrong. Pure: no I/O, no clock.
  *
- * Threads: none. Ownership: doctor_findings_free().
+ * Threads: none. Ownership: doctor_findings_free() ends a list.
  */
 #ifndef KFDSHIM_CLI_DOCTOR_JUDGE_H
 #define KFDSHIM_CLI_DOCTOR_JUDGE_H
@@ -14,59 +14,69 @@
 
 #include "scheduler/cli/doctor_facts.h"
 
-/* MISSING prevents preemption; WARNING makes it worse, or may prevent it for some. */
+/* MISSING prevents preemption. WARNING makes it worse, or may prevent it for some processes. */
 enum doctor_verdict { DOCTOR_OK, DOCTOR_WARNING, DOCTOR_MISSING, DOCTOR_CANNOT_KNOW };
 
 struct doctor_finding {
-	const char *check; /* a stable name (docs/formats.md) */
+	const char *check; /* stable name (docs/formats.md) */
 	uint32_t gpu_id;   /* 0: not about one GPU */
 	int pid;	   /* 0: not about one process */
 	enum doctor_verdict verdict;
 	char found[320];
 	char advice[320]; /* "": nothing to do */
-	/* Of check "level" alone: the level that it has, "none", or "-" (not known); and where
-	 * in `found` the reason begins, or its end where there is none. */
+	/* Only of check "level", otherwise NULL: the present level, "none", or "-" (not known). */
 	const char *level;
+	/* Only of check "level": offset in `found` at which the reason begins; the length of
+	 * `found` if there is no reason. */
 	size_t why;
 };
 
 struct doctor_findings {
 	struct doctor_finding *list;
 	size_t count;
-	bool failed; /* no memory: some are lost */
+	bool failed; /* out of memory: some findings are lost */
 };
 
-/* "ok", "warning", "missing", "unknown". */
+/* Returns "ok", "warning", "missing" or "unknown". */
 const char *doctor_verdict_name(enum doctor_verdict verdict);
 
-/* With facts->asked_pid: what concerns that process, and what of the rest is not ok. */
+/* Fills *out with all findings. With facts->asked_pid set: the findings about that process, and
+ * those of the others that are WARNING or MISSING. Sets out->failed if there is no memory. */
 void doctor_judge(const struct doctor_facts *facts, struct doctor_findings *out);
 void doctor_findings_free(struct doctor_findings *findings);
-/* Can processes be preempted here? No finding is MISSING. */
+/* Returns true if processes can be preempted on this machine: no finding is MISSING. */
 bool doctor_usable(const struct doctor_findings *findings);
 
-/* "gfx90a"; "" for a version that is not known. */
+/* Writes the name of a GPU version, "gfx90a", into `text` and returns it; "" for a version that
+ * is not known. */
 const char *doctor_gfx_name(char text[16], int64_t gfx_target_version);
-/* "6.1.2", or what the file's name tells: of .../libhsa-runtime64.so.1.13.0. */
+/* Writes the release of the HSA runtime in `file` into `text` and returns it: "6.1.2", derived
+ * from the file's name (.../libhsa-runtime64.so.1.13.0); the name itself if it is not known. */
 const char *doctor_rocr_name(char text[64], const char *file);
 
-/* Of a release that never enables debugging by itself: before ROCm 6, as far as known. */
+/* Returns true if `file` is an HSA runtime of a release that never enables debugging by itself:
+ * those before ROCm 6, as far as known. */
 bool doctor_rocr_never_enables(const char *file);
 
-/* Somebody else's debugger traces it: not the daemon. */
+/* Returns true if a debugger other than the daemon traces the process. */
 bool doctor_is_traced(const struct doctor_facts *facts, const struct doctor_process *process);
 
-/* For the parts of doctor_judge(), each in a file of its own. */
+/* ---- for the parts of doctor_judge(), each in a file of its own ---- */
+
+/* Adds a finding; `found` is a printf format. Without memory sets out->failed. */
 void doctor_find(struct doctor_findings *out, const char *check, uint32_t gpu_id, int pid,
 		 enum doctor_verdict verdict, const char *found, ...)
 	__attribute__((format(printf, 6, 7)));
-/* The advice of the finding that was added last. */
+/* Sets the advice of the finding that was added last. */
 void doctor_advise(struct doctor_findings *out, const char *advice, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Checks each GPU. */
 void doctor_judge_nodes(const struct doctor_facts *facts, struct doctor_findings *out);
+/* Checks the rights to trace, namespaces, the daemon, and what the shim needs. */
 void doctor_judge_rights(const struct doctor_facts *facts, struct doctor_findings *out);
-/* What concerns programs that are started from here. */
+/* Checks the HSA runtime and the variables of programs that are started in this session. */
 void doctor_judge_environment(const struct doctor_facts *facts, struct doctor_findings *out);
+/* Checks each process, or only facts->asked_pid if it is set. */
 void doctor_judge_processes(const struct doctor_facts *facts, struct doctor_findings *out);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Each GPU: what it is, who may open it, how it is debugged, what is on it. */
+/* The checks of each GPU: model, access rights, debug support, queues, memory, policy. */
 #include "scheduler/cli/doctor_judge.h"
 
 #include <errno.h>
@@ -24,6 +24,7 @@ const char *doctor_gfx_name(char text[16], int64_t version)
 	return text;
 }
 
+/* Returns the name of the GPU's generation. */
 static const char *generation(int64_t version)
 {
 	static const struct {
@@ -41,6 +42,7 @@ static const char *generation(int64_t version)
 	return "?";
 }
 
+/* Checks that the driver can suspend queues on this model, which it can from GFX9 on. */
 static void judge_gpu(const struct doctor_node *node, struct doctor_findings *out)
 {
 	char name[16];
@@ -62,6 +64,7 @@ static void judge_gpu(const struct doctor_node *node, struct doctor_findings *ou
 				   "this GPU");
 }
 
+/* Checks that the render node can be opened. */
 static void judge_render(const struct doctor_facts *facts, const struct doctor_node *node,
 			 struct doctor_findings *out)
 {
@@ -90,11 +93,14 @@ static void judge_render(const struct doctor_facts *facts, const struct doctor_n
 				   "/dev/dri)");
 }
 
+/* Checks how many debug sessions the GPU supports at a time; each process that is suspended needs
+ * one. */
 static void judge_debugging(const struct doctor_node *node, struct doctor_findings *out)
 {
 	int64_t capability = node->capability;
 
-	if (capability < 0 || node->gfx_target_version < GFX9) { /* of older ones all is said */
+	if (capability < 0 ||
+	    node->gfx_target_version < GFX9) { /* see judge_gpu() for the latter */
 		doctor_find(out, "debugging", node->gpu_id, 0, DOCTOR_CANNOT_KNOW, "-");
 	} else if (!(capability & KFDABI_CAP_DEBUG)) {
 		doctor_find(out, "debugging", node->gpu_id, 0, DOCTOR_MISSING,
@@ -116,19 +122,20 @@ static void judge_debugging(const struct doctor_node *node, struct doctor_findin
 	}
 }
 
+/* Reports the partition modes. */
 static void judge_partition(const struct doctor_node *node, struct doctor_findings *out)
 {
 	if (node->partition[0])
 		doctor_find(out, "partition", node->gpu_id, 0, DOCTOR_OK, "%s%s%s", node->partition,
 			    node->memory_partition[0] ? ", " : "", node->memory_partition);
-	else if (node->xccs == 1) /* the driver has modes for several (amdgpu_gfx.c) */
+	else if (node->xccs == 1) /* only several XCCs have modes (amdgpu_gfx.c) */
 		doctor_find(out, "partition", node->gpu_id, 0, DOCTOR_OK, "no modes: one XCC");
 	else
 		doctor_find(out, "partition", node->gpu_id, 0, DOCTOR_CANNOT_KNOW, "-");
 }
 
-/* More active queues than slots, and the firmware takes turns: each change of a
- * queue then costs everybody more. */
+/* Checks that the compute queues fit into the hardware slots. If they do not, the firmware switches
+ * between queues, and each change of a queue costs all processes more. */
 static void judge_queues(const struct doctor_node *node, struct doctor_findings *out)
 {
 	if (node->queue_slots <= 0 || node->compute_queues < 0) {
@@ -145,7 +152,8 @@ static void judge_queues(const struct doctor_node *node, struct doctor_findings 
 				   "or give each fewer (GPU_MAX_HW_QUEUES)");
 }
 
-/* What the limits of its processes add up to: suspension frees no memory. */
+/* Checks that the VRAM limits of the processes on the node fit into its memory together, because a
+ * suspended process keeps its memory. */
 static void judge_vram(const struct doctor_facts *facts, const struct doctor_node *node,
 		       struct doctor_findings *out)
 {
@@ -187,6 +195,7 @@ static void judge_vram(const struct doctor_facts *facts, const struct doctor_nod
 				   "together: a suspended process keeps its memory");
 }
 
+/* Checks that the daemon's policy for the node holds processes at all. */
 static void judge_policy(const struct doctor_node *node, struct doctor_findings *out)
 {
 	bool holds = strcmp(node->policy, "observe") != 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Each process: how it can be preempted, and why not better. */
+/* The check of each process: at which level it can be preempted, and why at no better one. */
 #include "scheduler/cli/doctor_judge.h"
 
 #include <stdio.h>
@@ -8,8 +8,9 @@
 #include "channel/protocol.h"
 #include "common/shell_word.h"
 
-/* What helps against the daemon's reasons (scheduler/kfd, scheduler/daemon), by a
- * part of its sentence; what else is known of a process comes first. */
+/* Returns the advice for the reason that the daemon has given for a level (scheduler/kfd,
+ * scheduler/daemon), recognized by a part of the text. The callers first use more precise facts
+ * about the process. */
 static const char *advice_for_reason(const char *reason)
 {
 	static const struct {
@@ -51,7 +52,8 @@ static const char *advice_for_reason(const char *reason)
 	       "without tracing";
 }
 
-/* It may be at a better level in a moment, when it has come so far. */
+/* Returns true if the reason is temporary: the process will reach a better level once it has
+ * progressed. */
 static bool is_on_its_way(const char *reason)
 {
 	static const char *const parts[] = {"has not enabled its runtime yet",
@@ -64,7 +66,8 @@ static bool is_on_its_way(const char *reason)
 	return false;
 }
 
-/* Its executor processes are children of its first one. */
+/* Returns true if the process belongs to the daemon: it is the daemon's first process or a child of
+ * that, as the executors are. */
 static bool is_daemon(const struct doctor_facts *facts, int64_t pid, int64_t parent)
 {
 	return facts->daemon.error == 0 &&
@@ -76,12 +79,14 @@ bool doctor_is_traced(const struct doctor_facts *facts, const struct doctor_proc
 	return p->tracer > 0 && !is_daemon(facts, p->tracer, p->tracer_parent);
 }
 
+/* Advises to end the process that traces this one. */
 static void advise_tracer(const struct doctor_process *p, struct doctor_findings *out)
 {
 	doctor_advise(out, "end %s (process %lld): one tracer at a time",
 		      p->tracer_name[0] ? p->tracer_name : "what traces it", (long long)p->tracer);
 }
 
+/* Adds the finding "level", and notes at which offset the reason begins. */
 static void find_level(struct doctor_findings *out, const struct doctor_process *p,
 		       enum doctor_verdict verdict, const char *level, const char *why)
 {
@@ -97,7 +102,7 @@ static void find_level(struct doctor_findings *out, const struct doctor_process 
 	line->why = strlen(name) + strlen(": ") + strlen(level) + (why[0] ? strlen("; ") : 0);
 }
 
-/* One that the daemon knows, at level observe. */
+/* Checks a process that the daemon knows at level observe, at which it is not held. */
 static void judge_observed(const struct doctor_facts *facts, const struct doctor_process *p,
 			   struct doctor_findings *out)
 {
@@ -126,6 +131,7 @@ static void judge_observed(const struct doctor_facts *facts, const struct doctor
 	}
 }
 
+/* Checks a process that the daemon knows. */
 static void judge_registered(const struct doctor_facts *facts, const struct doctor_process *p,
 			     struct doctor_findings *out)
 {
@@ -148,7 +154,8 @@ static void judge_registered(const struct doctor_facts *facts, const struct doct
 	}
 }
 
-/* Why the dynamic linker preloads nothing into it; NULL: not known. */
+/* Returns the reason why the dynamic linker cannot preload the shim into the process. NULL: there
+ * is none, as far as known. */
 static const char *no_preload(const struct doctor_process *p)
 {
 	if (p->set_id == DOCTOR_YES)
@@ -161,7 +168,7 @@ static const char *no_preload(const struct doctor_process *p)
 	return NULL;
 }
 
-/* It can be preloaded, and was not: by whose fault? */
+/* Returns the reason why the shim was not preloaded into a process that allows it. */
 static const char *not_preloaded(const struct doctor_process *p, char text[256])
 {
 	if (p->environment_read != DOCTOR_YES)
@@ -175,13 +182,14 @@ static const char *not_preloaded(const struct doctor_process *p, char text[256])
 	return text;
 }
 
-/* One that runs without the shim, so that the daemon has not heard of it. */
+/* Checks a process without the shim that the daemon does not know. */
 static void judge_bare(const struct doctor_facts *facts, const struct doctor_process *p,
 		       struct doctor_findings *out)
 {
 	const char *why = no_preload(p);
 	char text[256];
 
+	/* A process without the shim can still be held by the daemon, once it is tagged. */
 	find_level(out, p, DOCTOR_WARNING, "none", why ? why : not_preloaded(p, text));
 	if (p->other_class == DOCTOR_YES)
 		doctor_advise(out, "use a 64-bit program");
@@ -190,14 +198,14 @@ static void judge_bare(const struct doctor_facts *facts, const struct doctor_pro
 	else if (facts->daemon.error)
 		doctor_advise(out, "start kfdschedd, and tag it: 'kfdsched set %d PRIORITY'",
 			      p->pid);
-	else /* what the shim sees of it, the daemon does not */
+	else /* without the shim, the daemon does not know when the process has work */
 		doctor_advise(out,
 			      "tag it: 'kfdsched set %d PRIORITY'; it is then held whether "
 			      "it has work or not",
 			      p->pid);
 }
 
-/* It asks another socket than the one that answers here. */
+/* Advises a process that uses another socket than the daemon here. */
 static void advise_socket(const struct doctor_facts *facts, const struct doctor_process *p,
 			  struct doctor_findings *out)
 {
@@ -213,7 +221,7 @@ static void advise_socket(const struct doctor_facts *facts, const struct doctor_
 			      p->env_socket);
 }
 
-/* With the shim, and no daemon knows it. */
+/* Checks a process with the shim that the daemon does not know, or for which there is no daemon. */
 static void judge_peer(const struct doctor_facts *facts, const struct doctor_process *p,
 		       struct doctor_findings *out)
 {
@@ -241,11 +249,12 @@ static void judge_peer(const struct doctor_facts *facts, const struct doctor_pro
 		   !strcmp(p->env_level, "observe")) {
 		find_level(out, p, DOCTOR_OK, p->env_level, "as KFDSHIM_LEVEL asks for");
 	} else {
-		/* The daemon's line has the advice. */
+		/* The finding "daemon" has the advice. */
 		find_level(out, p, DOCTOR_OK, "self", "there is no daemon");
 	}
 }
 
+/* Checks the level of a process by what is known of it: the daemon, or else the shim. */
 static void judge_level(const struct doctor_facts *facts, const struct doctor_process *p,
 			struct doctor_findings *out)
 {
@@ -261,7 +270,7 @@ static void judge_level(const struct doctor_facts *facts, const struct doctor_pr
 	}
 }
 
-/* What stands behind the level of the one that was asked for. */
+/* Adds the facts behind the level, for the process that the user named. */
 static void judge_details(const struct doctor_facts *facts, const struct doctor_process *p,
 			  struct doctor_findings *out)
 {
@@ -288,7 +297,8 @@ static void judge_details(const struct doctor_facts *facts, const struct doctor_
 	else
 		doctor_find(out, "tracer", 0, p->pid, DOCTOR_OK, "%s %lld traces it",
 			    p->tracer_name[0] ? p->tracer_name : "process", (long long)p->tracer);
-	/* The level's advice tells what to do, where the tracer stands in its way. */
+	/* At level observe, the finding about the level already names the tracer and has the
+	 * advice. */
 	if (doctor_is_traced(facts, p) && p->registered == DOCTOR_YES &&
 	    strcmp(p->level, "observe")) {
 		out->list[out->count - 1].verdict = DOCTOR_WARNING;

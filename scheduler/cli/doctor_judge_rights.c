@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Who may act here (ptrace, namespaces), the daemon, and what the shim needs. */
+/* The checks of rights (ptrace, namespaces), of the daemon, and of what the shim needs. */
 #include "scheduler/cli/doctor_judge.h"
 
 #include <errno.h>
@@ -10,12 +10,13 @@
 #include "common/shell_word.h"
 #include "scheduler/cli/table.h"
 
+/* Values of ptrace_scope: tracing needs CAP_SYS_PTRACE; no process is allowed to trace. */
 #define YAMA_ADMIN_ONLY 2
 #define YAMA_NOBODY 3
-/* What the daemon's worker has open for one client: lane, socket, wakes, pidfd, and
- * its executor's. */
+/* Files that the daemon's worker has open for one client: shared memory, socket, eventfds, pidfd,
+ * and those of its executor. */
 #define FILES_A_CLIENT 8
-#define FILES_OF_A_SHIM 64 /* the shim's dozen, beside the program's */
+#define FILES_OF_A_SHIM 64 /* a dozen for the shim, the rest for the program */
 #define SLOW_ANSWER_US 500000
 
 static bool daemon_answers(const struct doctor_facts *facts)
@@ -23,6 +24,8 @@ static bool daemon_answers(const struct doctor_facts *facts)
 	return facts->daemon.error == 0;
 }
 
+/* Checks that Yama lets the daemon trace. ptrace_scope 2 only matters if the daemon has no
+ * CAP_SYS_PTRACE. */
 static void judge_yama(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	if (facts->yama < 0) {
@@ -45,9 +48,10 @@ static void judge_yama(const struct doctor_facts *facts, struct doctor_findings 
 				   "kernel.yama.ptrace_scope to 1");
 }
 
+/* Checks that ptrace() works here. A refusal by Yama is left to the check "yama". */
 static void judge_ptrace(const struct doctor_facts *facts, struct doctor_findings *out)
 {
-	/* A daemon outside a container traces from there. */
+	/* A daemon outside this container traces from there, so rights in here do not matter. */
 	bool elsewhere = daemon_answers(facts) && facts->daemon.here == DOCTOR_NO;
 
 	if (facts->ptrace_error < 0) {
@@ -68,13 +72,15 @@ static void judge_ptrace(const struct doctor_facts *facts, struct doctor_finding
 	}
 }
 
+/* Checks that the daemon has CAP_SYS_PTRACE; without a daemon, that a daemon which this user
+ * starts would have it. */
 static void judge_sys_ptrace(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	if (!daemon_answers(facts)) {
 		if (facts->sys_ptrace == DOCTOR_YES)
 			doctor_find(out, "sys_ptrace", 0, 0, DOCTOR_OK,
 				    "a kfdschedd that %s starts has CAP_SYS_PTRACE", facts->user);
-		else /* who will start it is not known */
+		else /* the user that will start it is not known */
 			doctor_find(out, "sys_ptrace", 0, 0, DOCTOR_CANNOT_KNOW, "-");
 	} else if (facts->daemon.sys_ptrace == DOCTOR_UNKNOWN) {
 		doctor_find(out, "sys_ptrace", 0, 0, DOCTOR_CANNOT_KNOW, "-");
@@ -88,6 +94,7 @@ static void judge_sys_ptrace(const struct doctor_facts *facts, struct doctor_fin
 	}
 }
 
+/* Checks that this is the machine's first pid namespace, and that /proc shows all processes. */
 static void judge_namespaces(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	if (facts->initial_pid_namespace == DOCTOR_UNKNOWN) {
@@ -115,6 +122,7 @@ static void judge_namespaces(const struct doctor_facts *facts, struct doctor_fin
 	}
 }
 
+/* Reports why no daemon replied. The advice depends on the error. */
 static void judge_no_daemon(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	const struct doctor_daemon *daemon = &facts->daemon;
@@ -169,12 +177,13 @@ static void judge_no_daemon(const struct doctor_facts *facts, struct doctor_find
 	}
 }
 
+/* Checks that the daemon has room for 16 more clients, and has refused none. */
 static void judge_connections(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	const struct doctor_daemon *daemon = &facts->daemon;
 	long long registered = daemon->elsewhere;
 	char elsewhere[64] = "";
-	/* It says so itself, or else its limit of open files does. */
+	/* From the daemon's reply; an older daemon without it is limited by its open files. */
 	long long room = daemon->room >= 0 ? (long long)daemon->room
 					   : (long long)daemon->open_files / FILES_A_CLIENT;
 
@@ -197,6 +206,7 @@ static void judge_connections(const struct doctor_facts *facts, struct doctor_fi
 				   "LimitNOFILE=65536, or 'ulimit -n 65536'");
 }
 
+/* Checks that the worker replies in time and was never restarted. */
 static void judge_worker(const struct doctor_daemon *daemon, struct doctor_findings *out)
 {
 	bool slow = daemon->answer_us > SLOW_ANSWER_US;
@@ -215,7 +225,8 @@ static void judge_worker(const struct doctor_daemon *daemon, struct doctor_findi
 		doctor_advise(out, "kfdschedd's log says why; what they had suspended was resumed");
 }
 
-/* What it can do, as it turned out. */
+/* Checks what the daemon has counted so far: failed suspends, and system calls that its own seccomp
+ * filter refused. */
 static void judge_doings(const struct doctor_daemon *daemon, struct doctor_findings *out)
 {
 	if (daemon->failures < 0 || daemon->suspends < 0) {
@@ -240,6 +251,7 @@ static void judge_doings(const struct doctor_daemon *daemon, struct doctor_findi
 	}
 }
 
+/* Checks the daemon: that it replies, its worker, its errors, and its room for clients. */
 static void judge_daemon(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	const struct doctor_daemon *daemon = &facts->daemon;
@@ -258,6 +270,7 @@ static void judge_daemon(const struct doctor_facts *facts, struct doctor_finding
 	judge_connections(facts, out);
 }
 
+/* Checks that both libraries of the shim are there and can be loaded. */
 static void judge_library(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	if (!facts->shim[0]) {
@@ -292,6 +305,8 @@ static void judge_library(const struct doctor_facts *facts, struct doctor_findin
 	}
 }
 
+/* Checks what the shim needs in this session: the directory in which shims meet, memfd, eventfd,
+ * and open files. */
 static void judge_session(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	char folder[120];
@@ -299,7 +314,8 @@ static void judge_session(const struct doctor_facts *facts, struct doctor_findin
 	if (!facts->runtime_problem[0]) {
 		doctor_find(out, "runtime_folder", 0, 0, DOCTOR_OK, "%s", facts->runtime_folder);
 	} else {
-		/* It is for those that have no daemon, or lose theirs. */
+		/* The directory is needed without a daemon, or when it is gone; so beside a daemon
+		 * this is only a warning. */
 		doctor_find(out, "runtime_folder", 0, 0,
 			    daemon_answers(facts) ? DOCTOR_WARNING : DOCTOR_MISSING, "%s %s",
 			    facts->runtime_folder, facts->runtime_problem);

@@ -13,8 +13,9 @@
 
 #include "common/parse.h"
 
-#define MOST_BYTES (1u << 20)
+#define MOST_BYTES (1u << 20) /* most bytes that read_whole() returns */
 
+/* Opens the file whose path the format and its arguments give. NULL with errno. */
 static FILE *open_it(const char *format, va_list ap)
 {
 	char path[PATH_MAX];
@@ -26,6 +27,7 @@ static FILE *open_it(const char *format, va_list ap)
 	return fopen(path, "re");
 }
 
+/* Reads the first line and closes the file. `file` NULL: fails with errno of the opening. */
 static int first_line(char *text, size_t size, FILE *file)
 {
 	char line[512];
@@ -34,7 +36,7 @@ static int first_line(char *text, size_t size, FILE *file)
 		return -errno;
 	errno = 0;
 	bool got = fgets(line, sizeof(line), file);
-	int error = errno; /* the driver refuses at the reading, not at the opening */
+	int error = errno; /* the driver refuses read(), not open() */
 
 	fclose(file);
 	if (!got)
@@ -54,6 +56,7 @@ int read_text(char *text, size_t size, const char *path, ...)
 	return rc;
 }
 
+/* Parses a decimal number, or Y and N. */
 static int parse(int64_t *out, const char *text)
 {
 	char *end;
@@ -82,7 +85,8 @@ int read_number(int64_t *out, const char *path, ...)
 	return rc ? rc : parse(out, text);
 }
 
-/* The text behind the key; `line` is where it lies. */
+/* Finds the line that begins with `key` and points *value to the text behind it, in `line`. Closes
+ * the file. */
 static int find(char line[256], const char **value, const char *key, FILE *file)
 {
 	size_t length = strlen(key);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Small files of /proc and /sys, for kfdsched doctor, and what stands in the daemon's
- * answer. The last arguments of those that read a file are the path, as for printf; 0 or a
- * negative errno, and then the value stays as it was. Threads: none.
+ * Reads small files of /proc and /sys, and values of the daemon's reply, for kfdsched doctor.
+ *
+ * Functions that read a file take its path as a printf format with arguments. They return 0 or a
+ * negative errno, unless stated otherwise; after an error the value is unchanged. Threads: none.
  */
 #ifndef KFDSHIM_CLI_DOCTOR_READ_H
 #define KFDSHIM_CLI_DOCTOR_READ_H
@@ -11,23 +12,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The first line, without its end; cut to `size`. */
+/* Reads the first line, without its newline, cut to `size`. -ENODATA: the file is empty. */
 int read_text(char *text, size_t size, const char *path, ...) __attribute__((format(printf, 3, 4)));
-/* A decimal number, or "Y" and "N" of a module's parameter. -EINVAL: it is neither. */
+/* Reads a decimal number, or "Y" and "N" of a module parameter as 1 and 0. -EINVAL: neither. */
 int read_number(int64_t *out, const char *path, ...) __attribute__((format(printf, 2, 3)));
-/* What stands behind `key` at the begin of a line, with blanks, tabs or a colon between.
- * -ENODATA: no such line. */
+/* Reads the number of the line that begins with `key`, followed by blanks, tabs or a colon.
+ * -ENODATA: there is no such line. */
 int read_property(int64_t *out, const char *key, const char *path, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The same with a number in hexadecimal, as /proc has capabilities. */
+/* Reads such a line with a hexadecimal number, the format of capabilities in /proc. */
 int read_mask(uint64_t *out, const char *key, const char *path, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The whole file with a NUL behind it, at most 1 MiB; the caller frees. NULL with errno. */
+/* Returns the file's first 1 MiB at most, with a NUL behind it, freed by the caller; *bytes
+ * excludes the NUL. NULL with errno. */
 char *read_whole(size_t *bytes, const char *path, ...) __attribute__((format(printf, 2, 3)));
-/* Of a JSON object: a text, cut to `size`, empty where there is none; an integer, or -1. */
+/* Copies a string of a JSON object, cut to `size`; "" if the key is missing or no string. */
 void read_word(char *text, size_t size, const json_t *object, const char *key);
+/* Returns an integer of a JSON object; -1 if the key is missing or no integer. */
 int64_t read_integer(const json_t *object, const char *key);
-/* A value of KFDSHIM_VRAM_LIMIT. -EINVAL: the shim ignores it. */
+/* Parses a value of KFDSHIM_VRAM_LIMIT. -EINVAL: the shim ignores the value. */
 int read_bytes(int64_t *out, const char *text);
 
 #endif

@@ -7,6 +7,7 @@
 #include "channel/lane.h"
 #include "scheduler/cli/field.h"
 
+/* Prints the identity of the process, its level and its debug sessions. */
 static void print_process(const json_t *process, const json_t *lane)
 {
 	char pid[FIELD_BYTES], priority[FIELD_BYTES], suspends[FIELD_BYTES], failures[FIELD_BYTES];
@@ -26,6 +27,9 @@ static void print_process(const json_t *process, const json_t *lane)
 	       field_yes(lane, "by_updates"), field_yes(lane, "suspended"));
 }
 
+/* Prints the last command to hold or release the process that the daemon has put into the shared
+ * memory of the client, and the announced calls that a suspension would block (destroying a queue,
+ * disabling the runtime). */
 static void print_order(const json_t *lane)
 {
 	const json_t *order = json_object_get(lane, "order");
@@ -44,6 +48,7 @@ static void print_order(const json_t *lane)
 	       field_integer(left, lane, "left"));
 }
 
+/* Adds the row of a node: the client's activity there, and the time since it last changed. */
 static void node_row(struct table *table, const json_t *node)
 {
 	char text[FIELD_BYTES], quantity[QUANTITY_BYTES];
@@ -65,6 +70,7 @@ static int print_nodes(const json_t *nodes)
 			   node_row);
 }
 
+/* Adds the row of a queue as the shim has published it. */
 static void queue_row(struct table *table, const json_t *queue)
 {
 	static const char *const numbers[] = {"priority", "percent", "cu_bits"};
@@ -99,7 +105,8 @@ static int print_queues(const json_t *queues)
 			   queues, queue_row);
 }
 
-/* What the number says, by kind. */
+/* Adds the value of an event in a form that depends on the kind of the event. A value of "updated"
+ * has the queue priority in its low 32 bits and the queue percentage above. */
 static void value_cell(struct table *table, const json_t *event)
 {
 	const char *kind = field_text(event, "kind");
@@ -118,6 +125,7 @@ static void value_cell(struct table *table, const json_t *event)
 		table_cell(table, "%lld", (long long)value);
 }
 
+/* Adds the row of an event that the shim has logged in its shared memory. */
 static void event_row(struct table *table, const json_t *event)
 {
 	char text[FIELD_BYTES], quantity[QUANTITY_BYTES];
@@ -137,7 +145,7 @@ static int print_events(const json_t *events)
 	return field_table("EVENT|BEFORE|<WHAT|CONTEXT|QUEUE|NODE|<VALUE", events, event_row);
 }
 
-/* A table under an empty line, or what is said in its place. */
+/* Prints an empty line, then the list with print(), or the text `none` if the list is empty. */
 static int part(const json_t *list, const char *none, int (*print)(const json_t *list))
 {
 	putchar('\n');

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kfdsched status PID --dump: all that the daemon knows of one process, as text. */
+/*
+ * kfdsched status PID --dump: prints everything that the daemon knows of one process, as text.
+ * Threads: none.
+ */
 #ifndef KFDSHIM_CLI_DUMP_H
 #define KFDSHIM_CLI_DUMP_H
 
@@ -7,7 +10,7 @@
 
 #include "scheduler/cli/cli.h"
 
-/* `dump`: the daemon's answer (docs/formats.md). Returns the exit code. */
+/* Prints `dump`, the daemon's reply (docs/formats.md), on stdout. Returns the exit code. */
 int dump_print(const struct verb *verb, const json_t *dump);
 
 #endif

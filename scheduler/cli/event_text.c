@@ -11,13 +11,15 @@
 #include "common/plain_text.h"
 #include "scheduler/cli/field.h"
 
+/* A text that is being composed, of EVENT_TEXT bytes. */
 struct line {
 	char *text;
-	size_t used;
+	size_t used; /* bytes, without the NUL */
 };
 
 static void put(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Appends to the line; what does not fit is cut. */
 static void put(struct line *line, const char *format, ...)
 {
 	size_t room = EVENT_TEXT - line->used;
@@ -31,7 +33,8 @@ static void put(struct line *line, const char *format, ...)
 		line->used += (size_t)n < room ? (size_t)n : room - 1;
 }
 
-/* A time that is known: ", 60 us after it was needed". */
+/* Appends a duration of the event between two texts, ", 60 us after the cause", if the event has
+ * it. */
 static void put_us(struct line *line, const json_t *event, const char *key, const char *before,
 		   const char *after)
 {
@@ -41,6 +44,7 @@ static void put_us(struct line *line, const json_t *event, const char *key, cons
 		put(line, "%s%s%s", before, quantity_us(quantity, field_number(event, key)), after);
 }
 
+/* Returns true if the event has a value for the key that is neither null nor empty. */
 static bool has(const json_t *event, const char *key)
 {
 	const json_t *value = json_object_get(event, key);
@@ -56,6 +60,7 @@ static void put_process(struct line *line, const json_t *event)
 	put(line, "process %s (%s)", field_integer(pid, event, "pid"), field_text(event, "comm"));
 }
 
+/* Appends which process has requested the change, if the event has it. */
 static void put_by(struct line *line, const json_t *event)
 {
 	char pid[FIELD_BYTES], uid[FIELD_BYTES];
@@ -65,6 +70,7 @@ static void put_by(struct line *line, const json_t *event)
 		    field_integer(uid, event, "by_uid"));
 }
 
+/* Appends the nodes of the event. */
 static void put_nodes(struct line *line, const json_t *event)
 {
 	json_t *list = json_object_get(event, "gpu_ids");
@@ -78,7 +84,8 @@ static void put_nodes(struct line *line, const json_t *event)
 					      (long long)json_integer_value(node));
 }
 
-/* Why, in the words of docs/formats.md made a clause. */
+/* Appends the reason as a clause. clauses[]: the reasons of docs/formats.md; "process %s" stands
+ * for the process that has caused it, or "more urgent ones" if that is not known. */
 static void put_reason(struct line *line, const json_t *event)
 {
 	static const char *const clauses[][2] = {
@@ -114,6 +121,8 @@ static void put_reason(struct line *line, const json_t *event)
 	    has(event, "reason") ? reason : "");
 }
 
+/* Writes a suspend or resume: what, on which nodes, why, how long after the cause, how long it
+ * took. */
 static void put_act(struct line *line, const json_t *event, const char *kind)
 {
 	const char *verb = strcmp(kind, "suspend") == 0 ? "suspended" : "resumed";
@@ -139,6 +148,7 @@ static void put_priority(struct line *line, const json_t *event)
 		put(line, "no priority");
 }
 
+/* Writes a change of the policy: of one node, or of all nodes without a policy of their own. */
 static void put_policy(struct line *line, const json_t *event)
 {
 	char node[FIELD_BYTES], percent[FIELD_BYTES];
@@ -153,7 +163,7 @@ static void put_policy(struct line *line, const json_t *event)
 	put_by(line, event);
 }
 
-/* A kind of a newer daemon: all that it has. */
+/* Writes an event of a kind that only a newer daemon knows: all of its keys and values. */
 static void put_unknown(struct line *line, json_t *event, const char *kind)
 {
 	const char *key;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched events: what the daemon has done and why, and what it does as it happens. */
+/* kfdsched events: prints what the daemon has done and why, with --follow also what it does. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -14,17 +14,18 @@
 #include "scheduler/cli/stop.h"
 #include "scheduler/lib/kfdsched.h"
 
-/* How long a daemon may take to come back. */
+/* Time that a restarted daemon has until it listens again: 30 tries of 100 ms. */
 #define COMES_BACK_TRIES 30
 #define TRY_NS 100000000u
 
 struct options {
 	const char *socket;
 	bool json, follow;
-	unsigned long count; /* with follow: ends after so many; 0: without end */
-	unsigned long last;  /* of the kept ones, so many at most */
+	unsigned long count; /* with follow: events after which it ends; 0: no limit */
+	unsigned long last;  /* most events to print of those that the daemon keeps */
 };
 
+/* Parses the arguments. Returns CLI_GO_ON or the exit code. */
 static int parse(int argc, char **argv, struct options *out)
 {
 	const struct verb_option options[] = {
@@ -44,7 +45,7 @@ static int parse(int argc, char **argv, struct options *out)
 	return code;
 }
 
-/* false: stdout takes nothing more. */
+/* Prints one event as a line. Returns false if stdout cannot be written any more. */
 static bool print_event(json_t *event, bool as_json)
 {
 	char text[EVENT_TEXT], time[EVENT_TIME];
@@ -58,8 +59,9 @@ static bool print_event(json_t *event, bool as_json)
 	return fflush(stdout) == 0;
 }
 
-/* The kept ones with a number below `before` (0: all), *count of them at most: what is left
- * of that. An error is explained by the daemon. */
+/* Prints the events that the daemon keeps: those with a number below `before` (0: all), of these
+ * the last options->last. Adds their number to *count and stops when it reaches options->count.
+ * Returns 0 or an error that kfdsched_sentence() describes. */
 static int print_recent(struct kfdsched *daemon, const struct options *options, json_int_t before,
 			unsigned long *count)
 {
@@ -83,7 +85,9 @@ static int print_recent(struct kfdsched *daemon, const struct options *options, 
 	return rc;
 }
 
-/* The stream again, after the daemon has gone: it may only have been its worker. */
+/* Connects to the event stream again after it has ended, because possibly only the daemon's worker
+ * was restarted. Returns the fd, or a negative errno if no daemon came back or a signal stopped
+ * the command. */
 static int again(struct kfdsched *daemon)
 {
 	int fd = -ECONNRESET;
@@ -99,14 +103,15 @@ static int again(struct kfdsched *daemon)
 	return fd;
 }
 
-/* The next event, or NULL with *error: -EINTR when somebody asks us to stop, or
- * nobody reads us. */
+/* Waits for the next event. Returns the event, or NULL with *error; -EINTR: a signal stops the
+ * command, or the reader of stdout is gone. */
 static json_t *next(struct kfdsched *daemon, int fd, int *error)
 {
 	char text[KFDSCHED_EVENT_BYTES + 1];
-	struct pollfd p[3] = {{.fd = fd, .events = POLLIN},
-			      {.fd = stop_fd(), .events = POLLIN},
-			      {.fd = STDOUT_FILENO}}; /* its reader, or its terminal, goes away */
+	struct pollfd p[3] = {
+		{.fd = fd, .events = POLLIN},
+		{.fd = stop_fd(), .events = POLLIN},
+		{.fd = STDOUT_FILENO}}; /* POLLERR or POLLHUP: the reader or terminal is gone */
 	json_t *event = NULL;
 	ssize_t n;
 
@@ -126,6 +131,7 @@ static json_t *next(struct kfdsched *daemon, int fd, int *error)
 	return event;
 }
 
+/* Prints events as they happen. Returns the exit code. */
 static int follow(struct kfdsched *daemon, const struct options *options)
 {
 	unsigned long count = 0;
@@ -142,7 +148,8 @@ static int follow(struct kfdsched *daemon, const struct options *options)
 			fd = again(daemon);
 			continue;
 		}
-		/* What came before we listened; so none is missing, and none twice. */
+		/* Earlier events are printed only now, up to the number of the stream's first
+		 * event, so that none is missing and none is printed twice. */
 		if (first)
 			error = print_recent(daemon, options,
 					     json_integer_value(json_object_get(event, "number")),

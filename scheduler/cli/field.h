@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One field of a JSON object as text or number for a reader who must not take
- * "not known" (missing, null, another type) for 0: text becomes "-", a number
- * NAN; and a list of objects as a table. Threads: none. `text` is returned, and
- * nothing is left allocated.
+ * Formats fields of a JSON object for a table. A field that is not known (missing, null, or of
+ * another type) is never shown as 0: a text becomes "-", a number NAN.
+ *
+ * Threads: none. Functions with a `text` argument return it. Ownership: nothing that the caller
+ * has to free is allocated.
  */
 #ifndef KFDSHIM_CLI_FIELD_H
 #define KFDSHIM_CLI_FIELD_H
@@ -12,20 +13,27 @@
 
 #include "scheduler/cli/table.h"
 
-#define FIELD_BYTES 32
+#define FIELD_BYTES 32 /* of a text buffer */
 
+/* Formats an integer. */
 const char *field_integer(char text[FIELD_BYTES], const json_t *object, const char *key);
-/* An empty string is "-" too: an empty cell would look like a mistake. Lives
- * as long as the object. */
+/* Returns a string, valid as long as the object. An empty string is "-" too, because an empty
+ * cell of a table is easily taken for a mistake. */
 const char *field_text(const json_t *object, const char *key);
-const char *field_yes(const json_t *object, const char *key); /* yes, no, - */
+/* Returns a boolean as "yes" or "no"; otherwise "-". */
+const char *field_yes(const json_t *object, const char *key);
+/* Returns a number; otherwise NAN. */
 double field_number(const json_t *object, const char *key);
-/* Prints a table on stdout, its titles as in table.h: `row` begins a row for each entry
- * of the list and fills it. 0, or -ENOMEM. */
+/*
+ * Prints a list of objects as a table on stdout. titles: the columns, in the format of table.h;
+ * row(): called for each entry, begins a row of the table and fills it.
+ * Returns 0 or -ENOMEM.
+ */
 int field_table(const char *titles, const json_t *list,
 		void (*row)(struct table *table, const json_t *entry));
 
-/* A sentence more in a list of them; left out where there is no memory for it. */
+/* Formats a sentence and appends it to the JSON array `list`; without memory the sentence is left
+ * out. */
 void field_say(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

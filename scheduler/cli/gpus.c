@@ -6,6 +6,7 @@
 #include "common/nodes.h"
 #include "common/plain_text.h"
 
+/* Returns the names of all GPUs, which are read at the first call. *n: their number. */
 static const struct gpu_name *all(size_t *n)
 {
 	static struct gpu_name names[GPU_NODES_MAX];

@@ -5,29 +5,32 @@
 
 #include "scheduler/cli/table.h"
 
-#define RANGE_COLUMNS 21 /* "1.23 ms - 1.46 ms" with room */
+#define RANGE_COLUMNS 21 /* "1.23 ms - 1.46 ms" and blanks */
 #define COUNT_COLUMNS 8
 #define BAR_LEAST 8
 #define BAR_MOST 48
 
 struct buckets {
-	double factor;
-	int first; /* its lower edge is factor to the power of that */
+	double factor; /* upper edge / lower edge of a bucket */
+	int first;     /* number of the first bucket n, whose lower edge is factor^n us */
 	unsigned rows;
 };
 
+/* Values below 1 us count as 1 us: the scale is logarithmic. */
 static double value(double us)
 {
 	return us > 1 ? us : 1;
 }
 
-/* A value that is an edge belongs above it, whatever the logarithm makes of it. */
+/* Returns the number of the bucket of a value. 1e-9 compensates rounding of the logarithm, so that
+ * a value on an edge is always in the bucket above the edge. */
 static int bucket_of(double factor, double us)
 {
 	return (int)floor(log(value(us)) / log(factor) + 1e-9);
 }
 
-/* The finest of these that needs not too many rows. */
+/* Chooses the finest buckets (8 per octave to 1 per 4 octaves) that need at most HISTOGRAM_ROWS
+ * rows for all values. Returns false if there is no value. */
 static bool find_buckets(const struct histogram_series *series, unsigned n, struct buckets *out)
 {
 	static const double per_octave[] = {8, 4, 2, 1, 0.5, 0.25};
@@ -47,7 +50,7 @@ static bool find_buckets(const struct histogram_series *series, unsigned n, stru
 		if (out->rows <= HISTOGRAM_ROWS)
 			return true;
 	}
-	return false; /* no time is that long */
+	return false; /* not reached: no duration is that long */
 }
 
 static unsigned count_in(const struct histogram_series *series, const struct buckets *buckets,
@@ -60,7 +63,8 @@ static unsigned count_in(const struct histogram_series *series, const struct buc
 	return count;
 }
 
-/* The columns that it took. What is there is seen, however little it is. */
+/* Prints a bar and returns its width in columns. A share above 0 is at least one step wide, so that
+ * it is visible. */
 static unsigned bar(double share, unsigned width, bool blocks, FILE *out)
 {
 	static const char *const eighths[] = {"",	"\u258f", "\u258e", "\u258d",
@@ -74,6 +78,8 @@ static unsigned bar(double share, unsigned width, bool blocks, FILE *out)
 	return (unsigned)((n + steps - 1) / steps);
 }
 
+/* Prints one bucket: its range, and for each series the count and a bar. The last series is not
+ * padded. */
 static void row(const struct histogram_series *series, unsigned n, const struct buckets *buckets,
 		unsigned at, unsigned most, unsigned width, bool blocks, FILE *out)
 {

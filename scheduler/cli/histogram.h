@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Times as a histogram of text: a line a bucket, each bucket as much wider than the one
- * before as all others (log scale), and beside each other the series that share them.
- * Threads: any.
+ * Prints durations as a text histogram: one line per bucket on a logarithmic scale (each bucket
+ * is wider than the one before by the same factor), and several series side by side that share
+ * the buckets. Threads: any.
  */
 #ifndef KFDSHIM_CLI_HISTOGRAM_H
 #define KFDSHIM_CLI_HISTOGRAM_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#define HISTOGRAM_ROWS 16 /* at most */
+#define HISTOGRAM_ROWS 16 /* most buckets */
 
 struct histogram_series {
 	const char *name;
@@ -18,8 +18,11 @@ struct histogram_series {
 	unsigned count;
 };
 
-/* As wide as `columns`, if that is 60 or more. blocks: U+2588 to U+258F can be shown;
- * else bars are of '#'. What is below 1 us counts as that. Without values: nothing. */
+/*
+ * Prints the n series to `out`, fitted to a width of `columns` (60 or more; below that the lines
+ * may be longer). blocks: draw bars with U+2588 to U+258F; false: with '#'. Values below 1 us
+ * count as 1 us. Prints nothing if no series has a value.
+ */
 void histogram_print(const struct histogram_series *series, unsigned n, unsigned columns,
 		     bool blocks, FILE *out);
 

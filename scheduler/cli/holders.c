@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What stands in its argv[1]; NULL: it is none of those. */
+/* Returns the command of a kfdsched (its argv[1]) if that is suspend or preempt; otherwise NULL. */
 static const char *verb_of(pid_t pid)
 {
 	static const char *const verbs[] = {"suspend", "preempt"};
@@ -32,6 +32,7 @@ static const char *verb_of(pid_t pid)
 	return NULL;
 }
 
+/* Returns true if a file in /proc/PID/fdinfo is that of a pidfd of `target`. */
 static bool is_pidfd_of(const char *path, pid_t target)
 {
 	FILE *f = fopen(path, "re");
@@ -46,6 +47,8 @@ static bool is_pidfd_of(const char *path, pid_t target)
 	return is;
 }
 
+/* Returns true if the process `pid` has a pidfd of `target` open. False also for processes of other
+ * users, whose fdinfo cannot be read. */
 static bool has_pidfd_of(pid_t pid, pid_t target)
 {
 	char folder[64], path[sizeof(folder) + 256];
@@ -64,8 +67,8 @@ static bool has_pidfd_of(pid_t pid, pid_t target)
 	return has;
 }
 
-/* Its child has the same; the lower number is nearly always the parent's, and either ends
- * both. */
+/* The holding kfdsched is two processes, parent and child, and both have the pidfd. The lower pid
+ * is reported, which is nearly always the parent's; killing either ends both. */
 bool holder_find(pid_t target, struct holder *out)
 {
 	DIR *proc = opendir("/proc");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which kfdsched in the foreground (suspend, preempt) acts on a process without a daemon:
- * it has a descriptor of it (a pidfd) open, and the kernel says of which. Threads: none.
+ * Finds the kfdsched in the foreground (suspend, preempt) that holds a process without a daemon.
+ * Such a kfdsched has a pidfd of the held process open, and /proc/PID/fdinfo shows of which
+ * process a pidfd is. Threads: none.
  */
 #ifndef KFDSHIM_CLI_HOLDERS_H
 #define KFDSHIM_CLI_HOLDERS_H
@@ -11,10 +12,11 @@
 
 struct holder {
 	pid_t pid;
-	const char *verb; /* "suspend" or "preempt" */
+	const char *verb; /* its command, "suspend" or "preempt" */
 };
 
-/* false: there is none, or none that we may see (another user's). */
+/* Finds the kfdsched that holds process `target`. Returns false if there is none, or none that
+ * this user is allowed to see (another user's). */
 bool holder_find(pid_t target, struct holder *out);
 
 #endif

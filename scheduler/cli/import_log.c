@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched import-log: queues, threads and packets out of a log of HIP. */
+/* kfdsched import-log: reads queues, threads and packets from a log of HIP. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,20 +19,21 @@
 #include "scheduler/cli/progress.h"
 #include "scheduler/cli/stop.h"
 
-/* Read at once: more does not make it quicker, and this much stays in a core's cache. */
+/* Bytes of one read(): more is not faster, and this much stays in the cache of a core. */
 #define WINDOW (256u << 10)
-#define NAME 512
-#define LIVE_NS 200000000u
+#define NAME 512	   /* bytes of a log's name in messages */
+#define LIVE_NS 200000000u /* between updates of the progress line */
 
 struct import {
 	struct import_read read;
 	struct tally *tally;
 	int fd;
-	uint64_t size; /* of a regular file; 0: not known */
-	bool in_long;  /* within a line of which the beginning was taken already */
-	uint64_t began_ns, live_ns;
+	uint64_t size;		    /* of a regular file, bytes; 0: not known */
+	bool in_long;		    /* inside a too long line, whose beginning was counted */
+	uint64_t began_ns, live_ns; /* begin; next update of the progress line */
 };
 
+/* Parses and counts one line, cut to HIPLOG_LINE_MAX. */
 static void take_line(struct import *import, const char *line, size_t bytes)
 {
 	struct hiplog_record record;
@@ -46,8 +47,9 @@ static void take_line(struct import *import, const char *line, size_t bytes)
 		tally_add(import->tally, &record);
 }
 
-/* Takes all whole lines; how much of the window is left. A line that is too long by itself
- * is taken as far as a line of a log can go, and the rest of it passes by. */
+/* Counts all complete lines in the window, and moves the incomplete one to its beginning. A line
+ * longer than HIPLOG_LINE_MAX is counted by its beginning, and the rest of it is skipped. Returns
+ * the bytes that are left in the window. */
 static size_t take_lines(struct import *import, char *window, size_t bytes)
 {
 	char *at = window, *end = window + bytes, *newline;
@@ -69,6 +71,7 @@ static size_t take_lines(struct import *import, char *window, size_t bytes)
 	return (size_t)(end - at);
 }
 
+/* Shows the progress, if its last update is long enough ago. */
 static void live(struct import *import)
 {
 	const uint64_t now = clock_ns();
@@ -88,17 +91,17 @@ static void live(struct import *import)
 		progress_live("%.0f MB, %.0f MB/s", mega, seconds > 0 ? mega / seconds : 0);
 }
 
-/* Until there is something to read, or somebody asks to stop: false. */
+/* Waits until the log can be read. Returns false if a signal stops the command. */
 static bool wait_readable(const struct import *import)
 {
 	struct pollfd fds[] = {{.fd = import->fd, .events = POLLIN},
 			       {.fd = stop_fd(), .events = POLLIN}};
 
-	poll_until_ns(fds, 2, WAIT_FOREVER); /* the read reports an error */
+	poll_until_ns(fds, 2, WAIT_FOREVER); /* read() reports an error */
 	return !fds[1].revents;
 }
 
-/* 0, or a negative errno. */
+/* Reads the log to its end, or until a signal stops it. Returns 0 or a negative errno. */
 static int read_all(struct import *import)
 {
 	char *window = malloc(WINDOW);
@@ -128,8 +131,8 @@ static int read_all(struct import *import)
 		if (show)
 			live(import);
 	}
-	/* The last line of a log that is still written, or of one that was cut, has no
-	 * newline: what it says counts, but where reading was stopped in its middle. */
+	/* The last line of a log that is still written, or of one that was cut, has no newline. It
+	 * counts, unless a signal stopped the reading in its middle. */
 	if (left && !import->read.stopped)
 		take_line(import, window, left);
 	progress_clear();
@@ -137,6 +140,8 @@ static int read_all(struct import *import)
 	return rc;
 }
 
+/* Opens the log. O_NOCTTY: a terminal that is named as the log must not become the controlling
+ * one. */
 static int open_log(struct import *import)
 {
 	struct stat st;
@@ -167,7 +172,8 @@ __attribute__((format(printf, 1, 2))) static void note(const char *fmt, ...)
 	fputc('\n', stderr);
 }
 
-/* HIP 5.6 to 6.1 call a queue by one address when it is made, and by another in its use. */
+/* Returns true if the log seems to be of HIP 5.6 to 6.1, which log a queue by one address when it
+ * is created and by another when it is used. */
 static bool two_names(const struct tally *tally)
 {
 	for (uint32_t i = 0; i < tally->queues; i++) {
@@ -179,7 +185,7 @@ static bool two_names(const struct tally *tally)
 	return false;
 }
 
-/* What whoever reads the tables ought to know of the log. */
+/* Prints notes about the log that matter for reading the tables: what is missing in it, and why. */
 static void remarks(const struct import *import)
 {
 	const struct tally *tally = import->tally;
@@ -207,7 +213,7 @@ static void remarks(const struct import *import)
 		     "is used: which belong together is not said, so each is a queue here");
 }
 
-/* What a log is called may be any bytes, too. Cut where it is long. */
+/* Returns the log's name for messages, with control characters replaced, and cut. */
 static const char *name_of(const char *file, char name[NAME])
 {
 	if (strcmp(file, "-") == 0)
@@ -216,7 +222,7 @@ static const char *name_of(const char *file, char name[NAME])
 	return plain_text(name);
 }
 
-/* The log had no line for us: why. */
+/* Reports why no line of the log was counted. Returns the exit code. */
 static int nothing(const struct import *import)
 {
 	const struct tally *tally = import->tally;
@@ -238,6 +244,7 @@ static int nothing(const struct import *import)
 		import->read.stopped ? "the part that was read of " : "", file);
 }
 
+/* Reads the log and prints the result. Returns the exit code. */
 static int import(struct import *import, enum import_format format)
 {
 	char name[NAME];

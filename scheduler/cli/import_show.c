@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* The totals of a HIP log as tables, as JSON, or as a Python literal. */
 #include "scheduler/cli/import_show.h"
 
 #include <errno.h>
@@ -11,28 +12,31 @@
 #include "common/plain_text.h"
 #include "scheduler/cli/table.h"
 
-#define ADDRESS 24
-#define QUEUES_SHOWN 6u /* of a thread, in its row */
+#define ADDRESS 24	/* bytes of an address as text */
+#define QUEUES_SHOWN 6u /* queues in the row of a thread */
 
 static bool any(const struct tally_packets *packets)
 {
 	return packets->dispatches || packets->barriers || packets->others;
 }
 
-/* Lines of a kind that a process does not have at all say nothing: its level or mask may
- * leave them out. */
+/* Returns true if the log has packets of the process. If it has none, their counts are shown as not
+ * known instead of 0, because the process's log level or mask may exclude such lines. */
 static bool told_packets(const struct tally_process *process)
 {
 	return process->seen[HIPLOG_DISPATCH] || process->seen[HIPLOG_BARRIER] ||
 	       process->seen[HIPLOG_PACKET];
 }
 
+/* Returns true if the packet counts of the queue are known. They are not if the packets of the
+ * process name queues by other addresses than the one by which this queue is known. */
 static bool told_of_queue(const struct tally_process *process, const struct tally_queue *queue)
 {
 	return told_packets(process) && !(process->apart && queue->hsa_queue && !queue->ring);
 }
 
-/* Numbers of queues count within their process, in the order of the log. */
+/* Returns the numbers of all queues: from 1 within their process, in the order of the log. The
+ * caller frees the array. NULL: no memory. */
 static uint32_t *number_queues(const struct tally *tally)
 {
 	uint32_t *of_process = calloc(TALLY_PROCESSES, sizeof(*of_process));
@@ -48,11 +52,14 @@ static uint32_t *number_queues(const struct tally *tally)
 	return number;
 }
 
-/* The uses of each thread, in the order of the log: first[thread] and next[use]. */
+/* Linked lists of the uses of each thread in the order of the log: first[thread], next[use];
+ * UINT32_MAX: end. */
 struct chains {
 	uint32_t first[TALLY_THREADS], next[TALLY_USES];
 };
 
+/* Builds the lists, from the last use to the first because each is put in front. The caller frees
+ * them. NULL: no memory. */
 static struct chains *chain_uses(const struct tally *tally)
 {
 	struct chains *chains = malloc(sizeof(*chains));
@@ -82,6 +89,7 @@ static json_t *text(const char *value)
 	return value ? json_string(value) : json_null();
 }
 
+/* Adds the packet counts to a JSON object; null if `told` (known) is false. */
 static void set_packets(json_t *out, const struct tally_packets *packets, bool told)
 {
 	json_object_set_new(out, "dispatches", integer(told, packets->dispatches));
@@ -91,6 +99,7 @@ static void set_packets(json_t *out, const struct tally_packets *packets, bool t
 	json_object_set_new(out, "last_packet_us", integer(any(packets), packets->last_us));
 }
 
+/* Returns the priority's name; NULL: not known. */
 static const char *queue_priority(const struct tally_queue *queue)
 {
 	const char *name = hiplog_priority_name(queue->priority);
@@ -98,6 +107,7 @@ static const char *queue_priority(const struct tally_queue *queue)
 	return queue->has & HIPLOG_HAS_PRIORITY && strcmp(name, "-") ? name : NULL;
 }
 
+/* Returns a queue; null for what the log does not have. */
 static json_t *queue_json(const struct tally *tally, const struct tally_queue *queue,
 			  uint32_t number)
 {
@@ -131,6 +141,7 @@ static json_t *queue_json(const struct tally *tally, const struct tally_queue *q
 	return out;
 }
 
+/* Returns a thread, with its packets in each queue that it has used. */
 static json_t *thread_json(const struct tally *tally, uint32_t index, const struct chains *chains,
 			   const uint32_t *number)
 {
@@ -162,6 +173,8 @@ static json_t *thread_json(const struct tally *tally, uint32_t index, const stru
 	return out;
 }
 
+/* Returns a process with empty lists of queues and threads. "pool_before_last": how many queues of
+ * each priority one device had before the last queue was made there. */
 static json_t *process_json(const struct tally_process *process)
 {
 	const bool pool = process->seen[HIPLOG_POOL];
@@ -183,12 +196,13 @@ static json_t *process_json(const struct tally_process *process)
 	return out;
 }
 
-/* A file's name may be any bytes. */
+/* Returns the file's name, whose bytes need not be UTF-8; null for stdin. */
 static json_t *file_json(const char *file)
 {
 	return strcmp(file, "-") == 0 ? json_null() : plain_json(file);
 }
 
+/* Returns the whole result. NULL: no memory. */
 static json_t *all_json(const struct import_read *read, const struct tally *tally,
 			const struct chains *chains, const uint32_t *number)
 {
@@ -224,7 +238,8 @@ static json_t *all_json(const struct import_read *read, const struct tally *tall
 	return out;
 }
 
-/* JSON's strings and numbers are Python's, too: they have the same escapes. */
+/* Prints a JSON value as a Python literal. Strings and numbers are the same in both, escapes
+ * included. */
 static void print_python(const json_t *value, FILE *out, int depth)
 {
 	const char *key;
@@ -267,6 +282,7 @@ static void print_python(const json_t *value, FILE *out, int depth)
 	}
 }
 
+/* Adds a number; "-" if it is not known. */
 static void count_cell(struct table *table, bool told, uint64_t value)
 {
 	if (told)
@@ -320,6 +336,8 @@ static int show_processes(const struct tally *tally)
 	return rc;
 }
 
+/* Prints the queues. An address that may be the hsa_queue_t or the ring is in both columns, with
+ * "?". */
 static int show_queues(const struct tally *tally, const uint32_t *number)
 {
 	struct table *table =
@@ -366,7 +384,7 @@ static int show_queues(const struct tally *tally, const uint32_t *number)
 	return rc;
 }
 
-/* "1 (20), 3 (7)": the queues that a thread used, with its packets in each. */
+/* Adds the queues that a thread has used, with its packets in each: "#1 (20), #3 (7)". */
 static void uses_cell(struct table *table, const struct tally *tally, uint32_t thread,
 		      const struct chains *chains, const uint32_t *number)
 {

@@ -1,29 +1,38 @@
 // SPDX-License-Identifier: MIT
+/*
+ * Adds up the lines of a HIP log.
+ *
+ * A log names a queue by up to three addresses: its hsa_queue_t, its ring, and one ("HWq") that is
+ * either of the two, depending on the version of HIP. The map of queues leads from each address to
+ * the queue. Whenever a line has two addresses of a queue, the queue is known by both from then on.
+ */
 #include "scheduler/cli/import_tally.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define NONE UINT32_MAX
-#define NOWHERE (UINT32_MAX - 1) /* of a queue that there was no room for */
+#define NOWHERE (UINT32_MAX - 1) /* a queue for which the table had no room */
 
-/* From two numbers to an index; open addressing, never full, nothing is removed. */
+/* A hash map from two numbers to an index into a table. Open addressing; it has twice as many slots
+ * as the table has entries, so it is never full. Nothing is removed. */
 struct slot {
 	uint64_t a, b;
-	uint32_t index; /* + 1; 0: free */
+	uint32_t index; /* index + 1; 0: the slot is free */
 };
 
 struct map {
-	uint32_t mask;
+	uint32_t mask; /* number of slots - 1 */
 	struct slot *slot;
 };
 
 struct tally_maps {
-	struct map process; /* pid */
-	struct map thread;  /* process, thread */
-	struct map queue;   /* process, each address that it goes by */
-	struct map use;	    /* thread, queue */
-	/* The line before is mostly of the same thread. */
+	struct map process; /* key: pid, 0 */
+	struct map thread;  /* key: process and whether the thread is named; thread */
+	struct map queue;   /* key: process, each address of the queue */
+	struct map use;	    /* key: thread, queue */
+	/* The thread of the last line, because most lines are of the same thread as the line
+	 * before. */
 	uint64_t last_pid, last_thread;
 	unsigned last_has;
 	uint32_t last; /* index of the thread; NONE */
@@ -31,13 +40,14 @@ struct tally_maps {
 
 static bool map_new(struct map *map, uint32_t entries)
 {
-	uint32_t slots = 2 * entries; /* of powers of two */
+	uint32_t slots = 2 * entries; /* a power of two, as `entries` is */
 
 	map->mask = slots - 1;
 	map->slot = calloc(slots, sizeof(*map->slot));
 	return map->slot;
 }
 
+/* Returns the slot of a key, or the free slot in which it belongs. */
 static struct slot *map_slot(const struct map *map, uint64_t a, uint64_t b)
 {
 	uint64_t hash = (a * 0x9e3779b97f4a7c15ull ^ b) * 0xbf58476d1ce4e5b9ull;
@@ -50,7 +60,7 @@ static struct slot *map_slot(const struct map *map, uint64_t a, uint64_t b)
 
 static uint32_t map_get(const struct map *map, uint64_t a, uint64_t b)
 {
-	return map_slot(map, a, b)->index - 1; /* NONE of a free one */
+	return map_slot(map, a, b)->index - 1; /* NONE if the slot is free */
 }
 
 static void map_set(struct map *map, uint64_t a, uint64_t b, uint32_t index)
@@ -75,7 +85,8 @@ struct tally *tally_new(uint64_t only_pid)
 	tally->thread = calloc(TALLY_THREADS, sizeof(*tally->thread));
 	tally->queue = calloc(TALLY_QUEUES, sizeof(*tally->queue));
 	tally->use = calloc(TALLY_USES, sizeof(*tally->use));
-	/* A queue goes by three addresses at most. */
+	/* The map of queues has an entry for each address of a queue, of which a queue has three at
+	 * most (hsa_queue, ring, unresolved). */
 	if (!map_new(&maps->process, TALLY_PROCESSES) || !map_new(&maps->thread, TALLY_THREADS) ||
 	    !map_new(&maps->queue, 2 * TALLY_QUEUES) || !map_new(&maps->use, TALLY_USES) ||
 	    !tally->process || !tally->thread || !tally->queue || !tally->use) {
@@ -101,13 +112,15 @@ void tally_free(struct tally *tally)
 	free(tally);
 }
 
-/* A hostile log must not make a sum small again. */
+/* Adds to a sum, which stops at INT64_MAX: a hostile log must not make it wrap to a small
+ * number. */
 static void add(uint64_t *sum, uint64_t value)
 {
 	if (__builtin_add_overflow(*sum, value, sum) || *sum > (uint64_t)INT64_MAX)
 		*sum = INT64_MAX;
 }
 
+/* Finds or adds the process of a line. NONE: there is no room. */
 static uint32_t process_of(struct tally *tally, const struct hiplog_record *record)
 {
 	struct map *map = &tally->maps->process;
@@ -125,6 +138,8 @@ static uint32_t process_of(struct tally *tally, const struct hiplog_record *reco
 	return index;
 }
 
+/* Finds or adds the thread of a line, and its process. Lines without a thread share one entry.
+ * NONE: there is no room. */
 static uint32_t thread_of(struct tally *tally, const struct hiplog_record *record)
 {
 	struct tally_maps *maps = tally->maps;
@@ -157,6 +172,7 @@ static uint32_t thread_of(struct tally *tally, const struct hiplog_record *recor
 	return index;
 }
 
+/* Adds a queue. NOWHERE: there is no room. */
 static uint32_t new_queue(struct tally *tally, uint32_t process)
 {
 	if (tally->queues == TALLY_QUEUES) {
@@ -167,7 +183,8 @@ static uint32_t new_queue(struct tally *tally, uint32_t process)
 	return tally->queues++;
 }
 
-/* A queue that is gone had this address before: it must not get what is another's. */
+/* Marks an address as that of a queue without room in the table, because an earlier queue with the
+ * same address must not be credited with that queue's packets. */
 static void disown(struct tally *tally, uint32_t process, uint64_t address)
 {
 	struct slot *slot = map_slot(&tally->maps->queue, process, address);
@@ -176,14 +193,14 @@ static void disown(struct tally *tally, uint32_t process, uint64_t address)
 		slot->index = NOWHERE + 1;
 }
 
-/* From now on the queue goes by this address. */
+/* Stores an address of the queue in *place, and makes the queue known by it. */
 static void name_queue(struct tally *tally, uint32_t index, uint64_t *place, uint64_t address)
 {
 	*place = address;
 	map_set(&tally->maps->queue, tally->queue[index].process, address, index);
 }
 
-/* The addresses that the line has, where the queue does not have them yet. */
+/* Adds the addresses that the line has and the queue does not have yet. */
 static void learn(struct tally *tally, uint32_t index, const struct hiplog_record *record)
 {
 	struct tally_queue *queue = &tally->queue[index];
@@ -196,6 +213,7 @@ static void learn(struct tally *tally, uint32_t index, const struct hiplog_recor
 		queue->unresolved = 0;
 }
 
+/* Returns true if the addresses of the line do not contradict those of the queue. */
 static bool fits(const struct tally_queue *queue, const struct hiplog_record *record)
 {
 	return (!(record->has & HIPLOG_HAS_HSA_QUEUE) || !queue->hsa_queue ||
@@ -203,8 +221,9 @@ static bool fits(const struct tally_queue *queue, const struct hiplog_record *re
 	       (!(record->has & HIPLOG_HAS_RING) || !queue->ring || queue->ring == record->ring);
 }
 
-/* The queue that the line is about. An address is used again once a queue is gone: one
- * that is created is always a new one. NONE: it names none. NOWHERE: there is no room. */
+/* Returns the index of the queue that the line is about, which is added if it is new. A line about
+ * a creation is always about a new queue, because addresses are used again after a queue is gone.
+ * NONE: the line names no queue. NOWHERE: the table has no room. */
 static uint32_t queue_of(struct tally *tally, uint32_t process, const struct hiplog_record *record)
 {
 	const struct map *map = &tally->maps->queue;
@@ -251,6 +270,7 @@ static void count_packet(struct tally_packets *packets, const struct hiplog_reco
 		packets->others++;
 }
 
+/* Counts a packet of a thread in a queue. */
 static void count_use(struct tally *tally, uint32_t thread, uint32_t queue,
 		      const struct hiplog_record *record)
 {
@@ -270,6 +290,7 @@ static void count_use(struct tally *tally, uint32_t thread, uint32_t queue,
 	count_packet(&tally->use[index].packets, record);
 }
 
+/* Counts a packet in its queue, and computes how many packets the queue then had. */
 static void packet(struct tally_queue *queue, const struct hiplog_record *record)
 {
 	const unsigned both = HIPLOG_HAS_RPTR | HIPLOG_HAS_WPTR;
@@ -284,18 +305,20 @@ static void packet(struct tally_queue *queue, const struct hiplog_record *record
 	queue->rptr = record->rptr;
 	queue->wptr = record->wptr;
 	queue->pointers = true;
-	/* Their low halves; one that has wrapped is still so far from the other. */
+	/* HIP logs only the low 32 bits, so compute the difference modulo 2^32: a pointer may have
+	 * wrapped. */
 	queue->backlog = record->wptr + 1 - record->rptr;
 	if (record->wptr <= UINT32_MAX && record->rptr <= UINT32_MAX)
 		queue->backlog = (uint32_t)queue->backlog;
-	/* Threads take their turns at the queue, but not at the log: by now the GPU may have
-	 * read packets of others behind this one. */
+	/* Threads write to the log in another order than to the queue, so the GPU may already have
+	 * read later packets of other threads. The difference is then negative. */
 	if (queue->backlog > INT32_MAX)
 		queue->backlog = 0;
 	if (queue->backlog > queue->backlog_max)
 		queue->backlog_max = queue->backlog;
 }
 
+/* Keeps what the line about the creation has of the queue. */
 static void created(struct tally_queue *queue, const struct hiplog_record *record)
 {
 	queue->created = true;
@@ -307,6 +330,7 @@ static void created(struct tally_queue *queue, const struct hiplog_record *recor
 		record->has & (HIPLOG_HAS_PACKETS | HIPLOG_HAS_PRIORITY | HIPLOG_HAS_COOPERATIVE);
 }
 
+/* Keeps the error with which the runtime has ended the queue, as printable ASCII. */
 static void aborted(struct tally_queue *queue, const struct hiplog_record *record)
 {
 	size_t bytes = record->name.bytes < TALLY_ERROR ? record->name.bytes : TALLY_ERROR - 1;
@@ -320,6 +344,7 @@ static void aborted(struct tally_queue *queue, const struct hiplog_record *recor
 	queue->error[bytes] = '\0';
 }
 
+/* Counts a line about a queue. */
 static void of_queue(struct tally *tally, uint32_t thread, const struct hiplog_record *record)
 {
 	uint32_t index = queue_of(tally, tally->thread[thread].process, record);

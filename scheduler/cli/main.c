@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched: what a person types. One table (verbs.def), one file a verb. */
+/* kfdsched: finds the command in the table of verbs.def and runs it. */
 #include "scheduler/cli/cli.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "common/version.h"
 
-/* A heading has no verb. */
+/* The list of commands in the order of the overview. An entry with a heading has no command. */
 static const struct {
 	const struct verb *verb;
 	const char *heading;
@@ -28,6 +28,7 @@ static const struct verb *find(const char *name)
 	return NULL;
 }
 
+/* Prints the list of commands. */
 static int overview(void)
 {
 	printf("kfdsched - priorities for processes that share an AMD GPU\n\n"
@@ -44,6 +45,7 @@ static int overview(void)
 	return CLI_DONE;
 }
 
+/* Prints what is wrong with the command line, and the commands, on one line. */
 static int wrong(const char *what, const char *name)
 {
 	const char *before = "";
@@ -83,6 +85,7 @@ int main(int argc, char **argv)
 {
 	int code = dispatch(argc, argv);
 
+	/* Every command fails if its output could not be written (full disk, closed pipe). */
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		fprintf(stderr, "kfdsched: could not write all of the output: %m\n");
 		return CLI_FAILED;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched monitor: the queues of a process, sample after sample. */
+/* kfdsched monitor: samples the queues of a process repeatedly and reports whether they change. */
 #include "scheduler/cli/monitor.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #define FOR_MAX_US (7 * 86400e6)
 #define INTERVAL_MIN_US 100.0
 #define INTERVAL_MAX_US 86400e6
-#define TRAP_MIN_US 100e3
+#define TRAP_MIN_US 100e3 /* shortest interval of source trap: each sample interrupts the GPUs */
 
 static int run(int argc, char **argv)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples the queues of one process, tells each sample as a line and, at the end, what they
- * have in common. For the verbs monitor and watch, which may have several under way at once:
+ * Samples the queues of one process repeatedly, prints a line for each sample and, at the end, a
+ * summary of all samples. Used by the commands monitor and watch; watch has several monitors
+ * at once:
  *
  *	stop_begin(); monitor_open(verb, &options, &m) for each;
- *	until somebody asks to stop: sleep until the least monitor_due(), monitor_sample();
+ *	until stop_asked(): sleep until the earliest monitor_due(), then monitor_sample();
  *	monitor_close(m) for each.
  *
- * Threads: none. Sentences go to stderr, as the verb's.
+ * Threads: none. Errors are printed on stderr, as messages of the command.
  */
 #ifndef KFDSHIM_CLI_MONITOR_H
 #define KFDSHIM_CLI_MONITOR_H
@@ -20,37 +21,42 @@
 
 struct monitor_options {
 	pid_t pid;
-	double seconds;	    /* 0: until it ends, or somebody asks */
-	double interval_us; /* > 0 */
-	unsigned sources;   /* OBSERVE_BIT()s; 0: as suits the interval, MONITOR_AUTO */
-	const char *socket; /* of the daemon; NULL: the session's own */
-	const char *record; /* folder; NULL: nothing is kept */
-	bool json;	    /* nothing is told but the whole at the end */
-	bool one_line;	    /* that as one line */
-	bool labelled;	    /* each line names the process */
+	double seconds;	    /* duration; 0: until the process ends, or a signal stops it */
+	double interval_us; /* between samples; > 0 */
+	unsigned sources;   /* mask of OBSERVE_BIT(); 0: chosen to suit the interval */
+	const char *socket; /* of the daemon; NULL: ask_socket() */
+	const char *record; /* directory for a recording; NULL: nothing is recorded */
+	bool json;	    /* print only one object at the end, no line per sample */
+	bool one_line;	    /* print that object on one line */
+	bool labelled;	    /* put the process's pid in front of each line */
 };
 
-/* Below this interval the daemon is not asked by itself: its answer is long, and its worker
- * has other things to do. */
+/* us. With shorter intervals the daemon is not queried, unless `sources` names it, because its
+ * reply is long and its worker has to schedule meanwhile. */
 #define MONITOR_DAEMON_US 100e3
 
 struct monitor;
 
-/* CLI_DONE and *out, or the exit code to end with and a sentence on stderr: there is no
- * such process, no source knows it, the folder cannot be made. The first sample has been
- * taken. */
+/*
+ * Opens the sources, begins the recording and takes the first sample. *options is copied, the
+ * strings in it are borrowed until monitor_close().
+ * Returns CLI_DONE and *out; otherwise prints an error and returns the exit code: there is no
+ * such process, no source reports its queues, or the directory cannot be made.
+ */
 int monitor_open(const struct verb *verb, const struct monitor_options *options,
 		 struct monitor **out);
-/* When the next sample is due (CLOCK_MONOTONIC, ns). UINT64_MAX: there is none, for time is
- * up, or the process has ended, or what is recorded cannot be written. */
+/* Returns when the next sample is due (CLOCK_MONOTONIC, ns). UINT64_MAX: never, because the
+ * time is over, the process has ended, or the recording cannot be written. */
 uint64_t monitor_due(const struct monitor *monitor);
+/* Takes a sample, prints its line, and sets the time of the next sample. */
 void monitor_sample(struct monitor *monitor);
-/* Tells the statistics (as JSON on stdout where that was asked for), ends it, and returns
- * the exit code: CLI_FAILED if nobody ever knew its queues or the recording broke off. */
+/* Prints the summary (as JSON on stdout if options.json), completes the recording and frees the
+ * monitor. Returns the exit code: CLI_FAILED if no source ever reported queues, or if the
+ * recording could not be completed. */
 int monitor_close(struct monitor *monitor);
 
-/* All of that for one process, until it is done or somebody asks (scheduler/cli/stop.h,
- * begun by the caller). */
+/* Does all of that for one process, until its time is over, it ends, or a signal stops
+ * the command. The caller has called stop_begin() (scheduler/cli/stop.h). Returns the exit code. */
 int monitor_process(const struct verb *verb, const struct monitor_options *options);
 
 #endif

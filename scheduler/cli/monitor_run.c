@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: MIT
+/*
+ * The sampling of one process, for the commands monitor and watch.
+ *
+ * Time is divided into slots of one interval each, from the first sample on; a sample is taken at
+ * the beginning of a slot. If a sample takes longer than a slot, the slots that it covers are
+ * skipped and counted as missed, and the next sample is taken at the beginning of the next slot.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,9 +22,9 @@
 #include "scheduler/cli/stop.h"
 #include "scheduler/observe/process.h"
 
-/* Samples that say nothing new are told so often at most. */
+/* Shortest time between lines about samples without a change. */
 #define QUIET_NS UINT64_C(100000000)
-/* Changes that are kept for the JSON; all are counted. */
+/* Changes that are kept for the JSON; further ones are only counted. */
 #define CHANGES_KEPT 1000u
 
 struct monitor {
@@ -25,38 +32,41 @@ struct monitor {
 	struct monitor_options options;
 	struct process_identity process;
 	struct observer *observer;
-	struct observation observation; /* while it is recorded */
+	struct observation observation; /* only used for a recording */
 	struct observe_list list;
 	struct sampling sampling;
 	struct recorder *recorder;
-	json_t *changes;
-	char whose[16];
-	char why[OBSERVE_WHY]; /* of the last sample that nobody knew */
-	int error;	       /* the same */
-	uint64_t began_ns, interval_ns, last_ns;
-	uint64_t next;	 /* number of the next slot of time; the first one is 0 */
-	uint64_t last;	 /* of the last one */
-	uint64_t missed; /* slots that passed while a sample was being taken */
-	uint64_t told_ns;
-	size_t taken;
-	enum observe_source source_before;
-	bool ended;  /* the process has */
-	bool broken; /* the recording has */
+	json_t *changes;       /* with options.json: samples that differ from the one before */
+	char whose[16];	       /* pid as text */
+	char why[OBSERVE_WHY]; /* reason why the last such sample had no queues from any source */
+	int error;	       /* negative errno of that sample */
+	uint64_t began_ns, interval_ns, last_ns; /* began, last: times of the first, last sample */
+	uint64_t next;	  /* number of the next sample's time slot; the first slot is 0 */
+	uint64_t last;	  /* number of the last time slot */
+	uint64_t missed;  /* time slots that were skipped because a sample took longer */
+	uint64_t told_ns; /* time of the last line */
+	size_t taken;	  /* samples */
+	enum observe_source source_before; /* of the sample before */
+	bool ended;			   /* the process has ended */
+	bool broken;			   /* the recording, or the sampling, has failed */
 };
 
-/* To the microsecond: more says nothing, and is hard to read. */
+/* Returns the time since the first sample in whole microseconds: more digits mean nothing and are
+ * hard to read. */
 static double seconds_since(const struct monitor *m, uint64_t ns)
 {
 	return (double)((ns - m->began_ns) / 1000) / 1e6;
 }
 
-/* ---- a line a sample ---- */
+/* ---- one line per sample ---- */
 
+/* Digits behind the point of a time, as the interval needs them. */
 static int decimals(const struct monitor *m)
 {
 	return m->options.interval_us >= 1e6 ? 0 : m->options.interval_us >= 100e3 ? 1 : 3;
 }
 
+/* Prints the number of queues, with their ids if those are known. */
 static void tell_count(const struct sampling *s)
 {
 	printf("%zu queue%s", s->now, s->now == 1 ? "" : "s");
@@ -73,13 +83,14 @@ static void tell_count(const struct sampling *s)
 	putchar(')');
 }
 
+/* Prints the line of a sample. */
 static void tell_sample(const struct monitor *m)
 {
 	const struct sampling *s = &m->sampling;
 
 	if (m->options.labelled)
 		printf("process %s ", m->whose);
-	/* Three digits of whole seconds, whatever stands behind the point. */
+	/* Three columns for whole seconds, besides the digits behind the point. */
 	printf("[%*.*fs] sample %zu: ", decimals(m) ? 4 + decimals(m) : 3, decimals(m),
 	       seconds_since(m, m->last_ns), m->taken);
 	if (s->last_source == OBSERVE_NOBODY) {
@@ -101,6 +112,7 @@ static void tell_sample(const struct monitor *m)
 	fflush(stdout);
 }
 
+/* Appends the change to the list for the JSON. */
 static void keep_change(struct monitor *m)
 {
 	const struct sampling *s = &m->sampling;
@@ -120,6 +132,7 @@ static void keep_change(struct monitor *m)
 					(json_int_t)s->now, "new", came, "gone", gone));
 }
 
+/* Prints a sample. Samples without news are printed at most once per QUIET_NS. */
 static void tell(struct monitor *m)
 {
 	bool news = m->sampling.changed || m->taken == 1 || m->interval_ns >= QUIET_NS ||
@@ -138,6 +151,7 @@ static void tell(struct monitor *m)
 
 /* ---- a sample ---- */
 
+/* Appends a sample to the recording. A failure ends the recording; its message is printed here. */
 static int record(struct monitor *m, const struct observe_list *list, enum observe_source source)
 {
 	const struct recorded_word word = {
@@ -163,7 +177,10 @@ static int record(struct monitor *m, const struct observe_list *list, enum obser
 	return rc;
 }
 
-/* 0, -ESRCH or -ENOMEM. */
+/* Takes a sample: only ids, which is cheap, or for a recording everything that the sources have.
+ * *source: the source of the queues; OBSERVE_NOBODY: no source reported any, and m->why has
+ * the reason.
+ * Returns 0, -ESRCH or -ENOMEM. */
 static int look(struct monitor *m, const struct observe_list **list, enum observe_source *source)
 {
 	int rc;
@@ -206,7 +223,7 @@ void monitor_sample(struct monitor *m)
 	if (rc == 0)
 		rc = sampling_add(&m->sampling, list, source);
 	if (rc) {
-		/* No memory for a sample is the end of it, too; what there is is told. */
+		/* A lack of memory ends the sampling too. The samples so far are reported. */
 		m->ended = rc == -ESRCH;
 		m->broken = rc != -ESRCH;
 		if (rc != -ESRCH)
@@ -216,12 +233,14 @@ void monitor_sample(struct monitor *m)
 	m->taken++;
 	if (m->recorder)
 		record(m, list, source);
-	/* At first that is an error, told by monitor_open(). */
+	/* Until a source has reported queues, there is nothing to print: monitor_open() reports
+	 * that as an error. */
 	if (m->sampling.samples > 0)
 		tell(m);
 	m->source_before = source;
 
-	/* Slots of time stay where they are, however long a sample took. */
+	/* A sample that takes long does not shift the times of the later ones: it skips time slots,
+	 * which are counted. */
 	uint64_t slot = (clock_ns() - m->began_ns) / m->interval_ns;
 
 	if (slot > m->next)
@@ -238,10 +257,9 @@ uint64_t monitor_due(const struct monitor *m)
 
 /* ---- begin and end ---- */
 
-/*
- * At short intervals neither the daemon is asked, nor is the shim's lane looked for among
- * all descriptors of the process, where sysfs knows as much: ids, nodes, types and sizes.
- */
+/* Returns true if sysfs reports the queues of the process. It has ids, nodes, types and sizes, so
+ * at short intervals the more expensive sources are left out: the daemon, and the search for the
+ * shared memory of the shim among all open files of the process. */
 static bool sysfs_knows(const struct monitor_options *options)
 {
 	const struct observe_options observe = {
@@ -259,6 +277,8 @@ static bool sysfs_knows(const struct monitor_options *options)
 	return knows;
 }
 
+/* Returns the mask of sources: those of the options, or else those that suit the interval. A
+ * recording also needs what only debugfs and the process's memory have. */
 static unsigned sources_of(const struct monitor_options *options)
 {
 	unsigned sources = options->sources;
@@ -277,6 +297,7 @@ static unsigned sources_of(const struct monitor_options *options)
 	return sources;
 }
 
+/* Makes the recording's directory and writes its first line. */
 static int start_recording(struct monitor *m, unsigned sources)
 {
 	json_t *names = json_array();
@@ -306,6 +327,7 @@ static void release(struct monitor *m)
 	free(m);
 }
 
+/* Reports that no source reported queues. Returns the exit code: 77 if only rights were missing. */
 static int nobody_knows(struct monitor *m)
 {
 	int error = m->error;
@@ -359,6 +381,7 @@ int monitor_open(const struct verb *verb, const struct monitor_options *options,
 	return code;
 }
 
+/* Prints the summary. */
 static void tell_all(const struct monitor *m)
 {
 	char meaning[SAMPLING_MEANING];
@@ -377,6 +400,7 @@ static void tell_all(const struct monitor *m)
 		       (unsigned long long)m->missed);
 }
 
+/* Returns the result for --json. */
 static json_t *whole_json(const struct monitor *m)
 {
 	char meaning[SAMPLING_MEANING];

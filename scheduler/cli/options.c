@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+/* Parses by getopt_long(3). The long option of entry i has the getopt result LONG_ONLY + i; short
+ * options are found by their letter. Words are parsed afterwards, in their order. */
 #include "scheduler/cli/options.h"
 
 #include <errno.h>
@@ -10,10 +12,10 @@
 #include "channel/protocol.h"
 #include "scheduler/cli/ask.h"
 
-#define OPTIONS 16    /* of one verb, words and --help included */
-#define LONG_ONLY 256 /* what getopt returns for options[0]; letters are below */
+#define OPTIONS 16    /* limit of the entries of a command, with --help */
+#define LONG_ONLY 256 /* getopt_long() result for options[0]; short options are below */
 #define HELP (LONG_ONLY + OPTIONS)
-#define CHOICES 128 /* bytes of them in a sentence */
+#define CHOICES 128 /* size of the text that lists all choices */
 
 /* ---- one value ---- */
 
@@ -66,7 +68,7 @@ static bool read_choice(const struct verb_option *option, const char *text)
 	return false;
 }
 
-/* false: it takes no such thing. */
+/* Parses `text` and stores the value. Returns false if the option does not accept it. */
 static bool read_value(const struct verb_option *option, const char *text)
 {
 	int number;
@@ -109,7 +111,7 @@ static bool read_value(const struct verb_option *option, const char *text)
 	return true;
 }
 
-/* "table, c or json" */
+/* Writes the list of choices for a message: "table, c or json". */
 static const char *choices(char text[CHOICES], const char *const *list)
 {
 	const char *before = "";
@@ -122,6 +124,7 @@ static const char *choices(char text[CHOICES], const char *const *list)
 	return text;
 }
 
+/* Reports a value that is not accepted. Returns CLI_USAGE. */
 static int refuse(const struct verb *verb, const struct verb_option *option, const char *text)
 {
 	char list[CHOICES];
@@ -148,7 +151,8 @@ static bool is_there(const struct verb_option *option)
 	return option->name || option->letter;
 }
 
-/* As getopt(3) wants them; both have room for OPTIONS. */
+/* Converts the options to the arguments of getopt_long(3). Both arrays have room for OPTIONS
+ * entries. */
 static void describe(const struct verb_option *options, char *letters, struct option *names)
 {
 	size_t n = 0;
@@ -160,7 +164,7 @@ static void describe(const struct verb_option *options, char *letters, struct op
 									      : required_argument;
 
 		if (i + 1 >= OPTIONS)
-			abort(); /* whoever wrote the verb has to give us more room */
+			abort(); /* a bug of the command: OPTIONS is too small for it */
 		if (o->word)
 			continue;
 		if (o->name)
@@ -184,20 +188,22 @@ static const struct verb_option *find(const struct verb_option *options, int fou
 	return options;
 }
 
-/* What getopt_long() has just returned is '?' or ':'. */
+/* Reports an error of getopt_long(), which has just returned '?' or ':'. */
 static int unknown(const struct verb *verb, int found, char **argv)
 {
 	const char *last = argv[optind - 1];
 
 	if (found == ':')
 		return cli_usage(verb, "%s needs a value", last);
-	/* In a bundle of short ones optind may not have moved past it yet. */
+	/* Of short options in one word (-ab) optind can still point to that word, so
+	 * name the letter. */
 	if (optopt != 0 && optopt < LONG_ONLY)
 		return cli_usage(verb, "unknown option -%c", optopt);
 	return cli_usage(verb, "%s option %s", optopt ? "wrong" : "unknown", last);
 }
 
-/* `how`: what getopt(3)'s list of letters begins with. */
+/* Parses the options. `how`: prefix of getopt(3)'s option string ("+" stops at the first word, ":"
+ * reports a missing value as ':'). */
 static int read_options(const struct verb *verb, int argc, char **argv, const char *how,
 			const struct verb_option *options)
 {
@@ -211,7 +217,7 @@ static int read_options(const struct verb *verb, int argc, char **argv, const ch
 	strcpy(letters, how);
 	describe(options, letters + strlen(how), names);
 	opterr = 0;
-	optind = 0; /* anew, whatever was read before */
+	optind = 0; /* resets getopt(3), which was used before */
 	while (code == CLI_GO_ON && (found = getopt_long(argc, argv, letters, names, NULL)) != -1) {
 		if (found == 'h' || found == HELP)
 			return cli_help(verb);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A verb's command line as one array: its options, and the words beside them, each with
- * what it takes and where that goes. What is wrong is said in one way for all verbs.
+ * Parser of the command line of a kfdsched command.
+ *
+ * A command describes its options and positional arguments ("words") in one array. Each entry names
+ * the values that are allowed and the variable that receives the value. A wrong command line is
+ * reported in the same way by all commands: one line on stderr and CLI_USAGE.
  *
  *	const struct verb_option options[] = {
  *		{OPTION_SECONDS("interval", &us, 1e3, 86400e6, "seconds, or a time of ...")},
@@ -12,47 +15,54 @@
  *	};
  *	int code = options_read(&verb_x, argc, argv, options);
  *
- * -h and --help are always there. What is not given stays as it was; what is given several
- * times counts as it was given last. Texts point into argv. Threads: none, as getopt(3).
+ * -h and --help are always accepted. A variable keeps its value if its option is not given. If an
+ * option is given several times, the last one counts.
+ *
+ * Ownership: texts point into argv and are not copied. Threads: not thread-safe, because getopt(3)
+ * keeps its state in globals.
  */
 #ifndef KFDSHIM_CLI_OPTIONS_H
 #define KFDSHIM_CLI_OPTIONS_H
 
 #include "scheduler/cli/cli.h"
 
-/* A number above 0, and as it was typed. */
+/* A number above 0, and the text from which it was parsed. */
 struct option_number {
 	double value;
 	const char *text;
 };
 
 struct verb_option {
-	/* An option's, without its dashes (NULL: it has but a letter); of a word what is said
-	 * to be missing, "no PID". */
+	/* Of an option: its long name without the dashes; NULL: the option has a letter only. Of a
+	 * word: what the message calls it if it is missing ("no PID"). */
 	const char *name;
-	char letter; /* 0: none */
+	char letter; /* short option; 0: none */
 	enum {
-		VALUE_NONE,
-		VALUE_IS,     /* none, and a choice is made by it */
-		VALUE_TEXT,   /* most: bytes, and it is not empty; 0: any */
-		VALUE_SOCKET, /* where it was not given: the session's */
+		VALUE_NONE,   /* no value; stores true in *into.flag */
+		VALUE_IS,     /* no value; stores `is` in *into.choice */
+		VALUE_TEXT,   /* not empty, at most `most` bytes; `most` 0: any text */
+		VALUE_SOCKET, /* default: ask_socket() */
 		VALUE_PRIORITY,
-		VALUE_TIME,    /* with its unit, "20ms"; of least to most, in us */
-		VALUE_SECONDS, /* the same, and a number alone is of seconds */
-		VALUE_NUMBER,  /* above 0, at most `most`; 0: any */
-		VALUE_COUNT,   /* whole, of least to most */
+		VALUE_TIME,    /* with a unit, "20ms"; `least` to `most` us */
+		VALUE_SECONDS, /* as VALUE_TIME, or a bare number of seconds */
+		VALUE_NUMBER,  /* above 0, at most `most`; `most` 0: no limit */
+		VALUE_COUNT,   /* integer, `least` to `most` */
 		VALUE_PID,
 		VALUE_CHOICE, /* one of `choices` */
-		VALUE_READ,   /* what `read` takes */
+		VALUE_READ,   /* any text that `read` accepts */
 	} value;
-	bool word;	   /* it is no option, but the next word, and has to be there... */
-	bool optional;	   /* ... or not */
-	const char *takes; /* "--NAME takes ..., not '...'"; a word: "'...' is no ..." */
+	bool word;     /* a positional argument, not an option */
+	bool optional; /* of a word: it can be left out */
+	/* Completes the error message: "--NAME takes ..., not '...'"; of a word: "'...' is no
+	 * ...". */
+	const char *takes;
 	double least, most;
-	const char *const *choices; /* up to NULL */
-	unsigned is;		    /* the choice of VALUE_IS */
-	const char *without;	    /* not NULL: the value may be left away, and is this then */
-	int (*read)(const char *text, void *out); /* 0, or a negative errno: it is none */
+	const char *const *choices; /* ends with NULL */
+	unsigned is;		    /* value that VALUE_IS stores */
+	/* Value if the option is given without one; NULL: a value is required. */
+	const char *without;
+	/* Parses `text` into *out. Returns 0, or a negative errno if the text is not valid. */
+	int (*read)(const char *text, void *out);
 	union {
 		bool *flag;
 		const char **text;
@@ -60,20 +70,21 @@ struct verb_option {
 		struct option_number *number;
 		unsigned long *count;
 		int *pid;
-		unsigned *choice; /* its place in choices */
+		unsigned *choice; /* index in `choices` */
 		void *any;
 	} into;
 };
 
-/* The fields of one; further ones stand behind them: {OPTION_FLAG(...), .letter = 'f'}. None
- * is made of another, for cppcheck does not take that. */
+/* Initializers of one entry. Further members can follow the macro: {OPTION_FLAG(...), .letter =
+ * 'f'}. No macro expands to another one of these macros, because cppcheck cannot parse that. */
 #define OPTION_FLAG(NAME, INTO) .name = (NAME), .into.flag = (INTO)
 #define OPTION_IS(NAME, INTO, CHOICE)                                                              \
 	.name = (NAME), .value = VALUE_IS, .into.choice = (INTO), .is = (CHOICE)
 #define OPTION_TEXT(NAME, INTO) .name = (NAME), .value = VALUE_TEXT, .into.text = (INTO)
-/* Not empty, and no longer than MOST bytes. */
+/* A text that is not empty and has at most MOST bytes. */
 #define OPTION_NAME(NAME, INTO, MOST, TAKES)                                                       \
 	.name = (NAME), .value = VALUE_TEXT, .into.text = (INTO), .most = (MOST), .takes = (TAKES)
+/* Time and seconds: the result is in microseconds, and so are LEAST and MOST. */
 #define OPTION_TIME(NAME, INTO, LEAST, MOST, TAKES)                                                \
 	.name = (NAME), .value = VALUE_TIME, .into.us = (INTO), .least = (LEAST), .most = (MOST),  \
 	.takes = (TAKES)
@@ -90,10 +101,11 @@ struct verb_option {
 	.name = (NAME), .value = VALUE_PID, .into.pid = (INTO), .takes = "a process id"
 #define OPTION_CHOICE(NAME, INTO, CHOICES)                                                         \
 	.name = (NAME), .value = VALUE_CHOICE, .into.choice = (INTO), .choices = (CHOICES)
+/* READ(text, INTO) parses the value; see struct verb_option. */
 #define OPTION_READ(NAME, INTO, READ, TAKES)                                                       \
 	.name = (NAME), .value = VALUE_READ, .into.any = (INTO), .read = (READ), .takes = (TAKES)
 
-/* What several verbs have. */
+/* Options and words that several commands have. */
 #define OPTION_JSON(INTO) .name = "json", .into.flag = (INTO)
 #define OPTION_SOCKET(INTO) .name = "socket", .value = VALUE_SOCKET, .into.text = (INTO)
 #define OPTION_PRIORITY(INTO)                                                                      \
@@ -105,14 +117,21 @@ struct verb_option {
 #define WORD_PID(INTO)                                                                             \
 	.name = "PID", .value = VALUE_PID, .into.pid = (INTO), .word = true, .takes = "process id"
 
-/* Reads all of it. `options` ends with {0} and has its words in their order. CLI_GO_ON, or
- * the exit code to end with: help was printed, or one line has said what is wrong. */
+/*
+ * Parses the whole command line. `options` ends with {0}, has at most 15 entries, and lists its
+ * words in the order of the command line.
+ *
+ * Returns CLI_GO_ON, or the exit code with which the command has to end: CLI_DONE after it has
+ * printed the help, CLI_USAGE after it has reported an error in one line on stderr.
+ */
 int options_read(const struct verb *verb, int argc, char **argv, const struct verb_option *options);
-/* The same for a verb that a command follows: it stops at the first word, from which on
- * *command has all, up to NULL; command[-1] is "--" where one stood before it. */
+/* As options_read(), for a command of kfdsched that is followed by a command to execute. Parsing
+ * stops at the first word. *command points to the first word in argv, and the list ends with NULL
+ * (*command is NULL if there is none); command[-1] is "--" if the user has typed it there. */
 int options_before_command(const struct verb *verb, int argc, char **argv,
 			   const struct verb_option *options, char ***command);
 
+/* Reports `word` as superfluous, in one line on stderr. Returns CLI_USAGE. */
 int options_too_many(const struct verb *verb, const char *word);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched resume, set: orders about one process, and what suspend.c shares of them. */
+/* kfdsched resume, set: control requests about one process, and the functions for such requests
+ * that suspend.c uses, too. */
 #include <errno.h>
 #include <jansson.h>
 #include <signal.h>
@@ -55,7 +56,8 @@ int order_tell_done(const struct verb *verb, const struct order *order, int rc, 
 	return order_tell(verb, order, rc);
 }
 
-/* -ESRCH is also what a process without a number is answered, and it has none here. */
+/* The daemon also replies -ESRCH if no process has this pid. kill(2) distinguishes the two cases:
+ * EPERM means that the process exists. */
 bool order_has_no_daemon(int rc, int pid)
 {
 	return rc == -ENOENT || rc == -ECONNREFUSED || (rc == -ESRCH && kill(pid, 0) == 0) ||
@@ -64,7 +66,8 @@ bool order_has_no_daemon(int rc, int pid)
 
 /* ---- resume ---- */
 
-/* No daemon has suspended it: is it held by a command in the foreground? */
+/* No daemon holds the process. Reports the foreground command that holds the process,
+ * if there is one. */
 static int tell_holder(const struct order *order)
 {
 	char sentence[512];
@@ -137,7 +140,7 @@ static int read_priority(const char *word, void *into)
 	return 0;
 }
 
-/* In the keys of 'kfdsched status'. */
+/* With the keys of 'kfdsched status --json'. */
 static json_t *priority_json(int priority)
 {
 	return json_pack("{so sb}", "priority",

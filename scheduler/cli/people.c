@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+/* A process uses a GPU if it is in the list of the daemon and the driver; otherwise
+ * process_gpu() decides, whose result can be unknown. */
 #include "scheduler/cli/people.h"
 
 #include <errno.h>
@@ -13,7 +15,7 @@
 #include "scheduler/observe/observe.h"
 
 #define USERS 4096u
-#define SHORT_ID 12 /* digits of a container's id, as engines show it */
+#define SHORT_ID 12 /* digits of a container id that engines display */
 
 static int add(struct people *out, const struct person *person)
 {
@@ -33,7 +35,8 @@ static int by_pid(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Whom the daemon and the driver know by numbers that are ours. */
+/* Pids of all processes that the daemon or the driver lists as GPU users, sorted, in our
+ * pid namespace. */
 struct users {
 	pid_t pid[USERS];
 	size_t count;
@@ -46,7 +49,8 @@ static enum process_gpu gpu_of(const struct users *users, pid_t pid)
 	return process_gpu(pid);
 }
 
-/* 0, 1: it is in *out, or a negative errno. */
+/* Reads one process. Returns 1 if it matches `wish` and *out is filled, 0 if it does not match
+ * or has ended. */
 static int look(struct person *out, struct people *people, pid_t pid, const struct users *users,
 		const struct people_wish *wish, struct container_names *names)
 {
@@ -55,7 +59,8 @@ static int look(struct person *out, struct people *people, pid_t pid, const stru
 		return 0;
 	if (process_read(pid, &out->who) != 0)
 		return 0;
-	/* Threads of the kernel and the dead use none, and have no maps either. */
+	/* Kernel threads and zombies do not use a GPU, and /proc has no maps of them to check
+	 * that. */
 	if (out->who.kernel || out->who.state == 'Z')
 		out->gpu = PROCESS_GPU_NO;
 	people->hidden += out->gpu == PROCESS_GPU_UNKNOWN;
@@ -97,7 +102,8 @@ void people_free(struct people *people)
 	*people = (struct people){0};
 }
 
-/* Its first thread may have, and others go on. */
+/* Returns true if the whole process has ended. State 'Z' alone does not show that, because the
+ * first thread can end before the others. */
 static bool has_ended(pid_t pid)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes and their containers, as verbs show and choose them.
+ * Lists processes with their containers, and checks the process that a command names.
  *
- * Threads: none. Ownership: people_free() ends a list.
+ * The functions that return CLI_FAILED or CLI_IMPOSSIBLE have reported the reason in one line on
+ * stderr.
+ *
+ * Threads: none. Ownership: people_free() frees a list.
  */
 #ifndef KFDSHIM_CLI_PEOPLE_H
 #define KFDSHIM_CLI_PEOPLE_H
@@ -17,38 +20,47 @@ struct person {
 };
 
 struct people {
-	struct person *list; /* by pid */
+	struct person *list; /* ordered by pid */
 	size_t count;
-	size_t hidden; /* of which nobody but root can tell whether they use a GPU */
+	/* Processes (listed or not) of which only root can find out whether they use a GPU. */
+	size_t hidden;
 };
 
 struct people_wish {
-	const char *container; /* NULL: any, and none; else all of its processes */
-	bool gpu;	       /* only those that use one, and none of our own programs */
-	const char *socket;    /* of the daemon, which may know more */
+	const char *container; /* processes of this container alone; NULL: all processes */
+	/* Only processes that use a GPU, without those of kfdsched and kfdschedd. */
+	bool gpu;
+	const char *socket; /* of the daemon, which can know more GPU processes */
 };
 
-/* 0 or a negative errno. Those that end meanwhile are left out. */
+/* Reads all processes that match `wish`. Processes that end meanwhile are left out. `names`
+ * resolves names of containers. Returns 0 or a negative errno; *out is empty on an error. */
 int people_read(struct people *out, const struct people_wish *wish, struct container_names *names);
+/* Frees the list. *people is empty afterwards. */
 void people_free(struct people *people);
 
-/* The process of that number: CLI_GO_ON, or CLI_FAILED and one line that says why it can have
- * no queues: there is none, it is a thread, one of the kernel's, or a zombie. */
+/* Reads process `pid`. Returns CLI_GO_ON, or CLI_FAILED if the process cannot have queues: it does
+ * not exist, or it is a thread, a kernel thread, or a zombie. A process whose first thread alone
+ * has ended is CLI_GO_ON. */
 int people_one(const struct verb *verb, pid_t pid, struct process_identity *out);
 
-/* Sees that there are GPUs to be used, in words: CLI_DONE, or CLI_IMPOSSIBLE and said. */
+/* Checks that an AMD GPU exists here (/dev/kfd or the driver's sysfs directory). Returns CLI_DONE
+ * or CLI_IMPOSSIBLE. */
 int people_need_gpu(const struct verb *verb);
-/* Sees that all processes that use a GPU can be known here (observe_can_list()), in words:
- * CLI_DONE, or CLI_IMPOSSIBLE and said. */
+/* Checks that a complete list of the GPU processes can be read here (observe_can_list()). Returns
+ * CLI_DONE or CLI_IMPOSSIBLE. */
 int people_need_list(const struct verb *verb, const char *socket);
-/* Says that no container is called so, and why it may be called so all the same. */
+/* Reports that no container matches `container`; if the names of containers could not be queried,
+ * also why a container can have this name nevertheless. Returns CLI_FAILED. */
 int people_no_container(const struct verb *verb, const char *container,
 			struct container_names *names);
 
-/* "docker 3f2a9c0d1e4b", "unknown"; "-" for none. */
+/* Writes the engine and the first 12 digits of the container id, "docker 3f2a9c0d1e4b"; "unknown"
+ * if the engine is not known, "-" without a container. Returns `text`. */
 #define PEOPLE_TEXT 192
 const char *people_container(char text[static PEOPLE_TEXT], const struct container *container);
-/* Its command, or its name in brackets, cut to `length`. */
+/* Writes the command line, cut to `length` bytes with "..." at the end, or, if the process has
+ * none, its name in brackets. Returns `text`. */
 const char *people_command(char text[static PEOPLE_TEXT], const struct process_identity *who,
 			   size_t length);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched pidmap: who a process is here, on the host and in its container. */
+/* kfdsched pidmap: the pids of a process on the host, in this pid namespace and in its
+ * container. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,15 +11,16 @@
 #include "scheduler/cli/people.h"
 #include "scheduler/cli/table.h"
 
-#define COMMAND 60 /* letters of it in a table */
+#define COMMAND 60 /* longest command in a table, in bytes */
 
 struct job {
-	int pid; /* 0: all; with a container: in that */
+	int pid; /* 0: all processes; with --container: a pid inside the container */
 	bool json;
 	struct people_wish wish;
 	struct container_names *names;
 };
 
+/* Adds a pid; 0 or less is not known. */
 static void number(struct table *table, pid_t pid)
 {
 	if (pid > 0)
@@ -27,7 +29,7 @@ static void number(struct table *table, pid_t pid)
 		table_cell(table, TABLE_UNKNOWN);
 }
 
-/* In each namespace below ours: "17", or of nested ones "17 > 1". */
+/* Adds the pid in each pid namespace below ours: "17", or "17 > 1" for nested ones. */
 static void inside(struct table *table, const struct process_identity *who)
 {
 	char text[PROCESS_NAMESPACES * 16] = "";
@@ -123,7 +125,7 @@ static int show_one(const struct job *job)
 	return print(job, &one);
 }
 
-/* Leaves the one that has the number in there. */
+/* Keeps only the process that has this pid inside its container. */
 static void keep_number(struct people *people, pid_t pid)
 {
 	size_t kept = 0;

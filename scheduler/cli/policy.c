@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched policy: what each node's policy is, and another one. */
+/* kfdsched policy: prints or sets the policy of the nodes. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -21,7 +21,8 @@ struct asked {
 	bool json;
 };
 
-/* Any name of a GPU here; or another gpu_id, which the daemon may know. */
+/* Accepts any name of a GPU of this machine, or the gpu_id of another one, because the daemon can
+ * have nodes that are not visible here. */
 static bool read_node(const char *text, unsigned *out)
 {
 	uint64_t n;
@@ -35,7 +36,7 @@ static bool read_node(const char *text, unsigned *out)
 	return true;
 }
 
-/* "share=20" or "share=20%". */
+/* Accepts 1 to 99 percent: "share=20" or "share=20%". */
 static bool read_share(const char *text, unsigned *percent)
 {
 	char *end;
@@ -49,7 +50,8 @@ static bool read_share(const char *text, unsigned *percent)
 	return *end == '\0' && *percent > 0;
 }
 
-/* Of the node alone, if one is given: {"default": ..., "nodes": [...]}. */
+/* Extracts {"default": ..., "nodes": [...]} from the daemon's status, with the given node only if
+ * gpu_id is not 0. */
 static json_t *select_policies(const json_t *status, unsigned gpu_id)
 {
 	static const char *const keys[] = {"gpu_id", "policy", "share_percent"};
@@ -82,6 +84,7 @@ static void policy_row(struct table *table, const char *where, const json_t *ent
 	gpus_cells(table, (uint32_t)json_integer_value(json_object_get(entry, "gpu_id")));
 }
 
+/* `all`: also the default, which applies to the nodes without a policy of their own. */
 static int print_policies(const json_t *policies, bool all)
 {
 	struct table *table = table_new("<NODE|<POLICY|SHARE %|" GPUS_COLUMNS);
@@ -177,6 +180,7 @@ static int run(int argc, char **argv)
 
 	if (code != CLI_GO_ON)
 		return code;
+	/* NODE is optional: the first word is the policy if it does not name a node. */
 	if (*word && read_node(*word, &gpu_id))
 		word++;
 	if (!*word)

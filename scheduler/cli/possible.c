@@ -48,7 +48,8 @@ double values_rank(const double *sorted, size_t count, double p)
 	return count ? sorted[(size_t)ceil(p * (double)count) - 1] : NAN;
 }
 
-/* What a gap gives to the offline process; 0: it is left idle. */
+/* Returns the time that the offline process gets from a gap; 0: the gap is too short for a
+ * resume. */
 static double given_us(double gap_us, const struct possible_costs *costs)
 {
 	return fmax(gap_us - costs->resume_us, 0);
@@ -72,12 +73,14 @@ int possible_play(const struct possible_request *requests, size_t count, double 
 		double given = given_us(request->due_us - free_us, costs);
 		double begin_us = fmax(request->due_us, free_us);
 
+		/* Offline work ran until the arrival, so the request waits for its suspend. */
 		if (given > 0) {
 			begin_us = request->due_us + costs->suspend_us;
 			suspends++;
 		}
 		offline_us += given;
 		free_us = begin_us + request->service_us;
+		/* A request that is not done by the end of the window has no latency. */
 		if (isfinite(free_us))
 			latency_us[completed++] = free_us - request->due_us;
 	}

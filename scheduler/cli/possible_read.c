@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+/* The file has a header line and one line per request: arrival, start and end in us. The end is
+ * empty if the request was not completed. */
 #include "scheduler/cli/possible_read.h"
 
 #include <errno.h>
@@ -9,7 +11,8 @@
 
 #define HEADER "due_us,begin_us,end_us\n"
 
-/* Time goes forward within a line, and from one arrival to the next. */
+/* Returns false if the line is malformed. Times must not decrease within a line, and arrivals not
+ * from line to line. An empty end time means that the request was not completed. */
 static bool parse_line(const char *line, double last_due_us, struct request_time *out)
 {
 	double begin_us;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * kfdsched preempt: takes a process off the GPU and gives it back, some times, and tells
- * what each took. Where a daemon knows the process, by the daemon's leases. A child does
- * it (actor.h), so that however this ends, the process runs on.
+ * kfdsched preempt: suspends and resumes a process a number of times and prints how long each
+ * operation took. If a daemon knows the process, the daemon does it by leases. The work is done in
+ * a child (actor.h), so that the process runs on however this command ends.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 #define TIMES 100u
 #define TIMES_MAX 100000
 #define HOLD_US 100e3
-#define HOLD_MAX_US 30e6 /* a training whose rank stands still for longer is ended */
+#define HOLD_MAX_US 30e6 /* frameworks kill a training whose rank stands still longer */
 #define PAUSE_US 500e3
 #define PAUSE_MAX_US 600e6
 #define STRESS_TIMES 1000u
@@ -42,7 +42,7 @@ struct options {
 	const char *svg, *socket;
 };
 
-/* ---- what the child and its parent do ---- */
+/* ---- child and parent ---- */
 
 struct work {
 	const struct preempt_job *job;
@@ -76,6 +76,7 @@ void preempt_progress(const struct preempt_job *job, const struct preempt_result
 		      quantity_us(resume, last->resume_us), left);
 }
 
+/* Runs in the child. `context`: the struct work. Returns the exit code of the child. */
 static int act(void *context, int signals)
 {
 	const struct work *work = context;
@@ -86,20 +87,21 @@ static int act(void *context, int signals)
 	return code == CLI_GO_ON ? CLI_DONE : code;
 }
 
-/* The child's end has taken the figures of nobody: they are shared. */
+/* Records why the child ended early. The measured values of a killed child are not lost, because
+ * they lie in shared memory. */
 static void tell_end(const struct preempt_job *job, enum actor_end end,
 		     struct preempt_result *result)
 {
 	if (end == ACTOR_RETURNED)
 		return;
-	progress_live("%s", ""); /* what it has left of its own */
+	progress_live("%s", ""); /* so that the next call erases the child's live line */
 	progress_clear();
 	snprintf(result->problem, sizeof(result->problem), "%s: %s", actor_sentence(end),
 		 job->daemon_pid ? "the daemon resumes what was leased"
 				 : "the driver has resumed the process");
 }
 
-/* ---- what is shown ---- */
+/* ---- output ---- */
 
 static bool shows_blocks(void)
 {
@@ -119,7 +121,8 @@ static unsigned columns(void)
 	return 80;
 }
 
-/* After minutes of measuring is late to learn that it cannot be. */
+/* Checks before the measurement whether the plot can be written, because an error after minutes of
+ * measuring would lose the result. A file that did not exist is removed again. */
 static int can_be_written(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -172,7 +175,7 @@ static int show(const struct preempt_job *job, const struct options *options,
 			  result->done, job->times, result->problem);
 }
 
-/* ---- the verb ---- */
+/* ---- command ---- */
 
 static int read_options(int argc, char **argv, struct options *out)
 {
@@ -196,8 +199,9 @@ static int read_options(int argc, char **argv, struct options *out)
 	return options_read(&verb_preempt, argc, argv, options);
 }
 
-/* A simulation shares its CPU with us: its suspends are as slow as the machine is loaded,
- * and no GPU is reset by it. */
+/* A simulated GPU shares the CPU with this command, so the durations of its suspends depend on the
+ * load of the machine, and a slow suspend does not make a driver reset the GPU. There is no limit
+ * for them then. */
 static void set_up(const struct options *options, struct preempt_job *job)
 {
 	job->simulated = access(SIMULATION_PATH, F_OK) == 0;
@@ -223,8 +227,8 @@ static bool asks_and_hears_yes(void)
 	return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y');
 }
 
-/* Before a session of our own is opened on a real GPU a person has to agree: on the terminal, or
- * by --yes where there is none. CLI_GO_ON, or the exit code. */
+/* Before a debug session is opened on a real GPU, the user has to agree: on the terminal, or by
+ * --yes if there is none. Returns CLI_GO_ON or the exit code. */
 static int consent(const struct options *options, const struct preempt_job *job)
 {
 	bool settled = options->yes || job->simulated;
@@ -241,6 +245,7 @@ static int consent(const struct options *options, const struct preempt_job *job)
 	return cli_failed(&verb_preempt, "nothing was done");
 }
 
+/* Runs the rounds in a child and prints the result. Returns the exit code. */
 static int measure(const struct preempt_job *job, const struct options *options)
 {
 	struct work work = {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kfdsched preempt: what its files share. preempt.c is the verb; preempt_direct.c and
- * preempt_daemon.c are the ways to act, in a child (actor.h); preempt_show.c tells what
- * came of it, and preempt_svg.c draws it.
+ * Shared by the files of the command "kfdsched preempt": preempt.c is the command itself;
+ * preempt_direct.c and preempt_daemon.c suspend and resume the process, in a child (actor.h);
+ * preempt_show.c prints the result, and preempt_svg.c draws it.
  *
- * Threads: none. Times are wall time, in microseconds.
+ * Threads: none. Times are wall time in microseconds.
  */
 #ifndef KFDSHIM_CLI_PREEMPT_H
 #define KFDSHIM_CLI_PREEMPT_H
@@ -15,62 +15,75 @@
 #include "scheduler/cli/target.h"
 #include "scheduler/kfd/device.h"
 
+/* What is to be measured. Filled by preempt.c, read-only for the other files. */
 struct preempt_job {
 	struct target target;
 	unsigned times;
+	/* Time on hold, time between two rounds, and the longest suspend that is tolerated
+	 * (INFINITY: no limit). */
 	double hold_us, pause_us, slow_us;
-	pid_t daemon_pid; /* the daemon's number for it, who acts then; 0: nobody but we does */
+	/* The pid by which the daemon knows the process; the daemon then suspends it. 0: no daemon
+	 * knows the process, and kfdsched suspends it by a debug session of its own. */
+	pid_t daemon_pid;
 	bool simulated;
 	const char *socket;
 };
 
-/* In memory that the child shares with its parent, who tells what a dead child had. */
+/* Measured values. They lie in memory that the child shares with its parent, so that the parent can
+ * print what a killed child had measured. */
 struct preempt_result {
 	unsigned tried;
-	unsigned done;		  /* suspended and resumed */
-	double opening_us;	  /* what the session's own first suspend took; NAN: none known */
-	char problem[KFD_REASON]; /* why not all; empty: all */
+	unsigned done;		  /* rounds completed: suspended and resumed */
+	double opening_us;	  /* first suspend of our own session; NAN: not known */
+	char problem[KFD_REASON]; /* why the rest was not done; empty: all were done */
 	struct preempt_round {
-		double suspend_us, held_us, resume_us; /* held: between the two */
-	} rounds[];				       /* those that are done */
+		/* `held_us`: from the end of the suspend to the start of the resume. */
+		double suspend_us, held_us, resume_us;
+	} rounds[]; /* `done` entries */
 };
 
-/* One that was suspended and resumed. false: it was slow, so the last; told. */
+/* Adds a completed round. Returns false if the suspend took longer than job->slow_us; then
+ * result->problem is set and no further round must follow. */
 bool preempt_count(const struct preempt_job *job, struct preempt_result *result,
 		   struct preempt_round round);
-/* Shows on a terminal how far it is. */
+/* Shows the progress on a terminal, as the live line of progress.h. */
 void preempt_progress(const struct preempt_job *job, const struct preempt_result *result);
 
 /*
- * Each does the whole job, and leaves the process running. signals: as actor.h has it.
- * CLI_GO_ON: *result tells the rest; else the exit code, and a line was said: nothing
- * could be done.
- * preempt_direct: by a debug session of our own. preempt_by_daemon: by its leases.
+ * Both run the whole job, each in its own way: preempt_direct() by a debug session of kfdsched's
+ * own, preempt_by_daemon() by leases of the daemon. The process runs again when they return.
+ * `signals`: the signalfd of actor_run().
+ *
+ * Returns CLI_GO_ON if *result has the outcome (also an incomplete one, see `problem`), or the exit
+ * code if nothing could be done, which was then reported in one line on stderr.
  */
 int preempt_direct(const struct preempt_job *job, int signals, struct preempt_result *result);
 int preempt_by_daemon(const struct preempt_job *job, int signals, struct preempt_result *result);
 
-/* Of all rounds but the first, which is told apart; NANs where there is none. */
+/* Statistics of all rounds but the first one, which is reported separately. If
+ * count is 0, all of them are NAN. */
 struct preempt_times {
 	unsigned count;
 	double min, mean, p50, p90, p99, max;
-	double *sorted; /* count of them */
+	double *sorted; /* `count` values, ascending */
 };
 
 struct preempt_figures {
 	struct preempt_times suspend, held, resume;
 };
 
-/* -ENOMEM, or 0 and preempt_figures_free() ends it. */
+/* Computes the statistics. Returns 0, and preempt_figures_free() frees *out; or -ENOMEM. */
 int preempt_figures(const struct preempt_result *result, struct preempt_figures *out);
+/* Frees the sorted values. */
 void preempt_figures_free(struct preempt_figures *figures);
 
-/* 0, or -ENOMEM. columns: of the terminal; blocks: it can show U+2581 and its like. */
+/* Both print on stdout and return 0 or -ENOMEM. `columns`: width of the terminal. `blocks`: the
+ * terminal can show block characters (U+2581 and the like) in the histogram. */
 int preempt_print(const struct preempt_job *job, const struct preempt_result *result,
 		  const struct preempt_figures *figures, unsigned columns, bool blocks);
 int preempt_print_json(const struct preempt_job *job, const struct preempt_result *result,
 		       const struct preempt_figures *figures);
-/* How many of the rounds took at most so long, as curves. */
+/* Draws the cumulative distribution as SVG: the share of rounds that took at most a given time. */
 void preempt_svg(const struct preempt_job *job, const struct preempt_result *result,
 		 const struct preempt_figures *figures, FILE *out);
 

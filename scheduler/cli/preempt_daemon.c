@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * By the daemon: a lease that lasts as long as its descriptor, again and again. What it
- * took the daemon tells in its events.
+ * kfdsched preempt by the daemon: takes a lease that lasts until its fd is closed, again and again.
+ * The durations are read from the daemon's events.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -18,12 +18,13 @@
 #include "scheduler/cli/preempt.h"
 #include "scheduler/lib/kfdsched.h"
 
-#define EVENT_MS 3000 /* a resume that is longer in coming does not come */
+#define EVENT_MS 3000 /* limit for the event of a suspend or resume */
 
 struct act {
 	const struct preempt_job *job;
 	struct preempt_result *result;
 	struct kfdsched *k;
+	/* Fds: the signalfd of actor_run(), and the daemon's events (-1: none). */
 	int signals, events;
 	bool interrupted;
 };
@@ -34,7 +35,8 @@ static void problem(struct act *act, const char *what, const char *why)
 		 why[0] ? ": " : "", why);
 }
 
-/* A lease names a number; the process that we were started for has it no longer. */
+/* A lease names a pid. Returns true, and records the reason, if the process that was to be measured
+ * has ended, because the pid can then belong to another process. */
 static bool has_ended(struct act *act)
 {
 	if (!target_has_ended(&act->job->target))
@@ -43,7 +45,8 @@ static bool has_ended(struct act *act)
 	return true;
 }
 
-/* Until then; or until the lease `fd` (-1: there is none) or the process has ended. */
+/* Waits for `us` microseconds. Returns earlier if the lease `fd` (-1: none) or the process ends,
+ * or on a signal. */
 static void wait_us(struct act *act, int fd, double us)
 {
 	struct pollfd fds[] = {{.fd = act->signals, .events = POLLIN},
@@ -60,13 +63,14 @@ static void wait_us(struct act *act, int fd, double us)
 	}
 }
 
-/* A call of the driver, as the daemon's event has it. */
+/* A driver call as an event of the daemon reports it. */
 struct call {
-	double end_us; /* CLOCK_REALTIME */
+	double end_us; /* CLOCK_REALTIME, at the end of the call */
 	double duration_us;
 };
 
-/* The next event of this kind about the process; false: none came. */
+/* Reads events until the next one of this kind about the process. Returns false if none
+ * arrives in EVENT_MS. */
 static bool next(struct act *act, const char *kind, struct call *out)
 {
 	uint64_t end = clock_ns() + EVENT_MS * UINT64_C(1000000), now;
@@ -93,7 +97,8 @@ static bool next(struct act *act, const char *kind, struct call *out)
 	return found;
 }
 
-/* Counts from the end of the suspend, so that the way of its answer to us is part of the hold. */
+/* Waits until the process was on hold for job->hold_us. The time counts from the end of the
+ * suspend, so that the delivery of its event is a part of the hold. */
 static void hold(struct act *act, int fd, const struct call *suspend)
 {
 	double since_us = (double)clock_of(CLOCK_REALTIME) / 1e3 - suspend->end_us;
@@ -112,7 +117,8 @@ static bool count(struct act *act, const struct call *suspend, const struct call
 	return preempt_count(act->job, act->result, round);
 }
 
-/* It is held: for as long as is wanted, and until it has been resumed. false: the last. */
+/* The lease `fd` is granted: waits for the hold time, closes the lease, and waits for the resume.
+ * Returns false if no further round must follow. */
 static bool held(struct act *act, int fd)
 {
 	struct call suspend, resume;
@@ -136,13 +142,15 @@ static bool held(struct act *act, int fd)
 	return count(act, &suspend, &resume);
 }
 
+/* One round. Returns false if no further round must follow. */
 static bool once(struct act *act)
 {
 	int fd;
 
 	act->result->tried++;
 	fd = kfdsched_hold(act->k, act->job->target.pid);
-	/* Also after it: whoever has the number now is not to be suspended. */
+	/* Checked after the request, too: if the process has ended meanwhile, the lease may be on
+	 * another process with the same pid, which must not stay suspended. */
 	if (has_ended(act)) {
 		if (fd >= 0)
 			close(fd);
@@ -155,6 +163,7 @@ static bool once(struct act *act)
 	return held(act, fd);
 }
 
+/* Runs all rounds. The reason for an early end is recorded in the result. */
 static void preempt(struct act *act)
 {
 	while (act->result->tried < act->job->times) {

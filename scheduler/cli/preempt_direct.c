@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* By a debug session of our own, for a process that no daemon knows. */
+/* kfdsched preempt by a debug session of its own, for a process that no daemon knows. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,8 +12,9 @@ static void problem(struct preempt_result *result, const char *what, const char 
 	snprintf(result->problem, sizeof(result->problem), "%s%s", what, why);
 }
 
-/* A suspend has failed. A queue that was not ready may be the next time; a GPU that did
- * not preempt is not asked again, for the driver resets it. */
+/* Records why a suspend failed. Returns true if the next round can be tried: a queue that was
+ * not ready can be ready then. A GPU that did not preempt is not tried again, because the
+ * driver resets it. */
 static bool may_go_on(struct preempt_result *result, int error)
 {
 	if (error == -EBUSY) {
@@ -27,7 +28,8 @@ static bool may_go_on(struct preempt_result *result, int error)
 	return false;
 }
 
-/* Resumes whatever came of the suspend. false: that was the last. */
+/* One round. The process is resumed in any case, also after a failed suspend. Returns false if no
+ * further round must follow. */
 static bool once(const struct preempt_job *job, struct session *session,
 		 struct preempt_result *result)
 {

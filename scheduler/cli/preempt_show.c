@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What preempting came to: as text with a table and a histogram, and as JSON. */
+/* Output of "kfdsched preempt": text with a table and a histogram, or JSON. */
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -17,7 +17,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Nearest rank. */
+/* By nearest rank. NAN if there are no values. */
 static double quantile(const struct preempt_times *times, double q)
 {
 	unsigned rank = (unsigned)ceil(q * times->count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What preempting took, as curves: how many of the rounds took at most so long. */
+/* Plot of "kfdsched preempt": the share of the rounds that took at most a given time. */
 #include <stdio.h>
 
 #include "scheduler/cli/preempt.h"
@@ -12,8 +12,8 @@
 #define RIGHT 40
 #define TOP 120
 #define BOTTOM 420
-#define LABELS 12  /* have room below */
-#define POINTS 400 /* of a curve at most */
+#define LABELS 12  /* labels that fit below the axis */
+#define POINTS 400 /* limit of the points of a curve */
 
 static const char style[] =
 	".curve{fill:none;stroke-width:2}.suspend{stroke:#d97a1e}.resume{stroke:#0e9384}"
@@ -37,6 +37,7 @@ static struct svg_scale find_scale(const struct preempt_result *result,
 	return scale;
 }
 
+/* The y coordinate of a share of the rounds. */
 static double height_of(double share)
 {
 	return BOTTOM - (BOTTOM - TOP) * share;
@@ -56,7 +57,7 @@ static void grid(FILE *out, const struct svg_scale *scale)
 	}
 }
 
-/* A step at each round; of many rounds, at so many ranks. */
+/* Draws a step for each round; of more than POINTS rounds, a step for POINTS ranks. */
 static void curve(FILE *out, const struct svg_scale *scale, const char *name,
 		  const struct preempt_times *times)
 {
@@ -75,6 +76,7 @@ static void curve(FILE *out, const struct svg_scale *scale, const char *name,
 	fputs("\"/>\n", out);
 }
 
+/* Marks the first round by a circle above the curves, because it is not part of them. */
 static void first(FILE *out, const struct svg_scale *scale, const char *name, double us)
 {
 	fprintf(out, "<circle class=\"dot %s\" cx=\"%.1f\" cy=\"%d\" r=\"5\"/>\n", name,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+/* A live line is on the terminal and has to be erased before other output. */
 static bool live_shown;
 
 int progress_is_live(void)

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Talk of a long verb on stderr: notes, each a line of its own, and on a
- * terminal one live line that is rewritten. Threads: none.
+ * Messages of a long command on stderr: notes, each on a line of its own, and, if stderr is a
+ * terminal, one live line that is rewritten in place.
+ *
+ * Threads: none.
  */
 #ifndef KFDSHIM_CLI_PROGRESS_H
 #define KFDSHIM_CLI_PROGRESS_H
 
-/* A line that stays: "kfdsched colocate: ...". */
+/* Prints a permanent line: "kfdsched colocate: ...". */
 void progress_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Replaces the live line; does nothing unless stderr is a terminal. */
+/* Replaces the live line. Does nothing if stderr is not a terminal. */
 void progress_live(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* 1: stderr is a terminal, so live lines are seen. */
+/* Returns 1 if stderr is a terminal, so that live lines are visible; else 0. */
 int progress_is_live(void);
-/* Takes the live line away. */
+/* Erases the live line, if there is one. */
 void progress_clear(void);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched queues: every GPU queue of a process, or of all, from every source there is. */
+/* kfdsched queues: all GPU queues of one process or of all processes, from all sources. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,16 +16,16 @@
 
 #define PROCESSES 4096
 
-enum format { FORMAT_TABLE, FORMAT_C, FORMAT_JSON }; /* as --format has them */
+enum format { FORMAT_TABLE, FORMAT_C, FORMAT_JSON }; /* order of the words of --format */
 
 struct job {
-	int pid; /* 0: all */
+	int pid; /* 0: all processes */
 	bool addresses;
 	enum format format;
 	const char *socket;
 };
 
-/* One process with what was seen of it. */
+/* One process and its queues. */
 struct seen {
 	struct process_identity identity;
 	struct observation observation;
@@ -33,7 +33,7 @@ struct seen {
 
 /* ---- as text ---- */
 
-/* "daemon,mqd": all who listed it, and all who told a value of it. */
+/* Writes all sources that listed the queue or reported a value of it: "daemon,mqd". */
 static const char *told(char text[64], const struct observe_queue *queue)
 {
 	uint32_t who = queue->told_by;
@@ -59,7 +59,7 @@ static const char *state(const struct observe_queue *queue)
 	return queue->field[OBSERVE_SUSPENDED].value ? "suspended" : "running";
 }
 
-/* In the queue's own unit, for that is what a person thinks in. */
+/* Writes the backlog of an AQL queue in packets, of other queues in bytes. */
 static const char *backlog(char text[OBSERVE_TEXT], const struct observe_queue *queue)
 {
 	const struct observe_value *bytes = &queue->field[OBSERVE_BACKLOG_BYTES];
@@ -78,6 +78,7 @@ static const char *cus(char text[OBSERVE_TEXT], const struct observe_queue *queu
 	return observe_text(text, queue, OBSERVE_CU_BITS);
 }
 
+/* Adds a value; 0 or less is not known. */
 static void number(struct table *table, long long value)
 {
 	if (value > 0)
@@ -146,14 +147,16 @@ static int print_table(const struct job *job, const struct seen *list, size_t n)
 
 /* ---- as C ---- */
 
-/* What DBG_TRAP takes is of the process's first context, and a suspend concerns compute
- * queues: an SDMA queue that is taken along holds a copy up and saves nothing. */
+/* Returns true for the queues that --format c lists. DBG_TRAP accepts the queue ids of the
+ * process's first context only. SDMA queues are left out because a suspend is meant for compute
+ * queues: suspending an SDMA queue would delay a copy and save no state. */
 static bool for_suspend(const struct observe_queue *queue)
 {
 	return queue->context == 0 && observe_known(queue, OBSERVE_TYPE) &&
 	       observe_is_compute(queue->field[OBSERVE_TYPE].value);
 }
 
+/* Prints the ids of the compute queues as a C array, with a comment. */
 static void print_c(const struct seen *seen)
 {
 	const struct observe_list *queues = &seen->observation.queues;
@@ -164,7 +167,7 @@ static void print_c(const struct seen *seen)
 	strcpy(name, seen->identity.comm);
 	for (char *c = name; *c; c++)
 		if (*c == '*' || *c == '/' || *c == '\\')
-			*c = '?'; /* it stands in a comment */
+			*c = '?'; /* the name is printed in a C comment */
 	for (size_t i = 0; i < queues->count; i++)
 		n += for_suspend(&queues->queue[i]);
 	printf("/* process %d (%s): %zu compute queues of %zu queues */\n", (int)seen->identity.pid,
@@ -203,7 +206,7 @@ static json_t *answers_json(const struct observation *observation)
 	return list;
 }
 
-/* Whose it is, for a process and for each of its queues. */
+/* The keys that a process and each of its queues have in common. */
 static json_t *whose_json(const struct process_identity *who)
 {
 	return json_pack("{sI so so ss}", "pid", (json_int_t)who->pid, "host_pid",
@@ -249,9 +252,10 @@ static int print_json(const struct seen *list, size_t n)
 	return rc;
 }
 
-/* ---- looking ---- */
+/* ---- collecting ---- */
 
-/* At the process that out->identity names. */
+/* Reads the queues of the process that out->identity names. `beside`: an observer whose cache is
+ * shared; NULL: none. */
 static int look(const struct job *job, struct observer *beside, struct seen *out)
 {
 	const struct observe_options options = {
@@ -264,7 +268,8 @@ static int look(const struct job *job, struct observer *beside, struct seen *out
 	return rc;
 }
 
-/* No source has listed a queue by its id, and one that would have could not be asked. */
+/* No source has listed a queue by its id, and at least one failed. Reports the reasons
+ * of the sources. */
 static int say_why_none(const struct job *job, const struct seen *seen)
 {
 	char why[OBSERVE_WHY];
@@ -300,12 +305,14 @@ static int look_at_one(const struct job *job, struct seen *out)
 	return out->observation.listed ? CLI_GO_ON : say_why_none(job, out);
 }
 
-/* How many could be looked at; those that end meanwhile are left out. */
+/* Reads the queues of all processes. Processes that end meanwhile are left out. Returns their
+ * number, or -ENOMEM. */
 static int look_at_all(const struct job *job, struct seen **out)
 {
 	pid_t *pids = calloc(PROCESSES, sizeof(*pids));
 	int found = pids ? observe_processes(job->socket, pids, PROCESSES) : -ENOMEM, n = 0;
-	/* Of ourselves, who have no queues: it keeps what debugfs said for all of them. */
+	/* An observer of this process, which has no queues, is kept open so that debugfs is read
+	 * once for all processes and not once for each. */
 	const struct observe_options ours = {.pid = getpid(), .socket = job->socket};
 	struct observer *beside = observe_open(&ours);
 
@@ -359,7 +366,7 @@ static int show(const struct job *job)
 	return code;
 }
 
-/* ---- the verb ---- */
+/* ---- command ---- */
 
 static int run(int argc, char **argv)
 {

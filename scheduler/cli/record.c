@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * kfdsched record: the queues of a command, from before it begins until after its end, and
- * what it says, in one folder.
+ * kfdsched record: records the queues of a command, from before its start until after its end, and
+ * its output, in one directory.
  */
 #include <limits.h>
 #include <signal.h>
@@ -28,7 +28,8 @@
 #define SAMPLES_MAX 1000000
 #define INTERVAL_MIN_US 1e3
 #define INTERVAL_MAX_US 86400e6
-/* The driver notices the end of a process a moment after it. */
+/* Longest wait after the end of the command until the driver no longer lists its processes, because
+ * the driver notices the end of a process late. */
 #define GONE_NS UINT64_C(2000000000)
 
 struct record_options {
@@ -39,7 +40,7 @@ struct record_options {
 	bool json;
 };
 
-/* A process whose queues are looked at, for as long as it is there. */
+/* A process whose queues are sampled until it ends. */
 struct watched {
 	struct observer *observer;
 	struct process_identity process;
@@ -54,9 +55,9 @@ struct session {
 	struct observation observation;
 	uint64_t began_ns;
 	char why[RECORDING_WHY];
-	bool broken; /* the recording has */
-	int taken;   /* samples while it ran */
-	size_t most; /* queues in one of them */
+	bool broken; /* the recording could not be written */
+	int taken;   /* samples while the command ran */
+	size_t most; /* highest number of queues in a sample */
 };
 
 static double seconds_now(const struct session *s)
@@ -66,7 +67,8 @@ static double seconds_now(const struct session *s)
 
 /* ---- one sample ---- */
 
-/* What is seen of it, added to the list; its queues. */
+/* Samples one process and appends the result to the array `processes`. Returns the number
+ * of its queues. */
 static size_t look(struct session *s, struct watched *w, json_t *processes)
 {
 	enum observe_source source;
@@ -89,7 +91,8 @@ static size_t look(struct session *s, struct watched *w, json_t *processes)
 	return queues->count;
 }
 
-/* Those of `pids` that are new join the list; those that have ended leave it. */
+/* Updates the list of sampled processes: removes those that have ended, adds those of
+ * `pids` that are new. */
 static void watch(struct session *s, const pid_t *pids, size_t count)
 {
 	size_t kept = 0;
@@ -117,7 +120,8 @@ static void watch(struct session *s, const pid_t *pids, size_t count)
 	}
 }
 
-/* What the command has started and uses a GPU; or, without `own`, all that does. */
+/* Lists GPU processes: descendants of the command if `own` is set (also those that have the device
+ * open but no queue yet), else all. Returns their number. */
 static size_t gpu_processes(const struct session *s, bool own, pid_t *out)
 {
 	pid_t users[PROCESSES];
@@ -141,6 +145,8 @@ static size_t gpu_processes(const struct session *s, bool own, pid_t *out)
 	return (size_t)kept;
 }
 
+/* Takes one sample of phase `phase`. After a write error s->broken is set, and no more
+ * samples are taken. */
 static void sample(struct session *s, const char *phase, bool own)
 {
 	json_t *processes = json_array();
@@ -182,7 +188,7 @@ static void forget(struct session *s)
 	s->count = 0;
 }
 
-/* ---- the course of it ---- */
+/* ---- course of a recording ---- */
 
 static json_t *command_json(char **command)
 {
@@ -201,7 +207,7 @@ static int open_folder(struct session *s)
 	json_t *sources = json_array();
 
 	for (enum observe_source o = OBSERVE_NOBODY + 1; o < OBSERVE_SOURCES; o++)
-		if (o != OBSERVE_TRAP) /* OBSERVE_ALL */
+		if (o != OBSERVE_TRAP) /* OBSERVE_ALL has all sources but this one */
 			json_array_append_new(sources, json_string(observe_source_name(o)));
 	json_t *head = json_pack("{s:s,s:n,s:n,s:o,s:I,s:o}", "made_by", "record", "pid", "comm",
 				 "command", command_json(s->options->command), "interval_us",
@@ -222,7 +228,7 @@ static int start(struct session *s)
 			close(out);
 		return cli_failed(&verb_record, "%s", s->why);
 	}
-	/* With --json our own stdout is for that. */
+	/* With --json, stdout is reserved for the JSON object. */
 	int rc = shown_start(&s->shown, s->options->command, out, err,
 			     s->options->json ? STDERR_FILENO : STDOUT_FILENO, STDERR_FILENO);
 
@@ -232,6 +238,7 @@ static int start(struct session *s)
 	return CLI_DONE;
 }
 
+/* Takes the samples while the command runs, then waits for its end or for a request to stop. */
 static void follow(struct session *s)
 {
 	uint64_t interval = (uint64_t)(s->options->interval_us * 1e3);
@@ -240,7 +247,7 @@ static void follow(struct session *s)
 	for (unsigned long n = 1; n <= s->options->samples && !s->broken; n++) {
 		uint64_t due = begin + n * interval;
 
-		/* One that is late by more than an interval has been passed. */
+		/* Skip a sample that is late by more than an interval. */
 		if (clock_ns() > due + interval)
 			continue;
 		shown_wait(&s->shown, due);
@@ -252,7 +259,8 @@ static void follow(struct session *s)
 		shown_wait(&s->shown, UINT64_MAX);
 }
 
-/* None that has ended is still listed by the driver. */
+/* Waits until the driver lists no process that has ended, but at most GONE_NS, so that the final
+ * sample has no stale processes. */
 static void wait_until_gone(const struct session *s)
 {
 	uint64_t end = clock_ns() + GONE_NS;
@@ -282,6 +290,7 @@ static json_t *end_json(const struct session *s, bool stopped)
 			 "signal", exited ? json_null() : json_integer(WTERMSIG(s->shown.status)));
 }
 
+/* Prints the summary: a line on stderr, with --json also an object on stdout. */
 static void tell(const struct session *s, bool stopped)
 {
 	const struct record_options *options = s->options;
@@ -318,6 +327,9 @@ static void tell(const struct session *s, bool stopped)
 	json_decref(out);
 }
 
+/* Takes a baseline sample, runs the command, and takes a final sample when its processes are gone.
+ * Returns the exit code: that of the command, unless the recording has failed or the user has
+ * stopped the command. */
 static int record(const struct record_options *options)
 {
 	struct session *s = calloc(1, sizeof(*s));
@@ -351,7 +363,7 @@ static int record(const struct record_options *options)
 			cli_failed(&verb_record, "%s", s->why);
 		}
 		tell(s, stopped);
-		/* A command that was asked to stop has not failed. */
+		/* If the user has stopped the command, its exit code is not a failure. */
 		if (s->broken || s->shown.lost)
 			code = CLI_FAILED;
 		else if (!stopped)
@@ -366,7 +378,7 @@ static int record(const struct record_options *options)
 
 /* ---- options ---- */
 
-/* "record-20260102-150405", where the user stands. */
+/* Writes the name of a directory in the current directory: "record-20260102-150405". */
 static const char *default_dir(char text[64])
 {
 	time_t now = clock_timespec(clock_of(CLOCK_REALTIME)).tv_sec;

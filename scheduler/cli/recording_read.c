@@ -12,7 +12,7 @@
 #include "common/proc_file.h"
 #include "scheduler/cli/recording.h"
 
-/* A thousand queues of each of sixty processes are less. */
+/* Longest line that is accepted. 60 processes with 1000 queues each need less. */
 #define LINE_MAX_BYTES ((size_t)64 << 20)
 
 struct recording {
@@ -61,8 +61,8 @@ size_t recording_damaged(const struct recording *r)
 	return r->damaged;
 }
 
-/* The next line into r->line: its length, 0: there is no more, -E2BIG: too long, passed
- * over, -ENOMEM. */
+/* Reads the next line into r->line. Returns its length; 0 at the end; -EINVAL for an empty line;
+ * -E2BIG if the line is too long (it is skipped); or -ENOMEM. */
 static ssize_t next_line(struct recording *r)
 {
 	size_t n = 0;
@@ -147,14 +147,16 @@ failed:
 	return rc;
 }
 
-/* ---- a sample ---- */
+/* ---- reading samples ---- */
 
+/* A value that is not a string gives an empty text. */
 static void take_text(char *out, size_t size, const json_t *text)
 {
 	snprintf(out, size, "%s", json_is_string(text) ? json_string_value(text) : "");
 	plain_text(out);
 }
 
+/* Reads a number of 0 to `max`. A missing key and null give 0. Returns 0 or -EINVAL. */
 static int take_number(const json_t *object, const char *key, json_int_t max, json_int_t *out)
 {
 	const json_t *value = json_object_get(object, key);
@@ -166,6 +168,7 @@ static int take_number(const json_t *object, const char *key, json_int_t max, js
 	return json_is_integer(value) && *out >= 0 && *out <= max ? 0 : -EINVAL;
 }
 
+/* Decodes one process. Returns 0, -EINVAL if a value is missing or not allowed, or -ENOMEM. */
 static int take_process(const json_t *json, struct recorded_process *out)
 {
 	const json_t *queues = json_object_get(json, "queues"), *queue;
@@ -201,6 +204,7 @@ static int take_process(const json_t *json, struct recorded_process *out)
 	return 0;
 }
 
+/* Decodes one line. Returns 0, -EINVAL if a value is missing or not allowed, or -ENOMEM. */
 static int take_sample(const json_t *line, struct recorded_sample *out)
 {
 	static const char *const phases[] = {"baseline", "sample", "final"};

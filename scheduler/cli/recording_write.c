@@ -12,7 +12,7 @@
 #include "scheduler/cli/recording.h"
 #include "scheduler/kfd/topology.h"
 
-/* A raw text is written once, however many samples it stays the same. */
+/* A raw debugfs text. A new file is written only when the text has changed. */
 struct raw {
 	const char *kind;
 	char *text;
@@ -23,10 +23,10 @@ struct recorder {
 	int dir, index;
 	unsigned long samples;
 	struct raw mqds, hqds;
-	char path[PATH_MAX]; /* as it was given, for sentences */
+	char path[PATH_MAX]; /* as given by the user, for messages */
 };
 
-/* ---- the machine ---- */
+/* ---- nodes of this machine ---- */
 
 static json_t *or_null(int64_t value)
 {
@@ -55,7 +55,7 @@ json_t *recording_nodes(void)
 	return nodes;
 }
 
-/* ---- the folder ---- */
+/* ---- directory ---- */
 
 static int cannot(struct recorder *r, const char *what, const char *name, char why[RECORDING_WHY])
 {
@@ -91,7 +91,8 @@ static int open_folder(struct recorder *r, char why[RECORDING_WHY])
 {
 	if (mkdir(r->path, 0700) && errno != EEXIST)
 		return cannot(r, "make the folder", NULL, why);
-	/* A link to another's folder is not what was meant, least of all by root. */
+	/* O_NOFOLLOW: a symbolic link could lead into a directory of another user, which matters
+	 * if root records. */
 	r->dir = open(r->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (r->dir < 0)
 		return cannot(r, "use as a folder", NULL, why);
@@ -128,7 +129,8 @@ static int write_whole(struct recorder *r, int fd, const char *name, const char 
 	return 0;
 }
 
-/* As one write, which a kill does not tear apart on a local file system. */
+/* Writes the line by one write(2), so that a kill does not leave half a line on a
+ * local file system. */
 static int write_line(struct recorder *r, const json_t *line, char why[RECORDING_WHY])
 {
 	char *text = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
@@ -138,7 +140,7 @@ static int write_line(struct recorder *r, const json_t *line, char why[RECORDING
 		snprintf(why, RECORDING_WHY, "no memory for a line of %.200s", r->path);
 		return -ENOMEM;
 	}
-	text[bytes] = '\n'; /* in place of the NUL */
+	text[bytes] = '\n'; /* replaces the NUL */
 	int rc = write_whole(r, r->index, RECORDING_INDEX, text, bytes + 1, why);
 
 	free(text);
@@ -221,7 +223,7 @@ json_t *recorded_word_json(const struct recorded_word *word)
 	bool known = word->source != OBSERVE_NOBODY;
 	char comm[RECORDED_COMM];
 
-	/* JSON is UTF-8; a name is whatever it is. */
+	/* JSON must be UTF-8, but the name of a process can have any bytes. */
 	snprintf(comm, sizeof(comm), "%s", word->comm ? word->comm : "");
 	json_t *name = plain_json(plain_text(comm));
 
@@ -233,7 +235,8 @@ json_t *recorded_word_json(const struct recorded_word *word)
 			 queues);
 }
 
-/* Its name goes to the index; null without a text. */
+/* Writes the file if the text has changed. *name: the file name for the index; JSON null
+ * without a text. */
 static int keep_raw(struct recorder *r, struct raw *raw, const char *text, json_t **name,
 		    char why[RECORDING_WHY])
 {

@@ -11,9 +11,10 @@
 #include "scheduler/cli/result_possible.h"
 #include "scheduler/cli/table.h"
 
-/* The share of the online P50 that the instrument itself may cost. */
+/* Largest share of the online P50 that may be caused by the doorbell delay, that is, by
+ * kfdsim itself. */
 #define DOORBELL_SHARE 0.05
-#define HOST_SHARE 2.0 /* the P50 alone against what GPU time and queueing explain */
+#define HOST_SHARE 2.0 /* limit of the P50 alone, relative to explained_us() */
 
 const char *const arm_names[ARM_COUNT] = {"alone", "shared", "trap"};
 
@@ -36,7 +37,7 @@ int result_online(const json_t *replay, struct online_figures *out)
 	if (!json_is_integer(requests) || !json_is_boolean(keeps_up) ||
 	    isnan(out->gpu_busy_ratio) || isnan(out->gpu_us))
 		return -EINVAL;
-	/* Without a completed request there is no percentile. */
+	/* Without a completed request there are no percentiles. */
 	if (out->requests > 0 &&
 	    (isnan(out->p50_us) || isnan(out->p90_us) || isnan(out->p99_us) || isnan(out->p999_us)))
 		return -EINVAL;
@@ -69,8 +70,8 @@ double result_hist_median_us(const struct hist *h)
 	return h->count ? (double)hist_percentile(h, 0.5) / 1e3 : NAN;
 }
 
-/* The mean time in a queue of this load, served one by one, each in the trace's GPU
- * time (M/D/1, Poisson arrivals; those at fixed distances wait less). */
+/* Mean time in the system of an M/D/1 queue (Poisson arrivals, one server) with this load, and with
+ * the GPU time of the trace as the service time. Arrivals at fixed distances wait less. */
 static double explained_us(const struct online_figures *alone)
 {
 	double busy = fmin(alone->gpu_busy_ratio, 0.95);
@@ -84,6 +85,7 @@ static bool has_bursts(const struct colocation *run)
 	       strcmp(run->arrivals, "fixed") != 0;
 }
 
+/* Marks the run as not valid and stores the reason. */
 static void refuse(struct verdict *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void refuse(struct verdict *out, const char *fmt, ...)
 {
@@ -95,7 +97,8 @@ static void refuse(struct verdict *out, const char *fmt, ...)
 	va_end(arguments);
 }
 
-/* By what online client `i` did alone in real time. */
+/* Checks whether the machine was fast enough, by the values of online client `i` alone.
+ * Real time only. */
 static void judge_client(const struct colocation *run, unsigned i, struct verdict *out)
 {
 	const struct online_figures *alone = client_online(run, &run->arms[ARM_ALONE], i);
@@ -105,8 +108,10 @@ static void judge_client(const struct colocation *run, unsigned i, struct verdic
 	if (several)
 		snprintf(whose, sizeof(whose), " of %s", run->online_clients.traces[i]);
 	quantity_us(p50, alone->p50_us);
-	/* kfdsim has precedence over its callers: it may be prompt, and they not. Requests that
-	 * arrive in bursts wait for each other on any machine. */
+	/* The doorbell delay alone does not show that the machine kept up, because kfdsim has
+	 * precedence over the workloads and can be prompt while they are late. So the P50 is
+	 * compared with explained_us(), except for bursts, whose requests wait for each other
+	 * on any machine. */
 	if (isnan(alone->p50_us))
 		refuse(out,
 		       "the doorbell delay is judged by the online P50 alone%s, and no request "
@@ -127,6 +132,9 @@ static void judge_client(const struct colocation *run, unsigned i, struct verdic
 		       100 * DOORBELL_SHARE, whose, p50);
 }
 
+/* Sets validity and reason. A run is not valid if online does not keep up even alone, or if
+ * kfdsim reports no doorbell; in real time under kfdsim the machine must have been fast enough,
+ * too, which arm alone shows. */
 static void judge_validity(const struct colocation *run, struct verdict *out)
 {
 	const struct arm_figures *alone = &run->arms[ARM_ALONE];
@@ -138,7 +146,7 @@ static void judge_validity(const struct colocation *run, struct verdict *out)
 		       "lower --load");
 	else if (run->simulated && run->doorbell.count == 0)
 		refuse(out, "kfdsim reports no doorbell at all in the measured windows");
-	else if (!run->simulated || run->is_virtual) /* the machine has no part in it */
+	else if (!run->simulated || run->is_virtual) /* the machine's speed has no influence */
 		return;
 	else if (!alone->ran) {
 		refuse(out,
@@ -213,7 +221,7 @@ static json_t *offline_json(const struct offline_figures *offline)
 			 number(offline->gpu_busy_ratio));
 }
 
-/* Each client by itself. */
+/* Values of each client. */
 static json_t *clients_json(const struct colocation *run, enum arm which)
 {
 	const struct arm_figures *arm = &run->arms[which];

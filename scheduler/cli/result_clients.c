@@ -27,7 +27,7 @@ double client_of_alone(const struct colocation *run, enum arm arm, unsigned i)
 						    : NAN;
 }
 
-/* Adds the latencies of what was completed; how many there are now. */
+/* Appends the latencies of the completed requests. Returns the new number of latencies. */
 static size_t add_latencies(const struct request_list *list, double *into, size_t count)
 {
 	for (size_t i = 0; i < list->count; i++)
@@ -36,6 +36,7 @@ static size_t add_latencies(const struct request_list *list, double *into, size_
 	return count;
 }
 
+/* Computes the percentiles of all requests of all clients. Returns 0 or -ENOMEM. */
 static int find_percentiles(const struct request_list *requests, unsigned clients,
 			    struct online_figures *out)
 {
@@ -123,7 +124,8 @@ static bool same_client(const struct client_set *clients, unsigned a, unsigned b
 	       same_text(clients->groups[a], clients->groups[b]);
 }
 
-/* How many clients from `i` on are like it; 0: one before it is. */
+/* Returns the number of clients from `i` on with the name and group of client `i`; 0 if an earlier
+ * client has the same, so that each combination is counted once. */
 static unsigned count_same(const struct client_set *clients, unsigned i)
 {
 	unsigned n = 0;

@@ -12,7 +12,7 @@ static double known(double us)
 	return isnan(us) ? 0 : us;
 }
 
-/* Of one client. */
+/* Costs of one process. */
 static struct possible_costs client_costs(const struct colocation *run,
 					  const struct verdict *verdict)
 {
@@ -25,6 +25,7 @@ static struct possible_costs client_costs(const struct colocation *run,
 				       result_hist_median_us(&run->resume)};
 }
 
+/* Costs of the smallest gang: one driver call per process. */
 static struct possible_costs find_costs(const struct colocation *run, const struct verdict *verdict)
 {
 	struct possible_costs costs = client_costs(run, verdict);
@@ -35,7 +36,8 @@ static struct possible_costs find_costs(const struct colocation *run, const stru
 	return costs;
 }
 
-/* One list, from those of one seed's clients. NULL: a client has none, or there is no memory. */
+/* Merges the requests of all clients of one seed into one list, which the caller frees. Returns
+ * NULL if the requests of a client are not known or memory is short. */
 static struct possible_request *merge(const struct request_list *lists, unsigned clients,
 				      size_t *count)
 {
@@ -58,7 +60,7 @@ static struct possible_request *merge(const struct request_list *lists, unsigned
 	return requests;
 }
 
-/* With the requests of one seed. */
+/* Runs the clairvoyant scheduler on the requests of one seed. */
 static struct possible play(const struct colocation *run, unsigned seed,
 			    const struct possible_costs *costs)
 {
@@ -67,7 +69,7 @@ static struct possible play(const struct colocation *run, unsigned seed,
 	struct possible_request *requests =
 		merge(run->requests[seed], run->online_clients.count, &count);
 
-	/* On an error it is unknown. */
+	/* On an error `possible` stays unknown. */
 	if (requests)
 		possible_play(requests, count, run->seconds * 1e6 * run->time_scale, costs,
 			      &possible);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The figures of a colocate run as text: its tables, and sentences of them. */
+/* Text output of a colocate run: its tables and sentences. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -55,7 +55,7 @@ void result_world(const struct colocation *run, const struct verdict *verdict, c
 		snprintf(text + n, size - (size_t)n, " (assumed)");
 }
 
-/* Four of them. */
+/* Adds four latencies and the number of requests. */
 static void latency_cells(struct table *table, const struct online_figures *online)
 {
 	const double latencies[] = {online->p50_us, online->p90_us, online->p99_us,
@@ -97,7 +97,7 @@ static void arm_row(struct table *table, const struct colocation *run,
 	table_cell(table, "%llu", (unsigned long long)arm->suspends);
 }
 
-/* Below an arm's row, where it is of several clients of a kind. */
+/* Adds a row for each client below the row of an arm, for a kind that has several clients. */
 static void client_rows(struct table *table, const struct colocation *run, enum arm which)
 {
 	const struct client_set *online = &run->online_clients, *offline = &run->offline_clients;
@@ -128,13 +128,13 @@ static void range_cell(struct table *table, const struct range *range)
 
 	quantity_us(low, range->low);
 	quantity_us(high, range->high);
-	/* "1.08-1.12 ms" where the unit is one. */
+	/* "1.08-1.12 ms" if both values have the same unit. */
 	if (strcmp(strchr(low, ' '), strchr(high, ' ')) == 0)
 		*strchr(low, ' ') = '\0';
 	table_cell(table, "%s-%s", low, high);
 }
 
-/* Below an arm's row: the lowest and the highest of its seeds. */
+/* Adds a row below the row of an arm: the lowest and highest values of its seeds. */
 static void spread_row(struct table *table, const struct colocation *run, enum arm which)
 {
 	const struct spread *spread = &run->spread[which];

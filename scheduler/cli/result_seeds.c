@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* One figure from those of several seeds. */
+/* Combines the values of several seeds. */
 #include <math.h>
 #include <stddef.h>
 
 #include "scheduler/cli/result.h"
 
-/* Where a figure lies in struct arm_figures. */
+/* Offset of a value in struct arm_figures. */
 #define AT(member) offsetof(struct arm_figures, member)
 
+/* Reads the value at offset `at` of one seed. */
 static double figure(const struct colocation *run, unsigned seed, enum arm arm, size_t at)
 {
 	return *(const double *)((const char *)&run->by_seed[seed][arm] + at);
@@ -108,7 +109,7 @@ static void set_mean(struct colocation *run, enum arm arm, size_t at)
 	set(run, arm, at, sum(run, arm, at) / run->seeds);
 }
 
-/* `at`: of a struct online_figures. */
+/* `at`: offset of a struct online_figures. */
 static void combine_online(struct colocation *run, enum arm arm, size_t at)
 {
 	static const size_t medians[] = {

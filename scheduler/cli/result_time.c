@@ -26,9 +26,9 @@ static const char *const part_keys[TIME_PARTS] = {
 	[PART_IDLE] = "idle",
 };
 
-/* ---- what has been counted ---- */
+/* ---- counters ---- */
 
-/* Adds to *ns. */
+/* Adds the value of a key to *ns. Returns 0 or -EINVAL. */
 static int read_ns(const json_t *object, const char *key, uint64_t *ns)
 {
 	const json_t *value = json_object_get(object, key);
@@ -53,7 +53,7 @@ static int read_gpu(const json_t *gpu, pid_t pid, struct time_gpu *out)
 	}
 	for (unsigned part = 0; !rc && part < TIME_PARTS; part++)
 		rc = read_ns(times, part_keys[part], &out->ns[part]);
-	/* A process has an entry for each of its contexts. */
+	/* simulation.json has an entry for each KFD context of a process. */
 	json_array_foreach(processes, i, process) if (!rc && json_integer_value(json_object_get(
 								     process, "pid")) == pid) rc =
 		read_ns(process, "run_ns", &out->process_ns);
@@ -81,7 +81,7 @@ int time_read(const char *path, pid_t pid, struct time_reading *out)
 	return rc;
 }
 
-/* ---- what was spent ---- */
+/* ---- shares ---- */
 
 struct result_time time_unknown(void)
 {
@@ -92,6 +92,7 @@ struct result_time time_unknown(void)
 	return time;
 }
 
+/* Returns the index of the GPU that was idle for the shortest time. */
 static unsigned busiest(const struct time_reading *earlier, const struct time_reading *later)
 {
 	unsigned best = 0;
@@ -103,8 +104,9 @@ static unsigned busiest(const struct time_reading *earlier, const struct time_re
 	return best;
 }
 
-/* The daemon's reading and the GPU's are not of the same instant, and work may come while the
- * process is held over: what is more than the GPU was idle for is no hold-over. */
+/* The daemon's counter and those of the GPU are not read at the same instant, and other work can
+ * arrive during a hold-over. The hold-over is therefore limited to the time in which the GPU was
+ * held without other work. */
 static void share_out(const double us[TIME_PARTS], double process_us, double held_over_us,
 		      struct result_time *out)
 {
@@ -142,7 +144,7 @@ void time_between(const struct time_reading *earlier, const struct time_reading 
 	i = busiest(earlier, later);
 	from = &earlier->gpus[i];
 	to = &later->gpus[i];
-	/* It has ended, or the daemon did not say. */
+	/* The process has ended, or the daemon did not report its hold-over. */
 	if ((!to->process_unknown && to->process_ns < from->process_ns) || isnan(held_over_us))
 		return;
 	for (unsigned part = 0; part < TIME_PARTS; part++)

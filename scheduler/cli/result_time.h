@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the time of the GPU went while offline processes were to run on it, in shares that add up
- * to the whole. What kfdsim counts of the GPU (docs/formats.md, simulation.json) says all of it but
- * for how long the daemon held the process over, which the daemon says; on hardware nothing but
- * that is known.
+ * Time of the GPU while offline processes were to run on it, divided into shares that add up to the
+ * whole.
  *
- * What is not known is NAN. Threads: none.
+ * All shares come from the counters of kfdsim (docs/formats.md, simulation.json), except
+ * TIME_HOLD_OVER, which the daemon reports. On hardware TIME_HOLD_OVER alone is known.
+ *
+ * A value that is not known is NAN. Threads: none.
  */
 #ifndef KFDSHIM_CLI_RESULT_TIME_H
 #define KFDSHIM_CLI_RESULT_TIME_H
@@ -19,18 +20,19 @@
 #include "scheduler/cli/table.h"
 
 enum time_share {
-	TIME_OFFLINE,	   /* its work ran, beside others' or not */
+	TIME_OFFLINE,	   /* offline work ran, with or without other work beside it */
 	TIME_ONLINE,	   /* other work ran alone */
-	TIME_BOUNCES,	   /* without the next */
-	TIME_SAVE_RESTORE, /* of running work */
-	TIME_DETECTION,	   /* suspended, and no other process had packets; but for the next: not yet
-	                      known to have none */
-	TIME_HOLD_OVER,	   /* suspended, and known not to be in the way of any */
-	TIME_IDLE_HELD,	   /* suspended, and packets of others did not run yet */
-	TIME_OWN_GAPS,	   /* it had no work there */
+	TIME_BOUNCES,	   /* runlist updates, without save and restore */
+	TIME_SAVE_RESTORE, /* of running waves */
+	/* Suspended although no other process had packets, except TIME_HOLD_OVER: the daemon did
+	 * not know yet that the other work had ended. */
+	TIME_DETECTION,
+	TIME_HOLD_OVER, /* suspended although the daemon knew of no work of others */
+	TIME_IDLE_HELD, /* suspended, and the packets of others did not run yet */
+	TIME_OWN_GAPS,	/* the offline process had no work */
 	TIME_SHARES
 };
-/* What the columns are called. */
+/* Column titles. */
 extern const char *const time_titles[TIME_SHARES];
 
 struct result_time {
@@ -38,7 +40,7 @@ struct result_time {
 	double all_us;
 };
 
-/* What kfdsim charges each nanosecond of a GPU to. */
+/* Categories to which kfdsim charges each nanosecond of a GPU. */
 enum time_part {
 	PART_RUN,
 	PART_BOUNCE,
@@ -52,31 +54,38 @@ enum time_part {
 
 #define TIME_GPUS GPU_NODES_MAX
 
-/* What has been counted at one moment. */
+/* Counters at one moment. */
 struct time_reading {
 	uint64_t wall_ns;
-	double held_over_us; /* of the process, or the mean of several, by the daemon; wall */
-	bool several;	     /* of processes: for how long work of any ran is not known */
-	unsigned n_gpus;     /* 0: they are not known */
+	/* Time on hold-over of the process, or the mean of several processes, as the daemon
+	 * reports it; wall. */
+	double held_over_us;
+	/* The counters are for several processes; then it is not known how long work of
+	 * any of them ran. */
+	bool several;
+	unsigned n_gpus; /* 0: the GPUs are not known */
 	struct time_gpu {
 		uint64_t ns[TIME_PARTS];
-		uint64_t process_ns;  /* for which work of the one process ran */
-		bool process_unknown; /* because there are too many processes */
+		uint64_t process_ns;  /* time in which work of the one process ran */
+		bool process_unknown; /* there are too many processes for such counters */
 	} gpus[TIME_GPUS];
 };
 
-/* The GPUs of simulation.json, and what it says of the process @pid, a number of its own pid
- * namespace. 0; -ENOENT: no such file; -EINVAL: it is not as documented. Then no GPU is known. */
+/* Reads the GPUs of simulation.json and the counters of process `pid`, a number in the pid
+ * namespace of that process. Returns 0; -ENOENT if there is no such file; -EINVAL if it is not as
+ * documented. On an error out->n_gpus is 0. */
 int time_read(const char *path, pid_t pid, struct time_reading *out);
-/* What was spent between two moments: on the GPU that was idle for the shortest time. */
+/* Computes the shares between two readings, for the GPU that was idle for the shortest time. */
 void time_between(const struct time_reading *earlier, const struct time_reading *later,
 		  double time_scale, struct result_time *out);
-/* Nothing is known. */
+/* Returns a result in which nothing is known. */
 struct result_time time_unknown(void);
 
+/* Returns a share in percent of all; NAN if it is not known. */
 double time_percent(const struct result_time *time, enum time_share share);
+/* Returns all shares in percent as a JSON object, null for those that are not known. */
 json_t *time_json(const struct result_time *time);
-/* A table, and a row of it. */
+/* Creates a table with one column for each share, and adds a row for an arm. */
 struct table *time_table(void);
 void time_row(struct table *table, const char *arm, const struct result_time *time);
 

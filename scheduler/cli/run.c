@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched run: a command with the shim preloaded and its priority set. */
+/* kfdsched run: starts a command with libkfdshim.so preloaded and its priority set. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "channel/protocol.h"
 #include "scheduler/cli/options.h"
 
-/* What a shell answers when a command cannot be started. */
+/* Exit codes of a shell if a command cannot be started. */
 #define NOT_FOUND 127
 #define NOT_EXECUTABLE 126
 
@@ -18,7 +18,7 @@ static int run(int argc, char **argv)
 {
 	const char *priority = NULL, *group = NULL;
 	double slo_us = 0;
-	/* The shim keeps whole microseconds. */
+	/* The result is passed on in whole microseconds that fit into 32 bits. */
 	const struct verb_option options[] = {
 		{OPTION_PRIORITY(&priority)},
 		{OPTION_NAME("group", &group, PROTOCOL_GROUP_MAX - 1, "a name of 1 to 63 bytes")},

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* A sample is sorted by key and merged in one pass into s->queue, which is sorted by key, too. */
 #include "scheduler/cli/sampling.h"
 
 #include <errno.h>
@@ -32,6 +33,8 @@ static int by_key(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
+/* Makes room for `entries` more in all arrays, so that take_in() cannot fail. Returns 0 or
+ * -ENOMEM. */
 static int make_room(struct sampling *s, size_t entries)
 {
 	size_t need = entries + s->count;
@@ -61,7 +64,8 @@ static int make_room(struct sampling *s, size_t entries)
 	return 0;
 }
 
-/* What a queue without an id can be told by; added up, so that their order says nothing. */
+/* Hash of what distinguishes a queue without an id. The hashes of a sample are added up, so that
+ * the order of the queues has no influence. */
 static uint64_t fingerprint_of(const struct observe_queue *queue)
 {
 	uint64_t x = queue->gpu_id;
@@ -71,12 +75,13 @@ static uint64_t fingerprint_of(const struct observe_queue *queue)
 	return x ^ x >> 32;
 }
 
+/* Two values that are both known and not equal. */
 static bool differ(const struct observe_value *a, const struct observe_value *b)
 {
 	return a->source != OBSERVE_NOBODY && b->source != OBSERVE_NOBODY && a->value != b->value;
 }
 
-/* sysfs has one word for AQL and PM4. */
+/* As differ(), but sysfs reports one type for AQL and PM4 queues. */
 static bool types_differ(const struct observe_value *a, const struct observe_value *b)
 {
 	bool vague = a->value == OBSERVE_COMPUTE || b->value == OBSERVE_COMPUTE;
@@ -86,13 +91,14 @@ static bool types_differ(const struct observe_value *a, const struct observe_val
 	return differ(a, b);
 }
 
+/* A value that is not known does not replace a known one. */
 static void keep(struct observe_value *kept, const struct observe_value *value)
 {
 	if (value->source != OBSERVE_NOBODY)
 		*kept = *value;
 }
 
-/* It is there in this sample. */
+/* Updates the entry of a queue that is present in this sample. */
 static void see(struct sampling *s, struct sampled_queue *kept, const struct observe_queue *queue)
 {
 	const struct observe_value *type = &queue->field[OBSERVE_TYPE];
@@ -120,7 +126,8 @@ static void see(struct sampling *s, struct sampled_queue *kept, const struct obs
 	keep(&kept->ring_address, address);
 }
 
-/* Both are sorted: one walk through them. `entries` are the sample's, each id once. */
+/* Updates s->queue from the first `entries` of s->entry. Both are sorted by key, so one pass over
+ * them is enough. Queues that are not in the sample are marked as gone. */
 static void take_in(struct sampling *s, size_t entries)
 {
 	size_t added = 0, at = 0;
@@ -154,7 +161,8 @@ static void take_in(struct sampling *s, size_t entries)
 	}
 }
 
-/* The entries with an id, sorted and each once, into s->entry; their number. */
+/* Fills s->entry with the queues that have an id, sorted and without duplicates.
+ * Returns their number. */
 static size_t sort_entries(struct sampling *s, const struct observe_list *list)
 {
 	bool sorted = true;
@@ -203,9 +211,12 @@ int sampling_add(struct sampling *s, const struct observe_list *list, enum obser
 	bool names = unnamed == 0 || named > 0;
 	size_t count = named + unnamed;
 
-	/* A source without ids says nothing of those that another one told before. */
+	/* A source without ids does not show whether the queues that another source has named are
+	 * still present. */
 	if (names)
 		take_in(s, named);
+	/* The fingerprint is compared only if the number of queues without an id is the same, so
+	 * that a change of the source alone does not count as a change of the queues. */
 	s->changed = !first && (count != s->now || s->came_count > 0 || s->gone_count > 0 ||
 				(unnamed == s->now_unnamed && fingerprint != s->fingerprint));
 	s->changes += s->changed;
@@ -222,7 +233,7 @@ int sampling_add(struct sampling *s, const struct observe_list *list, enum obser
 	return 0;
 }
 
-/* ---- what it means ---- */
+/* ---- verdict ---- */
 
 enum sampling_verdict sampling_verdict(const struct sampling *s)
 {
@@ -281,7 +292,7 @@ const char *sampling_meaning(const struct sampling *s, const char *whose,
 	return text;
 }
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
 void sampling_ranges(const uint64_t *keys, size_t count, FILE *out)
 {
@@ -312,6 +323,7 @@ void sampling_ids(const struct sampling *s, FILE *out)
 	free(keys);
 }
 
+/* Prints the sources; if there are several, with the number of samples of each. */
 static void tell_sources(const struct sampling *s, FILE *out)
 {
 	unsigned different = 0;

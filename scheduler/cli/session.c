@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+/* One poll() waits for all that can happen: signals (signalfd), the end of the process (pidfd), and
+ * the events of the debug session. */
 #include "scheduler/cli/session.h"
 
 #include <errno.h>
@@ -17,6 +19,7 @@
 
 #define ENDED "it has ended"
 
+/* SIGCHLD means that the process may have stopped or ended; any other signal requests the end. */
 static void take_signals(struct session *session)
 {
 	struct signalfd_siginfo info;
@@ -29,6 +32,8 @@ static void take_signals(struct session *session)
 	}
 }
 
+/* Answers the runtime and suspends new queues. A hang-up of the fd means that the
+ * session has ended. */
 static void take_events(struct session *session, short revents)
 {
 	bool enabled = true;
@@ -47,6 +52,7 @@ static void take_events(struct session *session, short revents)
 					: "somebody else has ended its debug session";
 }
 
+/* Limits the sum, because `us` can be INFINITY. */
 static uint64_t end_after(double us)
 {
 	double end_ns = (double)clock_ns() + us * 1e3;
@@ -76,8 +82,10 @@ void session_wait_us(struct session *session, double us)
 	}
 }
 
-/* That somebody else has it, or that we may not, is how things are here. The shim's own
- * session without a daemon is the one that can be had out of the way. */
+/* Reports why the session could not be opened. Another debugger on the process, or a missing right
+ * to trace it, makes it impossible here (CLI_IMPOSSIBLE). If the other session can be the one that
+ * libkfdshim.so opens on its own process where no daemon runs, the message explains how to get it
+ * out of the way. */
 static int refused(const struct verb *verb, pid_t pid, int error, const char *reason)
 {
 	bool by_itself = (error == -EAGAIN || error == -EALREADY) &&
@@ -107,6 +115,8 @@ int session_open(struct session *session, const struct verb *verb, const struct 
 		return cli_failed(verb, "no memory for a debug session");
 	device = kfd_device_open(reason);
 	error = device < 0 ? device : trap_attach(session->trap, device, &settled, reason);
+	/* The process does not announce new queues to kfdsched, so the driver has to report
+	 * them. */
 	if (!error && (error = trap_watch_queues(session->trap)) != 0) {
 		snprintf(reason, sizeof(reason), "process %d does not tell of new queues: %s",
 			 (int)target->pid, strerror(-error));

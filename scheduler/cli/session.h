@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A debug session of our own on a process that no daemon knows, as the acting child
- * (actor.h) has it: opened with a sentence where it cannot be, and served while we wait,
- * so that the process notices nothing: its signals go on, its runtime's calls are answered,
- * a queue that it makes while it is suspended is suspended too.
+ * A debug session of kfdsched itself on a process that no daemon knows. Used by the acting child
+ * (actor.h).
  *
- * Threads: the one that opened it. Errors: sentences.
+ * The session is served while the caller waits, so that the process is not disturbed: its signals
+ * are forwarded, the events of its runtime are answered, and a queue that it creates while it is
+ * suspended is suspended too.
+ *
+ * Threads: all calls from the thread that opened the session. Errors are reported in one line on
+ * stderr.
  */
 #ifndef KFDSHIM_CLI_SESSION_H
 #define KFDSHIM_CLI_SESSION_H
@@ -19,19 +22,27 @@ struct session {
 	struct trap *trap;
 	const struct target *target;
 	int signals;
-	double opening_us; /* what its queues' first suspend took; NAN: there were none */
-	bool interrupted;  /* somebody wants an end of it */
-	const char *gone;  /* not NULL: why there is nothing left to act on */
-	int ran_on;	   /* what kept a queue that was made while suspended from it; or 0 */
+	double opening_us; /* duration of the first suspend; NAN: there was no queue */
+	bool interrupted;  /* a signal requested the end */
+	/* NULL, or why nothing is left to act on (the process or the session has
+	 * ended). Static text. */
+	const char *gone;
+	/* 0, or the negative errno because of which a queue that was created while the process was
+	 * suspended could not be suspended. */
+	int ran_on;
 };
 
-/* CLI_GO_ON, and session_close() ends it; else the exit code, and a line was said:
- * CLI_IMPOSSIBLE where somebody else has the process, or we may not. */
+/* Opens a session on `target` (borrowed until session_close()). `signals`: the signalfd of
+ * actor_run(). Returns CLI_GO_ON, or the exit code after one line on stderr: CLI_FAILED if
+ * the process has ended, its queues could not be suspended or memory is short; otherwise
+ * CLI_IMPOSSIBLE, for example if another debugger has the process or the caller has no right to
+ * trace it. */
 int session_open(struct session *session, const struct verb *verb, const struct target *target,
 		 int signals);
-/* Serves it for so long (INFINITY: without end); sooner if it is interrupted or gone. */
+/* Serves the session for `us` microseconds (INFINITY: no limit). Returns earlier if
+ * session->interrupted or session->gone gets set. */
 void session_wait_us(struct session *session, double us);
-/* Resumes everything. */
+/* Ends the session. The driver then resumes all queues. */
 void session_close(struct session *session);
 
 #endif

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+/* One poll() waits for all that can happen: output (two pipes), the end of children (signalfd), and
+ * a request to stop (stop_fd()). */
 #include "scheduler/cli/shown.h"
 
 #include <errno.h>
@@ -17,6 +19,7 @@
 #include "common/wait.h"
 #include "scheduler/cli/stop.h"
 
+/* Time for the command to end after SIGTERM, and for its group to disappear after that. */
 #define TERM_NS UINT64_C(5000000000)
 #define DIE_NS UINT64_C(2000000000)
 
@@ -27,7 +30,7 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* In the new process: only returns by exec or exit. */
+/* Runs in the child. Returns only by exec or exit. */
 static _Noreturn void become(char *const *argv, pid_t parent, int out, int err, int failed)
 {
 	sigset_t none;
@@ -35,10 +38,10 @@ static _Noreturn void become(char *const *argv, pid_t parent, int out, int err, 
 
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	/* We may have died between the fork and the line above. */
+	/* If the parent has died before prctl(), no signal will arrive. */
 	if (getppid() != parent)
 		_exit(126);
-	/* A group in the background that reads the terminal would be stopped. */
+	/* A background process group that reads from the terminal is stopped by SIGTTIN. */
 	if (isatty(STDIN_FILENO)) {
 		int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
@@ -58,7 +61,7 @@ static _Noreturn void become(char *const *argv, pid_t parent, int out, int err, 
 	_exit(127);
 }
 
-/* 0, or why the exec failed. */
+/* Waits for the result of the exec: 0, or a negative errno. A successful exec closes the pipe. */
 static int exec_error(int from)
 {
 	int error = 0;
@@ -83,7 +86,8 @@ int shown_start(struct shown *s, char *const *argv, int stdout_file, int stderr_
 		.out = {.from = -1, .file = stdout_file, .to = stdout_to},
 		.err = {.from = -1, .file = stderr_file, .to = stderr_to},
 	};
-	/* Inherited as ignored, SIGCHLD would make the kernel reap behind us. */
+	/* With an inherited SIG_IGN for SIGCHLD the kernel would reap the children, and
+	 * waitpid() would fail. */
 	signal(SIGCHLD, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -106,7 +110,7 @@ int shown_start(struct shown *s, char *const *argv, int stdout_file, int stderr_
 		rc = -errno;
 		goto done;
 	}
-	/* In both processes, so that neither can be late. */
+	/* Called in parent and child, so that the group exists whichever of them runs first. */
 	setpgid(s->pid, s->pid);
 	close_fd(&failed[1]);
 	rc = exec_error(failed[0]);
@@ -128,6 +132,7 @@ done:
 	return rc;
 }
 
+/* Returns false if nothing more can be written to `fd`. */
 static bool write_whole(int fd, const char *text, size_t bytes)
 {
 	while (bytes > 0) {
@@ -136,7 +141,8 @@ static bool write_whole(int fd, const char *text, size_t bytes)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN) {
-			/* Whoever does not read for so long misses the rest of this. */
+			/* A reader that does not read for a second loses the rest of this text,
+			 * because the command must not be blocked for longer. */
 			if (poll_one_ns(fd, POLLOUT, wait_end_ms(1000)) > 0)
 				continue;
 			return true;
@@ -149,12 +155,13 @@ static bool write_whole(int fd, const char *text, size_t bytes)
 	return true;
 }
 
+/* Copies what the command has written to the file and to the forwarding fd. */
 static void take(struct shown *s, struct shown_stream *stream)
 {
 	char text[65536];
 	ssize_t n;
 
-	/* A bounded number of times: who talks without end must not hold up the samples. */
+	/* Limited, because a command that writes without a pause must not delay the samples. */
 	for (unsigned i = 0; i < 16 && stream->from >= 0; i++) {
 		n = read(stream->from, text, sizeof(text));
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -172,7 +179,7 @@ static void take(struct shown *s, struct shown_stream *stream)
 	}
 }
 
-/* Ours, and those that it left to us, as they end. */
+/* Reaps all children: the command, and the processes that it has left behind. */
 static void reap(struct shown *s)
 {
 	struct signalfd_siginfo info;
@@ -183,7 +190,8 @@ static void reap(struct shown *s)
 	while (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0 && child.si_pid > 0) {
 		int status = 0;
 
-		/* As long as it is a zombie its group cannot be anybody else's. */
+		/* Kill the group while its leader is still a zombie: until it is reaped, no other
+		 * group can get the same number. */
 		if (s->stopping && child.si_pid == s->pid)
 			kill(-s->pid, SIGKILL);
 		if (waitpid(child.si_pid, &status, 0) == s->pid) {
@@ -214,8 +222,9 @@ void shown_wait(struct shown *s, uint64_t until_ns)
 	}
 }
 
-/* Whoever of its group was killed with its end may take a moment to die, and counts as one
- * who stayed until then. (An init that reaps nobody keeps them for ever.) */
+/* Waits until the members of the group, which were killed, are gone: until then they would be
+ * counted as processes that outlive the command. The time is limited, because zombies count as
+ * members, and an init process that reaps no children keeps them for ever. */
 static void wait_for_group(const struct shown *s)
 {
 	uint64_t end = clock_ns() + DIE_NS;
@@ -256,7 +265,8 @@ void shown_finish(struct shown *s)
 	struct shown_stream *streams[] = {&s->out, &s->err};
 
 	for (unsigned i = 0; i < 2; i++) {
-		/* What a process that stays behind says from now on is not the command's. */
+		/* What a process that stays behind writes later is not output of the command, so
+		 * read only what is there now. */
 		for (unsigned n = 0; n < 64 && streams[i]->from >= 0; n++) {
 			if (poll_now(streams[i]->from, POLLIN) <= 0)
 				break;

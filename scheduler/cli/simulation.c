@@ -7,6 +7,7 @@
 
 #include "common/hist_json.h"
 
+/* Returns 0, or -EINVAL if a key is missing or a value is out of range. */
 static int decode(json_t *root, struct simulation *out)
 {
 	const char *profile, *kernel = "";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched status: the daemon, its nodes and processes. */
+/* kfdsched status: the state of the daemon, its nodes and its processes. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void node_row(struct table *table, const json_t *node)
 	gpus_cells(table, (uint32_t)json_integer_value(json_object_get(node, "gpu_id")));
 }
 
-/* The number of its queues; -1: the daemon did not say. */
+/* Returns the number of queues of a process; -1: the daemon did not report it. */
 static json_int_t count_queues(const json_t *process)
 {
 	const json_t *counts = json_object_get(process, "queue_counts"), *node;
@@ -76,11 +76,12 @@ static void process_row(struct table *table, const json_t *process)
 	table_cell(table, "%s", field_text(process, "reason"));
 }
 
+/* Keys of a process's "time_us" in the daemon's status, in the order of the columns. */
 static const char *const times[] = {"running",	 "suspending", "held",
 				    "held_over", "ordered",    "resuming"};
 #define TIMES (sizeof(times) / sizeof(times[0]))
 
-/* NAN: the daemon did not say. */
+/* NAN: the daemon did not report it. */
 static double time_of(const json_t *process, const char *key)
 {
 	return field_number(json_object_get(process, "time_us"), key);
@@ -114,7 +115,8 @@ static void time_row(struct table *table, const json_t *process)
 			table_cell(table, "%.1f", 100 * time_of(process, times[i]) / all);
 }
 
-/* Of those that have been suspended at all. */
+/* Prints a table of time shares of the processes that have been suspended at least once.
+ * Returns 0 or -ENOMEM. */
 static int print_times(const json_t *processes)
 {
 	const json_t *process;
@@ -156,7 +158,8 @@ static int print_status(const json_t *status)
 	return CLI_DONE;
 }
 
-/* Leaves the one process, by its number here. CLI_GO_ON; or `status` is freed, and one line said. */
+/* Removes all processes from `status` except `pid`, a number of this pid namespace. Returns
+ * CLI_GO_ON; or frees `status` and returns the exit code after one line on stderr. */
 static int keep_process(json_t *status, const char *socket, int pid)
 {
 	bool otherwise = source_daemon_counts_otherwise(socket);
@@ -195,7 +198,7 @@ static int run(int argc, char **argv)
 	if (code != CLI_GO_ON)
 		return code;
 
-	/* The table has no line for each queue, of which there may be thousands. */
+	/* The table needs the number of queues only, and there can be thousands of queues. */
 	code = dump || as_json ? ask_status(&verb_status, socket, dump ? pid : 0, &status)
 			       : ask_summary(&verb_status, socket, &status);
 	if (code == CLI_GO_ON && pid && !dump)
@@ -207,7 +210,8 @@ static int run(int argc, char **argv)
 		plain_json_print(status, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 		putchar('\n');
 	} else {
-		/* What listens there need not be kfdschedd. */
+		/* Another program than kfdschedd could listen on the socket, so make its strings
+		 * safe to print. */
 		plain_json_strings(status);
 		code = dump ? dump_print(&verb_status, status) : print_status(status);
 	}

@@ -11,10 +11,13 @@
 static const int asking[] = {SIGINT, SIGTERM, SIGHUP};
 #define ASKING (sizeof(asking) / sizeof(asking[0]))
 
+/* Self-pipe: the signal handler writes a byte, which is never read, so that wake[0] stays
+ * readable. */
 static int wake[2] = {-1, -1};
+/* Dispositions of before stop_begin(), for stop_child(). */
 static struct sigaction before[ASKING];
 
-/* SA_RESETHAND: the second one is the signal itself. */
+/* Because of SA_RESETHAND, a second signal of the same number has its default effect. */
 static void asked(int signal)
 {
 	int keep = errno;
@@ -32,7 +35,7 @@ int stop_begin(void)
 	if (pipe2(wake, O_CLOEXEC | O_NONBLOCK))
 		return -errno;
 	for (size_t i = 0; i < ASKING; i++) {
-		/* Somebody who ignores SIGHUP (nohup) means it. */
+		/* A signal that is ignored (SIGHUP after nohup) stays ignored. */
 		sigaction(asking[i], NULL, &before[i]);
 		if (before[i].sa_handler != SIG_IGN)
 			sigaction(asking[i], &action, NULL);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a long verb ends early: SIGINT (Ctrl-C), SIGTERM and SIGHUP (its terminal went
- * away) ask it to stop, and it tells what it has. A second one of them ends it at once.
+ * Lets a long command end early: after SIGINT (Ctrl-C), SIGTERM or SIGHUP (its terminal was closed)
+ * the command stops and prints what it has. A second signal of the same number ends the process at
+ * once.
  *
- * Threads: the first thread of a process that has no others yet. Nothing is freed: it
- * holds until the process ends. A child that is to be exec'd begins with stop_child().
+ * Threads: stop_begin() is called by the first thread, before there are others. Ownership: the
+ * handlers stay installed until the process ends; nothing is freed. A child that will call exec
+ * must call stop_child() first.
  */
 #ifndef KFDSHIM_CLI_STOP_H
 #define KFDSHIM_CLI_STOP_H
@@ -12,14 +14,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* 0, or a negative errno. */
+/* Installs the handlers, except for signals that are ignored. Returns 0 or a negative errno. */
 int stop_begin(void);
-/* Sleeps until that moment (CLOCK_MONOTONIC, ns), or until somebody asks: true. */
+/* Sleeps until `ns` (CLOCK_MONOTONIC) or until a signal has arrived. Returns true if a
+ * signal has arrived. */
 bool stop_sleep_until(uint64_t ns);
+/* Returns true if a signal has arrived. Does not wait. */
 bool stop_asked(void);
-/* Readable from the moment that somebody asks, for poll(2); not to be read or closed. */
+/* Returns an fd that is readable from the moment at which a signal has arrived, for use with
+ * poll(2). The caller must not read or close it. */
 int stop_fd(void);
-/* In a child between fork and exec: signals are as they were before stop_begin(). */
+/* Called in a child between fork and exec: restores the signal dispositions of before
+ * stop_begin(). */
 void stop_child(void);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched suspend: takes a process off the GPU, by the daemon where one has it. */
+/* kfdsched suspend: suspends a process, by the daemon if the daemon has the process. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -11,11 +11,12 @@
 #include "scheduler/cli/suspend.h"
 #include "scheduler/cli/target.h"
 
-/* How long a daemon may take to come back while a process is held. */
+/* Time that a restarted daemon has to accept a held process again: 30 x 100 ms. */
 #define COMES_BACK_TRIES 30
 #define TRY_NS 100000000
 
-/* The connection again, after the daemon has gone: it may only have been its worker. */
+/* Takes the lease again after the connection was lost, because possibly only the daemon's worker
+ * was restarted. Returns the fd of the lease or a negative errno. */
 static int hold_again(const struct order *order, const struct target *target)
 {
 	int fd = -ECONNRESET;
@@ -23,8 +24,9 @@ static int hold_again(const struct order *order, const struct target *target)
 	for (int i = 0; fd < 0 && i < COMES_BACK_TRIES; i++) {
 		sleep_ns(TRY_NS);
 		fd = kfdsched_hold(order->daemon, order->pid);
-		/* It has ended, and another process may have its number; it was resumed before
-		 * this order was answered; or it cannot be held any more. */
+		/* A further try is pointless: the process has ended (another process can get its
+		 * pid), it was resumed before the request was answered (-ECANCELED), or it cannot
+		 * be held any more. */
 		if (target_has_ended(target) || fd == -ECANCELED || fd == -EPERM ||
 		    fd == -EOPNOTSUPP)
 			break;
@@ -36,6 +38,7 @@ static int hold_again(const struct order *order, const struct target *target)
 	return fd;
 }
 
+/* The keys "seconds" (reference taken), "by_daemon" and "queues". */
 static json_t *by_daemon(json_t *seconds)
 {
 	return json_pack("{so sb sn}", "seconds", seconds, "by_daemon", 1, "queues");
@@ -52,7 +55,8 @@ static int print_held(const struct order *order)
 	return CLI_DONE;
 }
 
-/* Until another command resumes it, it ends, or this command does. */
+/* Keeps the lease until another command resumes the process, the process ends, or
+ * this command ends. */
 static int hold(const struct order *order, const struct target *target, int fd)
 {
 	int rc = print_held(order);
@@ -70,12 +74,15 @@ static int hold(const struct order *order, const struct target *target, int fd)
 		if (rc == -ECONNRESET)
 			rc = fd = hold_again(order, target);
 	}
-	/* One object is all: that somebody has resumed it is told by the exit code. */
+	/* With --json the output is one object, so that another command has resumed the process is
+	 * reported by the exit code alone. */
 	if (rc != -ECANCELED || !order->json)
 		order_tell(&verb_suspend, order, rc == -ECANCELED ? 0 : rc);
 	return rc == -ECANCELED ? CLI_DONE : CLI_FAILED;
 }
 
+/* Holds the process in the foreground: by the daemon, or by a debug session if no daemon
+ * has the process. */
 static int hold_or_act(const struct order *order, const struct suspend_ids *queues)
 {
 	struct target target;
@@ -88,11 +95,11 @@ static int hold_or_act(const struct order *order, const struct suspend_ids *queu
 	was_lost = fd == -ECONNRESET;
 	if (was_lost)
 		fd = hold_again(order, &target);
-	/* The daemon had the process: if its new worker has not, the process has ended, or it has not come
-	 * back yet. */
+	/* If the daemon had the process and its new worker does not, the process has ended, or it
+	 * has not reconnected yet. A debug session would be wrong in both cases. */
 	if (order_has_no_daemon(fd, order->pid) && !(was_lost && fd == -ESRCH))
 		code = suspend_direct(order, queues);
-	else if (was_lost && fd == -ECANCELED) /* held, and resumed before the answer came */
+	else if (was_lost && fd == -ECANCELED) /* held, but resumed before the reply arrived */
 		code = order_tell_done(&verb_suspend, order, 0, by_daemon(json_null()));
 	else if (fd < 0)
 		code = order_tell(&verb_suspend, order, fd);
@@ -102,7 +109,8 @@ static int hold_or_act(const struct order *order, const struct suspend_ids *queu
 	return code;
 }
 
-/* A daemon's leases are of whole processes, and its session is the only one there can be. */
+/* Suspends some queues of a process. Not possible for a process of the daemon: its leases are for
+ * whole processes, and a process can have only one debug session, which is the daemon's. */
 static int some_queues(const struct order *order, const struct suspend_ids *queues)
 {
 	if (!ask_number(order->socket, order->pid))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kfdsched suspend: what its two files share. suspend.c is the verb and its way by the
- * daemon; suspend_direct.c holds a process in the foreground without one.
+ * Shared by the two files of the command "kfdsched suspend": suspend.c is the command itself and
+ * suspends by the daemon; suspend_direct.c holds a process in the foreground without a daemon.
  */
 #ifndef KFDSHIM_CLI_SUSPEND_H
 #define KFDSHIM_CLI_SUSPEND_H
@@ -10,18 +10,19 @@
 
 #include "scheduler/cli/orders.h"
 
-#define SUSPEND_QUEUES 1024u /* ids that --queues can name, 0 to one less */
+#define SUSPEND_QUEUES 1024u /* limit of the ids that --queues accepts: 0 to 1023 */
 
 struct suspend_ids {
-	uint32_t id[SUSPEND_QUEUES]; /* in order, each once */
+	uint32_t id[SUSPEND_QUEUES]; /* ascending, without duplicates */
 	uint32_t count;
 };
 
-/* "0,2-5", into a struct suspend_ids. -EINVAL: it is no such list. */
+/* Parses a list of queue ids, "0,2-5"; `ids` is a struct suspend_ids. Returns 0, or -EINVAL if the
+ * text is not such a list. */
 int suspend_read_ids(const char *text, void *ids);
 
-/* Suspends the process (or these of its queues, if there are any) by a debug session of our
- * own, until Ctrl-C or until it has ended. The exit code. */
+/* Suspends the process, or only `queues` if their count is above 0, by a debug session of
+ * kfdsched's own, until Ctrl-C or until the process has ended. Returns the exit code. */
 int suspend_direct(const struct order *order, const struct suspend_ids *queues);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Without a daemon nobody could end a lease: so the process is suspended for as long as
- * this command stays. A child holds it (actor.h), so that however this ends, it runs on.
+ * kfdsched suspend without a daemon. No lease can outlive this command then, so the process is
+ * suspended as long as this command runs. A child holds the session (actor.h), so that the process
+ * runs on however this command ends.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,17 +17,18 @@
 #include "scheduler/cli/suspend.h"
 #include "scheduler/cli/table.h"
 
-#define TICK_US 1e6 /* of the live line */
+#define TICK_US 1e6 /* update interval of the live line */
 
 struct hold {
 	const struct order *order;
 	struct target target;
-	bool some;		   /* not all of its queues */
-	struct suspend_ids queues; /* those of --queues, then those that are suspended */
+	bool some;		   /* only `queues` are to be suspended */
+	struct suspend_ids queues; /* ids of --queues; later the ids that are suspended */
 	struct session session;
 };
 
-/* One id or a range of them; what stands behind it, or NULL. */
+/* Parses one id or a range, and marks it in `named`. Returns the text behind it; NULL:
+ * malformed. */
 static const char *read_range(const char *text, bool named[SUSPEND_QUEUES])
 {
 	unsigned long from, to;
@@ -72,7 +74,8 @@ static int failed(const struct hold *hold, const char *what, int error)
 			  strerror(-error));
 }
 
-/* Takes it off the GPU. CLI_GO_ON, or the exit code: then it runs. */
+/* Suspends the process or its chosen queues. Returns CLI_GO_ON, or the exit code if the
+ * process still runs. */
 static int take(struct hold *hold)
 {
 	struct trap *trap = hold->session.trap;
@@ -141,6 +144,7 @@ static void wait_for_end(struct session *session)
 	progress_clear();
 }
 
+/* Reports why the hold ended. Returns the exit code. */
 static int tell_end(const struct hold *hold)
 {
 	const struct session *session = &hold->session;
@@ -154,6 +158,8 @@ static int tell_end(const struct hold *hold)
 	return cli_failed(&verb_suspend, "process %d: %s", (int)hold->target.pid, session->gone);
 }
 
+/* Runs in the child: opens the session, suspends, waits for the end, and resumes by closing the
+ * session. Returns the exit code. */
 static int act(void *context, int signals)
 {
 	struct hold *hold = context;

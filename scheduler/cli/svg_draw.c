@@ -18,6 +18,7 @@ static const char all_style[] =
 static const char all_dark[] = "text{fill:#e7ecf3}.ground{fill:#11161d}.grid{stroke:#28313d}"
 			       ".base{stroke:#667487}.soft,.tick,.note{fill:#9aa7b8}";
 
+/* Writes a text with the characters that XML reserves escaped. */
 static void escaped(FILE *out, const char *text)
 {
 	uint32_t c;
@@ -35,7 +36,7 @@ static void escaped(FILE *out, const char *text)
 			fputs("&amp;", out);
 			break;
 		default:
-			/* XML has no way to write most control characters. */
+			/* XML cannot represent most control characters. */
 			if (n && plain_is_shown(c))
 				fwrite(text, 1, n, out);
 			else
@@ -79,7 +80,7 @@ void svg_line(FILE *out, const char *classes, double x1, double y1, double x2, d
 		classes, x1, y1, x2, y2);
 }
 
-/* The largest step that is not above `value`. */
+/* Returns the largest step that is not above `value`. */
 static double step_below(double value)
 {
 	double decade = pow(10, floor(log10(value)));
@@ -89,9 +90,10 @@ static double step_below(double value)
 	return value >= 2 * decade ? 2 * decade : decade;
 }
 
-/* The next one after `step`. */
+/* Returns the next step after `step`. */
 static double step_above(double step)
 {
+	/* 1e-9: log10() of a power of ten can be slightly too small. */
 	double decade = pow(10, floor(log10(step) + 1e-9));
 	double first = round(step / decade);
 

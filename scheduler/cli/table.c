@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+/* All rows are kept until table_print(), because the width of a column depends on all of its cells.
+ * Blanks at the end of a line are not printed. */
 #include "scheduler/cli/table.h"
 
 #include <errno.h>
@@ -9,28 +11,30 @@
 
 #include "common/plain_text.h"
 
+/* Blanks between two columns. */
 #define GAP 2u
 
 struct cell {
 	char *text;
-	unsigned columns; /* > 1: a span */
+	unsigned columns; /* above 1: the cell spans columns */
 };
 
 struct row {
 	struct cell cells[TABLE_COLUMNS];
-	unsigned count;	  /* cells */
-	unsigned columns; /* columns they cover */
+	unsigned count;	  /* number of cells */
+	unsigned columns; /* columns that the cells cover */
 };
 
 struct table {
 	unsigned columns;
 	bool left[TABLE_COLUMNS];
+	/* Memory was short, or a row had too many cells. */
 	bool failed;
-	struct row *rows; /* the first one holds the titles */
+	struct row *rows; /* rows[0]: the titles */
 	size_t count;
 };
 
-/* Columns on a terminal: code points, which is enough for names of commands. */
+/* Width on a terminal, counted in code points, which is enough for names of commands. */
 static unsigned width(const char *text)
 {
 	unsigned n = 0;
@@ -40,6 +44,7 @@ static unsigned width(const char *text)
 	return n;
 }
 
+/* Adds a cell to the last row. Takes ownership of `text`. */
 static void put(struct table *table, unsigned columns, char *text)
 {
 	struct row *row = table->count ? &table->rows[table->count - 1] : NULL;
@@ -123,8 +128,8 @@ static unsigned span_width(const unsigned *widths, unsigned first, unsigned colu
 	return sum;
 }
 
-/* Single cells first, so that a span adds only what they leave open; then the
- * last of its columns gets wider. */
+/* Widens the columns to their cells. Called first for single cells, then for spans, so that a span
+ * adds only what its columns lack; the last of these columns gets wider. */
 static void measure(const struct table *table, bool spans, unsigned widths[TABLE_COLUMNS])
 {
 	for (size_t i = 0; i < table->count; i++) {
@@ -153,7 +158,7 @@ int table_print(const struct table *table, FILE *out)
 	for (size_t i = 0; i < table->count; i++) {
 		const struct row *row = &table->rows[i];
 		unsigned column = 0;
-		unsigned owed = 0; /* blanks, printed only before more text */
+		unsigned owed = 0; /* blanks, printed only if more text follows */
 
 		for (unsigned c = 0; c < row->count; c++) {
 			const struct cell *cell = &row->cells[c];

@@ -24,14 +24,15 @@ int target_open(const struct verb *verb, pid_t pid, struct target *out)
 	int code;
 
 	*out = (struct target){.pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
-	/* The latter is what newer kernels say. */
+	/* pidfd_open(2) fails for a thread with EINVAL, on newer kernels with ENOENT. */
 	if (out->pidfd < 0 && (errno == EINVAL || errno == ENOENT))
 		return cli_failed(verb, "%d is a thread: name its process", (int)pid);
 	if (out->pidfd < 0)
 		return cli_failed(verb, "process %d: %s", (int)pid,
 				  errno == ESRCH ? "there is no such process" : strerror(errno));
 	code = people_one(verb, pid, &who);
-	/* What was read is of this process and no other, if that lives now. */
+	/* `who` was read by pid. It describes the pinned process if that process is
+	 * still alive now. */
 	if (code == CLI_GO_ON && who.state == 'Z')
 		code = cli_failed(verb,
 				  "process %d (%s) has lost its first thread, by which it would be "

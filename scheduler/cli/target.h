@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process that a verb acts on: it is pinned by a descriptor, so that its number, used
- * again, is not taken for it; and what can have no queues is told at once. Threads: any.
+ * The process on which a command acts. It is pinned by a pidfd, so that another process that gets
+ * the same pid later is not mistaken for it. A process that cannot have queues is reported at once.
+ *
+ * Threads: any.
  */
 #ifndef KFDSHIM_CLI_TARGET_H
 #define KFDSHIM_CLI_TARGET_H
@@ -15,17 +17,18 @@
 struct target {
 	pid_t pid;
 	int pidfd;
-	char name[sizeof(((struct process_identity *)0)->comm)]; /* fit for a terminal */
+	char name[sizeof(((struct process_identity *)0)->comm)]; /* control characters replaced */
 };
 
-/* CLI_GO_ON, and target_close() ends it; or CLI_FAILED, and one line has said why:
- * there is none of that number, it is a thread, one of the kernel's, or a zombie (perhaps
- * its first thread alone is). */
+/* Opens the process `pid`. Returns CLI_GO_ON, and target_close() closes it; or CLI_FAILED after one
+ * line on stderr if there is no such process, or if it is a thread, a kernel thread, a zombie, or a
+ * process whose first thread has ended (a tracer needs the first thread). */
 int target_open(const struct verb *verb, pid_t pid, struct target *out);
+/* Closes the pidfd. */
 void target_close(struct target *target);
-/* From the moment on at which it gives back what it has: then the driver has ended the
- * sessions on it (kfd_process_notifier_release) and kfdschedd its leases, and the pidfd
- * tells it only later. */
+/* Returns true as soon as the process begins to release its resources at its end. From then on the
+ * driver ends the debug sessions on it (kfd_process_notifier_release) and kfdschedd its leases,
+ * whereas the pidfd reports the end only later. */
 bool target_has_ended(const struct target *target);
 
 #endif

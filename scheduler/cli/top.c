@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched top: nodes and processes, live. */
+/* kfdsched top: nodes and processes, updated live. */
 #include "scheduler/top/live.h"
 
 #include <errno.h>
@@ -73,7 +73,7 @@ static int show(const struct options *options, const struct top_state *before,
 	return rc ? cli_failed(&verb_top, "no memory for the frame") : code;
 }
 
-/* Two looks, for shares and rates are of a time. */
+/* Collects twice, because shares and rates need an interval. */
 static int once(const struct options *options)
 {
 	struct top_state before = {0}, now = {0};
@@ -83,7 +83,8 @@ static int once(const struct options *options)
 	if (!gatherer || gather_look(gatherer, false, &before)) {
 		code = cli_failed(&verb_top, "no memory");
 	} else if (stop_sleep_until(before.ns + (uint64_t)(options->interval_us * 1000))) {
-		code = show(options, NULL, &before); /* somebody is in a hurry */
+		/* Interrupted: print without shares and rates */
+		code = show(options, NULL, &before);
 	} else {
 		code = gather_look(gatherer, true, &now) ? cli_failed(&verb_top, "no memory")
 							 : show(options, &before, &now);
@@ -109,7 +110,7 @@ static int live(const struct options *options)
 
 	switch (rc) {
 	case 0:
-	case -EIO: /* its terminal is gone: nobody is left to tell */
+	case -EIO: /* the terminal is gone, so no message is possible */
 		return CLI_DONE;
 	case -ENOTTY:
 		return cli_usage(&verb_top, "stdin and stdout are no terminal: use --once");
@@ -122,11 +123,12 @@ static int live(const struct options *options)
 	}
 }
 
+/* Returns CLI_GO_ON if process `pid` exists and can have queues, else the exit code. */
 static int is_there(int pid)
 {
 	struct process_identity process;
 
-	/* One that /proc hides may be known to the daemon all the same. */
+	/* The daemon can know a process that /proc hides. */
 	return process_read(pid, &process) == -EACCES ? CLI_GO_ON
 						      : people_one(&verb_top, pid, &process);
 }
@@ -138,7 +140,7 @@ static int run(int argc, char **argv)
 
 	if (code == CLI_GO_ON && options.pid)
 		code = is_there(options.pid);
-	/* Without a terminal live() names the wrong use. */
+	/* Without a terminal live() reports the wrong use first. */
 	if (code == CLI_GO_ON && (options.once || isatty(STDOUT_FILENO)) &&
 	    people_need_list(&verb_top, options.socket) != CLI_DONE)
 		code = CLI_IMPOSSIBLE;

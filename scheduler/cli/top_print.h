@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* One frame of kfdsched top as lines of text on stdout. Threads: none. */
+/*
+ * Prints one frame of kfdsched top as lines of text on stdout.
+ *
+ * Threads: none.
+ */
 #ifndef KFDSHIM_CLI_TOP_PRINT_H
 #define KFDSHIM_CLI_TOP_PRINT_H
 
 #include "scheduler/top/frame.h"
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int top_print(const struct top_frame *frame);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched trace: what the shim, the daemon, the driver and HIP do, on one timeline. */
+/* kfdsched trace: the activity of shim, daemon, driver and HIP on one timeline. */
 #include "scheduler/cli/trace.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/people.h"
 
-#define HIP_LEVEL "4" /* from there on it tells of packets */
+#define HIP_LEVEL "4" /* lowest level at which HIP logs packets */
 #define SECONDS_MAX 1e6
 
 bool trace_is_chosen(const struct trace_options *options, pid_t pid)
@@ -20,6 +20,7 @@ bool trace_is_chosen(const struct trace_options *options, pid_t pid)
 	return chosen;
 }
 
+/* For OPTION_READ: adds a pid to the list of a struct trace_options. */
 static int add_pid(const char *text, void *into)
 {
 	struct trace_options *out = into;

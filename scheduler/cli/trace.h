@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of `kfdsched trace` share. Threads: the first, but where it says so. */
+/*
+ * Shared by the files of the command "kfdsched trace": its options and its main loop.
+ *
+ * Threads: the first thread only, except where a comment says otherwise.
+ */
 #ifndef KFDSHIM_CLI_TRACE_H
 #define KFDSHIM_CLI_TRACE_H
 
@@ -11,21 +15,23 @@
 
 #define TRACE_PIDS 64u
 
+/* The parsed command line. Strings point into argv. */
 struct trace_options {
 	const char *socket;
-	const char *perfetto; /* NULL: none; "-": stdout */
+	const char *perfetto; /* file; "-": stdout; NULL: no Perfetto output */
 	const char *hip_log;  /* NULL: none */
 	bool json;
-	double seconds; /* 0: until it is stopped */
-	unsigned hip;	/* AMD_LOG_LEVEL of the command; 0: as it is */
+	double seconds; /* 0: until a signal or the end of the command */
+	unsigned hip;	/* AMD_LOG_LEVEL for the command; 0: not changed */
+	/* Only these processes, and what is done because of them; none: all. */
 	pid_t pid[TRACE_PIDS];
 	unsigned pids;
 	char **command; /* NULL: none */
 };
 
-/* Is it to be told of this process? */
+/* Returns true if events of process `pid` are wanted. */
 bool trace_is_chosen(const struct trace_options *options, pid_t pid);
-/* Traces, and returns the exit code. */
+/* Runs the trace and returns the exit code of kfdsched. */
 int trace_run(const struct trace_options *options);
 
 #endif

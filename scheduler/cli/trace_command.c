@@ -13,13 +13,13 @@
 
 #include "scheduler/cli/stop.h"
 
-/* What a shell answers when a command cannot be started. */
+/* Exit codes of a shell if a command cannot be started. */
 #define NOT_FOUND 127
 #define NOT_EXECUTABLE 126
-/* The shim drops a line of its log that would have to wait. */
+/* The shim drops a log line that would have to wait, so the pipe is made large. */
 #define PIPE_BYTES (1 << 20)
 
-/* In the new process. */
+/* Runs in the child. Returns only by exec or exit. */
 static _Noreturn void become(const struct verb *verb, const struct command_options *options,
 			     const char *shim, int talk)
 {
@@ -42,7 +42,7 @@ static _Noreturn void become(const struct verb *verb, const struct command_optio
 	}
 	if (options->stdout_is_ours)
 		dup2(STDERR_FILENO, STDOUT_FILENO);
-	/* The message below goes the same way. */
+	/* From here on a message of this function goes to the caller, too. */
 	if (talk >= 0)
 		dup2(talk, STDERR_FILENO);
 	execvp(options->argv[0], options->argv);
@@ -65,7 +65,7 @@ int command_start(struct command *command, const struct verb *verb,
 		if (pipe2(talk, O_CLOEXEC))
 			return -errno;
 		fcntl(talk[0], F_SETFL, O_NONBLOCK);
-		fcntl(talk[0], F_SETPIPE_SZ, PIPE_BYTES); /* or what it is */
+		fcntl(talk[0], F_SETPIPE_SZ, PIPE_BYTES); /* fails: the default size stays */
 	}
 	fflush(NULL);
 	command->pid = fork();

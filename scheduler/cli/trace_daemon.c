@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+/* The processes to follow are found in the daemon's status at the start of the trace, and in its
+ * events afterwards. */
 #include "scheduler/cli/trace_daemon.h"
 
 #include <errno.h>
@@ -22,6 +24,8 @@ static bool is_chosen(const struct trace_daemon *d, pid_t pid)
 	return trace_is_chosen(d->output->options, pid);
 }
 
+/* Follows the shared memory of a wanted process. Records a note if too many are followed
+ * already. */
 static void follow(struct trace_daemon *d, pid_t pid, const char *comm, bool fresh)
 {
 	if (pid > 0 && is_chosen(d, pid) && !lanes_follow(d->lanes, pid, comm, fresh))
@@ -31,7 +35,8 @@ static void follow(struct trace_daemon *d, pid_t pid, const char *comm, bool fre
 			   (int)pid, comm, LANES_PROCESSES);
 }
 
-/* What was so before we listened: whom there is, and who is suspended. */
+/* Adds the state at the start of the trace: which processes there are, and which of them
+ * are suspended. */
 static void take_status(struct trace_daemon *d, const json_t *status)
 {
 	const json_t *process, *node;
@@ -60,6 +65,8 @@ static void take_status(struct trace_daemon *d, const json_t *status)
 	}
 }
 
+/* Adds an event of the daemon, unless it has a process, and neither this process nor the one
+ * that was the cause is wanted. */
 static void take_event(struct trace_daemon *d, json_t *json)
 {
 	struct trace_event event;
@@ -112,7 +119,7 @@ bool trace_daemon_open(struct trace_daemon *d, struct trace_output *output)
 	return true;
 }
 
-/* Chosen ones of which the daemon knows nothing. */
+/* Records a note for each chosen process that the daemon does not know. */
 static void tell_unknown(struct trace_daemon *d, const json_t *status)
 {
 	const struct trace_options *options = d->output->options;
@@ -147,7 +154,7 @@ int trace_daemon_follow(struct trace_daemon *d)
 	return CLI_GO_ON;
 }
 
-/* context: the output. */
+/* `context`: the struct trace_output. */
 static void tell_unseen(void *context, pid_t pid, uint64_t lost, uint64_t unseen_ns)
 {
 	if (lost)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the daemon tells of a trace's processes: its events, and their lanes, which it
- * reads for us. Threads: the first; the lanes have one of their own.
+ * What a trace learns from the daemon: the daemon's events, and the events of the processes' shared
+ * memory (struct lane), which the daemon reads for the trace.
+ *
+ * Threads: the first thread; trace_lanes.h starts one more.
  */
 #ifndef KFDSHIM_CLI_TRACE_DAEMON_H
 #define KFDSHIM_CLI_TRACE_DAEMON_H
@@ -16,19 +18,23 @@ struct lanes;
 struct trace_daemon {
 	struct trace_output *output; /* borrowed */
 	struct kfdsched *daemon;
-	int events_fd;	     /* -1: nothing comes; else to poll */
-	struct lanes *lanes; /* NULL: none are read */
+	int events_fd;	     /* readable when there are events; -1: none will come */
+	struct lanes *lanes; /* NULL: shared memory is not followed */
 };
 
-/* Asks for its events. false: there is no daemon, which is noted. */
+/* Subscribes to the daemon's events. Returns false if no daemon answers, which is then recorded as
+ * a note of the trace. */
 bool trace_daemon_open(struct trace_daemon *daemon, struct trace_output *output);
-/* Follows the lanes. Behind all that forks, for it starts a thread. CLI_GO_ON, or the exit
- * code. */
+/* Begins to follow the shared memory of all wanted processes, and adds the state of these
+ * processes to the trace. Called after the last fork, because it starts a thread. Returns
+ * CLI_GO_ON, or the exit code. */
 int trace_daemon_follow(struct trace_daemon *daemon);
-/* All that there is by now. */
+/* Reads all events that have arrived. Reconnects if the daemon was restarted, and records the
+ * gap as a note. */
 void trace_daemon_read(struct trace_daemon *daemon);
-/* The lanes are read a last time; what was missed is noted. */
+/* Reads the shared memory a last time and records missed events as notes. */
 void trace_daemon_end(struct trace_daemon *daemon);
+/* Closes the connection. */
 void trace_daemon_close(struct trace_daemon *daemon);
 
 #endif

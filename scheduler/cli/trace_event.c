@@ -12,7 +12,7 @@ const char *trace_source_name(enum trace_source source)
 	return source < TRACE_SOURCES ? names[source] : "?";
 }
 
-/* Bytes of the character at `c`, 0: it is none. */
+/* Returns the length of the UTF-8 character at `c`; 0: not a printable character. */
 static size_t character(const unsigned char *c, size_t left)
 {
 	size_t more = c[0] < 0x80   ? 0
@@ -27,11 +27,11 @@ static size_t character(const unsigned char *c, size_t left)
 	for (size_t i = 1; i <= more; i++)
 		if ((c[i] & 0xc0) != 0x80)
 			return 0;
-	/* Longer than need be, half of a pair of UTF-16, or beyond the last. */
+	/* Not UTF-8: overlong encodings, surrogates, and code points above U+10FFFF. */
 	if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
 	    (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
 		return 0;
-	/* Control characters beyond ASCII. */
+	/* Control characters U+0080 to U+009F. */
 	if (c[0] == 0xc2 && more == 1 && c[1] < 0xa0)
 		return 0;
 	return more + 1;
@@ -58,8 +58,9 @@ void trace_copy(char *to, size_t size, const char *from, size_t bytes)
 	to[used] = '\0';
 }
 
-/* ---- their order ---- */
+/* ---- timeline ---- */
 
+/* A binary heap of events, ordered by time. */
 struct timeline {
 	uint64_t keep_ns;
 	trace_out *out;
@@ -67,7 +68,8 @@ struct timeline {
 	size_t used, room, count;
 	uint64_t order;
 	struct waiting {
-		uint64_t ns, order; /* those of one moment stay as they came */
+		/* `order`: events with the same time keep their order of arrival */
+		uint64_t ns, order;
 		struct trace_event *event;
 	} * heap;
 };
@@ -109,6 +111,7 @@ static void hand_out(struct timeline *timeline, const struct trace_event *event)
 	timeline->out(timeline->context, event);
 }
 
+/* Passes on the oldest event and removes it from the heap. */
 static void pop(struct timeline *timeline)
 {
 	struct trace_event *event = timeline->heap[0].event;
@@ -137,7 +140,7 @@ void timeline_add(struct timeline *timeline, const struct trace_event *event)
 	if (timeline->used == timeline->room)
 		pop(timeline);
 	one.event = malloc(sizeof(*event));
-	if (!one.event) { /* out of its order rather than not at all */
+	if (!one.event) { /* better out of order than lost */
 		hand_out(timeline, event);
 		return;
 	}
@@ -160,8 +163,9 @@ size_t timeline_count(const struct timeline *timeline)
 	return timeline->count;
 }
 
-/* ---- as a reader sees one ---- */
+/* ---- formatting ---- */
 
+/* The queue, thread or node of the event; "-": none. */
 static const char *where(char text[static 64], const struct trace_event *event)
 {
 	if (event->has_queue && event->context)

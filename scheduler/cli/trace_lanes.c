@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+/* One thread serves all processes. It takes the process whose dump is due first, requests the dump
+ * without holding the mutex, and stores the result under the mutex. */
 #include "scheduler/cli/trace_lanes.h"
 
 #include <errno.h>
@@ -11,22 +13,25 @@
 #include "scheduler/cli/trace_told.h"
 
 #define MS 1000000u
-/* A lane is asked again before it can have so many new events, within these bounds. */
+/* Shared memory keeps LANE_EVENTS events. The interval between two dumps is chosen such that at
+ * most FEW new events are expected, but within these bounds. */
 #define FEW (LANE_EVENTS / 4)
 #define SHORTEST_NS (10 * MS)
 #define FIRST_NS (20 * MS)
-/* The longer, the more of its last moments a process that ends takes along; the shorter,
- * the more the daemon has to do, so each process makes it longer. */
+/* A longer interval loses more of the last moments of a process that ends; a shorter one costs the
+ * daemon more. So the interval grows with the number of processes. */
 #define LONGEST_NS(processes) ((45 + 5 * (uint64_t)(processes)) * MS)
 
 struct followed {
-	pid_t pid; /* 0: a free place */
+	pid_t pid; /* 0: free entry */
 	char comm[16];
 	bool ended;
-	bool seen;	 /* all after `number` is to be told, or is lost */
-	bool busy;	 /* it is being asked: the place stays its own */
-	uint64_t number; /* of the last event that was told */
+	bool seen;	 /* events after `number` are emitted or counted as lost */
+	bool busy;	 /* a dump is requested: the entry must not be reused */
+	uint64_t number; /* number of the last event emitted */
+	/* Time of the last dump (0: none yet) and of the next one; ns, CLOCK_MONOTONIC. */
 	uint64_t asked_ns, next_ns;
+	/* Missed events, and the time between the last dump and the end of the process. */
 	uint64_t lost, unseen_ns;
 };
 
@@ -36,15 +41,15 @@ struct lanes {
 	lanes_emit *emit;
 	void *context;
 	pthread_t thread;
-	pthread_mutex_t mutex; /* of what follows */
+	pthread_mutex_t mutex; /* protects the fields below */
 	pthread_cond_t changed;
 	bool ending;
 	struct followed list[LANES_PROCESSES];
 };
 
-/* ---- one answer ---- */
+/* ---- one dump ---- */
 
-/* Is there an event of this queue among those that were told? */
+/* Returns true if the dump has an event of this queue since the start of the trace. */
 static bool is_told(const struct lanes *lanes, const json_t *events, const json_t *queue)
 {
 	static const char *const keys[] = {"context", "queue_id", "gpu_id"};
@@ -67,7 +72,8 @@ static bool is_told(const struct lanes *lanes, const json_t *events, const json_
 	return false;
 }
 
-/* What its queues were doing when the trace began. */
+/* Emits an event at the start of the trace for each queue that had work or waited then. A queue
+ * with an event in the dump is left out, because its state can have changed since. */
 static void tell_beginning(const struct lanes *lanes, const struct followed *one,
 			   const json_t *lane)
 {
@@ -98,7 +104,7 @@ static void tell_beginning(const struct lanes *lanes, const struct followed *one
 	}
 }
 
-/* The number of new ones. */
+/* Emits the new events. Returns their number. */
 static uint64_t tell_events(const struct lanes *lanes, struct followed *one, const json_t *lane)
 {
 	const json_t *event;
@@ -107,7 +113,7 @@ static uint64_t tell_events(const struct lanes *lanes, struct followed *one, con
 
 	newest = (uint64_t)json_integer_value(json_object_get(lane, "events_number"));
 	if (newest < one->number)
-		one->number = 0; /* a new lane, of a new daemon or a new program */
+		one->number = 0; /* new shared memory, after a restart of the daemon or an exec */
 	json_array_foreach(json_object_get(lane, "events"), i, event)
 	{
 		uint64_t number = (uint64_t)json_integer_value(json_object_get(event, "number"));
@@ -127,7 +133,7 @@ static uint64_t tell_events(const struct lanes *lanes, struct followed *one, con
 	return count;
 }
 
-/* Asks; false: the daemon does not know it (any more). */
+/* Requests a dump. Returns false if the daemon does not know the process (any more). */
 static bool ask(const struct lanes *lanes, struct followed *one, unsigned processes)
 {
 	uint64_t now = clock_ns(), before = one->asked_ns, longest = LONGEST_NS(processes), count;
@@ -144,7 +150,7 @@ static bool ask(const struct lanes *lanes, struct followed *one, unsigned proces
 	count = tell_events(lanes, one, lane);
 	json_decref(dump);
 	one->asked_ns = now;
-	/* As it came until now, so it will go on. */
+	/* The interval assumes that the rate of events stays the same. */
 	now = clock_ns();
 	one->next_ns = longest;
 	if (!before)
@@ -161,6 +167,7 @@ static bool ask(const struct lanes *lanes, struct followed *one, unsigned proces
 
 /* ---- the thread ---- */
 
+/* Number of followed processes that have not ended. */
 static unsigned count(const struct lanes *lanes)
 {
 	unsigned n = 0;
@@ -191,7 +198,7 @@ static void sleep_until(struct lanes *lanes, uint64_t ns)
 	pthread_cond_timedwait(&lanes->changed, &lanes->mutex, &until);
 }
 
-/* Asks without the lock: an answer takes its time. */
+/* Requests a dump without the mutex, because the daemon's reply can take long. */
 static void ask_one(struct lanes *lanes, struct followed *one)
 {
 	struct followed copy = *one;
@@ -207,6 +214,7 @@ static void ask_one(struct lanes *lanes, struct followed *one)
 	*one = copy;
 }
 
+/* The thread. When the trace ends, each process is dumped a last time. */
 static void *follow(void *argument)
 {
 	struct lanes *lanes = argument;

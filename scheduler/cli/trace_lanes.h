@@ -1,33 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Follows the lanes of processes by the daemon's word: a thread asks for each as often as
- * it takes not to miss any of the events that a lane keeps, and counts those that it has
- * missed all the same.
+ * Follows the events in the shared memory (struct lane) of processes. A thread requests a dump of
+ * each process from the daemon, often enough to miss none of the LANE_EVENTS events that the shared
+ * memory keeps, and counts the events that it has missed nevertheless.
  *
- * Threads: all functions for one; `emit` is called by the thread of this file alone.
- * `socket` is kept, not copied.
+ * Threads: all functions are called from one thread; `emit` is called by the thread of this module
+ * only. `socket` is borrowed until lanes_end().
  */
 #ifndef KFDSHIM_CLI_TRACE_LANES_H
 #define KFDSHIM_CLI_TRACE_LANES_H
 
 #include "scheduler/cli/trace_event.h"
 
+/* Limit of the processes that are followed at a time. */
 #define LANES_PROCESSES 64u
 
+/* Receives an event, which is borrowed for the call. */
 typedef void lanes_emit(void *context, const struct trace_event *event);
 
 struct lanes;
 
-/* What was before begin_ns is not told, but for what a queue is doing then. NULL: no memory
- * or no thread. */
+/* Starts the thread. Events from before `begin_ns` (CLOCK_MONOTONIC) are not emitted; instead, each
+ * queue that has work or waits at begin_ns gets an event with that time. Returns NULL if memory is
+ * short or the thread could not be started. */
 struct lanes *lanes_start(const char *socket, uint64_t begin_ns, lanes_emit *emit, void *context);
-/* fresh: it came just now, so nothing of it was before. false: there are too many. One that
- * is followed already is no error. */
+/* Follows process `pid`. `fresh`: the process has just connected, so that all of its events belong
+ * to the trace. Returns false if too many processes are followed already; true also if `pid` is
+ * followed already. */
 bool lanes_follow(struct lanes *lanes, pid_t pid, const char *comm, bool fresh);
-/* It has ended: by now, or there will be, no more of it. */
+/* Notes that the process has ended. Its shared memory is not requested any more. */
 void lanes_ended(struct lanes *lanes, pid_t pid);
-/* Each is asked a last time. What was missed: calls tell() for each process of which
- * something was: `lost` events, and what it did in its last unseen_ns. Frees it. */
+/* Requests each dump a last time, ends the thread and frees `lanes`. Then calls tell() for
+ * each process of which something was missed: `lost` events, and everything in its last
+ * `unseen_ns` nanoseconds. */
 void lanes_end(struct lanes *lanes,
 	       void (*tell)(void *context, pid_t pid, uint64_t lost, uint64_t unseen_ns),
 	       void *context);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * Lines of trace_pipe. They come in two forms, both by the clock `mono`:
+ * Parses lines of trace_pipe. There are two formats, both with times of the clock `mono`:
  *
- *   kfd_ioctl of tracer function_graph, with abstime, proc and tail (the time is that of the
- *   line; of an end it is the end):
- *      100.123456 |   1)   python3-1234   |               |  kfd_ioctl [amdgpu]() {
- *      100.123459 |   1)   python3-1234   |   1.204 us    |    suspend_queues [amdgpu]();
- *      100.123470 |   1)   python3-1234   | + 13.500 us   |  } / * kfd_ioctl [amdgpu] * /
- *      100.123480 |   1)   python3-1234   |               |  / * drm_sched_job: entity=... * /
- *   function, and events where no graph is traced:
- *         python3-1234    [001] ...1.   100.123456: kfd_ioctl <-__x64_sys_ioctl
- *         python3-1234    [001] .....   100.123456: drm_sched_job: entity=...
+ *   Tracer function_graph with the options abstime, proc and tail. The time is that of the line;
+ *   the line at the end of a function has the time of the end:
+ *	   100.123456 |   1)   python3-1234   |               |  kfd_ioctl [amdgpu]() {
+ *	   100.123459 |   1)   python3-1234   |   1.204 us    |    suspend_queues [amdgpu]();
+ *	   100.123470 |   1)   python3-1234   | + 13.500 us   |  } / * kfd_ioctl [amdgpu] * /
+ *	   100.123480 |   1)   python3-1234   |               |  / * drm_sched_job: entity=... * /
  *
- * and of both "CPU:1 [LOST 12 EVENTS]".
+ *   Tracer function, and events if the graph tracer is not active:
+ *	      python3-1234    [001] ...1.   100.123456: kfd_ioctl <-__x64_sys_ioctl
+ *	      python3-1234    [001] .....   100.123456: drm_sched_job: entity=...
+ *
+ * In both formats lost events are reported as "CPU:1 [LOST 12 EVENTS]".
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,8 @@ static const char *skip_blanks(const char *c)
 	return c + strspn(c, " \t");
 }
 
-/* "100.123456": seconds and six or nine digits. The end, or NULL. */
+/* Parses "100.123456": seconds with six or nine decimals. Returns the text behind it;
+ * NULL: malformed. */
 static const char *take_time(const char *c, uint64_t *ns)
 {
 	char *end;
@@ -42,7 +44,8 @@ static const char *take_time(const char *c, uint64_t *ns)
 	return c;
 }
 
-/* "comm-1234", up to `end`; a comm may have blanks and dashes itself. */
+/* Parses "comm-1234", which ends at `end`. A comm can contain blanks and dashes, so the
+ * last dash counts. */
 static bool take_task(const char *c, const char *end, struct trace_event *out)
 {
 	const char *dash;
@@ -60,7 +63,7 @@ static bool take_task(const char *c, const char *end, struct trace_event *out)
 	return stop == end;
 }
 
-/* Its name ends where what it was called with, its module or its caller begins. */
+/* Stores name and text. The name ends where the arguments, the module or the caller begin. */
 static void take_name(const char *c, size_t bytes, struct trace_event *out)
 {
 	size_t n = strcspn(c, " (;:");
@@ -69,7 +72,7 @@ static void take_name(const char *c, size_t bytes, struct trace_event *out)
 	trace_copy(out->text, sizeof(out->text), c, bytes);
 }
 
-/* "+ 13.500 us" between two '|'. */
+/* Parses "+ 13.500 us" between two '|'. */
 static bool take_duration(const char *c, struct trace_event *out)
 {
 	double us;
@@ -84,6 +87,8 @@ static bool take_duration(const char *c, struct trace_event *out)
 	return true;
 }
 
+/* Parses what follows the time in a line of tracer function_graph. Returns false if it
+ * is not an event. */
 static bool parse_graph(const char *c, struct trace_event *out)
 {
 	const char *task = strchr(c, ')'), *bar = task ? strchr(task, '|') : NULL, *duration, *what,
@@ -101,7 +106,7 @@ static bool parse_graph(const char *c, struct trace_event *out)
 		take_name(what + 3, (size_t)(end - what) - 3, out);
 		return out->name[0] != '\0';
 	}
-	if (what[0] == '}') { /* the end of a function: its span */
+	if (what[0] == '}') { /* end of a function: gives its span */
 		what = strstr(what, "/* ");
 		if (!what || !take_duration(duration, out) || out->duration_ns > out->ns)
 			return false;
@@ -112,16 +117,16 @@ static bool parse_graph(const char *c, struct trace_event *out)
 		out->mark = TRACE_SPAN;
 		return true;
 	}
-	/* A function that called none of the others, on one line. */
+	/* A function that has called no other traced function: one line. */
 	if (end > what && end[-1] == ';' && take_duration(duration, out)) {
 		take_name(what, (size_t)(end - what) - 1, out);
 		out->mark = TRACE_SPAN;
 		return true;
 	}
-	return false; /* a beginning: it is told at its end */
+	return false; /* start of a function: reported at its end */
 }
 
-/* The CPU in brackets and the flags follow the task; then the time and a colon. */
+/* Behind the task follow the CPU in brackets, the flags, the time and a colon. */
 static bool parse_plain(const char *line, struct trace_event *out)
 {
 	const char *cpu = strstr(line, " ["), *c;

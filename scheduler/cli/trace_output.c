@@ -12,7 +12,8 @@
 #include "scheduler/cli/progress.h"
 #include "scheduler/cli/trace_perfetto.h"
 
-/* Sources tell late: a lane by what lies between two questions, a log by its buffer. */
+/* Time for which events are kept back, because sources deliver late: shared memory is read in
+ * intervals, and a log is buffered. */
 #define KEEP_NS 1000000000u
 #define KEEP_ROOM 16384u
 
@@ -36,6 +37,7 @@ void trace_note(struct trace_output *output, const char *format, ...)
 	json_array_append_new(output->notes, json_string(text));
 }
 
+/* Output of the timeline. */
 static void write_out(void *context, const struct trace_event *event)
 {
 	struct trace_output *output = context;
@@ -109,7 +111,7 @@ static json_t *hip_left_out(const struct trace_output *output)
 			 (json_int_t)output->hip_future);
 }
 
-/* The last line of --json, if there is something to report. */
+/* Prints the last line of --json, if lines of HIP's log were left out. */
 static void print_left_out(const struct trace_output *output)
 {
 	json_t *json;
@@ -122,6 +124,8 @@ static void print_left_out(const struct trace_output *output)
 	json_decref(json);
 }
 
+/* What a reader of the Perfetto file has to know: the notes, the clock, and whether the
+ * GPU is simulated. */
 static json_t *about(const struct trace_output *output)
 {
 	json_t *json =
@@ -135,7 +139,7 @@ static json_t *about(const struct trace_output *output)
 	return json;
 }
 
-/* 0, or a negative errno. */
+/* Returns 0 or a negative errno. */
 static int end_perfetto(struct trace_output *output)
 {
 	json_t *said = about(output);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a trace goes: a timeline, and from there lines of text or of JSON, or a file for
- * Perfetto; and what is to be known of it, which is said on stderr and stands in that file.
+ * Output of a trace: the timeline, and behind it lines of text, lines of JSON, or a file for
+ * Perfetto. Notes about what the trace lacks are printed on stderr and stored in the file.
  *
- * Threads: the first, but trace_output_add(). Exit codes as the verb's; CLI_GO_ON: none yet.
+ * Threads: the first thread, except trace_output_add(). Results: exit codes of kfdsched; CLI_GO_ON:
+ * no exit code yet.
  */
 #ifndef KFDSHIM_CLI_TRACE_OUTPUT_H
 #define KFDSHIM_CLI_TRACE_OUTPUT_H
@@ -21,36 +22,43 @@ struct perfetto;
 
 struct trace_output {
 	const struct trace_options *options; /* borrowed */
-	uint64_t begin_ns;		     /* of the trace */
-	FILE *file;			     /* stdout, or Perfetto's */
-	bool unread; /* nobody takes stdout any more: a pipe's reader, a terminal. Its user's */
+	uint64_t begin_ns;		     /* start of the trace, CLOCK_MONOTONIC */
+	FILE *file;			     /* stdout, or the file for Perfetto */
+	/* The reader of stdout (a pipe, a terminal) is gone. Set by the owner of the struct. */
+	bool unread;
 	bool simulated;
 	struct simulation simulation;
+	/* Texts of all notes so far. */
 	json_t *notes;
-	/* Lines of HIP's log that are left out: older than the trace, later than when they were
-	 * read. Both are reported at the end. */
+	/* Lines of HIP's log that were left out because they are older than the trace, or later
+	 * than the time at which they were read. Both are reported at the end. */
 	uint64_t hip_before, hip_future;
-	pthread_mutex_t mutex; /* of the timeline */
+	pthread_mutex_t mutex; /* protects `timeline` */
 	struct timeline *timeline;
 	struct perfetto *perfetto;
 };
 
-/* From now on. trace_output_free() in any case, once. */
+/* Opens the output and begins the trace at the current time. trace_output_free() must be called
+ * once in any case. */
 int trace_output_open(struct trace_output *output, const struct trace_options *options);
+/* Frees the memory. Does not write what is left: see trace_output_end(). */
 void trace_output_free(struct trace_output *output);
-/* Any thread. What was over before the trace is left out; what began before it is cut. */
+/* Any thread. Adds an event. A TRACE_POINT from before the start of the trace is left out; other
+ * events are kept, because what they begin can still go on. */
 void trace_output_add(struct trace_output *output, const struct trace_event *event);
-/* Hands out what has waited long enough at now_ns; UINT64_MAX: all. */
+/* Writes the events that have waited long enough at `now_ns` (CLOCK_MONOTONIC);
+ * UINT64_MAX: all events. */
 void trace_output_flush(struct trace_output *output, uint64_t now_ns);
-/* One sentence, on stderr and for who opens the file. */
+/* Prints one sentence about the trace on stderr, and keeps it for the Perfetto file. */
 void trace_note(struct trace_output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Can nothing more be written? */
+/* Returns true if nothing more can be written. */
 bool trace_output_failed(const struct trace_output *output);
-/* All of it is there: writes the rest, and says how much it is. end_ns: of the trace. */
+/* Writes what is left and closes the file, then prints a summary on stderr. `end_ns`: the end of
+ * the trace, CLOCK_MONOTONIC. Returns the exit code. */
 int trace_output_end(struct trace_output *output, uint64_t end_ns);
 
-/* CLOCK_REALTIME less CLOCK_MONOTONIC, now. */
+/* Returns CLOCK_REALTIME - CLOCK_MONOTONIC at this moment. */
 int64_t trace_wall_ns(void);
 
 #endif

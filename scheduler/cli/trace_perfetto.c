@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+/* In the trace event format a track is a thread of a process, so each track has a pid and a tid.
+ * The tracks are kept in a hash table with open addressing; none is removed before the end. */
 #include "scheduler/cli/trace_perfetto.h"
 
 #include <errno.h>
@@ -8,14 +10,14 @@
 #define OURS_DAEMON (PERFETTO_OURS + 1)
 #define OURS_DRIVER (PERFETTO_OURS + 2)
 #define OURS_NODES (PERFETTO_OURS + 3)
-#define OURS_UNKNOWN (PERFETTO_OURS + 4) /* of a process that nobody names */
+#define OURS_UNKNOWN (PERFETTO_OURS + 4) /* events without a process */
 
 enum track_kind {
-	TRACK_PROCESS, /* no track: the process itself */
+	TRACK_PROCESS, /* not a track: names the process */
 	TRACK_QUEUE,
-	TRACK_OFF, /* off the GPU */
+	TRACK_OFF, /* time suspended by the daemon */
 	TRACK_HELD,
-	TRACK_CAUSES, /* of suspensions of others */
+	TRACK_CAUSES, /* work because of which others were suspended */
 	TRACK_EVENTS,
 	TRACK_NODE,
 	TRACK_THREAD,
@@ -25,9 +27,9 @@ enum track_kind {
 struct track {
 	enum track_kind kind;
 	pid_t pid;
-	uint64_t a, b; /* what tells it from others of its kind */
-	int tid;       /* 0: a free place */
-	/* what is under way on it */
+	uint64_t a, b; /* identify the track among those of its kind */
+	int tid;       /* 0: free entry */
+	/* The bar that has not ended yet; valid if `open`. */
 	bool open;
 	const char *name;
 	uint64_t since_ns;
@@ -39,7 +41,8 @@ struct perfetto {
 	int error;
 	int tids;
 	uint64_t flows;
-	size_t used, room; /* room: a power of two */
+	/* Hash table of `room` entries, a power of two. */
+	size_t used, room;
 	struct track *tracks;
 };
 
@@ -65,7 +68,7 @@ static void put_us(FILE *file, const char *key, uint64_t ns)
 		(unsigned)(ns % 1000));
 }
 
-/* Begins one, up to its name. */
+/* Writes the start of an event up to its name. */
 static void begin(struct perfetto *p, const char *phase, pid_t pid, int tid, const char *name)
 {
 	fprintf(p->file,
@@ -92,6 +95,8 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 27;
 }
 
+/* Returns the entry of a track, or the free entry for it. The table always has free
+ * entries (see grow()). */
 static struct track *place(struct track *tracks, size_t room, const struct track *wanted)
 {
 	size_t at = (size_t)mix(mix(mix((uint64_t)wanted->pid * 16 + wanted->kind) ^ wanted->a) ^
@@ -125,7 +130,8 @@ static int grow(struct perfetto *p)
 	return 0;
 }
 
-/* The track, named when it is new; NULL: no memory. Valid until the next one. */
+/* Returns the track, and creates and names it if it is new; NULL if memory is short. Valid until
+ * the next call. */
 static struct track *track(struct perfetto *p, struct track wanted, const char *name)
 {
 	struct track *t;
@@ -138,7 +144,8 @@ static struct track *track(struct perfetto *p, struct track wanted, const char *
 	if (t->tid)
 		return t;
 	*t = wanted;
-	/* Of all processes: a reader may take equal ones for one thread. */
+	/* Unique among all processes, because a reader could treat equal tids as the same
+	 * thread. */
 	t->tid = PERFETTO_OURS + 100 + ++p->tids;
 	p->used++;
 	if (wanted.kind == TRACK_PROCESS)
@@ -148,7 +155,7 @@ static struct track *track(struct perfetto *p, struct track wanted, const char *
 	return t;
 }
 
-/* Tells the process' name once. */
+/* Names the process once. Returns the pid to use in the file. */
 static pid_t process(struct perfetto *p, pid_t pid, const char *comm)
 {
 	static const char *const ours[] = {"kfdschedd", "driver", "nodes", "not known"};
@@ -159,13 +166,13 @@ static pid_t process(struct perfetto *p, pid_t pid, const char *comm)
 	if (pid > PERFETTO_OURS)
 		comm = ours[pid - OURS_DAEMON];
 	else if (!comm[0])
-		return pid; /* its name may yet be told */
+		return pid; /* a later event can have the name */
 	snprintf(text, sizeof(text), "%s", comm);
 	track(p, (struct track){.kind = TRACK_PROCESS, .pid = pid}, text);
 	return pid;
 }
 
-/* ---- what is drawn ---- */
+/* ---- drawing ---- */
 
 static void put_bar(struct perfetto *p, const struct track *t, const char *name, uint64_t from_ns,
 		    uint64_t to_ns, const char *text)
@@ -205,6 +212,7 @@ static void close_bar(struct perfetto *p, struct track *t, uint64_t ns, const ch
 	t->open = false;
 }
 
+/* A bar while the queue has work or is blocked; other events are points on the same track. */
 static void queue_event(struct perfetto *p, const struct trace_event *event)
 {
 	char name[64];
@@ -227,7 +235,7 @@ static void queue_event(struct perfetto *p, const struct trace_event *event)
 		put_instant(p, t, event);
 		return;
 	}
-	/* Told again while it goes on: it goes on. */
+	/* The same state reported again: the bar continues. */
 	if (t->open && ((event->mark == TRACE_QUEUE_ACTIVE && t->name[0] == 'a') ||
 			(event->mark == TRACE_QUEUE_BLOCKED && t->name[0] == 'b')))
 		return;
@@ -237,7 +245,7 @@ static void queue_event(struct perfetto *p, const struct trace_event *event)
 	t->since_ns = event->ns;
 }
 
-/* On each node that it concerns. */
+/* Draws the event on the track of each node that it concerns. */
 static void node_events(struct perfetto *p, const struct trace_event *event)
 {
 	for (unsigned i = 0; i < LANE_NODES && event->gpu_ids[i]; i++) {
@@ -255,7 +263,7 @@ static void node_events(struct perfetto *p, const struct trace_event *event)
 	}
 }
 
-/* From what it was suspended for to its suspension. */
+/* Draws an arrow from the work that was the cause to the suspend. */
 static void put_cause(struct perfetto *p, const struct trace_event *event, const struct track *off)
 {
 	struct track to = *off;
@@ -273,6 +281,8 @@ static void put_cause(struct perfetto *p, const struct trace_event *event, const
 	put_flow(p, &to, false, event->ns - event->duration_ns);
 }
 
+/* A bar from the start of the suspend call to the end of the resume call. The calls themselves are
+ * bars on the same track. */
 static void suspension(struct perfetto *p, const struct trace_event *event)
 {
 	uint64_t call_ns = event->ns - (event->duration_ns < event->ns ? event->duration_ns : 0);
@@ -283,7 +293,7 @@ static void suspension(struct perfetto *p, const struct trace_event *event)
 	if (!t)
 		return;
 	if (event->mark == TRACE_SUSPENDED) {
-		if (t->open) /* a second one meanwhile, of which no resume was told */
+		if (t->open) /* suspended twice without a resume in between */
 			close_bar(p, t, call_ns, NULL);
 		t->open = true;
 		t->name = "off the GPU";
@@ -297,6 +307,7 @@ static void suspension(struct perfetto *p, const struct trace_event *event)
 	node_events(p, event);
 }
 
+/* A bar while the process holds itself. */
 static void held(struct perfetto *p, const struct trace_event *event)
 {
 	struct track *t = track(
@@ -311,6 +322,7 @@ static void held(struct perfetto *p, const struct trace_event *event)
 	t->since_ns = event->ns;
 }
 
+/* A call or event of a thread of the driver or of HIP. */
 static void thread_event(struct perfetto *p, const struct trace_event *event)
 {
 	bool driver = event->source == TRACE_DRIVER;
@@ -335,7 +347,7 @@ static void thread_event(struct perfetto *p, const struct trace_event *event)
 		put_instant(p, t, event);
 }
 
-/* What a process that has gone had under way is over. */
+/* Ends the bars of a process that has ended; `pid` 0: all bars. */
 static void close_all(struct perfetto *p, pid_t pid, uint64_t ns, const char *text)
 {
 	for (size_t i = 0; i < p->room; i++)
@@ -343,6 +355,8 @@ static void close_all(struct perfetto *p, pid_t pid, uint64_t ns, const char *te
 			close_bar(p, &p->tracks[i], ns, text);
 }
 
+/* A point on the track "shim" or "daemon" of the process; events without a process
+ * are the daemon's. */
 static void process_event(struct perfetto *p, const struct trace_event *event)
 {
 	bool shim = event->source == TRACE_SHIM;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+/* Main loop of a trace: opens the sources, starts the command, reads all sources every TICK_MS or
+ * when data arrives, and reads what is left after the end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -23,32 +25,35 @@
 
 #define MS 1000000u
 #define TICK_MS 50
-/* After the end, for what is still on its way. */
+/* Time after the end in which events still arrive. */
 #define QUIET_NS (100ull * MS)
 #define TERM_NS (3000ull * MS)
+/* Limit of what is read from a log at once, in bytes. */
 #define LOG_PIECE (16u << 20)
 
 struct run {
 	const struct trace_options *options;
 	struct trace_output output;
 	struct trace_daemon daemon;
-	uint64_t end_ns; /* UINT64_MAX: not decided */
+	uint64_t end_ns; /* UINT64_MAX: the trace still runs */
+	/* Start times of the chosen processes, to recognize reused pids. */
 	uint64_t started[TRACE_PIDS];
 	struct tracefs tracefs;
 	struct command command;
 	struct text talk, log;
 	struct told_calls calls;
-	uint64_t log_number; /* of the last event of the shim's log */
+	uint64_t log_number; /* number of the last event in the shim's log */
 	pid_t log_pid;
 	uint64_t log_lost;
-	char before[64]; /* of HIP's last record in the command's stderr */
+	char before[64]; /* text before HIP's last record on its line */
 	size_t before_bytes;
 	int log_fd;
 };
 
 /* ---- the command's stderr, and HIP's log ---- */
 
-/* A prompt that the log went on behind. Not what each line begins with (mpirun's rank). */
+/* A record of HIP's log can follow other output on the same line, such as a prompt, which is passed
+ * on to the user. A prefix that each line has (the rank that mpirun adds) is not passed on. */
 static void pass_on_prompt(struct run *run, const struct hiplog_text *before)
 {
 	size_t kept = before->bytes < sizeof(run->before) ? before->bytes : sizeof(run->before);
@@ -62,6 +67,7 @@ static void pass_on_prompt(struct run *run, const struct hiplog_text *before)
 	run->before_bytes = before->bytes;
 }
 
+/* Adds a record of HIP's log. Returns false if the line is not one. */
 static bool take_hip(struct run *run, const struct text *from, const char *line, size_t bytes)
 {
 	struct hiplog_record record;
@@ -85,6 +91,7 @@ static bool take_hip(struct run *run, const struct text *from, const char *line,
 	return true;
 }
 
+/* Takes a line of the --hip-log file. Such lines are never passed on. */
 static bool take_log(void *context, const char *line, size_t bytes)
 {
 	struct run *run = context;
@@ -93,6 +100,8 @@ static bool take_log(void *context, const char *line, size_t bytes)
 	return true;
 }
 
+/* Takes a line of the command's stderr: an event of the shim, or with --hip a record of HIP's log.
+ * Other lines are passed on. */
 static bool take_talk(void *context, const char *line, size_t bytes)
 {
 	struct run *run = context;
@@ -104,6 +113,7 @@ static bool take_talk(void *context, const char *line, size_t bytes)
 			run->log_lost += number - run->log_number - 1;
 		run->log_pid = event.pid;
 		run->log_number = number;
+		/* With a daemon the same event arrives by the shared memory, with its own time. */
 		if (!run->daemon.lanes && trace_is_chosen(run->options, event.pid))
 			trace_output_add(&run->output, &event);
 		return true;
@@ -116,12 +126,14 @@ static int open_log(struct run *run)
 	run->log_fd = -1;
 	if (!run->options->hip_log)
 		return 0;
-	/* A fifo that nobody writes yet must not hold us up. */
+	/* O_NONBLOCK: open() of a FIFO without a writer must not block. */
 	run->log_fd = open(run->options->hip_log, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	run->log = (struct text){.take = take_log, .context = run};
 	return run->log_fd < 0 ? -errno : 0;
 }
 
+/* Without a daemon the shim has to log its events, and with --hip HIP has to log, so the
+ * environment is changed and stderr is read. Returns CLI_GO_ON or the exit code. */
 static int start_command(struct run *run, bool daemon)
 {
 	const struct trace_options *options = run->options;
@@ -138,7 +150,7 @@ static int start_command(struct run *run, bool daemon)
 	if (options->hip) {
 		environment[n][0] = "AMD_LOG_LEVEL";
 		environment[n++][1] = level;
-		environment[n++][0] = "AMD_LOG_LEVEL_FILE"; /* to its stderr, then */
+		environment[n++][0] = "AMD_LOG_LEVEL_FILE"; /* unset: the log goes to stderr */
 	}
 	how.reads_stderr = n > 0;
 	how.stdout_is_ours = run->output.file == stdout;
@@ -154,7 +166,7 @@ static int start_command(struct run *run, bool daemon)
 	return CLI_GO_ON;
 }
 
-/* ---- the driver ---- */
+/* ---- driver ---- */
 
 static void take_driver(void *context, struct trace_event *event)
 {
@@ -180,7 +192,7 @@ static void open_driver(struct run *run)
 			   run->tracefs.why);
 }
 
-/* ---- from begin to end ---- */
+/* ---- course of the trace ---- */
 
 static void read_all(struct run *run)
 {
@@ -192,6 +204,8 @@ static void read_all(struct run *run)
 		text_read(&run->log, run->log_fd, LOG_PIECE);
 }
 
+/* Waits until a source has data, but at most `ms`. `until_asked`: also until stop_fd() is
+ * readable. */
 static void wait_a_tick(struct run *run, int ms, bool until_asked)
 {
 	struct pollfd p[] = {
@@ -205,7 +219,7 @@ static void wait_a_tick(struct run *run, int ms, bool until_asked)
 
 	poll_until_ns(p, sizeof(p) / sizeof(p[0]), wait_end_ms(ms));
 	run->output.unread |= p[5].revents & (POLLERR | POLLHUP);
-	/* Gone without an end that we are told of: not to be looked at again and again. */
+	/* A hang-up without data: close the fd, because poll() would return at once every time. */
 	if (p[3].revents & (POLLHUP | POLLERR) && !(p[3].revents & POLLIN)) {
 		text_end(&run->talk);
 		close(run->command.talk);
@@ -213,7 +227,8 @@ static void wait_a_tick(struct run *run, int ms, bool until_asked)
 	}
 }
 
-/* Those that were chosen, if any were. */
+/* Returns true if processes were chosen and all of them have ended. A command that was started
+ * decides instead. */
 static bool all_have_gone(const struct run *run)
 {
 	struct proc_stat stat;
@@ -230,7 +245,7 @@ static void trace(struct run *run)
 	uint64_t until = run->options->seconds > 0
 				 ? run->output.begin_ns + (uint64_t)(run->options->seconds * 1e9)
 				 : UINT64_MAX;
-	/* Nobody else writes to the terminal. */
+	/* No other output goes to the terminal, so a live line is possible. */
 	bool is_quiet = progress_is_live() && !run->options->command && run->output.file != stdout;
 	unsigned long long seconds = 1;
 	uint64_t now;
@@ -248,7 +263,8 @@ static void trace(struct run *run)
 	progress_clear();
 }
 
-/* Ctrl-C has reached it already; the end of the time has not. */
+/* Sends SIGTERM, later SIGKILL. After Ctrl-C the command has received SIGINT already, but not when
+ * --seconds is over. */
 static void end_command(struct run *run)
 {
 	static const int signals[] = {SIGTERM, SIGKILL};
@@ -266,6 +282,7 @@ static void end_command(struct run *run)
 	}
 }
 
+/* Records a note for everything that the trace lacks. */
 static void tell_losses(struct run *run)
 {
 	trace_daemon_end(&run->daemon);
@@ -296,7 +313,7 @@ static bool is_file(int fd)
 	return fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* What is still on its way, until nothing comes; and the rest of a log. */
+/* Reads what still arrives in QUIET_NS, and the rest of a log file. */
 static void drain(struct run *run)
 {
 	uint64_t until = clock_ns() + QUIET_NS;
@@ -321,6 +338,8 @@ static int finish(struct run *run)
 	return trace_output_end(&run->output, run->end_ns);
 }
 
+/* Opens all sources and starts the command. The command is started before trace_daemon_follow(),
+ * because that starts a thread. Returns CLI_GO_ON or the exit code. */
 static int open_sources(struct run *run)
 {
 	int error = open_log(run), code;
@@ -362,7 +381,8 @@ int trace_run(const struct trace_options *options)
 		proc_stat(options->pid[i], &stat);
 		run->started[i] = stat.started;
 	}
-	/* Who stops reading ends the trace, not us: the trace instance is to be removed. */
+	/* A reader that closes our stdout must not kill kfdsched, because the trace instance has
+	 * to be removed. */
 	signal(SIGPIPE, SIG_IGN);
 	if (stop_begin())
 		return cli_failed(&verb_trace, "cannot wait for signals: %s", strerror(errno));

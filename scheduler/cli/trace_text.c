@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Writes the current piece of the line to `rest`. */
 static void pass_on(struct text *text)
 {
 	if (text->rest && text->used > 0) {
@@ -48,7 +49,7 @@ bool text_read(struct text *text, int fd, size_t most)
 				line_ends(text);
 				c++;
 			} else if (text->rest && text->used == sizeof(text->line)) {
-				pass_on(text); /* none of a log is so long */
+				pass_on(text); /* no line of a log is that long */
 			}
 		}
 	}

@@ -10,6 +10,7 @@
 
 /* ---- the daemon ---- */
 
+/* Value of a key; 0: not a positive integer. */
 static uint64_t number(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
@@ -31,6 +32,7 @@ static void copy_text(char *to, size_t size, const char *from)
 	trace_copy(to, size, from, strlen(from));
 }
 
+/* Adds nodes, duration and cause of a suspend or resume. */
 static void take_suspension(const json_t *event, struct trace_event *out)
 {
 	const json_t *nodes = json_object_get(event, "gpu_ids");
@@ -43,7 +45,7 @@ static void take_suspension(const json_t *event, struct trace_event *out)
 	out->has_duration = true;
 	out->duration_ns = number(event, "duration_us") * 1000;
 	if (!json_is_null(json_object_get(event, "error")))
-		return; /* nothing is suspended, or resumed */
+		return; /* the call failed, so no state has changed */
 	out->mark = strcmp(out->name, "suspend") == 0 ? TRACE_SUSPENDED : TRACE_RESUMED;
 	out->cause_pid = (pid_t)number(event, "cause_pid");
 	before_ns = out->duration_ns + latency_us * 1000;
@@ -74,6 +76,7 @@ bool told_by_daemon(json_t *event, int64_t wall_ns, struct trace_event *out)
 
 /* ---- the shim ---- */
 
+/* Converts the name of an event to LANE_EVENT_*. */
 static uint32_t lane_kind(const char *word, size_t bytes)
 {
 	for (uint32_t kind = LANE_EVENT_NONE + 1; kind < LANE_EVENT_KINDS; kind++) {
@@ -85,7 +88,7 @@ static uint32_t lane_kind(const char *word, size_t bytes)
 	return LANE_EVENT_NONE;
 }
 
-/* `value` and `kind` as channel/lane.h has them. */
+/* Fills mark, name and text. `kind` and `value` as in channel/lane.h. */
 static void explain(struct trace_event *out, uint32_t kind, uint64_t value)
 {
 	static const enum trace_mark marks[LANE_EVENT_KINDS] = {
@@ -213,6 +216,8 @@ static void call_begins(struct told_calls *open, const struct trace_event *event
 	memcpy(call->name, event->name, sizeof(call->name));
 }
 
+/* Turns the return of a call into a span: by the duration in the log, or by the start that was
+ * remembered. */
 static void call_ends(struct told_calls *open, const struct hiplog_record *record,
 		      struct trace_event *out)
 {
@@ -224,7 +229,7 @@ static void call_ends(struct told_calls *open, const struct hiplog_record *recor
 	else if (call && call->us <= record->us)
 		us = record->us - call->us;
 	else
-		return; /* a moment: nobody knows when it began */
+		return; /* stays a moment: the start is not known */
 	if (call)
 		call->us = 0;
 	if (us > record->us)
@@ -269,7 +274,7 @@ bool told_by_hip(const struct hiplog_record *record, pid_t pid, struct told_call
 		trace_copy(out->name, sizeof(out->name), record->name.text, record->name.bytes);
 	if (record->kind == HIPLOG_CALL) {
 		call_begins(open, out, record->us);
-		return false; /* it is told when it ends */
+		return false; /* reported when the call returns */
 	}
 	if (record->kind == HIPLOG_RETURN)
 		call_ends(open, record, out);

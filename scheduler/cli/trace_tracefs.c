@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+/* A trace instance is a directory in instances/ of the tracefs. Writing its files selects the
+ * functions and events; its trace_pipe is read as text (trace_lines.c). */
 #include "scheduler/cli/trace_tracefs.h"
 
 #include <dirent.h>
@@ -17,9 +19,9 @@
 
 #define PREFIX "kfdsched-"
 
-/* What amdkfd does to queues and processes: a few calls for each thing that happens. (All
- * of amdgpu's functions would be thousands of calls for each.) Names come and go with
- * releases; those that a kernel has are traced. */
+/* Functions by which amdkfd changes queues and processes: a few calls for each operation. (All
+ * functions of amdgpu would be thousands of calls.) Releases differ in their names; those that the
+ * kernel has are traced. */
 static const char *const functions[] = {
 	"evict_process_queues_cpsch",
 	"evict_process_queues_nocpsch",
@@ -45,7 +47,8 @@ static const char *const functions[] = {
 };
 #define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
-/* Groups of events, and those of them that come by the thousand for each piece of work. */
+/* Event groups, and parts of the names of events that occur thousands of times for each piece of
+ * work and are left out. */
 static const char *const groups[] = {"amdkfd", "amdgpu", "gpu_scheduler"};
 static const char *const floods[] = {"rreg", "wreg", "ptes", "_dm_", "amdgpu_dc_"};
 
@@ -63,6 +66,7 @@ static void say(struct tracefs *tracefs, const char *format, ...)
 
 /* ---- files ---- */
 
+/* Writes `text` to a file of `folder`. Returns 0 or a negative errno. */
 static int put(const char *folder, const char *file, const char *text, int flags)
 {
 	char path[PATH_MAX];
@@ -78,7 +82,8 @@ static int put(const char *folder, const char *file, const char *text, int flags
 	return error;
 }
 
-/* Is this function one of ours? Lines are "name" or "name [module]". */
+/* Returns true if the line of available_filter_functions names one of functions[]. Lines are "name"
+ * or "name [module]". */
 static bool is_wanted(const char *line)
 {
 	size_t length = strcspn(line, " \t\n");
@@ -89,14 +94,17 @@ static bool is_wanted(const char *line)
 	return false;
 }
 
-/* "resume_queues" is a name that anybody may have: of amdgpu's module, or of a kernel that
- * has the driver in itself (then kfd_ioctl has no module either). */
+/* Returns true if the function belongs to the driver, and not to other code with a function of
+ * the same name, such as "resume_queues". A function of a module is listed with the name of the
+ * module. If the driver is built in (`built_in`: kfd_ioctl is listed without a module), its
+ * functions have none. */
 static bool is_drivers(const char *line, bool built_in)
 {
 	return strstr(line, "[amdgpu]") || strstr(line, "[amdkfd]") ||
 	       (built_in && !strchr(line, '['));
 }
 
+/* Selects the functions. Returns their number. */
 static unsigned set_functions(const char *root, const char *folder)
 {
 	char path[PATH_MAX], line[512];
@@ -115,7 +123,7 @@ static unsigned set_functions(const char *root, const char *folder)
 		if (!is_wanted(line) || !is_drivers(line, built_in))
 			continue;
 		strcpy(line + strcspn(line, " \t\n"), "\n");
-		/* Appended: the file of a new instance is empty. */
+		/* O_APPEND adds to the filter, which is empty in a new instance. */
 		if (put(folder, "set_ftrace_filter", line, O_APPEND) == 0)
 			count++;
 	}
@@ -131,6 +139,7 @@ static bool is_flood(const char *name)
 	return false;
 }
 
+/* Enables the events. Returns their number. */
 static unsigned set_events(const char *folder)
 {
 	char path[PATH_MAX];
@@ -168,8 +177,8 @@ void tracefs_name(char name[static 64])
 	snprintf(name, 64, PREFIX "%d-%llu", (int)getpid(), (unsigned long long)stat.started);
 }
 
-/* Another pid namespace's process cannot be seen, so its instance is left alone where we
- * are not in the first one: see tracefs_remove_leftovers(). */
+/* Returns true if the process that made the instance has ended. A process of another pid namespace
+ * looks as if it had ended, so tracefs_open() removes leftovers only in the first pid namespace. */
 static bool is_left_over(const char *name)
 {
 	unsigned long long started;
@@ -203,7 +212,7 @@ unsigned tracefs_remove_leftovers(const char *root)
 	return count;
 }
 
-/* Why there is nothing to begin with; false: there is. */
+/* Returns true if tracing is not possible at all, and sets tracefs->why. */
 static bool is_hopeless(struct tracefs *tracefs, const char *root)
 {
 	char path[PATH_MAX];
@@ -222,6 +231,7 @@ static bool is_hopeless(struct tracefs *tracefs, const char *root)
 	return true;
 }
 
+/* Selects the tracer: function_graph, or function where the kernel does not offer the former. */
 static void set_tracer(struct tracefs *tracefs, const char *root)
 {
 	static const char *const on[] = {"funcgraph-abstime", "funcgraph-proc", "funcgraph-tail",
@@ -229,10 +239,10 @@ static void set_tracer(struct tracefs *tracefs, const char *root)
 	char file[64];
 
 	tracefs->functions = set_functions(root, tracefs->folder);
-	/* Without a filter it would trace the whole kernel. */
+	/* Without a filter the tracer would trace the whole kernel. */
 	if (!tracefs->functions)
 		return;
-	/* An instance has this one from Linux 6.12 on. */
+	/* Available in an instance since Linux 6.12. */
 	tracefs->graph = put(tracefs->folder, "current_tracer", "function_graph", 0) == 0;
 	for (size_t i = 0; tracefs->graph && i < sizeof(on) / sizeof(on[0]); i++) {
 		snprintf(file, sizeof(file), "options/%s", on[i]);
@@ -317,13 +327,13 @@ void tracefs_close(struct tracefs *tracefs)
 	if (tracefs->pipe >= 0)
 		close(tracefs->pipe);
 	tracefs->pipe = -1;
-	/* Its files are the kernel's and go with it. */
+	/* The files of the instance belong to the kernel and disappear with the directory. */
 	if (tracefs->folder[0])
 		rmdir(tracefs->folder);
 	tracefs->folder[0] = '\0';
 }
 
-/* ---- what comes of it ---- */
+/* ---- reading ---- */
 
 void tracefs_read(struct tracefs *tracefs, void (*take)(void *context, struct trace_event *event),
 		  void *context)
@@ -335,6 +345,7 @@ void tracefs_read(struct tracefs *tracefs, void (*take)(void *context, struct tr
 	while (tracefs->pipe >= 0 && (n = read(tracefs->pipe, text, sizeof(text))) > 0) {
 		for (ssize_t i = 0; i < n; i++) {
 			if (text[i] != '\n') {
+				/* A line that is too long is cut. */
 				if (tracefs->used < sizeof(tracefs->line) - 1)
 					tracefs->line[tracefs->used++] = text[i];
 				continue;

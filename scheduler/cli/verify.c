@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched verify: the same queues from every source side by side, and where they differ. */
+/* kfdsched verify: compares the queues that the sources report. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +10,12 @@
 #include "scheduler/cli/people.h"
 #include "scheduler/cli/verify_show.h"
 
-/* Sources are read one after the other, and some lag: what differs is looked at again,
- * each time after twice as long. */
+/* Sources are read one after the other, and some of them lag. Differences are therefore checked
+ * again, each time after twice as long, and count only if they persist. */
 #define LOOKS 5
 #define PAUSE_MS 50
 
+/* Default sources: all that list queues, except the debug session (--trap). */
 static const unsigned asked = OBSERVE_BIT(OBSERVE_DAEMON) | OBSERVE_BIT(OBSERVE_LANE) |
 			      OBSERVE_BIT(OBSERVE_SYSFS) | OBSERVE_BIT(OBSERVE_MQD) |
 			      OBSERVE_BIT(OBSERVE_HQD);
@@ -33,6 +34,7 @@ static int look_once(struct observer *observer, struct verified *v)
 	return r ? r : verify_compare(&v->seen, v->gpus, v->n_gpus, &v->verify);
 }
 
+/* Samples until the sources agree, at most LOOKS times. Returns 0 or a negative errno. */
 static int look(const struct job *job, struct verified *v)
 {
 	const struct observe_options options = {
@@ -60,6 +62,7 @@ static int look(const struct job *job, struct verified *v)
 	return r;
 }
 
+/* Reports why no source has listed a queue. Returns CLI_IMPOSSIBLE. */
 static int nobody_knows(const struct verified *v)
 {
 	bool first = true;
@@ -79,7 +82,7 @@ static int nobody_knows(const struct verified *v)
 	return CLI_IMPOSSIBLE;
 }
 
-/* 1 is for what differs alone: whatever keeps it from being known is 77. */
+/* Exit code 1 means a difference. Everything that prevents an answer is CLI_IMPOSSIBLE. */
 static int cannot_know(const struct job *job, const char *what, int error)
 {
 	cli_failed(&verb_verify, "%s process %d failed: %s", what, job->pid, strerror(-error));

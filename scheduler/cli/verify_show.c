@@ -17,7 +17,7 @@ static const char *const verdicts[] = {
 	[VERIFY_CANNOT_TELL] = "cannot tell",
 };
 
-/* "lane, sysfs and mqd". */
+/* Writes the names of the sources: "lane, sysfs and mqd". */
 static const char *names(char text[NAMES], uint32_t sources)
 {
 	int left = __builtin_popcount(sources);
@@ -49,8 +49,10 @@ static const struct observe_answer *answer_of(const struct verified *v, enum obs
 	return &v->seen.answer[source];
 }
 
-/* ---- a row a queue, a column a source ---- */
+/* ---- one row per queue, one column per source ---- */
 
+/* How a source has the queue: "yes" or "no"; for debugfs the number of descriptors or slots; "~"
+ * behind a number that fits the queue only by node, engine and ring size. */
 static void told_cell(struct table *table, const struct verify_row *row, enum observe_source source)
 {
 	enum observe_field count = source == OBSERVE_MQD ? OBSERVE_MQDS : OBSERVE_HQDS;
@@ -101,7 +103,7 @@ static int print_queues(const struct verified *v)
 	return r;
 }
 
-/* ---- a row a source ---- */
+/* ---- one row per source ---- */
 
 static unsigned computes(const struct observe_list *list)
 {
@@ -142,7 +144,7 @@ static int print_sources(const struct verified *v)
 	return r;
 }
 
-/* ---- a row a GPU ---- */
+/* ---- one row per GPU ---- */
 
 static void counts(struct table *table, const struct ratio *ratio)
 {
@@ -190,9 +192,10 @@ static int print_ratios(const struct verified *v)
 	return r;
 }
 
-/* ---- what it means ---- */
+/* ---- verdict ---- */
 
-/* Off the GPU is no fault, but somebody who counts slots wants to know why. */
+/* A queue that is in no hardware slot is not an error, but the message explains the missing
+ * slot. */
 static void print_idle(const struct verified *v)
 {
 	for (size_t i = 0; i < v->verify.rows; i++) {

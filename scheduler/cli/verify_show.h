@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What kfdsched verify found, as tables with a verdict, and as JSON. Threads: none. */
+/*
+ * Output of "kfdsched verify": tables with a verdict, or JSON.
+ *
+ * Threads: none.
+ */
 #ifndef KFDSHIM_CLI_VERIFY_SHOW_H
 #define KFDSHIM_CLI_VERIFY_SHOW_H
 
@@ -7,18 +11,22 @@
 #include "scheduler/observe/ratio.h"
 #include "scheduler/observe/verify.h"
 
+/* What was found about one process. */
 struct verified {
 	struct process_identity identity;
-	struct observation seen; /* the last look */
-	struct verify verify;	 /* what differed at every look */
+	struct observation seen; /* last sample of all sources */
+	struct verify verify;	 /* differences that were present in every sample */
+	/* Number of samples. */
 	unsigned looks;
 	struct topology_gpu gpus[TOPOLOGY_GPUS];
 	size_t n_gpus;
+	/* Active hardware slots per queue, for each of `ratios` GPUs that have a queue, and
+	 * for all together. */
 	struct ratio ratio[TOPOLOGY_GPUS], all;
 	size_t ratios;
 };
 
-/* Both: 0 or -ENOMEM. */
+/* Both print on stdout and return 0 or -ENOMEM. */
 int verify_print(const struct verified *verified);
 int verify_print_json(const struct verified *verified);
 

@@ -17,20 +17,20 @@
 #define MOST_US (7 * 86400e6)
 #define INTERVAL_MIN_US 10e3
 #define PATTERN 256
-#define COMMAND 120	/* letters of it in a line */
-#define TOLD_AT_MOST 8u /* of those that are there already */
-#define MONITORS 64u	/* at once */
+#define COMMAND 120	/* longest command in a line, in bytes */
+#define TOLD_AT_MOST 8u /* lines about processes that use a GPU already */
+#define MONITORS 64u	/* limit of processes monitored at the same time */
 
-/* Somebody who has been seen with a GPU. */
+/* A process that has used a GPU before. */
 struct known {
 	pid_t pid;
 	uint64_t started;
 };
 
 struct watch {
-	/* as asked */
+	/* Command line. */
 	struct people_wish wish;
-	char pattern[PATTERN]; /* of fnmatch(3), for the command; empty: any */
+	char pattern[PATTERN]; /* for fnmatch(3), on the command; empty: any */
 	int pid;	       /* 0: any */
 	bool all, json;
 	double timeout_s, interval_us, seconds;
@@ -42,11 +42,12 @@ struct watch {
 	size_t monitors;
 	size_t found;
 	uint64_t began_ns;
+	/* New processes are still wanted. */
 	bool looking;
-	int code; /* the worst of the monitors' */
+	int code; /* first exit code of a monitor that is not CLI_DONE */
 };
 
-/* ---- who is there ---- */
+/* ---- matching ---- */
 
 static bool is_known(const struct watch *w, const struct process_identity *who)
 {
@@ -75,7 +76,8 @@ static bool is_meant(const struct watch *w, const struct process_identity *who)
 	       fnmatch(w->pattern, who->comm, 0) == 0;
 }
 
-/* Those who are there before we look are not waited for, unless by their number. */
+/* Remembers the processes that use a GPU already, so that they are not reported as new. With --pid,
+ * the named process is wanted even then. */
 static int begin(struct watch *w)
 {
 	struct people people;
@@ -119,6 +121,7 @@ static const char *number(char text[16], pid_t pid)
 	return text;
 }
 
+/* Reports a new process: one line, or a JSON object. */
 static void announce(const struct watch *w, const struct process_identity *who)
 {
 	char host[16], inside[16], container[PEOPLE_TEXT], command[PEOPLE_TEXT];
@@ -141,12 +144,14 @@ static void announce(const struct watch *w, const struct process_identity *who)
 	fflush(stdout);
 }
 
+/* Keeps the first exit code that is not CLI_DONE. */
 static void worse(struct watch *w, int code)
 {
 	if (w->code == CLI_DONE)
 		w->code = code;
 }
 
+/* Reports a new process and begins to monitor it. */
 static void follow(struct watch *w, struct process_identity *who)
 {
 	const struct monitor_options options = {
@@ -171,6 +176,7 @@ static void follow(struct watch *w, struct process_identity *who)
 	worse(w, code);
 }
 
+/* Looks for new GPU processes. Returns 0 or a negative errno. */
 static int look(struct watch *w)
 {
 	struct people people;
@@ -201,7 +207,7 @@ static int look(struct watch *w)
 	return rc;
 }
 
-/* ---- until it is over ---- */
+/* ---- main loop ---- */
 
 static void sample(struct watch *w)
 {
@@ -220,6 +226,7 @@ static void sample(struct watch *w)
 	w->monitors = kept;
 }
 
+/* Returns the time of the next look or sample. */
 static uint64_t earliest(const struct watch *w, uint64_t look_ns)
 {
 	uint64_t out = w->looking ? look_ns : UINT64_MAX;
@@ -230,6 +237,7 @@ static uint64_t earliest(const struct watch *w, uint64_t look_ns)
 	return out;
 }
 
+/* Reports that no process was found. Returns CLI_FAILED. */
 static int nobody(const struct watch *w, const struct process_identity *target)
 {
 	const char *problem = w->wish.container ? container_names_problem(w->names) : "";
@@ -248,6 +256,8 @@ static int nobody(const struct watch *w, const struct process_identity *target)
 			  stop_asked() ? "" : ": --timeout waits longer");
 }
 
+/* Looks for processes until one was found or the time is over (--all: until the time is over), and
+ * samples the monitors until all of them have ended. Returns the exit code. */
 static int run_loop(struct watch *w, const struct process_identity *target)
 {
 	const uint64_t interval_ns = (uint64_t)(w->interval_us * 1e3);
@@ -311,7 +321,7 @@ static int watch(struct watch *w)
 	return run_loop(w, &target);
 }
 
-/* ---- the verb ---- */
+/* ---- command ---- */
 
 static int run(int argc, char **argv)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched workload: a recorded model as GPU work to try things on; kfdreplay under one
- * name. */
+/* kfdsched workload: runs a recorded model as GPU work, to try commands with. It starts
+ * kfdreplay. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #define ARGUMENTS 24
 
-/* Online models are asked by somebody now and then, offline ones run as fast as they can. */
+/* Online models get requests at a low load, offline models run as fast as they can. */
 static const struct preset {
 	const char *name;
 	const char *trace;
@@ -33,7 +33,7 @@ struct job {
 	bool json;
 };
 
-/* In the build's traces/, or where an installed one has them. */
+/* Finds a trace in traces/ of the build, or where an installation has it. */
 static int find_trace(const char *name, char path[PATH_MAX])
 {
 	static const char *const folders[] = {"traces", "../share/kfdshim/traces"};
@@ -81,7 +81,7 @@ static int run(int argc, char **argv)
 				  "../share/kfdshim/traces: build or install it there",
 				  job.preset->trace);
 	if (job.priority) {
-		/* The same command, with the shim. */
+		/* "kfdsched run" starts the same command with libkfdshim.so. */
 		if (cli_beside("kfdsched", self))
 			return cli_failed(&verb_workload, "kfdsched does not find itself");
 		list[n++] = self;
