@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the GPU does to memory. A GPU address lies in a buffer of the process:
- * either one of ours, whose pages we have mapped (the render file), or the
- * process's own memory (USERPTR), which is reached through the kernel. An
- * address outside every buffer is -EFAULT, as it is a page fault on hardware
- * without retry.
+ * Accesses of the simulated GPU to memory.
+ *
+ * A GPU address lies in a buffer of the process: either in pages of the render file, which kfdsim
+ * has mapped itself, or in the process's own memory (USERPTR), which is reached through the kernel
+ * (process_vm_readv(), process_vm_writev()). An address outside all buffers is -EFAULT, as it is a
+ * page fault on hardware without retry.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 
 #include "sim/kfd/kfd.h"
 
-/* The L2's operations (TC_OP of gfx9); floating-point ones are not done. */
+/* Atomic operations of the L2 (TC_OP of gfx9). The floating-point ones are not simulated. */
 enum {
 	ATOMIC_SWAP = 0x07,
 	ATOMIC_CMPSWAP = 0x08,
@@ -30,13 +31,14 @@ enum {
 	ATOMIC_WIDE = 0x20,
 };
 
+/* Where an address leads. */
 struct place {
-	char *direct;  /* pages of ours, or doorbells; NULL: neither */
-	uint64_t cpu;  /* in the process, if direct is NULL */
-	uint64_t room; /* bytes from here to the buffer's end */
+	char *direct;  /* in kfdsim's mapping of pages or doorbells; NULL: neither */
+	uint64_t cpu;  /* address in the process, if direct is NULL */
+	uint64_t room; /* bytes up to the end of the buffer */
 };
 
-/* The GPU could not reach that. */
+/* Records the address that the GPU could not reach, for drive_fault(). */
 static int fault_at(const struct process *process, uint64_t va)
 {
 	process->world->fault_va = va;
@@ -49,7 +51,8 @@ static int find_place(const struct process *process, uint64_t va, struct place *
 
 	place->direct = NULL;
 	if (!mapping) {
-		/* The process's own memory, page by page: its attributes change. */
+		/* The process's own memory: one page at a time, because the attributes of the next
+		 * page may differ. */
 		place->room = PAGE_BYTES - va % PAGE_BYTES;
 		place->cpu = va;
 		return svm_covers(process, process->acting, va, 1) ? 0 : fault_at(process, va);
@@ -65,7 +68,7 @@ static int find_place(const struct process *process, uint64_t va, struct place *
 		return 0;
 	}
 	if (!mapping->cpu_va)
-		return fault_at(process, va); /* MMIO */
+		return fault_at(process, va); /* MMIO: no memory */
 	place->cpu = mapping->cpu_va + (va - mapping->va);
 	return 0;
 }
@@ -79,6 +82,7 @@ void *access_direct(const struct process *process, uint64_t va, uint64_t bytes)
 	return place.direct;
 }
 
+/* Accesses the process's own memory through the kernel. */
 static int remote(const struct process *process, uint64_t cpu, void *local, size_t n, bool write)
 {
 	struct iovec l = {local, n}, r = {(void *)(uintptr_t)cpu, n};
@@ -88,7 +92,7 @@ static int remote(const struct process *process, uint64_t cpu, void *local, size
 	return done == (ssize_t)n ? 0 : -EFAULT;
 }
 
-/* -EFAULT: the host had no page for some of what was touched just now. */
+/* Returns -EFAULT if the host had no page for memory that was touched since the last check. */
 static int heap_whole(struct world *world)
 {
 	if (!heap_lost())
@@ -97,7 +101,7 @@ static int heap_whole(struct world *world)
 	return -EFAULT;
 }
 
-/* *va: how far it came. */
+/* Transfers @n bytes. On failure *@va is the address at which the transfer stopped. */
 static int transfer(const struct process *process, uint64_t *va, void *local, size_t n, bool write)
 {
 	char *at = local;
@@ -135,8 +139,8 @@ int access_write(const struct process *process, uint64_t va, const void *from, s
 	return transfer(process, &va, (void *)(uintptr_t)from, n, true);
 }
 
-/* Memory that only the kernel can reach for us cannot be updated atomically;
- * the report says how often that was so. */
+/* Memory that only the kernel can access for kfdsim cannot be updated atomically. The report
+ * contains how often that happened. */
 int access_add64(struct process *process, uint64_t va, int64_t value)
 {
 	int64_t *direct = access_direct(process, va, sizeof *direct), old;
@@ -171,6 +175,7 @@ int access_add32(struct process *process, uint64_t va, uint32_t value)
 	return access_write(process, va, &old, sizeof old);
 }
 
+/* Returns the new value. Signed operations use the sign of 32 or 64 bits (@wide). */
 static uint64_t operate(unsigned op, bool wide, uint64_t old, uint64_t source, uint64_t compare)
 {
 	int64_t o = wide ? (int64_t)old : (int32_t)old,
@@ -300,6 +305,7 @@ int process_write(const struct process *process, uint64_t address, const void *f
 int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint64_t bytes,
 		uint64_t *fault)
 {
+	/* For copies within the process's own memory. Static is safe under world->lock. */
 	static char between[65536];
 
 	while (bytes) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * AQL packets (HSA specification, amd_hsa_signal.h, amd_hsa_queue.h): out of the
- * ring into the GPU model, and what they do when they retire.
+ * AQL packets (HSA specification, amd_hsa_signal.h, amd_hsa_queue.h): from the ring into the GPU
+ * model, and what they do when they retire.
  */
 #include <errno.h>
 #include <string.h>
@@ -22,7 +22,7 @@ enum vendor_format { VENDOR_PM4_IB = 1, VENDOR_BARRIER_VALUE = 2 };
 
 struct __attribute__((packed)) aql {
 	uint16_t header;
-	uint16_t setup; /* vendor packets: the format in the low byte */
+	uint16_t setup; /* vendor packets: format in the low byte */
 	union {
 		struct __attribute__((packed)) {
 			uint16_t group[3], reserved;
@@ -45,10 +45,11 @@ struct __attribute__((packed)) aql {
 };
 _Static_assert(sizeof(struct aql) == AQL_BYTES, "AQL packet");
 
-/* amd_signal_t, in bytes from its start */
+/* offsets in amd_signal_t, in bytes */
 enum { SIGNAL_VALUE = 8, SIGNAL_MAILBOX = 16, SIGNAL_EVENT = 24, SIGNAL_START = 32 };
 
-/* Value first, then the interrupt that makes somebody look at it. */
+/* The signal's value must have been written before, because the interrupt wakes a thread that reads
+ * it. For the same reason the mailbox is written before the interrupt is sent. */
 int aql_notify_signal(struct process *process, uint64_t signal)
 {
 	struct {
@@ -84,7 +85,8 @@ static uint64_t parts(uint64_t whole, uint64_t one)
 	return (whole + one - 1) / one;
 }
 
-/* The units one workgroup holds, or a negative queue_error_code. */
+/* Returns the units (wave slots) that one workgroup holds, or a negative queue_error_code. A share
+ * of the LDS counts as the same share of the wave slots. */
 static int64_t units_of(const struct world_config *config, const struct aql *aql)
 {
 	uint64_t threads = 1, waves, lds;
@@ -103,7 +105,7 @@ static int64_t units_of(const struct world_config *config, const struct aql *aql
 	return (int64_t)waves;
 }
 
-/* 0, or a queue_error_code, or a negative errno. */
+/* Returns 0, a queue_error_code, or a negative errno. */
 static int parse_dispatch(struct queue *queue, struct aql *aql, struct packet *packet,
 			  struct gpu_packet *to)
 {
@@ -141,6 +143,7 @@ static int parse_dispatch(struct queue *queue, struct aql *aql, struct packet *p
 	return r;
 }
 
+/* A barrier without signals needs no wait: it only costs its time. */
 static int parse_barrier(const struct aql *aql, enum packet_kind kind, struct packet *packet,
 			 struct gpu_packet *to)
 {
@@ -175,6 +178,8 @@ static bool is_pm4_ib(const struct aql *aql)
 	return (aql->header & 0xff) == AQL_VENDOR && (aql->setup & 0xff) == VENDOR_PM4_IB;
 }
 
+/* Enters the indirect buffer of a vendor packet. Returns 0, a queue_error_code, or a negative
+ * errno. */
 static int enter_pm4(struct queue *queue, const struct aql *aql)
 {
 	uint32_t words[4];
@@ -204,7 +209,8 @@ static int parse(struct queue *queue, struct aql *aql, struct packet *packet, st
 	}
 }
 
-/* The packet of a position, if it is published: the header is its last word. */
+/* Reads the packet at a ring position. The header is loaded with acquire semantics, because the
+ * producer stores it last to publish the packet. */
 static int read_packet(struct queue *queue, uint64_t at, struct aql *aql)
 {
 	uint64_t va = queue->hw_ring + at * AQL_BYTES % queue->hw_ring_bytes;
@@ -235,8 +241,8 @@ static const char *error_name(enum queue_error_code code)
 	}
 }
 
-/* The packet at queue->fetched into the model. 0, a queue_error_code, or negative: -EAGAIN not yet,
- * -EFAULT, -ENOMEM. */
+/* Passes the packet at queue->fetched to the GPU model. Returns 0; a queue_error_code; -EAGAIN: not
+ * published yet, or no room in the model; -EFAULT; -ENOMEM. */
 static int fetch_one(struct queue *queue, unsigned *header)
 {
 	struct packet packet = {.at = queue->fetched, .end = queue->fetched + 1};
@@ -272,7 +278,7 @@ void aql_fetch(struct queue *queue)
 			return;
 		r = fetch_one(queue, &header);
 	}
-	/* An error is met when everything before it is done. */
+	/* An error takes effect when everything before the packet is complete. */
 	if (!r || r == -EAGAIN || queue->submitted != queue->done)
 		return;
 	if (r > 0)
@@ -288,7 +294,7 @@ void aql_fetch(struct queue *queue)
 static int64_t signal_value(const struct process *process, uint64_t signal)
 {
 	const int64_t *direct = access_direct(process, signal + SIGNAL_VALUE, sizeof *direct);
-	int64_t value = 1; /* what cannot be read never comes */
+	int64_t value = 1; /* a signal that cannot be read never becomes 0 */
 
 	if (direct)
 		return __atomic_load_n(direct, __ATOMIC_ACQUIRE);
@@ -326,7 +332,7 @@ bool aql_ready(struct queue *queue, const struct packet *packet)
 	return packet->kind == PACKET_AND;
 }
 
-/* The slots before `end` are free, and the read pointer says so. */
+/* Frees the ring slots before @end and writes the read pointer. */
 static void pass(struct queue *queue, uint64_t end)
 {
 	const uint16_t invalid = AQL_INVALID;
@@ -343,7 +349,7 @@ static void pass(struct queue *queue, uint64_t end)
 		drive_fault(queue);
 }
 
-/* A barrier or a wait holds the packet processor; a kernel does not. */
+/* Only kernels: a barrier or a wait holds the packet processor until it ends. */
 void aql_consumed(struct queue *queue, const struct packet *packet)
 {
 	if (packet->kind == PACKET_DISPATCH || packet->kind == PACKET_COPY ||
@@ -352,7 +358,7 @@ void aql_consumed(struct queue *queue, const struct packet *packet)
 		pass(queue, packet->end);
 }
 
-/* As move_begin(). */
+/* Starts the packet's copy or fill, if it has one. Returns as move_begin(). */
 static int begin_move(struct queue *queue, struct packet *packet)
 {
 	struct move *move = &queue->moving.move;
@@ -381,8 +387,8 @@ static int begin_move(struct queue *queue, struct packet *packet)
 	return move_begin(queue);
 }
 
-/* Results, then the ring (slot free, read pointer), then the signal: who sees a
- * later one of these sees the earlier, too. */
+/* Order: results, then the ring (slot free, read pointer), then the signal, so that a thread which
+ * sees one of them sees the earlier ones, too. */
 void aql_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 {
 	struct process *process = queue->process;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * The copy and fill kernels of AMD's HIP and OpenCL runtime. They are in code
- * objects like a program's own, so their names tell them; the arguments are
- * those of the sources in the library (blitcl.cpp) and of the device library
- * behind them (amdblit.cl), in the two forms there have been: HIP 5, and HIP 6
- * and 7. Each is taken as rows of bytes to copy or to fill. In the older form a
- * work-item moves one element, so there are no more of them than the grid has:
- * HIP 5.2 dispatches a hipMemset of fewer bytes than its first element lacks to
- * alignment with a size below zero.
+ * The copy and fill kernels of AMD's HIP and OpenCL runtime.
+ *
+ * They are in code objects like a program's own kernels and are recognised by their names. Their
+ * arguments are those of the sources in the runtime (blitcl.cpp) and in the device library behind
+ * it (amdblit.cl), in the two versions that exist: HIP 5, and HIP 6 and 7. Each dispatch becomes
+ * rows of bytes to copy or to fill.
+ *
+ * In the older version a work-item moves one element, so that no more elements are moved than the
+ * grid has work-items. The limit is needed: HIP 5.2 dispatches a hipMemset with a size below zero
+ * if it has fewer bytes than its first element lacks to alignment.
  */
 #include <errno.h>
 #include <string.h>
@@ -33,7 +35,8 @@ enum blit blit_of_name(const char *name)
 	for (unsigned i = BLIT_NONE + 1; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(name + sizeof PREFIX - 1, names[i]))
 			return (enum blit)i;
-	/* Preparing a heap or a barrier moves nothing that a program sees. */
+	/* initHeap and gwsInit prepare a heap or a barrier, and move nothing that a program
+	 * sees. */
 	if (strcmp(name, PREFIX "initHeap") && strcmp(name, PREFIX "gwsInit"))
 		return BLIT_UNKNOWN;
 	return BLIT_NONE;
@@ -53,7 +56,7 @@ static int take_copy(const struct process *process, uint64_t kernarg, uint64_t i
 		     struct move *move)
 {
 	union {
-		struct { /* HIP 6 */
+		struct { /* HIP 6 and 7 */
 			uint64_t src, dst, size;
 			uint32_t rest, unit;
 			uint64_t end;
@@ -78,7 +81,7 @@ static int take_copy(const struct process *process, uint64_t kernarg, uint64_t i
 		return -EFAULT;
 	move->src = a.older.src + a.older.src_offset;
 	move->dst = a.older.dst + a.older.dst_offset;
-	/* One work-item a dword, the last for the rest; or one a byte. */
+	/* A work-item copies one dword, the last one the rest; or each copies one byte. */
 	if (a.older.rest == BY_BYTE)
 		move->bytes = least(a.older.dwords, items);
 	else if (a.older.dwords > items)
@@ -109,7 +112,7 @@ static int take_copy_aligned(const struct process *process, uint64_t kernarg, ui
 static int take_rect(const struct process *process, uint64_t kernarg, bool aligned,
 		     struct move *move)
 {
-	struct { /* vectors of four: pitch, slice, offset; the sizes: x, y, z, unit */
+	struct { /* from, to: pitch, slice, offset; size: x, y, z, unit */
 		uint64_t src, dst, unused[2], from[4], to[4], size[4];
 	} a;
 	uint64_t unit = 1;
@@ -132,7 +135,8 @@ static int take_rect(const struct process *process, uint64_t kernarg, bool align
 	return 0;
 }
 
-/* The only one of four typed pointers that is not null, and its type's size. */
+/* Returns the only one of four typed pointers that is not NULL, and sets *@unit to the size of its
+ * type. Returns 0 if there is not exactly one. */
 static uint64_t typed(const uint64_t pointers[4], uint64_t *unit)
 {
 	uint64_t found = 0;
@@ -149,7 +153,7 @@ static int take_fill(const struct process *process, uint64_t kernarg, uint64_t i
 		     struct move *move)
 {
 	union {
-		struct { /* HIP 6 */
+		struct { /* HIP 6 and 7 */
 			uint64_t dst, pattern;
 			uint32_t length, unit;
 			uint64_t end;
@@ -222,6 +226,8 @@ static int take_write(const struct process *process, uint64_t kernarg, struct mo
 	return 0;
 }
 
+/* Reads the arguments of a kernel and describes its effect in *@move. Arguments beyond any real
+ * size are -EFAULT. */
 static int take(const struct process *process, enum blit which, uint64_t kernarg, uint64_t items,
 		struct move *move)
 {

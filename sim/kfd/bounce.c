@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Bounces: under the scheduling firmware every change of a queue takes all
- * queues of the node off and puts a new list on. The ioctl that asked returns when
- * the old list is off, so its answer waits for that; meanwhile the process's mutex
- * is held, as in the kernel.
+ * Runlist updates. With the scheduling firmware every change of a queue unmaps all queues of the
+ * node and maps a new list. The ioctl returns when the old list is unmapped, so its answer waits
+ * for that. Until then the process's mutex is held, as in the kernel.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "sim/kfd/files.h"
 
-/* A switch: while a session subscribes to new queues, one that nobody has collected
- * does not run. */
+/* --set new_queue_waits: in a session that has enabled QUEUE_NEW, a queue does not run while that
+ * exception is pending. */
 static bool held_as_new(const struct queue *queue)
 {
 	const uint64_t new_mask = kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW);
@@ -71,6 +70,8 @@ static void bounce_free(struct bounce *bounce)
 	free(bounce);
 }
 
+/* Ends an update: calls unmapped(), unlocks the process, calls released() and answers the call, in
+ * this order. If it has to be repeated, starts again on the first node. */
 static void bounce_end(struct bounce *bounce)
 {
 	struct process *process = bounce->process;
@@ -90,8 +91,8 @@ static void bounce_end(struct bounce *bounce)
 	process_ref(process);
 	if (bounce->unmapped)
 		bounce->unmapped(bounce);
-	/* Of a caller that a signal has taken out, what waits for the process may be the
-	 * same call again: it must find this one's answer. */
+	/* If a signal interrupted the caller, one of the blocked calls may be the same call again.
+	 * It must find this call's answer, so answer before unlocking. */
 	if (bounce->call && !call_alive(bounce->call)) {
 		call_answer(bounce->call, bounce->result);
 		bounce->call = NULL;
@@ -104,15 +105,15 @@ static void bounce_end(struct bounce *bounce)
 	bounce_free(bounce);
 }
 
-/* Taking all off: the firmware waits for waves to end by themselves, as long as
- * the call says, before it saves them; where nothing is live it does not. */
+/* Returns the time to unmap all queues (model time). If there is live work, the firmware waits for
+ * the grace period, so that waves can end by themselves, before it saves them. */
 static uint64_t unmap_time(const struct bounce *bounce, const struct node *node)
 {
 	const struct world_config *config = &bounce->world->config;
 	uint64_t unit_ns = 1024000000ull / config->chip.engine_khz;
 	uint64_t ns = config->gpu.unmap_ns, usual = config->switches.grace_default * unit_ns;
 
-	/* With no list on the GPU there is nothing to take off (unmap_queues_cpsch). */
+	/* Without a list on the GPU there is nothing to unmap (unmap_queues_cpsch). */
 	if (!node->active_queues || node->all_off)
 		return 0;
 	if (!gpu_live_units(node->gpu))
@@ -125,7 +126,7 @@ static uint64_t unmap_time(const struct bounce *bounce, const struct node *node)
 	return ns - (usual < ns ? usual : ns) + bounce->grace * unit_ns;
 }
 
-/* Putting a list on, if there is a queue for it (map_queues_cpsch). */
+/* Returns the time to map the new list (model time); 0 if it is empty (map_queues_cpsch). */
 static uint64_t map_time(const struct bounce *bounce, const struct node *node)
 {
 	for (unsigned i = 0; i < node->n_by_gpu_queue && !bounce->unmap_only; i++) {
@@ -138,7 +139,7 @@ static uint64_t map_time(const struct bounce *bounce, const struct node *node)
 	return 0;
 }
 
-/* What the model has to do about a queue: 1 map, 0 unmap, -1 nothing. */
+/* Returns what the GPU model has to do with a queue. 1: map, 0: unmap, -1: nothing. */
 static int change_of(const struct bounce *bounce, const struct queue *queue)
 {
 	const struct node *node = &bounce->world->nodes[queue->node];
@@ -151,7 +152,7 @@ static int change_of(const struct bounce *bounce, const struct queue *queue)
 	return node->all_off && wanted ? 1 : -1;
 }
 
-/* The list that a node has from now on, as far as the process changes it. */
+/* Records the node's new runlist, as far as this process changes it. */
 static void want(struct bounce *bounce, struct node *node)
 {
 	struct queue *queue;
@@ -167,6 +168,8 @@ static void want(struct bounce *bounce, struct node *node)
 	}
 }
 
+/* Passes the changes of one node to the GPU model, and records the new runlist. Returns 0 or a
+ * negative errno. */
 static int ask_node(struct bounce *bounce, struct node *node)
 {
 	struct gpu_change *changes = calloc(node->n_by_gpu_queue + 1, sizeof *changes);
@@ -194,7 +197,8 @@ static int ask_node(struct bounce *bounce, struct node *node)
 	return 0;
 }
 
-/* One node after another, as the driver goes through a process's devices. */
+/* Continues on the next node. The nodes are updated one after another, as the driver visits a
+ * process's devices. */
 static void bounce_go_on(struct bounce *bounce)
 {
 	struct world *world = bounce->world;
@@ -255,6 +259,7 @@ void bounce_collected(struct process *process)
 	bounce_begin(bounce);
 }
 
+/* Stores how much live work each queue had at the unmap, for the save areas. */
 static void note_saved(struct node *node)
 {
 	for (unsigned i = 0; i < node->n_by_gpu_queue; i++)
@@ -268,7 +273,7 @@ void bounce_event(struct node *node, const struct gpu_event *event)
 	struct bounce *bounce = (void *)(uintptr_t)event->tag;
 
 	if (event->type == GPU_EVENT_MAPPED) {
-		/* The bounce itself may be over and freed: its tag is not looked at. */
+		/* Do not use event->tag here, because the bounce may be over and freed. */
 		if (event->restore_ns)
 			hist_add(&world->figures.restore, event->restore_ns);
 		if (!rule_broken(world, RULE_resume_rereads_the_write_pointer))
@@ -279,7 +284,7 @@ void bounce_event(struct node *node, const struct gpu_event *event)
 	debugfs_changed(world);
 	note_saved(node);
 	if (!bounce)
-		return; /* an eviction: reset.c */
+		return; /* started by take_all_off() in reset.c */
 	if (bounce->stuck >= 0)
 		firmware_reset_queue(node, bounce->stuck);
 	bounce->stuck = -1;

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What changes the set of mapped queues, and what that costs: bounces, firmware
- * that does not answer, save areas.
- * Rules of threads and times: sim/kfd/kfd.h.
+ * Runlist updates ("bounces") and what can go wrong with them: evictions, firmware that does not
+ * answer, GPU resets, and the CWSR save areas (kfd_device_queue_manager.c).
+ *
+ * With the scheduling firmware every change of a queue unmaps all queues of the node and maps a new
+ * runlist. A struct bounce is one such update of one or more nodes.
+ *
+ * Threads, locks and times: sim/kfd/kfd.h. Ownership: bounce_begin() takes over the bounce and its
+ * call.
  */
 #ifndef KFDSHIM_SIM_KFD_BOUNCE_H
 #define KFDSHIM_SIM_KFD_BOUNCE_H
@@ -17,34 +22,38 @@
 
 struct node;
 
-/* bounce.c: changes of what is mapped. */
+/* One runlist update (bounce.c) on the nodes in `nodes`, one node after another. */
 struct bounce {
 	struct world *world;
-	struct process *process; /* referenced; locked from bounce_begin() until it is over */
-	int stuck;   /* the GPU model's id of a queue of the node that does not come off; -1 */
-	bool evicts; /* a switch: when it is over, its process is evicted */
-	/* Of the driver's own: it does not lock the process, which may die meanwhile;
-	 * released is not called, and unmapped not for the dead. */
+	/* process whose queues change; referenced, and locked from bounce_begin() to the end */
+	struct process *process;
+	/* GPU model's id of a queue of the current node that cannot be unmapped; -1: none */
+	int stuck;
+	bool evicts; /* selected by --set evict_at: the process is evicted at the end */
+	/* The update belongs to a worker of the driver (evictions): it does not lock the process,
+	 * which may die meanwhile. released() is not called, and unmapped() only if the process is
+	 * alive. */
 	bool by_driver;
-	struct call *call; /* answered with `result` at the end; may be NULL */
+	struct call *call; /* call to answer with `result` at the end; NULL: none */
 	int result;
-	uint64_t nodes;	     /* mask of those that bounce, one after another */
-	uint64_t failed;     /* of them: where the firmware did not answer */
-	int error;	     /* of the first of these: -ETIME, or -EIO during a reset */
-	uint32_t next_node;  /* that has not had its turn */
-	uint32_t grace;	     /* units of 1024 clocks; KFDABI_GRACE_DEFAULT */
-	bool unmap_only;     /* all queues of the node stay off until another bounce */
-	unsigned again;	     /* so many times more, with nothing left to change */
-	struct queue *queue; /* for the callbacks */
-	uint32_t queue_id;   /* its own: when released is called it may be gone */
-	/* All queues are off and the changes in effect, or the node has failed; the
-	 * process is locked. May be NULL. */
+	uint64_t nodes;	     /* mask of the nodes to update, in ascending order */
+	uint64_t failed;     /* nodes whose firmware did not answer */
+	int error;	     /* first failure: -ETIME, or -EIO during a reset; 0: none */
+	uint32_t next_node;  /* index of the next node to visit */
+	uint32_t grace;	     /* in units of 1024 GPU clocks, or KFDABI_GRACE_DEFAULT */
+	bool unmap_only;     /* all queues of the node stay off until the next update */
+	unsigned again;	     /* repetitions still to come, which cost time but change nothing */
+	struct queue *queue; /* queue for the callbacks; may be NULL */
+	uint32_t queue_id;   /* id of `queue`, which may be freed when released() runs */
+	/* Called once, after the last node: all queues have been unmapped and the changes are in
+	 * effect, or the node is in `failed`. The process is still locked. May be NULL. */
 	void (*unmapped)(struct bounce *bounce);
-	/* The process is unlocked and what waited for it has run; the caller may be gone.
-	 * May be NULL. */
+	/* Called after the process was unlocked and the calls that waited for it have run. The
+	 * caller of the ioctl may be gone. May be NULL. */
 	void (*released)(struct bounce *bounce);
-	/* SUSPEND, RESUME: the array to write back (owned), what to clear, and how many
-	 * queues of each node count. */
+	/* SUSPEND_QUEUES and RESUME_QUEUES: the queue id array to write back to ids_address
+	 * (owned), the exceptions to clear, and the number of queues on each node that count as a
+	 * success. */
 	uint32_t *ids;
 	uint32_t n_ids;
 	uint64_t ids_address, clear_mask;
@@ -54,53 +63,76 @@ struct bounce {
 };
 TAILQ_HEAD(bounce_list, bounce);
 
+/* Allocates an update for @process without nodes and with the default grace period. @call and
+ * @unmapped may be NULL. Returns NULL if there is no memory. Before bounce_begin() the caller
+ * releases it with free(). */
 struct bounce *bounce_new(struct process *process, struct call *call,
 			  void (*unmapped)(struct bounce *));
-/* Brings the process's queues on those nodes to what they should be. Ends at
- * once where `nodes` is empty. Owns the bounce and its call from here on. */
+/* Starts the update. On each node in `nodes` the queues of the process are mapped or unmapped as
+ * queue_active() requires. Ends at once if `nodes` is empty. Takes ownership of the bounce and its
+ * call; both may be freed on return. */
 void bounce_begin(struct bounce *bounce);
-/* UNMAPPED and MAPPED of the GPU model. */
+/* Handles GPU_EVENT_UNMAPPED and GPU_EVENT_MAPPED of the GPU model. UNMAPPED continues the update
+ * on its next node, or ends it. */
 void bounce_event(struct node *node, const struct gpu_event *event);
-/* It failed on this node; goes on with the next one. */
+/* Records that the update failed on @node with @error, and continues on the next node. The bounce
+ * may be freed on return. */
 void bounce_failed(struct bounce *bounce, const struct node *node, int error);
-/* Should it be mapped? */
+/* Returns true if the queue should be mapped: it has a ring and a percentage above 0, and it is not
+ * suspended, evicted, reset, being freed, or stopped by a setting of struct world_switches. */
 bool queue_active(const struct queue *queue);
-/* A queue may have ceased to be new: where that held it (a switch) it is mapped now. */
+/* Maps queues that were only off because of their QUEUE_NEW exception (--set new_queue_waits),
+ * after an exception was cleared. Does nothing while the process is locked. */
 void bounce_collected(struct process *process);
-/* Nodes whose runlist is not empty: elsewhere a change costs nothing. */
+/* Returns the mask of nodes with a runlist that is not empty. On other nodes an update takes no
+ * time. */
 uint64_t nodes_active(const struct world *world);
 
-/* evict.c: the process has a memory fault on that node, at process->violation[node], which no
- * debugger keeps to itself: it is evicted, and then gets its event. */
+/* ---- evict.c: evictions ---- */
+/* Handles a memory fault on @node (address: process->violation[node]) that no debugger takes:
+ * evicts the process from the node for good and then signals its memory events. If the process is
+ * already evicted there, only signals the events. */
 void fault_passed_on(struct process *process, uint32_t node);
-/* As if memory were short: the process's queues go from all of its GPUs, and come back when
- * evictions_expire() finds that their time is over. */
+/* Evicts the process from all of its GPUs, as the driver does when memory is short.
+ * evictions_expire() restores it 100 ms later. Does nothing if such an eviction is already in
+ * effect. */
 void evict_for_memory(struct process *process);
+/* Restores the processes whose eviction for memory is over at @now_ns (wall). */
 void evictions_expire(struct world *world, uint64_t now_ns);
-uint64_t evictions_due(const struct world *world); /* wall; UINT64_MAX: nothing to wait for */
+/* Returns when evictions_expire() has to be called next (wall), or UINT64_MAX. */
+uint64_t evictions_due(const struct world *world);
 
-/* reset.c: firmware that does not answer, and the GPU reset that follows. */
-/* From now on nothing can be preempted on this node (debugfs: hang_hws). */
+/* ---- reset.c: firmware that does not answer, and the GPU reset that follows ---- */
+/* Makes the firmware of @node hang: from now on nothing can be preempted there (debugfs
+ * hang_hws). */
 void firmware_hang(struct world *world, uint32_t node);
-/* Will a bounce of the node, begun now, be answered? If not it is kept until the
- * driver gives up, and fails then or, during a reset, at once. */
+/* Returns true if the firmware answers an update of @node that begins now. Otherwise the update is
+ * kept until the driver gives up (firmware_expire()) and fails then; during a reset it fails at
+ * once. In both cases this module continues the update, and the caller must not use it any more. */
 bool firmware_answers(struct node *node, struct bounce *bounce);
-/* Does a compute queue of the node not come off in the bounce that begins now? Its id in the GPU
- * model, or -1. */
+/* Returns the GPU model's id of the compute queue that does not come off in the update that begins
+ * now (--set preempt_stuck=queue), or -1. */
 int firmware_stuck_queue(struct node *node);
-/* The bounce has taken all others off: the driver resets that queue. */
+/* Resets one queue of the node (GPU model's id @gpu_queue), after the update has unmapped all
+ * others. Its process can no longer update its queues on this node (reset_nodes); every such
+ * process gets a HW-exception event. */
 void firmware_reset_queue(struct node *node, int gpu_queue);
+/* Gives up on firmware whose time-out is over at @now_ns (wall) and starts a GPU reset, or ends a
+ * reset that is over. */
 void firmware_expire(struct world *world, uint64_t now_ns);
-uint64_t firmware_due(const struct world *world); /* wall; UINT64_MAX: nothing to wait for */
-void firmware_forget(struct node *node);	  /* the world ends */
+/* Returns when firmware_expire() has to be called next (wall), or UINT64_MAX. */
+uint64_t firmware_due(const struct world *world);
+/* Fails all updates that wait for the firmware of the node; for the end of the simulation. */
+void firmware_forget(struct node *node);
 
-/* savearea.c */
-/* Header and control stack of a compute queue as it was taken off last to an
- * address of the caller, an XCC's a save size behind that of the one before; and
- * how much XCC 0 used: bytes of control stack and of wave state. -EFAULT. */
+/* ---- savearea.c: CWSR save areas ---- */
+/* Copies the header and the control stack of a compute queue, as of its last unmap, to @at in the
+ * caller's memory; the part of XCC i begins at i times the queue's save size. Sets *@ctl_used and
+ * *@wave_used to the bytes of control stack and wave state of XCC 0. Returns 0 or -EFAULT. */
 int savearea_copy(const struct queue *queue, const struct call *call, uint64_t at,
 		  uint32_t *ctl_used, uint32_t *wave_used);
-/* The header and the control stack into the save area of every compute queue. */
+/* Writes header and control stack into the save area of every compute queue of the process. Like
+ * the driver, it ignores areas that cannot be written. */
 void savearea_write(struct process *process);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Three clocks: wall (CLOCK_MONOTONIC), model (wall since the start, scaled, without what
- * the simulated GPUs have lost: drive.c) and the GPU's 100 MHz counter, which runs at
- * wall speed so that a program that compares it with the CPU's clock sees sense.
+ * Three clocks: wall time (CLOCK_MONOTONIC); model time (wall time since the start, scaled, without
+ * what the simulated GPUs have lost: drive.c); and the GPU's 100 MHz counter. The counter runs at
+ * wall speed, so that a program that compares it with the CPU's clock gets consistent values.
  */
 #include <errno.h>
 #include <time.h>
@@ -19,8 +19,8 @@ uint64_t model_now(const struct world *world, uint64_t wall_ns)
 	       world->figures.lost_ns;
 }
 
-/* Rounds up, so that model_now() of the result is not before model_ns, and a
- * stamp not before the CPU's reading at submission. */
+/* Rounds up, so that model_now() of the result is not before model_ns, and a time stamp is not
+ * before the CPU's clock at submission. */
 uint64_t model_to_wall(const struct world *world, uint64_t model_ns)
 {
 	return world->start_ns + 1 +
@@ -28,7 +28,7 @@ uint64_t model_to_wall(const struct world *world, uint64_t model_ns)
 			  world->config.time_scale);
 }
 
-/* Rounds up, too. */
+/* Rounds up for the same reason. */
 uint64_t gpu_ticks(uint64_t wall_ns)
 {
 	return (wall_ns + 9) / 10;
@@ -46,8 +46,8 @@ uint64_t boot_clock_ns(const struct world *world)
 	return read_clock(world, CLOCK_BOOTTIME);
 }
 
-/* The runtime maps GPU time to system time through these, so they must come
- * from one instant. Linux gives boot time as the system's counter. */
+/* The runtime maps GPU time to system time through these values, so they must come from one
+ * instant. Linux returns boot time as the system's counter. */
 int ioctl_clock_counters(struct call *call)
 {
 	struct kfd_ioctl_get_clock_counters_args *a = (void *)call->data;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which kernel stands at an address: the runtime keeps a list of loaded code
- * objects for debuggers (_amdgpu_r_debug, laid out like the dynamic linker's),
- * and each is an ELF file with a symbol NAME.kd for every kernel. All of it is
- * the process's memory or files, so nothing in it is trusted.
+ * Which kernel is at an address. The runtime keeps a list of loaded code objects for debuggers
+ * (_amdgpu_r_debug, with the layout of the dynamic linker's list). Each code object is an ELF file
+ * with a symbol NAME.kd for every kernel. All of it is memory or files of the process, so nothing
+ * in it is trusted.
  */
 #include <elf.h>
 #include <errno.h>
@@ -23,10 +23,11 @@
 #define IMAGE_BYTES_MAX (256u << 20)
 #define OBJECTS_MAX 4096
 
+/* The bytes of one code object. */
 struct image {
 	char *bytes;
 	size_t size;
-	bool mapped; /* else from malloc */
+	bool mapped; /* bytes are in `map`; else from malloc() */
 	size_t map_size;
 	char *map;
 };
@@ -38,7 +39,7 @@ static int peek(const struct process *process, uint64_t va, void *to, size_t n)
 	return process_vm_readv(process->pid, &l, 1, &r, 1, 0) == (ssize_t)n ? 0 : -EFAULT;
 }
 
-/* A string of unknown length: page by page, as the next page may be missing. */
+/* Reads a string of unknown length, page by page, because the next page may not be mapped. */
 static int peek_string(const struct process *process, uint64_t va, char *to, size_t size)
 {
 	size_t have = 0;
@@ -67,6 +68,7 @@ static void image_free(struct image *image)
 	image->bytes = NULL;
 }
 
+/* Maps a file of the process. The path is resolved below the process's own root. */
 static int image_of_file(const struct process *process, const char *path, uint64_t offset,
 			 uint64_t size, struct image *image)
 {
@@ -111,7 +113,8 @@ static int image_of_memory(const struct process *process, uint64_t va, uint64_t 
 	return -EFAULT;
 }
 
-/* file://PATH[#offset=N&size=N], the path with %XX; memory://PID#offset=N&size=N */
+/* Loads the code object that a URI names: file://PATH[#offset=N&size=N], with %XX in the path, or
+ * memory://PID#offset=N&size=N. */
 static int image_of_uri(const struct process *process, char *uri, struct image *image)
 {
 	char *fragment = strchr(uri, '#'), *found;
@@ -144,12 +147,13 @@ static int image_of_uri(const struct process *process, char *uri, struct image *
 	return image_of_file(process, uri + 7, offset, size, image);
 }
 
+/* Returns a pointer into the code object, or NULL if [offset, offset + size) is not in it. */
 static const char *part(const struct image *image, uint64_t offset, uint64_t size)
 {
 	return offset <= image->size && size <= image->size - offset ? image->bytes + offset : NULL;
 }
 
-/* Copies, since nothing says that the file is aligned. */
+/* Copies, because the contents need not be aligned. */
 static bool take(const struct image *image, uint64_t offset, void *to, size_t n)
 {
 	const char *from = part(image, offset, n);
@@ -159,7 +163,7 @@ static bool take(const struct image *image, uint64_t offset, void *to, size_t n)
 	return from;
 }
 
-/* Calls symbol() for each named symbol, until it returns true. */
+/* Calls @symbol for each named symbol until it returns true. */
 static void symbols(const struct image *image,
 		    bool (*symbol)(void *arg, const char *name, uint64_t value), void *arg)
 {
@@ -204,6 +208,8 @@ static bool is_r_debug(void *arg, const char *name, uint64_t value)
 	return true;
 }
 
+/* The list's address is the symbol's value in the runtime's library file plus the address at which
+ * the process has mapped the library. */
 uint64_t codeobj_r_debug(struct process *process)
 {
 	char path[48], line[4200], *at;
@@ -238,6 +244,7 @@ struct finding {
 	void *arg;
 };
 
+/* Reports symbols that end in ".kd" as kernels, under their name without it. */
 static bool is_kernel(void *arg, const char *name, uint64_t value)
 {
 	struct finding *finding = arg;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * CREATE_PROCESS of Linux 7: the descriptor it is called on turns into a KFD
- * process of its own, with its own queues, ids, doorbells and events, in the
- * same address space: a secondary context. Debugging knows only the primary one.
- * A context's descriptors are known by their mark, as everybody's (owner.c); it
- * ends with the last of them, or with its process.
+ * Secondary contexts (CREATE_PROCESS of Linux 7): the open file on which the ioctl is called
+ * becomes a KFD process of its own, with its own queues, ids, doorbells and events in the same
+ * address space. Only the primary one can debug and be debugged. The fds of a context are
+ * identified by their file position, like all others (owner.c). A context ends when its last fd is
+ * closed, or with its process.
  */
 #include <errno.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * DBG_TRAP: who may, in which state, and the session itself (kfd_chardev.c,
- * kfd_debug.c). What changed within 6.12 and later is told by world->config.kernel.
+ * DBG_TRAP: permissions, the required state, and the session itself (kfd_chardev.c, kfd_debug.c).
+ * What changed within Linux 6.12 and later depends on world->config.kernel.
  *
- * Whether somebody may trace somebody is the real kernel's business (Yama,
- * credentials): here only the result is looked at, TracerPid.
+ * Whether a process is allowed to trace another one is decided by the machine's own kernel (Yama,
+ * credentials). Only the result is checked here: TracerPid.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,13 +14,14 @@
 
 #include "sim/kfd/debug.h"
 
-/* DISABLE resumes, resets the launch mode and the flags, and disarms. */
+/* DISABLE resumes the queues, resets the launch mode and the flags, and disarms. */
 #define DISABLE_BOUNCES 4u
 
-/* The one part of those simulated whose older firmware cannot have both. */
+/* The only simulated GPU type whose older firmware cannot have GWS and debugging in one process. */
 #define GFX_9_4_1 90008u /* as in the topology */
 #define GWS_FIRMWARE_9_4_1 48u
 
+/* Replaces the target's debugger, with its reference. */
 static void set_debugger(struct process *target, struct process *debugger)
 {
 	if (debugger)
@@ -30,7 +31,7 @@ static void set_debugger(struct process *target, struct process *debugger)
 	target->debugger = debugger;
 }
 
-/* Nodes on which the process has a queue, or where a refresh costs something. */
+/* Returns the nodes on which the process has a queue, or on which a runlist update takes time. */
 static uint64_t nodes_concerned(const struct process *process)
 {
 	uint64_t nodes = nodes_active(process->world);
@@ -41,8 +42,8 @@ static uint64_t nodes_concerned(const struct process *process)
 	return nodes;
 }
 
-/* Parts without debugging by VMID keep the last one for the debugged process:
- * one of them a GPU, and all GPUs or none. */
+/* GPU types without debugging per VMID reserve the last VMID for the debugged process: one process
+ * for each GPU, on all GPUs or none. */
 void debug_arm(struct process *target, struct bounce *bounce)
 {
 	struct world *world = target->world;
@@ -66,9 +67,10 @@ void debug_arm(struct process *target, struct bounce *bounce)
 		}
 	for (uint32_t i = 0; i < world->nodes_n; i++)
 		world->nodes[i].debug_vmid = target;
-	bounce->again++; /* once for the VMID, once for the settings */
+	bounce->again++; /* one update for the VMID, one for the settings */
 }
 
+/* Frees the debug VMIDs that the target holds, on all GPUs. */
 static void release_vmids(struct process *target)
 {
 	struct world *world = target->world;
@@ -98,7 +100,7 @@ void debug_disarm(struct process *target, struct bounce *bounce)
 		release_vmids(target);
 }
 
-/* What is left of a session once its queues are resumed. */
+/* Clears what is left of a session once its queues are resumed. */
 static void session_clear(struct process *target)
 {
 	struct world *world = target->world;
@@ -126,7 +128,7 @@ static void resumed(struct bounce *bounce)
 	queues_wake_destroyers(bounce->process, UINT64_MAX, RULE_disable_wakes_destroy);
 }
 
-/* `call`: DISABLE; NULL: the debugger died. */
+/* @call: DISABLE; NULL: the debugger died. */
 static int session_end(struct process *target, struct call *call)
 {
 	struct bounce *bounce = bounce_new(target, call, resumed);
@@ -169,7 +171,10 @@ void debug_process_died(struct process *process)
 		TAILQ_REMOVE(&process->runtime_sleepers, sleeper, link);
 		call_drop(sleeper);
 	}
-	/* An owner that a refused ENABLE has displaced is not found below. */
+	/* As in the driver, a debugger searches for its targets only if its count is above 0. A
+	 * refused ENABLE leaves the refused process as the target's debugger, with a count of 0.
+	 * The death of the earlier debugger then does not end the session either, because the
+	 * search below does not find the target. */
 	if (process->debugged <= 0 && !rule_broken(world, RULE_enable_poisons_owner))
 		return;
 	if (rule_broken(world, RULE_life_debugger_killed_resumes) ||
@@ -187,8 +192,8 @@ void debug_process_died(struct process *process)
 	}
 }
 
-/* The rules that nothing happens at a close or a detach can be broken only by
- * looking for those. */
+/* For --break. The driver ignores closes and detaches, so these rules can only be broken by
+ * checking for them. */
 void debug_check(struct process *process)
 {
 	const struct world *world = process->world;
@@ -206,7 +211,7 @@ void debug_check(struct process *process)
 		debug_session_end(process);
 }
 
-/* A copy of the debugger's dbg_fd, or -EBADF. */
+/* Returns a copy of the debugger's dbg_fd, or a negative errno. */
 static int take_event_fd(const struct call *call, uint32_t number)
 {
 	int fd = (int)syscall(SYS_pidfd_getfd, call->process->pidfd, number, 0), flags;
@@ -245,8 +250,8 @@ static int write_info(struct call *call, const struct process *target)
 	return call_write(call, a->u.enable.rinfo_ptr, &info, room);
 }
 
-/* The switch for what one report from hardware says: the queues have gone
- * through a suspend and wait for a RESUME. */
+/* For enable_leaves_unmapped: according to one report from hardware the queues are in the same
+ * state as after a suspend and wait for a RESUME. */
 static void leave_unmapped(struct process *target)
 {
 	struct queue *queue;
@@ -259,8 +264,8 @@ static void leave_unmapped(struct process *target)
 	}
 }
 
-/* In the newer kernels nothing is left of a session whose information could
- * not be written. */
+/* The runtime information could not be written to the caller. In Linux 6.12 the session stays; in
+ * 7.3 nothing is left of it. */
 static void info_failed(struct process *target, struct bounce *bounce)
 {
 	const struct world *world = target->world;
@@ -278,11 +283,12 @@ static void info_failed(struct process *target, struct bounce *bounce)
 	session_clear(target);
 }
 
+/* End of the update of ENABLE. */
 static void enabled(struct bounce *bounce)
 {
 	struct process *target = bounce->process;
 
-	/* Meanwhile the debugger may have ended; it could not be helped then. */
+	/* The debugger may have ended during the update, when its session could not be ended. */
 	if (target->session && target->debugger && target->debugger->dead)
 		target->disable_later = true;
 	queues_wake_destroyers(target, UINT64_MAX, RULE_disable_wakes_destroy);
@@ -314,7 +320,8 @@ static int trap_enable(struct call *call, struct process *target)
 	struct bounce *bounce;
 	int fd;
 
-	/* The driver stores it before it tries, and never takes it back. */
+	/* The driver stores the debugger before it tries to enable, and does not undo that on
+	 * failure. */
 	if (target != call->process && early)
 		set_debugger(target, call->process);
 	fd = take_event_fd(call, a->u.enable.dbg_fd);
@@ -366,7 +373,9 @@ static int trap_disable(struct call *call, struct process *target)
 	return session_end(target, call);
 }
 
-/* One that has no session may only ask to have one. */
+/* Returns true if the caller is allowed to use @op on the target: on itself, or as its tracer.
+ * Linux before 6.12.107 requires the tracing thread, except for DISABLE, which is open to all.
+ * Later kernels also accept every thread of the process that is stored as the target's debugger. */
 static bool may(const struct call *call, const struct process *target, uint32_t op)
 {
 	const struct world *world = call->world;
@@ -407,7 +416,7 @@ enum { HARDWARE = 1, NODE = 2 };
 
 static const struct operation {
 	int (*run)(struct call *call, struct process *target);
-	unsigned flags; /* HARDWARE: the runtime must be enabled; NODE: names a GPU */
+	unsigned flags; /* HARDWARE: only with the runtime enabled; NODE: names a GPU */
 } operations[] = {
 	[KFDABI_TRAP_ENABLE] = {trap_enable, 0},
 	[KFDABI_TRAP_DISABLE] = {trap_disable, 0},
@@ -438,7 +447,7 @@ static int gpu_known(const struct call *call)
 	return rule_broken(call->world, RULE_watch_unknown_gpu_is_enodev) ? -EINVAL : -ENODEV;
 }
 
-/* With the target's mutex free. */
+/* Executes an operation after all checks of the caller. The target's mutex must be free. */
 static int run(struct call *call, struct process *target, uint32_t op)
 {
 	const struct operation *operation = op < OPERATIONS ? &operations[op] : NULL;
@@ -457,6 +466,7 @@ static int run(struct call *call, struct process *target, uint32_t op)
 	return operation->run ? operation->run(call, target) : -EOPNOTSUPP;
 }
 
+/* Returns the errno of an operation without a session. */
 static int no_session(const struct world *world, uint32_t op)
 {
 	if (op == KFDABI_TRAP_DISABLE &&
@@ -465,6 +475,7 @@ static int no_session(const struct world *world, uint32_t op)
 	return rule_broken(world, RULE_debug_no_session_is_einval) ? -ENODATA : -EINVAL;
 }
 
+/* Returns the errno of an operation on a process that does not exist or has no KFD process. */
 static int no_target(const struct world *world, uint32_t op)
 {
 	if (rule_broken(world, RULE_debug_unknown_pid_is_esrch))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Exceptions: what is raised, who is told, and how a debugger asks for it
+ * Exceptions: how they are raised, how a debugger is notified, and how it queries them
  * (kfd_debug.c).
  */
 #include <errno.h>
@@ -15,8 +15,8 @@
 #define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)
 #define MEMORY_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_MEMORY_VIOLATION)
 
-/* The kernel writes only to what it can write from inside: no eventfd, no
- * /dev/null, nothing that is open for reading. */
+/* The kernel can only write to files that support it from inside: not to an eventfd, to /dev/null,
+ * or to a file that is open for reading only. */
 static bool writable_from_kernel(const struct world *world, int fd)
 {
 	struct stat st;
@@ -27,8 +27,8 @@ static bool writable_from_kernel(const struct world *world, int fd)
 	       rule_broken(world, RULE_dbg_fd_eventfd_hears_nothing);
 }
 
-/* One '.'. The driver blocks on a full pipe; this process serves everybody, so
- * it does not. A file gets it at its beginning, each time. */
+/* Writes one '.' to the debugger's dbg_fd. The driver blocks on a full pipe; kfdsim does not,
+ * because it serves all processes. A regular file gets the dot at its beginning each time. */
 static void tell_debugger(const struct process *process)
 {
 	char dots[8] = "........";
@@ -42,10 +42,11 @@ static void tell_debugger(const struct process *process)
 	if (n < 0 && errno == ESPIPE)
 		n = write(process->event_fd, dots, 1);
 	if (n < 0 && errno == EINVAL)
-		n = write(process->event_fd, dots, sizeof dots); /* an eventfd takes eight */
+		n = write(process->event_fd, dots, sizeof dots); /* an eventfd takes eight bytes */
 }
 
-/* Enabled is what counts, not what was enabled when it was raised. */
+/* Notifies the debugger of raised exceptions. Those that are enabled now count, whatever was
+ * enabled when they were raised. Returns true if one is enabled. */
 static bool told(const struct process *process, uint64_t mask)
 {
 	bool subscribed = mask & process->exceptions_enabled;
@@ -125,6 +126,8 @@ int debug_send_event(struct call *call, struct process *target)
 	return 0;
 }
 
+/* Returns all exceptions of the process, its queues and its GPUs that were raised and not
+ * cleared. */
 static uint64_t pending(const struct process *target)
 {
 	uint64_t mask = target->exceptions;
@@ -137,7 +140,7 @@ static uint64_t pending(const struct process *target)
 	return mask;
 }
 
-/* At ENABLE: what is pending by then is not told. */
+/* The driver sends no notification for what is pending at ENABLE. */
 void debug_subscribe(struct process *target, uint64_t mask)
 {
 	target->exceptions_enabled = mask;
@@ -157,7 +160,8 @@ int debug_set_exceptions(struct call *call, struct process *target)
 	return 0;
 }
 
-/* What has an enabled exception, in the order in which it is looked for. */
+/* Returns the status word that contains an enabled exception, in the driver's search order, and
+ * sets the ids of its GPU and queue. NULL: none. */
 static uint64_t *find_event(struct process *target, uint32_t *gpu_id, uint32_t *queue_id)
 {
 	const struct world *world = target->world;
@@ -210,7 +214,7 @@ int debug_query_event(struct call *call, struct process *target)
 	return 0;
 }
 
-/* Where the status stands that has the code; NULL: no such source or code. */
+/* Returns the status word of a code's source; NULL: no such source or code. */
 static uint64_t *find_source(struct process *target, uint64_t mask, uint32_t source)
 {
 	struct queue *queue;
@@ -250,7 +254,7 @@ int debug_query_info(struct call *call, struct process *target)
 	if (mask == RUNTIME_MASK && call_write(call, a->u.query_info.info_ptr, &info,
 					       room < sizeof info ? room : sizeof info))
 		return -EFAULT;
-	/* The driver keeps a memory violation's data, but never its size: 0 bytes. */
+	/* The driver keeps the data of a memory violation, but never sets its size: 0 bytes. */
 	a->u.query_info.info_size =
 		mask == RUNTIME_MASK && !rule_broken(world, RULE_query_info_runtime) ? sizeof info
 										     : 0;

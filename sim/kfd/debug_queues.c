@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * SUSPEND_QUEUES and RESUME_QUEUES (suspend_queues and resume_queues in
- * kfd_device_queue_manager.c): an array of queue ids, each told back with what
- * became of it, and one bounce of each node concerned, however many queues it has
- * there.
+ * kfd_device_queue_manager.c). The caller passes an array of queue ids, and each entry is written
+ * back with its result. A call costs one runlist update of each node concerned, however many queues
+ * it has there.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,8 +21,8 @@ void debug_resume_queue(struct queue *queue)
 	queue->suspended = queue->reset = false;
 }
 
-/* The entry's own bit 31 does not hinder a match: the driver sets it everywhere
- * before it looks. Bit 30 does. */
+/* Bit 31 of the caller's entry does not prevent a match, because the driver sets it in all entries
+ * before it compares them. Bit 30 does. */
 static bool matches(const struct world *world, uint32_t entry, uint32_t id)
 {
 	if (rule_broken(world, RULE_input_bit_30_never_matches))
@@ -38,8 +38,8 @@ static uint32_t find_id(const struct bounce *bounce, const struct queue *queue)
 	return NOT_FOUND;
 }
 
-/* What the caller asked to be cleared goes, in new queues too, which a second call
- * can then take: on each node where one queue at least could be suspended. */
+/* Clears the exceptions in the caller's mask, in new queues, too, so that a second call can suspend
+ * those. Only on nodes where at least one queue could be suspended. */
 static void clear_exceptions(struct bounce *bounce)
 {
 	const struct world *world = bounce->world;
@@ -58,8 +58,8 @@ static void clear_exceptions(struct bounce *bounce)
 		queue->exceptions &= ~mask;
 }
 
-/* Where the firmware failed: every entry that names a queue of that node has the
- * error bit, and nothing of the node counts. */
+/* Sets the error bit in every entry that names a queue of a node whose firmware failed. Nothing of
+ * such a node counts as a success. */
 static void tell_errors(struct bounce *bounce)
 {
 	struct queue *queue;
@@ -73,7 +73,7 @@ static void tell_errors(struct bounce *bounce)
 	}
 }
 
-/* kfdsim --break, as far as it concerns what is told back. */
+/* For --break: changes the result. */
 static void answer_wrongly(struct bounce *bounce)
 {
 	struct kfdabi_dbg_trap *a = (void *)bounce->call->data;
@@ -108,6 +108,8 @@ static void answer_wrongly(struct bounce *bounce)
 	}
 }
 
+/* Ends the call after the last node: counts the successes, clears exceptions, and writes the array
+ * back. */
 static void array_done(struct bounce *bounce)
 {
 	struct world *world = bounce->world;
@@ -123,7 +125,7 @@ static void array_done(struct bounce *bounce)
 	    (bounce->result > 0 || rule_broken(world, RULE_save_area_header_needs_a_success)))
 		savearea_write(bounce->process);
 	answer_wrongly(bounce);
-	if (bounce->ids) /* a failed copy is only logged by the driver */
+	if (bounce->ids) /* the driver only logs a failed copy */
 		(void)call_write(bounce->call, bounce->ids_address, bounce->ids,
 				 bounce->n_ids * sizeof *bounce->ids);
 	if (bounce->resume)
@@ -131,6 +133,8 @@ static void array_done(struct bounce *bounce)
 				       RULE_resume_wakes_destroy);
 }
 
+/* Reads the caller's array and marks every entry as invalid, as the driver does; entries of queues
+ * that are found lose the mark. Returns 0 or a negative errno; the caller frees the array. */
 static int read_ids(struct call *call, struct bounce *bounce, uint64_t address, uint32_t n)
 {
 	const struct world *world = call->world;
@@ -158,6 +162,8 @@ static int read_ids(struct call *call, struct bounce *bounce, uint64_t address, 
 	return 0;
 }
 
+/* Suspends a queue. Returns true if it counts as a success, which it also does if it was suspended
+ * already. */
 static bool suspend_one(struct queue *queue)
 {
 	const struct world *world = queue->process->world;
@@ -180,10 +186,12 @@ static bool suspend_one(struct queue *queue)
 	queue->stalled = false;
 	queue->record->suspends++;
 	if (rule_broken(world, RULE_work_goes_on_where_it_stopped))
-		queue->stopped = true; /* all it had is lost */
+		queue->stopped = true; /* all its work is lost */
 	return true;
 }
 
+/* Resumes a queue. Returns true if it counts as a success, which it also does if it was not
+ * suspended. */
 static bool resume_one(struct queue *queue)
 {
 	const struct world *world = queue->process->world;
@@ -194,14 +202,15 @@ static bool resume_one(struct queue *queue)
 		debug_resume_queue(queue);
 		return true;
 	}
-	/* Seen on one GPU: it counts, and leaves the queue off. */
+	/* Seen on one GPU: such a queue counts as a success, but stops. */
 	if (world->config.switches.unmatched_resume_unmaps ||
 	    rule_broken(world, RULE_unmatched_resume_changes_nothing))
 		queue->stalled = true;
 	return !rule_broken(world, RULE_resume_counts_the_never_suspended);
 }
 
-/* Is the queue meant? *at: its entry, where there is an array. */
+/* Returns true if the call names the queue. Sets *@at to the queue's entry, if there is an
+ * array. */
 static bool named(const struct bounce *bounce, const struct queue *queue, uint32_t *at)
 {
 	const struct world *world = bounce->world;
@@ -214,6 +223,7 @@ static bool named(const struct bounce *bounce, const struct queue *queue, uint32
 	return *at != NOT_FOUND;
 }
 
+/* Suspends or resumes the named queues, and records the nodes to update and the successes. */
 static void mark(struct bounce *bounce)
 {
 	struct queue *queue;
@@ -256,9 +266,8 @@ static int array(struct call *call, struct bounce *bounce, uint64_t address, uin
 	return CALL_PENDING;
 }
 
-/* The register field has 8 bits, and 0 makes the driver write 1: until Linux 7.3
- * looks whether the firmware takes a 0, but then forgets to write the field at
- * all, so that the default stays. */
+/* The register field has 8 bits. For a period of 0 the driver writes 1. Linux 7.3 checks whether
+ * the firmware accepts a 0, but then does not write the field at all, so that the default stays. */
 uint32_t debug_grace(const struct world *world, uint32_t asked)
 {
 	const struct world_chip *chip = &world->config.chip;

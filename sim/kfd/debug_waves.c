@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * DBG_TRAP's operations on waves: launch mode, launch override, address watches
- * and flags (kfd_debug.c). Modelled are checks, limits, what is given
- * back, and the bounce each costs; waves neither halt nor trap.
+ * DBG_TRAP's operations on waves: launch mode, launch override, address watches and flags
+ * (kfd_debug.c). Simulated are the checks, the limits, the results, and the runlist update that
+ * each costs. Waves neither halt nor trap.
  */
 #include <errno.h>
 
 #include "sim/kfd/debug.h"
 
-#define GFX_9_4_3 90402u /* as the topology has it */
+#define GFX_9_4_3 90402u /* as in the topology */
 #define TRAPS_9_4_2                                                                                \
 	(KFDABI_TRAP_MASK_FP | KFDABI_TRAP_MASK_INT_DIVIDE_BY_ZERO |                               \
 	 KFDABI_TRAP_MASK_ADDRESS_WATCH | KFDABI_TRAP_MASK_MEMORY_VIOLATION)
@@ -19,7 +19,7 @@ static bool per_vmid(const struct world *world)
 	return kfdabi_per_vmid(world->config.chip.gfx_target_version);
 }
 
-/* The settings take effect with a new runlist. */
+/* Starts the runlist update with which the settings take effect. */
 static int refresh(struct call *call, struct process *target, uint64_t nodes)
 {
 	struct bounce *bounce = bounce_new(target, call, NULL);
@@ -44,11 +44,13 @@ int debug_launch_mode(struct call *call, struct process *target)
 	return refresh(call, target, nodes_active(call->world));
 }
 
-/* 0, or why the mode cannot be had. */
+/* Checks the override mode and sets *@supported to the traps that can be overridden. Returns 0 or a
+ * negative errno. */
 static int check_override(const struct world *world, uint32_t mode, uint32_t *supported)
 {
 	if (!per_vmid(world)) {
-		/* The mask is the whole GPU's: only what waves of others ignore. */
+		/* The mask applies to the whole GPU, so only what waves of other processes ignore
+		 * is supported. */
 		*supported = KFDABI_TRAP_MASK_ADDRESS_WATCH;
 		return mode == KFDABI_OVERRIDE_OR ||
 				       rule_broken(world, RULE_launch_override_only_or)

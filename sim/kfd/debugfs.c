@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * debugfs kfd/mqds, rls and mem_limit, and proc/<pid>/pasid_<gpuid> of releases
- * after 6.12. On hardware the text is made when it is read; here a thread makes
- * it after a change, at most every 20 ms (and it rests ten times as long as it
- * worked). The world's thread copies out what the texts need and never waits.
+ * debugfs kfd/mqds, rls and mem_limit, and proc/<pid>/pasid_<gpuid> of releases after Linux 6.12.
+ *
+ * On hardware the text is created when it is read. Here a thread creates it after a change, at most
+ * every 20 ms, and then rests ten times as long as it worked. The main loop copies what the texts
+ * need and never waits for the thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@
 #define PATH_BYTES 64
 
 #define HANG_HWS "hang_hws"
-#define HANG_HWS_TEXT "echo gpu_id > hang_hws\n" /* what reading tells */
+#define HANG_HWS_TEXT "echo gpu_id > hang_hws\n" /* what a reader gets */
 
 struct debugfs {
 	pthread_t thread;
@@ -35,11 +36,11 @@ struct debugfs {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	bool pending, stop;	  /* under lock */
-	uint64_t took_ns;	  /* under lock: of its processor time, the last time */
-	struct debugfs_view view; /* under lock: what is to be written next */
+	uint64_t took_ns;	  /* under lock; CPU time of the last writing */
+	struct debugfs_view view; /* under lock; what is to be written next */
 	bool changed;
 	uint64_t given_ns;
-	int proc;		   /* the folder of that name; -1: none */
+	int proc;		   /* directory proc; -1: none */
 	int hang_hws, hang_events; /* the file, and the inotify that watches it; -1: none */
 };
 
@@ -57,6 +58,7 @@ static int grow(void **array, size_t *cap, size_t n, size_t size)
 	return 0;
 }
 
+/* Appends a process and its queues to the copy. Returns 0 or -ENOMEM. */
 static int copy_process(struct debugfs_view *view, const struct process *process)
 {
 	struct debugfs_process *to;
@@ -104,7 +106,7 @@ static void write_texts(struct debugfs_text *text, const struct world *world,
 	text_rls(text, world, view);
 	text_write(text, dir, "rls", 0444);
 	text_mem_limit(text, world, view);
-	text_write(text, dir, "mem_limit", 0200); /* root can read it all the same */
+	text_write(text, dir, "mem_limit", 0200); /* root can read it nevertheless */
 }
 
 static uint64_t worked_ns(void)
@@ -118,6 +120,8 @@ static void view_free(struct debugfs_view *view)
 	free(view->queues);
 }
 
+/* The writer thread. It exchanges its old view for the new one under the lock, and writes without
+ * the lock. */
 static void *writer(void *arg)
 {
 	struct world *world = arg;
@@ -149,6 +153,8 @@ static void *writer(void *arg)
 	return NULL;
 }
 
+/* Creates hang_hws and watches it: a program writes a gpu_id to it to make that GPU's firmware
+ * hang. */
 static int hang_hws_start(struct world *world)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = world->debugfs};
@@ -289,11 +295,12 @@ void debugfs_update(struct world *world, uint64_t now_ns)
 	if (now_ns < debugfs_due(world))
 		return;
 	debugfs->given_ns = now_ns;
-	if (world->time) { /* no thread: it would keep time from going on */
+	if (world->time) { /* no thread: virtual time would have to wait for it */
 		write_now(world);
 		return;
 	}
-	/* The thread holds it for the time of one exchange: then the next time. */
+	/* The thread holds the lock only for an exchange of two views. If it does so now, try again
+	 * in the next iteration. */
 	if (pthread_mutex_trylock(&debugfs->lock))
 		return;
 	if (debugfs->took_ns > GAP_NS / REST)
@@ -306,7 +313,7 @@ void debugfs_update(struct world *world, uint64_t now_ns)
 	pthread_mutex_unlock(&debugfs->lock);
 }
 
-/* A secondary context's folder is in that of its process. */
+/* The directory of a secondary context is inside that of its process. */
 static void process_folder(const struct process *process, char *out, size_t size)
 {
 	int n = snprintf(out, size, "%d", process->record->pid);

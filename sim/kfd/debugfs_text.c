@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Formats: the driver's kfd_debugfs_mqds_by_process, pqm_debugfs_mqds,
- * pm_debugfs_runlist and kfd_debugfs_kfd_mem_limits. */
+/* Formats: the driver's kfd_debugfs_mqds_by_process, pqm_debugfs_mqds, pm_debugfs_runlist and
+ * kfd_debugfs_kfd_mem_limits. */
 #include "sim/kfd/debugfs_text.h"
 
 #include <errno.h>
@@ -15,9 +15,9 @@
 #include "sim/kfd/files.h"
 
 #define WORDS_A_ROW 8u
-#define ROW_BYTES 100u /* at most */
+#define ROW_BYTES 100u /* upper bound */
 #define LINE_BYTES 128u
-#define VMIDS 13u /* of a part without graphics */
+#define VMIDS 13u /* of a GPU type without graphics */
 
 static bool room(struct debugfs_text *text, size_t bytes)
 {
@@ -54,7 +54,7 @@ static char *hex(char *at, uint32_t value)
 	return at;
 }
 
-/* Rows of eight words behind their offset in bytes. */
+/* Appends rows of eight words, each with its offset in bytes. */
 static void words(struct debugfs_text *text, const char *margin, const uint32_t *from, uint32_t n)
 {
 	if (!room(text, (n / WORDS_A_ROW + 1) * ROW_BYTES))
@@ -74,6 +74,7 @@ static void words(struct debugfs_text *text, const char *margin, const uint32_t 
 	}
 }
 
+/* For --break of the rules about priorities. */
 static void break_priorities(const struct world *world, const struct queue_image *image,
 			     uint32_t *mqd)
 {
@@ -101,7 +102,7 @@ static void compute_mqd(struct debugfs_text *text, const struct world *world,
 	}
 }
 
-/* The descriptor `steps` slots further on in the engine's array. */
+/* Returns the SDMA queue whose MQD is @steps slots further on in the engine's array, or NULL. */
 static const struct queue_image *neighbour(const struct debugfs_view *view,
 					   const struct queue_image *image, uint32_t steps)
 {
@@ -115,8 +116,8 @@ static const struct queue_image *neighbour(const struct debugfs_view *view,
 	return NULL;
 }
 
-/* The driver does not set the number of XCCs back: behind a compute queue it
- * dumps an SDMA queue's descriptor and what lies behind it. */
+/* The driver does not reset its number of XCCs after a compute queue. So for an SDMA queue that
+ * follows, it dumps the MQD and as many slots behind it. */
 static void sdma_mqd(struct debugfs_text *text, const struct debugfs_view *view,
 		     const struct queue_image *image, uint32_t xccs)
 {
@@ -141,7 +142,7 @@ static void header(struct debugfs_text *text, const struct world *world,
 	if (rule_broken(world, RULE_mqds_name_pid_and_pasid) ||
 	    rule_broken(world, RULE_mqds_name_the_pid_twice))
 		later = !later;
-	/* Later releases print the leader's pid where the pasid was. */
+	/* Later releases print the leader's pid in place of the pasid. */
 	if (later)
 		line(text, "Process %d PASID %d:\n", process->pid, process->pid);
 	else
@@ -203,7 +204,7 @@ static struct counts count(const struct debugfs_view *view, uint32_t node)
 	return counts;
 }
 
-/* Newest process first, its queues newest first. */
+/* Newest process first, and its queues newest first. */
 static void runlist(struct debugfs_text *text, const struct world *world,
 		    const struct debugfs_view *view, uint32_t node, const struct counts *counts)
 {

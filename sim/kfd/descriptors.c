@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which file a caller's descriptor is. Looking it up through /proc costs as much
- * as the rest of a call, so what was found is kept with a descriptor of the
- * thread's /proc/PID/task/TID/fdinfo/FD: while that reads as it did, the thread
- * lives (its number cannot be somebody else's now) and the number names a file
- * on the same mount with the same inode and file position, which is the mark
- * that tells who opened it (owner.c). One read instead of a kcmp(), a tgkill() and
- * a copy of the descriptor.
+ * Which file a caller's fd is. A lookup through /proc costs as much as the rest of a call, so its
+ * result is kept together with an open fd of the thread's /proc/PID/task/TID/fdinfo/FD. While that
+ * file reads the same, the thread is alive (so its id cannot be that of another thread by now), and
+ * the fd is a file on the same mount with the same inode and file position. The file position is
+ * the mark that identifies the opener (owner.c). This costs one read instead of a kcmp(), a
+ * tgkill() and a copy of the fd.
  *
- * A descriptor that survives exec would not show that the program behind it has
- * changed; for such ones the address space is looked at, too.
+ * An fd that survives exec does not show that the program behind it has changed. For such fds the
+ * address space is checked, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +19,8 @@
 
 #include "sim/kfd/kfd.h"
 
-/* `known`: the caller's process, if we know the thread; the path then proves
- * that the thread is still that process's. */
+/* @known: the caller's process, if the thread is known. The path then proves that the thread is
+ * still that process's. */
 static int look_up(pid_t tid, const struct process *known, struct caller_file *file)
 {
 	char path[64];
@@ -39,6 +38,7 @@ static int look_up(pid_t tid, const struct process *known, struct caller_file *f
 	return 0;
 }
 
+/* Returns the only entry in which this thread's fd can be stored. */
 static struct known_file *place_of(struct world *world, pid_t tid, int fd)
 {
 	return &world->files[((unsigned)tid * 31 + (unsigned)fd) % KNOWN_FILES];
@@ -51,7 +51,7 @@ static void forget(struct known_file *known)
 	known->process = NULL;
 }
 
-/* The number behind a key at the start of a line. */
+/* Reads the number after @key at the start of a line. */
 static bool number_of(const char *text, const char *key, int base, unsigned long long *out)
 {
 	const char *at = strstr(text, key);
@@ -62,7 +62,7 @@ static bool number_of(const char *text, const char *key, int base, unsigned long
 	return true;
 }
 
-/* Since Linux 5.14 the text names the inode; without that nothing is kept. */
+/* Since Linux 5.14 the text contains the inode. Without it the result is not kept. */
 static bool parse(struct known_file *known)
 {
 	unsigned long long pos, flags, mount, inode;
@@ -100,7 +100,7 @@ void descriptor_remember(struct process *process, pid_t tid, struct caller_file 
 	known->tid = tid;
 	n = pread(known->info, known->text, sizeof known->text, 0);
 	known->n = n > 0 ? (size_t)n : 0;
-	/* It may have become another file since it was looked up: so look again. */
+	/* The fd may have become another file since the lookup, so repeat the lookup. */
 	known->file = *file;
 	if (look_up(tid, process, file) || file->device != known->file.device ||
 	    file->inode != known->file.inode || !parse(known) || !same_text(known))
@@ -109,6 +109,7 @@ void descriptor_remember(struct process *process, pid_t tid, struct caller_file 
 		file->mark = known->file.mark;
 }
 
+/* Returns true, and fills in *@file, if the stored result is still valid. */
 static bool find(struct process *process, pid_t tid, struct caller_file *file)
 {
 	struct known_file *known = place_of(process->world, tid, file->fd);

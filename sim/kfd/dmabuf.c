@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Buffers handed to other processes. The descriptor is one of an empty file of
- * the buffer's size, which stands for the pages and can be told again wherever
- * it was sent; it is open for writing only, so that mapping it fails (EACCES)
- * where a real one could be mapped: the pages lie in the middle of the render
- * file. The kernel reports when the last descriptor is closed (inotify).
+ * Buffers that are passed to other processes. The fd is one of an empty file of the buffer's size.
+ * The file represents the pages and can be recognised wherever the fd was sent. It is open for
+ * writing only, so that mapping it fails (EACCES), where a real dmabuf could be mapped: the pages
+ * are in the middle of the render file. The kernel reports when the last fd is closed (inotify).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +24,7 @@ struct dmabuf {
 	int watch;
 };
 
-/* An open file for the caller; *watch tells when it is gone. */
+/* Creates an open file for the caller. The inotify watch *@watch reports when it is gone. */
 static int file_new(struct world *world, uint64_t bytes, int *watch)
 {
 	int memory = memfd_create("dmabuf", MFD_CLOEXEC), fd, r;
@@ -70,7 +69,7 @@ int dmabuf_give(struct call *call, struct pages *pages, bool cloexec)
 	dmabuf->pages = pages_ref(pages);
 	LIST_INSERT_HEAD(&call->world->dmabufs, dmabuf, link);
 	given = call_add_fd(call, fd, cloexec ? O_CLOEXEC : 0);
-	close(fd); /* if nobody has it, the watch tells so */
+	close(fd); /* if the caller did not get it, the watch reports that */
 	return given;
 }
 
@@ -110,7 +109,7 @@ void dmabufs_closed(struct world *world)
 		for (char *at = buffer; at < buffer + n;) {
 			const struct inotify_event *event = (const void *)at;
 
-			/* The inode is gone: no descriptor, nor a message with one, is left. */
+			/* The inode is gone: no fd is left, and no message with one. */
 			if (event->mask & IN_IGNORED)
 				watch_gone(world, event->wd);
 			at += sizeof *event + event->len;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The GPU side of the loop: look at the doorbells, let the GPU model catch up
- * with the clock, carry out what its events mean, feed it.
+ * The GPU side of the main loop: scans the doorbells, advances the GPU model to the clock, carries
+ * out what its events mean, and passes it new packets.
  *
- * The order matters for time stamps: doorbells are read before the clock, and
- * what they announce is submitted at that clock's time, so that nothing starts
- * before the CPU rang for it.
+ * The order matters for time stamps: doorbells are read before the clock, and the packets that they
+ * announce are submitted at that time, so that nothing starts before the CPU rang the doorbell.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,21 +13,24 @@
 #include "sim/host/time_slots.h"
 #include "sim/kfd/files.h"
 
-#define CHECK_NS 50000000u /* how soon an exec is noticed without an ioctl */
-#define TURN_NS 20000000u  /* host's time, in which a machine that stood still catches up */
+#define CHECK_NS 50000000u /* interval of the checks for an exec that no ioctl shows */
+#define TURN_NS 20000000u  /* host time per iteration to catch up after the machine was stalled */
+/* the same while world->behind */
 #define TURN_BEHIND_NS 5000000u
-#define REST_NS 200000u	  /* of who is behind, for those who wait to call */
-#define CHUNKS 16u	  /* at most, between looks at the host's clock */
-#define CHUNK_NS 100000u  /* at least, model time */
-#define IDLE_SHARE 10000  /* a pause is this many times the next look's delay */
-#define ASLEEP_SHARE 1000 /* the same once nobody uses the GPU */
+#define REST_NS 200000u	  /* pause while behind, for threads that wait for the lock */
+#define CHUNKS 16u	  /* limit of one iteration; the host's clock is read after each */
+#define CHUNK_NS 100000u  /* shortest chunk; model time */
+#define IDLE_SHARE 10000  /* polling interval: time without doorbells / IDLE_SHARE */
+#define ASLEEP_SHARE 1000 /* the same after ASLEEP_NS without doorbells */
 #define ASLEEP_NS 2000000000u
 #define FAR_NS (30 * 86400 * 1000000000ull)
-#define MODEL_FAR (1ull << 62) /* later than any run lasts */
-#define STEPS 10000u	       /* of a GPU that no thread hears of, between looks at the world */
-#define STEP_NS 10000u	       /* at most, from the first that the GPU does in it; model time */
+#define MODEL_FAR (1ull << 62) /* later than any run ends */
+/* limit of steps in drive_until() before the tasks are checked again */
+#define STEPS 10000u
+#define STEP_NS 10000u /* longest step of a GPU after its first event; model time */
 
-/* For a broken rule: are there as many compute queues before this one as slots? */
+/* For --break: returns true if at least as many compute queues as there are slots come before this
+ * one. */
 static bool beyond_the_slots(const struct queue *queue)
 {
 	const struct world *world = queue->process->world;
@@ -98,7 +100,7 @@ int drive_submit(struct queue *queue, const struct packet *packet,
 	return 0;
 }
 
-/* SDMA and PM4 have the same codes. */
+/* SDMA and PM4 use the same codes. */
 static bool compare(uint32_t function, uint64_t value, uint64_t reference)
 {
 	switch (function) {
@@ -134,7 +136,7 @@ static bool packet_ready(struct queue *queue, const struct packet *packet)
 		value = bytes == 8 ? __atomic_load_n((const uint64_t *)direct, __ATOMIC_ACQUIRE)
 				   : __atomic_load_n((const uint32_t *)direct, __ATOMIC_ACQUIRE);
 	else if (access_read(queue->process, packet->poll.address, &value, bytes))
-		return false; /* what cannot be read never comes */
+		return false; /* a value that cannot be read never matches */
 	return compare(packet->poll.function, value & packet->poll.mask, packet->poll.reference);
 }
 
@@ -143,7 +145,7 @@ static void release(struct queue *queue)
 	gpu_release(queue->process->world->nodes[queue->node].gpu, (uint32_t)queue->gpu_queue);
 }
 
-/* Queues that stand on a value that has come. */
+/* Releases the queues whose awaited value has come. Returns true if there was one. */
 static bool look_at_waiting(struct world *world)
 {
 	struct process *process;
@@ -166,6 +168,8 @@ static bool look_at_waiting(struct world *world)
 	return any;
 }
 
+/* A packet waits for a value. If the value is there already the queue continues at once; otherwise
+ * the main loop polls the value (look_at_waiting()). */
 static void packet_waits(struct queue *queue, uint64_t tag)
 {
 	if (!queue->process->dead && packet_ready(queue, &queue->ahead[tag % QUEUE_AHEAD])) {
@@ -177,6 +181,7 @@ static void packet_waits(struct queue *queue, uint64_t tag)
 	queue->process->world->n_waiting++;
 }
 
+/* Counts finished workgroups of kfdreplay's kernel: each adds 1 to its own cell in memory. */
 static void workgroups_ended(struct queue *queue, const struct gpu_event *event)
 {
 	const struct packet *packet = &queue->ahead[event->tag % QUEUE_AHEAD];
@@ -216,8 +221,9 @@ static void complete(struct queue *queue, const struct packet *packet, bool exec
 		queue->record->discarded += packet->count;
 }
 
-/* Order: results, then the ring (slot, read pointer), then the signal: who sees a
- * later one of these sees the earlier, too. */
+/* Carries out the effects of a packet that has retired, and completes it. Order: results, then the
+ * ring (slot, read pointer), then the signal, so that a thread which sees one of them sees the
+ * earlier ones, too. */
 static void packet_effects(struct queue *queue, const struct gpu_event *event)
 {
 	struct world *world = queue->process->world;
@@ -237,7 +243,7 @@ static void packet_effects(struct queue *queue, const struct gpu_event *event)
 	}
 	if (queue->moving.under_way)
 		return;
-	/* What its own effects stopped was not completed. */
+	/* A packet whose own effects stopped the queue was not completed. */
 	complete(queue, packet, !queue->stopped);
 	if (world->time)
 		time_slots_effect(world->time);
@@ -262,7 +268,7 @@ static void packet_retired(struct queue *queue, const struct gpu_event *event)
 	packet_effects(queue, event);
 }
 
-/* `again`: a move of its effects is over. */
+/* @again: a background copy of the packet is over, and its remaining effects follow. */
 static void carry_out(struct queue *queue, const struct gpu_event *event, bool again)
 {
 	queue->process->acting = queue->node;
@@ -297,8 +303,8 @@ static void handle(struct node *node, const struct gpu_event *event)
 		workgroups_ended(queue, event);
 }
 
-/* Completes packets whose bytes are moved, and does what their queues had to wait
- * with. */
+/* Completes the packets whose background copy is over, and handles the events of their queues that
+ * were held back. Returns true if there was one. */
 static bool moves_end(struct world *world)
 {
 	struct queue *queue;
@@ -322,14 +328,16 @@ static bool moves_end(struct world *world)
 	return any;
 }
 
+/* Raises the limit up to which packets can be fetched. It never falls, because doorbell values and
+ * write pointers only grow; the signed difference allows for a wrap. */
 static void publish(struct queue *queue, uint64_t limit)
 {
 	if ((int64_t)(limit - queue->limit_seen) > 0)
 		queue->limit_seen = limit;
 }
 
-/* An AQL doorbell holds the index of the last packet, an SDMA one the end in
- * bytes, a PM4 one the end in dwords. */
+/* An AQL doorbell contains the index of the last packet, an SDMA doorbell the end of the packets in
+ * bytes, a PM4 doorbell the end in dwords. */
 static void notice(struct queue *queue)
 {
 	uint64_t value = queue->doorbell_last;
@@ -338,7 +346,8 @@ static void notice(struct queue *queue)
 	publish(queue, is_aql(queue) ? value + 1 : value);
 }
 
-/* Stores within the cost of one are noticed with it. */
+/* Handles a new doorbell value. In virtual time it is noticed after dispatch_ns; further stores
+ * within that time are noticed together with it. */
 static void rung(struct queue *queue, uint64_t value)
 {
 	struct world *world = queue->process->world;
@@ -355,6 +364,8 @@ static void rung(struct queue *queue, uint64_t value)
 		queue->rung_due_ns = now + delay;
 }
 
+/* Compares every doorbell with its last value. Doorbells are memory, so a store is only noticed
+ * here. */
 static void scan_doorbells(struct world *world)
 {
 	uint64_t now = clock_ns();
@@ -374,7 +385,7 @@ static void scan_doorbells(struct world *world)
 	}
 }
 
-/* Did a packet ring? */
+/* Scans the doorbells if a packet may have rung one. Returns true if it did so. */
 static bool look_at_rung(struct world *world)
 {
 	if (!world->gpu_rang)
@@ -416,6 +427,7 @@ void drive_reread_wptr(struct node *node)
 	}
 }
 
+/* Fetches new packets of all mapped queues. Returns true if the GPU model got any. */
 static bool feed(struct world *world)
 {
 	struct process *process;
@@ -430,7 +442,7 @@ static bool feed(struct world *world)
 		queue->limit = queue->limit_seen;
 		if (queue->fetched == queue->limit)
 			continue;
-		/* Packets are read when the queue is on the GPU. */
+		/* Packets are only fetched while the queue is mapped. */
 		gpu_queue_expect(world->nodes[queue->node].gpu, (uint32_t)queue->gpu_queue,
 				 !queue->map_wanted);
 		if (!queue->map_wanted)
@@ -441,13 +453,15 @@ static bool feed(struct world *world)
 	return any;
 }
 
-/* Is there more to do at this instant, now that the GPUs have done what was due? */
+/* Returns true if there is more to do at the present time, after the GPUs have done what was
+ * due. */
 static bool goes_on(struct world *world)
 {
 	return feed(world) || look_at_waiting(world) || moves_end(world) || look_at_rung(world);
 }
 
-/* False: a thread of a virtual world has been woken, and runs before anything else happens. */
+/* Runs the GPUs up to world->model_ns. Returns false (virtual time only) if a thread of the tasks
+ * became runnable: it runs before anything else happens. */
 static bool advance(struct world *world)
 {
 	uint64_t woken = world->woken;
@@ -463,10 +477,12 @@ static bool advance(struct world *world)
 }
 
 /*
- * Brings the GPUs up to `now`. Where this machine cannot simulate them as fast as they are
- * to run, each turn would take longer than the one before, and every call wait for it. So
- * a turn has its end, and the GPUs lose the time that is left: they are slower than they
- * should be, and the figures say so.
+ * Advances the GPUs to @now.
+ *
+ * If this machine cannot simulate the GPUs as fast as they should run, each iteration would take
+ * longer than the one before, and every call would wait for it. So an iteration has a time limit.
+ * The GPUs lose the time that is left: they are slower than they should be, and lost_ns reports by
+ * how much.
  */
 static void keep_up(struct world *world, uint64_t now)
 {
@@ -483,7 +499,8 @@ static void keep_up(struct world *world, uint64_t now)
 		world->figures.lost_ns += model - world->model_ns;
 	else
 		world->model_ns = model;
-	/* What is new is of now, and not of the time that was caught up with. */
+	/* New packets belong to the present, not to the time that was caught up with, so fetch them
+	 * only now. */
 	do
 		advance(world);
 	while (goes_on(world));
@@ -501,7 +518,7 @@ static void expire(struct world *world, uint64_t now)
 		pins_expire(world, now);
 }
 
-/* What files and records show of the world. */
+/* Updates what files and records show. */
 static void keep_house(struct world *world, uint64_t now)
 {
 	if (now >= world->next_check_ns) {
@@ -538,7 +555,7 @@ bool drive_settle(struct world *world)
 	return world->woken == woken;
 }
 
-/* When a GPU next does something: wall time. */
+/* Returns when the GPU does something next (wall). */
 static uint64_t next_of_gpu(const struct node *node)
 {
 	uint64_t next = gpu_next(node->gpu);
@@ -546,6 +563,7 @@ static uint64_t next_of_gpu(const struct node *node)
 	return next < MODEL_FAR ? model_to_wall(node->world, next) : UINT64_MAX;
 }
 
+/* Returns the node whose GPU does something first. */
 static struct node *first_gpu(struct world *world)
 {
 	struct node *first = &world->nodes[0];
@@ -556,9 +574,9 @@ static struct node *first_gpu(struct world *world)
 	return first;
 }
 
-/* The first of what happens in the world without a thread of it, what GPU @but does left out
- * (NULL: none). The runtime waits for events with a time-out of 50 days where it means for ever,
- * so virtual time does not go there. */
+/* Returns the time of the first event that happens without a thread of the tasks; UINT64_MAX: none.
+ * What GPU @but does is left out (NULL: nothing is). The runtime waits for events with a time-out
+ * of 50 days where it means forever, so in virtual time deadlines beyond FAR_NS are left out. */
 static uint64_t next_event(const struct world *world, const struct node *but)
 {
 	uint64_t first = UINT64_MAX, at = firmware_due(world);
@@ -583,6 +601,7 @@ static uint64_t next_event(const struct world *world, const struct node *but)
 	return first;
 }
 
+/* Advances the clock of virtual time, and model time with it. */
 static void move_clock(struct world *world, uint64_t to_ns)
 {
 	uint64_t model = model_now(world, to_ns);
@@ -592,8 +611,9 @@ static void move_clock(struct world *world, uint64_t to_ns)
 		world->model_ns = model;
 }
 
-/* A GPU does much of which the driver hears nothing. So it goes on by itself, with the clock, to
- * the first event that it reports; no further than to what happens elsewhere at @until_ns. */
+/* Runs one GPU, and the clock with it, to the first event that the GPU model reports, because most
+ * of what a GPU does is not reported. Does not run past @until_ns, when something happens
+ * elsewhere. */
 static void run_gpu(struct node *node, uint64_t until_ns)
 {
 	struct world *world = node->world;
@@ -602,7 +622,7 @@ static void run_gpu(struct node *node, uint64_t until_ns)
 	bool any;
 
 	if (until_ns != UINT64_MAX) {
-		/* The conversion to wall time rounds up. */
+		/* Stop a little before @until_ns, because the conversion to wall time rounds up. */
 		uint64_t margin = (uint64_t)(3 * world->config.time_scale) + 3;
 		uint64_t most = model_now(world, until_ns);
 
@@ -611,7 +631,8 @@ static void run_gpu(struct node *node, uint64_t until_ns)
 	}
 	any = gpu_step(node->gpu, until, &event);
 	move_clock(world, model_to_wall(world, gpu_now(node->gpu)));
-	/* What the event causes on other GPUs does not begin before it. */
+	/* Bring the other GPUs to this time, so that nothing that the event causes there begins
+	 * before it. */
 	for (uint32_t i = 0; i < world->nodes_n; i++)
 		if (gpu_next(world->nodes[i].gpu) > gpu_now(node->gpu))
 			gpu_step(world->nodes[i].gpu, gpu_now(node->gpu), &none);
@@ -662,7 +683,8 @@ void drive_catch_up(struct world *world)
 		drive_settle(world);
 		return;
 	}
-	/* Who cannot keep up is not made to by calls. */
+	/* If the simulation is behind, calls do not make it catch up more often than the main loop
+	 * does. */
 	uint64_t enough = world->behind ? TURN_BEHIND_NS : world->config.poll_ns;
 
 	if (clock_ns() - world->driven_ns > enough)
@@ -685,8 +707,8 @@ uint64_t drive_due(const struct world *world)
 	uint64_t now = clock_ns(), until = next_event(world, NULL), at;
 
 	if (any_queue(world)) {
-		/* Back off little by little: a doorbell after a pause is noticed late
-		 * in proportion to the pause. */
+		/* Increase the interval gradually: a doorbell after a pause is noticed late in
+		 * proportion to the pause. */
 		uint64_t quiet = now - world->last_doorbell_ns, gap = config->poll_ns;
 		uint64_t share = quiet / (quiet < ASLEEP_NS ? IDLE_SHARE : ASLEEP_SHARE);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The render node's ioctls. There are no rings: HW_IP_INFO tells none, and a
- * command submission (AMDGPU_CS) is refused as the driver refuses one for an
- * engine that is not there.
+ * The render node's ioctls. There are no rings: HW_IP_INFO reports none, and a command submission
+ * (AMDGPU_CS) is refused as the driver refuses it for an engine that does not exist.
  */
 #include <errno.h>
 #include <libdrm/amdgpu_drm.h>
@@ -13,7 +12,7 @@
 #include "sim/kfd/drm_file.h"
 
 #define DRIVER_MAJOR 3
-#define DRIVER_MINOR 59 /* of Linux 6.12 */
+#define DRIVER_MINOR 59 /* as in Linux 6.12 */
 #define PRIME_BOTH 3u
 #define AMDGPU(nr) (DRM_COMMAND_BASE + DRM_AMDGPU_##nr)
 
@@ -44,7 +43,7 @@ static int version(struct call *call, struct drm_file *file)
 	return 0;
 }
 
-/* As the DRM core answers on a render node: the caller counts as authenticated. */
+/* As the DRM core does on a render node: the caller counts as authenticated. */
 static int get_client(struct call *call, struct drm_file *file)
 {
 	struct drm_client *a = (void *)call->data;
@@ -72,7 +71,7 @@ static int info(struct call *call, struct drm_file *file)
 	return drm_info(call);
 }
 
-static char something; /* what has a number and nothing else */
+static char something; /* stored for an object that only has a number */
 
 static int context(struct call *call, struct drm_file *file)
 {
@@ -156,7 +155,7 @@ static int no_ring(struct call *call, struct drm_file *file)
 static const struct entry {
 	int (*run)(struct call *call, struct drm_file *file);
 	uint16_t size;
-	bool file; /* needs to know the open file */
+	bool file; /* needs the open file */
 } entries[] = {
 	[0x00] = {version, sizeof(struct drm_version), false},
 	[0x05] = {get_client, sizeof(struct drm_client), false},

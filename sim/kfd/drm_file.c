@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Open files of the render nodes. Neither open() nor close() is seen: a file is
- * told by its position, which a render node gives no meaning, and which
- * descriptors made by dup(), fork() or a socket share. It is given up when the
- * process that used it first has ended.
+ * Open files of the render nodes. Neither open() nor close() is trapped. A file is identified by
+ * its file position, which a render node does not use, and which fds made by dup(), fork() or a
+ * socket share. It is released when the process that used it first has ended.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +16,8 @@
 
 #include "common/proc_status.h"
 
-/* A pidfd of the caller's process, to be closed: or -errno. */
+/* Returns a pidfd of the process that made the call, which the caller of this function closes, or
+ * -errno. */
 static int caller_pidfd(const struct call *call, pid_t *pid)
 {
 	const struct process *known = process_of_thread(call->world, call->tid);
@@ -29,7 +29,7 @@ static int caller_pidfd(const struct call *call, pid_t *pid)
 	fd = (int)syscall(SYS_pidfd_open, *pid, 0);
 	if (fd < 0)
 		return -errno;
-	/* Read through ids: they are the caller's only while it waits. */
+	/* The ids were read through /proc: they belong to the caller only if it still waits. */
 	if (!notify_alive(call->world, call->id)) {
 		close(fd);
 		return -ESRCH;
@@ -148,7 +148,8 @@ void drm_file_unref(struct drm_file *file)
 	free(file);
 }
 
-/* Its process has ended: its handles go, the space when nobody computes there. */
+/* The file's process has ended: frees its handles. The page table is freed when no KFD process uses
+ * it any more. */
 static void file_end(struct drm_file *file)
 {
 	LIST_REMOVE(file, link);

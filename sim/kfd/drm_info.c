@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* AMDGPU_INFO: what libdrm, the runtimes and management tools ask a render node. */
+/* AMDGPU_INFO: what libdrm, the runtimes and management tools query from a render node. */
 #include <errno.h>
 #include <libdrm/amdgpu_drm.h>
 #include <string.h>
@@ -86,7 +86,7 @@ union answer {
 	char bytes[INFO_BYTES_MAX];
 };
 
-/* What a node has in use. */
+/* Queries about memory in use. Returns the bytes of the answer; -ENOENT: another query. */
 static int usage(const struct world *world, const struct node *node, uint32_t query,
 		 union answer *info)
 {
@@ -111,8 +111,8 @@ static int usage(const struct world *world, const struct node *node, uint32_t qu
 	}
 }
 
-/* Bytes of the answer, or what the driver answers for something that it does not
- * have: no sensors without power management, no RAS, no BIOS, no video engines. */
+/* Other queries. Returns the bytes of the answer, or the driver's errno for something that does not
+ * exist: no sensors without power management, no RAS, no BIOS, no video engines. */
 static int answer(struct call *call, const struct drm_amdgpu_info *a, union answer *info)
 {
 	const struct world *world = call->world;
@@ -138,7 +138,7 @@ static int answer(struct call *call, const struct drm_amdgpu_info *a, union answ
 		if (!a->read_mmr_reg.count || a->read_mmr_reg.count > 128)
 			return -EINVAL;
 		return (int)a->read_mmr_reg.count * 4;
-	case AMDGPU_INFO_NUM_BYTES_MOVED: /* nothing moves, nothing is evicted */
+	case AMDGPU_INFO_NUM_BYTES_MOVED: /* memory is never moved or evicted */
 	case AMDGPU_INFO_NUM_EVICTIONS:
 	case AMDGPU_INFO_NUM_VRAM_CPU_PAGE_FAULTS:
 	case AMDGPU_INFO_VRAM_LOST_COUNTER:

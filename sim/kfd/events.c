@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Events and waiting for them, as the driver has it (kfd_events.c of Linux
- * 6.12): auto-reset events are reset by a waiter they wake, ages tell a waiter
- * what it has missed (KFD 1.14).
+ * Events and waiting for them, as in the driver (kfd_events.c of Linux 6.12). An auto-reset event
+ * is reset by the waiter that it wakes. The age of an event shows a waiter what it has missed (KFD
+ * 1.14).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,15 +13,16 @@
 #include "sim/kfd/kfd.h"
 
 #define EVENT_PAGE_SLOTS KFD_SIGNAL_EVENT_LIMIT
-#define EVENTS_MAX (2 * EVENT_PAGE_SLOTS) /* the upper half for those without a slot */
+#define EVENTS_MAX (2 * EVENT_PAGE_SLOTS) /* upper half: events without a slot */
 #define EVENT_MMAP_OFFSET (2ull << 62)	  /* what the driver returns for the page */
 #define TIMEOUT_NEVER 0xffffffffu
-#define WAIT_MAX (1u << 20) /* what the kernel could copy in one piece */
-#define SPIN_MIN 1000u	    /* waits a second of one thread that were none */
-#define SLOTS_UNMAPPED 256u /* without a page: what the oldest runtimes map */
+#define WAIT_MAX (1u << 20) /* limit of events: what the kernel copies in one piece */
+/* waits of one thread in a second, over at once, from which on they are reported */
+#define SPIN_MIN 1000u
+#define SLOTS_UNMAPPED 256u /* slots without a page: what the oldest runtimes map */
 #define SLOT_EMPTY UINT64_MAX
 
-/* struct kfd_event_data as of KFD 1.14: system headers may lack the age. */
+/* struct kfd_event_data as of KFD 1.14, because system headers may lack the age. */
 struct event_data {
 	union {
 		struct kfd_hsa_memory_exception_data memory;
@@ -33,9 +34,10 @@ struct event_data {
 };
 _Static_assert(sizeof(struct event_data) == sizeof(struct kfd_event_data), "event data");
 
+/* State of one event in a wait. */
 struct awaited {
 	bool active, by_age;
-	bool queued; /* in the event's wait queue: it was not set when the wait began */
+	bool queued; /* in the event's wait queue, because it was not set when the wait began */
 };
 
 struct waiter {
@@ -61,7 +63,8 @@ static void waiter_free(struct waiter *waiter)
 	free(waiter);
 }
 
-/* A signal took the waiter out: what was reset for it is set again, for the next. */
+/* A signal interrupted the waiter. Sets the events again that were reset for it, so that the next
+ * waiter gets them. */
 static void waiter_give_back(struct process *process, const struct waiter *waiter)
 {
 	if (rule_broken(process->world, RULE_interrupted_wait_gives_back))
@@ -74,7 +77,7 @@ static void waiter_give_back(struct process *process, const struct waiter *waite
 	}
 }
 
-/* What the driver tells of one event that came; how much of it, in bytes. */
+/* Fills in what the driver returns about an event that came. Returns its size in bytes. */
 static size_t told(const struct process *process, const struct event *event,
 		   const struct awaited *state, struct event_data *data)
 {
@@ -112,7 +115,8 @@ static int tell_results(struct process *process, struct waiter *waiter)
 	return 0;
 }
 
-/* Ends the wait with KFD_IOC_WAIT_RESULT_*, frees it. Other waiters may end, too. */
+/* Ends the wait with KFD_IOC_WAIT_RESULT_* and frees the waiter. Other waits may end as a
+ * result. */
 static void waiter_finish(struct process *process, struct waiter *waiter, uint32_t result)
 {
 	struct call *call = waiter->call;
@@ -139,7 +143,7 @@ static bool waiter_done(const struct waiter *waiter)
 	return waiter->all || !waiter->n ? active == waiter->n : active > 0;
 }
 
-/* Marks what this waiter waited for; does it wait for this event at all? */
+/* Marks the event in this wait. Returns true if the waiter was in the event's wait queue. */
 static bool waiter_hit(struct waiter *waiter, uint32_t id)
 {
 	bool queued = false;
@@ -166,7 +170,7 @@ static void event_set(struct process *process, struct event *event)
 	LIST_FOREACH(waiter, &process->waiters, link)
 	someone |= waiter_hit(waiter, id);
 	event->signaled = !auto_reset || !someone;
-	/* From the start each time: one that ends may make others end. */
+	/* Restart from the first waiter each time, because the end of one wait may end others. */
 	waiter = LIST_FIRST(&process->waiters);
 	while (waiter) {
 		if (waiter_done(waiter)) {
@@ -186,7 +190,7 @@ void event_fire(struct process *process, uint32_t id)
 		event_set(process, event);
 }
 
-/* The slots where the GPU leaves what it signals; NULL: no page was given. */
+/* Returns the slots in which the GPU stores that it has signalled; NULL: no page was set. */
 static volatile uint64_t *slots(const struct process *process)
 {
 	return process->event_slots ? (void *)pages_at(process->event_slots, 0) : NULL;
@@ -199,8 +203,8 @@ static uint32_t slots_n(const struct process *process)
 	return n < EVENT_PAGE_SLOTS ? (uint32_t)n : EVENT_PAGE_SLOTS;
 }
 
-/* The driver takes a slot's value only as "written" (all ones: not), and looks
- * at every slot where the context id names no written one. */
+/* The driver only distinguishes whether a slot was written (all ones: it was not). It checks every
+ * slot if the context id names none that was written. */
 void event_interrupt(struct process *process, uint32_t context_id)
 {
 	volatile uint64_t *slot = slots(process);
@@ -229,7 +233,7 @@ void event_memory_fault(struct process *process, uint32_t gpu_id, uint64_t va)
 {
 	memset(&process->fault, 0, sizeof process->fault);
 	process->fault.failure.NotPresent = 1;
-	/* The driver has the page from the fault's interrupt, and no more. */
+	/* The fault's interrupt reports only the page. */
 	process->fault.va = rule_broken(process->world, RULE_memory_event_tells_the_fault)
 				    ? 0
 				    : va & ~(uint64_t)(PAGE_BYTES - 1);
@@ -257,7 +261,8 @@ static bool has_slot(uint32_t type)
 	return type == KFD_IOC_EVENT_SIGNAL || type == KFD_IOC_EVENT_DEBUG_EVENT;
 }
 
-/* A buffer's handle with the first event: the GPU's page for signals. */
+/* Sets the GPU's page for signals. The runtime passes it as a buffer handle with the first
+ * event. */
 static int page_set(struct process *process, uint64_t handle)
 {
 	int node = node_index(process->world, (uint32_t)(handle >> 32));
@@ -370,7 +375,8 @@ int ioctl_destroy_event(struct call *call)
 	return 0;
 }
 
-/* -EINVAL: there is none, or it is not for programs to set and reset. */
+/* Returns the event if programs are allowed to set and reset it. Otherwise returns NULL, and
+ * *@error is -EINVAL. */
 static struct event *settable(const struct call *call, uint32_t id, int *error)
 {
 	struct event *event = event_by_id(call->process, id);
@@ -412,9 +418,9 @@ int ioctl_reset_event(struct call *call)
 	return 0;
 }
 
-/* A thread that waits again was taken out of its earlier wait by a signal. If it
- * repeats the very call, only the rest of its time is left: the driver has
- * written that into the arguments. */
+/* Drops an earlier wait of this thread, which must have been interrupted by a signal. If the thread
+ * repeats the same call, only the rest of its time-out is left, because the driver has written the
+ * rest into the arguments. */
 static void drop_stale(struct call *call)
 {
 	struct kfd_ioctl_wait_events_args *a = (void *)call->data;
@@ -438,8 +444,8 @@ static void drop_stale(struct call *call)
 	waiter_free(waiter);
 }
 
-/* Looks at the events one after another, as the driver: what was reset for a wait
- * that then fails stays reset. */
+/* Checks the events one after another, as the driver does: an event that was reset for a wait stays
+ * reset if the wait then fails. */
 static int waiter_look(struct process *process, struct waiter *waiter)
 {
 	for (uint32_t i = 0; i < waiter->n; i++) {
@@ -467,8 +473,8 @@ static int waiter_look(struct process *process, struct waiter *waiter)
 	return 0;
 }
 
-/* A thread that asks over and over with ages that are behind, and so never waits,
- * is worth telling: it burns a core, on hardware as here. */
+/* Counts waits that are over at once because the caller's ages are behind. A thread that repeats
+ * them uses a whole core, on hardware as well, so the report contains the count. */
 static void count_spin(struct process *process, const struct waiter *waiter)
 {
 	uint64_t second = clock_ns() / 1000000000;
@@ -546,7 +552,8 @@ int ioctl_wait_events(struct call *call)
 	return CALL_PENDING;
 }
 
-/* The first that is due; the next deadline else. */
+/* Returns the first waiter that is due. If there is none, updates the next deadline and returns
+ * NULL. */
 static struct waiter *due(struct world *world, struct process *process, uint64_t now_ns)
 {
 	struct waiter *waiter;

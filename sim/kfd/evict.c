@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
 /*
- * Evictions: the driver takes all queues of a process off a GPU, in any state, and the
- * debugger's flags are not touched by it (evict_process_queues_cpsch in
- * kfd_device_queue_manager.c). It counts them for each process and GPU, and a queue that is
- * created meanwhile is off from the start. The GPU resets of reset.c count, too.
+ * Evictions (evict_process_queues_cpsch in kfd_device_queue_manager.c): the driver takes all queues
+ * of a process off a GPU, in any state, and does not touch the debugger's flags. It counts
+ * evictions for each process and GPU. A queue that is created meanwhile is off from the start. The
+ * GPU resets of reset.c count, too.
  *
- * Where memory is short, a worker evicts a process from all of its GPUs, and another restores it
- * (evict_process_worker and restore_process_worker in kfd_process.c). Memory never is short here:
- * a switch makes it so. A memory fault evicts the process from the GPU where it happened, and nothing ever restores it
- * (kfd_set_dbg_ev_from_interrupt and kfd_dbg_send_exception_to_runtime in kfd_debug.c).
+ * When memory is short, a worker evicts a process from all of its GPUs and another worker restores
+ * it (evict_process_worker and restore_process_worker in kfd_process.c). Memory is never short
+ * here; --set evict_at causes such an eviction. A memory fault evicts the process from the GPU
+ * where it happened, and nothing ever restores it (kfd_set_dbg_ev_from_interrupt and
+ * kfd_dbg_send_exception_to_runtime in kfd_debug.c).
  */
 #include "common/clock.h"
 #include "sim/kfd/files.h"
 
-#define RESTORE_NS 100000000u /* PROCESS_RESTORE_TIME_MS */
+#define RESTORE_NS 100000000u /* PROCESS_RESTORE_TIME_MS of the driver */
 
-/* Evictions come from the driver's workers, which take no mutex of the process. */
+/* Evictions are made by the driver's workers, which do not take the process's mutex. */
 static void bounce_for(struct process *process, uint64_t nodes, void (*unmapped)(struct bounce *))
 {
 	struct bounce *bounce = bounce_new(process, NULL, unmapped);
@@ -45,7 +46,7 @@ void evict_for_memory(struct process *process)
 {
 	uint64_t nodes = 0;
 
-	/* A second worker finds the eviction fence signalled, and takes its own eviction back. */
+	/* A second worker finds the eviction fence signalled and undoes its own eviction. */
 	if (process->restore_due_ns)
 		return;
 	for (uint32_t i = 0; i < process->world->nodes_n; i++) {
@@ -59,7 +60,7 @@ void evict_for_memory(struct process *process)
 	bounce_for(process, nodes, NULL);
 }
 
-/* Of several evictions only the last restore brings the queues back, and counts. */
+/* Undoes one eviction. Only the last one brings the queues back; returns true then. */
 static bool restore_node(struct process *process, uint32_t node)
 {
 	struct queue *queue;
@@ -106,6 +107,7 @@ uint64_t evictions_due(const struct world *world)
 	return due;
 }
 
+/* Signals the memory events after the queues were evicted. */
 static void tell_fault(struct bounce *bounce)
 {
 	uint32_t node = (uint32_t)__builtin_ctzll(bounce->nodes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Buffers of a render node's open file by handle, as libdrm makes, maps and
- * shares them (amdgpu_gem.c, drm_prime.c of Linux 6.12). Their GPU addresses are
- * those of the KFD process that computes in this file's space.
+ * Buffers of a render node's open file by handle, as libdrm creates, maps and shares them
+ * (amdgpu_gem.c, drm_prime.c of Linux 6.12). Their GPU addresses are those of the KFD process that
+ * has acquired this file's page table.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 #include "sim/kfd/drm_file.h"
 
-#define VA_BOTTOM 0x10000ull   /* below, the driver maps nothing */
+#define VA_BOTTOM 0x10000ull   /* the driver maps nothing below */
 #define PAGE_NOALLOC (1u << 9) /* newer than some system headers */
 #define VA_FLAGS                                                                                   \
 	(AMDGPU_VM_DELAY_UPDATE | AMDGPU_VM_PAGE_READABLE | AMDGPU_VM_PAGE_WRITEABLE |             \
@@ -71,7 +71,7 @@ void gem_release(struct drm_file *file)
 	file->lists = (struct numbered){0};
 }
 
-/* The handle owns the reference from here on. */
+/* Creates a handle, which takes over the reference to the pages. Drops the reference on failure. */
 static int handle_new(struct drm_file *file, struct pages *pages, uint32_t *handle)
 {
 	int number = number_take(&file->gems, pages);
@@ -149,7 +149,7 @@ int gem_mmap(struct call *call, struct drm_file *file)
 	if (pages->user_va || !pages->public)
 		return -EPERM;
 	if (pages->node != file->node)
-		return -EINVAL; /* its pages lie in another file here */
+		return -EINVAL; /* pages of another node: not through this file */
 	a->out.addr_ptr = pages->offset;
 	return 0;
 }
@@ -256,7 +256,7 @@ int gem_metadata(struct call *call, struct drm_file *file)
 	return 0;
 }
 
-/* Nothing here is ever busy: no command goes through the render node. */
+/* No buffer is ever busy, because no command goes through the render node. */
 int gem_wait_idle(struct call *call, struct drm_file *file)
 {
 	union drm_amdgpu_gem_wait_idle *a = (void *)call->data;
@@ -288,7 +288,7 @@ int prime_handle_to_fd(struct call *call, struct drm_file *file)
 	return 0;
 }
 
-/* The same pages have one handle in a file, however often they come. */
+/* The same pages have one handle in a file, however often they are imported. */
 int prime_fd_to_handle(struct call *call, struct drm_file *file)
 {
 	struct drm_prime_handle *a = (void *)call->data;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * debugfs kfd/hqds: the registers of every hardware queue slot that the driver
- * owns, on every XCC, and of every SDMA queue slot. On hardware reading it reads
- * registers; here every number stands at its place in the text, of fixed width,
- * and is written over in a mapping of the file when it changes: a few hundred
- * bytes where the text is hundreds of kilobytes.
+ * debugfs kfd/hqds: the registers of every hardware queue slot that the driver owns, on every XCC,
+ * and of every SDMA queue slot.
  *
- * As in hardware a slot keeps its registers when its queue is unmapped; only
- * CP_HQD_ACTIVE (SDMA: the enable bit of RB_CNTL) tells that it is free.
- * Which slot a queue gets is the firmware's choice; here the lowest free one,
- * pipe by pipe in turn.
+ * On hardware the registers are read when the file is read. Here every number has a fixed width and
+ * a fixed place in the text, and is overwritten in a mapping of the file when it changes. That is a
+ * few hundred bytes of a text of hundreds of kilobytes.
+ *
+ * As in hardware a slot keeps its registers when its queue is unmapped; only CP_HQD_ACTIVE (SDMA:
+ * the enable bit of RB_CNTL) shows that it is free. The firmware chooses the slot of a queue. Here
+ * a queue gets the lowest free one, counted over the pipes in turn.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,20 +24,20 @@
 
 #define NAME "hqds"
 #define PIPES 4u
-#define QUEUES_PER_PIPE 8u /* the first ones of each pipe are the graphics driver's */
+#define QUEUES_PER_PIPE 8u /* the first ones of each pipe belong to the graphics driver */
 #define SLOTS_MAX (PIPES * QUEUES_PER_PIPE)
 #define RLCS_MAX 256u
 #define XCCS_MAX 16u
-#define VMID_FIRST 3u /* of a part without graphics; the first ones are the driver's */
+#define VMID_FIRST 3u /* of a GPU type without graphics; the first ones belong to the driver */
 #define WORDS_A_LINE 8u
 #define LABEL_BYTES 14u /* "    0000c914: " */
 #define WORD_BYTES 9u
 #define LINE_BYTES (LABEL_BYTES + WORDS_A_LINE * WORD_BYTES)
 
 #define GFX_9_4_3 90402u
-/* Register numbers (in dwords) of the compute and of the SDMA engines: bases of
- * gfx9 and offsets of gc_9_0/gc_9_4_3 and sdma_4_2_2/sdma_4_4_2. Bases of XCCs
- * and SDMA engines but the first two are assumed. */
+/* Register numbers (in dwords) of the compute and of the SDMA engines: bases of gfx9 and offsets of
+ * gc_9_0/gc_9_4_3 and sdma_4_2_2/sdma_4_4_2. The bases of XCCs and SDMA engines other than the
+ * first two are assumed. */
 #define GC_BASE 0x2000u
 #define CP_MQD_BASE_ADDR 0x1245u
 #define SDMA_BASE(engine) (0x1260u + (engine)*0x600u)
@@ -48,9 +48,9 @@
 #define SDMA_DOORBELL 18u
 #define DOORBELL_EN (1u << 30)
 #define DOORBELL_SDMA_EN (1u << 28)
-#define HIQ_PRIV (3u << 30) /* of PQ_CONTROL: privileged, the kernel's */
+#define HIQ_PRIV (3u << 30) /* in PQ_CONTROL: a privileged queue of the kernel */
 
-/* Runs of SDMA registers; the last is longer by two since 9.4.3. */
+/* Ranges of SDMA registers. The last one is longer by two from 9.4.3 on. */
 static const struct {
 	uint8_t offset, n;
 } sdma_runs[] = {{0x00, 19}, {0x28, 6}, {0x2f, 7}, {0x40, 10}};
@@ -58,10 +58,10 @@ static const struct {
 #define SDMA_WORDS 42u
 
 struct hqd_node {
-	size_t slots[XCCS_MAX][SLOTS_MAX]; /* where the registers stand in the text */
+	size_t slots[XCCS_MAX][SLOTS_MAX]; /* offsets of the registers in the text */
 	size_t rlcs[RLCS_MAX];
 	struct queue *by_slot[SLOTS_MAX];
-	uint64_t serials[SLOTS_MAX]; /* whose registers it has; 0: nobody's */
+	uint64_t serials[SLOTS_MAX]; /* serial of the queue whose registers the slot has; 0: none */
 	uint32_t vmids[SLOTS_MAX];
 };
 
@@ -80,7 +80,8 @@ static void put_hex(char *at, uint32_t value)
 		at[i] = digits[value & 15];
 }
 
-/* Registers from `number` on, in lines of eight; returns the end. */
+/* Writes @n registers as zeros, in lines of eight, the first one with this number. Returns the
+ * end. */
 static char *dump(char *at, uint32_t number, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -108,14 +109,14 @@ static void patch(struct hqds *hqds, size_t start, uint32_t word, uint32_t value
 	put_hex(hqds->map + word_at(start, word), value);
 }
 
-/* Where the SDMA descriptor's word stands: each run begins a line. */
+/* Returns the offset of an SDMA MQD word in the text. Each range of registers begins a line. */
 static size_t sdma_word_at(size_t start, uint32_t gfx, uint32_t word)
 {
 	for (size_t run = 0;; run++) {
 		uint32_t n = sdma_runs[run].n;
 
 		if (word < n || run == SDMA_RUNS - 1) {
-			/* Two more data words stand before the last register. */
+			/* Two more data words precede the last register. */
 			if (word == n - 1 && run == SDMA_RUNS - 1 && gfx >= GFX_9_4_3)
 				word += 2;
 			return word_at(start, word);
@@ -126,12 +127,14 @@ static size_t sdma_word_at(size_t start, uint32_t gfx, uint32_t word)
 	}
 }
 
+/* Returns true if the driver owns this slot, and the text shows it. */
 static bool owned(const struct hqds *hqds, uint32_t slot)
 {
 	return slot / PIPES + hqds->first_row < QUEUES_PER_PIPE && hqds->nodes->slots[0][slot];
 }
 
-/* The node's part of the text from `at` on; its places if `node` is given. */
+/* Writes the node's part of the text to @at and stores the offsets of its registers. Returns the
+ * end. */
 static char *write_node(const struct world *world, struct hqds *hqds, uint32_t index, char *at)
 {
 	struct hqd_node *node = &hqds->nodes[index];
@@ -139,7 +142,7 @@ static char *write_node(const struct world *world, struct hqds *hqds, uint32_t i
 	uint32_t rows = QUEUES_PER_PIPE - rule_broken(world, RULE_hqds_tell_every_slot);
 	char *text = hqds->map;
 
-	/* The processor is node 0 of the topology. */
+	/* Node 0 of the topology is the processor. */
 	at += sprintf(at, "Node %u, gpu_id %x:\n", index + 1, world->nodes[index].gpu_id);
 	for (uint32_t xcc = 0; xcc < world->config.gpu.xccs; xcc++) {
 		size_t hiq;
@@ -172,7 +175,7 @@ static char *write_node(const struct world *world, struct hqds *hqds, uint32_t i
 	return at;
 }
 
-/* At least as long as the text of all nodes. */
+/* Returns an upper bound of the length of the whole text. */
 static size_t most_bytes(const struct world *world, const struct hqds *hqds)
 {
 	size_t hqd = 64 + HQD_WORDS / WORDS_A_LINE * LINE_BYTES;
@@ -243,7 +246,7 @@ void hqd_stop(struct world *world)
 	world->hqds = NULL;
 }
 
-/* The process's on that node, or the lowest that no slot has. */
+/* Returns the VMID of the process on the node or, if it has none, the lowest free one. */
 static uint32_t vmid_of(const struct hqd_node *node, const struct process *process)
 {
 	uint32_t taken = 0, vmid = VMID_FIRST;
@@ -260,6 +263,7 @@ static uint32_t vmid_of(const struct hqd_node *node, const struct process *proce
 	return vmid < 16 ? vmid : VMID_FIRST;
 }
 
+/* Overwrites the read and write pointer of a queue on all XCCs. */
 static void show_pointers(struct hqds *hqds, const struct queue *queue,
 			  const struct queue_image *image)
 {
@@ -274,7 +278,8 @@ static void show_pointers(struct hqds *hqds, const struct queue *queue,
 	}
 }
 
-/* Where the queue stood last, if nobody did since, or the lowest free one. */
+/* Returns the slot that still has the queue's registers, if it is free, else the lowest free slot;
+ * SLOTS_MAX: none. */
 static uint32_t choose_slot(const struct hqds *hqds, const struct hqd_node *node,
 			    const struct queue *queue)
 {
@@ -394,7 +399,7 @@ void hqd_update(struct process *process, uint32_t node)
 
 	if (!world->hqds)
 		return;
-	/* Those that leave first: their slots are free for the others. */
+	/* First the queues that are unmapped, so that their slots are free for the others. */
 	TAILQ_FOREACH(queue, &process->queues, link)
 	if (queue->node == node && !queue->map_wanted)
 		show(world, queue, false);

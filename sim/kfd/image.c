@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Memory queue descriptors, as the driver's kfd_mqd_manager_v9.c fills them in. */
+/* Memory queue descriptors (MQDs), filled in as by the driver's kfd_mqd_manager_v9.c. */
 #include "sim/kfd/image.h"
 
 #include <string.h>
@@ -12,11 +12,11 @@
 #define EOP_CONTROL_MAX 10u
 #define AQL_PACKET_DW 16u
 #define SDMA_DUMMY 0xfu
-#define DOORBELL_DW 2u /* 64-bit doorbells */
-/* Where the driver has its own memory: made up. */
+#define DOORBELL_DW 2u /* length of a 64-bit doorbell */
+/* Addresses of the driver's own memory, which are made up. */
 #define GART_COMPUTE 0x7fff00000000ull
 #define GART_SDMA 0x7ffe00000000ull
-#define GART_SHIFT 24 /* room for the descriptors of one queue */
+#define GART_SHIFT 24 /* room for the MQDs of one queue */
 
 bool image_sdma(uint32_t type)
 {
@@ -28,7 +28,7 @@ static uint64_t page_up(uint64_t bytes)
 	return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
 }
 
-/* The control stack lies behind the page of each XCC's descriptor. */
+/* The control stack follows the page of each XCC's MQD. */
 uint64_t image_stride(const struct queue_image *image)
 {
 	return PAGE_BYTES + page_up(image->ctl_stack_bytes);
@@ -95,7 +95,8 @@ static uint32_t pq_control(const struct queue_image *image, uint32_t xcc)
 
 	if (image->type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL)
 		return control;
-	/* Slots count, a full queue is seen, the write pointer is clamped. */
+	/* The write pointer counts slots, a full queue is detected, the write pointer is
+	 * clamped. */
 	control |= 2u << 25 | 1u << 16 | 1u << 14;
 	/* Only the first XCC reports the read pointer. */
 	if (image->gfx < GFX_9_4_3 || xcc)
@@ -118,7 +119,7 @@ void image_mqd(const struct queue_image *image, uint32_t xcc, uint32_t words[MQD
 	memset(words, 0, MQD_WORDS * sizeof *words);
 	words[MQD_HEADER] = HEADER_COMPUTE;
 	words[MQD_PIPELINESTAT_ENABLE] = 1;
-	words[MQD_PGM_RSRC2] = 1u << 6; /* there is a trap handler */
+	words[MQD_PGM_RSRC2] = 1u << 6; /* a trap handler is present */
 	for (unsigned i = 0; i < sizeof engines; i++)
 		words[engines[i]] = ALL_CUS;
 	if (image->gfx >= GFX_9_4_3) {

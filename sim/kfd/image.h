@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A queue as the driver and the hardware describe it in words: memory queue
- * descriptors (image.c), runlists (runlist.c), hardware queue descriptors (hqd.c).
+ * A queue as the driver and the hardware describe it in 32-bit words: memory queue descriptors,
+ * MQDs (image.c), runlists (runlist.c), hardware queue descriptors, HQDs (hqd.c).
  *
- * Layouts are those of gfx9 (struct v9_mqd and v9_sdma_mqd of the kernel, its
- * packets for the scheduling firmware); values come from the queue. What the
- * simulation has no value for is 0. Addresses of the driver's own memory are
- * made up: unique, and in the range where the driver puts it.
+ * Layouts are those of gfx9 (struct v9_mqd and v9_sdma_mqd of the kernel, and the kernel's packets
+ * for the scheduling firmware). Values come from the queue. Words for which the simulation has no
+ * value are 0. Addresses of the driver's own memory are made up: they are unique, and lie in the
+ * range where the driver allocates.
  *
- * Pure but for image_of(), which reads the world; no function allocates.
+ * Purity: all functions are pure except image_of(), which reads the driver's state. None allocates
+ * memory.
  */
 #ifndef KFDSHIM_SIM_KFD_IMAGE_H
 #define KFDSHIM_SIM_KFD_IMAGE_H
@@ -17,11 +18,11 @@
 
 #define MQD_WORDS 512u
 #define SDMA_MQD_WORDS 128u
-/* The registers of a hardware queue are words 128 to 183 of the descriptor. */
+/* The registers of a hardware queue are words 128 to 183 of the MQD. */
 #define HQD_FIRST 128u
 #define HQD_WORDS 56u
 
-/* Words of a descriptor; of a hardware queue less HQD_FIRST. */
+/* Indexes of words in an MQD; minus HQD_FIRST, of the registers of a hardware queue. */
 enum mqd_word {
 	MQD_HEADER = 0,
 	MQD_PIPELINESTAT_ENABLE = 11,
@@ -30,9 +31,9 @@ enum mqd_word {
 	MQD_THREAD_MGMT_SE1 = 24,
 	MQD_THREAD_MGMT_SE2 = 26,
 	MQD_THREAD_MGMT_SE3 = 27,
-	MQD_THREAD_MGMT_SE4 = 39, /* 9.4.3: number of the XCC */
+	MQD_THREAD_MGMT_SE4 = 39, /* 9.4.3: index of the XCC */
 	MQD_THREAD_MGMT_SE5 = 40,
-	MQD_THREAD_MGMT_SE6 = 41, /* 9.4.3: workgroups an XCC takes in turn */
+	MQD_THREAD_MGMT_SE6 = 41, /* 9.4.3: workgroups that an XCC takes in turn */
 	MQD_THREAD_MGMT_SE7 = 42,
 	MQD_BASE = 128,
 	MQD_ACTIVE = 130,
@@ -60,40 +61,44 @@ enum mqd_word {
 	MQD_PQ_WPTR = 182,
 };
 
-/* Everything of a queue that any of the texts tells. */
+/* Copy of every property of a queue that one of the texts shows. */
 struct queue_image {
 	uint32_t node, gpu_id;
 	uint32_t type; /* KFD_IOC_QUEUE_TYPE_* */
 	uint32_t gfx;  /* gfx_target_version */
 	uint32_t xccs, priority, save_bytes, ctl_stack_bytes, eop_bytes;
-	uint32_t doorbell_dw; /* in the doorbell BAR */
-	uint32_t engine, rlc; /* SDMA */
+	uint32_t doorbell_dw; /* doorbell in the doorbell BAR, in dwords */
+	uint32_t engine, rlc; /* SDMA queues: engine and place in it */
 	bool active, linux_7;
 	uint64_t ring, ring_bytes, rptr_address, wptr_address, eop_address, save_address;
 	uint64_t rptr_dw, wptr_dw;
-	uint64_t mqd; /* of the first XCC */
+	uint64_t mqd; /* address of the first XCC's MQD */
 };
 
+/* Fills *@out from the queue. Under world->lock. */
 void image_of(const struct queue *queue, struct queue_image *out);
-/* Is that a queue of an SDMA engine? */
+/* Returns true for the queue types of SDMA engines. */
 bool image_sdma(uint32_t type);
-/* From one XCC's descriptor to the next one's, in bytes. */
+/* Returns the distance from one XCC's MQD to the next, in bytes. */
 uint64_t image_stride(const struct queue_image *image);
+/* Fills in the MQD of a compute queue on one XCC (index @xcc), or of an SDMA queue. */
 void image_mqd(const struct queue_image *image, uint32_t xcc, uint32_t words[MQD_WORDS]);
 void image_sdma_mqd(const struct queue_image *image, uint32_t words[SDMA_MQD_WORDS]);
 
-/* runlist.c: what the driver gives to the scheduling firmware. */
+/* ---- runlist.c: packets for the scheduling firmware ---- */
 struct runlist_process {
-	uint32_t pasid, n_queues; /* of this node, active or not */
+	uint32_t pasid, n_queues; /* queues on this node, active or not */
 	bool debugged;
 };
-#define RUNLIST_PROCESS_WORDS 21u /* the longer of the two forms */
+#define RUNLIST_PROCESS_WORDS 21u /* longer one of the two formats */
 #define RUNLIST_QUEUE_WORDS 7u
 #define RUNLIST_CHAIN_WORDS 4u
-/* They return how many words they wrote. */
+/* Each writes one packet and returns its length in words. @words must have room for
+ * RUNLIST_..._WORDS. @gfx: gfx_target_version. */
 uint32_t runlist_map_process(uint32_t *words, const struct runlist_process *process, uint32_t gfx);
 uint32_t runlist_map_queue(uint32_t *words, const struct queue_image *image);
-/* A list that does not fit is chained to itself: `n` words long, of so many processes. */
+/* Writes the packet that chains an oversubscribed runlist to its own start, so that the firmware
+ * begins again. @n: length of the list in words; @processes: number of its processes. */
 uint32_t runlist_chain(uint32_t *words, uint32_t n, uint32_t processes);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The driver's front end (kfd_ioctl): number and size count, type and
- * direction in the command word do not; short structures are padded with
- * zeros, long ones are cut; results are copied back even with an error.
+ * The driver's entry for ioctls (kfd_ioctl): number and size in the command word count, type and
+ * direction do not. Short argument structs are padded with zeros, long ones are cut. Results are
+ * copied back even with an error.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -15,7 +15,7 @@
 #define KFD_MINOR_7_3 23
 #define TILE_GB_ADDR_CONFIG 0x2a114042u
 
-enum { IN = 1, OUT = 2, MUTEX = 4 }; /* MUTEX: holds the caller's process->mutex */
+enum { IN = 1, OUT = 2, MUTEX = 4 }; /* MUTEX: needs the caller's process->mutex */
 
 static int get_version(struct call *call)
 {
@@ -64,13 +64,14 @@ static int get_tile_config(struct call *call)
 	return 0;
 }
 
-/* The debugging calls of before KFD 1.13. */
+/* The debugging ioctls from before KFD 1.13. */
 static int retired(struct call *call)
 {
 	return rule_broken(call->world, RULE_retired_ioctls_are_eperm) ? -ENOTTY : -EPERM;
 }
 
-/* Who may not, and what cannot be; what could be done is not simulated. */
+/* CRIU_OP: only refusals are simulated (no capability, or an operation that is not possible). What
+ * the driver could do is EOPNOTSUPP. */
 static int criu(struct call *call)
 {
 	const struct kfd_ioctl_criu_args *a = (void *)call->data;
@@ -149,7 +150,7 @@ static const struct entry {
 	      IN | OUT),
 	ENTRY(EXPORT_DMABUF, ioctl_export_dmabuf, struct kfdabi_export_dmabuf, IN | OUT | MUTEX),
 	ENTRY(RUNTIME_ENABLE, ioctl_runtime_enable, struct kfdabi_runtime_enable, IN | OUT | MUTEX),
-	/* Holds the target's mutex, not the caller's: debug.c. */
+	/* Needs the target's mutex, not the caller's (debug.c). */
 	ENTRY(DBG_TRAP, ioctl_dbg_trap, struct kfdabi_dbg_trap, IN | OUT),
 	[KFDABI_CREATE_PROCESS] = {"CREATE_PROCESS", ioctl_create_process, 0, MUTEX},
 #undef ENTRY
@@ -191,7 +192,7 @@ static bool has_number(const struct world *world, uint32_t nr)
 	return nr < KFDABI_NR_END && entries[nr].name;
 }
 
-/* What is not simulated: the errno of the driver where it does not have it
+/* Refuses an ioctl that is not simulated, with the driver's errno if the driver does not have it
  * either. */
 static int refuse(struct world *world, uint32_t nr)
 {
@@ -201,7 +202,7 @@ static int refuse(struct world *world, uint32_t nr)
 	return rule_broken(world, RULE_unknown_ioctl_is_enotty) ? -EINVAL : -ENOTTY;
 }
 
-/* A size or direction that the driver does not mind. */
+/* For --break: returns true for a size or direction that the driver accepts. */
 static bool broken_form(const struct world *world, uint32_t cmd, size_t own)
 {
 	return (rule_broken(world, RULE_short_structure_is_zero_padded) && _IOC_SIZE(cmd) < own) ||
@@ -263,7 +264,8 @@ void ioctl_drm(struct world *world, uint32_t node, const struct trapped *trapped
 	world->serving = NULL;
 }
 
-/* The order of the driver: number, whose descriptor, arguments. */
+/* Checks in the driver's order: number, owner of the fd, arguments. Returns 0 or a negative
+ * errno. */
 static int check_front(struct world *world, struct process *process, const struct trapped *trapped)
 {
 	bool owner = process_owns(process, &trapped->file) &&

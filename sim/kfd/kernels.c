@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a dispatched kernel is. Kernels are timed; executed are only those
- * without whose effect a program could not tell right from wrong: the
- * runtime's own copy and fill kernels, and kfdreplay's counting one.
+ * What a dispatched kernel is. Kernels are timed, not executed, except those whose effect a program
+ * needs for correct results: the runtime's own copy and fill kernels, and kfdreplay's counting
+ * kernel.
  *
- * The runtime's (ROCr) are in no code object: each is recognised by its
- * arguments, which repeat the grid size and give matching ranges. HIP's are in
- * one (blit.c).
+ * The kernels of ROCr are in no code object. Each is recognised by its arguments, which repeat the
+ * grid size and contain ranges of equal length. Those of HIP are in a code object (blit.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,28 +14,30 @@
 #include "sim/kfd/kfd.h"
 
 #define SPIN_NAME "kfdreplay_spin"
-#define NS_PER_TICK 10u /* of the 100 MHz counter it spins on */
-/* What a hostile argument asks for must stay a time. */
+#define NS_PER_TICK 10u /* period of the 100 MHz counter that the kernel spins on */
+/* Limits for hostile arguments, so that the result is still a time. */
 #define TICKS_MAX (1ull << 50)
 #define BYTES_MAX (1ull << 47)
 
+/* One kernel of a process. */
 struct kernel {
-	uint64_t object; /* 0: free */
-	uint32_t record; /* in world.kernels */
+	uint64_t object; /* 0: entry is free */
+	uint32_t record; /* index in world.kernels */
 	bool named, spin;
 	enum blit blit;
-	bool told;
+	bool told; /* the missing effect was logged */
 };
 
 struct kernel_map {
 	struct process *process;
 	struct kernel *slots; /* open addressing; the size is a power of two */
 	size_t size, used;
-	uint64_t *loaded; /* load addresses of the code objects read */
+	uint64_t *loaded; /* load addresses of the code objects that were read */
 	size_t n_loaded, cap_loaded;
 	uint64_t r_debug;
 };
 
+/* Returns the entry of this kernel object, or the free entry where it belongs. */
 static struct kernel *slot_of(const struct kernel_map *map, uint64_t object)
 {
 	size_t at = (size_t)(object * 0x9e3779b97f4a7c15ull >> 20) & (map->size - 1);
@@ -75,6 +76,7 @@ static struct kernel *insert(struct kernel_map *map, uint64_t object)
 	return kernel;
 }
 
+/* Returns true if the code object at this address was read already, and records it otherwise. */
 static bool loaded_before(void *arg, uint64_t load_address)
 {
 	struct kernel_map *map = arg;
@@ -110,6 +112,8 @@ static void found_kernel(void *arg, uint64_t object, const char *name)
 		kernel->spin || (kernel->blit != BLIT_NONE && kernel->blit != BLIT_UNKNOWN));
 }
 
+/* Returns the kernel at this address. If it is not known, reads the code objects that were loaded
+ * since the last time; a kernel that is in none of them is unnamed. NULL: no memory. */
 static struct kernel *lookup(struct process *process, uint64_t object)
 {
 	struct kernel_map *map = process->kernels;
@@ -141,7 +145,7 @@ static struct kernel *lookup(struct process *process, uint64_t object)
 	return kernel;
 }
 
-/* The three shapes of arguments of the runtime's kernels. */
+/* The three layouts of the arguments of the runtime's kernels. */
 union blit_args {
 	struct {
 		uint64_t src, dst, edges[6], src_end, dst_end;
@@ -157,6 +161,7 @@ union blit_args {
 	} fill;
 };
 
+/* Recognises ROCr's copy and fill kernels by their arguments, and fills in the packet. */
 static bool recognise_blit(const struct process *process, const struct dispatch *dispatch,
 			   struct packet *packet)
 {
@@ -193,7 +198,7 @@ static bool recognise_blit(const struct process *process, const struct dispatch 
 	return true;
 }
 
-/* The time of one workgroup, where those that run at once share the bandwidth. */
+/* Returns the time of one workgroup if those that run at the same time share the bandwidth. */
 static uint64_t transfer_ns(const struct world_config *config, const struct dispatch *dispatch,
 			    uint64_t bytes)
 {
@@ -253,8 +258,8 @@ int kernels_classify(struct process *process, const struct dispatch *dispatch,
 	return 0;
 }
 
-/* Code that is gone takes its names with it: what is loaded at the same place
- * later must be looked up anew. */
+/* Forgets the kernels in freed memory, because a kernel that is loaded there later needs a new
+ * lookup. */
 void kernels_forget(struct process *process, uint64_t va, uint64_t bytes)
 {
 	struct kernel_map *map = process->kernels;
@@ -277,7 +282,7 @@ void kernels_forget(struct process *process, uint64_t va, uint64_t bytes)
 	map->slots = calloc(old_size, sizeof *old);
 	map->used = 0;
 	if (!map->slots) {
-		map->size = 0; /* all are looked up again */
+		map->size = 0; /* all code objects are read again */
 		map->n_loaded = 0;
 	}
 	for (size_t i = 0; map->slots && i < old_size; i++) {

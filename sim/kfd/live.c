@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * simulation.json, live (docs/formats.md). Turning the histograms into text
- * takes longer than a look at the doorbells may be late, so a thread of its own
- * does it; the world's thread copies its figures out and never waits for it.
+ * simulation.json while the simulation runs (docs/formats.md). Formatting the histograms takes
+ * longer than a doorbell poll is allowed to be late, so a thread of its own does it. The main loop
+ * copies the statistics out and never waits for the thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +27,8 @@ struct live {
 	pthread_cond_t cond;
 	bool pending, stop;	   /* under lock */
 	struct figures given;	   /* under lock */
-	struct figures written;	   /* the thread's */
-	const struct world *world; /* what never changes: profile, costs, folder */
+	struct figures written;	   /* of the thread only */
+	const struct world *world; /* only what never changes: profile, costs, directory */
 };
 
 json_t *live_costs(const struct world *world)
@@ -41,6 +41,7 @@ json_t *live_costs(const struct world *world)
 			 (double)world->config.unknown_kernel_ns / 1000.0);
 }
 
+/* Appends the run time of a process on each node. */
 static void take_runs(struct figures *figures, const struct process *process)
 {
 	const struct world *world = process->world;
@@ -64,7 +65,7 @@ static void take_runs(struct figures *figures, const struct process *process)
 	}
 }
 
-/* What the GPUs count themselves. */
+/* Copies the times that the GPU models count. */
 static void take_times(struct world *world)
 {
 	struct figures *figures = &world->figures;
@@ -117,6 +118,7 @@ static json_t *gpus_json(const struct world *world, const struct figures *figure
 	return list;
 }
 
+/* Writes a temporary file and renames it, so that a reader never sees a part of it. */
 static void write_file(const struct world *world, const struct figures *figures)
 {
 	json_t *json = json_pack(
@@ -209,7 +211,7 @@ void live_stop(struct world *world)
 	live_write(world);
 }
 
-/* Nothing runs yet that could want it whole. */
+/* Written at once, because no task runs yet. */
 void world_counts_in(struct world *world, uint64_t pid_namespace)
 {
 	world->pid_namespace = pid_namespace;
@@ -224,6 +226,7 @@ void live_write(struct world *world)
 	write_file(world, &world->figures);
 }
 
+/* Returns a number that changes when the statistics change. */
 static uint64_t mark(const struct world *world)
 {
 	const struct figures *figures = &world->figures;
@@ -246,13 +249,14 @@ void live_update(struct world *world, uint64_t now_ns)
 	if (now_ns < live_due(world))
 		return;
 	world->live_ns = now_ns;
-	if (world->time) { /* no thread: it would keep time from going on */
+	if (world->time) { /* no thread: virtual time would have to wait for it */
 		world->live_mark = mark(world);
 		take_times(world);
 		write_file(world, &world->figures);
 		return;
 	}
-	/* The thread holds it for the time of one copy: then the next time. */
+	/* The thread holds the lock only for one copy. If it does so now, try again in the next
+	 * iteration. */
 	if (pthread_mutex_trylock(&live->lock))
 		return;
 	world->live_mark = mark(world);

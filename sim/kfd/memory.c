@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The memory ioctls of the KFD device: handles and where they are mapped.
- * Rules and their order: kfd_chardev.c and amdgpu_amdkfd_gpuvm.c of Linux 6.12.
+ * The memory ioctls of the KFD device: handles, and where they are mapped. Rules and their order:
+ * kfd_chardev.c and amdgpu_amdkfd_gpuvm.c of Linux 6.12.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 #include "sim/kfd/files.h"
 
 #define KFD_SLOT_SHIFT 46
-#define CPU_NODES 1u	       /* of the topology: sim/run/topology.c writes one */
-#define DEVICES_MAX (1u << 20) /* more the kernel cannot copy in one piece */
+#define CPU_NODES 1u	       /* in the topology: sim/run/topology.c writes one */
+#define DEVICES_MAX (1u << 20) /* the kernel cannot copy more in one piece */
 
-/* GPU virtual addresses and apertures as the driver lays them out on gfx9. */
+/* GPU virtual addresses and apertures, with the driver's layout on gfx9. */
 #define GPUVM_BASE 0x4000ull
 #define GPUVM_LIMIT ((1ull << 47) - 1)
 #define LDS_BASE (1ull << 48)
@@ -26,9 +26,9 @@ static uint64_t page_up(uint64_t bytes)
 	return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
 }
 
-/* The runtime adds the queue's doorbell to this base and masks the sum widely,
- * so that only the bits below KFD_SLOT_SHIFT may tell doorbells apart; and a
- * file offset cannot have the two top bits that the hardware form has. */
+/* The runtime adds the queue's doorbell to this base and applies a wide mask to the sum, so
+ * doorbells may only differ in the bits below KFD_SLOT_SHIFT. The two top bits of the hardware's
+ * form do not fit into a file offset. */
 uint64_t doorbell_offset(const struct process *process, uint32_t node)
 {
 	return (process->slot * process->world->nodes_n + node + 1) << KFD_SLOT_SHIFT;
@@ -52,7 +52,7 @@ struct bo *bo_by_handle(const struct process *process, uint64_t handle)
 	return node >= 0 && id < process->vm[node].n_bos ? process->vm[node].bos[id] : NULL;
 }
 
-/* The lowest free number of the node, as the driver's. */
+/* Stores the object under the lowest free number of the node, as the driver does. */
 static int bo_insert(struct process *process, const struct bo *new, struct bo **out)
 {
 	struct gpu_vm *vm = &process->vm[new->node];
@@ -90,7 +90,7 @@ static void bo_unmap(struct process *process, struct bo *bo, uint32_t node)
 	bo->mapped &= ~(1ull << node);
 }
 
-/* What it was counted as goes, and then the object. */
+/* Unmaps the object, takes it off the accounts and frees it. */
 static void bo_free(struct process *process, struct bo *bo)
 {
 	struct gpu_vm *vm = &process->vm[bo->node];
@@ -190,7 +190,7 @@ int ioctl_acquire_vm(struct call *call)
 
 /* ---- ALLOC_MEMORY_OF_GPU ---- */
 
-/* Can the GPU get at the process's own pages? */
+/* Returns true if the process's own pages can be accessed (first and last byte). */
 static bool user_pages(const struct call *call, uint64_t address, uint64_t size)
 {
 	char byte;
@@ -199,6 +199,7 @@ static bool user_pages(const struct call *call, uint64_t address, uint64_t size)
 	       !call_read(call, address + size - 1, &byte, 1);
 }
 
+/* Allocates VRAM or GTT for the object. */
 static int back_own(struct call *call, struct bo *bo)
 {
 	struct process *process = call->process;
@@ -206,7 +207,7 @@ static int back_own(struct call *call, struct bo *bo)
 	bool aql = bo->flags & KFD_IOC_ALLOC_MEM_FLAGS_AQL_QUEUE_MEM;
 	int r;
 
-	/* A ring that is mapped twice in a row, so that it never wraps. */
+	/* An AQL ring is mapped twice in a row, so that it never wraps. */
 	if (aql && bo->size / 2 == 0)
 		return -EINVAL;
 	r = pages_new(call->world, bo->node, aql ? bo->size / 2 : bo->size, vram, &bo->pages);
@@ -221,7 +222,7 @@ static int back_own(struct call *call, struct bo *bo)
 	return 0;
 }
 
-/* Which kind of memory, in the driver's order of looking. */
+/* Provides the object's memory, by the kind that the driver would find first in the flags. */
 static int back(struct call *call, struct bo *bo, uint64_t *offset)
 {
 	struct world *world = call->world;
@@ -382,7 +383,7 @@ static int one_device(struct call *call, struct bo *bo, uint32_t gpu_id, bool ma
 	return 0;
 }
 
-/* Both ioctls have the same arguments. */
+/* Both ioctls have the same argument struct. */
 static int map_or_unmap(struct call *call, bool map)
 {
 	struct kfd_ioctl_map_memory_to_gpu_args *a = (void *)call->data;
@@ -427,7 +428,7 @@ int ioctl_unmap_memory(struct call *call)
 	return map_or_unmap(call, false);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 int ioctl_available_memory(struct call *call)
 {
@@ -477,7 +478,7 @@ int ioctl_apertures(struct call *call)
 	return 0;
 }
 
-/* As before KFD 1.1: the first seven GPUs in the structure itself. */
+/* As before KFD 1.1: the first seven GPUs, in the argument struct itself. */
 int ioctl_apertures_old(struct call *call)
 {
 	struct kfd_ioctl_get_process_apertures_args *a = (void *)call->data;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Moves: in pieces, in turn, by a thread that gives way (move.h). */
+/* Copies in pieces, in turn, by a thread that releases the lock when another thread waits
+ * (move.h). */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -7,18 +8,19 @@
 #include "common/clock.h"
 #include "sim/kfd/kfd.h"
 
-#define PIECE 65536u   /* bytes; what lies between two looks at the clock */
-#define ROW_WORK 4096u /* a row costs as much as so many bytes, and what it has */
+#define PIECE 65536u   /* bytes between two readings of the clock */
+#define ROW_WORK 4096u /* cost of a row in bytes, in addition to its own bytes */
+/* longest turn of the copy thread */
 #define SLICE_NS 1000000u
-#define SHARE 4u       /* of the time, one part for moving at once */
-#define TINY 4096u     /* bytes; moved at once in any case */
-#define HELD_MAX 4096u /* events */
-#define HELD_EACH 3u   /* of them: STARTED, WAITING, RETIRED of a packet */
+#define SHARE 4u       /* copies that are made at once get one part in so many of the time */
+#define TINY 4096u     /* bytes; copied at once in any case */
+#define HELD_MAX 4096u /* limit of events that are held back for one queue */
+#define HELD_EACH 3u   /* of them for each packet: STARTED, WAITING, RETIRED */
 
-/* How long may be moved in one go. */
+/* Limit of one turn. */
 struct budget {
 	uint64_t until_ns, work;
-	bool yields; /* or until somebody waits for the lock */
+	bool yields; /* also ends when another thread waits for the lock */
 	bool spent;
 };
 
@@ -27,7 +29,7 @@ static bool ended(const struct move *move)
 	return move->slice == move->slices || !move->bytes || !move->rows;
 }
 
-/* The next bytes, not beyond the row's end. Their number, or -EFAULT. */
+/* Copies the next bytes, at most to the end of the row. Returns their number, or -EFAULT. */
 static int64_t move_piece(const struct process *process, struct move *move)
 {
 	uint64_t n = move->bytes - move->at, most = PIECE;
@@ -67,7 +69,7 @@ static void spend(const struct world *world, struct budget *budget, uint64_t wor
 			clock_ns() >= budget->until_ns;
 }
 
-/* 0: all is moved; 1: the budget is spent; -EFAULT. */
+/* Returns 0: all is copied; 1: the budget is spent; -EFAULT. */
 static int move_slice(struct queue *queue, struct budget *budget)
 {
 	struct process *process = queue->process;
@@ -92,8 +94,9 @@ static bool tiny(const struct move *move)
 	return move->rows == 1 && move->slices == 1 && move->bytes <= TINY;
 }
 
-/* As move_slice(). The thread may have real-time priority, so the time that this
- * takes has to be made up for by SHARE times as much, a slice's in advance. */
+/* Copies as much as is allowed at once; returns as move_slice(). The calling thread may have
+ * real-time priority, so SHARE times as long as this takes has to pass before it may copy again.
+ * Credit for one slice is given in advance. */
 static int move_at_once(struct queue *queue)
 {
 	const uint64_t advance = SHARE * SLICE_NS;
@@ -142,8 +145,8 @@ int move_begin(struct queue *queue)
 	return 1;
 }
 
-/* The other events are no more than HELD_EACH times QUEUE_AHEAD, as a packet that
- * has not completed keeps its place in queue->ahead. */
+/* Only workgroup events can exceed the room. The others number at most HELD_EACH times QUEUE_AHEAD,
+ * because a packet that is not complete keeps its place in queue->ahead. */
 bool move_hold(struct queue *queue, const struct gpu_event *event)
 {
 	struct moving *moving = &queue->moving;
@@ -177,7 +180,7 @@ void move_drop(struct queue *queue)
 	free(queue->moving.held);
 }
 
-/* True: a move is over. */
+/* Copies one slice of the first queue. Returns true if its copy is over. */
 static bool next_slice(struct world *world)
 {
 	struct queue *queue = TAILQ_FIRST(&world->moves);
@@ -198,8 +201,8 @@ static bool next_slice(struct world *world)
 	return true;
 }
 
-/* The lock goes over to who has waited for it longest: priority inheritance does
- * that. */
+/* The copy thread. When it releases the lock, priority inheritance passes the lock to the thread
+ * that has waited for it longest. */
 static void *move_all(void *arg)
 {
 	struct world *world = arg;
@@ -216,7 +219,7 @@ static void *move_all(void *arg)
 		over = next_slice(world);
 		pthread_mutex_unlock(&world->lock);
 		if (over && write(world->wake_fd, &one, sizeof one) < 0)
-			over = false; /* it is readable already */
+			over = false; /* the eventfd is readable already */
 		pthread_mutex_lock(&world->lock);
 	}
 	pthread_mutex_unlock(&world->lock);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Moves: the bytes that a packet's end (PM4: its beginning) brings from one place
- * to another. However many these are, they are moved in pieces, so that nobody
- * else waits for them: at once as many as fit into a millisecond, and into a
- * quarter of the time; the rest by a thread of ordinary priority that leaves the
- * world's lock between slices and to whoever waits for it. Only when all are moved does the packet complete, and
- * what its queue does meanwhile in the GPU model is held back till then, in order.
+ * Copies and fills of memory that a packet makes when it ends (PM4: when it begins).
+ *
+ * However large a copy is, it is done in pieces, so that no other work is delayed for long. As much
+ * as fits into 1 ms, and into a quarter of the time, is copied at once. The rest is copied by the
+ * copy thread, which has ordinary priority and releases world->lock between slices and as soon as
+ * another thread waits for it. The packet completes when all bytes are copied; until then further
+ * events of its queue are held back in order.
  *
  * Threads, times: sim/kfd/kfd.h. Errors: negative errno.
  */
@@ -22,39 +23,42 @@ struct queue;
 
 #define MOVE_PATTERN_MAX 256u
 
-/* Slices of rows of bytes; pitches in bytes, modulo 2^64. */
+/* One copy or fill: slices of rows of bytes. Pitches in bytes, modulo 2^64. */
 struct move {
 	uint64_t dst, src;
-	uint64_t bytes, rows, slices; /* one of them 0: there is nothing to move */
+	uint64_t bytes, rows, slices; /* if one of them is 0, there is nothing to copy */
 	uint64_t dst_pitch, src_pitch, dst_slice, src_slice;
-	uint64_t at, row, slice; /* how far it is; at: in the row */
-	uint64_t fault;		 /* the address that could not be accessed */
-	uint32_t pattern_bytes;	 /* each row is filled with the pattern; 0: copied */
+	uint64_t at, row, slice; /* progress; at: byte in the row */
+	uint64_t fault;		 /* address that could not be accessed */
+	uint32_t pattern_bytes;	 /* length of the pattern that fills each row; 0: copy from src */
 	char pattern[MOVE_PATTERN_MAX];
 };
 
-/* Of a queue: what it moves, and what waits for the end of that. */
+/* The background copy of a queue, and what waits for its end. */
 struct moving {
 	struct move move;
-	bool under_way; /* in world.moves or, where it is over, in world.moved */
+	bool under_way; /* in world.moves or, when it is over, in world.moved */
 	bool over;
-	struct gpu_event by;	/* whose effect it is */
-	struct gpu_event *held; /* events of the queue since */
+	struct gpu_event by;	/* event that caused the copy */
+	struct gpu_event *held; /* later events of the queue, in order; owned */
 	unsigned n_held;
 };
 
-/* Moves what queue->moving.move says. 0: all is moved. 1: it is not, and the caller
- * has to return: the move is under way, and the packet's effects are asked for
- * again when it is over; or the queue has stopped with a memory fault. */
+/* Starts the copy in queue->moving.move. Returns 0 if all bytes are copied. Returns 1 if the caller
+ * has to return: either the copy continues in the background, and the packet's effects are carried
+ * out again when it is over, or the queue has stopped with a memory fault. */
 int move_begin(struct queue *queue);
-/* An event of a queue whose move is under way. False: there is no room for it; this
- * happens only to WORKGROUPS. */
+/* Holds back an event of a queue whose copy is in progress. Returns false if there is no room,
+ * which happens only to GPU_EVENT_WORKGROUPS. */
 bool move_hold(struct queue *queue, const struct gpu_event *event);
-/* Takes a queue whose move is over out of world.moved; NULL: there is none. */
+/* Removes a queue whose copy is over from world.moved and returns it; NULL: none. */
 struct queue *move_next_over(struct world *world);
-void move_drop(struct queue *queue); /* the queue goes */
+/* Drops the copy of a queue that is being freed. */
+void move_drop(struct queue *queue);
 
-int moves_start(struct world *world); /* the thread */
+/* Starts and ends the copy thread. moves_start() returns 0 or a negative errno; moves_stop() must
+ * be called without world->lock. */
+int moves_start(struct world *world);
 void moves_stop(struct world *world);
 
 #endif

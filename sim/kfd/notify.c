@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * The conversation with seccomp: receiving trapped calls, sorting out those
- * that are not for a simulated device, and answering, at once or later.
+ * Communication with seccomp: receives trapped calls, filters out those that are not for a
+ * simulated device, and answers the others, at once or later.
  *
- * A thread waits in RECV, not in poll, and with ordinary priority and nice value:
- * with SYNC_WAKE_UP the kernel then switches between caller and server directly,
- * and back as soon as the answer is given. A thread that takes precedence over
- * its callers would first go back to its wait, which costs each call a third more,
- * and one with real-time priority (the loop, world.c) more still.
+ * The server thread waits in RECV, not in poll, and with ordinary priority and nice value. With
+ * SYNC_WAKE_UP the kernel then switches directly from the caller to the server, and back as soon as
+ * the answer is given. A thread that takes precedence over its callers would first return to its
+ * wait, which costs each call a third more; real-time priority (the main loop, world.c) costs still
+ * more.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,8 +40,8 @@
 #endif
 
 #define MODULES_PATH "/proc/modules"
-#define SERVER_SIGNAL SIGUSR2 /* takes the thread out of its wait */
-#define UNHEARD_MAX 64u	      /* each is a thread at most */
+#define SERVER_SIGNAL SIGUSR2 /* interrupts the server's wait */
+#define UNHEARD_MAX 64u	      /* each belongs to another thread */
 #define WAKES_TRIES 50u
 
 void say(const char *format, ...)
@@ -66,7 +66,7 @@ static int send_response(struct world *world, struct seccomp_notif_resp response
 	return ioctl(world->listener, SECCOMP_IOCTL_NOTIF_SEND, &response) ? -errno : 0;
 }
 
-/* result: >= 0, or -errno. */
+/* @result: 0 or more, or -errno. */
 static int respond(struct world *world, uint64_t id, int result)
 {
 	return send_response(world, (struct seccomp_notif_resp){.id = id,
@@ -79,6 +79,7 @@ void notify_refuse(struct world *world, uint64_t id, int error)
 	respond(world, id, error);
 }
 
+/* Lets the kernel execute the trapped call itself. */
 static void let_pass(struct world *world, uint64_t id)
 {
 	send_response(world, (struct seccomp_notif_resp){
@@ -152,12 +153,13 @@ static void forget(struct call *call)
 	call_drop(call);
 }
 
-/* The driver does not let a signal into what is not a wait; seccomp does, and the
- * call is made again when the signal is over, by the kernel or, where the program
- * was told EINTR, by the runtime. Done twice, a FREE would fail. (What we cannot
- * see: a signal in the fraction of a microsecond in which the kernel takes our
- * answer, and tells us that it is delivered. WAIT_KILLABLE_RECV would end that,
- * and with it SIGSTOP and handlers in a WAIT_EVENTS.) */
+/* Keeps the answer of a call whose caller was interrupted before it got the answer.
+ *
+ * In the driver a signal only interrupts calls that wait. seccomp lets a signal interrupt every
+ * call, and the call is repeated after the signal, by the kernel or, if the program got EINTR, by
+ * the runtime. Executed twice, a FREE would fail. (Not detected: a signal in the fraction of a
+ * microsecond in which the kernel takes the answer and reports it as delivered. WAIT_KILLABLE_RECV
+ * would prevent that, but also SIGSTOP and signal handlers during a WAIT_EVENTS.) */
 static void keep_unheard(struct call *call, int result)
 {
 	struct world *world = call->world;
@@ -186,7 +188,7 @@ bool call_answered_before(struct call *again)
 		return false;
 	if (call->type != again->type || call->nr != again->nr || call->fd != again->fd ||
 	    call->user_arg != again->user_arg || call->process != again->process) {
-		forget(call); /* the thread has gone on without it */
+		forget(call); /* the thread has continued without it */
 		return false;
 	}
 	take_out(call);
@@ -215,7 +217,8 @@ void calls_forget_all(struct world *world)
 		forget(TAILQ_FIRST(&world->unheard));
 }
 
-/* One that a signal has just woken is valid until it has run a little. */
+/* Returns true if the caller waits. A caller that a signal has just woken counts as valid until it
+ * has run a little, so its state is polled as well. */
 static bool still_waits(const struct call *call)
 {
 	struct proc_stat thread;
@@ -236,7 +239,7 @@ int call_answer(struct call *call, int result)
 	bool late = call != call->world->serving;
 	int r;
 
-	/* Late, its thread id may be somebody else's. */
+	/* If the answer is late, the thread id may belong to another thread by now. */
 	if (late && ((call->process && call->process->dead) || !call_alive(call))) {
 		keep_unheard(call, result);
 		return -ENOENT;
@@ -255,7 +258,8 @@ int call_answer(struct call *call, int result)
 	return r;
 }
 
-/* libkmod reads /proc/modules, which a host without modules does not have. */
+/* Answers openat("/proc/modules") with modules_fd: libkmod reads that file, which a host without
+ * modules does not have. */
 static void serve_open(struct world *world, const struct seccomp_notif *n)
 {
 	char path[sizeof MODULES_PATH] = "";
@@ -278,6 +282,9 @@ static void serve_open(struct world *world, const struct seccomp_notif *n)
 		let_pass(world, n->id);
 }
 
+/* Serves an ioctl on the KFD device. @process: the caller's, or NULL if it is not known yet. A
+ * vfork()ed child is refused: it runs in its parent's memory without being the process that opened
+ * the device. */
 static void serve_kfd(struct world *world, struct process *process, struct trapped *trapped)
 {
 	pid_t tid = trapped->tid, lender = process ? 0 : process_lender(tid);
@@ -287,11 +294,12 @@ static void serve_kfd(struct world *world, struct process *process, struct trapp
 		return;
 	}
 	if (!process) {
-		/* What a process had is free before its parent hears of its end (mm's
-		 * release), so before anybody started after that comes here. */
+		/* The kernel releases what a process had before the parent is notified of the end
+		 * (release of the mm). A process that was started after that must find it free, so
+		 * handle ended processes first. */
 		process_reap(world);
 		process = process_new(world, lender ? lender : tid);
-		/* Its identity was read through a pid: it counts only if the call still
+		/* The process was identified through a pid, which is only valid if the call still
 		 * waits. */
 		if (!process || !notify_alive(world, trapped->id)) {
 			notify_refuse(world, trapped->id, -ESRCH);
@@ -302,6 +310,7 @@ static void serve_kfd(struct world *world, struct process *process, struct trapp
 	ioctl_kfd(world, process, trapped);
 }
 
+/* Finds out whether the fd is one of a simulated device. If not, the kernel executes the ioctl. */
 static void serve_ioctl(struct world *world, const struct seccomp_notif *n)
 {
 	struct trapped trapped = {
@@ -326,7 +335,8 @@ static void serve_ioctl(struct world *world, const struct seccomp_notif *n)
 		let_pass(world, n->id);
 }
 
-/* It has nothing to do with the GPUs, and reads the program's list of mappings. */
+/* Serves process_vm_readv() and process_vm_writev(), and returns false for other calls. Needs no
+ * lock: it does not use the GPUs, but reads the program's list of mappings. */
 static bool serve_vm_access(struct world *world, const struct seccomp_notif *n)
 {
 	if (n->data.nr != SYS_process_vm_readv && n->data.nr != SYS_process_vm_writev)
@@ -348,9 +358,9 @@ static void serve(struct world *world, const struct seccomp_notif *n)
 		let_pass(world, n->id);
 }
 
-/* After a call: is there something to do before the loop would look? What is due
- * at once is done here, which spares it a thread's wake-up; most calls leave
- * nothing. True: the loop has to look earlier than it means to. */
+/* Checks after a call whether something is due before the main loop would wake up. What is due at
+ * once is done here, which saves the wake-up of a thread; most calls leave nothing. Returns true if
+ * the main loop has to wake up earlier than planned. */
 static bool look_after(struct world *world)
 {
 	uint64_t due = drive_due(world);
@@ -378,6 +388,7 @@ void notify_serve(struct world *world)
 	serve(world, &n);
 }
 
+/* The server thread. */
 static void *serve_all(void *arg)
 {
 	struct world *world = arg;
@@ -388,8 +399,8 @@ static void *serve_all(void *arg)
 		bool wake;
 
 		if (!receive(world, &n)) {
-			/* The caller was taken out of it meanwhile, or all are gone: that
-			 * the loop sees. */
+			/* The caller was interrupted meanwhile, or all tasks are gone; the main
+			 * loop detects the latter. */
 			if (errno != EINTR)
 				sleep_ns(1000);
 			continue;
@@ -402,7 +413,7 @@ static void *serve_all(void *arg)
 		wake = look_after(world);
 		pthread_mutex_unlock(&world->lock);
 		if (wake && write(world->wake_fd, &one, sizeof one) < 0)
-			continue; /* it is readable already */
+			continue; /* the eventfd is readable already */
 	}
 	return NULL;
 }
@@ -418,8 +429,8 @@ int notify_start(struct world *world, int listener)
 	int r;
 
 	world->listener = listener;
-	/* Without it every trapped call takes a trip through the run queues: slower,
-	 * not different. */
+	/* Without this flag every trapped call goes through the run queues: slower, but not
+	 * different. */
 	world->sync_wake = !ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP);
 	if (sigaction(SERVER_SIGNAL, &action, NULL))
 		return -errno;
@@ -430,7 +441,7 @@ int notify_start(struct world *world, int listener)
 void notify_stop(struct world *world)
 {
 	__atomic_store_n(&world->server_stops, true, __ATOMIC_RELEASE);
-	/* Again and again, as it may be about to wait. */
+	/* Repeatedly, because the thread may be just about to wait. */
 	while (pthread_tryjoin_np(world->server, NULL) == EBUSY) {
 		pthread_kill(world->server, SERVER_SIGNAL);
 		sleep_ns(1000000);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Whose is a descriptor of the device? The driver serves the process that
- * opened it and nobody else (EBADF). Opening is not seen here, but what
- * is open can be marked: the file position, which the device gives no meaning,
- * belongs to the open file, not to the descriptor, so that whoever shares it
- * sees the mark. The first use marks it, for the oldest process that holds it.
+ * Which process has opened an fd of the device. The driver serves the process that opened it and no
+ * other one (EBADF). Opening is not trapped here, but an open file can be marked: its file
+ * position, which the device does not use, belongs to the open file, not to the fd, so every
+ * process that shares the file sees the mark. The first use marks the file, for the oldest process
+ * that holds it.
  *
- * What this cannot tell: a process that opened the device, never used it,
- * handed it on and closed it or ended before the other used it.
+ * What this cannot detect: a process that opened the device, never used it, passed it on, and
+ * closed it or ended before the other process used it.
  */
 #include <dirent.h>
 #include <linux/kcmp.h>
@@ -29,8 +29,7 @@ static pid_t parent_of(pid_t pid)
 	return proc_status_number(pid, "\nPPid:");
 }
 
-/* Where the world begins: its own user namespace is what the host's is on
- * hardware. */
+/* The simulation's own user namespace corresponds to the host's on hardware. */
 bool caller_capable(const struct call *call, uint64_t any_of)
 {
 	char status[4096], path[64];
@@ -54,7 +53,8 @@ static bool is_descendant(pid_t pid, pid_t of)
 	return false;
 }
 
-/* Of two that started in one tick the numbers decide, but they begin anew at pid_max. */
+/* If both started in the same tick, the lower pid is the older one, unless it is a descendant: pids
+ * restart at pid_max. */
 static bool is_older(pid_t pid, pid_t than)
 {
 	struct proc_stat a, b;
@@ -65,7 +65,7 @@ static bool is_older(pid_t pid, pid_t than)
 	       (a.started == b.started && pid < than && !is_descendant(pid, than));
 }
 
-/* Does it hold an open device with this mark? */
+/* Returns true if the process has an fd of the device with this mark. */
 static bool holds(const struct world *world, pid_t pid, off_t mark)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -96,8 +96,8 @@ static bool holds(const struct world *world, pid_t pid, off_t mark)
 	return found;
 }
 
-/* The oldest ancestor or user of the device that holds what `process` has just
- * marked; 0: none that is older than itself. */
+/* Returns the oldest ancestor or user of the device that holds the file which @process has just
+ * marked; 0: none that is older than @process. */
 static pid_t older_holder(const struct process *process)
 {
 	const struct process *other;
@@ -113,6 +113,7 @@ static pid_t older_holder(const struct process *process)
 	return found;
 }
 
+/* Marks a file at its first use: for @process, or for an older process that holds the file, too. */
 static off_t mark_new(struct process *process, int copy)
 {
 	struct world *world = process->world;
@@ -156,7 +157,7 @@ bool process_holds_mark(const struct process *process)
 	return holds(process->world, process->pid, (off_t)process->token);
 }
 
-/* -1: there is no such descriptor. */
+/* Returns the mark of the fd's file, and marks the file if it has none. -1: no such fd. */
 static off_t mark_of(struct process *process, int fd)
 {
 	int copy = (int)syscall(SYS_pidfd_getfd, process->pidfd, fd, 0);

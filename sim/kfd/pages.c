@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Buffer objects and where they lie: the render nodes are one file (sparse, on a
- * tmpfs), from which the processes map what they allocate. Each node has a part of
- * its own there, so that an offset means the same through every node's descriptor.
- * Accounts are the driver's; the host's own memory is asked where a buffer will
- * certainly take it.
+ * Buffer objects and their place in the render file. The render nodes are one file (sparse, on a
+ * tmpfs), from which the processes map what they allocate. Each node has its own part of the file,
+ * so that an offset means the same through every node's fd. Accounting is the driver's; the host's
+ * own memory is checked where a buffer is certain to take it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +21,8 @@
 
 #define HEAP_START (1ull << 20)
 #define BIG_ALIGN (2ull << 20)
-#define HOST_LEFT_MIN (16ull << 20) /* below, the host counts as full */
-#define HOST_ASK_NS 10000000u	    /* what it said holds for so long */
+#define HOST_LEFT_MIN (16ull << 20) /* below this the host counts as full */
+#define HOST_ASK_NS 10000000u	    /* validity of a reading of the host's memory */
 #define LOST_MAX 256u
 
 /* amdgpu_amdkfd_gpuvm.c */
@@ -31,7 +30,7 @@
 #define PT_RESERVED_MIN (8ull << 20)
 #define SYSTEM_RESERVED (3ull << 29)
 
-/* Where the node's part of the file begins. */
+/* Returns where the node's part of the file begins. */
 static uint64_t first_of(const struct node *node)
 {
 	return (uint64_t)(node - node->world->nodes) * NODE_MEMORY_BYTES;
@@ -42,13 +41,14 @@ static uint64_t up(uint64_t bytes, uint64_t to)
 	return (bytes + to - 1) & ~(to - 1);
 }
 
-/* Pages that were put in place of some the host could not give. */
+/* Anonymous pages in place of pages that the host could not supply. */
 static struct {
 	volatile sig_atomic_t n;
 	void *at[LOST_MAX];
 } lost;
 static struct world *guarded;
 
+/* SIGBUS in a node's memory: replaces the page. Elsewhere: the default action. */
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
 	uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(PAGE_BYTES - 1);
@@ -122,6 +122,8 @@ void heap_done(struct node *node)
 		guarded = NULL;
 }
 
+/* Allocates a range of the node's part: from a hole that is large enough and aligned, else at the
+ * end. Returns its offset; 0: no room. */
 static uint64_t heap_take(struct node *node, uint64_t bytes)
 {
 	uint64_t align = bytes >= BIG_ALIGN ? BIG_ALIGN : PAGE_BYTES, at;
@@ -145,8 +147,8 @@ static uint64_t heap_take(struct node *node, uint64_t bytes)
 	return at;
 }
 
-/* Holes are merged with a neighbour where there is one; a hole that cannot be
- * remembered is lost from the file, not from memory. */
+/* Frees a range of the node's part. Its hole is merged with a neighbouring one if there is one. If
+ * a hole cannot be recorded, the range of the file is lost, but no memory. */
 static void heap_give(struct node *node, uint64_t offset, uint64_t bytes)
 {
 	fallocate(node->world->config.render_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -173,7 +175,7 @@ static void heap_give(struct node *node, uint64_t offset, uint64_t bytes)
 	node->holes[node->n_holes++] = (struct extent){offset, bytes};
 }
 
-/* What the kernel says can be had without swapping; UINT64_MAX: it does not. */
+/* Returns the memory that the kernel can supply without swapping; UINT64_MAX: not known. */
 static uint64_t host_available(void)
 {
 	FILE *f = fopen("/proc/meminfo", "re");
@@ -188,8 +190,9 @@ static uint64_t host_available(void)
 	return found ? kib * 1024 : UINT64_MAX;
 }
 
-/* What is allocated is touched at some later time, perhaps never: promises are not
- * added up, but a program that fills what it takes finds the end here. */
+/* Returns true if the host can supply @bytes. Allocated memory is touched later, perhaps never, so
+ * allocations are only subtracted until the next reading of the host's memory. A program that fills
+ * what it allocates fails here in the end. */
 static bool host_has(struct world *world, uint64_t bytes)
 {
 	uint64_t now = clock_ns();
@@ -229,6 +232,7 @@ uint64_t vram_available(const struct world *world, uint32_t node)
 		       : gone & ~(VRAM_STEP - 1);
 }
 
+/* Returns the driver's limit of system memory for GPUs, computed from the machine's memory. */
 static uint64_t system_limit(void)
 {
 	static uint64_t limit;
@@ -260,8 +264,8 @@ void system_give(struct world *world, uint64_t bytes)
 	debugfs_changed(world);
 }
 
-/* mem_info_vram_used of the node's GPU, of which it may be a part. Without the file it does
- * nothing. */
+/* Writes mem_info_vram_used of the GPU that the node is a part of. Does nothing without the
+ * file. */
 static void tell_used(const struct world *world, const struct node *node)
 {
 	uint32_t bus = world->config.locations[node - world->nodes] >> 8 & 0xff;
@@ -283,6 +287,8 @@ static void tell_used(const struct world *world, const struct node *node)
 	close(fd);
 }
 
+/* Accounts a buffer of @bytes, if the driver's limits and the host allow it. Returns 0 or
+ * -ENOMEM. */
 static int account(struct world *world, struct node *node, uint64_t bytes, bool vram)
 {
 	uint64_t limit = world->config.vram_bytes, reserved = vram_reserved(world);

@@ -2,7 +2,7 @@
 /*
  * Pinning the caller's own pages takes time, with the mutex of its process held: every other call
  * of the process waits, and so does DBG_TRAP on it (kfd_ioctl_alloc_memory_of_gpu and
- * kfd_ioctl_set_debug_trap, kfd_chardev.c, lock the same p->mutex).
+ * kfd_ioctl_set_debug_trap in kfd_chardev.c lock the same p->mutex).
  */
 #include "common/clock.h"
 #include "sim/kfd/files.h"
@@ -39,10 +39,10 @@ void pin_forget(struct process *process)
 		return;
 	process->pinning = NULL;
 	call_drop(call);
-	process_unref(process); /* which process_lock() had taken */
+	process_unref(process); /* reference that process_lock() took */
 }
 
-/* One whose time has come; NULL: none. *next: of the others. */
+/* Returns a process whose pin is over; NULL: none. *@next: earliest end among the others. */
 static struct process *find_due(struct world *world, uint64_t now_ns, uint64_t *next)
 {
 	struct process *process, *due = NULL;
@@ -64,7 +64,7 @@ void pins_expire(struct world *world, uint64_t now_ns)
 {
 	struct process *process;
 
-	/* The end of one may begin another, of a call that waited for the mutex. */
+	/* The end of one pin may start another one, of a call that waited for the mutex. */
 	while ((process = find_due(world, now_ns, &world->next_pinned_ns)) != NULL)
 		pin_end(process);
 }

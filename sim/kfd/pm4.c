@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * PM4 packets as the compute microengine of gfx9 takes them (the driver's
- * gfx_v9_0.c and soc15d.h, and AMD's kfdtest, tell the formats): the ring of a
- * PM4 queue, and the indirect buffer that an AQL vendor packet names.
+ * PM4 packets as the compute microengine of gfx9 processes them: from the ring of a PM4 queue, and
+ * from the indirect buffer that an AQL vendor packet names. Formats: the driver's gfx_v9_0.c and
+ * soc15d.h, and AMD's kfdtest.
  *
- * Packets go into the GPU model as units: a wait, a dispatch, a transfer, or a
- * run of packets that take no time of their own. Registers are set when a unit
- * is taken; memory is touched by pm4_effect.c when the unit takes effect.
+ * Packets are passed to the GPU model as units. A unit is a wait, a dispatch, a transfer, or a run
+ * of packets that take no time of their own. Registers are set when a unit is fetched; memory is
+ * accessed by pm4_effect.c when the unit takes effect.
  *
- * An indirect buffer is entered when everything before it is done, so that what
- * earlier packets wrote into it counts, and costs a fetch each time: a chain
- * that closes on itself takes its own queue's time, not the simulator's.
+ * An indirect buffer is entered when everything before it is complete, so that what earlier packets
+ * wrote into it counts. Each entry costs the time of a fetch, so that a chain of buffers that
+ * closes on itself uses its own queue's time, not the simulator's.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,10 +19,10 @@
 #include "sim/kfd/kfd.h"
 #include "sim/kfd/pm4.h"
 
-#define IB_FETCH_NS 2000u /* assumed: reading an indirect buffer's first lines */
+#define IB_FETCH_NS 2000u /* assumed: time to read an indirect buffer's first lines */
 #define RUN_DWORDS_MAX 4096u
 #define LEVELS 2u
-#define SH_FIRST 0x200u /* COMPUTE_DISPATCH_INITIATOR, from the start of the SH space */
+#define SH_FIRST 0x200u /* COMPUTE_DISPATCH_INITIATOR, from the start of the SH registers */
 #define SH_COUNT 128u
 #define LDS_GRANULE 512u
 
@@ -33,9 +33,9 @@ enum { SH_THREADS_X = 7, SH_RSRC2 = 0x13 };
 
 struct pm4 {
 	uint32_t sh[SH_COUNT];
-	struct pm4_code levels[LEVELS]; /* indirect buffers; the last one runs */
+	struct pm4_code levels[LEVELS]; /* indirect buffers; the last one is executed */
 	unsigned depth;
-	uint64_t ring_end; /* ring position behind the packet that named the first */
+	uint64_t ring_end; /* ring position after the packet that names the first one */
 };
 
 static int interpreter(struct queue *queue, struct pm4 **out)
@@ -46,14 +46,15 @@ static int interpreter(struct queue *queue, struct pm4 **out)
 	return *out ? 0 : -ENOMEM;
 }
 
-/* Dispatches and whole-run properties need a look at the packet's words. */
+/* A unit while it is collected. */
 struct unit {
-	struct pm4_code code; /* what is left from here on */
-	uint32_t taken;	      /* dwords already in the unit */
-	uint32_t count;	      /* packets, those that do nothing aside */
-	bool flushes;	      /* a packet of it waits for what runs */
+	struct pm4_code code; /* what is left of the code */
+	uint32_t taken;	      /* dwords in the unit so far */
+	uint32_t count;	      /* packets, without those that do nothing */
+	bool flushes;	      /* one of its packets waits for what runs */
 };
 
+/* Stores the values of SH registers that dispatches use; other registers have no values. */
 static void set_registers(struct queue *queue, const struct pm4_code *code, uint32_t dwords)
 {
 	uint32_t offset, value;
@@ -79,6 +80,7 @@ static int packet_at(const struct queue *queue, const struct pm4_code *code, uin
 	return code->dwords ? pm4_packet(queue, code, dwords, op) : -EAGAIN;
 }
 
+/* Returns true for packets that are a unit of their own. */
 static bool stands_alone(uint32_t op)
 {
 	return op == PM4_WAIT_REG_MEM || op == PM4_WAIT_REG_MEM64 || op == PM4_DISPATCH_DIRECT ||
@@ -97,7 +99,7 @@ static int take_wait(struct queue *queue, const struct pm4_code *code, bool wide
 
 	if (pm4_read(queue, code, 0, d, wide ? 9 : 7))
 		return -EFAULT;
-	/* Registers have no values here: what waits for one goes on. */
+	/* Registers have no values here, so a wait for a register ends at once. */
 	if ((d[1] >> 4 & 3) != 1)
 		return 0;
 	packet->kind = PACKET_POLL;
@@ -110,6 +112,8 @@ static int take_wait(struct queue *queue, const struct pm4_code *code, bool wide
 	return 0;
 }
 
+/* A dispatch is timed like an unknown kernel. Returns 0, -EFAULT, or -EBADMSG for impossible
+ * sizes. */
 static int take_dispatch(struct queue *queue, const struct pm4_code *code, struct packet *packet,
 			 struct gpu_packet *to)
 {
@@ -157,7 +161,7 @@ static void take_transfer(struct queue *queue, const struct pm4_code *code, stru
 				 (double)queue->process->world->config.blit_bytes_us);
 }
 
-/* Enters the indirect buffer that three words name. */
+/* Enters the indirect buffer that three words describe. */
 static int enter(struct queue *queue, const uint32_t *d)
 {
 	struct pm4 *pm4 = queue->pm4;
@@ -172,6 +176,7 @@ static int enter(struct queue *queue, const uint32_t *d)
 	return 0;
 }
 
+/* Returns the code that comes next. */
 static struct pm4_code current(const struct queue *queue)
 {
 	if (queue->pm4->depth)
@@ -180,19 +185,19 @@ static struct pm4_code current(const struct queue *queue)
 		.ring = true, .at = queue->fetched, .dwords = queue->limit - queue->fetched};
 }
 
-/* The unit is the model's: go on behind it. */
+/* Advances past a unit that was passed to the model. */
 static void leave(struct queue *queue, uint32_t dwords)
 {
 	struct pm4 *pm4 = queue->pm4;
 
 	if (!pm4->depth)
-		return; /* the ring's position is drive_submit()'s */
+		return; /* drive_submit() advances the ring's position */
 	advance(&pm4->levels[pm4->depth - 1], dwords);
 	while (pm4->depth && !pm4->levels[pm4->depth - 1].dwords)
 		pm4->depth--;
 }
 
-/* Does nothing remain behind `dwords` more of the indirect buffers? */
+/* Returns true if nothing of the indirect buffers is left after @dwords more. */
 static bool ends(const struct pm4 *pm4, uint32_t dwords)
 {
 	for (unsigned i = 0; i < pm4->depth; i++)
@@ -201,14 +206,14 @@ static bool ends(const struct pm4 *pm4, uint32_t dwords)
 	return true;
 }
 
-/* A run of packets that need no time; the first is known to be there. */
+/* Collects a run of packets that need no time; the first one is known to be complete. */
 static void take_run(struct queue *queue, struct unit *unit)
 {
 	uint32_t dwords, op;
 
 	while (unit->taken < RUN_DWORDS_MAX && !packet_at(queue, &unit->code, &dwords, &op) &&
 	       !stands_alone(op)) {
-		/* What reads memory or tells of an end must not run ahead. */
+		/* A packet that reads memory or reports an end must not run ahead of others. */
 		if (pm4_flushes(op)) {
 			if (unit->taken && !unit->flushes)
 				return;
@@ -222,6 +227,8 @@ static void take_run(struct queue *queue, struct unit *unit)
 	}
 }
 
+/* Collects the next unit. *@taken: its dwords; @enters: the words that describe the indirect buffer
+ * which it enters. Returns 0, -EAGAIN, -EBADMSG or -EFAULT. */
 static int take(struct queue *queue, struct packet *packet, struct gpu_packet *to, uint32_t *taken,
 		uint32_t *enters)
 {
@@ -261,7 +268,8 @@ static int take(struct queue *queue, struct packet *packet, struct gpu_packet *t
 	return 0;
 }
 
-/* One unit into the GPU model. */
+/* Passes the next unit to the GPU model, and enters the indirect buffer that it names. Returns 0 or
+ * a negative errno; then the same unit comes next. */
 static int next_unit(struct queue *queue)
 {
 	struct packet packet = {.at = queue->fetched};
@@ -281,7 +289,7 @@ static int next_unit(struct queue *queue)
 	if (is_aql(queue) && !packet.part)
 		packet.signal = queue->ib_signal;
 	if (enters_one) {
-		/* The place to come back to is fixed before. */
+		/* Set the position to return to before entering the buffer. */
 		struct pm4 before = *pm4;
 		bool chain = enters[2] & IB_CHAIN && pm4->depth;
 
@@ -304,7 +312,7 @@ static void fetch_failed(struct queue *queue, int r)
 {
 	struct pm4_code code = current(queue);
 
-	/* It is met when everything before it is done. */
+	/* An error takes effect when everything before it is complete. */
 	if (r == -EAGAIN || queue->submitted != queue->done)
 		return;
 	if (r == -EBADMSG)
@@ -329,7 +337,7 @@ int pm4_fetch_inside(struct queue *queue)
 	return r;
 }
 
-/* The position of the vendor packet's own words stands in for a ring's. */
+/* The position of the vendor packet stands for that of a ring. */
 int pm4_enter_aql(struct queue *queue, const uint32_t *words, uint64_t completion_signal)
 {
 	struct packet packet = {

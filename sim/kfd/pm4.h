@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the two halves of the PM4 interpreter share (pm4.c takes packets,
- * pm4_effect.c carries them out). Opcodes: soc15d.h of the driver.
+ * What the two halves of the PM4 interpreter share: pm4.c fetches packets, pm4_effect.c carries
+ * them out. Opcodes: the driver's soc15d.h.
+ *
+ * Threads: all functions under world->lock.
  */
 #ifndef KFDSHIM_SIM_KFD_PM4_H
 #define KFDSHIM_SIM_KFD_PM4_H
@@ -36,18 +38,19 @@ enum pm4_op {
 };
 #define PM4_DMA_BYTES 0x3ffffffu
 
-/* Dwords of the packet with this header; 0: the engine does not know it. */
+/* Returns the length in dwords of the packet with this header and sets *@op; 0: unknown packet. */
 uint32_t pm4_length(uint32_t header, uint32_t *op);
-/* Of the packet at the start of the code, which has a dword at least: its opcode, and its dwords
- * or, where it makes the engine skip those behind it, all of them as one NOP. -EFAULT, -EBADMSG:
- * the engine does not know it, -EAGAIN: it is not all there yet. */
+/* Parses the packet at the start of the code, which has at least one dword: sets its opcode and its
+ * length in dwords. A PRED_EXEC that makes the engine skip the packets behind it is returned with
+ * them as one NOP. Returns 0; -EFAULT; -EBADMSG: unknown packet; -EAGAIN: it is not complete
+ * yet. */
 int pm4_packet(const struct queue *queue, const struct pm4_code *code, uint32_t *dwords,
 	       uint32_t *op);
-/* The queue stops at the packet at the start of the code. */
+/* Stops the queue because of the packet at the start of the code. */
 void pm4_error(struct queue *queue, const struct pm4_code *code);
-/* Does it wait until what was launched before has ended? */
+/* Returns true if the packet waits for the end of everything launched before it. */
 bool pm4_flushes(uint32_t op);
-/* n dwords from the code's dword `first` on. */
+/* Reads @n dwords from dword @first of the code on. Returns 0 or -EFAULT. */
 int pm4_read(const struct queue *queue, const struct pm4_code *code, uint32_t first, uint32_t *to,
 	     uint32_t n);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What PM4 packets do to memory, and whom they tell. The words are read again
- * when they take effect; the program may have changed them since, so every
+ * What PM4 packets do to memory, and the interrupts that they send. The words are read again when
+ * the packets take effect. The program may have changed them since they were fetched, so every
  * length is checked again here.
  */
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define WORDS_MAX 9u
 
-/* The shortest form of each packet, in dwords. */
+/* Length of the shortest form of each packet, in dwords. */
 static const uint8_t lengths[256] = {
 	[PM4_NOP] = 1,
 	[PM4_CLEAR_STATE] = 2,
@@ -66,9 +66,10 @@ int pm4_read(const struct queue *queue, const struct pm4_code *code, uint32_t fi
 	return access_read(queue->process, code->at + 4ull * first, to, 4ull * n);
 }
 
-/* A PRED_EXEC whose XCCs are none of the node's: how many dwords behind it are not executed. The
- * XCCs are bits 31:24 of its second dword, the dwords bits 13:0 (PACKET3_PRED_EXEC in soc15d.h).
- * What it lets one XCC do is done here once, as is what all XCCs do alike. */
+/* Returns how many dwords after a PRED_EXEC are not executed, because the XCCs that it names are
+ * none of the node's. The XCCs are bits 31:24 of its second dword, the number of dwords bits 13:0
+ * (PACKET3_PRED_EXEC in soc15d.h). What it lets one XCC do is done once here, as is what all XCCs
+ * do alike. */
 static uint32_t predicated(const struct queue *queue, uint32_t d)
 {
 	const struct world *world = queue->process->world;
@@ -95,7 +96,8 @@ int pm4_packet(const struct queue *queue, const struct pm4_code *code, uint32_t 
 	}
 	if (*dwords <= code->dwords)
 		return 0;
-	/* The ring's rest comes with a later doorbell, unless it never fits. */
+	/* The rest of a ring's packet comes with a later doorbell, unless the packet can never
+	 * fit. */
 	return code->ring && *dwords <= queue->hw_ring_bytes / 4 ? -EAGAIN : -EBADMSG;
 }
 
@@ -125,7 +127,7 @@ static int write_data(const struct queue *queue, const struct pm4_code *code, co
 	bool stays = d[1] >> 16 & 1;
 
 	if (to == TO_REGISTER || to == TO_GDS)
-		return 0; /* no such thing here */
+		return 0; /* neither exists here */
 	for (uint32_t i = 4, n; i < dwords; i += n) {
 		n = stays ? 1 : dwords - i;
 		if (n > sizeof block / 4)
@@ -149,7 +151,7 @@ static int release_mem(struct queue *queue, const uint32_t *d, uint32_t dwords, 
 
 	if (bytes && access_write(queue->process, va, &value, bytes))
 		return -EFAULT;
-	/* 3 waits for the write and tells nobody. */
+	/* 3 waits for the write and sends no interrupt. */
 	if (interrupt != INTERRUPT_NONE && interrupt != INTERRUPT_NOT)
 		event_interrupt(queue->process, dwords > 7 ? d[7] : 0);
 	return 0;
@@ -161,7 +163,7 @@ static int copy_data(struct queue *queue, const uint32_t *d, uint64_t now_ns)
 	enum { TO_L2 = 2, TO_MEMORY = 5, TO_MEMORY_SYNC = 1 };
 	uint32_t from = d[1] & 15, to = d[1] >> 8 & 15;
 	size_t bytes = d[1] >> 16 & 1 ? 8 : 4;
-	uint64_t value = 0; /* a register's */
+	uint64_t value = 0; /* value of a register */
 
 	if (from == IMMEDIATE)
 		value = qword(d + 2);
@@ -177,7 +179,7 @@ static int copy_data(struct queue *queue, const uint32_t *d, uint64_t now_ns)
 	return access_write(queue->process, qword(d + 4) & ~(uint64_t)(bytes - 1), &value, bytes);
 }
 
-/* As move_begin(). */
+/* Returns as move_begin(). */
 static int dma_data(struct queue *queue, const uint32_t *d)
 {
 	enum { ADDRESS = 0, GDS = 1, DATA = 2, L2 = 3 };
@@ -198,7 +200,7 @@ static int dma_data(struct queue *queue, const uint32_t *d)
 	return move_begin(queue);
 }
 
-/* 0, negative errno, or 1 as move_begin(). */
+/* Returns 0, a negative errno, or 1 as move_begin(). */
 static int effect(struct queue *queue, const struct pm4_code *code, uint32_t op, uint32_t dwords,
 		  uint64_t now_ns)
 {
@@ -248,7 +250,7 @@ void pm4_effect(struct queue *queue, struct packet *packet, uint64_t now_ns)
 	}
 }
 
-/* The read pointer of a PM4 ring: 32 bits, in dwords, round the ring. */
+/* The read pointer of a PM4 ring has 32 bits and is the position in the ring in dwords. */
 void pm4_retired(struct queue *queue, const struct packet *packet)
 {
 	uint32_t rptr = (uint32_t)(packet->end % (queue->hw_ring_bytes / 4));

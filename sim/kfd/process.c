@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * KFD processes: who is calling, is it still the one it was, and what ends
- * with it. The kernel's KFD process belongs to an address space; opening the
- * device, exec and exit are not trapped, so each is noticed here: opening at
- * the first ioctl, the end of an address space by a descriptor that pins it.
+ * KFD processes: which process a caller belongs to, whether it is still the same one, and what ends
+ * with it.
+ *
+ * The kernel's KFD process belongs to an address space. Opening the device, exec and exit are not
+ * trapped, so each is detected here: opening at the first ioctl, the end of an address space
+ * through an fd that pins it (/proc/PID/mem).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -21,8 +23,8 @@
 #include "sim/kfd/files.h"
 
 #define SLOTS_MAX 8192u
-#define DOORBELL_PLACES (1u << 16) /* in the kfd file, one a process and node */
-#define PASID_FIRST 0x8001u	   /* of 16 bits; the first is the driver's own */
+#define DOORBELL_PLACES (1u << 16) /* in the kfd file; one for each process and node */
+#define PASID_FIRST 0x8001u	   /* 16-bit PASIDs; the one before is the driver's own */
 
 struct process *process_of_thread(struct world *world, pid_t tid)
 {
@@ -57,8 +59,8 @@ void process_unref(struct process *process)
 	free(process);
 }
 
-/* Reading /proc/PID/mem through a descriptor opened earlier gives end of file
- * once that address space is gone; address 0 is an error before. */
+/* A read from an fd of /proc/PID/mem that was opened earlier returns end of file once that address
+ * space is gone. Before, address 0 is an error. */
 bool process_mm_alive(const struct process *process)
 {
 	char byte;
@@ -66,6 +68,7 @@ bool process_mm_alive(const struct process *process)
 	return pread(process->mem_fd, &byte, 1, 0) != 0;
 }
 
+/* Takes the lowest free slot of doorbell pages. Returns 0 or -ENOMEM. */
 static int slot_take(struct world *world, uint64_t *slot)
 {
 	for (uint64_t i = 0; i < SLOTS_MAX && (i + 1) * world->nodes_n < DOORBELL_PLACES; i++) {
@@ -108,6 +111,8 @@ static void unmap_doorbells(struct process *process)
 	world->slots[process->slot / 64] &= ~(1ull << (process->slot % 64));
 }
 
+/* Opens what identifies the process later: its address space (mem_fd) and its pidfd. Returns 0 or a
+ * negative errno. */
 static int process_identify(struct process *process, const char *status)
 {
 	pid_t ns[PROC_NS_LEVELS_MAX];
@@ -150,7 +155,7 @@ static struct process_record *record_new(struct world *world, const struct proce
 	return record;
 }
 
-/* The lowest that no living process has. */
+/* Returns the lowest PASID that no living process has. */
 static uint32_t pasid_take(const struct world *world)
 {
 	const struct process *process;
@@ -174,7 +179,8 @@ static struct process *process_by_pid(struct world *world, pid_t pid)
 	return NULL;
 }
 
-/* A broken rule: something of its parent or of the program before it is left. */
+/* For --break: returns true if the process has to keep something of its parent, or of the program
+ * before it. */
 static bool starts_wrong(const struct process *process, const char *status)
 {
 	const struct world *world = process->world;
@@ -191,7 +197,8 @@ static bool starts_wrong(const struct process *process, const char *status)
 	return false;
 }
 
-/* primary: NULL, or whose secondary context it is. */
+/* Creates a KFD process with its doorbell pages, report record and files. @primary: the process
+ * whose secondary context this becomes; NULL: none. Returns NULL on failure. */
 static struct process *make(struct world *world, pid_t pid, const char *status,
 			    struct process *primary)
 {
@@ -215,7 +222,7 @@ static struct process *make(struct world *world, pid_t pid, const char *status,
 	if (process_identify(process, status) || slot_take(world, &process->slot))
 		goto fail;
 	watch.data.ptr = process;
-	/* A context's end comes with its process's. */
+	/* A secondary context ends with its process, so it needs no watch. */
 	if (map_doorbells(process) ||
 	    (!primary && epoll_ctl(world->poll_fd, EPOLL_CTL_ADD, process->pidfd, &watch)) ||
 	    !(process->record = record_new(world, process, status))) {
@@ -258,7 +265,7 @@ struct process *process_new(struct world *world, pid_t tid)
 		process_die(process);
 		process = NULL;
 	}
-	/* Its numbers and its name are the lead thread's, whichever thread came first. */
+	/* The pids and the name are those of the lead thread, whichever thread made the call. */
 	if (!process && (tid == pid || !proc_status_read(pid, status, sizeof status)))
 		process = make(world, pid, status, NULL);
 	if (process)
@@ -275,6 +282,7 @@ struct process *process_new_context(struct process *primary)
 	return make(primary->world, primary->pid, status, primary);
 }
 
+/* Executes a call that was blocked, unless its caller is gone. */
 static void execute_late(struct call *call)
 {
 	if (call->process->dead || !call_alive(call))
@@ -283,7 +291,7 @@ static void execute_late(struct call *call)
 		ioctl_execute(call);
 }
 
-/* The kernel's order: queues go, whatever their state, then the sessions. */
+/* As in the kernel the queues end whatever their state, and the debug sessions with them. */
 void process_die(struct process *process)
 {
 	struct world *world = process->world;
@@ -383,6 +391,7 @@ void process_unlock(struct process *process)
 	process_unref(process);
 }
 
+/* Returns true if @pid is the id in @ns (ids in @levels nested namespaces) that @caller sees. */
 static bool named(const struct process *process, const struct process *caller, const pid_t *ns,
 		  unsigned levels, pid_t pid)
 {
@@ -395,7 +404,7 @@ static bool named(const struct process *process, const struct process *caller, c
 	return levels != caller->ns_levels || process->ns_ino == caller->ns_ino;
 }
 
-/* Does any thread but the leader have this id? */
+/* Returns true if a thread other than the leader has this id. */
 static bool names_thread(const struct process *process, const struct process *caller, pid_t pid)
 {
 	char path[48], status[PROC_STATUS_BYTES];
@@ -470,7 +479,7 @@ struct process *process_by_ns_pid(struct process *caller, pid_t pid)
 	return NULL;
 }
 
-/* Its pid in our namespace is not known yet: all are looked through. */
+/* The process's pid in kfdsim's namespace is not known yet, so all processes are searched. */
 struct process *process_new_traced(struct process *caller, pid_t pid, pid_t tracer)
 {
 	char status[PROC_STATUS_BYTES];

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * /sys/class/kfd/kfd/proc/<pid>: names, formats and types as the driver's
- * kfd_process.c has them. Numbers stand alone in their files; those of queues
- * have no newline, the others have one.
+ * /sys/class/kfd/kfd/proc/<pid>: names, formats and types as in the driver's kfd_process.c. Each
+ * file contains one number; those of queues have no newline, the others have one.
  *
- * Descriptors of files that change often are kept, so that a new value costs
- * one system call. A value is written over the old one and the file then cut,
- * so a reader sees the old or the new first line, never a mixture.
+ * Fds of files that change often are kept open, so that a new value costs one system call. A value
+ * is written over the old one and the file is then cut, so a reader sees the old or the new first
+ * line, never a mixture.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +25,7 @@
 #define TEXT_BYTES 32
 
 struct procfs {
-	int dir; /* kfd/proc */
+	int dir; /* directory kfd/proc */
 	uint64_t due_ns;
 	bool complained;
 };
@@ -36,17 +35,18 @@ struct procfs {
 #define EVICTED "stats_%u/evicted_ms"
 #define OCCUPANCY "stats_%u/cu_occupancy"
 
+/* A file that contains one number. */
 struct number {
-	int fd; /* -1: its file has not been written since it was made */
+	int fd; /* -1: the file has not been written since it was created */
 	uint64_t value;
-	int length; /* of its text */
+	int length; /* length of its text */
 };
 
-/* What one process has on one node. */
+/* The files of one process for one node. */
 struct folder_node {
 	struct number vram, sdma, occupancy;
-	uint64_t sdma_past_ns; /* model time, of queues that are gone */
-	bool doubted;	       /* its occupancy fell to 0 at the last sample; see sample() */
+	uint64_t sdma_past_ns; /* model time of queues that no longer exist */
+	bool doubted;	       /* occupancy fell to 0 at the last sample; see sample() */
 };
 
 struct procfs_folder {
@@ -54,6 +54,7 @@ struct procfs_folder {
 	struct folder_node nodes[WORLD_NODES_MAX];
 };
 
+/* Logs the first failure only. */
 static void fail(struct world *world, const char *what, int error)
 {
 	if (!world->procfs->complained)
@@ -79,7 +80,7 @@ static int write_new(const struct world *world, int dir, const char *name, const
 	return fd;
 }
 
-/* A file that stays as it is; false: said why not. */
+/* Writes a file that does not change later. Logs a failure and returns false. */
 static bool put_text(struct world *world, int dir, const char *name, const char *text)
 {
 	int fd = write_new(world, dir, name, text);
@@ -98,7 +99,7 @@ static void number_start(struct world *world, int dir, const char *name, struct 
 	*number = (struct number){.fd = -1, .length = 2};
 }
 
-/* `name` has a gap for the gpu_id of the node. */
+/* Writes a new value into a number's file. @name: printf format for the node's gpu_id. */
 static void number_set(struct process *process, uint32_t node, const char *name,
 		       struct number *number, uint64_t value)
 {
@@ -142,7 +143,7 @@ int procfs_start(struct world *world)
 		openat(world->config.sim_json_dirfd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (world->procfs->dir < 0)
 		return -errno;
-	/* A process here keeps a descriptor for each of its figures. */
+	/* kfdsim keeps one fd for each number of a process. */
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
@@ -174,7 +175,7 @@ static int folder_at(struct world *world, int dir, const char *name)
 	return fd;
 }
 
-/* Calls `each` with the names of all that a process has for a node. */
+/* Creates all files that a process has for one node. */
 static void node_start(struct process *process, struct procfs_folder *folder, uint32_t i)
 {
 	static const char *const counters[] = {"faults", "page_in", "page_out"};
@@ -200,7 +201,7 @@ static void node_start(struct process *process, struct procfs_folder *folder, ui
 	close(dir);
 }
 
-/* A secondary context's folder is in that of its process. */
+/* The directory of a secondary context is inside that of its process. */
 static int parent_dir(const struct process *process)
 {
 	return process->primary && process->primary->folder ? process->primary->folder->dir
@@ -235,7 +236,8 @@ void procfs_process_new(struct process *process)
 	folder_name(process, text, sizeof text);
 	folder->dir = folder_at(world, parent_dir(process), text);
 	folder->queues = folder_at(world, folder->dir, "queues");
-	/* By releases after 6.12 a process has one pasid a GPU, told in debugfs. */
+	/* In releases after Linux 6.12 a process has one pasid for each GPU, which debugfs
+	 * shows. */
 	pasid = linux_7(world) ? 0 : process->pasid;
 	if (rule_broken(world, RULE_proc_pasid_is_the_processs) ||
 	    rule_broken(world, RULE_proc_pasid_is_0))
@@ -287,8 +289,8 @@ static void node_end(struct process *process, struct procfs_folder *folder, uint
 	remove_folder(folder->dir, name, counters);
 }
 
-/* By what the folder holds, not by the queues there are: a broken rule leaves
- * some of queues that are gone. */
+/* Removes what the directory contains, not the queues that exist, because --break may leave some of
+ * queues that are gone. */
 static void remove_queues(const struct procfs_folder *folder)
 {
 	int fd = openat(folder->queues, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -326,8 +328,8 @@ void procfs_process_end(struct process *process)
 	free(folder);
 }
 
-/* The driver's enum kfd_queue_type, which is not the ioctl's; a type for the
- * debugger's own queue left it between 6.12 and 7. */
+/* Returns the driver's enum kfd_queue_type, which is not the ioctl's. A type for the debugger's own
+ * queue was removed between Linux 6.12 and 7. */
 static unsigned type_number(const struct queue *queue)
 {
 	const struct world *world = queue->process->world;
@@ -440,7 +442,7 @@ void procfs_evicted(struct process *process, uint32_t node)
 	put_text(world, process->folder->dir, name, text);
 }
 
-/* Rules about suspension that are to be answered wrongly. */
+/* For --break of the rules about suspended queues. */
 static void answer_wrongly(const struct queue *queue)
 {
 	struct world *world = queue->process->world;
@@ -458,12 +460,13 @@ static void answer_wrongly(const struct queue *queue)
 	}
 }
 
-/* What a process is doing on each node. */
+/* What a process does on one node. */
 struct sample {
 	uint64_t units, sdma_ns;
-	bool between; /* a mapped queue has packets, and nothing is on the GPU */
+	bool between; /* a mapped queue has packets, but nothing is on the GPU */
 };
 
+/* Adds up what the queues of the process do on each node. */
 static void look(const struct process *process, struct sample *samples)
 {
 	const struct queue *queue;
@@ -485,8 +488,8 @@ static void look(const struct process *process, struct sample *samples)
 	}
 }
 
-/* The driver counts waves and rounds up to whole compute units; an SDMA engine's
- * time is told in the GPU's own clock, which runs at wall speed. */
+/* Writes the sampled numbers of a process. The driver counts waves and rounds up to whole compute
+ * units. The time of an SDMA engine is in the GPU's own clock, which runs at wall speed. */
 static void sample(struct process *process)
 {
 	struct world *world = process->world;
@@ -501,8 +504,8 @@ static void sample(struct process *process)
 
 		number_set(process, i, SDMA, &node->sdma,
 			   (uint64_t)(sdma / world->config.time_scale / 1000));
-		/* In the middle of a bounce nothing runs, which says nothing: believed
-		 * when the next look finds the same. */
+		/* In the middle of a runlist update nothing runs, which is not the end of the work.
+		 * So write 0 only if the next sample finds the same. */
 		if (!cus && samples[i].between && node->occupancy.value && !node->doubted) {
 			node->doubted = true;
 			continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* UPDATE_QUEUE, SET_CU_MASK, ALLOC_QUEUE_GWS: what can be changed in a queue. */
+/* UPDATE_QUEUE, SET_CU_MASK, ALLOC_QUEUE_GWS: changes of a queue; GET_QUEUE_WAVE_STATE. */
 #include <errno.h>
 
 #include "sim/kfd/queues.h"
@@ -11,6 +11,7 @@ static bool broken(const struct call *call, enum kfdabi_rule rule)
 	return rule_broken(call->world, rule);
 }
 
+/* End of the update: a change fails with EACCES if the firmware did not answer. */
 static void changed(struct bounce *bounce)
 {
 	bounce->result = bounce->error ? -EACCES : bounce->result;
@@ -22,13 +23,13 @@ int queue_bounce(struct call *call, const struct queue *queue)
 
 	if (!bounce)
 		return -ENOMEM;
-	/* The driver takes all queues off before it sees that the process has lost some
-	 * to a reset, and then leaves it at that. */
+	/* The driver unmaps all queues before it detects that the process has lost some of them to
+	 * a reset, and then leaves them unmapped. */
 	if (call->process->reset_nodes >> queue->node & 1) {
 		bounce->unmap_only = true;
 		bounce->result = -EACCES;
 	}
-	/* Even a change that changes nothing costs one, unless the node is idle. */
+	/* Even a change that changes nothing costs an update, unless the node is idle. */
 	if (queue_active(queue) || nodes_active(call->world) >> queue->node & 1)
 		bounce->nodes = 1ull << queue->node;
 	bounce_begin(bounce);
@@ -79,7 +80,7 @@ int ioctl_update_queue(struct call *call)
 		return -EFAULT;
 	update(call, queue, a);
 	procfs_queue_resized(queue);
-	debugfs_changed(call->world); /* a stopped queue on an idle node is not bounced */
+	debugfs_changed(call->world); /* a stopped queue on an idle node causes no update */
 	r = queue_set_priority(queue);
 	return r ? r : queue_bounce(call, queue);
 }
@@ -119,7 +120,7 @@ static struct queue *gws_holder(const struct process *process, uint32_t node)
 	return NULL;
 }
 
-/* Global wave sync: all of a node's or none, for one queue of a process. */
+/* Global wave sync: a node has all of it or none, for one queue of a process. */
 int ioctl_alloc_queue_gws(struct call *call)
 {
 	struct kfd_ioctl_alloc_queue_gws_args *a = (void *)call->data;

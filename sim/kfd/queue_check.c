@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
+/* The checks of CREATE_QUEUE and UPDATE_QUEUE (queues.h). */
 #include <errno.h>
 
 #include "sim/kfd/queues.h"
 
-#define ENOTSUPP_KERNEL 524 /* no name in user space */
+#define ENOTSUPP_KERNEL 524 /* errno of the kernel without a name in user space */
 #define RING_BYTES_MIN 1024u
-#define EOP_BYTES 4096u /* of gfx8 and later */
+#define EOP_BYTES 4096u /* gfx8 and later */
 #define USER_LIMIT (1ull << 47)
 #define DEBUG_BYTES_A_WAVE 32u
-#define WAVES_A_CU 40u /* of gfx9 */
+#define WAVES_A_CU 40u /* gfx9 */
 #define WAVES_AN_ARRAY 512u
 
 static bool broken(const struct call *call, enum kfdabi_rule rule)
@@ -65,7 +66,7 @@ static int check_pointers(const struct call *call, const struct kfdabi_create_qu
 	return 0;
 }
 
-/* The driver's size of the whole save area of a queue: for each XCC the
+/* Returns the size of a queue's whole save area as the driver computes it: for each XCC the
  * caller's size and room for the debugger (kfd_queue.c). */
 static uint64_t save_mapping(const struct call *call, const struct kfdabi_create_queue *a)
 {
@@ -80,7 +81,7 @@ static uint64_t save_mapping(const struct call *call, const struct kfdabi_create
 	return (each * xccs + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 }
 
-/* What only compute queues have. */
+/* Checks the buffers that only compute queues have. */
 static int check_areas(const struct call *call, uint32_t node, const struct kfdabi_create_queue *a)
 {
 	const struct world_chip *chip = &call->world->config.chip;
@@ -96,7 +97,7 @@ static int check_areas(const struct call *call, uint32_t node, const struct kfda
 	if (a->ctx_save_restore_size < chip->cwsr_bytes &&
 	    !broken(call, RULE_save_size_is_at_least_the_nodes))
 		return -EINVAL;
-	/* Newer runtimes have it in their own memory, shared by SVM attributes. */
+	/* Newer runtimes have the save area in their own memory, shared by SVM attributes. */
 	if (!queue_check_buffer(process, node, a->ctx_save_restore_address,
 				save_mapping(call, a)) &&
 	    !svm_covers(process, node, a->ctx_save_restore_address, save_mapping(call, a)) &&
@@ -120,7 +121,7 @@ static int check_buffers(const struct call *call, uint32_t node,
 	return is_compute_type(a->queue_type) ? check_areas(call, node, a) : 0;
 }
 
-/* What the caller can get wrong without any GPU. */
+/* Checks that do not depend on a GPU. */
 static int check_alone(const struct call *call, struct kfdabi_create_queue *a)
 {
 	int r = queue_check_numbers(call->world, a->queue_percentage, a->queue_priority,

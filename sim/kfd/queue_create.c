@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* CREATE_QUEUE: ids, engines and doorbells, each the lowest that is free. */
+/* CREATE_QUEUE: ids, engines and doorbells, each the lowest free one. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +10,15 @@
 #define NEW_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW)
 #define QUEUES_PER_DEVICE 4096u
 
-/* Doorbells of a process and node that are not for compute queues (SDMA, VCN,
- * interrupts), and the same again half a page on (amdgpu_doorbell.h). */
+/* Doorbells of a process and node that are not for compute queues (SDMA, VCN, interrupts); the same
+ * range repeats half a page further on (amdgpu_doorbell.h). */
 #define NON_CP_FIRST 0x100u
 #define NON_CP_LAST 0x1e7u
 #define MIRROR (DOORBELLS_PER_PAGE / 2)
 #define SDMA_DOORBELLS_PER_ENGINE 10u
 #define SDMA_DOORBELL_BLOCK 4u /* 32 bytes */
 
-/* The hardware scheduler's limit, which 9.4.3 and its successors do not have. */
+/* Limit of the hardware scheduler, which does not exist for 9.4.3 and its successors. */
 static unsigned queues_per_process(const struct world *world)
 {
 	return world->config.chip.gfx_target_version >= 90402 &&
@@ -27,6 +27,8 @@ static unsigned queues_per_process(const struct world *world)
 		       : 127;
 }
 
+/* Checks the limits of queues. Returns 0; -ENOSPC: too many of the process on the node; -EPERM: too
+ * many on the node. */
 static int check_room(const struct world *world, const struct process *process, uint32_t node)
 {
 	const struct process *other;
@@ -75,7 +77,8 @@ static bool place_taken(const struct queue *queue)
 	return false;
 }
 
-/* An SDMA queue's engine and place in it: over the engines of its kind in turn. */
+/* Chooses the engine of an SDMA queue and the queue's place in it: over the engines of its kind in
+ * turn. */
 static int take_place(struct queue *queue, uint32_t wanted_engine)
 {
 	const struct world *world = queue->process->world;
@@ -97,7 +100,7 @@ static int take_place(struct queue *queue, uint32_t wanted_engine)
 	return -ENOMEM;
 }
 
-/* SDMA queues have fixed ones. */
+/* SDMA queues have fixed doorbells. */
 static uint32_t sdma_doorbell(const struct queue *queue)
 {
 	uint32_t base = NON_CP_FIRST + SDMA_DOORBELLS_PER_ENGINE * queue->place.engine;
@@ -108,6 +111,8 @@ static uint32_t sdma_doorbell(const struct queue *queue)
 	return (base + (rlc & 1) * MIRROR + (rlc >> 1)) % DOORBELLS_PER_PAGE;
 }
 
+/* Chooses the lowest free doorbell of the process on the node, outside the ranges of other
+ * engines. */
 static int take_doorbell(struct queue *queue)
 {
 	uint64_t used[DOORBELLS_PER_PAGE / 64] = {0};
@@ -133,6 +138,7 @@ static int take_doorbell(struct queue *queue)
 	return -EBUSY;
 }
 
+/* Records the queue under its id in the GPU model. */
 static int node_remember(struct node *node, struct queue *queue)
 {
 	unsigned id = (unsigned)queue->gpu_queue;
@@ -209,7 +215,7 @@ static int into_the_model(struct queue *queue)
 	return r ? r : node_remember(node, queue);
 }
 
-/* A slot used before would ring at once. */
+/* Resets the doorbell, because a value from an earlier queue would ring at once. */
 static void reset_doorbell(struct queue *queue)
 {
 	struct process *process = queue->process;
@@ -220,9 +226,12 @@ static void reset_doorbell(struct queue *queue)
 		*queue->doorbell = is_aql(queue) ? ~0ull : 0;
 	queue->doorbell_last = *queue->doorbell;
 	queue->doorbell_seen_ns = clock_ns();
-	world->last_doorbell_ns = queue->doorbell_seen_ns; /* it will ring soon */
+	/* its first ring is near, so poll often */
+	world->last_doorbell_ns = queue->doorbell_seen_ns;
 }
 
+/* Creates a queue with id, doorbell and its counterpart in the GPU model. It is not mapped yet.
+ * Returns 0 or a negative errno. */
 static int queue_new(struct process *process, const struct kfdabi_create_queue *a, uint32_t node,
 		     struct queue **out)
 {
@@ -264,8 +273,8 @@ static int queue_new(struct process *process, const struct kfdabi_create_queue *
 	return 0;
 }
 
-/* The driver raises "new" a second time after it has let go of the process: a
- * snapshot that was waiting for that has cleared the first in vain. */
+/* The driver raises "new" a second time after it has released the process's mutex. A snapshot that
+ * waited for the mutex has then cleared the first one in vain. */
 static void created_released(struct bounce *bounce)
 {
 	struct queue *queue = queue_by_id(bounce->process, bounce->queue_id);
@@ -274,7 +283,7 @@ static void created_released(struct bounce *bounce)
 		debug_raise(bounce->process, queue, NEW_MASK);
 }
 
-/* No firmware, no queue: the driver takes it back. */
+/* If the firmware did not answer, the driver removes the queue again. */
 static void created(struct bounce *bounce)
 {
 	if (!bounce->error)

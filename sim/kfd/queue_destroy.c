@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* DESTROY_QUEUE, which may have to sleep, and the end of all of a process's
- * queues. */
+/* DESTROY_QUEUE, which may have to sleep, and the end of all queues of a process. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -27,13 +26,14 @@ static void drop_destroyers(struct queue *queue)
 	}
 }
 
+/* Removes the queue from the GPU model. */
 static void leave_gpu(struct queue *queue, struct node *node)
 {
 	struct process *process = queue->process;
 	uint64_t run_ns = gpu_client_run_ns(node->gpu, process->token);
 
 	gpu_queue_remove(node->gpu, (uint32_t)queue->gpu_queue);
-	/* The GPU forgets a process with its last queue. */
+	/* The GPU model forgets a process with its last queue, so keep its run time. */
 	process->run_ns[queue->node] += run_ns - gpu_client_run_ns(node->gpu, process->token);
 }
 
@@ -63,7 +63,7 @@ void queue_drop(struct queue *queue)
 	free(queue);
 }
 
-/* A broken rule: some other queue of the process has it now. */
+/* For --break: another queue of the process gets the GWS. */
 static void leave_gws(const struct queue *gone)
 {
 	struct queue *queue;
@@ -82,11 +82,11 @@ static void destroyed(struct bounce *bounce)
 	queue_drop(bounce->queue);
 	debug_queue_deleted(bounce->process, node);
 	if (bounce->error)
-		bounce->result = bounce->error; /* it is gone all the same */
+		bounce->result = bounce->error; /* the queue is gone nevertheless */
 }
 
-/* Sleepers that a signal took out. In Linux 6.12 they leave the mark behind, and
- * the queue can never be suspended again. */
+/* Drops sleeping calls that a signal has interrupted. In Linux 6.12 they leave their mark on the
+ * queue, which can never be suspended again. */
 static void forget_interrupted(struct queue *queue)
 {
 	const struct world *world = queue->process->world;
@@ -119,6 +119,7 @@ void queues_forget_interrupted(struct world *world)
 	forget_interrupted(queue);
 }
 
+/* Returns true if DESTROY_QUEUE has to wait until the debugger resumes the queue. */
 static bool must_sleep(const struct queue *queue)
 {
 	return queue->process->session && queue->suspended &&
@@ -140,7 +141,7 @@ int ioctl_destroy_queue(struct call *call)
 	if (rule_broken(call->world, RULE_destroy_drops_the_work) &&
 	    queue->submitted != queue->done)
 		return -EBUSY;
-	/* Seen on one GPU; the source says that it sleeps. */
+	/* Seen on one GPU. According to the driver's source the call sleeps. */
 	if (must_sleep(queue) && call->world->config.switches.destroy_suspended_fails)
 		return -EIO;
 	queue->being_destroyed = true;
@@ -173,7 +174,7 @@ void queues_wake_destroyers(struct process *process, uint64_t nodes, enum kfdabi
 		while ((call = TAILQ_FIRST(&queue->destroyers))) {
 			TAILQ_REMOVE(&queue->destroyers, call, link);
 			call->world->n_destroyers--;
-			process_block(process, call); /* runs when the process is unlocked */
+			process_block(process, call); /* executed when the process is unlocked */
 		}
 	}
 }
@@ -198,8 +199,8 @@ void queues_tear_down(struct process *process)
 		say("no memory to take down the queues of pid %d", process->pid);
 		return;
 	}
-	/* Nodes with queues that are off bounce too: an earlier bounce that names
-	 * them may still be under way, and they must outlast it. */
+	/* Nodes with unmapped queues are updated as well. An earlier update that names these queues
+	 * may still be in progress, and the queues must exist until it ends. */
 	TAILQ_FOREACH(queue, &process->queues, link)
 	{
 		drop_destroyers(queue);

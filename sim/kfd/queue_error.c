@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Errors in a queue's packets. The packet processor stops the queue, writes a
- * reason into the inactive signal of an AQL queue (the runtime's codes), and
- * raises "bad opcode" with the exception's code; the driver gives that to a
- * debugger that asked for it, otherwise to the runtime, through the address
- * and event that the runtime left in the save area's header (kfd_debug.c and
- * kfd_process.c of Linux 6.12). What firmware sends for a PM4 ring is not
- * known: "unsupported packet" is assumed.
+ * Errors in a queue's packets. The packet processor stops the queue, writes a reason into the
+ * inactive signal of an AQL queue (the runtime's codes), and raises "bad opcode" with the
+ * exception's code. The driver passes the exception to a debugger that has enabled it, otherwise to
+ * the runtime, through the address and event that the runtime has left in the header of the save
+ * area (kfd_debug.c and kfd_process.c of Linux 6.12).
+ *
+ * What firmware sends for a PM4 ring is not known: "unsupported packet" is assumed.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,13 +14,13 @@
 
 #include "sim/kfd/kfd.h"
 
-#define STOPS_SAID 16u /* of a process */
+#define STOPS_SAID 16u /* limit of logged stops of one process */
 
-/* amd_queue_t and amd_signal_t, in bytes from their start */
+/* offsets in amd_queue_t and amd_signal_t, in bytes */
 enum { QUEUE_RPTR = 128, QUEUE_INACTIVE_SIGNAL = 192, SIGNAL_VALUE = 8 };
 #define HEADER_ERROR 24u /* in the save area: payload address, event id */
 
-/* The bit of the inactive signal's value. */
+/* Returns the bit of the inactive signal's value. */
 static uint64_t signal_code(enum queue_error_code code)
 {
 	switch (code) {
@@ -57,6 +57,7 @@ void queue_tell_runtime(const struct queue *queue, uint64_t mask)
 		event_fire(process, to.event);
 }
 
+/* Stops the queue. Only the first reason is kept and logged. */
 static void stop(struct queue *queue, const char *format, va_list args)
 {
 	const struct process_record *process = queue->process->record;

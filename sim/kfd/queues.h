@@ -1,29 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files about queues share: the checks of CREATE_QUEUE and UPDATE_QUEUE
- * (queue_check.c), creating (queue_create.c), changing (queue_change.c) and
- * destroying (queue_destroy.c). Order and error numbers are those of Linux
- * 6.12.95 (kfd_chardev.c, kfd_queue.c,
+ * What the files about queues share: the checks of CREATE_QUEUE and UPDATE_QUEUE (queue_check.c),
+ * creation (queue_create.c), changes (queue_change.c) and destruction (queue_destroy.c).
+ *
+ * Order and error numbers are those of Linux 6.12.95 (kfd_chardev.c, kfd_queue.c,
  * kfd_process_queue_manager.c, kfd_device_queue_manager.c).
+ *
+ * Threads: all functions under world->lock.
  */
 #ifndef KFDSHIM_SIM_KFD_QUEUES_H
 #define KFDSHIM_SIM_KFD_QUEUES_H
 
 #include "sim/kfd/files.h"
 
-/* The numbers that CREATE and UPDATE share; a ring too short is made 1024. */
+/* Checks the numbers that CREATE_QUEUE and UPDATE_QUEUE share. A ring of less than 1024 bytes is
+ * made 1024. Returns 0, -EINVAL or -EFAULT. */
 int queue_check_numbers(const struct world *world, uint32_t percent, uint32_t priority,
 			uint64_t ring, uint32_t *ring_bytes);
-/* Does the node see a buffer that begins with this page and is of exactly this size?
- * size below a page: of any. */
+/* Returns true if the node has a buffer mapped that begins in the page of @address and has exactly
+ * @size bytes. A @size below one page matches any size. */
 bool queue_check_buffer(const struct process *process, uint32_t node, uint64_t address,
 			uint64_t size);
-/* All of CREATE up to its limits: the index of the node, or the error. */
+/* Makes all checks of CREATE_QUEUE except its limits. Returns the index of the node, or a negative
+ * errno. */
 int queue_check_create(const struct call *call, struct kfdabi_create_queue *a);
 
-/* Tells the GPU model, where it takes effect at the next bounce. */
+/* Passes the queue's priority to the GPU model, where it takes effect at the next runlist update.
+ * Returns 0 or a negative errno. */
 int queue_set_priority(struct queue *queue);
-/* A change of the queue that is to take effect; answers the call. */
+/* Starts the runlist update that makes a change of the queue effective, and answers the call at its
+ * end. Returns CALL_PENDING or -ENOMEM. */
 int queue_bounce(struct call *call, const struct queue *queue);
 
 #endif

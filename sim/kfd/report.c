@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What is told about a world at its end. The format is docs/formats.md's. */
+/* The report at the end of a simulation. Format: docs/formats.md. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -41,8 +41,8 @@ void report_kernel(struct world *world, uint32_t kernel)
 		world->kernels[kernel].dispatches++;
 }
 
-/* Of the kernels that were timed only, the one with the most dispatches that does not come before
- * @before or is it (NULL: none does). */
+/* Returns, of the kernels that were timed only, the one with the most dispatches that comes after
+ * @before in that order (NULL: of all). Returns NULL if there is none. */
 static const struct kernel_record *next_timed(const struct world *world,
 					      const struct kernel_record *before)
 {
@@ -98,7 +98,7 @@ void report_unknown(struct world *world, uint8_t type, uint32_t nr)
 	world->unknown[world->n_unknown++] = (struct ioctl_count){type, nr, 1};
 }
 
-/* Packets that are with the GPU and not through. */
+/* Returns the number of packets that the GPU model has and that are not complete. */
 static uint64_t in_flight(const struct queue *queue)
 {
 	uint64_t n = 0;
@@ -146,7 +146,7 @@ static json_t *queue_json(struct queue_record *record)
 	const char *stopped = record->stopped[0] ? record->stopped : NULL;
 	uint64_t discarded = record->discarded;
 
-	if (record->live) { /* the world ends, and it with it */
+	if (record->live) { /* the simulation ends, and the queue with it */
 		const struct queue *queue = record->live;
 
 		gpu_queue_stats(queue->process->world->nodes[queue->node].gpu,
@@ -258,7 +258,7 @@ static json_t *named_json(const struct virtual_named named[VIRTUAL_NAMED])
 	return list;
 }
 
-/* NULL: the world ran in real time. */
+/* Returns NULL if the simulation ran in real time. */
 static json_t *virtual_json(const struct world *world)
 {
 	const struct virtual_counts *counts = &world->virtual;

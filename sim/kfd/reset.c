@@ -3,20 +3,19 @@
  * Scheduling firmware that does not answer, and the GPU reset that follows
  * (kfd_device_queue_manager.c, kfd_device.c).
  *
- * A preemption that is not acknowledged within queue_preemption_timeout_ms makes
- * the driver reset the whole GPU: the call that waited fails with ETIME, those that
- * waited behind it and those during the reset with EIO. Before it resets one GPU
- * the driver evicts every process from all of them, and it never brings these back:
- * only processes that come later run again. Till the driver gives up, the queues
- * that were mapped go on. Not simulated: what a reset does to the contents of VRAM,
- * and the neighbours in a hive that are reset together.
+ * If a preemption is not acknowledged within queue_preemption_timeout_ms, the driver resets the
+ * whole GPU. The call that waited fails with ETIME; calls that waited behind it and calls during
+ * the reset fail with EIO. Before it resets one GPU the driver evicts every process from all GPUs,
+ * and it never restores them: only processes that come later run again. Until the driver gives up,
+ * the queues that were mapped continue. Not simulated: what a reset does to the contents of VRAM,
+ * and the other GPUs of a hive, which are reset together.
  *
- * From Linux 6.12 on the firmware gives up on a compute queue that does not come off
- * and takes the others; the driver then resets that queue alone, and the call that
- * waited succeeds (unmap_queues_cpsch, reset_hung_queues and set_queue_as_reset in
- * kfd_device_queue_manager.c). The process of the queue gets a HW-exception event,
- * and its UPDATE_QUEUE fails from then on. A RESUME of the queue, or the restore of an
- * evicted process, maps it again; that it does nothing then is assumed.
+ * From Linux 6.12 on the firmware gives up on a compute queue that does not come off, and unmaps
+ * the others. The driver then resets that queue alone, and the call that waited succeeds
+ * (unmap_queues_cpsch, reset_hung_queues and set_queue_as_reset in kfd_device_queue_manager.c). The
+ * process of the queue gets a HW-exception event, and its UPDATE_QUEUE fails from then on. A RESUME
+ * of the queue, or the restore of an evicted process, maps it again; it is assumed that the queue
+ * then does nothing.
  */
 #include <errno.h>
 
@@ -34,7 +33,7 @@ void firmware_hang(struct world *world, uint32_t node)
 	world->nodes[node].hung = true;
 }
 
-/* By --set: is this the bounce that is never answered? */
+/* Returns true if --set makes this update one that is never answered. */
 static bool fails_now(const struct node *node)
 {
 	const struct world_switches *switches = &node->world->config.switches;
@@ -55,7 +54,7 @@ bool firmware_answers(struct node *node, struct bounce *bounce)
 		return false;
 	}
 	node->hung = node->hung || fails_now(node);
-	/* With an empty list there is nothing to take off, and nobody waits. */
+	/* With an empty list there is nothing to unmap, and no call waits. */
 	if (!node->hung || !node->active_queues)
 		return true;
 	if (TAILQ_EMPTY(&node->stuck))
@@ -64,7 +63,7 @@ bool firmware_answers(struct node *node, struct bounce *bounce)
 	return false;
 }
 
-/* The compute queue with the most live work; -1: none has any. */
+/* Returns the compute queue with the most live work; -1: none has any. */
 static int busiest(const struct node *node)
 {
 	uint64_t most = 0;
@@ -114,7 +113,7 @@ void firmware_reset_queue(struct node *node, int gpu_queue)
 		event_hw_exception(process, node->gpu_id);
 }
 
-/* The model's side of an eviction: all off, and no call waits for it. */
+/* Unmaps the evicted queues in the GPU model. No call waits for it. */
 static void take_all_off(struct node *node)
 {
 	struct gpu_change changes[64];
@@ -148,6 +147,7 @@ static bool has_queue_on(const struct process *process, uint32_t node)
 	return false;
 }
 
+/* Evicts all processes from all GPUs, for good. @failed: node that is reset. */
 static void evict_all(struct world *world, uint32_t failed)
 {
 	struct process *process;
@@ -157,7 +157,8 @@ static void evict_all(struct world *world, uint32_t failed)
 		if (has_queue_on(process, failed))
 			process->reset_nodes |= 1ull << failed;
 		for (uint32_t i = 0; i < world->nodes_n; i++) {
-			process->evictions[i]++; /* never restored: evicted_ms does not show it */
+			/* never restored, so evicted_ms does not show it */
+			process->evictions[i]++;
 			process->lost[i] = "evicted for a GPU reset";
 			if (process->vm[i].file)
 				smi_queue_eviction(process, i, SMI_BY_SUSPEND);
@@ -170,6 +171,8 @@ static void evict_all(struct world *world, uint32_t failed)
 	}
 }
 
+/* The firmware has not answered in time: starts a reset of the GPU and fails the updates that
+ * wait. */
 static void give_up(struct node *node)
 {
 	struct world *world = node->world;
@@ -229,7 +232,7 @@ void firmware_forget(struct node *node)
 {
 	struct bounce *bounce;
 
-	node->resetting = true; /* whatever comes now ends at once */
+	node->resetting = true; /* updates that begin now fail at once */
 	while ((bounce = TAILQ_FIRST(&node->stuck))) {
 		TAILQ_REMOVE(&node->stuck, bounce, link);
 		bounce_failed(bounce, node, -EIO);

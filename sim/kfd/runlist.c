@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Packets for the scheduling firmware (the driver's kfd_packet_manager_v9.c). */
+/* Packets for the scheduling firmware, as in the driver's kfd_packet_manager_v9.c. */
 #include <string.h>
 
 #include "sim/kfd/image.h"
@@ -7,10 +7,10 @@
 #define MAP_PROCESS 0xa1u
 #define MAP_QUEUES 0xa2u
 #define RUN_LIST 0xa5u
-#define GFX_9_4_2 90010u /* gfx90a, by its number in the topology */
+#define GFX_9_4_2 90010u /* gfx90a; the number in the topology */
 #define PROCESS_WORDS_OLD 16u
 #define QUANTUM_MS 10u
-/* LDS and scratch apertures: their upper 16 bits each. */
+/* LDS and scratch apertures: upper 16 bits of each. */
 #define SH_MEM_BASES 0x00010002u
 #define SH_MEM_UNALIGNED (3u << 3)
 
@@ -21,7 +21,7 @@ static uint32_t header(uint32_t opcode, uint32_t words)
 
 uint32_t runlist_map_process(uint32_t *words, const struct runlist_process *process, uint32_t gfx)
 {
-	/* gfx90a and what follows has debugging by process in it. */
+	/* From gfx90a on the packet contains the debug settings of the process. */
 	bool per_vmid = gfx >= GFX_9_4_2;
 	uint32_t n = per_vmid ? RUNLIST_PROCESS_WORDS : PROCESS_WORDS_OLD;
 

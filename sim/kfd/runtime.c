@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * RUNTIME_ENABLE: the runtime announces itself and, where a debugger has a
- * session, sleeps until that has taken notice (kfd_chardev.c).
+ * RUNTIME_ENABLE: the runtime announces itself. If a debugger has a session, the call sleeps until
+ * the debugger has answered (kfd_chardev.c).
  */
 #include <errno.h>
 
@@ -10,6 +10,7 @@
 #define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)
 #define CAPABILITY_CORE_DUMP 0x80000000u
 
+/* Waits for SEND_RUNTIME_EVENT. Returns 0 if one was posted ahead, else CALL_PENDING. */
 static int sleep_for_post(struct process *process, struct call *call)
 {
 	if (process->runtime_posts) {
@@ -43,7 +44,7 @@ static bool sleeps(const struct process *process)
 						    : RULE_runtime_enable_sleeps);
 }
 
-/* The debugger is told, and its answer slept for, without the process's mutex. */
+/* Notifies the debugger and waits for its answer without the process's mutex. */
 static void tell_and_sleep(struct bounce *bounce)
 {
 	struct process *process = bounce->process;
@@ -84,8 +85,8 @@ static int enable(struct call *call, struct kfdabi_runtime_enable *a)
 	return CALL_PENDING;
 }
 
-/* The trap settings of a part that has them by VMID are taken back with a
- * bounce, session or not. */
+/* GPU types with trap settings per VMID reset them with a runlist update, with or without a
+ * session. */
 static int disable(struct call *call)
 {
 	struct process *process = call->process;
@@ -110,7 +111,8 @@ static int disable(struct call *call)
 	return CALL_PENDING;
 }
 
-/* A call that a signal took out of its sleep; it has been started again. */
+/* Returns true if a signal interrupted a sleeping call of the process, which has now been started
+ * again. */
 static bool interrupted(struct process *process)
 {
 	struct call *call;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the driver leaves in the save areas of compute queues (kfd_mqd_manager_v9.c):
- * for each XCC, a stride of the queue's save size apart, the 16 bytes that tell
- * where control stack and wave state lie, and the control stack itself, which it
- * copies from the MQD. It does that after a SUSPEND that suspended anything, for
- * every compute queue of the process; GET_QUEUE_WAVE_STATE has it done into the
- * memory it is given, for one. The wave state is the GPU's business, and not
- * simulated: its size is told, its bytes are not there.
+ * What the driver leaves in the save areas of compute queues (kfd_mqd_manager_v9.c). For each XCC,
+ * a stride of the queue's save size apart, it writes 16 bytes with the place of control stack and
+ * wave state, and the control stack itself, which it copies from the MQD. It does so after a
+ * SUSPEND that suspended at least one queue, for every compute queue of the process.
+ * GET_QUEUE_WAVE_STATE writes the same for one queue, into the memory that it is given. The wave
+ * state is written by the GPU and not simulated: its size is reported, its bytes are not there.
  *
- * The stack grows down towards the header, the wave state up behind it.
+ * The control stack grows down towards the header, the wave state up behind the control stack.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,7 +19,7 @@
 
 struct header {
 	uint32_t stack_offset, stack_bytes;
-	uint32_t wave_offset, wave_bytes; /* offset: behind the last of them */
+	uint32_t wave_offset, wave_bytes; /* offset: end of the wave state */
 };
 
 static bool has_save_area(const struct queue *queue)
@@ -30,7 +29,8 @@ static bool has_save_area(const struct queue *queue)
 	       queue->save_address;
 }
 
-/* Workgroups are spread over XCCs evenly: an equal share, and the rest to the first. */
+/* Returns the XCC's part of the saved units. Workgroups are spread over the XCCs evenly; the first
+ * XCCs get the rest. */
 static uint64_t units_of(const struct queue *queue, uint32_t xcc)
 {
 	uint32_t xccs = queue->process->world->config.gpu.xccs;
@@ -38,6 +38,7 @@ static uint64_t units_of(const struct queue *queue, uint32_t xcc)
 	return queue->saved_units / xccs + (xcc < queue->saved_units % xccs);
 }
 
+/* Sets the bytes of control stack and wave state of one XCC, as far as the save area has room. */
 static void sizes_of(const struct queue *queue, uint32_t xcc, uint32_t *ctl_used,
 		     uint32_t *wave_used)
 {
@@ -46,7 +47,7 @@ static void sizes_of(const struct queue *queue, uint32_t xcc, uint32_t *ctl_used
 		 waves = units * config->gpu.save_bytes_unit, stack_room, wave_room;
 
 	if (stack)
-		stack += 2 * sizeof(uint32_t); /* state that is not a wave's */
+		stack += 2 * sizeof(uint32_t); /* state that belongs to no wave */
 	stack_room = config->chip.ctl_stack_bytes - sizeof(struct header);
 	wave_room = queue->save_bytes > config->chip.ctl_stack_bytes
 			    ? queue->save_bytes - config->chip.ctl_stack_bytes
@@ -55,10 +56,10 @@ static void sizes_of(const struct queue *queue, uint32_t xcc, uint32_t *ctl_used
 	*wave_used = (uint32_t)(waves < wave_room ? waves : wave_room);
 }
 
-/* Where a save area is kept, or where a call wants a copy. */
+/* Destination: a queue's own save area, or memory that a call has named. */
 struct target {
-	const struct process *process; /* of whose GPU memory it is */
-	const struct call *call;       /* or, not NULL: whose memory */
+	const struct process *process; /* call NULL: `at` is in the GPU memory of this process */
+	const struct call *call;       /* else: `at` is in the memory of the caller */
 	uint64_t at;
 };
 
@@ -69,6 +70,7 @@ static int put(const struct target *to, uint64_t offset, const void *from, size_
 	return access_write(to->process, to->at + offset, from, n) ? -EFAULT : 0;
 }
 
+/* Writes a control stack of this size; the contents of its words are made up. */
 static int write_stack(const struct target *to, uint64_t at, uint32_t bytes)
 {
 	uint32_t words[1024], n = bytes / 4;
@@ -145,7 +147,7 @@ void savearea_write(struct process *process)
 			continue;
 		first = false;
 		to = (struct target){.process = process, .at = queue->save_address};
-		/* A failure ends this queue's part, and the driver tells nobody. */
+		/* A failure ends this queue's part, and the driver does not report it. */
 		for (uint32_t xcc = 0; xcc < xccs && !write_xcc(queue, &to, xcc); xcc++)
 			;
 	}

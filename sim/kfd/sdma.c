@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * SDMA packets of gfx9 (sdma_registers.h of the runtime tells the formats the
- * runtime writes): copies take their time, waits hold the queue, and the small
- * ones between them go into the GPU model as one.
+ * SDMA packets of gfx9; formats as the runtime writes them (its sdma_registers.h). Copies take
+ * their time, waits hold the queue, and the small packets between them are passed to the GPU model
+ * as one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static uint64_t qword(const struct sdma *s, unsigned at)
 	return (uint64_t)s->d[at + 1] << 32 | s->d[at];
 }
 
-/* The packet's length in dwords; 0: not known. */
+/* Returns the packet's length in dwords; 0: unknown packet. */
 static uint32_t length_of(const struct sdma *s)
 {
 	switch (s->op) {
@@ -69,7 +69,7 @@ static uint32_t length_of(const struct sdma *s)
 	case OP_FILL:
 	case OP_GCR:
 		return 5;
-	case OP_SRBM_WRITE: /* a register, of which there are none */
+	case OP_SRBM_WRITE: /* registers do not exist here */
 		return 3;
 	case OP_TIMESTAMP:
 		return s->sub <= 2 ? 3 : 0;
@@ -78,8 +78,8 @@ static uint32_t length_of(const struct sdma *s)
 	}
 }
 
-/* Reads the packet at the start of a piece of code. -EAGAIN: it is not all
- * there yet; -EBADMSG: unknown, or cut off by the end of its buffer. */
+/* Reads the packet at the start of a piece of code. Returns 0; -EAGAIN: not complete yet; -EBADMSG:
+ * unknown, or cut off by the end of its buffer; -EFAULT. */
 static int read_packet(const struct queue *queue, const struct pm4_code *code, struct sdma *s)
 {
 	uint32_t have = code->dwords < DWORDS_MAX ? (uint32_t)code->dwords : DWORDS_MAX;
@@ -105,6 +105,7 @@ static void advance(struct pm4_code *code, uint32_t dwords)
 	code->dwords -= dwords;
 }
 
+/* Returns the bytes that a copy or fill moves. */
 static uint64_t copy_bytes(const struct sdma *s)
 {
 	uint64_t rows;
@@ -120,7 +121,7 @@ static bool takes_time(const struct sdma *s)
 	return s->op == OP_COPY || s->op == OP_FILL;
 }
 
-/* The link that memory at this address lies behind, as the queue's GPU sees it. */
+/* Returns the link through which the queue's GPU reaches the memory at this address. */
 static uint32_t link_to(const struct queue *queue, uint64_t va)
 {
 	const struct mapping *mapping = memory_find(queue->process, queue->node, va);
@@ -133,8 +134,8 @@ static uint32_t link_to(const struct queue *queue, uint64_t va)
 	return GPU_LINK_PEER(pages->node % (GPU_LINKS_MAX - GPU_LINK_PEER(0)));
 }
 
-/* What a copy crosses: the farther side's link. A broadcast's second target goes
- * along with its first. */
+/* Returns the link that a copy uses: that of the more distant side. The second target of a
+ * broadcast uses the link of its first. */
 static uint32_t link_of(const struct queue *queue, const struct sdma *s)
 {
 	uint32_t from, to;
@@ -153,7 +154,7 @@ static bool waits(const struct sdma *s)
 	return s->op == OP_POLL && s->d[0] & POLL_MEMORY;
 }
 
-/* What comes next: the rest of the indirect buffer, or of the ring. */
+/* Returns the code that comes next: the rest of the indirect buffer, or of the ring. */
 static struct pm4_code current(const struct queue *queue)
 {
 	if (queue->sdma_ib.dwords)
@@ -163,7 +164,7 @@ static struct pm4_code current(const struct queue *queue)
 				 .dwords = (queue->limit - queue->fetched) / 4};
 }
 
-/* A run of packets without a time of their own; how many of them are none. */
+/* Collects a run of packets without a time of their own. Returns how many of them are not NOPs. */
 static unsigned take_run(const struct queue *queue, struct pm4_code *code, uint32_t *taken)
 {
 	unsigned small = 0;
@@ -178,7 +179,8 @@ static unsigned take_run(const struct queue *queue, struct pm4_code *code, uint3
 	return small;
 }
 
-/* The next unit for the model; *enters: the indirect buffer behind it. */
+/* Collects the next unit for the GPU model. *@taken: its dwords; *@enters: the indirect buffer that
+ * follows it. Returns 0, -EAGAIN, -EBADMSG or -EFAULT. */
 static int take(struct queue *queue, struct packet *packet, struct gpu_packet *to, uint32_t *taken,
 		struct pm4_code *enters)
 {
@@ -198,7 +200,7 @@ static int take(struct queue *queue, struct packet *packet, struct gpu_packet *t
 	if (s.op == OP_INDIRECT) {
 		if (queue->sdma_ib.dwords)
 			return -EBADMSG;
-		/* What earlier packets write into it counts. */
+		/* Wait for the earlier packets, because what they write into the buffer counts. */
 		if (queue->submitted != queue->done)
 			return -EAGAIN;
 		to->busy_ns = IB_FETCH_NS;
@@ -226,6 +228,7 @@ static int take(struct queue *queue, struct packet *packet, struct gpu_packet *t
 	return 0;
 }
 
+/* Passes the next unit to the GPU model, and enters the indirect buffer that it names. */
 static int next_unit(struct queue *queue)
 {
 	struct packet packet = {.at = queue->fetched};
@@ -249,8 +252,8 @@ static int next_unit(struct queue *queue)
 	return r;
 }
 
-/* The queue stops at the packet at the start of the code. That one which is not known ends as a
- * memory fault is assumed. */
+/* Stops the queue at the packet at the start of the code. It is assumed that an unknown packet ends
+ * as a memory fault. */
 static void failed(struct queue *queue, const struct pm4_code *code, int r)
 {
 	struct world *world = queue->process->world;
@@ -309,7 +312,7 @@ static int copy_rect(struct queue *queue, const struct sdma *s)
 	return move_begin(queue);
 }
 
-/* A broadcast's two targets are rows with one source. */
+/* The two targets of a broadcast become two rows with one source. */
 static int copy_linear(struct queue *queue, const struct sdma *s)
 {
 	queue->moving.move = (struct move){
@@ -323,7 +326,7 @@ static int copy_linear(struct queue *queue, const struct sdma *s)
 	return move_begin(queue);
 }
 
-/* Bits 30-31: a byte, a word or a dword. */
+/* Bits 31:30 of the header: fill with bytes, words or dwords. */
 static int fill(struct queue *queue, const struct sdma *s)
 {
 	uint32_t unit = 1u << (s->d[0] >> 30);
@@ -356,7 +359,7 @@ static int write_words(const struct queue *queue, const struct pm4_code *code, c
 	return 0;
 }
 
-/* 0, negative errno, or 1 as move_begin(). */
+/* Returns 0, a negative errno, or 1 as move_begin(). */
 static int effect(struct queue *queue, const struct pm4_code *code, const struct sdma *s,
 		  uint64_t end_ns)
 {
@@ -378,7 +381,7 @@ static int effect(struct queue *queue, const struct pm4_code *code, const struct
 				     NULL);
 	case OP_FILL:
 		return fill(queue, s);
-	case OP_TIMESTAMP: /* 0 sets the counter, which is not the process's to set */
+	case OP_TIMESTAMP: /* sub 0 sets the counter, which a process is not allowed to */
 		return s->sub ? access_write(process, qword(s, 1) & ~7ull, &ticks, sizeof ticks)
 			      : 0;
 	default:
@@ -402,7 +405,7 @@ void sdma_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 		if (r)
 			return;
 	}
-	/* The read pointer counts bytes, and goes last: what it passes may be
+	/* The read pointer counts bytes. It is written last, because what it passes may be
 	 * overwritten. */
 	if (!packet->part &&
 	    access_write(queue->process, queue->rptr_address, &packet->end, sizeof packet->end))

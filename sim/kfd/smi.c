@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * SMI_EVENTS: a descriptor a node, from which lines of text are read and to
- * which a mask of wanted events is written (the driver's kfd_smi_events.c).
+ * SMI_EVENTS: one fd for each node, from which lines of text are read and to which a mask of wanted
+ * events is written (the driver's kfd_smi_events.c).
  *
- * The caller gets one end of a stream socket that does not block: reading
- * nothing is EAGAIN, polling works, and a line is not torn. Masks are taken from
- * our end when an event is about to be told, which is when they matter, so the
- * loop has nothing to watch. What has not been read yet is counted, and what
- * would not fit into the driver's buffer is dropped as there.
+ * The caller gets one end of a stream socket that does not block: reading nothing is EAGAIN,
+ * polling works, and a line is not torn. Masks are read at kfdsim's end when an event is about
+ * to be sent, which is when they matter, so the main loop has nothing to watch. What has not been
+ * read yet is counted, and what would not fit into the driver's buffer is dropped as in the driver.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -30,10 +29,10 @@
 #define LINES_MAX 2048u /* no line is shorter than 4 bytes */
 #define ALL_PROCESSES (1ull << 63)
 
-/* One line that is in the socket. */
+/* One line in the socket. */
 struct line {
 	uint32_t bytes;
-	uint32_t held; /* of the socket's buffer, by the kernel's count */
+	uint32_t held; /* bytes of the socket's buffer, as counted by the kernel */
 };
 
 struct smi_client {
@@ -55,7 +54,8 @@ static void client_free(struct smi_client *client)
 	free(client);
 }
 
-/* Masks that were written; the last one counts. False: the other end is closed. */
+/* Reads the masks that were written; the last one counts. Returns false if the other end is
+ * closed. */
 static bool take_masks(struct smi_client *client)
 {
 	uint64_t mask;
@@ -67,7 +67,7 @@ static bool take_masks(struct smi_client *client)
 	return n < 0 && errno == EAGAIN;
 }
 
-/* Lines that have been read are no longer in the way. */
+/* Drops the records of lines that have been read. */
 static void forget_read(struct smi_client *client)
 {
 	int held = 0;
@@ -84,6 +84,7 @@ static void forget_read(struct smi_client *client)
 	}
 }
 
+/* Sends a line, or drops it if it would not fit into the driver's buffer. */
 static void put_line(struct smi_client *client, const char *text, uint32_t bytes, uint32_t room)
 {
 	int held = 0;
@@ -100,7 +101,8 @@ static void put_line(struct smi_client *client, const char *text, uint32_t bytes
 	client->held = (uint32_t)held;
 }
 
-/* Another process's event is for an administrator, who in 6.12 has to ask for it. */
+/* Returns true if the client is allowed to see an event of @pid. Events of other processes are for
+ * administrators, and in Linux 6.12 only if the mask requests them. */
 static bool may_see(const struct world *world, const struct smi_client *client, pid_t pid)
 {
 	if (!pid || client->pid == pid || rule_broken(world, RULE_smi_others_need_admin))
@@ -118,7 +120,8 @@ static uint32_t fifo_bytes(const struct world *world)
 	return small ? FIFO_BYTES_6_12 : FIFO_BYTES;
 }
 
-/* pid: whose event it is; 0: everybody's. */
+/* Sends one line to all clients that have selected it. @pid: the process that it concerns; 0: all
+ * processes. */
 static void __attribute__((format(printf, 5, 6)))
 event(struct world *world, uint32_t node, pid_t pid, enum kfdabi_smi_event number,
       const char *format, ...)
@@ -149,7 +152,7 @@ event(struct world *world, uint32_t node, pid_t pid, enum kfdabi_smi_event numbe
 	}
 }
 
-/* Later releases tell the pid as the process itself sees it. */
+/* Later releases report the pid in the process's own namespace. */
 static pid_t told_pid(const struct process *process)
 {
 	return linux_7(process->world) ? process->ns_pid[process->ns_levels - 1]

@@ -23,6 +23,7 @@ static struct kfdabi_queue_snapshot queue_entry(const struct queue *queue)
 	};
 }
 
+/* For --break of the rules about snapshot entries. */
 static void break_entry(const struct world *world, struct kfdabi_queue_snapshot *entry,
 			uint64_t mask)
 {
@@ -34,8 +35,8 @@ static void break_entry(const struct world *world, struct kfdabi_queue_snapshot 
 		entry->ring_base_address = entry->read_pointer_address;
 }
 
-/* One entry to the caller, and what its mask names out of the queue: that goes
- * whether or not the caller's memory is there. */
+/* Copies one entry to the caller, and clears the exceptions in its mask from the queue, even if the
+ * caller's memory cannot be written. */
 static int tell_queue(struct call *call, struct queue *queue, uint32_t i, uint32_t stride)
 {
 	struct kfdabi_dbg_trap *a = (void *)call->data;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* A GPU's page table: ranges of addresses and what lies there. */
+/* A GPU's page table: ranges of addresses, and what each leads to. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/kfd/kfd.h"
 
-#define VA_LIMIT (1ull << 47) /* and as much at the upper end, which nobody uses here */
+#define VA_LIMIT (1ull << 47) /* the same size at the upper end is not used here */
 
-/* The index of the first range that ends after va. */
+/* Returns the index of the first range that ends after @va. */
 static size_t after(const struct space *space, uint64_t va)
 {
 	size_t low = 0, high = space->n;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Shared virtual memory: attributes of ranges of the process's own memory
- * (kfd_svm.c of Linux 6.12). Nothing migrates here: a range that a GPU may
- * access is read and written where it lies.
+ * Shared virtual memory: attributes of ranges of the process's own memory (kfd_svm.c of Linux
+ * 6.12). Nothing migrates here: a range that a GPU is allowed to access is read and written in
+ * place.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 
 #include "sim/kfd/kfd.h"
 
-#define DEFAULT_GRANULARITY 9u /* 2 MiB */
+#define DEFAULT_GRANULARITY 9u /* log2 of pages: 2 MiB */
 #define GRANULARITY_MAX 0x3fu
 
 struct svm_range {
@@ -23,9 +23,10 @@ struct svm_range {
 
 struct svm {
 	size_t n, cap;
-	struct svm_range ranges[]; /* by start, disjoint */
+	struct svm_range ranges[]; /* sorted by start, disjoint */
 };
 
+/* Returns a range with the driver's default attributes. */
 static struct svm_range fresh(uint64_t start, uint64_t end)
 {
 	return (struct svm_range){
@@ -38,7 +39,7 @@ static struct svm_range fresh(uint64_t start, uint64_t end)
 	};
 }
 
-/* The index of the first range that ends after the address. */
+/* Returns the index of the first range that ends after the address. */
 static size_t after(const struct svm *svm, uint64_t address)
 {
 	size_t i = 0;
@@ -69,7 +70,7 @@ static int insert(struct process *process, size_t at, const struct svm_range *ra
 	return 0;
 }
 
-/* Makes a range begin at the address, if one lies across it. */
+/* Splits the range that contains the address, so that a range begins there. */
 static int split(struct process *process, uint64_t address)
 {
 	size_t i = after(process->svm, address);
@@ -83,7 +84,7 @@ static int split(struct process *process, uint64_t address)
 	return insert(process, i + 1, &rest);
 }
 
-/* Ranges for every page of [start, end), new ones with the defaults. */
+/* Creates ranges for all pages of [start, end) that are in none, with the default attributes. */
 static int fill(struct process *process, uint64_t start, uint64_t end)
 {
 	int r = split(process, start);
@@ -108,8 +109,8 @@ static int fill(struct process *process, uint64_t start, uint64_t end)
 	return r;
 }
 
-/* Is every byte of it in some mapping of the process that is no device's and can
- * be used? */
+/* Returns true if every byte is in a mapping of the process that belongs to no device and can be
+ * accessed. */
 static bool is_memory(const struct process *process, uint64_t start, uint64_t end)
 {
 	char path[40], line[512], may[5];
@@ -133,7 +134,7 @@ static bool is_memory(const struct process *process, uint64_t start, uint64_t en
 	return start >= end;
 }
 
-/* -EADDRINUSE: a buffer is mapped there. */
+/* Returns -EADDRINUSE if a buffer is mapped there, else 0. */
 static int no_buffer(const struct process *process, uint64_t start, uint64_t end)
 {
 	const struct world *world = process->world;
@@ -148,6 +149,7 @@ static int no_buffer(const struct process *process, uint64_t start, uint64_t end
 	return 0;
 }
 
+/* Checks the attributes of a call. Returns 0 or -EINVAL. */
 static int check(const struct call *call, const struct kfd_ioctl_svm_args *a)
 {
 	for (uint32_t i = 0; i < a->nattr; i++) {
@@ -182,6 +184,7 @@ static int check(const struct call *call, const struct kfd_ioctl_svm_args *a)
 	return 0;
 }
 
+/* Changes a range by one attribute, which check() has accepted. */
 static void apply(const struct world *world, struct svm_range *range,
 		  const struct kfd_ioctl_svm_attribute *attr)
 {
@@ -225,6 +228,8 @@ static bool any_vm(const struct process *process)
 	return false;
 }
 
+/* SVM_OP_SET_ATTR. Returns 0; -EINVAL: bad attribute, or no ACQUIRE_VM; -EOVERFLOW; -EFAULT: no
+ * memory there; -EADDRINUSE: a buffer is mapped there; -ENOMEM. */
 static int set(struct call *call, const struct kfd_ioctl_svm_args *a)
 {
 	struct process *process = call->process;
@@ -252,6 +257,8 @@ static int set(struct call *call, const struct kfd_ioctl_svm_args *a)
 	return 0;
 }
 
+/* Merges the attributes of one more range: equal ones stay, different locations become
+ * undefined. */
 static void merge(struct svm_range *all, const struct svm_range *range, bool first)
 {
 	if (first) {
@@ -268,6 +275,7 @@ static void merge(struct svm_range *all, const struct svm_range *range, bool fir
 		all->granularity = range->granularity;
 }
 
+/* Fills in one attribute of a call from the merged attributes. Returns 0 or -EINVAL. */
 static int answer(const struct world *world, const struct svm_range *all, uint32_t flags_or,
 		  struct kfd_ioctl_svm_attribute *attr)
 {
@@ -302,6 +310,7 @@ static int answer(const struct world *world, const struct svm_range *all, uint32
 	}
 }
 
+/* SVM_OP_GET_ATTR: the attributes that all ranges have in common. Returns 0, -EFAULT or -EINVAL. */
 static int get(struct call *call, struct kfd_ioctl_svm_args *a)
 {
 	const struct process *process = call->process;
@@ -330,7 +339,7 @@ static int get(struct call *call, struct kfd_ioctl_svm_args *a)
 	return r;
 }
 
-/* Takes [start, end) out of the ranges. */
+/* Removes [start, end) from the ranges. */
 static void forget(struct process *process, uint64_t start, uint64_t end)
 {
 	struct svm *svm = process->svm;
@@ -339,7 +348,7 @@ static void forget(struct process *process, uint64_t start, uint64_t end)
 	if (i >= svm->n || svm->ranges[i].start >= end || split(process, start) ||
 	    split(process, end))
 		return;
-	svm = process->svm; /* splitting may have moved it */
+	svm = process->svm; /* split() may have moved it */
 	for (i = after(svm, start); i < svm->n && svm->ranges[i].start < end; svm->n--)
 		memmove(&svm->ranges[i], &svm->ranges[i + 1],
 			(svm->n - i - 1) * sizeof svm->ranges[0]);
@@ -384,7 +393,8 @@ int ioctl_svm(struct call *call)
 	return a->op == KFD_IOCTL_SVM_OP_GET_ATTR ? get(call, a) : -EINVAL;
 }
 
-/* Retry faults: of the parts here only 9.4.2 and later choose by process. */
+/* SET_XNACK_MODE (retry faults). Of the simulated GPU types only 9.4.2 and later can choose it per
+ * process. */
 int ioctl_set_xnack_mode(struct call *call)
 {
 	struct kfd_ioctl_set_xnack_mode_args *a = (void *)call->data;
@@ -405,9 +415,9 @@ int ioctl_set_xnack_mode(struct call *call)
 }
 
 /*
- * The driver is told when a range's memory is unmapped and forgets the range. Here
- * that is found out when somebody else wants the place, which by then may be
- * reserved, as runtimes do before they allocate there: mapped without any access.
+ * The driver is notified when a range's memory is unmapped, and forgets the range. Here that is
+ * detected when the addresses are needed for something else. By then they may be reserved (mapped
+ * without any access), as runtimes do before they allocate there.
  */
 static void forget_unmapped(struct process *process, uint64_t start, uint64_t end)
 {
@@ -417,7 +427,7 @@ static void forget_unmapped(struct process *process, uint64_t start, uint64_t en
 	if (!svm || i >= svm->n || svm->ranges[i].start >= end || split(process, start) ||
 	    split(process, end))
 		return;
-	svm = process->svm; /* splitting may have moved it */
+	svm = process->svm; /* split() may have moved it */
 	i = after(svm, start);
 	while (i < svm->n && svm->ranges[i].start < end) {
 		if (is_memory(process, svm->ranges[i].start, svm->ranges[i].end)) {

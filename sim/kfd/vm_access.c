@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * process_vm_readv and process_vm_writev of device memory. What a process has mapped from
- * a render node or from /dev/kfd has VM_IO and VM_PFNMAP (drivers/gpu/drm/ttm/ttm_bo_vm.c,
- * kfd_doorbell.c, kfd_events.c), and such pages the kernel pins for nobody
- * (mm/process_vm_access.c: EFAULT). Loads and stores reach them, and so does
- * /proc/PID/mem, for which TTM has a function of its own. Here they are files' pages.
+ * process_vm_readv() and process_vm_writev() of device memory. What a process has mapped from a
+ * render node or from /dev/kfd is VM_IO and VM_PFNMAP (drivers/gpu/drm/ttm/ttm_bo_vm.c,
+ * kfd_doorbell.c, kfd_events.c), and the kernel does not pin such pages (mm/process_vm_access.c:
+ * EFAULT). Loads and stores reach them, and so does /proc/PID/mem, for which TTM has a function of
+ * its own. Here the mappings are pages of files, which the kernel would pin.
  *
- * Of the call, the ranges of the process that it names are looked at; where it reaches
- * device memory only after other memory, it is refused as a whole.
+ * Only the ranges of the process that the call names are checked. A call that reaches device memory
+ * only after other memory is refused as a whole.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,13 +19,13 @@
 
 #include "sim/kfd/kfd.h"
 
-#define RANGES_MAX 64u /* of more, the first */
+#define RANGES_MAX 64u /* further ranges are not checked */
 
 /* The order of the arguments is the same in both calls. */
 enum { ARG_PID, ARG_LOCAL, ARG_LOCAL_N, ARG_REMOTE, ARG_REMOTE_N };
 
-/* Since Linux 6.11 a process's list of mappings answers questions; system headers may be
- * older (Documentation/filesystems/proc.rst). */
+/* Since Linux 6.11 the list of mappings of a process can be queried; system headers may be older
+ * (Documentation/filesystems/proc.rst). */
 struct procmap_question {
 	uint64_t size, flags, address;
 	uint64_t start, end, vma_flags, page_bytes, offset, inode;
@@ -45,6 +45,7 @@ static bool is_device(const struct world *world, unsigned major, unsigned minor,
 	       (inode == world->kfd_ino || inode == world->render_ino);
 }
 
+/* Finds the first file mapping that contains @address or begins after it. Returns 0 or -1. */
 static int ask(int maps, struct procmap_question *question, uint64_t address)
 {
 	*question = (struct procmap_question){
@@ -55,6 +56,7 @@ static int ask(int maps, struct procmap_question *question, uint64_t address)
 	return ioctl(maps, PROCMAP_ASK, question);
 }
 
+/* Returns true if [start, end) intersects a mapping of a device. */
 static bool asked(const struct world *world, int maps, uint64_t start, uint64_t end)
 {
 	struct procmap_question question;
@@ -67,7 +69,7 @@ static bool asked(const struct world *world, int maps, uint64_t start, uint64_t 
 	return false;
 }
 
-/* On older kernels; takes the descriptor. */
+/* The same on older kernels, by reading the whole list. Closes @maps. */
 static bool listed(const struct world *world, int maps, const struct iovec *ranges, size_t n)
 {
 	unsigned long long from, to, inode;
@@ -109,7 +111,7 @@ bool vm_access_refused(const struct world *world, pid_t tid, const uint64_t *arg
 	if (rule_broken(world, RULE_device_memory_is_not_for_process_vm) || !n ||
 	    process_vm_readv(tid, &local, 1, &remote, 1, 0) != (ssize_t)local.iov_len)
 		return false;
-	/* The caller's own /proc has the numbers that the caller knows. */
+	/* In the caller's own /proc the pids are those of the caller's PID namespace. */
 	snprintf(path, sizeof path, "/proc/%d/root/proc/%d/maps", tid, (int)args[ARG_PID]);
 	maps = open(path, O_RDONLY | O_CLOEXEC);
 	if (maps < 0)

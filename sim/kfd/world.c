@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A world from its making to its end, and the loop that it lives in. */
+/* Creation and end of a simulation, and its main loop. */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,12 +20,12 @@
 #include "sim/host/virtual.h"
 #include "sim/kfd/files.h"
 
-#define KFD_BYTES (1ull << 62) /* doorbell pages lie at multiples of 1 << 46 */
+#define KFD_BYTES (1ull << 62) /* doorbell pages are at multiples of 1 << 46 */
 #define SLOTS_MAX 8192u
 #define POLL_NS 20000u
 #define POLL_HOLD_NS 100000000u
 #define POLL_IDLE_NS 5000000u
-#define END_MODEL_NS (3600ull * 1000000000u) /* enough for every bounce under way */
+#define END_MODEL_NS (3600ull * 1000000000u) /* enough for every update in progress */
 
 static bool config_good(const struct world_config *c)
 {
@@ -50,7 +50,8 @@ static int node_new(struct world *world, uint32_t i)
 	return node->gpu ? heap_init(node) : -EINVAL;
 }
 
-/* The loop's thread may have real-time priority, the server's has not. */
+/* With priority inheritance, because the main loop may have real-time priority and the server has
+ * not. */
 static void lock_init(pthread_mutex_t *lock)
 {
 	pthread_mutexattr_t attributes;
@@ -161,7 +162,8 @@ void world_free(struct world *world)
 		struct gpu_event event;
 
 		firmware_forget(node);
-		/* Queues go when the bounces that name them are over. */
+		/* Run the GPUs until all updates are over, because only then the queues that they
+		 * name are freed. */
 		while (node->gpu && gpu_step(node->gpu, gpu_now(node->gpu) + END_MODEL_NS, &event))
 			if (event.type == GPU_EVENT_UNMAPPED)
 				bounce_event(node, &event);
@@ -195,8 +197,8 @@ void world_free(struct world *world)
 	free(world);
 }
 
-/* Doorbells are noticed by looking, so this thread should run when it wants to:
- * real-time priority where that is allowed, a better nice value otherwise. */
+/* Doorbells are noticed by polling, so this thread should run as soon as it is due: with real-time
+ * priority where that is allowed, with a better nice value otherwise. */
 static void be_prompt(void)
 {
 	struct sched_param param = {.sched_priority = 1};
@@ -208,10 +210,12 @@ static void be_prompt(void)
 
 enum { FD_LISTENER, FD_STOP, FD_PROCESSES, FD_WAKE, FDS };
 
+/* The main loop in real time: sleeps until something is due, a call has made something due earlier,
+ * or a process has ended. */
 static int run_loop(struct world *world, int stop_fd)
 {
 	struct pollfd fds[FDS] = {
-		[FD_LISTENER] = {.fd = world->listener}, /* its end only */
+		[FD_LISTENER] = {.fd = world->listener}, /* only its end is reported */
 		[FD_STOP] = {.fd = stop_fd, .events = POLLIN},
 		[FD_PROCESSES] = {.fd = world->poll_fd, .events = POLLIN},
 		[FD_WAKE] = {.fd = world->wake_fd, .events = POLLIN},
@@ -243,7 +247,7 @@ int world_virtual(struct world *world, int page_fd, pid_t init)
 
 	if (!r)
 		r = timers_open(time_slots_page(world->time), &world->timers);
-	if (!r) /* now: once it has been let go, it may have ended */
+	if (!r) /* now: once the process runs, it may end at any time */
 		r = idle_open(init, &world->idle);
 	if (r)
 		return r;
@@ -303,7 +307,7 @@ int world_run(struct world *world, int listener_fd, int stop_fd)
 	if (!r) {
 		r = notify_start(world, listener_fd);
 		if (!r) {
-			be_prompt(); /* this thread only */
+			be_prompt(); /* for this thread only */
 			r = run_loop(world, stop_fd);
 			notify_stop(world);
 		}
