@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Bounces: unmap all queues and save what lives, apply the changes, map the
- * queues that are to run and restore what lives in them.
+ * Runlist updates ("bounces"): unmap all queues and save their live state, apply the changes, map
+ * the queues that are to run and restore their live state.
  *
- * Restoring is charged for what can have units again at once: state of more
- * units than the GPU has (one queue ran while the other was off) waits in memory
- * and is restored beside running work.
+ * The restore is charged only for state that can have units at once. State of more units than the
+ * GPU has (one queue ran while the other was off) stays in memory and is restored beside running
+ * work.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #include "sim/gpu/internal.h"
 
-/* `units` of state at so many bytes per microsecond. */
+/* Returns the time in ns to copy the state of `units` units at `bytes_us` bytes per microsecond. */
 static uint64_t copy_ns(const struct gpu *gpu, uint64_t units, uint64_t bytes_us)
 {
 	unsigned __int128 ns = (unsigned __int128)units * gpu->config.save_bytes_unit * 1000;
@@ -60,7 +60,7 @@ int gpu_bounce_within(struct gpu *gpu, uint64_t tag, const struct gpu_change *ch
 	return 0;
 }
 
-/* What a first suspend costs beyond others. */
+/* Returns the extra time in ns if this runlist update suspends a queue for the first time. */
 static uint64_t first_suspend(struct gpu *gpu, const struct bounce *bounce)
 {
 	uint64_t extra = 0;
@@ -77,6 +77,7 @@ static uint64_t first_suspend(struct gpu *gpu, const struct bounce *bounce)
 	return extra;
 }
 
+/* Returns whether this is an nth event, for faults that occur every nth time (0: never). */
 static bool every(uint64_t count, uint32_t nth)
 {
 	return nth > 0 && count % nth == 0;
@@ -113,7 +114,7 @@ void bounce_start(struct gpu *gpu)
 	heap_push(&gpu->heap, &gpu->bounce_timer, time_add(gpu->now, span));
 }
 
-/* What was asked for since the last bounce. */
+/* Applies the priority class and CU mask that were set since the last runlist update. */
 static void adopt(struct gpu *gpu, struct queue *queue)
 {
 	bool waits = queue->on && queue->phase == CP_LAUNCH;
@@ -134,6 +135,7 @@ static void adopt(struct gpu *gpu, struct queue *queue)
 	}
 }
 
+/* Applies the changes of the runlist update and chooses the queues that have a slot. */
 static void take_effect(struct gpu *gpu, const struct bounce *bounce)
 {
 	for (uint32_t i = 0; i < gpu->n_ids; i++)
@@ -150,6 +152,7 @@ static void take_effect(struct gpu *gpu, const struct bounce *bounce)
 	runlist_fill(gpu);
 }
 
+/* End of the first half: the changes take effect, and the second half begins. */
 static void unmapped(struct gpu *gpu, struct gpu_event *event)
 {
 	const struct bounce *bounce = gpu->bounces;
@@ -176,7 +179,8 @@ static void unmapped(struct gpu *gpu, struct gpu_event *event)
 	};
 }
 
-/* The bounce is over, one way or the other: its event, and the next one's turn. */
+/* Ends the current runlist update, successful or not, and fills its event. The caller
+ * starts the next one. */
 static void end(struct gpu *gpu, enum gpu_event_type type, struct gpu_event *event)
 {
 	struct bounce *bounce = gpu->bounces;
@@ -192,14 +196,16 @@ static void end(struct gpu *gpu, enum gpu_event_type type, struct gpu_event *eve
 	gpu->bounce_phase = BOUNCE_NONE;
 }
 
+/* End of the second half: restores state, starts the queues that have a slot, and starts the next
+ * runlist update. */
 static void mapped(struct gpu *gpu, struct gpu_event *event)
 {
 	end(gpu, GPU_EVENT_MAPPED, event);
-	/* Everywhere: masks and priorities may have changed. */
+	/* Hand out units on every XCC, because masks and priorities may have changed. */
 	gpu->hand_out = true;
 	for (uint32_t x = 0; x < gpu->config.xccs; x++)
 		gpu->xccs[x].hand_out = true;
-	runlist_fill(gpu); /* queues may have gone since UNMAPPED */
+	runlist_fill(gpu); /* queues may have been removed since UNMAPPED */
 	for (uint32_t i = 0; i < gpu->n_ids; i++) {
 		struct queue *queue = gpu->queues[i];
 
@@ -210,12 +216,15 @@ static void mapped(struct gpu *gpu, struct gpu_event *event)
 	}
 	runlist_start(gpu);
 	if (gpu->bounces) {
-		/* The next follows at once: what is restored is saved again. */
+		/* The next runlist update begins at once, and saves what has got units in this
+		 * hand-out. */
 		dispatch_hand_out(gpu);
 		bounce_start(gpu);
 	}
 }
 
+/* The preemption has timed out. The GPU stays hung until a reset, unless the reset was the reason
+ * for this failure (excused). */
 static void failed(struct gpu *gpu, struct gpu_event *event)
 {
 	take_effect(gpu, gpu->bounces);
@@ -239,7 +248,7 @@ void bounce_timer_fired(struct gpu *gpu, struct gpu_event *event)
 		failed(gpu, event);
 }
 
-/* Off, and without what had begun. */
+/* Turns the queue off and drops the packets that have begun. */
 static void reset_queue(struct gpu *gpu, struct queue *queue)
 {
 	cp_stop(gpu, queue);
@@ -278,7 +287,8 @@ void gpu_reset(struct gpu *gpu)
 		return;
 	heap_cancel(&gpu->heap, &gpu->bounce_timer);
 	if (was_hung) {
-		/* It was to fail because one before it had. */
+		/* This update was going to fail because of the earlier failure, which the reset has
+		 * cured. Start it again. */
 		gpu->bounce_phase = BOUNCE_NONE;
 		bounce_start(gpu);
 	} else {

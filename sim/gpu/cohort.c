@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * Cohorts: workgroups that run together, from their launch to their end, through
- * saving and restoring.
+ * Cohorts: groups of workgroups that run together, from launch to end, including save and restore.
  *
- * A cohort's parts lie on one XCC each. What a bounce saves and restores itself
- * goes back to where it lay: it ran side by side, so it fits. Everything else
- * that is restored (the queue was off in between, or its CU mask changed) is
- * taken apart, and its parts queue at their XCCs for room on any CU.
+ * Each part of a cohort is on one XCC. State that the same runlist update saves and restores
+ * returns to the CUs that it was on: it ran side by side before, so it fits. All other restored
+ * state (the queue was off in between, or its CU mask changed) is split into its parts, which wait
+ * at their XCCs for units of any CU.
  *
- * Where queues share the GPU, their workgroups get out of step, and soon each would be a
- * cohort of its own. So a cohort that is about to end ends early if room is handed out at
- * that instant anyway: what ends together begins together. What the workgroups of a queue
- * did not run is added to the next that it begins, so that the differences do not add up.
- * The last workgroups of a dispatch, to begin or to end, keep the time, because the next
- * packet and the host wait for them.
+ * If queues share the GPU, their workgroups get out of step, and soon each workgroup would be a
+ * cohort of its own. To prevent this, a cohort that is about to end is ended early if units are
+ * being handed out at that instant anyway: workgroups that end together are replaced by workgroups
+ * that begin together. The time that the workgroups of a queue did not run is added to the next
+ * ones that it launches, so that the differences do not add up. The workgroups of a dispatch that
+ * begin last or end last keep their exact time, because the next packet and the host wait for them.
  */
 #include <assert.h>
 #include <errno.h>
@@ -21,14 +20,14 @@
 
 #include "sim/gpu/internal.h"
 
-/* How early a cohort may end: half of what a doorbell takes, a thousandth of a request or
- * less; but only a part of what its workgroups run. */
+/* Maximum by which a cohort may end early: half of the time of a doorbell, a thousandth of a
+ * request or less, and never more than 1/EARLY_PART of the time its workgroups run. */
 #define EARLY_NS 500u
 #define EARLY_PART 4u
 
 #define CHUNK_MIN 256u
-/* While the last part of a saved cohort goes over to its twin, both exist; as do
- * cohorts that ended and are being told, one at a time. */
+/* Cohorts beyond the reserved ones. While the last part of a saved cohort moves to its twin, both
+ * exist. A cohort that has ended exists until it is reported; only one at a time does. */
 #define SLACK 2u
 
 int cohorts_reserve(struct gpu *gpu, uint64_t more)
@@ -44,7 +43,9 @@ int cohorts_reserve(struct gpu *gpu, uint64_t more)
 
 		if (!chunk)
 			return -ENOMEM;
-		/* What is left of the last chunk; the new one is touched as it is used. */
+		/* Move the unused pairs of the last chunk to the spare lists. The pairs of the
+		 * new chunk are only written when they are needed, so that their memory is not
+		 * touched before. */
 		while (gpu->fresh_pairs > 0) {
 			gpu->fresh_pairs--;
 			list_insert(&gpu->spare_cohorts,
@@ -71,6 +72,7 @@ void cohorts_free(struct gpu *gpu)
 	}
 }
 
+/* Moves the next unused cohort and part of the first chunk to the spare lists. */
 static void unpack_pair(struct gpu *gpu)
 {
 	assert(gpu->fresh_pairs > 0); /* gpu_submit() has reserved it */
@@ -89,7 +91,7 @@ static struct part *part_take(struct gpu *gpu)
 	return part;
 }
 
-/* The one that was used last is taken first: it is in the cache. */
+/* Insert at the front: the part that was used last is still in the cache, and is taken first. */
 static void part_put(struct gpu *gpu, struct part *part)
 {
 	list_remove(&part->node);
@@ -108,6 +110,8 @@ static uint32_t wg_units(const struct cohort *cohort)
 	return queue_packet(cohort->queue, cohort->packet)->p.units;
 }
 
+/* Account for units that the queue gets (hold) or gives back (let_go). The units of the XCC are
+ * changed by the callers. */
 static void hold(struct gpu *gpu, struct queue *queue, uint32_t units)
 {
 	queue_account(gpu, queue);
@@ -125,7 +129,7 @@ static void let_go(struct gpu *gpu, struct queue *queue, uint32_t units)
 	gpu->hand_out = true;
 }
 
-/* The room of all its parts. */
+/* Gives the units of all parts back to their XCCs. */
 static void give_back(struct gpu *gpu, const struct cohort *cohort)
 {
 	const struct list *node;
@@ -140,6 +144,7 @@ static void give_back(struct gpu *gpu, const struct cohort *cohort)
 	}
 }
 
+/* Returns the maximum time in ns by which the cohort may end early. */
 static uint64_t most_early(const struct cohort *cohort)
 {
 	uint64_t part = queue_packet(cohort->queue, cohort->packet)->p.wg_ns / EARLY_PART;
@@ -153,7 +158,7 @@ bool cohort_may_end(const struct cohort *cohort, uint64_t early)
 	const struct packet *packet = queue_packet(queue, cohort->packet);
 	uint64_t most = most_early(cohort), units = cohort->count * packet->p.units;
 
-	/* A queue that could not make up for it keeps the time, too. */
+	/* A queue that holds too few units to make up for the lost time keeps the time as well. */
 	return early <= most && packet->ended + cohort->count < packet->p.wgs &&
 	       queue->shortfall + (int64_t)(units * early) <= (int64_t)(queue->held * most);
 }
@@ -213,13 +218,14 @@ void cohort_extend(struct gpu *gpu, struct cohort *cohort, const struct part *pa
 	list_insert(&cohort->parts, &own->node);
 }
 
+/* Returns the number of the part's i-th workgroup in its dispatch. */
 static uint32_t workgroup(const struct gpu *gpu, const struct part *part, uint32_t i)
 {
 	return (part->row + i) * gpu->config.xccs + part->xcc;
 }
 
-/* All at once if its workgroups stand in one row without a gap, otherwise part
- * by part. */
+/* Reports all workgroups in one event if their numbers form one range without a gap,
+ * otherwise part by part. */
 void cohort_tell(struct gpu *gpu, struct gpu_event *event)
 {
 	struct cohort *cohort = list_entry(gpu->told.next, struct cohort, node);
@@ -254,7 +260,7 @@ void cohort_tell(struct gpu *gpu, struct gpu_event *event)
 			cohort_put(gpu, cohort);
 			return;
 		}
-		cohort->count = 0; /* told part by part from here on */
+		cohort->count = 0; /* report part by part from here on */
 	}
 	for (;;) {
 		struct part *next = list_entry(part->node.next, struct part, node);
@@ -312,11 +318,13 @@ bool queue_save(struct gpu *gpu, struct queue *queue)
 	}
 	queue->saved_units += queue->held;
 	let_go(gpu, queue, (uint32_t)queue->held);
-	/* What was running goes back before what has not had units yet. */
+	/* State that was running is restored before older saved state that has not had units
+	 * since. */
 	list_move_front(&queue->saved, &queue->running);
 	return true;
 }
 
+/* Restarts a saved cohort on the CUs that it was on. */
 static void run_again(struct gpu *gpu, struct cohort *cohort)
 {
 	struct queue *queue = cohort->queue;
@@ -335,7 +343,7 @@ static void run_again(struct gpu *gpu, struct cohort *cohort)
 	heap_push(&gpu->heap, &cohort->timer, time_add(gpu->now, cohort->remain));
 }
 
-/* Each part queues at its XCC. */
+/* Moves each part of the cohort to the list of its XCC. */
 static void take_apart(struct cohort *cohort)
 {
 	struct queue *queue = cohort->queue;
@@ -371,6 +379,7 @@ void queue_restore(struct gpu *gpu, struct queue *queue, bool exact)
 	}
 }
 
+/* Frees a part that has been restarted completely, and its cohort after the last part. */
 static void part_left(struct gpu *gpu, struct part *part)
 {
 	struct cohort *origin = part->cohort;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Command processors and SDMA engines: how a queue goes from packet to packet.
+ * Command processors and SDMA engines: how a queue advances from packet to packet.
  *
- * A compute queue has a command processor of its own. An SDMA queue shares its
- * engine: it has the engine for one packet (packet_ns and busy_ns), then the
- * others on that engine have their turn. A WAIT does not hold the engine.
+ * A compute queue has a command processor of its own. An SDMA queue shares its engine: it uses the
+ * engine for one packet (packet_ns and busy_ns), then the other queues of the engine have their
+ * turn. A WAIT packet does not occupy the engine.
  */
 #include "sim/gpu/internal.h"
 
@@ -14,6 +14,7 @@ void cp_kick(struct gpu *gpu, struct queue *queue)
 		list_insert(&gpu->kicked, &queue->kicked);
 }
 
+/* Only a queue in these phases needs its engine; a WAIT packet does not. */
 static bool wants_engine(const struct queue *queue)
 {
 	return queue->on && (queue->phase == CP_FETCH || queue->phase == CP_EFFECT ||
@@ -25,7 +26,7 @@ static bool has_engine(const struct queue *queue)
 	return !queue->engine || queue->engine->current == queue;
 }
 
-/* FETCH, WORK and COPY go on, EFFECT can be taken: the queue runs and has its engine. */
+/* Continues FETCH, WORK or COPY, or lets EFFECT be processed. The queue runs and has its engine. */
 static void resume(struct gpu *gpu, struct queue *queue)
 {
 	if (queue->phase == CP_EFFECT) {
@@ -44,6 +45,7 @@ static void resume(struct gpu *gpu, struct queue *queue)
 	heap_push(&gpu->heap, &queue->cp_timer, time_add(gpu->now, queue->remain));
 }
 
+/* Assigns a free engine to the first queue in turn that needs it. */
 static void engine_pick(struct gpu *gpu, struct engine *engine)
 {
 	if (engine->current || gpu->bounce_phase != BOUNCE_NONE || gpu->hung)
@@ -53,7 +55,8 @@ static void engine_pick(struct gpu *gpu, struct engine *engine)
 
 		if (wants_engine(queue)) {
 			engine->current = queue;
-			/* First in turn, so that it goes on first after a bounce. */
+			/* Make it the first in turn, so that it is the first to continue after a
+			 * runlist update. */
 			list_remove(&queue->on_engine);
 			list_insert(engine->queues.next, &queue->on_engine);
 			resume(gpu, queue);
@@ -62,7 +65,7 @@ static void engine_pick(struct gpu *gpu, struct engine *engine)
 	}
 }
 
-/* The queue's turn is over. */
+/* Ends the queue's turn on its engine. */
 static void engine_yield(struct gpu *gpu, struct queue *queue)
 {
 	struct engine *engine = queue->engine;
@@ -75,7 +78,7 @@ static void engine_yield(struct gpu *gpu, struct queue *queue)
 	engine_pick(gpu, engine);
 }
 
-/* On to the next packet. */
+/* Advances to the next packet. */
 static void step_over(struct gpu *gpu, struct queue *queue)
 {
 	queue->cp++;
@@ -88,6 +91,7 @@ void cp_launched(struct gpu *gpu, struct queue *queue)
 	step_over(gpu, queue);
 }
 
+/* Starts the next packet of the queue; an SDMA queue may have to wait for its engine. */
 static void fetch(struct gpu *gpu, struct queue *queue)
 {
 	queue->phase = CP_FETCH;
@@ -98,6 +102,7 @@ static void fetch(struct gpu *gpu, struct queue *queue)
 		resume(gpu, queue);
 }
 
+/* packet_ns has passed: starts the work of the packet. */
 static void take_effect(struct gpu *gpu, struct queue *queue)
 {
 	struct packet *packet = queue_packet(queue, queue->cp);
@@ -136,6 +141,7 @@ static void tell(const struct gpu *gpu, const struct queue *queue, enum gpu_even
 	};
 }
 
+/* Retires the oldest packet of the queue, which is complete. */
 static void retire(struct gpu *gpu, struct queue *queue, struct gpu_event *event)
 {
 	struct packet *packet = queue_packet(queue, queue->head);
@@ -153,7 +159,7 @@ bool cp_advance(struct gpu *gpu, struct queue *queue, struct gpu_event *event)
 	for (;;) {
 		struct packet *packet = queue_packet(queue, queue->cp);
 
-		/* What is complete retires even if the queue is off by now. */
+		/* A complete packet retires even if the queue has been turned off since. */
 		if (queue->head < queue->cp && queue_packet(queue, queue->head)->complete) {
 			retire(gpu, queue, event);
 			return true;
@@ -226,7 +232,7 @@ void cp_stop(struct gpu *gpu, struct queue *queue)
 	queue_account(gpu, queue);
 	queue->working = false;
 	times_queue(gpu, queue);
-	/* It stays first in its engine's turn: the packet is not finished. */
+	/* The queue stays first in the engine's list, because its packet is not finished. */
 	if (queue->engine && queue->engine->current == queue)
 		queue->engine->current = NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A set of the CUs of one XCC. */
+/* A set of the CUs of one XCC, as a bit set. Pure functions; no allocation. */
 #ifndef KFDSHIM_SIM_GPU_CUS_H
 #define KFDSHIM_SIM_GPU_CUS_H
 
@@ -22,6 +22,7 @@ static inline struct cus cus_or(struct cus a, struct cus b)
 	return (struct cus){{a.w[0] | b.w[0], a.w[1] | b.w[1]}};
 }
 
+/* The CUs of `a` that are not in `b`. */
 static inline struct cus cus_without(struct cus a, struct cus b)
 {
 	return (struct cus){{a.w[0] & ~b.w[0], a.w[1] & ~b.w[1]}};
@@ -42,8 +43,8 @@ static inline bool cus_equal(struct cus a, struct cus b)
 	return a.w[0] == b.w[0] && a.w[1] == b.w[1];
 }
 
-/* Without the instruction for it, which we cannot presume, the compiler calls a
- * function. */
+/* Counts the bits without __builtin_popcountll(): the build must not assume the popcnt instruction,
+ * and without that instruction the compiler calls a library function. */
 static inline uint32_t cus_count_word(uint64_t word)
 {
 	word -= word >> 1 & UINT64_C(0x5555555555555555);
@@ -59,6 +60,7 @@ static inline uint32_t cus_count(struct cus a)
 	return a.w[1] ? n + cus_count_word(a.w[1]) : n;
 }
 
+/* The CUs 0 .. n - 1; n <= CUS_XCC_MAX. */
 static inline struct cus cus_below(uint32_t n)
 {
 	return (struct cus){{
@@ -69,6 +71,7 @@ static inline struct cus cus_below(uint32_t n)
 	}};
 }
 
+/* The lowest `n` bits that are set in `word`; all of them if there are fewer. */
 static inline uint64_t cus_first_of(uint64_t word, uint32_t n)
 {
 	uint64_t out = 0;
@@ -78,7 +81,7 @@ static inline uint64_t cus_first_of(uint64_t word, uint32_t n)
 	return out;
 }
 
-/* The n with the lowest numbers; n <= cus_count(a). */
+/* The `n` CUs of `a` with the lowest numbers; n <= cus_count(a). */
 static inline struct cus cus_first(struct cus a, uint32_t n)
 {
 	uint32_t low = cus_count_word(a.w[0]);

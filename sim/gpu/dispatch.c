@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who gets the room on an XCC.
+ * Distribution of the free units of an XCC.
  *
- * Saved state of mapped queues comes first: nothing new has room on a CU that it
- * may use before all of it runs again. Then the classes of priority, the highest
- * first; in a class the queues that wait take one workgroup each in turn. One
- * whose workgroup fits nowhere keeps its turn, and the CU with the most room that
- * it may use is closed to all behind it.
+ * Saved state of queues that have a slot comes first: as long as not all of it runs again, nothing
+ * new gets units on a CU that it may use. Then come the priority classes, the highest first. Within
+ * a class the waiting queues take turns, one workgroup each. If a workgroup fits on no CU, its
+ * queue keeps its turn, and the CU with the most free units that the queue may use is closed to all
+ * queues behind it.
  */
 #include "sim/gpu/internal.h"
 
@@ -42,8 +42,8 @@ void dispatch_unwait(const struct gpu *gpu, struct queue *queue)
 		list_remove(&queue->seats[x].waiting);
 }
 
-/* Up to `n` workgroups of the seat's queue begin. Those of one hand-out are one
- * cohort. */
+/* Starts up to `n` workgroups of the seat's queue. All workgroups that one hand-out starts for a
+ * dispatch form one cohort. */
 static void launch(struct gpu *gpu, struct xcc *xcc, struct seat *seat, uint32_t n, struct cus open)
 {
 	struct queue *queue = seat->queue;
@@ -72,7 +72,8 @@ static void launch(struct gpu *gpu, struct xcc *xcc, struct seat *seat, uint32_t
 	}
 }
 
-/* Room for the seat's next workgroups; 0 closes a CU to all behind it. */
+/* Returns how many of the seat's next workgroups fit. If none fits, closes the CU with the most
+ * room to all seats behind this one and returns 0. */
 static uint32_t room_of(const struct gpu *gpu, const struct xcc *xcc, struct seat *seat,
 			struct cus *open)
 {
@@ -84,7 +85,8 @@ static uint32_t room_of(const struct gpu *gpu, const struct xcc *xcc, struct sea
 		return 0;
 	room = xcc_room(xcc, mine, queue_packet(queue, queue->cp)->p.units);
 	if (room == 0 && xcc->free == 0) {
-		seat->blocked = gpu->round; /* and no room to keep for it */
+		/* No CU has a free unit, so there is nothing to reserve. */
+		seat->blocked = gpu->round;
 	} else if (room == 0) {
 		*open = cus_without(*open, xcc_roomiest(xcc, mine));
 		seat->blocked = gpu->round;
@@ -92,7 +94,7 @@ static uint32_t room_of(const struct gpu *gpu, const struct xcc *xcc, struct sea
 	return room;
 }
 
-/* The last in turn, with nobody behind it, has what there is. */
+/* Gives all remaining units to the last seat in turn, which has no seat behind it. */
 static void only_one(struct gpu *gpu, struct xcc *xcc, uint32_t class, const struct cus *open)
 {
 	struct seat *seat = list_entry(xcc->waiting[class].next, struct seat, waiting);
@@ -110,9 +112,9 @@ static bool is_only_one(const struct xcc *xcc, uint32_t class)
 	return waiting->next == waiting->prev;
 }
 
-/* As many whole rounds of the turn as fit and as nobody runs out in, at once. If
- * there is no whole round: one workgroup for each as long as they fit. False:
- * nothing more fits. */
+/* Executes as many whole rounds of the turn at once as fit, without exceeding the workgroups that
+ * any seat has left. If not even one round fits, gives one workgroup to each seat as long as they
+ * fit. Returns false if nothing more fits. */
 static bool one_turn(struct gpu *gpu, struct xcc *xcc, struct list *waiting, struct cus *open)
 {
 	uint32_t seats = 0, rounds = UINT32_MAX, most = UINT32_MAX;
@@ -141,8 +143,8 @@ static bool one_turn(struct gpu *gpu, struct xcc *xcc, struct list *waiting, str
 		if (rounds == 0) {
 			if (room_of(gpu, xcc, seat, open) == 0)
 				continue;
-			/* To the end of the turn first: launch() takes a seat that is
-			 * through off the list. */
+			/* Move the seat to the end of the list before launch(), because launch()
+			 * removes a seat without remaining rows from the list. */
 			list_remove(&seat->waiting);
 			list_insert(waiting, &seat->waiting);
 		}
@@ -151,6 +153,8 @@ static bool one_turn(struct gpu *gpu, struct xcc *xcc, struct list *waiting, str
 	return true;
 }
 
+/* Hands out the free units of one XCC: first to saved state, then by class. The CUs that the
+ * remaining saved state is allowed to use are removed from `open`. */
 static void hand_out(struct gpu *gpu, struct xcc *xcc)
 {
 	struct cus open = xcc->all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The GPU as a whole: its making, and how time goes on. */
+/* The GPU as a whole: creation, and the advance of time. */
 #include <stdlib.h>
 
 #include "sim/gpu/internal.h"
@@ -75,7 +75,8 @@ uint64_t gpu_live_units(const struct gpu *gpu)
 	return gpu->units - gpu->free;
 }
 
-/* Is the first timer due? While there is room to hand out, a cohort's may be early. */
+/* Returns whether the first timer is due. While units can be handed out, the timer of a cohort
+ * may fire early. */
 static bool is_due(const struct gpu *gpu)
 {
 	const struct heap_entry *first = gpu->heap.entries;
@@ -86,7 +87,7 @@ static bool is_due(const struct gpu *gpu)
 	       cohort_may_end(list_entry(first->timer, struct cohort, timer), first->t - gpu->now);
 }
 
-/* True: *event is filled. */
+/* Fires the first timer. Returns true if *event was filled. */
 static bool fire(struct gpu *gpu, struct gpu_event *event)
 {
 	uint64_t early = gpu->heap.entries[0].t - gpu->now;

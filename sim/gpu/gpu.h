@@ -1,59 +1,60 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A model of one GPU node under several queues: pure discrete events in
- * virtual ("model") time. No I/O, no clock, no globals; the same calls give
- * the same events, always.
+ * A model of one GPU node with several queues: a pure discrete event simulation in virtual
+ * ("model") time. The model does no I/O, reads no clock and has no globals; the same calls always
+ * give the same events.
  *
- * Units: every time is nanoseconds of model time. A GPU has XCCs (accelerator
- * dies), an XCC compute units (CUs), a CU wave slots: "units". A workgroup lies
- * on one CU, and holds max(its waves, its share of the CU's LDS) units of it
- * from start to end.
+ * Units: every time is in nanoseconds of model time. A GPU has XCCs (accelerator dies), an XCC has
+ * compute units (CUs), and a CU has wave slots. A wave slot is called a "unit" here. A workgroup
+ * runs on one CU; from its start to its end it holds max(its waves, its share of the CU's LDS)
+ * units of that CU.
  *
- * Threads: none; one caller at a time owns a struct gpu.
+ * Threads: none. At any time only one caller uses a struct gpu.
  * Ownership: struct gpu owns everything in it; arguments are copied.
- * Errors: allocation failure is -ENOMEM, an unknown queue -ENOENT, a queue
- * that is full (2^20 packets) -EAGAIN, a bad argument (a dispatch whose
- * workgroup holds more units than a CU has, too) -EINVAL.
+ * Errors of the functions below, unless noted otherwise:
+ * -ENOMEM: an allocation failed
+ * -ENOENT: there is no such queue
+ * -EAGAIN: the queue is full (2^20 packets)
+ * -EINVAL: bad argument; also a dispatch whose workgroup needs more units than a CU has
  *
- * How queues share: the command processor of a queue takes packets in order.
- * Workgroup i of a dispatch belongs to XCC i mod xccs (as on MI300: kernels rely
- * on that order), and each XCC works for itself. There, workgroups begin as CUs
- * have room, on the CU with the most free units, the lowest number among equals.
- * Room is given by class of priority (KFD's 0-6 low, 7-10 medium, 11-15 high):
- * a higher class first, within a class workgroup by workgroup in turn. A
- * workgroup that fits nowhere keeps its turn and the CU with the most room that
- * it may use: nobody else is given room there until it fits, so that it is not
- * starved, and nowhere else is anybody held up by it. A CU mask confines a
- * queue's workgroups; one that leaves an XCC no CU lets that XCC's workgroups
- * wait for ever.
- * When room is given, workgroups that would end within 500 ns (a quarter of wg_ns if that
- * is less) end at once, and the next ones of their queue run longer by as much: this makes
- * the model several times faster for queues that are out of step. The last of a dispatch
- * to begin take wg_ns exactly, and the last to end are never early.
- * A packet with the barrier bit starts after everything earlier in its queue has
- * retired; one without it may start once its predecessor has launched its last
- * workgroup.
- * SDMA and XGMI queues are bound to an engine; the queues of an engine take turns
- * packet by packet. A WAIT packet does not hold the engine. The copies on a link
- * share its bandwidth equally, whatever engines they are on. (A link to another
- * GPU is that of the GPU whose engine copies: its peer's own copies go over the
- * peer's own.)
+ * How queues share the GPU. The command processor (CP) of a queue takes packets in order. Workgroup
+ * i of a dispatch belongs to XCC i mod xccs (as on MI300; kernels rely on that order), and every
+ * XCC schedules independently of the others. On an XCC, a workgroup starts as soon as a CU has
+ * enough free units. The CU with the most free units is chosen, and the lowest number among equals.
+ * Free units are handed out by priority class (KFD's 0-6 low, 7-10 medium, 11-15 high): a higher
+ * class first, and within a class one workgroup at a time in round-robin order. A workgroup that
+ * fits on no CU keeps its turn, and reserves the CU with the most free units that its queue may
+ * use: no other queue behind it gets units there until the workgroup fits, so that it cannot
+ * starve. All other CUs stay available to other queues. A CU mask confines the workgroups of a
+ * queue. If the mask leaves an XCC without a CU, the workgroups of that XCC wait forever.
  *
- * A bounce is the driver's unmap and map of all queues of the node
- * (under HWS every queue change does this): all queues stop at its
- * start, live workgroups are saved with what is left of them, the requested
- * changes take effect, and the queues that are then mapped go on where they
- * stopped. Bounces are served one after another. Restored workgroups have
- * their units again before anything new is launched on the CUs they may use;
- * where the saved state of the mapped queues exceeds the GPU, the rest goes first
- * when units become free, and its restoring is not charged. What is restored
- * stays on its XCC, but may come to lie on another CU.
+ * When units are handed out, workgroups that would end within 500 ns (or a quarter of wg_ns if that
+ * is less) end at once, and the next workgroups of their queue run longer by the same amount. This
+ * makes the model several times faster when queues are out of step. The workgroups of a dispatch
+ * that begin last take exactly wg_ns, and those that end last never end early.
  *
- * Mapped queues run side by side. Only where they are oversubscribed does the
- * firmware slice time: clients (if these are too many) or queues have their slots
- * for a quantum, in turn. A change of slices disturbs only those who lose or get
- * one: these stand still for switch_ns and the save and restore of live state.
- * Idle queues take no quantum from others (assumed: the firmware is not public).
+ * A packet with the barrier bit starts after all earlier packets of its queue have retired. A
+ * packet without the bit may start once its predecessor has launched its last workgroup.
+ *
+ * An SDMA or XGMI queue is bound to an engine; the queues of an engine take turns packet by packet.
+ * A WAIT packet does not occupy the engine. The copies on a link share its bandwidth equally, on
+ * whatever engines they run. (A link to another GPU belongs to the GPU whose engine copies: copies
+ * that the peer's engines make use the peer's own link.)
+ *
+ * A runlist update ("bounce" in the names below) is the driver's unmap and map of all queues of the
+ * node; under HWS every queue change causes one. All queues stop when it begins, the remaining work
+ * of live workgroups is saved, the requested changes take effect, and then the mapped queues
+ * continue where they stopped. Runlist updates are served one after another. Restored workgroups
+ * get their units back before anything new is launched on the CUs that their queue may use. If the
+ * saved state of the mapped queues exceeds the GPU, the excess is restored later, as units become
+ * free, and its restore time is not charged. A restored workgroup stays on its XCC, but may be
+ * placed on another CU.
+ *
+ * Mapped queues run side by side. Only if there are too many of them does the firmware time-slice:
+ * clients (if there are too many clients) or queues get their slots for a quantum, in turn. A
+ * change of slices only affects the queues that lose or get a slot: these stop for switch_ns plus
+ * the save and restore time of live state. Idle queues take no quantum from others (assumed: the
+ * firmware is not public).
  */
 #ifndef KFDSHIM_SIM_GPU_H
 #define KFDSHIM_SIM_GPU_H
@@ -64,42 +65,50 @@
 
 struct gpu;
 
-/* What copies go over: to and from the host, within the GPU's own memory, to and
- * from the i-th other GPU. */
+/* The paths of copies: to and from the host, within the GPU's own memory, and to and from the
+ * i-th other GPU. */
 #define GPU_LINK_HOST 0u
 #define GPU_LINK_LOCAL 1u
 #define GPU_LINK_PEER(i) (2u + (i))
 #define GPU_LINKS_MAX 16u
 
 struct gpu_config {
-	uint32_t xccs;		   /* 1 .. 16 */
-	uint32_t cus;		   /* of all XCCs, as many in each; at most 128 in one */
-	uint32_t units_per_cu;	   /* wave slots of a CU; at most 63 */
-	uint64_t packet_ns;	   /* CP time before a packet takes effect */
-	uint64_t unmap_ns;	   /* bounce, first half: preempt all queues, no live state */
-	uint64_t map_ns;	   /* bounce, second half: map the runlist, no live state */
-	uint64_t save_bytes_unit;  /* saved bytes for each live unit */
-	uint64_t save_bytes_us;	   /* save bandwidth, bytes per microsecond, > 0 */
-	uint64_t restore_bytes_us; /* > 0 */
-	uint32_t sdma_engines;	   /* > 0; engines 0, 1, ... */
-	uint32_t xgmi_engines;	   /* those after them */
-	uint64_t engine_bytes_us;  /* the most one engine copies; 0: as much as its link */
-	uint64_t link_bytes_us[GPU_LINKS_MAX]; /* 0: there is no such link */
+	uint32_t xccs;	       /* 1 .. 16 */
+	uint32_t cus;	       /* total of all XCCs, a multiple of xccs; at most 128 per XCC */
+	uint32_t units_per_cu; /* wave slots of a CU; 1 .. 63 */
+	uint64_t packet_ns;    /* CP time in ns before a packet takes effect */
+	/* First half of a runlist update, in ns: preempt all queues, without live state. */
+	uint64_t unmap_ns;
+	uint64_t map_ns;	   /* second half, in ns: map the runlist, without live state */
+	uint64_t save_bytes_unit;  /* saved bytes per live unit */
+	uint64_t save_bytes_us;	   /* save bandwidth, bytes per microsecond; > 0 */
+	uint64_t restore_bytes_us; /* restore bandwidth, bytes per microsecond; > 0 */
+	uint32_t sdma_engines;	   /* number of SDMA engines, > 0; engines 0, 1, ... */
+	uint32_t xgmi_engines;	   /* number of XGMI engines; numbered after the SDMA engines */
+	/* Upper limit of one engine, bytes per us; 0: limited by its link only. */
+	uint64_t engine_bytes_us;
+	uint64_t link_bytes_us[GPU_LINKS_MAX]; /* bandwidth, bytes per us; 0: no such link */
 
-	/* Oversubscription: more clients than VMIDs, or more compute queues mapped
-	 * than slots for them. */
+	/* Oversubscription: more clients than VMIDs, or more mapped compute queues than slots. */
 	uint32_t vmids;		     /* 0: no limit; the driver's min(VMIDs, hws_max_conc_proc) */
-	uint32_t cp_queues;	     /* 0: no limit */
-	uint64_t process_quantum_ns; /* > 0 with vmids */
-	uint64_t queue_quantum_ns;   /* > 0 with cp_queues */
-	uint64_t switch_ns;	     /* the firmware's change of slices, without live state */
+	uint32_t cp_queues;	     /* slots for compute queues; 0: no limit */
+	uint64_t process_quantum_ns; /* ns; > 0 if vmids is set */
+	uint64_t queue_quantum_ns;   /* ns; > 0 if cp_queues is set */
+	/* Time of the firmware's slice change in ns, without live state. */
+	uint64_t switch_ns;
 
-	/* What parts differ in or nobody knows, and what can be provoked; all 0: off. */
-	uint64_t first_suspend_ns;   /* a bounce that suspends a queue for the first time */
-	uint32_t preempt_slow_nth;   /* every n-th bounce that finds live state takes ... */
-	uint64_t preempt_slow_ns;    /* ... so much longer */
-	uint32_t preempt_fail_nth;   /* every n-th bounce that finds live state fails ... */
-	uint64_t preempt_timeout_ns; /* ... and says so after this time */
+	/* Costs that differ between parts or are unknown, and faults for tests. 0: off. */
+
+	/* Extra time in ns of a runlist update that suspends a queue for the first time. */
+	uint64_t first_suspend_ns;
+	/* Every preempt_slow_nth-th runlist update that finds live state takes
+	 * preempt_slow_ns longer. */
+	uint32_t preempt_slow_nth;
+	uint64_t preempt_slow_ns;
+	/* Every preempt_fail_nth-th runlist update that finds live state fails after
+	 * preempt_timeout_ns. */
+	uint32_t preempt_fail_nth;
+	uint64_t preempt_timeout_ns;
 };
 
 enum gpu_queue_kind { GPU_QUEUE_COMPUTE, GPU_QUEUE_SDMA, GPU_QUEUE_XGMI };
@@ -111,89 +120,98 @@ enum gpu_queue_kind { GPU_QUEUE_COMPUTE, GPU_QUEUE_SDMA, GPU_QUEUE_XGMI };
 
 struct gpu_queue_config {
 	enum gpu_queue_kind kind;
-	uint64_t client; /* whose it is: the process */
-	/* SDMA, XGMI: this engine, whatever the kind (-EINVAL: there is none), or
-	 * GPU_ENGINE_ANY: the one of its kind with the fewest queues. */
+	uint64_t client; /* id of the owner (the process) */
+	/* SDMA, XGMI: the number of an engine of either kind (-EINVAL if it does not exist), or
+	 * GPU_ENGINE_ANY: the engine of the queue's kind with the fewest queues. */
 	uint32_t engine;
 };
 
 enum gpu_packet_kind {
-	GPU_PACKET_DISPATCH, /* workgroups on compute units; compute queues only */
-	GPU_PACKET_WORK,     /* busy_ns on the queue's engine, or, on a compute queue,
-	                        on its CP without using any unit */
-	GPU_PACKET_COPY,     /* busy_ns, then `bytes` over `link`; not on compute queues */
-	GPU_PACKET_WAIT,     /* holds the queue until gpu_release() */
+	GPU_PACKET_DISPATCH, /* workgroups on compute units; only on compute queues */
+	/* Occupies the engine of the queue for busy_ns. On a compute queue it occupies the
+	 * CP and no unit. */
+	GPU_PACKET_WORK,
+	GPU_PACKET_COPY, /* busy_ns, then `bytes` over `link`; not on compute queues */
+	GPU_PACKET_WAIT, /* blocks the queue until gpu_release() */
 };
 
 struct gpu_packet {
 	enum gpu_packet_kind kind;
-	bool barrier;	  /* wait for everything earlier in this queue */
+	bool barrier;	  /* wait until all earlier packets of the queue have retired */
 	bool trace;	  /* DISPATCH: report workgroups as they end */
-	uint32_t wgs;	  /* DISPATCH: workgroups, > 0 */
-	uint32_t units;	  /* DISPATCH: units of a CU one workgroup holds, > 0 */
-	uint64_t wg_ns;	  /* DISPATCH: time one workgroup runs */
-	uint64_t busy_ns; /* WORK, COPY */
-	uint64_t bytes;	  /* COPY: what crosses the link */
-	uint32_t link;	  /* COPY: GPU_LINK_...; one that there is */
-	uint64_t tag;	  /* the caller's; comes back in events */
+	uint32_t wgs;	  /* DISPATCH: number of workgroups, > 0 */
+	uint32_t units;	  /* DISPATCH: units of a CU that one workgroup holds, > 0 */
+	uint64_t wg_ns;	  /* DISPATCH: run time of one workgroup */
+	uint64_t busy_ns; /* WORK, COPY: time on the engine or CP */
+	uint64_t bytes;	  /* COPY: bytes over the link */
+	uint32_t link;	  /* COPY: GPU_LINK_...; must exist */
+	uint64_t tag;	  /* caller's value; returned in events */
 };
 
 enum gpu_event_type {
-	GPU_EVENT_STARTED, /* the packet, of any kind, takes effect; a dispatch may still wait for units */
-	GPU_EVENT_WAITING, /* a WAIT packet reached the head: the queue stands until gpu_release() */
+	/* A packet of any kind takes effect. A dispatch may still have to wait for units. */
+	GPU_EVENT_STARTED,
+	/* A WAIT packet reached the head: the queue blocks until gpu_release(). */
+	GPU_EVENT_WAITING,
 	GPU_EVENT_WORKGROUPS, /* `count` traced workgroups ended: first, first + stride, ... */
-	GPU_EVENT_RETIRED,    /* the packet is complete; in packet order within a queue */
-	GPU_EVENT_UNMAPPED,   /* bounce: all queues are off, state saved, changes in effect */
-	GPU_EVENT_MAPPED,     /* bounce: over, the mapped queues run again */
-	GPU_EVENT_FAILED,     /* bounce: over without UNMAPPED or MAPPED, and everything is off */
-	GPU_EVENT_LOST,	      /* the packet had begun, and gpu_reset() dropped it */
-	GPU_EVENT_SLICED,     /* oversubscribed: the firmware has changed slices */
+	GPU_EVENT_RETIRED,    /* the packet is complete; reported in packet order within a queue */
+	/* Runlist update: all queues are off, live state is saved, and the changes are in
+	 * effect. */
+	GPU_EVENT_UNMAPPED,
+	GPU_EVENT_MAPPED, /* runlist update complete; the mapped queues run again */
+	/* The runlist update ended without UNMAPPED or MAPPED, and all queues are off. */
+	GPU_EVENT_FAILED,
+	/* The packet had begun and was dropped by gpu_reset() or gpu_queue_reset(). */
+	GPU_EVENT_LOST,
+	GPU_EVENT_SLICED, /* oversubscribed: the firmware has changed slices */
 };
 
 struct gpu_event {
 	enum gpu_event_type type;
-	uint64_t t;	       /* when it happened */
-	uint32_t queue;	       /* packet events */
-	uint64_t tag;	       /* of the packet, or of the bounce */
-	uint32_t first, count; /* WORKGROUPS */
-	uint32_t stride;       /* WORKGROUPS: 1, or the XCCs where these are of one XCC only */
-	uint64_t start_ns;     /* RETIRED, LOST: when it began to take effect */
-	uint64_t unmap_ns;     /* UNMAPPED: what this took without saving */
-	uint64_t map_ns;       /* UNMAPPED: what the other half takes without restoring */
-	uint64_t save_ns;      /* UNMAPPED, SLICED: charged for saving live state */
-	uint64_t restore_ns;   /* MAPPED, SLICED: charged for restoring it */
+	uint64_t t;	       /* time of the event */
+	uint32_t queue;	       /* packet events: id of the queue */
+	uint64_t tag;	       /* of the packet or of the runlist update */
+	uint32_t first, count; /* WORKGROUPS: first workgroup and number of workgroups */
+	uint32_t stride;       /* WORKGROUPS: 1, or xccs if all of them are on one XCC */
+	uint64_t start_ns;     /* RETIRED, LOST: time at which the packet took effect */
+	uint64_t unmap_ns;     /* UNMAPPED: duration of the first half without the save */
+	uint64_t map_ns;       /* UNMAPPED: duration of the second half without the restore */
+	uint64_t save_ns;      /* UNMAPPED, SLICED: time charged for saving live state */
+	uint64_t restore_ns;   /* MAPPED, SLICED: time charged for restoring live state */
 };
 
-/* What one bounce changes. */
+/* One change of a queue by a runlist update. */
 struct gpu_change {
 	uint32_t queue;
 	bool map;     /* false: the queue stays off until a later change maps it */
-	bool suspend; /* with map false: a suspend, of which the first may cost more */
+	bool suspend; /* if map is false: a suspend; the first one may cost more */
 };
 
 struct gpu_queue_stats {
-	/* Units held x time; an SDMA copy counts as one unit. A workgroup that has ended
-	 * counts what its dispatch says, also if it ended early. */
+	/* Units held, integrated over time (units x ns); an SDMA copy counts as one unit. A
+	 * workgroup that has ended counts with the time of its dispatch, even if it ended early. */
 	uint64_t unit_ns;
 	uint64_t busy_ns; /* time with at least one workgroup, WORK or COPY packet running */
 	uint64_t wgs_done;
 	uint64_t packets_retired;
-	uint64_t preempted; /* bounces, and ends of a slice, that found live state in it */
+	uint64_t preempted; /* runlist updates and slice ends that found live state of the queue */
 };
 
 /*
- * What the GPU's time since its making went into, each nanosecond into one: their sum is gpu_now().
- * A copy of an SDMA engine counts as work, as a wave does.
+ * How the time of the GPU since gpu_new() was spent. Each nanosecond is counted once, so that the
+ * sum of all entries is gpu_now(). A copy of an SDMA engine counts as work, like a wave.
  */
 enum gpu_time {
-	GPU_TIME_RUN,	     /* work of some queue runs */
-	GPU_TIME_BOUNCE,     /* a bounce, or a change of slices beside which nothing runs */
-	GPU_TIME_SAVE,	     /* of a bounce: for live state */
-	GPU_TIME_RESTORE,    /* likewise */
-	GPU_TIME_HELD_READY, /* idle; a client has work in suspended queues, and another one has
-	                        packets that do not run yet */
-	GPU_TIME_HELD,	     /* the same, and no other client has any */
-	GPU_TIME_IDLE,	     /* idle, and no suspended queue has work */
+	GPU_TIME_RUN,	  /* work of at least one queue runs */
+	GPU_TIME_BOUNCE,  /* a runlist update, or a slice change while nothing runs */
+	GPU_TIME_SAVE,	  /* part of a runlist update: saving live state */
+	GPU_TIME_RESTORE, /* part of a runlist update: restoring live state */
+	/* Idle. A client has work in suspended queues, and another client has packets that
+	 * do not run yet. */
+	GPU_TIME_HELD_READY,
+	/* Idle. A client has work in suspended queues, and no other client has any packets. */
+	GPU_TIME_HELD,
+	GPU_TIME_IDLE, /* idle, and no suspended queue has work */
 	GPU_TIMES
 };
 
@@ -201,74 +219,89 @@ struct gpu_times {
 	uint64_t ns[GPU_TIMES];
 };
 
-struct gpu *gpu_new(const struct gpu_config *config); /* NULL: bad config or no memory */
+/* Creates a GPU. The configuration is copied. Returns NULL if the configuration is not valid or
+ * memory is short. Release with gpu_free(). */
+struct gpu *gpu_new(const struct gpu_config *config);
+/* Frees the GPU with its queues and pending runlist updates. NULL is allowed. */
 void gpu_free(struct gpu *gpu);
 
+/* Returns the model time, in ns since gpu_new(). */
 uint64_t gpu_now(const struct gpu *gpu);
 
-/* A new queue is not mapped; a bounce maps it. It has normal priority and all
- * CUs. Returns its id (>= 0; ids of removed queues are used again) or a negative
- * errno. */
+/* Adds a queue with normal priority and all CUs. The queue is not mapped until a runlist update
+ * maps it. Returns its id (>= 0; ids of removed queues are reused) or a negative errno. */
 int gpu_queue_add(struct gpu *gpu, const struct gpu_queue_config *config);
-/* As KFD has it, 0 .. 15. Takes effect, as a mask does, at the next bounce (at
- * its UNMAPPED), as what the driver writes into a queue's MQD. No effect on SDMA. */
+/* Sets the priority, 0 .. 15 as in KFD. The value takes effect at the UNMAPPED event of the next
+ * runlist update, as a CU mask does, because the driver writes both into the queue's MQD. It has no
+ * effect on SDMA queues. */
 int gpu_queue_set_priority(struct gpu *gpu, uint32_t queue, uint32_t priority);
-/* The bits as in SET_CU_MASK: bit i is CU i / xccs of XCC i mod xccs. That is how
- * the driver spreads them over XCCs (from Linux 6.5 on); it then goes on over
- * shader engines in turn, and so does our numbering of an XCC's CUs. CUs beyond
- * n_bits are off. n_bits 0: all CUs. */
+/* Sets the CU mask. The bits are those of SET_CU_MASK: bit i is CU i / xccs of XCC i mod xccs. The
+ * driver spreads them over the XCCs in this way (from Linux 6.5 on); within an XCC it then goes
+ * over the shader engines in turn, and so does the CU numbering of this model. CUs beyond n_bits
+ * are off. n_bits 0: all CUs. */
 int gpu_queue_set_cu_mask(struct gpu *gpu, uint32_t queue, const uint32_t *bits, uint32_t n_bits);
-/* Drops the queue with all it holds, without a bounce and without events. */
+/* Removes the queue with all its packets and workgroups, without a runlist update and
+ * without events. */
 int gpu_queue_remove(struct gpu *gpu, uint32_t queue);
+/* Writes the counters of the queue, up to gpu_now(), to *out. Returns 0 or -ENOENT. */
 int gpu_queue_stats(const struct gpu *gpu, uint32_t queue, struct gpu_queue_stats *out);
+/* Returns true if the last runlist update mapped the queue or left it mapped; a mapped queue does
+ * not need to have a slot. Returns false if there is no such queue. */
 bool gpu_queue_mapped(const struct gpu *gpu, uint32_t queue);
-/* Packets submitted and not yet retired. */
+/* Returns the number of packets that are submitted and not retired; 0 if there is no such queue. */
 size_t gpu_queue_depth(const struct gpu *gpu, uint32_t queue);
 
-/* The queue is off, and there is more for it than was submitted, or not any more: that
- * is work, too, for gpu_times(). */
+/* Sets whether a queue that is off has more work than was submitted. gpu_times() counts this as
+ * work of the queue. The next gpu_submit() to the queue clears it. Returns 0 or -ENOENT. */
 int gpu_queue_expect(struct gpu *gpu, uint32_t queue, bool more);
 
-/* Appends a packet at the present time (gpu_now). */
+/* Appends a packet at the current time (gpu_now()). */
 int gpu_submit(struct gpu *gpu, uint32_t queue, const struct gpu_packet *packet);
-/* Lets the WAIT packet at the head of the queue retire now. -EINVAL: none there.
- * The request stands if the queue is unmapped meanwhile. */
+/* Lets the WAIT packet at the head of the queue retire now. If the queue is unmapped before
+ * that, the release stays in effect. Returns 0, -ENOENT, or -EINVAL if the queue does not stand
+ * at a WAIT packet. */
 int gpu_release(struct gpu *gpu, uint32_t queue);
-/* Asks for one bounce with these changes; served after those asked for before.
- * One that fails (the configuration says which) has its changes in effect all the
- * same, as the driver's flags have; nothing runs after it, and every further
- * bounce fails at once, until gpu_reset(). */
+/* Requests one runlist update with these changes; it is served after all earlier ones. The end is
+ * reported by UNMAPPED and MAPPED, or by FAILED. If the update fails (see the configuration), its
+ * changes take effect all the same, as the driver's flags do. After a failure nothing runs, and
+ * every further runlist update fails at once, until gpu_reset(). */
 int gpu_bounce(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n);
-/* The same, its halves taking these times instead of the configuration's. */
+/* Like gpu_bounce(), but the two halves take these times instead of the configured ones. */
 int gpu_bounce_within(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n,
 		      uint64_t unmap_ns, uint64_t map_ns);
-/* Resets the GPU: every packet that has begun and is not retired is dropped, with
- * its LOST event, and all queues are off until a bounce maps them; what has not
- * begun stays in them. A bounce that was about to fail by itself fails now; those
- * after it are served. */
+/* Resets the GPU: every packet that has begun and is not retired is dropped with a LOST event,
+ * and all queues are off until a runlist update maps them. Packets that have not begun stay in
+ * their queues. If the current runlist update was going to fail by itself, it fails now; later
+ * ones are served. */
 void gpu_reset(struct gpu *gpu);
 
-/* The same to one queue, while all are off for a bounce (its UNMAPPED was the last event); it stays
- * off until another bounce maps it. -ENOENT; -EBUSY: the queues are not off. */
+/* Resets one queue in the same way. Allowed only between UNMAPPED and MAPPED of a runlist update;
+ * the queue stays off until another runlist update maps it. Returns 0, -ENOENT, or -EBUSY if the
+ * queues are not off. */
 int gpu_queue_reset(struct gpu *gpu, uint32_t queue);
 
-/* Goes on to the next event at or before `until`. True: *event is filled and
- * gpu_now() is its time, and calls made now happen then. False: nothing more
- * up to `until`, and gpu_now() == until (never backwards). */
+/* Advances to the next event at or before `until`. Returns true if *event was filled: gpu_now() is
+ * then the time of the event, and calls that the caller makes now happen at that time. Returns
+ * false if there is no event up to `until`: gpu_now() is then `until` (time never goes
+ * backwards). */
 bool gpu_step(struct gpu *gpu, uint64_t until, struct gpu_event *event);
-/* The earliest time at which gpu_step can have something to report (it may turn
- * out to have nothing then); UINT64_MAX: only new calls can. Later than gpu_now()
- * once gpu_step(gpu, gpu_now(gpu), ...) was false. */
+/* Returns the earliest time at which gpu_step() can report an event (possibly gpu_step() has
+ * nothing to report then), or UINT64_MAX if only new calls can cause events. The result is later
+ * than gpu_now() once gpu_step(gpu, gpu_now(gpu), ...) has returned false. */
 uint64_t gpu_next(const struct gpu *gpu);
 
+/* Writes how the time up to gpu_now() was spent to *out. */
 void gpu_times(const struct gpu *gpu, struct gpu_times *out);
-/* For how long work of this client ran, beside others' or not; 0 once it has no queue here. */
+/* Returns the time in ns during which work of this client ran, alone or beside other clients.
+ * Returns 0 once the client has no queue on this GPU. */
 uint64_t gpu_client_run_ns(const struct gpu *gpu, uint64_t client);
 
-/* Units held now, by all queues; what a bounce would have to save. */
+/* Returns the units that all queues hold now, which is what a runlist update would have to save. */
 uint64_t gpu_live_units(const struct gpu *gpu);
-uint64_t gpu_queue_units(const struct gpu *gpu, uint32_t queue); /* of them, by one queue */
-/* Units of a queue's work that is off the GPU and not ended. */
+/* Returns the units that this queue holds now; 0 if there is no such queue. */
+uint64_t gpu_queue_units(const struct gpu *gpu, uint32_t queue);
+/* Returns the units of the queue's work that is saved (off the GPU and not ended); 0 if there is
+ * no such queue. */
 uint64_t gpu_queue_saved_units(const struct gpu *gpu, uint32_t queue);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Timers: a heap of four children a node, ordered by time, then by the order
- * in which the timers were set. The keys stand in the heap itself. */
+/* Timers: a heap with four children per node, ordered by time and then by the order in which
+ * the timers were set. The keys are stored in the heap itself, so that comparisons do not
+ * access the timers. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -13,6 +14,7 @@ static bool before(const struct heap_entry *a, const struct heap_entry *b)
 	return a->t != b->t ? a->t < b->t : a->seq < b->seq;
 }
 
+/* Stores an entry and its position in its timer, so that the timer can be cancelled. */
 static void place(struct heap *heap, uint32_t pos, struct heap_entry entry)
 {
 	heap->entries[pos] = entry;

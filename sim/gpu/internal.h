@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside the GPU model.
+ * Types and functions inside the GPU model.
  *
- * Time advances in gpu_step() only. What happens at one instant happens in
- * this order, until nothing is left: kicked queues go on (cp.c; at most one
- * event to the caller at a time), timers that are due fire in the order in
- * which they were set, units that are free are handed out (dispatch.c). Units
- * are thus handed out once all workgroups that end at an instant have ended,
- * which keeps cohorts large; for the same reason cohorts that would end soon after end
- * with them (cohort.c).
+ * Time advances only in gpu_step(). At one instant the following happens in this order, until
+ * nothing is left: kicked queues continue (cp.c; at most one event is returned to the caller at a
+ * time), due timers fire in the order in which they were set, and free units are handed out
+ * (dispatch.c). Units are thus handed out only after all workgroups that end at that instant have
+ * ended, which keeps cohorts large. For the same reason, cohorts that would end soon afterwards end
+ * together with them (cohort.c).
  *
- * Nothing is allocated while time advances: gpu_submit() and gpu_queue_add()
- * reserve what their packets and queues can need at most, so that -ENOMEM can
- * come from a call alone.
+ * Nothing is allocated while time advances: gpu_submit() and gpu_queue_add() reserve the maximum
+ * that their packets and queues can need. So -ENOMEM is only returned by calls of gpu.h, and never
+ * occurs inside gpu_step().
+ *
+ * Threads, ownership and units: see gpu.h.
  */
 #ifndef KFDSHIM_SIM_GPU_INTERNAL_H
 #define KFDSHIM_SIM_GPU_INTERNAL_H
@@ -22,10 +23,10 @@
 #include "sim/gpu/list.h"
 
 #define XCCS_MAX 16u
-#define UNITS_CU_MAX 63u		      /* levels 0 .. 63 in one word */
-#define ENGINES_MAX 64u			      /* of one kind */
-#define CLASSES 3u			      /* of priority: low, medium, high */
-#define QUEUE_PACKETS_MAX (UINT64_C(1) << 20) /* in one queue: then -EAGAIN */
+#define UNITS_CU_MAX 63u		      /* levels 0 .. 63 are bits of one word */
+#define ENGINES_MAX 64u			      /* of each kind */
+#define CLASSES 3u			      /* priority classes: low, medium, high */
+#define QUEUE_PACKETS_MAX (UINT64_C(1) << 20) /* per queue; -EAGAIN beyond */
 
 /* ---- heap.c: timers ---- */
 
@@ -35,7 +36,7 @@ enum timer_kind { TIMER_COHORT, TIMER_CP, TIMER_BOUNCE, TIMER_SLICE };
 
 struct timer {
 	enum timer_kind kind;
-	uint32_t pos; /* in the heap; TIMER_IDLE: not set */
+	uint32_t pos; /* index in the heap; TIMER_IDLE: not set */
 };
 
 struct heap_entry {
@@ -46,71 +47,83 @@ struct heap_entry {
 struct heap {
 	struct heap_entry *entries;
 	uint32_t n, capacity;
-	uint64_t seq; /* of the next entry: breaks ties */
+	uint64_t seq; /* number of the next entry; orders entries with equal times */
 };
 
-int heap_reserve(struct heap *heap, size_t capacity); /* -ENOMEM */
+/* Makes room for `capacity` timers. Returns 0 or -ENOMEM. */
+int heap_reserve(struct heap *heap, size_t capacity);
+/* Sets the timer, which must not be set, to model time t in ns. The caller has reserved the
+ * room. */
 void heap_push(struct heap *heap, struct timer *timer, uint64_t t);
+/* Removes the timer from the heap. Does nothing if it is not set. */
 void heap_cancel(struct heap *heap, struct timer *timer);
+/* Removes and returns the first timer: the earliest, and among equal times the one that was set
+ * first. The heap must not be empty. */
 struct timer *heap_pop(struct heap *heap);
 
 /* ---- the model ---- */
 
-/* Workgroups of one cohort on one XCC: `layers` on each of `cus`. Workgroup
- * row * xccs + xcc is in row `row` of its dispatch. */
+/* A part of a cohort: workgroups of one cohort on one XCC, `layers` of them on each CU of `cus`.
+ * Workgroup row * xccs + xcc of a dispatch is in row `row` of the dispatch. */
 struct part {
-	struct list node;      /* cohort.parts, seat.back or gpu.spare_parts */
-	struct cohort *cohort; /* in seat.back: which it came from */
+	struct list node;      /* in cohort.parts, seat.back or gpu.spare_parts */
+	struct cohort *cohort; /* in seat.back: the cohort that the part came from */
 	struct cus cus;
 	uint32_t layers;
 	uint32_t row, count;
 	uint32_t xcc;
 };
 
-/* Workgroups of one dispatch that began, or began again, together. */
+/* Workgroups of one dispatch that were started, or restarted, at the same time. */
 struct cohort {
 	struct timer timer;
-	struct list node; /* queue.running, queue.saved, gpu.told or gpu.spare_cohorts */
+	struct list node; /* in queue.running, queue.saved, gpu.told or gpu.spare_cohorts */
 	struct queue *queue;
-	uint64_t packet; /* index in the queue */
+	uint64_t packet; /* index of the packet in the queue */
 	struct list parts;
-	uint32_t count;	     /* workgroups in parts */
-	uint32_t back;	     /* parts in the seats' `back` */
-	uint64_t longer;     /* than wg_ns: to make up for others that ended early */
-	uint64_t remain;     /* while saved */
-	uint64_t saved_by;   /* the bounce (its count) that took it off the GPU last */
-	struct cohort *twin; /* runs again what was given room in hand-out twin_round */
+	uint32_t count; /* workgroups in `parts` */
+	uint32_t back;	/* parts in the `back` lists of seats */
+	/* ns beyond wg_ns, to make up for workgroups of the queue that ended early. */
+	uint64_t longer;
+	uint64_t remain;   /* ns left to run while the cohort is saved */
+	uint64_t saved_by; /* bounce_count of the runlist update that saved it last */
+	/* The restarted cohort for the parts of this one that were placed in hand-out
+	 * twin_round. */
+	struct cohort *twin;
 	uint64_t twin_round;
 };
 
 struct packet {
-	struct gpu_packet p; /* as it was submitted */
+	struct gpu_packet p; /* as submitted */
 	uint64_t start;
-	uint32_t ended; /* workgroups */
-	bool complete;	/* retires when everything before it has */
+	uint32_t ended; /* workgroups that have ended */
+	bool complete;	/* the packet retires when all earlier ones have retired */
 };
 
-/* What the command processor does with the packet it stands at. An SDMA queue
- * needs its engine from FETCH on, except in WAIT. */
+/* State of the command processor at its current packet. An SDMA queue needs its engine from FETCH
+ * on, except in WAIT. */
 enum cp_phase {
-	CP_IDLE,   /* nothing yet: no packet, or its barrier is not satisfied */
-	CP_FETCH,  /* packet_ns */
-	CP_EFFECT, /* packet_ns is over */
+	CP_IDLE,   /* not started: there is no packet, or its barrier is not satisfied */
+	CP_FETCH,  /* waiting for packet_ns */
+	CP_EFFECT, /* packet_ns has passed */
 	CP_LAUNCH, /* DISPATCH: workgroups wait for units */
-	CP_WORK,   /* WORK, COPY: busy_ns */
-	CP_COPY,   /* COPY: bytes over a link */
-	CP_WAIT,   /* WAIT: stands until it is released */
+	CP_WORK,   /* WORK, COPY: waiting for busy_ns */
+	CP_COPY,   /* COPY: transferring bytes over a link */
+	CP_WAIT,   /* WAIT: blocked until gpu_release() */
 };
 
-/* A queue's place at one XCC. */
+/* The state of a queue on one XCC. */
 struct seat {
-	struct list waiting;   /* xcc.waiting: mapped, CP_LAUNCH and rows left */
-	struct list restoring; /* xcc.restoring: mapped, with parts in `back` */
-	struct list back;      /* saved parts that have to find room again */
+	/* In xcc.waiting if the queue has a slot, is in CP_LAUNCH and has rows left. */
+	struct list waiting;
+	struct list restoring; /* in xcc.restoring if the queue has a slot and parts in `back` */
+	struct list back;      /* saved parts that need new units */
 	struct queue *queue;
-	struct cus open;    /* the CU mask */
-	uint32_t row, rows; /* of the dispatch at the command processor: next, all */
-	uint64_t blocked;   /* the hand-out in which nothing of it fitted (any more) */
+	struct cus open; /* CU mask of the queue on this XCC */
+	/* Of the dispatch at the command processor: the next row, and the number of rows. */
+	uint32_t row, rows;
+	/* Number of the last hand-out in which no (further) workgroup of the queue fitted. */
+	uint64_t blocked;
 };
 
 struct queue {
@@ -118,77 +131,82 @@ struct queue {
 	enum gpu_queue_kind kind;
 	struct client *client;
 	struct list of_client;
-	bool mapped;		      /* as bounces asked */
-	bool on;		      /* mapped, and has a slot */
-	bool chosen;		      /* to have one: see runlist.c */
-	bool suspended;		      /* what took it off was a suspend */
-	bool suspended_yet;	      /* some bounce was its first suspend */
-	uint32_t class, wanted_class; /* of priority; the latter from the next bounce on */
-	struct cus *wanted_open;      /* by XCC: the CU mask from the next bounce on; or NULL */
-	bool moved;		      /* its mask changed: saved state must find other CUs */
-	struct engine *engine;	      /* SDMA */
+	bool mapped;	    /* as set by the last runlist update */
+	bool on;	    /* mapped, with a slot */
+	bool chosen;	    /* selected for a slot: see runlist.c */
+	bool suspended;	    /* it is off because of a suspend */
+	bool suspended_yet; /* a runlist update has suspended it at least once */
+	/* Priority class; wanted_class takes effect with the next runlist update. */
+	uint32_t class, wanted_class;
+	/* CU mask by XCC, takes effect with the next runlist update. NULL: unchanged. */
+	struct cus *wanted_open;
+	bool moved;	       /* the mask changed: saved state must find other CUs */
+	struct engine *engine; /* SDMA, XGMI; otherwise NULL */
 	struct list on_engine;
-	struct list on_link; /* link.copies: while it copies */
+	struct list on_link; /* in link.copies during a copy */
 
-	struct packet *ring; /* packet i stands at ring[i & (ring_size - 1)] */
+	struct packet *ring; /* packet i is ring[i & (ring_size - 1)] */
 	uint64_t ring_size;
-	uint64_t head; /* oldest packet not retired */
-	uint64_t cp;   /* where the command processor stands */
+	uint64_t head; /* oldest packet that has not retired */
+	uint64_t cp;   /* packet at the command processor */
 	uint64_t tail;
-	uint64_t lost; /* packets before it are to be reported as lost */
+	uint64_t lost; /* packets before it will be reported as lost */
 
 	enum cp_phase phase;
-	uint64_t remain;       /* FETCH, WORK: what is left while the timer is not set */
+	uint64_t remain;       /* FETCH, WORK: ns left while the timer is not set */
 	struct timer cp_timer; /* set while the command processor (or engine) works */
-	uint64_t copy_left;    /* COPY, as of copy_since: see link.c */
+	uint64_t copy_left;    /* COPY: thousandths of a byte left at copy_since; see link.c */
 	uint64_t copy_since, copy_speed;
-	bool announced; /* WAIT: the event was reported */
+	bool announced; /* WAIT: the WAITING event was reported */
 	bool released;	/* WAIT: gpu_release() was called */
 
-	struct list kicked;   /* gpu.kicked: cp_advance() may have something to do */
-	struct list running;  /* cohorts on the GPU, in order of launch */
-	struct list saved;    /* cohorts off the GPU, as they lay there */
-	uint64_t saved_units; /* in `saved` and the seats' `back` */
-	uint32_t launching;   /* seats with rows left */
-	struct cohort *fresh; /* what the hand-out `fresh_round` gave to this queue */
+	struct list kicked;   /* in gpu.kicked if cp_advance() may have something to do */
+	struct list running;  /* cohorts on the GPU, in launch order */
+	struct list saved;    /* cohorts off the GPU, with the CUs they were on */
+	uint64_t saved_units; /* units of `saved` and of the seats' `back` */
+	uint32_t launching;   /* number of seats with rows left */
+	struct cohort *fresh; /* the cohort that hand-out fresh_round started for this queue */
 	uint64_t fresh_round;
-	struct list begins;   /* gpu.begins: it has no timer yet */
-	uint64_t reserve_sum; /* cohorts that its packets can need, each by itself */
-	uint64_t reserve_cap; /* and all of them together: what fits on the GPU of its smallest */
+	struct list begins;   /* in gpu.begins while the timer of `fresh` is not set */
+	uint64_t reserve_sum; /* sum of the cohorts that each packet can need by itself */
+	/* Maximum of cohorts for all packets together: as many workgroups of the smallest size as
+	 * fit on the GPU. */
+	uint64_t reserve_cap;
 
 	uint64_t held;	   /* units */
-	int64_t shortfall; /* units x time to make up for: cohorts ended early */
+	int64_t shortfall; /* units x ns to make up for, because cohorts ended early */
 	bool working;	   /* a WORK or COPY packet is running */
 	uint64_t accounted_at;
-	bool expected;	       /* gpu_queue_expect() */
-	bool busy;	       /* times.c: counted as running; with work, and not suspended; */
-	bool ready, held_back; /* with work, and suspended */
+	bool expected; /* set by gpu_queue_expect() */
+	bool busy;     /* times.c: the queue is counted as running */
+	/* times.c: the queue has work and is not suspended (ready) or is suspended (held_back). */
+	bool ready, held_back;
 	struct gpu_queue_stats stats;
-	struct seat seats[]; /* by XCC */
+	struct seat seats[]; /* one per XCC */
 };
 
 struct xcc {
 	struct cus all;
-	struct cus level[UNITS_CU_MAX + 1]; /* CUs with exactly so many free units */
+	struct cus level[UNITS_CU_MAX + 1]; /* CUs by number of free units */
 	uint64_t levels;		    /* bit i: level[i] is not empty */
-	uint32_t free;			    /* units */
-	struct list waiting[CLASSES];	    /* seats; whose turn it is stands first */
-	struct list restoring;		    /* seats; before all that wait */
-	bool hand_out;			    /* units became free or somebody came to want some */
+	uint32_t free;			    /* free units */
+	struct list waiting[CLASSES];	    /* seats by priority class; the next in turn is first */
+	struct list restoring;		    /* seats; served before all in `waiting` */
+	bool hand_out;			    /* units became free, or a seat began to wait */
 };
 
 struct engine {
-	struct queue *current; /* whose packet it works on */
-	struct list queues;    /* whose turn comes next stands first */
+	struct queue *current; /* queue whose packet the engine executes */
+	struct list queues;    /* the next in turn is first */
 	uint32_t n;
 };
 
 struct client {
-	struct list node;   /* gpu.clients, whose slice comes next first */
-	struct list queues; /* likewise */
+	struct list node;   /* in gpu.clients, where the next to get a slice is first */
+	struct list queues; /* the next to get a slice is first */
 	uint64_t id;
 	bool chosen;
-	uint32_t busy, ready, held; /* queues, as their flags say */
+	uint32_t busy, ready, held; /* queues with the flag busy, ready or held_back */
 	uint64_t run_ns, busy_since;
 };
 
@@ -220,54 +238,58 @@ struct gpu {
 	uint64_t now;
 	struct heap heap;
 
-	struct queue **queues; /* by id; NULL: free */
-	uint32_t n_ids;	       /* length of queues */
+	struct queue **queues; /* by id; NULL: free id */
+	uint32_t n_ids;	       /* length of `queues` */
 	uint32_t n_queues;
 	struct engine *engines;
 	uint32_t n_engines;
 	struct link links[GPU_LINKS_MAX];
 	struct list kicked;
-	struct list begins; /* queues whose `fresh` begins in this hand-out */
+	struct list begins; /* queues whose `fresh` starts in this hand-out */
 
-	uint32_t units; /* of the GPU */
-	uint32_t free;	/* of them */
+	uint32_t units; /* units of the GPU */
+	uint32_t free;	/* free units */
 	struct xcc xccs[XCCS_MAX];
-	bool hand_out;	/* at some XCC */
-	uint64_t round; /* counts hand-outs */
+	bool hand_out;	/* set if any xcc.hand_out is */
+	uint64_t round; /* number of hand-outs so far */
 	struct chunk *chunks;
-	uint64_t fresh_pairs; /* of the first chunk, not used yet */
+	uint64_t fresh_pairs; /* unused pairs of the first chunk */
 	struct list spare_cohorts, spare_parts;
-	struct list told;  /* cohorts that ended: traced, and parts still to be reported */
+	/* Traced cohorts that have ended and have parts that are not reported yet. */
+	struct list told;
 	uint64_t cohorts;  /* in all chunks */
-	uint64_t reserved; /* of them promised to packets */
+	uint64_t reserved; /* cohorts that are reserved for packets */
 
-	struct bounce *bounces; /* the one under way first */
+	struct bounce *bounces; /* the current one first, then the pending ones */
 	enum bounce_phase bounce_phase;
 	struct timer bounce_timer;
 	uint64_t bounce_count;
-	uint64_t save_ns, restore_ns; /* of the bounce under way */
-	uint64_t copy_from;	      /* when that begins in its present phase */
-	uint64_t live_bounces;	      /* that found live state */
-	bool hung;		      /* a bounce failed: nothing runs until a reset */
-	bool excused;		      /* the bounce that is failing: a reset came before its end */
-	bool losing;		      /* queues have packets to report as lost */
+	uint64_t save_ns, restore_ns; /* ns, of the current runlist update */
+	/* Time at which the save or restore of the current phase begins. */
+	uint64_t copy_from;
+	uint64_t live_bounces; /* runlist updates that found live state */
+	bool hung;	       /* a runlist update failed: nothing runs until a reset */
+	/* The current runlist update fails because of gpu_reset(): the GPU is not hung after it. */
+	bool excused;
+	bool losing; /* queues have packets to report as lost */
 
 	struct list clients; /* the runlist */
 	uint32_t n_clients;
 	bool slicing;		  /* oversubscribed */
-	bool switching;		  /* slots change hands */
-	bool slice_over;	  /* and nobody wanted a slot */
-	bool look_at_slots;	  /* somebody may want one, or be able to leave one */
-	struct timer slice_timer; /* the end of the slice, or of the change */
+	bool switching;		  /* a slice change is in progress */
+	bool slice_over;	  /* the slice is over, and no queue waited for a slot */
+	bool look_at_slots;	  /* a queue may need a slot, or may be able to give up its slot */
+	struct timer slice_timer; /* the end of the slice or of the slice change */
 	uint64_t slice_end, slice_left;
 	uint64_t switch_save_ns, switch_restore_ns;
 
 	struct gpu_times times;
 	uint32_t queues_busy;
-	uint32_t clients_held;	/* with work in suspended queues */
-	uint32_t clients_ready; /* others with work */
+	uint32_t clients_held;	/* clients with work in suspended queues */
+	uint32_t clients_ready; /* other clients with work */
 };
 
+/* Adds with saturation at UINT64_MAX. */
 static inline uint64_t time_add(uint64_t t, uint64_t span)
 {
 	return span > UINT64_MAX - t ? UINT64_MAX : t + span;
@@ -280,135 +302,162 @@ static inline struct packet *queue_packet(const struct queue *queue, uint64_t i)
 
 /* ---- queue.c ---- */
 
-struct queue *queue_find(const struct gpu *gpu, uint32_t id); /* or NULL */
-/* Before any change of queue->held or queue->working. */
+/* Returns the queue, or NULL. */
+struct queue *queue_find(const struct gpu *gpu, uint32_t id);
+/* Updates the counters up to now. Must be called before every change of queue->held or
+ * queue->working. */
 void queue_account(struct gpu *gpu, struct queue *queue);
+/* Frees the memory of the queue and removes it from its client. The caller has removed it from
+ * all other lists. */
 void queue_free(struct gpu *gpu, struct queue *queue);
-/* Its command processor stops, and its live state is saved. */
+/* Stops the command processor of the queue and saves its live state. */
 void queue_stop(struct gpu *gpu, struct queue *queue);
-/* It has a slot from now on, or has none; it stands still as yet, or already. */
+/* Records that the queue has a slot (on) or has none. Does not start or stop it: a queue that gets
+ * a slot has not started yet, and a queue that loses its slot has already stopped. */
 void queue_set_on(struct gpu *gpu, struct queue *queue, bool on);
-int queue_reserve_timers(struct gpu *gpu); /* -ENOMEM */
-/* The packet retires: the cohorts promised to it are free for others. */
+/* Reserves timers for the present number of queues. Returns 0 or -ENOMEM. */
+int queue_reserve_timers(struct gpu *gpu);
+/* Releases the cohorts that were reserved for this packet, which retires. */
 void queue_unreserve(struct gpu *gpu, struct queue *queue, const struct gpu_packet *packet);
 
 /* ---- cp.c: command processors and SDMA engines ---- */
 
-/* Looks at the queue again before time goes on. */
+/* Schedules a check of the queue before time advances. */
 void cp_kick(struct gpu *gpu, struct queue *queue);
-/* One step of a kicked queue at this instant. True: *event is filled, and the
- * queue stays kicked; false: nothing more to do now. */
+/* Executes one step of a kicked queue at this instant. Returns true if *event was filled; the queue
+ * then stays kicked. Returns false if there is nothing more to do now. */
 bool cp_advance(struct gpu *gpu, struct queue *queue, struct gpu_event *event);
+/* Handles the end of the current phase (packet_ns, busy_ns or copy). */
 void cp_timer_fired(struct gpu *gpu, struct queue *queue);
-/* The dispatch at the command processor launched its last workgroup. */
+/* Called when the dispatch at the command processor has launched its last workgroup. */
 void cp_launched(struct gpu *gpu, struct queue *queue);
-/* All queues stop, and what is left of their work is kept. */
+/* Stops the command processor or engine at the current packet and keeps its remaining work. */
 void cp_stop(struct gpu *gpu, struct queue *queue);
-/* A mapped queue goes on. */
+/* Continues a queue that has a slot. */
 void cp_start(struct gpu *gpu, struct queue *queue);
-/* Every engine that is free works for a queue that wants it. */
+/* Assigns every free engine to a queue that needs it. */
 void cp_pick_all(struct gpu *gpu);
-/* All packets that have begun are to be reported as lost. */
+/* Marks all packets of the queue that have begun as lost, so that cp_tell_lost() reports them. */
 void cp_lose(struct gpu *gpu, struct queue *queue);
-/* The next lost packet of any queue. False: there is none left. */
+/* Reports the next lost packet of any queue. Returns false if there is none. */
 bool cp_tell_lost(struct gpu *gpu, struct gpu_event *event);
-/* The queue is going: its engine is free for others. */
+/* Frees the engine of a queue that is being removed. */
 void cp_forget(struct gpu *gpu, struct queue *queue);
 
 /* ---- xcc.c: the room on one XCC ---- */
 
+/* Initializes an XCC with `cus` CUs of `units` free units each. */
 void xcc_init(struct xcc *xcc, uint32_t cus, uint32_t units);
-/* Takes room for up to `want` workgroups of so many units: `layers` on each of
- * *cus. Returns how many; there may be room for more elsewhere. 0: none. */
+/* Takes units for up to `want` workgroups of `units` units each, on CUs of `open`: `layers`
+ * workgroups on each CU of *cus. Returns the number of workgroups; 0 if none fits. Other CUs may
+ * have room for more, so the caller calls again until it has enough or the result is 0. */
 uint32_t xcc_take(struct xcc *xcc, struct cus open, uint32_t units, uint32_t want, struct cus *cus,
 		  uint32_t *layers);
-/* So many units on each of the CUs. */
+/* Takes `units` units on each of the CUs (xcc_hold) or gives them back (xcc_give). */
 void xcc_hold(struct xcc *xcc, struct cus cus, uint32_t units);
 void xcc_give(struct xcc *xcc, struct cus cus, uint32_t units);
-/* How many workgroups of so many units fit. */
+/* Returns how many workgroups of `units` units fit on the CUs of `open`. */
 uint32_t xcc_room(const struct xcc *xcc, struct cus open, uint32_t units);
-/* The one CU with the most room; none if `open` is empty. */
+/* Returns a set with the one CU of `open` that has the most free units; empty if `open` is. */
 struct cus xcc_roomiest(const struct xcc *xcc, struct cus open);
 
 /* ---- cohort.c: cohorts, and saving and restoring them ---- */
 
-/* Enough cohorts for `more` beyond what is reserved; takes them. -ENOMEM. */
+/* Reserves `more` cohorts in addition to those that are reserved already. Returns 0 or -ENOMEM. */
 int cohorts_reserve(struct gpu *gpu, uint64_t more);
+/* Frees the memory of all cohorts and parts. */
 void cohorts_free(struct gpu *gpu);
-/* A new one of the queue's, on the GPU; the caller sets its timer. */
+/* Returns a new cohort of the queue on the GPU. The caller sets its timer. Uses reserved memory, so
+ * it cannot fail. */
 struct cohort *cohort_new(struct gpu *gpu, struct queue *queue, uint64_t packet);
-/* Sets it: it is the queue's `fresh`, with all its parts. */
+/* Sets the timer of the queue's cohort `fresh`, which has all its parts. */
 void cohort_begin(struct gpu *gpu, struct cohort *cohort);
-/* While room is handed out: may it end so early? */
+/* Returns whether the cohort may end `early` ns before its time. Only called while units are
+ * being handed out. */
 bool cohort_may_end(const struct cohort *cohort, uint64_t early);
-/* One more part of it, which has its room already. */
+/* Adds a part to the cohort. Its units are already taken from the XCC. */
 void cohort_extend(struct gpu *gpu, struct cohort *cohort, const struct part *part);
-/* True: *event is filled (a traced cohort). */
+/* Ends the cohort, `early` ns before its time, and frees its units. Returns true if *event was
+ * filled (only for traced dispatches). */
 bool cohort_ended(struct gpu *gpu, struct cohort *cohort, uint64_t early, struct gpu_event *event);
-/* The next part of the cohorts that ended and are not yet told in full. */
+/* Reports the next part of a cohort in gpu.told, and frees the cohort after its last part. */
 void cohort_tell(struct gpu *gpu, struct gpu_event *event);
-/* Takes the queue's cohorts off the GPU, each with what is left of it. False: none. */
+/* Takes the queue's cohorts off the GPU and keeps the remaining time of each. Returns false if
+ * there was none. */
 bool queue_save(struct gpu *gpu, struct queue *queue);
-/* A queue that goes on: its saved state waits for room, before all that is new.
- * `exact`, at the end of a bounce: what the bounce itself took off the GPU has its
- * units again at once. */
+/* Restores the saved state of a queue that continues: it waits for units before all new work.
+ * `exact`: this is the end of a runlist update, and the cohorts that the same update saved get the
+ * same units again at once. */
 void queue_restore(struct gpu *gpu, struct queue *queue, bool exact);
-/* As much of a saved part as fits goes on. True: all of it did, and it is gone. */
+/* Restarts as much of a saved part as fits on the CUs of `open`. Returns true if the whole part was
+ * placed; the part is then freed. */
 bool part_restore(struct gpu *gpu, struct queue *queue, struct part *part, struct cus open);
-/* Drops all cohorts of a queue that is going. */
+/* Drops all cohorts of a queue that is removed or reset. */
 void queue_drop_cohorts(struct gpu *gpu, struct queue *queue);
 
-/* ---- dispatch.c: who gets the room ---- */
+/* ---- dispatch.c: distribution of units ---- */
 
-/* Gives everything that is waiting the room there is. */
+/* Hands out all free units to the queues that wait for them. */
 void dispatch_hand_out(struct gpu *gpu);
-/* The dispatch at the queue's command processor takes effect. */
+/* Starts the dispatch at the queue's command processor. */
 void dispatch_begin(struct gpu *gpu, struct queue *queue);
-/* The queue may have room for its new workgroups, after all of its class that
- * wait already; or no more. */
+/* dispatch_wait() lets the queue wait for units for new workgroups, behind all queues of its class
+ * that already wait. dispatch_unwait() ends this. */
 void dispatch_wait(struct gpu *gpu, struct queue *queue);
 void dispatch_unwait(const struct gpu *gpu, struct queue *queue);
 
 /* ---- link.c ---- */
 
-uint64_t link_work(uint64_t bytes); /* for queue.copy_left */
-/* The queue's COPY packet begins, or goes on; and stops, with what is left. */
+/* Returns the work of a copy for queue.copy_left, in thousandths of a byte. */
+uint64_t link_work(uint64_t bytes);
+/* link_start() begins or continues the COPY packet of the queue. link_stop() stops it and keeps the
+ * remaining work in queue.copy_left. */
 void link_start(struct gpu *gpu, struct queue *queue);
 void link_stop(struct gpu *gpu, struct queue *queue);
 
-/* ---- runlist.c: who has a slot ---- */
+/* ---- runlist.c: assignment of slots ---- */
 
-int client_join(struct gpu *gpu, struct queue *queue, uint64_t id); /* -ENOMEM */
+/* Adds the queue to the client with this id; creates the client if it has no queue yet.
+ * Returns 0 or -ENOMEM. */
+int client_join(struct gpu *gpu, struct queue *queue, uint64_t id);
+/* Removes the queue from its client; frees the client after its last queue. */
 void client_leave(struct gpu *gpu, struct queue *queue);
-/* A bounce begins; its changes are in effect, so who has a slot; it is over. */
+/* The three steps of a runlist update: runlist_stop() when it begins, runlist_fill() when
+ * its changes are in effect, to choose the queues that have a slot, and runlist_start()
+ * when it is over. */
 void runlist_stop(struct gpu *gpu);
 void runlist_fill(struct gpu *gpu);
 void runlist_start(struct gpu *gpu);
-/* While slicing, after gpu.look_at_slots was set. */
+/* While time slicing, after gpu.look_at_slots was set: checks whether slots have to be
+ * reassigned. */
 void runlist_look(struct gpu *gpu);
+/* Handles the end of a slice or of a slice change. Returns true if *event was filled. */
 bool slice_timer_fired(struct gpu *gpu, struct gpu_event *event);
 
 /* ---- bounce.c ---- */
 
-/* Of so many units of live state. */
+/* Return the time in ns to save or restore `units` units of live state. */
 uint64_t save_cost(const struct gpu *gpu, uint64_t units);
 uint64_t restore_cost(const struct gpu *gpu, uint64_t units);
 
-/* Starts the bounce that waits first, if none is under way. */
+/* Starts the first pending runlist update if none is in progress. */
 void bounce_start(struct gpu *gpu);
+/* Handles the end of a phase of the current runlist update, and fills *event. */
 void bounce_timer_fired(struct gpu *gpu, struct gpu_event *event);
-/* No bounce speaks of this queue any more. */
+/* Removes the queue from all pending runlist updates, because the queue is being removed. */
 void bounce_forget(struct gpu *gpu, uint32_t queue);
 
-/* ---- times.c: what the time goes into ---- */
+/* ---- times.c: how the time is spent ---- */
 
-/* Time goes on to `until`. */
+/* Advances gpu.now to `until` and charges the time to the present state. */
 void times_pass(struct gpu *gpu, uint64_t until);
-/* After any change of a queue's held, working, head, tail or suspended. */
+/* Updates the counts. Must be called after every change of a queue's held, working, head, tail,
+ * suspended or expected. */
 void times_queue(struct gpu *gpu, struct queue *queue);
-/* It is going. */
+/* Removes the queue from the counts, because the queue is being removed. */
 void times_queue_gone(struct gpu *gpu, struct queue *queue);
 
+/* Returns whether the queue can make progress now. */
 static inline bool queue_runs(const struct gpu *gpu, const struct queue *queue)
 {
 	return queue->on && gpu->bounce_phase == BOUNCE_NONE && !gpu->hung;

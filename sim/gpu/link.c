@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Links: what SDMA engines copy over. The copies on a link share its bandwidth
- * equally, and none is faster than its engine.
+ * Links, over which SDMA engines copy. The copies on a link share its bandwidth equally, and none
+ * of them is faster than its engine.
  *
- * A byte of model work is counted in thousandths, because a bandwidth of b bytes
- * per microsecond is b thousandths of a byte per nanosecond.
+ * Remaining work is counted in thousandths of a byte, because a bandwidth of b bytes per
+ * microsecond is b thousandths of a byte per nanosecond.
  */
 #include "sim/gpu/internal.h"
 
 #define THOUSANDTHS 1000u
 
+/* Subtracts the work that was done since copy_since at the present speed. */
 static void settle(const struct gpu *gpu, struct queue *queue)
 {
 	uint64_t span = gpu->now - queue->copy_since;
@@ -19,7 +20,7 @@ static void settle(const struct gpu *gpu, struct queue *queue)
 	queue->copy_since = gpu->now;
 }
 
-/* The number of copies on the link has changed. */
+/* Recalculates the speed of all copies on the link, because their number has changed. */
 static void share_out(struct gpu *gpu, struct link *link)
 {
 	uint64_t speed;

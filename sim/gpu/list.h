@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A circular doubly linked list inside the objects it links; the head is a
- * node of its own. A node that is on no list points at itself. */
+/* A circular doubly linked list. The nodes are members of the linked objects, and the head is a
+ * node without an object. A node that is on no list points at itself. Nothing is allocated, and the
+ * caller provides any locking. */
 #ifndef KFDSHIM_SIM_GPU_LIST_H
 #define KFDSHIM_SIM_GPU_LIST_H
 
@@ -23,7 +24,7 @@ static inline bool list_empty(const struct list *head)
 	return head->next == head;
 }
 
-/* Before `at`; at the end of the list if `at` is its head. */
+/* Inserts `node` before `at`; if `at` is the head of the list, at the end of the list. */
 static inline void list_insert(struct list *at, struct list *node)
 {
 	node->prev = at->prev;
@@ -32,6 +33,7 @@ static inline void list_insert(struct list *at, struct list *node)
 	at->prev = node;
 }
 
+/* Removes the node from its list. Does nothing if the node is on no list. */
 static inline void list_remove(struct list *node)
 {
 	node->prev->next = node->next;
@@ -39,7 +41,7 @@ static inline void list_remove(struct list *node)
 	list_init(node);
 }
 
-/* All nodes of `from` go, in their order, to the front of `to`. */
+/* Moves all nodes of `from`, in their order, to the front of `to`. `from` is empty afterwards. */
 static inline void list_move_front(struct list *to, struct list *from)
 {
 	if (list_empty(from))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Queues and the packets in them. */
+/* Queues and their packets. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -12,6 +12,7 @@ struct queue *queue_find(const struct gpu *gpu, uint32_t id)
 	return id < gpu->n_ids ? gpu->queues[id] : NULL;
 }
 
+/* Adds the time since the last accounting to the counters. */
 static void stats_until(struct gpu_queue_stats *stats, const struct gpu *gpu,
 			const struct queue *queue)
 {
@@ -31,14 +32,14 @@ void queue_account(struct gpu *gpu, struct queue *queue)
 	queue->accounted_at = gpu->now;
 }
 
-/* Timers there can be at once: one a running cohort, which holds a unit at least,
- * one a queue, those of bounces and slices. */
+/* The maximum number of timers that are set at once: one for each running cohort (a cohort holds at
+ * least one unit), one for each queue, one for runlist updates and one for slices. */
 int queue_reserve_timers(struct gpu *gpu)
 {
 	return heap_reserve(&gpu->heap, (size_t)gpu->units + gpu->n_queues + 2);
 }
 
-/* NULL: there is none, or no such. */
+/* Returns NULL if there is no such engine, or none of the kind. */
 static struct engine *choose_engine(struct gpu *gpu, const struct gpu_queue_config *config)
 {
 	bool xgmi = config->kind == GPU_QUEUE_XGMI;
@@ -54,7 +55,7 @@ static struct engine *choose_engine(struct gpu *gpu, const struct gpu_queue_conf
 	return best;
 }
 
-/* The lowest id that is free, in gpu->queues, which grows for it; or -ENOMEM. */
+/* Returns the lowest free id in gpu->queues, which grows if necessary, or -ENOMEM. */
 static int64_t free_id(struct gpu *gpu)
 {
 	for (uint32_t i = 0; gpu->n_queues < gpu->n_ids && i < gpu->n_ids; i++)
@@ -77,7 +78,7 @@ static int64_t free_id(struct gpu *gpu)
 	return id;
 }
 
-/* pipe_priority_map of the driver. */
+/* The driver's pipe_priority_map. */
 static uint32_t class_of(uint32_t priority)
 {
 	return priority >= 11 ? 2 : priority >= 7 ? 1 : 0;
@@ -217,19 +218,21 @@ int gpu_queue_set_cu_mask(struct gpu *gpu, uint32_t id, const uint32_t *bits, ui
 	return 0;
 }
 
-/* The cohorts that a queue with this sum of needs can have at once: never more
- * than fit on the GPU of the smallest workgroups it had, because it launches
- * nothing new while it has saved state. */
+/* Returns the number of cohorts that a queue can have at once if the needs of its packets add up to
+ * `sum`. It is limited by the number of the queue's smallest workgroups that fit on the GPU,
+ * because the queue launches nothing new while it has saved state. */
 static uint64_t reserve_capped(const struct queue *queue, uint64_t sum)
 {
 	return sum < queue->reserve_cap ? sum : queue->reserve_cap;
 }
 
+/* Returns how many workgroups of `units` units fit on the whole GPU. */
 static uint64_t fit_on_gpu(const struct gpu *gpu, uint32_t units)
 {
 	return (uint64_t)gpu->config.cus * (gpu->config.units_per_cu / units);
 }
 
+/* Returns the maximum number of cohorts that the packet needs by itself. */
 static uint64_t packet_need(const struct gpu *gpu, const struct gpu_packet *packet)
 {
 	if (packet->kind != GPU_PACKET_DISPATCH)
@@ -315,6 +318,7 @@ static bool packet_valid(const struct gpu *gpu, const struct queue *queue,
 	return false;
 }
 
+/* Doubles the ring and keeps packet i at index i modulo the new size. */
 static int ring_grow(struct queue *queue)
 {
 	uint64_t size = 2 * queue->ring_size;

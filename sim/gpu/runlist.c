@@ -2,12 +2,12 @@
 /*
  * The runlist: which mapped queues have a hardware slot.
  *
- * All of them, unless there are more clients than VMIDs or more compute queues
- * than slots. Then the firmware gives slots for a quantum: when it
- * is over, clients that had one, and in them queues that had one, go to the end
- * of the list, and the list is filled into the slots from its front. Queues with
- * packets come before idle ones, which have what is left; where an idle one has a
- * slot that one with packets could use, it gives it up at once.
+ * All of them have one, unless there are more clients than VMIDs or more compute queues than slots.
+ * In that case the firmware assigns slots for a quantum. When the quantum is over, the clients that
+ * had a slot go to the end of the list, and so do the queues that had one in the list of their
+ * client; then the slots are filled from the front of the list. Queues with packets come before
+ * idle queues, which get the slots that are left. An idle queue gives up its slot at once if a
+ * queue with packets can use it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -47,13 +47,17 @@ void client_leave(struct gpu *gpu, struct queue *queue)
 	free(client);
 }
 
+/* Returns whether the queue is mapped and has packets. */
 static bool ready(const struct queue *queue)
 {
 	return queue->mapped && queue->head < queue->tail;
 }
 
+/* The order in which choose() assigns slots: queues that have one and use it, other queues with
+ * packets, idle queues. */
 enum pass { PASS_KEEP, PASS_READY, PASS_IDLE, PASSES };
 
+/* Returns whether the queue gets a slot in this pass; not if it has been chosen already. */
 static bool of_pass(const struct queue *queue, enum pass pass)
 {
 	if (!queue->mapped || queue->chosen)
@@ -68,8 +72,8 @@ static bool of_pass(const struct queue *queue, enum pass pass)
 	}
 }
 
-/* Marks as `chosen` the queues that are to have slots. With `keep`, those that
- * have one and use it come first. */
+/* Sets `chosen` for the queues that are to have slots. If `keep` is set, queues that have a slot
+ * and use it are chosen first. */
 static void choose(struct gpu *gpu, bool keep)
 {
 	const struct gpu_config *config = &gpu->config;
@@ -104,7 +108,7 @@ static void choose(struct gpu *gpu, bool keep)
 		}
 }
 
-/* Whoever had a slot and used it goes to the end of the list. */
+/* Moves the clients and queues that had a slot and used it to the end of their lists. */
 static void rotate(struct gpu *gpu)
 {
 	struct list *c, *next, *q, *next_q;
@@ -134,6 +138,7 @@ static void rotate(struct gpu *gpu)
 	}
 }
 
+/* Returns the length of a slice: with too many clients, clients take turns; otherwise queues do. */
 static uint64_t quantum(const struct gpu *gpu)
 {
 	return gpu->config.vmids && gpu->n_clients > gpu->config.vmids
@@ -174,15 +179,16 @@ void runlist_start(struct gpu *gpu)
 		gpu->slice_left = 0;
 		return;
 	}
-	/* What was left of the quantum, lest frequent bounces make it endless. */
+	/* Continue with the rest of the quantum. A new quantum after every runlist update would
+	 * never end if runlist updates are frequent. */
 	gpu->slice_over = false;
 	gpu->slice_end = time_add(gpu->now, gpu->slice_left ? gpu->slice_left : quantum(gpu));
 	heap_push(&gpu->heap, &gpu->slice_timer, gpu->slice_end);
 }
 
-/* Slots change hands, if there is anybody to have one: first who loses his is
- * saved, and then, when the timer fires, who gets one goes on. Who keeps his is
- * not disturbed. */
+/* Reassigns slots if a queue needs one. First the queues that lose their slot are saved; when the
+ * timer fires, the queues that get one continue. Queues that keep their slot are not disturbed.
+ * Returns false if no queue with packets would get a slot. */
 static bool change_slots(struct gpu *gpu, bool keep)
 {
 	uint64_t saved = 0, restored = 0;
@@ -216,7 +222,7 @@ static bool change_slots(struct gpu *gpu, bool keep)
 	gpu->switch_save_ns = save_cost(gpu, saved);
 	gpu->switch_restore_ns = restore_cost(gpu, restored);
 	if (!keep)
-		gpu->slice_end = 0; /* a new quantum, once they have their slots */
+		gpu->slice_end = 0; /* start a new quantum when the queues have their slots */
 	heap_cancel(&gpu->heap, &gpu->slice_timer);
 	heap_push(&gpu->heap, &gpu->slice_timer,
 		  time_add(gpu->now,
@@ -228,7 +234,7 @@ static bool change_slots(struct gpu *gpu, bool keep)
 static void slice_ended(struct gpu *gpu)
 {
 	rotate(gpu);
-	/* If nobody waits for a slot: the next who does has one at once. */
+	/* If no queue waits for a slot, the next queue that does gets one at once. */
 	gpu->slice_over = !change_slots(gpu, false);
 }
 
@@ -264,7 +270,7 @@ bool slice_timer_fired(struct gpu *gpu, struct gpu_event *event)
 		gpu->slice_end = time_add(gpu->now, quantum(gpu));
 	heap_push(&gpu->heap, &gpu->slice_timer,
 		  gpu->slice_end > gpu->now ? gpu->slice_end : gpu->now);
-	gpu->look_at_slots = true; /* somebody may have come meanwhile */
+	gpu->look_at_slots = true; /* a queue may have got packets in the meantime */
 	*event = (struct gpu_event){
 		.type = GPU_EVENT_SLICED,
 		.t = gpu->now,

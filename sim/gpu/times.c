@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the GPU's time goes into.
+ * How the time of the GPU is spent.
  *
- * Nothing changes while time passes, so all of it is charged where it passes (gpu_step), to the
- * state that is then: counts of queues and clients, which times_queue() keeps as a queue changes.
+ * Nothing changes while time passes. Therefore the time is charged when gpu_step() advances it, to
+ * the present state. The state consists of counts of queues and clients, which times_queue()
+ * updates whenever a queue changes.
  */
 #include <errno.h>
 
 #include "sim/gpu/internal.h"
 
+/* Returns what idle time is charged to. */
 static enum gpu_time idle_as(const struct gpu *gpu)
 {
 	if (!gpu->clients_held)
@@ -16,7 +18,8 @@ static enum gpu_time idle_as(const struct gpu *gpu)
 	return gpu->clients_ready ? GPU_TIME_HELD_READY : GPU_TIME_HELD;
 }
 
-/* A phase of a bounce: first the firmware's own time, then that of the live state. */
+/* Charges a phase of a runlist update: first the firmware's own time, then the save or restore
+ * of live state. */
 static void pass_bounce(struct gpu *gpu, enum gpu_time copy, uint64_t until)
 {
 	uint64_t from = gpu->now > gpu->copy_from ? gpu->now : gpu->copy_from;
@@ -45,6 +48,7 @@ void times_pass(struct gpu *gpu, uint64_t until)
 	gpu->now = until;
 }
 
+/* Updates the counts of running queues and the run time of the client. */
 static void set_busy(struct gpu *gpu, struct queue *queue, bool busy)
 {
 	struct client *client = queue->client;
@@ -63,6 +67,8 @@ static void set_busy(struct gpu *gpu, struct queue *queue, bool busy)
 	}
 }
 
+/* Updates the counts of clients. A client with work in a suspended queue counts as held, even if it
+ * has other work. */
 static void set_work(struct gpu *gpu, struct queue *queue, bool ready, bool held)
 {
 	struct client *client = queue->client;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The CUs of one XCC and the room on them.
+ * The CUs of one XCC and their free units.
  *
- * CUs with equally many free units form a level, which is a bit set. What is
- * done to many CUs alike (a kernel that fills an idle XCC, workgroups that end
- * together) is thus done at once, however many they are.
+ * CUs with the same number of free units form a level, which is a bit set. An operation on many
+ * equal CUs (a kernel that fills an idle XCC, workgroups that end together) therefore takes one
+ * step, however many CUs there are.
  */
 #include "sim/gpu/internal.h"
 
@@ -19,6 +19,7 @@ void xcc_init(struct xcc *xcc, uint32_t cus, uint32_t units)
 	list_init(&xcc->restoring);
 }
 
+/* Moves CUs from one level to another. */
 static inline void move(struct xcc *xcc, struct cus moved, uint32_t from, uint32_t to)
 {
 	xcc->level[from] = cus_without(xcc->level[from], moved);
@@ -61,8 +62,8 @@ void xcc_give(struct xcc *xcc, struct cus cus, uint32_t units)
 	}
 }
 
-/* The highest level at or below `top` with some of `open`; -1: none at or above
- * `least`. */
+/* Returns the highest level from `least` to `top` that has a CU of `open`, or -1 if there is
+ * none. */
 static inline int highest(const struct xcc *xcc, struct cus open, int top, uint32_t least)
 {
 	uint64_t levels = xcc->levels & ((UINT64_C(2) << top) - 1) & (~UINT64_C(0) << least);
@@ -91,12 +92,13 @@ uint32_t xcc_take(struct xcc *xcc, struct cus open, uint32_t units, uint32_t wan
 		here = cus_first(here, want);
 		n = want;
 	} else {
-		/* Layer after layer on the same CUs, while they have the most room. */
+		/* Place layer after layer on the same CUs, as long as they have the
+		 * most free units. */
 		bool more = (uint32_t)level >= 2 * units && want >= 2 * n;
 		int next = more ? highest(xcc, open, level - 1, 0) : -1;
 		uint32_t least = next < 0 ? 0 : (uint32_t)next;
 
-		/* Few layers each time: counting is faster than dividing. */
+		/* The number of layers is small: subtracting is faster than dividing. */
 		uint32_t left = (uint32_t)level - units, rest = want - n;
 
 		while (left >= units && left > least && rest >= n) {
