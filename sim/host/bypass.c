@@ -15,31 +15,34 @@
 #include "sim/kfd/kfd.h"
 
 #define LIBRARY "libkfdsim-time.so"
-#define PROGRAMS 64u		 /* that are named */
-#define LOOK_SHARE 50u		 /* looks take at most this part of the real time, */
-#define LOOK_FREE_NS 20000000ull /* and this in any case */
+#define PROGRAMS 64u /* programs that are named in the report */
+/* The checks use at most 1/LOOK_SHARE of the real time plus LOOK_FREE_NS. */
+#define LOOK_SHARE 50u
+#define LOOK_FREE_NS 20000000ull
 
 struct program {
 	char command[16];
 	bool has_library;
-	const char *call; /* in which it waited by the machine's clock; NULL: it was not seen to */
-	pid_t pid;	  /* of the first process, as the world numbers it */
+	/* The call in which the program waited by the machine's clock. NULL: not seen
+	 * in such a wait. */
+	const char *call;
+	pid_t pid; /* the first process of the program, with its pid inside the simulation */
 	unsigned processes;
 };
 
-/* A process that has been examined. */
+/* A process that has been examined. If it executes another program, it is examined again. */
 struct process_seen {
 	pid_t pid;
 	dev_t device;
-	ino_t inode;	  /* of the program that it ran then */
-	bool has_library; /* or it is not known to have none */
+	ino_t inode;	  /* of the program that was examined */
+	bool has_library; /* true also if its maps could not be read */
 	bool is_counted;
 };
 
 struct bypass {
 	pid_t init;
 	uint64_t begin_ns; /* real time */
-	uint64_t spent_ns; /* CPU time of all looks */
+	uint64_t spent_ns; /* CPU time of all checks */
 	struct program programs[PROGRAMS];
 	size_t n_programs;
 	struct process_seen *seen;
@@ -89,7 +92,7 @@ static struct process_seen *add(struct bypass *bypass, pid_t pid)
 	return &bypass->seen[bypass->n_seen++];
 }
 
-/* The process; its program is examined again if it has executed another one. */
+/* Returns the entry of the process, with its program examined; NULL if memory is short. */
 static struct process_seen *see(struct bypass *bypass, pid_t pid)
 {
 	struct process_seen *process = find(bypass, pid);
@@ -111,6 +114,7 @@ static struct process_seen *see(struct bypass *bypass, pid_t pid)
 	return process;
 }
 
+/* Returns the entry of a program, a new one if necessary; NULL if the table is full. */
 static struct program *program_of(struct bypass *bypass, const char *command, bool has_library)
 {
 	struct program *program = bypass->programs;
@@ -126,6 +130,7 @@ static struct program *program_of(struct bypass *bypass, const char *command, bo
 	return program;
 }
 
+/* Records a process that bypasses the library. Each process counts once for its program. */
 static void count(struct bypass *bypass, struct process_seen *process, const char *call)
 {
 	char command[16];
@@ -144,7 +149,8 @@ static void count(struct bypass *bypass, struct process_seen *process, const cha
 		program->pid = idle_number(process->pid);
 }
 
-/* One that is stopped may not have loaded its libraries yet. */
+/* Checks one thread. A stopped process is skipped, because it may not have loaded its
+ * libraries yet. */
 static void look_at(void *context, pid_t pid, pid_t tid)
 {
 	struct bypass *bypass = context;

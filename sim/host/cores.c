@@ -3,7 +3,7 @@
 
 #include <sched.h>
 
-/* The last core that the caller may use; -1: not known. */
+/* Returns the last core that the caller may use; -1 if it is unknown. */
 static int core_of_world(const cpu_set_t *allowed)
 {
 	for (int core = CPU_SETSIZE - 1; core >= 0; core--)
@@ -23,7 +23,8 @@ void cores_of_world(void)
 		CPU_SET(core, &cores);
 		sched_setaffinity(0, sizeof(cores), &cores);
 	}
-	/* Round robin, because a thread that spins for another one would keep it from the core. */
+	/* Use round robin, not FIFO: a thread that spins until another thread acts would otherwise
+	 * keep that thread from the core forever. */
 	if (sched_setscheduler(0, SCHED_RR, &lowest))
 		sched_setscheduler(0, SCHED_BATCH, &none);
 }

@@ -30,7 +30,8 @@ int event_number(pid_t pid, int fd)
 	return at ? atoi(at + strlen(NUMBER)) : -ENOENT;
 }
 
-/* A link is read faster than fdinfo, and few of a process's descriptors are event descriptors. */
+/* Check the link first, because it is read faster than fdinfo, and only few of the file descriptors
+ * of a process are eventfds. */
 static bool is_event(int folder, const char *name)
 {
 	char link[sizeof(LINK)];
@@ -39,6 +40,8 @@ static bool is_event(int folder, const char *name)
 	return n == sizeof(LINK) - 1 && !memcmp(link, LINK, sizeof(LINK) - 1);
 }
 
+/* Returns whether the process has the eventfd open; false if its file descriptors are not
+ * readable. */
 static bool is_held_by(pid_t pid, int number)
 {
 	char path[64];
@@ -67,7 +70,7 @@ pid_t event_holder(int number, pid_t likely)
 		return likely;
 	dir = opendir("/proc");
 	if (!dir)
-		return likely; /* not known: as if it had it */
+		return likely; /* unknown: assume that it has the eventfd */
 	while (!pid && (entry = readdir(dir))) {
 		pid_t other = atoi(entry->d_name);
 

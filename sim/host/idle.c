@@ -17,9 +17,9 @@
 
 struct idle {
 	struct threads all;
-	pid_t busy;			/* process of the thread that was not asleep */
-	pid_t stopped;			/* process of a thread that was stopped */
-	char asleep[NAMES][NAME_BYTES]; /* where threads were seen to sleep interruptibly */
+	pid_t busy;			/* process of a thread that was not asleep; 0: unknown */
+	pid_t stopped;			/* process of a thread that was stopped; 0: none */
+	char asleep[NAMES][NAME_BYTES]; /* wchan names at which threads only sleep interruptibly */
 	size_t n_asleep;
 	unsigned n_excused;
 };
@@ -62,8 +62,8 @@ static bool name_known(const struct idle *idle, const char *name)
 	return false;
 }
 
-/* How often the thread was given a core; 0: it has ended, or the kernel does not count. False: it
- * could not be read (threads_note_full). */
+/* Reads how often the thread was given a core; 0 if it has ended or the kernel does not count.
+ * Returns false if the file could not be read for lack of resources (threads_note_full()). */
 static bool runs_of(struct idle *idle, const struct thread *thread, unsigned long long *runs)
 {
 	char text[96];
@@ -74,9 +74,11 @@ static bool runs_of(struct idle *idle, const struct thread *thread, unsigned lon
 	return n > 0 || !threads_note_full(&idle->all, n);
 }
 
+/* The state of a thread: it can run, it cannot run, or it has ended. */
 enum look { BUSY, ASLEEP, GONE };
 
-/* The state that a sleep at that place has; 0: the thread has run meanwhile, or has ended. */
+/* Returns the state of a thread that sleeps at `name`, or 0 if the thread has run in the
+ * meantime or has ended. */
 static char state_at(struct idle *idle, const struct thread *thread, const char *name)
 {
 	unsigned long long before, after;
@@ -91,13 +93,15 @@ static char state_at(struct idle *idle, const struct thread *thread, const char 
 	return stat.state;
 }
 
-/* Only there do threads sleep interruptibly, so the name is enough from now on. */
+/* Remembers the name. Threads only sleep interruptibly at such a place, so from now on the name
+ * alone proves the state. */
 static void learn_name(struct idle *idle, const struct thread *thread, const char *name)
 {
 	if (idle->n_asleep < NAMES && state_at(idle, thread, name) == 'S')
 		strcpy(idle->asleep[idle->n_asleep++], name);
 }
 
+/* Decides by the state in /proc/PID/stat. `name`: the thread's wchan, "?" if it is unreadable. */
 static enum look by_state(struct idle *idle, const struct thread *thread, const char *name)
 {
 	struct proc_stat stat;
@@ -111,13 +115,16 @@ static enum look by_state(struct idle *idle, const struct thread *thread, const 
 		idle->stopped = thread->pid;
 	if (state == 'S' && strcmp(name, "0") && strcmp(name, "?"))
 		learn_name(idle, thread, name);
-	/* Its child of vfork() has not ended yet. */
+	/* The thread waits for the end of its vfork() child. */
 	if (state == 'D' && (!strcmp(name, "kernel_clone") || !strcmp(name, "wait_for_vfork_done")))
 		return ASLEEP;
-	/* An idle kernel thread is none of the world's; a parked or frozen thread waits. */
+	/* State S is only a sleep if the kernel shows a place (wchan is not "0"). All other states
+	 * count as busy: an idle kernel thread (I) does not belong to the simulation, and a parked
+	 * or frozen thread only waits to continue. */
 	return strchr("TtZ", state) || (state == 'S' && strcmp(name, "0")) ? ASLEEP : BUSY;
 }
 
+/* Decides by the thread's wchan if its name is known, otherwise by its state. */
 static enum look look_at(struct idle *idle, const struct thread *thread)
 {
 	char name[NAME_BYTES], call[128];
@@ -129,10 +136,11 @@ static enum look look_at(struct idle *idle, const struct thread *thread)
 			return threads_note_full(&idle->all, n) ? BUSY : GONE;
 		if (strcmp(name, "0"))
 			return name_known(idle, name) ? ASLEEP : by_state(idle, thread, name);
-		/* A thread may have gone to sleep and yet stay in its queue for a while (delayed
-		 * dequeue, Linux 6.12); reading this file takes it out. */
+		/* A thread may have gone to sleep and still be in its run queue for a while
+		 * (delayed dequeue, Linux 6.12). Reading this file removes it from the queue. */
 		n = thread_read(thread->pid, thread->tid, "syscall", call, sizeof(call));
-		if (n == -EACCES || n == -EPERM) /* another user's: its state is all there is */
+		/* Another user's thread: only its state is readable. */
+		if (n == -EACCES || n == -EPERM)
 			return by_state(idle, thread, "?");
 		if (n <= 0)
 			return threads_note_full(&idle->all, n) ? BUSY : GONE;
@@ -142,7 +150,8 @@ static enum look look_at(struct idle *idle, const struct thread *thread)
 	return by_state(idle, thread, name);
 }
 
-/* The next time it is the first to be read: busy threads stay busy. */
+/* Moves the thread to the front, so that the next check reads it first: a busy thread
+ * usually stays busy. */
 static void to_front(struct idle *idle, size_t at)
 {
 	struct thread thread = idle->all.threads[at];
@@ -158,6 +167,7 @@ static bool is_excused(const struct idle *idle, pid_t pid)
 	return process && process->excused;
 }
 
+/* Reads all threads. Returns false if one can run or has ended in the meantime. */
 static bool all_asleep(struct idle *idle)
 {
 	bool ended = false;
@@ -166,7 +176,7 @@ static bool all_asleep(struct idle *idle)
 		enum look look = look_at(idle, &idle->all.threads[i]);
 
 		if (look == GONE) {
-			/* Its end may have woken one that was read before it. */
+			/* The end of a thread may have woken a thread that was read before it. */
 			threads_drop(&idle->all, i);
 			ended = true;
 			continue;
@@ -186,7 +196,7 @@ static uint64_t cpu_ns(const struct process *process)
 	return clock_of(process->clock); /* 0: it has ended, or its last thread is about to */
 }
 
-/* Remembers the CPU times; false: one has changed. */
+/* Updates the CPU times. Returns false if one of them has changed. */
 static bool clocks_stood(struct idle *idle)
 {
 	bool stood = true;
@@ -200,7 +210,7 @@ static bool clocks_stood(struct idle *idle)
 	return stood;
 }
 
-/* Has it run since the last proof? Then it may run now. */
+/* Returns whether the process has run since the last proof, and therefore may run now. */
 static bool is_awake(const struct idle *idle, pid_t pid)
 {
 	const struct process *process = threads_process(&idle->all, pid);
@@ -208,9 +218,11 @@ static bool is_awake(const struct idle *idle, pid_t pid)
 	return process && process->cpu_ns != process->proved_ns;
 }
 
-/* The same of the threads. A CPU clock can stand while its thread runs: in a virtual machine the
- * kernel takes the time that the host took away off the threads that run after it. Not @all: only those
- * of processes that have run since the last proof; the counts of the others are of then. */
+/* Updates the run counts of the threads. Returns false if one of them has changed. The CPU clock
+ * alone is not enough: it can stand still while its thread runs, because in a virtual machine the
+ * kernel subtracts the time that the host took away from the threads that run afterwards. Without
+ * `all`, only threads of processes that have run since the last proof are read; the counts of the
+ * others are those of the last proof. */
 static bool runs_stood(struct idle *idle, bool all)
 {
 	bool stood = true;
@@ -227,6 +239,7 @@ static bool runs_stood(struct idle *idle, bool all)
 	return stood;
 }
 
+/* Compares and stores CPU times and run counts; both must be read in any case. */
 static bool none_ran(struct idle *idle, bool all)
 {
 	bool clocks = clocks_stood(idle);
@@ -240,7 +253,8 @@ static void remember_clocks(struct idle *idle)
 		idle->all.processes[i].proved_ns = idle->all.processes[i].cpu_ns;
 }
 
-/* A thread that was busy is so for a while, and this is far less work than a proof. */
+/* Checks the thread that was busy last. It usually still is, and this check is far
+ * cheaper than a proof. */
 static bool is_still_busy(struct idle *idle)
 {
 	struct thread *thread = idle->all.n_threads ? &idle->all.threads[0] : NULL;
@@ -257,14 +271,15 @@ static bool check(struct idle *idle)
 	idle->stopped = 0;
 	if (is_still_busy(idle))
 		return false;
-	/* First: a thread that is in fork() while the numbers are read runs after this. */
+	/* This must come first: if a thread is inside fork() while the ids are read, it runs after
+	 * this point, and the second none_ran() detects it. */
 	none_ran(idle, false);
 	if (threads_find(&idle->all))
 		return false;
 	if (!all_asleep(idle) || !none_ran(idle, true) ||
 	    threads_newest(&idle->all) != idle->all.last)
 		return false;
-	if (!idle->n_excused) { /* they may be in fork() */
+	if (!idle->n_excused) { /* excused processes may be inside fork() */
 		idle->all.proved = idle->all.last;
 		remember_clocks(idle);
 	}

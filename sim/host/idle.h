@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Proves that no thread of a virtual world can run.
+ * Proves that no thread of a simulation in virtual time can run.
  *
- * The kernel shows for each thread where it sleeps (/proc/PID/task/TID/wchan), and nothing for
- * one that runs, is queued or is being woken. The threads are read one after the other, so the
- * proof also needs that none has run meanwhile: how often each was given a core and the CPU time of
- * each process are the same before and after, and no process or thread was created.
+ * For each thread the kernel shows where it sleeps (/proc/PID/task/TID/wchan), and nothing for a
+ * thread that runs, is queued or is being woken. The threads are read one after another, so the
+ * proof also needs that no thread has run in the meantime: how often each thread was given a core
+ * and the CPU time of each process must be the same before and after, and no process or thread may
+ * have been created.
  *
- * A thread in an uninterruptible sleep (a disk, the kernel's own grace periods) is busy. One
- * that is stopped, by a signal or a debugger, or has ended is idle.
+ * A thread in uninterruptible sleep (a disk, the kernel's own grace periods) counts as busy. A
+ * thread that is stopped by a signal or a debugger, or that has ended, counts as idle.
  *
- * All numbers of processes and threads are those of the caller's PID namespace. One thread.
- * Source: fs/proc/base.c, kernel/sched/core.c get_wchan() and update_rq_clock_task()
- * (Linux 6.12).
+ * All process and thread ids are those of the caller's PID namespace.
+ * Threads: one at a time. Source: fs/proc/base.c, kernel/sched/core.c get_wchan() and
+ * update_rq_clock_task() (Linux 6.12).
  */
 #ifndef KFDSHIM_SIM_HOST_IDLE_H
 #define KFDSHIM_SIM_HOST_IDLE_H
@@ -24,38 +25,44 @@
 
 struct idle;
 
-/* @init: the world's first process; its descendants are watched. 0 or a negative errno. */
+/* @init: the first process of the simulation; it and its descendants are checked. Returns 0 or a
+ * negative errno. Release with idle_close(). */
 int idle_open(pid_t init, struct idle **out);
 void idle_close(struct idle *idle);
 
-/* Called for each thread that has ended and whose number is none of another thread yet; may be
- * NULL. */
+/* Sets a function that is called for each thread that has ended, once its id is not in use by
+ * another thread. May be NULL. */
 void idle_on_end(struct idle *idle, void (*ended)(void *context, pid_t tid), void *context);
 
+/* Tries the proof. Returns true if no thread could run, except those of excused processes. */
 bool idle_check(struct idle *idle);
-/* After idle_check() was false: the process of a thread that was not asleep, and the CPU time
- * that it has used; 0: it is not known. */
+/* After idle_check() has returned false: returns the process of a thread that was not asleep and
+ * writes its CPU time in ns to *cpu_ns. Returns 0 if the process is unknown. */
 pid_t idle_busy(const struct idle *idle, uint64_t *cpu_ns);
 
-/* The CPU time that all processes have used, and their children that have ended; @most: the process
- * that has used most of it. */
+/* Returns the CPU time in ns of all processes, including that of their children that have ended.
+ * *most is set to the process that has used the most of it. */
 uint64_t idle_cpu(const struct idle *idle, pid_t *most);
-/* Finds what is new in the world. Returns the newest process or thread of the machine. */
+/* Finds new threads of the simulation. Returns the newest process or thread id of the machine. */
 pid_t idle_newest(struct idle *idle);
-/* After idle_check() was true: a process that is stopped, by a signal or a debugger; 0: none is. */
+/* After idle_check() has returned true: returns a process that is stopped by a signal or a
+ * debugger, or 0. */
 pid_t idle_stopped(const struct idle *idle);
 
-/* Until idle_excuse_none(): the process may run, and the proof is about the others. */
+/* Excuses a process until idle_excuse_none(): it may run, and the proof only covers the
+ * other processes. */
 void idle_excuse(struct idle *idle, pid_t pid);
+/* Returns the number of excused processes. */
 unsigned idle_excused(const struct idle *idle);
 void idle_excuse_none(struct idle *idle);
 
-/* What the process or thread is called; empty: it is not known. */
+/* Writes the command name of the process or thread; an empty string if it is unknown. */
 void idle_name(pid_t tid, char *name, size_t size);
-/* Its number as the world has it; 0: it has ended. */
+/* Returns the id that the process or thread has inside the simulation, or 0 if it has ended. */
 pid_t idle_number(pid_t tid);
+/* Returns the number of threads that are known. */
 unsigned idle_threads(const struct idle *idle);
-/* Calls @use for each thread. */
+/* Calls @use for each known thread. */
 void idle_each(const struct idle *idle, void (*use)(void *context, pid_t pid, pid_t tid),
 	       void *context);
 

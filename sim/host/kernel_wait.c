@@ -13,18 +13,18 @@
 #include "sim/time/page.h"
 
 #ifndef SYS_futex_waitv
-#define SYS_futex_waitv 449 /* Linux 5.16; system headers may lack it */
+#define SYS_futex_waitv 449 /* Linux 5.16; missing in older system headers */
 #endif
 
 #define ARGUMENTS 6
 
-/* What ends a call besides what it waits for. */
+/* The events that end a call besides the event that it waits for. */
 enum end {
-	NEVER,	   /* nothing */
-	TIME,	   /* the argument: a pointer to a time, or NULL */
-	MS,	   /* the argument: milliseconds, negative for ever */
-	CLOCK,	   /* the time of the clock that the argument names */
-	CONTINUED, /* the same as ended the call that this one goes on with */
+	NEVER,	   /* none */
+	TIME,	   /* timeout; the argument is a pointer to a time or NULL */
+	MS,	   /* timeout; the argument is in milliseconds, negative: none */
+	CLOCK,	   /* time of the clock that the argument names */
+	CONTINUED, /* as in the interrupted call that this call continues */
 };
 
 static const struct call {
@@ -83,7 +83,7 @@ static const struct call *call_of(long nr)
 	return NULL;
 }
 
-/* The first line of such a file of the thread; empty: it cannot be read. */
+/* Reads the first line of a file in /proc/PID/task/TID; empty if it cannot be read. */
 static void read_line(pid_t pid, pid_t tid, const char *name, char *line, size_t size)
 {
 	char path[64];
@@ -100,12 +100,14 @@ static void read_line(pid_t pid, pid_t tid, const char *name, char *line, size_t
 	line[strcspn(line, "\n")] = '\0';
 }
 
-/* The clocks of CPU time are not virtual, and the library leaves sleeps by them to the kernel. */
+/* CPU-time clocks are not virtual, and the time library passes sleeps on them to the kernel. */
 static bool is_of_cpu(clockid_t clock)
 {
 	return clock < 0 || clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
 }
 
+/* Returns whether the call has a timeout on the machine's clock. The library marks its own futex
+ * calls with the sixth argument, which the kernel ignores. */
 static bool is_timed(const struct call *call, const uint64_t a[ARGUMENTS])
 {
 	switch (call->end) {
@@ -122,6 +124,8 @@ static bool is_timed(const struct call *call, const uint64_t a[ARGUMENTS])
 	}
 }
 
+/* Returns whether the call waits for standard input only. For select(), the number of file
+ * descriptors is 1 in that case. */
 static bool is_input(const struct call *call, const uint64_t a[ARGUMENTS])
 {
 	switch (call->nr) {
@@ -136,7 +140,8 @@ static bool is_input(const struct call *call, const uint64_t a[ARGUMENTS])
 	}
 }
 
-/* @line: the call's number, its arguments, stack and instruction pointer. */
+/* Parses /proc/PID/task/TID/syscall: call number, arguments, stack pointer and instruction
+ * pointer. */
 static void judge(struct kernel_wait *wait, const char *line)
 {
 	uint64_t a[ARGUMENTS + 2];
@@ -144,12 +149,13 @@ static void judge(struct kernel_wait *wait, const char *line)
 	char *at;
 	long nr = strtol(line, &at, 10);
 
-	if (at == line || nr < 0) /* it runs, or waits in no call */
+	if (at == line || nr < 0) /* the thread runs, or is blocked outside of a system call */
 		return;
 	wait->is_call = true;
 	for (size_t i = 0; i < ARGUMENTS + 2; i++)
 		a[i] = strtoull(at, &at, 16);
-	/* The numbers of 32-bit programs are others. */
+	/* 32-bit programs have other call numbers. A stack or instruction pointer above 4 GiB
+	 * excludes them. */
 	call = a[ARGUMENTS] >> 32 || a[ARGUMENTS + 1] >> 32 ? call_of(nr) : NULL;
 	if (!call)
 		return;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a thread waits in the kernel, as /proc shows it, and whether the kernel ends the wait by the
- * machine's clock. In a virtual world only waits that go past the time library do that.
+ * Finds where a thread waits in the kernel, from /proc, and whether the machine's clock ends the
+ * wait. In a simulation in virtual time, only waits that bypass the time library are ended by that
+ * clock.
  *
- * Numbers of processes and threads are those of the caller's PID namespace. Threads: any.
+ * Process and thread ids are those of the caller's PID namespace. Threads: any.
  */
 #ifndef KFDSHIM_SIM_HOST_KERNEL_WAIT_H
 #define KFDSHIM_SIM_HOST_KERNEL_WAIT_H
@@ -12,17 +13,18 @@
 #include <sys/types.h>
 
 struct kernel_wait {
-	const char
-		*call;	/* the system call; NULL: it is in none, or in one that is not known here */
-	char place[64]; /* the function of the kernel; empty: it runs, or may not be seen */
-	bool timed;	/* the call has a time-out, and it is not the time library's */
-	bool reads_input; /* it waits for its standard input, and for nothing else */
-	bool is_call;	  /* it is in a call that blocks */
+	const char *call; /* the system call; NULL: none, or one that is not in the table */
+	/* The kernel function; empty: the thread runs, or the name is not readable. */
+	char place[64];
+	bool timed;	  /* the call has a timeout and was not made by the time library */
+	bool reads_input; /* the thread waits for its standard input and nothing else */
+	bool is_call;	  /* the thread is in a system call that blocks */
 };
 
+/* Fills *wait for the thread. What cannot be read stays zero. */
 void kernel_wait_read(pid_t pid, pid_t tid, struct kernel_wait *wait);
 
-/* It was stopped, by a signal or a debugger. */
+/* Returns true if the thread was stopped by a signal or a debugger. */
 bool kernel_wait_is_stop(const struct kernel_wait *wait);
 
 #endif

@@ -12,8 +12,9 @@
 
 #include "common/proc_status.h"
 
-#define NEW_MAX 512 /* more new numbers than this: everything is read anew */
+#define NEW_MAX 512 /* with more new ids than this, everything is read again */
 
+/* Makes room for one more element. Returns 0 or -ENOMEM. */
 static int grow(void **array, size_t *cap, size_t n, size_t size)
 {
 	size_t more = *cap ? *cap * 2 : 64;
@@ -45,7 +46,7 @@ bool threads_note_full(struct threads *all, ssize_t error)
 	return full;
 }
 
-/* False: not all of them can be had. */
+/* Returns false if not all of the reserved file descriptors could be opened. */
 static bool reserve_take(struct threads *all)
 {
 	bool have = true;
@@ -58,7 +59,7 @@ static bool reserve_take(struct threads *all)
 	return have;
 }
 
-/* A file of the thread in /proc. */
+/* Opens a /proc file of the thread. */
 static int open_file(pid_t pid, pid_t tid, const char *name)
 {
 	char path[64];
@@ -138,12 +139,14 @@ static int process_add(struct threads *all, pid_t pid)
 	return 0;
 }
 
+/* Half of the limit on open files is left for the calls that the supervisor serves. */
 static int files_to_keep(void)
 {
 	return (int)(sysconf(_SC_OPEN_MAX) / 2);
 }
 
-/* A file that stays open, unless the calls that are served would have few descriptors then. */
+/* Opens a file that stays open. Fails with EMFILE if its number is too high, because the calls that
+ * the supervisor serves need file descriptors as well. */
 static int thread_file(const struct threads *all, pid_t pid, pid_t tid, const char *name)
 {
 	int fd = open_file(pid, tid, name);
@@ -155,6 +158,7 @@ static int thread_file(const struct threads *all, pid_t pid, pid_t tid, const ch
 	return -1;
 }
 
+/* Adds a thread and its process. A thread that has ended in the meantime is no error. */
 static int thread_add(struct threads *all, pid_t pid, pid_t tid)
 {
 	int r, fd;
@@ -188,8 +192,8 @@ void threads_drop(struct threads *all, size_t at)
 		(--all->n_threads - at) * sizeof(*all->threads));
 	if (process && !--process->threads)
 		*process = all->processes[--all->n_processes];
-	/* Its number may be another thread's by now, which has to be found; what it has asked for by that
-	 * number stays. */
+	/* If the id already belongs to another thread, that thread has to be found, and what it has
+	 * requested under that id must not be removed. */
 	if (!kill(thread.tid, 0) || errno != ESRCH)
 		all->proved = 0;
 	else if (all->ended)
@@ -203,8 +207,9 @@ static pid_t number(const char *status, const char *key)
 	return at ? atoi(at) : 0;
 }
 
-/* Is the task @tid one of the world's? Its process or its parent is known then: one that has lost
- * its parent is a child of the world's init, or of a process that has asked for that. */
+/* Adds task @tid if it belongs to the simulation: its process or its parent is known in that case.
+ * A task that has lost its parent is a child of the simulation's init, or of a process that is a
+ * child subreaper. */
 static int consider(struct threads *all, pid_t tid)
 {
 	char status[1024];
@@ -220,6 +225,7 @@ static int consider(struct threads *all, pid_t tid)
 	return thread_add(all, pid, tid);
 }
 
+/* Calls `use` for each entry of a /proc directory whose name is a number. */
 static int numbers_in(const char *path, int (*use)(struct threads *all, pid_t pid, pid_t tid),
 		      struct threads *all, pid_t pid)
 {
@@ -251,8 +257,8 @@ static int consider_tasks(struct threads *all, pid_t unused, pid_t pid)
 	return numbers_in(path, thread_add, all, pid);
 }
 
-/* All of the machine; again while new ones are found, because the folder's order is not that of
- * parents and children. */
+/* Reads all tasks of the machine, and again as long as new ones are found, because the order of the
+ * directory is not that of parents and children. */
 static int read_all(struct threads *all)
 {
 	size_t before;
@@ -275,14 +281,16 @@ pid_t threads_newest(const struct threads *all)
 	return at ? (pid_t)atoi(at) : 0;
 }
 
-/* What was created since the last proof: a number is given before its task can be read, so all of
- * them are read again until no thread ran that could still create one. */
+/* Only reads tasks that were created since the last proof. An id is assigned before its task can be
+ * read; therefore all ids since the last proof are read again until no thread has run that could
+ * have created a task. */
 int threads_find(struct threads *all)
 {
 	pid_t last = threads_newest(all), from;
 	int r = 0;
 
-	/* Numbers that have begun anew may come to the one of the last proof before the next proof. */
+	/* The ids have wrapped around. Before the next proof they may reach the id of the
+	 * last proof again. */
 	if (last < all->last)
 		all->proved = 0;
 	from = all->proved;
@@ -324,7 +332,7 @@ void threads_close(struct threads *all)
 void threads_reserve_use(struct threads *all)
 {
 	reserve_give(all);
-	all->kept_below = 0; /* or the reserve would be spent on the files of threads */
+	all->kept_below = 0; /* keep the reserve for the check */
 }
 
 void threads_reserve_restore(struct threads *all)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The threads of a virtual world: which there are, and their files in /proc. For the proof that none of
- * them can run (idle.h), and for nothing else.
+ * The threads of a simulation in virtual time, and their files in /proc. Used only by the proof
+ * that none of them can run (idle.h).
  *
- * All numbers are those of the caller's PID namespace. One thread. Errors: a negative errno.
- * Source: fs/proc/base.c, kernel/pid.c (Linux 6.12).
+ * All ids are those of the caller's PID namespace. Errors are negative errnos.
+ * Threads: one at a time. Source: fs/proc/base.c, kernel/pid.c (Linux 6.12).
  */
 #ifndef KFDSHIM_SIM_HOST_THREADS_H
 #define KFDSHIM_SIM_HOST_THREADS_H
@@ -15,20 +15,21 @@
 #include <sys/types.h>
 #include <time.h>
 
-#define THREADS_RESERVE 4u /* more than a check has open at once beside the files that stay open */
+/* More file descriptors than a check has open at once, in addition to those that stay open. */
+#define THREADS_RESERVE 4u
 
 struct thread {
 	pid_t pid, tid;
-	int wchan, schedstat;	 /* its files in /proc, open; -1: there are too many open files */
-	unsigned long long runs; /* the proof's: how often it was given a core */
+	int wchan, schedstat;	 /* open files in /proc; -1: too many open files */
+	unsigned long long runs; /* for idle.c: how often the thread was given a core */
 };
 
 struct process {
 	pid_t pid;
 	unsigned threads;
 	clockid_t clock;
-	uint64_t cpu_ns, proved_ns; /* the proof's: its CPU time, and that at the last proof */
-	bool excused;		    /* the proof's */
+	uint64_t cpu_ns, proved_ns; /* for idle.c: CPU time now, and at the last proof */
+	bool excused;		    /* for idle.c: see idle_excuse() */
 };
 
 /* All zero before threads_open(). */
@@ -37,40 +38,45 @@ struct threads {
 	struct process *processes;
 	size_t n_threads, cap_threads, n_processes, cap_processes;
 	int loadavg;
-	int reserve[THREADS_RESERVE]; /* descriptors for a check when there are no others */
-	bool full;	/* a file of a thread could not be read, though it may be there */
-	int kept_below; /* the files of threads are kept open with these numbers */
-	pid_t last;   /* the newest process or thread of the machine when it was read; 0: unknown */
-	pid_t proved; /* the same at the last proof; 0: everything is read anew */
-	void (*ended)(void *context, pid_t tid); /* for threads_drop(); may be NULL */
+	/* File descriptors reserved for a check that finds no free ones. */
+	int reserve[THREADS_RESERVE];
+	bool full;	/* a file of an existing thread may not have been readable */
+	int kept_below; /* files of threads are kept open only with numbers below this */
+	pid_t last;	/* newest process or thread of the machine at the last read; 0: unknown */
+	pid_t proved;	/* value of `last` at the last proof; 0: everything must be read again */
+	void (*ended)(void *context, pid_t tid); /* called by threads_drop(); may be NULL */
 	void *context;
 };
 
-/* @init: the world's first process; its descendants are found. 0 or an errno, also then to be closed. */
+/* @init: the first process of the simulation; its descendants are found later. Returns 0 or a
+ * negative errno. threads_close() is needed after an error, too. */
 int threads_open(struct threads *all, pid_t init);
 void threads_close(struct threads *all);
 
-/* Adds what was created since the last proof. 0 or an errno. */
+/* Adds the threads that were created since the last proof. Returns 0 or a negative errno. */
 int threads_find(struct threads *all);
-/* The number of the machine's newest process or thread now; 0: it cannot be read. */
+/* Returns the id of the machine's newest process or thread; 0 if it cannot be read. */
 pid_t threads_newest(const struct threads *all);
-/* The thread at that place has ended: it is taken out, and reported if its number is free. */
+/* Removes the thread with index `at`, which has ended. Calls `ended` if its id is not in use again;
+ * otherwise makes the next threads_find() read everything again. */
 void threads_drop(struct threads *all, size_t at);
-/* NULL: it is not one of the world's. */
+/* Returns NULL if the process does not belong to the simulation. */
 struct process *threads_process(const struct threads *all, pid_t pid);
 
-/* The clock of a process's CPU time: clock_getcpuclockid(3). */
+/* Returns the CPU-time clock of a process, as clock_getcpuclockid(3) does. */
 clockid_t process_clock(pid_t pid);
-/* A file of the thread in /proc, as text with a NUL. Bytes, 0 or an errno. */
+/* Reads a /proc file of the thread as text and adds a NUL. Returns the number of bytes, 0, or a
+ * negative errno. */
 ssize_t thread_read(pid_t pid, pid_t tid, const char *name, char *text, size_t size);
-/* The same of a file that may be open, as @fd. */
+/* Like thread_read(), for a file that may be open as @fd (-1: it is not). */
 ssize_t thread_read_kept(const struct thread *thread, int fd, const char *name, char *text,
 			 size_t size);
 
-/* Has the supervisor as many files open as it may, or the kernel no memory? Then nothing is known of the
- * thread, which is noted in `full`. */
+/* Returns true if @error is that the supervisor has too many open files or the kernel no memory. In
+ * that case nothing is known about the thread, which is recorded in `full`. */
 bool threads_note_full(struct threads *all, ssize_t error);
-/* For a check with the descriptors in reserve; and after it. */
+/* threads_reserve_use() frees the reserved file descriptors for a check, and
+ * threads_reserve_restore() takes them again. */
 void threads_reserve_use(struct threads *all);
 void threads_reserve_restore(struct threads *all);
 

@@ -15,7 +15,7 @@
 #include "sim/kfd/files.h"
 #include "sim/time/page.h"
 
-#define HIGH 1024 /* event descriptors lie below it, out of the program's way */
+#define HIGH 1024 /* the library's eventfds have numbers below this, out of the program's way */
 #define TRIES 256
 
 bool time_answer(const struct world *world, const struct seccomp_notif *n, int64_t result)
@@ -26,7 +26,7 @@ bool time_answer(const struct world *world, const struct seccomp_notif *n, int64
 	return !ioctl(world->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
-/* What the caller has as @fd: its link in /proc; false: nothing. */
+/* Reads the link of the caller's @fd in /proc. Returns false if @fd is not open. */
 static bool descriptor_link(const struct seccomp_notif *n, int fd, char *link, size_t size)
 {
 	char path[64];
@@ -38,7 +38,7 @@ static bool descriptor_link(const struct seccomp_notif *n, int fd, char *link, s
 	return length >= 0;
 }
 
-/* @lost is an event descriptor if the caller has it from its parent. */
+/* If @lost is an eventfd, the caller has inherited it from its parent and it can be replaced. */
 int time_place(const struct seccomp_notif *n, int lost)
 {
 	struct rlimit limit = {.rlim_cur = HIGH};
@@ -71,6 +71,7 @@ int time_give(const struct world *world, const struct seccomp_notif *n, int fd, 
 	return r < 0 ? -errno : r;
 }
 
+/* TIME_IOC_EVENT: gives the calling thread the eventfd of its slot. */
 static void give_event(struct world *world, const struct seccomp_notif *n)
 {
 	int event = time_slots_event(world->time, (pid_t)n->pid), r = event;

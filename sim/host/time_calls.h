@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of the time library (sim/time/page.h). */
+/*
+ * The calls of the time library to the supervisor (sim/time/page.h), and helpers for them. The
+ * caller of a call is identified by its seccomp notification @n.
+ *
+ * Threads: the one that serves the notifications.
+ */
 #ifndef KFDSHIM_SIM_HOST_TIME_CALLS_H
 #define KFDSHIM_SIM_HOST_TIME_CALLS_H
 
@@ -9,18 +14,19 @@
 
 struct world;
 
-/* Serves @n if it is one of them. */
+/* Serves and answers @n if it is such a call. Returns false if it is not. */
 bool time_serve(struct world *world, const struct seccomp_notif *n);
 
-/* Answers @n with a result or a negative errno. False: the caller was interrupted by a signal, and
- * calls again. */
+/* Answers @n with a result or a negative errno. Returns false if a signal has interrupted the
+ * caller, which then repeats the call. */
 bool time_answer(const struct world *world, const struct seccomp_notif *n, int64_t result);
-/* A number for a descriptor of the library in the caller of @n, out of the program's way: @lost,
- * if the caller has an event descriptor or nothing there (-1: none was lost), else the highest
- * that is free. 0: none was found. */
+/* Chooses a number for a file descriptor that the library gets in the process of the caller, out of
+ * the way of the program's own: @lost if the caller has an eventfd or nothing at that number (-1:
+ * there is no such number), otherwise the highest free number. Returns 0 if none was found. */
 int time_place(const struct seccomp_notif *n, int lost);
-/* Gives @fd, which stays the supervisor's, to the caller of @n as the descriptor @place (0: the
- * lowest that is free); @flags: O_CLOEXEC or 0. Returns the caller's, or a negative errno. */
+/* Installs the supervisor's @fd in the caller's process with the number @place (0: the lowest free
+ * number); the supervisor keeps its own. @flags: O_CLOEXEC or 0. Returns the caller's file
+ * descriptor or a negative errno. */
 int time_give(const struct world *world, const struct seccomp_notif *n, int fd, int place,
 	      uint32_t flags);
 

@@ -17,17 +17,17 @@
 
 struct owner {
 	pid_t tid; /* 0: the slot is free */
-	int event; /* ours of the thread's event descriptor; -1: it has none */
+	int event; /* our copy of the thread's eventfd; -1: it has none */
 };
 
 struct time_slots {
 	struct time_page *page;
 	struct owner owners[TIME_SLOTS];
-	uint64_t seed; /* 0: the lowest slot is first */
-	unsigned used; /* no slot from here on was ever given */
+	uint64_t seed; /* 0: the lowest slot goes first */
+	unsigned used; /* slots from this one on were never used */
 };
 
-/* Of the machine. */
+/* Returns the offset of the machine's clock from its CLOCK_MONOTONIC. */
 static uint64_t offset_of(clockid_t clock)
 {
 	uint64_t monotonic = clock_of(CLOCK_MONOTONIC);
@@ -122,7 +122,8 @@ static int find(const struct time_slots *slots, pid_t tid)
 	return -ENOENT;
 }
 
-/* Of a thread that ends before it was seen no end is reported. */
+/* The end of a thread is only reported if the thread was known before (idle.h). This frees the
+ * slots of the others. */
 static void free_those_of_the_dead(struct time_slots *slots)
 {
 	for (unsigned i = 0; i < slots->used; i++)
@@ -137,12 +138,13 @@ int time_slots_of(struct time_slots *slots, pid_t tid)
 	if (at < 0 && slots->used == TIME_SLOTS && find(slots, 0) < 0)
 		free_those_of_the_dead(slots);
 	if (at < 0)
-		at = find(slots, 0); /* a free one */
+		at = find(slots, 0); /* a free slot */
 	if (at < 0 && slots->used < TIME_SLOTS)
 		at = (int)slots->used++;
 	if (at < 0)
 		return -ENOSPC;
-	/* A program that was replaced by exec has left its wait, and its descriptor is closed. */
+	/* If the thread has executed another program, its wait is over and its eventfd is
+	 * closed. */
 	atomic_store(&slots->page->slots[at].deadline_ns, 0);
 	atomic_store(&slots->page->slots[at].due, 0);
 	if (slots->owners[at].tid == tid && slots->owners[at].event >= 0)
@@ -184,7 +186,8 @@ void time_slots_end(struct time_slots *slots, pid_t tid)
 	atomic_store(&slots->page->slots[at].deadline_ns, 0);
 }
 
-/* When the wait of a slot ends; UINT64_MAX: it has none, or was woken and has not run yet. */
+/* Returns when the wait of a slot ends; UINT64_MAX if there is none, or if the thread was woken and
+ * has not run yet. */
 static uint64_t ends(const struct time_slots *slots, unsigned at)
 {
 	struct time_slot *slot = &slots->page->slots[at];
@@ -205,7 +208,8 @@ uint64_t time_slots_deadline(const struct time_slots *slots, pid_t tid)
 	return at < 0 ? UINT64_MAX : ends(slots, (unsigned)at);
 }
 
-/* The place of a slot among those of that instant: splitmix64's finalizer. */
+/* Returns a pseudo-random rank of the slot among those that are due at that instant: the finalizer
+ * of splitmix64. */
 static uint64_t draw(const struct time_slots *slots, unsigned at, uint64_t when)
 {
 	uint64_t x = slots->seed + when + (at + 1) * 0x9e3779b97f4a7c15ull;
@@ -215,6 +219,8 @@ static uint64_t draw(const struct time_slots *slots, unsigned at, uint64_t when)
 	return x ^ x >> 31;
 }
 
+/* Returns when the first wait ends, and its slot in *at. With a seed, draw() decides between slots
+ * that are due at the same instant. */
 static uint64_t first(const struct time_slots *slots, unsigned *at)
 {
 	uint64_t when = UINT64_MAX;
@@ -260,6 +266,6 @@ bool time_slots_wake(struct time_slots *slots)
 		syscall(SYS_futex, &slot->due, FUTEX_WAKE, 1, NULL, NULL, 0);
 	else if (slots->owners[at].event >= 0 &&
 		 write(slots->owners[at].event, &one, sizeof(one)) < 0)
-		atomic_store(&slot->due, 1); /* it is readable already */
+		atomic_store(&slot->due, 1); /* the eventfd is readable already */
 	return true;
 }

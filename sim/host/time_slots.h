@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The supervisor's side of the time page (sim/time/page.h): which thread has which slot, which
- * of them is due first, and how it is woken.
+ * thread is due first, and how it is woken.
  *
- * A slot belongs to a thread, known by its number in the supervisor's PID namespace, until
- * the thread has ended. One thread.
+ * A slot belongs to a thread, identified by its id in the supervisor's PID namespace, until the
+ * thread has ended.
+ *
+ * Threads: one at a time. All times are ns of the simulation's CLOCK_MONOTONIC.
  */
 #ifndef KFDSHIM_SIM_HOST_TIME_SLOTS_H
 #define KFDSHIM_SIM_HOST_TIME_SLOTS_H
@@ -16,46 +18,50 @@
 struct time_page;
 struct time_slots;
 
-/* Maps the page in the file @fd, which it makes as long as a page is; the file stays the
- * caller's. The clock begins at @now_ns. 0 or a negative errno. */
+/* Maps the page in the file @fd after setting the length of the file; the file stays the caller's.
+ * The clock starts at @now_ns. Returns 0 or a negative errno. Release with time_slots_close(). */
 int time_slots_open(int fd, uint64_t now_ns, struct time_slots **out);
 void time_slots_close(struct time_slots *slots);
 
-/* Threads that are due at one instant are woken in an order drawn from @seed, not 0, and no thread
- * changes its core or its scheduling policy. */
+/* Makes threads that are due at the same instant wake in an order that is drawn from @seed, which
+ * must not be 0. Threads of the simulation then cannot change their core or scheduling policy. */
 void time_slots_take_turns(struct time_slots *slots, uint64_t seed);
 
-/* What a thread is charged for having slept, and for a call of the driver. */
+/* Sets what a thread is charged for having slept (wake_ns) and for a driver call (ioctl_ns). A
+ * charge is virtual time that stands for host work that the simulation does not measure. */
 void time_slots_charge(struct time_slots *slots, uint64_t wake_ns, uint64_t ioctl_ns);
 
-/* The world's clock, for clock_use(). */
+/* Returns the simulation's clock, for clock_use(). */
 const volatile uint64_t *time_slots_clock(const struct time_slots *slots);
-/* The page itself, for the supervisor's other modules; it is there until time_slots_close(). */
+/* Returns the page for other modules of the supervisor; valid until time_slots_close(). */
 struct time_page *time_slots_page(const struct time_slots *slots);
-/* CLOCK_BOOTTIME minus CLOCK_MONOTONIC. */
+/* Returns CLOCK_BOOTTIME minus CLOCK_MONOTONIC in ns. */
 uint64_t time_slots_boottime(const struct time_slots *slots);
-/* Time never goes back: an earlier @now_ns is ignored. */
+/* Sets the clock. An earlier @now_ns is ignored, because time never goes back. */
 void time_slots_set_clock(struct time_slots *slots, uint64_t now_ns);
 
-/* A GPU has written to memory: what spins on memory may look again. */
+/* Records that a GPU has written to memory, so that threads that poll memory check it again. */
 void time_slots_effect(struct time_slots *slots);
-/* How often it has. */
+/* Returns the number of time_slots_effect() calls. */
 uint64_t time_slots_effects(const struct time_slots *slots);
 
-/* The slot of the thread @tid, a new one if it has none; -ENOSPC. */
+/* Returns the slot of the thread @tid, a new one if it has none, or -ENOSPC. An existing wait of
+ * the slot is cleared. */
 int time_slots_of(struct time_slots *slots, pid_t tid);
-/* A descriptor, the caller's to hand on and close, that is readable when that slot is due. */
+/* Returns a new file descriptor (an eventfd) that is readable when the slot is due, or a negative
+ * errno. The caller passes it on and closes it. */
 int time_slots_event(struct time_slots *slots, pid_t tid);
+/* Frees the slot of a thread that has ended. */
 void time_slots_end(struct time_slots *slots, pid_t tid);
 
-/* When the thread's wait ends; UINT64_MAX: it does not wait for time. */
+/* Returns when the thread's wait ends; UINT64_MAX if it does not wait for time. */
 uint64_t time_slots_deadline(const struct time_slots *slots, pid_t tid);
-/* When the first of all waits ends; UINT64_MAX: none waits for time. The threads must be
- * asleep. */
+/* Returns when the first of all waits ends; UINT64_MAX if no thread waits for time. The threads
+ * must be asleep. */
 uint64_t time_slots_first(const struct time_slots *slots);
-/* Is the first of them only charged? */
+/* Returns whether the first thread to be due does not wait but is only being charged. */
 bool time_slots_charged_first(const struct time_slots *slots);
-/* Wakes the first thread whose wait is over by now. False: there is none. */
+/* Wakes the first thread whose wait has ended by now. Returns false if there is none. */
 bool time_slots_wake(struct time_slots *slots);
 
 #endif

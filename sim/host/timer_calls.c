@@ -16,13 +16,13 @@
 #include "sim/host/timers.h"
 #include "sim/kfd/files.h"
 
-/* The call's arguments, and the process of the thread that makes it. */
+/* The arguments of a call, and the process of the calling thread. */
 struct request {
 	pid_t pid;
 	uint64_t what, number, first, second;
 };
 
-/* What the thread @tid is called in its own PID namespace: the last of its numbers. */
+/* Returns the id of thread @tid in its own PID namespace, which is the last of its ids. */
 static pid_t own_number(pid_t tid)
 {
 	char status[PROC_STATUS_BYTES];
@@ -34,7 +34,8 @@ static pid_t own_number(pid_t tid)
 	return n ? numbers[n - 1] : 0;
 }
 
-/* The thread that its process calls @own; 0: it has none. */
+/* Returns the thread of the process that has the id @own in its own PID namespace; 0 if
+ * there is none. */
 static pid_t thread_of(pid_t pid, pid_t own)
 {
 	struct dirent *entry;
@@ -53,6 +54,7 @@ static pid_t thread_of(pid_t pid, pid_t own)
 	return found;
 }
 
+/* Decodes and checks the arguments of TIME_OP_MAKE. Returns 0 or -EINVAL. */
 static int describe(const struct request *r, struct timer_new *new)
 {
 	*new = (struct timer_new){
@@ -74,7 +76,8 @@ static int describe(const struct request *r, struct timer_new *new)
 	return new->tid ? 0 : -EINVAL;
 }
 
-/* Returns the descriptor that the caller gets of a new timer; 0: it needs none. */
+/* Installs the file descriptor of a new timer in the caller's process. Returns its number there, 0
+ * if the timer needs none, or a negative errno. */
 static int give(const struct world *world, const struct seccomp_notif *n,
 		const struct timer_new *new, int number)
 {
@@ -87,6 +90,8 @@ static int give(const struct world *world, const struct seccomp_notif *n,
 	return time_give(world, n, event, 0, new->flags &TFD_CLOEXEC ? O_CLOEXEC : 0);
 }
 
+/* TIME_OP_MAKE. Deletes the timer again if the caller did not get its file descriptor, or was
+ * interrupted and repeats the call. */
 static void make(struct world *world, const struct seccomp_notif *n, const struct request *request)
 {
 	struct timer_new new;
@@ -102,7 +107,8 @@ static void make(struct world *world, const struct seccomp_notif *n, const struc
 		timers_delete(world->timers, number);
 }
 
-/* The timer that a call is about, or a negative errno. */
+/* Returns the number of the timer that the call refers to, or a negative errno. A TIME_OP_SET of an
+ * ITIMER_REAL creates it if necessary. */
 static int find(struct world *world, const struct seccomp_notif *n, const struct request *r)
 {
 	struct timer_new real = {.kind = TIME_KIND_REAL, .pid = r->pid, .signal = SIGALRM};
@@ -153,7 +159,8 @@ void timer_serve(struct world *world, const struct seccomp_notif *n)
 	const struct request request = {proc_status_number((pid_t)n->pid, "\nTgid:"), a[2], a[3],
 					a[4], a[5]};
 
-	/* The process was found by a number: it is the caller's if the call still waits. */
+	/* The process was found by a thread id, which may have been reused. If the call still
+	 * waits, the id is the caller's. */
 	if (!request.pid || !notify_alive(world, n->id)) {
 		time_answer(world, n, -ESRCH);
 	} else if ((request.what & 0xff) == TIME_OP_MAKE) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The time library's calls that concern timers (sim/time/timer_call.h). */
+/* The calls of the time library for timers (sim/time/timer_call.h). Threads: see time_calls.h. */
 #ifndef KFDSHIM_SIM_HOST_TIMER_CALLS_H
 #define KFDSHIM_SIM_HOST_TIMER_CALLS_H
 
@@ -7,7 +7,7 @@
 
 struct world;
 
-/* Serves and answers @n, which is a TIME_IOC_TIMER. */
+/* Serves and answers @n, which must be a TIME_IOC_TIMER. */
 void timer_serve(struct world *world, const struct seccomp_notif *n);
 
 #endif

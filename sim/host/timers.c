@@ -17,26 +17,29 @@
 #include "sim/host/event_files.h"
 #include "sim/time/page.h"
 
-#define FAR_NS (INT64_MAX / 4) /* no time is later: sums of two do not overflow */
-#define UNREAD_MIN 4u	       /* expirations until a descriptor's holders are looked for */
-#define FILES_MIN 64u	       /* timer descriptors until all holders are */
+/* Upper limit of all times, so that the sum of two does not overflow. */
+#define FAR_NS (INT64_MAX / 4)
+/* Unread expirations after which the holders of a timerfd are searched for. */
+#define UNREAD_MIN 4u
+#define FILES_MIN 64u /* number of timerfds at which the holders of all are searched for */
 
 struct timer {
 	bool used, armed;
 	struct timer_new is;
-	int pidfd;	  /* the process, if signals go to it as a whole; -1 */
-	int event;	  /* -1: none */
-	int event_number; /* what the kernel calls it */
+	int pidfd;	  /* the process, if signals are sent to the process; otherwise -1 */
+	int event;	  /* eventfd; -1: none */
+	int event_number; /* see event_files.h */
 	int64_t deadline_ns, interval_ns;
-	uint64_t overrun; /* expirations that were lost since the last signal was sent */
-	unsigned unread;  /* expirations since the descriptor was last seen empty */
+	uint64_t overrun; /* expirations without a signal since the last signal was sent */
+	unsigned unread;  /* expirations since the eventfd was last found empty */
 };
 
 struct timers {
 	struct time_page *page;
 	struct timer *all;
 	unsigned n, cap;
-	unsigned files, files_max; /* timer descriptors; so many, and holders are looked for */
+	/* Number of timerfds, and the number at which holders are searched for. */
+	unsigned files, files_max;
 };
 
 int timers_open(struct time_page *page, struct timers **out)
@@ -56,6 +59,7 @@ static int64_t now_of(const struct timers *timers)
 	return (int64_t)atomic_load(&timers->page->now_ns);
 }
 
+/* Returns whether it is a POSIX timer, including those that a helper thread serves. */
 static bool is_posix(const struct timer *timer)
 {
 	return timer->is.kind != TIME_KIND_FD && timer->is.kind != TIME_KIND_REAL;
@@ -80,6 +84,7 @@ void timers_close(struct timers *timers)
 	free(timers);
 }
 
+/* Closes the files of a timer and frees its entry. */
 static void release(struct timers *timers, struct timer *timer)
 {
 	close_files(timer);
@@ -89,7 +94,8 @@ static void release(struct timers *timers, struct timer *timer)
 	timer->used = timer->armed = false;
 }
 
-/* Of a timer descriptor whose process has ended, or that seems to be closed. */
+/* Finds a new owner for a timerfd whose process has ended or that seems to be closed; releases the
+ * timer if no process has it. */
 static void find_holder(struct timers *timers, struct timer *timer)
 {
 	pid_t holder = event_holder(timer->event_number, timer->is.pid);
@@ -100,7 +106,8 @@ static void find_holder(struct timers *timers, struct timer *timer)
 		release(timers, timer);
 }
 
-/* A program may make and close timer descriptors again and again. */
+/* Releases timerfds that no process has any more, once there are many, because a program may create
+ * and close timerfds again and again. */
 static void find_holders(struct timers *timers)
 {
 	if (timers->files < timers->files_max)
@@ -111,7 +118,7 @@ static void find_holders(struct timers *timers)
 	timers->files_max = 2 * timers->files < FILES_MIN ? FILES_MIN : 2 * timers->files;
 }
 
-/* A free entry; its number or -ENOMEM. */
+/* Returns the number of a free entry, or -ENOMEM. */
 static int place(struct timers *timers)
 {
 	unsigned more = timers->cap ? 2 * timers->cap : 16;
@@ -130,6 +137,9 @@ static int place(struct timers *timers)
 	return (int)timers->n++;
 }
 
+/* Opens what the kind of timer needs: a pidfd for signals to a process, an eventfd for file
+ * descriptors. The signal number of F_SETSIG marks the eventfd as the library's
+ * (sim/time/page.h). */
 static int open_files(struct timer *timer)
 {
 	enum time_kind kind = timer->is.kind;
@@ -173,8 +183,8 @@ static struct timer *timer_of(const struct timers *timers, int number)
 	return &timers->all[number];
 }
 
-/* The descriptor may block, because the program decides that: so the count is read by a call
- * that never does. */
+/* Resets the count to zero. The program decides whether the eventfd blocks, so this uses a call
+ * that never blocks. */
 static void empty(const struct timer *timer)
 {
 	uint64_t count;
@@ -255,7 +265,7 @@ bool timers_belongs(const struct timers *timers, int number, pid_t pid)
 	       timers->all[number].is.pid == pid && is_posix(&timers->all[number]);
 }
 
-/* As a sum that cannot overflow. */
+/* Limits a time so that sums cannot overflow. */
 static int64_t bounded(uint64_t ns)
 {
 	return ns < FAR_NS ? (int64_t)ns : FAR_NS;
@@ -268,7 +278,8 @@ int64_t timers_left(const struct timers *timers, int number)
 
 	if (!timer->armed)
 		return 0;
-	/* A timer without a signal is never fired. */
+	/* A timer without a signal is never fired, so the expirations that have passed
+	 * are skipped here. */
 	if (left <= 0 && timer->is.kind == TIME_KIND_NOTHING)
 		return timer->interval_ns ? timer->interval_ns - -left % timer->interval_ns : 0;
 	return left > 0 ? left : 1;
@@ -325,7 +336,7 @@ uint64_t timers_first(const struct timers *timers)
 	return first->deadline_ns > 0 ? (uint64_t)first->deadline_ns : 0;
 }
 
-/* How often it has expired by @now, once at least; it is armed for the next time. */
+/* Returns how often the timer has expired by @now, at least 1, and arms it for the next time. */
 static uint64_t expire(struct timer *timer, int64_t now)
 {
 	int64_t n = 1;
@@ -338,8 +349,9 @@ static uint64_t expire(struct timer *timer, int64_t now)
 	return (uint64_t)n;
 }
 
-/* A descriptor that is not read may be closed. Its holders are looked for less and less often,
- * because it may as well be one that is not read. */
+/* Adds expirations to the eventfd. An eventfd that is not read may have been closed by all
+ * processes. Its holders are searched for at 4, 8, 16, ... unread expirations, because the program
+ * may as well have it open without reading it. */
 static void count(struct timers *timers, struct timer *timer, uint64_t expirations)
 {
 	timer->unread = poll_now(timer->event, POLLIN) > 0 ? timer->unread + 1 : 0;
@@ -349,7 +361,7 @@ static void count(struct timers *timers, struct timer *timer, uint64_t expiratio
 		find_holder(timers, timer);
 }
 
-/* Is the signal pending for the process or the thread? False if it cannot be read. */
+/* Returns whether the signal is pending for the process or thread; false if that cannot be read. */
 static bool is_pending(const struct timer_new *is)
 {
 	const char *name = is->kind == TIME_KIND_THREAD ? "\nSigPnd:" : "\nShdPnd:", *at;
@@ -378,6 +390,8 @@ static int send_signal(const struct timers *timers, const struct timer *timer)
 	return r ? -errno : 0;
 }
 
+/* Sends the signal of a timer. While that of a POSIX timer is pending, only counts the
+ * expirations. */
 static void signal_expirations(struct timers *timers, struct timer *timer, uint64_t expirations)
 {
 	if (timer->is.kind != TIME_KIND_REAL && is_pending(&timer->is)) {
@@ -387,7 +401,8 @@ static void signal_expirations(struct timers *timers, struct timer *timer, uint6
 	timer->overrun = expirations - 1;
 	if (send_signal(timers, timer) != -ESRCH)
 		return;
-	/* The thread has ended, and its process may go on; or the process has. */
+	/* ESRCH for a thread: it has ended, but its process may go on. Otherwise the
+	 * process has ended. */
 	if (timer->is.kind == TIME_KIND_THREAD)
 		timer->armed = false;
 	else

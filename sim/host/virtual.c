@@ -16,44 +16,51 @@
 #include "sim/host/where.h"
 #include "sim/kfd/files.h"
 
-#define SETTLE_NS 5000		/* between two proofs, while the world runs: at least, */
-#define SETTLE_SHARE 8u		/* of the time for which it has run, */
-#define SETTLE_MAX_NS 500000u	/* and at most */
-#define CALL_NS 20000000	/* what a call waits for threads that run */
-#define OUTSIDE_MIN_NS 1000000	/* between two looks at a world that waits for the outside: */
-#define OUTSIDE_MAX_NS 16000000 /* the longer it does, the fewer */
+/* The pause between two attempts at a proof while threads run: 1/SETTLE_SHARE of the real time of
+ * the round so far, at least SETTLE_NS and at most SETTLE_MAX_NS. */
+#define SETTLE_NS 5000
+#define SETTLE_SHARE 8u
+#define SETTLE_MAX_NS 500000u
+#define CALL_NS 20000000 /* maximum that a call waits for threads that run (--seed) */
+/* The interval between two checks of a simulation that waits for an event outside of it. It doubles
+ * with each check. */
+#define OUTSIDE_MIN_NS 1000000
+#define OUTSIDE_MAX_NS 16000000
 
-/* What a process may run for, before a round is forced: CPU time, which does not depend on what
- * else this machine does. */
+/* The time for which a process may run before a round is forced, halved each time down to the
+ * minimum. It is CPU time, because CPU time does not depend on other load of the machine. */
 #define COMPUTE_NS 1000000000ull
 #define COMPUTE_MIN_NS 10000000ull
 #define SPIN_NS 20000000ull /* the same if its GPU has work, for which it may spin */
 #define SPIN_MIN_NS 1000000ull
 #define HALVINGS 10
-#define CHARGE_NS 100000ull /* longer than what others are charged, for which it may spin */
+#define CHARGE_NS 100000ull /* longer than any charge of another thread, for which it may spin */
 
-/* What several processes may run for together, of which none runs for long; and those of which many
- * come and go. */
+/* The CPU time of all processes together before a round is forced: if no single process runs for
+ * long (TOGETHER_NS), and if many processes are created (STORM_NS, STORM_PROCESSES). */
 #define TOGETHER_NS 10000000000ull
 #define STORM_NS COMPUTE_NS
 #define STORM_PROCESSES 1000
-#define STORM_UNCOUNTED 32000	   /* the same, of whose CPU time the kernel keeps no account */
-#define STORM_LOOK_NS 200000000ull /* real time between two looks at it */
+/* The number of created processes that is enough by itself: the kernel may not account
+ * their CPU time. */
+#define STORM_UNCOUNTED 32000
+#define STORM_LOOK_NS 200000000ull /* real time between two checks for a storm */
 #define STORM_HALVINGS 5
-#define JUMP_NS 100000000000ull	    /* time that goes further at once is named: */
-#define JUMPS 8			    /* the first of such jumps */
-#define STANDSTILL_NS 3000000000ull /* real time for which a world waits unnamed */
-#define STUCK_NS 60000000000ull	    /* real time: a process that waits, as for a slow disk */
+#define JUMP_NS 100000000000ull	    /* larger advances of the clock are reported */
+#define JUMPS 8			    /* number of jumps that are reported in detail */
+#define STANDSTILL_NS 3000000000ull /* real time without any event before a deadlock is reported */
+/* Real time after which a process counts as stuck, for example on a slow disk. */
+#define STUCK_NS 60000000000ull
 
 enum { FD_LISTENER, FD_STOP, FD_PROCESSES, FDS };
 enum round { ENDED, IDLE, FORCED };
 
-/* A process that kept the world from being idle. */
+/* A process that kept the simulation from being idle. */
 struct spinner {
 	pid_t pid;
 	bool has_work;
-	bool excused;	 /* in this round */
-	unsigned halved; /* how often its patience was */
+	bool excused;	 /* excused in this round */
+	unsigned halved; /* number of times its time limit was halved */
 };
 
 struct loop {
@@ -63,25 +70,28 @@ struct loop {
 	struct pollfd fds[FDS];
 	struct virtual_counts *counts;
 	struct spinner spinners[VIRTUAL_NAMED];
-	pid_t busy;		/* the process that is waited for, */
-	uint64_t busy_ns;	/* and its CPU time when that began */
-	uint64_t since_ns;	/* the same, in real time */
-	uint64_t round_ns;	/* since when no call has been served, real time */
-	uint64_t patience_ns;	/* that the last forced round took */
-	uint64_t storm_cpu_ns;	/* the world's CPU time when a storm may have begun; 0: not known */
-	uint64_t storm_look_ns; /* when to look at it again, real time */
-	int storm_created;	/* processes since then, of the whole machine, */
-	pid_t storm_newest;	/* and the last of them */
-	unsigned storms;	/* forced rounds in a row, because of storms */
+	pid_t busy;	   /* the process that the loop waits for; 0: unknown */
+	uint64_t busy_ns;  /* CPU time of that process when the wait began */
+	uint64_t since_ns; /* real time when the wait began */
+	/* Real time of the last served call, or of the start of the round. */
+	uint64_t round_ns;
+	uint64_t patience_ns; /* time limit that led to the last forced round */
+	/* CPU time of all processes when a storm may have begun; 0: unknown. */
+	uint64_t storm_cpu_ns;
+	uint64_t storm_look_ns; /* real time of the next check for a storm */
+	int storm_created;	/* processes created since then, on the whole machine */
+	pid_t storm_newest;	/* id of the newest of them */
+	unsigned storms;	/* consecutive rounds that were forced by storms */
 };
 
-/* Of the machine: how long the world has not been idle. */
+/* The machine's clock, which measures how long the simulation has not been idle. */
 static uint64_t real_ns(void)
 {
 	return clock_of(CLOCK_MONOTONIC);
 }
 
-/* Does a call, or a death, wait to be served? -1: the world has ended. */
+/* Returns whether a call or the end of a process waits to be served; -1 if the
+ * simulation has ended. */
 static int is_called(struct loop *loop)
 {
 	int n;
@@ -102,7 +112,8 @@ static void serve_one(struct loop *loop)
 		notify_serve(loop->world);
 }
 
-/* The longer the world has run, the less often a proof is tried: each takes time away from it. */
+/* Pauses before the next attempt at a proof. The pause grows with the time that the round has run,
+ * because each attempt takes CPU time from the simulation. */
 static void settle(struct loop *loop, bool called)
 {
 	uint64_t share = (real_ns() - loop->round_ns) / SETTLE_SHARE;
@@ -110,11 +121,11 @@ static void settle(struct loop *loop, bool called)
 
 	if (share > SETTLE_NS)
 		t.tv_nsec = share < SETTLE_MAX_NS ? (long)share : SETTLE_MAX_NS;
-	/* A call that waits for its turn must not end the pause. */
+	/* If a call waits for its turn, its readable listener must not end the pause. */
 	ppoll(loop->fds + (called ? FD_STOP : 0), called ? 1 : FDS, &t, NULL);
 }
 
-/* The entry of a process, or the last one for all others. */
+/* Returns the index of the process's entry, or the last one, which all other processes share. */
 static unsigned spinner_of(const struct loop *loop, pid_t pid)
 {
 	unsigned i = 0;
@@ -124,6 +135,7 @@ static unsigned spinner_of(const struct loop *loop, pid_t pid)
 	return i;
 }
 
+/* Returns the CPU time for which a process may run before a round is forced. */
 static uint64_t patience(bool has_work, unsigned halved)
 {
 	uint64_t least = has_work ? SPIN_MIN_NS : COMPUTE_MIN_NS;
@@ -132,8 +144,8 @@ static uint64_t patience(bool has_work, unsigned halved)
 	return ns > least ? ns : least;
 }
 
-/* The process that is waited for runs on while the others are waited for. The last entry has all
- * of its time each time, because it is of several processes. */
+/* Excuses the process that the loop waits for: it continues to run while the others are waited for.
+ * The last entry always keeps its full time limit, because it stands for several processes. */
 static void excuse(struct loop *loop, unsigned i, bool has_work)
 {
 	struct virtual_named *named = &loop->counts->spinners[i];
@@ -156,6 +168,7 @@ static void excuse_none(struct loop *loop)
 		loop->spinners[i].excused = false;
 }
 
+/* Counts a forced round for each excused process. Without one, only a charge has ended. */
 static void count_forced(struct loop *loop)
 {
 	bool any = false;
@@ -168,7 +181,7 @@ static void count_forced(struct loop *loop)
 	loop->counts->outrun += !any;
 }
 
-/* Begins to wait for that process, which has used so much CPU time. */
+/* Starts to wait for process @pid, which has used @cpu_ns of CPU time so far. */
 static void wait_for(struct loop *loop, pid_t pid, uint64_t cpu_ns)
 {
 	loop->busy = pid;
@@ -176,8 +189,8 @@ static void wait_for(struct loop *loop, pid_t pid, uint64_t cpu_ns)
 	loop->since_ns = real_ns();
 }
 
-/* A thread that spins until another has done something must not wait for long if that one is only
- * charged. */
+/* If a thread spins until another thread has done something, and the other thread is only being
+ * charged, lets the charge end soon. */
 static bool outruns_charge(struct loop *loop, pid_t pid, uint64_t ns)
 {
 	if (!pid || ns < CHARGE_NS || !time_slots_charged_first(loop->world->time))
@@ -188,9 +201,9 @@ static bool outruns_charge(struct loop *loop, pid_t pid, uint64_t ns)
 	return true;
 }
 
-/* A process that has run for too long goes on to do so while the others are waited for. If it
- * was so before, it has half of the time that it had, because it spins. True: what keeps the
- * world busy is not known, and it has for long. */
+/* Excuses a process that has run for too long. The time limit of a process is halved each time,
+ * because a process that does this repeatedly probably spins. Returns true if the process that
+ * keeps the simulation busy is unknown and has been busy for too long. */
 static bool lose_patience(struct loop *loop)
 {
 	uint64_t cpu_ns;
@@ -218,6 +231,8 @@ static void expect_storm(struct loop *loop)
 	loop->storm_created = 0;
 }
 
+/* Returns whether the processes together have exceeded the limits, which are halved with each
+ * storm in a row. */
 static bool is_too_long(const struct loop *loop, uint64_t cpu_ns)
 {
 	int many = STORM_PROCESSES >> loop->storms;
@@ -227,8 +242,8 @@ static bool is_too_long(const struct loop *loop, uint64_t cpu_ns)
 	       loop->storm_created > STORM_UNCOUNTED >> loop->storms;
 }
 
-/* No process has lost its time, and yet the world is busy for long: the process that has used most is
- * named. */
+/* Detects that the simulation is busy for a long time although no single process exceeds its limit.
+ * The process with the most CPU time is named in the report. */
 static bool is_storm(struct loop *loop)
 {
 	uint64_t now = real_ns(), cpu_ns;
@@ -239,7 +254,8 @@ static bool is_storm(struct loop *loop)
 	newest = idle_newest(loop->idle);
 	loop->storm_look_ns = now + STORM_LOOK_NS;
 	cpu_ns = idle_cpu(loop->idle, &culprit);
-	/* The CPU time of a process is missing once it has ended and nothing has waited for it. */
+	/* The CPU time of a process that has ended is missing until its parent has waited for it,
+	 * so the sum can decrease. */
 	if (!loop->storm_cpu_ns || cpu_ns < loop->storm_cpu_ns)
 		loop->storm_cpu_ns = cpu_ns;
 	else if (newest > loop->storm_newest)
@@ -255,7 +271,7 @@ static bool is_storm(struct loop *loop)
 	return true;
 }
 
-/* Those that compute have all of their time again. */
+/* Resets the limits of processes that compute, and the limits for storms. */
 static void be_patient(struct loop *loop)
 {
 	for (unsigned i = 0; i < VIRTUAL_NAMED; i++)
@@ -264,6 +280,7 @@ static void be_patient(struct loop *loop)
 	loop->storms = 0;
 }
 
+/* Tries the proof once and counts the result. */
 static bool prove_idle(struct loop *loop)
 {
 	uint64_t begin = real_ns();
@@ -276,8 +293,8 @@ static bool prove_idle(struct loop *loop)
 	return true;
 }
 
-/* May a call be served that waits? Where threads take turns, not while others run: so one
- * thread, and those that it wakes, run at a time. */
+/* Returns whether a waiting call may be served now. If threads take turns (--seed), not while
+ * others run: in this way only one thread, and those that it wakes, run at a time. */
 static bool is_its_turn(const struct loop *loop, bool idle)
 {
 	return idle || !loop->world->config.seed || real_ns() - loop->since_ns > CALL_NS;
@@ -290,7 +307,7 @@ static void begin_round(struct loop *loop)
 	expect_storm(loop);
 }
 
-/* Until no thread can run, those of processes that have run for too long left out. */
+/* Serves calls until no thread can run, except those of processes that have run for too long. */
 static enum round wait_for_round(struct loop *loop)
 {
 	int called;
@@ -319,8 +336,8 @@ static enum round wait_for_round(struct loop *loop)
 	return ENDED;
 }
 
-/* How far the clock may go towards the first end of a wait. In a forced round no further than the
- * process has run for: then it is a machine on which time passes. */
+/* Returns how far the clock may advance towards the first end of a wait. In a forced round it
+ * advances no further than the process has run, as it would on a real machine. */
 static uint64_t limit(const struct loop *loop, enum round round, uint64_t first)
 {
 	uint64_t most = clock_ns() + loop->patience_ns;
@@ -328,7 +345,7 @@ static uint64_t limit(const struct loop *loop, enum round round, uint64_t first)
 	return round == FORCED && first > most ? most : first;
 }
 
-/* False: nothing is going to happen in this world by itself. */
+/* Executes the next event. Returns false if no event is left in the simulation. */
 static bool let_happen(struct loop *loop, enum round round)
 {
 	struct world *world = loop->world;
@@ -345,7 +362,7 @@ static bool let_happen(struct loop *loop, enum round round)
 	return drive_until(world, limit(loop, round, timer < wait ? timer : wait), round == FORCED);
 }
 
-/* Until the world calls, or @ns are over. */
+/* Waits until the simulation calls, or for @ns. */
 static void wait_for_outside(struct loop *loop, long ns)
 {
 	const struct timespec t = {0, ns};
@@ -354,7 +371,7 @@ static void wait_for_outside(struct loop *loop, long ns)
 	ppoll(loop->fds, FDS, &t, NULL);
 }
 
-/* Time passes for the others. */
+/* Records that a process is stopped while time passes for the others. */
 static void note_stopped(struct loop *loop)
 {
 	struct virtual_named *named = loop->counts->stopped, *last = named + VIRTUAL_NAMED - 1;
@@ -371,8 +388,8 @@ static void note_stopped(struct loop *loop)
 	named->rounds++;
 }
 
-/* Since @before_ns of the world's clock. A wait that is missing in the list is one that should have
- * ended before. */
+/* Records a large advance since @before_ns of the simulation's clock. A wait that is missing in the
+ * list should have ended earlier. */
 static void note_jump(struct loop *loop, uint64_t before_ns)
 {
 	struct virtual_counts *counts = loop->counts;
@@ -390,7 +407,7 @@ static void note_jump(struct loop *loop, uint64_t before_ns)
 						where_threads_wait(loop->world, loop->idle)));
 }
 
-/* Nothing has a time, and that for long. */
+/* Reports a deadlock: for a long time no thread has waited for a time. */
 static void note_standstill(struct loop *loop)
 {
 	json_t *threads;
@@ -432,6 +449,7 @@ static void run(struct loop *loop)
 	}
 }
 
+/* Called by idle.c for each thread that has ended. */
 static void thread_ended(void *context, pid_t tid)
 {
 	const struct loop *loop = context;
@@ -474,7 +492,8 @@ int virtual_loop(struct world *world, int stop_fd)
 		finish(&loop);
 	}
 	bypass_free(loop.bypass);
-	/* Where descriptors are few, the report wants those of the proof. */
+	/* The report needs file descriptors. Free those of the proof, because the limit may be
+	 * low. */
 	idle_close(world->idle);
 	world->idle = NULL;
 	return r;

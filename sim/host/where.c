@@ -14,6 +14,7 @@ struct list {
 	json_t *threads;
 };
 
+/* Returns a time as seconds since the start of the simulation; null if there is none. */
 static json_t *seconds_of(const struct world *world, uint64_t ns)
 {
 	if (ns == UINT64_MAX)
@@ -77,7 +78,8 @@ struct search {
 	bool found;
 };
 
-/* The same file as kfdsim's, which is given its input from outside of the world. */
+/* Returns whether the standard input of the process is the file that kfdsim has as its own, which
+ * is written from outside of the simulation. */
 static bool has_our_input(const struct world *world, pid_t pid)
 {
 	char path[64];

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where each thread of a virtual world waits: for the report, where time has gone far or the world
- * stands still. The threads must be asleep. One thread.
+ * Reports where each thread of a simulation in virtual time waits, for a large advance of time or a
+ * deadlock. The threads must be asleep.
+ *
+ * Threads: one at a time.
  */
 #ifndef KFDSHIM_SIM_HOST_WHERE_H
 #define KFDSHIM_SIM_HOST_WHERE_H
@@ -12,13 +14,13 @@
 struct world;
 struct idle;
 
-/* The threads as docs/formats.md has them; a new reference. */
+/* Returns the threads in the format of docs/formats.md, as a new reference. */
 json_t *where_threads_wait(const struct world *world, const struct idle *idle);
 /* Writes a line for each of these threads to standard error. */
 void where_say(const json_t *threads);
 
-/* Can only something that kfdsim does not know wake a thread? False: one waits for the machine's
- * clock, or for kfdsim's own standard input. */
+/* Returns true if only an event outside of kfdsim's knowledge can wake a thread. Returns false if a
+ * thread waits for the machine's clock or for kfdsim's own standard input. */
 bool where_is_deadlock(const struct world *world, const struct idle *idle);
 
 #endif

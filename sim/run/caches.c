@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The caches of a GPU node, as the driver lists them (kfd_fill_cache_non_crat_info):
- * for every compute unit (CU) in use its own L1; for every group of CUs that
- * share them their instruction and scalar L1; one L2 and, if there is one, one L3
- * for the whole node. Which CUs of an array are fused off differs from card to
- * card; here the gap always follows the fifth, which makes the numbers of caches
- * that real machines show.
+ * The caches of a GPU node, in the driver's order (kfd_fill_cache_non_crat_info()): an L1 data
+ * cache for every compute unit (CU) in use; an instruction cache and a scalar L1 cache for every
+ * group of CUs that share them; one L2 cache and, if the GPU has one, one L3 cache for the whole
+ * node. Which CUs of an array are fused off differs from card to card. Here the gap always follows
+ * the fifth CU, which results in the same number of caches as on real machines.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -15,18 +14,21 @@
 #include "sim/run/topology.h"
 
 #define NODES "sys/devices/virtual/kfd/kfd/topology/nodes"
+/* The number of CUs before the gap, see above. */
 #define GAP_AT 5u
 #define CACHE_DATA 9 /* data 1 + SIMD 8 (kfd_crat.h) */
+/* Instruction 2 + SIMD 8. */
 #define CACHE_INST 10
-#define ARRAYS_MAX 64u /* more are left out of the map */
-#define MAP_WORD 32u   /* flags of one array in a sibling map */
+#define ARRAYS_MAX 64u /* arrays beyond these are left out of the map */
+#define MAP_WORD 32u   /* flags per array in a sibling map */
 
-/* An array has so many slots for CUs, `gap` of them fused off; the first `fuller`
- * arrays have one CU more. */
+/* An array has `slots` places for CUs, of which `gap` are fused off; the first `fuller` arrays
+ * have one more CU. */
 struct shape {
 	unsigned arrays, slots, gap, fuller;
 };
 
+/* Distributes the CUs of the node over its arrays. */
 static struct shape shape_of(const struct profile *node)
 {
 	unsigned cus = (unsigned)(node->simd_count / node->simd_per_cu);
@@ -48,7 +50,8 @@ static bool cu_in_use(const struct shape *s, unsigned array, unsigned slot)
 	return slot < at || slot >= at + gap;
 }
 
-/* The CUs of a group, as flags from its first one in use; -1: none is. */
+/* Returns the first CU in use of a group, and the CUs in use as flags relative to it; -1 if
+ * none is in use. */
 static int group_flags(const struct shape *s, unsigned array, unsigned from, unsigned n,
 		       unsigned *flags)
 {
@@ -101,6 +104,7 @@ static int write_cache(unsigned folder, unsigned *index, const struct cache *cac
 			 cache->type, cache->siblings);
 }
 
+/* Appends MAP_WORD flags as "0," or "1,". The caller replaces the last comma. */
 static char *put_flags(char *to, unsigned flags)
 {
 	for (unsigned bit = 0; bit < MAP_WORD; bit++) {
@@ -110,7 +114,7 @@ static char *put_flags(char *to, unsigned flags)
 	return to;
 }
 
-/* One cache for every group of `share` CUs. */
+/* Writes one cache for every group of `share` CUs. */
 static int write_groups(const struct machine *machine, unsigned folder, unsigned *index,
 			struct cache cache, unsigned share)
 {
@@ -133,6 +137,7 @@ static int write_groups(const struct machine *machine, unsigned folder, unsigned
 	return status;
 }
 
+/* Writes a cache that all CUs of the node share. */
 static int write_whole(const struct machine *machine, unsigned folder, unsigned *index,
 		       struct cache cache)
 {

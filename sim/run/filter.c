@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* The type byte of an ioctl command. */
 #define IOCTL_TYPE_MASK 0xff00u
 
 bool filter_supported(void)
@@ -32,7 +33,8 @@ static int add_rules(scmp_filter_ctx filter, bool trap_open)
 		rc = seccomp_rule_add(filter, SCMP_ACT_NOTIFY, SCMP_SYS(process_vm_readv), 0);
 	if (!rc)
 		rc = seccomp_rule_add(filter, SCMP_ACT_NOTIFY, SCMP_SYS(process_vm_writev), 0);
-	/* The kernel takes the low 32 bits of both. */
+	/* The mask limits the comparison to the low 32 bits, because the kernel ignores the high
+	 * bits of these arguments. */
 	if (!rc && trap_open)
 		rc = seccomp_rule_add(
 			filter, SCMP_ACT_NOTIFY, SCMP_SYS(openat), 2,
@@ -41,8 +43,8 @@ static int add_rules(scmp_filter_ctx filter, bool trap_open)
 	return rc;
 }
 
-/* seccomp_load() turns EBUSY into EFAULT (libseccomp 2.5.4), so the program is
- * taken out and loaded here. The listener, or a negative errno. */
+/* Loads the filter and returns the listener or a negative errno. seccomp_load() turns EBUSY into
+ * EFAULT (libseccomp 2.5.4), so the program is exported and loaded here. */
 static int load(scmp_filter_ctx filter)
 {
 	struct sock_filter code[256];
@@ -73,7 +75,7 @@ int filter_install(bool trap_open, int *listener)
 
 	if (!filter)
 		return -ENOMEM;
-	/* 32-bit programs: the driver refuses them (EPERM at open) anyway. */
+	/* Allow 32-bit programs, because the driver refuses them anyway (EPERM at open). */
 	rc = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ALLOW);
 	if (!rc)
 		rc = add_rules(filter, trap_open);

@@ -9,12 +9,13 @@
 #include "sim/run/say.h"
 
 #define VENDOR_AMD 0x1002u
-#define FIRST_BUS 0x03u /* the first PCI bus to try */
+#define FIRST_BUS 0x03u /* first PCI bus that is tried */
 #define LAST_BUS 0xffu
 #define GFX942 90402u
 #define CAP_PER_QUEUE_RESET (1u << 31)
 #define CAP_DEBUG (1u << 15)
 
+/* Returns whether the host has no device in the first slot of the PCI bus. */
 static bool bus_free(unsigned bus)
 {
 	char path[64];
@@ -23,7 +24,7 @@ static bool bus_free(unsigned bus)
 	return access(path, F_OK) && errno == ENOENT;
 }
 
-/* A bus each, so that no device of the host is hidden. */
+/* Gives each GPU a bus of its own, so that no device of the host is hidden. */
 static int place_gpus(struct machine *m)
 {
 	unsigned bus = FIRST_BUS;
@@ -41,7 +42,7 @@ static int place_gpus(struct machine *m)
 	return 0;
 }
 
-/* CRC-16 with the polynomial 0x8005, reflected, as the kernel's crc16(). */
+/* CRC-16 with the polynomial 0x8005, reflected, like the kernel's crc16(). */
 static uint16_t crc16(uint16_t crc, const uint8_t *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -61,8 +62,8 @@ static bool gpu_id_used(const struct machine *m, unsigned n, uint32_t gpu_id)
 	return false;
 }
 
-/* The driver's rule (kfd_generate_gpu_id): a CRC of the PCI identity, the
- * node's memory and its XCCs; counted up while it is 0 or taken. */
+/* Computes the gpu_id as the driver does (kfd_generate_gpu_id()): a CRC of the PCI identity, the
+ * node's memory and its XCCs, incremented while it is 0 or in use. */
 static uint32_t make_gpu_id(const struct machine *m, unsigned n)
 {
 	const struct machine_node *node = &m->nodes[n];
@@ -106,7 +107,7 @@ int machine_new(struct machine *m, const struct profile *profile, unsigned n_gpu
 			node->gpu = i;
 			node->partition = part;
 			node->gpu_id = make_gpu_id(m, n);
-			/* All partitions have the GPU's address; bits 31:28 tell which. */
+			/* All partitions have the GPU's address; bits 31:28 are the partition. */
 			node->location = m->gpus[i].bus << 8 | part << 28;
 			m->n_nodes++;
 		}
@@ -120,7 +121,7 @@ uint64_t machine_capability(const struct machine *machine)
 
 	if (machine->broken == RULE_topology_gpu_can_be_debugged)
 		return p->capability & ~(uint64_t)CAP_DEBUG;
-	/* Linux 7.3 announces the reset of single queues. */
+	/* Linux 7.3 announces the reset of single queues, for gfx942 and later. */
 	if (machine->kernel == KFDABI_LINUX_7_3 && p->gfx_target_version >= GFX942)
 		return p->capability | CAP_PER_QUEUE_RESET;
 	return p->capability;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * kfdsim: runs a command, unmodified, in a world where a simulated AMD GPU
- * exists. This process stays outside as the supervisor and is that world's
- * driver and GPU.
+ * kfdsim: runs an unmodified command in an environment with a simulated AMD GPU. This process stays
+ * outside of that environment, as the supervisor that implements its driver and GPU.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,8 +25,8 @@
 #include "sim/run/topology.h"
 #include "sim/run/watch.h"
 
-/* Nothing of ours may come to lie on a standard descriptor that is closed; to
- * the command it stays closed. */
+/* Opens /dev/null for closed standard file descriptors, so that no file of kfdsim gets such a
+ * number. For the command they stay closed, because of O_CLOEXEC. */
 static void fill_standard_descriptors(void)
 {
 	int fd;
@@ -39,7 +38,7 @@ static void fill_standard_descriptors(void)
 		close(fd);
 }
 
-/* What can be known before anything is made. */
+/* Checks what can be checked before anything is created. */
 static int check_place(const struct options *o)
 {
 	if (!access(SIMULATION_JSON, F_OK))
@@ -52,6 +51,7 @@ static int check_place(const struct options *o)
 	return o->virtual_time ? time_support_check() : 0;
 }
 
+/* Creates the files of the simulation. @library: the time library, -1 in real time. */
 static int build_tree(const struct machine *machine, int library, struct tree *tree)
 {
 	int status = mounts_enter();
@@ -68,6 +68,7 @@ static int build_tree(const struct machine *machine, int library, struct tree *t
 	return status;
 }
 
+/* Creates the simulated driver and GPU from the options, the machine and the files. */
 static int new_world(const struct options *o, const struct machine *machine,
 		     const struct tree *tree, struct world **world)
 {
@@ -100,8 +101,8 @@ static int new_world(const struct options *o, const struct machine *machine,
 	return 0;
 }
 
-/* Whoever is at the other end of the command's streams must see their end when
- * the command closes them. */
+/* Replaces stdin and stdout by /dev/null: the other ends of the command's streams must see the end
+ * of file when the command closes them. */
 static void let_go_of_streams(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -113,6 +114,7 @@ static void let_go_of_streams(void)
 	close(null);
 }
 
+/* Returns the inode number of the process's PID namespace; 0 if it cannot be read. */
 static uint64_t pid_namespace_of(pid_t pid)
 {
 	char path[64];
@@ -122,7 +124,7 @@ static uint64_t pid_namespace_of(pid_t pid)
 	return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
-/* Lets the command run and serves it; *status is the command's. */
+/* Lets the command run and serves it. *status is the exit status of the command. */
 static int serve(struct world *world, const struct world_init *init, int time_page, int *status)
 {
 	struct watch watch;
@@ -134,7 +136,8 @@ static int serve(struct world *world, const struct world_init *init, int time_pa
 			failed = complain(STATUS_FAILED, "cannot start the world's clock (%s)",
 					  strerror(-rc));
 	}
-	/* The last that can fail: its thread uses what is here until it is joined. */
+	/* watch_start() must be the last step that can fail, because its thread uses `watch`
+	 * until it is joined. */
 	if (!failed)
 		failed = watch_start(&watch, init);
 	if (failed) {
@@ -148,7 +151,7 @@ static int serve(struct world *world, const struct world_init *init, int time_pa
 		failed = complain(
 			STATUS_FAILED, "the simulated driver stopped (%s)%s", strerror(-rc),
 			rc == -EMFILE ? ": raise the limit on open files (ulimit -n)" : "");
-	/* With nobody to answer, the command would wait for ever. */
+	/* The command would wait forever for a call that is no longer served. */
 	if (failed)
 		kill(init->pid, SIGKILL);
 	*status = watch_join(&watch);
@@ -157,7 +160,7 @@ static int serve(struct world *world, const struct world_init *init, int time_pa
 	return failed;
 }
 
-/* Says so if kernels were not executed; the exit status if that is to be a failure. */
+/* Reports kernels that were not executed. Returns an exit status if that counts as a failure. */
 static int tell_timed(const struct options *o, const struct world *world)
 {
 	char names[256];
@@ -170,6 +173,8 @@ static int tell_timed(const struct options *o, const struct world *world)
 			(unsigned long long)n, n == 1 ? " was" : "s were", names);
 }
 
+/* Builds the simulation, runs the command in it and writes the report. Returns the exit status of
+ * kfdsim: that of the command, unless kfdsim itself has failed. */
 static int run(const struct options *o, const struct machine *machine, struct spawn *spawn,
 	       struct report *report)
 {
@@ -243,14 +248,15 @@ int main(int argc, char **argv)
 	spawn.command = options.command;
 	spawn.root = &root;
 	spawn.umask = umask(022);
-	/* An inherited "ignore" would keep us from learning exit codes. */
+	/* With SIGCHLD ignored, wait() returns no exit codes. */
 	spawn.ignore_child = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
 	watch_signals(&handed_on);
-	/* The files of a simulated GPU are large: an error instead. */
+	/* The files of a simulated GPU are large. With SIGXFSZ ignored, a file size limit causes an
+	 * error instead of a signal. */
 	spawn.ignore_file_size = signal(SIGXFSZ, SIG_IGN) == SIG_IGN;
 	sigprocmask(SIG_BLOCK, &handed_on, &spawn.mask);
-	/* Signals of the runtime (ROCr's) must lie where the simulated GPU can
-	 * decrement them atomically: in shared buffers, not user memory. */
+	/* The signals of the runtime (ROCr) must be in memory where the simulated GPU can decrement
+	 * them atomically: in shared buffers, not in user memory. */
 	setenv("HSA_USERPTR_FOR_PAGED_MEM", "0", 0);
 	status = run(&options, &machine, &spawn, &report);
 	report_drop(&report);

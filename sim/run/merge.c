@@ -14,6 +14,7 @@
 
 #include "sim/run/say.h"
 
+/* Creates a symbolic link with the same text. A link that has disappeared is no error. */
 static int show_link(const char *real, const char *fake)
 {
 	char target[PATH_MAX];
@@ -25,6 +26,7 @@ static int show_link(const char *real, const char *fake)
 	return symlink(target, fake) ? -errno : 0;
 }
 
+/* Creates an empty directory or file and bind-mounts the real one over it. */
 static int show_bound(const char *real, const char *fake, bool folder)
 {
 	int rc = 0;
@@ -44,7 +46,7 @@ static int show_bound(const char *real, const char *fake, bool folder)
 	if (!mount(real, fake, NULL, MS_BIND | MS_REC, NULL))
 		return 0;
 	rc = -errno;
-	/* Not there in the host's view, so not in the world's either. */
+	/* The host cannot access it either, so leave it out. */
 	if (rc == -ENOENT || rc == -EACCES) {
 		if (folder)
 			rmdir(fake);
@@ -107,7 +109,7 @@ int merge(const char *real, const char *fake, const char *const *opaque)
 		if (snprintf(from, sizeof(from), "%s/%s", real, entry->d_name) >=
 			    (int)sizeof(from) ||
 		    snprintf(to, sizeof(to), "%s/%s", fake, entry->d_name) >= (int)sizeof(to))
-			continue; /* longer than any path a program can open */
+			continue; /* longer than any path that a program can open */
 		status = merge_entry(from, to, opaque);
 	}
 	closedir(dir);

@@ -19,8 +19,8 @@
 	"kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns; in a "    \
 	"container: packaging/seccomp-kfdsim.json and the options in docs/kfdsim.md)"
 
-/* Of these the world sees nothing of the host: another GPU's topology or
- * another world's scheduler would be mixed into ours. */
+/* Directories in which the host's entries are hidden: the topology of another GPU or the scheduler
+ * of another simulation would be mixed into this one. */
 static const char *const opaque[] = {
 	"/dev/dri",
 	"/sys/class/drm",
@@ -31,6 +31,7 @@ static const char *const opaque[] = {
 	NULL,
 };
 
+/* Writes a file of the new user namespace. Returns 0 or a negative errno. */
 static int write_map(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -45,8 +46,8 @@ static int write_map(const char *path, const char *text)
 	return n < 0 ? (int)n : 0;
 }
 
-/* The caller keeps its own ids inside: nothing looks different but what the
- * new capabilities allow. */
+/* Maps only the ids of the caller, to themselves, so that the only visible difference is the
+ * additional capabilities. */
 static int enter_user_namespace(void)
 {
 	uid_t uid = geteuid();
@@ -56,7 +57,7 @@ static int enter_user_namespace(void)
 
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
 		return -errno;
-	/* Without this the kernel refuses the map of groups; old kernels lack it. */
+	/* Without this the kernel refuses the map of groups. Old kernels do not have the file. */
 	rc = write_map("/proc/self/setgroups", "deny");
 	if (rc && rc != -ENOENT)
 		return rc;
@@ -91,7 +92,7 @@ int mounts_tree(void)
 	static const char *const folders[] = {"dev/dri",    "sys/devices",  "sys/class",
 					      "sys/module", "sys/dev/char", "run/kfdsched",
 					      "host_run"};
-	/* A copy of the host's /run, taken before it is covered. */
+	/* Copy the host's /run before it is covered. */
 	int host_run =
 		open_tree(AT_FDCWD, "/run", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 	int status = 0;
@@ -99,8 +100,8 @@ int mounts_tree(void)
 	if (host_run < 0)
 		return complain(STATUS_IMPOSSIBLE, "cannot copy the mounts of /run (%s): " ADVICE,
 				strerror(errno));
-	/* The GPU's memory lies here; the simulated driver accounts for it, so
-	 * the limit is only there to keep a mistake from taking the host down. */
+	/* The memory of the GPU is in this tmpfs. The simulated driver accounts for it; the limit
+	 * only prevents an error there from exhausting the host's memory. */
 	if (mount("kfdsim", "/run", "tmpfs", MS_NOSUID, "size=100%,mode=755"))
 		status = complain(STATUS_IMPOSSIBLE, "cannot mount a tmpfs (%s): " ADVICE,
 				  strerror(errno));
@@ -113,7 +114,7 @@ int mounts_tree(void)
 	return status;
 }
 
-/* An empty file that the world sees as a device. */
+/* Creates an empty file that programs see as a device. */
 static int device(const char *path, int *fd)
 {
 	*fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -122,9 +123,11 @@ static int device(const char *path, int *fd)
 	return 0;
 }
 
+/* The text of /proc/modules with the simulated driver. */
 #define MODULES TREE "/modules"
 
-/* libkmod, by which rocminfo asks for the driver, wants it in /proc/modules. */
+/* Writes the list of modules with amdgpu. rocminfo checks for the driver with libkmod, which reads
+ * /proc/modules. */
 static int modules(struct tree *tree)
 {
 	FILE *out = fopen(MODULES, "we");
@@ -183,6 +186,7 @@ int mounts_devices(struct tree *tree, unsigned nodes)
 	return 0;
 }
 
+/* Bind-mounts `from`, with everything mounted below it, over `to`. */
 static int bind(const char *from, const char *to)
 {
 	if (mount(from, to, NULL, MS_BIND | MS_REC, NULL))
@@ -192,9 +196,9 @@ static int bind(const char *from, const char *to)
 }
 
 /*
- * A pseudo-terminal is opened through a ptmx beside which the kernel finds
- * "pts" (devpts_acquire), and a bind mount of the file alone has nothing beside
- * it. So ptmx leads into a second view of the whole host /dev.
+ * For a pseudo-terminal the kernel searches for "pts" beside the ptmx that was opened
+ * (devpts_acquire()). There is nothing beside a bind mount of the ptmx file alone, so ptmx is a
+ * link into a second view of the host's whole /dev.
  */
 static int keep_ptmx(void)
 {
@@ -205,7 +209,7 @@ static int keep_ptmx(void)
 	return status ? status : bind("/dev", TREE "/dev/.host");
 }
 
-/* Covers `place` with the tree's folder and lets the host's show through. */
+/* Covers `place` with the directory of the tree and shows the host's entries in it. */
 static int cover(const char *host, const char *tree, const char *place)
 {
 	char real[64];
@@ -244,7 +248,7 @@ int mounts_world(const struct root *root, bool virtual_time)
 		status = cover("/etc", TREE "/etc", "/etc");
 	if (!status && root->folder[0])
 		status = root_build(root, virtual_time, &new_root);
-	/* Last: this covers the tree. */
+	/* This must be the last, because it covers the tree. */
 	if (!status)
 		status = cover(HOST_RUN, TREE "/run", "/run");
 	if (!status && new_root >= 0)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The file systems of a world. The supervisor works in a mount namespace of
- * its own, where a tmpfs covers /run and holds the tree: what the world has
- * instead of, or beside, the host's /dev, /sys and /run. Nothing is mounted
- * where anybody else sees it, so nothing can be left behind: the kernel takes
- * it all down with the last process that is in the namespace.
+ * The file systems of a simulation. The supervisor works in a mount namespace of its own, where a
+ * tmpfs covers /run and holds the tree: the files that the simulation has instead of, or in
+ * addition to, the host's /dev, /sys and /run. All mounts are private to this namespace, so nothing
+ * is left behind: the kernel removes them with the last process of the namespace.
  *
- * In the order of the calls: mounts_enter, mounts_tree, (topology_write),
- * mounts_devices in the supervisor; mounts_world in the world's init. All
- * return an exit status and have said why (say.h).
+ * Order of the calls: mounts_enter(), mounts_tree(), topology_write() (topology.h),
+ * mounts_devices() in the supervisor; mounts_world() in the init process of the simulation. All
+ * functions return 0 or an exit status after an error message (say.h).
  */
 #ifndef KFDSHIM_SIM_RUN_MOUNTS_H
 #define KFDSHIM_SIM_RUN_MOUNTS_H
@@ -18,44 +17,47 @@
 #include "sim/kfd/world.h"
 #include "sim/run/root.h"
 
-#define TREE "/run/kfdsim" /* seen by the supervisor only */
+#define TREE "/run/kfdsim" /* visible in the supervisor's namespace only */
 #define HOST_RUN TREE "/host_run"
-/* The folder of /dev/kfd in sysfs: topology and simulation.json. */
+/* The sysfs directory of /dev/kfd, with the topology and simulation.json. */
 #define TREE_KFD TREE "/sys/devices/virtual/kfd/kfd"
-#define TREE_DEBUGFS TREE "/sys/kernel/debug" /* for root alone, as on hardware */
+#define TREE_DEBUGFS TREE "/sys/kernel/debug" /* accessible to root only, as on hardware */
 #define SIMULATION_JSON "/sys/class/kfd/kfd/simulation.json"
 
 struct tree {
-	int kfd;       /* /dev/kfd */
-	int render;    /* /dev/dri/renderD128, 129, ...: names of one file */
-	int modules;   /* text for /proc/modules where the host has none; else -1 */
-	int kfd_sysfs; /* TREE_KFD */
-	int debugfs;   /* TREE_DEBUGFS "/kfd" */
-	int time_page; /* TIME_PAGE; -1: the world runs in real time */
+	int kfd;       /* file that stands for /dev/kfd */
+	int render;    /* /dev/dri/renderD128, 129, ...: links to one file */
+	int modules;   /* text for /proc/modules if the host has none; otherwise -1 */
+	int kfd_sysfs; /* directory TREE_KFD */
+	int debugfs;   /* directory TREE_DEBUGFS "/kfd" */
+	int time_page; /* file TIME_PAGE; -1: the simulation runs in real time */
 };
 
-/* Makes the private mount namespace; without the right to, inside a user
- * namespace that maps only the caller. Must be called before any thread is
- * started (unshare(2)). */
+/* Creates the private mount namespace. Without the privilege to do so, creates it inside a new user
+ * namespace that maps only the caller. Must be called before any thread is started (unshare(2)). */
 int mounts_enter(void);
-/* Mounts the tmpfs and makes the empty tree. */
+/* Mounts the tmpfs and creates the empty tree. */
 int mounts_tree(void);
-/* Before mounts_enter(): opens the time library, which stands beside kfdsim. */
+/* Opens the time library, which is in the directory of the kfdsim executable. Called before
+ * mounts_enter(). */
 int mounts_open_library(int *library);
-/* The device files and the list of modules, once sysfs is written. */
+/* Creates the device files and the list of modules, and opens the files of *tree except time_page.
+ * Called after sysfs was written. */
 int mounts_devices(struct tree *tree, unsigned nodes);
-/* The time library, the page that it maps, and the file that names it to the dynamic linker.
- * @library: open, from mounts_open_library(). */
+/* Creates the time library, the page that it maps, and /etc/ld.so.preload, which makes the dynamic
+ * linker load it. @library: from mounts_open_library(). */
 int mounts_time(struct tree *tree, int library);
-/* In the mount and pid namespaces of the calling process: puts the tree in
- * place, with the host showing through wherever it has nothing of its own,
- * changes root if that is asked for, and goes back to the working folder. */
+/* In the mount and PID namespaces of the calling process: puts the tree in place, with the host's
+ * files visible wherever the tree has none, changes the root directory if requested, and returns to
+ * the working directory. */
 int mounts_world(const struct root *root, bool virtual_time);
 
-/* Files of the tree; relative to TREE. Missing folders are made. */
+/* Create files of the tree. Paths are relative to TREE; missing directories are created.
+ * tree_file(): a file with formatted text; tree_folder(): a directory; tree_bytes(): a file with
+ * any bytes; tree_link(): a symbolic link. */
 int tree_file(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int tree_folder(const char *path);
-int tree_bytes(const char *path, const void *bytes, size_t n); /* the same of any bytes */
+int tree_bytes(const char *path, const void *bytes, size_t n);
 int tree_link(const char *path, const char *target);
 
 #endif

@@ -14,7 +14,7 @@
 
 #define SCALE_MIN 1e-4
 #define SCALE_MAX 100.0
-#define GPUS_TRIED 2u /* no rule needs more */
+#define GPUS_TRIED 2u /* no driver rule needs more */
 
 static const char help_text[] =
 	"\n"
@@ -188,7 +188,7 @@ int options_parse(struct options *o, int argc, char **argv)
 			      .kernel = -1,
 			      .virtual_time = virtual_time && !strcmp(virtual_time, "1")};
 	opterr = 0;
-	/* '+': the command's own options are none of ours. */
+	/* '+' stops at the command: its options are not kfdsim's. */
 	while ((option = getopt_long(argc, argv, "+:", known, NULL)) != -1) {
 		status = parse_option(o, option, argv);
 		if (status)
@@ -203,6 +203,7 @@ int options_parse(struct options *o, int argc, char **argv)
 	return 0;
 }
 
+/* Loads the profile, applies all --set values and checks the result. */
 static int load_profile(const struct options *o, const char *gpu, struct profile *profile)
 {
 	int status = profile_load(gpu, profile);
@@ -212,8 +213,7 @@ static int load_profile(const struct options *o, const char *gpu, struct profile
 	return status ? status : profile_check(profile);
 }
 
-/* The first kernel, of those that are allowed, under which such a machine has
- * the rule; -1: none. */
+/* Returns the first allowed kernel under which such a machine has the rule; -1 if there is none. */
 static int kernel_with_rule(const struct options *o, const struct profile *profile, unsigned gpus)
 {
 	const struct profile node = profile_node(profile);
@@ -233,6 +233,7 @@ static int kernel_with_rule(const struct options *o, const struct profile *profi
 	return -1;
 }
 
+/* --break: finds the first machine that has the rule, within what the command line leaves open. */
 static int settle_for_rule(struct options *o, struct profile *profile)
 {
 	const unsigned first = o->gpus ? o->gpus : 1, last = o->gpus ? o->gpus : GPUS_TRIED;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* kfdsim's command line, and what follows from it where it leaves things open. */
+/* The command line of kfdsim, and the defaults for what it leaves open. The functions return 0 or
+ * an exit status after an error message (say.h). */
 #ifndef KFDSHIM_SIM_RUN_OPTIONS_H
 #define KFDSHIM_SIM_RUN_OPTIONS_H
 
@@ -16,9 +17,9 @@
 #define OPTIONS_SETS_MAX 64
 
 struct options {
-	const char *gpu; /* NULL until options_settle() where it was not said */
-	unsigned gpus;	 /* likewise 0 */
-	int kernel;	 /* likewise -1; enum kfdabi_kernel */
+	const char *gpu; /* NULL until options_settle() if not given */
+	unsigned gpus;	 /* 0 until options_settle() if not given */
+	int kernel;	 /* enum kfdabi_kernel; -1 until options_settle() if not given */
 	double time_scale;
 	const char *sets[OPTIONS_SETS_MAX];
 	size_t nsets;
@@ -32,12 +33,13 @@ struct options {
 	bool help;
 };
 
-void options_help(void); /* prints all of them */
-/* Both return an exit status, having said why (say.h). The strings stay argv's. */
+/* Prints the usage and all options. */
+void options_help(void);
+/* Fills *options from the command line. The strings stay argv's. */
 int options_parse(struct options *options, int argc, char **argv);
-/* Decides what was left open and loads the profile with all --set. With --break
- * the first profile, number of GPUs and kernel that have the rule; else an
- * mi210 under the oldest kernel. */
+/* Sets what was left open, and loads the profile with all --set values. With --break: the
+ * first profile, number of GPUs and kernel that have the rule. Otherwise: one mi210 under the
+ * oldest kernel. */
 int options_settle(struct options *options, struct profile *profile);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The PCI and DRM devices behind the nodes, as libdrm, libpci and management
- * libraries look for them, and the driver's module.
+ * The PCI and DRM devices of the nodes, as libdrm, libpci and management libraries expect them, and
+ * the driver's module.
  *
- * The first node of a GPU has its DRM nodes below the PCI device; the others,
- * in mode CPX, have theirs below platform devices named amdgpu_xcp_0, 1, ... of
- * the whole machine (the driver's amdgpu_xcp_drv.c).
+ * The DRM nodes of a GPU's first node are below its PCI device. Those of the other nodes, in mode
+ * CPX, are below platform devices named amdgpu_xcp_0, 1, ..., numbered over the whole machine (the
+ * driver's amdgpu_xcp_drv.c).
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -19,14 +19,14 @@
 #define PATH_BYTES 128
 #define GFX942 90402u
 
+/* Writes the path of a file of a PCI device, relative to the tree. */
 static void pci_path(char *out, unsigned bus, const char *name)
 {
 	snprintf(out, PATH_BYTES, "sys/devices/pci0000:00/0000:%02x:00.0%s%s", bus,
 		 *name ? "/" : "", name);
 }
 
-/* A DRM node: its folder below the device (a path below /sys) and the links
- * that lead there. */
+/* Writes a DRM node: its directory below the device (a path below /sys) and the links to it. */
 static int drm_node(const char *device, const char *name, unsigned minor)
 {
 	char path[PATH_BYTES], target[PATH_BYTES];
@@ -51,6 +51,7 @@ static int drm_node(const char *device, const char *name, unsigned minor)
 	return status;
 }
 
+/* Writes the render node and the card of one node. */
 static int drm_device(const char *device, unsigned node)
 {
 	char name[32];
@@ -78,6 +79,7 @@ static int pci_text(unsigned bus, const char *name, const char *text)
 	return tree_file(path, "%s\n", text);
 }
 
+/* Writes the ids of a PCI device. */
 static int pci_identity(const struct machine *m, const struct machine_gpu *gpu)
 {
 	const struct profile *p = m->profile;
@@ -111,8 +113,8 @@ static int pci_identity(const struct machine *m, const struct machine_gpu *gpu)
 	return status;
 }
 
-/* The header of the configuration space as lspci and libpciaccess read it (the PCI specification's
- * type 0); the capabilities behind it are not there. */
+/* Writes the header of the configuration space for lspci and libpciaccess (type 0 of the PCI
+ * specification), without capabilities. */
 static int pci_config(const struct machine *m, const struct machine_gpu *gpu)
 {
 	const struct profile *p = m->profile;
@@ -149,7 +151,7 @@ static int pci_memory(const struct machine *m, const struct machine_gpu *gpu)
 	return status ? status : pci_text(gpu->bus, "numa_node", "0");
 }
 
-/* Partition modes exist where there are several XCCs (amdgpu_gfx.c). */
+/* Only GPUs with several XCCs have partition modes (amdgpu_gfx.c). */
 static int partition_mode(const struct machine *m, const struct machine_gpu *gpu)
 {
 	int status;
@@ -162,9 +164,9 @@ static int partition_mode(const struct machine *m, const struct machine_gpu *gpu
 }
 
 /*
- * What the driver found in the chip's table of its parts; older parts than
- * MI300 have none that it reads. Numbers and names: the kernel's soc15_hw_ip.h
- * and amdgpu_discovery.c; versions: those the driver knows MI300 by.
+ * Writes the IP blocks that the driver reads from the discovery table of the chip. Parts before
+ * MI300 have no table that the driver reads. Numbers and names: the kernel's soc15_hw_ip.h and
+ * amdgpu_discovery.c; versions: those by which the driver identifies MI300.
  */
 static int ip_discovery(const struct machine *m, const struct machine_gpu *gpu)
 {
@@ -227,6 +229,7 @@ static int pci_device(const struct machine *m, const struct machine_gpu *gpu)
 	return status ? status : tree_link(path, target);
 }
 
+/* Writes the platform device of a partition in mode CPX. */
 static int partition_device(unsigned index)
 {
 	char path[PATH_BYTES];
@@ -235,6 +238,7 @@ static int partition_device(unsigned index)
 	return tree_link(path, "../../../bus/platform");
 }
 
+/* Writes the files of the driver's module. */
 static int module(const struct machine *m)
 {
 	int status = tree_file("sys/module/amdgpu/initstate", "live\n");
@@ -246,7 +250,7 @@ static int module(const struct machine *m)
 				   kfdabi_kernel_name(m->kernel));
 	if (!status)
 		status = tree_folder("sys/module/amdgpu/holders");
-	/* How the simulated driver was loaded. */
+	/* The parameters with which the simulated driver was loaded. */
 	if (!status)
 		status = tree_file("sys/module/amdgpu/parameters/cwsr_enable", "%u\n",
 				   (unsigned)m->node_profile.cwsr_enable);

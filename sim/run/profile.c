@@ -12,7 +12,7 @@
 
 #include "sim/run/say.h"
 
-/* The file as it stands, with a NUL behind it. */
+/* Embeds a profile's file as it is, followed by a NUL. */
 #define EMBED(symbol, file)                                                                        \
 	__asm__(".pushsection .rodata\n" #symbol ": .incbin \"" PROFILE_FOLDER "/" file            \
 		"\"\n.byte 0\n.popsection\n");                                                     \
@@ -35,12 +35,14 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* A key of a profile: where its value is stored, and the values that are allowed. */
 struct key {
 	const char *name;
 	size_t offset;
-	bool real; /* a double; otherwise uint64_t */
+	bool real; /* the value is a double; otherwise uint64_t */
 	double min, max;
-	const char *words[3]; /* what it may be instead of a number: the index of one of them */
+	/* Allowed words instead of a number; the value is the index of the word. */
+	const char *words[3];
 };
 
 #define KEY(field, ...)                                                                            \
@@ -139,6 +141,7 @@ static const struct key keys[] = {
 	REAL(unknown_kernel_us, 0.001, 1e8),
 };
 
+/* Returns NULL if there is no such key. */
 static const struct key *find_key(const char *name)
 {
 	for (size_t i = 0; i < COUNT(keys); i++) {
@@ -158,7 +161,8 @@ static int store_word(uint64_t *field, const struct key *key, const char *text)
 	return -EINVAL;
 }
 
-/* -EINVAL: not a number of this kind, or no such word; -ERANGE: not one the key may have. */
+/* Returns 0, -EINVAL (not a number of this kind, or not an allowed word) or -ERANGE (outside of
+ * the key's range). */
 static int store(struct profile *profile, const struct key *key, const char *text)
 {
 	char *end;
@@ -178,7 +182,7 @@ static int store(struct profile *profile, const struct key *key, const char *tex
 	} else {
 		uint64_t value;
 
-		/* strtoull takes "-1", and gives a very large number. */
+		/* strtoull() accepts "-1" and returns a very large number. */
 		if (text[strspn(text, "0123456789abcdefxABCDEFX")])
 			return -EINVAL;
 		value = strtoull(text, &end, 0);
@@ -191,18 +195,21 @@ static int store(struct profile *profile, const struct key *key, const char *tex
 	return 0;
 }
 
+/* The state of reading one file: which keys have been set. */
 struct reading {
 	struct profile *profile;
 	bool seen[COUNT(keys)];
 };
 
+/* Handles one line of the file. Returns 1, or 0 if the key is unknown or set twice, or the value is
+ * not allowed; inih then reports the line. */
 static int on_line(void *user, const char *section, const char *name, const char *value)
 {
 	struct reading *reading = user;
 	struct profile *profile = reading->profile;
 	const struct key *key = find_key(name);
 
-	(void)section; /* for the reader's eye */
+	(void)section; /* sections are for readers only */
 	if (!strcmp(name, "asic") && !profile->asic[0] && value[0] &&
 	    strlen(value) < sizeof(profile->asic)) {
 		strcpy(profile->asic, value);
@@ -257,6 +264,7 @@ const char *profile_name(size_t index)
 	return index < COUNT(profiles) ? profiles[index].name : NULL;
 }
 
+/* Writes the names of all keys, for error messages. */
 static void list_keys(char *out, size_t size)
 {
 	size_t used = 0;
@@ -318,7 +326,7 @@ int profile_check(const struct profile *p)
 	return 0;
 }
 
-/* 1 GB/s is 1000 bytes in a microsecond. */
+/* 1 GB/s is 1000 bytes per microsecond. */
 static uint64_t bytes_us(double gb_per_s)
 {
 	uint64_t value = (uint64_t)llround(gb_per_s * 1000.0);
@@ -326,8 +334,8 @@ static uint64_t bytes_us(double gb_per_s)
 	return value ? value : 1;
 }
 
-/* Of the SDMA engines of a partition the driver (kfd_device.c) takes the first
- * two for all copies and the rest, if any, for copies to peers. */
+/* Of the SDMA engines of a partition, the driver (kfd_device.c) uses the first two for all copies
+ * and the others, if any, for copies to peers. */
 static void share_sdma(struct profile *p, uint64_t partitions)
 {
 	uint64_t all = (p->num_sdma_engines + p->num_sdma_xgmi_engines) / partitions;
@@ -336,6 +344,7 @@ static void share_sdma(struct profile *p, uint64_t partitions)
 	p->num_sdma_xgmi_engines = all < 2 ? 0 : all - 2;
 }
 
+/* VMIDs of a partition in mode CPX. */
 #define VMIDS_CPX 6u
 
 struct profile profile_node(const struct profile *profile)
@@ -354,7 +363,7 @@ struct profile profile_node(const struct profile *profile)
 	p.save_gb_per_s /= (double)n;
 	p.restore_gb_per_s /= (double)n;
 	p.blit_gb_per_s /= (double)n;
-	/* The driver (kfd_device.c) gives the partitions six VMIDs each. */
+	/* The driver (kfd_device.c) gives each partition six VMIDs. */
 	if (p.vmids > VMIDS_CPX)
 		p.vmids = VMIDS_CPX;
 	return p;
@@ -417,7 +426,8 @@ void profile_to_world(const struct profile *whole, struct world_config *out)
 		.packet_ns = (uint64_t)llround(p->packet_us * 1000.0),
 		.unmap_ns = bounce_ns / 2,
 		.map_ns = bounce_ns - bounce_ns / 2,
-		/* An XCC's save area holds every wave it can have: one wave's share. */
+		/* The save area of an XCC has room for all of its waves; this is the
+		 * share of one wave. */
 		.save_bytes_unit = p->cwsr_size ? (p->cwsr_size - p->ctl_stack_size) * p->num_xcc /
 							  (cus * units)
 						: 0,

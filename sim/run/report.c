@@ -29,7 +29,7 @@ int report_write(struct report *report, json_t *object, int exit_code)
 
 	if (report->fd >= 0) {
 		bad = !object || json_object_set_new(object, "exit_code", json_integer(exit_code));
-		/* A pipe or /dev/stdout cannot be cut, and needs not be. */
+		/* ftruncate() fails with EINVAL for a pipe or /dev/stdout, which do not need it. */
 		if (!bad && ftruncate(report->fd, 0) && errno != EINVAL)
 			bad = 1;
 		if (!bad)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The file of --report (docs/formats.md). */
+/* The file of --report (docs/formats.md). The functions return 0 or an exit status after an error
+ * message (say.h). */
 #ifndef KFDSHIM_SIM_RUN_REPORT_H
 #define KFDSHIM_SIM_RUN_REPORT_H
 
@@ -7,17 +8,17 @@
 #include <stdbool.h>
 
 struct report {
-	const char *path; /* NULL: none is wanted */
+	const char *path; /* NULL: no report */
 	int fd;
-	bool made; /* the file was not there before */
+	bool made; /* the file did not exist before */
 };
 
-/* Opens the file before anything starts, so that an hour's run does not end
- * with "permission denied". An exit status, said why. */
+/* Opens the file. This happens before anything starts, so that a run of an hour does not end with
+ * "permission denied". */
 int report_open(struct report *report, const char *path);
-/* Writes the object with the exit code added; takes over the reference. */
+/* Adds the exit code to the object and writes it. Takes over the reference to the object. */
 int report_write(struct report *report, json_t *object, int exit_code);
-/* There was no world to report on: leaves no empty file. */
+/* Closes the file if no report was written, and deletes it if report_open() created it. */
 void report_drop(struct report *report);
 
 #endif

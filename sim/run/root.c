@@ -19,6 +19,8 @@
 
 #define NEW_ROOT TREE "/root"
 
+/* Checks that the directory can be a root: it must contain a system, that is, have a
+ * directory /usr. */
 static int find_folder(struct root *root, const char *folder)
 {
 	char path[PATH_MAX + 8];
@@ -55,6 +57,7 @@ int root_find(struct root *root, const char *folder)
 	return folder ? find_folder(root, folder) : 0;
 }
 
+/* Returns whether the path is the directory or below it. */
 static bool inside(const char *path, const char *folder)
 {
 	size_t n = strlen(folder);
@@ -62,7 +65,7 @@ static bool inside(const char *path, const char *folder)
 	return !strncmp(path, folder, n) && (!path[n] || path[n] == '/');
 }
 
-/* Where a path of the host lies while the tree covers /run. */
+/* Returns where a path of the host can be reached while the tree covers /run. */
 static const char *host_path(const char *path, char *out, size_t size)
 {
 	if (!inside(path, "/run"))
@@ -77,8 +80,8 @@ static int fail(const char *what, const char *path)
 			strerror(errno));
 }
 
-/* Makes the folders of `path` in the new root, each as open as the system's own
- * of that name. */
+/* Creates the directories of `path` in the new root, each with the mode of the other system's
+ * directory of that name. */
 static int make_folders(const struct root *root, const char *path)
 {
 	char name[2 * PATH_MAX], theirs[2 * PATH_MAX], part[PATH_MAX];
@@ -101,6 +104,7 @@ static int make_folders(const struct root *root, const char *path)
 	return 0;
 }
 
+/* Bind-mounts a directory of the host at the same path in the new root. */
 static int bind_in(const struct root *root, const char *path)
 {
 	char host[2 * PATH_MAX], name[2 * PATH_MAX];
@@ -114,8 +118,8 @@ static int bind_in(const struct root *root, const char *path)
 	return 0;
 }
 
-/* The folders of the host that are to be there as well. Below /dev, /proc, /run
- * and /sys they are already. */
+/* Returns whether a directory of the host needs a bind mount of its own. Directories below /dev,
+ * /proc, /run and /sys are visible already. */
 static bool to_bind(const char *path)
 {
 	static const char *const worlds[] = {"/dev", "/proc", "/run", "/sys"};
@@ -150,7 +154,7 @@ int root_build(const struct root *root, bool virtual_time, int *fd)
 		status = make_folders(root, "/run");
 	if (!status && virtual_time)
 		status = tree_file("root/etc/ld.so.preload", "%s\n", TIME_LIBRARY);
-	/* Where one holds the other, that one is enough. */
+	/* If one directory contains the other, its bind mount shows both. */
 	if (!status && to_bind(root->cwd))
 		status = bind_in(root, root->cwd);
 	if (!status && to_bind(root->programs) && !inside(root->programs, root->cwd))
@@ -172,7 +176,8 @@ int root_enter(int fd)
 	snprintf(run, sizeof(run), "/proc/self/fd/%d/run", fd);
 	if (mount("/run", run, NULL, MS_BIND | MS_REC, NULL))
 		return fail("bind", "/run");
-	/* The old root ends up on top of the new one and is taken off. */
+	/* pivot_root(".", ".") stacks the old root on top of the new one, from where
+	 * it is unmounted. */
 	if (fchdir(fd) || syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) ||
 	    chdir("/"))
 		return complain(STATUS_IMPOSSIBLE, "cannot change root (%s)", strerror(errno));

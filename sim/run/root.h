@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --root: the world's own /proc, /sys, /dev and /run over the folder of another
- * system. The new root is a tmpfs in which the folder's entries are bound, so
- * that nothing is made in the folder itself; the working folder and the one that
- * holds kfdsim are bound there at the same paths.
+ * --root: runs the simulation's own /proc, /sys, /dev and /run on top of another system's
+ * directory. The new root is a tmpfs into which the entries of that directory are bind-mounted, so
+ * that nothing is created in the directory itself. The working directory and the directory of the
+ * kfdsim executable are bind-mounted at their own paths.
  */
 #ifndef KFDSHIM_SIM_RUN_ROOT_H
 #define KFDSHIM_SIM_RUN_ROOT_H
@@ -17,14 +17,15 @@ struct root {
 	char programs[PATH_MAX];
 };
 
-/* All return an exit status, having said why (say.h). */
+/* All functions return 0 or an exit status after an error message (say.h). */
 
-/* Finds out the three; `folder` NULL: none. Before anything is mounted. */
+/* Fills *root. `folder`: the new root, NULL: none. Called before anything is mounted. */
 int root_find(struct root *root, const char *folder);
-/* In the world's mount namespace, while the tree (mounts.h) is still to be seen
- * and all but /run is in its place: builds the new root. *fd: its top folder. */
+/* Builds the new root. Called in the simulation's mount namespace, while the tree (mounts.h)
+ * is still visible and everything except /run is in place. *fd: the new root directory, owned
+ * by the caller. */
 int root_build(const struct root *root, bool virtual_time, int *fd);
-/* Once /run is in its place too: changes root. */
+/* Changes the root directory and closes fd. Called when /run is in place, too. */
 int root_enter(int fd);
 
 #endif

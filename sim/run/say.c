@@ -12,7 +12,7 @@ int complain(int status, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	/* In one piece: the command writes to the same stderr. */
+	/* Print the line with one call, because the command writes to the same stderr. */
 	fprintf(stderr, "kfdsim: %s\n", line);
 	return status;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How kfdsim fails: whoever knows what went wrong says it in one line on
- * stderr and hands the exit status up. 0 means that all is well.
+ * Error reporting of kfdsim: the function that detects an error prints one line on stderr and
+ * returns the exit status, which its callers pass on. 0 means success.
  */
 #ifndef KFDSHIM_SIM_RUN_SAY_H
 #define KFDSHIM_SIM_RUN_SAY_H
 
 #define STATUS_FAILED 1
-#define STATUS_USAGE 2	     /* wrong use */
-#define STATUS_IMPOSSIBLE 77 /* not possible here */
+#define STATUS_USAGE 2	     /* usage error */
+#define STATUS_IMPOSSIBLE 77 /* not possible on this machine */
 
 /* Prints "kfdsim: TEXT" and returns `status`. */
 int complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -23,7 +23,7 @@
 #define STATUS_NOT_EXECUTABLE 126
 #define STATUS_NOT_FOUND 127
 
-/* One byte, and with it one descriptor. */
+/* Sends one byte with one file descriptor. */
 static int send_fd(int sock, int fd)
 {
 	char byte = 0;
@@ -45,7 +45,7 @@ static int send_fd(int sock, int fd)
 	return sendmsg(sock, &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* The descriptor, or -1 where the other end is gone. */
+/* Returns the received file descriptor, or -1 if the other end is closed. */
 static int receive_fd(int sock)
 {
 	char byte;
@@ -69,7 +69,8 @@ static int receive_fd(int sock)
 	return fd;
 }
 
-/* execvp(3) says EACCES, too, if it only may not search a folder of PATH. */
+/* Distinguishes "not found" from "not executable": execvp(3) also fails with EACCES if it is not
+ * allowed to search one of the directories in PATH. */
 static bool is_in_path(const char *name)
 {
 	const char *at = strchr(name, '/') ? NULL : getenv("PATH");
@@ -86,6 +87,8 @@ static bool is_in_path(const char *name)
 	return false;
 }
 
+/* Runs in the command's process: undoes kfdsim's own settings and executes the command. Exits with
+ * 127 or 126 as a shell does if that fails. */
 static _Noreturn void run_command(const struct spawn *spawn)
 {
 	int status, error;
@@ -96,7 +99,8 @@ static _Noreturn void run_command(const struct spawn *spawn)
 	if (!spawn->ignore_file_size)
 		signal(SIGXFSZ, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &spawn->mask, NULL);
-	/* ROCr sorts by addresses, which would change the order of what happens at one instant. */
+	/* ROCr sorts by addresses, so random addresses would change the order of events
+	 * of one instant. */
 	if (spawn->virtual_time)
 		personality(ADDR_NO_RANDOMIZE);
 	if (spawn->turns)
@@ -109,12 +113,14 @@ static _Noreturn void run_command(const struct spawn *spawn)
 	_exit(complain(status, "cannot run %s (%s)", spawn->command[0], strerror(error)));
 }
 
+/* Converts a wait status to an exit status, 128 + n for signal n. */
 static int exit_status(int status)
 {
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Reaps everything until the command ends, or all do: each orphan is the init's child. */
+/* Reaps all children, including orphans, until the command ends; with wait_all, until
+ * all have ended. */
 static _Noreturn void reap(pid_t command, bool wait_all)
 {
 	int result = STATUS_FAILED;
@@ -133,6 +139,8 @@ static _Noreturn void reap(pid_t command, bool wait_all)
 	}
 }
 
+/* The init process: mounts the file systems, installs the filter, sends the listener to the
+ * supervisor, waits for its "go ahead", starts the command and reaps. */
 static _Noreturn void init_main(const struct spawn *spawn, int control)
 {
 	int listener, pidfd, rc, status;
@@ -158,7 +166,7 @@ static _Noreturn void init_main(const struct spawn *spawn, int control)
 	if (send_fd(control, listener))
 		_exit(STATUS_FAILED);
 	close(listener);
-	/* No answer: the supervisor died before PDEATHSIG was set, or gave up. */
+	/* No byte: the supervisor died before PDEATHSIG was set, or gave up. */
 	if (TEMP_FAILURE_RETRY(read(control, &byte, 1)) != 1)
 		_exit(STATUS_FAILED);
 
@@ -170,7 +178,8 @@ static _Noreturn void init_main(const struct spawn *spawn, int control)
 	pidfd = (int)syscall(SYS_pidfd_open, command, 0);
 	if (pidfd >= 0)
 		send_fd(control, pidfd);
-	/* Whoever reads the command's output must see its end, not ours. */
+	/* The readers of the command's output must see the end of file when the command ends, not
+	 * when this process ends. */
 	syscall(SYS_close_range, 0u, ~0u, 0u);
 	reap(command, spawn->wait_all);
 }
@@ -199,7 +208,7 @@ int spawn_init(const struct spawn *spawn, struct world_init *out)
 	out->control = sock[0];
 	out->listener = receive_fd(sock[0]);
 	if (out->listener < 0) {
-		/* The init has said why. */
+		/* The init process has printed the reason. */
 		status = spawn_wait(out, &killed);
 		return status ? status : STATUS_FAILED;
 	}

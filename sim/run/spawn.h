@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes of a world. Its init (pid 1 of a new pid namespace, a child of
- * the supervisor) puts the file systems in place, installs the filter, starts
- * the command as pid 2, reaps orphans and ends with the command's exit status
- * (128 + n for signal n) when the command has ended, or with wait_all everything
- * else, too; with it ends everything that still runs inside. It dies with the
- * supervisor, however that ends.
+ * The processes of a simulation. Its init process (pid 1 of a new PID namespace, a child of the
+ * supervisor) mounts the file systems, installs the seccomp filter, starts the command as pid 2 and
+ * reaps orphans. It ends with the exit status of the command (128 + n for signal n) when the
+ * command has ended; with wait_all, when all other processes have ended as well. Everything that
+ * still runs in the namespace ends with it. The init process dies with the supervisor, however the
+ * supervisor ends.
  */
 #ifndef KFDSHIM_SIM_RUN_SPAWN_H
 #define KFDSHIM_SIM_RUN_SPAWN_H
@@ -19,35 +19,36 @@
 struct spawn {
 	char *const *command; /* as for execvp() */
 	const struct root *root;
-	sigset_t mask; /* the command's signal mask */
-	mode_t umask;  /* and its umask */
+	sigset_t mask; /* signal mask of the command */
+	mode_t umask;  /* umask of the command */
 	bool virtual_time;
-	bool wait_all;	       /* the world lasts until its last process has ended */
-	bool turns;	       /* the world's threads share one core */
-	bool ignore_child;     /* and whether it starts with SIGCHLD ignored */
-	bool ignore_file_size; /* and SIGXFSZ */
-	bool trap_open;	       /* the supervisor answers openat("/proc/modules") */
+	/* Wait for the last process of the simulation, not only for the command. */
+	bool wait_all;
+	bool turns;	       /* all threads share one core (sim/host/cores.h) */
+	bool ignore_child;     /* start the command with SIGCHLD ignored */
+	bool ignore_file_size; /* start the command with SIGXFSZ ignored */
+	bool trap_open;	       /* the supervisor serves openat("/proc/modules") */
 };
 
 struct world_init {
 	pid_t pid;
 	int pidfd;
-	int control;  /* socket: go ahead, and the command's pidfd back */
-	int listener; /* seccomp user notification */
+	int control;  /* socket pair: sends "go ahead" to the init, receives the command's pidfd */
+	int listener; /* listener of the seccomp user notification */
 };
 
-/* Starts the init and waits until its world stands. An exit status, said why;
- * then nothing is left running. The calling thread must live as long as the
- * world shall. */
+/* Starts the init process and waits until its file systems and its filter are in place. Returns 0
+ * or an exit status after an error message; in that case no process is left. The calling thread
+ * must live as long as the simulation, because the init process dies with it (PR_SET_PDEATHSIG). */
 int spawn_init(const struct spawn *spawn, struct world_init *out);
-/* Lets the init start the command. The listener is served from here on. */
+/* Lets the init process start the command. From here on the listener must be served. */
 int spawn_go(const struct world_init *init);
-/* Receives the command's pidfd; -1: there is none. Blocks. */
+/* Receives the command's pidfd; -1 if there is none. Blocks. */
 int spawn_command_pidfd(const struct world_init *init);
-/* Kills the world and waits until nothing of it is left. */
+/* Kills the simulation and waits until all its processes have ended. */
 void spawn_kill(const struct world_init *init);
-/* Waits for the init's end; its exit status, or 128 + n and *killed: it did not
- * end by itself. */
+/* Waits for the end of the init process. Returns its exit status, or 128 + n with *killed set if
+ * signal n ended it. */
 int spawn_wait(const struct world_init *init, bool *killed);
 
 #endif

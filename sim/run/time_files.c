@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a world in virtual time has beside the rest: sim/time/page.h. */
+/* The additional files of a simulation in virtual time: see sim/time/page.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -34,6 +34,7 @@ int mounts_open_library(int *library)
 	return 0;
 }
 
+/* Copies the time library into the tree, from where the programs of the simulation load it. */
 static int copy_library(int library)
 {
 	int fd = open(TREE TIME_LIBRARY, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
@@ -49,7 +50,7 @@ static int copy_library(int library)
 	return at == st.st_size ? 0 : complain(STATUS_FAILED, "cannot write %s", TREE TIME_LIBRARY);
 }
 
-/* The machine's own file first, if there is one. */
+/* Writes ld.so.preload: the entries of the host's file first, if it has one. */
 static int name_library(void)
 {
 	char own[4096];
@@ -68,7 +69,7 @@ int mounts_time(struct tree *tree, int library)
 
 	if (status)
 		return status;
-	/* All users of the world write it. */
+	/* All users of the simulation write to the page. */
 	tree->time_page = open(TREE TIME_PAGE, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (tree->time_page < 0 || fchmod(tree->time_page, 0666))
 		return complain(STATUS_FAILED, "cannot make %s (%s)", TREE TIME_PAGE,

@@ -14,19 +14,20 @@
 #include "sim/run/say.h"
 
 #ifndef SYS_futex_waitv
-#define SYS_futex_waitv 449 /* Linux 5.16; system headers may lack it */
+#define SYS_futex_waitv 449 /* Linux 5.16; missing in older system headers */
 #endif
 
-#define TRIES 10000 /* a millisecond each, for a machine that is very busy */
+#define TRIES 10000 /* 1 ms each; enough for a machine under very high load */
 #define INSTEAD "run on another kernel, or use --real-time"
 
-/* No time library can wait without it for a program's word and for the end of a time. */
+/* The time library needs futex_waitv() to wait for a program's futex and the end of a time at
+ * once. */
 static bool has_futex_waitv(void)
 {
 	return syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0) < 0 && errno == EINVAL;
 }
 
-/* The first word of a file of the process; empty: it cannot be read. */
+/* Reads the first word of a /proc file of the process; empty if it cannot be read. */
 static void read_word(pid_t pid, const char *name, char *word, size_t size)
 {
 	char path[64];
@@ -43,7 +44,8 @@ static void read_word(pid_t pid, const char *name, char *word, size_t size)
 	word[strcspn(word, " \n")] = '\0';
 }
 
-/* The kernel's file is there, and has another word than @not for a process that sleeps. */
+/* Returns whether the kernel has the file and shows another word than @not for a sleeping
+ * process. */
 static bool shows(pid_t sleeper, const char *name, const char * not )
 {
 	char word[64];
@@ -59,7 +61,7 @@ static bool shows(pid_t sleeper, const char *name, const char * not )
 	return false;
 }
 
-/* A process that sleeps until it is killed, or ends with kfdsim. */
+/* Starts a process that sleeps until the pipe is closed, at the latest when kfdsim ends. */
 static pid_t start_sleeper(int pipe_end[2])
 {
 	pid_t pid;
@@ -75,6 +77,7 @@ static pid_t start_sleeper(int pipe_end[2])
 	return pid;
 }
 
+/* Checks the files of /proc that the proof of idleness reads. */
 static int check_sleeper(pid_t sleeper)
 {
 	if (!shows(sleeper, "wchan", "0"))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The KFD topology. Which files and properties the runtimes read and miss:
- * found by leaving each out. Layout and names: the kernel's kfd_topology.c
- * (6.12). Folder 0 is the CPU, node i of the machine is folder i + 1.
+ * The KFD topology. The files and properties that the runtimes need were found by leaving each of
+ * them out. Layout and names: the kernel's kfd_topology.c (6.12). Directory 0 is the CPU; node i of
+ * the machine is directory i + 1.
  */
 #include "sim/run/topology.h"
 
@@ -17,32 +17,33 @@
 #define TOPOLOGY "sys/devices/virtual/kfd/kfd/topology"
 #define NODES TOPOLOGY "/nodes"
 #define PATH_BYTES 128
-#define NOBODYS_MINOR 64 /* further than there are nodes */
+#define NOBODYS_MINOR 64 /* beyond the number of nodes */
 /* Types of heaps and links, as in the kernel's kfd_crat.h. */
 #define HEAP_SYSTEM 0
-#define HEAP_FB_PUBLIC 1 /* all of VRAM can be mapped by the CPU */
+#define HEAP_FB_PUBLIC 1 /* the CPU can map all of VRAM */
 #define LINK_PCIE 2
 #define LINK_XGMI 11
 #define LINK_ENABLED 1
-/* Of links between the partitions of one GPU, and between partitions of two:
- * from the sysfs of real machines in mode CPX (sim/profiles/mi300x.ini names
- * them), where the latter have no bandwidth. */
+/* Links between the partitions of one GPU (SAME), and between partitions of two GPUs (OTHER). The
+ * values are from the sysfs of real machines in mode CPX (named in sim/profiles/mi300x.ini), where
+ * the latter have no bandwidth. */
 #define CPX_SAME_WEIGHT 13
 #define CPX_SAME_MB_PER_S 819200
 #define CPX_OTHER_WEIGHT 41
-/* From 7.3 on, for gfx942 and later: a queue can be reset by itself. */
 
 struct link {
 	int type;
 	uint64_t weight, min_mb_per_s, max_mb_per_s;
-	uint32_t engines; /* SDMA engines for it, a mask */
+	uint32_t engines; /* mask of the SDMA engines for this link */
 };
 
+/* The SDMA engines for copies with the host. */
 static uint32_t host_engines(const struct profile *p)
 {
 	return (1u << p->num_sdma_engines) - 1;
 }
 
+/* The SDMA engines for copies to peers: the XGMI engines, or all if there are none. */
 static uint32_t peer_engines(const struct profile *p)
 {
 	uint32_t all = (uint32_t)((1ull << (p->num_sdma_engines + p->num_sdma_xgmi_engines)) - 1);
@@ -50,7 +51,7 @@ static uint32_t peer_engines(const struct profile *p)
 	return p->num_sdma_xgmi_engines ? all & ~host_engines(p) : all;
 }
 
-/* How node a of the machine reaches node b; false: through the CPU only. */
+/* Returns how node a of the machine reaches node b; false if only through the CPU. */
 static bool direct_link(const struct machine *m, unsigned a, unsigned b, struct link *link)
 {
 	const struct profile *whole = m->profile;
@@ -108,6 +109,8 @@ static struct link host_link(const struct machine *m)
 			     host_engines(p)};
 }
 
+/* Writes the links of a GPU node: io_links to the CPU and to nodes with a direct link, p2p_links to
+ * the others, through the CPU. */
 static int gpu_links(const struct machine *m, unsigned node)
 {
 	struct link link = host_link(m);

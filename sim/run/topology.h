@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the world's sysfs says about the GPUs. Text in the tree (mounts.h),
- * written once, before the world starts. All return an exit status, having
- * said why (say.h). */
+/* The sysfs files of the simulated GPUs: text files in the tree (mounts.h) that are written
+ * once, before the simulation starts. The functions return 0 or an exit status after an error
+ * message (say.h). */
 #ifndef KFDSHIM_SIM_RUN_TOPOLOGY_H
 #define KFDSHIM_SIM_RUN_TOPOLOGY_H
 
@@ -10,14 +10,15 @@
 #define VENDOR_AMD 0x1002u
 #define SIMD_ID_BASE 2147487744u
 
-/* All of it: the KFD topology, and what the next two write. */
+/* Writes all files: the KFD topology, and those of caches_write() and pci_write(). */
 int topology_write(const struct machine *machine);
 
-/* caches.c: the caches of node `folder`, which is a GPU's, and how many. */
+/* caches.c: caches_write() writes the caches of the GPU node in directory `folder`; caches_count()
+ * returns their number. */
 int caches_write(const struct machine *machine, unsigned folder);
 unsigned caches_count(const struct machine *machine);
 
-/* pci.c: the PCI and DRM devices, the driver's module. */
+/* pci.c: writes the PCI and DRM devices and the driver's module. */
 int pci_write(const struct machine *machine);
 
 #endif

@@ -10,7 +10,7 @@
 #include "sim/run/mounts.h"
 #include "sim/run/say.h"
 
-/* Makes the folders that lead to `path`, and with `whole` itself too. */
+/* Creates the parent directories of `path` and, with `whole`, `path` itself. */
 static int make_folders(char *path, int whole)
 {
 	for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {

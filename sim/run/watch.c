@@ -20,22 +20,25 @@ void watch_signals(sigset_t *out)
 	sigaddset(out, SIGHUP);
 }
 
+/* Forwards one signal to the command. */
 static void hand_on(const struct watch *watch, int command)
 {
 	struct signalfd_siginfo info;
 
 	if (read(watch->signals, &info, sizeof(info)) != sizeof(info))
 		return;
-	/* From the terminal, and so for its whole foreground group: the command
-	 * has had it already. */
+	/* The terminal sends the signal to its whole foreground process group, so the command has
+	 * already received it. */
 	if (info.ssi_code == SI_KERNEL)
 		return;
-	/* With the command gone, what is left of the world (--wait-all) ends. */
+	/* If the command has ended, the signal ends the rest of the simulation (--wait-all). */
 	if (syscall(SYS_pidfd_send_signal, command, (int)info.ssi_signo, NULL, 0u) &&
 	    errno == ESRCH)
 		kill(watch->init->pid, SIGKILL);
 }
 
+/* The thread: forwards signals until the init process ends, then reaps it and makes `stop`
+ * readable. Without the command's pidfd it only waits for the end. */
 static void *watch_main(void *arg)
 {
 	struct watch *watch = arg;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread beside the simulated driver: hands signals on to the command and
- * notices the end of the world.
+ * The thread that runs beside the simulated driver. It forwards signals to the command and detects
+ * the end of the simulation.
  */
 #ifndef KFDSHIM_SIM_RUN_WATCH_H
 #define KFDSHIM_SIM_RUN_WATCH_H
@@ -15,18 +15,19 @@ struct watch {
 	pthread_t thread;
 	const struct world_init *init;
 	int signals; /* signalfd */
-	int stop;    /* eventfd: readable once the world has ended */
+	int stop;    /* eventfd; readable when the simulation has ended */
 	/* Valid after watch_join(). */
-	int status;  /* the world's exit status */
-	bool killed; /* its init did not end by itself */
+	int status;  /* exit status of the simulation */
+	bool killed; /* the init process did not end by itself */
 };
 
-/* The signals that are handed on; the caller blocks them in every thread
- * before the init is started. */
+/* Returns the set of forwarded signals. The caller blocks them in every thread before it starts
+ * the init process. */
 void watch_signals(sigset_t *out);
-/* Both return an exit status, said why. `init` must outlive the watch. */
+/* Starts the thread. `init` must outlive the watch. Returns 0 or an exit status after an
+ * error message. */
 int watch_start(struct watch *watch, const struct world_init *init);
-/* Waits for the end of the world; the command's exit status. */
+/* Waits for the end of the simulation and returns the exit status of the command. */
 int watch_join(struct watch *watch);
 
 #endif
