@@ -14,13 +14,14 @@
 #include "common/wait.h"
 
 #define QUEUES 4
-#define STANDS_MS 12u	      /* long enough to tell that a barrier packet does not run */
-#define SAVE_ERROR_ADDRESS 24 /* in the runtime's part of the save area's header */
+#define STANDS_MS 12u	      /* long enough to conclude that a barrier packet does not run */
+#define SAVE_ERROR_ADDRESS 24 /* offset in the runtime's part of the save area header */
 #define SAVE_ERROR_EVENT 32
-#define NOWHERE 0x20000u /* an address no GPU has mapped */
+#define NOWHERE 0x20000u /* an address that no GPU has mapped */
 
+/* What the caller sends to an actor. */
 struct order {
-	pid_t pid; /* the new target of 'aim' */
+	pid_t pid; /* new target; 0: `what` is a command */
 	char what;
 };
 
@@ -28,10 +29,10 @@ static struct {
 	struct gpu_file gpu;
 	struct raw_queue queues[QUEUES];
 	unsigned n_queues;
-	struct signal *signals; /* [0] for work, [1] for a queue's errors */
+	struct signal *signals; /* [0]: dispatches; [1]: errors of a queue */
 	uint32_t memory_event;
 	int from, to;
-	pid_t target, other; /* other: thread or child */
+	pid_t target, other; /* other: second thread or child */
 	char thread_order;
 } self;
 
@@ -82,7 +83,7 @@ static int work(void)
 
 static int bad_packet(void)
 {
-	uint32_t packet[16] = {2 | 1u << 8}; /* a dispatch of 0 dimensions */
+	uint32_t packet[16] = {2 | 1u << 8}; /* a dispatch with 0 dimensions */
 
 	queue_publish(&self.queues[0], packet);
 	queue_ring(&self.queues[0]);
@@ -96,6 +97,7 @@ static int fault(void)
 	return 0;
 }
 
+/* Stores where the driver reports the errors of queue 0: a word in signals()[1] and an event. */
 static int ask_for_errors(void)
 {
 	struct kfd_ioctl_create_event_args event = {.event_type = KFD_IOC_EVENT_SIGNAL};
@@ -108,7 +110,7 @@ static int ask_for_errors(void)
 	return r;
 }
 
-/* ms: 0 creates it. */
+/* Waits up to `ms` for the memory event; 0: creates the event. */
 static int memory_event(unsigned ms)
 {
 	struct kfd_ioctl_create_event_args event = {.event_type = KFD_IOC_EVENT_MEMORY};
@@ -126,13 +128,15 @@ static int memory_event(unsigned ms)
 	return r ? r : wait.wait_result == KFD_IOC_WAIT_RESULT_COMPLETE;
 }
 
+/* Executes a command on the actor's own device; -ENOSYS if it is none. */
 static int on_own_device(char what)
 {
 	struct kfd_ioctl_get_version_args version = {0};
 
 	switch (what) {
 	case 'o':
-		/* A process has one VM on a GPU, through the first. */
+		/* A process has one VM per GPU, through the first render node, so only /dev/kfd
+		 * is opened again. */
 		if (self.gpu.render > 0)
 			self.gpu.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
 		else
@@ -194,6 +198,7 @@ static int trap_with(int dbg_fd, uint32_t op)
 	return r ? r : (int)n;
 }
 
+/* Detaches from the target, which must be stopped for that. */
 static int release(void)
 {
 	int status;
@@ -211,6 +216,8 @@ static void *thread_once(void *answer)
 	return NULL;
 }
 
+/* Executes a command in another thread, which does not own the session and does not
+ * trace the target. */
 static int in_thread(char what)
 {
 	pthread_t thread;
@@ -222,6 +229,7 @@ static int in_thread(char what)
 	return answer;
 }
 
+/* Executes a command on the target; -ENOSYS if it is none. */
 static int on_target(char what)
 {
 	switch (what) {
@@ -250,6 +258,7 @@ static int on_target(char what)
 	}
 }
 
+/* Executes commands until the caller closes the pipe. */
 static void serve(void)
 {
 	struct order order;
@@ -265,6 +274,7 @@ static void serve(void)
 	}
 }
 
+/* Waits until the first thread has got the command 'l', then serves the commands. */
 static void *second_thread(void *channel)
 {
 	pid_t tid = (pid_t)syscall(SYS_gettid);
@@ -297,7 +307,7 @@ static int fork_child(bool start)
 	self.other = fork();
 	if (!self.other) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		close_range(0, ~0u, 0); /* nobody waits for it */
+		close_range(0, ~0u, 0); /* the pipes must not stay open in the child */
 		for (;;)
 			pause();
 	}
@@ -354,13 +364,13 @@ static void body(int from, int to)
 {
 	sigset_t child;
 
-	/* One that is traced would stop at it. */
+	/* A traced process would stop at SIGCHLD. */
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
 	self.from = from;
 	self.to = to;
-	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* where Yama asks for it */
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* for Yama */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	serve();
 }

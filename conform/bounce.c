@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What another thread sees while a call waits for the firmware, or sleeps. */
+/* Runlist updates: what another thread observes while a call waits for the firmware, or sleeps. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -11,8 +11,8 @@
 #include "conform/checks.h"
 #include "conform/desk.h"
 
-#define TRIES_MS 15000u	   /* of a busy machine; mostly it takes one */
-#define ROUNDS_ENOUGH 100u /* without a second time are an answer */
+#define TRIES_MS 15000u	   /* for a busy machine; usually one attempt is enough */
+#define ROUNDS_ENOUGH 100u /* this many rounds without a second NEW are a result */
 #define WATCHERS 3u
 #define PAUSE_NS 50000u
 #define TRIES 4u
@@ -21,7 +21,7 @@ struct creator {
 	struct desk *desk;
 	struct raw_queue queue;
 	struct kfdabi_create_queue args;
-	unsigned seen; /* how often the queue of this round was new */
+	unsigned seen; /* number of snapshots in which the queue of this round was NEW */
 	unsigned rounds;
 	bool twice, ended;
 };
@@ -29,9 +29,10 @@ struct creator {
 struct watcher {
 	pthread_t thread;
 	struct creator *creator;
-	unsigned steps; /* odd: a snapshot is under way or not yet counted */
+	unsigned steps; /* odd: a snapshot is in progress or not yet counted */
 };
 
+/* Takes a snapshot and counts whether the newest queue was NEW. */
 static void look(struct creator *creator)
 {
 	struct kfdabi_queue_snapshot entry = {0};
@@ -43,7 +44,8 @@ static void look(struct creator *creator)
 		__atomic_fetch_add(&creator->seen, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Who sleeps much is let run soon, on a busy machine, too. */
+/* Sleeps between snapshots, because the kernel soon runs a thread that sleeps often, even on
+ * a busy machine. */
 static void *watch(void *arg)
 {
 	struct watcher *watcher = arg;
@@ -58,8 +60,8 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-/* Holds the process for one bounce after the other, so that CREATE_QUEUE has to
- * wait and others come to wait behind it. */
+/* Causes one runlist update after another, each of which blocks the process, so that CREATE_QUEUE
+ * has to wait and other calls wait behind it. */
 static void *hold_up(void *arg)
 {
 	struct creator *creator = arg;
@@ -70,7 +72,7 @@ static void *hold_up(void *arg)
 	return NULL;
 }
 
-/* Snapshots that are under way have been counted. */
+/* Waits until the snapshots in progress have been counted. */
 static void wait_for_all(struct watcher *watchers)
 {
 	for (unsigned i = 0; i < WATCHERS; i++) {
@@ -81,6 +83,7 @@ static void wait_for_all(struct watcher *watchers)
 	}
 }
 
+/* Creates queues until one was NEW twice or the time is over. */
 static void create_many(struct creator *creator, struct watcher *watchers)
 {
 	uint64_t until = clock_ns() + TRIES_MS * 1000000ull;
@@ -89,16 +92,16 @@ static void create_many(struct creator *creator, struct watcher *watchers)
 		__atomic_store_n(&creator->seen, 0, __ATOMIC_SEQ_CST);
 		creator->rounds++;
 		CHECK_IS(queue_create(&creator->desk->gpu, &creator->queue, &creator->args), 0);
-		look(creator); /* takes the second, if nobody has */
+		look(creator); /* sees the second NEW if no watcher has */
 		wait_for_all(watchers);
 		creator->twice = __atomic_load_n(&creator->seen, __ATOMIC_SEQ_CST) > 1;
 		CHECK_IS(queue_destroy(&creator->desk->gpu, creator->queue.id), 0);
 	}
 }
 
-/* A snapshot that waits for CREATE_QUEUE to let go of the process collects the
- * first; where no snapshot falls between the two, both look like one. So several
- * threads ask, and one is likely to be waiting. */
+/* A snapshot that waits until CREATE_QUEUE releases the process collects the first NEW. If no
+ * snapshot happens between the two, both look like one. Therefore several threads take snapshots,
+ * so that one of them is probably waiting. */
 void check_new_is_set_twice(void)
 {
 	struct watcher watchers[WATCHERS] = {0};
@@ -129,7 +132,7 @@ void check_new_is_set_twice(void)
 struct destroyer {
 	struct desk *desk;
 	pthread_t thread;
-	pid_t tid; /* once the call is next */
+	pid_t tid; /* id of the thread, set before the call */
 	int result;
 };
 
@@ -147,8 +150,8 @@ static void *destroy(void *arg)
 	return NULL;
 }
 
-/* A signal whose handler wants no restart takes the call out of its sleep. On a
- * busy machine the signal may come before the driver lets it sleep: then once more. */
+/* A signal whose handler does not request a restart interrupts the sleeping call. On a busy machine
+ * the signal may arrive before the call sleeps; then the test is repeated. */
 void check_interrupted_destroy_bars_suspension(void)
 {
 	struct sigaction action = {.sa_handler = ignore};
@@ -164,7 +167,7 @@ void check_interrupted_destroy_bars_suspension(void)
 	for (unsigned i = 0; i < TRIES && suspended; i++) {
 		destroyer.tid = 0;
 		CHECK(!pthread_create(&destroyer.thread, NULL, destroy, &destroyer));
-		until_in_call(&destroyer.tid); /* before, a signal would take it out of nothing */
+		until_in_call(&destroyer.tid); /* an earlier signal would not interrupt the call */
 		sleep_ms(10u << i);
 		CHECK(!pthread_kill(destroyer.thread, SIGUSR1));
 		pthread_join(destroyer.thread, NULL);

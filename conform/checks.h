@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Every rule's check: returns when the rule holds, else ends the process (lab.h). */
+/* The checks of kfdconform: check_NAME() checks the driver rule NAME of abi/rules.def, whose text
+ * describes what is expected. A check returns if the rule holds, and ends the process otherwise
+ * (lab.h). Each check runs in a process of its own (suite.h), so it frees nothing and can use
+ * static variables. */
 #ifndef KFDSHIM_CONFORM_CHECKS_H
 #define KFDSHIM_CONFORM_CHECKS_H
 

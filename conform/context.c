@@ -15,7 +15,7 @@ static int create_process(int fd)
 	return lab_ioctl(fd, KFDABI_CREATE_PROCESS, NULL, 0);
 }
 
-/* A descriptor of the device that has become a context, with a GPU. */
+/* Opens /dev/kfd as a secondary context with a GPU. */
 static void open_context(struct gpu_file *context)
 {
 	*context = (struct gpu_file){.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC)};
@@ -46,7 +46,7 @@ void check_context_has_own_queue_ids(void)
 	CHECK_IS(two.id, 0);
 	CHECK_IS(queue_destroy(&context, 0), 0);
 	CHECK_IS(queue_destroy(&context, 0), -EINVAL);
-	CHECK_IS(queue_destroy(&own, 0), 0); /* the other one */
+	CHECK_IS(queue_destroy(&own, 0), 0); /* the queue of the primary context */
 }
 
 void check_context_of_a_context_is_einval(void)
@@ -107,7 +107,7 @@ void check_proc_context_has_a_folder(void)
 		CHECK(!access(path, F_OK));
 	}
 	snprintf(path, sizeof path, FOLDER "/%d/queues/%u", (int)getpid(), queue.id);
-	CHECK(access(path, F_OK)); /* not among the process's own */
+	CHECK(access(path, F_OK)); /* not among the queues of the primary context */
 }
 
 void check_context_ends_with_descriptor(void)
@@ -125,7 +125,7 @@ void check_context_ends_with_descriptor(void)
 		SKIP("kfd/proc does not show this process: another pid namespace");
 	snprintf(path, sizeof path, FOLDER "/%d/context_0", (int)getpid());
 	CHECK(!access(path, F_OK));
-	/* The mapping of the doorbells holds the descriptor's file, too. */
+	/* The mapping of the doorbells holds a reference to the file as well. */
 	CHECK(!munmap((void *)((uintptr_t)queue.doorbell & ~(uintptr_t)(DOORBELL_PAGE - 1)),
 		      DOORBELL_PAGE));
 	CHECK(!close(context.kfd));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* CRIU_OP: who may not, and what cannot be. Nothing is paused here. */
+/* CRIU_OP: required capabilities and invalid operations. No process is paused here. */
 #include <linux/capability.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ static int criu(const struct gpu_file *gpu, uint32_t op)
 	return lab_ioctl(gpu->kfd, KFDABI_CRIU_OP, &args, sizeof args);
 }
 
-/* Is one of those held? They are given up, if wanted. */
+/* Returns whether the process has one of the capabilities. If `drop` is set, drops them. */
 static bool capable(bool drop)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Exceptions: dbg_fd, the two queries, who gets an error. */
+/* Exceptions: dbg_fd, the two queries, and which process receives an error. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -17,6 +17,7 @@
 static int kfd, events;
 static struct actor child;
 
+/* SET_EXCEPTIONS_ENABLED on the target. */
 static int set_enabled(uint64_t mask)
 {
 	struct kfdabi_dbg_trap a = {.u.set_exceptions_enabled.exception_mask = mask};
@@ -29,6 +30,7 @@ struct event {
 	uint32_t gpu_id, queue_id;
 };
 
+/* QUERY_DEBUG_EVENT. `clear`: exceptions to clear. */
 static int query(uint64_t clear, struct event *out)
 {
 	struct kfdabi_dbg_trap a = {
@@ -40,6 +42,8 @@ static int query(uint64_t clear, struct event *out)
 	return r;
 }
 
+/* QUERY_EXCEPTION_INFO of exception `code`. `source`: a queue id or gpu_id, by the
+ * kind of the code. */
 static int query_info(uint32_t code, uint32_t source, void *at, uint32_t *size, bool clear)
 {
 	struct kfdabi_dbg_trap a = {.u.query_info = {.info_ptr = (uint64_t)(uintptr_t)at,
@@ -61,7 +65,8 @@ static uint32_t gpu_id(void)
 	return shape.gpu_id;
 }
 
-/* An event comes from an interrupt: not at once. */
+/* Waits for bytes of dbg_fd, because an event that comes from an interrupt is not reported at
+ * once. */
 static int dots_within(unsigned ms)
 {
 	for (unsigned i = 0; i < ms; i++) {
@@ -74,7 +79,7 @@ static int dots_within(unsigned ms)
 	return 0;
 }
 
-/* The exception of the queue that is there already goes away. */
+/* Starts a session with one queue whose NEW exception is cleared. */
 static void start(uint64_t mask)
 {
 	struct event event;
@@ -174,7 +179,7 @@ void check_exceptions_need_a_session(void)
 	CHECK_IS(query(ALL_MASK, &event), 0);
 	CHECK_IS(event.status, NEW_MASK);
 	CHECK_IS(event.queue_id, 0);
-	CHECK_IS(query(ALL_MASK, &event), -EAGAIN); /* no deletion */
+	CHECK_IS(query(ALL_MASK, &event), -EAGAIN); /* the deletion was not raised */
 }
 
 void check_set_exceptions_writes_pending(void)
@@ -184,7 +189,7 @@ void check_set_exceptions_writes_pending(void)
 	CHECK_IS(dots(events), 0);
 	CHECK_IS(set_enabled(NEW_MASK), 0);
 	CHECK_IS(dots(events), 1);
-	CHECK_IS(set_enabled(RUNTIME_MASK), 0); /* nothing of that is pending */
+	CHECK_IS(set_enabled(RUNTIME_MASK), 0); /* no runtime exception is pending */
 	CHECK_IS(dots(events), 0);
 }
 
@@ -221,7 +226,7 @@ void check_query_event_gives_whole_status(void)
 
 	start(DIMENSION_MASK);
 	CHECK_IS(actor_do(&child, 'd'), 0);
-	CHECK_IS(actor_do(&child, 'q'), 0); /* new, which is not enabled */
+	CHECK_IS(actor_do(&child, 'q'), 0); /* raises NEW, which is not enabled */
 	CHECK_IS(actor_do(&child, 'b'), 0);
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(query(0, &event), 0);
@@ -237,7 +242,7 @@ void check_query_event_clears_given_bits(void)
 	CHECK_IS(query(RUNTIME_MASK, &event), 0);
 	CHECK_IS(event.status, NEW_MASK);
 	CHECK_IS(query(NEW_MASK, &event), 0);
-	CHECK_IS(event.status, NEW_MASK); /* as it was before */
+	CHECK_IS(event.status, NEW_MASK); /* as before the clearing */
 	CHECK_IS(query(0, &event), -EAGAIN);
 }
 
@@ -246,7 +251,7 @@ void check_query_event_queues_then_process(void)
 	struct event event;
 
 	debugged(&child, &kfd, ALL_MASK, &events);
-	actor_tell(&child, 'R'); /* sleeps; the process has an exception then */
+	actor_tell(&child, 'R'); /* this call sleeps; the process has an exception then */
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(query(NEW_MASK, &event), 0);
 	CHECK_IS(event.status, NEW_MASK);
@@ -336,7 +341,7 @@ void check_packet_error_goes_to_debugger(void)
 	CHECK_IS(query(0, &event), 0);
 	CHECK_IS(event.status, DIMENSION_MASK);
 	CHECK_IS(actor_do(&child, 'p'), 0);
-	/* It may hand it on. */
+	/* The debugger can pass the error on to the runtime. */
 	{
 		struct kfdabi_dbg_trap a = {
 			.u.send_runtime_event = {.exception_mask = DIMENSION_MASK}};
@@ -381,6 +386,7 @@ void check_query_info_memory_violation_is_empty(void)
 	CHECK_IS(size, 0);
 }
 
+/* Passes a memory violation on to the runtime. */
 static int send_violation(uint32_t gpu)
 {
 	struct kfdabi_dbg_trap a = {

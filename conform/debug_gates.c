@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* DBG_TRAP: who may do what to whom, and in which order that is looked at. */
+/* DBG_TRAP: which process may do what to which target, and the order of these checks. */
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -8,7 +8,7 @@
 #include "conform/actor.h"
 #include "conform/checks.h"
 
-#define NO_PID 0x3ffffff0 /* larger than the kernel gives */
+#define NO_PID 0x3ffffff0 /* larger than any pid of the kernel */
 
 static int kfd;
 
@@ -27,6 +27,7 @@ static int enable(pid_t pid)
 	return trap_enable(kfd, pid, 0, STDERR_FILENO, &info);
 }
 
+/* Any DBG_TRAP operation with zero arguments. */
 static int operate(pid_t pid, uint32_t op)
 {
 	struct kfdabi_dbg_trap a = {0};
@@ -34,6 +35,7 @@ static int operate(pid_t pid, uint32_t op)
 	return trap_call(kfd, &a, pid, op);
 }
 
+/* Returns the number of queues of the target, by a snapshot without room, or a negative errno. */
 static int count(pid_t pid)
 {
 	uint32_t n = 0;
@@ -49,7 +51,7 @@ void check_debug_unknown_pid_is_esrch(void)
 	CHECK_IS(count(NO_PID), -ESRCH);
 }
 
-/* Pid 1 of a namespace of its own. */
+/* Runs as pid 1 of a PID namespace of its own. */
 static void inner(pid_t outer)
 {
 	open_own();
@@ -94,7 +96,8 @@ void check_debug_tracer_makes_kfd_process(void)
 	open_own();
 	actor_start(&child, "");
 	seize(child.pid);
-	CHECK_IS(trap_disable(kfd, child.pid), -ESRCH); /* only ENABLE does */
+	/* Only ENABLE makes a KFD process of its target. */
+	CHECK_IS(trap_disable(kfd, child.pid), -ESRCH);
 	CHECK_IS(enable(child.pid), 0);
 	CHECK_IS(count(child.pid), 0);
 	CHECK_IS(trap_disable(kfd, child.pid), 0);
@@ -150,7 +153,7 @@ void check_debug_stranger_is_eperm(void)
 	CHECK_IS(enable(child.pid), 0);
 }
 
-/* Somebody else than the debugger; it has the device open. */
+/* Starts a process that is not the debugger, with the device open. */
 static void start_stranger(struct actor *stranger, const struct actor *child)
 {
 	actor_start(stranger, "o");
@@ -224,7 +227,7 @@ void check_debug_owner_may_use_any_thread(void)
 	actor_start(&child, "orq");
 	start_stranger(&debugger, &child);
 	CHECK_IS(actor_do(&debugger, 'S'), 0);
-	CHECK_IS(actor_do(&debugger, '2'), -EPERM); /* nor owner nor tracer */
+	CHECK_IS(actor_do(&debugger, '2'), -EPERM); /* neither owner nor tracer */
 	CHECK_IS(actor_do(&debugger, 'E'), 0);
 	CHECK_IS(actor_do(&debugger, 'N'), 1);
 }
@@ -240,7 +243,7 @@ void check_debug_owner_may_detach(void)
 	CHECK_IS(actor_do(&debugger, 'T'), 0);
 	CHECK_IS(actor_do(&debugger, 'P'), 1);
 	CHECK_IS(actor_do(&debugger, 'D'), 0);
-	CHECK_IS(actor_do(&debugger, 'E'), -EPERM); /* it was for this session only */
+	CHECK_IS(actor_do(&debugger, 'E'), -EPERM); /* the permission was for one session only */
 }
 
 void check_debug_disable_by_stranger_is_eperm(void)
@@ -258,7 +261,7 @@ void check_debug_child_of_owner_is_eperm(void)
 	struct actor child, forked;
 
 	debugged(&child, &kfd, 0, NULL);
-	start_stranger(&forked, &child); /* our child */
+	start_stranger(&forked, &child); /* a child of this process, which owns the session */
 	CHECK_IS(actor_do(&forked, 'n'), -EPERM);
 	CHECK_IS(actor_do(&forked, 'E'), -EPERM);
 	CHECK_IS(actor_do(&forked, 'P'), -EPERM);
@@ -287,7 +290,7 @@ void check_debug_self_needs_no_tracer(void)
 	CHECK_IS(trap_disable(kfd, getpid()), 0);
 }
 
-/* By its own descriptor, tracing nobody. */
+/* The target uses its own file descriptor and traces no process. */
 void check_debug_target_may_use_its_session(void)
 {
 	struct kfdabi_runtime_info info;
@@ -336,7 +339,7 @@ void check_debug_hardware_ops_need_runtime(void)
 	CHECK_IS(enable(getpid()), 0);
 	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
 		CHECK_IS(operate(getpid(), ops[i]), -EPERM);
-	CHECK_IS(count(getpid()), 0); /* this is none */
+	CHECK_IS(count(getpid()), 0); /* not a hardware operation */
 }
 
 static int set_watch(uint32_t gpu_id)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* DBG_TRAP ENABLE and DISABLE: a session from its beginning to its end. */
+/* DBG_TRAP ENABLE and DISABLE: a debug session from beginning to end. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
@@ -26,6 +26,7 @@ static int enable(int dbg_fd)
 	return trap_enable(own.kfd, getpid(), 0, dbg_fd, &info);
 }
 
+/* Returns the number of queues in the own session, or a negative errno. */
 static int count(void)
 {
 	uint32_t n = 0;
@@ -34,7 +35,8 @@ static int count(void)
 	return r ? r : (int)n;
 }
 
-/* ENABLE on oneself with this place and room for the information. */
+/* ENABLE on the own process. `at`: where the information is written; *size: its room, and
+ * afterwards the size that the driver reports. */
 static int enable_into(void *at, uint32_t *size)
 {
 	struct kfdabi_dbg_trap a = {.u.enable = {.rinfo_ptr = (uint64_t)(uintptr_t)at,
@@ -162,7 +164,7 @@ void check_enable_keeps_queues_running(void)
 	CHECK_IS(actor_do(&child, 'W'), 1);
 }
 
-/* The second is refused, but the first is forgotten. */
+/* The second ENABLE is refused, but the driver has already forgotten the first debugger. */
 void check_enable_poisons_owner(void)
 {
 	struct actor child, first, second;
@@ -184,7 +186,7 @@ void check_enable_poisons_owner(void)
 	CHECK_IS(actor_do(&second, 'T'), 0);
 	actor_kill(&second);
 	CHECK_IS(actor_do(&child, 'z'), 0);
-	/* What remains. */
+	/* A third debugger can end the session that is left. */
 	open_own(false);
 	seize(child.pid);
 	CHECK_IS(
@@ -194,7 +196,7 @@ void check_enable_poisons_owner(void)
 	CHECK_IS(actor_do(&child, 'W'), 1);
 }
 
-/* Two sessions at once; gives the second's runtime state. */
+/* Opens two sessions at once and returns the runtime state of the second. */
 static uint32_t second_session(struct actor *one, struct actor *two)
 {
 	struct kfdabi_runtime_info info;
@@ -277,7 +279,8 @@ void check_disable_clears_exceptions(void)
 	int kfd;
 
 	debugged(&child, &kfd, 0, NULL);
-	CHECK_IS(trap_suspend(kfd, child.pid, &id, 1, 0), 0); /* new */
+	/* Not suspended, because the queue is NEW. */
+	CHECK_IS(trap_suspend(kfd, child.pid, &id, 1, 0), 0);
 	CHECK_IS(trap_disable(kfd, child.pid), 0);
 	own.kfd = kfd;
 	CHECK_IS(state_after_enable(child.pid), KFDABI_RUNTIME_ENABLED);
@@ -285,14 +288,15 @@ void check_disable_clears_exceptions(void)
 	CHECK_IS(trap_suspend(kfd, child.pid, &id, 1, 0), 1);
 }
 
+/* One of the competing threads, and an unexpected errno that it got. */
 struct contest {
 	pid_t pid;
 	bool disable;
 	int strange;
 };
 
-/* Through the one process that may: in competition with itself. There are more than
- * twice as many ENABLEs as DISABLEs, so that some find a session in any order. */
+/* Uses the one process that is allowed to, in competition with itself. There are more than twice as
+ * many ENABLEs as DISABLEs, so that some ENABLEs find a session in any order. */
 static void *compete(void *arg)
 {
 	struct contest *contest = arg;

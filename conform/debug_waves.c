@@ -7,6 +7,7 @@
 
 static struct gpu_file own;
 
+/* Opens a debug session of the process on itself, with the runtime enabled. */
 static void session(void)
 {
 	gpu_open(&own);
@@ -68,7 +69,7 @@ void check_launch_override_unsupported_is_eacces(void)
 
 	session();
 	CHECK_IS(override(KFDABI_OVERRIDE_OR, &enable, &support), -EACCES);
-	CHECK(support & KFDABI_TRAP_MASK_ADDRESS_WATCH); /* copied back with the error */
+	CHECK(support & KFDABI_TRAP_MASK_ADDRESS_WATCH); /* copied back although the call failed */
 	CHECK(!(support & 1u << 29));
 }
 
@@ -85,7 +86,7 @@ void check_launch_override_tells_previous(void)
 	CHECK_IS(enable, 0x10);
 }
 
-/* The id, or a negative errno. */
+/* Returns the id of the watchpoint, or a negative errno. */
 static int set_watch(void)
 {
 	struct kfdabi_dbg_trap a = {.u.set_watch = {.address = (uint64_t)(uintptr_t)&own & ~63ull,
@@ -125,13 +126,14 @@ void check_watch_fifth_is_enomem(void)
 	CHECK_IS(set_watch(), 3);
 }
 
+/* Child: sets three watchpoints and keeps them until the parent has finished. */
 static void take_three(int from, int to)
 {
 	session();
 	for (int i = 0; i < 3; i++)
 		CHECK(set_watch() >= 0);
 	tell(to);
-	hears(from, 5000); /* until its other end is closed */
+	hears(from, 5000); /* until the other end is closed */
 }
 
 void check_watch_shared_by_all(void)
@@ -143,7 +145,7 @@ void check_watch_shared_by_all(void)
 	session();
 	CHECK_IS(set_watch(), 3);
 	CHECK_IS(set_watch(), -ENOMEM);
-	CHECK_IS(clear_watch(0), -EINVAL); /* not ours */
+	CHECK_IS(clear_watch(0), -EINVAL); /* another process's watchpoint */
 	CHECK_IS(child_end(&other), 0);
 	for (int i = 0; i < 2000 && set_watch() < 0; i++)
 		sleep_ms(1);
@@ -226,5 +228,5 @@ void check_flags_unsupported_are_eacces(void)
 
 	session();
 	CHECK_IS(set_flags(&flags), -EACCES);
-	CHECK_IS(set_flags(&flags), 0); /* none wanted */
+	CHECK_IS(set_flags(&flags), 0); /* no flags requested */
 }

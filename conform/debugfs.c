@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* debugfs kfd. For root, on a kernel that has debugfs mounted. */
+/* The files of debugfs kfd. Needs root and a mounted debugfs. */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,17 +9,17 @@
 
 #define FOLDER "/sys/kernel/debug/kfd/"
 #define MQD_WORDS 512u
-#define MQD_PIPE_PRIORITY 0x214u /* offsets in a compute queue's descriptor (v9) */
+#define MQD_PIPE_PRIORITY 0x214u /* offsets in the MQD of a compute queue (v9) */
 #define MQD_QUEUE_PRIORITY 0x218u
 #define MQD_RING 0x220u
-#define LATE_MS 2000u /* kfdsim makes some texts after the fact */
+#define LATE_MS 2000u /* kfdsim updates some of the texts with a delay */
 #define HQD_WORDS 56u
 #define HQD_ACTIVE 2u
 #define HQD_RING 8u
 #define MAP_QUEUES 0xc005a200u
 #define RUN_LIST 0xc002a500u
 
-/* The whole text; valid until the next call. */
+/* Returns the whole text of a file, valid until the next call. */
 static char *text_of(const char *name)
 {
 	static char *text;
@@ -48,8 +48,8 @@ static char *text_of(const char *name)
 	return text;
 }
 
-/* Words of rows like "  00000220: 01234567 ...", from `at` on, as many as there
- * are up to `most`; *rest is where the rows end. */
+/* Parses words from rows like "  00000220: 01234567 ...", starting at `at`. Stores up to `most`
+ * words and returns the number of words in the rows; *rest is set to the end of the rows. */
 static uint32_t words_of(const char *at, uint32_t *words, uint32_t most, const char **rest)
 {
 	uint32_t n = 0;
@@ -82,7 +82,7 @@ static const char *next_line(const char *at)
 	return end ? end + 1 : at + strlen(at);
 }
 
-/* Where a line that begins like this is; NULL: nowhere. */
+/* Returns the first line that begins with `start`, or NULL. */
 static const char *line_like(const char *at, const char *start)
 {
 	for (; *at; at = next_line(at))
@@ -93,7 +93,7 @@ static const char *line_like(const char *at, const char *start)
 
 /* ---- mqds ---- */
 
-/* The process's part of mqds, cut off at its end. */
+/* Returns the process's part of mqds, cut off at its end, or NULL. */
 static const char *own_part(char *text)
 {
 	char start[64];
@@ -109,7 +109,7 @@ static const char *own_part(char *text)
 	return part;
 }
 
-/* How many descriptors have that ring. */
+/* Returns the number of MQDs with the ring of this queue. */
 static uint32_t mqds_of(const struct raw_queue *queue)
 {
 	uint64_t ring = (uint64_t)(uintptr_t)queue->ring.cpu >> 8;
@@ -124,6 +124,7 @@ static uint32_t mqds_of(const struct raw_queue *queue)
 	return n;
 }
 
+/* Waits until the number of MQDs with this ring is n. */
 static bool mqds_become(const struct raw_queue *queue, uint32_t n)
 {
 	for (unsigned i = 0; i < LATE_MS; i++) {
@@ -163,7 +164,7 @@ void check_mqds_one_for_each_xcc(void)
 	CHECK(mqds_become(&queue, gpu.shape.xccs));
 }
 
-/* A word of the first descriptor that has the queue's ring; false: not there. */
+/* Reads a word of the first MQD that has the ring of this queue. Returns false if there is none. */
 static bool mqd_word(const struct raw_queue *queue, uint32_t offset, uint32_t *word)
 {
 	uint64_t ring = (uint64_t)(uintptr_t)queue->ring.cpu >> 8;
@@ -183,7 +184,7 @@ static bool mqd_word(const struct raw_queue *queue, uint32_t offset, uint32_t *w
 	return false;
 }
 
-/* That of a new queue of a priority. */
+/* Returns a word of the MQD of a new queue with this priority. */
 static uint32_t word_with_priority(uint32_t priority, uint32_t offset)
 {
 	struct kfdabi_create_queue args;
@@ -249,6 +250,7 @@ void check_mqds_newest_queue_first(void)
 	CHECK(line_like(part, start[1]) < line_like(part, start[0]));
 }
 
+/* Checks the first line of the process's part: pid and PASID, or the pid twice. */
 static void check_header(bool pid_twice)
 {
 	char wanted[64], pasid[64];
@@ -292,7 +294,7 @@ void check_mqds_name_the_pid_twice(void)
 
 /* ---- hqds ---- */
 
-/* A node's part of hqds or rls, cut off at its end. */
+/* Returns a node's part of hqds or rls, cut off at its end. */
 static const char *node_part(char *text, uint32_t gpu_id)
 {
 	for (const char *at = text; (at = line_like(at, "Node ")); at = next_line(at)) {
@@ -310,7 +312,7 @@ static const char *node_part(char *text, uint32_t gpu_id)
 	return NULL;
 }
 
-/* All compute slots of the node, and those where a queue of that ring is active. */
+/* Counts the compute slots of the node, and those in which a queue with that ring is active. */
 static void count_slots(const struct gpu_file *gpu, const struct raw_queue *queue, uint32_t *slots,
 			uint32_t *active)
 {
@@ -359,7 +361,7 @@ void check_hqds_active_on_every_xcc(void)
 	}
 }
 
-/* A queue that may be suspended. */
+/* Creates a queue that can be suspended. */
 static void queue_in_session(struct gpu_file *gpu, struct raw_queue *queue)
 {
 	struct kfdabi_queue_snapshot entry;
@@ -408,6 +410,8 @@ void check_hqds_suspended_queue_is_inactive(void)
 
 /* ---- rls ---- */
 
+/* Returns whether the runlist has a MAP_QUEUES packet for this queue, which it recognizes by the
+ * address of the write pointer. */
 static bool maps(const struct gpu_file *gpu, const struct raw_queue *queue)
 {
 	uint64_t wptr = (uint64_t)(uintptr_t)queue_wptr(queue);
@@ -445,7 +449,7 @@ void check_rls_maps_active_queues(void)
 	CHECK(maps_becomes(&gpu, &queue, true));
 	suspend(&gpu, &queue);
 	CHECK(maps_becomes(&gpu, &queue, false));
-	/* The list is empty for the moment of the update, in the driver, too. */
+	/* The list is empty for the moment of the update, also with the real driver. */
 	CHECK(maps_becomes(&gpu, &other, true));
 	resume(&gpu, &queue);
 	CHECK(maps_becomes(&gpu, &queue, true));
@@ -458,7 +462,7 @@ void check_rls_says_when_there_is_none(void)
 
 	gpu_open(&gpu);
 	part = node_part(text_of("rls"), gpu.gpu_id);
-	/* Queues of a process that has just ended are still on their way out. */
+	/* Queues of a process that has just ended may still be in the list. */
 	for (unsigned i = 0; i < LATE_MS && words_of(part, NULL, 0, NULL); i++) {
 		sleep_ms(1);
 		part = node_part(text_of("rls"), gpu.gpu_id);
@@ -468,7 +472,7 @@ void check_rls_says_when_there_is_none(void)
 	CHECK(!strcmp(part, "  No active runlist\n"));
 }
 
-/* The packet that leads back to the list's front is the last. */
+/* Returns whether the last packet leads back to the start of the list. */
 static bool chained(const struct gpu_file *gpu)
 {
 	const char *part = node_part(text_of("rls"), gpu->gpu_id);
@@ -492,7 +496,7 @@ static bool chained_becomes(const struct gpu_file *gpu, bool wanted)
 	return false;
 }
 
-/* Queues with nothing to do share their buffers. */
+/* The queues have nothing to do, so they can share their buffers. */
 void check_oversubscribed_runlist_is_chained(void)
 {
 	struct kfdabi_create_queue args, again;
@@ -541,7 +545,7 @@ void check_debugfs_tells_the_pasid(void)
 	unsigned long own;
 
 	gpu_open(&gpu);
-	text_of("mqds"); /* or there is no debugfs */
+	text_of("mqds"); /* skips the check if there is no debugfs */
 	own = pasid_in_debugfs(&gpu, getpid());
 	CHECK(own > 0);
 	child_start(&child, opens_device);
@@ -554,6 +558,7 @@ void check_debugfs_tells_the_pasid(void)
 
 /* ---- mem_limit ---- */
 
+/* Returns the used system memory in MiB. */
 static unsigned long long system_used(void)
 {
 	unsigned long long used, most;
@@ -572,7 +577,7 @@ void check_mem_limit_counts_system_memory(void)
 	struct buffer gtt;
 
 	gpu_open(&gpu);
-	/* Others' memory may still be on its way back: then once more. */
+	/* Memory of other processes may still be returned at this moment. Then try again. */
 	for (unsigned tries = 0; tries < 10 && now != before + 8; tries++) {
 		if (tries)
 			TRY_AGAIN("memory of another process came back meanwhile");

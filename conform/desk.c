@@ -119,7 +119,8 @@ struct signal *desk_suspend_at_work(struct desk *desk, struct raw_queue *queue, 
 	struct signal *work = NULL;
 	double start, ran;
 
-	/* A busy machine may come back late: then once more. */
+	/* On a busy machine the suspend may come too late. Then repeat it with a longer
+	 * dispatch. */
 	for (unsigned tries = 0; tries < 10; tries++) {
 		unsigned length = tries < 2 ? 15 : tries < 4 ? 60 : tries < 6 ? 200 : 500;
 
@@ -129,7 +130,7 @@ struct signal *desk_suspend_at_work(struct desk *desk, struct raw_queue *queue, 
 		queue_work_begun(queue, length, work);
 		desk_suspend_one(desk, queue);
 		ran = now_ms() - start;
-		*ms = 0.8 * length - ran; /* its length is not exact */
+		*ms = 0.8 * length - ran; /* the length of a dispatch is not exact */
 		if (*ms > 0.4 * length)
 			return work;
 		desk_resume_one(desk, queue);
@@ -167,7 +168,7 @@ void desk_sdma(struct desk *desk, struct raw_queue *queue)
 void desk_sdma_put(struct raw_queue *queue, const uint32_t *packet, size_t bytes)
 {
 	memcpy((char *)queue->ring.cpu + queue->written, packet, bytes);
-	queue->written += bytes; /* bytes, here */
+	queue->written += bytes; /* counted in bytes for SDMA */
 	__atomic_store_n(queue_wptr(queue), queue->written, __ATOMIC_RELEASE);
 	__atomic_store_n(queue->doorbell, queue->written, __ATOMIC_RELEASE);
 }

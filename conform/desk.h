@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that debugs itself, for the checks of SUSPEND, RESUME and the
- * snapshots: device, runtime, queues, and a session whose queues are collected,
- * so that they can be suspended. As lab.h: what fails ends the check.
+ * Test fixture: a process that debugs itself, for the checks of SUSPEND, RESUME and the snapshots.
+ * It has a device, an enabled runtime, queues, and a debug session in which the NEW exception of
+ * the queues is cleared, so that they can be suspended. As in lab.h, a failure ends the check. One
+ * thread.
  */
 #ifndef KFDSHIM_CONFORM_DESK_H
 #define KFDSHIM_CONFORM_DESK_H
@@ -11,7 +12,7 @@
 
 #define DESK_QUEUES 4u
 #define DESK_INVALID KFDABI_QUEUE_INVALID
-#define DESK_STANDS_MS 8u /* long enough to tell that a barrier packet does not run */
+#define DESK_STANDS_MS 8u /* long enough to conclude that a barrier packet does not run */
 #define DESK_RUNS_MS 2000u
 
 struct desk {
@@ -22,38 +23,49 @@ struct desk {
 	pid_t self;
 };
 
-/* With so many AQL queues. */
+/* Opens everything, with this number of AQL queues. */
 void desk_open(struct desk *desk, unsigned queues);
-/* Device and runtime only. */
+/* Opens the device and enables the runtime only. */
 void desk_prepare(struct desk *desk);
+/* Opens the session. @subscribed: mask of the exceptions that are reported. */
 void desk_enable(struct desk *desk, uint64_t subscribed);
-void desk_collect(struct desk *desk); /* no queue is "new" any more */
+/* Clears the NEW exception of all queues. */
+void desk_collect(struct desk *desk);
+/* SUSPEND_QUEUES and RESUME_QUEUES of the own process. Return the number of queues or a negative
+ * errno; the driver marks unknown ids in the array. */
 int desk_suspend(struct desk *desk, uint32_t *ids, uint32_t n);
 int desk_resume(struct desk *desk, uint32_t *ids, uint32_t n);
-/* One queue; CHECKs that it counts. */
+/* Suspend or resume one queue and check that the driver counts it. */
 void desk_suspend_one(struct desk *desk, const struct raw_queue *queue);
 void desk_resume_one(struct desk *desk, const struct raw_queue *queue);
-/* The kernel's answer to any operation. */
+/* Calls any DBG_TRAP operation on the own process. Returns >= 0 or a negative errno. */
 int desk_trap(struct desk *desk, struct kfdabi_dbg_trap *args, uint32_t op);
 
-/* A barrier packet; its signal is 1 until it has run. With or without a doorbell. */
+/* Submits a barrier packet and rings the doorbell. Returns its signal, which is 1 until the packet
+ * has run, and then 0. */
 struct signal *desk_send(struct desk *desk, struct raw_queue *queue);
+/* The same without a doorbell. */
 struct signal *desk_send_silently(struct desk *desk, struct raw_queue *queue);
-bool desk_done(struct signal *signal); /* does it come? */
-/* Is it not there, a while later? */
+/* Returns whether the packet runs within DESK_RUNS_MS. */
+bool desk_done(struct signal *signal);
+/* Returns whether the packet has not run after DESK_STANDS_MS. */
 bool desk_stands(const struct desk *desk, struct signal *signal);
+/* Submits a barrier packet and returns whether it runs. */
 bool desk_runs(struct desk *desk, struct raw_queue *queue);
-/* Suspends the queue in the middle of a dispatch of that many ms, of which half is
- * left at least; *ms becomes what is left at least. */
+/* Suspends the queue in the middle of a dispatch. Returns the signal of the dispatch. *ms is set to
+ * the run time in ms that is left at least, more than 40 % of the dispatch. If the dispatch cannot
+ * be caught half way in 10 attempts, ends the check as "too busy". */
 struct signal *desk_suspend_at_work(struct desk *desk, struct raw_queue *queue, double *ms);
-/* UPDATE_QUEUE with any ring (0: none) and percentage. */
+/* UPDATE_QUEUE with the queue's ring or with none (address 0), and any percentage. Returns 0 or a
+ * negative errno. */
 int desk_update(struct desk *desk, const struct raw_queue *queue, bool ring, uint32_t percent);
 
-/* An SDMA queue; its ring starts with zeros, which are nops. */
+/* Creates an SDMA queue. Its ring is filled with zeros, which are NOP packets. */
 void desk_sdma(struct desk *desk, struct raw_queue *queue);
-/* An SDMA packet, and rung. */
+/* Submits an SDMA packet and rings the doorbell. */
 void desk_sdma_put(struct raw_queue *queue, const uint32_t *packet, size_t bytes);
-/* A fence packet that writes `value` behind the read pointer; rung. */
+/* Submits a fence packet that writes `value` behind the read pointer, and rings the doorbell.
+ * Returns where it is written. */
 volatile int64_t *desk_fence(struct raw_queue *queue, uint32_t value);
 
 #endif

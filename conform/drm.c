@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the render node answers. */
+/* The ioctls of the render node. */
 #include <fcntl.h>
 #include <libdrm/amdgpu_drm.h>
 #include <libdrm/drm.h>
@@ -21,6 +21,7 @@ static int drm(const struct gpu_file *gpu, unsigned long request, void *arg)
 	return r < 0 ? -errno : r;
 }
 
+/* AMDGPU_INFO. */
 static int ask(const struct gpu_file *gpu, uint32_t query, void *to, uint32_t size)
 {
 	struct drm_amdgpu_info a = {
@@ -110,6 +111,7 @@ void check_gem_close_of_an_unknown_handle_is_einval(void)
 	CHECK_IS(gem_close(&gpu, handle), -EINVAL);
 }
 
+/* AMDGPU_GEM_VA: maps or unmaps a buffer at a GPU address. */
 static int va(const struct gpu_file *gpu, uint32_t handle, uint32_t operation, uint64_t address)
 {
 	struct drm_amdgpu_gem_va a = {
@@ -139,7 +141,7 @@ void check_gem_va_over_another_is_einval(void)
 	CHECK_IS(va(&gpu, first, AMDGPU_VA_OP_MAP, address), 0);
 	CHECK_IS(va(&gpu, second, AMDGPU_VA_OP_MAP, address + PAGE), -EINVAL);
 	CHECK_IS(va(&gpu, 99, AMDGPU_VA_OP_MAP, address), -ENOENT);
-	/* The KFD process's GPU sees it there. */
+	/* The GPU sees the memory at this address in the KFD process. */
 	at->value = 1;
 	queue_new(&gpu, &queue);
 	queue_barrier(&queue, NULL, (struct signal *)(uintptr_t)address);
@@ -168,7 +170,7 @@ void check_prime_import_gives_one_handle(void)
 	in.fd = out.fd;
 	CHECK_IS(drm(&gpu, DRM_IOCTL_PRIME_FD_TO_HANDLE, &in), 0);
 	CHECK_IS(in.handle, first);
-	/* Another open file has handles of its own, and sees the same bytes. */
+	/* Another open file has handles of its own, for the same bytes. */
 	CHECK_IS(drm(&other, DRM_IOCTL_PRIME_FD_TO_HANDLE, &in), 0);
 	close(out.fd);
 	there = gem_map(&other, in.handle);

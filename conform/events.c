@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Events and waiting for them. */
+/* Events, and waiting for them. */
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -32,7 +32,7 @@ static uint32_t event_new(bool auto_reset)
 	return id;
 }
 
-static int on(unsigned nr, uint32_t id) /* SET, RESET, DESTROY */
+static int on(unsigned nr, uint32_t id) /* SET_EVENT, RESET_EVENT, DESTROY_EVENT */
 {
 	uint32_t a[2] = {id, 0};
 
@@ -50,7 +50,7 @@ void check_event_ids_lowest_free_first(void)
 	CHECK_IS(second, 2);
 	CHECK_IS(on(KFDABI_DESTROY_EVENT, first), 0);
 	CHECK_IS(event_new(true), first);
-	/* Those the GPU cannot signal have numbers of their own. */
+	/* Events that the GPU cannot signal have a number range of their own. */
 	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, false, 0, &other), 0);
 	CHECK(other >= KFD_SIGNAL_EVENT_LIMIT);
 }
@@ -74,19 +74,21 @@ void check_event_page_is_set_once(void)
 	CHECK_IS(buffer_new(&gpu, KFD_SIGNAL_EVENT_LIMIT * 8, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page),
 		 0);
 	CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, page.handle, &id), 0);
-	CHECK_IS(((uint64_t *)page.cpu)[id], UINT64_MAX); /* the driver's "not signalled" */
+	/* The driver's value for "not signalled" */
+	CHECK_IS(((uint64_t *)page.cpu)[id], UINT64_MAX);
 	CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, page.handle, &id), -EINVAL);
 	for (uint32_t i = 2; i < 300; i++)
 		CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, 0, &id), 0);
 }
 
-/* struct kfd_event_data with the age of KFD 1.14 */
+/* struct kfd_event_data with the age of KFD 1.14. */
 struct awaited {
 	uint64_t age, rest[3], ext;
 	uint32_t id, pad;
 };
 _Static_assert(sizeof(struct awaited) == sizeof(struct kfd_event_data), "event data");
 
+/* WAIT_EVENTS. *result: complete, timeout or fail. */
 static int wait_for(struct awaited *events, uint32_t n, bool all, uint32_t ms, uint32_t *result)
 {
 	struct kfd_ioctl_wait_events_args a = {.events_ptr = (uint64_t)(uintptr_t)events,
@@ -99,6 +101,7 @@ static int wait_for(struct awaited *events, uint32_t n, bool all, uint32_t ms, u
 	return r;
 }
 
+/* Checks that WAIT_EVENTS succeeds with this result. */
 #define WAITS(events, n, all, ms, wanted)                                                          \
 	do {                                                                                       \
 		uint32_t result_;                                                                  \
@@ -151,7 +154,7 @@ void check_manual_reset_event_stays_set(void)
 	WAITS(events, 1, false, 0, COMPLETE);
 	CHECK_IS(on(KFDABI_RESET_EVENT, events[0].id), 0);
 	WAITS(events, 1, false, 0, TIMEOUT);
-	/* Also past one who waits: for both, of which only one comes. */
+	/* The event also stays set after a wait for both events, of which only one is set. */
 	CHECK_IS(on(KFDABI_SET_EVENT, events[0].id), 0);
 	CHECK_IS(wait_for(events, 2, true, 1, &result), 0);
 	CHECK_IS(result, KFD_IOC_WAIT_RESULT_TIMEOUT);
@@ -165,7 +168,8 @@ void check_wait_without_time_only_asks(void)
 
 	gpu_open(&gpu);
 	event.id = event_new(true);
-	/* The machine may stand still in one of them; a driver that waits does so in each. */
+	/* The machine may be stopped during one of the calls, whereas a driver that waits
+	 * does so in each. */
 	for (int i = 0; i < 4 && least >= 300; i++) {
 		from = clock_ns();
 		WAITS(&event, 1, false, 0, TIMEOUT);
@@ -173,17 +177,17 @@ void check_wait_without_time_only_asks(void)
 		least = ms < least ? ms : least;
 	}
 	CHECK(least < 300);
-	WAITS(&event, 0, false, 0, COMPLETE); /* nothing is all of nothing */
+	WAITS(&event, 0, false, 0, COMPLETE); /* waiting for all of no events is complete */
 }
 
 #define LATER_MS 10u
 
-/* Another thread that does something a little later. */
+/* What another thread does a little later. */
 static struct {
 	unsigned nr;
 	uint32_t id;
-	pthread_t waiter; /* or it is sent a signal */
-	pid_t waits;	  /* it does that before, if not 0 */
+	pthread_t waiter; /* if nr is 0: the thread that gets a signal */
+	pid_t waits;	  /* if not 0: wait first until this thread sleeps */
 	bool over;
 } plan;
 
@@ -194,7 +198,7 @@ static void *later(void *none)
 	sleep_ms(LATER_MS);
 	if (plan.nr)
 		CHECK_IS(on(plan.nr, plan.id), 0);
-	else /* once more, should the first have come before the wait */
+	else /* repeat the signal: the first one may arrive before the wait */
 		while (!__atomic_load_n(&plan.over, __ATOMIC_ACQUIRE)) {
 			CHECK(!pthread_kill(plan.waiter, SIGUSR1));
 			sleep_ms(2 * LATER_MS);
@@ -202,6 +206,8 @@ static void *later(void *none)
 	return none;
 }
 
+/* Starts a thread that calls ioctl nr on the event after LATER_MS; nr 0: that sends signals
+ * to the caller. */
 static pthread_t do_later(unsigned nr, uint32_t id)
 {
 	pthread_t thread;
@@ -230,7 +236,7 @@ void check_wait_for_all_waits_for_all(void)
 	WAITS(events + 1, 1, false, 0, TIMEOUT); /* the waiter that it woke has reset it */
 	thread = do_later(KFDABI_SET_EVENT, events[1].id);
 	CHECK_IS(on(KFDABI_RESET_EVENT, events[0].id), 0);
-	WAITS(events, 2, false, 5000, COMPLETE); /* any */
+	WAITS(events, 2, false, 5000, COMPLETE); /* waiting for any of them */
 	pthread_join(thread, NULL);
 }
 
@@ -243,9 +249,9 @@ void check_wait_with_an_old_age_is_over(void)
 	WAITS(&event, 1, false, 0, TIMEOUT);
 	CHECK_IS(on(KFDABI_SET_EVENT, event.id), 0);
 	event.age = 0;
-	WAITS(&event, 1, false, 0, COMPLETE); /* takes it, and knows no age */
+	WAITS(&event, 1, false, 0, COMPLETE); /* age 0: takes the event and ignores its age */
 	event.age = 1;
-	WAITS(&event, 1, false, 0, COMPLETE); /* it was set since */
+	WAITS(&event, 1, false, 0, COMPLETE); /* the event was set after age 1 */
 }
 
 void check_wait_tells_a_newer_age(void)
@@ -280,7 +286,7 @@ void check_destroyed_event_fails_its_waiters(void)
 
 	gpu_open(&gpu);
 	event.id = event_new(true);
-	plan.waits = (pid_t)syscall(SYS_gettid); /* for an event that is there */
+	plan.waits = (pid_t)syscall(SYS_gettid); /* the event must exist when the wait begins */
 	thread = do_later(KFDABI_DESTROY_EVENT, event.id);
 	CHECK_IS(wait_for(&event, 1, false, 5000, &result), -EIO);
 	CHECK_IS(result, KFD_IOC_WAIT_RESULT_FAIL);
@@ -305,12 +311,14 @@ void check_interrupted_wait_gives_back(void)
 	CHECK(!sigaction(SIGUSR1, &action, NULL));
 	CHECK_IS(on(KFDABI_SET_EVENT, events[0].id), 0);
 	thread = do_later(0, 0);
-	CHECK_IS(wait_for(events, 2, true, 5000, &result), -EINTR); /* has taken the first */
+	/* The wait had already taken the first event. */
+	CHECK_IS(wait_for(events, 2, true, 5000, &result), -EINTR);
 	__atomic_store_n(&plan.over, true, __ATOMIC_RELEASE);
 	pthread_join(thread, NULL);
 	WAITS(events, 1, false, 2000, COMPLETE);
 }
 
+/* Checks that the memory event names this address, the GPU, and a missing page. */
 static void expect_fault(const struct awaited *event, uint64_t va)
 {
 	struct kfd_hsa_memory_exception_data data;
@@ -335,7 +343,7 @@ void check_memory_event_tells_the_fault(void)
 	expect_fault(&event, 0x20000);
 }
 
-/* The GPU writes there; does it fault? */
+/* Lets the GPU write to the address and returns whether that faults. */
 static bool faults(uint64_t va)
 {
 	struct awaited event = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a memory fault does to the queues of its process. */
+/* The effect of a memory fault on the queues of its process. */
 #include <string.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ static uint32_t memory_event(const struct desk *desk)
 	return a.event_id;
 }
 
-/* The page that the event names. */
+/* Waits for the memory event and returns the address of the page in it. */
 static uint64_t wait_for(const struct desk *desk, uint32_t event)
 {
 	struct kfd_event_data data = {.event_id = event};
@@ -33,13 +33,15 @@ static uint64_t wait_for(const struct desk *desk, uint32_t event)
 	return what.va;
 }
 
+/* Lets the GPU write to an address without a mapping. */
 static void write_nowhere(struct raw_queue *queue)
 {
 	queue_barrier(queue, NULL, (struct signal *)BAD_ADDRESS);
 	queue_ring(queue);
 }
 
-/* The first queue faults, and the event has come, which the driver sends after the eviction. */
+/* Lets the first queue fault and waits for the memory event, which the driver sends
+ * after the eviction. */
 static void fault(struct desk *desk)
 {
 	uint32_t event = memory_event(desk);
@@ -124,7 +126,7 @@ void check_suspend_counts_the_evicted(void)
 	desk_suspend_one(&desk, &desk.queues[1]);
 }
 
-/* A session that takes memory violations, and one that has come. */
+/* Opens a session that subscribes to memory violations, and causes one. */
 static void violate(struct desk *desk)
 {
 	struct kfdabi_dbg_trap a = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The driver's front end: numbers, structures, pointers. */
+/* The entry of the driver: ioctl numbers, argument structures and pointers. */
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -13,7 +13,7 @@
 #define SOON_US 100
 #define ROUNDS 20
 
-/* GET_VERSION through any command word. */
+/* GET_VERSION with any direction bits and size in the command word. */
 static int version_by(int fd, unsigned direction, void *to, size_t size)
 {
 	int r = ioctl(fd, _IOC(direction, KFDABI_TYPE, KFDABI_GET_VERSION, size), to);
@@ -51,7 +51,8 @@ void check_retired_ioctls_are_eperm(void)
 	gpu_open(&gpu);
 	for (unsigned nr = 0x0d; nr <= 0x10; nr++)
 		CHECK_IS(lab_ioctl(gpu.kfd, nr, data, 16), -EPERM);
-	CHECK_IS(lab_ioctl(gpu.kfd, 0x0d, NULL, 8), -EFAULT); /* they are read first */
+	/* The arguments are copied in first. */
+	CHECK_IS(lab_ioctl(gpu.kfd, 0x0d, NULL, 8), -EFAULT);
 }
 
 void check_direction_does_not_count(void)
@@ -77,8 +78,8 @@ void check_short_structure_is_zero_padded(void)
 	gpu_open(&gpu);
 	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_GET_VERSION, &version, 4), 0);
 	CHECK_IS(version.major_version, 1);
-	CHECK_IS(version.minor_version, 77); /* beyond what the caller has said it has */
-	/* CREATE_QUEUE as it was before KFD 1.17, with garbage behind it. */
+	CHECK_IS(version.minor_version, 77); /* beyond the size that the caller has passed */
+	/* CREATE_QUEUE as before KFD 1.17, followed by garbage. */
 	queue_args(&gpu, &queue, &args);
 	args.sdma_engine_id = args.pad = 0xabababab;
 	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &args, 88), 0);
@@ -129,7 +130,7 @@ void check_unwritable_results_are_efault(void)
 	args->queue_id = queue.id;
 	CHECK(!mprotect(args, PAGE, PROT_READ));
 	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_DESTROY_QUEUE, args, sizeof *args), -EFAULT);
-	CHECK_IS(queue_destroy(&gpu, queue.id), -EINVAL); /* gone all the same */
+	CHECK_IS(queue_destroy(&gpu, queue.id), -EINVAL); /* the queue is destroyed nevertheless */
 }
 
 void check_results_come_back_with_an_error(void)
@@ -140,7 +141,8 @@ void check_results_come_back_with_an_error(void)
 
 	gpu_open(&gpu);
 	queue_args(&gpu, &queue, &args);
-	args.ring_size = 512; /* too short: the driver makes it 1024, then finds the type wrong */
+	/* Too small: the driver changes it to 1024 before it detects the wrong type. */
+	args.ring_size = 512;
 	args.queue_type = 99;
 	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &args, sizeof args), -524);
 	CHECK_IS(args.ring_size, 1024);
@@ -168,7 +170,7 @@ static void nothing(int signal)
 	(void)signal;
 }
 
-/* In the middle of the call that comes next: it waits for the nodes it concerns. */
+/* Sends a signal in the middle of the next call, which waits for the nodes that it concerns. */
 static void signal_soon(void)
 {
 	const struct itimerval soon = {.it_value.tv_usec = SOON_US};
@@ -176,8 +178,9 @@ static void signal_soon(void)
 	CHECK(!setitimer(ITIMER_REAL, &soon, NULL));
 }
 
-/* A driver that is a program answers through the kernel, which now and then does
- * not tell it that a signal came first. One that repeats does so every time. */
+/* If the driver is a program, the kernel now and then does not report to it that a signal
+ * came before the answer, so a few repeated calls are allowed. A driver that repeats calls
+ * does so every time. */
 void check_signals_repeat_no_call(void)
 {
 	struct sigaction action = {.sa_handler = nothing, .sa_flags = SA_RESTART};
@@ -192,7 +195,8 @@ void check_signals_repeat_no_call(void)
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		signal_soon();
 		CHECK_IS(queue_create(&gpu, &queue, &args), 0);
-		repeated += queue.id != last; /* the lowest id is with a queue nobody knows of */
+		/* A repeated call leaves an unknown queue with the lowest id. */
+		repeated += queue.id != last;
 		last = queue.id;
 		signal_soon();
 		repeated += queue_destroy(&gpu, queue.id) == -EINVAL;

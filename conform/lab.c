@@ -37,6 +37,7 @@ static int open_render(uint32_t minor)
 	return open(path, O_RDWR | O_CLOEXEC);
 }
 
+/* Opens the render node and acquires the VM. */
 static void acquire(struct gpu_file *gpu)
 {
 	struct kfd_ioctl_acquire_vm_args vm = {.gpu_id = gpu->gpu_id};
@@ -127,7 +128,7 @@ void queue_args(const struct gpu_file *gpu, struct raw_queue *queue,
 			    &queue->save),
 		 0);
 	for (unsigned i = 0; i < RING_PACKETS; i++)
-		((uint16_t *)queue->ring.cpu)[32 * i] = 1; /* invalid */
+		((uint16_t *)queue->ring.cpu)[32 * i] = 1; /* invalid packet */
 	*args = (struct kfdabi_create_queue){
 		.ring_base_address = (uint64_t)(uintptr_t)queue->ring.cpu,
 		.write_pointer_address = (uint64_t)(uintptr_t)queue->pointers[0].cpu,
@@ -206,6 +207,8 @@ void *queue_packet(struct raw_queue *queue)
 	return (char *)queue->ring.cpu + queue->written++ % RING_PACKETS * 64;
 }
 
+/* Writes the header last, because the packet processor may read the packet as soon as its
+ * header is valid. */
 static void publish(struct raw_queue *queue, void *at, const void *packet)
 {
 	const uint16_t *from = packet;
@@ -258,8 +261,8 @@ bool comes(volatile int64_t *value, int64_t wanted, unsigned ms)
 	return __atomic_load_n(value, __ATOMIC_ACQUIRE) == wanted;
 }
 
-/* A call comes back when the driver goes on, and the second one when it has looked at
- * what was due then. */
+/* The first call returns when the driver continues after a stop, and the second one when the driver
+ * has handled what was due then. */
 bool stays_away(const struct gpu_file *gpu, volatile int64_t *value, int64_t wanted, unsigned ms)
 {
 	struct kfd_ioctl_get_version_args version;
@@ -291,7 +294,7 @@ void until_in_call(const pid_t *tid)
 	until_asleep(stored);
 }
 
-/* A list of loaded code objects for debuggers, empty. */
+/* An empty list of loaded code objects for debuggers. */
 static const uint64_t no_code_objects[5];
 
 int runtime_enable(const struct gpu_file *gpu, uint32_t mode)
@@ -376,7 +379,7 @@ void child_start(struct child *child, void (*body)(int from, int to))
 		close(to[1]);
 		close(from[0]);
 		body(to[0], from[1]);
-		_exit(0); /* a leak checker at exit cannot work in a traced process */
+		_exit(0); /* the leak checker at exit does not work in a traced process */
 	}
 	close(to[0]);
 	close(from[1]);
@@ -411,7 +414,7 @@ bool hears(int fd, unsigned ms)
 	return true;
 }
 
-/* A traced child may stop at a signal on its way out: it is let go on. */
+/* A traced child may stop at a signal before it exits; it is continued. */
 int child_end(struct child *child)
 {
 	int status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What ends a session and what does not: exit, exec, fork, close, detach. */
+/* What ends a debug session and what does not: exit, exec, fork, close, detach. */
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,9 +12,11 @@
 #include "conform/checks.h"
 
 static int kfd;
+/* The target and its debugger. */
 static struct actor child, debugger;
 
-/* A debugger that is no parent, with queue 0 suspended and work waiting. */
+/* Starts a debugger that is not the parent of its target, with queue 0 suspended and work
+ * waiting. */
 static void suspended(void)
 {
 	actor_start(&child, "orq");
@@ -73,10 +75,10 @@ void check_life_debugger_exec_resumes(void)
 	suspended();
 	actor_tell(&debugger, 'x');
 	CHECK_IS(actor_do(&child, 'W'), 1);
-	CHECK(!kill(debugger.pid, 0)); /* it lives */
+	CHECK(!kill(debugger.pid, 0)); /* the debugger process still exists */
 }
 
-/* Through another descriptor it goes on. */
+/* The session can be used through another file descriptor. */
 void check_life_debugger_close_keeps_session(void)
 {
 	suspended();
@@ -108,7 +110,7 @@ void check_life_detach_keeps_suspended(void)
 	CHECK_IS(actor_do(&child, 'z'), 0);
 }
 
-/* The other end of the pipe given as dbg_fd is closed; the pid names nobody. */
+/* The other end of the pipe that was passed as dbg_fd is closed, and no process has the pid. */
 void check_life_target_killed_while_suspended(void)
 {
 	int events, end = 0;
@@ -128,7 +130,8 @@ void check_life_target_killed_while_suspended(void)
 	CHECK_IS(actor_do(&child, 'W'), 1);
 }
 
-/* Until the channel that exec or death closes is closed. */
+/* Sends a command that ends the program (exec or death) and waits until the pipe is closed by
+ * that. */
 static void leaves(struct actor *actor, char order)
 {
 	int ready = 0;
@@ -178,10 +181,11 @@ void check_life_fork_child_is_no_target(void)
 	CHECK_IS(clear_and_suspend(kfd, pid), -ESRCH);
 	CHECK_IS(trap_disable(kfd, child.pid), 0);
 	CHECK_IS(actor_do(&child, 'F'), 0);
-	CHECK_IS(trap_disable(kfd, child.pid), -EINVAL); /* its end is not its parent's */
+	/* The end of the child does not affect its parent's session. */
+	CHECK_IS(trap_disable(kfd, child.pid), -EINVAL);
 }
 
-/* A process with this pid, if one may be made. */
+/* Creates a process with this pid, if that is permitted. */
 static pid_t process_with_pid(pid_t wanted)
 {
 	struct {
@@ -192,7 +196,7 @@ static pid_t process_with_pid(pid_t wanted)
 	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
 
 	if (!pid) {
-		close_range(0, ~0u, 0); /* nobody waits for it */
+		close_range(0, ~0u, 0); /* the pipes must not stay open in the child */
 		for (;;)
 			pause();
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the topology says of the GPUs. */
+/* The properties of the GPUs, from the topology. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -13,7 +13,8 @@
 #define NODES "/sys/class/kfd/kfd/topology/nodes"
 #define SIMULATION "/sys/class/kfd/kfd/simulation.json"
 #define NODES_MAX 256u
-#define DEBUGGER_BYTES_A_WAVE 32u /* kfd_queue.c: 32 bytes a wave, in whole 64 */
+/* kfd_queue.c: 32 bytes per wave, rounded up to whole 64. */
+#define DEBUGGER_BYTES_A_WAVE 32u
 
 int lab_node_number(unsigned node, const char *file, const char *key, uint64_t *out)
 {
@@ -46,8 +47,8 @@ static uint32_t property(unsigned node, const char *key)
 	return (uint32_t)value;
 }
 
-/* The node of the nth GPU; -1: there is none. A node without SIMDs is none, even if
- * a driver that is wrong gives it a gpu_id. */
+/* Returns the node of the nth GPU, or -1 if there is none. A node without SIMDs is not counted,
+ * even if a faulty driver gives it a gpu_id. */
 static int gpu_node(unsigned nth)
 {
 	for (unsigned node = 0; node < NODES_MAX; node++) {
@@ -88,7 +89,8 @@ int lab_shape(unsigned nth, struct gpu_shape *out)
 	       property((unsigned)node, "simd_arrays_per_engine") / out->xccs * 512;
 	if (waves > most)
 		waves = most;
-	/* What the driver wants to be mapped behind each save area (kfd_queue.c). */
+	/* The save area of each XCC is followed by memory for the debugger, which must be mapped
+	 * as well (kfd_queue.c). */
 	out->save_mapping =
 		((uint64_t)out->cwsr_bytes + (uint64_t)waves * DEBUGGER_BYTES_A_WAVE) * out->xccs;
 	return 0;
@@ -104,8 +106,8 @@ bool lab_simulated(void)
 	return !access(SIMULATION, F_OK);
 }
 
-/* The file is up to 100 ms late. Sleeps are counted, not time, for one that the machine
- * stood still in is one. */
+/* The file is up to 100 ms late. The loop counts sleeps instead of time, because a sleep during
+ * which the machine was stopped counts as one. */
 long long lab_settled(const char *key)
 {
 	long long value = -1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * kfdconform: does the driver behind /dev/kfd keep the rules that kfdshim
- * builds on? Tells rule by rule.
+ * kfdconform: checks whether the driver behind /dev/kfd keeps the rules that kfdshim relies on, and
+ * reports the result rule by rule.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -42,15 +42,15 @@ static const char help_text[] =
 
 struct options {
 	bool list, json, here, help;
-	int kernel; /* -1: as it runs */
+	int kernel; /* -1: the running kernel */
 	char **rules;
 	int n_rules;
 };
 
 struct tally {
 	unsigned counts[SUITE_RESULTS];
-	json_t *list;	  /* NULL: a table is printed */
-	const char *area; /* the table's last heading */
+	json_t *list;	  /* NULL: print a table */
+	const char *area; /* last heading of the table */
 };
 
 static const char *const words[SUITE_RESULTS] = {"pass", "fail", "not_applicable", "too_busy"};
@@ -112,6 +112,7 @@ static int parse(struct options *o, int argc, char **argv)
 	return 0;
 }
 
+/* Returns whether the rule was selected; without names all are. */
 static bool wanted(const struct options *o, const char *name)
 {
 	for (int i = 0; i < o->n_rules; i++)
@@ -148,7 +149,7 @@ static void add_line(struct tally *tally, enum kfdabi_rule rule,
 	fflush(stdout);
 }
 
-/* What this machine lacks. */
+/* Returns why the rule does not apply to this machine. */
 static const char *why_not(const struct kfdabi_rule_info *info,
 			   const struct kfdabi_machine *machine)
 {
@@ -163,6 +164,7 @@ static const char *why_not(const struct kfdabi_rule_info *info,
 		       : "needs a GPU such as gfx908, that debugs one process at a time";
 }
 
+/* Runs the checks of the selected rules and adds their results. Returns 0 or the exit status. */
 static int run(const struct options *o, const struct kfdabi_machine *machine, struct tally *tally)
 {
 	for (int i = KFDABI_RULE_NONE + 1; i < KFDABI_RULES_END; i++) {
@@ -192,6 +194,7 @@ static int run(const struct options *o, const struct kfdabi_machine *machine, st
 	return 0;
 }
 
+/* Prints the totals, or the JSON object. Returns the exit status. */
 static int finish(const struct kfdabi_machine *machine, const struct tally *tally)
 {
 	const char *kernel = kfdabi_kernel_name(machine->kernel);
@@ -248,7 +251,7 @@ int main(int argc, char **argv)
 			strerror(errno));
 		return SUITE_SKIPPED;
 	}
-	if (o.here) { /* in this process: for exec, and for a debugger */
+	if (o.here) { /* in this process: after exec, or under a debugger */
 		suite_check(kfdabi_rule_find(o.rules[0]));
 		return 0;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* ALLOC, FREE, MAP and UNMAP_MEMORY, ACQUIRE_VM and the questions about memory. */
+/* ALLOC, FREE, MAP and UNMAP_MEMORY, ACQUIRE_VM and the queries about memory. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,6 +25,7 @@ static uint64_t addresses(uint64_t size)
 	return (uint64_t)(uintptr_t)at;
 }
 
+/* Returns the arguments of ALLOC_MEMORY for new addresses of this size. */
 static alloc_args request(const struct gpu_file *gpu, uint64_t size, uint32_t flags)
 {
 	return (alloc_args){
@@ -84,7 +85,7 @@ static uint64_t available(const struct gpu_file *gpu)
 	return a.available;
 }
 
-/* A page of system memory with a handle, not mapped. */
+/* Allocates a page of system memory, not mapped, and returns its handle. */
 static uint64_t page_of(const struct gpu_file *gpu)
 {
 	alloc_args a = request(gpu, PAGE, GTT);
@@ -148,7 +149,7 @@ void check_alloc_beyond_vram_is_enomem(void)
 	a.size = before + 64 * MIB;
 	CHECK_IS(alloc(&gpu, &a), -ENOMEM);
 	left = available(&gpu);
-	CHECK(left >= before || before - left < 64 * MIB); /* others may allocate */
+	CHECK(left >= before || before - left < 64 * MIB); /* other processes may allocate */
 }
 
 void check_available_memory_falls_in_2_mib_steps(void)
@@ -205,7 +206,7 @@ void check_doorbell_memory_is_two_pages(void)
 	CHECK_IS(alloc(&gpu, &a), 0);
 }
 
-/* The process's doorbells as its GPU sees them. */
+/* Maps the process's doorbells to the GPU and returns their GPU address. */
 static uint64_t doorbells_for_gpu(const struct gpu_file *gpu)
 {
 	alloc_args a = request(gpu, 2 * PAGE,
@@ -227,7 +228,8 @@ void check_gpu_write_rings_a_doorbell(void)
 	desk_open(&desk, 1);
 	queue = &desk.queues[0];
 	desk_sdma(&desk, &sdma);
-	/* Once this is here the queues are mapped, and their write pointers have been read. */
+	/* When the fence is written, the queues are mapped and their write pointers have been
+	 * read. */
 	CHECK(comes(desk_fence(&sdma, 1), 1, DESK_RUNS_MS));
 	sent = desk_send_silently(&desk, queue);
 	at = doorbells_for_gpu(&desk.gpu) + queue->doorbell_at;
@@ -343,7 +345,7 @@ void check_map_of_an_unknown_handle_is_enomem(void)
 	handle = page_of(&gpu);
 	CHECK_IS(drop(&gpu, handle), 0);
 	CHECK_IS(map(&gpu, handle), -ENOMEM);
-	CHECK_IS(map(&gpu, 1ull << 32), -EINVAL); /* nor is there such a GPU */
+	CHECK_IS(map(&gpu, 1ull << 32), -EINVAL); /* there is no such GPU either */
 }
 
 void check_map_tells_how_many_succeeded(void)
@@ -370,9 +372,11 @@ void check_map_over_another_is_einval(void)
 	CHECK_IS(alloc(&gpu, &b), 0);
 	CHECK_IS(map(&gpu, a.handle), 0);
 	CHECK_IS(map(&gpu, b.handle), -EINVAL);
-	CHECK_IS(map(&gpu, a.handle), 0); /* again is nothing */
+	CHECK_IS(map(&gpu, a.handle), 0); /* mapping it again has no effect */
 }
 
+/* Accesses a word by process_vm_readv() or process_vm_writev() on the own process. Returns 0 or a
+ * negative errno. */
 static int foreign(ssize_t call(pid_t, const struct iovec *, unsigned long, const struct iovec *,
 				unsigned long, unsigned long),
 		   volatile void *address)
@@ -397,7 +401,7 @@ void check_device_memory_is_not_for_process_vm(void)
 			    KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC, &vram),
 		 0);
 	queue_new(&gpu, &queue);
-	*(volatile uint64_t *)gtt.cpu = *(volatile uint64_t *)vram.cpu = 1; /* is there */
+	*(volatile uint64_t *)gtt.cpu = *(volatile uint64_t *)vram.cpu = 1; /* the memory exists */
 	CHECK_IS(foreign(process_vm_readv, &own), 0);
 	CHECK_IS(foreign(process_vm_readv, gtt.cpu), -EFAULT);
 	CHECK_IS(foreign(process_vm_readv, vram.cpu), -EFAULT);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* More compute queues than the node has slots for. */
+/* More compute queues than the node has slots. */
 #include "conform/checks.h"
 #include "conform/lab.h"
 
 #define MORE 2u
-#define QUEUES_MAX 120u /* fewer than a process may have */
+#define QUEUES_MAX 120u /* fewer than the limit of a process */
 #define LATE_MS 4000u
 
 void check_oversubscribed_queues_all_run(void)

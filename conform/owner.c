@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Whom a descriptor of the device serves: fork, exec, threads, descriptors that
- * are duplicated or passed on. */
+/* Which process can use an open /dev/kfd: fork, exec, threads, duplicated and passed
+ * file descriptors. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -13,8 +13,10 @@
 #include "conform/checks.h"
 #include "conform/lab.h"
 
+/* The parent's device, whose file descriptor the children inherit. */
 static struct gpu_file parents;
 
+/* GET_VERSION, as a call that needs no arguments. */
 static int version_of(int fd)
 {
 	struct kfd_ioctl_get_version_args version = {0};
@@ -46,7 +48,7 @@ static void uses_the_parents(int from, int to)
 	(void)to;
 	CHECK_IS(version_of(parents.kfd), -EBADF);
 	CHECK_IS(lab_ioctl(parents.kfd, KFDABI_DESTROY_QUEUE, data, 8), -EBADF);
-	/* One of its own changes nothing about that. */
+	/* A file descriptor of its own does not change that. */
 	CHECK_IS(version_of(device()), 0);
 	CHECK_IS(version_of(parents.kfd), -EBADF);
 }
@@ -113,7 +115,7 @@ static void sends_its_own(int from, int to)
 	head->cmsg_len = CMSG_LEN(sizeof fd);
 	memcpy(CMSG_DATA(head), &fd, sizeof fd);
 	CHECK_IS(sendmsg(sockets[1], &message, 0), 1);
-	hear(from); /* stays alive until the other has tried */
+	hear(from); /* stay alive until the other process has tried */
 }
 
 void check_passed_descriptor_is_ebadf(void)
@@ -141,6 +143,7 @@ void check_passed_descriptor_is_ebadf(void)
 
 static int borrowed[2];
 
+/* Runs in a child that shares the memory of its parent (vfork()). */
 static int in_borrowed_memory(void *arg)
 {
 	int fd;
@@ -181,7 +184,8 @@ static void makes_a_queue(int from, int to)
 	queue_new(&own, &queue);
 	CHECK_IS(queue.id, 0);
 	CHECK_IS(queue_destroy(&own, 0), 0);
-	/* The number of a closed descriptor serves again once it is an own one. */
+	/* The number of a closed file descriptor works again when it belongs to the
+	 * process's own file. */
 	CHECK_IS(dup2(own.kfd, parents.kfd), parents.kfd);
 	CHECK_IS(version_of(parents.kfd), 0);
 }
@@ -209,8 +213,8 @@ static void after_exec(void)
 	CHECK_IS(queue.id, 0);
 }
 
-/* What becomes of a descriptor that stays open is not looked at: the driver
- * compares tasks, so that it may lead to the remains of the old process. */
+/* The check does not use a file descriptor that stays open over exec: the driver compares tasks, so
+ * that it may refer to the remains of the old process. */
 void check_exec_begins_anew(void)
 {
 	struct raw_queue queue;

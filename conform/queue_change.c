@@ -24,6 +24,7 @@ static void begin(void)
 	queue_new(&gpu, &queue);
 }
 
+/* Returns the arguments of an UPDATE_QUEUE that changes nothing. */
 static struct kfd_ioctl_update_queue_args as_it_is(void)
 {
 	return (struct kfd_ioctl_update_queue_args){
@@ -77,8 +78,8 @@ void check_update_to_an_unmapped_ring_is_efault(void)
 	UPDATE_IS(ring_size, PAGE, 0);
 }
 
-/* Stops the queue in the middle of a kernel of *ms; on a busy machine the kernel
- * may be faster, and then a longer one is taken. */
+/* Stops the queue in the middle of a kernel. *ms is set to the length of the kernel. If a kernel
+ * ends before it is stopped, because the machine is busy, tries again with twice the length. */
 static struct signal *stop_work(const struct kfd_ioctl_update_queue_args *args, unsigned *ms)
 {
 	struct signal *signal = signals_new(&gpu);
@@ -99,6 +100,7 @@ static struct signal *stop_work(const struct kfd_ioctl_update_queue_args *args, 
 	return NULL;
 }
 
+/* Checks that the update stops a running kernel: its signal does not come. */
 static void stops_with(const struct kfd_ioctl_update_queue_args *args)
 {
 	unsigned ms;
@@ -141,6 +143,7 @@ void check_update_starts_a_stopped_queue(void)
 	CHECK(comes(&signal->value, 0, LATE_MS));
 }
 
+/* SET_CU_MASK. */
 static int mask(uint32_t id, uint32_t bits, const void *at)
 {
 	struct kfd_ioctl_set_cu_mask_args args = {
@@ -161,7 +164,7 @@ void check_cu_mask_is_whole_words(void)
 	CHECK_IS(mask(queue.id, 128, all), 0);
 }
 
-/* The last bytes before memory that cannot be read. */
+/* Returns the last bytes before memory that cannot be read. */
 static char *before_the_end(size_t bytes)
 {
 	char *pages =
@@ -194,6 +197,7 @@ void check_cu_mask_of_unknown_queue_is_efault(void)
 	CHECK_IS(mask(NO_QUEUE, 32, &all), -EFAULT);
 }
 
+/* ALLOC_QUEUE_GWS; number 0 gives it up. */
 static int gws(uint32_t id, uint32_t number)
 {
 	struct kfd_ioctl_alloc_queue_gws_args args = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* CREATE_QUEUE: what it checks, in which order. */
+/* CREATE_QUEUE: the checks of its arguments, and their order. */
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,22 +9,22 @@
 
 #define PAGE 4096u
 #define NOBODYS (1ull << 63) /* an address that no process can have */
-#define UNMAPPED 0x10000ull  /* one where nothing is */
+#define UNMAPPED 0x10000ull  /* an address without a mapping */
 #define UNKNOWN_TYPE 99u
 #define ENOTSUPP 524
 
 static struct gpu_file gpu;
-static struct raw_queue good; /* buffers; queues may share them, as nothing runs */
+static struct raw_queue good; /* buffers that queues can share, because nothing runs */
 static struct kfdabi_create_queue plain;
 
 static void begin(void)
 {
 	gpu_open(&gpu);
 	queue_args(&gpu, &good, &plain);
-	plain.queue_percentage = 0; /* needs no bounce */
+	plain.queue_percentage = 0; /* needs no runlist update */
 }
 
-/* The answer to the arguments; a queue that comes of it goes again. */
+/* Returns the result of CREATE_QUEUE. If a queue was created, destroys it. */
 static int answer(const struct kfdabi_create_queue *wanted)
 {
 	struct kfdabi_create_queue args = *wanted;
@@ -35,7 +35,7 @@ static int answer(const struct kfdabi_create_queue *wanted)
 	return r;
 }
 
-/* In a child, which has opened the device and nothing more. */
+/* The same in a child that has opened the device and has no VM. */
 static int answer_without_vm(const struct kfdabi_create_queue *wanted)
 {
 	int status, exit_code;
@@ -116,7 +116,7 @@ void check_short_ring_counts_as_1024(void)
 
 		args.ring_size = sizes[i];
 		CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &args, sizeof args), 0);
-		CHECK_IS(args.ring_size, 1024); /* told to the caller */
+		CHECK_IS(args.ring_size, 1024); /* copied back to the caller */
 	}
 }
 
@@ -157,7 +157,7 @@ void check_queue_without_a_vm_is_esrch(void)
 	begin();
 	gpu.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
 	CHECK(gpu.kfd >= 0);
-	CHECK_IS(answer(&plain), 0); /* the process has one, whatever the descriptor */
+	CHECK_IS(answer(&plain), 0); /* the process has a VM, through another file descriptor */
 	CHECK_IS(answer_without_vm(&plain), -ESRCH);
 }
 
@@ -176,7 +176,7 @@ void check_engine_beyond_the_last_is_einval(void)
 	CHECK_IS(answer(&args), -EINVAL);
 	args.sdma_engine_id = ~0u;
 	CHECK_IS(answer(&args), -EINVAL);
-	args.queue_type = KFD_IOC_QUEUE_TYPE_SDMA; /* by itself it means nothing */
+	args.queue_type = KFD_IOC_QUEUE_TYPE_SDMA; /* the engine id has no meaning for this type */
 	CHECK_IS(answer(&args), 0);
 }
 
@@ -213,7 +213,7 @@ void check_end_of_pipe_buffer_is_checked(void)
 	begin();
 	ANSWER_IS(eop_buffer_size, 2048, -EINVAL);
 	ANSWER_IS(eop_buffer_address, UNMAPPED, -EINVAL);
-	plain.queue_type = KFD_IOC_QUEUE_TYPE_SDMA; /* has no such thing */
+	plain.queue_type = KFD_IOC_QUEUE_TYPE_SDMA; /* has no end-of-pipe buffer */
 	ANSWER_IS(eop_buffer_address, UNMAPPED, 0);
 }
 
@@ -253,8 +253,8 @@ void check_save_area_is_one_mapping(void)
 	ANSWER_IS(ctx_save_restore_address, UNMAPPED, 0);
 }
 
-/* Each argument is wrong in turn, with all those that are looked at later wrong
- * already: it is the earlier one that must be told. */
+/* Makes one argument after another wrong, the one that is checked last first. The error must always
+ * be that of the argument that is checked first. */
 void check_checks_of_create_are_in_order(void)
 {
 	struct kfdabi_create_queue args;
@@ -275,7 +275,7 @@ void check_checks_of_create_are_in_order(void)
 	CHECK_IS(answer(&args), -EFAULT);
 	args.queue_priority = 16;
 	CHECK_IS(answer(&args), -EINVAL);
-	/* No VM goes before an engine that is not there and wrong buffers. */
+	/* A missing VM is reported before an unknown engine and wrong buffers. */
 	args = plain;
 	args.queue_type = KFDABI_QUEUE_TYPE_SDMA_BY_ENG_ID;
 	args.sdma_engine_id = ~0u;

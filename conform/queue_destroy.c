@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* DESTROY_QUEUE. Processes here debug themselves, which needs
- * no tracer. */
+/* DESTROY_QUEUE. The processes of these checks debug themselves, which needs no tracer. */
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #define NO_QUEUE 1000u
 #define WORK_MS 15u
 #define SLEEPS_MS 15u
-#define SURELY_MS 40u /* until a signal has taken a call out of its sleep */
+#define SURELY_MS 40u /* maximum time until a signal interrupts a sleeping call */
 #define LATE_MS 1000u
 #define TRIES 5
 
@@ -22,8 +21,8 @@ static struct raw_queue queue;
 
 struct destroyer {
 	pthread_t thread;
-	pid_t tid;    /* of it, once the call is next */
-	int64_t done; /* 1 once `result` is there */
+	pid_t tid;    /* id of the thread, set before the call */
+	int64_t done; /* 1 when `result` is valid */
 	int result;
 };
 
@@ -37,7 +36,8 @@ void check_destroy_of_unknown_queue_is_einval(void)
 	CHECK_IS(queue_destroy(&gpu, queue.id), -EINVAL);
 }
 
-/* On a busy machine the kernel may be faster, and then it is done once more. */
+/* On a busy machine the kernel may end before its queue is destroyed; then the check is repeated
+ * with a longer kernel. */
 void check_destroy_drops_the_work(void)
 {
 	unsigned ms = WORK_MS / 2;
@@ -63,7 +63,7 @@ void check_destroy_drops_the_work(void)
 	CHECK(!comes(&signal[0].value, 0, ms + 10));
 }
 
-/* One queue, suspended. */
+/* Opens a session with one suspended queue. */
 static void begin_suspended(void)
 {
 	struct kfdabi_queue_snapshot entry;
@@ -89,7 +89,7 @@ static void *destroys(void *arg)
 	return NULL;
 }
 
-/* Tries to, and sleeps. */
+/* Starts DESTROY_QUEUE in a thread, which sleeps. */
 static void begin_destroy(struct destroyer *destroyer)
 {
 	memset(destroyer, 0, sizeof *destroyer);
@@ -141,7 +141,8 @@ void check_runtime_disable_wakes_destroy(void)
 
 	begin_suspended();
 	begin_destroy(&destroyer);
-	CHECK_IS(trap_send(gpu.kfd, getpid(), RUNTIME_MASK), 0); /* it will not sleep */
+	/* Sent first, so that RUNTIME_ENABLE does not sleep. */
+	CHECK_IS(trap_send(gpu.kfd, getpid(), RUNTIME_MASK), 0);
 	CHECK_IS(runtime_enable(&gpu, 0), 0);
 	ends(&destroyer, 0);
 }
@@ -173,7 +174,7 @@ void check_interrupted_destroy_leaves_no_mark(void)
 	begin_suspended();
 	CHECK(!sigaction(SIGUSR1, &action, NULL));
 	begin_destroy(&destroyer);
-	/* Once more, should the first have come before the call. */
+	/* Repeat the signal: the first one may arrive before the call. */
 	for (int i = 0; i < 20 && !comes(&destroyer.done, 1, SURELY_MS); i++)
 		CHECK(!pthread_kill(destroyer.thread, SIGUSR1));
 	ends(&destroyer, -EINTR);

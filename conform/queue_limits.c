@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* CREATE_QUEUE: ids, doorbells, and how many there are. */
+/* CREATE_QUEUE: ids, doorbells and limits. */
 #include "conform/checks.h"
 #include "conform/lab.h"
 
@@ -17,9 +17,10 @@ static void begin(void)
 {
 	gpu_open(&gpu);
 	queue_args(&gpu, &good, &plain);
-	plain.queue_percentage = 0; /* needs no bounce; queues may share buffers */
+	plain.queue_percentage = 0; /* needs no runlist update; queues can share buffers */
 }
 
+/* Creates a queue. *doorbell: its index in the process's doorbells, in units of 8 bytes. */
 static int create(uint32_t type, uint32_t *id, uint32_t *doorbell)
 {
 	struct kfdabi_create_queue args = plain;
@@ -66,7 +67,7 @@ void check_ids_are_used_again_at_once(void)
 		CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, &id, &doorbell), 0);
 		CHECK_IS(id, i);
 	}
-	/* One that comes to nothing takes none. */
+	/* A call that fails uses no id. */
 	plain.ring_size = 2;
 	plain.ring_base_address = 0x10000;
 	CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, &id, &doorbell), -EINVAL);
@@ -86,7 +87,7 @@ void check_doorbells_are_lowest_free(void)
 	}
 	CHECK_IS(queue_destroy(&gpu, 1), 0);
 	CHECK_IS(create(KFD_IOC_QUEUE_TYPE_SDMA, &id, &doorbell), 0);
-	CHECK_IS(id, 1); /* takes the id, and not the doorbell */
+	CHECK_IS(id, 1); /* it gets the id, but not the doorbell */
 	CHECK_IS(create(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, &id, &doorbell), 0);
 	CHECK_IS(id, 4);
 	CHECK_IS(doorbell, 1);
@@ -112,12 +113,13 @@ void check_a_reused_doorbell_is_silent(void)
 
 	gpu_open(&gpu);
 	signals = signals_new(&gpu);
-	/* The next rings as the one before did: not to be taken for nothing new. The
-	 * write pointer is read when a queue gets onto the GPU, so it is there first. */
+	/* Each queue writes the same doorbell value as the one before; the driver must not ignore
+	 * that as unchanged. The driver reads the write pointer when it maps a queue, so wait until
+	 * the queue is mapped before writing. */
 	for (int i = 0; i < 4; i++) {
 		signals[i].value = 1;
 		queue_new(&gpu, &queue);
-		sleep_ms(i < 3 ? 3 : 30); /* a busy machine takes its time */
+		sleep_ms(i < 3 ? 3 : 30); /* a busy machine needs more time */
 		queue_barrier(&queue, NULL, &signals[i]);
 		queue_ring(&queue);
 		CHECK(comes(&signals[i].value, 0, 1000));
@@ -125,6 +127,7 @@ void check_a_reused_doorbell_is_silent(void)
 	}
 }
 
+/* Creates queues until that fails with the error. Returns how many there were. */
 static uint32_t count_until(uint32_t type, int error)
 {
 	uint32_t n = 0, id, doorbell;

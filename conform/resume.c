@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* RESUME_QUEUES, and what is there again after it. */
+/* RESUME_QUEUES, and the state of a queue after it. */
 #include <time.h>
 
 #include "common/clock.h"
@@ -113,7 +113,7 @@ void check_resume_counts_the_never_suspended(void)
 	uint32_t ids[2];
 
 	desk_open(&desk, 1);
-	queue_new(&desk.gpu, &desk.queues[1]); /* "new" does not hinder it */
+	queue_new(&desk.gpu, &desk.queues[1]); /* NEW does not prevent it */
 	for (int i = 0; i < 2; i++)
 		ids[i] = desk.queues[i].id;
 	CHECK_IS(desk_resume(&desk, ids, 2), 2);
@@ -129,7 +129,7 @@ void check_unmatched_resume_changes_nothing(void)
 	desk_open(&desk, 1);
 	desk_resume_one(&desk, &desk.queues[0]);
 	CHECK(desk_runs(&desk, &desk.queues[0]));
-	desk_suspend_one(&desk, &desk.queues[0]); /* nothing is owed either */
+	desk_suspend_one(&desk, &desk.queues[0]); /* the unmatched resume does not count later */
 	sent = desk_send(&desk, &desk.queues[0]);
 	CHECK(desk_stands(&desk, sent));
 }
@@ -179,7 +179,7 @@ void check_resume_rereads_the_write_pointer(void)
 	CHECK_IS(*queue_rptr(&desk.queues[0]), 2);
 }
 
-/* As much as was left of it, in one piece or several. */
+/* The remaining work takes as long as was left of it, in one piece or several. */
 void check_work_goes_on_where_it_stopped(void)
 {
 	uint64_t start;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* RUNTIME_ENABLE, alone and under a session. */
+/* RUNTIME_ENABLE, alone and under a debug session. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -8,13 +8,13 @@
 #include "conform/actor.h"
 #include "conform/checks.h"
 
-#define QUIET_MS 12u /* how long nothing is to happen */
+#define QUIET_MS 12u /* time during which nothing must happen */
 #define LATE_MS 1000u
 
 static int kfd, events;
 static struct actor child;
 
-/* A session on one that has not yet enabled the runtime. */
+/* Opens a session on a process that has not enabled the runtime yet. */
 static void start(void)
 {
 	struct kfdabi_runtime_info info;
@@ -31,7 +31,7 @@ static void start(void)
 	events = ends[0];
 }
 
-/* Once told it is asleep, or about to be. */
+/* Sends a command that sleeps. After its event was reported, the call sleeps or is about to. */
 static void sleeps(char order)
 {
 	int answer, told = 0;
@@ -44,6 +44,7 @@ static void sleeps(char order)
 	CHECK_IS(dots(events), 0);
 }
 
+/* Wakes the sleeping call by SEND_RUNTIME_EVENT; it must return 0. */
 static void is_woken(void)
 {
 	int answer;
@@ -108,7 +109,8 @@ void check_runtime_enable_sleeps(void)
 	start();
 	sleeps('r');
 	is_woken();
-	CHECK_IS(trap_suspend(kfd, child.pid, &id, 1, 0), 0); /* armed by then */
+	/* No error: the session can use the hardware by then. */
+	CHECK_IS(trap_suspend(kfd, child.pid, &id, 1, 0), 0);
 }
 
 void check_runtime_disable_sleeps(void)
@@ -126,11 +128,12 @@ void check_runtime_post_ahead_counts(void)
 	CHECK_IS(actor_do(&child, 'r'), 0);
 	CHECK_IS(actor_do(&child, 'R'), 0);
 	CHECK_IS(dots(events), 2);
-	sleeps('r'); /* both are used up */
+	sleeps('r'); /* both posts are used up */
 	is_woken();
 }
 
-/* By a signal, which stops one that is traced: it is let go on. */
+/* Interrupts the call with a signal. The signal also stops the traced process, which is
+ * continued. */
 static void is_interrupted(void)
 {
 	int answer = 0;
@@ -169,7 +172,7 @@ void check_runtime_retry_without_session_is_0(void)
 	CHECK_IS(answer, 0);
 }
 
-/* While another process of that GPU is debugged. */
+/* Another process on the GPU is being debugged. */
 void check_runtime_enable_on_taken_gpu_is_busy(void)
 {
 	struct kfdabi_runtime_info info = {0};
@@ -197,8 +200,8 @@ void check_runtime_disable_op_wakes_nobody(void)
 	CHECK(!actor_answers(&child, QUIET_MS, &answer));
 }
 
-/* Has it make a call that sleeps, and returns when the driver has that call: one that another
- * process makes later comes back after the driver has taken both. */
+/* Sends a command that sleeps, and returns when the driver is processing that call: a later call of
+ * another process returns only after the driver has received both. */
 static void sleeps_in_call(char order)
 {
 	struct kfd_ioctl_get_version_args version;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-/* What SUSPEND leaves in save areas. */
+/* What SUSPEND writes to the save areas. */
 #include <string.h>
 
 #include "conform/checks.h"
 #include "conform/desk.h"
 
 #define FILL 0x5a
-#define RUNTIMES_PART 40u /* the driver's 16 bytes, then those of the runtime */
+/* End of the header: 16 bytes of the driver, then those of the runtime. */
+#define RUNTIMES_PART 40u
 
+/* The driver's part of the header of a save area, in bytes from the start of the area. */
 struct header {
 	uint32_t stack_offset, stack_bytes;
 	uint32_t wave_offset, wave_bytes;
@@ -22,6 +24,7 @@ static struct header header_of(const struct raw_queue *queue, uint32_t xcc)
 	return header;
 }
 
+/* Fills the header on every XCC, so that written() detects a write. */
 static void fill(const struct raw_queue *queue)
 {
 	for (uint32_t xcc = 0; xcc < queue->gpu->shape.xccs; xcc++)
@@ -37,6 +40,7 @@ static bool written(const struct raw_queue *queue, uint32_t xcc)
 	return memcmp(&filled, &now, sizeof now) != 0;
 }
 
+/* Checks that the control stack ends and the wave state begins at ctl_stack_bytes. */
 static void check_shape(const struct raw_queue *queue, uint32_t xcc)
 {
 	const struct gpu_shape *shape = &queue->gpu->shape;
@@ -80,7 +84,7 @@ void check_save_area_header_at_each_suspend(void)
 	desk_open(&desk, 1);
 	for (int i = 0; i < 3; i++) {
 		fill(&desk.queues[0]);
-		desk_suspend_one(&desk, &desk.queues[0]); /* though it is suspended already */
+		desk_suspend_one(&desk, &desk.queues[0]); /* also if it is suspended already */
 		CHECK(written(&desk.queues[0], 0));
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Memory between processes (dmabuf), and the process's own for the GPU (SVM). */
+/* Memory shared between processes (dmabuf), and process memory used by the GPU (SVM). */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -117,7 +117,8 @@ static int receive_fd(void)
 	return fd;
 }
 
-/* Its GPU adds one to the second word and waits for its owner's first. */
+/* Imports the memory. A barrier packet of its GPU waits for the first signal, which the owner
+ * writes, and then decrements the second one. */
 static void other_process(int from, int to)
 {
 	struct gpu_file gpu;
@@ -136,7 +137,7 @@ static void other_process(int from, int to)
 	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_MAP_MEMORY_TO_GPU, &map, sizeof map), 0);
 	close(fd);
 	tell(to);
-	hear(from); /* the owner has freed it */
+	hear(from); /* until the owner has freed it */
 	queue_new(&gpu, &queue);
 	queue_barrier(&queue, &theirs[0], &theirs[1]);
 	queue_ring(&queue);
@@ -166,7 +167,7 @@ void check_imported_memory_is_the_same(void)
 	send_fd(fd);
 	close(fd);
 	hear(child.from);
-	/* The owner's handle goes; its own view of the pages (mmap) stays. */
+	/* Free the owner's handle; its mmap() of the pages stays. */
 	unmap.handle = drop.handle = buffer.handle;
 	unmap.device_ids_array_ptr = (uint64_t)(uintptr_t)&gpu.gpu_id;
 	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_UNMAP_MEMORY_FROM_GPU, &unmap, sizeof unmap), 0);
@@ -174,7 +175,7 @@ void check_imported_memory_is_the_same(void)
 	tell(child.to);
 	hear(child.from);
 	sleep_ms(5);
-	CHECK_IS(shared[1].value, 1); /* it waits for our word */
+	CHECK_IS(shared[1].value, 1); /* the packet waits for the first signal */
 	__atomic_store_n(&shared[0].value, 0, __ATOMIC_RELEASE);
 	CHECK(comes(&shared[1].value, 0, 2000));
 	tell(child.to);
@@ -186,6 +187,7 @@ struct svm_call {
 	struct kfd_ioctl_svm_attribute attrs[3];
 };
 
+/* The SVM ioctl on a range with n attributes. */
 static int svm(const struct gpu_file *gpu, struct svm_call *a, uint32_t op, const void *at,
 	       uint64_t size, uint32_t n)
 {
@@ -196,7 +198,7 @@ static int svm(const struct gpu_file *gpu, struct svm_call *a, uint32_t op, cons
 	return lab_ioctl(gpu->kfd, KFDABI_SVM, a, sizeof *a);
 }
 
-/* A kernel without SVM answers EPERM to whatever is asked. */
+/* A kernel without SVM returns EPERM for every SVM call. */
 static void open_with_svm(struct gpu_file *gpu)
 {
 	struct svm_call a = {0};

@@ -15,8 +15,9 @@
 #define QUIET_MS 20
 #define BIT(event) (1ull << ((event)-1))
 #define ALL_EVENTS (~0ull)
-#define BAD_ADDRESS 0x20000u /* no buffer is there */
+#define BAD_ADDRESS 0x20000u /* an address without a buffer */
 
+/* Returns a file descriptor for the SMI events of a GPU, enabled by the mask (0: none). */
 static int smi_open(int kfd, uint32_t gpu_id, uint64_t mask)
 {
 	struct kfd_ioctl_smi_events_args a = {.gpuid = gpu_id};
@@ -27,7 +28,7 @@ static int smi_open(int kfd, uint32_t gpu_id, uint64_t mask)
 	return (int)a.anon_fd;
 }
 
-/* What comes within so many milliseconds; "" where nothing does. */
+/* Returns the text that arrives within so many milliseconds; "" if there is none. */
 static const char *smi_read(int fd, int ms)
 {
 	static char text[512];
@@ -51,7 +52,7 @@ static void check_silent(int fd)
 	exit(1);
 }
 
-/* A line of exactly this text, among others. */
+/* Checks that the text contains exactly this line. */
 static void check_line(const char *text, const char *line)
 {
 	const char *at = strstr(text, line);
@@ -143,7 +144,8 @@ void check_smi_mask_selects(void)
 	check_silent(cleared);
 }
 
-/* The device without its VM, which is what counts as a start. */
+/* Opens the device without acquiring its VM, because ACQUIRE_VM is what counts as the
+ * start of a process. */
 static void open_only(struct gpu_file *gpu)
 {
 	char path[64];
@@ -191,6 +193,7 @@ void check_smi_process_start_is_not_told(void)
 	check_silent(fd);
 }
 
+/* Returns whether the process has CAP_SYS_ADMIN. */
 static bool have_admin(void)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -226,9 +229,9 @@ void check_smi_process_end_at_exit(void)
 	check_line(smi_read(fd, LATE_MS), line);
 }
 
-/* How many bytes of memory faults, one after the other until there are `bytes` in
- * all, a descriptor that is not read has kept. A debugger that keeps the faults to itself
- * keeps the process from being evicted by the first. */
+/* Causes memory faults one after another until their events have `bytes` bytes in total, and
+ * returns how many bytes a file descriptor that was not read has kept. A debug session receives the
+ * faults, because otherwise the first one would evict the process. */
 static size_t kept_of(size_t bytes)
 {
 	static char text[16384];

@@ -9,7 +9,7 @@
 #define DEVICE sizeof(struct kfdabi_device_snapshot)
 #define FILL 0x5a
 
-/* The answer's arguments come back in *args. */
+/* The arguments as changed by the driver are returned in *args. */
 static int snapshot(struct desk *desk, void *buffer, uint32_t n, uint32_t stride, uint64_t mask,
 		    struct kfdabi_dbg_trap *args)
 {
@@ -31,7 +31,7 @@ static int devices(struct desk *desk, void *buffer, uint32_t n, uint32_t stride,
 	return desk_trap(desk, args, KFDABI_TRAP_GET_DEVICE_SNAPSHOT);
 }
 
-/* Two queues that are "new"; which were there before the session. */
+/* Creates two queues before the session, which are therefore NEW. */
 static void open_new(struct desk *desk)
 {
 	desk_prepare(desk);
@@ -40,6 +40,7 @@ static void open_new(struct desk *desk)
 	desk_enable(desk, 0);
 }
 
+/* Returns the exceptions of a queue; 0 is the newest queue. Clears none. */
 static uint64_t status(struct desk *desk, unsigned newest)
 {
 	struct kfdabi_queue_snapshot entries[DESK_QUEUES] = {0};
@@ -70,7 +71,7 @@ void check_queue_snapshot_count_probe(void)
 	open_new(&desk);
 	CHECK_IS(snapshot(&desk, NULL, 0, ENTRY, NEW_MASK, &a), 0);
 	CHECK_IS(a.u.queue_snapshot.num_queues, 2);
-	CHECK_IS(status(&desk, 0), NEW_MASK); /* a count alone clears nothing */
+	CHECK_IS(status(&desk, 0), NEW_MASK); /* a call that only counts clears nothing */
 }
 
 void check_queue_snapshot_tells_the_true_total(void)
@@ -147,7 +148,7 @@ void check_queue_snapshot_read_then_clear(void)
 
 	open_new(&desk);
 	CHECK_IS(snapshot(&desk, entries, 2, ENTRY, ~NEW_MASK, &a), 0);
-	CHECK_IS(status(&desk, 0), NEW_MASK); /* it clears what the mask names */
+	CHECK_IS(status(&desk, 0), NEW_MASK); /* only exceptions in the mask are cleared */
 	CHECK_IS(snapshot(&desk, entries, 2, ENTRY, NEW_MASK, &a), 0);
 	CHECK_IS(status(&desk, 0), 0);
 	CHECK_IS(status(&desk, 1), 0);
@@ -182,7 +183,7 @@ void check_queue_snapshot_wide_stride_leaves_tail(void)
 	CHECK_IS(second.queue_id, desk.queues[0].id);
 	for (unsigned i = ENTRY; i < sizeof buffer[0]; i++)
 		CHECK(buffer[0][i] == FILL && buffer[1][i] == FILL);
-	CHECK_IS(a.u.queue_snapshot.entry_size, ENTRY); /* told back */
+	CHECK_IS(a.u.queue_snapshot.entry_size, ENTRY); /* the driver's own size is copied back */
 }
 
 void check_queue_snapshot_narrow_stride_cuts_entries(void)
@@ -307,7 +308,7 @@ void check_device_snapshot_entry_size_0_counts(void)
 	CHECK_IS(((char *)&entry)[0], FILL);
 }
 
-/* How many bytes of an entry the driver writes. */
+/* Returns the number of bytes of an entry that the driver writes. */
 static unsigned device_bytes(void)
 {
 	char buffer[DEVICE + 64];

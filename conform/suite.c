@@ -19,7 +19,8 @@ static void (*const checks[KFDABI_RULES_END])(void) = {
 #include "abi/rules.def"
 };
 
-/* Reads what is there; the first line is the reason. False: nothing will come. */
+/* Reads what is available into out->reason, of which the first line is used later. Returns false at
+ * the end of the pipe. */
 static bool hear(int fd, struct suite_outcome *out, size_t *n)
 {
 	char rest[256];
@@ -35,9 +36,9 @@ static bool hear(int fd, struct suite_outcome *out, size_t *n)
 	return got < 0;
 }
 
-/* What the check says goes to the outcome, as far as there is room. True: it has
- * ended. Others may hold the pipe for longer: children that a failed check left, a
- * driver that got it as dbg_fd. */
+/* Collects the output of the check, as far as there is room. Returns true if the check has ended.
+ * The end of the pipe is no proof of that: children of a failed check or a driver that got the pipe
+ * as dbg_fd can keep it open longer. */
 static bool collect(int fd, int pidfd, struct suite_outcome *out, uint64_t until_ns)
 {
 	struct pollfd polled[2] = {{.fd = fd, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
@@ -55,11 +56,12 @@ static bool collect(int fd, int pidfd, struct suite_outcome *out, uint64_t until
 	}
 }
 
+/* Runs the check in the child process, with its output in the pipe. */
 static _Noreturn void child(void (*check)(void), int fd)
 {
 	setpgid(0, 0);
 	dup2(fd, STDERR_FILENO);
-	dup2(fd, STDOUT_FILENO); /* stdout is the table's */
+	dup2(fd, STDOUT_FILENO); /* stdout belongs to the table */
 	if (fd > STDERR_FILENO)
 		close(fd);
 	check();
@@ -71,7 +73,8 @@ static bool tried_again(const char *line)
 	return !strncmp(line, SUITE_TRIED_AGAIN, strlen(SUITE_TRIED_AGAIN));
 }
 
-/* The first line; unless it passed, the first that says more than a second try. */
+/* Keeps one line. If the check has passed, the first line; otherwise the first line that is not
+ * about a repetition. */
 static void choose_line(char *said, bool passed)
 {
 	char *line = said, *next;
@@ -82,6 +85,7 @@ static void choose_line(char *said, bool passed)
 	said[strcspn(said, "\n")] = '\0';
 }
 
+/* Sets the result from the wait status, and the reason. */
 static void judge(struct suite_outcome *out, int status, bool ended)
 {
 	char said[sizeof out->reason];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* SUSPEND_QUEUES and what a suspension does to a queue. */
+/* SUSPEND_QUEUES and the effect of a suspend on a queue. */
 #include <string.h>
 
 #include "conform/checks.h"
@@ -86,7 +86,7 @@ void check_suspended_queue_stands_still(void)
 	rptr = *queue_rptr(queue);
 	CHECK(!comes(&work->value, 0, (unsigned)left + 60)); /* it would have ended by now */
 	CHECK_IS(*queue_rptr(queue), rptr);
-	queue_ring(queue); /* a doorbell does not wake it either */
+	queue_ring(queue); /* a doorbell does not start it either */
 	CHECK(desk_stands(&desk, work));
 	desk_resume_one(&desk, queue);
 	CHECK(desk_done(work));
@@ -152,7 +152,7 @@ void check_suspend_counts_the_already_suspended(void)
 	id = desk.queues[0].id;
 	CHECK_IS(desk_suspend(&desk, &id, 1), 1);
 	CHECK_IS(id, desk.queues[0].id);
-	desk_resume_one(&desk, &desk.queues[0]); /* once is enough: it is a flag */
+	desk_resume_one(&desk, &desk.queues[0]); /* one resume is enough: the state is a flag */
 	CHECK(desk_runs(&desk, &desk.queues[0]));
 }
 
@@ -289,7 +289,8 @@ void check_failed_suspend_leaves_memory(void)
 	CHECK(desk_runs(&desk, &desk.queues[0]));
 }
 
-/* Of a queue that is suspended already, too; and only what the mask names. */
+/* The call does not suspend the new queue and flags its id, but clears its NEW exception, so that
+ * the next call suspends it. */
 void check_suspend_mask_clears_new_of_the_node(void)
 {
 	struct desk desk;

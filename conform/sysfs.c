@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfd/proc in sysfs (the driver's kfd_process.c). */
+/* The files of kfd/proc in sysfs (the driver's kfd_process.c). */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,8 +12,9 @@
 #include "conform/lab.h"
 
 #define PROC "/sys/class/kfd/kfd/proc"
-#define BUSY_DISPATCHES 32 /* of 200 ms */
-#define LATE_MS 1000u	   /* what the driver does after the fact, and kfdsim samples */
+#define BUSY_DISPATCHES 32 /* of 200 ms each */
+/* For what the driver does after the event and for what kfdsim samples. */
+#define LATE_MS 1000u
 
 static int proc_path(char *out, size_t size, pid_t pid, const char *format, va_list args)
 {
@@ -22,7 +23,7 @@ static int proc_path(char *out, size_t size, pid_t pid, const char *format, va_l
 	return vsnprintf(out + n, size - (size_t)n, format, args);
 }
 
-/* Does it exist? */
+/* Returns whether the file exists. */
 static bool proc_has(pid_t pid, const char *format, ...)
 {
 	char path[160];
@@ -34,7 +35,7 @@ static bool proc_has(pid_t pid, const char *format, ...)
 	return !access(path, F_OK);
 }
 
-/* The whole text of a file of one process. */
+/* Returns the whole text of a file of one process. */
 static const char *proc_text(pid_t pid, const char *format, ...)
 {
 	static char text[64];
@@ -63,6 +64,7 @@ static void check_text(const char *is, const char *wanted)
 	exit(1);
 }
 
+/* Checks that the text is this number followed by `end`. */
 static void check_number(const char *is, uint64_t wanted, const char *end)
 {
 	char text[32];
@@ -179,7 +181,7 @@ void check_proc_queue_size_follows_update(void)
 	check_number(proc_text(getpid(), "queues/%u/size", queue.id), a.ring_size, "");
 }
 
-/* Creates one of a type that the compute queue's arguments serve. */
+/* Creates a queue of a type for which the arguments of a compute queue are valid. */
 static uint32_t queue_of_type(struct gpu_file *gpu, uint32_t type)
 {
 	struct kfdabi_create_queue args;
@@ -200,6 +202,7 @@ void check_proc_sdma_queue_is_type_1(void)
 	check_text(proc_text(getpid(), "queues/%u/type", id), "1");
 }
 
+/* Checks the type of an XGMI queue. */
 static void check_xgmi(const char *type)
 {
 	uint64_t engines = 0;
@@ -292,7 +295,7 @@ void check_proc_pasid_is_0(void)
 	check_text(proc_text(getpid(), "pasid"), "0\n");
 }
 
-/* A process with a session on itself and work on its queue that lasts. */
+/* A process with a debug session on itself and a queue with long work. */
 struct busy {
 	struct gpu_file gpu;
 	struct raw_queue queue;
@@ -320,6 +323,7 @@ static void busy_start(struct busy *busy)
 	queue_ring(&busy->queue);
 }
 
+/* Waits until cu_occupancy is not 0, or is 0. */
 static bool occupancy_is(const struct busy *busy, bool wanted)
 {
 	for (unsigned i = 0; i < LATE_MS; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* GET_QUEUE_WAVE_STATE of a queue that is off the GPU. */
+/* GET_QUEUE_WAVE_STATE of a queue that is not on the GPU. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -13,6 +13,7 @@ struct sizes {
 	uint32_t stack, waves;
 };
 
+/* GET_QUEUE_WAVE_STATE: copies the saved state to `to` and returns its sizes. */
 static int wave_state(const struct raw_queue *queue, void *to, struct sizes *out)
 {
 	struct kfd_ioctl_get_queue_wave_state_args args = {
@@ -46,7 +47,7 @@ void check_wave_state_tells_the_live_state(void)
 	CHECK(desk_done(work));
 }
 
-/* Any memory will do; an XCC's part is the queue's save size behind the one before. */
+/* The target can be any memory. The parts of the XCCs are one save area size of the queue apart. */
 void check_wave_state_is_copied(void)
 {
 	const struct gpu_shape *shape;
@@ -66,7 +67,7 @@ void check_wave_state_is_copied(void)
 	CHECK_IS(wave_state(&desk.queues[0], to, &sizes), 0);
 	for (uint32_t xcc = 0; xcc < shape->xccs; xcc++) {
 		memcpy(header, to + (uint64_t)xcc * shape->cwsr_bytes, sizeof header);
-		CHECK_IS(header[0] + header[1], shape->ctl_stack_bytes); /* where and how much */
+		CHECK_IS(header[0] + header[1], shape->ctl_stack_bytes); /* offset and size */
 		CHECK_IS(header[2] - header[3], shape->ctl_stack_bytes);
 	}
 }

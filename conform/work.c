@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Work for a queue: kfdreplay's spin kernel, loaded without a runtime. Its code
- * object is position independent, so loading is copying its segments to where
- * the GPU can execute them.
+ * Work for a queue: kfdreplay's spin kernel, loaded without a runtime. Its code object is position
+ * independent, so loading means copying its segments to memory where the GPU can execute them.
  *
- * kfdsim times such a kernel by the profile's unknown_kernel_us a workgroup,
- * whatever its arguments say: there the number of workgroups makes the time.
+ * kfdsim charges the profile's unknown_kernel_us per workgroup for such a kernel, regardless of its
+ * arguments. There the number of workgroups determines the time.
  */
 #include <elf.h>
 #include <string.h>
@@ -15,12 +14,12 @@
 #include "replay/code_objects.h"
 
 #define KERNEL "kfdreplay_spin.kd"
-#define GROUP 256u	     /* work-items, as the kernel demands */
+#define GROUP 256u	     /* work-items, as the kernel requires */
 #define GROUPS_A_CU 8u	     /* of 4 waves each: a full compute unit of gfx9 */
-#define TICKS_A_MS 100000u   /* the 100 MHz counter */
+#define TICKS_A_MS 100000u   /* of the 100 MHz counter */
 #define SHORT_TICKS 1000u    /* 10 us */
 #define KERNARG_OFFSET 1024u /* in the page of the read pointer */
-#define BEGUN_OFFSET 3072u   /* there, too: a signal */
+#define BEGUN_OFFSET 3072u   /* a signal in the same page */
 #define BEGINS_MS 4000u
 
 static const char *gpu_name(uint32_t version)
@@ -31,6 +30,7 @@ static const char *gpu_name(uint32_t version)
 				  : "";
 }
 
+/* Returns the value of a dynamic symbol of the code object; 0 if it has none. */
 static uint64_t find_symbol(const char *image, const char *name)
 {
 	const Elf64_Ehdr *head = (const void *)image;
@@ -49,7 +49,7 @@ static uint64_t find_symbol(const char *image, const char *name)
 	return 0;
 }
 
-/* The address of the kernel's descriptor on the GPU. */
+/* Loads the kernel and returns the GPU address of its kernel descriptor. */
 static uint64_t load(const struct gpu_file *gpu)
 {
 	const struct code_object *object =
@@ -61,7 +61,7 @@ static uint64_t load(const struct gpu_file *gpu)
 	uint64_t end = 0;
 
 	if (!object && lab_simulated())
-		return 0x1000; /* no kernel for this GPU is built; kfdsim executes none */
+		return 0x1000; /* no kernel was built for this GPU; kfdsim does not execute it */
 	if (!object)
 		SKIP("no kernel is built for this kind of GPU");
 	image = object->data;
@@ -79,11 +79,11 @@ static uint64_t load(const struct gpu_file *gpu)
 	return (uint64_t)(uintptr_t)code.cpu + find_symbol(image, KERNEL);
 }
 
-/* So many workgroups, so many times: a grid of two dimensions. */
+/* Submits a dispatch of `workgroups` times `times` workgroups, as a grid with two dimensions. */
 static void dispatch(struct raw_queue *queue, uint32_t workgroups, uint32_t times, uint64_t ticks,
 		     struct signal *signal)
 {
-	/* Dispatch, barrier bit. */
+	/* A dispatch with the barrier bit. */
 	uint32_t packet[16] = {
 		2 | 1u << 8 | 2u << 16, GROUP | 1u << 16, 1, workgroups * GROUP, times, 1};
 	uint64_t *kernarg = (void *)((char *)queue->pointers[1].cpu + KERNARG_OFFSET);
@@ -92,7 +92,8 @@ static void dispatch(struct raw_queue *queue, uint32_t workgroups, uint32_t time
 	CHECK(workgroups && workgroups <= UINT32_MAX / GROUP);
 	if (!queue->kernel)
 		queue->kernel = load(queue->gpu);
-	/* One place a slot of the ring: earlier dispatches may still read theirs. */
+	/* Each slot of the ring has arguments of its own, because earlier dispatches may
+	 * still read theirs. */
 	kernarg += 2 * (queue->written % RING_PACKETS);
 	at = (uint64_t)(uintptr_t)kernarg;
 	kernarg[0] = ticks;
@@ -128,5 +129,5 @@ void queue_work_begun(struct raw_queue *queue, unsigned ms, struct signal *signa
 	queue_work(queue, ms, signal);
 	queue_ring(queue);
 	CHECK(comes(&before->value, 0, BEGINS_MS));
-	sleep_ns(200000); /* from one packet to the next */
+	sleep_ns(200000); /* the GPU advances to the next packet */
 }
